@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -14,7 +15,7 @@ type application struct {
 }
 
 // takeApplication enters the application of jobs that are about to be submitted.
-func (p *Peer) takeApplication(ev Submit) *application {
+func (p *Peer) takeApplication(ev event.Submit) *application {
 	if ev.Application == nil {
 		return nil
 	}

@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -61,14 +62,14 @@ func (s salary) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]protocol.Wa
 }
 
 // seeing is a lone peer whose policy keeps what it is shown. Its partner b charges in EUR.
-func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision, changes ...func(*peer.Config)) (*lone, *[]policy.Snapshot) {
+func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision, changes ...func(*rules.Config)) (*lone, *[]policy.Snapshot) {
 	t.Helper()
 	seen := &[]policy.Snapshot{}
-	l := newLone(t, func(c *peer.Config) {
+	l := newLone(t, func(c *rules.Config) {
 		c.Policy, c.Costs, c.Currency = policy.Describe(looker{}), flat{3 * protocol.Unit, "CHF"}, "CHF"
 		c.Exchange = map[string]protocol.Micro{"CHF": protocol.Unit, "EUR": 2 * protocol.Unit, "USD": protocol.Unit * 3 / 4}
-		c.Waiting = map[string]peer.Waiting{"salary": salary{60 * protocol.Unit}}
-		c.Weighing = peer.Weighing{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"}
+		c.Waiting = map[string]rules.Waiting{"salary": salary{60 * protocol.Unit}}
+		c.Weighing = rules.Weighing{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"}
 		c.Capacity.Machine = protocol.Machine{Flops: 1e9, Words: 1e9, Network: 1e8, Latency: 1000}
 		c.Partners[0].PerGB, c.Partners[0].Bandwidth, c.Partners[0].PerHour = protocol.Unit, 1e6, 3600*protocol.Unit
 		for _, change := range changes {
@@ -93,11 +94,11 @@ func (l *lone) answerQuotes() protocol.QuoteRequest {
 			Terms: []protocol.Term{{Name: "cpu", Amount: 10}, {Name: "licence", Amount: 1}, {Name: "energy", Amount: -7}},
 		})
 	}
-	l.step(peer.MessageIn{From: "b", Body: reply})
+	l.step(event.MessageIn{From: "b", Body: reply})
 	return request
 }
 
-func moldable() peer.Submit {
+func moldable() event.Submit {
 	ev := submission(2)
 	ev.Jobs[0].Component = protocol.Component{
 		Name: "solver", Alpha: 5, Gamma: 6, Delta: 7,
@@ -194,15 +195,15 @@ func TestChosenShape(t *testing.T) {
 		t.Errorf("the other one waits for %q", reason)
 	}
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
 	l.advance(protocol.Minute)
 	l.answerQuotes()
 	last := (*seen)[len(*seen)-1]
 	if len(last.Jobs) != 1 || last.Applications[0].Spent != 8 { // 10 + 1 − 7 EUR
 		t.Errorf("then %d rows with %d spent", len(last.Jobs), last.Applications[0].Spent)
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Recalled{Tag: tag}})
 	if view := l.view(offer.Spec.Job); view.CPUs != 1 || view.WallTime != protocol.Hour || view.Cost != 0 {
 		t.Errorf("back in the queue with %d CPUs for %v, cost %d", view.CPUs, view.WallTime, view.Cost)
 	}
@@ -211,7 +212,7 @@ func TestChosenShape(t *testing.T) {
 // view is a job as the API shows it.
 func (l *lone) view(id protocol.JobID) view.Job {
 	l.t.Helper()
-	l.step(peer.AskJob{Asked: 99, Job: id})
+	l.step(event.AskJob{Asked: 99, Job: id})
 	view, ok := l.answers[len(l.answers)-1].(view.Job)
 	if !ok {
 		l.t.Fatalf("got %+v", l.answers[len(l.answers)-1])
@@ -238,7 +239,7 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	}
 	var w view.RunHistory
 	ask := func() {
-		l.step(peer.AskWarehouse{Asked: 7, User: "ada"})
+		l.step(event.AskWarehouse{Asked: 7, User: "ada"})
 		w, _ = l.answers[len(l.answers)-1].(view.RunHistory)
 	}
 	if ask(); len(w.Components) != 0 {
@@ -267,7 +268,7 @@ func TestMeasuredPowerIsCharged(t *testing.T) {
 	t.Parallel()
 	l, seen := seeing(t, func(in policy.Snapshot) []policy.Decision {
 		return []policy.Decision{{Job: 0, Site: 0}}
-	}, func(c *peer.Config) { c.Power, c.Costs = 80_000, byPower{} })
+	}, func(c *rules.Config) { c.Power, c.Costs = 80_000, byPower{} })
 	run := func(power int) (told protocol.Spec) {
 		ev := submission(1)
 		ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.Power = 2, power
@@ -311,7 +312,7 @@ func (l *lone) endHere(ran protocol.Duration) {
 func (l *lone) endMeasured(ran protocol.Duration, used protocol.Usage) {
 	l.t.Helper()
 	for _, op := range slices.Backward(l.asked) {
-		if submit, ok := op.(peer.SubmitOp); ok {
+		if submit, ok := op.(event.SubmitOp); ok {
 			l.finish(submit.Job.Tag, ran, used)
 			return
 		}
@@ -322,22 +323,22 @@ func (l *lone) endMeasured(ran protocol.Duration, used protocol.Usage) {
 // Contradictory wishes, unknown currencies and curves are refused before anything is taken.
 func TestWishesAreChecked(t *testing.T) {
 	t.Parallel()
-	for want, change := range map[string]func(*peer.Submit){
-		"CPF":                    func(ev *peer.Submit) { ev.Application.Currency = "CPF" },
-		`no curve "overtime"`:    func(ev *peer.Submit) { ev.Application.Waiting = "overtime" },
-		"time limit":             func(ev *peer.Submit) { ev.Application.MaxTime = 0 },
-		"β is -1":                func(ev *peer.Submit) { ev.Application.Beta = -1 },
-		"no weight above 0":      func(ev *peer.Submit) { ev.Application.Beta, ev.Jobs[1].Component.Alpha = 0, 0 },
-		"weights outside":        func(ev *peer.Submit) { ev.Jobs[0].Component.Gamma = -5 },
-		"together with no other": func(ev *peer.Submit) { ev.Jobs[0].Component.Together = 3 },
-		"names 2 CPUs twice":     func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[1].CPUs = 2 },
-		"must be 0 or more": func(ev *peer.Submit) {
+	for want, change := range map[string]func(*event.Submit){
+		"CPF":                    func(ev *event.Submit) { ev.Application.Currency = "CPF" },
+		`no curve "overtime"`:    func(ev *event.Submit) { ev.Application.Waiting = "overtime" },
+		"time limit":             func(ev *event.Submit) { ev.Application.MaxTime = 0 },
+		"β is -1":                func(ev *event.Submit) { ev.Application.Beta = -1 },
+		"no weight above 0":      func(ev *event.Submit) { ev.Application.Beta, ev.Jobs[1].Component.Alpha = 0, 0 },
+		"weights outside":        func(ev *event.Submit) { ev.Jobs[0].Component.Gamma = -5 },
+		"together with no other": func(ev *event.Submit) { ev.Jobs[0].Component.Together = 3 },
+		"names 2 CPUs twice":     func(ev *event.Submit) { ev.Jobs[0].Component.Shapes[1].CPUs = 2 },
+		"must be 0 or more": func(ev *event.Submit) {
 			ev.Application.Waiting, ev.Application.Rates = "", []protocol.WaitingRate{{From: 1}}
 		},
-		"choose one":               func(ev *peer.Submit) { ev.Application.Rates = []protocol.WaitingRate{{}} },
-		"0 CPUs; ask for 1":        func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes[0].CPUs = 0 },
-		"may run in 17 shapes":     func(ev *peer.Submit) { ev.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) },
-		"no site can run this job": func(ev *peer.Submit) { ev.Jobs[1].Spec.CPUs = 100 },
+		"choose one":               func(ev *event.Submit) { ev.Application.Rates = []protocol.WaitingRate{{}} },
+		"0 CPUs; ask for 1":        func(ev *event.Submit) { ev.Jobs[0].Component.Shapes[0].CPUs = 0 },
+		"may run in 17 shapes":     func(ev *event.Submit) { ev.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) },
+		"no site can run this job": func(ev *event.Submit) { ev.Jobs[1].Spec.CPUs = 100 },
 	} {
 		l, _ := seeing(t, nil)
 		ev := moldable()
@@ -359,7 +360,7 @@ func TestWishesAreChecked(t *testing.T) {
 			t.Errorf("of many faults it says %q, want %q as well", refusal.Reason, want)
 		}
 	}
-	l = newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l = newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	l.step(moldable())
 	if refusal, ok := l.answers[0].(view.Refusal); !ok || !strings.Contains(refusal.Reason, "policy greedy of this site looks at no objectives") {
 		t.Errorf("got %+v", l.answers[0])
@@ -377,14 +378,14 @@ func TestUnsoldIsDeclined(t *testing.T) {
 	if got := reply.Quotes[0].Declined; got != "no licence ansys" {
 		t.Errorf("declined: %q", got)
 	}
-	plain := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	plain := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	if got := plain.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}}).Quotes[0].Declined; !strings.Contains(got, `no licence "ansys"`) {
 		t.Errorf("without a price list: %q", got)
 	}
 	l, seen := seeing(t, nil)
 	l.step(submission(1))
 	request, _ := l.last().(protocol.QuoteRequest)
-	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{
 		Job: request.Jobs[0].Job, ERT: 1, Currency: "XAU", Terms: []protocol.Term{{Name: "cpu", Amount: 1}},
 	}}}})
 	if in := (*seen)[0]; in.AWT[in.At(0, 1)] != protocol.Never {
@@ -407,7 +408,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	cfg := goodConfig()
 	cfg.Policy, cfg.Initiation = policy.Describe(peertest.Greedy{}), policy.Sender
 	l.calls = idle(peertest.Greedy{}, atOnce)
-	l.step(peer.Retune{Asked: 5, Tuning: cfg.Tuning()})
+	l.step(event.Retune{Asked: 5, Tuning: cfg.Tuning()})
 	for range 5 {
 		l.advance(protocol.Minute)
 		if _, asks := l.last().(protocol.QuoteRequest); asks {
@@ -425,10 +426,10 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 // A policy that decides in the stead of one that looks at them places nothing that has limits.
 func TestNoLimitsInStead(t *testing.T) {
 	t.Parallel()
-	l, _ := seeing(t, nil, func(c *peer.Config) { c.Fallback = "local" })
+	l, _ := seeing(t, nil, func(c *rules.Config) { c.Fallback = "local" })
 	quote := l.calls
-	l.calls = func(op peer.Op) (peer.Result, error) {
-		decide, ok := op.(peer.DecideOp)
+	l.calls = func(op event.Op) (event.Result, error) {
+		decide, ok := op.(event.DecideOp)
 		switch {
 		case !ok:
 			return quote(op)
@@ -436,7 +437,7 @@ func TestNoLimitsInStead(t *testing.T) {
 			return nil, errors.New("the plugin is down")
 		}
 		decisions, _, err := peertest.Greedy{}.Decide(t.Context(), decide.Snapshot)
-		return peer.DecideResult{Decisions: decisions}, err
+		return event.DecideResult{Decisions: decisions}, err
 	}
 	l.step(moldable())
 	l.answerQuotes()
@@ -459,7 +460,7 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 	if got := (*seen)[0].ERT[0]; got != 10*protocol.Hour {
 		t.Errorf("with a limit of an hour it is quoted %v", got)
 	}
-	told := func(f peer.Fact) bool {
+	told := func(f event.Fact) bool {
 		return slices.ContainsFunc(f.Quotes, func(q view.Quote) bool { return q.Note == "would be ended at its limit of time, 1:00:00" })
 	}
 	if !slices.ContainsFunc(l.facts, told) {

@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
@@ -50,7 +51,7 @@ func newTrial(t *testing.T, seed uint64, hours int) *trial {
 		options.Sites = append(options.Sites, peertest.SiteOptions{
 			Name: name, Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Policy: solver(t),
 			Prices: peertest.HourlyPrices("EUR", tr.prices[name]...),
-			Config: func(c *peer.Config) {
+			Config: func(c *rules.Config) {
 				c.Area, c.Power, c.Currency = string(name), trialPower, "EUR"
 				c.Tariff = localsched.Tariff{CPUHour: tr.perCPU[name], Currency: "EUR"}
 			},
@@ -92,8 +93,8 @@ func (tr *trial) submit(t *testing.T) {
 		MaxCost: protocol.Micro(hours * (100_000 + tr.rng.Int64N(1_500_000))),
 		MaxTime: protocol.Duration(2+tr.rng.IntN(60)) * protocol.Hour,
 	}
-	asked := tr.Ask(tr.Sites()[tr.rng.IntN(4)].Name, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: application}
+	asked := tr.Ask(tr.Sites()[tr.rng.IntN(4)].Name, func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: application}
 	})
 	for _, s := range tr.Sites() {
 		submitted, ok := s.Answer(asked).(view.Submitted)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -18,8 +18,8 @@ func withAside(t *testing.T, tag protocol.Tag) *cards {
 	c := newCards(t, row.Rows{})
 	c.show("b", 2, 1)
 	for _, call := range c.first.Calls {
-		if _, watch := call.Op.(peer.WatchOp); watch {
-			c.step(peer.CallDone{ID: call.ID, Result: peer.WatchResult{Watched: localsched.Watched{
+		if _, watch := call.Op.(event.WatchOp); watch {
+			c.step(event.CallDone{ID: call.ID, Result: event.WatchResult{Watched: localsched.Watched{
 				Changes: []localsched.Change{{Tag: tag, State: protocol.Pending}}, Cursor: "1",
 			}}})
 		}
@@ -38,16 +38,16 @@ func TestAJobThatNoRowKnowsStartsNoMore(t *testing.T) {
 			t.Run(name+", it "+what, func(t *testing.T) {
 				t.Parallel()
 				c := withAside(t, tag)
-				ready := c.step(peer.MessageIn{From: "b", Body: question})
-				if len(ready.Messages) != 0 || len(ready.Calls) != 1 || ready.Calls[0].Op != (peer.WithdrawOp{Tag: tag}) {
+				ready := c.step(event.MessageIn{From: "b", Body: question})
+				if len(ready.Messages) != 0 || len(ready.Calls) != 1 || ready.Calls[0].Op != (event.WithdrawOp{Tag: tag}) {
 					t.Fatalf("it sends %+v and calls %+v", ready.Messages, ready.Calls)
 				}
-				ready = c.step(peer.CallDone{ID: ready.Calls[0].ID, Result: peer.WithdrawResult{Withdrawal: withdrawal}})
-				forgets := len(ready.Calls) == 1 && ready.Calls[0].Op == (peer.ForgetOp{Tag: tag})
+				ready = c.step(event.CallDone{ID: ready.Calls[0].ID, Result: event.WithdrawResult{Withdrawal: withdrawal}})
+				forgets := len(ready.Calls) == 1 && ready.Calls[0].Op == (event.ForgetOp{Tag: tag})
 				if forgets != (withdrawal == localsched.Withdrawn) {
 					t.Errorf("then it calls %+v", ready.Calls)
 				}
-				ready = c.step(peer.MessageIn{From: "b", Body: question})
+				ready = c.step(event.MessageIn{From: "b", Body: question})
 				if len(ready.Messages) != 1 || ready.Messages[0].Body != (protocol.Unknown{Tag: tag}) || len(ready.Calls) != 0 {
 					t.Errorf("asked again it sends %+v and calls %+v", ready.Messages, ready.Calls)
 				}
@@ -63,7 +63,7 @@ func TestALateOfferMakesNoSecondPlacement(t *testing.T) {
 	spec := guest(1, 1)
 	tag := protocol.Tag{Job: spec.Job, Epoch: 3}
 	c := withAside(t, tag)
-	ready := c.step(peer.MessageIn{From: "b", Body: protocol.Offer{Spec: spec, Epoch: 3, Payload: peertest.Plan{Run: 1}.Payload()}})
+	ready := c.step(event.MessageIn{From: "b", Body: protocol.Offer{Spec: spec, Epoch: 3, Payload: peertest.Plan{Run: 1}.Payload()}})
 	if len(ready.Messages) != 1 {
 		t.Fatalf("it sends %+v", ready.Messages)
 	}
@@ -105,10 +105,10 @@ func TestCancelOfWhatMayHaveRun(t *testing.T) {
 			c := newCards(t, rows)
 			c.show("b", 2, 1)
 			c.now = c.now.Add(protocol.Minute) // it has listened
-			c.step(peer.Tick{})
-			records := c.step(peer.Cancel{Asked: 1, Job: id, User: "ada"}).Records
+			c.step(event.Tick{})
+			records := c.step(event.Cancel{Asked: 1, Job: id, User: "ada"}).Records
 			if tt.job.Phase == row.JobHandedOff {
-				records = c.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: protocol.Tag{Job: id, Epoch: 1}}}).Records
+				records = c.step(event.MessageIn{From: "b", Body: protocol.Recalled{Tag: protocol.Tag{Job: id, Epoch: 1}}}).Records
 			}
 			var ends []string
 			for _, rec := range records {
@@ -130,7 +130,7 @@ func TestWhatIsSetAsideIsToldAgain(t *testing.T) {
 	c := withAside(t, protocol.Tag{Job: protocol.NewJobID(2, 1), Epoch: 3})
 	again := newCards(t, c.rows)
 	for _, call := range again.first.Calls {
-		if watch, ok := call.Op.(peer.WatchOp); ok && watch.After != "" {
+		if watch, ok := call.Op.(event.WatchOp); ok && watch.After != "" {
 			t.Errorf("after a restart it watches from %q on", watch.After)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -16,7 +17,7 @@ func BenchmarkStepSubmit(b *testing.B) {
 		b.Fatal(err)
 	}
 	now := peertest.Epoch
-	p.Step(now, peer.Tick{})
+	p.Step(now, event.Tick{})
 	job := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x",
 	})
@@ -24,7 +25,7 @@ func BenchmarkStepSubmit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now++
-		p.Step(now, peer.Submit{Asked: 1, User: "ada", Jobs: jobs})
+		p.Step(now, event.Submit{Asked: 1, User: "ada", Jobs: jobs})
 	}
 }
 

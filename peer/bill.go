@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -20,7 +21,7 @@ func (p *Peer) tariffOf(tag protocol.Tag) *protocol.Tariff {
 // result is about. What it bills otherwise is told, and the job counts with what was agreed.
 func (p *Peer) checkBill(j *job, outcome *protocol.Outcome) {
 	if j.Disputed = pricing.CheckBill(&j.Job, outcome, p.now); j.Disputed != "" {
-		p.fact(Fact{Kind: BillDisputed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(j.Disputed)})
+		p.fact(event.Fact{Kind: event.BillDisputed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(j.Disputed)})
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -62,7 +63,7 @@ func (l *lone) dear() protocol.Offer {
 			Job: spec.Job, ERT: spec.Expected, Currency: "CHF", Terms: []protocol.Term{{Name: "cpu", Amount: 20 * protocol.Unit}},
 		})
 	}
-	l.step(peer.MessageIn{From: "b", Body: reply})
+	l.step(event.MessageIn{From: "b", Body: reply})
 	offer, ok := l.last().(protocol.Offer)
 	if !ok {
 		l.t.Fatalf("got %T instead of an offer", l.last())
@@ -74,7 +75,7 @@ func (l *lone) dear() protocol.Offer {
 func (l *lone) runsAtB(offer protocol.Offer, tariff *protocol.Tariff, ran protocol.Duration, outcome protocol.Outcome) {
 	l.t.Helper()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	say := func(m protocol.Message) { l.step(peer.MessageIn{From: "b", Body: m}) }
+	say := func(m protocol.Message) { l.step(event.MessageIn{From: "b", Body: m}) }
 	say(protocol.Prepared{Tag: tag, Tariff: tariff})
 	say(protocol.Accept{Tag: tag})
 	say(protocol.Status{Tag: tag, Seq: 1, State: protocol.Running})
@@ -130,7 +131,7 @@ func TestBrokenLimitsAreTold(t *testing.T) {
 	const why = "max_cost: what has run cost 40.00 CHF of at most 30.00 CHF; solver ran 2:00:00 and cost 40.00 CHF, foreseen were 1:00:00 and 20.00 CHF"
 	told := ""
 	for _, f := range l.facts {
-		if f.Kind == peer.LimitBroken {
+		if f.Kind == event.LimitBroken {
 			told = f.Text
 		}
 	}
@@ -151,9 +152,9 @@ func TestRunningComponentsCountAsTheyCome(t *testing.T) {
 	l, ids := atPartner(t, 1)
 	offer := l.dear()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)}})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Status{Tag: tag, Seq: 1, State: protocol.Running}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Status{Tag: tag, Seq: 1, State: protocol.Running}})
 	for hours, want := range []protocol.Micro{20, 20, 40, 60} {
 		view := l.view(ids[0])
 		if view.Wishes.Spent != want*protocol.Unit || !view.Bill.Open || view.Bill.Cost != protocol.Micro(hours)*20*protocol.Unit {
@@ -170,7 +171,7 @@ func TestGainsCountOnceBilled(t *testing.T) {
 	l, ids := atPartner(t, 2)
 	offer := l.dear()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	say := func(m protocol.Message) { l.step(peer.MessageIn{From: "b", Body: m}) }
+	say := func(m protocol.Message) { l.step(event.MessageIn{From: "b", Body: m}) }
 	spent := func(want protocol.Micro) {
 		t.Helper()
 		if got := l.view(ids[1]).Wishes.Spent; got != want {
@@ -201,7 +202,7 @@ func TestMaxTimeEndsWhatWaits(t *testing.T) {
 		t.Errorf("%v ended as %v: %s", last.ID, last.State, last.Reason)
 	}
 	for _, id := range ids {
-		l.step(peer.AskJob{Asked: 9, Job: id})
+		l.step(event.AskJob{Asked: 9, Job: id})
 		if _, gone := l.answers[len(l.answers)-1].(view.Refusal); !gone {
 			t.Errorf("job %v is still %+v", id, l.answers[len(l.answers)-1])
 		}
@@ -212,13 +213,13 @@ func TestMaxTimeEndsWhatWaits(t *testing.T) {
 	l, _ = atPartner(t, 1)
 	offer := l.dear()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
 	l.advance(protocol.Day)
 	if recall, ok := l.last().(protocol.Recall); !ok || recall.Cancel {
 		t.Fatalf("b is sent %+v", l.last())
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Recalled{Tag: tag}})
 	if last = l.finished(); last.State != protocol.Cancelled || !strings.HasPrefix(last.Reason, "max_time") {
 		t.Errorf("back from b it is %v: %s", last.State, last.Reason)
 	}
@@ -264,7 +265,7 @@ func TestBillsAreChecked(t *testing.T) {
 		if paid != c.cost || !strings.HasPrefix(disputed, c.disputed) || (c.disputed == "") != (disputed == "") {
 			t.Errorf("%s: it counts %d, and is said to be %q", name, paid, disputed)
 		}
-		if told := l.told(peer.BillDisputed); told != (c.disputed != "") {
+		if told := l.told(event.BillDisputed); told != (c.disputed != "") {
 			t.Errorf("%s: told: %t", name, told)
 		}
 	}
@@ -276,16 +277,16 @@ func TestBillWithoutARun(t *testing.T) {
 	l, _ := atPartner(t, 1)
 	offer := l.dear()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	say := func(m protocol.Message) { l.step(peer.MessageIn{From: "b", Body: m}) }
+	say := func(m protocol.Message) { l.step(event.MessageIn{From: "b", Body: m}) }
 	say(protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)})
 	say(protocol.Accept{Tag: tag})
 	say(protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed, Bill: billOf(l.now, 20*protocol.Unit)}})
-	if view := l.finished(); view.Bill != nil || !l.told(peer.BillDisputed) {
+	if view := l.finished(); view.Bill != nil || !l.told(event.BillDisputed) {
 		t.Errorf("billed %+v, and the facts are %+v", view.Bill, l.facts)
 	}
 }
 
-func (l *lone) told(kind peer.FactKind) bool {
+func (l *lone) told(kind event.FactKind) bool {
 	for _, f := range l.facts {
 		if f.Kind == kind {
 			return true
@@ -301,12 +302,12 @@ func TestTariffsAreWithinLimits(t *testing.T) {
 	l, ids := atPartner(t, 1)
 	offer := l.dear()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag, Tariff: perHour(31 * protocol.Unit)}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag, Tariff: perHour(31 * protocol.Unit)}})
 	if _, aborted := l.last().(protocol.Abort); !aborted {
 		t.Errorf("b is sent %+v", l.last())
 	}
 	const why = "b quoted 20.00 CHF and now charges 31.00 CHF, with which the application would cost 31.00 CHF of at most 30.00 CHF"
-	if !slices.ContainsFunc(l.facts, func(f peer.Fact) bool { return f.Kind == peer.OfferRefused && f.Text == why }) {
+	if !slices.ContainsFunc(l.facts, func(f event.Fact) bool { return f.Kind == event.OfferRefused && f.Text == why }) {
 		t.Errorf("the facts are %+v", l.facts)
 	}
 	if view := l.view(ids[0]); view.Site != "" || view.Quoted != nil || view.Wishes.Spent != 0 {
@@ -317,12 +318,12 @@ func TestTariffsAreWithinLimits(t *testing.T) {
 // A guest is billed by the tariff that was stated before its grant, and both sites keep that.
 func TestGuestsAreBilled(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(c *peer.Config) { c.Tariff = localsched.Tariff{CPUHour: 3 * protocol.Unit, Currency: "EUR"} }, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(c *rules.Config) { c.Tariff = localsched.Tariff{CPUHour: 3 * protocol.Unit, Currency: "EUR"} }, idle(peertest.Greedy{}, atOnce))
 	prepared, ok := l.offer(7).(protocol.Prepared)
 	if !ok || prepared.Tariff == nil {
 		t.Fatalf("answered %+v", prepared)
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Grant{Tag: prepared.Tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Grant{Tag: prepared.Tag}})
 	start := l.now
 	l.finish(prepared.Tag, 20*protocol.Minute, protocol.Usage{})
 	result, ok := l.last().(protocol.Result)
@@ -330,7 +331,7 @@ func TestGuestsAreBilled(t *testing.T) {
 	if !ok || result.Outcome.Bill == nil || result.Outcome.Bill.Cost() != protocol.Unit || want.Cost() != protocol.Unit {
 		t.Fatalf("it sends %+v", l.last())
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.ResultAck{Tag: prepared.Tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.ResultAck{Tag: prepared.Tag}})
 	if kept := l.finished(); !kept.Guest || kept.State != protocol.Completed || kept.Bill == nil || kept.Bill.Cost != protocol.Unit {
 		t.Errorf("kept is %+v", kept)
 	}
@@ -345,7 +346,7 @@ func TestBillsOfAGrid(t *testing.T) {
 		power := rapid.Int64Range(1, 1_000_000).Draw(rt, "power")
 		w, err := peertest.New(peertest.Options{Seed: 1, Faults: gentle(), Sites: []peertest.SiteOptions{
 			{Name: "a", Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}},
-			{Name: "b", Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Prices: peertest.HourlyPrices("EUR", prices...), Config: func(c *peer.Config) {
+			{Name: "b", Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Prices: peertest.HourlyPrices("EUR", prices...), Config: func(c *rules.Config) {
 				c.Area, c.Power = "b", power
 				c.Tariff = localsched.Tariff{CPUHour: 77_777, Currency: "EUR"}
 			}},

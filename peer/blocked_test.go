@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
@@ -16,25 +18,25 @@ import (
 
 // awaiting is a peer with the partners b and c, of which b is down, and a job that may run at b
 // only. What was asked until then is forgotten.
-func awaiting(t *testing.T, change func(*peer.Config)) *lone {
+func awaiting(t *testing.T, change func(*rules.Config)) *lone {
 	t.Helper()
-	l := newLone(t, func(c *peer.Config) {
-		c.Policy, c.Partners = policy.Describe(tc.New(tc.Config{})), []peer.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
+	l := newLone(t, func(c *rules.Config) {
+		c.Policy, c.Partners = policy.Describe(tc.New(tc.Config{})), []rules.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
 		change(c)
 	}, idle(tc.New(tc.Config{}), atOnce))
-	l.step(peer.Disconnected{Site: "b"})
+	l.step(event.Disconnected{Site: "b"})
 	l.step(atB())
 	return l
 }
 
-func atB() peer.Submit {
+func atB() event.Submit {
 	ev := submission(1)
 	ev.Jobs[0].Spec.Sites = []protocol.SiteName{"b"}
 	return ev
 }
 
-func card(site protocol.SiteName, cpus int) peer.Connected {
-	return peer.Connected{Card: protocol.Card{
+func card(site protocol.SiteName, cpus int) event.Connected {
+	return event.Connected{Card: protocol.Card{
 		Site: site, Number: protocol.SiteNumber(site[0] - 'a' + 1), Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 		Capacity: protocol.Capacity{CPUs: cpus, Nodes: cpus},
 	}}
@@ -53,7 +55,7 @@ func (l *lone) requests() (n int) {
 func (l *lone) reason() string {
 	l.t.Helper()
 	l.answers = nil
-	l.step(peer.AskQueue{Asked: 1})
+	l.step(event.AskQueue{Asked: 1})
 	return l.answers[0].(view.Queue).Jobs[0].Reason
 }
 
@@ -64,19 +66,19 @@ func TestJobsThatWaitForASite(t *testing.T) {
 	for _, initiation := range []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle} {
 		t.Run(string(initiation), func(t *testing.T) {
 			t.Parallel()
-			l := awaiting(t, func(c *peer.Config) {
+			l := awaiting(t, func(c *rules.Config) {
 				c.Initiation, c.Policy.Initiations = initiation, []policy.Initiation{initiation}
 			})
 			l.advance(2 * protocol.Minute) // a cycle is within
-			if count[peer.DecideOp](l) != 1 || !strings.HasPrefix(l.reason(), "NoSiteQuoted") {
-				t.Errorf("%d rounds, the job says %q", count[peer.DecideOp](l), l.reason())
+			if count[event.DecideOp](l) != 1 || !strings.HasPrefix(l.reason(), "NoSiteQuoted") {
+				t.Errorf("%d rounds, the job says %q", count[event.DecideOp](l), l.reason())
 			}
 			l.advance(protocol.Day)
 			l.step(card("c", 8))
-			l.step(peer.Disconnected{Site: "c"})
+			l.step(event.Disconnected{Site: "c"})
 			l.step(card("c", 16))
 			l.advance(protocol.Day)
-			if n := count[peer.DecideOp](l); n != 1 {
+			if n := count[event.DecideOp](l); n != 1 {
 				t.Errorf("%d rounds while its site was down", n)
 			}
 			l.sent = nil
@@ -93,7 +95,7 @@ func TestJobsThatWaitForASite(t *testing.T) {
 // other round for that.
 func TestJobsThatWaitForASiteOverARestart(t *testing.T) {
 	t.Parallel()
-	l := awaiting(t, func(*peer.Config) {})
+	l := awaiting(t, func(*rules.Config) {})
 	rows := row.Rows{}
 	for _, rec := range l.records {
 		rows.Commit(rec)
@@ -103,19 +105,19 @@ func TestJobsThatWaitForASiteOverARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := goodConfig()
-	cfg.Partners = []peer.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
+	cfg.Partners = []rules.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
 	if l.peer, err = peer.New(cfg, 1, restored); err != nil {
 		t.Fatal(err)
 	}
 	l.asked, l.facts = nil, nil
-	l.step(peer.Tick{})
+	l.step(event.Tick{})
 	if why := l.reason(); why != "NoKnownSite" { // whose card is not known since the start
 		t.Errorf("the job says %q", why)
 	}
 	l.advance(protocol.Hour)
 	l.step(card("c", 8))
 	l.advance(protocol.Hour)
-	if n := count[peer.DecideOp](l); n != 0 || len(l.facts) > 1 { // that c is up
+	if n := count[event.DecideOp](l); n != 0 || len(l.facts) > 1 { // that c is up
 		t.Errorf("%d rounds, facts %+v", n, l.facts)
 	}
 	l.sent = nil
@@ -128,20 +130,20 @@ func TestJobsThatWaitForASiteOverARestart(t *testing.T) {
 // says so.
 func TestJobsThatWaitForASiteThatCannotRunThem(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(c *peer.Config) {
-		c.Policy, c.Partners = policy.Describe(tc.New(tc.Config{})), []peer.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
+	l := newLone(t, func(c *rules.Config) {
+		c.Policy, c.Partners = policy.Describe(tc.New(tc.Config{})), []rules.Partner{{Site: "b", MaxJobs: 10}, {Site: "c", MaxJobs: 10}}
 	}, idle(tc.New(tc.Config{}), func(r protocol.Request) protocol.Quote { return protocol.Quote{Job: r.Job, Declined: "too large"} }))
 	ev := submission(1)
 	ev.Jobs[0].Spec.CPUs = 100
 	l.step(ev)
 	l.advance(protocol.Hour)
-	if why := l.reason(); why != "NoKnownSite" || count[peer.DecideOp](l) != 1 {
-		t.Errorf("%d rounds, the job says %q", count[peer.DecideOp](l), why)
+	if why := l.reason(); why != "NoKnownSite" || count[event.DecideOp](l) != 1 {
+		t.Errorf("%d rounds, the job says %q", count[event.DecideOp](l), why)
 	}
 	l.step(card("c", 8))
 	l.advance(protocol.Hour)
-	if why := l.reason(); !strings.HasPrefix(why, "NoSiteQuoted") || count[peer.DecideOp](l) != 2 {
-		t.Errorf("%d rounds, the job says %q", count[peer.DecideOp](l), why)
+	if why := l.reason(); !strings.HasPrefix(why, "NoSiteQuoted") || count[event.DecideOp](l) != 2 {
+		t.Errorf("%d rounds, the job says %q", count[event.DecideOp](l), why)
 	}
 	l.sent = nil
 	if l.step(card("c", 128)); l.requests() != 1 { // another card, without an end of the session
@@ -152,15 +154,15 @@ func TestJobsThatWaitForASiteThatCannotRunThem(t *testing.T) {
 // TestJobsThatWaitForASilentSite: one that is heard again is asked at once.
 func TestJobsThatWaitForASilentSite(t *testing.T) {
 	t.Parallel()
-	l := awaiting(t, func(*peer.Config) {})
+	l := awaiting(t, func(*rules.Config) {})
 	l.step(card("b", 8))
 	l.sent = nil
 	l.advance(protocol.Hour) // no answer to the question
-	if n := l.requests(); n != 0 || count[peer.DecideOp](l) != 2 {
-		t.Errorf("%d rounds, %d questions", count[peer.DecideOp](l), n)
+	if n := l.requests(); n != 0 || count[event.DecideOp](l) != 2 {
+		t.Errorf("%d rounds, %d questions", count[event.DecideOp](l), n)
 	}
 	l.sent = nil
-	if l.step(peer.MessageIn{From: "b", Body: protocol.Volunteer{Valid: 1}}); l.requests() != 1 {
+	if l.step(event.MessageIn{From: "b", Body: protocol.Volunteer{Valid: 1}}); l.requests() != 1 {
 		t.Errorf("b is heard again: %+v", l.sent)
 	}
 }
@@ -168,18 +170,18 @@ func TestJobsThatWaitForASilentSite(t *testing.T) {
 // TestJobsThatWaitForASiteAndOtherRules: by other rules they are looked at again.
 func TestJobsThatWaitForASiteAndOtherRules(t *testing.T) {
 	t.Parallel()
-	l := awaiting(t, func(*peer.Config) {})
+	l := awaiting(t, func(*rules.Config) {})
 	cfg := goodConfig().WithDefaults()
 	cfg.Phi = protocol.Hour
-	l.step(peer.Retune{Tuning: cfg.Tuning()})
+	l.step(event.Retune{Tuning: cfg.Tuning()})
 	l.advance(protocol.Hour)
-	if n := count[peer.DecideOp](l); n != 1 { // its row says why it waits already
+	if n := count[event.DecideOp](l); n != 1 { // its row says why it waits already
 		t.Errorf("%d rounds", n)
 	}
 	cfg.Policy = policy.Describe(local.New()) // for which there is nothing to wait for
 	l.facts = nil
-	l.step(peer.Retune{Tuning: cfg.Tuning()})
-	if len(l.facts) != 2 || l.facts[1].Kind != peer.JobWaits {
+	l.step(event.Retune{Tuning: cfg.Tuning()})
+	if len(l.facts) != 2 || l.facts[1].Kind != event.JobWaits {
 		t.Errorf("no partner is asked any more: %+v", l.facts)
 	}
 }
@@ -189,19 +191,19 @@ func TestJobsThatWaitForASiteAndOtherRules(t *testing.T) {
 func TestAVolunteerThatCannotHoldRoom(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	l := newLone(t, func(c *peer.Config) {
+	l := newLone(t, func(c *rules.Config) {
 		c.Policy, c.Initiation, c.Reserves = policy.Describe(peertest.Greedy{Whole: true}), policy.Symmetric, true
-	}, func(op peer.Op) (peer.Result, error) {
-		if _, decide := op.(peer.DecideOp); !decide {
+	}, func(op event.Op) (event.Result, error) {
+		if _, decide := op.(event.DecideOp); !decide {
 			return idle(nil, atOnce)(op)
 		}
 		if asked++; asked > 1000 {
 			return nil, errLater
 		}
-		return peer.DecideResult{}, nil // they stay in the grid queue
+		return event.DecideResult{}, nil // they stay in the grid queue
 	})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Volunteer{Load: protocol.Load{CPUs: 8}, Valid: protocol.Hour}})
-	l.step(peer.Submit{User: "ada", Application: wanting(), Jobs: pair(1, nil, nil)})
+	l.step(event.MessageIn{From: "b", Body: protocol.Volunteer{Load: protocol.Load{CPUs: 8}, Valid: protocol.Hour}})
+	l.step(event.Submit{User: "ada", Application: wanting(), Jobs: pair(1, nil, nil)})
 	l.advance(protocol.Minute)
 	if asked == 0 || asked > 10 { // twice in a round, since it does not say why
 		t.Errorf("the policy was asked %d times in a minute: %+v", asked, l.answers)

@@ -1,15 +1,19 @@
 package peer
 
-import "fmt"
+import (
+	"fmt"
 
-// pending is a [Call] that is not answered yet: what is done with its answer. It is data: it
+	"github.com/switchyard-hpc/switchyard/peer/event"
+)
+
+// pending is a [event.Call] that is not answered yet: what is done with its answer. It is data: it
 // names what it is about and points at nothing of the peer's, so that when the answer comes it is
 // found out whether that has gone meanwhile, or is another of the same name. The set is closed.
 //
 //sumtype:decl
 type pending interface {
 	pending()
-	answered(p *Peer, result Result, err error)
+	answered(p *Peer, result event.Result, err error)
 }
 
 // All that may be pending.
@@ -50,13 +54,13 @@ func (p *Peer) nextInstance() instance {
 }
 
 // call makes a call; then goes on when it is answered.
-func (p *Peer) call(op Op, then pending) {
+func (p *Peer) call(op event.Op, then pending) {
 	p.lastCall++
 	p.calls[p.lastCall] = then
-	p.issue(Call{ID: p.lastCall, Op: op})
+	p.issue(event.Call{ID: p.lastCall, Op: op})
 }
 
-func (p *Peer) callDone(ev CallDone) {
+func (p *Peer) callDone(ev event.CallDone) {
 	then := p.calls[ev.ID]
 	if then == nil {
 		return // answered already, or asked in an earlier life
@@ -68,7 +72,7 @@ func (p *Peer) callDone(ev CallDone) {
 
 // resultAs reads a call's answer. An answer of the wrong kind is an error of the
 // shell, and counts as no answer.
-func resultAs[R Result](result Result, err error) (R, error) {
+func resultAs[R event.Result](result event.Result, err error) (R, error) {
 	var none R
 	if err != nil {
 		return none, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -12,7 +13,7 @@ import (
 
 // cancel notes the wish durably and begins to carry it out. What is terminal is
 // whichever becomes durable first here, the job's own end or its recall.
-func (p *Peer) cancel(ev Cancel) {
+func (p *Peer) cancel(ev event.Cancel) {
 	j, refusal := p.jobOf(ev.Job, ev.User, ev.Admin, "cancel")
 	if j == nil {
 		p.answer(ev.Asked, refusal)
@@ -20,18 +21,18 @@ func (p *Peer) cancel(ev Cancel) {
 	}
 	p.answer(ev.Asked, view.Done{})
 	if why := cmp.Or(p.doubtOf(j), p.site.MayHaveRun(j.Phase)); why != "" {
-		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+		p.fact(event.Fact{Kind: event.JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, why)
 		return
 	}
 	if j.Phase == row.JobStagingOut {
-		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+		p.fact(event.Fact{Kind: event.JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.discard(j.tag())
 		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
 		return
 	}
 	if j.Phase == row.JobEnding { // its user does not want to wait
-		p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+		p.fact(event.Fact{Kind: event.JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, status.UnheardReason(&j.Job))
 		return
 	}
@@ -40,7 +41,7 @@ func (p *Peer) cancel(ev Cancel) {
 	}
 	j.Cancelling = true
 	p.saveJob(ev.Job)
-	p.fact(Fact{Kind: JobCancelled, Job: ev.Job, Text: "by " + ev.User})
+	p.fact(event.Fact{Kind: event.JobCancelled, Job: ev.Job, Text: "by " + ev.User})
 	switch j.Phase {
 	case row.JobInGridQueue:
 		p.finish(j, protocol.Cancelled, "")
@@ -79,13 +80,13 @@ func (p *Peer) noSuchJob(id protocol.JobID) view.Refusal {
 }
 
 // discard gives up what has come of a job's output. Nobody would be told where it is.
-func (p *Peer) discard(tag protocol.Tag) { p.call(DiscardOp{Tag: tag}, discardOutput{tag}) }
+func (p *Peer) discard(tag protocol.Tag) { p.call(event.DiscardOp{Tag: tag}, discardOutput{tag}) }
 
 // discardOutput gives up what has come of a job's output.
 type discardOutput struct{ tag protocol.Tag }
 
-func (c discardOutput) answered(p *Peer, _ Result, err error) {
+func (c discardOutput) answered(p *Peer, _ event.Result, err error) {
 	if err != nil {
-		p.fact(Fact{Kind: CallFailed, Job: c.tag.Job, Epoch: c.tag.Epoch, Text: clip("discard: " + err.Error())})
+		p.fact(event.Fact{Kind: event.CallFailed, Job: c.tag.Job, Epoch: c.tag.Epoch, Text: clip("discard: " + err.Error())})
 	}
 }

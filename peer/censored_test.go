@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -39,9 +39,9 @@ func (l learner) expects(limit protocol.Duration) (here, away protocol.Duration)
 func (l learner) ends(state protocol.State, ran protocol.Duration, used protocol.Usage) {
 	l.t.Helper()
 	for _, op := range slices.Backward(l.asked) {
-		if submit, ok := op.(peer.SubmitOp); ok {
+		if submit, ok := op.(event.SubmitOp); ok {
 			tag := submit.Job.Tag
-			l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+			l.step(event.CallDone{ID: l.watching, Result: event.WatchResult{Watched: localsched.Watched{
 				Cursor:  localsched.Cursor(tag.String()),
 				Changes: []localsched.Change{{Tag: tag, State: state, Started: l.now, Outcome: protocol.Outcome{State: state, Ran: ran, Usage: used}}},
 			}}})
@@ -81,7 +81,7 @@ func TestCensoredRunsRaiseEstimates(t *testing.T) {
 func TestOutliersDoNotPoison(t *testing.T) {
 	t.Parallel()
 	l := newLearner(t)
-	l.step(peer.Connected{Card: protocol.Card{
+	l.step(event.Connected{Card: protocol.Card{
 		Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 8, Machine: protocol.Machine{Flops: 2e9, Words: 1e9, Network: 1e8, Latency: 1000}},
 	}})

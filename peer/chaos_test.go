@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -161,7 +162,7 @@ func (c *chaos) site(t *testing.T, i int, settle protocol.Duration) peertest.Sit
 	if c.seed%2 == 0 { // lives are distinguished
 		watermark = c.between(1000, 20_000)
 	}
-	o.Config = func(cfg *peer.Config) {
+	o.Config = func(cfg *rules.Config) {
 		more(cfg)
 		cfg.Watermark = watermark
 		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, longest, max(retry*2, 300)
@@ -272,7 +273,7 @@ func (c *chaos) tune() {
 	o := c.sites[s.Name]
 	initiation := c.initiation(&o)
 	toggles := o.Policy != nil && c.rng.IntN(2) == 0
-	c.world.Tune(s.Name, func(cfg *peer.Config) {
+	c.world.Tune(s.Name, func(cfg *rules.Config) {
 		cfg.Initiation = initiation
 		if toggles {
 			decides := cfg.Policy.DecidesApplications()
@@ -288,7 +289,7 @@ func (c *chaos) tune() {
 func (c *chaos) wholeAgain() {
 	for _, s := range c.world.Sites() {
 		if o := c.sites[s.Name]; brokers(&o) {
-			c.world.Tune(s.Name, func(cfg *peer.Config) { cfg.Policy.Can = []policy.Capability{policy.Applications} })
+			c.world.Tune(s.Name, func(cfg *rules.Config) { cfg.Policy.Can = []policy.Capability{policy.Applications} })
 		}
 	}
 }
@@ -312,9 +313,9 @@ func (c *chaos) reckoning() protocol.Reckoning {
 
 // electricity draws a site's cycle, what it takes in one, its prices, which fail now and
 // then, and how it protects its users.
-func (c *chaos) electricity(o *peertest.SiteOptions) func(*peer.Config) {
+func (c *chaos) electricity(o *peertest.SiteOptions) func(*rules.Config) {
 	period, maxQ, power := c.between(3000, 40_000), 0, c.rng.Int64N(300_000)
-	var protect peer.Protection
+	var protect rules.Protection
 	switch c.rng.IntN(4) {
 	case 0:
 		protect.Share = 200_000 + c.rng.IntN(800_000)
@@ -330,7 +331,7 @@ func (c *chaos) electricity(o *peertest.SiteOptions) func(*peer.Config) {
 	if c.rng.IntN(2) == 0 {
 		area, o.Prices = "x", c.prices()
 	}
-	return func(cfg *peer.Config) {
+	return func(cfg *rules.Config) {
 		cfg.Cycle, cfg.MaxQ, cfg.Power, cfg.Protect = period, maxQ, power, protect
 		cfg.Area, cfg.PriceRefresh = area, protocol.Minute
 	}
@@ -422,7 +423,7 @@ func (c *chaos) restore() {
 			}
 			card := s.Peer().Card("")
 			c.world.Restore(s.Name, backup)
-			c.world.Configure(s.Name, func(cfg *peer.Config) { cfg.Witness = card.Life() })
+			c.world.Configure(s.Name, func(cfg *rules.Config) { cfg.Witness = card.Life() })
 			c.world.After(c.between(1, 30_000), func() { _ = c.world.Restart(s.Name) }) // a failure is among the world's problems
 		})
 	})
@@ -478,8 +479,8 @@ func (c *chaos) seen(of *peertest.Site) uint64 {
 func (c *chaos) operate() {
 	for _, s := range c.world.Sites() {
 		if s.Up() {
-			c.world.Ask(s.Name, func(asked peer.AskID) peer.Event {
-				return peer.Recover{Asked: asked, Cancel: true, User: "root", Admin: true}
+			c.world.Ask(s.Name, func(asked event.AskID) event.Event {
+				return event.Recover{Asked: asked, Cancel: true, User: "root", Admin: true}
 			})
 			for _, job := range s.Rows().Jobs() {
 				if job.Stuck != "" {
@@ -501,25 +502,25 @@ func TestChaosPartners(t *testing.T) {
 
 // changePartners gives sites other partners now and then, and all of them in the end.
 func (c *chaos) changePartners() {
-	whole := map[protocol.SiteName][]peer.Partner{}
+	whole := map[protocol.SiteName][]rules.Partner{}
 	for _, s := range c.world.Sites() {
-		c.world.Configure(s.Name, func(cfg *peer.Config) { whole[s.Name] = cfg.Partners })
+		c.world.Configure(s.Name, func(cfg *rules.Config) { whole[s.Name] = cfg.Partners })
 	}
 	for range 1 + c.rng.IntN(12) {
 		c.world.After(c.between(0, int64(c.span)-1), func() { c.setPartners(whole) })
 	}
 	c.world.After(c.span, func() {
 		for _, s := range c.world.Sites() {
-			c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = whole[s.Name] })
+			c.world.SetPartners(s.Name, func(cfg *rules.Config) { cfg.Partners = whole[s.Name] })
 		}
 	})
 }
 
 // setPartners gives a site some of all its partners.
-func (c *chaos) setPartners(whole map[protocol.SiteName][]peer.Partner) {
+func (c *chaos) setPartners(whole map[protocol.SiteName][]rules.Partner) {
 	sites := c.world.Sites()
 	s := sites[c.rng.IntN(len(sites))]
-	var some []peer.Partner
+	var some []rules.Partner
 	for _, one := range whole[s.Name] {
 		if c.rng.IntN(3) == 0 {
 			continue
@@ -529,5 +530,5 @@ func (c *chaos) setPartners(whole map[protocol.SiteName][]peer.Partner) {
 		}
 		some = append(some, one)
 	}
-	c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = some })
+	c.world.SetPartners(s.Name, func(cfg *rules.Config) { cfg.Partners = some })
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -76,8 +76,8 @@ func (c *chaos) gather(at protocol.SiteName) {
 	}
 	jobs = append(jobs, c.component(1, 1))
 	s, limits := c.world.Site(at), c.limits()
-	asked := c.world.Ask(at, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: limits}
+	asked := c.world.Ask(at, func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: limits}
 	})
 	if c.rng.IntN(3) == 0 {
 		c.world.After(c.between(0, 20_000), func() {

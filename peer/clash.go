@@ -3,6 +3,7 @@ package peer
 import (
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,7 +17,7 @@ import (
 const hintPause = protocol.Hour
 
 // memberSeen warns the operator of another site that says it has this one's name or number.
-func (p *Peer) memberSeen(m MemberSeen) {
+func (p *Peer) memberSeen(m event.MemberSeen) {
 	if m.PublicKey == p.cfg.PublicKey || (m.Site != p.cfg.Site && m.Number != p.cfg.Number) {
 		return
 	}
@@ -24,7 +25,7 @@ func (p *Peer) memberSeen(m MemberSeen) {
 		return
 	}
 	p.hinted = p.now
-	p.fact(Fact{Kind: MemberClash, Site: m.Site, Text: fmt.Sprintf(
+	p.fact(event.Fact{Kind: event.MemberClash, Site: m.Site, Text: fmt.Sprintf(
 		"gossip has a site %s with number %d and key %s, and this site is %s with number %d; nothing is done about it: "+
 			"ask its operator, and make a new gossip keyring if nobody knows that site",
 		m.Site, m.Number, m.PublicKey, p.cfg.Site, p.cfg.Number)})
@@ -64,7 +65,7 @@ func (p *Peer) judgeCards() {
 		p.claimNumber(one)
 		why := p.incompatible(one)
 		if why != "" && why != one.refused && why != one.doubtful() {
-			p.factOf(one, Fact{Kind: NameClash, Text: why})
+			p.factOf(one, event.Fact{Kind: event.NameClash, Text: why})
 		}
 		one.refused = why
 	}

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -16,9 +18,9 @@ type cards struct {
 	t     *testing.T
 	peer  *peer.Peer
 	rows  row.Rows
-	first peer.Ready // what the first step brought
+	first event.Ready // what the first step brought
 	now   protocol.Instant
-	next  peer.AskID
+	next  event.AskID
 }
 
 func newCards(t *testing.T, rows row.Rows) *cards {
@@ -33,7 +35,7 @@ func newCards(t *testing.T, rows row.Rows) *cards {
 }
 
 // newCardsOf starts a peer from the rows, and keeps its records in them.
-func newCardsOf(t *testing.T, cfg peer.Config, rows row.Rows) *cards {
+func newCardsOf(t *testing.T, cfg rules.Config, rows row.Rows) *cards {
 	t.Helper()
 	records, err := rows.Records()
 	if err != nil {
@@ -44,12 +46,12 @@ func newCardsOf(t *testing.T, cfg peer.Config, rows row.Rows) *cards {
 		t.Fatal(err)
 	}
 	c := &cards{t: t, peer: p, rows: rows, now: peertest.Epoch + protocol.Instant(protocol.Hour)}
-	c.first = c.step(peer.Tick{})
+	c.first = c.step(event.Tick{})
 	return c
 }
 
 // ask puts a question and returns the answer.
-func (c *cards) ask(ev peer.Event) view.Reply {
+func (c *cards) ask(ev event.Event) view.Reply {
 	answers := c.step(ev).Answers
 	if len(answers) != 1 {
 		c.t.Fatalf("%T has %d answers", ev, len(answers))
@@ -57,7 +59,7 @@ func (c *cards) ask(ev peer.Event) view.Reply {
 	return answers[0].Reply
 }
 
-func (c *cards) step(ev peer.Event) peer.Ready {
+func (c *cards) step(ev event.Event) event.Ready {
 	c.now++
 	ready := c.peer.Step(c.now, ev)
 	for _, rec := range ready.Records {
@@ -68,7 +70,7 @@ func (c *cards) step(ev peer.Event) peer.Ready {
 
 // show connects a partner by a card with the number and first start.
 func (c *cards) show(site protocol.SiteName, number protocol.SiteNumber, first protocol.Instant) {
-	c.step(peer.Connected{Card: protocol.Card{
+	c.step(event.Connected{Card: protocol.Card{
 		Site: site, Number: number, PublicKey: peertest.PublicKey(site, number), FirstStart: first,
 		Incarnation: uint64(first), Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4, Nodes: 4},
 	}})
@@ -77,7 +79,7 @@ func (c *cards) show(site protocol.SiteName, number protocol.SiteNumber, first p
 // links are the states of the links to b and c.
 func (c *cards) links() string {
 	c.next++
-	ready := c.step(peer.AskSites{Asked: c.next})
+	ready := c.step(event.AskSites{Asked: c.next})
 	sites, ok := ready.Answers[0].Reply.(view.Sites)
 	if !ok {
 		c.t.Fatalf("answered with %T", ready.Answers[0].Reply)
@@ -93,7 +95,7 @@ func (c *cards) links() string {
 func (c *cards) submits() bool {
 	c.next++
 	job := peertest.Plan{Run: 1}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x"})
-	ready := c.step(peer.Submit{Asked: c.next, User: "ada", Jobs: []protocol.Job{job}})
+	ready := c.step(event.Submit{Asked: c.next, User: "ada", Jobs: []protocol.Job{job}})
 	_, ok := ready.Answers[0].Reply.(view.Submitted)
 	return ok
 }
@@ -109,12 +111,12 @@ func TestGossipDecidesNothing(t *testing.T) {
 	hints := 0
 	for i := range 50 {
 		for _, first := range []protocol.Instant{1, peertest.Epoch * 2} {
-			for _, seen := range []peer.MemberSeen{
+			for _, seen := range []event.MemberSeen{
 				{Site: "z", Number: 1}, {Site: "a", Number: 9}, {Site: "b", Number: 1}, {Site: "z", Number: 2},
 			} {
 				seen.PublicKey, seen.FirstStart = peertest.PublicKey("z", protocol.SiteNumber(i+1)), first
 				for _, f := range c.step(seen).Facts {
-					if f.Kind != peer.MemberClash {
+					if f.Kind != event.MemberClash {
 						t.Errorf("a fact %s: %s", f.Kind, f.Text)
 					}
 					hints++

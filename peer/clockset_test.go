@@ -7,8 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -33,12 +34,12 @@ func newTwins(t *testing.T, r *rapid.T) *twins {
 		return protocol.Quote{Job: q.Job, AWT: protocol.Duration(q.Job%3) * protocol.Hour, ERT: q.WallTime}
 	})
 	for i := range w.both {
-		w.both[i] = newLone(t, func(cfg *peer.Config) { cfg.Initiation = initiation }, busy)
+		w.both[i] = newLone(t, func(cfg *rules.Config) { cfg.Initiation = initiation }, busy)
 	}
 	return w
 }
 
-func (w *twins) step(ev peer.Event) {
+func (w *twins) step(ev event.Event) {
 	for _, l := range w.both {
 		l.step(ev)
 	}
@@ -60,17 +61,17 @@ func (w *twins) act() {
 		}
 	case 3:
 		w.guest++
-		w.step(peer.MessageIn{From: "b", Body: protocol.Offer{Spec: guest(w.guest, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload()}})
+		w.step(event.MessageIn{From: "b", Body: protocol.Offer{Spec: guest(w.guest, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload()}})
 	case 4:
-		w.step(peer.MessageIn{From: "b", Body: protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(900, 1)}, Deadline: protocol.Second}})
+		w.step(event.MessageIn{From: "b", Body: protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(900, 1)}, Deadline: protocol.Second}})
 	case 5:
-		w.step(peer.Disconnected{Site: "b"})
+		w.step(event.Disconnected{Site: "b"})
 	case 6:
-		w.step(peer.Connected{Card: protocol.Card{
+		w.step(event.Connected{Card: protocol.Card{
 			Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1, Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
 		}})
 	case 7:
-		w.step(peer.MessageIn{From: "b", Body: protocol.Volunteer{Load: protocol.Load{CPUs: 8}, Valid: 30 * protocol.Second}})
+		w.step(event.MessageIn{From: "b", Body: protocol.Volunteer{Load: protocol.Load{CPUs: 8}, Valid: 30 * protocol.Second}})
 	}
 	if rapid.IntRange(0, 3).Draw(w.T, "b answers") > 0 {
 		w.answer()
@@ -88,16 +89,16 @@ func (w *twins) answer() {
 			for _, spec := range m.Jobs {
 				reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, ERT: spec.WallTime})
 			}
-			w.step(peer.MessageIn{From: "b", Body: reply})
+			w.step(event.MessageIn{From: "b", Body: reply})
 		case protocol.Offer:
 			tag := protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch}
 			if rapid.Bool().Draw(w.T, "b refuses") {
-				w.step(peer.MessageIn{From: "b", Body: protocol.Refused{Tag: tag, Reason: "not today"}})
+				w.step(event.MessageIn{From: "b", Body: protocol.Refused{Tag: tag, Reason: "not today"}})
 				continue
 			}
-			w.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
+			w.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
 		case protocol.Grant:
-			w.step(peer.MessageIn{From: "b", Body: protocol.Accept(m)})
+			w.step(event.MessageIn{From: "b", Body: protocol.Accept(m)})
 		}
 	}
 }
@@ -121,7 +122,7 @@ func (w *twins) compare() {
 }
 
 // timeless is a message without the instants in it, which are for people.
-func timeless(m peer.Outgoing) peer.Outgoing {
+func timeless(m event.Outgoing) event.Outgoing {
 	switch body := m.Body.(type) { //nolint:gochecksumtype // the others have none
 	case protocol.Offer:
 		body.Spec.Submitted = 0
@@ -156,8 +157,8 @@ func TestClockSetForward(t *testing.T) {
 func (w *twins) setForward(by protocol.Duration) {
 	w.ahead += by
 	w.both[1].now = w.both[1].now.Add(by)
-	w.both[0].step(peer.Tick{})
-	w.both[1].step(peer.ClockSet{By: by})
+	w.both[0].step(event.Tick{})
+	w.both[1].step(event.ClockSet{By: by})
 }
 
 // TestSuspendedMachine has a machine stand still for hours, after which all links are down: a job
@@ -165,7 +166,7 @@ func (w *twins) setForward(by protocol.Duration) {
 func TestSuspendedMachine(t *testing.T) {
 	t.Parallel()
 	reclaim := 10 * protocol.Minute
-	l := newLone(t, func(cfg *peer.Config) { cfg.Reclaim = reclaim }, idle(peertest.Greedy{}, func(q protocol.Request) protocol.Quote {
+	l := newLone(t, func(cfg *rules.Config) { cfg.Reclaim = reclaim }, idle(peertest.Greedy{}, func(q protocol.Request) protocol.Quote {
 		return protocol.Quote{Job: q.Job, AWT: protocol.Hour, ERT: q.WallTime}
 	}))
 	jobs := submission(1)
@@ -177,7 +178,7 @@ func TestSuspendedMachine(t *testing.T) {
 		if !asked {
 			t.Fatalf("sent %+v", l.sent)
 		}
-		l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+		l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
 			Round: request.Round, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1000,
 			Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Minute}},
 		}})
@@ -187,16 +188,16 @@ func TestSuspendedMachine(t *testing.T) {
 		t.Fatalf("sent %+v", l.sent)
 	}
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
 	l.advance(reclaim / 2)
-	l.step(peer.MessageIn{From: "b", Body: protocol.Status{Tag: tag, Seq: 1, State: protocol.Running}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Status{Tag: tag, Seq: 1, State: protocol.Running}})
 	requeued := func() bool {
-		return slices.ContainsFunc(l.facts, func(f peer.Fact) bool { return f.Kind == peer.JobRequeued })
+		return slices.ContainsFunc(l.facts, func(f event.Fact) bool { return f.Kind == event.JobRequeued })
 	}
 	l.now = l.now.Add(5 * protocol.Hour)
-	l.step(peer.ClockSet{By: 5 * protocol.Hour})
-	l.step(peer.Disconnected{Site: "b"})
+	l.step(event.ClockSet{By: 5 * protocol.Hour})
+	l.step(event.Disconnected{Site: "b"})
 	if l.advance(reclaim - 1); requeued() {
 		t.Error("it is taken from its site although that was not silent for long")
 	}

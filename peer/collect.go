@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -21,7 +22,7 @@ func (p *Peer) collect(j *job) {
 		return
 	}
 	if len(j.Outcome.Files) == 0 {
-		p.collected(j, CollectResult{})
+		p.collected(j, event.CollectResult{})
 		return
 	}
 	if why := p.tooMuchOutput(j.Outcome.Files); why != "" {
@@ -30,20 +31,20 @@ func (p *Peer) collect(j *job) {
 		return
 	}
 	j.inFlight = true
-	op := CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
+	op := event.CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
 	p.call(op, collectOutput{j.Spec.Job})
 }
 
 // collectOutput brings the files of a job of this origin home. An id is that of one job for ever.
 type collectOutput struct{ job protocol.JobID }
 
-func (c collectOutput) answered(p *Peer, result Result, err error) {
+func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 	j := p.jobs[c.job]
 	if j == nil {
 		return
 	}
 	j.inFlight = false
-	done, err := resultAs[CollectResult](result, err)
+	done, err := resultAs[event.CollectResult](result, err)
 	if err != nil {
 		p.collectLater(j, err)
 		return
@@ -65,19 +66,19 @@ func (p *Peer) tooMuchOutput(files []protocol.File) string {
 
 // notBrought ends a job as it ended at its site, without its output. The site may drop that.
 func (p *Peer) notBrought(j *job, why string) {
-	p.fact(Fact{Kind: OutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
+	p.fact(event.Fact{Kind: event.OutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
 	p.endCollecting(j, "output not brought from "+string(j.Site)+": "+why)
 }
 
 func (p *Peer) collectLater(j *job, err error) {
 	j.Reason = clip("output not here yet: " + err.Error())
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: CallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
+	p.fact(event.Fact{Kind: event.CallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
 	p.after(p.backoff(j.tries), timer{kind: collectTimer, job: j.Spec.Job})
 	j.tries++
 }
 
-func (p *Peer) collected(j *job, done CollectResult) {
+func (p *Peer) collected(j *job, done event.CollectResult) {
 	if done.Gone {
 		p.outputGone(j, done.Kept)
 		return

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -299,11 +300,11 @@ func (p *Peer) grow(g growWait) {
 			Request: g.request,
 		})
 	}
-	p.call(QuoteOp{Query: query}, g)
+	p.call(event.QuoteOp{Query: query}, g)
 }
 
-func (g growWait) answered(p *Peer, result Result, err error) {
-	quoted, err := resultAs[QuoteResult](result, err)
+func (g growWait) answered(p *Peer, result event.Result, err error) {
+	quoted, err := resultAs[event.QuoteResult](result, err)
 	if err != nil || len(quoted.Quotes) != 1 || quoted.Quotes[0].Declined != "" {
 		g.quotes.grown(p, g.waits)
 		return

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -144,24 +146,24 @@ func TestCycle(t *testing.T) {
 // jobs, and the other way round. A repeated offer counts once; a refused job is not shunned.
 func TestMaxQOverBothSenders(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(c *peer.Config) {
+	l := newLone(t, func(c *rules.Config) {
 		c.Initiation, c.MaxQ = policy.Cycle, 3
 	}, idle(peertest.Greedy{}, atOnce))
-	l.step(peer.Disconnected{Site: "b"}) // so that the cycle asks nobody
+	l.step(event.Disconnected{Site: "b"}) // so that the cycle asks nobody
 	l.step(submission(5))
 	l.advance(protocol.Minute - 1)
-	if got := count[peer.SubmitOp](l); got != 0 {
+	if got := count[event.SubmitOp](l); got != 0 {
 		t.Errorf("%d jobs were placed before the period was over", got)
 	}
 	l.advance(1)
-	if got := count[peer.SubmitOp](l); got != 3 {
+	if got := count[event.SubmitOp](l); got != 3 {
 		t.Errorf("%d own jobs were placed in the first cycle, want 3", got)
 	}
 	if refused, ok := l.offer(1).(protocol.Refused); !ok || !refused.Full {
 		t.Errorf("a guest beyond MaxQ: %+v", l.sent)
 	}
 	l.advance(protocol.Minute) // the other two go, and leave room for one
-	if got := count[peer.SubmitOp](l); got != 5 {
+	if got := count[event.SubmitOp](l); got != 5 {
 		t.Errorf("%d own jobs were placed in two cycles, want 5", got)
 	}
 	for range 2 {
@@ -186,22 +188,22 @@ func TestMaxQOverBothSenders(t *testing.T) {
 func TestMaxQWithAnotherCycle(t *testing.T) {
 	t.Parallel()
 	for _, cycle := range []protocol.Duration{protocol.Second, 10 * protocol.Second, protocol.Hour} {
-		l := newLone(t, func(c *peer.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, atOnce))
+		l := newLone(t, func(c *rules.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, atOnce))
 		accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
 		l.offer(1)
 		cfg := goodConfig().WithDefaults()
 		cfg.Policy, cfg.MaxQ, cfg.Cycle = policy.Describe(peertest.Greedy{}), 2, cycle
-		l.step(peer.Retune{Tuning: cfg.Tuning()})
+		l.step(event.Retune{Tuning: cfg.Tuning()})
 		if got := accept(); got != 1 {
 			t.Errorf("cycle %v: %d are taken beside one guest, want 1", cycle, got)
 		}
-		l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
+		l.step(event.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
 		if got := accept(); got != 2 {
 			t.Errorf("cycle %v: %d are taken after the guest has gone, want 2", cycle, got)
 		}
 		l.offer(2)
 		l.advance(cycle)
-		l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(2)}})
+		l.step(event.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(2)}})
 		if got := accept(); got != 2 {
 			t.Errorf("cycle %v: %d are taken in the next period, want 2", cycle, got)
 		}
@@ -212,8 +214,8 @@ func TestMaxQWithAnotherCycle(t *testing.T) {
 // the peer again.
 func TestMaxQOverARestart(t *testing.T) {
 	t.Parallel()
-	change := func(c *peer.Config) {
-		c.MaxQ, c.Policy, c.Partners = 3, policy.Describe(peertest.Greedy{}), []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	change := func(c *rules.Config) {
+		c.MaxQ, c.Policy, c.Partners = 3, policy.Describe(peertest.Greedy{}), []rules.Partner{{Site: "b", MaxJobs: 1000}}
 	}
 	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
 	again := func() {
@@ -230,7 +232,7 @@ func TestMaxQOverARestart(t *testing.T) {
 		if l.peer, err = peer.New(cfg, 1, restored); err != nil {
 			t.Fatal(err)
 		}
-		l.step(peer.Tick{})
+		l.step(event.Tick{})
 		l.step(card("b", 8))
 	}
 	accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
@@ -240,7 +242,7 @@ func TestMaxQOverARestart(t *testing.T) {
 	if got := accept(); got != 1 {
 		t.Errorf("%d are taken beside two guests, want 1", got)
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
 	if got := accept(); got != 2 {
 		t.Errorf("%d are taken after one has gone, want 2", got)
 	}
@@ -261,30 +263,30 @@ func TestGuestsWhileThePolicyThinks(t *testing.T) {
 	t.Parallel()
 	answers := idle(peertest.Greedy{}, atOnce)
 	var l *lone
-	l = newLone(t, func(c *peer.Config) { c.Initiation, c.MaxQ = policy.Cycle, 3 }, func(op peer.Op) (peer.Result, error) {
-		if _, ok := op.(peer.DecideOp); ok && count[peer.DecideOp](l) == 1 {
+	l = newLone(t, func(c *rules.Config) { c.Initiation, c.MaxQ = policy.Cycle, 3 }, func(op event.Op) (event.Result, error) {
+		if _, ok := op.(event.DecideOp); ok && count[event.DecideOp](l) == 1 {
 			for seq := range uint64(2) {
-				l.peer.Step(l.now, peer.MessageIn{From: "b", Body: protocol.Offer{
+				l.peer.Step(l.now, event.MessageIn{From: "b", Body: protocol.Offer{
 					Spec: guest(seq+1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(),
 				}})
 			}
 		}
 		return answers(op)
 	})
-	l.step(peer.Disconnected{Site: "b"})
+	l.step(event.Disconnected{Site: "b"})
 	l.step(submission(3))
 	l.advance(protocol.Minute)
-	if got := count[peer.SubmitOp](l); got != 1 {
+	if got := count[event.SubmitOp](l); got != 1 {
 		t.Errorf("beside two guests %d own jobs are taken, want 1", got)
 	}
-	l.step(peer.AskQueue{Asked: 1})
+	l.step(event.AskQueue{Asked: 1})
 	queue, _ := l.answers[len(l.answers)-1].(view.Queue)
 	waiting := slices.DeleteFunc(queue.Jobs, func(v view.Job) bool { return v.Guest || v.Site != "" })
 	if len(waiting) != 2 || waiting[0].Reason != "has taken 3 jobs in this period, as many as it allows" {
 		t.Errorf("waiting: %+v", waiting)
 	}
 	l.advance(protocol.Minute)
-	if got := count[peer.SubmitOp](l); got != 3 {
+	if got := count[event.SubmitOp](l); got != 3 {
 		t.Errorf("after the next cycle %d own jobs are taken, want 3", got)
 	}
 }
@@ -295,10 +297,10 @@ func TestOwnJobsOutsideCycles(t *testing.T) {
 	later := func(r protocol.Request) protocol.Quote {
 		return protocol.Quote{Job: r.Job, AWT: protocol.Hour, ERT: r.WallTime}
 	}
-	l := newLone(t, func(c *peer.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, later))
-	l.step(peer.Disconnected{Site: "b"})
+	l := newLone(t, func(c *rules.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, later))
+	l.step(event.Disconnected{Site: "b"})
 	l.step(submission(3))
-	if got := count[peer.SubmitOp](l); got != 3 {
+	if got := count[event.SubmitOp](l); got != 3 {
 		t.Errorf("%d own jobs were placed, want 3", got)
 	}
 	if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}); reply.Accept != 2 {
@@ -310,14 +312,14 @@ func TestOwnJobsOutsideCycles(t *testing.T) {
 // the period that it was counted in.
 func TestMaxQIsGivenBack(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(c *peer.Config) { c.MaxQ = 1 }, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(c *rules.Config) { c.MaxQ = 1 }, idle(peertest.Greedy{}, atOnce))
 	prepared := func(seq uint64, want bool) {
 		t.Helper()
 		if _, ok := l.offer(seq).(protocol.Prepared); ok != want {
 			t.Errorf("job %d at %v: %+v", seq, l.now.Sub(peertest.Epoch), l.sent)
 		}
 	}
-	abort := func(seq uint64) { l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(seq)}}) }
+	abort := func(seq uint64) { l.step(event.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(seq)}}) }
 	prepared(1, true)
 	prepared(2, false)
 	abort(1)
@@ -328,7 +330,7 @@ func TestMaxQIsGivenBack(t *testing.T) {
 	prepared(3, true)
 	abort(2) // was counted in the last period
 	prepared(4, false)
-	l.step(peer.MessageIn{From: "b", Body: protocol.Grant{Tag: tagOf(3)}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Grant{Tag: tagOf(3)}})
 	abort(3) // too late
 	prepared(4, false)
 }
@@ -339,7 +341,7 @@ func tagOf(seq uint64) protocol.Tag { return protocol.Tag{Job: protocol.NewJobID
 // allows is not asked about the job again at once.
 func TestFullPartnersAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	away := submission(1)
 	away.Jobs[0].Spec.Sites = []protocol.SiteName{"b"}
 	l.step(away)
@@ -347,7 +349,7 @@ func TestFullPartnersAreLeftAlone(t *testing.T) {
 	if !ok {
 		t.Fatalf("got %+v", l.sent)
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
 		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
 	}})
 	offer, ok := l.last().(protocol.Offer)
@@ -355,7 +357,7 @@ func TestFullPartnersAreLeftAlone(t *testing.T) {
 		t.Fatalf("got %+v", l.sent)
 	}
 	l.sent = nil
-	l.step(peer.MessageIn{From: "b", Body: protocol.Refused{
+	l.step(event.MessageIn{From: "b", Body: protocol.Refused{
 		Tag: protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}, Full: true, Reason: "full",
 	}})
 	l.advance(45*protocol.Second - 1)
@@ -377,8 +379,8 @@ func TestWaitingInCyclesWritesNothing(t *testing.T) {
 		cycles++
 		return protocol.Quote{Job: r.Job, Declined: fmt.Sprintf("full for the %d. time", cycles)}
 	}
-	l := newLone(t, func(c *peer.Config) { c.Initiation = policy.Cycle }, idle(peertest.Greedy{}, full))
-	l.step(peer.Disconnected{Site: "b"})
+	l := newLone(t, func(c *rules.Config) { c.Initiation = policy.Cycle }, idle(peertest.Greedy{}, full))
+	l.step(event.Disconnected{Site: "b"})
 	l.step(submission(1))
 	l.advance(protocol.Minute)
 	l.records = nil
@@ -386,7 +388,7 @@ func TestWaitingInCyclesWritesNothing(t *testing.T) {
 	if cycles != 3 || len(l.records) != 0 {
 		t.Errorf("%d cycles, rows %+v", cycles, l.records)
 	}
-	l.step(peer.AskQueue{Asked: 1})
+	l.step(event.AskQueue{Asked: 1})
 	queue, _ := l.answers[len(l.answers)-1].(view.Queue)
 	if len(queue.Jobs) != 1 || queue.Jobs[0].Reason != "NoSiteQuoted (a: full for the 3. time)" {
 		t.Errorf("got %+v", queue)

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -21,7 +22,7 @@ func gettingDear(t *testing.T, dear protocol.SiteName) *peertest.World {
 		if o.Name == dear {
 			o.Prices = peertest.HourlyPrices("CHF", 1, 10_000, 10_000, 10_000)
 		}
-		also(o, func(c *peer.Config) { c.Area, c.Power, c.Currency = string(o.Name), 1_000_000, "CHF" })
+		also(o, func(c *rules.Config) { c.Area, c.Power, c.Currency = string(o.Name), 1_000_000, "CHF" })
 	})
 }
 
@@ -35,8 +36,8 @@ func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro)
 	w.Advance(protocol.Minute)
 	application := wanting()
 	application.MaxCost = most
-	w.Ask("a", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(8, "a"), anywhere(8, "b")}, Application: application}
+	w.Ask("a", func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(8, "a"), anywhere(8, "b")}, Application: application}
 	})
 	w.Advance(protocol.Second)
 	for _, row := range w.Site("a").Rows().Jobs() {
@@ -52,9 +53,9 @@ func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro)
 func TestHeldHoursHaveTheirPrice(t *testing.T) {
 	t.Parallel()
 	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
-		w, last := gettingDear(t, sites[0]), map[protocol.SiteName]peer.Fact{}
-		w.Facts = func(site protocol.SiteName, fact peer.Fact) {
-			if site == "a" && fact.Kind == peer.RoomHeld {
+		w, last := gettingDear(t, sites[0]), map[protocol.SiteName]event.Fact{}
+		w.Facts = func(site protocol.SiteName, fact event.Fact) {
+			if site == "a" && fact.Kind == event.RoomHeld {
 				last[fact.Site] = fact
 			}
 		}
@@ -69,8 +70,8 @@ func TestHeldHoursHaveTheirPrice(t *testing.T) {
 		}
 	}
 	w, held := holders(t, "ab"), 0
-	w.Facts = func(_ protocol.SiteName, fact peer.Fact) {
-		if fact.Kind == peer.RoomHeld {
+	w.Facts = func(_ protocol.SiteName, fact event.Fact) {
+		if fact.Kind == event.RoomHeld {
 			held++
 		}
 		if fact.Price != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -22,18 +23,18 @@ func (p *Peer) decide(r *round) {
 
 // askPolicy asks the policy about a round, again while its groups do not fit.
 func (p *Peer) askPolicy(r *round) {
-	p.call(DecideOp{Snapshot: r.fitting.Narrowed()}, decideRound{r.id})
+	p.call(event.DecideOp{Snapshot: r.fitting.Narrowed()}, decideRound{r.id})
 }
 
 // decideRound asks the policy.
 type decideRound struct{ round protocol.RoundID }
 
-func (c decideRound) answered(p *Peer, result Result, err error) {
+func (c decideRound) answered(p *Peer, result event.Result, err error) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
 	}
-	decided, err := resultAs[DecideResult](result, err)
+	decided, err := resultAs[event.DecideResult](result, err)
 	switch {
 	case err != nil && p.cfg.Fallback != "":
 		p.askFallback(r, err)
@@ -55,7 +56,7 @@ func (c decideRound) answered(p *Peer, result Result, err error) {
 func (p *Peer) askFallback(r *round, because error) {
 	in := r.fitting.Narrowed()
 	in.Hint = nil // it is the other policy's
-	p.call(DecideOp{Snapshot: in, Fallback: true}, decideInStead{r.id, because.Error()})
+	p.call(event.DecideOp{Snapshot: in, Fallback: true}, decideInStead{r.id, because.Error()})
 }
 
 // decideInStead asks the fallback, because the policy has failed.
@@ -64,26 +65,26 @@ type decideInStead struct {
 	because string
 }
 
-func (c decideInStead) answered(p *Peer, result Result, err error) {
+func (c decideInStead) answered(p *Peer, result event.Result, err error) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
 	}
-	decided, err := resultAs[DecideResult](result, err)
+	decided, err := resultAs[event.DecideResult](result, err)
 	if err != nil {
 		p.undecided(r, fmt.Errorf("%s; and in its stead: %w", c.because, err))
 		return
 	}
 	p.closeRound(r)
 	why := clip(fmt.Sprintf("%s decided in its stead: %s", p.cfg.Fallback, c.because))
-	p.fact(Fact{Kind: PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
+	p.fact(event.Fact{Kind: event.PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
 	p.carryOut(r, r.fitting.Settled(p.inStead(&r.fitting.In, explained(decided.Decisions, why))), true)
 }
 
 // undecided ends a round in which nobody decided. Its jobs get another one.
 func (p *Peer) undecided(r *round, err error) {
 	p.closeRound(r)
-	p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
+	p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
 	p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
 }
 
@@ -249,7 +250,7 @@ type carrying struct {
 // leave keeps a job in the grid queue. The policy may have said why.
 func (c *carrying) leave(i int, j *job, because string) {
 	if c.r.reach[i] == volunteers {
-		c.p.tellRound(c.r, i, c.silent, JobWaits, "", "no volunteer is better than the own site")
+		c.p.tellRound(c.r, i, c.silent, event.JobWaits, "", "no volunteer is better than the own site")
 		c.p.strike(c.r, i, j)
 		return
 	}
@@ -262,7 +263,7 @@ func (c *carrying) leave(i int, j *job, because string) {
 	case c.stead:
 		why = view.ReasonPolicy
 	}
-	c.p.tellRound(c.r, i, c.silent, JobWaits, "", detailed(why, detail))
+	c.p.tellRound(c.r, i, c.silent, event.JobWaits, "", detailed(why, detail))
 	c.p.waitOn(c.r, j, why, detail)
 }
 
@@ -278,12 +279,12 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 		if c.starts(j) {
 			c.parted[j.groupKey()] = full
 		}
-		p.tellRound(c.r, i, c.silent, JobWaits, "", full)
+		p.tellRound(c.r, i, c.silent, event.JobWaits, "", full)
 		p.waitOn(c.r, j, full, "")
 		return
 	}
 	site := c.in.Sites[d.Site].Name
-	p.tellRound(c.r, i, c.silent, RoundDecided, site, d.Reason)
+	p.tellRound(c.r, i, c.silent, event.RoundDecided, site, d.Reason)
 	if facts := p.out.Facts; len(j.Shapes()) > 0 && len(facts) > 0 {
 		facts[len(facts)-1].CPUs = c.r.specs[d.Job].CPUs
 	}
@@ -315,12 +316,12 @@ func (c *carrying) starts(j *job) bool {
 }
 
 // tellRound says what a round brought one of its jobs.
-func (p *Peer) tellRound(r *round, i int, silent []string, kind FactKind, site protocol.SiteName, why string) {
+func (p *Peer) tellRound(r *round, i int, silent []string, kind event.FactKind, site protocol.SiteName, why string) {
 	if p.cfg.NoFacts {
 		return
 	}
 	quotes, others := p.toldQuotes(r, i)
-	p.fact(Fact{
+	p.fact(event.Fact{
 		Kind: kind, Job: r.specs[i].Job, Site: site, Round: r.id, Text: clip(why),
 		Quotes: quotes, Others: others, Silent: silent, Took: p.now.Sub(r.opened),
 	})

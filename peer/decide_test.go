@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -23,28 +24,28 @@ func TestFallback(t *testing.T) {
 		alsoFails error // the fallback
 		asked     int
 		placed    bool
-		fact      peer.FactKind
+		fact      event.FactKind
 		text      string
 	}{
 		"works":     {"local", nil, nil, 1, true, "", ""},
-		"fails":     {"local", down, nil, 2, true, peer.PolicyFailed, "local decided in its stead: the plugin is down"},
-		"is late":   {"local", late, nil, 2, true, peer.PolicyFailed, "local decided in its stead: no answer within 1m0s"},
-		"both fail": {"local", down, late, 2, false, peer.CallFailed, "policy: the plugin is down; and in its stead: no answer within 1m0s"},
-		"no other":  {"", down, nil, 1, false, peer.CallFailed, "policy: the plugin is down"},
+		"fails":     {"local", down, nil, 2, true, event.PolicyFailed, "local decided in its stead: the plugin is down"},
+		"is late":   {"local", late, nil, 2, true, event.PolicyFailed, "local decided in its stead: no answer within 1m0s"},
+		"both fail": {"local", down, late, 2, false, event.CallFailed, "policy: the plugin is down; and in its stead: no answer within 1m0s"},
+		"no other":  {"", down, nil, 1, false, event.CallFailed, "policy: the plugin is down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answer := idle(peertest.Greedy{}, atOnce)
 			var failing error
-			l := newLone(t, func(c *peer.Config) { c.Fallback, c.Partners = tt.fallback, nil }, func(op peer.Op) (peer.Result, error) {
-				decide, ok := op.(peer.DecideOp)
+			l := newLone(t, func(c *rules.Config) { c.Fallback, c.Partners = tt.fallback, nil }, func(op event.Op) (event.Result, error) {
+				decide, ok := op.(event.DecideOp)
 				switch {
 				case !ok:
 					return answer(op)
 				case decide.Fallback:
-					return peer.DecideResult{Decisions: []policy.Decision{{Reason: "small"}}, Hint: []byte("another's")}, tt.alsoFails
+					return event.DecideResult{Decisions: []policy.Decision{{Reason: "small"}}, Hint: []byte("another's")}, tt.alsoFails
 				}
-				return peer.DecideResult{Decisions: []policy.Decision{{Reason: "good"}}, Hint: []byte("its own")}, failing
+				return event.DecideResult{Decisions: []policy.Decision{{Reason: "good"}}, Hint: []byte("its own")}, failing
 			})
 			l.step(submission(1))
 			failing = tt.fails
@@ -61,14 +62,14 @@ func TestFallback(t *testing.T) {
 			if (view.Placed != 0) != tt.placed {
 				t.Errorf("placed at %v, it says %s", view.Placed, view.Reason)
 			}
-			told := func(f peer.Fact) bool { return f.Kind == tt.fact && f.Text == tt.text }
+			told := func(f event.Fact) bool { return f.Kind == tt.fact && f.Text == tt.text }
 			if tt.fact != "" && !slices.ContainsFunc(l.facts, told) {
 				t.Errorf("%s: %q is not told: %+v", tt.fact, tt.text, l.facts)
 			}
-			reason := func(f peer.Fact) bool {
-				return f.Kind == peer.RoundDecided && f.Text == "small; the policy failed, "+tt.text
+			reason := func(f event.Fact) bool {
+				return f.Kind == event.RoundDecided && f.Text == "small; the policy failed, "+tt.text
 			}
-			if tt.fact == peer.PolicyFailed && !slices.ContainsFunc(l.facts, reason) {
+			if tt.fact == event.PolicyFailed && !slices.ContainsFunc(l.facts, reason) {
 				t.Errorf("the job's facts do not say who decided: %+v", l.facts)
 			}
 			if tt.fails == nil {
@@ -85,9 +86,9 @@ func TestFallback(t *testing.T) {
 }
 
 // rounds are the questions to policies.
-func (l *lone) rounds() (all []peer.DecideOp) {
+func (l *lone) rounds() (all []event.DecideOp) {
 	for _, op := range l.asked {
-		if decide, ok := op.(peer.DecideOp); ok {
+		if decide, ok := op.(event.DecideOp); ok {
 			all = append(all, decide)
 		}
 	}

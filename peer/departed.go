@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,7 +18,7 @@ import (
 func (p *Peer) keepDeparted() {
 	for site := range p.concerned() {
 		if site != p.cfg.Site && p.byName[site] == nil {
-			one := newPartner(Partner{Site: site})
+			one := newPartner(rules.Partner{Site: site})
 			one.departed = true
 			p.enter(one)
 		}
@@ -57,7 +59,7 @@ func (p *Peer) tellDeparted(which func(*partner) bool) {
 	all := p.partnerJobs()
 	for _, one := range p.partners {
 		if one.departed && which(one) {
-			p.fact(Fact{Kind: PartnerMissing, Site: one.Site, Text: all[one.Site].Missing()})
+			p.fact(event.Fact{Kind: event.PartnerMissing, Site: one.Site, Text: all[one.Site].Missing()})
 		}
 	}
 }

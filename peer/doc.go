@@ -13,11 +13,11 @@
 // # Duties of the shell
 //
 //  1. Step from one goroutine, with a now that never decreases.
-//  2. Make the Records of a [Ready] durable, in order, before any other part of
+//  2. Make the Records of a [event.Ready] durable, in order, before any other part of
 //     it is carried out. Many steps may share one transaction; effects are then
 //     released in the order of the steps.
-//  3. Answer each [Call] at most once by [CallDone]; after a time-out with Err.
-//  4. Tick at [Ready.Wake]. After [New], Tick at once: that first step takes up
+//  3. Answer each [event.Call] at most once by [event.CallDone]; after a time-out with Err.
+//  4. Tick at [event.Ready.Wake]. After [New], Tick at once: that first step takes up
 //     again what the rows say was under way.
 //  5. Hand in only messages that are authentic and from a configured partner.
 //
@@ -25,9 +25,8 @@
 //
 // In an order in which it can be read; a room below peer stands where it is used first.
 //
-//	event.go, ready.go   what goes in, and what comes out
-//	config.go, defaults.go, retune.go
-//	                     what a peer is told before its first step, and what of that may change
+//	event/               what goes in, and what comes out
+//	rules/, retune.go    what a peer is told before its first step, and what of that may change
 //	peer.go, receive.go  [Peer] and its step; which message goes where
 //	row/                 what is kept durably: rows, their phases, their JSON
 //	phases.go, records.go
@@ -70,12 +69,12 @@
 //	recover.go, operator.go, fenced.go
 //	                     what people decide: which store goes on, what became of a job, where it is given up
 //	clockset.go          the clock was set
-//	fact.go              what people are told
+//	fact.go              how often people are told the same of a partner
 //	view/, status/, views.go
 //	                     what they are answered
 //
 // The outbox is not a table of its own: what must be sent again follows from the
 // phase of a job, guest or run, so that a state and its messages cannot part
 // (docs/decisions/0002). All of a [Peer] is data, pending calls and random numbers too, but for what
-// is behind the interfaces of its [Config].
+// is behind the interfaces of its [rules.Config].
 package peer

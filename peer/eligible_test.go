@@ -6,9 +6,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -49,12 +50,12 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 	w := roomy(t, "abc", func(o *peertest.SiteOptions) {
 		o.Capacity = *sites[at].Capacity
 		reserves := sites[at].Reserves
-		o.Config = func(cfg *peer.Config) { cfg.Reserves = reserves }
+		o.Config = func(cfg *rules.Config) { cfg.Reserves = reserves }
 		at++
 	})
 	w.Advance(protocol.Second)
 	jobs := []protocol.Job{peertest.Plan{Run: protocol.Second}.Job(spec)}
-	asked := w.Ask("a", func(asked peer.AskID) peer.Event { return peer.TestSubmit{Asked: asked, User: "ada", Jobs: jobs} })
+	asked := w.Ask("a", func(asked event.AskID) event.Event { return event.TestSubmit{Asked: asked, User: "ada", Jobs: jobs} })
 	w.Advance(10 * protocol.Second)
 	given := spec
 	given.MHz = stated(sites[0].Capacity.MHz, spec.MHz)
@@ -89,7 +90,7 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 // offerAgrees has b offer the job to a.
 func offerAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec protocol.Spec, together bool) {
 	t.Helper()
-	l := newLone(t, func(cfg *peer.Config) {
+	l := newLone(t, func(cfg *rules.Config) {
 		cfg.Capacity, cfg.Reserves = *sites[0].Capacity, sites[0].Reserves
 	}, nothingElse)
 	spec.Job, spec.User = guest(1, 1).Job, "ada"
@@ -97,7 +98,7 @@ func offerAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec protocol
 	if together {
 		offer.Start = l.now.Add(protocol.Minute)
 	}
-	l.step(peer.MessageIn{From: "b", Body: offer})
+	l.step(event.MessageIn{From: "b", Body: offer})
 	want, got := sites[0].Why(&spec, together), ""
 	if refused, ok := l.last().(protocol.Refused); ok {
 		got = refused.Reason

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
@@ -16,9 +17,9 @@ import (
 // the partners' cards and the policy. A partner that is not known yet may.
 func TestWhereJobsMayGo(t *testing.T) {
 	t.Parallel()
-	two := func(c *peer.Config) { c.Partners = append(c.Partners, peer.Partner{Site: "c", MaxJobs: 1}) } // c has not come
+	two := func(c *rules.Config) { c.Partners = append(c.Partners, rules.Partner{Site: "c", MaxJobs: 1}) } // c has not come
 	for name, tt := range map[string]struct {
-		change func(*peer.Config)
+		change func(*rules.Config)
 		spec   func(*protocol.Spec)
 		want   string
 	}{
@@ -26,12 +27,12 @@ func TestWhereJobsMayGo(t *testing.T) {
 		"here only":                {two, func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a"} }, ""},
 		"at one":                   {two, func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a", "c"} }, "c"},
 		"more nodes than b has":    {two, func(s *protocol.Spec) { s.CPUs, s.Nodes = 9, 9 }, "c"},
-		"a policy that keeps them": {func(c *peer.Config) { two(c); c.Policy = policy.Describe(local.Policy{}) }, func(*protocol.Spec) {}, ""},
+		"a policy that keeps them": {func(c *rules.Config) { two(c); c.Policy = policy.Describe(local.Policy{}) }, func(*protocol.Spec) {}, ""},
 	} {
-		l := newLone(t, tt.change, func(peer.Op) (peer.Result, error) { return nil, errLater })
+		l := newLone(t, tt.change, func(event.Op) (event.Result, error) { return nil, errLater })
 		spec := protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}}
 		tt.spec(&spec)
-		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: spec, Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
+		l.step(event.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: spec, Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
 		got, ok := l.answers[len(l.answers)-1].(view.Submitted)
 		if !ok || got.Site != "a" {
 			t.Errorf("%s: %+v", name, l.answers)
@@ -59,9 +60,9 @@ func TestContradictoryLayoutsAreRefused(t *testing.T) {
 			Component: protocol.Component{Shapes: []protocol.Shape{{CPUs: 4, WallTime: 1}}},
 		},
 	} {
-		l := newLone(t, func(*peer.Config) {}, func(peer.Op) (peer.Result, error) { return nil, errLater })
+		l := newLone(t, func(*rules.Config) {}, func(event.Op) (event.Result, error) { return nil, errLater })
 		job.Payload = &protocol.Payload{Script: []byte("#!/bin/sh\n")}
-		l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{job}})
+		l.step(event.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{job}})
 		got, ok := l.answers[len(l.answers)-1].(view.Refusal)
 		if !ok || got.Code != view.BadRequest || !strings.Contains(got.Reason, why) {
 			t.Errorf("got %+v, want %q", l.answers, why)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -24,14 +25,14 @@ func (p *Peer) beginPrices() {
 // askPrices takes the prices of the next days in, and asks again later. Those of
 // before serve until then.
 func (p *Peer) askPrices() {
-	p.call(PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{})
+	p.call(event.PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{})
 }
 
 // askPrices asks for the prices of the next days.
 type askPrices struct{}
 
-func (askPrices) answered(p *Peer, result Result, err error) {
-	priced, err := resultAs[PriceResult](result, err)
+func (askPrices) answered(p *Peer, result event.Result, err error) {
+	priced, err := resultAs[event.PriceResult](result, err)
 	if err == nil {
 		priced.Trouble = clip(priced.Trouble)
 		p.prices.Take(price.Forecast(priced))
@@ -40,7 +41,7 @@ func (askPrices) answered(p *Peer, result Result, err error) {
 	}
 	again := p.cfg.PriceRefresh
 	if why := p.prices.Missing(); why != "" {
-		p.fact(Fact{Kind: PricesMissing, Site: p.cfg.Site, Text: why})
+		p.fact(event.Fact{Kind: event.PricesMissing, Site: p.cfg.Site, Text: why})
 		again = min(again, p.jitter(p.cfg.Sigma))
 	}
 	p.after(again, timer{kind: priceTimer})

@@ -8,9 +8,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -23,8 +24,8 @@ import (
 func priced(t *testing.T, quote func(protocol.Request) protocol.Quote) *lone {
 	t.Helper()
 	answers, prices := idle(peertest.Greedy{}, quote), peertest.HourlyPrices("EUR", 10, 30, -20)
-	return newLone(t, func(c *peer.Config) { c.Area, c.Power = "a", 250_000 }, func(op peer.Op) (peer.Result, error) {
-		if op, ok := op.(peer.PriceOp); ok {
+	return newLone(t, func(c *rules.Config) { c.Area, c.Power = "a", 250_000 }, func(op event.Op) (event.Result, error) {
+		if op, ok := op.(event.PriceOp); ok {
 			return prices.Answer(op)
 		}
 		return answers(op)
@@ -107,12 +108,12 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	}
 	answers, prices := idle(place, later), peertest.HourlyPrices("EUR", 10, 30, -20)
 	var cost protocol.Micro
-	change := func(c *peer.Config) { c.Area, c.Power, c.Policy = "a", 250_000, policy.Describe(place) }
-	l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
+	change := func(c *rules.Config) { c.Area, c.Power, c.Policy = "a", 250_000, policy.Describe(place) }
+	l := newLone(t, change, func(op event.Op) (event.Result, error) {
 		switch op := op.(type) {
-		case peer.PriceOp:
+		case event.PriceOp:
 			return prices.Answer(op)
-		case peer.DecideOp:
+		case event.DecideOp:
 			cost = op.Snapshot.Cost[0]
 		default:
 		}
@@ -123,14 +124,14 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	if !ok || request.Reckon != protocol.AtOnce {
 		t.Fatalf("the partner is asked %+v", l.sent)
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
 		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, Declined: "full"}},
 	}})
 	if cost != 2_500 { // one CPU, for an hour from now
 		t.Errorf("the policy sees a cost of %d", cost)
 	}
 	l.sent = nil
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submission(1).Jobs[0].Spec}}})
+	l.step(event.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submission(1).Jobs[0].Spec}}})
 	if request, ok = l.sent[0].Body.(protocol.QuoteRequest); !ok || request.Reckon != protocol.Hourly {
 		t.Errorf("asked by people: %+v", l.sent)
 	}
@@ -140,26 +141,26 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 // ahead; sooner after a failure. What was known serves until there is something new.
 func TestPricesComeAndGo(t *testing.T) {
 	t.Parallel()
-	var answer peer.PriceResult
+	var answer event.PriceResult
 	failure := errors.New("the feed is down")
 	answers := idle(peertest.Greedy{}, atOnce)
-	change := func(c *peer.Config) { c.Area, c.Power, c.Sigma = "FR", 250_000, 5*protocol.Minute }
-	l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
-		if _, ok := op.(peer.PriceOp); ok {
+	change := func(c *rules.Config) { c.Area, c.Power, c.Sigma = "FR", 250_000, 5*protocol.Minute }
+	l := newLone(t, change, func(op event.Op) (event.Result, error) {
+		if _, ok := op.(event.PriceOp); ok {
 			return answer, failure
 		}
 		return answers(op)
 	})
-	op, ok := l.asked[len(l.asked)-1].(peer.PriceOp)
-	if want := (peer.PriceOp{Area: "FR", From: l.now, Until: l.now.Add(7 * protocol.Day)}); !ok || op != want {
+	op, ok := l.asked[len(l.asked)-1].(event.PriceOp)
+	if want := (event.PriceOp{Area: "FR", From: l.now, Until: l.now.Add(7 * protocol.Day)}); !ok || op != want {
 		t.Errorf("asked for %+v, want %+v", op, want)
 	}
 	check := func(calls int, sites string, terms []protocol.Term) {
 		t.Helper()
-		if got := count[peer.PriceOp](l); got != calls {
+		if got := count[event.PriceOp](l); got != calls {
 			t.Errorf("prices were asked for %d times, want %d", got, calls)
 		}
-		l.step(peer.AskSites{})
+		l.step(event.AskSites{})
 		view, _ := l.answers[len(l.answers)-1].(view.Sites)
 		if view.Sites[0].Prices != sites {
 			t.Errorf("sites says %q, want %q", view.Sites[0].Prices, sites)
@@ -178,20 +179,20 @@ func TestPricesComeAndGo(t *testing.T) {
 	answer, _ = peertest.HourlyPrices("EUR", 10, 10, 10).Answer(op)
 	l.advance(span * 5 / 4)
 	check(3, "FR in EUR, known until 2026-11-21 15:00Z", energy(10_000))
-	answer = peer.PriceResult{Currency: "EUR"}
+	answer = event.PriceResult{Currency: "EUR"}
 	l.advance(protocol.Hour)
 	check(4, "old prices of FR: none are known of this time", energy(10_000))
 	failure = errors.New("gone")
 	l.advance(span * 5 / 4)
 	check(5, "old prices of FR: gone", energy(10_000))
-	answer, failure = peer.PriceResult{Prices: price.Series{Slots: []price.Slot{
+	answer, failure = event.PriceResult{Prices: price.Series{Slots: []price.Slot{
 		{Start: peertest.Epoch, Length: protocol.Day, Price: 40 * protocol.Unit},
 	}}, Known: peertest.Epoch.Add(protocol.Day), Currency: "EUR"}, nil
 	l.advance(span * 5 / 4)
 	check(6, "FR in EUR, known until 2026-11-22 12:00Z", energy(40_000))
 	missing := 0
 	for _, f := range l.facts {
-		if f.Kind == peer.PricesMissing {
+		if f.Kind == event.PricesMissing {
 			missing++
 		}
 	}
@@ -208,17 +209,17 @@ func TestPricesComeAndGo(t *testing.T) {
 // TestNoAreaNoPrices: who names no area, or states no power, has no energy terms.
 func TestNoAreaNoPrices(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*peer.Config){
-		"no area":  func(c *peer.Config) { c.Power = 250_000 },
-		"no power": func(c *peer.Config) { c.Area = "a" },
+	for name, change := range map[string]func(*rules.Config){
+		"no area":  func(c *rules.Config) { c.Power = 250_000 },
+		"no power": func(c *rules.Config) { c.Area = "a" },
 	} {
-		l := newLone(t, change, func(op peer.Op) (peer.Result, error) {
-			if op, ok := op.(peer.PriceOp); ok {
+		l := newLone(t, change, func(op event.Op) (event.Result, error) {
+			if op, ok := op.(event.PriceOp); ok {
 				return peertest.HourlyPrices("EUR", 10).Answer(op)
 			}
 			return idle(peertest.Greedy{}, atOnce)(op)
 		})
-		if got := count[peer.PriceOp](l); (got > 0) != strings.HasSuffix(name, "power") {
+		if got := count[event.PriceOp](l); (got > 0) != strings.HasSuffix(name, "power") {
 			t.Errorf("%s: prices were asked for %d times", name, got)
 		}
 		if q := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}).Quotes[0]; len(q.Terms) > 0 {
@@ -233,7 +234,7 @@ func TestDrawWithoutABudget(t *testing.T) {
 	t.Parallel()
 	l := priced(t, atOnce)
 	site := func() view.Site {
-		l.step(peer.AskSites{Asked: 5})
+		l.step(event.AskSites{Asked: 5})
 		view, _ := l.answers[len(l.answers)-1].(view.Sites)
 		return view.Sites[0]
 	}
@@ -244,7 +245,7 @@ func TestDrawWithoutABudget(t *testing.T) {
 	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.Power = 2, 500_000
 	l.step(ev)
 	l.advance(10 * protocol.Second) // b does not answer
-	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+	l.step(event.CallDone{ID: l.watching, Result: event.WatchResult{Watched: localsched.Watched{
 		Load: protocol.Load{CPUs: 4, Busy: 3},
 		Changes: []localsched.Change{{
 			Tag: protocol.Tag{Job: l.answers[len(l.answers)-1].(view.Submitted).Jobs[0], Epoch: 1}, State: protocol.Running, Started: l.now,
@@ -282,8 +283,8 @@ func TestEnergyOverTheInterval(t *testing.T) {
 				q.Job = r.Job
 				return q
 			}), peertest.HourlyPrices("EUR", 10, 30, 90)
-			l := newLone(t, func(c *peer.Config) { c.Area, c.Power, c.Spread = "a", 250_000, !tt.planned }, func(op peer.Op) (peer.Result, error) {
-				if op, ok := op.(peer.PriceOp); ok {
+			l := newLone(t, func(c *rules.Config) { c.Area, c.Power, c.Spread = "a", 250_000, !tt.planned }, func(op event.Op) (event.Result, error) {
+				if op, ok := op.(event.PriceOp); ok {
 					return prices.Answer(op)
 				}
 				return answers(op)

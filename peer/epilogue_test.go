@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -36,14 +37,14 @@ func experienced(tb testing.TB, components int) *peer.Peer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p.Step(peertest.Epoch, peer.Tick{})
+	p.Step(peertest.Epoch, event.Tick{})
 	return p
 }
 
 // askWarehouse is what a peer tells of a component of a user; empty: of all.
 func askWarehouse(tb testing.TB, p *peer.Peer, user, component string) []view.ComponentHistory {
 	tb.Helper()
-	ready := p.Step(peertest.Epoch, peer.AskWarehouse{Asked: 1, User: user, Component: component})
+	ready := p.Step(peertest.Epoch, event.AskWarehouse{Asked: 1, User: user, Component: component})
 	known, ok := ready.Answers[0].Reply.(view.RunHistory)
 	if !ok {
 		tb.Fatalf("got %+v", ready.Answers)

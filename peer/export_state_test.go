@@ -9,8 +9,10 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -23,7 +25,7 @@ func Copy[T any](of T) T {
 
 // shared are the interfaces behind which a peer has what is not its own and never changes, and errors.
 var shared = map[reflect.Type]bool{
-	reflect.TypeFor[Accounts](): true, reflect.TypeFor[pricing.Costs](): true, reflect.TypeFor[Waiting](): true, reflect.TypeFor[error](): true,
+	reflect.TypeFor[rules.Accounts](): true, reflect.TypeFor[pricing.Costs](): true, reflect.TypeFor[rules.Waiting](): true, reflect.TypeFor[error](): true,
 }
 
 // copier remembers the copies that pointers have, so that what was one stays one.
@@ -165,7 +167,7 @@ const module = "github.com/switchyard-hpc/switchyard/"
 
 // closed are the interfaces behind which there are only structs of data.
 var closed = map[reflect.Type]bool{
-	reflect.TypeFor[pending](): true, reflect.TypeFor[grower](): true, reflect.TypeFor[Op](): true,
+	reflect.TypeFor[pending](): true, reflect.TypeFor[grower](): true, reflect.TypeFor[event.Op](): true,
 	reflect.TypeFor[row.Row](): true, reflect.TypeFor[protocol.Message](): true, reflect.TypeFor[view.Reply](): true,
 }
 

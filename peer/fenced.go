@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -44,7 +45,7 @@ func (p *Peer) endCancelled(j *job, reason string) {
 	p.moveJob(j, row.JobEnding)
 	j.Reason = clip(reason)
 	p.saveJob(id)
-	p.fact(Fact{Kind: JobWaits, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
+	p.fact(event.Fact{Kind: event.JobWaits, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
 	p.repeatJob(id)
 }
 

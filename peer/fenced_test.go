@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,7 +19,7 @@ func reclaimed(t *testing.T, watermark protocol.Duration) (*peertest.World, prot
 	w := twoSites(t)
 	for _, s := range w.Sites() {
 		w.Crash(s.Name)
-		w.Configure(s.Name, func(cfg *peer.Config) { cfg.Watermark = watermark })
+		w.Configure(s.Name, func(cfg *rules.Config) { cfg.Watermark = watermark })
 		if err := w.Restart(s.Name); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func meet(w *peertest.World) {
 
 // shown is a job as its user sees it.
 func shown(w *peertest.World, id protocol.JobID) view.Job {
-	asked := w.Ask("a", func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
+	asked := w.Ask("a", func(asked event.AskID) event.Event { return event.AskJob{Asked: asked, Job: id} })
 	view, _ := w.Site("a").Answer(asked).(view.Job)
 	return view
 }
@@ -127,13 +128,13 @@ func TestCancelAfterReclaimUnknown(t *testing.T) {
 			w.Cancel("a", id)
 		}, "outcome unknown: it was taken from b,"},
 		"departed": {func(_ *testing.T, w *peertest.World, id protocol.JobID) {
-			w.SetPartners("a", func(cfg *peer.Config) { cfg.Partners = nil })
+			w.SetPartners("a", func(cfg *rules.Config) { cfg.Partners = nil })
 			w.Cancel("a", id)
 		}, "outcome unknown: b may still run the job, and is no partner any more"},
 		"departs": {func(t *testing.T, w *peertest.World, id protocol.JobID) {
 			t.Helper()
 			w.Cancel("a", id)
-			w.SetPartners("a", func(cfg *peer.Config) { cfg.Partners = nil })
+			w.SetPartners("a", func(cfg *rules.Config) { cfg.Partners = nil })
 			if view := shown(w, id); !strings.HasPrefix(view.Reason, "NeedsOperator: b may still run the job") {
 				t.Errorf("it is shown as %v, %q", view.State, view.Reason)
 			}
@@ -153,14 +154,14 @@ func TestCancelAfterReclaimUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, id := reclaimed(t, 10*protocol.Second)
-			var partners []peer.Partner
-			w.Configure("a", func(cfg *peer.Config) { partners = cfg.Partners })
+			var partners []rules.Partner
+			w.Configure("a", func(cfg *rules.Config) { partners = cfg.Partners })
 			c.do(t, w, id)
 			w.Advance(protocol.Second)
 			if view, _ := w.Site("a").Archived(id); view.State != protocol.Cancelled || !strings.HasPrefix(view.Reason, c.want) {
 				t.Errorf("it ended as %v, %q", view.State, view.Reason)
 			}
-			w.SetPartners("a", func(cfg *peer.Config) { cfg.Partners = partners })
+			w.SetPartners("a", func(cfg *rules.Config) { cfg.Partners = partners })
 			meet(w)
 			w.Advance(4 * protocol.Hour)
 			for _, g := range w.Site("b").Rows().Guests() {

@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -39,7 +40,7 @@ func TestFront(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, _ := seeing(t, nil, func(c *peer.Config) {
+			l, _ := seeing(t, nil, func(c *rules.Config) {
 				c.Fronts = tt.builtIn
 				if tt.policy {
 					c.Policy.Can = append(c.Policy.Can, policy.Fronts)
@@ -47,15 +48,15 @@ func TestFront(t *testing.T) {
 			})
 			answer := l.calls
 			var asked []bool
-			l.calls = func(op peer.Op) (peer.Result, error) {
-				if front, ok := op.(peer.FrontOp); ok {
+			l.calls = func(op event.Op) (event.Result, error) {
+				if front, ok := op.(event.FrontOp); ok {
 					asked = append(asked, front.BuiltIn)
-					return peer.FrontResult{Front: laid}, tt.fails
+					return event.FrontResult{Front: laid}, tt.fails
 				}
 				return answer(op)
 			}
 			ev := moldable()
-			question := peer.TestSubmit{Asked: 1, User: ev.User, Jobs: ev.Jobs, Application: ev.Application, Front: true}
+			question := event.TestSubmit{Asked: 1, User: ev.User, Jobs: ev.Jobs, Application: ev.Application, Front: true}
 			if tt.alone {
 				question.Application = nil
 			}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -47,12 +49,12 @@ func FuzzStep(f *testing.F) {
 type fuzzed struct {
 	t      *testing.T
 	data   []byte
-	cfg    peer.Config
+	cfg    rules.Config
 	peer   *peer.Peer
 	now    protocol.Instant
 	rows   map[string]row.Record
 	epochs map[protocol.JobID]protocol.Epoch
-	calls  []peer.Call
+	calls  []event.Call
 	jobs   []protocol.JobID
 }
 
@@ -60,10 +62,10 @@ func newFuzzed(t *testing.T, data []byte) *fuzzed {
 	t.Helper()
 	z := &fuzzed{
 		t: t, data: data, now: peertest.Epoch, rows: map[string]row.Record{}, epochs: map[protocol.JobID]protocol.Epoch{},
-		cfg: peer.Config{
+		cfg: rules.Config{
 			Site: "a", Number: 1, PublicKey: peertest.PublicKey("a", 1), Accounts: peertest.Accounts{},
 			Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: policy.Describe(tc.New(tc.Config{})),
-			Partners: []peer.Partner{{Site: "b", MaxJobs: 2}, {Site: "c", MaxJobs: 2, MaxCPUs: 3}},
+			Partners: []rules.Partner{{Site: "b", MaxJobs: 2}, {Site: "c", MaxJobs: 2, MaxCPUs: 3}},
 		},
 		jobs: []protocol.JobID{2_000_000_000_001, 3_000_000_000_001, 1_000_000_000_001},
 	}
@@ -82,7 +84,7 @@ func (z *fuzzed) configure() {
 	z.cfg.Initiation = z.cfg.Policy.Initiations[z.pick(4)]
 	z.cfg.Cycle, z.cfg.MaxQ = protocol.Duration(z.pick(256))*protocol.Second, z.pick(3)
 	z.cfg.Area, z.cfg.Power = "x", int64(z.pick(256))*1000
-	z.cfg.Protect = peer.Protection{Delay: protocol.Duration(z.pick(3)) * protocol.Minute, Share: z.pick(4) * 250_000}
+	z.cfg.Protect = rules.Protection{Delay: protocol.Duration(z.pick(3)) * protocol.Minute, Share: z.pick(4) * 250_000}
 }
 
 func (z *fuzzed) pick(n int) int {
@@ -117,10 +119,10 @@ func (z *fuzzed) restart() {
 		z.t.Fatalf("the peer does not start from its rows: %v", err)
 	}
 	z.peer, z.calls = p, nil
-	z.step(peer.Tick{})
+	z.step(event.Tick{})
 }
 
-func (z *fuzzed) step(ev peer.Event) {
+func (z *fuzzed) step(ev event.Event) {
 	z.t.Helper()
 	ready := z.peer.Step(z.now, ev)
 	if ready.Wake != 0 && ready.Wake <= z.now {
@@ -160,46 +162,46 @@ func (z *fuzzed) keep(rec row.Record) {
 	}
 }
 
-func (z *fuzzed) event() peer.Event {
+func (z *fuzzed) event() event.Event {
 	z.now += protocol.Instant(z.pick(256)) * protocol.Instant(z.pick(256))
 	site := z.site()
 	switch z.pick(12) {
 	case 0:
-		return peer.Tick{}
+		return event.Tick{}
 	case 1:
 		if z.pick(3) == 0 {
 			return z.application()
 		}
-		return peer.Submit{Asked: 1, User: z.user(), Key: []string{"", "k"}[z.pick(2)], Jobs: []protocol.Job{{
+		return event.Submit{Asked: 1, User: z.user(), Key: []string{"", "k"}[z.pick(2)], Jobs: []protocol.Job{{
 			Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")},
 		}}}
 	case 2:
-		return peer.Cancel{Asked: 1, Job: z.job(), User: z.user(), Admin: z.pick(2) == 0}
+		return event.Cancel{Asked: 1, Job: z.job(), User: z.user(), Admin: z.pick(2) == 0}
 	case 3:
-		return peer.Connected{Card: protocol.Card{
+		return event.Connected{Card: protocol.Card{
 			Site: site, Number: protocol.SiteNumber(1 + z.pick(3)), Protocol: 1 + z.pick(2),
 			Capacity: protocol.Capacity{CPUs: z.pick(9), Nodes: 4}, SeenSeq: uint64(z.pick(256)),
 			Incarnation: uint64(z.pick(2)), FirstStart: protocol.Instant(z.pick(3)), Reserves: z.pick(2) == 0,
 		}}
 	case 4:
-		return peer.Disconnected{Site: site}
+		return event.Disconnected{Site: site}
 	case 5:
-		return []peer.Event{
-			peer.AskQueue{},
-			peer.AskSites{},
-			peer.AskJob{Job: z.job()},
-			peer.TestSubmit{Jobs: []protocol.Job{{Spec: z.spec()}}, User: "ada"},
-			peer.DigestSeen{Digest: protocol.Digest{Site: site, Seq: uint64(z.pick(3))}},
-			peer.MemberSeen{Site: site, Number: 1, PublicKey: "U", FirstStart: peertest.Epoch + 1},
+		return []event.Event{
+			event.AskQueue{},
+			event.AskSites{},
+			event.AskJob{Job: z.job()},
+			event.TestSubmit{Jobs: []protocol.Job{{Spec: z.spec()}}, User: "ada"},
+			event.DigestSeen{Digest: protocol.Digest{Site: site, Seq: uint64(z.pick(3))}},
+			event.MemberSeen{Site: site, Number: 1, PublicKey: "U", FirstStart: peertest.Epoch + 1},
 		}[z.pick(6)]
 	case 6, 7, 8:
 		return z.answer()
 	}
 	m := z.message()
 	if _, err := peerv1.Encode(m); err != nil {
-		return peer.Tick{} // the adapter would not let it in
+		return event.Tick{} // the adapter would not let it in
 	}
-	return peer.MessageIn{From: site, Body: m}
+	return event.MessageIn{From: site, Body: m}
 }
 
 func (z *fuzzed) site() protocol.SiteName {
@@ -232,8 +234,8 @@ func (z *fuzzed) soon() protocol.Instant {
 }
 
 // application is one of a few components, some of which start together.
-func (z *fuzzed) application() peer.Submit {
-	ev := peer.Submit{Asked: 1, User: z.user(), Application: &protocol.Application{
+func (z *fuzzed) application() event.Submit {
+	ev := event.Submit{Asked: 1, User: z.user(), Application: &protocol.Application{
 		Beta: z.pick(2), MaxCost: protocol.Micro(z.pick(256)), MaxTime: protocol.Duration(z.pick(256)) * protocol.Second,
 	}}
 	for range 1 + z.pick(4) {
@@ -290,27 +292,27 @@ func (z *fuzzed) message() protocol.Message {
 }
 
 // answer answers an open call, mostly as its kind wants it.
-func (z *fuzzed) answer() peer.Event {
+func (z *fuzzed) answer() event.Event {
 	if len(z.calls) == 0 {
-		return peer.CallDone{ID: peer.CallID(z.pick(256))}
+		return event.CallDone{ID: event.CallID(z.pick(256))}
 	}
 	i := z.pick(len(z.calls))
 	call := z.calls[i]
 	z.calls = append(z.calls[:i], z.calls[i+1:]...)
 	switch z.pick(8) {
 	case 0:
-		return peer.CallDone{ID: call.ID, Err: errors.New("no answer")}
+		return event.CallDone{ID: call.ID, Err: errors.New("no answer")}
 	case 1:
-		return peer.CallDone{ID: call.ID, Result: peer.ForgetResult{}}
+		return event.CallDone{ID: call.ID, Result: event.ForgetResult{}}
 	case 2:
-		return peer.CallDone{ID: call.ID}
+		return event.CallDone{ID: call.ID}
 	}
-	return peer.CallDone{ID: call.ID, Result: z.result(call.Op)}
+	return event.CallDone{ID: call.ID, Result: z.result(call.Op)}
 }
 
-func (z *fuzzed) result(op peer.Op) peer.Result {
+func (z *fuzzed) result(op event.Op) event.Result {
 	switch op := op.(type) {
-	case peer.QuoteOp:
+	case event.QuoteOp:
 		quotes := make([]protocol.Quote, len(op.Query.Jobs))
 		for i := range quotes {
 			quotes[i] = protocol.Quote{
@@ -318,40 +320,40 @@ func (z *fuzzed) result(op peer.Op) peer.Result {
 				Delay: protocol.Duration(z.pick(3)) * protocol.Minute,
 			}
 		}
-		return peer.QuoteResult{Quotes: quotes, Load: protocol.Load{CPUs: 4, Busy: z.pick(5)}}
-	case peer.SubmitOp:
-		return peer.SubmitResult{Refused: []string{"", "", "", "never"}[z.pick(4)]}
-	case peer.FindOp:
-		return peer.FindResult{Presence: localsched.Presence(z.pick(3))}
-	case peer.WithdrawOp:
-		return peer.WithdrawResult{Withdrawal: localsched.Withdrawal(1 + z.pick(2))}
-	case peer.KillOp:
-		return peer.KillResult{}
-	case peer.WatchOp:
+		return event.QuoteResult{Quotes: quotes, Load: protocol.Load{CPUs: 4, Busy: z.pick(5)}}
+	case event.SubmitOp:
+		return event.SubmitResult{Refused: []string{"", "", "", "never"}[z.pick(4)]}
+	case event.FindOp:
+		return event.FindResult{Presence: localsched.Presence(z.pick(3))}
+	case event.WithdrawOp:
+		return event.WithdrawResult{Withdrawal: localsched.Withdrawal(1 + z.pick(2))}
+	case event.KillOp:
+		return event.KillResult{}
+	case event.WatchOp:
 		state := protocol.States()[z.pick(7)]
 		change := localsched.Change{Tag: z.tag(), State: state, Outcome: z.outcome()}
-		return peer.WatchResult{Watched: localsched.Watched{
+		return event.WatchResult{Watched: localsched.Watched{
 			Changes: []localsched.Change{change}, Cursor: localsched.Cursor(strconv.Itoa(z.pick(256))),
 		}}
-	case peer.ForgetOp:
-		return peer.ForgetResult{}
-	case peer.CollectOp:
-		return peer.CollectResult{Problem: []string{"", "full"}[z.pick(2)], Gone: z.pick(4) == 0}
-	case peer.DiscardOp:
-		return peer.DiscardResult{}
-	case peer.DecideOp:
+	case event.ForgetOp:
+		return event.ForgetResult{}
+	case event.CollectOp:
+		return event.CollectResult{Problem: []string{"", "full"}[z.pick(2)], Gone: z.pick(4) == 0}
+	case event.DiscardOp:
+		return event.DiscardResult{}
+	case event.DecideOp:
 		decisions := []policy.Decision{{Job: z.pick(2), Site: z.pick(3)}}
 		if op.Snapshot.Check(decisions) != nil { // what a policy answers is checked before it comes here
 			decisions = nil
 		}
-		return peer.DecideResult{Decisions: decisions}
-	case peer.ReserveOp:
-		return peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(z.pick(2)) * protocol.Second), Refused: []string{"", "", "full"}[z.pick(3)]}
-	case peer.ReleaseOp:
-		return peer.ReleaseResult{}
-	case peer.FrontOp:
-		return peer.FrontResult{}
-	case peer.PriceOp:
+		return event.DecideResult{Decisions: decisions}
+	case event.ReserveOp:
+		return event.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(z.pick(2)) * protocol.Second), Refused: []string{"", "", "full"}[z.pick(3)]}
+	case event.ReleaseOp:
+		return event.ReleaseResult{}
+	case event.FrontOp:
+		return event.FrontResult{}
+	case event.PriceOp:
 		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7).Answer(op)
 		if z.pick(2) == 0 {
 			answer.Prices.Slots = nil

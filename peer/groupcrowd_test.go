@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -87,7 +88,7 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 	rng := rand.New(rand.NewPCG(seed, 2))
 	facts := map[string]bool{}
 	w := roomy(t, "abcd", func(o *peertest.SiteOptions) {
-		o.Config = func(cfg *peer.Config) { cfg.Reserves = true }
+		o.Config = func(cfg *rules.Config) { cfg.Reserves = true }
 	})
 	w.Advance(protocol.Second)
 	names := []protocol.SiteName{"a", "b", "c", "d"}
@@ -109,8 +110,8 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 			one.cpus, one.sites = append(one.cpus, cpus), append(one.sites, pin)
 		}
 		origin := origins[g%len(origins)]
-		asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
-			return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+		asked := w.Ask(origin, func(asked event.AskID) event.Event {
+			return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 		})
 		if _, refused := w.Site(origin).Answer(asked).(view.Refusal); refused {
 			continue

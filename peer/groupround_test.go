@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -23,7 +24,7 @@ func roomy(t *testing.T, names string, change func(*peertest.SiteOptions)) *peer
 	for _, name := range names {
 		o := peertest.SiteOptions{
 			Name: protocol.SiteName(name), Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Policy: peertest.Greedy{Whole: true},
-			Config: func(cfg *peer.Config) { cfg.Reserves = true },
+			Config: func(cfg *rules.Config) { cfg.Reserves = true },
 		}
 		change(&o)
 		options.Sites = append(options.Sites, o)
@@ -36,9 +37,9 @@ func roomy(t *testing.T, names string, change func(*peertest.SiteOptions)) *peer
 }
 
 // also is a site's configuration with one change more.
-func also(o *peertest.SiteOptions, change func(*peer.Config)) {
+func also(o *peertest.SiteOptions, change func(*rules.Config)) {
 	before := o.Config
-	o.Config = func(cfg *peer.Config) {
+	o.Config = func(cfg *rules.Config) {
 		before(cfg)
 		change(cfg)
 	}
@@ -54,8 +55,8 @@ func anywhere(cpus int, sites ...protocol.SiteName) protocol.Job {
 // startTogether submits a group at a site and has it run, or be refused.
 func startTogether(t *testing.T, w *peertest.World, origin protocol.SiteName, jobs ...protocol.Job) {
 	t.Helper()
-	asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+	asked := w.Ask(origin, func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 	})
 	if refusal, refused := w.Site(origin).Answer(asked).(view.Refusal); refused {
 		t.Fatalf("refused: %+v", refusal)
@@ -111,8 +112,8 @@ func TestGroupInMemory(t *testing.T) {
 func refusedAt(t *testing.T, w *peertest.World, jobs ...protocol.Job) view.Refusal {
 	t.Helper()
 	w.Advance(protocol.Second)
-	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+	asked := w.Ask("a", func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 	})
 	refusal, refused := w.Site("a").Answer(asked).(view.Refusal)
 	if !refused || refusal.Code != view.NoSite || !strings.Contains(refusal.Reason, "never enough") || len(refusal.Sites) == 0 {
@@ -125,11 +126,11 @@ func refusedAt(t *testing.T, w *peertest.World, jobs ...protocol.Job) view.Refus
 // there, and a group that they never allow is refused. [found.md E8]
 func TestGroupWithinPartnersLimits(t *testing.T) {
 	t.Parallel()
-	for name, limit := range map[string]func(*peer.Config){
-		"max_jobs": func(cfg *peer.Config) { cfg.Partners[0].MaxJobs = 1 },
-		"max_cpus": func(cfg *peer.Config) { cfg.Partners[0].MaxCPUs = 1 },
-		"share":    func(cfg *peer.Config) { cfg.Protect.Share = protocol.PPM / 8 },
-		"max_q":    func(cfg *peer.Config) { cfg.MaxQ = 1 },
+	for name, limit := range map[string]func(*rules.Config){
+		"max_jobs": func(cfg *rules.Config) { cfg.Partners[0].MaxJobs = 1 },
+		"max_cpus": func(cfg *rules.Config) { cfg.Partners[0].MaxCPUs = 1 },
+		"share":    func(cfg *rules.Config) { cfg.Protect.Share = protocol.PPM / 8 },
+		"max_q":    func(cfg *rules.Config) { cfg.MaxQ = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,8 +143,8 @@ func TestGroupWithinPartnersLimits(t *testing.T) {
 			}
 			w := roomy(t, "ab", limited)
 			startTogether(t, w, "b", anywhere(1), anywhere(1))
-			asked := w.Ask("b", func(asked peer.AskID) peer.Event {
-				return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(1), anywhere(1), anywhere(1)}, Application: wanting()}
+			asked := w.Ask("b", func(asked event.AskID) event.Event {
+				return event.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(1), anywhere(1), anywhere(1)}, Application: wanting()}
 			})
 			refusal, refused := w.Site("b").Answer(asked).(view.Refusal)
 			if !refused || refusal.Code != view.NoSite || !strings.Contains(fmt.Sprint(refusal.Sites), "of this site") {
@@ -157,9 +158,9 @@ func TestGroupWithinPartnersLimits(t *testing.T) {
 // them at once in the next round.
 func TestRefusalTeachesTheNextRound(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(cfg *peer.Config) { cfg.Capacity = protocol.Capacity{CPUs: 1, Nodes: 1} }, func(op peer.Op) (peer.Result, error) {
-		if ask, ok := op.(peer.QuoteOp); ok { // so that b is better
-			out := peer.QuoteResult{Load: protocol.Load{CPUs: 1}}
+	l := holder(t, func(cfg *rules.Config) { cfg.Capacity = protocol.Capacity{CPUs: 1, Nodes: 1} }, func(op event.Op) (event.Result, error) {
+		if ask, ok := op.(event.QuoteOp); ok { // so that b is better
+			out := event.QuoteResult{Load: protocol.Load{CPUs: 1}}
 			for _, one := range ask.Query.Jobs {
 				out.Quotes = append(out.Quotes, protocol.Quote{Job: one.Job, AWT: protocol.Minute, ERT: 1})
 			}
@@ -169,14 +170,14 @@ func TestRefusalTeachesTheNextRound(t *testing.T) {
 	})
 	either := []protocol.SiteName{"a", "b"}
 	jobs := pair(1, either, either)
-	l.step(peer.Submit{User: "ada", Jobs: jobs, Application: wanting()})
+	l.step(event.Submit{User: "ada", Jobs: jobs, Application: wanting()})
 	l.answerAll()
 	if got := l.phases(); got != "[offered offered]" {
 		t.Fatalf("phases %s", got)
 	}
 	l.prepare("b", 0) // the last one
 	first := l.jobs()[0]
-	l.step(peer.MessageIn{From: "b", Body: protocol.Refused{Tag: protocol.Tag{Job: first.Spec.Job, Epoch: first.Epoch}, Reason: "one is enough"}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Refused{Tag: protocol.Tag{Job: first.Spec.Job, Epoch: first.Epoch}, Reason: "one is enough"}})
 	l.answerAll()
 	if got := l.phases(); got != "[offered holding]" && got != "[holding offered]" {
 		t.Errorf("in the next round: phases %s", got)
@@ -188,15 +189,15 @@ func TestGroupWithoutRoomSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := roomy(t, "ab", func(o *peertest.SiteOptions) {
 		if o.Name == "a" {
-			also(o, func(cfg *peer.Config) { cfg.Partners[0].MaxCPUs = 4 })
+			also(o, func(cfg *rules.Config) { cfg.Partners[0].MaxCPUs = 4 })
 		}
 	})
 	w.Submit("b", "bob", "", peertest.Plan{Run: protocol.Hour}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: 2, WallTime: 2 * protocol.Hour}, Sites: []protocol.SiteName{"a"},
 	}))
 	w.Advance(protocol.Minute)
-	w.Ask("b", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(8, "b"), anywhere(2, "a"), anywhere(2, "a")}, Application: wanting()}
+	w.Ask("b", func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(8, "b"), anywhere(2, "a"), anywhere(2, "a")}, Application: wanting()}
 	})
 	w.Advance(10 * protocol.Minute)
 	for _, row := range w.Site("b").Rows().Jobs()[1:] {
@@ -211,7 +212,7 @@ func TestGroupWithoutRoomSaysWhy(t *testing.T) {
 // viewOf is what a site tells of a job of its own.
 func viewOf(t *testing.T, w *peertest.World, site protocol.SiteName, id protocol.JobID) view.Job {
 	t.Helper()
-	asked := w.Ask(site, func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
+	asked := w.Ask(site, func(asked event.AskID) event.Event { return event.AskJob{Asked: asked, Job: id} })
 	view, ok := w.Site(site).Answer(asked).(view.Job)
 	if !ok {
 		t.Fatalf("got %+v", w.Site(site).Answer(asked))
@@ -241,8 +242,8 @@ func TestFeasibleGroupsStart(t *testing.T) {
 			jobs = append(jobs, one)
 		}
 		can := packs(caps, jobs)
-		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-			return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+		asked := w.Ask("a", func(asked event.AskID) event.Event {
+			return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 		})
 		_, refused := w.Site("a").Answer(asked).(view.Refusal)
 		if refused == can {
@@ -287,8 +288,8 @@ func TestPolicyRefusesTheNearestPlaces(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	var second policy.Snapshot
-	l := holder(t, func(cfg *peer.Config) { cfg.Capacity = protocol.Capacity{CPUs: 1, Nodes: 1} }, func(op peer.Op) (peer.Result, error) {
-		ask, decides := op.(peer.DecideOp)
+	l := holder(t, func(cfg *rules.Config) { cfg.Capacity = protocol.Capacity{CPUs: 1, Nodes: 1} }, func(op event.Op) (event.Result, error) {
+		ask, decides := op.(event.DecideOp)
 		if !decides {
 			return nil, nil
 		}
@@ -307,10 +308,10 @@ func TestPolicyRefusesTheNearestPlaces(t *testing.T) {
 			}
 			out = append(out, one)
 		}
-		return peer.DecideResult{Decisions: out}, nil
+		return event.DecideResult{Decisions: out}, nil
 	})
 	l.costs = map[protocol.SiteName]protocol.Micro{"b": 20, "c": 10}
-	l.step(peer.Submit{User: "ada", Jobs: pair(1, nil, nil), Application: wanting()})
+	l.step(event.Submit{User: "ada", Jobs: pair(1, nil, nil), Application: wanting()})
 	l.answerAll()
 	places := 0
 	for _, awt := range second.AWT {

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,7 +15,7 @@ func (l *lone) gatherWithin(limit protocol.Duration, first, second protocol.Site
 	l.t.Helper()
 	a := wanting()
 	a.MaxTime = limit
-	l.step(peer.Submit{User: "ada", Jobs: pair(1, []protocol.SiteName{first}, []protocol.SiteName{second}), Application: a})
+	l.step(event.Submit{User: "ada", Jobs: pair(1, []protocol.SiteName{first}, []protocol.SiteName{second}), Application: a})
 	l.answerAll()
 }
 
@@ -29,7 +30,7 @@ func TestInstantPastMaxTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := holder(t, func(*peer.Config) {}, nothingElse)
+			l := holder(t, func(*rules.Config) {}, nothingElse)
 			l.gatherWithin(protocol.Hour, "b", "c")
 			l.prepare("b", later[0])
 			l.prepare("c", later[1])
@@ -51,7 +52,7 @@ func TestInstantPastMaxTime(t *testing.T) {
 // An instant before max_time is agreed on, and explain tells all of it.
 func TestInstantIsTold(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, nothingElse)
+	l := holder(t, func(*rules.Config) {}, nothingElse)
 	l.gatherWithin(2*protocol.Hour, "b", "c")
 	l.prepare("b", protocol.Hour)
 	l.prepare("c", 0)
@@ -61,7 +62,7 @@ func TestInstantIsTold(t *testing.T) {
 	}
 	var told []string
 	for _, f := range l.facts {
-		if f.Job == l.jobs()[1].Spec.Job && f.Kind != peer.RoundDecided && f.Kind != peer.JobSubmitted {
+		if f.Job == l.jobs()[1].Spec.Job && f.Kind != event.RoundDecided && f.Kind != event.JobSubmitted {
 			told = append(told, string(f.Kind)+" "+f.Text)
 		}
 	}
@@ -84,10 +85,10 @@ func TestQuotesPastMaxTime(t *testing.T) {
 		Request: protocol.Request{CPUs: 8, WallTime: protocol.Hour}, Sites: []protocol.SiteName{"b"},
 	}))
 	w.Advance(protocol.Minute)
-	w.Ask("a", func(asked peer.AskID) peer.Event {
+	w.Ask("a", func(asked event.AskID) event.Event {
 		a := wanting()
 		a.MaxTime = protocol.Hour / 2
-		return peer.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(1, "a"), anywhere(1, "b")}, Application: a}
+		return event.Submit{Asked: asked, User: "ada", Jobs: []protocol.Job{anywhere(1, "a"), anywhere(1, "b")}, Application: a}
 	})
 	w.Advance(10 * protocol.Minute)
 	for _, row := range w.Site("a").Rows().Jobs() {
@@ -101,8 +102,8 @@ func TestQuotesPastMaxTime(t *testing.T) {
 // kept its word: nobody starts by it, at home or at a partner. [found.md J8]
 func TestRoomThatMoves(t *testing.T) {
 	t.Parallel()
-	moves := func(op peer.Op) (peer.Result, error) {
-		if _, reserves := op.(peer.ReserveOp); reserves {
+	moves := func(op event.Op) (event.Result, error) {
+		if _, reserves := op.(event.ReserveOp); reserves {
 			return nil, errLater
 		}
 		return nil, nil
@@ -114,26 +115,26 @@ func TestRoomThatMoves(t *testing.T) {
 			t.Fatalf("%d calls are open", len(l.open))
 		}
 		for i, call := range l.open[:2] {
-			op, _ := call.Op.(peer.ReserveOp)
-			l.step(peer.CallDone{ID: call.ID, Result: peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(i) * protocol.Hour)}})
+			op, _ := call.Op.(event.ReserveOp)
+			l.step(event.CallDone{ID: call.ID, Result: event.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(i) * protocol.Hour)}})
 		}
 	}
-	home := holder(t, func(*peer.Config) {}, moves)
+	home := holder(t, func(*rules.Config) {}, moves)
 	home.gather("a", "b", unchanged)
 	answer(home)
 	if got := home.phases(); got != "[grid-queue grid-queue]" || !strings.Contains(home.jobs()[0].Reason, "has moved the room") {
 		t.Errorf("at home: phases %s: %s", got, home.jobs()[0].Reason)
 	}
-	there := holder(t, func(*peer.Config) {}, moves)
+	there := holder(t, func(*rules.Config) {}, moves)
 	there.sent = nil
-	there.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+	there.step(event.MessageIn{From: "b", Body: protocol.Offer{
 		Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: there.now.Add(protocol.Hour),
 	}})
 	answer(there)
 	if sentOf[protocol.Prepared](there) != 1 || sentOf[protocol.Aborted](there) != 1 {
 		t.Errorf("at a partner: sent %+v", there.sent)
 	}
-	origin := holder(t, func(*peer.Config) {}, nothingElse)
+	origin := holder(t, func(*rules.Config) {}, nothingElse)
 	origin.gather("b", "c", unchanged)
 	origin.prepare("b", 0)
 	origin.prepare("b", protocol.Hour)

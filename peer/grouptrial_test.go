@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -99,8 +100,8 @@ func (one *limited) submit(w *peertest.World, rng *rand.Rand, name string, origi
 		jobs = append(jobs, job)
 	}
 	application := &protocol.Application{Beta: protocol.PPM, MaxCost: one.maxCost, MaxTime: one.maxTime}
-	asked := w.Ask(origin, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: application}
+	asked := w.Ask(origin, func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: application}
 	})
 	if submitted, taken := w.Site(origin).Answer(asked).(view.Submitted); taken {
 		one.jobs = submitted.Jobs
@@ -117,7 +118,7 @@ func TestGroupsWithinTheirLimits(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		w := roomy(t, "abcd", func(o *peertest.SiteOptions) {
 			o.Policy = solver(t)
-			also(o, func(c *peer.Config) {
+			also(o, func(c *rules.Config) {
 				c.Currency, c.Tariff = "EUR", localsched.Tariff{CPUHour: hourPrices[c.Site], Currency: "EUR"}
 			})
 		})

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -26,8 +26,8 @@ func TestTurnEnds(t *testing.T) {
 			w := holders(t, "ab")
 			limits := wanting()
 			limits.MaxTime = c.limit
-			asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-				return peer.Submit{Asked: asked, User: "ada", Jobs: pair(1, here, here), Application: limits}
+			asked := w.Ask("a", func(asked event.AskID) event.Event {
+				return event.Submit{Asked: asked, User: "ada", Jobs: pair(1, here, here), Application: limits}
 			})
 			w.Advance(1)
 			submitted, ok := w.Site("a").Answer(asked).(view.Submitted)

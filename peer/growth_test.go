@@ -7,8 +7,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -45,8 +46,8 @@ func TestGrowingWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answers := idle(peertest.Greedy{}, atOnce)
-			l := newLone(t, func(*peer.Config) {}, func(op peer.Op) (peer.Result, error) {
-				ask, ok := op.(peer.QuoteOp)
+			l := newLone(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
+				ask, ok := op.(event.QuoteOp)
 				if !ok {
 					return answers(op)
 				}
@@ -67,12 +68,12 @@ func TestGrowingWaits(t *testing.T) {
 }
 
 // quotedBehind answers as told for so many jobs ahead.
-func quotedBehind(query localsched.Query, behind []protocol.Duration) (peer.Result, error) {
+func quotedBehind(query localsched.Query, behind []protocol.Duration) (event.Result, error) {
 	awt := behind[len(query.Ahead)]
 	if awt == -2 {
 		return nil, errors.New("no answer")
 	}
-	out := peer.QuoteResult{}
+	out := event.QuoteResult{}
 	for _, r := range query.Jobs {
 		q := protocol.Quote{Job: r.Job, AWT: awt, ERT: r.WallTime}
 		if awt == -1 {
@@ -85,10 +86,10 @@ func quotedBehind(query localsched.Query, behind []protocol.Duration) (peer.Resu
 
 // checkGrowth: all questions but the first are about one job of nobody's, behind others
 // of its shape that have tags of their own.
-func checkGrowth(t *testing.T, asked []peer.Op, middle int) {
+func checkGrowth(t *testing.T, asked []event.Op, middle int) {
 	t.Helper()
 	for k, op := range asked {
-		query := op.(peer.QuoteOp).Query
+		query := op.(event.QuoteOp).Query
 		if len(query.Ahead) != k {
 			t.Errorf("question %d is behind %d jobs", k+1, len(query.Ahead))
 		}
@@ -113,7 +114,7 @@ func checkGrowth(t *testing.T, asked []peer.Op, middle int) {
 // TestGrowthIsBehindPromises: what is promised to guests is ahead of all questions.
 func TestGrowthIsBehindPromises(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	if _, ok := l.offer(9).(protocol.Prepared); !ok {
 		t.Fatalf("got %+v", l.sent)
 	}
@@ -123,7 +124,7 @@ func TestGrowthIsBehindPromises(t *testing.T) {
 		t.Fatalf("%d questions", len(l.asked))
 	}
 	for k, op := range l.asked {
-		ahead := op.(peer.QuoteOp).Query.Ahead
+		ahead := op.(event.QuoteOp).Query.Ahead
 		if len(ahead) != k+1 || ahead[0].Tag.Job != protocol.NewJobID(2, 9) {
 			t.Errorf("question %d is behind %+v", k+1, ahead)
 		}
@@ -141,11 +142,11 @@ func TestGrowthEndsInTime(t *testing.T) {
 	var l *lone
 	var second []protocol.Duration
 	asked := false
-	l = newLone(t, func(*peer.Config) {}, func(op peer.Op) (peer.Result, error) {
-		if ask, ok := op.(peer.QuoteOp); ok && len(ask.Query.Jobs) > 0 {
+	l = newLone(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
+		if ask, ok := op.(event.QuoteOp); ok && len(ask.Query.Jobs) > 0 {
 			l.now = l.now.Add(300 * protocol.Millisecond)
 		}
-		if ask, ok := op.(peer.QuoteOp); ok && len(ask.Query.Ahead) == 1 && !asked {
+		if ask, ok := op.(event.QuoteOp); ok && len(ask.Query.Ahead) == 1 && !asked {
 			asked = true
 			second = l.quoteBeside(request).Extra
 		}
@@ -167,13 +168,13 @@ func TestGrowthEndsInTime(t *testing.T) {
 // which needs one call.
 func (l *lone) quoteBeside(request protocol.QuoteRequest) protocol.QuoteReply {
 	l.t.Helper()
-	ready := l.peer.Step(l.now, peer.MessageIn{From: "b", Body: request})
+	ready := l.peer.Step(l.now, event.MessageIn{From: "b", Body: request})
 	if len(ready.Calls) != 1 {
 		l.t.Fatalf("got %+v", ready)
 	}
-	ask, _ := ready.Calls[0].Op.(peer.QuoteOp)
+	ask, _ := ready.Calls[0].Op.(event.QuoteOp)
 	result, err := idle(peertest.Greedy{}, atOnce)(ask)
-	ready = l.peer.Step(l.now, peer.CallDone{ID: ready.Calls[0].ID, Result: result, Err: err})
+	ready = l.peer.Step(l.now, event.CallDone{ID: ready.Calls[0].ID, Result: result, Err: err})
 	if len(ready.Messages) != 1 {
 		l.t.Fatalf("got %+v", ready)
 	}

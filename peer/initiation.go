@@ -3,6 +3,7 @@ package peer
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -14,7 +15,7 @@ import (
 // φ: then it alone says which jobs stay. The paper leaves open how long an
 // availability message lives, what becomes of a job whose volunteers all lose, and
 // which waiting jobs look at their own AWT again; DESIGN 5 says what is done here,
-// and [Config.Recheck], [Config.Draw] and [Config.Stay] offer the other readings.
+// and [rules.Config.Recheck], [rules.Config.Draw] and [rules.Config.Stay] offer the other readings.
 
 // reach is whom a round asks about a job.
 type reach uint8
@@ -115,7 +116,7 @@ func (p *Peer) refute(one *partner) {
 }
 
 // volunteered takes a partner's availability message in: the jobs that wait for
-// one get a round, or with [Config.Draw] the first of them.
+// one get a round, or with [rules.Config.Draw] the first of them.
 func (p *Peer) volunteered(one *partner, m protocol.Volunteer) {
 	one.load, one.loadAt = m.Load, p.now
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || m.Valid <= 0 {
@@ -132,7 +133,7 @@ func (p *Peer) volunteered(one *partner, m protocol.Volunteer) {
 	}
 	p.lastCalled++
 	one.volunteer = volunteering{number: p.lastCalled, heard: p.now, until: until, left: left}
-	p.fact(Fact{Kind: PartnerVolunteers, Site: one.Site})
+	p.fact(event.Fact{Kind: event.PartnerVolunteers, Site: one.Site})
 	if one.usable() {
 		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.mayAsk(p.jobs[id], one) })
 	}
@@ -155,16 +156,16 @@ func (p *Peer) sigmaDue() {
 		again = -1
 	}
 	p.queue.Unpark(again, gridqueue.Any)
-	p.call(QuoteOp{}, checkLoad{})
+	p.call(event.QuoteOp{}, checkLoad{})
 }
 
 // checkLoad asks for the own utilisation, every σ.
 type checkLoad struct{}
 
-func (checkLoad) answered(p *Peer, result Result, err error) {
-	quoted, err := resultAs[QuoteResult](result, err)
+func (checkLoad) answered(p *Peer, result event.Result, err error) {
+	quoted, err := resultAs[event.QuoteResult](result, err)
 	if err != nil {
-		p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
+		p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
 		return
 	}
 	p.setLoad(quoted.Load)
@@ -180,5 +181,5 @@ func (p *Peer) volunteer() {
 			p.send(one.Site, protocol.Volunteer{Load: p.load, Valid: p.cfg.Sigma})
 		}
 	}
-	p.fact(Fact{Kind: Volunteered, Site: p.cfg.Site})
+	p.fact(event.Fact{Kind: event.Volunteered, Site: p.cfg.Site})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -15,7 +16,7 @@ import (
 )
 
 // submit takes jobs in, all or none.
-func (p *Peer) submit(ev Submit) {
+func (p *Peer) submit(ev event.Submit) {
 	if p.site.Listening && p.site.Recovery == "" && p.site.Twin.Boot == 0 {
 		p.early = append(p.early, ev)
 		return
@@ -115,7 +116,7 @@ func (p *Peer) newJob(user string, one *protocol.Job, a *application) *job {
 	p.queue.Put(id)
 	p.saveJob(id)
 	p.savePayload(id)
-	p.fact(Fact{Kind: JobSubmitted, Job: id, Text: spec.Name})
+	p.fact(event.Fact{Kind: event.JobSubmitted, Job: id, Text: spec.Name})
 	if p.keepsOwn(j) {
 		p.keep([]protocol.JobID{id}, "its user lets it run here only")
 	}
@@ -133,7 +134,7 @@ func expand(name string, id protocol.JobID) string {
 	return strings.NewReplacer("%%", "%", "%j", id.String(), "%A", id.String()).Replace(name)
 }
 
-func (p *Peer) refuseSubmission(ev Submit) (view.Refusal, bool) {
+func (p *Peer) refuseSubmission(ev event.Submit) (view.Refusal, bool) {
 	if why := p.site.StopReason(); why != "" {
 		return view.Refusal{Code: view.NotNow, Reason: why}, true
 	}
@@ -324,7 +325,7 @@ func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	if j.Ended == 0 {
 		j.Ended = p.now
 	}
-	p.fact(Fact{Kind: JobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
+	p.fact(event.Fact{Kind: event.JobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
 	p.noteBenefit(j)
 	p.settleComponent(j)
 	view := p.finishedView(j)
@@ -356,8 +357,8 @@ func (p *Peer) finishWith(j *job) {
 
 // backToQueue returns a job that is proven not to run anywhere to the grid queue,
 // or ends it if it was to be cancelled.
-func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
-	p.fact(Fact{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
+func (p *Peer) backToQueue(j *job, kind event.FactKind, why string) {
+	p.fact(event.Fact{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.timers.Stop(timer{kind: reclaimTimer, job: j.Spec.Job})
 	p.leaveSite(j)
@@ -386,7 +387,7 @@ func (p *Peer) backToQueue(j *job, kind FactKind, why string) {
 
 // comeBack returns a job that its site had to the grid queue. Of a group the others are
 // wanted back, too. While they are on their way it rests, so that one round has them all.
-func (p *Peer) comeBack(j *job, kind FactKind, why string) {
+func (p *Peer) comeBack(j *job, kind event.FactKind, why string) {
 	held, misses := j.Hold != 0, p.misses(j)
 	if misses {
 		p.groupMissed(j, why)

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -17,7 +19,7 @@ import (
 func TestLargeMessagesFitTheWire(t *testing.T) {
 	t.Parallel()
 	const jobs = 16384
-	l := newLone(t, func(c *peer.Config) { c.Initiation = policy.Cycle }, idle(peertest.Greedy{}, full))
+	l := newLone(t, func(c *rules.Config) { c.Initiation = policy.Cycle }, idle(peertest.Greedy{}, full))
 	long := submission(jobs)
 	long.User = strings.Repeat("u", 256)
 	for i := range long.Jobs {
@@ -41,7 +43,7 @@ func TestLargeMessagesFitTheWire(t *testing.T) {
 			asked[spec.Job]++
 			reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, Declined: "full"})
 		}
-		l.step(peer.MessageIn{From: "b", Body: reply})
+		l.step(event.MessageIn{From: "b", Body: reply})
 	}
 	if len(asked) != jobs {
 		t.Errorf("two cycles had %d of %d jobs", len(asked), jobs)
@@ -80,7 +82,7 @@ func TestLargeRepliesFitTheWire(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLone(t, func(c *peer.Config) { c.Partners[0].MaxJobs = 1 << 20 }, idle(peertest.Greedy{}, tt.quote))
+			l := newLone(t, func(c *rules.Config) { c.Partners[0].MaxJobs = 1 << 20 }, idle(peertest.Greedy{}, tt.quote))
 			var request protocol.QuoteRequest
 			for i := range uint64(tt.jobs) {
 				request.Jobs = append(request.Jobs, guest(i+1, 1))
@@ -123,16 +125,16 @@ func newLarge(tb testing.TB, sites, jobs int) *large {
 	cfg := goodConfig()
 	cfg.Policy, cfg.Initiation, cfg.Ask, cfg.Partners = policy.Describe(peertest.Greedy{}), policy.Cycle, sites, nil
 	for i := range sites {
-		cfg.Partners = append(cfg.Partners, peer.Partner{Site: siteName(i), MaxJobs: jobs})
+		cfg.Partners = append(cfg.Partners, rules.Partner{Site: siteName(i), MaxJobs: jobs})
 	}
 	p, err := peer.New(cfg, 1, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	l := &large{peer: p, now: peertest.Epoch, jobs: jobs}
-	p.Step(l.now, peer.Tick{})
+	p.Step(l.now, event.Tick{})
 	for i := range sites {
-		p.Step(l.now, peer.Connected{Card: protocol.Card{
+		p.Step(l.now, event.Connected{Card: protocol.Card{
 			Site: siteName(i), Number: protocol.SiteNumber(i + 2), Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
 		}})
@@ -145,19 +147,19 @@ func siteName(i int) protocol.SiteName { return protocol.SiteName(fmt.Sprintf("p
 
 // cycle is the next one: site i waits for i minutes, every third declines. No job is
 // placed. Its last step says so.
-func (l *large) cycle(tb testing.TB) peer.Ready {
+func (l *large) cycle(tb testing.TB) event.Ready {
 	tb.Helper()
 	l.now = l.now.Add(protocol.Minute)
-	ready := l.peer.Step(l.now, peer.Tick{})
-	quote, ok := ready.Calls[len(ready.Calls)-1].Op.(peer.QuoteOp)
+	ready := l.peer.Step(l.now, event.Tick{})
+	quote, ok := ready.Calls[len(ready.Calls)-1].Op.(event.QuoteOp)
 	if !ok || len(quote.Query.Jobs) != l.jobs {
 		tb.Fatalf("%d calls", len(ready.Calls))
 	}
-	home := peer.QuoteResult{}
+	home := event.QuoteResult{}
 	for _, r := range quote.Query.Jobs {
 		home.Quotes = append(home.Quotes, protocol.Quote{Job: r.Job, Declined: "full"})
 	}
-	requests := l.peer.Step(l.now, peer.CallDone{ID: ready.Calls[len(ready.Calls)-1].ID, Result: home}).Messages
+	requests := l.peer.Step(l.now, event.CallDone{ID: ready.Calls[len(ready.Calls)-1].ID, Result: home}).Messages
 	for i, m := range requests {
 		request, _ := m.Body.(protocol.QuoteRequest)
 		reply := protocol.QuoteReply{Round: request.Round}
@@ -168,9 +170,9 @@ func (l *large) cycle(tb testing.TB) peer.Ready {
 			}
 			reply.Quotes = append(reply.Quotes, q)
 		}
-		ready = l.peer.Step(l.now, peer.MessageIn{From: m.To, Body: reply})
+		ready = l.peer.Step(l.now, event.MessageIn{From: m.To, Body: reply})
 	}
-	return l.peer.Step(l.now, peer.CallDone{ID: ready.Calls[0].ID, Result: peer.DecideResult{}})
+	return l.peer.Step(l.now, event.CallDone{ID: ready.Calls[0].ID, Result: event.DecideResult{}})
 }
 
 // TestFactsOfLargeRounds tell the best quotes and how many others there are; those of
@@ -185,7 +187,7 @@ func TestFactsOfLargeRounds(t *testing.T) {
 				t.Fatalf("%d facts", len(facts))
 			}
 			for _, f := range facts {
-				if f.Kind != peer.JobWaits || len(f.Quotes) != told || f.Others != 31-told {
+				if f.Kind != event.JobWaits || len(f.Quotes) != told || f.Others != 31-told {
 					t.Fatalf("%s tells %d quotes and %d others", f.Kind, len(f.Quotes), f.Others)
 				}
 				if f.Quotes[0].Site != "p00" || f.Quotes[1].Site != "p01" || f.Quotes[7].Site != "p10" {

@@ -6,12 +6,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// DefaultExportRemote lists the variables that leave with a job unless the site says
-// otherwise: how text and times are shown, and how many threads are wanted.
-func DefaultExportRemote() []string {
-	return []string{"LANG", "LANGUAGE", "LC_*", "OMP_*", "TERM", "TZ"}
-}
-
 // leaving is what the job runs as a partner gets it: without the variables that stay at
 // this site.
 func (p *Peer) leaving(j *job) *protocol.Payload {

@@ -4,9 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -28,10 +29,10 @@ func exporting(site protocol.SiteName, export protocol.Export) protocol.Job {
 }
 
 // offered submits a job for b, and is the environment in the offer.
-func offered(t *testing.T, change func(*peer.Config), export protocol.Export) []string {
+func offered(t *testing.T, change func(*rules.Config), export protocol.Export) []string {
 	t.Helper()
 	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
-	l.step(peer.Submit{User: "ada", Jobs: []protocol.Job{exporting("b", export)}})
+	l.step(event.Submit{User: "ada", Jobs: []protocol.Job{exporting("b", export)}})
 	l.answerAll()
 	offer, ok := l.last().(protocol.Offer)
 	if !ok {
@@ -50,12 +51,12 @@ func offered(t *testing.T, change func(*peer.Config), export protocol.Export) []
 // full name only.
 func TestEnvironmentLeavesByList(t *testing.T) {
 	t.Parallel()
-	usual := func(*peer.Config) {}
-	site := func(list ...string) func(*peer.Config) {
-		return func(cfg *peer.Config) { cfg.ExportRemote = append([]string{}, list...) }
+	usual := func(*rules.Config) {}
+	site := func(list ...string) func(*rules.Config) {
+		return func(cfg *rules.Config) { cfg.ExportRemote = append([]string{}, list...) }
 	}
 	for name, c := range map[string]struct {
-		change func(*peer.Config)
+		change func(*rules.Config)
 		export protocol.Export
 		want   []string
 	}{
@@ -81,10 +82,10 @@ func TestEnvironmentLeavesByList(t *testing.T) {
 // whatever may leave.
 func TestEnvironmentIsWholeAtHome(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
-	l.step(peer.Submit{User: "ada", Jobs: []protocol.Job{exporting("a", protocol.Export{})}})
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l.step(event.Submit{User: "ada", Jobs: []protocol.Job{exporting("a", protocol.Export{})}})
 	for _, op := range l.asked {
-		if submit, ok := op.(peer.SubmitOp); ok {
+		if submit, ok := op.(event.SubmitOp); ok {
 			if got := submit.Job.Payload.Env; !slices.Equal(got, login()) {
 				t.Errorf("it runs with %q", got)
 			}

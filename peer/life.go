@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -106,7 +107,7 @@ func (p *Peer) twinSeen(one *partner, twin protocol.Life) {
 		return
 	}
 	p.saveSite()
-	p.factOf(one, Fact{Kind: TwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.site.TwinText(), one.Site)})
+	p.factOf(one, event.Fact{Kind: event.TwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.site.TwinText(), one.Site)})
 	p.refuseEarly()
 	p.dropRound()
 }
@@ -167,7 +168,7 @@ func (p *Peer) otherLife(one *partner, life, last protocol.Life) {
 		one.former = append(one.former, last)
 	}
 	if len(one.twins) == 0 {
-		p.factOf(one, Fact{Kind: TwoPeers, Text: fmt.Sprintf(
+		p.factOf(one, event.Fact{Kind: event.TwoPeers, Text: fmt.Sprintf(
 			"two peers run as %s: %v, and %v; no jobs are exchanged with either until one is shut down", one.Site, life, last)})
 	}
 	one.twins = []protocol.Life{life, last}

@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -15,7 +17,7 @@ import (
 // tidy is a site alone with a partner b that is only heard, and distinguishes lives.
 func tidy(t *testing.T) *lone {
 	t.Helper()
-	return newLone(t, guarded, func(peer.Op) (peer.Result, error) { return nil, errLater })
+	return newLone(t, guarded, func(event.Op) (event.Result, error) { return nil, errLater })
 }
 
 // again starts the peer once more on the rows that it has written.
@@ -34,7 +36,7 @@ func (l *lone) again() {
 		}
 	}
 	cfg := goodConfig()
-	cfg.Partners = []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	cfg.Partners = []rules.Partner{{Site: "b", MaxJobs: 1000}}
 	guarded(&cfg)
 	p, err := peer.New(cfg, 1, rows)
 	if err != nil {
@@ -42,7 +44,7 @@ func (l *lone) again() {
 	}
 	l.now = l.now.Add(protocol.Minute)
 	l.peer = p
-	l.step(peer.Tick{})
+	l.step(event.Tick{})
 }
 
 // life is what the peer says of itself.
@@ -55,14 +57,14 @@ func (l *lone) life() protocol.Life {
 func (l *lone) says(m protocol.Watermark) {
 	l.t.Helper()
 	m.Life = protocol.Life{Incarnation: 1, Boot: 1, Begun: 1, Generation: 1}
-	l.step(peer.MessageIn{From: "b", Body: m})
+	l.step(event.MessageIn{From: "b", Body: m})
 }
 
 // stopped says whether an operator is needed.
 func (l *lone) stopped() bool {
 	l.t.Helper()
 	l.answers = nil
-	l.step(peer.AskRecovery{Asked: 1})
+	l.step(event.AskRecovery{Asked: 1})
 	view, ok := l.answers[0].(view.Recovery)
 	if !ok {
 		l.t.Fatalf("answered %+v", l.answers[0])
@@ -102,7 +104,7 @@ func TestWhatIsSettledStopsNothing(t *testing.T) {
 	if !l.stopped() {
 		t.Fatal("a newer life stops nothing")
 	}
-	l.step(peer.Recover{Asked: 2, User: "root", Admin: true})
+	l.step(event.Recover{Asked: 2, User: "root", Admin: true})
 	for range 2 {
 		if l.stopped() {
 			t.Error("what is settled stops it")
@@ -123,7 +125,7 @@ func TestAPartnerPutsAStartOffOnce(t *testing.T) {
 	l := tidy(t)
 	l.again()
 	l.answers = nil
-	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{at("a", 1, 1)}})
+	l.step(event.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{at("a", 1, 1)}})
 	if len(l.answers) > 0 {
 		t.Fatalf("it does not listen: %+v", l.answers)
 	}
@@ -150,12 +152,12 @@ func TestProofsAreReturned(t *testing.T) {
 	}
 	first, second := card(1, 11), card(2, 22)
 	for _, one := range []protocol.Card{first, second} {
-		l.step(peer.Connected{Card: one})
+		l.step(event.Connected{Card: one})
 		if mark, ok := l.last().(protocol.Watermark); !ok || mark.Seen != one.Life() {
 			t.Errorf("sent %+v, want %+v to be seen", l.last(), one.Life())
 		}
 	}
-	l.step(peer.Connected{Card: first})
+	l.step(event.Connected{Card: first})
 	if mark, ok := l.last().(protocol.Watermark); !ok || mark.Twin != second.Life() {
 		t.Errorf("sent %+v, want the twin %+v", l.last(), second.Life())
 	}
@@ -170,7 +172,7 @@ func TestProofsAreReturned(t *testing.T) {
 func holding(t *testing.T, handed, collecting int) *lone {
 	t.Helper()
 	cfg := goodConfig()
-	cfg.Partners = []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	cfg.Partners = []rules.Partner{{Site: "b", MaxJobs: 1000}}
 	guarded(&cfg)
 	rows := []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{
 		FirstStart: 1, Incarnation: 1, FirstSeq: 1, NextSeq: 1_000_000, Boot: 1, Begun: 1,
@@ -193,8 +195,8 @@ func holding(t *testing.T, handed, collecting int) *lone {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lone{t: t, peer: p, now: peertest.Epoch, calls: func(peer.Op) (peer.Result, error) { return nil, errLater }}
-	l.step(peer.Tick{})
+	l := &lone{t: t, peer: p, now: peertest.Epoch, calls: func(event.Op) (event.Result, error) { return nil, errLater }}
+	l.step(event.Tick{})
 	l.renewed(1)
 	l.accept()
 	l.advance(protocol.Hour)
@@ -207,12 +209,12 @@ func (l *lone) renewed(incarnation uint64) {
 	l.t.Helper()
 	life := protocol.Life{Incarnation: incarnation, Boot: incarnation, Begun: 1, Generation: incarnation}
 	if incarnation == 1 {
-		l.step(peer.Connected{Card: protocol.Card{
+		l.step(event.Connected{Card: protocol.Card{
 			Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, FirstStart: 1, Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
 			Incarnation: 1, Boot: 1, Begun: 1, Generation: 1,
 		}})
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Watermark{Life: life}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Watermark{Life: life}})
 }
 
 // accept has b accept all that it was granted, and returns how many grants there were.
@@ -223,7 +225,7 @@ func (l *lone) accept() (grants int) {
 	for _, m := range sent {
 		if grant, ok := m.Body.(protocol.Grant); ok {
 			grants++
-			l.step(peer.MessageIn{From: "b", Body: protocol.Accept(grant)})
+			l.step(event.MessageIn{From: "b", Body: protocol.Accept(grant)})
 		}
 	}
 	return grants
@@ -274,19 +276,19 @@ func TestAPartnerWithoutJobsIsNotAskedForAny(t *testing.T) {
 func TestAPartnersFactsAreFew(t *testing.T) {
 	t.Parallel()
 	const messages = 300
-	card := func(boot uint64, number protocol.SiteNumber) peer.Event {
-		return peer.Connected{Card: protocol.Card{
+	card := func(boot uint64, number protocol.SiteNumber) event.Event {
+		return event.Connected{Card: protocol.Card{
 			Site: "b", Number: number, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Boot: boot, Begun: protocol.Instant(boot), Generation: boot,
 		}}
 	}
-	for kind, says := range map[peer.FactKind]func(l *lone, i uint64){
-		peer.MessageOdd: func(l *lone, _ uint64) { l.says(protocol.Watermark{SeenSeq: 1 << 60}) },
-		peer.TwoPeers: func(l *lone, i uint64) {
+	for kind, says := range map[event.FactKind]func(l *lone, i uint64){
+		event.MessageOdd: func(l *lone, _ uint64) { l.says(protocol.Watermark{SeenSeq: 1 << 60}) },
+		event.TwoPeers: func(l *lone, i uint64) {
 			l.step(card(i+2, 2))
 			l.step(card(1, 2))
 		},
-		peer.NameClash: func(l *lone, _ uint64) {
+		event.NameClash: func(l *lone, _ uint64) {
 			l.step(card(1, 1))
 			l.step(card(1, 2))
 		},
@@ -330,7 +332,7 @@ func TestAPartnersFactsAreFew(t *testing.T) {
 func TestClaimedJobIDsTakeNoSpace(t *testing.T) {
 	t.Parallel()
 	l := tidy(t)
-	l.step(peer.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{at("a", 1, 1)}})
+	l.step(event.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{at("a", 1, 1)}})
 	for i := range uint64(10) {
 		l.says(protocol.Watermark{SeenSeq: uint64(l.now-1_767_225_600_000) + 1000*i + 1000})
 	}

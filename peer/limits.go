@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -100,7 +101,7 @@ func (p *Peer) settleComponent(j *job) {
 	p.spend(j)
 	if a.Broken == "" {
 		if a.Broken = clip(broker.BrokenBy(&a.Application, &j.Job, p.realCost(j), p.money())); a.Broken != "" {
-			p.fact(Fact{Kind: LimitBroken, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
+			p.fact(event.Fact{Kind: event.LimitBroken, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
 		}
 	}
 }
@@ -146,5 +147,5 @@ func (p *Peer) tooDear(j *job, one *partner, why string) {
 		return
 	}
 	p.send(one.Site, protocol.Abort{Tag: j.tag()})
-	p.backToQueue(j, OfferRefused, why)
+	p.backToQueue(j, event.OfferRefused, why)
 }

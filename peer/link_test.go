@@ -4,8 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -13,39 +14,39 @@ import (
 // Why no link to a partner comes up is told once in the log and shown with it, until one does.
 func TestRefusedKeyIsShown(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	shown := func() (link, why string) {
 		l.answers = nil
-		l.step(peer.AskSites{Asked: 1})
+		l.step(event.AskSites{Asked: 1})
 		sites, _ := l.answers[0].(view.Sites)
 		i := slices.IndexFunc(sites.Sites, func(s view.Site) bool { return s.Site == "b" })
 		return sites.Sites[i].Link, sites.Sites[i].Why
 	}
 	told := func() (n int) {
 		for _, f := range l.facts {
-			if f.Kind == peer.KeyRefused && f.Site == "b" && f.Text == "its key is refused here" {
+			if f.Kind == event.KeyRefused && f.Site == "b" && f.Text == "its key is refused here" {
 				n++
 			}
 		}
 		return n
 	}
-	l.step(peer.Disconnected{Site: "b"})
+	l.step(event.Disconnected{Site: "b"})
 	if link, why := shown(); link != "down" || why != "" || told() != 0 {
 		t.Errorf("down for no known reason: %s, %q, told %d times", link, why, told())
 	}
-	l.step(peer.Disconnected{Site: "b", Why: "its key is refused here"})
-	l.step(peer.Disconnected{Site: "nobody", Why: "its key is refused here"})
+	l.step(event.Disconnected{Site: "b", Why: "its key is refused here"})
+	l.step(event.Disconnected{Site: "nobody", Why: "its key is refused here"})
 	if link, why := shown(); link != "down" || why != "its key is refused here" || told() != 1 {
 		t.Errorf("a refused key: %s, %q, told %d times", link, why, told())
 	}
-	l.step(peer.Connected{Card: protocol.Card{
+	l.step(event.Connected{Card: protocol.Card{
 		Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
 	}})
 	if link, why := shown(); link != "up" || why != "" {
 		t.Errorf("with a session: %s, %q", link, why)
 	}
-	l.step(peer.Disconnected{Site: "b"})
+	l.step(event.Disconnected{Site: "b"})
 	if link, why := shown(); link != "down" || why != "" {
 		t.Errorf("down again: %s, %q", link, why)
 	}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -21,32 +23,32 @@ type lone struct {
 	peer  *peer.Peer
 	now   protocol.Instant
 	wake  protocol.Instant
-	calls func(peer.Op) (peer.Result, error)
+	calls func(event.Op) (event.Result, error)
 	costs map[protocol.SiteName]protocol.Micro // that partners quote; 0: the usual
 
-	asked    []peer.Op   // all calls
-	open     []peer.Call // those that are answered later
-	watching peer.CallID
-	sent     []peer.Outgoing
+	asked    []event.Op   // all calls
+	open     []event.Call // those that are answered later
+	watching event.CallID
+	sent     []event.Outgoing
 	records  []row.Record
-	facts    []peer.Fact
+	facts    []event.Fact
 	answers  []view.Reply
 }
 
 // newLone is site a with 4 CPUs and the policy greedy, connected to b. Every call but
 // the watch has an answer of its kind unless the test says otherwise.
-func newLone(t *testing.T, change func(*peer.Config), calls func(peer.Op) (peer.Result, error)) *lone {
+func newLone(t *testing.T, change func(*rules.Config), calls func(event.Op) (event.Result, error)) *lone {
 	t.Helper()
 	cfg := goodConfig()
-	cfg.Policy, cfg.Partners = policy.Describe(peertest.Greedy{}), []peer.Partner{{Site: "b", MaxJobs: 1000}}
+	cfg.Policy, cfg.Partners = policy.Describe(peertest.Greedy{}), []rules.Partner{{Site: "b", MaxJobs: 1000}}
 	change(&cfg)
 	p, err := peer.New(cfg, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := &lone{t: t, peer: p, now: peertest.Epoch, calls: calls}
-	l.step(peer.Tick{})
-	l.step(peer.Connected{Card: protocol.Card{
+	l.step(event.Tick{})
+	l.step(event.Connected{Card: protocol.Card{
 		Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
 	}})
@@ -57,9 +59,9 @@ func newLone(t *testing.T, change func(*peer.Config), calls func(peer.Op) (peer.
 var errLater = errors.New("later")
 
 // step feeds an event, and answers the calls that follow.
-func (l *lone) step(ev peer.Event) {
+func (l *lone) step(ev event.Event) {
 	l.t.Helper()
-	for events := []peer.Event{ev}; len(events) > 0; events = events[1:] {
+	for events := []event.Event{ev}; len(events) > 0; events = events[1:] {
 		ready := l.peer.Step(l.now, events[0])
 		l.wake = ready.Wake
 		l.records = append(l.records, ready.Records...)
@@ -68,7 +70,7 @@ func (l *lone) step(ev peer.Event) {
 			l.answers = append(l.answers, a.Reply)
 		}
 		for _, call := range ready.Calls {
-			if _, watch := call.Op.(peer.WatchOp); watch {
+			if _, watch := call.Op.(event.WatchOp); watch {
 				l.watching = call.ID
 				continue
 			}
@@ -78,7 +80,7 @@ func (l *lone) step(ev peer.Event) {
 				l.open = append(l.open, call)
 				continue
 			}
-			events = append(events, peer.CallDone{ID: call.ID, Result: result, Err: err})
+			events = append(events, event.CallDone{ID: call.ID, Result: result, Err: err})
 		}
 	}
 }
@@ -89,7 +91,7 @@ func (l *lone) advance(d protocol.Duration) {
 	until := l.now.Add(d)
 	for l.wake != 0 && l.wake <= until {
 		l.now = l.wake
-		l.step(peer.Tick{})
+		l.step(event.Tick{})
 	}
 	l.now = until
 }
@@ -98,7 +100,7 @@ func (l *lone) advance(d protocol.Duration) {
 func (l *lone) quote(request protocol.QuoteRequest) protocol.QuoteReply {
 	l.t.Helper()
 	l.sent = nil
-	l.step(peer.MessageIn{From: "b", Body: request})
+	l.step(event.MessageIn{From: "b", Body: request})
 	if len(l.sent) != 1 {
 		l.t.Fatalf("%d messages were sent", len(l.sent))
 	}
@@ -113,7 +115,7 @@ func (l *lone) quote(request protocol.QuoteRequest) protocol.QuoteReply {
 func (l *lone) offer(seq uint64) protocol.Message {
 	l.t.Helper()
 	l.sent = nil
-	l.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+	l.step(event.MessageIn{From: "b", Body: protocol.Offer{
 		Spec: guest(seq, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(),
 	}})
 	if len(l.sent) != 1 {
@@ -138,26 +140,26 @@ func guest(seq uint64, cpus int) protocol.Spec {
 }
 
 // idle answers as a batch system that takes everything, whose quotes are as told.
-func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func(peer.Op) (peer.Result, error) {
-	return func(op peer.Op) (peer.Result, error) {
+func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func(event.Op) (event.Result, error) {
+	return func(op event.Op) (event.Result, error) {
 		switch op := op.(type) {
-		case peer.QuoteOp:
-			out := peer.QuoteResult{Load: protocol.Load{CPUs: 4}}
+		case event.QuoteOp:
+			out := event.QuoteResult{Load: protocol.Load{CPUs: 4}}
 			for _, r := range op.Query.Jobs {
 				out.Quotes = append(out.Quotes, quote(r))
 			}
 			return out, nil
-		case peer.DecideOp:
+		case event.DecideOp:
 			decisions, hint, err := place.Decide(context.Background(), op.Snapshot)
-			return peer.DecideResult{Decisions: decisions, Hint: hint}, err
-		case peer.SubmitOp:
-			return peer.SubmitResult{Local: "1"}, nil
-		case peer.PriceOp:
-			return peer.PriceResult{}, nil
-		case peer.ReserveOp:
-			return peer.ReserveResult{Start: op.Hold.Start}, nil
-		case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.WatchOp, peer.ForgetOp, peer.CollectOp, peer.DiscardOp,
-			peer.ReleaseOp, peer.FrontOp:
+			return event.DecideResult{Decisions: decisions, Hint: hint}, err
+		case event.SubmitOp:
+			return event.SubmitResult{Local: "1"}, nil
+		case event.PriceOp:
+			return event.PriceResult{}, nil
+		case event.ReserveOp:
+			return event.ReserveResult{Start: op.Hold.Start}, nil
+		case event.FindOp, event.WithdrawOp, event.KillOp, event.WatchOp, event.ForgetOp, event.CollectOp, event.DiscardOp,
+			event.ReleaseOp, event.FrontOp:
 		}
 		return nil, nil
 	}
@@ -167,8 +169,8 @@ func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func
 func atOnce(r protocol.Request) protocol.Quote { return protocol.Quote{Job: r.Job, ERT: r.WallTime} }
 
 // submitted makes so many jobs of site a.
-func submission(jobs int) peer.Submit {
-	out := peer.Submit{User: "ada"}
+func submission(jobs int) event.Submit {
+	out := event.Submit{User: "ada"}
 	for range jobs {
 		out.Jobs = append(out.Jobs, peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 			Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "x",
@@ -178,7 +180,7 @@ func submission(jobs int) peer.Submit {
 }
 
 // count is how many calls of a kind have been made.
-func count[Op peer.Op](l *lone) (n int) {
+func count[Op event.Op](l *lone) (n int) {
 	for _, op := range l.asked {
 		if _, ok := op.(Op); ok {
 			n++
@@ -190,7 +192,7 @@ func count[Op peer.Op](l *lone) (n int) {
 // finish tells that a run here has ended well after so long.
 func (l *lone) finish(tag protocol.Tag, ran protocol.Duration, used protocol.Usage) {
 	l.t.Helper()
-	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+	l.step(event.CallDone{ID: l.watching, Result: event.WatchResult{Watched: localsched.Watched{
 		Cursor:  localsched.Cursor(tag.String()),
 		Changes: []localsched.Change{{Tag: tag, State: protocol.Completed, Started: l.now, Outcome: protocol.Outcome{State: protocol.Completed, Ran: ran, Usage: used}}},
 	}}})

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -28,7 +29,7 @@ func TestLongFileNames(t *testing.T) {
 		"many, %A":            {func(p *protocol.Payload) { p.Stdout = "/" + strings.Repeat("%A", 2000) }, "stdout has 26001 bytes"},
 		"a working directory": {func(p *protocol.Payload) { p.WorkDir = strings.Repeat("/", 4097) }, "working directory has 4097 bytes"},
 	} {
-		l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+		l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 		ev := submission(1)
 		ev.Jobs[0].Spec.Sites = []protocol.SiteName{"b"}
 		tt.change(ev.Jobs[0].Payload)
@@ -41,7 +42,7 @@ func TestLongFileNames(t *testing.T) {
 			continue
 		}
 		request := l.last().(protocol.QuoteRequest)
-		l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+		l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
 			Round: request.Round, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: 1}}, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1,
 		}})
 		offer, ok := l.last().(protocol.Offer)

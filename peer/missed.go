@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -126,7 +127,7 @@ func (p *Peer) endsUnheard(j *job) bool {
 // groupMissed says what becomes of a group of which a member has missed its start, and ends what
 // has started of it.
 func (p *Peer) groupMissed(j *job, why string) {
-	p.fact(Fact{Kind: StartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
+	p.fact(event.Fact{Kind: event.StartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
 	if ended := p.group(j).EndOfMissed(&j.Job); ended != "" {
 		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, %s: %s", j.Spec.Job, ended, why))
 	}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -33,8 +35,8 @@ func lastMissing(t *testing.T, jobs []protocol.Job, wishes func(*protocol.Applic
 	w, last := holders(t, "abc"), len(jobs)-1
 	app := wanting()
 	wishes(app)
-	w.Ask("a", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
+	w.Ask("a", func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
 	})
 	s := w.Site("a")
 	for range 10_000 {
@@ -205,14 +207,14 @@ func TestStartWishesAreChecked(t *testing.T) {
 // begun is a pair that was granted at a and b, the sites of which have reported both as running.
 func begun(t *testing.T) (l *lone, here, there protocol.Tag) {
 	t.Helper()
-	l = holder(t, func(*peer.Config) {}, nothingElse)
+	l = holder(t, func(*rules.Config) {}, nothingElse)
 	l.gather("a", "b", func(one *protocol.Job) { one.Spec.Requeue = true })
 	there = l.prepare("b", 0)
 	row := l.jobs()[0]
 	here = protocol.Tag{Job: row.Spec.Job, Epoch: row.Epoch}
 	l.advance(row.Held.Sub(l.now))
-	l.step(peer.MessageIn{From: "b", Body: protocol.Accept{Tag: there}})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Status{Tag: there, Seq: 1, State: protocol.Running}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: there}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Status{Tag: there, Seq: 1, State: protocol.Running}})
 	l.heard(localsched.Change{Tag: here, State: protocol.Running, Started: l.now}, 1)
 	for _, row := range l.jobs() {
 		if row.State != protocol.Running || row.Started == 0 {
@@ -229,7 +231,7 @@ func TestNeverBegan(t *testing.T) {
 	t.Parallel()
 	l, here, there := begun(t)
 	l.heard(localsched.Change{Tag: here, State: protocol.Cancelled, Outcome: protocol.Outcome{State: protocol.Cancelled}}, 0)
-	if recall, ok := l.last().(protocol.Recall); !ok || recall.Tag != there || !recall.Cancel || !l.told(peer.StartMissed) {
+	if recall, ok := l.last().(protocol.Recall); !ok || recall.Tag != there || !recall.Cancel || !l.told(event.StartMissed) {
 		t.Errorf("b is sent %+v", l.last())
 	}
 	if got := l.phases(); got != "[grid-queue recalling]" {
@@ -241,12 +243,12 @@ func TestNeverBegan(t *testing.T) {
 func TestNeverBeganAtAPartner(t *testing.T) {
 	t.Parallel()
 	l, here, there := begun(t)
-	l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: there}})
-	killed := slices.ContainsFunc(l.asked, func(op peer.Op) bool {
-		kill, ok := op.(peer.KillOp)
+	l.step(event.MessageIn{From: "b", Body: protocol.Recalled{Tag: there}})
+	killed := slices.ContainsFunc(l.asked, func(op event.Op) bool {
+		kill, ok := op.(event.KillOp)
 		return ok && kill.Tag == here
 	})
-	if !killed || !l.told(peer.StartMissed) {
+	if !killed || !l.told(event.StartMissed) {
 		t.Errorf("asked: %+v", l.asked)
 	}
 	if got := l.phases(); got != "[at-home grid-queue]" {
@@ -257,13 +259,13 @@ func TestNeverBeganAtAPartner(t *testing.T) {
 // A guest that seemed to run and never began is given back.
 func TestGuestNeverBegan(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, nothingElse)
+	l := holder(t, func(*rules.Config) {}, nothingElse)
 	offer := protocol.Offer{
 		Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: l.now.Add(protocol.Minute), Tolerance: protocol.Second,
 	}
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-	l.step(peer.MessageIn{From: "b", Body: offer})
-	l.step(peer.MessageIn{From: "b", Body: protocol.Grant{Tag: tag}})
+	l.step(event.MessageIn{From: "b", Body: offer})
+	l.step(event.MessageIn{From: "b", Body: protocol.Grant{Tag: tag}})
 	l.advance(protocol.Minute)
 	l.heard(localsched.Change{Tag: tag, State: protocol.Running, Started: l.now}, 1)
 	l.advance(protocol.Minute)
@@ -284,8 +286,8 @@ func TestStartWishesAreShown(t *testing.T) {
 		w := holders(t, "ab")
 		app := wanting()
 		app.StartTolerance, app.StartMissed = tt.said.Tolerance, tt.said.Missed
-		w.Ask("a", func(asked peer.AskID) peer.Event {
-			return peer.Submit{Asked: asked, User: "ada", Jobs: pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"}), Application: app}
+		w.Ask("a", func(asked event.AskID) event.Event {
+			return event.Submit{Asked: asked, User: "ada", Jobs: pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"}), Application: app}
 		})
 		check := func(when string, got *view.Start, want view.Start) {
 			if got == nil || *got != want {
@@ -331,8 +333,8 @@ func refused(t *testing.T, w *peertest.World, jobs []protocol.Job, change func(*
 	t.Helper()
 	app := wanting()
 	change(app)
-	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
+	asked := w.Ask("a", func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
 	})
 	refusal, _ := w.Site("a").Answer(asked).(view.Refusal)
 	if refusal.Reason != "" && refusal.Code != view.BadRequest {
@@ -347,7 +349,7 @@ func TestNoGroupEndsWhileTheStoreIsInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, doubted := range []bool{false, true} {
 		l, here, there := begun(t)
-		l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: there}})
+		l.step(event.MessageIn{From: "b", Body: protocol.Recalled{Tag: there}})
 		rows := row.Rows{}
 		for _, rec := range l.records {
 			rows.Commit(rec)
@@ -362,11 +364,11 @@ func TestNoGroupEndsWhileTheStoreIsInDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := goodConfig()
-		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []peer.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
+		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []rules.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
 		if l.peer, err = peer.New(cfg, 2, records); err != nil {
 			t.Fatal(err)
 		}
-		l.step(peer.Tick{})
+		l.step(event.Tick{})
 		l.connect()
 		l.heard(localsched.Change{Tag: here, State: protocol.Completed, Started: l.now.Add(-protocol.Minute), Outcome: protocol.Outcome{State: protocol.Completed, Ran: protocol.Minute}}, 0)
 		if got := strings.Contains(l.phases(), "grid-queue"); got != doubted {

@@ -4,9 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -15,7 +16,7 @@ import (
 // cut to what the wire takes. A job that is declined has a reason instead.
 func TestNotesTravel(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, func(r protocol.Request) protocol.Quote {
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, func(r protocol.Request) protocol.Quote {
 		switch q := noted(r); r.CPUs {
 		case 1:
 			q.Note = "off-peak only"
@@ -34,13 +35,13 @@ func TestNotesTravel(t *testing.T) {
 			t.Errorf("job %d: the partner is told %q, want %q", i, q.Note, want)
 		}
 	}
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: jobs[0]}, {Spec: jobs[1]}, {Spec: jobs[2]}}})
+	l.step(event.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: jobs[0]}, {Spec: jobs[1]}, {Spec: jobs[2]}}})
 	request, _ := l.last().(protocol.QuoteRequest)
 	reply := protocol.QuoteReply{Round: request.Round}
 	for _, spec := range request.Jobs {
 		reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, AWT: protocol.Hour, Note: "from b"})
 	}
-	l.step(peer.MessageIn{From: "b", Body: reply})
+	l.step(event.MessageIn{From: "b", Body: reply})
 	quoted, ok := l.answers[len(l.answers)-1].(view.TestSubmitResult)
 	if !ok || len(quoted.Jobs) != 3 {
 		t.Fatalf("got %+v", l.answers)
@@ -61,7 +62,7 @@ func TestNotesTravel(t *testing.T) {
 // likeness.
 func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	submit := submission(2)
 	submit.Jobs[0].Spec.Like, submit.Jobs[1].Spec.Name = 7, "y"
 	l.step(submit)
@@ -74,7 +75,7 @@ func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 	if likes["x"] != protocol.Likeness("a", "ada", "x") || likes["y"] != protocol.Likeness("a", "ada", "y") {
 		t.Errorf("the rows say %v", likes)
 	}
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submit.Jobs[0].Spec}}})
+	l.step(event.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submit.Jobs[0].Spec}}})
 	request, ok := l.last().(protocol.QuoteRequest)
 	if !ok || request.Jobs[0].Like != likes["x"] {
 		t.Errorf("the partner is told %+v, want the likeness %d", l.last(), likes["x"])
@@ -85,15 +86,15 @@ func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 func TestSitesTellPower(t *testing.T) {
 	t.Parallel()
 	load := protocol.Load{CPUs: 4, Busy: 1, Withheld: 2, Draw: 12_300_001, Budget: 50_000_000}
-	l := newLone(t, func(*peer.Config) {}, func(op peer.Op) (peer.Result, error) {
-		if _, ok := op.(peer.QuoteOp); ok {
-			return peer.QuoteResult{Load: load, Quotes: make([]protocol.Quote, 1)}, nil
+	l := newLone(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
+		if _, ok := op.(event.QuoteOp); ok {
+			return event.QuoteResult{Load: load, Quotes: make([]protocol.Quote, 1)}, nil
 		}
 		return idle(peertest.Greedy{}, atOnce)(op)
 	})
 	l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}})
-	l.step(peer.DigestSeen{Digest: protocol.Digest{Site: "b", Seq: 1, Load: protocol.Load{CPUs: 8, Withheld: 3, Draw: 1, Budget: 2000}}})
-	l.step(peer.AskSites{})
+	l.step(event.DigestSeen{Digest: protocol.Digest{Site: "b", Seq: 1, Load: protocol.Load{CPUs: 8, Withheld: 3, Draw: 1, Budget: 2000}}})
+	l.step(event.AskSites{})
 	view, _ := l.answers[len(l.answers)-1].(view.Sites)
 	own, other := view.Sites[0], view.Sites[1]
 	if own.Withheld != 2 || own.Draw != 12_301 || own.Budget == nil || *own.Budget != 50_000 || own.RUS != 750_000 {

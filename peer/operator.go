@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -50,25 +51,25 @@ func (p *Peer) abandon(j *job) {
 }
 
 // endPlacement has the local scheduler give a placement up that no row is about.
-func (p *Peer) endPlacement(tag protocol.Tag) { p.call(WithdrawOp{Tag: tag}, endPlacement{tag}) }
+func (p *Peer) endPlacement(tag protocol.Tag) { p.call(event.WithdrawOp{Tag: tag}, endPlacement{tag}) }
 
 // endPlacement takes a placement that no row is about out of the local queue.
 type endPlacement struct{ tag protocol.Tag }
 
-func (c endPlacement) answered(p *Peer, result Result, err error) {
-	if done, failed := resultAs[WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
-		p.call(KillOp{Tag: c.tag}, killPlacement(c))
+func (c endPlacement) answered(p *Peer, result event.Result, err error) {
+	if done, failed := resultAs[event.WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
+		p.call(event.KillOp{Tag: c.tag}, killPlacement(c))
 	}
 }
 
 // killPlacement ends one that has started. Nobody waits for that.
 type killPlacement struct{ tag protocol.Tag }
 
-func (killPlacement) answered(*Peer, Result, error) {}
+func (killPlacement) answered(*Peer, event.Result, error) {}
 
 // requeueForced puts a job in doubt back into the grid queue, at an operator's word: it may
 // run twice.
-func (p *Peer) requeueForced(ev Requeue) {
+func (p *Peer) requeueForced(ev event.Requeue) {
 	j, refusal := p.jobOf(ev.Job, ev.User, ev.Admin, "requeue")
 	if j == nil {
 		p.answer(ev.Asked, refusal)
@@ -93,7 +94,7 @@ func (p *Peer) requeueForced(ev Requeue) {
 
 // force puts a job in doubt back into the grid queue.
 func (p *Peer) force(j *job, by, why string) {
-	p.fact(Fact{Kind: RequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
+	p.fact(event.Fact{Kind: event.RequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
 	j.Fence(j.Stuck != "")
@@ -101,7 +102,7 @@ func (p *Peer) force(j *job, by, why string) {
 	if j.Restored {
 		j.Restored, j.SkipEpochs = false, true
 	}
-	p.comeBack(j, JobRequeued, "requeued by force")
+	p.comeBack(j, event.JobRequeued, "requeued by force")
 }
 
 // closedHere says whether this store itself has closed the placement, so that the local
@@ -127,7 +128,7 @@ func (p *Peer) ownsAside(one *partner, tag protocol.Tag) bool {
 // so once.
 func (p *Peer) setAside(c localsched.Change) {
 	if _, known := p.aside[c.Tag]; !known {
-		p.fact(Fact{Kind: SetAside, Job: c.Tag.Job, Site: p.cfg.Site, Epoch: c.Tag.Epoch, State: c.State, Text: "the local " +
+		p.fact(event.Fact{Kind: event.SetAside, Job: c.Tag.Job, Site: p.cfg.Site, Epoch: c.Tag.Epoch, State: c.State, Text: "the local " +
 			"scheduler has a job that this store does not know; it is left there, and `switchyard recover` lists it"})
 	}
 	p.aside[c.Tag] = c

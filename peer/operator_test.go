@@ -7,8 +7,10 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -65,7 +67,7 @@ func inDoubt(t *testing.T) (*peertest.World, protocol.JobID) {
 }
 
 func reasonAt(w *peertest.World, id protocol.JobID) string {
-	asked := w.Ask("a", func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
+	asked := w.Ask("a", func(asked event.AskID) event.Event { return event.AskJob{Asked: asked, Job: id} })
 	w.Advance(protocol.Second)
 	view, _ := w.Site("a").Answer(asked).(view.Job)
 	return view.Reason
@@ -93,8 +95,8 @@ func TestRequeueByForce(t *testing.T) {
 	t.Parallel()
 	w, id := inDoubt(t)
 	ask := func(user string) view.Reply {
-		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-			return peer.Requeue{Asked: asked, Job: id, User: user, UID: 1234}
+		asked := w.Ask("a", func(asked event.AskID) event.Event {
+			return event.Requeue{Asked: asked, Job: id, User: user, UID: 1234}
 		})
 		w.Advance(protocol.Second)
 		return w.Site("a").Answer(asked)
@@ -153,11 +155,11 @@ func TestForgetsWhatItClosed(t *testing.T) {
 	w.Advance(protocol.Minute)
 	guest := w.Site("b").Rows().Guests()[0]
 	c := newCardsOf(t, goodConfig(), w.Site("b").Rows().Rows)
-	watch := slices.IndexFunc(c.first.Calls, func(c peer.Call) bool { _, ok := c.Op.(peer.WatchOp); return ok })
-	ready := c.step(peer.CallDone{ID: c.first.Calls[watch].ID, Result: peer.WatchResult{Watched: localsched.Watched{
+	watch := slices.IndexFunc(c.first.Calls, func(c event.Call) bool { _, ok := c.Op.(event.WatchOp); return ok })
+	ready := c.step(event.CallDone{ID: c.first.Calls[watch].ID, Result: event.WatchResult{Watched: localsched.Watched{
 		Changes: []localsched.Change{{Tag: protocol.Tag{Job: guest.Spec.Job, Epoch: guest.Epoch}, State: protocol.Completed}},
 	}}})
-	if !slices.ContainsFunc(ready.Calls, func(c peer.Call) bool { _, ok := c.Op.(peer.ForgetOp); return ok }) {
+	if !slices.ContainsFunc(ready.Calls, func(c event.Call) bool { _, ok := c.Op.(event.ForgetOp); return ok }) {
 		t.Error("it is kept")
 	}
 }
@@ -177,27 +179,27 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 		t.Fatal("the guest is refused")
 	}
 	cfg := goodConfig()
-	cfg.Partners, cfg.Capacity, cfg.Protect.Share = []peer.Partner{{Site: "c", MaxJobs: 9}}, protocol.Capacity{CPUs: 1, Nodes: 1}, 500_000
+	cfg.Partners, cfg.Capacity, cfg.Protect.Share = []rules.Partner{{Site: "c", MaxJobs: 9}}, protocol.Capacity{CPUs: 1, Nodes: 1}, 500_000
 	c := newCardsOf(t, cfg, w.Site("a").Rows().Rows)
-	said := slices.ContainsFunc(c.first.Facts, func(f peer.Fact) bool {
-		return f.Kind == peer.PartnerMissing && strings.Contains(f.Text, "it has 1 open job of this site, and this site has 1 open job of it")
+	said := slices.ContainsFunc(c.first.Facts, func(f event.Fact) bool {
+		return f.Kind == event.PartnerMissing && strings.Contains(f.Text, "it has 1 open job of this site, and this site has 1 open job of it")
 	})
 	if got := c.links(); got != "a self, b missing, c down" || !said {
 		t.Errorf("the links are %s, said %t", got, said)
 	}
 	c.show("c", 3, 1)
-	asking := c.step(peer.MessageIn{From: "c", Body: protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{{
+	asking := c.step(event.MessageIn{From: "c", Body: protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{{
 		Request: protocol.Request{Job: protocol.NewJobID(3, 1), CPUs: 1, WallTime: 1}, User: "ada",
 	}}}})
 	reply, _ := asking.Messages[0].Body.(protocol.QuoteReply)
 	if len(reply.Quotes) != 1 || !strings.Contains(reply.Quotes[0].Declined, "guests would have 200.0 %") {
 		t.Errorf("the guest of b does not count: %+v", reply)
 	}
-	shown := c.ask(peer.AskJob{Asked: 91, Job: id})
+	shown := c.ask(event.AskJob{Asked: 91, Job: id})
 	if v, ok := shown.(view.Job); !ok || !strings.Contains(v.Reason, "NeedsOperator: b has the job, and is no partner any more") {
 		t.Errorf("the job is shown as %+v", shown)
 	}
-	c.ask(peer.Cancel{Asked: 92, Job: id, User: "ada"})
+	c.ask(event.Cancel{Asked: 92, Job: id, User: "ada"})
 	if open := len(c.rows[row.JobTable]); open != 0 {
 		t.Errorf("cancel ends it not: %d jobs", open)
 	}
@@ -238,9 +240,9 @@ func TestCancelOfWhatASiteCannotTell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Step(peertest.Epoch, peer.Tick{})
-		p.Step(peertest.Epoch, peer.Connected{Card: card})
-		ready := p.Step(peertest.Epoch, peer.MessageIn{From: "b", Body: tt.answer})
+		p.Step(peertest.Epoch, event.Tick{})
+		p.Step(peertest.Epoch, event.Connected{Card: card})
+		ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: tt.answer})
 		if ready.Fault != nil {
 			t.Fatalf("%s: %v", name, ready.Fault)
 		}
@@ -280,11 +282,11 @@ func TestRequeueOfWhatASiteCannotTell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Step(peertest.Epoch, peer.Tick{})
-	p.Step(peertest.Epoch, peer.Connected{Card: protocol.Card{
+	p.Step(peertest.Epoch, event.Tick{})
+	p.Step(peertest.Epoch, event.Connected{Card: protocol.Card{
 		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 99, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
 	}})
-	ready := p.Step(peertest.Epoch, peer.MessageIn{From: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}})
+	ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}})
 	want := []row.FencedPlacement{{Site: "b", Epoch: 1, Holder: 99}}
 	for _, rec := range ready.Records {
 		if j, ok := rec.Row.(row.Job); ok && (j.Phase != row.JobInGridQueue || !slices.Equal(j.Fenced, want)) {
@@ -311,13 +313,13 @@ func TestASiteSaysThatItCannotTell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Step(peertest.Epoch, peer.Tick{})
-	p.Step(peertest.Epoch, peer.Connected{Card: protocol.Card{
+	p.Step(peertest.Epoch, event.Tick{})
+	p.Step(peertest.Epoch, event.Connected{Card: protocol.Card{
 		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 9, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
 	}})
-	ready := p.Step(peertest.Epoch, peer.MessageIn{From: "b", Body: protocol.Recall{Tag: tag, Cancel: true}})
-	want := peer.Outgoing{To: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}}
-	if ready.Fault != nil || !slices.ContainsFunc(ready.Messages, func(m peer.Outgoing) bool { return m == want }) {
+	ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: protocol.Recall{Tag: tag, Cancel: true}})
+	want := event.Outgoing{To: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}}
+	if ready.Fault != nil || !slices.ContainsFunc(ready.Messages, func(m event.Outgoing) bool { return m == want }) {
 		t.Errorf("fault %v, answers %+v", ready.Fault, ready.Messages)
 	}
 }

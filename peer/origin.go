@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -25,7 +26,7 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 	j.Site, j.QuotedAWT, j.Reason, j.asked = site, awt, view.ReasonHandOff, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
+	p.fact(event.Fact{Kind: event.JobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
 	p.repeatJob(j.Spec.Job)
 }
 
@@ -88,7 +89,7 @@ func (p *Peer) withdrawOffer(j *job) {
 		return
 	}
 	p.send(j.Site, protocol.Abort{Tag: j.tag()})
-	p.backToQueue(j, JobReturned, "no answer to the offer")
+	p.backToQueue(j, event.JobReturned, "no answer to the offer")
 }
 
 // current is the job that a partner's message is about, nil when the message is
@@ -148,7 +149,7 @@ func (p *Peer) grant(j *job, one *partner) {
 	j.countsThere = true
 	one.jobsThere++
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: JobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
+	p.fact(event.Fact{Kind: event.JobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
 	p.repeatJob(j.Spec.Job)
 	p.watchReclaim(j)
 }
@@ -172,7 +173,7 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 		p.breakUp(j, string(one.Site)+" refused: "+m.Reason)
 		return
 	}
-	p.backToQueue(j, OfferRefused, m.Reason)
+	p.backToQueue(j, event.OfferRefused, m.Reason)
 }
 
 func (p *Peer) accepted(one *partner, tag protocol.Tag) {
@@ -193,7 +194,7 @@ func (p *Peer) accepted(one *partner, tag protocol.Tag) {
 
 // doubt asks a partner whose store may be another one than before whether it
 // still has what was handed to it: the grant again, which it accepts again. That takes a look
-// at each job, so a partner that has ever new stores is asked every [Config.RetryMax] at most,
+// at each job, so a partner that has ever new stores is asked every [rules.Config.RetryMax] at most,
 // the last time about the last one.
 func (p *Peer) doubt(one *partner) {
 	if one.jobsThere == 0 {
@@ -222,8 +223,8 @@ func (p *Peer) handed(j *job) {
 	p.watchStart(j)
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{
-		Kind: JobHanded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Took: p.now.Sub(j.asked),
+	p.fact(event.Fact{
+		Kind: event.JobHanded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Took: p.now.Sub(j.asked),
 	})
 }
 
@@ -242,7 +243,7 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 			p.judge(one, row.Returned)
 		}
 		j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
-		p.comeBack(j, JobReturned, why)
+		p.comeBack(j, event.JobReturned, why)
 	case row.JobInGridQueue, row.JobReserving, row.JobCommittedLocal, row.JobStagingOut, row.JobEnding:
 	}
 }
@@ -299,7 +300,7 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 	p.saveJob(m.Tag.Job)
 	if was != m.State && m.State == protocol.Running {
 		p.startedAt(j)
-		p.fact(Fact{Kind: JobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
+		p.fact(event.Fact{Kind: event.JobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}
 }
 
@@ -349,7 +350,7 @@ func (p *Peer) result(one *partner, m protocol.Result) {
 		p.spend(j)
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
-		p.backToQueue(j, JobRequeued, why)
+		p.backToQueue(j, event.JobRequeued, why)
 		return
 	}
 	p.timers.Stop(timer{kind: jobTimer, job: m.Tag.Job})
@@ -413,7 +414,7 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 	}
 	j.Stuck = why
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + status.Remedy})
+	p.fact(event.Fact{Kind: event.NeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + status.Remedy})
 	if j.Restored {
 		p.settleJob(j)
 	}
@@ -463,5 +464,5 @@ func (p *Peer) reclaim(id protocol.JobID) {
 func (p *Peer) fence(j *job, why string, lost bool) {
 	p.shun(j, j.Site)
 	j.Fence(lost)
-	p.comeBack(j, JobRequeued, why)
+	p.comeBack(j, event.JobRequeued, why)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -52,13 +52,13 @@ func TestWhoMayFetchOutput(t *testing.T) {
 			c.show("b", 2, 1)
 			c.show("c", 3, 1)
 			c.now = c.now.Add(protocol.Minute) // it has listened
-			c.step(peer.Tick{})
+			c.step(event.Tick{})
 			if code := c.mayFetch("b", aside); code != tt.later {
 				t.Errorf("before the batch system has said that it has it: %q", code)
 			}
 			for _, call := range c.first.Calls {
-				if _, watch := call.Op.(peer.WatchOp); watch {
-					c.step(peer.CallDone{ID: call.ID, Result: peer.WatchResult{Watched: localsched.Watched{
+				if _, watch := call.Op.(event.WatchOp); watch {
+					c.step(event.CallDone{ID: call.ID, Result: event.WatchResult{Watched: localsched.Watched{
 						Changes: []localsched.Change{{Tag: aside, State: protocol.Completed}}, Cursor: "1",
 					}}})
 				}
@@ -80,7 +80,7 @@ func TestWhoMayFetchOutput(t *testing.T) {
 // mayFetch is the code of the refusal; empty: the partner may fetch the output.
 func (c *cards) mayFetch(from protocol.SiteName, tag protocol.Tag) view.RefusalCode {
 	c.t.Helper()
-	switch reply := c.ask(peer.AskOutput{Asked: 1, From: from, Tag: tag}).(type) {
+	switch reply := c.ask(event.AskOutput{Asked: 1, From: from, Tag: tag}).(type) {
 	case view.Done:
 		return ""
 	case view.Refusal:

@@ -6,13 +6,15 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // partner is a configured site and what is known of it now.
 type partner struct {
-	Partner
+	rules.Partner
 	instance instance
 	departed bool           // not configured, but rows name it
 	row      row.Partner    // durable; zero: its card has never come
@@ -43,10 +45,10 @@ type partner struct {
 
 	growing   bool // one of its questions about growing waits is under way
 	questions questions
-	refusals  tokens.Bucket      // refused offers of it that have a fact each
-	paces     map[FactKind]*pace // of facts that its messages bring about
-	judged    protocol.Instant   // when its row was last written for its quality
-	undone    tokens.Bucket      // offers of it that may be taken back
+	refusals  tokens.Bucket            // refused offers of it that have a fact each
+	paces     map[event.FactKind]*pace // of facts that its messages bring about
+	judged    protocol.Instant         // when its row was last written for its quality
+	undone    tokens.Bucket            // offers of it that may be taken back
 
 	jobsHere, cpusHere int // its open guests
 	jobsThere          int // jobs of this origin granted to it
@@ -92,7 +94,7 @@ func (p *Peer) connected(card protocol.Card) {
 	if card.Boot == 0 { // of a version without watermarks
 		p.spoken(one, false)
 	}
-	p.fact(Fact{Kind: PartnerUp, Site: card.Site, Text: one.refused})
+	p.fact(event.Fact{Kind: event.PartnerUp, Site: card.Site, Text: one.refused})
 	p.hear(one)
 	for _, j := range p.jobs {
 		delete(j.shunned, card.Site)
@@ -123,7 +125,7 @@ func (p *Peer) skipSeen(one *partner, seq uint64) {
 		p.saveSite()
 	}
 	if odd != "" {
-		p.factOf(one, Fact{Kind: MessageOdd, Text: odd})
+		p.factOf(one, event.Fact{Kind: event.MessageOdd, Text: odd})
 	}
 }
 
@@ -170,7 +172,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	return false
 }
 
-func (p *Peer) disconnected(ev Disconnected) {
+func (p *Peer) disconnected(ev event.Disconnected) {
 	one := p.byName[ev.Site]
 	if one == nil {
 		return
@@ -178,11 +180,11 @@ func (p *Peer) disconnected(ev Disconnected) {
 	if one.linked {
 		one.linked, one.heard = false, p.now // until now it could have been heard
 		one.volunteer = volunteering{}
-		p.fact(Fact{Kind: PartnerDown, Site: ev.Site})
+		p.fact(event.Fact{Kind: event.PartnerDown, Site: ev.Site})
 		p.leaveOut(one)
 	}
 	if ev.Why != "" {
-		p.fact(Fact{Kind: KeyRefused, Site: ev.Site, Text: clip(ev.Why)})
+		p.fact(event.Fact{Kind: event.KeyRefused, Site: ev.Site, Text: clip(ev.Why)})
 	}
 	one.unlinked = clip(ev.Why)
 }
@@ -205,7 +207,7 @@ func (p *Peer) fallSilent(one *partner) {
 		return
 	}
 	one.silent, one.volunteer = true, volunteering{}
-	p.fact(Fact{Kind: PartnerSilent, Site: one.Site})
+	p.fact(event.Fact{Kind: event.PartnerSilent, Site: one.Site})
 	p.after(p.jitter(p.cfg.Sigma), timer{kind: probeTimer, site: one.Site})
 }
 
@@ -220,7 +222,7 @@ func (p *Peer) probe(site protocol.SiteName) {
 	p.after(p.jitter(p.cfg.Sigma), timer{kind: probeTimer, site: site})
 }
 
-func (p *Peer) digestSeen(ev DigestSeen) {
+func (p *Peer) digestSeen(ev event.DigestSeen) {
 	one := p.byName[ev.Digest.Site]
 	if one == nil || (ev.Digest.Seq <= one.digestSeq && one.digestSeq != 0) {
 		return

@@ -11,11 +11,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/due"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -24,10 +26,10 @@ import (
 // Peer is one site's superscheduler. It is not safe for use from several
 // goroutines.
 type Peer struct {
-	cfg    Config
+	cfg    rules.Config
 	random rand.PCG // the state of rng
 	now    protocol.Instant
-	out    Ready
+	out    event.Ready
 
 	fault error // that has stopped the peer
 
@@ -36,7 +38,7 @@ type Peer struct {
 	site         lives.Store
 	allows       *bool                              // whether starts were allowed last; nil: nothing was said of them
 	overlapped   bool                               // an earlier life may show up
-	early        []Submit                           // that came meanwhile
+	early        []event.Submit                     // that came meanwhile
 	unknownThere map[protocol.Tag]protocol.SiteName // what partners have of this site's jobs, and no row
 
 	resumed bool // the first step has been made
@@ -64,12 +66,12 @@ type Peer struct {
 	lastRound protocol.RoundID
 	hint      []byte
 
-	calls        map[CallID]pending
-	lastCall     CallID
+	calls        map[event.CallID]pending
+	lastCall     event.CallID
 	lastInstance instance
 	// roomOrder are the releases that are waited for, the first one first, and between and after
 	// them the calls that wait for those before them.
-	roomOrder []Call
+	roomOrder []event.Call
 	timers    due.Set[timer]
 	dirty     []dirtyRow
 	marked    map[dirtyRow]bool
@@ -138,7 +140,7 @@ type run struct {
 
 // New restores a peer from its rows, or makes one without rows. The same
 // configuration, seed, rows and events give the same steps.
-func New(cfg Config, seed uint64, rows []row.Record) (*Peer, error) {
+func New(cfg rules.Config, seed uint64, rows []row.Record) (*Peer, error) {
 	return Restore(cfg, seed, func(yield func(row.Record, error) bool) {
 		for _, rec := range rows {
 			if !yield(rec, nil) {
@@ -150,9 +152,9 @@ func New(cfg Config, seed uint64, rows []row.Record) (*Peer, error) {
 
 // Restore is [New] with rows that come one by one and are not kept: the rows of many jobs are
 // large. It ends with the first error.
-func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer, error) {
+func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer, error) {
 	cfg = cfg.WithDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	p := &Peer{
@@ -166,7 +168,7 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 		byName:       map[protocol.SiteName]*partner{},
 		former:       map[protocol.SiteName]row.Partner{},
 		rounds:       map[protocol.RoundID]*round{},
-		calls:        map[CallID]pending{},
+		calls:        map[event.CallID]pending{},
 		marked:       map[dirtyRow]bool{},
 		promised:     map[protocol.Tag]promise{},
 		aside:        map[protocol.Tag]localsched.Change{},
@@ -197,13 +199,13 @@ func Restore(cfg Config, seed uint64, rows iter.Seq2[row.Record, error]) (*Peer,
 
 // Step takes one event in and says what to do. Time never runs back: an earlier
 // now counts as the latest one seen.
-func (p *Peer) Step(now protocol.Instant, ev Event) (ready Ready) {
+func (p *Peer) Step(now protocol.Instant, ev event.Event) (ready event.Ready) {
 	if p.fault != nil {
-		return Ready{Fault: p.fault}
+		return event.Ready{Fault: p.fault}
 	}
 	defer func() { p.caught(recover(), &ready) }()
 	p.now = max(p.now, now)
-	p.out = Ready{}
+	p.out = event.Ready{}
 	if !p.resumed {
 		p.resumed = true
 		p.resume()
@@ -220,58 +222,58 @@ func (p *Peer) Step(now protocol.Instant, ev Event) (ready Ready) {
 	return p.out
 }
 
-func (p *Peer) take(ev Event) { //nolint:cyclop // one case for each kind of event
+func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind of event
 	switch ev := ev.(type) {
-	case Tick:
-	case TestSubmit, AskQueue, AskJob, AskOutput, AskSites, AskWarehouse, AskRecovery:
+	case event.Tick:
+	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskWarehouse, event.AskRecovery:
 		p.takeQuestion(ev)
-	case MessageIn:
+	case event.MessageIn:
 		p.receive(ev.From, ev.Body)
-	case Connected:
+	case event.Connected:
 		p.connected(ev.Card)
-	case Disconnected:
+	case event.Disconnected:
 		p.disconnected(ev)
-	case DigestSeen:
+	case event.DigestSeen:
 		p.digestSeen(ev)
-	case MemberSeen:
+	case event.MemberSeen:
 		p.memberSeen(ev)
-	case CallDone:
+	case event.CallDone:
 		p.callDone(ev)
-	case Submit:
+	case event.Submit:
 		p.submit(ev)
-	case Cancel:
+	case event.Cancel:
 		p.cancel(ev)
-	case Requeue:
+	case event.Requeue:
 		p.requeueForced(ev)
-	case Recover:
+	case event.Recover:
 		p.takeRecover(ev)
-	case Retune:
+	case event.Retune:
 		p.retune(ev)
-	case SetPartners:
+	case event.SetPartners:
 		p.setPartners(ev)
-	case ClockSet:
+	case event.ClockSet:
 		p.clockSet(ev.By)
 	}
 }
 
 // takeQuestion takes a question that changes nothing.
-func (p *Peer) takeQuestion(ev Event) {
+func (p *Peer) takeQuestion(ev event.Event) {
 	switch ev := ev.(type) {
-	case TestSubmit:
+	case event.TestSubmit:
 		p.testSubmit(ev)
-	case AskQueue:
+	case event.AskQueue:
 		p.answer(ev.Asked, p.queueView(ev.Filter))
-	case AskJob:
+	case event.AskJob:
 		p.askJob(ev)
-	case AskOutput:
+	case event.AskOutput:
 		p.askOutput(ev)
-	case AskSites:
+	case event.AskSites:
 		p.answer(ev.Asked, p.sitesView())
-	case AskWarehouse:
+	case event.AskWarehouse:
 		p.answer(ev.Asked, p.history.View(ev.User, ev.Component))
-	case AskRecovery:
+	case event.AskRecovery:
 		p.answer(ev.Asked, p.recoveryView())
-	case Tick, MessageIn, Connected, Disconnected, DigestSeen, MemberSeen, CallDone, Submit, Cancel, Requeue, Recover, Retune, SetPartners, ClockSet:
+	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Retune, event.SetPartners, event.ClockSet:
 	}
 }
 
@@ -300,14 +302,14 @@ func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
 	if _, mark := m.(protocol.Watermark); !mark && one.doubtful() != "" {
 		return
 	}
-	p.out.Messages = append(p.out.Messages, Outgoing{To: to, Body: m})
+	p.out.Messages = append(p.out.Messages, event.Outgoing{To: to, Body: m})
 }
 
-func (p *Peer) answer(asked AskID, reply view.Reply) {
-	p.out.Answers = append(p.out.Answers, Answer{Asked: asked, Reply: reply})
+func (p *Peer) answer(asked event.AskID, reply view.Reply) {
+	p.out.Answers = append(p.out.Answers, event.Answer{Asked: asked, Reply: reply})
 }
 
-func (p *Peer) fact(f Fact) {
+func (p *Peer) fact(f event.Fact) {
 	if p.cfg.NoFacts {
 		return
 	}

@@ -3,6 +3,7 @@ package peer
 import (
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -23,7 +24,7 @@ func must(err error) {
 }
 
 // caught has a step that breaks a rule end with nothing but that.
-func (p *Peer) caught(broken any, ready *Ready) {
+func (p *Peer) caught(broken any, ready *event.Ready) {
 	if broken == nil {
 		return
 	}
@@ -32,7 +33,7 @@ func (p *Peer) caught(broken any, ready *Ready) {
 		panic(broken)
 	}
 	p.fault = fmt.Errorf("a fault of the peer itself, which stops here: %w", f.err)
-	*ready = Ready{Fault: p.fault}
+	*ready = event.Ready{Fault: p.fault}
 }
 
 // moveJob has a job enter a phase. What is repeated in it is repeated from the beginning, but for

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -77,22 +78,22 @@ func TestAFaultStopsThePeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := peertest.Epoch
-		ready := p.Step(now, peer.Tick{})
-		watch := peer.CallID(0)
+		ready := p.Step(now, event.Tick{})
+		watch := event.CallID(0)
 		for _, call := range ready.Calls {
-			if _, ok := call.Op.(peer.WatchOp); ok {
+			if _, ok := call.Op.(event.WatchOp); ok {
 				watch = call.ID
 			}
 		}
 		waits := localsched.Change{Tag: run.Tag, State: protocol.Pending, Reason: "PartitionDown"}
-		ready = p.Step(now, peer.CallDone{ID: watch, Result: peer.WatchResult{Watched: localsched.Watched{Changes: []localsched.Change{waits}, Cursor: "1"}}})
+		ready = p.Step(now, event.CallDone{ID: watch, Result: event.WatchResult{Watched: localsched.Watched{Changes: []localsched.Change{waits}, Cursor: "1"}}})
 		if ready.Fault == nil || !strings.Contains(ready.Fault.Error(), tt.says) || !strings.Contains(ready.Fault.Error(), id.String()) {
 			t.Errorf("%s: the fault is %v", name, ready.Fault)
 		}
 		if len(ready.Records)+len(ready.Messages)+len(ready.Calls)+len(ready.Facts)+len(ready.Answers) > 0 || ready.Wake != 0 || ready.Digest != nil {
 			t.Errorf("%s: a step that breaks a rule brings %+v", name, ready)
 		}
-		if again := p.Step(now, peer.AskQueue{Asked: 1}); again.Fault == nil || len(again.Answers) > 0 {
+		if again := p.Step(now, event.AskQueue{Asked: 1}); again.Fault == nil || len(again.Answers) > 0 {
 			t.Errorf("%s: the peer goes on: %+v", name, again)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -41,40 +41,40 @@ func TestAPreparedGuestOfRestoredRows(t *testing.T) {
 			}})
 			c := newCards(t, rows)
 			var sent []protocol.Message
-			var answer func(peer.Ready)
-			answer = func(ready peer.Ready) {
+			var answer func(event.Ready)
+			answer = func(ready event.Ready) {
 				for _, message := range ready.Messages {
 					sent = append(sent, message.Body)
 				}
 				for _, call := range ready.Calls {
 					switch call.Op.(type) { //nolint:gochecksumtype // the others are not answered
-					case peer.WatchOp:
+					case event.WatchOp:
 						if changes := tt.watched; changes != nil {
 							tt.watched = nil
 							watched := localsched.Watched{Changes: changes, Cursor: "1"}
-							answer(c.step(peer.CallDone{ID: call.ID, Result: peer.WatchResult{Watched: watched}}))
+							answer(c.step(event.CallDone{ID: call.ID, Result: event.WatchResult{Watched: watched}}))
 						}
-					case peer.FindOp:
-						answer(c.step(peer.CallDone{ID: call.ID, Result: peer.FindResult{Presence: tt.found}}))
-					case peer.QuoteOp:
-						answer(c.step(peer.CallDone{ID: call.ID, Result: peer.QuoteResult{Quotes: make([]protocol.Quote, 1)}}))
-					case peer.SubmitOp:
+					case event.FindOp:
+						answer(c.step(event.CallDone{ID: call.ID, Result: event.FindResult{Presence: tt.found}}))
+					case event.QuoteOp:
+						answer(c.step(event.CallDone{ID: call.ID, Result: event.QuoteResult{Quotes: make([]protocol.Quote, 1)}}))
+					case event.SubmitOp:
 						t.Error("it is submitted")
 					}
 				}
 			}
 			answer(c.first)
 			c.show("b", 2, 1)
-			answer(c.step(peer.Recover{Asked: 2, User: "root", Admin: true}))
+			answer(c.step(event.Recover{Asked: 2, User: "root", Admin: true}))
 			for range 10 {
 				c.now = c.now.Add(protocol.Second)
-				answer(c.step(peer.Tick{}))
+				answer(c.step(event.Tick{}))
 			}
 			if got := c.mayFetch("b", tag) == ""; got != tt.output {
 				t.Errorf("its output may be fetched: %t, want %t", got, tt.output)
 			}
 			var result, prepared bool
-			answer(c.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+			answer(c.step(event.MessageIn{From: "b", Body: protocol.Offer{
 				Spec: spec, Epoch: again.Epoch, Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")},
 			}}))
 			for _, body := range sent {

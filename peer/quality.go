@@ -3,6 +3,7 @@ package peer
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -50,7 +51,7 @@ func (p *Peer) judge(one *partner, what row.Conduct) {
 	if doubtful {
 		text = q.String()
 	}
-	p.fact(Fact{Kind: PartnerQuality, Site: one.Site, Text: text})
+	p.fact(event.Fact{Kind: event.PartnerQuality, Site: one.Site, Text: text})
 }
 
 // keepQuality has what was seen of a partner outlive the peer.

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -27,7 +29,7 @@ type manner struct {
 // judged is site a, whose own machine is too small for its jobs, with partners of some manner.
 type judged struct {
 	t       *testing.T
-	cfg     peer.Config
+	cfg     rules.Config
 	peer    *peer.Peer
 	rows    row.Rows
 	written int // rows of partners
@@ -52,7 +54,7 @@ func newJudged(t *testing.T, manners map[protocol.SiteName]manner) *judged {
 	cfg.Capacity, cfg.Partners, cfg.Doubts = protocol.Capacity{CPUs: 1, Nodes: 1}, nil, true
 	cfg.Watermark = 10 * protocol.Second
 	for site := range manners {
-		cfg.Partners = append(cfg.Partners, peer.Partner{Site: site, MaxJobs: 1000})
+		cfg.Partners = append(cfg.Partners, rules.Partner{Site: site, MaxJobs: 1000})
 	}
 	j := &judged{
 		t: t, cfg: cfg, rows: row.Rows{}, now: peertest.Epoch, manners: manners,
@@ -72,16 +74,16 @@ func (j *judged) start() {
 	if j.peer, err = peer.New(j.cfg, 1, records); err != nil {
 		j.t.Fatal(err)
 	}
-	j.step(peer.Tick{})
+	j.step(event.Tick{})
 	for i, one := range j.cfg.WithDefaults().Partners {
-		j.step(peer.Connected{Card: protocol.Card{
+		j.step(event.Connected{Card: protocol.Card{
 			Site: one.Site, Number: protocol.SiteNumber(i + 2), Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8},
 		}})
 	}
 }
 
-func (j *judged) step(ev peer.Event) (answers []peer.Answer) {
+func (j *judged) step(ev event.Event) (answers []event.Answer) {
 	ready := j.peer.Step(j.now, ev)
 	j.wake = ready.Wake
 	for _, rec := range ready.Records {
@@ -95,15 +97,15 @@ func (j *judged) step(ev peer.Event) (answers []peer.Answer) {
 	}
 	for _, call := range ready.Calls {
 		switch op := call.Op.(type) { //nolint:gochecksumtype // the others need no answer here
-		case peer.QuoteOp:
-			result := peer.QuoteResult{Load: protocol.Load{CPUs: 1}}
+		case event.QuoteOp:
+			result := event.QuoteResult{Load: protocol.Load{CPUs: 1}}
 			for range op.Query.Jobs {
 				result.Quotes = append(result.Quotes, protocol.Quote{Declined: "too small"})
 			}
-			j.step(peer.CallDone{ID: call.ID, Result: result})
-		case peer.DecideOp:
+			j.step(event.CallDone{ID: call.ID, Result: result})
+		case event.DecideOp:
 			decisions, hint, err := tc.New(tc.Config{}).Decide(context.Background(), op.Snapshot)
-			j.step(peer.CallDone{ID: call.ID, Result: peer.DecideResult{Decisions: decisions, Hint: hint}, Err: err})
+			j.step(event.CallDone{ID: call.ID, Result: event.DecideResult{Decisions: decisions, Hint: hint}, Err: err})
 		}
 	}
 	return ready.Answers
@@ -158,9 +160,9 @@ func (j *judged) pass(d protocol.Duration) {
 		case len(j.later) > 0 && j.later[0].at <= j.now:
 			m := j.later[0]
 			j.later = j.later[1:]
-			j.step(peer.MessageIn{From: m.from, Body: m.body})
+			j.step(event.MessageIn{From: m.from, Body: m.body})
 		case j.wake > 0 && j.wake <= j.now:
-			j.step(peer.Tick{})
+			j.step(event.Tick{})
 		default:
 			return
 		}
@@ -180,7 +182,7 @@ func (j *judged) submits(jobs int, every protocol.Duration) {
 }
 
 func (j *judged) view(site protocol.SiteName) view.Site {
-	for _, answer := range j.step(peer.AskSites{Asked: 9}) {
+	for _, answer := range j.step(event.AskSites{Asked: 9}) {
 		sites, _ := answer.Reply.(view.Sites)
 		for _, one := range sites.Sites {
 			if one.Site == site {

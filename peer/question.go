@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -12,7 +13,7 @@ import (
 
 // testSubmit asks every site for quotes without placing anything. The jobs get ids from
 // the end of the site's range, so that none is that of a job to come.
-func (p *Peer) testSubmit(ev TestSubmit) {
+func (p *Peer) testSubmit(ev event.TestSubmit) {
 	if len(ev.Jobs) == 0 {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: "the question has no jobs; send 1 or more"})
 		return
@@ -30,7 +31,7 @@ func (p *Peer) testSubmit(ev TestSubmit) {
 }
 
 // refuseQuestion says why a question cannot be asked.
-func (p *Peer) refuseQuestion(ev *TestSubmit) (view.Refusal, bool) {
+func (p *Peer) refuseQuestion(ev *event.TestSubmit) (view.Refusal, bool) {
 	if ev.Front && !p.cfg.Policy.DecidesApplications() {
 		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 			"the policy %s of this site weighs no cost against time; ask at a site with the policy iss", p.cfg.Policy.Name)}, true
@@ -39,7 +40,7 @@ func (p *Peer) refuseQuestion(ev *TestSubmit) (view.Refusal, bool) {
 }
 
 // testJobs are the jobs of a question, and their rows.
-func (p *Peer) testJobs(ev *TestSubmit) (tests map[protocol.JobID]*job, specs []protocol.Spec) {
+func (p *Peer) testJobs(ev *event.TestSubmit) (tests map[protocol.JobID]*job, specs []protocol.Spec) {
 	ev.Application, ev.Jobs = p.withWeights(ev.Application, ev.Jobs)
 	tests = make(map[protocol.JobID]*job, len(ev.Jobs))
 	last := protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1)
@@ -75,18 +76,18 @@ func (p *Peer) answerQuestion(r *round) {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + why)})
 		return
 	}
-	p.call(FrontOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.id})
+	p.call(event.FrontOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.id})
 }
 
 // findFront asks what choices the sites leave between cost and time.
 type findFront struct{ round protocol.RoundID }
 
-func (c findFront) answered(p *Peer, result Result, err error) {
+func (c findFront) answered(p *Peer, result event.Result, err error) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
 	}
-	done, err := resultAs[FrontResult](result, err)
+	done, err := resultAs[event.FrontResult](result, err)
 	if err != nil {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + err.Error())})
 		return

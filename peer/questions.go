@@ -3,6 +3,7 @@ package peer
 import (
 	"cmp"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -39,7 +40,7 @@ func (p *Peer) putOff(one *partner, m protocol.QuoteRequest) {
 
 // declineAll answers a request without any work.
 func (p *Peer) declineAll(one *partner, m protocol.QuoteRequest, why string) {
-	p.fact(Fact{Kind: QuestionDropped, Site: one.Site, Text: why})
+	p.fact(event.Fact{Kind: event.QuestionDropped, Site: one.Site, Text: why})
 	reply := protocol.QuoteReply{Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)), Load: p.load, Free: p.free()}
 	for i := range m.Jobs {
 		reply.Quotes[i] = protocol.Quote{Job: m.Jobs[i].Job, Declined: why}
@@ -56,7 +57,7 @@ func (p *Peer) questionAnswered(one *partner) {
 	switch {
 	case next == nil:
 	case p.now >= next.until:
-		p.fact(Fact{Kind: QuestionDropped, Site: one.Site, Text: "it had waited until its deadline"})
+		p.fact(event.Fact{Kind: event.QuestionDropped, Site: one.Site, Text: "it had waited until its deadline"})
 	default:
 		p.answerRequest(one, next.request, next.until)
 	}

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -12,25 +14,25 @@ import (
 type asked struct {
 	*peer.Peer
 	now   protocol.Instant
-	calls []peer.Call     // quote calls that are not answered
-	sent  []peer.Outgoing // since the last look
-	facts map[peer.FactKind]int
+	calls []event.Call     // quote calls that are not answered
+	sent  []event.Outgoing // since the last look
+	facts map[event.FactKind]int
 }
 
 func newAsked(t *testing.T, maxJobs int) *asked {
 	t.Helper()
 	cfg := goodConfig()
 	cfg.Capacity = protocol.Capacity{CPUs: 8, Nodes: 1}
-	cfg.Partners = []peer.Partner{{Site: "b", MaxJobs: maxJobs}, {Site: "c", MaxJobs: maxJobs}}
+	cfg.Partners = []rules.Partner{{Site: "b", MaxJobs: maxJobs}, {Site: "c", MaxJobs: maxJobs}}
 	p, err := peer.New(cfg, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &asked{Peer: p, now: peertest.Epoch, facts: map[peer.FactKind]int{}}
-	a.step(peer.Tick{})
+	a := &asked{Peer: p, now: peertest.Epoch, facts: map[event.FactKind]int{}}
+	a.step(event.Tick{})
 	a.answerAll() // what the site asks at its start
 	for i, site := range []protocol.SiteName{"b", "c"} {
-		a.step(peer.Connected{Card: protocol.Card{
+		a.step(event.Connected{Card: protocol.Card{
 			Site: site, Number: protocol.SiteNumber(i + 2), Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 			Capacity: protocol.Capacity{CPUs: 8, Nodes: 1},
 		}})
@@ -38,10 +40,10 @@ func newAsked(t *testing.T, maxJobs int) *asked {
 	return a
 }
 
-func (a *asked) step(ev peer.Event) {
+func (a *asked) step(ev event.Event) {
 	ready := a.Step(a.now, ev)
 	for _, call := range ready.Calls {
-		if _, quotes := call.Op.(peer.QuoteOp); quotes {
+		if _, quotes := call.Op.(event.QuoteOp); quotes {
 			a.calls = append(a.calls, call)
 		}
 	}
@@ -54,7 +56,7 @@ func (a *asked) step(ev peer.Event) {
 // hear has a message of a partner come in and returns what the site says to it at once.
 func (a *asked) hear(from protocol.SiteName, m protocol.Message) []protocol.Message {
 	a.sent = nil
-	a.step(peer.MessageIn{From: from, Body: m})
+	a.step(event.MessageIn{From: from, Body: m})
 	return a.saidTo(from)
 }
 
@@ -72,9 +74,9 @@ func (a *asked) saidTo(site protocol.SiteName) (all []protocol.Message) {
 func (a *asked) answer() {
 	call := a.calls[0]
 	a.calls = a.calls[1:]
-	op, _ := call.Op.(peer.QuoteOp)
-	result := peer.QuoteResult{Quotes: make([]protocol.Quote, len(op.Query.Jobs)), Load: protocol.Load{CPUs: 8}}
-	a.step(peer.CallDone{ID: call.ID, Result: result})
+	op, _ := call.Op.(event.QuoteOp)
+	result := event.QuoteResult{Quotes: make([]protocol.Quote, len(op.Query.Jobs)), Load: protocol.Load{CPUs: 8}}
+	a.step(event.CallDone{ID: call.ID, Result: result})
 }
 
 func (a *asked) answerAll() {
@@ -128,11 +130,11 @@ func TestQuoteFloodOfAPartner(t *testing.T) {
 			t.Fatalf("the question before: %+v", before.Quotes[0])
 		}
 	}
-	if got := a.facts[peer.QuestionDropped]; got != flood-3 {
+	if got := a.facts[event.QuestionDropped]; got != flood-3 {
 		t.Errorf("%d questions counted as dropped, want %d", got, flood-3)
 	}
 	a.hear("c", question(3, 7, 1))
-	a.step(peer.Submit{User: "ann", Jobs: []protocol.Job{{Spec: question(1, 0, 1).Jobs[0], Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
+	a.step(event.Submit{User: "ann", Jobs: []protocol.Job{{Spec: question(1, 0, 1).Jobs[0], Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}}})
 	if len(a.calls) != 4 {
 		t.Errorf("%d calls, want 2 of b, 1 of c and 1 of the site's own round", len(a.calls))
 	}
@@ -164,13 +166,13 @@ func TestQuestionThatWaitsTooLong(t *testing.T) {
 	for round := 1; round <= 3; round++ {
 		a.hear("b", question(2, round, 1))
 	}
-	op, _ := a.calls[0].Op.(peer.QuoteOp)
+	op, _ := a.calls[0].Op.(event.QuoteOp)
 	if want := a.now.Add(2 * protocol.Second); op.Until != want {
 		t.Errorf("the call is of use until %v, want %v", op.Until, want)
 	}
 	a.now = a.now.Add(2 * protocol.Second)
 	a.answerAll()
-	if dropped := a.facts[peer.QuestionDropped]; dropped != 1 {
+	if dropped := a.facts[event.QuestionDropped]; dropped != 1 {
 		t.Errorf("%d questions dropped, want the third", dropped)
 	}
 	if said := a.hear("b", question(2, 4, 1)); len(said) != 0 || len(a.calls) != 1 {
@@ -202,8 +204,8 @@ func TestOffersTakenBackForEver(t *testing.T) {
 	if taken < 16_000 || taken > 17_000 {
 		t.Errorf("%d of 20,000 offers left a tombstone, want some 16,384", taken)
 	}
-	if single := a.facts[peer.GuestRefused]; single > 1100 || single == 0 || a.facts[peer.OfferDropped] == 0 {
-		t.Errorf("%d refusals have a fact each, and %d are counted", single, a.facts[peer.OfferDropped])
+	if single := a.facts[event.GuestRefused]; single > 1100 || single == 0 || a.facts[event.OfferDropped] == 0 {
+		t.Errorf("%d refusals have a fact each, and %d are counted", single, a.facts[event.OfferDropped])
 	}
 	if refused, ok := offer(20_001).(protocol.Refused); !ok || !refused.Full {
 		t.Errorf("the next offer: %+v", refused)

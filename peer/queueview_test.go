@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -13,7 +15,7 @@ import (
 
 func (l *lone) queue(f view.QueueFilter) view.Queue {
 	l.t.Helper()
-	l.step(peer.AskQueue{Asked: 1, Filter: f})
+	l.step(event.AskQueue{Asked: 1, Filter: f})
 	queue, ok := l.answers[len(l.answers)-1].(view.Queue)
 	if !ok {
 		l.t.Fatalf("got %T", l.answers[len(l.answers)-1])
@@ -32,7 +34,7 @@ func idsOf(queue view.Queue) (ids []protocol.JobID) {
 // not meet it.
 func TestQueueIsFilteredInThePeer(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, func(r protocol.Request) protocol.Quote {
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, func(r protocol.Request) protocol.Quote {
 		return protocol.Quote{Job: r.Job, ERT: protocol.Hour}
 	}))
 	first := submission(3)
@@ -78,7 +80,7 @@ func TestQueueIsFilteredInThePeer(t *testing.T) {
 func TestQueuePages(t *testing.T) {
 	t.Parallel()
 	const jobs = 10_007
-	l := newLone(t, func(c *peer.Config) { c.Initiation = policy.Cycle }, idle(peertest.Greedy{}, full))
+	l := newLone(t, func(c *rules.Config) { c.Initiation = policy.Cycle }, idle(peertest.Greedy{}, full))
 	l.step(submission(jobs))
 	whole := idsOf(l.queue(view.QueueFilter{}))
 	if len(whole) != jobs {
@@ -111,13 +113,13 @@ func BenchmarkQueuePage(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.Step(peertest.Epoch, peer.Tick{})
+	p.Step(peertest.Epoch, event.Tick{})
 	for range 18 {
 		p.Step(peertest.Epoch, submission(10_000))
 	}
 	after := protocol.JobID(0)
 	for b.Loop() {
-		ready := p.Step(peertest.Epoch, peer.AskQueue{Asked: 1, Filter: view.QueueFilter{Limit: 1000, After: after}})
+		ready := p.Step(peertest.Epoch, event.AskQueue{Asked: 1, Filter: view.QueueFilter{Limit: 1000, After: after}})
 		queue, ok := ready.Answers[0].Reply.(view.Queue)
 		if !ok || len(queue.Jobs) != 1000 {
 			b.Fatalf("%T", ready.Answers[0].Reply)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -84,7 +85,7 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 		return
 	}
 	one.questions.answering++
-	p.call(QuoteOp{Query: query, Until: until}, quotePartner{
+	p.call(event.QuoteOp{Query: query, Until: until}, quotePartner{
 		from: one.id(), request: m, reply: reply, places: places,
 		growUntil: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2),
 	})
@@ -100,8 +101,8 @@ type quotePartner struct {
 	growUntil protocol.Instant
 }
 
-func (c quotePartner) answered(p *Peer, result Result, err error) {
-	quoted, err := resultAs[QuoteResult](result, err)
+func (c quotePartner) answered(p *Peer, result event.Result, err error) {
+	quoted, err := resultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != len(c.places) {
 		err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(c.places))
 	}
@@ -284,7 +285,7 @@ func (p *Peer) mostCPUs(one *partner) int {
 	return one.MaxCPUs
 }
 
-// shared is how many CPUs [Protection.Share] gives to guests, as guestShare reckons it.
+// shared is how many CPUs [rules.Protection.Share] gives to guests, as guestShare reckons it.
 func (p *Peer) shared() int {
 	return int(((int64(p.cfg.Protect.Share)+1)*int64(max(1, p.cfg.Capacity.CPUs)) - 1) / protocol.PPM)
 }

@@ -1,13 +1,16 @@
 package peer
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // receive takes a partner's message in. Messages about jobs are believed only
 // from the site that they are about.
 func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cyclop // one line for each kind of message
 	one := p.byName[from]
 	if one == nil || one.departed {
-		p.fact(Fact{Kind: MessageOdd, Site: from, Text: "from a site that is no partner"})
+		p.fact(event.Fact{Kind: event.MessageOdd, Site: from, Text: "from a site that is no partner"})
 		return
 	}
 	p.hear(one)

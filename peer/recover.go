@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
@@ -26,7 +27,7 @@ import (
 // stopStarts says that nothing is started any more until an operator decides.
 func (p *Peer) stopStarts() {
 	p.saveSite()
-	p.fact(Fact{Kind: RecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
+	p.fact(event.Fact{Kind: event.RecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
 	p.refuseEarly()
 	p.dropRound()
 	p.markAll()
@@ -101,11 +102,11 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 	}
 	p.watchReclaim(j)
 	p.saveJob(tag.Job)
-	p.fact(Fact{Kind: JobHanded, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
+	p.fact(event.Fact{Kind: event.JobHanded, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
 }
 
 // takeRecover answers an operator, and does what one says.
-func (p *Peer) takeRecover(ev Recover) {
+func (p *Peer) takeRecover(ev event.Recover) {
 	switch {
 	case !ev.Admin:
 		p.answer(ev.Asked, view.Refusal{Code: view.Denied, Reason: "only root and the peer's own account may run `switchyard recover --resume`"})
@@ -115,8 +116,8 @@ func (p *Peer) takeRecover(ev Recover) {
 		return
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
-	p.fact(Fact{Kind: Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
-	p.site.Settle, p.site.SettledBy = ev.settlement(), by
+	p.fact(event.Fact{Kind: event.Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
+	p.site.Settle, p.site.SettledBy = settlement(ev), by
 	copied := p.site.QueueMayHaveRun()
 	doubts := p.site.JobsMayHaveRun()
 	p.site.NewLine(p.now, p.highestSeen())
@@ -180,10 +181,10 @@ func (p *Peer) doubtJob(j *job) {
 	p.saveJob(j.Spec.Job)
 	switch j.Phase {
 	case row.JobInGridQueue, row.JobOffered:
-		p.backToQueue(j, JobReturned, lives.RestoredReason)
+		p.backToQueue(j, event.JobReturned, lives.RestoredReason)
 	case row.JobReserving:
 		p.release(j.tag())
-		p.backToQueue(j, JobReturned, lives.RestoredReason)
+		p.backToQueue(j, event.JobReturned, lives.RestoredReason)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		j.doubted, j.tries = true, 0
 		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
@@ -198,12 +199,12 @@ func (p *Peer) stick(j *job) {
 	p.queue.Remove(j.Spec.Job)
 	j.Stuck = lives.RestoredReason
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
+	p.fact(event.Fact{Kind: event.NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
 	p.settleJob(j)
 }
 
 // settlement is what the operator says of all jobs in doubt.
-func (ev Recover) settlement() row.Settlement {
+func settlement(ev event.Recover) row.Settlement {
 	switch {
 	case ev.Cancel:
 		return row.SettleByCancel
@@ -217,7 +218,7 @@ func (ev Recover) settlement() row.Settlement {
 func (p *Peer) settleJob(j *job) {
 	switch p.site.Settle {
 	case row.SettleByCancel:
-		p.fact(Fact{Kind: JobCancelled, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
+		p.fact(event.Fact{Kind: event.JobCancelled, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
 		p.closeUnknown(j, j.Stuck)
 	case row.SettleByRequeue:
 		p.force(j, p.site.SettledBy, j.Stuck)
@@ -230,18 +231,18 @@ func (p *Peer) verify(r *run) {
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 		return
 	}
-	p.callFor(r, FindOp{Tag: r.Tag}, verifyRun{r.id()})
+	p.callFor(r, event.FindOp{Tag: r.Tag}, verifyRun{r.id()})
 }
 
 // verifyRun asks whether the local scheduler has a run of older rows.
 type verifyRun struct{ runID }
 
-func (c verifyRun) answered(p *Peer, result Result, err error) {
+func (c verifyRun) answered(p *Peer, result event.Result, err error) {
 	r := p.calledFor(c.runID)
 	if r == nil {
 		return
 	}
-	found, err := resultAs[FindResult](result, err)
+	found, err := resultAs[event.FindResult](result, err)
 	switch {
 	case !r.Restored || r.Phase == row.RunEnded: // a change said more meanwhile
 	case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
@@ -259,14 +260,14 @@ func (c verifyRun) answered(p *Peer, result Result, err error) {
 
 // takeOut takes a placement out of a local queue that was copied: the job may have run where
 // the copy was made.
-func (p *Peer) takeOut(r *run) { p.call(WithdrawOp{Tag: r.Tag}, takeOutRun{r.id()}) }
+func (p *Peer) takeOut(r *run) { p.call(event.WithdrawOp{Tag: r.Tag}, takeOutRun{r.id()}) }
 
 // takeOutRun takes a run out of a local queue that was copied.
 type takeOutRun struct{ runID }
 
-func (c takeOutRun) answered(p *Peer, result Result, err error) {
+func (c takeOutRun) answered(p *Peer, result event.Result, err error) {
 	r := p.runOf(c.runID)
-	done, err := resultAs[WithdrawResult](result, err)
+	done, err := resultAs[event.WithdrawResult](result, err)
 	switch {
 	case r == nil || !r.Restored:
 	case err != nil:
@@ -321,14 +322,14 @@ func (p *Peer) takeOutAside() {
 
 // withdrawAside takes out one of them.
 func (p *Peer) withdrawAside(tag protocol.Tag) {
-	p.call(WithdrawOp{Tag: tag}, withdrawAside{tag})
+	p.call(event.WithdrawOp{Tag: tag}, withdrawAside{tag})
 }
 
 // withdrawAside takes what no row knows out of the local queue.
 type withdrawAside struct{ tag protocol.Tag }
 
-func (c withdrawAside) answered(p *Peer, result Result, err error) {
-	done, err := resultAs[WithdrawResult](result, err)
+func (c withdrawAside) answered(p *Peer, result event.Result, err error) {
+	done, err := resultAs[event.WithdrawResult](result, err)
 	switch {
 	case p.aside[c.tag].State != protocol.Pending:
 	case errors.Is(err, localsched.ErrUnknownJob):
@@ -365,7 +366,7 @@ func (p *Peer) confirm(r *run) {
 func (p *Peer) lostRun(r *run) {
 	p.removeRun(r.Tag)
 	if j := p.jobs[r.Tag.Job]; j != nil {
-		p.comeBack(j, JobReturned, lives.RestoredReason)
+		p.comeBack(j, event.JobReturned, lives.RestoredReason)
 		return
 	}
 	if g := p.guests[r.Tag.Job]; g != nil {

@@ -8,14 +8,16 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // guarded makes a site distinguish lives.
-func guarded(cfg *peer.Config) {
+func guarded(cfg *rules.Config) {
 	cfg.Watermark, cfg.Machine = 10*protocol.Second, "machine "+string(cfg.Site)
 	cfg.Retry, cfg.RetryMax = protocol.Second, 5*protocol.Second
 }
@@ -66,16 +68,16 @@ func restart(t *testing.T, w *peertest.World, site protocol.SiteName) {
 }
 
 func recovery(w *peertest.World, site protocol.SiteName) view.Recovery {
-	asked := w.Ask(site, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
+	asked := w.Ask(site, func(asked event.AskID) event.Event { return event.AskRecovery{Asked: asked} })
 	w.Advance(protocol.Second)
 	view, _ := w.Site(site).Answer(asked).(view.Recovery)
 	return view
 }
 
-func resume(t *testing.T, w *peertest.World, site protocol.SiteName, ev peer.Recover) {
+func resume(t *testing.T, w *peertest.World, site protocol.SiteName, ev event.Recover) {
 	t.Helper()
 	ev.User, ev.Admin = "root", true
-	asked := w.Ask(site, func(asked peer.AskID) peer.Event { ev.Asked = asked; return ev })
+	asked := w.Ask(site, func(asked event.AskID) event.Event { ev.Asked = asked; return ev })
 	w.Advance(protocol.Second)
 	if _, ok := w.Site(site).Answer(asked).(view.Recovery); !ok {
 		t.Fatalf("answered %+v", w.Site(site).Answer(asked))
@@ -147,7 +149,7 @@ func TestARestoredStoreStartsNothing(t *testing.T) {
 			}
 			w.Restore(tt.site, backup)
 			if tt.witness {
-				w.Configure(tt.site, func(cfg *peer.Config) { cfg.Witness = last })
+				w.Configure(tt.site, func(cfg *rules.Config) { cfg.Witness = last })
 			}
 			w.Advance(protocol.Minute)
 			if err := w.Restart(tt.site); err != nil {
@@ -169,7 +171,7 @@ func TestARestoredStoreStartsNothing(t *testing.T) {
 			w.Heal("a", "b")
 			w.Heal("b", "a")
 			w.Connect("a", "b")
-			resume(t, w, tt.site, peer.Recover{})
+			resume(t, w, tt.site, event.Recover{})
 			w.Advance(10 * protocol.Minute)
 			for _, job := range w.Site("a").Rows().Jobs() {
 				if job.Stuck == "" {
@@ -243,7 +245,7 @@ func TestTheLocalQueueIsAsOldAsItsDirectory(t *testing.T) {
 			if tt.cut {
 				w.Cut("a", "b")
 			}
-			w.Configure(tt.site, func(cfg *peer.Config) {
+			w.Configure(tt.site, func(cfg *rules.Config) {
 				cfg.QueueApart = tt.apart
 				if tt.machine != "" {
 					cfg.Machine = tt.machine
@@ -255,14 +257,14 @@ func TestTheLocalQueueIsAsOldAsItsDirectory(t *testing.T) {
 				w.Restore(tt.site, rows)
 			}
 			if tt.witness {
-				w.Configure(tt.site, func(cfg *peer.Config) { cfg.Witness = latest })
+				w.Configure(tt.site, func(cfg *rules.Config) { cfg.Witness = latest })
 			}
 			if err := w.Restart(tt.site); err != nil {
 				t.Fatal(err)
 			}
 			w.Advance(5 * protocol.Second)
 			if tt.again {
-				w.Configure(tt.site, func(cfg *peer.Config) { cfg.Witness = w.Site(tt.site).Rows().Life() }) // it has been written anew
+				w.Configure(tt.site, func(cfg *rules.Config) { cfg.Witness = w.Site(tt.site).Rows().Life() }) // it has been written anew
 				restart(t, w, tt.site)
 				w.Advance(5 * protocol.Second)
 			}
@@ -275,7 +277,7 @@ func TestTheLocalQueueIsAsOldAsItsDirectory(t *testing.T) {
 			}
 			w.Heal("a", "b")
 			w.Connect("a", "b")
-			resume(t, w, tt.site, peer.Recover{})
+			resume(t, w, tt.site, event.Recover{})
 			w.Advance(protocol.Minute)
 			row, open := w.Site("a").Rows().Job(third)
 			if doubted := open && row.Stuck != ""; doubted != tt.doubted {
@@ -307,7 +309,7 @@ func TestACopiedSiteIsNoticed(t *testing.T) {
 			w := guardedSites(t)
 			n := fill(t, w)
 			w.Advance(10 * protocol.Second)
-			clone, err := w.Clone(tt.site, w.Site(tt.site).Directory(), func(cfg *peer.Config) {
+			clone, err := w.Clone(tt.site, w.Site(tt.site).Directory(), func(cfg *rules.Config) {
 				if tt.machine != "" {
 					cfg.Machine = tt.machine
 				}
@@ -317,14 +319,14 @@ func TestACopiedSiteIsNoticed(t *testing.T) {
 			}
 			w.Advance(5 * protocol.Second)
 			for _, s := range []*peertest.Site{w.Site(tt.site), clone} {
-				asked := w.AskOne(s, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
+				asked := w.AskOne(s, func(asked event.AskID) event.Event { return event.AskRecovery{Asked: asked} })
 				w.Advance(10)
 				if view, _ := s.Answer(asked).(view.Recovery); !view.Needed {
 					t.Errorf("clone %t starts jobs", s == clone)
 				}
 			}
 			other := map[protocol.SiteName]protocol.SiteName{"a": "b", "b": "a"}[tt.site]
-			asked := w.Ask(other, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+			asked := w.Ask(other, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })
 			w.Advance(10)
 			sites, _ := w.Site(other).Answer(asked).(view.Sites)
 			if link := sites.Sites[1]; link.Link != "refused" || !strings.Contains(link.Why, "two peers run as "+string(tt.site)) {
@@ -336,7 +338,7 @@ func TestACopiedSiteIsNoticed(t *testing.T) {
 			}
 			w.Stop(clone)
 			w.Connect("a", "b")
-			resume(t, w, tt.site, peer.Recover{})
+			resume(t, w, tt.site, event.Recover{})
 			w.Advance(protocol.Minute)
 			cancelDoubted(w)
 			if busy := w.RunUntilQuiet(protocol.Hour); busy != "" || w.Check() != nil {
@@ -384,7 +386,7 @@ func TestWhatTheOtherPeerMayHaveRun(t *testing.T) {
 			if !view.Needed || !view.QueueCopied || view.Known.Boot != 0 {
 				t.Fatalf("an operator is asked: %t, with the queue in doubt: %t, for what a partner has seen: %v", view.Needed, view.QueueCopied, view.Known)
 			}
-			resume(t, w, "a", peer.Recover{})
+			resume(t, w, "a", event.Recover{})
 			w.Advance(protocol.Minute)
 			if view = recovery(w, "a"); len(view.InDoubt) != 3 {
 				t.Errorf("the jobs %v need an operator, want all three", view.InDoubt)
@@ -404,7 +406,7 @@ func TestARoomGivenUpLongAgo(t *testing.T) {
 	t.Parallel()
 	w := guardedSites(t)
 	w.Crash("b")
-	w.Configure("b", func(cfg *peer.Config) { cfg.Remember = protocol.Hour })
+	w.Configure("b", func(cfg *rules.Config) { cfg.Remember = protocol.Hour })
 	if err := w.Restart("b"); err != nil {
 		t.Fatal(err)
 	}
@@ -462,12 +464,12 @@ func TestALostLifesEpochsAreNotUsedAgain(t *testing.T) {
 		t.Fatalf("it has come to epoch %d only", row.Epoch)
 	}
 	w.Restore("a", backup)
-	w.Configure("a", func(cfg *peer.Config) { cfg.Witness = latest })
+	w.Configure("a", func(cfg *rules.Config) { cfg.Witness = latest })
 	if err := w.Restart("a"); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(5 * protocol.Second)
-	resume(t, w, "a", peer.Recover{Requeue: true})
+	resume(t, w, "a", event.Recover{Requeue: true})
 	w.Advance(20 * protocol.Second)
 	if row, open := w.Site("a").Rows().Job(id); !open || row.Epoch <= 1000 {
 		t.Errorf("it is at epoch %d", row.Epoch)
@@ -499,7 +501,7 @@ func TestARestoredOriginAsksForOutputThatItHadTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Advance(5 * protocol.Second)
-	resume(t, w, "a", peer.Recover{Cancel: true})
+	resume(t, w, "a", event.Recover{Cancel: true})
 	w.Advance(protocol.Minute)
 	view, _ := w.Site("a").Archived(id)
 	if view.State != protocol.Completed || !strings.Contains(view.Reason, "an earlier life of this site's store has taken it") {
@@ -524,25 +526,25 @@ func TestWhatOnlyACopiedQueueHas(t *testing.T) {
 	tag := protocol.Tag{Job: protocol.NewJobID(1, 9), Epoch: 1}
 	var c *cards
 	allowed := false
-	after := func(ready peer.Ready) peer.Ready {
+	after := func(ready event.Ready) event.Ready {
 		allowed = ready.Starts != nil && *ready.Starts || allowed && ready.Starts == nil
 		return ready
 	}
 	watched := func() {
 		c = newCardsOf(t, cfg, rows)
 		for _, call := range after(c.first).Calls {
-			if _, watch := call.Op.(peer.WatchOp); watch {
-				after(c.step(peer.CallDone{ID: call.ID, Result: peer.WatchResult{Watched: localsched.Watched{
+			if _, watch := call.Op.(event.WatchOp); watch {
+				after(c.step(event.CallDone{ID: call.ID, Result: event.WatchResult{Watched: localsched.Watched{
 					Changes: []localsched.Change{{Tag: tag, State: protocol.Pending}}, Cursor: "1",
 				}}}))
 			}
 		}
 	}
-	withdraws := func() (found []peer.Call) {
+	withdraws := func() (found []event.Call) {
 		for range 10 {
 			c.now = c.now.Add(protocol.Second)
-			for _, call := range after(c.step(peer.Tick{})).Calls {
-				if _, withdraw := call.Op.(peer.WithdrawOp); withdraw {
+			for _, call := range after(c.step(event.Tick{})).Calls {
+				if _, withdraw := call.Op.(event.WithdrawOp); withdraw {
 					found = append(found, call)
 				}
 			}
@@ -550,10 +552,10 @@ func TestWhatOnlyACopiedQueueHas(t *testing.T) {
 		return found
 	}
 	watched()
-	if view, _ := c.ask(peer.AskRecovery{Asked: 1}).(view.Recovery); len(view.Aside) != 1 || !view.QueueCopied {
+	if view, _ := c.ask(event.AskRecovery{Asked: 1}).(view.Recovery); len(view.Aside) != 1 || !view.QueueCopied {
 		t.Fatalf("it is not listed: %+v", view)
 	}
-	after(c.step(peer.Recover{Asked: 2, User: "root", Admin: true}))
+	after(c.step(event.Recover{Asked: 2, User: "root", Admin: true}))
 	if calls := withdraws(); len(calls) == 0 || allowed {
 		t.Fatalf("%d calls take it out, and jobs may start: %t", len(calls), allowed)
 	}
@@ -562,7 +564,7 @@ func TestWhatOnlyACopiedQueueHas(t *testing.T) {
 	if len(calls) == 0 || allowed {
 		t.Fatalf("after another start %d calls take it out, and jobs may start: %t", len(calls), allowed)
 	}
-	after(c.step(peer.CallDone{ID: calls[0].ID, Result: peer.WithdrawResult{Withdrawal: localsched.Withdrawn}}))
+	after(c.step(event.CallDone{ID: calls[0].ID, Result: event.WithdrawResult{Withdrawal: localsched.Withdrawn}}))
 	if !allowed {
 		t.Error("it is out, and nothing may start")
 	}
@@ -595,32 +597,32 @@ func TestACopiedQueueIsTakenOutFirst(t *testing.T) {
 	}
 	now := peertest.Epoch
 	var starts []bool
-	step := func(ev peer.Event) (calls []peer.Call) {
+	step := func(ev event.Event) (calls []event.Call) {
 		ready := p.Step(now, ev)
 		if ready.Starts != nil {
 			starts = append(starts, *ready.Starts)
 		}
 		return ready.Calls
 	}
-	answer := func(calls []peer.Call) (all []peer.Call) {
+	answer := func(calls []event.Call) (all []event.Call) {
 		for _, call := range calls {
-			if _, find := call.Op.(peer.FindOp); find {
-				all = append(all, step(peer.CallDone{ID: call.ID, Result: peer.FindResult{Presence: localsched.Present}})...)
+			if _, find := call.Op.(event.FindOp); find {
+				all = append(all, step(event.CallDone{ID: call.ID, Result: event.FindResult{Presence: localsched.Present}})...)
 			}
-			if _, withdraw := call.Op.(peer.WithdrawOp); withdraw {
+			if _, withdraw := call.Op.(event.WithdrawOp); withdraw {
 				if slices.Contains(starts, true) {
 					t.Error("the local scheduler may start jobs before the copied one is taken out")
 				}
-				all = append(all, step(peer.CallDone{ID: call.ID, Result: peer.WithdrawResult{Withdrawal: localsched.Withdrawn}})...)
+				all = append(all, step(event.CallDone{ID: call.ID, Result: event.WithdrawResult{Withdrawal: localsched.Withdrawn}})...)
 			}
 		}
 		return all
 	}
-	calls := step(peer.Tick{})
-	calls = append(calls, step(peer.Recover{Asked: 1, User: "root", Admin: true})...)
+	calls := step(event.Tick{})
+	calls = append(calls, step(event.Recover{Asked: 1, User: "root", Admin: true})...)
 	for range 10 {
 		now = now.Add(protocol.Minute)
-		calls = answer(append(calls, step(peer.Tick{})...))
+		calls = answer(append(calls, step(event.Tick{})...))
 	}
 	if want := []bool{false, true}; !slices.Equal(starts, want) {
 		t.Errorf("the local scheduler may start jobs: %v, want %v", starts, want)

@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,7 +33,7 @@ func TestRefusedHereSaysWhy(t *testing.T) {
 	}
 	w.Submit("a", "alice", "", all...)
 	w.Advance(2 * protocol.Second)
-	queue, _ := a.Answer(w.AskOne(a, func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} })).(view.Queue)
+	queue, _ := a.Answer(w.AskOne(a, func(asked event.AskID) event.Event { return event.AskQueue{Asked: asked} })).(view.Queue)
 	waiting := 0
 	for _, v := range queue.Jobs {
 		if v.State == protocol.Pending {
@@ -74,18 +75,18 @@ func TestRefusedThereSaysWhy(t *testing.T) {
 // something else; the number that it has given to the job is shown, too.
 func TestSuspendedIsShown(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
-	l.step(peer.Disconnected{Site: "b"})
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l.step(event.Disconnected{Site: "b"})
 	l.step(submission(1))
 	l.advance(protocol.Second)
 	var tag protocol.Tag
 	for _, op := range l.asked {
-		if op, ok := op.(peer.SubmitOp); ok {
+		if op, ok := op.(event.SubmitOp); ok {
 			tag = op.Job.Tag
 		}
 	}
 	for _, reason := range []string{"", "SUSPENDED", ""} {
-		l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+		l.step(event.CallDone{ID: l.watching, Result: event.WatchResult{Watched: localsched.Watched{
 			Changes: []localsched.Change{{Tag: tag, State: protocol.Running, Started: l.now, Reason: reason}},
 		}}})
 		if v := l.view(tag.Job); v.State != protocol.Running || v.Reason != reason || v.Local != "1" {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -24,7 +24,7 @@ func TestReclaimAfter(t *testing.T) {
 			w := twoSites(t)
 			for _, s := range w.Sites() {
 				w.Crash(s.Name)
-				w.Configure(s.Name, func(cfg *peer.Config) { cfg.Reclaim = reclaim })
+				w.Configure(s.Name, func(cfg *rules.Config) { cfg.Reclaim = reclaim })
 				if err := w.Restart(s.Name); err != nil {
 					t.Fatal(err)
 				}

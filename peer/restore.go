@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/compact"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -161,13 +162,13 @@ func (p *Peer) resume() {
 
 // learnLoad asks the local scheduler for its load, so that partners know it
 // before the first change.
-func (p *Peer) learnLoad() { p.call(QuoteOp{}, learnLoad{}) }
+func (p *Peer) learnLoad() { p.call(event.QuoteOp{}, learnLoad{}) }
 
 // learnLoad asks for the first load.
 type learnLoad struct{}
 
-func (learnLoad) answered(p *Peer, result Result, err error) {
-	if quoted, failed := resultAs[QuoteResult](result, err); failed == nil {
+func (learnLoad) answered(p *Peer, result event.Result, err error) {
+	if quoted, failed := resultAs[event.QuoteResult](result, err); failed == nil {
 		p.setLoad(quoted.Load)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -14,7 +14,7 @@ import (
 // and nothing else of that changes.
 func TestTuningIsWhole(t *testing.T) {
 	t.Parallel()
-	want := peer.Tuning{
+	want := rules.Tuning{
 		Policy: policy.Describe(tc.New(tc.Config{Epsilon: 9})), Initiation: policy.Receiver,
 		Phi: 1, Sigma: 2, Delta: 3, Recheck: 4, Draw: 5, Stay: true, Deadline: 6, RoundJobs: 7, Ask: 8,
 		Cycle: 9, MaxQ: 10,
@@ -24,7 +24,7 @@ func TestTuningIsWhole(t *testing.T) {
 			t.Errorf("the test leaves %s out", field.Name)
 		}
 	}
-	before := peer.Config{Site: "a", Number: 1, Retry: protocol.Second}
+	before := rules.Config{Site: "a", Number: 1, Retry: protocol.Second}
 	after := before.Tuned(want)
 	if got := after.Tuning(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -3,6 +3,7 @@ package peer
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,12 +15,12 @@ import (
 const releasePatience = 2 * protocol.Second
 
 // issue has the shell make a call, at once or when the releases before it are over.
-func (p *Peer) issue(call Call) {
+func (p *Peer) issue(call event.Call) {
 	switch op := call.Op.(type) { //nolint:gochecksumtype // all others neither give room up nor look for it
-	case ReleaseOp:
+	case event.ReleaseOp:
 		p.roomOrder = append(p.roomOrder, call)
 		p.after(releasePatience, patienceTimerOf(op.Tag))
-	case QuoteOp, ReserveOp:
+	case event.QuoteOp, event.ReserveOp:
 		if len(p.roomOrder) > 0 {
 			p.roomOrder = append(p.roomOrder, call)
 			return
@@ -29,8 +30,8 @@ func (p *Peer) issue(call Call) {
 }
 
 // callOver has nobody wait any longer for a call that was answered, if it is a release.
-func (p *Peer) callOver(id CallID) {
-	at := slices.IndexFunc(p.roomOrder, func(c Call) bool { return c.ID == id })
+func (p *Peer) callOver(id event.CallID) {
+	at := slices.IndexFunc(p.roomOrder, func(c event.Call) bool { return c.ID == id })
 	if at < 0 {
 		return
 	}
@@ -50,7 +51,7 @@ func (p *Peer) endPatience(tag protocol.Tag) {
 
 // issueWaiting makes the calls that wait for no release any more.
 func (p *Peer) issueWaiting() {
-	n := slices.IndexFunc(p.roomOrder, func(c Call) bool { _, ok := releases(c); return ok })
+	n := slices.IndexFunc(p.roomOrder, func(c event.Call) bool { _, ok := releases(c); return ok })
 	if n < 0 {
 		n = len(p.roomOrder)
 	}
@@ -59,13 +60,13 @@ func (p *Peer) issueWaiting() {
 }
 
 // releases says whose room a call gives up, if it does.
-func releases(c Call) (tag protocol.Tag, ok bool) {
-	op, ok := c.Op.(ReleaseOp)
+func releases(c event.Call) (tag protocol.Tag, ok bool) {
+	op, ok := c.Op.(event.ReleaseOp)
 	return op.Tag, ok
 }
 
-func releasesRoomOf(tag protocol.Tag) func(Call) bool {
-	return func(c Call) bool {
+func releasesRoomOf(tag protocol.Tag) func(event.Call) bool {
+	return func(c event.Call) bool {
 		of, ok := releases(c)
 		return ok && of == tag
 	}

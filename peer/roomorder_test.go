@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,14 +16,14 @@ import (
 // answers no call by itself.
 func holdsRoom(t *testing.T, guests uint64) *lone {
 	t.Helper()
-	l := newLone(t, func(cfg *peer.Config) { cfg.Reserves = true }, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(cfg *rules.Config) { cfg.Reserves = true }, idle(peertest.Greedy{}, atOnce))
 	for seq := range guests {
 		l.seekRoom(seq + 1)
 		if prepared, ok := l.last().(protocol.Prepared); !ok || prepared.Start == 0 {
 			t.Fatalf("no room is held: %+v", l.last())
 		}
 	}
-	l.calls = func(peer.Op) (peer.Result, error) { return nil, errLater }
+	l.calls = func(event.Op) (event.Result, error) { return nil, errLater }
 	return l
 }
 
@@ -30,31 +31,31 @@ func tagOfGuest(seq uint64) protocol.Tag { return protocol.Tag{Job: guest(seq, 1
 
 // seekRoom has b ask for room for its job.
 func (l *lone) seekRoom(seq uint64) {
-	l.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+	l.step(event.MessageIn{From: "b", Body: protocol.Offer{
 		Spec: guest(seq, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: l.now.Add(protocol.Hour),
 	}})
 }
 
 // giveUp has b give up the room of its job.
 func (l *lone) giveUp(seq uint64) {
-	l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOfGuest(seq)}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOfGuest(seq)}})
 }
 
 // askQuote has b ask for a quote, in a round of this number.
 func (l *lone) askQuote(round protocol.RoundID) {
-	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteRequest{Round: round, Jobs: []protocol.Spec{guest(100, 1)}}})
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteRequest{Round: round, Jobs: []protocol.Spec{guest(100, 1)}}})
 }
 
 // made are the calls that have no answer, in their order.
 func (l *lone) made() (names []string) {
 	for _, call := range l.open {
 		switch op := call.Op.(type) {
-		case peer.ReleaseOp:
+		case event.ReleaseOp:
 			names = append(names, fmt.Sprintf("release %d", op.Tag.Job.Seq()))
-		case peer.ReserveOp:
+		case event.ReserveOp:
 			names = append(names, fmt.Sprintf("reserve %d", op.Hold.Tag.Job.Seq()))
 		default:
-			names = append(names, fmt.Sprintf("%T", op)[len("peer."):])
+			names = append(names, fmt.Sprintf("%T", op)[len("event."):])
 		}
 	}
 	return names
@@ -63,8 +64,8 @@ func (l *lone) made() (names []string) {
 // done answers the release of the room of b's job.
 func (l *lone) done(seq uint64, err error) {
 	l.t.Helper()
-	i := slices.IndexFunc(l.open, func(c peer.Call) bool {
-		op, ok := c.Op.(peer.ReleaseOp)
+	i := slices.IndexFunc(l.open, func(c event.Call) bool {
+		op, ok := c.Op.(event.ReleaseOp)
 		return ok && op.Tag == tagOfGuest(seq)
 	})
 	if i < 0 {
@@ -72,7 +73,7 @@ func (l *lone) done(seq uint64, err error) {
 	}
 	id := l.open[i].ID
 	l.open = slices.Delete(l.open, i, i+1)
-	l.step(peer.CallDone{ID: id, Result: peer.ReleaseResult{}, Err: err})
+	l.step(event.CallDone{ID: id, Result: event.ReleaseResult{}, Err: err})
 }
 
 func (l *lone) wantMade(when string, want ...string) {
@@ -91,7 +92,7 @@ func TestRoomIsFreedInOrder(t *testing.T) {
 	l.giveUp(1)
 	l.giveUp(2)
 	l.askQuote(2)
-	l.step(peer.MessageIn{From: "b", Body: protocol.Grant{Tag: tagOfGuest(4)}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Grant{Tag: tagOfGuest(4)}})
 	l.giveUp(3)
 	l.seekRoom(5)
 	l.wantMade("at first", "QuoteOp", "release 1", "release 2", "SubmitOp", "release 3")
@@ -132,7 +133,7 @@ func TestAClockSetForwardFreesNoRoom(t *testing.T) {
 	l.giveUp(1)
 	l.askQuote(1)
 	l.now = l.now.Add(protocol.Hour)
-	l.step(peer.ClockSet{By: protocol.Hour})
+	l.step(event.ClockSet{By: protocol.Hour})
 	l.wantMade("at once", "release 1")
 	l.advance(2 * protocol.Second)
 	l.wantMade("2 s later", "release 1", "QuoteOp")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -22,7 +23,7 @@ type round struct {
 	opened   protocol.Instant
 	specs    []protocol.Spec
 	reach    []reach                 // whom to ask, for each job
-	asked    AskID                   // the question it answers; 0: it places jobs
+	asked    event.AskID             // the question it answers; 0: it places jobs
 	front    bool                    // the question is about the choices between cost and time, too
 	frontOf  policy.Snapshot         // of these
 	tests    map[protocol.JobID]*job // of a question
@@ -72,11 +73,11 @@ func (p *Peer) keep(ids []protocol.JobID, because string) {
 		j := p.jobs[id]
 		why := p.homeRefuses(j, j.Spec)
 		if why != "" {
-			p.fact(Fact{Kind: JobWaits, Job: id, Site: p.cfg.Site, Text: clip(why)})
+			p.fact(event.Fact{Kind: event.JobWaits, Job: id, Site: p.cfg.Site, Text: clip(why)})
 			p.hold(j, p.jitter(p.cfg.Sigma), why, "")
 			continue
 		}
-		p.fact(Fact{Kind: RoundDecided, Job: id, Site: p.cfg.Site, Text: because})
+		p.fact(event.Fact{Kind: event.RoundDecided, Job: id, Site: p.cfg.Site, Text: because})
 		p.commitHome(j, notQuoted)
 	}
 }
@@ -98,13 +99,13 @@ func (p *Peer) quoteHome(r *round) {
 	for i := range r.specs {
 		query.Jobs = append(query.Jobs, r.specs[i].On(&p.cfg.Capacity))
 	}
-	p.call(QuoteOp{Query: query}, quoteHome{r.id})
+	p.call(event.QuoteOp{Query: query}, quoteHome{r.id})
 }
 
 // quoteHome asks for the own quotes of a round.
 type quoteHome struct{ round protocol.RoundID }
 
-func (c quoteHome) answered(p *Peer, result Result, err error) {
+func (c quoteHome) answered(p *Peer, result event.Result, err error) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
@@ -146,15 +147,15 @@ func (p *Peer) reckoning(r *round) protocol.Reckoning {
 
 // homeQuotes are the own scheduler's answers, declined where the site must not
 // run the job.
-func (p *Peer) homeQuotes(r *round, result Result, err error) []protocol.Quote {
-	quoted, err := resultAs[QuoteResult](result, err)
+func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Quote {
+	quoted, err := resultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != len(r.specs) {
 		err = fmt.Errorf("the local scheduler gave %d quotes for %d jobs", len(quoted.Quotes), len(r.specs))
 	}
 	if err == nil {
 		p.setLoad(quoted.Load)
 	} else {
-		p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
+		p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
 	}
 	out := make([]protocol.Quote, len(r.specs))
 	for i, spec := range r.specs {
@@ -274,8 +275,8 @@ func (p *Peer) tellShortcut(r *round, i int) {
 	if r.home[i].AWT.Text() == p.cfg.Phi.Text() {
 		own = "own wait" // would read as no less than φ
 	}
-	p.fact(Fact{
-		Kind: JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []view.Quote{p.siteQuote(r, i, nil)},
+	p.fact(event.Fact{
+		Kind: event.JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []view.Quote{p.siteQuote(r, i, nil)},
 		Text: own + " is below φ = " + p.cfg.Phi.Text() + " ([rounds] phi), so no partner was asked",
 	})
 }
@@ -300,7 +301,7 @@ func (p *Peer) askPartners(r *round) {
 	}
 	if len(r.asks) > 0 {
 		if !p.cfg.NoFacts {
-			p.fact(Fact{Kind: RoundOpened, Round: r.id, Text: protocol.Count(len(r.specs), "job") + ", " + protocol.Count(len(r.asks), "partner")})
+			p.fact(event.Fact{Kind: event.RoundOpened, Round: r.id, Text: protocol.Count(len(r.specs), "job") + ", " + protocol.Count(len(r.asks), "partner")})
 		}
 		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.id})
 	}
@@ -342,7 +343,7 @@ func (p *Peer) quoteReply(one *partner, m protocol.QuoteReply) {
 		return
 	}
 	if err := checkReply(r, r.asks[i], m); err != nil {
-		p.factOf(one, Fact{Kind: MessageOdd, Round: r.id, Text: clip(err.Error())})
+		p.factOf(one, event.Fact{Kind: event.MessageOdd, Round: r.id, Text: clip(err.Error())})
 		r.asks[i].missed = true
 	} else {
 		for k := range m.Quotes {

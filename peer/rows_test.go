@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -131,10 +132,10 @@ func TestNewRefusesBadRows(t *testing.T) {
 	}
 }
 
-func goodConfig() peer.Config {
-	return peer.Config{
+func goodConfig() rules.Config {
+	return rules.Config{
 		Site: "a", Number: 1, Accounts: peertest.Accounts{}, Policy: policy.Describe(tc.New(tc.Config{})),
-		Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Partners: []peer.Partner{{Site: "c"}, {Site: "b"}},
+		Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Partners: []rules.Partner{{Site: "c"}, {Site: "b"}},
 	}
 }
 
@@ -143,19 +144,19 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 	if _, err := peer.New(goodConfig(), 1, nil); err != nil {
 		t.Fatalf("a good configuration: %v", err)
 	}
-	for fault, change := range map[string]func(*peer.Config){
-		"site name":                  func(c *peer.Config) { c.Site = "A" },
-		"site number 0":              func(c *peer.Config) { c.Number = 0 },
-		"site number 9001":           func(c *peer.Config) { c.Number = 9001 },
-		"accounts are missing":       func(c *peer.Config) { c.Accounts = nil },
-		`site name ""`:               func(c *peer.Config) { c.Partners = []peer.Partner{{}} },
-		"is configured twice":        func(c *peer.Config) { c.Partners = append(c.Partners, peer.Partner{Site: "b"}) },
-		"or is this site":            func(c *peer.Config) { c.Partners = append(c.Partners, peer.Partner{Site: "a"}) },
-		`accept initiation "cycle"`:  func(c *peer.Config) { c.Initiation = policy.Cycle },
-		"negative latency":           func(c *peer.Config) { c.Partners[0].Bandwidth = -1 },
-		"does not accept initiation": func(c *peer.Config) { c.Policy.Initiations = nil },
-		"a duration is negative":     func(c *peer.Config) { c.Retry = -1 },
-		"a count is negative":        func(c *peer.Config) { c.RoundJobs = -1 },
+	for fault, change := range map[string]func(*rules.Config){
+		"site name":                  func(c *rules.Config) { c.Site = "A" },
+		"site number 0":              func(c *rules.Config) { c.Number = 0 },
+		"site number 9001":           func(c *rules.Config) { c.Number = 9001 },
+		"accounts are missing":       func(c *rules.Config) { c.Accounts = nil },
+		`site name ""`:               func(c *rules.Config) { c.Partners = []rules.Partner{{}} },
+		"is configured twice":        func(c *rules.Config) { c.Partners = append(c.Partners, rules.Partner{Site: "b"}) },
+		"or is this site":            func(c *rules.Config) { c.Partners = append(c.Partners, rules.Partner{Site: "a"}) },
+		`accept initiation "cycle"`:  func(c *rules.Config) { c.Initiation = policy.Cycle },
+		"negative latency":           func(c *rules.Config) { c.Partners[0].Bandwidth = -1 },
+		"does not accept initiation": func(c *rules.Config) { c.Policy.Initiations = nil },
+		"a duration is negative":     func(c *rules.Config) { c.Retry = -1 },
+		"a count is negative":        func(c *rules.Config) { c.RoundJobs = -1 },
 	} {
 		cfg := goodConfig()
 		change(&cfg)
@@ -168,11 +169,11 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 // TestDefaults: the paper's values where it has some [SS 2.1].
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	c := peer.Config{}.WithDefaults()
+	c := rules.Config{}.WithDefaults()
 	if c.Phi != protocol.Minute || c.Sigma != 300*protocol.Second || c.Initiation != policy.Sender {
 		t.Errorf("φ = %v, σ = %v, initiation %q", c.Phi, c.Sigma, c.Initiation)
 	}
-	if got := (peer.Config{Phi: 1}).WithDefaults().Phi; got != 1 {
+	if got := (rules.Config{Phi: 1}).WithDefaults().Phi; got != 1 {
 		t.Errorf("a φ of 1 ms becomes %v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,7 +28,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	j.Site, j.QuotedAWT, j.Placed = p.cfg.Site, awt, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
+	p.fact(event.Fact{Kind: event.JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
 	p.startRun(j.tag(), account, j.Spec)
 }
 
@@ -69,18 +70,18 @@ func (p *Peer) submitRun(r *run) {
 	if !ok {
 		return
 	}
-	p.callFor(r, SubmitOp{Job: submission}, submitRun{r.id()})
+	p.callFor(r, event.SubmitOp{Job: submission}, submitRun{r.id()})
 }
 
 // submitRun puts a run in the local queue.
 type submitRun struct{ runID }
 
-func (c submitRun) answered(p *Peer, result Result, err error) {
+func (c submitRun) answered(p *Peer, result event.Result, err error) {
 	r := p.calledFor(c.runID)
 	if r == nil {
 		return
 	}
-	done, err := resultAs[SubmitResult](result, err)
+	done, err := resultAs[event.SubmitResult](result, err)
 	switch {
 	case r.Phase != row.RunSubmitting: // a change told more meanwhile
 		r.Local = cmp.Or(r.Local, done.Local)
@@ -138,7 +139,7 @@ func (p *Peer) runOf(id runID) *run {
 
 // callFor makes a call about a run, one at a time. What waits for the answer begins with
 // [Peer.calledFor], and pursues the run in the end.
-func (p *Peer) callFor(r *run, op Op, then pending) {
+func (p *Peer) callFor(r *run, op event.Op, then pending) {
 	r.calling = true
 	p.call(op, then)
 }
@@ -157,7 +158,7 @@ func (p *Peer) calledFor(id runID) *run {
 // local scheduler is asked.
 func (p *Peer) unclear(r *run, err error) {
 	p.setRunReason(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
-	p.fact(Fact{Kind: CallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
+	p.fact(event.Fact{Kind: event.CallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
 		"submit: " + err.Error() + "; the local scheduler is asked whether it has the job")})
 	p.after(p.cfg.Settle+p.backoff(r.tries), runTimerOf(r.Tag))
 	r.tries++
@@ -168,18 +169,18 @@ func (p *Peer) find(r *run) {
 	if r.calling {
 		return
 	}
-	p.callFor(r, FindOp{Tag: r.Tag}, findRun{r.id()})
+	p.callFor(r, event.FindOp{Tag: r.Tag}, findRun{r.id()})
 }
 
 // findRun asks whether the local scheduler has a run that was submitted, or may have been.
 type findRun struct{ runID }
 
-func (c findRun) answered(p *Peer, result Result, err error) {
+func (c findRun) answered(p *Peer, result event.Result, err error) {
 	r := p.calledFor(c.runID)
 	if r == nil {
 		return
 	}
-	found, err := resultAs[FindResult](result, err)
+	found, err := resultAs[event.FindResult](result, err)
 	switch {
 	case r.Phase != row.RunSubmitting: // a change told more meanwhile
 	case r.Restored: // meanwhile an operator has said that the rows go on: they are looked at anew
@@ -207,7 +208,7 @@ func (p *Peer) stuck(r *run, why string) {
 	}
 	r.Stuck = why
 	p.saveRun(r.Tag)
-	p.fact(Fact{Kind: NeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
+	p.fact(event.Fact{Kind: event.NeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
 }
 
 // inLocalQueue notes that the batch system has the job.
@@ -227,7 +228,7 @@ func (p *Peer) refusedHere(r *run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
 		p.shunHere(j, refusedByScheduler+why)
-		p.comeBack(j, JobReturned, refusedByScheduler+why)
+		p.comeBack(j, event.JobReturned, refusedByScheduler+why)
 		return
 	}
 	if p.guests[r.Tag.Job] != nil {
@@ -272,18 +273,18 @@ func (p *Peer) withdraw(r *run) {
 	if p.timers.Has(runTimerOf(r.Tag)) && r.tries > 0 {
 		return
 	}
-	p.callFor(r, WithdrawOp{Tag: r.Tag}, withdrawRun{r.id()})
+	p.callFor(r, event.WithdrawOp{Tag: r.Tag}, withdrawRun{r.id()})
 }
 
 // withdrawRun takes a run that is not wanted any more out of the local queue.
 type withdrawRun struct{ runID }
 
-func (c withdrawRun) answered(p *Peer, result Result, err error) {
+func (c withdrawRun) answered(p *Peer, result event.Result, err error) {
 	r := p.calledFor(c.runID)
 	if r == nil {
 		return
 	}
-	done, err := resultAs[WithdrawResult](result, err)
+	done, err := resultAs[event.WithdrawResult](result, err)
 	switch {
 	case err != nil:
 		p.setRunReason(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
@@ -303,18 +304,18 @@ func (p *Peer) kill(r *run) {
 	if p.timers.Has(runTimerOf(r.Tag)) && r.tries > 0 {
 		return
 	}
-	p.callFor(r, KillOp{Tag: r.Tag}, killRun{r.id()})
+	p.callFor(r, event.KillOp{Tag: r.Tag}, killRun{r.id()})
 }
 
 // killRun ends a run that has started and is not wanted any more.
 type killRun struct{ runID }
 
-func (c killRun) answered(p *Peer, result Result, err error) {
+func (c killRun) answered(p *Peer, result event.Result, err error) {
 	r := p.calledFor(c.runID)
 	if r == nil {
 		return
 	}
-	if _, err = resultAs[KillResult](result, err); err != nil {
+	if _, err = resultAs[event.KillResult](result, err); err != nil {
 		p.setRunReason(r, "the local scheduler could not be told to end it: "+err.Error()+"; tried again")
 	}
 	r.tries++ // again until the end is reported
@@ -327,7 +328,7 @@ func (p *Peer) neverStarted(r *run) {
 	tag, why := r.Tag, r.Reason
 	p.dropRun(tag)
 	if j := p.jobs[tag.Job]; j != nil {
-		p.comeBack(j, JobReturned, why)
+		p.comeBack(j, event.JobReturned, why)
 		return
 	}
 	if g := p.guests[tag.Job]; g != nil {
@@ -361,14 +362,14 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 	}
 }
 
-func (p *Peer) forget(tag protocol.Tag) { p.call(ForgetOp{Tag: tag}, forgetRun{tag}) }
+func (p *Peer) forget(tag protocol.Tag) { p.call(event.ForgetOp{Tag: tag}, forgetRun{tag}) }
 
 // forgetRun lets the local scheduler forget a run.
 type forgetRun struct{ tag protocol.Tag }
 
-func (c forgetRun) answered(p *Peer, _ Result, err error) {
+func (c forgetRun) answered(p *Peer, _ event.Result, err error) {
 	if err != nil {
-		p.fact(Fact{Kind: CallFailed, Job: c.tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
+		p.fact(event.Fact{Kind: event.CallFailed, Job: c.tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
 	}
 }
 
@@ -379,12 +380,12 @@ func (p *Peer) report(r *run, state protocol.State, reason string) {
 		j.State, j.Reason, j.Started = state, clip(reason), r.Started
 		p.saveJob(r.Tag.Job)
 		if state == protocol.Running && was != state {
-			p.fact(Fact{Kind: JobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
+			p.fact(event.Fact{Kind: event.JobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
 		}
 		return
 	}
 	if state == protocol.Running {
-		p.fact(Fact{Kind: GuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
+		p.fact(event.Fact{Kind: event.GuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
 	}
 	r.Seq++
 	r.Reason = clip(reason)

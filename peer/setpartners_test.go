@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,22 +28,22 @@ func TestPartnersAsAfterARestart(t *testing.T) {
 		}
 		c.nemesis.Unleash(c.world)
 		c.world.Advance(c.between(10_000, int64(c.span)))
-		whole := map[protocol.SiteName][]peer.Partner{}
-		var cfg peer.Config
+		whole := map[protocol.SiteName][]rules.Partner{}
+		var cfg rules.Config
 		s := c.world.Sites()[0]
 		for range 3 {
-			c.world.Configure(s.Name, func(cfg *peer.Config) {
+			c.world.Configure(s.Name, func(cfg *rules.Config) {
 				if whole[s.Name] == nil {
 					whole[s.Name] = cfg.Partners
 				}
 			})
 			c.setPartnersOf(s, whole[s.Name])
-			c.world.Configure(s.Name, func(has *peer.Config) { cfg = *has })
+			c.world.Configure(s.Name, func(has *rules.Config) { cfg = *has })
 			again := newCardsOf(t, cfg, s.Rows().Copy().Rows)
-			live := toldOf(func(ev peer.Event) view.Reply {
-				return s.Answer(c.world.Ask(s.Name, func(asked peer.AskID) peer.Event { return numbered(ev, asked) }))
+			live := toldOf(func(ev event.Event) view.Reply {
+				return s.Answer(c.world.Ask(s.Name, func(asked event.AskID) event.Event { return numbered(ev, asked) }))
 			}, s.Rows())
-			restarted := toldOf(func(ev peer.Event) view.Reply { return again.ask(numbered(ev, 77)) }, s.Rows())
+			restarted := toldOf(func(ev event.Event) view.Reply { return again.ask(numbered(ev, 77)) }, s.Rows())
 			if live != restarted {
 				t.Fatalf("seed %d: the live peer says\n%s\nand one that is started\n%s", seed, live, restarted)
 			}
@@ -55,24 +56,24 @@ func TestPartnersAsAfterARestart(t *testing.T) {
 }
 
 // setPartnersOf gives a site some of its partners.
-func (c *chaos) setPartnersOf(s *peertest.Site, whole []peer.Partner) {
-	var some []peer.Partner
+func (c *chaos) setPartnersOf(s *peertest.Site, whole []rules.Partner) {
+	var some []rules.Partner
 	for _, one := range whole {
 		if c.rng.IntN(2) == 0 {
 			some = append(some, one)
 		}
 	}
 	rand.New(rand.NewPCG(c.seed, 1)).Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
-	c.world.SetPartners(s.Name, func(cfg *peer.Config) { cfg.Partners = some })
+	c.world.SetPartners(s.Name, func(cfg *rules.Config) { cfg.Partners = some })
 }
 
 // numbered is a question with its number.
-func numbered(ev peer.Event, asked peer.AskID) peer.Event {
+func numbered(ev event.Event, asked event.AskID) event.Event {
 	switch ev := ev.(type) { //nolint:gochecksumtype // those of toldOf
-	case peer.AskSites:
+	case event.AskSites:
 		ev.Asked = asked
 		return ev
-	case peer.AskJob:
+	case event.AskJob:
 		ev.Asked = asked
 		return ev
 	}
@@ -81,9 +82,9 @@ func numbered(ev peer.Event, asked peer.AskID) peer.Event {
 
 // toldOf is what a peer says of its partners but for their sessions, and of the jobs in the rows that
 // need an operator.
-func toldOf(ask func(peer.Event) view.Reply, rows peertest.Rows) string {
+func toldOf(ask func(event.Event) view.Reply, rows peertest.Rows) string {
 	var out strings.Builder
-	sites, _ := ask(peer.AskSites{}).(view.Sites)
+	sites, _ := ask(event.AskSites{}).(view.Sites)
 	for _, one := range sites.Sites[1:] {
 		link := "configured"
 		if one.Link == "missing" {
@@ -92,7 +93,7 @@ func toldOf(ask func(peer.Event) view.Reply, rows peertest.Rows) string {
 		fmt.Fprintln(&out, one.Site, link, one.JobsHere, one.JobsSent)
 	}
 	for _, row := range rows.Jobs() {
-		view, _ := ask(peer.AskJob{Job: row.Spec.Job}).(view.Job)
+		view, _ := ask(event.AskJob{Job: row.Spec.Job}).(view.Job)
 		why := ""
 		if strings.HasPrefix(view.Reason, "NeedsOperator") {
 			why = view.Reason
@@ -105,15 +106,15 @@ func toldOf(ask func(peer.Event) view.Reply, rows peertest.Rows) string {
 // TestSetPartnersRefuses: a set with a fault changes nothing.
 func TestSetPartnersRefuses(t *testing.T) {
 	t.Parallel()
-	for want, partners := range map[string][]peer.Partner{
+	for want, partners := range map[string][]rules.Partner{
 		"configured twice":  {{Site: "b"}, {Site: "c"}, {Site: "b"}},
 		"or is this site":   {{Site: "a"}},
 		"negative latency":  {{Site: "b", Latency: -1}},
 		`site name "B C"`:   {{Site: "B C"}},
 		"site name \"\" is": {{}},
 	} {
-		l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
-		l.step(peer.SetPartners{Asked: 1, Partners: partners})
+		l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
+		l.step(event.SetPartners{Asked: 1, Partners: partners})
 		refusal, _ := l.answers[0].(view.Refusal)
 		if refusal.Code != view.BadRequest || !strings.Contains(refusal.Reason, strings.TrimSuffix(want, " is")) {
 			t.Errorf("got %+v, want %q", l.answers, want)
@@ -126,7 +127,7 @@ func TestSetPartnersRefuses(t *testing.T) {
 
 // linkOf is the state of the link to a partner; empty: it is none.
 func (l *lone) linkOf(site protocol.SiteName) string {
-	l.step(peer.AskSites{Asked: 99})
+	l.step(event.AskSites{Asked: 99})
 	sites, _ := l.answers[len(l.answers)-1].(view.Sites)
 	for _, one := range sites.Sites {
 		if one.Site == site {
@@ -140,8 +141,8 @@ func (l *lone) linkOf(site protocol.SiteName) string {
 // change at once, and the session goes on.
 func TestAPartnersKeyChanges(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
-	l.step(peer.SetPartners{Partners: []peer.Partner{{Site: "b", MaxJobs: 0}}})
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l.step(event.SetPartners{Partners: []rules.Partner{{Site: "b", MaxJobs: 0}}})
 	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{{
 		Request: protocol.Request{Job: protocol.NewJobID(2, 1), CPUs: 1, WallTime: 1}, User: "ada",
 	}}})
@@ -151,7 +152,7 @@ func TestAPartnersKeyChanges(t *testing.T) {
 	if got := l.linkOf("b"); got != "up" {
 		t.Errorf("b is %s", got)
 	}
-	l.step(peer.SetPartners{Partners: []peer.Partner{{Site: "b", MaxJobs: 9, PublicKey: "U"}}})
+	l.step(event.SetPartners{Partners: []rules.Partner{{Site: "b", MaxJobs: 9, PublicKey: "U"}}})
 	if got := l.linkOf("b"); got != "down" {
 		t.Errorf("with another key b is %s", got)
 	}
@@ -167,22 +168,22 @@ func TestAPartnersKeyChanges(t *testing.T) {
 // the partner is back meanwhile.
 func TestAnOfferOfARemovedPartner(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(cfg *peer.Config) { cfg.Protect.Delay = protocol.Minute }, idle(peertest.Greedy{}, atOnce))
-	l.calls = func(peer.Op) (peer.Result, error) { return nil, errLater }
+	l := newLone(t, func(cfg *rules.Config) { cfg.Protect.Delay = protocol.Minute }, idle(peertest.Greedy{}, atOnce))
+	l.calls = func(event.Op) (event.Result, error) { return nil, errLater }
 	offer := protocol.Offer{
 		Spec: protocol.Spec{Request: protocol.Request{Job: protocol.NewJobID(2, 1), CPUs: 1, WallTime: 1}, User: "ada"}, Epoch: 1,
 		Payload: &protocol.Payload{},
 	}
-	l.step(peer.MessageIn{From: "b", Body: offer})
+	l.step(event.MessageIn{From: "b", Body: offer})
 	if len(l.open) != 1 {
 		t.Fatalf("calls: %+v", l.open)
 	}
-	l.step(peer.SetPartners{})
+	l.step(event.SetPartners{})
 	if left := l.peer.Leftovers(); len(left) != 1 { // the call
 		t.Errorf("left: %v", left)
 	}
-	l.step(peer.SetPartners{Partners: []peer.Partner{{Site: "b", MaxJobs: 9}}})
-	l.step(peer.CallDone{ID: l.open[0].ID, Result: peer.QuoteResult{Quotes: []protocol.Quote{{Job: offer.Spec.Job, ERT: 1}}}})
+	l.step(event.SetPartners{Partners: []rules.Partner{{Site: "b", MaxJobs: 9}}})
+	l.step(event.CallDone{ID: l.open[0].ID, Result: event.QuoteResult{Quotes: []protocol.Quote{{Job: offer.Spec.Job, ERT: 1}}}})
 	for _, rec := range l.records {
 		if rec.Table == row.GuestTable {
 			t.Errorf("it has become a guest: %+v", rec)

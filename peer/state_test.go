@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -46,7 +47,7 @@ type copied struct {
 	steps int // that it still makes
 }
 
-func (c copying) step(p *peer.Peer, now protocol.Instant, ev peer.Event) peer.Ready {
+func (c copying) step(p *peer.Peer, now protocol.Instant, ev event.Event) event.Ready {
 	one := c.of[p]
 	if one == nil && c.rng.IntN(100) == 0 {
 		one = &copied{peer: peer.Copy(p), steps: 1 + c.rng.IntN(30)}

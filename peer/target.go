@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -59,7 +60,7 @@ func (p *Peer) weigh(one *partner, m protocol.Offer) {
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises(), Guard: p.guard()}
 	p.weighed[tag] = one.id()
 	p.promise(tag, p.now, request)
-	p.call(QuoteOp{Query: query}, weighOffer{one.id(), m})
+	p.call(event.QuoteOp{Query: query}, weighOffer{one.id(), m})
 }
 
 // weighOffer asks whom an offered job would delay. It has the offer as it came, since a later one
@@ -69,7 +70,7 @@ type weighOffer struct {
 	offer protocol.Offer
 }
 
-func (c weighOffer) answered(p *Peer, result Result, err error) {
+func (c weighOffer) answered(p *Peer, result event.Result, err error) {
 	one, tag := p.partnerOf(c.from), tagOf(c.offer)
 	if one == nil || p.weighed[tag] != c.from {
 		return // the origin has given it up, or is no partner any more
@@ -90,8 +91,8 @@ func (p *Peer) stopWeighing(tag protocol.Tag) {
 }
 
 // tooHeavy says why the job that was weighed is not taken; empty: it is.
-func (p *Peer) tooHeavy(result Result, err error) string {
-	quoted, err := resultAs[QuoteResult](result, err)
+func (p *Peer) tooHeavy(result event.Result, err error) string {
+	quoted, err := resultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != 1 {
 		err = fmt.Errorf("%d quotes for one job", len(quoted.Quotes))
 	}
@@ -120,7 +121,7 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
-	p.fact(Fact{Kind: GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.fact(event.Fact{Kind: event.GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	if g.Hold, g.Tolerance = m.Start, m.Tolerance; g.Hold != 0 {
 		p.keepPromise(tag) // the batch system holds the room
 		p.holdGuest(g)
@@ -158,10 +159,10 @@ func (p *Peer) refuse(one *partner, tag protocol.Tag, why string) {
 func (p *Peer) refuseFor(one *partner, m protocol.Refused) {
 	p.send(one.Site, m)
 	if !one.refusals.Try(p.now, 1) {
-		p.fact(Fact{Kind: OfferDropped, Site: one.Site, Text: m.Reason})
+		p.fact(event.Fact{Kind: event.OfferDropped, Site: one.Site, Text: m.Reason})
 		return
 	}
-	p.fact(Fact{Kind: GuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
+	p.fact(event.Fact{Kind: event.GuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 }
 
 // replaces says whether an offer may take the place of what is kept of the job,
@@ -217,7 +218,7 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 		p.moveGuest(g, row.GuestAccepted)
 		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
-		p.fact(Fact{Kind: GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+		p.fact(event.Fact{Kind: event.GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 		p.send(one.Site, protocol.Accept{Tag: tag})
 		p.startRun(tag, g.Account, g.Spec)
 	case g.Phase == row.GuestAccepted:
@@ -266,7 +267,7 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 }
 
 // Bounds of what a partner may make this site write. Each offer that is taken back leaves a
-// tombstone for [Config.Remember]; so many may be taken back at once, and one in five seconds
+// tombstone for [rules.Config.Remember]; so many may be taken back at once, and one in five seconds
 // for ever. Of refused offers so many a second have a fact each.
 const (
 	undoneRate    = 2 // a second, of which an offer that is taken back costs undoneCost
@@ -302,7 +303,7 @@ func (p *Peer) aborted(one *partner, tag protocol.Tag) {
 		p.bury(g, row.GuestAborted) // the tombstone says after a crash which room to give up
 		return
 	}
-	p.fact(Fact{Kind: GuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.fact(event.Fact{Kind: event.GuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	p.forgetGuest(g) // no tombstone: the origin can never grant what it has aborted
 }
 
@@ -396,7 +397,7 @@ func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
 		return
 	}
 	if r := p.runs[tag]; r != nil && r.Phase != row.RunEnded {
-		p.factOf(one, Fact{Kind: MessageOdd, Job: tag.Job, Text: "a result acknowledged that was not sent"})
+		p.factOf(one, event.Fact{Kind: event.MessageOdd, Job: tag.Job, Text: "a result acknowledged that was not sent"})
 		return
 	}
 	p.closeGuest(g)
@@ -408,7 +409,7 @@ func (p *Peer) closeGuest(g *guest) {
 	p.archiveGuest(g)
 	p.dropRun(tag)
 	p.bury(g, row.GuestClosed)
-	p.fact(Fact{Kind: GuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
+	p.fact(event.Fact{Kind: event.GuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
 }
 
 // archiveGuest keeps how a guest ran and what it is charged for that. One that costs nothing is of
@@ -426,7 +427,7 @@ func (p *Peer) archiveGuest(g *guest) {
 // bury leaves a tombstone of the guest: its epoch can never start here (again).
 func (p *Peer) bury(g *guest, phase row.GuestPhase) {
 	if phase == row.GuestAborted {
-		p.fact(Fact{Kind: GuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
+		p.fact(event.Fact{Kind: event.GuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
 	}
 	p.dropPrepared(g)
 	p.moveGuest(g, phase)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -71,11 +71,11 @@ func TestNoImpossibleTimes(t *testing.T) {
 		l, _ := atPartner(t, 1)
 		offer := l.dear()
 		tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-		l.step(peer.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
+		l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
 		granted := l.now
 		l.advance(protocol.Hour)
 		result.Tag, result.Outcome.State = tag, protocol.Completed
-		l.step(peer.MessageIn{From: "b", Body: result})
+		l.step(event.MessageIn{From: "b", Body: result})
 		if got := l.finished(); got.Started < granted || got.Ended < got.Started || got.Ended > l.now {
 			t.Errorf("%s: granted at %d, it ran from %d to %d, now is %d", name, granted, got.Started, got.Ended, l.now)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -62,7 +63,7 @@ func (p *Peer) holdGroup(key broker.GroupKey, members []placement) {
 		p.endTurn(key)
 		for _, one := range members {
 			one.job.Unplace()
-			p.fact(Fact{Kind: JobWaits, Job: one.job.Spec.Job, Text: detailed(view.ReasonInfeasible, why)})
+			p.fact(event.Fact{Kind: event.JobWaits, Job: one.job.Spec.Job, Text: detailed(view.ReasonInfeasible, why)})
 			p.hold(one.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonInfeasible, why)
 		}
 		return
@@ -119,7 +120,7 @@ func (p *Peer) noteHold(j *job, start protocol.Instant, why string) {
 	}
 	j.Hold, j.Held = start, 0
 	p.saveJob(j.Spec.Job)
-	p.fact(Fact{Kind: JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + start.Text() + " on, " + why)})
+	p.fact(event.Fact{Kind: event.JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + start.Text() + " on, " + why)})
 }
 
 // holdHere has the own batch system hold room for a member.
@@ -130,20 +131,20 @@ func (p *Peer) holdHere(j *job) {
 		return
 	}
 	hold := localsched.Hold{Tag: j.tag(), Request: j.Spec.On(&p.cfg.Capacity), Start: j.Hold, Account: account}
-	p.call(ReserveOp{Hold: hold}, reserveHome{j.tag()})
+	p.call(event.ReserveOp{Hold: hold}, reserveHome{j.tag()})
 }
 
 // reserveHome has room held for a member, in one epoch of it.
 type reserveHome struct{ tag protocol.Tag }
 
-func (c reserveHome) answered(p *Peer, result Result, err error) {
+func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 	tag, j := c.tag, p.jobs[c.tag.Job]
-	done, err := resultAs[ReserveResult](result, err)
+	done, err := resultAs[event.ReserveResult](result, err)
 	switch {
 	case j == nil || j.tag() != tag || j.Phase != row.JobReserving:
 		p.releaseLate(tag)
 	case err != nil:
-		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.doubtSite(j)
 		p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
@@ -166,7 +167,7 @@ func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	if start > j.Hold {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
 	}
-	p.fact(Fact{Kind: RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
+	p.fact(event.Fact{Kind: event.RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.gather(j)
@@ -290,7 +291,7 @@ func (p *Peer) grantTogether(members []*job) {
 		p.moveJob(j, row.JobCommittedLocal)
 		j.Placed = p.now
 		p.saveJob(j.Spec.Job)
-		p.fact(Fact{Kind: JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
+		p.fact(event.Fact{Kind: event.JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.tag(), account, j.Spec)
 	}
 }
@@ -338,7 +339,7 @@ func (p *Peer) dissolve(members []*job, why string, changed bool) {
 		p.giveHoldUp(one)
 	}
 	for _, one := range members {
-		p.backToQueue(one, JobReturned, "not all that start together have room: "+why)
+		p.backToQueue(one, event.JobReturned, "not all that start together have room: "+why)
 		if p.inQueue(one) && !changed {
 			p.hold(one, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), one.Reason, "")
 		}
@@ -386,12 +387,12 @@ const releaseTries = 20
 
 // release gives up room that the own batch system holds. It is asked again while that fails;
 // what it never hears of ends by itself with the time that was asked for.
-func (p *Peer) release(tag protocol.Tag) { p.call(ReleaseOp{Tag: tag}, releaseRoom{tag}) }
+func (p *Peer) release(tag protocol.Tag) { p.call(event.ReleaseOp{Tag: tag}, releaseRoom{tag}) }
 
 // releaseRoom gives up room that is held.
 type releaseRoom struct{ tag protocol.Tag }
 
-func (c releaseRoom) answered(p *Peer, _ Result, err error) {
+func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 	tag := c.tag
 	if err == nil {
 		delete(p.unreleased, tag)
@@ -407,14 +408,14 @@ func (c releaseRoom) answered(p *Peer, _ Result, err error) {
 	}
 	if tries == 1 || tries >= releaseTries {
 		text := fmt.Sprintf("release: %v; %s", err, next)
-		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
+		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
 	}
 }
 
 // holdGuest has the own batch system hold room for a guest, and tells its origin.
 func (p *Peer) holdGuest(g *guest) {
 	hold := localsched.Hold{Tag: g.tag(), Request: g.Spec.On(&p.cfg.Capacity), Start: g.Hold, Account: g.Account}
-	p.call(ReserveOp{Hold: hold}, reserveGuest{g.tag(), g.instance})
+	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.tag(), g.instance})
 }
 
 // reserveGuest has room held for a guest. When that is refused the guest is forgotten, and its tag
@@ -424,19 +425,19 @@ type reserveGuest struct {
 	instance instance
 }
 
-func (c reserveGuest) answered(p *Peer, result Result, err error) {
+func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 	tag, g := c.tag, p.guests[c.tag.Job]
-	done, err := resultAs[ReserveResult](result, err)
+	done, err := resultAs[event.ReserveResult](result, err)
 	switch {
 	case g == nil || g.instance != c.instance || g.Phase != row.GuestPrepared:
 		p.releaseLate(tag)
 	case err != nil:
-		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.forgetGuest(g)
 		p.refuseFor(p.byName[g.Origin], protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
 	case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
-		p.fact(Fact{Kind: CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
+		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
 		p.bury(g, row.GuestAborted)
 		p.send(g.Origin, protocol.Aborted{Tag: tag})
 	default:

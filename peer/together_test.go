@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,18 +18,18 @@ import (
 // holders is a grid of sites a, b … of four CPUs that can hold room, but for those named.
 func holders(t *testing.T, names string, cannot ...protocol.SiteName) *peertest.World {
 	t.Helper()
-	return holdersWith(t, names, func(*peer.Config) {}, cannot...)
+	return holdersWith(t, names, func(*rules.Config) {}, cannot...)
 }
 
 // holdersWith are holders with a change of their configurations.
-func holdersWith(t *testing.T, names string, change func(*peer.Config), cannot ...protocol.SiteName) *peertest.World {
+func holdersWith(t *testing.T, names string, change func(*rules.Config), cannot ...protocol.SiteName) *peertest.World {
 	t.Helper()
 	return holdersAt(t, names, nil, change, cannot...)
 }
 
 // holdersAt are holders whose clocks differ.
 func holdersAt(
-	t *testing.T, names string, skew map[protocol.SiteName]protocol.Duration, change func(*peer.Config), cannot ...protocol.SiteName,
+	t *testing.T, names string, skew map[protocol.SiteName]protocol.Duration, change func(*rules.Config), cannot ...protocol.SiteName,
 ) *peertest.World {
 	t.Helper()
 	calm := &peertest.Nemesis{CommitBy: 1, CallBy: 3, Late: 100}
@@ -43,7 +44,7 @@ func holdersAt(
 		for _, other := range cannot {
 			reserves = reserves && other != o.Name
 		}
-		o.Config = func(cfg *peer.Config) {
+		o.Config = func(cfg *rules.Config) {
 			cfg.Reserves = reserves
 			change(cfg)
 		}
@@ -74,8 +75,8 @@ func wanting() *protocol.Application {
 }
 
 func together(w *peertest.World, jobs []protocol.Job) *peertest.Site {
-	w.Ask("a", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+	w.Ask("a", func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 	})
 	return w.Site("a")
 }
@@ -145,9 +146,9 @@ func TestComponentsStartTogether(t *testing.T) {
 // spread, and no room is held in vain.
 func TestGroupIsSpread(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*peer.Config){
-		"one after the other": func(*peer.Config) {},
-		"in cycles longer than σ": func(cfg *peer.Config) {
+	for name, change := range map[string]func(*rules.Config){
+		"one after the other": func(*rules.Config) {},
+		"in cycles longer than σ": func(cfg *rules.Config) {
 			cfg.Initiation, cfg.Policy.Initiations = policy.Cycle, []policy.Initiation{policy.Cycle}
 			cfg.Sigma, cfg.Cycle = 15*protocol.Second, protocol.Minute
 		},
@@ -175,7 +176,7 @@ func TestClocksDiffer(t *testing.T) {
 	t.Parallel()
 	for _, skew := range []protocol.Duration{-5, 5, -20, 20, -120, 120} {
 		for _, first := range []protocol.SiteName{"a", "b"} {
-			w := holdersAt(t, "abc", map[protocol.SiteName]protocol.Duration{"c": skew * protocol.Second}, func(*peer.Config) {})
+			w := holdersAt(t, "abc", map[protocol.SiteName]protocol.Duration{"c": skew * protocol.Second}, func(*rules.Config) {})
 			s := together(w, pair(4, []protocol.SiteName{first}, []protocol.SiteName{"c"}))
 			quiet(t, w)
 			starts, sites := startsOf(t, w, s)
@@ -279,8 +280,8 @@ func TestOnlyReserversTakeGroups(t *testing.T) {
 		t.Errorf("they ran at %v (%v), c alone can hold room", sites, starts)
 	}
 	w = holders(t, "ab", "a", "b")
-	asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ada", Jobs: pair(2, nil, nil), Application: wanting()}
+	asked := w.Ask("a", func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ada", Jobs: pair(2, nil, nil), Application: wanting()}
 	})
 	refusal, ok := w.Site("a").Answer(asked).(view.Refusal)
 	if !ok || refusal.Code != view.NoSite || len(refusal.Sites) != 2 || !strings.Contains(refusal.Sites[0].Reason, "cannot hold room") {
@@ -366,8 +367,8 @@ func TestLeftOutIsTold(t *testing.T) {
 			third.Component.Together = 0
 			jobs = append(jobs, third)
 		}
-		asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-			return peer.TestSubmit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+		asked := w.Ask("a", func(asked event.AskID) event.Event {
+			return event.TestSubmit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 		})
 		w.Advance(10 * protocol.Second)
 		quoted, ok := w.Site("a").Answer(asked).(view.TestSubmitResult)
@@ -403,7 +404,7 @@ func TestGroupsLargerThanAllSites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := holdersWith(t, "abcd", func(cfg *peer.Config) {
+			w := holdersWith(t, "abcd", func(cfg *rules.Config) {
 				if cfg.Site == "a" {
 					cfg.MaxQ = tt.maxQ
 				}
@@ -412,8 +413,8 @@ func TestGroupsLargerThanAllSites(t *testing.T) {
 			for _, cpus := range tt.cpus {
 				jobs = append(jobs, member(cpus))
 			}
-			asked := w.Ask("a", func(asked peer.AskID) peer.Event {
-				return peer.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
+			asked := w.Ask("a", func(asked event.AskID) event.Event {
+				return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: wanting()}
 			})
 			refusal, refused := w.Site("a").Answer(asked).(view.Refusal)
 			if refused != tt.refused || refused && (refusal.Code != view.NoSite || len(refusal.Sites) != 3) {
@@ -451,30 +452,30 @@ func TestReleaseIsRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answer, left := idle(peertest.Greedy{}, atOnce), tt.failures
-			l := newLone(t, func(cfg *peer.Config) { cfg.Reserves = true }, func(op peer.Op) (peer.Result, error) {
-				if _, ok := op.(peer.ReleaseOp); !ok {
+			l := newLone(t, func(cfg *rules.Config) { cfg.Reserves = true }, func(op event.Op) (event.Result, error) {
+				if _, ok := op.(event.ReleaseOp); !ok {
 					return answer(op)
 				}
 				if left--; left >= 0 {
 					return nil, errors.New("it hangs")
 				}
-				return peer.ReleaseResult{}, nil
+				return event.ReleaseResult{}, nil
 			})
 			spec := guest(1, 1)
-			l.step(peer.MessageIn{From: "b", Body: protocol.Offer{
+			l.step(event.MessageIn{From: "b", Body: protocol.Offer{
 				Spec: spec, Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: l.now.Add(protocol.Minute),
 			}})
 			if prepared, ok := l.last().(protocol.Prepared); !ok || prepared.Start == 0 {
 				t.Fatalf("no room is held: %+v", l.last())
 			}
-			l.step(peer.MessageIn{From: "b", Body: protocol.Abort{Tag: protocol.Tag{Job: spec.Job, Epoch: 1}}})
+			l.step(event.MessageIn{From: "b", Body: protocol.Abort{Tag: protocol.Tag{Job: spec.Job, Epoch: 1}}})
 			l.advance(protocol.Hour)
-			if n := count[peer.ReleaseOp](l); n != tt.asked {
+			if n := count[event.ReleaseOp](l); n != tt.asked {
 				t.Errorf("asked %d times, want %d", n, tt.asked)
 			}
 			var told []string
 			for _, f := range l.facts {
-				if f.Kind == peer.CallFailed {
+				if f.Kind == event.CallFailed {
 					told = append(told, f.Text)
 				}
 			}

@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,7 +18,7 @@ import (
 // electricity is what the own site tells of it now.
 func (l *lone) electricity() view.Electricity {
 	l.t.Helper()
-	l.step(peer.AskSites{Asked: 5})
+	l.step(event.AskSites{Asked: 5})
 	view, _ := l.answers[len(l.answers)-1].(view.Sites)
 	if view.Sites[0].Electricity == nil {
 		l.t.Fatalf("nothing is told of electricity: %+v", view.Sites[0])
@@ -28,7 +29,7 @@ func (l *lone) electricity() view.Electricity {
 // heard is a change in the local queue, and the load with it.
 func (l *lone) heard(change localsched.Change, busy int) {
 	l.t.Helper()
-	l.step(peer.CallDone{ID: l.watching, Result: peer.WatchResult{Watched: localsched.Watched{
+	l.step(event.CallDone{ID: l.watching, Result: event.WatchResult{Watched: localsched.Watched{
 		Load: protocol.Load{CPUs: 4, Busy: busy}, Changes: []localsched.Change{change},
 	}}})
 }
@@ -107,9 +108,9 @@ func TestSavedAgainstHome(t *testing.T) {
 				return q
 			}
 			answers := idle(place, home)
-			l := newLone(t, func(c *peer.Config) { c.Power = 250_000 }, func(op peer.Op) (peer.Result, error) {
-				if op, ok := op.(peer.DecideOp); ok {
-					return peer.DecideResult{Decisions: []policy.Decision{{Job: 0, Site: len(op.Snapshot.Sites) - 1}}}, nil
+			l := newLone(t, func(c *rules.Config) { c.Power = 250_000 }, func(op event.Op) (event.Result, error) {
+				if op, ok := op.(event.DecideOp); ok {
+					return event.DecideResult{Decisions: []policy.Decision{{Job: 0, Site: len(op.Snapshot.Sites) - 1}}}, nil
 				}
 				return answers(op)
 			})

@@ -3,8 +3,9 @@ package peer_test
 import (
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -13,18 +14,18 @@ import (
 // why it is not asked about the others.
 func TestUnaskedSaysWhy(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(c *peer.Config) { c.Capacity = protocol.Capacity{CPUs: 16, Nodes: 1} }, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(c *rules.Config) { c.Capacity = protocol.Capacity{CPUs: 16, Nodes: 1} }, idle(peertest.Greedy{}, atOnce))
 	of := func(cpus int, sites ...protocol.SiteName) protocol.Job {
 		return peertest.Plan{Run: 1}.Job(protocol.Spec{
 			Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "x", Sites: sites,
 		})
 	}
-	l.step(peer.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{of(1), of(1, "a"), of(10)}})
+	l.step(event.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{of(1), of(1, "a"), of(10)}})
 	request, ok := l.last().(protocol.QuoteRequest)
 	if !ok || len(request.Jobs) != 1 {
 		t.Fatalf("sent %+v", l.sent)
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.QuoteReply{
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
 		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
 	}})
 	quoted, ok := l.answers[len(l.answers)-1].(view.TestSubmitResult)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
@@ -12,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func (p *Peer) askJob(ev AskJob) {
+func (p *Peer) askJob(ev event.AskJob) {
 	if j := p.jobs[ev.Job]; j != nil {
 		p.answer(ev.Asked, p.jobView(j, spending{}))
 		return
@@ -26,7 +27,7 @@ func (p *Peer) askJob(ev AskJob) {
 
 // askOutput says whether a partner may fetch a guest's output. That there is none ends the job
 // at its origin, so it is said only while these rows are certainly the newest.
-func (p *Peer) askOutput(ev AskOutput) {
+func (p *Peer) askOutput(ev event.AskOutput) {
 	switch {
 	case p.hasOutput(ev.From, ev.Tag):
 		p.answer(ev.Asked, view.Done{})
@@ -202,7 +203,7 @@ func (p *Peer) quoted(r *round) view.TestSubmitResult {
 	return out
 }
 
-// queueView answers [AskQueue]. There may be very many jobs: only those of the page are shown.
+// queueView answers [event.AskQueue]. There may be very many jobs: only those of the page are shown.
 func (p *Peer) queueView(f view.QueueFilter) view.Queue {
 	page := status.NewPage(&f)
 	p.listOn(&page, &f)

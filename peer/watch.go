@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -12,24 +13,24 @@ import (
 // watch waits for the next changes in the local queue. When that fails it is tried again, less
 // and less often; people are told once, and once when it works again.
 func (p *Peer) watch() {
-	p.call(WatchOp{After: p.cursor}, watchQueue{})
+	p.call(event.WatchOp{After: p.cursor}, watchQueue{})
 }
 
 // watchQueue waits for the next changes in the local queue.
 type watchQueue struct{}
 
-func (watchQueue) answered(p *Peer, result Result, err error) {
-	watched, err := resultAs[WatchResult](result, err)
+func (watchQueue) answered(p *Peer, result event.Result, err error) {
+	watched, err := resultAs[event.WatchResult](result, err)
 	if err != nil {
 		if p.unwatched == 0 {
-			p.fact(Fact{Kind: CallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
+			p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
 		}
 		p.after(p.backoff(p.unwatched), timer{kind: watchTimer})
 		p.unwatched++
 		return
 	}
 	if p.unwatched > 0 {
-		p.fact(Fact{Kind: CallWorks, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(p.unwatched, "failure")})
+		p.fact(event.Fact{Kind: event.CallWorks, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(p.unwatched, "failure")})
 		p.unwatched = 0
 	}
 	for _, change := range watched.Watched.Changes {
@@ -132,7 +133,7 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 		return
 	}
 	g := p.guests[r.Tag.Job]
-	p.fact(Fact{Kind: GuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
+	p.fact(event.Fact{Kind: event.GuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
 	if g.Fenced {
 		p.closeGuest(g)
 		return
@@ -157,7 +158,7 @@ func (p *Peer) endedHere(j *job, r *run) {
 		j.local = ""
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
-		p.backToQueue(j, JobRequeued, why)
+		p.backToQueue(j, event.JobRequeued, why)
 		return
 	}
 	p.finishWith(j)

@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,14 +16,14 @@ import (
 // once when it fails and once when it works again.
 func TestWatchThatFails(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	answer := func(err error) {
-		watched := peer.WatchResult{Watched: localsched.Watched{Load: protocol.Load{CPUs: 4}}}
-		l.step(peer.CallDone{ID: l.watching, Result: watched, Err: err})
+		watched := event.WatchResult{Watched: localsched.Watched{Load: protocol.Load{CPUs: 4}}}
+		l.step(event.CallDone{ID: l.watching, Result: watched, Err: err})
 	}
 	told := func() (lines []string) {
 		for _, f := range l.facts {
-			if f.Kind == peer.CallFailed || f.Kind == peer.CallWorks {
+			if f.Kind == event.CallFailed || f.Kind == event.CallWorks {
 				lines = append(lines, string(f.Kind)+": "+f.Text)
 			}
 		}
@@ -36,7 +37,7 @@ func TestWatchThatFails(t *testing.T) {
 			tries++
 			for l.watching == asked {
 				l.now = l.wake
-				l.step(peer.Tick{})
+				l.step(event.Tick{})
 			}
 		}
 		if tries < 100 || tries > 180 { // every 30 s in the end

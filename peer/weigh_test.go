@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,12 +31,12 @@ func TestOffersAreWeighed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := protected(t, nil)
-			l.calls = func(peer.Op) (peer.Result, error) {
-				return peer.QuoteResult{Quotes: []protocol.Quote{tt.quote}, Load: protocol.Load{CPUs: 4}}, tt.err
+			l.calls = func(event.Op) (event.Result, error) {
+				return event.QuoteResult{Quotes: []protocol.Quote{tt.quote}, Load: protocol.Load{CPUs: 4}}, tt.err
 			}
 			l.asked, l.records = nil, nil
 			answer := l.offer(1)
-			if query := l.asked[0].(peer.QuoteOp).Query; query.Guard != 1 || len(query.Ahead) != 0 || len(query.Jobs) != 1 {
+			if query := l.asked[0].(event.QuoteOp).Query; query.Guard != 1 || len(query.Ahead) != 0 || len(query.Jobs) != 1 {
 				t.Errorf("the local scheduler is asked %+v", query)
 			}
 			refused, no := answer.(protocol.Refused)
@@ -54,8 +55,8 @@ func protected(t *testing.T, during func(l *lone)) *lone {
 	t.Helper()
 	answers := idle(peertest.Greedy{}, atOnce)
 	var l *lone
-	l = newLone(t, func(c *peer.Config) { c.Protect.Delay = protocol.Minute }, func(op peer.Op) (peer.Result, error) {
-		if ask, ok := op.(peer.QuoteOp); ok && len(ask.Query.Jobs) > 0 && during != nil {
+	l = newLone(t, func(c *rules.Config) { c.Protect.Delay = protocol.Minute }, func(op event.Op) (event.Result, error) {
+		if ask, ok := op.(event.QuoteOp); ok && len(ask.Query.Jobs) > 0 && during != nil {
 			during(l)
 		}
 		return answers(op)
@@ -67,8 +68,8 @@ func protected(t *testing.T, during func(l *lone)) *lone {
 // and goes when its origin gives it up.
 func TestOffersAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	offer := func(seq uint64) peer.MessageIn {
-		return peer.MessageIn{From: "b", Body: protocol.Offer{
+	offer := func(seq uint64) event.MessageIn {
+		return event.MessageIn{From: "b", Body: protocol.Offer{
 			Spec: guest(seq, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(),
 		}}
 	}
@@ -77,7 +78,7 @@ func TestOffersAtTheSameTime(t *testing.T) {
 		if len(ready.Calls) != 1 || len(ready.Records)+len(ready.Messages) != 0 {
 			t.Fatalf("offer %d: %+v", seq, ready)
 		}
-		for _, one := range ready.Calls[0].Op.(peer.QuoteOp).Query.Ahead {
+		for _, one := range ready.Calls[0].Op.(event.QuoteOp).Query.Ahead {
 			ahead = append(ahead, one.Tag)
 		}
 		return ahead
@@ -89,7 +90,7 @@ func TestOffersAtTheSameTime(t *testing.T) {
 		if got := aheadOf(l, 2); !slices.Equal(got, []protocol.Tag{tagOf(1)}) {
 			t.Errorf("ahead of the second: %v", got)
 		}
-		l.peer.Step(l.now, peer.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
+		l.peer.Step(l.now, event.MessageIn{From: "b", Body: protocol.Abort{Tag: tagOf(1)}})
 		if got := aheadOf(l, 3); !slices.Equal(got, []protocol.Tag{tagOf(2)}) {
 			t.Errorf("ahead of the third: %v", got)
 		}
@@ -109,9 +110,9 @@ func TestGuardedQuestionsAreBounded(t *testing.T) {
 		t.Run(fmt.Sprint(queued, " jobs wait"), func(t *testing.T) {
 			t.Parallel()
 			answers := idle(peertest.Greedy{}, atOnce)
-			l := newLone(t, func(c *peer.Config) { c.Protect.Delay = 1 }, func(op peer.Op) (peer.Result, error) {
+			l := newLone(t, func(c *rules.Config) { c.Protect.Delay = 1 }, func(op event.Op) (event.Result, error) {
 				result, err := answers(op)
-				if quoted, ok := result.(peer.QuoteResult); ok {
+				if quoted, ok := result.(event.QuoteResult); ok {
 					quoted.Load.QueuedJobs = queued
 					result = quoted
 				}

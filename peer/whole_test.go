@@ -13,8 +13,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -33,9 +35,9 @@ func (f *fickle) Local(user string) (string, error) {
 func (f *fickle) Guest(_ protocol.SiteName, user string) (string, error) { return f.Local(user) }
 
 // answering is an idle batch system but for what a test wants otherwise; nil: nothing.
-func answering(other func(peer.Op) (peer.Result, error)) func(peer.Op) (peer.Result, error) {
+func answering(other func(event.Op) (event.Result, error)) func(event.Op) (event.Result, error) {
 	usual := idle(peertest.Greedy{Whole: true}, atOnce)
-	return func(op peer.Op) (peer.Result, error) {
+	return func(op event.Op) (event.Result, error) {
 		if result, err := other(op); result != nil || err != nil {
 			return result, err
 		}
@@ -44,10 +46,10 @@ func answering(other func(peer.Op) (peer.Result, error)) func(peer.Op) (peer.Res
 }
 
 // holder is a lone peer that can hold room, as its partners b and c can.
-func holder(t *testing.T, change func(*peer.Config), other func(peer.Op) (peer.Result, error)) *lone {
+func holder(t *testing.T, change func(*rules.Config), other func(event.Op) (event.Result, error)) *lone {
 	t.Helper()
-	l := newLone(t, func(cfg *peer.Config) {
-		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []peer.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
+	l := newLone(t, func(cfg *rules.Config) {
+		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []rules.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
 		change(cfg)
 	}, answering(other))
 	l.connect()
@@ -58,14 +60,14 @@ func holder(t *testing.T, change func(*peer.Config), other func(peer.Op) (peer.R
 func (l *lone) connect() {
 	l.t.Helper()
 	for i, site := range []protocol.SiteName{"b", "c"} {
-		l.step(peer.Connected{Card: protocol.Card{
+		l.step(event.Connected{Card: protocol.Card{
 			Site: site, Number: protocol.SiteNumber(i + 2), Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,
 			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Reserves: true,
 		}})
 	}
 }
 
-func nothingElse(peer.Op) (peer.Result, error) { return nil, nil }
+func nothingElse(event.Op) (event.Result, error) { return nil, nil }
 
 // gather submits two components that start together, each at a site.
 func (l *lone) gather(first, second protocol.SiteName, change func(*protocol.Job)) {
@@ -74,7 +76,7 @@ func (l *lone) gather(first, second protocol.SiteName, change func(*protocol.Job
 	for i := range jobs {
 		change(&jobs[i])
 	}
-	l.step(peer.Submit{User: "ada", Jobs: jobs, Application: wanting()})
+	l.step(event.Submit{User: "ada", Jobs: jobs, Application: wanting()})
 	l.answerAll()
 }
 
@@ -96,7 +98,7 @@ func (l *lone) answerAll() {
 			cost := cmp.Or(l.costs[m.To], 10)
 			reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, ERT: 1, Terms: []protocol.Term{{Name: "cpu", Amount: cost}}})
 		}
-		l.step(peer.MessageIn{From: m.To, Body: reply})
+		l.step(event.MessageIn{From: m.To, Body: reply})
 	}
 }
 
@@ -107,7 +109,7 @@ func (l *lone) prepare(site protocol.SiteName, later protocol.Duration) protocol
 	for _, m := range slices.Backward(l.sent) {
 		if offer, ok := m.Body.(protocol.Offer); ok && m.To == site {
 			tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
-			l.step(peer.MessageIn{From: site, Body: protocol.Prepared{Tag: tag, Start: offer.Start.Add(later)}})
+			l.step(event.MessageIn{From: site, Body: protocol.Prepared{Tag: tag, Start: offer.Start.Add(later)}})
 			return tag
 		}
 	}
@@ -147,7 +149,7 @@ func sentOf[M protocol.Message](l *lone) (n int) {
 func TestGrantIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	accounts := &fickle{}
-	l := holder(t, func(cfg *peer.Config) { cfg.Accounts = accounts }, nothingElse)
+	l := holder(t, func(cfg *rules.Config) { cfg.Accounts = accounts }, nothingElse)
 	l.gather("b", "a", unchanged)
 	if got := l.phases(); got != "[offered holding]" {
 		t.Fatalf("phases %s", got)
@@ -163,8 +165,8 @@ func TestGrantIsAllOrNothing(t *testing.T) {
 func TestHoldIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	accounts := &fickle{}
-	l := holder(t, func(cfg *peer.Config) { cfg.Accounts = accounts }, func(op peer.Op) (peer.Result, error) {
-		if _, decides := op.(peer.DecideOp); decides {
+	l := holder(t, func(cfg *rules.Config) { cfg.Accounts = accounts }, func(op event.Op) (event.Result, error) {
+		if _, decides := op.(event.DecideOp); decides {
 			accounts.gone = true
 		}
 		return nil, nil
@@ -179,7 +181,7 @@ func TestHoldIsAllOrNothing(t *testing.T) {
 // granted anything.
 func TestGroupOutlivesItsPartner(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, nothingElse)
+	l := holder(t, func(*rules.Config) {}, nothingElse)
 	l.gather("b", "c", unchanged)
 	l.prepare("b", 0)
 	rows := row.Rows{}
@@ -191,7 +193,7 @@ func TestGroupOutlivesItsPartner(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := goodConfig()
-	cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []peer.Partner{{Site: "c", MaxJobs: 9}}
+	cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []rules.Partner{{Site: "c", MaxJobs: 9}}
 	if l.peer, err = peer.New(cfg, 1, records); err != nil {
 		t.Fatal(err)
 	}
@@ -230,18 +232,18 @@ func TestRetuneBeforeTheQuotes(t *testing.T) {
 	t.Parallel()
 	var l *lone
 	retuned := false
-	l = holder(t, func(*peer.Config) {}, func(op peer.Op) (peer.Result, error) {
-		if quote, ok := op.(peer.QuoteOp); ok && len(quote.Query.Jobs) > 1 && !retuned {
+	l = holder(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
+		if quote, ok := op.(event.QuoteOp); ok && len(quote.Query.Jobs) > 1 && !retuned {
 			retuned = true
 			tuning := goodConfig().Tuning()
-			l.step(peer.Retune{Tuning: tuning})
+			l.step(event.Retune{Tuning: tuning})
 		}
 		return nil, nil
 	})
 	ev := submission(1)
 	ev.Jobs[0].Component.Shapes = []protocol.Shape{{CPUs: 2, WallTime: protocol.Hour}}
 	l.step(ev)
-	if got := count[peer.SubmitOp](l); !retuned || got != 1 {
+	if got := count[event.SubmitOp](l); !retuned || got != 1 {
 		t.Errorf("%d submissions", got)
 	}
 }
@@ -249,13 +251,13 @@ func TestRetuneBeforeTheQuotes(t *testing.T) {
 // A policy that decides about applications takes over while one that does not decides: what that says is done.
 func TestRetuneBeforeTheDecision(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	usual := l.calls
-	l.calls = func(op peer.Op) (peer.Result, error) {
-		if _, decides := op.(peer.DecideOp); decides {
+	l.calls = func(op event.Op) (event.Result, error) {
+		if _, decides := op.(event.DecideOp); decides {
 			tuning := goodConfig().Tuning()
 			tuning.Policy = policy.Describe(peertest.Greedy{Whole: true})
-			l.step(peer.Retune{Tuning: tuning})
+			l.step(event.Retune{Tuning: tuning})
 		}
 		return usual(op)
 	}
@@ -270,9 +272,9 @@ func TestRetuneBeforeTheDecision(t *testing.T) {
 // grant: the room stays.
 func TestDoubledReserveKeepsTheRoom(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, func(op peer.Op) (peer.Result, error) {
+	l := holder(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
 		switch op.(type) {
-		case peer.ReserveOp, peer.SubmitOp:
+		case event.ReserveOp, event.SubmitOp:
 			return nil, errLater
 		default:
 			return nil, nil
@@ -285,11 +287,11 @@ func TestDoubledReserveKeepsTheRoom(t *testing.T) {
 		t.Fatalf("%d calls are open", len(l.open))
 	}
 	for _, call := range slices.Clone(l.open) {
-		op, _ := call.Op.(peer.ReserveOp)
-		l.step(peer.CallDone{ID: call.ID, Result: peer.ReserveResult{Start: op.Hold.Start}})
+		op, _ := call.Op.(event.ReserveOp)
+		l.step(event.CallDone{ID: call.ID, Result: event.ReserveResult{Start: op.Hold.Start}})
 	}
-	if got := l.phases(); got != "[at-home granted]" || count[peer.ReleaseOp](l) != 0 {
-		t.Errorf("phases %s, %d releases", got, count[peer.ReleaseOp](l))
+	if got := l.phases(); got != "[at-home granted]" || count[event.ReleaseOp](l) != 0 {
+		t.Errorf("phases %s, %d releases", got, count[event.ReleaseOp](l))
 	}
 }
 
@@ -297,9 +299,9 @@ func TestDoubledReserveKeepsTheRoom(t *testing.T) {
 // waits for it.
 func TestRefusedHereRecallsTheOthers(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, func(op peer.Op) (peer.Result, error) {
-		if _, submits := op.(peer.SubmitOp); submits {
-			return peer.SubmitResult{Refused: "no such queue"}, nil
+	l := holder(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
+		if _, submits := op.(event.SubmitOp); submits {
+			return event.SubmitResult{Refused: "no such queue"}, nil
 		}
 		return nil, nil
 	})
@@ -311,16 +313,16 @@ func TestRefusedHereRecallsTheOthers(t *testing.T) {
 	if got := l.asksHome(); len(got) != 2 {
 		t.Errorf("it had a round without the other one: %+v", got)
 	}
-	l.step(peer.MessageIn{From: "b", Body: protocol.Recalled{Tag: tag}})
-	if got := l.phases(); got != "[grid-queue grid-queue]" || len(l.asksHome()) != 2 || count[peer.DecideOp](l) != 2 {
-		t.Errorf("phases %s, then %d rounds, the last of %+v", got, count[peer.DecideOp](l), l.asksHome())
+	l.step(event.MessageIn{From: "b", Body: protocol.Recalled{Tag: tag}})
+	if got := l.phases(); got != "[grid-queue grid-queue]" || len(l.asksHome()) != 2 || count[event.DecideOp](l) != 2 {
+		t.Errorf("phases %s, then %d rounds, the last of %+v", got, count[event.DecideOp](l), l.asksHome())
 	}
 }
 
 // asksHome are the jobs that the own batch system was asked about last.
 func (l *lone) asksHome() []protocol.Request {
 	for _, op := range slices.Backward(l.asked) {
-		if quote, ok := op.(peer.QuoteOp); ok && len(quote.Query.Jobs) > 0 {
+		if quote, ok := op.(event.QuoteOp); ok && len(quote.Query.Jobs) > 0 {
 			return quote.Query.Jobs
 		}
 	}
@@ -330,14 +332,14 @@ func (l *lone) asksHome() []protocol.Request {
 // What was cancelled before it was granted has cost nothing.
 func TestCancelledOfferCostsNothing(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(cfg *peer.Config) { cfg.Currency, cfg.Costs = "EUR", flat{protocol.Unit, "EUR"} }, nothingElse)
+	l := holder(t, func(cfg *rules.Config) { cfg.Currency, cfg.Costs = "EUR", flat{protocol.Unit, "EUR"} }, nothingElse)
 	l.gather("a", "a", func(one *protocol.Job) { one.Component.Together, one.Spec.Sites = 0, []protocol.SiteName{"b"} })
 	rows := l.jobs()
 	if rows[0].Phase != row.JobOffered || rows[0].Foreseen.Cost != 10 {
 		t.Fatalf("phases %s, foreseen %+v", l.phases(), rows[0].Foreseen)
 	}
 	before := l.view(rows[1].Spec.Job).Wishes.Spent
-	l.step(peer.Cancel{Job: rows[0].Spec.Job, User: "ada"})
+	l.step(event.Cancel{Job: rows[0].Spec.Job, User: "ada"})
 	if got := l.view(rows[1].Spec.Job).Wishes.Spent; got != before-rows[0].Foreseen.Cost {
 		t.Errorf("%d is spent, %d was, %d of it for the one that is cancelled", got, before, rows[0].Foreseen.Cost)
 	}
@@ -349,20 +351,20 @@ func TestCycleDoesNotPartGroups(t *testing.T) {
 	t.Parallel()
 	var l *lone
 	came := false
-	l = holder(t, func(cfg *peer.Config) { cfg.Initiation, cfg.MaxQ = policy.Cycle, 2 }, func(op peer.Op) (peer.Result, error) {
-		if _, decides := op.(peer.DecideOp); decides && !came {
+	l = holder(t, func(cfg *rules.Config) { cfg.Initiation, cfg.MaxQ = policy.Cycle, 2 }, func(op event.Op) (event.Result, error) {
+		if _, decides := op.(event.DecideOp); decides && !came {
 			came = true
-			l.step(peer.MessageIn{From: "b", Body: protocol.Offer{Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload()}})
+			l.step(event.MessageIn{From: "b", Body: protocol.Offer{Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload()}})
 		}
 		return nil, nil
 	})
 	l.gather("a", "a", unchanged)
-	if count[peer.SubmitOp](l) != 0 {
+	if count[event.SubmitOp](l) != 0 {
 		t.Fatal("components that start together were kept at home without a cycle")
 	}
 	l.advance(protocol.Minute)
-	if got := l.phases(); !came || got != "[grid-queue grid-queue]" || count[peer.ReserveOp](l) != 0 {
-		t.Fatalf("phases %s, room sought %d times", got, count[peer.ReserveOp](l))
+	if got := l.phases(); !came || got != "[grid-queue grid-queue]" || count[event.ReserveOp](l) != 0 {
+		t.Fatalf("phases %s, room sought %d times", got, count[event.ReserveOp](l))
 	}
 	l.advance(protocol.Minute)
 	if got := l.phases(); got != "[at-home at-home]" {
@@ -373,7 +375,7 @@ func TestCycleDoesNotPartGroups(t *testing.T) {
 // A site that holds room from the end of time on does not draw the others there.
 func TestHoldAtTheEndOfTime(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, nothingElse)
+	l := holder(t, func(*rules.Config) {}, nothingElse)
 	l.gather("a", "b", unchanged)
 	l.prepare("b", math.MaxInt64)
 	if got := l.phases(); got != "[grid-queue grid-queue]" {
@@ -385,14 +387,14 @@ func TestHoldAtTheEndOfTime(t *testing.T) {
 // is taken from it after a while.
 func TestLostMemberIsReclaimed(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, nothingElse)
+	l := holder(t, func(*rules.Config) {}, nothingElse)
 	l.gather("b", "c", func(one *protocol.Job) { one.Spec.Requeue = true })
 	first, second := l.prepare("b", 0), l.prepare("c", 0)
-	l.step(peer.MessageIn{From: "b", Body: protocol.Aborted{Tag: first}})
+	l.step(event.MessageIn{From: "b", Body: protocol.Aborted{Tag: first}})
 	if stored := l.jobs()[1]; stored.Phase != row.JobRecalling || stored.Spec.Job != second.Job {
 		t.Fatalf("phases %s", l.phases())
 	}
-	l.step(peer.Disconnected{Site: "c"})
+	l.step(event.Disconnected{Site: "c"})
 	l.advance(16 * protocol.Minute)
 	if got := l.jobs()[1].Phase; got != row.JobInGridQueue {
 		t.Errorf("after 16 minutes: %s", got)
@@ -436,11 +438,11 @@ func TestApplicationFitsInOneRound(t *testing.T) {
 // its bill says.
 func TestJobIsToldItsFrequency(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(cfg *peer.Config) { cfg.Costs, cfg.Currency = slow{}, "CHF" }, nothingElse)
+	l := holder(t, func(cfg *rules.Config) { cfg.Costs, cfg.Currency = slow{}, "CHF" }, nothingElse)
 	ev := submission(1)
 	ev.Jobs[0].Component.Estimate, ev.Jobs[0].Spec.Sites = protocol.Minute, []protocol.SiteName{"a"}
 	l.step(ev)
-	submit, ok := l.asked[len(l.asked)-1].(peer.SubmitOp)
+	submit, ok := l.asked[len(l.asked)-1].(event.SubmitOp)
 	if !ok || !slices.Contains(submit.Job.Payload.Env, "SWITCHYARD_MHZ=800") || submit.Job.Spec.Expected != protocol.Minute {
 		t.Errorf("got %+v", l.asked[len(l.asked)-1])
 	}
@@ -466,12 +468,12 @@ func TestOldComponentsAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLone(t, func(*peer.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	if l.peer, err = peer.New(goodConfig(), 1, records); err != nil {
 		t.Fatal(err)
 	}
 	l.records = nil
-	l.step(peer.Tick{})
+	l.step(event.Tick{})
 	l.advance(61 * protocol.Minute)
 	var forgotten []string
 	for _, rec := range l.records {
@@ -488,9 +490,9 @@ func TestOldComponentsAreForgotten(t *testing.T) {
 // site.
 func TestAnotherShapeFits(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(cfg *peer.Config) {
+	l := newLone(t, func(cfg *rules.Config) {
 		cfg.Policy = policy.Describe(looker{})
-		cfg.Partners = append(cfg.Partners, peer.Partner{Site: "c"}) // whose card is not known
+		cfg.Partners = append(cfg.Partners, rules.Partner{Site: "c"}) // whose card is not known
 	}, idle(looker{seen: &[]policy.Snapshot{}}, atOnce))
 	ev := submission(1)
 	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Component.Shapes = 100, []protocol.Shape{{CPUs: 2, WallTime: protocol.Hour}}
@@ -508,11 +510,11 @@ func TestAnotherShapeFits(t *testing.T) {
 // doubles what it says, is not taken for silent.
 func TestAskingForTheDecisionIsNotSilence(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(*peer.Config) {}, nothingElse)
+	l := holder(t, func(*rules.Config) {}, nothingElse)
 	l.gather("b", "c", unchanged)
 	tag := protocol.Tag{Job: l.jobs()[0].Spec.Job, Epoch: 1}
 	for range 5 {
-		l.step(peer.MessageIn{From: "b", Body: protocol.DecisionAsked{Tag: tag}})
+		l.step(event.MessageIn{From: "b", Body: protocol.DecisionAsked{Tag: tag}})
 	}
 	if got := l.phases(); got != "[offered offered]" {
 		t.Errorf("phases %s", got)
@@ -523,7 +525,7 @@ func TestAskingForTheDecisionIsNotSilence(t *testing.T) {
 // and the cost of waiting count it; that of jobs on their own is not longer.
 func TestGroupWaitsForItsMargin(t *testing.T) {
 	t.Parallel()
-	l, seen := seeing(t, nil, func(c *peer.Config) { c.Margin, c.Reserves = protocol.Hour, true })
+	l, seen := seeing(t, nil, func(c *rules.Config) { c.Margin, c.Reserves = protocol.Hour, true })
 	ev := submission(3)
 	for i := range ev.Jobs {
 		ev.Jobs[i].Component = protocol.Component{Alpha: 1, Estimate: protocol.Minute, Together: min(i, 1)}
@@ -544,7 +546,7 @@ func TestGroupWaitsForItsMargin(t *testing.T) {
 // What waits for the others of its group is foreseen to end later.
 func TestGroupIsForeseenFromItsStart(t *testing.T) {
 	t.Parallel()
-	l := holder(t, func(cfg *peer.Config) { cfg.Margin = protocol.Hour }, nothingElse)
+	l := holder(t, func(cfg *rules.Config) { cfg.Margin = protocol.Hour }, nothingElse)
 	l.gather("b", "c", unchanged)
 	for _, row := range l.jobs() {
 		if want := row.Hold.Add(row.Foreseen.Run); row.Hold < l.now.Add(protocol.Hour) || row.Foreseen.End != want {

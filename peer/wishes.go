@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -62,7 +63,7 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 		}
 		why := fmt.Sprintf("the policy %s looks at no limits or groups: have the site take one that does, or cancel and submit without them", p.cfg.Policy.Name)
 		if j.Reason != view.ReasonPolicy {
-			p.fact(Fact{Kind: JobWaits, Job: id, Text: detailed(view.ReasonPolicy, why)})
+			p.fact(event.Fact{Kind: event.JobWaits, Job: id, Text: detailed(view.ReasonPolicy, why)})
 		}
 		p.hold(j, p.jitter(p.cfg.Sigma), view.ReasonPolicy, why)
 		return true

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -209,7 +209,7 @@ func TestQuotesOfAnApplication(t *testing.T) {
 			t.Errorf("missing %q in\n%s", line, long)
 		}
 	}
-	asked, ok := n.asked[0].(peer.TestSubmit)
+	asked, ok := n.asked[0].(event.TestSubmit)
 	if !ok || asked.Application == nil || asked.Front || asked.Jobs[0].Component.Name != "mesh" {
 		t.Errorf("asked %+v", n.asked[0])
 	}
@@ -237,7 +237,7 @@ func TestPareto(t *testing.T) {
 			t.Errorf("%q printed\n%s%s", args, got.stdout, got.stderr)
 		}
 	}
-	if asked, ok := n.asked[0].(peer.TestSubmit); !ok || !asked.Front {
+	if asked, ok := n.asked[0].(event.TestSubmit); !ok || !asked.Front {
 		t.Errorf("asked %+v", n.asked[0])
 	}
 	var back view.TestSubmitResult
@@ -320,8 +320,8 @@ func TestTheStoryOfAComponent(t *testing.T) {
 				Components: 2, Spent: 12_300_000, SpentCurrency: "CHF", Alpha: 500_000, Gamma: protocol.PPM,
 			},
 		}},
-		facts: []peer.Fact{{
-			At: 6, Kind: peer.RoundDecided, Site: "cygnus", CPUs: 4, Round: 1, Text: "least z of 1,204 choices, proven", Quotes: someQuotes().Jobs[0],
+		facts: []event.Fact{{
+			At: 6, Kind: event.RoundDecided, Site: "cygnus", CPUs: 4, Round: 1, Text: "least z of 1,204 choices, proven", Quotes: someQuotes().Jobs[0],
 		}},
 	}
 	socket := serve(t, n)
@@ -368,7 +368,7 @@ func TestWarehouse(t *testing.T) {
 	if got := command(t, socket, "", "warehouse", "mesh"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
-	if ask, ok := n.asked[0].(peer.AskWarehouse); !ok || ask.Component != "mesh" || ask.User == "" {
+	if ask, ok := n.asked[0].(event.AskWarehouse); !ok || ask.Component != "mesh" || ask.User == "" {
 		t.Errorf("asked %+v", n.asked[0])
 	}
 	var known view.RunHistory
@@ -376,7 +376,7 @@ func TestWarehouse(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 2 || len(known.Components[0].Sites[0].Runs) != 2 {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
 	}
-	if ask, ok := n.asked[1].(peer.AskWarehouse); !ok || ask.User != "" {
+	if ask, ok := n.asked[1].(event.AskWarehouse); !ok || ask.User != "" {
 		t.Errorf("asked %+v", n.asked[1])
 	}
 	if got = command(t, socket, "", "warehouse", "a", "b"); got.code != 2 {

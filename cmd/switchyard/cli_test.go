@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/display"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func always(reply view.Reply, err error) func(peer.Event) (view.Reply, error) {
-	return func(peer.Event) (view.Reply, error) { return reply, err }
+func always(reply view.Reply, err error) func(event.Event) (view.Reply, error) {
+	return func(event.Event) (view.Reply, error) { return reply, err }
 }
 
 func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
@@ -214,9 +214,9 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 }
 
 // queueOf answers as a peer with these jobs does.
-func queueOf(jobs ...view.Job) func(peer.Event) (view.Reply, error) {
-	return func(ev peer.Event) (view.Reply, error) {
-		asked, ok := ev.(peer.AskQueue)
+func queueOf(jobs ...view.Job) func(event.Event) (view.Reply, error) {
+	return func(ev event.Event) (view.Reply, error) {
+		asked, ok := ev.(event.AskQueue)
 		if !ok {
 			return nil, no{view.Refusal{Code: view.NotNow, Reason: "is not about the queue"}}
 		}
@@ -389,7 +389,7 @@ func TestQueueInPages(t *testing.T) {
 		t.Errorf("--json: %d jobs, and %v follows: %v", len(queue.Jobs), queue.Next, err)
 	}
 	for _, ev := range n.asked {
-		if asked, ok := ev.(peer.AskQueue); !ok || asked.Filter.Limit < 1 || asked.Filter.Limit > api.QueuePage {
+		if asked, ok := ev.(event.AskQueue); !ok || asked.Filter.Limit < 1 || asked.Filter.Limit > api.QueuePage {
 			t.Errorf("the peer was asked for %+v", ev)
 		}
 	}
@@ -509,12 +509,12 @@ func TestExplainTellsTheStory(t *testing.T) {
 			ID: someID, Name: "sum", User: "ada", State: protocol.Completed, Origin: "aurora", Site: "cygnus", Submitted: at,
 			CPUs: 2, WallTime: protocol.Hour,
 		}},
-		facts: []peer.Fact{
-			{At: at, Kind: peer.JobSubmitted, Job: someID},
-			{At: at + 3, Kind: peer.PartnerVolunteers, Site: "cygnus"},
-			{At: at + 4, Kind: peer.Retuned, Site: "aurora", Text: "policy tc, initiation receiver"},
+		facts: []event.Fact{
+			{At: at, Kind: event.JobSubmitted, Job: someID},
+			{At: at + 3, Kind: event.PartnerVolunteers, Site: "cygnus"},
+			{At: at + 4, Kind: event.Retuned, Site: "aurora", Text: "policy tc, initiation receiver"},
 			{
-				At: at + 12, Kind: peer.RoundDecided, Job: someID, Site: "cygnus", Round: 7, Took: 11, Text: "least turnaround",
+				At: at + 12, Kind: event.RoundDecided, Job: someID, Site: "cygnus", Round: 7, Took: 11, Text: "least turnaround",
 				Quotes: []view.Quote{
 					{
 						Site: "aurora", AWT: protocol.Minute, ERT: protocol.Hour, RUS: protocol.PPM, Bound: protocol.Hour,
@@ -526,8 +526,8 @@ func TestExplainTellsTheStory(t *testing.T) {
 				},
 				Silent: []string{"draco"},
 			},
-			{At: at + 40, Kind: peer.JobGranted, Site: "cygnus", Epoch: 2},
-			{At: at + 4000, Kind: peer.JobEnded, State: protocol.Completed},
+			{At: at + 40, Kind: event.JobGranted, Site: "cygnus", Epoch: 2},
+			{At: at + 4000, Kind: event.JobEnded, State: protocol.Completed},
 			{At: at + 4001, Kind: "from-the-future", Text: "x"},
 		},
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -165,7 +165,7 @@ func fullSiteGetsItLater(t *testing.T, g *grid, site *testbed.Site) {
 			t.Fatal(err)
 		}
 		for _, fact := range facts {
-			if fact.Kind == peer.RoundDecided {
+			if fact.Kind == event.RoundDecided {
 				rounds[fact.Round] = true
 			}
 		}

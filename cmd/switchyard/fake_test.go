@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,10 +18,10 @@ import (
 // fakeNode answers the API as the test says.
 type fakeNode struct {
 	mu     sync.Mutex
-	asked  []peer.Event
-	replyF func(peer.Event) (view.Reply, error)
+	asked  []event.Event
+	replyF func(event.Event) (view.Reply, error)
 	jobs   map[protocol.JobID]view.Job
-	facts  []peer.Fact
+	facts  []event.Fact
 	reload func() (api.Reloaded, error)
 	power  *api.Power
 	alarms []string
@@ -38,22 +38,22 @@ type no struct{ why view.Refusal }
 func (e no) Error() string         { return e.why.Reason }
 func (e no) Refusal() view.Refusal { return e.why }
 
-func (n *fakeNode) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
-	ev := event(1)
+func (n *fakeNode) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	ev := question(1)
 	n.mu.Lock()
 	n.asked = append(n.asked, ev)
 	n.mu.Unlock()
-	if _, ok := ev.(peer.AskSites); ok && n.replyF == nil {
+	if _, ok := ev.(event.AskSites); ok && n.replyF == nil {
 		return view.Sites{Sites: n.sites}, nil
 	}
 	return n.replyF(ev)
 }
 
-func (n *fakeNode) submits() (found []peer.Submit) {
+func (n *fakeNode) submits() (found []event.Submit) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, ev := range n.asked {
-		if s, ok := ev.(peer.Submit); ok {
+		if s, ok := ev.(event.Submit); ok {
 			found = append(found, s)
 		}
 	}
@@ -77,7 +77,7 @@ func (n *fakeNode) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, er
 func (n *fakeNode) ArchivedJobs(context.Context, int, func(*view.Job) bool) ([]view.Job, error) {
 	return nil, nil
 }
-func (n *fakeNode) Explain(protocol.JobID) ([]peer.Fact, error) { return n.facts, nil }
+func (n *fakeNode) Explain(protocol.JobID) ([]event.Fact, error) { return n.facts, nil }
 
 func (n *fakeNode) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]byte, error) {
 	return nil, nil

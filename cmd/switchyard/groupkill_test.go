@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/display"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -226,7 +226,7 @@ func (g *grid) tellGroups(t *testing.T, groups []*memberGroup) {
 		if err != nil {
 			t.Error(err)
 		}
-		missed += bytes.Count(log, []byte(peer.StartMissed))
+		missed += bytes.Count(log, []byte(event.StartMissed))
 	}
 	t.Logf("%d starts were missed", missed)
 	for _, group := range groups {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -50,15 +50,15 @@ func soiled[T any]() (value T) {
 }
 
 // soiledFacts has a fact of each kind.
-func soiledFacts(t *testing.T) (facts []peer.Fact) {
+func soiledFacts(t *testing.T) (facts []event.Fact) {
 	t.Helper()
 	source, err := os.ReadFile("../../peer/fact.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range regexp.MustCompile(`(?m)^\t\w+ .*FactKind += "([a-z-]+)"|^\t\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1) {
-		fact := soiled[peer.Fact]()
-		fact.Kind = peer.FactKind(kind[1] + kind[2])
+		fact := soiled[event.Fact]()
+		fact.Kind = event.FactKind(kind[1] + kind[2])
 		facts = append(facts, fact)
 	}
 	if len(facts) < 20 {
@@ -75,16 +75,16 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	job.ID, job.State, held.ID, held.State = someID, protocol.Failed, someID+1, protocol.Pending
 	queue := view.Queue{Jobs: []view.Job{job, held}}
 	replies := map[reflect.Type]view.Reply{
-		reflect.TypeFor[peer.AskQueue]():     queue,
-		reflect.TypeFor[peer.AskSites]():     soiled[view.Sites](),
-		reflect.TypeFor[peer.AskWarehouse](): soiled[view.RunHistory](),
-		reflect.TypeFor[peer.TestSubmit]():   soiled[view.TestSubmitResult](),
-		reflect.TypeFor[peer.Submit]():       view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
+		reflect.TypeFor[event.AskQueue]():     queue,
+		reflect.TypeFor[event.AskSites]():     soiled[view.Sites](),
+		reflect.TypeFor[event.AskWarehouse](): soiled[view.RunHistory](),
+		reflect.TypeFor[event.TestSubmit]():   soiled[view.TestSubmitResult](),
+		reflect.TypeFor[event.Submit]():       view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
 	}
 	n := &fakeNode{
 		jobs: map[protocol.JobID]view.Job{job.ID: job, held.ID: held}, facts: soiledFacts(t), notes: []string{hostile},
 		reload: func() (api.Reloaded, error) { return soiled[api.Reloaded](), nil },
-		replyF: func(ev peer.Event) (view.Reply, error) {
+		replyF: func(ev event.Event) (view.Reply, error) {
 			if reply, ok := replies[reflect.TypeOf(ev)]; ok {
 				return reply, nil
 			}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -359,7 +359,7 @@ func reasons(t *testing.T, g *grid, site *testbed.Site, name string) (all []stri
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(facts, func(f peer.Fact) bool { return f.Kind == peer.RoundDecided })
+			at := slices.IndexFunc(facts, func(f event.Fact) bool { return f.Kind == event.RoundDecided })
 			if at < 0 {
 				t.Fatalf("no round in %+v", facts)
 			}

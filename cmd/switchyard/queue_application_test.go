@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/display"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -33,8 +33,8 @@ func TestApplicationsAsOne(t *testing.T) {
 	for _, job := range jobs {
 		n.jobs[job.ID] = job
 	}
-	n.replyF = func(ev peer.Event) (view.Reply, error) {
-		if _, ok := ev.(peer.Cancel); ok {
+	n.replyF = func(ev event.Event) (view.Reply, error) {
+		if _, ok := ev.(event.Cancel); ok {
 			return view.Done{}, nil
 		}
 		return queueOf(jobs...)(ev)
@@ -62,7 +62,7 @@ func TestApplicationsAsOne(t *testing.T) {
 		}
 		var ended []protocol.JobID
 		for _, ev := range n.asked {
-			if cancel, ok := ev.(peer.Cancel); ok {
+			if cancel, ok := ev.(event.Cancel); ok {
 				ended = append(ended, cancel.Job)
 			}
 		}

@@ -25,6 +25,8 @@ const (
 	drivers  = 35 // what keeps the jobs of an engine
 	machines = 40 // what drives an engine or a plugin
 	advisers = 45 // what the core asks before it acts
+	orders   = 46 // what the core is told once
+	contract = 47 // what goes into its steps, and what comes out
 	core     = 50 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
@@ -118,6 +120,10 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/pricing", Level: advisers, Pure: true},
 		{Path: "peer/status", Level: advisers, Pure: true},
 
+		{Path: "peer/rules", Level: orders, Pure: true},
+
+		{Path: "peer/event", Level: contract, Pure: true},
+
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},
 		{Path: "plugins/price/feeds", Level: core},
@@ -174,6 +180,7 @@ func never() []Never {
 		injected = "its ports are injected by peer/daemon"
 		drives   = "the simulator drives peer.Peer itself"
 		public   = "examples use the public packages only"
+		contract = "it needs what goes into a peer and comes out, not the state machine"
 	)
 	return []Never{
 		{"peer/node", "peer/gossip", injected},
@@ -188,6 +195,17 @@ func never() []Never {
 		{"internal/sim", "peer/gossip", drives},
 		{"internal/sim", "peer/bus", drives},
 		{"internal/sim", "peer/store", drives},
+		{"peer/api", "peer", contract},
+		{"peer/store", "peer", contract},
+		{"peer/results", "peer", contract},
+		{"peer/config", "peer", contract},
+		{"peer/accounts", "peer", contract},
+		{"peer/display", "peer", contract},
+		{"peer/daemon/...", "peer", contract},
+		{"internal/metrics", "peer", contract},
+		{"internal/experiment", "peer", contract},
+		{"internal/reproduce/...", "peer", contract},
+		{"cmd/...", "peer", contract},
 		{"examples/...", "internal/...", public},
 		{"examples/...", "peer/...", public},
 		{"...", "cmd/...", "nothing imports cmd"},

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -20,7 +20,7 @@ import (
 // The peer asks both.
 var (
 	_ pricing.Costs = (*cost.Charges)(nil)
-	_ peer.Waiting  = (*cost.Waiting)(nil)
+	_ rules.Waiting = (*cost.Waiting)(nil)
 )
 
 func flat(perHour protocol.Micro) *cost.Curve { return cost.NewCurve(cost.Calendar{}, perHour, nil) }

@@ -48,7 +48,7 @@ const (
 )
 
 // Rates are what waiting costs from now until so much later, of an application that was
-// submitted at an instant, and their currency. It implements peer.Waiting.
+// submitted at an instant, and their currency. It implements rules.Waiting.
 func (w *Waiting) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
 	span := min(max(until, protocol.Millisecond), Horizon)
 	sum := []protocol.WaitingRate{{}}

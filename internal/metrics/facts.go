@@ -4,50 +4,50 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Fact counts what happened.
-func (m *Metrics) Fact(f peer.Fact) {
+func (m *Metrics) Fact(f event.Fact) {
 	switch f.Kind {
-	case peer.JobSubmitted:
+	case event.JobSubmitted:
 		m.submitted.WithLabelValues("accepted").Inc()
-	case peer.RoundOpened:
+	case event.RoundOpened:
 		m.rounds.Inc()
-	case peer.RoundDecided, peer.JobShortcut:
+	case event.RoundDecided, event.JobShortcut:
 		m.decided(f)
-	case peer.JobCommitted:
+	case event.JobCommitted:
 		m.placed(m.self, "committed")
-	case peer.JobHanded:
+	case event.JobHanded:
 		m.placed(f.Site, "handed")
 		m.handing.Observe(seconds(f.Took))
-	case peer.OfferRefused:
+	case event.OfferRefused:
 		m.placed(f.Site, "refused")
-	case peer.JobReturned, peer.JobRequeued:
+	case event.JobReturned, event.JobRequeued:
 		m.placed(f.Site, "returned")
-	case peer.JobEnded:
+	case event.JobEnded:
 		m.ended.WithLabelValues(f.State.String()).Inc()
-	case peer.GuestRefused, peer.GuestOwned, peer.GuestAborted, peer.GuestEnded:
+	case event.GuestRefused, event.GuestOwned, event.GuestAborted, event.GuestEnded:
 		m.guests.WithLabelValues(string(f.Site), guestResult(f)).Inc()
-	case peer.Volunteered, peer.PartnerVolunteers:
+	case event.Volunteered, event.PartnerVolunteers:
 		m.volunteers.WithLabelValues(string(f.Site)).Inc()
-	case peer.Retuned:
+	case event.Retuned:
 		m.retuned.Inc()
-	case peer.NeedsOperator, peer.PartnerSilent, peer.NameClash, peer.CallFailed, peer.PolicyFailed, peer.MessageOdd,
-		peer.PricesMissing, peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.PartnerMissing, peer.OutputLeft,
-		peer.PartnerQuality, peer.RecoveryNeeded, peer.TwoPeers, peer.Recovered, peer.KeyRefused, peer.BillDisputed, peer.LimitBroken, peer.StartMissed:
+	case event.NeedsOperator, event.PartnerSilent, event.NameClash, event.CallFailed, event.PolicyFailed, event.MessageOdd,
+		event.PricesMissing, event.MemberClash, event.RequeueForced, event.SetAside, event.PartnerMissing, event.OutputLeft,
+		event.PartnerQuality, event.RecoveryNeeded, event.TwoPeers, event.Recovered, event.KeyRefused, event.BillDisputed, event.LimitBroken, event.StartMissed:
 		m.errors.WithLabelValues(string(f.Kind)).Add(float64(max(1, f.Others)))
-	case peer.QuestionDropped, peer.OfferDropped:
+	case event.QuestionDropped, event.OfferDropped:
 		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()
-	case peer.JobWaits, peer.JobOffered, peer.RoomHeld, peer.JobGranted, peer.JobStarted, peer.JobCancelled, peer.GuestPrepared,
-		peer.GuestStarted, peer.GuestClosed, peer.PartnerUp, peer.PartnerDown, peer.CallWorks:
+	case event.JobWaits, event.JobOffered, event.RoomHeld, event.JobGranted, event.JobStarted, event.JobCancelled, event.GuestPrepared,
+		event.GuestStarted, event.GuestClosed, event.PartnerUp, event.PartnerDown, event.CallWorks:
 		// For people, or counted elsewhere.
 	}
 }
 
 // decided counts the quotes that a job got.
-func (m *Metrics) decided(f peer.Fact) {
+func (m *Metrics) decided(f event.Fact) {
 	m.placing.Observe(seconds(f.Took))
 	for _, quote := range f.Quotes {
 		result := "offered"
@@ -66,13 +66,13 @@ func (m *Metrics) placed(to protocol.SiteName, result string) {
 }
 
 // guestResult is what became of a job of another site.
-func guestResult(f peer.Fact) string {
+func guestResult(f event.Fact) string {
 	switch f.Kind { //nolint:exhaustive // of guests
-	case peer.GuestRefused:
+	case event.GuestRefused:
 		return "refused"
-	case peer.GuestOwned:
+	case event.GuestOwned:
 		return "owned"
-	case peer.GuestAborted:
+	case event.GuestAborted:
 		return "aborted"
 	}
 	return f.State.String()

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -50,27 +50,27 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	m := fresh()
 	const job protocol.JobID = 1_234_567_890_123
-	for _, f := range []peer.Fact{
-		{Kind: peer.JobSubmitted, Job: job},
-		{Kind: peer.RoundOpened},
+	for _, f := range []event.Fact{
+		{Kind: event.JobSubmitted, Job: job},
+		{Kind: event.RoundOpened},
 		{
-			Kind: peer.RoundDecided, Job: job, Took: 20, Silent: []string{"deaf"},
+			Kind: event.RoundDecided, Job: job, Took: 20, Silent: []string{"deaf"},
 			Quotes: []view.Quote{{Site: "here"}, {Site: "there", Declined: "full"}},
 		},
-		{Kind: peer.OfferRefused, Job: job, Site: "there"},
-		{Kind: peer.JobHanded, Job: job, Site: "there", Took: 100},
-		{Kind: peer.JobCommitted, Job: job, Site: "here"},
-		{Kind: peer.JobReturned, Job: job, Site: "there"},
-		{Kind: peer.JobEnded, Job: job, State: protocol.Timeout},
-		{Kind: peer.GuestOwned, Site: "there"},
-		{Kind: peer.GuestEnded, Site: "there", State: protocol.Completed},
-		{Kind: peer.CallFailed},
-		{Kind: peer.PricesMissing, Site: "here"},
-		{Kind: peer.JobStarted, Job: job},
-		{Kind: peer.Volunteered, Site: "here"},
-		{Kind: peer.PartnerVolunteers, Site: "there"},
-		{Kind: peer.PartnerVolunteers, Site: "there"},
-		{Kind: peer.Retuned, Site: "here"},
+		{Kind: event.OfferRefused, Job: job, Site: "there"},
+		{Kind: event.JobHanded, Job: job, Site: "there", Took: 100},
+		{Kind: event.JobCommitted, Job: job, Site: "here"},
+		{Kind: event.JobReturned, Job: job, Site: "there"},
+		{Kind: event.JobEnded, Job: job, State: protocol.Timeout},
+		{Kind: event.GuestOwned, Site: "there"},
+		{Kind: event.GuestEnded, Site: "there", State: protocol.Completed},
+		{Kind: event.CallFailed},
+		{Kind: event.PricesMissing, Site: "here"},
+		{Kind: event.JobStarted, Job: job},
+		{Kind: event.Volunteered, Site: "here"},
+		{Kind: event.PartnerVolunteers, Site: "there"},
+		{Kind: event.PartnerVolunteers, Site: "there"},
+		{Kind: event.Retuned, Site: "here"},
 	} {
 		m.Fact(f)
 	}
@@ -169,9 +169,9 @@ func TestWatchBudget(t *testing.T) {
 func TestRulesChange(t *testing.T) {
 	t.Parallel()
 	m := fresh()
-	m.Fact(peer.Fact{Kind: peer.JobCommitted})
+	m.Fact(event.Fact{Kind: event.JobCommitted})
 	m.Rules("receiver", "local", "ff")
-	m.Fact(peer.Fact{Kind: peer.JobCommitted})
+	m.Fact(event.Fact{Kind: event.JobCommitted})
 	body := scrape(t, m)
 	want(t, body,
 		`switchyard_rules_info{initiation="receiver",local_policy="ff",policy="local"} 1`,

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -76,18 +76,18 @@ func (o *Options) fairness() Exhibit {
 // guard is a protection of own users, with its label.
 type guard struct {
 	label   string
-	protect peer.Protection
+	protect rules.Protection
 }
 
 func guards() []guard {
 	return []guard{
-		{"none", peer.Protection{}},
-		{"delay 1 h", peer.Protection{Delay: protocol.Hour}},
-		{"no delay", peer.Protection{Delay: protocol.Millisecond}},
-		{"guests 50 %", peer.Protection{Share: protocol.PPM / 2}},
-		{"guests 25 %", peer.Protection{Share: protocol.PPM / 4}},
-		{"guests 10 %", peer.Protection{Share: protocol.PPM / 10}},
-		{"no delay, guests 25 %", peer.Protection{Delay: protocol.Millisecond, Share: protocol.PPM / 4}},
+		{"none", rules.Protection{}},
+		{"delay 1 h", rules.Protection{Delay: protocol.Hour}},
+		{"no delay", rules.Protection{Delay: protocol.Millisecond}},
+		{"guests 50 %", rules.Protection{Share: protocol.PPM / 2}},
+		{"guests 25 %", rules.Protection{Share: protocol.PPM / 4}},
+		{"guests 10 %", rules.Protection{Share: protocol.PPM / 10}},
+		{"no delay, guests 25 %", rules.Protection{Delay: protocol.Millisecond, Share: protocol.PPM / 4}},
 	}
 }
 

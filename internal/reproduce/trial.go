@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -32,7 +32,7 @@ type trial struct {
 	oracle   bool
 
 	stays    int // share of the measured jobs that stay at their origin, in parts per million
-	protect  peer.Protection
+	protect  rules.Protection
 	perturb  protocol.Duration
 	data     int64 // bytes of each job
 	powerLow int   // bounds of the jobs' power, in parts per million of the sites'
@@ -90,7 +90,7 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	}
 	cfg := sim.Config{
 		Seed: seed, Scheme: sim.Distributed, Policy: made, History: s.history,
-		Tuning:     peer.Tuning{Initiation: policy.Sender, MaxQ: t.maxQ, Ask: len(s.sites)},
+		Tuning:     rules.Tuning{Initiation: policy.Sender, MaxQ: t.maxQ, Ask: len(s.sites)},
 		LocalShare: t.stays, Protect: t.protect, Perturb: t.perturb,
 		PowerLow: t.powerLow, PowerHigh: t.powerTop,
 	}

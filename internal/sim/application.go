@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -180,9 +180,9 @@ func (g *grid) apply() {
 }
 
 // asked is the submission of an application.
-func (g *grid) asked(index int) peer.Submit {
+func (g *grid) asked(index int) event.Submit {
 	a := &g.cfg.Applications[index]
-	ev := peer.Submit{User: a.User, Jobs: make([]protocol.Job, len(a.Components))}
+	ev := event.Submit{User: a.User, Jobs: make([]protocol.Job, len(a.Components))}
 	whole := g.cfg.Tuning.Policy.DecidesApplications()
 	if whole {
 		ev.Application = &a.Wishes

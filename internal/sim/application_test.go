@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -31,7 +31,7 @@ func brokers(t testing.TB) sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sim.Config{Seed: 1, Scheme: sim.Distributed, Policy: decides, Tuning: peer.Tuning{Initiation: policy.Sender}, Check: 1}
+	cfg := sim.Config{Seed: 1, Scheme: sim.Distributed, Policy: decides, Tuning: rules.Tuning{Initiation: policy.Sender}, Check: 1}
 	for i, name := range []protocol.SiteName{"a", "b", "c"} {
 		machine := node()
 		machine.Flops <<= i

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -58,7 +58,7 @@ func (g *grid) submit(s *site, one submission) {
 	if !g.cfg.throughGrid(index) {
 		spec.Sites = []protocol.SiteName{s.name}
 	}
-	s.step(peer.Submit{User: "sim", Jobs: []protocol.Job{{Spec: spec, Payload: &g.payload}}})
+	s.step(event.Submit{User: "sim", Jobs: []protocol.Job{{Spec: spec, Payload: &g.payload}}})
 }
 
 // answered sees what became of a submission.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -118,7 +118,7 @@ func (c *checker) waiting() map[int32]bool {
 			}
 			continue
 		}
-		for _, answer := range s.peer.Step(c.grid.now, peer.AskQueue{}).Answers {
+		for _, answer := range s.peer.Step(c.grid.now, event.AskQueue{}).Answers {
 			queue, _ := answer.Reply.(view.Queue)
 			for _, view := range queue.Jobs {
 				if index, err := c.grid.indexOf(view.ID); err == nil && !view.Guest && view.State == protocol.Pending {

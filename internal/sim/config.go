@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -76,8 +76,8 @@ type Site struct {
 
 	Costs    pricing.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
 	Currency string        // that its users reckon in
-	Waiting  map[string]peer.Waiting
-	Weighing peer.Weighing
+	Waiting  map[string]rules.Waiting
+	Weighing rules.Weighing
 }
 
 // open makes the site's batch system, whose clock begins then. Where jobs stand held for their data the limit of
@@ -123,14 +123,14 @@ const (
 )
 
 // Config describes a simulated grid. The peers' own settings have the defaults of
-// [peer.Config].
+// [rules.Config].
 type Config struct {
 	Seed     uint64
 	Sites    []Site
 	Scheme   Scheme
 	Policy   policy.Policy // of the peers; the same serves all, since policies keep nothing
 	Fallback policy.Policy // decides the rounds in which Policy fails, as at a live site; nil: the simulation ends with the first failure
-	Tuning   peer.Tuning   // its Policy is set from the above
+	Tuning   rules.Tuning  // its Policy is set from the above
 	Partners int           // size of each site's partner set, drawn from the seed; 0: all others
 	Network  Network
 	Crashes  []Crash
@@ -139,7 +139,7 @@ type Config struct {
 
 	History    int // so many of the first jobs go where they were submitted and are not measured
 	LocalShare int // of the other jobs, in parts per million, that do so too; drawn from the seed
-	Protect    peer.Protection
+	Protect    rules.Protection
 	Stage      Stage
 	PowerLow   int // bounds of the jobs' power in parts per million of the sites'; drawn from the seed. 0 both: all of it
 	PowerHigh  int

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,7 +27,7 @@ type Electricity struct {
 var errNoPrices = errors.New("this site knows no prices")
 
 // priced answers a peer's question about prices, which it asks on the peers' clock.
-func (s *site) priced(op peer.PriceOp) (peer.Result, error) {
+func (s *site) priced(op event.PriceOp) (event.Result, error) {
 	ahead := s.electricity.Ahead
 	if ahead == nil {
 		return nil, errNoPrices
@@ -39,7 +39,7 @@ func (s *site) priced(op peer.PriceOp) (peer.Result, error) {
 	}
 	priced.Prices, priced.TwoPrice = priced.Prices.Later(s.grid.zero), priced.TwoPrice.Later(s.grid.zero)
 	priced.Known += s.grid.zero
-	return peer.PriceResult(priced), nil
+	return event.PriceResult(priced), nil
 }
 
 // Stage is how jobs' data reach the sites that run them ([MC] equation 10). Nodes

@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -175,7 +175,7 @@ func TestMaxQ(t *testing.T) {
 // for a while. Data take 2 s and a GB at 100 MB/s: 12 s in all.
 func staged(scheme sim.Scheme, busy int64) (sim.Config, []workload.Job) {
 	cfg := sim.Config{
-		Seed: 1, Scheme: scheme, Policy: tc.New(tc.Config{}), Tuning: peer.Tuning{Initiation: policy.Sender}, History: 1,
+		Seed: 1, Scheme: scheme, Policy: tc.New(tc.Config{}), Tuning: rules.Tuning{Initiation: policy.Sender}, History: 1,
 		Sites: []sim.Site{
 			{Machine: sim.Machine{Name: "a", Nodes: 1, CPUsPerNode: 1}, Local: engine.EASY()},
 			{Machine: sim.Machine{Name: "b", Nodes: 2, CPUsPerNode: 1}, Local: engine.EASY()},
@@ -407,7 +407,7 @@ func whole(t testing.TB, scheme sim.Scheme) sim.Config {
 	cfg.History, cfg.LocalShare, cfg.Perturb = 30, 100_000, protocol.Minute
 	cfg.PowerLow, cfg.PowerHigh = 600_000, 1_400_000
 	cfg.Tuning.MaxQ = 4
-	cfg.Protect = peer.Protection{Delay: protocol.Hour, Share: 900_000}
+	cfg.Protect = rules.Protection{Delay: protocol.Hour, Share: 900_000}
 	cfg.Stage.Bytes = 1e9
 	for i := range cfg.Sites {
 		cfg.Sites[i].Electricity = at(10*int64(i+1), 30, -5, 80)
@@ -480,7 +480,7 @@ func TestPredictionsKnowThoseAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: flow, Tuning: peer.Tuning{Initiation: policy.Cycle}}
+	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: flow, Tuning: rules.Tuning{Initiation: policy.Cycle}}
 	for i, name := range []protocol.SiteName{"a", "b"} {
 		cfg.Sites = append(cfg.Sites, sim.Site{
 			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MHz: 1000 - 100*i}, Local: engine.EASY(), Waits: foresight.QBETS,
@@ -513,7 +513,7 @@ func TestProtectedDelayNeedsAGuard(t *testing.T) {
 		!strings.Contains(err.Error(), string(cfg.Sites[1].Name)) {
 		t.Errorf("got %v", err)
 	}
-	cfg.Protect = peer.Protection{Share: 900_000}
+	cfg.Protect = rules.Protection{Share: 900_000}
 	if _, err := sim.Run(t.Context(), cfg, jobs, nil); err != nil {
 		t.Error(err)
 	}
@@ -555,7 +555,7 @@ func TestProtectedShare(t *testing.T) {
 // there, held for its data besides.
 func TestStageAtTheLimit(t *testing.T) {
 	t.Parallel()
-	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: tc.New(tc.Config{}), Tuning: peer.Tuning{Initiation: policy.Sender}}
+	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: tc.New(tc.Config{}), Tuning: rules.Tuning{Initiation: policy.Sender}}
 	for _, name := range []protocol.SiteName{"a", "b"} {
 		cfg.Sites = append(cfg.Sites, sim.Site{
 			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MaxWallTime: protocol.Hour}, Local: engine.EASY(),

@@ -9,8 +9,9 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
@@ -56,7 +57,7 @@ type grid struct {
 type pending struct {
 	site *site
 	life uint64
-	call peer.Call
+	call event.Call
 }
 
 // delivery is a message that arrives.
@@ -119,7 +120,7 @@ const portalName protocol.SiteName = "portal"
 
 func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity) *site {
 	s := &site{grid: g, index: i, name: name, rows: row.Rows{}}
-	s.cfg = peer.Config{
+	s.cfg = rules.Config{
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
 		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true,
 		MaxGridJobs: len(g.jobs) + 1, MaxUserJobs: len(g.jobs) + 1,
@@ -161,7 +162,7 @@ func (g *grid) partner() {
 	for i, s := range g.sites {
 		slices.Sort(linked[i])
 		for _, other := range slices.Compact(linked[i]) {
-			s.cfg.Partners = append(s.cfg.Partners, peer.Partner{
+			s.cfg.Partners = append(s.cfg.Partners, rules.Partner{
 				Site: g.sites[other].name, PublicKey: g.sites[other].cfg.PublicKey, MaxJobs: 1 << 30,
 				Latency: g.dataLink(i, other).Latency, Bandwidth: g.dataLink(i, other).Bandwidth,
 				PerGB: g.dataLink(i, other).PerGB, PerHour: g.dataLink(i, other).PerHour,
@@ -170,7 +171,7 @@ func (g *grid) partner() {
 		if s.name == portalName {
 			s.cfg.Ask = len(s.cfg.Partners) // it sees all
 		}
-		if ask := cmp.Or(s.cfg.Ask, peer.Config{}.WithDefaults().Ask); len(s.cfg.Partners) > ask {
+		if ask := cmp.Or(s.cfg.Ask, rules.Config{}.WithDefaults().Ask); len(s.cfg.Partners) > ask {
 			g.gossips = true
 		}
 	}
@@ -267,7 +268,7 @@ func (g *grid) begin(ctx context.Context) error {
 	}
 	for _, a := range g.sites {
 		for _, p := range a.cfg.Partners {
-			a.step(peer.Connected{Card: g.site(p.Site).peer.Card(a.name)})
+			a.step(event.Connected{Card: g.site(p.Site).peer.Card(a.name)})
 		}
 	}
 	g.drain(ctx)
@@ -396,13 +397,13 @@ func (g *grid) answerCalls(ctx context.Context) {
 		if p.site.life != p.life {
 			continue
 		}
-		if _, ok := p.call.Op.(peer.WatchOp); ok {
+		if _, ok := p.call.Op.(event.WatchOp); ok {
 			p.site.watch = &p.call
 			g.touch(p.site)
 			continue
 		}
 		result, err := p.site.do(ctx, p.call.Op)
-		p.site.step(peer.CallDone{ID: p.call.ID, Result: result, Err: err})
+		p.site.step(event.CallDone{ID: p.call.ID, Result: result, Err: err})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -22,7 +22,7 @@ import (
 func six(initiation policy.Initiation) sim.Config {
 	cfg := sim.Config{
 		Seed: 1, Scheme: sim.Distributed, Policy: tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}),
-		Tuning: peer.Tuning{Initiation: initiation, RoundJobs: 1},
+		Tuning: rules.Tuning{Initiation: initiation, RoundJobs: 1},
 	}
 	for _, m := range workload.SuperschedulerMachines() {
 		cfg.Sites = append(cfg.Sites, sim.Site{
@@ -72,7 +72,7 @@ func BenchmarkThousandSites(b *testing.B) {
 	const sites, jobs = 1000, 1_000_000
 	cfg := sim.Config{
 		Seed: 1, Scheme: sim.Distributed, Policy: tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}),
-		Tuning: peer.Tuning{Initiation: policy.Sender, RoundJobs: 1}, Partners: 16,
+		Tuning: rules.Tuning{Initiation: policy.Sender, RoundJobs: 1}, Partners: 16,
 	}
 	for i := range sites {
 		cfg.Sites = append(cfg.Sites, sim.Site{

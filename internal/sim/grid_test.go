@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -26,7 +26,7 @@ import (
 func three(initiation policy.Initiation) sim.Config {
 	cfg := sim.Config{
 		Seed: 1, Scheme: sim.Distributed, Policy: tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}),
-		Tuning: peer.Tuning{Initiation: initiation, RoundJobs: 1}, Bytes: true, Check: 10,
+		Tuning: rules.Tuning{Initiation: initiation, RoundJobs: 1}, Bytes: true, Check: 10,
 	}
 	for i, m := range []sim.Machine{
 		{Nodes: 16, CPUsPerNode: 4, MHz: 375, WholeNode: true},

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -19,7 +19,7 @@ import (
 func TestSimulatedHolds(t *testing.T) {
 	t.Parallel()
 	cfg := sim.Config{
-		Seed: 1, Scheme: sim.Distributed, Policy: local.New(), Tuning: peer.Tuning{RoundJobs: 1},
+		Seed: 1, Scheme: sim.Distributed, Policy: local.New(), Tuning: rules.Tuning{RoundJobs: 1},
 		Sites: []sim.Site{{Machine: sim.Machine{Name: "one", Nodes: 4, CPUsPerNode: 1, MHz: 1000}, Local: engine.EASY()}},
 	}
 	batch, err := sim.NewBatch(cfg, []workload.Job{

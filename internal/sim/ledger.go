@@ -140,7 +140,7 @@ func (g *grid) back(a *Application, component, from int) protocol.Duration {
 }
 
 // waited is K_w from the submission on: by the user's own rates, or by a curve of the
-// origin; where nobody names one an hour costs one of its currency, as [peer.Config] has it.
+// origin; where nobody names one an hour costs one of its currency, as [rules.Config] has it.
 func (g *grid) waited(a *Application, d protocol.Duration) protocol.Micro {
 	site := &g.cfg.Sites[a.Origin]
 	rates, currency := a.Wishes.Rates, cmp.Or(a.Wishes.Currency, site.Currency)

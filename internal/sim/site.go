@@ -8,7 +8,9 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,7 +20,7 @@ type site struct {
 	grid  *grid
 	index int
 	name  protocol.SiteName
-	cfg   peer.Config
+	cfg   rules.Config
 
 	peer        *peer.Peer   // nil: down
 	batch       *batchSystem // nil: a site without a machine
@@ -31,7 +33,7 @@ type site struct {
 	sent    []int32      // index in the workload of each job submitted here, by sequence number
 	latest  int          // jobs of the last submission
 	late    []submission // that came while the peer was down
-	watch   *peer.Call
+	watch   *event.Call
 	wake    protocol.Instant // when the peer wants a tick; 0: not at all
 	queued  protocol.Instant // of the earliest tick in the heap; 0: none
 	touched bool             // must be looked at before time goes on
@@ -45,14 +47,14 @@ type site struct {
 // everyone lets everybody in.
 type everyone struct{}
 
-// Local implements [peer.Accounts].
+// Local implements [rules.Accounts].
 func (everyone) Local(user string) (string, error) { return user, nil }
 
-// Guest implements [peer.Accounts].
+// Guest implements [rules.Accounts].
 func (everyone) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
 
 func (s *site) knows(other protocol.SiteName) bool {
-	return slices.ContainsFunc(s.cfg.Partners, func(p peer.Partner) bool { return p.Site == other })
+	return slices.ContainsFunc(s.cfg.Partners, func(p rules.Partner) bool { return p.Site == other })
 }
 
 // start makes the site's peer, from its rows if it had any.
@@ -66,7 +68,7 @@ func (s *site) start() error {
 		s.peer = nil
 		return fmt.Errorf("site %s: %w", s.name, err)
 	}
-	s.step(peer.Tick{})
+	s.step(event.Tick{})
 	return nil
 }
 
@@ -77,7 +79,7 @@ func (s *site) crash() {
 }
 
 // step gives the peer an event and carries out what it wants.
-func (s *site) step(ev peer.Event) {
+func (s *site) step(ev event.Event) {
 	if s.peer == nil {
 		return
 	}
@@ -125,11 +127,11 @@ func (s *site) keep(records []row.Record) {
 func (s *site) settle() {
 	s.touched = false
 	if s.watch != nil && s.batch != nil {
-		if op, ok := s.watch.Op.(peer.WatchOp); ok {
+		if op, ok := s.watch.Op.(event.WatchOp); ok {
 			if watched, ok := s.batch.watched(op.After); ok {
 				id := s.watch.ID
 				s.watch = nil
-				s.step(peer.CallDone{ID: id, Result: peer.WatchResult{Watched: watched}})
+				s.step(event.CallDone{ID: id, Result: event.WatchResult{Watched: watched}})
 			}
 		}
 	}
@@ -145,7 +147,7 @@ func (s *site) woken() {
 		s.queued = 0
 	}
 	if s.wake != 0 && s.wake <= s.grid.now {
-		s.step(peer.Tick{})
+		s.step(event.Tick{})
 		return
 	}
 	s.grid.touch(s)
@@ -155,14 +157,14 @@ func (s *site) woken() {
 var errNoMachine = errors.New("this site has no machine")
 
 // do carries a call out.
-func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //nolint:cyclop // one case for each kind of call
-	if decide, ok := op.(peer.DecideOp); ok {
+func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //nolint:cyclop // one case for each kind of call
+	if decide, ok := op.(event.DecideOp); ok {
 		return s.decide(ctx, decide)
 	}
-	if front, ok := op.(peer.FrontOp); ok {
+	if front, ok := op.(event.FrontOp); ok {
 		return s.front(ctx, front)
 	}
-	if price, ok := op.(peer.PriceOp); ok {
+	if price, ok := op.(event.PriceOp); ok {
 		return s.priced(price)
 	}
 	if s.batch == nil {
@@ -170,38 +172,38 @@ func (s *site) do(ctx context.Context, op peer.Op) (peer.Result, error) { //noli
 	}
 	now := s.grid.now
 	switch op := op.(type) {
-	case peer.QuoteOp:
+	case event.QuoteOp:
 		quotes, err := s.batch.quote(now, op.Query)
-		return peer.QuoteResult{Quotes: quotes, Load: s.batch.load()}, err
-	case peer.SubmitOp:
+		return event.QuoteResult{Quotes: quotes, Load: s.batch.load()}, err
+	case event.SubmitOp:
 		local, err := s.batch.submit(now, op.Job)
 		return refusedOr(local, err)
-	case peer.FindOp:
+	case event.FindOp:
 		presence, local := s.batch.find(op.Tag)
-		return peer.FindResult{Presence: presence, Local: local}, nil
-	case peer.WithdrawOp:
+		return event.FindResult{Presence: presence, Local: local}, nil
+	case event.WithdrawOp:
 		withdrawal, err := s.batch.withdraw(now, op.Tag)
-		return peer.WithdrawResult{Withdrawal: withdrawal}, err
-	case peer.KillOp:
-		return peer.KillResult{}, s.batch.kill(now, op.Tag)
-	case peer.ForgetOp:
-		return peer.ForgetResult{}, s.batch.forget(op.Tag)
-	case peer.CollectOp:
-		return peer.CollectResult{}, nil
-	case peer.DiscardOp:
-		return peer.DiscardResult{}, nil
-	case peer.ReserveOp:
+		return event.WithdrawResult{Withdrawal: withdrawal}, err
+	case event.KillOp:
+		return event.KillResult{}, s.batch.kill(now, op.Tag)
+	case event.ForgetOp:
+		return event.ForgetResult{}, s.batch.forget(op.Tag)
+	case event.CollectOp:
+		return event.CollectResult{}, nil
+	case event.DiscardOp:
+		return event.DiscardResult{}, nil
+	case event.ReserveOp:
 		return heldOr(s.batch.reserve(now, op.Hold))
-	case peer.ReleaseOp:
-		return peer.ReleaseResult{}, s.batch.release(now, op.Tag)
-	case peer.WatchOp, peer.DecideOp, peer.FrontOp, peer.PriceOp:
+	case event.ReleaseOp:
+		return event.ReleaseResult{}, s.batch.release(now, op.Tag)
+	case event.WatchOp, event.DecideOp, event.FrontOp, event.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
 }
 
 // decide asks the policy that the peer names. If one fails in whose stead nobody is asked, the
 // simulation ends: its results would mislead.
-func (s *site) decide(ctx context.Context, op peer.DecideOp) (peer.Result, error) {
+func (s *site) decide(ctx context.Context, op event.DecideOp) (event.Result, error) {
 	decider := s.grid.cfg.Policy
 	if op.Fallback {
 		decider = s.grid.cfg.Fallback
@@ -210,37 +212,37 @@ func (s *site) decide(ctx context.Context, op peer.DecideOp) (peer.Result, error
 	if err != nil && s.cfg.Fallback == "" {
 		s.grid.fail("site %s: the policy failed: %w", s.name, err)
 	}
-	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+	return event.DecideResult{Decisions: decisions, Hint: hint}, err
 }
 
 // front asks the policy for the choices of an application. The peer knows of no other one that
 // could be asked.
-func (s *site) front(ctx context.Context, op peer.FrontOp) (peer.Result, error) {
+func (s *site) front(ctx context.Context, op event.FrontOp) (event.Result, error) {
 	fronter, ok := s.grid.cfg.Policy.(policy.Fronter)
 	if !ok {
 		return nil, errors.New("the policy lays out no choices")
 	}
 	front, err := fronter.Front(ctx, op.Snapshot)
-	return peer.FrontResult{Front: front}, err
+	return event.FrontResult{Front: front}, err
 }
 
-func heldOr(start protocol.Instant, err error) (peer.Result, error) {
+func heldOr(start protocol.Instant, err error) (event.Result, error) {
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-		return peer.ReserveResult{Refused: refused.Reason}, nil
+		return event.ReserveResult{Refused: refused.Reason}, nil
 	}
-	return peer.ReserveResult{Start: start}, err
+	return event.ReserveResult{Start: start}, err
 }
 
-func refusedOr(local localsched.LocalID, err error) (peer.Result, error) {
+func refusedOr(local localsched.LocalID, err error) (event.Result, error) {
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-		return peer.SubmitResult{Refused: refused.Reason}, nil
+		return event.SubmitResult{Refused: refused.Reason}, nil
 	}
-	return peer.SubmitResult{Local: local}, err
+	return event.SubmitResult{Local: local}, err
 }
 
 // doWithout answers for a site that has no machine: it declines every job.
-func (s *site) doWithout(op peer.Op) (peer.Result, error) {
-	quote, ok := op.(peer.QuoteOp)
+func (s *site) doWithout(op event.Op) (event.Result, error) {
+	quote, ok := op.(event.QuoteOp)
 	if !ok {
 		return nil, errNoMachine
 	}
@@ -248,7 +250,7 @@ func (s *site) doWithout(op peer.Op) (peer.Result, error) {
 	for i := range quotes {
 		quotes[i] = protocol.Quote{Job: quote.Query.Jobs[i].Job, Declined: errNoMachine.Error()}
 	}
-	return peer.QuoteResult{Quotes: quotes}, nil
+	return event.QuoteResult{Quotes: quotes}, nil
 }
 
 // tell lets the gossip know of the load, not more often than every few seconds.
@@ -273,6 +275,6 @@ func (s *site) gossip() {
 	s.digests++
 	digest := protocol.Digest{Site: s.name, Seq: s.digests, Load: s.digest}
 	for _, p := range s.cfg.Partners {
-		s.grid.site(p.Site).step(peer.DigestSeen{Digest: digest})
+		s.grid.site(p.Site).step(event.DigestSeen{Digest: digest})
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -77,7 +77,7 @@ func (w *wires) take(at int32) delivery {
 }
 
 // send puts a message on its wire.
-func (g *grid) send(from *site, m peer.Outgoing) {
+func (g *grid) send(from *site, m event.Outgoing) {
 	to := g.site(m.To)
 	g.result.Traffic.Messages++
 	if g.cfg.Bytes {
@@ -117,7 +117,7 @@ func (g *grid) deliver(d delivery) {
 		g.result.Traffic.Lost++
 		return
 	}
-	d.to.step(peer.MessageIn{From: d.from.name, Body: d.body})
+	d.to.step(event.MessageIn{From: d.from.name, Body: d.body})
 }
 
 // cut parts or joins sites: their sessions end, or begin again.
@@ -143,8 +143,8 @@ func (g *grid) cut(c Cut, begins bool) {
 }
 
 func (g *grid) disconnect(a, b *site) {
-	a.step(peer.Disconnected{Site: b.name})
-	b.step(peer.Disconnected{Site: a.name})
+	a.step(event.Disconnected{Site: b.name})
+	b.step(event.Disconnected{Site: a.name})
 }
 
 func (g *grid) connect(a, b *site) {
@@ -152,15 +152,15 @@ func (g *grid) connect(a, b *site) {
 		return
 	}
 	toA, toB := b.peer.Card(a.name), a.peer.Card(b.name)
-	a.step(peer.Connected{Card: toA})
-	b.step(peer.Connected{Card: toB})
+	a.step(event.Connected{Card: toA})
+	b.step(event.Connected{Card: toB})
 }
 
 // crash stops a site's peer; its partners notice.
 func (g *grid) crash(s *site) {
 	s.crash()
 	for _, p := range s.cfg.Partners {
-		g.site(p.Site).step(peer.Disconnected{Site: s.name})
+		g.site(p.Site).step(event.Disconnected{Site: s.name})
 	}
 }
 

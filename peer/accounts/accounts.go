@@ -5,7 +5,7 @@ package accounts
 import (
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -30,15 +30,15 @@ const Anyone = "*"
 // root is the account that no job runs as.
 const root = "root"
 
-// Accounts implements [peer.Accounts].
+// Accounts implements [rules.Accounts].
 type Accounts struct{ tables Tables }
 
-var _ peer.Accounts = (*Accounts)(nil)
+var _ rules.Accounts = (*Accounts)(nil)
 
 // New returns the accounts that the tables describe.
 func New(tables Tables) *Accounts { return &Accounts{tables} }
 
-// Local implements [peer.Accounts]. Its errors name the key to set.
+// Local implements [rules.Accounts]. Its errors name the key to set.
 func (a *Accounts) Local(user string) (string, error) {
 	account, listed := a.tables.Local[user]
 	switch {
@@ -55,7 +55,7 @@ func (a *Accounts) Local(user string) (string, error) {
 	return a.allow(account, fmt.Sprintf("user %q", user), "[accounts] local")
 }
 
-// Guest implements [peer.Accounts]. Its errors name the key to set.
+// Guest implements [rules.Accounts]. Its errors name the key to set.
 func (a *Accounts) Guest(site protocol.SiteName, user string) (string, error) {
 	table, ok := a.tables.Guests[site]
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -42,7 +42,7 @@ func TestApplicationsReachThePeerWhole(t *testing.T) {
 	if _, err := client.Submit(t.Context(), sent); err != nil {
 		t.Fatal(err)
 	}
-	ev, ok := node.last(t).(peer.Submit)
+	ev, ok := node.last(t).(event.Submit)
 	if !ok || !reflect.DeepEqual(ev.Application, sent.Application) {
 		t.Fatalf("asked %+v", node.last(t))
 	}
@@ -56,7 +56,7 @@ func TestApplicationsReachThePeerWhole(t *testing.T) {
 	if quoted, err := client.Quotes(t.Context(), sent); err != nil || quoted.Front == nil || quoted.Front.Currency != "CHF" {
 		t.Errorf("got %+v, %v", quoted, err)
 	}
-	asked, ok := node.last(t).(peer.TestSubmit)
+	asked, ok := node.last(t).(event.TestSubmit)
 	if !ok || !asked.Front || asked.Application == nil || !reflect.DeepEqual(asked.Jobs[0].Component, mesh.Component) ||
 		asked.Jobs[0].Payload != nil {
 		t.Errorf("asked %+v", node.last(t))
@@ -149,13 +149,13 @@ func TestWarehouse(t *testing.T) {
 	if err != nil || len(known.Components) != 1 {
 		t.Fatalf("got %+v, %v", known, err)
 	}
-	if want := (peer.AskWarehouse{Asked: 7, User: me(t), Component: "mesh & more"}); node.last(t) != want {
+	if want := (event.AskWarehouse{Asked: 7, User: me(t), Component: "mesh & more"}); node.last(t) != want {
 		t.Errorf("asked %+v", node.last(t))
 	}
 	if _, err = client.Warehouse(t.Context(), "", true); err != nil {
 		t.Fatal(err)
 	}
-	if want := (peer.AskWarehouse{Asked: 7}); node.last(t) != want {
+	if want := (event.AskWarehouse{Asked: 7}); node.last(t) != want {
 		t.Errorf("asked %+v", node.last(t))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -22,13 +22,13 @@ import (
 type oneJob struct {
 	Node
 	job view.Job
-	got peer.Event
+	got event.Event
 }
 
 func (n *oneJob) Job(context.Context, protocol.JobID) (view.Job, error) { return n.job, nil }
 
-func (n *oneJob) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
-	n.got = event(1)
+func (n *oneJob) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	n.got = question(1)
 	return view.Done{}, nil
 }
 
@@ -73,7 +73,7 @@ func TestCancelCarriesTheCallersRights(t *testing.T) {
 		if got := n.as(t, who, http.MethodDelete, "/v1/jobs/1000000000001"); got != http.StatusAccepted {
 			t.Errorf("status %d", got)
 		}
-		want := peer.Cancel{Asked: 1, Job: 1_000_000_000_001, User: who.user, Admin: who.admin}
+		want := event.Cancel{Asked: 1, Job: 1_000_000_000_001, User: who.user, Admin: who.admin}
 		if n.got != want {
 			t.Errorf("asked %+v, want %+v", n.got, want)
 		}

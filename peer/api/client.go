@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -85,7 +85,7 @@ func (c *Client) Wait(ctx context.Context, id protocol.JobID) (view.Job, error) 
 }
 
 // Explain lists what happened to a job.
-func (c *Client) Explain(ctx context.Context, id protocol.JobID) ([]peer.Fact, error) {
+func (c *Client) Explain(ctx context.Context, id protocol.JobID) ([]event.Fact, error) {
 	e, err := call[Explanation](ctx, c, http.MethodGet, jobPath(id, "/explain"), nil)
 	return e.Facts, err
 }

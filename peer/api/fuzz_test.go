@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -34,15 +34,15 @@ func (n *still) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error
 	return n.Job(ctx, id)
 }
 
-func (n *still) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
-	ev := event(1)
-	if submit, ok := ev.(peer.Submit); ok {
+func (n *still) Ask(ctx context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	ev := question(1)
+	if submit, ok := ev.(event.Submit); ok {
 		n.submitted = submit.Jobs
 	}
-	if _, ok := ev.(peer.TestSubmit); ok {
+	if _, ok := ev.(event.TestSubmit); ok {
 		return view.TestSubmitResult{}, nil
 	}
-	return n.town.Ask(ctx, event)
+	return n.town.Ask(ctx, question)
 }
 
 // FuzzRequest looks for requests that break the server, that are refused without a reason,

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,8 +28,8 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err = body.complete(); err != nil {
 		return refuse(view.BadRequest, "%v", err)
 	}
-	return s.ask(w, r, http.StatusCreated, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: body.Jobs, Application: body.Application}
+	return s.ask(w, r, http.StatusCreated, func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: body.Jobs, Application: body.Application}
 	})
 }
 
@@ -42,8 +42,8 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 	for i := range jobs {
 		jobs[i].Payload = nil // no quote needs it
 	}
-	answer, err := s.Node.Ask(r.Context(), func(asked peer.AskID) peer.Event {
-		return peer.TestSubmit{
+	answer, err := s.Node.Ask(r.Context(), func(asked event.AskID) event.Event {
+		return event.TestSubmit{
 			Asked: asked, User: who.user, Jobs: jobs, Application: body.Application, Front: body.Front,
 		}
 	})
@@ -103,9 +103,9 @@ func (s *server) submission(w http.ResponseWriter, r *http.Request, who caller) 
 
 // ask puts a question to the peer and sends on what it says.
 func (s *server) ask(
-	w http.ResponseWriter, r *http.Request, code int, event func(peer.AskID) peer.Event,
+	w http.ResponseWriter, r *http.Request, code int, question func(event.AskID) event.Event,
 ) error {
-	answer, err := s.Node.Ask(r.Context(), event)
+	answer, err := s.Node.Ask(r.Context(), question)
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	err = s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
-		return peer.Cancel{Asked: asked, Job: id, User: who.user, Admin: s.manages(who)}
+	err = s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+		return event.Cancel{Asked: asked, Job: id, User: who.user, Admin: s.manages(who)}
 	})
 	if err == nil || refusalOf(err).Code != view.NotFound {
 		return err
@@ -147,8 +147,8 @@ func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) err
 	if err != nil {
 		return err
 	}
-	return s.ask(w, r, http.StatusAccepted, func(asked peer.AskID) peer.Event {
-		return peer.Requeue{Asked: asked, Job: id, User: who.user, UID: who.uid, Admin: who.admin}
+	return s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+		return event.Requeue{Asked: asked, Job: id, User: who.user, UID: who.uid, Admin: who.admin}
 	})
 }
 
@@ -159,7 +159,7 @@ type Resume struct {
 }
 
 func (s *server) recovery(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event { return peer.AskRecovery{Asked: asked} })
+	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event { return event.AskRecovery{Asked: asked} })
 }
 
 func (s *server) recover(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -170,8 +170,8 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request, who caller) err
 	if body.Requeue && body.Cancel {
 		return refuse(view.BadRequest, "jobs can be requeued or cancelled, not both")
 	}
-	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
-		return peer.Recover{
+	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event {
+		return event.Recover{
 			Asked: asked, Requeue: body.Requeue, Cancel: body.Cancel, User: who.user, UID: who.uid, Admin: who.admin,
 		}
 	})
@@ -209,7 +209,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, who caller) err
 		if _, err = s.Node.Job(r.Context(), id); err != nil {
 			return err
 		}
-		facts = []peer.Fact{}
+		facts = []event.Fact{}
 	}
 	return reply(w, http.StatusOK, Explanation{Facts: facts})
 }
@@ -221,13 +221,13 @@ func (s *server) warehouse(w http.ResponseWriter, r *http.Request, who caller) e
 	if query.Get("all") == "true" && (!s.Private || s.manages(who)) {
 		user = ""
 	}
-	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event {
-		return peer.AskWarehouse{Asked: asked, User: user, Component: component}
+	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event {
+		return event.AskWarehouse{Asked: asked, User: user, Component: component}
 	})
 }
 
 func (s *server) sites(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return s.ask(w, r, http.StatusOK, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })
 }
 
 func (s *server) plugins(w http.ResponseWriter, _ *http.Request, _ caller) error {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -57,16 +57,16 @@ func (town) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]by
 	return nil, nil
 }
 
-func (town) Explain(protocol.JobID) ([]peer.Fact, error) {
-	return []peer.Fact{{Text: "its story"}}, nil
+func (town) Explain(protocol.JobID) ([]event.Fact, error) {
+	return []event.Fact{{Text: "its story"}}, nil
 }
 
-func (n town) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
-	asked := event(1)
-	if _, ok := asked.(peer.AskQueue); ok {
+func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	asked := question(1)
+	if _, ok := asked.(event.AskQueue); ok {
 		return view.Queue{Jobs: n.views()}, nil
 	}
-	if ev, ok := asked.(peer.AskWarehouse); ok {
+	if ev, ok := asked.(event.AskWarehouse); ok {
 		return view.RunHistory{Components: []view.ComponentHistory{{User: ev.User}}}, nil
 	}
 	return view.Done{}, nil

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -174,8 +174,8 @@ func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error
 	if s.Private && !s.manages(who) {
 		wanted.Viewer = who.user
 	}
-	answer, err := s.Node.Ask(r.Context(), func(asked peer.AskID) peer.Event {
-		return peer.AskQueue{Asked: asked, Filter: wanted.QueueFilter}
+	answer, err := s.Node.Ask(r.Context(), func(asked event.AskID) event.Event {
+		return event.AskQueue{Asked: asked, Filter: wanted.QueueFilter}
 	})
 	if err != nil {
 		return err

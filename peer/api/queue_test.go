@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -29,13 +29,13 @@ func TestQueueAsksThePeerForWhatIsWanted(t *testing.T) {
 	if err != nil || queue.Next != jobB || len(queue.Jobs) != 1 {
 		t.Errorf("%+v, %v: the ended jobs come with the last page only", queue, err)
 	}
-	if got := node.last(t); !reflect.DeepEqual(got, peer.AskQueue{Asked: 7, Filter: wanted}) {
+	if got := node.last(t); !reflect.DeepEqual(got, event.AskQueue{Asked: 7, Filter: wanted}) {
 		t.Errorf("the peer was asked %+v", got)
 	}
 	if _, err = client.Queue(t.Context(), api.Listing{QueueFilter: view.QueueFilter{Guests: view.WithoutGuests}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := node.last(t); !reflect.DeepEqual(got, peer.AskQueue{Asked: 7, Filter: view.QueueFilter{Guests: view.WithoutGuests}}) {
+	if got := node.last(t); !reflect.DeepEqual(got, event.AskQueue{Asked: 7, Filter: view.QueueFilter{Guests: view.WithoutGuests}}) {
 		t.Errorf("the peer was asked %+v", got)
 	}
 }

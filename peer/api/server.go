@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,11 +17,11 @@ import (
 // Node is the peer that answers. Errors with a method Refusal() view.Refusal are
 // shown as such, others as trouble of the moment.
 type Node interface {
-	Ask(ctx context.Context, event func(peer.AskID) peer.Event) (view.Reply, error)
+	Ask(ctx context.Context, question func(event.AskID) event.Event) (view.Reply, error)
 	Job(ctx context.Context, id protocol.JobID) (view.Job, error)
 	WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error)
 	ArchivedJobs(ctx context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error)
-	Explain(id protocol.JobID) ([]peer.Fact, error)
+	Explain(id protocol.JobID) ([]event.Fact, error)
 	Output(
 		ctx context.Context, job view.Job, stream protocol.Stream, offset int64, size int,
 	) ([]byte, error)

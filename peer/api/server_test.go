@@ -20,8 +20,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -37,23 +37,23 @@ func (n no) Refusal() view.Refusal { return n.why }
 // peerFake is a node with jobs.
 type peerFake struct {
 	mu     sync.Mutex
-	events []peer.Event
+	events []event.Event
 	reply  view.Reply
 	err    error
 	jobs   map[protocol.JobID]view.Job
-	facts  []peer.Fact
+	facts  []event.Fact
 	output func(offset int64) ([]byte, error)
 	ended  chan struct{} // WaitJob returns after it
 }
 
-func (p *peerFake) Ask(_ context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
+func (p *peerFake) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.events = append(p.events, event(7))
+	p.events = append(p.events, question(7))
 	return p.reply, p.err
 }
 
-func (p *peerFake) last(t *testing.T) peer.Event {
+func (p *peerFake) last(t *testing.T) event.Event {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *peerFake) ArchivedJobs(_ context.Context, limit int, _ func(*view.Job) 
 	return []view.Job{{ID: jobA, Name: "old", State: protocol.Failed}}[:min(1, limit)], nil
 }
 
-func (p *peerFake) Explain(protocol.JobID) ([]peer.Fact, error) { return p.facts, nil }
+func (p *peerFake) Explain(protocol.JobID) ([]event.Fact, error) { return p.facts, nil }
 
 func (p *peerFake) Output(
 	_ context.Context, _ view.Job, _ protocol.Stream, offset int64, _ int,
@@ -188,7 +188,7 @@ func TestSubmit(t *testing.T) {
 	if err != nil || len(done.Jobs) != 1 || done.Jobs[0] != jobA || done.Notices[0] != "slow today" {
 		t.Fatalf("%v, %v", done, err)
 	}
-	ev, ok := node.last(t).(peer.Submit)
+	ev, ok := node.last(t).(event.Submit)
 	if !ok || ev.User != me(t) || ev.Key != "k" || ev.Asked != 7 || len(ev.Jobs) != 1 {
 		t.Fatalf("asked %+v", node.last(t))
 	}
@@ -210,7 +210,7 @@ func TestQuotes(t *testing.T) {
 	if err != nil || quoted.Jobs[0][0].AWT != 5 {
 		t.Fatalf("%v, %v", quoted, err)
 	}
-	if ev, ok := node.last(t).(peer.TestSubmit); !ok || len(ev.Jobs) != 1 || ev.User != me(t) {
+	if ev, ok := node.last(t).(event.TestSubmit); !ok || len(ev.Jobs) != 1 || ev.User != me(t) {
 		t.Errorf("asked %+v", node.last(t))
 	}
 }
@@ -377,7 +377,7 @@ func TestQueueJobSitesInfoExplain(t *testing.T) {
 	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 0 {
 		t.Errorf("explain without facts: %v, %v", facts, err)
 	}
-	node.facts = []peer.Fact{{Kind: peer.JobSubmitted, Job: jobB}}
+	node.facts = []event.Fact{{Kind: event.JobSubmitted, Job: jobB}}
 	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 1 {
 		t.Errorf("explain: %v, %v", facts, err)
 	}
@@ -397,7 +397,7 @@ func TestCancelSaysWhoAsks(t *testing.T) {
 	if err := client.Cancel(t.Context(), jobB); err != nil {
 		t.Fatal(err)
 	}
-	want := peer.Cancel{Asked: 7, Job: jobB, User: me(t), Admin: true} // the account of the server
+	want := event.Cancel{Asked: 7, Job: jobB, User: me(t), Admin: true} // the account of the server
 	if got := node.last(t); got != want {
 		t.Errorf("asked %+v, want %+v", got, want)
 	}

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -45,7 +45,7 @@ type Exported struct {
 
 // Explanation is what happened to a job, in order.
 type Explanation struct {
-	Facts []peer.Fact `json:"facts"`
+	Facts []event.Fact `json:"facts"`
 }
 
 // Info says what peer answers.

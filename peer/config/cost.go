@@ -3,7 +3,7 @@ package config
 import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -131,7 +131,7 @@ type Weighing struct {
 }
 
 // brokered puts what applications are chosen by into what the state machine is told.
-func (c *Config) brokered(out *peer.Config) {
+func (c *Config) brokered(out *rules.Config) {
 	if g := c.LocalSched.Gamma; g != nil {
 		out.Capacity.Machine = g.Model()
 	}
@@ -143,15 +143,15 @@ func (c *Config) brokered(out *peer.Config) {
 }
 
 // Weights are the table as the peer's core has it, after [Charging.Weights].
-func (w *Weighing) Weights() peer.Weighing {
-	return peer.Weighing{
+func (w *Weighing) Weights() rules.Weighing {
+	return rules.Weighing{
 		Alpha: int(w.Alpha), Beta: int(w.Beta), Gamma: int(w.Gamma), Delta: int(w.Delta), Waiting: w.Waiting,
 	}
 }
 
 // Curves are the tables as the peer's core has them, after [Charging.Curves].
-func Curves(list []Waiting) map[string]peer.Waiting {
-	curves := make(map[string]peer.Waiting, len(list))
+func Curves(list []Waiting) map[string]rules.Waiting {
+	curves := make(map[string]rules.Waiting, len(list))
 	for i := range list {
 		curves[list[i].Name] = list[i].curve
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -102,7 +102,7 @@ per_hour = 0.5
 const common = "[exchange.worth]\nCHF = 1.0\nEUR = 0.94\n"
 
 // told is what the state machine of the site is told.
-func told(t *testing.T) peer.Config {
+func told(t *testing.T) rules.Config {
 	t.Helper()
 	dir := t.TempDir()
 	site, grid := filepath.Join(dir, "site.toml"), filepath.Join(dir, "exchange.toml")
@@ -122,7 +122,7 @@ func TestMachineAndWeighing(t *testing.T) {
 	if got.Capacity.Machine != machine {
 		t.Errorf("the machine is %+v", got.Capacity.Machine)
 	}
-	if want := (peer.Weighing{Alpha: 1_000_000, Beta: 250_000, Gamma: 1_000_000, Delta: 1_000_000, Waiting: "both"}); got.Weighing != want {
+	if want := (rules.Weighing{Alpha: 1_000_000, Beta: 250_000, Gamma: 1_000_000, Delta: 1_000_000, Waiting: "both"}); got.Weighing != want {
 		t.Errorf("the weights are %+v", got.Weighing)
 	}
 	if want := map[string]protocol.Micro{"CHF": 1_000_000, "EUR": 940_000}; got.Currency != "CHF" || !reflect.DeepEqual(got.Exchange, want) {
@@ -204,7 +204,7 @@ func TestWithoutCosts(t *testing.T) {
 	if got.Costs != nil || got.Currency != "EUR" || len(got.Waiting) > 0 || got.Capacity.Machine.Stated() {
 		t.Errorf("%v, %q, %v, %+v", got.Costs, got.Currency, got.Waiting, got.Capacity.Machine)
 	}
-	if want := (peer.Weighing{Alpha: 1_000_000, Beta: 1_000_000, Gamma: 1_000_000, Delta: 1_000_000}); got.Weighing != want {
+	if want := (rules.Weighing{Alpha: 1_000_000, Beta: 1_000_000, Gamma: 1_000_000, Delta: 1_000_000}); got.Weighing != want {
 		t.Errorf("the weights are %+v", got.Weighing)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -20,7 +20,7 @@ import (
 // Default returns the configuration of empty files. It lacks what has no default:
 // the site's name and number.
 func Default() *Config {
-	core := peer.Config{}.WithDefaults()
+	core := rules.Config{}.WithDefaults()
 	return &Config{
 		Site: Site{
 			StateDir: "/var/lib/switchyard",

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -146,7 +146,7 @@ func TestElectricityReachesThePeer(t *testing.T) {
 	if p.Area != "DE-LU" || p.Power != 30_589 || p.PriceSpan != 3*protocol.Day || p.PriceRefresh != 15*protocol.Minute {
 		t.Errorf("prices: %+v", p)
 	}
-	if p.Capacity.Mflops != 4400 || p.Protect != (peer.Protection{Delay: 10 * protocol.Minute, Share: 400_000}) {
+	if p.Capacity.Mflops != 4400 || p.Protect != (rules.Protection{Delay: 10 * protocol.Minute, Share: 400_000}) {
 		t.Errorf("speed and protection: %+v", p)
 	}
 	if p.Initiation != policy.Cycle || p.Cycle != 30*protocol.Second || p.MaxQ != 2 || p.Policy.Extra != 4 {

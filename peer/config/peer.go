@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
@@ -23,7 +23,7 @@ type Parts struct {
 	Software  string            // name and version
 	Capacity  protocol.Capacity // as the local scheduler describes it
 	Reserves  bool              // as it does, too: it holds room
-	Accounts  peer.Accounts
+	Accounts  rules.Accounts
 	Witness   protocol.Life      // what the witness file remembers
 	Machine   string             // where state_dir is
 	Policy    policy.Description // of the policy that decides
@@ -35,8 +35,8 @@ type Parts struct {
 const watermark = 10 * protocol.Second
 
 // Peer returns what the state machine is told.
-func (c *Config) Peer(parts Parts) peer.Config {
-	out := peer.Config{
+func (c *Config) Peer(parts Parts) rules.Config {
+	out := rules.Config{
 		Site:        c.Site.Name,
 		Number:      c.Site.Number,
 		PublicKey:   parts.PublicKey,
@@ -75,28 +75,28 @@ func (c *Config) Peer(parts Parts) peer.Config {
 }
 
 // PeerPartners returns the partners as the state machine is told of them, sorted by name.
-func (c *Config) PeerPartners() (out []peer.Partner) {
+func (c *Config) PeerPartners() (out []rules.Partner) {
 	for _, p := range c.Partners {
-		out = append(out, peer.Partner{
+		out = append(out, rules.Partner{
 			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs,
 			Latency: p.Latency, Bandwidth: int64(p.Bandwidth), PerGB: protocol.Micro(p.PerGB), PerHour: protocol.Micro(p.PerHour),
 		})
 	}
-	slices.SortFunc(out, func(a, b peer.Partner) int { return cmp.Compare(a.Site, b.Site) })
+	slices.SortFunc(out, func(a, b rules.Partner) int { return cmp.Compare(a.Site, b.Site) })
 	return out
 }
 
 // Tuning returns the part of what the state machine is told that may change while
 // it runs, with the policy that decides.
-func (c *Config) Tuning(decides policy.Description) peer.Tuning {
+func (c *Config) Tuning(decides policy.Description) rules.Tuning {
 	tuning := c.Rounds.Tuning()
 	tuning.Policy = decides
 	return tuning
 }
 
 // Tuning is the table as the state machine has it.
-func (o *Rounds) Tuning() peer.Tuning {
-	return peer.Tuning{
+func (o *Rounds) Tuning() rules.Tuning {
+	return rules.Tuning{
 		Initiation: o.Initiation,
 		Phi:        o.Phi,
 		Sigma:      o.Sigma,
@@ -113,8 +113,8 @@ func (o *Rounds) Tuning() peer.Tuning {
 }
 
 // Protection is the table as the state machine has it.
-func (p *Protect) Protection() peer.Protection {
-	return peer.Protection{Delay: p.Delay, Share: int(p.Share)}
+func (p *Protect) Protection() rules.Protection {
+	return rules.Protection{Delay: p.Delay, Share: int(p.Share)}
 }
 
 // BuiltIn returns the built-in policy of this name with its parameters, or nil if there

@@ -21,10 +21,10 @@ type accountsInForce struct {
 	now atomic.Pointer[accounts.Accounts]
 }
 
-// Local implements [peer.Accounts].
+// Local implements [rules.Accounts].
 func (a *accountsInForce) Local(user string) (string, error) { return a.now.Load().Local(user) }
 
-// Guest implements [peer.Accounts].
+// Guest implements [rules.Accounts].
 func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, error) {
 	return a.now.Load().Guest(site, user)
 }

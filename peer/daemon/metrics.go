@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
@@ -46,7 +46,7 @@ func (d *Daemon) startMetrics(ctx context.Context) error {
 
 // sites is what the peer knows of every site.
 func (d *Daemon) sites(ctx context.Context) ([]view.Site, error) {
-	reply, err := d.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+	reply, err := d.node.Ask(ctx, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })
 	if err != nil {
 		return nil, err
 	}

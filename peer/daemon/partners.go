@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
@@ -99,7 +99,7 @@ func knownPartnerJobs(sites view.Sites) row.PartnerCount {
 
 // missingPartnersHere warns of the partners that a configuration lacks and jobs of this peer concern.
 func (d *Daemon) missingPartnersHere(ctx context.Context, next *config.Config) []string {
-	reply, err := d.node.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+	reply, err := d.node.Ask(ctx, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })
 	if err != nil {
 		return []string{notCounted(err).Error()}
 	}
@@ -122,8 +122,8 @@ func (d *Daemon) setPartners(ctx context.Context, cfg *config.Config) error {
 	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	d.accounts.set(cfg)
-	_, err := d.node.Ask(limited, func(asked peer.AskID) peer.Event {
-		return peer.SetPartners{Asked: asked, Partners: cfg.PeerPartners()}
+	_, err := d.node.Ask(limited, func(asked event.AskID) event.Event {
+		return event.SetPartners{Asked: asked, Partners: cfg.PeerPartners()}
 	})
 	if err != nil {
 		return err

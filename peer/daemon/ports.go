@@ -3,8 +3,8 @@ package daemon
 import (
 	"context"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -32,7 +32,7 @@ func (h busHandler) Fetch(ctx context.Context, from protocol.SiteName, req bus.F
 type gossipHandler struct{ *node.Node }
 
 func (h gossipHandler) Alive(id gossip.Identity) {
-	h.Node.Alive(peer.MemberSeen{
+	h.Node.Alive(event.MemberSeen{
 		Site: id.Site, Number: id.Number, PublicKey: id.PublicKey, FirstStart: id.FirstStart,
 	})
 }

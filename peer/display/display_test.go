@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/display"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -68,7 +68,7 @@ func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 // The price of the hours that a site holds stands beside their instant.
 func TestHeldHoursAreTold(t *testing.T) {
 	t.Parallel()
-	fact := peer.Fact{Kind: peer.RoomHeld, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
+	fact := event.Fact{Kind: event.RoomHeld, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
 	if got, want := display.Sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
 		t.Errorf("got %s", got)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -19,7 +19,7 @@ type Story struct {
 }
 
 // Text tells what happened to a job, a line or a table for each fact.
-func (t Story) Text(job view.Job, facts []peer.Fact) string {
+func (t Story) Text(job view.Job, facts []event.Fact) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, console.Plain(job.Name), console.Plain(job.User), sizeText(job))
 	out.WriteString(componentText(job))
@@ -64,7 +64,7 @@ func since(at, submitted protocol.Instant) string {
 }
 
 // roundTable shows the quotes of a round, the best first.
-func (t Story) roundTable(fact peer.Fact) string {
+func (t Story) roundTable(fact event.Fact) string {
 	quotes := slices.Clone(fact.Quotes)
 	slices.SortStableFunc(quotes, func(x, y view.Quote) int {
 		switch {
@@ -127,7 +127,7 @@ func (t Story) remarks(q view.Quote) string {
 }
 
 // sentence tells a fact in words.
-func sentence(fact peer.Fact) string {
+func sentence(fact event.Fact) string {
 	text, known := phrases()[fact.Kind]
 	if !known {
 		text = string(fact.Kind)
@@ -137,7 +137,7 @@ func sentence(fact peer.Fact) string {
 		site = "no site"
 	}
 	text = strings.NewReplacer("{site}", site, "{round}", strconv.FormatUint(uint64(fact.Round), 10)).Replace(text)
-	if fact.State != 0 && (fact.Kind == peer.JobEnded || fact.Kind == peer.GuestEnded) {
+	if fact.State != 0 && (fact.Kind == event.JobEnded || fact.Kind == event.GuestEnded) {
 		text += " " + fact.State.String()
 	}
 	if fact.Text != "" {
@@ -159,56 +159,56 @@ func sentence(fact peer.Fact) string {
 	return text
 }
 
-func phrases() map[peer.FactKind]string {
-	return map[peer.FactKind]string{
-		peer.JobSubmitted:      "submitted",
-		peer.JobShortcut:       "stays at its own site",
-		peer.RoundOpened:       "round {round}: the sites are asked for quotes",
-		peer.RoundDecided:      "round {round}: {site} is chosen",
-		peer.JobWaits:          "waits in the grid queue",
-		peer.JobCommitted:      "put into the local queue of {site}",
-		peer.JobOffered:        "offered to {site}",
-		peer.OfferRefused:      "{site} refused the offer",
-		peer.StartMissed:       "has not started with its group",
-		peer.RoomHeld:          "{site} holds room for it",
-		peer.JobGranted:        "{site} is prepared; granted to it, durably",
-		peer.JobHanded:         "{site} has accepted and owns it",
-		peer.JobStarted:        "started at {site}",
-		peer.JobEnded:          "ended",
-		peer.JobReturned:       "back in the grid queue",
-		peer.JobCancelled:      "cancel requested",
-		peer.JobRequeued:       "{site} is lost; it may run again elsewhere",
-		peer.NeedsOperator:     "needs an operator",
-		peer.RequeueForced:     "requeued by force",
-		peer.RecoveryNeeded:    "the database of {site} is older than what was seen of it",
-		peer.Recovered:         "the database of {site} goes on",
-		peer.TwoPeers:          "two peers run as {site}",
-		peer.SetAside:          "the local scheduler has it, and no row knows it",
-		peer.PartnerMissing:    "{site} is not configured any more",
-		peer.GuestPrepared:     "offered by {site}; room is kept for it here",
-		peer.GuestRefused:      "offered by {site}, and refused",
-		peer.GuestOwned:        "granted by {site}; this site owns it",
-		peer.GuestAborted:      "{site} took its offer back",
-		peer.GuestStarted:      "started here",
-		peer.GuestEnded:        "ended here",
-		peer.GuestClosed:       "{site} has the result",
-		peer.PartnerUp:         "the link to {site} came up",
-		peer.PartnerDown:       "the link to {site} broke",
-		peer.KeyRefused:        "the key of {site} is refused, or that of this site there",
-		peer.PartnerSilent:     "{site} does not answer in time",
-		peer.Volunteered:       "this site tells its partners that it would take jobs",
-		peer.PartnerVolunteers: "{site} volunteers to take jobs",
-		peer.Retuned:           "the rules of {site} changed",
-		peer.NameClash:         "{site} has a name or number that another site has",
-		peer.MemberClash:       "gossip tells of {site}, with this site's name or number",
-		peer.CallFailed:        "a call failed",
-		peer.CallWorks:         "a call works again",
-		peer.PartnerQuality:    "how {site} keeps its quotes has changed",
-		peer.OutputLeft:        "its output is not brought from {site}",
-		peer.QuestionDropped:   "{site} asked for more quotes at once than are worked on",
-		peer.OfferDropped:      "{site} is refused very often",
-		peer.PricesMissing:     "the prices of electricity are not known",
-		peer.PolicyFailed:      "the policy failed",
-		peer.MessageOdd:        "{site} sent something that makes no sense here",
+func phrases() map[event.FactKind]string {
+	return map[event.FactKind]string{
+		event.JobSubmitted:      "submitted",
+		event.JobShortcut:       "stays at its own site",
+		event.RoundOpened:       "round {round}: the sites are asked for quotes",
+		event.RoundDecided:      "round {round}: {site} is chosen",
+		event.JobWaits:          "waits in the grid queue",
+		event.JobCommitted:      "put into the local queue of {site}",
+		event.JobOffered:        "offered to {site}",
+		event.OfferRefused:      "{site} refused the offer",
+		event.StartMissed:       "has not started with its group",
+		event.RoomHeld:          "{site} holds room for it",
+		event.JobGranted:        "{site} is prepared; granted to it, durably",
+		event.JobHanded:         "{site} has accepted and owns it",
+		event.JobStarted:        "started at {site}",
+		event.JobEnded:          "ended",
+		event.JobReturned:       "back in the grid queue",
+		event.JobCancelled:      "cancel requested",
+		event.JobRequeued:       "{site} is lost; it may run again elsewhere",
+		event.NeedsOperator:     "needs an operator",
+		event.RequeueForced:     "requeued by force",
+		event.RecoveryNeeded:    "the database of {site} is older than what was seen of it",
+		event.Recovered:         "the database of {site} goes on",
+		event.TwoPeers:          "two peers run as {site}",
+		event.SetAside:          "the local scheduler has it, and no row knows it",
+		event.PartnerMissing:    "{site} is not configured any more",
+		event.GuestPrepared:     "offered by {site}; room is kept for it here",
+		event.GuestRefused:      "offered by {site}, and refused",
+		event.GuestOwned:        "granted by {site}; this site owns it",
+		event.GuestAborted:      "{site} took its offer back",
+		event.GuestStarted:      "started here",
+		event.GuestEnded:        "ended here",
+		event.GuestClosed:       "{site} has the result",
+		event.PartnerUp:         "the link to {site} came up",
+		event.PartnerDown:       "the link to {site} broke",
+		event.KeyRefused:        "the key of {site} is refused, or that of this site there",
+		event.PartnerSilent:     "{site} does not answer in time",
+		event.Volunteered:       "this site tells its partners that it would take jobs",
+		event.PartnerVolunteers: "{site} volunteers to take jobs",
+		event.Retuned:           "the rules of {site} changed",
+		event.NameClash:         "{site} has a name or number that another site has",
+		event.MemberClash:       "gossip tells of {site}, with this site's name or number",
+		event.CallFailed:        "a call failed",
+		event.CallWorks:         "a call works again",
+		event.PartnerQuality:    "how {site} keeps its quotes has changed",
+		event.OutputLeft:        "its output is not brought from {site}",
+		event.QuestionDropped:   "{site} asked for more quotes at once than are worked on",
+		event.OfferDropped:      "{site} is refused very often",
+		event.PricesMissing:     "the prices of electricity are not known",
+		event.PolicyFailed:      "the policy failed",
+		event.MessageOdd:        "{site} sent something that makes no sense here",
 	}
 }

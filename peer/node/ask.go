@@ -7,7 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -25,18 +26,18 @@ func (e *RefusedError) Refusal() view.Refusal { return e.Why }
 // event makes the question with the given number. The error is a *[RefusedError]
 // when the peer refuses, [ErrStopped], or that of ctx; the last two leave open
 // whether the question took effect.
-func (n *Node) Ask(ctx context.Context, event func(peer.AskID) peer.Event) (view.Reply, error) {
-	id := peer.AskID(n.lastID.Add(1))
-	ev := event(id)
+func (n *Node) Ask(ctx context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	id := event.AskID(n.lastID.Add(1))
+	ev := question(id)
 	reply, err := n.ask(ctx, id, letter{event: ev})
 	var refused *RefusedError
-	if _, submission := ev.(peer.Submit); submission && errors.As(err, &refused) {
+	if _, submission := ev.(event.Submit); submission && errors.As(err, &refused) {
 		n.cfg.Meter.Refused(refused.Why.Code)
 	}
 	return reply, err
 }
 
-func (n *Node) ask(ctx context.Context, id peer.AskID, l letter) (view.Reply, error) {
+func (n *Node) ask(ctx context.Context, id event.AskID, l letter) (view.Reply, error) {
 	if err := n.room(l.event); err != nil {
 		return nil, err
 	}
@@ -82,23 +83,23 @@ func granted(reply view.Reply) (view.Reply, error) {
 
 // Retune has rounds opened and decided in another way from here on: the machine is
 // tuned, and decider is asked. The error is as that of [Node.Ask].
-func (n *Node) Retune(ctx context.Context, tuning peer.Tuning, decider policy.Policy) error {
-	id := peer.AskID(n.lastID.Add(1))
-	_, err := n.ask(ctx, id, letter{event: peer.Retune{Asked: id, Tuning: tuning}, policy: decider})
+func (n *Node) Retune(ctx context.Context, tuning rules.Tuning, decider policy.Policy) error {
+	id := event.AskID(n.lastID.Add(1))
+	_, err := n.ask(ctx, id, letter{event: event.Retune{Asked: id, Tuning: tuning}, policy: decider})
 	return err
 }
 
 // granting says whether a question was granted.
-func granting(answers []peer.Answer) bool {
-	return slices.ContainsFunc(answers, func(a peer.Answer) bool {
+func granting(answers []event.Answer) bool {
+	return slices.ContainsFunc(answers, func(a event.Answer) bool {
 		_, done := a.Reply.(view.Done)
 		return done
 	})
 }
 
 // room refuses new jobs when the disk is nearly full.
-func (n *Node) room(ev peer.Event) error {
-	if _, ok := ev.(peer.Submit); !ok || n.cfg.Space == nil {
+func (n *Node) room(ev event.Event) error {
+	if _, ok := ev.(event.Submit); !ok || n.cfg.Space == nil {
 		return nil
 	}
 	free, err := n.cfg.Space()
@@ -115,36 +116,36 @@ func (n *Node) room(ev peer.Event) error {
 // Ready says why the peer would not take jobs now, if so: it does not answer while
 // ctx lasts, or its disk is nearly full.
 func (n *Node) Ready(ctx context.Context) error {
-	if _, err := n.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} }); err != nil {
+	if _, err := n.Ask(ctx, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} }); err != nil {
 		return fmt.Errorf("the peer does not answer: %w", err)
 	}
-	return n.room(peer.Submit{})
+	return n.room(event.Submit{})
 }
 
 // askers are the questions that wait for answers.
 type askers struct {
 	mu   sync.Mutex
-	byID map[peer.AskID]chan view.Reply
+	byID map[event.AskID]chan view.Reply
 }
 
-func (a *askers) expect(id peer.AskID) <-chan view.Reply {
+func (a *askers) expect(id event.AskID) <-chan view.Reply {
 	answer := make(chan view.Reply, 1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.byID == nil {
-		a.byID = make(map[peer.AskID]chan view.Reply)
+		a.byID = make(map[event.AskID]chan view.Reply)
 	}
 	a.byID[id] = answer
 	return answer
 }
 
-func (a *askers) forget(id peer.AskID) {
+func (a *askers) forget(id event.AskID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.byID, id)
 }
 
-func (a *askers) answer(answers []peer.Answer) {
+func (a *askers) answer(answers []event.Answer) {
 	if len(answers) == 0 {
 		return
 	}

@@ -1,7 +1,7 @@
 package node
 
 import (
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -30,12 +30,12 @@ type rowKey struct {
 
 // effects are what one step wants done, in order.
 type effects struct {
-	messages []peer.Outgoing
-	calls    []peer.Call
+	messages []event.Outgoing
+	calls    []event.Call
 	policy   policy.Policy // that decides the rounds among the calls
 	digest   *protocol.Load
-	facts    []peer.Fact
-	answers  []peer.Answer
+	facts    []event.Fact
+	answers  []event.Answer
 	starts   *bool
 	card     *cardAsk
 }
@@ -43,7 +43,7 @@ type effects struct {
 func newBatch() *batch { return &batch{index: make(map[rowKey]int)} }
 
 // add takes in what a step brought; decider is the policy in force after it.
-func (b *batch) add(r peer.Ready, decider policy.Policy) {
+func (b *batch) add(r event.Ready, decider policy.Policy) {
 	for _, record := range r.Records {
 		key := rowKey{record.Table, record.Key}
 		if i, ok := b.index[key]; ok {

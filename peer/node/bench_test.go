@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -34,7 +35,7 @@ func (*idle) Submit(context.Context, localsched.Submission) (localsched.LocalID,
 func liveConfig(file node.Store) node.Config {
 	surroundings := &idle{}
 	return node.Config{
-		Peer: peer.Config{
+		Peer: rules.Config{
 			Site: "here", Number: 1, PublicKey: "U", Software: "bench",
 			Capacity:   protocol.Capacity{CPUs: 1 << 20, Nodes: 1 << 10},
 			Policy:     policy.Description{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Can: []policy.Capability{policy.Shortcut}},
@@ -110,8 +111,8 @@ func BenchmarkSubmit(b *testing.B) {
 			for range shape.callers {
 				callers.Go(func() {
 					for left.Add(-1) >= 0 {
-						_, err := n.Ask(b.Context(), func(asked peer.AskID) peer.Event {
-							return peer.Submit{Asked: asked, User: "ann", Jobs: jobs}
+						_, err := n.Ask(b.Context(), func(asked event.AskID) event.Event {
+							return event.Submit{Asked: asked, User: "ann", Jobs: jobs}
 						})
 						if err != nil {
 							b.Error(err)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -48,7 +48,7 @@ func (n *Node) sendWhole(ctx context.Context, transport Transport, to protocol.S
 	n.calls.Go(func() {
 		defer func() { <-n.reading }()
 		result.Contents = n.contents(ctx, result)
-		n.sendOne(transport, peer.Outgoing{To: to, Body: result})
+		n.sendOne(transport, event.Outgoing{To: to, Body: result})
 	})
 	return true
 }
@@ -121,7 +121,7 @@ func (b *brought) set(from protocol.SiteName, result protocol.Result) protocol.R
 
 // take gives the contents of the files that are to be collected, once; nil: they did not come, or
 // are not what was announced.
-func (b *brought) take(op peer.CollectOp) [][]byte {
+func (b *brought) take(op event.CollectOp) [][]byte {
 	b.mu.Lock()
 	one := b.remove(b.byFrom[source{op.From, op.Tag}])
 	b.mu.Unlock()

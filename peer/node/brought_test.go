@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -53,13 +53,13 @@ func TestCollectWhatCameWithTheResult(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				core := &script{}
-				core.step = func(_ protocol.Instant, ev peer.Event) (ready peer.Ready) {
-					if ask, ok := ev.(peer.AskJob); ok {
-						ready.Calls = []peer.Call{{ID: 1, Op: peer.CollectOp{
+				core.step = func(_ protocol.Instant, ev event.Event) (ready event.Ready) {
+					if ask, ok := ev.(event.AskJob); ok {
+						ready.Calls = []event.Call{{ID: 1, Op: event.CollectOp{
 							Tag: tag, From: "there", Files: test.files, User: "ann",
 							Payload: &protocol.Payload{Stdout: "/u/out", Stderr: "/u/err"},
 						}}}
-						ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
+						ready.Answers = []event.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
 					}
 					return ready
 				}
@@ -83,7 +83,7 @@ func TestCollectWhatCameWithTheResult(t *testing.T) {
 				if test.then != nil {
 					test.then(r)
 				}
-				ask := func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked} }
+				ask := func(asked event.AskID) event.Event { return event.AskJob{Asked: asked} }
 				if _, err := r.Ask(t.Context(), ask); err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +99,7 @@ func TestCollectWhatCameWithTheResult(t *testing.T) {
 				if (fetches > 0) != test.fetched {
 					t.Errorf("%d fetches; want some: %t", fetches, test.fetched)
 				}
-				for _, message := range seenOf[peer.MessageIn](core) {
+				for _, message := range seenOf[event.MessageIn](core) {
 					if result, ok := message.Body.(protocol.Result); ok && result.Contents != nil {
 						t.Error("the machine is told what files have")
 					}
@@ -163,11 +163,11 @@ func TestResultBringsSmallFiles(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				core := &script{}
-				core.step = func(_ protocol.Instant, ev peer.Event) (ready peer.Ready) {
-					if ask, ok := ev.(peer.AskJob); ok {
+				core.step = func(_ protocol.Instant, ev event.Event) (ready event.Ready) {
+					if ask, ok := ev.(event.AskJob); ok {
 						result := protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Completed, Files: test.files}}
-						ready.Messages = []peer.Outgoing{{To: "there", Body: result}, {To: "there", Body: protocol.Unknown{Tag: tag}}}
-						ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
+						ready.Messages = []event.Outgoing{{To: "there", Body: result}, {To: "there", Body: protocol.Unknown{Tag: tag}}}
+						ready.Answers = []event.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
 					}
 					return ready
 				}
@@ -178,7 +178,7 @@ func TestResultBringsSmallFiles(t *testing.T) {
 				})
 				partner := &posted{partnerSide: partnerSide{r.out}}
 				r.Attach(partner, nil)
-				ask := func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked} }
+				ask := func(asked event.AskID) event.Event { return event.AskJob{Asked: asked} }
 				if _, err := r.Ask(t.Context(), ask); err != nil {
 					t.Fatal(err)
 				}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
@@ -96,7 +96,7 @@ func (l *lane) leave(t task) {
 }
 
 // begin starts calls, each in its lane. The policy decides the rounds among them.
-func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Policy) {
+func (n *Node) begin(ctx context.Context, calls []event.Call, decider policy.Policy) {
 	for _, call := range calls {
 		lane := n.lanes.of(call.Op)
 		n.calls.Add(1)
@@ -113,7 +113,7 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 			go func() { // the loop itself may be calling, and must not wait for itself
 				defer n.calls.Done()
 				defer n.collecting.remove(collection)
-				n.post(peer.CallDone{ID: call.ID, Err: errLaneFull})
+				n.post(event.CallDone{ID: call.ID, Err: errLaneFull})
 			}()
 		}
 	}
@@ -121,15 +121,15 @@ func (n *Node) begin(ctx context.Context, calls []peer.Call, decider policy.Poli
 
 // call carries one call out and posts its answer. A call that outlives its time
 // is answered, loses its place, and is left to itself.
-func (n *Node) call(ctx context.Context, lane *lane, t task, call peer.Call, decider policy.Policy) (kept bool) {
+func (n *Node) call(ctx context.Context, lane *lane, t task, call event.Call, decider policy.Policy) (kept bool) {
 	if cause := context.Cause(ctx); errors.Is(cause, errDiscarded) {
-		n.post(peer.CallDone{ID: call.ID, Err: cause})
+		n.post(event.CallDone{ID: call.ID, Err: cause})
 		return true
 	} else if cause != nil {
 		return true // nobody waits for the answer
 	}
-	if quote, ok := call.Op.(peer.QuoteOp); ok && quote.Until != 0 && n.clock.now() >= quote.Until {
-		n.post(peer.CallDone{ID: call.ID, Err: errLate})
+	if quote, ok := call.Op.(event.QuoteOp); ok && quote.Until != 0 && n.clock.now() >= quote.Until {
+		n.post(event.CallDone{ID: call.ID, Err: errLate})
 		return true
 	}
 	if lane.timeout > 0 {
@@ -143,19 +143,19 @@ func (n *Node) call(ctx context.Context, lane *lane, t task, call peer.Call, dec
 		defer stop()
 	}
 	inTime := context.AfterFunc(ctx, func() {
-		n.post(peer.CallDone{ID: call.ID, Err: context.Cause(ctx)})
+		n.post(event.CallDone{ID: call.ID, Err: context.Cause(ctx)})
 		lane.leave(t)
 	})
 	result, err := n.try(ctx, call.Op, decider)
 	if !inTime() {
 		return false
 	}
-	n.post(peer.CallDone{ID: call.ID, Result: result, Err: err})
+	n.post(event.CallDone{ID: call.ID, Result: result, Err: err})
 	return true
 }
 
 // try carries a call out. A panic in it is an error of the call.
-func (n *Node) try(ctx context.Context, op peer.Op, decider policy.Policy) (result peer.Result, err error) {
+func (n *Node) try(ctx context.Context, op event.Op, decider policy.Policy) (result event.Result, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			n.log.Error("call_panicked", "op", fmt.Sprintf("%T", op), "reason", reason, "stack", string(debug.Stack()))
@@ -170,23 +170,23 @@ func (n *Node) try(ctx context.Context, op peer.Op, decider policy.Policy) (resu
 }
 
 // of is the lane of a call.
-func (l *lanes) of(op peer.Op) *lane {
+func (l *lanes) of(op event.Op) *lane {
 	switch op.(type) {
-	case peer.QuoteOp:
+	case event.QuoteOp:
 		return l.quote
-	case peer.SubmitOp:
+	case event.SubmitOp:
 		return l.submit
-	case peer.WatchOp:
+	case event.WatchOp:
 		return l.watch
-	case peer.CollectOp:
+	case event.CollectOp:
 		return l.collect
-	case peer.DecideOp, peer.FrontOp:
+	case event.DecideOp, event.FrontOp:
 		return l.decide
-	case peer.ReserveOp:
+	case event.ReserveOp:
 		return l.submit
-	case peer.ReleaseOp:
+	case event.ReleaseOp:
 		return l.release
-	case peer.FindOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.DiscardOp, peer.PriceOp:
+	case event.FindOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.DiscardOp, event.PriceOp:
 	}
 	return l.manage
 }

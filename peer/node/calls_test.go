@@ -11,51 +11,51 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // caller is a machine that makes the calls at its first step.
-func caller(ops ...peer.Op) *script {
+func caller(ops ...event.Op) *script {
 	first := true
-	return &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
+	return &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
 		switch ev := ev.(type) {
-		case peer.Tick:
+		case event.Tick:
 			if !first {
-				return peer.Ready{}
+				return event.Ready{}
 			}
 			first = false
-			var ready peer.Ready
+			var ready event.Ready
 			for i, op := range ops {
-				ready.Calls = append(ready.Calls, peer.Call{ID: peer.CallID(i + 1), Op: op})
+				ready.Calls = append(ready.Calls, event.Call{ID: event.CallID(i + 1), Op: op})
 			}
 			return ready
-		case peer.AskSites:
-			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: view.Sites{}}}}
+		case event.AskSites:
+			return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: view.Sites{}}}}
 		default:
-			return peer.Ready{}
+			return event.Ready{}
 		}
 	}}
 }
 
-func submission(job int) peer.SubmitOp {
-	return peer.SubmitOp{Job: localsched.Submission{Tag: protocol.Tag{Job: protocol.JobID(job), Epoch: 1}}}
+func submission(job int) event.SubmitOp {
+	return event.SubmitOp{Job: localsched.Submission{Tag: protocol.Tag{Job: protocol.JobID(job), Epoch: 1}}}
 }
 
 // answers sorts the calls' answers by number.
-func answers(core *script) []peer.CallDone {
-	all := seenOf[peer.CallDone](core)
-	slices.SortFunc(all, func(a, b peer.CallDone) int { return int(a.ID) - int(b.ID) })
+func answers(core *script) []event.CallDone {
+	all := seenOf[event.CallDone](core)
+	slices.SortFunc(all, func(a, b event.CallDone) int { return int(a.ID) - int(b.ID) })
 	return all
 }
 
 func TestEveryCallIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := caller(
-			peer.QuoteOp{Query: localsched.Query{Jobs: make([]protocol.Request, 2)}},
-			submission(1), peer.FindOp{}, peer.WithdrawOp{}, peer.KillOp{}, peer.ForgetOp{}, peer.DecideOp{},
+			event.QuoteOp{Query: localsched.Query{Jobs: make([]protocol.Request, 2)}},
+			submission(1), event.FindOp{}, event.WithdrawOp{}, event.KillOp{}, event.ForgetOp{}, event.DecideOp{},
 		)
 		r := start(t, core)
 		synctest.Wait()
@@ -63,25 +63,25 @@ func TestEveryCallIsAnswered(t *testing.T) {
 		if len(got) != 7 {
 			t.Fatalf("%d answers", len(got))
 		}
-		if quoted, ok := got[0].Result.(peer.QuoteResult); !ok || len(quoted.Quotes) != 2 || quoted.Load.CPUs != 8 {
+		if quoted, ok := got[0].Result.(event.QuoteResult); !ok || len(quoted.Quotes) != 2 || quoted.Load.CPUs != 8 {
 			t.Errorf("quote: %+v", got[0])
 		}
-		if done, ok := got[1].Result.(peer.SubmitResult); !ok || done.Local != "L1" {
+		if done, ok := got[1].Result.(event.SubmitResult); !ok || done.Local != "L1" {
 			t.Errorf("submit: %+v", got[1])
 		}
-		if found, ok := got[2].Result.(peer.FindResult); !ok || found.Presence != localsched.Present {
+		if found, ok := got[2].Result.(event.FindResult); !ok || found.Presence != localsched.Present {
 			t.Errorf("find: %+v", got[2])
 		}
-		if done, ok := got[3].Result.(peer.WithdrawResult); !ok || done.Withdrawal != localsched.Started {
+		if done, ok := got[3].Result.(event.WithdrawResult); !ok || done.Withdrawal != localsched.Started {
 			t.Errorf("withdraw: %+v", got[3])
 		}
-		if _, ok := got[4].Result.(peer.KillResult); !ok {
+		if _, ok := got[4].Result.(event.KillResult); !ok {
 			t.Errorf("kill: %+v", got[4])
 		}
 		if got[5].Err == nil || got[5].Result != nil { // the fake scheduler refuses to forget
 			t.Errorf("forget: %+v", got[5])
 		}
-		if _, ok := got[6].Result.(peer.DecideResult); !ok {
+		if _, ok := got[6].Result.(event.DecideResult); !ok {
 			t.Errorf("decide: %+v", got[6])
 		}
 		_ = r.end()
@@ -90,7 +90,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 
 func TestRefusalsAndPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		core := caller(submission(1), submission(2), peer.DecideOp{})
+		core := caller(submission(1), submission(2), event.DecideOp{})
 		r := startWith(t, core, func(o *outside) {
 			o.submit = func(_ context.Context, job localsched.Submission) (localsched.LocalID, error) {
 				if job.Tag.Job == 1 {
@@ -102,7 +102,7 @@ func TestRefusalsAndPanics(t *testing.T) {
 		})
 		synctest.Wait()
 		got := answers(core)
-		if done, ok := got[0].Result.(peer.SubmitResult); !ok || done.Refused != "too wide" || got[0].Err != nil {
+		if done, ok := got[0].Result.(event.SubmitResult); !ok || done.Refused != "too wide" || got[0].Err != nil {
 			t.Errorf("refused: %+v", got[0])
 		}
 		if got[1].Err == nil || !strings.Contains(got[1].Err.Error(), "the plugin is gone") || got[1].Result != nil {
@@ -117,11 +117,11 @@ func TestRefusalsAndPanics(t *testing.T) {
 
 func TestSlowSubmissionsHoldUpNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ops []peer.Op
+		var ops []event.Op
 		for i := range 100 {
 			ops = append(ops, submission(i+1))
 		}
-		core := caller(append(ops, peer.FindOp{})...)
+		core := caller(append(ops, event.FindOp{})...)
 		var running, most atomic.Int64
 		r := startWith(t, core, func(o *outside) {
 			o.submit = func(context.Context, localsched.Submission) (localsched.LocalID, error) {
@@ -135,7 +135,7 @@ func TestSlowSubmissionsHoldUpNothingElse(t *testing.T) {
 		if got := answers(core); len(got) != 1 || got[0].ID != 101 {
 			t.Errorf("while all submissions are slow: %v", got)
 		}
-		ask := func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} }
+		ask := func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} }
 		if _, err := r.Ask(t.Context(), ask); err != nil {
 			t.Error(err)
 		}
@@ -181,7 +181,7 @@ func TestCallsThatHangAreAnsweredOnce(t *testing.T) {
 
 func TestWatchIsAskedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		core := caller(peer.WatchOp{})
+		core := caller(event.WatchOp{})
 		tries := 0
 		r := startWith(t, core, func(o *outside) {
 			o.watch = func(ctx context.Context) (localsched.Watched, error) {
@@ -197,7 +197,7 @@ func TestWatchIsAskedAnew(t *testing.T) {
 		if len(got) != 1 || tries != 3 {
 			t.Fatalf("%d tries, answers %v", tries, got)
 		}
-		if watched, ok := got[0].Result.(peer.WatchResult); !ok || watched.Watched.Cursor != "7" {
+		if watched, ok := got[0].Result.(event.WatchResult); !ok || watched.Watched.Cursor != "7" {
 			t.Errorf("answer %+v", got[0])
 		}
 		_ = r.end()

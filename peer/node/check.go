@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -36,7 +36,7 @@ type Checker struct {
 // Add takes in a row; rows may come in any order.
 func (c *Checker) Add(table string, stored Row) {
 	if table == factTable {
-		var fact peer.Fact
+		var fact event.Fact
 		if err := json.Unmarshal(stored.Value, &fact); err != nil {
 			c.found(table, stored.Key, "it cannot be read: %v", err)
 		}

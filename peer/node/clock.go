@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -28,7 +28,7 @@ const (
 // clock is the time of the core: the wall clock's, but it never runs back.
 //
 // When the wall clock is set forward, or the machine was suspended, it follows at once, so that
-// what it says is right again; the core is told, so that nothing seems overdue ([peer.ClockSet]).
+// what it says is right again; the core is told, so that nothing seems overdue ([event.ClockSet]).
 // When the wall clock is set back, it goes on at half its pace until that has caught up: order
 // is kept, and time-outs still come, late. Until then it is ahead.
 type clock struct {
@@ -186,7 +186,7 @@ func (n *Node) watchClock(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if n.clock.look() {
-				n.post(peer.Tick{})
+				n.post(event.Tick{})
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -118,21 +118,21 @@ func TestTimeCatchesUp(t *testing.T) {
 type timed struct {
 	mu    sync.Mutex
 	steps []timedStep
-	wake  func(now protocol.Instant, ev peer.Event) protocol.Instant
+	wake  func(now protocol.Instant, ev event.Event) protocol.Instant
 }
 
 type timedStep struct {
 	now   protocol.Instant
-	event peer.Event
+	event event.Event
 	at    time.Time
 }
 
 func (c *timed) core() *script {
-	return &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
+	return &script{step: func(now protocol.Instant, ev event.Event) event.Ready {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.steps = append(c.steps, timedStep{now, ev, time.Now()})
-		return peer.Ready{Wake: c.wake(now, ev)}
+		return event.Ready{Wake: c.wake(now, ev)}
 	}}
 }
 
@@ -165,7 +165,7 @@ func TestNodeIsToldOfTheClock(t *testing.T) {
 			}
 			return 2 * protocol.Hour
 		}
-		c := &timed{wake: func(protocol.Instant, peer.Event) protocol.Instant { return 0 }}
+		c := &timed{wake: func(protocol.Instant, event.Event) protocol.Instant { return 0 }}
 		r := start(t, c.core(), set(ahead))
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -174,7 +174,7 @@ func TestNodeIsToldOfTheClock(t *testing.T) {
 			t.Fatalf("steps: %+v", steps)
 		}
 		told, tick := steps[1], steps[2]
-		if told.event != (peer.ClockSet{By: 2 * protocol.Hour}) || tick.event != (peer.Tick{}) {
+		if told.event != (event.ClockSet{By: 2 * protocol.Hour}) || tick.event != (event.Tick{}) {
 			t.Errorf("it is told %+v and %+v", told.event, tick.event)
 		}
 		if late := told.at.Sub(begin) - time.Minute; late > 2*time.Second {
@@ -204,7 +204,7 @@ func TestNodeBehindTheClock(t *testing.T) {
 			return -protocol.Hour
 		}
 		c := &timed{}
-		c.wake = func(now protocol.Instant, _ peer.Event) protocol.Instant { return now.Add(protocol.Minute) }
+		c.wake = func(now protocol.Instant, _ event.Event) protocol.Instant { return now.Add(protocol.Minute) }
 		r := start(t, c.core(), set(ahead))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()

@@ -9,14 +9,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // collect brings a finished job's files from the site that ran it to where its user wants
 // them. What can never be put there is kept in the peer's directory. All that has come stays
 // until every file is where it belongs, so that the next try goes on from there.
-func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, error) {
+func (n *Node) collect(ctx context.Context, op event.CollectOp) (event.Result, error) {
 	outputs, err := n.bring(ctx, op)
 	defer func() {
 		for _, output := range outputs {
@@ -25,7 +25,7 @@ func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, err
 			}
 		}
 	}()
-	var result peer.CollectResult
+	var result event.CollectResult
 	switch {
 	case err == nil:
 		result, err = n.bringHome(ctx, op, outputs)
@@ -44,7 +44,7 @@ func (n *Node) collect(ctx context.Context, op peer.CollectOp) (peer.Result, err
 }
 
 // bring brings each of the files here. After an error the outputs have what came before it.
-func (n *Node) bring(ctx context.Context, op peer.CollectOp) (outputs []Output, err error) {
+func (n *Node) bring(ctx context.Context, op event.CollectOp) (outputs []Output, err error) {
 	if contents := n.brought.take(op); contents != nil {
 		for i, file := range op.Files {
 			outputs = append(outputs, n.cfg.Deliverer.Whole(op.Tag, file.Stream, contents[i]))
@@ -71,7 +71,7 @@ func (n *Node) bring(ctx context.Context, op peer.CollectOp) (outputs []Output, 
 }
 
 // bringHome puts files that are all here where their user wants them.
-func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, outputs []Output) (result peer.CollectResult, err error) {
+func (n *Node) bringHome(ctx context.Context, op event.CollectOp, outputs []Output) (result event.CollectResult, err error) {
 	var left []int // files that can never be put there
 	var kept, problems []string
 	for _, to := range targets(op) {
@@ -95,7 +95,7 @@ func (n *Node) bringHome(ctx context.Context, op peer.CollectOp, outputs []Outpu
 }
 
 // keepRest keeps the pieces of files of which no more will come.
-func keepRest(op peer.CollectOp, outputs []Output) (peer.CollectResult, error) {
+func keepRest(op event.CollectOp, outputs []Output) (event.CollectResult, error) {
 	var kept []string
 	for i, output := range outputs {
 		if output.Size() == 0 {
@@ -103,11 +103,11 @@ func keepRest(op peer.CollectOp, outputs []Output) (peer.CollectResult, error) {
 		}
 		path, err := output.Keep()
 		if err != nil {
-			return peer.CollectResult{}, fmt.Errorf("keep what is here of %v: %w", op.Files[i].Stream, err)
+			return event.CollectResult{}, fmt.Errorf("keep what is here of %v: %w", op.Files[i].Stream, err)
 		}
 		kept = append(kept, path)
 	}
-	return peer.CollectResult{Gone: true, Kept: strings.Join(kept, ", ")}, nil
+	return event.CollectResult{Gone: true, Kept: strings.Join(kept, ", ")}, nil
 }
 
 // target is one path and the files that go there, by their index.
@@ -117,7 +117,7 @@ type target struct {
 }
 
 // targets sorts the files by where they go. Two streams may share a path.
-func targets(op peer.CollectOp) []target {
+func targets(op event.CollectOp) []target {
 	var all []target
 	for i, file := range op.Files {
 		path := op.Payload.Stdout
@@ -146,7 +146,7 @@ func permanent(err error) bool {
 	return errors.As(err, &p) && p.Permanent()
 }
 
-func (n *Node) deliver(ctx context.Context, op peer.CollectOp, to target, outputs []Output) error {
+func (n *Node) deliver(ctx context.Context, op event.CollectOp, to target, outputs []Output) error {
 	if to.path == "" {
 		return permanentError{"the job names no file for its output"}
 	}
@@ -189,8 +189,8 @@ type collection struct {
 }
 
 // add makes a call that collects one that discard ends; nil: it does not collect.
-func (c *collecting) add(ctx context.Context, op peer.Op) (within context.Context, one *collection) {
-	collect, ok := op.(peer.CollectOp)
+func (c *collecting) add(ctx context.Context, op event.Op) (within context.Context, one *collection) {
+	collect, ok := op.(event.CollectOp)
 	if !ok {
 		return ctx, nil
 	}
@@ -234,7 +234,7 @@ func (c *collecting) of(tag protocol.Tag) *collection {
 
 // discard ends the collection of a job's files and removes what has come of them. One that
 // waits for its turn opens no file any more.
-func (n *Node) discard(ctx context.Context, tag protocol.Tag) (peer.Result, error) {
+func (n *Node) discard(ctx context.Context, tag protocol.Tag) (event.Result, error) {
 	if one := n.collecting.of(tag); one != nil {
 		one.cancel(errDiscarded)
 		if one.begun.Load() {
@@ -245,5 +245,5 @@ func (n *Node) discard(ctx context.Context, tag protocol.Tag) (peer.Result, erro
 			}
 		}
 	}
-	return peer.DiscardResult{}, n.cfg.Deliverer.Discard(tag)
+	return event.DiscardResult{}, n.cfg.Deliverer.Discard(tag)
 }

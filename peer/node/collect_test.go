@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -111,7 +111,7 @@ func TestCollect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				core := caller(peer.CollectOp{
+				core := caller(event.CollectOp{
 					Tag: protocol.Tag{Job: 5, Epoch: 2}, From: "there", Files: test.files, User: "ann",
 					Payload: &protocol.Payload{Stdout: test.stdout, Stderr: test.stderr},
 				})
@@ -128,7 +128,7 @@ func TestCollect(t *testing.T) {
 					t.Fatalf("%d answers", len(got))
 				}
 				checkCollected(t, got[0], r.out.files, test.want, test.err)
-				if result, ok := got[0].Result.(peer.CollectResult); ok {
+				if result, ok := got[0].Result.(event.CollectResult); ok {
 					if !strings.Contains(result.Problem, test.problem) || (result.Problem == "") != (test.problem == "") {
 						t.Errorf("problem %q, want %q", result.Problem, test.problem)
 					}
@@ -141,7 +141,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func checkCollected(t *testing.T, done peer.CallDone, got, want map[string][]byte, wrong string) {
+func checkCollected(t *testing.T, done event.CallDone, got, want map[string][]byte, wrong string) {
 	t.Helper()
 	if wrong != "" {
 		if done.Err == nil || !strings.Contains(done.Err.Error(), wrong) {
@@ -192,43 +192,43 @@ func TestDiscard(t *testing.T) {
 		const collections = 5 // one more than of a user at once
 		tag := func(job int) protocol.Tag { return protocol.Tag{Job: protocol.JobID(job), Epoch: 1} }
 		core := &script{}
-		core.step = func(_ protocol.Instant, ev peer.Event) (ready peer.Ready) {
-			ask, ok := ev.(peer.AskJob)
+		core.step = func(_ protocol.Instant, ev event.Event) (ready event.Ready) {
+			ask, ok := ev.(event.AskJob)
 			if !ok {
 				return ready
 			}
 			if ask.Job == 0 {
 				for job := 1; job <= collections; job++ {
-					ready.Calls = append(ready.Calls, peer.Call{ID: peer.CallID(job), Op: peer.CollectOp{
+					ready.Calls = append(ready.Calls, event.Call{ID: event.CallID(job), Op: event.CollectOp{
 						Tag: tag(job), From: "there", User: "ann", Payload: &protocol.Payload{Stdout: "/u/out"},
 						Files: []protocol.File{described(protocol.Stdout, []byte("output"))},
 					}})
 				}
 			} else {
 				id := int(ask.Job)
-				ready.Calls = []peer.Call{{ID: peer.CallID(100 + id), Op: peer.DiscardOp{Tag: tag(id)}}}
+				ready.Calls = []event.Call{{ID: event.CallID(100 + id), Op: event.DiscardOp{Tag: tag(id)}}}
 			}
-			ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
+			ready.Answers = []event.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
 			return ready
 		}
 		r := start(t, core)
 		away := &stalled{partnerSide: partnerSide{r.out}}
 		r.Attach(away, nil)
 		for _, job := range []protocol.JobID{0, collections, 1} { // all begin, then one that waits and one that runs are given up
-			ask := func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: job} }
+			ask := func(asked event.AskID) event.Event { return event.AskJob{Asked: asked, Job: job} }
 			if _, err := r.Ask(t.Context(), ask); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
 		}
-		var got []peer.CallID
+		var got []event.CallID
 		for _, done := range answers(core) {
 			got = append(got, done.ID)
 			if done.ID <= collections && (done.Err == nil || !strings.Contains(done.Err.Error(), "not wanted any more")) {
 				t.Errorf("a collection that was given up: %+v", done)
 			}
 		}
-		if want := []peer.CallID{1, collections, 101, 100 + collections}; !slices.Equal(got, want) {
+		if want := []event.CallID{1, collections, 101, 100 + collections}; !slices.Equal(got, want) {
 			t.Errorf("answers to %v, want %v", got, want)
 		}
 		want := []string{

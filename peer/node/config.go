@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -14,7 +14,7 @@ import (
 // Config is what a [Node] needs. Store, Scheduler, Policy and Deliverer are
 // required.
 type Config struct {
-	Peer peer.Config
+	Peer rules.Config
 	Seed uint64 // of the peer's random choices
 
 	Store     Store

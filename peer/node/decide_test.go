@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -45,7 +45,7 @@ func TestFallback(t *testing.T) {
 		"a decline": {func() ([]policy.Decision, error) { return []policy.Decision{{Site: 1}}, nil }, "sent to b, which declined it"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			core := caller(peer.DecideOp{Snapshot: snapshot}, peer.DecideOp{Snapshot: snapshot, Fallback: true})
+			core := caller(event.DecideOp{Snapshot: snapshot}, event.DecideOp{Snapshot: snapshot, Fallback: true})
 			r := start(t, core, func(c *node.Config) { c.Policy, c.Fallback = catalog.CheckedPolicy(broken{tt.decide}), local.New() })
 			synctest.Wait()
 			all := answers(core)
@@ -53,7 +53,7 @@ func TestFallback(t *testing.T) {
 				t.Errorf("%s: %+v", name, got)
 			}
 			got := all[1]
-			result, ok := got.Result.(peer.DecideResult)
+			result, ok := got.Result.(event.DecideResult)
 			switch {
 			case !ok || got.Err != nil:
 				t.Errorf("%s, with a fallback: %+v", name, got)

@@ -16,7 +16,7 @@
 // # The clock
 //
 // The machine is stepped with the wall clock's time, which never runs back for it: when the wall
-// clock is set forward the time follows at once and the machine is told ([peer.ClockSet]), when
+// clock is set forward the time follows at once and the machine is told ([event.ClockSet]), when
 // it is set back the time goes on at half its pace until the wall clock has caught up.
 //
 // The node knows its surroundings only as the ports declared here; peer/daemon

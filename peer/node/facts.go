@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -75,7 +75,7 @@ func (c *factCounts) forget(id protocol.JobID) {
 }
 
 // add takes in facts that are about a job, or about all that wait.
-func (l *factLog) add(facts []peer.Fact) error {
+func (l *factLog) add(facts []event.Fact) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range facts {
@@ -102,7 +102,7 @@ func (l *factLog) add(facts []peer.Fact) error {
 
 // storedFact is a fact without what its key says: there are many.
 type storedFact struct {
-	peer.Fact
+	event.Fact
 
 	At  protocol.Instant `json:"at_ms,omitempty"` // always 0, in place of the fact's own
 	Job protocol.JobID   `json:"job,omitempty"`   // likewise
@@ -110,7 +110,7 @@ type storedFact struct {
 
 // ofAll says whether a fact about no job belongs to the stories of all jobs that
 // wait at that time.
-func ofAll(kind peer.FactKind) bool { return kind == peer.PartnerVolunteers || kind == peer.Retuned }
+func ofAll(kind event.FactKind) bool { return kind == event.PartnerVolunteers || kind == event.Retuned }
 
 // ring says that facts have waited long enough.
 func (l *factLog) ring() {
@@ -124,7 +124,7 @@ func (l *factLog) ring() {
 }
 
 // bound drops facts of a job that has very many.
-func (l *factLog) bound(f *peer.Fact) error {
+func (l *factLog) bound(f *event.Fact) error {
 	if last(f) {
 		l.counts.forget(f.Job)
 		return nil
@@ -147,8 +147,8 @@ func (l *factLog) bound(f *peer.Fact) error {
 }
 
 // last says whether no more is to come about a job.
-func last(f *peer.Fact) bool {
-	return f.Kind == peer.JobEnded || f.Kind == peer.GuestClosed || f.Kind == peer.GuestAborted
+func last(f *event.Fact) bool {
+	return f.Kind == event.JobEnded || f.Kind == event.GuestClosed || f.Kind == event.GuestAborted
 }
 
 // take hands out what is to be written; taken says that it is.
@@ -166,7 +166,7 @@ func (l *factLog) taken() {
 }
 
 // of lists the facts of a job in order.
-func (l *factLog) of(id protocol.JobID) ([]peer.Fact, error) {
+func (l *factLog) of(id protocol.JobID) ([]event.Fact, error) {
 	prefix := factPrefix(id)
 	l.mu.Lock()
 	fresh := slices.Concat(l.writing, l.pending)
@@ -189,13 +189,13 @@ func (l *factLog) of(id protocol.JobID) ([]peer.Fact, error) {
 	return decodeFacts(values)
 }
 
-func decodeFacts(values map[string][]byte) ([]peer.Fact, error) {
+func decodeFacts(values map[string][]byte) ([]event.Fact, error) {
 	keys := make([]string, 0, len(values))
 	for key := range values {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	facts := make([]peer.Fact, len(keys))
+	facts := make([]event.Fact, len(keys))
 	for i, key := range keys {
 		if err := json.Unmarshal(values[key], &facts[i]); err != nil {
 			return nil, fmt.Errorf("fact %s: %w", key, err)
@@ -236,9 +236,9 @@ func factJob(key string) protocol.JobID {
 
 // Explain lists what happened to a job, in order, and while it waited to be placed
 // also which partners volunteered and how the rules changed.
-func (n *Node) Explain(id protocol.JobID) ([]peer.Fact, error) {
+func (n *Node) Explain(id protocol.JobID) ([]event.Fact, error) {
 	facts, err := n.facts.of(id)
-	if err != nil || len(facts) == 0 || facts[0].Kind != peer.JobSubmitted {
+	if err != nil || len(facts) == 0 || facts[0].Kind != event.JobSubmitted {
 		return facts, err
 	}
 	all, err := n.facts.of(0)
@@ -246,21 +246,21 @@ func (n *Node) Explain(id protocol.JobID) ([]peer.Fact, error) {
 		return nil, err
 	}
 	from, to := waited(facts)
-	all = slices.DeleteFunc(all, func(f peer.Fact) bool { return f.At < from || f.At > to })
+	all = slices.DeleteFunc(all, func(f event.Fact) bool { return f.At < from || f.At > to })
 	all = append(all, facts...)
-	slices.SortStableFunc(all, func(a, b peer.Fact) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(all, func(a, b event.Fact) int { return cmp.Compare(a.At, b.At) })
 	return all, nil
 }
 
 // waited is from when to when a job waited to be placed, as far as is known.
-func waited(facts []peer.Fact) (from, to protocol.Instant) {
+func waited(facts []event.Fact) (from, to protocol.Instant) {
 	const open protocol.Instant = math.MaxInt64
 	from, to = facts[0].At, open
 	for _, f := range facts {
 		switch f.Kind { //nolint:exhaustive // the rest does not say where the job is
-		case peer.JobCommitted, peer.JobGranted, peer.JobEnded:
+		case event.JobCommitted, event.JobGranted, event.JobEnded:
 			to = min(to, f.At)
-		case peer.JobReturned, peer.JobRequeued:
+		case event.JobReturned, event.JobRequeued:
 			to = open
 		}
 	}
@@ -268,7 +268,7 @@ func waited(facts []peer.Fact) (from, to protocol.Instant) {
 }
 
 // tell passes facts on to the log, the meter and explain.
-func (n *Node) tell(ctx context.Context, facts []peer.Fact) {
+func (n *Node) tell(ctx context.Context, facts []event.Fact) {
 	if len(facts) == 0 {
 		return
 	}
@@ -281,7 +281,7 @@ func (n *Node) tell(ctx context.Context, facts []peer.Fact) {
 	}
 }
 
-func (n *Node) logFact(ctx context.Context, f *peer.Fact) {
+func (n *Node) logFact(ctx context.Context, f *event.Fact) {
 	level := levelOf(f.Kind)
 	if !n.log.Enabled(ctx, level) {
 		return
@@ -311,21 +311,21 @@ func (n *Node) logFact(ctx context.Context, f *peer.Fact) {
 
 // levelOf keeps the log of a busy peer readable: what ends, crosses sites or
 // goes wrong is shown, the steps between are for debugging and for explain.
-func levelOf(kind peer.FactKind) slog.Level {
+func levelOf(kind event.FactKind) slog.Level {
 	switch kind {
-	case peer.NameClash, peer.NeedsOperator, peer.PartnerMissing, peer.RecoveryNeeded, peer.TwoPeers:
+	case event.NameClash, event.NeedsOperator, event.PartnerMissing, event.RecoveryNeeded, event.TwoPeers:
 		return slog.LevelError
-	case peer.CallFailed, peer.PolicyFailed, peer.MessageOdd, peer.PartnerSilent, peer.PricesMissing,
-		peer.MemberClash, peer.RequeueForced, peer.SetAside, peer.OutputLeft,
-		peer.PartnerQuality, peer.Recovered, peer.KeyRefused, peer.BillDisputed, peer.LimitBroken, peer.StartMissed:
+	case event.CallFailed, event.PolicyFailed, event.MessageOdd, event.PartnerSilent, event.PricesMissing,
+		event.MemberClash, event.RequeueForced, event.SetAside, event.OutputLeft,
+		event.PartnerQuality, event.Recovered, event.KeyRefused, event.BillDisputed, event.LimitBroken, event.StartMissed:
 		return slog.LevelWarn
-	case peer.JobShortcut, peer.RoundOpened, peer.RoundDecided, peer.JobWaits, peer.JobCommitted, peer.JobOffered,
-		peer.RoomHeld, peer.JobGranted, peer.OfferRefused, peer.GuestPrepared, peer.GuestClosed, peer.Volunteered,
-		peer.PartnerVolunteers, peer.QuestionDropped, peer.OfferDropped:
+	case event.JobShortcut, event.RoundOpened, event.RoundDecided, event.JobWaits, event.JobCommitted, event.JobOffered,
+		event.RoomHeld, event.JobGranted, event.OfferRefused, event.GuestPrepared, event.GuestClosed, event.Volunteered,
+		event.PartnerVolunteers, event.QuestionDropped, event.OfferDropped:
 		return slog.LevelDebug
-	case peer.JobSubmitted, peer.JobHanded, peer.JobStarted, peer.JobEnded, peer.JobReturned, peer.JobCancelled,
-		peer.JobRequeued, peer.GuestRefused, peer.GuestOwned, peer.GuestAborted, peer.GuestStarted, peer.GuestEnded,
-		peer.PartnerUp, peer.PartnerDown, peer.Retuned, peer.CallWorks:
+	case event.JobSubmitted, event.JobHanded, event.JobStarted, event.JobEnded, event.JobReturned, event.JobCancelled,
+		event.JobRequeued, event.GuestRefused, event.GuestOwned, event.GuestAborted, event.GuestStarted, event.GuestEnded,
+		event.PartnerUp, event.PartnerDown, event.Retuned, event.CallWorks:
 	}
 	return slog.LevelInfo
 }

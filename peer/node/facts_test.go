@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,17 +17,17 @@ import (
 
 // teller is a machine that tells a fact for each grant that it gets.
 func teller() *script {
-	return &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
-		in, ok := ev.(peer.MessageIn)
+	return &script{step: func(now protocol.Instant, ev event.Event) event.Ready {
+		in, ok := ev.(event.MessageIn)
 		if !ok {
-			return peer.Ready{}
+			return event.Ready{}
 		}
 		grant, ok := in.Body.(protocol.Grant)
 		if !ok {
-			return peer.Ready{}
+			return event.Ready{}
 		}
-		return peer.Ready{Facts: []peer.Fact{{
-			At: now, Kind: peer.JobWaits, Job: grant.Tag.Job, Text: fmt.Sprint(grant.Tag.Epoch),
+		return event.Ready{Facts: []event.Fact{{
+			At: now, Kind: event.JobWaits, Job: grant.Tag.Job, Text: fmt.Sprint(grant.Tag.Epoch),
 		}}}
 	}}
 }
@@ -80,33 +80,33 @@ func TestExplain(t *testing.T) {
 // The story of a job tells who volunteered while it waited, and only then.
 func TestExplainTellsOfVolunteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kinds := []peer.FactKind{
-			peer.PartnerVolunteers, peer.JobSubmitted, peer.PartnerVolunteers, peer.Volunteered, peer.Retuned,
-			peer.JobCommitted, peer.PartnerVolunteers, peer.JobEnded,
+		kinds := []event.FactKind{
+			event.PartnerVolunteers, event.JobSubmitted, event.PartnerVolunteers, event.Volunteered, event.Retuned,
+			event.JobCommitted, event.PartnerVolunteers, event.JobEnded,
 		}
-		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
-			in, ok := ev.(peer.MessageIn)
+		r := start(t, &script{step: func(now protocol.Instant, ev event.Event) event.Ready {
+			in, ok := ev.(event.MessageIn)
 			if !ok {
-				return peer.Ready{}
+				return event.Ready{}
 			}
 			grant, _ := in.Body.(protocol.Grant)
-			f := peer.Fact{At: now, Kind: kinds[grant.Tag.Epoch]}
-			if slices.Contains([]peer.FactKind{peer.JobSubmitted, peer.JobCommitted, peer.JobEnded}, f.Kind) {
+			f := event.Fact{At: now, Kind: kinds[grant.Tag.Epoch]}
+			if slices.Contains([]event.FactKind{event.JobSubmitted, event.JobCommitted, event.JobEnded}, f.Kind) {
 				f.Job = 7
 			}
-			return peer.Ready{Facts: []peer.Fact{f}}
+			return event.Ready{Facts: []event.Fact{f}}
 		}})
 		for i := range kinds {
 			r.tell(7, i)
 			time.Sleep(node.FactDelay)
 		}
 		facts, err := r.Explain(7)
-		var got []peer.FactKind
+		var got []event.FactKind
 		for _, f := range facts {
 			got = append(got, f.Kind)
 		}
-		want := []peer.FactKind{
-			peer.JobSubmitted, peer.PartnerVolunteers, peer.Retuned, peer.JobCommitted, peer.JobEnded,
+		want := []event.FactKind{
+			event.JobSubmitted, event.PartnerVolunteers, event.Retuned, event.JobCommitted, event.JobEnded,
 		}
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v; want %v", got, err, want)
@@ -197,14 +197,14 @@ func TestStoredFactsRepeatNothing(t *testing.T) {
 func TestCountsOfFactsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := protocol.JobID(1000)
-		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) (ready peer.Ready) {
-			if _, ok := ev.(peer.MessageIn); !ok {
+		r := start(t, &script{step: func(now protocol.Instant, ev event.Event) (ready event.Ready) {
+			if _, ok := ev.(event.MessageIn); !ok {
 				return ready
 			}
-			ready.Facts = []peer.Fact{{At: now, Kind: peer.GuestRefused, Job: 7}}
+			ready.Facts = []event.Fact{{At: now, Kind: event.GuestRefused, Job: 7}}
 			for range node.MaxCounted / 128 {
 				next++
-				ready.Facts = append(ready.Facts, peer.Fact{At: now, Kind: peer.GuestRefused, Job: next})
+				ready.Facts = append(ready.Facts, event.Fact{At: now, Kind: event.GuestRefused, Job: next})
 			}
 			return ready
 		}})

@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -22,17 +23,17 @@ import (
 
 // script is a machine that does what it is told.
 type script struct {
-	step  func(now protocol.Instant, ev peer.Event) peer.Ready
+	step  func(now protocol.Instant, ev event.Event) event.Ready
 	mu    sync.Mutex
-	steps []peer.Event
+	steps []event.Event
 }
 
-func (s *script) Step(now protocol.Instant, ev peer.Event) peer.Ready {
+func (s *script) Step(now protocol.Instant, ev event.Event) event.Ready {
 	s.mu.Lock()
 	s.steps = append(s.steps, ev)
 	s.mu.Unlock()
 	if s.step == nil {
-		return peer.Ready{}
+		return event.Ready{}
 	}
 	return s.step(now, ev)
 }
@@ -41,14 +42,14 @@ func (*script) Card(to protocol.SiteName) protocol.Card {
 	return protocol.Card{Site: "here", Software: "for " + string(to)}
 }
 
-func (s *script) seen() []peer.Event {
+func (s *script) seen() []event.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.steps)
 }
 
 // seenOf lists the events of one kind that the machine has got.
-func seenOf[E peer.Event](s *script) []E {
+func seenOf[E event.Event](s *script) []E {
 	var all []E
 	for _, ev := range s.seen() {
 		if e, ok := ev.(E); ok {
@@ -211,7 +212,7 @@ func (o *outside) Send(to protocol.SiteName, m protocol.Message) error {
 
 func (o *outside) Advertise(load protocol.Load) { o.note("advertise") }
 
-func (o *outside) Fact(f peer.Fact)              { o.note("fact " + string(f.Kind)) }
+func (o *outside) Fact(f event.Fact)             { o.note("fact " + string(f.Kind)) }
 func (o *outside) Moved(from, to protocol.State) {}
 func (o *outside) Refused(code view.RefusalCode) { o.note("refused " + string(code)) }
 func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) }
@@ -418,7 +419,7 @@ func startAround(t *testing.T, core *script, o *outside, options ...option) *rig
 	t.Helper()
 	r := &rig{core: core, store: newMemory(), out: o, ended: make(chan error, 1)}
 	cfg := node.Config{
-		Peer:  peer.Config{Site: "here"},
+		Peer:  rules.Config{Site: "here"},
 		Store: r.store, Scheduler: r.out, Policy: r.out, Deliverer: r.out, Meter: r.out,
 	}
 	for _, set := range options {

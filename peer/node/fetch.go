@@ -7,7 +7,7 @@ import (
 	"hash"
 	"io"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,7 +22,7 @@ const (
 // checks the whole. After an error the part has what came before it, unless that cannot be
 // the file.
 func (n *Node) fetchRest(
-	ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File, part Part,
+	ctx context.Context, transport Transport, op event.CollectOp, file protocol.File, part Part,
 ) error {
 	sum, err := begun(ctx, part, file)
 	if err != nil {
@@ -55,7 +55,7 @@ func begun(ctx context.Context, part Part, file protocol.File) (hash.Hash, error
 
 // fetchAll appends chunk after chunk until the part is as long as the file.
 func (n *Node) fetchAll(
-	ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File, part Part, sum hash.Hash,
+	ctx context.Context, transport Transport, op event.CollectOp, file protocol.File, part Part, sum hash.Hash,
 ) error {
 	asked := part.Size() // chunks up to here have been asked for
 	var ahead []<-chan chunk
@@ -106,7 +106,7 @@ type chunk struct {
 }
 
 func (n *Node) fetchChunk(
-	ctx context.Context, transport Transport, op peer.CollectOp, file protocol.File, offset int64, size int,
+	ctx context.Context, transport Transport, op event.CollectOp, file protocol.File, offset int64, size int,
 ) <-chan chunk {
 	arrived := make(chan chunk, 1)
 	n.calls.Go(func() {

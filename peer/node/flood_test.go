@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -20,11 +20,11 @@ func TestFloodOfOnePartner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := make(chan struct{})
 		var first sync.Once
-		core := &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
-			if _, message := ev.(peer.MessageIn); message {
+		core := &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+			if _, message := ev.(event.MessageIn); message {
 				first.Do(func() { <-busy })
 			}
-			return peer.Ready{}
+			return event.Ready{}
 		}}
 		r := start(t, core)
 		var senders sync.WaitGroup
@@ -51,11 +51,11 @@ func TestFloodOfOnePartner(t *testing.T) {
 		close(busy)
 		senders.Wait()
 		synctest.Wait()
-		seen := seenOf[peer.MessageIn](core)
+		seen := seenOf[event.MessageIn](core)
 		if len(seen) != 10_001 {
 			t.Errorf("%d messages came through", len(seen))
 		}
-		at := slices.IndexFunc(seen, func(m peer.MessageIn) bool { return m.From == "c" })
+		at := slices.IndexFunc(seen, func(m event.MessageIn) bool { return m.From == "c" })
 		if at < 0 || at > 80 {
 			t.Errorf("the other partner's message came as number %d", at)
 		}
@@ -67,9 +67,9 @@ func TestFloodOfOnePartner(t *testing.T) {
 func TestFullLaneAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 1000
-		var ops []peer.Op
+		var ops []event.Op
 		for range calls {
-			ops = append(ops, peer.QuoteOp{Query: localsched.Query{Jobs: make([]protocol.Request, 1)}})
+			ops = append(ops, event.QuoteOp{Query: localsched.Query{Jobs: make([]protocol.Request, 1)}})
 		}
 		core := caller(ops...)
 		r := startWith(t, core, func(o *outside) {
@@ -92,9 +92,9 @@ func TestFullLaneAnswers(t *testing.T) {
 func TestLateQuotesAreNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := protocol.InstantOf(time.Now()).Add(1500 * protocol.Millisecond)
-		var ops []peer.Op
+		var ops []event.Op
 		for range 100 {
-			ops = append(ops, peer.QuoteOp{Query: localsched.Query{Jobs: make([]protocol.Request, 1)}, Until: until})
+			ops = append(ops, event.QuoteOp{Query: localsched.Query{Jobs: make([]protocol.Request, 1)}, Until: until})
 		}
 		core := caller(ops...)
 		made := 0

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -48,14 +48,14 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 		"another policy": {tc.New(tc.Config{}), true, "slow"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			core := caller(peer.FrontOp{Snapshot: in, BuiltIn: c.builtIn})
+			core := caller(event.FrontOp{Snapshot: in, BuiltIn: c.builtIn})
 			r := start(t, core, func(cfg *node.Config) {
 				cfg.Policy = catalog.CheckedPolicy(c.decider)
 				cfg.Fronter, _ = builtin.Fronter().(policy.Fronter)
 			})
 			synctest.Wait()
 			got := answers(core)[0]
-			found, ok := got.Result.(peer.FrontResult)
+			found, ok := got.Result.(event.FrontResult)
 			if got.Err != nil || !ok {
 				t.Fatalf("%s: %+v", name, got)
 			}
@@ -82,7 +82,7 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 // Without a policy that lays choices out the call fails.
 func TestNobodyLaysOutChoices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		core := caller(peer.FrontOp{}, peer.FrontOp{BuiltIn: true})
+		core := caller(event.FrontOp{}, event.FrontOp{BuiltIn: true})
 		r := start(t, core)
 		synctest.Wait()
 		for _, got := range answers(core) {

@@ -15,10 +15,11 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -62,11 +63,11 @@ func (n noting) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decisi
 
 // told is a meter that hands on the facts of some kinds.
 type told struct {
-	kinds []peer.FactKind
-	facts chan peer.Fact
+	kinds []event.FactKind
+	facts chan event.Fact
 }
 
-func (t told) Fact(f peer.Fact) {
+func (t told) Fact(f event.Fact) {
 	if slices.Contains(t.kinds, f.Kind) {
 		t.facts <- f
 	}
@@ -116,8 +117,8 @@ func startGrid(b *testing.B, waits []protocol.Duration, via func(address string)
 			b.Fatal(err)
 		}
 		sites[i] = &gridSite{name: name, key: key, told: told{
-			kinds: []peer.FactKind{peer.JobHanded, peer.PartnerUp},
-			facts: make(chan peer.Fact, 1<<16),
+			kinds: []event.FactKind{event.JobHanded, event.PartnerUp},
+			facts: make(chan event.Fact, 1<<16),
 		}, decided: make(chan time.Time, 1)}
 	}
 	for i := len(sites) - 1; i > 0; i-- {
@@ -130,7 +131,7 @@ func startGrid(b *testing.B, waits []protocol.Duration, via func(address string)
 	sites[0].start(b, 0, waits[0], urls, sites[1:])
 	for range sites[1:] {
 		for f := range sites[0].told.facts {
-			if f.Kind == peer.PartnerUp {
+			if f.Kind == event.PartnerUp {
 				break
 			}
 		}
@@ -147,14 +148,14 @@ func (s *gridSite) start(
 		b.Fatal(err)
 	}
 	place := noting{tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}), s.decided}
-	cfg := peer.Config{
+	cfg := rules.Config{
 		Site: s.name, Number: protocol.SiteNumber(number + 1), PublicKey: s.key.Public(), Software: "bench",
 		Capacity: protocol.Capacity{CPUs: 1 << 20, Nodes: 1}, Policy: policy.Describe(place),
 		Initiation: policy.Sender, Accounts: everybody{}, Watermark: 10 * protocol.Second,
 	}
 	links := bus.Config{Site: s.name, Key: s.key, Listen: "127.0.0.1:0"}
 	for _, one := range partners {
-		cfg.Partners = append(cfg.Partners, peer.Partner{Site: one.name, PublicKey: one.key.Public(), MaxJobs: 1 << 30})
+		cfg.Partners = append(cfg.Partners, rules.Partner{Site: one.name, PublicKey: one.key.Public(), MaxJobs: 1 << 30})
 		links.Partners = append(links.Partners, bus.Partner{Site: one.name, PublicKey: one.key.Public(), URL: urls[one.name]})
 	}
 	batch := &quoting{wait: wait}
@@ -187,8 +188,8 @@ func (s *gridSite) start(
 
 func (s *gridSite) submit(b *testing.B, jobs int) {
 	b.Helper()
-	_, err := s.node.Ask(b.Context(), func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ann", Jobs: newJobs(jobs)}
+	_, err := s.node.Ask(b.Context(), func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ann", Jobs: newJobs(jobs)}
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -216,7 +217,7 @@ func BenchmarkRound(b *testing.B) {
 		durableTimes = append(durableTimes, durable.Sub(start))
 		roundTimes = append(roundTimes, max(0, (<-sites[0].decided).Sub(durable)))
 		for f := range sites[0].told.facts { // its hand-off must not be in the next one's way
-			if f.Kind == peer.JobHanded {
+			if f.Kind == event.JobHanded {
 				break
 			}
 		}
@@ -287,7 +288,7 @@ func BenchmarkPlacedOverSlowLink(b *testing.B) {
 	for b.Loop() {
 		sites[0].submit(b, batch)
 		for left := batch; left > 0; {
-			if f := <-sites[0].told.facts; f.Kind == peer.JobHanded {
+			if f := <-sites[0].told.facts; f.Kind == event.JobHanded {
 				left--
 				handed++
 			}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -24,7 +24,7 @@ func (n *Node) Received(from protocol.SiteName, m protocol.Message) {
 		return
 	}
 	select {
-	case n.events <- letter{event: peer.MessageIn{From: from, Body: m}, place: places}:
+	case n.events <- letter{event: event.MessageIn{From: from, Body: m}, place: places}:
 	case <-n.done:
 	}
 }
@@ -68,11 +68,11 @@ func (p *places) of(from protocol.SiteName, m protocol.Message) chan struct{} {
 }
 
 // Connected takes the verified card of a partner with which a session is up.
-func (n *Node) Connected(card protocol.Card) { n.post(peer.Connected{Card: card}) }
+func (n *Node) Connected(card protocol.Card) { n.post(event.Connected{Card: card}) }
 
 // Disconnected says that there is no session with the partner, and why if a key is refused.
 func (n *Node) Disconnected(site protocol.SiteName, why string) {
-	n.post(peer.Disconnected{Site: site, Why: why})
+	n.post(event.Disconnected{Site: site, Why: why})
 }
 
 // Rejected counts what a gate of the network refused.
@@ -80,11 +80,11 @@ func (n *Node) Rejected(reason string) { n.cfg.Meter.Rejected(reason) }
 
 // Digest takes a partner's load as gossip tells it.
 func (n *Node) Digest(d protocol.Digest, age protocol.Duration) {
-	n.post(peer.DigestSeen{Digest: d, Age: age})
+	n.post(event.DigestSeen{Digest: d, Age: age})
 }
 
 // Alive takes the identity of a site that gossips.
-func (n *Node) Alive(seen peer.MemberSeen) { n.post(seen) }
+func (n *Node) Alive(seen event.MemberSeen) { n.post(seen) }
 
 // Gone says that a site does not gossip any more. That is a hint which changes
 // nothing: sessions say which partners can be reached.
@@ -98,8 +98,8 @@ func (n *Node) Fetch(
 	if offset < 0 || size < 1 {
 		return nil, fmt.Errorf("job %v: offset %d and size %d name no piece of a file", tag, offset, size)
 	}
-	_, err := n.Ask(ctx, func(asked peer.AskID) peer.Event {
-		return peer.AskOutput{Asked: asked, From: from, Tag: tag}
+	_, err := n.Ask(ctx, func(asked event.AskID) event.Event {
+		return event.AskOutput{Asked: asked, From: from, Tag: tag}
 	})
 	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Why.Code == view.NotFound {
 		return nil, fmt.Errorf("%w: %w", protocol.ErrOutputGone, err)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -16,7 +16,7 @@ import (
 // Job looks a job up, among the live ones and then in the archive. The error is
 // a *[RefusedError] with NotFound for a job that is nowhere.
 func (n *Node) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
-	reply, err := n.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskJob{Asked: asked, Job: id} })
+	reply, err := n.Ask(ctx, func(asked event.AskID) event.Event { return event.AskJob{Asked: asked, Job: id} })
 	var refused *RefusedError
 	if errors.As(err, &refused) && refused.Why.Code == view.NotFound {
 		view, found, archiveErr := n.Archived(id)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -20,35 +20,35 @@ func archiveKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(i
 
 // table is a machine that knows jobs; a message ends the one with its tag.
 func table(jobs map[protocol.JobID]view.Job) *script {
-	return &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
+	return &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
 		switch ev := ev.(type) {
-		case peer.AskJob:
+		case event.AskJob:
 			shown, ok := jobs[ev.Job]
 			if !ok {
 				no := view.Refusal{Code: view.NotFound, Reason: "no such job"}
-				return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: no}}}
+				return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: no}}}
 			}
-			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: shown}}}
-		case peer.AskOutput:
+			return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: shown}}}
+		case event.AskOutput:
 			var reply view.Reply = view.Done{}
 			if g := jobs[ev.Tag.Job]; !g.Guest || g.Origin != ev.From || g.Epoch != ev.Tag.Epoch {
 				reply = view.Refusal{Code: view.NotFound, Reason: "not here"}
 			}
-			return peer.Ready{Answers: []peer.Answer{{Asked: ev.Asked, Reply: reply}}}
-		case peer.MessageIn:
+			return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: reply}}}
+		case event.MessageIn:
 			result, ok := ev.Body.(protocol.Result)
 			if !ok {
-				return peer.Ready{}
+				return event.Ready{}
 			}
 			view := jobs[result.Tag.Job]
 			view.State = result.Outcome.State
 			delete(jobs, view.ID)
-			return peer.Ready{Records: []row.Record{
+			return event.Ready{Records: []row.Record{
 				{Table: row.JobTable, Key: archiveKey(view.ID)},
 				{Table: row.ArchiveTable, Key: archiveKey(view.ID), Row: row.Archived{View: view}},
 			}}
 		default:
-			return peer.Ready{}
+			return event.Ready{}
 		}
 	}}
 }
@@ -167,9 +167,9 @@ func TestPartnersFetchOnlyTheirOwn(t *testing.T) {
 func TestFetchSaysThatOutputIsGone(t *testing.T) {
 	for code, gone := range map[view.RefusalCode]bool{view.NotFound: true, view.NotNow: false} {
 		synctest.Test(t, func(t *testing.T) {
-			r := start(t, &script{step: func(_ protocol.Instant, ev peer.Event) (ready peer.Ready) {
-				if ask, ok := ev.(peer.AskOutput); ok {
-					ready.Answers = []peer.Answer{{Asked: ask.Asked, Reply: view.Refusal{Code: code, Reason: "no"}}}
+			r := start(t, &script{step: func(_ protocol.Instant, ev event.Event) (ready event.Ready) {
+				if ask, ok := ev.(event.AskOutput); ok {
+					ready.Answers = []event.Answer{{Asked: ask.Asked, Reply: view.Refusal{Code: code, Reason: "no"}}}
 				}
 				return ready
 			}})
@@ -204,9 +204,9 @@ func TestOutputComesFromWhereTheJobIs(t *testing.T) {
 func TestFullDiskRefusesNewJobsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := uint64(10 << 20)
-		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
-			if cancel, ok := ev.(peer.Cancel); ok {
-				return peer.Ready{Answers: []peer.Answer{{Asked: cancel.Asked, Reply: view.Done{}}}}
+		r := start(t, &script{step: func(now protocol.Instant, ev event.Event) event.Ready {
+			if cancel, ok := ev.(event.Cancel); ok {
+				return event.Ready{Answers: []event.Answer{{Asked: cancel.Asked, Reply: view.Done{}}}}
 			}
 			return everything(now, ev)
 		}}, func(c *node.Config) { c.Space = func() (uint64, error) { return free, nil } })
@@ -215,13 +215,13 @@ func TestFullDiskRefusesNewJobsOnly(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Why.Code != view.NotNow || !strings.Contains(err.Error(), "10 MiB") {
 			t.Errorf("a submission on a full disk: %v", err)
 		}
-		if got := len(seenOf[peer.Submit](r.core)); got != 0 {
+		if got := len(seenOf[event.Submit](r.core)); got != 0 {
 			t.Error("the machine has seen it")
 		}
 		if left := r.out.noted(); len(left) != 1 || left[0] != "refused not-now" {
 			t.Errorf("it was counted as %v", left)
 		}
-		cancel := func(asked peer.AskID) peer.Event { return peer.Cancel{Asked: asked} }
+		cancel := func(asked event.AskID) event.Event { return event.Cancel{Asked: asked} }
 		if _, err := r.Ask(t.Context(), cancel); err != nil {
 			t.Errorf("a cancellation on a full disk: %v", err)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -17,8 +17,8 @@ type party struct {
 	user string
 }
 
-func partyOf(op peer.Op) party {
-	if collect, ok := op.(peer.CollectOp); ok {
+func partyOf(op event.Op) party {
+	if collect, ok := op.(event.CollectOp); ok {
 		return party{collect.From, collect.User}
 	}
 	return party{}

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // core is what the node drives: a [peer.Peer].
 type core interface {
-	Step(now protocol.Instant, ev peer.Event) peer.Ready
+	Step(now protocol.Instant, ev event.Event) event.Ready
 	Card(to protocol.SiteName) protocol.Card
 }
 
@@ -57,7 +58,7 @@ type Node struct {
 
 // letter is one thing for the loop: an event, or a question for a card.
 type letter struct {
-	event  peer.Event
+	event  event.Event
 	policy policy.Policy // that decides rounds from here on, if the event is granted; nil: no other
 	card   *cardAsk
 	place  chan struct{} // a partner's, to be given up when the loop has the letter; nil: it needs none
@@ -158,7 +159,7 @@ func (n *Node) awaitCalls() {
 
 // post gives the loop an event, waiting for room. It is dropped when the node
 // stops.
-func (n *Node) post(ev peer.Event) {
+func (n *Node) post(ev event.Event) {
 	select {
 	case n.events <- letter{event: ev}:
 	case <-n.done:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -18,54 +18,54 @@ import (
 const watchTry = 5 * time.Minute
 
 // do carries out what a call asks for.
-func (n *Node) do(ctx context.Context, op peer.Op, decider policy.Policy) (peer.Result, error) {
+func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (event.Result, error) {
 	scheduler := n.cfg.Scheduler
 	switch op := op.(type) {
-	case peer.QuoteOp:
+	case event.QuoteOp:
 		return n.quote(ctx, op.Query)
-	case peer.SubmitOp:
+	case event.SubmitOp:
 		return n.submit(ctx, op.Job)
-	case peer.FindOp:
+	case event.FindOp:
 		presence, local, err := scheduler.FindByTag(ctx, op.Tag)
-		return peer.FindResult{Presence: presence, Local: local}, err
-	case peer.WithdrawOp:
+		return event.FindResult{Presence: presence, Local: local}, err
+	case event.WithdrawOp:
 		withdrawal, err := scheduler.Withdraw(ctx, op.Tag)
-		return peer.WithdrawResult{Withdrawal: withdrawal}, err
-	case peer.KillOp:
-		return peer.KillResult{}, scheduler.Kill(ctx, op.Tag)
-	case peer.WatchOp:
+		return event.WithdrawResult{Withdrawal: withdrawal}, err
+	case event.KillOp:
+		return event.KillResult{}, scheduler.Kill(ctx, op.Tag)
+	case event.WatchOp:
 		return n.watch(ctx, op.After)
-	case peer.ForgetOp:
-		return peer.ForgetResult{}, scheduler.Forget(ctx, op.Tag)
-	case peer.CollectOp:
+	case event.ForgetOp:
+		return event.ForgetResult{}, scheduler.Forget(ctx, op.Tag)
+	case event.CollectOp:
 		return n.collect(ctx, op)
-	case peer.DiscardOp:
+	case event.DiscardOp:
 		return n.discard(ctx, op.Tag)
-	case peer.DecideOp:
+	case event.DecideOp:
 		return n.decide(ctx, op, decider)
-	case peer.FrontOp:
+	case event.FrontOp:
 		return n.front(ctx, op, decider)
-	case peer.ReserveOp:
+	case event.ReserveOp:
 		return n.reserve(ctx, op.Hold)
-	case peer.ReleaseOp:
+	case event.ReleaseOp:
 		return n.giveUp(ctx, op.Tag)
-	case peer.PriceOp:
+	case event.PriceOp:
 		return n.price(ctx, price.Query(op))
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)
 }
 
 // decide asks the policy that the machine names.
-func (n *Node) decide(ctx context.Context, op peer.DecideOp, decider policy.Policy) (peer.Result, error) {
+func (n *Node) decide(ctx context.Context, op event.DecideOp, decider policy.Policy) (event.Result, error) {
 	if op.Fallback {
 		decider = n.cfg.Fallback
 	}
 	decisions, hint, err := decider.Decide(ctx, op.Snapshot)
-	return peer.DecideResult{Decisions: decisions, Hint: hint}, err
+	return event.DecideResult{Decisions: decisions, Hint: hint}, err
 }
 
 // front asks the policy that the machine names for the choices of an application.
-func (n *Node) front(ctx context.Context, op peer.FrontOp, decider policy.Policy) (peer.Result, error) {
+func (n *Node) front(ctx context.Context, op event.FrontOp, decider policy.Policy) (event.Result, error) {
 	fronter, ok := decider.(policy.Fronter)
 	if op.BuiltIn {
 		fronter, ok = n.cfg.Fronter, n.cfg.Fronter != nil
@@ -74,10 +74,10 @@ func (n *Node) front(ctx context.Context, op peer.FrontOp, decider policy.Policy
 		return nil, errors.New("the policy lays out no choices")
 	}
 	front, err := fronter.Front(ctx, op.Snapshot)
-	return peer.FrontResult{Front: front}, err
+	return event.FrontResult{Front: front}, err
 }
 
-func (n *Node) price(ctx context.Context, query price.Query) (peer.Result, error) {
+func (n *Node) price(ctx context.Context, query price.Query) (event.Result, error) {
 	if n.cfg.Prices == nil {
 		return nil, errors.New("no price feed is configured")
 	}
@@ -85,10 +85,10 @@ func (n *Node) price(ctx context.Context, query price.Query) (peer.Result, error
 	if err != nil {
 		return nil, fmt.Errorf("prices: %w", err)
 	}
-	return peer.PriceResult(prices), nil
+	return event.PriceResult(prices), nil
 }
 
-func (n *Node) quote(ctx context.Context, query localsched.Query) (peer.Result, error) {
+func (n *Node) quote(ctx context.Context, query localsched.Query) (event.Result, error) {
 	var quotes []protocol.Quote
 	if len(query.Jobs) > 0 { // else it asks for the load alone
 		var err error
@@ -103,26 +103,26 @@ func (n *Node) quote(ctx context.Context, query localsched.Query) (peer.Result, 
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	return peer.QuoteResult{Quotes: quotes, Load: load}, nil
+	return event.QuoteResult{Quotes: quotes, Load: load}, nil
 }
 
-func (n *Node) submit(ctx context.Context, job localsched.Submission) (peer.Result, error) {
+func (n *Node) submit(ctx context.Context, job localsched.Submission) (event.Result, error) {
 	local, err := n.cfg.Scheduler.Submit(ctx, job)
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-		return peer.SubmitResult{Refused: refused.Reason}, nil
+		return event.SubmitResult{Refused: refused.Reason}, nil
 	}
-	return peer.SubmitResult{Local: local}, err
+	return event.SubmitResult{Local: local}, err
 }
 
 // watch waits until something happens, however long that takes.
-func (n *Node) watch(ctx context.Context, after localsched.Cursor) (peer.Result, error) {
+func (n *Node) watch(ctx context.Context, after localsched.Cursor) (event.Result, error) {
 	for {
 		try, stop := context.WithTimeout(ctx, watchTry)
 		watched, err := n.cfg.Scheduler.Watch(try, after)
 		again := err != nil && try.Err() != nil && ctx.Err() == nil
 		stop()
 		if !again {
-			return peer.WatchResult{Watched: watched}, err
+			return event.WatchResult{Watched: watched}, err
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -30,7 +30,7 @@ func (n *Node) step(ctx context.Context, out chan<- *batch) {
 	s := &stepper{Node: n, next: newBatch(), policy: n.cfg.Policy, timer: time.NewTimer(time.Hour)}
 	s.timer.Stop()
 	defer s.timer.Stop()
-	s.advance(letter{event: peer.Tick{}})
+	s.advance(letter{event: event.Tick{}})
 	for ctx.Err() == nil {
 		s.releaseAtOnce(ctx)
 		s.turn(ctx, out)
@@ -74,7 +74,7 @@ func (s *stepper) turn(ctx context.Context, out chan<- *batch) {
 		s.next.asked += s.take(l)
 	case <-s.timer.C:
 		s.wake = 0
-		s.advance(letter{event: peer.Tick{}})
+		s.advance(letter{event: event.Tick{}})
 	case out <- s.next:
 		s.behind.Add(1)
 		s.next = newBatch()
@@ -103,11 +103,11 @@ func (s *stepper) take(l letter) int {
 
 // weightOf is how much of a batch an event may fill: jobs that are submitted bring rows, those
 // that a partner asks about lines of a reply.
-func weightOf(ev peer.Event) int {
+func weightOf(ev event.Event) int {
 	switch ev := ev.(type) { //nolint:gochecksumtype // the others are about one thing
-	case peer.Submit:
+	case event.Submit:
 		return max(1, len(ev.Jobs))
-	case peer.MessageIn:
+	case event.MessageIn:
 		if request, ok := ev.Body.(protocol.QuoteRequest); ok {
 			return 1 + len(request.Jobs)/8
 		}
@@ -119,7 +119,7 @@ func weightOf(ev peer.Event) int {
 func (s *stepper) advance(l letter) {
 	now, skipped := s.clock.step()
 	if skipped > 0 {
-		s.stepAt(now, letter{event: peer.ClockSet{By: skipped}})
+		s.stepAt(now, letter{event: event.ClockSet{By: skipped}})
 	}
 	s.stepAt(now, l)
 }
@@ -202,7 +202,7 @@ func (n *Node) saveFacts() {
 
 // broken stops the peer after a step that broke one of its rules. What earlier steps brought and
 // is not durable yet is lost as in a crash: nothing of it was sent or shown.
-func (n *Node) broken(ev peer.Event, fault error) {
+func (n *Node) broken(ev event.Event, fault error) {
 	n.log.Error("peer_fault", "event", fmt.Sprintf("%T", ev), "error", fault)
 	n.failed.set(fault)
 }
@@ -251,7 +251,7 @@ func (n *Node) let(ctx context.Context, b *batch) {
 }
 
 // send hands messages to the transport. The machine repeats what gets lost.
-func (n *Node) send(ctx context.Context, messages []peer.Outgoing) {
+func (n *Node) send(ctx context.Context, messages []event.Outgoing) {
 	if len(messages) == 0 {
 		return
 	}
@@ -267,7 +267,7 @@ func (n *Node) send(ctx context.Context, messages []peer.Outgoing) {
 	}
 }
 
-func (n *Node) sendOne(transport Transport, m peer.Outgoing) {
+func (n *Node) sendOne(transport Transport, m event.Outgoing) {
 	err := transport.Send(m.To, m.Body)
 	if err == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -21,32 +21,32 @@ import (
 )
 
 // everything answers a submission with every kind of effect.
-func everything(_ protocol.Instant, ev peer.Event) peer.Ready {
-	submit, ok := ev.(peer.Submit)
+func everything(_ protocol.Instant, ev event.Event) event.Ready {
+	submit, ok := ev.(event.Submit)
 	if !ok {
-		return peer.Ready{}
+		return event.Ready{}
 	}
 	tag := protocol.Tag{Job: 1, Epoch: 1}
-	return peer.Ready{
+	return event.Ready{
 		Records:  []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{NextSeq: uint64(submit.Asked)}}},
-		Messages: []peer.Outgoing{{To: "there", Body: protocol.Offer{}}},
-		Calls:    []peer.Call{{ID: 1, Op: peer.SubmitOp{Job: localsched.Submission{Tag: tag}}}},
+		Messages: []event.Outgoing{{To: "there", Body: protocol.Offer{}}},
+		Calls:    []event.Call{{ID: 1, Op: event.SubmitOp{Job: localsched.Submission{Tag: tag}}}},
 		Digest:   &protocol.Load{CPUs: 1},
-		Facts:    []peer.Fact{{Kind: peer.JobSubmitted, Job: 1}},
-		Answers:  []peer.Answer{{Asked: submit.Asked, Reply: view.Submitted{Jobs: []protocol.JobID{1}}}},
+		Facts:    []event.Fact{{Kind: event.JobSubmitted, Job: 1}},
+		Answers:  []event.Answer{{Asked: submit.Asked, Reply: view.Submitted{Jobs: []protocol.JobID{1}}}},
 	}
 }
 
-func submitOne(asked peer.AskID) peer.Event {
-	return peer.Submit{Asked: asked, Jobs: make([]protocol.Job, 1)}
+func submitOne(asked event.AskID) event.Event {
+	return event.Submit{Asked: asked, Jobs: make([]protocol.Job, 1)}
 }
 
 // background asks and returns where the outcome will be.
-func (r *rig) background(t *testing.T, event func(peer.AskID) peer.Event) <-chan error {
+func (r *rig) background(t *testing.T, question func(event.AskID) event.Event) <-chan error {
 	t.Helper()
 	outcome := make(chan error, 1)
 	go func() {
-		_, err := r.Ask(t.Context(), event)
+		_, err := r.Ask(t.Context(), question)
 		outcome <- err
 	}()
 	return outcome
@@ -143,10 +143,10 @@ func TestAFaultStopsTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		fault := errors.New("job 7 has no site")
-		machine := &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
+		machine := &script{step: func(now protocol.Instant, ev event.Event) event.Ready {
 			ready := everything(now, ev)
-			if _, submit := ev.(peer.Submit); submit {
-				return peer.Ready{Fault: fault}
+			if _, submit := ev.(event.Submit); submit {
+				return event.Ready{Fault: fault}
 			}
 			return ready
 		}}
@@ -160,7 +160,7 @@ func TestAFaultStopsTheNode(t *testing.T) {
 		if left := r.out.noted(); len(left) > 0 || r.store.count() > 0 {
 			t.Errorf("left: %v; stored: %d transactions", left, r.store.count())
 		}
-		if !strings.Contains(log.String(), "msg=peer_fault event=peer.Submit error=\"job 7 has no site\"") {
+		if !strings.Contains(log.String(), "msg=peer_fault event=event.Submit error=\"job 7 has no site\"") {
 			t.Errorf("the log is\n%s", log.String())
 		}
 	})
@@ -176,7 +176,7 @@ func TestSubmissionsShareTransactions(t *testing.T) {
 			synctest.Wait()
 		}
 		// The loop has gone on while the first commit was under way.
-		if got := len(seenOf[peer.Submit](r.core)); got != 100 {
+		if got := len(seenOf[event.Submit](r.core)); got != 100 {
 			t.Errorf("%d steps during the commit", got)
 		}
 		r.store.let(nil)
@@ -195,13 +195,13 @@ func TestSubmissionsShareTransactions(t *testing.T) {
 func TestEffectsKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seq := 0
-		r := start(t, &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
-			in, ok := ev.(peer.MessageIn)
+		r := start(t, &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+			in, ok := ev.(event.MessageIn)
 			if !ok {
-				return peer.Ready{}
+				return event.Ready{}
 			}
 			seq++
-			ready := peer.Ready{Messages: []peer.Outgoing{{To: protocol.SiteName(fmt.Sprint("s", seq)), Body: in.Body}}}
+			ready := event.Ready{Messages: []event.Outgoing{{To: protocol.SiteName(fmt.Sprint("s", seq)), Body: in.Body}}}
 			if seq%3 == 0 { // the others must not overtake it
 				ready.Records = []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{}}}
 			}
@@ -234,10 +234,10 @@ func TestEffectsKeepTheirOrder(t *testing.T) {
 
 func TestLastChangeOfARowWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
-			submit, ok := ev.(peer.Submit)
+		r := start(t, &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+			submit, ok := ev.(event.Submit)
 			if !ok {
-				return peer.Ready{}
+				return event.Ready{}
 			}
 			ready := everything(0, ev)
 			gone := row.Record{Table: row.JobTable, Key: "j", Row: row.Job{State: protocol.Pending}}
@@ -272,14 +272,14 @@ func TestLastChangeOfARowWins(t *testing.T) {
 func TestWakeTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ticks []protocol.Instant
-		r := start(t, &script{step: func(now protocol.Instant, ev peer.Event) peer.Ready {
-			if _, ok := ev.(peer.Tick); ok {
+		r := start(t, &script{step: func(now protocol.Instant, ev event.Event) event.Ready {
+			if _, ok := ev.(event.Tick); ok {
 				ticks = append(ticks, now)
 			}
 			if len(ticks) == 4 {
-				return peer.Ready{}
+				return event.Ready{}
 			}
-			return peer.Ready{Wake: now.Add(1500)}
+			return event.Ready{Wake: now.Add(1500)}
 		}})
 		time.Sleep(time.Minute)
 		_ = r.end()

@@ -5,8 +5,9 @@ import (
 	"io"
 	"iter"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -107,7 +108,7 @@ type Part interface {
 // Meter counts. Its methods are quick and may be called at once.
 type Meter interface {
 	// Fact counts what happened.
-	Fact(f peer.Fact)
+	Fact(f event.Fact)
 	// Moved says that a job of this origin went from one state to another; the
 	// zero State stands for outside the peer.
 	Moved(from, to protocol.State)
@@ -122,18 +123,18 @@ type Meter interface {
 type Recorder interface {
 	// Listen returns the configuration with parts that answer like its own; the machine is
 	// made with it.
-	Listen(cfg peer.Config) peer.Config
+	Listen(cfg rules.Config) rules.Config
 	// Begin is called before the first step with what the machine was made from.
-	Begin(cfg peer.Config, seed uint64, rows []row.Record)
+	Begin(cfg rules.Config, seed uint64, rows []row.Record)
 	// Stepped is called after each step. It does not wait. Neither the event nor
 	// the Ready changes any more.
-	Stepped(now protocol.Instant, ev peer.Event, ready peer.Ready)
+	Stepped(now protocol.Instant, ev event.Event, ready event.Ready)
 }
 
 // noMeter counts nothing.
 type noMeter struct{}
 
-func (noMeter) Fact(peer.Fact)                       {}
+func (noMeter) Fact(event.Fact)                      {}
 func (noMeter) Moved(protocol.State, protocol.State) {}
 func (noMeter) Refused(view.RefusalCode)             {}
 func (noMeter) Rejected(string)                      {}

@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -37,7 +38,7 @@ func recordedLife(t *testing.T, dir, recording string, during func(*node.Node)) 
 	cfg.Scheduler, cfg.Deliverer, cfg.Recorder = batch, batch, writer
 	cfg.Policy = tc.New(tc.Config{Epsilon: tc.DefaultEpsilon})
 	cfg.Peer.Policy = policy.Describe(cfg.Policy)
-	cfg.Peer.Partners = []peer.Partner{{Site: "there", MaxJobs: 10}}
+	cfg.Peer.Partners = []rules.Partner{{Site: "there", MaxJobs: 10}}
 	n, err := node.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +70,8 @@ func replayed(t *testing.T, path string) (record.Summary, record.Header) {
 	return sum, r.Header()
 }
 
-func submitFive(asked peer.AskID) peer.Event {
-	return peer.Submit{Asked: asked, User: "ann", Jobs: newJobs(5)}
+func submitFive(asked event.AskID) event.Event {
+	return event.Submit{Asked: asked, User: "ann", Jobs: newJobs(5)}
 }
 
 // recordedDir names the environment variable that makes the test binary the

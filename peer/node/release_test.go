@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -32,8 +32,8 @@ func releasing(release func(ctx context.Context, tag protocol.Tag) error) option
 	}
 }
 
-func releaseOp(job int) peer.ReleaseOp {
-	return peer.ReleaseOp{Tag: protocol.Tag{Job: protocol.JobID(job), Epoch: 1}}
+func releaseOp(job int) event.ReleaseOp {
+	return event.ReleaseOp{Tag: protocol.Tag{Job: protocol.JobID(job), Epoch: 1}}
 }
 
 // A batch system that hangs when it is to give room up holds up neither other calls nor other
@@ -41,11 +41,11 @@ func releaseOp(job int) peer.ReleaseOp {
 func TestAHungReleaseHoldsUpNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const others = 40 // more than a lane has places
-		ops := []peer.Op{releaseOp(1)}
+		ops := []event.Op{releaseOp(1)}
 		for i := range others {
 			ops = append(ops, releaseOp(2+i))
 		}
-		ops = append(ops, peer.FindOp{}, peer.WithdrawOp{}, peer.KillOp{}, peer.QuoteOp{}, peer.ReserveOp{})
+		ops = append(ops, event.FindOp{}, event.WithdrawOp{}, event.KillOp{}, event.QuoteOp{}, event.ReserveOp{})
 		hung := make(chan struct{})
 		core := caller(ops...)
 		r := start(t, core, releasing(func(_ context.Context, tag protocol.Tag) error {
@@ -71,11 +71,11 @@ func TestAHungReleaseHoldsUpNothingElse(t *testing.T) {
 // Releases that all hang hold up releases only.
 func TestManyHungReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ops []peer.Op
+		var ops []event.Op
 		for i := range 100 {
 			ops = append(ops, releaseOp(1+i))
 		}
-		core := caller(append(ops, peer.KillOp{})...)
+		core := caller(append(ops, event.KillOp{})...)
 		r := start(t, core, releasing(func(ctx context.Context, _ protocol.Tag) error {
 			<-ctx.Done()
 			return errors.New("the plugin hangs")

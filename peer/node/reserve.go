@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -13,23 +13,23 @@ import (
 var errNoReserver = errors.New("the local scheduler holds no room: it has no capability reserve")
 
 // reserve has the batch system hold room.
-func (n *Node) reserve(ctx context.Context, hold localsched.Hold) (peer.Result, error) {
+func (n *Node) reserve(ctx context.Context, hold localsched.Hold) (event.Result, error) {
 	reserver, ok := n.cfg.Scheduler.(localsched.Reserver)
 	if !ok {
 		return nil, errNoReserver
 	}
 	start, err := reserver.Reserve(ctx, hold)
 	if refused, no := errors.AsType[*localsched.RefusedError](err); no {
-		return peer.ReserveResult{Refused: refused.Reason}, nil
+		return event.ReserveResult{Refused: refused.Reason}, nil
 	}
-	return peer.ReserveResult{Start: start}, err
+	return event.ReserveResult{Start: start}, err
 }
 
 // giveUp gives room up that the batch system holds.
-func (n *Node) giveUp(ctx context.Context, tag protocol.Tag) (peer.Result, error) {
+func (n *Node) giveUp(ctx context.Context, tag protocol.Tag) (event.Result, error) {
 	reserver, ok := n.cfg.Scheduler.(localsched.Reserver)
 	if !ok {
 		return nil, errNoReserver
 	}
-	return peer.ReleaseResult{}, reserver.Release(ctx, tag)
+	return event.ReleaseResult{}, reserver.Release(ctx, tag)
 }

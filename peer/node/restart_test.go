@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -13,9 +13,9 @@ import (
 )
 
 // ask puts a question whose answer has a known kind.
-func ask[R view.Reply](t *testing.T, n *node.Node, event func(peer.AskID) peer.Event) R {
+func ask[R view.Reply](t *testing.T, n *node.Node, question func(event.AskID) event.Event) R {
 	t.Helper()
-	reply, err := n.Ask(t.Context(), event)
+	reply, err := n.Ask(t.Context(), question)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +53,10 @@ func life(t *testing.T, path string, during func(*node.Node)) {
 func TestJobsOutliveTheProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "peer.db")
-	submit := func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, User: "ann", Key: "once", Jobs: newJobs(50)}
+	submit := func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, User: "ann", Key: "once", Jobs: newJobs(50)}
 	}
-	queue := func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} }
+	queue := func(asked event.AskID) event.Event { return event.AskQueue{Asked: asked} }
 	var first view.Submitted
 	var card protocol.Card
 	life(t, path, func(n *node.Node) {
@@ -74,7 +74,7 @@ func TestJobsOutliveTheProcess(t *testing.T) {
 		if jobs := ask[view.Queue](t, n, queue).Jobs; len(jobs) != 50 || jobs[0].ID != first.Jobs[0] || jobs[0].User != "ann" {
 			t.Errorf("%d jobs in the second life, the first one %+v", len(jobs), jobs[0])
 		}
-		if facts, err := n.Explain(first.Jobs[7]); err != nil || len(facts) == 0 || facts[0].Kind != peer.JobSubmitted {
+		if facts, err := n.Explain(first.Jobs[7]); err != nil || len(facts) == 0 || facts[0].Kind != event.JobSubmitted {
 			t.Errorf("explain in the second life: %v, %v", facts, err)
 		}
 		if now := n.Card("there"); now.FirstStart != card.FirstStart || now.Incarnation != card.Incarnation || now.FirstStart == 0 {

@@ -10,13 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func collecting(job int, from protocol.SiteName, user string, files ...protocol.File) peer.CollectOp {
-	return peer.CollectOp{
+func collecting(job int, from protocol.SiteName, user string, files ...protocol.File) event.CollectOp {
+	return event.CollectOp{
 		Tag: protocol.Tag{Job: protocol.JobID(job), Epoch: 1}, From: from, Files: files, User: user,
 		Payload: &protocol.Payload{Stdout: fmt.Sprintf("/u/%d", job)},
 	}
@@ -107,7 +107,7 @@ func TestSlowResultsHoldUpOnlyTheirOwn(t *testing.T) {
 		data := []byte("here I am\n")
 		slow := described(protocol.Stderr, data) // fetches of stderr hang
 		quick := described(protocol.Stdout, data)
-		var ops []peer.Op
+		var ops []event.Op
 		for i := range 100 {
 			ops = append(ops, collecting(i+1, "slow", fmt.Sprint("user", i), slow))
 		}

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -27,19 +28,19 @@ func (n named) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []by
 // change that the machine refuses changes nothing.
 func TestRetuneChangesWhoDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		core := &script{step: func(_ protocol.Instant, ev peer.Event) peer.Ready {
-			if _, ok := ev.(peer.MessageIn); ok {
-				return peer.Ready{Calls: []peer.Call{{ID: 1, Op: peer.DecideOp{}}}}
+		core := &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+			if _, ok := ev.(event.MessageIn); ok {
+				return event.Ready{Calls: []event.Call{{ID: 1, Op: event.DecideOp{}}}}
 			}
-			tune, ok := ev.(peer.Retune)
+			tune, ok := ev.(event.Retune)
 			if !ok {
-				return peer.Ready{}
+				return event.Ready{}
 			}
 			reply := view.Reply(view.Done{})
 			if tune.Tuning.Phi < 0 {
 				reply = view.Refusal{Code: view.BadRequest, Reason: "negative"}
 			}
-			return peer.Ready{Answers: []peer.Answer{{Asked: tune.Asked, Reply: reply}}}
+			return event.Ready{Answers: []event.Answer{{Asked: tune.Asked, Reply: reply}}}
 		}}
 		r := start(t, core, func(c *node.Config) { c.Policy = named("first") })
 		decide := func() {
@@ -48,23 +49,23 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 		}
 		decide()
 		var refused *node.RefusedError
-		if err := r.Retune(t.Context(), peer.Tuning{Phi: -1}, named("bad")); !errors.As(err, &refused) {
+		if err := r.Retune(t.Context(), rules.Tuning{Phi: -1}, named("bad")); !errors.As(err, &refused) {
 			t.Errorf("got %v, want a refusal", err)
 		}
 		decide()
-		if err := r.Retune(t.Context(), peer.Tuning{Phi: 3}, named("second")); err != nil {
+		if err := r.Retune(t.Context(), rules.Tuning{Phi: 3}, named("second")); err != nil {
 			t.Error(err)
 		}
 		decide()
 		var deciders []string
-		for _, done := range seenOf[peer.CallDone](core) {
-			result, _ := done.Result.(peer.DecideResult)
+		for _, done := range seenOf[event.CallDone](core) {
+			result, _ := done.Result.(event.DecideResult)
 			deciders = append(deciders, string(result.Hint))
 		}
 		if !slices.Equal(deciders, []string{"first", "first", "second"}) {
 			t.Errorf("decided by %v", deciders)
 		}
-		if told := seenOf[peer.Retune](core); len(told) != 2 || told[1].Tuning.Phi != 3 {
+		if told := seenOf[event.Retune](core); len(told) != 2 || told[1].Tuning.Phi != 3 {
 			t.Errorf("the machine was told %+v", told)
 		}
 		_ = r.end()

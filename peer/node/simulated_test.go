@@ -13,8 +13,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -76,10 +77,10 @@ func live(t *testing.T, cpus []int) (log []string) {
 		ended := make(chan error, 1)
 		go func() { ended <- n.Run(ctx) }()
 		for _, wide := range cpus {
-			ask[view.Submitted](t, n, func(asked peer.AskID) peer.Event {
+			ask[view.Submitted](t, n, func(asked event.AskID) event.Event {
 				jobs := newJobs(1)
 				jobs[0].Spec.CPUs = wide
-				return peer.Submit{Asked: asked, User: "ann", Jobs: jobs}
+				return event.Submit{Asked: asked, User: "ann", Jobs: jobs}
 			})
 			synctest.Wait()
 		}
@@ -101,7 +102,7 @@ func simulated(t *testing.T, cpus []int) []string {
 	plugin, fallback := pair()
 	cfg := sim.Config{
 		Seed: simulatedSeed, Scheme: sim.Distributed, Policy: plugin, Fallback: fallback,
-		Tuning: peer.Tuning{Initiation: policy.Sender},
+		Tuning: rules.Tuning{Initiation: policy.Sender},
 		Sites:  []sim.Site{{Machine: sim.Machine{Name: "here", Nodes: 8, CPUsPerNode: 1}, Local: engine.EASY()}},
 	}
 	var jobs []workload.Job

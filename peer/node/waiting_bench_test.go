@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -53,7 +54,7 @@ func BenchmarkWaiting(b *testing.B) {
 	b.ReportMetric(time.Since(begun).Seconds(), "s-restart")
 	report("-restarted")
 	begun = time.Now()
-	if _, err := n.Ask(b.Context(), func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} }); err != nil {
+	if _, err := n.Ask(b.Context(), func(asked event.AskID) event.Event { return event.AskQueue{Asked: asked} }); err != nil {
 		b.Error(err)
 	}
 	b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-queue")
@@ -69,7 +70,7 @@ func waitingNode(b *testing.B, path string) (n *node.Node, stop func()) {
 	}
 	cfg := liveConfig(file)
 	cfg.Peer.Policy, cfg.Policy = policy.Describe(tc.New(tc.Config{})), tc.New(tc.Config{})
-	cfg.Peer.Partners = []peer.Partner{{Site: "north", MaxJobs: 1000}}
+	cfg.Peer.Partners = []rules.Partner{{Site: "north", MaxJobs: 1000}}
 	if n, err = node.New(cfg); err != nil {
 		b.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func waitingNode(b *testing.B, path string) (n *node.Node, stop func()) {
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
 	// An answer means that the first step has been made.
-	if _, err = n.Ask(ctx, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} }); err != nil {
+	if _, err = n.Ask(ctx, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} }); err != nil {
 		b.Fatal(err)
 	}
 	return n, func() {
@@ -106,8 +107,8 @@ func submitWaiting(b *testing.B, n *node.Node, jobs int) {
 		go func() {
 			user := "user" + strconv.Itoa(caller)
 			for i := caller; i < jobs; i += callers {
-				if _, err := n.Ask(b.Context(), func(asked peer.AskID) peer.Event {
-					return peer.Submit{Asked: asked, User: user, Key: fmt.Sprintf("%032x", i), Jobs: []protocol.Job{waitingJob(user, i)}}
+				if _, err := n.Ask(b.Context(), func(asked event.AskID) event.Event {
+					return event.Submit{Asked: asked, User: user, Key: fmt.Sprintf("%032x", i), Jobs: []protocol.Job{waitingJob(user, i)}}
 				}); err != nil {
 					errs <- err
 					return

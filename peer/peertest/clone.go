@@ -4,8 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -61,7 +62,7 @@ func (w *World) RollBack(site protocol.SiteName, to Directory) {
 // Clone starts a second peer of a site, with a copy of its state directory. What ran then is
 // not known there. Sessions go to the one of the two that connected last; the other one dials
 // again.
-func (w *World) Clone(site protocol.SiteName, from Directory, change func(*peer.Config)) (*Site, error) {
+func (w *World) Clone(site protocol.SiteName, from Directory, change func(*rules.Config)) (*Site, error) {
 	of := w.Site(site)
 	c := newSite(w, SiteOptions{
 		Name: of.Name, Number: of.cfg.Number, Capacity: of.cfg.Capacity, Skew: of.skew, Policy: of.policy, Prices: of.prices,
@@ -89,7 +90,7 @@ func (w *World) Stop(s *Site) {
 	for _, other := range w.partnersOf(s) {
 		if w.holder(s.Name, other.Name) == s {
 			delete(other.told, s.Name)
-			other.step(peer.Disconnected{Site: s.Name})
+			other.step(event.Disconnected{Site: s.Name})
 		}
 	}
 	maps.DeleteFunc(w.holders, func(_ direction, holder *Site) bool { return holder == s })
@@ -99,7 +100,7 @@ func (w *World) Stop(s *Site) {
 }
 
 // AskOne feeds one of the peers of a site that was cloned a question.
-func (w *World) AskOne(s *Site, question func(peer.AskID) peer.Event) peer.AskID {
+func (w *World) AskOne(s *Site, question func(event.AskID) event.Event) event.AskID {
 	s.asked++
 	s.step(question(s.asked))
 	w.settle()
@@ -128,7 +129,7 @@ func (w *World) take(s, other *Site) {
 		return
 	}
 	delete(was.told, other.Name)
-	was.step(peer.Disconnected{Site: other.Name})
+	was.step(event.Disconnected{Site: other.Name})
 	w.after(redial, func() {
 		if was.Up() && other.Up() && w.holder(was.Name, other.Name) != was {
 			w.join(was, other)

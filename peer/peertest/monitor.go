@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -113,7 +113,7 @@ func (m *monitor) sent(s *Site, body protocol.Message) {
 
 // outputGone sees a site answer that it has the output of a job no longer. Of one that has
 // ended at its origin meanwhile nobody wants it.
-func (m *monitor) outputGone(s *Site, op peer.CollectOp) {
+func (m *monitor) outputGone(s *Site, op event.CollectOp) {
 	_, open := s.rows.Job(op.Tag.Job)
 	if open && !m.again[op.Tag] && !m.respool[op.From] {
 		m.problem("site %s has dropped the output of %v before %s had it", op.From, op.Tag, s.Name)

@@ -3,7 +3,7 @@ package peertest
 import (
 	"math/rand/v2"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -49,7 +49,7 @@ func (n *Nemesis) Message(_, _ protocol.SiteName) (delays []protocol.Duration, h
 }
 
 // Call implements [Faults].
-func (n *Nemesis) Call(_ protocol.SiteName, op peer.Op) CallFate {
+func (n *Nemesis) Call(_ protocol.SiteName, op event.Op) CallFate {
 	by := n.CallBy
 	if n.calm {
 		by = min(by, 10)
@@ -69,11 +69,11 @@ func (n *Nemesis) Call(_ protocol.SiteName, op peer.Op) CallFate {
 }
 
 // changes says whether a call leaves something behind when its answer is lost.
-func changes(op peer.Op) bool {
+func changes(op event.Op) bool {
 	switch op.(type) {
-	case peer.SubmitOp, peer.WithdrawOp, peer.KillOp, peer.ForgetOp, peer.ReserveOp, peer.ReleaseOp:
+	case event.SubmitOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.ReserveOp, event.ReleaseOp:
 		return true
-	case peer.FrontOp, peer.QuoteOp, peer.FindOp, peer.WatchOp, peer.CollectOp, peer.DiscardOp, peer.DecideOp, peer.PriceOp:
+	case event.FrontOp, event.QuoteOp, event.FindOp, event.WatchOp, event.CollectOp, event.DiscardOp, event.DecideOp, event.PriceOp:
 	}
 	return false
 }

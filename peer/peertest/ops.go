@@ -6,66 +6,66 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // do carries an operation out at the site's batch system or policy, now.
-func (s *Site) do(op peer.Op) (peer.Result, error) { //nolint:cyclop // one case for each kind of call
+func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one case for each kind of call
 	s.Batch.Advance(s.now())
 	switch op := op.(type) {
-	case peer.QuoteOp:
-		return peer.QuoteResult{Quotes: s.Batch.Quote(op.Query), Load: s.Batch.Load()}, nil
-	case peer.SubmitOp:
+	case event.QuoteOp:
+		return event.QuoteResult{Quotes: s.Batch.Quote(op.Query), Load: s.Batch.Load()}, nil
+	case event.SubmitOp:
 		return s.submitted(op)
-	case peer.FindOp:
+	case event.FindOp:
 		presence, local := s.Batch.Find(op.Tag)
-		return peer.FindResult{Presence: presence, Local: local}, nil
-	case peer.WithdrawOp:
+		return event.FindResult{Presence: presence, Local: local}, nil
+	case event.WithdrawOp:
 		w, err := s.Batch.Withdraw(op.Tag)
-		return peer.WithdrawResult{Withdrawal: w}, err
-	case peer.KillOp:
-		return peer.KillResult{}, s.Batch.Kill(op.Tag)
-	case peer.WatchOp:
+		return event.WithdrawResult{Withdrawal: w}, err
+	case event.KillOp:
+		return event.KillResult{}, s.Batch.Kill(op.Tag)
+	case event.WatchOp:
 		watched, ok := s.Batch.Changes(op.After)
 		if !ok {
 			return nil, errCallLost
 		}
-		return peer.WatchResult{Watched: watched}, nil
-	case peer.ForgetOp:
-		return peer.ForgetResult{}, s.Batch.Forget(op.Tag)
-	case peer.CollectOp:
+		return event.WatchResult{Watched: watched}, nil
+	case event.ForgetOp:
+		return event.ForgetResult{}, s.Batch.Forget(op.Tag)
+	case event.CollectOp:
 		return s.collected(op)
-	case peer.DiscardOp:
-		return peer.DiscardResult{}, nil
-	case peer.DecideOp:
+	case event.DiscardOp:
+		return event.DiscardResult{}, nil
+	case event.DecideOp:
 		decisions, hint, err := s.policy.Decide(context.Background(), op.Snapshot)
-		return peer.DecideResult{Decisions: decisions, Hint: hint}, err
-	case peer.FrontOp:
-		return peer.FrontResult{}, nil
-	case peer.ReserveOp:
+		return event.DecideResult{Decisions: decisions, Hint: hint}, err
+	case event.FrontOp:
+		return event.FrontResult{}, nil
+	case event.ReserveOp:
 		return s.reserved(op)
-	case peer.ReleaseOp:
+	case event.ReleaseOp:
 		if s.losesReleases == s.life {
 			return nil, errCallLost
 		}
-		return peer.ReleaseResult{}, s.Batch.Release(op.Tag)
-	case peer.PriceOp:
+		return event.ReleaseResult{}, s.Batch.Release(op.Tag)
+	case event.PriceOp:
 		return s.priced(op)
 	}
 	return nil, fmt.Errorf("the call %T is unknown", op)
 }
 
-func (s *Site) reserved(op peer.ReserveOp) (peer.Result, error) {
+func (s *Site) reserved(op event.ReserveOp) (event.Result, error) {
 	start, err := s.Batch.Reserve(op.Hold)
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-		return peer.ReserveResult{Refused: refused.Reason}, nil
+		return event.ReserveResult{Refused: refused.Reason}, nil
 	}
-	return peer.ReserveResult{Start: start}, err
+	return event.ReserveResult{Start: start}, err
 }
 
-func (s *Site) priced(op peer.PriceOp) (peer.Result, error) {
+func (s *Site) priced(op event.PriceOp) (event.Result, error) {
 	if s.prices == nil {
 		return nil, errors.New("this site knows no prices")
 	}
@@ -75,18 +75,18 @@ func (s *Site) priced(op peer.PriceOp) (peer.Result, error) {
 	return s.prices.Answer(op)
 }
 
-func (s *Site) submitted(op peer.SubmitOp) (peer.Result, error) {
+func (s *Site) submitted(op event.SubmitOp) (event.Result, error) {
 	s.world.monitor.submitted(s, op.Job)
 	local, err := s.Batch.Submit(op.Job)
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-		return peer.SubmitResult{Refused: refused.Reason}, nil
+		return event.SubmitResult{Refused: refused.Reason}, nil
 	}
-	return peer.SubmitResult{Local: local}, err
+	return event.SubmitResult{Local: local}, err
 }
 
 // collected fetches a job's output. The site that ran it must be there, and must
 // still have it.
-func (s *Site) collected(op peer.CollectOp) (peer.Result, error) {
+func (s *Site) collected(op event.CollectOp) (event.Result, error) {
 	from := s.world.Site(op.From)
 	if from == nil || !from.Up() || s.world.severed(s.Name, op.From) || s.world.severed(op.From, s.Name) {
 		return nil, fmt.Errorf("site %s does not answer", op.From)
@@ -96,21 +96,21 @@ func (s *Site) collected(op peer.CollectOp) (peer.Result, error) {
 			return nil, errors.New(refusal.Reason)
 		}
 		s.world.monitor.outputGone(s, op)
-		return peer.CollectResult{Gone: true}, nil
+		return event.CollectResult{Gone: true}, nil
 	}
 	if presence, _ := from.Batch.Find(op.Tag); presence != localsched.Present {
 		s.world.monitor.problem("site %s says that it has the output of %v, and has dropped it", op.From, op.Tag)
 	}
 	if op.User == "readonly" {
-		return peer.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard"}, nil
+		return event.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard"}, nil
 	}
-	return peer.CollectResult{}, nil
+	return event.CollectResult{}, nil
 }
 
 // refusesOutput asks the site's peer for a guest's output, as another site's fetch does.
 func (s *Site) refusesOutput(to protocol.SiteName, tag protocol.Tag) (view.Refusal, bool) {
 	s.asked++
-	for _, answer := range s.step(peer.AskOutput{Asked: s.asked, From: to, Tag: tag}).Answers {
+	for _, answer := range s.step(event.AskOutput{Asked: s.asked, From: to, Tag: tag}).Answers {
 		if answer.Asked == s.asked {
 			refusal, refused := answer.Reply.(view.Refusal)
 			return refusal, refused

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -151,7 +151,7 @@ func (s *Script) set(args []string) error {
 
 // configure reads key=value words into a site's options.
 func configure(o *SiteOptions, args []string) error {
-	changes := []func(*peer.Config){}
+	changes := []func(*rules.Config){}
 	if o.Config != nil {
 		changes = append(changes, o.Config)
 	}
@@ -163,7 +163,7 @@ func configure(o *SiteOptions, args []string) error {
 		}
 		changes = append(changes, change)
 	}
-	o.Config = func(c *peer.Config) {
+	o.Config = func(c *rules.Config) {
 		for _, change := range changes {
 			change(c)
 		}
@@ -172,7 +172,7 @@ func configure(o *SiteOptions, args []string) error {
 }
 
 // configureOne reads a setting, which is a word, a count or a span of time.
-func configureOne(o *SiteOptions, key, value string) (func(*peer.Config), error) {
+func configureOne(o *SiteOptions, key, value string) (func(*rules.Config), error) {
 	if change, isWord, err := configureWord(o, key, value); isWord {
 		return change, err
 	}
@@ -187,13 +187,13 @@ func configureOne(o *SiteOptions, key, value string) (func(*peer.Config), error)
 }
 
 // configureWord reads the settings that are words.
-func configureWord(o *SiteOptions, key, value string) (change func(*peer.Config), isWord bool, err error) {
-	nothing := func(*peer.Config) {}
+func configureWord(o *SiteOptions, key, value string) (change func(*rules.Config), isWord bool, err error) {
+	nothing := func(*rules.Config) {}
 	switch key {
 	case "initiation":
-		return func(c *peer.Config) { c.Initiation = policy.Initiation(value) }, true, nil
+		return func(c *rules.Config) { c.Initiation = policy.Initiation(value) }, true, nil
 	case "stay":
-		return func(c *peer.Config) { c.Stay = true }, true, nil
+		return func(c *rules.Config) { c.Stay = true }, true, nil
 	case "greedy": // the policy; its value is the reckoning of energy
 		o.Policy = Greedy{Reckon: protocol.Reckoning(value)}
 		return nothing, true, nil
@@ -201,7 +201,7 @@ func configureWord(o *SiteOptions, key, value string) (change func(*peer.Config)
 		if o.Prices, err = readPrices(value); err != nil {
 			return nil, true, err
 		}
-		return func(c *peer.Config) { c.Area = string(c.Site) }, true, nil
+		return func(c *rules.Config) { c.Area = string(c.Site) }, true, nil
 	}
 	return nil, false, nil
 }
@@ -223,18 +223,18 @@ func readPrices(value string) (Prices, error) {
 	return HourlyPrices(currency, units...), nil
 }
 
-func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), error) {
-	counts := map[string]func(*peer.Config){
-		"round-jobs":    func(c *peer.Config) { c.RoundJobs = n },
-		"ask":           func(c *peer.Config) { c.Ask = n },
-		"recheck":       func(c *peer.Config) { c.Recheck = n },
-		"draw":          func(c *peer.Config) { c.Draw = n },
-		"delta":         func(c *peer.Config) { c.Delta = n * protocol.PPM / 100 }, // in percent
-		"max-output":    func(c *peer.Config) { c.MaxOutput = int64(n) },           // bytes
-		"max-user-jobs": func(c *peer.Config) { c.MaxUserJobs = n },
-		"max-q":         func(c *peer.Config) { c.MaxQ = n },
-		"watts":         func(c *peer.Config) { c.Power = int64(n) * 1000 },                // of a CPU
-		"protect-share": func(c *peer.Config) { c.Protect.Share = n * protocol.PPM / 100 }, // in percent
+func configureCount(o *SiteOptions, key string, n int) (func(*rules.Config), error) {
+	counts := map[string]func(*rules.Config){
+		"round-jobs":    func(c *rules.Config) { c.RoundJobs = n },
+		"ask":           func(c *rules.Config) { c.Ask = n },
+		"recheck":       func(c *rules.Config) { c.Recheck = n },
+		"draw":          func(c *rules.Config) { c.Draw = n },
+		"delta":         func(c *rules.Config) { c.Delta = n * protocol.PPM / 100 }, // in percent
+		"max-output":    func(c *rules.Config) { c.MaxOutput = int64(n) },           // bytes
+		"max-user-jobs": func(c *rules.Config) { c.MaxUserJobs = n },
+		"max-q":         func(c *rules.Config) { c.MaxQ = n },
+		"watts":         func(c *rules.Config) { c.Power = int64(n) * 1000 },                // of a CPU
+		"protect-share": func(c *rules.Config) { c.Protect.Share = n * protocol.PPM / 100 }, // in percent
 	}
 	if change := counts[key]; change != nil {
 		return change, nil
@@ -260,23 +260,23 @@ func configureCount(o *SiteOptions, key string, n int) (func(*peer.Config), erro
 	default:
 		return nil, fmt.Errorf("the setting %q is unknown", key)
 	}
-	return func(*peer.Config) {}, nil
+	return func(*rules.Config) {}, nil
 }
 
-func configureSpan(o *SiteOptions, key string, d protocol.Duration) (func(*peer.Config), error) {
-	spans := map[string]func(*peer.Config){
-		"phi":       func(c *peer.Config) { c.Phi = d },
-		"sigma":     func(c *peer.Config) { c.Sigma = d },
-		"deadline":  func(c *peer.Config) { c.Deadline = d },
-		"retry":     func(c *peer.Config) { c.Retry = d },
-		"retry-max": func(c *peer.Config) { c.RetryMax = d },
-		"settle":    func(c *peer.Config) { c.Settle = d },
-		"reclaim":   func(c *peer.Config) { c.Reclaim = d },
-		"cycle":     func(c *peer.Config) { c.Cycle = d },
-		"epsilon":   func(*peer.Config) { o.Epsilon = d },
+func configureSpan(o *SiteOptions, key string, d protocol.Duration) (func(*rules.Config), error) {
+	spans := map[string]func(*rules.Config){
+		"phi":       func(c *rules.Config) { c.Phi = d },
+		"sigma":     func(c *rules.Config) { c.Sigma = d },
+		"deadline":  func(c *rules.Config) { c.Deadline = d },
+		"retry":     func(c *rules.Config) { c.Retry = d },
+		"retry-max": func(c *rules.Config) { c.RetryMax = d },
+		"settle":    func(c *rules.Config) { c.Settle = d },
+		"reclaim":   func(c *rules.Config) { c.Reclaim = d },
+		"cycle":     func(c *rules.Config) { c.Cycle = d },
+		"epsilon":   func(*rules.Config) { o.Epsilon = d },
 
-		"price-refresh": func(c *peer.Config) { c.PriceRefresh = d },
-		"protect-delay": func(c *peer.Config) { c.Protect.Delay = d },
+		"price-refresh": func(c *rules.Config) { c.PriceRefresh = d },
+		"protect-delay": func(c *rules.Config) { c.Protect.Delay = d },
 	}
 	if key == "epsilon" {
 		o.Epsilon = d

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -27,9 +27,9 @@ func (s *Script) show(args []string) error {
 	}
 	switch args[0] {
 	case "queue":
-		return s.showAnswer(site, func(asked peer.AskID) peer.Event { return peer.AskQueue{Asked: asked} })
+		return s.showAnswer(site, func(asked event.AskID) event.Event { return event.AskQueue{Asked: asked} })
 	case "sites":
-		return s.showAnswer(site, func(asked peer.AskID) peer.Event { return peer.AskSites{Asked: asked} })
+		return s.showAnswer(site, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })
 	case "rows":
 		s.showRows(site)
 	case "archive":
@@ -60,7 +60,7 @@ func (s *Script) showRows(site *Site) {
 	}
 }
 
-func (s *Script) showAnswer(site *Site, question func(peer.AskID) peer.Event) error {
+func (s *Script) showAnswer(site *Site, question func(event.AskID) event.Event) error {
 	said := len(s.out)
 	reply := site.Answer(s.world.Ask(site.Name, question))
 	s.out = s.out[:said]

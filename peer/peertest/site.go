@@ -10,7 +10,9 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -23,22 +25,22 @@ type SiteOptions struct {
 	Name     protocol.SiteName
 	Number   protocol.SiteNumber // 0: its place among the sites
 	Capacity protocol.Capacity
-	MaxJobs  int                // that each partner may have here; 0: 1000
-	MaxCPUs  int                // that each partner's jobs may have here; 0: no limit
-	Skew     protocol.Duration  // of the site's clock
-	Epsilon  protocol.Duration  // ε of the policy tc
-	Policy   policy.Policy      // nil: tc
-	Config   func(*peer.Config) // last word on the configuration; nil: none
-	Prices   Prices             // of its electricity; nil: there are none
+	MaxJobs  int                 // that each partner may have here; 0: 1000
+	MaxCPUs  int                 // that each partner's jobs may have here; 0: no limit
+	Skew     protocol.Duration   // of the site's clock
+	Epsilon  protocol.Duration   // ε of the policy tc
+	Policy   policy.Policy       // nil: tc
+	Config   func(*rules.Config) // last word on the configuration; nil: none
+	Prices   Prices              // of its electricity; nil: there are none
 }
 
 // Prices answer what a peer asks about electricity.
 type Prices func(price.Query) (price.Forecast, error)
 
 // Answer answers a peer's call with them.
-func (p Prices) Answer(op peer.PriceOp) (peer.PriceResult, error) {
+func (p Prices) Answer(op event.PriceOp) (event.PriceResult, error) {
 	prices, err := p(price.Query(op))
-	return peer.PriceResult(prices), err
+	return event.PriceResult(prices), err
 }
 
 // Site is one site of a [World]: a peer, its rows and its batch system.
@@ -47,7 +49,7 @@ type Site struct {
 	Batch *Batch
 
 	world   *World
-	cfg     peer.Config
+	cfg     rules.Config
 	policy  policy.Policy
 	prices  Prices
 	skew    protocol.Duration
@@ -57,13 +59,13 @@ type Site struct {
 	archive map[protocol.JobID]view.Job
 	wake    protocol.Instant // of the site's clock
 
-	uncommitted []peer.Ready
+	uncommitted []event.Ready
 	committing  bool
-	calls       []peer.Call // held by hand
-	holding     bool        // calls are held
-	watch       *peer.Call
-	answers     map[peer.AskID]view.Reply
-	asked       peer.AskID
+	calls       []event.Call // held by hand
+	holding     bool         // calls are held
+	watch       *event.Call
+	answers     map[event.AskID]view.Reply
+	asked       event.AskID
 	digests     uint64
 	told        map[protocol.SiteName]bool // partners that the peer believes connected
 	feedDown    bool                       // its prices are not answered
@@ -78,10 +80,10 @@ func (s *Site) LoseReleases() { s.losesReleases = s.life }
 // Accounts lets everybody in whose name does not begin with "no".
 type Accounts struct{}
 
-// Local implements [peer.Accounts].
+// Local implements [rules.Accounts].
 func (Accounts) Local(user string) (string, error) { return account(user) }
 
-// Guest implements [peer.Accounts].
+// Guest implements [rules.Accounts].
 func (Accounts) Guest(_ protocol.SiteName, user string) (string, error) { return account(user) }
 
 func account(user string) (string, error) {
@@ -107,12 +109,12 @@ func newSite(w *World, o SiteOptions) *Site {
 	s := &Site{
 		Name: o.Name, world: w, skew: o.Skew, policy: o.Policy, prices: o.Prices,
 		rows: Rows{row.Rows{}}, archive: map[protocol.JobID]view.Job{},
-		answers: map[peer.AskID]view.Reply{}, told: map[protocol.SiteName]bool{},
+		answers: map[event.AskID]view.Reply{}, told: map[protocol.SiteName]bool{},
 	}
 	if s.policy == nil {
 		s.policy = tc.New(tc.Config{Epsilon: o.Epsilon})
 	}
-	s.cfg = peer.Config{
+	s.cfg = rules.Config{
 		Doubts: true,
 		Site:   o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
 		Capacity: o.Capacity, Policy: policy.Describe(s.policy), Accounts: Accounts{},
@@ -146,12 +148,12 @@ func (s *Site) Archived(id protocol.JobID) (view.Job, bool) {
 }
 
 // Answer is what a question was answered; nil: nothing yet.
-func (s *Site) Answer(asked peer.AskID) view.Reply { return s.answers[asked] }
+func (s *Site) Answer(asked event.AskID) view.Reply { return s.answers[asked] }
 
 func (s *Site) now() protocol.Instant { return s.world.now.Add(s.skew) }
 
 // step feeds the peer one event. Its effects wait for the commit.
-func (s *Site) step(ev peer.Event) (ready peer.Ready) {
+func (s *Site) step(ev event.Event) (ready event.Ready) {
 	if s.peer == nil {
 		return ready
 	}
@@ -214,7 +216,7 @@ func (s *Site) put(rec row.Record) {
 	s.rows.Commit(rec)
 }
 
-func (s *Site) release(ready peer.Ready) {
+func (s *Site) release(ready event.Ready) {
 	for _, m := range ready.Messages {
 		s.world.monitor.sent(s, m.Body)
 		s.world.send(s, m)
@@ -239,8 +241,8 @@ func (s *Site) release(ready peer.Ready) {
 var errCallLost = errors.New("no answer in time")
 
 // begin carries a call out as its fate wants it.
-func (s *Site) begin(call peer.Call) {
-	if _, ok := call.Op.(peer.WatchOp); ok {
+func (s *Site) begin(call event.Call) {
+	if _, ok := call.Op.(event.WatchOp); ok {
 		s.watch = &call
 		return
 	}
@@ -258,11 +260,11 @@ type CallFate struct {
 	Unknown bool              // answered by the shell, because it took too long
 }
 
-func (s *Site) carryOut(call peer.Call, fate CallFate) {
+func (s *Site) carryOut(call event.Call, fate CallFate) {
 	life := s.life
-	answer := func(result peer.Result, err error) {
+	answer := func(result event.Result, err error) {
 		if s.life == life && s.peer != nil {
-			s.step(peer.CallDone{ID: call.ID, Result: result, Err: err})
+			s.step(event.CallDone{ID: call.ID, Result: result, Err: err})
 		}
 	}
 	if fate.Unknown {
@@ -284,7 +286,7 @@ func (s *Site) pump() {
 	if s.peer == nil || s.watch == nil || s.holding {
 		return
 	}
-	op, ok := s.watch.Op.(peer.WatchOp)
+	op, ok := s.watch.Op.(event.WatchOp)
 	if !ok {
 		return
 	}
@@ -309,7 +311,7 @@ func (s *Site) start() error {
 		s.peer = nil
 		return fmt.Errorf("site %s: %w", s.Name, err)
 	}
-	s.step(peer.Tick{})
+	s.step(event.Tick{})
 	if s.committing { // the shell's first step is committed before it connects
 		s.commit()
 	}
@@ -325,5 +327,5 @@ func (s *Site) crash() {
 }
 
 func (s *Site) partner(name protocol.SiteName) bool {
-	return slices.ContainsFunc(s.cfg.Partners, func(p peer.Partner) bool { return p.Site == name })
+	return slices.ContainsFunc(s.cfg.Partners, func(p rules.Partner) bool { return p.Site == name })
 }

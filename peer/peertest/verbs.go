@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -37,8 +38,8 @@ func (s *Script) quote(args []string) error {
 	if err != nil {
 		return err
 	}
-	s.world.Ask(site.Name, func(asked peer.AskID) peer.Event {
-		return peer.TestSubmit{Asked: asked, User: w.user, Jobs: []protocol.Job{{Spec: w.spec}}}
+	s.world.Ask(site.Name, func(asked event.AskID) event.Event {
+		return event.TestSubmit{Asked: asked, User: w.user, Jobs: []protocol.Job{{Spec: w.spec}}}
 	})
 	return nil
 }
@@ -134,15 +135,15 @@ func (s *Script) partners(args []string) error {
 	if err != nil {
 		return err
 	}
-	var partners []peer.Partner
+	var partners []rules.Partner
 	for _, name := range args[1:] {
 		other := s.world.Site(protocol.SiteName(name))
 		if other == nil || other == site {
 			return fmt.Errorf("%s is no other site", name)
 		}
-		partners = append(partners, peer.Partner{Site: other.Name, PublicKey: other.cfg.PublicKey, MaxJobs: 1000})
+		partners = append(partners, rules.Partner{Site: other.Name, PublicKey: other.cfg.PublicKey, MaxJobs: 1000})
 	}
-	s.world.SetPartners(site.Name, func(cfg *peer.Config) { cfg.Partners = partners })
+	s.world.SetPartners(site.Name, func(cfg *rules.Config) { cfg.Partners = partners })
 	return nil
 }
 
@@ -282,7 +283,7 @@ func (s *Script) member(args []string) error {
 		return fmt.Errorf("number: %w", err)
 	}
 	name, number := protocol.SiteName(args[1]), protocol.SiteNumber(n)
-	site.step(peer.MemberSeen{Site: name, Number: number, PublicKey: PublicKey(name+"-other", number), FirstStart: 1})
+	site.step(event.MemberSeen{Site: name, Number: number, PublicKey: PublicKey(name+"-other", number), FirstStart: 1})
 	s.world.settle()
 	return nil
 }

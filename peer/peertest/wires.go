@@ -3,7 +3,7 @@ package peertest
 import (
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -18,7 +18,7 @@ type Wire struct {
 }
 
 // send puts a message on the wire. One without a wire form is a problem.
-func (w *World) send(s *Site, m peer.Outgoing) {
+func (w *World) send(s *Site, m event.Outgoing) {
 	if w.holder(s.Name, m.To) != s {
 		return // another peer has its session
 	}
@@ -55,7 +55,7 @@ func (w *World) arrive(wire *Wire) {
 		w.monitor.problem("%s->%s: %v", wire.From, wire.To, err)
 		return
 	}
-	to.step(peer.MessageIn{From: wire.From, Body: m})
+	to.step(event.MessageIn{From: wire.From, Body: m})
 }
 
 // Wires are the messages that wait to be moved by hand, oldest first.
@@ -102,8 +102,8 @@ func (w *World) join(sa, sb *Site) {
 	w.take(sb, sa)
 	toB, toA := w.card(sa, b), w.card(sb, a)
 	sa.told[b], sb.told[a] = true, true
-	sa.step(peer.Connected{Card: toA})
-	sb.step(peer.Connected{Card: toB})
+	sa.step(event.Connected{Card: toA})
+	sb.step(event.Connected{Card: toB})
 	w.settleIfByHand()
 }
 
@@ -111,7 +111,7 @@ func (w *World) join(sa, sb *Site) {
 func (w *World) Disconnect(site, from protocol.SiteName) {
 	if s := w.Site(site); s.told[from] {
 		delete(s.told, from)
-		s.step(peer.Disconnected{Site: from})
+		s.step(event.Disconnected{Site: from})
 		w.settleIfByHand()
 	}
 }
@@ -176,7 +176,7 @@ func (w *World) hearDigest(from protocol.SiteName, to *Site, data []byte, age pr
 		return
 	}
 	if to.Up() && !w.severed(from, to.Name) {
-		to.step(peer.DigestSeen{Digest: digest, Age: age})
+		to.step(event.DigestSeen{Digest: digest, Age: age})
 	}
 }
 
@@ -190,7 +190,7 @@ func (ByHand) Message(_, _ protocol.SiteName) (delays []protocol.Duration, held 
 }
 
 // Call implements [Faults].
-func (ByHand) Call(_ protocol.SiteName, _ peer.Op) CallFate { return CallFate{} }
+func (ByHand) Call(_ protocol.SiteName, _ event.Op) CallFate { return CallFate{} }
 
 // Commit implements [Faults].
 func (ByHand) Commit(_ protocol.SiteName) protocol.Duration { return 0 }

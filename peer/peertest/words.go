@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -30,7 +30,7 @@ func (c *scribe) job(id protocol.JobID) string {
 func (c *scribe) tag(t protocol.Tag) string { return fmt.Sprintf("%s:%d", c.job(t.Job), t.Epoch) }
 
 // step says what an event made a peer do, one line each.
-func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) []string {
+func (c *scribe) step(site protocol.SiteName, ev event.Event, ready event.Ready) []string {
 	var lines []string
 	add := func(format string, args ...any) {
 		lines = append(lines, fmt.Sprintf("%s:   ", site)+fmt.Sprintf(format, args...))
@@ -44,7 +44,7 @@ func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) [
 		add("send %s %s", m.To, c.message(m.Body))
 	}
 	for _, call := range ready.Calls {
-		if _, watch := call.Op.(peer.WatchOp); !watch { // there is always one
+		if _, watch := call.Op.(event.WatchOp); !watch { // there is always one
 			add("call %s", c.op(call.Op))
 		}
 	}
@@ -61,54 +61,54 @@ func (c *scribe) step(site protocol.SiteName, ev peer.Event, ready peer.Ready) [
 }
 
 // idle says whether an event is not worth a line when nothing comes of it.
-func idle(ev peer.Event) bool {
+func idle(ev event.Event) bool {
 	switch ev := ev.(type) {
-	case peer.Tick, peer.DigestSeen, peer.AskQueue, peer.AskSites, peer.AskJob, peer.AskOutput, peer.AskWarehouse, peer.AskRecovery:
+	case event.Tick, event.DigestSeen, event.AskQueue, event.AskSites, event.AskJob, event.AskOutput, event.AskWarehouse, event.AskRecovery:
 		return true
-	case peer.CallDone:
+	case event.CallDone:
 		switch ev.Result.(type) { //nolint:gochecksumtype // something comes of all others
-		case peer.ForgetResult, peer.DiscardResult:
+		case event.ForgetResult, event.DiscardResult:
 			return true
 		}
-	case peer.MessageIn, peer.Connected, peer.Disconnected, peer.MemberSeen, peer.Submit, peer.Cancel, peer.Requeue, peer.Recover, peer.TestSubmit, peer.Retune, peer.SetPartners, peer.ClockSet:
+	case event.MessageIn, event.Connected, event.Disconnected, event.MemberSeen, event.Submit, event.Cancel, event.Requeue, event.Recover, event.TestSubmit, event.Retune, event.SetPartners, event.ClockSet:
 	}
 	return false
 }
 
-func (c *scribe) event(ev peer.Event) string { //nolint:cyclop // one case for each kind of event
+func (c *scribe) event(ev event.Event) string { //nolint:cyclop // one case for each kind of event
 	switch ev := ev.(type) {
-	case peer.MessageIn:
+	case event.MessageIn:
 		return fmt.Sprintf("hears %s %s", ev.From, c.message(ev.Body))
-	case peer.Connected:
+	case event.Connected:
 		return fmt.Sprintf("connected %s", ev.Card.Site)
-	case peer.Disconnected:
+	case event.Disconnected:
 		return fmt.Sprintf("disconnected %s", ev.Site)
-	case peer.CallDone:
+	case event.CallDone:
 		if ev.Err != nil {
 			return "call fails: " + ev.Err.Error()
 		}
 		return "call done: " + c.result(ev.Result)
-	case peer.Submit:
+	case event.Submit:
 		return fmt.Sprintf("asked to submit %d jobs", len(ev.Jobs))
-	case peer.Cancel:
+	case event.Cancel:
 		return "asked to cancel " + c.job(ev.Job)
-	case peer.Requeue:
+	case event.Requeue:
 		return "asked to requeue " + c.job(ev.Job) + " by force"
-	case peer.Recover:
+	case event.Recover:
 		return "an operator lets this store go on"
-	case peer.Retune:
+	case event.Retune:
 		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
-	case peer.SetPartners:
+	case event.SetPartners:
 		return fmt.Sprintf("given %d partners", len(ev.Partners))
-	case peer.DigestSeen:
+	case event.DigestSeen:
 		return fmt.Sprintf("sees the digest of %s: %d of %d CPUs busy", ev.Digest.Site, ev.Digest.Load.Busy, ev.Digest.Load.CPUs)
-	case peer.MemberSeen:
+	case event.MemberSeen:
 		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
-	case peer.Tick:
+	case event.Tick:
 		return "tick"
-	case peer.TestSubmit, peer.AskQueue, peer.AskJob, peer.AskOutput, peer.AskSites, peer.AskWarehouse, peer.AskRecovery, peer.ClockSet:
+	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskWarehouse, event.AskRecovery, event.ClockSet:
 	}
-	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "peer."))
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "event."))
 }
 
 func (c *scribe) record(rec row.Record) string {

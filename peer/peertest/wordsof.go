@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -117,9 +117,9 @@ func outcome(o protocol.Outcome) string {
 }
 
 // op puts a call into words.
-func (c *scribe) op(op peer.Op) string { //nolint:cyclop // one line for each kind of call
+func (c *scribe) op(op event.Op) string { //nolint:cyclop // one line for each kind of call
 	switch op := op.(type) {
-	case peer.QuoteOp:
+	case event.QuoteOp:
 		names := make([]string, len(op.Query.Jobs))
 		for i, r := range op.Query.Jobs {
 			names[i] = c.job(r.Job)
@@ -129,79 +129,79 @@ func (c *scribe) op(op peer.Op) string { //nolint:cyclop // one line for each ki
 			parts = append(parts, "behind "+c.job(one.Tag.Job))
 		}
 		return strings.Join(parts, ", ")
-	case peer.SubmitOp:
+	case event.SubmitOp:
 		return "submit " + c.tag(op.Job.Tag) + marks("guest", op.Job.Guest) + " as " + op.Job.Account
-	case peer.FindOp:
+	case event.FindOp:
 		return "find " + c.tag(op.Tag)
-	case peer.WithdrawOp:
+	case event.WithdrawOp:
 		return "withdraw " + c.tag(op.Tag)
-	case peer.KillOp:
+	case event.KillOp:
 		return "kill " + c.tag(op.Tag)
-	case peer.WatchOp:
+	case event.WatchOp:
 		return "watch"
-	case peer.ForgetOp:
+	case event.ForgetOp:
 		return "forget " + c.tag(op.Tag)
-	case peer.CollectOp:
+	case event.CollectOp:
 		return fmt.Sprintf("collect %s from %s", c.tag(op.Tag), op.From)
-	case peer.DiscardOp:
+	case event.DiscardOp:
 		return "discard what has come of " + c.tag(op.Tag)
-	case peer.DecideOp:
+	case event.DecideOp:
 		return "decide"
-	case peer.FrontOp:
+	case event.FrontOp:
 		return "front"
-	case peer.ReserveOp:
+	case event.ReserveOp:
 		return "reserve " + c.tag(op.Hold.Tag) + " from " + op.Hold.Start.Time().Format("15:04:05.000")
-	case peer.ReleaseOp:
+	case event.ReleaseOp:
 		return "release " + c.tag(op.Tag)
-	case peer.PriceOp:
+	case event.PriceOp:
 		return "price of " + op.Area
 	}
 	return fmt.Sprintf("%T", op)
 }
 
 // result puts a call's answer into words.
-func (c *scribe) result(r peer.Result) string { //nolint:cyclop // one line for each kind of result
+func (c *scribe) result(r event.Result) string { //nolint:cyclop // one line for each kind of result
 	switch r := r.(type) {
-	case peer.QuoteResult:
+	case event.QuoteResult:
 		parts := make([]string, len(r.Quotes))
 		for i, q := range r.Quotes {
 			parts[i] = c.quote(q)
 		}
 		return "quoted " + strings.Join(parts, ", ")
-	case peer.SubmitResult:
+	case event.SubmitResult:
 		if r.Refused != "" {
 			return "refused" + because(r.Refused)
 		}
 		return "submitted"
-	case peer.FindResult:
+	case event.FindResult:
 		return r.Presence.String()
-	case peer.WithdrawResult:
+	case event.WithdrawResult:
 		return r.Withdrawal.String()
-	case peer.KillResult:
+	case event.KillResult:
 		return "killed"
-	case peer.WatchResult:
+	case event.WatchResult:
 		return "watched " + c.changes(r.Watched.Changes)
-	case peer.ForgetResult:
+	case event.ForgetResult:
 		return "forgotten"
-	case peer.CollectResult:
+	case event.CollectResult:
 		if r.Gone {
 			return "gone"
 		}
 		return "collected" + because(r.Problem)
-	case peer.DiscardResult:
+	case event.DiscardResult:
 		return "discarded"
-	case peer.DecideResult:
+	case event.DecideResult:
 		return fmt.Sprintf("decided for %d jobs", len(r.Decisions))
-	case peer.FrontResult:
+	case event.FrontResult:
 		return fmt.Sprintf("front of %d points", len(r.Front.Points))
-	case peer.ReserveResult:
+	case event.ReserveResult:
 		if r.Refused != "" {
 			return "refused" + because(r.Refused)
 		}
 		return "reserved from " + r.Start.Time().Format("15:04:05.000")
-	case peer.ReleaseResult:
+	case event.ReleaseResult:
 		return "released"
-	case peer.PriceResult:
+	case event.PriceResult:
 		return fmt.Sprintf("priced %d slots", len(r.Prices.Slots))
 	}
 	return fmt.Sprintf("%T", r)
@@ -215,7 +215,7 @@ func (c *scribe) changes(changes []localsched.Change) string {
 	return strings.Join(parts, ", ")
 }
 
-func (c *scribe) fact(f peer.Fact) string {
+func (c *scribe) fact(f event.Fact) string {
 	text := string(f.Kind)
 	if f.Job != 0 {
 		text += " " + c.job(f.Job)

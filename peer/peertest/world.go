@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,9 +33,9 @@ type World struct {
 	// Journal, when set, is told in words of every step and every message.
 	Journal func(line string)
 	// Facts, when set, is told of every fact, in the step that makes it.
-	Facts func(at protocol.SiteName, fact peer.Fact)
+	Facts func(at protocol.SiteName, fact event.Fact)
 	// Step makes the steps of all peers; [New] sets [peer.Peer.Step].
-	Step func(p *peer.Peer, now protocol.Instant, ev peer.Event) peer.Ready
+	Step func(p *peer.Peer, now protocol.Instant, ev event.Event) event.Ready
 
 	lastWire int
 }
@@ -43,7 +45,7 @@ type Faults interface {
 	// Message gives the delay of each copy that arrives; none: it is lost. Held
 	// is true when the message stays on its wire until a test moves it.
 	Message(from, to protocol.SiteName) (delays []protocol.Duration, held bool)
-	Call(site protocol.SiteName, op peer.Op) CallFate
+	Call(site protocol.SiteName, op event.Op) CallFate
 	Commit(site protocol.SiteName) protocol.Duration // how long the records wait for their commit
 }
 
@@ -96,7 +98,7 @@ func (w *World) configure(s *Site, o Options) {
 		if maxJobs == 0 {
 			maxJobs = 1000
 		}
-		s.cfg.Partners = append(s.cfg.Partners, peer.Partner{
+		s.cfg.Partners = append(s.cfg.Partners, rules.Partner{
 			Site: other.Name, PublicKey: w.sites[i].cfg.PublicKey, MaxJobs: max(0, maxJobs), MaxCPUs: own.MaxCPUs,
 		})
 	}
@@ -155,45 +157,45 @@ func (w *World) Check() error {
 }
 
 // Submit submits jobs and returns the question's number.
-func (w *World) Submit(site protocol.SiteName, user, key string, jobs ...protocol.Job) peer.AskID {
-	return w.Ask(site, func(asked peer.AskID) peer.Event {
-		return peer.Submit{Asked: asked, Key: key, User: user, Jobs: jobs}
+func (w *World) Submit(site protocol.SiteName, user, key string, jobs ...protocol.Job) event.AskID {
+	return w.Ask(site, func(asked event.AskID) event.Event {
+		return event.Submit{Asked: asked, Key: key, User: user, Jobs: jobs}
 	})
 }
 
 // Cancel asks for a job's end, as root.
-func (w *World) Cancel(site protocol.SiteName, job protocol.JobID) peer.AskID {
-	return w.Ask(site, func(asked peer.AskID) peer.Event { return peer.Cancel{Asked: asked, Job: job, Admin: true} })
+func (w *World) Cancel(site protocol.SiteName, job protocol.JobID) event.AskID {
+	return w.Ask(site, func(asked event.AskID) event.Event { return event.Cancel{Asked: asked, Job: job, Admin: true} })
 }
 
 // Force notes that an operator accepts that a job may start again.
 func (w *World) Force(job protocol.JobID) { w.monitor.forced[job] = true }
 
 // Configure changes the configuration of a site's later lives.
-func (w *World) Configure(site protocol.SiteName, change func(*peer.Config)) {
+func (w *World) Configure(site protocol.SiteName, change func(*rules.Config)) {
 	change(&w.Site(site).cfg)
 }
 
 // Tune changes a site's rules for rounds while it runs, and for its later lives.
-func (w *World) Tune(name protocol.SiteName, change func(*peer.Config)) peer.AskID {
+func (w *World) Tune(name protocol.SiteName, change func(*rules.Config)) event.AskID {
 	site := w.Site(name)
 	change(&site.cfg)
-	return w.Ask(name, func(asked peer.AskID) peer.Event {
-		return peer.Retune{Asked: asked, Tuning: site.cfg.Tuning()}
+	return w.Ask(name, func(asked event.AskID) event.Event {
+		return event.Retune{Asked: asked, Tuning: site.cfg.Tuning()}
 	})
 }
 
 // SetPartners changes a site's partners while it runs, and for its later lives. With those that
 // are gone, or have another key, sessions end; with those that are new they begin.
-func (w *World) SetPartners(name protocol.SiteName, change func(*peer.Config)) peer.AskID {
+func (w *World) SetPartners(name protocol.SiteName, change func(*rules.Config)) event.AskID {
 	s := w.Site(name)
 	if s.committing { // what was sent before goes out
 		s.commit()
 	}
 	before := trusted(s)
 	change(&s.cfg)
-	asked := w.Ask(name, func(asked peer.AskID) peer.Event {
-		return peer.SetPartners{Asked: asked, Partners: s.cfg.Partners}
+	asked := w.Ask(name, func(asked event.AskID) event.Event {
+		return event.SetPartners{Asked: asked, Partners: s.cfg.Partners}
 	})
 	after := trusted(s)
 	for _, other := range w.sites {
@@ -220,7 +222,7 @@ func trusted(s *Site) map[protocol.SiteName]string {
 }
 
 // Ask feeds a site's peer a question and returns its number.
-func (w *World) Ask(site protocol.SiteName, question func(peer.AskID) peer.Event) peer.AskID {
+func (w *World) Ask(site protocol.SiteName, question func(event.AskID) event.Event) event.AskID {
 	s := w.Site(site)
 	s.asked++
 	asked := s.asked
@@ -326,7 +328,7 @@ func (w *World) turn() {
 			s.Batch.Advance(s.now())
 		}
 		if s.peer != nil && s.wake != 0 && s.wake <= s.now() {
-			s.step(peer.Tick{})
+			s.step(event.Tick{})
 		}
 	}
 	w.pumpAll()
@@ -353,7 +355,7 @@ func (w *World) note(format string, args ...any) {
 	}
 }
 
-func (w *World) journal(s *Site, ready peer.Ready, ev peer.Event) {
+func (w *World) journal(s *Site, ready event.Ready, ev event.Event) {
 	if w.Journal == nil {
 		return
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Answer is what [peer.Accounts] said to one question.
+// Answer is what [rules.Accounts] said to one question.
 type Answer struct {
 	Site    protocol.SiteName // whose user; empty: this site's
 	User    string
@@ -23,18 +23,18 @@ func (a Answer) asks(site protocol.SiteName, user string) bool {
 
 // listener is the accounts of a peer whose answers are recorded.
 type listener struct {
-	to    peer.Accounts
+	to    rules.Accounts
 	heard func(Answer)
 }
 
-// Local implements [peer.Accounts].
+// Local implements [rules.Accounts].
 func (l *listener) Local(user string) (string, error) {
 	account, err := l.to.Local(user)
 	l.hear("", user, account, err)
 	return account, err
 }
 
-// Guest implements [peer.Accounts].
+// Guest implements [rules.Accounts].
 func (l *listener) Guest(site protocol.SiteName, user string) (string, error) {
 	account, err := l.to.Guest(site, user)
 	l.hear(site, user, account, err)
@@ -58,10 +58,10 @@ type answers struct {
 	rates   []Rated
 }
 
-// Local implements [peer.Accounts].
+// Local implements [rules.Accounts].
 func (a *answers) Local(user string) (string, error) { return a.find("", user) }
 
-// Guest implements [peer.Accounts].
+// Guest implements [rules.Accounts].
 func (a *answers) Guest(site protocol.SiteName, user string) (string, error) {
 	return a.find(site, user)
 }

@@ -14,10 +14,11 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -57,22 +58,22 @@ func namesOf[Set any](all []Set) []string {
 
 // written has one of each kind of what fingerprints are made of and nobody reads
 // back.
-func written() (ops []peer.Op, replies []view.Reply, rows []row.Row) {
-	ops = []peer.Op{
-		peer.QuoteOp{},
-		peer.SubmitOp{},
-		peer.FindOp{},
-		peer.WithdrawOp{},
-		peer.KillOp{},
-		peer.WatchOp{},
-		peer.ForgetOp{},
-		peer.CollectOp{},
-		peer.DiscardOp{},
-		peer.DecideOp{},
-		peer.FrontOp{},
-		peer.ReserveOp{},
-		peer.ReleaseOp{},
-		peer.PriceOp{},
+func written() (ops []event.Op, replies []view.Reply, rows []row.Row) {
+	ops = []event.Op{
+		event.QuoteOp{},
+		event.SubmitOp{},
+		event.FindOp{},
+		event.WithdrawOp{},
+		event.KillOp{},
+		event.WatchOp{},
+		event.ForgetOp{},
+		event.CollectOp{},
+		event.DiscardOp{},
+		event.DecideOp{},
+		event.FrontOp{},
+		event.ReserveOp{},
+		event.ReleaseOp{},
+		event.PriceOp{},
 	}
 	replies = []view.Reply{
 		view.Submitted{}, view.Done{}, view.Refusal{}, view.TestSubmitResult{}, view.Queue{}, view.Job{}, view.Sites{}, view.RunHistory{}, view.Recovery{},
@@ -102,9 +103,9 @@ func TestNoKindIsForgotten(t *testing.T) {
 		files, method string
 		known         []string
 	}{
-		{"../event.go", "event", namesOf(record.Events())},
-		{"../event.go", "result", namesOf(record.Results())},
-		{"../event.go", "op", namesOf(ops)},
+		{"../event/*.go", "event", namesOf(record.Events())},
+		{"../event/*.go", "result", namesOf(record.Results())},
+		{"../event/*.go", "op", namesOf(ops)},
 		{"../view/*.go", "reply", namesOf(replies)},
 		{"../row/*.go", "table", namesOf(rows)},
 	} {
@@ -155,12 +156,12 @@ func fill(v reflect.Value, n *int) {
 			fill(one, n)
 			v.SetMapIndex(reflect.ValueOf(key), one)
 		}
-	case v.Type() == reflect.TypeFor[peer.Accounts](), v.Type() == reflect.TypeFor[pricing.Costs](), v.Type() == reflect.TypeFor[peer.Waiting]():
+	case v.Type() == reflect.TypeFor[rules.Accounts](), v.Type() == reflect.TypeFor[pricing.Costs](), v.Type() == reflect.TypeFor[rules.Waiting]():
 		v.Set(reflect.ValueOf(people{}))
 	case v.Type() == reflect.TypeFor[protocol.Message]():
 		v.Set(reflect.ValueOf(protocol.Grant{Tag: protocol.Tag{Job: 1_000_000_000_001, Epoch: 3}}))
-	case v.Type() == reflect.TypeFor[peer.Result]():
-		v.Set(reflect.ValueOf(peer.KillResult{}))
+	case v.Type() == reflect.TypeFor[event.Result]():
+		v.Set(reflect.ValueOf(event.KillResult{}))
 	default:
 		panic(v.Type())
 	}
@@ -197,15 +198,15 @@ func TestRoundTrip(t *testing.T) {
 	for _, result := range record.Results() {
 		roundTrip(t, result)
 		roundTrip(t, filled(result))
-		roundTrip[peer.Event](t, peer.CallDone{ID: 7, Result: filled(result)})
+		roundTrip[event.Event](t, event.CallDone{ID: 7, Result: filled(result)})
 	}
-	roundTrip(t, filled(peer.Config{}))
-	roundTrip(t, peer.Config{Partners: []peer.Partner{}})
-	roundTrip(t, peer.Config{Exchange: map[string]protocol.Micro{}})
-	roundTrip[peer.Event](t, peer.CallDone{Err: errors.New("")})
-	roundTrip[peer.Result](t, peer.DecideResult{Hint: []byte{}})
-	roundTrip[peer.Result](t, peer.WatchResult{Watched: localsched.Watched{Changes: []localsched.Change{{State: protocol.Running}}}})
-	roundTrip[peer.Event](t, peer.Submit{Jobs: []protocol.Job{{}, {Payload: &protocol.Payload{Args: []string{""}}}}})
+	roundTrip(t, filled(rules.Config{}))
+	roundTrip(t, rules.Config{Partners: []rules.Partner{}})
+	roundTrip(t, rules.Config{Exchange: map[string]protocol.Micro{}})
+	roundTrip[event.Event](t, event.CallDone{Err: errors.New("")})
+	roundTrip[event.Result](t, event.DecideResult{Hint: []byte{}})
+	roundTrip[event.Result](t, event.WatchResult{Watched: localsched.Watched{Changes: []localsched.Change{{State: protocol.Running}}}})
+	roundTrip[event.Event](t, event.Submit{Jobs: []protocol.Job{{}, {Payload: &protocol.Payload{Args: []string{""}}}}})
 }
 
 // TestEverythingHasAFingerprint: no part of a Ready is of a type without a form,
@@ -239,11 +240,11 @@ func TestEverythingHasAFingerprint(t *testing.T) {
 	}
 }
 
-// ready has the types that a peer.Ready is made of.
+// ready has the types that a event.Ready is made of.
 type ready struct {
-	Fact    peer.Fact
+	Fact    event.Fact
 	Load    *protocol.Load
-	Ops     []peer.Op    `fill:"no"`
+	Ops     []event.Op   `fill:"no"`
 	Replies []view.Reply `fill:"no"`
 	Rows    []row.Row    `fill:"no"`
 }
@@ -269,7 +270,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"Submit":{"Application":{"Rates":[7]}}}`: "Application: Rates: [0]",
 		`{"CallDone":{"Result":{"WatchResult":{"Watched":{"Changes":[{"Outcome":{"Files":[{"SHA256":"AA=="}]}}]}}}}}`: "1 bytes instead of 32",
 	} {
-		var ev peer.Event
+		var ev event.Event
 		if err := record.Decode([]byte(data), &ev, nil); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("%s: %v, want an error about %q", data, err, fault)
 		}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -20,9 +20,9 @@ import (
 // [json.Number].
 type decoder struct {
 	kinds    kinds
-	accounts peer.Accounts                  // stands where accounts were
-	costs    pricing.Costs                  // where costs were
-	curve    func(name string) peer.Waiting // where the curve of a name was
+	accounts rules.Accounts                  // stands where accounts were
+	costs    pricing.Costs                   // where costs were
+	curve    func(name string) rules.Waiting // where the curve of a name was
 }
 
 // into sets v from the parsed JSON. It is strict: unknown fields, numbers out of
@@ -180,7 +180,7 @@ func (d *decoder) mapping(v reflect.Value, from any) error {
 
 // entry sets the value of a map's key. A curve of waiting has its name from there.
 func (d *decoder) entry(v reflect.Value, name string, from any) error {
-	if v.Type() != reflect.TypeFor[peer.Waiting]() {
+	if v.Type() != reflect.TypeFor[rules.Waiting]() {
 		return d.into(v, from)
 	}
 	if d.curve != nil {
@@ -213,7 +213,7 @@ func (d *decoder) choice(v reflect.Value, from any) error {
 		s, err := text(from)
 		v.Set(reflect.ValueOf(errors.New(s)))
 		return err
-	case reflect.TypeFor[peer.Accounts]():
+	case reflect.TypeFor[rules.Accounts]():
 		if d.accounts != nil {
 			v.Set(reflect.ValueOf(d.accounts))
 		}

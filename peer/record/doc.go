@@ -24,7 +24,7 @@
 //
 // # Fingerprints
 //
-// A step's [Print] has the FNV-1a of each part of the [peer.Ready] in its canonical
+// A step's [Print] has the FNV-1a of each part of the [event.Ready] in its canonical
 // form, which is the form above; numbers with a fraction, which only people are shown,
 // count with six digits. A payload counts there as its stand-in: its size and hash in
 // place of script and arguments, and variables without values, but for those that the peer
@@ -33,6 +33,6 @@
 //
 // # Code
 //
-// [peer.Accounts], [pricing.Costs] and [peer.Waiting] are code. Each step holds the answers
+// [rules.Accounts], [pricing.Costs] and [rules.Waiting] are code. Each step holds the answers
 // that they gave in that step, and those of the reader's Config give them again.
 package record

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -187,7 +187,7 @@ func (e *encoder) choice(v reflect.Value) error {
 	switch one := v.Interface().(type) {
 	case error:
 		return e.text(one.Error())
-	case peer.Accounts, pricing.Costs, peer.Waiting:
+	case rules.Accounts, pricing.Costs, rules.Waiting:
 		e.out = append(e.out, "true"...)
 		return nil
 	case protocol.Message:

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -17,9 +18,9 @@ type File = file
 func NewWriter(name string, f File, o Options) *Writer { return newWriter(name, f, o) }
 
 // Events and Results are the kinds that can be read.
-func Events() []peer.Event { return events() }
+func Events() []event.Event { return events() }
 
-func Results() []peer.Result { return results() }
+func Results() []event.Result { return results() }
 
 // StandIn replaces a payload's bodies.
 func StandIn(p protocol.Payload) protocol.Payload { return standIn(p) }
@@ -35,7 +36,7 @@ func Encode(to any) ([]byte, error) {
 }
 
 // Decode reads it again.
-func Decode(data []byte, to any, accounts peer.Accounts) error {
+func Decode(data []byte, to any, accounts rules.Accounts) error {
 	parsed := json.NewDecoder(bytes.NewReader(data))
 	parsed.UseNumber()
 	var from any
@@ -44,8 +45,8 @@ func Decode(data []byte, to any, accounts peer.Accounts) error {
 	}
 	d := decoder{kinds: newKinds(), accounts: accounts}
 	d.costs, _ = accounts.(pricing.Costs)
-	if curve, ok := accounts.(peer.Waiting); ok {
-		d.curve = func(string) peer.Waiting { return curve }
+	if curve, ok := accounts.(rules.Waiting); ok {
+		d.curve = func(string) rules.Waiting { return curve }
 	}
 	return d.into(reflect.ValueOf(to).Elem(), from)
 }

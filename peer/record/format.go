@@ -7,8 +7,9 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,16 +23,16 @@ const magic = "switchyard-recording"
 type Header struct {
 	Software string // that wrote the recording
 	Seed     uint64
-	Config   peer.Config // with its defaults and the policy's parameters; Accounts, Costs and Waiting answer for the last step read
-	Rows     int         // that follow
-	Bodies   bool        // payloads are whole, not their stand-ins
+	Config   rules.Config // with its defaults and the policy's parameters; Accounts, Costs and Waiting answer for the last step read
+	Rows     int          // that follow
+	Bodies   bool         // payloads are whole, not their stand-ins
 }
 
 // Step is one event and what the peer made of it.
 type Step struct {
 	N       uint64 // from 1
 	Now     protocol.Instant
-	Event   peer.Event
+	Event   event.Event
 	Answers []Answer // of the accounts in this step, each question once
 	Charges []Charge // of the costs in this step, in order
 	Rates   []Rated  // of the curves of waiting in this step, each question once
@@ -59,7 +60,7 @@ type entry struct {
 	End    *End
 }
 
-// Print is the fingerprint of a [peer.Ready].
+// Print is the fingerprint of a [event.Ready].
 type Print struct {
 	Fault    Part
 	Records  Part
@@ -79,7 +80,7 @@ type Part struct {
 }
 
 // printOf makes the fingerprint of a Ready, with the texts if they are wanted.
-func printOf(ready peer.Ready, texts bool) (Print, error) {
+func printOf(ready event.Ready, texts bool) (Print, error) {
 	p := Print{Wake: ready.Wake}
 	digest, fault, faults := 0, "", 0
 	if ready.Digest != nil {

@@ -3,53 +3,53 @@ package record
 import (
 	"reflect"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 )
 
 // events has one of each kind of event.
-func events() []peer.Event {
-	return []peer.Event{
-		peer.Tick{},
-		peer.ClockSet{},
-		peer.MessageIn{},
-		peer.Connected{},
-		peer.Disconnected{},
-		peer.DigestSeen{},
-		peer.MemberSeen{},
-		peer.CallDone{},
-		peer.Submit{},
-		peer.Cancel{},
-		peer.Requeue{},
-		peer.Recover{},
-		peer.AskRecovery{},
-		peer.Retune{},
-		peer.SetPartners{},
-		peer.TestSubmit{},
-		peer.AskQueue{},
-		peer.AskJob{},
-		peer.AskOutput{},
-		peer.AskSites{},
-		peer.AskWarehouse{},
+func events() []event.Event {
+	return []event.Event{
+		event.Tick{},
+		event.ClockSet{},
+		event.MessageIn{},
+		event.Connected{},
+		event.Disconnected{},
+		event.DigestSeen{},
+		event.MemberSeen{},
+		event.CallDone{},
+		event.Submit{},
+		event.Cancel{},
+		event.Requeue{},
+		event.Recover{},
+		event.AskRecovery{},
+		event.Retune{},
+		event.SetPartners{},
+		event.TestSubmit{},
+		event.AskQueue{},
+		event.AskJob{},
+		event.AskOutput{},
+		event.AskSites{},
+		event.AskWarehouse{},
 	}
 }
 
 // results has one of each kind of result.
-func results() []peer.Result {
-	return []peer.Result{
-		peer.QuoteResult{},
-		peer.SubmitResult{},
-		peer.FindResult{},
-		peer.WithdrawResult{},
-		peer.KillResult{},
-		peer.WatchResult{},
-		peer.ForgetResult{},
-		peer.CollectResult{},
-		peer.DiscardResult{},
-		peer.DecideResult{},
-		peer.PriceResult{},
-		peer.FrontResult{},
-		peer.ReserveResult{},
-		peer.ReleaseResult{},
+func results() []event.Result {
+	return []event.Result{
+		event.QuoteResult{},
+		event.SubmitResult{},
+		event.FindResult{},
+		event.WithdrawResult{},
+		event.KillResult{},
+		event.WatchResult{},
+		event.ForgetResult{},
+		event.CollectResult{},
+		event.DiscardResult{},
+		event.DecideResult{},
+		event.PriceResult{},
+		event.FrontResult{},
+		event.ReserveResult{},
+		event.ReleaseResult{},
 	}
 }
 

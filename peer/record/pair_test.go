@@ -13,8 +13,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -33,15 +35,15 @@ type pair struct {
 	t     *testing.T
 	now   protocol.Instant
 	sites map[protocol.SiteName]*site
-	due   []event
+	due   []arrival
 	seq   int
 }
 
-type event struct {
+type arrival struct {
 	at  protocol.Instant
 	seq int
 	to  protocol.SiteName
-	ev  peer.Event
+	ev  event.Event
 }
 
 // site is a peer with its rows, its recording and a batch system that runs each
@@ -49,7 +51,7 @@ type event struct {
 type site struct {
 	pair   *pair
 	name   protocol.SiteName
-	cfg    peer.Config
+	cfg    rules.Config
 	place  policy.Policy
 	peer   *peer.Peer
 	writer *record.Writer
@@ -58,12 +60,12 @@ type site struct {
 
 	wait    protocol.Duration
 	changes []localsched.Change
-	watch   *peer.Call
+	watch   *event.Call
 	steps   int
 	sent    int
 	rounds  int
 	priced  int
-	answers []peer.Answer
+	answers []event.Answer
 }
 
 type rowKey struct {
@@ -105,11 +107,11 @@ func (people) Rates(_, _ protocol.Instant, _ protocol.Duration) ([]protocol.Wait
 	return []protocol.WaitingRate{{}, {From: protocol.Hour, PerHour: 2 * protocol.Unit}}, "EUR"
 }
 
-func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol.SiteName) peer.Config {
-	return peer.Config{
+func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol.SiteName) rules.Config {
+	return rules.Config{
 		Site: name, Number: number, PublicKey: "U" + string(name), Software: "test",
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 2}, Accounts: people{},
-		Partners: []peer.Partner{{Site: partner, MaxJobs: 100}}, Policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000})),
+		Partners: []rules.Partner{{Site: partner, MaxJobs: 100}}, Policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000})),
 	}
 }
 
@@ -130,10 +132,10 @@ func newPairOf(t *testing.T, o record.Options, change func(*site)) *pair {
 		change(p.sites[name])
 		p.sites[name].start(o)
 	}
-	p.sites["a"].step(peer.Tick{})
-	p.sites["b"].step(peer.Tick{})
-	p.post(1, "a", peer.Connected{Card: p.sites["b"].peer.Card("a")})
-	p.post(1, "b", peer.Connected{Card: p.sites["a"].peer.Card("b")})
+	p.sites["a"].step(event.Tick{})
+	p.sites["b"].step(event.Tick{})
+	p.post(1, "a", event.Connected{Card: p.sites["b"].peer.Card("a")})
+	p.post(1, "b", event.Connected{Card: p.sites["a"].peer.Card("b")})
 	return p
 }
 
@@ -181,9 +183,9 @@ func (s *site) recording() []byte {
 	return s.file.Bytes()
 }
 
-func (p *pair) post(after protocol.Duration, to protocol.SiteName, ev peer.Event) {
+func (p *pair) post(after protocol.Duration, to protocol.SiteName, ev event.Event) {
 	p.seq++
-	p.due = append(p.due, event{p.now.Add(after), p.seq, to, ev})
+	p.due = append(p.due, arrival{p.now.Add(after), p.seq, to, ev})
 }
 
 // run lets time pass.
@@ -191,7 +193,7 @@ func (p *pair) run(d protocol.Duration) {
 	p.t.Helper()
 	until := p.now.Add(d)
 	for {
-		slices.SortFunc(p.due, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+		slices.SortFunc(p.due, func(a, b arrival) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
 		if len(p.due) == 0 || p.due[0].at > until {
 			p.now = until
 			return
@@ -203,7 +205,7 @@ func (p *pair) run(d protocol.Duration) {
 	}
 }
 
-func (s *site) step(ev peer.Event) {
+func (s *site) step(ev event.Event) {
 	s.pair.t.Helper()
 	ready := s.peer.Step(s.pair.now, ev)
 	s.writer.Stepped(s.pair.now, ev, ready)
@@ -217,64 +219,64 @@ func (s *site) step(ev peer.Event) {
 	}
 	for _, m := range ready.Messages {
 		s.sent++
-		s.pair.post(5, m.To, peer.MessageIn{From: s.name, Body: m.Body})
+		s.pair.post(5, m.To, event.MessageIn{From: s.name, Body: m.Body})
 	}
 	for _, call := range ready.Calls {
 		s.call(call)
 	}
 	s.answers = append(s.answers, ready.Answers...)
 	if ready.Wake != 0 {
-		s.pair.post(max(1, ready.Wake.Sub(s.pair.now)), s.name, peer.Tick{})
+		s.pair.post(max(1, ready.Wake.Sub(s.pair.now)), s.name, event.Tick{})
 	}
 }
 
-func (s *site) call(call peer.Call) {
-	var result peer.Result
+func (s *site) call(call event.Call) {
+	var result event.Result
 	var failure error
 	switch op := call.Op.(type) {
-	case peer.QuoteOp:
+	case event.QuoteOp:
 		result = s.quote(op.Query)
-	case peer.SubmitOp:
+	case event.SubmitOp:
 		s.runs(op.Job.Tag)
-		result = peer.SubmitResult{Local: localsched.LocalID("L" + op.Job.Tag.String())}
-	case peer.FindOp:
-		result = peer.FindResult{Presence: localsched.Absent}
-	case peer.WithdrawOp:
-		result = peer.WithdrawResult{Withdrawal: localsched.Withdrawn}
-	case peer.KillOp:
-		result = peer.KillResult{}
-	case peer.WatchOp:
+		result = event.SubmitResult{Local: localsched.LocalID("L" + op.Job.Tag.String())}
+	case event.FindOp:
+		result = event.FindResult{Presence: localsched.Absent}
+	case event.WithdrawOp:
+		result = event.WithdrawResult{Withdrawal: localsched.Withdrawn}
+	case event.KillOp:
+		result = event.KillResult{}
+	case event.WatchOp:
 		s.watch = &call
 		s.notify()
 		return
-	case peer.ForgetOp:
-		s.pair.post(1, s.name, peer.CallDone{ID: call.ID, Err: errors.New("forgotten already \xff")})
+	case event.ForgetOp:
+		s.pair.post(1, s.name, event.CallDone{ID: call.ID, Err: errors.New("forgotten already \xff")})
 		return
-	case peer.CollectOp:
-		result = peer.CollectResult{Problem: "no such folder", Kept: "/kept"}
-	case peer.DiscardOp:
-		result = peer.DiscardResult{}
-	case peer.DecideOp:
+	case event.CollectOp:
+		result = event.CollectResult{Problem: "no such folder", Kept: "/kept"}
+	case event.DiscardOp:
+		result = event.DiscardResult{}
+	case event.DecideOp:
 		s.rounds++
 		decisions, hint, err := s.place.Decide(context.Background(), op.Snapshot)
 		if err != nil {
 			s.pair.t.Fatal(err)
 		}
-		result = peer.DecideResult{Decisions: decisions, Hint: hint}
-	case peer.FrontOp:
-		result = peer.FrontResult{Front: policy.Front{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
-	case peer.ReserveOp:
-		result = peer.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
-	case peer.ReleaseOp:
-		result = peer.ReleaseResult{}
-	case peer.PriceOp:
+		result = event.DecideResult{Decisions: decisions, Hint: hint}
+	case event.FrontOp:
+		result = event.FrontResult{Front: policy.Front{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
+	case event.ReserveOp:
+		result = event.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
+	case event.ReleaseOp:
+		result = event.ReleaseResult{}
+	case event.PriceOp:
 		result, failure = s.price(op)
 	}
-	s.pair.post(1, s.name, peer.CallDone{ID: call.ID, Result: result, Err: failure})
+	s.pair.post(1, s.name, event.CallDone{ID: call.ID, Result: result, Err: failure})
 }
 
 // price knows the prices of a week, but not every time.
-func (s *site) price(op peer.PriceOp) (peer.Result, error) {
+func (s *site) price(op event.PriceOp) (event.Result, error) {
 	if s.priced++; s.priced%2 == 0 {
 		return nil, errors.New("the feed is down")
 	}
@@ -282,13 +284,13 @@ func (s *site) price(op peer.PriceOp) (peer.Result, error) {
 	series := func(units int64) price.Series {
 		return price.Series{Slots: []price.Slot{{Start: start, Length: protocol.Day, Price: protocol.Micro(units) * protocol.Unit}}}
 	}
-	return peer.PriceResult{Prices: series(40), TwoPrice: series(-7), Known: start.Add(protocol.Hour), Currency: "EUR"}, nil
+	return event.PriceResult{Prices: series(40), TwoPrice: series(-7), Known: start.Add(protocol.Hour), Currency: "EUR"}, nil
 }
 
 func (s *site) load() protocol.Load { return protocol.Load{CPUs: 8, Busy: len(s.changes) % 8} }
 
-func (s *site) quote(query localsched.Query) peer.QuoteResult {
-	out := peer.QuoteResult{Load: s.load()}
+func (s *site) quote(query localsched.Query) event.QuoteResult {
+	out := event.QuoteResult{Load: s.load()}
 	for _, job := range query.Jobs {
 		out.Quotes = append(out.Quotes, protocol.Quote{Job: job.Job, AWT: s.wait, AWTLow: s.wait, AWTHigh: s.wait, ERT: job.WallTime})
 	}
@@ -312,19 +314,19 @@ func (s *site) notify() {
 	if s.watch == nil {
 		return
 	}
-	after, _ := strconv.Atoi(string(s.watch.Op.(peer.WatchOp).After))
+	after, _ := strconv.Atoi(string(s.watch.Op.(event.WatchOp).After))
 	if after >= len(s.changes) {
 		return
 	}
 	id := s.watch.ID
 	s.watch = nil
-	s.pair.post(1000, s.name, peer.CallDone{ID: id, Result: peer.WatchResult{Watched: localsched.Watched{
+	s.pair.post(1000, s.name, event.CallDone{ID: id, Result: event.WatchResult{Watched: localsched.Watched{
 		Changes: s.changes[after : after+1], Cursor: localsched.Cursor(strconv.Itoa(after + 1)), Load: s.load(),
 	}}})
 }
 
-func submission(asked peer.AskID, user string, jobs int) peer.Submit {
-	out := peer.Submit{Asked: asked, User: user, Key: "key-" + user}
+func submission(asked event.AskID, user string, jobs int) event.Submit {
+	out := event.Submit{Asked: asked, User: user, Key: "key-" + user}
 	for range jobs {
 		out.Jobs = append(out.Jobs, protocol.Job{
 			Spec: protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: protocol.Minute}, Name: "näme"},
@@ -344,17 +346,17 @@ func play(p *pair) {
 	p.post(0, "a", submission(1, "ada", 3))
 	p.post(1, "a", submission(2, "mallory", 1))
 	p.post(2, "a", submission(3, "ada", 3))
-	p.post(20, "a", peer.AskQueue{Asked: 4})
-	p.post(30, "a", peer.AskSites{Asked: 5})
-	p.post(40, "a", peer.TestSubmit{Asked: 6, User: "ada", Jobs: []protocol.Job{{Spec: protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: 5}}}}})
-	p.post(50, "b", peer.DigestSeen{Digest: protocol.Digest{Site: "a", Seq: 1, Load: protocol.Load{CPUs: 8, Busy: 7}}, Age: 3})
-	p.post(60, "b", peer.MemberSeen{Site: "c", Number: 3, PublicKey: "Uc", FirstStart: 9})
-	p.post(70, "a", peer.AskJob{Asked: 7, Job: protocol.NewJobID(1, 1)})
+	p.post(20, "a", event.AskQueue{Asked: 4})
+	p.post(30, "a", event.AskSites{Asked: 5})
+	p.post(40, "a", event.TestSubmit{Asked: 6, User: "ada", Jobs: []protocol.Job{{Spec: protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: 5}}}}})
+	p.post(50, "b", event.DigestSeen{Digest: protocol.Digest{Site: "a", Seq: 1, Load: protocol.Load{CPUs: 8, Busy: 7}}, Age: 3})
+	p.post(60, "b", event.MemberSeen{Site: "c", Number: 3, PublicKey: "Uc", FirstStart: 9})
+	p.post(70, "a", event.AskJob{Asked: 7, Job: protocol.NewJobID(1, 1)})
 	p.run(20 * protocol.Second)
 	p.post(0, "a", submission(8, "bob", 1))
 	p.run(200)
-	p.post(0, "a", peer.Cancel{Asked: 9, Job: p.lastJob(), User: "bob"})
-	p.post(9, "b", peer.Disconnected{Site: "a"})
+	p.post(0, "a", event.Cancel{Asked: 9, Job: p.lastJob(), User: "bob"})
+	p.post(9, "b", event.Disconnected{Site: "a"})
 	p.run(protocol.Minute)
 }
 

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 )
 
@@ -150,7 +150,7 @@ func (r *Reader) step() (Step, error) {
 	case e.Step.N != r.steps+1:
 		return Step{}, r.fault(fmt.Errorf("step %d comes after step %d", e.Step.N, r.steps))
 	}
-	if in, ok := e.Step.Event.(peer.MessageIn); ok && in.Body == nil {
+	if in, ok := e.Step.Event.(event.MessageIn); ok && in.Body == nil {
 		return Step{}, r.fault(errors.New("a message is empty"))
 	}
 	r.steps++

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -15,7 +16,7 @@ import (
 
 // Policies gives the policy of a name with its parameters; nil: not known, and
 // its decisions are not checked. It is asked for the one that the recorded peer
-// began with, and again after each [peer.Retune].
+// began with, and again after each [event.Retune].
 type Policies func(name string, params []policy.Param) (policy.Policy, error)
 
 // Summary is what a replay found.
@@ -57,7 +58,7 @@ func (d *Difference) String() string {
 // recording that is cut off is no error.
 func Replay(r *Reader, policies Policies) (Summary, error) {
 	h := r.Header()
-	p := replay{policies: policies, open: map[peer.CallID]asked{}}
+	p := replay{policies: policies, open: map[event.CallID]asked{}}
 	err := p.choose(h.Config.Policy)
 	if err != nil {
 		return p.Summary, err
@@ -89,7 +90,7 @@ type replay struct {
 	peer     *peer.Peer
 	policies Policies
 	policy   policy.Policy // in force; nil: not known
-	open     map[peer.CallID]asked
+	open     map[event.CallID]asked
 }
 
 // asked is what a policy was asked.
@@ -137,8 +138,8 @@ func (p *replay) step(step Step) error {
 }
 
 // retuned follows the peer to another policy, or to other parameters.
-func (p *replay) retuned(ev peer.Event, ready peer.Ready) error {
-	tune, ok := ev.(peer.Retune)
+func (p *replay) retuned(ev event.Event, ready event.Ready) error {
+	tune, ok := ev.(event.Retune)
 	if !ok {
 		return nil
 	}
@@ -150,18 +151,18 @@ func (p *replay) retuned(ev peer.Event, ready peer.Ready) error {
 	return nil
 }
 
-func (p *replay) count(ev peer.Event, ready peer.Ready) {
-	if _, ok := ev.(peer.MessageIn); ok {
+func (p *replay) count(ev event.Event, ready event.Ready) {
+	if _, ok := ev.(event.MessageIn); ok {
 		p.Received++
 	}
 	p.Sent += len(ready.Messages)
 	for _, f := range ready.Facts {
-		if f.Kind == peer.JobSubmitted || f.Kind == peer.GuestPrepared {
+		if f.Kind == event.JobSubmitted || f.Kind == event.GuestPrepared {
 			p.Jobs++
 		}
 	}
 	for _, call := range ready.Calls {
-		op, ok := call.Op.(peer.DecideOp)
+		op, ok := call.Op.(event.DecideOp)
 		switch {
 		case !ok:
 		case op.Fallback: // whose parameters are not recorded
@@ -177,13 +178,13 @@ func (p *replay) count(ev peer.Event, ready peer.Ready) {
 // whose decision was an error, a time-out for one, or another policy's in its stead,
 // is not decided again.
 func (p *replay) decided(step Step) error {
-	done, ok := step.Event.(peer.CallDone)
+	done, ok := step.Event.(event.CallDone)
 	if !ok {
 		return nil
 	}
 	question := p.open[done.ID]
 	delete(p.open, done.ID)
-	result, ok := done.Result.(peer.DecideResult)
+	result, ok := done.Result.(event.DecideResult)
 	if ok = ok && done.Err == nil; !ok {
 		return nil
 	}
@@ -237,7 +238,7 @@ type namedPart struct {
 	name string
 }
 
-// named lists the parts in the order of [peer.Ready].
+// named lists the parts in the order of [event.Ready].
 func (p *Print) named() []namedPart {
 	return []namedPart{
 		{p.Fault, "fault"},

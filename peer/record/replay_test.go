@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -84,18 +86,18 @@ func TestElectricityIsReplayed(t *testing.T) {
 		s.place = place
 		s.cfg.Policy, s.cfg.Initiation, s.cfg.Cycle, s.cfg.MaxQ = policy.Describe(place), policy.Cycle, 5*protocol.Second, 2
 		s.cfg.Area, s.cfg.Power, s.cfg.PriceRefresh = "x", 250_000, 10*protocol.Second
-		s.cfg.Protect = peer.Protection{Delay: protocol.Minute, Share: 600_000}
+		s.cfg.Protect = rules.Protection{Delay: protocol.Minute, Share: 600_000}
 	})
 	play(p)
 	a := p.sites["a"]
 	tuning := a.cfg.Tuning()
 	tuning.MaxQ, tuning.Cycle = 1, 7*protocol.Second
 	p.post(0, "a", submission(11, "eve", 3))
-	p.post(1, "a", peer.Retune{Asked: 12, Tuning: tuning})
+	p.post(1, "a", event.Retune{Asked: 12, Tuning: tuning})
 	partners := slices.Clone(a.cfg.Partners)
 	partners[0].MaxJobs = 3
-	p.post(2, "a", peer.SetPartners{Asked: 13})
-	p.post(2, "a", peer.SetPartners{Asked: 14, Partners: partners})
+	p.post(2, "a", event.SetPartners{Asked: 13})
+	p.post(2, "a", event.SetPartners{Asked: 14, Partners: partners})
 	p.run(protocol.Minute)
 	greedy := func(string, []policy.Param) (policy.Policy, error) { return place, nil }
 	cycles, prices := 0, 0
@@ -132,8 +134,8 @@ func TestCostsAreReplayed(t *testing.T) {
 		s.place = place
 		s.cfg.Policy, s.cfg.Costs, s.cfg.Reserves, s.cfg.Currency = policy.Describe(place), people{}, true, "EUR"
 		s.cfg.Exchange = map[string]protocol.Micro{"EUR": protocol.Unit, "CHF": protocol.Unit / 2}
-		s.cfg.Waiting = map[string]peer.Waiting{"salary": people{}, "market": people{}}
-		s.cfg.Weighing = peer.Weighing{Alpha: protocol.PPM, Beta: protocol.PPM, Waiting: "salary"}
+		s.cfg.Waiting = map[string]rules.Waiting{"salary": people{}, "market": people{}}
+		s.cfg.Weighing = rules.Weighing{Alpha: protocol.PPM, Beta: protocol.PPM, Waiting: "salary"}
 	})
 	p.run(protocol.Second)
 	both := submission(1, "ada", 2)
@@ -144,9 +146,9 @@ func TestCostsAreReplayed(t *testing.T) {
 	p.post(0, "a", both)
 	p.post(10, "a", submission(2, "bob", 1))
 	test := both
-	p.post(20, "a", peer.TestSubmit{Asked: 3, User: "ada", Jobs: test.Jobs, Application: test.Application, Front: true})
+	p.post(20, "a", event.TestSubmit{Asked: 3, User: "ada", Jobs: test.Jobs, Application: test.Application, Front: true})
 	p.run(20 * protocol.Second)
-	p.post(0, "a", peer.AskWarehouse{Asked: 4})
+	p.post(0, "a", event.AskWarehouse{Asked: 4})
 	p.run(protocol.Minute)
 	greedy := func(string, []policy.Param) (policy.Policy, error) { return place, nil }
 	for _, s := range p.sites {
@@ -253,7 +255,7 @@ func TestRestart(t *testing.T) {
 	a := p.sites["a"]
 	same(t, replayed(t, a.recording()))
 	a.start(options())
-	a.step(peer.Tick{})
+	a.step(event.Tick{})
 	p.run(protocolMinute)
 	r := read(t, a.recording())
 	if h := r.Header(); h.Rows == 0 || len(r.Rows()) != h.Rows || h.Config.Site != "a" || h.Seed != 7 {
@@ -306,7 +308,7 @@ func TestRetuning(t *testing.T) {
 	a := p.sites["a"]
 	info := policy.Describe(a.place)
 	info.Name = "stubborn"
-	p.post(0, "a", peer.Retune{Asked: 1, Tuning: peer.Tuning{Policy: info, Initiation: policy.Sender}})
+	p.post(0, "a", event.Retune{Asked: 1, Tuning: rules.Tuning{Policy: info, Initiation: policy.Sender}})
 	p.run(10)
 	a.place = stubborn{}
 	p.post(0, "a", submission(2, "ada", 2))
@@ -340,12 +342,12 @@ func TestRetuningOfParameters(t *testing.T) {
 	p.run(500)
 	refused := tuning
 	refused.Phi = -1
-	a.step(peer.Retune{Asked: 2, Tuning: refused})
+	a.step(event.Retune{Asked: 2, Tuning: refused})
 	p.post(0, "a", submission(3, "bob", 1)) // likewise
 	for before := a.rounds; a.rounds == before; {
 		p.run(1)
 	}
-	a.step(peer.Retune{Asked: 4, Tuning: tuning})
+	a.step(event.Retune{Asked: 4, Tuning: tuning})
 	a.place = lax
 	p.run(500)
 	p.post(0, "a", submission(5, "cyd", 1)) // stays: within ε, and a is less busy
@@ -374,8 +376,8 @@ func placements(t *testing.T, data []byte) (sites []int) {
 	t.Helper()
 	r := read(t, data)
 	for step, err := r.Next(); err == nil; step, err = r.Next() {
-		done, _ := step.Event.(peer.CallDone)
-		result, _ := done.Result.(peer.DecideResult)
+		done, _ := step.Event.(event.CallDone)
+		result, _ := done.Result.(event.DecideResult)
 		for _, decision := range result.Decisions {
 			sites = append(sites, decision.Site)
 		}
@@ -474,7 +476,7 @@ func TestAFaultIsReplayed(t *testing.T) {
 	}
 	w.Begin(cfg, 7, rows)
 	tick(p, w)
-	cancel := peer.Cancel{Asked: 1, Job: tag.Job, User: "ada"}
+	cancel := event.Cancel{Asked: 1, Job: tag.Job, User: "ada"}
 	ready := p.Step(begin, cancel)
 	w.Stepped(begin, cancel, ready)
 	if err := w.Close(); err != nil || ready.Fault == nil {

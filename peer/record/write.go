@@ -13,8 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -72,9 +73,9 @@ type file interface {
 type item struct {
 	n     uint64
 	now   protocol.Instant
-	event peer.Event
+	event event.Event
 	heard heard
-	ready peer.Ready
+	ready event.Ready
 }
 
 // heard is what the code of a peer's configuration answered in a step.
@@ -130,7 +131,7 @@ func (w *Writer) hear(a Answer) {
 
 // Listen returns the configuration with accounts, costs and curves of waiting that answer
 // like its own and have their answers recorded. The peer must be made with it.
-func (w *Writer) Listen(cfg peer.Config) peer.Config {
+func (w *Writer) Listen(cfg rules.Config) rules.Config {
 	if cfg.Accounts != nil {
 		cfg.Accounts = &listener{to: cfg.Accounts, heard: w.hear}
 	}
@@ -158,7 +159,7 @@ func (w *Writer) hearRates(r Rated) {
 
 // Begin records what the peer is made from. It must be called once, before the
 // first step. A failure ends the recording and is logged.
-func (w *Writer) Begin(cfg peer.Config, seed uint64, rows []row.Record) {
+func (w *Writer) Begin(cfg rules.Config, seed uint64, rows []row.Record) {
 	w.done = make(chan struct{})
 	err := w.begin(cfg, seed, rows)
 	if err == nil {
@@ -172,7 +173,7 @@ func (w *Writer) Begin(cfg peer.Config, seed uint64, rows []row.Record) {
 	go w.run()
 }
 
-func (w *Writer) begin(cfg peer.Config, seed uint64, rows []row.Record) error {
+func (w *Writer) begin(cfg rules.Config, seed uint64, rows []row.Record) error {
 	if _, err := w.out.WriteString(titleOf(w.o.Software)); err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func (w *Writer) begin(cfg peer.Config, seed uint64, rows []row.Record) error {
 // Stepped records a step: the event and what the peer made of it, which must not
 // change any more. It never waits: when the disk is too slow for the buffer the
 // recording ends.
-func (w *Writer) Stepped(now protocol.Instant, ev peer.Event, ready peer.Ready) {
+func (w *Writer) Stepped(now protocol.Instant, ev event.Event, ready event.Ready) {
 	said := w.heard
 	w.heard = heard{}
 	if w.ended() {

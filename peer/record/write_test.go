@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/record"
 )
 
@@ -167,7 +168,7 @@ func begun(t *testing.T, w *record.Writer) *peer.Peer {
 }
 
 func tick(p *peer.Peer, w *record.Writer) {
-	w.Stepped(begin, peer.Tick{}, p.Step(begin, peer.Tick{}))
+	w.Stepped(begin, event.Tick{}, p.Step(begin, event.Tick{}))
 }
 
 // TestFlushing: a step is in the file when the flush interval is over, or as soon
@@ -209,7 +210,7 @@ func BenchmarkStepped(b *testing.B) {
 	o.Buffer = b.N + 1
 	w := record.NewWriter("x.rec", file, o)
 	w.Begin(config("a", 1, "b"), 7, nil)
-	ev, ready := filled(peer.CallDone{}), peer.Ready{Facts: []peer.Fact{filled(peer.Fact{})}}
+	ev, ready := filled(event.CallDone{}), event.Ready{Facts: []event.Fact{filled(event.Fact{})}}
 	b.ResetTimer()
 	for range b.N {
 		w.Stepped(begin, ev, ready)

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,7 +15,7 @@ import (
 // their submitters want them. Its methods may be called from any goroutine.
 type Deliverer struct {
 	Files    process.Deliverer // writes as an account
-	Accounts peer.Accounts     // which may change
+	Accounts rules.Accounts    // which may change
 	Dir      *Dir              // of what is on its way home, and of what cannot be delivered
 }
 

@@ -1,4 +1,4 @@
-package peer
+package rules
 
 import (
 	"cmp"
@@ -39,7 +39,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-func (c Config) validate() error {
+// Validate says what of the configuration, with its defaults, cannot be. All problems are joined.
+func (c Config) Validate() error {
 	problems := []error{c.Site.Validate(), c.Number.Validate()}
 	if c.Accounts == nil {
 		problems = append(problems, errors.New("the accounts are missing"))
@@ -66,4 +67,10 @@ func (c Config) validate() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// DefaultExportRemote lists the variables that leave with a job unless the site says
+// otherwise: how text and times are shown, and how many threads are wanted.
+func DefaultExportRemote() []string {
+	return []string{"LANG", "LANGUAGE", "LC_*", "OMP_*", "TERM", "TZ"}
 }

@@ -1,4 +1,4 @@
-package peer
+package rules
 
 import (
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -103,7 +103,7 @@ type Protection struct {
 	Share int               // of the site's CPUs that guests may hold or wait for, in parts per million; 0: not looked at
 }
 
-// Accounts maps people to local accounts. It is consulted in [Peer.Step] and
+// Accounts maps people to local accounts. It is consulted in [peer.Peer.Step] and
 // must be pure.
 type Accounts interface {
 	// Local is the account that runs a job of this site's user.

@@ -1,4 +1,4 @@
-package peer
+package event
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Ready is what the shell must do after a [Peer.Step], in the order of the
+// Ready is what the shell must do after a [peer.Peer.Step], in the order of the
 // fields. Records come first and must be durable before anything else of this
 // Ready (or a later one) is done; the shell may step many events and commit
 // their records together.

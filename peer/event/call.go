@@ -1,0 +1,187 @@
+package event
+
+import (
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// CallID numbers the calls of one life of a peer.
+type CallID uint64
+
+// Call is work that the shell does for the peer and answers by [CallDone], at
+// most once. What was called before a crash is not answered after it.
+type Call struct {
+	ID CallID
+	Op Op
+}
+
+// Op is what a call does. The set is closed.
+//
+//sumtype:decl
+type Op interface{ op() }
+
+// QuoteOp asks the local scheduler for quotes and the load: [QuoteResult]. After Until nobody
+// reads the answer, and the call need not be carried out; 0: it is always read.
+type QuoteOp struct {
+	Query localsched.Query
+	Until protocol.Instant
+}
+
+// SubmitOp puts a job in the local queue: [SubmitResult].
+type SubmitOp struct{ Job localsched.Submission }
+
+// FindOp asks whether an earlier SubmitOp took effect: [FindResult].
+type FindOp struct{ Tag protocol.Tag }
+
+// WithdrawOp takes a job out of the local queue: [WithdrawResult].
+type WithdrawOp struct{ Tag protocol.Tag }
+
+// KillOp ends a job that runs here: [KillResult].
+type KillOp struct{ Tag protocol.Tag }
+
+// WatchOp waits for changes in the local queue: [WatchResult].
+type WatchOp struct{ After localsched.Cursor }
+
+// ForgetOp lets the local scheduler drop a job that has ended: [ForgetResult].
+type ForgetOp struct{ Tag protocol.Tag }
+
+// CollectOp fetches a finished job's output from the site that ran it and puts
+// it where the submitter wants it: [CollectResult].
+type CollectOp struct {
+	Tag     protocol.Tag
+	From    protocol.SiteName
+	Files   []protocol.File
+	User    string // the submitter, at this site
+	Payload *protocol.Payload
+}
+
+// DiscardOp gives up what has come home of a job's output, and ends a CollectOp that is under
+// way: [DiscardResult].
+type DiscardOp struct{ Tag protocol.Tag }
+
+// DecideOp asks the policy in force about a round, or the one that decides when that has
+// failed: [DecideResult].
+type DecideOp struct {
+	Snapshot policy.Snapshot
+	Fallback bool // asked is [rules.Config.Fallback]
+}
+
+// FrontOp asks the policy in force, or the built-in one that [rules.Config.Fronts] tells of, for the
+// choices that an application leaves between cost and time: [FrontResult]. The snapshot has one
+// application.
+type FrontOp struct {
+	Snapshot policy.Snapshot
+	BuiltIn  bool
+}
+
+// ReserveOp has the local scheduler hold room: [ReserveResult].
+type ReserveOp struct{ Hold localsched.Hold }
+
+// ReleaseOp gives a hold up that was not taken: [ReleaseResult].
+type ReleaseOp struct{ Tag protocol.Tag }
+
+// PriceOp asks for the electricity prices of an area: [PriceResult].
+type PriceOp price.Query
+
+func (QuoteOp) op()    {}
+func (SubmitOp) op()   {}
+func (FindOp) op()     {}
+func (WithdrawOp) op() {}
+func (KillOp) op()     {}
+func (WatchOp) op()    {}
+func (ForgetOp) op()   {}
+func (CollectOp) op()  {}
+func (DiscardOp) op()  {}
+func (DecideOp) op()   {}
+func (FrontOp) op()    {}
+func (ReserveOp) op()  {}
+func (ReleaseOp) op()  {}
+func (PriceOp) op()    {}
+
+// Result is what a call brought. The set is closed.
+//
+//sumtype:decl
+type Result interface{ result() }
+
+// QuoteResult answers [QuoteOp]; the quotes are in the order of the jobs.
+type QuoteResult struct {
+	Quotes []protocol.Quote
+	Load   protocol.Load
+}
+
+// SubmitResult answers [SubmitOp]. Refused is why the batch system will never
+// take the job; empty: it has it.
+type SubmitResult struct {
+	Local   localsched.LocalID
+	Refused string
+}
+
+// FindResult answers [FindOp].
+type FindResult struct {
+	Presence localsched.Presence
+	Local    localsched.LocalID
+}
+
+// WithdrawResult answers [WithdrawOp].
+type WithdrawResult struct{ Withdrawal localsched.Withdrawal }
+
+// KillResult answers [KillOp].
+type KillResult struct{}
+
+// WatchResult answers [WatchOp].
+type WatchResult struct{ Watched localsched.Watched }
+
+// ForgetResult answers [ForgetOp].
+type ForgetResult struct{}
+
+// CollectResult answers [CollectOp]. Problem says why the files could not be
+// put where the submitter wants them; Kept is where they are instead. Gone: the site
+// that ran the job has its output no longer, and Kept is where the pieces are that had come.
+// An error of the call means: try again later.
+type CollectResult struct {
+	Problem string
+	Kept    string
+	Gone    bool
+}
+
+// DiscardResult answers [DiscardOp].
+type DiscardResult struct{}
+
+// DecideResult answers [DecideOp]; [policy.Snapshot.Check] has passed the decisions.
+type DecideResult struct {
+	Decisions []policy.Decision
+	Hint      []byte
+}
+
+// FrontResult answers [FrontOp]; [policy.Snapshot.CheckFront] has passed it.
+type FrontResult struct{ Front policy.Front }
+
+// ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
+// Start on.
+type ReserveResult struct {
+	Start   protocol.Instant
+	Refused string
+}
+
+// ReleaseResult answers [ReleaseOp].
+type ReleaseResult struct{}
+
+// PriceResult answers [PriceOp].
+type PriceResult price.Forecast
+
+func (QuoteResult) result()    {}
+func (SubmitResult) result()   {}
+func (FindResult) result()     {}
+func (WithdrawResult) result() {}
+func (KillResult) result()     {}
+func (WatchResult) result()    {}
+func (ForgetResult) result()   {}
+func (CollectResult) result()  {}
+func (DiscardResult) result()  {}
+func (DecideResult) result()   {}
+func (FrontResult) result()    {}
+func (ReserveResult) result()  {}
+func (ReleaseResult) result()  {}
+func (PriceResult) result()    {}
