@@ -60,6 +60,7 @@
 //	                     where they have room, which go first, and which never have
 //	missed.go, roomorder.go
 //	                     starts that were missed, and the order in which room is given up and asked for
+//	partner/             what is known of a partner, and of all of them
 //	partners.go, quality.go
 //	                     partners, cards, silence, and how well their jobs went
 //	setpartners.go, departed.go, clash.go

@@ -119,6 +119,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/broker", Level: advisers, Pure: true},
 		{Path: "peer/pricing", Level: advisers, Pure: true},
 		{Path: "peer/status", Level: advisers, Pure: true},
+		{Path: "peer/partner", Level: advisers, Pure: true},
 
 		{Path: "peer/rules", Level: orders, Pure: true},
 
