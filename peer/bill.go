@@ -35,8 +35,8 @@ func (p *Peer) realCost(j *job) protocol.Micro {
 	if err != nil {
 		return j.foreseenCost()
 	}
-	if one := p.byName[j.Site]; one != nil {
-		amount = amount.Plus(one.linkCost(&j.Spec))
+	if one := p.partners.Of(j.Site); one != nil {
+		amount = amount.Plus(one.LinkCost(&j.Spec))
 	}
 	return amount
 }

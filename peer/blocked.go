@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -22,7 +23,7 @@ func (p *Peer) awaitsSite(j *job) bool {
 	if p.cfg.Policy.KeepsAll() || p.couldRunHere(j) {
 		return false
 	}
-	return !slices.ContainsFunc(p.partners, func(one *partner) bool { return one.usable() && p.couldRunAt(j, one) })
+	return !slices.ContainsFunc(p.partners.All(), func(one *partner.Partner) bool { return one.Usable() && p.couldRunAt(j, one) })
 }
 
 func (p *Peer) couldRunHere(j *job) bool {
@@ -31,8 +32,8 @@ func (p *Peer) couldRunHere(j *job) bool {
 }
 
 // couldRunAt goes by the partner's card, which must be known.
-func (p *Peer) couldRunAt(j *job, one *partner) bool {
-	return p.anyShape(j, func(spec *protocol.Spec) bool { return one.eligible(spec, j.Together()) })
+func (p *Peer) couldRunAt(j *job, one *partner.Partner) bool {
+	return p.anyShape(j, func(spec *protocol.Spec) bool { return one.Eligible(spec, j.Together()) })
 }
 
 // anyShape says whether something is true of one of the shapes in which the job may be placed.
@@ -78,17 +79,13 @@ func (p *Peer) blockAgain(id protocol.JobID) bool {
 // unblock lets jobs have rounds again when a partner can be asked that could not be in the last
 // step, or its card is known now.
 func (p *Peer) unblock() {
-	for _, one := range p.partners {
-		before := one.noted
-		if one.noted = (noted{usable: one.usable(), known: one.card != nil}); one.noted == before {
+	for _, one := range p.partners.All() {
+		if !one.Notice() {
 			continue
 		}
 		p.queue.Unblock(func(id protocol.JobID) bool {
 			j := p.jobs[id]
-			return one.noted.usable && p.couldRunAt(j, one) || j.unknown && !p.noKnownSite(j)
+			return one.Usable() && p.couldRunAt(j, one) || j.unknown && !p.noKnownSite(j)
 		})
 	}
 }
-
-// noted is what [Peer.unblock] has seen of a partner.
-type noted struct{ usable, known bool }

@@ -17,11 +17,8 @@ func (p *Peer) clockSet(by protocol.Duration) {
 	p.timers.PutOff(by)
 	p.queue.PutOff(by)
 	putOff(by, &p.hinted, &p.loadAt)
-	for _, one := range p.partners {
-		putOff(by, &one.heard, &one.marked, &one.loadAt, &one.volunteer.heard, &one.volunteer.until, &one.row.Quality.Probe, &one.judged, &one.doubted)
-		if next := one.questions.waiting; next != nil {
-			putOff(by, &next.until)
-		}
+	for _, one := range p.partners.All() {
+		one.PutOff(by)
 	}
 	for _, j := range p.jobs {
 		putOff(by, &j.asked)

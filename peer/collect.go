@@ -97,8 +97,8 @@ func (p *Peer) collected(j *job, done event.CollectResult) {
 // outputGone ends a job whose site has its output no longer: a store of an earlier time asks
 // again for what a lost life of it has taken. A partner that is in doubt is not believed.
 func (p *Peer) outputGone(j *job, kept string) {
-	one := p.byName[j.Site]
-	if p.site.Mute() || one == nil || one.doubtful() != "" {
+	one := p.partners.Of(j.Site)
+	if p.site.Mute() || one == nil || one.DistrustReason() != "" {
 		p.collectLater(j, errors.New("whether its site still has it is in doubt"))
 		return
 	}

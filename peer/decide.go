@@ -192,7 +192,7 @@ func (p *Peer) ownSite(r *round) policy.Site {
 func (p *Peer) partnerSite(a *ask) policy.Site {
 	reply := a.reply
 	return policy.Site{
-		Name: a.partner.Site, RUS: reply.Load.RUS(), Age: p.now.Sub(a.partner.loadAt), CPUs: reply.Load.CPUs,
+		Name: a.partner.Site, RUS: reply.Load.RUS(), Age: p.now.Sub(a.partner.LoadAt), CPUs: reply.Load.CPUs,
 		Free: reply.Free, Accept: reply.Accept, Extra: reply.Extra,
 		Latency: a.partner.Latency, Bandwidth: a.partner.Bandwidth,
 	}

@@ -62,15 +62,14 @@
 //	                     starts that were missed, and the order in which room is given up and asked for
 //	partner/             what is known of a partner, and of all of them
 //	partners.go, quality.go
-//	                     partners, cards, silence, and how well their jobs went
-//	setpartners.go, departed.go, clash.go
+//	                     sessions, cards, silence, and how well their jobs went
+//	setpartners.go, clash.go
 //	                     other partners, those that have left, and two with one number
 //	lives/               which store of a site goes on, and what may have run
 //	life.go, restore.go  the present life and what partners say of it; from rows back to work
 //	recover.go, operator.go, fenced.go
 //	                     what people decide: which store goes on, what became of a job, where it is given up
 //	clockset.go          the clock was set
-//	fact.go              how often people are told the same of a partner
 //	view/, status/, views.go
 //	                     what they are answered
 //

@@ -37,10 +37,10 @@ func (p *Peer) Leftovers() (out []string) {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}
 	}
-	for _, one := range p.partners {
-		count("jobs here of "+string(one.Site), one.jobsHere)
-		count("CPUs here of "+string(one.Site), one.cpusHere)
-		count("jobs there at "+string(one.Site), one.jobsThere)
+	for _, one := range p.partners.All() {
+		count("jobs here of "+string(one.Site), one.JobsHere)
+		count("CPUs here of "+string(one.Site), one.CPUsHere)
+		count("jobs there at "+string(one.Site), one.JobsThere)
 	}
 	for _, g := range p.guests {
 		if g.payload != nil {

@@ -2,13 +2,14 @@ package peer
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // fencedAt is where in a job's list a partner's placement is that was given up; -1: nowhere.
-func (p *Peer) fencedAt(one *partner, tag protocol.Tag) int {
+func (p *Peer) fencedAt(one *partner.Partner, tag protocol.Tag) int {
 	if j := p.jobs[tag.Job]; j != nil {
 		return j.FencedAt(one.Site, tag.Epoch)
 	}
@@ -18,13 +19,13 @@ func (p *Peer) fencedAt(one *partner, tag protocol.Tag) int {
 // fencedOver takes a partner's word that a placement that was given up is over. It is no proof
 // when the records that it comes from may be of another store than the one that held room;
 // seen says that the partner names the end itself.
-func (p *Peer) fencedOver(one *partner, tag protocol.Tag, seen bool) {
+func (p *Peer) fencedOver(one *partner.Partner, tag protocol.Tag, seen bool) {
 	at := p.fencedAt(one, tag)
 	if at < 0 {
 		return
 	}
 	j := p.jobs[tag.Job]
-	j.FencedOver(at, seen || j.Fenced[at].Holder == one.incarnation() || !p.site.TellsApart())
+	j.FencedOver(at, seen || j.Fenced[at].Holder == one.Incarnation() || !p.site.TellsApart())
 	p.saveJob(tag.Job)
 	if j.Phase == row.JobEnding && !j.AwaitsFenced() {
 		p.endFenced(j, j.Reason)

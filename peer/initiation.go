@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -26,14 +27,6 @@ const (
 	nobody                  // the job waits for a volunteer
 )
 
-// volunteering is what a partner's last availability message is still good for.
-type volunteering struct {
-	number uint64           // of the message, among all that were heard
-	heard  protocol.Instant // when it came; 0: none has
-	until  protocol.Instant // it is not valid then any more
-	left   int              // jobs that it may still bring into rounds; -1: any number
-}
-
 // setReach says for each job of a placing round whom to ask, and takes those out
 // that wait for volunteers.
 func (p *Peer) setReach(r *round) {
@@ -54,13 +47,13 @@ func (p *Peer) setReach(r *round) {
 // one that is never asked is never struck either, and would be waited for at once again.
 func (p *Peer) reachOf(r *round, i int) reach {
 	j := p.jobs[r.specs[i].Job]
-	live := func(one *partner) bool {
-		return one.usable() && p.mayAsk(j, one) && p.volunteersFor(j, one) && !p.avoids(r, i, one)
+	live := func(one *partner.Partner) bool {
+		return one.Usable() && p.mayAsk(j, one) && p.volunteersFor(j, one) && !p.avoids(r, i, one)
 	}
 	switch {
 	case p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || r.home[i].Declined != "":
 		return everybody
-	case slices.ContainsFunc(p.partners, live):
+	case slices.ContainsFunc(p.partners.All(), live):
 		return volunteers
 	case p.cfg.Initiation == policy.Symmetric:
 		return everybody
@@ -72,9 +65,8 @@ func (p *Peer) reachOf(r *round, i int) reach {
 
 // volunteersFor says whether a partner would take jobs and has not lost for this
 // one.
-func (p *Peer) volunteersFor(j *job, one *partner) bool {
-	v := &one.volunteer
-	return p.now < v.until && v.left != 0 && j.struck[one.Site] != v.number
+func (p *Peer) volunteersFor(j *job, one *partner.Partner) bool {
+	return one.Volunteer.Live(p.now) && j.struck[one.Site] != one.Volunteer.Number
 }
 
 // park lets a job wait in the grid queue until its own AWT is looked at again or
@@ -109,22 +101,22 @@ func (p *Peer) strike(r *round, i int, j *job) {
 }
 
 // refute ends a partner's volunteering when it has become busy.
-func (p *Peer) refute(one *partner) {
-	if one.load.RUS() >= p.cfg.Delta {
-		one.volunteer.until = 0
+func (p *Peer) refute(one *partner.Partner) {
+	if one.Load.RUS() >= p.cfg.Delta {
+		one.Volunteer.Until = 0
 	}
 }
 
 // volunteered takes a partner's availability message in: the jobs that wait for
 // one get a round, or with [rules.Config.Draw] the first of them.
-func (p *Peer) volunteered(one *partner, m protocol.Volunteer) {
-	one.load, one.loadAt = m.Load, p.now
+func (p *Peer) volunteered(one *partner.Partner, m protocol.Volunteer) {
+	one.HearLoad(m.Load, p.now)
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || m.Valid <= 0 {
 		return
 	}
 	until := p.now.Add(min(m.Valid, p.cfg.Sigma))
-	if v := &one.volunteer; v.heard != 0 && p.now.Sub(v.heard) < p.cfg.Sigma/4 {
-		v.until = until // says the same again, and must not make all jobs ask again
+	if v := &one.Volunteer; v.Heard != 0 && p.now.Sub(v.Heard) < p.cfg.Sigma/4 {
+		v.Until = until // says the same again, and must not make all jobs ask again
 		return
 	}
 	left := p.cfg.Draw
@@ -132,9 +124,9 @@ func (p *Peer) volunteered(one *partner, m protocol.Volunteer) {
 		left = -1
 	}
 	p.lastCalled++
-	one.volunteer = volunteering{number: p.lastCalled, heard: p.now, until: until, left: left}
+	one.Volunteer = partner.Volunteering{Number: p.lastCalled, Heard: p.now, Until: until, Left: left}
 	p.fact(event.Fact{Kind: event.PartnerVolunteers, Site: one.Site})
-	if one.usable() {
+	if one.Usable() {
 		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.mayAsk(p.jobs[id], one) })
 	}
 }
@@ -176,8 +168,8 @@ func (checkLoad) answered(p *Peer, result event.Result, err error) {
 
 // volunteer tells the partner set that this site would take jobs.
 func (p *Peer) volunteer() {
-	for _, one := range p.partners {
-		if one.usable() && one.jobsHere < one.MaxJobs {
+	for _, one := range p.partners.All() {
+		if one.Usable() && one.JobsHere < one.MaxJobs {
 			p.send(one.Site, protocol.Volunteer{Load: p.load, Valid: p.cfg.Sigma})
 		}
 	}

@@ -63,13 +63,13 @@ func (p *Peer) mayLeave(specs []protocol.Spec) view.Elsewhere {
 	if p.cfg.Policy.KeepsAll() {
 		return l
 	}
-	for _, one := range p.partners {
-		site := one.site()
+	for _, one := range p.partners.All() {
+		site := one.AsSite()
 		may := func(spec protocol.Spec) bool {
 			verdict := site.Judge(&spec, false)
 			return verdict == eligible.Eligible || verdict == eligible.NotKnown
 		}
-		if !one.departed && slices.ContainsFunc(specs, may) {
+		if !one.Departed && slices.ContainsFunc(specs, may) {
 			l.MayLeaveTo = append(l.MayLeaveTo, one.Site)
 		}
 	}
@@ -253,7 +253,7 @@ func (p *Peer) stateSpeed(spec *protocol.Spec) {
 func (p *Peer) refuseSpec(spec protocol.Spec, held bool) (view.Refusal, bool) {
 	p.stateSpeed(&spec)
 	for _, name := range spec.Sites {
-		if one := p.byName[name]; name != p.cfg.Site && (one == nil || one.departed) {
+		if one := p.partners.Of(name); name != p.cfg.Site && (one == nil || one.Departed) {
 			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 				"site %q is neither this site nor a partner of it; `switchyard sites` lists them", name)}, true
 		}
@@ -296,11 +296,11 @@ func (p *Peer) whoCanRun(spec protocol.Spec, held bool) (can, certain bool, noes
 		}
 	}
 	judge(p.here())
-	for _, one := range p.partners {
-		if one.departed {
+	for _, one := range p.partners.All() {
+		if one.Departed {
 			continue
 		}
-		site := one.site()
+		site := one.AsSite()
 		if p.cfg.Policy.KeepsAll() {
 			site.Capacity, site.Barred = &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", p.cfg.Policy.Name)
 		}
@@ -404,8 +404,8 @@ func (p *Peer) inQueue(j *job) bool { return p.jobs[j.Spec.Job] == j && j.Phase 
 // leaveSite takes the job off its partner's count.
 func (p *Peer) leaveSite(j *job) {
 	p.timers.Stop(timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
-	if one := p.byName[j.Site]; one != nil && j.countsThere {
-		one.jobsThere--
+	if one := p.partners.Of(j.Site); one != nil && j.countsThere {
+		one.JobsThere--
 	}
 	j.countsThere = false
 }

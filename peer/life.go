@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -42,21 +42,16 @@ func (p *Peer) listen() {
 
 // spoken notes that a partner has said what it knows. The last one ends the listening, unless
 // an earlier life may still show up.
-func (p *Peer) spoken(one *partner, overlapped bool) {
-	one.spoken = true
+func (p *Peer) spoken(one *partner.Partner, overlapped bool) {
+	one.Spoken = true
 	switch {
 	case !p.site.Listening:
 	case overlapped && !p.overlapped: // once: nobody may put a start off for ever
 		p.overlapped = true
 		p.after(listenFor, timer{kind: listenTimer})
-	case !p.overlapped && p.allSpoke():
+	case !p.overlapped && p.partners.AllSpoke():
 		p.endListening()
 	}
-}
-
-// allSpoke says whether every partner has said what it knows.
-func (p *Peer) allSpoke() bool {
-	return !slices.ContainsFunc(p.partners, func(one *partner) bool { return !one.spoken && !one.departed })
 }
 
 func (p *Peer) endListening() {
@@ -102,7 +97,7 @@ func (p *Peer) allowStarts() {
 }
 
 // twinSeen stops all starts, durably: another peer runs as this site.
-func (p *Peer) twinSeen(one *partner, twin protocol.Life) {
+func (p *Peer) twinSeen(one *partner.Partner, twin protocol.Life) {
 	if !p.site.TwinSeen(twin) {
 		return
 	}
@@ -113,11 +108,11 @@ func (p *Peer) twinSeen(one *partner, twin protocol.Life) {
 }
 
 // seenBy takes what a partner durably knows of this site.
-func (p *Peer) seenBy(one *partner, seen protocol.Life) {
+func (p *Peer) seenBy(one *partner.Partner, seen protocol.Life) {
 	if !p.site.TellsApart() || seen.Boot == 0 {
 		return
 	}
-	one.ofMe = lives.Latest(one.ofMe, seen)
+	one.OfHere = lives.Latest(one.OfHere, seen)
 	stops, changed := p.site.SeenBy(one.Site, seen)
 	if changed {
 		p.saveSite()
@@ -128,82 +123,27 @@ func (p *Peer) seenBy(one *partner, seen protocol.Life) {
 }
 
 // heardLife takes which life of a partner speaks.
-func (p *Peer) heardLife(one *partner, life protocol.Life, stopped bool) {
+func (p *Peer) heardLife(one *partner.Partner, life protocol.Life, stopped bool) {
 	if !p.site.TellsApart() || life.Boot == 0 {
 		return
 	}
-	last := one.life
-	one.life = life
-	if !life.Same(last) && last.Boot != 0 {
-		p.otherLife(one, life, last)
+	twoPeers, changed := one.HearLife(life, stopped, p.now, p.cfg.Watermark/2)
+	if twoPeers != "" {
+		p.factOf(one, event.Fact{Kind: event.TwoPeers, Text: twoPeers})
 	}
-	one.stale = ""
-	if stopped { // it has done nothing that another life must know
-		one.stale = fmt.Sprintf("it starts nothing until its operator has run `switchyard recover` there (%v)", life)
-		return
-	}
-	if !life.Follows(one.row.Life) {
-		one.stale = fmt.Sprintf("its store is older than what it has said of it before: it is at %v, and was at %v; "+
-			"its operator must run `switchyard recover` there", life, one.row.Life)
-		return
-	}
-	if !life.Same(one.row.Life) || (life.Generation > one.row.Life.Generation && p.now.Sub(one.marked) >= p.cfg.Watermark/2) {
-		one.row.Life, one.marked = life, p.now
+	if changed {
 		p.savePartner(one)
 	}
 }
 
-// otherLife takes a change of the life that speaks for a partner. One that was heard before
-// another one, and is heard after it, has run all the time, and so do both.
-func (p *Peer) otherLife(one *partner, life, last protocol.Life) {
-	const mostFormer = 8
-	if !slices.ContainsFunc(one.former, life.Same) {
-		if one.former = append(one.former, last); len(one.former) > mostFormer {
-			one.former = one.former[1:]
-		}
-		one.twins = nil // it began after both
-		return
-	}
-	if !slices.ContainsFunc(one.former, last.Same) {
-		one.former = append(one.former, last)
-	}
-	if len(one.twins) == 0 {
-		p.factOf(one, event.Fact{Kind: event.TwoPeers, Text: fmt.Sprintf(
-			"two peers run as %s: %v, and %v; no jobs are exchanged with either until one is shut down", one.Site, life, last)})
-	}
-	one.twins = []protocol.Life{life, last}
-}
-
-// twinOf is the other life of a partner that is heard beside the present one; zero: none.
-func (one *partner) twinOf() protocol.Life {
-	for _, twin := range one.twins {
-		if !twin.Same(one.life) {
-			return twin
-		}
-	}
-	return protocol.Life{}
-}
-
-// doubtful says why nothing that the partner says of jobs is believed now; empty: it is.
-func (one *partner) doubtful() string {
-	if len(one.twins) > 0 {
-		names := make([]string, len(one.twins))
-		for i, twin := range one.twins {
-			names[i] = twin.String()
-		}
-		return "two peers run as " + string(one.Site) + ": " + strings.Join(names, " and ") + "; one must be shut down"
-	}
-	return one.stale
-}
-
 // watermark takes what a partner says of its store and of this one.
-func (p *Peer) watermark(one *partner, m protocol.Watermark) {
+func (p *Peer) watermark(one *partner.Partner, m protocol.Watermark) {
 	if !p.site.TellsApart() {
 		return
 	}
-	before := one.life
-	if resumed := m.Life.Incarnation > before.Incarnation || (m.Life.Incarnation == before.Incarnation && m.Life.Boot > before.Boot); !m.Life.Same(before) && !resumed {
-		return // late, of a life that ended meanwhile
+	before := one.Voice.Present
+	if one.Voice.Late(m.Life) {
+		return
 	}
 	p.heardLife(one, m.Life, m.Stopped)
 	if m.Life.Incarnation != before.Incarnation && before.Boot != 0 {
@@ -217,19 +157,19 @@ func (p *Peer) watermark(one *partner, m protocol.Watermark) {
 }
 
 // sendMark sends a partner how far this store has come and what is known of its own.
-func (p *Peer) sendMark(one *partner, overlapped bool) {
-	if !p.site.TellsApart() || !one.linked {
+func (p *Peer) sendMark(one *partner.Partner, overlapped bool) {
+	if !p.site.TellsApart() || !one.Linked {
 		return
 	}
 	p.send(one.Site, protocol.Watermark{
-		Life: p.site.Life(), Seen: one.row.Life, SeenSeq: one.seenSeq, Twin: one.twinOf(), Overlapped: overlapped,
+		Life: p.site.Life(), Seen: one.Row.Life, SeenSeq: one.SeenSeq, Twin: one.Voice.Twin(), Overlapped: overlapped,
 		Stopped: p.site.Recovery != "",
 	})
 }
 
 // markAll does so for every partner.
 func (p *Peer) markAll() {
-	for _, one := range p.partners {
+	for _, one := range p.partners.All() {
 		p.sendMark(one, false)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -140,7 +141,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 }
 
 // tooDear gives the room of a job up that its site prices above a limit.
-func (p *Peer) tooDear(j *job, one *partner, why string) {
+func (p *Peer) tooDear(j *job, one *partner.Partner, why string) {
 	p.shun(j, one.Site)
 	if j.Hold != 0 {
 		p.restGroup(j, why)

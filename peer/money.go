@@ -163,22 +163,9 @@ func (p *Peer) quoteMoney(r *round, i int, a *ask) view.Money {
 		*into = into.Plus(amount)
 	}
 	if a != nil {
-		m.Data = m.Data.Plus(a.partner.linkCost(&r.specs[i]))
+		m.Data = m.Data.Plus(a.partner.LinkCost(&r.specs[i]))
 	}
 	return m
-}
-
-// linkCost is what the way of a job's data to the partner and back costs this site: so much
-// for each GB and for each hour of the link.
-func (one *partner) linkCost(spec *protocol.Spec) protocol.Micro {
-	if spec.Data == 0 && spec.DataOut == 0 {
-		return 0
-	}
-	busy := one.transfer(spec)
-	if spec.DataOut > 0 && one.Bandwidth > 0 {
-		busy = busy.Plus(protocol.Transfer(spec.DataOut, one.Latency, one.Bandwidth))
-	}
-	return cost.Link{PerGB: one.PerGB, PerHour: one.PerHour}.Cost(spec.Data, spec.DataOut, busy)
 }
 
 // foreseen is what a decision is expected to bring.

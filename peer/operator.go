@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -45,7 +46,7 @@ func (p *Peer) abandon(j *job) {
 	for _, f := range j.Fenced {
 		p.send(f.Site, protocol.Fenced{Tag: protocol.Tag{Job: j.Spec.Job, Epoch: f.Epoch}, Current: j.Epoch + 1})
 	}
-	if one := p.byName[j.Site]; one != nil && j.Epoch > 0 {
+	if one := p.partners.Of(j.Site); one != nil && j.Epoch > 0 {
 		p.send(one.Site, protocol.Fenced{Tag: j.tag(), Current: j.Epoch + 1})
 	}
 }
@@ -119,9 +120,9 @@ func (p *Peer) closedHere(tag protocol.Tag) bool {
 }
 
 // ownsAside says whether a placement that no row knows is of a partner's job.
-func (p *Peer) ownsAside(one *partner, tag protocol.Tag) bool {
+func (p *Peer) ownsAside(one *partner.Partner, tag protocol.Tag) bool {
 	_, aside := p.aside[tag]
-	return aside && one.card != nil && tag.Job.Origin() == one.card.Number
+	return aside && one.Card != nil && tag.Job.Origin() == one.Card.Number
 }
 
 // setAside leaves a placement that these rows do not know with the local scheduler, and says

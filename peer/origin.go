@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -80,7 +81,7 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 // withdrawOffer gives up on a partner that does not answer an offer. The epoch
 // was not granted, so the partner can never start it: it is the tombstone.
 func (p *Peer) withdrawOffer(j *job) {
-	if one := p.byName[j.Site]; one != nil {
+	if one := p.partners.Of(j.Site); one != nil {
 		p.fallSilent(one)
 	}
 	p.shun(j, j.Site)
@@ -104,7 +105,7 @@ func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 
 // prepared is the partner's room: the origin grants, durably. This is the point
 // of no return.
-func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
+func (p *Peer) prepared(one *partner.Partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
 	tag := m.Tag
 	j := p.current(one.Site, tag)
 	if j != nil && j.Phase == row.JobOffered && p.site.StopReason() == "" {
@@ -139,22 +140,22 @@ func (p *Peer) prepared(one *partner, m protocol.Prepared) { //nolint:cyclop // 
 }
 
 // grant gives a job to the partner, durably.
-func (p *Peer) grant(j *job, one *partner) {
+func (p *Peer) grant(j *job, one *partner.Partner) {
 	p.moveJob(j, row.JobGranted)
 	j.Placed = p.now
 	if p.site.TellsApart() {
-		j.Holder = one.incarnation()
+		j.Holder = one.Incarnation()
 	}
 	j.ReplacedAt(one.Site)
 	j.countsThere = true
-	one.jobsThere++
+	one.JobsThere++
 	p.saveJob(j.Spec.Job)
 	p.fact(event.Fact{Kind: event.JobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
 	p.repeatJob(j.Spec.Job)
 	p.watchReclaim(j)
 }
 
-func (p *Peer) refused(one *partner, m protocol.Refused) {
+func (p *Peer) refused(one *partner.Partner, m protocol.Refused) {
 	j := p.current(one.Site, m.Tag)
 	if j == nil || j.Phase != row.JobOffered {
 		return
@@ -163,7 +164,7 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 	case j.Hold != 0 && p.learnCrowd(j):
 	case !m.Full:
 		p.shun(j, one.Site)
-		if one.jobsThere == 0 { // else its limit may have been reached by what it got of the same round
+		if one.JobsThere == 0 { // else its limit may have been reached by what it got of the same round
 			p.judge(one, row.Refused)
 		}
 	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
@@ -176,7 +177,7 @@ func (p *Peer) refused(one *partner, m protocol.Refused) {
 	p.backToQueue(j, event.OfferRefused, m.Reason)
 }
 
-func (p *Peer) accepted(one *partner, tag protocol.Tag) {
+func (p *Peer) accepted(one *partner.Partner, tag protocol.Tag) {
 	j := p.current(one.Site, tag)
 	switch {
 	case j == nil:
@@ -196,19 +197,18 @@ func (p *Peer) accepted(one *partner, tag protocol.Tag) {
 // still has what was handed to it: the grant again, which it accepts again. That takes a look
 // at each job, so a partner that has ever new stores is asked every [rules.Config.RetryMax] at most,
 // the last time about the last one.
-func (p *Peer) doubt(one *partner) {
-	if one.jobsThere == 0 {
+func (p *Peer) doubt(one *partner.Partner) {
+	if one.JobsThere == 0 {
 		return
 	}
 	again := timer{kind: doubtTimer, site: one.Site}
-	if next := one.doubted.Add(p.cfg.RetryMax); one.doubted != 0 && p.now < next {
+	if next := one.Rechecks.Next(p.now, p.cfg.RetryMax); next > p.now {
 		if !p.timers.Has(again) {
 			p.timers.Set(again, next)
 		}
 		return
 	}
 	p.timers.Stop(again)
-	one.doubted = p.now
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		if j := p.jobs[id]; j.Phase == row.JobHandedOff && j.Site == one.Site && j.Stuck == "" {
 			j.doubted, j.tries = true, 0
@@ -230,7 +230,7 @@ func (p *Peer) handed(j *job) {
 
 // notStarted is the partner's proof that the job did not start in this epoch and
 // never will (Aborted, Recalled).
-func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
+func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	p.fencedOver(one, tag, false)
 	j := p.current(one.Site, tag)
 	if j == nil {
@@ -250,7 +250,7 @@ func (p *Peer) notStarted(one *partner, tag protocol.Tag, why string) {
 
 // gaveBack takes a job back, and says so: the partner repeats it until it hears. That holds for
 // a job of a lost life, too, which has not started and never will.
-func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
+func (p *Peer) gaveBack(one *partner.Partner, tag protocol.Tag) {
 	why := "its site gave it back"
 	if j := p.current(one.Site, tag); j != nil && (strings.HasPrefix(j.Reason, refusedByScheduler) || strings.HasPrefix(j.Reason, broker.MissedStart)) {
 		why = string(one.Site) + ": " + j.Reason
@@ -263,7 +263,7 @@ func (p *Peer) gaveBack(one *partner, tag protocol.Tag) {
 
 // decisionAsked answers a partner that holds room and has not heard of a
 // decision: presumed abort.
-func (p *Peer) decisionAsked(one *partner, tag protocol.Tag) {
+func (p *Peer) decisionAsked(one *partner.Partner, tag protocol.Tag) {
 	if j := p.current(one.Site, tag); j != nil && j.Phase == row.JobOffered && j.Hold != 0 {
 		j.tries = 0          // it answers
 		p.repeatJob(tag.Job) // the instant that it holds room from may be unknown here
@@ -273,7 +273,7 @@ func (p *Peer) decisionAsked(one *partner, tag protocol.Tag) {
 }
 
 // status takes what the owner says about the job.
-func (p *Peer) status(one *partner, m protocol.Status) {
+func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 	p.adopt(one, m.Tag)
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
@@ -306,7 +306,7 @@ func (p *Peer) status(one *partner, m protocol.Status) {
 
 // fenceOff tells a site that reports on an epoch that is over to end it. Nothing
 // is said about a job that this site does not remember to have had.
-func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
+func (p *Peer) fenceOff(one *partner.Partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
 	switch {
 	case p.site.Mute() || (j != nil && j.Restored): // the lost life may have given it there
@@ -319,7 +319,7 @@ func (p *Peer) fenceOff(one *partner, tag protocol.Tag) {
 
 // result takes the job's end. Its files are collected before the site that ran it
 // may drop them.
-func (p *Peer) result(one *partner, m protocol.Result) {
+func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 	p.fencedOver(one, m.Tag, true)
 	p.adopt(one, m.Tag)
 	j := p.current(one.Site, m.Tag)
@@ -373,7 +373,7 @@ const maxReruns = 10
 
 // lostTrack is a partner's word that it has no trace of the job, or that its local scheduler cannot
 // tell whether it has it: no proof that it did not start.
-func (p *Peer) lostTrack(one *partner, m protocol.Unknown) {
+func (p *Peer) lostTrack(one *partner.Partner, m protocol.Unknown) {
 	if !m.InDoubt {
 		p.fencedOver(one, m.Tag, false)
 	}
@@ -382,7 +382,7 @@ func (p *Peer) lostTrack(one *partner, m protocol.Unknown) {
 	case j == nil || (j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling):
 	case m.InDoubt:
 		p.mayRun(j, fmt.Sprintf("the local scheduler of %s cannot tell whether it has this job, which may run there", one.Site), false)
-	case !j.Restored && j.Holder != 0 && j.Holder == one.incarnation():
+	case !j.Restored && j.Holder != 0 && j.Holder == one.Incarnation():
 		// The store that held room for it goes on, and it forgets only what it gave back, or
 		// what this site has acknowledged.
 		p.notStarted(one, m.Tag, "its site gave its room up long ago")
@@ -442,9 +442,9 @@ func (p *Peer) reclaim(id protocol.JobID) {
 		p.after(p.cfg.RetryMax, timer{kind: reclaimTimer, job: id})
 		return
 	}
-	if one := p.byName[j.Site]; one != nil {
-		heard := one.heard
-		if one.linked {
+	if one := p.partners.Of(j.Site); one != nil {
+		heard := one.Heard
+		if one.Linked {
 			heard = p.now
 		}
 		if left := p.cfg.Reclaim - p.now.Sub(heard); left > 0 {

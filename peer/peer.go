@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
@@ -51,10 +52,8 @@ type Peer struct {
 	dedup  map[string]row.Dedup
 	queue  gridqueue.Queue
 
-	partners []*partner // by name
-	byName   map[protocol.SiteName]*partner
-	former   map[protocol.SiteName]row.Partner // of sites that are none of them
-	hinted   protocol.Instant                  // when a clash was last seen in gossip; 0: never
+	partners partner.Set
+	hinted   protocol.Instant // when a clash was last seen in gossip; 0: never
 	load     protocol.Load
 	drawing  pricing.Drawing
 	loadAt   protocol.Instant // 0: never known
@@ -79,7 +78,7 @@ type Peer struct {
 	promised   map[protocol.Tag]promise
 	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
 	cursor     localsched.Cursor                  // so far its changes are known
-	weighed    map[protocol.Tag]partnerID         // whose offers the local scheduler is asked about
+	weighed    map[protocol.Tag]partner.ID        // whose offers the local scheduler is asked about
 	resendSoon []timer                            // scratch
 	lastCalled uint64                             // numbers the availability messages heard
 	tunings    int                                // made so far; an older policy's hint is not kept
@@ -165,14 +164,13 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		guests:       map[protocol.JobID]*guest{},
 		runs:         map[protocol.Tag]*run{},
 		dedup:        map[string]row.Dedup{},
-		byName:       map[protocol.SiteName]*partner{},
-		former:       map[protocol.SiteName]row.Partner{},
+		partners:     partner.NewSet(),
 		rounds:       map[protocol.RoundID]*round{},
 		calls:        map[event.CallID]pending{},
 		marked:       map[dirtyRow]bool{},
 		promised:     map[protocol.Tag]promise{},
 		aside:        map[protocol.Tag]localsched.Change{},
-		weighed:      map[protocol.Tag]partnerID{},
+		weighed:      map[protocol.Tag]partner.ID{},
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},
@@ -187,9 +185,7 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
-		one := newPartner(c)
-		p.partners = append(p.partners, one)
-		p.byName[c.Site] = one
+		p.partners.Begin(partner.Config(c))
 	}
 	if err := p.restore(rows); err != nil {
 		return nil, fmt.Errorf("restore the peer of site %s: %w", cfg.Site, err)
@@ -287,19 +283,19 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 		Software: p.cfg.Software, Protocol: protocol.ProtocolVersion,
 		Capacity: p.cfg.Capacity, Reserves: p.cfg.Reserves,
 	}
-	if one := p.byName[to]; one != nil {
-		card.SeenSeq, card.Seen, card.Stopped = one.seenSeq, one.row.Life, p.site.Recovery != ""
+	if one := p.partners.Of(to); one != nil {
+		card.SeenSeq, card.Seen, card.Stopped = one.SeenSeq, one.Row.Life, p.site.Recovery != ""
 		card.MaxJobs, card.MaxCPUs = p.mostJobs(one), p.mostCPUs(one)
 	}
 	return card
 }
 
 func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
-	one := p.byName[to]
-	if one == nil || one.departed {
+	one := p.partners.Of(to)
+	if one == nil || one.Departed {
 		return
 	}
-	if _, mark := m.(protocol.Watermark); !mark && one.doubtful() != "" {
+	if _, mark := m.(protocol.Watermark); !mark && one.DistrustReason() != "" {
 		return
 	}
 	p.out.Messages = append(p.out.Messages, event.Outgoing{To: to, Body: m})

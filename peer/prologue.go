@@ -38,8 +38,8 @@ func (p *Peer) capacityOf(site protocol.SiteName) *protocol.Capacity {
 	if site == p.cfg.Site {
 		return &p.cfg.Capacity
 	}
-	if one := p.byName[site]; one != nil && one.card != nil {
-		return &one.card.Capacity
+	if one := p.partners.Of(site); one != nil && one.Card != nil {
+		return &one.Card.Capacity
 	}
 	return nil
 }

@@ -1,64 +1,23 @@
 package peer
 
 import (
-	"slices"
-
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-const (
-	// A job is late when it has not started after lateFactor times the wait that was quoted
-	// and lateMargin: quotes are forecasts, and an honest one may be wrong by its own length.
-	lateFactor = 3
-	lateMargin = 10 * protocol.Minute
-	// A job failed at once when it ran less than quickRun, and asked for at least longRun.
-	quickRun = 5 * protocol.Second
-	longRun  = 10 * protocol.Minute
-
-	// What was seen weighs 15/16 of itself after the next job, so that some twenty jobs are
-	// judged. A partner is doubtful when at least half of eight or more did not go as it said.
-	weightOne    = 1000
-	fadeBy       = 16
-	enoughWeight = 6 * weightOne // of eight jobs, faded
-	manyFailures = 16
-)
-
-// keepQuality is how often the row of a partner is written, at most, for what was seen of it
-// alone. A crash forgets less than that.
-const keepQuality = protocol.Minute
-
 // judge counts one job of this site at a partner, or at least quoted by it.
-func (p *Peer) judge(one *partner, what row.Conduct) {
+func (p *Peer) judge(one *partner.Partner, what row.Conduct) {
 	if !p.cfg.Doubts || one == nil {
 		return
 	}
-	q := &one.row.Quality
-	for i := range q.Weights {
-		q.Weights[i] -= q.Weights[i] / fadeBy
-	}
-	q.Weights[what] += weightOne
-	all := q.Total()
-	p.keepQuality(one)
-	doubtful := all >= enoughWeight && 2*(all-q.Weights[row.Kept]) >= all
-	if doubtful == q.Doubtful {
-		return
-	}
-	q.Doubtful, q.Probe = doubtful, p.now.Add(p.cfg.Sigma)
-	p.savePartner(one)
-	text := "it keeps its quotes again"
-	if doubtful {
-		text = q.String()
-	}
-	p.fact(event.Fact{Kind: event.PartnerQuality, Site: one.Site, Text: text})
-}
-
-// keepQuality has what was seen of a partner outlive the peer.
-func (p *Peer) keepQuality(one *partner) {
-	if p.now.Sub(one.judged) >= keepQuality {
-		one.judged = p.now
+	changed, save := one.Judge(what, p.now, p.cfg.Sigma)
+	if save {
 		p.savePartner(one)
+	}
+	if changed {
+		p.fact(event.Fact{Kind: event.PartnerQuality, Site: one.Site, Text: one.QualityText()})
 	}
 }
 
@@ -67,7 +26,7 @@ func (p *Peer) watchStart(j *job) {
 	if !p.cfg.Doubts || j.Hold != 0 || j.QuotedAWT < 0 {
 		return
 	}
-	p.after(lateFactor*j.QuotedAWT+lateMargin, timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
+	p.after(partner.LateAfter(j.QuotedAWT), timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
 }
 
 // startDue looks whether a job has started that should have. A partner that cannot be reached
@@ -77,7 +36,7 @@ func (p *Peer) startDue(tag protocol.Tag) {
 	if j == nil || j.Epoch != tag.Epoch || j.Phase != row.JobHandedOff || j.Started != 0 || j.Cancelling {
 		return
 	}
-	if one := p.byName[j.Site]; one != nil && one.linked && !one.silent {
+	if one := p.partners.Of(j.Site); one != nil && one.Reached() {
 		p.judge(one, row.Late)
 	}
 }
@@ -87,40 +46,29 @@ func (p *Peer) startedAt(j *job) {
 	t := timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch}
 	if p.timers.Has(t) {
 		p.timers.Stop(t)
-		p.judge(p.byName[j.Site], row.Kept)
+		p.judge(p.partners.Of(j.Site), row.Kept)
 	}
 }
 
-// endedThere counts a job that failed as soon as it ran. The jobs of one user with one name may
-// all have the same fault, so they count once for as long as that is remembered.
+// endedThere counts a job that failed as soon as it ran.
 func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
-	one := p.byName[j.Site]
-	failed := outcome.State == protocol.Failed || outcome.State == protocol.NodeFail
-	if one == nil || !failed || outcome.Ran >= quickRun || j.Spec.WallTime < longRun {
-		return
+	if one := p.partners.Of(j.Site); one != nil && one.FailedAtOnce(&j.Spec, outcome) {
+		p.judge(one, row.FailedAtOnce)
 	}
-	q := &one.row.Quality
-	if slices.Contains(q.Failures, j.Spec.Like) {
-		return
-	}
-	if q.Failures = append(q.Failures, j.Spec.Like); len(q.Failures) > manyFailures {
-		q.Failures = q.Failures[1:]
-	}
-	p.judge(one, row.FailedAtOnce)
 }
 
 // avoids says whether a job of a round is not for a doubtful partner: another one, or this
 // site, could run it. From time to time it gets one job all the same, to show that it has
 // changed. People who ask see its quotes as ever.
-func (p *Peer) avoids(r *round, i int, one *partner) bool {
-	if !one.row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
+func (p *Peer) avoids(r *round, i int, one *partner.Partner) bool {
+	if !one.Row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
 		return false
 	}
-	return one.jobsThere > 0 || p.now < one.row.Quality.Probe
+	return !one.Probed(p.now)
 }
 
 // elsewhere says whether a job could run here, or at a partner that is not in doubt.
-func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
+func (p *Peer) elsewhere(r *round, i int, but *partner.Partner) bool {
 	spec, j := &r.specs[i], r.job(p, i)
 	if j == nil {
 		return false
@@ -128,8 +76,8 @@ func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
 	if p.homeRefuses(j, *spec) == "" {
 		return true
 	}
-	for _, one := range p.partners {
-		if one != but && one.usable() && !one.row.Quality.Doubtful && one.eligible(spec, j.Together()) && !j.shuns(one.Site, p.now) {
+	for _, one := range p.partners.All() {
+		if one != but && one.Usable() && !one.Row.Quality.Doubtful && one.Eligible(spec, j.Together()) && !j.shuns(one.Site, p.now) {
 			return true
 		}
 	}
@@ -137,8 +85,8 @@ func (p *Peer) elsewhere(r *round, i int, but *partner) bool {
 }
 
 // probed bounds what a doubtful partner is asked about to one job that others could run.
-func (p *Peer) probed(r *round, i int, one *partner, asked int) bool {
-	if !one.row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
+func (p *Peer) probed(r *round, i int, one *partner.Partner, asked int) bool {
+	if !one.Row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
 		return true
 	}
 	return asked == 0

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -46,12 +47,12 @@ func (p *Peer) free() int {
 }
 
 // quoteRequest answers a partner's question; without jobs it is a probe.
-func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
+func (p *Peer) quoteRequest(one *partner.Partner, m protocol.QuoteRequest) {
 	if len(m.Jobs) == 0 {
 		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load, Free: p.free()})
 		return
 	}
-	if one.questions.answering >= mostQuestions {
+	if one.Questions.Answering >= mostQuestions {
 		p.putOff(one, m)
 		return
 	}
@@ -60,10 +61,10 @@ func (p *Peer) quoteRequest(one *partner, m protocol.QuoteRequest) {
 
 // answerRequest has the local scheduler quote the jobs that the site would take. A quote that
 // is not there by the instant is not asked for any more.
-func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protocol.Instant) {
+func (p *Peer) answerRequest(one *partner.Partner, m protocol.QuoteRequest, until protocol.Instant) {
 	reply := protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
-		Accept: max(0, min(one.MaxJobs-one.jobsHere, p.intakeLeft())), Valid: p.cfg.Sigma,
+		Accept: max(0, min(one.MaxJobs-one.JobsHere, p.intakeLeft())), Valid: p.cfg.Sigma,
 		MostCPUs: p.cpusLeft(one),
 	}
 	query := localsched.Query{Ahead: p.promises(), Guard: p.guard()}
@@ -84,9 +85,9 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 		p.send(one.Site, fitting(reply))
 		return
 	}
-	one.questions.answering++
+	one.Questions.Answering++
 	p.call(event.QuoteOp{Query: query, Until: until}, quotePartner{
-		from: one.id(), request: m, reply: reply, places: places,
+		from: one.ID(), request: m, reply: reply, places: places,
 		growUntil: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2),
 	})
 }
@@ -94,7 +95,7 @@ func (p *Peer) answerRequest(one *partner, m protocol.QuoteRequest, until protoc
 // quotePartner asks for quotes for a partner, and then how the waits grow, for one of its requests
 // at a time.
 type quotePartner struct {
-	from      partnerID
+	from      partner.ID
 	request   protocol.QuoteRequest
 	reply     protocol.QuoteReply // as far as it is known
 	places    []int               // in the reply, of the jobs that the local scheduler is asked about
@@ -109,7 +110,7 @@ func (c quotePartner) answered(p *Peer, result event.Result, err error) {
 	if err == nil {
 		p.setLoad(quoted.Load)
 	}
-	one := p.partnerOf(c.from)
+	one := p.partners.At(c.from)
 	if one == nil {
 		return
 	}
@@ -120,23 +121,23 @@ func (c quotePartner) answered(p *Peer, result event.Result, err error) {
 		}
 		c.reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &c.request.Jobs[i], c.request.Reckon)
 	}
-	if one.growing {
+	if one.Questions.Marginal {
 		c.send(p, one, nil)
 		return
 	}
-	one.growing = true
+	one.Questions.Marginal = true
 	p.growth(growWait{quotes: c, jobs: c.request.Extra, until: c.growUntil}, c.request.Jobs, c.reply.Quotes)
 }
 
 func (c quotePartner) grown(p *Peer, extra []protocol.Duration) {
-	if one := p.partnerOf(c.from); one != nil {
-		one.growing = false
+	if one := p.partners.At(c.from); one != nil {
+		one.Questions.Marginal = false
 		c.send(p, one, extra)
 	}
 }
 
 // send answers the partner, and gives the request's place to the next one.
-func (c quotePartner) send(p *Peer, one *partner, extra []protocol.Duration) {
+func (c quotePartner) send(p *Peer, one *partner.Partner, extra []protocol.Duration) {
 	c.reply.Load, c.reply.Free, c.reply.Extra = p.load, p.free(), extra
 	p.send(one.Site, fitting(c.reply))
 	p.questionAnswered(one)
@@ -262,9 +263,7 @@ func (p *Peer) guestShare(cpus int) string {
 	if limit == 0 {
 		return ""
 	}
-	for _, one := range p.partners {
-		cpus += one.cpusHere
-	}
+	cpus += p.partners.CPUsHere()
 	if share := int64(cpus) * protocol.PPM / int64(max(1, p.cfg.Capacity.CPUs)); share > int64(limit) {
 		return fmt.Sprintf("guests would have %.1f %% of the CPUs, the site allows %.1f %%", float64(share)/1e4, float64(limit)/1e4)
 	}
@@ -272,13 +271,13 @@ func (p *Peer) guestShare(cpus int) string {
 }
 
 // mostJobs is how many jobs of a partner are here at once at most.
-func (p *Peer) mostJobs(one *partner) int {
+func (p *Peer) mostJobs(one *partner.Partner) int {
 	return atMost(one.MaxJobs, p.cfg.MaxQ)
 }
 
 // mostCPUs is how many CPUs the jobs of a partner have here together at most, also when no other
 // guest is here; 0: any number.
-func (p *Peer) mostCPUs(one *partner) int {
+func (p *Peer) mostCPUs(one *partner.Partner) int {
 	if limit := p.cfg.Protect.Share; limit > 0 {
 		return atMost(one.MaxCPUs, max(1, p.shared()))
 	}
@@ -292,19 +291,15 @@ func (p *Peer) shared() int {
 
 // cpusLeft is how many CPUs more the jobs of a partner may have here now; 0: any number, or none
 // at all, so that every job is declined.
-func (p *Peer) cpusLeft(one *partner) int {
+func (p *Peer) cpusLeft(one *partner.Partner) int {
 	left := 0
 	if one.MaxCPUs > 0 {
-		left = max(0, one.MaxCPUs-one.cpusHere)
+		left = max(0, one.MaxCPUs-one.CPUsHere)
 	}
 	if p.cfg.Protect.Share == 0 {
 		return left
 	}
-	guests := 0
-	for _, other := range p.partners {
-		guests += other.cpusHere
-	}
-	return atMost(left, max(0, p.shared()-guests))
+	return atMost(left, max(0, p.shared()-p.partners.CPUsHere()))
 }
 
 // atMost is the smaller of two limits, of which 0 is none.
@@ -316,17 +311,17 @@ func atMost(a, b int) int {
 }
 
 // declines says why a partner's job would not be taken; empty: it would.
-func (p *Peer) declines(one *partner, spec protocol.Spec, together bool) string {
+func (p *Peer) declines(one *partner.Partner, spec protocol.Spec, together bool) string {
 	switch {
 	case p.site.StopReason() != "":
 		return p.site.StopReason()
-	case one.refused != "":
-		return fmt.Sprintf("%s %s", one.Site, one.refused)
-	case one.MaxJobs <= one.jobsHere:
-		return fmt.Sprintf("%s has %s here, and max_jobs of its [[partner]] is %d", one.Site, protocol.Count(one.jobsHere, "job"), one.MaxJobs)
-	case one.MaxCPUs > 0 && one.cpusHere+spec.CPUs > one.MaxCPUs:
+	case one.Barred != "":
+		return fmt.Sprintf("%s %s", one.Site, one.Barred)
+	case one.MaxJobs <= one.JobsHere:
+		return fmt.Sprintf("%s has %s here, and max_jobs of its [[partner]] is %d", one.Site, protocol.Count(one.JobsHere, "job"), one.MaxJobs)
+	case one.MaxCPUs > 0 && one.CPUsHere+spec.CPUs > one.MaxCPUs:
 		return fmt.Sprintf("jobs of %s have %s here, this one asks for %d more, and max_cpus of its [[partner]] is %d",
-			one.Site, protocol.Count(one.cpusHere, "CPU"), spec.CPUs, one.MaxCPUs)
+			one.Site, protocol.Count(one.CPUsHere, "CPU"), spec.CPUs, one.MaxCPUs)
 	}
 	if err := spec.CheckRequest(); err != nil {
 		return err.Error()

@@ -8,8 +8,8 @@ import (
 // receive takes a partner's message in. Messages about jobs are believed only
 // from the site that they are about.
 func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cyclop // one line for each kind of message
-	one := p.byName[from]
-	if one == nil || one.departed {
+	one := p.partners.Of(from)
+	if one == nil || one.Departed {
 		p.fact(event.Fact{Kind: event.MessageOdd, Site: from, Text: "from a site that is no partner"})
 		return
 	}

@@ -2,8 +2,8 @@ package peer
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -41,7 +41,7 @@ func (p *Peer) saveExecutions(key string) {
 }
 
 // savePartner keeps what is known of a partner, where stores may be lost or restored.
-func (p *Peer) savePartner(one *partner) {
+func (p *Peer) savePartner(one *partner.Partner) {
 	if p.cfg.Watermark > 0 {
 		p.mark(dirtyRow{table: row.PartnerTable, key: string(one.Site)})
 	}
@@ -85,13 +85,7 @@ func (p *Peer) rowOf(d dirtyRow) row.Row {
 	case row.GenerationTable:
 		return row.Generation{Generation: p.site.Generation}
 	case row.PartnerTable:
-		site := protocol.SiteName(d.key)
-		row := p.former[site]
-		if one := p.byName[site]; one != nil {
-			row = one.row
-		}
-		row.Site, row.Quality.Failures = site, slices.Clone(row.Quality.Failures)
-		return row
+		return p.partners.Row(protocol.SiteName(d.key))
 	case row.DedupTable, row.ApplicationTable, row.ExecutionTable:
 		return p.wishRowOf(d)
 	case row.JobTable:

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -58,11 +58,11 @@ func (p *Peer) dropRound() {
 // actsOn says whether anything is done about a message now. A partner that two peers speak for,
 // or an older store, is believed nothing about jobs; and while this store may be older, nothing
 // is taken that rests on what it has forgotten.
-func (p *Peer) actsOn(one *partner, m protocol.Message) bool {
+func (p *Peer) actsOn(one *partner.Partner, m protocol.Message) bool {
 	if _, mark := m.(protocol.Watermark); mark {
 		return true
 	}
-	if one.doubtful() != "" {
+	if one.DistrustReason() != "" {
 		return false
 	}
 	if !p.site.Mute() {
@@ -81,7 +81,7 @@ func (p *Peer) actsOn(one *partner, m protocol.Message) bool {
 
 // adopt takes a partner's word that it has a job at an epoch that these rows, which are of
 // before, do not know: the lost life gave it there.
-func (p *Peer) adopt(one *partner, tag protocol.Tag) {
+func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
 	if j == nil || tag.Epoch <= j.Epoch || !j.Restored || !j.Spec.Allows(one.Site) {
 		return
@@ -95,7 +95,7 @@ func (p *Peer) adopt(one *partner, tag protocol.Tag) {
 	p.moveJob(j, row.JobHandedOff)
 	j.Epoch, j.Site, j.Stuck, j.StatusSeq, j.Hold, j.Held = tag.Epoch, one.Site, "", 0, 0, 0
 	j.countsThere = true
-	one.jobsThere++
+	one.JobsThere++
 	if j.Cancelling { // its user has said so before the site was known
 		p.moveJob(j, row.JobRecalling)
 		p.after(0, timer{kind: jobTimer, job: tag.Job})
@@ -120,7 +120,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 	p.site.Settle, p.site.SettledBy = settlement(ev), by
 	copied := p.site.QueueMayHaveRun()
 	doubts := p.site.JobsMayHaveRun()
-	p.site.NewLine(p.now, p.highestSeen())
+	p.site.NewLine(p.now, p.partners.Highest())
 	if doubts {
 		p.doubtAll(copied)
 	}
@@ -399,20 +399,17 @@ func (p *Peer) recoveryView() view.Recovery {
 	for _, tag := range slices.SortedFunc(maps.Keys(p.unknownThere), compareTags) {
 		v.Unknown = append(v.Unknown, view.UnknownJob{Tag: tag, Site: p.unknownThere[tag]})
 	}
-	for _, one := range p.partners {
-		if one.highest > 0 {
-			v.Partners = append(v.Partners, view.PartnerMark{
-				Site: one.Site, Life: one.ofMe, Highest: protocol.NewJobID(p.cfg.Number, one.highest),
-			})
+	for _, one := range p.partners.All() {
+		if mark, ok := one.Mark(p.cfg.Number); ok {
+			v.Partners = append(v.Partners, mark)
 		}
 	}
-	slices.SortFunc(v.Partners, func(a, b view.PartnerMark) int { return cmp.Compare(a.Site, b.Site) })
 	return v
 }
 
 // noteUnknown remembers for the operator that a partner speaks of a job of this site which
 // these rows do not have.
-func (p *Peer) noteUnknown(one *partner, tag protocol.Tag) {
+func (p *Peer) noteUnknown(one *partner.Partner, tag protocol.Tag) {
 	const mostUnknown = 10_000
 	j := p.jobs[tag.Job]
 	unknown := j == nil && !p.site.IssuedHere(tag.Job) || j != nil && j.Epoch < tag.Epoch

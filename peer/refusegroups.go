@@ -69,34 +69,20 @@ func (p *Peer) bins() (bins []broker.Room, certain bool) {
 	if p.cfg.Policy.KeepsAll() {
 		return bins, true
 	}
-	for _, one := range p.partners {
+	for _, one := range p.partners.All() {
 		switch {
-		case one.departed:
-		case one.card == nil:
+		case one.Departed:
+		case one.Card == nil:
 			return nil, false
-		case one.refused == "" && one.card.Reserves:
-			b := broker.Room{Site: one.site(), MaxJobs: -1, MaxCPUs: one.card.MaxCPUs}
-			if one.card.MaxJobs > 0 {
-				b.MaxJobs = one.card.MaxJobs
+		case one.Barred == "" && one.Card.Reserves:
+			b := broker.Room{Site: one.AsSite(), MaxJobs: -1, MaxCPUs: one.Card.MaxCPUs}
+			if one.Card.MaxJobs > 0 {
+				b.MaxJobs = one.Card.MaxJobs
 			}
 			bins = append(bins, b)
 		}
 	}
 	return bins, true
-}
-
-// heardLimits keeps what the card says no lower than what the partner takes now: its
-// configuration may have changed since.
-func (one *partner) heardLimits(jobs, cpus int) {
-	if one.card == nil {
-		return
-	}
-	if one.card.MaxJobs > 0 {
-		one.card.MaxJobs = max(one.card.MaxJobs, jobs)
-	}
-	if one.card.MaxCPUs > 0 && cpus > 0 {
-		one.card.MaxCPUs = max(one.card.MaxCPUs, cpus)
-	}
 }
 
 // seatsOf are the places that a member could have by the site cards, in all its shapes.

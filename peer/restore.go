@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -39,8 +40,8 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 		if payload := payloads[id]; !payload.None() {
 			g.payload = payload.Unpack(&row.Job{})
 		}
-		if one := p.byName[g.Origin]; one != nil {
-			one.seenSeq = max(one.seenSeq, id.Seq())
+		if one := p.partners.Of(g.Origin); one != nil {
+			one.SeenSeq = max(one.SeenSeq, id.Seq())
 			if g.Phase.Open() {
 				p.admit(one, g, +1)
 			}
@@ -67,11 +68,7 @@ func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.Pa
 	case row.Generation:
 		p.site.Generation = stored.Generation
 	case row.Partner:
-		if one := p.byName[stored.Site]; one != nil {
-			one.row = stored
-		} else {
-			p.former[stored.Site] = stored
-		}
+		p.partners.Restore(stored)
 	case row.Job:
 		if stored.Phase == row.JobStagingOut && stored.Outcome == nil {
 			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, stored.Phase)
@@ -151,7 +148,7 @@ func (p *Peer) resume() {
 		p.resumeRun(p.runs[tag])
 	}
 	p.lookThrough()
-	p.tellDeparted(func(*partner) bool { return true })
+	p.tellDeparted(func(*partner.Partner) bool { return true })
 	p.learnLoad()
 	p.cursor = p.site.Cursor
 	p.watch()
@@ -185,9 +182,9 @@ func (p *Peer) resumeJob(j *job) {
 	case row.JobReserving:
 		p.repeatJob(j.Spec.Job)
 	case row.JobOffered, row.JobGranted, row.JobHandedOff, row.JobRecalling:
-		if one := p.byName[j.Site]; one != nil && j.Phase != row.JobOffered {
+		if one := p.partners.Of(j.Site); one != nil && j.Phase != row.JobOffered {
 			j.countsThere = true
-			one.jobsThere++
+			one.JobsThere++
 		}
 		j.doubted = j.Restored
 		p.repeatJob(j.Spec.Job)

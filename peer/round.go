@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -40,7 +41,7 @@ type round struct {
 
 // ask is what one partner was asked and answered.
 type ask struct {
-	partner   *partner
+	partner   *partner.Partner
 	volunteer uint64 // number of the availability message that it was asked by
 	jobs      []int  // indices in the round's specs, ascending
 	reply     *protocol.QuoteReply
@@ -308,31 +309,31 @@ func (p *Peer) askPartners(r *round) {
 	p.settle(r)
 }
 
-func (p *Peer) askPartner(r *round, one *partner) {
-	a := &ask{partner: one, volunteer: one.volunteer.number}
+func (p *Peer) askPartner(r *round, one *partner.Partner) {
+	a := &ask{partner: one, volunteer: one.Volunteer.Number}
 	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline, Reckon: p.reckoning(r), Extra: p.extraOf(r)}
 	for i := range r.specs {
 		if p.asks(r, i, one) && p.probed(r, i, one, len(a.jobs)) {
 			a.jobs = append(a.jobs, i)
 			spec := r.specs[i].Asked()
-			p.foresee(r.entry(p, i), &spec, one.Site, &one.card.Capacity)
+			p.foresee(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
 			request.Jobs = append(request.Jobs, spec)
-			if r.reach[i] == volunteers && one.volunteer.left > 0 {
-				one.volunteer.left--
+			if r.reach[i] == volunteers && one.Volunteer.Left > 0 {
+				one.Volunteer.Left--
 			}
 		}
 	}
-	if one.row.Quality.Doubtful && r.asked == 0 {
-		one.row.Quality.Probe = p.now.Add(p.cfg.Sigma)
+	if r.asked == 0 {
+		one.Asked(p.now, p.cfg.Sigma)
 	}
 	r.asks = append(r.asks, a)
 	p.send(one.Site, request)
 }
 
 // quoteReply takes a partner's quotes in.
-func (p *Peer) quoteReply(one *partner, m protocol.QuoteReply) {
-	one.load, one.loadAt = m.Load, p.now
-	one.heardLimits(m.Accept, m.MostCPUs)
+func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
+	one.HearLoad(m.Load, p.now)
+	one.HearLimits(m.Accept, m.MostCPUs)
 	p.refute(one)
 	r := p.rounds[m.Round]
 	if r == nil {
@@ -383,7 +384,7 @@ func (p *Peer) roundDue(id protocol.RoundID) {
 }
 
 // leaveOut stops waiting for a partner that has gone.
-func (p *Peer) leaveOut(one *partner) {
+func (p *Peer) leaveOut(one *partner.Partner) {
 	for _, id := range p.roundIDs() {
 		r := p.rounds[id]
 		for _, a := range r.asks {
@@ -487,23 +488,23 @@ func (p *Peer) siteQuote(r *round, i int, a *ask) view.Quote {
 	if a == nil {
 		return p.told(r, i, nil, view.Quoted(p.cfg.Site, r.home[i], p.load, 0))
 	}
-	q := view.Quoted(a.partner.Site, a.quote(i), a.partner.load, p.loadAge(a.partner))
+	q := view.Quoted(a.partner.Site, a.quote(i), a.partner.Load, a.partner.LoadAge(p.now))
 	if q.Declined == notAsked {
 		q.Declined = p.unasked(r, i, a.partner)
 	}
 	if q.Declined == "" {
-		q.Transfer = a.partner.transfer(&r.specs[i])
+		q.Transfer = a.partner.Transfer(&r.specs[i])
 	}
 	return p.told(r, i, a, q)
 }
 
 // unasked says why a partner that is asked about other jobs of the round is not asked about job i.
-func (p *Peer) unasked(r *round, i int, one *partner) string {
+func (p *Peer) unasked(r *round, i int, one *partner.Partner) string {
 	j, spec := r.job(p, i), &r.specs[i]
 	if j == nil {
 		return notAsked
 	}
-	site := one.site()
+	site := one.AsSite()
 	if why := site.Why(spec, j.Together()); why != "" {
 		return why
 	}
@@ -512,36 +513,19 @@ func (p *Peer) unasked(r *round, i int, one *partner) string {
 		return triedInVain
 	case r.reach[i] == volunteers:
 		return notAsked + ", since it does not volunteer for it"
-	case one.row.Quality.Doubtful:
+	case one.Row.Quality.Doubtful:
 		return notAsked + ", since it does not keep its quotes"
 	}
 	return notAsked
-}
-
-// loadAge is how old what is known of a partner's load is; -1: nothing is.
-func (p *Peer) loadAge(one *partner) protocol.Duration {
-	if one.loadAt == 0 {
-		return -1
-	}
-	return p.now.Sub(one.loadAt)
 }
 
 // arrival is the turnaround of job i at the partner, with the way of its data.
 func (a *ask) arrival(i int, spec *protocol.Spec) protocol.Duration {
 	q := a.quote(i)
 	if q.Declined == "" {
-		q.AWT = max(q.AWT, a.partner.transfer(spec))
+		q.AWT = max(q.AWT, a.partner.Transfer(spec))
 	}
 	return q.ATT()
-}
-
-// transfer is how long a job's data travel to the partner; 0 where its link is not
-// stated.
-func (one *partner) transfer(spec *protocol.Spec) protocol.Duration {
-	if spec.Data <= 0 || one.Bandwidth <= 0 {
-		return 0
-	}
-	return protocol.Transfer(spec.Data, one.Latency, one.Bandwidth)
 }
 
 // Facts tell all quotes for each job in rounds of at most manyJobs; in larger ones the

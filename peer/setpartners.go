@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// newPartner is a site of which nothing has been heard.
-func newPartner(cfg rules.Partner) *partner {
-	return &partner{Partner: cfg, refusals: tokens.New(refusalsRate, refusalsBurst), undone: tokens.New(undoneRate, undoneBurst)}
-}
 
 // setPartners takes another set of partners. From here on the peer is as one that was started
 // with it on the same rows, but that sessions with partners that keep their keys go on.
@@ -29,27 +25,27 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 	p.cfg, p.hint = cfg, nil
 	p.tunings++
 	p.dropRound() // its quotes may be of a site that is gone
-	left := map[*partner]bool{}
-	for _, one := range p.partners {
+	left := map[*partner.Partner]bool{}
+	for _, one := range p.partners.All() {
 		at, stays := slices.BinarySearchFunc(cfg.Partners, one.Site, func(c rules.Partner, site protocol.SiteName) int { return cmp.Compare(c.Site, site) })
 		switch {
 		case stays:
 			p.reconfigure(one, cfg.Partners[at])
-		case !one.departed:
+		case !one.Departed:
 			left[one] = true
 			p.cutOff(one)
-			one.Partner, one.departed = rules.Partner{Site: one.Site}, true
+			one.Config, one.Departed = partner.Config{Site: one.Site}, true
 		}
 	}
 	p.forgetDeparted()
-	p.tellDeparted(func(one *partner) bool { return left[one] })
+	p.tellDeparted(func(one *partner.Partner) bool { return left[one] })
 	for _, c := range cfg.Partners {
-		if p.byName[c.Site] == nil {
-			p.enter(newPartner(c))
+		if p.partners.Of(c.Site) == nil {
+			p.enter(partner.New(partner.Config(c)))
 		}
 	}
 	p.judgeCards() // a number may have become free
-	if p.site.Listening && !p.overlapped && p.allSpoke() {
+	if p.site.Listening && !p.overlapped && p.partners.AllSpoke() {
 		p.endListening()
 	}
 	p.queue.Unpark(-1, gridqueue.Any)
@@ -59,30 +55,87 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 }
 
 // reconfigure gives a partner another configuration. With another key it is heard anew.
-func (p *Peer) reconfigure(one *partner, cfg rules.Partner) {
-	if one.departed || one.PublicKey != cfg.PublicKey {
+func (p *Peer) reconfigure(one *partner.Partner, cfg rules.Partner) {
+	if one.Departed || one.PublicKey != cfg.PublicKey {
 		p.cutOff(one)
 	}
-	one.Partner, one.departed = cfg, false
+	one.Config, one.Departed = partner.Config(cfg), false
 }
 
 // cutOff ends the session with a partner and forgets what was heard of it in this life. What
 // the rows say of it and its jobs stays, and so does what the local scheduler is asked for it.
-func (p *Peer) cutOff(one *partner) {
-	if one.linked {
+func (p *Peer) cutOff(one *partner.Partner) {
+	if one.Linked {
 		p.disconnected(event.Disconnected{Site: one.Site})
 	}
 	for _, kind := range []timerKind{probeTimer, paceTimer, doubtTimer} {
 		p.timers.Stop(timer{kind: kind, site: one.Site})
 	}
 	for tag, origin := range p.weighed {
-		if origin == one.id() {
+		if origin == one.ID() {
 			p.stopWeighing(tag)
 		}
 	}
-	again := newPartner(one.Partner)
-	again.instance, again.departed, again.row, again.seenSeq, again.heard = one.instance, one.departed, one.row, one.seenSeq, one.heard
-	again.jobsHere, again.cpusHere, again.jobsThere = one.jobsHere, one.cpusHere, one.jobsThere
-	again.growing, again.questions.answering = one.growing, one.questions.answering
-	*one = *again
+	one.Again()
+}
+
+// keepDeparted gives a place to the sites that open jobs and guests name and the configuration
+// does not.
+func (p *Peer) keepDeparted() {
+	for site := range p.concerned() {
+		if site != p.cfg.Site && p.partners.Of(site) == nil {
+			one := partner.New(partner.Config{Site: site})
+			one.Departed = true
+			p.enter(one)
+		}
+	}
+}
+
+// concerned are the sites that open jobs and guests name.
+func (p *Peer) concerned() map[protocol.SiteName]bool {
+	sites := map[protocol.SiteName]bool{}
+	for site := range p.partnerJobs() {
+		sites[site] = true
+	}
+	for _, g := range p.guests {
+		if g.Untold {
+			sites[g.Origin] = true
+		}
+	}
+	return sites
+}
+
+// enter gives a site its place among the partners.
+func (p *Peer) enter(one *partner.Partner) {
+	p.partners.Enter(one)
+	for id, g := range p.guests {
+		if g.Origin == one.Site {
+			one.SeenSeq = max(one.SeenSeq, id.Seq())
+		}
+	}
+}
+
+// tellDeparted says how many jobs missing partners concern.
+func (p *Peer) tellDeparted(which func(*partner.Partner) bool) {
+	all := p.partnerJobs()
+	for _, one := range p.partners.All() {
+		if one.Departed && which(one) {
+			p.fact(event.Fact{Kind: event.PartnerMissing, Site: one.Site, Text: all[one.Site].Missing()})
+		}
+	}
+}
+
+// forgetDeparted takes their places from the missing partners that no job concerns any more.
+func (p *Peer) forgetDeparted() { p.partners.Depart(p.concerned()) }
+
+// partnerJobs counts the jobs that concern each partner.
+func (p *Peer) partnerJobs() row.PartnerCount {
+	all := row.PartnerCount{}
+	for _, j := range p.jobs {
+		all.Add(j.Job)
+	}
+	for _, g := range p.guests {
+		all.Add(g.Guest)
+	}
+	return all
 }

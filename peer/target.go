@@ -6,14 +6,15 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // offered makes room for a partner's job, durably, or refuses without a trace.
-func (p *Peer) offered(one *partner, m protocol.Offer) {
+func (p *Peer) offered(one *partner.Partner, m protocol.Offer) {
 	switch {
-	case p.weighed[tagOf(m)].site != "" || !p.mayPrepare(one, m):
+	case p.weighed[tagOf(m)].Site != "" || !p.mayPrepare(one, m):
 	case p.guard() != 0:
 		p.weigh(one, m)
 	default:
@@ -22,7 +23,7 @@ func (p *Peer) offered(one *partner, m protocol.Offer) {
 }
 
 // mayPrepare says whether the site takes the offered job, and answers it otherwise.
-func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
+func (p *Peer) mayPrepare(one *partner.Partner, m protocol.Offer) bool {
 	tag := tagOf(m)
 	if p.site.Listening {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: p.site.StopReason()})
@@ -55,23 +56,23 @@ func (p *Peer) mayPrepare(one *partner, m protocol.Offer) bool {
 // see each other, but nothing is durable yet: after a crash the origin repeats its offer.
 // Each job is weighed by what it adds to those before it, so that the delays of several
 // may add up.
-func (p *Peer) weigh(one *partner, m protocol.Offer) {
+func (p *Peer) weigh(one *partner.Partner, m protocol.Offer) {
 	tag, request := tagOf(m), m.Spec.On(&p.cfg.Capacity)
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises(), Guard: p.guard()}
-	p.weighed[tag] = one.id()
+	p.weighed[tag] = one.ID()
 	p.promise(tag, p.now, request)
-	p.call(event.QuoteOp{Query: query}, weighOffer{one.id(), m})
+	p.call(event.QuoteOp{Query: query}, weighOffer{one.ID(), m})
 }
 
 // weighOffer asks whom an offered job would delay. It has the offer as it came, since a later one
 // of the same tag may be another.
 type weighOffer struct {
-	from  partnerID
+	from  partner.ID
 	offer protocol.Offer
 }
 
 func (c weighOffer) answered(p *Peer, result event.Result, err error) {
-	one, tag := p.partnerOf(c.from), tagOf(c.offer)
+	one, tag := p.partners.At(c.from), tagOf(c.offer)
 	if one == nil || p.weighed[tag] != c.from {
 		return // the origin has given it up, or is no partner any more
 	}
@@ -104,7 +105,7 @@ func (p *Peer) tooHeavy(result event.Result, err error) string {
 }
 
 // prepare makes room for the offered job, durably, and says so.
-func (p *Peer) prepare(one *partner, m protocol.Offer) {
+func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	tag := tagOf(m)
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked
 	g := &guest{
@@ -118,7 +119,7 @@ func (p *Peer) prepare(one *partner, m protocol.Offer) {
 	g.Tariff = p.desk().TariffOf(&g.Spec, p.now)
 	p.admit(one, g, +1)
 	g.intake = p.countIntake()
-	one.seenSeq = max(one.seenSeq, tag.Job.Seq())
+	one.SeenSeq = max(one.SeenSeq, tag.Job.Seq())
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
 	p.fact(event.Fact{Kind: event.GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
@@ -139,26 +140,26 @@ func (g *guest) preparedMessage() protocol.Prepared {
 
 // notOf says why the job cannot be one of the partner's. A partner gives out only
 // ids with its own number, and never this site's.
-func (p *Peer) notOf(one *partner, m protocol.Offer) string {
+func (p *Peer) notOf(one *partner.Partner, m protocol.Offer) string {
 	id := m.Spec.Job
 	switch {
 	case m.Payload == nil:
 		return "the offer has no payload"
-	case one.card == nil:
+	case one.Card == nil:
 		return "no site card has come yet"
-	case id.Origin() != one.card.Number || id.Origin() == p.cfg.Number || p.jobs[id] != nil:
+	case id.Origin() != one.Card.Number || id.Origin() == p.cfg.Number || p.jobs[id] != nil:
 		return fmt.Sprintf("job id %v is not one of %s", id, one.Site)
 	}
 	return ""
 }
 
-func (p *Peer) refuse(one *partner, tag protocol.Tag, why string) {
+func (p *Peer) refuse(one *partner.Partner, tag protocol.Tag, why string) {
 	p.refuseFor(one, protocol.Refused{Tag: tag, Reason: why})
 }
 
-func (p *Peer) refuseFor(one *partner, m protocol.Refused) {
+func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 	p.send(one.Site, m)
-	if !one.refusals.Try(p.now, 1) {
+	if !one.Refusals.Try(p.now, 1) {
 		p.fact(event.Fact{Kind: event.OfferDropped, Site: one.Site, Text: m.Reason})
 		return
 	}
@@ -168,7 +169,7 @@ func (p *Peer) refuseFor(one *partner, m protocol.Refused) {
 // replaces says whether an offer may take the place of what is kept of the job,
 // and answers it otherwise. A job that has ended here runs once more only if it may: by its
 // user's --requeue, or by the word of an operator of its origin.
-func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, again bool) bool {
+func (p *Peer) replaces(one *partner.Partner, g *guest, tag protocol.Tag, again bool) bool {
 	switch {
 	case g.Origin != one.Site:
 		p.refuse(one, tag, fmt.Sprintf("this id belongs to a job of %s", g.Origin))
@@ -192,7 +193,7 @@ func (p *Peer) replaces(one *partner, g *guest, tag protocol.Tag, again bool) bo
 	return true
 }
 
-func (p *Peer) offeredAgain(one *partner, g *guest) {
+func (p *Peer) offeredAgain(one *partner.Partner, g *guest) {
 	switch g.Phase {
 	case row.GuestPrepared:
 		if g.Hold == 0 || g.Held != 0 {
@@ -207,7 +208,7 @@ func (p *Peer) offeredAgain(one *partner, g *guest) {
 }
 
 // granted is the origin's decision: the job is this site's now.
-func (p *Peer) granted(one *partner, tag protocol.Tag) {
+func (p *Peer) granted(one *partner.Partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
 	switch {
 	case g == nil || g.Origin != one.Site || g.Epoch < tag.Epoch:
@@ -231,7 +232,7 @@ func (p *Peer) granted(one *partner, tag protocol.Tag) {
 // knowsNothing says that no row knows a job. What waits of it in the local queue is taken out
 // first, so that it does not start after its origin has given it to another site, or ended it.
 // The origin asks again.
-func (p *Peer) knowsNothing(one *partner, tag protocol.Tag) {
+func (p *Peer) knowsNothing(one *partner.Partner, tag protocol.Tag) {
 	if p.aside[tag].State == protocol.Pending && p.ownsAside(one, tag) {
 		p.withdrawAside(tag)
 		return
@@ -266,20 +267,9 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	g.tries++
 }
 
-// Bounds of what a partner may make this site write. Each offer that is taken back leaves a
-// tombstone for [rules.Config.Remember]; so many may be taken back at once, and one in five seconds
-// for ever. Of refused offers so many a second have a fact each.
-const (
-	undoneRate    = 2 // a second, of which an offer that is taken back costs undoneCost
-	undoneCost    = 10
-	undoneBurst   = 16384 * undoneCost
-	refusalsRate  = 10
-	refusalsBurst = 1000
-)
-
 // undoes says why no offer of a partner is prepared for a while; empty: they are.
-func (p *Peer) undoes(one *partner) string {
-	if one.undone.Wait(p.now) == 0 {
+func (p *Peer) undoes(one *partner.Partner) string {
+	if one.Undone.Wait(p.now) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("too many jobs of %s were taken back here before they started; it takes no more for a while", one.Site)
@@ -290,8 +280,8 @@ func (p *Peer) undoes(one *partner) string {
 const preparedTries = 12
 
 // aborted is the origin's word that it did not grant and will not.
-func (p *Peer) aborted(one *partner, tag protocol.Tag) {
-	if by, ok := p.weighed[tag]; ok && by == one.id() {
+func (p *Peer) aborted(one *partner.Partner, tag protocol.Tag) {
+	if by, ok := p.weighed[tag]; ok && by == one.ID() {
 		p.stopWeighing(tag)
 		return
 	}
@@ -317,7 +307,7 @@ func (p *Peer) forgetGuest(g *guest) {
 
 // recalled gives the job back if it has not started; otherwise it is ended when
 // the origin cancels it, and its result says what happened.
-func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // one case for each state of the guest
+func (p *Peer) recalled(one *partner.Partner, m protocol.Recall) { //nolint:cyclop // one case for each state of the guest
 	g := p.guests[m.Tag.Job]
 	switch {
 	case g == nil || g.Origin != one.Site || g.Epoch < m.Tag.Epoch:
@@ -344,7 +334,7 @@ func (p *Peer) recalled(one *partner, m protocol.Recall) { //nolint:cyclop // on
 
 // fenced ends what this site still has of a job that lives on elsewhere, or has
 // ended.
-func (p *Peer) fenced(one *partner, m protocol.Fenced) {
+func (p *Peer) fenced(one *partner.Partner, m protocol.Fenced) {
 	g := p.guests[m.Tag.Job]
 	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == row.GuestAccepted {
 		p.letGo(g)
@@ -369,7 +359,7 @@ func (p *Peer) letGo(g *guest) {
 	p.takeBack(r, true)
 }
 
-func (p *Peer) statusAcked(one *partner, m protocol.StatusAck) {
+func (p *Peer) statusAcked(one *partner.Partner, m protocol.StatusAck) {
 	g, r := p.guests[m.Tag.Job], p.runs[m.Tag]
 	if g == nil || r == nil || g.Origin != one.Site || m.Seq <= r.Acked || m.Seq > r.Seq {
 		return
@@ -383,7 +373,7 @@ func (p *Peer) statusAcked(one *partner, m protocol.StatusAck) {
 
 // resultAcked lets the job go: the origin has its result and its files, or has
 // heard that it was given back.
-func (p *Peer) resultAcked(one *partner, tag protocol.Tag) {
+func (p *Peer) resultAcked(one *partner.Partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
 	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch {
 		return
@@ -432,8 +422,8 @@ func (p *Peer) bury(g *guest, phase row.GuestPhase) {
 	p.dropPrepared(g)
 	p.moveGuest(g, phase)
 	g.payload = nil
-	if one := p.byName[g.Origin]; one != nil && phase == row.GuestAborted {
-		one.undone.Take(p.now, undoneCost)
+	if one := p.partners.Of(g.Origin); one != nil && phase == row.GuestAborted {
+		one.Undone.Take(p.now, partner.UndoneCost)
 	}
 	p.saveGuest(g.Spec.Job)
 	p.savePayload(g.Spec.Job)
@@ -449,19 +439,18 @@ func (p *Peer) dropPrepared(g *guest) {
 	}
 	p.keepPromise(g.tag())
 	p.timers.Stop(timer{kind: guestTimer, job: g.Spec.Job})
-	if one := p.byName[g.Origin]; one != nil {
+	if one := p.partners.Of(g.Origin); one != nil {
 		p.admit(one, g, -1)
 	}
 }
 
 // admit counts an open guest, or takes it off.
-func (p *Peer) admit(one *partner, g *guest, by int) {
+func (p *Peer) admit(one *partner.Partner, g *guest, by int) {
 	if g.counted == (by > 0) {
 		return
 	}
 	g.counted = by > 0
-	one.jobsHere += by
-	one.cpusHere += by * g.Spec.CPUs
+	one.Admit(g.Spec.CPUs, by)
 }
 
 func tagOf(m protocol.Offer) protocol.Tag { return protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch} }

@@ -89,9 +89,9 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 	case queueTimer:
 		p.takeOutAside()
 	case paceTimer:
-		p.endPeriod(p.byName[t.site])
+		p.endPeriod(p.partners.Of(t.site))
 	case doubtTimer:
-		p.doubt(p.byName[t.site])
+		p.doubt(p.partners.Of(t.site))
 	case limitTimer:
 		p.limitDue(t.job)
 	case startByTimer:

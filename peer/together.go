@@ -284,7 +284,7 @@ func (p *Peer) grantTogether(members []*job) {
 	p.endTurn(members[0].groupKey())
 	for _, j := range members {
 		if j.Phase == row.JobOffered {
-			p.grant(j, p.byName[j.Site])
+			p.grant(j, p.partners.Of(j.Site))
 			continue
 		}
 		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
@@ -308,7 +308,7 @@ func agreed(j *job) string {
 // that matters.
 func (p *Peer) cannotGrant(j *job) string {
 	if j.Phase == row.JobOffered {
-		if one := p.byName[j.Site]; one == nil || one.departed {
+		if one := p.partners.Of(j.Site); one == nil || one.Departed {
 			return string(j.Site) + " is no partner any more"
 		}
 		return ""
@@ -435,7 +435,7 @@ func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.forgetGuest(g)
-		p.refuseFor(p.byName[g.Origin], protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
+		p.refuseFor(p.partners.Of(g.Origin), protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
 	case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
 		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
 		p.bury(g, row.GuestAborted)
@@ -461,14 +461,14 @@ func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 	if j == nil || !j.Together() || p.cfg.Policy.KeepsAll() {
 		return nil
 	}
-	for _, one := range p.partners {
+	for _, one := range p.partners.All() {
 		asked := slices.ContainsFunc(r.asks, func(a *ask) bool { return a.partner == one })
-		site := one.site()
-		if asked || !one.usable() || site.Judge(&r.specs[i], true) != eligible.HoldsNoRoom {
+		site := one.AsSite()
+		if asked || !one.Usable() || site.Judge(&r.specs[i], true) != eligible.HoldsNoRoom {
 			continue
 		}
 		q := protocol.Quote{Declined: site.Why(&r.specs[i], true)}
-		out = append(out, p.told(r, i, nil, view.Quoted(one.Site, q, one.load, p.loadAge(one))))
+		out = append(out, p.told(r, i, nil, view.Quoted(one.Site, q, one.Load, one.LoadAge(p.now))))
 	}
 	return out
 }

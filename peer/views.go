@@ -44,7 +44,7 @@ func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 	if g := p.guests[tag.Job]; g != nil {
 		return g.Phase == row.GuestAccepted && g.Origin == origin && g.Epoch == tag.Epoch
 	}
-	one := p.byName[origin]
+	one := p.partners.Of(origin)
 	return one != nil && p.ownsAside(one, tag)
 }
 
@@ -65,13 +65,13 @@ func (p *Peer) standing(j *job) *status.Job {
 
 // linkOf is how a site stands to this one.
 func (p *Peer) linkOf(site protocol.SiteName) status.Link {
-	one := p.byName[site]
+	one := p.partners.Of(site)
 	switch {
 	case one == nil:
 		return status.NoPartner
-	case one.departed:
+	case one.Departed:
 		return status.Departed
-	case !one.linked || one.silent:
+	case !one.Linked || one.Unresponsive:
 		return status.Unreached
 	}
 	return status.Reached
@@ -150,43 +150,11 @@ func (p *Peer) sitesView() view.Sites {
 			own.JobsHere++
 		}
 	}
-	out := view.Sites{Sites: []view.Site{own}}
-	for _, one := range p.partners {
-		out.Sites = append(out.Sites, p.partnerView(one))
+	out, missing := view.Sites{Sites: []view.Site{own}}, p.partnerJobs()
+	for _, one := range p.partners.All() {
+		out.Sites = append(out.Sites, one.View(p.now, missing[one.Site].Missing()))
 	}
 	return out
-}
-
-func (p *Peer) partnerView(one *partner) view.Site {
-	v := view.Site{
-		Site: one.Site, Link: "up", Age: -1, LastSeen: one.heard,
-		JobsHere: one.jobsHere, JobsSent: one.jobsThere,
-	}
-	if all := one.row.Quality.Total(); all > 0 {
-		v.Kept = one.row.Quality.Weights[row.Kept] * protocol.PPM / all
-	}
-	if one.row.Quality.Doubtful {
-		v.Doubt = one.row.Quality.String()
-	}
-	switch {
-	case one.departed:
-		v.Link, v.Why = "missing", p.partnerJobs()[one.Site].Missing()
-	case one.refused != "":
-		v.Link, v.Why = "refused", one.refused
-	case !one.linked:
-		v.Link, v.Why = "down", one.unlinked
-	case one.silent:
-		v.Link, v.Why = "silent", "missed a deadline; left out until heard again"
-	}
-	if one.card != nil {
-		v.Number, v.Software = one.card.Number, one.card.Software
-		v.CPUs, v.Nodes = one.card.Capacity.CPUs, one.card.Capacity.Nodes
-	}
-	if one.loadAt != 0 {
-		v.Age = p.now.Sub(one.loadAt)
-		v.ShowLoad(&one.load)
-	}
-	return v
 }
 
 func (p *Peer) quoted(r *round) view.TestSubmitResult {
@@ -261,11 +229,11 @@ func (p *Peer) noteBenefit(j *job) {
 	}
 	ran := j.Outcome.Ran
 	here := ran
-	if one := p.byName[j.Site]; one != nil {
-		if one.card == nil {
+	if one := p.partners.Of(j.Site); one != nil {
+		if one.Card == nil {
 			return
 		}
-		here = p.cfg.Capacity.Rescale(ran, one.card.Capacity.MHz, one.card.Capacity.Mflops)
+		here = p.cfg.Capacity.Rescale(ran, one.Card.Capacity.MHz, one.Card.Capacity.Mflops)
 	}
 	p.benefit.Add((j.alone - 1).Plus(here), max(0, j.Started.Sub(j.Spec.Submitted)).Plus(ran))
 }
