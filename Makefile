@@ -60,9 +60,13 @@ help: ## list the targets
 build: ## build bin/switchyard and bin/switchyard-shim, static and reproducible
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/switchyard ./cmd/switchyard-shim
 
+# One program is all of these: it is the plugin whose name it is started by.
+BUILT_IN := tc mcmf stable iss engine slurm pricefile tariff
+
 .PHONY: plugins
-plugins: ## build the built-in policies and schedulers as plugins, and the examples, into bin/plugins
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/plugins/ ./plugins/standalone/... ./examples/plugins/...
+plugins: ## build the built-in policies, schedulers and feeds as plugins, and the examples, into bin/plugins
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/plugins/ ./plugins/standalone ./examples/plugins/...
+	for name in $(BUILT_IN); do ln -sf standalone "bin/plugins/$$name"; done
 
 .PHONY: check
 check: ## all that must hold before a commit; 12 minutes on 2 cores
@@ -85,7 +89,8 @@ test: ## run the tests, with the race detector where goroutines are
 	chmod 711 "$$dir"
 	export SWITCHYARD_TEST_BIN=$$dir/bin
 	echo "building the binary and the plugins for the tests"
-	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o "$$dir/bin/" ./cmd/switchyard ./plugins/standalone/... ./examples/plugins/...
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o "$$dir/bin/" ./cmd/switchyard ./plugins/standalone ./examples/plugins/...
+	for name in $(BUILT_IN); do ln -sf standalone "$$dir/bin/$$name"; done
 	CGO_ENABLED=0 $(GO) run ./internal/archtest/runs >"$$dir/runs"
 	run() { # run plain|race FLAG...: the calls of go test of this kind
 		local kind tests skip packages long package code=0

@@ -77,7 +77,7 @@ func TestElectricity(t *testing.T) {
 		pricedByFile(t, dir, "borealis", 4, 20, ""),
 		testbed.Machine{Name: "cygnus", CPUs: 2, Policy: "mcmf", More: fmt.Sprintf(
 			electric+"\n[protect]\nshare = 0.5\n\n[[plugin]]\nname = \"market\"\nkind = \"price\"\npath = %q\nconfig = %q\n",
-			"cygnus", "market", built(t, "./plugins/standalone/tariff"), contract)},
+			"cygnus", "market", builtInPlugin(t, "tariff"), contract)},
 	)
 	for _, site := range g.Sites {
 		edit(t, site, `initiation = "sender"`, `initiation = "cycle"`, shortDeadline, ampleDeadline)

@@ -324,7 +324,7 @@ func homeAlone(t *testing.T, g *grid, site *testbed.Site) {
 // The policy as a program of its own decides as it does within the peer, to the word.
 func TestBrokerAsAPlugin(t *testing.T) {
 	t.Parallel()
-	binary := built(t, "./plugins/standalone/iss")
+	binary := builtInPlugin(t, "iss")
 	if c := checkPlugin(t, binary); c.Kind != "policy" || len(c.Cases) < 10 {
 		t.Errorf("checked %+v", c)
 	}

@@ -51,6 +51,17 @@ func built(t *testing.T, pkg string) string {
 	return binary
 }
 
+// builtInPlugin is a built-in policy, local scheduler or feed as a plugin of its own.
+func builtInPlugin(t *testing.T, name string) string {
+	t.Helper()
+	if shared := os.Getenv("SWITCHYARD_TEST_BIN"); shared != "" {
+		return filepath.Join(shared, name)
+	}
+	binary := filepath.Join(t.TempDir(), name)
+	goTool(t, repository(t), "build", "-o", binary, "./plugins/standalone")
+	return binary
+}
+
 // short is the flag of a short run, if this is one.
 func short() []string {
 	if testing.Short() {
@@ -135,7 +146,7 @@ func TestNewPlugins(t *testing.T) {
 // gives the schedule that it gives in this process.
 func TestStandalonePolicy(t *testing.T) {
 	t.Parallel()
-	binary := built(t, "./plugins/standalone/tc")
+	binary := builtInPlugin(t, "tc")
 	if c := checkPlugin(t, binary); c.Kind != "policy" || len(c.Cases) < 10 {
 		t.Errorf("checked %+v", c)
 	}
@@ -161,7 +172,7 @@ func TestStandalonePolicy(t *testing.T) {
 // The built-in engine as a plugin gives the schedules that it gives in this process.
 func TestStandaloneEngine(t *testing.T) {
 	t.Parallel()
-	binary := built(t, "./plugins/standalone/engine")
+	binary := builtInPlugin(t, "engine")
 	policies := []string{"fcfsbf", "ff", "sjf"}
 	if testing.Short() {
 		policies = policies[:1]
@@ -179,7 +190,7 @@ func TestStandaloneEngine(t *testing.T) {
 func TestCheckEngine(t *testing.T) {
 	t.Parallel()
 	config := tempFile(t, "engine.toml", "cpus = 4\n")
-	c := checkPlugin(t, built(t, "./plugins/standalone/engine"), "--config", config, "--patience", checkPatience)
+	c := checkPlugin(t, builtInPlugin(t, "engine"), "--config", config, "--patience", checkPatience)
 	if c.Kind != "localsched" || len(c.Cases) < 50 {
 		t.Errorf("checked %+v", c)
 	}

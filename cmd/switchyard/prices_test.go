@@ -160,13 +160,13 @@ func TestPricesRefuses(t *testing.T) {
 // their configuration.
 func TestStandaloneFeeds(t *testing.T) {
 	t.Parallel()
-	binary := built(t, "./plugins/standalone/tariff")
+	binary := builtInPlugin(t, "tariff")
 	config := tempFile(t, "tariff.toml", "area = \"hall\"\ncurrency = \"EUR\"\nzone = \"Europe/Berlin\"\nprice = 100\n"+
 		"[[period]]\ndays = \"sun\"\nhours = \"22:15-06:00\"\nprice = 50\n")
 	if c := checkPlugin(t, binary, "--config", config); c.Kind != "price" || len(c.Cases) < 9 {
 		t.Errorf("checked %+v", c)
 	}
-	binary = built(t, "./plugins/standalone/pricefile")
+	binary = builtInPlugin(t, "pricefile")
 	prices := tempFile(t, "elspot.csv", tableOfPrices)
 	table := fmt.Sprintf("[[file]]\npath = %q\nformat = \"nordpool\"\nzone = \"Europe/Oslo\"\ncurrency = \"EUR\"\n", prices)
 	if c := checkPlugin(t, binary, "--config", tempFile(t, "prices.toml", table)); c.Kind != "price" || len(c.Cases) < 9 {

@@ -9,12 +9,12 @@ import (
 // jobs as they do in this process.
 func TestStandaloneElectricityPolicies(t *testing.T) {
 	t.Parallel()
-	mcmf := built(t, "./plugins/standalone/mcmf")
+	mcmf := builtInPlugin(t, "mcmf")
 	sameSchedule(t, []string{"--policy", mcmf}, "--policy", "mcmf")
 	config := tempFile(t, "inst.toml", "variant = \"inst\"\n")
 	sameSchedule(t, []string{"--policy", mcmf, "--policy-config", config}, "--policy", "inst")
-	sameSchedule(t, []string{"--policy", built(t, "./plugins/standalone/stable")}, "--policy", "stable")
-	sameSchedule(t, []string{"--policy", built(t, "./plugins/standalone/iss")}, "--policy", "iss")
+	sameSchedule(t, []string{"--policy", builtInPlugin(t, "stable")}, "--policy", "stable")
+	sameSchedule(t, []string{"--policy", builtInPlugin(t, "iss")}, "--policy", "iss")
 }
 
 // TestSimPolicyByName: a built-in policy has no configuration file, and decides only

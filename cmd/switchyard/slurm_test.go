@@ -395,7 +395,7 @@ func TestCheckSlurm(t *testing.T) {
 	c := startSlurms(t)
 	config := tempFile(t, "slurm.toml", fmt.Sprintf("conf = %q\nspool = %q\npoll = \"300ms\"\n",
 		c.conf("siteA"), filepath.Join(c.base, "spool")))
-	done := checkPlugin(t, built(t, "./plugins/standalone/slurm"), "--config", config, "--patience", checkPatience)
+	done := checkPlugin(t, builtInPlugin(t, "slurm"), "--config", config, "--patience", checkPatience)
 	if done.Kind != "localsched" || len(done.Cases) < 30 {
 		t.Errorf("checked %+v", done)
 	}

@@ -171,7 +171,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/suite", Level: studies},
 
 		{Path: "cmd/...", Level: wiring, Plain: simulated},
-		{Path: "plugins/standalone/...", Level: wiring},
+		{Path: "plugins/standalone", Level: wiring},
 		{Path: "examples/...", Level: wiring},
 	}
 }

@@ -5,20 +5,17 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
-	"github.com/switchyard-hpc/switchyard/plugins/standalone/standalonetest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func TestMain(m *testing.M) { standalonetest.Main(m, main) }
-
-func TestConformance(t *testing.T) {
+func TestMCMFConformance(t *testing.T) {
 	t.Parallel()
-	standalonetest.Conforms(t, "mcmf", "normalise = \"round\"\nweight = 0.4\nscale = 1000\nmarginal = 8\n")
+	conforms(t, "mcmf", "normalise = \"round\"\nweight = 0.4\nscale = 1000\nmarginal = 8\n")
 }
 
-// TestDecidesAlike: the plugin is what its configuration says, and decides as the
+// TestMCMFDecidesAlike: the plugin is what its configuration says, and decides as the
 // built-in policy does.
-func TestDecidesAlike(t *testing.T) {
+func TestMCMFDecidesAlike(t *testing.T) {
 	t.Parallel()
 	for config, cfg := range map[string]mcmf.Config{
 		"":                     mcmf.Default(mcmf.Full),
@@ -37,7 +34,7 @@ func TestDecidesAlike(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			standalonetest.Alike(t, "mcmf", config, here, round(40, 5))
+			alike(t, "mcmf", config, here, round(40, 5))
 		})
 	}
 }
@@ -62,9 +59,9 @@ func round(jobs, sites int) policy.Snapshot {
 	return in
 }
 
-// TestMistakesAreTold, all at once and with their lines.
-func TestMistakesAreTold(t *testing.T) {
+// TestMCMFMistakesAreTold, all at once and with their lines.
+func TestMCMFMistakesAreTold(t *testing.T) {
 	t.Parallel()
-	standalonetest.Refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\nscale = 0\nmarginal = 1\n",
+	refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\nscale = 0\nmarginal = 1\n",
 		`mcmf.toml:1: variant: "best" is unknown; use mcmf`, `mcmf.toml:2: weight: it has no effect with normalise = "price"`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither")
 }

@@ -5,20 +5,17 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
-	"github.com/switchyard-hpc/switchyard/plugins/standalone/standalonetest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func TestMain(m *testing.M) { standalonetest.Main(m, main) }
-
-func TestConformance(t *testing.T) {
+func TestISSConformance(t *testing.T) {
 	t.Parallel()
-	standalonetest.Conforms(t, iss.Name, "nodes = 200000\n")
+	conforms(t, iss.Name, "nodes = 200000\n")
 }
 
-// TestDecidesAlike: the plugin is what its configuration says, and decides as the built-in
+// TestISSDecidesAlike: the plugin is what its configuration says, and decides as the built-in
 // policy does, wishes and all.
-func TestDecidesAlike(t *testing.T) {
+func TestISSDecidesAlike(t *testing.T) {
 	t.Parallel()
 	for config, cfg := range map[string]iss.Config{
 		"": iss.Default(),
@@ -30,7 +27,7 @@ func TestDecidesAlike(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			standalonetest.Alike(t, iss.Name, config, here, wished())
+			alike(t, iss.Name, config, here, wished())
 		})
 	}
 }
@@ -65,9 +62,9 @@ func wished() policy.Snapshot {
 	return in
 }
 
-// TestMistakesAreTold, all at once and with their lines.
-func TestMistakesAreTold(t *testing.T) {
+// TestISSMistakesAreTold, all at once and with their lines.
+func TestISSMistakesAreTold(t *testing.T) {
 	t.Parallel()
-	standalonetest.Refuses(t, iss.Name, "gap = 2\nnodes = 0\nprinted = false\nbeta = 1\n",
+	refuses(t, iss.Name, "gap = 2\nnodes = 0\nprinted = false\nbeta = 1\n",
 		"iss.toml:1: gap: 2", "iss.toml:2: nodes: 0 is outside", "iss.toml:4: beta: unknown key")
 }

@@ -1,12 +1,12 @@
-// Package standalonetest tests the policies that are plugins of their own: a test binary is
-// also its plugin.
-package standalonetest
+package main
 
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,27 +18,26 @@ import (
 
 const asPlugin = "plugin"
 
-// Main is the TestMain of a plugin: in the processes that [Start] starts it is the plugin's
-// own main.
-func Main(m *testing.M, plugin func()) {
-	if len(os.Args) == 2 && os.Args[1] == asPlugin {
-		os.Args = os.Args[:1]
-		plugin()
+// TestMain makes the test binary the plugin of a name in the processes that start starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asPlugin {
+		os.Args = os.Args[2:]
+		main()
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// Start starts the plugin of a name for as long as the test takes, with a configuration that
+// start starts the plugin of a name for as long as the test takes, with a configuration that
 // stands in <name>.toml. The error is what the plugin says of it.
-func Start(t *testing.T, name, config string) (policy.Policy, error) {
+func start(t *testing.T, name, config string) (policy.Policy, error) {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	plugin, err := catalog.Open(catalog.Spec{
-		Name: name, Kind: catalog.PolicyKind, Path: path, Args: []string{asPlugin},
+		Name: name, Kind: catalog.PolicyKind, Path: path, Args: []string{asPlugin, name},
 		Config: config, ConfigFile: name + ".toml", Host: sdk.Host{Software: "test"},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -52,12 +51,12 @@ func Start(t *testing.T, name, config string) (policy.Policy, error) {
 	return plugin.Policy(), plugin.Wait(t.Context())
 }
 
-// Conforms runs the conformance suite over two processes of the plugin, in turns.
-func Conforms(t *testing.T, name, config string) {
+// conforms runs the conformance suite over two processes of the plugin, in turns.
+func conforms(t *testing.T, name, config string) {
 	t.Helper()
 	var processes []policy.Policy
 	for range 2 {
-		p, err := Start(t, name, config)
+		p, err := start(t, name, config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,11 +69,11 @@ func Conforms(t *testing.T, name, config string) {
 	}})
 }
 
-// Alike tests that the plugin says of itself what the built-in policy does, and decides a
+// alike tests that the plugin says of itself what the built-in policy does, and decides a
 // round that brings some decisions as that does.
-func Alike(t *testing.T, name, config string, here policy.Policy, in policy.Snapshot) {
+func alike(t *testing.T, name, config string, here policy.Policy, in policy.Snapshot) {
 	t.Helper()
-	there, err := Start(t, name, config)
+	there, err := start(t, name, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,10 +108,10 @@ func frontsAlike(t *testing.T, there policy.Policy, here policy.Fronter, in poli
 	}
 }
 
-// Refuses tests that the plugin tells all that is wrong with a configuration.
-func Refuses(t *testing.T, name, config string, problems ...string) {
+// refuses tests that the plugin tells all that is wrong with a configuration.
+func refuses(t *testing.T, name, config string, problems ...string) {
 	t.Helper()
-	_, err := Start(t, name, config)
+	_, err := start(t, name, config)
 	if err == nil {
 		t.Fatal("the configuration is taken")
 	}
@@ -120,5 +119,19 @@ func Refuses(t *testing.T, name, config string, problems ...string) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not tell %s", err, want)
 		}
+	}
+}
+
+// TestMakefileLinksEachPlugin: `make plugins` makes a link for each.
+func TestMakefileLinksEachPlugin(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "\nBUILT_IN := ")
+	line, _, _ := strings.Cut(after, "\n")
+	if got, want := slices.Sorted(slices.Values(strings.Fields(line))), slices.Sorted(maps.Keys(builtIn())); !slices.Equal(got, want) {
+		t.Errorf("BUILT_IN is %q, want %q", got, want)
 	}
 }

@@ -5,19 +5,16 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/stable"
-	"github.com/switchyard-hpc/switchyard/plugins/standalone/standalonetest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func TestMain(m *testing.M) { standalonetest.Main(m, main) }
-
-func TestConformance(t *testing.T) {
+func TestStableConformance(t *testing.T) {
 	t.Parallel()
-	standalonetest.Conforms(t, "stable", "")
+	conforms(t, "stable", "")
 }
 
-// TestDecidesAlike: the plugin decides as the built-in policy does.
-func TestDecidesAlike(t *testing.T) {
+// TestStableDecidesAlike: the plugin decides as the built-in policy does.
+func TestStableDecidesAlike(t *testing.T) {
 	t.Parallel()
 	in := policy.Snapshot{Sites: []policy.Site{{Name: "a", Accept: 3}, {Name: "b", Accept: 9}}}
 	for j := range 12 {
@@ -28,11 +25,11 @@ func TestDecidesAlike(t *testing.T) {
 			in.Cost = append(in.Cost, protocol.Micro(j*7919%101-50))
 		}
 	}
-	standalonetest.Alike(t, "stable", "", stable.New(), in)
+	alike(t, "stable", "", stable.New(), in)
 }
 
-// TestNothingToConfigure: every key is a mistake.
-func TestNothingToConfigure(t *testing.T) {
+// TestStableNothingToConfigure: every key is a mistake.
+func TestStableNothingToConfigure(t *testing.T) {
 	t.Parallel()
-	standalonetest.Refuses(t, "stable", "weight = 0.5\n", "stable.toml:1: weight: unknown key")
+	refuses(t, "stable", "weight = 0.5\n", "stable.toml:1: weight: unknown key")
 }
