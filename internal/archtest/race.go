@@ -2,8 +2,6 @@ package archtest
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -70,54 +68,4 @@ func addTo(runs []Run, like Run, folder string) []Run {
 	}
 	runs[i].Folders = append(runs[i].Folders, folder)
 	return runs
-}
-
-// checkPlain checks that the patterns of [Room.Plain] name tests of their rooms, and none
-// of another that runs under the race detector: go test -skip would leave that out.
-func (r Rules) checkPlain(m *Module) (found []string) {
-	for _, named := range r.Rooms {
-		if named.Plain == "" {
-			continue
-		}
-		pattern, err := regexp.Compile(named.Plain)
-		if err != nil {
-			found = append(found, fmt.Sprintf("the rules name the tests %q of %s: %v", named.Plain, named.Path, err))
-			continue
-		}
-		own := false
-		for _, p := range m.Packages {
-			room, _ := r.room(p.Folder)
-			i := slices.IndexFunc(p.Tests, pattern.MatchString)
-			own = own || room == named && i >= 0
-			if room != named && !room.Pure && room.Race == "" && i >= 0 {
-				found = append(found, fmt.Sprintf("%s has a test %s, which is skipped as those of %s are: rename it",
-					p.Folder, p.Tests[i], named.Path))
-			}
-		}
-		if !own {
-			found = append(found, fmt.Sprintf("%s has no test that the rules call %q", named.Path, named.Plain))
-		}
-	}
-	return found
-}
-
-// checkRace checks that the patterns of [Room.Race] name tests: one that matches none
-// would leave a room without the race detector in silence.
-func (r Rules) checkRace(m *Module) (found []string) {
-	for _, p := range m.Packages {
-		room, _ := r.room(p.Folder)
-		if room.Race == "" {
-			continue
-		}
-		pattern, err := regexp.Compile(room.Race)
-		switch {
-		case err != nil:
-			found = append(found, fmt.Sprintf("the rules name the tests %q of %s: %v", room.Race, p.Folder, err))
-		case room.Pure:
-			found = append(found, p.Folder+" is pure, so that the rules must not name tests for the race detector")
-		case !slices.ContainsFunc(p.Tests, pattern.MatchString):
-			found = append(found, fmt.Sprintf("%s has no test for the race detector, which the rules call %q", p.Folder, room.Race))
-		}
-	}
-	return found
 }

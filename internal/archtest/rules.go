@@ -58,21 +58,6 @@ func (r Rules) room(folder string) (Room, bool) {
 	return r.Rooms[i], true
 }
 
-func (r Rules) library(target string) (Library, bool) {
-	i := slices.IndexFunc(r.Libraries, func(l Library) bool {
-		return slices.ContainsFunc(l.Modules, func(module string) bool { return match(module+"/...", target) })
-	})
-	if i < 0 {
-		return Library{}, false
-	}
-	return r.Libraries[i], true
-}
-
-// serves says whether the library may be imported in the folder.
-func (l Library) serves(folder string) bool {
-	return slices.ContainsFunc(l.Rooms, func(room string) bool { return match(room, folder) })
-}
-
 // match says whether the folder is one that the pattern means.
 func match(pattern, folder string) bool {
 	if pattern == "..." {
