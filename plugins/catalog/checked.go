@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
-	"github.com/switchyard-hpc/switchyard/plugins/price"
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
 )
 
@@ -76,23 +75,4 @@ func (d decided) check(in *policy.Snapshot) error {
 		}
 	}
 	return in.Check(d.decisions)
-}
-
-// CheckedFeed is a built-in feed whose every answer is checked as a plugin's is.
-func CheckedFeed(f price.Feed) price.Feed { return checkedFeed{f} }
-
-type checkedFeed struct{ feed price.Feed }
-
-const feed = "price feed"
-
-// Describe implements [price.Feed].
-func (c checkedFeed) Describe(ctx context.Context) (price.Description, error) {
-	call := func() (price.Description, error) { return c.feed.Describe(ctx) }
-	return guarded(feed, "Describe", call, func(d price.Description) error { return d.Check() })
-}
-
-// Prices implements [price.Feed].
-func (c checkedFeed) Prices(ctx context.Context, query price.Query) (price.Series, error) {
-	call := func() (price.Series, error) { return c.feed.Prices(ctx, query) }
-	return guarded(feed, "Prices", call, func(s price.Series) error { return s.Check(query) })
 }

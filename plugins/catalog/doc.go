@@ -17,5 +17,5 @@
 // ended in an orderly way.
 //
 // What is built in goes through the same checks: [CheckedPolicy],
-// [CheckedScheduler], [CheckedFeed].
+// [CheckedScheduler]. Prices are checked by internal/outlook, whose feed they are from.
 package catalog

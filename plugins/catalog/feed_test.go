@@ -40,30 +40,26 @@ func pricesPlugin() sdk.Plugin {
 	}
 }
 
-// A feed answers alike as a plugin and built in.
+// A feed that is a plugin answers as the feed itself does.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "prices")
 	spec.Kind = catalog.FeedKind
-	for name, feed := range map[string]price.Feed{
-		"plugin prices (" + spec.Path + "): ": up(t, spec).Feed(),
-		"price feed: ":                        catalog.CheckedFeed(prices{}),
-	} {
-		d, err := feed.Describe(t.Context())
-		if want, _ := (prices{}).Describe(t.Context()); err != nil || !reflect.DeepEqual(d, want) {
-			t.Errorf("%s%+v, %v", name, d, err)
-		}
-		query := price.Query{Area: "PT", From: protocol.Instant(10 * protocol.Hour), Until: protocol.Instant(12 * protocol.Hour)}
-		got, err := feed.Prices(t.Context(), query)
-		if want, _ := (prices{}).Prices(t.Context(), query); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s%+v, %v", name, got, err)
-		}
-		query.Area = "XX"
-		_, err = feed.Prices(t.Context(), query)
-		wants(t, err, name+"Prices: ", "was not asked for")
-		query.Area = "ZZ"
-		if _, err = feed.Prices(t.Context(), query); !errors.Is(err, price.ErrUnknownArea) {
-			t.Errorf("%s%v", name, err)
-		}
+	name, feed := "plugin prices ("+spec.Path+"): ", up(t, spec).Feed()
+	d, err := feed.Describe(t.Context())
+	if want, _ := (prices{}).Describe(t.Context()); err != nil || !reflect.DeepEqual(d, want) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	query := price.Query{Area: "PT", From: protocol.Instant(10 * protocol.Hour), Until: protocol.Instant(12 * protocol.Hour)}
+	got, err := feed.Prices(t.Context(), query)
+	if want, _ := (prices{}).Prices(t.Context(), query); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	query.Area = "XX"
+	_, err = feed.Prices(t.Context(), query)
+	wants(t, err, name+"Prices: ", "was not asked for")
+	query.Area = "ZZ"
+	if _, err = feed.Prices(t.Context(), query); !errors.Is(err, price.ErrUnknownArea) {
+		t.Error(err)
 	}
 }
