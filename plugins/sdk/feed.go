@@ -14,31 +14,17 @@ type feedServer struct {
 }
 
 // Describe implements [pricev1.FeedServer].
-func (s *feedServer) Describe(ctx context.Context, _ *pricev1.DescribeRequest) (*pricev1.DescribeResponse, error) {
-	feed, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	description, err := feed.Describe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return pricev1.EncodeDescription(description), nil
+func (s *feedServer) Describe(ctx context.Context, in *pricev1.DescribeRequest) (*pricev1.DescribeResponse, error) {
+	return answer(s.made, in, nothing, func(feed price.Feed, _ struct{}) (*pricev1.DescribeResponse, error) {
+		description, err := feed.Describe(ctx)
+		return pricev1.EncodeDescription(description), err
+	})
 }
 
 // Prices implements [pricev1.FeedServer].
 func (s *feedServer) Prices(ctx context.Context, in *pricev1.PricesRequest) (*pricev1.PricesResponse, error) {
-	feed, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	query, err := pricev1.DecodeQuery(in)
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	series, err := feed.Prices(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return pricev1.EncodeSeries(series), nil
+	return answer(s.made, in, pricev1.DecodeQuery, func(feed price.Feed, query price.Query) (*pricev1.PricesResponse, error) {
+		series, err := feed.Prices(ctx, query)
+		return pricev1.EncodeSeries(series), err
+	})
 }

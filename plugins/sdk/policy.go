@@ -17,33 +17,30 @@ type policyServer struct {
 }
 
 // Describe implements [policyv1.PolicyServer].
-func (s *policyServer) Describe(context.Context, *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
-	p, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	return policyv1.EncodeDescription(policy.Describe(p)), nil
+func (s *policyServer) Describe(_ context.Context, in *policyv1.DescribeRequest) (*policyv1.DescribeResponse, error) {
+	return answer(s.made, in, nothing, func(p policy.Policy, _ struct{}) (*policyv1.DescribeResponse, error) {
+		return policyv1.EncodeDescription(policy.Describe(p)), nil
+	})
 }
 
 // Decide implements [policyv1.PolicyServer].
 func (s *policyServer) Decide(ctx context.Context, in *policyv1.DecideRequest) (*policyv1.DecideResponse, error) {
-	p, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := policyv1.DecodeSnapshot(in)
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	decisions, hint, err := p.Decide(ctx, snapshot)
-	if err != nil {
-		return nil, err
-	}
-	return policyv1.EncodeDecisions(decisions, hint), nil
+	return answer(s.made, in, policyv1.DecodeSnapshot, func(p policy.Policy, snapshot policy.Snapshot) (*policyv1.DecideResponse, error) {
+		decisions, hint, err := p.Decide(ctx, snapshot)
+		return policyv1.EncodeDecisions(decisions, hint), err
+	})
 }
 
 // Front implements [policyv1.PolicyServer], for a policy that is a [policy.Fronter].
 func (s *policyServer) Front(ctx context.Context, in *policyv1.DecideRequest) (*policyv1.FrontResponse, error) {
+	return answer(s.fronter, in, policyv1.DecodeSnapshot, func(p policy.Fronter, snapshot policy.Snapshot) (*policyv1.FrontResponse, error) {
+		front, err := p.Front(ctx, snapshot)
+		return policyv1.EncodeFront(&front), err
+	})
+}
+
+// fronter is the policy as one that lays out choices.
+func (s *policyServer) fronter() (policy.Fronter, error) {
 	p, err := s.made()
 	if err != nil {
 		return nil, err
@@ -52,13 +49,5 @@ func (s *policyServer) Front(ctx context.Context, in *policyv1.DecideRequest) (*
 	if !ok {
 		return nil, status.Error(codes.Unimplemented, "the policy lays out no choices between cost and time")
 	}
-	snapshot, err := policyv1.DecodeSnapshot(in)
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	front, err := fronter.Front(ctx, snapshot)
-	if err != nil {
-		return nil, err
-	}
-	return policyv1.EncodeFront(&front), nil
+	return fronter, nil
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
@@ -16,45 +17,30 @@ import (
 // [localsched.Reserver]. A refusal is an answer. It takes turns with Submit and Release:
 // what the host has given up and then released must not be held after all.
 func (s *schedulerServer) Reserve(ctx context.Context, in *localschedv1.ReserveRequest) (*localschedv1.ReserveResponse, error) {
-	reserver, err := s.reserver()
-	if err != nil {
-		return nil, err
-	}
-	hold, err := localschedv1.DecodeHold(in)
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	end, err := s.turns.take(ctx, hold.Tag)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	start, err := reserver.Reserve(ctx, hold)
-	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-		return localschedv1.EncodeNoRoom(refused), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return localschedv1.EncodeHeld(start), nil
+	return answer(s.reserver, in, localschedv1.DecodeHold, func(of localsched.Reserver, hold localsched.Hold) (*localschedv1.ReserveResponse, error) {
+		end, err := s.turns.take(ctx, hold.Tag)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		start, err := of.Reserve(ctx, hold)
+		if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
+			return localschedv1.EncodeNoRoom(refused), nil
+		}
+		return localschedv1.EncodeHeld(start), err
+	})
 }
 
 // Release implements [localschedv1.SchedulerServer], as Reserve does.
 func (s *schedulerServer) Release(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.ReleaseResponse, error) {
-	reserver, err := s.reserver()
-	if err != nil {
-		return nil, err
-	}
-	tag, err := localschedv1.DecodeTag(in.GetTag())
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	end, err := s.turns.take(ctx, tag)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	return &localschedv1.ReleaseResponse{}, reserver.Release(ctx, tag)
+	return answer(s.reserver, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Reserver, tag protocol.Tag) (*localschedv1.ReleaseResponse, error) {
+		end, err := s.turns.take(ctx, tag)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		return &localschedv1.ReleaseResponse{}, of.Release(ctx, tag)
+	})
 }
 
 // reserver is the scheduler as one that holds room.

@@ -25,182 +25,120 @@ func newSchedulerServer(made func() (localsched.Scheduler, error)) *schedulerSer
 }
 
 // Describe implements [localschedv1.SchedulerServer].
-func (s *schedulerServer) Describe(ctx context.Context, _ *localschedv1.DescribeRequest) (*localschedv1.DescribeResponse, error) {
-	scheduler, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	description, err := scheduler.Describe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	description.Capabilities = without(description.Capabilities, scheduler)
-	return localschedv1.EncodeDescription(description), nil
+func (s *schedulerServer) Describe(ctx context.Context, in *localschedv1.DescribeRequest) (*localschedv1.DescribeResponse, error) {
+	return answer(s.made, in, nothing, func(of localsched.Scheduler, _ struct{}) (*localschedv1.DescribeResponse, error) {
+		description, err := of.Describe(ctx)
+		description.Capabilities = without(description.Capabilities, of)
+		return localschedv1.EncodeDescription(description), err
+	})
 }
 
 // Load implements [localschedv1.SchedulerServer].
-func (s *schedulerServer) Load(ctx context.Context, _ *localschedv1.LoadRequest) (*localschedv1.LoadResponse, error) {
-	scheduler, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	load, err := scheduler.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return localschedv1.EncodeLoad(load), nil
+func (s *schedulerServer) Load(ctx context.Context, in *localschedv1.LoadRequest) (*localschedv1.LoadResponse, error) {
+	return answer(s.made, in, nothing, func(of localsched.Scheduler, _ struct{}) (*localschedv1.LoadResponse, error) {
+		load, err := of.Load(ctx)
+		return localschedv1.EncodeLoad(load), err
+	})
 }
 
 // Quote implements [localschedv1.SchedulerServer].
 func (s *schedulerServer) Quote(ctx context.Context, in *localschedv1.QuoteRequest) (*localschedv1.QuoteResponse, error) {
-	scheduler, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	query, err := localschedv1.DecodeQuery(in)
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	quotes, err := scheduler.Quote(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	out, err := localschedv1.EncodeQuotes(query.Jobs, quotes)
-	if err != nil {
-		return nil, badAnswer(err)
-	}
-	return out, nil
+	return answer(s.made, in, localschedv1.DecodeQuery, func(of localsched.Scheduler, query localsched.Query) (*localschedv1.QuoteResponse, error) {
+		quotes, err := of.Quote(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		out, err := localschedv1.EncodeQuotes(query.Jobs, quotes)
+		if err != nil {
+			return nil, badAnswer(err)
+		}
+		return out, nil
+	})
 }
 
 // Submit implements [localschedv1.SchedulerServer]. A refusal is an answer.
 func (s *schedulerServer) Submit(ctx context.Context, in *localschedv1.SubmitRequest) (*localschedv1.SubmitResponse, error) {
-	scheduler, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	job, err := localschedv1.DecodeSubmission(in)
-	if err != nil {
-		return nil, badRequest(err)
-	}
-	end, err := s.turns.take(ctx, job.Tag)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	id, err := scheduler.Submit(ctx, job)
-	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-		return localschedv1.EncodeRefused(refused), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return localschedv1.EncodeSubmitted(id), nil
+	return answer(s.made, in, localschedv1.DecodeSubmission, func(of localsched.Scheduler, job localsched.Submission) (*localschedv1.SubmitResponse, error) {
+		end, err := s.turns.take(ctx, job.Tag)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		id, err := of.Submit(ctx, job)
+		if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
+			return localschedv1.EncodeRefused(refused), nil
+		}
+		return localschedv1.EncodeSubmitted(id), err
+	})
 }
 
 // FindByTag implements [localschedv1.SchedulerServer].
 func (s *schedulerServer) FindByTag(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.FindByTagResponse, error) {
-	scheduler, tag, err := s.about(in.GetTag())
-	if err != nil {
-		return nil, err
-	}
-	end, err := s.turns.take(ctx, tag)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	presence, id, err := scheduler.FindByTag(ctx, tag)
-	if err != nil {
-		return nil, err
-	}
-	return localschedv1.EncodePresence(presence, id), nil
+	return answer(s.made, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Scheduler, tag protocol.Tag) (*localschedv1.FindByTagResponse, error) {
+		end, err := s.turns.take(ctx, tag)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		presence, id, err := of.FindByTag(ctx, tag)
+		return localschedv1.EncodePresence(presence, id), err
+	})
 }
 
 // Withdraw implements [localschedv1.SchedulerServer].
 func (s *schedulerServer) Withdraw(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.WithdrawResponse, error) {
-	scheduler, tag, err := s.about(in.GetTag())
-	if err != nil {
-		return nil, err
-	}
-	end, err := s.turns.take(ctx, tag)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	withdrawal, err := scheduler.Withdraw(ctx, tag)
-	if err != nil {
-		return nil, err
-	}
-	return localschedv1.EncodeWithdrawal(withdrawal), nil
+	return answer(s.made, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Scheduler, tag protocol.Tag) (*localschedv1.WithdrawResponse, error) {
+		end, err := s.turns.take(ctx, tag)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		withdrawal, err := of.Withdraw(ctx, tag)
+		return localschedv1.EncodeWithdrawal(withdrawal), err
+	})
 }
 
 // Kill implements [localschedv1.SchedulerServer].
 func (s *schedulerServer) Kill(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.KillResponse, error) {
-	scheduler, tag, err := s.about(in.GetTag())
-	if err != nil {
-		return nil, err
-	}
-	return &localschedv1.KillResponse{}, scheduler.Kill(ctx, tag)
+	return answer(s.made, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Scheduler, tag protocol.Tag) (*localschedv1.KillResponse, error) {
+		return &localschedv1.KillResponse{}, of.Kill(ctx, tag)
+	})
 }
 
 // Forget implements [localschedv1.SchedulerServer].
 func (s *schedulerServer) Forget(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.ForgetResponse, error) {
-	scheduler, tag, err := s.about(in.GetTag())
-	if err != nil {
-		return nil, err
-	}
-	return &localschedv1.ForgetResponse{}, scheduler.Forget(ctx, tag)
-}
-
-// about is the scheduler and the job that a call is about.
-func (s *schedulerServer) about(in *commonv1.Tag) (localsched.Scheduler, protocol.Tag, error) {
-	scheduler, err := s.made()
-	if err != nil {
-		return nil, protocol.Tag{}, err
-	}
-	tag, err := localschedv1.DecodeTag(in)
-	if err != nil {
-		return nil, protocol.Tag{}, badRequest(err)
-	}
-	return scheduler, tag, nil
+	return answer(s.made, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Scheduler, tag protocol.Tag) (*localschedv1.ForgetResponse, error) {
+		return &localschedv1.ForgetResponse{}, of.Forget(ctx, tag)
+	})
 }
 
 // Watch implements [localschedv1.SchedulerServer]. When nothing happens as long as
 // the host waits, that is the answer.
 func (s *schedulerServer) Watch(ctx context.Context, in *localschedv1.WatchRequest) (*localschedv1.WatchResponse, error) {
-	scheduler, err := s.made()
-	if err != nil {
-		return nil, err
-	}
-	after := localsched.Cursor(in.GetAfter())
-	patient, cancel := context.WithTimeout(ctx, protocol.Duration(max(0, in.GetWaitMs())).Std())
-	defer cancel()
-	watched, err := scheduler.Watch(patient, after)
-	if err != nil && patient.Err() != nil && ctx.Err() == nil {
-		watched = localsched.Watched{Cursor: after}
-		watched.Load, err = scheduler.Load(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return localschedv1.EncodeWatched(watched), nil
+	return answer(s.made, in, nothing, func(of localsched.Scheduler, _ struct{}) (*localschedv1.WatchResponse, error) {
+		after := localsched.Cursor(in.GetAfter())
+		patient, cancel := context.WithTimeout(ctx, protocol.Duration(max(0, in.GetWaitMs())).Std())
+		defer cancel()
+		watched, err := of.Watch(patient, after)
+		if err != nil && patient.Err() != nil && ctx.Err() == nil {
+			watched = localsched.Watched{Cursor: after}
+			watched.Load, err = of.Load(ctx)
+		}
+		return localschedv1.EncodeWatched(watched), err
+	})
 }
 
 // Fetch implements [localschedv1.SchedulerServer].
 func (s *schedulerServer) Fetch(ctx context.Context, in *localschedv1.FetchRequest) (*localschedv1.FetchResponse, error) {
-	scheduler, tag, err := s.about(in.GetTag())
-	if err != nil {
-		return nil, err
-	}
-	stream := commonv1.DecodeStream(in.GetStream())
-	if err = commonv1.CheckStream(stream); err != nil {
-		return nil, badRequest(err)
-	}
-	if in.GetOffset() < 0 || in.GetSize() < 0 {
-		return nil, badRequest(errors.New("fetch: offset and size must not be negative"))
-	}
-	data, err := scheduler.Fetch(ctx, tag, stream, in.GetOffset(), int(min(in.GetSize(), MaxFetch)))
-	if err != nil {
-		return nil, err
-	}
-	return &localschedv1.FetchResponse{Data: data}, nil
+	return answer(s.made, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Scheduler, tag protocol.Tag) (*localschedv1.FetchResponse, error) {
+		stream := commonv1.DecodeStream(in.GetStream())
+		if err := commonv1.CheckStream(stream); err != nil {
+			return nil, badRequest(err)
+		}
+		if in.GetOffset() < 0 || in.GetSize() < 0 {
+			return nil, badRequest(errors.New("fetch: offset and size must not be negative"))
+		}
+		data, err := of.Fetch(ctx, tag, stream, in.GetOffset(), int(min(in.GetSize(), MaxFetch)))
+		return &localschedv1.FetchResponse{Data: data}, err
+	})
 }

@@ -84,6 +84,23 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
+// answer makes a call of what the plugin made, once its request is read; one that cannot be read
+// is the host's fault. What is returned beside an error is not sent.
+func answer[T, In, Q, Out any](made func() (T, error), in In, read func(In) (Q, error), call func(T, Q) (Out, error)) (out Out, err error) {
+	of, err := made()
+	if err != nil {
+		return out, err
+	}
+	query, err := read(in)
+	if err != nil {
+		return out, badRequest(err)
+	}
+	return call(of, query)
+}
+
+// nothing reads a request that says nothing.
+func nothing[In any](In) (struct{}, error) { return struct{}{}, nil }
+
 // badRequest says that the host's request makes no sense.
 func badRequest(err error) error { return status.Error(codes.InvalidArgument, clip(err.Error())) }
 
