@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
@@ -150,11 +151,11 @@ func (w *World) card(s *Site, to protocol.SiteName) protocol.Card {
 // gossip spreads a load to the sites that can hear it. It is lost as messages
 // are.
 func (w *World) gossip(s *Site, load protocol.Load) {
-	data, err := peerv1.EncodeDigest(protocol.Digest{Site: s.Name, Seq: s.digests, Load: load})
-	if err != nil {
+	if err := commonv1.CheckLoad(load); err != nil {
 		w.monitor.problem("the digest of %s: %v", s.Name, err)
 		return
 	}
+	digest := protocol.Digest{Site: s.Name, Seq: s.digests, Load: load}
 	for _, to := range w.sites {
 		if to == s {
 			continue
@@ -164,18 +165,13 @@ func (w *World) gossip(s *Site, load protocol.Load) {
 			delays = []protocol.Duration{0}
 		}
 		for _, d := range delays {
-			w.after(d, func() { w.hearDigest(s.Name, to, data, d) })
+			w.after(d, func() { w.hearDigest(digest, to, d) })
 		}
 	}
 }
 
-func (w *World) hearDigest(from protocol.SiteName, to *Site, data []byte, age protocol.Duration) {
-	digest, err := peerv1.DecodeDigest(data)
-	if err != nil {
-		w.monitor.problem("the digest of %s: %v", from, err)
-		return
-	}
-	if to.Up() && !w.severed(from, to.Name) {
+func (w *World) hearDigest(digest protocol.Digest, to *Site, age protocol.Duration) {
+	if to.Up() && !w.severed(digest.Site, to.Name) {
 		to.step(event.DigestSeen{Digest: digest, Age: age})
 	}
 }

@@ -54,10 +54,6 @@ func checkSpec(s protocol.Spec) error {
 	)
 }
 
-func checkDigest(d protocol.Digest) error {
-	return wire.First(wire.In("site", d.Site.Validate()), commonv1.CheckLoad(d.Load))
-}
-
 func checkCard(c protocol.Card) error {
 	return wire.First(
 		wire.In("site", c.Site.Validate()),

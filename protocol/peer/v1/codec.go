@@ -7,8 +7,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
-	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
-	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // Limits of encoded messages, in bytes.
@@ -105,29 +103,6 @@ func DecodeCard(data []byte) (protocol.Card, error) {
 		return protocol.Card{}, fmt.Errorf("card: %w", err)
 	}
 	return c, nil
-}
-
-// EncodeDigest checks and encodes a digest.
-func EncodeDigest(d protocol.Digest) ([]byte, error) {
-	if err := checkDigest(d); err != nil {
-		return nil, fmt.Errorf("digest: %w", err)
-	}
-	w := &Digest{Site: string(d.Site), Seq: d.Seq, Load: commonv1.EncodeLoad(d.Load)}
-	return marshal("digest", MaxNotice, w)
-}
-
-// DecodeDigest reads and checks a digest. It does not check whose it is.
-func DecodeDigest(data []byte) (protocol.Digest, error) {
-	var w Digest
-	if err := unmarshal("digest", data, &w); err != nil {
-		return protocol.Digest{}, err
-	}
-	load, err := commonv1.DecodeLoad(w.GetLoad())
-	d := protocol.Digest{Site: protocol.SiteName(w.GetSite()), Seq: w.GetSeq(), Load: load}
-	if err = wire.First(err, checkDigest(d)); err != nil {
-		return protocol.Digest{}, fmt.Errorf("digest: %w", err)
-	}
-	return d, nil
 }
 
 // limit is the most bytes that an encoded message of the kind may have.

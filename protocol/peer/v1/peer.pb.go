@@ -1502,70 +1502,6 @@ func (x *Life) GetProof() []byte {
 	return nil
 }
 
-// Digest is a site's load as it advertises it in gossip.
-type Digest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. The site's name, as in Card.
-	Site string `protobuf:"bytes,1,opt,name=site,proto3" json:"site,omitempty"`
-	// Optional. Rises with every digest of the site.
-	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	// Required. The load.
-	Load          *v1.Load `protobuf:"bytes,3,opt,name=load,proto3" json:"load,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Digest) Reset() {
-	*x = Digest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Digest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Digest) ProtoMessage() {}
-
-func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Digest.ProtoReflect.Descriptor instead.
-func (*Digest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *Digest) GetSite() string {
-	if x != nil {
-		return x.Site
-	}
-	return ""
-}
-
-func (x *Digest) GetSeq() uint64 {
-	if x != nil {
-		return x.Seq
-	}
-	return 0
-}
-
-func (x *Digest) GetLoad() *v1.Load {
-	if x != nil {
-		return x.Load
-	}
-	return nil
-}
-
 // SignedCard is a Card with its site's signature.
 type SignedCard struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1579,7 +1515,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1527,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1540,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -1646,7 +1582,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +1594,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +1607,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -1736,7 +1672,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1748,7 +1684,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1761,7 +1697,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -1797,7 +1733,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1745,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1758,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -1880,7 +1816,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +1828,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +1841,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -2063,11 +1999,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
 	"generation\x12\x14\n" +
-	"\x05proof\x18\x05 \x01(\fR\x05proof\"^\n" +
-	"\x06Digest\x12\x12\n" +
-	"\x04site\x18\x01 \x01(\tR\x04site\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12.\n" +
-	"\x04load\x18\x03 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\">\n" +
+	"\x05proof\x18\x05 \x01(\fR\x05proof\">\n" +
 	"\n" +
 	"SignedCard\x12\x12\n" +
 	"\x04card\x18\x01 \x01(\fR\x04card\x12\x1c\n" +
@@ -2109,7 +2041,7 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_protocol_peer_v1_peer_proto_rawDescData
 }
 
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*QuoteRequest)(nil), // 0: switchyard.peer.v1.QuoteRequest
 	(*QuoteReply)(nil),   // 1: switchyard.peer.v1.QuoteReply
@@ -2129,56 +2061,54 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*Watermark)(nil),    // 15: switchyard.peer.v1.Watermark
 	(*Card)(nil),         // 16: switchyard.peer.v1.Card
 	(*Life)(nil),         // 17: switchyard.peer.v1.Life
-	(*Digest)(nil),       // 18: switchyard.peer.v1.Digest
-	(*SignedCard)(nil),   // 19: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 20: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 21: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 22: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 23: switchyard.peer.v1.FetchReply
-	(*v1.Spec)(nil),      // 24: switchyard.common.v1.Spec
-	(*v1.Quote)(nil),     // 25: switchyard.common.v1.Quote
-	(*v1.Load)(nil),      // 26: switchyard.common.v1.Load
-	(*v1.Payload)(nil),   // 27: switchyard.common.v1.Payload
-	(*v1.Tag)(nil),       // 28: switchyard.common.v1.Tag
-	(v1.JobState)(0),     // 29: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),   // 30: switchyard.common.v1.Outcome
-	(*v1.Capacity)(nil),  // 31: switchyard.common.v1.Capacity
-	(v1.Stream)(0),       // 32: switchyard.common.v1.Stream
+	(*SignedCard)(nil),   // 18: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),        // 19: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),  // 20: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil), // 21: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),   // 22: switchyard.peer.v1.FetchReply
+	(*v1.Spec)(nil),      // 23: switchyard.common.v1.Spec
+	(*v1.Quote)(nil),     // 24: switchyard.common.v1.Quote
+	(*v1.Load)(nil),      // 25: switchyard.common.v1.Load
+	(*v1.Payload)(nil),   // 26: switchyard.common.v1.Payload
+	(*v1.Tag)(nil),       // 27: switchyard.common.v1.Tag
+	(v1.JobState)(0),     // 28: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),   // 29: switchyard.common.v1.Outcome
+	(*v1.Capacity)(nil),  // 30: switchyard.common.v1.Capacity
+	(v1.Stream)(0),       // 31: switchyard.common.v1.Stream
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
-	24, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
-	25, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
-	26, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
-	26, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
-	24, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
-	27, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
-	28, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
+	23, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
+	24, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
+	25, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
+	25, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
+	23, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
+	26, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
+	27, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
 	5,  // 7: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
 	6,  // 8: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
-	28, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
-	28, // 10: switchyard.peer.v1.Unknown.tag:type_name -> switchyard.common.v1.Tag
-	28, // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
-	28, // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
-	29, // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
-	28, // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
-	28, // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
-	30, // 16: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
-	28, // 17: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
-	28, // 18: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
+	27, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
+	27, // 10: switchyard.peer.v1.Unknown.tag:type_name -> switchyard.common.v1.Tag
+	27, // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
+	27, // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
+	28, // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
+	27, // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
+	27, // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
+	29, // 16: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
+	27, // 17: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
+	27, // 18: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
 	17, // 19: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
 	17, // 20: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
 	17, // 21: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	31, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
+	30, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
 	17, // 23: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	26, // 24: switchyard.peer.v1.Digest.load:type_name -> switchyard.common.v1.Load
-	19, // 25: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	28, // 26: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	32, // 27: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	18, // 24: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	27, // 25: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	31, // 26: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -2192,7 +2122,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
