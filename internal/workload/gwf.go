@@ -83,13 +83,8 @@ func (r *GridRecord) Word(w GridWord) string {
 // and a tab may end the line; any other line at spaces. Malformed lines are
 // treated as in [ReadSWF]; the records keep the order of the file.
 func ReadGWF(r io.Reader, o ReadOptions) (*GridTrace, error) {
-	p := gwfParser{trace: &GridTrace{}, faults: swfFaults{options: o}}
-	n, err := swfEach(r, o, &p.faults, p.line)
-	if err != nil {
-		return nil, err
-	}
-	p.trace.Report.Lines = n
-	if err := p.faults.settle(&p.trace.Report, len(p.trace.Records)); err != nil {
+	p := gwfParser{trace: &GridTrace{}}
+	if err := swfEach(r, o, &p.trace.Report, p.line, func() int { return len(p.trace.Records) }); err != nil {
 		return nil, err
 	}
 	return p.trace, nil
@@ -98,34 +93,28 @@ func ReadGWF(r io.Reader, o ReadOptions) (*GridTrace, error) {
 // gwfParser turns lines into records.
 type gwfParser struct {
 	trace  *GridTrace
-	faults swfFaults
 	fields [][]byte // of the line being read
 }
 
-func (p *gwfParser) line(line []byte, number int) {
+func (p *gwfParser) line(line []byte, _ int) (problem string) {
 	text := bytes.TrimLeft(line, " \t")
 	if text[0] == '#' {
 		p.trace.Comments = append(p.trace.Comments, string(text[1:]))
-		return
+		return ""
 	}
-	problem, ok := p.record(line)
-	if !ok {
-		problem.Line = number
-		p.faults.add(problem)
-	}
+	return p.record(line)
 }
 
-func (p *gwfParser) record(line []byte) (problem Problem, ok bool) {
+func (p *gwfParser) record(line []byte) (problem string) {
 	p.cut(line)
 	if len(p.fields) != gwfFields {
-		return Problem{Text: fmt.Sprintf("%d fields where a record has %d: %s",
-			len(p.fields), gwfFields, malformed.Quote(line))}, false
+		return fmt.Sprintf("%d fields where a record has %d: %s", len(p.fields), gwfFields, malformed.Quote(line))
 	}
 	var v [gwfNumbers]int64
 	for n := range v {
 		value, negative, text := swfNumber(p.fields[n], swfFieldKind(n))
 		if text != "" {
-			return Problem{Field: n + 1, Name: gwfFieldName(n), Text: text}, false
+			return swfField(n+1, gwfFieldName(n), text)
 		}
 		if negative {
 			p.trace.Report.Negative++
@@ -141,15 +130,12 @@ func (p *gwfParser) record(line []byte) (problem Problem, ok bool) {
 	for n := range record.Words {
 		word := p.fields[gwfNumbers+n]
 		if slices.ContainsFunc(word, gwfControl) {
-			return Problem{
-				Field: gwfNumbers + n + 1, Name: gwfFieldName(gwfNumbers + n),
-				Text: malformed.Quote(word) + " has control characters",
-			}, false
+			return swfField(gwfNumbers+n+1, gwfFieldName(gwfNumbers+n), malformed.Quote(word)+" has control characters")
 		}
 		record.Words[n] = string(word)
 	}
 	p.trace.Records = append(p.trace.Records, record)
-	return Problem{}, true
+	return ""
 }
 
 // cut splits a line into p.fields.

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -56,16 +57,9 @@ const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,AllocCPUS,ReqCPUS,Timelim
 // partitions are numbered as in [GridTrace.Trace]. Malformed lines are treated
 // as in [ReadSWF].
 func ReadSacct(r io.Reader, o ReadOptions) (*Trace, error) {
-	p := sacctParser{trace: &Trace{}, faults: swfFaults{options: o}}
-	n, err := swfEach(r, o, &p.faults, p.line)
-	if err != nil {
-		return nil, err
-	}
-	if p.fatal != nil {
-		return nil, p.fatal
-	}
-	p.trace.Report.Lines = n
-	if err := p.faults.settle(&p.trace.Report, len(p.trace.Records)); err != nil {
+	p := sacctParser{trace: &Trace{}, file: o.file()}
+	err := swfEach(r, o, &p.trace.Report, p.line, func() int { return len(p.trace.Records) })
+	if err = cmp.Or(p.fatal, err); err != nil {
 		return nil, err
 	}
 	p.finish()
@@ -75,7 +69,7 @@ func ReadSacct(r io.Reader, o ReadOptions) (*Trace, error) {
 // sacctParser turns lines into records.
 type sacctParser struct {
 	trace      *Trace
-	faults     swfFaults
+	file       string
 	fatal      error             // the columns are not there: no line can be read
 	at         [sacctColumns]int // where a column stands, from 0; −1: absent
 	count      int               // of columns; 0: the first line is still to come
@@ -89,21 +83,18 @@ type sacctParser struct {
 	partitions []string
 }
 
-func (p *sacctParser) line(line []byte, number int) {
+func (p *sacctParser) line(line []byte, number int) (problem string) {
 	if p.fatal != nil {
-		return
+		return ""
 	}
 	p.cells = p.cells[:0]
 	for cell := range bytes.SplitSeq(line, []byte{'|'}) {
 		p.cells = append(p.cells, bytes.TrimSpace(cell))
 	}
 	if p.count == 0 && p.head(number) {
-		return
+		return ""
 	}
-	if problem, ok := p.job(line); !ok {
-		problem.Line = number
-		p.faults.add(problem)
-	}
+	return p.job(line)
 }
 
 // head finds the columns on the first line, and tells whether it was a line of
@@ -131,7 +122,7 @@ func (p *sacctParser) head(number int) bool {
 	p.count = len(p.cells)
 	if missing := p.missing(); missing != "" {
 		p.fatal = fmt.Errorf("%s:%d: no column %s: run sacct -P -o %s",
-			p.faults.options.file(), number, missing, SacctFormat)
+			p.file, number, missing, SacctFormat)
 	}
 	return true
 }
@@ -161,39 +152,38 @@ func (p *sacctParser) cell(c sacctColumn) []byte {
 	return p.cells[p.at[c]]
 }
 
-func (p *sacctParser) wrong(c sacctColumn, text string) Problem {
-	return Problem{Field: p.at[c] + 1, Name: sacctNames()[c], Text: text}
+func (p *sacctParser) wrong(c sacctColumn, text string) string {
+	return swfField(p.at[c]+1, sacctNames()[c], text)
 }
 
-func (p *sacctParser) job(line []byte) (problem Problem, ok bool) {
+func (p *sacctParser) job(line []byte) (problem string) {
 	// sacct -p, unlike -P, ends its lines with a separator.
 	if len(p.cells) == p.count+1 && len(p.cells[p.count]) == 0 {
 		p.cells = p.cells[:p.count]
 	}
 	if len(p.cells) != p.count {
-		return Problem{Text: fmt.Sprintf("%d cells where there are %d columns: %s",
-			len(p.cells), p.count, malformed.Quote(line))}, false
+		return fmt.Sprintf("%d cells where there are %d columns: %s", len(p.cells), p.count, malformed.Quote(line))
 	}
 	if bytes.IndexByte(p.cell(sacctJobID), '.') >= 0 {
 		p.trace.Report.Steps++
-		return Problem{}, true
+		return ""
 	}
 	r := UnknownRecord()
-	for _, set := range []func(*Record) (Problem, bool){p.id, p.numbers, p.times, p.state} {
-		if problem, ok = set(&r); !ok {
-			return problem, false
+	for _, set := range []func(*Record) string{p.id, p.numbers, p.times, p.state} {
+		if problem = set(&r); problem != "" {
+			return problem
 		}
 	}
 	p.trace.Records = append(p.trace.Records, r)
 	p.name()
 	p.users = append(p.users, string(p.cell(sacctUser)))
 	p.partitions = append(p.partitions, string(p.cell(sacctPartition)))
-	return Problem{}, true
+	return ""
 }
 
 // id reads the job's number: the raw one, else the one before the index of an
 // array's element or a heterogeneous job's part.
-func (p *sacctParser) id(r *Record) (problem Problem, ok bool) {
+func (p *sacctParser) id(r *Record) (problem string) {
 	column := p.idColumn()
 	id := p.cell(column)
 	digits := id
@@ -202,10 +192,10 @@ func (p *sacctParser) id(r *Record) (problem Problem, ok bool) {
 	}
 	n, _, text := swfNumber(digits, swfWhole)
 	if text != "" || n < 0 || len(bytes.Trim(id, "0123456789_+[],-%")) > 0 {
-		return p.wrong(column, malformed.Quote(id)+" is not the id of a job"), false
+		return p.wrong(column, malformed.Quote(id)+" is not the id of a job")
 	}
 	r.ID = n
-	return Problem{}, true
+	return ""
 }
 
 func (p *sacctParser) idColumn() sacctColumn {
@@ -230,7 +220,7 @@ func (p *sacctParser) name() {
 
 // numbers reads the CPUs and the spans. Of a job that was never started sacct
 // gives 0 CPUs.
-func (p *sacctParser) numbers(r *Record) (problem Problem, ok bool) {
+func (p *sacctParser) numbers(r *Record) (problem string) {
 	var values [sacctColumns]int64
 	for _, c := range []sacctColumn{sacctAllocCPUs, sacctReqCPUs, sacctElapsed, sacctLimit} {
 		values[c] = Unknown
@@ -240,7 +230,7 @@ func (p *sacctParser) numbers(r *Record) (problem Problem, ok bool) {
 		}
 		value, _, text := swfNumber(cell, swfCPUs)
 		if text != "" {
-			return p.wrong(c, text), false
+			return p.wrong(c, text)
 		}
 		values[c] = value
 	}
@@ -256,7 +246,7 @@ func (p *sacctParser) numbers(r *Record) (problem Problem, ok bool) {
 	if values[sacctLimit] >= 0 {
 		r.ReqTime = protocol.Duration(values[sacctLimit]) * protocol.Minute
 	}
-	return Problem{}, true
+	return ""
 }
 
 func sacctNoLimit(cell []byte) bool {
@@ -265,22 +255,22 @@ func sacctNoLimit(cell []byte) bool {
 
 // times reads the submission, since the epoch until finish makes it relative,
 // and the wait.
-func (p *sacctParser) times(r *Record) (problem Problem, ok bool) {
+func (p *sacctParser) times(r *Record) (problem string) {
 	submit, known, text := p.time(p.cell(sacctSubmit))
 	if text == "" && !known {
 		text = malformed.Quote(p.cell(sacctSubmit)) + " is not a time"
 	}
 	if text != "" {
-		return p.wrong(sacctSubmit, text), false
+		return p.wrong(sacctSubmit, text)
 	}
 	r.Submit = submit
 	start, known, text := p.time(p.cell(sacctStart))
 	if text != "" {
-		return p.wrong(sacctStart, text), false
+		return p.wrong(sacctStart, text)
 	}
 	if !known || p.at[sacctAllocCPUs] >= 0 && r.CPUs == Unknown {
 		r.Run = Unknown // it did not start: sacct gives 0 s, and the start of a cancelled one as its end
-		return Problem{}, true
+		return ""
 	}
 	if start < submit {
 		p.trace.Report.Negative++
@@ -292,16 +282,16 @@ func (p *sacctParser) times(r *Record) (problem Problem, ok bool) {
 
 // ended checks the end of a job that did start. It is not needed: the time
 // elapsed leaves out when the job was suspended.
-func (p *sacctParser) ended(r *Record, start protocol.Instant) (problem Problem, ok bool) {
+func (p *sacctParser) ended(r *Record, start protocol.Instant) (problem string) {
 	end, known, text := p.time(p.cell(sacctEnd))
 	if text != "" {
-		return p.wrong(sacctEnd, text), false
+		return p.wrong(sacctEnd, text)
 	}
 	putBack := !p.zoned && end.Add(protocol.Hour) == start.Add(r.Run)
 	if known && end < start && !putBack {
-		return p.wrong(sacctEnd, fmt.Sprintf("the job ends at %s, before it starts at %s", p.cell(sacctEnd), p.cell(sacctStart))), false
+		return p.wrong(sacctEnd, fmt.Sprintf("the job ends at %s, before it starts at %s", p.cell(sacctEnd), p.cell(sacctStart)))
 	}
-	return Problem{}, true
+	return ""
 }
 
 // time reads a time, or one of the words that sacct prints where there is none.
@@ -329,7 +319,7 @@ func (p *sacctParser) time(cell []byte) (t protocol.Instant, known bool, problem
 }
 
 // state reads how the job ended. Words may follow: "CANCELLED by 1001".
-func (p *sacctParser) state(r *Record) (problem Problem, ok bool) {
+func (p *sacctParser) state(r *Record) (problem string) {
 	word, _, _ := strings.Cut(string(p.cell(sacctState)), " ")
 	switch word {
 	case "COMPLETED":
@@ -344,9 +334,9 @@ func (p *sacctParser) state(r *Record) (problem Problem, ok bool) {
 		r.Run = Unknown // what has elapsed of it is not its run time
 		p.trace.Report.Unfinished++
 	default:
-		return p.wrong(sacctState, malformed.Quote(p.cell(sacctState))+" is not a state of Slurm"), false
+		return p.wrong(sacctState, malformed.Quote(p.cell(sacctState))+" is not a state of Slurm")
 	}
-	return Problem{}, true
+	return ""
 }
 
 // finish makes a trace of the records.

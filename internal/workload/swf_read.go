@@ -42,40 +42,42 @@ const (
 // Malformed lines are a [*MalformedError], or with [ReadOptions.Lenient] counted
 // in the report. A file that cannot be read to its end is always an error.
 func ReadSWF(r io.Reader, o ReadOptions) (*Trace, error) {
-	p := swfParser{trace: &Trace{}, faults: swfFaults{options: o}}
-	n, err := swfEach(r, o, &p.faults, p.line)
-	if err != nil {
-		return nil, err
-	}
-	p.trace.Report.Lines = n
-	if err := p.faults.settle(&p.trace.Report, len(p.trace.Records)); err != nil {
+	p := swfParser{trace: &Trace{}}
+	if err := swfEach(r, o, &p.trace.Report, p.line, func() int { return len(p.trace.Records) }); err != nil {
 		return nil, err
 	}
 	p.trace.sort()
 	return p.trace, nil
 }
 
-// swfEach hands every line that is not empty to a parser, and returns how many
-// lines there are.
-func swfEach(r io.Reader, o ReadOptions, faults *swfFaults, parse func(line []byte, number int)) (int, error) {
+// swfEach hands every line that is not empty to a parser, which says what is wrong with it, if
+// anything. The problems are an error, or go into the report; records counts what could be read.
+func swfEach(
+	r io.Reader, o ReadOptions, report *Report, parse func(line []byte, number int) (problem string), records func() int,
+) error {
 	lines, err := swfOpen(r, o)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	var faults swfFaults
 	for {
 		line, long, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			report.Lines = lines.line
+			return faults.settle(o, report, records())
+		}
+		if err != nil {
+			return err
+		}
+		problem := ""
 		switch {
-		case errors.Is(err, io.EOF):
-			return lines.line, nil
-		case err != nil:
-			return 0, err
 		case long:
-			faults.add(Problem{
-				Line: lines.line,
-				Text: fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, malformed.Quote(line)),
-			})
+			problem = fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, malformed.Quote(line))
 		case len(bytes.TrimLeft(line, " \t")) > 0:
-			parse(line, lines.line)
+			problem = parse(line, lines.line)
+		}
+		if problem != "" {
+			faults.add(lines.line, problem)
 		}
 	}
 }
@@ -83,7 +85,6 @@ func swfEach(r io.Reader, o ReadOptions, faults *swfFaults, parse func(line []by
 // swfParser turns lines into records.
 type swfParser struct {
 	trace  *Trace
-	faults swfFaults
 	shape  swfShape
 	titled bool                // there was a line of names
 	values [swfMaxFields]int64 // of the line being read, times in ms
@@ -110,25 +111,23 @@ func swfShapeOf(line []byte, number int) swfShape {
 	return swfShape{line: number, columns: columns, numbers: swfFields}
 }
 
-func (p *swfParser) line(line []byte, number int) {
+func (p *swfParser) line(line []byte, number int) (problem string) {
 	start := swfSkip(line, 0)
 	if line[start] == ';' {
 		p.trace.Header = append(p.trace.Header, string(line[start+1:]))
-		return
+		return ""
 	}
 	shape := p.shape
 	if shape.line == 0 {
 		if !p.titled && swfTitle(line) {
 			p.titled = true
 			p.trace.Header = append(p.trace.Header, " "+string(line))
-			return
+			return ""
 		}
 		shape = swfShapeOf(line, number)
 	}
-	if problem, ok := p.fields(line, shape); !ok {
-		problem.Line = number
-		p.faults.add(problem)
-		return
+	if problem = p.fields(line, shape); problem != "" {
+		return problem
 	}
 	if p.shape.line == 0 {
 		p.shape = shape
@@ -136,11 +135,12 @@ func (p *swfParser) line(line []byte, number int) {
 		p.trace.Records = make([]Record, 0, p.trace.Header.records())
 	}
 	p.record()
+	return ""
 }
 
 // fields reads the numbers of a line into p.values. It is the inner loop of the
 // reading.
-func (p *swfParser) fields(line []byte, shape swfShape) (problem Problem, ok bool) {
+func (p *swfParser) fields(line []byte, shape swfShape) (problem string) {
 	n, i := 0, swfSkip(line, 0)
 	for ; i < len(line) && n < shape.numbers; i = swfSkip(line, i) {
 		value, next := swfPlain(line, i)
@@ -149,7 +149,7 @@ func (p *swfParser) fields(line []byte, shape swfShape) (problem Problem, ok boo
 			next = swfEnd(line, i)
 			var text string
 			if value, text = p.number(n, line[i:next]); text != "" {
-				return Problem{Field: n + 1, Name: swfFieldName(n), Text: text}, false
+				return swfField(n+1, swfFieldName(n), text)
 			}
 		case value > 0 && swfTimes>>n&1 == 1:
 			value *= 1000
@@ -160,12 +160,12 @@ func (p *swfParser) fields(line []byte, shape swfShape) (problem Problem, ok boo
 	}
 	more, _ := swfColumns(line, i)
 	if columns := n + more; columns < swfFields || shape.columns == 0 && more > 0 || shape.columns > 0 && columns != shape.columns {
-		return Problem{Text: shape.wrong(columns, line)}, false
+		return shape.wrong(columns, line)
 	}
 	if n == swfFields {
 		p.values[swfFields] = Unknown
 	}
-	return Problem{}, true
+	return ""
 }
 
 func (p *swfParser) number(n int, token []byte) (value int64, problem string) {
