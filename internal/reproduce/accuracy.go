@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
@@ -37,68 +36,6 @@ func (o *outcome) hit() hit {
 	})
 	jobs := float64(n)
 	return hit{ratio(sum.percent, jobs), ratio(sum.minutes, jobs), ratio(sum.hour, jobs)}
-}
-
-// perturbed is [MC] Table V.
-func (o *Options) perturbed() Exhibit {
-	rows := []struct {
-		hours                  int
-		ppe, response, dollars float64 // of the paper; dollars for each job
-	}{
-		{0, 3, 458.5, 22.85},
-		{1, 25, 457.9, 22.90},
-		{3, 62, 457.4, 23.05},
-		{6, 116, 462.3, 23.04},
-		{12, 221, 493.6, 23.02},
-		{24, 386, 518.5, 22.98},
-	}
-	at := func(hours int, plan bool) trial {
-		t := o.portal(builtin.MCMF, usual)
-		if plan {
-			t = t.plan()
-		}
-		t.perturb = protocol.Duration(hours) * protocol.Hour
-		return t
-	}
-	e := Exhibit{
-		Name: "table5", Title: "waits with an error drawn from −x to x hours, MCMF w = 25 %", Paper: "[MC] Table V",
-		waits: o.Waits, trials: []trial{o.baseline()},
-	}
-	for _, row := range rows {
-		e.trials = append(e.trials, at(row.hours, false), at(row.hours, true))
-	}
-	e.build = func(_ context.Context, s *study, r *Report) error {
-		for _, plan := range []bool{false, true} {
-			t := Table{Stub: "x, hours", Columns: []Column{
-				{"ppe_pct", "PPE", "%", 0},
-				{"error_min", "mean error", "min", 0},
-				{"hour_pct", "error < 1 h", "%", 1},
-				{"response_min", "response", "min", 1},
-				{"response_rel", "over baseline", "%", 1},
-				{"cost_rel", "cost over baseline", "%", 2},
-				{"authors_per_job", "authors' way, a job", "$", 2},
-			}}
-			if plan {
-				t.Title = "The same with planned waits"
-			}
-			for _, row := range rows {
-				one := at(row.hours, plan)
-				dollars := Ours(s.each(one, func(o *outcome) float64 { return o.bill.Authors / float64(o.metrics.Jobs) })...)
-				t.Rows = append(t.Rows, Row{strconv.Itoa(row.hours), []Cell{
-					Ours(s.each(one, func(o *outcome) float64 { return o.hit().percent })...).besideKnown(row.ppe, !plan),
-					Ours(s.each(one, func(o *outcome) float64 { return o.hit().minutes })...),
-					Ours(s.each(one, func(o *outcome) float64 { return o.hit().hour })...),
-					Ours(s.each(one, meanResponse)...).besideKnown(row.response, !plan),
-					Ours(s.against(one, o.baseline(), relative(meanResponse))...),
-					Ours(s.against(one, o.baseline(), relative(cost))...),
-					dollars.besideKnown(row.dollars, !plan),
-				}})
-			}
-			r.Tables = append(r.Tables, t)
-		}
-		return nil
-	}
-	return e
 }
 
 // estimates is [MC] Table VI.

@@ -29,11 +29,17 @@ func Exhibits() []Exhibit {
 }
 
 func (o *Options) exhibits() []Exhibit {
+	tabled, err := o.tabled()
+	if err != nil {
+		panic(err) // it is embedded; a test reads it
+	}
+	overall := tabled["table4"].then(func(s *study, r *Report) { r.Tables = append(r.Tables, s.equalResponse(o)) })
+	decentral := tabled["decentral"].then(messagesOfTurnaround, o.turnaround())
 	return []Exhibit{
 		waits(), prices(),
-		o.overall(), o.perturbed(), o.estimates(), o.sizes(), o.cores(), o.hours(),
-		o.fairness(), o.shares(), o.maxQ(), o.transfer(), o.power(),
-		o.decentral(), o.protect(), o.authors(), o.nordugrid(),
+		overall, tabled["table5"], o.estimates(), o.sizes(), o.cores(), o.hours(),
+		o.fairness(), tabled["fig12"], tabled["fig13"], tabled["table7"], tabled["table8"],
+		decentral, o.protect(), tabled["sample"], tabled["nordugrid"],
 	}
 }
 

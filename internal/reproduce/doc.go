@@ -10,7 +10,8 @@
 //	          ▼
 //	        Report: tables of estimates beside the paper's values, series
 //
-// A trial that several exhibits need is run once. What comes out depends on the
+// Exhibits that are tables of strategies are data: mcmf.toml has their rows, columns and
+// the paper's numbers. A trial that several exhibits need is run once. What comes out depends on the
 // options alone, not on how many run at once.
 //
 // Costs are honest ones unless they are called the authors': the exact overlap of runs

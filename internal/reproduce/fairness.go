@@ -167,58 +167,8 @@ func leastOf(bySite [][]float64) []float64 {
 	return least
 }
 
-// decentral is one portal against a policy at each peer.
-func (o *Options) decentral() Exhibit {
-	var pairs [][2]trial
-	var labels []string
-	for _, plan := range []bool{false, true} {
-		for _, w := range []int{0, usual, 500_000, protocol.PPM} {
-			a, b := o.portal(builtin.MCMF, w), o.peers(w)
-			label := "w = " + percent(w)
-			if plan {
-				a, b, label = a.plan(), b.plan(), label+", planned waits"
-			}
-			pairs, labels = append(pairs, [2]trial{a, b}), append(labels, label)
-		}
-	}
-	e := Exhibit{
-		Name: "decentral", Title: "the price of decentralisation: a portal, and a peer at each site", Paper: "[MC], which has one portal",
-		waits: o.Waits, trials: []trial{o.baseline(), o.turnaround()},
-	}
-	for _, pair := range pairs {
-		e.trials = append(e.trials, pair[0], pair[1])
-	}
-	e.build = func(_ context.Context, s *study, r *Report) error {
-		t := Table{Stub: "MCMF"}
-		for _, measure := range []Column{
-			{"response", "response", "min", 1}, {"wait", "wait", "min", 1}, {"cost_rel", "cost over baseline", "%", 2}, {"messages", "messages a job", "", 1},
-		} {
-			for _, who := range []string{"portal", "peers"} {
-				t.Columns = append(t.Columns, Column{measure.Key + "_" + who, measure.Title + ", " + who, measure.Unit, measure.Digits})
-			}
-		}
-		t.Columns = append(t.Columns, Column{"response_price", "peers' response over the portal's", "%", 2}, Column{"cost_price", "cost", "%", 2})
-		for i, pair := range pairs {
-			row := Row{Label: labels[i]}
-			for _, one := range pair {
-				row.Cells = append(row.Cells, Ours(s.each(one, meanResponse)...))
-			}
-			for _, one := range pair {
-				row.Cells = append(row.Cells, Ours(s.each(one, meanWait)...))
-			}
-			for _, one := range pair {
-				row.Cells = append(row.Cells, Ours(s.against(one, o.baseline(), relative(cost))...))
-			}
-			for _, one := range pair {
-				row.Cells = append(row.Cells, Ours(s.each(one, messages)...))
-			}
-			row.Cells = append(row.Cells, Ours(s.against(pair[1], pair[0], relative(meanResponse))...), Ours(s.against(pair[1], pair[0], relative(cost))...))
-			t.Rows = append(t.Rows, row)
-		}
-		r.Tables = append(r.Tables, t)
-		tc := s.outcomes[o.turnaround()][0].metrics
-		r.Notes = append(r.Notes, fmt.Sprintf("For comparison, turnaround cost (tc) needs %.1f messages a job (first seed).", tc.MessagesPerJob))
-		return nil
-	}
-	return e
+// messagesOfTurnaround notes what the superscheduler's own policy needs.
+func messagesOfTurnaround(s *study, r *Report) {
+	tc := s.outcomes[s.options.turnaround()][0].metrics
+	r.Notes = append(r.Notes, fmt.Sprintf("For comparison, turnaround cost (tc) needs %.1f messages a job (first seed).", tc.MessagesPerJob))
 }
