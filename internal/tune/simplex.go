@@ -1,11 +1,14 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"gonum.org/v1/gonum/optimize"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 )
@@ -37,7 +40,8 @@ func (r *running) simplices(ctx context.Context) error {
 	return nil
 }
 
-// settle moves one simplex until it settles, or no runs are left.
+// settle moves one simplex until it settles, or no runs are left. It has the factors of
+// Nelder and Mead (The Computer Journal 7, 1965).
 func (r *running) settle(ctx context.Context, start []float64) error {
 	corners := [][]float64{start}
 	for i := range start {
@@ -47,21 +51,34 @@ func (r *running) settle(ctx context.Context, start []float64) error {
 		}
 		corners = append(corners, corner)
 	}
-	moving, err := newSimplex(corners, func(places ...[]float64) ([]float64, error) { return r.goals(ctx, places) })
-	still := 0
-	for err == nil && still < patience*len(start) && r.left() > 0 {
-		before := moving.corners[0].goal
-		err = moving.step()
-		switch {
-		case moving.corners[0].goal < before-same:
-			still = 0
-		case moving.flat():
-			return err
-		default:
-			still++
-		}
+	seen, err := r.goals(ctx, corners) // together, not one after the other
+	if err != nil {
+		return err
 	}
-	return err
+	method := &optimize.NelderMead{
+		InitialVertices: corners, InitialValues: slices.Clone(seen),
+		Reflection: 1, Expansion: 2, Contraction: 0.5, Shrink: 0.5,
+	}
+	_, failed := optimize.Minimize(optimize.Problem{
+		Func: func(at []float64) float64 {
+			goals, wrong := r.goals(ctx, [][]float64{at})
+			if err = wrong; err != nil {
+				return math.Inf(1)
+			}
+			seen = append(seen, goals[0])
+			return goals[0]
+		},
+		Status: func() (optimize.Status, error) {
+			last := seen[len(seen)-len(corners):]
+			if flat := slices.Max(last)-slices.Min(last) < same; err != nil || flat || r.left() == 0 {
+				return optimize.Success, err
+			}
+			return optimize.NotTerminated, nil
+		},
+	}, start, &optimize.Settings{
+		Converger: &optimize.FunctionConverge{Absolute: same, Iterations: patience * len(start)},
+	}, method)
+	return cmp.Or(err, failed)
 }
 
 // goals are what places of the cube score, simulated together if they are new. Where no
