@@ -32,7 +32,7 @@ func (decideRound) pending()   {} // decide.go
 func (decideInStead) pending() {}
 func (findFront) pending()     {} // question.go
 func (quotePartner) pending()  {} // quotes.go
-func (growWait) pending()      {} // cycle.go
+func (marginalWait) pending()  {}
 func (weighOffer) pending()    {} // target.go
 func (reserveHome) pending()   {} // together.go
 func (reserveGuest) pending()  {}

@@ -1,14 +1,10 @@
 package peer
 
 import (
-	"cmp"
-	"fmt"
-	"math"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -49,68 +45,21 @@ func (p *Peer) forgetCycle() {
 	p.awaits, p.cycleDue = false, false
 }
 
-// A round's jobs are bounded by what one message may hold: by their number, and by the
-// bytes of a request for all of them, well below the 4 MiB of the wire.
-const (
-	mostRoundJobs    = 16384
-	mostRequestBytes = 3 << 20
-)
-
-// requestBytes is the most that a job can have in a quote request: its numbers take less
-// than 100 bytes, and 50 more of results and with what is foreseen of the run; a text its
-// length and up to 3 bytes more, and a licence 12 more than its name.
-func requestBytes(spec *protocol.Spec, foreseen bool) int {
-	n := 100 + len(spec.User)
-	if foreseen || spec.DataOut > 0 || spec.Priority != "" {
-		n += 50 + len(spec.Priority)
-	}
-	for _, site := range spec.Sites {
-		n += 3 + len(site)
-	}
-	for _, licence := range spec.Licences {
-		n += 12 + len(licence.Name)
-	}
-	return n
-}
-
-// tooLarge says why an application does not fit in one round, which has all its components
-// in all their shapes; empty: it does.
-func tooLarge(user string, a *protocol.Application, jobs []protocol.Job) string {
-	if a == nil {
-		return ""
-	}
-	rows, bytes := 0, 0
-	for i := range jobs {
-		shapes := 1 + len(jobs[i].Component.Shapes)
-		rows += shapes
-		bytes += shapes * (requestBytes(&jobs[i].Spec, true) + len(user))
-	}
-	if rows <= mostRoundJobs && bytes <= mostRequestBytes {
-		return ""
-	}
-	return fmt.Sprintf("the application has %d components in %d shapes, which sites are asked about at once, in %d bytes; "+
-		"at most %d and %d are possible: make several applications of it", len(jobs), rows, bytes, mostRoundJobs, mostRequestBytes)
-}
-
 // takeJobs are the jobs of the next round, oldest first, each in all its shapes. What no
 // message holds stays. The components of an application are not parted.
 func (p *Peer) takeJobs() []protocol.Spec {
 	ids := p.onTheirWay(p.withSiblings(p.takeOpen(p.roundJobs())))
-	specs, bytes := make([]protocol.Spec, 0, len(ids)), 0
+	specs, request := make([]protocol.Spec, 0, len(ids)), quoting.Request{}
 	for len(ids) > 0 {
 		next := ids[:p.whole(ids)]
 		ids = ids[len(next):]
-		rows := p.rowsOf(next)
-		for i := range rows {
-			bytes += requestBytes(&rows[i], p.cfg.Policy.DecidesApplications())
-		}
-		if len(specs) > 0 && (bytes > mostRequestBytes || len(specs)+len(rows) > mostRoundJobs) {
-			for _, id := range next {
-				p.queue.Put(id)
-			}
+		if rows := p.rowsOf(next); request.Fits(rows, p.cfg.Policy.DecidesApplications()) {
+			specs = append(specs, rows...)
 			continue
 		}
-		specs = append(specs, rows...)
+		for _, id := range next {
+			p.queue.Put(id)
+		}
 	}
 	return specs
 }
@@ -180,7 +129,7 @@ func (p *Peer) roundJobs() int {
 		return 0
 	}
 	p.cycleDue = false
-	return mostRoundJobs
+	return quoting.MaxRows
 }
 
 // keepsOwn says whether there is nothing to decide about a job, so that it need not
@@ -255,80 +204,4 @@ func (p *Peer) fullForOwn() string {
 		return ""
 	}
 	return p.intakeFullReason()
-}
-
-// growth learns how much longer the second, third … job of a round would wait here
-// when the earlier ones came too: the quotes of one job of middling size after none,
-// one, two … like it. It tells what it knows when half of the time for the reply is over.
-func (p *Peer) growth(g growWait, specs []protocol.Spec, quotes []protocol.Quote) {
-	i := middling(specs, quotes)
-	if g.jobs = min(g.jobs, len(specs), protocol.MaxExtra); g.jobs < 2 || i < 0 {
-		g.quotes.grown(p, nil)
-		return
-	}
-	g.request, g.first = specs[i].On(&p.cfg.Capacity), quotes[i].AWT
-	p.grow(g)
-}
-
-// growWait asks about the wait of job after job.
-type growWait struct {
-	quotes  grower
-	jobs    int
-	until   protocol.Instant // nobody is asked any more then
-	request protocol.Request
-	first   protocol.Duration
-	waits   []protocol.Duration
-}
-
-// grower are the quotes that the growing waits are for, [quoteHome] or [quotePartner].
-type grower interface {
-	grown(p *Peer, extra []protocol.Duration)
-}
-
-// grow asks about the next job; one that is declined, or not answered, ends it.
-func (p *Peer) grow(g growWait) {
-	if len(g.waits) == g.jobs-1 || p.now >= g.until {
-		g.quotes.grown(p, g.waits)
-		return
-	}
-	request := g.request
-	request.Job = 0 // nobody's: one like it
-	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises()}
-	for k := range len(g.waits) + 1 {
-		query.Ahead = append(query.Ahead, localsched.Promise{
-			Tag:     protocol.Tag{Job: g.request.Job, Epoch: math.MaxUint32 - protocol.Epoch(k)},
-			Request: g.request,
-		})
-	}
-	p.call(event.QuoteOp{Query: query}, g)
-}
-
-func (g growWait) answered(p *Peer, result event.Result, err error) {
-	quoted, err := resultAs[event.QuoteResult](result, err)
-	if err != nil || len(quoted.Quotes) != 1 || quoted.Quotes[0].Declined != "" {
-		g.quotes.grown(p, g.waits)
-		return
-	}
-	longer := max(0, quoted.Quotes[0].AWT-g.first)
-	if n := len(g.waits); n > 0 {
-		longer = max(longer, g.waits[n-1])
-	}
-	g.waits = append(g.waits, longer)
-	p.grow(g)
-}
-
-// middling is the index of the job of middling size among those that the site would
-// take; -1: it takes none.
-func middling(specs []protocol.Spec, quotes []protocol.Quote) int {
-	var taken []int
-	for i := range quotes {
-		if quotes[i].Declined == "" {
-			taken = append(taken, i)
-		}
-	}
-	if len(taken) == 0 {
-		return -1
-	}
-	slices.SortStableFunc(taken, func(a, b int) int { return cmp.Compare(specs[a].CPUs, specs[b].CPUs) })
-	return taken[len(taken)/2]
 }

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/switchyard-hpc/switchyard/peer"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -76,7 +76,7 @@ func TestRequestBytes(t *testing.T) {
 		}
 	}
 	const frame = 3 // of the job within the request
-	if got, most := proto.Size(commonv1.EncodeSpec(spec.Asked()))+frame, peer.RequestBytes(spec); got > most {
+	if got, most := proto.Size(commonv1.EncodeSpec(spec.Asked()))+frame, quoting.RequestBytes(&spec, true); got > most {
 		t.Errorf("it has %d bytes, and is reckoned with %d", got, most)
 	}
 }

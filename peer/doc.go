@@ -43,8 +43,7 @@
 //	intake/              how many jobs the site takes in a period
 //	blocked.go           jobs that no site can run for now
 //	question.go          rounds that only answer a question
-//	quotes.go, questions.go
-//	                     what partners are quoted, and the room promised to jobs
+//	quoting/, quotes.go  what partners are quoted, and the tentative allocations of jobs
 //	pricing/, energy.go  what jobs cost and draw here, and what electricity costs
 //	money.go             the parts of prices in the site's own currency
 //	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -61,7 +62,7 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 		return
 	}
 	p.desk().Charge(q, spec, by, p.now)
-	q.Declined, q.Note = clip(q.Declined), view.ClipTo(mostNote, q.Note)
+	q.Declined, q.Note = clip(q.Declined), view.ClipTo(quoting.MaxNote, q.Note)
 }
 
 // atSpeed tells a job at which frequency its CPUs are to run, where its bill says so.

@@ -167,7 +167,7 @@ const module = "github.com/switchyard-hpc/switchyard/"
 
 // closed are the interfaces behind which there are only structs of data.
 var closed = map[reflect.Type]bool{
-	reflect.TypeFor[pending](): true, reflect.TypeFor[grower](): true, reflect.TypeFor[event.Op](): true,
+	reflect.TypeFor[pending](): true, reflect.TypeFor[quotes](): true, reflect.TypeFor[event.Op](): true,
 	reflect.TypeFor[row.Row](): true, reflect.TypeFor[protocol.Message](): true, reflect.TypeFor[view.Reply](): true,
 }
 

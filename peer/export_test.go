@@ -1,10 +1,6 @@
 package peer
 
-import (
-	"fmt"
-
-	"github.com/switchyard-hpc/switchyard/protocol"
-)
+import "fmt"
 
 // Leftovers says what a peer still keeps in memory that it must not keep once
 // all its jobs have ended; empty: nothing.
@@ -18,7 +14,7 @@ func (p *Peer) Leftovers() (out []string) {
 	count("users with jobs", len(p.jobsOf))
 	count("runs", len(p.runs))
 	count("rounds", len(p.rounds))
-	count("promises", len(p.promised))
+	count("tentative allocations", len(p.tentatives))
 	count("weighed offers", len(p.weighed))
 	count("applications", len(p.applications))
 	count("groups that are counted", len(p.rehelds))
@@ -49,6 +45,3 @@ func (p *Peer) Leftovers() (out []string) {
 	}
 	return out
 }
-
-// RequestBytes is the most that a job has in a quote request.
-func RequestBytes(s protocol.Spec) int { return requestBytes(&s, true) }

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -164,7 +165,7 @@ func (p *Peer) refuseSubmission(ev event.Submit) (view.Refusal, bool) {
 
 // refuseJobs says why none of the jobs can be taken, or asked about.
 func (p *Peer) refuseJobs(user string, a *protocol.Application, jobs []protocol.Job) (view.Refusal, bool) {
-	if why := tooLarge(user, a, jobs); why != "" {
+	if why := quoting.TooLargeReason(user, jobs); a != nil && why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
 	refusal, refused := p.refuseEach(jobs)

@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/status"
@@ -75,7 +76,7 @@ type Peer struct {
 	dirty     []dirtyRow
 	marked    map[dirtyRow]bool
 
-	promised   map[protocol.Tag]promise
+	tentatives quoting.Claims
 	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
 	cursor     localsched.Cursor                  // so far its changes are known
 	weighed    map[protocol.Tag]partner.ID        // whose offers the local scheduler is asked about
@@ -168,7 +169,7 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		rounds:       map[protocol.RoundID]*round{},
 		calls:        map[event.CallID]pending{},
 		marked:       map[dirtyRow]bool{},
-		promised:     map[protocol.Tag]promise{},
+		tentatives:   quoting.Claims{},
 		aside:        map[protocol.Tag]localsched.Change{},
 		weighed:      map[protocol.Tag]partner.ID{},
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
@@ -285,7 +286,8 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 	}
 	if one := p.partners.Of(to); one != nil {
 		card.SeenSeq, card.Seen, card.Stopped = one.SeenSeq, one.Row.Life, p.site.Recovery != ""
-		card.MaxJobs, card.MaxCPUs = p.mostJobs(one), p.mostCPUs(one)
+		limits := p.limitsOf(one)
+		card.MaxJobs, card.MaxCPUs = limits.MostJobs(), limits.MostCPUs()
 	}
 	return card
 }

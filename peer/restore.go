@@ -211,7 +211,7 @@ func (p *Peer) releaseAgain(tag protocol.Tag, over bool) {
 func (p *Peer) resumeGuest(g *guest) {
 	p.releaseAgain(g.tag(), g.Hold != 0 && g.Phase == row.GuestAborted)
 	if g.Phase == row.GuestPrepared && g.Hold == 0 {
-		p.promise(g.tag(), g.Since, g.Spec.On(&p.cfg.Capacity))
+		p.tentatives.Add(g.tag(), g.Since, g.Spec.On(&p.cfg.Capacity))
 	}
 	p.repeatGuest(g.Spec.Job)
 }
@@ -224,7 +224,7 @@ func (p *Peer) resumeRun(r *run) {
 	switch r.Phase {
 	case row.RunSubmitting:
 		if !p.holds(r.Tag) {
-			p.promise(r.Tag, r.Since, r.request)
+			p.tentatives.Add(r.Tag, r.Since, r.request)
 		}
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 	case row.RunQueued, row.RunRunning, row.RunEnded:

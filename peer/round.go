@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -96,7 +97,7 @@ func (p *Peer) newRound(specs []protocol.Spec) *round {
 // quoteHome asks the own scheduler about the round's jobs.
 func (p *Peer) quoteHome(r *round) {
 	r.homeDone = false
-	query := localsched.Query{Ahead: p.promises()}
+	query := localsched.Query{Ahead: p.tentatives.Ahead()}
 	for i := range r.specs {
 		query.Jobs = append(query.Jobs, r.specs[i].On(&p.cfg.Capacity))
 	}
@@ -112,10 +113,11 @@ func (c quoteHome) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	r.home = p.homeQuotes(r, result, err)
-	p.growth(growWait{quotes: c, jobs: p.extraOf(r), until: p.now.Add(p.cfg.Deadline / 2)}, r.specs, r.home)
+	m, there := quoting.FindMarginal(r.specs, r.home, p.extraOf(r), &p.cfg.Capacity, p.now.Add(p.cfg.Deadline/2))
+	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 
-func (c quoteHome) grown(p *Peer, extra []protocol.Duration) {
+func (c quoteHome) marginal(p *Peer, extra []protocol.Duration) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
@@ -129,7 +131,7 @@ func (c quoteHome) grown(p *Peer, extra []protocol.Duration) {
 	p.settle(r)
 }
 
-// extraOf is for how many jobs of a round the policy wants to know the growing wait.
+// extraOf is for how many jobs of a round the policy wants to know the marginal wait.
 func (p *Peer) extraOf(r *round) int {
 	if r.asked != 0 {
 		return 0
@@ -168,7 +170,7 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 			out[i] = protocol.Quote{Job: spec.Job, Declined: why}
 		default:
 			out[i] = quoted.Quotes[i]
-			out[i].Job, out[i].Note = spec.Job, noteOf(&out[i])
+			out[i].Job, out[i].Note = spec.Job, quoting.Note(&out[i])
 			p.charge(&out[i], &spec, p.reckoning(r))
 			p.readable(&out[i])
 		}

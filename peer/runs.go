@@ -51,7 +51,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 	}
 	delete(p.aside, tag)
 	if !p.holds(tag) {
-		p.promise(tag, p.now, request)
+		p.tentatives.Add(tag, p.now, request)
 	}
 	p.watchStartBy(tag)
 	p.saveRun(tag)
@@ -218,7 +218,7 @@ func (p *Peer) inLocalQueue(r *run, local localsched.LocalID) {
 	}
 	p.moveRun(r, row.RunQueued)
 	r.Local, r.Reason = local, ""
-	p.keepPromise(r.Tag)
+	p.tentatives.Drop(r.Tag)
 	p.saveRun(r.Tag)
 	p.report(r, protocol.Pending, "")
 }
@@ -352,7 +352,7 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 	held, r := p.holds(tag), p.runs[tag]
 	delete(p.runs, tag)
 	p.noteDraw(r)
-	p.keepPromise(tag)
+	p.tentatives.Drop(tag)
 	p.timers.Stop(runTimerOf(tag))
 	p.timers.Stop(reportTimerOf(tag))
 	p.timers.Stop(startByTimerOf(tag))

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -15,7 +16,7 @@ import (
 func (p *Peer) offered(one *partner.Partner, m protocol.Offer) {
 	switch {
 	case p.weighed[tagOf(m)].Site != "" || !p.mayPrepare(one, m):
-	case p.guard() != 0:
+	case p.protectedSite() != 0:
 		p.weigh(one, m)
 	default:
 		p.prepare(one, m)
@@ -40,7 +41,7 @@ func (p *Peer) mayPrepare(one *partner.Partner, m protocol.Offer) bool {
 	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag, m.Spec.Requeue || m.Forced) {
 		return false
 	}
-	if why := p.declines(one, m.Spec, m.Start != 0); why != "" {
+	if why := p.declineReason(one, m.Spec, m.Start != 0); why != "" {
 		p.refuse(one, tag, why)
 		return false
 	}
@@ -58,9 +59,9 @@ func (p *Peer) mayPrepare(one *partner.Partner, m protocol.Offer) bool {
 // may add up.
 func (p *Peer) weigh(one *partner.Partner, m protocol.Offer) {
 	tag, request := tagOf(m), m.Spec.On(&p.cfg.Capacity)
-	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.promises(), Guard: p.guard()}
+	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.tentatives.Ahead(), Guard: p.protectedSite()}
 	p.weighed[tag] = one.ID()
-	p.promise(tag, p.now, request)
+	p.tentatives.Add(tag, p.now, request)
 	p.call(event.QuoteOp{Query: query}, weighOffer{one.ID(), m})
 }
 
@@ -88,7 +89,7 @@ func (c weighOffer) answered(p *Peer, result event.Result, err error) {
 
 func (p *Peer) stopWeighing(tag protocol.Tag) {
 	delete(p.weighed, tag)
-	p.keepPromise(tag)
+	p.tentatives.Drop(tag)
 }
 
 // tooHeavy says why the job that was weighed is not taken; empty: it is.
@@ -101,13 +102,13 @@ func (p *Peer) tooHeavy(result event.Result, err error) string {
 		return clip("the local scheduler does not answer: " + err.Error())
 	}
 	p.setLoad(quoted.Load)
-	return cmp.Or(clip(quoted.Quotes[0].Declined), p.delaysOwn(&quoted.Quotes[0]))
+	return cmp.Or(clip(quoted.Quotes[0].Declined), quoting.DelayReason(&quoted.Quotes[0], p.cfg.Protect.Delay))
 }
 
 // prepare makes room for the offered job, durably, and says so.
 func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	tag := tagOf(m)
-	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declines has asked
+	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declineReason has asked
 	g := &guest{
 		Guest: row.Guest{
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
@@ -124,10 +125,10 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	p.savePayload(tag.Job)
 	p.fact(event.Fact{Kind: event.GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	if g.Hold, g.Tolerance = m.Start, m.Tolerance; g.Hold != 0 {
-		p.keepPromise(tag) // the batch system holds the room
+		p.tentatives.Drop(tag) // the batch system holds the room
 		p.holdGuest(g)
 	} else {
-		p.promise(tag, p.now, m.Spec.On(&p.cfg.Capacity))
+		p.tentatives.Add(tag, p.now, m.Spec.On(&p.cfg.Capacity))
 		p.send(one.Site, g.preparedMessage())
 	}
 	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
@@ -437,7 +438,7 @@ func (p *Peer) dropPrepared(g *guest) {
 			p.release(g.tag())
 		}
 	}
-	p.keepPromise(g.tag())
+	p.tentatives.Drop(g.tag())
 	p.timers.Stop(timer{kind: guestTimer, job: g.Spec.Job})
 	if one := p.partners.Of(g.Origin); one != nil {
 		p.admit(one, g, -1)

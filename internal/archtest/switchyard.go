@@ -115,6 +115,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/lives", Level: machines, Pure: true},
 		{Path: "peer/compact", Level: machines, Pure: true},
 		{Path: "peer/intake", Level: machines, Pure: true},
+		{Path: "peer/quoting", Level: machines, Pure: true},
 
 		{Path: "peer/broker", Level: advisers, Pure: true},
 		{Path: "peer/pricing", Level: advisers, Pure: true},

@@ -308,19 +308,6 @@ type Volunteering struct {
 // Live says whether the partner would take jobs now.
 func (v *Volunteering) Live(now protocol.Instant) bool { return now < v.Until && v.Left != 0 }
 
-// Questions are a partner's quote requests here.
-type Questions struct {
-	Answering int      // that are worked on
-	Waiting   *Waiting // the newest that found all places taken; nil: none
-	Marginal  bool     // one of those about marginal waits is worked on
-}
-
-// Waiting is a quote request that waits for a place.
-type Waiting struct {
-	Request protocol.QuoteRequest
-	Until   protocol.Instant // nobody reads the reply any more then
-}
-
 // Order is how partners are asked: first those that keep their quotes, then the least utilised.
 func Order(a, b *Partner) int {
 	return cmp.Or(compareBools(a.Row.Quality.Doubtful, b.Row.Quality.Doubtful), cmp.Compare(a.Load.RUS(), b.Load.RUS()))

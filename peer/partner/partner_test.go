@@ -323,7 +323,7 @@ func TestAgain(t *testing.T) {
 	p := connected()
 	p.Place, p.Departed, p.SeenSeq, p.Heard, p.Row.Number = 4, true, 77, now, 2
 	p.JobsHere, p.CPUsHere, p.JobsThere = 1, 2, 3
-	p.Questions = partner.Questions{Answering: 1, Marginal: true, Waiting: &partner.Waiting{}}
+	p.Questions = partner.Questions{Answering: 1, Marginal: true, Waiting: &partner.Question{}}
 	p.Barred, p.Spoken, p.Highest, p.Unresponsive = "why", true, 9, true
 	p.HearLoad(protocol.Load{Busy: 3}, now)
 	p.Undone.Take(now, 1)
@@ -345,7 +345,7 @@ func TestPutOff(t *testing.T) {
 	}
 	p.Heard, p.LoadAt, p.Row.Quality.Probe = 1, 2, 3
 	p.Volunteer = partner.Volunteering{Heard: 4, Until: 5}
-	p.Questions.Waiting = &partner.Waiting{Until: 6}
+	p.Questions.Waiting = &partner.Question{Until: 6}
 	p.Rechecks.Next(now, 100)
 	p.HearLife(protocol.Life{Incarnation: 5, Boot: 1, Generation: 1}, false, now, 100)
 	p.Judge(row.Kept, now, 0)

@@ -1,0 +1,51 @@
+package quoting
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Claims are the tentative allocations of a site: those of prepared or committed placements, until
+// the local scheduler has the jobs. Quotes count them as queued ([localsched.Query.Ahead]), so that
+// two partners are not quoted the same CPUs. They are in memory only: after a restart they follow
+// from the rows of guests and runs.
+type Claims map[protocol.Tag]Claim
+
+// Claim is one tentative allocation.
+type Claim struct {
+	since   protocol.Instant
+	request protocol.Request
+}
+
+// Add claims room for a placement. One that has a claim gets the new one instead.
+func (c Claims) Add(tag protocol.Tag, since protocol.Instant, request protocol.Request) {
+	c[tag] = Claim{since: since, request: request}
+}
+
+// Drop ends the claim of a placement, if it has one.
+func (c Claims) Drop(tag protocol.Tag) { delete(c, tag) }
+
+// Ahead are the claims as the local scheduler is told of them, oldest first.
+func (c Claims) Ahead() []localsched.Promise {
+	out := make([]localsched.Promise, 0, len(c))
+	for tag, one := range c {
+		out = append(out, localsched.Promise{Tag: tag, Request: one.request})
+	}
+	slices.SortFunc(out, func(a, b localsched.Promise) int {
+		return cmp.Or(
+			cmp.Compare(c[a.Tag].since, c[b.Tag].since), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch),
+		)
+	})
+	return out
+}
+
+// Free is how many of so many idle CPUs are not claimed.
+func (c Claims) Free(idle int) int {
+	for _, one := range c {
+		idle -= one.request.CPUs
+	}
+	return max(0, idle)
+}
