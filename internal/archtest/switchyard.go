@@ -105,6 +105,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "localsched/usage", Level: experts},
 		{Path: "internal/gauge", Level: machines},
 		{Path: "localsched/foresight", Level: machines},
+		{Path: "localsched/virtual", Level: machines, Pure: true},
 		{Path: "localsched/gate", Level: machines},
 		{Path: "localsched/process", Level: machines},
 		{Path: "localsched/slurm", Level: machines},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -85,8 +84,8 @@ func (p *parts) seen(index int32, view view.Job) {
 
 // begins notes where a component runs, on how many CPUs.
 func (p *parts) begins(w *workload.Job, job *batchJob) {
-	one := p.at(job.index)
-	one.run, one.cpus = job.run, job.run.spec.CPUs
+	one := p.at(job.Detail.index)
+	one.run, one.cpus = job.Detail.run, job.Detail.run.spec.CPUs
 	w.CPUs = one.cpus
 }
 
@@ -124,7 +123,7 @@ func (c Config) staged() bool {
 
 // charges tells the site's peer what it charges, and whether its batch system holds room.
 func (s *site) charges(from *Site) {
-	_, s.cfg.Reserves = s.batch.engine.(localsched.Holder)
+	s.cfg.Reserves = s.batch.CanReserve()
 	s.cfg.Tariff = from.Tariff
 	if from.Costs != nil {
 		s.cfg.Costs, s.cfg.Power = from.Costs, from.Electricity.Milliwatts

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
@@ -80,30 +79,8 @@ type Site struct {
 	Weighing rules.Weighing
 }
 
-// open makes the site's batch system, whose clock begins then. Where jobs stand held for their data the limit of
-// wall time is the peers' business alone: a job that asks for all of it may be held
-// besides.
-func (s *Site) open(begin protocol.Instant, held bool) (localsched.Engine, error) {
-	c := s.Capacity()
-	if held {
-		c.MaxWallTime = 0
-	}
-	if s.Engine == nil {
-		m, err := s.divided(c)
-		if err != nil {
-			return nil, fmt.Errorf("site %s: %w", s.Name, err)
-		}
-		return engine.New(m, s.policy(begin)).Border(), nil
-	}
-	made, err := s.Engine(c)
-	if err != nil {
-		return nil, fmt.Errorf("site %s: %w", s.Name, err)
-	}
-	return made, nil
-}
-
 // wakes says whether the batch system has starts that no other event brings.
-func (s *Site) wakes() bool { return s.Engine != nil || engine.WakesByItself(s.policy(0)) }
+func (s *Site) wakes() bool { return s.Engine != nil || s.budgeted() || engine.WakesByItself(s.Local) }
 
 // takes is how long the work of a job takes on the machine that takes so long on
 // another.

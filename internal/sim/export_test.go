@@ -37,14 +37,14 @@ func (b *Batch) spec(job int) (protocol.Tag, protocol.Spec) {
 // Reserve holds room for a job.
 func (b *Batch) Reserve(job int, from protocol.Instant) (protocol.Instant, error) {
 	tag, spec := b.spec(job)
-	at, err := b.site.batch.reserve(b.grid.now, localsched.Hold{Tag: tag, Request: spec.Request, Start: from + b.grid.zero})
+	at, err := b.site.batch.reserve(localsched.Hold{Tag: tag, Request: spec.Request, Start: from + b.grid.zero})
 	return at - b.grid.zero, err
 }
 
 // Release gives it up.
 func (b *Batch) Release(job int) error {
 	tag, _ := b.spec(job)
-	return b.site.batch.release(b.grid.now, tag)
+	return b.site.batch.done(b.site.batch.Release(tag))
 }
 
 // Submit puts a job in the queue.

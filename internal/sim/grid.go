@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 
@@ -105,11 +104,8 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 // close gives back what batch systems elsewhere hold.
 func (g *grid) close() {
 	for _, s := range g.sites {
-		if s.batch == nil {
-			continue
-		}
-		if held, ok := s.batch.engine.(io.Closer); ok {
-			_ = held.Close() // the results are there
+		if s.batch != nil {
+			s.batch.close()
 		}
 	}
 }
@@ -329,15 +325,15 @@ func (g *grid) indexOf(id protocol.JobID) (int32, error) {
 // started notes a start and is how long the job will be there: held while its data
 // travel, then running.
 func (g *grid) started(s *site, job *batchJob, now protocol.Instant) protocol.Duration {
-	w := &g.jobs[job.index]
+	w := &g.jobs[job.Detail.index]
 	run := g.machines[s.index].takes(w.Run, g.machines[w.Origin])
-	if job.run != nil {
-		run = job.run.ran
+	if job.Detail.run != nil {
+		run = job.Detail.run.ran
 		g.parts.begins(w, job)
 	}
-	run = run.Plus(max(0, job.data.Sub(now)))
-	p := &g.result.Placements[job.index]
-	g.check.started(s, job.index)
+	run = run.Plus(max(0, job.Detail.data.Sub(now)))
+	p := &g.result.Placements[job.Detail.index]
+	g.check.started(s, job.Detail.index)
 	*p = Placement{Site: s.index, Start: now - g.zero, End: now.Add(run) - g.zero}
 	return run
 }

@@ -179,13 +179,13 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 		local, err := s.batch.submit(now, op.Job)
 		return refusedOr(local, err)
 	case event.FindOp:
-		presence, local := s.batch.find(op.Tag)
+		presence, local := s.batch.Find(op.Tag)
 		return event.FindResult{Presence: presence, Local: local}, nil
 	case event.WithdrawOp:
 		withdrawal, err := s.batch.withdraw(now, op.Tag)
 		return event.WithdrawResult{Withdrawal: withdrawal}, err
 	case event.KillOp:
-		return event.KillResult{}, s.batch.kill(now, op.Tag)
+		return event.KillResult{}, s.batch.done(s.batch.Kill(op.Tag))
 	case event.ForgetOp:
 		return event.ForgetResult{}, s.batch.forget(op.Tag)
 	case event.CollectOp:
@@ -193,9 +193,9 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 	case event.DiscardOp:
 		return event.DiscardResult{}, nil
 	case event.ReserveOp:
-		return heldOr(s.batch.reserve(now, op.Hold))
+		return heldOr(s.batch.reserve(op.Hold))
 	case event.ReleaseOp:
-		return event.ReleaseResult{}, s.batch.release(now, op.Tag)
+		return event.ReleaseResult{}, s.batch.done(s.batch.Release(op.Tag))
 	case event.WatchOp, event.DecideOp, event.FrontOp, event.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)

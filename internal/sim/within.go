@@ -6,19 +6,19 @@ import (
 	"math"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// policy is that of the site's batch system, within its budget if there is one.
-func (s *Site) policy(begin protocol.Instant) engine.Policy {
-	if !s.budgeted() {
-		return s.Local
+// rules are those of the site's batch system, on the peers' clock, which begins then.
+func (s *Site) rules(begin protocol.Instant) driver.Rules {
+	rules := driver.Rules{Policy: s.Local}
+	if s.budgeted() {
+		rules.Budget = s.Budget
+		rules.Budget.Signal = s.signal(begin)
 	}
-	within := s.Budget
-	within.Signal = s.signal(begin)
-	return engine.Within(within, s.Local)
+	return rules
 }
 
 func (s *Site) budgeted() bool { return s.Budget.Rates != power.Rates{} }
@@ -63,28 +63,6 @@ func Later(signal power.Signal, by protocol.Duration) power.Signal {
 	}
 	moved, _ := power.NewSignal(steps) // their order stays
 	return moved
-}
-
-// turns asks for the next time at which the site's budget is another. The peer must hear
-// of it though no job comes or goes: its digest and what it volunteers for depend on it.
-func (b *batchSystem) turns(now protocol.Instant) {
-	if _, until := b.budget.At(now); until != power.End {
-		b.site.grid.heap.push(until, budgetTurns, b.site.index, 0)
-	}
-}
-
-// turn is such a time.
-func (b *batchSystem) turn(now protocol.Instant) {
-	actions, err := b.engine.Tick(now)
-	if err != nil {
-		_ = b.fails(err)
-		return
-	}
-	b.carryOut(now, actions)
-	b.news = true
-	b.site.grid.check.last = now
-	b.site.grid.touch(b.site)
-	b.turns(now)
 }
 
 // budgetEnds says whether a power budget holds anywhere at an instant that will end later:

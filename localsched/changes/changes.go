@@ -65,6 +65,9 @@ type Job struct {
 	places []Place
 }
 
+// Clone is what is reported of the job in a [Feed.Clone].
+func (j *Job) Clone() Job { return Job{last: j.last, places: slices.Clone(j.places)} }
+
 // Reported says whether anything is reported of the job.
 func (j *Job) Reported() bool { return len(j.places) > 0 }
 
@@ -73,6 +76,11 @@ func (j *Job) Reported() bool { return len(j.places) > 0 }
 // [Feed.Restore] says where a change was reported by an earlier one.
 func New(generation uint64) *Feed {
 	return &Feed{last: Place{Generation: generation}, news: make(chan struct{})}
+}
+
+// Clone is a feed of its own in which the same has happened.
+func (f *Feed) Clone() *Feed {
+	return &Feed{last: f.last, entries: slices.Clone(f.entries), forgotten: f.forgotten, news: make(chan struct{})}
 }
 
 // Report appends a change of a job, and returns the place of the job's last one. It replaces
