@@ -42,3 +42,10 @@ func (s *Scheduler) SaveLearnt() error { return s.saveLearnt() }
 func Measured(rates power.Rates, cpus int, end spool.End) (ppm int, ok bool) {
 	return measured(rates, cpus, exitRecord{End: end})
 }
+
+// Tick has the engine be asked now, as the loop does when it is due.
+func (s *Scheduler) Tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agree(s.driver.Tick(s.now()))
+}
