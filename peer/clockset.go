@@ -27,7 +27,7 @@ func (p *Peer) clockSet(by protocol.Duration) {
 		}
 	}
 	for _, r := range p.rounds {
-		putOff(by, &r.opened)
+		putOff(by, &r.Opened)
 	}
 }
 

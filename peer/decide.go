@@ -1,14 +1,13 @@
 package peer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -17,13 +16,13 @@ import (
 
 // decide hands the round to the policy.
 func (p *Peer) decide(r *round) {
-	r.fitting, r.tuning = broker.Fit(p.snapshot(r), r.specs, p.groupOf), p.tunings
+	r.fitting, r.tuning = broker.Fit(p.snapshot(r), r.Specs, p.groupOf), p.tunings
 	p.askPolicy(r)
 }
 
 // askPolicy asks the policy about a round, again while its groups do not fit.
 func (p *Peer) askPolicy(r *round) {
-	p.call(event.DecideOp{Snapshot: r.fitting.Narrowed()}, decideRound{r.id})
+	p.call(event.DecideOp{Snapshot: r.fitting.Narrowed()}, decideRound{r.ID})
 }
 
 // decideRound asks the policy.
@@ -56,7 +55,7 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 func (p *Peer) askFallback(r *round, because error) {
 	in := r.fitting.Narrowed()
 	in.Hint = nil // it is the other policy's
-	p.call(event.DecideOp{Snapshot: in, Fallback: true}, decideInStead{r.id, because.Error()})
+	p.call(event.DecideOp{Snapshot: in, Fallback: true}, decideInStead{r.ID, because.Error()})
 }
 
 // decideInStead asks the fallback, because the policy has failed.
@@ -77,24 +76,15 @@ func (c decideInStead) answered(p *Peer, result event.Result, err error) {
 	}
 	p.closeRound(r)
 	why := clip(fmt.Sprintf("%s decided in its stead: %s", p.cfg.Fallback, c.because))
-	p.fact(event.Fact{Kind: event.PolicyFailed, Site: p.cfg.Site, Round: r.id, Text: why})
-	p.carryOut(r, r.fitting.Settled(p.inStead(&r.fitting.In, explained(decided.Decisions, why))), true)
+	p.fact(event.Fact{Kind: event.PolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
+	p.carryOut(r, r.fitting.Settled(p.inStead(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
 }
 
 // undecided ends a round in which nobody decided. Its jobs get another one.
 func (p *Peer) undecided(r *round, err error) {
 	p.closeRound(r)
-	p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Round: r.id, Text: clip("policy: " + err.Error())})
+	p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Round: r.ID, Text: clip("policy: " + err.Error())})
 	p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
-}
-
-// explained are decisions, each with why another policy took it.
-func explained(decisions []policy.Decision, why string) []policy.Decision {
-	all := slices.Clone(decisions)
-	for i := range all {
-		all[i].Reason += "; the policy failed, " + why
-	}
-	return all
 }
 
 // inStead are the decisions of another policy than that in force, without those for jobs
@@ -110,92 +100,21 @@ func (p *Peer) inStead(in *policy.Snapshot, decisions []policy.Decision) []polic
 
 // snapshot turns the round into the policy's columns.
 func (p *Peer) snapshot(r *round) policy.Snapshot {
-	in := policy.Snapshot{Hint: p.hint}
-	for _, spec := range r.specs {
-		in.Jobs = append(in.Jobs, policy.Job{
-			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: max(0, p.now.Sub(spec.Submitted)),
-			Data: spec.Data, DataOut: spec.DataOut,
-		})
+	own := p.own()
+	if own.Accept = len(r.Specs); p.cfg.Initiation == policy.Cycle { // it takes no more jobs of its own than of others (MaxQ)
+		own.Accept = min(own.Accept, p.intakeLeft())
 	}
-	answered := p.answered(r)
-	in.AWT = make([]protocol.Duration, 0, len(r.specs)*len(answered))
-	in.ERT = make([]protocol.Duration, 0, len(r.specs)*len(answered))
-	in.Cost = make([]protocol.Micro, 0, len(r.specs)*len(answered))
-	for s, site := range answered {
-		if site.ask == nil {
-			in.Self = s
-			in.Sites = append(in.Sites, p.ownSite(r))
-			continue
-		}
-		in.Sites = append(in.Sites, p.partnerSite(site.ask))
-	}
-	for s := range in.Sites {
-		in.Sites[s].NoEnergy = true
-	}
-	for i := range r.specs {
-		for s, site := range answered {
-			q := r.home[i]
-			if site.ask != nil {
-				q = site.ask.quote(i)
-			}
-			cost := q.Cost()
-			if q.Declined != "" || q.AWT == protocol.Never {
-				q.AWT, q.ERT, cost = protocol.Never, protocol.Never, 0
-			} else {
-				in.Sites[s].Currency = cmp.Or(in.Sites[s].Currency, q.Currency)
-				in.Sites[s].NoEnergy = in.Sites[s].NoEnergy && !pricing.NamesEnergy(q.Terms)
-			}
-			in.AWT, in.ERT, in.Cost = append(in.AWT, q.AWT), append(in.ERT, q.ERT), append(in.Cost, cost)
-		}
-	}
+	in := r.Snapshot(own, p.now)
+	in.Hint = p.hint
 	if p.cfg.Policy.DecidesApplications() {
-		p.addWishes(&in, r, answered)
+		p.addWishes(&in, r, r.Answers(p.cfg.Site))
 	}
 	return in
 }
 
-// answeredSite is a site with quotes; ask is nil for the own one.
-type answeredSite struct {
-	name protocol.SiteName
-	ask  *ask
-}
-
-// answered are the sites that gave quotes, by name.
-func (p *Peer) answered(r *round) []answeredSite {
-	out := []answeredSite{{name: p.cfg.Site}}
-	for _, a := range r.asks {
-		if a.reply != nil {
-			out = append(out, answeredSite{name: a.partner.Site, ask: a})
-		}
-	}
-	slices.SortFunc(out, func(a, b answeredSite) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
-	})
-	return out
-}
-
-// ownSite is the own row of a round's sites. In a cycle it takes no more jobs of its
-// own than of others (MaxQ).
-func (p *Peer) ownSite(r *round) policy.Site {
-	accept := len(r.specs)
-	if p.cfg.Initiation == policy.Cycle {
-		accept = min(accept, p.intakeLeft())
-	}
-	return policy.Site{
-		Name: p.cfg.Site, RUS: p.load.RUS(), CPUs: p.load.CPUs, Free: p.free(), Accept: accept, Extra: r.extra,
-	}
-}
-
-func (p *Peer) partnerSite(a *ask) policy.Site {
-	reply := a.reply
-	return policy.Site{
-		Name: a.partner.Site, RUS: reply.Load.RUS(), Age: p.now.Sub(a.partner.LoadAt), CPUs: reply.Load.CPUs,
-		Free: reply.Free, Accept: reply.Accept, Extra: reply.Extra,
-		Latency: a.partner.Latency, Bandwidth: a.partner.Bandwidth,
-	}
+// own is this site as rounds see it.
+func (p *Peer) own() rounds.Own {
+	return rounds.Own{Site: p.cfg.Site, Load: p.load, Free: p.free()}
 }
 
 // carryOut places what the policy, or another one in its stead, chose and holds the rest.
@@ -205,13 +124,13 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	for _, d := range decisions {
 		chosen[in.Jobs[d.Job].ID] = d
 	}
-	c := carrying{p: p, r: r, in: in, stead: stead, silent: silentSites(r), roomless: r.fitting.Roomless(), parted: map[broker.GroupKey]string{}}
-	for i := 0; i < len(r.specs); i = r.rows(i) {
-		j := p.jobs[r.specs[i].Job]
+	c := carrying{p: p, r: r, in: in, stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless(), parted: map[broker.GroupKey]string{}}
+	for i := 0; i < len(r.Specs); i = r.End(i) {
+		j := p.jobs[r.Specs[i].Job]
 		if j == nil || j.Phase != row.JobInGridQueue {
 			continue // cancelled while the policy thought
 		}
-		j.noteAlone(&r.home[i])
+		j.noteAlone(&r.Home[i])
 		if d, ok := chosen[j.Spec.Job]; ok && d.Site != policy.Nowhere {
 			c.place(i, j, d)
 		} else {
@@ -249,21 +168,21 @@ type carrying struct {
 
 // leave keeps a job in the grid queue. The policy may have said why.
 func (c *carrying) leave(i int, j *job, because string) {
-	if c.r.reach[i] == volunteers {
-		c.p.tellRound(c.r, i, c.silent, event.JobWaits, "", "no volunteer is better than the own site")
+	if c.r.Reach[i] == rounds.Volunteers {
+		c.p.reportRound(c.r, i, c.silent, event.JobWaits, "", "no volunteer is better than the own site")
 		c.p.strike(c.r, i, j)
 		return
 	}
 	why, detail := view.ReasonInfeasible, because
 	switch room := c.roomless[j.Spec.Job]; {
-	case room != "" && c.r.takers(i) > 0:
+	case room != "" && c.r.Takers(i) > 0:
 		why, detail = view.ReasonNoRoom, room
 	case because == "":
 		why, detail = c.p.waitReason(c.r, i, j)
 	case c.stead:
 		why = view.ReasonPolicy
 	}
-	c.p.tellRound(c.r, i, c.silent, event.JobWaits, "", detailed(why, detail))
+	c.p.reportRound(c.r, i, c.silent, event.JobWaits, "", detailed(why, detail))
 	c.p.waitOn(c.r, j, why, detail)
 }
 
@@ -271,7 +190,7 @@ func (c *carrying) leave(i int, j *job, because string) {
 func (c *carrying) place(i int, j *job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
 	switch {
-	case home && p.cfg.Policy.TakesShortcut() && c.r.reach[i] == volunteers:
+	case home && p.cfg.Policy.TakesShortcut() && c.r.Reach[i] == rounds.Volunteers:
 		c.leave(i, j, "")
 		return
 	case home && p.fullForOwn() != "":
@@ -279,22 +198,23 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 		if c.starts(j) {
 			c.parted[j.groupKey()] = full
 		}
-		p.tellRound(c.r, i, c.silent, event.JobWaits, "", full)
+		p.reportRound(c.r, i, c.silent, event.JobWaits, "", full)
 		p.waitOn(c.r, j, full, "")
 		return
 	}
 	site := c.in.Sites[d.Site].Name
-	p.tellRound(c.r, i, c.silent, event.RoundDecided, site, d.Reason)
+	p.reportRound(c.r, i, c.silent, event.RoundDecided, site, d.Reason)
 	if facts := p.out.Facts; len(j.Shapes()) > 0 && len(facts) > 0 {
-		facts[len(facts)-1].CPUs = c.r.specs[d.Job].CPUs
+		facts[len(facts)-1].CPUs = c.r.Specs[d.Job].CPUs
 	}
 	e := c.r.entry(p, d.Job)
 	j.Spec = j.Shaped(e.shape)
 	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
-	j.Foreseen, j.Quoted = p.foreseen(c.in, d), pricing.QuotedPrice(c.r.quoteOf(d.Job, site))
+	quoted := c.r.QuoteOf(d.Job, site)
+	j.Foreseen, j.Quoted = p.foreseen(c.in, d), pricing.QuotedPrice(&quoted)
 	if home {
 		p.countOwn()
-	} else if own := &c.r.home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
+	} else if own := &c.r.Home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
 		j.Home = pricing.QuotedPrice(own)
 	}
 	switch {
@@ -315,25 +235,16 @@ func (c *carrying) starts(j *job) bool {
 	})
 }
 
-// tellRound says what a round brought one of its jobs.
-func (p *Peer) tellRound(r *round, i int, silent []string, kind event.FactKind, site protocol.SiteName, why string) {
+// reportRound says what a round brought one of its jobs.
+func (p *Peer) reportRound(r *round, i int, silent []string, kind event.FactKind, site protocol.SiteName, why string) {
 	if p.cfg.NoFacts {
 		return
 	}
-	quotes, others := p.toldQuotes(r, i)
+	quotes, others := p.reported(r, i)
 	p.fact(event.Fact{
-		Kind: kind, Job: r.specs[i].Job, Site: site, Round: r.id, Text: clip(why),
-		Quotes: quotes, Others: others, Silent: silent, Took: p.now.Sub(r.opened),
+		Kind: kind, Job: r.Specs[i].Job, Site: site, Round: r.ID, Text: clip(why),
+		Quotes: quotes, Others: others, Silent: silent, Took: p.now.Sub(r.Opened),
 	})
-}
-
-func silentSites(r *round) (names []string) {
-	for _, a := range r.asks {
-		if a.reply == nil {
-			names = append(names, string(a.partner.Site))
-		}
-	}
-	return names
 }
 
 // waitReason says why no site was chosen for job i: a word, and what the sites said.
@@ -341,21 +252,14 @@ func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
 	if j.unknown = p.noKnownSite(j); j.unknown {
 		return view.ReasonNoKnownSite, ""
 	}
-	if would := r.takers(i); would > 0 {
+	if would := r.Takers(i); would > 0 {
 		return view.ReasonRoundFull, fmt.Sprintf("%d sites would take it, but not in this round", would)
 	}
 	if p.cfg.NoFacts {
 		return view.ReasonNoQuote, ""
 	}
-	quotes, others := p.toldQuotes(r, i)
-	noes := make([]string, 0, len(quotes)+1)
-	for _, q := range quotes {
-		noes = append(noes, fmt.Sprintf("%s: %s", q.Site, q.Declined))
-	}
-	if others > 0 {
-		noes = append(noes, fmt.Sprintf("and %d others", others))
-	}
-	return view.ReasonNoQuote, strings.Join(noes, "; ")
+	quotes, others := p.reported(r, i)
+	return view.ReasonNoQuote, rounds.Declines(quotes, others)
 }
 
 // waitOn lets a job that no site was chosen for wait for another round: if no site that may be
@@ -396,7 +300,7 @@ func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {
 }
 
 func (p *Peer) holdAll(r *round, d protocol.Duration, why, detail string) {
-	for _, spec := range r.specs {
+	for _, spec := range r.Specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.hold(j, p.jitter(d), why, detail)
 		}

@@ -37,7 +37,8 @@
 //	eligible/            whether a site may run a job
 //	compact/, leaving.go what jobs run, in memory, and what of it leaves the site
 //	gridqueue/           jobs that have no place
-//	round.go, decide.go  rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
+//	rounds/, round.go, decide.go
+//	                     rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
 //	initiation.go, cycle.go
 //	                     who begins a round, and who is asked [SS 2.1.2, 2.1.3], [MC 2]
 //	intake/              how many jobs the site takes in a period

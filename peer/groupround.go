@@ -35,9 +35,9 @@ func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, b
 	if site == in.Self && p.cfg.MaxQ == 0 {
 		room.MaxJobs = -1
 	}
-	for _, a := range r.asks {
-		if a.partner.Site == row.Name && a.reply != nil {
-			room.MaxCPUs = a.reply.MostCPUs
+	for _, a := range r.Asks {
+		if a.Partner.Site == row.Name && a.Reply != nil {
+			room.MaxCPUs = a.Reply.MostCPUs
 		}
 	}
 	return room, true

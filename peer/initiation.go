@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -18,55 +19,37 @@ import (
 // which waiting jobs look at their own AWT again; DESIGN 5 says what is done here,
 // and [rules.Config.Recheck], [rules.Config.Draw] and [rules.Config.Stay] offer the other readings.
 
-// reach is whom a round asks about a job.
-type reach uint8
-
-const (
-	everybody  reach = iota // sender-initiated
-	volunteers              // those that said they would take jobs
-	nobody                  // the job waits for a volunteer
-)
-
 // setReach says for each job of a placing round whom to ask, and takes those out
 // that wait for volunteers.
 func (p *Peer) setReach(r *round) {
-	specs, home := r.specs[:0:0], r.home[:0:0]
-	r.reach = r.reach[:0]
-	for i, spec := range r.specs {
+	reach := make([]rounds.Reach, 0, len(r.Specs))
+	r.Keep(func(i int) bool {
 		whom := p.reachOf(r, i)
-		if whom == nobody {
-			p.park(p.jobs[spec.Job])
-			continue
+		if whom == rounds.Nobody {
+			p.park(p.jobs[r.Specs[i].Job])
+			return false
 		}
-		specs, home, r.reach = append(specs, spec), append(home, r.home[i]), append(r.reach, whom)
-	}
-	r.specs, r.home = specs, home
+		reach = append(reach, whom)
+		return true
+	})
+	r.Reach = reach
 }
 
 // reachOf counts as volunteers only those that the round will ask about the job ([Peer.asks]):
 // one that is never asked is never struck either, and would be waited for at once again.
-func (p *Peer) reachOf(r *round, i int) reach {
-	j := p.jobs[r.specs[i].Job]
+func (p *Peer) reachOf(r *round, i int) rounds.Reach {
+	j := p.jobs[r.Specs[i].Job]
 	live := func(one *partner.Partner) bool {
 		return one.Usable() && p.mayAsk(j, one) && p.volunteersFor(j, one) && !p.avoids(r, i, one)
 	}
-	switch {
-	case p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || r.home[i].Declined != "":
-		return everybody
-	case slices.ContainsFunc(p.partners.All(), live):
-		return volunteers
-	case p.cfg.Initiation == policy.Symmetric:
-		return everybody
-	case !p.cfg.Policy.TakesShortcut():
-		return volunteers // of whom there are none: the policy is asked about the own site
-	}
-	return nobody
+	return rounds.ReachOf(p.cfg.Initiation, r.Home[i].Declined != "", p.cfg.Policy.TakesShortcut(),
+		func() bool { return slices.ContainsFunc(p.partners.All(), live) })
 }
 
 // volunteersFor says whether a partner would take jobs and has not lost for this
 // one.
 func (p *Peer) volunteersFor(j *job, one *partner.Partner) bool {
-	return one.Volunteer.Live(p.now) && j.struck[one.Site] != one.Volunteer.Number
+	return one.Volunteer.For(j.struck[one.Site], p.now)
 }
 
 // park lets a job wait in the grid queue until its own AWT is looked at again or
@@ -80,19 +63,19 @@ func (p *Peer) park(j *job) {
 // about the job, the next round would be as this one, and has to wait.
 func (p *Peer) strike(r *round, i int, j *job) {
 	struck := false
-	for _, a := range r.asks {
-		if _, asked := slices.BinarySearch(a.jobs, i); asked {
+	for _, a := range r.Asks {
+		if a.Asked(i) {
 			if j.struck == nil {
 				j.struck = map[protocol.SiteName]uint64{}
 			}
-			j.struck[a.partner.Site], struck = a.volunteer, true
+			j.struck[a.Partner.Site], struck = a.Volunteer, true
 		}
 	}
 	switch {
 	case p.cfg.Initiation == policy.Receiver:
 		p.park(j)
 	case p.cfg.Initiation == policy.Symmetric && p.cfg.Stay:
-		p.commitHome(j, r.home[i].AWT)
+		p.commitHome(j, r.Home[i].AWT)
 	case !struck:
 		p.waitOn(r, j, view.ReasonVolunteer, "")
 	default:
@@ -115,8 +98,7 @@ func (p *Peer) volunteered(one *partner.Partner, m protocol.Volunteer) {
 		return
 	}
 	until := p.now.Add(min(m.Valid, p.cfg.Sigma))
-	if v := &one.Volunteer; v.Heard != 0 && p.now.Sub(v.Heard) < p.cfg.Sigma/4 {
-		v.Until = until // says the same again, and must not make all jobs ask again
+	if one.Volunteer.Renew(p.now, until, p.cfg.Sigma) {
 		return
 	}
 	left := p.cfg.Draw

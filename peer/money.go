@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -30,14 +31,14 @@ func (p *Peer) readable(q *protocol.Quote) {
 }
 
 // addWishes tells a policy that decides about applications what users want, and the parts of prices.
-func (p *Peer) addWishes(in *policy.Snapshot, r *round, answered []answeredSite) {
+func (p *Peer) addWishes(in *policy.Snapshot, r *round, answers []*rounds.Ask) {
 	in.Currency = p.currency()
 	until := p.horizons(in, r)
 	known := map[protocol.JobID]int{}
 	for i := range in.Jobs {
 		j := r.job(p, i)
 		if j == nil { // it has ended meanwhile
-			j = &job{Job: row.Job{Spec: r.specs[i]}}
+			j = &job{Job: row.Job{Spec: r.Specs[i]}}
 		}
 		id := j.applicationID()
 		at, ok := known[id]
@@ -51,9 +52,9 @@ func (p *Peer) addWishes(in *policy.Snapshot, r *round, answered []answeredSite)
 		row.Alpha, row.Gamma, row.Delta = p.weights(j)
 	}
 	p.addGroups(in, r)
-	for i := range r.specs {
-		for s := range answered {
-			m := p.quoteMoney(r, i, answered[s].ask)
+	for i := range r.Specs {
+		for _, a := range answers {
+			m := p.quoteMoney(r, i, a)
 			in.Use, in.Licence = append(in.Use, m.Use), append(in.Licence, m.Licence)
 			in.Eco, in.Data = append(in.Eco, m.Eco), append(in.Data, m.Data)
 		}
@@ -82,10 +83,10 @@ func (p *Peer) addGroups(in *policy.Snapshot, r *round) {
 		}
 		return group{}
 	}
-	for i := 0; i < len(r.specs); i = r.rows(i) {
+	for i := 0; i < len(r.Specs); i = r.End(i) {
 		members[of(i)]++
 	}
-	for i := range r.specs {
+	for i := range r.Specs {
 		if g := of(i); g.number > 0 && members[g] > 1 {
 			in.Jobs[i].Together = g.number
 			p.lead(in, i)
@@ -106,9 +107,9 @@ func (p *Peer) lead(in *policy.Snapshot, row int) {
 // all its components one after the other, behind the longest of the others' twice.
 func (p *Peer) horizons(in *policy.Snapshot, r *round) map[protocol.JobID]protocol.Duration {
 	longest, own := protocol.Day, map[protocol.JobID]protocol.Duration{}
-	for i := 0; i < len(in.Jobs); i = r.rows(i) {
+	for i := 0; i < len(in.Jobs); i = r.End(i) {
 		of := protocol.Duration(0)
-		for row := i; row < r.rows(i); row++ {
+		for row := i; row < r.End(i); row++ {
 			of = max(of, longestOf(in, row))
 		}
 		longest = max(longest, of)
@@ -137,12 +138,9 @@ func longestOf(in *policy.Snapshot, j int) (longest protocol.Duration) {
 
 // quoteMoney are the cost terms of a quote in the own currency, with what the link costs
 // this site. Terms by other names count as the use of the machine.
-func (p *Peer) quoteMoney(r *round, i int, a *ask) view.Money {
+func (p *Peer) quoteMoney(r *round, i int, a *rounds.Ask) view.Money {
 	m := view.Money{Currency: p.currency()}
-	q := r.home[i]
-	if a != nil {
-		q = a.quote(i)
-	}
+	q := r.Quote(i, a)
 	if q.Declined != "" {
 		return m
 	}
@@ -163,7 +161,7 @@ func (p *Peer) quoteMoney(r *round, i int, a *ask) view.Money {
 		*into = into.Plus(amount)
 	}
 	if a != nil {
-		m.Data = m.Data.Plus(a.partner.LinkCost(&r.specs[i]))
+		m.Data = m.Data.Plus(a.Partner.LinkCost(&r.Specs[i]))
 	}
 	return m
 }
@@ -184,12 +182,12 @@ func (p *Peer) foreseen(in *policy.Snapshot, d policy.Decision) *row.Prediction 
 }
 
 // told adds to a quote what people want to know of components.
-func (p *Peer) told(r *round, i int, a *ask, q view.Quote) view.Quote {
+func (p *Peer) told(r *round, i int, a *rounds.Ask, q view.Quote) view.Quote {
 	if !p.cfg.Policy.DecidesApplications() {
 		return q
 	}
 	if j := r.job(p, i); j != nil && len(j.Shapes()) > 1 {
-		q.CPUs = r.specs[i].CPUs
+		q.CPUs = r.Specs[i].CPUs
 	}
 	if q.Declined == "" {
 		m := p.quoteMoney(r, i, a)

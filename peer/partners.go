@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -135,31 +136,23 @@ func (p *Peer) digestSeen(ev event.DigestSeen) {
 	}
 }
 
-// choosePartners picks whom a round asks: of those that could take one of its
-// jobs the least utilised, equals in an order drawn from the seed, and last those in doubt.
+// choosePartners picks whom a round asks, of those that could take one of its jobs, by name.
 func (p *Peer) choosePartners(r *round) []*partner.Partner {
 	if p.cfg.Policy.KeepsAll() {
 		return nil
 	}
-	var out []*partner.Partner
+	var candidates []*partner.Partner
 	for _, one := range p.partners.All() {
 		if one.Usable() && p.wanted(r, one) {
-			out = append(out, one)
+			candidates = append(candidates, one)
 		}
 	}
-	if len(out) <= p.cfg.Ask {
-		return out
-	}
-	p.rng().Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	slices.SortStableFunc(out, partner.Order)
-	out = out[:p.cfg.Ask]
-	slices.SortFunc(out, func(a, b *partner.Partner) int { return cmp.Compare(a.Site, b.Site) })
-	return out
+	return partner.Choose(candidates, p.cfg.Ask, p.rng().Shuffle)
 }
 
 // wanted says whether the partner is to be asked about any job of the round.
 func (p *Peer) wanted(r *round, one *partner.Partner) bool {
-	for i := range r.specs {
+	for i := range r.Specs {
 		if p.asks(r, i, one) {
 			return true
 		}
@@ -172,10 +165,10 @@ func (p *Peer) wanted(r *round, one *partner.Partner) bool {
 // if only volunteers are asked.
 func (p *Peer) asks(r *round, i int, one *partner.Partner) bool {
 	j := r.job(p, i)
-	if j == nil || !one.Eligible(&r.specs[i], j.Together()) {
+	if j == nil || !one.Eligible(&r.Specs[i], j.Together()) {
 		return false
 	}
-	return !j.shuns(one.Site, p.now) && (r.reach[i] == everybody || p.volunteersFor(j, one)) && !p.avoids(r, i, one)
+	return !j.shuns(one.Site, p.now) && (r.Reach[i] == rounds.Everybody || p.volunteersFor(j, one)) && !p.avoids(r, i, one)
 }
 
 // mayAsk says whether the partner could run the job and has not just refused it.

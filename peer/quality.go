@@ -69,7 +69,7 @@ func (p *Peer) avoids(r *round, i int, one *partner.Partner) bool {
 
 // elsewhere says whether a job could run here, or at a partner that is not in doubt.
 func (p *Peer) elsewhere(r *round, i int, but *partner.Partner) bool {
-	spec, j := &r.specs[i], r.job(p, i)
+	spec, j := &r.Specs[i], r.job(p, i)
 	if j == nil {
 		return false
 	}

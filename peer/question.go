@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -25,7 +26,7 @@ func (p *Peer) testSubmit(ev event.TestSubmit) {
 	tests, specs := p.testJobs(&ev)
 	r := p.newRound(specs)
 	r.asked, r.front, r.tests = ev.Asked, ev.Front, tests
-	r.reach = slices.Repeat([]reach{everybody}, len(specs))
+	r.Reach = slices.Repeat([]rounds.Reach{rounds.Everybody}, len(specs))
 	p.quoteHome(r)
 	p.askPartners(r)
 }
@@ -76,7 +77,7 @@ func (p *Peer) answerQuestion(r *round) {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + why)})
 		return
 	}
-	p.call(event.FrontOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.id})
+	p.call(event.FrontOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.ID})
 }
 
 // findFront asks what choices the sites leave between cost and time.
@@ -92,7 +93,7 @@ func (c findFront) answered(p *Peer, result event.Result, err error) {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + err.Error())})
 		return
 	}
-	p.answerFront(r, viewFront(&r.frontOf, &done.Front))
+	p.answerFront(r, rounds.FrontView(&r.frontOf, &done.Front))
 }
 
 // noFront says why nobody can be asked what choices there are; empty: somebody can.
@@ -111,19 +112,4 @@ func (p *Peer) answerFront(r *round, front *view.ParetoFront) {
 	quoted.Front = front
 	p.answer(r.asked, quoted)
 	p.closeRound(r)
-}
-
-// viewFront is a front as people see it.
-func viewFront(in *policy.Snapshot, f *policy.Front) *view.ParetoFront {
-	out := &view.ParetoFront{Currency: f.Currency, More: f.More, Gap: f.Gap, Why: f.Why, Points: []view.ParetoPoint{}}
-	for _, point := range f.Points {
-		seen := view.ParetoPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
-		for _, c := range point.Choices {
-			seen.Choices = append(seen.Choices, view.ParetoChoice{
-				Site: in.Sites[c.Site].Name, CPUs: c.CPUs, Wait: c.Wait, Run: c.Run, Cost: c.Cost,
-			})
-		}
-		out.Points = append(out.Points, seen)
-	}
-	return out
 }

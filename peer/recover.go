@@ -48,7 +48,7 @@ func (p *Peer) dropRound() {
 		return
 	}
 	p.closeRound(r)
-	for _, spec := range r.specs {
+	for _, spec := range r.Specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.queue.Put(spec.Job)
 		}

@@ -37,11 +37,11 @@ func (p *Peer) retune(ev event.Retune) {
 // already: one that decides about applications wants other rows than one that does not.
 func (p *Peer) beginAgain() {
 	r := p.open
-	if r == nil || r.decided {
+	if r == nil || r.Decided {
 		return
 	}
 	p.closeRound(r)
-	for _, spec := range r.specs {
+	for _, spec := range r.Specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.queue.Put(spec.Job)
 		}

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,41 +11,24 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// round collects quotes for some jobs from this site and from partners: to place
-// jobs of the grid queue, or to answer a question.
+// round is a round of this peer: it places jobs of the grid queue, or answers a question.
 type round struct {
-	id       protocol.RoundID
-	opened   protocol.Instant
-	specs    []protocol.Spec
-	reach    []reach                 // whom to ask, for each job
-	asked    event.AskID             // the question it answers; 0: it places jobs
-	front    bool                    // the question is about the choices between cost and time, too
-	frontOf  policy.Snapshot         // of these
-	tests    map[protocol.JobID]*job // of a question
-	crowded  bool                    // there were more jobs than one message holds
-	opening  bool                    // jobs may still stay at home by the own quotes alone
-	home     []protocol.Quote
-	extra    []protocol.Duration // of the own site, see [policy.Site]
-	homeDone bool
-	asks     []*ask // by site
-	decided  bool
-	fitting  *broker.Fitting // what the policy was asked, and the places of its groups; nil: nothing yet
-	tuning   int             // in force when it was asked first
-}
-
-// ask is what one partner was asked and answered.
-type ask struct {
-	partner   *partner.Partner
-	volunteer uint64 // number of the availability message that it was asked by
-	jobs      []int  // indices in the round's specs, ascending
-	reply     *protocol.QuoteReply
-	missed    bool
+	rounds.Round
+	asked   event.AskID             // the question it answers; 0: it places jobs
+	front   bool                    // the question is about the choices between cost and time, too
+	frontOf policy.Snapshot         // of these
+	tests   map[protocol.JobID]*job // of a question
+	crowded bool                    // there were more jobs than one message holds
+	opening bool                    // jobs may still stay at home by the own quotes alone
+	fitting *broker.Fitting         // what the policy was asked, and the places of its groups; nil: nothing yet
+	tuning  int                     // in force when it was asked first
 }
 
 // openRound lets the next jobs of the grid queue be placed. One such round at a
@@ -89,19 +71,19 @@ const notQuoted protocol.Duration = -1
 
 func (p *Peer) newRound(specs []protocol.Spec) *round {
 	p.lastRound++
-	r := &round{id: p.lastRound, opened: p.now, specs: specs}
-	p.rounds[r.id] = r
+	r := &round{Round: rounds.Round{ID: p.lastRound, Opened: p.now, Specs: specs}}
+	p.rounds[r.ID] = r
 	return r
 }
 
 // quoteHome asks the own scheduler about the round's jobs.
 func (p *Peer) quoteHome(r *round) {
-	r.homeDone = false
+	r.HomeDone = false
 	query := localsched.Query{Ahead: p.tentatives.Ahead()}
-	for i := range r.specs {
-		query.Jobs = append(query.Jobs, r.specs[i].On(&p.cfg.Capacity))
+	for i := range r.Specs {
+		query.Jobs = append(query.Jobs, r.Specs[i].On(&p.cfg.Capacity))
 	}
-	p.call(event.QuoteOp{Query: query}, quoteHome{r.id})
+	p.call(event.QuoteOp{Query: query}, quoteHome{r.ID})
 }
 
 // quoteHome asks for the own quotes of a round.
@@ -112,8 +94,8 @@ func (c quoteHome) answered(p *Peer, result event.Result, err error) {
 	if r == nil {
 		return
 	}
-	r.home = p.homeQuotes(r, result, err)
-	m, there := quoting.FindMarginal(r.specs, r.home, p.extraOf(r), &p.cfg.Capacity, p.now.Add(p.cfg.Deadline/2))
+	r.Home = p.homeQuotes(r, result, err)
+	m, there := quoting.FindMarginal(r.Specs, r.Home, p.extraOf(r), &p.cfg.Capacity, p.now.Add(p.cfg.Deadline/2))
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 
@@ -122,7 +104,7 @@ func (c quoteHome) marginal(p *Peer, extra []protocol.Duration) {
 	if r == nil {
 		return
 	}
-	r.homeDone, r.extra = true, extra
+	r.HomeDone, r.Extra = true, extra
 	if r.opening {
 		r.opening = false
 		p.arrived(r)
@@ -152,16 +134,16 @@ func (p *Peer) reckoning(r *round) protocol.Reckoning {
 // run the job.
 func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Quote {
 	quoted, err := resultAs[event.QuoteResult](result, err)
-	if err == nil && len(quoted.Quotes) != len(r.specs) {
-		err = fmt.Errorf("the local scheduler gave %d quotes for %d jobs", len(quoted.Quotes), len(r.specs))
+	if err == nil && len(quoted.Quotes) != len(r.Specs) {
+		err = fmt.Errorf("the local scheduler gave %d quotes for %d jobs", len(quoted.Quotes), len(r.Specs))
 	}
 	if err == nil {
 		p.setLoad(quoted.Load)
 	} else {
 		p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
 	}
-	out := make([]protocol.Quote, len(r.specs))
-	for i, spec := range r.specs {
+	out := make([]protocol.Quote, len(r.Specs))
+	for i, spec := range r.Specs {
 		p.foresee(r.entry(p, i), &spec, p.cfg.Site, &p.cfg.Capacity)
 		switch why := p.homeRefuses(r.job(p, i), spec); {
 		case err != nil:
@@ -180,22 +162,11 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 
 // job is that of a row of the round, or of the question.
 func (r *round) job(p *Peer, i int) *job {
-	id := r.specs[i].Job
+	id := r.Specs[i].Job
 	if j := r.tests[id]; j != nil {
 		return j
 	}
 	return p.jobs[id]
-}
-
-// quoteOf is what a site said of a row: a partner, or the own one.
-func (r *round) quoteOf(i int, site protocol.SiteName) *protocol.Quote {
-	for _, a := range r.asks {
-		if a.partner.Site == site {
-			q := a.quote(i)
-			return &q
-		}
-	}
-	return &r.home[i]
 }
 
 // entry is a row of the round as a job in one of its shapes.
@@ -204,17 +175,8 @@ func (r *round) entry(p *Peer, i int) entry {
 	if e.job == nil {
 		return e // it has ended meanwhile
 	}
-	e.shape = max(0, slices.IndexFunc(e.job.Shapes(), func(s protocol.Shape) bool { return s.CPUs == r.specs[i].CPUs }))
+	e.shape = r.Shape(i, e.job.Shapes())
 	return e
-}
-
-// rows is the end of the rows of the job whose first row is i.
-func (r *round) rows(i int) int {
-	end := i + 1
-	for end < len(r.specs) && r.specs[end].Job == r.specs[i].Job {
-		end++
-	}
-	return end
 }
 
 // triedInVain is why a site is not asked about a job that has just failed there.
@@ -241,59 +203,50 @@ func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
 // AWT below φ stays at home without the network [SS 2.1, Figure 2]; the others
 // go on together. Several jobs of one round share what is free now.
 func (p *Peer) arrived(r *round) {
-	p.dropGone(r)
-	free, kept := p.free(), 0
-	rest, restHome := r.specs[:0:0], r.home[:0:0]
-	for i, spec := range r.specs {
-		q := r.home[i]
-		short := p.cfg.Policy.TakesShortcut() && q.Declined == "" && q.AWT < p.cfg.Phi
-		if !short || (kept > 0 && spec.CPUs > free) {
-			rest, restHome = append(rest, spec), append(restHome, q)
-			continue
-		}
-		kept++
-		p.jobs[spec.Job].noteAlone(&r.home[i])
-		p.jobs[spec.Job].Quoted = pricing.QuotedPrice(&r.home[i])
-		free -= spec.CPUs
-		p.tellShortcut(r, i)
-		p.commitHome(p.jobs[spec.Job], q.AWT)
+	r.Keep(func(i int) bool {
+		j := p.jobs[r.Specs[i].Job]
+		return j != nil && j.Phase == row.JobInGridQueue // else it has left the grid queue meanwhile
+	})
+	var kept []int
+	if p.cfg.Policy.TakesShortcut() {
+		kept = r.StayHome(p.cfg.Phi, p.free())
 	}
-	r.specs, r.home = rest, restHome
+	for _, i := range kept {
+		j := p.jobs[r.Specs[i].Job]
+		j.noteAlone(&r.Home[i])
+		j.Quoted = pricing.QuotedPrice(&r.Home[i])
+		p.reportShortcut(r, i)
+		p.commitHome(j, r.Home[i].AWT)
+	}
+	if len(kept) > 0 {
+		r.Keep(func(i int) bool {
+			_, stays := slices.BinarySearch(kept, i)
+			return !stays
+		})
+	}
 	p.setReach(r)
-	if len(r.specs) == 0 {
+	if len(r.Specs) == 0 {
 		p.closeRound(r)
 		return
 	}
-	if kept > 0 {
+	if len(kept) > 0 {
 		p.quoteHome(r) // what was just kept changes the others' quotes
 	}
 	p.askPartners(r)
 }
 
-func (p *Peer) tellShortcut(r *round, i int) {
+func (p *Peer) reportShortcut(r *round, i int) {
 	if p.cfg.NoFacts {
 		return
 	}
-	own := "own wait " + r.home[i].AWT.Text()
-	if r.home[i].AWT.Text() == p.cfg.Phi.Text() {
+	own := "own wait " + r.Home[i].AWT.Text()
+	if r.Home[i].AWT.Text() == p.cfg.Phi.Text() {
 		own = "own wait" // would read as no less than φ
 	}
 	p.fact(event.Fact{
-		Kind: event.JobShortcut, Job: r.specs[i].Job, Site: p.cfg.Site, Round: r.id, Quotes: []view.Quote{p.siteQuote(r, i, nil)},
+		Kind: event.JobShortcut, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
 		Text: own + " is below φ = " + p.cfg.Phi.Text() + " ([rounds] phi), so no partner was asked",
 	})
-}
-
-// dropGone takes jobs out of the round that left the grid queue meanwhile.
-func (p *Peer) dropGone(r *round) {
-	specs, home := r.specs[:0:0], r.home[:0:0]
-	for i, spec := range r.specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
-			specs = append(specs, spec)
-			home = append(home, r.home[i])
-		}
-	}
-	r.specs, r.home = specs, home
 }
 
 // askPartners sends the round's jobs to the partners and settles at once when
@@ -302,33 +255,33 @@ func (p *Peer) askPartners(r *round) {
 	for _, one := range p.choosePartners(r) {
 		p.askPartner(r, one)
 	}
-	if len(r.asks) > 0 {
+	if len(r.Asks) > 0 {
 		if !p.cfg.NoFacts {
-			p.fact(event.Fact{Kind: event.RoundOpened, Round: r.id, Text: protocol.Count(len(r.specs), "job") + ", " + protocol.Count(len(r.asks), "partner")})
+			p.fact(event.Fact{Kind: event.RoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
 		}
-		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.id})
+		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.ID})
 	}
 	p.settle(r)
 }
 
 func (p *Peer) askPartner(r *round, one *partner.Partner) {
-	a := &ask{partner: one, volunteer: one.Volunteer.Number}
-	request := protocol.QuoteRequest{Round: r.id, Deadline: p.cfg.Deadline, Reckon: p.reckoning(r), Extra: p.extraOf(r)}
-	for i := range r.specs {
-		if p.asks(r, i, one) && p.probed(r, i, one, len(a.jobs)) {
-			a.jobs = append(a.jobs, i)
-			spec := r.specs[i].Asked()
+	a := &rounds.Ask{Partner: one, Volunteer: one.Volunteer.Number}
+	request := protocol.QuoteRequest{Round: r.ID, Deadline: p.cfg.Deadline, Reckon: p.reckoning(r), Extra: p.extraOf(r)}
+	for i := range r.Specs {
+		if p.asks(r, i, one) && p.probed(r, i, one, len(a.Jobs)) {
+			a.Jobs = append(a.Jobs, i)
+			spec := r.Specs[i].Asked()
 			p.foresee(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
 			request.Jobs = append(request.Jobs, spec)
-			if r.reach[i] == volunteers && one.Volunteer.Left > 0 {
-				one.Volunteer.Left--
+			if r.Reach[i] == rounds.Volunteers {
+				one.Volunteer.Use()
 			}
 		}
 	}
 	if r.asked == 0 {
 		one.Asked(p.now, p.cfg.Sigma)
 	}
-	r.asks = append(r.asks, a)
+	r.Asks = append(r.Asks, a)
 	p.send(one.Site, request)
 }
 
@@ -341,45 +294,30 @@ func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
 	if r == nil {
 		return // a probe's answer, or too late
 	}
-	i := slices.IndexFunc(r.asks, func(a *ask) bool { return a.partner == one })
-	if i < 0 || r.asks[i].reply != nil || r.asks[i].missed {
+	a := r.AskOf(one)
+	if a == nil || !a.Waits() {
 		return
 	}
-	if err := checkReply(r, r.asks[i], m); err != nil {
-		p.factOf(one, event.Fact{Kind: event.MessageOdd, Round: r.id, Text: clip(err.Error())})
-		r.asks[i].missed = true
-	} else {
-		for k := range m.Quotes {
-			p.readable(&m.Quotes[k])
-		}
-		r.asks[i].reply = &m
+	for k := range m.Quotes {
+		p.readable(&m.Quotes[k])
+	}
+	if err := r.Take(a, m); err != nil {
+		p.factOf(one, event.Fact{Kind: event.MessageOdd, Round: r.ID, Text: clip(err.Error())})
 	}
 	p.settle(r)
-}
-
-func checkReply(r *round, a *ask, m protocol.QuoteReply) error {
-	if len(m.Quotes) != len(a.jobs) {
-		return fmt.Errorf("%d quotes for %d jobs", len(m.Quotes), len(a.jobs))
-	}
-	for k, i := range a.jobs {
-		if m.Quotes[k].Job != r.specs[i].Job {
-			return errors.New("quotes that are not in the order of the jobs")
-		}
-	}
-	return nil
 }
 
 // roundDue ends the wait for quotes: who has not answered is ignored for this
 // round and left out until heard again.
 func (p *Peer) roundDue(id protocol.RoundID) {
 	r := p.rounds[id]
-	if r == nil || r.decided {
+	if r == nil || r.Decided {
 		return
 	}
-	for _, a := range r.asks {
-		if a.reply == nil && !a.missed {
-			a.missed = true
-			p.fallSilent(a.partner)
+	for _, a := range r.Asks {
+		if a.Waits() {
+			a.Missed = true
+			p.fallSilent(a.Partner)
 		}
 	}
 	p.settle(r)
@@ -389,10 +327,8 @@ func (p *Peer) roundDue(id protocol.RoundID) {
 func (p *Peer) leaveOut(one *partner.Partner) {
 	for _, id := range p.roundIDs() {
 		r := p.rounds[id]
-		for _, a := range r.asks {
-			if a.partner == one && a.reply == nil {
-				a.missed = true
-			}
+		if a := r.AskOf(one); a != nil && a.Waits() {
+			a.Missed = true
 		}
 		p.settle(r)
 	}
@@ -409,11 +345,11 @@ func (p *Peer) roundIDs() []protocol.RoundID {
 
 // settle goes on once every answer that the round waits for is in.
 func (p *Peer) settle(r *round) {
-	if r.decided || !r.homeDone || slices.ContainsFunc(r.asks, (*ask).waits) {
+	if r.Decided || !r.Complete() {
 		return
 	}
-	r.decided = true
-	p.timers.Stop(timer{kind: roundTimer, round: r.id})
+	r.Decided = true
+	p.timers.Stop(timer{kind: roundTimer, round: r.ID})
 	if r.asked != 0 {
 		p.answerQuestion(r)
 		return
@@ -421,90 +357,28 @@ func (p *Peer) settle(r *round) {
 	p.decide(r)
 }
 
-func (a *ask) waits() bool { return a.reply == nil && !a.missed }
-
 func (p *Peer) closeRound(r *round) {
-	delete(p.rounds, r.id)
-	p.timers.Stop(timer{kind: roundTimer, round: r.id})
+	delete(p.rounds, r.ID)
+	p.timers.Stop(timer{kind: roundTimer, round: r.ID})
 	if p.open == r {
 		p.open = nil
 	}
 }
 
-// notAsked is the quote of a partner that the round asks about other jobs only; [Peer.unasked] says
-// why.
-const notAsked = "not asked in this round"
-
-// quote is site a's quote for job i; declined when the site was not asked.
-func (a *ask) quote(i int) protocol.Quote {
-	k, asked := slices.BinarySearch(a.jobs, i)
-	switch {
-	case !asked:
-		return protocol.Quote{Declined: notAsked}
-	case a.reply == nil:
-		return protocol.Quote{Declined: "no answer in time"}
+// report shows a round's quotes to people.
+func (p *Peer) reportOf(r *round) *rounds.Report {
+	return &rounds.Report{
+		Round: &r.Round, Own: p.own(), Now: p.now,
+		Unasked:  func(row int, one *partner.Partner) string { return p.unasked(r, row, one) },
+		Describe: func(row int, a *rounds.Ask, q view.Quote) view.Quote { return p.told(r, row, a, q) },
 	}
-	return a.reply.Quotes[k]
-}
-
-// takers counts the sites that would take job i in one of its shapes.
-func (r *round) takers(i int) (n int) {
-	some := func(quote func(row int) protocol.Quote) {
-		for row := i; row < r.rows(i); row++ {
-			if quote(row).Declined == "" {
-				n++
-				return
-			}
-		}
-	}
-	some(func(row int) protocol.Quote { return r.home[row] })
-	for _, a := range r.asks {
-		some(a.quote)
-	}
-	return n
-}
-
-// siteQuotes are the quotes for job i as people see them, the least turnaround first,
-// refusals last, each by name: the first so many of them.
-func (p *Peer) siteQuotes(r *round, i, most int) []view.Quote {
-	type ranked struct {
-		att protocol.Duration
-		answeredSite
-	}
-	rank := make([]ranked, 0, len(r.asks)+1)
-	rank = append(rank, ranked{r.home[i].ATT(), answeredSite{name: p.cfg.Site}})
-	for _, a := range r.asks {
-		rank = append(rank, ranked{a.arrival(i, &r.specs[i]), answeredSite{name: a.partner.Site, ask: a}})
-	}
-	slices.SortFunc(rank, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.att, b.att), cmp.Compare(a.name, b.name)) })
-	rank = rank[:min(most, len(rank))]
-	out := make([]view.Quote, len(rank))
-	for k := range rank {
-		out[k] = p.siteQuote(r, i, rank[k].ask)
-	}
-	return out
-}
-
-// siteQuote is a partner's quote for job i as people see it; without an ask the own one.
-func (p *Peer) siteQuote(r *round, i int, a *ask) view.Quote {
-	if a == nil {
-		return p.told(r, i, nil, view.Quoted(p.cfg.Site, r.home[i], p.load, 0))
-	}
-	q := view.Quoted(a.partner.Site, a.quote(i), a.partner.Load, a.partner.LoadAge(p.now))
-	if q.Declined == notAsked {
-		q.Declined = p.unasked(r, i, a.partner)
-	}
-	if q.Declined == "" {
-		q.Transfer = a.partner.Transfer(&r.specs[i])
-	}
-	return p.told(r, i, a, q)
 }
 
 // unasked says why a partner that is asked about other jobs of the round is not asked about job i.
 func (p *Peer) unasked(r *round, i int, one *partner.Partner) string {
-	j, spec := r.job(p, i), &r.specs[i]
+	j, spec := r.job(p, i), &r.Specs[i]
 	if j == nil {
-		return notAsked
+		return rounds.NotAsked
 	}
 	site := one.AsSite()
 	if why := site.Why(spec, j.Together()); why != "" {
@@ -513,40 +387,16 @@ func (p *Peer) unasked(r *round, i int, one *partner.Partner) string {
 	switch {
 	case j.shuns(one.Site, p.now):
 		return triedInVain
-	case r.reach[i] == volunteers:
-		return notAsked + ", since it does not volunteer for it"
+	case r.Reach[i] == rounds.Volunteers:
+		return rounds.NotAsked + ", since it does not volunteer for it"
 	case one.Row.Quality.Doubtful:
-		return notAsked + ", since it does not keep its quotes"
+		return rounds.NotAsked + ", since it does not keep its quotes"
 	}
-	return notAsked
+	return rounds.NotAsked
 }
 
-// arrival is the turnaround of job i at the partner, with the way of its data.
-func (a *ask) arrival(i int, spec *protocol.Spec) protocol.Duration {
-	q := a.quote(i)
-	if q.Declined == "" {
-		q.AWT = max(q.AWT, a.partner.Transfer(spec))
-	}
-	return q.ATT()
-}
-
-// Facts tell all quotes for each job in rounds of at most manyJobs; in larger ones the
-// best, so that what is told grows with the jobs and not with the sites.
-const (
-	manyJobs   = 256
-	bestQuotes = 8
-)
-
-// toldQuotes are the quotes for job i that facts tell, and how many others there are.
-func (p *Peer) toldQuotes(r *round, i int) (quotes []view.Quote, others int) {
-	all := len(r.asks) + 1
-	most := all
-	if len(r.specs) > manyJobs {
-		most = bestQuotes
-	}
-	for row := i; row < r.rows(i); row++ {
-		quotes = append(quotes, p.siteQuotes(r, row, most)...)
-	}
-	others = all*(r.rows(i)-i) - len(quotes)
+// reported are the quotes for the job whose first row is i as facts have them, and how many others there are.
+func (p *Peer) reported(r *round, i int) (quotes []view.Quote, others int) {
+	quotes, others = p.reportOf(r).Job(i)
 	return append(quotes, p.leftOut(r, i)...), others
 }

@@ -462,12 +462,12 @@ func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 		return nil
 	}
 	for _, one := range p.partners.All() {
-		asked := slices.ContainsFunc(r.asks, func(a *ask) bool { return a.partner == one })
+		asked := r.AskOf(one) != nil
 		site := one.AsSite()
-		if asked || !one.Usable() || site.Judge(&r.specs[i], true) != eligible.HoldsNoRoom {
+		if asked || !one.Usable() || site.Judge(&r.Specs[i], true) != eligible.HoldsNoRoom {
 			continue
 		}
-		q := protocol.Quote{Declined: site.Why(&r.specs[i], true)}
+		q := protocol.Quote{Declined: site.Why(&r.Specs[i], true)}
 		out = append(out, p.told(r, i, nil, view.Quoted(one.Site, q, one.Load, one.LoadAge(p.now))))
 	}
 	return out

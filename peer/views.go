@@ -158,13 +158,10 @@ func (p *Peer) sitesView() view.Sites {
 }
 
 func (p *Peer) quoted(r *round) view.TestSubmitResult {
-	out := view.TestSubmitResult{Elsewhere: p.mayLeave(r.specs)}
-	for i := 0; i < len(r.specs); i = r.rows(i) {
-		var quotes []view.Quote
-		for row := i; row < r.rows(i); row++ {
-			quotes = append(quotes, p.siteQuotes(r, row, len(r.asks)+1)...)
-		}
-		quotes = append(quotes, p.leftOut(r, i)...)
+	report := p.reportOf(r)
+	out := view.TestSubmitResult{Elsewhere: p.mayLeave(r.Specs)}
+	for i := 0; i < len(r.Specs); i = r.End(i) {
+		quotes := append(report.All(i), p.leftOut(r, i)...)
 		slices.SortStableFunc(quotes, func(a, b view.Quote) int { return cmp.Compare(a.ATT(), b.ATT()) })
 		out.Jobs = append(out.Jobs, quotes)
 	}

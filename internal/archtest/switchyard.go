@@ -25,6 +25,7 @@ const (
 	drivers  = 35 // what keeps the jobs of an engine
 	machines = 40 // what drives an engine or a plugin
 	advisers = 45 // what the core asks before it acts
+	councils = 46 // what puts together what advisers say
 	orders   = 46 // what the core is told once
 	contract = 47 // what goes into its steps, and what comes out
 	core     = 50 // the peer's state machine, and what does without it
@@ -123,6 +124,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/status", Level: advisers, Pure: true},
 		{Path: "peer/partner", Level: advisers, Pure: true},
 
+		{Path: "peer/rounds", Level: councils, Pure: true},
 		{Path: "peer/rules", Level: orders, Pure: true},
 
 		{Path: "peer/event", Level: contract, Pure: true},

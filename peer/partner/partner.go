@@ -1,8 +1,6 @@
 package partner
 
 import (
-	"cmp"
-
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
@@ -295,31 +293,4 @@ func (r *Rechecks) Next(now protocol.Instant, pause protocol.Duration) protocol.
 	}
 	r.last = now
 	return now
-}
-
-// Volunteering is what a partner's last availability message is still good for.
-type Volunteering struct {
-	Number uint64           // of the message, among all that were heard
-	Heard  protocol.Instant // when it came; 0: none has
-	Until  protocol.Instant // it is not valid then any more
-	Left   int              // jobs that it may still bring into rounds; -1: any number
-}
-
-// Live says whether the partner would take jobs now.
-func (v *Volunteering) Live(now protocol.Instant) bool { return now < v.Until && v.Left != 0 }
-
-// Order is how partners are asked: first those that keep their quotes, then the least utilised.
-func Order(a, b *Partner) int {
-	return cmp.Or(compareBools(a.Row.Quality.Doubtful, b.Row.Quality.Doubtful), cmp.Compare(a.Load.RUS(), b.Load.RUS()))
-}
-
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
