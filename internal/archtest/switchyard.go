@@ -185,6 +185,7 @@ func never() []Never {
 		injected = "its ports are injected by peer/daemon"
 		drives   = "the simulator drives peer.Peer itself"
 		public   = "examples use the public packages only"
+		studied  = "the daemon and its parts link no study, and draw nothing"
 		contract = "it needs what goes into a peer and comes out, not the state machine"
 	)
 	return []Never{
@@ -211,6 +212,8 @@ func never() []Never {
 		{"internal/experiment", "peer", contract},
 		{"internal/reproduce/...", "peer", contract},
 		{"cmd/...", "peer", contract},
+		{"peer/...", "internal/sim", studied},
+		{"peer/...", "internal/report", studied},
 		{"examples/...", "internal/...", public},
 		{"examples/...", "peer/...", public},
 		{"...", "cmd/...", "nothing imports cmd"},
