@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"slices"
 
@@ -46,7 +47,7 @@ func (g Gantt) pack() ([]block, error) {
 		}
 		for _, a := range gaps {
 			blocks = append(blocks, block{site: j.Site, origin: j.Origin, low: a.low, high: a.high, start: j.Start, end: j.End})
-			f.busy.push(lease{until: j.End, gap: a})
+			heap.Push(&f.busy, lease{until: j.End, gap: a})
 		}
 	}
 	return blocks, nil
@@ -62,7 +63,7 @@ type floor struct {
 // release frees what ended by now.
 func (f *floor) release(now protocol.Instant) {
 	for len(f.busy) > 0 && f.busy[0].until <= now {
-		f.put(f.busy.pop().gap)
+		f.put(heap.Pop(&f.busy).(lease).gap) //nolint:errcheck,forcetypeassert // of this heap
 	}
 }
 
@@ -106,37 +107,15 @@ type lease struct {
 // first does not matter: they are all released before anything is taken.
 type leases []lease
 
-func (h *leases) push(l lease) {
-	*h = append(*h, l)
-	s := *h
-	for i := len(s) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if s[parent].until <= s[i].until {
-			return
-		}
-		s[parent], s[i] = s[i], s[parent]
-		i = parent
-	}
-}
+func (h *leases) Len() int           { return len(*h) }
+func (h *leases) Less(i, j int) bool { return (*h)[i].until < (*h)[j].until }
+func (h *leases) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
+func (h *leases) Push(l any)         { *h = append(*h, l.(lease)) } //nolint:errcheck,forcetypeassert // of this heap
 
-func (h *leases) pop() lease {
-	s := *h
-	top, last := s[0], len(s)-1
-	s[0] = s[last]
-	s = s[:last]
-	*h = s
-	for i := 0; ; {
-		least := 2*i + 1
-		if least >= last {
-			return top
-		}
-		if least+1 < last && s[least+1].until < s[least].until {
-			least++
-		}
-		if s[i].until <= s[least].until {
-			return top
-		}
-		s[i], s[least] = s[least], s[i]
-		i = least
-	}
+// Pop implements [heap.Interface].
+func (h *leases) Pop() any {
+	last := len(*h) - 1
+	l := (*h)[last]
+	*h = (*h)[:last]
+	return l
 }

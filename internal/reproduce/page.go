@@ -2,16 +2,18 @@ package reproduce
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/report"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Page shows reports with a section for each: tables of one measure as bars, curves over
+// Page shows how near the papers' values are, and the reports with a section for each: tables of one measure as bars, curves over
 // the day, and the other tables as they are.
 func Page(title string, reports []Report, source report.Source) (*report.Page, error) {
-	page := &report.Page{Title: title, Source: source}
+	page := &report.Page{Title: title, Lead: answer(reports), Source: source}
 	for i := range reports {
 		section, err := reports[i].section()
 		if err != nil {
@@ -20,6 +22,39 @@ func Page(title string, reports []Report, source report.Source) (*report.Page, e
 		page.Sections = append(page.Sections, section)
 	}
 	return page, nil
+}
+
+// near is how far the paper's value may be from ours, as a part of ours, to agree.
+const near = 0.1
+
+// answer counts the papers' values that agree with ours, each once, however many tables
+// have it. What is equal by construction, as the baseline over itself, does not count.
+// Empty: no value stands beside ours.
+func answer(reports []Report) string {
+	type stated struct{ report, row, column string }
+	agrees := map[stated]bool{}
+	agreed := 0
+	for _, r := range reports {
+		for _, t := range r.Tables {
+			for _, row := range t.Rows {
+				for c, cell := range row.Cells {
+					at := stated{r.Name, row.Label, t.Columns[c].Key}
+					if _, known := agrees[at]; known || cell.Ours == nil || cell.Paper == nil || cell.Ours.Mean == *cell.Paper {
+						continue
+					}
+					off := math.Abs(*cell.Paper - cell.Ours.Mean)
+					if agrees[at] = off <= max(near*math.Abs(cell.Ours.Mean), cell.Ours.Half()); agrees[at] {
+						agreed++
+					}
+				}
+			}
+		}
+	}
+	if len(agrees) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of the papers beside ours; within a tenth of ours, or within the 95 %% interval of our mean: %d.",
+		protocol.Count(len(agrees), "value"), agreed)
 }
 
 func (r *Report) section() (report.Section, error) {

@@ -46,7 +46,7 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"bg-fig2: savings", "A &lt;note&gt;.", "Means of 2 seeds", "the paper"} {
+	for _, want := range []string{"bg-fig2: savings", "A &lt;note&gt;.", "Means of 2 seeds", "the paper", "1 value of the papers beside ours; within a tenth of ours, or within the 95 % interval of our mean: 1."} {
 		if !strings.Contains(string(pages[0]), want) {
 			t.Errorf("no %q on the page", want)
 		}
