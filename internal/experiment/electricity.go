@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
@@ -40,6 +41,9 @@ func (p *Plan) electric() bool {
 // electric says whether the site says anything of what it pays, or of what it draws for
 // nothing but that.
 func (s *Site) electric() bool {
+	if s.live != nil {
+		return s.WattsPerCPU > 0 && s.live.Prices.Area != ""
+	}
 	return s.WattsPerCPU > 0 && s.Power == nil && !s.flat() || s.Price != nil || s.Prices != nil
 }
 
@@ -91,6 +95,8 @@ type supply struct {
 	currency string
 	series   price.Series  // of a file
 	contract *feeds.Tariff // instead
+	feed     feeds.Feed    // instead, of a live site
+	live     *config.Config
 
 	mu        sync.Mutex
 	hindsight map[string]*outlook.Hindsight // by forecast; of a file
@@ -106,6 +112,11 @@ func (p *Plan) supply(s *Site) (*supply, error) {
 		return nil, err
 	}
 	of := &supply{zone: zone, currency: p.Currency, hindsight: map[string]*outlook.Hindsight{}}
+	if s.live != nil {
+		of.live = s.live
+		of.feed, err = feedOf(s.live)
+		return of, err
+	}
 	if s.Prices == nil {
 		contract := p.contract(s, zone)
 		of.contract = &contract
@@ -182,6 +193,9 @@ func (p *Plan) calendar(jobs []workload.Job, applications []sim.Application) (ca
 
 // beginning is the instant that the keys start and zone name.
 func (p *Plan) beginning() (protocol.Instant, error) {
+	if p.began > 0 {
+		return p.began, nil
+	}
 	zone, err := feeds.ParseZone(p.Electricity.Zone)
 	if err != nil {
 		return 0, err
@@ -198,6 +212,9 @@ func (p *Plan) electrify(ctx context.Context, sites []sim.Site, when calendar) e
 		return errNotOpen
 	}
 	for i, of := range p.supplies {
+		if of == nil { // a site as it is configured may do without
+			continue
+		}
 		market, err := of.market(ctx, when, p.Electricity.Forecast)
 		if err != nil {
 			return fmt.Errorf("site %s: %w", p.Sites[i].Name, err)
@@ -228,12 +245,11 @@ func (of *supply) market(ctx context.Context, when calendar, ahead string) (*out
 		}
 		return of.foreseen(series, Known)
 	}
-	slots := of.series.Slots
-	from, until := slots[0].Start, slots[len(slots)-1].End()
-	if when.first < from || when.last >= until {
-		const form = "2006-01-02 15:04Z"
-		return nil, fmt.Errorf("its prices are from %s until %s, and jobs come from %s until %s; mend electricity.start, or give more prices",
-			from.Time().Format(form), until.Time().Format(form), when.first.Time().Format(form), when.last.Time().Format(form))
+	if of.feed != nil {
+		return of.told(ctx, when)
+	}
+	if err := covers(of.series, when); err != nil {
+		return nil, err
 	}
 	of.mu.Lock()
 	defer of.mu.Unlock()
@@ -245,6 +261,20 @@ func (of *supply) market(ctx context.Context, when calendar, ahead string) (*out
 		of.hindsight[ahead] = made
 	}
 	return made, err
+}
+
+// covers checks that a series has prices for all submissions that are measured.
+func covers(series price.Series, when calendar) error {
+	if len(series.Slots) == 0 {
+		return errors.New("there are no prices of the time in which jobs come")
+	}
+	from, until := series.Slots[0].Start, series.Slots[len(series.Slots)-1].End()
+	if when.first < from || when.last >= until {
+		const form = "2006-01-02 15:04Z"
+		return fmt.Errorf("its prices are from %s until %s, and jobs come from %s until %s; mend electricity.start, or give more prices",
+			from.Time().Format(form), until.Time().Format(form), when.first.Time().Format(form), when.last.Time().Format(form))
+	}
+	return nil
 }
 
 // foreseen is a series with what is known of it ahead.

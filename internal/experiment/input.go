@@ -162,6 +162,7 @@ func (p *Plan) Open() error {
 		errs = append(errs, err)
 		p.inputs = append(p.inputs, opened...)
 	}
+	errs = append(errs, p.dated())
 	for i := range p.Sites {
 		var err error
 		p.supplies[i], err = p.supply(&p.Sites[i])

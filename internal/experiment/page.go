@@ -54,7 +54,7 @@ func (s Scheme) label() string {
 		return "R-I"
 	case Symmetric:
 		return "Sy-I"
-	case Local, Cycle, Central, Portal, Ideal:
+	case Local, Cycle, Central, Portal, Ideal, Configured:
 	}
 	return string(s)
 }

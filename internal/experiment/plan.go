@@ -57,9 +57,10 @@ type Plan struct {
 	Power       Power       `toml:"power"`
 	Data        Data        `toml:"data"`
 
-	places   settings.Places // of the keys; nil: the plan is of no file
-	inputs   []input         // of the workloads, in their order; none before Open
-	supplies []*supply       // of the sites, in their order; nil: without electricity
+	began    protocol.Instant // of the traces of sites as they are configured; 0: by Electricity
+	places   settings.Places  // of the keys; nil: the plan is of no file
+	inputs   []input          // of the workloads, in their order; none before Open
+	supplies []*supply        // of the sites, in their order; nil: without electricity
 	notes    []string
 	odd      []string           // what is odd about the file
 	files    []*applicationFile // of the applications, in their order; none before Open
@@ -105,6 +106,7 @@ type Site struct {
 	Gamma    *config.Gamma    `toml:"gamma"`    // nil: components of applications cannot run
 	Cost     config.Cost      `toml:"cost"`
 
+	live    *config.Config    // of a site that is simulated as it is configured, in place of what is above; nil: none
 	charges *cost.Charges     // of Cost; nil: it charges nothing by it
 	layout  *partition.Layout // of Partitions; nil: none, or none before Open
 }
@@ -236,7 +238,7 @@ func (p *Plan) clone() *Plan {
 // of [Schemes].
 func (p *Plan) All() []Scheme {
 	var all []Scheme
-	for _, s := range Schemes() {
+	for _, s := range append(Schemes(), Configured) {
 		if s == p.Scheme || slices.Contains(p.Compare, string(s)) {
 			all = append(all, s)
 		}

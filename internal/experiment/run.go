@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
@@ -57,6 +58,9 @@ func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress fun
 		return nil, err
 	}
 	p.brokered(&cfg, applications, when)
+	if p.configured() {
+		p.configure(&cfg, scheme, when)
+	}
 	var tell func(int)
 	if progress != nil {
 		all := len(jobs) + components(applications)
@@ -74,7 +78,7 @@ func (p *Plan) outcome(scheme Scheme, cfg sim.Config, jobs []workload.Job, resul
 		Experiment: p.Name, Scheme: scheme, Seed: cfg.Seed, Metrics: sim.Measure(cfg.Machines(), jobs, result),
 		Hash: fmt.Sprintf("%016x", result.Hash), Records: p.records(), Plan: p, Jobs: jobs, Result: result, config: cfg,
 	}
-	if p.electric() && !result.Virtual {
+	if p.electric() && !slices.Contains(p.supplies, nil) && !result.Virtual {
 		o.Energy = energyOf(p.Currency, cfg.Charge(jobs, result))
 	}
 	if len(cfg.Applications) > 0 && !result.Virtual {

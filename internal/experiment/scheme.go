@@ -23,6 +23,9 @@ const (
 	Central   Scheme = "central"   // one grid queue that sees everything [SS 2.2]
 	Portal    Scheme = "portal"    // the same in cycles: the metascheduler of [MC 2]
 	Ideal     Scheme = "ideal"     // one virtual machine, perfectly malleable jobs [SS 2.3]
+
+	// Configured is a peer at each site that goes by the site's own configuration; see [OfSites].
+	Configured Scheme = "configured"
 )
 
 // Schemes returns all schemes in the order of the paper's figures.
@@ -44,7 +47,7 @@ func (s Scheme) apply(cfg *sim.Config, decides policy.Policy) {
 	cfg.Scheme, cfg.Policy = sim.Distributed, decides
 	cfg.Tuning.Initiation = policy.Sender
 	switch s {
-	case Local:
+	case Local, Configured: // in which each site has a policy of its own
 		cfg.Policy = local.New()
 	case Receiver:
 		cfg.Tuning.Initiation = policy.Receiver

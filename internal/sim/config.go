@@ -77,6 +77,20 @@ type Site struct {
 	Currency string        // that its users reckon in
 	Waiting  map[string]rules.Waiting
 	Weighing rules.Weighing
+
+	// Peer are the rules of the site's own peer, of a grid of sites as they are configured; nil:
+	// those of the grid.
+	Peer *Peer
+}
+
+// Peer are the rules of one site.
+type Peer struct {
+	// Config is what the peer is told, but for who it is, what the machine is, and what the
+	// simulator does its own way. Of the Partners those count that are sites of the grid and
+	// have this one as a partner, too.
+	Config   rules.Config
+	Decides  policy.Policy // the rounds of the site
+	Fallback policy.Policy // decides those in which Decides fails
 }
 
 // wakes says whether the batch system has starts that no other event brings.

@@ -89,6 +89,9 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 		s.wakesBatch, s.electricity = one.wakes(), one.Electricity
 		s.charges(one)
 		s.reckons(one)
+		if one.Peer != nil {
+			s.configure(one.Peer)
+		}
 		if one.Electricity.Ahead != nil {
 			s.cfg.Area, s.cfg.Power = string(one.Name), one.Electricity.Milliwatts
 		}
@@ -142,6 +145,8 @@ func (g *grid) partner() {
 	}
 	n := len(g.cfg.Sites)
 	switch {
+	case g.cfg.configured():
+		g.partnerConfigured()
 	case g.cfg.Scheme == Central:
 		for i := range n {
 			link(i, n)
@@ -156,6 +161,10 @@ func (g *grid) partner() {
 		g.partnerSome(link)
 	}
 	for i, s := range g.sites {
+		s.decides, s.fallback = g.cfg.Policy, g.cfg.Fallback
+		if i < n && g.cfg.Sites[i].Peer != nil {
+			s.decides, s.fallback = g.cfg.Sites[i].Peer.Decides, g.cfg.Sites[i].Peer.Fallback
+		}
 		slices.Sort(linked[i])
 		for _, other := range slices.Compact(linked[i]) {
 			s.cfg.Partners = append(s.cfg.Partners, rules.Partner{

@@ -22,6 +22,8 @@ type site struct {
 	name  protocol.SiteName
 	cfg   rules.Config
 
+	decides, fallback policy.Policy // rounds, and those in which that fails; nil: nobody
+
 	peer        *peer.Peer   // nil: down
 	batch       *batchSystem // nil: a site without a machine
 	electricity Electricity
@@ -204,9 +206,9 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 // decide asks the policy that the peer names. If one fails in whose stead nobody is asked, the
 // simulation ends: its results would mislead.
 func (s *site) decide(ctx context.Context, op event.DecideOp) (event.Result, error) {
-	decider := s.grid.cfg.Policy
+	decider := s.decides
 	if op.Fallback {
-		decider = s.grid.cfg.Fallback
+		decider = s.fallback
 	}
 	decisions, hint, err := decider.Decide(ctx, op.Snapshot)
 	if err != nil && s.cfg.Fallback == "" {
@@ -218,7 +220,7 @@ func (s *site) decide(ctx context.Context, op event.DecideOp) (event.Result, err
 // front asks the policy for the choices of an application. The peer knows of no other one that
 // could be asked.
 func (s *site) front(ctx context.Context, op event.FrontOp) (event.Result, error) {
-	fronter, ok := s.grid.cfg.Policy.(policy.Fronter)
+	fronter, ok := s.decides.(policy.Fronter)
 	if !ok {
 		return nil, errors.New("the policy lays out no choices")
 	}

@@ -23,6 +23,8 @@ type checker struct {
 	*settings.Reader
 	config *Config
 	uidOf  func(account string) (uid string, known bool)
+
+	elsewhere bool // this is not the site's computer
 }
 
 // check reports what the tables contain that cannot be.
@@ -42,7 +44,7 @@ func (r *checker) check() {
 	r.checkBroker()
 	r.OneOf("policy.name", c.Policy.Name, append(PolicyNames(), r.plugins(PolicyKind)...)...)
 	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
-	c.Policy.CheckParameters(r.Reader, "policy", c.currency())
+	c.Policy.CheckParameters(r.Reader, "policy", c.Currency())
 	c.Rounds.Check(r.Reader, "rounds")
 	r.checkInitiation(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
@@ -100,6 +102,7 @@ func (r *checker) required(key string, path settings.Path, remedy string) {
 	}
 }
 
+// WaitMethods lists the values of [LocalSched.Waits].
 func WaitMethods() (names []string) {
 	for _, method := range foresight.Methods() {
 		names = append(names, string(method))

@@ -16,7 +16,7 @@ func (r *checker) checkBroker() {
 		zone.Location = time.UTC
 	}
 	tables := Charging{
-		Reader: r.Reader, Currency: c.currency(), CurrencyKey: "site.currency", Exchange: c.Exchange, Zone: zone.Location,
+		Reader: r.Reader, Currency: c.Currency(), CurrencyKey: "site.currency", Exchange: c.Exchange, Zone: zone.Location,
 		NoZone: !r.Set("prices.time_zone"), Powered: c.Power.WattsPerCPU > 0, Priced: c.Prices.Area != "", MHz: c.LocalSched.MHz,
 	}
 	tables.Rates("exchange")
@@ -44,7 +44,7 @@ func (r *checker) checkCurrencies() {
 		key := fmt.Sprintf("partner[%d]", i)
 		notNegative(r.Reader, key+".per_gb", p.PerGB)
 		notNegative(r.Reader, key+".per_hour", p.PerHour)
-		if (p.PerGB != 0 || p.PerHour != 0) && c.currency() == "" {
+		if (p.PerGB != 0 || p.PerHour != 0) && c.Currency() == "" {
 			r.Problem("site.currency", "is missing; name the currency of per_gb and per_hour, as \"CHF\"")
 		}
 	}
@@ -56,7 +56,7 @@ func (r *checker) checkWorth(key, currency string) {
 	if _, has := worth[currency]; has || currency == "" {
 		return
 	}
-	if len(worth) > 0 || currency != r.config.currency() {
+	if len(worth) > 0 || currency != r.config.Currency() {
 		r.Problem(key, "%q has no worth in [exchange]; add it to worth, with the same number at every site", currency)
 	}
 }

@@ -138,7 +138,7 @@ func (c *Config) brokered(out *rules.Config) {
 	if c.Cost.charges != nil {
 		out.Costs = c.Cost.charges
 	}
-	out.Exchange, out.Currency = c.Exchange.Rates(), c.currency()
+	out.Exchange, out.Currency = c.Exchange.Rates(), c.Currency()
 	out.Weighing, out.Waiting = c.Weighing.Weights(), Curves(c.Waiting)
 }
 
@@ -158,8 +158,8 @@ func Curves(list []Waiting) map[string]rules.Waiting {
 	return curves
 }
 
-// currency is that of the site's users; empty: none is named.
-func (c *Config) currency() string {
+// Currency is that of the site's users; empty: none is named.
+func (c *Config) Currency() string {
 	if c.Site.Currency != "" {
 		return c.Site.Currency
 	}

@@ -32,6 +32,17 @@ func Load(paths ...string) (*Config, error) {
 	return c.finish()
 }
 
+// LoadElsewhere is [Load] on another computer than the site's: the public keys of partners
+// are not read from their files, and accounts not looked up.
+func LoadElsewhere(paths ...string) (*Config, error) {
+	c := newChecker()
+	c.elsewhere, c.uidOf = true, func(string) (string, bool) { return "", false }
+	for _, file := range c.find(paths) {
+		c.File(file)
+	}
+	return c.finish()
+}
+
 func newChecker() *checker {
 	c := Default()
 	return &checker{Reader: settings.NewReader(c), config: c, uidOf: uidOf}
@@ -48,7 +59,9 @@ func uidOf(account string) (uid string, known bool) {
 
 // finish checks what was read.
 func (r *checker) finish() (*Config, error) {
-	r.resolveKeys()
+	if !r.elsewhere {
+		r.resolveKeys()
+	}
 	// What stands in a file that could not be read would be reported as missing.
 	if !r.Broken() {
 		r.check()

@@ -120,7 +120,7 @@ func (p *Protect) Protection() rules.Protection {
 // BuiltIn returns the built-in policy of this name with its parameters, or nil if there
 // is none. It chooses by chance with the site's seed.
 func (c *Config) BuiltIn(name string) policy.Policy {
-	made, err := c.Policy.Parameters(c.Site.Seed, c.currency()).Make(name)
+	made, err := c.Policy.Parameters(c.Site.Seed, c.Currency()).Make(name)
 	if err != nil {
 		return nil
 	}

@@ -52,6 +52,16 @@ func (c *Config) showKeys(s section, table reflect.Value, key string, effective 
 	return lines
 }
 
+// SetTables are those of the tables that a file says something of.
+func (c *Config) SetTables(of ...string) (set []string) {
+	for _, name := range of {
+		if _, isSet := c.places[name]; isSet {
+			set = append(set, name)
+		}
+	}
+	return set
+}
+
 // useless says whether a key must not be set here, as it is the batch system's own business.
 func (c *Config) useless(key string) bool {
 	return c.LocalSched.Plugin != Process && slices.Contains(machineKeys(), key)

@@ -1,0 +1,206 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/outlook"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// SiteTrace is a trace of the jobs that are submitted at a site.
+type SiteTrace struct {
+	Site string // empty: the jobs of all sites, which its records name
+	Path string
+}
+
+// OfSites is the experiment that runs sites as their configurations have them on traces, and
+// beside that the scheme [Local]. The error names what of a configuration cannot be simulated
+// and would change decisions; what cannot and would not is in [Plan.Notes].
+func OfSites(configs []*config.Config, traces []SiteTrace) (*Plan, error) {
+	plan := Default()
+	plan.Name, plan.Scheme, plan.Compare = "sites", Configured, []string{string(Local)}
+	for _, c := range configs {
+		plan.Currency, plan.Exchange = cmp.Or(plan.Currency, c.Currency()), c.Exchange
+	}
+	var errs []error
+	for _, c := range configs {
+		site, notes, err := ofSite(c)
+		if err == nil && plan.site(site.Name) >= 0 {
+			err = fmt.Errorf("site %s comes twice", site.Name)
+		}
+		if own := c.Currency(); err == nil && own != "" && own != plan.Currency {
+			err = fmt.Errorf("site %s counts in %s and others in %s; sites that are simulated as they are configured have one currency", site.Name, own, plan.Currency)
+		}
+		errs = append(errs, err)
+		plan.Sites = append(plan.Sites, site)
+		plan.odd = append(plan.odd, notes...)
+	}
+	for _, trace := range traces {
+		work := defaultWorkload()
+		work.Site, work.Trace = trace.Site, Path(trace.Path)
+		switch {
+		case trace.Site == "" && len(configs) > 1:
+			work.Split = ByPartition
+		case trace.Site == "":
+			work.Site = plan.Sites[0].Name
+		case plan.site(trace.Site) < 0:
+			errs = append(errs, fmt.Errorf("%s: there is no site %q among those that are simulated", trace.Path, trace.Site))
+		}
+		plan.Workloads = append(plan.Workloads, work)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &plan, nil
+}
+
+// ofSite is a site as its configuration has it.
+func ofSite(c *config.Config) (s Site, notes []string, err error) {
+	l := &c.LocalSched
+	s.SetDefaults()
+	s.live = c
+	s.Name, s.Policy = string(c.Site.Name), l.Policy
+	if err := notSimulated(c); err != nil {
+		return s, nil, fmt.Errorf("site %s: %w", s.Name, err)
+	}
+	capacity := l.Capacity(0)
+	if l.BGP != nil {
+		s.Machine, s.Partitions, s.Smallest, s.Mesh = config.Partitioned, l.BGP.Partitions, l.BGP.Smallest, l.BGP.Mesh
+	}
+	s.Nodes, s.CPUsPerNode, s.MHz, s.Mflops = l.Nodes, capacity.CPUs/max(1, l.Nodes), l.MHz, l.Mflops
+	s.WholeNode, s.MaxWallTime, s.Memory, s.Gamma = capacity.WholeNode, l.MaxWallTime, l.Memory, l.Gamma
+	s.WattsPerCPU, s.Zone = c.Power.WattsPerCPU, c.Prices.TimeZone
+	if p := &c.Power; p.Budget > 0 {
+		s.Power = &SitePower{
+			Budget: p.Budget, IdleWattsPerCPU: p.IdleWattsPerCPU, OnPeak: p.OnPeak, Mode: p.Mode, Window: p.Window, Bound: p.Bound,
+		}
+		if p.Price != 0 {
+			s.Power.Price = &p.Price
+		}
+	}
+	if ignored := c.SetTables("nats", "gossip", "submit", "limits", "retention", "results", "accounts", "api", "metrics", "log"); len(ignored) > 0 {
+		notes = append(notes, fmt.Sprintf("site %s: not simulated, as they change no decision about the jobs of a trace: [%s]", s.Name, strings.Join(ignored, "], [")))
+	}
+	return s, notes, nil
+}
+
+// notSimulated says what of a configuration has no counterpart in the simulator, and would
+// change what is decided.
+func notSimulated(c *config.Config) error {
+	var errs []error
+	refuse := func(key, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+	if c.LocalSched.Plugin != config.Process {
+		refuse("localsched.plugin", "%q is not simulated; write a copy of the configuration for the simulator with plugin = %q and the machine's cpus, nodes and policy",
+			c.LocalSched.Plugin, config.Process)
+	} else if c.LocalSched.CPUs == 0 {
+		refuse("localsched.cpus", "is not set, so that the site has as many as its computer; set it")
+	}
+	if c.Plugin(config.PolicyKind, c.Policy.Name) != nil {
+		refuse("policy.name", "%q is a plugin, which is not simulated in sites as they are configured; write an experiment with a table [[plugin]]", c.Policy.Name)
+	}
+	if c.Power.Series.Feed != "" {
+		refuse("power.series.feed", "a budget that is another one every hour is not simulated; leave the table out of a copy of the configuration")
+	}
+	if c.Prices.Area != "" && !slices.Contains(feeds.Names(), c.Prices.Feed) {
+		refuse("prices.feed", "%q is a plugin, which is not asked; name one of %s in a copy of the configuration", c.Prices.Feed, strings.Join(feeds.Names(), " and "))
+	}
+	return errors.Join(errs...)
+}
+
+// configured says whether the plan is of sites as they are configured.
+func (p *Plan) configured() bool { return len(p.Sites) > 0 && p.Sites[0].live != nil }
+
+// configure has each site's peer go by its own configuration, or by the scheme [Local].
+func (p *Plan) configure(cfg *sim.Config, scheme Scheme, when calendar) {
+	cfg.Begin = when.begin
+	for i := range p.Sites {
+		live, to := p.Sites[i].live, &cfg.Sites[i]
+		decides := catalog.CheckedPolicy(live.BuiltIn(live.Policy.Name))
+		own := live.Peer(config.Parts{Policy: policy.Describe(decides), Capacity: to.Capacity()})
+		to.Tariff, to.Costs, to.Currency = live.SiteTariff(), own.Costs, own.Currency
+		to.Waiting, to.Weighing = own.Waiting, own.Weighing
+		to.Waits = LocalSched{Waits: live.LocalSched.Waits}.foreseen()
+		if own.Costs != nil {
+			to.Electricity.Milliwatts = own.Power
+		}
+		if scheme == Configured {
+			to.Peer = &sim.Peer{Config: own, Decides: decides, Fallback: catalog.CheckedPolicy(live.BuiltIn(live.Policy.Fallback))}
+		}
+	}
+}
+
+// dated takes the beginning from the traces of sites, and puts them on one clock. Either all
+// say when they began or none does.
+func (p *Plan) dated() error {
+	if !p.configured() {
+		return nil
+	}
+	begins := make([]protocol.Instant, 0, len(p.inputs))
+	for i := range p.inputs {
+		if p.inputs[i].trace == nil { // it could not be read
+			return nil
+		}
+		if begin, known := p.inputs[i].trace.Header.Int("UnixStartTime"); known && begin > 0 {
+			begins = append(begins, protocol.Instant(begin*1000))
+		}
+	}
+	switch {
+	case len(begins) == 0:
+		p.notes = append(p.notes, fmt.Sprintf("no trace says when it began (UnixStartTime): clocks begin at %s %s", p.Electricity.Start, p.Electricity.Zone))
+		return nil
+	case len(begins) < len(p.inputs):
+		return errors.New("some traces say when they began (UnixStartTime) and others do not, so that their times cannot be compared; add it, or remove it from all")
+	}
+	p.began = slices.Min(begins)
+	for i := range p.inputs {
+		for k := range p.inputs[i].jobs {
+			p.inputs[i].jobs[k].Submit += begins[i] - p.began
+		}
+	}
+	return nil
+}
+
+// feedOf opens the feed of a live site's prices.
+func feedOf(c *config.Config) (feeds.Feed, error) {
+	text, err := os.ReadFile(string(c.Prices.Config))
+	if err != nil {
+		return nil, fmt.Errorf("prices.config: %w", err)
+	}
+	quiet := slog.New(slog.DiscardHandler) // what is wrong with files is told when they are asked
+	return feeds.Open(c.Prices.Feed, string(c.Prices.Config), filepath.Dir(string(c.Prices.Config)), string(text), c.Prices.Area, quiet)
+}
+
+// told are the prices of a live site's feed for a run, with what is known of them ahead: all of
+// a contract, and of files what had been published.
+func (of *supply) told(ctx context.Context, when calendar) (*outlook.Hindsight, error) {
+	from := &of.live.Prices
+	series, err := of.feed.Prices(ctx, price.Query{
+		Area: from.Area, From: when.begin - protocol.Instant(from.History), Until: when.last.Add(afterwards),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err = covers(series, when); err != nil {
+		return nil, err
+	}
+	if from.Feed == feeds.TariffName {
+		return of.foreseen(series, Known)
+	}
+	return of.foreseen(series, from.Forecast)
+}
