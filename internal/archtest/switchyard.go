@@ -92,6 +92,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/due", Level: experts, Pure: true},
 		{Path: "peer/eligible", Level: experts, Pure: true},
 		{Path: "peer/row", Level: experts, Pure: true},
+		{Path: "peer/phase", Level: forms, Pure: true},
 		{Path: "localsched/spool", Level: experts},
 		{Path: "localsched/cgroup", Level: experts},
 		{Path: "localsched/changes", Level: experts, Pure: true},

@@ -6,7 +6,7 @@ import (
 )
 
 // Application is an application of this origin.
-type Application struct {
+type Application struct { //nolint:recvcheck // it is asked by pointer, and given out by value
 	protocol.Application
 
 	ID        protocol.JobID   `json:"id"` // of its first component
@@ -18,6 +18,9 @@ type Application struct {
 	Apart     []EndedGroup     `json:"apart,omitempty"`  // groups that have ended, of which not all components started together
 	Ran       []int            `json:"ran,omitempty"`    // groups of which a component has run to its end, and so cannot start with the others again
 }
+
+// Deadline is when the application should be over, if it has a max_time.
+func (a *Application) Deadline() protocol.Instant { return a.Submitted.Add(a.MaxTime) }
 
 // EndedGroup is a group of components that did not start together.
 type EndedGroup struct {

@@ -1,6 +1,10 @@
 package row
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"cmp"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // GuestPhase is where a job of another origin is.
 type GuestPhase string
@@ -34,6 +38,11 @@ type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by
 	Tariff   *protocol.Tariff  `json:"tariff,omitempty"`   // that holds for its run; nil: it costs nothing
 
 	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than Held it may start; 0: by default
+}
+
+// StartTolerance is how much later than its instant the guest may start for which room is reserved.
+func (g *Guest) StartTolerance() protocol.Duration {
+	return cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)
 }
 
 func (Guest) table() Table { return GuestTable }

@@ -123,6 +123,14 @@ type Prediction struct {
 	Back protocol.Duration `json:"back,omitempty"` // of its data
 }
 
+// PredictedCost is what the job is predicted to cost where it is placed; 0: nothing is predicted.
+func (j *Job) PredictedCost() protocol.Micro {
+	if j.Foreseen == nil {
+		return 0
+	}
+	return j.Foreseen.Cost
+}
+
 // Dedup remembers a submission by its key.
 type Dedup struct {
 	First protocol.JobID   `json:"first"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/peer/phase"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -79,7 +80,7 @@ func TestMoves(t *testing.T) {
 		if legal := err == nil; legal != tt.legal {
 			t.Errorf("%s to %s: %v", tt.from, tt.to, err)
 		}
-		if wrong, ok := errors.AsType[*row.MoveError](err); err != nil &&
+		if wrong, ok := errors.AsType[*phase.MoveError](err); err != nil &&
 			(!ok || wrong.From != string(tt.from) || wrong.To != string(tt.to) || j.Phase != before.Phase || j.Site != before.Site) {
 			t.Errorf("%s to %s: %v, and the row is %+v", tt.from, tt.to, err, j)
 		}

@@ -89,7 +89,7 @@ func guestStart(g *row.Guest) *view.Start {
 	if g.Hold == 0 && g.Held == 0 {
 		return nil
 	}
-	return &view.Start{Tolerance: cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)}
+	return &view.Start{Tolerance: g.StartTolerance()}
 }
 
 // Shown says whether people see the guest: it has room here, or has been accepted.
