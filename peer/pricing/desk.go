@@ -142,6 +142,18 @@ func (d Desk) MHz(spec *protocol.Spec, now protocol.Instant) int {
 	return billed.MHz
 }
 
+// AtSpeed is what a job runs that starts now: its payload, which is told at which frequency its CPUs
+// are to run where its bill says so.
+func (d Desk) AtSpeed(s *localsched.Submission, now protocol.Instant) *protocol.Payload {
+	mhz := d.MHz(&s.Spec, now)
+	if mhz == 0 {
+		return s.Payload
+	}
+	told := *s.Payload
+	told.Env = append(slices.Clip(told.Env), fmt.Sprintf("SWITCHYARD_MHZ=%d", mhz))
+	return &told
+}
+
 // tariffAhead is for how long beyond twice its time limit a job's tariff states the price of each
 // hour. A job that waits longer is charged by their mean.
 const tariffAhead = 2 * protocol.Day

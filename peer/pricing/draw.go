@@ -25,6 +25,18 @@ func (d Desk) Draw(spec *protocol.Spec) int64 {
 	return Draw(d.Power, &here)
 }
 
+// Charged is what a placement here is taken to draw, in milliwatts: as its tariff charges it, with cooling
+// where the site's does, else as it is expected to.
+func (d Desk) Charged(t *protocol.Tariff, spec *protocol.Spec) int64 {
+	if power := ChargedPower(t); power > 0 {
+		return power
+	}
+	if spec == nil {
+		return 0
+	}
+	return d.Draw(spec)
+}
+
 // Drawing is what the runs which are known to run draw together.
 type Drawing struct {
 	power int64 // milliwatts

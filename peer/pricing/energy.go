@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -60,6 +61,29 @@ func Energy(milliwatts int64, d protocol.Duration) int64 {
 
 // AddEnergy adds up millijoules, to the most that there is.
 func AddEnergy(a, b int64) int64 { return exact.Whole(a).Plus(exact.Whole(b)).Down() }
+
+// EnergyOfJob shows the energy of a job of this site of so many milliwatts, where it is placed; nil:
+// nothing is known.
+func EnergyOfJob(j *row.Job, power int64, bill *view.Bill, now protocol.Instant) *view.JobEnergy {
+	switch {
+	case j.Outcome != nil:
+		return JobEnergy(power, j.Quoted, bill, j.Outcome.Ran, j.Outcome.Usage.Energy)
+	case j.State == protocol.Running && j.Started != 0:
+		return JobEnergy(power, j.Quoted, bill, now.Sub(j.Started), 0)
+	}
+	return JobEnergy(power, j.Quoted, bill, 0, 0)
+}
+
+// EnergyOfRun shows the energy of a partner's job of so many milliwatts; nil: it has not started.
+func EnergyOfRun(r *row.Run, power int64, bill *view.Bill, now protocol.Instant) *view.JobEnergy {
+	switch {
+	case r.Outcome != nil:
+		return JobEnergy(power, nil, bill, r.Outcome.Ran, r.Outcome.Usage.Energy)
+	case r.Started != 0:
+		return JobEnergy(power, nil, bill, now.Sub(r.Started), 0)
+	}
+	return nil
+}
 
 // JobEnergy shows the energy of a job of so many milliwatts that was quoted and billed so, and of which
 // so many millijoules were measured; nil: nothing is known.

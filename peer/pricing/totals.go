@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -40,6 +41,26 @@ func (t *Totals) AddSaving(home, billed protocol.Micro, currency string, now pro
 	m := t.in(currency, now)
 	split(saved, &m.Saved, &m.Lost)
 	return true
+}
+
+// AddRunElsewhere counts what a job of this site has saved by its run at a partner, which at home would
+// have taken so long, and says whether anything changed. A job is not counted that home did not quote a
+// price for, that was not billed, or whose two prices cannot be compared.
+func (t *Totals) AddRunElsewhere(j *row.Job, o *protocol.Outcome, atHome protocol.Duration, m Money, now protocol.Instant) (changed bool) {
+	if j.Home == nil || j.Home.Run <= 0 || o.Bill == nil {
+		return false
+	}
+	home, billed, currency := HomeCost(j.Home, atHome), o.Bill.Cost(), o.Bill.Currency
+	if currency != j.Home.Currency {
+		var fromHome, fromThere error
+		home, fromHome = m.Convert(home, j.Home.Currency)
+		billed, fromThere = m.Convert(billed, currency)
+		if fromHome != nil || fromThere != nil {
+			return false
+		}
+		currency = m.Own
+	}
+	return t.AddSaving(home, billed, currency, now)
 }
 
 // HomeCost is what home had quoted for a job, for a run of so long at home.
