@@ -28,6 +28,8 @@ const (
 	councils = 46 // what puts together what advisers say
 	orders   = 46 // what the core is told once
 	contract = 47 // what goes into its steps, and what comes out
+	brokers  = 48 // advisers that go by what the core is told once
+	desks    = 49 // what puts advisers together
 	core     = 50 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
@@ -120,7 +122,6 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/intake", Level: machines, Pure: true},
 		{Path: "peer/quoting", Level: machines, Pure: true},
 
-		{Path: "peer/broker", Level: advisers, Pure: true},
 		{Path: "peer/pricing", Level: advisers, Pure: true},
 		{Path: "peer/status", Level: advisers, Pure: true},
 		{Path: "peer/partner", Level: advisers, Pure: true},
@@ -129,6 +130,9 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/rules", Level: orders, Pure: true},
 
 		{Path: "peer/event", Level: contract, Pure: true},
+
+		{Path: "peer/broker", Level: brokers, Pure: true},
+		{Path: "peer/admission", Level: desks, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},

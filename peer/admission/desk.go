@@ -1,0 +1,133 @@
+package admission
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Desk is where a site admits jobs.
+type Desk struct {
+	Site       eligible.Site
+	Number     protocol.SiteNumber
+	MaxJobs    int // of this site that have not ended
+	MaxOfUser  int // of them of one user
+	MaxCycle   int // that the site takes in a period, over all senders; 0: any number
+	Policy     *policy.Description
+	Objectives *broker.Objectives
+	Partners   iter.Seq[Partner] // those that are configured, in order
+}
+
+// Partner is what is known of another site, by its card.
+type Partner struct {
+	eligible.Site
+
+	MaxJobs int // that it takes of this site at once; 0: any number
+	MaxCPUs int // of them together; 0: any number
+}
+
+// MayLeaveTo says which partners may get one of the jobs. One that is not known yet may.
+func (d *Desk) MayLeaveTo(specs []protocol.Spec) view.Elsewhere {
+	out := view.Elsewhere{Site: d.Site.Name}
+	if d.Policy.KeepsAll() {
+		return out
+	}
+	for one := range d.Partners {
+		if slices.ContainsFunc(specs, func(spec protocol.Spec) bool {
+			verdict := one.Judge(&spec, false)
+			return verdict == eligible.Eligible || verdict == eligible.NotKnown
+		}) {
+			out.MayLeaveTo = append(out.MayLeaveTo, one.Name)
+		}
+	}
+	return out
+}
+
+// Unknown says whether no site that is known can run a job in any of its shapes, and one that is not
+// might.
+func (d *Desk) Unknown(j *row.Job) bool {
+	shapes := 1
+	if d.Policy.DecidesApplications() {
+		shapes = max(1, len(j.Shapes()))
+	}
+	for shape := range shapes {
+		if _, certain, _ := d.eligibility(j.Shaped(shape), j.Together()); certain {
+			return false
+		}
+	}
+	return true
+}
+
+// eligibility goes by the site cards: whether a site that is known can run the job; whether that, or
+// the contrary, is certain; and why each known site cannot.
+func (d *Desk) eligibility(spec protocol.Spec, together bool) (can, certain bool, refusals []view.SiteRefusal) {
+	certain = true
+	judge := func(site eligible.Site) {
+		switch site.Judge(&spec, together) {
+		case eligible.Eligible:
+			can = true
+		case eligible.NotKnown:
+			certain = false
+		case eligible.NotNamed, eligible.Barred, eligible.TooLarge, eligible.HoldsNoRoom:
+			refusals = append(refusals, view.SiteRefusal{Site: site.Name, Reason: site.Why(&spec, together)})
+		}
+	}
+	judge(d.Site)
+	for one := range d.Partners {
+		if d.Policy.KeepsAll() {
+			one.Capacity, one.Barred = &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", d.Policy.Name)
+		}
+		judge(one.Site)
+	}
+	return can, certain || can, refusals
+}
+
+// Spec is that of a new job of a user.
+func (d *Desk) Spec(one *protocol.Job, user string, id protocol.JobID, now protocol.Instant) protocol.Spec {
+	spec := one.Spec
+	spec.Job, spec.User, spec.Submitted = id, user, now
+	spec.Like = protocol.Likeness(d.Site.Name, user, spec.Name)
+	d.stateSpeed(&spec)
+	return spec
+}
+
+// stateSpeed says which CPUs a job's wall time is meant for, if the submitter does not.
+func (d *Desk) stateSpeed(spec *protocol.Spec) {
+	if spec.MHz == 0 && spec.Mflops == 0 {
+		spec.MHz, spec.Mflops = d.Site.Capacity.MHz, d.Site.Capacity.Mflops
+	}
+}
+
+// Job is the row of a new job, a component of an application or of none (0), and what it runs.
+func (d *Desk) Job(one *protocol.Job, spec protocol.Spec, application protocol.JobID) (row.Job, protocol.Payload) {
+	payload := *one.Payload
+	payload.Stdout, payload.Stderr = expand(payload.Stdout, spec.Job), expand(payload.Stderr, spec.Job)
+	if payload.Stderr == payload.Stdout {
+		payload.Stderr = payload.Stdout // the same string, once in memory
+	}
+	if application != 0 {
+		payload.Env = append(slices.Clip(payload.Env), "SWITCHYARD_APPLICATION="+application.String())
+	}
+	return row.Job{
+		Spec: spec, Phase: row.JobInGridQueue, State: protocol.Pending,
+		WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
+		Application: application, Component: broker.NewComponent(one), Export: one.Export,
+	}, payload
+}
+
+// expand puts the job's id for %j and %A in a file name, and a percent sign for
+// %%. The submitter has expanded all the rest.
+func expand(name string, id protocol.JobID) string {
+	if !strings.Contains(name, "%") {
+		return name
+	}
+	return strings.NewReplacer("%%", "%", "%j", id.String(), "%A", id.String()).Replace(name)
+}

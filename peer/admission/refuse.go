@@ -1,0 +1,148 @@
+package admission
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// RefuseCount says why a user cannot submit so many jobs now: open are those of the site that have
+// not ended, and ofUser those of the user among them.
+func (d *Desk) RefuseCount(user string, jobs, open, ofUser int) (view.Refusal, bool) {
+	switch {
+	case jobs == 0:
+		return view.Refusal{Code: view.BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
+	case open+jobs > d.MaxJobs:
+		return view.Refusal{Code: view.NotNow, Reason: fmt.Sprintf(
+			"%s has %s here that did not end yet, and [limits] max_jobs is %d: submit again when some have ended",
+			d.Site.Name, protocol.Count(open, "job"), d.MaxJobs)}, true
+	case ofUser+jobs > d.MaxOfUser:
+		return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf(
+			"%s has %s here that did not end yet, and would have %d more; [limits] max_jobs_per_user is %d: submit again when some have ended",
+			user, protocol.Count(ofUser, "job"), jobs, d.MaxOfUser)}, true
+	}
+	return view.Refusal{}, false
+}
+
+// RefuseEmpty says which job has nothing to run.
+func RefuseEmpty(jobs []protocol.Job) (view.Refusal, bool) {
+	for i := range jobs {
+		if jobs[i].Payload == nil {
+			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf("job %d of %d: no script", i+1, len(jobs))}, true
+		}
+	}
+	return view.Refusal{}, false
+}
+
+// Refuse says why none of the jobs can be taken, or asked about.
+func (d *Desk) Refuse(a *protocol.Application, jobs []protocol.Job) (view.Refusal, bool) {
+	refusal, refused := d.refuseEach(jobs)
+	if why := d.Objectives.Refuse(a, jobs); why != "" {
+		if refusal.Reason != "" {
+			why += "; " + refusal.Reason
+		}
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
+	}
+	if refused {
+		return refusal, true
+	}
+	return d.refuseGroups(jobs)
+}
+
+// maxRefused bounds the jobs of which a refusal says why.
+const maxRefused = 8
+
+// refuseEach says of all jobs that cannot run why, and of the first what each site says.
+func (d *Desk) refuseEach(jobs []protocol.Job) (all view.Refusal, refused bool) {
+	var reasons []string
+	wrong := 0
+	for i := range jobs {
+		one, ok := d.refuseJob(&jobs[i])
+		if !ok {
+			continue
+		}
+		if wrong++; wrong > maxRefused {
+			continue
+		}
+		if len(jobs) > 1 {
+			one.Reason = fmt.Sprintf("job %d of %d, %s: %s", i+1, len(jobs), cmp.Or(jobs[i].Component.Name, jobs[i].Spec.Name), one.Reason)
+		}
+		reasons = append(reasons, one.Reason)
+		if all.Code == "" || all.Code == view.NoSite && one.Code != view.NoSite {
+			all = one
+		}
+	}
+	if wrong > maxRefused {
+		reasons = append(reasons, fmt.Sprintf("and %d more", wrong-maxRefused))
+	}
+	all.Reason = strings.Join(reasons, "; ")
+	return all, wrong > 0
+}
+
+// refuseJob says why a job can run in none of its shapes.
+func (d *Desk) refuseJob(one *protocol.Job) (view.Refusal, bool) {
+	if err := one.Check(); err != nil {
+		return view.Refusal{Code: view.BadRequest, Reason: err.Error()}, true
+	}
+	if why := d.longName(one.Payload); why != "" {
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
+	}
+	refusal, refused := d.refuseSpec(one.Spec, one.Component.Together > 0)
+	for _, s := range one.Component.Shapes {
+		if !refused || refusal.Code != view.NoSite || !d.Policy.DecidesApplications() {
+			break
+		}
+		spec := one.Spec
+		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
+		refusal, refused = d.refuseSpec(spec, one.Component.Together > 0)
+	}
+	return refusal, refused
+}
+
+// longName says which of a job's files has a name that no partner could be sent, once the job's
+// id stands in it; empty: none. An offer that cannot be sent would look like the partner's silence.
+func (d *Desk) longName(payload *protocol.Payload) string {
+	if payload == nil {
+		return ""
+	}
+	id := protocol.NewJobID(d.Number, protocol.SeqsPerSite-1) // all ids of a site are as long
+	for _, file := range []struct{ is, name string }{{"stdout", expand(payload.Stdout, id)}, {"stderr", expand(payload.Stderr, id)}} {
+		if len(file.name) > protocol.MaxPath {
+			return fmt.Sprintf("the name of the job's %s has %d bytes, with the job's id for %%j; give one of at most %d",
+				file.is, len(file.name), protocol.MaxPath)
+		}
+	}
+	return ""
+}
+
+// refuseSpec says why a job can run in none of the sites that it names, or in none at all.
+func (d *Desk) refuseSpec(spec protocol.Spec, together bool) (view.Refusal, bool) {
+	d.stateSpeed(&spec)
+	for _, name := range spec.Sites {
+		if !d.knows(name) {
+			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
+				"site %q is neither this site nor a partner of it; `switchyard sites` lists them", name)}, true
+		}
+	}
+	can, certain, refusals := d.eligibility(spec, together)
+	if !can && certain {
+		return view.Refusal{Code: view.NoSite, Reason: "no site can run this job", Sites: refusals}, true
+	}
+	return view.Refusal{}, false
+}
+
+// knows says whether a site is this one or a partner of it.
+func (d *Desk) knows(name protocol.SiteName) bool {
+	if name == d.Site.Name {
+		return true
+	}
+	for one := range d.Partners {
+		if one.Name == name {
+			return true
+		}
+	}
+	return false
+}
