@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -29,12 +30,12 @@ func (p *Peer) takeApplication(ev event.Submit) *application {
 	return a
 }
 
-// applicationID names what a job is a component of: itself when it is on its own.
-func (j *job) applicationID() protocol.JobID {
+// applicationRow is that of a job's application; nil: it is on its own.
+func (j *job) applicationRow() *row.Application {
 	if j.application == nil {
-		return j.Spec.Job
+		return nil
 	}
-	return j.application.ID
+	return &j.application.Application
 }
 
 // join makes a job a component of an application.
@@ -61,14 +62,17 @@ func (p *Peer) leaveApplication(j *job) {
 	}
 }
 
-// placedCost is what the components that have ended cost, and those that are placed are foreseen
-// to.
-func (p *Peer) placedCost(a *application) (cost protocol.Micro, done protocol.Instant) {
-	cost = a.Spent
-	for _, id := range a.jobs {
+// placed is what the components of an application cost that have ended or are placed.
+func (p *Peer) placed(a *row.Application) broker.Placed {
+	placed := broker.Placed{Cost: a.Spent}
+	open := p.applications[a.ID]
+	if open == nil { // a question's
+		return placed
+	}
+	for _, id := range open.jobs {
 		if f := p.jobs[id].Foreseen; f != nil {
-			cost, done = cost.Plus(p.costSoFar(p.jobs[id])), max(done, f.End)
+			placed.Cost, placed.Done = placed.Cost.Plus(p.costSoFar(p.jobs[id])), max(placed.Done, f.End)
 		}
 	}
-	return cost, done
+	return placed
 }

@@ -25,66 +25,29 @@ func (p *Peer) checkBill(j *job, outcome *protocol.Outcome) {
 	}
 }
 
-// realCost is what a placement that is over has cost this site's user, in the site's own currency:
-// by its bill, and else as it was foreseen.
-func (p *Peer) realCost(j *job) protocol.Micro {
-	if j.Outcome == nil || j.Outcome.Bill == nil {
-		return j.foreseenCost()
-	}
-	amount, err := p.money().Convert(j.Outcome.Bill.Cost(), j.Outcome.Bill.Currency)
-	if err != nil {
-		return j.foreseenCost()
-	}
-	if one := p.partners.Of(j.Site); one != nil {
-		amount = amount.Plus(one.LinkCost(&j.Spec))
-	}
-	return amount
-}
+// realCost is what a placement that is over has cost this site's user, in the site's own currency.
+func (p *Peer) realCost(j *job) protocol.Micro { return p.money().Actual(&j.Job, p.linkCost(j)) }
 
-func (j *job) foreseenCost() protocol.Micro {
-	if j.Foreseen == nil {
-		return 0
-	}
-	return j.Foreseen.Cost
-}
-
-// costSoFar is what a placement counts for while it is not over: what was foreseen of it, or what
-// it has come to already where that is more. One that would bring money in, as at prices below 0,
-// counts as nothing until it is billed: the gain may not come, and nothing else may rely on it.
+// costSoFar is what a placement counts for while it is not over.
 func (p *Peer) costSoFar(j *job) protocol.Micro {
-	if j.Tariff == nil || j.Started == 0 {
-		return max(0, j.foreseenCost())
-	}
-	running := *j
-	running.Outcome = &protocol.Outcome{Bill: pricing.Settle(j.Tariff, j.Started, p.now.Sub(j.Started))}
-	return max(0, j.foreseenCost(), p.realCost(&running))
+	return p.money().SoFar(&j.Job, p.linkCost(j), p.now)
 }
 
-// noteSaved counts what an own job has saved by its run at a partner. One is not counted that home
-// did not quote a price for, that was not billed, or whose two prices cannot be compared.
+// linkCost is what the way of a job's data to its site and back costs.
+func (p *Peer) linkCost(j *job) protocol.Micro {
+	if one := p.partners.Of(j.Site); one != nil {
+		return one.LinkCost(&j.Spec)
+	}
+	return 0
+}
+
+// noteSaved counts what an own job has saved by its run at a partner.
 func (p *Peer) noteSaved(j *job, o *protocol.Outcome) {
-	if j.Home == nil || j.Home.Run <= 0 || o.Bill == nil {
-		return
+	atHome := o.Ran // at the speed of home
+	if there := p.capacityOf(j.Site); there != nil {
+		atHome = p.cfg.Capacity.Rescale(o.Ran, there.MHz, there.Mflops)
 	}
-	home, billed, currency := pricing.HomeCost(j.Home, p.ranAtHome(j, o.Ran)), o.Bill.Cost(), o.Bill.Currency
-	if currency != j.Home.Currency {
-		var fromHome, fromThere error
-		home, fromHome = p.money().Convert(home, j.Home.Currency)
-		billed, fromThere = p.money().Convert(billed, currency)
-		if fromHome != nil || fromThere != nil {
-			return
-		}
-		currency = p.currency()
-	}
-	if p.totals().AddSaving(home, billed, currency, p.now) {
+	if p.totals().AddRunElsewhere(&j.Job, o, atHome, p.money(), p.now) {
 		p.saveSite()
 	}
-}
-
-// ranAtHome is how long a job's run at its site would have taken at the speed of home.
-func (p *Peer) ranAtHome(j *job, ran protocol.Duration) protocol.Duration {
-	if there := p.capacityOf(j.Site); there != nil {
-		ran = p.cfg.Capacity.Rescale(ran, there.MHz, there.Mflops)
-	}
-	return ran
 }

@@ -91,7 +91,7 @@ func (p *Peer) undecided(r *round, err error) {
 // whose limits or groups it need not have looked at.
 func (p *Peer) inStead(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
 	for i, d := range decisions {
-		if j := p.jobs[in.Jobs[d.Job].ID]; j != nil && j.bound() {
+		if j := p.jobs[in.Jobs[d.Job].ID]; j != nil && broker.Bound(&j.Job, j.applicationRow()) {
 			decisions[i].Site = policy.Nowhere
 		}
 	}
@@ -107,7 +107,7 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 	in := r.Snapshot(own, p.now)
 	in.Hint = p.hint
 	if p.cfg.Policy.DecidesApplications() {
-		p.addWishes(&in, r, r.Answers(p.cfg.Site))
+		p.addObjectives(&in, r, r.Answers(p.cfg.Site))
 	}
 	return in
 }
@@ -211,7 +211,7 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	j.Spec = j.Shaped(e.shape)
 	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
 	quoted := c.r.QuoteOf(d.Job, site)
-	j.Foreseen, j.Quoted = p.foreseen(c.in, d), pricing.QuotedPrice(&quoted)
+	j.Foreseen, j.Quoted = broker.Predicted(c.in, d, p.now), pricing.QuotedPrice(&quoted)
 	if home {
 		p.countOwn()
 	} else if own := &c.r.Home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {

@@ -33,7 +33,8 @@
 //	                     how rows change their phase, and what a step has changed
 //	calls.go             what waits for the shell; each kind stands beside what makes the call
 //	due/, timers.go      what waits for an instant
-//	jobs.go, cancel.go   jobs of this origin, from submission to archive
+//	admission/, jobs.go, cancel.go
+//	                     jobs of this origin, from submission to archive
 //	eligible/            whether a site may run a job
 //	compact/, leaving.go what jobs run, in memory, and what of it leaves the site
 //	gridqueue/           jobs that have no place
@@ -46,18 +47,17 @@
 //	question.go          rounds that only answer a question
 //	quoting/, quotes.go  what partners are quoted, and the tentative allocations of jobs
 //	pricing/, energy.go  what jobs cost and draw here, and what electricity costs
-//	money.go             the parts of prices in the site's own currency
 //	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere
 //	target.go            the other side
 //	runs.go, watch.go    placements in the own local queue, for both, and what happens to them
 //	collect.go           output on its way home
 //	bill.go              what runs are charged, and what that comes to
-//	application.go, wishes.go, limits.go
+//	application.go, objectives.go, limits.go
 //	                     what users want of several jobs [IS 4.1]
 //	broker/, prologue.go what is known of their runs: before and after them [IS 4.3]
 //	together.go          components that start at one instant
-//	groupround.go, groupturn.go, refusegroups.go
-//	                     where they have room, which go first, and which never have
+//	groupround.go, groupturn.go
+//	                     where they have room, and which go first
 //	missed.go, roomorder.go
 //	                     starts that were missed, and the order in which room is given up and asked for
 //	partner/             what is known of a partner, and of all of them

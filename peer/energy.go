@@ -1,10 +1,6 @@
 package peer
 
 import (
-	"fmt"
-	"slices"
-
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
@@ -65,17 +61,6 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 	q.Declined, q.Note = clip(q.Declined), view.ClipTo(quoting.MaxNote, q.Note)
 }
 
-// atSpeed tells a job at which frequency its CPUs are to run, where its bill says so.
-func (p *Peer) atSpeed(s *localsched.Submission) *protocol.Payload {
-	mhz := p.desk().MHz(&s.Spec, p.now)
-	if mhz == 0 {
-		return s.Payload
-	}
-	told := *s.Payload
-	told.Env = append(slices.Clip(told.Env), fmt.Sprintf("SWITCHYARD_MHZ=%d", mhz))
-	return &told
-}
-
 // noteDraw counts a run while it runs.
 func (p *Peer) noteDraw(r *run) {
 	runs := r.Phase == row.RunRunning && p.runs[r.Tag] == r
@@ -104,16 +89,9 @@ func (p *Peer) specOf(tag protocol.Tag) *protocol.Spec {
 	return nil
 }
 
-// powerOf is what a placement here is taken to draw, in milliwatts: as its tariff charges it, with
-// cooling where the site's does, else as it is expected to.
+// powerOf is what a placement here is taken to draw, in milliwatts.
 func (p *Peer) powerOf(tag protocol.Tag) int64 {
-	if power := pricing.ChargedPower(p.tariffOf(tag)); power > 0 {
-		return power
-	}
-	if spec := p.specOf(tag); spec != nil {
-		return p.desk().Draw(spec)
-	}
-	return 0
+	return p.desk().Charged(p.tariffOf(tag), p.specOf(tag))
 }
 
 // totals are what the runs that are over came to at this site. Who changes them saves the site.
@@ -147,25 +125,8 @@ func (p *Peer) electricityView() *view.Electricity {
 // ownEnergy is what a job of this origin draws, where it is placed.
 func (p *Peer) ownEnergy(j *job, bill *view.Bill) *view.JobEnergy {
 	power := pricing.ChargedPower(j.Tariff)
-	if power == 0 && j.Site == p.cfg.Site {
-		power = p.desk().Draw(&j.Spec)
+	if j.Site == p.cfg.Site {
+		power = p.desk().Charged(j.Tariff, &j.Spec)
 	}
-	switch {
-	case j.Outcome != nil:
-		return pricing.JobEnergy(power, j.Quoted, bill, j.Outcome.Ran, j.Outcome.Usage.Energy)
-	case j.State == protocol.Running && j.Started != 0:
-		return pricing.JobEnergy(power, j.Quoted, bill, p.now.Sub(j.Started), 0)
-	}
-	return pricing.JobEnergy(power, j.Quoted, bill, 0, 0)
-}
-
-// guestEnergy is what a partner's job draws that has started here.
-func (p *Peer) guestEnergy(r *run, bill *view.Bill) *view.JobEnergy {
-	switch {
-	case r.Outcome != nil:
-		return pricing.JobEnergy(p.powerOf(r.Tag), nil, bill, r.Outcome.Ran, r.Outcome.Usage.Energy)
-	case r.Started != 0:
-		return pricing.JobEnergy(p.powerOf(r.Tag), nil, bill, p.now.Sub(r.Started), 0)
-	}
-	return nil
+	return pricing.EnergyOfJob(&j.Job, power, bill, p.now)
 }

@@ -1,13 +1,11 @@
 package peer
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
-	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -15,10 +13,15 @@ import (
 // The limits of applications, as things went: what was broken is told with why, and what can no
 // longer keep them ends.
 
+// limits are those of an application, in the own currency.
+func (p *Peer) limits(a *application) broker.Limits {
+	return broker.Limits{App: &a.Application, Money: p.money()}
+}
+
 // watchLimit sets the time at which an application has used up its max_time.
 func (p *Peer) watchLimit(a *application) {
 	if a.MaxTime != protocol.Never {
-		p.timers.Set(timer{kind: limitTimer, job: a.ID}, max(p.now, broker.Deadline(&a.Application)))
+		p.timers.Set(timer{kind: limitTimer, job: a.ID}, max(p.now, a.Deadline()))
 	}
 }
 
@@ -28,7 +31,7 @@ func (p *Peer) hopeless(a *application) string {
 	if a == nil {
 		return ""
 	}
-	return broker.Hopeless(&a.Application, p.money(), p.now)
+	return p.limits(a).Unreachable(p.now)
 }
 
 // limitDue looks at an application whose time is over.
@@ -56,18 +59,29 @@ func (p *Peer) endHopeless(a *application) {
 		if j == nil || j.State != protocol.Pending || j.Restored || p.doubtOf(j) != "" {
 			continue
 		}
-		switch j.Phase {
-		case row.JobInGridQueue:
+		switch {
+		case j.Phase == row.JobInGridQueue:
 			p.finish(j, protocol.Cancelled, why)
-		case row.JobOffered, row.JobReserving:
+		case j.Phase == row.JobOffered || j.Phase == row.JobReserving:
 			p.endOffered(j, why)
-		case row.JobCommittedLocal:
-			p.takeBack(p.runs[j.tag()], false)
-		case row.JobGranted, row.JobHandedOff:
-			p.recall(j)
-		case row.JobRecalling, row.JobStagingOut, row.JobEnding:
+		default:
+			p.wantBack(j, false)
 		}
 	}
+}
+
+// wantBack asks for a job back that a local queue has, or may have: the own one, where it is ended
+// if that is said and it has started, or that of its partner. It says whether it did.
+func (p *Peer) wantBack(j *job, end bool) bool {
+	switch j.Phase {
+	case row.JobCommittedLocal:
+		p.takeBack(p.runs[j.tag()], end)
+	case row.JobGranted, row.JobHandedOff:
+		p.recall(j)
+	case row.JobInGridQueue, row.JobOffered, row.JobReserving, row.JobRecalling, row.JobStagingOut, row.JobEnding:
+		return false
+	}
+	return true
 }
 
 // endOffered ends a job for which room is only being asked.
@@ -101,7 +115,7 @@ func (p *Peer) settleComponent(j *job) {
 	a.jobs = slices.DeleteFunc(a.jobs, func(id protocol.JobID) bool { return id == j.Spec.Job })
 	p.spend(j)
 	if a.Broken == "" {
-		if a.Broken = clip(broker.BrokenBy(&a.Application, &j.Job, p.realCost(j), p.money())); a.Broken != "" {
+		if a.Broken = clip(p.limits(a).BrokenBy(&j.Job, p.realCost(j))); a.Broken != "" {
 			p.fact(event.Fact{Kind: event.LimitBroken, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
 		}
 	}
@@ -122,22 +136,12 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 	if start == 0 {
 		start = p.now.Add(max(0, j.QuotedAWT))
 	}
-	planned := *j
-	planned.Outcome = &protocol.Outcome{Bill: pricing.Settle(m.Tariff, start, f.Run)}
-	agreed := *f
-	agreed.Cost = p.realCost(&planned)
-	j.Foreseen = &agreed
-	a := j.application
-	if a == nil || agreed.Cost <= f.Cost {
+	agreed := p.money().AtTariff(&j.Job, start, p.linkCost(j))
+	j.Foreseen = agreed
+	if j.application == nil {
 		return ""
 	}
-	money := p.money()
-	limit := money.MaxCost(&a.Application.Application)
-	if all, _ := p.placedCost(a); limit != protocol.Unlimited && all > limit {
-		return fmt.Sprintf("%s quoted %s and now charges %s, with which the application would cost %s of at most %s", j.Site,
-			money.Text(f.Cost), money.Text(agreed.Cost), money.Text(all), money.Text(limit))
-	}
-	return ""
+	return p.limits(j.application).ChargedMore(j.Site, f.Cost, agreed.Cost, p.placed(&j.application.Application).Cost)
 }
 
 // tooDear gives the room of a job up that its site prices above a limit.

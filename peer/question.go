@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -37,12 +38,13 @@ func (p *Peer) refuseQuestion(ev *event.TestSubmit) (view.Refusal, bool) {
 		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
 			"the policy %s of this site weighs no cost against time; ask at a site with the policy iss", p.cfg.Policy.Name)}, true
 	}
-	return p.refuseJobs(ev.User, ev.Application, ev.Jobs)
+	return p.refuseJobs(p.admission(), ev.User, ev.Application, ev.Jobs)
 }
 
 // testJobs are the jobs of a question, and their rows.
 func (p *Peer) testJobs(ev *event.TestSubmit) (tests map[protocol.JobID]*job, specs []protocol.Spec) {
-	ev.Application, ev.Jobs = p.withWeights(ev.Application, ev.Jobs)
+	desk := p.admission()
+	ev.Application, ev.Jobs = desk.Objectives.Weighed(ev.Application, ev.Jobs)
 	tests = make(map[protocol.JobID]*job, len(ev.Jobs))
 	last := protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1)
 	var a *application
@@ -50,11 +52,8 @@ func (p *Peer) testJobs(ev *event.TestSubmit) (tests map[protocol.JobID]*job, sp
 		a = &application{Application: row.Application{Application: *ev.Application, ID: last, Submitted: p.now}}
 	}
 	for i := range ev.Jobs {
-		spec := ev.Jobs[i].Spec
-		spec.User, spec.Submitted, spec.Job = ev.User, p.now, last-protocol.JobID(i)
-		spec.Like = protocol.Likeness(p.cfg.Site, ev.User, spec.Name)
-		p.stateSpeed(&spec)
-		j := &job{Job: row.Job{Spec: spec, Component: p.component(&ev.Jobs[i])}, application: a}
+		spec := desk.Spec(&ev.Jobs[i], ev.User, last-protocol.JobID(i), p.now)
+		j := &job{Job: row.Job{Spec: spec, Component: broker.NewComponent(&ev.Jobs[i])}, application: a}
 		tests[spec.Job] = j
 		specs = append(specs, spec)
 		for shape := 1; shape < len(j.Shapes()); shape++ {

@@ -115,7 +115,7 @@ func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 	default:
 		return s, false
 	}
-	s.Payload = p.atSpeed(&s)
+	s.Payload = p.desk().AtSpeed(&s, p.now)
 	s.Spec.Request = r.request
 	return s, true
 }

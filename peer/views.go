@@ -97,11 +97,11 @@ func (p *Peer) wishesView(j *job, known spending) *view.Objectives {
 	}
 	spent, ok := known[a]
 	if !ok {
-		spent, _ = p.placedCost(a)
+		spent = p.placed(&a.Application).Cost
 		known[a] = spent
 	}
 	w := &view.Objectives{Application: a.Application.Application, Components: a.Count, Spent: spent, SpentCurrency: p.currency(), Broken: a.Broken}
-	w.Alpha, w.Gamma, w.Delta = p.weights(j)
+	w.Alpha, w.Gamma, w.Delta = p.objectives().Weights(&j.Job, &a.Application)
 	return w
 }
 
@@ -128,7 +128,7 @@ func (p *Peer) guestView(g *guest) view.Job {
 	}
 	v := status.Guest(&g.Guest, &r.Run, p.cfg.Site)
 	v.Bill = pricing.BillView(g.Tariff, protocol.Running, r.Started, r.Outcome, p.now)
-	v.Energy = p.guestEnergy(r, v.Bill)
+	v.Energy = pricing.EnergyOfRun(&r.Run, p.powerOf(r.Tag), v.Bill, p.now)
 	return v
 }
 
@@ -159,7 +159,7 @@ func (p *Peer) sitesView() view.Sites {
 
 func (p *Peer) quoted(r *round) view.TestSubmitResult {
 	report := p.reportOf(r)
-	out := view.TestSubmitResult{Elsewhere: p.mayLeave(r.Specs)}
+	out := view.TestSubmitResult{Elsewhere: p.admission().MayLeaveTo(r.Specs)}
 	for i := 0; i < len(r.Specs); i = r.End(i) {
 		quotes := append(report.All(i), p.leftOut(r, i)...)
 		slices.SortStableFunc(quotes, func(a, b view.Quote) int { return cmp.Compare(a.ATT(), b.ATT()) })

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
-	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -27,7 +26,7 @@ func objectives() *broker.Objectives {
 	return &broker.Objectives{
 		Policy:   &policy.Description{Name: "iss", Can: []policy.Capability{policy.Applications}},
 		Weighing: rules.Weighing{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"},
-		Waiting:  map[string]rules.Waiting{"salary": salary{}, "market": salary{}}, Money: pricing.Money(francs()), Margin: margin,
+		Waiting:  map[string]rules.Waiting{"salary": salary{}, "market": salary{}}, Money: francs(), Margin: margin,
 	}
 }
 
