@@ -11,7 +11,8 @@ import (
 type application struct {
 	row.Application
 
-	jobs   []protocol.JobID // those that have not ended, by id
+	jobs   []protocol.JobID      // those that have not ended, by id
+	groups map[int]*broker.Group // of components that start together, by number
 	crowds map[crowdKey]crowd
 }
 
@@ -38,10 +39,25 @@ func (j *job) applicationRow() *row.Application {
 	return &j.application.Application
 }
 
+// followAll has the groups of an application enter their phases.
+func (p *Peer) followAll(a *application) {
+	for number := range a.groups {
+		p.follow(a, number)
+	}
+}
+
 // join makes a job a component of an application.
 func (a *application) join(j *job) {
 	j.application = a
 	a.jobs = append(a.jobs, j.Spec.Job)
+	if !j.Together() || a.groups[j.Component.Together] != nil {
+		return
+	}
+	if a.groups == nil {
+		a.groups = map[int]*broker.Group{}
+	}
+	number := j.Component.Together
+	a.groups[number] = &broker.Group{Key: broker.GroupKey{Application: a.ID, Number: number}}
 }
 
 // leaveApplication takes an ended component off its application. With its last one that is over.
@@ -52,6 +68,9 @@ func (p *Peer) leaveApplication(j *job) {
 	}
 	j.application = nil
 	p.saveApplication(a.ID)
+	if j.Together() {
+		p.follow(a, j.Component.Together)
+	}
 	if len(a.jobs) == 0 {
 		delete(p.applications, a.ID)
 		p.timers.Stop(timer{kind: limitTimer, job: a.ID})

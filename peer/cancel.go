@@ -50,11 +50,8 @@ func (p *Peer) cancel(ev event.Cancel) {
 		}
 	case row.JobOffered, row.JobReserving:
 		p.endOffered(j, "")
-	case row.JobCommittedLocal:
-		p.takeBack(p.runs[j.tag()], true)
-	case row.JobGranted, row.JobHandedOff:
-		p.recall(j)
-	case row.JobRecalling, row.JobStagingOut, row.JobEnding:
+	case row.JobCommittedLocal, row.JobGranted, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding:
+		p.wantBack(j, true)
 	}
 }
 

@@ -137,17 +137,17 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 			c.leave(i, j, d.Reason)
 		}
 	}
-	p.holdGroups(c.wholeGroups())
+	p.beginGroups(c.wholeGroups())
 }
 
 // wholeGroups are the placements of the groups of which no member had to stay. A part of a
 // group does not start.
-func (c *carrying) wholeGroups() []placement {
-	return slices.DeleteFunc(c.groups, func(one placement) bool {
-		why, parted := c.parted[one.job.groupKey()]
+func (c *carrying) wholeGroups() []broker.Place {
+	return slices.DeleteFunc(c.groups, func(one broker.Place) bool {
+		why, parted := c.parted[broker.KeyOf(one.Job)]
 		if parted {
-			one.job.Unplace()
-			c.p.waitOn(c.r, one.job, why, "")
+			one.Job.Unplace()
+			c.p.waitOn(c.r, c.p.jobs[one.Job.Spec.Job], why, "")
 		}
 		return parted
 	})
@@ -162,7 +162,7 @@ type carrying struct {
 	silent []string
 
 	roomless map[protocol.JobID]string  // members of groups that have no room together, and why
-	groups   []placement                // of jobs that start together
+	groups   []broker.Place             // of jobs that start together
 	parted   map[broker.GroupKey]string // groups of which a member must stay, and why
 }
 
@@ -196,7 +196,7 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	case home && p.fullForOwn() != "":
 		full := p.fullForOwn()
 		if c.starts(j) {
-			c.parted[j.groupKey()] = full
+			c.parted[broker.KeyOf(&j.Job)] = full
 		}
 		p.reportRound(c.r, i, c.silent, event.JobWaits, "", full)
 		p.waitOn(c.r, j, full, "")
@@ -219,7 +219,7 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	}
 	switch {
 	case c.starts(j):
-		c.groups = append(c.groups, placement{job: j, site: site, wait: c.in.Start(d.Job, d.Site, d.Wait)})
+		c.groups = append(c.groups, broker.Place{Job: &j.Job, Site: site, Wait: c.in.Start(d.Job, d.Site, d.Wait)})
 	case home:
 		p.commitHome(j, d.Wait)
 	default:

@@ -56,8 +56,7 @@
 //	                     what users want of several jobs [IS 4.1]
 //	broker/, prologue.go what is known of their runs: before and after them [IS 4.3]
 //	together.go          components that start at one instant
-//	groupround.go, groupturn.go
-//	                     where they have room, and which go first
+//	groupround.go        where they have room
 //	missed.go, roomorder.go
 //	                     starts that were missed, and the order in which room is given up and asked for
 //	partner/             what is known of a partner, and of all of them

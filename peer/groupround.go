@@ -13,7 +13,7 @@ func (p *Peer) groupOf(id protocol.JobID) (broker.GroupKey, bool) {
 	if j == nil || !j.Together() {
 		return broker.GroupKey{}, false
 	}
-	return j.groupKey(), true
+	return broker.KeyOf(&j.Job), true
 }
 
 // review checks what the policy has decided about the groups of a round. It says whether the policy
@@ -79,7 +79,7 @@ func (p *Peer) doubtSite(j *job) {
 // they were too many, and fewer of them are asked for there for a while.
 func (p *Peer) learnCrowd(j *job) (tooMany bool) {
 	there := 0
-	for _, one := range p.waiting(j) {
+	for _, one := range p.seeking(j) {
 		if one.Site == j.Site {
 			there++
 		}

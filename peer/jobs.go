@@ -41,6 +41,9 @@ func (p *Peer) submit(ev event.Submit) {
 				"job %v: no site that is known can run it; it waits for one that is not known yet", j.Spec.Job))
 		}
 	}
+	if a != nil {
+		p.followAll(a)
+	}
 	p.saveSite()
 	if ev.Key != "" {
 		p.dedup[key] = row.Dedup{First: first, Count: len(ev.Jobs), At: p.now}

@@ -87,7 +87,7 @@ func (p *Peer) wantBack(j *job, end bool) bool {
 // endOffered ends a job for which room is only being asked.
 func (p *Peer) endOffered(j *job, why string) {
 	held := j.Hold != 0
-	p.giveHoldUp(j)
+	p.cancelReservation(j)
 	if held {
 		p.partFrom(j, "")
 	}
@@ -148,7 +148,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 func (p *Peer) tooDear(j *job, one *partner.Partner, why string) {
 	p.shun(j, one.Site)
 	if j.Hold != 0 {
-		p.restGroup(j, why)
+		p.releaseGroup(j, why, false)
 		return
 	}
 	p.send(one.Site, protocol.Abort{Tag: j.tag()})

@@ -15,8 +15,8 @@ import (
 // startBy is the last instant at which a placement here may start; 0: there is none.
 func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
 	if j := p.jobs[tag.Job]; j != nil {
-		if g := p.group(j); g != nil && j.tag() == tag {
-			return g.StartBy(&j.Job)
+		if g, rows := p.group(j); g != nil && j.tag() == tag {
+			return broker.StartBy(&j.Job, rows.App)
 		}
 		return 0
 	}
@@ -106,107 +106,100 @@ func (p *Peer) tooLate(r *run) bool {
 
 // apart says why the group of a job has ended; empty: it has not, or the job is on its own.
 func (p *Peer) apart(j *job) string {
-	if g := p.group(j); g != nil {
-		return g.Ended()
+	if g, rows := p.group(j); g != nil {
+		return g.Ended(rows.App)
 	}
 	return ""
 }
 
 // misses says whether a job that comes back has missed the start of its group.
 func (p *Peer) misses(j *job) bool {
-	g := p.group(j)
-	return g != nil && g.Misses(&j.Job, p.now)
+	g, rows := p.group(j)
+	return g != nil && g.Misses(rows, &j.Job, p.now)
 }
 
 // endsUnheard says whether a job whose site is silent would end, were it taken back.
 func (p *Peer) endsUnheard(j *job) bool {
-	g := p.group(j)
-	return g != nil && g.EndsUnheard(&j.Job, p.now)
+	g, rows := p.group(j)
+	return g != nil && g.EndsUnheard(rows, &j.Job, p.now)
 }
 
 // groupMissed says what becomes of a group of which a member has missed its start, and ends what
 // has started of it.
 func (p *Peer) groupMissed(j *job, why string) {
 	p.fact(event.Fact{Kind: event.StartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
-	if ended := p.group(j).EndOfMissed(&j.Job); ended != "" {
+	g, rows := p.group(j)
+	if ended := g.EndOfMissed(rows, &j.Job); ended != "" {
 		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, %s: %s", j.Spec.Job, ended, why))
 	}
+	p.partOthers(j)
+}
+
+// endGroup ends the group of a member: what comes back of it is not placed again.
+func (p *Peer) endGroup(j *job, why string) {
+	g, rows := p.group(j)
+	if g.End(rows.App, clip(why)) {
+		p.saveApplication(rows.App.ID)
+		p.follow(j.application, g.Key.Number)
+	}
+}
+
+// partOthers wants the other members of a group back that did not start together, whether they have
+// started or not.
+func (p *Peer) partOthers(j *job) {
 	for _, other := range p.others(j) {
 		p.part(other)
 	}
 }
 
-// endGroup ends the group of a member: what comes back of it is not placed again.
-func (p *Peer) endGroup(j *job, why string) {
-	if p.group(j).End(clip(why)) {
-		p.saveApplication(j.application.ID)
-	}
-}
-
-// part wants a member of a group back that did not start together, whether it has started or not.
 func (p *Peer) part(j *job) {
-	if j.Parted || j.Cancelling || j.Restored {
-		return
-	}
-	switch j.Phase {
-	case row.JobInGridQueue:
+	switch {
+	case j.Parted || j.Cancelling || j.Restored:
+	case j.Phase == row.JobInGridQueue:
 		if why := p.apart(j); why != "" && p.site.StopReason() == "" { // else it may run, by what these rows do not know
 			p.finish(j, protocol.Cancelled, why)
 		}
-	case row.JobCommittedLocal:
-		j.Parted = true
-		p.saveJob(j.Spec.Job)
-		p.takeBack(p.runs[j.tag()], true)
-	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
+	case j.Phase == row.JobRecalling:
 		j.Parted = true
 		p.recall(j)
-	case row.JobOffered, row.JobReserving, row.JobStagingOut, row.JobEnding:
+	case j.Phase == row.JobCommittedLocal || j.Phase == row.JobGranted || j.Phase == row.JobHandedOff:
+		j.Parted = true
+		p.saveJob(j.Spec.Job)
+		p.follow(j.application, j.Component.Together)
+		p.wantBack(j, true)
 	}
 }
 
-// again says why a job that has ended is placed again; empty: it is not. One that its group has
-// ended may not be if it runs once only: then the group ends.
+// again says why a job that has ended is placed again; empty: it is not.
 func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
-	twice := j.Spec.Requeue && !j.Cancelling && j.Reruns < maxReruns
-	parted := j.Parted && outcome.State == protocol.Cancelled
+	after := broker.AfterRun(&j.Job, outcome, p.apart(j))
 	switch {
-	case outcome.State == protocol.NodeFail && twice && p.apart(j) == "":
-		return "its node failed: " + outcome.Reason
-	case j.Cancelling:
-		return ""
-	case !parted:
+	case after.Again != "" || j.Cancelling:
+		return after.Again
+	case after.Ran:
 		p.ranToEnd(j)
 		return ""
-	case p.apart(j) == "" && twice:
-		return "its group did not start together"
-	case p.apart(j) == "":
-		p.endGroup(j, fmt.Sprintf("its group did not start together, and job %v, which had started, may not start twice or so often; submitted with --requeue it would be placed again",
-			j.Spec.Job))
-		for _, other := range p.others(j) {
-			p.part(other)
-		}
+	case after.Ends != "":
+		p.endGroup(j, after.Ends)
+		p.partOthers(j)
 	}
 	outcome.Reason = p.apart(j)
 	return ""
 }
 
-// ranToEnd notes that a member has run to its end, after which its group can never start as a whole
-// again: it ends if others have not started with it.
+// ranToEnd notes that a member has run to its end.
 func (p *Peer) ranToEnd(j *job) {
-	g := p.group(j)
+	g, rows := p.group(j)
 	if g == nil {
 		return
 	}
-	changed, ends := g.RanToEnd(&j.Job)
+	changed, ends := g.RanToEnd(rows, &j.Job)
 	if changed {
-		p.saveApplication(j.application.ID)
+		p.saveApplication(rows.App.ID)
 	}
-	if !ends {
-		return
-	}
-	p.endGroup(j, fmt.Sprintf("its group did not start together, and job %v has run to its end", j.Spec.Job))
-	for _, other := range p.others(j) {
-		p.part(other)
+	if ends != "" {
+		p.endGroup(j, ends)
+		p.partOthers(j)
 	}
 }
 
@@ -215,15 +208,15 @@ func (p *Peer) ranToEnd(j *job) {
 func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
 		j := p.jobs[id]
-		g := p.group(j)
+		g, rows := p.group(j)
 		if g == nil {
 			return false
 		}
-		if why := g.Ended(); why != "" { // its group ended while the store was in doubt
+		if why := g.Ended(rows.App); why != "" { // its group ended while the store was in doubt
 			p.finish(j, protocol.Cancelled, why)
 			return true
 		}
-		for _, other := range p.jobsOfRows(g.Members) {
+		for _, other := range p.jobsOfRows(rows.Members) {
 			if p.onItsWay(other) {
 				p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
 				return true

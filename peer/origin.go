@@ -59,7 +59,7 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 			p.breakUp(j, "the local scheduler does not answer")
 			return
 		}
-		p.holdHere(j)
+		p.reserveHere(j)
 	case row.JobGranted:
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
 	case row.JobRecalling:
@@ -120,14 +120,14 @@ func (p *Peer) prepared(one *partner.Partner, m protocol.Prepared) { //nolint:cy
 		p.send(one.Site, protocol.Recall{Tag: tag, Cancel: true})
 	case j == nil || j.Phase == row.JobInGridQueue || j.Phase == row.JobCommittedLocal || j.Phase == row.JobReserving:
 		p.send(one.Site, protocol.Abort{Tag: tag})
-	case j.Phase == row.JobOffered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(mostHold)):
+	case j.Phase == row.JobOffered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(maxReserveAhead)):
 		p.shun(j, one.Site)
 		p.breakUp(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
-			one.Site, m.Start.Text(), j.Hold.Text(), mostHold.Text()))
+			one.Site, m.Start.Text(), j.Hold.Text(), maxReserveAhead.Text()))
 	case j.Phase == row.JobOffered && j.Hold != 0:
 		switch {
 		case j.Held == 0:
-			p.nowHeld(j, m.Start)
+			p.setReserved(j, m.Start)
 		case j.Held != m.Start:
 			p.breakUp(j, string(one.Site)+movedRoom(j.Held, m.Start))
 		}
@@ -367,10 +367,6 @@ func (p *Peer) recall(j *job) {
 	p.repeatJob(j.Spec.Job)
 }
 
-// maxReruns bounds how often a job with Requeue is run again after a node
-// failure, so that it cannot go round for ever.
-const maxReruns = 10
-
 // lostTrack is a partner's word that it has no trace of the job, or that its local scheduler cannot
 // tell whether it has it: no proof that it did not start.
 func (p *Peer) lostTrack(one *partner.Partner, m protocol.Unknown) {
@@ -398,11 +394,11 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 	case j.Cancelling:
 		p.closeUnknown(j, why)
 		return
-	case j.Spec.Requeue && !p.endsUnheard(j) && lost:
-		p.fence(j, "its site has lost its records", true)
-		return
 	case j.Spec.Requeue && !p.endsUnheard(j):
-		p.fence(j, why, false)
+		if lost {
+			why = "its site has lost its records"
+		}
+		p.fence(j, why, lost)
 		return
 	}
 	if j.doubted {

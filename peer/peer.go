@@ -93,9 +93,8 @@ type Peer struct {
 	applications map[protocol.JobID]*application
 	awaitMove    []protocol.JobID // that the own scheduler has refused, and since when in order
 	history      broker.History
-	turns        turns
-	rehelds      map[broker.GroupKey]int // how often a group was asked to hold room later
-	unreleased   map[protocol.Tag]int    // room to be given up, and how often asking for that has failed
+	turns        broker.Turns
+	unreleased   map[protocol.Tag]int // room to be given up, and how often asking for that has failed
 }
 
 type job struct {
@@ -175,8 +174,6 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
 		applications: map[protocol.JobID]*application{},
-		turns:        turns{at: map[protocol.SiteName]broker.GroupKey{}},
-		rehelds:      map[broker.GroupKey]int{},
 		unreleased:   map[protocol.Tag]int{},
 
 		site: lives.New(lives.Here{

@@ -43,6 +43,9 @@ func (p *Peer) moveJob(j *job, to row.JobPhase) {
 	if to != row.JobHandedOff && to != row.JobStagingOut {
 		j.tries = 0
 	}
+	if j.application != nil && j.Together() {
+		p.follow(j.application, j.Component.Together)
+	}
 }
 
 // moveGuest has a guest enter a phase.

@@ -114,6 +114,9 @@ func (p *Peer) restoreApplications() error {
 		}
 		a.join(j)
 	}
+	for _, a := range p.applications {
+		p.followAll(a)
+	}
 	return nil
 }
 

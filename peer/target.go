@@ -126,7 +126,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	p.fact(event.Fact{Kind: event.GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	if g.Hold, g.Tolerance = m.Start, m.Tolerance; g.Hold != 0 {
 		p.tentatives.Drop(tag) // the batch system holds the room
-		p.holdGuest(g)
+		p.reserveForGuest(g)
 	} else {
 		p.tentatives.Add(tag, p.now, m.Spec.On(&p.cfg.Capacity))
 		p.send(one.Site, g.preparedMessage())
@@ -256,7 +256,7 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 		p.bury(g, row.GuestAborted)
 		return
 	case g.Phase == row.GuestPrepared && g.Hold != 0 && g.Held == 0:
-		p.holdGuest(g)
+		p.reserveForGuest(g)
 	case g.Phase == row.GuestPrepared:
 		p.send(g.Origin, protocol.DecisionAsked{Tag: g.tag()})
 	case g.Untold:

@@ -1,9 +1,7 @@
 package peer
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
@@ -12,95 +10,154 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// placement is where a member of a group goes, and when it could start by its quote.
-type placement struct {
-	job  *job
-	site protocol.SiteName
-	wait protocol.Duration
+// maxReserveAhead is how far ahead room may be reserved. A site that names a later instant has none.
+const maxReserveAhead = 366 * protocol.Day
+
+// group is that of a member, and its rows; nil: the job starts on its own.
+func (p *Peer) group(j *job) (*broker.Group, broker.Rows) {
+	if j.application == nil || !j.Together() {
+		return nil, broker.Rows{}
+	}
+	return j.application.groups[j.Component.Together], p.groupRows(j.application, j.Component.Together)
 }
 
-func (j *job) groupKey() broker.GroupKey {
-	return broker.GroupKey{Application: j.Application, Number: j.Component.Together}
+func (p *Peer) groupRows(a *application, number int) broker.Rows {
+	rows := broker.Rows{App: &a.Application}
+	for _, id := range a.jobs {
+		if j := p.jobs[id]; j.Together() && j.Component.Together == number && j.Phase != row.JobEnding {
+			rows.Members = append(rows.Members, &j.Job)
+		}
+	}
+	return rows
 }
 
-// holdTries is how often the members of a group are asked to hold room from a later instant
-// on before it is given up for a while.
-const holdTries = 8
+// follow has a group enter the phase that its rows have come to.
+func (p *Peer) follow(a *application, number int) {
+	must(a.groups[number].Follow(p.groupRows(a, number)))
+}
 
-// mostHold is how far ahead room may be held. A site that names a later instant has none.
-const mostHold = 366 * protocol.Day
+// jobsOfRows are the jobs of rows.
+func (p *Peer) jobsOfRows(rows []*row.Job) []*job {
+	jobs := make([]*job, len(rows))
+	for i, one := range rows {
+		jobs[i] = p.jobs[one.Spec.Job]
+	}
+	return jobs
+}
 
-// holdGroups has room held for the groups of a round.
-func (p *Peer) holdGroups(placed []placement) {
+// seeking are the members of a job's group for which room is sought or reserved.
+func (p *Peer) seeking(j *job) []*job {
+	_, rows := p.group(j)
+	return p.jobsOfRows(rows.Seeking())
+}
+
+// others are the members of a job's group beside itself.
+func (p *Peer) others(j *job) []*job {
+	_, rows := p.group(j)
+	return p.jobsOfRows(rows.Others(&j.Job))
+}
+
+// beginGroups has room reserved for the groups of a round.
+func (p *Peer) beginGroups(placed []broker.Place) {
 	for len(placed) > 0 {
-		key := placed[0].job.groupKey()
-		var members, rest []placement
+		key := broker.KeyOf(placed[0].Job)
+		var members, rest []broker.Place
 		for _, one := range placed {
-			if one.job.groupKey() == key {
+			if broker.KeyOf(one.Job) == key {
 				members = append(members, one)
 			} else {
 				rest = append(rest, one)
 			}
 		}
-		p.holdGroup(key, members)
+		p.beginGroup(p.jobs[members[0].Job.Spec.Job], members)
 		placed = rest
 	}
 }
 
-func (p *Peer) holdGroup(key broker.GroupKey, members []placement) {
-	if p.awaitTurn(key, members) {
-		return
+// beginGroup has room reserved for members that a round has placed, unless another group has its turn
+// at one of their sites.
+func (p *Peer) beginGroup(first *job, members []broker.Place) {
+	g, rows := p.group(first)
+	if p.cfg.Initiation != policy.Cycle {
+		if other, site, waits := p.turns.Claim(g.Key, members, p.seeksRoom); waits {
+			must(g.AwaitTurn())
+			why := fmt.Sprintf("a group of application %v seeks room at %s, and this one does next", other.Application, site)
+			for _, one := range members {
+				p.waitForRound(p.jobs[one.Job.Spec.Job], view.ReasonGroup, why)
+			}
+			return
+		}
 	}
-	latest := p.cfg.Margin // which is in the waits that the policy has seen
-	for _, one := range members {
-		latest = max(latest, one.wait)
-	}
-	start := p.now.Add(latest)
-	if why := p.group(members[0].job).PastLimit(rowsOf(members), start); why != "" {
-		p.endTurn(key)
-		for _, one := range members {
-			one.job.Unplace()
-			p.fact(event.Fact{Kind: event.JobWaits, Job: one.job.Spec.Job, Text: detailed(view.ReasonInfeasible, why)})
-			p.hold(one.job, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonInfeasible, why)
+	d := g.Begin(rows.App, members, p.now, p.cfg.Margin)
+	if d.Do == broker.Wait {
+		p.endTurn(g.Key)
+		for _, j := range p.jobsOfRows(d.Members) {
+			p.fact(event.Fact{Kind: event.JobWaits, Job: j.Spec.Job, Text: detailed(view.ReasonInfeasible, d.Why)})
+			p.waitForRound(j, view.ReasonInfeasible, d.Why)
 		}
 		return
 	}
-	delete(p.rehelds, key)
-	why := "as soon as its group can start by the quotes"
 	for _, one := range members {
-		p.queue.Remove(one.job.Spec.Job)
-		one.job.QuotedAWT, one.job.Reason, one.job.asked = latest, view.ReasonGroup, p.now
-		one.job.Site = one.site
-		if one.wait == latest && latest > p.cfg.Margin {
-			why = fmt.Sprintf("when job %v can start at %s by its quote", one.job.Spec.Job, one.site)
-		}
+		j := p.jobs[one.Job.Spec.Job]
+		p.queue.Remove(j.Spec.Job)
+		j.QuotedAWT, j.Reason, j.asked = d.Start.Sub(p.now), view.ReasonGroup, p.now
+		j.Site = one.Site
 	}
-	p.holdAt(jobsOf(members), start, why)
+	p.carryOutGroup(g, d)
 }
 
-func rowsOf(placed []placement) (rows []*row.Job) {
-	for _, one := range placed {
-		rows = append(rows, &one.job.Job)
-	}
-	return rows
+// seeksRoom says whether room is sought for a group of this origin now.
+func (p *Peer) seeksRoom(key broker.GroupKey) bool {
+	a := p.applications[key.Application]
+	return a != nil && len(p.groupRows(a, key.Number).Seeking()) > 0
 }
 
-func jobsOf(placed []placement) (jobs []*job) {
-	for _, one := range placed {
-		jobs = append(jobs, one.job)
+// endTurn lets other groups seek room where one did.
+func (p *Peer) endTurn(key broker.GroupKey) {
+	for _, id := range p.turns.End(key) {
+		p.queue.Wake(id)
 	}
-	return jobs
 }
 
-// holdAt has the members' sites hold room from an instant on, in new epochs. All are noted
-// before the first is asked, since that may break the group up at once.
-func (p *Peer) holdAt(members []*job, start protocol.Instant, why string) {
+// waitForRound keeps a member that a round has placed in the grid queue for another one.
+func (p *Peer) waitForRound(j *job, why, detail string) {
+	j.Unplace()
+	p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
+}
+
+// carryOutGroup does what a group has decided about members that seek room.
+func (p *Peer) carryOutGroup(g *broker.Group, d broker.Decision) {
+	for _, j := range p.jobsOfRows(d.Late) {
+		p.doubtSite(j)
+	}
+	switch members := p.jobsOfRows(d.Members); d.Do {
+	case broker.Reserve:
+		p.reserveFrom(g, members, d)
+	case broker.Grant:
+		p.grantTogether(members)
+	case broker.Dissolve:
+		p.dissolve(members, d.Why, false)
+	case broker.Nothing, broker.Wait:
+	}
+}
+
+// reserveFrom has members' sites reserve room from an instant on, in new epochs, and give up what they
+// have reserved before. All are noted before the first is asked, since that may break the group up at
+// once.
+func (p *Peer) reserveFrom(g *broker.Group, members []*job, d broker.Decision) {
 	for _, j := range members {
-		p.noteHold(j, start, why)
+		if j.SeeksRoom() {
+			p.cancelReservation(j)
+		}
 	}
+	for _, j := range members {
+		p.noteReserving(j, d)
+	}
+	p.follow(p.applications[g.Key.Application], g.Key.Number) // now they seek room
 	for _, j := range members {
 		if j.SeeksRoom() {
 			p.repeatJob(j.Spec.Job)
@@ -108,23 +165,23 @@ func (p *Peer) holdAt(members []*job, start protocol.Instant, why string) {
 	}
 }
 
-func (p *Peer) noteHold(j *job, start protocol.Instant, why string) {
+func (p *Peer) noteReserving(j *job, d broker.Decision) {
 	j.NextEpoch()
-	if f := j.Foreseen; f != nil && f.End < start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
-		j.Foreseen = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: start.Add(f.Run).Add(f.Back)}
+	if f := j.Foreseen; f != nil && f.End < d.Start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
+		j.Foreseen = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: d.Start.Add(f.Run).Add(f.Back)}
 	}
 	if j.Site == p.cfg.Site {
 		p.moveJob(j, row.JobReserving)
 	} else {
 		p.moveJob(j, row.JobOffered)
 	}
-	j.Hold, j.Held = start, 0
+	j.Hold, j.Held = d.Start, 0
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{Kind: event.JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + start.Text() + " on, " + why)})
+	p.fact(event.Fact{Kind: event.JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
 }
 
-// holdHere has the own batch system hold room for a member.
-func (p *Peer) holdHere(j *job) {
+// reserveHere has the own batch system hold room for a member.
+func (p *Peer) reserveHere(j *job) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.breakUp(j, err.Error())
@@ -153,15 +210,15 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 	case j.Held == 0:
 		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
 			p.doubtSite(j)
-			p.restGroup(j, why)
+			p.releaseGroup(j, why, false)
 			return
 		}
-		p.nowHeld(j, done.Start)
+		p.setReserved(j, done.Start)
 	}
 }
 
-// nowHeld notes that a member has its room.
-func (p *Peer) nowHeld(j *job, start protocol.Instant) {
+// setReserved notes that a member has its room.
+func (p *Peer) setReserved(j *job, start protocol.Instant) {
 	j.Held, j.tries = start, 0
 	text := "from " + start.Text() + " on"
 	if start > j.Hold {
@@ -173,97 +230,18 @@ func (p *Peer) nowHeld(j *job, start protocol.Instant) {
 	p.gather(j)
 }
 
-// group is that of a member; nil: the job starts on its own.
-func (p *Peer) group(j *job) *broker.Group {
-	if j.application == nil || !j.Together() {
-		return nil
-	}
-	g := &broker.Group{App: &j.application.Application, Number: j.Component.Together}
-	for _, id := range j.application.jobs {
-		if other := p.jobs[id]; other.Together() && other.Component.Together == g.Number && other.Phase != row.JobEnding {
-			g.Members = append(g.Members, &other.Job)
-		}
-	}
-	return g
-}
-
-// jobsOfRows are the jobs of rows.
-func (p *Peer) jobsOfRows(rows []*row.Job) []*job {
-	jobs := make([]*job, len(rows))
-	for i, one := range rows {
-		jobs[i] = p.jobs[one.Spec.Job]
-	}
-	return jobs
-}
-
-// waiting are the members of a job's group for which room is sought or held.
-func (p *Peer) waiting(j *job) []*job {
-	if g := p.group(j); g != nil {
-		return p.jobsOfRows(g.Seeking())
-	}
-	return nil
-}
-
-// others are the members of a job's group beside itself.
-func (p *Peer) others(j *job) []*job {
-	if g := p.group(j); g != nil {
-		return p.jobsOfRows(g.Others(&j.Job))
-	}
-	return nil
-}
-
-// gather grants all members once each has its room from the same instant on.
+// gather has a group decide when a member has its room.
 func (p *Peer) gather(j *job) {
 	if p.site.StopReason() != "" { // goes on when jobs may start
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
 		return
 	}
-	g := p.group(j)
-	seeking := g.Seeking()
-	members, agreed := p.jobsOfRows(seeking), g.Agree(seeking, p.now, p.cfg.Margin)
-	if !agreed.Answered {
-		return
-	}
-	if past := g.PastLimit(seeking, agreed.Start); past != "" {
-		p.doubtLate(members)
-		p.dissolve(members, past, false)
-		return
-	}
-	if agreed.Agreed {
-		p.grantTogether(members)
-		return
-	}
-	p.holdLater(members, agreed.Start, agreed.Why)
+	g, rows := p.group(j)
+	p.carryOutGroup(g, g.Reserved(rows, p.now, p.cfg.Margin))
 }
 
-// doubtLate leaves the sites out for a while that hold room only later than they were asked for.
-func (p *Peer) doubtLate(members []*job) {
-	for _, one := range members {
-		if one.Held > one.Hold {
-			p.doubtSite(one)
-		}
-	}
-}
-
-// holdLater asks those members to hold room again that do not from the new instant on.
-func (p *Peer) holdLater(members []*job, start protocol.Instant, why string) {
-	key := members[0].groupKey()
-	if p.rehelds[key]++; p.rehelds[key] > holdTries {
-		delete(p.rehelds, key)
-		p.doubtLate(members)
-		p.dissolve(members, fmt.Sprintf("its sites found no common instant to start in %d tries", holdTries), false)
-		return
-	}
-	start = max(start, p.now.Add(p.cfg.Margin))
-	late := slices.DeleteFunc(members, func(one *job) bool { return one.Held == start })
-	for _, one := range late {
-		p.giveHoldUp(one)
-	}
-	p.holdAt(late, start, why)
-}
-
-// giveHoldUp tells the member's site that this epoch is over.
-func (p *Peer) giveHoldUp(j *job) {
+// cancelReservation tells the member's site that this epoch is over.
+func (p *Peer) cancelReservation(j *job) {
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	if j.Phase == row.JobReserving {
 		p.release(j.tag())
@@ -280,8 +258,7 @@ func (p *Peer) grantTogether(members []*job) {
 			return
 		}
 	}
-	delete(p.rehelds, members[0].groupKey())
-	p.endTurn(members[0].groupKey())
+	p.endTurn(broker.KeyOf(&members[0].Job))
 	for _, j := range members {
 		if j.Phase == row.JobOffered {
 			p.grant(j, p.partners.Of(j.Site))
@@ -319,24 +296,24 @@ func (p *Peer) cannotGrant(j *job) string {
 	return ""
 }
 
-// breakUp gives up what is held for a group, because of one member.
-func (p *Peer) breakUp(j *job, why string) {
-	p.dissolve(p.waiting(j), fmt.Sprintf("job %v: %s", j.Spec.Job, why), true)
-}
+// breakUp gives up the room of a group, because of one member.
+func (p *Peer) breakUp(j *job, why string) { p.releaseGroup(j, why, true) }
 
-// restGroup gives up what is held for a group, because of one member for which nothing will be
-// otherwise soon.
-func (p *Peer) restGroup(j *job, why string) {
-	p.dissolve(p.waiting(j), fmt.Sprintf("job %v: %s", j.Spec.Job, why), false)
+// releaseGroup gives up the room of a group, because of one member. Unless something has changed for that
+// the members rest.
+func (p *Peer) releaseGroup(j *job, why string, changed bool) {
+	if g, rows := p.group(j); g != nil {
+		d := g.Refused(rows, &j.Job, why)
+		p.dissolve(p.jobsOfRows(d.Members), d.Why, changed)
+	}
 }
 
 // dissolve brings members back to the grid queue. Unless something has changed for them they
 // rest there.
 func (p *Peer) dissolve(members []*job, why string, changed bool) {
 	for _, one := range members {
-		delete(p.rehelds, one.groupKey())
-		p.endTurn(one.groupKey())
-		p.giveHoldUp(one)
+		p.endTurn(broker.KeyOf(&one.Job))
+		p.cancelReservation(one)
 	}
 	for _, one := range members {
 		p.backToQueue(one, event.JobReturned, "not all that start together have room: "+why)
@@ -350,23 +327,19 @@ func (p *Peer) dissolve(members []*job, why string, changed bool) {
 // The others do not start without it, if they have not. It says whether some that were
 // granted are on their way back.
 func (p *Peer) partFrom(j *job, why string) (coming bool) {
-	others := p.others(j)
-	seeking := slices.DeleteFunc(p.waiting(j), func(other *job) bool { return other == j })
-	p.dissolve(seeking, cmp.Or(why, fmt.Sprintf("job %v has left the group", j.Spec.Job)), true)
+	g, rows := p.group(j)
+	if g == nil {
+		return false
+	}
+	others, d := p.jobsOfRows(rows.Others(&j.Job)), g.Without(rows, &j.Job, why)
+	p.dissolve(p.jobsOfRows(d.Members), d.Why, true)
 	for _, other := range others {
-		if other.Hold == 0 || other.State == protocol.Running {
-			continue
-		}
-		switch other.Phase {
-		case row.JobGranted, row.JobHandedOff:
-			coming = true
-			p.recall(other)
-		case row.JobCommittedLocal:
-			coming = true
-			p.takeBack(p.runs[other.tag()], false)
-		case row.JobRecalling:
+		switch {
+		case other.Hold == 0 || other.State == protocol.Running:
+		case other.Phase == row.JobRecalling:
 			coming = coming || !other.Cancelling
-		case row.JobInGridQueue, row.JobReserving, row.JobOffered, row.JobStagingOut, row.JobEnding:
+		default:
+			coming = p.wantBack(other, false) || coming
 		}
 	}
 	return coming
@@ -412,8 +385,8 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 	}
 }
 
-// holdGuest has the own batch system hold room for a guest, and tells its origin.
-func (p *Peer) holdGuest(g *guest) {
+// reserveForGuest has the own batch system hold room for a guest, and tells its origin.
+func (p *Peer) reserveForGuest(g *guest) {
 	hold := localsched.Hold{Tag: g.tag(), Request: g.Spec.On(&p.cfg.Capacity), Start: g.Hold, Account: g.Account}
 	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.tag(), g.instance})
 }

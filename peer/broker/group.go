@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -30,17 +29,30 @@ type GroupKey struct {
 	Number      int // of the group, in its application
 }
 
-// Group is a co-allocation group as its rows have it. It decides; the core carries out, and makes a
-// new one for each question.
-type Group struct {
-	App     *row.Application
-	Number  int
-	Members []*row.Job // that have not ended and are not about to, by id
+// KeyOf names the group of a component of one.
+func KeyOf(j *row.Job) GroupKey {
+	return GroupKey{Application: j.Application, Number: j.Component.Together}
 }
 
-// Seeking are the members for which room is sought or held.
-func (g *Group) Seeking() (members []*row.Job) {
-	for _, j := range g.Members {
+// Group is a co-allocation group, from its submission to the end of its last member. It decides by its
+// members' rows, and the core carries out.
+type Group struct {
+	Key   GroupKey
+	Phase GroupPhase
+
+	tries int // how often members were asked to reserve room from a later instant on
+}
+
+// Rows are those of a group: its application, and its members that have not ended and are not about
+// to, by id.
+type Rows struct {
+	App     *row.Application
+	Members []*row.Job
+}
+
+// Seeking are the members for which room is sought or reserved.
+func (r Rows) Seeking() (members []*row.Job) {
+	for _, j := range r.Members {
 		if j.SeeksRoom() {
 			members = append(members, j)
 		}
@@ -49,63 +61,131 @@ func (g *Group) Seeking() (members []*row.Job) {
 }
 
 // Others are the members beside one.
-func (g *Group) Others(j *row.Job) []*row.Job {
-	return slices.DeleteFunc(slices.Clone(g.Members), func(other *row.Job) bool { return other == j })
+func (r Rows) Others(j *row.Job) []*row.Job {
+	return slices.DeleteFunc(slices.Clone(r.Members), func(other *row.Job) bool { return other == j })
 }
 
-// PastLimit says why members must not start at an instant: their application's limit of time;
-// empty: they may. What they cost from then on is not known here.
-func (g *Group) PastLimit(members []*row.Job, start protocol.Instant) string {
-	if g.App.MaxTime == protocol.Never {
-		return ""
+// Verb is what a group wants done.
+type Verb uint8
+
+// What a group may want done.
+const (
+	Nothing  Verb = iota
+	Wait          // members of a round stay in the grid queue
+	Reserve       // sites of members are asked to reserve room from an instant on
+	Grant         // all members that have their room are granted, or none
+	Dissolve      // the room of members is given up, and they go back to the grid queue
+)
+
+// Decision is what a group wants done.
+type Decision struct {
+	Do      Verb
+	Members []*row.Job // with which
+	Start   protocol.Instant
+	Why     string
+	Late    []*row.Job // whose sites are left out for a while, since they have room only later than was asked for
+}
+
+// Begin decides about members that a round has placed and whose turn has come: their sites are asked to
+// reserve room from the latest quote and a margin on, which is in the quotes already.
+func (g *Group) Begin(app *row.Application, places []Place, now protocol.Instant, margin protocol.Duration) Decision {
+	d := Decision{Do: Reserve, Why: "as soon as its group can start by the quotes"}
+	latest := margin
+	for _, one := range places {
+		latest = max(latest, one.Wait)
+		d.Members = append(d.Members, one.Job)
 	}
-	for _, j := range members {
-		f := j.Foreseen
-		if f == nil {
-			continue
-		}
-		if end := start.Add(f.Run).Add(f.Back); end > g.App.Submitted.Add(g.App.MaxTime) {
-			return fmt.Sprintf("max_time: from %s on, when its sites have room for all that start together, job %v would be done in %s from its submission, after max_time %s",
-				start.Text(), j.Spec.Job, end.Sub(g.App.Submitted).Text(), g.App.MaxTime.Text())
+	d.Start = now.Add(latest)
+	if past := (Limits{App: app}).PastTime(d.Members, d.Start); past != "" {
+		return Decision{Do: Wait, Members: d.Members, Why: past}
+	}
+	for _, one := range places {
+		if one.Wait == latest && latest > margin {
+			d.Why = fmt.Sprintf("when job %v can start at %s by its quote", one.Job.Spec.Job, one.Site)
 		}
 	}
-	return ""
+	g.forgetTries()
+	return d
 }
 
-// Agreement is what members that seek room have agreed on.
-type Agreement struct {
-	Answered bool             // each has room; else the rest says nothing
-	Agreed   bool             // from Start on, which leaves time for the grant: they are to be granted
-	Start    protocol.Instant // else from when on room is to be held anew
-	Why      string           // and why
+// maxTries is how often members are asked to reserve room from a later instant on before they are given
+// up for a while.
+const maxTries = 8
+
+// Reserved decides once a member has its room: when each has room from the same instant on all are
+// granted, else some are asked again.
+func (g *Group) Reserved(rows Rows, now protocol.Instant, margin protocol.Duration) Decision {
+	seeking := rows.Seeking()
+	start, agreed, why := agree(seeking, now, margin)
+	switch past := (Limits{App: rows.App}).PastTime(seeking, start); {
+	case start == 0:
+		return Decision{}
+	case past != "":
+		return Decision{Do: Dissolve, Members: seeking, Why: past, Late: late(seeking)}
+	case agreed:
+		return Decision{Do: Grant, Members: seeking, Start: start}
+	}
+	if g.tries++; g.tries > maxTries {
+		return Decision{
+			Do: Dissolve, Members: seeking, Late: late(seeking),
+			Why: fmt.Sprintf("its sites found no common instant to start in %d tries", maxTries),
+		}
+	}
+	start = max(start, now.Add(margin))
+	again := slices.DeleteFunc(seeking, func(j *row.Job) bool { return j.Held == start })
+	return Decision{Do: Reserve, Members: again, Start: start, Why: why}
 }
 
-// Agree compares the instants from which the sites of members hold room. A grant needs half of the
-// margin; a new instant leaves all of it.
-func (g *Group) Agree(members []*row.Job, now protocol.Instant, margin protocol.Duration) Agreement {
-	start := now.Add(margin / 2)
-	agree, latest := true, members[0]
+// agree compares the instants from which members have room. A grant needs half of the margin; a new
+// instant leaves all of it. A start of 0: not each has answered. Unless they have agreed on it they are
+// asked again for room from then on.
+func agree(members []*row.Job, now protocol.Instant, margin protocol.Duration) (start protocol.Instant, agreed bool, why string) {
+	start, agreed = now.Add(margin/2), true
+	var latest *row.Job
 	for _, one := range members {
 		if one.Held == 0 {
-			return Agreement{}
+			return 0, false, ""
 		}
-		agree = agree && one.Held == members[0].Held
+		agreed = agreed && one.Held == members[0].Held
 		start = max(start, one.Held)
-		if one.Held > latest.Held {
+		if latest == nil || one.Held > latest.Held {
 			latest = one
 		}
 	}
-	if start > latest.Held {
-		return Agreement{Answered: true, Start: now.Add(margin), Why: "since the instant before is too near to grant all"}
+	switch {
+	case latest == nil:
+		return 0, false, ""
+	case start > latest.Held:
+		return now.Add(margin), false, "since the instant before is too near to grant all"
 	}
-	why := fmt.Sprintf("since %s has room for job %v only from then on", latest.Site, latest.Spec.Job)
-	return Agreement{Answered: true, Agreed: agree, Start: start, Why: why}
+	return start, agreed, fmt.Sprintf("since %s has room for job %v only from then on", latest.Site, latest.Spec.Job)
+}
+
+// late are the members that have room only later than was asked for.
+func late(members []*row.Job) (out []*row.Job) {
+	for _, one := range members {
+		if one.Held > one.Hold {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// Without decides about the others when a member of the group that seeks room has left it.
+func (g *Group) Without(rows Rows, j *row.Job, why string) Decision {
+	seeking := slices.DeleteFunc(rows.Seeking(), func(other *row.Job) bool { return other == j })
+	return Decision{Do: Dissolve, Members: seeking, Why: cmp.Or(why, fmt.Sprintf("job %v has left the group", j.Spec.Job))}
+}
+
+// Refused decides when a site does not reserve room for a member, or cannot be granted it any more.
+func (g *Group) Refused(rows Rows, j *row.Job, why string) Decision {
+	return Decision{Do: Dissolve, Members: rows.Seeking(), Why: fmt.Sprintf("job %v: %s", j.Spec.Job, why)}
 }
 
 // Ended says why the group has ended; empty: it has not.
-func (g *Group) Ended() string {
-	for _, one := range g.App.Apart {
-		if one.Number == g.Number {
+func (g *Group) Ended(app *row.Application) string {
+	for _, one := range app.Apart {
+		if one.Number == g.Key.Number {
 			return one.Why
 		}
 	}
@@ -114,85 +194,10 @@ func (g *Group) Ended() string {
 
 // End ends the group: what comes back of it is not placed again. It says whether the row of the
 // application has changed.
-func (g *Group) End(why string) bool {
-	if g.Ended() != "" {
+func (g *Group) End(app *row.Application, why string) bool {
+	if g.Ended(app) != "" {
 		return false
 	}
-	g.App.Apart = append(slices.Clone(g.App.Apart), row.EndedGroup{Number: g.Number, Why: why})
+	app.Apart = append(slices.Clone(app.Apart), row.EndedGroup{Number: g.Key.Number, Why: why})
 	return true
-}
-
-// RanWithout says whether a member, and so not one that has yet to start, has run to its end.
-func (g *Group) RanWithout() bool { return slices.Contains(g.App.Ran, g.Number) }
-
-// RanToEnd notes that a member has run to its end, after which the group can never start as a whole
-// again: it is over if others have not started with it. It says whether the row of the application
-// has changed, and whether the group ends by it.
-func (g *Group) RanToEnd(j *row.Job) (changed, ends bool) {
-	if j.Started == 0 || g.RanWithout() {
-		return false, false
-	}
-	g.App.Ran = append(slices.Clone(g.App.Ran), g.Number)
-	return true, slices.ContainsFunc(g.Others(j), func(other *row.Job) bool {
-		return other.Parted || other.Phase == row.JobInGridQueue
-	})
-}
-
-// MissedStart begins the reason of a member that has missed its start.
-const MissedStart = "it has missed the start of its group: "
-
-// Misses says whether a member that comes back has not started with its group, and others have,
-// or might have. That its user or its group wants it back is no miss.
-func (g *Group) Misses(j *row.Job, now protocol.Instant) bool {
-	placed := j.Phase == row.JobGranted || j.Phase == row.JobHandedOff || j.Phase == row.JobRecalling || j.Phase == row.JobCommittedLocal
-	if j.Held == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted {
-		return false
-	}
-	return strings.HasPrefix(j.Reason, MissedStart) || now > j.Held.Add(g.App.Tolerance()) || g.RanWithout() ||
-		slices.ContainsFunc(g.Members, runsInGroup)
-}
-
-// runsInGroup says whether a member is known to run.
-func runsInGroup(j *row.Job) bool {
-	return j.Held != 0 && j.State == protocol.Running && j.Phase != row.JobStagingOut
-}
-
-// EndOfMissed says why the group ends of which a member has missed its start; empty: it is placed
-// again.
-func (g *Group) EndOfMissed(j *row.Job) string {
-	others := g.Others(j)
-	once := slices.IndexFunc(others, func(other *row.Job) bool { return runsInGroup(other) && !other.Spec.Requeue })
-	switch {
-	case g.App.StartMissed == protocol.FailMissed:
-		return "which its user wants to end then"
-	case len(others) == 0:
-		return "which has ended without it"
-	case g.RanWithout():
-		return "of which a component has run to its end without it"
-	case once >= 0:
-		return fmt.Sprintf("and job %v, which did, may not start twice; submitted with --requeue the group would be placed again", others[once].Spec.Job)
-	}
-	return ""
-}
-
-// EndsUnheard says whether a member whose site is silent would end, were it taken back. It may still
-// start there: so it is waited for.
-func (g *Group) EndsUnheard(j *row.Job, now protocol.Instant) bool {
-	return g.Ended() != "" || (g.Misses(j, now) && g.EndOfMissed(j) != "")
-}
-
-// StartBy is the last instant at which a member may start whose room is held; 0: there is none.
-func (g *Group) StartBy(j *row.Job) protocol.Instant {
-	if j.Held == 0 {
-		return 0
-	}
-	return j.Held.Add(g.App.Tolerance())
-}
-
-// GuestStartBy is the last instant at which a guest may start for which room is held; 0: there is none.
-func GuestStartBy(g *row.Guest) protocol.Instant {
-	if g.Held == 0 {
-		return 0
-	}
-	return g.Held.Add(cmp.Or(g.Tolerance, protocol.DefaultStartTolerance))
 }
