@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -44,7 +45,7 @@ func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	j.inFlight = false
-	done, err := resultAs[event.CollectResult](result, err)
+	done, err := step.ResultAs[event.CollectResult](result, err)
 	if err != nil {
 		p.collectLater(j, err)
 		return

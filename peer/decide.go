@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -33,7 +34,7 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 	if r == nil {
 		return
 	}
-	decided, err := resultAs[event.DecideResult](result, err)
+	decided, err := step.ResultAs[event.DecideResult](result, err)
 	switch {
 	case err != nil && p.cfg.Fallback != "":
 		p.askFallback(r, err)
@@ -69,7 +70,7 @@ func (c decideInStead) answered(p *Peer, result event.Result, err error) {
 	if r == nil {
 		return
 	}
-	decided, err := resultAs[event.DecideResult](result, err)
+	decided, err := step.ResultAs[event.DecideResult](result, err)
 	if err != nil {
 		p.undecided(r, fmt.Errorf("%s; and in its stead: %w", c.because, err))
 		return
@@ -271,7 +272,7 @@ func (p *Peer) waitOn(r *round, j *job, why, detail string) {
 		p.explain(j, why, detail)
 		p.queue.Block(j.Spec.Job)
 	case p.cfg.Initiation != policy.Cycle:
-		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
+		p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
 	case r.crowded:
 		p.hold(j, p.cfg.Cycle+1, why, detail)
 	default:
@@ -302,7 +303,7 @@ func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {
 func (p *Peer) holdAll(r *round, d protocol.Duration, why, detail string) {
 	for _, spec := range r.Specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
-			p.hold(j, p.jitter(d), why, detail)
+			p.hold(j, p.dice.Jitter(d), why, detail)
 		}
 	}
 }

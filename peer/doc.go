@@ -29,7 +29,7 @@
 //	rules/, retune.go    what a peer is told before its first step, and what of that may change
 //	peer.go, receive.go  [Peer] and its step; which message goes where
 //	row/                 what is kept durably: rows, their phases, their JSON
-//	phases.go, records.go
+//	step/, phases.go, records.go
 //	                     how rows change their phase, and what a step has changed
 //	calls.go             what waits for the shell; each kind stands beside what makes the call
 //	due/, timers.go      what waits for an instant
@@ -49,7 +49,8 @@
 //	pricing/, energy.go  what jobs cost and draw here, and what electricity costs
 //	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere
 //	target.go            the other side
-//	runs.go, watch.go    placements in the own local queue, for both, and what happens to them
+//	localrun/, runs.go, watch.go
+//	                     placements in the own local queue, for both, and what happens to them
 //	collect.go           output on its way home
 //	bill.go              what runs are charged, and what that comes to
 //	application.go, objectives.go, limits.go

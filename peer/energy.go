@@ -2,9 +2,11 @@ package peer
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -29,7 +31,7 @@ func (p *Peer) askPrices() {
 type askPrices struct{}
 
 func (askPrices) answered(p *Peer, result event.Result, err error) {
-	priced, err := resultAs[event.PriceResult](result, err)
+	priced, err := step.ResultAs[event.PriceResult](result, err)
 	if err == nil {
 		priced.Trouble = clip(priced.Trouble)
 		p.prices.Take(price.Forecast(priced))
@@ -39,7 +41,7 @@ func (askPrices) answered(p *Peer, result event.Result, err error) {
 	again := p.cfg.PriceRefresh
 	if why := p.prices.Missing(); why != "" {
 		p.fact(event.Fact{Kind: event.PricesMissing, Site: p.cfg.Site, Text: why})
-		again = min(again, p.jitter(p.cfg.Sigma))
+		again = min(again, p.dice.Jitter(p.cfg.Sigma))
 	}
 	p.after(again, timer{kind: priceTimer})
 }
@@ -62,20 +64,20 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckon
 }
 
 // noteDraw counts a run while it runs.
-func (p *Peer) noteDraw(r *run) {
+func (p *Peer) noteDraw(r *localrun.Run) {
 	runs := r.Phase == row.RunRunning && p.runs[r.Tag] == r
-	if p.cfg.Power == 0 || runs == r.draws {
+	if p.cfg.Power == 0 || runs == r.Draws {
 		return
 	}
-	r.draws = runs
+	r.Draws = runs
 	if !runs {
-		p.drawing.Remove(r.power, r.request.CPUs)
+		p.drawing.Remove(r.Power, r.Request.CPUs)
 		return
 	}
 	if spec := p.specOf(r.Tag); spec != nil {
-		r.power = p.desk().Draw(spec)
+		r.Power = p.desk().Draw(spec)
 	}
-	p.drawing.Add(r.power, r.request.CPUs)
+	p.drawing.Add(r.Power, r.Request.CPUs)
 }
 
 // specOf is what a placement here is to run; nil: no row says it.

@@ -148,7 +148,7 @@ func (w *printer) pointed(at string, v reflect.Value) {
 func (p *Peer) Impure() []string {
 	c := inspection{seen: map[reflect.Type]bool{}}
 	c.inspect("peer", reflect.TypeFor[Peer]())
-	for _, then := range p.calls {
+	for _, then := range p.calls.Pending() {
 		t := reflect.TypeOf(then)
 		call := inspection{seen: map[reflect.Type]bool{}}
 		call.inspect(t.String(), t)

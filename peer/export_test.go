@@ -21,9 +21,9 @@ func (p *Peer) Leftovers() (out []string) {
 	count("sites where groups seek room", sites)
 	count("members that wait for their turn", waiting)
 	count("jobs in the grid queue", p.queue.Len())
-	count("calls beside the watch", len(p.calls)-1)
+	count("calls beside the watch", len(p.calls.Pending())-1)
 	count("calls in the order of room", len(p.roomOrder))
-	count("dirty rows", len(p.dirty)+len(p.marked))
+	count("dirty rows", len(p.touched.Changed()))
 	if p.open != nil {
 		out = append(out, "an open round")
 	}

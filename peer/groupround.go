@@ -90,6 +90,6 @@ func (p *Peer) learnCrowd(j *job) (tooMany bool) {
 	if j.application.crowds == nil {
 		j.application.crowds = map[crowdKey]crowd{}
 	}
-	j.application.crowds[crowdKey{j.Component.Together, j.Site}] = crowd{most: there - 1, until: p.now.Add(p.jitter(p.shunTime()))}
+	j.application.crowds[crowdKey{j.Component.Together, j.Site}] = crowd{most: there - 1, until: p.now.Add(p.dice.Jitter(p.shunTime()))}
 	return true
 }

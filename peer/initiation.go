@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -118,7 +119,7 @@ func (p *Peer) beginSigma() {
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
 		return
 	}
-	p.after(1+protocol.Duration(p.rng().Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
+	p.after(1+protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
 }
 
 // sigmaDue lets waiting jobs look at their own AWT again and looks at the own
@@ -137,7 +138,7 @@ func (p *Peer) sigmaDue() {
 type checkLoad struct{}
 
 func (checkLoad) answered(p *Peer, result event.Result, err error) {
-	quoted, err := resultAs[event.QuoteResult](result, err)
+	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	if err != nil {
 		p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
 		return

@@ -233,7 +233,7 @@ func (p *Peer) comeBack(j *job, kind event.FactKind, why string) {
 	}
 	p.backToQueue(j, kind, why)
 	if held && p.partFrom(j, why) && j.Stuck == "" && p.inQueue(j) {
-		p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")
+		p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")
 	}
 }
 
@@ -264,7 +264,7 @@ func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {
 	if j.shunned == nil {
 		j.shunned = map[protocol.SiteName]protocol.Instant{}
 	}
-	j.shunned[site] = p.now.Add(p.jitter(d))
+	j.shunned[site] = p.now.Add(p.dice.Jitter(d))
 	if site == p.cfg.Site {
 		j.notHere = ""
 	}

@@ -77,8 +77,8 @@ func (p *Peer) goOn() {
 		return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer
 	})
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
-		if r := p.runs[tag]; r.waits {
-			r.waits = false
+		if r := p.runs[tag]; r.Waits {
+			r.Waits = false
 			p.after(0, runTimerOf(tag))
 		}
 	}
@@ -186,6 +186,6 @@ func (p *Peer) raise() {
 		Table: row.GenerationTable, Key: string(row.GenerationTable), Row: row.Generation{Generation: p.site.Generation},
 	})
 	if news && !p.timers.Has(timer{kind: markTimer}) {
-		p.after(p.jitter(p.cfg.Watermark), timer{kind: markTimer})
+		p.after(p.dice.Jitter(p.cfg.Watermark), timer{kind: markTimer})
 	}
 }

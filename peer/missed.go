@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -60,7 +61,7 @@ func (p *Peer) startByDue(tag protocol.Tag) {
 }
 
 // missStart says of a placement why it does not start any more.
-func (p *Peer) missStart(r *run) {
+func (p *Peer) missStart(r *localrun.Run) {
 	by := p.startBy(r.Tag)
 	why := fmt.Sprintf("%sit has not started by %s at %s", broker.MissedStart, by.Text(), p.cfg.Site)
 	if r.Reason == why {
@@ -74,13 +75,13 @@ func (p *Peer) missStart(r *run) {
 
 // neverBegan says whether the local scheduler has found only after it took a placement for running that
 // it was too late for that to begin.
-func (p *Peer) neverBegan(r *run, c localsched.Change) bool {
+func (p *Peer) neverBegan(r *localrun.Run, c localsched.Change) bool {
 	by := p.startBy(r.Tag)
 	return by != 0 && p.now > by && c.State == protocol.Cancelled && c.Started == 0
 }
 
 // missedAtLast gives back what never began.
-func (p *Peer) missedAtLast(r *run) {
+func (p *Peer) missedAtLast(r *localrun.Run) {
 	p.moveRun(r, row.RunQueued)
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		j.State, j.Started = protocol.Pending, 0
@@ -92,7 +93,7 @@ func (p *Peer) missedAtLast(r *run) {
 
 // tooLate says whether a placement that is about to be submitted may not start any more. Then it
 // is given back, once the local scheduler has said that it does not have it.
-func (p *Peer) tooLate(r *run) bool {
+func (p *Peer) tooLate(r *localrun.Run) bool {
 	by := p.startBy(r.Tag)
 	if by == 0 || p.now <= by {
 		return false
@@ -218,7 +219,7 @@ func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 		}
 		for _, other := range p.jobsOfRows(rows.Members) {
 			if p.onItsWay(other) {
-				p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
+				p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
 				return true
 			}
 		}

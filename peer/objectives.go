@@ -45,7 +45,7 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 		if j.Reason != view.ReasonPolicy {
 			p.fact(event.Fact{Kind: event.JobWaits, Job: id, Text: detailed(view.ReasonPolicy, why)})
 		}
-		p.hold(j, p.jitter(p.cfg.Sigma), view.ReasonPolicy, why)
+		p.hold(j, p.dice.Jitter(p.cfg.Sigma), view.ReasonPolicy, why)
 		return true
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -58,7 +59,7 @@ func (p *Peer) endPlacement(tag protocol.Tag) { p.call(event.WithdrawOp{Tag: tag
 type endPlacement struct{ tag protocol.Tag }
 
 func (c endPlacement) answered(p *Peer, result event.Result, err error) {
-	if done, failed := resultAs[event.WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
+	if done, failed := step.ResultAs[event.WithdrawResult](result, err); failed == nil && done.Withdrawal == localsched.Started {
 		p.call(event.KillOp{Tag: c.tag}, killPlacement(c))
 	}
 }
@@ -121,18 +122,17 @@ func (p *Peer) closedHere(tag protocol.Tag) bool {
 
 // ownsAside says whether a placement that no row knows is of a partner's job.
 func (p *Peer) ownsAside(one *partner.Partner, tag protocol.Tag) bool {
-	_, aside := p.aside[tag]
+	_, aside := p.watched.Aside(tag)
 	return aside && one.Card != nil && tag.Job.Origin() == one.Card.Number
 }
 
 // setAside leaves a placement that these rows do not know with the local scheduler, and says
 // so once.
 func (p *Peer) setAside(c localsched.Change) {
-	if _, known := p.aside[c.Tag]; !known {
+	if p.watched.Put(c) {
 		p.fact(event.Fact{Kind: event.SetAside, Job: c.Tag.Job, Site: p.cfg.Site, Epoch: c.Tag.Epoch, State: c.State, Text: "the local " +
 			"scheduler has a job that this store does not know; it is left there, and `switchyard recover` lists it"})
 	}
-	p.aside[c.Tag] = c
 	if c.State == protocol.Pending {
 		p.lookThrough()
 	}

@@ -115,7 +115,7 @@ func (p *Peer) hear(one *partner.Partner) {
 func (p *Peer) fallSilent(one *partner.Partner) {
 	if one.MissDeadline() {
 		p.fact(event.Fact{Kind: event.PartnerSilent, Site: one.Site})
-		p.after(p.jitter(p.cfg.Sigma), timer{kind: probeTimer, site: one.Site})
+		p.after(p.dice.Jitter(p.cfg.Sigma), timer{kind: probeTimer, site: one.Site})
 	}
 }
 
@@ -127,7 +127,7 @@ func (p *Peer) probe(site protocol.SiteName) {
 	if one.Linked {
 		p.send(site, protocol.QuoteRequest{Deadline: p.cfg.Deadline})
 	}
-	p.after(p.jitter(p.cfg.Sigma), timer{kind: probeTimer, site: site})
+	p.after(p.dice.Jitter(p.cfg.Sigma), timer{kind: probeTimer, site: site})
 }
 
 func (p *Peer) digestSeen(ev event.DigestSeen) {
@@ -147,7 +147,7 @@ func (p *Peer) choosePartners(r *round) []*partner.Partner {
 			candidates = append(candidates, one)
 		}
 	}
-	return partner.Choose(candidates, p.cfg.Ask, p.rng().Shuffle)
+	return partner.Choose(candidates, p.cfg.Ask, p.dice.Rand().Shuffle)
 }
 
 // wanted says whether the partner is to be asked about any job of the round.

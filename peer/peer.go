@@ -3,7 +3,6 @@ package peer
 import (
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -15,12 +14,14 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,10 +29,10 @@ import (
 // Peer is one site's superscheduler. It is not safe for use from several
 // goroutines.
 type Peer struct {
-	cfg    rules.Config
-	random rand.PCG // the state of rng
-	now    protocol.Instant
-	out    event.Ready
+	cfg  rules.Config
+	dice step.Dice
+	now  protocol.Instant
+	out  event.Ready
 
 	fault error // that has stopped the peer
 
@@ -49,7 +50,7 @@ type Peer struct {
 	jobsOf map[string]int // of them, by user
 	alike  compact.Store
 	guests map[protocol.JobID]*guest
-	runs   map[protocol.Tag]*run
+	runs   map[protocol.Tag]*localrun.Run
 	dedup  map[string]row.Dedup
 	queue  gridqueue.Queue
 
@@ -59,30 +60,25 @@ type Peer struct {
 	drawing  pricing.Drawing
 	loadAt   protocol.Instant // 0: never known
 
-	unwatched int // how often the watch of the local queue has failed since it worked
-
 	rounds    map[protocol.RoundID]*round
 	open      *round // the one that places jobs of the grid queue
 	lastRound protocol.RoundID
 	hint      []byte
 
-	calls        map[event.CallID]pending
-	lastCall     event.CallID
-	lastInstance instance
+	calls     step.Calls[pending]
+	instances step.Instance // the last one
 	// roomOrder are the releases that are waited for, the first one first, and between and after
 	// them the calls that wait for those before them.
 	roomOrder []event.Call
 	timers    due.Set[timer]
-	dirty     []dirtyRow
-	marked    map[dirtyRow]bool
+	touched   step.Rows // by this step
 
 	tentatives quoting.Claims
-	aside      map[protocol.Tag]localsched.Change // what the local scheduler has, and no row
-	cursor     localsched.Cursor                  // so far its changes are known
-	weighed    map[protocol.Tag]partner.ID        // whose offers the local scheduler is asked about
-	resendSoon []timer                            // scratch
-	lastCalled uint64                             // numbers the availability messages heard
-	tunings    int                                // made so far; an older policy's hint is not kept
+	watched    localrun.Watch              // the local queue
+	weighed    map[protocol.Tag]partner.ID // whose offers the local scheduler is asked about
+	resendSoon []timer                     // scratch
+	lastCalled uint64                      // numbers the availability messages heard
+	tunings    int                         // made so far; an older policy's hint is not kept
 
 	awaits   bool // cycles are planned
 	cycleDue bool // its time has come
@@ -118,23 +114,11 @@ type job struct {
 
 type guest struct {
 	row.Guest
-	instance instance
+	instance step.Instance
 	payload  *protocol.Payload
 	tries    int
 	counted  bool          // among its origin's jobs here
 	intake   intake.Number // in which it counts; 0: none
-}
-
-type run struct {
-	row.Run
-	instance instance
-	request  protocol.Request
-	calling  bool // a call about it is under way
-	waits    bool // to be submitted as soon as anything may start
-	tries    int  // of calls that did not settle it
-	reports  int  // of what the origin has not acknowledged
-	draws    bool // it counts in what the site draws
-	power    int64
 }
 
 // New restores a peer from its rows, or makes one without rows. The same
@@ -158,18 +142,15 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 	}
 	p := &Peer{
 		cfg:          cfg,
-		random:       *rand.NewPCG(seed, uint64(cfg.Number)),
+		dice:         step.NewDice(seed, cfg.Number),
 		jobs:         map[protocol.JobID]*job{},
 		jobsOf:       map[string]int{},
 		guests:       map[protocol.JobID]*guest{},
-		runs:         map[protocol.Tag]*run{},
+		runs:         map[protocol.Tag]*localrun.Run{},
 		dedup:        map[string]row.Dedup{},
 		partners:     partner.NewSet(),
 		rounds:       map[protocol.RoundID]*round{},
-		calls:        map[event.CallID]pending{},
-		marked:       map[dirtyRow]bool{},
 		tentatives:   quoting.Claims{},
-		aside:        map[protocol.Tag]localsched.Change{},
 		weighed:      map[protocol.Tag]partner.ID{},
 		unknownThere: map[protocol.Tag]protocol.SiteName{},
 
@@ -312,28 +293,9 @@ func (p *Peer) fact(f event.Fact) {
 	p.out.Facts = append(p.out.Facts, f)
 }
 
-// rng draws from the peer's own sequence.
-func (p *Peer) rng() *rand.Rand { return rand.New(&p.random) }
-
-// jitter spreads a span over 75 to 125 % of itself, so that peers do not act in
-// step.
-func (p *Peer) jitter(d protocol.Duration) protocol.Duration {
-	if d < 4 {
-		return d
-	}
-	return d*3/4 + protocol.Duration(p.rng().Int64N(int64(d/2)))
-}
-
 // backoff is the pause before the next repetition after so many tries.
 func (p *Peer) backoff(tries int) protocol.Duration {
-	d := p.cfg.Retry
-	for range min(tries, 20) {
-		if d >= p.cfg.RetryMax {
-			break
-		}
-		d *= 2
-	}
-	return p.jitter(min(d, p.cfg.RetryMax))
+	return p.dice.Backoff(tries, p.cfg.Retry, p.cfg.RetryMax)
 }
 
 // clip keeps foreign text within bounds.

@@ -4,8 +4,9 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
-	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 )
 
 // Phases change by the tables of package row alone, and what a step has changed is checked at
@@ -55,20 +56,17 @@ func (p *Peer) moveGuest(g *guest, to row.GuestPhase) {
 }
 
 // moveRun has a placement in the local queue enter a phase.
-func (p *Peer) moveRun(r *run, to row.RunPhase) {
-	must(r.Move(to))
-	r.tries = 0
-}
+func (p *Peer) moveRun(r *localrun.Run, to row.RunPhase) { must(r.Enter(to)) }
 
 // checkRow looks at a row that this step has changed, and at those that it must go with.
-func (p *Peer) checkRow(d dirtyRow) error {
-	switch d.table {
+func (p *Peer) checkRow(d step.Row) error {
+	switch d.Table {
 	case row.JobTable:
-		return p.checkJob(p.jobs[d.job])
+		return p.checkJob(p.jobs[d.Job])
 	case row.GuestTable:
-		return p.checkGuest(p.guests[d.job])
+		return p.checkGuest(p.guests[d.Job])
 	case row.RunTable:
-		return p.checkRun(p.runs[protocol.Tag{Job: d.job, Epoch: d.epoch}])
+		return p.checkRun(p.runs[d.Tag()])
 	case row.PayloadTable, row.DedupTable, row.SiteTable, row.GenerationTable, row.PartnerTable, row.ApplicationTable,
 		row.ExecutionTable, row.ArchiveTable:
 	}
@@ -112,7 +110,7 @@ func (p *Peer) checkGuest(g *guest) error {
 // checkRun looks at a placement in the local queue.
 //
 // Invariant: a run is of the present epoch of a job or guest.
-func (p *Peer) checkRun(r *run) error {
+func (p *Peer) checkRun(r *localrun.Run) error {
 	if r == nil {
 		return nil
 	}

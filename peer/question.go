@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -87,7 +88,7 @@ func (c findFront) answered(p *Peer, result event.Result, err error) {
 	if r == nil {
 		return
 	}
-	done, err := resultAs[event.FrontResult](result, err)
+	done, err := step.ResultAs[event.FrontResult](result, err)
 	if err != nil {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + err.Error())})
 		return

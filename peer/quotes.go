@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -100,7 +101,7 @@ type quotePartner struct {
 }
 
 func (c quotePartner) answered(p *Peer, result event.Result, err error) {
-	quoted, err := resultAs[event.QuoteResult](result, err)
+	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != len(c.places) {
 		err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(c.places))
 	}
@@ -165,7 +166,7 @@ type quotes interface {
 }
 
 func (c marginalWait) answered(p *Peer, result event.Result, err error) {
-	quoted, err := resultAs[event.QuoteResult](result, err)
+	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	p.askMarginal(c, err == nil && c.search.Take(quoted.Quotes))
 }
 

@@ -9,9 +9,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -165,7 +167,7 @@ func (p *Peer) doubtAll(copied bool) {
 // has not, the job may as well have been given back, so that its origin may offer it again.
 func (p *Peer) doubtPrepared(g *guest) {
 	tag := g.tag()
-	last, aside := p.aside[tag]
+	last, aside := p.watched.Aside(tag)
 	p.moveGuest(g, row.GuestAccepted)
 	g.Doubted = true
 	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
@@ -226,23 +228,17 @@ func (p *Peer) settleJob(j *job) {
 }
 
 // verify asks the local scheduler whether it still has a placement of older rows.
-func (p *Peer) verify(r *run) {
-	if r.calling {
+func (p *Peer) verify(r *localrun.Run) {
+	if r.Calling {
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 		return
 	}
-	p.callFor(r, event.FindOp{Tag: r.Tag}, verifyRun{r.id()})
+	p.callFor(r, event.FindOp{Tag: r.Tag}, verifying)
 }
 
-// verifyRun asks whether the local scheduler has a run of older rows.
-type verifyRun struct{ runID }
-
-func (c verifyRun) answered(p *Peer, result event.Result, err error) {
-	r := p.calledFor(c.runID)
-	if r == nil {
-		return
-	}
-	found, err := resultAs[event.FindResult](result, err)
+// verified goes on with whether the local scheduler has a run of older rows.
+func (p *Peer) verified(r *localrun.Run, result event.Result, err error) {
+	found, err := step.ResultAs[event.FindResult](result, err)
 	switch {
 	case !r.Restored || r.Phase == row.RunEnded: // a change said more meanwhile
 	case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
@@ -255,21 +251,25 @@ func (c verifyRun) answered(p *Peer, result event.Result, err error) {
 	default:
 		p.lostRun(r)
 	}
-	p.pursue(r)
 }
 
 // takeOut takes a placement out of a local queue that was copied: the job may have run where
 // the copy was made.
-func (p *Peer) takeOut(r *run) { p.call(event.WithdrawOp{Tag: r.Tag}, takeOutRun{r.id()}) }
+func (p *Peer) takeOut(r *localrun.Run) {
+	p.call(event.WithdrawOp{Tag: r.Tag}, takeOutRun{r.Tag, r.Instance})
+}
 
 // takeOutRun takes a run out of a local queue that was copied.
-type takeOutRun struct{ runID }
+type takeOutRun struct {
+	tag      protocol.Tag
+	instance step.Instance
+}
 
 func (c takeOutRun) answered(p *Peer, result event.Result, err error) {
-	r := p.runOf(c.runID)
-	done, err := resultAs[event.WithdrawResult](result, err)
+	r := p.runs[c.tag]
+	done, err := step.ResultAs[event.WithdrawResult](result, err)
 	switch {
-	case r == nil || !r.Restored:
+	case r == nil || r.Instance != c.instance || !r.Restored:
 	case err != nil:
 		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
 	case done.Withdrawal == localsched.Withdrawn:
@@ -299,10 +299,7 @@ func (p *Peer) looksThrough() bool {
 	if !p.site.QueueCopied {
 		return false
 	}
-	waits := p.timers.Has(timer{kind: queueTimer})
-	for _, change := range p.aside {
-		waits = waits || change.State == protocol.Pending
-	}
+	waits := p.timers.Has(timer{kind: queueTimer}) || len(p.watched.Waiting()) > 0
 	if !waits {
 		p.site.QueueCopied = false
 		p.saveSite()
@@ -312,10 +309,7 @@ func (p *Peer) looksThrough() bool {
 
 // takeOutAside takes out what waits and no row knows. Its job is of a store that is lost.
 func (p *Peer) takeOutAside() {
-	for _, tag := range slices.SortedFunc(maps.Keys(p.aside), compareTags) {
-		if p.aside[tag].State != protocol.Pending {
-			continue
-		}
+	for _, tag := range p.watched.Waiting() {
 		p.withdrawAside(tag)
 	}
 }
@@ -329,23 +323,23 @@ func (p *Peer) withdrawAside(tag protocol.Tag) {
 type withdrawAside struct{ tag protocol.Tag }
 
 func (c withdrawAside) answered(p *Peer, result event.Result, err error) {
-	done, err := resultAs[event.WithdrawResult](result, err)
+	done, err := step.ResultAs[event.WithdrawResult](result, err)
 	switch {
-	case p.aside[c.tag].State != protocol.Pending:
+	case !p.watched.Waits(c.tag):
 	case errors.Is(err, localsched.ErrUnknownJob):
-		delete(p.aside, c.tag)
+		p.watched.Remove(c.tag)
 	case err != nil:
 		p.after(p.cfg.RetryMax, timer{kind: queueTimer})
 	case done.Withdrawal == localsched.Withdrawn:
-		delete(p.aside, c.tag)
+		p.watched.Remove(c.tag)
 		p.forget(c.tag)
 	default:
-		p.aside[c.tag] = localsched.Change{Tag: c.tag, State: protocol.Running}
+		p.watched.Put(localsched.Change{Tag: c.tag, State: protocol.Running})
 	}
 }
 
 // confirm notes that the local scheduler has a placement of older rows.
-func (p *Peer) confirm(r *run) {
+func (p *Peer) confirm(r *localrun.Run) {
 	if !r.Restored {
 		return
 	}
@@ -363,7 +357,7 @@ func (p *Peer) confirm(r *run) {
 
 // lostRun drops a placement that the local scheduler does not have, though rows of an earlier
 // time do: it may have ended, and been forgotten, or never have come.
-func (p *Peer) lostRun(r *run) {
+func (p *Peer) lostRun(r *localrun.Run) {
 	p.removeRun(r.Tag)
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.comeBack(j, event.JobReturned, lives.RestoredReason)
@@ -393,8 +387,9 @@ func (p *Peer) recoveryView() view.Recovery {
 			v.Guests = append(v.Guests, id)
 		}
 	}
-	for _, tag := range slices.SortedFunc(maps.Keys(p.aside), compareTags) {
-		v.Aside = append(v.Aside, view.AsideJob{Tag: tag, State: p.aside[tag].State})
+	for _, tag := range p.watched.Tags() {
+		c, _ := p.watched.Aside(tag)
+		v.Aside = append(v.Aside, view.AsideJob{Tag: tag, State: c.State})
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.unknownThere), compareTags) {
 		v.Unknown = append(v.Unknown, view.UnknownJob{Tag: tag, Site: p.unknownThere[tag]})

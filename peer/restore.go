@@ -9,8 +9,10 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -50,9 +52,9 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 	for tag, r := range p.runs {
 		switch {
 		case p.jobs[tag.Job] != nil:
-			r.request = p.jobs[tag.Job].Spec.On(&p.cfg.Capacity)
+			r.Request = p.jobs[tag.Job].Spec.On(&p.cfg.Capacity)
 		case p.guests[tag.Job] != nil:
-			r.request = p.guests[tag.Job].Spec.On(&p.cfg.Capacity)
+			r.Request = p.guests[tag.Job].Spec.On(&p.cfg.Capacity)
 		default:
 			return fmt.Errorf("run %v belongs to no job", tag)
 		}
@@ -79,7 +81,7 @@ func (p *Peer) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.Pa
 	case row.Guest:
 		p.guests[stored.Spec.Job] = &guest{Guest: stored}
 	case row.Run:
-		p.runs[stored.Tag] = &run{Run: stored}
+		p.runs[stored.Tag] = &localrun.Run{Run: stored}
 	case row.Dedup:
 		p.dedup[rec.Key] = stored
 	case row.Payload:
@@ -153,7 +155,7 @@ func (p *Peer) resume() {
 	p.lookThrough()
 	p.tellDeparted(func(*partner.Partner) bool { return true })
 	p.learnLoad()
-	p.cursor = p.site.Cursor
+	p.watched.Cursor = p.site.Cursor
 	p.watch()
 	p.beginSigma()
 	p.beginPrices()
@@ -168,7 +170,7 @@ func (p *Peer) learnLoad() { p.call(event.QuoteOp{}, learnLoad{}) }
 type learnLoad struct{}
 
 func (learnLoad) answered(p *Peer, result event.Result, err error) {
-	if quoted, failed := resultAs[event.QuoteResult](result, err); failed == nil {
+	if quoted, failed := step.ResultAs[event.QuoteResult](result, err); failed == nil {
 		p.setLoad(quoted.Load)
 	}
 }
@@ -219,7 +221,7 @@ func (p *Peer) resumeGuest(g *guest) {
 	p.repeatGuest(g.Spec.Job)
 }
 
-func (p *Peer) resumeRun(r *run) {
+func (p *Peer) resumeRun(r *localrun.Run) {
 	if r.Restored {
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 	}
@@ -227,7 +229,7 @@ func (p *Peer) resumeRun(r *run) {
 	switch r.Phase {
 	case row.RunSubmitting:
 		if !p.holds(r.Tag) {
-			p.tentatives.Add(r.Tag, r.Since, r.request)
+			p.tentatives.Add(r.Tag, r.Since, r.Request)
 		}
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 	case row.RunQueued, row.RunRunning, row.RunEnded:

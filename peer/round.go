@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -58,7 +59,7 @@ func (p *Peer) keep(ids []protocol.JobID, because string) {
 		why := p.homeRefuses(j, j.Spec)
 		if why != "" {
 			p.fact(event.Fact{Kind: event.JobWaits, Job: id, Site: p.cfg.Site, Text: clip(why)})
-			p.hold(j, p.jitter(p.cfg.Sigma), why, "")
+			p.hold(j, p.dice.Jitter(p.cfg.Sigma), why, "")
 			continue
 		}
 		p.fact(event.Fact{Kind: event.RoundDecided, Job: id, Site: p.cfg.Site, Text: because})
@@ -133,7 +134,7 @@ func (p *Peer) reckoning(r *round) protocol.Reckoning {
 // homeQuotes are the own scheduler's answers, declined where the site must not
 // run the job.
 func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Quote {
-	quoted, err := resultAs[event.QuoteResult](result, err)
+	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != len(r.Specs) {
 		err = fmt.Errorf("the local scheduler gave %d quotes for %d jobs", len(quoted.Quotes), len(r.Specs))
 	}

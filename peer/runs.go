@@ -5,14 +5,11 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// A run is a placement in the own local queue, of a job of this origin or of a
-// guest. Both follow the same path: SUBMITTING is durable, then Submit; after an
-// unclear answer or a restart FindByTag; only a job that is reliably absent is
-// submitted again.
 
 // commitHome moves a job of this origin to the own local queue.
 func (p *Peer) commitHome(j *job, awt protocol.Duration) {
@@ -37,19 +34,19 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 }
 
 // addRun makes a placement durable before anything of it is done.
-func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run {
+func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *localrun.Run {
 	request := spec.On(&p.cfg.Capacity)
-	r := &run{
+	r := &localrun.Run{
 		Run:      row.Run{Tag: tag, Phase: row.RunSubmitting, Account: account, Since: p.now},
-		instance: p.nextInstance(),
-		request:  request,
+		Instance: p.instances.Next(),
+		Request:  request,
 	}
 	p.runs[tag] = r
 	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag && j.Tariff == nil { // it is agreed on where room was held
 		j.Tariff = p.desk().TariffOf(&j.Spec, p.now)
 		p.saveJob(tag.Job)
 	}
-	delete(p.aside, tag)
+	p.watched.Remove(tag)
 	if !p.holds(tag) {
 		p.tentatives.Add(tag, p.now, request)
 	}
@@ -58,9 +55,9 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *run
 	return r
 }
 
-func (p *Peer) submitRun(r *run) {
+func (p *Peer) submitRun(r *localrun.Run) {
 	if p.site.StopReason() != "" {
-		r.waits = true // for goOn
+		r.Waits = true // for goOn
 		return
 	}
 	if p.tooLate(r) {
@@ -70,18 +67,12 @@ func (p *Peer) submitRun(r *run) {
 	if !ok {
 		return
 	}
-	p.callFor(r, event.SubmitOp{Job: submission}, submitRun{r.id()})
+	p.callFor(r, event.SubmitOp{Job: submission}, submitting)
 }
 
-// submitRun puts a run in the local queue.
-type submitRun struct{ runID }
-
-func (c submitRun) answered(p *Peer, result event.Result, err error) {
-	r := p.calledFor(c.runID)
-	if r == nil {
-		return
-	}
-	done, err := resultAs[event.SubmitResult](result, err)
+// submitted goes on with the answer to a submission.
+func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
+	done, err := step.ResultAs[event.SubmitResult](result, err)
 	switch {
 	case r.Phase != row.RunSubmitting: // a change told more meanwhile
 		r.Local = cmp.Or(r.Local, done.Local)
@@ -93,7 +84,6 @@ func (c submitRun) answered(p *Peer, result event.Result, err error) {
 	default:
 		p.inLocalQueue(r, done.Local)
 	}
-	p.pursue(r)
 }
 
 // holds says whether the batch system holds room for a placement.
@@ -105,7 +95,7 @@ func (p *Peer) holds(tag protocol.Tag) bool {
 	return g != nil && g.Held != 0 && g.tag() == tag
 }
 
-func (p *Peer) submission(r *run) (localsched.Submission, bool) {
+func (p *Peer) submission(r *localrun.Run) (localsched.Submission, bool) {
 	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site, StartBy: p.startBy(r.Tag)}
 	switch j, g := p.jobs[r.Tag.Job], p.guests[r.Tag.Job]; {
 	case j != nil:
@@ -116,79 +106,77 @@ func (p *Peer) submission(r *run) (localsched.Submission, bool) {
 		return s, false
 	}
 	s.Payload = p.desk().AtSpeed(&s, p.now)
-	s.Spec.Request = r.request
+	s.Spec.Request = r.Request
 	return s, true
 }
 
-// runID names a run to the calls about it: once a guest is forgotten, its tag may come again and
-// have another run.
-type runID struct {
+// runCall is a call about a run, one at a time. The answer is dropped when the run has gone
+// meanwhile.
+type runCall struct {
 	tag      protocol.Tag
-	instance instance
+	instance step.Instance
+	purpose  purpose
 }
 
-func (r *run) id() runID { return runID{r.Tag, r.instance} }
+// purpose is what a call about a run is for.
+type purpose uint8
 
-// runOf is the run of the id; nil: it has gone.
-func (p *Peer) runOf(id runID) *run {
-	if r := p.runs[id.tag]; r != nil && r.instance == id.instance {
-		return r
+const (
+	submitting  purpose = iota // to put it in the local queue
+	finding                    // to know whether it is there, after a submission that may not have worked
+	verifying                  // to know whether it still is, where its row is older than what may have become of it
+	withdrawing                // to take it out, since it is not wanted any more
+	killing                    // to end it, where it has started
+)
+
+// callFor makes a call about a run.
+func (p *Peer) callFor(r *localrun.Run, op event.Op, purpose purpose) {
+	r.Calling = true
+	p.call(op, runCall{r.Tag, r.Instance, purpose})
+}
+
+func (c runCall) answered(p *Peer, result event.Result, err error) {
+	r := p.runs[c.tag]
+	if r == nil || r.Instance != c.instance {
+		return
 	}
-	return nil
-}
-
-// callFor makes a call about a run, one at a time. What waits for the answer begins with
-// [Peer.calledFor], and pursues the run in the end.
-func (p *Peer) callFor(r *run, op event.Op, then pending) {
-	r.calling = true
-	p.call(op, then)
-}
-
-// calledFor is the run that an answered call was about. It is nil when the run has gone: then the
-// answer is dropped.
-func (p *Peer) calledFor(id runID) *run {
-	r := p.runOf(id)
-	if r != nil {
-		r.calling = false
+	r.Calling = false
+	switch c.purpose {
+	case submitting:
+		p.submitted(r, result, err)
+	case finding:
+		p.found(r, result, err)
+	case verifying:
+		p.verified(r, result, err)
+	case withdrawing:
+		p.withdrawn(r, result, err)
+	case killing:
+		p.killed(r, result, err)
 	}
-	return r
+	p.pursue(r)
 }
 
 // unclear is a submission that may or may not have worked: after a pause the
 // local scheduler is asked.
-func (p *Peer) unclear(r *run, err error) {
+func (p *Peer) unclear(r *localrun.Run, err error) {
 	p.setRunReason(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
 	p.fact(event.Fact{Kind: event.CallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
 		"submit: " + err.Error() + "; the local scheduler is asked whether it has the job")})
-	p.after(p.cfg.Settle+p.backoff(r.tries), runTimerOf(r.Tag))
-	r.tries++
+	p.after(p.cfg.Settle+p.backoff(r.Tries), runTimerOf(r.Tag))
+	r.Tries++
 }
 
-// find asks the local scheduler whether it has the job.
-func (p *Peer) find(r *run) {
-	if r.calling {
-		return
-	}
-	p.callFor(r, event.FindOp{Tag: r.Tag}, findRun{r.id()})
-}
-
-// findRun asks whether the local scheduler has a run that was submitted, or may have been.
-type findRun struct{ runID }
-
-func (c findRun) answered(p *Peer, result event.Result, err error) {
-	r := p.calledFor(c.runID)
-	if r == nil {
-		return
-	}
-	found, err := resultAs[event.FindResult](result, err)
+// found goes on with whether the local scheduler has a run that was submitted, or may have been.
+func (p *Peer) found(r *localrun.Run, result event.Result, err error) {
+	found, err := step.ResultAs[event.FindResult](result, err)
 	switch {
 	case r.Phase != row.RunSubmitting: // a change told more meanwhile
 	case r.Restored: // meanwhile an operator has said that the rows go on: they are looked at anew
 		p.after(0, runTimerOf(r.Tag))
 	case err != nil:
 		p.setRunReason(r, "the local scheduler does not answer: "+err.Error())
-		p.after(p.backoff(r.tries), runTimerOf(r.Tag))
-		r.tries++
+		p.after(p.backoff(r.Tries), runTimerOf(r.Tag))
+		r.Tries++
 	case found.Presence == localsched.Present:
 		p.inLocalQueue(r, found.Local)
 	case found.Presence == localsched.Absent && r.Withdraw:
@@ -199,20 +187,18 @@ func (c findRun) answered(p *Peer, result event.Result, err error) {
 		p.stuck(r, "the local scheduler cannot tell whether it has the job")
 		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
 	}
-	p.pursue(r)
 }
 
-func (p *Peer) stuck(r *run, why string) {
-	if r.Stuck == why {
+func (p *Peer) stuck(r *localrun.Run, why string) {
+	if !r.Stick(why) {
 		return
 	}
-	r.Stuck = why
 	p.saveRun(r.Tag)
 	p.fact(event.Fact{Kind: event.NeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
 }
 
 // inLocalQueue notes that the batch system has the job.
-func (p *Peer) inLocalQueue(r *run, local localsched.LocalID) {
+func (p *Peer) inLocalQueue(r *localrun.Run, local localsched.LocalID) {
 	if r.Phase != row.RunSubmitting {
 		return
 	}
@@ -224,7 +210,7 @@ func (p *Peer) inLocalQueue(r *run, local localsched.LocalID) {
 }
 
 // refusedHere is the batch system's no: the job is proven not started.
-func (p *Peer) refusedHere(r *run, why string) {
+func (p *Peer) refusedHere(r *localrun.Run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
 		p.shunHere(j, refusedByScheduler+why)
@@ -238,58 +224,39 @@ func (p *Peer) refusedHere(r *run, why string) {
 }
 
 // takeBack wants a run out of the local queue; with kill also if it has started.
-func (p *Peer) takeBack(r *run, kill bool) {
+func (p *Peer) takeBack(r *localrun.Run, kill bool) {
 	if r == nil {
 		return
 	}
-	if !r.Withdraw || (kill && !r.Kill) {
-		r.Withdraw, r.Kill, r.tries = true, r.Kill || kill, 0
+	if r.TakeBack(kill) {
 		p.saveRun(r.Tag)
 	}
 	p.pursue(r)
 }
 
 // pursue carries on with a run that is wanted back.
-func (p *Peer) pursue(r *run) {
-	if p.runs[r.Tag] != r || r.calling || !r.Withdraw {
+func (p *Peer) pursue(r *localrun.Run) {
+	if p.runs[r.Tag] != r {
 		return
 	}
-	switch r.Phase {
-	case row.RunSubmitting:
-		if !p.timers.Has(runTimerOf(r.Tag)) {
-			p.find(r)
-		}
-	case row.RunQueued:
-		p.withdraw(r)
-	case row.RunRunning:
-		if r.Kill {
-			p.kill(r)
-		}
-	case row.RunEnded:
+	switch op := r.Next(p.timers.Has(runTimerOf(r.Tag))).(type) {
+	case event.FindOp:
+		p.callFor(r, op, finding)
+	case event.WithdrawOp:
+		p.callFor(r, op, withdrawing)
+	case event.KillOp:
+		p.callFor(r, op, killing)
 	}
 }
 
-func (p *Peer) withdraw(r *run) {
-	if p.timers.Has(runTimerOf(r.Tag)) && r.tries > 0 {
-		return
-	}
-	p.callFor(r, event.WithdrawOp{Tag: r.Tag}, withdrawRun{r.id()})
-}
-
-// withdrawRun takes a run that is not wanted any more out of the local queue.
-type withdrawRun struct{ runID }
-
-func (c withdrawRun) answered(p *Peer, result event.Result, err error) {
-	r := p.calledFor(c.runID)
-	if r == nil {
-		return
-	}
-	done, err := resultAs[event.WithdrawResult](result, err)
+// withdrawn goes on with whether the run was taken out of the local queue.
+func (p *Peer) withdrawn(r *localrun.Run, result event.Result, err error) {
+	done, err := step.ResultAs[event.WithdrawResult](result, err)
 	switch {
 	case err != nil:
 		p.setRunReason(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
-		r.tries++
-		p.after(p.backoff(r.tries), runTimerOf(r.Tag))
+		r.Tries++
+		p.after(p.backoff(r.Tries), runTimerOf(r.Tag))
 	case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn:
 		p.neverStarted(r)
 	case r.Phase == row.RunQueued:
@@ -297,34 +264,20 @@ func (c withdrawRun) answered(p *Peer, result event.Result, err error) {
 		p.noteDraw(r)
 		p.saveRun(r.Tag)
 	}
-	p.pursue(r)
 }
 
-func (p *Peer) kill(r *run) {
-	if p.timers.Has(runTimerOf(r.Tag)) && r.tries > 0 {
-		return
-	}
-	p.callFor(r, event.KillOp{Tag: r.Tag}, killRun{r.id()})
-}
-
-// killRun ends a run that has started and is not wanted any more.
-type killRun struct{ runID }
-
-func (c killRun) answered(p *Peer, result event.Result, err error) {
-	r := p.calledFor(c.runID)
-	if r == nil {
-		return
-	}
-	if _, err = resultAs[event.KillResult](result, err); err != nil {
+// killed goes on after the local scheduler was told to end the run: it is told again until the end
+// is reported.
+func (p *Peer) killed(r *localrun.Run, result event.Result, err error) {
+	if _, err = step.ResultAs[event.KillResult](result, err); err != nil {
 		p.setRunReason(r, "the local scheduler could not be told to end it: "+err.Error()+"; tried again")
 	}
-	r.tries++ // again until the end is reported
-	p.after(p.backoff(r.tries), runTimerOf(r.Tag))
-	p.pursue(r)
+	r.Tries++
+	p.after(p.backoff(r.Tries), runTimerOf(r.Tag))
 }
 
 // neverStarted ends a run that is proven not to have started.
-func (p *Peer) neverStarted(r *run) {
+func (p *Peer) neverStarted(r *localrun.Run) {
 	tag, why := r.Tag, r.Reason
 	p.dropRun(tag)
 	if j := p.jobs[tag.Job]; j != nil {
@@ -374,7 +327,7 @@ func (c forgetRun) answered(p *Peer, _ event.Result, err error) {
 }
 
 // report tells the origin, here or elsewhere, what a run does now.
-func (p *Peer) report(r *run, state protocol.State, reason string) {
+func (p *Peer) report(r *localrun.Run, state protocol.State, reason string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		was := j.State
 		j.State, j.Reason, j.Started = state, clip(reason), r.Started
@@ -387,22 +340,18 @@ func (p *Peer) report(r *run, state protocol.State, reason string) {
 	if state == protocol.Running {
 		p.fact(event.Fact{Kind: event.GuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
 	}
-	r.Seq++
-	r.Reason = clip(reason)
-	r.reports = 0
+	r.News(reason)
 	p.saveRun(r.Tag)
 	p.reportGuest(r.Tag)
 }
 
-func (p *Peer) setRunReason(r *run, reason string) {
-	reason = clip(reason)
-	if r.Reason == reason {
+func (p *Peer) setRunReason(r *localrun.Run, reason string) {
+	if !r.Explain(reason) {
 		return
 	}
-	r.Reason = reason
 	p.saveRun(r.Tag)
 	if j := p.jobs[r.Tag.Job]; j != nil {
-		j.Reason = reason
+		j.Reason = r.Reason
 		p.saveJob(r.Tag.Job)
 	}
 }
@@ -416,8 +365,8 @@ func (p *Peer) repeatRun(tag protocol.Tag) {
 	switch {
 	case r.Restored && r.Phase != row.RunEnded:
 		p.verify(r)
-	case r.Phase == row.RunSubmitting:
-		p.find(r)
+	case r.Phase == row.RunSubmitting && !r.Calling:
+		p.callFor(r, event.FindOp{Tag: r.Tag}, finding)
 	default:
 		p.pursue(r)
 	}
@@ -430,27 +379,15 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 	if g == nil || r == nil || g.Fenced {
 		return
 	}
-	switch {
-	case p.site.Mute(): // the rows may be a copy's
-	case r.Phase == row.RunEnded:
-		p.send(g.Origin, protocol.Result{Tag: r.Tag, Outcome: *r.Outcome, Started: r.Started, Ended: r.Over(), At: p.now})
-	case r.Acked < r.Seq:
-		p.send(g.Origin, p.statusOf(r))
-	default:
-		return
+	if !p.site.Mute() { // else the rows may be a copy's
+		report := r.Report(p.now)
+		if report == nil {
+			return
+		}
+		p.send(g.Origin, report)
 	}
-	p.after(p.backoff(r.reports), reportTimerOf(tag))
-	r.reports++
-}
-
-func (p *Peer) statusOf(r *run) protocol.Status {
-	s := protocol.Status{Tag: r.Tag, Seq: r.Seq, State: protocol.Pending, Reason: r.Reason, Waited: max(0, p.now.Sub(r.Since)), At: p.now}
-	if r.Phase == row.RunRunning && r.Started != 0 {
-		s.State = protocol.Running
-		s.Waited = max(0, r.Started.Sub(r.Since))
-		s.Ran = max(0, p.now.Sub(r.Started))
-	}
-	return s
+	p.after(p.backoff(r.Reports), reportTimerOf(tag))
+	r.Reports++
 }
 
 func runTimerOf(tag protocol.Tag) timer {

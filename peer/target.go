@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -34,7 +35,7 @@ func (p *Peer) mayPrepare(one *partner.Partner, m protocol.Offer) bool {
 		p.refuse(one, tag, why)
 		return false
 	}
-	if _, aside := p.aside[tag]; aside { // a late offer: the job has come here by it
+	if _, aside := p.watched.Aside(tag); aside { // a late offer: the job has come here by it
 		p.refuse(one, tag, "the local scheduler has this job already, from a database that was lost; `switchyard recover` there lists it")
 		return false
 	}
@@ -94,7 +95,7 @@ func (p *Peer) stopWeighing(tag protocol.Tag) {
 
 // tooHeavy says why the job that was weighed is not taken; empty: it is.
 func (p *Peer) tooHeavy(result event.Result, err error) string {
-	quoted, err := resultAs[event.QuoteResult](result, err)
+	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != 1 {
 		err = fmt.Errorf("%d quotes for one job", len(quoted.Quotes))
 	}
@@ -113,7 +114,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 		Guest: row.Guest{
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
 		},
-		instance: p.nextInstance(),
+		instance: p.instances.Next(),
 		payload:  m.Payload,
 	}
 	p.guests[tag.Job] = g
@@ -234,7 +235,7 @@ func (p *Peer) granted(one *partner.Partner, tag protocol.Tag) {
 // first, so that it does not start after its origin has given it to another site, or ended it.
 // The origin asks again.
 func (p *Peer) knowsNothing(one *partner.Partner, tag protocol.Tag) {
-	if p.aside[tag].State == protocol.Pending && p.ownsAside(one, tag) {
+	if p.watched.Waits(tag) && p.ownsAside(one, tag) {
 		p.withdrawAside(tag)
 		return
 	}
@@ -362,10 +363,9 @@ func (p *Peer) letGo(g *guest) {
 
 func (p *Peer) statusAcked(one *partner.Partner, m protocol.StatusAck) {
 	g, r := p.guests[m.Tag.Job], p.runs[m.Tag]
-	if g == nil || r == nil || g.Origin != one.Site || m.Seq <= r.Acked || m.Seq > r.Seq {
+	if g == nil || r == nil || g.Origin != one.Site || !r.Acknowledge(m.Seq) {
 		return
 	}
-	r.Acked, r.reports = m.Seq, 0
 	p.saveRun(m.Tag)
 	if r.Acked == r.Seq && r.Phase != row.RunEnded {
 		p.timers.Stop(reportTimerOf(m.Tag))

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -126,7 +127,7 @@ func (p *Peer) endTurn(key broker.GroupKey) {
 // waitForRound keeps a member that a round has placed in the grid queue for another one.
 func (p *Peer) waitForRound(j *job, why, detail string) {
 	j.Unplace()
-	p.hold(j, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
+	p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
 }
 
 // carryOutGroup does what a group has decided about members that seek room.
@@ -196,7 +197,7 @@ type reserveHome struct{ tag protocol.Tag }
 
 func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 	tag, j := c.tag, p.jobs[c.tag.Job]
-	done, err := resultAs[event.ReserveResult](result, err)
+	done, err := step.ResultAs[event.ReserveResult](result, err)
 	switch {
 	case j == nil || j.tag() != tag || j.Phase != row.JobReserving:
 		p.releaseLate(tag)
@@ -318,7 +319,7 @@ func (p *Peer) dissolve(members []*job, why string, changed bool) {
 	for _, one := range members {
 		p.backToQueue(one, event.JobReturned, "not all that start together have room: "+why)
 		if p.inQueue(one) && !changed {
-			p.hold(one, p.jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), one.Reason, "")
+			p.hold(one, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), one.Reason, "")
 		}
 	}
 }
@@ -395,12 +396,12 @@ func (p *Peer) reserveForGuest(g *guest) {
 // may be offered again: the answer to a second call for the first one is not about the second.
 type reserveGuest struct {
 	tag      protocol.Tag
-	instance instance
+	instance step.Instance
 }
 
 func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 	tag, g := c.tag, p.guests[c.tag.Job]
-	done, err := resultAs[event.ReserveResult](result, err)
+	done, err := step.ResultAs[event.ReserveResult](result, err)
 	switch {
 	case g == nil || g.instance != c.instance || g.Phase != row.GuestPrepared:
 		p.releaseLate(tag)

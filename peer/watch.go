@@ -5,39 +5,40 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // watch waits for the next changes in the local queue. When that fails it is tried again, less
 // and less often; people are told once, and once when it works again.
 func (p *Peer) watch() {
-	p.call(event.WatchOp{After: p.cursor}, watchQueue{})
+	p.call(event.WatchOp{After: p.watched.Cursor}, watchQueue{})
 }
 
 // watchQueue waits for the next changes in the local queue.
 type watchQueue struct{}
 
 func (watchQueue) answered(p *Peer, result event.Result, err error) {
-	watched, err := resultAs[event.WatchResult](result, err)
+	watched, err := step.ResultAs[event.WatchResult](result, err)
 	if err != nil {
-		if p.unwatched == 0 {
+		tries := p.watched.Failed()
+		if tries == 0 {
 			p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
 		}
-		p.after(p.backoff(p.unwatched), timer{kind: watchTimer})
-		p.unwatched++
+		p.after(p.backoff(tries), timer{kind: watchTimer})
 		return
 	}
-	if p.unwatched > 0 {
-		p.fact(event.Fact{Kind: event.CallWorks, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(p.unwatched, "failure")})
-		p.unwatched = 0
+	if failures := p.watched.Works(); failures > 0 {
+		p.fact(event.Fact{Kind: event.CallWorks, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(failures, "failure")})
 	}
 	for _, change := range watched.Watched.Changes {
 		p.changed(change)
 	}
 	p.setLoad(watched.Watched.Load)
-	p.cursor = watched.Watched.Cursor
+	p.watched.Cursor = watched.Watched.Cursor
 	p.keepCursor()
 	p.watch()
 }
@@ -45,8 +46,8 @@ func (watchQueue) answered(p *Peer, result event.Result, err error) {
 // keepCursor makes durable how far the local queue was watched. As long as that has jobs which no
 // row knows, a restart must be told of them again.
 func (p *Peer) keepCursor() {
-	if len(p.aside) == 0 && p.site.Cursor != p.cursor {
-		p.site.Cursor = p.cursor
+	if p.watched.MayForget() && p.site.Cursor != p.watched.Cursor {
+		p.site.Cursor = p.watched.Cursor
 		p.saveSite()
 	}
 }
@@ -77,7 +78,7 @@ func (p *Peer) changed(c localsched.Change) {
 		p.queueMoved()
 	case c.State == protocol.Running:
 		p.inLocalQueue(r, r.Local)
-		if r.Phase == row.RunRunning && r.Started != 0 {
+		if r.HasStarted() {
 			p.runsOn(r, c.Reason)
 		}
 		p.runStarted(r, c)
@@ -88,8 +89,8 @@ func (p *Peer) changed(c localsched.Change) {
 	p.pursue(r)
 }
 
-func (p *Peer) runStarted(r *run, c localsched.Change) {
-	if r.Phase == row.RunRunning && r.Started != 0 {
+func (p *Peer) runStarted(r *localrun.Run, c localsched.Change) {
+	if r.HasStarted() {
 		return
 	}
 	p.moveRun(r, row.RunRunning)
@@ -100,7 +101,7 @@ func (p *Peer) runStarted(r *run, c localsched.Change) {
 }
 
 // runsOn tells the origin what else the batch system says of a run, such as that it is suspended.
-func (p *Peer) runsOn(r *run, reason string) {
+func (p *Peer) runsOn(r *localrun.Run, reason string) {
 	told := r.Reason
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		told = j.Reason
@@ -110,21 +111,12 @@ func (p *Peer) runsOn(r *run, reason string) {
 	}
 }
 
-func (p *Peer) runEnded(r *run, c localsched.Change) {
-	outcome := c.Outcome
-	outcome.State, outcome.Reason = c.State, clip(cmp.Or(outcome.Reason, c.Reason))
-	started := cmp.Or(c.Started, r.Started)
-	if started != 0 {
-		outcome.Waited = max(0, started.Sub(r.Since))
-	}
-	outcome.Usage.Power = p.desk().Measured(r.request.CPUs, &outcome)
+func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
+	outcome, started := r.OutcomeOf(c)
+	outcome.Usage.Power = p.desk().Measured(r.Request.CPUs, &outcome)
 	outcome.Bill = pricing.Settle(p.tariffOf(r.Tag), started, outcome.Ran)
 	p.noteEnergy(r.Tag, &outcome)
-	p.moveRun(r, row.RunEnded)
-	r.Started, r.Ended, r.Outcome = started, p.now, &outcome
-	if started != 0 {
-		r.Ended = min(p.now, started.Add(outcome.Ran))
-	}
+	must(r.End(&outcome, started, p.now))
 	p.noteDraw(r)
 	p.saveRun(r.Tag)
 	p.timers.Stop(runTimerOf(r.Tag))
@@ -138,12 +130,12 @@ func (p *Peer) runEnded(r *run, c localsched.Change) {
 		p.closeGuest(g)
 		return
 	}
-	r.reports = 0
+	r.Reports = 0
 	p.reportGuest(r.Tag)
 }
 
 // endedHere ends a job that ran at its origin.
-func (p *Peer) endedHere(j *job, r *run) {
+func (p *Peer) endedHere(j *job, r *localrun.Run) {
 	j.Outcome, j.Started, j.Ended = r.Outcome, r.Started, r.Started.Add(r.Outcome.Ran)
 	if r.Started == 0 {
 		j.Ended = p.now

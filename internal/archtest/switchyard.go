@@ -30,6 +30,8 @@ const (
 	contract = 47 // what goes into its steps, and what comes out
 	brokers  = 48 // advisers that go by what the core is told once
 	desks    = 49 // what puts advisers together
+	steps    = 48 // what the core's parts have in common in a step
+	places   = 49 // where its jobs are
 	core     = 50 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
@@ -133,6 +135,10 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/broker", Level: brokers, Pure: true},
 		{Path: "peer/admission", Level: desks, Pure: true},
+
+		{Path: "peer/step", Level: steps, Pure: true},
+
+		{Path: "peer/localrun", Level: places, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/catalog", Level: core},
