@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"golang.org/x/time/rate"
 
 	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
@@ -53,8 +54,8 @@ type acceptor struct {
 	listener net.Listener
 	server   *server.Server
 	config   *tls.Config
-	info     []byte          // what a NATS server says first
-	log      *connlimit.Pace // of strangers
+	info     []byte        // what a NATS server says first
+	log      *rate.Limiter // of strangers
 	wg       sync.WaitGroup
 
 	waiting    *connlimit.Limiter
@@ -86,7 +87,7 @@ func (b *Bus) openAcceptor(ctx context.Context, s *server.Server) (*acceptor, er
 	a := &acceptor{
 		bus: b, listener: listener, server: s, config: config,
 		info:       append(append([]byte("INFO "), info...), "\r\n"...),
-		log:        connlimit.NewPace(logStrangersEvery, strangersLogged),
+		log:        rate.NewLimiter(rate.Every(logStrangersEvery), strangersLogged),
 		waiting:    connlimit.New(maxWaiting, maxWaitingOfOne),
 		handshakes: connlimit.NewPaces(b.cfg.Timing.Handshake, handshakesAtOnce, maxPaced),
 		inside:     map[*partner][]net.Conn{},
@@ -195,7 +196,7 @@ func (a *acceptor) paced(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 
 // refuse counts who did not get in, and logs a few of them.
 func (a *acceptor) refuse(address net.Addr, err error) {
-	if a.log.Allows(time.Now()) {
+	if a.log.Allow() {
 		a.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", address.String(), "error", err)
 	}
 	a.bus.cfg.Handler.Rejected(reasonOf(err))

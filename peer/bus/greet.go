@@ -37,7 +37,7 @@ func (l *link) sendHello() {
 // not answer: one of another version that is older than this notice does that.
 func (l *link) warnUnanswered(o *opening, now time.Time) {
 	p := l.partner
-	if l != p.outbound || now.Sub(o.made) < p.bus.cfg.Timing.Silence || !l.mismatches.Allows(now) {
+	if l != p.outbound || now.Sub(o.made) < p.bus.cfg.Timing.Silence || !l.mismatches.AllowN(now, 1) {
 		return
 	}
 	p.bus.cfg.Log.Warn("the partner's server is reached, but its peer does not answer the hello: it may not have this site "+
@@ -58,7 +58,7 @@ func (l *link) newOpening(echo []byte) *opening {
 
 func (l *link) receiveHello(data []byte) error {
 	p := l.partner
-	if !l.hellos.Allows(time.Now()) {
+	if !l.hellos.Allow() {
 		return reject(Overload, "more hellos than %d a second", helloRate)
 	}
 	g, err := readHello(data, p.bus.cfg.Site, p.Partner)
@@ -83,11 +83,11 @@ func (l *link) receiveHello(data []byte) error {
 // answer is not answered, and nothing more often than hellos are repeated.
 func (l *link) refuseVersion(g *greeting, reason error) {
 	p := l.partner
-	if l.mismatches.Allows(time.Now()) {
+	if l.mismatches.Allow() {
 		p.bus.cfg.Log.Warn("no link to the partner: both sites must run a peer of the same protocol version; upgrade the older",
 			"site", string(p.Site), "error", reason)
 	}
-	if len(g.echo) > 0 || len(g.nonce) != peerv1.NonceSize || !l.sessions.Allows(time.Now()) {
+	if len(g.echo) > 0 || len(g.nonce) != peerv1.NonceSize || !l.sessions.Allow() {
 		return
 	}
 	if o := l.newOpening(g.nonce); o != nil {
@@ -132,7 +132,7 @@ func (l *link) answer(g *greeting) error {
 		l.sendRaw(opHello, o.signed)
 		return nil
 	}
-	if !l.sessions.Allows(time.Now()) {
+	if !l.sessions.Allow() {
 		return reject(Overload, "the partner opens sessions too fast")
 	}
 	if o = l.newOpening(g.nonce); o == nil {

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"github.com/switchyard-hpc/switchyard/peer/connlimit"
+	"golang.org/x/time/rate"
 )
 
 // Errors of sending.
@@ -40,9 +39,9 @@ type link struct {
 	waiting atomic.Int64  // bytes in out
 	wake    chan struct{} // something changed for step
 
-	hellos     *connlimit.Pace // that are looked at
-	sessions   *connlimit.Pace // that are made for the partner
-	mismatches *connlimit.Pace // of versions, that are logged
+	hellos     *rate.Limiter // that are looked at
+	sessions   *rate.Limiter // that are made for the partner
+	mismatches *rate.Limiter // of versions, that are logged
 
 	refused string // why a key keeps it from coming up; empty: none is known to. Its partner locks it
 
@@ -70,9 +69,9 @@ func newLink(p *partner, opener bool) *link {
 		partner: p, opener: opener,
 		out:        make(chan outgoing, maxWaitingFrames),
 		wake:       make(chan struct{}, 1),
-		hellos:     connlimit.NewPace(time.Second/helloRate, helloRate),
-		sessions:   connlimit.NewPace(p.bus.cfg.Timing.Retry, sessionBurst),
-		mismatches: connlimit.NewPace(warnAgain, 1),
+		hellos:     rate.NewLimiter(helloRate, helloRate),
+		sessions:   rate.NewLimiter(rate.Every(p.bus.cfg.Timing.Retry), sessionBurst),
+		mismatches: rate.NewLimiter(rate.Every(warnAgain), 1),
 	}
 }
 

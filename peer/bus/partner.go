@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/time/rate"
 
-	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -26,8 +26,8 @@ type partner struct {
 
 	serves chan *peerv1.FetchRequest
 
-	unproven *connlimit.Pace // claims that are logged
-	refusals *connlimit.Pace // of keys, that the handler is told
+	unproven *rate.Limiter // claims that are logged
+	refusals *rate.Limiter // of keys, that the handler is told
 
 	window  chan struct{} // a token for each chunk that may be under way
 	fetchID atomic.Uint64
@@ -52,8 +52,8 @@ func newPartner(b *Bus, cfg Partner) *partner {
 		window:  make(chan struct{}, fetchWindow),
 		fetches: map[uint64]chan *peerv1.FetchReply{},
 
-		unproven: connlimit.NewPace(warnAgain, 1),
-		refusals: connlimit.NewPace(tellKeysEvery, keysTold),
+		unproven: rate.NewLimiter(rate.Every(warnAgain), 1),
+		refusals: rate.NewLimiter(rate.Every(tellKeysEvery), keysTold),
 	}
 }
 

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"encoding/binary"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -80,7 +79,7 @@ func (p *partner) provenClaim(life protocol.Life) protocol.Life {
 		return life
 	}
 	p.reject(reject(BadProof, "it claims %v of this site, which this site has not signed", life))
-	if p.unproven.Allows(time.Now()) {
+	if p.unproven.Allow() {
 		cfg.Log.Warn("a partner says what this site cannot have said of its own database; it is not believed",
 			"site", string(p.Site), "claim", life.String())
 	}

@@ -44,7 +44,7 @@ func (l *link) keyRefused(why string) {
 			break
 		}
 	}
-	if why != p.refused && p.refusals.Allows(time.Now()) {
+	if why != p.refused && p.refusals.Allow() {
 		p.refused = why
 		p.inbox.change(nil, why)
 	}

@@ -6,23 +6,25 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
-// Paces bound how often something happens for each address: an IPv4 address, or an IPv6
-// network of 64 bits.
+// Paces bound how often something happens for each address, such as a costly handshake: an IPv4
+// address, or an IPv6 network of 64 bits.
 type Paces struct {
 	every time.Duration
 	burst int
 	most  int
 
 	mu sync.Mutex
-	of map[netip.Prefix]*Pace
+	of map[netip.Prefix]*rate.Limiter
 }
 
 // NewPaces makes paces of one in every span, and burst at once, and remembers so many
 // addresses at most.
 func NewPaces(every time.Duration, burst, most int) *Paces {
-	return &Paces{every: every, burst: burst, most: most, of: map[netip.Prefix]*Pace{}}
+	return &Paces{every: every, burst: burst, most: most, of: map[netip.Prefix]*rate.Limiter{}}
 }
 
 // Allows says whether one more may happen for the address, and counts it if so.
@@ -32,11 +34,11 @@ func (p *Paces) Allows(address net.Addr, now time.Time) bool {
 	pace := p.of[from]
 	if pace == nil {
 		p.makeRoom(now)
-		pace = NewPace(p.every, p.burst)
+		pace = rate.NewLimiter(rate.Every(p.every), p.burst)
 		p.of[from] = pace
 	}
 	p.mu.Unlock()
-	return pace.Allows(now)
+	return pace.AllowN(now, 1)
 }
 
 // makeRoom forgets the addresses that have their burst in full again when there are too many,
@@ -45,7 +47,7 @@ func (p *Paces) makeRoom(now time.Time) {
 	if len(p.of) < p.most {
 		return
 	}
-	maps.DeleteFunc(p.of, func(_ netip.Prefix, pace *Pace) bool { return pace.full(now) })
+	maps.DeleteFunc(p.of, func(_ netip.Prefix, pace *rate.Limiter) bool { return pace.TokensAt(now) >= float64(p.burst) })
 	if len(p.of) >= p.most {
 		clear(p.of)
 	}

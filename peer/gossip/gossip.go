@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"golang.org/x/time/rate"
 
-	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -94,7 +94,7 @@ type Gossip struct {
 	members map[string]Member           // live ones, by public key
 	lost    map[string]Member           // no longer live, to be looked for
 
-	conflicts *connlimit.Pace // of addresses, that are logged
+	conflicts *rate.Limiter // of addresses, that are logged
 
 	life   sync.Mutex // held while leaving and closing
 	closed bool
@@ -123,7 +123,7 @@ func Start(cfg Config) (*Gossip, error) {
 		members: make(map[string]Member),
 		lost:    make(map[string]Member),
 
-		conflicts: connlimit.NewPace(time.Minute, 5),
+		conflicts: rate.NewLimiter(rate.Every(time.Minute), 5),
 	}
 	keys, err := LoadKeys(cfg.KeyringFile)
 	if err != nil {

@@ -69,7 +69,7 @@ func (g *Gossip) hasRoom(id Identity) bool {
 
 // NotifyConflict tells of two members with one key: a state folder was copied.
 func (h *hooks) NotifyConflict(known, other *memberlist.Node) {
-	if h.conflicts.Allows(time.Now()) {
+	if h.conflicts.Allow() {
 		h.warnConflict(known, other)
 	}
 	h.box.reject(addressConflict)

@@ -8,32 +8,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 )
 
-func TestPace(t *testing.T) {
-	t.Parallel()
-	p := connlimit.NewPace(time.Second, 3)
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i, c := range []struct {
-		at   time.Duration
-		want bool
-	}{
-		{0, true},
-		{0, true},
-		{0, true},
-		{0, false},
-		{999 * time.Millisecond, false},
-		{time.Second, true},
-		{time.Second, false},
-		{time.Hour, true},
-		{time.Hour, true},
-		{time.Hour, true},
-		{time.Hour, false},
-	} {
-		if got := p.Allows(start.Add(c.at)); got != c.want {
-			t.Errorf("step %d, at %v: got %v", i, c.at, got)
-		}
-	}
-}
-
 // Each address has a pace of its own, an IPv6 network of 64 bits counts as one address, and
 // what is remembered of them is bounded.
 func TestPacesAreByAddress(t *testing.T) {
