@@ -35,7 +35,7 @@ func (w *World) Restore(site protocol.SiteName, rows Rows) {
 // Directory is what a site keeps in its state directory, at some time: rows and spool.
 type Directory struct {
 	rows  Rows
-	batch *Batch // as [Batch.kept] makes it
+	batch spool
 }
 
 // Directory is what the state directory has now.

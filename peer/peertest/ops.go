@@ -16,7 +16,12 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 	s.Batch.Advance(s.now())
 	switch op := op.(type) {
 	case event.QuoteOp:
-		return event.QuoteResult{Quotes: s.Batch.Quote(op.Query), Load: s.Batch.Load()}, nil
+		quotes, err := s.Batch.Quote(op.Query)
+		if err != nil {
+			return nil, err
+		}
+		load, err := s.Batch.Load()
+		return event.QuoteResult{Quotes: quotes, Load: load}, err
 	case event.SubmitOp:
 		return s.submitted(op)
 	case event.FindOp:
@@ -28,11 +33,11 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 	case event.KillOp:
 		return event.KillResult{}, s.Batch.Kill(op.Tag)
 	case event.WatchOp:
-		watched, ok := s.Batch.Changes(op.After)
-		if !ok {
+		watched, moved, err := s.Batch.Watched(op.After)
+		if !moved {
 			return nil, errCallLost
 		}
-		return event.WatchResult{Watched: watched}, nil
+		return event.WatchResult{Watched: watched}, err
 	case event.ForgetOp:
 		return event.ForgetResult{}, s.Batch.Forget(op.Tag)
 	case event.CollectOp:

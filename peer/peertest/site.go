@@ -290,7 +290,7 @@ func (s *Site) pump() {
 	if !ok {
 		return
 	}
-	if _, ok = s.Batch.Changes(op.After); !ok {
+	if _, moved, _ := s.Batch.Watched(op.After); !moved {
 		return
 	}
 	call := *s.watch
