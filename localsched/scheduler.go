@@ -160,8 +160,13 @@ type Watched struct {
 	Load    protocol.Load
 }
 
-// ErrUnknownJob says that the scheduler has no such job.
-var ErrUnknownJob = errors.New("the local scheduler has no such job")
+// Errors of a [Scheduler] that the ones of this module share.
+var (
+	ErrUnknownJob = errors.New("the local scheduler has no such job")
+	ErrNotStarted = errors.New("the job has not started; withdraw it instead") // it cannot be killed
+	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
+	ErrClosed     = errors.New("the local scheduler is closed")
+)
 
 // RefusedError says that the batch system will never take the job as it is.
 type RefusedError struct{ Reason string }

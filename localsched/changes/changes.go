@@ -3,6 +3,7 @@
 package changes
 
 import (
+	"context"
 	"slices"
 	"sort"
 	"strconv"
@@ -174,6 +175,38 @@ func (f *Feed) After(cursor localsched.Cursor) (list []localsched.Change, next l
 	}
 	moved = from.before(to) && (f.last.Number > 0 || len(list) > 0)
 	return list, to.cursor(), moved
+}
+
+// Watch implements [localsched.Runner].Watch for a scheduler that guards its feed by a lock: it
+// waits for what happens after the cursor. It returns [localsched.ErrClosed] when the scheduler
+// is gone. Load is called without the lock.
+func (f *Feed) Watch(
+	ctx context.Context, guard Guard, gone <-chan struct{}, after localsched.Cursor, load func() (protocol.Load, error),
+) (w localsched.Watched, err error) {
+	for {
+		guard.Lock()
+		list, cursor, moved := f.After(after)
+		news := f.news
+		guard.Unlock()
+		if moved {
+			w.Changes, w.Cursor = list, cursor
+			w.Load, err = load()
+			return w, err
+		}
+		select {
+		case <-news:
+		case <-gone:
+			return w, localsched.ErrClosed
+		case <-ctx.Done():
+			return w, ctx.Err()
+		}
+	}
+}
+
+// Guard is a lock.
+type Guard interface {
+	Lock()
+	Unlock()
 }
 
 // behind is the index of the first entry after a place.

@@ -2,18 +2,10 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
-)
-
-// ErrNotStarted says that a job cannot be killed because it has not started, or
-// not be forgotten because it has not ended.
-var (
-	ErrNotStarted = errors.New("the job has not started; withdraw it instead")
-	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
 )
 
 // Withdraw implements [localsched.Runner]. The batch system does not hear of a job that
@@ -104,7 +96,7 @@ func (g *Gate) recall(ctx context.Context, j *job) (localsched.Withdrawal, error
 	return g.withdrawBehind(ctx, j.Tag)
 }
 
-// Kill implements [localsched.Runner]. The error wraps [ErrNotStarted] for a job that
+// Kill implements [localsched.Runner]. The error wraps [localsched.ErrNotStarted] for a job that
 // waits here.
 func (g *Gate) Kill(ctx context.Context, tag protocol.Tag) error {
 	j, err := g.grab(ctx, tag)
@@ -122,13 +114,13 @@ func (g *Gate) Kill(ctx context.Context, tag protocol.Tag) error {
 	case at == withdrawn || refused:
 		return nil
 	case at == held || at == leaving && !j.tried:
-		return fmt.Errorf("kill job %v: %w", tag, ErrNotStarted)
+		return fmt.Errorf("kill job %v: %w", tag, localsched.ErrNotStarted)
 	}
 	return g.Scheduler.Kill(ctx, tag)
 }
 
 // Forget implements [localsched.Runner]. Repeating it is no error; one that wraps
-// [ErrNotEnded] is about a job that waits or runs. The gate forgets first: of what the
+// [localsched.ErrNotEnded] is about a job that waits or runs. The gate forgets first: of what the
 // batch system still knows it tells again after a crash, and so the peer has it forgotten.
 func (g *Gate) Forget(ctx context.Context, tag protocol.Tag) error {
 	j, err := g.grab(ctx, tag)
@@ -138,7 +130,7 @@ func (g *Gate) Forget(ctx context.Context, tag protocol.Tag) error {
 	if j != nil {
 		defer j.release()
 		if at := g.stateOf(j); at != ended && at != withdrawn {
-			return fmt.Errorf("job %v: %w", tag, ErrNotEnded)
+			return fmt.Errorf("job %v: %w", tag, localsched.ErrNotEnded)
 		}
 		if err = g.records.remove(tag); err != nil {
 			return fmt.Errorf("forget job %v: %w", tag, err)

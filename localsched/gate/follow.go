@@ -111,20 +111,5 @@ func (g *Gate) heard(c localsched.Change) {
 // withdrawal was the report. After Open the state of each job is reported again, whatever
 // the cursor. It returns without a change when the load has become another without one.
 func (g *Gate) Watch(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
-	for {
-		g.mu.Lock()
-		list, cursor, moved := g.changes.After(after)
-		news := g.changes.News()
-		g.mu.Unlock()
-		if moved {
-			return localsched.Watched{Changes: list, Cursor: cursor, Load: g.lastLoad(ctx)}, nil
-		}
-		select {
-		case <-news:
-		case <-g.gone:
-			return localsched.Watched{}, ErrClosed
-		case <-ctx.Done():
-			return localsched.Watched{}, ctx.Err()
-		}
-	}
+	return g.changes.Watch(ctx, &g.mu, g.gone, after, func() (protocol.Load, error) { return g.lastLoad(ctx), nil })
 }

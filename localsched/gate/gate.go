@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -14,9 +13,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// ErrClosed says that the gate was closed.
-var ErrClosed = errors.New("the power gate is closed")
 
 // atOnce is how many jobs are given to the batch system at the same time.
 const atOnce = 8
@@ -95,7 +91,7 @@ func (g *Gate) load() protocol.Load {
 }
 
 // Close stops giving jobs to the batch system and following it. Jobs that are held stay
-// in the folder. Calls that wait return [ErrClosed].
+// in the folder. Calls that wait return [localsched.ErrClosed].
 func (g *Gate) Close() error {
 	g.mu.Lock()
 	if g.closed {
@@ -119,7 +115,7 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return ErrClosed
+		return localsched.ErrClosed
 	}
 	at := g.now()
 	g.unrated = unrated(budget)
@@ -163,7 +159,7 @@ func (g *Gate) grabOr(ctx context.Context, tag protocol.Tag, otherwise func() *j
 		}
 		g.mu.Unlock()
 		if closed {
-			return nil, ErrClosed
+			return nil, localsched.ErrClosed
 		}
 		if j == nil {
 			return nil, nil

@@ -331,10 +331,10 @@ func TestWithdrawHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openSite(t, newFake(cpus), until(t, now().Add(protocol.Hour), 0))
 		tag := s.submit(t, 1, 1)
-		if err := s.Kill(t.Context(), tag); !errors.Is(err, gate.ErrNotStarted) {
+		if err := s.Kill(t.Context(), tag); !errors.Is(err, localsched.ErrNotStarted) {
 			t.Errorf("killed: %v", err)
 		}
-		if err := s.Forget(t.Context(), tag); !errors.Is(err, gate.ErrNotEnded) {
+		if err := s.Forget(t.Context(), tag); !errors.Is(err, localsched.ErrNotEnded) {
 			t.Errorf("forgotten: %v", err)
 		}
 		s.presence(t, tag, localsched.Present)
@@ -633,7 +633,7 @@ func TestClosed(t *testing.T) {
 		_, loaded := s.Load(t.Context())
 		_, watched := s.Watch(t.Context(), "")
 		for i, err := range []error{submitted, quoted, loaded, watched, s.SetBudget(engine.Budget{Rates: watt()})} {
-			if !errors.Is(err, gate.ErrClosed) {
+			if !errors.Is(err, localsched.ErrClosed) {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,7 +15,7 @@ func (g *Gate) Load(ctx context.Context) (protocol.Load, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return protocol.Load{}, ErrClosed
+		return protocol.Load{}, localsched.ErrClosed
 	}
 	if err != nil {
 		return protocol.Load{}, err

@@ -66,7 +66,7 @@ func (g *Gate) own(query localsched.Query) (quotes []protocol.Quote, behind loca
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return nil, behind, ErrClosed
+		return nil, behind, localsched.ErrClosed
 	}
 	for _, one := range query.Ahead {
 		if j := g.jobs[one.Tag]; j == nil || j.state != held {

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 )
@@ -24,7 +25,7 @@ func (s *Scheduler) setRules(change func(*driver.Rules)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return ErrClosed
+		return localsched.ErrClosed
 	}
 	now, rules := s.now(), s.driver.Rules()
 	change(&rules)

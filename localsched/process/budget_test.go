@@ -175,7 +175,7 @@ func TestBudgetIsChecked(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetBudget(engine.Budget{}); !errors.Is(err, process.ErrClosed) {
+	if err := s.SetBudget(engine.Budget{}); !errors.Is(err, localsched.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -52,10 +52,10 @@ func TestQueuedJob(t *testing.T) {
 	s.awaitRunning(t, first)
 	dir := homeDir(t)
 	tag := s.submit(t, home(t, dir, "touch ran"))
-	if err := s.Kill(t.Context(), tag); !errors.Is(err, process.ErrNotStarted) {
+	if err := s.Kill(t.Context(), tag); !errors.Is(err, localsched.ErrNotStarted) {
 		t.Errorf("killing it: %v", err)
 	}
-	if err := s.Forget(t.Context(), tag); !errors.Is(err, process.ErrNotEnded) {
+	if err := s.Forget(t.Context(), tag); !errors.Is(err, localsched.ErrNotEnded) {
 		t.Errorf("forgetting it: %v", err)
 	}
 	load, err := s.Load(t.Context())

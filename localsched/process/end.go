@@ -11,13 +11,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ErrNotStarted says that a job cannot be killed because it has not started, or
-// not be forgotten because it has not ended.
-var (
-	ErrNotStarted = errors.New("the job has not started; withdraw it instead")
-	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
-)
-
 // Withdraw implements [localsched.Runner]. A tag that never came is withdrawn
 // too, durably: should it come later, it is refused.
 func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
@@ -94,7 +87,7 @@ func (s *Scheduler) nowWithdrawn(j *job) {
 	}
 }
 
-// Kill implements [localsched.Runner]. The error wraps [ErrNotStarted] for a job
+// Kill implements [localsched.Runner]. The error wraps [localsched.ErrNotStarted] for a job
 // that waits, and [localsched.ErrUnknownJob].
 func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	j, err := s.find(ctx, tag)
@@ -113,7 +106,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	record, err := spool.ReadRecord[startedRecord](j.dir, startedFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = ErrNotStarted
+		err = localsched.ErrNotStarted
 	case err == nil && !record.Withdrawn:
 		err = terminate(record.processID)
 	}
@@ -124,7 +117,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 }
 
 // Forget implements [localsched.Runner]. Repeating it is no error; one that wraps
-// [ErrNotEnded] is about a job that waits or runs.
+// [localsched.ErrNotEnded] is about a job that waits or runs.
 func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	j, err := s.find(ctx, tag)
 	if err != nil || j == nil {
@@ -134,7 +127,7 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	over := j.state == ended || j.state == withdrawn
 	s.mu.Unlock()
 	if !over {
-		return fmt.Errorf("job %v: %w", tag, ErrNotEnded)
+		return fmt.Errorf("job %v: %w", tag, localsched.ErrNotEnded)
 	}
 	if err = s.spool.Remove(tag); err != nil {
 		return fmt.Errorf("forget job %v: %w", tag, err)

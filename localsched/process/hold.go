@@ -58,7 +58,7 @@ func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, false, ErrClosed
+		return nil, false, localsched.ErrClosed
 	}
 	if h = s.holds[asked.Tag]; h != nil {
 		return h, false, nil
@@ -97,7 +97,7 @@ func (s *Scheduler) Release(ctx context.Context, tag protocol.Tag) error {
 	s.mu.Unlock()
 	switch {
 	case closed:
-		return ErrClosed
+		return localsched.ErrClosed
 	case h == nil || taken:
 		return nil
 	}

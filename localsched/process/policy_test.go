@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -40,7 +41,7 @@ func TestSetPolicyAtRunTime(t *testing.T) {
 	if err = s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err = s.SetPolicy(engine.EASY()); !errors.Is(err, process.ErrClosed) {
+	if err = s.SetPolicy(engine.EASY()); !errors.Is(err, localsched.ErrClosed) {
 		t.Errorf("after the end: %v", err)
 	}
 }

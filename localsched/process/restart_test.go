@@ -181,7 +181,7 @@ func TestEndJobsAtStop(t *testing.T) {
 	if _, err := s.Watch(t.Context(), s.cursor); err != nil {
 		t.Error("what happened at the stop is not reported:", err)
 	}
-	if _, err := s.Submit(t.Context(), guest(t, "true")); !errors.Is(err, process.ErrClosed) {
+	if _, err := s.Submit(t.Context(), guest(t, "true")); !errors.Is(err, localsched.ErrClosed) {
 		t.Error("a closed scheduler says", err)
 	}
 	if _, err := os.Stat(s.folder(waits, "started")); err == nil {

@@ -18,9 +18,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ErrClosed says that the scheduler was closed.
-var ErrClosed = errors.New("the process scheduler is closed")
-
 // Scheduler is a batch system over processes of this machine. [Open] makes one.
 type Scheduler struct {
 	config   Config
@@ -106,7 +103,7 @@ func Open(config Config) (*Scheduler, error) {
 }
 
 // Close stops driving. Running jobs go on, unless [Config.OnStop] is [EndJobs]:
-// then Close waits for their ends. Calls that wait return [ErrClosed].
+// then Close waits for their ends. Calls that wait return [localsched.ErrClosed].
 func (s *Scheduler) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -172,7 +169,7 @@ func (s *Scheduler) Load(context.Context) (protocol.Load, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return protocol.Load{}, ErrClosed
+		return protocol.Load{}, localsched.ErrClosed
 	}
 	return s.driver.Load()
 }
@@ -183,7 +180,7 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrClosed
+		return nil, localsched.ErrClosed
 	}
 	query.Jobs, query.Ahead = s.likelyAll(query.Jobs), slices.Clone(query.Ahead)
 	for i := range query.Ahead {
@@ -202,7 +199,7 @@ func (s *Scheduler) find(ctx context.Context, tag protocol.Tag) (*job, error) {
 	j, closed := s.jobs[tag], s.closed
 	s.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
+		return nil, localsched.ErrClosed
 	}
 	if j == nil {
 		return nil, nil

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -35,7 +32,7 @@ func (s *Scheduler) reserve(tag protocol.Tag) (j *job, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, false, ErrClosed
+		return nil, false, localsched.ErrClosed
 	}
 	if j = s.jobs[tag]; j != nil {
 		return j, false, nil
@@ -136,19 +133,9 @@ func (s *Scheduler) enqueue(j *job) error {
 
 // unfit is why a submission can never run here; empty when it can.
 func (s *Scheduler) unfit(submission localsched.Submission) (reason string) {
-	payload := submission.Payload
-	switch {
-	case payload == nil || len(payload.Script) == 0:
-		return "it has no script"
-	case submission.Spec.WallTime < 1:
-		return "it has no wall-time limit; ask for at least 1ms"
+	if reason = spool.Unfit(submission); reason == "" {
+		_, reason = s.config.Machine.Units(submission.Spec.Request)
 	}
-	for _, word := range slices.Concat(payload.Args, payload.Env, []string{payload.WorkDir, payload.Stdout, payload.Stderr}) {
-		if strings.ContainsRune(word, 0) || !utf8.ValidString(word) {
-			return fmt.Sprintf("%.40q, among its arguments, environment and paths, is no UTF-8 text without NUL", word)
-		}
-	}
-	_, reason = s.config.Machine.Units(submission.Spec.Request)
 	return reason
 }
 

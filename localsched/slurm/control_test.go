@@ -145,7 +145,7 @@ func TestKill(t *testing.T) {
 	if got, err := s.Withdraw(t.Context(), job.Tag); err != nil || got != localsched.Started {
 		t.Errorf("withdrawn while it runs: %v %v", got, err)
 	}
-	if err := s.Forget(t.Context(), job.Tag); !errors.Is(err, slurm.ErrNotEnded) {
+	if err := s.Forget(t.Context(), job.Tag); !errors.Is(err, localsched.ErrNotEnded) {
 		t.Error(err)
 	}
 	eventually(t, "its script runs", func() bool { // and not only what goes before it
@@ -166,7 +166,7 @@ func TestKill(t *testing.T) {
 		t.Error("killed again:", err)
 	}
 	waiting := s.held(t, guest("true"))
-	if err := s.Kill(t.Context(), waiting); !errors.Is(err, slurm.ErrNotStarted) {
+	if err := s.Kill(t.Context(), waiting); !errors.Is(err, localsched.ErrNotStarted) {
 		t.Error(err)
 	}
 }
@@ -434,7 +434,7 @@ func TestWatchWaits(t *testing.T) {
 		done <- err
 	}()
 	s.Close()
-	if err := <-done; !errors.Is(err, slurm.ErrClosed) {
+	if err := <-done; !errors.Is(err, localsched.ErrClosed) {
 		t.Error(err)
 	}
 }

@@ -2,20 +2,12 @@ package slurm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
-)
-
-// ErrNotStarted says that a job cannot be killed because it has not started, or
-// not be forgotten because it has not ended.
-var (
-	ErrNotStarted = errors.New("the job has not started; withdraw it instead")
-	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
 )
 
 // Withdraw implements [localsched.Runner]. The claim decides, whatever Slurm does
@@ -71,7 +63,7 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 }
 
 // Kill implements [localsched.Runner]. Slurm is asked soon after it has returned, and again
-// after each look at the queue until the job ends. The error wraps [ErrNotStarted] for a job that waits,
+// after each look at the queue until the job ends. The error wraps [localsched.ErrNotStarted] for a job that waits,
 // and [localsched.ErrUnknownJob].
 func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	j, err := s.get(tag)
@@ -93,7 +85,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	case unsettled, queued:
 		c, unread := readClaim(j.dir, j.owner())
 		if unread != nil || !c.wrapper() {
-			return fmt.Errorf("kill job %v: %w", tag, ErrNotStarted)
+			return fmt.Errorf("kill job %v: %w", tag, localsched.ErrNotStarted)
 		}
 		s.nowRuns(j, c)
 	case running:
@@ -111,7 +103,7 @@ func (s *Scheduler) end(j *job) {
 }
 
 // Forget implements [localsched.Runner]. Repeating it is no error; one that wraps
-// [ErrNotEnded] is about a job that waits or runs.
+// [localsched.ErrNotEnded] is about a job that waits or runs.
 func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	j, err := s.get(tag)
 	if err != nil || j == nil {
@@ -125,7 +117,7 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	case making:
 		return nil // its submission has failed meanwhile
 	case unsettled, queued, running:
-		return fmt.Errorf("job %v: %w", tag, ErrNotEnded)
+		return fmt.Errorf("job %v: %w", tag, localsched.ErrNotEnded)
 	case ended, withdrawn:
 	}
 	if err = s.spool.Remove(tag); err != nil {

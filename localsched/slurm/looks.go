@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"time"
 )
 
@@ -38,7 +39,7 @@ func (s *Scheduler) underWay() (*look, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrClosed
+		return nil, localsched.ErrClosed
 	}
 	if s.look != nil {
 		return s.look, nil

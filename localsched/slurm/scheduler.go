@@ -14,9 +14,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ErrClosed says that the scheduler was closed.
-var ErrClosed = errors.New("the slurm scheduler is closed")
-
 // Scheduler is a site's Slurm. [Open] makes one.
 type Scheduler struct {
 	config   Config
@@ -120,7 +117,7 @@ func (s *Scheduler) begin(ctx context.Context) error {
 	return nil
 }
 
-// Close stops watching. Jobs go on in Slurm. Calls that wait return [ErrClosed].
+// Close stops watching. Jobs go on in Slurm. Calls that wait return [localsched.ErrClosed].
 func (s *Scheduler) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -166,7 +163,7 @@ func (s *Scheduler) fresh(ctx context.Context) (*sight, error) {
 	seen, closed := s.seen, s.closed
 	s.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
+		return nil, localsched.ErrClosed
 	}
 	if seen != nil && time.Since(seen.at) < old*s.config.Poll+time.Second {
 		return seen, nil
@@ -203,7 +200,7 @@ func (s *Scheduler) get(tag protocol.Tag) (*job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrClosed
+		return nil, localsched.ErrClosed
 	}
 	return s.jobs[tag], nil
 }

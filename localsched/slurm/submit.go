@@ -3,9 +3,6 @@ package slurm
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
@@ -45,7 +42,7 @@ func (s *Scheduler) take(ctx context.Context, tag protocol.Tag) (*job, error) {
 		s.mu.Lock()
 		if s.closed {
 			s.mu.Unlock()
-			return nil, ErrClosed
+			return nil, localsched.ErrClosed
 		}
 		j := s.jobs[tag]
 		if j == nil {
@@ -104,7 +101,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 // admit checks a submission. The error is a *[localsched.RefusedError] where the
 // job can never run here.
 func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission) (spool.Job, error) {
-	if reason := unfit(submission); reason != "" {
+	if reason := spool.Unfit(submission); reason != "" {
 		return spool.Job{}, &localsched.RefusedError{Reason: reason}
 	}
 	seen, err := s.fresh(ctx)
@@ -119,22 +116,4 @@ func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission)
 		return spool.Job{}, err
 	}
 	return spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput), nil
-}
-
-// unfit is why a submission can run nowhere; empty when it can.
-func unfit(submission localsched.Submission) (reason string) {
-	payload := submission.Payload
-	switch {
-	case payload == nil || len(payload.Script) == 0:
-		return "it has no script"
-	case submission.Spec.WallTime < 1:
-		return "it has no wall-time limit; ask for at least 1ms"
-	}
-	for _, word := range slices.Concat(payload.Args, payload.Env,
-		[]string{payload.WorkDir, payload.Stdout, payload.Stderr, submission.Spec.Name}) {
-		if strings.ContainsRune(word, 0) || !utf8.ValidString(word) {
-			return fmt.Sprintf("%.40q, among its name, arguments, environment and paths, is no UTF-8 text without NUL", word)
-		}
-	}
-	return ""
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -114,4 +117,22 @@ func (j Job) AddRoom(dir string) error {
 // The errors are those of [OpenPlain].
 func (j Job) OpenUsage(dir string) (*os.File, error) {
 	return OpenPlain(filepath.Join(dir, usageFile), j.Account.UID)
+}
+
+// Unfit is why a submission can run nowhere; empty when it can.
+func Unfit(submission localsched.Submission) (reason string) {
+	payload := submission.Payload
+	switch {
+	case payload == nil || len(payload.Script) == 0:
+		return "it has no script"
+	case submission.Spec.WallTime < 1:
+		return "it has no wall-time limit; ask for at least 1ms"
+	}
+	for _, word := range slices.Concat(payload.Args, payload.Env,
+		[]string{payload.WorkDir, payload.Stdout, payload.Stderr, submission.Spec.Name}) {
+		if strings.ContainsRune(word, 0) || !utf8.ValidString(word) {
+			return fmt.Sprintf("%.40q, among its name, arguments, environment and paths, is no UTF-8 text without NUL", word)
+		}
+	}
+	return ""
 }

@@ -38,12 +38,12 @@ type batchJob = virtual.Job[scripted]
 // NewBatch returns an idle scheduler. Started is told of every start.
 func NewBatch(machine engine.Machine, started func(protocol.Tag)) *Batch {
 	b := &Batch{machine: machine, started: started}
-	b.System = virtual.New(machine, easy, b.runner())
+	b.System = virtual.New(machine, easy(), b.runner())
 	return b
 }
 
 // easy are the rules of every site.
-var easy = driver.Rules{Policy: engine.EASY()}
+func easy() driver.Rules { return driver.Rules{Policy: engine.EASY()} }
 
 func (b *Batch) runner() virtual.Runner[scripted] {
 	return virtual.Runner[scripted]{Now: func() protocol.Instant { return b.clock }, Start: b.starts, Limit: b.limit}
@@ -234,7 +234,7 @@ func (b *Batch) kept() spool { return spool{Saved: b.Save(), machine: b.machine,
 // node, or, without failed, is not known.
 func (k spool) found(started func(protocol.Tag), failed bool) *Batch {
 	b := &Batch{machine: k.machine, clock: k.clock, paused: true, started: started}
-	system, err := virtual.Open(k.machine, easy, k.Saved, func(*batchJob) (outcome protocol.Outcome) {
+	system, err := virtual.Open(k.machine, easy(), k.Saved, func(*batchJob) (outcome protocol.Outcome) {
 		if failed {
 			outcome = protocol.Outcome{State: protocol.NodeFail, Reason: "its machine was started again"}
 		}
