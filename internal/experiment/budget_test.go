@@ -365,7 +365,7 @@ partitions = "racks 2x3"
 	got := strings.Split(strings.ReplaceAll(err.Error(), path, "bad.toml"), "\n")
 	for _, want := range []string{
 		"bad.toml:7: site[a].partitions: has no effect with a machine without partitions; leave it out",
-		"bad.toml:10: site[a].power.budget_kw: is not above 0 and up to 1000000 kW",
+		"bad.toml:10: site[a].power.budget_kw: is outside 0 to 1000000",
 		"bad.toml:14: site[b].whole_node: has no effect with a machine of partitions",
 		"bad.toml:15: site[b].smallest: is 0; use 1 or more",
 		`bad.toml:11: site[b].partitions: is missing; write "intrepid", racks as "racks 2x8", or the path`,

@@ -11,26 +11,16 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Plugin is a policy or a batch system that is a program of its own.
-type Plugin struct {
-	Name        string            `toml:"name"`
-	Kind        string            `toml:"kind"` // "policy" or "localsched"
-	Path        Path              `toml:"path"`
-	Args        []string          `toml:"args"`
-	SHA256      string            `toml:"sha256"`
-	MTLS        bool              `toml:"mtls"`
-	Config      Path              `toml:"config"`
-	CallTimeout protocol.Duration `toml:"call_timeout"`
-}
-
-// SetDefaults implements [settings.Defaulter].
-func (g *Plugin) SetDefaults() { *g = Plugin{MTLS: true, CallTimeout: 30 * protocol.Second} }
+// Plugin is a policy or a batch system that is a program of its own, by the table of a site's
+// configuration.
+type Plugin = config.Plugin
 
 // PluginFile is a plugin that somebody names by its file: this file is the pinned one. Config
 // is the path of its configuration; empty: it has none. Plain is one that cannot speak TLS.
@@ -65,7 +55,8 @@ func (p *Plan) checkPlugins(c *checker) {
 		if !g.MTLS && g.SHA256 == "" {
 			c.Problem(key+".mtls", "may be false for a pinned plugin only; set sha256 to what this prints: sha256sum %s", g.Path)
 		}
-		c.span(key+".call_timeout", g.CallTimeout, protocol.Millisecond)
+		c.Positive(key+".start_timeout", g.StartTimeout)
+		c.Positive(key+".call_timeout", g.CallTimeout)
 	}
 }
 
@@ -129,7 +120,7 @@ func (p *Plan) start(g *Plugin, log *slog.Logger) (*catalog.Plugin, error) {
 	spec := catalog.Spec{
 		Name: g.Name, Kind: catalog.Kind(g.Kind), Path: string(g.Path), Args: g.Args, SHA256: g.SHA256, Plain: !g.MTLS,
 		Host:   sdk.Host{Seed: uint64(p.Seed), Software: "switchyard simulator"}, //nolint:gosec // checked: not negative
-		Timing: catalog.Timing{Call: g.CallTimeout.Std()},
+		Timing: catalog.Timing{Start: g.StartTimeout.Std(), Call: g.CallTimeout.Std()},
 	}
 	if err := spec.ReadConfig(string(g.Config)); err != nil {
 		return nil, err

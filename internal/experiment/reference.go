@@ -30,11 +30,14 @@ type Key struct {
 // Reference describes every key of an experiment's file.
 func Reference() []Table {
 	eco, plan := &config.EcoCost{}, Default()
+	limit, plugin := SitePower{}, Plugin{}
 	eco.SetDefaults()
+	limit.SetDefaults()
+	plugin.SetDefaults()
 	return append([]Table{
 		{"", "What is run. These keys stand above all tables.", topKeys()},
 		{"[[site]]", "A machine and its batch system, one table for each site of the grid. Where one site pays for electricity, all must: outcomes then have its cost.", siteKeys()},
-		{"[site.power]", "What the site's jobs may draw together, for the site above it, by the keys of a live site's [power]: a job that would draw more waits. Jobs are counted by the site's watts_per_cpu, each with its factor of [power].", budgetKeys()},
+		{"[site.power]", "What the site's jobs may draw together, for the site above it, by the keys of a live site's [power]: a job that would draw more waits. Jobs are counted by the site's watts_per_cpu, each with its factor of [power]. budget_kw is required here. Hours go by the site's zone, and its prices count as they will be.", shared("power", &limit)},
 		{"[site.prices]", "A file of electricity prices, in a format of docs/prices.md, for the site above it. A day's prices are known from its midnight on, later ones are forecast.", priceFileKeys()},
 		{"[[site.period]]", "A time of the week or the year with a price of its own, for the site above it. The first that holds counts; all are known ahead.", periodKeys()},
 		{"[site.gamma]", "A CPU of the site above it, as the Γ model sees it (docs/cost-model.md). Components of applications run by it.", shared("localsched.gamma", &config.Gamma{})},
@@ -45,7 +48,7 @@ func Reference() []Table {
 		{"[site.cost.eco]", "What energy and cooling cost there, by watts_per_cpu. With a price here the site needs no other price of electricity.", shared("cost.eco", eco)},
 		{"[site.cost.data]", "What the traffic of guests' jobs costs there.", shared("cost.data", &config.DataCost{})},
 		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several. A trace or model of a grid has the jobs of several sites.", workloadKeys()},
-		{"[[plugin]]", "A policy or a batch system that is a program of its own; docs/plugins.md says how to write one.", pluginKeys()},
+		{"[[plugin]]", "A policy or a batch system, of the kind \"policy\" or \"localsched\", that is a program of its own; docs/plugins.md says how to write one. One that fails ends the simulation, unless [policy] names a fallback.", shared("plugin", &plugin)},
 		{"[[application]]", "An application that users submit, once or again and again, beside the workloads; docs/applications.md says what it is. Its file is that which \"switchyard submit\" takes. What the file says of the behaviour of each component is what that really does, and what is foreseen by what users state and by earlier runs.", applicationKeys()},
 		{"[exchange]", "What currencies are worth, where sites have several.", shared("exchange", &config.Exchange{})},
 		{"[[waiting]]", "What it costs to wait for results: a curve by the clock of [electricity], which applications name.", shared("waiting", &config.Waiting{})},
@@ -77,6 +80,9 @@ func shared(table string, defaults any) (keys []Key) {
 			continue
 		}
 		one := Key{Name: key.Name, About: key.About}
+		if key.Required {
+			one.About += " Required."
+		}
 		if !field.IsZero() {
 			one.Default = settings.Format(field)
 		}
@@ -128,18 +134,6 @@ func siteKeys() []Key {
 	}
 }
 
-func budgetKeys() []Key {
-	return []Key{
-		{"budget_kw", "", "Kilowatts that running jobs may draw together while the budget holds. Required."},
-		{"idle_watts_per_cpu", "0.0", "What a CPU draws that a job holds and does not use, because nodes or partitions are given as a whole."},
-		{"on_peak", `"always"`, "When the budget holds, by the site's clock: \"always\", times of the day as \"09:00-23:00\" or \"22:00-06:00\", or with weekdays: \"mon-fri 07:00-20:00, sat 08:00-12:00\"."},
-		{"price", "", "The budget holds only while a MWh costs more than this; what it will cost is known. Not set: at any price."},
-		{"mode", `"window"`, "Which jobs start under the budget. \"window\": of the first that wait, those that use most of the machine within its free nodes and the power that is left. \"filter\": of those that policy would start, as many as the power allows."},
-		{"window", "100", "How many of the first waiting jobs the mode \"window\" chooses from."},
-		{"bound", `"1d"`, "A job that has waited as long gets a place at the next time at which no budget holds, and nothing may delay it. 0: none gets one."},
-	}
-}
-
 func workloadKeys() []Key {
 	return []Key{
 		{"site", "", "Name of the site where the jobs are submitted. Required, but for jobs of a grid."},
@@ -162,19 +156,6 @@ func workloadKeys() []Key {
 		{"jobs", "0", "How many of the model's jobs are wanted at load 1, by dropping some at random. 0: all. Of xsede the first after the history; 0: 10,000."},
 		{"scale", "false", "Scale the model's sizes to this machine. Else the classes that fit it whole are drawn, and the others left out."},
 		{"part_nodes", "false", "Let the model's jobs ask for any number of CPUs. Else they ask for whole nodes."},
-	}
-}
-
-func pluginKeys() []Key {
-	return []Key{
-		{"name", "", "By which other keys name the plugin. Required."},
-		{"kind", "", `"policy" or "localsched". Required.`},
-		{"path", "", "Its executable file. Required."},
-		{"args", "[]", "Its arguments."},
-		{"sha256", "", "SHA-256 of the file; another file is not started. Not set: any file is."},
-		{"mtls", "true", "Whether the plugin is spoken to over TLS. false is for plugins whose language cannot; they are pinned."},
-		{"config", "", "File with the plugin's own configuration. Not set: it gets none."},
-		{"call_timeout", `"30s"`, "How long the plugin may take for one call. One that fails ends the simulation."},
 	}
 }
 

@@ -5,6 +5,8 @@ package config
 type TableKey struct {
 	Name  string
 	About string
+
+	Required bool
 }
 
 // TableKeys describes the keys of a table, as "cost.cpu". There are none of a table that
@@ -15,7 +17,7 @@ func TableKeys(table string) (keys []TableKey) {
 			continue
 		}
 		for _, e := range s.keys {
-			keys = append(keys, TableKey{Name: e.name, About: e.about})
+			keys = append(keys, TableKey{Name: e.name, About: e.about, Required: e.required})
 		}
 	}
 	return keys

@@ -77,20 +77,11 @@ const maxWatts = 1_000_000
 // UnmarshalTOML implements [settings.Unmarshaler]. It is exact: 30.588624 is 30,588,624
 // millionths.
 func (w *Watts) UnmarshalTOML(raw any) error {
-	switch raw.(type) {
-	case int64, float64:
-	default:
-		return settings.Mismatch(raw, "a number of watts, as 30.5")
+	read, err := millionths(raw, maxWatts, "a number of watts, as 30.5")
+	if err == nil {
+		*w = Watts(read)
 	}
-	var read settings.Amount
-	if err := read.UnmarshalTOML(raw); err != nil {
-		return err
-	}
-	if read < 0 || read > maxWatts*1_000_000 {
-		return fmt.Errorf("is outside 0 to %d watts", maxWatts)
-	}
-	*w = Watts(read)
-	return nil
+	return err
 }
 
 // TOML implements [settings.Literal].
@@ -105,20 +96,14 @@ const maxKilowatts = 1_000_000
 
 // UnmarshalTOML implements [settings.Unmarshaler]. It is exact, as that of [Watts].
 func (k *Kilowatts) UnmarshalTOML(raw any) error {
-	switch raw.(type) {
-	case int64, float64:
-	default:
-		return settings.Mismatch(raw, "a number of kilowatts, as 12.5")
+	read, err := millionths(raw, maxKilowatts, "a number of kilowatts, as 12.5")
+	if err == nil && read == 0 {
+		return errors.New("is 0; to have no budget, leave it out")
 	}
-	var read settings.Amount
-	if err := read.UnmarshalTOML(raw); err != nil {
-		return err
+	if err == nil {
+		*k = Kilowatts(read)
 	}
-	if read <= 0 || read > maxKilowatts*1_000_000 {
-		return fmt.Errorf("is not above 0 and up to %d kW; to have no budget, leave it out", maxKilowatts)
-	}
-	*k = Kilowatts(read)
-	return nil
+	return err
 }
 
 // TOML implements [settings.Literal].
