@@ -33,9 +33,8 @@ func partner(name protocol.SiteName, cpus int) admission.Partner {
 	return admission.Partner{Site: site(name, cpus)}
 }
 
-func unknown(name protocol.SiteName) admission.Partner {
-	return admission.Partner{Site: eligible.Site{Name: name}}
-}
+// unknown is d, whose card has not come.
+func unknown() admission.Partner { return admission.Partner{Site: eligible.Site{Name: "d"}} }
 
 func job(cpus int) protocol.Job {
 	return protocol.Job{
@@ -104,7 +103,7 @@ func TestRefuse(t *testing.T) {
 		"it fits here":                 {desk(), nil, []protocol.Job{job(8)}, "", "", 0},
 		"it fits nowhere":              {desk(partner("c", 4)), nil, []protocol.Job{job(9)}, view.NoSite, "no site can run this job", 2},
 		"it fits at a partner":         {desk(partner("b", 16)), nil, []protocol.Job{job(9)}, "", "", 0},
-		"it might fit":                 {desk(unknown("d")), nil, []protocol.Job{job(9)}, "", "", 0},
+		"it might fit":                 {desk(unknown()), nil, []protocol.Job{job(9)}, "", "", 0},
 		"the partner is barred":        {desk(barred), nil, []protocol.Job{job(9)}, view.NoSite, "no site can run this job", 2},
 		"a site that nobody knows":     {desk(partner("b", 16)), nil, []protocol.Job{named(1, "b", "x")}, view.BadRequest, `site "x" is neither`, 0},
 		"sites that are known":         {desk(partner("b", 16)), nil, []protocol.Job{named(1, "b", "a")}, "", "", 0},
@@ -168,7 +167,7 @@ func TestRefuseGroups(t *testing.T) {
 		"the second group does not fit":            {desk(), []protocol.Job{member(1, 1), member(5, 2), member(1, 1), member(4, 2)}, true},
 		"one here, one there":                      {desk(partner("b", 16)), []protocol.Job{member(8, 1), member(16, 1)}, false},
 		"the other one reserves nothing":           {desk(cannot), []protocol.Job{member(8, 1), member(4, 1)}, true},
-		"the other one may reserve":                {desk(unknown("d")), []protocol.Job{member(8, 1), member(4, 1)}, false},
+		"the other one may reserve":                {desk(unknown()), []protocol.Job{member(8, 1), member(4, 1)}, false},
 		"the other one takes one job":              {desk(few), []protocol.Job{member(8, 1), member(8, 1), member(4, 1)}, true},
 		"the other one takes the one that it gets": {desk(few), []protocol.Job{member(8, 1), member(4, 1)}, false},
 		"the other one gives few CPUs":             {desk(narrow), []protocol.Job{member(8, 1), member(5, 1)}, true},
@@ -191,7 +190,7 @@ func TestRefuseGroups(t *testing.T) {
 // TestMayLeaveTo: a partner that is not known yet may get a job, and none where all is kept.
 func TestMayLeaveTo(t *testing.T) {
 	t.Parallel()
-	d := desk(partner("b", 16), partner("c", 4), unknown("d"))
+	d := desk(partner("b", 16), partner("c", 4), unknown())
 	got := d.MayLeaveTo([]protocol.Spec{job(8).Spec, job(9).Spec})
 	if got.Site != "a" || !slices.Equal(got.MayLeaveTo, []protocol.SiteName{"b", "d"}) {
 		t.Errorf("%+v", got)
@@ -213,15 +212,15 @@ func TestUnknown(t *testing.T) {
 		want bool
 	}{
 		"no site can":             {desk(), plain, false},
-		"one that is known can":   {desk(unknown("d"), partner("b", 16)), plain, false},
-		"one that is not might":   {desk(unknown("d"), partner("c", 4)), plain, true},
-		"in another shape it can": {desk(unknown("d")), shaped, false},
+		"one that is known can":   {desk(unknown(), partner("b", 16)), plain, false},
+		"one that is not might":   {desk(unknown(), partner("c", 4)), plain, true},
+		"in another shape it can": {desk(unknown()), shaped, false},
 	} {
 		if got := tt.desk.Unknown(tt.job); got != tt.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
-	simple := desk(unknown("d"))
+	simple := desk(unknown())
 	simple.Policy = &policy.Description{}
 	if !simple.Unknown(shaped) {
 		t.Error("a policy that chooses no shape has the job run in another one")

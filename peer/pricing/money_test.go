@@ -47,8 +47,12 @@ func TestMaxCostIsRoundedDown(t *testing.T) {
 func TestParts(t *testing.T) {
 	t.Parallel()
 	q := &protocol.Quote{Currency: "CHF", Terms: []protocol.Term{
-		{Name: cost.CPUTerm, Amount: 1}, {Name: "tape", Amount: 10}, {Name: cost.LicenceTerm, Amount: 200},
-		{Name: cost.EcoTerm, Amount: 3000}, {Name: pricing.EnergyTerm, Amount: 40_000}, {Name: cost.DataTerm, Amount: 500_000},
+		{Name: cost.CPUTerm, Amount: 1},
+		{Name: "tape", Amount: 10},
+		{Name: cost.LicenceTerm, Amount: 200},
+		{Name: cost.EcoTerm, Amount: 3000},
+		{Name: pricing.EnergyTerm, Amount: 40_000},
+		{Name: cost.DataTerm, Amount: 500_000},
 	}}
 	want := view.Money{Currency: "CHF", Use: 11, Licence: 200, Eco: 43_000, Data: 500_007}
 	if got := francs().Parts(q, 7); got != want {
