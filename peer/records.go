@@ -7,8 +7,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func (p *Peer) saveJob(id protocol.JobID)   { p.touched.Mark(step.Row{Table: row.JobTable, Job: id}) }
-func (p *Peer) saveGuest(id protocol.JobID) { p.touched.Mark(step.Row{Table: row.GuestTable, Job: id}) }
+func (p *Peer) saveJob(id protocol.JobID) { p.touched.Mark(step.Row{Table: row.JobTable, Job: id}) }
+
+func (p *Peer) saveGuest(id protocol.JobID) {
+	p.touched.Mark(step.Row{Table: row.GuestTable, Job: id})
+}
+
 func (p *Peer) savePayload(id protocol.JobID) {
 	p.touched.Mark(step.Row{Table: row.PayloadTable, Job: id})
 }

@@ -239,13 +239,18 @@ func (p *Peer) pursue(r *localrun.Run) {
 	if p.runs[r.Tag] != r {
 		return
 	}
-	switch op := r.Next(p.timers.Has(runTimerOf(r.Tag))).(type) {
-	case event.FindOp:
+	op := r.Next(p.timers.Has(runTimerOf(r.Tag)))
+	if op == nil {
+		return
+	}
+	switch r.Phase {
+	case row.RunSubmitting:
 		p.callFor(r, op, finding)
-	case event.WithdrawOp:
+	case row.RunQueued:
 		p.callFor(r, op, withdrawing)
-	case event.KillOp:
+	case row.RunRunning:
 		p.callFor(r, op, killing)
+	case row.RunEnded:
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 const now protocol.Instant = 1_800_000_000_000
 
-var tag = protocol.Tag{Job: 7, Epoch: 2} //nolint:gochecknoglobals // of the run in all tests
+var tag = protocol.Tag{Job: 7, Epoch: 2}
 
 func placed(phase row.RunPhase) *localrun.Run {
 	return &localrun.Run{Run: row.Run{Tag: tag, Phase: phase, Since: now}}
