@@ -15,7 +15,7 @@ import (
 // nothing there until a site can be asked that could run it, whatever made that possible: the
 // end of an outage, another card, another configuration. Many jobs may wait so for long.
 //
-// What a refusal says for a while only (job.shunned) does not block a job, nor does what the
+// What a refusal says for a while only (job.excluded) does not block a job, nor does what the
 // local scheduler says: these are looked at again by the clock.
 
 // awaitsSite says whether no site that may be asked now could run the job in any of its shapes.

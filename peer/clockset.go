@@ -22,9 +22,7 @@ func (p *Peer) clockSet(by protocol.Duration) {
 	}
 	for _, j := range p.jobs {
 		putOff(by, &j.asked)
-		for site, until := range j.shunned {
-			j.shunned[site] = until.Add(by)
-		}
+		j.excluded.PutOff(by)
 	}
 	for _, r := range p.rounds {
 		putOff(by, &r.Opened)

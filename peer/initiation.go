@@ -1,8 +1,6 @@
 package peer
 
 import (
-	"slices"
-
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -23,9 +21,9 @@ import (
 // setReach says for each job of a placing round whom to ask, and takes those out
 // that wait for volunteers.
 func (p *Peer) setReach(r *round) {
-	reach := make([]rounds.Reach, 0, len(r.Specs))
+	asking, reach := p.asking(r), make([]rounds.Reach, 0, len(r.Specs))
 	r.Keep(func(i int) bool {
-		whom := p.reachOf(r, i)
+		whom := asking.Reach(i, p.cfg.Initiation, p.cfg.Policy.TakesShortcut())
 		if whom == rounds.Nobody {
 			p.park(p.jobs[r.Specs[i].Job])
 			return false
@@ -36,21 +34,35 @@ func (p *Peer) setReach(r *round) {
 	r.Reach = reach
 }
 
-// reachOf counts as volunteers only those that the round will ask about the job ([Peer.asks]):
-// one that is never asked is never struck either, and would be waited for at once again.
-func (p *Peer) reachOf(r *round, i int) rounds.Reach {
-	j := p.jobs[r.Specs[i].Job]
-	live := func(one *partner.Partner) bool {
-		return one.Usable() && p.mayAsk(j, one) && p.volunteersFor(j, one) && !p.avoids(r, i, one)
+// asking judges whom a round asks.
+func (p *Peer) asking(r *round) *rounds.Asking {
+	return &rounds.Asking{
+		Round: &r.Round, Partners: p.partners.All(), Question: r.asked != 0, Now: p.now,
+		Job:       func(i int) rounds.Job { return r.job(p, i).asRound() },
+		HomeTakes: func(i int) bool { return p.homeRefuses(r.job(p, i), r.Specs[i]) == "" },
 	}
-	return rounds.ReachOf(p.cfg.Initiation, r.Home[i].Declined != "", p.cfg.Policy.TakesShortcut(),
-		func() bool { return slices.ContainsFunc(p.partners.All(), live) })
 }
 
-// volunteersFor says whether a partner would take jobs and has not lost for this
-// one.
-func (p *Peer) volunteersFor(j *job, one *partner.Partner) bool {
-	return one.Volunteer.For(j.struck[one.Site], p.now)
+// asRound is the job as rounds see it; none if it has ended.
+func (j *job) asRound() rounds.Job {
+	if j == nil {
+		return rounds.Job{}
+	}
+	return rounds.Job{Row: &j.Job, Excluded: &j.excluded}
+}
+
+// choosePartners picks whom a round asks, of those that could take one of its jobs, by name.
+func (p *Peer) choosePartners(asking *rounds.Asking) []*partner.Partner {
+	if p.cfg.Policy.KeepsAll() {
+		return nil
+	}
+	var candidates []*partner.Partner
+	for _, one := range p.partners.All() {
+		if one.Usable() && asking.Wanted(one) {
+			candidates = append(candidates, one)
+		}
+	}
+	return partner.Choose(candidates, p.cfg.Ask, p.dice.Rand().Shuffle)
 }
 
 // park lets a job wait in the grid queue until its own AWT is looked at again or
@@ -63,13 +75,11 @@ func (p *Peer) park(j *job) {
 // strike notes that no volunteer of the round was better than the own site. If none was asked
 // about the job, the next round would be as this one, and has to wait.
 func (p *Peer) strike(r *round, i int, j *job) {
-	struck := false
+	rejected := false
 	for _, a := range r.Asks {
 		if a.Asked(i) {
-			if j.struck == nil {
-				j.struck = map[protocol.SiteName]uint64{}
-			}
-			j.struck[a.Partner.Site], struck = a.Volunteer, true
+			j.excluded.Reject(a.Partner.Site, a.Volunteer)
+			rejected = true
 		}
 	}
 	switch {
@@ -77,7 +87,7 @@ func (p *Peer) strike(r *round, i int, j *job) {
 		p.park(j)
 	case p.cfg.Initiation == policy.Symmetric && p.cfg.Stay:
 		p.commitHome(j, r.Home[i].AWT)
-	case !struck:
+	case !rejected:
 		p.waitOn(r, j, view.ReasonVolunteer, "")
 	default:
 		p.queue.Put(j.Spec.Job) // its next round asks everybody
@@ -110,7 +120,7 @@ func (p *Peer) volunteered(one *partner.Partner, m protocol.Volunteer) {
 	one.Volunteer = partner.Volunteering{Number: p.lastCalled, Heard: p.now, Until: until, Left: left}
 	p.fact(event.Fact{Kind: event.PartnerVolunteers, Site: one.Site})
 	if one.Usable() {
-		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.mayAsk(p.jobs[id], one) })
+		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.jobs[id].asRound().MayAsk(one, p.now) })
 	}
 }
 

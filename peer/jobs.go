@@ -261,10 +261,7 @@ func (p *Peer) shunTime() protocol.Duration {
 }
 
 func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {
-	if j.shunned == nil {
-		j.shunned = map[protocol.SiteName]protocol.Instant{}
-	}
-	j.shunned[site] = p.now.Add(p.dice.Jitter(d))
+	j.excluded.Exclude(site, p.now.Add(p.dice.Jitter(d)))
 	if site == p.cfg.Site {
 		j.notHere = ""
 	}
@@ -296,17 +293,12 @@ func (p *Peer) queueMoved() {
 			continue
 		}
 		j.awaitsMove = false
-		if j.Phase == row.JobInGridQueue && j.shuns(p.cfg.Site, p.now) {
-			delete(j.shunned, p.cfg.Site)
+		if j.Phase == row.JobInGridQueue && j.excluded.Excludes(p.cfg.Site, p.now) {
+			j.excluded.Allow(p.cfg.Site)
 			p.queue.Wake(j.Spec.Job)
 			tried++
 		}
 	}
-}
-
-func (j *job) shuns(site protocol.SiteName, now protocol.Instant) bool {
-	until, ok := j.shunned[site]
-	return ok && now < until
 }
 
 func (j *job) tag() protocol.Tag { return protocol.Tag{Job: j.Spec.Job, Epoch: j.Epoch} }

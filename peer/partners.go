@@ -7,7 +7,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
-	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -31,7 +30,7 @@ func (p *Peer) connected(card protocol.Card) {
 	p.fact(event.Fact{Kind: event.PartnerUp, Site: card.Site, Text: one.Barred})
 	p.hear(one)
 	for _, j := range p.jobs {
-		delete(j.shunned, card.Site)
+		j.excluded.Allow(card.Site)
 	}
 	p.queue.ReleaseAll()
 	p.resend(card.Site)
@@ -134,46 +133,6 @@ func (p *Peer) digestSeen(ev event.DigestSeen) {
 	if one := p.partners.Of(ev.Digest.Site); one != nil {
 		one.HearDigest(ev.Digest.Seq, ev.Digest.Load, p.now-protocol.Instant(ev.Age))
 	}
-}
-
-// choosePartners picks whom a round asks, of those that could take one of its jobs, by name.
-func (p *Peer) choosePartners(r *round) []*partner.Partner {
-	if p.cfg.Policy.KeepsAll() {
-		return nil
-	}
-	var candidates []*partner.Partner
-	for _, one := range p.partners.All() {
-		if one.Usable() && p.wanted(r, one) {
-			candidates = append(candidates, one)
-		}
-	}
-	return partner.Choose(candidates, p.cfg.Ask, p.dice.Rand().Shuffle)
-}
-
-// wanted says whether the partner is to be asked about any job of the round.
-func (p *Peer) wanted(r *round, one *partner.Partner) bool {
-	for i := range r.Specs {
-		if p.asks(r, i, one) {
-			return true
-		}
-	}
-	return false
-}
-
-// asks says whether the partner is to be asked about job i of the round: its card
-// and the submitter allow it, it has not just refused the job, and it volunteers
-// if only volunteers are asked.
-func (p *Peer) asks(r *round, i int, one *partner.Partner) bool {
-	j := r.job(p, i)
-	if j == nil || !one.Eligible(&r.Specs[i], j.Together()) {
-		return false
-	}
-	return !j.shuns(one.Site, p.now) && (r.Reach[i] == rounds.Everybody || p.volunteersFor(j, one)) && !p.avoids(r, i, one)
-}
-
-// mayAsk says whether the partner could run the job and has not just refused it.
-func (p *Peer) mayAsk(j *job, one *partner.Partner) bool {
-	return one.Eligible(&j.Spec, j.Together()) && !j.shuns(one.Site, p.now)
 }
 
 // here is this site as it judges itself.

@@ -18,6 +18,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/status"
@@ -96,20 +97,19 @@ type Peer struct {
 type job struct {
 	row.Job
 	packed      compact.Payload
-	shunned     map[protocol.SiteName]protocol.Instant // refused it; not asked until then
-	local       localsched.LocalID                     // the own scheduler's name of the run that ended
-	notHere     string                                 // why the own site is among them; empty: not by its scheduler's word
-	awaitsMove  bool                                   // among those that the own scheduler has refused
-	tries       int                                    // of the unanswered message
-	detail      string                                 // of Reason, in the grid queue
-	asked       protocol.Instant                       // when the hand-off began
-	alone       protocol.Duration                      // 1 + what the own site first quoted; 0: nothing
-	unknown     bool                                   // no site that is known can run it
-	inFlight    bool                                   // its files are being collected
-	countsThere bool                                   // in its partner's jobsThere
-	doubted     bool                                   // its site is asked whether it still has it
-	struck      map[protocol.SiteName]uint64           // volunteers that lost, by the number of their message
-	application *application                           // nil: it is on its own
+	excluded    rounds.Exclusions  // sites that are not asked about it
+	local       localsched.LocalID // the own scheduler's name of the run that ended
+	notHere     string             // why the own site is among them; empty: not by its scheduler's word
+	awaitsMove  bool               // among those that the own scheduler has refused
+	tries       int                // of the unanswered message
+	detail      string             // of Reason, in the grid queue
+	asked       protocol.Instant   // when the hand-off began
+	alone       protocol.Duration  // 1 + what the own site first quoted; 0: nothing
+	unknown     bool               // no site that is known can run it
+	inFlight    bool               // its files are being collected
+	countsThere bool               // in its partner's jobsThere
+	doubted     bool               // its site is asked whether it still has it
+	application *application       // nil: it is on its own
 }
 
 type guest struct {

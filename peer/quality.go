@@ -56,38 +56,3 @@ func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
 		p.judge(one, row.FailedAtOnce)
 	}
 }
-
-// avoids says whether a job of a round is not for a doubtful partner: another one, or this
-// site, could run it. From time to time it gets one job all the same, to show that it has
-// changed. People who ask see its quotes as ever.
-func (p *Peer) avoids(r *round, i int, one *partner.Partner) bool {
-	if !one.Row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
-		return false
-	}
-	return !one.Probed(p.now)
-}
-
-// elsewhere says whether a job could run here, or at a partner that is not in doubt.
-func (p *Peer) elsewhere(r *round, i int, but *partner.Partner) bool {
-	spec, j := &r.Specs[i], r.job(p, i)
-	if j == nil {
-		return false
-	}
-	if p.homeRefuses(j, *spec) == "" {
-		return true
-	}
-	for _, one := range p.partners.All() {
-		if one != but && one.Usable() && !one.Row.Quality.Doubtful && one.Eligible(spec, j.Together()) && !j.shuns(one.Site, p.now) {
-			return true
-		}
-	}
-	return false
-}
-
-// probed bounds what a doubtful partner is asked about to one job that others could run.
-func (p *Peer) probed(r *round, i int, one *partner.Partner, asked int) bool {
-	if !one.Row.Quality.Doubtful || r.asked != 0 || !p.elsewhere(r, i, one) {
-		return true
-	}
-	return asked == 0
-}

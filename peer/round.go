@@ -180,16 +180,13 @@ func (r *round) entry(p *Peer, i int) entry {
 	return e
 }
 
-// triedInVain is why a site is not asked about a job that has just failed there.
-const triedInVain = "left out for a while, since an earlier try there failed"
-
 func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
 	here := p.here()
 	if why := here.Why(&spec, j != nil && j.Together()); why != "" {
 		return why
 	}
-	if j != nil && j.shuns(p.cfg.Site, p.now) {
-		return cmp.Or(j.notHere, triedInVain)
+	if j != nil && j.excluded.Excludes(p.cfg.Site, p.now) {
+		return cmp.Or(j.notHere, rounds.TriedInVain)
 	}
 	if why := p.desk().Unsold(&spec); why != "" {
 		return why
@@ -253,8 +250,9 @@ func (p *Peer) reportShortcut(r *round, i int) {
 // askPartners sends the round's jobs to the partners and settles at once when
 // there is nobody to ask.
 func (p *Peer) askPartners(r *round) {
-	for _, one := range p.choosePartners(r) {
-		p.askPartner(r, one)
+	asking := p.asking(r)
+	for _, one := range p.choosePartners(asking) {
+		p.askPartner(r, one, asking.Rows(one))
 	}
 	if len(r.Asks) > 0 {
 		if !p.cfg.NoFacts {
@@ -265,18 +263,15 @@ func (p *Peer) askPartners(r *round) {
 	p.settle(r)
 }
 
-func (p *Peer) askPartner(r *round, one *partner.Partner) {
-	a := &rounds.Ask{Partner: one, Volunteer: one.Volunteer.Number}
+func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
+	a := &rounds.Ask{Partner: one, Volunteer: one.Volunteer.Number, Jobs: rows}
 	request := protocol.QuoteRequest{Round: r.ID, Deadline: p.cfg.Deadline, Reckon: p.reckoning(r), Extra: p.extraOf(r)}
-	for i := range r.Specs {
-		if p.asks(r, i, one) && p.probed(r, i, one, len(a.Jobs)) {
-			a.Jobs = append(a.Jobs, i)
-			spec := r.Specs[i].Asked()
-			p.foresee(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
-			request.Jobs = append(request.Jobs, spec)
-			if r.Reach[i] == rounds.Volunteers {
-				one.Volunteer.Use()
-			}
+	for _, i := range rows {
+		spec := r.Specs[i].Asked()
+		p.foresee(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
+		request.Jobs = append(request.Jobs, spec)
+		if r.Reach[i] == rounds.Volunteers {
+			one.Volunteer.Use()
 		}
 	}
 	if r.asked == 0 {
@@ -370,30 +365,9 @@ func (p *Peer) closeRound(r *round) {
 func (p *Peer) reportOf(r *round) *rounds.Report {
 	return &rounds.Report{
 		Round: &r.Round, Own: p.own(), Now: p.now,
-		Unasked:  func(row int, one *partner.Partner) string { return p.unasked(r, row, one) },
+		Unasked:  p.asking(r).UnaskedReason,
 		Describe: func(row int, a *rounds.Ask, q view.Quote) view.Quote { return p.told(r, row, a, q) },
 	}
-}
-
-// unasked says why a partner that is asked about other jobs of the round is not asked about job i.
-func (p *Peer) unasked(r *round, i int, one *partner.Partner) string {
-	j, spec := r.job(p, i), &r.Specs[i]
-	if j == nil {
-		return rounds.NotAsked
-	}
-	site := one.AsSite()
-	if why := site.Why(spec, j.Together()); why != "" {
-		return why
-	}
-	switch {
-	case j.shuns(one.Site, p.now):
-		return triedInVain
-	case r.Reach[i] == rounds.Volunteers:
-		return rounds.NotAsked + ", since it does not volunteer for it"
-	case one.Row.Quality.Doubtful:
-		return rounds.NotAsked + ", since it does not keep its quotes"
-	}
-	return rounds.NotAsked
 }
 
 // reported are the quotes for the job whose first row is i as facts have them, and how many others there are.
