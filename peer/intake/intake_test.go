@@ -50,14 +50,14 @@ func TestJobsOfOnePeriod(t *testing.T) {
 func TestAnyNumber(t *testing.T) {
 	t.Parallel()
 	var in intake.Intake
-	any := intake.Rule{Period: protocol.Minute}
+	anyNumber := intake.Rule{Period: protocol.Minute}
 	for range 10 {
-		in.Take(any, minute)
+		in.Take(anyNumber, minute)
 	}
-	if got, why := in.Left(any, minute), in.FullReason(any, minute); got != math.MaxInt32 || why != "" {
+	if got, why := in.Left(anyNumber, minute), in.FullReason(anyNumber, minute); got != math.MaxInt32 || why != "" {
 		t.Errorf("%d are left, %q", got, why)
 	}
-	if got := in.Row(any); got.Jobs != 10 {
+	if got := in.Row(anyNumber); got.Jobs != 10 {
 		t.Errorf("the count is %d, want 10: a rule may come", got.Jobs)
 	}
 }
