@@ -76,7 +76,7 @@ func (p *Peer) goOn() {
 	p.hasten(func(t timer) bool {
 		return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer
 	})
-	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
+	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
 		if r := p.runs[tag]; r.Waits {
 			r.Waits = false
 			p.after(0, runTimerOf(tag))

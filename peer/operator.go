@@ -78,16 +78,8 @@ func (p *Peer) requeueForced(ev event.Requeue) {
 		return
 	}
 	why := p.doubtOf(j)
-	switch {
-	case why == "":
-		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
-			"job %v is %v and needs no operator; only a job that does can be requeued by force", ev.Job, j.State)})
-		return
-	case j.Phase == row.JobStagingOut:
-		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf("job %v: %s", ev.Job, why)})
-		return
-	case j.Phase == row.JobEnding:
-		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf("job %v is cancelled and does not run again: %s", ev.Job, why)})
+	if refusal := p.standing(j).RequeueRefusal(why); refusal != "" {
+		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: refusal})
 		return
 	}
 	p.answer(ev.Asked, view.Done{})
@@ -112,10 +104,10 @@ func (p *Peer) force(j *job, by, why string) {
 // been lost, or be older than the placement.
 func (p *Peer) closedHere(tag protocol.Tag) bool {
 	if j := p.jobs[tag.Job]; j != nil {
-		return tag.Epoch < j.Epoch || (tag.Epoch == j.Epoch && (j.Phase == row.JobInGridQueue || j.Phase == row.JobEnding))
+		return j.ClosedAt(tag.Epoch)
 	}
 	if g := p.guests[tag.Job]; g != nil {
-		return tag.Epoch < g.Epoch || (tag.Epoch == g.Epoch && !g.Phase.Open())
+		return g.ClosedAt(tag.Epoch)
 	}
 	return p.site.IssuedHere(tag.Job)
 }

@@ -277,7 +277,7 @@ func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 	p.adopt(one, m.Tag)
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
-		p.noteUnknown(one, m.Tag)
+		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
 		p.fenceOff(one, m.Tag)
 		return
 	}
@@ -324,7 +324,7 @@ func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 	p.adopt(one, m.Tag)
 	j := p.current(one.Site, m.Tag)
 	if j == nil {
-		p.noteUnknown(one, m.Tag)
+		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
 		if p.jobs[m.Tag.Job] == nil && (p.site.IssuedHere(m.Tag.Job) || p.site.GivenUp(m.Tag.Job)) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return

@@ -39,11 +39,10 @@ type Peer struct {
 
 	keepAll protocol.Instant // nothing is forgotten by its age before that
 
-	site         lives.Store
-	allows       *bool                              // whether starts were allowed last; nil: nothing was said of them
-	overlapped   bool                               // an earlier life may show up
-	early        []event.Submit                     // that came meanwhile
-	unknownThere map[protocol.Tag]protocol.SiteName // what partners have of this site's jobs, and no row
+	site       lives.Store
+	allows     *bool          // whether starts were allowed last; nil: nothing was said of them
+	overlapped bool           // an earlier life may show up
+	early      []event.Submit // that came meanwhile
 
 	resumed bool // the first step has been made
 
@@ -141,18 +140,17 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		return nil, err
 	}
 	p := &Peer{
-		cfg:          cfg,
-		dice:         step.NewDice(seed, cfg.Number),
-		jobs:         map[protocol.JobID]*job{},
-		jobsOf:       map[string]int{},
-		guests:       map[protocol.JobID]*guest{},
-		runs:         map[protocol.Tag]*localrun.Run{},
-		dedup:        map[string]row.Dedup{},
-		partners:     partner.NewSet(),
-		rounds:       map[protocol.RoundID]*round{},
-		tentatives:   quoting.Claims{},
-		weighed:      map[protocol.Tag]partner.ID{},
-		unknownThere: map[protocol.Tag]protocol.SiteName{},
+		cfg:        cfg,
+		dice:       step.NewDice(seed, cfg.Number),
+		jobs:       map[protocol.JobID]*job{},
+		jobsOf:     map[string]int{},
+		guests:     map[protocol.JobID]*guest{},
+		runs:       map[protocol.Tag]*localrun.Run{},
+		dedup:      map[string]row.Dedup{},
+		partners:   partner.NewSet(),
+		rounds:     map[protocol.RoundID]*round{},
+		tentatives: quoting.Claims{},
+		weighed:    map[protocol.Tag]partner.ID{},
 
 		applications: map[protocol.JobID]*application{},
 		unreleased:   map[protocol.Tag]int{},
@@ -164,7 +162,7 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
-		p.partners.Begin(partner.Config(c))
+		p.partners.Begin(c)
 	}
 	if err := p.restore(rows); err != nil {
 		return nil, fmt.Errorf("restore the peer of site %s: %w", cfg.Site, err)

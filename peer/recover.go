@@ -45,15 +45,8 @@ func (p *Peer) refuseEarly() {
 
 // dropRound takes the jobs out of the round that would place them.
 func (p *Peer) dropRound() {
-	r := p.open
-	if r == nil {
-		return
-	}
-	p.closeRound(r)
-	for _, spec := range r.Specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
-			p.queue.Put(spec.Job)
-		}
+	if p.open != nil {
+		p.queueAgain(p.open)
 	}
 }
 
@@ -74,9 +67,9 @@ func (p *Peer) actsOn(one *partner.Partner, m protocol.Message) bool {
 	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused:
 		return true // which end nothing
 	case protocol.Status:
-		p.noteUnknown(one, m.Tag)
+		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
 	case protocol.Result: // its sender keeps it, and will say so again
-		p.noteUnknown(one, m.Tag)
+		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
 	}
 	return false
 }
@@ -85,10 +78,7 @@ func (p *Peer) actsOn(one *partner.Partner, m protocol.Message) bool {
 // before, do not know: the lost life gave it there.
 func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
-	if j == nil || tag.Epoch <= j.Epoch || !j.Restored || !j.Spec.Allows(one.Site) {
-		return
-	}
-	if j.Phase == row.JobCommittedLocal || j.Phase == row.JobStagingOut {
+	if j == nil || !j.MayBeAt(one.Site, tag.Epoch) {
 		return
 	}
 	p.leaveSite(j)
@@ -151,7 +141,7 @@ func (p *Peer) doubtAll(copied bool) {
 			p.doubtPrepared(g)
 		}
 	}
-	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
+	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
 		r := p.runs[tag]
 		if r.Phase == row.RunEnded {
 			continue
@@ -391,9 +381,6 @@ func (p *Peer) recoveryView() view.Recovery {
 		c, _ := p.watched.Aside(tag)
 		v.Aside = append(v.Aside, view.AsideJob{Tag: tag, State: c.State})
 	}
-	for _, tag := range slices.SortedFunc(maps.Keys(p.unknownThere), compareTags) {
-		v.Unknown = append(v.Unknown, view.UnknownJob{Tag: tag, Site: p.unknownThere[tag]})
-	}
 	for _, one := range p.partners.All() {
 		if mark, ok := one.Mark(p.cfg.Number); ok {
 			v.Partners = append(v.Partners, mark)
@@ -402,13 +389,10 @@ func (p *Peer) recoveryView() view.Recovery {
 	return v
 }
 
-// noteUnknown remembers for the operator that a partner speaks of a job of this site which
-// these rows do not have.
-func (p *Peer) noteUnknown(one *partner.Partner, tag protocol.Tag) {
-	const mostUnknown = 10_000
-	j := p.jobs[tag.Job]
-	unknown := j == nil && !p.site.IssuedHere(tag.Job) || j != nil && j.Epoch < tag.Epoch
-	if p.site.TellsApart() && tag.Job.Origin() == p.cfg.Number && unknown && len(p.unknownThere) < mostUnknown {
-		p.unknownThere[tag] = one.Site
+// rowOfJob is the row of a job of this site; nil: there is none.
+func (p *Peer) rowOfJob(id protocol.JobID) *row.Job {
+	if j := p.jobs[id]; j != nil {
+		return &j.Job
 	}
+	return nil
 }

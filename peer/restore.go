@@ -149,7 +149,7 @@ func (p *Peer) resume() {
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
 		p.resumeGuest(p.guests[id])
 	}
-	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), compareTags) {
+	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
 		p.resumeRun(p.runs[tag])
 	}
 	p.lookThrough()

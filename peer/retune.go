@@ -36,10 +36,13 @@ func (p *Peer) retune(ev event.Retune) {
 // beginAgain gives the jobs of the open round another one, unless the policy has been asked
 // already: one that decides about applications wants other rows than one that does not.
 func (p *Peer) beginAgain() {
-	r := p.open
-	if r == nil || r.Decided {
-		return
+	if p.open != nil && !p.open.Decided {
+		p.queueAgain(p.open)
 	}
+}
+
+// queueAgain takes the jobs out of a round, and has those that still wait placed by another one.
+func (p *Peer) queueAgain(r *round) {
 	p.closeRound(r)
 	for _, spec := range r.Specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {

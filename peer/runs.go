@@ -402,7 +402,3 @@ func runTimerOf(tag protocol.Tag) timer {
 func reportTimerOf(tag protocol.Tag) timer {
 	return timer{kind: reportTimer, job: tag.Job, epoch: tag.Epoch}
 }
-
-func compareTags(a, b protocol.Tag) int {
-	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Epoch, b.Epoch))
-}

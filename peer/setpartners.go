@@ -34,14 +34,14 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 		case !one.Departed:
 			left[one] = true
 			p.cutOff(one)
-			one.Config, one.Departed = partner.Config{Site: one.Site}, true
+			one.Partner, one.Departed = rules.Partner{Site: one.Site}, true
 		}
 	}
 	p.forgetDeparted()
 	p.tellDeparted(func(one *partner.Partner) bool { return left[one] })
 	for _, c := range cfg.Partners {
 		if p.partners.Of(c.Site) == nil {
-			p.enter(partner.New(partner.Config(c)))
+			p.enter(partner.New(c))
 		}
 	}
 	p.judgeCards() // a number may have become free
@@ -59,7 +59,7 @@ func (p *Peer) reconfigure(one *partner.Partner, cfg rules.Partner) {
 	if one.Departed || one.PublicKey != cfg.PublicKey {
 		p.cutOff(one)
 	}
-	one.Config, one.Departed = partner.Config(cfg), false
+	one.Partner, one.Departed = cfg, false
 }
 
 // cutOff ends the session with a partner and forgets what was heard of it in this life. What
@@ -84,7 +84,7 @@ func (p *Peer) cutOff(one *partner.Partner) {
 func (p *Peer) keepDeparted() {
 	for site := range p.concerned() {
 		if site != p.cfg.Site && p.partners.Of(site) == nil {
-			one := partner.New(partner.Config{Site: site})
+			one := partner.New(rules.Partner{Site: site})
 			one.Departed = true
 			p.enter(one)
 		}

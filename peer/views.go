@@ -221,16 +221,15 @@ func (j *job) noteAlone(q *protocol.Quote) {
 
 // noteBenefit compares a job that has run with what it would have had here.
 func (p *Peer) noteBenefit(j *job) {
-	if j.alone == 0 || j.Started == 0 || j.Outcome == nil {
+	if j.alone == 0 {
 		return
 	}
-	ran := j.Outcome.Ran
-	here := ran
+	var there *protocol.Capacity
 	if one := p.partners.Of(j.Site); one != nil {
 		if one.Card == nil {
 			return
 		}
-		here = p.cfg.Capacity.Rescale(ran, one.Card.Capacity.MHz, one.Card.Capacity.Mflops)
+		there = &one.Card.Capacity
 	}
-	p.benefit.Add((j.alone - 1).Plus(here), max(0, j.Started.Sub(j.Spec.Submitted)).Plus(ran))
+	p.benefit.AddJob(&j.Job, j.alone-1, &p.cfg.Capacity, there)
 }

@@ -25,9 +25,9 @@ const (
 	drivers  = 35 // what keeps the jobs of an engine
 	machines = 40 // what drives an engine or a plugin
 	advisers = 45 // what the core asks before it acts
-	councils = 46 // what puts together what advisers say
 	orders   = 46 // what the core is told once
-	contract = 47 // what goes into its steps, and what comes out
+	contract = 47 // what goes into its steps, and what comes out; what it knows of partners
+	councils = 48 // what puts together what advisers say
 	brokers  = 48 // advisers that go by what the core is told once
 	desks    = 49 // what puts advisers together
 	steps    = 48 // what the core's parts have in common in a step
@@ -126,12 +126,12 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/pricing", Level: advisers, Pure: true},
 		{Path: "peer/status", Level: advisers, Pure: true},
-		{Path: "peer/partner", Level: advisers, Pure: true},
 
 		{Path: "peer/rounds", Level: councils, Pure: true},
 		{Path: "peer/rules", Level: orders, Pure: true},
 
 		{Path: "peer/event", Level: contract, Pure: true},
+		{Path: "peer/partner", Level: contract, Pure: true},
 
 		{Path: "peer/broker", Level: brokers, Pure: true},
 		{Path: "peer/admission", Level: desks, Pure: true},

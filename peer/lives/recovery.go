@@ -73,7 +73,7 @@ func (s *Store) TakesOut() bool { return s.QueueCopied && !s.NeedsOperator() }
 func (s *Store) View() view.Recovery {
 	v := view.Recovery{
 		Needed: s.NeedsOperator(), Reasons: s.reasons, Life: s.Life(), Known: s.known,
-		NextID: protocol.NewJobID(s.here.Number, s.NextSeq),
+		NextID: protocol.NewJobID(s.here.Number, s.NextSeq), Unknown: s.viewUnknown(),
 	}
 	if len(v.Reasons) == 0 && s.Recovery != "" {
 		v.Reasons = []string{s.Recovery}

@@ -30,9 +30,10 @@ type Store struct {
 	Listening  bool   // nothing is started yet: partners may know better than the rows
 
 	here    Here
-	began   uint64        // the generation with which this life began
-	known   protocol.Life // the most that partners have seen of this site, of lives that the rows do not know
-	reasons []string      // for the recovery that an operator must decide about
+	began   uint64                             // the generation with which this life began
+	known   protocol.Life                      // the most that partners have seen of this site, of lives that the rows do not know
+	reasons []string                           // for the recovery that an operator must decide about
+	unknown map[protocol.Tag]protocol.SiteName // placements of this site's jobs that partners speak of, and no row
 }
 
 // New is a store of which no row is known yet.

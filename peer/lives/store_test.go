@@ -257,8 +257,10 @@ func TestStopReason(t *testing.T) {
 		"nothing":   {func(*lives.Store) {}, "", false, false},
 		"listening": {func(s *lives.Store) { s.Listening = true }, "listens to its partners first", true, false},
 		"twin":      {func(s *lives.Store) { s.Twin, s.Listening = life(4, 9, 9), false }, "two peers run as a: this one (start 4", false, true},
-		"recovery": {func(s *lives.Store) { s.Recovery, s.Listening, s.Twin = "it is older", true, life(4, 9, 9) },
-			"nothing is started here until an operator has run `switchyard recover`: it is older", true, true},
+		"recovery": {
+			func(s *lives.Store) { s.Recovery, s.Listening, s.Twin = "it is older", true, life(4, 9, 9) },
+			"nothing is started here until an operator has run `switchyard recover`: it is older", true, true,
+		},
 	}
 	for name, tt := range tests {
 		s := begun(t)

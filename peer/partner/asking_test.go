@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -61,7 +62,7 @@ func TestRenew(t *testing.T) {
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	one := func(site protocol.SiteName, busy int, doubted bool) *partner.Partner {
-		p := partner.New(partner.Config{Site: site})
+		p := partner.New(rules.Partner{Site: site})
 		p.Load, p.Row.Quality.Doubtful = protocol.Load{CPUs: 10, Busy: busy}, doubted
 		return p
 	}

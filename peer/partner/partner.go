@@ -6,26 +6,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Config is what a site is told of a partner.
-type Config struct {
-	Site      protocol.SiteName
-	PublicKey string
-	MaxJobs   int               // of that site here at once; 0: none are taken
-	MaxCPUs   int               // of its jobs here at once; 0: no limit
-	Latency   protocol.Duration // of the link to it, for the data of jobs
-	Bandwidth int64             // of the link, in bytes a second; 0: not stated, data take no time
-	// What the link costs this site, in its currency: a GB that travels either way, and an hour
-	// in which something does.
-	PerGB   protocol.Micro
-	PerHour protocol.Micro
-}
-
 // Partner is a configured site and what is known of it now.
 type Partner struct {
-	Config
+	rules.Partner
 
 	Place    uint64         // among those that the site has had, see [ID]
 	Departed bool           // not configured, but rows name it
@@ -81,8 +68,8 @@ const (
 )
 
 // New is a site of which nothing has been heard.
-func New(cfg Config) *Partner {
-	return &Partner{Config: cfg, Refusals: tokens.New(refusalsRate, refusalsBurst), Undone: tokens.New(undoneRate, undoneBurst)}
+func New(cfg rules.Partner) *Partner {
+	return &Partner{Partner: cfg, Refusals: tokens.New(refusalsRate, refusalsBurst), Undone: tokens.New(undoneRate, undoneBurst)}
 }
 
 // ID names the partner.
@@ -257,7 +244,7 @@ func (p *Partner) Notice() (changed bool) {
 // Again is the partner as one of which nothing has been heard in this life of the peer, with what
 // the rows say of it and its jobs, and what the local scheduler is asked for it.
 func (p *Partner) Again() {
-	again := New(p.Config)
+	again := New(p.Partner)
 	again.Place, again.Departed, again.Row, again.SeenSeq, again.Heard = p.Place, p.Departed, p.Row, p.SeenSeq, p.Heard
 	again.JobsHere, again.CPUsHere, again.JobsThere = p.JobsHere, p.CPUsHere, p.JobsThere
 	again.Questions.Answering, again.Questions.Marginal = p.Questions.Answering, p.Questions.Marginal

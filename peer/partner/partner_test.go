@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,7 +29,7 @@ func card(set ...func(*protocol.Card)) protocol.Card {
 
 // connected is site b in a session.
 func connected() *partner.Partner {
-	p := partner.New(partner.Config{Site: "b", MaxJobs: 3})
+	p := partner.New(rules.Partner{Site: "b", MaxJobs: 3})
 	p.Connect(card())
 	return p
 }
@@ -95,7 +96,7 @@ func TestConnect(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := partner.New(partner.Config{Site: "b"})
+			p := partner.New(rules.Partner{Site: "b"})
 			for _, c := range tt.before {
 				p.Connect(c)
 				if c.Boot != 0 {
@@ -145,7 +146,7 @@ func TestResponsive(t *testing.T) {
 
 func TestIncarnation(t *testing.T) {
 	t.Parallel()
-	p := partner.New(partner.Config{Site: "b"})
+	p := partner.New(rules.Partner{Site: "b"})
 	if p.Incarnation() != 0 {
 		t.Errorf("of a partner that was never heard: %d", p.Incarnation())
 	}
@@ -255,7 +256,7 @@ func TestHearLimits(t *testing.T) {
 			t.Errorf("%s: %d jobs, %d CPUs", name, p.Card.MaxJobs, p.Card.MaxCPUs)
 		}
 	}
-	partner.New(partner.Config{Site: "b"}).HearLimits(5, 5) // there is no card to correct
+	partner.New(rules.Partner{Site: "b"}).HearLimits(5, 5) // there is no card to correct
 }
 
 func TestLink(t *testing.T) {
@@ -275,7 +276,7 @@ func TestLink(t *testing.T) {
 		"a link of no account": {4e9, 2e9, 0, 0, link.Cost(4e9, 2e9, 0)},
 	}
 	for name, tt := range tests {
-		p := partner.New(partner.Config{Site: "b", Latency: 50, Bandwidth: tt.bandwidth, PerGB: perGB, PerHour: perHour})
+		p := partner.New(rules.Partner{Site: "b", Latency: 50, Bandwidth: tt.bandwidth, PerGB: perGB, PerHour: perHour})
 		spec := protocol.Spec{Data: tt.data, DataOut: tt.out}
 		if p.Transfer(&spec) != tt.travels || p.LinkCost(&spec) != tt.costs {
 			t.Errorf("%s: %v and %v, want %v and %v", name, p.Transfer(&spec), p.LinkCost(&spec), tt.travels, tt.costs)
@@ -296,7 +297,7 @@ func TestAdmit(t *testing.T) {
 // What makes a partner one to be asked is noticed once, and so is what ends it.
 func TestNotice(t *testing.T) {
 	t.Parallel()
-	p := partner.New(partner.Config{Site: "b"})
+	p := partner.New(rules.Partner{Site: "b"})
 	for _, step := range []struct {
 		what string
 		do   func()
@@ -327,7 +328,7 @@ func TestAgain(t *testing.T) {
 	p.Barred, p.Spoken, p.Highest, p.Unresponsive = "why", true, 9, true
 	p.HearLoad(protocol.Load{Busy: 3}, now)
 	p.Undone.Take(now, 1)
-	want := partner.New(p.Config)
+	want := partner.New(p.Partner)
 	want.Place, want.Departed, want.SeenSeq, want.Heard, want.Row.Number = 4, true, 77, now, 2
 	want.JobsHere, want.CPUsHere, want.JobsThere = 1, 2, 3
 	want.Questions = partner.Questions{Answering: 1, Marginal: true}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,7 +26,7 @@ func NewSet() Set {
 }
 
 // Begin gives a place to a partner that a life begins with. They come by name.
-func (s *Set) Begin(cfg Config) {
+func (s *Set) Begin(cfg rules.Partner) {
 	one := New(cfg)
 	s.all = append(s.all, one)
 	s.named[cfg.Site] = one

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -13,7 +14,7 @@ import (
 func set(sites ...protocol.SiteName) *partner.Set {
 	s := partner.NewSet()
 	for _, site := range sites {
-		s.Begin(partner.Config{Site: site})
+		s.Begin(rules.Partner{Site: site})
 	}
 	return &s
 }
@@ -36,7 +37,7 @@ func TestPlaces(t *testing.T) {
 	if s.Of("b").Row.Number != 2 || s.Of("c") != nil || s.Row("c").Number != 3 {
 		t.Errorf("restored: %+v, %+v", s.Of("b").Row, s.Row("c"))
 	}
-	c := partner.New(partner.Config{Site: "c"})
+	c := partner.New(rules.Partner{Site: "c"})
 	s.Enter(c)
 	if names(s) != "b c d" || s.Of("c") != c || c.Row.Number != 3 {
 		t.Errorf("%s; c: %+v", names(s), c.Row)
@@ -55,7 +56,7 @@ func TestPlaces(t *testing.T) {
 	if names(s) != "b d" || s.Of("c") != nil || s.At(first) != nil || s.Row("c").Number != 33 {
 		t.Errorf("%s; %+v", names(s), s.Row("c"))
 	}
-	again := partner.New(partner.Config{Site: "c"})
+	again := partner.New(rules.Partner{Site: "c"})
 	s.Enter(again)
 	if names(s) != "b c d" || again.ID() == first || s.At(first) != nil || again.Row.Number != 33 {
 		t.Errorf("%s; it is %+v again: %+v", names(s), again.ID(), again.Row)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,7 +27,7 @@ func waits(r *rounds.Round, seconds ...int) (out []protocol.Quote) {
 	return out
 }
 
-func at(site protocol.SiteName) *partner.Partner { return partner.New(partner.Config{Site: site}) }
+func at(site protocol.SiteName) *partner.Partner { return partner.New(rules.Partner{Site: site}) }
 
 // three is a round of the jobs 1, 2 in two shapes, and 3; b was asked about all rows and c about
 // those of the jobs 1 and 3. Nobody has answered but the own site.

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,7 +28,7 @@ func TestSnapshot(t *testing.T) {
 	r.Specs[0].Submitted, r.Specs[0].Data, r.Specs[0].DataOut = 60, 7, 8
 	r.Specs[1].Submitted = 200 // by a clock that is ahead
 	later := &rounds.Ask{
-		Partner: &partner.Partner{Config: partner.Config{Site: "c", Latency: 1, Bandwidth: 2}, LoadAt: 90, Load: protocol.Load{CPUs: 1}}, Jobs: []int{0, 1},
+		Partner: &partner.Partner{Partner: rules.Partner{Site: "c", Latency: 1, Bandwidth: 2}, LoadAt: 90, Load: protocol.Load{CPUs: 1}}, Jobs: []int{0, 1},
 		Reply: &protocol.QuoteReply{
 			Load: protocol.Load{CPUs: 10, Busy: 5}, Free: 4, Accept: 3, Extra: []protocol.Duration{6},
 			Quotes: []protocol.Quote{{Job: 1, Declined: "no", AWT: 1, Terms: term(pricing.EnergyTerm, 1)}, {Job: 2, AWT: 30, ERT: 40, Terms: term(pricing.EnergyTerm, 5), Currency: "SEK"}},

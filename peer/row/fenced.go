@@ -82,3 +82,14 @@ func (j *Job) NextEpoch() {
 		j.Epoch += restoredEpochs
 	}
 }
+
+// ClosedAt says whether the row knows that the placement at an epoch is over.
+func (j *Job) ClosedAt(epoch protocol.Epoch) bool {
+	return epoch < j.Epoch || epoch == j.Epoch && (j.Phase == JobInGridQueue || j.Phase == JobEnding)
+}
+
+// MayBeAt says whether a job of a row that may be older than what was done can be at a site, by
+// the site's word, at an epoch that the row does not know.
+func (j *Job) MayBeAt(site protocol.SiteName, epoch protocol.Epoch) bool {
+	return epoch > j.Epoch && j.Restored && j.Spec.Allows(site) && j.Phase != JobCommittedLocal && j.Phase != JobStagingOut
+}

@@ -109,3 +109,56 @@ func TestNextEpoch(t *testing.T) {
 		t.Errorf("epoch %d", j.Epoch)
 	}
 }
+
+func TestClosedAt(t *testing.T) {
+	t.Parallel()
+	over := map[row.JobPhase]bool{row.JobInGridQueue: true, row.JobEnding: true}
+	for _, phase := range []row.JobPhase{
+		row.JobInGridQueue, row.JobReserving, row.JobCommittedLocal, row.JobOffered, row.JobGranted, row.JobHandedOff,
+		row.JobRecalling, row.JobStagingOut, row.JobEnding,
+	} {
+		j := row.Job{Phase: phase, Epoch: 5}
+		if !j.ClosedAt(4) || j.ClosedAt(5) != over[phase] || j.ClosedAt(6) {
+			t.Errorf("a job in phase %s: %v, %v, %v", phase, j.ClosedAt(4), j.ClosedAt(5), j.ClosedAt(6))
+		}
+	}
+	for phase, open := range map[row.GuestPhase]bool{row.GuestPrepared: true, row.GuestAccepted: true, row.GuestAborted: false, row.GuestClosed: false} {
+		g := row.Guest{Phase: phase, Epoch: 5}
+		if !g.ClosedAt(4) || g.ClosedAt(5) == open || g.ClosedAt(6) {
+			t.Errorf("a guest in phase %s: %v, %v, %v", phase, g.ClosedAt(4), g.ClosedAt(5), g.ClosedAt(6))
+		}
+	}
+}
+
+// Only a row that may be older than what was done lets a site's word count, and only where the job
+// may leave this site for that one.
+func TestMayBeAt(t *testing.T) {
+	t.Parallel()
+	base := row.Job{Phase: row.JobInGridQueue, Epoch: 5, Restored: true}
+	if !base.MayBeAt("b", 6) || base.MayBeAt("b", 5) {
+		t.Error("a later epoch does not count, or the present one does")
+	}
+	for name, set := range map[string]func(*row.Job){
+		"a row of now":       func(j *row.Job) { j.Restored = false },
+		"not for that site":  func(j *row.Job) { j.Spec.Sites = []protocol.SiteName{"c"} },
+		"committed here":     func(j *row.Job) { j.Phase = row.JobCommittedLocal },
+		"its output is here": func(j *row.Job) { j.Phase = row.JobStagingOut },
+	} {
+		j := base
+		if set(&j); j.MayBeAt("b", 6) {
+			t.Errorf("%s: a site is believed to have the job", name)
+		}
+	}
+}
+
+func TestCompareTags(t *testing.T) {
+	t.Parallel()
+	inOrder := []protocol.Tag{{Job: 1, Epoch: 9}, {Job: 2, Epoch: 1}, {Job: 2, Epoch: 2}, {Job: 3, Epoch: 0}}
+	for i, a := range inOrder {
+		for k, b := range inOrder {
+			if got := row.CompareTags(a, b); (got < 0) != (i < k) || (got > 0) != (i > k) {
+				t.Errorf("%v and %v: %d", a, b, got)
+			}
+		}
+	}
+}

@@ -45,4 +45,9 @@ func (g *Guest) StartTolerance() protocol.Duration {
 	return cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)
 }
 
+// ClosedAt says whether the row knows that the placement at an epoch is over.
+func (g *Guest) ClosedAt(epoch protocol.Epoch) bool {
+	return epoch < g.Epoch || epoch == g.Epoch && !g.Phase.Open()
+}
+
 func (Guest) table() Table { return GuestTable }

@@ -1,6 +1,8 @@
 package row
 
 import (
+	"cmp"
+
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -34,6 +36,11 @@ type Run struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Restored bool               `json:"restored,omitempty"` // the row is older than what may have become of it
 	Copied   bool               `json:"copied,omitempty"`   // and the local queue was copied with it
 	Outcome  *protocol.Outcome  `json:"outcome,omitempty"`
+}
+
+// CompareTags orders placements by their jobs, and those of one job by their epochs.
+func CompareTags(a, b protocol.Tag) int {
+	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Epoch, b.Epoch))
 }
 
 // Over is when a run was over that has ended.

@@ -3,6 +3,7 @@ package status
 import (
 	"math"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -33,4 +34,18 @@ func (b *Benefit) PPM() int {
 		return 0
 	}
 	return int(min(math.Round(math.Exp(b.mean)*protocol.PPM), math.MaxInt32))
+}
+
+// AddJob counts a job that has run, of which the own site first quoted a wait. There is the
+// machine that it ran on where that is a partner's; nil: it ran here.
+func (b *Benefit) AddJob(j *row.Job, quoted protocol.Duration, here, there *protocol.Capacity) {
+	if j.Started == 0 || j.Outcome == nil {
+		return
+	}
+	ran := j.Outcome.Ran
+	alone := ran
+	if there != nil {
+		alone = here.Rescale(ran, there.MHz, there.Mflops)
+	}
+	b.Add(quoted.Plus(alone), max(0, j.Started.Sub(j.Spec.Submitted)).Plus(ran))
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -44,5 +45,34 @@ func TestBenefitMean(t *testing.T) {
 	}
 	if got := benefit([][2]protocol.Duration{{0, 0}, {protocol.Never, 0}}); got != math.MaxInt32 {
 		t.Errorf("of the extremes: %d", got)
+	}
+}
+
+// A job of a minute that had waited a minute, alone would have waited so long as it was quoted, and
+// run as long as this site's machine takes.
+func TestBenefitOfAJob(t *testing.T) {
+	t.Parallel()
+	const minute = protocol.Minute
+	slow, fast := &protocol.Capacity{CPUs: 1, MHz: 100}, &protocol.Capacity{CPUs: 1, MHz: 200}
+	ran := &protocol.Outcome{Ran: minute}
+	for name, tt := range map[string]struct {
+		started protocol.Instant
+		outcome *protocol.Outcome
+		quoted  protocol.Duration
+		there   *protocol.Capacity
+		want    int
+	}{
+		"here, as quoted":           {2 * 60_000, ran, minute, nil, 1_000_000},
+		"there, as fast":            {2 * 60_000, ran, 3 * minute, slow, 2_000_000},
+		"there, twice as fast":      {2 * 60_000, ran, 2 * minute, fast, 2_000_000},
+		"sooner than it came":       {1, ran, minute, nil, 2_000_000},
+		"it never started":          {0, ran, minute, nil, 0},
+		"how it ended is not known": {2 * 60_000, nil, minute, nil, 0},
+	} {
+		var b status.Benefit
+		j := row.Job{Spec: protocol.Spec{Submitted: 60_000}, Started: tt.started, Outcome: tt.outcome}
+		if b.AddJob(&j, tt.quoted, slow, tt.there); b.PPM() != tt.want {
+			t.Errorf("%s: %d, want %d", name, b.PPM(), tt.want)
+		}
 	}
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func described(id protocol.JobID) protocol.Spec {
-	return protocol.Spec{Request: protocol.Request{Job: id, CPUs: 4}, Name: "x", User: "ann"}
+// described is job 7.
+func described() protocol.Spec {
+	return protocol.Spec{Request: protocol.Request{Job: 7, CPUs: 4}, Name: "x", User: "ann"}
 }
 
 func TestJobView(t *testing.T) {
 	t.Parallel()
 	quoted, home := &view.QuotedPrice{Cost: 5}, &view.QuotedPrice{Cost: 6}
 	plain := row.Job{
-		Spec: described(7), Phase: row.JobHandedOff, Site: "b", Epoch: 3, State: protocol.Running, Placed: 10, Started: 20, Ended: 30,
+		Spec: described(), Phase: row.JobHandedOff, Site: "b", Epoch: 3, State: protocol.Running, Placed: 10, Started: 20, Ended: 30,
 		QuotedAWT: 40, WorkDir: "/w", Stdout: "/o", Stderr: "/e", Quoted: quoted, Home: home, Offset: 9,
 	}
 	want := view.Described(plain.Spec)
@@ -56,7 +57,7 @@ func TestPlacedAt(t *testing.T) {
 	for phase, want := range map[row.JobPhase]protocol.SiteName{
 		row.JobOffered: "", row.JobReserving: "", row.JobCommittedLocal: "b", row.JobGranted: "b", row.JobHandedOff: "b", row.JobEnding: "b",
 	} {
-		j := row.Job{Spec: described(7), Phase: phase, Site: "b", State: protocol.Pending, Application: 5}
+		j := row.Job{Spec: described(), Phase: phase, Site: "b", State: protocol.Pending, Application: 5}
 		want := view.Traits{ID: 7, User: "ann", Name: "x", Site: want, State: protocol.Pending, Application: 5}
 		if got := status.TraitsOf(&j); *got != want {
 			t.Errorf("in phase %s: %+v, want %+v", phase, *got, want)
@@ -80,7 +81,7 @@ func TestShowOutcome(t *testing.T) {
 
 func TestGuestView(t *testing.T) {
 	t.Parallel()
-	base := view.Described(described(7))
+	base := view.Described(described())
 	base.Guest, base.Origin, base.Site, base.Epoch, base.State, base.Placed = true, "b", "a", 2, protocol.Pending, 11
 	outcome := &protocol.Outcome{State: protocol.Failed, ExitCode: 3, Signal: 9, Ran: 5}
 	tests := map[string]struct {
@@ -111,7 +112,7 @@ func TestGuestView(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := row.Guest{Spec: described(7), Origin: "b", Epoch: 2, Since: 11, Hold: tt.hold, Held: tt.held, Tolerance: protocol.Duration(tt.tolerance)}
+			g := row.Guest{Spec: described(), Origin: "b", Epoch: 2, Since: 11, Hold: tt.hold, Held: tt.held, Tolerance: protocol.Duration(tt.tolerance)}
 			want := base
 			tt.want(&want)
 			if got := status.Guest(&g, tt.run, "a"); !reflect.DeepEqual(got, want) {

@@ -123,6 +123,20 @@ func (j *Job) Reason(links Links, stopped string) string {
 	return j.unplacedReason()
 }
 
+// RequeueRefusal is why the job, which needs an operator for a reason, is not requeued at an
+// operator's word; no reason: it needs none. Empty: it is.
+func (j *Job) RequeueRefusal(why string) string {
+	switch {
+	case why == "":
+		return fmt.Sprintf("job %v is %v and needs no operator; only a job that does can be requeued by force", j.Spec.Job, j.State)
+	case j.Phase == row.JobStagingOut:
+		return fmt.Sprintf("job %v: %s", j.Spec.Job, why)
+	case j.Phase == row.JobEnding:
+		return fmt.Sprintf("job %v is cancelled and does not run again: %s", j.Spec.Job, why)
+	}
+	return ""
+}
+
 // unplacedReason is why a job is not in a local queue yet; else what that says.
 func (j *Job) unplacedReason() string {
 	switch {

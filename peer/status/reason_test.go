@@ -96,3 +96,22 @@ func TestEndingNeedsOperator(t *testing.T) {
 		t.Errorf("waits for a site that has lost its records: %s", why)
 	}
 }
+
+func TestRequeueRefusal(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		phase     row.JobPhase
+		why, want string
+	}{
+		"needs none":       {row.JobHandedOff, "", "job 7 is RUNNING and needs no operator; only a job that does can be requeued by force"},
+		"needs one":        {row.JobHandedOff, "lost", ""},
+		"has ended":        {row.JobStagingOut, "b has left", "job 7: b has left"},
+		"is to be no more": {row.JobEnding, "b has left", "job 7 is cancelled and does not run again: b has left"},
+	} {
+		j := status.Job{Job: &row.Job{Phase: tt.phase, State: protocol.Running}}
+		j.Spec.Job = 7
+		if got := j.RequeueRefusal(tt.why); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
