@@ -59,12 +59,12 @@ func (p *Peer) endHopeless(a *application) {
 		if j == nil || j.State != protocol.Pending || j.Restored || p.doubtOf(j) != "" {
 			continue
 		}
-		switch {
-		case j.Phase == row.JobInGridQueue:
+		switch j.Phase {
+		case row.JobInGridQueue:
 			p.finish(j, protocol.Cancelled, why)
-		case j.Phase == row.JobOffered || j.Phase == row.JobReserving:
+		case row.JobOffered, row.JobReserving:
 			p.endOffered(j, why)
-		default:
+		case row.JobCommittedLocal, row.JobGranted, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding:
 			p.wantBack(j, false)
 		}
 	}

@@ -39,18 +39,6 @@ func cli(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return got.code, got.stdout, got.stderr
 }
 
-// built is a command of this repository: the one that make test has built for the tests of
-// all packages, or else one that is built here.
-func built(t *testing.T, pkg string) string {
-	t.Helper()
-	if shared := os.Getenv("SWITCHYARD_TEST_BIN"); shared != "" {
-		return filepath.Join(shared, filepath.Base(pkg))
-	}
-	binary := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	goTool(t, repository(t), "build", "-o", binary, pkg)
-	return binary
-}
-
 // builtInPlugin is a built-in policy, local scheduler or feed as a plugin of its own.
 func builtInPlugin(t *testing.T, name string) string {
 	t.Helper()

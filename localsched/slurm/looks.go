@@ -2,8 +2,9 @@ package slurm
 
 import (
 	"context"
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
 )
 
 // look is one look at Slurm that is under way, for all who need one.

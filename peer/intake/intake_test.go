@@ -26,10 +26,14 @@ func TestJobsOfOnePeriod(t *testing.T) {
 	}{
 		{"nothing has come", 5 * minute, nil, 2, ""},
 		{"one job", 5 * minute, func(now protocol.Instant) { in.Take(two, now) }, 1, ""},
-		{"a second one, late in the period", 6*minute - 1, func(now protocol.Instant) { in.Take(two, now) }, 0,
-			"has taken 2 jobs in this period, as many as it allows"},
-		{"more than it allows", 6*minute - 1, func(now protocol.Instant) { in.Take(two, now) }, 0,
-			"has taken 2 jobs in this period, as many as it allows"},
+		{
+			"a second one, late in the period", 6*minute - 1, func(now protocol.Instant) { in.Take(two, now) }, 0,
+			"has taken 2 jobs in this period, as many as it allows",
+		},
+		{
+			"more than it allows", 6*minute - 1, func(now protocol.Instant) { in.Take(two, now) }, 0,
+			"has taken 2 jobs in this period, as many as it allows",
+		},
 		{"the next period", 6 * minute, nil, 2, ""},
 		{"and one in it", 6*minute + 1, func(now protocol.Instant) { in.Take(two, now) }, 1, ""},
 		{"the clock went back by a period", 5 * minute, nil, 2, ""},

@@ -79,8 +79,11 @@ func TestDelayReason(t *testing.T) {
 		"not looked at":     {protocol.Quote{Delay: protocol.Hour}, 0, ""},
 		"none":              {protocol.Quote{}, protocol.Minute, ""},
 		"as much as it may": {protocol.Quote{Delay: protocol.Minute}, protocol.Minute, ""},
-		"more": {protocol.Quote{Delay: 2 * protocol.Minute}, protocol.Minute,
-			"would delay a waiting job of this site by 0:02:00, it allows 0:01:00"},
+		"more": {
+			protocol.Quote{Delay: 2 * protocol.Minute},
+			protocol.Minute,
+			"would delay a waiting job of this site by 0:02:00, it allows 0:01:00",
+		},
 		"it is declined anyway": {protocol.Quote{Delay: protocol.Hour, Declined: "no"}, protocol.Minute, ""},
 	} {
 		if got := quoting.DelayReason(&c.quote, c.limit); got != c.want {

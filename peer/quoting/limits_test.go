@@ -18,8 +18,11 @@ func TestReason(t *testing.T) {
 		"as many as it may":  {quoting.Limits{MaxJobs: 2, Jobs: 2}, 1, "b has 2 jobs here, and max_jobs of its [[partner]] is 2"},
 		"any number of CPUs": {quoting.Limits{MaxJobs: 1, CPUs: 1000}, 1000, ""},
 		"the last CPUs":      {quoting.Limits{MaxJobs: 1, MaxCPUs: 8, CPUs: 5}, 3, ""},
-		"one CPU too many": {quoting.Limits{MaxJobs: 1, MaxCPUs: 8, CPUs: 5}, 4,
-			"jobs of b have 5 CPUs here, this one asks for 4 more, and max_cpus of its [[partner]] is 8"},
+		"one CPU too many": {
+			quoting.Limits{MaxJobs: 1, MaxCPUs: 8, CPUs: 5},
+			4,
+			"jobs of b have 5 CPUs here, this one asks for 4 more, and max_cpus of its [[partner]] is 8",
+		},
 	} {
 		if got := c.limits.Reason("b", c.cpus); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -88,8 +88,11 @@ func TestAsks(t *testing.T) {
 		"about all":                      {func(*scene) {}, []int{0, 1}, rounds.NotAsked},
 		"not about a job that has ended": {func(s *scene) { s.jobs[0].Row = nil }, []int{1}, rounds.NotAsked},
 		"not by its card":                {func(s *scene) { s.asking.Round.Specs[0].CPUs = 9 }, []int{1}, "needs 9 CPUs, the site has 8"},
-		"not where it holds no room": {func(s *scene) { s.jobs[0].Row.Component = &protocol.Component{Together: 1} }, []int{1},
-			"cannot hold room for components that start together (capability reserve)"},
+		"not where it holds no room": {
+			func(s *scene) { s.jobs[0].Row.Component = &protocol.Component{Together: 1} },
+			[]int{1},
+			"cannot hold room for components that start together (capability reserve)",
+		},
 		"not where it is excluded": {func(s *scene) { s.jobs[0].Excluded.Exclude("b", now+1) }, []int{1}, rounds.TriedInVain},
 		"where another one is":     {func(s *scene) { s.jobs[0].Excluded.Exclude("c", now+1) }, []int{0, 1}, rounds.NotAsked},
 		"as a volunteer":           {func(s *scene) { s.asking.Round.Reach[0] = rounds.Volunteers }, []int{0, 1}, rounds.NotAsked + ", since it does not volunteer for it"},
