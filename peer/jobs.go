@@ -62,17 +62,16 @@ func specsOf(jobs []protocol.Job) []protocol.Spec {
 
 // admission is where this site admits jobs now.
 func (p *Peer) admission() *admission.Desk {
-	return &admission.Desk{
+	desk := &admission.Desk{
 		Site: p.here(), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxQ,
 		Policy: &p.cfg.Policy, Objectives: p.objectives(),
-		Partners: func(yield func(admission.Partner) bool) {
-			for _, one := range p.partners.All() {
-				if !one.Departed && !yield(admits(one)) {
-					return
-				}
-			}
-		},
 	}
+	for _, one := range p.partners.All() {
+		if !one.Departed {
+			desk.Partners = append(desk.Partners, admits(one))
+		}
+	}
+	return desk
 }
 
 // admits is what is known of a partner, by its card, for jobs that are to run there.

@@ -37,6 +37,9 @@ func (p Place) cursor() localsched.Cursor {
 
 // parsePlace is the place in a cursor; the beginning for one of nobody.
 func parsePlace(cursor localsched.Cursor) Place {
+	if cursor == "" {
+		return Place{}
+	}
 	generation, number, _ := strings.Cut(string(cursor), "-")
 	g, invalid := strconv.ParseUint(generation, 10, 64)
 	n, err := strconv.ParseUint(number, 10, 64)

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ type Desk struct {
 	MaxCycle   int // that the site takes in a period, over all senders; 0: any number
 	Policy     *policy.Description
 	Objectives *broker.Objectives
-	Partners   iter.Seq[Partner] // those that are configured, in order
+	Partners   []Partner // those that are configured, in order
 }
 
 // Partner is what is known of another site, by its card.
@@ -40,15 +39,21 @@ func (d *Desk) MayLeaveTo(specs []protocol.Spec) view.Elsewhere {
 	if d.Policy.KeepsAll() {
 		return out
 	}
-	for one := range d.Partners {
-		if slices.ContainsFunc(specs, func(spec protocol.Spec) bool {
-			verdict := one.Judge(&spec, false)
-			return verdict == eligible.Eligible || verdict == eligible.NotKnown
-		}) {
+	for i := range d.Partners {
+		if one := &d.Partners[i]; one.mayGet(specs) {
 			out.MayLeaveTo = append(out.MayLeaveTo, one.Name)
 		}
 	}
 	return out
+}
+
+func (one *Partner) mayGet(specs []protocol.Spec) bool {
+	for i := range specs {
+		if verdict := one.Judge(&specs[i], false); verdict == eligible.Eligible || verdict == eligible.NotKnown {
+			return true
+		}
+	}
+	return false
 }
 
 // Unknown says whether no site that is known can run a job in any of its shapes, and one that is not
@@ -59,35 +64,51 @@ func (d *Desk) Unknown(j *row.Job) bool {
 		shapes = max(1, len(j.Shapes()))
 	}
 	for shape := range shapes {
-		if _, certain, _ := d.eligibility(j.Shaped(shape), j.Together()); certain {
+		spec := j.Shaped(shape)
+		if _, certain := d.eligibility(&spec, j.Together()); certain {
 			return false
 		}
 	}
 	return true
 }
 
-// eligibility goes by the site cards: whether a site that is known can run the job; whether that, or
-// the contrary, is certain; and why each known site cannot.
-func (d *Desk) eligibility(spec protocol.Spec, together bool) (can, certain bool, refusals []view.SiteRefusal) {
+// eligibility goes by the site cards: whether a site that is known can run the job, and whether that, or
+// the contrary, is certain.
+func (d *Desk) eligibility(spec *protocol.Spec, together bool) (can, certain bool) {
 	certain = true
-	judge := func(site eligible.Site) {
-		switch site.Judge(&spec, together) {
+	for i := range 1 + len(d.Partners) {
+		site := d.site(i)
+		switch site.Judge(spec, together) {
 		case eligible.Eligible:
-			can = true
+			return true, true
 		case eligible.NotKnown:
 			certain = false
 		case eligible.NotNamed, eligible.Barred, eligible.TooLarge, eligible.HoldsNoRoom:
-			refusals = append(refusals, view.SiteRefusal{Site: site.Name, Reason: site.Why(&spec, together)})
 		}
 	}
-	judge(d.Site)
-	for one := range d.Partners {
-		if d.Policy.KeepsAll() {
-			one.Capacity, one.Barred = &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", d.Policy.Name)
-		}
-		judge(one.Site)
+	return false, certain
+}
+
+// refusals are why the sites cannot run a job that none can.
+func (d *Desk) refusals(spec *protocol.Spec, together bool) []view.SiteRefusal {
+	all := make([]view.SiteRefusal, 1+len(d.Partners))
+	for i := range all {
+		site := d.site(i)
+		all[i] = view.SiteRefusal{Site: site.Name, Reason: site.Why(spec, together)}
 	}
-	return can, certain || can, refusals
+	return all
+}
+
+// site is this site (0), or a partner, as one that jobs may be sent to.
+func (d *Desk) site(i int) eligible.Site {
+	if i == 0 {
+		return d.Site
+	}
+	site := d.Partners[i-1].Site
+	if d.Policy.KeepsAll() {
+		site.Capacity, site.Barred = &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", d.Policy.Name)
+	}
+	return site
 }
 
 // Spec is that of a new job of a user.

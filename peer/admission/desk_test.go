@@ -25,7 +25,7 @@ func desk(partners ...admission.Partner) *admission.Desk {
 	decides := &policy.Description{Name: "iss", Can: []policy.Capability{policy.Applications}}
 	return &admission.Desk{
 		Site: site("a", 8), Number: 1, MaxJobs: 10, MaxOfUser: 5, Policy: decides,
-		Objectives: &broker.Objectives{Policy: decides}, Partners: slices.Values(partners),
+		Objectives: &broker.Objectives{Policy: decides}, Partners: partners,
 	}
 }
 

@@ -65,7 +65,8 @@ func (d *Desk) rooms() (rooms []broker.Room, certain bool) {
 	if d.Policy.KeepsAll() {
 		return rooms, true
 	}
-	for one := range d.Partners {
+	for i := range d.Partners {
+		one := &d.Partners[i]
 		if one.Capacity == nil {
 			return nil, false
 		}

@@ -3,6 +3,7 @@ package admission
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -127,9 +128,8 @@ func (d *Desk) refuseSpec(spec protocol.Spec, together bool) (view.Refusal, bool
 				"site %q is neither this site nor a partner of it; `switchyard sites` lists them", name)}, true
 		}
 	}
-	can, certain, refusals := d.eligibility(spec, together)
-	if !can && certain {
-		return view.Refusal{Code: view.NoSite, Reason: "no site can run this job", Sites: refusals}, true
+	if can, certain := d.eligibility(&spec, together); !can && certain {
+		return view.Refusal{Code: view.NoSite, Reason: "no site can run this job", Sites: d.refusals(&spec, together)}, true
 	}
 	return view.Refusal{}, false
 }
@@ -139,10 +139,5 @@ func (d *Desk) knows(name protocol.SiteName) bool {
 	if name == d.Site.Name {
 		return true
 	}
-	for one := range d.Partners {
-		if one.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Partners, func(one Partner) bool { return one.Name == name })
 }
