@@ -408,7 +408,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	cfg := goodConfig()
 	cfg.Policy, cfg.Initiation = policy.Describe(peertest.Greedy{}), policy.Sender
 	l.calls = idle(peertest.Greedy{}, atOnce)
-	l.step(event.Retune{Asked: 5, Tuning: cfg.Tuning()})
+	l.step(event.Reconfigure{Asked: 5, Tuning: cfg.Runtime()})
 	for range 5 {
 		l.advance(protocol.Minute)
 		if _, asks := l.last().(protocol.QuoteRequest); asks {
@@ -460,7 +460,7 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 	if got := (*seen)[0].ERT[0]; got != 10*protocol.Hour {
 		t.Errorf("with a limit of an hour it is quoted %v", got)
 	}
-	told := func(f event.Fact) bool {
+	told := func(f event.LogEvent) bool {
 		return slices.ContainsFunc(f.Quotes, func(q view.Quote) bool { return q.Note == "would be ended at its limit of time, 1:00:00" })
 	}
 	if !slices.ContainsFunc(l.facts, told) {

@@ -131,7 +131,7 @@ func TestBrokenLimitsAreTold(t *testing.T) {
 	const why = "max_cost: what has run cost 40.00 CHF of at most 30.00 CHF; solver ran 2:00:00 and cost 40.00 CHF, foreseen were 1:00:00 and 20.00 CHF"
 	told := ""
 	for _, f := range l.facts {
-		if f.Kind == event.LimitBroken {
+		if f.Kind == event.LogLimitExceeded {
 			told = f.Text
 		}
 	}
@@ -265,7 +265,7 @@ func TestBillsAreChecked(t *testing.T) {
 		if paid != c.cost || !strings.HasPrefix(disputed, c.disputed) || (c.disputed == "") != (disputed == "") {
 			t.Errorf("%s: it counts %d, and is said to be %q", name, paid, disputed)
 		}
-		if told := l.told(event.BillDisputed); told != (c.disputed != "") {
+		if told := l.told(event.LogBillDisputed); told != (c.disputed != "") {
 			t.Errorf("%s: told: %t", name, told)
 		}
 	}
@@ -281,12 +281,12 @@ func TestBillWithoutARun(t *testing.T) {
 	say(protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)})
 	say(protocol.Accept{Tag: tag})
 	say(protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed, Bill: billOf(l.now, 20*protocol.Unit)}})
-	if view := l.finished(); view.Bill != nil || !l.told(event.BillDisputed) {
+	if view := l.finished(); view.Bill != nil || !l.told(event.LogBillDisputed) {
 		t.Errorf("billed %+v, and the facts are %+v", view.Bill, l.facts)
 	}
 }
 
-func (l *lone) told(kind event.FactKind) bool {
+func (l *lone) told(kind event.LogKind) bool {
 	for _, f := range l.facts {
 		if f.Kind == kind {
 			return true
@@ -307,7 +307,7 @@ func TestTariffsAreWithinLimits(t *testing.T) {
 		t.Errorf("b is sent %+v", l.last())
 	}
 	const why = "b quoted 20.00 CHF and now charges 31.00 CHF, with which the application would cost 31.00 CHF of at most 30.00 CHF"
-	if !slices.ContainsFunc(l.facts, func(f event.Fact) bool { return f.Kind == event.OfferRefused && f.Text == why }) {
+	if !slices.ContainsFunc(l.facts, func(f event.LogEvent) bool { return f.Kind == event.LogOfferRefused && f.Text == why }) {
 		t.Errorf("the facts are %+v", l.facts)
 	}
 	if view := l.view(ids[0]); view.Site != "" || view.Quoted != nil || view.Wishes.Spent != 0 {

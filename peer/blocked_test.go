@@ -173,15 +173,15 @@ func TestJobsThatWaitForASiteAndOtherRules(t *testing.T) {
 	l := awaiting(t, func(*rules.Config) {})
 	cfg := goodConfig().WithDefaults()
 	cfg.Phi = protocol.Hour
-	l.step(event.Retune{Tuning: cfg.Tuning()})
+	l.step(event.Reconfigure{Tuning: cfg.Runtime()})
 	l.advance(protocol.Hour)
 	if n := count[event.DecideOp](l); n != 1 { // its row says why it waits already
 		t.Errorf("%d rounds", n)
 	}
 	cfg.Policy = policy.Describe(local.New()) // for which there is nothing to wait for
 	l.facts = nil
-	l.step(event.Retune{Tuning: cfg.Tuning()})
-	if len(l.facts) != 2 || l.facts[1].Kind != event.JobWaits {
+	l.step(event.Reconfigure{Tuning: cfg.Runtime()})
+	if len(l.facts) != 2 || l.facts[1].Kind != event.LogJobDeferred {
 		t.Errorf("no partner is asked any more: %+v", l.facts)
 	}
 }

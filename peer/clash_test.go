@@ -116,7 +116,7 @@ func TestGossipDecidesNothing(t *testing.T) {
 			} {
 				seen.PublicKey, seen.FirstStart = peertest.PublicKey("z", protocol.SiteNumber(i+1)), first
 				for _, f := range c.step(seen).Facts {
-					if f.Kind != event.MemberClash {
+					if f.Kind != event.LogMemberConflict {
 						t.Errorf("a fact %s: %s", f.Kind, f.Text)
 					}
 					hints++

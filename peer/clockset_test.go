@@ -193,7 +193,7 @@ func TestSuspendedMachine(t *testing.T) {
 	l.advance(reclaim / 2)
 	l.step(event.MessageIn{From: "b", Body: protocol.Status{Tag: tag, Seq: 1, State: protocol.Running}})
 	requeued := func() bool {
-		return slices.ContainsFunc(l.facts, func(f event.Fact) bool { return f.Kind == event.JobRequeued })
+		return slices.ContainsFunc(l.facts, func(f event.LogEvent) bool { return f.Kind == event.LogJobReclaimed })
 	}
 	l.now = l.now.Add(5 * protocol.Hour)
 	l.step(event.ClockSet{By: 5 * protocol.Hour})

@@ -53,9 +53,9 @@ func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro)
 func TestHeldHoursHaveTheirPrice(t *testing.T) {
 	t.Parallel()
 	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
-		w, last := gettingDear(t, sites[0]), map[protocol.SiteName]event.Fact{}
-		w.Facts = func(site protocol.SiteName, fact event.Fact) {
-			if site == "a" && fact.Kind == event.RoomHeld {
+		w, last := gettingDear(t, sites[0]), map[protocol.SiteName]event.LogEvent{}
+		w.Facts = func(site protocol.SiteName, fact event.LogEvent) {
+			if site == "a" && fact.Kind == event.LogReserved {
 				last[fact.Site] = fact
 			}
 		}
@@ -70,8 +70,8 @@ func TestHeldHoursHaveTheirPrice(t *testing.T) {
 		}
 	}
 	w, held := holders(t, "ab"), 0
-	w.Facts = func(_ protocol.SiteName, fact event.Fact) {
-		if fact.Kind == event.RoomHeld {
+	w.Facts = func(_ protocol.SiteName, fact event.LogEvent) {
+		if fact.Kind == event.LogReserved {
 			held++
 		}
 		if fact.Price != nil {

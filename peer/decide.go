@@ -77,14 +77,14 @@ func (c decideInStead) answered(p *Peer, result event.Result, err error) {
 	}
 	p.closeRound(r)
 	why := clip(fmt.Sprintf("%s decided in its stead: %s", p.cfg.Fallback, c.because))
-	p.fact(event.Fact{Kind: event.PolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
+	p.fact(event.LogEvent{Kind: event.LogPolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
 	p.carryOut(r, r.fitting.Settled(p.inStead(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
 }
 
 // undecided ends a round in which nobody decided. Its jobs get another one.
 func (p *Peer) undecided(r *round, err error) {
 	p.closeRound(r)
-	p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Round: r.ID, Text: clip("policy: " + err.Error())})
+	p.fact(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Round: r.ID, Text: clip("policy: " + err.Error())})
 	p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
 }
 
@@ -170,7 +170,7 @@ type carrying struct {
 // leave keeps a job in the grid queue. The policy may have said why.
 func (c *carrying) leave(i int, j *job, because string) {
 	if c.r.Reach[i] == rounds.Volunteers {
-		c.p.reportRound(c.r, i, c.silent, event.JobWaits, "", "no volunteer is better than the own site")
+		c.p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", "no volunteer is better than the own site")
 		c.p.strike(c.r, i, j)
 		return
 	}
@@ -183,7 +183,7 @@ func (c *carrying) leave(i int, j *job, because string) {
 	case c.stead:
 		why = view.ReasonPolicy
 	}
-	c.p.reportRound(c.r, i, c.silent, event.JobWaits, "", detailed(why, detail))
+	c.p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", detailed(why, detail))
 	c.p.waitOn(c.r, j, why, detail)
 }
 
@@ -199,12 +199,12 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 		if c.starts(j) {
 			c.parted[broker.KeyOf(&j.Job)] = full
 		}
-		p.reportRound(c.r, i, c.silent, event.JobWaits, "", full)
+		p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
 		p.waitOn(c.r, j, full, "")
 		return
 	}
 	site := c.in.Sites[d.Site].Name
-	p.reportRound(c.r, i, c.silent, event.RoundDecided, site, d.Reason)
+	p.reportRound(c.r, i, c.silent, event.LogRoundDecided, site, d.Reason)
 	if facts := p.out.Facts; len(j.Shapes()) > 0 && len(facts) > 0 {
 		facts[len(facts)-1].CPUs = c.r.Specs[d.Job].CPUs
 	}
@@ -237,14 +237,14 @@ func (c *carrying) starts(j *job) bool {
 }
 
 // reportRound says what a round brought one of its jobs.
-func (p *Peer) reportRound(r *round, i int, silent []string, kind event.FactKind, site protocol.SiteName, why string) {
+func (p *Peer) reportRound(r *round, i int, silent []string, kind event.LogKind, site protocol.SiteName, why string) {
 	if p.cfg.NoFacts {
 		return
 	}
 	quotes, others := p.reported(r, i)
-	p.fact(event.Fact{
+	p.fact(event.LogEvent{
 		Kind: kind, Job: r.Specs[i].Job, Site: site, Round: r.ID, Text: clip(why),
-		Quotes: quotes, Others: others, Silent: silent, Took: p.now.Sub(r.Opened),
+		Quotes: quotes, OmittedQuotes: others, Silent: silent, Duration: p.now.Sub(r.Opened),
 	})
 }
 

@@ -24,14 +24,14 @@ func TestFallback(t *testing.T) {
 		alsoFails error // the fallback
 		asked     int
 		placed    bool
-		fact      event.FactKind
+		fact      event.LogKind
 		text      string
 	}{
 		"works":     {"local", nil, nil, 1, true, "", ""},
-		"fails":     {"local", down, nil, 2, true, event.PolicyFailed, "local decided in its stead: the plugin is down"},
-		"is late":   {"local", late, nil, 2, true, event.PolicyFailed, "local decided in its stead: no answer within 1m0s"},
-		"both fail": {"local", down, late, 2, false, event.CallFailed, "policy: the plugin is down; and in its stead: no answer within 1m0s"},
-		"no other":  {"", down, nil, 1, false, event.CallFailed, "policy: the plugin is down"},
+		"fails":     {"local", down, nil, 2, true, event.LogPolicyFailed, "local decided in its stead: the plugin is down"},
+		"is late":   {"local", late, nil, 2, true, event.LogPolicyFailed, "local decided in its stead: no answer within 1m0s"},
+		"both fail": {"local", down, late, 2, false, event.LogCallFailed, "policy: the plugin is down; and in its stead: no answer within 1m0s"},
+		"no other":  {"", down, nil, 1, false, event.LogCallFailed, "policy: the plugin is down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,14 +62,14 @@ func TestFallback(t *testing.T) {
 			if (view.Placed != 0) != tt.placed {
 				t.Errorf("placed at %v, it says %s", view.Placed, view.Reason)
 			}
-			told := func(f event.Fact) bool { return f.Kind == tt.fact && f.Text == tt.text }
+			told := func(f event.LogEvent) bool { return f.Kind == tt.fact && f.Text == tt.text }
 			if tt.fact != "" && !slices.ContainsFunc(l.facts, told) {
 				t.Errorf("%s: %q is not told: %+v", tt.fact, tt.text, l.facts)
 			}
-			reason := func(f event.Fact) bool {
-				return f.Kind == event.RoundDecided && f.Text == "small; the policy failed, "+tt.text
+			reason := func(f event.LogEvent) bool {
+				return f.Kind == event.LogRoundDecided && f.Text == "small; the policy failed, "+tt.text
 			}
-			if tt.fact == event.PolicyFailed && !slices.ContainsFunc(l.facts, reason) {
+			if tt.fact == event.LogPolicyFailed && !slices.ContainsFunc(l.facts, reason) {
 				t.Errorf("the job's facts do not say who decided: %+v", l.facts)
 			}
 			if tt.fails == nil {

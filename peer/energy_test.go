@@ -192,7 +192,7 @@ func TestPricesComeAndGo(t *testing.T) {
 	check(6, "FR in EUR, known until 2026-11-22 12:00Z", energy(40_000))
 	missing := 0
 	for _, f := range l.facts {
-		if f.Kind == event.PricesMissing {
+		if f.Kind == event.LogPricesMissing {
 			missing++
 		}
 	}

@@ -46,7 +46,7 @@ func (p *Peer) endCancelled(j *job, reason string) {
 	p.moveJob(j, row.JobEnding)
 	j.Reason = clip(reason)
 	p.saveJob(id)
-	p.fact(event.Fact{Kind: event.JobWaits, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
+	p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
 	p.repeatJob(id)
 }
 

@@ -49,7 +49,7 @@ func TestFront(t *testing.T) {
 			answer := l.calls
 			var asked []bool
 			l.calls = func(op event.Op) (event.Result, error) {
-				if front, ok := op.(event.FrontOp); ok {
+				if front, ok := op.(event.ParetoOp); ok {
 					asked = append(asked, front.BuiltIn)
 					return event.FrontResult{Front: laid}, tt.fails
 				}

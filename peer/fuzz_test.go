@@ -323,7 +323,7 @@ func (z *fuzzed) result(op event.Op) event.Result {
 		return event.QuoteResult{Quotes: quotes, Load: protocol.Load{CPUs: 4, Busy: z.pick(5)}}
 	case event.SubmitOp:
 		return event.SubmitResult{Refused: []string{"", "", "", "never"}[z.pick(4)]}
-	case event.FindOp:
+	case event.LookupOp:
 		return event.FindResult{Presence: localsched.Presence(z.pick(3))}
 	case event.WithdrawOp:
 		return event.WithdrawResult{Withdrawal: localsched.Withdrawal(1 + z.pick(2))}
@@ -349,9 +349,9 @@ func (z *fuzzed) result(op event.Op) event.Result {
 		return event.DecideResult{Decisions: decisions}
 	case event.ReserveOp:
 		return event.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(z.pick(2)) * protocol.Second), Refused: []string{"", "", "full"}[z.pick(3)]}
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		return event.ReleaseResult{}
-	case event.FrontOp:
+	case event.ParetoOp:
 		return event.FrontResult{}
 	case event.PriceOp:
 		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7).Answer(op)

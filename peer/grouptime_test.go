@@ -62,7 +62,7 @@ func TestInstantIsTold(t *testing.T) {
 	}
 	var told []string
 	for _, f := range l.facts {
-		if f.Job == l.jobs()[1].Spec.Job && f.Kind != event.RoundDecided && f.Kind != event.JobSubmitted {
+		if f.Job == l.jobs()[1].Spec.Job && f.Kind != event.LogRoundDecided && f.Kind != event.LogJobSubmitted {
 			told = append(told, string(f.Kind)+" "+f.Text)
 		}
 	}

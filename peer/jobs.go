@@ -114,7 +114,7 @@ func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *a
 	p.queue.Put(id)
 	p.saveJob(id)
 	p.savePayload(id)
-	p.fact(event.Fact{Kind: event.JobSubmitted, Job: id, Text: j.Spec.Name})
+	p.fact(event.LogEvent{Kind: event.LogJobSubmitted, Job: id, Text: j.Spec.Name})
 	if p.keepsOwn(j) {
 		p.keep([]protocol.JobID{id}, "its user lets it run here only")
 	}
@@ -163,7 +163,7 @@ func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	if j.Ended == 0 {
 		j.Ended = p.now
 	}
-	p.fact(event.Fact{Kind: event.JobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
+	p.fact(event.LogEvent{Kind: event.LogJobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
 	p.noteBenefit(j)
 	p.settleComponent(j)
 	view := p.finishedView(j)
@@ -195,8 +195,8 @@ func (p *Peer) finishWith(j *job) {
 
 // backToQueue returns a job that is proven not to run anywhere to the grid queue,
 // or ends it if it was to be cancelled.
-func (p *Peer) backToQueue(j *job, kind event.FactKind, why string) {
-	p.fact(event.Fact{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
+func (p *Peer) backToQueue(j *job, kind event.LogKind, why string) {
+	p.fact(event.LogEvent{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.timers.Stop(timer{kind: reclaimTimer, job: j.Spec.Job})
 	p.leaveSite(j)
@@ -225,7 +225,7 @@ func (p *Peer) backToQueue(j *job, kind event.FactKind, why string) {
 
 // comeBack returns a job that its site had to the grid queue. Of a group the others are
 // wanted back, too. While they are on their way it rests, so that one round has them all.
-func (p *Peer) comeBack(j *job, kind event.FactKind, why string) {
+func (p *Peer) comeBack(j *job, kind event.LogKind, why string) {
 	held, misses := j.Hold != 0, p.misses(j)
 	if misses {
 		p.groupMissed(j, why)

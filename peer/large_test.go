@@ -187,8 +187,8 @@ func TestFactsOfLargeRounds(t *testing.T) {
 				t.Fatalf("%d facts", len(facts))
 			}
 			for _, f := range facts {
-				if f.Kind != event.JobWaits || len(f.Quotes) != told || f.Others != 31-told {
-					t.Fatalf("%s tells %d quotes and %d others", f.Kind, len(f.Quotes), f.Others)
+				if f.Kind != event.LogJobDeferred || len(f.Quotes) != told || f.OmittedQuotes != 31-told {
+					t.Fatalf("%s tells %d quotes and %d others", f.Kind, len(f.Quotes), f.OmittedQuotes)
 				}
 				if f.Quotes[0].Site != "p00" || f.Quotes[1].Site != "p01" || f.Quotes[7].Site != "p10" {
 					t.Fatalf("not the best: %+v", f.Quotes)

@@ -282,13 +282,13 @@ func TestAPartnersFactsAreFew(t *testing.T) {
 			Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Boot: boot, Begun: protocol.Instant(boot), Generation: boot,
 		}}
 	}
-	for kind, says := range map[event.FactKind]func(l *lone, i uint64){
-		event.MessageOdd: func(l *lone, _ uint64) { l.says(protocol.Watermark{SeenSeq: 1 << 60}) },
-		event.TwoPeers: func(l *lone, i uint64) {
+	for kind, says := range map[event.LogKind]func(l *lone, i uint64){
+		event.LogUnexpectedMessage: func(l *lone, _ uint64) { l.says(protocol.Watermark{SeenSeq: 1 << 60}) },
+		event.LogTwoPeers: func(l *lone, i uint64) {
 			l.step(card(i+2, 2))
 			l.step(card(1, 2))
 		},
-		event.NameClash: func(l *lone, _ uint64) {
+		event.LogSiteIDConflict: func(l *lone, _ uint64) {
 			l.step(card(1, 1))
 			l.step(card(1, 2))
 		},
@@ -303,7 +303,7 @@ func TestAPartnersFactsAreFew(t *testing.T) {
 				texts = nil
 				for _, f := range l.facts {
 					if f.Kind == kind {
-						of += max(1, f.Others)
+						of += max(1, f.OmittedQuotes)
 						texts = append(texts, f.Text)
 					}
 				}

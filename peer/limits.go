@@ -116,7 +116,7 @@ func (p *Peer) settleComponent(j *job) {
 	p.spend(j)
 	if a.Broken == "" {
 		if a.Broken = clip(p.limits(a).BrokenBy(&j.Job, p.realCost(j))); a.Broken != "" {
-			p.fact(event.Fact{Kind: event.LimitBroken, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
+			p.fact(event.LogEvent{Kind: event.LogLimitExceeded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
 		}
 	}
 }
@@ -152,5 +152,5 @@ func (p *Peer) tooDear(j *job, one *partner.Partner, why string) {
 		return
 	}
 	p.send(one.Site, protocol.Abort{Tag: j.tag()})
-	p.backToQueue(j, event.OfferRefused, why)
+	p.backToQueue(j, event.LogOfferRefused, why)
 }

@@ -24,7 +24,7 @@ func TestRefusedKeyIsShown(t *testing.T) {
 	}
 	told := func() (n int) {
 		for _, f := range l.facts {
-			if f.Kind == event.KeyRefused && f.Site == "b" && f.Text == "its key is refused here" {
+			if f.Kind == event.LogKeyRefused && f.Site == "b" && f.Text == "its key is refused here" {
 				n++
 			}
 		}

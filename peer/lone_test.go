@@ -31,7 +31,7 @@ type lone struct {
 	watching event.CallID
 	sent     []event.Outgoing
 	records  []row.Record
-	facts    []event.Fact
+	facts    []event.LogEvent
 	answers  []view.Reply
 }
 
@@ -158,8 +158,8 @@ func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func
 			return event.PriceResult{}, nil
 		case event.ReserveOp:
 			return event.ReserveResult{Start: op.Hold.Start}, nil
-		case event.FindOp, event.WithdrawOp, event.KillOp, event.WatchOp, event.ForgetOp, event.CollectOp, event.DiscardOp,
-			event.ReleaseOp, event.FrontOp:
+		case event.LookupOp, event.WithdrawOp, event.KillOp, event.WatchOp, event.ForgetOp, event.CollectOp, event.DiscardOp,
+			event.CancelReservationOp, event.ParetoOp:
 		}
 		return nil, nil
 	}

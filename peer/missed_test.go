@@ -231,7 +231,7 @@ func TestNeverBegan(t *testing.T) {
 	t.Parallel()
 	l, here, there := begun(t)
 	l.heard(localsched.Change{Tag: here, State: protocol.Cancelled, Outcome: protocol.Outcome{State: protocol.Cancelled}}, 0)
-	if recall, ok := l.last().(protocol.Recall); !ok || recall.Tag != there || !recall.Cancel || !l.told(event.StartMissed) {
+	if recall, ok := l.last().(protocol.Recall); !ok || recall.Tag != there || !recall.Cancel || !l.told(event.LogStartMissed) {
 		t.Errorf("b is sent %+v", l.last())
 	}
 	if got := l.phases(); got != "[grid-queue recalling]" {
@@ -248,7 +248,7 @@ func TestNeverBeganAtAPartner(t *testing.T) {
 		kill, ok := op.(event.KillOp)
 		return ok && kill.Tag == here
 	})
-	if !killed || !l.told(event.StartMissed) {
+	if !killed || !l.told(event.LogStartMissed) {
 		t.Errorf("asked: %+v", l.asked)
 	}
 	if got := l.phases(); got != "[at-home grid-queue]" {

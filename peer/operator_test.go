@@ -181,8 +181,8 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 	cfg := goodConfig()
 	cfg.Partners, cfg.Capacity, cfg.Protect.Share = []rules.Partner{{Site: "c", MaxJobs: 9}}, protocol.Capacity{CPUs: 1, Nodes: 1}, 500_000
 	c := newCardsOf(t, cfg, w.Site("a").Rows().Rows)
-	said := slices.ContainsFunc(c.first.Facts, func(f event.Fact) bool {
-		return f.Kind == event.PartnerMissing && strings.Contains(f.Text, "it has 1 open job of this site, and this site has 1 open job of it")
+	said := slices.ContainsFunc(c.first.Facts, func(f event.LogEvent) bool {
+		return f.Kind == event.LogPartnerMissing && strings.Contains(f.Text, "it has 1 open job of this site, and this site has 1 open job of it")
 	})
 	if got := c.links(); got != "a self, b missing, c down" || !said {
 		t.Errorf("the links are %s, said %t", got, said)

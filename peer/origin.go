@@ -27,7 +27,7 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 	j.Site, j.QuotedAWT, j.Reason, j.asked = site, awt, view.ReasonHandOff, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{Kind: event.JobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
+	p.fact(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
 	p.repeatJob(j.Spec.Job)
 }
 
@@ -90,7 +90,7 @@ func (p *Peer) withdrawOffer(j *job) {
 		return
 	}
 	p.send(j.Site, protocol.Abort{Tag: j.tag()})
-	p.backToQueue(j, event.JobReturned, "no answer to the offer")
+	p.backToQueue(j, event.LogJobRequeued, "no answer to the offer")
 }
 
 // current is the job that a partner's message is about, nil when the message is
@@ -150,7 +150,7 @@ func (p *Peer) grant(j *job, one *partner.Partner) {
 	j.countsThere = true
 	one.JobsThere++
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{Kind: event.JobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
+	p.fact(event.LogEvent{Kind: event.LogJobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
 	p.repeatJob(j.Spec.Job)
 	p.watchReclaim(j)
 }
@@ -174,7 +174,7 @@ func (p *Peer) refused(one *partner.Partner, m protocol.Refused) {
 		p.breakUp(j, string(one.Site)+" refused: "+m.Reason)
 		return
 	}
-	p.backToQueue(j, event.OfferRefused, m.Reason)
+	p.backToQueue(j, event.LogOfferRefused, m.Reason)
 }
 
 func (p *Peer) accepted(one *partner.Partner, tag protocol.Tag) {
@@ -223,8 +223,8 @@ func (p *Peer) handed(j *job) {
 	p.watchStart(j)
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{
-		Kind: event.JobHanded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Took: p.now.Sub(j.asked),
+	p.fact(event.LogEvent{
+		Kind: event.LogJobHandedOff, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Duration: p.now.Sub(j.asked),
 	})
 }
 
@@ -243,7 +243,7 @@ func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 			p.judge(one, row.Returned)
 		}
 		j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
-		p.comeBack(j, event.JobReturned, why)
+		p.comeBack(j, event.LogJobRequeued, why)
 	case row.JobInGridQueue, row.JobReserving, row.JobCommittedLocal, row.JobStagingOut, row.JobEnding:
 	}
 }
@@ -300,7 +300,7 @@ func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 	p.saveJob(m.Tag.Job)
 	if was != m.State && m.State == protocol.Running {
 		p.startedAt(j)
-		p.fact(event.Fact{Kind: event.JobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
+		p.fact(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}
 }
 
@@ -350,7 +350,7 @@ func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 		p.spend(j)
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
-		p.backToQueue(j, event.JobRequeued, why)
+		p.backToQueue(j, event.LogJobReclaimed, why)
 		return
 	}
 	p.timers.Stop(timer{kind: jobTimer, job: m.Tag.Job})
@@ -410,7 +410,7 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 	}
 	j.Stuck = why
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{Kind: event.NeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + status.Remedy})
+	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + status.Remedy})
 	if j.Restored {
 		p.settleJob(j)
 	}
@@ -460,5 +460,5 @@ func (p *Peer) reclaim(id protocol.JobID) {
 func (p *Peer) fence(j *job, why string, lost bool) {
 	p.shun(j, j.Site)
 	j.Fence(lost)
-	p.comeBack(j, event.JobRequeued, why)
+	p.comeBack(j, event.LogJobReclaimed, why)
 }

@@ -220,7 +220,7 @@ func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind 
 		p.requeueForced(ev)
 	case event.Recover:
 		p.takeRecover(ev)
-	case event.Retune:
+	case event.Reconfigure:
 		p.retune(ev)
 	case event.SetPartners:
 		p.setPartners(ev)
@@ -246,7 +246,7 @@ func (p *Peer) takeQuestion(ev event.Event) {
 		p.answer(ev.Asked, p.history.View(ev.User, ev.Component))
 	case event.AskRecovery:
 		p.answer(ev.Asked, p.recoveryView())
-	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Retune, event.SetPartners, event.ClockSet:
+	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Reconfigure, event.SetPartners, event.ClockSet:
 	}
 }
 
@@ -283,7 +283,7 @@ func (p *Peer) answer(asked event.AskID, reply view.Reply) {
 	p.out.Answers = append(p.out.Answers, event.Answer{Asked: asked, Reply: reply})
 }
 
-func (p *Peer) fact(f event.Fact) {
+func (p *Peer) fact(f event.LogEvent) {
 	if p.cfg.NoFacts {
 		return
 	}

@@ -54,7 +54,7 @@ func TestAPreparedGuestOfRestoredRows(t *testing.T) {
 							watched := localsched.Watched{Changes: changes, Cursor: "1"}
 							answer(c.step(event.CallDone{ID: call.ID, Result: event.WatchResult{Watched: watched}}))
 						}
-					case event.FindOp:
+					case event.LookupOp:
 						answer(c.step(event.CallDone{ID: call.ID, Result: event.FindResult{Presence: tt.found}}))
 					case event.QuoteOp:
 						answer(c.step(event.CallDone{ID: call.ID, Result: event.QuoteResult{Quotes: make([]protocol.Quote, 1)}}))

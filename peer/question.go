@@ -77,7 +77,7 @@ func (p *Peer) answerQuestion(r *round) {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + why)})
 		return
 	}
-	p.call(event.FrontOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.ID})
+	p.call(event.ParetoOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.ID})
 }
 
 // findFront asks what choices the sites leave between cost and time.

@@ -16,7 +16,7 @@ type asked struct {
 	now   protocol.Instant
 	calls []event.Call     // quote calls that are not answered
 	sent  []event.Outgoing // since the last look
-	facts map[event.FactKind]int
+	facts map[event.LogKind]int
 }
 
 func newAsked(t *testing.T, maxJobs int) *asked {
@@ -28,7 +28,7 @@ func newAsked(t *testing.T, maxJobs int) *asked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &asked{Peer: p, now: peertest.Epoch, facts: map[event.FactKind]int{}}
+	a := &asked{Peer: p, now: peertest.Epoch, facts: map[event.LogKind]int{}}
 	a.step(event.Tick{})
 	a.answerAll() // what the site asks at its start
 	for i, site := range []protocol.SiteName{"b", "c"} {
@@ -130,7 +130,7 @@ func TestQuoteFloodOfAPartner(t *testing.T) {
 			t.Fatalf("the question before: %+v", before.Quotes[0])
 		}
 	}
-	if got := a.facts[event.QuestionDropped]; got != flood-3 {
+	if got := a.facts[event.LogQuoteRequestDropped]; got != flood-3 {
 		t.Errorf("%d questions counted as dropped, want %d", got, flood-3)
 	}
 	a.hear("c", question(3, 7, 1))
@@ -172,7 +172,7 @@ func TestQuestionThatWaitsTooLong(t *testing.T) {
 	}
 	a.now = a.now.Add(2 * protocol.Second)
 	a.answerAll()
-	if dropped := a.facts[event.QuestionDropped]; dropped != 1 {
+	if dropped := a.facts[event.LogQuoteRequestDropped]; dropped != 1 {
 		t.Errorf("%d questions dropped, want the third", dropped)
 	}
 	if said := a.hear("b", question(2, 4, 1)); len(said) != 0 || len(a.calls) != 1 {
@@ -204,8 +204,8 @@ func TestOffersTakenBackForEver(t *testing.T) {
 	if taken < 16_000 || taken > 17_000 {
 		t.Errorf("%d of 20,000 offers left a tombstone, want some 16,384", taken)
 	}
-	if single := a.facts[event.GuestRefused]; single > 1100 || single == 0 || a.facts[event.OfferDropped] == 0 {
-		t.Errorf("%d refusals have a fact each, and %d are counted", single, a.facts[event.OfferDropped])
+	if single := a.facts[event.LogGuestRefused]; single > 1100 || single == 0 || a.facts[event.LogOfferDropped] == 0 {
+		t.Errorf("%d refusals have a fact each, and %d are counted", single, a.facts[event.LogOfferDropped])
 	}
 	if refused, ok := offer(20_001).(protocol.Refused); !ok || !refused.Full {
 		t.Errorf("the next offer: %+v", refused)

@@ -29,7 +29,7 @@ import (
 // stopStarts says that nothing is started any more until an operator decides.
 func (p *Peer) stopStarts() {
 	p.saveSite()
-	p.fact(event.Fact{Kind: event.RecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
+	p.fact(event.LogEvent{Kind: event.LogRecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
 	p.refuseEarly()
 	p.dropRound()
 	p.markAll()
@@ -94,7 +94,7 @@ func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	}
 	p.watchReclaim(j)
 	p.saveJob(tag.Job)
-	p.fact(event.Fact{Kind: event.JobHanded, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
+	p.fact(event.LogEvent{Kind: event.LogJobHandedOff, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
 }
 
 // takeRecover answers an operator, and does what one says.
@@ -108,7 +108,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 		return
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
-	p.fact(event.Fact{Kind: event.Recovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
+	p.fact(event.LogEvent{Kind: event.LogRecovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
 	p.site.Settle, p.site.SettledBy = settlement(ev), by
 	copied := p.site.QueueMayHaveRun()
 	doubts := p.site.JobsMayHaveRun()
@@ -173,10 +173,10 @@ func (p *Peer) doubtJob(j *job) {
 	p.saveJob(j.Spec.Job)
 	switch j.Phase {
 	case row.JobInGridQueue, row.JobOffered:
-		p.backToQueue(j, event.JobReturned, lives.RestoredReason)
+		p.backToQueue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobReserving:
 		p.release(j.tag())
-		p.backToQueue(j, event.JobReturned, lives.RestoredReason)
+		p.backToQueue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		j.doubted, j.tries = true, 0
 		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
@@ -191,7 +191,7 @@ func (p *Peer) stick(j *job) {
 	p.queue.Remove(j.Spec.Job)
 	j.Stuck = lives.RestoredReason
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{Kind: event.NeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
+	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
 	p.settleJob(j)
 }
 
@@ -210,7 +210,7 @@ func settlement(ev event.Recover) row.Settlement {
 func (p *Peer) settleJob(j *job) {
 	switch p.site.Settle {
 	case row.SettleByCancel:
-		p.fact(event.Fact{Kind: event.JobCancelled, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
+		p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
 		p.closeUnknown(j, j.Stuck)
 	case row.SettleByRequeue:
 		p.force(j, p.site.SettledBy, j.Stuck)
@@ -223,7 +223,7 @@ func (p *Peer) verify(r *localrun.Run) {
 		p.after(p.cfg.Settle, runTimerOf(r.Tag))
 		return
 	}
-	p.callFor(r, event.FindOp{Tag: r.Tag}, verifying)
+	p.callFor(r, event.LookupOp{Tag: r.Tag}, verifying)
 }
 
 // verified goes on with whether the local scheduler has a run of older rows.
@@ -350,7 +350,7 @@ func (p *Peer) confirm(r *localrun.Run) {
 func (p *Peer) lostRun(r *localrun.Run) {
 	p.removeRun(r.Tag)
 	if j := p.jobs[r.Tag.Job]; j != nil {
-		p.comeBack(j, event.JobReturned, lives.RestoredReason)
+		p.comeBack(j, event.LogJobRequeued, lives.RestoredReason)
 		return
 	}
 	if g := p.guests[r.Tag.Job]; g != nil {

@@ -10,8 +10,8 @@ import (
 // retune takes other rules for rounds. What a policy has been asked it still
 // decides; everything else goes on by the new rules, and jobs that wait get a
 // round by them.
-func (p *Peer) retune(ev event.Retune) {
-	cfg := p.cfg.Tuned(ev.Tuning).WithDefaults()
+func (p *Peer) retune(ev event.Reconfigure) {
+	cfg := p.cfg.WithRuntime(ev.Tuning).WithDefaults()
 	if err := cfg.Validate(); err != nil {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: err.Error()})
 		return
@@ -29,7 +29,7 @@ func (p *Peer) retune(ev event.Retune) {
 	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()
 	p.queue.Unblock(gridqueue.Any)
-	p.fact(event.Fact{Kind: event.Retuned, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
+	p.fact(event.LogEvent{Kind: event.LogReconfigured, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
 	p.answer(ev.Asked, view.Done{})
 }
 

@@ -14,7 +14,7 @@ import (
 // and nothing else of that changes.
 func TestTuningIsWhole(t *testing.T) {
 	t.Parallel()
-	want := rules.Tuning{
+	want := rules.RuntimeConfig{
 		Policy: policy.Describe(tc.New(tc.Config{Epsilon: 9})), Initiation: policy.Receiver,
 		Phi: 1, Sigma: 2, Delta: 3, Recheck: 4, Draw: 5, Stay: true, Deadline: 6, RoundJobs: 7, Ask: 8,
 		Cycle: 9, MaxQ: 10,
@@ -25,11 +25,11 @@ func TestTuningIsWhole(t *testing.T) {
 		}
 	}
 	before := rules.Config{Site: "a", Number: 1, Retry: protocol.Second}
-	after := before.Tuned(want)
-	if got := after.Tuning(); !reflect.DeepEqual(got, want) {
+	after := before.WithRuntime(want)
+	if got := after.Runtime(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if back := after.Tuned(before.Tuning()); !reflect.DeepEqual(back, before) {
+	if back := after.WithRuntime(before.Runtime()); !reflect.DeepEqual(back, before) {
 		t.Errorf("tuned back: %+v, want %+v", back, before)
 	}
 }

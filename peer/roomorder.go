@@ -17,7 +17,7 @@ const releasePatience = 2 * protocol.Second
 // issue has the shell make a call, at once or when the releases before it are over.
 func (p *Peer) issue(call event.Call) {
 	switch op := call.Op.(type) { //nolint:gochecksumtype // all others neither give room up nor look for it
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		p.roomOrder = append(p.roomOrder, call)
 		p.after(releasePatience, patienceTimerOf(op.Tag))
 	case event.QuoteOp, event.ReserveOp:
@@ -61,7 +61,7 @@ func (p *Peer) issueWaiting() {
 
 // releases says whose room a call gives up, if it does.
 func releases(c event.Call) (tag protocol.Tag, ok bool) {
-	op, ok := c.Op.(event.ReleaseOp)
+	op, ok := c.Op.(event.CancelReservationOp)
 	return op.Tag, ok
 }
 

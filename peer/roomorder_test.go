@@ -50,7 +50,7 @@ func (l *lone) askQuote(round protocol.RoundID) {
 func (l *lone) made() (names []string) {
 	for _, call := range l.open {
 		switch op := call.Op.(type) {
-		case event.ReleaseOp:
+		case event.CancelReservationOp:
 			names = append(names, fmt.Sprintf("release %d", op.Tag.Job.Seq()))
 		case event.ReserveOp:
 			names = append(names, fmt.Sprintf("reserve %d", op.Hold.Tag.Job.Seq()))
@@ -65,7 +65,7 @@ func (l *lone) made() (names []string) {
 func (l *lone) done(seq uint64, err error) {
 	l.t.Helper()
 	i := slices.IndexFunc(l.open, func(c event.Call) bool {
-		op, ok := c.Op.(event.ReleaseOp)
+		op, ok := c.Op.(event.CancelReservationOp)
 		return ok && op.Tag == tagOfGuest(seq)
 	})
 	if i < 0 {

@@ -58,11 +58,11 @@ func (p *Peer) keep(ids []protocol.JobID, because string) {
 		j := p.jobs[id]
 		why := p.homeRefuses(j, j.Spec)
 		if why != "" {
-			p.fact(event.Fact{Kind: event.JobWaits, Job: id, Site: p.cfg.Site, Text: clip(why)})
+			p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
 			p.hold(j, p.dice.Jitter(p.cfg.Sigma), why, "")
 			continue
 		}
-		p.fact(event.Fact{Kind: event.RoundDecided, Job: id, Site: p.cfg.Site, Text: because})
+		p.fact(event.LogEvent{Kind: event.LogRoundDecided, Job: id, Site: p.cfg.Site, Text: because})
 		p.commitHome(j, notQuoted)
 	}
 }
@@ -141,7 +141,7 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 	if err == nil {
 		p.setLoad(quoted.Load)
 	} else {
-		p.fact(event.Fact{Kind: event.CallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
 	}
 	out := make([]protocol.Quote, len(r.Specs))
 	for i, spec := range r.Specs {
@@ -241,8 +241,8 @@ func (p *Peer) reportShortcut(r *round, i int) {
 	if r.Home[i].AWT.Text() == p.cfg.Phi.Text() {
 		own = "own wait" // would read as no less than φ
 	}
-	p.fact(event.Fact{
-		Kind: event.JobShortcut, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
+	p.fact(event.LogEvent{
+		Kind: event.LogJobPlacedLocally, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
 		Text: own + " is below φ = " + p.cfg.Phi.Text() + " ([rounds] phi), so no partner was asked",
 	})
 }
@@ -256,7 +256,7 @@ func (p *Peer) askPartners(r *round) {
 	}
 	if len(r.Asks) > 0 {
 		if !p.cfg.NoFacts {
-			p.fact(event.Fact{Kind: event.RoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
+			p.fact(event.LogEvent{Kind: event.LogRoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
 		}
 		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.ID})
 	}
@@ -298,7 +298,7 @@ func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
 		p.readable(&m.Quotes[k])
 	}
 	if err := r.Take(a, m); err != nil {
-		p.factOf(one, event.Fact{Kind: event.MessageOdd, Round: r.ID, Text: clip(err.Error())})
+		p.factOf(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Round: r.ID, Text: clip(err.Error())})
 	}
 	p.settle(r)
 }

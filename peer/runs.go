@@ -25,7 +25,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	j.Site, j.QuotedAWT, j.Placed = p.cfg.Site, awt, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{Kind: event.JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
+	p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
 	p.startRun(j.tag(), account, j.Spec)
 }
 
@@ -160,7 +160,7 @@ func (c runCall) answered(p *Peer, result event.Result, err error) {
 // local scheduler is asked.
 func (p *Peer) unclear(r *localrun.Run, err error) {
 	p.setRunReason(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
-	p.fact(event.Fact{Kind: event.CallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
+	p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
 		"submit: " + err.Error() + "; the local scheduler is asked whether it has the job")})
 	p.after(p.cfg.Settle+p.backoff(r.Tries), runTimerOf(r.Tag))
 	r.Tries++
@@ -194,7 +194,7 @@ func (p *Peer) stuck(r *localrun.Run, why string) {
 		return
 	}
 	p.saveRun(r.Tag)
-	p.fact(event.Fact{Kind: event.NeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
+	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
 }
 
 // inLocalQueue notes that the batch system has the job.
@@ -214,7 +214,7 @@ func (p *Peer) refusedHere(r *localrun.Run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
 		p.shunHere(j, refusedByScheduler+why)
-		p.comeBack(j, event.JobReturned, refusedByScheduler+why)
+		p.comeBack(j, event.LogJobRequeued, refusedByScheduler+why)
 		return
 	}
 	if p.guests[r.Tag.Job] != nil {
@@ -286,7 +286,7 @@ func (p *Peer) neverStarted(r *localrun.Run) {
 	tag, why := r.Tag, r.Reason
 	p.dropRun(tag)
 	if j := p.jobs[tag.Job]; j != nil {
-		p.comeBack(j, event.JobReturned, why)
+		p.comeBack(j, event.LogJobRequeued, why)
 		return
 	}
 	if g := p.guests[tag.Job]; g != nil {
@@ -327,7 +327,7 @@ type forgetRun struct{ tag protocol.Tag }
 
 func (c forgetRun) answered(p *Peer, _ event.Result, err error) {
 	if err != nil {
-		p.fact(event.Fact{Kind: event.CallFailed, Job: c.tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: c.tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
 	}
 }
 
@@ -338,12 +338,12 @@ func (p *Peer) report(r *localrun.Run, state protocol.State, reason string) {
 		j.State, j.Reason, j.Started = state, clip(reason), r.Started
 		p.saveJob(r.Tag.Job)
 		if state == protocol.Running && was != state {
-			p.fact(event.Fact{Kind: event.JobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
+			p.fact(event.LogEvent{Kind: event.LogJobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
 		}
 		return
 	}
 	if state == protocol.Running {
-		p.fact(event.Fact{Kind: event.GuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
+		p.fact(event.LogEvent{Kind: event.LogGuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
 	}
 	r.News(reason)
 	p.saveRun(r.Tag)
@@ -371,7 +371,7 @@ func (p *Peer) repeatRun(tag protocol.Tag) {
 	case r.Restored && r.Phase != row.RunEnded:
 		p.verify(r)
 	case r.Phase == row.RunSubmitting && !r.Calling:
-		p.callFor(r, event.FindOp{Tag: r.Tag}, finding)
+		p.callFor(r, event.LookupOp{Tag: r.Tag}, finding)
 	default:
 		p.pursue(r)
 	}

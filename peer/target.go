@@ -124,7 +124,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	one.SeenSeq = max(one.SeenSeq, tag.Job.Seq())
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
-	p.fact(event.Fact{Kind: event.GuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.fact(event.LogEvent{Kind: event.LogGuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	if g.Hold, g.Tolerance = m.Start, m.Tolerance; g.Hold != 0 {
 		p.tentatives.Drop(tag) // the batch system holds the room
 		p.reserveForGuest(g)
@@ -162,10 +162,10 @@ func (p *Peer) refuse(one *partner.Partner, tag protocol.Tag, why string) {
 func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 	p.send(one.Site, m)
 	if !one.Refusals.Try(p.now, 1) {
-		p.fact(event.Fact{Kind: event.OfferDropped, Site: one.Site, Text: m.Reason})
+		p.fact(event.LogEvent{Kind: event.LogOfferDropped, Site: one.Site, Text: m.Reason})
 		return
 	}
-	p.fact(event.Fact{Kind: event.GuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
+	p.fact(event.LogEvent{Kind: event.LogGuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 }
 
 // replaces says whether an offer may take the place of what is kept of the job,
@@ -221,7 +221,7 @@ func (p *Peer) granted(one *partner.Partner, tag protocol.Tag) {
 		p.moveGuest(g, row.GuestAccepted)
 		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
-		p.fact(event.Fact{Kind: event.GuestOwned, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+		p.fact(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 		p.send(one.Site, protocol.Accept{Tag: tag})
 		p.startRun(tag, g.Account, g.Spec)
 	case g.Phase == row.GuestAccepted:
@@ -295,7 +295,7 @@ func (p *Peer) aborted(one *partner.Partner, tag protocol.Tag) {
 		p.bury(g, row.GuestAborted) // the tombstone says after a crash which room to give up
 		return
 	}
-	p.fact(event.Fact{Kind: event.GuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	p.forgetGuest(g) // no tombstone: the origin can never grant what it has aborted
 }
 
@@ -388,7 +388,7 @@ func (p *Peer) resultAcked(one *partner.Partner, tag protocol.Tag) {
 		return
 	}
 	if r := p.runs[tag]; r != nil && r.Phase != row.RunEnded {
-		p.factOf(one, event.Fact{Kind: event.MessageOdd, Job: tag.Job, Text: "a result acknowledged that was not sent"})
+		p.factOf(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Job: tag.Job, Text: "a result acknowledged that was not sent"})
 		return
 	}
 	p.closeGuest(g)
@@ -400,7 +400,7 @@ func (p *Peer) closeGuest(g *guest) {
 	p.archiveGuest(g)
 	p.dropRun(tag)
 	p.bury(g, row.GuestClosed)
-	p.fact(event.Fact{Kind: event.GuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
+	p.fact(event.LogEvent{Kind: event.LogGuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
 }
 
 // archiveGuest keeps how a guest ran and what it is charged for that. One that costs nothing is of
@@ -418,7 +418,7 @@ func (p *Peer) archiveGuest(g *guest) {
 // bury leaves a tombstone of the guest: its epoch can never start here (again).
 func (p *Peer) bury(g *guest, phase row.GuestPhase) {
 	if phase == row.GuestAborted {
-		p.fact(event.Fact{Kind: event.GuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
+		p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
 	}
 	p.dropPrepared(g)
 	p.moveGuest(g, phase)

@@ -97,7 +97,7 @@ func (p *Peer) beginGroup(first *job, members []broker.Place) {
 	if d.Do == broker.Wait {
 		p.endTurn(g.Key)
 		for _, j := range p.jobsOfRows(d.Members) {
-			p.fact(event.Fact{Kind: event.JobWaits, Job: j.Spec.Job, Text: detailed(view.ReasonInfeasible, d.Why)})
+			p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: detailed(view.ReasonInfeasible, d.Why)})
 			p.waitForRound(j, view.ReasonInfeasible, d.Why)
 		}
 		return
@@ -178,7 +178,7 @@ func (p *Peer) noteReserving(j *job, d broker.Decision) {
 	}
 	j.Hold, j.Held = d.Start, 0
 	p.saveJob(j.Spec.Job)
-	p.fact(event.Fact{Kind: event.JobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
+	p.fact(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
 }
 
 // reserveHere has the own batch system hold room for a member.
@@ -202,7 +202,7 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 	case j == nil || j.tag() != tag || j.Phase != row.JobReserving:
 		p.releaseLate(tag)
 	case err != nil:
-		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.doubtSite(j)
 		p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
@@ -225,7 +225,7 @@ func (p *Peer) setReserved(j *job, start protocol.Instant) {
 	if start > j.Hold {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
 	}
-	p.fact(event.Fact{Kind: event.RoomHeld, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
+	p.fact(event.LogEvent{Kind: event.LogReserved, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.gather(j)
@@ -269,7 +269,7 @@ func (p *Peer) grantTogether(members []*job) {
 		p.moveJob(j, row.JobCommittedLocal)
 		j.Placed = p.now
 		p.saveJob(j.Spec.Job)
-		p.fact(event.Fact{Kind: event.JobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
+		p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.tag(), account, j.Spec)
 	}
 }
@@ -317,7 +317,7 @@ func (p *Peer) dissolve(members []*job, why string, changed bool) {
 		p.cancelReservation(one)
 	}
 	for _, one := range members {
-		p.backToQueue(one, event.JobReturned, "not all that start together have room: "+why)
+		p.backToQueue(one, event.LogJobRequeued, "not all that start together have room: "+why)
 		if p.inQueue(one) && !changed {
 			p.hold(one, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), one.Reason, "")
 		}
@@ -361,7 +361,9 @@ const releaseTries = 20
 
 // release gives up room that the own batch system holds. It is asked again while that fails;
 // what it never hears of ends by itself with the time that was asked for.
-func (p *Peer) release(tag protocol.Tag) { p.call(event.ReleaseOp{Tag: tag}, releaseRoom{tag}) }
+func (p *Peer) release(tag protocol.Tag) {
+	p.call(event.CancelReservationOp{Tag: tag}, releaseRoom{tag})
+}
 
 // releaseRoom gives up room that is held.
 type releaseRoom struct{ tag protocol.Tag }
@@ -382,7 +384,7 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 	}
 	if tries == 1 || tries >= releaseTries {
 		text := fmt.Sprintf("release: %v; %s", err, next)
-		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
 	}
 }
 
@@ -406,12 +408,12 @@ func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 	case g == nil || g.instance != c.instance || g.Phase != row.GuestPrepared:
 		p.releaseLate(tag)
 	case err != nil:
-		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.forgetGuest(g)
 		p.refuseFor(p.partners.Of(g.Origin), protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
 	case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
-		p.fact(event.Fact{Kind: event.CallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
 		p.bury(g, row.GuestAborted)
 		p.send(g.Origin, protocol.Aborted{Tag: tag})
 	default:

@@ -453,7 +453,7 @@ func TestReleaseIsRepeated(t *testing.T) {
 			t.Parallel()
 			answer, left := idle(peertest.Greedy{}, atOnce), tt.failures
 			l := newLone(t, func(cfg *rules.Config) { cfg.Reserves = true }, func(op event.Op) (event.Result, error) {
-				if _, ok := op.(event.ReleaseOp); !ok {
+				if _, ok := op.(event.CancelReservationOp); !ok {
 					return answer(op)
 				}
 				if left--; left >= 0 {
@@ -470,12 +470,12 @@ func TestReleaseIsRepeated(t *testing.T) {
 			}
 			l.step(event.MessageIn{From: "b", Body: protocol.Abort{Tag: protocol.Tag{Job: spec.Job, Epoch: 1}}})
 			l.advance(protocol.Hour)
-			if n := count[event.ReleaseOp](l); n != tt.asked {
+			if n := count[event.CancelReservationOp](l); n != tt.asked {
 				t.Errorf("asked %d times, want %d", n, tt.asked)
 			}
 			var told []string
 			for _, f := range l.facts {
-				if f.Kind == event.CallFailed {
+				if f.Kind == event.LogCallFailed {
 					told = append(told, f.Text)
 				}
 			}

@@ -23,7 +23,7 @@ func TestWatchThatFails(t *testing.T) {
 	}
 	told := func() (lines []string) {
 		for _, f := range l.facts {
-			if f.Kind == event.CallFailed || f.Kind == event.CallWorks {
+			if f.Kind == event.LogCallFailed || f.Kind == event.LogCallRestored {
 				lines = append(lines, string(f.Kind)+": "+f.Text)
 			}
 		}

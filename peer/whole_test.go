@@ -235,8 +235,8 @@ func TestRetuneBeforeTheQuotes(t *testing.T) {
 	l = holder(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
 		if quote, ok := op.(event.QuoteOp); ok && len(quote.Query.Jobs) > 1 && !retuned {
 			retuned = true
-			tuning := goodConfig().Tuning()
-			l.step(event.Retune{Tuning: tuning})
+			tuning := goodConfig().Runtime()
+			l.step(event.Reconfigure{Tuning: tuning})
 		}
 		return nil, nil
 	})
@@ -255,9 +255,9 @@ func TestRetuneBeforeTheDecision(t *testing.T) {
 	usual := l.calls
 	l.calls = func(op event.Op) (event.Result, error) {
 		if _, decides := op.(event.DecideOp); decides {
-			tuning := goodConfig().Tuning()
+			tuning := goodConfig().Runtime()
 			tuning.Policy = policy.Describe(peertest.Greedy{Whole: true})
-			l.step(event.Retune{Tuning: tuning})
+			l.step(event.Reconfigure{Tuning: tuning})
 		}
 		return usual(op)
 	}
@@ -290,8 +290,8 @@ func TestDoubledReserveKeepsTheRoom(t *testing.T) {
 		op, _ := call.Op.(event.ReserveOp)
 		l.step(event.CallDone{ID: call.ID, Result: event.ReserveResult{Start: op.Hold.Start}})
 	}
-	if got := l.phases(); got != "[at-home granted]" || count[event.ReleaseOp](l) != 0 {
-		t.Errorf("phases %s, %d releases", got, count[event.ReleaseOp](l))
+	if got := l.phases(); got != "[at-home granted]" || count[event.CancelReservationOp](l) != 0 {
+		t.Errorf("phases %s, %d releases", got, count[event.CancelReservationOp](l))
 	}
 }
 

@@ -320,8 +320,8 @@ func TestTheStoryOfAComponent(t *testing.T) {
 				Components: 2, Spent: 12_300_000, SpentCurrency: "CHF", Alpha: 500_000, Gamma: protocol.PPM,
 			},
 		}},
-		facts: []event.Fact{{
-			At: 6, Kind: event.RoundDecided, Site: "cygnus", CPUs: 4, Round: 1, Text: "least z of 1,204 choices, proven", Quotes: someQuotes().Jobs[0],
+		facts: []event.LogEvent{{
+			At: 6, Kind: event.LogRoundDecided, Site: "cygnus", CPUs: 4, Round: 1, Text: "least z of 1,204 choices, proven", Quotes: someQuotes().Jobs[0],
 		}},
 	}
 	socket := serve(t, n)

@@ -509,12 +509,12 @@ func TestExplainTellsTheStory(t *testing.T) {
 			ID: someID, Name: "sum", User: "ada", State: protocol.Completed, Origin: "aurora", Site: "cygnus", Submitted: at,
 			CPUs: 2, WallTime: protocol.Hour,
 		}},
-		facts: []event.Fact{
-			{At: at, Kind: event.JobSubmitted, Job: someID},
-			{At: at + 3, Kind: event.PartnerVolunteers, Site: "cygnus"},
-			{At: at + 4, Kind: event.Retuned, Site: "aurora", Text: "policy tc, initiation receiver"},
+		facts: []event.LogEvent{
+			{At: at, Kind: event.LogJobSubmitted, Job: someID},
+			{At: at + 3, Kind: event.LogPartnerVolunteered, Site: "cygnus"},
+			{At: at + 4, Kind: event.LogReconfigured, Site: "aurora", Text: "policy tc, initiation receiver"},
 			{
-				At: at + 12, Kind: event.RoundDecided, Job: someID, Site: "cygnus", Round: 7, Took: 11, Text: "least turnaround",
+				At: at + 12, Kind: event.LogRoundDecided, Job: someID, Site: "cygnus", Round: 7, Duration: 11, Text: "least turnaround",
 				Quotes: []view.Quote{
 					{
 						Site: "aurora", AWT: protocol.Minute, ERT: protocol.Hour, RUS: protocol.PPM, Bound: protocol.Hour,
@@ -526,8 +526,8 @@ func TestExplainTellsTheStory(t *testing.T) {
 				},
 				Silent: []string{"draco"},
 			},
-			{At: at + 40, Kind: event.JobGranted, Site: "cygnus", Epoch: 2},
-			{At: at + 4000, Kind: event.JobEnded, State: protocol.Completed},
+			{At: at + 40, Kind: event.LogJobGranted, Site: "cygnus", Epoch: 2},
+			{At: at + 4000, Kind: event.LogJobEnded, State: protocol.Completed},
 			{At: at + 4001, Kind: "from-the-future", Text: "x"},
 		},
 	}

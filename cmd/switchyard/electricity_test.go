@@ -165,7 +165,7 @@ func fullSiteGetsItLater(t *testing.T, g *grid, site *testbed.Site) {
 			t.Fatal(err)
 		}
 		for _, fact := range facts {
-			if fact.Kind == event.RoundDecided {
+			if fact.Kind == event.LogRoundDecided {
 				rounds[fact.Round] = true
 			}
 		}

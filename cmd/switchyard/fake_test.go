@@ -21,7 +21,7 @@ type fakeNode struct {
 	asked  []event.Event
 	replyF func(event.Event) (view.Reply, error)
 	jobs   map[protocol.JobID]view.Job
-	facts  []event.Fact
+	facts  []event.LogEvent
 	reload func() (api.Reloaded, error)
 	power  *api.Power
 	alarms []string
@@ -77,7 +77,7 @@ func (n *fakeNode) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, er
 func (n *fakeNode) ArchivedJobs(context.Context, int, func(*view.Job) bool) ([]view.Job, error) {
 	return nil, nil
 }
-func (n *fakeNode) Explain(protocol.JobID) ([]event.Fact, error) { return n.facts, nil }
+func (n *fakeNode) Explain(protocol.JobID) ([]event.LogEvent, error) { return n.facts, nil }
 
 func (n *fakeNode) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]byte, error) {
 	return nil, nil

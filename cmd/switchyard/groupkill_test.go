@@ -226,7 +226,7 @@ func (g *grid) tellGroups(t *testing.T, groups []*memberGroup) {
 		if err != nil {
 			t.Error(err)
 		}
-		missed += bytes.Count(log, []byte(event.StartMissed))
+		missed += bytes.Count(log, []byte(event.LogStartMissed))
 	}
 	t.Logf("%d starts were missed", missed)
 	for _, group := range groups {

@@ -50,15 +50,15 @@ func soiled[T any]() (value T) {
 }
 
 // soiledFacts has a fact of each kind.
-func soiledFacts(t *testing.T) (facts []event.Fact) {
+func soiledFacts(t *testing.T) (facts []event.LogEvent) {
 	t.Helper()
 	source, err := os.ReadFile("../../peer/event/fact.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range regexp.MustCompile(`(?m)^\t\w+ .*FactKind += "([a-z-]+)"|^\t\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1) {
-		fact := soiled[event.Fact]()
-		fact.Kind = event.FactKind(kind[1] + kind[2])
+		fact := soiled[event.LogEvent]()
+		fact.Kind = event.LogKind(kind[1] + kind[2])
 		facts = append(facts, fact)
 	}
 	if len(facts) < 20 {

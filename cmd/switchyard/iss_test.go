@@ -359,7 +359,7 @@ func reasons(t *testing.T, g *grid, site *testbed.Site, name string) (all []stri
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(facts, func(f event.Fact) bool { return f.Kind == event.RoundDecided })
+			at := slices.IndexFunc(facts, func(f event.LogEvent) bool { return f.Kind == event.LogRoundDecided })
 			if at < 0 {
 				t.Fatalf("no round in %+v", facts)
 			}

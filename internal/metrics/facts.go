@@ -9,46 +9,46 @@ import (
 )
 
 // Fact counts what happened.
-func (m *Metrics) Fact(f event.Fact) {
+func (m *Metrics) Fact(f event.LogEvent) {
 	switch f.Kind {
-	case event.JobSubmitted:
+	case event.LogJobSubmitted:
 		m.submitted.WithLabelValues("accepted").Inc()
-	case event.RoundOpened:
+	case event.LogRoundOpened:
 		m.rounds.Inc()
-	case event.RoundDecided, event.JobShortcut:
+	case event.LogRoundDecided, event.LogJobPlacedLocally:
 		m.decided(f)
-	case event.JobCommitted:
+	case event.LogJobCommitted:
 		m.placed(m.self, "committed")
-	case event.JobHanded:
+	case event.LogJobHandedOff:
 		m.placed(f.Site, "handed")
-		m.handing.Observe(seconds(f.Took))
-	case event.OfferRefused:
+		m.handing.Observe(seconds(f.Duration))
+	case event.LogOfferRefused:
 		m.placed(f.Site, "refused")
-	case event.JobReturned, event.JobRequeued:
+	case event.LogJobRequeued, event.LogJobReclaimed:
 		m.placed(f.Site, "returned")
-	case event.JobEnded:
+	case event.LogJobEnded:
 		m.ended.WithLabelValues(f.State.String()).Inc()
-	case event.GuestRefused, event.GuestOwned, event.GuestAborted, event.GuestEnded:
+	case event.LogGuestRefused, event.LogGuestAccepted, event.LogGuestAborted, event.LogGuestEnded:
 		m.guests.WithLabelValues(string(f.Site), guestResult(f)).Inc()
-	case event.Volunteered, event.PartnerVolunteers:
+	case event.LogVolunteered, event.LogPartnerVolunteered:
 		m.volunteers.WithLabelValues(string(f.Site)).Inc()
-	case event.Retuned:
+	case event.LogReconfigured:
 		m.retuned.Inc()
-	case event.NeedsOperator, event.PartnerSilent, event.NameClash, event.CallFailed, event.PolicyFailed, event.MessageOdd,
-		event.PricesMissing, event.MemberClash, event.RequeueForced, event.SetAside, event.PartnerMissing, event.OutputLeft,
-		event.PartnerQuality, event.RecoveryNeeded, event.TwoPeers, event.Recovered, event.KeyRefused, event.BillDisputed, event.LimitBroken, event.StartMissed:
-		m.errors.WithLabelValues(string(f.Kind)).Add(float64(max(1, f.Others)))
-	case event.QuestionDropped, event.OfferDropped:
+	case event.LogNeedsOperator, event.LogPartnerUnresponsive, event.LogSiteIDConflict, event.LogCallFailed, event.LogPolicyFailed, event.LogUnexpectedMessage,
+		event.LogPricesMissing, event.LogMemberConflict, event.LogRequeueForced, event.LogUnknownLocalJob, event.LogPartnerMissing, event.LogOutputLeft,
+		event.LogPartnerQuality, event.LogRecoveryNeeded, event.LogTwoPeers, event.LogRecovered, event.LogKeyRefused, event.LogBillDisputed, event.LogLimitExceeded, event.LogStartMissed:
+		m.errors.WithLabelValues(string(f.Kind)).Add(float64(max(1, f.OmittedQuotes)))
+	case event.LogQuoteRequestDropped, event.LogOfferDropped:
 		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()
-	case event.JobWaits, event.JobOffered, event.RoomHeld, event.JobGranted, event.JobStarted, event.JobCancelled, event.GuestPrepared,
-		event.GuestStarted, event.GuestClosed, event.PartnerUp, event.PartnerDown, event.CallWorks:
+	case event.LogJobDeferred, event.LogJobOffered, event.LogReserved, event.LogJobGranted, event.LogJobStarted, event.LogCancelRequested, event.LogGuestPrepared,
+		event.LogGuestStarted, event.LogGuestClosed, event.LogPartnerUp, event.LogPartnerDown, event.LogCallRestored:
 		// For people, or counted elsewhere.
 	}
 }
 
 // decided counts the quotes that a job got.
-func (m *Metrics) decided(f event.Fact) {
-	m.placing.Observe(seconds(f.Took))
+func (m *Metrics) decided(f event.LogEvent) {
+	m.placing.Observe(seconds(f.Duration))
 	for _, quote := range f.Quotes {
 		result := "offered"
 		if quote.Declined != "" {
@@ -66,13 +66,13 @@ func (m *Metrics) placed(to protocol.SiteName, result string) {
 }
 
 // guestResult is what became of a job of another site.
-func guestResult(f event.Fact) string {
+func guestResult(f event.LogEvent) string {
 	switch f.Kind { //nolint:exhaustive // of guests
-	case event.GuestRefused:
+	case event.LogGuestRefused:
 		return "refused"
-	case event.GuestOwned:
+	case event.LogGuestAccepted:
 		return "owned"
-	case event.GuestAborted:
+	case event.LogGuestAborted:
 		return "aborted"
 	}
 	return f.State.String()

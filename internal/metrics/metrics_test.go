@@ -50,27 +50,27 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	m := fresh()
 	const job protocol.JobID = 1_234_567_890_123
-	for _, f := range []event.Fact{
-		{Kind: event.JobSubmitted, Job: job},
-		{Kind: event.RoundOpened},
+	for _, f := range []event.LogEvent{
+		{Kind: event.LogJobSubmitted, Job: job},
+		{Kind: event.LogRoundOpened},
 		{
-			Kind: event.RoundDecided, Job: job, Took: 20, Silent: []string{"deaf"},
+			Kind: event.LogRoundDecided, Job: job, Duration: 20, Silent: []string{"deaf"},
 			Quotes: []view.Quote{{Site: "here"}, {Site: "there", Declined: "full"}},
 		},
-		{Kind: event.OfferRefused, Job: job, Site: "there"},
-		{Kind: event.JobHanded, Job: job, Site: "there", Took: 100},
-		{Kind: event.JobCommitted, Job: job, Site: "here"},
-		{Kind: event.JobReturned, Job: job, Site: "there"},
-		{Kind: event.JobEnded, Job: job, State: protocol.Timeout},
-		{Kind: event.GuestOwned, Site: "there"},
-		{Kind: event.GuestEnded, Site: "there", State: protocol.Completed},
-		{Kind: event.CallFailed},
-		{Kind: event.PricesMissing, Site: "here"},
-		{Kind: event.JobStarted, Job: job},
-		{Kind: event.Volunteered, Site: "here"},
-		{Kind: event.PartnerVolunteers, Site: "there"},
-		{Kind: event.PartnerVolunteers, Site: "there"},
-		{Kind: event.Retuned, Site: "here"},
+		{Kind: event.LogOfferRefused, Job: job, Site: "there"},
+		{Kind: event.LogJobHandedOff, Job: job, Site: "there", Duration: 100},
+		{Kind: event.LogJobCommitted, Job: job, Site: "here"},
+		{Kind: event.LogJobRequeued, Job: job, Site: "there"},
+		{Kind: event.LogJobEnded, Job: job, State: protocol.Timeout},
+		{Kind: event.LogGuestAccepted, Site: "there"},
+		{Kind: event.LogGuestEnded, Site: "there", State: protocol.Completed},
+		{Kind: event.LogCallFailed},
+		{Kind: event.LogPricesMissing, Site: "here"},
+		{Kind: event.LogJobStarted, Job: job},
+		{Kind: event.LogVolunteered, Site: "here"},
+		{Kind: event.LogPartnerVolunteered, Site: "there"},
+		{Kind: event.LogPartnerVolunteered, Site: "there"},
+		{Kind: event.LogReconfigured, Site: "here"},
 	} {
 		m.Fact(f)
 	}
@@ -169,9 +169,9 @@ func TestWatchBudget(t *testing.T) {
 func TestRulesChange(t *testing.T) {
 	t.Parallel()
 	m := fresh()
-	m.Fact(event.Fact{Kind: event.JobCommitted})
+	m.Fact(event.LogEvent{Kind: event.LogJobCommitted})
 	m.Rules("receiver", "local", "ff")
-	m.Fact(event.Fact{Kind: event.JobCommitted})
+	m.Fact(event.LogEvent{Kind: event.LogJobCommitted})
 	body := scrape(t, m)
 	want(t, body,
 		`switchyard_rules_info{initiation="receiver",local_policy="ff",policy="local"} 1`,

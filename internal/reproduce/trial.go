@@ -90,7 +90,7 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	}
 	cfg := sim.Config{
 		Seed: seed, Scheme: sim.Distributed, Policy: made, History: s.history,
-		Tuning:     rules.Tuning{Initiation: policy.Sender, MaxQ: t.maxQ, Ask: len(s.sites)},
+		Tuning:     rules.RuntimeConfig{Initiation: policy.Sender, MaxQ: t.maxQ, Ask: len(s.sites)},
 		LocalShare: t.stays, Protect: t.protect, Perturb: t.perturb,
 		PowerLow: t.powerLow, PowerHigh: t.powerTop,
 	}

@@ -31,7 +31,7 @@ func brokers(t testing.TB) sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sim.Config{Seed: 1, Scheme: sim.Distributed, Policy: decides, Tuning: rules.Tuning{Initiation: policy.Sender}, Check: 1}
+	cfg := sim.Config{Seed: 1, Scheme: sim.Distributed, Policy: decides, Tuning: rules.RuntimeConfig{Initiation: policy.Sender}, Check: 1}
 	for i, name := range []protocol.SiteName{"a", "b", "c"} {
 		machine := node()
 		machine.Flops <<= i

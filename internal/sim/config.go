@@ -119,10 +119,10 @@ type Config struct {
 	Seed     uint64
 	Sites    []Site
 	Scheme   Scheme
-	Policy   policy.Policy // of the peers; the same serves all, since policies keep nothing
-	Fallback policy.Policy // decides the rounds in which Policy fails, as at a live site; nil: the simulation ends with the first failure
-	Tuning   rules.Tuning  // its Policy is set from the above
-	Partners int           // size of each site's partner set, drawn from the seed; 0: all others
+	Policy   policy.Policy       // of the peers; the same serves all, since policies keep nothing
+	Fallback policy.Policy       // decides the rounds in which Policy fails, as at a live site; nil: the simulation ends with the first failure
+	Tuning   rules.RuntimeConfig // its Policy is set from the above
+	Partners int                 // size of each site's partner set, drawn from the seed; 0: all others
 	Network  Network
 	Crashes  []Crash
 	Bytes    bool // count the bytes of messages, which takes time

@@ -175,7 +175,7 @@ func TestMaxQ(t *testing.T) {
 // for a while. Data take 2 s and a GB at 100 MB/s: 12 s in all.
 func staged(scheme sim.Scheme, busy int64) (sim.Config, []workload.Job) {
 	cfg := sim.Config{
-		Seed: 1, Scheme: scheme, Policy: tc.New(tc.Config{}), Tuning: rules.Tuning{Initiation: policy.Sender}, History: 1,
+		Seed: 1, Scheme: scheme, Policy: tc.New(tc.Config{}), Tuning: rules.RuntimeConfig{Initiation: policy.Sender}, History: 1,
 		Sites: []sim.Site{
 			{Machine: sim.Machine{Name: "a", Nodes: 1, CPUsPerNode: 1}, Local: engine.EASY()},
 			{Machine: sim.Machine{Name: "b", Nodes: 2, CPUsPerNode: 1}, Local: engine.EASY()},
@@ -480,7 +480,7 @@ func TestPredictionsKnowThoseAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: flow, Tuning: rules.Tuning{Initiation: policy.Cycle}}
+	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: flow, Tuning: rules.RuntimeConfig{Initiation: policy.Cycle}}
 	for i, name := range []protocol.SiteName{"a", "b"} {
 		cfg.Sites = append(cfg.Sites, sim.Site{
 			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MHz: 1000 - 100*i}, Local: engine.EASY(), Waits: foresight.QBETS,
@@ -555,7 +555,7 @@ func TestProtectedShare(t *testing.T) {
 // there, held for its data besides.
 func TestStageAtTheLimit(t *testing.T) {
 	t.Parallel()
-	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: tc.New(tc.Config{}), Tuning: rules.Tuning{Initiation: policy.Sender}}
+	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: tc.New(tc.Config{}), Tuning: rules.RuntimeConfig{Initiation: policy.Sender}}
 	for _, name := range []protocol.SiteName{"a", "b"} {
 		cfg.Sites = append(cfg.Sites, sim.Site{
 			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MaxWallTime: protocol.Hour}, Local: engine.EASY(),

@@ -123,7 +123,7 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
 		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true,
 		MaxGridJobs: len(g.jobs) + 1, MaxUserJobs: len(g.jobs) + 1,
-	}.Tuned(g.cfg.Tuning)
+	}.WithRuntime(g.cfg.Tuning)
 	if name != portalName && g.cfg.Scheme == Central { // it takes what the portal gives it, and keeps the rest
 		s.cfg.Policy, s.cfg.Initiation = policy.Describe(local.New()), policy.Sender
 	}

@@ -22,7 +22,7 @@ import (
 func six(initiation policy.Initiation) sim.Config {
 	cfg := sim.Config{
 		Seed: 1, Scheme: sim.Distributed, Policy: tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}),
-		Tuning: rules.Tuning{Initiation: initiation, RoundJobs: 1},
+		Tuning: rules.RuntimeConfig{Initiation: initiation, RoundJobs: 1},
 	}
 	for _, m := range workload.SuperschedulerMachines() {
 		cfg.Sites = append(cfg.Sites, sim.Site{
@@ -72,7 +72,7 @@ func BenchmarkThousandSites(b *testing.B) {
 	const sites, jobs = 1000, 1_000_000
 	cfg := sim.Config{
 		Seed: 1, Scheme: sim.Distributed, Policy: tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}),
-		Tuning: rules.Tuning{Initiation: policy.Sender, RoundJobs: 1}, Partners: 16,
+		Tuning: rules.RuntimeConfig{Initiation: policy.Sender, RoundJobs: 1}, Partners: 16,
 	}
 	for i := range sites {
 		cfg.Sites = append(cfg.Sites, sim.Site{

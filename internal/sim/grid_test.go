@@ -26,7 +26,7 @@ import (
 func three(initiation policy.Initiation) sim.Config {
 	cfg := sim.Config{
 		Seed: 1, Scheme: sim.Distributed, Policy: tc.New(tc.Config{Epsilon: tc.DefaultEpsilon}),
-		Tuning: rules.Tuning{Initiation: initiation, RoundJobs: 1}, Bytes: true, Check: 10,
+		Tuning: rules.RuntimeConfig{Initiation: initiation, RoundJobs: 1}, Bytes: true, Check: 10,
 	}
 	for i, m := range []sim.Machine{
 		{Nodes: 16, CPUsPerNode: 4, MHz: 375, WholeNode: true},

@@ -19,7 +19,7 @@ import (
 func TestSimulatedHolds(t *testing.T) {
 	t.Parallel()
 	cfg := sim.Config{
-		Seed: 1, Scheme: sim.Distributed, Policy: local.New(), Tuning: rules.Tuning{RoundJobs: 1},
+		Seed: 1, Scheme: sim.Distributed, Policy: local.New(), Tuning: rules.RuntimeConfig{RoundJobs: 1},
 		Sites: []sim.Site{{Machine: sim.Machine{Name: "one", Nodes: 4, CPUsPerNode: 1, MHz: 1000}, Local: engine.EASY()}},
 	}
 	batch, err := sim.NewBatch(cfg, []workload.Job{

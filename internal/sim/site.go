@@ -163,7 +163,7 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 	if decide, ok := op.(event.DecideOp); ok {
 		return s.decide(ctx, decide)
 	}
-	if front, ok := op.(event.FrontOp); ok {
+	if front, ok := op.(event.ParetoOp); ok {
 		return s.front(ctx, front)
 	}
 	if price, ok := op.(event.PriceOp); ok {
@@ -180,7 +180,7 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 	case event.SubmitOp:
 		local, err := s.batch.submit(now, op.Job)
 		return refusedOr(local, err)
-	case event.FindOp:
+	case event.LookupOp:
 		presence, local := s.batch.Find(op.Tag)
 		return event.FindResult{Presence: presence, Local: local}, nil
 	case event.WithdrawOp:
@@ -196,9 +196,9 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 		return event.DiscardResult{}, nil
 	case event.ReserveOp:
 		return heldOr(s.batch.reserve(op.Hold))
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		return event.ReleaseResult{}, s.batch.done(s.batch.Release(op.Tag))
-	case event.WatchOp, event.DecideOp, event.FrontOp, event.PriceOp:
+	case event.WatchOp, event.DecideOp, event.ParetoOp, event.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
 }
@@ -219,7 +219,7 @@ func (s *site) decide(ctx context.Context, op event.DecideOp) (event.Result, err
 
 // front asks the policy for the choices of an application. The peer knows of no other one that
 // could be asked.
-func (s *site) front(ctx context.Context, op event.FrontOp) (event.Result, error) {
+func (s *site) front(ctx context.Context, op event.ParetoOp) (event.Result, error) {
 	fronter, ok := s.decides.(policy.Fronter)
 	if !ok {
 		return nil, errors.New("the policy lays out no choices")

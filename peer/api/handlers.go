@@ -209,7 +209,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, who caller) err
 		if _, err = s.Node.Job(r.Context(), id); err != nil {
 			return err
 		}
-		facts = []event.Fact{}
+		facts = []event.LogEvent{}
 	}
 	return reply(w, http.StatusOK, Explanation{Facts: facts})
 }

@@ -57,8 +57,8 @@ func (town) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]by
 	return nil, nil
 }
 
-func (town) Explain(protocol.JobID) ([]event.Fact, error) {
-	return []event.Fact{{Text: "its story"}}, nil
+func (town) Explain(protocol.JobID) ([]event.LogEvent, error) {
+	return []event.LogEvent{{Text: "its story"}}, nil
 }
 
 func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {

@@ -21,7 +21,7 @@ type Node interface {
 	Job(ctx context.Context, id protocol.JobID) (view.Job, error)
 	WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error)
 	ArchivedJobs(ctx context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error)
-	Explain(id protocol.JobID) ([]event.Fact, error)
+	Explain(id protocol.JobID) ([]event.LogEvent, error)
 	Output(
 		ctx context.Context, job view.Job, stream protocol.Stream, offset int64, size int,
 	) ([]byte, error)

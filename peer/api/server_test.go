@@ -41,7 +41,7 @@ type peerFake struct {
 	reply  view.Reply
 	err    error
 	jobs   map[protocol.JobID]view.Job
-	facts  []event.Fact
+	facts  []event.LogEvent
 	output func(offset int64) ([]byte, error)
 	ended  chan struct{} // WaitJob returns after it
 }
@@ -95,7 +95,7 @@ func (p *peerFake) ArchivedJobs(_ context.Context, limit int, _ func(*view.Job) 
 	return []view.Job{{ID: jobA, Name: "old", State: protocol.Failed}}[:min(1, limit)], nil
 }
 
-func (p *peerFake) Explain(protocol.JobID) ([]event.Fact, error) { return p.facts, nil }
+func (p *peerFake) Explain(protocol.JobID) ([]event.LogEvent, error) { return p.facts, nil }
 
 func (p *peerFake) Output(
 	_ context.Context, _ view.Job, _ protocol.Stream, offset int64, _ int,
@@ -377,7 +377,7 @@ func TestQueueJobSitesInfoExplain(t *testing.T) {
 	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 0 {
 		t.Errorf("explain without facts: %v, %v", facts, err)
 	}
-	node.facts = []event.Fact{{Kind: event.JobSubmitted, Job: jobB}}
+	node.facts = []event.LogEvent{{Kind: event.LogJobSubmitted, Job: jobB}}
 	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 1 {
 		t.Errorf("explain: %v, %v", facts, err)
 	}

@@ -71,7 +71,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 	}
 	out.Partners = c.PeerPartners()
 	c.brokered(&out)
-	return out.Tuned(c.Tuning(parts.Policy))
+	return out.WithRuntime(c.Tuning(parts.Policy))
 }
 
 // PeerPartners returns the partners as the state machine is told of them, sorted by name.
@@ -88,15 +88,15 @@ func (c *Config) PeerPartners() (out []rules.Partner) {
 
 // Tuning returns the part of what the state machine is told that may change while
 // it runs, with the policy that decides.
-func (c *Config) Tuning(decides policy.Description) rules.Tuning {
+func (c *Config) Tuning(decides policy.Description) rules.RuntimeConfig {
 	tuning := c.Rounds.Tuning()
 	tuning.Policy = decides
 	return tuning
 }
 
 // Tuning is the table as the state machine has it.
-func (o *Rounds) Tuning() rules.Tuning {
-	return rules.Tuning{
+func (o *Rounds) Tuning() rules.RuntimeConfig {
+	return rules.RuntimeConfig{
 		Initiation: o.Initiation,
 		Phi:        o.Phi,
 		Sigma:      o.Sigma,

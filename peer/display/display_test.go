@@ -68,7 +68,7 @@ func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 // The price of the hours that a site holds stands beside their instant.
 func TestHeldHoursAreTold(t *testing.T) {
 	t.Parallel()
-	fact := event.Fact{Kind: event.RoomHeld, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
+	fact := event.LogEvent{Kind: event.LogReserved, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
 	if got, want := display.Sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
 		t.Errorf("got %s", got)
 	}

@@ -19,7 +19,7 @@ type Story struct {
 }
 
 // Text tells what happened to a job, a line or a table for each fact.
-func (t Story) Text(job view.Job, facts []event.Fact) string {
+func (t Story) Text(job view.Job, facts []event.LogEvent) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, console.Plain(job.Name), console.Plain(job.User), sizeText(job))
 	out.WriteString(componentText(job))
@@ -64,7 +64,7 @@ func since(at, submitted protocol.Instant) string {
 }
 
 // roundTable shows the quotes of a round, the best first.
-func (t Story) roundTable(fact event.Fact) string {
+func (t Story) roundTable(fact event.LogEvent) string {
 	quotes := slices.Clone(fact.Quotes)
 	slices.SortStableFunc(quotes, func(x, y view.Quote) int {
 		switch {
@@ -127,7 +127,7 @@ func (t Story) remarks(q view.Quote) string {
 }
 
 // sentence tells a fact in words.
-func sentence(fact event.Fact) string {
+func sentence(fact event.LogEvent) string {
 	text, known := phrases()[fact.Kind]
 	if !known {
 		text = string(fact.Kind)
@@ -137,7 +137,7 @@ func sentence(fact event.Fact) string {
 		site = "no site"
 	}
 	text = strings.NewReplacer("{site}", site, "{round}", strconv.FormatUint(uint64(fact.Round), 10)).Replace(text)
-	if fact.State != 0 && (fact.Kind == event.JobEnded || fact.Kind == event.GuestEnded) {
+	if fact.State != 0 && (fact.Kind == event.LogJobEnded || fact.Kind == event.LogGuestEnded) {
 		text += " " + fact.State.String()
 	}
 	if fact.Text != "" {
@@ -150,8 +150,8 @@ func sentence(fact event.Fact) string {
 	if fact.Epoch != 0 {
 		aside = append(aside, fmt.Sprintf("epoch %d", fact.Epoch))
 	}
-	if fact.Took != 0 {
-		aside = append(aside, "took "+console.Brief(fact.Took))
+	if fact.Duration != 0 {
+		aside = append(aside, "took "+console.Brief(fact.Duration))
 	}
 	if len(aside) > 0 {
 		text += " (" + strings.Join(aside, ", ") + ")"
@@ -159,56 +159,56 @@ func sentence(fact event.Fact) string {
 	return text
 }
 
-func phrases() map[event.FactKind]string {
-	return map[event.FactKind]string{
-		event.JobSubmitted:      "submitted",
-		event.JobShortcut:       "stays at its own site",
-		event.RoundOpened:       "round {round}: the sites are asked for quotes",
-		event.RoundDecided:      "round {round}: {site} is chosen",
-		event.JobWaits:          "waits in the grid queue",
-		event.JobCommitted:      "put into the local queue of {site}",
-		event.JobOffered:        "offered to {site}",
-		event.OfferRefused:      "{site} refused the offer",
-		event.StartMissed:       "has not started with its group",
-		event.RoomHeld:          "{site} holds room for it",
-		event.JobGranted:        "{site} is prepared; granted to it, durably",
-		event.JobHanded:         "{site} has accepted and owns it",
-		event.JobStarted:        "started at {site}",
-		event.JobEnded:          "ended",
-		event.JobReturned:       "back in the grid queue",
-		event.JobCancelled:      "cancel requested",
-		event.JobRequeued:       "{site} is lost; it may run again elsewhere",
-		event.NeedsOperator:     "needs an operator",
-		event.RequeueForced:     "requeued by force",
-		event.RecoveryNeeded:    "the database of {site} is older than what was seen of it",
-		event.Recovered:         "the database of {site} goes on",
-		event.TwoPeers:          "two peers run as {site}",
-		event.SetAside:          "the local scheduler has it, and no row knows it",
-		event.PartnerMissing:    "{site} is not configured any more",
-		event.GuestPrepared:     "offered by {site}; room is kept for it here",
-		event.GuestRefused:      "offered by {site}, and refused",
-		event.GuestOwned:        "granted by {site}; this site owns it",
-		event.GuestAborted:      "{site} took its offer back",
-		event.GuestStarted:      "started here",
-		event.GuestEnded:        "ended here",
-		event.GuestClosed:       "{site} has the result",
-		event.PartnerUp:         "the link to {site} came up",
-		event.PartnerDown:       "the link to {site} broke",
-		event.KeyRefused:        "the key of {site} is refused, or that of this site there",
-		event.PartnerSilent:     "{site} does not answer in time",
-		event.Volunteered:       "this site tells its partners that it would take jobs",
-		event.PartnerVolunteers: "{site} volunteers to take jobs",
-		event.Retuned:           "the rules of {site} changed",
-		event.NameClash:         "{site} has a name or number that another site has",
-		event.MemberClash:       "gossip tells of {site}, with this site's name or number",
-		event.CallFailed:        "a call failed",
-		event.CallWorks:         "a call works again",
-		event.PartnerQuality:    "how {site} keeps its quotes has changed",
-		event.OutputLeft:        "its output is not brought from {site}",
-		event.QuestionDropped:   "{site} asked for more quotes at once than are worked on",
-		event.OfferDropped:      "{site} is refused very often",
-		event.PricesMissing:     "the prices of electricity are not known",
-		event.PolicyFailed:      "the policy failed",
-		event.MessageOdd:        "{site} sent something that makes no sense here",
+func phrases() map[event.LogKind]string {
+	return map[event.LogKind]string{
+		event.LogJobSubmitted:        "submitted",
+		event.LogJobPlacedLocally:    "stays at its own site",
+		event.LogRoundOpened:         "round {round}: the sites are asked for quotes",
+		event.LogRoundDecided:        "round {round}: {site} is chosen",
+		event.LogJobDeferred:         "waits in the grid queue",
+		event.LogJobCommitted:        "put into the local queue of {site}",
+		event.LogJobOffered:          "offered to {site}",
+		event.LogOfferRefused:        "{site} refused the offer",
+		event.LogStartMissed:         "has not started with its group",
+		event.LogReserved:            "{site} holds room for it",
+		event.LogJobGranted:          "{site} is prepared; granted to it, durably",
+		event.LogJobHandedOff:        "{site} has accepted and owns it",
+		event.LogJobStarted:          "started at {site}",
+		event.LogJobEnded:            "ended",
+		event.LogJobRequeued:         "back in the grid queue",
+		event.LogCancelRequested:     "cancel requested",
+		event.LogJobReclaimed:        "{site} is lost; it may run again elsewhere",
+		event.LogNeedsOperator:       "needs an operator",
+		event.LogRequeueForced:       "requeued by force",
+		event.LogRecoveryNeeded:      "the database of {site} is older than what was seen of it",
+		event.LogRecovered:           "the database of {site} goes on",
+		event.LogTwoPeers:            "two peers run as {site}",
+		event.LogUnknownLocalJob:     "the local scheduler has it, and no row knows it",
+		event.LogPartnerMissing:      "{site} is not configured any more",
+		event.LogGuestPrepared:       "offered by {site}; room is kept for it here",
+		event.LogGuestRefused:        "offered by {site}, and refused",
+		event.LogGuestAccepted:       "granted by {site}; this site owns it",
+		event.LogGuestAborted:        "{site} took its offer back",
+		event.LogGuestStarted:        "started here",
+		event.LogGuestEnded:          "ended here",
+		event.LogGuestClosed:         "{site} has the result",
+		event.LogPartnerUp:           "the link to {site} came up",
+		event.LogPartnerDown:         "the link to {site} broke",
+		event.LogKeyRefused:          "the key of {site} is refused, or that of this site there",
+		event.LogPartnerUnresponsive: "{site} does not answer in time",
+		event.LogVolunteered:         "this site tells its partners that it would take jobs",
+		event.LogPartnerVolunteered:  "{site} volunteers to take jobs",
+		event.LogReconfigured:        "the rules of {site} changed",
+		event.LogSiteIDConflict:      "{site} has a name or number that another site has",
+		event.LogMemberConflict:      "gossip tells of {site}, with this site's name or number",
+		event.LogCallFailed:          "a call failed",
+		event.LogCallRestored:        "a call works again",
+		event.LogPartnerQuality:      "how {site} keeps its quotes has changed",
+		event.LogOutputLeft:          "its output is not brought from {site}",
+		event.LogQuoteRequestDropped: "{site} asked for more quotes at once than are worked on",
+		event.LogOfferDropped:        "{site} is refused very often",
+		event.LogPricesMissing:       "the prices of electricity are not known",
+		event.LogPolicyFailed:        "the policy failed",
+		event.LogUnexpectedMessage:   "{site} sent something that makes no sense here",
 	}
 }

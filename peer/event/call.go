@@ -32,8 +32,8 @@ type QuoteOp struct {
 // SubmitOp puts a job in the local queue: [SubmitResult].
 type SubmitOp struct{ Job localsched.Submission }
 
-// FindOp asks whether an earlier SubmitOp took effect: [FindResult].
-type FindOp struct{ Tag protocol.Tag }
+// LookupOp asks whether an earlier SubmitOp took effect: [FindResult].
+type LookupOp struct{ Tag protocol.Tag }
 
 // WithdrawOp takes a job out of the local queue: [WithdrawResult].
 type WithdrawOp struct{ Tag protocol.Tag }
@@ -68,10 +68,10 @@ type DecideOp struct {
 	Fallback bool // asked is [rules.Config.Fallback]
 }
 
-// FrontOp asks the policy in force, or the built-in one that [rules.Config.Fronts] tells of, for the
+// ParetoOp asks the policy in force, or the built-in one that [rules.Config.Fronts] tells of, for the
 // choices that an application leaves between cost and time: [FrontResult]. The snapshot has one
 // application.
-type FrontOp struct {
+type ParetoOp struct {
 	Snapshot policy.Snapshot
 	BuiltIn  bool
 }
@@ -79,26 +79,26 @@ type FrontOp struct {
 // ReserveOp has the local scheduler hold room: [ReserveResult].
 type ReserveOp struct{ Hold localsched.Hold }
 
-// ReleaseOp gives a hold up that was not taken: [ReleaseResult].
-type ReleaseOp struct{ Tag protocol.Tag }
+// CancelReservationOp gives a hold up that was not taken: [ReleaseResult].
+type CancelReservationOp struct{ Tag protocol.Tag }
 
 // PriceOp asks for the electricity prices of an area: [PriceResult].
 type PriceOp price.Query
 
-func (QuoteOp) op()    {}
-func (SubmitOp) op()   {}
-func (FindOp) op()     {}
-func (WithdrawOp) op() {}
-func (KillOp) op()     {}
-func (WatchOp) op()    {}
-func (ForgetOp) op()   {}
-func (CollectOp) op()  {}
-func (DiscardOp) op()  {}
-func (DecideOp) op()   {}
-func (FrontOp) op()    {}
-func (ReserveOp) op()  {}
-func (ReleaseOp) op()  {}
-func (PriceOp) op()    {}
+func (QuoteOp) op()             {}
+func (SubmitOp) op()            {}
+func (LookupOp) op()            {}
+func (WithdrawOp) op()          {}
+func (KillOp) op()              {}
+func (WatchOp) op()             {}
+func (ForgetOp) op()            {}
+func (CollectOp) op()           {}
+func (DiscardOp) op()           {}
+func (DecideOp) op()            {}
+func (ParetoOp) op()            {}
+func (ReserveOp) op()           {}
+func (CancelReservationOp) op() {}
+func (PriceOp) op()             {}
 
 // Result is what a call brought. The set is closed.
 //
@@ -118,7 +118,7 @@ type SubmitResult struct {
 	Refused string
 }
 
-// FindResult answers [FindOp].
+// FindResult answers [LookupOp].
 type FindResult struct {
 	Presence localsched.Presence
 	Local    localsched.LocalID
@@ -155,7 +155,7 @@ type DecideResult struct {
 	Hint      []byte
 }
 
-// FrontResult answers [FrontOp]; [policy.Snapshot.CheckFront] has passed it.
+// FrontResult answers [ParetoOp]; [policy.Snapshot.CheckFront] has passed it.
 type FrontResult struct{ Front policy.Front }
 
 // ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
@@ -165,7 +165,7 @@ type ReserveResult struct {
 	Refused string
 }
 
-// ReleaseResult answers [ReleaseOp].
+// ReleaseResult answers [CancelReservationOp].
 type ReleaseResult struct{}
 
 // PriceResult answers [PriceOp].

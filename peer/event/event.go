@@ -107,12 +107,12 @@ type Recover struct {
 	Admin   bool
 }
 
-// Retune changes how rounds are opened and decided, from here on. Answered by
+// Reconfigure changes how rounds are opened and decided, from here on. Answered by
 // [view.Done] or [view.Refusal]. The shell must ask the policy of that name by the time it
 // hands this in.
-type Retune struct {
+type Reconfigure struct {
 	Asked  AskID
-	Tuning rules.Tuning
+	Tuning rules.RuntimeConfig
 }
 
 // SetPartners replaces the configured partners, from here on. Answered by [view.Done] or
@@ -179,7 +179,7 @@ func (Cancel) event()       {}
 func (Requeue) event()      {}
 func (AskRecovery) event()  {}
 func (Recover) event()      {}
-func (Retune) event()       {}
+func (Reconfigure) event()  {}
 func (SetPartners) event()  {}
 func (ClockSet) event()     {}
 func (TestSubmit) event()   {}

@@ -5,81 +5,81 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Fact is something worth telling people: a line in the log, a count in the
+// LogEvent is something worth telling people: a line in the log, a count in the
 // metrics, a paragraph of `explain`. Facts are not state; losing one changes
 // nothing.
-type Fact struct {
+type LogEvent struct {
 	At   protocol.Instant  `json:"at_ms"`
-	Kind FactKind          `json:"kind"`
+	Kind LogKind           `json:"kind"`
 	Job  protocol.JobID    `json:"job,omitempty"` // 0: not about one job
 	Site protocol.SiteName `json:"site,omitempty"`
 	Text string            `json:"text,omitempty"`
 
-	Epoch  protocol.Epoch    `json:"epoch,omitempty"`
-	Round  protocol.RoundID  `json:"round,omitempty"`
-	Quotes []view.Quote      `json:"quotes,omitempty"`  // Decided: every quote of the round, of a large one the best
-	Others int               `json:"others,omitempty"`  // Decided: quotes that are left out; else facts that this one stands for, 0: itself
-	Silent []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
-	Took   protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
-	State  protocol.State    `json:"state,omitempty"`   // of a job's change
-	CPUs   int               `json:"cpus,omitempty"`    // Decided: of the shape that was chosen, when there are several
-	Price  *view.HeldPrice   `json:"price,omitempty"`   // RoomHeld: of the hours that are held; nil: the site names none
+	Epoch         protocol.Epoch    `json:"epoch,omitempty"`
+	Round         protocol.RoundID  `json:"round,omitempty"`
+	Quotes        []view.Quote      `json:"quotes,omitempty"`  // Decided: every quote of the round, of a large one the best
+	OmittedQuotes int               `json:"others,omitempty"`  // Decided: quotes that are left out; else facts that this one stands for, 0: itself
+	Silent        []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
+	Duration      protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
+	State         protocol.State    `json:"state,omitempty"`   // of a job's change
+	CPUs          int               `json:"cpus,omitempty"`    // Decided: of the shape that was chosen, when there are several
+	Price         *view.HeldPrice   `json:"price,omitempty"`   // LogReserved: of the hours that are held; nil: the site names none
 }
 
-// FactKind names what happened. Its text is part of logs and metrics.
-type FactKind string
+// LogKind names what happened. Its text is part of logs and metrics.
+type LogKind string
 
 // The kinds of facts.
 const (
-	JobSubmitted      FactKind = "submitted"
-	JobShortcut       FactKind = "shortcut" // AWT below φ: committed at once
-	RoundOpened       FactKind = "round-opened"
-	RoundDecided      FactKind = "decided" // one for each job of the round
-	JobWaits          FactKind = "waits"   // no site for it now
-	JobCommitted      FactKind = "committed"
-	JobOffered        FactKind = "offered"
-	OfferRefused      FactKind = "refused"
-	StartMissed       FactKind = "start-missed" // by a component that starts together with others
-	RoomHeld          FactKind = "room-held"    // for a component that starts together with others
-	JobGranted        FactKind = "granted"
-	JobHanded         FactKind = "handed"
-	JobStarted        FactKind = "started"
-	JobEnded          FactKind = "ended"
-	JobReturned       FactKind = "returned" // recalled, or given up by its site: back in the grid queue
-	JobCancelled      FactKind = "cancel-asked"
-	JobRequeued       FactKind = "requeued"
-	PartnerQuality    FactKind = "partner-quality" // it is in doubt, or no more
-	OutputLeft        FactKind = "output-left"     // not brought home
-	NeedsOperator     FactKind = "needs-operator"
-	RecoveryNeeded    FactKind = "recovery-needed" // the store is older than what was seen of this site; nothing is started
-	Recovered         FactKind = "recovered"       // an operator says that this store goes on
-	TwoPeers          FactKind = "two-peers"       // two peers run as one site
-	RequeueForced     FactKind = "requeue-forced"  // by an operator; the job may run twice
-	SetAside          FactKind = "set-aside"       // the local scheduler has a job that no row knows
-	GuestPrepared     FactKind = "guest-prepared"
-	GuestRefused      FactKind = "guest-refused"
-	GuestOwned        FactKind = "guest-owned"
-	GuestAborted      FactKind = "guest-aborted"
-	GuestStarted      FactKind = "guest-started"
-	GuestEnded        FactKind = "guest-ended"
-	GuestClosed       FactKind = "guest-closed"
-	PartnerUp         FactKind = "partner-up"
-	PartnerDown       FactKind = "partner-down"
-	PartnerSilent     FactKind = "partner-silent"
-	KeyRefused        FactKind = "key-refused"     // a partner's here, or this site's there: no link comes up
-	PartnerMissing    FactKind = "partner-missing" // not configured, and rows name it
-	Volunteered       FactKind = "volunteered"     // this site
-	PartnerVolunteers FactKind = "partner-volunteers"
-	Retuned           FactKind = "retuned"
-	NameClash         FactKind = "name-clash"   // a partner's card does not go with this site, or with another partner
-	MemberClash       FactKind = "member-clash" // a hint: a site that gossips says it has this one's name or number
-	CallFailed        FactKind = "call-failed"
-	CallWorks         FactKind = "call-works"       // again
-	QuestionDropped   FactKind = "question-dropped" // a partner's quote request that was not worked on
-	OfferDropped      FactKind = "offer-dropped"    // refused without a word in explain: the partner is refused too often
-	PricesMissing     FactKind = "prices-missing"
-	BillDisputed      FactKind = "bill-disputed" // a partner bills another amount than its tariff comes to
-	LimitBroken       FactKind = "limit-broken"  // an application has cost more, or taken longer, than its user allowed
-	PolicyFailed      FactKind = "policy-failed" // and another decided in its stead
-	MessageOdd        FactKind = "message-odd"   // authentic, but makes no sense here
+	LogJobSubmitted        LogKind = "submitted"
+	LogJobPlacedLocally    LogKind = "shortcut" // AWT below φ: committed at once
+	LogRoundOpened         LogKind = "round-opened"
+	LogRoundDecided        LogKind = "decided" // one for each job of the round
+	LogJobDeferred         LogKind = "waits"   // no site for it now
+	LogJobCommitted        LogKind = "committed"
+	LogJobOffered          LogKind = "offered"
+	LogOfferRefused        LogKind = "refused"
+	LogStartMissed         LogKind = "start-missed" // by a component that starts together with others
+	LogReserved            LogKind = "room-held"    // for a component that starts together with others
+	LogJobGranted          LogKind = "granted"
+	LogJobHandedOff        LogKind = "handed"
+	LogJobStarted          LogKind = "started"
+	LogJobEnded            LogKind = "ended"
+	LogJobRequeued         LogKind = "returned" // recalled, or given up by its site: back in the grid queue
+	LogCancelRequested     LogKind = "cancel-asked"
+	LogJobReclaimed        LogKind = "requeued"
+	LogPartnerQuality      LogKind = "partner-quality" // it is in doubt, or no more
+	LogOutputLeft          LogKind = "output-left"     // not brought home
+	LogNeedsOperator       LogKind = "needs-operator"
+	LogRecoveryNeeded      LogKind = "recovery-needed" // the store is older than what was seen of this site; nothing is started
+	LogRecovered           LogKind = "recovered"       // an operator says that this store goes on
+	LogTwoPeers            LogKind = "two-peers"       // two peers run as one site
+	LogRequeueForced       LogKind = "requeue-forced"  // by an operator; the job may run twice
+	LogUnknownLocalJob     LogKind = "set-aside"       // the local scheduler has a job that no row knows
+	LogGuestPrepared       LogKind = "guest-prepared"
+	LogGuestRefused        LogKind = "guest-refused"
+	LogGuestAccepted       LogKind = "guest-owned"
+	LogGuestAborted        LogKind = "guest-aborted"
+	LogGuestStarted        LogKind = "guest-started"
+	LogGuestEnded          LogKind = "guest-ended"
+	LogGuestClosed         LogKind = "guest-closed"
+	LogPartnerUp           LogKind = "partner-up"
+	LogPartnerDown         LogKind = "partner-down"
+	LogPartnerUnresponsive LogKind = "partner-silent"
+	LogKeyRefused          LogKind = "key-refused"     // a partner's here, or this site's there: no link comes up
+	LogPartnerMissing      LogKind = "partner-missing" // not configured, and rows name it
+	LogVolunteered         LogKind = "volunteered"     // this site
+	LogPartnerVolunteered  LogKind = "partner-volunteers"
+	LogReconfigured        LogKind = "retuned"
+	LogSiteIDConflict      LogKind = "name-clash"   // a partner's card does not go with this site, or with another partner
+	LogMemberConflict      LogKind = "member-clash" // a hint: a site that gossips says it has this one's name or number
+	LogCallFailed          LogKind = "call-failed"
+	LogCallRestored        LogKind = "call-works"       // again
+	LogQuoteRequestDropped LogKind = "question-dropped" // a partner's quote request that was not worked on
+	LogOfferDropped        LogKind = "offer-dropped"    // refused without a word in explain: the partner is refused too often
+	LogPricesMissing       LogKind = "prices-missing"
+	LogBillDisputed        LogKind = "bill-disputed" // a partner bills another amount than its tariff comes to
+	LogLimitExceeded       LogKind = "limit-broken"  // an application has cost more, or taken longer, than its user allowed
+	LogPolicyFailed        LogKind = "policy-failed" // and another decided in its stead
+	LogUnexpectedMessage   LogKind = "message-odd"   // authentic, but makes no sense here
 )

@@ -20,7 +20,7 @@ type Ready struct {
 	Calls    []Call
 	Wake     protocol.Instant // when to Tick next; 0: no need. Replaces the last one
 	Digest   *protocol.Load   // to advertise in gossip, when it has changed
-	Facts    []Fact           // for logs, metrics and explain
+	Facts    []LogEvent       // for logs, metrics and explain
 	Answers  []Answer         // to the API
 	// Starts says whether the local scheduler may start the jobs of its queue from here on; nil:
 	// as before. A peer that distinguishes lives says so in its first step.

@@ -23,7 +23,7 @@ func placed(phase row.RunPhase) *localrun.Run {
 
 func TestTheNextCall(t *testing.T) {
 	t.Parallel()
-	find, withdraw, kill := event.FindOp{Tag: tag}, event.WithdrawOp{Tag: tag}, event.KillOp{Tag: tag}
+	find, withdraw, kill := event.LookupOp{Tag: tag}, event.WithdrawOp{Tag: tag}, event.KillOp{Tag: tag}
 	for name, tt := range map[string]struct {
 		phase          row.RunPhase
 		unwanted, kill bool

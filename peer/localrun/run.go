@@ -57,7 +57,7 @@ func (r *Run) Next(pause bool) event.Op {
 	switch r.Phase {
 	case row.RunSubmitting:
 		if !pause {
-			return event.FindOp{Tag: r.Tag}
+			return event.LookupOp{Tag: r.Tag}
 		}
 	case row.RunQueued:
 		if !pause || r.Tries == 0 {

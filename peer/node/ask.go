@@ -83,9 +83,9 @@ func granted(reply view.Reply) (view.Reply, error) {
 
 // Retune has rounds opened and decided in another way from here on: the machine is
 // tuned, and decider is asked. The error is as that of [Node.Ask].
-func (n *Node) Retune(ctx context.Context, tuning rules.Tuning, decider policy.Policy) error {
+func (n *Node) Retune(ctx context.Context, tuning rules.RuntimeConfig, decider policy.Policy) error {
 	id := event.AskID(n.lastID.Add(1))
-	_, err := n.ask(ctx, id, letter{event: event.Retune{Asked: id, Tuning: tuning}, policy: decider})
+	_, err := n.ask(ctx, id, letter{event: event.Reconfigure{Asked: id, Tuning: tuning}, policy: decider})
 	return err
 }
 

@@ -34,7 +34,7 @@ type effects struct {
 	calls    []event.Call
 	policy   policy.Policy // that decides the rounds among the calls
 	digest   *protocol.Load
-	facts    []event.Fact
+	facts    []event.LogEvent
 	answers  []event.Answer
 	starts   *bool
 	card     *cardAsk

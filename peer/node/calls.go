@@ -180,13 +180,13 @@ func (l *lanes) of(op event.Op) *lane {
 		return l.watch
 	case event.CollectOp:
 		return l.collect
-	case event.DecideOp, event.FrontOp:
+	case event.DecideOp, event.ParetoOp:
 		return l.decide
 	case event.ReserveOp:
 		return l.submit
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		return l.release
-	case event.FindOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.DiscardOp, event.PriceOp:
+	case event.LookupOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.DiscardOp, event.PriceOp:
 	}
 	return l.manage
 }

@@ -55,7 +55,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := caller(
 			event.QuoteOp{Query: localsched.Query{Jobs: make([]protocol.Request, 2)}},
-			submission(1), event.FindOp{}, event.WithdrawOp{}, event.KillOp{}, event.ForgetOp{}, event.DecideOp{},
+			submission(1), event.LookupOp{}, event.WithdrawOp{}, event.KillOp{}, event.ForgetOp{}, event.DecideOp{},
 		)
 		r := start(t, core)
 		synctest.Wait()
@@ -121,7 +121,7 @@ func TestSlowSubmissionsHoldUpNothingElse(t *testing.T) {
 		for i := range 100 {
 			ops = append(ops, submission(i+1))
 		}
-		core := caller(append(ops, event.FindOp{})...)
+		core := caller(append(ops, event.LookupOp{})...)
 		var running, most atomic.Int64
 		r := startWith(t, core, func(o *outside) {
 			o.submit = func(context.Context, localsched.Submission) (localsched.LocalID, error) {

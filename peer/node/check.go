@@ -36,7 +36,7 @@ type Checker struct {
 // Add takes in a row; rows may come in any order.
 func (c *Checker) Add(table string, stored Row) {
 	if table == factTable {
-		var fact event.Fact
+		var fact event.LogEvent
 		if err := json.Unmarshal(stored.Value, &fact); err != nil {
 			c.found(table, stored.Key, "it cannot be read: %v", err)
 		}

@@ -75,7 +75,7 @@ func (c *factCounts) forget(id protocol.JobID) {
 }
 
 // add takes in facts that are about a job, or about all that wait.
-func (l *factLog) add(facts []event.Fact) error {
+func (l *factLog) add(facts []event.LogEvent) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range facts {
@@ -83,7 +83,7 @@ func (l *factLog) add(facts []event.Fact) error {
 		if f.Job == 0 && !ofAll(f.Kind) {
 			continue
 		}
-		value, err := json.Marshal(storedFact{Fact: *f})
+		value, err := json.Marshal(storedFact{LogEvent: *f})
 		if err != nil {
 			return fmt.Errorf("fact %s of job %d: %w", f.Kind, f.Job, err)
 		}
@@ -102,7 +102,7 @@ func (l *factLog) add(facts []event.Fact) error {
 
 // storedFact is a fact without what its key says: there are many.
 type storedFact struct {
-	event.Fact
+	event.LogEvent
 
 	At  protocol.Instant `json:"at_ms,omitempty"` // always 0, in place of the fact's own
 	Job protocol.JobID   `json:"job,omitempty"`   // likewise
@@ -110,7 +110,9 @@ type storedFact struct {
 
 // ofAll says whether a fact about no job belongs to the stories of all jobs that
 // wait at that time.
-func ofAll(kind event.FactKind) bool { return kind == event.PartnerVolunteers || kind == event.Retuned }
+func ofAll(kind event.LogKind) bool {
+	return kind == event.LogPartnerVolunteered || kind == event.LogReconfigured
+}
 
 // ring says that facts have waited long enough.
 func (l *factLog) ring() {
@@ -124,7 +126,7 @@ func (l *factLog) ring() {
 }
 
 // bound drops facts of a job that has very many.
-func (l *factLog) bound(f *event.Fact) error {
+func (l *factLog) bound(f *event.LogEvent) error {
 	if last(f) {
 		l.counts.forget(f.Job)
 		return nil
@@ -147,8 +149,8 @@ func (l *factLog) bound(f *event.Fact) error {
 }
 
 // last says whether no more is to come about a job.
-func last(f *event.Fact) bool {
-	return f.Kind == event.JobEnded || f.Kind == event.GuestClosed || f.Kind == event.GuestAborted
+func last(f *event.LogEvent) bool {
+	return f.Kind == event.LogJobEnded || f.Kind == event.LogGuestClosed || f.Kind == event.LogGuestAborted
 }
 
 // take hands out what is to be written; taken says that it is.
@@ -166,7 +168,7 @@ func (l *factLog) taken() {
 }
 
 // of lists the facts of a job in order.
-func (l *factLog) of(id protocol.JobID) ([]event.Fact, error) {
+func (l *factLog) of(id protocol.JobID) ([]event.LogEvent, error) {
 	prefix := factPrefix(id)
 	l.mu.Lock()
 	fresh := slices.Concat(l.writing, l.pending)
@@ -189,13 +191,13 @@ func (l *factLog) of(id protocol.JobID) ([]event.Fact, error) {
 	return decodeFacts(values)
 }
 
-func decodeFacts(values map[string][]byte) ([]event.Fact, error) {
+func decodeFacts(values map[string][]byte) ([]event.LogEvent, error) {
 	keys := make([]string, 0, len(values))
 	for key := range values {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	facts := make([]event.Fact, len(keys))
+	facts := make([]event.LogEvent, len(keys))
 	for i, key := range keys {
 		if err := json.Unmarshal(values[key], &facts[i]); err != nil {
 			return nil, fmt.Errorf("fact %s: %w", key, err)
@@ -236,9 +238,9 @@ func factJob(key string) protocol.JobID {
 
 // Explain lists what happened to a job, in order, and while it waited to be placed
 // also which partners volunteered and how the rules changed.
-func (n *Node) Explain(id protocol.JobID) ([]event.Fact, error) {
+func (n *Node) Explain(id protocol.JobID) ([]event.LogEvent, error) {
 	facts, err := n.facts.of(id)
-	if err != nil || len(facts) == 0 || facts[0].Kind != event.JobSubmitted {
+	if err != nil || len(facts) == 0 || facts[0].Kind != event.LogJobSubmitted {
 		return facts, err
 	}
 	all, err := n.facts.of(0)
@@ -246,21 +248,21 @@ func (n *Node) Explain(id protocol.JobID) ([]event.Fact, error) {
 		return nil, err
 	}
 	from, to := waited(facts)
-	all = slices.DeleteFunc(all, func(f event.Fact) bool { return f.At < from || f.At > to })
+	all = slices.DeleteFunc(all, func(f event.LogEvent) bool { return f.At < from || f.At > to })
 	all = append(all, facts...)
-	slices.SortStableFunc(all, func(a, b event.Fact) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(all, func(a, b event.LogEvent) int { return cmp.Compare(a.At, b.At) })
 	return all, nil
 }
 
 // waited is from when to when a job waited to be placed, as far as is known.
-func waited(facts []event.Fact) (from, to protocol.Instant) {
+func waited(facts []event.LogEvent) (from, to protocol.Instant) {
 	const open protocol.Instant = math.MaxInt64
 	from, to = facts[0].At, open
 	for _, f := range facts {
 		switch f.Kind { //nolint:exhaustive // the rest does not say where the job is
-		case event.JobCommitted, event.JobGranted, event.JobEnded:
+		case event.LogJobCommitted, event.LogJobGranted, event.LogJobEnded:
 			to = min(to, f.At)
-		case event.JobReturned, event.JobRequeued:
+		case event.LogJobRequeued, event.LogJobReclaimed:
 			to = open
 		}
 	}
@@ -268,7 +270,7 @@ func waited(facts []event.Fact) (from, to protocol.Instant) {
 }
 
 // tell passes facts on to the log, the meter and explain.
-func (n *Node) tell(ctx context.Context, facts []event.Fact) {
+func (n *Node) tell(ctx context.Context, facts []event.LogEvent) {
 	if len(facts) == 0 {
 		return
 	}
@@ -281,7 +283,7 @@ func (n *Node) tell(ctx context.Context, facts []event.Fact) {
 	}
 }
 
-func (n *Node) logFact(ctx context.Context, f *event.Fact) {
+func (n *Node) logFact(ctx context.Context, f *event.LogEvent) {
 	level := levelOf(f.Kind)
 	if !n.log.Enabled(ctx, level) {
 		return
@@ -300,8 +302,8 @@ func (n *Node) logFact(ctx context.Context, f *event.Fact) {
 	if f.State != 0 {
 		attrs = append(attrs, slog.String("state", f.State.String()))
 	}
-	if f.Took != 0 {
-		attrs = append(attrs, slog.Int64("took_ms", int64(f.Took)))
+	if f.Duration != 0 {
+		attrs = append(attrs, slog.Int64("took_ms", int64(f.Duration)))
 	}
 	if f.Text != "" {
 		attrs = append(attrs, slog.String("text", f.Text))
@@ -311,21 +313,21 @@ func (n *Node) logFact(ctx context.Context, f *event.Fact) {
 
 // levelOf keeps the log of a busy peer readable: what ends, crosses sites or
 // goes wrong is shown, the steps between are for debugging and for explain.
-func levelOf(kind event.FactKind) slog.Level {
+func levelOf(kind event.LogKind) slog.Level {
 	switch kind {
-	case event.NameClash, event.NeedsOperator, event.PartnerMissing, event.RecoveryNeeded, event.TwoPeers:
+	case event.LogSiteIDConflict, event.LogNeedsOperator, event.LogPartnerMissing, event.LogRecoveryNeeded, event.LogTwoPeers:
 		return slog.LevelError
-	case event.CallFailed, event.PolicyFailed, event.MessageOdd, event.PartnerSilent, event.PricesMissing,
-		event.MemberClash, event.RequeueForced, event.SetAside, event.OutputLeft,
-		event.PartnerQuality, event.Recovered, event.KeyRefused, event.BillDisputed, event.LimitBroken, event.StartMissed:
+	case event.LogCallFailed, event.LogPolicyFailed, event.LogUnexpectedMessage, event.LogPartnerUnresponsive, event.LogPricesMissing,
+		event.LogMemberConflict, event.LogRequeueForced, event.LogUnknownLocalJob, event.LogOutputLeft,
+		event.LogPartnerQuality, event.LogRecovered, event.LogKeyRefused, event.LogBillDisputed, event.LogLimitExceeded, event.LogStartMissed:
 		return slog.LevelWarn
-	case event.JobShortcut, event.RoundOpened, event.RoundDecided, event.JobWaits, event.JobCommitted, event.JobOffered,
-		event.RoomHeld, event.JobGranted, event.OfferRefused, event.GuestPrepared, event.GuestClosed, event.Volunteered,
-		event.PartnerVolunteers, event.QuestionDropped, event.OfferDropped:
+	case event.LogJobPlacedLocally, event.LogRoundOpened, event.LogRoundDecided, event.LogJobDeferred, event.LogJobCommitted, event.LogJobOffered,
+		event.LogReserved, event.LogJobGranted, event.LogOfferRefused, event.LogGuestPrepared, event.LogGuestClosed, event.LogVolunteered,
+		event.LogPartnerVolunteered, event.LogQuoteRequestDropped, event.LogOfferDropped:
 		return slog.LevelDebug
-	case event.JobSubmitted, event.JobHanded, event.JobStarted, event.JobEnded, event.JobReturned, event.JobCancelled,
-		event.JobRequeued, event.GuestRefused, event.GuestOwned, event.GuestAborted, event.GuestStarted, event.GuestEnded,
-		event.PartnerUp, event.PartnerDown, event.Retuned, event.CallWorks:
+	case event.LogJobSubmitted, event.LogJobHandedOff, event.LogJobStarted, event.LogJobEnded, event.LogJobRequeued, event.LogCancelRequested,
+		event.LogJobReclaimed, event.LogGuestRefused, event.LogGuestAccepted, event.LogGuestAborted, event.LogGuestStarted, event.LogGuestEnded,
+		event.LogPartnerUp, event.LogPartnerDown, event.LogReconfigured, event.LogCallRestored:
 	}
 	return slog.LevelInfo
 }

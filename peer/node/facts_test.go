@@ -26,8 +26,8 @@ func teller() *script {
 		if !ok {
 			return event.Ready{}
 		}
-		return event.Ready{Facts: []event.Fact{{
-			At: now, Kind: event.JobWaits, Job: grant.Tag.Job, Text: fmt.Sprint(grant.Tag.Epoch),
+		return event.Ready{Facts: []event.LogEvent{{
+			At: now, Kind: event.LogJobDeferred, Job: grant.Tag.Job, Text: fmt.Sprint(grant.Tag.Epoch),
 		}}}
 	}}
 }
@@ -80,9 +80,9 @@ func TestExplain(t *testing.T) {
 // The story of a job tells who volunteered while it waited, and only then.
 func TestExplainTellsOfVolunteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kinds := []event.FactKind{
-			event.PartnerVolunteers, event.JobSubmitted, event.PartnerVolunteers, event.Volunteered, event.Retuned,
-			event.JobCommitted, event.PartnerVolunteers, event.JobEnded,
+		kinds := []event.LogKind{
+			event.LogPartnerVolunteered, event.LogJobSubmitted, event.LogPartnerVolunteered, event.LogVolunteered, event.LogReconfigured,
+			event.LogJobCommitted, event.LogPartnerVolunteered, event.LogJobEnded,
 		}
 		r := start(t, &script{step: func(now protocol.Instant, ev event.Event) event.Ready {
 			in, ok := ev.(event.MessageIn)
@@ -90,23 +90,23 @@ func TestExplainTellsOfVolunteers(t *testing.T) {
 				return event.Ready{}
 			}
 			grant, _ := in.Body.(protocol.Grant)
-			f := event.Fact{At: now, Kind: kinds[grant.Tag.Epoch]}
-			if slices.Contains([]event.FactKind{event.JobSubmitted, event.JobCommitted, event.JobEnded}, f.Kind) {
+			f := event.LogEvent{At: now, Kind: kinds[grant.Tag.Epoch]}
+			if slices.Contains([]event.LogKind{event.LogJobSubmitted, event.LogJobCommitted, event.LogJobEnded}, f.Kind) {
 				f.Job = 7
 			}
-			return event.Ready{Facts: []event.Fact{f}}
+			return event.Ready{Facts: []event.LogEvent{f}}
 		}})
 		for i := range kinds {
 			r.tell(7, i)
 			time.Sleep(node.FactDelay)
 		}
 		facts, err := r.Explain(7)
-		var got []event.FactKind
+		var got []event.LogKind
 		for _, f := range facts {
 			got = append(got, f.Kind)
 		}
-		want := []event.FactKind{
-			event.JobSubmitted, event.PartnerVolunteers, event.Retuned, event.JobCommitted, event.JobEnded,
+		want := []event.LogKind{
+			event.LogJobSubmitted, event.LogPartnerVolunteered, event.LogReconfigured, event.LogJobCommitted, event.LogJobEnded,
 		}
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v; want %v", got, err, want)
@@ -201,10 +201,10 @@ func TestCountsOfFactsAreBounded(t *testing.T) {
 			if _, ok := ev.(event.MessageIn); !ok {
 				return ready
 			}
-			ready.Facts = []event.Fact{{At: now, Kind: event.GuestRefused, Job: 7}}
+			ready.Facts = []event.LogEvent{{At: now, Kind: event.LogGuestRefused, Job: 7}}
 			for range node.MaxCounted / 128 {
 				next++
-				ready.Facts = append(ready.Facts, event.Fact{At: now, Kind: event.GuestRefused, Job: next})
+				ready.Facts = append(ready.Facts, event.LogEvent{At: now, Kind: event.LogGuestRefused, Job: next})
 			}
 			return ready
 		}})

@@ -48,7 +48,7 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 		"another policy": {tc.New(tc.Config{}), true, "slow"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			core := caller(event.FrontOp{Snapshot: in, BuiltIn: c.builtIn})
+			core := caller(event.ParetoOp{Snapshot: in, BuiltIn: c.builtIn})
 			r := start(t, core, func(cfg *node.Config) {
 				cfg.Policy = catalog.CheckedPolicy(c.decider)
 				cfg.Fronter, _ = builtin.Fronter().(policy.Fronter)
@@ -82,7 +82,7 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 // Without a policy that lays choices out the call fails.
 func TestNobodyLaysOutChoices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		core := caller(event.FrontOp{}, event.FrontOp{BuiltIn: true})
+		core := caller(event.ParetoOp{}, event.ParetoOp{BuiltIn: true})
 		r := start(t, core)
 		synctest.Wait()
 		for _, got := range answers(core) {

@@ -63,11 +63,11 @@ func (n noting) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decisi
 
 // told is a meter that hands on the facts of some kinds.
 type told struct {
-	kinds []event.FactKind
-	facts chan event.Fact
+	kinds []event.LogKind
+	facts chan event.LogEvent
 }
 
-func (t told) Fact(f event.Fact) {
+func (t told) Fact(f event.LogEvent) {
 	if slices.Contains(t.kinds, f.Kind) {
 		t.facts <- f
 	}
@@ -117,8 +117,8 @@ func startGrid(b *testing.B, waits []protocol.Duration, via func(address string)
 			b.Fatal(err)
 		}
 		sites[i] = &gridSite{name: name, key: key, told: told{
-			kinds: []event.FactKind{event.JobHanded, event.PartnerUp},
-			facts: make(chan event.Fact, 1<<16),
+			kinds: []event.LogKind{event.LogJobHandedOff, event.LogPartnerUp},
+			facts: make(chan event.LogEvent, 1<<16),
 		}, decided: make(chan time.Time, 1)}
 	}
 	for i := len(sites) - 1; i > 0; i-- {
@@ -131,7 +131,7 @@ func startGrid(b *testing.B, waits []protocol.Duration, via func(address string)
 	sites[0].start(b, 0, waits[0], urls, sites[1:])
 	for range sites[1:] {
 		for f := range sites[0].told.facts {
-			if f.Kind == event.PartnerUp {
+			if f.Kind == event.LogPartnerUp {
 				break
 			}
 		}
@@ -217,7 +217,7 @@ func BenchmarkRound(b *testing.B) {
 		durableTimes = append(durableTimes, durable.Sub(start))
 		roundTimes = append(roundTimes, max(0, (<-sites[0].decided).Sub(durable)))
 		for f := range sites[0].told.facts { // its hand-off must not be in the next one's way
-			if f.Kind == event.JobHanded {
+			if f.Kind == event.LogJobHandedOff {
 				break
 			}
 		}
@@ -288,7 +288,7 @@ func BenchmarkPlacedOverSlowLink(b *testing.B) {
 	for b.Loop() {
 		sites[0].submit(b, batch)
 		for left := batch; left > 0; {
-			if f := <-sites[0].told.facts; f.Kind == event.JobHanded {
+			if f := <-sites[0].told.facts; f.Kind == event.LogJobHandedOff {
 				left--
 				handed++
 			}

@@ -25,7 +25,7 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 		return n.quote(ctx, op.Query)
 	case event.SubmitOp:
 		return n.submit(ctx, op.Job)
-	case event.FindOp:
+	case event.LookupOp:
 		presence, local, err := scheduler.FindByTag(ctx, op.Tag)
 		return event.FindResult{Presence: presence, Local: local}, err
 	case event.WithdrawOp:
@@ -43,11 +43,11 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 		return n.discard(ctx, op.Tag)
 	case event.DecideOp:
 		return n.decide(ctx, op, decider)
-	case event.FrontOp:
+	case event.ParetoOp:
 		return n.front(ctx, op, decider)
 	case event.ReserveOp:
 		return n.reserve(ctx, op.Hold)
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		return n.giveUp(ctx, op.Tag)
 	case event.PriceOp:
 		return n.price(ctx, price.Query(op))
@@ -65,7 +65,7 @@ func (n *Node) decide(ctx context.Context, op event.DecideOp, decider policy.Pol
 }
 
 // front asks the policy that the machine names for the choices of an application.
-func (n *Node) front(ctx context.Context, op event.FrontOp, decider policy.Policy) (event.Result, error) {
+func (n *Node) front(ctx context.Context, op event.ParetoOp, decider policy.Policy) (event.Result, error) {
 	fronter, ok := decider.(policy.Fronter)
 	if op.BuiltIn {
 		fronter, ok = n.cfg.Fronter, n.cfg.Fronter != nil

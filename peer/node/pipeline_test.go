@@ -32,7 +32,7 @@ func everything(_ protocol.Instant, ev event.Event) event.Ready {
 		Messages: []event.Outgoing{{To: "there", Body: protocol.Offer{}}},
 		Calls:    []event.Call{{ID: 1, Op: event.SubmitOp{Job: localsched.Submission{Tag: tag}}}},
 		Digest:   &protocol.Load{CPUs: 1},
-		Facts:    []event.Fact{{Kind: event.JobSubmitted, Job: 1}},
+		Facts:    []event.LogEvent{{Kind: event.LogJobSubmitted, Job: 1}},
 		Answers:  []event.Answer{{Asked: submit.Asked, Reply: view.Submitted{Jobs: []protocol.JobID{1}}}},
 	}
 }

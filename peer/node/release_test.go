@@ -32,8 +32,8 @@ func releasing(release func(ctx context.Context, tag protocol.Tag) error) option
 	}
 }
 
-func releaseOp(job int) event.ReleaseOp {
-	return event.ReleaseOp{Tag: protocol.Tag{Job: protocol.JobID(job), Epoch: 1}}
+func releaseOp(job int) event.CancelReservationOp {
+	return event.CancelReservationOp{Tag: protocol.Tag{Job: protocol.JobID(job), Epoch: 1}}
 }
 
 // A batch system that hangs when it is to give room up holds up neither other calls nor other
@@ -45,7 +45,7 @@ func TestAHungReleaseHoldsUpNothingElse(t *testing.T) {
 		for i := range others {
 			ops = append(ops, releaseOp(2+i))
 		}
-		ops = append(ops, event.FindOp{}, event.WithdrawOp{}, event.KillOp{}, event.QuoteOp{}, event.ReserveOp{})
+		ops = append(ops, event.LookupOp{}, event.WithdrawOp{}, event.KillOp{}, event.QuoteOp{}, event.ReserveOp{})
 		hung := make(chan struct{})
 		core := caller(ops...)
 		r := start(t, core, releasing(func(_ context.Context, tag protocol.Tag) error {

@@ -74,7 +74,7 @@ func TestJobsOutliveTheProcess(t *testing.T) {
 		if jobs := ask[view.Queue](t, n, queue).Jobs; len(jobs) != 50 || jobs[0].ID != first.Jobs[0] || jobs[0].User != "ann" {
 			t.Errorf("%d jobs in the second life, the first one %+v", len(jobs), jobs[0])
 		}
-		if facts, err := n.Explain(first.Jobs[7]); err != nil || len(facts) == 0 || facts[0].Kind != event.JobSubmitted {
+		if facts, err := n.Explain(first.Jobs[7]); err != nil || len(facts) == 0 || facts[0].Kind != event.LogJobSubmitted {
 			t.Errorf("explain in the second life: %v, %v", facts, err)
 		}
 		if now := n.Card("there"); now.FirstStart != card.FirstStart || now.Incarnation != card.Incarnation || now.FirstStart == 0 {

@@ -102,7 +102,7 @@ func simulated(t *testing.T, cpus []int) []string {
 	plugin, fallback := pair()
 	cfg := sim.Config{
 		Seed: simulatedSeed, Scheme: sim.Distributed, Policy: plugin, Fallback: fallback,
-		Tuning: rules.Tuning{Initiation: policy.Sender},
+		Tuning: rules.RuntimeConfig{Initiation: policy.Sender},
 		Sites:  []sim.Site{{Machine: sim.Machine{Name: "here", Nodes: 8, CPUsPerNode: 1}, Local: engine.EASY()}},
 	}
 	var jobs []workload.Job

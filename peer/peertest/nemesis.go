@@ -71,9 +71,9 @@ func (n *Nemesis) Call(_ protocol.SiteName, op event.Op) CallFate {
 // changes says whether a call leaves something behind when its answer is lost.
 func changes(op event.Op) bool {
 	switch op.(type) {
-	case event.SubmitOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.ReserveOp, event.ReleaseOp:
+	case event.SubmitOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.ReserveOp, event.CancelReservationOp:
 		return true
-	case event.FrontOp, event.QuoteOp, event.FindOp, event.WatchOp, event.CollectOp, event.DiscardOp, event.DecideOp, event.PriceOp:
+	case event.ParetoOp, event.QuoteOp, event.LookupOp, event.WatchOp, event.CollectOp, event.DiscardOp, event.DecideOp, event.PriceOp:
 	}
 	return false
 }

@@ -24,7 +24,7 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 		return event.QuoteResult{Quotes: quotes, Load: load}, err
 	case event.SubmitOp:
 		return s.submitted(op)
-	case event.FindOp:
+	case event.LookupOp:
 		presence, local := s.Batch.Find(op.Tag)
 		return event.FindResult{Presence: presence, Local: local}, nil
 	case event.WithdrawOp:
@@ -47,11 +47,11 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 	case event.DecideOp:
 		decisions, hint, err := s.policy.Decide(context.Background(), op.Snapshot)
 		return event.DecideResult{Decisions: decisions, Hint: hint}, err
-	case event.FrontOp:
+	case event.ParetoOp:
 		return event.FrontResult{}, nil
 	case event.ReserveOp:
 		return s.reserved(op)
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		if s.losesReleases == s.life {
 			return nil, errCallLost
 		}

@@ -70,7 +70,7 @@ func idle(ev event.Event) bool {
 		case event.ForgetResult, event.DiscardResult:
 			return true
 		}
-	case event.MessageIn, event.Connected, event.Disconnected, event.MemberSeen, event.Submit, event.Cancel, event.Requeue, event.Recover, event.TestSubmit, event.Retune, event.SetPartners, event.ClockSet:
+	case event.MessageIn, event.Connected, event.Disconnected, event.MemberSeen, event.Submit, event.Cancel, event.Requeue, event.Recover, event.TestSubmit, event.Reconfigure, event.SetPartners, event.ClockSet:
 	}
 	return false
 }
@@ -96,7 +96,7 @@ func (c *scribe) event(ev event.Event) string { //nolint:cyclop // one case for 
 		return "asked to requeue " + c.job(ev.Job) + " by force"
 	case event.Recover:
 		return "an operator lets this store go on"
-	case event.Retune:
+	case event.Reconfigure:
 		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
 	case event.SetPartners:
 		return fmt.Sprintf("given %d partners", len(ev.Partners))

@@ -131,7 +131,7 @@ func (c *scribe) op(op event.Op) string { //nolint:cyclop // one line for each k
 		return strings.Join(parts, ", ")
 	case event.SubmitOp:
 		return "submit " + c.tag(op.Job.Tag) + marks("guest", op.Job.Guest) + " as " + op.Job.Account
-	case event.FindOp:
+	case event.LookupOp:
 		return "find " + c.tag(op.Tag)
 	case event.WithdrawOp:
 		return "withdraw " + c.tag(op.Tag)
@@ -147,11 +147,11 @@ func (c *scribe) op(op event.Op) string { //nolint:cyclop // one line for each k
 		return "discard what has come of " + c.tag(op.Tag)
 	case event.DecideOp:
 		return "decide"
-	case event.FrontOp:
+	case event.ParetoOp:
 		return "front"
 	case event.ReserveOp:
 		return "reserve " + c.tag(op.Hold.Tag) + " from " + op.Hold.Start.Time().Format("15:04:05.000")
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		return "release " + c.tag(op.Tag)
 	case event.PriceOp:
 		return "price of " + op.Area
@@ -215,7 +215,7 @@ func (c *scribe) changes(changes []localsched.Change) string {
 	return strings.Join(parts, ", ")
 }
 
-func (c *scribe) fact(f event.Fact) string {
+func (c *scribe) fact(f event.LogEvent) string {
 	text := string(f.Kind)
 	if f.Job != 0 {
 		text += " " + c.job(f.Job)
@@ -227,8 +227,8 @@ func (c *scribe) fact(f event.Fact) string {
 		text += " " + f.State.String()
 	}
 	text += because(f.Text) + siteQuotes(f.Quotes)
-	if f.Others > 0 {
-		text += fmt.Sprintf("; and %d others", f.Others)
+	if f.OmittedQuotes > 0 {
+		text += fmt.Sprintf("; and %d others", f.OmittedQuotes)
 	}
 	if len(f.Silent) > 0 {
 		text += "; silent: " + strings.Join(f.Silent, " ")

@@ -33,7 +33,7 @@ type World struct {
 	// Journal, when set, is told in words of every step and every message.
 	Journal func(line string)
 	// Facts, when set, is told of every fact, in the step that makes it.
-	Facts func(at protocol.SiteName, fact event.Fact)
+	Facts func(at protocol.SiteName, fact event.LogEvent)
 	// Step makes the steps of all peers; [New] sets [peer.Peer.Step].
 	Step func(p *peer.Peer, now protocol.Instant, ev event.Event) event.Ready
 
@@ -181,7 +181,7 @@ func (w *World) Tune(name protocol.SiteName, change func(*rules.Config)) event.A
 	site := w.Site(name)
 	change(&site.cfg)
 	return w.Ask(name, func(asked event.AskID) event.Event {
-		return event.Retune{Asked: asked, Tuning: site.cfg.Tuning()}
+		return event.Reconfigure{Asked: asked, Tuning: site.cfg.Runtime()}
 	})
 }
 

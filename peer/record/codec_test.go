@@ -62,7 +62,7 @@ func written() (ops []event.Op, replies []view.Reply, rows []row.Row) {
 	ops = []event.Op{
 		event.QuoteOp{},
 		event.SubmitOp{},
-		event.FindOp{},
+		event.LookupOp{},
 		event.WithdrawOp{},
 		event.KillOp{},
 		event.WatchOp{},
@@ -70,9 +70,9 @@ func written() (ops []event.Op, replies []view.Reply, rows []row.Row) {
 		event.CollectOp{},
 		event.DiscardOp{},
 		event.DecideOp{},
-		event.FrontOp{},
+		event.ParetoOp{},
 		event.ReserveOp{},
-		event.ReleaseOp{},
+		event.CancelReservationOp{},
 		event.PriceOp{},
 	}
 	replies = []view.Reply{
@@ -242,7 +242,7 @@ func TestEverythingHasAFingerprint(t *testing.T) {
 
 // ready has the types that a event.Ready is made of.
 type ready struct {
-	Fact    event.Fact
+	Fact    event.LogEvent
 	Load    *protocol.Load
 	Ops     []event.Op   `fill:"no"`
 	Replies []view.Reply `fill:"no"`

@@ -22,7 +22,7 @@ func events() []event.Event {
 		event.Requeue{},
 		event.Recover{},
 		event.AskRecovery{},
-		event.Retune{},
+		event.Reconfigure{},
 		event.SetPartners{},
 		event.TestSubmit{},
 		event.AskQueue{},

@@ -239,7 +239,7 @@ func (s *site) call(call event.Call) {
 	case event.SubmitOp:
 		s.runs(op.Job.Tag)
 		result = event.SubmitResult{Local: localsched.LocalID("L" + op.Job.Tag.String())}
-	case event.FindOp:
+	case event.LookupOp:
 		result = event.FindResult{Presence: localsched.Absent}
 	case event.WithdrawOp:
 		result = event.WithdrawResult{Withdrawal: localsched.Withdrawn}
@@ -263,11 +263,11 @@ func (s *site) call(call event.Call) {
 			s.pair.t.Fatal(err)
 		}
 		result = event.DecideResult{Decisions: decisions, Hint: hint}
-	case event.FrontOp:
+	case event.ParetoOp:
 		result = event.FrontResult{Front: policy.Front{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
 	case event.ReserveOp:
 		result = event.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
-	case event.ReleaseOp:
+	case event.CancelReservationOp:
 		result = event.ReleaseResult{}
 	case event.PriceOp:
 		result, failure = s.price(op)

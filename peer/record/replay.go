@@ -16,7 +16,7 @@ import (
 
 // Policies gives the policy of a name with its parameters; nil: not known, and
 // its decisions are not checked. It is asked for the one that the recorded peer
-// began with, and again after each [event.Retune].
+// began with, and again after each [event.Reconfigure].
 type Policies func(name string, params []policy.Param) (policy.Policy, error)
 
 // Summary is what a replay found.
@@ -139,7 +139,7 @@ func (p *replay) step(step Step) error {
 
 // retuned follows the peer to another policy, or to other parameters.
 func (p *replay) retuned(ev event.Event, ready event.Ready) error {
-	tune, ok := ev.(event.Retune)
+	tune, ok := ev.(event.Reconfigure)
 	if !ok {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (p *replay) count(ev event.Event, ready event.Ready) {
 	}
 	p.Sent += len(ready.Messages)
 	for _, f := range ready.Facts {
-		if f.Kind == event.JobSubmitted || f.Kind == event.GuestPrepared {
+		if f.Kind == event.LogJobSubmitted || f.Kind == event.LogGuestPrepared {
 			p.Jobs++
 		}
 	}

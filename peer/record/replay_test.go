@@ -90,10 +90,10 @@ func TestElectricityIsReplayed(t *testing.T) {
 	})
 	play(p)
 	a := p.sites["a"]
-	tuning := a.cfg.Tuning()
+	tuning := a.cfg.Runtime()
 	tuning.MaxQ, tuning.Cycle = 1, 7*protocol.Second
 	p.post(0, "a", submission(11, "eve", 3))
-	p.post(1, "a", event.Retune{Asked: 12, Tuning: tuning})
+	p.post(1, "a", event.Reconfigure{Asked: 12, Tuning: tuning})
 	partners := slices.Clone(a.cfg.Partners)
 	partners[0].MaxJobs = 3
 	p.post(2, "a", event.SetPartners{Asked: 13})
@@ -308,7 +308,7 @@ func TestRetuning(t *testing.T) {
 	a := p.sites["a"]
 	info := policy.Describe(a.place)
 	info.Name = "stubborn"
-	p.post(0, "a", event.Retune{Asked: 1, Tuning: rules.Tuning{Policy: info, Initiation: policy.Sender}})
+	p.post(0, "a", event.Reconfigure{Asked: 1, Tuning: rules.RuntimeConfig{Policy: info, Initiation: policy.Sender}})
 	p.run(10)
 	a.place = stubborn{}
 	p.post(0, "a", submission(2, "ada", 2))
@@ -335,19 +335,19 @@ func TestRetuningOfParameters(t *testing.T) {
 	p.run(1000)
 	a := p.sites["a"]
 	lax := tc.New(tc.Config{Epsilon: 2 * protocol.Hour})
-	tuning := a.cfg.Tuning()
+	tuning := a.cfg.Runtime()
 	tuning.Policy = policy.Describe(lax)
 
 	p.post(0, "a", submission(1, "ada", 1)) // goes to b, whose wait is an hour less
 	p.run(500)
 	refused := tuning
 	refused.Phi = -1
-	a.step(event.Retune{Asked: 2, Tuning: refused})
+	a.step(event.Reconfigure{Asked: 2, Tuning: refused})
 	p.post(0, "a", submission(3, "bob", 1)) // likewise
 	for before := a.rounds; a.rounds == before; {
 		p.run(1)
 	}
-	a.step(event.Retune{Asked: 4, Tuning: tuning})
+	a.step(event.Reconfigure{Asked: 4, Tuning: tuning})
 	a.place = lax
 	p.run(500)
 	p.post(0, "a", submission(5, "cyd", 1)) // stays: within ε, and a is less busy

@@ -5,9 +5,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Tuning is the part of a [Config] that may change while the peer runs. The zero
+// Runtime is the part of a [Config] that may change while the peer runs. The zero
 // value of a duration or count means the default, as there.
-type Tuning struct {
+type RuntimeConfig struct {
 	Policy     policy.Description
 	Initiation policy.Initiation
 	Phi        protocol.Duration
@@ -23,8 +23,8 @@ type Tuning struct {
 	MaxQ       int
 }
 
-// Tuned is the configuration with another tuning.
-func (c Config) Tuned(t Tuning) Config {
+// WithRuntime is the configuration with another tuning.
+func (c Config) WithRuntime(t RuntimeConfig) Config {
 	c.Policy, c.Initiation = t.Policy, t.Initiation
 	c.Phi, c.Sigma, c.Delta = t.Phi, t.Sigma, t.Delta
 	c.Recheck, c.Draw, c.Stay = t.Recheck, t.Draw, t.Stay
@@ -33,9 +33,9 @@ func (c Config) Tuned(t Tuning) Config {
 	return c
 }
 
-// Tuning is the part of the configuration that may change while the peer runs.
-func (c Config) Tuning() Tuning {
-	return Tuning{
+// Runtime is the part of the configuration that may change while the peer runs.
+func (c Config) Runtime() RuntimeConfig {
+	return RuntimeConfig{
 		Policy: c.Policy, Initiation: c.Initiation,
 		Phi: c.Phi, Sigma: c.Sigma, Delta: c.Delta,
 		Recheck: c.Recheck, Draw: c.Draw, Stay: c.Stay,
