@@ -89,7 +89,7 @@ func (p *Peer) placed(a *row.Application) broker.Placed {
 		return placed
 	}
 	for _, id := range open.jobs {
-		if f := p.jobs[id].Foreseen; f != nil {
+		if f := p.jobs[id].Prediction; f != nil {
 			placed.Cost, placed.Done = placed.Cost.Plus(p.costSoFar(p.jobs[id])), max(placed.Done, f.End)
 		}
 	}

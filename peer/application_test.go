@@ -43,7 +43,7 @@ type flat struct {
 }
 
 func (f flat) Bill(w cost.Work) (cost.Bill, string) {
-	for _, licence := range w.Spec.Licences {
+	for _, licence := range w.Spec.Licenses {
 		if licence.Name != "matlab" {
 			return cost.Bill{}, "no licence " + licence.Name
 		}
@@ -90,7 +90,7 @@ func (l *lone) answerQuotes() protocol.QuoteRequest {
 	reply := protocol.QuoteReply{Round: request.Round, Accept: 100, Load: protocol.Load{CPUs: 8}, Free: 8}
 	for _, spec := range request.Jobs {
 		reply.Quotes = append(reply.Quotes, protocol.Quote{
-			Job: spec.Job, ERT: max(spec.Expected, 1), Currency: "EUR",
+			Job: spec.Job, ERT: max(spec.PredictedRunTime, 1), Currency: "EUR",
 			Terms: []protocol.Term{{Name: "cpu", Amount: 10}, {Name: "licence", Amount: 1}, {Name: "energy", Amount: -7}},
 		})
 	}
@@ -289,8 +289,8 @@ func TestMeasuredPowerIsCharged(t *testing.T) {
 	} {
 		told := run(c.power)
 		in := (*seen)[len(*seen)-1]
-		if in.Eco[0] != c.eco || told.Draws != c.elsewhere {
-			t.Errorf("charged for %d mW, and elsewhere it draws %d ppm, want %+v", in.Eco[0], told.Draws, c)
+		if in.Eco[0] != c.eco || told.MeasuredPower != c.elsewhere {
+			t.Errorf("charged for %d mW, and elsewhere it draws %d ppm, want %+v", in.Eco[0], told.MeasuredPower, c)
 		}
 		l.endMeasured(100*protocol.Second, protocol.Usage{Energy: c.energy})
 	}
@@ -373,7 +373,7 @@ func TestUnsoldIsDeclined(t *testing.T) {
 	t.Parallel()
 	l, _ := seeing(t, nil)
 	spec := guest(1, 1)
-	spec.Licences = []protocol.Licence{{Name: "ansys", Count: 1}}
+	spec.Licenses = []protocol.License{{Name: "ansys", Count: 1}}
 	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}})
 	if got := reply.Quotes[0].Declined; got != "no licence ansys" {
 		t.Errorf("declined: %q", got)
@@ -418,7 +418,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	if view := l.view(limited); !strings.HasPrefix(view.Reason, "WaitsForPolicy (the policy greedy looks at no limits") {
 		t.Errorf("the limited job is %v: %s", view.State, view.Reason)
 	}
-	if view := l.view(other); view.Placed == 0 {
+	if view := l.view(other); view.CommittedAt == 0 {
 		t.Errorf("the one without limits is %v: %s", view.State, view.Reason)
 	}
 }
@@ -442,8 +442,8 @@ func TestNoLimitsInStead(t *testing.T) {
 	l.step(moldable())
 	l.answerQuotes()
 	for _, job := range l.answers[0].(view.Submitted).Jobs {
-		if view := l.view(job); view.Placed != 0 || !strings.HasPrefix(view.Reason, "WaitsForPolicy (") {
-			t.Errorf("job %v is placed at %d: %s", job, view.Placed, view.Reason)
+		if view := l.view(job); view.CommittedAt != 0 || !strings.HasPrefix(view.Reason, "WaitsForPolicy (") {
+			t.Errorf("job %v is placed at %d: %s", job, view.CommittedAt, view.Reason)
 		}
 	}
 }

@@ -121,13 +121,13 @@ func (tr *trial) look(t *testing.T) {
 		}
 		open := s.Rows().Jobs()
 		for _, row := range open {
-			if row.Foreseen != nil {
-				known[row.Application] += max(0, row.Foreseen.Cost) // a gain may not come to pass
+			if row.Prediction != nil {
+				known[row.Application] += max(0, row.Prediction.Cost) // a gain may not come to pass
 			}
 		}
 		for _, row := range open {
 			tag := protocol.Tag{Job: row.Spec.Job, Epoch: row.Epoch}
-			if row.Placed == 0 || row.Foreseen == nil || tr.seen[tag] {
+			if row.CommittedAt == 0 || row.Prediction == nil || tr.seen[tag] {
 				continue
 			}
 			tr.seen[tag] = true
@@ -136,8 +136,8 @@ func (tr *trial) look(t *testing.T) {
 			if known[row.Application] > limits.MaxCost {
 				t.Errorf("job %v is granted to %s though its application then costs %v of at most %v", row.Spec.Job, row.Site, known[row.Application], limits.MaxCost)
 			}
-			if due := tr.begun[row.Spec.Job].Add(limits.MaxTime); row.Placed > due || row.Foreseen.End > due {
-				t.Errorf("job %v is granted to %s at %v and is to end at %v, after %v", row.Spec.Job, row.Site, row.Placed, row.Foreseen.End, due)
+			if due := tr.begun[row.Spec.Job].Add(limits.MaxTime); row.CommittedAt > due || row.Prediction.End > due {
+				t.Errorf("job %v is granted to %s at %v and is to end at %v, after %v", row.Spec.Job, row.Site, row.CommittedAt, row.Prediction.End, due)
 			}
 		}
 	}
@@ -169,8 +169,8 @@ func (tr *trial) settled(t *testing.T) (broken int) {
 			if due := tr.begun[view.ID].Add(tr.wanted[first].MaxTime); view.Ended > due && view.Started != 0 {
 				late[first] = true
 			}
-			if view.Wishes != nil && view.Wishes.Broken != "" {
-				told[first] = view.Wishes.Broken
+			if view.Objectives != nil && view.Objectives.Broken != "" {
+				told[first] = view.Objectives.Broken
 			}
 		}
 	}

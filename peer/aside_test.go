@@ -48,7 +48,7 @@ func TestAJobThatNoRowKnowsStartsNoMore(t *testing.T) {
 					t.Errorf("then it calls %+v", ready.Calls)
 				}
 				ready = c.step(event.MessageIn{From: "b", Body: question})
-				if len(ready.Messages) != 1 || ready.Messages[0].Body != (protocol.Unknown{Tag: tag}) || len(ready.Calls) != 0 {
+				if len(ready.Messages) != 1 || ready.Messages[0].Body != (protocol.UnknownJob{Tag: tag}) || len(ready.Calls) != 0 {
 					t.Errorf("asked again it sends %+v and calls %+v", ready.Messages, ready.Calls)
 				}
 			})

@@ -60,7 +60,7 @@ func (l *lone) dear() protocol.Offer {
 	reply := protocol.QuoteReply{Round: request.Round, Accept: 1, Load: protocol.Load{CPUs: 8}, Free: 8}
 	for _, spec := range request.Jobs {
 		reply.Quotes = append(reply.Quotes, protocol.Quote{
-			Job: spec.Job, ERT: spec.Expected, Currency: "CHF", Terms: []protocol.Term{{Name: "cpu", Amount: 20 * protocol.Unit}},
+			Job: spec.Job, ERT: spec.PredictedRunTime, Currency: "CHF", Terms: []protocol.Term{{Name: "cpu", Amount: 20 * protocol.Unit}},
 		})
 	}
 	l.step(event.MessageIn{From: "b", Body: reply})
@@ -112,11 +112,11 @@ func TestComponentsCountAsTheyRan(t *testing.T) {
 	if ended.Bill == nil || ended.Bill.Cost != 1111 || ended.Bill.Disputed != "" || ended.Quoted == nil || ended.Quoted.Cost != 20*protocol.Unit {
 		t.Fatalf("billed %+v, quoted %+v", ended.Bill, ended.Quoted)
 	}
-	if ended.Wishes.Spent != 1111 {
-		t.Errorf("spent are %d", ended.Wishes.Spent)
+	if ended.Objectives.Spent != 1111 {
+		t.Errorf("spent are %d", ended.Objectives.Spent)
 	}
-	if view := l.view(ids[1]); view.Wishes.Spent != 1111 || view.Wishes.Broken != "" {
-		t.Errorf("the other component sees %+v", view.Wishes)
+	if view := l.view(ids[1]); view.Objectives.Spent != 1111 || view.Objectives.Broken != "" {
+		t.Errorf("the other component sees %+v", view.Objectives)
 	}
 }
 
@@ -139,9 +139,9 @@ func TestBrokenLimitsAreTold(t *testing.T) {
 		t.Errorf("it is told %q", told)
 	}
 	last := l.finished()
-	if last.ID != ids[1] || last.State != protocol.Cancelled || last.Wishes.Broken != why ||
+	if last.ID != ids[1] || last.State != protocol.Cancelled || last.Objectives.Broken != why ||
 		last.Reason != "its application has cost 40.00 CHF, and max_cost is 30.00 CHF" {
-		t.Errorf("the other component is %v: %s (%s)", last.State, last.Reason, last.Wishes.Broken)
+		t.Errorf("the other component is %v: %s (%s)", last.State, last.Reason, last.Objectives.Broken)
 	}
 }
 
@@ -157,8 +157,8 @@ func TestRunningComponentsCountAsTheyCome(t *testing.T) {
 	l.step(event.MessageIn{From: "b", Body: protocol.Status{Tag: tag, Seq: 1, State: protocol.Running}})
 	for hours, want := range []protocol.Micro{20, 20, 40, 60} {
 		view := l.view(ids[0])
-		if view.Wishes.Spent != want*protocol.Unit || !view.Bill.Open || view.Bill.Cost != protocol.Micro(hours)*20*protocol.Unit {
-			t.Errorf("after %d hours it counts %d, and its bill is %+v", hours, view.Wishes.Spent, view.Bill)
+		if view.Objectives.Spent != want*protocol.Unit || !view.Bill.Open || view.Bill.Cost != protocol.Micro(hours)*20*protocol.Unit {
+			t.Errorf("after %d hours it counts %d, and its bill is %+v", hours, view.Objectives.Spent, view.Bill)
 		}
 		l.now = l.now.Add(protocol.Hour)
 	}
@@ -174,7 +174,7 @@ func TestGainsCountOnceBilled(t *testing.T) {
 	say := func(m protocol.Message) { l.step(event.MessageIn{From: "b", Body: m}) }
 	spent := func(want protocol.Micro) {
 		t.Helper()
-		if got := l.view(ids[1]).Wishes.Spent; got != want {
+		if got := l.view(ids[1]).Objectives.Spent; got != want {
 			t.Errorf("spent are %d, want %d", got, want)
 		}
 	}
@@ -226,8 +226,8 @@ func TestMaxTimeEndsWhatWaits(t *testing.T) {
 	l, _ = atPartner(t, 1)
 	offer = l.dear()
 	l.runsAtB(offer, perHour(protocol.Unit), 25*protocol.Hour, protocol.Outcome{State: protocol.Completed, Bill: billOf(l.now, 25*protocol.Unit)})
-	if last = l.finished(); last.State != protocol.Completed || !strings.HasPrefix(last.Wishes.Broken, "max_time: solver ended 1-01:00:00 after the submission, at most 1-00:00:00; solver ran") {
-		t.Errorf("what ran is %v, and told is %q", last.State, last.Wishes.Broken)
+	if last = l.finished(); last.State != protocol.Completed || !strings.HasPrefix(last.Objectives.Broken, "max_time: solver ended 1-01:00:00 after the submission, at most 1-00:00:00; solver ran") {
+		t.Errorf("what ran is %v, and told is %q", last.State, last.Objectives.Broken)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestTariffsAreWithinLimits(t *testing.T) {
 	if !slices.ContainsFunc(l.facts, func(f event.LogEvent) bool { return f.Kind == event.LogOfferRefused && f.Text == why }) {
 		t.Errorf("the facts are %+v", l.facts)
 	}
-	if view := l.view(ids[0]); view.Site != "" || view.Quoted != nil || view.Wishes.Spent != 0 {
+	if view := l.view(ids[0]); view.Site != "" || view.Quoted != nil || view.Objectives.Spent != 0 {
 		t.Errorf("it is at %q for %+v", view.Site, view.Quoted)
 	}
 }

@@ -69,7 +69,7 @@ func (p *Peer) blockAgain(id protocol.JobID) bool {
 	if j.Reason != view.ReasonNoKnownSite && j.Reason != view.ReasonNoQuote || !p.awaitsSite(j) {
 		return false
 	}
-	if j.unknown = p.noKnownSite(j); j.Reason == view.ReasonNoKnownSite && !j.unknown {
+	if j.unknown = p.noEligibleSite(j); j.Reason == view.ReasonNoKnownSite && !j.unknown {
 		return false // by now all sites are known, and the round will say so
 	}
 	p.queue.Block(id)
@@ -85,7 +85,7 @@ func (p *Peer) unblock() {
 		}
 		p.queue.Unblock(func(id protocol.JobID) bool {
 			j := p.jobs[id]
-			return one.Usable() && p.couldRunAt(j, one) || j.unknown && !p.noKnownSite(j)
+			return one.Usable() && p.couldRunAt(j, one) || j.unknown && !p.noEligibleSite(j)
 		})
 	}
 }

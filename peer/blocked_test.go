@@ -172,7 +172,7 @@ func TestJobsThatWaitForASiteAndOtherRules(t *testing.T) {
 	t.Parallel()
 	l := awaiting(t, func(*rules.Config) {})
 	cfg := goodConfig().WithDefaults()
-	cfg.Phi = protocol.Hour
+	cfg.LocalWaitThreshold = protocol.Hour
 	l.step(event.Reconfigure{Tuning: cfg.Runtime()})
 	l.advance(protocol.Hour)
 	if n := count[event.DecideOp](l); n != 1 { // its row says why it waits already

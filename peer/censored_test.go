@@ -32,7 +32,7 @@ func (l learner) expects(limit protocol.Duration) (here, away protocol.Duration)
 	l.step(ev)
 	request := l.answerQuotes()
 	in := (*l.seen)[len(*l.seen)-1]
-	return in.ERT[0], request.Jobs[0].Expected
+	return in.ERT[0], request.Jobs[0].PredictedRunTime
 }
 
 // ends ends the run that was submitted last.

@@ -165,12 +165,12 @@ func (c *chaos) site(t *testing.T, i int, settle protocol.Duration) peertest.Sit
 	o.Config = func(cfg *rules.Config) {
 		more(cfg)
 		cfg.Watermark = watermark
-		cfg.Retry, cfg.RetryMax, cfg.Deadline = retry, longest, max(retry*2, 300)
-		cfg.Initiation, cfg.Draw, cfg.Recheck, cfg.Stay = initiation, draw, recheck, stay
-		cfg.Phi, cfg.RoundJobs, cfg.Settle = phi, rounds, settle
+		cfg.RetryInitial, cfg.RetryMax, cfg.QuoteTimeout = retry, longest, max(retry*2, 300)
+		cfg.Initiation, cfg.JobsPerVolunteer, cfg.RecheckJobs, cfg.StayLocal = initiation, draw, recheck, stay
+		cfg.LocalWaitThreshold, cfg.RoundJobs, cfg.SubmitRecheckDelay = phi, rounds, settle
 		cfg.Reserves, cfg.Margin, cfg.Currency = reserves, 3*longest, "EUR"
 		cfg.Tariff = localsched.Tariff{CPUHour: perCPU, Currency: "EUR"}
-		cfg.Sigma, cfg.Reclaim = 20*protocol.Second, 40*protocol.Second
+		cfg.CheckInterval, cfg.ReclaimAfter = 20*protocol.Second, 40*protocol.Second
 	}
 	return o
 }
@@ -307,8 +307,8 @@ func (c *chaos) initiation(o *peertest.SiteOptions) policy.Initiation {
 	return all[c.rng.IntN(len(all))]
 }
 
-func (c *chaos) reckoning() protocol.Reckoning {
-	return []protocol.Reckoning{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice}[c.rng.IntN(3)]
+func (c *chaos) reckoning() protocol.EnergyPricing {
+	return []protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice}[c.rng.IntN(3)]
 }
 
 // electricity draws a site's cycle, what it takes in one, its prices, which fail now and
@@ -332,7 +332,7 @@ func (c *chaos) electricity(o *peertest.SiteOptions) func(*rules.Config) {
 		area, o.Prices = "x", c.prices()
 	}
 	return func(cfg *rules.Config) {
-		cfg.Cycle, cfg.MaxQ, cfg.Power, cfg.Protect = period, maxQ, power, protect
+		cfg.CycleInterval, cfg.MaxJobsPerCycle, cfg.Power, cfg.Protect = period, maxQ, power, protect
 		cfg.Area, cfg.PriceRefresh = area, protocol.Minute
 	}
 }
@@ -483,7 +483,7 @@ func (c *chaos) operate() {
 				return event.Recover{Asked: asked, Cancel: true, User: "root", Admin: true}
 			})
 			for _, job := range s.Rows().Jobs() {
-				if job.Stuck != "" {
+				if job.OperatorReason != "" {
 					c.world.Cancel(s.Name, job.Spec.Job)
 				}
 			}

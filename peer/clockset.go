@@ -11,8 +11,8 @@ func (p *Peer) clockSet(by protocol.Duration) {
 	if by <= 0 {
 		return
 	}
-	if by >= p.cfg.Remember/2 {
-		p.keepAll = p.now.Add(p.cfg.Remember)
+	if by >= p.cfg.TombstoneTTL/2 {
+		p.keepAll = p.now.Add(p.cfg.TombstoneTTL)
 	}
 	p.timers.PutOff(by)
 	p.queue.PutOff(by)

@@ -166,7 +166,7 @@ func (w *twins) setForward(by protocol.Duration) {
 func TestSuspendedMachine(t *testing.T) {
 	t.Parallel()
 	reclaim := 10 * protocol.Minute
-	l := newLone(t, func(cfg *rules.Config) { cfg.Reclaim = reclaim }, idle(peertest.Greedy{}, func(q protocol.Request) protocol.Quote {
+	l := newLone(t, func(cfg *rules.Config) { cfg.ReclaimAfter = reclaim }, idle(peertest.Greedy{}, func(q protocol.Request) protocol.Quote {
 		return protocol.Quote{Job: q.Job, AWT: protocol.Hour, ERT: q.WallTime}
 	}))
 	jobs := submission(1)

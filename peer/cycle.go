@@ -26,14 +26,14 @@ func (p *Peer) awaitCycle() {
 		p.forgetCycle()
 	case !p.awaits:
 		p.awaits = true
-		p.after(p.cfg.Cycle, timer{kind: cycleTimer})
+		p.after(p.cfg.CycleInterval, timer{kind: cycleTimer})
 	}
 }
 
 // beginCycle is the time of a cycle, and sets that of the next one.
 func (p *Peer) beginCycle() {
 	p.cycleDue = true
-	p.after(p.cfg.Cycle, timer{kind: cycleTimer})
+	p.after(p.cfg.CycleInterval, timer{kind: cycleTimer})
 }
 
 // forgetCycle drops what was planned by other rules, or for jobs that have gone.
@@ -51,7 +51,7 @@ func (p *Peer) takeJobs() []protocol.Spec {
 	ids := p.onTheirWay(p.withSiblings(p.takeOpen(p.roundJobs())))
 	specs, request := make([]protocol.Spec, 0, len(ids)), quoting.Request{}
 	for len(ids) > 0 {
-		next := ids[:p.whole(ids)]
+		next := ids[:p.applicationPrefix(ids)]
 		ids = ids[len(next):]
 		if rows := p.rowsOf(next); request.Fits(rows, p.cfg.Policy.DecidesApplications()) {
 			specs = append(specs, rows...)
@@ -107,8 +107,8 @@ func (p *Peer) withSiblings(ids []protocol.JobID) []protocol.JobID {
 	return ids
 }
 
-// whole is how many of the first jobs belong to one application; 1 for a job on its own.
-func (p *Peer) whole(ids []protocol.JobID) int {
+// applicationPrefix is how many of the first jobs belong to one application; 1 for a job on its own.
+func (p *Peer) applicationPrefix(ids []protocol.JobID) int {
 	a := p.jobs[ids[0]].application
 	if a == nil || !p.cfg.Policy.DecidesApplications() {
 		return 1
@@ -142,7 +142,7 @@ func (p *Peer) keepsOwn(j *job) bool {
 
 // intakeRule is how many jobs the site takes in a period.
 func (p *Peer) intakeRule() intake.Rule {
-	return intake.Rule{Max: p.cfg.MaxQ, Period: p.cfg.Cycle}
+	return intake.Rule{Max: p.cfg.MaxJobsPerCycle, Period: p.cfg.CycleInterval}
 }
 
 // countIntake notes that a job has come into the local queue by a policy's choice, and returns the
@@ -171,7 +171,7 @@ func (p *Peer) uncountIntake(g *guest) {
 
 // saveIntake has the intake outlive the peer.
 func (p *Peer) saveIntake() {
-	if p.cfg.MaxQ > 0 {
+	if p.cfg.MaxJobsPerCycle > 0 {
 		p.site.Intake = p.intake.Row(p.intakeRule())
 		p.saveSite()
 	}

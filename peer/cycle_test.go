@@ -147,7 +147,7 @@ func TestCycle(t *testing.T) {
 func TestMaxQOverBothSenders(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(c *rules.Config) {
-		c.Initiation, c.MaxQ = policy.Cycle, 3
+		c.Initiation, c.MaxJobsPerCycle = policy.Cycle, 3
 	}, idle(peertest.Greedy{}, atOnce))
 	l.step(event.Disconnected{Site: "b"}) // so that the cycle asks nobody
 	l.step(submission(5))
@@ -188,11 +188,11 @@ func TestMaxQOverBothSenders(t *testing.T) {
 func TestMaxQWithAnotherCycle(t *testing.T) {
 	t.Parallel()
 	for _, cycle := range []protocol.Duration{protocol.Second, 10 * protocol.Second, protocol.Hour} {
-		l := newLone(t, func(c *rules.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, atOnce))
+		l := newLone(t, func(c *rules.Config) { c.MaxJobsPerCycle = 2 }, idle(peertest.Greedy{}, atOnce))
 		accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
 		l.offer(1)
 		cfg := goodConfig().WithDefaults()
-		cfg.Policy, cfg.MaxQ, cfg.Cycle = policy.Describe(peertest.Greedy{}), 2, cycle
+		cfg.Policy, cfg.MaxJobsPerCycle, cfg.CycleInterval = policy.Describe(peertest.Greedy{}), 2, cycle
 		l.step(event.Reconfigure{Tuning: cfg.Runtime()})
 		if got := accept(); got != 1 {
 			t.Errorf("cycle %v: %d are taken beside one guest, want 1", cycle, got)
@@ -215,7 +215,7 @@ func TestMaxQWithAnotherCycle(t *testing.T) {
 func TestMaxQOverARestart(t *testing.T) {
 	t.Parallel()
 	change := func(c *rules.Config) {
-		c.MaxQ, c.Policy, c.Partners = 3, policy.Describe(peertest.Greedy{}), []rules.Partner{{Site: "b", MaxJobs: 1000}}
+		c.MaxJobsPerCycle, c.Policy, c.Partners = 3, policy.Describe(peertest.Greedy{}), []rules.Partner{{Site: "b", MaxJobs: 1000}}
 	}
 	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))
 	again := func() {
@@ -263,7 +263,7 @@ func TestGuestsWhileThePolicyThinks(t *testing.T) {
 	t.Parallel()
 	answers := idle(peertest.Greedy{}, atOnce)
 	var l *lone
-	l = newLone(t, func(c *rules.Config) { c.Initiation, c.MaxQ = policy.Cycle, 3 }, func(op event.Op) (event.Result, error) {
+	l = newLone(t, func(c *rules.Config) { c.Initiation, c.MaxJobsPerCycle = policy.Cycle, 3 }, func(op event.Op) (event.Result, error) {
 		if _, ok := op.(event.DecideOp); ok && count[event.DecideOp](l) == 1 {
 			for seq := range uint64(2) {
 				l.peer.Step(l.now, event.MessageIn{From: "b", Body: protocol.Offer{
@@ -297,7 +297,7 @@ func TestOwnJobsOutsideCycles(t *testing.T) {
 	later := func(r protocol.Request) protocol.Quote {
 		return protocol.Quote{Job: r.Job, AWT: protocol.Hour, ERT: r.WallTime}
 	}
-	l := newLone(t, func(c *rules.Config) { c.MaxQ = 2 }, idle(peertest.Greedy{}, later))
+	l := newLone(t, func(c *rules.Config) { c.MaxJobsPerCycle = 2 }, idle(peertest.Greedy{}, later))
 	l.step(event.Disconnected{Site: "b"})
 	l.step(submission(3))
 	if got := count[event.SubmitOp](l); got != 3 {
@@ -312,7 +312,7 @@ func TestOwnJobsOutsideCycles(t *testing.T) {
 // the period that it was counted in.
 func TestMaxQIsGivenBack(t *testing.T) {
 	t.Parallel()
-	l := newLone(t, func(c *rules.Config) { c.MaxQ = 1 }, idle(peertest.Greedy{}, atOnce))
+	l := newLone(t, func(c *rules.Config) { c.MaxJobsPerCycle = 1 }, idle(peertest.Greedy{}, atOnce))
 	prepared := func(seq uint64, want bool) {
 		t.Helper()
 		if _, ok := l.offer(seq).(protocol.Prepared); ok != want {

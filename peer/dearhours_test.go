@@ -107,7 +107,7 @@ func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
 		starts, _ := startsOf(t, w, w.Site("a"))
 		var paid protocol.Micro
 		for _, view := range w.Site("a").Finished() {
-			if view.Bill != nil && view.Wishes != nil {
+			if view.Bill != nil && view.Objectives != nil {
 				paid += view.Bill.Cost
 			}
 		}

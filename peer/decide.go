@@ -78,19 +78,19 @@ func (c decideInStead) answered(p *Peer, result event.Result, err error) {
 	p.closeRound(r)
 	why := clip(fmt.Sprintf("%s decided in its stead: %s", p.cfg.Fallback, c.because))
 	p.fact(event.LogEvent{Kind: event.LogPolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
-	p.carryOut(r, r.fitting.Settled(p.inStead(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
+	p.carryOut(r, r.fitting.Settled(p.fallbackDecisions(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
 }
 
 // undecided ends a round in which nobody decided. Its jobs get another one.
 func (p *Peer) undecided(r *round, err error) {
 	p.closeRound(r)
 	p.fact(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Round: r.ID, Text: clip("policy: " + err.Error())})
-	p.holdAll(r, p.cfg.Retry, "the policy failed", err.Error())
+	p.requeueAllAfter(r, p.cfg.RetryInitial, "the policy failed", err.Error())
 }
 
-// inStead are the decisions of another policy than that in force, without those for jobs
+// fallbackDecisions are the decisions of another policy than that in force, without those for jobs
 // whose limits or groups it need not have looked at.
-func (p *Peer) inStead(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
+func (p *Peer) fallbackDecisions(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
 	for i, d := range decisions {
 		if j := p.jobs[in.Jobs[d.Job].ID]; j != nil && broker.Bound(&j.Job, j.applicationRow()) {
 			decisions[i].Site = policy.Nowhere
@@ -125,7 +125,7 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	for _, d := range decisions {
 		chosen[in.Jobs[d.Job].ID] = d
 	}
-	c := carrying{p: p, r: r, in: in, stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless(), parted: map[broker.GroupKey]string{}}
+	c := decisionRun{p: p, r: r, in: in, stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless(), parted: map[broker.GroupKey]string{}}
 	for i := 0; i < len(r.Specs); i = r.End(i) {
 		j := p.jobs[r.Specs[i].Job]
 		if j == nil || j.Phase != row.JobInGridQueue {
@@ -143,7 +143,7 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 
 // wholeGroups are the placements of the groups of which no member had to stay. A part of a
 // group does not start.
-func (c *carrying) wholeGroups() []broker.Place {
+func (c *decisionRun) wholeGroups() []broker.Place {
 	return slices.DeleteFunc(c.groups, func(one broker.Place) bool {
 		why, parted := c.parted[broker.KeyOf(one.Job)]
 		if parted {
@@ -154,8 +154,8 @@ func (c *carrying) wholeGroups() []broker.Place {
 	})
 }
 
-// carrying is the carrying out of one round's decisions.
-type carrying struct {
+// decisionRun is the carrying out of one round's decisions.
+type decisionRun struct {
 	p      *Peer
 	r      *round
 	in     *policy.Snapshot
@@ -168,10 +168,10 @@ type carrying struct {
 }
 
 // leave keeps a job in the grid queue. The policy may have said why.
-func (c *carrying) leave(i int, j *job, because string) {
+func (c *decisionRun) leave(i int, j *job, because string) {
 	if c.r.Reach[i] == rounds.Volunteers {
 		c.p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", "no volunteer is better than the own site")
-		c.p.strike(c.r, i, j)
+		c.p.rejectVolunteers(c.r, i, j)
 		return
 	}
 	why, detail := view.ReasonInfeasible, because
@@ -188,7 +188,7 @@ func (c *carrying) leave(i int, j *job, because string) {
 }
 
 // place carries out a decision for a site.
-func (c *carrying) place(i int, j *job, d policy.Decision) {
+func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
 	switch {
 	case home && p.cfg.Policy.TakesShortcut() && c.r.Reach[i] == rounds.Volunteers:
@@ -210,9 +210,9 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 	}
 	e := c.r.entry(p, d.Job)
 	j.Spec = j.Shaped(e.shape)
-	p.foresee(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
+	p.predict(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
 	quoted := c.r.QuoteOf(d.Job, site)
-	j.Foreseen, j.Quoted = broker.Predicted(c.in, d, p.now), pricing.QuotedPrice(&quoted)
+	j.Prediction, j.Quoted = broker.Predicted(c.in, d, p.now), pricing.QuotedPrice(&quoted)
 	if home {
 		p.countOwn()
 	} else if own := &c.r.Home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
@@ -229,7 +229,7 @@ func (c *carrying) place(i int, j *job, d policy.Decision) {
 }
 
 // starts says whether a job starts together with another one of this round.
-func (c *carrying) starts(j *job) bool {
+func (c *decisionRun) starts(j *job) bool {
 	return j.Together() && slices.ContainsFunc(c.in.Jobs, func(other policy.Job) bool {
 		return other.ID != j.Spec.Job && other.Together == j.Component.Together &&
 			c.in.Applications[other.Application].ID == j.Application
@@ -238,7 +238,7 @@ func (c *carrying) starts(j *job) bool {
 
 // reportRound says what a round brought one of its jobs.
 func (p *Peer) reportRound(r *round, i int, silent []string, kind event.LogKind, site protocol.SiteName, why string) {
-	if p.cfg.NoFacts {
+	if p.cfg.DisableLogEvents {
 		return
 	}
 	quotes, others := p.reported(r, i)
@@ -250,13 +250,13 @@ func (p *Peer) reportRound(r *round, i int, silent []string, kind event.LogKind,
 
 // waitReason says why no site was chosen for job i: a word, and what the sites said.
 func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
-	if j.unknown = p.noKnownSite(j); j.unknown {
+	if j.unknown = p.noEligibleSite(j); j.unknown {
 		return view.ReasonNoKnownSite, ""
 	}
 	if would := r.Takers(i); would > 0 {
 		return view.ReasonRoundFull, fmt.Sprintf("%d sites would take it, but not in this round", would)
 	}
-	if p.cfg.NoFacts {
+	if p.cfg.DisableLogEvents {
 		return view.ReasonNoQuote, ""
 	}
 	quotes, others := p.reported(r, i)
@@ -272,9 +272,9 @@ func (p *Peer) waitOn(r *round, j *job, why, detail string) {
 		p.explain(j, why, detail)
 		p.queue.Block(j.Spec.Job)
 	case p.cfg.Initiation != policy.Cycle:
-		p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
+		p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
 	case r.crowded:
-		p.hold(j, p.cfg.Cycle+1, why, detail)
+		p.hold(j, p.cfg.CycleInterval+1, why, detail)
 	default:
 		p.explain(j, why, detail)
 		p.queue.Put(j.Spec.Job)
@@ -300,7 +300,7 @@ func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {
 	p.queue.Hold(j.Spec.Job, p.now.Add(d))
 }
 
-func (p *Peer) holdAll(r *round, d protocol.Duration, why, detail string) {
+func (p *Peer) requeueAllAfter(r *round, d protocol.Duration, why, detail string) {
 	for _, spec := range r.Specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.hold(j, p.dice.Jitter(d), why, detail)

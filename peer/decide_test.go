@@ -59,8 +59,8 @@ func TestFallback(t *testing.T) {
 				t.Errorf("the fallback is asked %+v", asked[1])
 			}
 			view := l.view(l.answers[1].(view.Submitted).Jobs[0])
-			if (view.Placed != 0) != tt.placed {
-				t.Errorf("placed at %v, it says %s", view.Placed, view.Reason)
+			if (view.CommittedAt != 0) != tt.placed {
+				t.Errorf("placed at %v, it says %s", view.CommittedAt, view.Reason)
 			}
 			told := func(f event.LogEvent) bool { return f.Kind == tt.fact && f.Text == tt.text }
 			if tt.fact != "" && !slices.ContainsFunc(l.facts, told) {

@@ -41,7 +41,7 @@ func (askPrices) answered(p *Peer, result event.Result, err error) {
 	again := p.cfg.PriceRefresh
 	if why := p.prices.Missing(); why != "" {
 		p.fact(event.LogEvent{Kind: event.LogPricesMissing, Site: p.cfg.Site, Text: why})
-		again = min(again, p.dice.Jitter(p.cfg.Sigma))
+		again = min(again, p.dice.Jitter(p.cfg.CheckInterval))
 	}
 	p.after(again, timer{kind: priceTimer})
 }
@@ -55,7 +55,7 @@ func (p *Peer) desk() pricing.Desk {
 }
 
 // charge adds to a quote what the work costs here, or declines what is not sold.
-func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) {
+func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) {
 	if q.Declined != "" {
 		return
 	}

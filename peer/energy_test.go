@@ -39,7 +39,7 @@ func TestEnergyTerms(t *testing.T) {
 	const half = 30 * protocol.Minute
 	for name, tt := range map[string]struct {
 		quote  protocol.Quote
-		reckon protocol.Reckoning
+		reckon protocol.EnergyPricing
 		power  int
 		want   []protocol.Term
 	}{
@@ -69,7 +69,7 @@ func TestEnergyTerms(t *testing.T) {
 			})
 			spec := guest(1, 4)
 			spec.Power = tt.power
-			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}, Reckon: tt.reckon})
+			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}, EnergyPricing: tt.reckon})
 			if _, err := peerv1.Encode(reply); err != nil {
 				t.Error(err)
 			}
@@ -121,7 +121,7 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	})
 	l.step(submission(1))
 	request, ok := l.sent[len(l.sent)-1].Body.(protocol.QuoteRequest)
-	if !ok || request.Reckon != protocol.AtOnce {
+	if !ok || request.EnergyPricing != protocol.AtOnce {
 		t.Fatalf("the partner is asked %+v", l.sent)
 	}
 	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
@@ -132,7 +132,7 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	}
 	l.sent = nil
 	l.step(event.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submission(1).Jobs[0].Spec}}})
-	if request, ok = l.sent[0].Body.(protocol.QuoteRequest); !ok || request.Reckon != protocol.Hourly {
+	if request, ok = l.sent[0].Body.(protocol.QuoteRequest); !ok || request.EnergyPricing != protocol.Hourly {
 		t.Errorf("asked by people: %+v", l.sent)
 	}
 }
@@ -144,7 +144,7 @@ func TestPricesComeAndGo(t *testing.T) {
 	var answer event.PriceResult
 	failure := errors.New("the feed is down")
 	answers := idle(peertest.Greedy{}, atOnce)
-	change := func(c *rules.Config) { c.Area, c.Power, c.Sigma = "FR", 250_000, 5*protocol.Minute }
+	change := func(c *rules.Config) { c.Area, c.Power, c.CheckInterval = "FR", 250_000, 5*protocol.Minute }
 	l := newLone(t, change, func(op event.Op) (event.Result, error) {
 		if _, ok := op.(event.PriceOp); ok {
 			return answer, failure
@@ -200,7 +200,7 @@ func TestPricesComeAndGo(t *testing.T) {
 		t.Errorf("%d facts tell of missing prices", missing)
 	}
 	// Its two prices are not known, and nothing is not the same as for nothing.
-	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, Reckon: protocol.TwoPrice})
+	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, EnergyPricing: protocol.TwoPrice})
 	if q := reply.Quotes[0]; len(q.Terms) > 0 || q.Currency != "" {
 		t.Errorf("by two prices: %+v", q)
 	}
@@ -265,7 +265,7 @@ func TestEnergyOverTheInterval(t *testing.T) {
 	for name, tt := range map[string]struct {
 		quote   protocol.Quote
 		planned bool
-		reckon  protocol.Reckoning
+		reckon  protocol.EnergyPricing
 		want    protocol.Micro
 	}{
 		// half of the starts lie in the hour at 10, and as much of the run in that at 30 as they are late
@@ -289,7 +289,7 @@ func TestEnergyOverTheInterval(t *testing.T) {
 				}
 				return answers(op)
 			})
-			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, Reckon: tt.reckon})
+			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, EnergyPricing: tt.reckon})
 			if got := reply.Quotes[0].Terms; !reflect.DeepEqual(got, energy(tt.want)) {
 				t.Errorf("terms %+v, want %d", got, tt.want)
 			}

@@ -47,7 +47,7 @@ func (p *Peer) endCancelled(j *job, reason string) {
 	j.Reason = clip(reason)
 	p.saveJob(id)
 	p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
-	p.repeatJob(id)
+	p.sendForPhase(id)
 }
 
 // endFenced ends a job as CANCELLED of which no site has anything more to say.

@@ -82,7 +82,7 @@ func (z *fuzzed) configure() {
 	z.cfg.Policy = policy.Describe(peertest.Greedy{Extra: z.pick(4), Whole: z.pick(2) == 0})
 	z.cfg.Reserves, z.cfg.Currency, z.cfg.Margin = z.pick(2) == 0, "EUR", protocol.Duration(1+z.pick(20_000))
 	z.cfg.Initiation = z.cfg.Policy.Initiations[z.pick(4)]
-	z.cfg.Cycle, z.cfg.MaxQ = protocol.Duration(z.pick(256))*protocol.Second, z.pick(3)
+	z.cfg.CycleInterval, z.cfg.MaxJobsPerCycle = protocol.Duration(z.pick(256))*protocol.Second, z.pick(3)
 	z.cfg.Area, z.cfg.Power = "x", int64(z.pick(256))*1000
 	z.cfg.Protect = rules.Protection{Delay: protocol.Duration(z.pick(3)) * protocol.Minute, Share: z.pick(4) * 250_000}
 }
@@ -268,7 +268,7 @@ func (z *fuzzed) message() protocol.Message {
 	case 6:
 		return protocol.Accept{Tag: z.tag()}
 	case 7:
-		return protocol.Aborted{Tag: z.tag()}
+		return protocol.PrepareExpired{Tag: z.tag()}
 	case 8:
 		return protocol.Status{Tag: z.tag(), Seq: uint32(z.pick(4)), State: protocol.States()[z.pick(2)]}
 	case 9:
@@ -282,11 +282,11 @@ func (z *fuzzed) message() protocol.Message {
 	case 13:
 		return protocol.Recalled{Tag: z.tag()}
 	case 14:
-		return protocol.DecisionAsked{Tag: z.tag()}
+		return protocol.DecisionQuery{Tag: z.tag()}
 	case 15:
 		return protocol.Abort{Tag: z.tag()}
 	case 16:
-		return protocol.Unknown{Tag: z.tag()}
+		return protocol.UnknownJob{Tag: z.tag()}
 	}
 	return protocol.Fenced{Tag: z.tag(), Current: 9}
 }

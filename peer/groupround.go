@@ -32,7 +32,7 @@ func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, b
 		return broker.Room{}, false
 	}
 	room := broker.Room{Site: eligible.Site{Name: row.Name, Capacity: capacity}, MaxJobs: row.Accept, Learned: p.learnedCrowd(group, row.Name)}
-	if site == in.Self && p.cfg.MaxQ == 0 {
+	if site == in.Self && p.cfg.MaxJobsPerCycle == 0 {
 		room.MaxJobs = -1
 	}
 	for _, a := range r.Asks {
@@ -71,7 +71,7 @@ func (p *Peer) learnedCrowd(key broker.GroupKey, site protocol.SiteName) int {
 // members there.
 func (p *Peer) doubtSite(j *job) {
 	if !p.learnCrowd(j) {
-		p.shun(j, j.Site)
+		p.excludeSite(j, j.Site)
 	}
 }
 

@@ -130,7 +130,7 @@ func TestGroupWithinPartnersLimits(t *testing.T) {
 		"max_jobs": func(cfg *rules.Config) { cfg.Partners[0].MaxJobs = 1 },
 		"max_cpus": func(cfg *rules.Config) { cfg.Partners[0].MaxCPUs = 1 },
 		"share":    func(cfg *rules.Config) { cfg.Protect.Share = protocol.PPM / 8 },
-		"max_q":    func(cfg *rules.Config) { cfg.MaxQ = 1 },
+		"max_q":    func(cfg *rules.Config) { cfg.MaxJobsPerCycle = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,7 @@ func TestInstantPastMaxTime(t *testing.T) {
 				t.Fatalf("phases %s, %d grants", got, sentOf[protocol.Grant](l))
 			}
 			for _, row := range l.jobs() {
-				if !strings.Contains(row.Reason, "max_time: from ") || row.Hold != 0 {
+				if !strings.Contains(row.Reason, "max_time: from ") || row.ReserveFrom != 0 {
 					t.Errorf("job %v: %s", row.Spec.Job, row.Reason)
 				}
 			}
@@ -131,7 +131,7 @@ func TestRoomThatMoves(t *testing.T) {
 		Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload(), Start: there.now.Add(protocol.Hour),
 	}})
 	answer(there)
-	if sentOf[protocol.Prepared](there) != 1 || sentOf[protocol.Aborted](there) != 1 {
+	if sentOf[protocol.Prepared](there) != 1 || sentOf[protocol.PrepareExpired](there) != 1 {
 		t.Errorf("at a partner: sent %+v", there.sent)
 	}
 	origin := holder(t, func(*rules.Config) {}, nothingElse)

@@ -53,7 +53,7 @@ func TestGrowingWaits(t *testing.T) {
 				}
 				return quotedBehind(ask.Query, tt.behind)
 			})
-			request := protocol.QuoteRequest{Extra: tt.extra}
+			request := protocol.QuoteRequest{MarginalJobs: tt.extra}
 			for i, cpus := range tt.cpus {
 				request.Jobs = append(request.Jobs, guest(uint64(i+1), cpus))
 			}
@@ -119,7 +119,7 @@ func TestGrowthIsBehindPromises(t *testing.T) {
 		t.Fatalf("got %+v", l.sent)
 	}
 	l.asked = nil
-	l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1), guest(2, 1)}, Extra: 2})
+	l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1), guest(2, 1)}, MarginalJobs: 2})
 	if len(l.asked) != 2 {
 		t.Fatalf("%d questions", len(l.asked))
 	}
@@ -137,7 +137,7 @@ func TestGrowthEndsInTime(t *testing.T) {
 	t.Parallel()
 	answers := idle(peertest.Greedy{}, atOnce)
 	request := protocol.QuoteRequest{
-		Round: 1, Deadline: 2 * protocol.Second, Extra: 64, Jobs: slices.Repeat([]protocol.Spec{guest(1, 1)}, 64),
+		Round: 1, Deadline: 2 * protocol.Second, MarginalJobs: 64, Jobs: slices.Repeat([]protocol.Spec{guest(1, 1)}, 64),
 	}
 	var l *lone
 	var second []protocol.Duration

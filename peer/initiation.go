@@ -16,7 +16,7 @@ import (
 // φ: then it alone says which jobs stay. The paper leaves open how long an
 // availability message lives, what becomes of a job whose volunteers all lose, and
 // which waiting jobs look at their own AWT again; DESIGN 5 says what is done here,
-// and [rules.Config.Recheck], [rules.Config.Draw] and [rules.Config.Stay] offer the other readings.
+// and [rules.Config.RecheckJobs], [rules.Config.JobsPerVolunteer] and [rules.Config.StayLocal] offer the other readings.
 
 // setReach says for each job of a placing round whom to ask, and takes those out
 // that wait for volunteers.
@@ -25,7 +25,7 @@ func (p *Peer) setReach(r *round) {
 	r.Keep(func(i int) bool {
 		whom := asking.Reach(i, p.cfg.Initiation, p.cfg.Policy.TakesShortcut())
 		if whom == rounds.Nobody {
-			p.park(p.jobs[r.Specs[i].Job])
+			p.waitForVolunteer(p.jobs[r.Specs[i].Job])
 			return false
 		}
 		reach = append(reach, whom)
@@ -62,19 +62,19 @@ func (p *Peer) choosePartners(asking *rounds.Asking) []*partner.Partner {
 			candidates = append(candidates, one)
 		}
 	}
-	return partner.Choose(candidates, p.cfg.Ask, p.dice.Rand().Shuffle)
+	return partner.Choose(candidates, p.cfg.PartnersPerRound, p.dice.Rand().Shuffle)
 }
 
-// park lets a job wait in the grid queue until its own AWT is looked at again or
+// waitForVolunteer lets a job wait in the grid queue until its own AWT is looked at again or
 // a partner volunteers.
-func (p *Peer) park(j *job) {
+func (p *Peer) waitForVolunteer(j *job) {
 	p.explain(j, view.ReasonVolunteer, "")
 	p.queue.Park(j.Spec.Job)
 }
 
-// strike notes that no volunteer of the round was better than the own site. If none was asked
+// rejectVolunteers notes that no volunteer of the round was better than the own site. If none was asked
 // about the job, the next round would be as this one, and has to wait.
-func (p *Peer) strike(r *round, i int, j *job) {
+func (p *Peer) rejectVolunteers(r *round, i int, j *job) {
 	rejected := false
 	for _, a := range r.Asks {
 		if a.Asked(i) {
@@ -84,8 +84,8 @@ func (p *Peer) strike(r *round, i int, j *job) {
 	}
 	switch {
 	case p.cfg.Initiation == policy.Receiver:
-		p.park(j)
-	case p.cfg.Initiation == policy.Symmetric && p.cfg.Stay:
+		p.waitForVolunteer(j)
+	case p.cfg.Initiation == policy.Symmetric && p.cfg.StayLocal:
 		p.commitHome(j, r.Home[i].AWT)
 	case !rejected:
 		p.waitOn(r, j, view.ReasonVolunteer, "")
@@ -94,25 +94,25 @@ func (p *Peer) strike(r *round, i int, j *job) {
 	}
 }
 
-// refute ends a partner's volunteering when it has become busy.
-func (p *Peer) refute(one *partner.Partner) {
-	if one.Load.RUS() >= p.cfg.Delta {
+// endVolunteering ends a partner's volunteering when it has become busy.
+func (p *Peer) endVolunteering(one *partner.Partner) {
+	if one.Load.RUS() >= p.cfg.VolunteerBelow {
 		one.Volunteer.Until = 0
 	}
 }
 
 // volunteered takes a partner's availability message in: the jobs that wait for
-// one get a round, or with [rules.Config.Draw] the first of them.
+// one get a round, or with [rules.Config.JobsPerVolunteer] the first of them.
 func (p *Peer) volunteered(one *partner.Partner, m protocol.Volunteer) {
 	one.HearLoad(m.Load, p.now)
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || m.Valid <= 0 {
 		return
 	}
-	until := p.now.Add(min(m.Valid, p.cfg.Sigma))
-	if one.Volunteer.Renew(p.now, until, p.cfg.Sigma) {
+	until := p.now.Add(min(m.Valid, p.cfg.CheckInterval))
+	if one.Volunteer.Renew(p.now, until, p.cfg.CheckInterval) {
 		return
 	}
-	left := p.cfg.Draw
+	left := p.cfg.JobsPerVolunteer
 	if left == 0 {
 		left = -1
 	}
@@ -129,14 +129,14 @@ func (p *Peer) beginSigma() {
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
 		return
 	}
-	p.after(1+protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.Sigma))), timer{kind: sigmaTimer})
+	p.after(1+protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval))), timer{kind: sigmaTimer})
 }
 
 // sigmaDue lets waiting jobs look at their own AWT again and looks at the own
 // utilisation: below δ the site volunteers [SS 2.1.2].
 func (p *Peer) sigmaDue() {
-	p.after(p.cfg.Sigma, timer{kind: sigmaTimer})
-	again := p.cfg.Recheck
+	p.after(p.cfg.CheckInterval, timer{kind: sigmaTimer})
+	again := p.cfg.RecheckJobs
 	if again == 0 {
 		again = -1
 	}
@@ -154,7 +154,7 @@ func (checkLoad) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	p.setLoad(quoted.Load)
-	if p.load.RUS() < p.cfg.Delta && p.site.StopReason() == "" {
+	if p.load.RUS() < p.cfg.VolunteerBelow && p.site.StopReason() == "" {
 		p.volunteer()
 	}
 }
@@ -163,7 +163,7 @@ func (checkLoad) answered(p *Peer, result event.Result, err error) {
 func (p *Peer) volunteer() {
 	for _, one := range p.partners.All() {
 		if one.Usable() && one.JobsHere < one.MaxJobs {
-			p.send(one.Site, protocol.Volunteer{Load: p.load, Valid: p.cfg.Sigma})
+			p.send(one.Site, protocol.Volunteer{Load: p.load, Valid: p.cfg.CheckInterval})
 		}
 	}
 	p.fact(event.LogEvent{Kind: event.LogVolunteered, Site: p.cfg.Site})

@@ -63,7 +63,7 @@ func specsOf(jobs []protocol.Job) []protocol.Spec {
 // admission is where this site admits jobs now.
 func (p *Peer) admission() *admission.Desk {
 	desk := &admission.Desk{
-		Site: p.here(), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxQ,
+		Site: p.here(), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle,
 		Policy: &p.cfg.Policy, Objectives: p.objectives(),
 	}
 	for _, one := range p.partners.All() {
@@ -83,9 +83,9 @@ func admits(one *partner.Partner) admission.Partner {
 	return known
 }
 
-// noKnownSite says whether no site that is known can run the job in any of its shapes, and
+// noEligibleSite says whether no site that is known can run the job in any of its shapes, and
 // one that is not might.
-func (p *Peer) noKnownSite(j *job) bool { return p.admission().Unknown(&j.Job) }
+func (p *Peer) noEligibleSite(j *job) bool { return p.admission().Unknown(&j.Job) }
 
 func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
 	out := make([]protocol.JobID, count)
@@ -125,7 +125,7 @@ func (j *job) payload() *protocol.Payload { return j.packed.Unpack(&j.Job) }
 
 func (p *Peer) refuseSubmission(desk *admission.Desk, ev event.Submit) (view.Refusal, bool) {
 	if why := p.site.StopReason(); why != "" {
-		return view.Refusal{Code: view.NotNow, Reason: why}, true
+		return view.Refusal{Code: view.Unavailable, Reason: why}, true
 	}
 	if refusal, ok := desk.RefuseCount(ev.User, len(ev.Jobs), len(p.jobs), p.jobsOf[ev.User]); ok {
 		return refusal, true
@@ -159,7 +159,7 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 // conclude has a job leave the core for the archive.
 func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	id := j.Spec.Job
-	j.State, j.Reason, j.Stuck = state, clip(reason), ""
+	j.State, j.Reason, j.OperatorReason = state, clip(reason), ""
 	if j.Ended == 0 {
 		j.Ended = p.now
 	}
@@ -193,9 +193,9 @@ func (p *Peer) finishWith(j *job) {
 	p.finish(j, j.Outcome.State, j.Outcome.Reason)
 }
 
-// backToQueue returns a job that is proven not to run anywhere to the grid queue,
+// requeue returns a job that is proven not to run anywhere to the grid queue,
 // or ends it if it was to be cancelled.
-func (p *Peer) backToQueue(j *job, kind event.LogKind, why string) {
+func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
 	p.fact(event.LogEvent{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.timers.Stop(timer{kind: reclaimTimer, job: j.Spec.Job})
@@ -214,7 +214,7 @@ func (p *Peer) backToQueue(j *job, kind event.LogKind, why string) {
 		return
 	}
 	p.moveJob(j, row.JobInGridQueue)
-	j.Reason, j.detail, j.doubted = clip(why), "", false
+	j.Reason, j.detail, j.ownershipPending = clip(why), "", false
 	p.saveJob(j.Spec.Job)
 	if j.Restored {
 		p.stick(j)
@@ -223,16 +223,16 @@ func (p *Peer) backToQueue(j *job, kind event.LogKind, why string) {
 	p.queue.Put(j.Spec.Job)
 }
 
-// comeBack returns a job that its site had to the grid queue. Of a group the others are
+// requeueGroup returns a job that its site had to the grid queue. Of a group the others are
 // wanted back, too. While they are on their way it rests, so that one round has them all.
-func (p *Peer) comeBack(j *job, kind event.LogKind, why string) {
-	held, misses := j.Hold != 0, p.misses(j)
+func (p *Peer) requeueGroup(j *job, kind event.LogKind, why string) {
+	held, misses := j.ReserveFrom != 0, p.misses(j)
 	if misses {
 		p.groupMissed(j, why)
 	}
-	p.backToQueue(j, kind, why)
-	if held && p.partFrom(j, why) && j.Stuck == "" && p.inQueue(j) {
-		p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), j.Reason, "")
+	p.requeue(j, kind, why)
+	if held && p.recallOtherMembers(j, why) && j.OperatorReason == "" && p.inQueue(j) {
+		p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), j.Reason, "")
 	}
 }
 
@@ -248,15 +248,15 @@ func (p *Peer) leaveSite(j *job) {
 	j.countsThere = false
 }
 
-// shun keeps the site from being asked about the job for σ; under cycles also in the next one,
+// excludeSite keeps the site from being asked about the job for σ; under cycles also in the next one,
 // or the policy would have the same choice again, and make it.
-func (p *Peer) shun(j *job, site protocol.SiteName) { p.shunFor(j, site, p.shunTime()) }
+func (p *Peer) excludeSite(j *job, site protocol.SiteName) { p.shunFor(j, site, p.shunTime()) }
 
 func (p *Peer) shunTime() protocol.Duration {
 	if p.cfg.Initiation == policy.Cycle {
-		return max(p.cfg.Sigma, 2*p.cfg.Cycle) // at least one and a half
+		return max(p.cfg.CheckInterval, 2*p.cfg.CycleInterval) // at least one and a half
 	}
-	return p.cfg.Sigma
+	return p.cfg.CheckInterval
 }
 
 func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {
@@ -272,7 +272,7 @@ const refusedByScheduler = "the local scheduler refused it: "
 // shunHere keeps a job from the own site for a while, and says why. A batch system that refuses a
 // job because its user has too many takes it when its queue has moved.
 func (p *Peer) shunHere(j *job, why string) {
-	p.shun(j, p.cfg.Site)
+	p.excludeSite(j, p.cfg.Site)
 	j.notHere = clip(why)
 	if !j.awaitsMove {
 		j.awaitsMove = true

@@ -123,7 +123,7 @@ type large struct {
 func newLarge(tb testing.TB, sites, jobs int) *large {
 	tb.Helper()
 	cfg := goodConfig()
-	cfg.Policy, cfg.Initiation, cfg.Ask, cfg.Partners = policy.Describe(peertest.Greedy{}), policy.Cycle, sites, nil
+	cfg.Policy, cfg.Initiation, cfg.PartnersPerRound, cfg.Partners = policy.Describe(peertest.Greedy{}), policy.Cycle, sites, nil
 	for i := range sites {
 		cfg.Partners = append(cfg.Partners, rules.Partner{Site: siteName(i), MaxJobs: jobs})
 	}

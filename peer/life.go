@@ -147,11 +147,11 @@ func (p *Peer) watermark(one *partner.Partner, m protocol.Watermark) {
 	}
 	p.heardLife(one, m.Life, m.Stopped)
 	if m.Life.Incarnation != before.Incarnation && before.Boot != 0 {
-		p.doubt(one)
+		p.requestOwnershipCheck(one)
 	}
 	p.judgeCards()
 	p.seenBy(one, m.Seen)
-	p.skipSeen(one, m.SeenSeq)
+	p.advanceJobSeq(one, m.SeenSeq)
 	p.twinSeen(one, m.Twin)
 	p.spoken(one, m.Overlapped)
 }

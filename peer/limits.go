@@ -75,7 +75,7 @@ func (p *Peer) endHopeless(a *application) {
 func (p *Peer) wantBack(j *job, end bool) bool {
 	switch j.Phase {
 	case row.JobCommittedLocal:
-		p.takeBack(p.runs[j.tag()], end)
+		p.withdrawRun(p.runs[j.tag()], end)
 	case row.JobGranted, row.JobHandedOff:
 		p.recall(j)
 	case row.JobInGridQueue, row.JobOffered, row.JobReserving, row.JobRecalling, row.JobStagingOut, row.JobEnding:
@@ -86,10 +86,10 @@ func (p *Peer) wantBack(j *job, end bool) bool {
 
 // endOffered ends a job for which room is only being asked.
 func (p *Peer) endOffered(j *job, why string) {
-	held := j.Hold != 0
+	held := j.ReserveFrom != 0
 	p.cancelReservation(j)
 	if held {
-		p.partFrom(j, "")
+		p.recallOtherMembers(j, "")
 	}
 	j.Unplace() // it costs nothing
 	p.finish(j, protocol.Cancelled, why)
@@ -128,7 +128,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 		return ""
 	}
 	j.Tariff = m.Tariff
-	f := j.Foreseen
+	f := j.Prediction
 	if f == nil {
 		return ""
 	}
@@ -137,7 +137,7 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 		start = p.now.Add(max(0, j.QuotedAWT))
 	}
 	agreed := p.money().AtTariff(&j.Job, start, p.linkCost(j))
-	j.Foreseen = agreed
+	j.Prediction = agreed
 	if j.application == nil {
 		return ""
 	}
@@ -146,11 +146,11 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 
 // tooDear gives the room of a job up that its site prices above a limit.
 func (p *Peer) tooDear(j *job, one *partner.Partner, why string) {
-	p.shun(j, one.Site)
-	if j.Hold != 0 {
+	p.excludeSite(j, one.Site)
+	if j.ReserveFrom != 0 {
 		p.releaseGroup(j, why, false)
 		return
 	}
 	p.send(one.Site, protocol.Abort{Tag: j.tag()})
-	p.backToQueue(j, event.LogOfferRefused, why)
+	p.requeue(j, event.LogOfferRefused, why)
 }

@@ -29,7 +29,7 @@ func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
 
 // toleranceOfHold is what a partner is told that is to hold room; 0: it is not to.
 func (j *job) toleranceOfHold() protocol.Duration {
-	if j.Hold == 0 || j.application == nil {
+	if j.ReserveFrom == 0 || j.application == nil {
 		return 0
 	}
 	return j.application.Tolerance()
@@ -57,7 +57,7 @@ func (p *Peer) startByDue(tag protocol.Tag) {
 		return
 	}
 	p.missStart(r)
-	p.takeBack(r, false)
+	p.withdrawRun(r, false)
 }
 
 // missStart says of a placement why it does not start any more.
@@ -219,7 +219,7 @@ func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 		}
 		for _, other := range p.jobsOfRows(rows.Members) {
 			if p.onItsWay(other) {
-				p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
+				p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
 				return true
 			}
 		}

@@ -41,14 +41,14 @@ func lastMissing(t *testing.T, jobs []protocol.Job, wishes func(*protocol.Applic
 	s := w.Site("a")
 	for range 10_000 {
 		rows := s.Rows().Jobs()
-		if len(rows) == len(jobs) && rows[last].Held != 0 {
+		if len(rows) == len(jobs) && rows[last].ReservedAt != 0 {
 			break
 		}
 		w.Advance(1)
 	}
 	w.Crash("b")
 	w.Disconnect("a", "b")
-	if s.Rows().Jobs()[last].Held == 0 {
+	if s.Rows().Jobs()[last].ReservedAt == 0 {
 		t.Fatal("b holds no room")
 	}
 	w.Advance(down)
@@ -212,7 +212,7 @@ func begun(t *testing.T) (l *lone, here, there protocol.Tag) {
 	there = l.prepare("b", 0)
 	row := l.jobs()[0]
 	here = protocol.Tag{Job: row.Spec.Job, Epoch: row.Epoch}
-	l.advance(row.Held.Sub(l.now))
+	l.advance(row.ReservedAt.Sub(l.now))
 	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: there}})
 	l.step(event.MessageIn{From: "b", Body: protocol.Status{Tag: there, Seq: 1, State: protocol.Running}})
 	l.heard(localsched.Change{Tag: here, State: protocol.Running, Started: l.now}, 1)

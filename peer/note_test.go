@@ -64,12 +64,12 @@ func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	submit := submission(2)
-	submit.Jobs[0].Spec.Like, submit.Jobs[1].Spec.Name = 7, "y"
+	submit.Jobs[0].Spec.PowerClass, submit.Jobs[1].Spec.Name = 7, "y"
 	l.step(submit)
 	likes := map[string]uint64{}
 	for _, record := range l.records {
 		if row, ok := record.Row.(row.Job); ok {
-			likes[row.Spec.Name] = row.Spec.Like
+			likes[row.Spec.Name] = row.Spec.PowerClass
 		}
 	}
 	if likes["x"] != protocol.Likeness("a", "ada", "x") || likes["y"] != protocol.Likeness("a", "ada", "y") {
@@ -77,7 +77,7 @@ func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 	}
 	l.step(event.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submit.Jobs[0].Spec}}})
 	request, ok := l.last().(protocol.QuoteRequest)
-	if !ok || request.Jobs[0].Like != likes["x"] {
+	if !ok || request.Jobs[0].PowerClass != likes["x"] {
 		t.Errorf("the partner is told %+v, want the likeness %d", l.last(), likes["x"])
 	}
 }

@@ -45,14 +45,14 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 		if j.Reason != view.ReasonPolicy {
 			p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Text: detailed(view.ReasonPolicy, why)})
 		}
-		p.hold(j, p.dice.Jitter(p.cfg.Sigma), view.ReasonPolicy, why)
+		p.hold(j, p.dice.Jitter(p.cfg.CheckInterval), view.ReasonPolicy, why)
 		return true
 	})
 }
 
-// readable declines a quote whose currency nobody here can convert, for policies that
-// weigh money.
-func (p *Peer) readable(q *protocol.Quote) {
+// declineUnknownCurrency declines a quote whose currency nobody here can convert, for policies that
+// checkImpact money.
+func (p *Peer) declineUnknownCurrency(q *protocol.Quote) {
 	if !p.cfg.Policy.DecidesApplications() {
 		return
 	}
@@ -89,8 +89,8 @@ func (p *Peer) quoteMoney(r *round, i int, a *rounds.Ask) view.Money {
 	return p.money().Parts(&q, link)
 }
 
-// told adds to a quote what people want to know of components.
-func (p *Peer) told(r *round, i int, a *rounds.Ask, q view.Quote) view.Quote {
+// annotateQuote adds to a quote what people want to know of components.
+func (p *Peer) annotateQuote(r *round, i int, a *rounds.Ask, q view.Quote) view.Quote {
 	if !p.cfg.Policy.DecidesApplications() {
 		return q
 	}

@@ -18,7 +18,7 @@ import (
 
 // doubtOf says why nothing but an operator can say what becomes of the job; empty: it goes on
 // by itself.
-func (p *Peer) doubtOf(j *job) string { return p.standing(j).OperatorReason(p.linkOf) }
+func (p *Peer) doubtOf(j *job) string { return p.standing(j).NeedsOperator(p.linkOf) }
 
 // closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *job, why string) {
@@ -31,9 +31,9 @@ func (p *Peer) closeUnknown(j *job, why string) {
 		return
 	}
 	p.abandon(j)
-	held := j.Hold != 0
+	held := j.ReserveFrom != 0
 	if held {
-		p.partFrom(j, "")
+		p.recallOtherMembers(j, "")
 	}
 	p.conclude(j, protocol.Cancelled, "outcome unknown: "+why)
 }
@@ -91,12 +91,12 @@ func (p *Peer) force(j *job, by, why string) {
 	p.fact(event.LogEvent{Kind: event.LogRequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
-	j.Fence(j.Stuck != "")
+	j.Fence(j.OperatorReason != "")
 	j.Forced = true
 	if j.Restored {
 		j.Restored, j.SkipEpochs = false, true
 	}
-	p.comeBack(j, event.LogJobReclaimed, "requeued by force")
+	p.requeueGroup(j, event.LogJobReclaimed, "requeued by force")
 }
 
 // closedHere says whether this store itself has closed the placement, so that the local

@@ -220,21 +220,21 @@ func TestCancelOfWhatASiteCannotTell(t *testing.T) {
 			{Table: row.SiteTable, Key: "site", Row: row.Site{FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8}},
 			{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
 			{Table: row.JobTable, Key: key, Row: row.Job{
-				Spec: spec, Phase: row.JobRecalling, Epoch: 1, Site: "b", Placed: 1, State: protocol.Pending, Holder: holder, Cancelling: cancelling,
+				Spec: spec, Phase: row.JobRecalling, Epoch: 1, Site: "b", CommittedAt: 1, State: protocol.Pending, Holder: holder, Cancelling: cancelling,
 			}},
 		}
 	}
 	card := protocol.Card{Site: "b", Number: 2, PublicKey: "Ub", Incarnation: holder, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4}}
 	for name, tt := range map[string]struct {
 		cancelling bool
-		answer     protocol.Unknown
+		answer     protocol.UnknownJob
 		ends       string // how its reason begins; none: it does not end
 		operator   bool
 	}{
-		"it has no trace of it":          {true, protocol.Unknown{Tag: tag}, "", false},
-		"it cannot tell":                 {true, protocol.Unknown{Tag: tag, InDoubt: true}, "outcome unknown: the local scheduler of b cannot tell", false},
-		"it cannot tell, of a recall":    {false, protocol.Unknown{Tag: tag, InDoubt: true}, "", true},
-		"it has no trace, of the recall": {false, protocol.Unknown{Tag: tag}, "", false},
+		"it has no trace of it":          {true, protocol.UnknownJob{Tag: tag}, "", false},
+		"it cannot tell":                 {true, protocol.UnknownJob{Tag: tag, InDoubt: true}, "outcome unknown: the local scheduler of b cannot tell", false},
+		"it cannot tell, of a recall":    {false, protocol.UnknownJob{Tag: tag, InDoubt: true}, "", true},
+		"it has no trace, of the recall": {false, protocol.UnknownJob{Tag: tag}, "", false},
 	} {
 		p, err := peer.New(goodConfig(), 1, rows(tt.cancelling))
 		if err != nil {
@@ -253,7 +253,7 @@ func TestCancelOfWhatASiteCannotTell(t *testing.T) {
 			case row.Archived:
 				ended = &stored.View
 			case row.Job:
-				stuck = stored.Stuck
+				stuck = stored.OperatorReason
 			}
 		}
 		switch {
@@ -276,7 +276,7 @@ func TestRequeueOfWhatASiteCannotTell(t *testing.T) {
 		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
 		{Table: row.JobTable, Key: key, Row: row.Job{
 			Spec:  protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}, User: "ada", Requeue: true},
-			Phase: row.JobRecalling, Epoch: 1, Site: "b", Placed: 1, State: protocol.Pending, Holder: 99,
+			Phase: row.JobRecalling, Epoch: 1, Site: "b", CommittedAt: 1, State: protocol.Pending, Holder: 99,
 		}},
 	})
 	if err != nil {
@@ -286,7 +286,7 @@ func TestRequeueOfWhatASiteCannotTell(t *testing.T) {
 	p.Step(peertest.Epoch, event.Connected{Card: protocol.Card{
 		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 99, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
 	}})
-	ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}})
+	ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: protocol.UnknownJob{Tag: tag, InDoubt: true}})
 	want := []row.FencedPlacement{{Site: "b", Epoch: 1, Holder: 99}}
 	for _, rec := range ready.Records {
 		if j, ok := rec.Row.(row.Job); ok && (j.Phase != row.JobInGridQueue || !slices.Equal(j.Fenced, want)) {
@@ -308,7 +308,7 @@ func TestASiteSaysThatItCannotTell(t *testing.T) {
 		{Table: row.SiteTable, Key: "site", Row: row.Site{FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8}},
 		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
 		{Table: row.GuestTable, Key: key, Row: row.Guest{Spec: spec, Origin: "b", Account: "bob", Epoch: 1, Phase: row.GuestAccepted}},
-		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunSubmitting, Since: 1, Stuck: "the local scheduler does not answer"}},
+		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunSubmitting, Since: 1, OperatorReason: "the local scheduler does not answer"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +318,7 @@ func TestASiteSaysThatItCannotTell(t *testing.T) {
 		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 9, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
 	}})
 	ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: protocol.Recall{Tag: tag, Cancel: true}})
-	want := event.Outgoing{To: "b", Body: protocol.Unknown{Tag: tag, InDoubt: true}}
+	want := event.Outgoing{To: "b", Body: protocol.UnknownJob{Tag: tag, InDoubt: true}}
 	if ready.Fault != nil || !slices.ContainsFunc(ready.Messages, func(m event.Outgoing) bool { return m == want }) {
 		t.Errorf("fault %v, answers %+v", ready.Fault, ready.Messages)
 	}

@@ -28,12 +28,12 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
-	p.repeatJob(j.Spec.Job)
+	p.sendForPhase(j.Spec.Job)
 }
 
-// repeatJob sends what the job's phase asks for, and sets the timer to send it
+// sendForPhase sends what the job's phase asks for, and sets the timer to send it
 // again. It is the job's outbox.
-func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for each phase
+func (p *Peer) sendForPhase(id protocol.JobID) { //nolint:cyclop // one case for each phase
 	j := p.jobs[id]
 	if j == nil {
 		return
@@ -42,8 +42,8 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: id})
 		return
 	}
-	if j.Held != 0 && (j.Phase == row.JobOffered || j.Phase == row.JobReserving) {
-		p.gather(j)
+	if j.ReservedAt != 0 && (j.Phase == row.JobOffered || j.Phase == row.JobReserving) {
+		p.tryGrantGroup(j)
 		return
 	}
 	switch j.Phase {
@@ -52,11 +52,11 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 			p.withdrawOffer(j)
 			return
 		}
-		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.Hold, Forced: j.Forced, Tolerance: j.toleranceOfHold()})
+		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.ReserveFrom, Forced: j.Forced, Tolerance: j.toleranceOfHold()})
 	case row.JobReserving:
 		if j.tries >= offerTries {
-			p.shun(j, p.cfg.Site)
-			p.breakUp(j, "the local scheduler does not answer")
+			p.excludeSite(j, p.cfg.Site)
+			p.abortGroupOf(j, "the local scheduler does not answer")
 			return
 		}
 		p.reserveHere(j)
@@ -65,7 +65,7 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 	case row.JobRecalling:
 		p.send(j.Site, protocol.Recall{Tag: j.tag(), Cancel: j.wantedOver()})
 	case row.JobHandedOff:
-		if !j.doubted {
+		if !j.ownershipPending {
 			return
 		}
 		p.send(j.Site, protocol.Grant{Tag: j.tag()})
@@ -82,20 +82,20 @@ func (p *Peer) repeatJob(id protocol.JobID) { //nolint:cyclop // one case for ea
 // was not granted, so the partner can never start it: it is the tombstone.
 func (p *Peer) withdrawOffer(j *job) {
 	if one := p.partners.Of(j.Site); one != nil {
-		p.fallSilent(one)
+		p.markUnresponsive(one)
 	}
-	p.shun(j, j.Site)
-	if j.Hold != 0 {
-		p.breakUp(j, string(j.Site)+" does not answer")
+	p.excludeSite(j, j.Site)
+	if j.ReserveFrom != 0 {
+		p.abortGroupOf(j, string(j.Site)+" does not answer")
 		return
 	}
 	p.send(j.Site, protocol.Abort{Tag: j.tag()})
-	p.backToQueue(j, event.LogJobRequeued, "no answer to the offer")
+	p.requeue(j, event.LogJobRequeued, "no answer to the offer")
 }
 
-// current is the job that a partner's message is about, nil when the message is
+// jobForMessage is the job that a partner's message is about, nil when the message is
 // about an epoch that is over or a site that is not the job's.
-func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
+func (p *Peer) jobForMessage(from protocol.SiteName, tag protocol.Tag) *job {
 	j := p.jobs[tag.Job]
 	if j == nil || j.Epoch != tag.Epoch || j.Site != from || j.Phase == row.JobEnding {
 		return nil
@@ -107,7 +107,7 @@ func (p *Peer) current(from protocol.SiteName, tag protocol.Tag) *job {
 // of no return.
 func (p *Peer) prepared(one *partner.Partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
 	tag := m.Tag
-	j := p.current(one.Site, tag)
+	j := p.jobForMessage(one.Site, tag)
 	if j != nil && j.Phase == row.JobOffered && p.site.StopReason() == "" {
 		if why := p.takeTariff(j, m); why != "" {
 			p.tooDear(j, one, why)
@@ -120,29 +120,29 @@ func (p *Peer) prepared(one *partner.Partner, m protocol.Prepared) { //nolint:cy
 		p.send(one.Site, protocol.Recall{Tag: tag, Cancel: true})
 	case j == nil || j.Phase == row.JobInGridQueue || j.Phase == row.JobCommittedLocal || j.Phase == row.JobReserving:
 		p.send(one.Site, protocol.Abort{Tag: tag})
-	case j.Phase == row.JobOffered && j.Hold != 0 && (m.Start < j.Hold || m.Start > p.now.Add(maxReserveAhead)):
-		p.shun(j, one.Site)
-		p.breakUp(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
-			one.Site, m.Start.Text(), j.Hold.Text(), maxReserveAhead.Text()))
-	case j.Phase == row.JobOffered && j.Hold != 0:
+	case j.Phase == row.JobOffered && j.ReserveFrom != 0 && (m.Start < j.ReserveFrom || m.Start > p.now.Add(maxReserveAhead)):
+		p.excludeSite(j, one.Site)
+		p.abortGroupOf(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
+			one.Site, m.Start.Text(), j.ReserveFrom.Text(), maxReserveAhead.Text()))
+	case j.Phase == row.JobOffered && j.ReserveFrom != 0:
 		switch {
-		case j.Held == 0:
+		case j.ReservedAt == 0:
 			p.setReserved(j, m.Start)
-		case j.Held != m.Start:
-			p.breakUp(j, string(one.Site)+movedRoom(j.Held, m.Start))
+		case j.ReservedAt != m.Start:
+			p.abortGroupOf(j, string(one.Site)+movedRoom(j.ReservedAt, m.Start))
 		}
 	case j.Phase == row.JobOffered:
 		p.grant(j, one)
 	case j.Phase == row.JobGranted || j.Phase == row.JobRecalling:
 		j.tries = 0
-		p.repeatJob(tag.Job)
+		p.sendForPhase(tag.Job)
 	}
 }
 
 // grant gives a job to the partner, durably.
 func (p *Peer) grant(j *job, one *partner.Partner) {
 	p.moveJob(j, row.JobGranted)
-	j.Placed = p.now
+	j.CommittedAt = p.now
 	if p.site.TellsApart() {
 		j.Holder = one.Incarnation()
 	}
@@ -151,40 +151,40 @@ func (p *Peer) grant(j *job, one *partner.Partner) {
 	one.JobsThere++
 	p.saveJob(j.Spec.Job)
 	p.fact(event.LogEvent{Kind: event.LogJobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
-	p.repeatJob(j.Spec.Job)
-	p.watchReclaim(j)
+	p.sendForPhase(j.Spec.Job)
+	p.armReclaimTimer(j)
 }
 
 func (p *Peer) refused(one *partner.Partner, m protocol.Refused) {
-	j := p.current(one.Site, m.Tag)
+	j := p.jobForMessage(one.Site, m.Tag)
 	if j == nil || j.Phase != row.JobOffered {
 		return
 	}
 	switch {
-	case j.Hold != 0 && p.learnCrowd(j):
+	case j.ReserveFrom != 0 && p.learnCrowd(j):
 	case !m.Full:
-		p.shun(j, one.Site)
+		p.excludeSite(j, one.Site)
 		if one.JobsThere == 0 { // else its limit may have been reached by what it got of the same round
 			p.judge(one, row.Refused)
 		}
 	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
-		p.shunFor(j, one.Site, min(p.cfg.Cycle, p.cfg.Sigma))
+		p.shunFor(j, one.Site, min(p.cfg.CycleInterval, p.cfg.CheckInterval))
 	}
-	if j.Hold != 0 {
-		p.breakUp(j, string(one.Site)+" refused: "+m.Reason)
+	if j.ReserveFrom != 0 {
+		p.abortGroupOf(j, string(one.Site)+" refused: "+m.Reason)
 		return
 	}
-	p.backToQueue(j, event.LogOfferRefused, m.Reason)
+	p.requeue(j, event.LogOfferRefused, m.Reason)
 }
 
 func (p *Peer) accepted(one *partner.Partner, tag protocol.Tag) {
-	j := p.current(one.Site, tag)
+	j := p.jobForMessage(one.Site, tag)
 	switch {
 	case j == nil:
 	case j.Phase == row.JobGranted:
-		p.handed(j)
-	case j.Phase == row.JobHandedOff && j.doubted:
-		j.doubted = false
+		p.setHandedOff(j)
+	case j.Phase == row.JobHandedOff && j.ownershipPending:
+		j.ownershipPending = false
 		if j.Restored {
 			j.Restored = false
 			p.saveJob(tag.Job)
@@ -193,11 +193,11 @@ func (p *Peer) accepted(one *partner.Partner, tag protocol.Tag) {
 	}
 }
 
-// doubt asks a partner whose store may be another one than before whether it
+// requestOwnershipCheck asks a partner whose store may be another one than before whether it
 // still has what was handed to it: the grant again, which it accepts again. That takes a look
 // at each job, so a partner that has ever new stores is asked every [rules.Config.RetryMax] at most,
 // the last time about the last one.
-func (p *Peer) doubt(one *partner.Partner) {
+func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 	if one.JobsThere == 0 {
 		return
 	}
@@ -210,15 +210,15 @@ func (p *Peer) doubt(one *partner.Partner) {
 	}
 	p.timers.Stop(again)
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		if j := p.jobs[id]; j.Phase == row.JobHandedOff && j.Site == one.Site && j.Stuck == "" {
-			j.doubted, j.tries = true, 0
-			p.repeatJob(id)
+		if j := p.jobs[id]; j.Phase == row.JobHandedOff && j.Site == one.Site && j.OperatorReason == "" {
+			j.ownershipPending, j.tries = true, 0
+			p.sendForPhase(id)
 		}
 	}
 }
 
-// handed notes that the partner owns the job.
-func (p *Peer) handed(j *job) {
+// setHandedOff notes that the partner owns the job.
+func (p *Peer) setHandedOff(j *job) {
 	p.moveJob(j, row.JobHandedOff)
 	p.watchStart(j)
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
@@ -232,27 +232,27 @@ func (p *Peer) handed(j *job) {
 // never will (Aborted, Recalled).
 func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	p.fencedOver(one, tag, false)
-	j := p.current(one.Site, tag)
+	j := p.jobForMessage(one.Site, tag)
 	if j == nil {
 		return
 	}
 	switch j.Phase {
 	case row.JobOffered, row.JobGranted, row.JobHandedOff, row.JobRecalling:
-		p.shun(j, one.Site)
+		p.excludeSite(j, one.Site)
 		if j.Phase == row.JobHandedOff {
 			p.judge(one, row.Returned)
 		}
 		j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
-		p.comeBack(j, event.LogJobRequeued, why)
+		p.requeueGroup(j, event.LogJobRequeued, why)
 	case row.JobInGridQueue, row.JobReserving, row.JobCommittedLocal, row.JobStagingOut, row.JobEnding:
 	}
 }
 
-// gaveBack takes a job back, and says so: the partner repeats it until it hears. That holds for
+// handleReturn takes a job back, and says so: the partner repeats it until it hears. That holds for
 // a job of a lost life, too, which has not started and never will.
-func (p *Peer) gaveBack(one *partner.Partner, tag protocol.Tag) {
+func (p *Peer) handleReturn(one *partner.Partner, tag protocol.Tag) {
 	why := "its site gave it back"
-	if j := p.current(one.Site, tag); j != nil && (strings.HasPrefix(j.Reason, refusedByScheduler) || strings.HasPrefix(j.Reason, broker.MissedStart)) {
+	if j := p.jobForMessage(one.Site, tag); j != nil && (strings.HasPrefix(j.Reason, refusedByScheduler) || strings.HasPrefix(j.Reason, broker.MissedStart)) {
 		why = string(one.Site) + ": " + j.Reason
 	}
 	p.notStarted(one, tag, why)
@@ -264,9 +264,9 @@ func (p *Peer) gaveBack(one *partner.Partner, tag protocol.Tag) {
 // decisionAsked answers a partner that holds room and has not heard of a
 // decision: presumed abort.
 func (p *Peer) decisionAsked(one *partner.Partner, tag protocol.Tag) {
-	if j := p.current(one.Site, tag); j != nil && j.Phase == row.JobOffered && j.Hold != 0 {
-		j.tries = 0          // it answers
-		p.repeatJob(tag.Job) // the instant that it holds room from may be unknown here
+	if j := p.jobForMessage(one.Site, tag); j != nil && j.Phase == row.JobOffered && j.ReserveFrom != 0 {
+		j.tries = 0             // it answers
+		p.sendForPhase(tag.Job) // the instant that it holds room from may be unknown here
 		return
 	}
 	p.prepared(one, protocol.Prepared{Tag: tag})
@@ -275,14 +275,14 @@ func (p *Peer) decisionAsked(one *partner.Partner, tag protocol.Tag) {
 // status takes what the owner says about the job.
 func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 	p.adopt(one, m.Tag)
-	j := p.current(one.Site, m.Tag)
+	j := p.jobForMessage(one.Site, m.Tag)
 	if j == nil {
 		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
-		p.fenceOff(one, m.Tag)
+		p.sendFenced(one, m.Tag)
 		return
 	}
 	if j.Phase == row.JobGranted {
-		p.handed(j)
+		p.setHandedOff(j)
 	}
 	if j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling {
 		return
@@ -292,7 +292,7 @@ func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 		return
 	}
 	was := j.State
-	j.StatusSeq, j.State, j.Reason, j.Stuck, j.Restored = m.Seq, m.State, clip(m.Reason), "", false
+	j.StatusSeq, j.State, j.Reason, j.OperatorReason, j.Restored = m.Seq, m.State, clip(m.Reason), "", false
 	if m.State == protocol.Running && j.Started == 0 {
 		j.Started = p.within(j, p.now.Add(-m.Ran))
 	}
@@ -304,9 +304,9 @@ func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 	}
 }
 
-// fenceOff tells a site that reports on an epoch that is over to end it. Nothing
+// sendFenced tells a site that reports on an epoch that is over to end it. Nothing
 // is said about a job that this site does not remember to have had.
-func (p *Peer) fenceOff(one *partner.Partner, tag protocol.Tag) {
+func (p *Peer) sendFenced(one *partner.Partner, tag protocol.Tag) {
 	j := p.jobs[tag.Job]
 	switch {
 	case p.site.Mute() || (j != nil && j.Restored): // the lost life may have given it there
@@ -322,14 +322,14 @@ func (p *Peer) fenceOff(one *partner.Partner, tag protocol.Tag) {
 func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 	p.fencedOver(one, m.Tag, true)
 	p.adopt(one, m.Tag)
-	j := p.current(one.Site, m.Tag)
+	j := p.jobForMessage(one.Site, m.Tag)
 	if j == nil {
 		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
 		if p.jobs[m.Tag.Job] == nil && (p.site.IssuedHere(m.Tag.Job) || p.site.GivenUp(m.Tag.Job)) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return
 		}
-		p.fenceOff(one, m.Tag)
+		p.sendFenced(one, m.Tag)
 		return
 	}
 	if j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling {
@@ -350,7 +350,7 @@ func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 		p.spend(j)
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
-		p.backToQueue(j, event.LogJobReclaimed, why)
+		p.requeue(j, event.LogJobReclaimed, why)
 		return
 	}
 	p.timers.Stop(timer{kind: jobTimer, job: m.Tag.Job})
@@ -364,16 +364,16 @@ func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 func (p *Peer) recall(j *job) {
 	p.moveJob(j, row.JobRecalling)
 	p.saveJob(j.Spec.Job)
-	p.repeatJob(j.Spec.Job)
+	p.sendForPhase(j.Spec.Job)
 }
 
-// lostTrack is a partner's word that it has no trace of the job, or that its local scheduler cannot
+// handleUnknown is a partner's word that it has no trace of the job, or that its local scheduler cannot
 // tell whether it has it: no proof that it did not start.
-func (p *Peer) lostTrack(one *partner.Partner, m protocol.Unknown) {
+func (p *Peer) handleUnknown(one *partner.Partner, m protocol.UnknownJob) {
 	if !m.InDoubt {
 		p.fencedOver(one, m.Tag, false)
 	}
-	j := p.current(one.Site, m.Tag)
+	j := p.jobForMessage(one.Site, m.Tag)
 	switch {
 	case j == nil || (j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling):
 	case m.InDoubt:
@@ -401,26 +401,26 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 		p.fence(j, why, lost)
 		return
 	}
-	if j.doubted {
-		j.doubted = false
+	if j.ownershipPending {
+		j.ownershipPending = false
 		p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	}
-	if j.Stuck != "" {
+	if j.OperatorReason != "" {
 		return
 	}
-	j.Stuck = why
+	j.OperatorReason = why
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.Stuck + status.Remedy})
+	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.OperatorReason + status.Remedy})
 	if j.Restored {
 		p.settleJob(j)
 	}
 }
 
-// watchReclaim sets the time at which a job that may run twice is taken from a
+// armReclaimTimer sets the time at which a job that may run twice is taken from a
 // site that is silent.
-func (p *Peer) watchReclaim(j *job) {
+func (p *Peer) armReclaimTimer(j *job) {
 	if j.Spec.Requeue && j.reclaimable() {
-		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: j.Spec.Job})
+		p.after(p.cfg.ReclaimAfter, timer{kind: reclaimTimer, job: j.Spec.Job})
 	}
 }
 
@@ -443,22 +443,22 @@ func (p *Peer) reclaim(id protocol.JobID) {
 		if one.Linked {
 			heard = p.now
 		}
-		if left := p.cfg.Reclaim - p.now.Sub(heard); left > 0 {
+		if left := p.cfg.ReclaimAfter - p.now.Sub(heard); left > 0 {
 			p.after(left, timer{kind: reclaimTimer, job: id})
 			return
 		}
 	}
 	if p.endsUnheard(j) {
-		p.after(p.cfg.Reclaim, timer{kind: reclaimTimer, job: id})
+		p.after(p.cfg.ReclaimAfter, timer{kind: reclaimTimer, job: id})
 		return
 	}
-	p.fence(j, "its site was not heard for "+p.cfg.Reclaim.Text(), false)
+	p.fence(j, "its site was not heard for "+p.cfg.ReclaimAfter.Text(), false)
 }
 
 // fence gives a job with Requeue up at its site, for another one at a higher
 // epoch. What the old one still says is refused. lost says that the site has no records of it.
 func (p *Peer) fence(j *job, why string, lost bool) {
-	p.shun(j, j.Site)
+	p.excludeSite(j, j.Site)
 	j.Fence(lost)
-	p.comeBack(j, event.LogJobReclaimed, why)
+	p.requeueGroup(j, event.LogJobReclaimed, why)
 }

@@ -32,7 +32,7 @@ func TestWhoMayFetchOutput(t *testing.T) {
 		later view.RefusalCode // of what is not here
 	}{
 		"as ever":     {row.Site{Boot: 3}, view.NotFound},
-		"in recovery": {row.Site{Boot: 3, Recovery: "it is old"}, view.NotNow},
+		"in recovery": {row.Site{Boot: 3, Recovery: "it is old"}, view.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

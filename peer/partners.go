@@ -22,25 +22,25 @@ func (p *Peer) connected(card protocol.Card) {
 	p.claimNumber(one)
 	p.judgeCards()
 	p.seenBy(one, card.Seen)
-	p.skipSeen(one, card.SeenSeq)
+	p.advanceJobSeq(one, card.SeenSeq)
 	p.sendMark(one, overlapped)
 	if card.Boot == 0 { // of a version without watermarks
 		p.spoken(one, false)
 	}
 	p.fact(event.LogEvent{Kind: event.LogPartnerUp, Site: card.Site, Text: one.Barred})
-	p.hear(one)
+	p.markResponsive(one)
 	for _, j := range p.jobs {
 		j.excluded.Allow(card.Site)
 	}
 	p.queue.ReleaseAll()
 	p.resend(card.Site)
 	if renewed {
-		p.doubt(one)
+		p.requestOwnershipCheck(one)
 	}
 }
 
-// skipSeen keeps job ids above those that a partner has seen of this site.
-func (p *Peer) skipSeen(one *partner.Partner, seq uint64) {
+// advanceJobSeq keeps job ids above those that a partner has seen of this site.
+func (p *Peer) advanceJobSeq(one *partner.Partner, seq uint64) {
 	one.Highest = max(one.Highest, seq)
 	changed, odd := p.site.SkipSeen(p.now, seq)
 	if changed {
@@ -101,20 +101,20 @@ func (p *Peer) disconnected(ev event.Disconnected) {
 	}
 }
 
-// hear notes that the partner is alive; it is asked again.
-func (p *Peer) hear(one *partner.Partner) {
+// markResponsive notes that the partner is alive; it is asked again.
+func (p *Peer) markResponsive(one *partner.Partner) {
 	if one.Hear(p.now) {
 		p.timers.Stop(timer{kind: probeTimer, site: one.Site})
 		p.queue.ReleaseAll()
 	}
 }
 
-// fallSilent leaves a partner that missed a deadline out until it is heard again,
+// markUnresponsive leaves a partner that missed a deadline out until it is heard again,
 // and probes it every σ.
-func (p *Peer) fallSilent(one *partner.Partner) {
+func (p *Peer) markUnresponsive(one *partner.Partner) {
 	if one.MissDeadline() {
 		p.fact(event.LogEvent{Kind: event.LogPartnerUnresponsive, Site: one.Site})
-		p.after(p.dice.Jitter(p.cfg.Sigma), timer{kind: probeTimer, site: one.Site})
+		p.after(p.dice.Jitter(p.cfg.CheckInterval), timer{kind: probeTimer, site: one.Site})
 	}
 }
 
@@ -124,9 +124,9 @@ func (p *Peer) probe(site protocol.SiteName) {
 		return
 	}
 	if one.Linked {
-		p.send(site, protocol.QuoteRequest{Deadline: p.cfg.Deadline})
+		p.send(site, protocol.QuoteRequest{Deadline: p.cfg.QuoteTimeout})
 	}
-	p.after(p.dice.Jitter(p.cfg.Sigma), timer{kind: probeTimer, site: site})
+	p.after(p.dice.Jitter(p.cfg.CheckInterval), timer{kind: probeTimer, site: site})
 }
 
 func (p *Peer) digestSeen(ev event.DigestSeen) {

@@ -95,20 +95,20 @@ type Peer struct {
 
 type job struct {
 	row.Job
-	packed      compact.Payload
-	excluded    rounds.Exclusions  // sites that are not asked about it
-	local       localsched.LocalID // the own scheduler's name of the run that ended
-	notHere     string             // why the own site is among them; empty: not by its scheduler's word
-	awaitsMove  bool               // among those that the own scheduler has refused
-	tries       int                // of the unanswered message
-	detail      string             // of Reason, in the grid queue
-	asked       protocol.Instant   // when the hand-off began
-	alone       protocol.Duration  // 1 + what the own site first quoted; 0: nothing
-	unknown     bool               // no site that is known can run it
-	inFlight    bool               // its files are being collected
-	countsThere bool               // in its partner's jobsThere
-	doubted     bool               // its site is asked whether it still has it
-	application *application       // nil: it is on its own
+	packed           compact.Payload
+	excluded         rounds.Exclusions  // sites that are not asked about it
+	local            localsched.LocalID // the own scheduler's name of the run that ended
+	notHere          string             // why the own site is among them; empty: not by its scheduler's word
+	awaitsMove       bool               // among those that the own scheduler has refused
+	tries            int                // of the unanswered message
+	detail           string             // of Reason, in the grid queue
+	asked            protocol.Instant   // when the hand-off began
+	localQuote       protocol.Duration  // 1 + what the own site first quoted; 0: nothing
+	unknown          bool               // no site that is known can run it
+	inFlight         bool               // its files are being collected
+	countsThere      bool               // in its partner's jobsThere
+	ownershipPending bool               // its site is asked whether it still has it
+	application      *application       // nil: it is on its own
 }
 
 type guest struct {
@@ -284,7 +284,7 @@ func (p *Peer) answer(asked event.AskID, reply view.Reply) {
 }
 
 func (p *Peer) fact(f event.LogEvent) {
-	if p.cfg.NoFacts {
+	if p.cfg.DisableLogEvents {
 		return
 	}
 	f.At = p.now
@@ -293,7 +293,7 @@ func (p *Peer) fact(f event.LogEvent) {
 
 // backoff is the pause before the next repetition after so many tries.
 func (p *Peer) backoff(tries int) protocol.Duration {
-	return p.dice.Backoff(tries, p.cfg.Retry, p.cfg.RetryMax)
+	return p.dice.Backoff(tries, p.cfg.RetryInitial, p.cfg.RetryMax)
 }
 
 // clip keeps foreign text within bounds.

@@ -54,11 +54,11 @@ func TestAFaultStopsThePeer(t *testing.T) {
 	t.Parallel()
 	id := protocol.NewJobID(1, 7)
 	spec := protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1, WallTime: protocol.Hour}, Name: "one", User: "ada"}
-	job := row.Job{Spec: spec, Phase: row.JobCommittedLocal, Epoch: 1, Site: "a", Placed: 1, State: protocol.Pending}
+	job := row.Job{Spec: spec, Phase: row.JobCommittedLocal, Epoch: 1, Site: "a", CommittedAt: 1, State: protocol.Pending}
 	other := job
 	other.Site = "" // no step leaves a placed job so
 	queued := job
-	queued.Phase, queued.Site, queued.Placed = row.JobInGridQueue, "", 0
+	queued.Phase, queued.Site, queued.CommittedAt = row.JobInGridQueue, "", 0
 	run := row.Run{Tag: protocol.Tag{Job: id, Epoch: 1}, Phase: row.RunQueued, Local: "l", Since: 1}
 	for name, tt := range map[string]struct {
 		job  row.Job

@@ -15,10 +15,10 @@ type entry struct {
 	shape int // index in Component.Shapes; 0 for one that has none
 }
 
-// foresee states what is expected of the run on a machine: by the executions of the
+// predict states what is expected of the run on a machine: by the executions of the
 // component and the Γ model, else by the user's estimate. Nothing is of a plain job, since others
 // with its name may be quite another size.
-func (p *Peer) foresee(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
+func (p *Peer) predict(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
 	spec.ForgetPrediction()
 	if !p.cfg.Policy.DecidesApplications() || e.job == nil || !e.job.isComponent() {
 		return

@@ -9,10 +9,10 @@ import (
 
 // judge counts one job of this site at a partner, or at least quoted by it.
 func (p *Peer) judge(one *partner.Partner, what row.Conduct) {
-	if !p.cfg.Doubts || one == nil {
+	if !p.cfg.AskUnreliableLast || one == nil {
 		return
 	}
-	changed, save := one.Judge(what, p.now, p.cfg.Sigma)
+	changed, save := one.Judge(what, p.now, p.cfg.CheckInterval)
 	if save {
 		p.savePartner(one)
 	}
@@ -23,7 +23,7 @@ func (p *Peer) judge(one *partner.Partner, what row.Conduct) {
 
 // watchStart sets the time by which a job that was handed over has to have started.
 func (p *Peer) watchStart(j *job) {
-	if !p.cfg.Doubts || j.Hold != 0 || j.QuotedAWT < 0 {
+	if !p.cfg.AskUnreliableLast || j.ReserveFrom != 0 || j.QuotedAWT < 0 {
 		return
 	}
 	p.after(partner.LateAfter(j.QuotedAWT), timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})

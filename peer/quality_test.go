@@ -51,7 +51,7 @@ type delayed struct {
 func newJudged(t *testing.T, manners map[protocol.SiteName]manner) *judged {
 	t.Helper()
 	cfg := goodConfig()
-	cfg.Capacity, cfg.Partners, cfg.Doubts = protocol.Capacity{CPUs: 1, Nodes: 1}, nil, true
+	cfg.Capacity, cfg.Partners, cfg.AskUnreliableLast = protocol.Capacity{CPUs: 1, Nodes: 1}, nil, true
 	cfg.Watermark = 10 * protocol.Second
 	for site := range manners {
 		cfg.Partners = append(cfg.Partners, rules.Partner{Site: site, MaxJobs: 1000})

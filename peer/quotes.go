@@ -21,7 +21,7 @@ func (p *Peer) quoteRequest(one *partner.Partner, m protocol.QuoteRequest) {
 		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load, Free: p.free()})
 		return
 	}
-	question := partner.Question{Request: m, Until: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline))}
+	question := partner.Question{Request: m, Until: p.now.Add(cmp.Or(m.Deadline, p.cfg.QuoteTimeout))}
 	if one.Questions.Full() {
 		p.putOff(one, question)
 		return
@@ -62,7 +62,7 @@ func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 	m, limits := question.Request, p.limitsOf(one)
 	reply := protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
-		Accept: limits.Accept(p.intakeLeft()), Valid: p.cfg.Sigma,
+		Accept: limits.Accept(p.intakeLeft()), Valid: p.cfg.CheckInterval,
 		MostCPUs: limits.CPUsLeft(),
 	}
 	query := localsched.Query{Ahead: p.tentatives.Ahead(), Guard: p.protectedSite()}
@@ -70,12 +70,12 @@ func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 	var places []int
 	for i, spec := range m.Jobs {
 		why := p.declineReason(one, spec, false)
-		if why == "" && !guarded.Reserve(spec.On(&p.cfg.Capacity)) {
+		if why == "" && !guarded.Reserve(spec.ScaledRequest(&p.cfg.Capacity)) {
 			why = quoting.GuardedReason
 		}
 		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: why}
 		if reply.Quotes[i].Declined == "" {
-			query.Jobs, places = append(query.Jobs, spec.On(&p.cfg.Capacity)), append(places, i)
+			query.Jobs, places = append(query.Jobs, spec.ScaledRequest(&p.cfg.Capacity)), append(places, i)
 		}
 	}
 	if len(places) == 0 {
@@ -86,7 +86,7 @@ func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 	one.Questions.Begin()
 	p.call(event.QuoteOp{Query: query, Until: question.Until}, quotePartner{
 		from: one.ID(), request: m, reply: reply, places: places,
-		marginalUntil: p.now.Add(cmp.Or(m.Deadline, p.cfg.Deadline) / 2),
+		marginalUntil: p.now.Add(cmp.Or(m.Deadline, p.cfg.QuoteTimeout) / 2),
 	})
 }
 
@@ -117,14 +117,14 @@ func (c quotePartner) answered(p *Peer, result event.Result, err error) {
 			c.reply.Quotes[i].Declined = clip("the local scheduler does not answer: " + err.Error())
 			continue
 		}
-		c.reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &c.request.Jobs[i], c.request.Reckon)
+		c.reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &c.request.Jobs[i], c.request.EnergyPricing)
 	}
 	if one.Questions.Marginal {
 		c.send(p, one, nil)
 		return
 	}
 	one.Questions.Marginal = true
-	m, there := quoting.FindMarginal(c.request.Jobs, c.reply.Quotes, c.request.Extra, &p.cfg.Capacity, c.marginalUntil)
+	m, there := quoting.FindMarginal(c.request.Jobs, c.reply.Quotes, c.request.MarginalJobs, &p.cfg.Capacity, c.marginalUntil)
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 
@@ -187,7 +187,7 @@ func (p *Peer) newGuarded() quoting.Guarded {
 }
 
 // guestQuote is what a partner is told of the local scheduler's quote for its job.
-func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.Reckoning) protocol.Quote {
+func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) protocol.Quote {
 	if why := quoting.DelayReason(&q, p.cfg.Protect.Delay); why != "" {
 		q = protocol.Quote{Declined: why}
 	}
@@ -202,7 +202,7 @@ func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.Rec
 // limitsOf is what the jobs of a partner may have here, and what guests have now.
 func (p *Peer) limitsOf(one *partner.Partner) quoting.Limits {
 	l := quoting.Limits{
-		MaxJobs: one.MaxJobs, MaxCPUs: one.MaxCPUs, MaxQ: p.cfg.MaxQ, Jobs: one.JobsHere, CPUs: one.CPUsHere,
+		MaxJobs: one.MaxJobs, MaxCPUs: one.MaxCPUs, MaxQ: p.cfg.MaxJobsPerCycle, Jobs: one.JobsHere, CPUs: one.CPUsHere,
 		Share: p.cfg.Protect.Share, Site: p.cfg.Capacity.CPUs,
 	}
 	if l.Share != 0 {

@@ -13,7 +13,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		p.fact(event.LogEvent{Kind: event.LogUnexpectedMessage, Site: from, Text: "from a site that is no partner"})
 		return
 	}
-	p.hear(one)
+	p.markResponsive(one)
 	if !p.actsOn(one, m) {
 		return
 	}
@@ -25,7 +25,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	case protocol.Volunteer:
 		p.volunteered(one, m)
 	case protocol.Offer:
-		p.offered(one, m)
+		p.handleOffer(one, m)
 	case protocol.Prepared:
 		p.prepared(one, m)
 	case protocol.Refused:
@@ -34,7 +34,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		p.granted(one, m.Tag)
 	case protocol.Accept:
 		p.accepted(one, m.Tag)
-	case protocol.Aborted:
+	case protocol.PrepareExpired:
 		p.notStarted(one, m.Tag, "its site gave its room up")
 	case protocol.Status:
 		p.status(one, m)
@@ -47,13 +47,13 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	case protocol.Recall:
 		p.recalled(one, m)
 	case protocol.Recalled:
-		p.gaveBack(one, m.Tag)
-	case protocol.DecisionAsked:
+		p.handleReturn(one, m.Tag)
+	case protocol.DecisionQuery:
 		p.decisionAsked(one, m.Tag)
 	case protocol.Abort:
 		p.aborted(one, m.Tag)
-	case protocol.Unknown:
-		p.lostTrack(one, m)
+	case protocol.UnknownJob:
+		p.handleUnknown(one, m)
 	case protocol.Fenced:
 		p.fenced(one, m)
 	case protocol.Watermark:

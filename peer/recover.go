@@ -38,7 +38,7 @@ func (p *Peer) stopStarts() {
 // refuseEarly answers the submissions that came before the peer knew that it may take none.
 func (p *Peer) refuseEarly() {
 	for _, ev := range p.early {
-		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.site.StopReason()})
+		p.answer(ev.Asked, view.Refusal{Code: view.Unavailable, Reason: p.site.StopReason()})
 	}
 	p.early = nil
 }
@@ -85,14 +85,14 @@ func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	p.queue.Remove(tag.Job)
 	p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
 	p.moveJob(j, row.JobHandedOff)
-	j.Epoch, j.Site, j.Stuck, j.StatusSeq, j.Hold, j.Held = tag.Epoch, one.Site, "", 0, 0, 0
+	j.Epoch, j.Site, j.OperatorReason, j.StatusSeq, j.ReserveFrom, j.ReservedAt = tag.Epoch, one.Site, "", 0, 0, 0
 	j.countsThere = true
 	one.JobsThere++
 	if j.Cancelling { // its user has said so before the site was known
 		p.moveJob(j, row.JobRecalling)
 		p.after(0, timer{kind: jobTimer, job: tag.Job})
 	}
-	p.watchReclaim(j)
+	p.armReclaimTimer(j)
 	p.saveJob(tag.Job)
 	p.fact(event.LogEvent{Kind: event.LogJobHandedOff, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
 }
@@ -120,7 +120,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 	p.lookThrough()
 	p.saveSite()
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		if j := p.jobs[id]; j != nil && j.Stuck != "" {
+		if j := p.jobs[id]; j != nil && j.OperatorReason != "" {
 			p.settleJob(j)
 		}
 	}
@@ -148,7 +148,7 @@ func (p *Peer) doubtAll(copied bool) {
 		}
 		r.Restored, r.Copied = true, copied
 		p.saveRun(tag)
-		p.after(p.cfg.Settle, runTimerOf(tag)) // a submission may be under way
+		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(tag)) // a submission may be under way
 	}
 }
 
@@ -159,7 +159,7 @@ func (p *Peer) doubtPrepared(g *guest) {
 	tag := g.tag()
 	last, aside := p.watched.Aside(tag)
 	p.moveGuest(g, row.GuestAccepted)
-	g.Doubted = true
+	g.OwnershipGuessed = true
 	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 	p.saveGuest(tag.Job)
 	p.addRun(tag, g.Account, g.Spec)
@@ -173,12 +173,12 @@ func (p *Peer) doubtJob(j *job) {
 	p.saveJob(j.Spec.Job)
 	switch j.Phase {
 	case row.JobInGridQueue, row.JobOffered:
-		p.backToQueue(j, event.LogJobRequeued, lives.RestoredReason)
+		p.requeue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobReserving:
 		p.release(j.tag())
-		p.backToQueue(j, event.LogJobRequeued, lives.RestoredReason)
+		p.requeue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
-		j.doubted, j.tries = true, 0
+		j.ownershipPending, j.tries = true, 0
 		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
 	case row.JobStagingOut, row.JobEnding: // it is placed nowhere any more
 		j.Restored = false
@@ -189,7 +189,7 @@ func (p *Peer) doubtJob(j *job) {
 // stick leaves a job that is back in the grid queue to an operator.
 func (p *Peer) stick(j *job) {
 	p.queue.Remove(j.Spec.Job)
-	j.Stuck = lives.RestoredReason
+	j.OperatorReason = lives.RestoredReason
 	p.saveJob(j.Spec.Job)
 	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
 	p.settleJob(j)
@@ -211,16 +211,16 @@ func (p *Peer) settleJob(j *job) {
 	switch p.site.Settle {
 	case row.SettleByCancel:
 		p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
-		p.closeUnknown(j, j.Stuck)
+		p.closeUnknown(j, j.OperatorReason)
 	case row.SettleByRequeue:
-		p.force(j, p.site.SettledBy, j.Stuck)
+		p.force(j, p.site.SettledBy, j.OperatorReason)
 	}
 }
 
 // verify asks the local scheduler whether it still has a placement of older rows.
 func (p *Peer) verify(r *localrun.Run) {
 	if r.Calling {
-		p.after(p.cfg.Settle, runTimerOf(r.Tag))
+		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(r.Tag))
 		return
 	}
 	p.callFor(r, event.LookupOp{Tag: r.Tag}, verifying)
@@ -275,7 +275,7 @@ func (c takeOutRun) answered(p *Peer, result event.Result, err error) {
 // its first answer to the watch.
 func (p *Peer) lookThrough() {
 	if p.site.TakesOut() {
-		p.after(p.cfg.Settle, timer{kind: queueTimer})
+		p.after(p.cfg.SubmitRecheckDelay, timer{kind: queueTimer})
 	}
 }
 
@@ -335,8 +335,8 @@ func (p *Peer) confirm(r *localrun.Run) {
 	}
 	r.Restored, r.Copied = false, false
 	p.saveRun(r.Tag)
-	if g := p.guests[r.Tag.Job]; g != nil && g.Doubted && g.tag() == r.Tag {
-		g.Doubted = false
+	if g := p.guests[r.Tag.Job]; g != nil && g.OwnershipGuessed && g.tag() == r.Tag {
+		g.OwnershipGuessed = false
 		p.saveGuest(r.Tag.Job)
 	}
 	if j := p.jobs[r.Tag.Job]; j != nil && j.tag() == r.Tag {
@@ -350,15 +350,15 @@ func (p *Peer) confirm(r *localrun.Run) {
 func (p *Peer) lostRun(r *localrun.Run) {
 	p.removeRun(r.Tag)
 	if j := p.jobs[r.Tag.Job]; j != nil {
-		p.comeBack(j, event.LogJobRequeued, lives.RestoredReason)
+		p.requeueGroup(j, event.LogJobRequeued, lives.RestoredReason)
 		return
 	}
 	if g := p.guests[r.Tag.Job]; g != nil {
-		if g.Hold != 0 && g.Held == 0 {
+		if g.ReserveFrom != 0 && g.ReservedAt == 0 {
 			p.release(r.Tag) // that it was held may be newer than these rows
 		}
-		p.bury(g, row.GuestClosed) // it proves nothing, and keeps late messages from starting it
-		p.send(g.Origin, protocol.Unknown{Tag: r.Tag})
+		p.tombstone(g, row.GuestClosed) // it proves nothing, and keeps late messages from starting it
+		p.send(g.Origin, protocol.UnknownJob{Tag: r.Tag})
 	}
 }
 

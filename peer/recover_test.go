@@ -19,7 +19,7 @@ import (
 // guarded makes a site distinguish lives.
 func guarded(cfg *rules.Config) {
 	cfg.Watermark, cfg.Machine = 10*protocol.Second, "machine "+string(cfg.Site)
-	cfg.Retry, cfg.RetryMax = protocol.Second, 5*protocol.Second
+	cfg.RetryInitial, cfg.RetryMax = protocol.Second, 5*protocol.Second
 }
 
 // guardedSites are a with 2 CPUs and b with 4, which distinguish lives.
@@ -165,7 +165,7 @@ func TestARestoredStoreStartsNothing(t *testing.T) {
 			}
 			asked := w.Submit(tt.site, "ada", "", at("a", 1, 1))
 			w.Advance(protocol.Second)
-			if no, ok := w.Site(tt.site).Answer(asked).(view.Refusal); !ok || no.Code != view.NotNow || !strings.Contains(no.Reason, "switchyard recover") {
+			if no, ok := w.Site(tt.site).Answer(asked).(view.Refusal); !ok || no.Code != view.Unavailable || !strings.Contains(no.Reason, "switchyard recover") {
 				t.Errorf("a submission is answered %+v", no)
 			}
 			w.Heal("a", "b")
@@ -174,7 +174,7 @@ func TestARestoredStoreStartsNothing(t *testing.T) {
 			resume(t, w, tt.site, event.Recover{})
 			w.Advance(10 * protocol.Minute)
 			for _, job := range w.Site("a").Rows().Jobs() {
-				if job.Stuck == "" {
+				if job.OperatorReason == "" {
 					t.Errorf("job %v is %s at %q, %v, and needs nobody", job.Spec.Job, job.Phase, job.Site, job.State)
 				}
 				w.Cancel("a", job.Spec.Job)
@@ -193,7 +193,7 @@ func TestARestoredStoreStartsNothing(t *testing.T) {
 func cancelDoubted(w *peertest.World) {
 	for _, s := range w.Sites() {
 		for _, job := range s.Rows().Jobs() {
-			if job.Stuck != "" {
+			if job.OperatorReason != "" {
 				w.Cancel(s.Name, job.Spec.Job)
 			}
 		}
@@ -280,7 +280,7 @@ func TestTheLocalQueueIsAsOldAsItsDirectory(t *testing.T) {
 			resume(t, w, tt.site, event.Recover{})
 			w.Advance(protocol.Minute)
 			row, open := w.Site("a").Rows().Job(third)
-			if doubted := open && row.Stuck != ""; doubted != tt.doubted {
+			if doubted := open && row.OperatorReason != ""; doubted != tt.doubted {
 				t.Errorf("the job that waited is %s at %q, and needs an operator: %t, want %t", row.Phase, row.Site, doubted, tt.doubted)
 			}
 			cancelDoubted(w)
@@ -406,7 +406,7 @@ func TestARoomGivenUpLongAgo(t *testing.T) {
 	t.Parallel()
 	w := guardedSites(t)
 	w.Crash("b")
-	w.Configure("b", func(cfg *rules.Config) { cfg.Remember = protocol.Hour })
+	w.Configure("b", func(cfg *rules.Config) { cfg.TombstoneTTL = protocol.Hour })
 	if err := w.Restart("b"); err != nil {
 		t.Fatal(err)
 	}
@@ -589,7 +589,7 @@ func TestACopiedQueueIsTakenOutFirst(t *testing.T) {
 			FirstStart: 1, Incarnation: 1, FirstSeq: 7, NextSeq: 8, Boot: 3, Begun: 1, Machine: "there",
 		}},
 		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
-		{Table: row.JobTable, Key: key, Row: row.Job{Spec: spec, Phase: row.JobCommittedLocal, Epoch: 1, Site: "a", Placed: 1, State: protocol.Pending}},
+		{Table: row.JobTable, Key: key, Row: row.Job{Spec: spec, Phase: row.JobCommittedLocal, Epoch: 1, Site: "a", CommittedAt: 1, State: protocol.Pending}},
 		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunQueued, Since: 1}},
 	})
 	if err != nil {

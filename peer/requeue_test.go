@@ -24,7 +24,7 @@ func TestReclaimAfter(t *testing.T) {
 			w := twoSites(t)
 			for _, s := range w.Sites() {
 				w.Crash(s.Name)
-				w.Configure(s.Name, func(cfg *rules.Config) { cfg.Reclaim = reclaim })
+				w.Configure(s.Name, func(cfg *rules.Config) { cfg.ReclaimAfter = reclaim })
 				if err := w.Restart(s.Name); err != nil {
 					t.Fatal(err)
 				}

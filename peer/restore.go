@@ -52,9 +52,9 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 	for tag, r := range p.runs {
 		switch {
 		case p.jobs[tag.Job] != nil:
-			r.Request = p.jobs[tag.Job].Spec.On(&p.cfg.Capacity)
+			r.Request = p.jobs[tag.Job].Spec.ScaledRequest(&p.cfg.Capacity)
 		case p.guests[tag.Job] != nil:
-			r.Request = p.guests[tag.Job].Spec.On(&p.cfg.Capacity)
+			r.Request = p.guests[tag.Job].Spec.ScaledRequest(&p.cfg.Capacity)
 		default:
 			return fmt.Errorf("run %v belongs to no job", tag)
 		}
@@ -181,21 +181,21 @@ func (p *Peer) resumeJob(j *job) {
 	}
 	switch j.Phase {
 	case row.JobInGridQueue:
-		if j.Stuck == "" {
+		if j.OperatorReason == "" {
 			p.queue.Put(j.Spec.Job)
 		}
 	case row.JobReserving:
-		p.repeatJob(j.Spec.Job)
+		p.sendForPhase(j.Spec.Job)
 	case row.JobOffered, row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		if one := p.partners.Of(j.Site); one != nil && j.Phase != row.JobOffered {
 			j.countsThere = true
 			one.JobsThere++
 		}
-		j.doubted = j.Restored
-		p.repeatJob(j.Spec.Job)
-		p.watchReclaim(j)
+		j.ownershipPending = j.Restored
+		p.sendForPhase(j.Spec.Job)
+		p.armReclaimTimer(j)
 	case row.JobEnding:
-		p.repeatJob(j.Spec.Job)
+		p.sendForPhase(j.Spec.Job)
 	case row.JobStagingOut:
 		p.collect(j)
 	case row.JobCommittedLocal:
@@ -214,16 +214,16 @@ func (p *Peer) releaseAgain(tag protocol.Tag, over bool) {
 }
 
 func (p *Peer) resumeGuest(g *guest) {
-	p.releaseAgain(g.tag(), g.Hold != 0 && g.Phase == row.GuestAborted)
-	if g.Phase == row.GuestPrepared && g.Hold == 0 {
-		p.tentatives.Add(g.tag(), g.Since, g.Spec.On(&p.cfg.Capacity))
+	p.releaseAgain(g.tag(), g.ReserveFrom != 0 && g.Phase == row.GuestAborted)
+	if g.Phase == row.GuestPrepared && g.ReserveFrom == 0 {
+		p.tentatives.Add(g.tag(), g.Since, g.Spec.ScaledRequest(&p.cfg.Capacity))
 	}
 	p.repeatGuest(g.Spec.Job)
 }
 
 func (p *Peer) resumeRun(r *localrun.Run) {
 	if r.Restored {
-		p.after(p.cfg.Settle, runTimerOf(r.Tag))
+		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(r.Tag))
 	}
 	p.watchStartBy(r.Tag)
 	switch r.Phase {
@@ -231,10 +231,10 @@ func (p *Peer) resumeRun(r *localrun.Run) {
 		if !p.holds(r.Tag) {
 			p.tentatives.Add(r.Tag, r.Since, r.Request)
 		}
-		p.after(p.cfg.Settle, runTimerOf(r.Tag))
+		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(r.Tag))
 	case row.RunQueued, row.RunRunning, row.RunEnded:
 		p.reportGuest(r.Tag)
-		p.pursue(r)
+		p.continueWithdrawal(r)
 	}
 }
 
@@ -256,9 +256,9 @@ func (p *Peer) prune() {
 		p.after(protocol.Hour, timer{kind: pruneTimer})
 		return
 	}
-	old := p.now - protocol.Instant(p.cfg.Remember)
+	old := p.now - protocol.Instant(p.cfg.TombstoneTTL)
 	for _, id := range oldOf(p.guests, func(g *guest) bool {
-		return (g.Phase == row.GuestAborted || g.Phase == row.GuestClosed) && g.Since < old && !g.Untold
+		return (g.Phase == row.GuestAborted || g.Phase == row.GuestClosed) && g.Since < old && !g.ReturnUnacked
 	}) {
 		delete(p.guests, id)
 		p.saveGuest(id)

@@ -16,15 +16,15 @@ func TestTuningIsWhole(t *testing.T) {
 	t.Parallel()
 	want := rules.RuntimeConfig{
 		Policy: policy.Describe(tc.New(tc.Config{Epsilon: 9})), Initiation: policy.Receiver,
-		Phi: 1, Sigma: 2, Delta: 3, Recheck: 4, Draw: 5, Stay: true, Deadline: 6, RoundJobs: 7, Ask: 8,
-		Cycle: 9, MaxQ: 10,
+		LocalWaitThreshold: 1, CheckInterval: 2, VolunteerBelow: 3, RecheckJobs: 4, JobsPerVolunteer: 5, StayLocal: true, QuoteTimeout: 6, RoundJobs: 7, PartnersPerRound: 8,
+		CycleInterval: 9, MaxJobsPerCycle: 10,
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(want)) {
 		if reflect.ValueOf(want).FieldByIndex(field.Index).IsZero() {
 			t.Errorf("the test leaves %s out", field.Name)
 		}
 	}
-	before := rules.Config{Site: "a", Number: 1, Retry: protocol.Second}
+	before := rules.Config{Site: "a", Number: 1, RetryInitial: protocol.Second}
 	after := before.WithRuntime(want)
 	if got := after.Runtime(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -59,7 +59,7 @@ func (p *Peer) keep(ids []protocol.JobID, because string) {
 		why := p.homeRefuses(j, j.Spec)
 		if why != "" {
 			p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
-			p.hold(j, p.dice.Jitter(p.cfg.Sigma), why, "")
+			p.hold(j, p.dice.Jitter(p.cfg.CheckInterval), why, "")
 			continue
 		}
 		p.fact(event.LogEvent{Kind: event.LogRoundDecided, Job: id, Site: p.cfg.Site, Text: because})
@@ -82,7 +82,7 @@ func (p *Peer) quoteHome(r *round) {
 	r.HomeDone = false
 	query := localsched.Query{Ahead: p.tentatives.Ahead()}
 	for i := range r.Specs {
-		query.Jobs = append(query.Jobs, r.Specs[i].On(&p.cfg.Capacity))
+		query.Jobs = append(query.Jobs, r.Specs[i].ScaledRequest(&p.cfg.Capacity))
 	}
 	p.call(event.QuoteOp{Query: query}, quoteHome{r.ID})
 }
@@ -96,7 +96,7 @@ func (c quoteHome) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	r.Home = p.homeQuotes(r, result, err)
-	m, there := quoting.FindMarginal(r.Specs, r.Home, p.extraOf(r), &p.cfg.Capacity, p.now.Add(p.cfg.Deadline/2))
+	m, there := quoting.FindMarginal(r.Specs, r.Home, p.extraOf(r), &p.cfg.Capacity, p.now.Add(p.cfg.QuoteTimeout/2))
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 
@@ -108,7 +108,7 @@ func (c quoteHome) marginal(p *Peer, extra []protocol.Duration) {
 	r.HomeDone, r.Extra = true, extra
 	if r.opening {
 		r.opening = false
-		p.arrived(r)
+		p.applyLocalQuotes(r)
 		return
 	}
 	p.settle(r)
@@ -124,7 +124,7 @@ func (p *Peer) extraOf(r *round) int {
 
 // reckoning is how energy terms are worked out in a round; people who ask get the
 // hourly prices.
-func (p *Peer) reckoning(r *round) protocol.Reckoning {
+func (p *Peer) reckoning(r *round) protocol.EnergyPricing {
 	if r.asked != 0 {
 		return protocol.Hourly
 	}
@@ -145,7 +145,7 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 	}
 	out := make([]protocol.Quote, len(r.Specs))
 	for i, spec := range r.Specs {
-		p.foresee(r.entry(p, i), &spec, p.cfg.Site, &p.cfg.Capacity)
+		p.predict(r.entry(p, i), &spec, p.cfg.Site, &p.cfg.Capacity)
 		switch why := p.homeRefuses(r.job(p, i), spec); {
 		case err != nil:
 			out[i] = protocol.Quote{Job: spec.Job, Declined: clip("the local scheduler does not answer: " + err.Error())}
@@ -155,7 +155,7 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 			out[i] = quoted.Quotes[i]
 			out[i].Job, out[i].Note = spec.Job, quoting.Note(&out[i])
 			p.charge(&out[i], &spec, p.reckoning(r))
-			p.readable(&out[i])
+			p.declineUnknownCurrency(&out[i])
 		}
 	}
 	return out
@@ -197,17 +197,17 @@ func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
 	return ""
 }
 
-// arrived goes on with a placing round when the own quotes are in: a job with an
+// applyLocalQuotes goes on with a placing round when the own quotes are in: a job with an
 // AWT below φ stays at home without the network [SS 2.1, Figure 2]; the others
 // go on together. Several jobs of one round share what is free now.
-func (p *Peer) arrived(r *round) {
+func (p *Peer) applyLocalQuotes(r *round) {
 	r.Keep(func(i int) bool {
 		j := p.jobs[r.Specs[i].Job]
 		return j != nil && j.Phase == row.JobInGridQueue // else it has left the grid queue meanwhile
 	})
 	var kept []int
 	if p.cfg.Policy.TakesShortcut() {
-		kept = r.StayHome(p.cfg.Phi, p.free())
+		kept = r.StayHome(p.cfg.LocalWaitThreshold, p.free())
 	}
 	for _, i := range kept {
 		j := p.jobs[r.Specs[i].Job]
@@ -234,16 +234,16 @@ func (p *Peer) arrived(r *round) {
 }
 
 func (p *Peer) reportShortcut(r *round, i int) {
-	if p.cfg.NoFacts {
+	if p.cfg.DisableLogEvents {
 		return
 	}
 	own := "own wait " + r.Home[i].AWT.Text()
-	if r.Home[i].AWT.Text() == p.cfg.Phi.Text() {
+	if r.Home[i].AWT.Text() == p.cfg.LocalWaitThreshold.Text() {
 		own = "own wait" // would read as no less than φ
 	}
 	p.fact(event.LogEvent{
 		Kind: event.LogJobPlacedLocally, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
-		Text: own + " is below φ = " + p.cfg.Phi.Text() + " ([rounds] phi), so no partner was asked",
+		Text: own + " is below φ = " + p.cfg.LocalWaitThreshold.Text() + " ([rounds] phi), so no partner was asked",
 	})
 }
 
@@ -255,27 +255,27 @@ func (p *Peer) askPartners(r *round) {
 		p.askPartner(r, one, asking.Rows(one))
 	}
 	if len(r.Asks) > 0 {
-		if !p.cfg.NoFacts {
+		if !p.cfg.DisableLogEvents {
 			p.fact(event.LogEvent{Kind: event.LogRoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
 		}
-		p.after(p.cfg.Deadline, timer{kind: roundTimer, round: r.ID})
+		p.after(p.cfg.QuoteTimeout, timer{kind: roundTimer, round: r.ID})
 	}
 	p.settle(r)
 }
 
 func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 	a := &rounds.Ask{Partner: one, Volunteer: one.Volunteer.Number, Jobs: rows}
-	request := protocol.QuoteRequest{Round: r.ID, Deadline: p.cfg.Deadline, Reckon: p.reckoning(r), Extra: p.extraOf(r)}
+	request := protocol.QuoteRequest{Round: r.ID, Deadline: p.cfg.QuoteTimeout, EnergyPricing: p.reckoning(r), MarginalJobs: p.extraOf(r)}
 	for _, i := range rows {
 		spec := r.Specs[i].Asked()
-		p.foresee(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
+		p.predict(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
 		request.Jobs = append(request.Jobs, spec)
 		if r.Reach[i] == rounds.Volunteers {
 			one.Volunteer.Use()
 		}
 	}
 	if r.asked == 0 {
-		one.Asked(p.now, p.cfg.Sigma)
+		one.Asked(p.now, p.cfg.CheckInterval)
 	}
 	r.Asks = append(r.Asks, a)
 	p.send(one.Site, request)
@@ -285,7 +285,7 @@ func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
 	one.HearLoad(m.Load, p.now)
 	one.HearLimits(m.Accept, m.MostCPUs)
-	p.refute(one)
+	p.endVolunteering(one)
 	r := p.rounds[m.Round]
 	if r == nil {
 		return // a probe's answer, or too late
@@ -295,7 +295,7 @@ func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
 		return
 	}
 	for k := range m.Quotes {
-		p.readable(&m.Quotes[k])
+		p.declineUnknownCurrency(&m.Quotes[k])
 	}
 	if err := r.Take(a, m); err != nil {
 		p.factOf(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Round: r.ID, Text: clip(err.Error())})
@@ -313,7 +313,7 @@ func (p *Peer) roundDue(id protocol.RoundID) {
 	for _, a := range r.Asks {
 		if a.Waits() {
 			a.Missed = true
-			p.fallSilent(a.Partner)
+			p.markUnresponsive(a.Partner)
 		}
 	}
 	p.settle(r)
@@ -366,7 +366,7 @@ func (p *Peer) reportOf(r *round) *rounds.Report {
 	return &rounds.Report{
 		Round: &r.Round, Own: p.own(), Now: p.now,
 		Unasked:  p.asking(r).UnaskedReason,
-		Describe: func(row int, a *rounds.Ask, q view.Quote) view.Quote { return p.told(r, row, a, q) },
+		Describe: func(row int, a *rounds.Ask, q view.Quote) view.Quote { return p.annotateQuote(r, row, a, q) },
 	}
 }
 

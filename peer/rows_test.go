@@ -19,7 +19,7 @@ import (
 // fullRows has one row of each table with every field set.
 func fullRows() map[row.Table]row.Row {
 	spec := protocol.Spec{
-		Request: protocol.Request{Job: 1_000_000_000_007, CPUs: 2, Nodes: 1, MemoryMB: 5, WallTime: 60_000, Power: 3, Like: 1<<64 - 1},
+		Request: protocol.Request{Job: 1_000_000_000_007, CPUs: 2, Nodes: 1, MemoryMB: 5, WallTime: 60_000, Power: 3, PowerClass: 1<<64 - 1},
 		Name:    "näme", User: "ada", Sites: []protocol.SiteName{"b"}, Requeue: true, Submitted: 9,
 	}
 	outcome := &protocol.Outcome{
@@ -30,10 +30,10 @@ func fullRows() map[row.Table]row.Row {
 	return map[row.Table]row.Row{
 		row.JobTable: row.Job{
 			Spec: spec, Phase: row.JobStagingOut, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
-			StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7, Ended: 8, Outcome: outcome, Stuck: "s", Reruns: 9, Holder: 10, Restored: true, SkipEpochs: true, Forced: true,
+			StatusSeq: 4, QuotedAWT: 5, CommittedAt: 6, Started: 7, Ended: 8, Outcome: outcome, OperatorReason: "s", Reruns: 9, Holder: 10, Restored: true, SkipEpochs: true, Forced: true,
 			Fenced:  []row.FencedPlacement{{Site: "c", Epoch: 2, Holder: 3, Lost: true}},
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
-			Application: 1_000_000_000_006, Foreseen: &row.Prediction{Cost: -1, End: 2, Run: 3}, Hold: 4, Held: 5,
+			Application: 1_000_000_000_006, Prediction: &row.Prediction{Cost: -1, End: 2, Run: 3}, ReserveFrom: 4, ReservedAt: 5,
 			Component: &protocol.Component{
 				Name: "c", Shapes: []protocol.Shape{{CPUs: 1, Nodes: 2, WallTime: 3, Estimate: 4}},
 				Behaviour: protocol.Behaviour{Mflop: 1, Scaling: protocol.Surface}, Alpha: 1, Gamma: 2, Delta: 3, Together: 4,
@@ -45,11 +45,11 @@ func fullRows() map[row.Table]row.Row {
 		}},
 		row.GuestTable: row.Guest{
 			Spec: spec, Origin: "b", Account: "g", Epoch: 2, Phase: row.GuestAccepted, Since: 3,
-			Recalled: true, Cancel: true, Fenced: true, Untold: true, Hold: 4, Held: 5,
+			Recalled: true, Cancel: true, Fenced: true, ReturnUnacked: true, ReserveFrom: 4, ReservedAt: 5,
 		},
 		row.RunTable: row.Run{
 			Tag: tag, Phase: row.RunEnded, Local: "12", Account: "g", Since: 1, Started: 2, Seq: 3, Acked: 2, Reason: "r",
-			Withdraw: true, Kill: true, Stuck: "s", Restored: true, Copied: true, Outcome: outcome,
+			Withdraw: true, Kill: true, OperatorReason: "s", Restored: true, Copied: true, Outcome: outcome,
 		},
 		row.ApplicationTable: row.Application{
 			Application: protocol.Application{
@@ -155,7 +155,7 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 		`accept initiation "cycle"`:  func(c *rules.Config) { c.Initiation = policy.Cycle },
 		"negative latency":           func(c *rules.Config) { c.Partners[0].Bandwidth = -1 },
 		"does not accept initiation": func(c *rules.Config) { c.Policy.Initiations = nil },
-		"a duration is negative":     func(c *rules.Config) { c.Retry = -1 },
+		"a duration is negative":     func(c *rules.Config) { c.RetryInitial = -1 },
 		"a count is negative":        func(c *rules.Config) { c.RoundJobs = -1 },
 	} {
 		cfg := goodConfig()
@@ -170,10 +170,10 @@ func TestNewRefusesBadConfigs(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c := rules.Config{}.WithDefaults()
-	if c.Phi != protocol.Minute || c.Sigma != 300*protocol.Second || c.Initiation != policy.Sender {
-		t.Errorf("φ = %v, σ = %v, initiation %q", c.Phi, c.Sigma, c.Initiation)
+	if c.LocalWaitThreshold != protocol.Minute || c.CheckInterval != 300*protocol.Second || c.Initiation != policy.Sender {
+		t.Errorf("φ = %v, σ = %v, initiation %q", c.LocalWaitThreshold, c.CheckInterval, c.Initiation)
 	}
-	if got := (rules.Config{Phi: 1}).WithDefaults().Phi; got != 1 {
+	if got := (rules.Config{LocalWaitThreshold: 1}).WithDefaults().LocalWaitThreshold; got != 1 {
 		t.Errorf("a φ of 1 ms becomes %v", got)
 	}
 }

@@ -17,12 +17,12 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	if err != nil {
 		p.shunHere(j, err.Error())
 		j.Unplace()
-		p.hold(j, p.cfg.Sigma, err.Error(), "")
+		p.hold(j, p.cfg.CheckInterval, err.Error(), "")
 		return
 	}
 	j.NextEpoch()
 	p.moveJob(j, row.JobCommittedLocal)
-	j.Site, j.QuotedAWT, j.Placed = p.cfg.Site, awt, p.now
+	j.Site, j.QuotedAWT, j.CommittedAt = p.cfg.Site, awt, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
@@ -35,7 +35,7 @@ func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
 
 // addRun makes a placement durable before anything of it is done.
 func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *localrun.Run {
-	request := spec.On(&p.cfg.Capacity)
+	request := spec.ScaledRequest(&p.cfg.Capacity)
 	r := &localrun.Run{
 		Run:      row.Run{Tag: tag, Phase: row.RunSubmitting, Account: account, Since: p.now},
 		Instance: p.instances.Next(),
@@ -78,7 +78,7 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 		r.Local = cmp.Or(r.Local, done.Local)
 		p.saveRun(r.Tag)
 	case err != nil:
-		p.unclear(r, err)
+		p.retryAmbiguousSubmit(r, err)
 	case done.Refused != "":
 		p.refusedHere(r, done.Refused)
 	default:
@@ -89,10 +89,10 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 // holds says whether the batch system holds room for a placement.
 func (p *Peer) holds(tag protocol.Tag) bool {
 	if j := p.jobs[tag.Job]; j != nil {
-		return j.Held != 0 && j.tag() == tag
+		return j.ReservedAt != 0 && j.tag() == tag
 	}
 	g := p.guests[tag.Job]
-	return g != nil && g.Held != 0 && g.tag() == tag
+	return g != nil && g.ReservedAt != 0 && g.tag() == tag
 }
 
 func (p *Peer) submission(r *localrun.Run) (localsched.Submission, bool) {
@@ -153,16 +153,16 @@ func (c runCall) answered(p *Peer, result event.Result, err error) {
 	case killing:
 		p.killed(r, result, err)
 	}
-	p.pursue(r)
+	p.continueWithdrawal(r)
 }
 
-// unclear is a submission that may or may not have worked: after a pause the
+// retryAmbiguousSubmit is a submission that may or may not have worked: after a pause the
 // local scheduler is asked.
-func (p *Peer) unclear(r *localrun.Run, err error) {
+func (p *Peer) retryAmbiguousSubmit(r *localrun.Run, err error) {
 	p.setRunReason(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
 	p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
 		"submit: " + err.Error() + "; the local scheduler is asked whether it has the job")})
-	p.after(p.cfg.Settle+p.backoff(r.Tries), runTimerOf(r.Tag))
+	p.after(p.cfg.SubmitRecheckDelay+p.backoff(r.Tries), runTimerOf(r.Tag))
 	r.Tries++
 }
 
@@ -214,7 +214,7 @@ func (p *Peer) refusedHere(r *localrun.Run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
 		p.shunHere(j, refusedByScheduler+why)
-		p.comeBack(j, event.LogJobRequeued, refusedByScheduler+why)
+		p.requeueGroup(j, event.LogJobRequeued, refusedByScheduler+why)
 		return
 	}
 	if p.guests[r.Tag.Job] != nil {
@@ -223,19 +223,19 @@ func (p *Peer) refusedHere(r *localrun.Run, why string) {
 	p.neverStarted(r)
 }
 
-// takeBack wants a run out of the local queue; with kill also if it has started.
-func (p *Peer) takeBack(r *localrun.Run, kill bool) {
+// withdrawRun wants a run out of the local queue; with kill also if it has started.
+func (p *Peer) withdrawRun(r *localrun.Run, kill bool) {
 	if r == nil {
 		return
 	}
 	if r.TakeBack(kill) {
 		p.saveRun(r.Tag)
 	}
-	p.pursue(r)
+	p.continueWithdrawal(r)
 }
 
-// pursue carries on with a run that is wanted back.
-func (p *Peer) pursue(r *localrun.Run) {
+// continueWithdrawal carries on with a run that is wanted back.
+func (p *Peer) continueWithdrawal(r *localrun.Run) {
 	if p.runs[r.Tag] != r {
 		return
 	}
@@ -286,12 +286,12 @@ func (p *Peer) neverStarted(r *localrun.Run) {
 	tag, why := r.Tag, r.Reason
 	p.dropRun(tag)
 	if j := p.jobs[tag.Job]; j != nil {
-		p.comeBack(j, event.LogJobRequeued, why)
+		p.requeueGroup(j, event.LogJobRequeued, why)
 		return
 	}
 	if g := p.guests[tag.Job]; g != nil {
-		p.bury(g, row.GuestAborted)
-		g.Untold, g.tries = true, 0
+		p.tombstone(g, row.GuestAborted)
+		g.ReturnUnacked, g.tries = true, 0
 		p.repeatGuest(tag.Job)
 	}
 }
@@ -373,7 +373,7 @@ func (p *Peer) repeatRun(tag protocol.Tag) {
 	case r.Phase == row.RunSubmitting && !r.Calling:
 		p.callFor(r, event.LookupOp{Tag: r.Tag}, finding)
 	default:
-		p.pursue(r)
+		p.continueWithdrawal(r)
 	}
 }
 

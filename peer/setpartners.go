@@ -98,7 +98,7 @@ func (p *Peer) concerned() map[protocol.SiteName]bool {
 		sites[site] = true
 	}
 	for _, g := range p.guests {
-		if g.Untold {
+		if g.ReturnUnacked {
 			sites[g.Origin] = true
 		}
 	}

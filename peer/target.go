@@ -13,25 +13,25 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// offered makes room for a partner's job, durably, or refuses without a trace.
-func (p *Peer) offered(one *partner.Partner, m protocol.Offer) {
+// handleOffer makes room for a partner's job, durably, or refuses without a trace.
+func (p *Peer) handleOffer(one *partner.Partner, m protocol.Offer) {
 	switch {
-	case p.weighed[tagOf(m)].Site != "" || !p.mayPrepare(one, m):
+	case p.weighed[tagOf(m)].Site != "" || !p.admitOffer(one, m):
 	case p.protectedSite() != 0:
-		p.weigh(one, m)
+		p.checkImpact(one, m)
 	default:
 		p.prepare(one, m)
 	}
 }
 
-// mayPrepare says whether the site takes the offered job, and answers it otherwise.
-func (p *Peer) mayPrepare(one *partner.Partner, m protocol.Offer) bool {
+// admitOffer says whether the site takes the offered job, and answers it otherwise.
+func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 	tag := tagOf(m)
 	if p.site.Listening {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: p.site.StopReason()})
 		return false
 	}
-	if why := p.notOf(one, m); why != "" {
+	if why := p.identityMismatch(one, m); why != "" {
 		p.refuse(one, tag, why)
 		return false
 	}
@@ -39,7 +39,7 @@ func (p *Peer) mayPrepare(one *partner.Partner, m protocol.Offer) bool {
 		p.refuse(one, tag, "the local scheduler has this job already, from a database that was lost; `switchyard recover` there lists it")
 		return false
 	}
-	if g := p.guests[tag.Job]; g != nil && !p.replaces(one, g, tag, m.Spec.Requeue || m.Forced) {
+	if g := p.guests[tag.Job]; g != nil && !p.supersedesGuest(one, g, tag, m.Spec.Requeue || m.Forced) {
 		return false
 	}
 	if why := p.declineReason(one, m.Spec, m.Start != 0); why != "" {
@@ -53,13 +53,13 @@ func (p *Peer) mayPrepare(one *partner.Partner, m protocol.Offer) bool {
 	return true
 }
 
-// weigh asks the local scheduler whom the offered job would delay now; since its quote
+// checkImpact asks the local scheduler whom the offered job would delay now; since its quote
 // others may have come. The room is promised meanwhile, so that offers at the same time
 // see each other, but nothing is durable yet: after a crash the origin repeats its offer.
 // Each job is weighed by what it adds to those before it, so that the delays of several
 // may add up.
-func (p *Peer) weigh(one *partner.Partner, m protocol.Offer) {
-	tag, request := tagOf(m), m.Spec.On(&p.cfg.Capacity)
+func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
+	tag, request := tagOf(m), m.Spec.ScaledRequest(&p.cfg.Capacity)
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.tentatives.Ahead(), Guard: p.protectedSite()}
 	p.weighed[tag] = one.ID()
 	p.tentatives.Add(tag, p.now, request)
@@ -79,11 +79,11 @@ func (c weighOffer) answered(p *Peer, result event.Result, err error) {
 		return // the origin has given it up, or is no partner any more
 	}
 	p.stopWeighing(tag)
-	if why := p.tooHeavy(result, err); why != "" {
+	if why := p.impactReason(result, err); why != "" {
 		p.refuse(one, tag, why)
 		return
 	}
-	if p.mayPrepare(one, c.offer) {
+	if p.admitOffer(one, c.offer) {
 		p.prepare(one, c.offer)
 	}
 }
@@ -93,8 +93,8 @@ func (p *Peer) stopWeighing(tag protocol.Tag) {
 	p.tentatives.Drop(tag)
 }
 
-// tooHeavy says why the job that was weighed is not taken; empty: it is.
-func (p *Peer) tooHeavy(result event.Result, err error) string {
+// impactReason says why the job that was weighed is not taken; empty: it is.
+func (p *Peer) impactReason(result event.Result, err error) string {
 	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != 1 {
 		err = fmt.Errorf("%d quotes for one job", len(quoted.Quotes))
@@ -125,11 +125,11 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
 	p.fact(event.LogEvent{Kind: event.LogGuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
-	if g.Hold, g.Tolerance = m.Start, m.Tolerance; g.Hold != 0 {
+	if g.ReserveFrom, g.Tolerance = m.Start, m.Tolerance; g.ReserveFrom != 0 {
 		p.tentatives.Drop(tag) // the batch system holds the room
 		p.reserveForGuest(g)
 	} else {
-		p.tentatives.Add(tag, p.now, m.Spec.On(&p.cfg.Capacity))
+		p.tentatives.Add(tag, p.now, m.Spec.ScaledRequest(&p.cfg.Capacity))
 		p.send(one.Site, g.preparedMessage())
 	}
 	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
@@ -137,12 +137,12 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 
 // preparedMessage says that there is room for the guest, and what its run is charged by.
 func (g *guest) preparedMessage() protocol.Prepared {
-	return protocol.Prepared{Tag: g.tag(), Start: g.Held, Tariff: g.Tariff}
+	return protocol.Prepared{Tag: g.tag(), Start: g.ReservedAt, Tariff: g.Tariff}
 }
 
-// notOf says why the job cannot be one of the partner's. A partner gives out only
+// identityMismatch says why the job cannot be one of the partner's. A partner gives out only
 // ids with its own number, and never this site's.
-func (p *Peer) notOf(one *partner.Partner, m protocol.Offer) string {
+func (p *Peer) identityMismatch(one *partner.Partner, m protocol.Offer) string {
 	id := m.Spec.Job
 	switch {
 	case m.Payload == nil:
@@ -168,10 +168,10 @@ func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 	p.fact(event.LogEvent{Kind: event.LogGuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 }
 
-// replaces says whether an offer may take the place of what is kept of the job,
+// supersedesGuest says whether an offer may take the place of what is kept of the job,
 // and answers it otherwise. A job that has ended here runs once more only if it may: by its
 // user's --requeue, or by the word of an operator of its origin.
-func (p *Peer) replaces(one *partner.Partner, g *guest, tag protocol.Tag, again bool) bool {
+func (p *Peer) supersedesGuest(one *partner.Partner, g *guest, tag protocol.Tag, again bool) bool {
 	switch {
 	case g.Origin != one.Site:
 		p.refuse(one, tag, fmt.Sprintf("this id belongs to a job of %s", g.Origin))
@@ -183,14 +183,14 @@ func (p *Peer) replaces(one *partner.Partner, g *guest, tag protocol.Tag, again 
 		p.offeredAgain(one, g)
 		return false
 	case g.Phase == row.GuestAccepted:
-		p.letGo(g)
+		p.stopFencedGuest(g)
 		p.refuse(one, tag, "an earlier epoch of this job is not closed here")
 		return false
-	case g.Phase == row.GuestClosed && !again && !g.Doubted:
+	case g.Phase == row.GuestClosed && !again && !g.OwnershipGuessed:
 		p.refuse(one, tag, fmt.Sprintf("this job has ended here in epoch %d and may not run twice", g.Epoch))
 		return false
 	case g.Phase == row.GuestPrepared:
-		p.bury(g, row.GuestAborted)
+		p.tombstone(g, row.GuestAborted)
 	}
 	return true
 }
@@ -198,13 +198,13 @@ func (p *Peer) replaces(one *partner.Partner, g *guest, tag protocol.Tag, again 
 func (p *Peer) offeredAgain(one *partner.Partner, g *guest) {
 	switch g.Phase {
 	case row.GuestPrepared:
-		if g.Hold == 0 || g.Held != 0 {
+		if g.ReserveFrom == 0 || g.ReservedAt != 0 {
 			p.send(one.Site, g.preparedMessage())
 		}
 	case row.GuestAccepted:
 		p.send(one.Site, protocol.Accept{Tag: g.tag()})
 	case row.GuestAborted:
-		p.send(one.Site, protocol.Aborted{Tag: g.tag()})
+		p.send(one.Site, protocol.PrepareExpired{Tag: g.tag()})
 	case row.GuestClosed:
 	}
 }
@@ -216,7 +216,7 @@ func (p *Peer) granted(one *partner.Partner, tag protocol.Tag) {
 	case g == nil || g.Origin != one.Site || g.Epoch < tag.Epoch:
 		p.knowsNothing(one, tag)
 	case g.Epoch > tag.Epoch || g.Phase == row.GuestAborted:
-		p.send(one.Site, protocol.Aborted{Tag: tag})
+		p.send(one.Site, protocol.PrepareExpired{Tag: tag})
 	case g.Phase == row.GuestPrepared:
 		p.moveGuest(g, row.GuestAccepted)
 		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
@@ -227,7 +227,7 @@ func (p *Peer) granted(one *partner.Partner, tag protocol.Tag) {
 	case g.Phase == row.GuestAccepted:
 		p.send(one.Site, protocol.Accept{Tag: tag})
 	case g.Phase == row.GuestClosed: // the origin took its end and has forgotten that
-		p.send(one.Site, protocol.Unknown{Tag: tag})
+		p.send(one.Site, protocol.UnknownJob{Tag: tag})
 	}
 }
 
@@ -239,7 +239,7 @@ func (p *Peer) knowsNothing(one *partner.Partner, tag protocol.Tag) {
 		p.withdrawAside(tag)
 		return
 	}
-	p.send(one.Site, protocol.Unknown{Tag: tag})
+	p.send(one.Site, protocol.UnknownJob{Tag: tag})
 }
 
 // repeatGuest asks the origin what became of a prepared job, or tells it that a
@@ -254,13 +254,13 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 		p.after(p.cfg.RetryMax, timer{kind: guestTimer, job: id})
 		return
 	case g.Phase == row.GuestPrepared && g.tries >= preparedTries:
-		p.bury(g, row.GuestAborted)
+		p.tombstone(g, row.GuestAborted)
 		return
-	case g.Phase == row.GuestPrepared && g.Hold != 0 && g.Held == 0:
+	case g.Phase == row.GuestPrepared && g.ReserveFrom != 0 && g.ReservedAt == 0:
 		p.reserveForGuest(g)
 	case g.Phase == row.GuestPrepared:
-		p.send(g.Origin, protocol.DecisionAsked{Tag: g.tag()})
-	case g.Untold:
+		p.send(g.Origin, protocol.DecisionQuery{Tag: g.tag()})
+	case g.ReturnUnacked:
 		p.send(g.Origin, protocol.Recalled{Tag: g.tag()})
 	default:
 		return
@@ -291,8 +291,8 @@ func (p *Peer) aborted(one *partner.Partner, tag protocol.Tag) {
 	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != row.GuestPrepared {
 		return
 	}
-	if g.Hold != 0 {
-		p.bury(g, row.GuestAborted) // the tombstone says after a crash which room to give up
+	if g.ReserveFrom != 0 {
+		p.tombstone(g, row.GuestAborted) // the tombstone says after a crash which room to give up
 		return
 	}
 	p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
@@ -317,7 +317,7 @@ func (p *Peer) recalled(one *partner.Partner, m protocol.Recall) { //nolint:cycl
 	case g.Epoch > m.Tag.Epoch || g.Phase == row.GuestAborted:
 		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
 	case g.Phase == row.GuestPrepared:
-		p.bury(g, row.GuestAborted)
+		p.tombstone(g, row.GuestAborted)
 		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
 	case g.Phase == row.GuestAccepted:
 		if !g.Recalled || (m.Cancel && !g.Cancel) {
@@ -325,12 +325,12 @@ func (p *Peer) recalled(one *partner.Partner, m protocol.Recall) { //nolint:cycl
 			p.saveGuest(m.Tag.Job)
 		}
 		r := p.runs[g.tag()]
-		p.takeBack(r, g.Cancel)
-		if g.Cancel && r != nil && r.Stuck != "" { // the origin need not wait for what nobody knows
-			p.send(one.Site, protocol.Unknown{Tag: m.Tag, InDoubt: true})
+		p.withdrawRun(r, g.Cancel)
+		if g.Cancel && r != nil && r.OperatorReason != "" { // the origin need not wait for what nobody knows
+			p.send(one.Site, protocol.UnknownJob{Tag: m.Tag, InDoubt: true})
 		}
 	case g.Phase == row.GuestClosed:
-		p.send(one.Site, protocol.Unknown{Tag: m.Tag})
+		p.send(one.Site, protocol.UnknownJob{Tag: m.Tag})
 	}
 }
 
@@ -339,7 +339,7 @@ func (p *Peer) recalled(one *partner.Partner, m protocol.Recall) { //nolint:cycl
 func (p *Peer) fenced(one *partner.Partner, m protocol.Fenced) {
 	g := p.guests[m.Tag.Job]
 	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == row.GuestAccepted {
-		p.letGo(g)
+		p.stopFencedGuest(g)
 		return
 	}
 	if p.ownsAside(one, m.Tag) {
@@ -347,8 +347,8 @@ func (p *Peer) fenced(one *partner.Partner, m protocol.Fenced) {
 	}
 }
 
-// letGo ends a guest that its origin has gone on without.
-func (p *Peer) letGo(g *guest) {
+// stopFencedGuest ends a guest that its origin has gone on without.
+func (p *Peer) stopFencedGuest(g *guest) {
 	if !g.Fenced {
 		g.Fenced = true
 		p.saveGuest(g.Spec.Job)
@@ -358,7 +358,7 @@ func (p *Peer) letGo(g *guest) {
 		p.closeGuest(g)
 		return
 	}
-	p.takeBack(r, true)
+	p.withdrawRun(r, true)
 }
 
 func (p *Peer) statusAcked(one *partner.Partner, m protocol.StatusAck) {
@@ -379,8 +379,8 @@ func (p *Peer) resultAcked(one *partner.Partner, tag protocol.Tag) {
 	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch {
 		return
 	}
-	if g.Untold {
-		g.Untold = false
+	if g.ReturnUnacked {
+		g.ReturnUnacked = false
 		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 		p.saveGuest(tag.Job)
 	}
@@ -399,7 +399,7 @@ func (p *Peer) closeGuest(g *guest) {
 	tag := g.tag()
 	p.archiveGuest(g)
 	p.dropRun(tag)
-	p.bury(g, row.GuestClosed)
+	p.tombstone(g, row.GuestClosed)
 	p.fact(event.LogEvent{Kind: event.LogGuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
 }
 
@@ -415,8 +415,8 @@ func (p *Peer) archiveGuest(g *guest) {
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(view.ID), Row: row.Archived{View: view}})
 }
 
-// bury leaves a tombstone of the guest: its epoch can never start here (again).
-func (p *Peer) bury(g *guest, phase row.GuestPhase) {
+// tombstone leaves a tombstone of the guest: its epoch can never start here (again).
+func (p *Peer) tombstone(g *guest, phase row.GuestPhase) {
 	if phase == row.GuestAborted {
 		p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
 	}
@@ -434,7 +434,7 @@ func (p *Peer) bury(g *guest, phase row.GuestPhase) {
 func (p *Peer) dropPrepared(g *guest) {
 	if g.Phase == row.GuestPrepared {
 		p.uncountIntake(g)
-		if g.Hold != 0 {
+		if g.ReserveFrom != 0 {
 			p.release(g.tag())
 		}
 	}

@@ -55,7 +55,7 @@ func (p *Peer) fireTimers() {
 func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of timer
 	switch t.kind {
 	case jobTimer:
-		p.repeatJob(t.job)
+		p.sendForPhase(t.job)
 	case collectTimer:
 		p.collect(p.jobs[t.job])
 	case reclaimTimer:
@@ -91,7 +91,7 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 	case paceTimer:
 		p.endPeriod(p.partners.Of(t.site))
 	case doubtTimer:
-		p.doubt(p.partners.Of(t.site))
+		p.requestOwnershipCheck(p.partners.Of(t.site))
 	case limitTimer:
 		p.limitDue(t.job)
 	case startByTimer:

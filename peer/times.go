@@ -29,7 +29,7 @@ func (p *Peer) timesThere(j *job, m *protocol.Result) {
 
 // within is an instant in the time in which a job was at its site.
 func (p *Peer) within(j *job, at protocol.Instant) protocol.Instant {
-	return min(max(at, j.Placed), p.now)
+	return min(max(at, j.CommittedAt), p.now)
 }
 
 // noteOffset keeps how far the clock of a job's site is ahead, by a message that was sent at an

@@ -127,7 +127,7 @@ func (p *Peer) endTurn(key broker.GroupKey) {
 // waitForRound keeps a member that a round has placed in the grid queue for another one.
 func (p *Peer) waitForRound(j *job, why, detail string) {
 	j.Unplace()
-	p.hold(j, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), why, detail)
+	p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
 }
 
 // carryOutGroup does what a group has decided about members that seek room.
@@ -141,7 +141,7 @@ func (p *Peer) carryOutGroup(g *broker.Group, d broker.Decision) {
 	case broker.Grant:
 		p.grantTogether(members)
 	case broker.Dissolve:
-		p.dissolve(members, d.Why, false)
+		p.requeueMembers(members, d.Why, false)
 	case broker.Nothing, broker.Wait:
 	}
 }
@@ -161,22 +161,22 @@ func (p *Peer) reserveFrom(g *broker.Group, members []*job, d broker.Decision) {
 	p.follow(p.applications[g.Key.Application], g.Key.Number) // now they seek room
 	for _, j := range members {
 		if j.SeeksRoom() {
-			p.repeatJob(j.Spec.Job)
+			p.sendForPhase(j.Spec.Job)
 		}
 	}
 }
 
 func (p *Peer) noteReserving(j *job, d broker.Decision) {
 	j.NextEpoch()
-	if f := j.Foreseen; f != nil && f.End < d.Start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
-		j.Foreseen = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: d.Start.Add(f.Run).Add(f.Back)}
+	if f := j.Prediction; f != nil && f.End < d.Start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
+		j.Prediction = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: d.Start.Add(f.Run).Add(f.Back)}
 	}
 	if j.Site == p.cfg.Site {
 		p.moveJob(j, row.JobReserving)
 	} else {
 		p.moveJob(j, row.JobOffered)
 	}
-	j.Hold, j.Held = d.Start, 0
+	j.ReserveFrom, j.ReservedAt = d.Start, 0
 	p.saveJob(j.Spec.Job)
 	p.fact(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
 }
@@ -185,10 +185,10 @@ func (p *Peer) noteReserving(j *job, d broker.Decision) {
 func (p *Peer) reserveHere(j *job) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
-		p.breakUp(j, err.Error())
+		p.abortGroupOf(j, err.Error())
 		return
 	}
-	hold := localsched.Hold{Tag: j.tag(), Request: j.Spec.On(&p.cfg.Capacity), Start: j.Hold, Account: account}
+	hold := localsched.Hold{Tag: j.tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: account}
 	p.call(event.ReserveOp{Hold: hold}, reserveHome{j.tag()})
 }
 
@@ -205,10 +205,10 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.doubtSite(j)
-		p.breakUp(j, "the local scheduler holds no room: "+done.Refused)
-	case j.Held != 0 && j.Held != done.Start:
-		p.breakUp(j, "the local scheduler"+movedRoom(j.Held, done.Start))
-	case j.Held == 0:
+		p.abortGroupOf(j, "the local scheduler holds no room: "+done.Refused)
+	case j.ReservedAt != 0 && j.ReservedAt != done.Start:
+		p.abortGroupOf(j, "the local scheduler"+movedRoom(j.ReservedAt, done.Start))
+	case j.ReservedAt == 0:
 		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
 			p.doubtSite(j)
 			p.releaseGroup(j, why, false)
@@ -220,19 +220,19 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 
 // setReserved notes that a member has its room.
 func (p *Peer) setReserved(j *job, start protocol.Instant) {
-	j.Held, j.tries = start, 0
+	j.ReservedAt, j.tries = start, 0
 	text := "from " + start.Text() + " on"
-	if start > j.Hold {
-		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.Hold).Text())
+	if start > j.ReserveFrom {
+		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.ReserveFrom).Text())
 	}
 	p.fact(event.LogEvent{Kind: event.LogReserved, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
-	p.gather(j)
+	p.tryGrantGroup(j)
 }
 
-// gather has a group decide when a member has its room.
-func (p *Peer) gather(j *job) {
+// tryGrantGroup has a group decide when a member has its room.
+func (p *Peer) tryGrantGroup(j *job) {
 	if p.site.StopReason() != "" { // goes on when jobs may start
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
 		return
@@ -255,7 +255,7 @@ func (p *Peer) cancelReservation(j *job) {
 func (p *Peer) grantTogether(members []*job) {
 	for _, j := range members {
 		if why := p.cannotGrant(j); why != "" {
-			p.breakUp(j, why)
+			p.abortGroupOf(j, why)
 			return
 		}
 	}
@@ -267,7 +267,7 @@ func (p *Peer) grantTogether(members []*job) {
 		}
 		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
 		p.moveJob(j, row.JobCommittedLocal)
-		j.Placed = p.now
+		j.CommittedAt = p.now
 		p.saveJob(j.Spec.Job)
 		p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.tag(), account, j.Spec)
@@ -276,10 +276,10 @@ func (p *Peer) grantTogether(members []*job) {
 
 // agreed tells the instant at which a member of a group starts with the others.
 func agreed(j *job) string {
-	if j.Hold == 0 {
+	if j.ReserveFrom == 0 {
 		return ""
 	}
-	return fmt.Sprintf("all sites of its group hold room from %s on", j.Held.Text())
+	return fmt.Sprintf("all sites of its group hold room from %s on", j.ReservedAt.Text())
 }
 
 // cannotGrant says what has changed for a member since its room was held; empty: nothing
@@ -297,46 +297,46 @@ func (p *Peer) cannotGrant(j *job) string {
 	return ""
 }
 
-// breakUp gives up the room of a group, because of one member.
-func (p *Peer) breakUp(j *job, why string) { p.releaseGroup(j, why, true) }
+// abortGroupOf gives up the room of a group, because of one member.
+func (p *Peer) abortGroupOf(j *job, why string) { p.releaseGroup(j, why, true) }
 
 // releaseGroup gives up the room of a group, because of one member. Unless something has changed for that
 // the members rest.
 func (p *Peer) releaseGroup(j *job, why string, changed bool) {
 	if g, rows := p.group(j); g != nil {
 		d := g.Refused(rows, &j.Job, why)
-		p.dissolve(p.jobsOfRows(d.Members), d.Why, changed)
+		p.requeueMembers(p.jobsOfRows(d.Members), d.Why, changed)
 	}
 }
 
-// dissolve brings members back to the grid queue. Unless something has changed for them they
+// requeueMembers brings members back to the grid queue. Unless something has changed for them they
 // rest there.
-func (p *Peer) dissolve(members []*job, why string, changed bool) {
+func (p *Peer) requeueMembers(members []*job, why string, changed bool) {
 	for _, one := range members {
 		p.endTurn(broker.KeyOf(&one.Job))
 		p.cancelReservation(one)
 	}
 	for _, one := range members {
-		p.backToQueue(one, event.LogJobRequeued, "not all that start together have room: "+why)
+		p.requeue(one, event.LogJobRequeued, "not all that start together have room: "+why)
 		if p.inQueue(one) && !changed {
-			p.hold(one, p.dice.Jitter(min(p.cfg.Sigma, p.cfg.RetryMax)), one.Reason, "")
+			p.hold(one, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), one.Reason, "")
 		}
 	}
 }
 
-// partFrom is called when a member leaves its group before the grant or comes back after it.
+// recallOtherMembers is called when a member leaves its group before the grant or comes back after it.
 // The others do not start without it, if they have not. It says whether some that were
 // granted are on their way back.
-func (p *Peer) partFrom(j *job, why string) (coming bool) {
+func (p *Peer) recallOtherMembers(j *job, why string) (coming bool) {
 	g, rows := p.group(j)
 	if g == nil {
 		return false
 	}
 	others, d := p.jobsOfRows(rows.Others(&j.Job)), g.Without(rows, &j.Job, why)
-	p.dissolve(p.jobsOfRows(d.Members), d.Why, true)
+	p.requeueMembers(p.jobsOfRows(d.Members), d.Why, true)
 	for _, other := range others {
 		switch {
-		case other.Hold == 0 || other.State == protocol.Running:
+		case other.ReserveFrom == 0 || other.State == protocol.Running:
 		case other.Phase == row.JobRecalling:
 			coming = coming || !other.Cancelling
 		default:
@@ -390,7 +390,7 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 
 // reserveForGuest has the own batch system hold room for a guest, and tells its origin.
 func (p *Peer) reserveForGuest(g *guest) {
-	hold := localsched.Hold{Tag: g.tag(), Request: g.Spec.On(&p.cfg.Capacity), Start: g.Hold, Account: g.Account}
+	hold := localsched.Hold{Tag: g.tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account}
 	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.tag(), g.instance})
 }
 
@@ -412,12 +412,12 @@ func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 	case done.Refused != "":
 		p.forgetGuest(g)
 		p.refuseFor(p.partners.Of(g.Origin), protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
-	case g.Held != 0 && g.Held != done.Start: // the origin may know the other instant
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.Held, done.Start)})
-		p.bury(g, row.GuestAborted)
-		p.send(g.Origin, protocol.Aborted{Tag: tag})
+	case g.ReservedAt != 0 && g.ReservedAt != done.Start: // the origin may know the other instant
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.ReservedAt, done.Start)})
+		p.tombstone(g, row.GuestAborted)
+		p.send(g.Origin, protocol.PrepareExpired{Tag: tag})
 	default:
-		g.Held, g.tries = done.Start, 0
+		g.ReservedAt, g.tries = done.Start, 0
 		p.saveGuest(tag.Job)
 		p.send(g.Origin, g.preparedMessage())
 		p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
@@ -444,7 +444,7 @@ func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 			continue
 		}
 		q := protocol.Quote{Declined: site.Why(&r.Specs[i], true)}
-		out = append(out, p.told(r, i, nil, view.Quoted(one.Site, q, one.Load, one.LoadAge(p.now))))
+		out = append(out, p.annotateQuote(r, i, nil, view.NewQuote(one.Site, q, one.Load, one.LoadAge(p.now))))
 	}
 	return out
 }

@@ -150,7 +150,7 @@ func TestGroupIsSpread(t *testing.T) {
 		"one after the other": func(*rules.Config) {},
 		"in cycles longer than σ": func(cfg *rules.Config) {
 			cfg.Initiation, cfg.Policy.Initiations = policy.Cycle, []policy.Initiation{policy.Cycle}
-			cfg.Sigma, cfg.Cycle = 15*protocol.Second, protocol.Minute
+			cfg.CheckInterval, cfg.CycleInterval = 15*protocol.Second, protocol.Minute
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -406,7 +406,7 @@ func TestGroupsLargerThanAllSites(t *testing.T) {
 			t.Parallel()
 			w := holdersWith(t, "abcd", func(cfg *rules.Config) {
 				if cfg.Site == "a" {
-					cfg.MaxQ = tt.maxQ
+					cfg.MaxJobsPerCycle = tt.maxQ
 				}
 			}, "d")
 			var jobs []protocol.Job

@@ -32,7 +32,7 @@ func (p *Peer) askOutput(ev event.AskOutput) {
 	case p.hasOutput(ev.From, ev.Tag):
 		p.answer(ev.Asked, view.Done{})
 	case p.site.StopReason() != "":
-		p.answer(ev.Asked, view.Refusal{Code: view.NotNow, Reason: p.site.StopReason()})
+		p.answer(ev.Asked, view.Refusal{Code: view.Unavailable, Reason: p.site.StopReason()})
 	default:
 		p.answer(ev.Asked, view.Refusal{
 			Code: view.NotFound, Reason: fmt.Sprintf("job %v is not here for site %s", ev.Tag, ev.From),
@@ -80,7 +80,7 @@ func (p *Peer) linkOf(site protocol.SiteName) status.Link {
 func (p *Peer) jobView(j *job, spent spending) view.Job {
 	s := p.standing(j)
 	v := s.View(p.cfg.Site)
-	v.Reason, v.Wishes = p.reasonOf(s), p.wishesView(j, spent)
+	v.Reason, v.Objectives = p.reasonOf(s), p.wishesView(j, spent)
 	v.Local = cmp.Or(j.local, v.Local)
 	if v.Bill = pricing.BillView(j.Tariff, j.State, j.Started, j.Outcome, p.now); v.Bill != nil {
 		v.Bill.Disputed = j.Disputed
@@ -214,14 +214,14 @@ func (p *Peer) listGuest(page *status.Page, g *guest) {
 
 // noteAlone keeps what the own site first quoted for a job.
 func (j *job) noteAlone(q *protocol.Quote) {
-	if j.alone == 0 && q.Declined == "" && q.AWT != protocol.Never {
-		j.alone = 1 + q.AWT
+	if j.localQuote == 0 && q.Declined == "" && q.AWT != protocol.Never {
+		j.localQuote = 1 + q.AWT
 	}
 }
 
 // noteBenefit compares a job that has run with what it would have had here.
 func (p *Peer) noteBenefit(j *job) {
-	if j.alone == 0 {
+	if j.localQuote == 0 {
 		return
 	}
 	var there *protocol.Capacity
@@ -231,5 +231,5 @@ func (p *Peer) noteBenefit(j *job) {
 		}
 		there = &one.Card.Capacity
 	}
-	p.benefit.AddJob(&j.Job, j.alone-1, &p.cfg.Capacity, there)
+	p.benefit.AddJob(&j.Job, j.localQuote-1, &p.cfg.Capacity, there)
 }

@@ -86,7 +86,7 @@ func (p *Peer) changed(c localsched.Change) {
 		p.inLocalQueue(r, r.Local)
 		p.setRunReason(r, c.Reason)
 	}
-	p.pursue(r)
+	p.continueWithdrawal(r)
 }
 
 func (p *Peer) runStarted(r *localrun.Run, c localsched.Change) {
@@ -150,7 +150,7 @@ func (p *Peer) endedHere(j *job, r *localrun.Run) {
 		j.local = ""
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
-		p.backToQueue(j, event.LogJobReclaimed, why)
+		p.requeue(j, event.LogJobReclaimed, why)
 		return
 	}
 	p.finishWith(j)

@@ -69,7 +69,7 @@ func (l *lone) connect() {
 
 func nothingElse(event.Op) (event.Result, error) { return nil, nil }
 
-// gather submits two components that start together, each at a site.
+// tryGrantGroup submits two components that start together, each at a site.
 func (l *lone) gather(first, second protocol.SiteName, change func(*protocol.Job)) {
 	l.t.Helper()
 	jobs := pair(1, []protocol.SiteName{first}, []protocol.SiteName{second})
@@ -335,13 +335,13 @@ func TestCancelledOfferCostsNothing(t *testing.T) {
 	l := holder(t, func(cfg *rules.Config) { cfg.Currency, cfg.Costs = "EUR", flat{protocol.Unit, "EUR"} }, nothingElse)
 	l.gather("a", "a", func(one *protocol.Job) { one.Component.Together, one.Spec.Sites = 0, []protocol.SiteName{"b"} })
 	rows := l.jobs()
-	if rows[0].Phase != row.JobOffered || rows[0].Foreseen.Cost != 10 {
-		t.Fatalf("phases %s, foreseen %+v", l.phases(), rows[0].Foreseen)
+	if rows[0].Phase != row.JobOffered || rows[0].Prediction.Cost != 10 {
+		t.Fatalf("phases %s, foreseen %+v", l.phases(), rows[0].Prediction)
 	}
-	before := l.view(rows[1].Spec.Job).Wishes.Spent
+	before := l.view(rows[1].Spec.Job).Objectives.Spent
 	l.step(event.Cancel{Job: rows[0].Spec.Job, User: "ada"})
-	if got := l.view(rows[1].Spec.Job).Wishes.Spent; got != before-rows[0].Foreseen.Cost {
-		t.Errorf("%d is spent, %d was, %d of it for the one that is cancelled", got, before, rows[0].Foreseen.Cost)
+	if got := l.view(rows[1].Spec.Job).Objectives.Spent; got != before-rows[0].Prediction.Cost {
+		t.Errorf("%d is spent, %d was, %d of it for the one that is cancelled", got, before, rows[0].Prediction.Cost)
 	}
 }
 
@@ -351,7 +351,7 @@ func TestCycleDoesNotPartGroups(t *testing.T) {
 	t.Parallel()
 	var l *lone
 	came := false
-	l = holder(t, func(cfg *rules.Config) { cfg.Initiation, cfg.MaxQ = policy.Cycle, 2 }, func(op event.Op) (event.Result, error) {
+	l = holder(t, func(cfg *rules.Config) { cfg.Initiation, cfg.MaxJobsPerCycle = policy.Cycle, 2 }, func(op event.Op) (event.Result, error) {
 		if _, decides := op.(event.DecideOp); decides && !came {
 			came = true
 			l.step(event.MessageIn{From: "b", Body: protocol.Offer{Spec: guest(1, 1), Epoch: 1, Payload: peertest.Plan{Run: 1}.Payload()}})
@@ -390,7 +390,7 @@ func TestLostMemberIsReclaimed(t *testing.T) {
 	l := holder(t, func(*rules.Config) {}, nothingElse)
 	l.gather("b", "c", func(one *protocol.Job) { one.Spec.Requeue = true })
 	first, second := l.prepare("b", 0), l.prepare("c", 0)
-	l.step(event.MessageIn{From: "b", Body: protocol.Aborted{Tag: first}})
+	l.step(event.MessageIn{From: "b", Body: protocol.PrepareExpired{Tag: first}})
 	if stored := l.jobs()[1]; stored.Phase != row.JobRecalling || stored.Spec.Job != second.Job {
 		t.Fatalf("phases %s", l.phases())
 	}
@@ -443,7 +443,7 @@ func TestJobIsToldItsFrequency(t *testing.T) {
 	ev.Jobs[0].Component.Estimate, ev.Jobs[0].Spec.Sites = protocol.Minute, []protocol.SiteName{"a"}
 	l.step(ev)
 	submit, ok := l.asked[len(l.asked)-1].(event.SubmitOp)
-	if !ok || !slices.Contains(submit.Job.Payload.Env, "SWITCHYARD_MHZ=800") || submit.Job.Spec.Expected != protocol.Minute {
+	if !ok || !slices.Contains(submit.Job.Payload.Env, "SWITCHYARD_MHZ=800") || submit.Job.Spec.PredictedRunTime != protocol.Minute {
 		t.Errorf("got %+v", l.asked[len(l.asked)-1])
 	}
 }
@@ -514,7 +514,7 @@ func TestAskingForTheDecisionIsNotSilence(t *testing.T) {
 	l.gather("b", "c", unchanged)
 	tag := protocol.Tag{Job: l.jobs()[0].Spec.Job, Epoch: 1}
 	for range 5 {
-		l.step(event.MessageIn{From: "b", Body: protocol.DecisionAsked{Tag: tag}})
+		l.step(event.MessageIn{From: "b", Body: protocol.DecisionQuery{Tag: tag}})
 	}
 	if got := l.phases(); got != "[offered offered]" {
 		t.Errorf("phases %s", got)
@@ -549,8 +549,8 @@ func TestGroupIsForeseenFromItsStart(t *testing.T) {
 	l := holder(t, func(cfg *rules.Config) { cfg.Margin = protocol.Hour }, nothingElse)
 	l.gather("b", "c", unchanged)
 	for _, row := range l.jobs() {
-		if want := row.Hold.Add(row.Foreseen.Run); row.Hold < l.now.Add(protocol.Hour) || row.Foreseen.End != want {
-			t.Errorf("held from %v on, foreseen to end at %v", row.Hold, row.Foreseen.End)
+		if want := row.ReserveFrom.Add(row.Prediction.Run); row.ReserveFrom < l.now.Add(protocol.Hour) || row.Prediction.End != want {
+			t.Errorf("held from %v on, foreseen to end at %v", row.ReserveFrom, row.Prediction.End)
 		}
 	}
 }

@@ -85,14 +85,14 @@ func ParseTag(s string) (Tag, error) {
 
 // Request is what a scheduler must know of a job to plan it.
 type Request struct {
-	Job      JobID    `json:"job,omitempty"`
-	CPUs     int      `json:"cpus"`                // in all
-	Nodes    int      `json:"nodes,omitempty"`     // at least; 0: any
-	MemoryMB int64    `json:"memory_mb,omitempty"` // per node; 0: any
-	WallTime Duration `json:"wall_time_ms"`        // the limit, after which the job is ended
-	Power    int      `json:"power_ppm,omitempty"` // that the job draws, in parts per million of what a site states; 0: not known
-	Like     uint64   `json:"like,omitempty"`      // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
-	Layout   Layout   `json:"layout,omitzero"`     // of the CPUs
+	Job        JobID    `json:"job,omitempty"`
+	CPUs       int      `json:"cpus"`                // in all
+	Nodes      int      `json:"nodes,omitempty"`     // at least; 0: any
+	MemoryMB   int64    `json:"memory_mb,omitempty"` // per node; 0: any
+	WallTime   Duration `json:"wall_time_ms"`        // the limit, after which the job is ended
+	Power      int      `json:"power_ppm,omitempty"` // that the job draws, in parts per million of what a site states; 0: not known
+	PowerClass uint64   `json:"like,omitempty"`      // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
+	Layout     Layout   `json:"layout,omitzero"`     // of the CPUs
 }
 
 // CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
@@ -135,23 +135,23 @@ type Spec struct {
 	Mflops    int        `json:"mflops,omitempty"`         // the same in Mflop/s; 0: not stated
 	Data      int64      `json:"data_bytes,omitempty"`     // that must travel to a site that is not the origin
 	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
-	Licences  []Licence  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
-	Priority  string     `json:"priority,omitempty"`       // class of service, by its name at the site; empty: the usual one
+	Licenses  []License  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
+	QOS       string     `json:"priority,omitempty"`       // class of service, by its name at the site; empty: the usual one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 
 	// What the origin foresees of the run on the machine that this is sent to. Another site
 	// may be told other numbers.
-	Expected  Duration `json:"expected_ms,omitempty"`   // run time; 0: not known, the wall time counts
-	Intensity int      `json:"intensity_ppm,omitempty"` // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
-	Computing int      `json:"computing_ppm,omitempty"` // share of the run time in which they compute, in parts per million; 0: not known
-	Draws     int      `json:"draws_ppm,omitempty"`     // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
+	PredictedRunTime Duration `json:"expected_ms,omitempty"`   // run time; 0: not known, the wall time counts
+	Intensity        int      `json:"intensity_ppm,omitempty"` // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
+	Computing        int      `json:"computing_ppm,omitempty"` // share of the run time in which they compute, in parts per million; 0: not known
+	MeasuredPower    int      `json:"draws_ppm,omitempty"`     // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
 
 // Described is the job as its user may describe it: without what peers say of it.
 func (s *Spec) Described() Spec {
 	d := *s
-	d.Job, d.User, d.Submitted, d.Like, d.MHz, d.Mflops = 0, "", 0, 0, 0, 0
-	d.Expected, d.Intensity, d.Computing, d.Draws = 0, 0, 0, 0
+	d.Job, d.User, d.Submitted, d.PowerClass, d.MHz, d.Mflops = 0, "", 0, 0, 0, 0
+	d.PredictedRunTime, d.Intensity, d.Computing, d.MeasuredPower = 0, 0, 0, 0
 	return d
 }
 
@@ -170,11 +170,11 @@ func CheckComment(s string) error { return checkLabel("the job's comment", s, Ma
 
 // ForgetPrediction takes back what the origin expected of the run on a machine.
 func (s *Spec) ForgetPrediction() {
-	s.Expected, s.Intensity, s.Computing, s.Draws = 0, 0, 0, 0
+	s.PredictedRunTime, s.Intensity, s.Computing, s.MeasuredPower = 0, 0, 0, 0
 }
 
-// Licence is so many of a licence.
-type Licence struct {
+// License is so many of a licence.
+type License struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
 }
@@ -189,9 +189,9 @@ func (s *Spec) Check() error {
 		s.checkNumbers(),
 		checkLabel("the job's name", s.Name, MaxJobName),
 		s.checkSites(),
-		CheckLicences(s.Licences),
+		CheckLicences(s.Licenses),
 		s.checkLicenceNames(),
-		checkLabel("priority", s.Priority, MaxPriority),
+		checkLabel("priority", s.QOS, MaxPriority),
 		CheckComment(s.Comment),
 	)
 }
@@ -216,7 +216,7 @@ func (s *Spec) checkSites() error {
 }
 
 func (s *Spec) checkLicenceNames() error {
-	for _, one := range s.Licences {
+	for _, one := range s.Licenses {
 		if err := checkLabel("licences", one.Name, MaxName); err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (s *Spec) checkLicenceNames() error {
 
 // CheckLicences says what is wrong with what a job uses while it runs, if anything, wherever it
 // comes from. What another site may call a licence is not looked at.
-func CheckLicences(list []Licence) error {
+func CheckLicences(list []License) error {
 	if len(list) > MaxLicences {
 		return fmt.Errorf("licences: has %d entries or bytes, at most %d are allowed", len(list), MaxLicences)
 	}
@@ -242,7 +242,7 @@ func CheckLicences(list []Licence) error {
 	return nil
 }
 
-func (l *Licence) check() error {
+func (l *License) check() error {
 	switch {
 	case l.Name == "":
 		return errors.New("name: is missing")
@@ -256,10 +256,10 @@ func (l *Licence) check() error {
 	return nil
 }
 
-// On is the request as it is on a machine: its wall time scales with the ratio of
+// ScaledRequest is the request as it is on a machine: its wall time scales with the ratio of
 // the speeds, as [SS 3] and [MC 3.1] assume: of those in Mflop/s where both are stated,
 // else of those in MHz. Where one is not stated they count as equal.
-func (s *Spec) On(c *Capacity) Request {
+func (s *Spec) ScaledRequest(c *Capacity) Request {
 	r := s.Request
 	r.WallTime = c.Rescale(r.WallTime, s.MHz, s.Mflops)
 	return r

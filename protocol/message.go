@@ -16,14 +16,14 @@ type RoundID uint64
 
 // QuoteRequest asks a partner for quotes. Without jobs it is a probe.
 type QuoteRequest struct {
-	Round    RoundID
-	Deadline Duration // from the sending; a later reply is not read
-	Jobs     []Spec
-	Reckon   Reckoning // of the energy terms
-	Extra    int       // how many jobs of the round to quote the growing wait for; 0: none
+	Round         RoundID
+	Deadline      Duration // from the sending; a later reply is not read
+	Jobs          []Spec
+	EnergyPricing EnergyPricing // of the energy terms
+	MarginalJobs  int           // how many jobs of the round to quote the growing wait for; 0: none
 }
 
-// MaxExtra is the most that [QuoteRequest.Extra] may be.
+// MaxExtra is the most that [QuoteRequest.MarginalJobs] may be.
 const MaxExtra = 64
 
 // QuoteReply answers a [QuoteRequest].
@@ -37,7 +37,7 @@ type QuoteReply struct {
 	// MostCPUs is how many CPUs all jobs of the receiver may have here together, besides those
 	// that it has here now; 0: any number.
 	MostCPUs int
-	// Extra is how much longer the second, third … job of the round would wait when the
+	// MarginalJobs is how much longer the second, third … job of the round would wait when the
 	// earlier ones came too. It does not fall. At most one less than was asked for.
 	Extra []Duration
 }
@@ -80,9 +80,9 @@ type Grant struct{ Tag Tag }
 // Accept says that the partner owns the job (message 4). Signed.
 type Accept struct{ Tag Tag }
 
-// Aborted says that the partner has given its room up before the grant and can
+// PrepareExpired says that the partner has given its room up before the grant and can
 // never start this epoch (message 4).
-type Aborted struct{ Tag Tag }
+type PrepareExpired struct{ Tag Tag }
 
 // Status reports what the job does at its owner (message 5).
 type Status struct {
@@ -129,14 +129,14 @@ type Recall struct {
 // Recalled proves that the job did not start and never will in this epoch.
 type Recalled struct{ Tag Tag }
 
-// DecisionAsked asks the origin what became of a prepared job (message 8).
-type DecisionAsked struct{ Tag Tag }
+// DecisionQuery asks the origin what became of a prepared job (message 8).
+type DecisionQuery struct{ Tag Tag }
 
 // Abort says that the origin did not and will not grant this epoch.
 type Abort struct{ Tag Tag }
 
-// Unknown says that the site has no trace of the job. It proves nothing.
-type Unknown struct {
+// UnknownJob says that the site has no trace of the job. It proves nothing.
+type UnknownJob struct {
 	Tag Tag
 	// InDoubt: the site does have it, and its local scheduler cannot tell whether it was started.
 	InDoubt bool
@@ -161,47 +161,47 @@ type Watermark struct {
 }
 
 // Kind implements [Message], as for every message below.
-func (QuoteRequest) Kind() string  { return "quote-request" }
-func (QuoteReply) Kind() string    { return "quote-reply" }
-func (Volunteer) Kind() string     { return "volunteer" }
-func (Offer) Kind() string         { return "offer" }
-func (Prepared) Kind() string      { return "prepared" }
-func (Refused) Kind() string       { return "refused" }
-func (Grant) Kind() string         { return "grant" }
-func (Accept) Kind() string        { return "accept" }
-func (Aborted) Kind() string       { return "aborted" }
-func (Status) Kind() string        { return "status" }
-func (StatusAck) Kind() string     { return "status-ack" }
-func (Result) Kind() string        { return "result" }
-func (ResultAck) Kind() string     { return "result-ack" }
-func (Recall) Kind() string        { return "recall" }
-func (Recalled) Kind() string      { return "recalled" }
-func (DecisionAsked) Kind() string { return "decision-asked" }
-func (Abort) Kind() string         { return "abort" }
-func (Unknown) Kind() string       { return "unknown" }
-func (Fenced) Kind() string        { return "fenced" }
-func (Watermark) Kind() string     { return "watermark" }
+func (QuoteRequest) Kind() string   { return "quote-request" }
+func (QuoteReply) Kind() string     { return "quote-reply" }
+func (Volunteer) Kind() string      { return "volunteer" }
+func (Offer) Kind() string          { return "offer" }
+func (Prepared) Kind() string       { return "prepared" }
+func (Refused) Kind() string        { return "refused" }
+func (Grant) Kind() string          { return "grant" }
+func (Accept) Kind() string         { return "accept" }
+func (PrepareExpired) Kind() string { return "aborted" }
+func (Status) Kind() string         { return "status" }
+func (StatusAck) Kind() string      { return "status-ack" }
+func (Result) Kind() string         { return "result" }
+func (ResultAck) Kind() string      { return "result-ack" }
+func (Recall) Kind() string         { return "recall" }
+func (Recalled) Kind() string       { return "recalled" }
+func (DecisionQuery) Kind() string  { return "decision-asked" }
+func (Abort) Kind() string          { return "abort" }
+func (UnknownJob) Kind() string     { return "unknown" }
+func (Fenced) Kind() string         { return "fenced" }
+func (Watermark) Kind() string      { return "watermark" }
 
-func (QuoteRequest) message()  {}
-func (QuoteReply) message()    {}
-func (Volunteer) message()     {}
-func (Offer) message()         {}
-func (Prepared) message()      {}
-func (Refused) message()       {}
-func (Grant) message()         {}
-func (Accept) message()        {}
-func (Aborted) message()       {}
-func (Status) message()        {}
-func (StatusAck) message()     {}
-func (Result) message()        {}
-func (ResultAck) message()     {}
-func (Recall) message()        {}
-func (Recalled) message()      {}
-func (DecisionAsked) message() {}
-func (Abort) message()         {}
-func (Unknown) message()       {}
-func (Fenced) message()        {}
-func (Watermark) message()     {}
+func (QuoteRequest) message()   {}
+func (QuoteReply) message()     {}
+func (Volunteer) message()      {}
+func (Offer) message()          {}
+func (Prepared) message()       {}
+func (Refused) message()        {}
+func (Grant) message()          {}
+func (Accept) message()         {}
+func (PrepareExpired) message() {}
+func (Status) message()         {}
+func (StatusAck) message()      {}
+func (Result) message()         {}
+func (ResultAck) message()      {}
+func (Recall) message()         {}
+func (Recalled) message()       {}
+func (DecisionQuery) message()  {}
+func (Abort) message()          {}
+func (UnknownJob) message()     {}
+func (Fenced) message()         {}
+func (Watermark) message()      {}
 
 // Evidence says whether a message must carry the sender's signature and not
 // only the session's MAC, because it may have to be shown to others later.

@@ -12,9 +12,9 @@ func TestEvidence(t *testing.T) {
 	seen := map[string]bool{}
 	for message, want := range map[protocol.Message]bool{
 		protocol.Prepared{}: false, protocol.Refused{}: false, protocol.Grant{}: true, protocol.Accept{}: true,
-		protocol.Aborted{}: false, protocol.Status{}: false, protocol.StatusAck{}: false, protocol.ResultAck{}: false,
-		protocol.Recall{}: false, protocol.Recalled{}: false, protocol.DecisionAsked{}: false, protocol.Abort{}: false,
-		protocol.Unknown{}: false, protocol.Fenced{}: false, protocol.Watermark{}: false,
+		protocol.PrepareExpired{}: false, protocol.Status{}: false, protocol.StatusAck{}: false, protocol.ResultAck{}: false,
+		protocol.Recall{}: false, protocol.Recalled{}: false, protocol.DecisionQuery{}: false, protocol.Abort{}: false,
+		protocol.UnknownJob{}: false, protocol.Fenced{}: false, protocol.Watermark{}: false,
 	} {
 		if got := protocol.Evidence(message); got != want {
 			t.Errorf("Evidence(%s) = %t", message.Kind(), got)

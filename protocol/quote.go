@@ -86,12 +86,12 @@ func (m Micro) TextIn(currency string) string {
 	return m.Text() + " " + currency
 }
 
-// Reckoning is a way to work out the energy term of a quote.
-type Reckoning string
+// EnergyPricing is a way to work out the energy term of a quote.
+type EnergyPricing string
 
 // The reckonings. A site that does not know one uses the first.
 const (
-	Hourly   Reckoning = ""         // the hourly prices from the planned start on
-	AtOnce   Reckoning = "now"      // as if the job started at once: INST of [MC 5]
-	TwoPrice Reckoning = "twoprice" // two prices a day, on-peak and off-peak: TWOPRICE of [MC 5]
+	Hourly   EnergyPricing = ""         // the hourly prices from the planned start on
+	AtOnce   EnergyPricing = "now"      // as if the job started at once: INST of [MC 5]
+	TwoPrice EnergyPricing = "twoprice" // two prices a day, on-peak and off-peak: TWOPRICE of [MC 5]
 )

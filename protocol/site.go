@@ -64,16 +64,16 @@ func (c *Capacity) Rescale(d Duration, mhz, mflops int) Duration {
 	return d.Rescale(mhz, c.MHz)
 }
 
-// Holds says whether a job of this shape could ever run here.
-func (c *Capacity) Holds(r Request) bool {
+// CanRun says whether a job of this shape could ever run here.
+func (c *Capacity) CanRun(r Request) bool {
 	return r.CPUs <= c.CPUs && r.LeastNodes() <= c.Nodes && (c.NodeCPUs <= 0 || r.NodeCPUs() <= c.NodeCPUs) &&
 		(c.MemoryMB <= 0 || r.MemoryMB <= c.MemoryMB) && (c.MaxWallTime <= 0 || r.WallTime <= c.MaxWallTime)
 }
 
-// Fits is [Capacity.Holds] with the reason when it does not; empty when it does.
+// Fits is [Capacity.CanRun] with the reason when it does not; empty when it does.
 func (c *Capacity) Fits(r Request) (reason string) {
 	switch {
-	case c.Holds(r):
+	case c.CanRun(r):
 	case r.CPUs > c.CPUs:
 		return fmt.Sprintf("needs %d CPUs, the site has %d", r.CPUs, c.CPUs)
 	case r.LeastNodes() > c.Nodes:

@@ -79,7 +79,7 @@ func TestFits(t *testing.T) {
 		if got := tt.capacity.Fits(tt.request); (tt.why == "") != (got == "") || !strings.Contains(got, tt.why) {
 			t.Errorf("%s: Fits = %q, want %q", name, got, tt.why)
 		}
-		if got := tt.capacity.Holds(tt.request); got != (tt.why == "") {
+		if got := tt.capacity.CanRun(tt.request); got != (tt.why == "") {
 			t.Errorf("%s: Holds = %t", name, got)
 		}
 	}

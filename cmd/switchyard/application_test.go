@@ -312,8 +312,8 @@ func TestTheStoryOfAComponent(t *testing.T) {
 	n := &fakeNode{
 		jobs: map[protocol.JobID]view.Job{someID + 1: {
 			ID: someID + 1, Name: "mesh", State: protocol.Running, Origin: "aurora", Site: "cygnus", Submitted: 5,
-			CPUs: 4, WallTime: protocol.Hour, Application: someID, Component: "mesh", Foreseen: 50 * protocol.Minute, Cost: 3_000_000,
-			Wishes: &view.Objectives{
+			CPUs: 4, WallTime: protocol.Hour, Application: someID, Component: "mesh", PredictedRunTime: 50 * protocol.Minute, Cost: 3_000_000,
+			Objectives: &view.Objectives{
 				Application: protocol.Application{
 					Name: "coupled", Beta: 2 * protocol.PPM, MaxCost: 50_000_000, Currency: "EUR", MaxTime: 12 * protocol.Hour, Waiting: "salary",
 				},

@@ -118,7 +118,7 @@ func TestExitCodes(t *testing.T) {
 		"bad request":      {refusing(view.BadRequest), goodScript, []string{"submit"}, 2, "no"},
 		"not found":        {&fakeNode{}, "", []string{"status", "1000000000001"}, 3, "there is no job 1000000000001"},
 		"denied":           {refusing(view.Denied), "", []string{"cancel", "1000000000001"}, 4, "no"},
-		"not now":          {refusing(view.NotNow), "", []string{"queue"}, 1, "no"},
+		"not now":          {refusing(view.Unavailable), "", []string{"queue"}, 1, "no"},
 		"no site": {
 			refusing(view.NoSite, view.SiteRefusal{Site: "aurora", Reason: "needs 99 CPUs"}), goodScript,
 			[]string{"submit"},
@@ -218,7 +218,7 @@ func queueOf(jobs ...view.Job) func(event.Event) (view.Reply, error) {
 	return func(ev event.Event) (view.Reply, error) {
 		asked, ok := ev.(event.AskQueue)
 		if !ok {
-			return nil, no{view.Refusal{Code: view.NotNow, Reason: "is not about the queue"}}
+			return nil, no{view.Refusal{Code: view.Unavailable, Reason: "is not about the queue"}}
 		}
 		queue := view.Queue{Jobs: []view.Job{}}
 		for _, job := range jobs {

@@ -93,7 +93,7 @@ func refusalExit(code view.RefusalCode) int {
 		return exitDenied
 	case view.NoSite:
 		return exitNoSite
-	case view.NotNow:
+	case view.Unavailable:
 	}
 	return exitFailed
 }

@@ -168,8 +168,8 @@ func (g *grid) instants(ctx context.Context) (known map[protocol.Tag]protocol.In
 				continue // its peer is down
 			}
 			for _, job := range queue.Jobs {
-				if job.Held != 0 {
-					known[protocol.Tag{Job: job.ID, Epoch: job.Epoch}] = job.Held
+				if job.ReservedAt != 0 {
+					known[protocol.Tag{Job: job.ID, Epoch: job.Epoch}] = job.ReservedAt
 				}
 			}
 		}
@@ -337,10 +337,10 @@ func endedTogether(t *testing.T, groups []*memberGroup, stamps []stamp, views ma
 			if !started[protocol.Tag{Job: one.id, Epoch: view.Epoch}] {
 				group.fault(t, "%s is %v in epoch %d, and did not start", one.name, view.State, view.Epoch)
 			}
-			if from != 0 && from != view.Held {
-				group.fault(t, "%s ran from %v on, another member from %v", one.name, view.Held.Time(), from.Time())
+			if from != 0 && from != view.ReservedAt {
+				group.fault(t, "%s ran from %v on, another member from %v", one.name, view.ReservedAt.Time(), from.Time())
 			}
-			from = view.Held
+			from = view.ReservedAt
 			ran++
 		}
 		switch ran {

@@ -18,8 +18,8 @@ func wingJobs() []view.Job {
 		Application: protocol.Application{Name: "wing"}, Components: 3, Spent: 2_500_000, SpentCurrency: "CHF",
 	}
 	return []view.Job{
-		{ID: someID + 1, Name: "solve", User: "ann", State: protocol.Running, Site: "cygnus", Application: someID, Wishes: wishes},
-		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "GridQueue", Application: someID, Wishes: wishes, Together: &view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
+		{ID: someID + 1, Name: "solve", User: "ann", State: protocol.Running, Site: "cygnus", Application: someID, Objectives: wishes},
+		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "GridQueue", Application: someID, Objectives: wishes, Together: &view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
 		{ID: someID + 3, Name: "alone", User: "ann", State: protocol.Pending},
 	}
 }

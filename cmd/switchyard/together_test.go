@@ -129,7 +129,7 @@ func (g *grid) startedTogether(t *testing.T, site *testbed.Site, ids []protocol.
 		if job.State != protocol.Completed {
 			t.Errorf("got %+v", job)
 		}
-		held = append(held, job.Held)
+		held = append(held, job.ReservedAt)
 	}
 	ocean, air = g.began(t, ids, "ocean"), g.began(t, ids, "air")
 	if held[0] != held[1] || held[0] == 0 || ocean.site == air.site {
@@ -188,14 +188,14 @@ func TestASiteDiesBetweenTwoHolds(t *testing.T) {
 	if err := os.Remove(gate); err != nil {
 		t.Fatal(err)
 	}
-	held := g.until(t, aurora, ids[0], func(job view.Job) bool { return job.Held != 0 })
+	held := g.until(t, aurora, ids[0], func(job view.Job) bool { return job.ReservedAt != 0 })
 	waitFor(t, holdOf(aurora, ids[0]), true)
 	if err := borealis.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, holdOf(aurora, ids[0]), false)
-	if now := protocol.InstantOf(time.Now()); held.Epoch != 1 || now > held.Held {
-		t.Errorf("the hold from %v on ended by itself, at %v: %+v", held.Held.Time(), now.Time(), held)
+	if now := protocol.InstantOf(time.Now()); held.Epoch != 1 || now > held.ReservedAt {
+		t.Errorf("the hold from %v on ended by itself, at %v: %+v", held.ReservedAt.Time(), now.Time(), held)
 	}
 	if _, air := g.startedTogether(t, aurora, ids); air.site != "cygnus" {
 		t.Errorf("air ran at %s", air.site)

@@ -145,7 +145,7 @@ func setWaiting(w *wishes, value string) error {
 }
 
 func setPriority(w *wishes, value string) error {
-	w.spec.Priority = value
+	w.spec.QOS = value
 	return label("a class of service", value, protocol.MaxPriority)
 }
 
@@ -162,7 +162,7 @@ func label(what, value string, most int) error {
 
 // setLicences takes the list of sbatch(1): "name", "name:count", separated by commas.
 func setLicences(w *wishes, value string) error {
-	var list []protocol.Licence
+	var list []protocol.License
 	for text := range strings.SplitSeq(value, ",") {
 		one, err := parseLicence(strings.TrimSpace(text))
 		if err != nil {
@@ -170,7 +170,7 @@ func setLicences(w *wishes, value string) error {
 		}
 		list = append(list, one)
 	}
-	slices.SortFunc(list, func(a, b protocol.Licence) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b protocol.License) int { return cmp.Compare(a.Name, b.Name) })
 	for i := 1; i < len(list); i++ {
 		if list[i].Name == list[i-1].Name {
 			return fmt.Errorf("names the licence %s twice; write %s:%d once", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
@@ -179,13 +179,13 @@ func setLicences(w *wishes, value string) error {
 	if len(list) > protocol.MaxLicences {
 		return fmt.Errorf("names %d licences; use at most %d", len(list), protocol.MaxLicences)
 	}
-	w.spec.Licences = list
+	w.spec.Licenses = list
 	return nil
 }
 
-func parseLicence(text string) (one protocol.Licence, err error) {
+func parseLicence(text string) (one protocol.License, err error) {
 	name, count, counted := strings.Cut(text, ":")
-	one = protocol.Licence{Name: name, Count: 1}
+	one = protocol.License{Name: name, Count: 1}
 	if counted {
 		if one.Count, err = ParseCount(count); err != nil {
 			return one, fmt.Errorf("the count of the licence %s: %w", name, err)

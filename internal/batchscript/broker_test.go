@@ -108,11 +108,11 @@ func TestWhatTheJobNeedsAndDoes(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script("#SBATCH -n 8", "#SWITCHYARD -L matlab:2,ansys -q urgent",
 		"#SWITCHYARD --data-out=20GB --operations=3.2e12 --accesses=1.5e6 --sent=1e6 --messages 4000 --scaling=surface"))
-	if want := []protocol.Licence{{Name: "ansys", Count: 1}, {Name: "matlab", Count: 2}}; !slices.Equal(job.Spec.Licences, want) {
-		t.Errorf("licences %+v", job.Spec.Licences)
+	if want := []protocol.License{{Name: "ansys", Count: 1}, {Name: "matlab", Count: 2}}; !slices.Equal(job.Spec.Licenses, want) {
+		t.Errorf("licences %+v", job.Spec.Licenses)
 	}
 	want := protocol.Behaviour{Mflop: 3_200_000, Mwords: 2, Sent: 1_000_000, Messages: 4000, CPUs: 8, Scaling: protocol.Surface}
-	if job.Component.Behaviour != want || job.Spec.Priority != "urgent" || job.Spec.DataOut != 20<<30 {
+	if job.Component.Behaviour != want || job.Spec.QOS != "urgent" || job.Spec.DataOut != 20<<30 {
 		t.Errorf("got %+v", job)
 	}
 	job, _ = read(t, script("#SWITCHYARD --operations=1 --sent=1 --scaling=all-to-all@64"))
@@ -309,8 +309,8 @@ func TestLocalWishesOfSlurm(t *testing.T) {
 		t.Fatal(batch, err)
 	}
 	job := batch.Jobs[0]
-	if job.Spec.Priority != "" || len(job.Spec.Licences) != 1 || job.Spec.Licences[0] != (protocol.Licence{Name: "ansys", Count: 2}) {
-		t.Errorf("class %q, licences %v", job.Spec.Priority, job.Spec.Licences)
+	if job.Spec.QOS != "" || len(job.Spec.Licenses) != 1 || job.Spec.Licenses[0] != (protocol.License{Name: "ansys", Count: 2}) {
+		t.Errorf("class %q, licences %v", job.Spec.QOS, job.Spec.Licenses)
 	}
 	if len(notices) != 1 || !strings.HasPrefix(notices[0], "job.sh:2: --qos has no effect: in #SBATCH it means one cluster") {
 		t.Errorf("notices %q", notices)

@@ -245,7 +245,7 @@ func TestVariablesOfSbatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job := batch.Jobs[0]; job.Spec.WallTime.Std().Minutes() != 7 || job.Spec.Name != "grid" || !job.Wait || job.Spec.Requeue || job.Spec.Priority != "" {
+	if job := batch.Jobs[0]; job.Spec.WallTime.Std().Minutes() != 7 || job.Spec.Name != "grid" || !job.Wait || job.Spec.Requeue || job.Spec.QOS != "" {
 		t.Errorf("%+v", job)
 	}
 	if len(notices) != 2 || !slices.ContainsFunc(notices, func(s string) bool {

@@ -67,7 +67,7 @@ func (c *Charges) Bill(w Work) (bill Bill, reason string) {
 	if c.CPU != nil {
 		bill.add(CPUTerm, c.use(&w, at.run))
 	}
-	if len(w.Spec.Licences) > 0 {
+	if len(w.Spec.Licenses) > 0 {
 		bill.add(LicenceTerm, c.licences(w.Spec, at.run))
 	}
 	if c.Eco != nil {
@@ -104,10 +104,10 @@ func (c *Charges) declines(w *Work) string {
 	if w.Start.Add(w.Run) > lastPriced {
 		reasons = append(reasons, "it would run after the year 2199, for which the site has no prices")
 	}
-	if _, known := c.Classes[w.Spec.Priority]; !known && w.Spec.Priority != "" {
-		reasons = append(reasons, fmt.Sprintf("the site has no class of priority %q", w.Spec.Priority))
+	if _, known := c.Classes[w.Spec.QOS]; !known && w.Spec.QOS != "" {
+		reasons = append(reasons, fmt.Sprintf("the site has no class of priority %q", w.Spec.QOS))
 	}
-	for _, licence := range w.Spec.Licences {
+	for _, licence := range w.Spec.Licenses {
 		if _, has := c.Licences[licence.Name]; !has {
 			reasons = append(reasons, fmt.Sprintf("the site has no licence %q", licence.Name))
 		}
@@ -141,7 +141,7 @@ func (c *Charges) curve(w *Work) *Curve {
 
 // factor is φ of the job's class.
 func (c *Charges) factor(spec *protocol.Spec) int {
-	if factor, classed := c.Classes[spec.Priority]; classed {
+	if factor, classed := c.Classes[spec.QOS]; classed {
 		return factor
 	}
 	return protocol.PPM
@@ -150,7 +150,7 @@ func (c *Charges) factor(spec *protocol.Spec) int {
 // licences is K_l: the same at any time of the day.
 func (c *Charges) licences(spec *protocol.Spec, run protocol.Duration) protocol.Micro {
 	var sum exact.Number
-	for _, one := range spec.Licences {
+	for _, one := range spec.Licenses {
 		l := c.Licences[one.Name]
 		each := exact.Product(int64(l.PerUse), int64(protocol.Hour)).
 			Plus(exact.Product(int64(l.PerHour), int64(run))).

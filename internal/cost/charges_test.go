@@ -28,8 +28,8 @@ func flat(perHour protocol.Micro) *cost.Curve { return cost.NewCurve(cost.Calend
 // memoryBound is a job of [IS 4.2]'s example: at 2000 MHz it reaches 0.44 of the peak.
 func memoryBound() *protocol.Spec {
 	return &protocol.Spec{
-		Request:  protocol.Request{CPUs: 1, WallTime: 2 * protocol.Hour},
-		Expected: protocol.Hour, Intensity: 440_000, Computing: protocol.PPM,
+		Request:          protocol.Request{CPUs: 1, WallTime: 2 * protocol.Hour},
+		PredictedRunTime: protocol.Hour, Intensity: 440_000, Computing: protocol.PPM,
 	}
 }
 
@@ -95,7 +95,7 @@ func TestFrequencies(t *testing.T) {
 		"the lowest that may be": {
 			func(_ *protocol.Spec, e *cost.Eco) { e.Slowdown, e.Frequencies = 0, []int{2000, 1600, 1000, 880, 800} }, 880, protocol.Hour,
 		},
-		"no run time known":    {func(s *protocol.Spec, _ *cost.Eco) { s.Expected = 0 }, 0, protocol.Hour},
+		"no run time known":    {func(s *protocol.Spec, _ *cost.Eco) { s.PredictedRunTime = 0 }, 0, protocol.Hour},
 		"no intensity known":   {func(s *protocol.Spec, _ *cost.Eco) { s.Intensity = 0 }, 0, protocol.Hour},
 		"no share known":       {func(s *protocol.Spec, _ *cost.Eco) { s.Computing = 0 }, 0, protocol.Hour},
 		"bound by the CPU":     {func(s *protocol.Spec, _ *cost.Eco) { s.Intensity = protocol.PPM }, 0, protocol.Hour},
@@ -182,11 +182,11 @@ func TestUseAndLicences(t *testing.T) {
 		"a guest's": {
 			work(func(w *cost.Work) { w.Guest = true }), []protocol.Term{{Name: "cpu", Amount: 3_000_000}, {Name: "data", Amount: 4_000_000}},
 		},
-		"urgent": {work(func(w *cost.Work) { w.Spec.Priority = "urgent" }), []protocol.Term{{Name: "cpu", Amount: 2_250_000}}},
-		"free":   {work(func(w *cost.Work) { w.Spec.Priority = "idle" }), []protocol.Term{{Name: "cpu", Amount: 0}}},
+		"urgent": {work(func(w *cost.Work) { w.Spec.QOS = "urgent" }), []protocol.Term{{Name: "cpu", Amount: 2_250_000}}},
+		"free":   {work(func(w *cost.Work) { w.Spec.QOS = "idle" }), []protocol.Term{{Name: "cpu", Amount: 0}}},
 		"licensed": {
 			work(func(w *cost.Work) {
-				w.Spec.Licences = []protocol.Licence{{Name: "mesh", Count: 1}, {Name: "solver", Count: 2}}
+				w.Spec.Licenses = []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 2}}
 			}),
 			[]protocol.Term{{Name: "cpu", Amount: 1_500_000}, {Name: "licence", Amount: 2*8*unit + 150_000}},
 		},
@@ -230,7 +230,7 @@ func TestUseOverTheInterval(t *testing.T) {
 // A site says all that it lacks.
 func TestDeclines(t *testing.T) {
 	t.Parallel()
-	spec := protocol.Spec{Priority: "urgent", Licences: []protocol.Licence{{Name: "mesh", Count: 1}, {Name: "solver", Count: 1}}}
+	spec := protocol.Spec{QOS: "urgent", Licenses: []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 1}}}
 	charges := &cost.Charges{Licences: map[string]cost.Licence{"mesh": {}}}
 	got, reason := charges.Bill(cost.Work{Spec: &spec, Run: protocol.Never})
 	for _, want := range []string{`no class of priority "urgent"`, `no licence "solver"`, "after the year 2199"} {
@@ -278,8 +278,8 @@ func TestTermsAreExact(t *testing.T) {
 		perHour, perUse, perCPU := number(t, "per hour"), number(t, "per use"), number(t, "per CPU")
 		factor := number(t, "factor") % 1_000_000_000
 		spec := protocol.Spec{
-			Request: protocol.Request{CPUs: int(number(t, "cpus") % 100_000_000)}, Priority: "class",
-			Licences: []protocol.Licence{{Name: "l", Count: int(number(t, "count") % 1_000_000)}},
+			Request: protocol.Request{CPUs: int(number(t, "cpus") % 100_000_000)}, QOS: "class",
+			Licenses: []protocol.License{{Name: "l", Count: int(number(t, "count") % 1_000_000)}},
 			Data:     number(t, "in"), DataOut: number(t, "out"),
 		}
 		run := number(t, "run") % int64(200*365*protocol.Day)
@@ -292,7 +292,7 @@ func TestTermsAreExact(t *testing.T) {
 		if reason != "" {
 			t.Fatal(reason)
 		}
-		cpus, count, hour := int64(spec.CPUs), int64(spec.Licences[0].Count), big.NewRat(1, 3_600_000)
+		cpus, count, hour := int64(spec.CPUs), int64(spec.Licenses[0].Count), big.NewRat(1, 3_600_000)
 		check(t, term(got, cost.CPUTerm), new(big.Rat).Mul(rat(perHour, run, cpus, factor), new(big.Rat).Mul(hour, big.NewRat(1, 1_000_000))))
 		licences := new(big.Rat).Add(rat(perHour, run), rat(perCPU, run, cpus))
 		licences.Add(licences.Mul(licences, hour), rat(perUse)).Mul(licences, rat(count))
@@ -348,8 +348,8 @@ func TestEnergyIsExact(t *testing.T) {
 		}
 		run, power := number("run", 1, int64(30*protocol.Day)), number("power", 1, 1e12)
 		spec := &protocol.Spec{
-			Request:  protocol.Request{WallTime: protocol.Never},
-			Expected: 1, Intensity: int(number("i", 1, million)), Computing: int(number("c", 1, million)),
+			Request:          protocol.Request{WallTime: protocol.Never},
+			PredictedRunTime: 1, Intensity: int(number("i", 1, million)), Computing: int(number("c", 1, million)),
 		}
 		got, reason := (&cost.Charges{Eco: eco}).Bill(cost.Work{Spec: spec, Run: protocol.Duration(run), Power: power})
 		if reason != "" {
@@ -417,7 +417,7 @@ func BenchmarkBill(b *testing.B) {
 		CPU: &cost.CPU{Own: curve, Guest: curve}, Eco: eco, Licences: map[string]cost.Licence{"l": {PerHour: unit}}, Data: cost.Data{PerGBIn: unit},
 	}
 	spec := memoryBound()
-	spec.Licences, spec.Data, spec.WallTime = []protocol.Licence{{Name: "l", Count: 1}}, 1_000_000_000, 2*protocol.Day
+	spec.Licenses, spec.Data, spec.WallTime = []protocol.License{{Name: "l", Count: 1}}, 1_000_000_000, 2*protocol.Day
 	for b.Loop() {
 		charges.Bill(cost.Work{Spec: spec, Start: 1_774_746_000_000, Run: protocol.Day, Guest: true, Power: 1_000_000})
 	}

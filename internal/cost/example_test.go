@@ -116,8 +116,8 @@ func (s *site) electricity(zone *time.Location) *price.Meter {
 func (s *site) spec() *protocol.Spec {
 	return &protocol.Spec{
 		Request:  protocol.Request{CPUs: 100, WallTime: 4 * protocol.Hour},
-		Licences: []protocol.Licence{{Name: "solver", Count: 1}}, Data: 2_000_000_000, DataOut: 1_000_000_000,
-		Expected: s.duration("run at the full frequency"), Intensity: int(s.micro("i = r_a/R∞")), Computing: int(s.micro("c, share in which it computes")),
+		Licenses: []protocol.License{{Name: "solver", Count: 1}}, Data: 2_000_000_000, DataOut: 1_000_000_000,
+		PredictedRunTime: s.duration("run at the full frequency"), Intensity: int(s.micro("i = r_a/R∞")), Computing: int(s.micro("c, share in which it computes")),
 	}
 }
 
@@ -135,7 +135,7 @@ func TestExampleByHand(t *testing.T) {
 		spec := s.spec()
 		start := submitted.Add(s.duration("wait (AWT)"))
 		got := bill(t, s.charges(zurich), cost.Work{
-			Spec: spec, Start: start, Run: spec.Expected, Guest: name == "alp",
+			Spec: spec, Start: start, Run: spec.PredictedRunTime, Guest: name == "alp",
 			Power: 100 * int64(1000*s.number("power of a CPU [W]")), Prices: s.electricity(zurich), Currency: "CHF",
 		})
 		end := start.Add(got.Run).Add(s.duration("data back after the run"))
@@ -187,6 +187,6 @@ func (s *site) power(perMWh protocol.Micro) protocol.Micro {
 	charges := s.charges(time.UTC)
 	charges.Eco.Price = &perMWh
 	spec := s.spec()
-	got := bill(s.T, charges, cost.Work{Spec: spec, Run: spec.Expected, Power: 100 * int64(1000*s.number("power of a CPU [W]"))})
+	got := bill(s.T, charges, cost.Work{Spec: spec, Run: spec.PredictedRunTime, Power: 100 * int64(1000*s.number("power of a CPU [W]"))})
 	return protocol.Micro(int64(term(got, cost.EcoTerm)) * int64(protocol.Hour) / int64(got.Run))
 }

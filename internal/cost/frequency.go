@@ -19,7 +19,7 @@ type speed struct {
 // at the full one.
 func (e *Eco) choose(w *Work) speed {
 	full := speed{run: w.Run, power: e.draw(w.Power, 1, 1)}
-	if len(e.Frequencies) == 0 || w.Spec.Expected <= 0 || w.Spec.Intensity <= 0 || w.Spec.Computing <= 0 {
+	if len(e.Frequencies) == 0 || w.Spec.PredictedRunTime <= 0 || w.Spec.Intensity <= 0 || w.Spec.Computing <= 0 {
 		return full
 	}
 	first := e.Frequencies[0]

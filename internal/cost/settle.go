@@ -75,7 +75,7 @@ func (c *Charges) tariff(w *Work, at speed) *protocol.Tariff {
 			Steps: c.curve(w).steps(w.Start, w.Until),
 		})
 	}
-	if len(w.Spec.Licences) > 0 {
+	if len(w.Spec.Licenses) > 0 {
 		t.Charges = append(t.Charges, c.licenceCharge(w.Spec))
 	}
 	if c.Eco != nil && w.Power > 0 {
@@ -89,7 +89,7 @@ func (c *Charges) tariff(w *Work, at speed) *protocol.Tariff {
 
 func (c *Charges) licenceCharge(spec *protocol.Spec) protocol.Charge {
 	var once, hourly exact.Number
-	for _, one := range spec.Licences {
+	for _, one := range spec.Licenses {
 		l := c.Licences[one.Name]
 		once = once.Plus(exact.Product(int64(l.PerUse), int64(one.Count)))
 		each := exact.Whole(int64(l.PerHour)).Plus(exact.Product(int64(l.PerCPUHour), int64(spec.CPUs)))

@@ -89,7 +89,7 @@ func (s site) bill(job *tracked) protocol.Micro {
 		return 0
 	}
 	hour := price.Slot{Start: view.Started - view.Started%protocol.Instant(protocol.Hour), Length: protocol.Hour, Price: s.price}
-	draw := pricing.Draw(watts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
+	draw := pricing.JobPower(watts*1000, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs}})
 	return price.NewMeter(price.Series{Slots: []price.Slot{hour}}).Cost(draw, view.Started, view.Ended.Sub(view.Started))
 }
 

@@ -72,10 +72,10 @@ func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 
 // actualWait is the wait that the quote was about: from the placement on.
 func actualWait(job view.Job) protocol.Duration {
-	if job.Started == 0 || job.Placed == 0 {
+	if job.Started == 0 || job.CommittedAt == 0 {
 		return 0
 	}
-	return max(0, job.Started.Sub(job.Placed))
+	return max(0, job.Started.Sub(job.CommittedAt))
 }
 
 func exitText(job view.Job) string {

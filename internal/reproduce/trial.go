@@ -90,7 +90,7 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	}
 	cfg := sim.Config{
 		Seed: seed, Scheme: sim.Distributed, Policy: made, History: s.history,
-		Tuning:     rules.RuntimeConfig{Initiation: policy.Sender, MaxQ: t.maxQ, Ask: len(s.sites)},
+		Tuning:     rules.RuntimeConfig{Initiation: policy.Sender, MaxJobsPerCycle: t.maxQ, PartnersPerRound: len(s.sites)},
 		LocalShare: t.stays, Protect: t.protect, Perturb: t.perturb,
 		PowerLow: t.powerLow, PowerHigh: t.powerTop,
 	}
@@ -98,7 +98,7 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 		cfg.Scheme = sim.Central
 	}
 	if t.cycle > 0 {
-		cfg.Tuning.Initiation, cfg.Tuning.Cycle = policy.Cycle, t.cycle
+		cfg.Tuning.Initiation, cfg.Tuning.CycleInterval = policy.Cycle, t.cycle
 	}
 	if t.data > 0 {
 		cfg.Stage = sim.Stage{Bytes: t.data, Links: links(s.systems)}
@@ -155,7 +155,7 @@ func (o *outcome) cost(i int) float64 {
 	p := o.result.Placements[i]
 	site := &o.sites[p.Site].Electricity
 	spec := protocol.Spec{Request: protocol.Request{CPUs: o.jobs[i].CPUs}}
-	return float64(site.Paid.Cost(pricing.Draw(site.Milliwatts, &spec), p.Start, p.End.Sub(p.Start))) / float64(protocol.Unit)
+	return float64(site.Paid.Cost(pricing.JobPower(site.Milliwatts, &spec), p.Start, p.End.Sub(p.Start))) / float64(protocol.Unit)
 }
 
 // coreHours is the work that a job was where it ran.

@@ -51,7 +51,7 @@ func (c Config) Charge(jobs []workload.Job, r *Result) Bill {
 
 func (c Config) drawOf(site int, job *workload.Job, index int32) int64 {
 	spec := protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: c.powerOf(job, index)}}
-	return pricing.Draw(c.Sites[site].Electricity.Milliwatts, &spec)
+	return pricing.JobPower(c.Sites[site].Electricity.Milliwatts, &spec)
 }
 
 // authorsCost is the cost of a run as the released code of [MC] has it: every hour that

@@ -97,7 +97,7 @@ func (g *grid) measure(s *site, index int32, m protocol.Machine, r *componentRun
 		u.CPU = min(protocol.Duration(computed), protocol.Duration(cpus)*r.ran)
 	}
 	if c.Measured.Energy {
-		watts := float64(pricing.Draw(g.cfg.Sites[s.index].Electricity.Milliwatts, &r.spec))
+		watts := float64(pricing.JobPower(g.cfg.Sites[s.index].Electricity.Milliwatts, &r.spec))
 		u.Energy = whole(watts * float64(r.ran) / 1000 * (1 + g.cfg.drift(chanceOfEnergy, index, s.index, c.Noise)))
 	}
 	if c.Measured.Operations {

@@ -19,7 +19,7 @@ func (s *site) configure(own *Peer) {
 	s.cfg = own.Config
 	s.cfg.Site, s.cfg.Number, s.cfg.PublicKey, s.cfg.Software = usual.Site, usual.Number, usual.PublicKey, usual.Software
 	s.cfg.Capacity, s.cfg.Reserves = usual.Capacity, usual.Reserves
-	s.cfg.Accounts, s.cfg.NoFacts = usual.Accounts, usual.NoFacts
+	s.cfg.Accounts, s.cfg.DisableLogEvents = usual.Accounts, usual.DisableLogEvents
 	s.cfg.MaxGridJobs, s.cfg.MaxUserJobs = usual.MaxGridJobs, usual.MaxUserJobs // a trace has been submitted
 	s.cfg.Watermark, s.cfg.Witness, s.cfg.Machine, s.cfg.QueueApart = 0, protocol.Life{}, "", false
 	s.cfg.Partners, s.cfg.Fallback = nil, ""

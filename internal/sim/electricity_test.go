@@ -146,7 +146,7 @@ func TestMaxQ(t *testing.T) {
 		t.Run(string(scheme), func(t *testing.T) {
 			t.Parallel()
 			cfg := cycles(t, scheme)
-			cfg.Tuning.MaxQ = 3
+			cfg.Tuning.MaxJobsPerCycle = 3
 			var jobs []workload.Job
 			for i := range 100 {
 				jobs = append(jobs, workload.Job{
@@ -350,7 +350,7 @@ func TestPricesReachThePolicy(t *testing.T) {
 			cfg := cycles(t, scheme)
 			seen := &witness{Policy: cfg.Policy}
 			cfg.Policy = seen
-			cfg.Tuning.Cycle = protocol.Second
+			cfg.Tuning.CycleInterval = protocol.Second
 			for i := range cfg.Sites {
 				cfg.Sites[i].MHz = 0
 				cfg.Sites[i].Electricity = at(10, 30, 30)
@@ -406,7 +406,7 @@ func whole(t testing.TB, scheme sim.Scheme) sim.Config {
 	cfg.Policy = flow
 	cfg.History, cfg.LocalShare, cfg.Perturb = 30, 100_000, protocol.Minute
 	cfg.PowerLow, cfg.PowerHigh = 600_000, 1_400_000
-	cfg.Tuning.MaxQ = 4
+	cfg.Tuning.MaxJobsPerCycle = 4
 	cfg.Protect = rules.Protection{Delay: protocol.Hour, Share: 900_000}
 	cfg.Stage.Bytes = 1e9
 	for i := range cfg.Sites {

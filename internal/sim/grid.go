@@ -121,7 +121,7 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 	s := &site{grid: g, index: i, name: name, rows: row.Rows{}}
 	s.cfg = rules.Config{
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
-		Software: "simulator", Capacity: capacity, Accounts: everyone{}, NoFacts: true,
+		Software: "simulator", Capacity: capacity, Accounts: everyone{}, DisableLogEvents: true,
 		MaxGridJobs: len(g.jobs) + 1, MaxUserJobs: len(g.jobs) + 1,
 	}.WithRuntime(g.cfg.Tuning)
 	if name != portalName && g.cfg.Scheme == Central { // it takes what the portal gives it, and keeps the rest
@@ -174,9 +174,9 @@ func (g *grid) partner() {
 			})
 		}
 		if s.name == portalName {
-			s.cfg.Ask = len(s.cfg.Partners) // it sees all
+			s.cfg.PartnersPerRound = len(s.cfg.Partners) // it sees all
 		}
-		if ask := cmp.Or(s.cfg.Ask, rules.Config{}.WithDefaults().Ask); len(s.cfg.Partners) > ask {
+		if ask := cmp.Or(s.cfg.PartnersPerRound, rules.Config{}.WithDefaults().PartnersPerRound); len(s.cfg.Partners) > ask {
 			g.gossips = true
 		}
 	}

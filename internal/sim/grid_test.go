@@ -327,7 +327,7 @@ func TestPartnerSets(t *testing.T) {
 			Machine: sim.Machine{Name: protocol.SiteName(fmt.Sprintf("s%d", i)), Nodes: 8, CPUsPerNode: 4}, Local: engine.EASY(),
 		})
 	}
-	cfg.Tuning.Ask = 2
+	cfg.Tuning.PartnersPerRound = 2
 	for _, partners := range []int{0, 4} {
 		cfg.Partners = partners
 		if _, m := run(t, cfg, work(500, 1)); m.Transferred == 0 || m.MessagesPerJob > 14 {
@@ -366,7 +366,7 @@ func TestRunRefuses(t *testing.T) {
 		"use an ordered pair up to":        func(c *sim.Config, _ []workload.Job) { c.PowerLow, c.PowerHigh = 2, 1 },
 		"size of data must not be":         func(c *sim.Config, _ []workload.Job) { c.Perturb = -1 },
 		"data links of 2 sites for a grid": func(c *sim.Config, _ []workload.Job) { c.Stage.Links = make([][]sim.DataLink, 2) },
-		"a count is negative; give a po":   func(c *sim.Config, _ []workload.Job) { c.Tuning.Draw = -1 },
+		"a count is negative; give a po":   func(c *sim.Config, _ []workload.Job) { c.Tuning.JobsPerVolunteer = -1 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -95,7 +95,7 @@ func (c Config) charged() bool {
 func (g *grid) achieved(one *part, p Placement) AchievedComponent {
 	done := AchievedComponent{
 		Placement: p, CPUs: one.cpus, State: one.view.State, Reason: one.view.Reason,
-		Foreseen: one.view.Foreseen, Expected: one.view.Cost,
+		Foreseen: one.view.PredictedRunTime, Expected: one.view.Cost,
 	}
 	if g.cfg.Scheme == Central {
 		home := &g.cfg.Sites[g.cfg.Applications[one.application].Origin]
@@ -209,7 +209,7 @@ func (g *grid) billed(p Placement, spec *protocol.Spec, full protocol.Duration, 
 	currency := q.Currency
 	work := cost.Work{
 		Spec: spec, Start: p.Start + g.zero, Run: full, Guest: p.Site != origin,
-		Power: pricing.Draw(site.Electricity.Milliwatts, spec), Prices: site.Electricity.Dated, Currency: site.Electricity.Currency,
+		Power: pricing.JobPower(site.Electricity.Milliwatts, spec), Prices: site.Electricity.Dated, Currency: site.Electricity.Currency,
 	}
 	if site.Costs != nil {
 		bill, _ := site.Costs.Bill(work)
@@ -231,7 +231,7 @@ func (g *grid) billed(p Placement, spec *protocol.Spec, full protocol.Duration, 
 func (c Config) Draw(milliwatts int64, jobs []workload.Job, index int) int64 {
 	job := &jobs[index]
 	power := c.powerOf(job, int32(index)) //nolint:gosec // a workload has fewer jobs
-	return pricing.Draw(milliwatts, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: power}})
+	return pricing.JobPower(milliwatts, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: power}})
 }
 
 // Utilisation is the part of all CPUs that worked from the first submission of a job or an

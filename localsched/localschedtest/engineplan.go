@@ -31,7 +31,7 @@ func (d *driver) plan(ahead, jobs []protocol.Request) ([]localsched.Planned, err
 		return nil, fmt.Errorf("%d jobs have %d plans", len(jobs), len(planned))
 	}
 	for i, request := range jobs {
-		p, fits := planned[i], d.capacity.Holds(request)
+		p, fits := planned[i], d.capacity.CanRun(request)
 		switch {
 		case fits && p.Declined != "":
 			return nil, fmt.Errorf("a job of %d CPUs fits the machine, and is declined: %s", request.CPUs, p.Declined)

@@ -28,7 +28,7 @@ func (s *session) quote(ctx context.Context, query localsched.Query) ([]protocol
 
 // soundQuote says what is wrong with a quote, if anything.
 func (s *session) soundQuote(request protocol.Request, q protocol.Quote) error {
-	fits := s.capacity.Holds(request)
+	fits := s.capacity.CanRun(request)
 	switch {
 	case q.Job != request.Job:
 		return fmt.Errorf("it should be for job %v", request.Job)

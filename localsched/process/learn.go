@@ -100,7 +100,7 @@ func (s *Scheduler) learn(j *job, exit exitRecord) {
 		return
 	}
 	if ppm, ok := measured(s.driver.Rules().Budget.Rates, j.CPUs, exit); ok {
-		s.learnt.Learn(j.Like, ppm)
+		s.learnt.Learn(j.PowerClass, ppm)
 		s.learnt.news = true
 	}
 }
@@ -142,7 +142,7 @@ func utilisation(cpus int, exit exitRecord) int64 {
 // is held.
 func (s *Scheduler) likely(r protocol.Request) protocol.Request {
 	if r.Power == 0 && s.config.Learn {
-		r.Power, _ = s.learnt.Expect(r.Like)
+		r.Power, _ = s.learnt.Expect(r.PowerClass)
 	}
 	return r
 }

@@ -22,7 +22,7 @@ import (
 func alike(t testing.TB, like uint64, script string) localsched.Submission {
 	t.Helper()
 	job := guest(t, script)
-	job.Spec.Like = like
+	job.Spec.PowerClass = like
 	return job
 }
 
@@ -42,9 +42,9 @@ func (l *lessons) attend(t testing.TB, s *site, job localsched.Submission) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.cpu[job.Spec.Like] = exit.Usage.CPU
+	l.cpu[job.Spec.PowerClass] = exit.Usage.CPU
 	if ppm, ok := process.Measured(watts(), job.Spec.CPUs, exit.End); ok {
-		l.Learn(job.Spec.Like, ppm)
+		l.Learn(job.Spec.PowerClass, ppm)
 	}
 }
 
@@ -60,7 +60,7 @@ func (l *lessons) checkDraw(t testing.TB, s *site, job localsched.Submission, wa
 	t.Helper()
 	s.awaitRunning(t, s.submit(t, job))
 	if draw := s.load(t).Draw; draw != want {
-		t.Errorf("a job of likeness %d is taken to draw %d mW, want %d", job.Spec.Like, draw, want)
+		t.Errorf("a job of likeness %d is taken to draw %d mW, want %d", job.Spec.PowerClass, draw, want)
 	}
 	if err := s.Kill(t.Context(), job.Tag); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ type kind struct {
 }
 
 func kindOf(r protocol.Request) kind {
-	return kind{Like: r.Like, CPUs: bits.Len(uint(max(0, r.CPUs))), Limit: classOf(r.WallTime)}
+	return kind{Like: r.PowerClass, CPUs: bits.Len(uint(max(0, r.CPUs))), Limit: classOf(r.WallTime)}
 }
 
 // pair is what was estimated for a job and what came.

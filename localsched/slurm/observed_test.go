@@ -32,8 +32,8 @@ func expectWaits(t *testing.T, what string, o *slurm.Observed, r protocol.Reques
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	const hour, minute = protocol.Hour, protocol.Minute
-	one := protocol.Request{CPUs: 4, WallTime: hour, Like: 7}
-	other := protocol.Request{CPUs: 64, WallTime: 24 * hour, Like: 8}
+	one := protocol.Request{CPUs: 4, WallTime: hour, PowerClass: 7}
+	other := protocol.Request{CPUs: 64, WallTime: 24 * hour, PowerClass: 8}
 
 	o := newObserved(t)
 	expectWaits(t, "nothing known", o, one, waits{"plan": hour}, [3]protocol.Duration{hour / 4, hour, hour})
@@ -60,7 +60,7 @@ func TestWaits(t *testing.T) {
 
 	o = newObserved(t)
 	o.Add(30, one, waits{"plan": 59 * minute}, 29*minute)
-	o.Add(30, protocol.Request{CPUs: 4, WallTime: hour, Like: 9}, waits{"plan": 59 * minute}, 119*minute)
+	o.Add(30, protocol.Request{CPUs: 4, WallTime: hour, PowerClass: 9}, waits{"plan": 59 * minute}, 119*minute)
 	expectWaits(t, "other users' jobs", o, one, waits{"plan": 59 * minute}, [3]protocol.Duration{29 * minute, 29 * minute, 29 * minute})
 	o.Add(300, one, waits{"plan": 59 * minute}, 59*minute)
 	expectWaits(t, "the last ones count", o, one, waits{"plan": 59 * minute}, [3]protocol.Duration{59 * minute, 59 * minute, 59 * minute})
@@ -73,7 +73,7 @@ func TestObservedIsKept(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
 	log := slog.New(slog.NewTextHandler(&said, nil))
-	r := protocol.Request{CPUs: 4, WallTime: protocol.Hour, Like: 7}
+	r := protocol.Request{CPUs: 4, WallTime: protocol.Hour, PowerClass: 7}
 	o := slurm.LoadObserved(dir, log)
 	o.Add(30, r, waits{"plan": 59 * protocol.Minute}, 29*protocol.Minute)
 	if err := o.Save(); err != nil {
@@ -116,7 +116,7 @@ func TestWaitsAreOrdered(t *testing.T) {
 			}
 			return w
 		}
-		r := protocol.Request{CPUs: 1, WallTime: 1, Like: 1}
+		r := protocol.Request{CPUs: 1, WallTime: 1, PowerClass: 1}
 		for range rapid.IntRange(0, 4).Draw(t, "kinds") {
 			r.CPUs = rapid.IntRange(1, 2).Draw(t, "cpus")
 			o.Add(rapid.IntRange(1, 30).Draw(t, "pairs"), r, draw("estimate"), protocol.Duration(span.Draw(t, "actual")))

@@ -115,13 +115,13 @@ func (d *Desk) site(i int) eligible.Site {
 func (d *Desk) Spec(one *protocol.Job, user string, id protocol.JobID, now protocol.Instant) protocol.Spec {
 	spec := one.Spec
 	spec.Job, spec.User, spec.Submitted = id, user, now
-	spec.Like = protocol.Likeness(d.Site.Name, user, spec.Name)
-	d.stateSpeed(&spec)
+	spec.PowerClass = protocol.Likeness(d.Site.Name, user, spec.Name)
+	d.setReferenceSpeed(&spec)
 	return spec
 }
 
-// stateSpeed says which CPUs a job's wall time is meant for, if the submitter does not.
-func (d *Desk) stateSpeed(spec *protocol.Spec) {
+// setReferenceSpeed says which CPUs a job's wall time is meant for, if the submitter does not.
+func (d *Desk) setReferenceSpeed(spec *protocol.Spec) {
 	if spec.MHz == 0 && spec.Mflops == 0 {
 		spec.MHz, spec.Mflops = d.Site.Capacity.MHz, d.Site.Capacity.Mflops
 	}

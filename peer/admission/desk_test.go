@@ -57,10 +57,10 @@ func TestRefuseCount(t *testing.T) {
 		"none":                    {0, 0, 0, view.BadRequest},
 		"one":                     {1, 0, 0, ""},
 		"the last one":            {1, 9, 4, ""},
-		"one too many":            {1, 10, 0, view.NotNow},
+		"one too many":            {1, 10, 0, view.Unavailable},
 		"the last ones of a user": {5, 0, 0, ""},
 		"one too many of a user":  {2, 4, 4, view.Denied},
-		"too many of both":        {6, 5, 5, view.NotNow},
+		"too many of both":        {6, 5, 5, view.Unavailable},
 	} {
 		got, refused := desk().RefuseCount("ada", tt.jobs, tt.open, tt.ofUser)
 		if got.Code != tt.want || refused != (tt.want != "") || refused != (got.Reason != "") {
@@ -233,7 +233,7 @@ func TestRowsOfASubmission(t *testing.T) {
 	one := job(4)
 	one.Payload.Stdout, one.Payload.Stderr, one.Payload.Env = "/%j.%A.%%j", "/%j.%A.%%j", []string{"A=1"}
 	spec := desk().Spec(&one, "ada", 7, noon)
-	if spec.Job != 7 || spec.User != "ada" || spec.Submitted != noon || spec.MHz != 1000 || spec.Like != protocol.Likeness("a", "ada", "mesh") {
+	if spec.Job != 7 || spec.User != "ada" || spec.Submitted != noon || spec.MHz != 1000 || spec.PowerClass != protocol.Likeness("a", "ada", "mesh") {
 		t.Errorf("%+v", spec)
 	}
 	j, payload := desk().Job(&one, spec, 0)

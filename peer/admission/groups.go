@@ -88,13 +88,13 @@ func atMost(jobs int) int {
 // seats are the places that a member could have by the site cards, in all its shapes.
 func (d *Desk) seats(one *protocol.Job, rooms []broker.Room) (seats []broker.Seat) {
 	spec := one.Spec
-	d.stateSpeed(&spec)
+	d.setReferenceSpeed(&spec)
 	own := protocol.Shape{CPUs: spec.CPUs, Nodes: spec.Nodes, WallTime: spec.WallTime}
 	for row, s := range append([]protocol.Shape{own}, one.Component.Shapes...) {
 		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
 		for i := range rooms {
 			if rooms[i].Judge(&spec, true) == eligible.Eligible {
-				need := broker.NeedOf(spec.On(rooms[i].Capacity), rooms[i].Capacity)
+				need := broker.NeedOf(spec.ScaledRequest(rooms[i].Capacity), rooms[i].Capacity)
 				seats = append(seats, broker.Seat{Room: i, Row: row, Need: need, Weight: int64(s.CPUs)})
 			}
 		}

@@ -17,7 +17,7 @@ func (d *Desk) RefuseCount(user string, jobs, open, ofUser int) (view.Refusal, b
 	case jobs == 0:
 		return view.Refusal{Code: view.BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
 	case open+jobs > d.MaxJobs:
-		return view.Refusal{Code: view.NotNow, Reason: fmt.Sprintf(
+		return view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf(
 			"%s has %s here that did not end yet, and [limits] max_jobs is %d: submit again when some have ended",
 			d.Site.Name, protocol.Count(open, "job"), d.MaxJobs)}, true
 	case ofUser+jobs > d.MaxOfUser:
@@ -121,7 +121,7 @@ func (d *Desk) longName(payload *protocol.Payload) string {
 
 // refuseSpec says why a job can run in none of the sites that it names, or in none at all.
 func (d *Desk) refuseSpec(spec protocol.Spec, together bool) (view.Refusal, bool) {
-	d.stateSpeed(&spec)
+	d.setReferenceSpeed(&spec)
 	for _, name := range spec.Sites {
 		if !d.knows(name) {
 			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(

@@ -199,7 +199,7 @@ func refusalIn(response *http.Response) error {
 	var e Error
 	data, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if err != nil || json.Unmarshal(data, &e.Refusal) != nil || e.Code == "" {
-		e.Refusal = view.Refusal{Code: view.NotNow, Reason: "the peer answered " + response.Status}
+		e.Refusal = view.Refusal{Code: view.Unavailable, Reason: "the peer answered " + response.Status}
 	}
 	return &e
 }

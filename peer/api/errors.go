@@ -42,7 +42,7 @@ func refusalOf(err error) view.Refusal {
 	if r, ok := errors.AsType[refuser](err); ok {
 		return r.Refusal()
 	}
-	return view.Refusal{Code: view.NotNow, Reason: err.Error()}
+	return view.Refusal{Code: view.Unavailable, Reason: err.Error()}
 }
 
 func tooLarge(limit int64) view.Refusal {
@@ -62,7 +62,7 @@ func status(code view.RefusalCode) int {
 		return http.StatusForbidden
 	case view.NoSite:
 		return http.StatusUnprocessableEntity
-	case view.NotNow:
+	case view.Unavailable:
 	}
 	return http.StatusServiceUnavailable
 }

@@ -52,7 +52,7 @@ func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) erro
 	}
 	quoted, ok := answer.(view.TestSubmitResult)
 	if !ok {
-		return refuse(view.NotNow, "the peer answered with %T", answer)
+		return refuse(view.Unavailable, "the peer answered with %T", answer)
 	}
 	return reply(w, http.StatusOK, Quoted{TestSubmitResult: quoted, Exports: s.exported(body.Jobs)})
 }
@@ -136,7 +136,7 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 		return err
 	}
 	if job, lookErr := s.jobFor(r.Context(), who, id); lookErr == nil && job.State.Terminal() {
-		return refuse(view.NotNow, "job %v has ended already: it is %v", id, job.State)
+		return refuse(view.Unavailable, "job %v has ended already: it is %v", id, job.State)
 	}
 	return err
 }
@@ -260,7 +260,7 @@ func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) erro
 	case !who.admin:
 		return refuse(view.Denied, "only root and the peer's own account may change what the peer does; you are %s", who.user)
 	case s.Reload == nil:
-		return refuse(view.NotNow, "this peer cannot read its configuration again; start it again instead")
+		return refuse(view.Unavailable, "this peer cannot read its configuration again; start it again instead")
 	}
 	// A caller that goes does not leave the peer half changed.
 	done, err := s.Reload(context.WithoutCancel(r.Context()), who.user)

@@ -103,7 +103,7 @@ func (t *tail) awaitStart(ctx context.Context) error {
 			if t.job.Reason != "" {
 				why = ": " + t.job.Reason
 			}
-			return refuse(view.NotNow, "job %d has not started yet%s; `switchyard logs -f %d` waits for it", t.job.ID, why, t.job.ID)
+			return refuse(view.Unavailable, "job %d has not started yet%s; `switchyard logs -f %d` waits for it", t.job.ID, why, t.job.ID)
 		}
 		if err := t.pause(ctx); err != nil {
 			return err

@@ -90,7 +90,7 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 		return refused.Code
 	}
 	var out bytes.Buffer
-	if err := client.Output(t.Context(), jobA, protocol.Stdout, false, &out); refusal(err) != view.NotNow {
+	if err := client.Output(t.Context(), jobA, protocol.Stdout, false, &out); refusal(err) != view.Unavailable {
 		t.Errorf("before it starts: %v", err)
 	}
 	job.State, job.Site = protocol.Running, "there"

@@ -182,7 +182,7 @@ func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error
 	}
 	queue, ok := answer.(view.Queue)
 	if !ok {
-		return refuse(view.NotNow, "the peer answered with %T", answer)
+		return refuse(view.Unavailable, "the peer answered with %T", answer)
 	}
 	queue.Jobs = s.seen(who, queue.Jobs)
 	if wanted.Finished > 0 && queue.Next == 0 {

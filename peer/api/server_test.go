@@ -288,7 +288,7 @@ func TestTooLarge(t *testing.T) {
 func TestRefusalsReachTheClient(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[view.RefusalCode]int{
-		view.BadRequest: 400, view.Denied: 403, view.NotFound: 404, view.NoSite: 422, view.NotNow: 503,
+		view.BadRequest: 400, view.Denied: 403, view.NotFound: 404, view.NoSite: 422, view.Unavailable: 503,
 	} {
 		why := view.Refusal{Code: code, Reason: "because", Sites: []view.SiteRefusal{{Site: "there", Reason: "too wide"}}}
 		client := serve(t, &peerFake{err: no{why}})

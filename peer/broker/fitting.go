@@ -221,7 +221,7 @@ func (f *Fitting) seatsIn(g *fit, rooms Rooms) *Seating {
 					continue
 				}
 				b := &s.Rooms[at[i]]
-				s.Members[k] = append(s.Members[k], Seat{Room: at[i], Row: row, Need: NeedOf(f.specs[row].On(b.Capacity), b.Capacity)})
+				s.Members[k] = append(s.Members[k], Seat{Room: at[i], Row: row, Need: NeedOf(f.specs[row].ScaledRequest(b.Capacity), b.Capacity)})
 			}
 		}
 	}

@@ -132,7 +132,7 @@ func (g *Group) Reserved(rows Rows, now protocol.Instant, margin protocol.Durati
 		}
 	}
 	start = max(start, now.Add(margin))
-	again := slices.DeleteFunc(seeking, func(j *row.Job) bool { return j.Held == start })
+	again := slices.DeleteFunc(seeking, func(j *row.Job) bool { return j.ReservedAt == start })
 	return Decision{Do: Reserve, Members: again, Start: start, Why: why}
 }
 
@@ -143,19 +143,19 @@ func agree(members []*row.Job, now protocol.Instant, margin protocol.Duration) (
 	start, agreed = now.Add(margin/2), true
 	var latest *row.Job
 	for _, one := range members {
-		if one.Held == 0 {
+		if one.ReservedAt == 0 {
 			return 0, false, ""
 		}
-		agreed = agreed && one.Held == members[0].Held
-		start = max(start, one.Held)
-		if latest == nil || one.Held > latest.Held {
+		agreed = agreed && one.ReservedAt == members[0].ReservedAt
+		start = max(start, one.ReservedAt)
+		if latest == nil || one.ReservedAt > latest.ReservedAt {
 			latest = one
 		}
 	}
 	switch {
 	case latest == nil:
 		return 0, false, ""
-	case start > latest.Held:
+	case start > latest.ReservedAt:
 		return now.Add(margin), false, "since the instant before is too near to grant all"
 	}
 	return start, agreed, fmt.Sprintf("since %s has room for job %v only from then on", latest.Site, latest.Spec.Job)
@@ -164,7 +164,7 @@ func agree(members []*row.Job, now protocol.Instant, margin protocol.Duration) (
 // late are the members that have room only later than was asked for.
 func late(members []*row.Job) (out []*row.Job) {
 	for _, one := range members {
-		if one.Held > one.Hold {
+		if one.ReservedAt > one.ReserveFrom {
 			out = append(out, one)
 		}
 	}

@@ -16,7 +16,7 @@ const noon protocol.Instant = 1_800_000_000_000
 func member(id protocol.JobID, phase row.JobPhase, held protocol.Instant) *row.Job {
 	return &row.Job{
 		Spec:  protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1, WallTime: protocol.Hour}},
-		Phase: phase, Epoch: 1, Site: "b", State: protocol.Pending, Hold: noon, Held: held,
+		Phase: phase, Epoch: 1, Site: "b", State: protocol.Pending, ReserveFrom: noon, ReservedAt: held,
 		Component: &protocol.Component{Together: 1},
 	}
 }
@@ -71,14 +71,14 @@ func TestReserved(t *testing.T) {
 func TestReservedPastTheLimit(t *testing.T) {
 	t.Parallel()
 	a, b := member(1, row.JobOffered, noon), member(2, row.JobOffered, noon.Add(protocol.Minute))
-	a.Foreseen = &row.Prediction{Run: protocol.Hour}
+	a.Prediction = &row.Prediction{Run: protocol.Hour}
 	g, rows := groupOf(a, b)
 	rows.App.MaxTime = protocol.Hour
 	got := g.Reserved(rows, noon.Add(-protocol.Minute), margin)
 	if got.Do != broker.Dissolve || !strings.HasPrefix(got.Why, "max_time") || len(got.Members) != 2 || len(got.Late) != 1 || got.Late[0] != b {
 		t.Errorf("%+v", got)
 	}
-	b.Held = 0
+	b.ReservedAt = 0
 	if got = g.Reserved(rows, noon, margin); got.Do != broker.Nothing {
 		t.Errorf("one has not answered: %+v", got)
 	}
@@ -113,11 +113,11 @@ func TestReservedInVain(t *testing.T) {
 	if n := tries(); n != 8 {
 		t.Errorf("after a new beginning %d tries", n)
 	}
-	a.Phase, b.Phase, a.Hold, b.Hold = row.JobInGridQueue, row.JobInGridQueue, 0, 0
+	a.Phase, b.Phase, a.ReserveFrom, b.ReserveFrom = row.JobInGridQueue, row.JobInGridQueue, 0, 0
 	if err := g.Follow(rows); err != nil || g.Phase != broker.GroupQueued {
 		t.Fatalf("%s: %v", g.Phase, err)
 	}
-	a.Phase, b.Phase, a.Hold, b.Hold = row.JobOffered, row.JobOffered, noon, noon
+	a.Phase, b.Phase, a.ReserveFrom, b.ReserveFrom = row.JobOffered, row.JobOffered, noon, noon
 	if n := tries(); n != 8 {
 		t.Errorf("after the grid queue %d tries", n)
 	}
@@ -127,7 +127,7 @@ func TestReservedInVain(t *testing.T) {
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	a, b := member(1, row.JobInGridQueue, 0), member(2, row.JobInGridQueue, 0)
-	a.Foreseen = &row.Prediction{Run: protocol.Hour}
+	a.Prediction = &row.Prediction{Run: protocol.Hour}
 	for name, tt := range map[string]struct {
 		waits [2]protocol.Duration
 		limit protocol.Duration
@@ -171,7 +171,7 @@ func TestDissolving(t *testing.T) {
 func TestSeeking(t *testing.T) {
 	t.Parallel()
 	queued := member(3, row.JobInGridQueue, 0)
-	queued.Hold = 0
+	queued.ReserveFrom = 0
 	_, rows := groupOf(member(1, row.JobOffered, 0), member(2, row.JobGranted, noon), queued, member(4, row.JobReserving, noon))
 	var ids []protocol.JobID
 	for _, j := range rows.Seeking() {
@@ -209,7 +209,7 @@ func TestMisses(t *testing.T) {
 		"its group wants it back":        {func(j, _ *row.Job, _ *row.Application) { j.Parted = true }, noon.Add(protocol.Hour), false},
 		"its rows are old":               {func(j, _ *row.Job, _ *row.Application) { j.Restored = true }, noon.Add(protocol.Hour), false},
 		"it was not granted":             {func(j, _ *row.Job, _ *row.Application) { j.Phase = row.JobOffered }, noon.Add(protocol.Hour), false},
-		"it has no room":                 {func(j, _ *row.Job, _ *row.Application) { j.Held = 0 }, noon.Add(protocol.Hour), false},
+		"it has no room":                 {func(j, _ *row.Job, _ *row.Application) { j.ReservedAt = 0 }, noon.Add(protocol.Hour), false},
 	} {
 		j, other := member(1, row.JobHandedOff, noon), member(2, row.JobHandedOff, noon)
 		g, rows := groupOf(j, other)
@@ -338,8 +338,8 @@ func TestStartBy(t *testing.T) {
 	}
 	for want, guest := range map[protocol.Instant]row.Guest{
 		0:                              {Tolerance: protocol.Second},
-		noon.Add(protocol.Second):      {Held: noon, Tolerance: protocol.Second},
-		noon.Add(30 * protocol.Second): {Held: noon},
+		noon.Add(protocol.Second):      {ReservedAt: noon, Tolerance: protocol.Second},
+		noon.Add(30 * protocol.Second): {ReservedAt: noon},
 	} {
 		if by := broker.GuestStartBy(&guest); by != want {
 			t.Errorf("%+v by %v, want %v", guest, by, want)

@@ -92,7 +92,7 @@ func (g *Group) phaseBy(rows Rows) GroupPhase {
 		switch {
 		case j.SeeksRoom():
 			return GroupReserving
-		case j.Hold != 0 && j.Phase != row.JobInGridQueue:
+		case j.ReserveFrom != 0 && j.Phase != row.JobInGridQueue:
 			placed = true
 			back = back || j.Parted || j.Phase == row.JobRecalling && !j.Cancelling
 		}

@@ -15,11 +15,11 @@ func TestGroupsFollowTheirRows(t *testing.T) {
 	t.Parallel()
 	queued := func(id protocol.JobID) *row.Job {
 		j := member(id, row.JobInGridQueue, 0)
-		j.Hold = 0
+		j.ReserveFrom = 0
 		return j
 	}
 	parted, cancelled, alone := member(2, row.JobCommittedLocal, noon), member(2, row.JobRecalling, noon), member(2, row.JobHandedOff, 0)
-	parted.Parted, cancelled.Cancelling, alone.Hold = true, true, 0
+	parted.Parted, cancelled.Cancelling, alone.ReserveFrom = true, true, 0
 	for name, tt := range map[string]struct {
 		members []*row.Job
 		ended   bool
@@ -57,7 +57,7 @@ func TestGroupsFollowTheirRows(t *testing.T) {
 func TestTheWayOfAGroup(t *testing.T) {
 	t.Parallel()
 	a, b := member(1, row.JobInGridQueue, 0), member(2, row.JobInGridQueue, 0)
-	a.Hold, b.Hold = 0, 0
+	a.ReserveFrom, b.ReserveFrom = 0, 0
 	g, rows := groupOf(a, b)
 	step := func(want broker.GroupPhase) {
 		t.Helper()
@@ -73,7 +73,7 @@ func TestTheWayOfAGroup(t *testing.T) {
 		t.Error(err)
 	}
 	step(broker.GroupAwaitingTurn)
-	a.Phase, a.Hold, b.Phase, b.Hold = row.JobOffered, noon, row.JobReserving, noon
+	a.Phase, a.ReserveFrom, b.Phase, b.ReserveFrom = row.JobOffered, noon, row.JobReserving, noon
 	step(broker.GroupReserving)
 	if err := g.AwaitTurn(); err != nil || g.Phase != broker.GroupReserving {
 		t.Errorf("others of it seek room: %q: %v", g.Phase, err)
@@ -82,13 +82,13 @@ func TestTheWayOfAGroup(t *testing.T) {
 	step(broker.GroupGranted)
 	a.Phase = row.JobRecalling
 	step(broker.GroupDissolving)
-	a.Phase, a.Hold, b.Phase, b.Hold = row.JobInGridQueue, 0, row.JobInGridQueue, 0
+	a.Phase, a.ReserveFrom, b.Phase, b.ReserveFrom = row.JobInGridQueue, 0, row.JobInGridQueue, 0
 	step(broker.GroupQueued)
-	a.Phase, a.Hold = row.JobGranted, noon
+	a.Phase, a.ReserveFrom = row.JobGranted, noon
 	if err := g.Follow(rows); err == nil || !strings.Contains(err.Error(), "group 1 of application 1") || g.Phase != broker.GroupQueued {
 		t.Errorf("granted without room: %q: %v", g.Phase, err)
 	}
-	a.Phase, a.Hold = row.JobInGridQueue, 0
+	a.Phase, a.ReserveFrom = row.JobInGridQueue, 0
 	g.End(rows.App, "over")
 	step(broker.GroupEnded)
 	if err := g.AwaitTurn(); err == nil {

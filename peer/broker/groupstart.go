@@ -35,16 +35,16 @@ const MissedStart = "it has missed the start of its group: "
 // or might have. That its user or its group wants it back is no miss.
 func (g *Group) Misses(rows Rows, j *row.Job, now protocol.Instant) bool {
 	placed := j.Phase == row.JobGranted || j.Phase == row.JobHandedOff || j.Phase == row.JobRecalling || j.Phase == row.JobCommittedLocal
-	if j.Held == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted {
+	if j.ReservedAt == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted {
 		return false
 	}
-	return strings.HasPrefix(j.Reason, MissedStart) || now > j.Held.Add(rows.App.Tolerance()) || g.RanWithout(rows.App) ||
+	return strings.HasPrefix(j.Reason, MissedStart) || now > j.ReservedAt.Add(rows.App.Tolerance()) || g.RanWithout(rows.App) ||
 		slices.ContainsFunc(rows.Members, runsInGroup)
 }
 
 // runsInGroup says whether a member is known to run.
 func runsInGroup(j *row.Job) bool {
-	return j.Held != 0 && j.State == protocol.Running && j.Phase != row.JobStagingOut
+	return j.ReservedAt != 0 && j.State == protocol.Running && j.Phase != row.JobStagingOut
 }
 
 // EndOfMissed says why the group ends of which a member has missed its start; empty: it is placed
@@ -106,17 +106,17 @@ func AfterRun(j *row.Job, outcome *protocol.Outcome, ended string) After {
 
 // StartBy is the last instant at which a member may start whose room is reserved; 0: there is none.
 func StartBy(j *row.Job, app *row.Application) protocol.Instant {
-	if j.Held == 0 {
+	if j.ReservedAt == 0 {
 		return 0
 	}
-	return j.Held.Add(app.Tolerance())
+	return j.ReservedAt.Add(app.Tolerance())
 }
 
 // GuestStartBy is the last instant at which a guest may start for which room is reserved; 0: there is
 // none.
 func GuestStartBy(g *row.Guest) protocol.Instant {
-	if g.Held == 0 {
+	if g.ReservedAt == 0 {
 		return 0
 	}
-	return g.Held.Add(g.StartTolerance())
+	return g.ReservedAt.Add(g.StartTolerance())
 }

@@ -84,12 +84,12 @@ func (h *History) Learn(j *row.Job, on *protocol.Capacity, at protocol.Instant) 
 	run := row.Execution{Censored: j.State == protocol.Timeout, Execution: believed(gamma.Execution{
 		Site: j.Site, Machine: on.Machine, MHz: on.MHz, CPUs: j.Spec.CPUs,
 		Ran: j.Outcome.Ran, Usage: j.Outcome.Usage, At: at,
-	}, j.Spec.On(on).WallTime)}
+	}, j.Spec.ScaledRequest(on).WallTime)}
 	if j.Component != nil {
 		run.Stated = j.Component.Behaviour
 	}
-	if j.Foreseen != nil {
-		run.Foreseen = j.Foreseen.Run
+	if j.Prediction != nil {
+		run.Foreseen = j.Prediction.Run
 	}
 	e := h.of(ComponentOf(j))
 	runs := withoutCensored(append(slices.Clone(e.sites[run.Site]), run)) // rows that were given out stay as they are

@@ -48,11 +48,11 @@ func (l Limits) BrokenBy(j *row.Job, cost protocol.Micro) string {
 
 // asPredicted compares a component with what was predicted of it.
 func (l Limits) asPredicted(j *row.Job, cost protocol.Micro) string {
-	if j.Foreseen == nil || j.Outcome == nil {
+	if j.Prediction == nil || j.Outcome == nil {
 		return "nothing was foreseen of " + j.ComponentName()
 	}
 	return fmt.Sprintf("%s ran %s and cost %s, foreseen were %s and %s", j.ComponentName(), j.Outcome.Ran.Text(),
-		l.Money.Text(cost), j.Foreseen.Run.Text(), l.Money.Text(j.Foreseen.Cost))
+		l.Money.Text(cost), j.Prediction.Run.Text(), l.Money.Text(j.Prediction.Cost))
 }
 
 // ChargedMore says why a component is not granted to a site that charges more for it than it quoted:
@@ -73,7 +73,7 @@ func (l Limits) PastTime(components []*row.Job, start protocol.Instant) string {
 		return ""
 	}
 	for _, j := range components {
-		f := j.Foreseen
+		f := j.Prediction
 		if f == nil {
 			continue
 		}

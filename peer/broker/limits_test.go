@@ -49,7 +49,7 @@ func TestBrokenBy(t *testing.T) {
 	}
 	j := row.Job{
 		Spec: protocol.Spec{Name: "mesh"}, Ended: noon.Add(protocol.Hour), Outcome: &protocol.Outcome{Ran: 30 * protocol.Minute},
-		Foreseen: &row.Prediction{Run: 20 * protocol.Minute, Cost: 2 * protocol.Unit},
+		Prediction: &row.Prediction{Run: 20 * protocol.Minute, Cost: 2 * protocol.Unit},
 	}
 	if why := (broker.Limits{App: application(5 * protocol.Unit), Money: francs()}).BrokenBy(&j, 3*protocol.Unit); why != "" {
 		t.Errorf("both are kept: %s", why)
@@ -98,7 +98,7 @@ func TestChargedMore(t *testing.T) {
 func TestPastTime(t *testing.T) {
 	t.Parallel()
 	j := member(1, row.JobOffered, noon)
-	j.Foreseen = &row.Prediction{Run: 40 * protocol.Minute, Back: 5 * protocol.Minute}
+	j.Prediction = &row.Prediction{Run: 40 * protocol.Minute, Back: 5 * protocol.Minute}
 	members := []*row.Job{member(2, row.JobOffered, noon), j} // nothing is predicted of the first
 	l := broker.Limits{App: &row.Application{Application: protocol.Application{MaxTime: protocol.Hour}, Submitted: noon}}
 	if why := l.PastTime(members, noon.Add(15*protocol.Minute)); why != "" {

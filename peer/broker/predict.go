@@ -13,12 +13,12 @@ import (
 // machine of a site: by its past executions and the Γ model [IS 4.1], else by its user's estimate.
 func (h *History) Predict(j *row.Job, shape int, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
 	known := h.knowledge(j)
-	spec.Draws = known.Draws(site, spec.CPUs)
+	spec.MeasuredPower = known.Draws(site, spec.CPUs)
 	if found, _, ok := known.Expect(site, on.Machine, spec.CPUs); ok {
-		spec.Expected = max(1, found.Time)
+		spec.PredictedRunTime = max(1, found.Time)
 		spec.Intensity, spec.Computing = found.Intensity, found.Computing
 	} else if d := j.Estimate(shape); d > 0 {
-		spec.Expected = max(1, on.Rescale(d, spec.MHz, spec.Mflops))
+		spec.PredictedRunTime = max(1, on.Rescale(d, spec.MHz, spec.Mflops))
 	}
 	if past := h.components[ComponentOf(j)]; past != nil {
 		past.correct(spec, on)
@@ -29,8 +29,8 @@ func (h *History) Predict(j *row.Job, shape int, spec *protocol.Spec, site proto
 // and, since it is learnt and not what the user says, no more than the time limit: later the run
 // is ended.
 func (e *executions) correct(spec *protocol.Spec, on *protocol.Capacity) {
-	if expected := max(spec.Expected, e.atLeast(spec.CPUs, on)); expected > 0 {
-		spec.Expected = max(1, min(expected, spec.On(on).WallTime))
+	if expected := max(spec.PredictedRunTime, e.atLeast(spec.CPUs, on)); expected > 0 {
+		spec.PredictedRunTime = max(1, min(expected, spec.ScaledRequest(on).WallTime))
 	}
 }
 

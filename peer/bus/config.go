@@ -92,7 +92,7 @@ const (
 	BadMAC        Reason = "bad-mac"
 	NoSession     Reason = "no-session" // a frame of a session that is over
 	Replay        Reason = "replay"
-	Garbage       Reason = "garbage"    // not decodable, or out of its limits
+	Malformed     Reason = "garbage"    // not decodable, or out of its limits
 	Overload      Reason = "overload"   // more than the handler takes
 	Superseded    Reason = "superseded" // a quote request that newer ones of its partner came after
 	Late          Reason = "late"       // a quote request that waited here until its deadline

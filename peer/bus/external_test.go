@@ -69,8 +69,8 @@ func TestExternalNATS(t *testing.T) {
 	b.start(t, "", external(url), a.partner())
 	a.connected(t, b, 2)
 	b.connected(t, a, 3)
-	a.sends(t, b, protocol.Aborted{Tag: tag})
-	b.receives(t, a, protocol.Aborted{Tag: tag})
+	a.sends(t, b, protocol.PrepareExpired{Tag: tag})
+	b.receives(t, a, protocol.PrepareExpired{Tag: tag})
 }
 
 // Whoever can use the external system can record, change, repeat and invent.
@@ -130,8 +130,8 @@ func TestExternalNATSIsNotTrusted(t *testing.T) {
 	invent(b, grant.Subject, change(grant, 5), bus.NoSession)
 	invent(b, grant.Subject, change(grant, 0), bus.BadVersion)
 	invent(b, grant.Subject, grant.Data[:last], bus.BadMAC) // a part of the tag is missing
-	invent(b, grant.Subject, grant.Data[:30], bus.Garbage)
-	invent(b, strings.Replace(grant.Subject, "frame", "msg.grant", 1), grant.Data, bus.Garbage)
+	invent(b, grant.Subject, grant.Data[:30], bus.Malformed)
+	invent(b, strings.Replace(grant.Subject, "frame", "msg.grant", 1), grant.Data, bus.Malformed)
 	invent(b, hello.Subject, change(hello, len(hello.Data)-1), bus.BadSignature)
 	if err = spy.Publish("switchyard.v1.desy.in.kit.hello", hello.Data); err != nil { // of nobody: not even heard
 		t.Fatal(err)

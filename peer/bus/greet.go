@@ -113,7 +113,7 @@ func (l *link) finish(g *greeting) error {
 	l.mu.Unlock()
 	_ = l.enqueue(outgoing{op: opPing}) // shows the partner that we have the keys
 	l.partner.refresh(&g.card)
-	l.nudge()
+	l.signalStep()
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (l *link) answer(g *greeting) error {
 // new hello is answered.
 func (l *link) receiveAgain() {
 	if l.opener && l.againDue(time.Now()) {
-		l.nudge()
+		l.signalStep()
 	}
 }
 
@@ -164,7 +164,7 @@ func (l *link) askAgain() {
 		return
 	}
 	if l.opener {
-		l.nudge()
+		l.signalStep()
 		return
 	}
 	l.sendRaw(opAgain, nil)

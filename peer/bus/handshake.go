@@ -31,7 +31,7 @@ func reasonOf(err error) Reason {
 	if r, ok := errors.AsType[*rejectedError](err); ok {
 		return r.reason
 	}
-	return Garbage
+	return Malformed
 }
 
 // opening is a hello or an answer that this side has made.
@@ -108,7 +108,7 @@ func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, e
 	}
 	ephemeral, err := ecdh.X25519().NewPublicKey(w.GetEphemeral())
 	if err != nil {
-		return nil, reject(Garbage, "hello: ephemeral: %w", err)
+		return nil, reject(Malformed, "hello: ephemeral: %w", err)
 	}
 	card, err := readCard(w.GetCard(), partner)
 	if err != nil {
@@ -139,7 +139,7 @@ func readCard(signed *peerv1.SignedCard, partner Partner) (protocol.Card, error)
 func (o *opening) session(g *greeting) (*session, error) {
 	secret, err := o.private.ECDH(g.ephemeral)
 	if err != nil {
-		return nil, reject(Garbage, "hello: ephemeral: %w", err)
+		return nil, reject(Malformed, "hello: ephemeral: %w", err)
 	}
 	opener := len(g.echo) > 0
 	first, second := g.hello, o.hello

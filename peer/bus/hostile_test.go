@@ -234,7 +234,7 @@ func TestAFloodDelaysNoOtherPartner(t *testing.T) {
 	if a.count("-kit") != 0 {
 		t.Errorf("the flood cut the other partner off: %v", a.changes)
 	}
-	if a.rejected[bus.NoSession] == 0 || a.rejected[bus.Garbage] == 0 {
+	if a.rejected[bus.NoSession] == 0 || a.rejected[bus.Malformed] == 0 {
 		t.Errorf("the flood was not counted: %v", a.rejected)
 	}
 	if grown := int64(most) - int64(before); grown > 256<<20 {

@@ -78,5 +78,5 @@ func (l *link) down() {
 	if was {
 		l.partner.refresh(nil)
 	}
-	l.nudge()
+	l.signalStep()
 }

@@ -88,7 +88,7 @@ func (l *link) attach(conn *nats.Conn) {
 	l.conn = conn
 	l.mu.Unlock()
 	l.down()
-	l.hail()
+	l.startHandshake()
 }
 
 // lastError is why the connection is not there. It is asked between two dials only, when the
@@ -106,7 +106,7 @@ func (l *link) lastError() error {
 // connect notes that the connection is there.
 func (l *link) connect() {
 	l.connected.Store(true)
-	l.hail()
+	l.startHandshake()
 }
 
 // disconnect notes that the connection has gone.
@@ -125,19 +125,19 @@ func (l *link) left(gone bool) {
 		l.gone = time.Now()
 	}
 	l.mu.Unlock()
-	l.nudge()
+	l.signalStep()
 }
 
-// hail begins a handshake: the opener says hello, the other asks it to.
-func (l *link) hail() {
+// startHandshake begins a handshake: the opener says hello, the other asks it to.
+func (l *link) startHandshake() {
 	if !l.opener {
 		l.sendRaw(opAgain, nil)
 	}
-	l.nudge()
+	l.signalStep()
 }
 
-// nudge makes step run now.
-func (l *link) nudge() {
+// signalStep makes step run now.
+func (l *link) signalStep() {
 	select {
 	case l.wake <- struct{}{}:
 	default:

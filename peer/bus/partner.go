@@ -183,7 +183,7 @@ func (p *partner) receive(op string, body []byte) {
 func (p *partner) receiveMessage(op string, body []byte) {
 	kind, ok := strings.CutPrefix(op, opMsg)
 	if !ok {
-		p.reject(reject(Garbage, "the op %.40q is unknown", op))
+		p.reject(reject(Malformed, "the op %.40q is unknown", op))
 		return
 	}
 	if kind == (protocol.QuoteRequest{}).Kind() {

@@ -14,7 +14,7 @@ func (l *link) receive(subject, token string, data []byte) {
 	case frameToken:
 		l.receiveFrame(subject, data)
 	default:
-		l.partner.reject(reject(Garbage, "the subject %.80q is unknown", subject))
+		l.partner.reject(reject(Malformed, "the subject %.80q is unknown", subject))
 	}
 }
 
@@ -83,7 +83,7 @@ func (l *link) heardIn(s *session, first bool) bool {
 	l.mu.Unlock()
 	if valid && first {
 		l.partner.refresh(&s.card)
-		l.nudge()
+		l.signalStep()
 	}
 	return valid
 }

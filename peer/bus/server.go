@@ -57,7 +57,7 @@ func (b *Bus) serverOptions() *server.Options {
 		ServerName:                 string(b.cfg.Site),
 		DontListen:                 true,
 		AuthTimeout:                greetTimeout.Seconds(),
-		CustomClientAuthentication: &gate{bus: b},
+		CustomClientAuthentication: &partnerAuth{bus: b},
 		NoSigs:                     true,
 		NoLog:                      true,
 		NoSystemAccount:            true,
@@ -69,13 +69,13 @@ func (b *Bus) serverOptions() *server.Options {
 	}
 }
 
-// gate maps connections to what they may do at the embedded server. All come in
+// partnerAuth maps connections to what they may do at the embedded server. All come in
 // process, with a password that only this run knows: this bus's own, and those of
 // partners, which the acceptor has logged in.
-type gate struct{ bus *Bus }
+type partnerAuth struct{ bus *Bus }
 
 // Check implements [server.Authentication].
-func (g *gate) Check(c server.ClientAuthentication) bool {
+func (g *partnerAuth) Check(c server.ClientAuthentication) bool {
 	b, login := g.bus, c.GetOpts()
 	if subtle.ConstantTimeCompare([]byte(login.Password), []byte(b.password)) != 1 {
 		return false

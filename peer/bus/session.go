@@ -146,7 +146,7 @@ func (s *session) open(subject string, f frame) (op string, body []byte, err err
 // splitPlain splits what a frame seals: the op's length (1), the op, the body.
 func splitPlain(plain []byte) (op string, body []byte, err error) {
 	if len(plain) == 0 || len(plain)-1 < int(plain[0]) {
-		return "", nil, reject(Garbage, "a frame without its op")
+		return "", nil, reject(Malformed, "a frame without its op")
 	}
 	end := 1 + int(plain[0])
 	return string(plain[1:end]), plain[end:], nil

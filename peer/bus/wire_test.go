@@ -210,7 +210,7 @@ func TestHelloesAreForOneReceiverAndOneHandshake(t *testing.T) {
 	if _, err = readHello(hello.signed, "desy", stranger); reasonOf(err) != BadSignature {
 		t.Errorf("with another key: got %v", err)
 	}
-	if _, err = readHello(make([]byte, peerv1.MaxNotice+1), "desy", cern); reasonOf(err) != Garbage {
+	if _, err = readHello(make([]byte, peerv1.MaxNotice+1), "desy", cern); reasonOf(err) != Malformed {
 		t.Errorf("too long: got %v", err)
 	}
 	other, err := b.newOpening("cern", make([]byte, peerv1.NonceSize))

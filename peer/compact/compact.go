@@ -125,7 +125,7 @@ func (a *Store) siteNames(sites []protocol.SiteName) []protocol.SiteName {
 
 // Row has a job's row share what it can.
 func (a *Store) Row(stored *row.Job) {
-	stored.Spec.Name, stored.Spec.User, stored.Spec.Priority = a.Text(stored.Spec.Name), a.Text(stored.Spec.User), a.Text(stored.Spec.Priority)
+	stored.Spec.Name, stored.Spec.User, stored.Spec.QOS = a.Text(stored.Spec.Name), a.Text(stored.Spec.User), a.Text(stored.Spec.QOS)
 	stored.Spec.Sites = a.siteNames(stored.Spec.Sites)
 	stored.Reason = a.Text(stored.Reason)
 	stored.Site = protocol.SiteName(a.Text(string(stored.Site)))

@@ -145,9 +145,9 @@ func TestWhatASiteCharges(t *testing.T) {
 	}
 	spec := protocol.Spec{Request: protocol.Request{CPUs: 100, WallTime: protocol.Day}}
 	rush := spec
-	rush.Priority, rush.Licences, rush.Data = "urgent", []protocol.Licence{{Name: "solver", Count: 1}}, 2_000_000_000
+	rush.QOS, rush.Licenses, rush.Data = "urgent", []protocol.License{{Name: "solver", Count: 1}}, 2_000_000_000
 	slow := spec
-	slow.Expected, slow.Intensity, slow.Computing = protocol.Hour, 440_000, protocol.PPM
+	slow.PredictedRunTime, slow.Intensity, slow.Computing = protocol.Hour, 440_000, protocol.PPM
 	eco := protocol.Term{Name: cost.EcoTerm, Amount: 3_000_000} // 10 kW for an hour, cooled
 	for name, c := range map[string]struct {
 		work cost.Work

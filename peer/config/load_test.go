@@ -86,7 +86,7 @@ func checkPeer(t *testing.T, c *config.Config) {
 		PublicKey: "U", Software: "test", Capacity: c.LocalSched.Capacity(64), Accounts: people,
 	})
 	want := protocol.Capacity{CPUs: 8, Nodes: 2, NodeCPUs: 4, MemoryMB: 2048, WholeNode: true}
-	if p.Site != "north" || p.Number != 7 || p.Capacity != want || p.Phi != 90*protocol.Minute || p.MaxGridJobs != 1_000_000 {
+	if p.Site != "north" || p.Number != 7 || p.Capacity != want || p.LocalWaitThreshold != 90*protocol.Minute || p.MaxGridJobs != 1_000_000 {
 		t.Errorf("peer: %+v", p)
 	}
 	if len(p.Partners) != 2 || p.Partners[0].Site != "east" || p.Partners[0].MaxCPUs != 2 || p.Partners[1].PublicKey != south {
@@ -149,7 +149,7 @@ func TestElectricityReachesThePeer(t *testing.T) {
 	if p.Capacity.Mflops != 4400 || p.Protect != (rules.Protection{Delay: 10 * protocol.Minute, Share: 400_000}) {
 		t.Errorf("speed and protection: %+v", p)
 	}
-	if p.Initiation != policy.Cycle || p.Cycle != 30*protocol.Second || p.MaxQ != 2 || p.Policy.Extra != 4 {
+	if p.Initiation != policy.Cycle || p.CycleInterval != 30*protocol.Second || p.MaxJobsPerCycle != 2 || p.Policy.Extra != 4 {
 		t.Errorf("cycles: %+v", p)
 	}
 	if one := p.Partners[0]; one.Latency != 20 || one.Bandwidth != 125_000_000 {

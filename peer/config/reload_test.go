@@ -67,8 +67,8 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 		"sigma = \"2s\"\ndeadline = \"1s\"\n[handoff]\nretry = \"2s\"\n")
 	mixed := before.With(after)
 	tuning := mixed.Tuning(policy.Describe(mixed.BuiltIn(mixed.Policy.Name)))
-	if tuning.Policy.Name != "local" || tuning.Phi != 7*protocol.Second || !tuning.Stay || tuning.Delta != 700_000 ||
-		tuning.Sigma != 2*protocol.Second || tuning.Deadline != protocol.Second {
+	if tuning.Policy.Name != "local" || tuning.LocalWaitThreshold != 7*protocol.Second || !tuning.StayLocal || tuning.VolunteerBelow != 700_000 ||
+		tuning.CheckInterval != 2*protocol.Second || tuning.QuoteTimeout != protocol.Second {
 		t.Errorf("tuning: %+v", tuning)
 	}
 	if mixed.LocalSched.CPUs != 0 || mixed.Handoff.Retry != protocol.Second {

@@ -55,7 +55,7 @@ func Applications(jobs []view.Job) []*Application {
 }
 
 func (a *Application) add(job *view.Job) {
-	if w := job.Wishes; w != nil {
+	if w := job.Objectives; w != nil {
 		a.Name, a.Components, a.Spent, a.Currency = w.Name, w.Components, w.Spent, w.SpentCurrency
 	}
 	a.Together = cmp.Or(job.Together, a.Together)

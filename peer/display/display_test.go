@@ -52,7 +52,7 @@ func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 			Cost: 9_000, Currency: "EUR", Ran: 90 * protocol.Second, Disputed: "b bills 1.00 EUR",
 			Terms: []view.PriceTerm{{Name: "cpu", Amount: 5_000}, {Name: "energy", Amount: 4_000}},
 		},
-		Wishes: &view.Objectives{Broken: "max_cost: too much"},
+		Objectives: &view.Objectives{Broken: "max_cost: too much"},
 	}
 	const want = "Quoted     0.33 EUR for 1:00:00\nBilled     0.009 EUR for 0:01:30 (cpu 0.005, energy 0.004)\n" +
 		"Disputed   b bills 1.00 EUR\nLimit      broken: max_cost: too much\n"

@@ -32,8 +32,8 @@ func JobStatus(job view.Job, now time.Time) string {
 	}
 	line("Asks for", "%s", sizeText(job))
 	line("Submitted", "%s", console.Clock(job.Submitted))
-	if job.Placed != 0 {
-		line("Placed", "%s%s", console.Clock(job.Placed), quotedWait(job.QuotedAWT))
+	if job.CommittedAt != 0 {
+		line("Placed", "%s%s", console.Clock(job.CommittedAt), quotedWait(job.QuotedAWT))
 	}
 	line("Started", "%s", startText(job))
 	line("Ended", "%s", console.Clock(job.Ended))
@@ -68,7 +68,7 @@ func costLines(job *view.Job) (lines [][2]string) {
 	if text := jobEnergyText(job); text != "" {
 		add("Energy", text)
 	}
-	if w := job.Wishes; w != nil && w.Broken != "" {
+	if w := job.Objectives; w != nil && w.Broken != "" {
 		add("Limit", "broken: "+console.Plain(w.Broken))
 	}
 	return lines

@@ -18,10 +18,10 @@ func componentText(job view.Job) string {
 		return ""
 	}
 	text := fmt.Sprintf("Component %s of the application of job %s.", console.Plain(job.Component), job.Application)
-	if job.Foreseen > 0 {
-		text += " Foreseen to run " + console.Span(job.Foreseen)
-		if job.Wishes != nil {
-			text += " and to cost " + console.Amount(job.Cost, job.Wishes.SpentCurrency)
+	if job.PredictedRunTime > 0 {
+		text += " Foreseen to run " + console.Span(job.PredictedRunTime)
+		if job.Objectives != nil {
+			text += " and to cost " + console.Amount(job.Cost, job.Objectives.SpentCurrency)
 		}
 		text += "."
 	}

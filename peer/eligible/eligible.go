@@ -39,7 +39,7 @@ func (s *Site) Judge(spec *protocol.Spec, together bool) Verdict {
 		return NotKnown
 	case s.Barred != "":
 		return Barred
-	case !s.Capacity.Holds(spec.On(s.Capacity)):
+	case !s.Capacity.CanRun(spec.ScaledRequest(s.Capacity)):
 		return TooLarge
 	case together && !s.Reserves:
 		return HoldsNoRoom
@@ -57,7 +57,7 @@ func (s *Site) Why(spec *protocol.Spec, together bool) string {
 	case Barred:
 		return s.Barred
 	case TooLarge:
-		return s.Capacity.Fits(spec.On(s.Capacity))
+		return s.Capacity.Fits(spec.ScaledRequest(s.Capacity))
 	case HoldsNoRoom:
 		return "cannot hold room for components that start together (capability reserve)"
 	case Eligible:

@@ -64,8 +64,8 @@ func decode(b []byte) (packet, error) {
 	return p, nil
 }
 
-// genuine says whether the owner of the key has signed the digest.
-func (p packet) genuine(key string, verify verifier) bool {
+// verify says whether the owner of the key has signed the digest.
+func (p packet) verify(key string, verify verifier) bool {
 	return verify(key, append([]byte(digestContext), p.body...), p.sig)
 }
 

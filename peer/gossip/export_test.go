@@ -27,7 +27,7 @@ func DecodeDigest(b []byte, key string, verify verifier) (d protocol.Digest, inc
 	if err != nil {
 		return protocol.Digest{}, 0, 0, false, err
 	}
-	return p.Digest, p.Incarnation, p.Age, p.genuine(key, verify), nil
+	return p.Digest, p.Incarnation, p.Age, p.verify(key, verify), nil
 }
 
 // EncodeIdentity and DecodeIdentity are the codec of node metadata.

@@ -48,7 +48,7 @@ func (g *Gossip) receive(b []byte) {
 	case !trusted:
 		g.reject(unknownSite, "site", p.Digest.Site)
 	case !fresh: // most packets come several times; looking first spares a signature check
-	case !p.genuine(key, g.cfg.Verify):
+	case !p.verify(key, g.cfg.Verify):
 		g.reject(badSignature, "site", p.Digest.Site)
 	default:
 		g.take(p, key)
@@ -92,7 +92,7 @@ func (g *Gossip) receiveOwn(p packet) {
 	if !behind {
 		return
 	}
-	if !p.genuine(g.cfg.Self.PublicKey, g.cfg.Verify) {
+	if !p.verify(g.cfg.Self.PublicKey, g.cfg.Verify) {
 		g.reject(badSignature, "site", p.Digest.Site)
 		return
 	}

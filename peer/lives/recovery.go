@@ -90,7 +90,7 @@ func ListJobs(v *view.Recovery, jobs iter.Seq[*row.Job]) {
 	for j := range jobs {
 		id := j.Spec.Job
 		switch {
-		case j.Stuck != "":
+		case j.OperatorReason != "":
 			v.InDoubt = append(v.InDoubt, id)
 		case j.Phase == row.JobInGridQueue || j.Phase == row.JobOffered || j.Phase == row.JobReserving:
 			v.Waiting = append(v.Waiting, id)

@@ -126,7 +126,7 @@ func TestView(t *testing.T) {
 
 func TestListJobs(t *testing.T) {
 	t.Parallel()
-	jobs := []*row.Job{{Phase: row.JobCommittedLocal, Stuck: "nobody knows"}}
+	jobs := []*row.Job{{Phase: row.JobCommittedLocal, OperatorReason: "nobody knows"}}
 	for _, phase := range []row.JobPhase{
 		row.JobInGridQueue, row.JobReserving, row.JobCommittedLocal, row.JobOffered, row.JobGranted,
 		row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding,

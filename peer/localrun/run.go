@@ -82,8 +82,8 @@ func (r *Run) Explain(reason string) bool {
 
 // Stick leaves the run to an operator. It is false if it was for the same reason.
 func (r *Run) Stick(why string) bool {
-	changed := r.Stuck != why
-	r.Stuck = why
+	changed := r.OperatorReason != why
+	r.OperatorReason = why
 	return changed
 }
 

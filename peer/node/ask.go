@@ -29,7 +29,7 @@ func (e *RefusedError) Refusal() view.Refusal { return e.Why }
 func (n *Node) Ask(ctx context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
 	id := event.AskID(n.lastID.Add(1))
 	ev := question(id)
-	reply, err := n.ask(ctx, id, letter{event: ev})
+	reply, err := n.ask(ctx, id, inboxItem{event: ev})
 	var refused *RefusedError
 	if _, submission := ev.(event.Submit); submission && errors.As(err, &refused) {
 		n.cfg.Meter.Refused(refused.Why.Code)
@@ -37,7 +37,7 @@ func (n *Node) Ask(ctx context.Context, question func(event.AskID) event.Event) 
 	return reply, err
 }
 
-func (n *Node) ask(ctx context.Context, id event.AskID, l letter) (view.Reply, error) {
+func (n *Node) ask(ctx context.Context, id event.AskID, l inboxItem) (view.Reply, error) {
 	if err := n.room(l.event); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func granted(reply view.Reply) (view.Reply, error) {
 // tuned, and decider is asked. The error is as that of [Node.Ask].
 func (n *Node) Retune(ctx context.Context, tuning rules.RuntimeConfig, decider policy.Policy) error {
 	id := event.AskID(n.lastID.Add(1))
-	_, err := n.ask(ctx, id, letter{event: event.Reconfigure{Asked: id, Tuning: tuning}, policy: decider})
+	_, err := n.ask(ctx, id, inboxItem{event: event.Reconfigure{Asked: id, Tuning: tuning}, policy: decider})
 	return err
 }
 
@@ -107,7 +107,7 @@ func (n *Node) room(ev event.Event) error {
 		return nil //nolint:nilerr // not knowing is no reason to refuse; the store checks for itself
 	}
 	return &RefusedError{Why: view.Refusal{
-		Code: view.NotNow,
+		Code: view.Unavailable,
 		Reason: fmt.Sprintf("the peer's disk has %d MiB left, and the last %d are for the jobs that are there; "+
 			"free space in the file system of its state folder and submit again", free>>20, n.cfg.Reserve>>20),
 	}}
@@ -177,7 +177,7 @@ func (c *cardAsk) answer() {
 func (n *Node) Card(to protocol.SiteName) protocol.Card {
 	ask := &cardAsk{to: to, ready: make(chan struct{})}
 	select {
-	case n.events <- letter{card: ask}:
+	case n.events <- inboxItem{card: ask}:
 	case <-n.done:
 		return protocol.Card{}
 	}

@@ -166,7 +166,7 @@ func TestResultBringsSmallFiles(t *testing.T) {
 				core.step = func(_ protocol.Instant, ev event.Event) (ready event.Ready) {
 					if ask, ok := ev.(event.AskJob); ok {
 						result := protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Completed, Files: test.files}}
-						ready.Messages = []event.Outgoing{{To: "there", Body: result}, {To: "there", Body: protocol.Unknown{Tag: tag}}}
+						ready.Messages = []event.Outgoing{{To: "there", Body: result}, {To: "there", Body: protocol.UnknownJob{Tag: tag}}}
 						ready.Answers = []event.Answer{{Asked: ask.Asked, Reply: view.Done{}}}
 					}
 					return ready

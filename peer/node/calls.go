@@ -21,25 +21,25 @@ var errLate = errors.New("nobody waits for the quotes any more")
 
 // lanes keep the kinds of calls apart, so that slow ones hold up only their own.
 type lanes struct {
-	quote, submit, manage, release, watch, collect, decide *lane
+	quote, submit, manage, release, watch, collect, decide *callQueue
 }
 
 // newLanes bounds each line by what an honest grid may bring about at once: a start with a
 // million jobs asks about each of them, quotes are few.
 func newLanes() lanes {
 	return lanes{
-		quote:   &lane{limit: 8, most: 256, timeout: 5 * time.Second},
-		submit:  &lane{limit: 32, most: 1 << 20, timeout: 30 * time.Second},
-		manage:  &lane{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
-		release: &lane{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
-		watch:   &lane{limit: 2, most: 2},
-		collect: &lane{limit: 16, most: 1 << 20, stall: 2 * time.Minute, bounds: bounds{site: 8, user: 4}},
-		decide:  &lane{limit: 1, most: 256, timeout: time.Minute},
+		quote:   &callQueue{limit: 8, most: 256, timeout: 5 * time.Second},
+		submit:  &callQueue{limit: 32, most: 1 << 20, timeout: 30 * time.Second},
+		manage:  &callQueue{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
+		release: &callQueue{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
+		watch:   &callQueue{limit: 2, most: 2},
+		collect: &callQueue{limit: 16, most: 1 << 20, stall: 2 * time.Minute, bounds: bounds{site: 8, user: 4}},
+		decide:  &callQueue{limit: 1, most: 256, timeout: time.Minute},
 	}
 }
 
-// lane runs up to limit calls at once; up to most wait in line.
-type lane struct {
+// callQueue runs up to limit calls at once; up to most wait in line.
+type callQueue struct {
 	limit   int
 	most    int
 	timeout time.Duration // from the call's beginning; 0: none
@@ -59,7 +59,7 @@ type task struct {
 }
 
 // enter runs the task at once or when its turn comes, or says that the line is full.
-func (l *lane) enter(t task) bool {
+func (l *callQueue) enter(t task) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.line.waiting >= l.most {
@@ -71,7 +71,7 @@ func (l *lane) enter(t task) bool {
 }
 
 // fill runs what may run now.
-func (l *lane) fill() {
+func (l *callQueue) fill() {
 	for l.running < l.limit {
 		next, ok := l.line.next(l.bounds)
 		if !ok {
@@ -87,7 +87,7 @@ func (l *lane) fill() {
 }
 
 // leave gives up the place of a task that has ended, or has outlived its time.
-func (l *lane) leave(t task) {
+func (l *callQueue) leave(t task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running--
@@ -121,7 +121,7 @@ func (n *Node) begin(ctx context.Context, calls []event.Call, decider policy.Pol
 
 // call carries one call out and posts its answer. A call that outlives its time
 // is answered, loses its place, and is left to itself.
-func (n *Node) call(ctx context.Context, lane *lane, t task, call event.Call, decider policy.Policy) (kept bool) {
+func (n *Node) call(ctx context.Context, lane *callQueue, t task, call event.Call, decider policy.Policy) (kept bool) {
 	if cause := context.Cause(ctx); errors.Is(cause, errDiscarded) {
 		n.post(event.CallDone{ID: call.ID, Err: cause})
 		return true
@@ -170,7 +170,7 @@ func (n *Node) try(ctx context.Context, op event.Op, decider policy.Policy) (res
 }
 
 // of is the lane of a call.
-func (l *lanes) of(op event.Op) *lane {
+func (l *lanes) of(op event.Op) *callQueue {
 	switch op.(type) {
 	case event.QuoteOp:
 		return l.quote

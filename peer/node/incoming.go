@@ -24,7 +24,7 @@ func (n *Node) Received(from protocol.SiteName, m protocol.Message) {
 		return
 	}
 	select {
-	case n.events <- letter{event: event.MessageIn{From: from, Body: m}, place: places}:
+	case n.events <- inboxItem{event: event.MessageIn{From: from, Body: m}, place: places}:
 	case <-n.done:
 	}
 }

@@ -165,7 +165,7 @@ func TestPartnersFetchOnlyTheirOwn(t *testing.T) {
 
 // TestFetchSaysThatOutputIsGone: only a site that is sure of it says so.
 func TestFetchSaysThatOutputIsGone(t *testing.T) {
-	for code, gone := range map[view.RefusalCode]bool{view.NotFound: true, view.NotNow: false} {
+	for code, gone := range map[view.RefusalCode]bool{view.NotFound: true, view.Unavailable: false} {
 		synctest.Test(t, func(t *testing.T) {
 			r := start(t, &script{step: func(_ protocol.Instant, ev event.Event) (ready event.Ready) {
 				if ask, ok := ev.(event.AskOutput); ok {
@@ -212,7 +212,7 @@ func TestFullDiskRefusesNewJobsOnly(t *testing.T) {
 		}}, func(c *node.Config) { c.Space = func() (uint64, error) { return free, nil } })
 		var refused *node.RefusedError
 		_, err := r.Ask(t.Context(), submitOne)
-		if !errors.As(err, &refused) || refused.Why.Code != view.NotNow || !strings.Contains(err.Error(), "10 MiB") {
+		if !errors.As(err, &refused) || refused.Why.Code != view.Unavailable || !strings.Contains(err.Error(), "10 MiB") {
 			t.Errorf("a submission on a full disk: %v", err)
 		}
 		if got := len(seenOf[event.Submit](r.core)); got != 0 {

@@ -29,8 +29,8 @@ type Node struct {
 	core  core // the loop's alone
 	clock *clock
 
-	events chan letter // from partners, gossip and calls
-	asks   chan letter // from the API
+	events chan inboxItem // from partners, gossip and calls
+	asks   chan inboxItem // from the API
 	places places
 	lastID atomic.Uint64
 	asked  askers
@@ -56,8 +56,8 @@ type Node struct {
 	failed  failure
 }
 
-// letter is one thing for the loop: an event, or a question for a card.
-type letter struct {
+// inboxItem is one thing for the loop: an event, or a question for a card.
+type inboxItem struct {
 	event  event.Event
 	policy policy.Policy // that decides rounds from here on, if the event is granted; nil: no other
 	card   *cardAsk
@@ -107,8 +107,8 @@ func newNode(cfg Config, machine core, moves moves) *Node {
 		log:     cfg.Log,
 		core:    machine,
 		clock:   newClock(cfg.Clock, cfg.Log),
-		events:  make(chan letter, 4096),
-		asks:    make(chan letter, 1024),
+		events:  make(chan inboxItem, 4096),
+		asks:    make(chan inboxItem, 1024),
 		lanes:   newLanes(),
 		reading: make(chan struct{}, mostReading),
 		facts:   newFactLog(cfg.Store),
@@ -161,7 +161,7 @@ func (n *Node) awaitCalls() {
 // stops.
 func (n *Node) post(ev event.Event) {
 	select {
-	case n.events <- letter{event: ev}:
+	case n.events <- inboxItem{event: ev}:
 	case <-n.done:
 	}
 }

@@ -30,7 +30,7 @@ func (n *Node) step(ctx context.Context, out chan<- *batch) {
 	s := &stepper{Node: n, next: newBatch(), policy: n.cfg.Policy, timer: time.NewTimer(time.Hour)}
 	s.timer.Stop()
 	defer s.timer.Stop()
-	s.advance(letter{event: event.Tick{}})
+	s.advance(inboxItem{event: event.Tick{}})
 	for ctx.Err() == nil {
 		s.releaseAtOnce(ctx)
 		s.turn(ctx, out)
@@ -49,7 +49,7 @@ func (s *stepper) releaseAtOnce(ctx context.Context) {
 	if len(s.next.rows) > 0 || len(s.next.effects) == 0 || s.behind.Load() > 0 || s.failed.reason() != nil {
 		return
 	}
-	s.let(ctx, s.next)
+	s.startCalls(ctx, s.next)
 	s.next = newBatch()
 }
 
@@ -74,7 +74,7 @@ func (s *stepper) turn(ctx context.Context, out chan<- *batch) {
 		s.next.asked += s.take(l)
 	case <-s.timer.C:
 		s.wake = 0
-		s.advance(letter{event: event.Tick{}})
+		s.advance(inboxItem{event: event.Tick{}})
 	case out <- s.next:
 		s.behind.Add(1)
 		s.next = newBatch()
@@ -82,7 +82,7 @@ func (s *stepper) turn(ctx context.Context, out chan<- *batch) {
 }
 
 // take handles a letter and returns its weight.
-func (s *stepper) take(l letter) int {
+func (s *stepper) take(l inboxItem) int {
 	if l.place != nil {
 		<-l.place
 	}
@@ -116,16 +116,16 @@ func weightOf(ev event.Event) int {
 }
 
 // advance steps the machine, and before that tells it if the clock was set forward.
-func (s *stepper) advance(l letter) {
+func (s *stepper) advance(l inboxItem) {
 	now, skipped := s.clock.step()
 	if skipped > 0 {
-		s.stepAt(now, letter{event: event.ClockSet{By: skipped}})
+		s.stepAt(now, inboxItem{event: event.ClockSet{By: skipped}})
 	}
 	s.stepAt(now, l)
 }
 
 // stepAt steps the machine. The timer is set at once: an early tick is harmless.
-func (s *stepper) stepAt(now protocol.Instant, l letter) {
+func (s *stepper) stepAt(now protocol.Instant, l inboxItem) {
 	ready := s.core.Step(now, l.event)
 	if s.cfg.Recorder != nil {
 		s.cfg.Recorder.Stepped(now, l.event, ready)
@@ -226,13 +226,13 @@ func (n *Node) fail(err error) {
 // release is the third stage: it lets the effects of durable batches out.
 func (n *Node) release(ctx context.Context, in <-chan *batch) {
 	for b := range in {
-		n.let(ctx, b)
+		n.startCalls(ctx, b)
 		n.behind.Add(-1)
 	}
 }
 
-// let lets the effects of a durable batch out. Calls end with ctx.
-func (n *Node) let(ctx context.Context, b *batch) {
+// startCalls lets the effects of a durable batch out. Calls end with ctx.
+func (n *Node) startCalls(ctx context.Context, b *batch) {
 	for _, record := range b.rows {
 		n.moves.take(record)
 	}

@@ -37,7 +37,7 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 				return event.Ready{}
 			}
 			reply := view.Reply(view.Done{})
-			if tune.Tuning.Phi < 0 {
+			if tune.Tuning.LocalWaitThreshold < 0 {
 				reply = view.Refusal{Code: view.BadRequest, Reason: "negative"}
 			}
 			return event.Ready{Answers: []event.Answer{{Asked: tune.Asked, Reply: reply}}}
@@ -49,11 +49,11 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 		}
 		decide()
 		var refused *node.RefusedError
-		if err := r.Retune(t.Context(), rules.RuntimeConfig{Phi: -1}, named("bad")); !errors.As(err, &refused) {
+		if err := r.Retune(t.Context(), rules.RuntimeConfig{LocalWaitThreshold: -1}, named("bad")); !errors.As(err, &refused) {
 			t.Errorf("got %v, want a refusal", err)
 		}
 		decide()
-		if err := r.Retune(t.Context(), rules.RuntimeConfig{Phi: 3}, named("second")); err != nil {
+		if err := r.Retune(t.Context(), rules.RuntimeConfig{LocalWaitThreshold: 3}, named("second")); err != nil {
 			t.Error(err)
 		}
 		decide()
@@ -65,7 +65,7 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 		if !slices.Equal(deciders, []string{"first", "first", "second"}) {
 			t.Errorf("decided by %v", deciders)
 		}
-		if told := seenOf[event.Reconfigure](core); len(told) != 2 || told[1].Tuning.Phi != 3 {
+		if told := seenOf[event.Reconfigure](core); len(told) != 2 || told[1].Tuning.LocalWaitThreshold != 3 {
 			t.Errorf("the machine was told %+v", told)
 		}
 		_ = r.end()

@@ -70,10 +70,10 @@ func (p *Partner) FailedAtOnce(spec *protocol.Spec, outcome *protocol.Outcome) b
 		return false
 	}
 	q := &p.Row.Quality
-	if slices.Contains(q.Failures, spec.Like) {
+	if slices.Contains(q.Failures, spec.PowerClass) {
 		return false
 	}
-	if q.Failures = append(q.Failures, spec.Like); len(q.Failures) > maxFailures {
+	if q.Failures = append(q.Failures, spec.PowerClass); len(q.Failures) > maxFailures {
 		q.Failures = q.Failures[1:]
 	}
 	return true

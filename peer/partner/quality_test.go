@@ -108,7 +108,7 @@ func TestFailedAtOnce(t *testing.T) {
 	}
 	for name, tt := range tests {
 		p := connected()
-		spec := protocol.Spec{Request: protocol.Request{WallTime: tt.limit, Like: 9}}
+		spec := protocol.Spec{Request: protocol.Request{WallTime: tt.limit, PowerClass: 9}}
 		outcome := &protocol.Outcome{State: tt.state, Ran: tt.ran}
 		if p.FailedAtOnce(&spec, outcome) != tt.want {
 			t.Errorf("%s: %v", name, !tt.want)
@@ -125,7 +125,7 @@ func TestFailuresAreForgotten(t *testing.T) {
 	p := connected()
 	outcome := &protocol.Outcome{State: protocol.Failed}
 	fails := func(like uint64) bool {
-		return p.FailedAtOnce(&protocol.Spec{Request: protocol.Request{WallTime: protocol.Hour, Like: like}}, outcome)
+		return p.FailedAtOnce(&protocol.Spec{Request: protocol.Request{WallTime: protocol.Hour, PowerClass: like}}, outcome)
 	}
 	for like := range uint64(17) {
 		if !fails(like) {

@@ -12,7 +12,7 @@ import (
 // sends each job, the oldest first, to the site of least turnaround that takes one more;
 // among equals to the cheapest, then the first by name.
 type Greedy struct {
-	Reckon protocol.Reckoning
+	Reckon protocol.EnergyPricing
 	Extra  int  // jobs of a round that it asks the growing wait of
 	Whole  bool // it decides about applications: it takes the first shape that a site takes, and groups whole or not at all
 }

@@ -198,13 +198,13 @@ func guestOf(s *Site, row row.Guest) guestAt {
 // countIntake adds the guests of a period up against MaxQ. A peer that starts again counts
 // from the beginning.
 func (m *monitor) countIntake(s *Site, row row.Guest) {
-	if s.cfg.MaxQ == 0 {
+	if s.cfg.MaxJobsPerCycle == 0 {
 		return
 	}
-	in := intake{site: s.Name, life: s.life, period: row.Since / protocol.Instant(s.cfg.WithDefaults().Cycle)}
+	in := intake{site: s.Name, life: s.life, period: row.Since / protocol.Instant(s.cfg.WithDefaults().CycleInterval)}
 	m.prepared[guestOf(s, row)] = in
-	if m.taken[in]++; m.taken[in] > s.cfg.MaxQ {
-		m.problem("%s has taken %d guests in a period, its MaxQ is %d", s.Name, m.taken[in], s.cfg.MaxQ)
+	if m.taken[in]++; m.taken[in] > s.cfg.MaxJobsPerCycle {
+		m.problem("%s has taken %d guests in a period, its MaxQ is %d", s.Name, m.taken[in], s.cfg.MaxJobsPerCycle)
 	}
 }
 
@@ -268,10 +268,10 @@ func (m *monitor) submitted(s *Site, job localsched.Submission) {
 // held says whether room was held at a site for a placement, so that it starts together with others.
 func (m *monitor) held(s *Site, tag protocol.Tag) bool {
 	if row, ok := s.rows.Job(tag.Job); ok {
-		return row.Epoch == tag.Epoch && row.Held != 0
+		return row.Epoch == tag.Epoch && row.ReservedAt != 0
 	}
 	row, ok := s.rows.Rows[row.GuestTable][jobKey(tag.Job)].(row.Guest)
-	return ok && row.Epoch == tag.Epoch && row.Held != 0
+	return ok && row.Epoch == tag.Epoch && row.ReservedAt != 0
 }
 
 // startedAt sees the jobs start that a site's batch system starts.

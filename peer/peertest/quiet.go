@@ -18,7 +18,7 @@ func (w *World) Quiet() (busy string) {
 		s := w.Site(w.monitor.acked[id])
 		if row, ok := s.rows.Job(id); ok {
 			out = append(out, fmt.Sprintf("job %v of %s is %s at epoch %d, site %q, reason %q, stuck %q",
-				id, s.Name, row.Phase, row.Epoch, row.Site, row.Reason, row.Stuck))
+				id, s.Name, row.Phase, row.Epoch, row.Site, row.Reason, row.OperatorReason))
 		}
 	}
 	for _, s := range w.sites {

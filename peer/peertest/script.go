@@ -193,9 +193,9 @@ func configureWord(o *SiteOptions, key, value string) (change func(*rules.Config
 	case "initiation":
 		return func(c *rules.Config) { c.Initiation = policy.Initiation(value) }, true, nil
 	case "stay":
-		return func(c *rules.Config) { c.Stay = true }, true, nil
+		return func(c *rules.Config) { c.StayLocal = true }, true, nil
 	case "greedy": // the policy; its value is the reckoning of energy
-		o.Policy = Greedy{Reckon: protocol.Reckoning(value)}
+		o.Policy = Greedy{Reckon: protocol.EnergyPricing(value)}
 		return nothing, true, nil
 	case "prices": // EUR:10,20
 		if o.Prices, err = readPrices(value); err != nil {
@@ -226,13 +226,13 @@ func readPrices(value string) (Prices, error) {
 func configureCount(o *SiteOptions, key string, n int) (func(*rules.Config), error) {
 	counts := map[string]func(*rules.Config){
 		"round-jobs":    func(c *rules.Config) { c.RoundJobs = n },
-		"ask":           func(c *rules.Config) { c.Ask = n },
-		"recheck":       func(c *rules.Config) { c.Recheck = n },
-		"draw":          func(c *rules.Config) { c.Draw = n },
-		"delta":         func(c *rules.Config) { c.Delta = n * protocol.PPM / 100 }, // in percent
-		"max-output":    func(c *rules.Config) { c.MaxOutput = int64(n) },           // bytes
+		"ask":           func(c *rules.Config) { c.PartnersPerRound = n },
+		"recheck":       func(c *rules.Config) { c.RecheckJobs = n },
+		"draw":          func(c *rules.Config) { c.JobsPerVolunteer = n },
+		"delta":         func(c *rules.Config) { c.VolunteerBelow = n * protocol.PPM / 100 }, // in percent
+		"max-output":    func(c *rules.Config) { c.MaxOutput = int64(n) },                    // bytes
 		"max-user-jobs": func(c *rules.Config) { c.MaxUserJobs = n },
-		"max-q":         func(c *rules.Config) { c.MaxQ = n },
+		"max-q":         func(c *rules.Config) { c.MaxJobsPerCycle = n },
 		"watts":         func(c *rules.Config) { c.Power = int64(n) * 1000 },                // of a CPU
 		"protect-share": func(c *rules.Config) { c.Protect.Share = n * protocol.PPM / 100 }, // in percent
 	}
@@ -265,14 +265,14 @@ func configureCount(o *SiteOptions, key string, n int) (func(*rules.Config), err
 
 func configureSpan(o *SiteOptions, key string, d protocol.Duration) (func(*rules.Config), error) {
 	spans := map[string]func(*rules.Config){
-		"phi":       func(c *rules.Config) { c.Phi = d },
-		"sigma":     func(c *rules.Config) { c.Sigma = d },
-		"deadline":  func(c *rules.Config) { c.Deadline = d },
-		"retry":     func(c *rules.Config) { c.Retry = d },
+		"phi":       func(c *rules.Config) { c.LocalWaitThreshold = d },
+		"sigma":     func(c *rules.Config) { c.CheckInterval = d },
+		"deadline":  func(c *rules.Config) { c.QuoteTimeout = d },
+		"retry":     func(c *rules.Config) { c.RetryInitial = d },
 		"retry-max": func(c *rules.Config) { c.RetryMax = d },
-		"settle":    func(c *rules.Config) { c.Settle = d },
-		"reclaim":   func(c *rules.Config) { c.Reclaim = d },
-		"cycle":     func(c *rules.Config) { c.Cycle = d },
+		"settle":    func(c *rules.Config) { c.SubmitRecheckDelay = d },
+		"reclaim":   func(c *rules.Config) { c.ReclaimAfter = d },
+		"cycle":     func(c *rules.Config) { c.CycleInterval = d },
 		"epsilon":   func(*rules.Config) { o.Epsilon = d },
 
 		"price-refresh": func(c *rules.Config) { c.PriceRefresh = d },

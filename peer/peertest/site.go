@@ -115,8 +115,8 @@ func newSite(w *World, o SiteOptions) *Site {
 		s.policy = tc.New(tc.Config{Epsilon: o.Epsilon})
 	}
 	s.cfg = rules.Config{
-		Doubts: true,
-		Site:   o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
+		AskUnreliableLast: true,
+		Site:              o.Name, Number: o.Number, PublicKey: PublicKey(o.Name, o.Number), Software: "peertest",
 		Capacity: o.Capacity, Policy: policy.Describe(s.policy), Accounts: Accounts{},
 	}
 	s.Batch = NewBatch(engine.Of(o.Capacity), w.monitor.startedAt(s))

@@ -140,7 +140,7 @@ func (c *scribe) jobRow(row row.Job) string {
 		at = " at " + string(row.Site)
 	}
 	return fmt.Sprintf("%s:%d %s%s, %v%s%s", c.job(row.Spec.Job), row.Epoch, row.Phase, at, row.State,
-		marks("cancelling", row.Cancelling), because(row.Reason)+because(row.Stuck))
+		marks("cancelling", row.Cancelling), because(row.Reason)+because(row.OperatorReason))
 }
 
 // key reads a row's key back.

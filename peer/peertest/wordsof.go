@@ -52,17 +52,17 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one lin
 		return m.Kind() + " " + c.tag(m.Tag)
 	case protocol.Accept:
 		return m.Kind() + " " + c.tag(m.Tag)
-	case protocol.Aborted:
+	case protocol.PrepareExpired:
 		return m.Kind() + " " + c.tag(m.Tag)
 	case protocol.ResultAck:
 		return m.Kind() + " " + c.tag(m.Tag)
 	case protocol.Recalled:
 		return m.Kind() + " " + c.tag(m.Tag)
-	case protocol.DecisionAsked:
+	case protocol.DecisionQuery:
 		return m.Kind() + " " + c.tag(m.Tag)
 	case protocol.Abort:
 		return m.Kind() + " " + c.tag(m.Tag)
-	case protocol.Unknown:
+	case protocol.UnknownJob:
 		return m.Kind() + " " + c.tag(m.Tag)
 	}
 	return m.Kind()

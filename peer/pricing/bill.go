@@ -57,7 +57,7 @@ func CheckBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) (dis
 // agreedBill is what a run elsewhere costs by the tariff. The site that ran the job says when that was,
 // as far as the time between the grant and now allows.
 func agreedBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) *protocol.Bill {
-	start, ran := j.Started, min(outcome.Ran, max(0, now.Sub(j.Placed)).Plus(maxClockOffset))
+	start, ran := j.Started, min(outcome.Ran, max(0, now.Sub(j.CommittedAt)).Plus(maxClockOffset))
 	if b := outcome.Bill; b != nil && max(b.Start.Sub(start), start.Sub(b.Start)) <= maxClockOffset {
 		start = b.Start
 	}
@@ -100,12 +100,12 @@ func QuotedPrice(q *protocol.Quote) *view.QuotedPrice {
 // HeldPrice is that of a job for which room is held; nil: no tariff is known.
 func HeldPrice(j *row.Job) *view.HeldPrice {
 	run := j.Spec.WallTime
-	if j.Foreseen != nil {
-		run = j.Foreseen.Run
+	if j.Prediction != nil {
+		run = j.Prediction.Run
 	}
-	bill := Settle(j.Tariff, j.Held, run)
+	bill := Settle(j.Tariff, j.ReservedAt, run)
 	if bill == nil {
 		return nil
 	}
-	return &view.HeldPrice{Cost: bill.Cost(), Currency: bill.Currency, Terms: view.PriceTerms(bill.Terms), Start: j.Held, Run: run}
+	return &view.HeldPrice{Cost: bill.Cost(), Currency: bill.Currency, Terms: view.PriceTerms(bill.Terms), Start: j.ReservedAt, Run: run}
 }

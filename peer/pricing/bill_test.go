@@ -61,7 +61,7 @@ func TestBillOfTheSameTariff(t *testing.T) {
 		offset := protocol.Duration(rapid.Int64Range(-int64(5*protocol.Minute), int64(5*protocol.Minute)).Draw(rt, "offset"))
 		outcome := protocol.Outcome{Ran: ran, Bill: pricing.Settle(tariff, started.Add(offset), ran)}
 		billed := outcome.Bill
-		j := row.Job{Site: "b", Tariff: tariff, Placed: placed, Started: started}
+		j := row.Job{Site: "b", Tariff: tariff, CommittedAt: placed, Started: started}
 		if why := pricing.CheckBill(&j, &outcome, started.Add(ran)); why != "" || outcome.Bill != billed {
 			rt.Fatal(why)
 		}
@@ -97,7 +97,7 @@ func TestDisputedBills(t *testing.T) {
 			tariff, epoch, 3 * protocol.Hour, bill("CHF", 60*protocol.Unit), "b bills 60.00 CHF, and by the tariff", 41_666_667, // two hours, and the clocks
 		},
 	} {
-		j := row.Job{Site: "b", Tariff: tt.tariff, Placed: epoch, Started: tt.started}
+		j := row.Job{Site: "b", Tariff: tt.tariff, CommittedAt: epoch, Started: tt.started}
 		outcome := protocol.Outcome{Ran: tt.ran, Bill: tt.bill}
 		why := pricing.CheckBill(&j, &outcome, epoch.Add(2*protocol.Hour))
 		if !strings.HasPrefix(why, tt.why) || (why == "") != (tt.why == "") {

@@ -35,14 +35,14 @@ const maxTerms = 32
 
 // Charge adds to a quote what the work costs here, over the run time that is expected of it.
 // What the site does not sell it declines.
-func (d Desk) Charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning, now protocol.Instant) {
+func (d Desk) Charge(q *protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing, now protocol.Instant) {
 	if q.Declined != "" {
 		return
 	}
-	if spec.Expected > 0 {
-		q.ERT = spec.Expected // even beyond the limit, at which the job would be ended: a slow machine must not look fast
+	if spec.PredictedRunTime > 0 {
+		q.ERT = spec.PredictedRunTime // even beyond the limit, at which the job would be ended: a slow machine must not look fast
 	}
-	if limit := spec.On(d.Capacity).WallTime; spec.Expected > limit {
+	if limit := spec.ScaledRequest(d.Capacity).WallTime; spec.PredictedRunTime > limit {
 		addNote(q, "would be ended at its limit of time, "+limit.Text())
 	}
 	if d.Costs == nil {
@@ -79,7 +79,7 @@ func addNote(q *protocol.Quote, note string) {
 // quote in another currency stays as it is, one that the local scheduler has charged for
 // electricity itself, one that has no place for another term, and one for which there are
 // no prices.
-func (d Desk) chargeEnergy(q *protocol.Quote, spec *protocol.Spec, by protocol.Reckoning, now protocol.Instant) {
+func (d Desk) chargeEnergy(q *protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing, now protocol.Instant) {
 	meter := d.Prices.meter(by)
 	if meter == nil || d.Power == 0 || (q.Currency != "" && q.Currency != d.Prices.currency) {
 		return
@@ -92,9 +92,9 @@ func (d Desk) chargeEnergy(q *protocol.Quote, spec *protocol.Spec, by protocol.R
 }
 
 // work is what is charged for: a job from its quoted start on.
-func (d Desk) work(spec *protocol.Spec, q *protocol.Quote, by protocol.Reckoning, now protocol.Instant) cost.Work {
+func (d Desk) work(spec *protocol.Spec, q *protocol.Quote, by protocol.EnergyPricing, now protocol.Instant) cost.Work {
 	here := *spec
-	here.Request = spec.On(d.Capacity)
+	here.Request = spec.ScaledRequest(d.Capacity)
 	w := cost.Work{
 		Spec: &here, Start: now.Add(q.AWT), Starts: d.starts(q, by, now), Run: q.ERT, Guest: spec.Job.Origin() != d.Number,
 		Power: d.Draw(spec), Prices: d.Prices.meter(by), Currency: d.Prices.currency,
@@ -107,7 +107,7 @@ func (d Desk) work(spec *protocol.Spec, q *protocol.Quote, by protocol.Reckoning
 
 // starts is when a quoted job may start: within the quote's interval, where it has one and the
 // site reckons by it.
-func (d Desk) starts(q *protocol.Quote, by protocol.Reckoning, now protocol.Instant) price.Starts {
+func (d Desk) starts(q *protocol.Quote, by protocol.EnergyPricing, now protocol.Instant) price.Starts {
 	planned := now.Add(q.AWT)
 	switch {
 	case by == protocol.AtOnce:
@@ -124,20 +124,20 @@ func (d Desk) Unsold(spec *protocol.Spec) string {
 	switch {
 	case d.Costs != nil:
 		return ""
-	case len(spec.Licences) > 0:
-		return fmt.Sprintf("the site has no licence %q: its [cost] names none", spec.Licences[0].Name)
-	case spec.Priority != "":
-		return fmt.Sprintf("the site has no class of service %q: its [cost] names none", spec.Priority)
+	case len(spec.Licenses) > 0:
+		return fmt.Sprintf("the site has no licence %q: its [cost] names none", spec.Licenses[0].Name)
+	case spec.QOS != "":
+		return fmt.Sprintf("the site has no class of service %q: its [cost] names none", spec.QOS)
 	}
 	return ""
 }
 
 // MHz is the frequency that the CPUs of a job which starts now are to run at; 0: nobody says.
 func (d Desk) MHz(spec *protocol.Spec, now protocol.Instant) int {
-	if d.Costs == nil || spec.Expected == 0 {
+	if d.Costs == nil || spec.PredictedRunTime == 0 {
 		return 0
 	}
-	q := protocol.Quote{ERT: min(spec.Expected, spec.On(d.Capacity).WallTime)}
+	q := protocol.Quote{ERT: min(spec.PredictedRunTime, spec.ScaledRequest(d.Capacity).WallTime)}
 	billed, _ := d.Costs.Bill(d.work(spec, &q, protocol.Hourly, now))
 	return billed.MHz
 }
@@ -160,10 +160,10 @@ const tariffAhead = 2 * protocol.Day
 
 // TariffOf is what this site charges for a job, whenever that runs; nil: nothing.
 func (d Desk) TariffOf(spec *protocol.Spec, now protocol.Instant) *protocol.Tariff {
-	limit := spec.On(d.Capacity).WallTime
+	limit := spec.ScaledRequest(d.Capacity).WallTime
 	until := now.Add(tariffAhead.Plus(limit).Plus(limit))
 	t := protocol.Tariff{Currency: d.Tariff.Currency}
-	switch q := (protocol.Quote{ERT: cmp.Or(spec.Expected, limit)}); {
+	switch q := (protocol.Quote{ERT: cmp.Or(spec.PredictedRunTime, limit)}); {
 	case d.Costs != nil:
 		w := d.work(spec, &q, protocol.Hourly, now)
 		w.Until = until

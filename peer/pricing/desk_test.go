@@ -52,7 +52,7 @@ func TestQuotedInterval(t *testing.T) {
 	for name, tt := range map[string]struct {
 		quote   protocol.Quote
 		planned bool
-		by      protocol.Reckoning
+		by      protocol.EnergyPricing
 		want    protocol.Micro
 	}{
 		"half of the starts in each hour": {protocol.Quote{AWT: half, AWTHigh: protocol.Hour}, false, protocol.Hourly, 20_000},
@@ -92,7 +92,7 @@ func TestPriceList(t *testing.T) {
 		tt.list.asked = new(cost.Work)
 		d.Costs = tt.list
 		q := protocol.Quote{Job: protocol.NewJobID(2, 1), ERT: 3 * protocol.Hour, Currency: "EUR", Terms: []protocol.Term{own}}
-		spec := protocol.Spec{Request: protocol.Request{Job: q.Job, CPUs: 4, WallTime: protocol.Hour}, Expected: protocol.Hour + 1}
+		spec := protocol.Spec{Request: protocol.Request{Job: q.Job, CPUs: 4, WallTime: protocol.Hour}, PredictedRunTime: protocol.Hour + 1}
 		d.Charge(&q, &spec, protocol.Hourly, epoch)
 		if !reflect.DeepEqual(q.Terms, tt.terms) || q.Declined != tt.declined {
 			t.Errorf("%s: %+v, declined %q", name, q.Terms, q.Declined)
@@ -112,8 +112,8 @@ func TestUnsold(t *testing.T) {
 	d := desk(10)
 	for want, spec := range map[string]protocol.Spec{
 		"": {},
-		`the site has no licence "matlab": its [cost] names none`:        {Licences: []protocol.Licence{{Name: "matlab", Count: 1}}},
-		`the site has no class of service "gold": its [cost] names none`: {Priority: "gold"},
+		`the site has no licence "matlab": its [cost] names none`:        {Licenses: []protocol.License{{Name: "matlab", Count: 1}}},
+		`the site has no class of service "gold": its [cost] names none`: {QOS: "gold"},
 	} {
 		if got := d.Unsold(&spec); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -7,9 +7,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Draw is the power in milliwatts of a job on CPUs of so many milliwatts each
+// JobPower is the power in milliwatts of a job on CPUs of so many milliwatts each
 // ([MC 4.5.1]).
-func Draw(perCPU int64, spec *protocol.Spec) int64 {
+func JobPower(perCPU int64, spec *protocol.Spec) int64 {
 	share := int64(protocol.PPM)
 	if spec.Power > 0 {
 		share = int64(spec.Power)
@@ -17,12 +17,12 @@ func Draw(perCPU int64, spec *protocol.Spec) int64 {
 	return exact.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
 }
 
-// Draw is the power of a job here in milliwatts: as its user states it, else as
+// JobPower is the power of a job here in milliwatts: as its user states it, else as
 // earlier runs were measured.
 func (d Desk) Draw(spec *protocol.Spec) int64 {
 	here := *spec
-	here.Power = cmp.Or(spec.Power, spec.Draws)
-	return Draw(d.Power, &here)
+	here.Power = cmp.Or(spec.Power, spec.MeasuredPower)
+	return JobPower(d.Power, &here)
 }
 
 // Charged is what a placement here is taken to draw, in milliwatts: as its tariff charges it, with cooling

@@ -27,11 +27,11 @@ func TestDraw(t *testing.T) {
 		if !want.IsInt64() {
 			want.SetInt64(math.MaxInt64)
 		}
-		if got := pricing.Draw(perCPU, &spec); got != want.Int64() {
+		if got := pricing.JobPower(perCPU, &spec); got != want.Int64() {
 			t.Fatalf("%d mW on %d CPUs at %d: %d, want %d", perCPU, spec.CPUs, share, got, want)
 		}
 	})
-	if got := pricing.Draw(math.MaxInt64, &protocol.Spec{Request: protocol.Request{CPUs: math.MaxInt}}); got != math.MaxInt64 {
+	if got := pricing.JobPower(math.MaxInt64, &protocol.Spec{Request: protocol.Request{CPUs: math.MaxInt}}); got != math.MaxInt64 {
 		t.Errorf("the most that there is: %d", got)
 	}
 }

@@ -79,11 +79,11 @@ func TestBillOfARunningJob(t *testing.T) {
 			t.Errorf("%s: %+v", name, none)
 		}
 	}
-	j := row.Job{Spec: spec, Tariff: tariff, Held: epoch}
+	j := row.Job{Spec: spec, Tariff: tariff, ReservedAt: epoch}
 	if got := pricing.HeldPrice(&j); got == nil || got.Cost != 40_000 || got.Run != 2*protocol.Hour {
 		t.Errorf("held for %+v", got)
 	}
-	j.Foreseen = &row.Prediction{Run: protocol.Hour}
+	j.Prediction = &row.Prediction{Run: protocol.Hour}
 	if got := pricing.HeldPrice(&j); got == nil || got.Cost != 10_000 || got.Start != epoch {
 		t.Errorf("held for %+v, for an hour", got)
 	}

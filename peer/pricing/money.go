@@ -122,8 +122,8 @@ func (m Money) SoFar(j *row.Job, link protocol.Micro, now protocol.Instant) prot
 // AtTariff is the prediction of a job with what its run costs from an instant on by the tariff that
 // its site has stated.
 func (m Money) AtTariff(j *row.Job, start protocol.Instant, link protocol.Micro) *row.Prediction {
-	planned, agreed := *j, *j.Foreseen
-	planned.Outcome = &protocol.Outcome{Bill: Settle(j.Tariff, start, j.Foreseen.Run)}
+	planned, agreed := *j, *j.Prediction
+	planned.Outcome = &protocol.Outcome{Bill: Settle(j.Tariff, start, j.Prediction.Run)}
 	agreed.Cost = m.Actual(&planned, link)
 	return &agreed
 }

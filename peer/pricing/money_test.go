@@ -92,16 +92,16 @@ func TestWhatAPlacementCosts(t *testing.T) {
 		actual, sofar protocol.Micro
 	}{
 		"nothing is known":         {row.Job{}, 0, 0},
-		"predicted":                {row.Job{Foreseen: predicted}, 2 * unit, 2 * unit},
-		"billed":                   {row.Job{Foreseen: predicted, Outcome: bill(3*unit, "CHF")}, 3*unit + link, 2 * unit},
-		"billed in another one":    {row.Job{Foreseen: predicted, Outcome: bill(3*unit, "EUR")}, 3_100_000 + link, 2 * unit},
-		"billed in an unknown one": {row.Job{Foreseen: predicted, Outcome: bill(3*unit, "XAU")}, 2 * unit, 2 * unit},
-		"ended without a bill":     {row.Job{Foreseen: predicted, Outcome: &protocol.Outcome{}}, 2 * unit, 2 * unit},
-		"not started":              {row.Job{Foreseen: predicted, Tariff: perHour}, 2 * unit, 2 * unit},
-		"running, within it":       {row.Job{Foreseen: predicted, Tariff: perHour, Started: now.Add(-10 * protocol.Minute)}, 2 * unit, 2 * unit},
-		"running, beyond it":       {row.Job{Foreseen: predicted, Tariff: perHour, Started: epoch}, 2 * unit, 6*unit + link},
-		"a gain is predicted":      {row.Job{Foreseen: &row.Prediction{Cost: -unit}}, -unit, 0},
-		"a gain comes":             {row.Job{Foreseen: &row.Prediction{Cost: -unit}, Tariff: paid, Started: epoch}, -unit, 0},
+		"predicted":                {row.Job{Prediction: predicted}, 2 * unit, 2 * unit},
+		"billed":                   {row.Job{Prediction: predicted, Outcome: bill(3*unit, "CHF")}, 3*unit + link, 2 * unit},
+		"billed in another one":    {row.Job{Prediction: predicted, Outcome: bill(3*unit, "EUR")}, 3_100_000 + link, 2 * unit},
+		"billed in an unknown one": {row.Job{Prediction: predicted, Outcome: bill(3*unit, "XAU")}, 2 * unit, 2 * unit},
+		"ended without a bill":     {row.Job{Prediction: predicted, Outcome: &protocol.Outcome{}}, 2 * unit, 2 * unit},
+		"not started":              {row.Job{Prediction: predicted, Tariff: perHour}, 2 * unit, 2 * unit},
+		"running, within it":       {row.Job{Prediction: predicted, Tariff: perHour, Started: now.Add(-10 * protocol.Minute)}, 2 * unit, 2 * unit},
+		"running, beyond it":       {row.Job{Prediction: predicted, Tariff: perHour, Started: epoch}, 2 * unit, 6*unit + link},
+		"a gain is predicted":      {row.Job{Prediction: &row.Prediction{Cost: -unit}}, -unit, 0},
+		"a gain comes":             {row.Job{Prediction: &row.Prediction{Cost: -unit}, Tariff: paid, Started: epoch}, -unit, 0},
 	} {
 		if got := francs().Actual(&tt.job, link); got != tt.actual {
 			t.Errorf("%s: it has cost %d, want %d", name, got, tt.actual)
@@ -110,7 +110,7 @@ func TestWhatAPlacementCosts(t *testing.T) {
 			t.Errorf("%s: it counts for %d, want %d", name, got, tt.sofar)
 		}
 	}
-	j := &row.Job{Foreseen: predicted, Tariff: perHour}
+	j := &row.Job{Prediction: predicted, Tariff: perHour}
 	if got := francs().AtTariff(j, epoch, link); got.Cost != unit+link || got.Run != predicted.Run || predicted.Cost != 2*unit {
 		t.Errorf("by its tariff: %+v, and it was %+v", got, predicted)
 	}

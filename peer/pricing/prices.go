@@ -65,7 +65,7 @@ func (p *Prices) Text(area string) string {
 }
 
 // meter has the prices that are reckoned by; nil: none are known.
-func (p *Prices) meter(by protocol.Reckoning) *price.Meter {
+func (p *Prices) meter(by protocol.EnergyPricing) *price.Meter {
 	if by == protocol.TwoPrice {
 		return p.twoPrice
 	}

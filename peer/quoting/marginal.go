@@ -27,7 +27,7 @@ func FindMarginal(specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *
 	if jobs = min(jobs, len(specs), protocol.MaxExtra); jobs < 2 || i < 0 {
 		return Marginal{}, false
 	}
-	return Marginal{jobs: jobs, until: until, request: specs[i].On(on), first: quotes[i].AWT}, true
+	return Marginal{jobs: jobs, until: until, request: specs[i].ScaledRequest(on), first: quotes[i].AWT}, true
 }
 
 // Waits are those that are known. They do not fall.

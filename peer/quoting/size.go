@@ -37,13 +37,13 @@ func (r *Request) Fits(rows []protocol.Spec, predicted bool) bool {
 // length and up to 3 bytes more, and a licence 12 more than its name.
 func RequestBytes(spec *protocol.Spec, predicted bool) int {
 	n := 100 + len(spec.User)
-	if predicted || spec.DataOut > 0 || spec.Priority != "" {
-		n += 50 + len(spec.Priority)
+	if predicted || spec.DataOut > 0 || spec.QOS != "" {
+		n += 50 + len(spec.QOS)
 	}
 	for _, site := range spec.Sites {
 		n += 3 + len(site)
 	}
-	for _, licence := range spec.Licences {
+	for _, licence := range spec.Licenses {
 		n += 12 + len(licence.Name)
 	}
 	return n

@@ -84,14 +84,14 @@ func TestElectricityIsReplayed(t *testing.T) {
 	place := peertest.Greedy{Extra: 3, Reckon: protocol.TwoPrice}
 	p := newPairOf(t, options(), func(s *site) {
 		s.place = place
-		s.cfg.Policy, s.cfg.Initiation, s.cfg.Cycle, s.cfg.MaxQ = policy.Describe(place), policy.Cycle, 5*protocol.Second, 2
+		s.cfg.Policy, s.cfg.Initiation, s.cfg.CycleInterval, s.cfg.MaxJobsPerCycle = policy.Describe(place), policy.Cycle, 5*protocol.Second, 2
 		s.cfg.Area, s.cfg.Power, s.cfg.PriceRefresh = "x", 250_000, 10*protocol.Second
 		s.cfg.Protect = rules.Protection{Delay: protocol.Minute, Share: 600_000}
 	})
 	play(p)
 	a := p.sites["a"]
 	tuning := a.cfg.Runtime()
-	tuning.MaxQ, tuning.Cycle = 1, 7*protocol.Second
+	tuning.MaxJobsPerCycle, tuning.CycleInterval = 1, 7*protocol.Second
 	p.post(0, "a", submission(11, "eve", 3))
 	p.post(1, "a", event.Reconfigure{Asked: 12, Tuning: tuning})
 	partners := slices.Clone(a.cfg.Partners)
@@ -341,7 +341,7 @@ func TestRetuningOfParameters(t *testing.T) {
 	p.post(0, "a", submission(1, "ada", 1)) // goes to b, whose wait is an hour less
 	p.run(500)
 	refused := tuning
-	refused.Phi = -1
+	refused.LocalWaitThreshold = -1
 	a.step(event.Reconfigure{Asked: 2, Tuning: refused})
 	p.post(0, "a", submission(3, "bob", 1)) // likewise
 	for before := a.rounds; a.rounds == before; {
@@ -466,7 +466,7 @@ func TestAFaultIsReplayed(t *testing.T) {
 		{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n")}}},
 		{Table: row.JobTable, Key: key, Row: row.Job{ // without a site
 			Spec:  protocol.Spec{Request: protocol.Request{Job: tag.Job, CPUs: 1, WallTime: protocol.Hour}, User: "ada"},
-			Phase: row.JobCommittedLocal, Epoch: 1, Placed: 1, State: protocol.Pending,
+			Phase: row.JobCommittedLocal, Epoch: 1, CommittedAt: 1, State: protocol.Pending,
 		}},
 		{Table: row.RunTable, Key: key + ".1", Row: row.Run{Tag: tag, Phase: row.RunQueued, Since: 1}},
 	}

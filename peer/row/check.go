@@ -18,11 +18,11 @@ func (j *Job) Check() error { //nolint:cyclop // one case for each invariant
 		wrong = "it has no site"
 	case placed && j.Epoch == 0:
 		wrong = "it has no epoch"
-	case j.Held != 0 && j.Hold == 0:
+	case j.ReservedAt != 0 && j.ReserveFrom == 0:
 		wrong = "room is held for it that nobody was asked for"
-	case j.Phase == JobReserving && j.Hold == 0:
+	case j.Phase == JobReserving && j.ReserveFrom == 0:
 		wrong = "it has no instant to hold room from"
-	case (j.Phase == JobGranted || j.Phase == JobCommittedLocal) && j.Placed == 0:
+	case (j.Phase == JobGranted || j.Phase == JobCommittedLocal) && j.CommittedAt == 0:
 		wrong = "it has no time of its placement"
 	case j.Phase == JobStagingOut && j.Outcome == nil:
 		wrong = "it has no outcome"
@@ -40,11 +40,11 @@ func (j *Job) Check() error { //nolint:cyclop // one case for each invariant
 // checkQueued looks at one that is placed nowhere: nothing of a placement before is left.
 func (j *Job) checkQueued() string {
 	switch {
-	case j.Site != "" || j.Placed != 0 || j.Started != 0:
+	case j.Site != "" || j.CommittedAt != 0 || j.Started != 0:
 		return fmt.Sprintf("it has a site (%q), a time of its placement or a start", j.Site)
-	case j.Hold != 0 || j.Parted:
+	case j.ReserveFrom != 0 || j.Parted:
 		return "it is placed nowhere, and its group is said to be"
-	case j.Foreseen != nil || j.Quoted != nil || j.Tariff != nil:
+	case j.Prediction != nil || j.Quoted != nil || j.Tariff != nil:
 		return "it is placed nowhere, and a price or a prediction stands"
 	case j.Outcome != nil:
 		return "it has an outcome"
@@ -58,9 +58,9 @@ func (g *Guest) Check() error {
 	switch {
 	case g.Origin == "" || g.Epoch == 0:
 		wrong = "it has no origin or no epoch"
-	case g.Untold && g.Phase != GuestAborted:
+	case g.ReturnUnacked && g.Phase != GuestAborted:
 		wrong = "it is to be given back"
-	case g.Held != 0 && g.Hold == 0:
+	case g.ReservedAt != 0 && g.ReserveFrom == 0:
 		wrong = "room is held for it that nobody asked for"
 	}
 	if wrong == "" {

@@ -22,20 +22,20 @@ func (p *GuestPhase) Open() bool { return *p == GuestPrepared || *p == GuestAcce
 
 // Guest is a job of another origin at this site.
 type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by value
-	Spec     protocol.Spec     `json:"spec"`
-	Origin   protocol.SiteName `json:"origin"`
-	Account  string            `json:"account,omitempty"`
-	Epoch    protocol.Epoch    `json:"epoch"`
-	Phase    GuestPhase        `json:"phase"`
-	Since    protocol.Instant  `json:"since"`
-	Recalled bool              `json:"recalled,omitempty"` // the origin wants it back
-	Cancel   bool              `json:"cancel,omitempty"`   // and ended if it has started
-	Fenced   bool              `json:"fenced,omitempty"`   // the origin has gone on without it
-	Untold   bool              `json:"untold,omitempty"`   // given back after the grant; the origin has not confirmed it
-	Doubted  bool              `json:"doubted,omitempty"`  // prepared in restored rows; that it was granted is a guess
-	Hold     protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
-	Held     protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
-	Tariff   *protocol.Tariff  `json:"tariff,omitempty"`   // that holds for its run; nil: it costs nothing
+	Spec             protocol.Spec     `json:"spec"`
+	Origin           protocol.SiteName `json:"origin"`
+	Account          string            `json:"account,omitempty"`
+	Epoch            protocol.Epoch    `json:"epoch"`
+	Phase            GuestPhase        `json:"phase"`
+	Since            protocol.Instant  `json:"since"`
+	Recalled         bool              `json:"recalled,omitempty"` // the origin wants it back
+	Cancel           bool              `json:"cancel,omitempty"`   // and ended if it has started
+	Fenced           bool              `json:"fenced,omitempty"`   // the origin has gone on without it
+	ReturnUnacked    bool              `json:"untold,omitempty"`   // given back after the grant; the origin has not confirmed it
+	OwnershipGuessed bool              `json:"doubted,omitempty"`  // prepared in restored rows; that it was granted is a guess
+	ReserveFrom      protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
+	ReservedAt       protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
+	Tariff           *protocol.Tariff  `json:"tariff,omitempty"`   // that holds for its run; nil: it costs nothing
 
 	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than Held it may start; 0: by default
 }

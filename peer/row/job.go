@@ -23,48 +23,48 @@ const (
 
 // Job is a job of this origin.
 type Job struct { //nolint:recvcheck // the core moves it, and gives it out by value
-	Spec       protocol.Spec     `json:"spec"`
-	Phase      JobPhase          `json:"phase"`
-	Epoch      protocol.Epoch    `json:"epoch"` // the highest used
-	Site       protocol.SiteName `json:"site,omitempty"`
-	Cancelling bool              `json:"cancelling,omitempty"`
-	State      protocol.State    `json:"state"` // shown outside
-	Reason     string            `json:"reason,omitempty"`
-	StatusSeq  uint32            `json:"status_seq,omitempty"` // of the last status taken at this epoch
-	QuotedAWT  protocol.Duration `json:"quoted_awt,omitempty"`
-	Placed     protocol.Instant  `json:"placed,omitempty"`
-	Started    protocol.Instant  `json:"started,omitempty"`
-	Ended      protocol.Instant  `json:"ended,omitempty"`
-	Outcome    *protocol.Outcome `json:"outcome,omitempty"`
-	Quoted     *view.QuotedPrice `json:"quoted,omitempty"`      // the price that it is placed at; nil: none was named
-	Home       *view.QuotedPrice `json:"home,omitempty"`        // that the own site quoted when it was placed elsewhere; nil: none
-	Tariff     *protocol.Tariff  `json:"tariff,omitempty"`      // that holds for its run; nil: it costs nothing, or its site does not say
-	Offset     protocol.Duration `json:"offset,omitempty"`      // how far the clock of its site is ahead of this one's, as last heard
-	Disputed   string            `json:"disputed,omitempty"`    // why the bill of its site is not believed
-	Stuck      string            `json:"stuck,omitempty"`       // why an operator must look
-	Reruns     int               `json:"reruns,omitempty"`      // after failures of nodes
-	Holder     uint64            `json:"holder,omitempty"`      // incarnation of its site's store when that held room for it; 0: not known
-	Restored   bool              `json:"restored,omitempty"`    // the row is older than what may have become of the job
-	SkipEpochs bool              `json:"skip_epochs,omitempty"` // it was, so the next epochs may have been used
-	Forced     bool              `json:"forced,omitempty"`      // an operator has requeued it by force: it may run twice
-	Fenced     []FencedPlacement `json:"fenced,omitempty"`      // which its sites may still start; oldest first
-	WorkDir    string            `json:"work_dir,omitempty"`
-	Stdout     string            `json:"stdout,omitempty"`
-	Stderr     string            `json:"stderr,omitempty"`
-	Export     protocol.Export   `json:"export,omitzero"`
+	Spec           protocol.Spec     `json:"spec"`
+	Phase          JobPhase          `json:"phase"`
+	Epoch          protocol.Epoch    `json:"epoch"` // the highest used
+	Site           protocol.SiteName `json:"site,omitempty"`
+	Cancelling     bool              `json:"cancelling,omitempty"`
+	State          protocol.State    `json:"state"` // shown outside
+	Reason         string            `json:"reason,omitempty"`
+	StatusSeq      uint32            `json:"status_seq,omitempty"` // of the last status taken at this epoch
+	QuotedAWT      protocol.Duration `json:"quoted_awt,omitempty"`
+	CommittedAt    protocol.Instant  `json:"placed,omitempty"`
+	Started        protocol.Instant  `json:"started,omitempty"`
+	Ended          protocol.Instant  `json:"ended,omitempty"`
+	Outcome        *protocol.Outcome `json:"outcome,omitempty"`
+	Quoted         *view.QuotedPrice `json:"quoted,omitempty"`      // the price that it is placed at; nil: none was named
+	Home           *view.QuotedPrice `json:"home,omitempty"`        // that the own site quoted when it was placed elsewhere; nil: none
+	Tariff         *protocol.Tariff  `json:"tariff,omitempty"`      // that holds for its run; nil: it costs nothing, or its site does not say
+	Offset         protocol.Duration `json:"offset,omitempty"`      // how far the clock of its site is ahead of this one's, as last heard
+	Disputed       string            `json:"disputed,omitempty"`    // why the bill of its site is not believed
+	OperatorReason string            `json:"stuck,omitempty"`       // why an operator must look
+	Reruns         int               `json:"reruns,omitempty"`      // after failures of nodes
+	Holder         uint64            `json:"holder,omitempty"`      // incarnation of its site's store when that held room for it; 0: not known
+	Restored       bool              `json:"restored,omitempty"`    // the row is older than what may have become of the job
+	SkipEpochs     bool              `json:"skip_epochs,omitempty"` // it was, so the next epochs may have been used
+	Forced         bool              `json:"forced,omitempty"`      // an operator has requeued it by force: it may run twice
+	Fenced         []FencedPlacement `json:"fenced,omitempty"`      // which its sites may still start; oldest first
+	WorkDir        string            `json:"work_dir,omitempty"`
+	Stdout         string            `json:"stdout,omitempty"`
+	Stderr         string            `json:"stderr,omitempty"`
+	Export         protocol.Export   `json:"export,omitzero"`
 
 	Application protocol.JobID      `json:"application,omitempty"` // that it is a component of; 0: of its own
 	Component   *protocol.Component `json:"component,omitempty"`   // nil: a plain job
-	Foreseen    *Prediction         `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
-	Hold        protocol.Instant    `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
-	Held        protocol.Instant    `json:"held,omitempty"`        // since when it is held; 0: not yet
+	Prediction  *Prediction         `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
+	ReserveFrom protocol.Instant    `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
+	ReservedAt  protocol.Instant    `json:"held,omitempty"`        // since when it is held; 0: not yet
 	Parted      bool                `json:"parted,omitempty"`      // it is wanted back, and ended, since its group did not start together
 }
 
 // Unplace takes back what a decision said of a job: its shape, what was predicted of it, and at
 // what price.
 func (j *Job) Unplace() {
-	j.Foreseen, j.Hold, j.Held = nil, 0, 0
+	j.Prediction, j.ReserveFrom, j.ReservedAt = nil, 0, 0
 	j.Quoted, j.Home, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, "", 0
 	j.Spec = j.Shaped(0)
 	j.Spec.ForgetPrediction()
@@ -112,7 +112,7 @@ func (j *Job) Together() bool { return j.Component != nil && j.Component.Togethe
 
 // SeeksRoom says whether room is sought or held for a member of a group that is not granted.
 func (j *Job) SeeksRoom() bool {
-	return j.Hold != 0 && (j.Phase == JobOffered || j.Phase == JobReserving)
+	return j.ReserveFrom != 0 && (j.Phase == JobOffered || j.Phase == JobReserving)
 }
 
 // Prediction is what was foreseen of a component when it was placed.
@@ -125,10 +125,10 @@ type Prediction struct {
 
 // PredictedCost is what the job is predicted to cost where it is placed; 0: nothing is predicted.
 func (j *Job) PredictedCost() protocol.Micro {
-	if j.Foreseen == nil {
+	if j.Prediction == nil {
 		return 0
 	}
-	return j.Foreseen.Cost
+	return j.Prediction.Cost
 }
 
 // Dedup remembers a submission by its key.

@@ -28,8 +28,8 @@ var jobPhases = phase.Table[JobPhase, Job]{ //nolint:gochecknoglobals // it does
 		From: []JobPhase{phase.Created, JobInGridQueue, JobReserving, JobCommittedLocal, JobOffered, JobGranted, JobHandedOff, JobRecalling},
 		Resets: func(j *Job) {
 			j.Unplace()
-			j.Site, j.Placed, j.State = "", 0, protocol.Pending
-			j.Started, j.StatusSeq, j.Stuck, j.Parted = 0, 0, "", false
+			j.Site, j.CommittedAt, j.State = "", 0, protocol.Pending
+			j.Started, j.StatusSeq, j.OperatorReason, j.Parted = 0, 0, "", false
 		},
 	},
 	JobReserving: { // again from a later instant on
@@ -57,13 +57,13 @@ var jobPhases = phase.Table[JobPhase, Job]{ //nolint:gochecknoglobals // it does
 	JobStagingOut: {
 		From: []JobPhase{JobGranted, JobHandedOff, JobRecalling},
 		Resets: func(j *Job) {
-			j.State, j.Stuck, j.Restored = protocol.Running, "", false
+			j.State, j.OperatorReason, j.Restored = protocol.Running, "", false
 		},
 	},
 	JobEnding: {
 		From: []JobPhase{JobInGridQueue, JobReserving, JobCommittedLocal, JobOffered, JobGranted, JobHandedOff, JobRecalling, JobStagingOut},
 		Resets: func(j *Job) {
-			j.Cancelling, j.Stuck = true, ""
+			j.Cancelling, j.OperatorReason = true, ""
 			if j.Outcome == nil {
 				j.State, j.Site = protocol.Pending, ""
 			}
@@ -75,12 +75,12 @@ var jobPhases = phase.Table[JobPhase, Job]{ //nolint:gochecknoglobals // it does
 var guestPhases = phase.Table[GuestPhase, Guest]{ //nolint:gochecknoglobals // it does not change
 	GuestPrepared: {From: []GuestPhase{phase.Created}},
 	GuestAccepted: {From: []GuestPhase{GuestPrepared}},
-	GuestAborted:  {From: []GuestPhase{GuestPrepared, GuestAccepted}, Resets: (*Guest).bury},
-	GuestClosed:   {From: []GuestPhase{GuestAccepted}, Resets: (*Guest).bury},
+	GuestAborted:  {From: []GuestPhase{GuestPrepared, GuestAccepted}, Resets: (*Guest).tombstone},
+	GuestClosed:   {From: []GuestPhase{GuestAccepted}, Resets: (*Guest).tombstone},
 }
 
-// bury leaves of a guest what a tombstone needs: the rest is of no use any more, and long.
-func (g *Guest) bury() {
+// tombstone leaves of a guest what a tombstone needs: the rest is of no use any more, and long.
+func (g *Guest) tombstone() {
 	g.Recalled, g.Cancel, g.Tariff = false, false, nil
 	g.Spec = protocol.Spec{Request: protocol.Request{Job: g.Spec.Job}}
 }
@@ -90,7 +90,7 @@ var runPhases = phase.Table[RunPhase, Run]{ //nolint:gochecknoglobals // it does
 	RunSubmitting: {From: []RunPhase{phase.Created}},
 	RunQueued: { // from running: it was taken for running, and it was too late for it to begin
 		From:   []RunPhase{RunSubmitting, RunQueued, RunRunning},
-		Resets: func(r *Run) { r.Started, r.Stuck = 0, "" },
+		Resets: func(r *Run) { r.Started, r.OperatorReason = 0, "" },
 	},
 	RunRunning: { // again, when it is known since when
 		From: []RunPhase{RunQueued, RunRunning},

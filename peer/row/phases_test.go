@@ -18,12 +18,12 @@ func placed(phase row.JobPhase) row.Job {
 	shapes := []protocol.Shape{{CPUs: 4, WallTime: protocol.Hour}, {CPUs: 8, WallTime: protocol.Minute}}
 	return row.Job{
 		Spec: protocol.Spec{
-			Request:  protocol.Request{Job: protocol.NewJobID(1, 7), CPUs: 8, WallTime: protocol.Minute},
-			Expected: 5, Intensity: 6, Computing: 7, Draws: 8,
+			Request:          protocol.Request{Job: protocol.NewJobID(1, 7), CPUs: 8, WallTime: protocol.Minute},
+			PredictedRunTime: 5, Intensity: 6, Computing: 7, MeasuredPower: 8,
 		},
-		Phase: phase, Epoch: 3, Site: "b", State: protocol.Running, Reason: "why", StatusSeq: 4, QuotedAWT: 5, Placed: 6, Started: 7,
-		Quoted: &view.QuotedPrice{}, Home: &view.QuotedPrice{}, Tariff: &protocol.Tariff{}, Offset: 1, Disputed: "no", Stuck: "lost",
-		Reruns: 2, Restored: true, Component: &protocol.Component{Shapes: shapes}, Foreseen: &row.Prediction{}, Hold: 8, Held: 9, Parted: true,
+		Phase: phase, Epoch: 3, Site: "b", State: protocol.Running, Reason: "why", StatusSeq: 4, QuotedAWT: 5, CommittedAt: 6, Started: 7,
+		Quoted: &view.QuotedPrice{}, Home: &view.QuotedPrice{}, Tariff: &protocol.Tariff{}, Offset: 1, Disputed: "no", OperatorReason: "lost",
+		Reruns: 2, Restored: true, Component: &protocol.Component{Shapes: shapes}, Prediction: &row.Prediction{}, ReserveFrom: 8, ReservedAt: 9, Parted: true,
 	}
 }
 
@@ -38,10 +38,10 @@ func TestBackInTheQueueNothingIsLeft(t *testing.T) {
 		if err := j.Check(); err != nil {
 			t.Errorf("from %s: %v", from, err)
 		}
-		if j.Spec.CPUs != 4 || j.Spec.WallTime != protocol.Hour || j.Spec.Expected != 0 || j.Spec.Draws != 0 {
+		if j.Spec.CPUs != 4 || j.Spec.WallTime != protocol.Hour || j.Spec.PredictedRunTime != 0 || j.Spec.MeasuredPower != 0 {
 			t.Errorf("from %s it keeps the shape or the prediction of its placement: %+v", from, j.Spec)
 		}
-		if j.Home != nil || j.Disputed != "" || j.Offset != 0 || j.StatusSeq != 0 || j.Stuck != "" || j.State != protocol.Pending {
+		if j.Home != nil || j.Disputed != "" || j.Offset != 0 || j.StatusSeq != 0 || j.OperatorReason != "" || j.State != protocol.Pending {
 			t.Errorf("from %s it keeps what its site said: %+v", from, j)
 		}
 		if j.Epoch != 3 || j.Reruns != 2 || !j.Restored {
@@ -119,11 +119,11 @@ func TestRunsEndOnce(t *testing.T) {
 			t.Errorf("a run that has ended enters %s", to)
 		}
 	}
-	r := row.Run{Phase: row.RunSubmitting, Stuck: "the scheduler does not answer"}
+	r := row.Run{Phase: row.RunSubmitting, OperatorReason: "the scheduler does not answer"}
 	if err := r.Move(row.RunRunning); err == nil {
 		t.Error("a run starts that is in no queue")
 	}
-	if err := r.Move(row.RunQueued); err != nil || r.Stuck != "" {
+	if err := r.Move(row.RunQueued); err != nil || r.OperatorReason != "" {
 		t.Errorf("in the queue: %v, %+v", err, r)
 	}
 }
@@ -148,25 +148,25 @@ func TestImpossibleRows(t *testing.T) {
 		"no state":                     func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.State = 0 },
 		"no site":                      func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.Site = "" },
 		"no epoch":                     func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.Epoch = 0 },
-		"room that was not asked for":  func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.Held = 5 },
+		"room that was not asked for":  func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.ReservedAt = 5 },
 		"no instant to hold from":      func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.Phase = row.JobReserving },
 		"granted at no time":           func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.Phase = row.JobGranted },
 		"committed at no time":         func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.Phase = row.JobCommittedLocal },
 		"output of no outcome":         func(q, h *row.Job, _ *row.Guest, _ *row.Run) { h.Phase = row.JobStagingOut },
 		"a site in the queue":          func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Site = "b" },
-		"placed in the queue":          func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Placed = 5 },
+		"placed in the queue":          func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.CommittedAt = 5 },
 		"started in the queue":         func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Started = 5 },
-		"room sought in the queue":     func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Hold = 5 },
+		"room sought in the queue":     func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.ReserveFrom = 5 },
 		"parted in the queue":          func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Parted = true },
 		"a price in the queue":         func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Quoted = &view.QuotedPrice{} },
 		"a tariff in the queue":        func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Tariff = &protocol.Tariff{} },
-		"a prediction in the queue":    func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Foreseen = &row.Prediction{} },
+		"a prediction in the queue":    func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Prediction = &row.Prediction{} },
 		"an outcome in the queue":      func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Outcome = &protocol.Outcome{} },
 		"ending and not cancelled":     func(q, h *row.Job, _ *row.Guest, _ *row.Run) { q.Phase = row.JobEnding },
 		"a guest of nobody":            func(_, _ *row.Job, g *row.Guest, _ *row.Run) { g.Origin = "" },
 		"a guest without epoch":        func(_, _ *row.Job, g *row.Guest, _ *row.Run) { g.Epoch = 0 },
-		"prepared and to be returned":  func(_, _ *row.Job, g *row.Guest, _ *row.Run) { g.Untold = true },
-		"a guest with room unasked":    func(_, _ *row.Job, g *row.Guest, _ *row.Run) { g.Held = 5 },
+		"prepared and to be returned":  func(_, _ *row.Job, g *row.Guest, _ *row.Run) { g.ReturnUnacked = true },
+		"a guest with room unasked":    func(_, _ *row.Job, g *row.Guest, _ *row.Run) { g.ReservedAt = 5 },
 		"acknowledged before it is":    func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Acked = 1 },
 		"an outcome before the end":    func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Outcome = &protocol.Outcome{} },
 		"an end without outcome":       func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Phase = row.RunEnded },

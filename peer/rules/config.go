@@ -10,46 +10,46 @@ import (
 // Config is what a peer is told before its first step. The zero value of a
 // duration or count means the default of [Config.WithDefaults].
 type Config struct {
-	Site        protocol.SiteName
-	Number      protocol.SiteNumber
-	PublicKey   string
-	Software    string
-	Capacity    protocol.Capacity
-	Partners    []Partner // sorted by name
-	Policy      policy.Description
-	Fallback    string // the name of the policy that decides a round in which Policy fails; empty: nobody does
-	Fronts      bool   // a built-in [policy.Fronter] lays out choices where Policy is none
-	Initiation  policy.Initiation
-	Phi         protocol.Duration // φ: below this AWT a job stays at home; default 60 s
-	Sigma       protocol.Duration // σ: checks of the own utilisation, rechecks, probes of silent partners; default 300 s
-	Delta       int               // δ in parts per million: below this RUS the site volunteers; default 700,000
-	Recheck     int               // jobs waiting for volunteers whose own AWT is looked at every σ; default 0: all
-	Draw        int               // jobs that one availability message may bring into rounds; default 0: any number
-	Stay        bool              // under symmetric, a job whose volunteers all lost stays at home; default: it asks everybody
-	Deadline    protocol.Duration // for quotes; default 2 s
-	RoundJobs   int               // jobs that may share a round; default 64
-	Ask         int               // partners asked in a round; default 16
-	Retry       protocol.Duration // first repetition of an unanswered message; default 1 s, doubling
-	RetryMax    protocol.Duration // longest pause between repetitions; default 30 s
-	Settle      protocol.Duration // after an unclear submission, before its absence is believed; default 2 s
-	Reclaim     protocol.Duration // reclaim_after: of jobs with Requeue whose site is lost; default 15 min
-	Remember    protocol.Duration // tombstones and submission keys; default 7 days
-	Accounts    Accounts          // who may run jobs here
-	MaxGridJobs int               // jobs of this origin at once; default 1,000,000
-	MaxUserJobs int               // of one user of this site at once; default 100,000
-	MaxOutput   int64             // bytes of a job's output that are brought home; default 10 GiB
-	Cycle       protocol.Duration // between two rounds under the initiation cycle, and the period of MaxQ; default 1 min
-	MaxQ        int               // jobs that the site takes in a period, over all senders [MC 2]; default 0: any number
+	Site               protocol.SiteName
+	Number             protocol.SiteNumber
+	PublicKey          string
+	Software           string
+	Capacity           protocol.Capacity
+	Partners           []Partner // sorted by name
+	Policy             policy.Description
+	Fallback           string // the name of the policy that decides a round in which Policy fails; empty: nobody does
+	Fronts             bool   // a built-in [policy.Fronter] lays out choices where Policy is none
+	Initiation         policy.Initiation
+	LocalWaitThreshold protocol.Duration // φ: below this AWT a job stays at home; default 60 s
+	CheckInterval      protocol.Duration // σ: checks of the own utilisation, rechecks, probes of silent partners; default 300 s
+	VolunteerBelow     int               // δ in parts per million: below this RUS the site volunteers; default 700,000
+	RecheckJobs        int               // jobs waiting for volunteers whose own AWT is looked at every σ; default 0: all
+	JobsPerVolunteer   int               // jobs that one availability message may bring into rounds; default 0: any number
+	StayLocal          bool              // under symmetric, a job whose volunteers all lost stays at home; default: it asks everybody
+	QuoteTimeout       protocol.Duration // for quotes; default 2 s
+	RoundJobs          int               // jobs that may share a round; default 64
+	PartnersPerRound   int               // partners asked in a round; default 16
+	RetryInitial       protocol.Duration // first repetition of an unanswered message; default 1 s, doubling
+	RetryMax           protocol.Duration // longest pause between repetitions; default 30 s
+	SubmitRecheckDelay protocol.Duration // after an unclear submission, before its absence is believed; default 2 s
+	ReclaimAfter       protocol.Duration // reclaim_after: of jobs with Requeue whose site is lost; default 15 min
+	TombstoneTTL       protocol.Duration // tombstones and submission keys; default 7 days
+	Accounts           Accounts          // who may run jobs here
+	MaxGridJobs        int               // jobs of this origin at once; default 1,000,000
+	MaxUserJobs        int               // of one user of this site at once; default 100,000
+	MaxOutput          int64             // bytes of a job's output that are brought home; default 10 GiB
+	CycleInterval      protocol.Duration // between two rounds under the initiation cycle, and the period of MaxJobsPerCycle; default 1 min
+	MaxJobsPerCycle    int               // jobs that the site takes in a period, over all senders [MC 2]; default 0: any number
 
-	Area         string            // where the site buys its electricity, for the prices; empty: it names none
-	Power        int64             // milliwatts of a CPU that works; 0: not stated, quotes have no energy term
-	Spread       bool              // electricity is quoted over the interval in which a job may start; default: for the planned start, as [MC] has it
-	PriceSpan    protocol.Duration // how far ahead prices are asked for; default 7 days
-	PriceRefresh protocol.Duration // how often; default 1 h
-	Protect      Protection        // of the own users from guests
-	Doubts       bool              // who does not keep its quotes is asked last; default: that is not looked at
-	NoFacts      bool              // nobody reads facts: make none
-	ExportRemote []string          // variables that leave with every job, as [protocol.Export.Allows] reads them; nil: [DefaultExportRemote]
+	Area              string            // where the site buys its electricity, for the prices; empty: it names none
+	Power             int64             // milliwatts of a CPU that works; 0: not stated, quotes have no energy term
+	Spread            bool              // electricity is quoted over the interval in which a job may start; default: for the planned start, as [MC] has it
+	PriceSpan         protocol.Duration // how far ahead prices are asked for; default 7 days
+	PriceRefresh      protocol.Duration // how often; default 1 h
+	Protect           Protection        // of the own users from guests
+	AskUnreliableLast bool              // who does not keep its quotes is asked last; default: that is not looked at
+	DisableLogEvents  bool              // nobody reads facts: make none
+	ExportRemote      []string          // variables that leave with every job, as [protocol.Export.Allows] reads them; nil: [DefaultExportRemote]
 
 	// Watermark is how often partners are sent, at most, how far this store has come, so that
 	// a restored or copied one is known; 0: never, and partners' marks are not kept.

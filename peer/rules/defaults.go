@@ -13,21 +13,21 @@ import (
 // WithDefaults fills in what is zero.
 func (c Config) WithDefaults() Config {
 	c.Initiation = cmp.Or(c.Initiation, policy.Sender)
-	c.Phi = cmp.Or(c.Phi, protocol.Minute)
-	c.Sigma = cmp.Or(c.Sigma, 5*protocol.Minute)
-	c.Delta = cmp.Or(c.Delta, 700_000)
-	c.Deadline = cmp.Or(c.Deadline, 2*protocol.Second)
+	c.LocalWaitThreshold = cmp.Or(c.LocalWaitThreshold, protocol.Minute)
+	c.CheckInterval = cmp.Or(c.CheckInterval, 5*protocol.Minute)
+	c.VolunteerBelow = cmp.Or(c.VolunteerBelow, 700_000)
+	c.QuoteTimeout = cmp.Or(c.QuoteTimeout, 2*protocol.Second)
 	c.RoundJobs = cmp.Or(c.RoundJobs, 64)
-	c.Ask = cmp.Or(c.Ask, 16)
-	c.Retry = cmp.Or(c.Retry, protocol.Second)
+	c.PartnersPerRound = cmp.Or(c.PartnersPerRound, 16)
+	c.RetryInitial = cmp.Or(c.RetryInitial, protocol.Second)
 	c.RetryMax = cmp.Or(c.RetryMax, 30*protocol.Second)
-	c.Settle = cmp.Or(c.Settle, 2*protocol.Second)
-	c.Reclaim = cmp.Or(c.Reclaim, 15*protocol.Minute)
-	c.Remember = cmp.Or(c.Remember, 7*protocol.Day)
+	c.SubmitRecheckDelay = cmp.Or(c.SubmitRecheckDelay, 2*protocol.Second)
+	c.ReclaimAfter = cmp.Or(c.ReclaimAfter, 15*protocol.Minute)
+	c.TombstoneTTL = cmp.Or(c.TombstoneTTL, 7*protocol.Day)
 	c.MaxGridJobs = cmp.Or(c.MaxGridJobs, 1_000_000)
 	c.MaxUserJobs = cmp.Or(c.MaxUserJobs, 100_000)
 	c.MaxOutput = cmp.Or(c.MaxOutput, 10<<30)
-	c.Cycle = cmp.Or(c.Cycle, protocol.Minute)
+	c.CycleInterval = cmp.Or(c.CycleInterval, protocol.Minute)
 	c.PriceSpan = cmp.Or(c.PriceSpan, 7*protocol.Day)
 	c.PriceRefresh = cmp.Or(c.PriceRefresh, protocol.Hour)
 	c.Margin = cmp.Or(c.Margin, 10*protocol.Second)
@@ -48,10 +48,10 @@ func (c Config) Validate() error {
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
-	if min(c.Phi, c.Sigma, c.Deadline, c.Retry, c.RetryMax, c.Settle, c.Reclaim, c.Remember, c.Cycle, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
+	if min(c.LocalWaitThreshold, c.CheckInterval, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.RoundJobs, c.Ask, c.MaxGridJobs, c.Delta, c.Recheck, c.Draw, c.MaxQ, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput) < 0 {
+	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput) < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.Weighing.Alpha, c.Weighing.Beta, c.Weighing.Gamma, c.Weighing.Delta) < 0 {

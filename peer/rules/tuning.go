@@ -8,28 +8,28 @@ import (
 // Runtime is the part of a [Config] that may change while the peer runs. The zero
 // value of a duration or count means the default, as there.
 type RuntimeConfig struct {
-	Policy     policy.Description
-	Initiation policy.Initiation
-	Phi        protocol.Duration
-	Sigma      protocol.Duration
-	Delta      int
-	Recheck    int
-	Draw       int
-	Stay       bool
-	Deadline   protocol.Duration
-	RoundJobs  int
-	Ask        int
-	Cycle      protocol.Duration
-	MaxQ       int
+	Policy             policy.Description
+	Initiation         policy.Initiation
+	LocalWaitThreshold protocol.Duration
+	CheckInterval      protocol.Duration
+	VolunteerBelow     int
+	RecheckJobs        int
+	JobsPerVolunteer   int
+	StayLocal          bool
+	QuoteTimeout       protocol.Duration
+	RoundJobs          int
+	PartnersPerRound   int
+	CycleInterval      protocol.Duration
+	MaxJobsPerCycle    int
 }
 
 // WithRuntime is the configuration with another tuning.
 func (c Config) WithRuntime(t RuntimeConfig) Config {
 	c.Policy, c.Initiation = t.Policy, t.Initiation
-	c.Phi, c.Sigma, c.Delta = t.Phi, t.Sigma, t.Delta
-	c.Recheck, c.Draw, c.Stay = t.Recheck, t.Draw, t.Stay
-	c.Deadline, c.RoundJobs, c.Ask = t.Deadline, t.RoundJobs, t.Ask
-	c.Cycle, c.MaxQ = t.Cycle, t.MaxQ
+	c.LocalWaitThreshold, c.CheckInterval, c.VolunteerBelow = t.LocalWaitThreshold, t.CheckInterval, t.VolunteerBelow
+	c.RecheckJobs, c.JobsPerVolunteer, c.StayLocal = t.RecheckJobs, t.JobsPerVolunteer, t.StayLocal
+	c.QuoteTimeout, c.RoundJobs, c.PartnersPerRound = t.QuoteTimeout, t.RoundJobs, t.PartnersPerRound
+	c.CycleInterval, c.MaxJobsPerCycle = t.CycleInterval, t.MaxJobsPerCycle
 	return c
 }
 
@@ -37,9 +37,9 @@ func (c Config) WithRuntime(t RuntimeConfig) Config {
 func (c Config) Runtime() RuntimeConfig {
 	return RuntimeConfig{
 		Policy: c.Policy, Initiation: c.Initiation,
-		Phi: c.Phi, Sigma: c.Sigma, Delta: c.Delta,
-		Recheck: c.Recheck, Draw: c.Draw, Stay: c.Stay,
-		Deadline: c.Deadline, RoundJobs: c.RoundJobs, Ask: c.Ask,
-		Cycle: c.Cycle, MaxQ: c.MaxQ,
+		LocalWaitThreshold: c.LocalWaitThreshold, CheckInterval: c.CheckInterval, VolunteerBelow: c.VolunteerBelow,
+		RecheckJobs: c.RecheckJobs, JobsPerVolunteer: c.JobsPerVolunteer, StayLocal: c.StayLocal,
+		QuoteTimeout: c.QuoteTimeout, RoundJobs: c.RoundJobs, PartnersPerRound: c.PartnersPerRound,
+		CycleInterval: c.CycleInterval, MaxJobsPerCycle: c.MaxJobsPerCycle,
 	}
 }

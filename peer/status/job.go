@@ -12,17 +12,17 @@ import (
 func (j *Job) View(origin protocol.SiteName) view.Job {
 	v := view.Described(j.Spec)
 	v.State, v.Origin, v.Site, v.Epoch = j.State, origin, PlacedAt(j.Job), j.Epoch
-	v.Placed, v.Started, v.Ended, v.QuotedAWT = j.Placed, j.Started, j.Ended, j.QuotedAWT
+	v.CommittedAt, v.Started, v.Ended, v.QuotedAWT = j.CommittedAt, j.Started, j.Ended, j.QuotedAWT
 	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
 	if j.Run != nil {
 		v.Local = j.Run.Local
 	}
-	v.Application, v.Held, v.Together = j.Job.Application, j.Held, j.start()
+	v.Application, v.ReservedAt, v.Together = j.Job.Application, j.ReservedAt, j.start()
 	if j.Component != nil {
 		v.Component = j.ComponentName()
 	}
-	if j.Foreseen != nil {
-		v.Cost, v.Foreseen = j.Foreseen.Cost, j.Foreseen.Run
+	if j.Prediction != nil {
+		v.Cost, v.PredictedRunTime = j.Prediction.Cost, j.Prediction.Run
 	}
 	v.Quoted, v.Home, v.ClockOffset = j.Quoted, j.Home, j.Offset
 	return v
@@ -64,13 +64,13 @@ func ShowOutcome(v *view.Job, j *row.Job) {
 func Guest(g *row.Guest, r *row.Run, here protocol.SiteName) view.Job {
 	v := view.Described(g.Spec)
 	v.Guest, v.Origin, v.Site, v.Epoch = true, g.Origin, here, g.Epoch
-	v.State, v.Reason, v.Placed, v.Together = protocol.Pending, view.ReasonHandOff, g.Since, guestStart(g)
+	v.State, v.Reason, v.CommittedAt, v.Together = protocol.Pending, view.ReasonHandOff, g.Since, guestStart(g)
 	if r == nil {
 		return v
 	}
-	v.Reason, v.Started, v.Local = cmp.Or(r.Stuck, r.Reason), r.Started, r.Local
-	if v.Held = g.Held; g.Held != 0 && v.Reason == "" && r.Phase != row.RunRunning {
-		v.Reason = startsTogether(g.Held)
+	v.Reason, v.Started, v.Local = cmp.Or(r.OperatorReason, r.Reason), r.Started, r.Local
+	if v.ReservedAt = g.ReservedAt; g.ReservedAt != 0 && v.Reason == "" && r.Phase != row.RunRunning {
+		v.Reason = startsTogether(g.ReservedAt)
 	}
 	switch r.Phase {
 	case row.RunRunning:
@@ -86,7 +86,7 @@ func Guest(g *row.Guest, r *row.Run, here protocol.SiteName) view.Job {
 
 // guestStart is what holds of the start of a guest; nil: it starts on its own.
 func guestStart(g *row.Guest) *view.Start {
-	if g.Hold == 0 && g.Held == 0 {
+	if g.ReserveFrom == 0 && g.ReservedAt == 0 {
 		return nil
 	}
 	return &view.Start{Tolerance: g.StartTolerance()}

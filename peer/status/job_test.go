@@ -19,12 +19,12 @@ func TestJobView(t *testing.T) {
 	t.Parallel()
 	quoted, home := &view.QuotedPrice{Cost: 5}, &view.QuotedPrice{Cost: 6}
 	plain := row.Job{
-		Spec: described(), Phase: row.JobHandedOff, Site: "b", Epoch: 3, State: protocol.Running, Placed: 10, Started: 20, Ended: 30,
+		Spec: described(), Phase: row.JobHandedOff, Site: "b", Epoch: 3, State: protocol.Running, CommittedAt: 10, Started: 20, Ended: 30,
 		QuotedAWT: 40, WorkDir: "/w", Stdout: "/o", Stderr: "/e", Quoted: quoted, Home: home, Offset: 9,
 	}
 	want := view.Described(plain.Spec)
 	want.State, want.Origin, want.Site, want.Epoch = protocol.Running, "a", "b", 3
-	want.Placed, want.Started, want.Ended, want.QuotedAWT = 10, 20, 30, 40
+	want.CommittedAt, want.Started, want.Ended, want.QuotedAWT = 10, 20, 30, 40
 	want.WorkDir, want.Stdout, want.Stderr = "/w", "/o", "/e"
 	want.Quoted, want.Home, want.ClockOffset = quoted, home, 9
 	s := status.Job{Job: &plain}
@@ -33,10 +33,10 @@ func TestJobView(t *testing.T) {
 	}
 
 	member := plain
-	member.Phase, member.Application, member.Held = row.JobOffered, 5, 50
+	member.Phase, member.Application, member.ReservedAt = row.JobOffered, 5, 50
 	member.Component = &protocol.Component{Name: "solver", Together: 1}
-	member.Foreseen = &row.Prediction{Cost: 77, Run: 88}
-	want.Site, want.Application, want.Component, want.Held, want.Cost, want.Foreseen, want.Local = "", 5, "solver", 50, 77, 88, "id"
+	member.Prediction = &row.Prediction{Cost: 77, Run: 88}
+	want.Site, want.Application, want.Component, want.ReservedAt, want.Cost, want.PredictedRunTime, want.Local = "", 5, "solver", 50, 77, 88, "id"
 	want.Together = &view.Start{Tolerance: protocol.DefaultStartTolerance, Missed: protocol.RetryMissed}
 	s = status.Job{Job: &member, Run: &row.Run{Local: "id"}, Application: &row.Application{}}
 	if got := s.View("a"); !reflect.DeepEqual(got, want) {
@@ -82,7 +82,7 @@ func TestShowOutcome(t *testing.T) {
 func TestGuestView(t *testing.T) {
 	t.Parallel()
 	base := view.Described(described())
-	base.Guest, base.Origin, base.Site, base.Epoch, base.State, base.Placed = true, "b", "a", 2, protocol.Pending, 11
+	base.Guest, base.Origin, base.Site, base.Epoch, base.State, base.CommittedAt = true, "b", "a", 2, protocol.Pending, 11
 	outcome := &protocol.Outcome{State: protocol.Failed, ExitCode: 3, Signal: 9, Ran: 5}
 	tests := map[string]struct {
 		hold, held, tolerance protocol.Instant
@@ -94,15 +94,15 @@ func TestGuestView(t *testing.T) {
 			v.Reason, v.Together = "HandOff", &view.Start{Tolerance: protocol.DefaultStartTolerance}
 		}},
 		"queued":       {run: &row.Run{Phase: row.RunQueued, Reason: "Priority", Local: "id"}, want: func(v *view.Job) { v.Reason, v.Local = "Priority", "id" }},
-		"nobody knows": {run: &row.Run{Phase: row.RunSubmitting, Reason: "Priority", Stuck: "lost"}, want: func(v *view.Job) { v.Reason = "lost" }},
+		"nobody knows": {run: &row.Run{Phase: row.RunSubmitting, Reason: "Priority", OperatorReason: "lost"}, want: func(v *view.Job) { v.Reason = "lost" }},
 		"room is there": {held: 12 * 3600_000, tolerance: 5, run: &row.Run{Phase: row.RunQueued}, want: func(v *view.Job) {
-			v.Reason, v.Held, v.Together = "StartsTogether (at 12:00:00Z)", 12*3600_000, &view.Start{Tolerance: 5}
+			v.Reason, v.ReservedAt, v.Together = "StartsTogether (at 12:00:00Z)", 12*3600_000, &view.Start{Tolerance: 5}
 		}},
 		"and a reason": {held: 12 * 3600_000, run: &row.Run{Phase: row.RunQueued, Reason: "Priority"}, want: func(v *view.Job) {
-			v.Reason, v.Held, v.Together = "Priority", 12*3600_000, &view.Start{Tolerance: protocol.DefaultStartTolerance}
+			v.Reason, v.ReservedAt, v.Together = "Priority", 12*3600_000, &view.Start{Tolerance: protocol.DefaultStartTolerance}
 		}},
 		"runs in its room": {held: 12 * 3600_000, run: &row.Run{Phase: row.RunRunning, Started: 20}, want: func(v *view.Job) {
-			v.State, v.Started, v.Held, v.Together = protocol.Running, 20, 12*3600_000, &view.Start{Tolerance: protocol.DefaultStartTolerance}
+			v.State, v.Started, v.ReservedAt, v.Together = protocol.Running, 20, 12*3600_000, &view.Start{Tolerance: protocol.DefaultStartTolerance}
 		}},
 		"ended": {run: &row.Run{Phase: row.RunEnded, Started: 20, Ended: 26, Outcome: outcome}, want: func(v *view.Job) {
 			v.State, v.Reason, v.Started, v.Ended, v.ExitCode, v.Signal = protocol.Failed, "waits for b to take its result", 20, 26, 3, 9
@@ -112,7 +112,7 @@ func TestGuestView(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := row.Guest{Spec: described(), Origin: "b", Epoch: 2, Since: 11, Hold: tt.hold, Held: tt.held, Tolerance: protocol.Duration(tt.tolerance)}
+			g := row.Guest{Spec: described(), Origin: "b", Epoch: 2, Since: 11, ReserveFrom: tt.hold, ReservedAt: tt.held, Tolerance: protocol.Duration(tt.tolerance)}
 			want := base
 			tt.want(&want)
 			if got := status.Guest(&g, tt.run, "a"); !reflect.DeepEqual(got, want) {

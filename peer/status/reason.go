@@ -43,15 +43,15 @@ func LostRecords(site protocol.SiteName) string {
 
 // stuck is why nobody knows whether the job ran; empty: that is known.
 func (j *Job) stuck() string {
-	if j.Stuck == "" && j.Run != nil {
-		return j.Run.Stuck
+	if j.OperatorReason == "" && j.Run != nil {
+		return j.Run.OperatorReason
 	}
-	return j.Stuck
+	return j.OperatorReason
 }
 
-// OperatorReason is why nobody but an operator can say what becomes of the job; empty: it goes on
+// NeedsOperator is why nobody but an operator can say what becomes of the job; empty: it goes on
 // by itself.
-func (j *Job) OperatorReason(links Links) string {
+func (j *Job) NeedsOperator(links Links) string {
 	if why := j.stuck(); why != "" {
 		return why
 	}
@@ -101,7 +101,7 @@ func EndingReason(j *row.Job) string {
 // Reason says what a job that has not ended waits for. Stopped is why an operator has to decide
 // before anything is started here; empty: none has to.
 func (j *Job) Reason(links Links, stopped string) string {
-	if why := j.OperatorReason(links); why != "" {
+	if why := j.NeedsOperator(links); why != "" {
 		if j.stuck() != "" {
 			why += Remedy
 		}
@@ -148,8 +148,8 @@ func (j *Job) unplacedReason() string {
 		return view.ReasonGroup
 	case j.Phase == row.JobOffered:
 		return view.ReasonHandOff
-	case j.Held != 0 && j.State == protocol.Pending:
-		return startsTogether(j.Held)
+	case j.ReservedAt != 0 && j.State == protocol.Pending:
+		return startsTogether(j.ReservedAt)
 	case j.Phase == row.JobGranted:
 		return view.ReasonHandOff
 	}

@@ -36,9 +36,9 @@ func TestReason(t *testing.T) {
 		"offered to a site that is down":     {row: row.Job{Phase: row.JobOffered, Site: "u"}, want: "HandOff"},
 		"offered to a site that has left":    {row: row.Job{Phase: row.JobOffered, Site: "d"}, want: "HandOff"},
 		"granted":                            {row: row.Job{Phase: row.JobGranted, Site: "r", State: protocol.Pending}, want: "HandOff"},
-		"seeks room":                         {row: row.Job{Phase: row.JobOffered, Site: "r", Hold: noon}, want: "WaitsForGroup"},
-		"has its room":                       {row: row.Job{Phase: row.JobGranted, Site: "r", Held: noon, State: protocol.Pending}, want: "StartsTogether (at 12:00:00Z)"},
-		"runs in its room":                   {row: row.Job{Phase: row.JobHandedOff, Site: "r", Held: noon, State: protocol.Running}, want: ""},
+		"seeks room":                         {row: row.Job{Phase: row.JobOffered, Site: "r", ReserveFrom: noon}, want: "WaitsForGroup"},
+		"has its room":                       {row: row.Job{Phase: row.JobGranted, Site: "r", ReservedAt: noon, State: protocol.Pending}, want: "StartsTogether (at 12:00:00Z)"},
+		"runs in its room":                   {row: row.Job{Phase: row.JobHandedOff, Site: "r", ReservedAt: noon, State: protocol.Running}, want: ""},
 		"as its site says":                   {row: row.Job{Phase: row.JobHandedOff, Site: "r", Reason: "Resources"}, want: "Resources"},
 		"its site is not reached":            {row: row.Job{Phase: row.JobHandedOff, Site: "u", Reason: "Resources", Cancelling: true}, want: "PartnerUnreachable"},
 		"cancelled":                          {row: row.Job{Phase: row.JobRecalling, Site: "r", Reason: "Resources", Cancelling: true}, want: "Cancelling"},
@@ -48,8 +48,8 @@ func TestReason(t *testing.T) {
 		"nobody can end it any more":         {row: row.Job{Phase: row.JobEnding, Fenced: []row.FencedPlacement{fenced("r", true), fenced("d", false)}}, want: "NeedsOperator: d may still run the job, and is no partner any more; configure that site again, or cancel the job"},
 		"its site has left":                  {row: row.Job{Phase: row.JobHandedOff, Site: "d"}, want: "NeedsOperator: d has the job, and is no partner any more; configure that site again, or cancel the job"},
 		"its site has left with its output":  {row: row.Job{Phase: row.JobStagingOut, Site: "d", Reason: "x"}, want: "NeedsOperator: it has ended at d, which is no partner any more, with its output; configure that site again, or cancel the job to close it without"},
-		"nobody knows whether it ran":        {row: row.Job{Phase: row.JobHandedOff, Site: "d", Stuck: "r is gone"}, want: "NeedsOperator: r is gone" + status.Remedy},
-		"nor whether its run did":            {row: row.Job{Phase: row.JobCommittedLocal}, job: status.Job{Run: &row.Run{Stuck: "lost"}}, want: "NeedsOperator: lost" + status.Remedy},
+		"nobody knows whether it ran":        {row: row.Job{Phase: row.JobHandedOff, Site: "d", OperatorReason: "r is gone"}, want: "NeedsOperator: r is gone" + status.Remedy},
+		"nor whether its run did":            {row: row.Job{Phase: row.JobCommittedLocal}, job: status.Job{Run: &row.Run{OperatorReason: "lost"}}, want: "NeedsOperator: lost" + status.Remedy},
 		"a run that is well":                 {row: row.Job{Phase: row.JobCommittedLocal, Reason: "Priority"}, job: status.Job{Run: &row.Run{}}, want: "Priority"},
 		"nothing starts":                     {row: row.Job{Phase: row.JobInGridQueue, State: protocol.Pending}, stopped: stopped, want: "NeedsOperator: two peers"},
 		"it has started before":              {row: row.Job{Phase: row.JobHandedOff, Site: "r", State: protocol.Running}, stopped: stopped, want: ""},
@@ -63,7 +63,7 @@ func TestReason(t *testing.T) {
 			if got := j.Reason(links, tt.stopped); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
-			if why := j.OperatorReason(links); (why != "") != (strings.HasPrefix(tt.want, "NeedsOperator: ") && tt.stopped == "") {
+			if why := j.NeedsOperator(links); (why != "") != (strings.HasPrefix(tt.want, "NeedsOperator: ") && tt.stopped == "") {
 				t.Errorf("needs an operator: %q", why)
 			}
 		})
@@ -88,7 +88,7 @@ func TestEndingNeedsOperator(t *testing.T) {
 	}
 	for name, tt := range tests {
 		j := status.Job{Job: &row.Job{Phase: row.JobEnding, Fenced: tt.fenced}}
-		if why := j.OperatorReason(links); (why == "") != (tt.want == "") || !strings.Contains(why, tt.want) {
+		if why := j.NeedsOperator(links); (why == "") != (tt.want == "") || !strings.Contains(why, tt.want) {
 			t.Errorf("%s: %q, want %q", name, why, tt.want)
 		}
 	}

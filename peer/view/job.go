@@ -24,51 +24,51 @@ type Queue struct {
 
 // Job is a job as people see it, at its origin or at the site that runs it.
 type Job struct {
-	ID        protocol.JobID      `json:"id"`
-	Name      string              `json:"name"`
-	User      string              `json:"user"`
-	State     protocol.State      `json:"state"`
-	Reason    string              `json:"reason"`
-	Origin    protocol.SiteName   `json:"origin"`
-	Site      protocol.SiteName   `json:"site"` // where it is committed; empty: still in the grid queue
-	Epoch     protocol.Epoch      `json:"epoch"`
-	Local     localsched.LocalID  `json:"local_id,omitempty"` // the local scheduler's own name of it, where that is known here
-	Guest     bool                `json:"guest"`              // submitted elsewhere, here only to run
-	CPUs      int                 `json:"cpus"`
-	Nodes     int                 `json:"nodes"`
-	Layout    protocol.Layout     `json:"layout,omitzero"`
-	MemoryMB  int64               `json:"memory_mb"`
-	WallTime  protocol.Duration   `json:"wall_time_ms"`
-	Sites     []protocol.SiteName `json:"sites,omitempty"`
-	Requeue   bool                `json:"requeue"`
-	Power     int                 `json:"power_ppm,omitempty"`  // that the job says it draws, of the usual; 0: the usual
-	Data      int64               `json:"data_bytes,omitempty"` // that travel with it
-	Comment   string              `json:"comment,omitempty"`    // of its user's
-	Submitted protocol.Instant    `json:"submitted_ms"`
-	Placed    protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
-	Started   protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
-	Ended     protocol.Instant    `json:"ended_ms"`      // 0: not yet
-	QuotedAWT protocol.Duration   `json:"quoted_awt_ms"` // -1: nobody was asked
-	ExitCode  int                 `json:"exit_code"`
-	Signal    int                 `json:"signal"`
-	WorkDir   string              `json:"work_dir"`
-	Stdout    string              `json:"stdout"`
-	Stderr    string              `json:"stderr"`
+	ID          protocol.JobID      `json:"id"`
+	Name        string              `json:"name"`
+	User        string              `json:"user"`
+	State       protocol.State      `json:"state"`
+	Reason      string              `json:"reason"`
+	Origin      protocol.SiteName   `json:"origin"`
+	Site        protocol.SiteName   `json:"site"` // where it is committed; empty: still in the grid queue
+	Epoch       protocol.Epoch      `json:"epoch"`
+	Local       localsched.LocalID  `json:"local_id,omitempty"` // the local scheduler's own name of it, where that is known here
+	Guest       bool                `json:"guest"`              // submitted elsewhere, here only to run
+	CPUs        int                 `json:"cpus"`
+	Nodes       int                 `json:"nodes"`
+	Layout      protocol.Layout     `json:"layout,omitzero"`
+	MemoryMB    int64               `json:"memory_mb"`
+	WallTime    protocol.Duration   `json:"wall_time_ms"`
+	Sites       []protocol.SiteName `json:"sites,omitempty"`
+	Requeue     bool                `json:"requeue"`
+	Power       int                 `json:"power_ppm,omitempty"`  // that the job says it draws, of the usual; 0: the usual
+	Data        int64               `json:"data_bytes,omitempty"` // that travel with it
+	Comment     string              `json:"comment,omitempty"`    // of its user's
+	Submitted   protocol.Instant    `json:"submitted_ms"`
+	CommittedAt protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
+	Started     protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
+	Ended       protocol.Instant    `json:"ended_ms"`      // 0: not yet
+	QuotedAWT   protocol.Duration   `json:"quoted_awt_ms"` // -1: nobody was asked
+	ExitCode    int                 `json:"exit_code"`
+	Signal      int                 `json:"signal"`
+	WorkDir     string              `json:"work_dir"`
+	Stdout      string              `json:"stdout"`
+	Stderr      string              `json:"stderr"`
 
-	Application protocol.JobID    `json:"application,omitempty"` // of its first component; 0: the job is on its own
-	Component   string            `json:"component,omitempty"`
-	Held        protocol.Instant  `json:"held_ms,omitempty"`     // from when on room is held for it; 0: it is not
-	Cost        protocol.Micro    `json:"cost_micro,omitempty"`  // foreseen, in the site's own currency
-	Foreseen    protocol.Duration `json:"foreseen_ms,omitempty"` // run time
-	Usage       protocol.Usage    `json:"usage"`                 // measured
-	Quoted      *QuotedPrice      `json:"quoted,omitempty"`      // the price that it was placed at; nil: none was named
-	Home        *QuotedPrice      `json:"home,omitempty"`        // that its own site quoted when it was placed elsewhere; nil: none
-	Energy      *JobEnergy        `json:"energy,omitempty"`      // nil: it is not known
-	Bill        *Bill             `json:"bill,omitempty"`        // what it cost, or has cost so far; nil: nothing, or its site does not say
+	Application      protocol.JobID    `json:"application,omitempty"` // of its first component; 0: the job is on its own
+	Component        string            `json:"component,omitempty"`
+	ReservedAt       protocol.Instant  `json:"held_ms,omitempty"`     // from when on room is held for it; 0: it is not
+	Cost             protocol.Micro    `json:"cost_micro,omitempty"`  // foreseen, in the site's own currency
+	PredictedRunTime protocol.Duration `json:"foreseen_ms,omitempty"` // run time
+	Usage            protocol.Usage    `json:"usage"`                 // measured
+	Quoted           *QuotedPrice      `json:"quoted,omitempty"`      // the price that it was placed at; nil: none was named
+	Home             *QuotedPrice      `json:"home,omitempty"`        // that its own site quoted when it was placed elsewhere; nil: none
+	Energy           *JobEnergy        `json:"energy,omitempty"`      // nil: it is not known
+	Bill             *Bill             `json:"bill,omitempty"`        // what it cost, or has cost so far; nil: nothing, or its site does not say
 	// ClockOffset is how far the clock of the job's site is ahead of the origin's, as the job's last
 	// message tells, its way counted with it. Started and Ended are by the origin's clock.
 	ClockOffset protocol.Duration `json:"clock_offset_ms,omitempty"`
-	Wishes      *Objectives       `json:"wishes,omitempty"`   // of its application; nil: it is on its own
+	Objectives  *Objectives       `json:"wishes,omitempty"`   // of its application; nil: it is on its own
 	Together    *Start            `json:"together,omitempty"` // nil: it starts on its own
 }
 

@@ -76,8 +76,8 @@ type Quote struct {
 	Money    *Money            `json:"money,omitempty"` // the terms as an application's costs, in its currency
 }
 
-// Quoted is a site's quote for people, with how busy the site is and how old that is.
-func Quoted(site protocol.SiteName, q protocol.Quote, load protocol.Load, age protocol.Duration) Quote {
+// NewQuote is a site's quote for people, with how busy the site is and how old that is.
+func NewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age protocol.Duration) Quote {
 	return Quote{
 		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
 		RUS: load.RUS(), Age: age,

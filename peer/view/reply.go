@@ -43,11 +43,11 @@ type RefusalCode string
 
 // The refusal codes, and the exit codes that the command line gives them.
 const (
-	BadRequest RefusalCode = "bad-request" // 2
-	NotFound   RefusalCode = "not-found"   // 3
-	Denied     RefusalCode = "denied"      // 4
-	NoSite     RefusalCode = "no-site"     // 5
-	NotNow     RefusalCode = "not-now"     // 1
+	BadRequest  RefusalCode = "bad-request" // 2
+	NotFound    RefusalCode = "not-found"   // 3
+	Denied      RefusalCode = "denied"      // 4
+	NoSite      RefusalCode = "no-site"     // 5
+	Unavailable RefusalCode = "not-now"     // 1
 )
 
 func (Submitted) reply() {}

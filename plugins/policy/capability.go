@@ -24,7 +24,7 @@ type Broker interface{ DecidesApplications() }
 
 // Reckoner is a policy that says how sites shall work out the energy terms of their quotes. For others
 // they do it by hourly prices.
-type Reckoner interface{ Reckon() protocol.Reckoning }
+type Reckoner interface{ Reckon() protocol.EnergyPricing }
 
 // Grower is a policy that wants to know how waits grow: of so many jobs of a round [Site.Extra] shall
 // tell; 0: of none.
@@ -49,9 +49,9 @@ type Description struct {
 	Name        string
 	Initiations []Initiation
 	Params      []Param
-	Can         []Capability       // sorted
-	Reckon      protocol.Reckoning // of a [Reckoner]
-	Extra       int                // of a [Grower]
+	Can         []Capability           // sorted
+	Reckon      protocol.EnergyPricing // of a [Reckoner]
+	Extra       int                    // of a [Grower]
 }
 
 // Info is what the policy itself says without its other methods.

@@ -23,11 +23,11 @@ func (plain) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte
 // able is a policy that can all there is.
 type able struct{ plain }
 
-func (able) TakesShortcut()             {}
-func (able) KeepsAll()                  {}
-func (able) DecidesApplications()       {}
-func (able) Reckon() protocol.Reckoning { return protocol.TwoPrice }
-func (able) Extra() int                 { return 3 }
+func (able) TakesShortcut()                 {}
+func (able) KeepsAll()                      {}
+func (able) DecidesApplications()           {}
+func (able) Reckon() protocol.EnergyPricing { return protocol.TwoPrice }
+func (able) Extra() int                     { return 3 }
 
 func (able) Front(context.Context, policy.Snapshot) (f policy.Front, err error) { return f, nil }
 

@@ -61,7 +61,7 @@ func TestInfoCheck(t *testing.T) {
 		Name: strings.Repeat("x", 64), Initiations: []policy.Initiation{policy.Symmetric, policy.Sender, policy.Receiver, policy.Cycle},
 		Params: []policy.Param{{Name: "a"}, {Name: "b"}},
 	}
-	for _, reckon := range []protocol.Reckoning{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "greenest2030", "0123456789abcdef"} {
+	for _, reckon := range []protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "greenest2030", "0123456789abcdef"} {
 		right.Reckon = reckon
 		if err := right.Check(); err != nil {
 			t.Error(err)

@@ -60,7 +60,7 @@ func Tag(t *rapid.T) protocol.Tag {
 func Request(t *rapid.T, job protocol.JobID) protocol.Request {
 	return layout(t, protocol.Request{
 		Job: job, CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: Count(t), MemoryMB: Amount(t),
-		WallTime: max(1, Span(t)), Power: Power(t), Like: rapid.Uint64().Draw(t, "like"),
+		WallTime: max(1, Span(t)), Power: Power(t), PowerClass: rapid.Uint64().Draw(t, "like"),
 	})
 }
 
@@ -92,17 +92,17 @@ func Spec(t *rapid.T, job protocol.JobID) protocol.Spec {
 	return protocol.Spec{
 		Request: Request(t, job), Name: Text(t), User: Text(t), Sites: Slice(t, Site),
 		Requeue: rapid.Bool().Draw(t, "requeue"), Submitted: Instant(t), MHz: Count(t), Mflops: Count(t),
-		Data: Amount(t), DataOut: Amount(t), Licences: licences(t),
-		Priority: rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
-		Expected: Span(t), Intensity: share(t), Computing: share(t), Draws: Power(t),
+		Data: Amount(t), DataOut: Amount(t), Licenses: licences(t),
+		QOS:              rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
+		PredictedRunTime: Span(t), Intensity: share(t), Computing: share(t), MeasuredPower: Power(t),
 	}
 }
 
-func licences(t *rapid.T) (out []protocol.Licence) {
+func licences(t *rapid.T) (out []protocol.License) {
 	names := rapid.SliceOfNDistinct(rapid.StringN(1, 16, 64), 0, 16, rapid.ID).Draw(t, "licences")
 	slices.Sort(names)
 	for _, name := range names {
-		out = append(out, protocol.Licence{Name: name, Count: max(1, Count(t))})
+		out = append(out, protocol.License{Name: name, Count: max(1, Count(t))})
 	}
 	return out
 }

@@ -163,7 +163,7 @@ func (p *Policy) Info() policy.Info {
 func (p *Policy) Extra() int { return p.Marginal }
 
 // Reckon implements [policy.Reckoner].
-func (p *Policy) Reckon() protocol.Reckoning {
+func (p *Policy) Reckon() protocol.EnergyPricing {
 	switch p.Variant {
 	case Inst:
 		return protocol.AtOnce

@@ -376,7 +376,7 @@ func TestVariants(t *testing.T) {
 	t.Parallel()
 	in := snapshot([]policy.Site{site("a", 9), site("b", 9)}, []quote{{0, 60 * second, 0}, {protocol.Day, 59 * second, 0}})
 	for variant, want := range map[mcmf.Variant]struct {
-		reckon protocol.Reckoning
+		reckon protocol.EnergyPricing
 		placed string
 		wait   protocol.Duration
 	}{

@@ -44,8 +44,8 @@ func TestCheckSpec(t *testing.T) {
 	t.Parallel()
 	type s = *protocol.Spec
 	long := strings.Repeat("x", 4097)
-	licence := func(name string, count int) []protocol.Licence {
-		return []protocol.Licence{{Name: "a", Count: 1}, {Name: name, Count: count}}
+	licence := func(name string, count int) []protocol.License {
+		return []protocol.License{{Name: "a", Count: 1}, {Name: name, Count: count}}
 	}
 	right := func() protocol.Spec {
 		return protocol.Spec{Request: protocol.Request{Job: 1, CPUs: 1, WallTime: 60}, Sites: []protocol.SiteName{"a", "b"}}
@@ -71,22 +71,22 @@ func TestCheckSpec(t *testing.T) {
 		"mflops: -1":                                   func(s s) { s.Mflops = -1 },
 		"data_bytes: -1":                               func(s s) { s.Data = -1 },
 		"data_out_bytes: -1":                           func(s s) { s.DataOut = -1 },
-		"licences: has 17":                             func(s s) { s.Licences = make([]protocol.Licence, 17) },
-		"licences[1]: name: is missing":                func(s s) { s.Licences = licence("", 1) },
-		"licences[1]: name: has 4097":                  func(s s) { s.Licences = licence(long, 1) },
-		"licences[1]: name: is not UTF-8":              func(s s) { s.Licences = licence("\xff", 1) },
-		"licences[1]: count: 0 is outside 1 to":        func(s s) { s.Licences = licence("b", 0) },
-		"licences[1]: count: 2147483648 is outside":    func(s s) { s.Licences = licence("b", math.MaxInt32+1) },
-		`licences[1]: name: "a" does not sort after`:   func(s s) { s.Licences = licence("a", 1) },
-		"priority: has 33":                             func(s s) { s.Priority = long[:33] },
-		"priority: is not UTF-8":                       func(s s) { s.Priority = "\xff" },
+		"licences: has 17":                             func(s s) { s.Licenses = make([]protocol.License, 17) },
+		"licences[1]: name: is missing":                func(s s) { s.Licenses = licence("", 1) },
+		"licences[1]: name: has 4097":                  func(s s) { s.Licenses = licence(long, 1) },
+		"licences[1]: name: is not UTF-8":              func(s s) { s.Licenses = licence("\xff", 1) },
+		"licences[1]: count: 0 is outside 1 to":        func(s s) { s.Licenses = licence("b", 0) },
+		"licences[1]: count: 2147483648 is outside":    func(s s) { s.Licenses = licence("b", math.MaxInt32+1) },
+		`licences[1]: name: "a" does not sort after`:   func(s s) { s.Licenses = licence("a", 1) },
+		"priority: has 33":                             func(s s) { s.QOS = long[:33] },
+		"priority: is not UTF-8":                       func(s s) { s.QOS = "\xff" },
 		"comment: has 4097":                            func(s s) { s.Comment = long },
 		"comment: is not UTF-8":                        func(s s) { s.Comment = "\xff" },
-		"expected_ms: -1":                              func(s s) { s.Expected = -1 },
+		"expected_ms: -1":                              func(s s) { s.PredictedRunTime = -1 },
 		"intensity_ppm: 1000001 is outside 0 to 10000": func(s s) { s.Intensity = protocol.PPM + 1 },
 		"intensity_ppm: -1":                            func(s s) { s.Intensity = -1 },
 		"computing_ppm: 1000001":                       func(s s) { s.Computing = protocol.PPM + 1 },
-		"draws_ppm: -1":                                func(s s) { s.Draws = -1 },
+		"draws_ppm: -1":                                func(s s) { s.MeasuredPower = -1 },
 	})
 }
 

@@ -41,11 +41,11 @@ func pinned() []proto.Message {
 		commonv1.EncodeTag(protocol.Tag{Job: 1, Epoch: 2}),
 		commonv1.EncodeSpec(protocol.Spec{
 			Request: protocol.Request{
-				Job: 1, CPUs: 8, Nodes: 3, MemoryMB: 4, WallTime: 5, Power: 6, Like: 7,
+				Job: 1, CPUs: 8, Nodes: 3, MemoryMB: 4, WallTime: 5, Power: 6, PowerClass: 7,
 				Layout: protocol.Layout{Tasks: 4, TasksPerNode: 9, CPUsPerTask: 2, MaxNodes: 10},
 			},
 			Name: "n", User: "u", Sites: []protocol.SiteName{"s"}, Requeue: true, Submitted: 11, MHz: 12, Mflops: 13, Data: 14, DataOut: 15,
-			Licences: []protocol.Licence{{Name: "l", Count: 16}}, Priority: "p", Expected: 17, Intensity: 18, Computing: 19, Draws: 20,
+			Licenses: []protocol.License{{Name: "l", Count: 16}}, QOS: "p", PredictedRunTime: 17, Intensity: 18, Computing: 19, MeasuredPower: 20,
 		}),
 		commonv1.EncodeRequest(protocol.Request{WallTime: protocol.Never}),
 		commonv1.EncodePayload(&protocol.Payload{Script: []byte("x"), Args: []string{"a"}, Env: []string{"E="}, WorkDir: "w", Stdout: "o", Stderr: "e"}),

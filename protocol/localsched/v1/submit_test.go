@@ -39,8 +39,8 @@ func TestSubmissionsThatCannotTravelAreRefused(t *testing.T) {
 		"spec: name":              func(s *localsched.Submission) { s.Spec.Name = latin },
 		"spec: user":              func(s *localsched.Submission) { s.Spec.User = latin },
 		"account":                 func(s *localsched.Submission) { s.Account = latin },
-		"spec: priority":          func(s *localsched.Submission) { s.Spec.Priority = latin },
-		"spec: licences[0]: name": func(s *localsched.Submission) { s.Spec.Licences = []protocol.Licence{{Name: latin, Count: 1}} },
+		"spec: priority":          func(s *localsched.Submission) { s.Spec.QOS = latin },
+		"spec: licences[0]: name": func(s *localsched.Submission) { s.Spec.Licenses = []protocol.License{{Name: latin, Count: 1}} },
 	}
 	for field, change := range cases {
 		t.Run(field, func(t *testing.T) {

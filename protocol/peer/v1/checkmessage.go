@@ -39,7 +39,7 @@ func checkMessage(m protocol.Message) error { //nolint:cyclop // one case for ea
 		return checkResult(m)
 	case protocol.Recall:
 		return checkTag(m.Tag)
-	case protocol.Unknown:
+	case protocol.UnknownJob:
 		return checkTag(m.Tag)
 	case protocol.Fenced:
 		return checkFenced(m)
@@ -58,9 +58,9 @@ func checkQuoteRequest(m protocol.QuoteRequest) error {
 		wire.Amount("deadline_ms", m.Deadline),
 		wire.AtMost("jobs", len(m.Jobs), MaxJobs),
 		wire.Each("jobs", m.Jobs, checkSpec),
-		wire.Text("reckon", string(m.Reckon), maxReckon),
-		wire.Count("extra", m.Extra),
-		atMost("extra", m.Extra, protocol.MaxExtra),
+		wire.Text("reckon", string(m.EnergyPricing), maxReckon),
+		wire.Count("extra", m.MarginalJobs),
+		atMost("extra", m.MarginalJobs, protocol.MaxExtra),
 	)
 }
 

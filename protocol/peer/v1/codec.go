@@ -22,12 +22,12 @@ func Kinds() []string {
 	return []string{
 		protocol.QuoteRequest{}.Kind(), protocol.QuoteReply{}.Kind(), protocol.Volunteer{}.Kind(),
 		protocol.Offer{}.Kind(), protocol.Prepared{}.Kind(), protocol.Refused{}.Kind(),
-		protocol.Grant{}.Kind(), protocol.Accept{}.Kind(), protocol.Aborted{}.Kind(),
+		protocol.Grant{}.Kind(), protocol.Accept{}.Kind(), protocol.PrepareExpired{}.Kind(),
 		protocol.Status{}.Kind(), protocol.StatusAck{}.Kind(),
 		protocol.Result{}.Kind(), protocol.ResultAck{}.Kind(),
 		protocol.Recall{}.Kind(), protocol.Recalled{}.Kind(),
-		protocol.DecisionAsked{}.Kind(), protocol.Abort{}.Kind(),
-		protocol.Unknown{}.Kind(), protocol.Fenced{}.Kind(), protocol.Watermark{}.Kind(),
+		protocol.DecisionQuery{}.Kind(), protocol.Abort{}.Kind(),
+		protocol.UnknownJob{}.Kind(), protocol.Fenced{}.Kind(), protocol.Watermark{}.Kind(),
 	}
 }
 

@@ -21,9 +21,9 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 		case "quote-request":
 			return protocol.QuoteRequest{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Deadline: protocoltest.Span(t),
-				Jobs:   protocoltest.Slice(t, drawSpec),
-				Reckon: rapid.SampledFrom([]protocol.Reckoning{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "a later one"}).Draw(t, "reckon"),
-				Extra:  rapid.IntRange(0, protocol.MaxExtra).Draw(t, "extra"),
+				Jobs:          protocoltest.Slice(t, drawSpec),
+				EnergyPricing: rapid.SampledFrom([]protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "a later one"}).Draw(t, "reckon"),
+				MarginalJobs:  rapid.IntRange(0, protocol.MaxExtra).Draw(t, "extra"),
 			}
 		case "quote-reply":
 			return protocol.QuoteReply{
@@ -87,17 +87,17 @@ func drawNotice(t *rapid.T, kind string) protocol.Message {
 	case "accept":
 		return protocol.Accept{Tag: placed}
 	case "aborted":
-		return protocol.Aborted{Tag: placed}
+		return protocol.PrepareExpired{Tag: placed}
 	case "result-ack":
 		return protocol.ResultAck{Tag: placed}
 	case "recalled":
 		return protocol.Recalled{Tag: placed}
 	case "decision-asked":
-		return protocol.DecisionAsked{Tag: placed}
+		return protocol.DecisionQuery{Tag: placed}
 	case "abort":
 		return protocol.Abort{Tag: placed}
 	case "unknown":
-		return protocol.Unknown{Tag: placed, InDoubt: rapid.Bool().Draw(t, "in doubt")}
+		return protocol.UnknownJob{Tag: placed, InDoubt: rapid.Bool().Draw(t, "in doubt")}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // pinned in protocol/common/v1.
 func pinned() map[string]protocol.Message {
 	return map[string]protocol.Message{
-		"080110021a240a0f08aae08d84ddcb0110102880dddb01120570726f62651a036164613080d095ffbc3122036e6f772803": protocol.QuoteRequest{Round: 1, Deadline: 2, Jobs: []protocol.Spec{spec}, Reckon: protocol.AtOnce, Extra: 3},
+		"080110021a240a0f08aae08d84ddcb0110102880dddb01120570726f62651a036164613080d095ffbc3122036e6f772803": protocol.QuoteRequest{Round: 1, Deadline: 2, Jobs: []protocol.Spec{spec}, EnergyPricing: protocol.AtOnce, MarginalJobs: 3},
 		"0801121008aae08d84ddcb01180a20052814301e1a0208022003280430053a0206074008": protocol.QuoteReply{
 			Round: 1, Quotes: []protocol.Quote{quote}, Load: protocol.Load{CPUs: 2}, Accept: 3, Valid: 4, Free: 5,
 			Extra: []protocol.Duration{6, 7}, MostCPUs: 8,

@@ -44,9 +44,9 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Recall{}, func(w *Recall) (protocol.Message, error) {
 			return protocol.Recall{Tag: commonv1.DecodeTag(w.GetTag()), Cancel: w.GetCancel()}, nil
 		})
-	case protocol.Unknown{}.Kind():
+	case protocol.UnknownJob{}.Kind():
 		return read(body, &Unknown{}, func(w *Unknown) (protocol.Message, error) {
-			return protocol.Unknown{Tag: commonv1.DecodeTag(w.GetTag()), InDoubt: w.GetInDoubt()}, nil
+			return protocol.UnknownJob{Tag: commonv1.DecodeTag(w.GetTag()), InDoubt: w.GetInDoubt()}, nil
 		})
 	case protocol.Fenced{}.Kind():
 		return read(body, &Fenced{}, func(w *Fenced) (protocol.Message, error) {
@@ -73,14 +73,14 @@ func readNotice(kind string, tag protocol.Tag) (protocol.Message, error) {
 		return protocol.Grant{Tag: tag}, nil
 	case protocol.Accept{}.Kind():
 		return protocol.Accept{Tag: tag}, nil
-	case protocol.Aborted{}.Kind():
-		return protocol.Aborted{Tag: tag}, nil
+	case protocol.PrepareExpired{}.Kind():
+		return protocol.PrepareExpired{Tag: tag}, nil
 	case protocol.ResultAck{}.Kind():
 		return protocol.ResultAck{Tag: tag}, nil
 	case protocol.Recalled{}.Kind():
 		return protocol.Recalled{Tag: tag}, nil
-	case protocol.DecisionAsked{}.Kind():
-		return protocol.DecisionAsked{Tag: tag}, nil
+	case protocol.DecisionQuery{}.Kind():
+		return protocol.DecisionQuery{Tag: tag}, nil
 	case protocol.Abort{}.Kind():
 		return protocol.Abort{Tag: tag}, nil
 	}
@@ -93,7 +93,7 @@ func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
 	}
 	return protocol.QuoteRequest{
 		Round: protocol.RoundID(w.GetRound()), Deadline: protocol.Duration(w.GetDeadlineMs()),
-		Jobs: wire.Convert(w.GetJobs(), commonv1.DecodeSpec), Reckon: protocol.Reckoning(w.GetReckon()), Extra: wire.Narrow(w.GetExtra()),
+		Jobs: wire.Convert(w.GetJobs(), commonv1.DecodeSpec), EnergyPricing: protocol.EnergyPricing(w.GetReckon()), MarginalJobs: wire.Narrow(w.GetExtra()),
 	}, nil
 }
 

@@ -17,7 +17,7 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 	case protocol.Prepared:
 		return &Prepared{Tag: commonv1.EncodeTag(m.Tag), StartMs: int64(m.Start), Tariff: wireTariff(m.Tariff)}
 	case protocol.QuoteRequest:
-		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, commonv1.EncodeSpec), Reckon: string(m.Reckon), Extra: int64(m.Extra)}
+		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, commonv1.EncodeSpec), Reckon: string(m.EnergyPricing), Extra: int64(m.MarginalJobs)}
 	case protocol.QuoteReply:
 		return &QuoteReply{
 			Round: uint64(m.Round), Quotes: wire.Convert(m.Quotes, commonv1.EncodeQuote), Load: commonv1.EncodeLoad(m.Load),
@@ -38,7 +38,7 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 		return wireResult(m)
 	case protocol.Recall:
 		return &Recall{Tag: commonv1.EncodeTag(m.Tag), Cancel: m.Cancel}
-	case protocol.Unknown:
+	case protocol.UnknownJob:
 		return &Unknown{Tag: commonv1.EncodeTag(m.Tag), InDoubt: m.InDoubt}
 	case protocol.Fenced:
 		return &Fenced{Tag: commonv1.EncodeTag(m.Tag), Current: uint32(m.Current)}
@@ -58,13 +58,13 @@ func noticeTag(m protocol.Message) (protocol.Tag, bool) {
 		return m.Tag, true
 	case protocol.Accept:
 		return m.Tag, true
-	case protocol.Aborted:
+	case protocol.PrepareExpired:
 		return m.Tag, true
 	case protocol.ResultAck:
 		return m.Tag, true
 	case protocol.Recalled:
 		return m.Tag, true
-	case protocol.DecisionAsked:
+	case protocol.DecisionQuery:
 		return m.Tag, true
 	case protocol.Abort:
 		return m.Tag, true

@@ -37,7 +37,7 @@ func DecodeDescription(m *DescribeResponse) (policy.Description, error) {
 	}
 	d := policy.Description{
 		Name: m.GetName(), Initiations: initiations, Params: params, Can: readCapabilities(m),
-		Reckon: protocol.Reckoning(m.GetReckon()), Extra: int(m.GetExtra()),
+		Reckon: protocol.EnergyPricing(m.GetReckon()), Extra: int(m.GetExtra()),
 	}
 	if err = d.Check(); err != nil {
 		return policy.Description{}, err
