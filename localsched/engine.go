@@ -61,8 +61,8 @@ var (
 	ErrStarted   = errors.New("the job has started")
 )
 
-// Guard is an [Engine] that can tell whom a job would delay.
-type Guard interface {
+// DelayEstimator is an [Engine] that can tell whom a job would delay.
+type DelayEstimator interface {
 	// Delays says for each job alone how much later the waiting jobs of a site would start
 	// if it were submitted now, after those ahead: the most of them. It changes nothing.
 	Delays(now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber) ([]protocol.Duration, error)

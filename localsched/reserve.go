@@ -17,26 +17,26 @@ type Reserver interface {
 	// time without delaying what is promised already. It returns that instant. Repeating
 	// a tag returns the same one. A later Submit of the tag takes the room and starts the
 	// job then, or at once if that is past. A *RefusedError says that there is no such room.
-	Reserve(ctx context.Context, hold Hold) (protocol.Instant, error)
-	// Release gives a hold up that has not been taken. There need not be one.
-	Release(ctx context.Context, tag protocol.Tag) error
+	Reserve(ctx context.Context, hold Reservation) (protocol.Instant, error)
+	// CancelReservation gives a hold up that has not been taken. There need not be one.
+	CancelReservation(ctx context.Context, tag protocol.Tag) error
 }
 
-// Hold is room to be kept for one placement.
-type Hold struct {
+// Reserve is room to be kept for one placement.
+type Reservation struct {
 	Tag     protocol.Tag
 	Request protocol.Request
 	Start   protocol.Instant // not before it
 	Account string           // that will run the job
 }
 
-// Holder is an [Engine] that holds room. What it holds counts for its plans and passes as
+// EngineReserver is an [Engine] that holds room. What it holds counts for its plans and passes as
 // a job that runs from then on.
-type Holder interface {
-	// Hold keeps room as [Reserver.Reserve] does. The error is a *RefusedError when there
+type EngineReserver interface {
+	// Reserve keeps room as [Reserver.Reserve] does. The error is a *RefusedError when there
 	// is none. With exactly the instant is hold.Start whatever has been promised since, as
 	// after a restart.
-	Hold(now protocol.Instant, hold Hold, exactly bool) (protocol.Instant, Actions, error)
-	// Drop gives a hold up. There need not be one.
-	Drop(now protocol.Instant, tag protocol.Tag) (Actions, error)
+	Reserve(now protocol.Instant, hold Reservation, exactly bool) (protocol.Instant, Actions, error)
+	// CancelReservation gives a hold up. There need not be one.
+	CancelReservation(now protocol.Instant, tag protocol.Tag) (Actions, error)
 }

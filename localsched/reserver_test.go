@@ -14,11 +14,11 @@ type reserver struct {
 	start protocol.Instant
 }
 
-func (r reserver) Reserve(context.Context, localsched.Hold) (protocol.Instant, error) {
+func (r reserver) Reserve(context.Context, localsched.Reservation) (protocol.Instant, error) {
 	return r.start, nil
 }
 
-func (reserver) Release(context.Context, protocol.Tag) error { return nil }
+func (reserver) CancelReservation(context.Context, protocol.Tag) error { return nil }
 
 // TestTariffPassesReserver: with a tariff a scheduler holds room exactly if it does without.
 func TestTariffPassesReserver(t *testing.T) {
@@ -30,7 +30,7 @@ func TestTariffPassesReserver(t *testing.T) {
 	if !ok {
 		t.Fatal("one that holds room does not with a tariff")
 	}
-	if start, err := holds.Reserve(t.Context(), localsched.Hold{}); err != nil || start != 7 {
+	if start, err := holds.Reserve(t.Context(), localsched.Reservation{}); err != nil || start != 7 {
 		t.Errorf("held from %d on, %v", start, err)
 	}
 }

@@ -76,17 +76,17 @@ type Query struct {
 	// Ahead are jobs that the peer has promised room and not seen submitted, in
 	// order; quotes answer as if they stood at the queue's end. One that the
 	// scheduler has by now counts where it is.
-	Ahead []Promise
-	// Guard is the site whose waiting jobs the quotes say the delays of, by a scheduler
+	Ahead []Tentative
+	// DelayEstimator is the site whose waiting jobs the quotes say the delays of, by a scheduler
 	// with the capability [Delays]; 0: none is asked for.
-	Guard protocol.SiteNumber
+	ProtectSite protocol.SiteNumber
 }
 
 // Delays is the capability of a scheduler that fills in [protocol.Quote].Delay.
 const Delays = "delays"
 
-// Promise is room that was promised to one placement of a job.
-type Promise struct {
+// Tentative is room that was promised to one placement of a job.
+type Tentative struct {
 	Tag     protocol.Tag
 	Request protocol.Request
 }
@@ -112,7 +112,7 @@ type Presence uint8
 
 // The presences.
 const (
-	Unclear Presence = iota // cannot tell: an operator must
+	PresenceUnknown Presence = iota // cannot tell: an operator must
 	Present
 	Absent // reliably: it is not there and will not appear
 )
@@ -123,7 +123,7 @@ func (p Presence) String() string {
 		return "present"
 	case Absent:
 		return "absent"
-	case Unclear:
+	case PresenceUnknown:
 	}
 	return "unclear"
 }

@@ -28,7 +28,7 @@ func TestAPreparedGuestOfRestoredRows(t *testing.T) {
 		"it has ended":    {[]localsched.Change{ended}, localsched.Present, true, false},
 		"it is there":     {nil, localsched.Present, true, false},
 		"it never came":   {nil, localsched.Absent, false, true},
-		"it is not clear": {nil, localsched.Unclear, true, false},
+		"it is not clear": {nil, localsched.PresenceUnknown, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

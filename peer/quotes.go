@@ -65,7 +65,7 @@ func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 		Accept: limits.Accept(p.intakeLeft()), Valid: p.cfg.CheckInterval,
 		MostCPUs: limits.CPUsLeft(),
 	}
-	query := localsched.Query{Ahead: p.tentatives.Ahead(), Guard: p.protectedSite()}
+	query := localsched.Query{Ahead: p.tentatives.Ahead(), ProtectSite: p.protectedSite()}
 	guarded := p.newGuarded()
 	var places []int
 	for i, spec := range m.Jobs {

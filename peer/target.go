@@ -60,7 +60,7 @@ func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 // may add up.
 func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
 	tag, request := tagOf(m), m.Spec.ScaledRequest(&p.cfg.Capacity)
-	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.tentatives.Ahead(), Guard: p.protectedSite()}
+	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.tentatives.Ahead(), ProtectSite: p.protectedSite()}
 	p.weighed[tag] = one.ID()
 	p.tentatives.Add(tag, p.now, request)
 	p.call(event.QuoteOp{Query: query}, weighOffer{one.ID(), m})

@@ -188,7 +188,7 @@ func (p *Peer) reserveHere(j *job) {
 		p.abortGroupOf(j, err.Error())
 		return
 	}
-	hold := localsched.Hold{Tag: j.tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: account}
+	hold := localsched.Reservation{Tag: j.tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: account}
 	p.call(event.ReserveOp{Hold: hold}, reserveHome{j.tag()})
 }
 
@@ -390,7 +390,7 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 
 // reserveForGuest has the own batch system hold room for a guest, and tells its origin.
 func (p *Peer) reserveForGuest(g *guest) {
-	hold := localsched.Hold{Tag: g.tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account}
+	hold := localsched.Reservation{Tag: g.tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account}
 	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.tag(), g.instance})
 }
 

@@ -78,7 +78,7 @@ func (s *Site) open(b *batchSystem, runner virtual.Runner[placed]) error {
 		return fmt.Errorf("site %s: %w", s.Name, err)
 	}
 	b.held, _ = made.(io.Closer)
-	if _, ok := made.(localsched.Guard); b.site.cfg.Protect.Delay > 0 && !ok {
+	if _, ok := made.(localsched.DelayEstimator); b.site.cfg.Protect.Delay > 0 && !ok {
 		b.close()
 		return fmt.Errorf("site %s: its batch system cannot tell delays, so delay of [protect] would not hold; leave delay out, or give the site a local policy", s.Name)
 	}
@@ -220,7 +220,7 @@ func (b *batchSystem) forget(tag protocol.Tag) error {
 
 // reserve makes an advance reservation, as [localsched.Reserver] wants it: for the time too
 // that the job may be held up by its data.
-func (b *batchSystem) reserve(hold localsched.Hold) (protocol.Instant, error) {
+func (b *batchSystem) reserve(hold localsched.Reservation) (protocol.Instant, error) {
 	index, err := b.site.grid.indexOf(hold.Tag.Job)
 	if err != nil {
 		return 0, err

@@ -37,14 +37,14 @@ func (b *Batch) spec(job int) (protocol.Tag, protocol.Spec) {
 // Reserve holds room for a job.
 func (b *Batch) Reserve(job int, from protocol.Instant) (protocol.Instant, error) {
 	tag, spec := b.spec(job)
-	at, err := b.site.batch.reserve(localsched.Hold{Tag: tag, Request: spec.Request, Start: from + b.grid.zero})
+	at, err := b.site.batch.reserve(localsched.Reservation{Tag: tag, Request: spec.Request, Start: from + b.grid.zero})
 	return at - b.grid.zero, err
 }
 
 // Release gives it up.
 func (b *Batch) Release(job int) error {
 	tag, _ := b.spec(job)
-	return b.site.batch.done(b.site.batch.Release(tag))
+	return b.site.batch.done(b.site.batch.CancelReservation(tag))
 }
 
 // Submit puts a job in the queue.
@@ -59,7 +59,7 @@ func (b *Batch) Wait(job, ahead int) (protocol.Duration, error) {
 	_, spec := b.spec(job)
 	tag, other := b.spec(ahead)
 	quotes, err := b.site.batch.quote(b.grid.now, localsched.Query{
-		Jobs: []protocol.Request{spec.Request}, Ahead: []localsched.Promise{{Tag: tag, Request: other.Request}},
+		Jobs: []protocol.Request{spec.Request}, Ahead: []localsched.Tentative{{Tag: tag, Request: other.Request}},
 	})
 	if err != nil {
 		return 0, err

@@ -197,7 +197,7 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 	case event.ReserveOp:
 		return heldOr(s.batch.reserve(op.Hold))
 	case event.CancelReservationOp:
-		return event.ReleaseResult{}, s.batch.done(s.batch.Release(op.Tag))
+		return event.ReleaseResult{}, s.batch.done(s.batch.CancelReservation(op.Tag))
 	case event.WatchOp, event.DecideOp, event.ParetoOp, event.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)

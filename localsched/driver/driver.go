@@ -21,7 +21,7 @@ type Driver struct {
 	engine  localsched.Engine // own, or the other one
 	feed    *changes.Feed
 	jobs    map[protocol.Tag]*Job // from Submit or Add to Leave
-	holds   map[protocol.Tag]localsched.Hold
+	holds   map[protocol.Tag]localsched.Reservation
 	work    Work
 	wake    protocol.Instant // the engine's
 	turn    protocol.Instant // the next one at which the budget is another
@@ -78,7 +78,7 @@ func Over(other localsched.Engine, feed *changes.Feed) *Driver {
 func newDriver(feed *changes.Feed) *Driver {
 	return &Driver{
 		feed: feed, turn: power.End,
-		jobs: map[protocol.Tag]*Job{}, holds: map[protocol.Tag]localsched.Hold{},
+		jobs: map[protocol.Tag]*Job{}, holds: map[protocol.Tag]localsched.Reservation{},
 	}
 }
 

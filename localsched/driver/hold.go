@@ -10,20 +10,20 @@ import (
 )
 
 // ends is when an advance reservation is over.
-func ends(h localsched.Hold) protocol.Instant { return h.Start.Add(h.Request.WallTime) }
+func ends(h localsched.Reservation) protocol.Instant { return h.Start.Add(h.Request.WallTime) }
 
-// Holds reports whether advance reservations can be made under the present rules.
-func (d *Driver) Holds() bool {
+// CanReserve reports whether advance reservations can be made under the present rules.
+func (d *Driver) CanReserve() bool {
 	if d.own != nil {
-		return d.own.Holds()
+		return d.own.CanReserve()
 	}
-	_, ok := d.engine.(localsched.Holder)
+	_, ok := d.engine.(localsched.EngineReserver)
 	return ok
 }
 
-// Hold makes an advance reservation and returns its start. Repeating a tag returns the same
+// Reserve makes an advance reservation and returns its start. Repeating a tag returns the same
 // one. The error is a *[localsched.RefusedError] where there is none to be had.
-func (d *Driver) Hold(now protocol.Instant, asked localsched.Hold) (protocol.Instant, error) {
+func (d *Driver) Reserve(now protocol.Instant, asked localsched.Reservation) (protocol.Instant, error) {
 	start, actions, err := d.hold(now, asked, false)
 	if err != nil {
 		return 0, err
@@ -34,29 +34,29 @@ func (d *Driver) Hold(now protocol.Instant, asked localsched.Hold) (protocol.Ins
 	return start, nil
 }
 
-func (d *Driver) hold(now protocol.Instant, asked localsched.Hold, exactly bool) (protocol.Instant, localsched.Actions, error) {
+func (d *Driver) hold(now protocol.Instant, asked localsched.Reservation, exactly bool) (protocol.Instant, localsched.Actions, error) {
 	if d.own != nil {
-		return d.own.Hold(now, asked, exactly)
+		return d.own.Reserve(now, asked, exactly)
 	}
-	holder, ok := d.engine.(localsched.Holder)
+	holder, ok := d.engine.(localsched.EngineReserver)
 	if !ok {
 		return 0, localsched.Actions{}, &localsched.RefusedError{Reason: "this site's batch system makes no advance reservations"}
 	}
-	return holder.Hold(now, asked, exactly)
+	return holder.Reserve(now, asked, exactly)
 }
 
-// Drop gives up an advance reservation that no job has taken. There need not be one.
-func (d *Driver) Drop(now protocol.Instant, tag protocol.Tag) error {
+// CancelReservation gives up an advance reservation that no job has taken. There need not be one.
+func (d *Driver) CancelReservation(now protocol.Instant, tag protocol.Tag) error {
 	delete(d.holds, tag)
 	if d.own != nil {
-		d.take(now, d.own.Drop(now, tag))
+		d.take(now, d.own.CancelReservation(now, tag))
 		return nil
 	}
-	holder, ok := d.engine.(localsched.Holder)
+	holder, ok := d.engine.(localsched.EngineReserver)
 	if !ok {
 		return nil
 	}
-	actions, err := holder.Drop(now, tag)
+	actions, err := holder.CancelReservation(now, tag)
 	if err != nil {
 		return err
 	}
@@ -81,15 +81,15 @@ func (d *Driver) Reservations() (tags []protocol.Tag) {
 	return tags
 }
 
-func (d *Driver) reservations() []localsched.Hold {
-	return slices.SortedFunc(maps.Values(d.holds), func(a, b localsched.Hold) int {
+func (d *Driver) reservations() []localsched.Reservation {
+	return slices.SortedFunc(maps.Values(d.holds), func(a, b localsched.Reservation) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch))
 	})
 }
 
-// AddHold has the driver know an advance reservation that is there already, for
+// AddReservation has the driver know an advance reservation that is there already, for
 // [Driver.Rebuild].
-func (d *Driver) AddHold(h localsched.Hold) { d.holds[h.Tag] = h }
+func (d *Driver) AddReservation(h localsched.Reservation) { d.holds[h.Tag] = h }
 
 // spend forgets an advance reservation that is of no more use.
 func (d *Driver) spend(tag protocol.Tag) {

@@ -52,11 +52,11 @@ func (d *Driver) quoteOf(now protocol.Instant, r protocol.Request, p localsched.
 // quoteDelays says in the quotes by how much the jobs would delay those of the guarded site,
 // where that is asked and the engine can tell.
 func (d *Driver) quoteDelays(now protocol.Instant, ahead []protocol.Request, query localsched.Query, quotes []protocol.Quote) error {
-	guard, ok := d.engine.(localsched.Guard)
-	if query.Guard == 0 || !ok {
+	guard, ok := d.engine.(localsched.DelayEstimator)
+	if query.ProtectSite == 0 || !ok {
 		return nil
 	}
-	delays, err := guard.Delays(now, ahead, query.Jobs, query.Guard)
+	delays, err := guard.Delays(now, ahead, query.Jobs, query.ProtectSite)
 	for i, delay := range delays {
 		if quotes[i].Declined == "" {
 			quotes[i].Delay = delay

@@ -131,4 +131,4 @@ func (d *Driver) jobsBy(order func(a, b *Job) int, which func(*Job) bool) (jobs 
 func (d *Driver) Reserved() []engine.Promised { return d.own.Promised() }
 
 // Reserves reports whether the rules reserve starts for all pending jobs.
-func (d *Driver) Reserves() bool { return d.rules.policy().Quotes() == engine.Reserved }
+func (d *Driver) Reserves() bool { return d.rules.policy().PlanMode() == engine.PlanReserved }

@@ -249,7 +249,7 @@ func withHolds(b *testing.B, holds int, from protocol.Instant) *engine.Engine {
 	for i := range holds {
 		j := job(1_000_000+i, 128, protocol.Hour)
 		start := from.Add(protocol.Duration(i) * protocol.Day)
-		if _, _, err := e.Hold(0, localsched.Hold{Tag: j.Tag, Request: j.Request, Start: start}, false); err != nil {
+		if _, _, err := e.Reserve(0, localsched.Reservation{Tag: j.Tag, Request: j.Request, Start: start}, false); err != nil {
 			b.Fatal(err)
 		}
 	}

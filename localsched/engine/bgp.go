@@ -77,12 +77,12 @@ type partitioned struct {
 	capacity protocol.Capacity
 	perNode  int // CPUs
 	cards    []partition.Card
-	lots     []lot   // by nodes, then by name
-	classes  []class // by nodes
+	lots     []jobPartition // by nodes, then by name
+	classes  []class        // by nodes
 }
 
-// lot is an enabled partition.
-type lot struct {
+// jobPartition is an enabled partition.
+type jobPartition struct {
 	name   string
 	nodes  int
 	cards  []int32
@@ -107,10 +107,10 @@ func (m *partitioned) cut(layout *partition.Layout, chosen []int) error {
 	for at, i := range chosen {
 		lotOf[i] = int32(at)
 	}
-	m.lots = make([]lot, len(chosen))
+	m.lots = make([]jobPartition, len(chosen))
 	for at, i := range chosen {
 		p := &layout.Partitions[i]
-		l := lot{name: p.Name, nodes: p.Nodes, shade: newBitset(len(chosen))}
+		l := jobPartition{name: p.Name, nodes: p.Nodes, shade: newBitset(len(chosen))}
 		for _, card := range p.Cards {
 			l.cards = append(l.cards, int32(card)) //nolint:gosec // nor more than 100,000 cards
 		}
@@ -189,7 +189,7 @@ func (m *partitioned) PlaceNamed(name string, units int) (place Place, ok bool) 
 	return 0, false
 }
 
-func (m *partitioned) Room() Room {
+func (m *partitioned) Room() FreeSet {
 	return &lotRoom{
 		machine: m,
 		blocked: make([]int16, len(m.lots)),

@@ -144,8 +144,8 @@ func BenchmarkPartitionTake(b *testing.B) {
 			room := m.Room()
 			place, _ := room.Find(units, nil)
 			for b.Loop() {
-				room.Take(units, place)
-				room.Give(units, place)
+				room.Allocate(units, place)
+				room.Release(units, place)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func BenchmarkPartitionRoom(b *testing.B) {
 	})
 	b.Run("meet", func(b *testing.B) {
 		for b.Loop() {
-			room.Meet(other)
+			room.Intersect(other)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func (e *Engine) Queue() (units []int) {
 }
 
 // Sift is what a room says before a search of it and another one.
-func Sift(room Room, units int, beside Room) bool {
+func Sift(room FreeSet, units int, beside FreeSet) bool {
 	s, ok := room.(sifter)
 	return ok && s.sift(units, []step{{room: beside}})
 }

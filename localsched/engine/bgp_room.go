@@ -16,13 +16,13 @@ type lotRoom struct {
 	held    []int16 // how many jobs hold each card
 	closed  bitset  // cards that Meet took
 	open    bitset  // cards that are neither held nor closed
-	nodes   int     // on open cards
+	nodes   int     // pendingEndVersion open cards
 }
 
 // Free is the number of nodes on free cards, whatever partition they could be in.
 func (r *lotRoom) Free() int { return r.nodes }
 
-func (r *lotRoom) Find(units int, beside Room) (place Place, ok bool) {
+func (r *lotRoom) Find(units int, beside FreeSet) (place Place, ok bool) {
 	c := r.machine.class(units)
 	if c == nil || c.nodes != units {
 		return 0, false
@@ -47,7 +47,7 @@ func (r *lotRoom) Find(units int, beside Room) (place Place, ok bool) {
 
 func (r *lotRoom) Has(_ int, place Place) bool { return r.free.has(int(place)) }
 
-func (r *lotRoom) Take(_ int, place Place) {
+func (r *lotRoom) Allocate(_ int, place Place) {
 	l := &r.machine.lots[place]
 	for _, lot := range l.blocks {
 		r.blocked[lot]++
@@ -64,7 +64,7 @@ func (r *lotRoom) Take(_ int, place Place) {
 	}
 }
 
-func (r *lotRoom) Give(_ int, place Place) {
+func (r *lotRoom) Release(_ int, place Place) {
 	l := &r.machine.lots[place]
 	for _, lot := range l.blocks {
 		r.blocked[lot]--
@@ -81,7 +81,7 @@ func (r *lotRoom) Give(_ int, place Place) {
 	}
 }
 
-func (r *lotRoom) Meet(other Room) {
+func (r *lotRoom) Intersect(other FreeSet) {
 	o, ok := other.(*lotRoom)
 	if !ok {
 		return
@@ -99,7 +99,7 @@ func (r *lotRoom) Meet(other Room) {
 	}
 }
 
-func (r *lotRoom) CopyFrom(other Room) {
+func (r *lotRoom) CopyFrom(other FreeSet) {
 	o, ok := other.(*lotRoom)
 	if !ok {
 		return

@@ -158,7 +158,7 @@ func TestLeastBlocking(t *testing.T) {
 				got = append(got, "-")
 				continue
 			}
-			room.Take(units, place)
+			room.Allocate(units, place)
 			got = append(got, nameOf(t, m, place))
 		}
 		if strings.Join(got, " ") != c.want {
@@ -312,23 +312,23 @@ func TestRoomIsThePlot(t *testing.T) {
 		layout := drawLayout(t)
 		m := partitioned(t, layout, 1, engine.Enabled{})
 		g := groundOf(t, layout, m)
-		rooms, plots := []engine.Room{m.Room(), m.Room()}, []*plot{{ground: g}, {ground: g}}
+		rooms, plots := []engine.FreeSet{m.Room(), m.Room()}, []*plot{{ground: g}, {ground: g}}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			i := rapid.IntRange(0, 1).Draw(t, "room")
 			room, p := rooms[i], plots[i]
 			switch rapid.IntRange(0, 6).Draw(t, "step") {
 			case 0, 1, 2:
 				place := rapid.SampledFrom(g.places).Draw(t, "taken")
-				room.Take(layout.Partitions[g.at[place]].Nodes, place)
+				room.Allocate(layout.Partitions[g.at[place]].Nodes, place)
 				p.taken = append(p.taken, place)
 			case 3, 4:
 				if len(p.taken) > 0 {
 					n := rapid.IntRange(0, len(p.taken)-1).Draw(t, "given")
-					room.Give(layout.Partitions[g.at[p.taken[n]]].Nodes, p.taken[n])
+					room.Release(layout.Partitions[g.at[p.taken[n]]].Nodes, p.taken[n])
 					p.taken = slices.Delete(p.taken, n, n+1)
 				}
 			case 5:
-				room.Meet(rooms[1-i])
+				room.Intersect(rooms[1-i])
 				p.met = append(p.met, plots[1-i].copied())
 			case 6:
 				room.CopyFrom(rooms[1-i])
@@ -340,7 +340,7 @@ func TestRoomIsThePlot(t *testing.T) {
 	})
 }
 
-func sameRoom(t *rapid.T, room, beside engine.Room, p, other *plot) {
+func sameRoom(t *rapid.T, room, beside engine.FreeSet, p, other *plot) {
 	if got, want := room.Free(), p.free(); got != want {
 		t.Fatalf("%d nodes are free, want %d", got, want)
 	}
@@ -375,7 +375,7 @@ func TestManyOfOneSize(t *testing.T) {
 	m := partitioned(t, layoutOf(t, text.String()), 1, engine.Enabled{})
 	room, beside := m.Room(), m.Room()
 	for place := range engine.Place(lots - 1) {
-		[]engine.Room{room, beside}[place%2].Take(2, place)
+		[]engine.FreeSet{room, beside}[place%2].Allocate(2, place)
 		if !engine.Sift(room, 2, beside) {
 			t.Fatalf("no place is left beside %d of %d", place+1, lots)
 		}
@@ -383,7 +383,7 @@ func TestManyOfOneSize(t *testing.T) {
 	if place, ok := room.Find(2, beside); !ok || place != lots-1 {
 		t.Errorf("found %d %t, want the last place", place, ok)
 	}
-	if beside.Take(2, lots-1); engine.Sift(room, 2, beside) {
+	if beside.Allocate(2, lots-1); engine.Sift(room, 2, beside) {
 		t.Error("a place is left though all are taken")
 	}
 }

@@ -29,7 +29,7 @@ const (
 func Modes() []Mode { return []Mode{Window, Filter} }
 
 // Budget is a power budget for the jobs of a machine [BG]. Jobs that run when it falls go
-// on and count; none is started beyond it.
+// pendingEndVersion and count; none is started beyond it.
 type Budget struct {
 	Signal power.Signal
 	Rates  power.Rates
@@ -90,7 +90,7 @@ func Within(budget Budget, base Policy) Policy {
 // that its driver must heed [localsched.Actions.Wake].
 func WakesByItself(p Policy) bool {
 	_, ok := p.(*budgeted)
-	return ok || p.Quotes() == Reserved
+	return ok || p.PlanMode() == PlanReserved
 }
 
 // Held are the waiting jobs that a power budget keeps from starting now, those far down the
@@ -124,14 +124,14 @@ func (b Budget) Draw(m Machine, r protocol.Request) int64 {
 }
 
 // draw is what a job draws on the units that it takes.
-func (b *budgeted) draw(m Machine, units int, a appetite) int64 {
+func (b *budgeted) draw(m Machine, units int, a powerDemand) int64 {
 	held := m.CPUs(units)
 	return b.Rates.Draw(min(int(a.cpus), held), held, int(a.power))
 }
 
 // refuses says why a job would never be started; empty when it would.
 func (b *budgeted) refuses(m Machine, now protocol.Instant, w *Waiting) (reason string) {
-	draw := b.draw(m, w.Units, w.appetite)
+	draw := b.draw(m, w.Units, w.powerDemand)
 	if most := b.Signal.Most(now); draw > most {
 		return fmt.Sprintf("would draw %s, and the power budget is never more than %s", power.Text(draw), power.Text(most))
 	}
@@ -140,8 +140,8 @@ func (b *budgeted) refuses(m Machine, now protocol.Instant, w *Waiting) (reason 
 
 // note says how the budget makes a job wait that would start later than now; empty when it
 // does not.
-func (b *budgeted) note(now, start protocol.Instant, job *Waiting, f *Floor) string {
-	draw := b.draw(f.machine, job.Units, job.appetite)
+func (b *budgeted) note(now, start protocol.Instant, job *Waiting, f *ClusterState) string {
+	draw := b.draw(f.machine, job.Units, job.powerDemand)
 	at := b.lacks(now, start, draw)
 	limit, until := b.Signal.At(at)
 	if start <= now || limit == power.Unlimited {
@@ -178,7 +178,7 @@ func (b *budgeted) lacks(now, start protocol.Instant, draw int64) protocol.Insta
 }
 
 // tell adds to a load what the budget does to the machine now.
-func (b *budgeted) tell(load *protocol.Load, f *Floor) {
+func (b *budgeted) tell(load *protocol.Load, f *ClusterState) {
 	load.Draw = f.supply.taken
 	limit, _ := b.Signal.At(f.now)
 	if limit == power.Unlimited {

@@ -497,11 +497,11 @@ func TestMovedBesideLate(t *testing.T) {
 	budget := engine.Budget{Signal: days(9, 2, 2), Rates: watts(), Mode: engine.Filter, Bound: 3}
 	r := newRig(t, partitions{}, engine.Within(budget, engine.FirstFit()))
 	r.now = 100
-	r.submit(nodes(0, 1, 3), 3) // on the first node
-	r.submit(nodes(1, 1, 5), 5) // on the second
-	r.submit(nodes(2, 1, 9), 9) // on the third
+	r.submit(nodes(0, 1, 3), 3) // pendingEndVersion the first node
+	r.submit(nodes(1, 1, 5), 5) // pendingEndVersion the second
+	r.submit(nodes(2, 1, 9), 9) // pendingEndVersion the third
 	r.submit(nodes(3, 2, 1), 1) // kept the first two off-peak when it is late
-	r.submit(nodes(4, 1, 3), 3) // on the fourth
+	r.submit(nodes(4, 1, 3), 3) // pendingEndVersion the fourth
 	r.advance(103)
 	r.submit(nodes(5, 1, 9), 9)
 	r.drain()

@@ -16,8 +16,8 @@ type budgeted struct {
 	base Policy
 }
 
-// pick is a job that a pass may start, and where.
-type pick struct {
+// candidate is a job that a pass may start, and where.
+type candidate struct {
 	job   Waiting
 	place Place
 }
@@ -25,11 +25,11 @@ type pick struct {
 // Rank implements [Policy].
 func (b *budgeted) Rank(w Waiting) int64 { return b.base.Rank(w) }
 
-// Quotes implements [Policy]. A newcomer may take power that others wait for.
-func (*budgeted) Quotes() Quotes { return Alone }
+// PlanMode implements [Policy]. A newcomer may take power that others wait for.
+func (*budgeted) PlanMode() PlanMode { return PlanSimulate }
 
 // Pass implements [Policy].
-func (b *budgeted) Pass(f *Floor) Opening {
+func (b *budgeted) Pass(f *ClusterState) BackfillWindow {
 	s := &f.supply
 	s.change = 0
 	limit, until := b.Signal.At(f.now)
@@ -42,12 +42,12 @@ func (b *budgeted) Pass(f *Floor) Opening {
 	if f.waiting.length > 0 {
 		s.change = until
 	}
-	return Opening{}
+	return BackfillWindow{}
 }
 
 // choose starts what may start while a budget holds or a late job has a reservation.
-func (b *budgeted) choose(f *Floor, limit int64, late []pick) {
-	f.disturb() // no reservation of the base policy outlives such a pass
+func (b *budgeted) choose(f *ClusterState, limit int64, late []candidate) {
+	f.invalidate() // no reservation of the base policy outlives such a pass
 	t := f.tryOut()
 	t.begin(limit, f.supply.taken)
 	if f.held() {
@@ -66,7 +66,7 @@ func (b *budgeted) choose(f *Floor, limit int64, late []pick) {
 
 // filter starts what the base policy would, as far as the power reaches and the places that
 // are kept allow.
-func (b *budgeted) filter(f *Floor, t *trial) {
+func (b *budgeted) filter(f *ClusterState, t *budgetPass) {
 	t.picks = t.picks[:0]
 	if t.floor.room == nil {
 		t.floor = newFloor(f.machine, f.policy)
@@ -86,9 +86,9 @@ func (b *budgeted) filter(f *Floor, t *trial) {
 }
 
 // passOver takes the jobs out of a floor that the budget will never allow.
-func (b *budgeted) passOver(f *Floor) {
+func (b *budgeted) passOver(f *ClusterState) {
 	most := b.Signal.Most(f.now)
-	if f.supply.hungriest <= most {
+	if f.supply.maxDemand <= most {
 		return
 	}
 	for c, ok := f.waiting.valid(Cursor{}); ok; c, ok = f.waiting.valid(c) {
@@ -102,7 +102,7 @@ func (b *budgeted) passOver(f *Floor) {
 
 // leaveKept drops the picks that have no place beside those that are kept, and moves those
 // that have another one than the base policy wants.
-func (t *trial) leaveKept(f *Floor) {
+func (t *budgetPass) leaveKept(f *ClusterState) {
 	rest := t.picks[:0]
 	for _, p := range t.picks {
 		if t.beside(f, &p) {
@@ -114,7 +114,7 @@ func (t *trial) leaveKept(f *Floor) {
 
 // beside says whether a pick leaves the kept places alone, and takes its own if so: where
 // the base policy wants it, or elsewhere.
-func (t *trial) beside(f *Floor, p *pick) bool {
+func (t *budgetPass) beside(f *ClusterState, p *candidate) bool {
 	end := f.now.Add(p.job.Time)
 	if !t.profile.holds(f.now, end, p.job.Units, p.place) {
 		place, ok := t.find(f, &p.job)
@@ -130,7 +130,7 @@ func (t *trial) beside(f *Floor, p *pick) bool {
 // fill starts those of the first waiting jobs that use most of the machine. On a machine of
 // partitions what fits by number may have no place; such jobs are left out and the rest is
 // chosen again.
-func (b *budgeted) fill(f *Floor, t *trial) {
+func (b *budgeted) fill(f *ClusterState, t *budgetPass) {
 	b.window(f, t)
 	for len(t.picks) > 0 {
 		if all := t.place(f, t.affordable(f.now, f.room.Free())); all {
@@ -140,7 +140,7 @@ func (b *budgeted) fill(f *Floor, t *trial) {
 }
 
 // window picks the first jobs of the queue that have a place and the power now.
-func (b *budgeted) window(f *Floor, t *trial) {
+func (b *budgeted) window(f *ClusterState, t *budgetPass) {
 	t.picks = t.picks[:0]
 	most, left := b.Signal.Most(f.now), b.Window
 	for w := range f.waiting.all() {
@@ -154,16 +154,16 @@ func (b *budgeted) window(f *Floor, t *trial) {
 			continue
 		}
 		if place, ok := t.find(f, w); ok {
-			t.picks = append(t.picks, pick{job: *w, place: place})
+			t.picks = append(t.picks, candidate{job: *w, place: place})
 		}
 	}
 }
 
 // looksAhead says whether a place now may be one that is kept for later, or held.
-func (t *trial) looksAhead(f *Floor) bool { return t.kept || f.held() }
+func (t *budgetPass) looksAhead(f *ClusterState) bool { return t.kept || f.held() }
 
 // find is a place for a job beside those that are kept.
-func (t *trial) find(f *Floor, w *Waiting) (Place, bool) {
+func (t *budgetPass) find(f *ClusterState, w *Waiting) (Place, bool) {
 	if !t.looksAhead(f) {
 		return f.room.Find(w.Units, nil)
 	}
@@ -173,7 +173,7 @@ func (t *trial) find(f *Floor, w *Waiting) (Place, bool) {
 
 // place starts the chosen picks that have a place, the largest first, and forgets all that
 // were chosen. It returns whether all had one.
-func (t *trial) place(f *Floor, chosen []bool) (all bool) {
+func (t *budgetPass) place(f *ClusterState, chosen []bool) (all bool) {
 	t.order = t.order[:0]
 	for i := range t.picks {
 		if chosen[i] {
@@ -207,7 +207,7 @@ func (t *trial) place(f *Floor, chosen []bool) (all bool) {
 }
 
 // startOne starts a waiting job.
-func (f *Floor) startOne(job *Waiting, place Place) {
+func (f *ClusterState) startOne(job *Waiting, place Place) {
 	if c, ok := f.waiting.find(job); ok {
 		f.Start(c, place)
 	}
@@ -216,7 +216,7 @@ func (f *Floor) startOne(job *Waiting, place Place) {
 // late are the waiting jobs past their bound that the budget may allow, the oldest, as many
 // as a window has. They come by age whatever the order of the queue, so that none is passed
 // by those that become late after it.
-func (b *budgeted) late(f *Floor) (late []pick) {
+func (b *budgeted) late(f *ClusterState) (late []candidate) {
 	s := &f.supply
 	if b.Bound == 0 || f.waiting.length == 0 || f.now.Sub(s.oldest) < b.Bound {
 		return nil
@@ -231,8 +231,8 @@ func (b *budgeted) late(f *Floor) (late []pick) {
 		if len(late) == b.Window && byAge(&late[b.Window-1].job, w) < 0 {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(late, w, func(p pick, w *Waiting) int { return byAge(&p.job, w) })
-		late = slices.Insert(late[:min(len(late), b.Window-1)], at, pick{job: *w})
+		at, _ := slices.BinarySearchFunc(late, w, func(p candidate, w *Waiting) int { return byAge(&p.job, w) })
+		late = slices.Insert(late[:min(len(late), b.Window-1)], at, candidate{job: *w})
 	}
 	return late
 }
@@ -244,7 +244,7 @@ func byAge(a, b *Waiting) int {
 
 // serveLate starts the late jobs that may start and keeps a place for the others. The power
 // is kept for the first of them that lacks it, where the budget will not end.
-func (b *budgeted) serveLate(f *Floor, t *trial, late []pick) {
+func (b *budgeted) serveLate(f *ClusterState, t *budgetPass, late []candidate) {
 	if len(late) == 0 {
 		return
 	}
@@ -270,7 +270,7 @@ func (b *budgeted) serveLate(f *Floor, t *trial, late []pick) {
 // keepHead keeps a place for the head of the queue if it cannot start now, as EASY does: else
 // what ends would always go to small jobs, and wide ones would starve. If it
 // draws more than the budget, that is from the end of it on.
-func (b *budgeted) keepHead(f *Floor, t *trial) {
+func (b *budgeted) keepHead(f *ClusterState, t *budgetPass) {
 	head, ok := b.head(f)
 	if !ok {
 		return
@@ -288,8 +288,8 @@ func (b *budgeted) keepHead(f *Floor, t *trial) {
 }
 
 // head is the first job of the queue that the budget may allow.
-func (b *budgeted) head(f *Floor) (head Waiting, ok bool) {
-	if most := b.Signal.Most(f.now); f.supply.hungriest > most {
+func (b *budgeted) head(f *ClusterState) (head Waiting, ok bool) {
+	if most := b.Signal.Most(f.now); f.supply.maxDemand > most {
 		for w := range f.waiting.all() {
 			if w.draw <= most {
 				return *w, true
@@ -302,7 +302,7 @@ func (b *budgeted) head(f *Floor) (head Waiting, ok bool) {
 
 // keepSoonest keeps a place for a job that would have one by its size from a time on: as soon
 // as the power is there as well, which is then kept too.
-func (b *budgeted) keepSoonest(f *Floor, t *trial, job *Waiting, at protocol.Instant, place Place) {
+func (b *budgeted) keepSoonest(f *ClusterState, t *budgetPass, job *Waiting, at protocol.Instant, place Place) {
 	if from := max(b.Signal.Allows(f.now, job.draw), t.powered(f, job)); from > at {
 		at, place = t.profile.earliest(from, job.Units, job.Time)
 	}
@@ -313,14 +313,14 @@ func (b *budgeted) keepSoonest(f *Floor, t *trial, job *Waiting, at protocol.Ins
 }
 
 // keepOffPeak keeps it the first place from then on while no budget holds.
-func (b *budgeted) keepOffPeak(t *trial, job *Waiting, at protocol.Instant, place Place) {
+func (b *budgeted) keepOffPeak(t *budgetPass, job *Waiting, at protocol.Instant, place Place) {
 	for from := b.Signal.Free(at); from > at && from != power.End; from = b.Signal.Free(at) {
 		at, place = t.profile.earliest(from, job.Units, job.Time)
 	}
 	t.keep(job, at, place)
 }
 
-func (t *trial) keep(job *Waiting, at protocol.Instant, place Place) {
+func (t *budgetPass) keep(job *Waiting, at protocol.Instant, place Place) {
 	t.profile.take(at, at.Add(job.Time), job.Units, place)
 	t.kept = true
 }

@@ -15,20 +15,20 @@ type Core struct {
 	policy  Policy
 	pool    bool
 	lookup  bool // quotes are lookups
-	floor   Floor
+	floor   ClusterState
 	entries []entry      // by job number
 	busy    int          // units
 	work    exact.Number // of the queue, in CPU·ms
 
-	opening Opening // left by the last pass
-	settled bool    // the last pass saw the present state
+	opening  BackfillWindow // left by the last pass
+	passDone bool           // the last pass saw the present state
 
-	version uint64 // rises with every change; 0 is that of no plan
-	plan    plan
-	on      uint64 // the version in which an end that the plan may foresee waits for its pass
-	trial   future // for quotes that are not lookups
-	alone   answers
-	numbers []int // of the jobs just started
+	version           uint64 // rises with every change; 0 is that of no plan
+	plan              plan
+	pendingEndVersion uint64 // the version in which an end that the plan may foresee waits for its pass
+	trial             future // for quotes that are not lookups
+	alone             planCache
+	numbers           []int // of the jobs just started
 }
 
 // entry is what is known of a job by its number: enough to find it on the floor.
@@ -68,13 +68,13 @@ func NewCore(machine Machine, policy Policy) *Core {
 func (c *Core) setPolicy(p Policy) {
 	c.policy = p
 	c.lookUp()
-	c.settled = false
+	c.passDone = false
 	c.version++
 }
 
 // lookUp notes whether quotes are lookups now: what is held makes the future another one than
 // lookups are about.
-func (c *Core) lookUp() { c.lookup = c.policy.Quotes() == Lookup && c.pool && !c.floor.held() }
+func (c *Core) lookUp() { c.lookup = c.policy.PlanMode() == PlanLookup && c.pool && !c.floor.held() }
 
 // Size is what a request takes of the machine. The reason says why it never
 // fits; it is empty when it does.
@@ -96,14 +96,14 @@ func sizeAlone(m Machine, r protocol.Request) (w Waiting, reason string) {
 		return Waiting{}, "has no wall-time limit; ask for at least 1ms"
 	}
 	units, reason := m.Units(r)
-	return Waiting{Units: units, Time: r.WallTime, appetite: appetiteOf(r)}, reason
+	return Waiting{Units: units, Time: r.WallTime, powerDemand: appetiteOf(r)}, reason
 }
 
 // Submit puts a job that [Core.Size] made at the end of the queue and makes a
 // pass. It returns the numbers of the jobs to start. Numbers should be dense; one
 // can be used again when its job has ended.
 func (c *Core) Submit(now protocol.Instant, number int, w Waiting) []int {
-	if !c.lookup || !c.settled {
+	if !c.lookup || !c.passDone {
 		c.Add(now, number, w)
 		return c.Pass(now)
 	}
@@ -136,7 +136,7 @@ func (c *Core) planned(now protocol.Instant) bool {
 }
 
 // startNow starts a newcomer that the last pass left room for, and only it, by
-// the promises of [Lookup].
+// the promises of [PlanLookup].
 func (c *Core) startNow(number int, w Waiting) []int {
 	place, _ := c.floor.room.Find(w.Units, nil)
 	c.entry(number)
@@ -149,7 +149,7 @@ func (c *Core) startNow(number int, w Waiting) []int {
 // Add puts a job in the queue without a pass.
 func (c *Core) Add(now protocol.Instant, number int, w Waiting) {
 	c.change(now)
-	c.settled = false
+	c.passDone = false
 	c.enqueue(number, w)
 }
 
@@ -187,7 +187,7 @@ func (c *Core) Remove(now protocol.Instant, number int) {
 		return
 	}
 	c.change(now)
-	c.settled = false
+	c.passDone = false
 	if at, ok := c.floor.waiting.find(&Waiting{rank: e.rank, order: e.order}); ok {
 		c.work = c.work.Plus(c.workOf(*c.floor.waiting.at(at)).Negative())
 		c.floor.withdraw(at)
@@ -214,9 +214,9 @@ func (c *Core) Expire(now protocol.Instant, number int) {
 }
 
 func (c *Core) leave(now protocol.Instant, number int) {
-	known := c.settled && c.planned(now)
+	known := c.passDone && c.planned(now)
 	c.change(now)
-	c.settled = false
+	c.passDone = false
 	e := c.entry(number)
 	if e.state != runs {
 		return
@@ -225,21 +225,21 @@ func (c *Core) leave(now protocol.Instant, number int) {
 		c.busy -= c.floor.running.list()[i].Units
 		c.floor.end(i)
 		if known && i == 0 && e.end == c.floor.now {
-			c.on = c.version
+			c.pendingEndVersion = c.version
 		}
 	}
 }
 
 // Pass starts what may start now and returns the numbers.
 func (c *Core) Pass(now protocol.Instant) []int {
-	foreseen := c.on == c.version && now <= c.floor.now
+	foreseen := c.pendingEndVersion == c.version && now <= c.floor.now
 	c.change(now)
 	held := c.floor.held()
 	c.opening = c.floor.pass()
 	if held {
 		c.lookUp()
 	}
-	c.settled = true
+	c.passDone = true
 	if foreseen && c.plan.follow(&c.floor, c.opening) {
 		c.plan.version = c.version
 	}
@@ -284,12 +284,12 @@ func (c *Core) restore(number int, w Waiting, started protocol.Instant, name str
 		return false
 	}
 	c.version++
-	c.settled = false
+	c.passDone = false
 	c.entry(number)
 	w.slot, w.order = number, c.version
 	c.floor.supply.wants(&c.floor, &w)
 	c.floor.run(&w, started, place)
-	c.floor.disturb()
+	c.floor.invalidate()
 	c.noteStarts()
 	return true
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Delays implements [localsched.Guard]. Under reservations that stand a newcomer delays
+// Delays implements [localsched.DelayEstimator]. Under reservations that stand a newcomer delays
 // nobody; else the whole queue is planned with it and without it, once for each shape.
 func (e *Engine) Delays(
 	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
@@ -16,7 +16,7 @@ func (e *Engine) Delays(
 	if len(waiting) == 0 {
 		return delays
 	}
-	before := e.core.trialAt(now, ahead).startsOf(waiting, !e.core.settled || e.core.due(now))
+	before := e.core.trialAt(now, ahead).startsOf(waiting, !e.core.passDone || e.core.due(now))
 	known := map[shape]protocol.Duration{}
 	for i := range jobs {
 		job, reason := size(e.core.machine, e.core.policy, now, jobs[i])
@@ -97,11 +97,11 @@ func (f *future) noteStarts(slots map[int]bool, starts map[int]protocol.Instant)
 	}
 }
 
-// Delays implements [localsched.Guard].
-func (b border) Delays(
+// Delays implements [localsched.DelayEstimator].
+func (b fallibleEngine) Delays(
 	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
 ) ([]protocol.Duration, error) {
 	return b.Engine.Delays(now, ahead, jobs, guarded), nil
 }
 
-var _ localsched.Guard = border{}
+var _ localsched.DelayEstimator = fallibleEngine{}

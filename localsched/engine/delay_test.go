@@ -185,7 +185,7 @@ func (s story) tell(t failer, m engine.Machine, p engine.Policy) *rig {
 // TestDelaysThatNeverEnd: where nothing starts, nobody is delayed, and asking ends.
 func TestDelaysThatNeverEnd(t *testing.T) {
 	t.Parallel()
-	e := engine.New(cpus(1), closed{quotes: engine.Alone})
+	e := engine.New(cpus(1), closed{quotes: engine.PlanSimulate})
 	if _, err := e.Submit(0, of(own, job(0, 1, 5))); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ type counting struct {
 	passes *int
 }
 
-func (c counting) Pass(f *engine.Floor) engine.Opening {
+func (c counting) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	*c.passes++
 	return c.Policy.Pass(f)
 }

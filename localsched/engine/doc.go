@@ -23,10 +23,10 @@
 //
 // # Policies and machines
 //
-// A [Machine] turns a request into units and knows what is free, as a [Room].
+// A [Machine] turns a request into units and knows what is free, as a [FreeSet].
 // [WholeNode] and [PerCPU] are pools, whose units are alike; [Partitioned] has rooms in
 // which units that are free may still be no place. A
-// [Policy] orders the queue and, in a pass over the [Floor], starts jobs. Either
+// [Policy] orders the queue and, in a pass over the [ClusterState], starts jobs. Either
 // can be written without knowledge of the other: a policy asks the Floor for places
 // and for what is left beside a reservation, and never counts by itself. To add
 // one, implement the interface, here or in a package of its own.
@@ -37,12 +37,12 @@
 //	easysjbf      submission   the same, the shortest first             Lookup
 //	conservative  submission   what breaks no earlier promise           Reserved
 //	firstfit, ff  submission   whatever fits                            Lookup
-//	sjf           estimate     nothing                                  InOrder
+//	sjf           estimate     nothing                                  PlanInOrder
 //	sjffit        estimate     whatever fits                            Lookup
 //
 // A policy keeps nothing. What must outlive a pass stands on the floor, so that
 // plans copy it: the shadow of the head, which stays right while jobs end in
-// time, and with each waiting job the start that [Floor.KeepPromises] promised it.
+// time, and with each waiting job the start that [ClusterState.ReserveAll] promised it.
 // The policy can be changed at any time.
 //
 // # Power budgets
@@ -63,7 +63,7 @@
 //
 // # Holds
 //
-// [Engine.Hold] keeps room for a job from an instant on, for all of its wall time: the first
+// [Engine.Reserve] keeps room for a job from an instant on, for all of its wall time: the first
 // at which it leaves alone the limits of running jobs, the starts that are promised, the
 // head's reservation and other holds.
 //
@@ -76,8 +76,8 @@
 //	  │ │ B │  │         │
 //	  └─┴───┴──┴─────────┴─►
 //
-// Whatever a policy is about to start it asks [Floor.Find] for, which looks at the holds as
-// well; [Floor.Reserve] and [Floor.KeepPromises] reserve beside them. So a policy need not
+// Whatever a policy is about to start it asks [ClusterState.Find] for, which looks at the holds as
+// well; [ClusterState.Reserve] and [ClusterState.ReserveAll] reserve beside them. So a policy need not
 // know of holds. The job that is submitted under the tag of a hold stands in no queue: it
 // starts when the hold begins, before the policy's pass, or at once if that is past. Where a
 // job past its limit still has the room, or one that came late into its own hold, the hold
@@ -85,12 +85,12 @@
 //
 // In plans every hold is used from its start to its end, so that a quote is what happens if
 // the job comes. While anything is held each quote is a future of its own, but under
-// [Reserved]. Without holds nothing of this is looked at.
+// [PlanReserved]. Without holds nothing of this is looked at.
 //
 // A machine of partitions holds nothing: in which partition would have to be kept over a
 // restart. Nor does a budgeted policy, since nobody can promise the power; but it leaves
 // alone the room of holds that are older than the budget, and counts what they draw once
-// they run ([Engine.Holds]).
+// they run ([Engine.CanReserve]).
 //
 // # Time
 //
@@ -104,10 +104,10 @@
 // # Plans
 //
 // Plan answers when a job would start if it came now and nothing came after it:
-// by what the policy promises ([Quotes]), as cheaply as that allows. Under a
+// by what the policy promises ([PlanMode]), as cheaply as that allows. Under a
 // policy with lookups a newcomer changes nothing for the others while it waits.
 // So the engine runs the present queue ahead once and notes what each pass leaves
-// over, its [Opening]:
+// over, its [BackfillWindow]:
 //
 //	units
 //	  ▲        ┌────────┐
@@ -121,7 +121,7 @@
 //
 // A newcomer starts at the first opening that admits it. Where the shortest come
 // first it may also start before longer jobs of the same pass: these passes offer
-// what there was before each start to all that is shorter ([Floor.Offer]).
+// what there was before each start to all that is shorter ([ClusterState.AddWindow]).
 //
 // The plan is run ahead only as far as quotes need. It is carried over to the
 // next state if that is what it foresaw: a job ended in time, or a newcomer waits

@@ -217,25 +217,25 @@ func (e *Engine) wake() protocol.Instant {
 }
 
 // Border is the engine as drivers see it that cannot know which engine they drive. It is a
-// [localsched.Holder] if the engine [Engine.Holds].
+// [localsched.EngineReserver] if the engine [Engine.CanReserve].
 func (e *Engine) Border() localsched.Engine {
-	if e.Holds() {
-		return holder{border{e}}
+	if e.CanReserve() {
+		return holder{fallibleEngine{e}}
 	}
-	return border{e}
+	return fallibleEngine{e}
 }
 
-// border adds the errors that a call to an engine elsewhere may have.
-type border struct{ *Engine }
+// fallibleEngine adds the errors that a call to an engine elsewhere may have.
+type fallibleEngine struct{ *Engine }
 
-func (b border) Tick(now protocol.Instant) (localsched.Actions, error) {
+func (b fallibleEngine) Tick(now protocol.Instant) (localsched.Actions, error) {
 	return b.Engine.Tick(now), nil
 }
 
-func (b border) Plan(
+func (b fallibleEngine) Plan(
 	now protocol.Instant, ahead, jobs []protocol.Request,
 ) ([]localsched.Planned, error) {
 	return b.Engine.Plan(now, ahead, jobs), nil
 }
 
-func (b border) Load() (protocol.Load, error) { return b.Engine.Load(), nil }
+func (b fallibleEngine) Load() (protocol.Load, error) { return b.Engine.Load(), nil }

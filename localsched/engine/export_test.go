@@ -127,11 +127,11 @@ func (low *least) bounds(other *least) bool {
 }
 
 // checkProfile compares the profile that is kept with one made from scratch.
-func (f *Floor) checkProfile() string {
+func (f *ClusterState) checkProfile() string {
 	if !f.profile.made || !f.pool || f.overdue() {
 		return ""
 	}
-	var scratch Floor
+	var scratch ClusterState
 	scratch.profile = profile{pool: true, made: true}
 	p := &scratch.profile
 	p.reset(f.now, f.room)
@@ -147,7 +147,7 @@ func (f *Floor) checkProfile() string {
 		if kept := &f.profile.steps[f.profile.index(at)]; kept.free != p.steps[i].free {
 			return "the profile does not add up"
 		}
-		if p.steps[i].free < 0 && !f.squeezed(f.now) {
+		if p.steps[i].free < 0 && !f.reservationOverrun(f.now) {
 			return "more is promised than there is"
 		}
 	}
@@ -155,11 +155,11 @@ func (f *Floor) checkProfile() string {
 }
 
 // checkHolds compares what is free beside the holds with a profile made from scratch.
-func (f *Floor) checkHolds() string {
+func (f *ClusterState) checkHolds() string {
 	if !f.held() || f.overdue() {
 		return ""
 	}
-	f.holds.keepHead(hold{})
+	f.holds.keepHead(reservation{})
 	scratch := profile{pool: true}
 	f.foresee(&scratch)
 	for _, s := range scratch.steps {

@@ -15,11 +15,11 @@ type Waiting struct {
 	slot     int               // of the engine's job, or one of those below
 	since    protocol.Instant  // it waits
 	draw     int64             // milliwatts, under a budget
-	appetite
+	powerDemand
 }
 
-// appetite is what of a request decides what the job draws.
-type appetite struct {
+// powerDemand is what of a request decides what the job draws.
+type powerDemand struct {
 	cpus  int32 // asked for
 	power int32 // parts per million of what the site states; 0: all of it
 }
@@ -43,30 +43,30 @@ type Running struct {
 	slot   int
 	killed bool  // its end was asked for
 	draw   int64 // milliwatts, under a budget
-	appetite
+	powerDemand
 }
 
-// Floor is the machine at one time, with the jobs that run on it and those that
+// ClusterState is the machine at one time, with the jobs that run on it and those that
 // wait: the live one, or one in a plan. Policies read it and start jobs on it.
-type Floor struct {
+type ClusterState struct {
 	machine Machine
 	now     protocol.Instant
 	policy  Policy
 	budget  *budgeted // the policy, if it is one
 	over    Overtaker // the policy, if it is one
 	pool    bool
-	room    Room
+	room    FreeSet
 	waiting queue
 	second  queue // the same jobs in the order of overtake, when that is not nil
 	running ends
 	starts  uint64    // jobs started so far
 	started []Running // since the driver of the floor last looked
 
-	shadow  shadow
+	shadow  headReservation
 	profile profile
-	supply  supply
+	supply  powerState
 	holds   holds
-	picks   *[]pick // of a pass that is tried out
+	picks   *[]candidate // of a pass that is tried out
 
 	foresees bool // it is one of a plan: all that is held will be used
 	offering bool
@@ -75,16 +75,16 @@ type Floor struct {
 
 // offer is an opening that only jobs shorter than a bound were given.
 type offer struct {
-	Opening
+	BackfillWindow
 	below protocol.Duration
 }
 
-func newFloor(m Machine, p Policy) Floor {
-	f := Floor{
+func newFloor(m Machine, p Policy) ClusterState {
+	f := ClusterState{
 		machine: m,
 		pool:    m.Pool(),
 		room:    m.Room(),
-		shadow:  shadow{beside: m.Room()},
+		shadow:  headReservation{beside: m.Room()},
 		profile: newProfile(m),
 		holds:   holds{ahead: profile{pool: m.Pool()}},
 	}
@@ -93,7 +93,7 @@ func newFloor(m Machine, p Policy) Floor {
 }
 
 // serve makes the floor that of a policy.
-func (f *Floor) serve(p Policy) {
+func (f *ClusterState) serve(p Policy) {
 	f.policy = p
 	if f.budget, _ = p.(*budgeted); f.budget != nil {
 		p = f.budget.base
@@ -102,13 +102,13 @@ func (f *Floor) serve(p Policy) {
 }
 
 // Now is the time of the pass.
-func (f *Floor) Now() protocol.Instant { return f.now }
+func (f *ClusterState) Now() protocol.Instant { return f.now }
 
-// Room is what is free now. Only [Floor.Start] may change it.
-func (f *Floor) Room() Room { return f.room }
+// FreeSet is what is free now. Only [ClusterState.Start] may change it.
+func (f *ClusterState) Room() FreeSet { return f.room }
 
 // Head is the first job of the queue.
-func (f *Floor) Head() (Waiting, bool) {
+func (f *ClusterState) Head() (Waiting, bool) {
 	if head := f.waiting.first(); head != nil {
 		return *head, true
 	}
@@ -116,20 +116,20 @@ func (f *Floor) Head() (Waiting, bool) {
 }
 
 // At is the job at a place that Next returned.
-func (f *Floor) At(c Cursor) Waiting { return *f.waiting.at(c) }
+func (f *ClusterState) At(c Cursor) Waiting { return *f.waiting.at(c) }
 
 // Next is the place of the first job at or behind c that the opening admits. A
 // machine whose units are not alike may still have no place for it.
-func (f *Floor) Next(c Cursor, o Opening) (Cursor, bool) {
+func (f *ClusterState) Next(c Cursor, o BackfillWindow) (Cursor, bool) {
 	if o.Free < 1 {
 		return c, false
 	}
 	return f.waiting.next(c, &ask{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
 }
 
-// Offer tells plans of an opening that the pass has before it starts a job of
+// AddWindow tells plans of an opening that the pass has before it starts a job of
 // the given time: a newcomer that is shorter would come before that job.
-func (f *Floor) Offer(o Opening, below protocol.Duration) {
+func (f *ClusterState) AddWindow(o BackfillWindow, below protocol.Duration) {
 	if f.offering {
 		f.offers = append(f.offers, offer{o, below})
 	}
@@ -137,7 +137,7 @@ func (f *Floor) Offer(o Opening, below protocol.Duration) {
 
 // NextOver is Next in the order of the [Overtaker]. The cursor is one of that
 // order.
-func (f *Floor) NextOver(c Cursor, o Opening) (Cursor, bool) {
+func (f *ClusterState) NextOver(c Cursor, o BackfillWindow) (Cursor, bool) {
 	if o.Free < 1 {
 		return c, false
 	}
@@ -146,7 +146,7 @@ func (f *Floor) NextOver(c Cursor, o Opening) (Cursor, bool) {
 
 // AtOver is the job at a place that NextOver returned, and its place in the
 // queue.
-func (f *Floor) AtOver(c Cursor) (Waiting, Cursor) {
+func (f *ClusterState) AtOver(c Cursor) (Waiting, Cursor) {
 	job := *f.second.at(c)
 	job.rank = f.policy.Rank(job)
 	at, _ := f.waiting.find(&job)
@@ -154,14 +154,14 @@ func (f *Floor) AtOver(c Cursor) (Waiting, Cursor) {
 }
 
 // Start takes the job at c out of the queue and starts it at a place that
-// [Floor.Find] gave.
-func (f *Floor) Start(c Cursor, place Place) {
+// [ClusterState.Find] gave.
+func (f *ClusterState) Start(c Cursor, place Place) {
 	job := f.take(c)
 	f.run(&job, f.now, place)
 }
 
 // take takes a job out of the queue.
-func (f *Floor) take(c Cursor) Waiting {
+func (f *ClusterState) take(c Cursor) Waiting {
 	job := *f.waiting.at(c)
 	f.waiting.remove(c)
 	if f.over != nil {
@@ -174,7 +174,7 @@ func (f *Floor) take(c Cursor) Waiting {
 
 // StartHeads starts jobs from the head of the queue while they fit. It is most of what a plan
 // costs, so that it looks for places without the call of Find.
-func (f *Floor) StartHeads() {
+func (f *ClusterState) StartHeads() {
 	for {
 		head := f.waiting.first()
 		if head == nil {
@@ -189,7 +189,7 @@ func (f *Floor) StartHeads() {
 }
 
 // enqueue puts a job in the queue and notes its rank.
-func (f *Floor) enqueue(job *Waiting) {
+func (f *ClusterState) enqueue(job *Waiting) {
 	job.rank, job.reserved = f.policy.Rank(*job), unreserved
 	f.supply.wants(f, job)
 	f.waiting.insert(job)
@@ -201,14 +201,14 @@ func (f *Floor) enqueue(job *Waiting) {
 }
 
 // run starts a job that stands in no queue.
-func (f *Floor) run(job *Waiting, started protocol.Instant, place Place) {
+func (f *ClusterState) run(job *Waiting, started protocol.Instant, place Place) {
 	f.starts++
 	r := Running{
 		End: started.Add(job.Time), Units: job.Units, Place: place, order: f.starts, slot: job.slot, time: job.Time,
-		draw: job.draw, appetite: job.appetite,
+		draw: job.draw, powerDemand: job.powerDemand,
 	}
 	f.supply.taken += r.draw
-	f.room.Take(job.Units, place)
+	f.room.Allocate(job.Units, place)
 	f.shadow.started(job.order, &r)
 	if f.held() {
 		f.holds.began(f.now, &r)
@@ -216,15 +216,15 @@ func (f *Floor) run(job *Waiting, started protocol.Instant, place Place) {
 	f.running.insert(&r)
 	f.started = append(f.started, r)
 	if f.picks != nil {
-		*f.picks = append(*f.picks, pick{job: *job, place: place})
+		*f.picks = append(*f.picks, candidate{job: *job, place: place})
 	}
 }
 
 // end takes a running job away.
-func (f *Floor) end(i int) {
+func (f *ClusterState) end(i int) {
 	r := f.running.list()[i]
 	f.running.remove(i)
-	f.room.Give(r.Units, r.Place)
+	f.room.Release(r.Units, r.Place)
 	f.supply.taken -= r.draw
 	if r.End != f.now {
 		f.shadow.forget()
@@ -236,40 +236,40 @@ func (f *Floor) end(i int) {
 }
 
 // withdraw takes a waiting job away.
-func (f *Floor) withdraw(c Cursor) {
+func (f *ClusterState) withdraw(c Cursor) {
 	f.profile.withdrawn(f.now, f.take(c))
 }
 
-// disturb gives up what was derived from the floor, which has changed otherwise.
-func (f *Floor) disturb() {
+// invalidate gives up what was derived from the floor, which has changed otherwise.
+func (f *ClusterState) invalidate() {
 	f.shadow.forget()
 	f.profile.forget()
 }
 
 // overdue says whether a running job is past its estimate.
-func (f *Floor) overdue() bool {
+func (f *ClusterState) overdue() bool {
 	next := f.running.first()
 	return next != nil && next.End < f.now
 }
 
 // setPolicy puts the queue in the order of another policy.
-func (f *Floor) setPolicy(p Policy) {
+func (f *ClusterState) setPolicy(p Policy) {
 	jobs := make([]Waiting, 0, f.waiting.length)
 	for w := range f.waiting.all() {
 		jobs = append(jobs, *w)
 	}
 	f.serve(p)
-	f.disturb()
+	f.invalidate()
 	f.waiting.clear()
 	f.second.clear()
-	f.supply.reckon(f)
+	f.supply.recompute(f)
 	for i := range jobs {
 		f.enqueue(&jobs[i])
 	}
 }
 
 // copyFrom makes the floor equal to another one of the same machine.
-func (f *Floor) copyFrom(other *Floor) {
+func (f *ClusterState) copyFrom(other *ClusterState) {
 	f.now, f.starts, f.policy, f.over = other.now, other.starts, other.policy, other.over
 	f.room.CopyFrom(other.room)
 	f.running.copyFrom(&other.running)

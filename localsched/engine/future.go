@@ -11,7 +11,7 @@ import (
 type future struct {
 	machine Machine
 	policy  Policy
-	floor   Floor
+	floor   ClusterState
 	made    protocol.Instant // when it began
 	due     protocol.Instant // the first estimated end at that time
 	order   uint64           // of the last job submitted
@@ -26,7 +26,7 @@ func newFuture(m Machine, p Policy) future {
 	return f
 }
 
-func (f *future) begin(live *Floor, now protocol.Instant) {
+func (f *future) begin(live *ClusterState, now protocol.Instant) {
 	f.floor.copyFrom(live)
 	f.floor.now, f.made = now, now
 	f.floor.holds.expect(now)
@@ -54,7 +54,7 @@ func (f *future) enqueue(job Waiting) {
 	f.floor.enqueue(&job)
 }
 
-func (f *future) pass() Opening {
+func (f *future) pass() BackfillWindow {
 	f.floor.started, f.floor.offers = f.floor.started[:0], f.floor.offers[:0]
 	return f.floor.pass()
 }
@@ -120,7 +120,7 @@ func (f *future) start(job Waiting) protocol.Instant {
 // promised is the reserved start of the last job, if no promise will change: a power budget
 // that is to come may break one, and so may a hold that begins late.
 func (f *future) promised() (protocol.Instant, bool) {
-	if !f.floor.profile.firm || f.floor.budget != nil || f.floor.squeezed(f.floor.now) {
+	if !f.floor.profile.firm || f.floor.budget != nil || f.floor.reservationOverrun(f.floor.now) {
 		return 0, false
 	}
 	c, ok := f.floor.waiting.last()

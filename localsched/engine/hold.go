@@ -7,41 +7,41 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// hold is room that is kept for one job from an instant on, for all of its wall time.
-type hold struct {
+// reservation is room that is kept for one job from an instant on, for all of its wall time.
+type reservation struct {
 	Waiting // its size; once taken, the job itself
 
 	start protocol.Instant
 	taken bool // the job has been submitted
 }
 
-func (h *hold) end() protocol.Instant { return h.start.Add(h.Time) }
+func (h *reservation) end() protocol.Instant { return h.start.Add(h.Time) }
 
 // holds are what is held of a machine whose units are alike.
 type holds struct {
-	list   []hold  // by start, then in the order of making
-	ahead  profile // free from now on beside what runs and all that is held; made while anything is
-	head   hold    // the reservation of the queue's head, in ahead during a pass; no units: none
-	lapsed []int   // the slots of holds that ended without a job, since the driver last looked
+	list   []reservation // by start, then in the order of making
+	ahead  profile       // free from now on beside what runs and all that is held; made while anything is
+	head   reservation   // the reservation of the queue's head, in ahead during a pass; no units: none
+	lapsed []int         // the slots of holds that ended without a job, since the driver last looked
 }
 
 // held says whether anything is held.
-func (f *Floor) held() bool { return len(f.holds.list) > 0 }
+func (f *ClusterState) held() bool { return len(f.holds.list) > 0 }
 
-// Find is a place, as [Room.Find] gives it, for a job that would start now and take so long,
+// Find is a place, as [FreeSet.Find] gives it, for a job that would start now and take so long,
 // and would leave alone all that is held.
-func (f *Floor) Find(units int, time protocol.Duration, beside Room) (place Place, ok bool) {
+func (f *ClusterState) Find(units int, time protocol.Duration, beside FreeSet) (place Place, ok bool) {
 	place, ok = f.room.Find(units, beside)
 	return place, ok && (!f.held() || f.besideHolds(units, time, place))
 }
 
 // besideHolds says whether a job that starts now at a place leaves alone all that is held.
-func (f *Floor) besideHolds(units int, time protocol.Duration, place Place) bool {
+func (f *ClusterState) besideHolds(units int, time protocol.Duration, place Place) bool {
 	return f.holds.ahead.holds(f.now, f.now.Add(time), units, place)
 }
 
 // pass starts the jobs whose holds have begun, and lets the policy start others.
-func (f *Floor) pass() Opening {
+func (f *ClusterState) pass() BackfillWindow {
 	if f.held() {
 		f.serveHolds()
 	}
@@ -51,21 +51,21 @@ func (f *Floor) pass() Opening {
 // serveHolds ends the holds that are over and starts the jobs of those that have begun. Where
 // a job past its limit still has the room, that is waited for. In a future every hold is used,
 // from its start to its end: also one whose job should have come by now.
-func (f *Floor) serveHolds() {
+func (f *ClusterState) serveHolds() {
 	s := &f.holds
-	s.keepHead(hold{})
+	s.keepHead(reservation{})
 	s.ahead.trim(f.now)
 	for i := 0; i < len(s.list) && s.list[i].start <= f.now; {
 		h := &s.list[i]
 		switch {
 		case !h.taken && h.end() <= f.now:
 			s.lapsed = append(s.lapsed, h.slot)
-			f.unkeep(i)
+			f.removeReservation(i)
 			f.profile.freed = true
 		case (h.taken || f.foresees) && f.room.Has(h.Units, 0):
 			f.startHeld(i)
 		case h.taken && h.start < f.now:
-			f.putOff(i)
+			f.delayReservation(i)
 		default:
 			i++
 		}
@@ -74,8 +74,8 @@ func (f *Floor) serveHolds() {
 
 // startHeld starts the job of a hold. One that is late runs past the end of the hold, so that
 // promises must be made anew.
-func (f *Floor) startHeld(i int) {
-	h := f.unkeep(i)
+func (f *ClusterState) startHeld(i int) {
+	h := f.removeReservation(i)
 	began := f.now
 	if !h.taken {
 		began = h.start
@@ -87,22 +87,22 @@ func (f *Floor) startHeld(i int) {
 	f.run(&h.Waiting, began, 0)
 }
 
-// putOff has a hold begin now whose room was not free in time, and is not yet.
-func (f *Floor) putOff(i int) {
-	h := f.unkeep(i)
+// delayReservation has a hold begin now whose room was not free in time, and is not yet.
+func (f *ClusterState) delayReservation(i int) {
+	h := f.removeReservation(i)
 	h.start = f.now
 	f.keep(h)
 	f.profile.forget()
 }
 
 // keep adds a hold. What was promised to waiting jobs stands if it leaves that alone.
-func (f *Floor) keep(h hold) {
+func (f *ClusterState) keep(h reservation) {
 	s := &f.holds
 	if !f.held() {
-		s.head = hold{}
+		s.head = reservation{}
 		f.foresee(&s.ahead)
 	}
-	at, _ := slices.BinarySearchFunc(s.list, h, func(one, h hold) int {
+	at, _ := slices.BinarySearchFunc(s.list, h, func(one, h reservation) int {
 		return cmp.Or(cmp.Compare(one.start, h.start), cmp.Compare(one.order, h.order))
 	})
 	s.list = slices.Insert(s.list, at, h)
@@ -110,8 +110,8 @@ func (f *Floor) keep(h hold) {
 	f.shadow.forget()
 }
 
-// unkeep takes a hold away.
-func (f *Floor) unkeep(i int) hold {
+// removeReservation takes a hold away.
+func (f *ClusterState) removeReservation(i int) reservation {
 	s := &f.holds
 	h := s.list[i]
 	s.list = slices.Delete(s.list, i, i+1)
@@ -121,22 +121,22 @@ func (f *Floor) unkeep(i int) hold {
 }
 
 // takeHold gives a hold to its job. What the job does not need of it is free.
-func (f *Floor) takeHold(i int, job Waiting) {
+func (f *ClusterState) takeHold(i int, job Waiting) {
 	was := f.holds.list[i]
 	job.slot, job.order = was.slot, was.order
-	h := hold{Waiting: job, start: was.start, taken: true}
+	h := reservation{Waiting: job, start: was.start, taken: true}
 	if job.Units == was.Units && job.Time == was.Time {
 		f.holds.list[i] = h
 		return
 	}
-	f.unkeep(i)
+	f.removeReservation(i)
 	f.profile.dropped(f.now, &was)
 	f.keep(h)
 	f.profile.promiseHeld(f.now, &h)
 }
 
 // promiseHeld takes from the profile of the promises what a new hold keeps.
-func (p *profile) promiseHeld(now protocol.Instant, h *hold) {
+func (p *profile) promiseHeld(now protocol.Instant, h *reservation) {
 	if p.made {
 		p.trim(now)
 		p.take(max(h.start, now), h.end(), h.Units, 0)
@@ -144,7 +144,7 @@ func (p *profile) promiseHeld(now protocol.Instant, h *hold) {
 }
 
 // dropped gives that back.
-func (p *profile) dropped(now protocol.Instant, h *hold) {
+func (p *profile) dropped(now protocol.Instant, h *reservation) {
 	p.freed = true
 	if p.made {
 		p.trim(now)
@@ -155,18 +155,18 @@ func (p *profile) dropped(now protocol.Instant, h *hold) {
 
 // reserveBesideHolds reserves for the head of the queue where it leaves alone all that is
 // held. Until the end of the pass Find leaves the reservation alone as well.
-func (f *Floor) reserveBesideHolds(job Waiting) protocol.Instant {
+func (f *ClusterState) reserveBesideHolds(job Waiting) protocol.Instant {
 	s := &f.holds
-	s.keepHead(hold{})
+	s.keepHead(reservation{})
 	at, _ := s.ahead.earliest(f.now, job.Units, job.Time)
-	s.keepHead(hold{Waiting: job, start: at})
+	s.keepHead(reservation{Waiting: job, start: at})
 	f.shadow.beside.CopyFrom(f.room)
-	f.shadow.beside.Take(f.room.Free()-s.ahead.steps[s.ahead.index(at)].free, 0)
+	f.shadow.beside.Allocate(f.room.Free()-s.ahead.steps[s.ahead.index(at)].free, 0)
 	return at
 }
 
 // opening bounds the jobs that could start now: as far as what is held next has it.
-func (f *Floor) opening() Opening {
+func (f *ClusterState) opening() BackfillWindow {
 	o := Open(f.room.Free())
 	if !f.held() {
 		return o
@@ -182,7 +182,7 @@ func (f *Floor) opening() Opening {
 }
 
 // keepHead has another reservation of the head in the profile, or none.
-func (s *holds) keepHead(head hold) {
+func (s *holds) keepHead(head reservation) {
 	if s.head.Units > 0 {
 		s.ahead.give(s.head.start, s.head.end(), s.head.Units, 0)
 	}
@@ -193,7 +193,7 @@ func (s *holds) keepHead(head hold) {
 
 // foresee makes a profile of what runs and what is held. A job past its estimate ends in the
 // next millisecond.
-func (f *Floor) foresee(p *profile) {
+func (f *ClusterState) foresee(p *profile) {
 	p.reset(f.now, f.room)
 	for _, r := range f.running.list() {
 		end := r.End
@@ -206,7 +206,7 @@ func (f *Floor) foresee(p *profile) {
 }
 
 // bookHolds takes what is held from a profile that begins now.
-func (f *Floor) bookHolds(p *profile) {
+func (f *ClusterState) bookHolds(p *profile) {
 	for i := range f.holds.list {
 		h := &f.holds.list[i]
 		p.take(max(h.start, f.now), h.end(), h.Units, 0)
@@ -215,7 +215,7 @@ func (f *Floor) bookHolds(p *profile) {
 
 // booked makes a profile of all that is promised: what runs and is held, the reserved starts
 // of waiting jobs, and the reservation of the head.
-func (f *Floor) booked(p *profile) {
+func (f *ClusterState) booked(p *profile) {
 	f.foresee(p)
 	for w := range f.waiting.all() {
 		if w.reserved != unreserved {
@@ -229,12 +229,12 @@ func (f *Floor) booked(p *profile) {
 	}
 }
 
-// squeezed says whether a job has run into a hold, which then begins late.
-func (f *Floor) squeezed(now protocol.Instant) bool {
+// reservationOverrun says whether a job has run into a hold, which then begins late.
+func (f *ClusterState) reservationOverrun(now protocol.Instant) bool {
 	if !f.held() {
 		return false
 	}
-	if slices.ContainsFunc(f.holds.list, func(h hold) bool { return h.taken && h.start < now }) {
+	if slices.ContainsFunc(f.holds.list, func(h reservation) bool { return h.taken && h.start < now }) {
 		return true
 	}
 	return slices.ContainsFunc(f.holds.ahead.steps[f.holds.ahead.begin:], func(s step) bool {
@@ -244,7 +244,7 @@ func (f *Floor) squeezed(now protocol.Instant) bool {
 
 // holdWakes is when a pass must be made for a hold: when its job starts, or when it ends
 // without one. 0: no such time is known.
-func (f *Floor) holdWakes() (wake protocol.Instant) {
+func (f *ClusterState) holdWakes() (wake protocol.Instant) {
 	for i := range f.holds.list {
 		h := &f.holds.list[i]
 		at := h.start
@@ -281,7 +281,7 @@ func (s *holds) expect(now protocol.Instant) {
 
 // at is the index of the hold of a slot, -1 if there is none.
 func (s *holds) at(slot int) int {
-	return slices.IndexFunc(s.list, func(h hold) bool { return h.slot == slot })
+	return slices.IndexFunc(s.list, func(h reservation) bool { return h.slot == slot })
 }
 
 // taken is how many jobs wait for their holds to begin.

@@ -31,10 +31,10 @@ func newHoldRig(t failer, m engine.Machine, p engine.Policy) *holdRig {
 	return &holdRig{rig: newRig(t, m, p), machine: m, holds: map[protocol.Tag]*testHold{}}
 }
 
-// hold holds room and returns from when on.
+// reservation holds room and returns from when on.
 func (r *holdRig) hold(j localsched.Queued, start protocol.Instant) protocol.Instant {
 	r.t.Helper()
-	at, actions, err := r.engine.Hold(r.now, localsched.Hold{Tag: j.Tag, Request: j.Request, Start: start}, false)
+	at, actions, err := r.engine.Reserve(r.now, localsched.Reservation{Tag: j.Tag, Request: j.Request, Start: start}, false)
 	if err != nil {
 		r.t.Fatalf("hold room for %v: %v", j.Tag, err)
 	}
@@ -46,7 +46,7 @@ func (r *holdRig) hold(j localsched.Queued, start protocol.Instant) protocol.Ins
 func (r *holdRig) drop(t protocol.Tag) {
 	r.t.Helper()
 	delete(r.holds, t)
-	r.apply(r.engine.Drop(r.now, t))
+	r.apply(r.engine.CancelReservation(r.now, t))
 }
 
 // submitHeld submits the job of a hold, which runs so long.
@@ -107,7 +107,7 @@ func (r *holdRig) free(from protocol.Instant, time protocol.Duration, units int)
 	return true
 }
 
-// firm checks that nothing runs into a hold, and that every job of one that has started has
+// reservationsFixed checks that nothing runs into a hold, and that every job of one that has started has
 // done so in time.
 func (r *holdRig) firm() {
 	r.t.Helper()

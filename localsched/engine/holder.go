@@ -7,10 +7,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Holds says whether the engine can hold room: on machines whose units are alike, without a
+// CanReserve says whether the engine can hold room: on machines whose units are alike, without a
 // power budget. A hold does not say in which partition it is, which must stay the same over a
 // restart; and what it would draw could not be promised.
-func (e *Engine) Holds() bool { return e.unable() == "" }
+func (e *Engine) CanReserve() bool { return e.unable() == "" }
 
 // unable is why the engine cannot hold room.
 func (e *Engine) unable() string {
@@ -23,11 +23,11 @@ func (e *Engine) unable() string {
 	return ""
 }
 
-// Hold implements [localsched.Holder]. What is promised already is the limits of running
+// Reserve implements [localsched.EngineReserver]. What is promised already is the limits of running
 // jobs, the starts that the policy has reserved, and other holds. With exactly it may stand
 // in the way of promises, and a power budget does not matter: a hold is older than that.
-func (e *Engine) Hold(
-	now protocol.Instant, hold localsched.Hold, exactly bool,
+func (e *Engine) Reserve(
+	now protocol.Instant, hold localsched.Reservation, exactly bool,
 ) (protocol.Instant, localsched.Actions, error) {
 	if slot, ok := e.book.slots[hold.Tag]; ok {
 		at, ok := e.core.heldFrom(slot)
@@ -53,8 +53,8 @@ func (e *Engine) Hold(
 	return start, e.actions(e.core.hold(now, e.book.add(hold.Tag), w, start, exactly)), nil
 }
 
-// Drop implements [localsched.Holder]. A hold whose job has come is no more to be given up.
-func (e *Engine) Drop(now protocol.Instant, tag protocol.Tag) localsched.Actions {
+// CancelReservation implements [localsched.EngineReserver]. A hold whose job has come is no more to be given up.
+func (e *Engine) CancelReservation(now protocol.Instant, tag protocol.Tag) localsched.Actions {
 	slot, ok := e.book.slots[tag]
 	if !ok || e.core.entries[slot].state != holding {
 		return e.actions(nil)
@@ -124,12 +124,12 @@ func (c *Core) freeFrom(now protocol.Instant, w Waiting, from protocol.Instant) 
 	return at
 }
 
-// hold keeps room, and makes a pass, in which the head of the queue is given its reservation
+// reservation keeps room, and makes a pass, in which the head of the queue is given its reservation
 // beside it. It returns the numbers of the jobs to start.
 func (c *Core) hold(now protocol.Instant, number int, w Waiting, start protocol.Instant, exactly bool) []int {
 	c.change(now)
 	w.slot, w.order = number, c.version
-	h := hold{Waiting: w, start: start}
+	h := reservation{Waiting: w, start: start}
 	c.floor.keep(h)
 	c.lookUp()
 	*c.entry(number) = entry{state: holding}
@@ -161,27 +161,27 @@ func (c *Core) take(now protocol.Instant, number int, w Waiting) {
 	c.floor.takeHold(c.floor.holds.at(number), w)
 	c.work = c.work.Plus(c.workOf(w))
 	*c.entry(number) = entry{state: taken}
-	c.settled = false
+	c.passDone = false
 }
 
 // drop gives up what is held under a number, without a pass.
 func (c *Core) drop(now protocol.Instant, number int) {
 	c.change(now)
-	h := c.floor.unkeep(c.floor.holds.at(number))
+	h := c.floor.removeReservation(c.floor.holds.at(number))
 	c.floor.profile.dropped(c.floor.now, &h)
 	if h.taken {
 		c.work = c.work.Plus(c.workOf(h.Waiting).Negative())
 	}
-	c.settled = false
+	c.passDone = false
 	c.lookUp()
 	c.entries[number] = entry{}
 }
 
 // holder is a border with room to hold.
-type holder struct{ border }
+type holder struct{ fallibleEngine }
 
-func (h holder) Drop(now protocol.Instant, tag protocol.Tag) (localsched.Actions, error) {
-	return h.Engine.Drop(now, tag), nil
+func (h holder) CancelReservation(now protocol.Instant, tag protocol.Tag) (localsched.Actions, error) {
+	return h.Engine.CancelReservation(now, tag), nil
 }
 
-var _ localsched.Holder = holder{}
+var _ localsched.EngineReserver = holder{}

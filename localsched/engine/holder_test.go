@@ -58,7 +58,7 @@ func TestHoldAnswers(t *testing.T) {
 	r := newHoldRig(t, cpus(4), engine.EASY())
 	held := job(1, 4, 10)
 	at := r.hold(held, 5)
-	again, _, err := r.engine.Hold(r.now, localsched.Hold{Tag: held.Tag, Request: held.Request, Start: 50}, false)
+	again, _, err := r.engine.Reserve(r.now, localsched.Reservation{Tag: held.Tag, Request: held.Request, Start: 50}, false)
 	if err != nil || again != at {
 		t.Errorf("held from %d on, when asked again from %d on, %v", at, again, err)
 	}
@@ -80,12 +80,12 @@ func TestHoldAnswers(t *testing.T) {
 	if _, err = r.engine.Submit(r.now, held); !errors.Is(err, localsched.ErrDuplicate) {
 		t.Errorf("submitted twice: %v", err)
 	}
-	r.apply(r.engine.Drop(r.now, held.Tag)) // it has come: no more
+	r.apply(r.engine.CancelReservation(r.now, held.Tag)) // it has come: no more
 	r.drain()
 	if got := r.jobs[held.Tag].start; got != at {
 		t.Errorf("started at %d, held from %d on", got, at)
 	}
-	if _, _, err = r.engine.Hold(r.now, localsched.Hold{Tag: tag(2), Request: job(2, 5, 1).Request}, false); !isRefused(err) {
+	if _, _, err = r.engine.Reserve(r.now, localsched.Reservation{Tag: tag(2), Request: job(2, 5, 1).Request}, false); !isRefused(err) {
 		t.Errorf("more than the machine: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestHoldExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		held := job(1, 4, 10)
-		at, actions, err := r.engine.Hold(r.now, localsched.Hold{Tag: held.Tag, Request: held.Request, Start: 98}, true)
+		at, actions, err := r.engine.Reserve(r.now, localsched.Reservation{Tag: held.Tag, Request: held.Request, Start: 98}, true)
 		if err != nil || at != 98 {
 			t.Fatalf("held from %d on, %v", at, err)
 		}
@@ -168,10 +168,10 @@ func TestWhoHolds(t *testing.T) {
 		"within a budget": {engine.New(cpus(4), engine.Within(budget, engine.SJF())), false},
 		"partitions":      {engine.New(intrepid(t, engine.Enabled{}), engine.SJF()), false},
 	} {
-		_, border := c.e.Border().(localsched.Holder)
-		_, _, err := c.e.Hold(0, localsched.Hold{Tag: tag(1), Request: job(1, 1, 1).Request}, false)
-		if c.e.Holds() != c.want || border != c.want || isRefused(err) == c.want {
-			t.Errorf("%s: holds %v, its border %v, %v", what, c.e.Holds(), border, err)
+		_, border := c.e.Border().(localsched.EngineReserver)
+		_, _, err := c.e.Reserve(0, localsched.Reservation{Tag: tag(1), Request: job(1, 1, 1).Request}, false)
+		if c.e.CanReserve() != c.want || border != c.want || isRefused(err) == c.want {
+			t.Errorf("%s: holds %v, its border %v, %v", what, c.e.CanReserve(), border, err)
 		}
 	}
 }

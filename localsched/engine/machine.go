@@ -7,7 +7,7 @@ import (
 )
 
 // Machine is a machine model: how a machine is divided among jobs. It does not
-// change; what is taken of it is kept in a [Room].
+// change; what is taken of it is kept in a [FreeSet].
 type Machine interface {
 	Capacity() protocol.Capacity
 	// Units is what a request takes of the machine, at least 1. The reason says
@@ -15,29 +15,29 @@ type Machine interface {
 	Units(r protocol.Request) (units int, reason string)
 	// CPUs is how many CPUs are busy when so many units are taken.
 	CPUs(units int) int
-	// Room returns the empty machine.
-	Room() Room
+	// FreeSet returns the empty machine.
+	Room() FreeSet
 	// Pool says that units are alike: any units that are free serve any job.
-	// Quotes can then be looked up by numbers.
+	// PlanMode can then be looked up by numbers.
 	Pool() bool
 }
 
-// Room is what is free of a machine at one time, now or in a plan.
-type Room interface {
+// FreeSet is what is free of a machine at one time, now or in a plan.
+type FreeSet interface {
 	// Free is the number of units free. Nothing larger fits.
 	Free() int
 	// Find is a place for a job that is free here and, unless beside is nil, in
 	// beside too.
-	Find(units int, beside Room) (place Place, ok bool)
+	Find(units int, beside FreeSet) (place Place, ok bool)
 	// Has says whether a place is free.
 	Has(units int, place Place) bool
-	// Meet takes all that is not free in another room of the same machine.
-	Meet(other Room)
-	// Take and Give change what is free. The place comes from Find.
-	Take(units int, place Place)
-	Give(units int, place Place)
+	// Intersect takes all that is not free in another room of the same machine.
+	Intersect(other FreeSet)
+	// Allocate and Give change what is free. The place comes from Find.
+	Allocate(units int, place Place)
+	Release(units int, place Place)
 	// CopyFrom makes the room equal to another one of the same machine.
-	CopyFrom(other Room)
+	CopyFrom(other FreeSet)
 }
 
 // Place is where a job runs, in the numbers of its machine model: a partition,
@@ -78,7 +78,7 @@ func (m wholeNode) CPUs(units int) int {
 	return int(int64(units) * int64(m.capacity.CPUs) / int64(max(1, m.capacity.Nodes)))
 }
 
-func (m wholeNode) Room() Room { return &pool{m.capacity.Nodes} }
+func (m wholeNode) Room() FreeSet { return &pool{m.capacity.Nodes} }
 
 func (m wholeNode) Pool() bool { return true }
 
@@ -115,7 +115,7 @@ func (m perCPU) memoryCPUs(r protocol.Request) int {
 
 func (m perCPU) CPUs(units int) int { return units }
 
-func (m perCPU) Room() Room { return &pool{m.capacity.CPUs} }
+func (m perCPU) Room() FreeSet { return &pool{m.capacity.CPUs} }
 
 func (m perCPU) Pool() bool { return true }
 
@@ -132,19 +132,19 @@ type pool struct{ free int }
 
 func (p *pool) Free() int { return p.free }
 
-func (p *pool) Find(units int, beside Room) (place Place, ok bool) {
+func (p *pool) Find(units int, beside FreeSet) (place Place, ok bool) {
 	return 0, units <= p.free && (beside == nil || units <= beside.Free())
 }
 
 func (p *pool) Has(units int, _ Place) bool { return units <= p.free }
 
-func (p *pool) Meet(other Room) { p.free = min(p.free, other.Free()) }
+func (p *pool) Intersect(other FreeSet) { p.free = min(p.free, other.Free()) }
 
-func (p *pool) Take(units int, _ Place) { p.free -= units }
+func (p *pool) Allocate(units int, _ Place) { p.free -= units }
 
-func (p *pool) Give(units int, _ Place) { p.free += units }
+func (p *pool) Release(units int, _ Place) { p.free += units }
 
-func (p *pool) CopyFrom(other Room) { p.free = other.Free() }
+func (p *pool) CopyFrom(other FreeSet) { p.free = other.Free() }
 
 // Of is the model of a machine with this capacity.
 func Of(capacity protocol.Capacity) Machine {

@@ -34,7 +34,7 @@ func (e *Engine) Earliest(now protocol.Instant, r protocol.Request, planned prot
 	now = max(now, c.floor.now)
 	job, reason := size(c.machine, c.policy, now, r)
 	if b := c.floor.budget; b != nil && reason == "" {
-		now = b.Signal.Allows(now, b.draw(c.floor.machine, job.Units, job.appetite))
+		now = b.Signal.Allows(now, b.draw(c.floor.machine, job.Units, job.powerDemand))
 	}
 	return min(now, planned)
 }
@@ -53,21 +53,21 @@ func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Waiti
 		p := c.planAt(now, ahead)
 		return func(job Waiting) protocol.Instant { return p.start(now, job) }
 	}
-	switch c.policy.Quotes() {
-	case InOrder:
+	switch c.policy.PlanMode() {
+	case PlanInOrder:
 		if c.floor.held() {
 			break
 		}
 		return func(job Waiting) protocol.Instant { return c.trialAt(now, ahead).startInOrder(job) }
-	case Reserved:
-		if c.firm(now) {
+	case PlanReserved:
+		if c.reservationsFixed(now) {
 			p := c.promises(now, ahead)
 			return func(job Waiting) protocol.Instant {
 				at, _ := p.earliest(now, job.Units, job.Time)
 				return at
 			}
 		}
-	case Alone, Lookup:
+	case PlanSimulate, PlanLookup:
 	}
 	known := c.alone.at(c.version, now, ahead)
 	return func(job Waiting) protocol.Instant {
@@ -85,15 +85,15 @@ func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Waiti
 type shape struct {
 	units int
 	time  protocol.Duration
-	appetite
+	powerDemand
 }
 
 func shapeOf(job *Waiting) shape {
-	return shape{units: job.Units, time: job.Time, appetite: job.appetite}
+	return shape{units: job.Units, time: job.Time, powerDemand: job.powerDemand}
 }
 
-// answers are the starts of newcomers that were each planned alone, in one state.
-type answers struct {
+// planCache are the starts of newcomers that were each planned alone, in one state.
+type planCache struct {
 	version uint64
 	now     protocol.Instant
 	ahead   []protocol.Request
@@ -101,19 +101,19 @@ type answers struct {
 }
 
 // at is what is known of a state; what was known of another one is forgotten.
-func (a *answers) at(version uint64, now protocol.Instant, ahead []protocol.Request) map[shape]protocol.Instant {
+func (a *planCache) at(version uint64, now protocol.Instant, ahead []protocol.Request) map[shape]protocol.Instant {
 	if a.known == nil || a.version != version || a.now != now || !slices.Equal(a.ahead, ahead) {
-		*a = answers{version: version, now: now, ahead: slices.Clone(ahead), known: map[shape]protocol.Instant{}}
+		*a = planCache{version: version, now: now, ahead: slices.Clone(ahead), known: map[shape]protocol.Instant{}}
 	}
 	return a.known
 }
 
-// firm says whether all promises stand, so that a newcomer's would too.
-func (c *Core) firm(now protocol.Instant) bool {
+// reservationsFixed says whether all promises stand, so that a newcomer's would too.
+func (c *Core) reservationsFixed(now protocol.Instant) bool {
 	p := &c.floor.profile
 	next := c.floor.running.first()
-	return c.settled && p.firm && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now) &&
-		!c.floor.squeezed(now)
+	return c.passDone && p.firm && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now) &&
+		!c.floor.reservationOverrun(now)
 }
 
 // promises is the profile with the ahead requests promised their starts.
@@ -150,14 +150,14 @@ type plan struct {
 	future
 	version uint64 // of the state
 	ahead   []protocol.Request
-	moving  bool    // jobs start as soon as it is made
-	first   Opening // in the state itself
-	left    Opening // by the last pass
+	moving  bool           // jobs start as soon as it is made
+	first   BackfillWindow // in the state itself
+	left    BackfillWindow // by the last pass
 
 	events []foreseen
-	past   int   // events that have happened
-	gaps   []gap // in the order of time
-	blocks []gap // of each blockSize gaps the most of everything
+	past   int          // events that have happened
+	gaps   []planWindow // in the order of time
+	blocks []planWindow // of each blockSize gaps the most of everything
 }
 
 // foreseen is an end in a plan and what followed.
@@ -168,8 +168,8 @@ type foreseen struct {
 	gaps   int    // up to and with those that it left
 }
 
-// gap is an opening in a plan: jobs start there that are small and short enough.
-type gap struct {
+// planWindow is an opening in a plan: jobs start there that are small and short enough.
+type planWindow struct {
 	at     protocol.Instant
 	extra  int // of these units
 	most   protocol.Duration
@@ -183,7 +183,7 @@ const blockSize = 32
 // mostEvents bounds the memory of a plan that is kept for long.
 const mostEvents = 1 << 14
 
-func (g *gap) admits(job *Waiting) bool {
+func (g *planWindow) admits(job *Waiting) bool {
 	return (job.Units <= g.extra && job.Time <= g.most) || (job.Units <= g.free && job.Time <= g.window)
 }
 
@@ -197,7 +197,7 @@ func (p *plan) holds(now protocol.Instant) bool {
 	return now > p.made && !p.moving && now <= p.due
 }
 
-func (p *plan) begin(live *Floor, now protocol.Instant, ahead []protocol.Request) {
+func (p *plan) begin(live *ClusterState, now protocol.Instant, ahead []protocol.Request) {
 	p.future.begin(live, now)
 	p.events, p.past, p.gaps, p.blocks = p.events[:0], 0, p.gaps[:0], p.blocks[:0]
 	starts := p.floor.starts
@@ -286,7 +286,7 @@ func (p *plan) advance() bool {
 }
 
 // note keeps what a pass left on its way and at its end.
-func (p *plan) note(left Opening) {
+func (p *plan) note(left BackfillWindow) {
 	p.left = left
 	p.noteOffers()
 	p.record(left, protocol.Never)
@@ -294,7 +294,7 @@ func (p *plan) note(left Opening) {
 
 func (p *plan) noteOffers() {
 	for _, o := range p.floor.offers {
-		p.record(o.Opening, o.below-1)
+		p.record(o.BackfillWindow, o.below-1)
 	}
 }
 
@@ -303,12 +303,12 @@ func (p *plan) event() foreseen {
 }
 
 // record keeps an opening for jobs of at most a time.
-func (p *plan) record(o Opening, most protocol.Duration) {
+func (p *plan) record(o BackfillWindow, most protocol.Duration) {
 	if o.Free < 1 || most < 1 {
 		return
 	}
 	now := p.floor.now
-	g := gap{at: now, extra: min(o.Free, o.Extra), most: most, free: o.Free, window: min(most, o.Shadow.Sub(now))}
+	g := planWindow{at: now, extra: min(o.Free, o.Extra), most: most, free: o.Free, window: min(most, o.Shadow.Sub(now))}
 	if len(p.gaps)%blockSize == 0 {
 		p.blocks = append(p.blocks, g)
 	} else {
@@ -317,14 +317,14 @@ func (p *plan) record(o Opening, most protocol.Duration) {
 	p.gaps = append(p.gaps, g)
 }
 
-func (g *gap) include(other *gap) {
+func (g *planWindow) include(other *planWindow) {
 	g.extra, g.most = max(g.extra, other.extra), max(g.most, other.most)
 	g.free, g.window = max(g.free, other.free), max(g.window, other.window)
 }
 
 // follow takes note that a running job has ended in time and that a pass was
 // made. It returns false if the plan did not foresee that.
-func (p *plan) follow(live *Floor, left Opening) bool {
+func (p *plan) follow(live *ClusterState, left BackfillWindow) bool {
 	if len(p.events) > mostEvents || p.past == len(p.events) && !p.advance() {
 		return false
 	}
@@ -335,7 +335,7 @@ func (p *plan) follow(live *Floor, left Opening) bool {
 }
 
 // remade makes the plan that of a later state.
-func (p *plan) remade(live *Floor, left Opening) {
+func (p *plan) remade(live *ClusterState, left BackfillWindow) {
 	p.first, p.made, p.due = left, live.now, lastInstant
 	if r := live.running.first(); r != nil {
 		p.due = r.End

@@ -48,15 +48,15 @@ func FCFS() Policy { return fcfs{} }
 
 type fcfs struct{ bySubmission }
 
-func (fcfs) Quotes() Quotes { return Lookup }
+func (fcfs) PlanMode() PlanMode { return PlanLookup }
 
-func (fcfs) Pass(f *Floor) Opening { return startInOrder(f) }
+func (fcfs) Pass(f *ClusterState) BackfillWindow { return startInOrder(f) }
 
 // startInOrder starts jobs until one does not fit.
-func startInOrder(f *Floor) Opening {
+func startInOrder(f *ClusterState) BackfillWindow {
 	f.StartHeads()
 	if _, blocked := f.Head(); blocked {
-		return Opening{}
+		return BackfillWindow{}
 	}
 	return Open(f.Room().Free())
 }
@@ -67,9 +67,9 @@ func SJF() Policy { return sjf{} }
 
 type sjf struct{ byTime }
 
-func (sjf) Quotes() Quotes { return InOrder }
+func (sjf) PlanMode() PlanMode { return PlanInOrder }
 
-func (sjf) Pass(f *Floor) Opening { return startInOrder(f) }
+func (sjf) Pass(f *ClusterState) BackfillWindow { return startInOrder(f) }
 
 // FirstFit starts whatever fits, in the order of submission. Wide jobs may
 // starve. FF of [SS 3].
@@ -77,10 +77,10 @@ func FirstFit() Policy { return firstFit{} }
 
 type firstFit struct{ bySubmission }
 
-func (firstFit) Quotes() Quotes { return Lookup }
+func (firstFit) PlanMode() PlanMode { return PlanLookup }
 
-func (firstFit) Pass(f *Floor) Opening {
-	return startFitting(f, func(Opening, Waiting) {})
+func (firstFit) Pass(f *ClusterState) BackfillWindow {
+	return startFitting(f, func(BackfillWindow, Waiting) {})
 }
 
 // SJFFit starts whatever fits, the shortest estimate first. Wide and long jobs
@@ -89,15 +89,15 @@ func SJFFit() Policy { return sjfFit{} }
 
 type sjfFit struct{ byTime }
 
-func (sjfFit) Quotes() Quotes { return Lookup }
+func (sjfFit) PlanMode() PlanMode { return PlanLookup }
 
-func (sjfFit) Pass(f *Floor) Opening {
-	return startFitting(f, func(left Opening, job Waiting) { f.Offer(left, job.Time) })
+func (sjfFit) Pass(f *ClusterState) BackfillWindow {
+	return startFitting(f, func(left BackfillWindow, job Waiting) { f.AddWindow(left, job.Time) })
 }
 
 // startFitting starts all that fits, in the order of the queue, and tells of
 // each job before it starts.
-func startFitting(f *Floor, starting func(left Opening, job Waiting)) Opening {
+func startFitting(f *ClusterState, starting func(left BackfillWindow, job Waiting)) BackfillWindow {
 	left := f.opening()
 	for c, ok := f.Next(Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		job := f.At(c)
@@ -123,9 +123,9 @@ func EASY() Policy { return easy{} }
 
 type easy struct{ bySubmission }
 
-func (easy) Quotes() Quotes { return Lookup }
+func (easy) PlanMode() PlanMode { return PlanLookup }
 
-func (easy) Pass(f *Floor) Opening {
+func (easy) Pass(f *ClusterState) BackfillWindow {
 	left, beside, blocked := startHeads(f)
 	if !blocked {
 		return left
@@ -148,11 +148,11 @@ func EASYSJBF() Policy { return easySJBF{} }
 
 type easySJBF struct{ bySubmission }
 
-func (easySJBF) Quotes() Quotes { return Lookup }
+func (easySJBF) PlanMode() PlanMode { return PlanLookup }
 
 func (easySJBF) Overtake(w Waiting) int64 { return int64(w.Time) }
 
-func (easySJBF) Pass(f *Floor) Opening {
+func (easySJBF) Pass(f *ClusterState) BackfillWindow {
 	left, beside, blocked := startHeads(f)
 	if !blocked {
 		return left
@@ -164,7 +164,7 @@ func (easySJBF) Pass(f *Floor) Opening {
 			c = c.After()
 			continue
 		}
-		f.Offer(left, job.Time)
+		f.AddWindow(left, job.Time)
 		left.Free, left.Extra = f.Room().Free(), beside.Free()
 	}
 	return left
@@ -172,19 +172,19 @@ func (easySJBF) Pass(f *Floor) Opening {
 
 // startHeads starts jobs from the head of the queue and reserves for the first
 // that does not fit, if there is one.
-func startHeads(f *Floor) (left Opening, beside Room, blocked bool) {
+func startHeads(f *ClusterState) (left BackfillWindow, beside FreeSet, blocked bool) {
 	f.StartHeads()
 	head, blocked := f.Head()
 	if !blocked {
 		return Open(f.Room().Free()), nil, false
 	}
 	at, beside := f.Reserve(head)
-	return Opening{Free: f.Room().Free(), Extra: beside.Free(), Shadow: at}, beside, true
+	return BackfillWindow{Free: f.Room().Free(), Extra: beside.Free(), Shadow: at}, beside, true
 }
 
 // backfill starts the job at c if it has a place. A short job is over by the
 // shadow; another one must leave the head's place alone.
-func backfill(f *Floor, c Cursor, left Opening, beside Room) bool {
+func backfill(f *ClusterState, c Cursor, left BackfillWindow, beside FreeSet) bool {
 	job := f.At(c)
 	if left.Shadow.Sub(f.Now()) >= job.Time {
 		beside = nil
@@ -205,9 +205,9 @@ func Conservative() Policy { return conservative{} }
 
 type conservative struct{ bySubmission }
 
-func (conservative) Quotes() Quotes { return Reserved }
+func (conservative) PlanMode() PlanMode { return PlanReserved }
 
-func (conservative) Pass(f *Floor) Opening {
-	f.KeepPromises()
-	return Opening{}
+func (conservative) Pass(f *ClusterState) BackfillWindow {
+	f.ReserveAll()
+	return BackfillWindow{}
 }

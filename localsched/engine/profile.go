@@ -18,16 +18,16 @@ type profile struct {
 	wake   protocol.Instant // the first that a pass must be made for; 0: none
 	steps  []step           // rising; the last lasts for ever
 	begin  int              // steps before it are over
-	spare  []Room
-	fresh  func() Room
-	common Room // what is free in several steps
+	spare  []FreeSet
+	fresh  func() FreeSet
+	common FreeSet // what is free in several steps
 }
 
 // step is what is free from one time until the next step.
 type step struct {
 	at   protocol.Instant
 	free int
-	room Room // nil where units are alike
+	room FreeSet // nil where units are alike
 }
 
 func newProfile(m Machine) profile {
@@ -38,7 +38,7 @@ func newProfile(m Machine) profile {
 func (p *profile) forget() { p.made, p.firm, p.due, p.wake = false, false, unreserved, 0 }
 
 // reset makes the profile of a room with nobody on it.
-func (p *profile) reset(now protocol.Instant, room Room) {
+func (p *profile) reset(now protocol.Instant, room FreeSet) {
 	for _, s := range p.steps[p.begin:] {
 		p.drop(s)
 	}
@@ -48,7 +48,7 @@ func (p *profile) reset(now protocol.Instant, room Room) {
 	}
 }
 
-func (p *profile) copyOf(room Room) Room {
+func (p *profile) copyOf(room FreeSet) FreeSet {
 	n := len(p.spare)
 	if n == 0 {
 		p.spare, n = append(p.spare, p.fresh()), 1
@@ -103,7 +103,7 @@ func (p *profile) take(from, to protocol.Instant, units int, place Place) {
 	p.change(from, to, func(s *step) {
 		s.free -= units
 		if s.room != nil {
-			s.room.Take(units, place)
+			s.room.Allocate(units, place)
 		}
 	})
 }
@@ -112,7 +112,7 @@ func (p *profile) give(from, to protocol.Instant, units int, place Place) {
 	p.change(from, to, func(s *step) {
 		s.free += units
 		if s.room != nil {
-			s.room.Give(units, place)
+			s.room.Release(units, place)
 		}
 	})
 }
@@ -170,7 +170,7 @@ func (p *profile) fits(i int, end protocol.Instant, units int) (place Place, nex
 	}
 	p.common.CopyFrom(p.steps[i].room)
 	for _, s := range p.steps[i+1 : j] {
-		p.common.Meet(s.room)
+		p.common.Intersect(s.room)
 	}
 	place, ok = p.common.Find(units, nil)
 	return place, i + 1, ok

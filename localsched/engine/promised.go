@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Promised is the start that a waiting job was promised, by a policy that quotes [Reserved]. It
+// Promised is the start that a waiting job was promised, by a policy that quotes [PlanReserved]. It
 // follows from what has happened since the job came, and not from what is there now: so that a
 // driver must write it down to keep it over a restart.
 type Promised struct {
@@ -20,7 +20,7 @@ type Promised struct {
 // under a policy that promises nothing.
 func (e *Engine) Promised() (all []Promised) {
 	c := e.core
-	if c.policy.Quotes() != Reserved {
+	if c.policy.PlanMode() != PlanReserved {
 		return nil
 	}
 	for w := range c.floor.waiting.all() {
@@ -33,7 +33,7 @@ func (e *Engine) Promised() (all []Promised) {
 
 // promiseAs has the next pass promise a waiting job what it was promised before.
 func (c *Core) promiseAs(number int, as Promised) {
-	if as.Start == 0 || c.policy.Quotes() != Reserved {
+	if as.Start == 0 || c.policy.PlanMode() != PlanReserved {
 		return
 	}
 	e := c.entries[number]
@@ -53,7 +53,7 @@ func (c *Core) promiseAs(number int, as Promised) {
 // as far as there is room for that in the new profile: something may have changed meanwhile.
 // The others come after them. As what has ended meanwhile may have left room, all are then
 // given the earliest start, which is never later.
-func (f *Floor) promiseFound() {
+func (f *ClusterState) promiseFound() {
 	p := &f.profile
 	p.due, p.found = unreserved, false
 	var found []*Waiting

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/switchyard-hpc/switchyard/protocol"
 
-// KeepPromises keeps a promise to every waiting job, in the order of the queue: a
+// ReserveAll keeps a promise to every waiting job, in the order of the queue: a
 // newcomer is given the earliest start that delays no earlier promise. When a
 // job has left, each one that waits gives its start up and takes the earliest
 // again, which is never later. Jobs whose start has come are started.
@@ -10,7 +10,7 @@ import "github.com/switchyard-hpc/switchyard/protocol"
 // Promises break only if a job runs past its estimate: until it ends, and with
 // every pass, all are given anew, as if it ended in the next millisecond. After a
 // restart they stand if the driver has kept them.
-func (f *Floor) KeepPromises() {
+func (f *ClusterState) ReserveAll() {
 	p := &f.profile
 	switch kept := f.refresh(); {
 	case p.found && !f.overdue():
@@ -29,7 +29,7 @@ func (f *Floor) KeepPromises() {
 // refresh brings the profile up to the present. It returns false when promises
 // cannot be kept, because a job runs past its estimate or what was promised did
 // not come.
-func (f *Floor) refresh() (kept bool) {
+func (f *ClusterState) refresh() (kept bool) {
 	p := &f.profile
 	kept = p.made && !p.found && !f.overdue() && (p.due == unreserved || p.due >= f.now)
 	if kept && p.pool {
@@ -43,7 +43,7 @@ func (f *Floor) refresh() (kept bool) {
 	return kept
 }
 
-func (f *Floor) takePromised() {
+func (f *ClusterState) takePromised() {
 	for w := range f.waiting.all() {
 		if w.reserved != unreserved {
 			f.profile.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
@@ -52,14 +52,14 @@ func (f *Floor) takePromised() {
 }
 
 // promise gives a job the earliest start.
-func (f *Floor) promise(w *Waiting) {
+func (f *ClusterState) promise(w *Waiting) {
 	p := &f.profile
 	w.reserved, w.place = p.earliest(f.now, w.Units, w.Time)
 	p.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
 	p.note(w.reserved)
 }
 
-func (f *Floor) promiseAnew() {
+func (f *ClusterState) promiseAnew() {
 	p := &f.profile
 	p.due, p.found = unreserved, false
 	for w := range f.waiting.all() {
@@ -69,7 +69,7 @@ func (f *Floor) promiseAnew() {
 	p.firm = p.made
 }
 
-func (f *Floor) promiseAgain() {
+func (f *ClusterState) promiseAgain() {
 	p := &f.profile
 	p.due, p.firm = unreserved, true
 	for w := range f.waiting.all() {
@@ -89,7 +89,7 @@ func (f *Floor) promiseAgain() {
 
 // promiseNewcomers serves the jobs that came since the last pass, which stand at
 // the end.
-func (f *Floor) promiseNewcomers() {
+func (f *ClusterState) promiseNewcomers() {
 	c, ok := f.waiting.last()
 	if !ok || f.waiting.at(c).reserved != unreserved {
 		return
@@ -104,7 +104,7 @@ func (f *Floor) promiseNewcomers() {
 
 // startDue starts the jobs whose time has come. What they were promised may
 // still be held by a job that is just to end.
-func (f *Floor) startDue() {
+func (f *ClusterState) startDue() {
 	p := &f.profile
 	soon := f.now
 	if f.overdue() {
@@ -135,7 +135,7 @@ func (f *Floor) startDue() {
 
 // Wake is when a job that waits may have to be started though nothing else happens: a
 // promised start, a hold, or another power budget. 0: no such time is known.
-func (f *Floor) Wake() (wake protocol.Instant) {
+func (f *ClusterState) Wake() (wake protocol.Instant) {
 	if f.held() {
 		wake = f.holdWakes()
 	}

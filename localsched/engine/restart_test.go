@@ -92,7 +92,7 @@ func TestRestart(t *testing.T) {
 				}
 			}
 			for tag, j := range r.jobs {
-				if start := again.jobs[tag].start; start != j.start && policy.Quotes() != engine.Reserved {
+				if start := again.jobs[tag].start; start != j.start && policy.PlanMode() != engine.PlanReserved {
 					t.Fatalf("%v starts at %d, and at %d without the restart", tag, start, j.start)
 				}
 			}

@@ -121,7 +121,7 @@ func TestLongQueueShrinks(t *testing.T) {
 // TestNeverStarts: a policy that starts nothing gets no start and no endless loop.
 func TestNeverStarts(t *testing.T) {
 	t.Parallel()
-	for _, quotes := range []engine.Quotes{engine.Alone, engine.Lookup} {
+	for _, quotes := range []engine.PlanMode{engine.PlanSimulate, engine.PlanLookup} {
 		e := engine.New(cpus(1), closed{quotes: quotes})
 		p := e.Plan(5, nil, []protocol.Request{{CPUs: 1, WallTime: 1}})
 		if p[0].Start != math.MaxInt64 || p[0].Declined != "" {
@@ -133,11 +133,11 @@ func TestNeverStarts(t *testing.T) {
 // closed starts nothing.
 type closed struct {
 	plain
-	quotes engine.Quotes
+	quotes engine.PlanMode
 }
 
-func (c closed) Quotes() engine.Quotes             { return c.quotes }
-func (closed) Pass(_ *engine.Floor) engine.Opening { return engine.Opening{} }
+func (c closed) PlanMode() engine.PlanMode                       { return c.quotes }
+func (closed) Pass(_ *engine.ClusterState) engine.BackfillWindow { return engine.BackfillWindow{} }
 
 // TestPartitions: units that are free may still be no place.
 //
@@ -159,11 +159,11 @@ func TestPartitions(t *testing.T) {
 type plain struct{}
 
 func (plain) Rank(engine.Waiting) int64 { return 0 }
-func (plain) Quotes() engine.Quotes     { return engine.Lookup }
-func (plain) Pass(f *engine.Floor) engine.Opening {
+func (plain) PlanMode() engine.PlanMode { return engine.PlanLookup }
+func (plain) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	f.StartHeads()
 	if _, blocked := f.Head(); blocked {
-		return engine.Opening{}
+		return engine.BackfillWindow{}
 	}
 	return engine.Open(f.Room().Free())
 }
@@ -171,7 +171,7 @@ func (plain) Pass(f *engine.Floor) engine.Opening {
 // outerFit starts whatever fits, in the order of submission.
 type outerFit struct{ plain }
 
-func (outerFit) Pass(f *engine.Floor) engine.Opening {
+func (outerFit) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	left := engine.Open(f.Room().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		place, fits := f.Room().Find(f.At(c).Units, nil)
@@ -189,7 +189,7 @@ func (outerFit) Pass(f *engine.Floor) engine.Opening {
 type outerAlone struct{ outerFit }
 
 func (outerAlone) Rank(w engine.Waiting) int64 { return -int64(w.Units) }
-func (outerAlone) Quotes() engine.Quotes       { return engine.Alone }
+func (outerAlone) PlanMode() engine.PlanMode   { return engine.PlanSimulate }
 
 // partitions is a machine of four units in partitions of one, two and four that
 // begin at multiples of their size.
@@ -198,7 +198,7 @@ type partitions struct{}
 func (partitions) Capacity() protocol.Capacity { return protocol.Capacity{CPUs: 4, Nodes: 4} }
 func (partitions) CPUs(units int) int          { return units }
 func (partitions) Pool() bool                  { return false }
-func (partitions) Room() engine.Room           { return &partitionRoom{} }
+func (partitions) Room() engine.FreeSet        { return &partitionRoom{} }
 func (m partitions) Units(r protocol.Request) (units int, reason string) {
 	units = 1
 	for units < max(r.CPUs, r.Nodes) {
@@ -219,7 +219,7 @@ func (p *partitionRoom) Free() (free int) {
 	return free
 }
 
-func (p *partitionRoom) Find(units int, beside engine.Room) (place engine.Place, ok bool) {
+func (p *partitionRoom) Find(units int, beside engine.FreeSet) (place engine.Place, ok bool) {
 	other, both := beside.(*partitionRoom)
 	for at := 0; at < len(p.taken); at += units {
 		free := true
@@ -237,7 +237,7 @@ func (p *partitionRoom) Has(units int, place engine.Place) bool {
 	return !slices.Contains(p.taken[place:int(place)+units], true)
 }
 
-func (p *partitionRoom) Meet(other engine.Room) {
+func (p *partitionRoom) Intersect(other engine.FreeSet) {
 	if o, ok := other.(*partitionRoom); ok {
 		for i := range p.taken {
 			p.taken[i] = p.taken[i] || o.taken[i]
@@ -245,15 +245,15 @@ func (p *partitionRoom) Meet(other engine.Room) {
 	}
 }
 
-func (p *partitionRoom) Take(units int, place engine.Place) { p.set(units, place, true) }
-func (p *partitionRoom) Give(units int, place engine.Place) { p.set(units, place, false) }
+func (p *partitionRoom) Allocate(units int, place engine.Place) { p.set(units, place, true) }
+func (p *partitionRoom) Release(units int, place engine.Place)  { p.set(units, place, false) }
 func (p *partitionRoom) set(units int, place engine.Place, taken bool) {
 	for i := range units {
 		p.taken[int(place)+i] = taken
 	}
 }
 
-func (p *partitionRoom) CopyFrom(other engine.Room) {
+func (p *partitionRoom) CopyFrom(other engine.FreeSet) {
 	if o, ok := other.(*partitionRoom); ok {
 		*p = *o
 	}

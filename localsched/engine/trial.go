@@ -5,12 +5,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// trial is where a budgeted pass is worked out.
-type trial struct {
-	floor   Floor   // on which the base policy chooses
-	profile profile // what is free ahead beside the places that are kept
+// budgetPass is where a budgeted pass is worked out.
+type budgetPass struct {
+	floor   ClusterState // pendingEndVersion which the base policy chooses
+	profile profile      // what is free ahead beside the places that are kept
 	chooser power.Chooser
-	picks   []pick
+	picks   []candidate
 	items   []power.Item
 	chosen  []bool
 	order   []int
@@ -23,15 +23,15 @@ type trial struct {
 }
 
 // tryOut is the floor's trial, made when it is first needed.
-func (f *Floor) tryOut() *trial {
+func (f *ClusterState) tryOut() *budgetPass {
 	if f.supply.trial == nil {
-		f.supply.trial = &trial{profile: newProfile(f.machine)}
+		f.supply.trial = &budgetPass{profile: newProfile(f.machine)}
 	}
 	return f.supply.trial
 }
 
 // begin begins a pass in which nothing is kept yet.
-func (t *trial) begin(limit, taken int64) {
+func (t *budgetPass) begin(limit, taken int64) {
 	t.limit, t.slack = limit, power.Unlimited
 	if limit != power.Unlimited {
 		t.slack = max(0, limit-taken)
@@ -41,7 +41,7 @@ func (t *trial) begin(limit, taken int64) {
 
 // foresee makes the profile that of the running jobs and of what is held. One past its estimate may end
 // at any moment: nothing that a job which is kept a place needs of it is lent meanwhile.
-func (t *trial) foresee(f *Floor) {
+func (t *budgetPass) foresee(f *ClusterState) {
 	p := &t.profile
 	p.reset(f.now, f.room)
 	list := f.running.list()
@@ -53,7 +53,7 @@ func (t *trial) foresee(f *Floor) {
 
 // powered is when a job has the power, if the running jobs end as estimated and nothing else
 // starts. A budget that changes meanwhile is not looked at.
-func (t *trial) powered(f *Floor, job *Waiting) protocol.Instant {
+func (t *budgetPass) powered(f *ClusterState, job *Waiting) protocol.Instant {
 	left := t.limit - f.supply.taken
 	list := f.running.list()
 	for i := range list {
@@ -69,7 +69,7 @@ func (t *trial) powered(f *Floor, job *Waiting) protocol.Instant {
 
 // keepPower keeps the power of a job that will start at a time with a budget, unless some is
 // kept already: as with EASY one job has it.
-func (t *trial) keepPower(f *Floor, job *Waiting, at protocol.Instant, limit int64) {
+func (t *budgetPass) keepPower(f *ClusterState, job *Waiting, at protocol.Instant, limit int64) {
 	if t.until != power.End {
 		return
 	}
@@ -84,15 +84,17 @@ func (t *trial) keepPower(f *Floor, job *Waiting, at protocol.Instant, limit int
 }
 
 // outlasts says whether a job that starts now would draw at a time for which power is kept.
-func (t *trial) outlasts(now protocol.Instant, job *Waiting) bool { return now.Add(job.Time) > t.until }
+func (t *budgetPass) outlasts(now protocol.Instant, job *Waiting) bool {
+	return now.Add(job.Time) > t.until
+}
 
 // affords says whether there is the power for a job now.
-func (t *trial) affords(now protocol.Instant, job *Waiting) bool {
+func (t *budgetPass) affords(now protocol.Instant, job *Waiting) bool {
 	return job.draw <= t.slack && (job.draw <= t.spare || !t.outlasts(now, job))
 }
 
 // spend takes away what a job draws that has started.
-func (t *trial) spend(now protocol.Instant, job *Waiting) {
+func (t *budgetPass) spend(now protocol.Instant, job *Waiting) {
 	if t.slack != power.Unlimited {
 		t.slack -= job.draw
 	}
@@ -104,7 +106,7 @@ func (t *trial) spend(now protocol.Instant, job *Waiting) {
 // affordable are the picks of most units within so many units and the power: of all, or,
 // when those that outlast the time for which power is kept would take of it, of these first
 // and then of the others.
-func (t *trial) affordable(now protocol.Instant, units int) []bool {
+func (t *budgetPass) affordable(now protocol.Instant, units int) []bool {
 	t.chosen = append(t.chosen[:0], t.best(units, t.slack, func(*Waiting) bool { return true })...)
 	_, long := t.sums(now)
 	if long <= t.spare {
@@ -121,7 +123,7 @@ func (t *trial) affordable(now protocol.Instant, units int) []bool {
 }
 
 // best are the picks of most units among those that are wanted.
-func (t *trial) best(units int, draw int64, wanted func(*Waiting) bool) []bool {
+func (t *budgetPass) best(units int, draw int64, wanted func(*Waiting) bool) []bool {
 	t.items = t.items[:0]
 	for i := range t.picks {
 		item := power.Item{Units: t.picks[i].job.Units, Draw: t.picks[i].job.draw}
@@ -135,7 +137,7 @@ func (t *trial) best(units int, draw int64, wanted func(*Waiting) bool) []bool {
 
 // sums are the units of the chosen picks, and the draw of those of them that outlast the time
 // for which power is kept.
-func (t *trial) sums(now protocol.Instant) (units int, long int64) {
+func (t *budgetPass) sums(now protocol.Instant) (units int, long int64) {
 	for i, chosen := range t.chosen {
 		if !chosen {
 			continue

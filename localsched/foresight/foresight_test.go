@@ -529,12 +529,12 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 		}
 		return quotes
 	}
-	ahead := []localsched.Promise{{Tag: tagOf(50), Request: request(50)}}
+	ahead := []localsched.Tentative{{Tag: tagOf(50), Request: request(50)}}
 	jobs := []protocol.Request{request(1), request(2), request(3), request(4), request(5)}
 	with, without := planned(sec(90), sec(20), sec(9), protocol.Never, -1), planned(sec(30), sec(25), -1, sec(1), sec(1))
 	for name, tt := range map[string]struct {
 		method foresight.Method
-		ahead  []localsched.Promise
+		ahead  []localsched.Tentative
 		asked  int
 		want   []protocol.Duration // nothing has been learnt: predicted are waits of 0
 	}{
@@ -544,11 +544,11 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 	} {
 		under := &fake{quotes: with, alone: without}
 		s := foresight.Over(under, newForesight(t, tt.method), func() protocol.Instant { return begin })
-		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: tt.ahead, Guard: 3})
+		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: tt.ahead, ProtectSite: 3})
 		if err != nil || len(under.asked) != tt.asked {
 			t.Fatalf("%s: asked %d times, %v", name, len(under.asked), err)
 		}
-		if again := under.asked[len(under.asked)-1]; tt.asked == 2 && (again.Ahead != nil || again.Guard != 0 || len(again.Jobs) != len(jobs)) {
+		if again := under.asked[len(under.asked)-1]; tt.asked == 2 && (again.Ahead != nil || again.ProtectSite != 0 || len(again.Jobs) != len(jobs)) {
 			t.Errorf("%s: asked again for %+v", name, again)
 		}
 		for i, want := range tt.want {

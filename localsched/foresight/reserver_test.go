@@ -15,12 +15,12 @@ type holding struct {
 	held map[protocol.Tag]bool
 }
 
-func (h holding) Reserve(_ context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (h holding) Reserve(_ context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	h.held[hold.Tag] = true
 	return hold.Start, h.fails
 }
 
-func (h holding) Release(_ context.Context, tag protocol.Tag) error {
+func (h holding) CancelReservation(_ context.Context, tag protocol.Tag) error {
 	delete(h.held, tag)
 	return h.fails
 }
@@ -38,10 +38,10 @@ func TestForesightPassesReserver(t *testing.T) {
 	if !ok {
 		t.Fatal("one that holds room does not with a foresight")
 	}
-	if at, err := holds.Reserve(t.Context(), localsched.Hold{Tag: tagOf(1), Start: 7}); err != nil || at != 7 || !under.held[tagOf(1)] {
+	if at, err := holds.Reserve(t.Context(), localsched.Reservation{Tag: tagOf(1), Start: 7}); err != nil || at != 7 || !under.held[tagOf(1)] {
 		t.Errorf("held from %d on, %v", at, err)
 	}
-	if err := holds.Release(t.Context(), tagOf(1)); err != nil || under.held[tagOf(1)] {
+	if err := holds.CancelReservation(t.Context(), tagOf(1)); err != nil || under.held[tagOf(1)] {
 		t.Errorf("not released: %v", err)
 	}
 }
@@ -79,11 +79,11 @@ func TestHeldJobsTeachNothing(t *testing.T) {
 // holdOne holds room for a job, or gives it up again, and submits the job.
 func holdOne(t *testing.T, s localsched.Scheduler, holds localsched.Reserver, n uint64, released bool) {
 	t.Helper()
-	if _, err := holds.Reserve(t.Context(), localsched.Hold{Tag: tagOf(n)}); err != nil {
+	if _, err := holds.Reserve(t.Context(), localsched.Reservation{Tag: tagOf(n)}); err != nil {
 		t.Fatal(err)
 	}
 	if released {
-		if err := holds.Release(t.Context(), tagOf(n)); err != nil {
+		if err := holds.CancelReservation(t.Context(), tagOf(n)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,7 +39,7 @@ type reserver struct {
 }
 
 // Reserve implements [localsched.Reserver].
-func (r *reserver) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (r *reserver) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	start, err := r.under.Reserve(ctx, hold)
 	if err == nil {
 		r.seen(func(protocol.Instant) { r.held[hold.Tag] = true })
@@ -47,9 +47,9 @@ func (r *reserver) Reserve(ctx context.Context, hold localsched.Hold) (protocol.
 	return start, err
 }
 
-// Release implements [localsched.Reserver].
-func (r *reserver) Release(ctx context.Context, tag protocol.Tag) error {
-	err := r.under.Release(ctx, tag)
+// CancelReservation implements [localsched.Reserver].
+func (r *reserver) CancelReservation(ctx context.Context, tag protocol.Tag) error {
+	err := r.under.CancelReservation(ctx, tag)
 	if err == nil {
 		r.seen(func(protocol.Instant) { delete(r.held, tag) })
 	}

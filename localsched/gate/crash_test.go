@@ -371,7 +371,7 @@ func (s *site) settle(t testing.TB, wanted, unclear map[int]bool) {
 	t.Helper()
 	for n := range wanted {
 		presence, _, err := s.FindByTag(t.Context(), tagOf(n))
-		if err != nil || presence == localsched.Unclear {
+		if err != nil || presence == localsched.PresenceUnknown {
 			t.Errorf("job %d is %v, %v", n, presence, err)
 		}
 		if unclear[n] {

@@ -19,7 +19,7 @@ type start struct {
 func (g *Gate) carryOut() {
 	for _, tag := range g.driver.Take().Starts {
 		j := g.jobs[tag]
-		g.letGo(j)
+		g.release(j)
 		g.starts = append(g.starts, start{j, j.pause})
 	}
 	g.wakeLoop()
@@ -48,8 +48,8 @@ func (g *Gate) replanned(misfits []driver.Misfit) {
 	g.carryOut()
 }
 
-// letGo enters that the engine has started a job. The lock is held.
-func (g *Gate) letGo(j *job) {
+// release enters that the engine has started a job. The lock is held.
+func (g *Gate) release(j *job) {
 	j.state, j.running = leaving, false
 	_, j.until = g.budget().Signal.At(j.Began)
 }
@@ -75,12 +75,12 @@ func (g *Gate) drive(ctx context.Context) {
 		starts, back, next := g.due()
 		timer.Reset(next)
 		if back {
-			g.running.Go(func() { g.takeBack(ctx) })
+			g.running.Go(func() { g.withdraw(ctx) })
 		}
 		for _, one := range starts {
 			g.running.Go(func() {
 				if sleep(ctx, one.pause) {
-					g.give(ctx, one.job)
+					g.submit(ctx, one.job)
 				}
 			})
 		}

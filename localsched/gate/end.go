@@ -24,7 +24,7 @@ func (g *Gate) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withd
 		return localsched.Started, nil
 	case making:
 		if became, err = g.forestall(ctx, j); err != nil || became == localsched.Started {
-			g.forsake(j)
+			g.dropUnsubmitted(j)
 		}
 	case held, unwanted:
 		became, err = localsched.Withdrawn, g.takenBack(j)
@@ -51,9 +51,9 @@ func (g *Gate) forestall(ctx context.Context, j *job) (localsched.Withdrawal, er
 	return became, g.takenBack(j)
 }
 
-// forsake drops a job that did not come to be. What is told of its tag is the batch
+// dropUnsubmitted drops a job that did not come to be. What is told of its tag is the batch
 // system's.
-func (g *Gate) forsake(j *job) {
+func (g *Gate) dropUnsubmitted(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if j.state == making && g.jobs[j.Tag] == j {
@@ -99,7 +99,7 @@ func (g *Gate) recall(ctx context.Context, j *job) (localsched.Withdrawal, error
 // Kill implements [localsched.Runner]. The error wraps [localsched.ErrNotStarted] for a job that
 // waits here.
 func (g *Gate) Kill(ctx context.Context, tag protocol.Tag) error {
-	j, err := g.grab(ctx, tag)
+	j, err := g.lockJob(ctx, tag)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (g *Gate) Kill(ctx context.Context, tag protocol.Tag) error {
 // [localsched.ErrNotEnded] is about a job that waits or runs. The gate forgets first: of what the
 // batch system still knows it tells again after a crash, and so the peer has it forgotten.
 func (g *Gate) Forget(ctx context.Context, tag protocol.Tag) error {
-	j, err := g.grab(ctx, tag)
+	j, err := g.lockJob(ctx, tag)
 	if err != nil {
 		return err
 	}

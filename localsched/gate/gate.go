@@ -126,11 +126,11 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 	return nil
 }
 
-// grab is the job with this tag, held; nil when there is none. The caller releases it.
-func (g *Gate) grab(ctx context.Context, tag protocol.Tag) (*job, error) {
+// lockJob is the job with this tag, held; nil when there is none. The caller releases it.
+func (g *Gate) lockJob(ctx context.Context, tag protocol.Tag) (*job, error) {
 	j, err := g.grabOr(ctx, tag, func() *job { return nil })
 	if j != nil && g.stateOf(j) == making {
-		g.forsake(j)
+		g.dropUnsubmitted(j)
 		j.release()
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func (g *Gate) grabOr(ctx context.Context, tag protocol.Tag, otherwise func() *j
 		if j == nil {
 			return nil, nil
 		}
-		if err := j.hold(ctx); err != nil {
+		if err := j.lock(ctx); err != nil {
 			return nil, err
 		}
 		if g.has(j) {

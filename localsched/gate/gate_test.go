@@ -244,7 +244,7 @@ func TestQuotes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openSite(t, newFake(cpus), until(t, now().Add(10*protocol.Minute), 2))
-		quote := func(ahead ...localsched.Promise) []protocol.Quote {
+		quote := func(ahead ...localsched.Tentative) []protocol.Quote {
 			t.Helper()
 			var jobs []protocol.Request
 			for _, width := range []int{1, 3, cpus + 1} {
@@ -266,7 +266,7 @@ func TestQuotes(t *testing.T) {
 		if q := first[2]; q.Declined == "" || q.Note != "" || q.AWT != 0 {
 			t.Errorf("five CPUs: %+v", q)
 		}
-		promise := localsched.Promise{Tag: tagOf(1), Request: submission(1, 2).Spec.Request}
+		promise := localsched.Tentative{Tag: tagOf(1), Request: submission(1, 2).Spec.Request}
 		if q := quote(promise)[0]; q.AWT != 31*protocol.Minute || q.AWTLow != q.AWT/2 {
 			t.Errorf("behind a promise that takes all the power: %+v", q)
 		}
@@ -274,7 +274,7 @@ func TestQuotes(t *testing.T) {
 		held := s.submit(t, 2, 2)
 		// The held job starts when the budget ends, and the newcomer when the hour of the
 		// first is over. The batch system is not asked to leave room for the held one.
-		if q := quote(localsched.Promise{Tag: held, Request: submission(2, 2).Spec.Request})[0]; q.AWTHigh != protocol.Hour || q.AWT != q.AWTHigh || q.AWTLow >= q.AWT {
+		if q := quote(localsched.Tentative{Tag: held, Request: submission(2, 2).Spec.Request})[0]; q.AWTHigh != protocol.Hour || q.AWT != q.AWTHigh || q.AWTLow >= q.AWT {
 			t.Errorf("behind both, which may end before their limits: %+v", q)
 		}
 	})

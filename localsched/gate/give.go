@@ -19,8 +19,8 @@ const (
 // errUnclear says that the batch system cannot tell whether it has a job.
 var errUnclear = errors.New("the batch system cannot tell whether it has the job")
 
-// give gives a job to the batch system that the engine has started.
-func (g *Gate) give(ctx context.Context, j *job) {
+// submit gives a job to the batch system that the engine has started.
+func (g *Gate) submit(ctx context.Context, j *job) {
 	if err := g.giveOnce(ctx, j); err != nil && ctx.Err() == nil {
 		g.postpone(j, err)
 	}
@@ -61,7 +61,7 @@ func (g *Gate) giveOnce(ctx context.Context, j *job) error {
 		return ctx.Err()
 	}
 	defer func() { <-g.hands }()
-	if err := j.hold(ctx); err != nil {
+	if err := j.lock(ctx); err != nil {
 		return err
 	}
 	defer j.release()

@@ -52,8 +52,8 @@ func (j *job) arrived(since protocol.Instant, request protocol.Request) {
 	j.since, j.Since, j.Request = since, since, request
 }
 
-// hold waits until nobody else is at work on the job.
-func (j *job) hold(ctx context.Context) error {
+// lock waits until nobody else is at work on the job.
+func (j *job) lock(ctx context.Context) error {
 	select {
 	case j.holder <- struct{}{}:
 		return nil

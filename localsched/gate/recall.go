@@ -73,9 +73,9 @@ func (g *Gate) excess(at protocol.Instant) (last []*job) {
 	return last
 }
 
-// takeBack takes jobs back from the batch system until what it has is within the budget, or
+// withdraw takes jobs back from the batch system until what it has is within the budget, or
 // runs.
-func (g *Gate) takeBack(ctx context.Context) {
+func (g *Gate) withdraw(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; {
 		g.mu.Lock()
 		excess := g.excess(g.now())
@@ -134,7 +134,7 @@ func (g *Gate) takeBackAll(ctx context.Context, excess []*job) (err error) {
 func (g *Gate) takeBackOne(ctx context.Context, j *job) (came bool, err error) {
 	limited, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
-	if err = j.hold(limited); err != nil {
+	if err = j.lock(limited); err != nil {
 		return false, err
 	}
 	defer func() {

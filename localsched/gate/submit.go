@@ -96,7 +96,7 @@ func (g *Gate) enqueue(j *job) (starts bool, err error) {
 		return false, err
 	}
 	if j.state = held; starts {
-		g.letGo(j)
+		g.release(j)
 	}
 	g.carryOut()
 	return starts, nil
@@ -123,9 +123,9 @@ func (g *Gate) giveNow(ctx context.Context, j *job, one record) error {
 // FindByTag implements [localsched.Runner]. A tag that was withdrawn before it came is
 // absent, and so is one that was not taken, once nothing is left of it.
 func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
-	j, err := g.grab(ctx, tag)
+	j, err := g.lockJob(ctx, tag)
 	if err != nil {
-		return localsched.Unclear, "", err
+		return localsched.PresenceUnknown, "", err
 	}
 	if j == nil {
 		return g.Scheduler.FindByTag(ctx, tag)
@@ -136,7 +136,7 @@ func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Pres
 		return localsched.Absent, "", nil
 	case unwanted:
 		if err = g.discard(j); err != nil {
-			return localsched.Unclear, "", err
+			return localsched.PresenceUnknown, "", err
 		}
 		return localsched.Absent, "", nil
 	case out:
@@ -145,7 +145,7 @@ func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Pres
 			err = g.lost(j)
 		}
 		if err != nil {
-			return localsched.Unclear, "", err
+			return localsched.PresenceUnknown, "", err
 		}
 		if presence != localsched.Present {
 			return presence, "", nil
@@ -156,7 +156,7 @@ func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Pres
 }
 
 // lost enters that the batch system does not have a job any more that it had, or was to
-// give back.
+// submit back.
 func (g *Gate) lost(j *job) error {
 	g.mu.Lock()
 	recalled := j.recalled

@@ -57,7 +57,7 @@ func isRefusal(err error) bool { return errors.As(err, new(*localsched.RefusedEr
 // unclear checks that nobody is told whether a job is there.
 func (s *site) unclear(t testing.TB, tag protocol.Tag) {
 	t.Helper()
-	if presence, _, err := s.FindByTag(t.Context(), tag); err == nil || presence != localsched.Unclear {
+	if presence, _, err := s.FindByTag(t.Context(), tag); err == nil || presence != localsched.PresenceUnknown {
 		t.Errorf("job %v is %v, %v; want unclear, and why", tag, presence, err)
 	}
 }

@@ -49,7 +49,7 @@ func (s *session) giveUp(ctx context.Context, job localsched.Submission, span ti
 	var unclear error // why it cannot be said yet
 	err = s.eventually(ctx, func() (bool, error) {
 		var failed error
-		if became, _, failed = s.FindByTag(ctx, job.Tag); became == localsched.Unclear {
+		if became, _, failed = s.FindByTag(ctx, job.Tag); became == localsched.PresenceUnknown {
 			unclear = failed
 			return false, nil
 		}

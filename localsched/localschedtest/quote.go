@@ -69,10 +69,10 @@ func (s *session) shapes(requests ...protocol.Request) []protocol.Request {
 }
 
 // promise is room promised to a job that has not come.
-func (s *session) promise(request protocol.Request) localsched.Promise {
+func (s *session) promise(request protocol.Request) localsched.Tentative {
 	tag := s.newTag()
 	request.Job = tag.Job
-	return localsched.Promise{Tag: tag, Request: request}
+	return localsched.Tentative{Tag: tag, Request: request}
 }
 
 func quotesInOrder(ctx context.Context, s *session) error {
@@ -98,7 +98,7 @@ func noQuotes(ctx context.Context, s *session) error {
 	if _, err := s.quote(ctx, localsched.Query{}); err != nil {
 		return err
 	}
-	_, err := s.quote(ctx, localsched.Query{Ahead: []localsched.Promise{s.promise(s.all())}})
+	_, err := s.quote(ctx, localsched.Query{Ahead: []localsched.Tentative{s.promise(s.all())}})
 	return err
 }
 
@@ -139,7 +139,7 @@ func aheadCounts(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	query.Ahead = []localsched.Promise{s.promise(s.all())}
+	query.Ahead = []localsched.Tentative{s.promise(s.all())}
 	behind, err := s.quote(ctx, query)
 	if err == nil && behind[0].AWT <= alone[0].AWT && behind[0].AWTHigh <= alone[0].AWTHigh {
 		err = fmt.Errorf("a job waits %v alone, and no longer (%v) behind one that was promised the whole machine for %v",
@@ -165,7 +165,7 @@ func aheadCountsOnce(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	query.Ahead = []localsched.Promise{{Tag: job.Tag, Request: job.Spec.Request}}
+	query.Ahead = []localsched.Tentative{{Tag: job.Tag, Request: job.Spec.Request}}
 	named, err := s.quote(ctx, query)
 	if err == nil && named[0].AWT-plain[0].AWT > job.Spec.WallTime/2 {
 		err = fmt.Errorf("a job waits %v, and %v when one that is in the queue is named as promised", plain[0].AWT, named[0].AWT)

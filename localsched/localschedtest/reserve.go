@@ -34,12 +34,12 @@ func (s *session) reserver(ctx context.Context) (localsched.Reserver, error) {
 }
 
 // hold is a hold for a job from a time on.
-func hold(job localsched.Submission, from time.Time) localsched.Hold {
-	return localsched.Hold{Tag: job.Tag, Request: job.Spec.Request, Start: protocol.InstantOf(from), Account: job.Account}
+func hold(job localsched.Submission, from time.Time) localsched.Reservation {
+	return localsched.Reservation{Tag: job.Tag, Request: job.Spec.Request, Start: protocol.InstantOf(from), Account: job.Account}
 }
 
 // reserve holds room, twice, as a peer does that has not heard the first answer.
-func (s *session) reserve(ctx context.Context, asked localsched.Hold) (at protocol.Instant, err error) {
+func (s *session) reserve(ctx context.Context, asked localsched.Reservation) (at protocol.Instant, err error) {
 	holds, err := s.reserver(ctx)
 	if err != nil {
 		return 0, err
@@ -136,7 +136,7 @@ func heldRoomIsGivenUp(ctx context.Context, s *session) error {
 		return err
 	}
 	for range 2 {
-		if err = holds.Release(ctx, released.Tag); err != nil {
+		if err = holds.CancelReservation(ctx, released.Tag); err != nil {
 			return fmt.Errorf("release what is held for job %v: %w", released.Tag, err)
 		}
 	}

@@ -117,7 +117,7 @@ func (s *session) clearJob(ctx context.Context, tag protocol.Tag) error {
 		err = s.takeOut(ctx, tag)
 	}
 	if holds, ok := s.Scheduler.(localsched.Reserver); ok && err == nil {
-		err = holds.Release(ctx, tag)
+		err = holds.CancelReservation(ctx, tag)
 	}
 	if err != nil {
 		return err

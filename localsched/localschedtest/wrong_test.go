@@ -31,7 +31,7 @@ type wrong struct {
 	watch    func(s right, ctx context.Context, after localsched.Cursor) (localsched.Watched, error)
 	fetch    func(s right, ctx context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error)
 	forget   func(s right, ctx context.Context, tag protocol.Tag) error
-	reserve  func(s right, ctx context.Context, hold localsched.Hold) (protocol.Instant, error)
+	reserve  func(s right, ctx context.Context, hold localsched.Reservation) (protocol.Instant, error)
 	release  func(s right, ctx context.Context, tag protocol.Tag) error
 }
 
@@ -107,16 +107,16 @@ func (w *wrong) Forget(ctx context.Context, tag protocol.Tag) error {
 	return w.forget(w.right, ctx, tag)
 }
 
-func (w *wrong) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (w *wrong) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	if w.reserve == nil {
 		return w.right.Reserve(ctx, hold)
 	}
 	return w.reserve(w.right, ctx, hold)
 }
 
-func (w *wrong) Release(ctx context.Context, tag protocol.Tag) error {
+func (w *wrong) CancelReservation(ctx context.Context, tag protocol.Tag) error {
 	if w.release == nil {
-		return w.right.Release(ctx, tag)
+		return w.right.CancelReservation(ctx, tag)
 	}
 	return w.release(w.right, ctx, tag)
 }

@@ -120,28 +120,28 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 			},
 			"unasked": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.Guard == 0 {
+					if query.ProtectSite == 0 {
 						q.Delay = 1
 					}
 				})
 			},
 			"whosever job it is": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.Guard != 0 && q.AWT > 0 {
+					if query.ProtectSite != 0 && q.AWT > 0 {
 						q.Delay = protocol.Minute
 					}
 				})
 			},
 			"though it comes after the job that waits": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.Guard == conformanceSite && q.AWT > protocol.Minute {
+					if query.ProtectSite == conformanceSite && q.AWT > protocol.Minute {
 						q.Delay = 1
 					}
 				})
 			},
 			"of nobody, though it comes before": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.Guard == conformanceSite && q.AWT > protocol.Minute {
+					if query.ProtectSite == conformanceSite && q.AWT > protocol.Minute {
 						q.AWT, q.AWTLow = protocol.Second, 0
 					}
 				})
@@ -201,7 +201,7 @@ func wrongRunners() map[string]map[string]func() *wrong {
 			},
 			"never knows": func() *wrong {
 				return &wrong{find: func(right, context.Context, protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
-					return localsched.Unclear, "", nil
+					return localsched.PresenceUnknown, "", nil
 				}}
 			},
 		},

@@ -12,16 +12,16 @@ func wrongReservers() map[string]map[string]func() *wrong {
 	return map[string]map[string]func() *wrong{
 		"held room is kept for its job": {
 			"promises and does nothing": func() *wrong {
-				return &wrong{reserve: func(_ right, _ context.Context, hold localsched.Hold) (protocol.Instant, error) {
+				return &wrong{reserve: func(_ right, _ context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 					return hold.Start, nil
 				}}
 			},
 			"says another time": func() *wrong { return reservingLater(-3600 * protocol.Second) },
 			"holds for a moment": func() *wrong {
-				return &wrong{reserve: func(s right, ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+				return &wrong{reserve: func(s right, ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 					at, err := s.Reserve(ctx, hold)
 					if err == nil {
-						err = s.Release(ctx, hold.Tag)
+						err = s.CancelReservation(ctx, hold.Tag)
 					}
 					return at, err
 				}}
@@ -38,13 +38,13 @@ func wrongReservers() map[string]map[string]func() *wrong {
 						return localsched.ErrUnknownJob
 					}
 					given[tag] = true
-					return s.Release(ctx, tag)
+					return s.CancelReservation(ctx, tag)
 				}}
 			},
 		},
 		"no room is held for what never fits": {
 			"holds what is not there": func() *wrong {
-				return &wrong{reserve: func(_ right, _ context.Context, hold localsched.Hold) (protocol.Instant, error) {
+				return &wrong{reserve: func(_ right, _ context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 					return hold.Start, nil
 				}}
 			},
@@ -54,7 +54,7 @@ func wrongReservers() map[string]map[string]func() *wrong {
 
 // reservingLater says that room is held from so much later on.
 func reservingLater(by protocol.Duration) *wrong {
-	return &wrong{reserve: func(s right, ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+	return &wrong{reserve: func(s right, ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 		at, err := s.Reserve(ctx, hold)
 		return at.Add(by), err
 	}}

@@ -37,7 +37,7 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 		return localsched.Started, nil
 	case making, queued, starting:
 	}
-	return s.takeBack(j)
+	return s.withdraw(j)
 }
 
 // forestall withdraws a job that never came.
@@ -55,12 +55,12 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 	close(j.made)
 	delete(s.holds, j.Tag)
 	s.spent = append(s.spent, j.Tag)
-	s.agree(s.driver.Drop(now, j.Tag))
+	s.agree(s.driver.CancelReservation(now, j.Tag))
 	return localsched.Withdrawn, nil
 }
 
-// takeBack races with the job's shim, if there is one yet.
-func (s *Scheduler) takeBack(j *job) (localsched.Withdrawal, error) {
+// withdraw races with the job's shim, if there is one yet.
+func (s *Scheduler) withdraw(j *job) (localsched.Withdrawal, error) {
 	won, err := createStarted(j.dir, startedRecord{Withdrawn: true})
 	if err == nil && !won {
 		var first startedRecord

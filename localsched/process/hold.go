@@ -14,7 +14,7 @@ var _ localsched.Reserver = (*Scheduler)(nil)
 
 // held is room that the engine holds for a job.
 type held struct {
-	spool.Hold
+	spool.Reservation
 
 	made   chan struct{} // closed when it is written down, or could not be
 	failed error
@@ -22,7 +22,7 @@ type held struct {
 
 // Reserve implements [localsched.Reserver]. The hold is in the spool before it answers, and
 // ends with its job, with Release, or when its time is over and no job has come.
-func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	if _, err := s.accounts.Runnable(ctx, hold.Account); err != nil {
 		return 0, err
 	}
@@ -33,9 +33,9 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Hold) (protocol
 	case !mine:
 		return h.repeated(ctx)
 	}
-	err = s.spool.AddHold(h.Hold)
+	err = s.spool.AddReservation(h.Reservation)
 	if err != nil {
-		err = errors.Join(err, s.spool.RemoveHold(hold.Tag))
+		err = errors.Join(err, s.spool.RemoveReservation(hold.Tag))
 		s.unhold(hold.Tag)
 	}
 	h.failed = err
@@ -54,7 +54,7 @@ func (h *held) repeated(ctx context.Context) (protocol.Instant, error) {
 }
 
 // hold has the engine hold room, unless it does so already.
-func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) {
+func (s *Scheduler) hold(asked localsched.Reservation) (h *held, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -67,13 +67,13 @@ func (s *Scheduler) hold(asked localsched.Hold) (h *held, mine bool, err error) 
 		return nil, false, &localsched.RefusedError{Reason: fmt.Sprintf("job %v has come already, or was withdrawn", asked.Tag)}
 	}
 	now := s.now()
-	start, err := s.driver.Hold(now, asked)
+	start, err := s.driver.Reserve(now, asked)
 	if err != nil {
 		return nil, false, err
 	}
 	h = &held{
-		Hold: spool.Hold{Tag: asked.Tag, Request: asked.Request, Start: start, Account: asked.Account},
-		made: make(chan struct{}),
+		Reservation: spool.Reservation{Tag: asked.Tag, Request: asked.Request, Start: start, Account: asked.Account},
+		made:        make(chan struct{}),
 	}
 	s.holds[asked.Tag] = h
 	s.carryOut()
@@ -86,12 +86,12 @@ func (s *Scheduler) unhold(tag protocol.Tag) {
 	defer s.mu.Unlock()
 	now := s.now()
 	delete(s.holds, tag)
-	s.agree(s.driver.Drop(now, tag))
+	s.agree(s.driver.CancelReservation(now, tag))
 }
 
-// Release implements [localsched.Reserver]. The room of a job that has come is given up by
+// CancelReservation implements [localsched.Reserver]. The room of a job that has come is given up by
 // Withdraw.
-func (s *Scheduler) Release(ctx context.Context, tag protocol.Tag) error {
+func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) error {
 	s.mu.Lock()
 	h, taken, closed := s.holds[tag], s.jobs[tag] != nil, s.closed
 	s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Scheduler) Release(ctx context.Context, tag protocol.Tag) error {
 	if _, err := h.repeated(ctx); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := s.spool.RemoveHold(tag); err != nil {
+	if err := s.spool.RemoveReservation(tag); err != nil {
 		return err
 	}
 	s.unhold(tag)
@@ -114,7 +114,7 @@ func (s *Scheduler) Release(ctx context.Context, tag protocol.Tag) error {
 // clearHolds removes records of holds.
 func (s *Scheduler) clearHolds(tags []protocol.Tag) {
 	for _, tag := range tags {
-		if err := s.spool.RemoveHold(tag); err != nil {
+		if err := s.spool.RemoveReservation(tag); err != nil {
 			s.config.Log.Warn("hold_not_removed", "error", err, "advice", "none: it is over, and is removed at the next start")
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Scheduler) capabilities() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	able := []string{localsched.Delays}
-	if s.driver.Holds() {
+	if s.driver.CanReserve() {
 		able = append(able, localsched.Reserve)
 	}
 	return able

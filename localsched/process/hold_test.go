@@ -22,13 +22,13 @@ import (
 )
 
 // holdOf is a hold for a job, some time from now.
-func holdOf(job localsched.Submission, in time.Duration) localsched.Hold {
-	return localsched.Hold{
+func holdOf(job localsched.Submission, in time.Duration) localsched.Reservation {
+	return localsched.Reservation{
 		Tag: job.Tag, Request: job.Spec.Request, Start: protocol.InstantOf(time.Now().Add(in)), Account: job.Account,
 	}
 }
 
-func (s *site) reserve(t testing.TB, hold localsched.Hold) protocol.Instant {
+func (s *site) reserve(t testing.TB, hold localsched.Reservation) protocol.Instant {
 	t.Helper()
 	at, err := s.Reserve(t.Context(), hold)
 	if err != nil {
@@ -62,7 +62,7 @@ func TestHoldGoesWithItsJob(t *testing.T) {
 		if !s.noted(job.Tag) {
 			t.Fatalf("the hold from %v on is not in the spool", at)
 		}
-		if err := s.Release(t.Context(), protocol.Tag{Job: job.Tag.Job, Epoch: 99}); err != nil || !s.noted(job.Tag) {
+		if err := s.CancelReservation(t.Context(), protocol.Tag{Job: job.Tag.Job, Epoch: 99}); err != nil || !s.noted(job.Tag) {
 			t.Errorf("released another: %v", err)
 		}
 	}
@@ -236,9 +236,9 @@ func TestPeerKilledWhileItHolds(t *testing.T) {
 	if err != nil || len(holds) < len(answered) {
 		t.Fatalf("%d holds were answered, %d are noted: %v", len(answered), len(holds), err)
 	}
-	var all []spool.Hold
+	var all []spool.Reservation
 	for _, path := range holds {
-		h, err := spool.ReadRecord[spool.Hold](filepath.Split(path))
+		h, err := spool.ReadRecord[spool.Reservation](filepath.Split(path))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,9 +138,9 @@ func utilisation(cpus int, exit exitRecord) int64 {
 	return min(exact.Product(max(0, int64(exit.Usage.CPU)), protocol.PPM).Down(int64(max(1, cpus)), max(1, int64(exit.Ran))), protocol.PPM)
 }
 
-// likely is a request with the power that is expected of it, if it states none. The lock
+// withPredictedPower is a request with the power that is expected of it, if it states none. The lock
 // is held.
-func (s *Scheduler) likely(r protocol.Request) protocol.Request {
+func (s *Scheduler) withPredictedPower(r protocol.Request) protocol.Request {
 	if r.Power == 0 && s.config.Learn {
 		r.Power, _ = s.learnt.Expect(r.PowerClass)
 	}
@@ -155,7 +155,7 @@ func (s *Scheduler) likelyAll(requests []protocol.Request) []protocol.Request {
 	}
 	requests = slices.Clone(requests)
 	for i, r := range requests {
-		requests[i] = s.likely(r)
+		requests[i] = s.withPredictedPower(r)
 	}
 	return requests
 }
@@ -164,5 +164,5 @@ func (s *Scheduler) likelyAll(requests []protocol.Request) []protocol.Request {
 func (s *Scheduler) guess(r protocol.Request) protocol.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.likely(r)
+	return s.withPredictedPower(r)
 }

@@ -18,7 +18,7 @@ type follower struct {
 
 // restore finds the jobs in the spool and plans for them.
 func (s *Scheduler) restore() (found []follower, err error) {
-	holds, err := s.spool.Holds()
+	holds, err := s.spool.Reservations()
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +46,10 @@ func (s *Scheduler) restore() (found []follower, err error) {
 			s.spent = append(s.spent, one.Tag)
 			continue
 		}
-		h := &held{Hold: one, made: make(chan struct{})}
+		h := &held{Reservation: one, made: make(chan struct{})}
 		close(h.made)
 		s.holds[one.Tag] = h
-		s.driver.AddHold(one.Reserved())
+		s.driver.AddReservation(one.Reserved())
 	}
 	s.replanned(s.driver.Rebuild(now, s.readPromised()))
 	return found, nil

@@ -184,7 +184,7 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	}
 	query.Jobs, query.Ahead = s.likelyAll(query.Jobs), slices.Clone(query.Ahead)
 	for i := range query.Ahead {
-		query.Ahead[i].Request = s.likely(query.Ahead[i].Request)
+		query.Ahead[i].Request = s.withPredictedPower(query.Ahead[i].Request)
 	}
 	return s.driver.Quote(s.now(), query, func(tag protocol.Tag) bool {
 		j := s.jobs[tag]

@@ -74,7 +74,7 @@ func (s *Scheduler) presence(tag protocol.Tag) (localsched.Presence, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return localsched.Absent, nil
 	case err != nil:
-		return localsched.Unclear, err
+		return localsched.PresenceUnknown, err
 	}
-	return localsched.Unclear, nil
+	return localsched.PresenceUnknown, nil
 }

@@ -150,7 +150,7 @@ func (s *Scheduler) withdrawn(j *job) bool {
 func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
 	j, err := s.find(ctx, tag)
 	if err != nil {
-		return localsched.Unclear, "", err
+		return localsched.PresenceUnknown, "", err
 	}
 	if j == nil {
 		presence, err := s.presence(tag)

@@ -226,7 +226,7 @@ func (p *pair) withdraw(t *testing.T, tag protocol.Tag) {
 
 func (p *pair) reserve(t *testing.T, job localsched.Submission, later protocol.Duration) {
 	t.Helper()
-	hold := localsched.Hold{Tag: job.Tag, Request: job.Spec.Request, Start: protocol.Instant(p.now.Load()).Add(later), Account: job.Account}
+	hold := localsched.Reservation{Tag: job.Tag, Request: job.Spec.Request, Start: protocol.Instant(p.now.Load()).Add(later), Account: job.Account}
 	was, live := p.Reserve(t.Context(), hold)
 	is, simulated := p.virtual.Reserve(hold)
 	if same(t, "reserve", live, simulated); was != is {
@@ -248,7 +248,7 @@ func (p *pair) takeOrRelease(t *testing.T, one pairStep) {
 		p.submitBoth(t, job)
 		return
 	}
-	same(t, "release", p.Release(t.Context(), job.Tag), p.virtual.Release(job.Tag))
+	same(t, "release", p.CancelReservation(t.Context(), job.Tag), p.virtual.CancelReservation(job.Tag))
 	p.awaitStarts(t)
 }
 
@@ -266,7 +266,7 @@ func (p *pair) setBudget(t *testing.T, cpus int) {
 // compare asks both for quotes, alone and behind what is reserved, and for their loads.
 func (p *pair) compare(t *testing.T, when string) {
 	t.Helper()
-	query := localsched.Query{Guard: 7}
+	query := localsched.Query{ProtectSite: 7}
 	for cpus := range 6 {
 		for _, limit := range []protocol.Duration{protocol.Minute, protocol.Hour, protocol.Day} {
 			query.Jobs = append(query.Jobs, protocol.Request{CPUs: cpus, Nodes: 1, WallTime: limit})
@@ -279,10 +279,10 @@ func (p *pair) compare(t *testing.T, when string) {
 			t.Fatalf("%s: processes quote\n%+v, %v, the simulator\n%+v, %v", when, live, err, simulated, failed)
 		}
 		for _, job := range p.reserved {
-			query.Ahead = append(query.Ahead, localsched.Promise{Tag: job.Tag, Request: job.Spec.Request})
+			query.Ahead = append(query.Ahead, localsched.Tentative{Tag: job.Tag, Request: job.Spec.Request})
 		}
 		other := guest(t, "")
-		query.Ahead = append(query.Ahead, localsched.Promise{Tag: other.Tag, Request: other.Spec.Request})
+		query.Ahead = append(query.Ahead, localsched.Tentative{Tag: other.Tag, Request: other.Spec.Request})
 	}
 	simulated, err := p.virtual.Load()
 	if live := p.load(t); err != nil || live != simulated {

@@ -363,7 +363,7 @@ func TestControllerStopped(t *testing.T) {
 	if err == nil || errors.As(err, new(*localsched.RefusedError)) || !strings.Contains(err.Error(), "slurmctld does not answer") {
 		t.Fatal(err)
 	}
-	if presence, _, err := s.FindByTag(t.Context(), job.Tag); presence != localsched.Unclear || err == nil {
+	if presence, _, err := s.FindByTag(t.Context(), job.Tag); presence != localsched.PresenceUnknown || err == nil {
 		t.Errorf("while the controller sleeps the job is %v, %v", presence, err)
 	}
 	site.signal(t, syscall.SIGCONT)

@@ -14,7 +14,7 @@ import (
 func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
 	j, err := s.take(ctx, tag)
 	if err != nil {
-		return localsched.Unclear, "", err
+		return localsched.PresenceUnknown, "", err
 	}
 	defer j.release()
 	switch s.stateOf(j) {
@@ -25,7 +25,7 @@ func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched
 		return localsched.Absent, "", nil
 	case unsettled:
 		if err = s.settle(ctx, j); err != nil {
-			return localsched.Unclear, "", err
+			return localsched.PresenceUnknown, "", err
 		}
 		if s.stateOf(j) == unsettled {
 			started, err := s.dissolve(j)
@@ -42,7 +42,7 @@ func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched
 
 func presence(err error) localsched.Presence {
 	if err != nil {
-		return localsched.Unclear
+		return localsched.PresenceUnknown
 	}
 	return localsched.Absent
 }
@@ -52,10 +52,10 @@ func presence(err error) localsched.Presence {
 func (s *Scheduler) folderless(ctx context.Context, j *job) (localsched.Presence, localsched.LocalID, error) {
 	entries, err := s.commands.queue(ctx)
 	if err != nil {
-		return localsched.Unclear, "", fmt.Errorf("ask Slurm for job %v: %w", j.tag, err)
+		return localsched.PresenceUnknown, "", fmt.Errorf("ask Slurm for job %v: %w", j.tag, err)
 	}
 	if slices.ContainsFunc(entries, func(e entry) bool { return e.name == j.name && e.runs() }) {
-		return localsched.Unclear, "", fmt.Errorf("a job called %s runs in Slurm and is not in the spool; see whether the spool is the right one", j.name)
+		return localsched.PresenceUnknown, "", fmt.Errorf("a job called %s runs in Slurm and is not in the spool; see whether the spool is the right one", j.name)
 	}
 	return localsched.Absent, "", nil
 }

@@ -21,7 +21,7 @@ const mostTimes = 32
 
 // held is room that is held for a job.
 type held struct {
-	spool.Hold
+	spool.Reservation
 
 	checked time.Time // when its reservation was last looked for, while its job waits
 }
@@ -32,7 +32,7 @@ var _ localsched.Reserver = (*Scheduler)(nil)
 // job. There is room at the first of these instants at which Slurm makes it: the one that is
 // asked for, the limits of running jobs, and the ends of other reservations; of more than 32,
 // at so many of them. A job that waits has no promise.
-func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	if !s.config.Reservations {
 		return 0, &localsched.RefusedError{Reason: "this site makes no reservations in Slurm"}
 	}
@@ -52,7 +52,7 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Hold) (protocol
 	}
 	h, err := s.makeReservation(ctx, hold)
 	if err == nil {
-		err = s.spool.AddHold(h)
+		err = s.spool.AddReservation(h)
 	}
 	if err != nil {
 		if _, refused := errors.AsType[*localsched.RefusedError](err); !refused {
@@ -62,12 +62,12 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Hold) (protocol
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holds[h.Tag] = &held{Hold: h}
+	s.holds[h.Tag] = &held{Reservation: h}
 	return h.Start, nil
 }
 
 // makeReservation has Slurm make a reservation at the first time at which it does.
-func (s *Scheduler) makeReservation(ctx context.Context, hold localsched.Hold) (h spool.Hold, err error) {
+func (s *Scheduler) makeReservation(ctx context.Context, hold localsched.Reservation) (h spool.Reservation, err error) {
 	room, err := s.roomFor(ctx, hold)
 	if err != nil {
 		return h, err
@@ -76,7 +76,7 @@ func (s *Scheduler) makeReservation(ctx context.Context, hold localsched.Hold) (
 	if err != nil {
 		return h, err
 	}
-	h = spool.Hold{Tag: hold.Tag, Request: hold.Request, Account: hold.Account}
+	h = spool.Reservation{Tag: hold.Tag, Request: hold.Request, Account: hold.Account}
 	if err = s.commands.unreserve(ctx, s.reservationOf(h).name); err != nil { // left by a try that had no answer
 		return h, refusedReservation(err)
 	}
@@ -112,24 +112,24 @@ func (s *Scheduler) reserving(ctx context.Context) error {
 	}
 }
 
-func (s *Scheduler) heldFor(tag protocol.Tag) (h spool.Hold, ok bool) {
+func (s *Scheduler) heldFor(tag protocol.Tag) (h spool.Reservation, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if one := s.holds[tag]; one != nil {
-		return one.Hold, true
+		return one.Reservation, true
 	}
 	return h, false
 }
 
 // reservationOf is the reservation of a hold.
-func (s *Scheduler) reservationOf(h spool.Hold) reservation {
+func (s *Scheduler) reservationOf(h spool.Reservation) reservation {
 	limit := protocol.Duration(minutes(h.Request.WallTime)) * protocol.Minute
 	return reservation{name: nameOf(s.config.Site, h.Tag), start: h.Start, end: wholeSecond(h.Start.Add(limit.Plus(leeway)))}
 }
 
 // roomFor is what a hold's reservation has to keep. The error is a *[localsched.RefusedError]
 // where the job can never run here.
-func (s *Scheduler) roomFor(ctx context.Context, hold localsched.Hold) ([]string, error) {
+func (s *Scheduler) roomFor(ctx context.Context, hold localsched.Reservation) ([]string, error) {
 	if hold.Request.WallTime < 1 {
 		return nil, &localsched.RefusedError{Reason: "it has no wall-time limit; ask for at least 1ms"}
 	}
@@ -188,8 +188,8 @@ func spread(times []protocol.Instant, most int) []protocol.Instant {
 	return left
 }
 
-// Release implements [localsched.Reserver]. If it fails it is tried again at the next looks.
-func (s *Scheduler) Release(ctx context.Context, tag protocol.Tag) error {
+// CancelReservation implements [localsched.Reserver]. If it fails it is tried again at the next looks.
+func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) error {
 	if err := s.reserving(ctx); err != nil {
 		return err
 	}
@@ -215,20 +215,20 @@ func (s *Scheduler) spend(tag protocol.Tag) {
 		return
 	}
 	h.Spent = true
-	record := h.Hold
+	record := h.Reservation
 	s.mu.Unlock()
-	if err := s.spool.AddHold(record); err != nil {
+	if err := s.spool.AddReservation(record); err != nil {
 		s.config.Log.Warn("hold_not_noted", "job", tag.String(), "error", err,
 			"advice", "if the peer is started anew before the job has ended, the room may be held until its time is over")
 	}
 }
 
 // unhold deletes a hold's reservation, then its record.
-func (s *Scheduler) unhold(ctx context.Context, h spool.Hold) error {
+func (s *Scheduler) unhold(ctx context.Context, h spool.Reservation) error {
 	if err := s.commands.unreserve(ctx, s.reservationOf(h).name); err != nil {
 		return fmt.Errorf("give the reservation for job %v up: %w", h.Tag, err)
 	}
-	if err := s.spool.RemoveHold(h.Tag); err != nil {
+	if err := s.spool.RemoveReservation(h.Tag); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -262,13 +262,13 @@ func (s *Scheduler) holdsToSweep() bool {
 	return s.config.Reservations && !s.swept.Load() || len(s.spentHolds(protocol.InstantOf(time.Now()))) > 0 || len(s.unchecked()) > 0
 }
 
-func (s *Scheduler) spentHolds(now protocol.Instant) (spent []spool.Hold) {
+func (s *Scheduler) spentHolds(now protocol.Instant) (spent []spool.Reservation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for tag, h := range s.holds {
 		j := s.jobs[tag]
 		if j == nil && (h.Spent || h.End() <= now) || j != nil && (j.state == ended || j.state == withdrawn) {
-			spent = append(spent, h.Hold)
+			spent = append(spent, h.Reservation)
 		}
 	}
 	return spent
@@ -331,8 +331,8 @@ func (s *Scheduler) leaveLost(ctx context.Context) error {
 		return err
 	}
 	for _, h := range holds {
-		if !named(all, s.reservationOf(h.Hold).name) {
-			err = errors.Join(err, s.leaveOne(ctx, h.Hold))
+		if !named(all, s.reservationOf(h.Reservation).name) {
+			err = errors.Join(err, s.leaveOne(ctx, h.Reservation))
 		}
 		s.mu.Lock()
 		h.checked = time.Now()
@@ -342,7 +342,7 @@ func (s *Scheduler) leaveLost(ctx context.Context) error {
 }
 
 // leaveOne takes a job out of its reservation, if it is in one.
-func (s *Scheduler) leaveOne(ctx context.Context, h spool.Hold) error {
+func (s *Scheduler) leaveOne(ctx context.Context, h spool.Reservation) error {
 	name := s.reservationOf(h).name
 	called := ""
 	s.mu.Lock()
@@ -363,13 +363,13 @@ func (s *Scheduler) leaveOne(ctx context.Context, h spool.Hold) error {
 
 // restoreHolds reads what is held, when the jobs have been found.
 func (s *Scheduler) restoreHolds() error {
-	holds, err := s.spool.Holds()
+	holds, err := s.spool.Reservations()
 	if err != nil {
 		return err
 	}
 	for _, h := range holds {
 		h.Spent = h.Spent || s.jobs[h.Tag] != nil
-		s.holds[h.Tag] = &held{Hold: h}
+		s.holds[h.Tag] = &held{Reservation: h}
 	}
 	return nil
 }

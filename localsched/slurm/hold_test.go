@@ -21,8 +21,8 @@ import (
 func reserving(c *slurm.Config) { c.Reservations = true }
 
 // holdOf is a hold for a job, some time from now.
-func holdOf(job localsched.Submission, in time.Duration) localsched.Hold {
-	return localsched.Hold{
+func holdOf(job localsched.Submission, in time.Duration) localsched.Reservation {
+	return localsched.Reservation{
 		Tag: job.Tag, Request: job.Spec.Request, Start: protocol.InstantOf(time.Now().Add(in)), Account: jobAccount,
 	}
 }
@@ -34,7 +34,7 @@ func everything(script string) localsched.Submission {
 	return job
 }
 
-func (s *site) reserve(t testing.TB, hold localsched.Hold) protocol.Instant {
+func (s *site) reserve(t testing.TB, hold localsched.Reservation) protocol.Instant {
 	t.Helper()
 	start, err := s.Reserve(t.Context(), hold)
 	if err != nil || start < hold.Start {
@@ -172,7 +172,7 @@ func reservationWaits(t *testing.T) {
 		t.Errorf("the next is held from %v on, though one begins at %v", next, start)
 	}
 	for _, job := range []localsched.Submission{first, second} {
-		if err := s.Release(t.Context(), job.Tag); err != nil || s.reserved(t, s.name(job.Tag)) {
+		if err := s.CancelReservation(t.Context(), job.Tag); err != nil || s.reserved(t, s.name(job.Tag)) {
 			t.Error("not given up:", err)
 		}
 	}
@@ -189,7 +189,7 @@ func reservationReleased(t *testing.T) {
 	job := everything("true")
 	s.reserve(t, holdOf(job, time.Hour))
 	s.submit(t, job)
-	if err := s.Release(t.Context(), job.Tag); err != nil || !s.reserved(t, s.name(job.Tag)) {
+	if err := s.CancelReservation(t.Context(), job.Tag); err != nil || !s.reserved(t, s.name(job.Tag)) {
 		t.Errorf("the hold of a job that has come is given up: %v", err)
 	}
 	if _, err := s.Withdraw(t.Context(), job.Tag); err != nil {
@@ -197,7 +197,7 @@ func reservationReleased(t *testing.T) {
 	}
 	eventually(t, "the reservation is deleted", func() bool { return !s.reserved(t, s.name(job.Tag)) })
 	for range 2 {
-		if err := s.Release(t.Context(), job.Tag); err != nil {
+		if err := s.CancelReservation(t.Context(), job.Tag); err != nil {
 			t.Error(err)
 		}
 	}
@@ -219,7 +219,7 @@ func reservationHalfMade(t *testing.T) {
 	eventually(t, "the site has looked for such ones", s.Swept)
 	halfMake()
 	s.reserve(t, holdOf(job, time.Hour))
-	if err := s.Release(t.Context(), job.Tag); err != nil {
+	if err := s.CancelReservation(t.Context(), job.Tag); err != nil {
 		t.Fatal(err)
 	}
 	halfMake()
@@ -239,7 +239,7 @@ func reservationUnanswered(t *testing.T) {
 	if _, err := s.Reserve(t.Context(), holdOf(job, time.Hour)); err == nil || isRefused(err) {
 		t.Errorf("without an answer: %v", err)
 	}
-	if err := s.Release(t.Context(), job.Tag); err != nil {
+	if err := s.CancelReservation(t.Context(), job.Tag); err != nil {
 		t.Error(err)
 	}
 	eventually(t, "the reservation is deleted", func() bool { return s.Swept() && !s.reserved(t, s.name(job.Tag)) })
@@ -257,7 +257,7 @@ func reservationUnreleased(t *testing.T) {
 	if err := os.WriteFile(deaf, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Release(t.Context(), job.Tag); err == nil || !s.reserved(t, s.name(job.Tag)) {
+	if err := s.CancelReservation(t.Context(), job.Tag); err == nil || !s.reserved(t, s.name(job.Tag)) {
 		t.Errorf("given up though Slurm has not heard of it: %v", err)
 	}
 	if err := os.Remove(deaf); err != nil {
@@ -287,7 +287,7 @@ func reservationGivenUpLater(t *testing.T) {
 	if err := s.Forget(t.Context(), job.Tag); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Release(t.Context(), other.Tag); err == nil {
+	if err := s.CancelReservation(t.Context(), other.Tag); err == nil {
 		t.Error("given up though Slurm has not heard of it")
 	}
 	s.reopen(t)

@@ -84,7 +84,7 @@ func (s *sight) way(r protocol.Request) way {
 
 // missing are the jobs that a look at the queue does not show: what Slurm has
 // taken since, and what was promised and has not come.
-func (s *Scheduler) missing(seen *sight, ahead []localsched.Promise) []way {
+func (s *Scheduler) missing(seen *sight, ahead []localsched.Tentative) []way {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := seen.ways(s.since(seen))

@@ -59,18 +59,18 @@ func TestQuote(t *testing.T) {
 		load, err := s.Load(t.Context())
 		return err == nil && load.Busy == allCPUs-2 && load.CPUs == allCPUs
 	})
-	promise := localsched.Promise{Tag: guest("").Tag, Request: request(allCPUs, 2*tenMinutes)}
+	promise := localsched.Tentative{Tag: guest("").Tag, Request: request(allCPUs, 2*tenMinutes)}
 	for _, c := range []struct {
 		what    string
-		ahead   []localsched.Promise
+		ahead   []localsched.Tentative
 		request protocol.Request
 		want    protocol.Duration
 	}{
 		{"beside what runs", nil, request(2, protocol.Hour), 0},
 		{"after what runs", nil, request(4, protocol.Hour), tenMinutes},
-		{"after a promise", []localsched.Promise{promise}, request(4, protocol.Hour), 3 * tenMinutes},
-		{"in the hole before a promise", []localsched.Promise{promise}, request(2, 5*protocol.Minute), 0},
-		{"a promise that has come", []localsched.Promise{{Tag: busy.Tag, Request: busy.Spec.Request}}, request(4, protocol.Hour), tenMinutes},
+		{"after a promise", []localsched.Tentative{promise}, request(4, protocol.Hour), 3 * tenMinutes},
+		{"in the hole before a promise", []localsched.Tentative{promise}, request(2, 5*protocol.Minute), 0},
+		{"a promise that has come", []localsched.Tentative{{Tag: busy.Tag, Request: busy.Spec.Request}}, request(4, protocol.Hour), tenMinutes},
 	} {
 		got := s.quote(t, localsched.Query{Jobs: []protocol.Request{c.request}, Ahead: c.ahead})[0]
 		if got.Declined != "" || !near(got.AWT, c.want) || got.AWTLow > got.AWT || got.AWT > got.AWTHigh {

@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Hold is the record of room that is held for a job.
-type Hold struct {
+// Reservation is the record of room that is held for a job.
+type Reservation struct {
 	Tag     protocol.Tag     `json:"tag"`
 	Request protocol.Request `json:"request"`
 	Start   protocol.Instant `json:"start_ms"` // the room is held from then on
@@ -24,25 +24,25 @@ type Hold struct {
 }
 
 // End is when the hold is over.
-func (h Hold) End() protocol.Instant { return h.Start.Add(h.Request.WallTime) }
+func (h Reservation) End() protocol.Instant { return h.Start.Add(h.Request.WallTime) }
 
 // Reserved is the hold as it was asked for, at the start that it was given.
-func (h Hold) Reserved() localsched.Hold {
-	return localsched.Hold{Tag: h.Tag, Request: h.Request, Start: h.Start, Account: h.Account}
+func (h Reservation) Reserved() localsched.Reservation {
+	return localsched.Reservation{Tag: h.Tag, Request: h.Request, Start: h.Start, Account: h.Account}
 }
 
 func holdsOf(dir string) string { return filepath.Join(dir, "holds") }
 
-// AddHold writes a hold down, durably.
-func (s *Spool) AddHold(h Hold) error {
+// AddReservation writes a hold down, durably.
+func (s *Spool) AddReservation(h Reservation) error {
 	if err := ReplaceRecord(s.holds, FolderOf(h.Tag), h); err != nil {
 		return ExplainFull(fmt.Errorf("write down the hold for job %v: %w", h.Tag, err))
 	}
 	return nil
 }
 
-// RemoveHold forgets a hold, durably. There need not be one.
-func (s *Spool) RemoveHold(tag protocol.Tag) error {
+// RemoveReservation forgets a hold, durably. There need not be one.
+func (s *Spool) RemoveReservation(tag protocol.Tag) error {
 	err := os.Remove(filepath.Join(s.holds, FolderOf(tag)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -56,20 +56,20 @@ func (s *Spool) RemoveHold(tag protocol.Tag) error {
 	return nil
 }
 
-// Holds are the holds that are written down, by their starts. What is none is logged and left
+// Reservations are the holds that are written down, by their starts. What is none is logged and left
 // alone; what was half written is removed.
-func (s *Spool) Holds() ([]Hold, error) {
+func (s *Spool) Reservations() ([]Reservation, error) {
 	entries, err := os.ReadDir(s.holds)
 	if err != nil {
 		return nil, fmt.Errorf("list the holds of the spool: %w", err)
 	}
-	var holds []Hold
+	var holds []Reservation
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
 			s.sweepOne(filepath.Join(s.holds, e.Name()))
 			continue
 		}
-		h, err := ReadRecord[Hold](s.holds, e.Name())
+		h, err := ReadRecord[Reservation](s.holds, e.Name())
 		if err == nil && FolderOf(h.Tag) != e.Name() {
 			err = fmt.Errorf("it is of job %v", h.Tag)
 		}
@@ -79,7 +79,7 @@ func (s *Spool) Holds() ([]Hold, error) {
 		}
 		holds = append(holds, h)
 	}
-	slices.SortFunc(holds, func(a, b Hold) int {
+	slices.SortFunc(holds, func(a, b Reservation) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch))
 	})
 	return holds, nil

@@ -310,7 +310,7 @@ func TestSweepTemporaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sp.Close()
-	if _, err = sp.Holds(); err != nil {
+	if _, err = sp.Reservations(); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, ".snapshot", "holds", "jobs", "lock")

@@ -206,26 +206,26 @@ func (s *System[T]) Watched(after localsched.Cursor) (w localsched.Watched, move
 }
 
 // CanReserve reports whether the system makes advance reservations.
-func (s *System[T]) CanReserve() bool { return s.driver.Holds() }
+func (s *System[T]) CanReserve() bool { return s.driver.CanReserve() }
 
 // Reserve makes an advance reservation and returns its start. Repeating a tag changes nothing.
-func (s *System[T]) Reserve(hold localsched.Hold) (protocol.Instant, error) {
+func (s *System[T]) Reserve(hold localsched.Reservation) (protocol.Instant, error) {
 	if s.jobs[hold.Tag] != nil {
 		return 0, &localsched.RefusedError{Reason: fmt.Sprintf("job %v has come already, or was withdrawn", hold.Tag)}
 	}
-	start, err := s.driver.Hold(s.runner.Now(), hold)
+	start, err := s.driver.Reserve(s.runner.Now(), hold)
 	if err != nil {
 		return 0, fmt.Errorf("make an advance reservation for %v: %w", hold.Tag, err)
 	}
 	return start, s.carryOut()
 }
 
-// Release gives an advance reservation up that no job has taken. There need not be one.
-func (s *System[T]) Release(tag protocol.Tag) error {
+// CancelReservation gives an advance reservation up that no job has taken. There need not be one.
+func (s *System[T]) CancelReservation(tag protocol.Tag) error {
 	if s.jobs[tag] != nil {
 		return nil
 	}
-	if err := s.driver.Drop(s.runner.Now(), tag); err != nil {
+	if err := s.driver.CancelReservation(s.runner.Now(), tag); err != nil {
 		return fmt.Errorf("release the reservation for %v: %w", tag, err)
 	}
 	return s.carryOut()

@@ -77,7 +77,7 @@ type ParetoOp struct {
 }
 
 // ReserveOp has the local scheduler hold room: [ReserveResult].
-type ReserveOp struct{ Hold localsched.Hold }
+type ReserveOp struct{ Hold localsched.Reservation }
 
 // CancelReservationOp gives a hold up that was not taken: [ReleaseResult].
 type CancelReservationOp struct{ Tag protocol.Tag }

@@ -21,9 +21,13 @@ type reserver struct {
 	release func(ctx context.Context, tag protocol.Tag) error
 }
 
-func (reserver) Reserve(context.Context, localsched.Hold) (protocol.Instant, error) { return 1, nil }
+func (reserver) Reserve(context.Context, localsched.Reservation) (protocol.Instant, error) {
+	return 1, nil
+}
 
-func (r reserver) Release(ctx context.Context, tag protocol.Tag) error { return r.release(ctx, tag) }
+func (r reserver) CancelReservation(ctx context.Context, tag protocol.Tag) error {
+	return r.release(ctx, tag)
+}
 
 // releasing is an option of a node whose scheduler gives room up in this way.
 func releasing(release func(ctx context.Context, tag protocol.Tag) error) option {

@@ -13,7 +13,7 @@ import (
 var errNoReserver = errors.New("the local scheduler holds no room: it has no capability reserve")
 
 // reserve has the batch system hold room.
-func (n *Node) reserve(ctx context.Context, hold localsched.Hold) (event.Result, error) {
+func (n *Node) reserve(ctx context.Context, hold localsched.Reservation) (event.Result, error) {
 	reserver, ok := n.cfg.Scheduler.(localsched.Reserver)
 	if !ok {
 		return nil, errNoReserver
@@ -31,5 +31,5 @@ func (n *Node) giveUp(ctx context.Context, tag protocol.Tag) (event.Result, erro
 	if !ok {
 		return nil, errNoReserver
 	}
-	return event.ReleaseResult{}, reserver.Release(ctx, tag)
+	return event.ReleaseResult{}, reserver.CancelReservation(ctx, tag)
 }

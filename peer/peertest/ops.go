@@ -55,7 +55,7 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 		if s.losesReleases == s.life {
 			return nil, errCallLost
 		}
-		return event.ReleaseResult{}, s.Batch.Release(op.Tag)
+		return event.ReleaseResult{}, s.Batch.CancelReservation(op.Tag)
 	case event.PriceOp:
 		return s.priced(op)
 	}

@@ -29,12 +29,12 @@ func (c Claims) Add(tag protocol.Tag, since protocol.Instant, request protocol.R
 func (c Claims) Drop(tag protocol.Tag) { delete(c, tag) }
 
 // Ahead are the claims as the local scheduler is told of them, oldest first.
-func (c Claims) Ahead() []localsched.Promise {
-	out := make([]localsched.Promise, 0, len(c))
+func (c Claims) Ahead() []localsched.Tentative {
+	out := make([]localsched.Tentative, 0, len(c))
 	for tag, one := range c {
-		out = append(out, localsched.Promise{Tag: tag, Request: one.request})
+		out = append(out, localsched.Tentative{Tag: tag, Request: one.request})
 	}
-	slices.SortFunc(out, func(a, b localsched.Promise) int {
+	slices.SortFunc(out, func(a, b localsched.Tentative) int {
 		return cmp.Or(
 			cmp.Compare(c[a.Tag].since, c[b.Tag].since), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch),
 		)

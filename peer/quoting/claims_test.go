@@ -29,7 +29,7 @@ func TestClaims(t *testing.T) {
 	if got := tags(); !slices.Equal(got, want) {
 		t.Errorf("the oldest first, and then by tag: %v, want %v", got, want)
 	}
-	if got := claims.Ahead()[3]; got != (localsched.Promise{Tag: want[3], Request: protocol.Request{Job: 1, CPUs: 1}}) {
+	if got := claims.Ahead()[3]; got != (localsched.Tentative{Tag: want[3], Request: protocol.Request{Job: 1, CPUs: 1}}) {
 		t.Errorf("the claim is %+v", got)
 	}
 	if got := claims.Free(12); got != 2 {

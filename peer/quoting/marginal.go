@@ -34,7 +34,7 @@ func FindMarginal(specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *
 func (m *Marginal) Waits() []protocol.Duration { return m.waits }
 
 // Next is what the local scheduler is asked next, behind these; false: nothing.
-func (m *Marginal) Next(ahead []localsched.Promise, now protocol.Instant) (query localsched.Query, ok bool) {
+func (m *Marginal) Next(ahead []localsched.Tentative, now protocol.Instant) (query localsched.Query, ok bool) {
 	if len(m.waits) == m.jobs-1 || now >= m.until {
 		return query, false
 	}
@@ -42,7 +42,7 @@ func (m *Marginal) Next(ahead []localsched.Promise, now protocol.Instant) (query
 	request.Job = 0 // nobody's: one like it
 	query = localsched.Query{Jobs: []protocol.Request{request}, Ahead: ahead}
 	for k := range len(m.waits) + 1 {
-		query.Ahead = append(query.Ahead, localsched.Promise{
+		query.Ahead = append(query.Ahead, localsched.Tentative{
 			Tag:     protocol.Tag{Job: m.request.Job, Epoch: math.MaxUint32 - protocol.Epoch(k)},
 			Request: m.request,
 		})

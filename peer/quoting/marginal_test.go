@@ -93,7 +93,7 @@ func TestMarginalQuestion(t *testing.T) {
 	} {
 		specs, quotes := quoted(c.cpus...)
 		m, ok := quoting.FindMarginal(specs, quotes, 4, &machine, 100)
-		claimed := []localsched.Promise{{Tag: protocol.Tag{Job: 99, Epoch: 1}, Request: protocol.Request{CPUs: 3}}}
+		claimed := []localsched.Tentative{{Tag: protocol.Tag{Job: 99, Epoch: 1}, Request: protocol.Request{CPUs: 3}}}
 		query, more := m.Next(claimed, 99)
 		if !ok || !more || len(query.Jobs) != 1 || query.Jobs[0].CPUs != c.want || query.Jobs[0].Job != 0 {
 			t.Fatalf("%s: %v %v %+v", name, ok, more, query)

@@ -42,7 +42,7 @@ type remoteReserver struct{ remoteScheduler }
 
 // Reserve implements [localsched.Reserver]. After any error but a refusal and a
 // [*DownError] it is open whether the room is held.
-func (r remoteReserver) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (r remoteReserver) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	request, err := localschedv1.EncodeHold(hold)
 	if err != nil {
 		return 0, fmt.Errorf("%s: Reserve: %w", r.spec, err)
@@ -62,9 +62,9 @@ func (r remoteReserver) Reserve(ctx context.Context, hold localsched.Hold) (prot
 	return start, err
 }
 
-// Release implements [localsched.Reserver].
-func (r remoteReserver) Release(ctx context.Context, tag protocol.Tag) error {
-	_, err := ask(ctx, r.calls, "Release", client.Release, about(tag), done)
+// CancelReservation implements [localsched.Reserver].
+func (r remoteReserver) CancelReservation(ctx context.Context, tag protocol.Tag) error {
+	_, err := ask(ctx, r.calls, "Release", client.CancelReservation, about(tag), done)
 	return err
 }
 
@@ -76,7 +76,7 @@ type checkedReserver struct {
 }
 
 // Reserve implements [localsched.Reserver].
-func (c checkedReserver) Reserve(ctx context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (c checkedReserver) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	call := func() (protocol.Instant, error) { return c.reserver.Reserve(ctx, hold) }
 	return guarded(scheduler, "Reserve", call, func(start protocol.Instant) error {
 		_, err := localschedv1.DecodeHeld(localschedv1.EncodeHeld(start), hold.Start)
@@ -84,9 +84,9 @@ func (c checkedReserver) Reserve(ctx context.Context, hold localsched.Hold) (pro
 	})
 }
 
-// Release implements [localsched.Reserver].
-func (c checkedReserver) Release(ctx context.Context, tag protocol.Tag) error {
-	call := func() (struct{}, error) { return struct{}{}, c.reserver.Release(ctx, tag) }
+// CancelReservation implements [localsched.Reserver].
+func (c checkedReserver) CancelReservation(ctx context.Context, tag protocol.Tag) error {
+	call := func() (struct{}, error) { return struct{}{}, c.reserver.CancelReservation(ctx, tag) }
 	_, err := guarded(scheduler, "Release", call, anything)
 	return err
 }

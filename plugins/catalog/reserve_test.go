@@ -21,7 +21,7 @@ func (h *holder) Describe(ctx context.Context) (localsched.Description, error) {
 	return d, err
 }
 
-func (h *holder) Reserve(_ context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (h *holder) Reserve(_ context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	switch {
 	case hold.Account != "alice" || hold.Request.CPUs != 2:
 		return 0, errors.New("another hold has arrived")
@@ -31,7 +31,7 @@ func (h *holder) Reserve(_ context.Context, hold localsched.Hold) (protocol.Inst
 	return hold.Start.Add(protocol.Minute), h.about(hold.Tag)
 }
 
-func (h *holder) Release(_ context.Context, tag protocol.Tag) error { return h.about(tag) }
+func (h *holder) CancelReservation(_ context.Context, tag protocol.Tag) error { return h.about(tag) }
 
 // holderPlugin is holder as a plugin.
 func holderPlugin() sdk.Plugin {
@@ -70,8 +70,8 @@ func checkReserver(t *testing.T, s localsched.Scheduler, name string) {
 	if d, err := s.Describe(ctx); err != nil || !slices.Contains(d.Capabilities, localsched.Reserve) {
 		t.Errorf("Describe: %+v, %v", d, err)
 	}
-	hold := func(seq uint64) localsched.Hold {
-		return localsched.Hold{
+	hold := func(seq uint64) localsched.Reservation {
+		return localsched.Reservation{
 			Tag: tagOf(seq), Request: protocol.Request{Job: tagOf(seq).Job, CPUs: 2, WallTime: protocol.Hour}, Start: 5000, Account: "alice",
 		}
 	}
@@ -87,10 +87,10 @@ func checkReserver(t *testing.T, s localsched.Scheduler, name string) {
 	}
 	_, err = reserver.Reserve(ctx, hold(troubled))
 	wants(t, err, name+"Reserve: the batch system is on fire")
-	if err = reserver.Release(ctx, tagOf(good)); err != nil {
+	if err = reserver.CancelReservation(ctx, tagOf(good)); err != nil {
 		t.Errorf("Release: %v", err)
 	}
-	err = reserver.Release(ctx, tagOf(troubled))
+	err = reserver.CancelReservation(ctx, tagOf(troubled))
 	wants(t, err, name+"Release: the batch system is on fire")
 }
 
@@ -122,7 +122,7 @@ func TestReserverAfterRestart(t *testing.T) {
 	if err := plugin.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := plugin.Scheduler().(localsched.Reserver).Reserve(t.Context(), localsched.Hold{Tag: tagOf(good)})
+	_, err := plugin.Scheduler().(localsched.Reserver).Reserve(t.Context(), localsched.Reservation{Tag: tagOf(good)})
 	if _, down := errors.AsType[*catalog.DownError](err); !down {
 		t.Errorf("got %v", err)
 	}

@@ -206,7 +206,7 @@ func checkScheduler(t *testing.T, s localsched.Scheduler, name string) {
 	}
 	query := localsched.Query{
 		Jobs:  []protocol.Request{{Job: tagOf(good).Job, CPUs: 1, WallTime: protocol.Hour}, {Job: tagOf(refusedJob).Job, CPUs: 1, WallTime: protocol.Hour}},
-		Ahead: []localsched.Promise{{Tag: tagOf(7), Request: protocol.Request{Job: tagOf(7).Job, CPUs: 1, WallTime: protocol.Hour}}},
+		Ahead: []localsched.Tentative{{Tag: tagOf(7), Request: protocol.Request{Job: tagOf(7).Job, CPUs: 1, WallTime: protocol.Hour}}},
 	}
 	quotes, err := s.Quote(ctx, query)
 	if want, _ := plain.Quote(ctx, query); err != nil || !reflect.DeepEqual(quotes, want) {

@@ -17,7 +17,7 @@ import (
 // [localsched.Reserver]. A refusal is an answer. It takes turns with Submit and Release:
 // what the host has given up and then released must not be held after all.
 func (s *schedulerServer) Reserve(ctx context.Context, in *localschedv1.ReserveRequest) (*localschedv1.ReserveResponse, error) {
-	return answer(s.reserver, in, localschedv1.DecodeHold, func(of localsched.Reserver, hold localsched.Hold) (*localschedv1.ReserveResponse, error) {
+	return answer(s.reserver, in, localschedv1.DecodeHold, func(of localsched.Reserver, hold localsched.Reservation) (*localschedv1.ReserveResponse, error) {
 		end, err := s.turns.take(ctx, hold.Tag)
 		if err != nil {
 			return nil, err
@@ -31,15 +31,15 @@ func (s *schedulerServer) Reserve(ctx context.Context, in *localschedv1.ReserveR
 	})
 }
 
-// Release implements [localschedv1.SchedulerServer], as Reserve does.
-func (s *schedulerServer) Release(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.ReleaseResponse, error) {
-	return answer(s.reserver, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Reserver, tag protocol.Tag) (*localschedv1.ReleaseResponse, error) {
+// CancelReservation implements [localschedv1.SchedulerServer], as Reserve does.
+func (s *schedulerServer) CancelReservation(ctx context.Context, in *localschedv1.TagRequest) (*localschedv1.CancelReservationResponse, error) {
+	return answer(s.reserver, in.GetTag(), localschedv1.DecodeTag, func(of localsched.Reserver, tag protocol.Tag) (*localschedv1.CancelReservationResponse, error) {
 		end, err := s.turns.take(ctx, tag)
 		if err != nil {
 			return nil, err
 		}
 		defer end()
-		return &localschedv1.ReleaseResponse{}, of.Release(ctx, tag)
+		return &localschedv1.CancelReservationResponse{}, of.CancelReservation(ctx, tag)
 	})
 }
 

@@ -28,14 +28,14 @@ func (claims) Describe(context.Context) (localsched.Description, error) {
 // holds is one that can.
 type holds struct{ claims }
 
-func (holds) Reserve(_ context.Context, hold localsched.Hold) (protocol.Instant, error) {
+func (holds) Reserve(_ context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	if hold.Request.CPUs > 1 {
 		return 0, &localsched.RefusedError{Reason: "one CPU"}
 	}
 	return hold.Start, nil
 }
 
-func (holds) Release(context.Context, protocol.Tag) error { return localsched.ErrUnknownJob }
+func (holds) CancelReservation(context.Context, protocol.Tag) error { return localsched.ErrUnknownJob }
 
 func schedulerClient(t *testing.T, s localsched.Scheduler) localschedv1.SchedulerClient {
 	t.Helper()
@@ -63,13 +63,13 @@ func TestReserversAreServed(t *testing.T) {
 	if _, err := can.Reserve(t.Context(), request(-1)); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "hold: request: cpus: -1") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := can.Release(t.Context(), release); status.Code(err) != codes.NotFound {
+	if _, err := can.CancelReservation(t.Context(), release); status.Code(err) != codes.NotFound {
 		t.Errorf("got %v", err)
 	}
 	if _, err := cannot.Reserve(t.Context(), request(1)); status.Code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "capability reserve") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := cannot.Release(t.Context(), release); status.Code(err) != codes.Unimplemented {
+	if _, err := cannot.CancelReservation(t.Context(), release); status.Code(err) != codes.Unimplemented {
 		t.Errorf("got %v", err)
 	}
 	for want, client := range map[bool]localschedv1.SchedulerClient{true: can, false: cannot} {

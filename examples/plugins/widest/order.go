@@ -16,13 +16,13 @@ type widestFirst struct{}
 // Rank implements [engine.Policy]: the lowest comes first.
 func (widestFirst) Rank(w engine.Waiting) int64 { return -int64(w.Units) }
 
-// Quotes implements [engine.Policy]. A newcomer may start before jobs that wait, so
+// PlanMode implements [engine.Policy]. A newcomer may start before jobs that wait, so
 // that each one is planned in a future of its own: dear, and always right.
-func (widestFirst) Quotes() engine.Quotes { return engine.Alone }
+func (widestFirst) PlanMode() engine.PlanMode { return engine.PlanSimulate }
 
 // Pass implements [engine.Policy]. It goes through the queue once, past each job that
 // has no place now.
-func (widestFirst) Pass(f *engine.Floor) engine.Opening {
+func (widestFirst) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	left := engine.Open(f.Room().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		place, fits := f.Find(f.At(c).Units, f.At(c).Time, nil)

@@ -17,7 +17,7 @@ var (
 	rightQuery = func() *localschedv1.QuoteRequest {
 		request := protocol.Request{Job: placed.Job, CPUs: 1, WallTime: protocol.Never}
 		return localschedv1.EncodeQuery(localsched.Query{
-			Jobs: []protocol.Request{request, request}, Ahead: []localsched.Promise{{Tag: placed, Request: request}},
+			Jobs: []protocol.Request{request, request}, Ahead: []localsched.Tentative{{Tag: placed, Request: request}},
 		})
 	}
 	rightQuotes = func() *localschedv1.QuoteResponse {

@@ -48,9 +48,9 @@ func drawNote(t *rapid.T) string {
 	return rapid.OneOf(rapid.Just(""), rapid.StringN(0, 20, 200)).Draw(t, "note")
 }
 
-func drawHold(t *rapid.T) localsched.Hold {
+func drawHold(t *rapid.T) localsched.Reservation {
 	tag := protocoltest.Tag(t)
-	return localsched.Hold{
+	return localsched.Reservation{
 		Tag: tag, Request: protocoltest.Request(t, tag.Job), Start: protocol.Instant(protocoltest.Amount(t)),
 		Account: drawAccount(t),
 	}
@@ -59,11 +59,11 @@ func drawHold(t *rapid.T) localsched.Hold {
 func drawQuery(t *rapid.T) localsched.Query {
 	return localsched.Query{
 		Jobs: protocoltest.Slice(t, drawRequest),
-		Ahead: protocoltest.Slice(t, func(t *rapid.T) localsched.Promise {
+		Ahead: protocoltest.Slice(t, func(t *rapid.T) localsched.Tentative {
 			tag := protocoltest.Tag(t)
-			return localsched.Promise{Tag: tag, Request: protocoltest.Request(t, tag.Job)}
+			return localsched.Tentative{Tag: tag, Request: protocoltest.Request(t, tag.Job)}
 		}),
-		Guard: protocol.SiteNumber(rapid.Uint16Range(0, uint16(protocol.MaxSiteNumber)).Draw(t, "guard")),
+		ProtectSite: protocol.SiteNumber(rapid.Uint16Range(0, uint16(protocol.MaxSiteNumber)).Draw(t, "guard")),
 	}
 }
 

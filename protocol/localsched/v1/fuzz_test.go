@@ -36,7 +36,7 @@ func FuzzDecodeAsked(f *testing.F) {
 	encodeQueued := func(q localsched.Queued) *localschedv1.EngineSubmitRequest {
 		return localschedv1.EncodeQueued(5, q, 7)
 	}
-	encodeHold := func(h localsched.Hold) *localschedv1.ReserveRequest {
+	encodeHold := func(h localsched.Reservation) *localschedv1.ReserveRequest {
 		m, err := localschedv1.EncodeHold(h)
 		if err != nil {
 			panic(err)

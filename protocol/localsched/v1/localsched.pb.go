@@ -799,26 +799,26 @@ func (x *ReserveResponse) GetRefused() string {
 	return ""
 }
 
-type ReleaseResponse struct {
+type CancelReservationResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ReleaseResponse) Reset() {
-	*x = ReleaseResponse{}
+func (x *CancelReservationResponse) Reset() {
+	*x = CancelReservationResponse{}
 	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ReleaseResponse) String() string {
+func (x *CancelReservationResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ReleaseResponse) ProtoMessage() {}
+func (*CancelReservationResponse) ProtoMessage() {}
 
-func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
+func (x *CancelReservationResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -830,8 +830,8 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
-func (*ReleaseResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use CancelReservationResponse.ProtoReflect.Descriptor instead.
+func (*CancelReservationResponse) Descriptor() ([]byte, []int) {
 	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{12}
 }
 
@@ -1971,8 +1971,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\aaccount\x18\x04 \x01(\tR\aaccount\"F\n" +
 	"\x0fReserveResponse\x12\x19\n" +
 	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12\x18\n" +
-	"\arefused\x18\x02 \x01(\tR\arefused\"\x11\n" +
-	"\x0fReleaseResponse\"\xd1\x01\n" +
+	"\arefused\x18\x02 \x01(\tR\arefused\"\x1b\n" +
+	"\x19CancelReservationResponse\"\xd1\x01\n" +
 	"\x11FindByTagResponse\x12P\n" +
 	"\bpresence\x18\x01 \x01(\x0e24.switchyard.localsched.v1.FindByTagResponse.PresenceR\bpresence\x12\x19\n" +
 	"\blocal_id\x18\x02 \x01(\tR\alocalId\"O\n" +
@@ -2048,7 +2048,7 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x04note\x18\x03 \x01(\tR\x04note\"&\n" +
 	"\fCloseRequest\x12\x16\n" +
 	"\x06engine\x18\x01 \x01(\x04R\x06engine\"\x0f\n" +
-	"\rCloseResponse2\xda\b\n" +
+	"\rCloseResponse2\xee\b\n" +
 	"\tScheduler\x12a\n" +
 	"\bDescribe\x12).switchyard.localsched.v1.DescribeRequest\x1a*.switchyard.localsched.v1.DescribeResponse\x12U\n" +
 	"\x04Load\x12%.switchyard.localsched.v1.LoadRequest\x1a&.switchyard.localsched.v1.LoadResponse\x12X\n" +
@@ -2060,8 +2060,8 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x05Watch\x12&.switchyard.localsched.v1.WatchRequest\x1a'.switchyard.localsched.v1.WatchResponse\x12X\n" +
 	"\x05Fetch\x12&.switchyard.localsched.v1.FetchRequest\x1a'.switchyard.localsched.v1.FetchResponse\x12X\n" +
 	"\x06Forget\x12$.switchyard.localsched.v1.TagRequest\x1a(.switchyard.localsched.v1.ForgetResponse\x12^\n" +
-	"\aReserve\x12(.switchyard.localsched.v1.ReserveRequest\x1a).switchyard.localsched.v1.ReserveResponse\x12Z\n" +
-	"\aRelease\x12$.switchyard.localsched.v1.TagRequest\x1a).switchyard.localsched.v1.ReleaseResponse2\x94\x05\n" +
+	"\aReserve\x12(.switchyard.localsched.v1.ReserveRequest\x1a).switchyard.localsched.v1.ReserveResponse\x12n\n" +
+	"\x11CancelReservation\x12$.switchyard.localsched.v1.TagRequest\x1a3.switchyard.localsched.v1.CancelReservationResponse2\x94\x05\n" +
 	"\x06Engine\x12U\n" +
 	"\x04Open\x12%.switchyard.localsched.v1.OpenRequest\x1a&.switchyard.localsched.v1.OpenResponse\x12b\n" +
 	"\x06Submit\x12-.switchyard.localsched.v1.EngineSubmitRequest\x1a).switchyard.localsched.v1.ActionsResponse\x12a\n" +
@@ -2086,51 +2086,51 @@ func file_protocol_localsched_v1_localsched_proto_rawDescGZIP() []byte {
 var file_protocol_localsched_v1_localsched_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_protocol_localsched_v1_localsched_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
-	(FindByTagResponse_Presence)(0),  // 0: switchyard.localsched.v1.FindByTagResponse.Presence
-	(WithdrawResponse_Withdrawal)(0), // 1: switchyard.localsched.v1.WithdrawResponse.Withdrawal
-	(*DescribeRequest)(nil),          // 2: switchyard.localsched.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 3: switchyard.localsched.v1.DescribeResponse
-	(*LoadRequest)(nil),              // 4: switchyard.localsched.v1.LoadRequest
-	(*LoadResponse)(nil),             // 5: switchyard.localsched.v1.LoadResponse
-	(*QuoteRequest)(nil),             // 6: switchyard.localsched.v1.QuoteRequest
-	(*Promise)(nil),                  // 7: switchyard.localsched.v1.Promise
-	(*QuoteResponse)(nil),            // 8: switchyard.localsched.v1.QuoteResponse
-	(*SubmitRequest)(nil),            // 9: switchyard.localsched.v1.SubmitRequest
-	(*SubmitResponse)(nil),           // 10: switchyard.localsched.v1.SubmitResponse
-	(*TagRequest)(nil),               // 11: switchyard.localsched.v1.TagRequest
-	(*ReserveRequest)(nil),           // 12: switchyard.localsched.v1.ReserveRequest
-	(*ReserveResponse)(nil),          // 13: switchyard.localsched.v1.ReserveResponse
-	(*ReleaseResponse)(nil),          // 14: switchyard.localsched.v1.ReleaseResponse
-	(*FindByTagResponse)(nil),        // 15: switchyard.localsched.v1.FindByTagResponse
-	(*WithdrawResponse)(nil),         // 16: switchyard.localsched.v1.WithdrawResponse
-	(*KillResponse)(nil),             // 17: switchyard.localsched.v1.KillResponse
-	(*ForgetResponse)(nil),           // 18: switchyard.localsched.v1.ForgetResponse
-	(*WatchRequest)(nil),             // 19: switchyard.localsched.v1.WatchRequest
-	(*WatchResponse)(nil),            // 20: switchyard.localsched.v1.WatchResponse
-	(*Change)(nil),                   // 21: switchyard.localsched.v1.Change
-	(*FetchRequest)(nil),             // 22: switchyard.localsched.v1.FetchRequest
-	(*FetchResponse)(nil),            // 23: switchyard.localsched.v1.FetchResponse
-	(*OpenRequest)(nil),              // 24: switchyard.localsched.v1.OpenRequest
-	(*OpenResponse)(nil),             // 25: switchyard.localsched.v1.OpenResponse
-	(*EngineSubmitRequest)(nil),      // 26: switchyard.localsched.v1.EngineSubmitRequest
-	(*EngineTagRequest)(nil),         // 27: switchyard.localsched.v1.EngineTagRequest
-	(*TickRequest)(nil),              // 28: switchyard.localsched.v1.TickRequest
-	(*ActionsResponse)(nil),          // 29: switchyard.localsched.v1.ActionsResponse
-	(*PlanRequest)(nil),              // 30: switchyard.localsched.v1.PlanRequest
-	(*PlanResponse)(nil),             // 31: switchyard.localsched.v1.PlanResponse
-	(*Planned)(nil),                  // 32: switchyard.localsched.v1.Planned
-	(*CloseRequest)(nil),             // 33: switchyard.localsched.v1.CloseRequest
-	(*CloseResponse)(nil),            // 34: switchyard.localsched.v1.CloseResponse
-	(*v1.Capacity)(nil),              // 35: switchyard.common.v1.Capacity
-	(*v1.Load)(nil),                  // 36: switchyard.common.v1.Load
-	(*v1.Request)(nil),               // 37: switchyard.common.v1.Request
-	(*v1.Tag)(nil),                   // 38: switchyard.common.v1.Tag
-	(*v1.Quote)(nil),                 // 39: switchyard.common.v1.Quote
-	(*v1.Spec)(nil),                  // 40: switchyard.common.v1.Spec
-	(*v1.Payload)(nil),               // 41: switchyard.common.v1.Payload
-	(v1.JobState)(0),                 // 42: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),               // 43: switchyard.common.v1.Outcome
-	(v1.Stream)(0),                   // 44: switchyard.common.v1.Stream
+	(FindByTagResponse_Presence)(0),   // 0: switchyard.localsched.v1.FindByTagResponse.Presence
+	(WithdrawResponse_Withdrawal)(0),  // 1: switchyard.localsched.v1.WithdrawResponse.Withdrawal
+	(*DescribeRequest)(nil),           // 2: switchyard.localsched.v1.DescribeRequest
+	(*DescribeResponse)(nil),          // 3: switchyard.localsched.v1.DescribeResponse
+	(*LoadRequest)(nil),               // 4: switchyard.localsched.v1.LoadRequest
+	(*LoadResponse)(nil),              // 5: switchyard.localsched.v1.LoadResponse
+	(*QuoteRequest)(nil),              // 6: switchyard.localsched.v1.QuoteRequest
+	(*Promise)(nil),                   // 7: switchyard.localsched.v1.Promise
+	(*QuoteResponse)(nil),             // 8: switchyard.localsched.v1.QuoteResponse
+	(*SubmitRequest)(nil),             // 9: switchyard.localsched.v1.SubmitRequest
+	(*SubmitResponse)(nil),            // 10: switchyard.localsched.v1.SubmitResponse
+	(*TagRequest)(nil),                // 11: switchyard.localsched.v1.TagRequest
+	(*ReserveRequest)(nil),            // 12: switchyard.localsched.v1.ReserveRequest
+	(*ReserveResponse)(nil),           // 13: switchyard.localsched.v1.ReserveResponse
+	(*CancelReservationResponse)(nil), // 14: switchyard.localsched.v1.CancelReservationResponse
+	(*FindByTagResponse)(nil),         // 15: switchyard.localsched.v1.FindByTagResponse
+	(*WithdrawResponse)(nil),          // 16: switchyard.localsched.v1.WithdrawResponse
+	(*KillResponse)(nil),              // 17: switchyard.localsched.v1.KillResponse
+	(*ForgetResponse)(nil),            // 18: switchyard.localsched.v1.ForgetResponse
+	(*WatchRequest)(nil),              // 19: switchyard.localsched.v1.WatchRequest
+	(*WatchResponse)(nil),             // 20: switchyard.localsched.v1.WatchResponse
+	(*Change)(nil),                    // 21: switchyard.localsched.v1.Change
+	(*FetchRequest)(nil),              // 22: switchyard.localsched.v1.FetchRequest
+	(*FetchResponse)(nil),             // 23: switchyard.localsched.v1.FetchResponse
+	(*OpenRequest)(nil),               // 24: switchyard.localsched.v1.OpenRequest
+	(*OpenResponse)(nil),              // 25: switchyard.localsched.v1.OpenResponse
+	(*EngineSubmitRequest)(nil),       // 26: switchyard.localsched.v1.EngineSubmitRequest
+	(*EngineTagRequest)(nil),          // 27: switchyard.localsched.v1.EngineTagRequest
+	(*TickRequest)(nil),               // 28: switchyard.localsched.v1.TickRequest
+	(*ActionsResponse)(nil),           // 29: switchyard.localsched.v1.ActionsResponse
+	(*PlanRequest)(nil),               // 30: switchyard.localsched.v1.PlanRequest
+	(*PlanResponse)(nil),              // 31: switchyard.localsched.v1.PlanResponse
+	(*Planned)(nil),                   // 32: switchyard.localsched.v1.Planned
+	(*CloseRequest)(nil),              // 33: switchyard.localsched.v1.CloseRequest
+	(*CloseResponse)(nil),             // 34: switchyard.localsched.v1.CloseResponse
+	(*v1.Capacity)(nil),               // 35: switchyard.common.v1.Capacity
+	(*v1.Load)(nil),                   // 36: switchyard.common.v1.Load
+	(*v1.Request)(nil),                // 37: switchyard.common.v1.Request
+	(*v1.Tag)(nil),                    // 38: switchyard.common.v1.Tag
+	(*v1.Quote)(nil),                  // 39: switchyard.common.v1.Quote
+	(*v1.Spec)(nil),                   // 40: switchyard.common.v1.Spec
+	(*v1.Payload)(nil),                // 41: switchyard.common.v1.Payload
+	(v1.JobState)(0),                  // 42: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),                // 43: switchyard.common.v1.Outcome
+	(v1.Stream)(0),                    // 44: switchyard.common.v1.Stream
 }
 var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	35, // 0: switchyard.localsched.v1.DescribeResponse.capacity:type_name -> switchyard.common.v1.Capacity
@@ -2176,7 +2176,7 @@ var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	22, // 40: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
 	11, // 41: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
 	12, // 42: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
-	11, // 43: switchyard.localsched.v1.Scheduler.Release:input_type -> switchyard.localsched.v1.TagRequest
+	11, // 43: switchyard.localsched.v1.Scheduler.CancelReservation:input_type -> switchyard.localsched.v1.TagRequest
 	24, // 44: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
 	26, // 45: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
 	27, // 46: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
@@ -2195,7 +2195,7 @@ var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	23, // 59: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
 	18, // 60: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
 	13, // 61: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
-	14, // 62: switchyard.localsched.v1.Scheduler.Release:output_type -> switchyard.localsched.v1.ReleaseResponse
+	14, // 62: switchyard.localsched.v1.Scheduler.CancelReservation:output_type -> switchyard.localsched.v1.CancelReservationResponse
 	25, // 63: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
 	29, // 64: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
 	29, // 65: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse

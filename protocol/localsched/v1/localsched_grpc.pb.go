@@ -25,18 +25,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Scheduler_Describe_FullMethodName  = "/switchyard.localsched.v1.Scheduler/Describe"
-	Scheduler_Load_FullMethodName      = "/switchyard.localsched.v1.Scheduler/Load"
-	Scheduler_Quote_FullMethodName     = "/switchyard.localsched.v1.Scheduler/Quote"
-	Scheduler_Submit_FullMethodName    = "/switchyard.localsched.v1.Scheduler/Submit"
-	Scheduler_FindByTag_FullMethodName = "/switchyard.localsched.v1.Scheduler/FindByTag"
-	Scheduler_Withdraw_FullMethodName  = "/switchyard.localsched.v1.Scheduler/Withdraw"
-	Scheduler_Kill_FullMethodName      = "/switchyard.localsched.v1.Scheduler/Kill"
-	Scheduler_Watch_FullMethodName     = "/switchyard.localsched.v1.Scheduler/Watch"
-	Scheduler_Fetch_FullMethodName     = "/switchyard.localsched.v1.Scheduler/Fetch"
-	Scheduler_Forget_FullMethodName    = "/switchyard.localsched.v1.Scheduler/Forget"
-	Scheduler_Reserve_FullMethodName   = "/switchyard.localsched.v1.Scheduler/Reserve"
-	Scheduler_Release_FullMethodName   = "/switchyard.localsched.v1.Scheduler/Release"
+	Scheduler_Describe_FullMethodName          = "/switchyard.localsched.v1.Scheduler/Describe"
+	Scheduler_Load_FullMethodName              = "/switchyard.localsched.v1.Scheduler/Load"
+	Scheduler_Quote_FullMethodName             = "/switchyard.localsched.v1.Scheduler/Quote"
+	Scheduler_Submit_FullMethodName            = "/switchyard.localsched.v1.Scheduler/Submit"
+	Scheduler_FindByTag_FullMethodName         = "/switchyard.localsched.v1.Scheduler/FindByTag"
+	Scheduler_Withdraw_FullMethodName          = "/switchyard.localsched.v1.Scheduler/Withdraw"
+	Scheduler_Kill_FullMethodName              = "/switchyard.localsched.v1.Scheduler/Kill"
+	Scheduler_Watch_FullMethodName             = "/switchyard.localsched.v1.Scheduler/Watch"
+	Scheduler_Fetch_FullMethodName             = "/switchyard.localsched.v1.Scheduler/Fetch"
+	Scheduler_Forget_FullMethodName            = "/switchyard.localsched.v1.Scheduler/Forget"
+	Scheduler_Reserve_FullMethodName           = "/switchyard.localsched.v1.Scheduler/Reserve"
+	Scheduler_CancelReservation_FullMethodName = "/switchyard.localsched.v1.Scheduler/CancelReservation"
 )
 
 // SchedulerClient is the client API for Scheduler service.
@@ -67,10 +67,10 @@ type SchedulerClient interface {
 	Forget(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*ForgetResponse, error)
 	// Holds room for a job firmly, durably, before it answers. Repeating a tag gives the
 	// same answer; a later Submit of the tag takes the room. Only for a scheduler with the
-	// capability "reserve", like Release.
+	// capability "reserve", like CancelReservation.
 	Reserve(ctx context.Context, in *ReserveRequest, opts ...grpc.CallOption) (*ReserveResponse, error)
 	// Gives room up that was held and not taken. There need not be any.
-	Release(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
+	CancelReservation(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*CancelReservationResponse, error)
 }
 
 type schedulerClient struct {
@@ -191,10 +191,10 @@ func (c *schedulerClient) Reserve(ctx context.Context, in *ReserveRequest, opts 
 	return out, nil
 }
 
-func (c *schedulerClient) Release(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*ReleaseResponse, error) {
+func (c *schedulerClient) CancelReservation(ctx context.Context, in *TagRequest, opts ...grpc.CallOption) (*CancelReservationResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReleaseResponse)
-	err := c.cc.Invoke(ctx, Scheduler_Release_FullMethodName, in, out, cOpts...)
+	out := new(CancelReservationResponse)
+	err := c.cc.Invoke(ctx, Scheduler_CancelReservation_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -229,10 +229,10 @@ type SchedulerServer interface {
 	Forget(context.Context, *TagRequest) (*ForgetResponse, error)
 	// Holds room for a job firmly, durably, before it answers. Repeating a tag gives the
 	// same answer; a later Submit of the tag takes the room. Only for a scheduler with the
-	// capability "reserve", like Release.
+	// capability "reserve", like CancelReservation.
 	Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error)
 	// Gives room up that was held and not taken. There need not be any.
-	Release(context.Context, *TagRequest) (*ReleaseResponse, error)
+	CancelReservation(context.Context, *TagRequest) (*CancelReservationResponse, error)
 	mustEmbedUnimplementedSchedulerServer()
 }
 
@@ -276,8 +276,8 @@ func (UnimplementedSchedulerServer) Forget(context.Context, *TagRequest) (*Forge
 func (UnimplementedSchedulerServer) Reserve(context.Context, *ReserveRequest) (*ReserveResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reserve not implemented")
 }
-func (UnimplementedSchedulerServer) Release(context.Context, *TagRequest) (*ReleaseResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
+func (UnimplementedSchedulerServer) CancelReservation(context.Context, *TagRequest) (*CancelReservationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelReservation not implemented")
 }
 func (UnimplementedSchedulerServer) mustEmbedUnimplementedSchedulerServer() {}
 func (UnimplementedSchedulerServer) testEmbeddedByValue()                   {}
@@ -498,20 +498,20 @@ func _Scheduler_Reserve_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Scheduler_Release_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _Scheduler_CancelReservation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(TagRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SchedulerServer).Release(ctx, in)
+		return srv.(SchedulerServer).CancelReservation(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Scheduler_Release_FullMethodName,
+		FullMethod: Scheduler_CancelReservation_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SchedulerServer).Release(ctx, req.(*TagRequest))
+		return srv.(SchedulerServer).CancelReservation(ctx, req.(*TagRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -568,8 +568,8 @@ var Scheduler_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Scheduler_Reserve_Handler,
 		},
 		{
-			MethodName: "Release",
-			Handler:    _Scheduler_Release_Handler,
+			MethodName: "CancelReservation",
+			Handler:    _Scheduler_CancelReservation_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -56,7 +56,7 @@ func pinned(t *testing.T) []proto.Message {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hold, err := localschedv1.EncodeHold(localsched.Hold{Tag: at, Request: shape, Start: 8, Account: "c"})
+	hold, err := localschedv1.EncodeHold(localsched.Reservation{Tag: at, Request: shape, Start: 8, Account: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func pinned(t *testing.T) []proto.Message {
 	return []proto.Message{
 		localschedv1.EncodeDescription(localsched.Description{Name: "d", Capabilities: []string{"x"}, Capacity: protocol.Capacity{CPUs: 1}}),
 		localschedv1.EncodeLoad(protocol.Load{CPUs: 1}),
-		localschedv1.EncodeQuery(localsched.Query{Jobs: []protocol.Request{shape}, Ahead: []localsched.Promise{{Tag: at, Request: shape}}, Guard: 7}),
+		localschedv1.EncodeQuery(localsched.Query{Jobs: []protocol.Request{shape}, Ahead: []localsched.Tentative{{Tag: at, Request: shape}}, ProtectSite: 7}),
 		quotes,
 		submission,
 		localschedv1.EncodeSubmitted("i"),

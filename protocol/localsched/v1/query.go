@@ -43,7 +43,7 @@ func encodePlaced(tag protocol.Tag, r protocol.Request) (*commonv1.Tag, *commonv
 
 // EncodeQuery converts a query. The job of a promise is that of its tag.
 func EncodeQuery(q localsched.Query) *QuoteRequest {
-	m := &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Guard: uint32(q.Guard)}
+	m := &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Guard: uint32(q.ProtectSite)}
 	for _, one := range q.Ahead {
 		tag, request := encodePlaced(one.Tag, one.Request)
 		m.Ahead = append(m.Ahead, &Promise{Tag: tag, Request: request})
@@ -61,12 +61,12 @@ func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 	if err != nil {
 		return localsched.Query{}, fmt.Errorf("query: %w", err)
 	}
-	return localsched.Query{Jobs: jobs, Ahead: ahead, Guard: protocol.SiteNumber(m.GetGuard())}, nil //nolint:gosec // checked
+	return localsched.Query{Jobs: jobs, Ahead: ahead, ProtectSite: protocol.SiteNumber(m.GetGuard())}, nil //nolint:gosec // checked
 }
 
-func decodePromise(m *Promise) (localsched.Promise, error) {
+func decodePromise(m *Promise) (localsched.Tentative, error) {
 	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
-	return localsched.Promise{Tag: tag, Request: request}, err
+	return localsched.Tentative{Tag: tag, Request: request}, err
 }
 
 func checkGuard(number uint32) error {

@@ -11,7 +11,7 @@ import (
 
 // EncodeHold converts room to be held. The job is that of the tag. The error is a
 // *[localsched.RefusedError] as that of [EncodeSubmission].
-func EncodeHold(hold localsched.Hold) (*ReserveRequest, error) {
+func EncodeHold(hold localsched.Reservation) (*ReserveRequest, error) {
 	if err := checkAccount(hold.Account); err != nil {
 		return nil, &localsched.RefusedError{Reason: err.Error()}
 	}
@@ -20,11 +20,11 @@ func EncodeHold(hold localsched.Hold) (*ReserveRequest, error) {
 }
 
 // DecodeHold checks and converts room to be held. The error names the field.
-func DecodeHold(m *ReserveRequest) (localsched.Hold, error) {
+func DecodeHold(m *ReserveRequest) (localsched.Reservation, error) {
 	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
-	hold := localsched.Hold{Tag: tag, Request: request, Start: protocol.Instant(m.GetStartMs()), Account: m.GetAccount()}
+	hold := localsched.Reservation{Tag: tag, Request: request, Start: protocol.Instant(m.GetStartMs()), Account: m.GetAccount()}
 	if err = wire.First(err, wire.Amount("start_ms", hold.Start), checkAccount(hold.Account)); err != nil {
-		return localsched.Hold{}, fmt.Errorf("hold: %w", err)
+		return localsched.Reservation{}, fmt.Errorf("hold: %w", err)
 	}
 	return hold, nil
 }

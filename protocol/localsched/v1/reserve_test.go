@@ -14,7 +14,7 @@ func TestDecodeHoldRefuses(t *testing.T) {
 	t.Parallel()
 	type m = *localschedv1.ReserveRequest
 	right := func() m {
-		hold, err := localschedv1.EncodeHold(localsched.Hold{
+		hold, err := localschedv1.EncodeHold(localsched.Reservation{
 			Tag: placed, Request: protocol.Request{CPUs: 1, WallTime: 60}, Start: 5, Account: "ada",
 		})
 		if err != nil {
@@ -37,7 +37,7 @@ func TestDecodeHoldRefuses(t *testing.T) {
 // A hold is about the job of its tag, whatever its shape says.
 func TestHoldsAreAboutTheirTags(t *testing.T) {
 	t.Parallel()
-	m, err := localschedv1.EncodeHold(localsched.Hold{Tag: placed, Request: protocol.Request{Job: 9, CPUs: 1}})
+	m, err := localschedv1.EncodeHold(localsched.Reservation{Tag: placed, Request: protocol.Request{Job: 9, CPUs: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestHoldsAreAboutTheirTags(t *testing.T) {
 
 func TestHoldsThatCannotTravelAreRefused(t *testing.T) {
 	t.Parallel()
-	_, err := localschedv1.EncodeHold(localsched.Hold{Tag: placed, Account: "caf\xe9"})
+	_, err := localschedv1.EncodeHold(localsched.Reservation{Tag: placed, Account: "caf\xe9"})
 	if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || got.Reason != "account: is not UTF-8" {
 		t.Errorf("got %v, want a refusal that names the account", err)
 	}

@@ -110,7 +110,7 @@ func TestRoundTrips(t *testing.T) {
 
 func TestAnswersRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, want := range []localsched.Presence{localsched.Unclear, localsched.Present, localsched.Absent} {
+	for _, want := range []localsched.Presence{localsched.PresenceUnknown, localsched.Present, localsched.Absent} {
 		got, id, err := localschedv1.DecodePresence(travel(t, localschedv1.EncodePresence(want, "17"), &localschedv1.FindByTagResponse{}))
 		if got != want || id != "17" || err != nil {
 			t.Errorf("got %v, %s, %v; want %v", got, id, err, want)
@@ -131,7 +131,7 @@ func TestAnswersRoundTrip(t *testing.T) {
 // The job of a promise is that of its tag, whatever its shape says.
 func TestPromisesAreAboutTheirTags(t *testing.T) {
 	t.Parallel()
-	m := localschedv1.EncodeQuery(localsched.Query{Ahead: []localsched.Promise{{Tag: placed, Request: protocol.Request{CPUs: 1}}}})
+	m := localschedv1.EncodeQuery(localsched.Query{Ahead: []localsched.Tentative{{Tag: placed, Request: protocol.Request{CPUs: 1}}}})
 	got, err := localschedv1.DecodeQuery(m)
 	if err != nil || got.Ahead[0].Tag != placed || got.Ahead[0].Request.Job != placed.Job {
 		t.Errorf("got %+v, %v; want the job of %v", got, err, placed)

@@ -94,7 +94,7 @@ func EncodePresence(p localsched.Presence, id localsched.LocalID) *FindByTagResp
 		m.Presence = FindByTagResponse_PRESENCE_PRESENT
 	case localsched.Absent:
 		m.Presence = FindByTagResponse_PRESENCE_ABSENT
-	case localsched.Unclear:
+	case localsched.PresenceUnknown:
 	}
 	return m
 }
@@ -102,7 +102,7 @@ func EncodePresence(p localsched.Presence, id localsched.LocalID) *FindByTagResp
 // DecodePresence checks and converts what is known of a job.
 func DecodePresence(m *FindByTagResponse) (localsched.Presence, localsched.LocalID, error) {
 	if err := wire.AtMost("local_id", len(m.GetLocalId()), maxID); err != nil {
-		return localsched.Unclear, "", err
+		return localsched.PresenceUnknown, "", err
 	}
 	id := localsched.LocalID(m.GetLocalId())
 	switch m.GetPresence() {
@@ -111,9 +111,9 @@ func DecodePresence(m *FindByTagResponse) (localsched.Presence, localsched.Local
 	case FindByTagResponse_PRESENCE_ABSENT:
 		return localsched.Absent, id, nil
 	case FindByTagResponse_PRESENCE_UNSPECIFIED:
-		return localsched.Unclear, id, nil
+		return localsched.PresenceUnknown, id, nil
 	}
-	return localsched.Unclear, "", fmt.Errorf("presence: %d is unknown", int32(m.GetPresence()))
+	return localsched.PresenceUnknown, "", fmt.Errorf("presence: %d is unknown", int32(m.GetPresence()))
 }
 
 // EncodeWithdrawal converts what became of a withdrawal.

@@ -130,7 +130,7 @@ type DescribeResponse struct {
 	// Sorted by name. Its parameters, so that runs can be compared and repeated.
 	Params []*Param `protobuf:"bytes,5,rep,name=params,proto3" json:"params,omitempty"`
 	// How sites shall work out their energy terms: empty, "now" or "twoprice", at most
-	// 16 bytes. See protocol.EnergyPricing.
+	// 16 bytes. See protocol.Reckoning.
 	Reckon string `protobuf:"bytes,6,opt,name=reckon,proto3" json:"reckon,omitempty"`
 	// How many jobs of a round to learn the growing wait for, at most 64; 0: none.
 	Extra int64 `protobuf:"varint,7,opt,name=extra,proto3" json:"extra,omitempty"`
