@@ -25,7 +25,7 @@ type looker struct {
 
 func (looker) Info() policy.Info { return peertest.Greedy{}.Info() }
 
-// DecidesApplications implements [policy.Broker].
+// DecidesApplications implements [policy.ApplicationPolicy].
 func (looker) DecidesApplications() {}
 
 func (l looker) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
@@ -142,16 +142,16 @@ func TestWholeSnapshot(t *testing.T) {
 	if in.ERT[home] != 500*protocol.Second {
 		t.Errorf("on two CPUs it is expected to run %v here", in.ERT[home])
 	}
-	if in.Use[home] != protocol.Micro(3*2*500*1_000_000/3600) || in.Licence[home] != 2 || in.Eco[home] != 3 || in.Data[home] != 4 {
-		t.Errorf("terms here: %d %d %d %d", in.Use[home], in.Licence[home], in.Eco[home], in.Data[home])
+	if in.UsageCost[home] != protocol.Micro(3*2*500*1_000_000/3600) || in.LicenseCost[home] != 2 || in.EnergyCost[home] != 3 || in.DataCost[home] != 4 {
+		t.Errorf("terms here: %d %d %d %d", in.UsageCost[home], in.LicenseCost[home], in.EnergyCost[home], in.DataCost[home])
 	}
-	if in.Use[away] != 20 || in.Licence[away] != 2 || in.Eco[away] != -14 || in.Data[away] != 0 {
-		t.Errorf("terms at b: %d %d %d %d", in.Use[away], in.Licence[away], in.Eco[away], in.Data[away])
+	if in.UsageCost[away] != 20 || in.LicenseCost[away] != 2 || in.EnergyCost[away] != -14 || in.DataCost[away] != 0 {
+		t.Errorf("terms at b: %d %d %d %d", in.UsageCost[away], in.LicenseCost[away], in.EnergyCost[away], in.DataCost[away])
 	}
 	if got := in.ERT[in.At(3, 0)]; got != protocol.Minute {
 		t.Errorf("by the user's estimate it runs %v", got)
 	}
-	if got := in.Data[in.At(3, 1)]; got != 3*protocol.Unit+3000*protocol.Unit { // 3 GB, and 3000 s of the link
+	if got := in.DataCost[in.At(3, 1)]; got != 3*protocol.Unit+3000*protocol.Unit { // 3 GB, and 3000 s of the link
 		t.Errorf("the way of its data costs %d", got)
 	}
 	if in.Transfer(3, 1) != 2000*protocol.Second || in.Return(3, 1) != 1000*protocol.Second || in.Return(3, 0) != 0 {
@@ -183,7 +183,7 @@ func TestChosenShape(t *testing.T) {
 		if len(in.Jobs) < 4 {
 			return nil
 		}
-		return []policy.Decision{{Job: 2, Site: 1, Wait: 5, Reason: "four CPUs"}, {Job: 3, Site: policy.Nowhere, Reason: "max_cost: too dear"}}
+		return []policy.Decision{{Job: 2, Site: 1, Wait: 5, Reason: "four CPUs"}, {Job: 3, Site: policy.NoSite, Reason: "max_cost: too dear"}}
 	})
 	l.step(moldable())
 	l.answerQuotes()
@@ -289,8 +289,8 @@ func TestMeasuredPowerIsCharged(t *testing.T) {
 	} {
 		told := run(c.power)
 		in := (*seen)[len(*seen)-1]
-		if in.Eco[0] != c.eco || told.MeasuredPower != c.elsewhere {
-			t.Errorf("charged for %d mW, and elsewhere it draws %d ppm, want %+v", in.Eco[0], told.MeasuredPower, c)
+		if in.EnergyCost[0] != c.eco || told.MeasuredPower != c.elsewhere {
+			t.Errorf("charged for %d mW, and elsewhere it draws %d ppm, want %+v", in.EnergyCost[0], told.MeasuredPower, c)
 		}
 		l.endMeasured(100*protocol.Second, protocol.Usage{Energy: c.energy})
 	}

@@ -20,7 +20,7 @@ import (
 
 // awaitsSite says whether no site that may be asked now could run the job in any of its shapes.
 func (p *Peer) awaitsSite(j *job) bool {
-	if p.cfg.Policy.KeepsAll() || p.couldRunHere(j) {
+	if p.cfg.Policy.LocalOnly() || p.couldRunHere(j) {
 		return false
 	}
 	return !slices.ContainsFunc(p.partners.All(), func(one *partner.Partner) bool { return one.Usable() && p.couldRunAt(j, one) })

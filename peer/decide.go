@@ -93,7 +93,7 @@ func (p *Peer) undecided(r *round, err error) {
 func (p *Peer) fallbackDecisions(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
 	for i, d := range decisions {
 		if j := p.jobs[in.Jobs[d.Job].ID]; j != nil && broker.Bound(&j.Job, j.applicationRow()) {
-			decisions[i].Site = policy.Nowhere
+			decisions[i].Site = policy.NoSite
 		}
 	}
 	return decisions
@@ -132,7 +132,7 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 			continue // cancelled while the policy thought
 		}
 		j.noteAlone(&r.Home[i])
-		if d, ok := chosen[j.Spec.Job]; ok && d.Site != policy.Nowhere {
+		if d, ok := chosen[j.Spec.Job]; ok && d.Site != policy.NoSite {
 			c.place(i, j, d)
 		} else {
 			c.leave(i, j, d.Reason)
@@ -191,7 +191,7 @@ func (c *decisionRun) leave(i int, j *job, because string) {
 func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
 	switch {
-	case home && p.cfg.Policy.TakesShortcut() && c.r.Reach[i] == rounds.Volunteers:
+	case home && p.cfg.Policy.SkipsRoundBelowThreshold() && c.r.Reach[i] == rounds.Volunteers:
 		c.leave(i, j, "")
 		return
 	case home && p.fullForOwn() != "":

@@ -16,7 +16,7 @@ import (
 // to the built-in one that does, and the answer has the sites by their names.
 func TestFront(t *testing.T) {
 	t.Parallel()
-	laid := policy.Front{Currency: "CHF", More: true, Gap: 3, Points: []policy.FrontPoint{{
+	laid := policy.ParetoFront{Currency: "CHF", More: true, Gap: 3, Points: []policy.FrontPoint{{
 		Time: protocol.Hour, Cost: 5, Chosen: true, Choices: []policy.FrontChoice{{Site: 1, CPUs: 2, Wait: 3, Run: 4, Cost: 5}},
 	}}}
 	seen := &view.ParetoFront{Currency: "CHF", More: true, Gap: 3, Points: []view.ParetoPoint{{
@@ -43,7 +43,7 @@ func TestFront(t *testing.T) {
 			l, _ := seeing(t, nil, func(c *rules.Config) {
 				c.Fronts = tt.builtIn
 				if tt.policy {
-					c.Policy.Can = append(c.Policy.Can, policy.Fronts)
+					c.Policy.Can = append(c.Policy.Can, policy.LaysOutFronts)
 				}
 			})
 			answer := l.calls

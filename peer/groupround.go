@@ -31,7 +31,7 @@ func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, b
 	if capacity == nil {
 		return broker.Room{}, false
 	}
-	room := broker.Room{Site: eligible.Site{Name: row.Name, Capacity: capacity}, MaxJobs: row.Accept, Learned: p.learnedCrowd(group, row.Name)}
+	room := broker.Room{Site: eligible.Site{Name: row.Name, Capacity: capacity}, MaxJobs: row.MaxJobs, Learned: p.learnedCrowd(group, row.Name)}
 	if site == in.Self && p.cfg.MaxJobsPerCycle == 0 {
 		room.MaxJobs = -1
 	}

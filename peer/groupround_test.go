@@ -303,7 +303,7 @@ func TestPolicyRefusesTheNearestPlaces(t *testing.T) {
 					one.Site = s
 				}
 				if asked == 2 {
-					one.Site, one.Reason, second = policy.Nowhere, "max_cost: too much", in
+					one.Site, one.Reason, second = policy.NoSite, "max_cost: too much", in
 				}
 			}
 			out = append(out, one)

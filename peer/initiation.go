@@ -23,7 +23,7 @@ import (
 func (p *Peer) setReach(r *round) {
 	asking, reach := p.asking(r), make([]rounds.Reach, 0, len(r.Specs))
 	r.Keep(func(i int) bool {
-		whom := asking.Reach(i, p.cfg.Initiation, p.cfg.Policy.TakesShortcut())
+		whom := asking.Reach(i, p.cfg.Initiation, p.cfg.Policy.SkipsRoundBelowThreshold())
 		if whom == rounds.Nobody {
 			p.waitForVolunteer(p.jobs[r.Specs[i].Job])
 			return false
@@ -53,7 +53,7 @@ func (j *job) asRound() rounds.Job {
 
 // choosePartners picks whom a round asks, of those that could take one of its jobs, by name.
 func (p *Peer) choosePartners(asking *rounds.Asking) []*partner.Partner {
-	if p.cfg.Policy.KeepsAll() {
+	if p.cfg.Policy.LocalOnly() {
 		return nil
 	}
 	var candidates []*partner.Partner

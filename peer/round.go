@@ -38,7 +38,7 @@ func (p *Peer) openRound() {
 	if p.open != nil || p.site.StopReason() != "" {
 		return
 	}
-	if p.cfg.Policy.KeepsAll() {
+	if p.cfg.Policy.LocalOnly() {
 		p.keep(p.placeable(p.queue.Take(p.queue.Len())), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
@@ -119,7 +119,7 @@ func (p *Peer) extraOf(r *round) int {
 	if r.asked != 0 {
 		return 0
 	}
-	return p.cfg.Policy.Extra
+	return p.cfg.Policy.MarginalJobs
 }
 
 // reckoning is how energy terms are worked out in a round; people who ask get the
@@ -128,7 +128,7 @@ func (p *Peer) reckoning(r *round) protocol.EnergyPricing {
 	if r.asked != 0 {
 		return protocol.Hourly
 	}
-	return p.cfg.Policy.Reckon
+	return p.cfg.Policy.EnergyPricing
 }
 
 // homeQuotes are the own scheduler's answers, declined where the site must not
@@ -206,7 +206,7 @@ func (p *Peer) applyLocalQuotes(r *round) {
 		return j != nil && j.Phase == row.JobInGridQueue // else it has left the grid queue meanwhile
 	})
 	var kept []int
-	if p.cfg.Policy.TakesShortcut() {
+	if p.cfg.Policy.SkipsRoundBelowThreshold() {
 		kept = r.StayHome(p.cfg.LocalWaitThreshold, p.free())
 	}
 	for _, i := range kept {

@@ -434,7 +434,7 @@ func movedRoom(from, to protocol.Instant) string {
 // room, as people see them.
 func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
 	j := r.job(p, i)
-	if j == nil || !j.Together() || p.cfg.Policy.KeepsAll() {
+	if j == nil || !j.Together() || p.cfg.Policy.LocalOnly() {
 		return nil
 	}
 	for _, one := range p.partners.All() {

@@ -30,7 +30,7 @@ func (a *app) peerCommand() *cobra.Command {
 			return daemon.New(daemon.Options{
 				Config: cfg, Paths: from, Build: build(), Log: a.stderr, Recording: recording, NewStore: newStore,
 				Reload: hangups(), Manager: daemon.ManagerOf(a.getenv, os.Getpid()),
-			}).Run(untilTold(cmd.Context()))
+			}).Run(untilSignal(cmd.Context()))
 		},
 	}
 	cmd.Flags().StringVar(&recording, "record", "",

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// untilTold is a context that ends with the first SIGTERM or SIGINT, for a peer.
+// untilSignal is a context that ends with the first SIGTERM or SIGINT, for a peer.
 // Later ones change nothing, so that they do not cut the stopping short.
-func untilTold(ctx context.Context) context.Context {
+func untilSignal(ctx context.Context) context.Context {
 	ctx, _ = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	return ctx
 }

@@ -36,7 +36,7 @@ func roundOf(jobs, sites int) policy.Snapshot {
 	var in policy.Snapshot
 	for s := range sites {
 		in.Sites = append(in.Sites, policy.Site{
-			Name: protocol.SiteName(fmt.Sprintf("site-%02d", s)), CPUs: 1000, Free: 100, Accept: jobs, Currency: "EUR",
+			Name: protocol.SiteName(fmt.Sprintf("site-%02d", s)), CPUs: 1000, Free: 100, MaxJobs: jobs, Currency: "EUR",
 		})
 	}
 	for j := range jobs {

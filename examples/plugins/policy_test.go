@@ -80,7 +80,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	for s := range rapid.IntRange(0, 5).Draw(t, "sites") {
 		in.Sites = append(in.Sites, policy.Site{
 			Name: protocol.SiteName(rune('a' + s)), CPUs: count.Draw(t, "cpus"), Free: count.Draw(t, "free"),
-			Accept: count.Draw(t, "accept"), Currency: rapid.SampledFrom([]string{"", "EUR", "USD"}).Draw(t, "currency"),
+			MaxJobs: count.Draw(t, "accept"), Currency: rapid.SampledFrom([]string{"", "EUR", "USD"}).Draw(t, "currency"),
 		})
 	}
 	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")

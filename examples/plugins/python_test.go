@@ -49,7 +49,7 @@ func TestPythonModules(t *testing.T) {
 	t.Parallel()
 	plugin := copyWith(t, "first.py", another).open(t, "")
 	in := policy.Snapshot{
-		Sites: []policy.Site{{Name: "a", CPUs: 1, Accept: 1}}, Jobs: []policy.Job{{ID: protocol.NewJobID(1, 1), CPUs: 1}},
+		Sites: []policy.Site{{Name: "a", CPUs: 1, MaxJobs: 1}}, Jobs: []policy.Job{{ID: protocol.NewJobID(1, 1), CPUs: 1}},
 		AWT: []protocol.Duration{5}, ERT: []protocol.Duration{1}, Cost: []protocol.Micro{0},
 	}
 	want := policy.Decision{Wait: 5, Reason: strings.Repeat("é", 256)}

@@ -140,7 +140,7 @@ func TestExampleByHand(t *testing.T) {
 		})
 		end := start.Add(got.Run).Add(s.duration("data back after the run"))
 		rates, _ := waiting.Rates(submitted, submitted, end.Sub(submitted))
-		application := policy.Application{Waiting: rates}
+		application := policy.Application{WaitingCost: rates}
 		s.compare(got, start, end, application.WaitCost(end.Sub(submitted)), zurich)
 		for row := range cells {
 			if !s.read[row] {

@@ -52,7 +52,7 @@ func TestFigure2(t *testing.T) {
 		w := &cost.Waiting{Currency: "CHF", Parts: c.parts}
 		now := at(t, zurich, c.now)
 		rates, currency := w.Rates(now, now, c.until)
-		a := policy.Application{Waiting: rates}
+		a := policy.Application{WaitingCost: rates}
 		if got := a.WaitCost(c.until); got != c.want || currency != "CHF" {
 			t.Errorf("%s: got %d %s, want %d", c.what, got/unit, currency, c.want/unit)
 		}
@@ -147,7 +147,7 @@ func TestWaitingAddsUp(t *testing.T) {
 		begin := max(now, min(second.Steps[0].At, second.Steps[1].At))
 		early := min(begin.Sub(now), until)
 		sum.Add(sum, big.NewRat(int64(2*unit)*int64(early)+int64(7*unit)*int64(until-early), 3_600_000))
-		a := policy.Application{Waiting: rates}
+		a := policy.Application{WaitingCost: rates}
 		rounds(t, a.WaitCost(until), sum)
 	})
 }

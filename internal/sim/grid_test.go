@@ -245,7 +245,7 @@ func (homely) Decide(_ context.Context, in policy.Snapshot) (decisions []policy.
 	for j := range in.Jobs {
 		best := in.Self
 		for s := range in.Sites {
-			if home := in.AWT[in.At(j, in.Self)]; home > protocol.Hour && in.AWT[in.At(j, s)] < home && in.Sites[s].Accept > 0 {
+			if home := in.AWT[in.At(j, in.Self)]; home > protocol.Hour && in.AWT[in.At(j, s)] < home && in.Sites[s].MaxJobs > 0 {
 				best = s
 			}
 		}

@@ -151,7 +151,7 @@ func (g *grid) waited(a *Application, d protocol.Duration) protocol.Micro {
 			rates, currency = curve.Rates(at, at, d)
 		}
 	}
-	sum := policy.Application{Waiting: rates}
+	sum := policy.Application{WaitingCost: rates}
 	return g.exchanged(sum.WaitCost(d), currency, site.Currency)
 }
 

@@ -220,7 +220,7 @@ func (s *site) decide(ctx context.Context, op event.DecideOp) (event.Result, err
 // front asks the policy for the choices of an application. The peer knows of no other one that
 // could be asked.
 func (s *site) front(ctx context.Context, op event.ParetoOp) (event.Result, error) {
-	fronter, ok := s.decides.(policy.Fronter)
+	fronter, ok := s.decides.(policy.ParetoPolicy)
 	if !ok {
 		return nil, errors.New("the policy lays out no choices")
 	}

@@ -36,7 +36,7 @@ type Partner struct {
 // MayLeaveTo says which partners may get one of the jobs. One that is not known yet may.
 func (d *Desk) MayLeaveTo(specs []protocol.Spec) view.Elsewhere {
 	out := view.Elsewhere{Site: d.Site.Name}
-	if d.Policy.KeepsAll() {
+	if d.Policy.LocalOnly() {
 		return out
 	}
 	for i := range d.Partners {
@@ -105,7 +105,7 @@ func (d *Desk) site(i int) eligible.Site {
 		return d.Site
 	}
 	site := d.Partners[i-1].Site
-	if d.Policy.KeepsAll() {
+	if d.Policy.LocalOnly() {
 		site.Capacity, site.Barred = &protocol.Capacity{}, fmt.Sprintf("the policy %s sends no job away", d.Policy.Name)
 	}
 	return site

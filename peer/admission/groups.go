@@ -62,7 +62,7 @@ func (d *Desk) rooms() (rooms []broker.Room, certain bool) {
 	if d.Site.Reserves {
 		rooms = append(rooms, broker.Room{Site: d.Site, MaxJobs: atMost(d.MaxCycle)})
 	}
-	if d.Policy.KeepsAll() {
+	if d.Policy.LocalOnly() {
 		return rooms, true
 	}
 	for i := range d.Partners {

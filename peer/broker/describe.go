@@ -49,8 +49,8 @@ func (o *Objectives) Describe(in *policy.Snapshot, rows []Asked, placed func(*ro
 
 // AddMoney adds the parts of the price of the next quote to a snapshot.
 func AddMoney(in *policy.Snapshot, m view.Money) {
-	in.Use, in.Licence = append(in.Use, m.Use), append(in.Licence, m.Licence)
-	in.Eco, in.Data = append(in.Eco, m.Eco), append(in.Data, m.Data)
+	in.UsageCost, in.LicenseCost = append(in.UsageCost, m.Use), append(in.LicenseCost, m.Licence)
+	in.EnergyCost, in.DataCost = append(in.EnergyCost, m.Eco), append(in.DataCost, m.Data)
 }
 
 // rowsEnd is the row behind those of the job that a row is of.
@@ -127,14 +127,14 @@ func longestOf(in *policy.Snapshot, j int) (longest protocol.Duration) {
 }
 
 // Predicted is what a decision is predicted to bring; nil: the policy that took it is no
-// [policy.Broker], and the snapshot has no parts of prices.
+// [policy.ApplicationPolicy], and the snapshot has no parts of prices.
 func Predicted(in *policy.Snapshot, d policy.Decision, now protocol.Instant) *row.Prediction {
-	if len(in.Use) == 0 {
+	if len(in.UsageCost) == 0 {
 		return nil
 	}
 	at := in.At(d.Job, d.Site)
 	f := &row.Prediction{
-		Cost: in.Use[at].Plus(in.Licence[at]).Plus(in.Eco[at]).Plus(in.Data[at]),
+		Cost: in.UsageCost[at].Plus(in.LicenseCost[at]).Plus(in.EnergyCost[at]).Plus(in.DataCost[at]),
 		Run:  in.ERT[at],
 		Back: in.Return(d.Job, d.Site),
 	}

@@ -179,7 +179,7 @@ func (f *Fitting) judge(g *fit, s *Seating, chosen map[protocol.JobID]policy.Dec
 	used := make([]Need, len(s.Rooms))
 	for k, id := range g.members {
 		one, ok := chosen[id]
-		if !ok || one.Site == policy.Nowhere {
+		if !ok || one.Site == policy.NoSite {
 			why, all = cmp.Or(why, one.Reason), false
 			continue
 		}

@@ -110,17 +110,17 @@ func (o *Objectives) application(one *Asked, placed Placed, now protocol.Instant
 	if a == nil {
 		return policy.Application{
 			ID: one.Job.Spec.Job, Beta: o.Weighing.Beta, MaxCost: protocol.Unlimited, MaxTime: protocol.Never,
-			Elapsed: max(0, now.Sub(one.Job.Spec.Submitted)),
-			Waiting: o.rates(o.Weighing.Waiting, one.Job.Spec.Submitted, now, until),
+			Elapsed:     max(0, now.Sub(one.Job.Spec.Submitted)),
+			WaitingCost: o.rates(o.Weighing.Waiting, one.Job.Spec.Submitted, now, until),
 		}
 	}
 	out := policy.Application{
 		ID: a.ID, Beta: a.Beta, MaxCost: o.Money.MaxCost(&a.Application), MaxTime: a.MaxTime,
-		Elapsed: max(0, now.Sub(a.Submitted)), Spent: placed.Cost, Done: max(0, placed.Done.Sub(now)),
-		Waiting: o.rates(cmp.Or(a.Waiting, o.Weighing.Waiting), a.Submitted, now, until),
+		Elapsed: max(0, now.Sub(a.Submitted)), Spent: placed.Cost, CommittedUntil: max(0, placed.Done.Sub(now)),
+		WaitingCost: o.rates(cmp.Or(a.Waiting, o.Weighing.Waiting), a.Submitted, now, until),
 	}
 	if len(a.Rates) > 0 {
-		out.Waiting = o.Money.Rates(from(a.Rates, out.Elapsed), a.Currency)
+		out.WaitingCost = o.Money.Rates(from(a.Rates, out.Elapsed), a.Currency)
 	}
 	return out
 }

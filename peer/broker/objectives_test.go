@@ -173,18 +173,18 @@ func TestDescribe(t *testing.T) {
 	}
 	a, own := in.Applications[0], in.Applications[1]
 	if a.ID != 1 || a.Beta != 5 || a.MaxCost != 3_100_000 || a.MaxTime != protocol.Day || a.Elapsed != protocol.Minute+protocol.Second || a.Spent != 77 ||
-		a.Done != protocol.Hour-protocol.Second || len(a.Waiting) != 2 || a.Waiting[0].PerHour != protocol.Micro(protocol.Minute+protocol.Second) {
+		a.CommittedUntil != protocol.Hour-protocol.Second || len(a.WaitingCost) != 2 || a.WaitingCost[0].PerHour != protocol.Micro(protocol.Minute+protocol.Second) {
 		t.Errorf("the application: %+v", a)
 	}
-	if own.ID != 9 || own.Beta != 2 || own.MaxCost != protocol.Unlimited || own.MaxTime != protocol.Never || own.Elapsed != protocol.Second || own.Spent != 0 || own.Done != 0 ||
-		own.Waiting[0].PerHour != protocol.Micro(protocol.Second) {
+	if own.ID != 9 || own.Beta != 2 || own.MaxCost != protocol.Unlimited || own.MaxTime != protocol.Never || own.Elapsed != protocol.Second || own.Spent != 0 || own.CommittedUntil != 0 ||
+		own.WaitingCost[0].PerHour != protocol.Micro(protocol.Second) {
 		t.Errorf("a job on its own: %+v", own)
 	}
 	// Longest of the rows: the third at b, 2 h + 1 h, less than a day; its application's add up.
-	if until := a.Waiting[1].From; until != 2*protocol.Day+(protocol.Hour+protocol.Minute)+3*protocol.Hour+4*protocol.Hour {
+	if until := a.WaitingCost[1].From; until != 2*protocol.Day+(protocol.Hour+protocol.Minute)+3*protocol.Hour+4*protocol.Hour {
 		t.Errorf("rates until %s", until.Text())
 	}
-	if until := own.Waiting[1].From; until != 2*protocol.Day+protocol.Hour+protocol.Minute {
+	if until := own.WaitingCost[1].From; until != 2*protocol.Day+protocol.Hour+protocol.Minute {
 		t.Errorf("rates of a job on its own until %s", until.Text())
 	}
 	var together, alphas []int
@@ -207,16 +207,16 @@ func TestDescribeTheGone(t *testing.T) {
 	rows[1].Gone = true
 	in.ERT[3] = 10 * protocol.Day
 	objectives().Describe(&in, rows, nil, noon)
-	if until := in.Applications[1].Waiting[1].From; until != 0 {
+	if until := in.Applications[1].WaitingCost[1].From; until != 0 {
 		t.Errorf("rates of the one that has gone until %s", until.Text())
 	}
-	if until := in.Applications[0].Waiting[1].From; until != 2*(10*protocol.Day+protocol.Hour)+protocol.Hour+protocol.Minute {
+	if until := in.Applications[0].WaitingCost[1].From; until != 2*(10*protocol.Day+protocol.Hour)+protocol.Hour+protocol.Minute {
 		t.Errorf("rates of the other until %s", until.Text())
 	}
 	in.ERT[0] = 400 * protocol.Day
 	in.Applications = nil
 	objectives().Describe(&in, rows, nil, noon)
-	if until := in.Applications[0].Waiting[1].From; until != 366*protocol.Day {
+	if until := in.Applications[0].WaitingCost[1].From; until != 366*protocol.Day {
 		t.Errorf("rates until %s", until.Text())
 	}
 }
@@ -243,8 +243,8 @@ func TestRatesOfAnApplication(t *testing.T) {
 		rows[0].App = app
 		tt.change(o, app)
 		o.Describe(&in, rows, func(*row.Application) broker.Placed { return broker.Placed{} }, noon.Add(protocol.Hour))
-		if got := in.Applications[0]; !slices.Equal(got.Waiting, tt.want) || got.Done != 0 {
-			t.Errorf("%s: %v", name, got.Waiting)
+		if got := in.Applications[0]; !slices.Equal(got.WaitingCost, tt.want) || got.CommittedUntil != 0 {
+			t.Errorf("%s: %v", name, got.WaitingCost)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func TestWhatWaitingCosts(t *testing.T) {
 		"salary": 7 * 60_000_000, "launch": (1 + 23*100) * 1_000_000, "both": (7*60 + 1 + 23*100) * 1_000_000,
 	} {
 		rates, currency := curves[name].Rates(now, now, protocol.Day) // the next day is a vacation
-		a := policy.Application{Waiting: rates}
+		a := policy.Application{WaitingCost: rates}
 		if got := a.WaitCost(protocol.Day); got != want || currency != "CHF" {
 			t.Errorf("%s: %d %s, want %d", name, got, currency, want)
 		}

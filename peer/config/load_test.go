@@ -149,7 +149,7 @@ func TestElectricityReachesThePeer(t *testing.T) {
 	if p.Capacity.Mflops != 4400 || p.Protect != (rules.Protection{Delay: 10 * protocol.Minute, Share: 400_000}) {
 		t.Errorf("speed and protection: %+v", p)
 	}
-	if p.Initiation != policy.Cycle || p.CycleInterval != 30*protocol.Second || p.MaxJobsPerCycle != 2 || p.Policy.Extra != 4 {
+	if p.Initiation != policy.Cycle || p.CycleInterval != 30*protocol.Second || p.MaxJobsPerCycle != 2 || p.Policy.MarginalJobs != 4 {
 		t.Errorf("cycles: %+v", p)
 	}
 	if one := p.Partners[0]; one.Latency != 20 || one.Bandwidth != 125_000_000 {

@@ -152,7 +152,7 @@ func (i ISS) config() iss.Config {
 // with a built-in policy that decides about all jobs at once, and the sender else.
 func InitiationFor(name string) policy.Initiation {
 	about, known := aboutPolicy(name)
-	if known && !about.TakesShortcut() && slices.Contains(about.Initiations, policy.Cycle) {
+	if known && !about.SkipsRoundBelowThreshold() && slices.Contains(about.Initiations, policy.Cycle) {
 		return policy.Cycle
 	}
 	return policy.Sender

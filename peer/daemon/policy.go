@@ -35,8 +35,8 @@ func (d *Daemon) policyOf(ctx context.Context, cfg *config.Config) (policy.Polic
 var errNotUp = errors.New("the policy is not there yet")
 
 // fronter lays out choices between cost and time where the policy does not.
-func (d *Daemon) fronter() policy.Fronter {
-	fronter, _ := catalog.CheckedPolicy(builtin.Fronter()).(policy.Fronter) // it is one
+func (d *Daemon) fronter() policy.ParetoPolicy {
+	fronter, _ := catalog.CheckedPolicy(builtin.Fronter()).(policy.ParetoPolicy) // it is one
 	return fronter
 }
 

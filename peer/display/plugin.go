@@ -43,7 +43,7 @@ func PolicyInfo(p policy.Policy) string {
 	info := policy.Describe(p)
 	var out strings.Builder
 	fmt.Fprintf(&out, "initiations   %s\nshortcut      %t\nalone         %t\n",
-		strings.Join(console.Names(info.Initiations), ", "), info.TakesShortcut(), info.KeepsAll())
+		strings.Join(console.Names(info.Initiations), ", "), info.SkipsRoundBelowThreshold(), info.LocalOnly())
 	for _, param := range info.Params {
 		fmt.Fprintf(&out, "parameter     %s = %s\n", console.Plain(param.Name), console.Plain(param.Value))
 	}

@@ -156,7 +156,7 @@ type DecideResult struct {
 }
 
 // FrontResult answers [ParetoOp]; [policy.Snapshot.CheckFront] has passed it.
-type FrontResult struct{ Front policy.Front }
+type FrontResult struct{ Front policy.ParetoFront }
 
 // ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
 // Start on.

@@ -19,9 +19,9 @@ type Config struct {
 
 	Store     Store
 	Scheduler localsched.Scheduler
-	Policy    policy.Policy  // until [Node.Retune] brings another; it answers nothing that [policy.Snapshot.Check] refuses
-	Fallback  policy.Policy  // decides the rounds in which the policy fails; nil: nobody does
-	Fronter   policy.Fronter // lays out the choices of an application where the policy does not; nil: nobody does
+	Policy    policy.Policy       // until [Node.Retune] brings another; it answers nothing that [policy.Snapshot.Check] refuses
+	Fallback  policy.Policy       // decides the rounds in which the policy fails; nil: nobody does
+	Fronter   policy.ParetoPolicy // lays out the choices of an application where the policy does not; nil: nobody does
 	Deliverer Deliverer
 	Prices    Prices   // of electricity; nil: none are known
 	Meter     Meter    // nil: nothing is counted

@@ -30,7 +30,7 @@ func (b broken) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []b
 // A call to a policy that fails in any way fails; the machine may have the fallback asked.
 func TestFallback(t *testing.T) {
 	snapshot := policy.Snapshot{
-		Sites: []policy.Site{{Name: "a", Accept: 1}, {Name: "b", Accept: 1}},
+		Sites: []policy.Site{{Name: "a", MaxJobs: 1}, {Name: "b", MaxJobs: 1}},
 		Jobs:  []policy.Job{{ID: 7, CPUs: 1}},
 		AWT:   []protocol.Duration{5, protocol.Never}, ERT: []protocol.Duration{1, protocol.Never},
 		Cost: []protocol.Micro{0, 0},

@@ -22,18 +22,18 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 	in := policy.Snapshot{ // as printed, z counts what waiting for the short component costs, too
 		Currency: "CHF",
 		Sites: []policy.Site{
-			{Name: "slow", CPUs: 8, Free: 8, Accept: 9, Currency: "CHF"}, {Name: "fast", CPUs: 8, Free: 8, Accept: 9, Currency: "CHF"},
+			{Name: "slow", CPUs: 8, Free: 8, MaxJobs: 9, Currency: "CHF"}, {Name: "fast", CPUs: 8, Free: 8, MaxJobs: 9, Currency: "CHF"},
 		},
 		Applications: []policy.Application{{
 			ID: component.ID, Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never,
-			Waiting: []protocol.WaitingRate{{PerHour: protocol.Unit}},
+			WaitingCost: []protocol.WaitingRate{{PerHour: protocol.Unit}},
 		}},
-		Jobs:    []policy.Job{component, component},
-		AWT:     make([]protocol.Duration, 4),
-		ERT:     []protocol.Duration{8 * hour, 8 * hour, 4 * hour, 2 * hour},
-		Cost:    make([]protocol.Micro, 4),
-		Use:     []protocol.Micro{0, 0, 0, protocol.Unit},
-		Licence: make([]protocol.Micro, 4), Eco: make([]protocol.Micro, 4), Data: make([]protocol.Micro, 4),
+		Jobs:        []policy.Job{component, component},
+		AWT:         make([]protocol.Duration, 4),
+		ERT:         []protocol.Duration{8 * hour, 8 * hour, 4 * hour, 2 * hour},
+		Cost:        make([]protocol.Micro, 4),
+		UsageCost:   []protocol.Micro{0, 0, 0, protocol.Unit},
+		LicenseCost: make([]protocol.Micro, 4), EnergyCost: make([]protocol.Micro, 4), DataCost: make([]protocol.Micro, 4),
 	}
 	in.Jobs[1].ID++
 	printed := iss.Default()
@@ -51,7 +51,7 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 			core := caller(event.ParetoOp{Snapshot: in, BuiltIn: c.builtIn})
 			r := start(t, core, func(cfg *node.Config) {
 				cfg.Policy = catalog.CheckedPolicy(c.decider)
-				cfg.Fronter, _ = builtin.Fronter().(policy.Fronter)
+				cfg.Fronter, _ = builtin.Fronter().(policy.ParetoPolicy)
 			})
 			synctest.Wait()
 			got := answers(core)[0]

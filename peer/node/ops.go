@@ -66,7 +66,7 @@ func (n *Node) decide(ctx context.Context, op event.DecideOp, decider policy.Pol
 
 // front asks the policy that the machine names for the choices of an application.
 func (n *Node) front(ctx context.Context, op event.ParetoOp, decider policy.Policy) (event.Result, error) {
-	fronter, ok := decider.(policy.Fronter)
+	fronter, ok := decider.(policy.ParetoPolicy)
 	if op.BuiltIn {
 		fronter, ok = n.cfg.Fronter, n.cfg.Fronter != nil
 	}

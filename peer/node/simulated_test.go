@@ -39,7 +39,7 @@ func (s *scripted) Decide(_ context.Context, in policy.Snapshot) (decisions []po
 	for i, job := range in.Jobs {
 		d := policy.Decision{Job: i, Site: in.Self, Reason: s.name}
 		if job.CPUs > s.cpus {
-			d.Site = policy.Nowhere
+			d.Site = policy.NoSite
 		}
 		decisions = append(decisions, d)
 		said = append(said, fmt.Sprintf("%d CPUs after %v at %d, hint %q;", job.CPUs, job.Waited, d.Site, in.Hint))

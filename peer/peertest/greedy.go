@@ -28,7 +28,7 @@ func (g Greedy) Info() policy.Info {
 // Describe implements [policy.Describer]: what it can is the test's choice.
 func (g Greedy) Describe() policy.Description {
 	info := g.Info()
-	d := policy.Description{Name: info.Name, Initiations: info.Initiations, Reckon: g.Reckon, Extra: g.Extra}
+	d := policy.Description{Name: info.Name, Initiations: info.Initiations, EnergyPricing: g.Reckon, MarginalJobs: g.Extra}
 	if g.Whole {
 		d.Can = []policy.Capability{policy.Applications}
 	}
@@ -45,7 +45,7 @@ func (g Greedy) Decide(_ context.Context, in policy.Snapshot) (decisions []polic
 		best, least := -1, protocol.Never
 		for s := range in.Sites {
 			at := in.At(j, s)
-			if in.AWT[at] == protocol.Never || sent[s] >= in.Sites[s].Accept {
+			if in.AWT[at] == protocol.Never || sent[s] >= in.Sites[s].MaxJobs {
 				continue
 			}
 			att := in.AWT[at].Plus(in.ERT[at]).Plus(longer(&in.Sites[s], sent[s]))
@@ -81,8 +81,8 @@ func complete(in *policy.Snapshot, decisions []policy.Decision) []policy.Decisio
 
 // longer is how much longer a job waits after so many others of its round.
 func longer(s *policy.Site, sent int) protocol.Duration {
-	if sent == 0 || len(s.Extra) == 0 {
+	if sent == 0 || len(s.MarginalJobs) == 0 {
 		return 0
 	}
-	return s.Extra[min(sent, len(s.Extra))-1]
+	return s.MarginalJobs[min(sent, len(s.MarginalJobs))-1]
 }

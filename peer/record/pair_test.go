@@ -264,7 +264,7 @@ func (s *site) call(call event.Call) {
 		}
 		result = event.DecideResult{Decisions: decisions, Hint: hint}
 	case event.ParetoOp:
-		result = event.FrontResult{Front: policy.Front{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
+		result = event.FrontResult{Front: policy.ParetoFront{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
 	case event.ReserveOp:
 		result = event.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
 	case event.CancelReservationOp:

@@ -133,7 +133,7 @@ func TestDeclines(t *testing.T) {
 func TestFrontView(t *testing.T) {
 	t.Parallel()
 	in := policy.Snapshot{Sites: []policy.Site{{Name: "a"}, {Name: "b"}}}
-	got := rounds.FrontView(&in, &policy.Front{
+	got := rounds.FrontView(&in, &policy.ParetoFront{
 		Currency: "EUR", More: true, Gap: 5, Why: "limits",
 		Points: []policy.FrontPoint{{Time: 1, Cost: 2, Chosen: true, Choices: []policy.FrontChoice{{Site: 1, CPUs: 4, Wait: 6, Run: 7, Cost: 8}}}},
 	})
@@ -144,7 +144,7 @@ func TestFrontView(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := rounds.FrontView(&in, &policy.Front{}); got.Points == nil {
+	if got := rounds.FrontView(&in, &policy.ParetoFront{}); got.Points == nil {
 		t.Error("no points are not an empty list")
 	}
 }

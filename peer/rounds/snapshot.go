@@ -36,7 +36,7 @@ func (a *Ask) site(own protocol.SiteName) protocol.SiteName {
 	return a.Partner.Site
 }
 
-// Snapshot is the round in the policy's columns, without what only a [policy.Broker] looks at.
+// Snapshot is the round in the policy's columns, without what only a [policy.ApplicationPolicy] looks at.
 func (r *Round) Snapshot(own Own, now protocol.Instant) policy.Snapshot {
 	var in policy.Snapshot
 	for i := range r.Specs {
@@ -80,7 +80,7 @@ func addQuote(in *policy.Snapshot, site int, q protocol.Quote) {
 
 func (r *Round) ownSite(own Own) policy.Site {
 	return policy.Site{
-		Name: own.Site, RUS: own.Load.RUS(), CPUs: own.Load.CPUs, Free: own.Free, Accept: own.Accept, Extra: r.Extra,
+		Name: own.Site, RUS: own.Load.RUS(), CPUs: own.Load.CPUs, Free: own.Free, MaxJobs: own.Accept, MarginalJobs: r.Extra,
 		NoEnergy: true,
 	}
 }
@@ -88,7 +88,7 @@ func (r *Round) ownSite(own Own) policy.Site {
 func (a *Ask) partnerSite(now protocol.Instant) policy.Site {
 	return policy.Site{
 		Name: a.Partner.Site, RUS: a.Reply.Load.RUS(), Age: now.Sub(a.Partner.LoadAt), CPUs: a.Reply.Load.CPUs,
-		Free: a.Reply.Free, Accept: a.Reply.Accept, Extra: a.Reply.Extra,
+		Free: a.Reply.Free, MaxJobs: a.Reply.Accept, MarginalJobs: a.Reply.Extra,
 		Latency: a.Partner.Latency, Bandwidth: a.Partner.Bandwidth, NoEnergy: true,
 	}
 }

@@ -44,8 +44,8 @@ func TestSnapshot(t *testing.T) {
 		Self: 1,
 		Sites: []policy.Site{
 			{Name: "a", RUS: 1_000_000, Age: 100, NoEnergy: true},
-			{Name: "b", RUS: 1_000_000, CPUs: 8, Free: 1, Accept: 2, Currency: "EUR", NoEnergy: true, Extra: []protocol.Duration{5}},
-			{Name: "c", RUS: 500_000, Age: 10, CPUs: 10, Free: 4, Accept: 3, Currency: "SEK", Latency: 1, Bandwidth: 2, Extra: []protocol.Duration{6}},
+			{Name: "b", RUS: 1_000_000, CPUs: 8, Free: 1, MaxJobs: 2, Currency: "EUR", NoEnergy: true, MarginalJobs: []protocol.Duration{5}},
+			{Name: "c", RUS: 500_000, Age: 10, CPUs: 10, Free: 4, MaxJobs: 3, Currency: "SEK", Latency: 1, Bandwidth: 2, MarginalJobs: []protocol.Duration{6}},
 		},
 		Jobs: []policy.Job{
 			{ID: 1, CPUs: 4, WallTime: protocol.Hour, Waited: 40, Data: 7, DataOut: 8}, {ID: 2, CPUs: 8, WallTime: protocol.Hour},

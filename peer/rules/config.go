@@ -18,7 +18,7 @@ type Config struct {
 	Partners           []Partner // sorted by name
 	Policy             policy.Description
 	Fallback           string // the name of the policy that decides a round in which Policy fails; empty: nobody does
-	Fronts             bool   // a built-in [policy.Fronter] lays out choices where Policy is none
+	Fronts             bool   // a built-in [policy.ParetoPolicy] lays out choices where Policy is none
 	Initiation         policy.Initiation
 	LocalWaitThreshold protocol.Duration // φ: below this AWT a job stays at home; default 60 s
 	CheckInterval      protocol.Duration // σ: checks of the own utilisation, rechecks, probes of silent partners; default 300 s

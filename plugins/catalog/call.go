@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// door is how the calls of a service, with a client of type C, reach a plugin.
-type door[C any] struct {
+// pluginClient is how the calls of a service, with a client of type C, reach a plugin.
+type pluginClient[C any] struct {
 	life   func() (*instance, error)        // the one to be called
 	client func(grpc.ClientConnInterface) C // of the service
 	means  func(codes.Code) error           // the error that a status stands for, nil if none
@@ -24,7 +24,7 @@ type rpc[C, In, Out any] = func(C, context.Context, In, ...grpc.CallOption) (Out
 
 // ask makes a call, reads the answer, judges the plugin by both, and names it in the
 // error.
-func ask[C, In, Out, T any](ctx context.Context, d door[C], name string, call rpc[C, In, Out], in In, read func(Out) (T, error)) (T, error) {
+func ask[C, In, Out, T any](ctx context.Context, d pluginClient[C], name string, call rpc[C, In, Out], in In, read func(Out) (T, error)) (T, error) {
 	var none T
 	life, err := d.life()
 	if err != nil {
@@ -39,7 +39,7 @@ func ask[C, In, Out, T any](ctx context.Context, d door[C], name string, call rp
 	}
 	answer, err := read(reply)
 	if err != nil {
-		return none, life.judge(name, &faultError{nonsense(err)})
+		return none, life.judge(name, &faultError{invalidAnswer(err)})
 	}
 	return answer, life.judge(name, nil)
 }
@@ -47,8 +47,8 @@ func ask[C, In, Out, T any](ctx context.Context, d door[C], name string, call rp
 // done reads an answer that says nothing.
 func done[Out any](Out) (struct{}, error) { return struct{}{}, nil }
 
-// nonsense says that an answer is wrong, if it is.
-func nonsense(err error) error {
+// invalidAnswer says that an answer is wrong, if it is.
+func invalidAnswer(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -24,13 +24,13 @@ func guarded[T any](who, name string, call func() (T, error), check func(T) erro
 	if answer, err = call(); err != nil {
 		return answer, err
 	}
-	return answer, nonsense(check(answer))
+	return answer, invalidAnswer(check(answer))
 }
 
 // CheckedPolicy is a built-in policy whose every answer is checked as a plugin's is.
-// It is a [policy.Fronter] if that is one.
+// It is a [policy.ParetoPolicy] if that is one.
 func CheckedPolicy(p policy.Policy) policy.Policy {
-	if fronter, ok := p.(policy.Fronter); ok {
+	if fronter, ok := p.(policy.ParetoPolicy); ok {
 		return checkedFronter{checkedPolicy{p}, fronter}
 	}
 	return checkedPolicy{p}
@@ -55,13 +55,13 @@ func (c checkedPolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy
 type checkedFronter struct {
 	checkedPolicy
 
-	fronter policy.Fronter
+	fronter policy.ParetoPolicy
 }
 
-// Front implements [policy.Fronter].
-func (c checkedFronter) Front(ctx context.Context, in policy.Snapshot) (policy.Front, error) {
-	call := func() (policy.Front, error) { return c.fronter.Front(ctx, in) }
-	return guarded("policy "+c.Info().Name, "Front", call, func(f policy.Front) error { return in.CheckFront(&f) })
+// Front implements [policy.ParetoPolicy].
+func (c checkedFronter) Front(ctx context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
+	call := func() (policy.ParetoFront, error) { return c.fronter.Front(ctx, in) }
+	return guarded("policy "+c.Info().Name, "Front", call, func(f policy.ParetoFront) error { return in.CheckFront(&f) })
 }
 
 // check says what is wrong with what a policy returned, if anything.

@@ -37,7 +37,7 @@ func (p *Plugin) Engine(capacity protocol.Capacity) (localsched.Engine, error) {
 	}
 	e := &remoteEngine{
 		spec: &p.spec, load: protocol.Load{CPUs: capacity.CPUs}, ledger: newLedger(),
-		door: door[engineClient]{life: same, client: localschedv1.NewEngineClient, means: engineMeans, limit: p.spec.Timing.Call},
+		door: pluginClient[engineClient]{life: same, client: localschedv1.NewEngineClient, means: engineMeans, limit: p.spec.Timing.Call},
 	}
 	request := &localschedv1.OpenRequest{Capacity: commonv1.EncodeCapacity(capacity)}
 	read := func(reply *localschedv1.OpenResponse) (uint64, error) { return reply.GetEngine(), nil }
@@ -50,10 +50,10 @@ func (p *Plugin) Engine(capacity protocol.Capacity) (localsched.Engine, error) {
 // remoteEngine is an engine in another process.
 type remoteEngine struct {
 	spec   *Spec
-	door   door[engineClient]
+	door   pluginClient[engineClient]
 	id     uint64
 	load   protocol.Load // after the last call
-	ledger *ledger
+	ledger *engineAudit
 }
 
 func engineMeans(code codes.Code) error {
@@ -72,7 +72,7 @@ func engineMeans(code codes.Code) error {
 type timed interface{ GetNowMs() int64 }
 
 // act makes a call that is answered by actions. What the call does is noted in the
-// ledger before these are checked.
+// engineAudit before these are checked.
 func act[In timed](e *remoteEngine, name string, call rpc[engineClient, In, *localschedv1.ActionsResponse], in In, note func()) (localsched.Actions, error) {
 	var refused *localsched.RefusedError
 	read := func(reply *localschedv1.ActionsResponse) (localsched.Actions, error) {

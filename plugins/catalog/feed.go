@@ -11,13 +11,15 @@ import (
 
 // Feed is the plugin as a feed of prices; its kind must be that.
 func (p *Plugin) Feed() price.Feed {
-	return remoteFeed{door[pricev1.FeedClient]{
+	return remoteFeed{pluginClient[pricev1.FeedClient]{
 		life: p.running, client: pricev1.NewFeedClient, means: feedMeans, limit: p.spec.Timing.Call,
 	}}
 }
 
 // remoteFeed is a feed in another process.
-type remoteFeed struct{ door door[pricev1.FeedClient] }
+type remoteFeed struct {
+	door pluginClient[pricev1.FeedClient]
+}
 
 func feedMeans(code codes.Code) error {
 	if code == codes.NotFound {

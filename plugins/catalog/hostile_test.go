@@ -319,7 +319,7 @@ func TestNonsense(t *testing.T) {
 // has declined.
 func withMood(mood uint64) policy.Snapshot {
 	return policy.Snapshot{
-		Sites: []policy.Site{{Name: "north", CPUs: 8, Accept: 9}, {Name: "south", CPUs: 8, Accept: 9}},
+		Sites: []policy.Site{{Name: "north", CPUs: 8, MaxJobs: 9}, {Name: "south", CPUs: 8, MaxJobs: 9}},
 		Jobs:  []policy.Job{{ID: protocol.NewJobID(1, mood), CPUs: 1, WallTime: protocol.Hour}},
 		AWT:   []protocol.Duration{0, protocol.Never}, ERT: []protocol.Duration{protocol.Hour, protocol.Never}, Cost: make([]protocol.Micro, 2),
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ledger is what a host knows of an engine's jobs, to check what the engine says. A job
+// engineAudit is what a host knows of an engine's jobs, to check what the engine says. A job
 // that has ended or was withdrawn is not in it.
-type ledger struct {
+type engineAudit struct {
 	now  protocol.Instant // the latest that the engine was told
 	wake protocol.Instant // what it answered last, unless it was ticked since; 0: none
 	jobs map[protocol.Tag]phase
@@ -24,11 +24,11 @@ const (
 	killed // and not reported as finished
 )
 
-func newLedger() *ledger { return &ledger{jobs: map[protocol.Tag]phase{}} }
+func newLedger() *engineAudit { return &engineAudit{jobs: map[protocol.Tag]phase{}} }
 
 // check says what is wrong with what a driver must do at an instant, if anything, and
 // takes the jobs on from there.
-func (l *ledger) check(now protocol.Instant, a localsched.Actions) error {
+func (l *engineAudit) check(now protocol.Instant, a localsched.Actions) error {
 	l.now = max(l.now, now)
 	for i, tag := range a.Starts {
 		if l.jobs[tag] != waits {
@@ -52,7 +52,7 @@ func (l *ledger) check(now protocol.Instant, a localsched.Actions) error {
 }
 
 // checkPlanned says what is wrong with a plan made at an instant, if anything.
-func (l *ledger) checkPlanned(now protocol.Instant, planned []localsched.Planned) error {
+func (l *engineAudit) checkPlanned(now protocol.Instant, planned []localsched.Planned) error {
 	now = max(now, l.now)
 	for i, one := range planned {
 		if one.Declined == "" && one.Start < now {

@@ -9,7 +9,7 @@ import (
 
 // Policy is the plugin as a policy; its kind must be that.
 func (p *Plugin) Policy() policy.Policy {
-	return remotePolicy{p, door[policyv1.PolicyClient]{
+	return remotePolicy{p, pluginClient[policyv1.PolicyClient]{
 		life: p.running, client: policyv1.NewPolicyClient, means: meansNothing, limit: p.spec.Timing.Call,
 	}}
 }
@@ -17,7 +17,7 @@ func (p *Plugin) Policy() policy.Policy {
 // remotePolicy is a policy in another process.
 type remotePolicy struct {
 	plugin *Plugin
-	door   door[policyv1.PolicyClient]
+	door   pluginClient[policyv1.PolicyClient]
 }
 
 // Info implements [policy.Policy]. Of one that was never up it holds only the name.
@@ -47,9 +47,9 @@ func (r remotePolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy.
 	return d.decisions, d.hint, err
 }
 
-// Front implements [policy.Fronter]. A plugin that is none refuses.
-func (r remotePolicy) Front(ctx context.Context, in policy.Snapshot) (policy.Front, error) {
-	read := func(reply *policyv1.FrontResponse) (policy.Front, error) {
+// Front implements [policy.ParetoPolicy]. A plugin that is none refuses.
+func (r remotePolicy) Front(ctx context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
+	read := func(reply *policyv1.FrontResponse) (policy.ParetoFront, error) {
 		front, err := policyv1.DecodeFront(reply)
 		if err == nil {
 			err = in.CheckFront(&front)

@@ -17,7 +17,7 @@ func round(jobs, sites int) policy.Snapshot {
 	for s := range sites {
 		in.Sites = append(in.Sites, policy.Site{
 			Name: protocol.SiteName("site-" + string(rune('a'+s/26)) + string(rune('a'+s%26))),
-			RUS:  s * 7919 % protocol.PPM, CPUs: 512 + s, Free: s * 3 % 64, Accept: jobs,
+			RUS:  s * 7919 % protocol.PPM, CPUs: 512 + s, Free: s * 3 % 64, MaxJobs: jobs,
 		})
 	}
 	for j := range jobs {

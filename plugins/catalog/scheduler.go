@@ -21,7 +21,7 @@ type client = localschedv1.SchedulerClient
 // [localsched.Reserver] if the plugin has come up with the capability
 // [localsched.Reserve].
 func (p *Plugin) Scheduler() localsched.Scheduler {
-	calls := door[client]{
+	calls := pluginClient[client]{
 		life: p.running, client: localschedv1.NewSchedulerClient, means: schedulerMeans, limit: p.spec.Timing.Call,
 	}
 	polls := calls
@@ -36,8 +36,8 @@ func (p *Plugin) Scheduler() localsched.Scheduler {
 // remoteScheduler is a local scheduler in another process.
 type remoteScheduler struct {
 	spec  *Spec
-	calls door[client]
-	polls door[client] // which wait for something to happen
+	calls pluginClient[client]
+	polls pluginClient[client] // which wait for something to happen
 }
 
 func schedulerMeans(code codes.Code) error {

@@ -7,51 +7,51 @@ import (
 )
 
 // A policy says what it can beside deciding by the methods that it has, and needs none of them:
-// [Describe] looks for these interfaces and for [Fronter].
+// [Describe] looks for these interfaces and for [ParetoPolicy].
 
-// Shortcutter is a policy under which a job with an AWT below φ stays at home without a round.
+// ThresholdPolicy is a policy under which a job with an AWT below φ stays at home without a round.
 // Others are asked about every job, and under any initiation decide about the own site as about
 // the others.
-type Shortcutter interface{ TakesShortcut() }
+type ThresholdPolicy interface{ SkipsRoundBelowThreshold() }
 
-// Keeper is a policy that sends no job away: the peer keeps them without asking for quotes.
-type Keeper interface{ KeepsAll() }
+// LocalPolicy is a policy that sends no job away: the peer keeps them without asking for quotes.
+type LocalPolicy interface{ LocalOnly() }
 
-// Broker is a policy that decides about applications [IS]: it sees what their users want, every CPU
+// ApplicationPolicy is a policy that decides about applications [IS]: it sees what their users want, every CPU
 // count of a job, and the parts of prices. Others see the first count only, and sites refuse
 // jobs with wishes that nobody would look at.
-type Broker interface{ DecidesApplications() }
+type ApplicationPolicy interface{ DecidesApplications() }
 
-// Reckoner is a policy that says how sites shall work out the energy terms of their quotes. For others
+// EnergyPricer is a policy that says how sites shall work out the energy terms of their quotes. For others
 // they do it by hourly prices.
-type Reckoner interface{ Reckon() protocol.EnergyPricing }
+type EnergyPricer interface{ EnergyPricing() protocol.EnergyPricing }
 
-// Grower is a policy that wants to know how waits grow: of so many jobs of a round [Site.Extra] shall
+// MarginalWaitPolicy is a policy that wants to know how waits grow: of so many jobs of a round [Site.MarginalJobs] shall
 // tell; 0: of none.
-type Grower interface{ Extra() int }
+type MarginalWaitPolicy interface{ MarginalJobs() int }
 
 // Capability is something that a policy can beside deciding.
 type Capability string
 
 // The capabilities.
 const (
-	Applications Capability = "applications" // a [Broker]
-	Fronts       Capability = "front"        // a [Fronter]
-	Keeps        Capability = "keep"         // a [Keeper]
-	Shortcut     Capability = "shortcut"     // a [Shortcutter]
+	Applications  Capability = "applications" // a [ApplicationPolicy]
+	LaysOutFronts Capability = "front"        // a [ParetoPolicy]
+	Keeps         Capability = "keep"         // a [LocalPolicy]
+	Shortcut      Capability = "shortcut"     // a [ThresholdPolicy]
 )
 
 // Capabilities lists all capabilities, sorted.
-func Capabilities() []Capability { return []Capability{Applications, Fronts, Keeps, Shortcut} }
+func Capabilities() []Capability { return []Capability{Applications, LaysOutFronts, Keeps, Shortcut} }
 
 // Description is all that a policy says of itself, in a form that travels: in recordings, for one.
 type Description struct {
-	Name        string
-	Initiations []Initiation
-	Params      []Param
-	Can         []Capability           // sorted
-	Reckon      protocol.EnergyPricing // of a [Reckoner]
-	Extra       int                    // of a [Grower]
+	Name          string
+	Initiations   []Initiation
+	Params        []Param
+	Can           []Capability           // sorted
+	EnergyPricing protocol.EnergyPricing // of a [EnergyPricer]
+	MarginalJobs  int                    // of a [MarginalWaitPolicy]
 }
 
 // Info is what the policy itself says without its other methods.
@@ -75,11 +75,11 @@ func Describe(p Policy) Description {
 			d.Can = append(d.Can, one)
 		}
 	}
-	if r, ok := p.(Reckoner); ok {
-		d.Reckon = r.Reckon()
+	if r, ok := p.(EnergyPricer); ok {
+		d.EnergyPricing = r.EnergyPricing()
 	}
-	if g, ok := p.(Grower); ok {
-		d.Extra = g.Extra()
+	if g, ok := p.(MarginalWaitPolicy); ok {
+		d.MarginalJobs = g.MarginalJobs()
 	}
 	return d
 }
@@ -87,25 +87,25 @@ func Describe(p Policy) Description {
 func has(p Policy, c Capability) (ok bool) {
 	switch c {
 	case Applications:
-		_, ok = p.(Broker)
-	case Fronts:
-		_, ok = p.(Fronter)
+		_, ok = p.(ApplicationPolicy)
+	case LaysOutFronts:
+		_, ok = p.(ParetoPolicy)
 	case Keeps:
-		_, ok = p.(Keeper)
+		_, ok = p.(LocalPolicy)
 	case Shortcut:
-		_, ok = p.(Shortcutter)
+		_, ok = p.(ThresholdPolicy)
 	}
 	return ok
 }
 
-// DecidesApplications says whether it is a [Broker].
+// DecidesApplications says whether it is a [ApplicationPolicy].
 func (d *Description) DecidesApplications() bool { return slices.Contains(d.Can, Applications) }
 
-// LaysOutFronts says whether it is a [Fronter].
-func (d *Description) LaysOutFronts() bool { return slices.Contains(d.Can, Fronts) }
+// LaysOutFronts says whether it is a [ParetoPolicy].
+func (d *Description) LaysOutFronts() bool { return slices.Contains(d.Can, LaysOutFronts) }
 
-// KeepsAll says whether it is a [Keeper].
-func (d *Description) KeepsAll() bool { return slices.Contains(d.Can, Keeps) }
+// LocalOnly says whether it is a [LocalPolicy].
+func (d *Description) LocalOnly() bool { return slices.Contains(d.Can, Keeps) }
 
-// TakesShortcut says whether it is a [Shortcutter].
-func (d *Description) TakesShortcut() bool { return slices.Contains(d.Can, Shortcut) }
+// SkipsRoundBelowThreshold says whether it is a [ThresholdPolicy].
+func (d *Description) SkipsRoundBelowThreshold() bool { return slices.Contains(d.Can, Shortcut) }

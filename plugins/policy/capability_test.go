@@ -23,13 +23,13 @@ func (plain) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte
 // able is a policy that can all there is.
 type able struct{ plain }
 
-func (able) TakesShortcut()                 {}
-func (able) KeepsAll()                      {}
-func (able) DecidesApplications()           {}
-func (able) Reckon() protocol.EnergyPricing { return protocol.TwoPrice }
-func (able) Extra() int                     { return 3 }
+func (able) SkipsRoundBelowThreshold()             {}
+func (able) LocalOnly()                            {}
+func (able) DecidesApplications()                  {}
+func (able) EnergyPricing() protocol.EnergyPricing { return protocol.TwoPrice }
+func (able) MarginalJobs() int                     { return 3 }
 
-func (able) Front(context.Context, policy.Snapshot) (f policy.Front, err error) { return f, nil }
+func (able) Front(context.Context, policy.Snapshot) (f policy.ParetoFront, err error) { return f, nil }
 
 // wrapped stands for another policy, whose methods it hides.
 type wrapped struct{ policy.Policy }
@@ -41,7 +41,7 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	less := policy.Description{Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Params: []policy.Param{{Name: "a"}}}
 	all := less
-	all.Can, all.Reckon, all.Extra = policy.Capabilities(), protocol.TwoPrice, 3
+	all.Can, all.EnergyPricing, all.MarginalJobs = policy.Capabilities(), protocol.TwoPrice, 3
 	for name, tt := range map[string]struct {
 		policy policy.Policy
 		want   policy.Description
@@ -57,7 +57,7 @@ func TestDescribe(t *testing.T) {
 		if !reflect.DeepEqual(got.Info(), plain{}.Info()) {
 			t.Errorf("%s: Info() = %+v", name, got.Info())
 		}
-		for _, can := range []bool{got.DecidesApplications(), got.LaysOutFronts(), got.KeepsAll(), got.TakesShortcut()} {
+		for _, can := range []bool{got.DecidesApplications(), got.LaysOutFronts(), got.LocalOnly(), got.SkipsRoundBelowThreshold()} {
 			if can != tt.can {
 				t.Errorf("%s: %v in one thing, want %v in all", name, can, tt.can)
 			}

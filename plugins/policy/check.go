@@ -15,21 +15,21 @@ func (in *Snapshot) Check(decisions []Decision) error {
 	sent := make([]int, len(in.Sites))
 	for _, d := range decisions {
 		switch {
-		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < Nowhere || d.Site >= len(in.Sites):
+		case d.Job < 0 || d.Job >= len(in.Jobs) || d.Site < NoSite || d.Site >= len(in.Sites):
 			return fmt.Errorf("decision for job %d at site %d, counted from 0, of %d jobs and %d sites", d.Job, d.Site, len(in.Jobs), len(in.Sites))
 		case seen[in.Jobs[d.Job].ID]:
 			return fmt.Errorf("two decisions for job %v", in.Jobs[d.Job].ID)
 		case d.Wait < 0:
 			return fmt.Errorf("a wait of %v for job %v; it must be 0 or more", d.Wait, in.Jobs[d.Job].ID)
-		case d.Site == Nowhere:
+		case d.Site == NoSite:
 			seen[in.Jobs[d.Job].ID] = true
 			continue
 		case in.AWT[in.At(d.Job, d.Site)] == protocol.Never:
 			return fmt.Errorf("job %v sent to %s, which declined it", in.Jobs[d.Job].ID, in.Sites[d.Site].Name)
 		}
 		seen[in.Jobs[d.Job].ID] = true
-		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].Accept {
-			return fmt.Errorf("more jobs sent to %s than the %d that it takes", in.Sites[d.Site].Name, in.Sites[d.Site].Accept)
+		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].MaxJobs {
+			return fmt.Errorf("more jobs sent to %s than the %d that it takes", in.Sites[d.Site].Name, in.Sites[d.Site].MaxJobs)
 		}
 	}
 	return in.checkTogether(decisions)
@@ -45,7 +45,7 @@ func (in *Snapshot) checkTogether(decisions []Decision) error {
 	}
 	placed := map[protocol.JobID]bool{}
 	for _, d := range decisions {
-		placed[in.Jobs[d.Job].ID] = d.Site != Nowhere
+		placed[in.Jobs[d.Job].ID] = d.Site != NoSite
 	}
 	groups := map[together]bool{}
 	for _, job := range in.Jobs {
@@ -68,12 +68,12 @@ func (d *Description) Check() error {
 	if err := info.check(); err != nil {
 		return err
 	}
-	if d.Extra < 0 || d.Extra > protocol.MaxExtra {
-		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", d.Name, d.Extra, protocol.MaxExtra)
+	if d.MarginalJobs < 0 || d.MarginalJobs > protocol.MaxExtra {
+		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", d.Name, d.MarginalJobs, protocol.MaxExtra)
 	}
-	if len(d.Reckon) > maxReckon || strings.Trim(string(d.Reckon), reckonLetters) != "" {
+	if len(d.EnergyPricing) > maxReckon || strings.Trim(string(d.EnergyPricing), reckonLetters) != "" {
 		return fmt.Errorf("policy %s asks for energy by %.40q; use at most %d of a to z and 0 to 9, as %q, or nothing for hourly prices",
-			d.Name, string(d.Reckon), maxReckon, protocol.TwoPrice)
+			d.Name, string(d.EnergyPricing), maxReckon, protocol.TwoPrice)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func refused(t *testing.T, err error, want string) {
 func TestSnapshotCheck(t *testing.T) {
 	t.Parallel()
 	in := policy.Snapshot{
-		Sites: []policy.Site{{Name: "a", Accept: 3}, {Name: "b", Accept: 1}},
+		Sites: []policy.Site{{Name: "a", MaxJobs: 3}, {Name: "b", MaxJobs: 1}},
 		Jobs:  []policy.Job{{ID: 11}, {ID: 12}, {ID: 13}},
 		AWT:   []protocol.Duration{0, 0, 0, protocol.Never, 0, 0},
 	}
@@ -62,7 +62,7 @@ func TestInfoCheck(t *testing.T) {
 		Params: []policy.Param{{Name: "a"}, {Name: "b"}},
 	}
 	for _, reckon := range []protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "greenest2030", "0123456789abcdef"} {
-		right.Reckon = reckon
+		right.EnergyPricing = reckon
 		if err := right.Check(); err != nil {
 			t.Error(err)
 		}
@@ -74,10 +74,10 @@ func TestInfoCheck(t *testing.T) {
 		`serves the initiation "", which`:          {Name: "p", Initiations: []policy.Initiation{""}},
 		`serves the initiation "whim", which`:      {Name: "p", Initiations: []policy.Initiation{policy.Cycle, "whim"}},
 		`names the initiation "cycle" twice`:       {Name: "p", Initiations: append(cycle[:1:1], cycle...)},
-		`energy by "0123456789abcdefg"; use at mo`: {Name: "p", Initiations: cycle, Reckon: "0123456789abcdefg"},
-		`energy by "Now"; use at most 16 of a`:     {Name: "p", Initiations: cycle, Reckon: "Now"},
-		`energy by "two price"; use at most`:       {Name: "p", Initiations: cycle, Reckon: "two price"},
-		`energy by "grün"; use at most 16`:         {Name: "p", Initiations: cycle, Reckon: "grün"},
+		`energy by "0123456789abcdefg"; use at mo`: {Name: "p", Initiations: cycle, EnergyPricing: "0123456789abcdefg"},
+		`energy by "Now"; use at most 16 of a`:     {Name: "p", Initiations: cycle, EnergyPricing: "Now"},
+		`energy by "two price"; use at most`:       {Name: "p", Initiations: cycle, EnergyPricing: "two price"},
+		`energy by "grün"; use at most 16`:         {Name: "p", Initiations: cycle, EnergyPricing: "grün"},
 		`parameters "b" and "a" are not sorted`:    {Name: "p", Initiations: cycle, Params: []policy.Param{{Name: "b"}, {Name: "a"}}},
 		`parameters "a" and "a" are not sorted b`:  {Name: "p", Initiations: cycle, Params: []policy.Param{{Name: "a"}, {Name: "a"}}},
 	} {

@@ -7,19 +7,19 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Fronter is a policy that lays out what choices an application leaves between cost and time, as
+// ParetoPolicy is a policy that lays out what choices an application leaves between cost and time, as
 // its own decisions would weigh them.
-type Fronter interface {
-	// Front lays out the choices for a snapshot of one application. The same snapshot has the
+type ParetoPolicy interface {
+	// ParetoFront lays out the choices for a snapshot of one application. The same snapshot has the
 	// same front; as with Decide nobody reads it once ctx has ended.
-	Front(ctx context.Context, in Snapshot) (Front, error)
+	Front(ctx context.Context, in Snapshot) (ParetoFront, error)
 }
 
-// Front are the choices of sites and CPU counts for an application that no other one beats
+// ParetoFront are the choices of sites and CPU counts for an application that no other one beats
 // in both cost and time, whatever its limits, the fastest first; and among them the one that
 // its weights and limits choose, which others may beat, since these may count the terms of the
 // cost differently.
-type Front struct {
+type ParetoFront struct {
 	Currency string
 	Points   []FrontPoint
 	More     bool   // there are more points than these, which are told by steps of time
@@ -50,7 +50,7 @@ const MaxFrontPoints = 256
 
 // CheckFront says what is wrong with a policy's front for the snapshot, if anything: it names
 // no job or site that there is not, and no site that declined the job.
-func (in *Snapshot) CheckFront(f *Front) error {
+func (in *Snapshot) CheckFront(f *ParetoFront) error {
 	if len(f.Points) > MaxFrontPoints {
 		return fmt.Errorf("the front has %d points, at most %d are allowed", len(f.Points), MaxFrontPoints)
 	}

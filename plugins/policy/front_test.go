@@ -14,10 +14,10 @@ func TestCheckFront(t *testing.T) {
 		Sites: []policy.Site{{Name: "a"}, {Name: "b"}}, Jobs: []policy.Job{{ID: 11}, {ID: 12}},
 		AWT: []protocol.Duration{0, 0, 0, protocol.Never},
 	}
-	with := func(choices ...policy.FrontChoice) policy.Front {
-		return policy.Front{Points: []policy.FrontPoint{{Chosen: true}, {Choices: choices}}}
+	with := func(choices ...policy.FrontChoice) policy.ParetoFront {
+		return policy.ParetoFront{Points: []policy.FrontPoint{{Chosen: true}, {Choices: choices}}}
 	}
-	for name, f := range map[string]policy.Front{
+	for name, f := range map[string]policy.ParetoFront{
 		"empty": {}, "some": with(policy.FrontChoice{Site: 1}, policy.FrontChoice{Job: 1, Wait: protocol.Never}),
 		"many": {Points: make([]policy.FrontPoint, policy.MaxFrontPoints)},
 	} {
@@ -25,7 +25,7 @@ func TestCheckFront(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for want, f := range map[string]policy.Front{
+	for want, f := range map[string]policy.ParetoFront{
 		"the front has 257 points":          {Points: make([]policy.FrontPoint, policy.MaxFrontPoints+1)},
 		"2 points of the front are chosen":  {Points: []policy.FrontPoint{{Chosen: true}, {}, {Chosen: true}}},
 		"point 1 of the front has job 2 at": with(policy.FrontChoice{Job: 2}),

@@ -11,7 +11,7 @@ import (
 
 // Policy places the jobs of a round. The same snapshot and hint give the same
 // decisions. Decide changes nothing and keeps nothing but the hint. What else a policy can it says
-// by further methods: [Broker], [Fronter], [Keeper], [Shortcutter], [Reckoner], [Grower]. One that
+// by further methods: [ApplicationPolicy], [ParetoPolicy], [LocalPolicy], [ThresholdPolicy], [EnergyPricer], [MarginalWaitPolicy]. One that
 // wraps another is a [Describer].
 type Policy interface {
 	Info() Info
@@ -52,7 +52,7 @@ const (
 // the grid queue, sites are sorted by name. Quote columns are dense: the quote
 // of site s for job j is at j·len(Sites)+s.
 //
-// A [Broker] sees a job that may run on several counts of CPUs as so many rows
+// A [ApplicationPolicy] sees a job that may run on several counts of CPUs as so many rows
 // with one ID, one after the other, of which it chooses at most one.
 type Snapshot struct {
 	Self  int // index of the deciding site, -1 when it is not in Sites
@@ -63,14 +63,14 @@ type Snapshot struct {
 	ERT  []protocol.Duration
 	Cost []protocol.Micro // sum of the quote's terms, in the site's Currency
 
-	// What follows is for a [Broker], and empty for others. Money is in
+	// What follows is for a [ApplicationPolicy], and empty for others. Money is in
 	// Currency, whatever the sites name.
 	Currency     string
 	Applications []Application
-	Use          []protocol.Micro // K_e of each quote
-	Licence      []protocol.Micro // K_l
-	Eco          []protocol.Micro // K_eco
-	Data         []protocol.Micro // K_d
+	UsageCost    []protocol.Micro // K_e of each quote
+	LicenseCost  []protocol.Micro // K_l
+	EnergyCost   []protocol.Micro // K_eco
+	DataCost     []protocol.Micro // K_d
 
 	Hint []byte
 }
@@ -82,15 +82,15 @@ type Site struct {
 	Age      protocol.Duration // of RUS
 	CPUs     int
 	Free     int    // CPUs that neither run a job nor are promised to one
-	Accept   int    // jobs that the site takes this round
+	MaxJobs  int    // jobs that the site takes this round
 	Currency string // of its quotes; empty: it names no prices
 	NoEnergy bool   // its quotes do not tell what the electricity costs
 	// The link from the deciding site. A bandwidth of 0 is not stated: data take no time.
 	Latency   protocol.Duration
 	Bandwidth int64 // bytes a second
-	// Extra is how much longer the second, third … job of the round would wait here when
+	// MarginalJobs is how much longer the second, third … job of the round would wait here when
 	// the earlier ones came too. It does not fall; beyond what is told it grows as at the end.
-	Extra []protocol.Duration
+	MarginalJobs []protocol.Duration
 }
 
 // Job is one row of a snapshot's jobs.
@@ -102,7 +102,7 @@ type Job struct {
 	Data     int64             // bytes that must travel to another site than the deciding one
 	DataOut  int64             // bytes that must travel back from it
 
-	// What follows is told to a [Broker].
+	// What follows is told to a [ApplicationPolicy].
 	Application int // index in Snapshot.Applications
 	Together    int // components of its application with one number above 0 start together or not at all
 	Alpha       int // α_k, γ_k, δ_k, in parts per million
@@ -113,23 +113,23 @@ type Job struct {
 // Application is what the user of some jobs wants of them together [IS 4.2]. A job that
 // was submitted alone is an application of one component.
 type Application struct {
-	ID      protocol.JobID         // of its first component
-	Beta    int                    // β, in parts per million
-	MaxCost protocol.Micro         // KMAX; [protocol.Unlimited]: none
-	MaxTime protocol.Duration      // TMAX, from the first submission on; [protocol.Never]: none
-	Elapsed protocol.Duration      // since the first submission
-	Spent   protocol.Micro         // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as foreseen, and no less than 0 each
-	Done    protocol.Duration      // from now until the last of these has ended and its data are back; 0: none, or past
-	Waiting []protocol.WaitingRate // k_w from now on; empty: waiting costs nothing
+	ID             protocol.JobID         // of its first component
+	Beta           int                    // β, in parts per million
+	MaxCost        protocol.Micro         // KMAX; [protocol.Unlimited]: none
+	MaxTime        protocol.Duration      // TMAX, from the first submission on; [protocol.Never]: none
+	Elapsed        protocol.Duration      // since the first submission
+	Spent          protocol.Micro         // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as foreseen, and no less than 0 each
+	CommittedUntil protocol.Duration      // from now until the last of these has ended and its data are back; 0: none, or past
+	WaitingCost    []protocol.WaitingRate // k_w from now on; empty: waiting costs nothing
 }
 
-// Nowhere is the [Decision.Site] of a job that stays in the grid queue, to say why.
-const Nowhere = -1
+// NoSite is the [Decision.Site] of a job that stays in the grid queue, to say why.
+const NoSite = -1
 
 // Decision proposes a site for a job.
 type Decision struct {
 	Job    int               // index in Snapshot.Jobs
-	Site   int               // index in Snapshot.Sites, or [Nowhere]
+	Site   int               // index in Snapshot.Sites, or [NoSite]
 	Wait   protocol.Duration // expected there: the quoted AWT, and what the policy itself sent before
 	Reason string
 }

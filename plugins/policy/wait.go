@@ -9,10 +9,10 @@ import (
 // of Waiting ([IS 4.2]). What would overflow is the largest amount.
 func (a *Application) WaitCost(d protocol.Duration) protocol.Micro {
 	var total exact.Number
-	for i, rate := range a.Waiting {
+	for i, rate := range a.WaitingCost {
 		until := d
-		if i+1 < len(a.Waiting) {
-			until = min(d, a.Waiting[i+1].From)
+		if i+1 < len(a.WaitingCost) {
+			until = min(d, a.WaitingCost[i+1].From)
 		}
 		if until > rate.From && rate.PerHour > 0 {
 			total = total.Plus(exact.Product(int64(until-rate.From), int64(rate.PerHour)))

@@ -11,7 +11,7 @@ import (
 // An hour for nothing, then 60 a day's hour, then for ever 6.
 func TestWaitCost(t *testing.T) {
 	t.Parallel()
-	a := policy.Application{Waiting: []protocol.WaitingRate{
+	a := policy.Application{WaitingCost: []protocol.WaitingRate{
 		{}, {From: protocol.Hour, PerHour: 60 * protocol.Unit}, {From: 9 * protocol.Hour, PerHour: 6 * protocol.Unit},
 	}}
 	for d, want := range map[protocol.Duration]protocol.Micro{
@@ -23,7 +23,7 @@ func TestWaitCost(t *testing.T) {
 			t.Errorf("until %v: %d, want %d", d, got, want)
 		}
 	}
-	dear := policy.Application{Waiting: []protocol.WaitingRate{{PerHour: math.MaxInt64}}}
+	dear := policy.Application{WaitingCost: []protocol.WaitingRate{{PerHour: math.MaxInt64}}}
 	if got := dear.WaitCost(protocol.Never); got != math.MaxInt64 {
 		t.Errorf("got %d instead of the largest amount", got)
 	}

@@ -33,7 +33,7 @@ func lawful(in *policy.Snapshot, decisions []policy.Decision, hint []byte) error
 	}
 	for _, d := range decisions {
 		id := in.Jobs[d.Job].ID
-		if d.Site != policy.Nowhere {
+		if d.Site != policy.NoSite {
 			if quoted := in.AWT[in.At(d.Job, d.Site)]; d.Wait < quoted {
 				return fmt.Errorf("job %v is to wait %v, less than the %v that %s quoted", id, d.Wait, quoted, in.Sites[d.Site].Name)
 			}

@@ -211,7 +211,7 @@ func wrongs() map[string]func() policy.Policy {
 		},
 		"the snapshot is left as it was": func() policy.Policy {
 			return answering(func(in policy.Snapshot, right decisions) decisions {
-				in.Sites[0].Accept--
+				in.Sites[0].MaxJobs--
 				return right
 			})
 		},
@@ -243,7 +243,7 @@ func wrongs() map[string]func() policy.Policy {
 		},
 		"sites tell how waits grow": func() policy.Policy {
 			return each(func(in policy.Snapshot, d *policy.Decision) {
-				for _, longer := range in.Sites[d.Site].Extra {
+				for _, longer := range in.Sites[d.Site].MarginalJobs {
 					d.Wait -= longer
 				}
 			})
@@ -321,8 +321,8 @@ func TestNewColumnsAreLeftAsTheyWere(t *testing.T) {
 	for name, change := range map[string]func(in policy.Snapshot){
 		"waits that grow": func(in policy.Snapshot) {
 			for _, s := range in.Sites {
-				for k := range s.Extra {
-					s.Extra[k]++
+				for k := range s.MarginalJobs {
+					s.MarginalJobs[k]++
 				}
 			}
 		},
@@ -335,14 +335,14 @@ func TestNewColumnsAreLeftAsTheyWere(t *testing.T) {
 		},
 		"rates": func(in policy.Snapshot) {
 			for _, a := range in.Applications {
-				for k := range a.Waiting {
-					a.Waiting[k].PerHour++
+				for k := range a.WaitingCost {
+					a.WaitingCost[k].PerHour++
 				}
 			}
 		},
 		"the parts of prices": func(in policy.Snapshot) {
-			for at := range in.Eco {
-				in.Eco[at]++
+			for at := range in.EnergyCost {
+				in.EnergyCost[at]++
 			}
 		},
 	} {

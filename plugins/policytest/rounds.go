@@ -42,7 +42,7 @@ func reasonsAreReadable(ctx context.Context, s subject) error {
 	in := extreme(99)
 	for i := range in.Sites {
 		in.Sites[i].Name = protocol.SiteName(fmt.Sprintf("a-site-with-a-name-of-32-bytes-%d", i))
-		in.Sites[i].Accept = len(in.Jobs)
+		in.Sites[i].MaxJobs = len(in.Jobs)
 		in.Sites[i].Currency = fmt.Sprintf("16-byte-money-%02d", i)
 	}
 	for at := range in.AWT {

@@ -14,7 +14,7 @@ import (
 func site(s int) policy.Site {
 	return policy.Site{
 		Name: protocol.SiteName(fmt.Sprintf("site-%02d", s)), RUS: protocol.PPM / 2, Age: protocol.Second,
-		CPUs: 64, Free: 32, Accept: 1 << 20, Currency: "EUR",
+		CPUs: 64, Free: 32, MaxJobs: 1 << 20, Currency: "EUR",
 	}
 }
 
@@ -59,7 +59,7 @@ func allDeclined(in policy.Snapshot) policy.Snapshot {
 // accepting sets how many jobs each site takes.
 func accepting(in policy.Snapshot, accept ...int) policy.Snapshot {
 	for s, jobs := range accept {
-		in.Sites[s].Accept = jobs
+		in.Sites[s].MaxJobs = jobs
 	}
 	return in
 }
@@ -94,9 +94,9 @@ func moving(in policy.Snapshot) policy.Snapshot {
 // some of one, some nothing.
 func growing(in policy.Snapshot) policy.Snapshot {
 	for s := range in.Sites {
-		in.Sites[s].Extra = nil
+		in.Sites[s].MarginalJobs = nil
 		for k := range []int{protocol.MaxExtra - 1, 0, 1}[s%3] {
-			in.Sites[s].Extra = append(in.Sites[s].Extra, protocol.Duration(k*k)*protocol.Minute)
+			in.Sites[s].MarginalJobs = append(in.Sites[s].MarginalJobs, protocol.Duration(k*k)*protocol.Minute)
 		}
 	}
 	return in
@@ -113,14 +113,14 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 		row.Age = protocol.Duration(random.Int64N(int64(protocol.Hour)))
 		row.CPUs = 1 + random.IntN(1000)
 		row.Free = random.IntN(row.CPUs + 1)
-		row.Accept = random.IntN(max(2, jobs))
+		row.MaxJobs = random.IntN(max(2, jobs))
 		row.Currency, row.NoEnergy = []string{"", "EUR", "USD"}[random.IntN(3)], random.IntN(4) == 0
 		row.Latency = protocol.Duration(random.Int64N(int64(protocol.Second)))
 		row.Bandwidth = random.Int64N(1_000_000_000)
 		for range random.IntN(4) {
-			row.Extra = append(row.Extra, protocol.Duration(random.Int64N(int64(protocol.Hour))))
+			row.MarginalJobs = append(row.MarginalJobs, protocol.Duration(random.Int64N(int64(protocol.Hour))))
 		}
-		slices.Sort(row.Extra)
+		slices.Sort(row.MarginalJobs)
 	}
 	for j := range in.Jobs {
 		in.Jobs[j].CPUs = 1 + random.IntN(500)
@@ -152,14 +152,14 @@ func extreme(seed uint64) policy.Snapshot {
 	for s := range in.Sites {
 		row := &in.Sites[s]
 		row.RUS = []int{0, protocol.PPM}[random.IntN(2)]
-		row.Age, row.CPUs, row.Accept = span(), count(), count()
+		row.Age, row.CPUs, row.MaxJobs = span(), count(), count()
 		row.Free = min(row.CPUs, count())
 		row.Currency, row.NoEnergy = []string{"", "EUR", "currency-16bytes"}[random.IntN(3)], random.IntN(2) == 0
 		row.Latency, row.Bandwidth = span(), bytes()
 		for range random.IntN(4) {
-			row.Extra = append(row.Extra, span())
+			row.MarginalJobs = append(row.MarginalJobs, span())
 		}
-		slices.Sort(row.Extra)
+		slices.Sort(row.MarginalJobs)
 	}
 	for j := range in.Jobs {
 		in.Jobs[j].CPUs, in.Jobs[j].WallTime, in.Jobs[j].Waited = max(1, count()), max(1, span()), span()
@@ -179,14 +179,14 @@ func extreme(seed uint64) policy.Snapshot {
 func clone(in policy.Snapshot) policy.Snapshot {
 	in.Sites, in.Jobs = slices.Clone(in.Sites), slices.Clone(in.Jobs)
 	for s := range in.Sites {
-		in.Sites[s].Extra = slices.Clone(in.Sites[s].Extra)
+		in.Sites[s].MarginalJobs = slices.Clone(in.Sites[s].MarginalJobs)
 	}
 	in.AWT, in.ERT, in.Cost = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost)
 	in.Applications = slices.Clone(in.Applications)
 	for a := range in.Applications {
-		in.Applications[a].Waiting = slices.Clone(in.Applications[a].Waiting)
+		in.Applications[a].WaitingCost = slices.Clone(in.Applications[a].WaitingCost)
 	}
-	in.Use, in.Licence, in.Eco, in.Data = slices.Clone(in.Use), slices.Clone(in.Licence), slices.Clone(in.Eco), slices.Clone(in.Data)
+	in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = slices.Clone(in.UsageCost), slices.Clone(in.LicenseCost), slices.Clone(in.EnergyCost), slices.Clone(in.DataCost)
 	in.Hint = slices.Clone(in.Hint)
 	return in
 }
@@ -196,7 +196,7 @@ func clone(in policy.Snapshot) policy.Snapshot {
 func reordered(in policy.Snapshot, sites, jobs []int) policy.Snapshot {
 	out := clone(in)
 	columns := func(of *policy.Snapshot) [][]protocol.Micro {
-		return [][]protocol.Micro{of.Use, of.Licence, of.Eco, of.Data}
+		return [][]protocol.Micro{of.UsageCost, of.LicenseCost, of.EnergyCost, of.DataCost}
 	}
 	for s, from := range sites {
 		name := in.Sites[s].Name

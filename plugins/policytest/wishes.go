@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// applications gives a [policy.Broker] jobs with wishes of all kinds: what they
+// applications gives a [policy.ApplicationPolicy] jobs with wishes of all kinds: what they
 // place keeps the limits of its application, and is chosen again.
 func applications(ctx context.Context, s subject) error {
 	if says := s.Describe(); !says.DecidesApplications() {
@@ -61,12 +61,12 @@ func limitsKept(in *policy.Snapshot, decisions []policy.Decision) error {
 		cost[a] = in.Applications[a].Spent
 	}
 	for _, d := range decisions {
-		if d.Site == policy.Nowhere {
+		if d.Site == policy.NoSite {
 			continue
 		}
 		at, of := in.At(d.Job, d.Site), in.Jobs[d.Job].Application
 		a := &in.Applications[of]
-		cost[of] = cost[of].Plus(in.Use[at]).Plus(in.Licence[at]).Plus(in.Eco[at]).Plus(in.Data[at])
+		cost[of] = cost[of].Plus(in.UsageCost[at]).Plus(in.LicenseCost[at]).Plus(in.EnergyCost[at]).Plus(in.DataCost[at])
 		end := a.Elapsed.Plus(max(d.Wait, in.Transfer(d.Job, d.Site))).Plus(in.ERT[at]).Plus(in.Return(d.Job, d.Site))
 		if end > a.MaxTime {
 			return fmt.Errorf("job %v of application %v ends %v after the submission, later than %v", in.Jobs[d.Job].ID, a.ID, end, a.MaxTime)
@@ -105,8 +105,8 @@ func wishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 		if in.AWT[at] == protocol.Never {
 			use, licence, eco, data = 0, 0, 0, 0
 		}
-		in.Use, in.Licence = append(in.Use, use), append(in.Licence, licence)
-		in.Eco, in.Data = append(in.Eco, eco), append(in.Data, data)
+		in.UsageCost, in.LicenseCost = append(in.UsageCost, use), append(in.LicenseCost, licence)
+		in.EnergyCost, in.DataCost = append(in.EnergyCost, eco), append(in.DataCost, data)
 	}
 	return in
 }
@@ -123,10 +123,10 @@ func drawnWishes(random *rand.Rand, id protocol.JobID) policy.Application {
 		a.Elapsed = protocol.Duration(random.Int64N(int64(protocol.Hour)))
 	}
 	if random.IntN(3) == 0 {
-		a.Done = protocol.Duration(random.Int64N(int64(protocol.Day)))
+		a.CommittedUntil = protocol.Duration(random.Int64N(int64(protocol.Day)))
 	}
 	for k := range random.IntN(4) {
-		a.Waiting = append(a.Waiting, protocol.WaitingRate{
+		a.WaitingCost = append(a.WaitingCost, protocol.WaitingRate{
 			From: protocol.Duration(k) * 6 * protocol.Hour, PerHour: protocol.Micro(random.Int64N(2)) * 50 * protocol.Unit,
 		})
 	}
@@ -147,8 +147,8 @@ func farWishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 	for a := range in.Applications {
 		row := &in.Applications[a]
 		row.Beta, row.MaxCost, row.Spent = weight(), max(0, amount()), amount()
-		row.MaxTime, row.Elapsed, row.Done = span(), span(), span()
-		row.Waiting = []protocol.WaitingRate{{PerHour: max(0, amount())}, {From: min(max(1, span()), protocol.Never-1), PerHour: max(0, amount())}}
+		row.MaxTime, row.Elapsed, row.CommittedUntil = span(), span(), span()
+		row.WaitingCost = []protocol.WaitingRate{{PerHour: max(0, amount())}, {From: min(max(1, span()), protocol.Never-1), PerHour: max(0, amount())}}
 	}
 	for j := range in.Jobs {
 		job := &in.Jobs[j]
@@ -159,7 +159,7 @@ func farWishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 	}
 	for at := range in.AWT {
 		if in.AWT[at] != protocol.Never {
-			in.Use[at], in.Licence[at], in.Eco[at], in.Data[at] = amount(), amount(), amount(), amount()
+			in.UsageCost[at], in.LicenseCost[at], in.EnergyCost[at], in.DataCost[at] = amount(), amount(), amount(), amount()
 		}
 	}
 	return in

@@ -33,7 +33,7 @@ func (p patient) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decisio
 	}
 	room := make([]int, len(in.Sites))
 	for s, site := range in.Sites {
-		room[s] = site.Accept
+		room[s] = site.MaxJobs
 	}
 	var decisions []policy.Decision
 	for j := range in.Jobs {
@@ -78,7 +78,7 @@ func Example() {
 
 	decisions, _, err := patient{maxWait: protocol.Hour}.Decide(context.Background(), policy.Snapshot{
 		Self:  1,
-		Sites: []policy.Site{{Name: "aurora", Accept: 1}, {Name: "borealis", Accept: 8}},
+		Sites: []policy.Site{{Name: "aurora", MaxJobs: 1}, {Name: "borealis", MaxJobs: 8}},
 		Jobs:  []policy.Job{{ID: 1, CPUs: 4}, {ID: 2, CPUs: 4}},
 		AWT:   []protocol.Duration{protocol.Minute, 2 * protocol.Hour, 0, protocol.Minute},
 		ERT:   []protocol.Duration{protocol.Hour, protocol.Hour, protocol.Hour, protocol.Hour},

@@ -31,21 +31,21 @@ func (s *policyServer) Decide(ctx context.Context, in *policyv1.DecideRequest) (
 	})
 }
 
-// Front implements [policyv1.PolicyServer], for a policy that is a [policy.Fronter].
+// Front implements [policyv1.PolicyServer], for a policy that is a [policy.ParetoPolicy].
 func (s *policyServer) Front(ctx context.Context, in *policyv1.DecideRequest) (*policyv1.FrontResponse, error) {
-	return answer(s.fronter, in, policyv1.DecodeSnapshot, func(p policy.Fronter, snapshot policy.Snapshot) (*policyv1.FrontResponse, error) {
+	return answer(s.fronter, in, policyv1.DecodeSnapshot, func(p policy.ParetoPolicy, snapshot policy.Snapshot) (*policyv1.FrontResponse, error) {
 		front, err := p.Front(ctx, snapshot)
 		return policyv1.EncodeFront(&front), err
 	})
 }
 
 // fronter is the policy as one that lays out choices.
-func (s *policyServer) fronter() (policy.Fronter, error) {
+func (s *policyServer) fronter() (policy.ParetoPolicy, error) {
 	p, err := s.made()
 	if err != nil {
 		return nil, err
 	}
-	fronter, ok := p.(policy.Fronter)
+	fronter, ok := p.(policy.ParetoPolicy)
 	if !ok {
 		return nil, status.Error(codes.Unimplemented, "the policy lays out no choices between cost and time")
 	}

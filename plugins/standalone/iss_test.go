@@ -36,13 +36,13 @@ func TestISSDecidesAlike(t *testing.T) {
 // limited, and one that is in a hurry.
 func wished() policy.Snapshot {
 	in := policy.Snapshot{
-		Currency: "CHF", Sites: []policy.Site{{Name: "a", CPUs: 64, Free: 8, Accept: 3, Currency: "CHF"}, {Name: "b", CPUs: 32, Free: 32, Accept: 9, Currency: "CHF"}},
+		Currency: "CHF", Sites: []policy.Site{{Name: "a", CPUs: 64, Free: 8, MaxJobs: 3, Currency: "CHF"}, {Name: "b", CPUs: 32, Free: 32, MaxJobs: 9, Currency: "CHF"}},
 		Applications: []policy.Application{
 			{
 				ID: protocol.NewJobID(1, 1), Beta: protocol.PPM, MaxCost: 40 * protocol.Unit, MaxTime: protocol.Never,
-				Waiting: []protocol.WaitingRate{{PerHour: 9 * protocol.Unit}, {From: 5 * protocol.Hour}},
+				WaitingCost: []protocol.WaitingRate{{PerHour: 9 * protocol.Unit}, {From: 5 * protocol.Hour}},
 			},
-			{ID: protocol.NewJobID(1, 4), Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: 2 * protocol.Hour, Waiting: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
+			{ID: protocol.NewJobID(1, 4), Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: 2 * protocol.Hour, WaitingCost: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
 		},
 	}
 	for row := range 7 {
@@ -55,8 +55,8 @@ func wished() policy.Snapshot {
 			in.AWT = append(in.AWT, protocol.Duration(s*row)*protocol.Minute)
 			in.ERT = append(in.ERT, protocol.Hour/protocol.Duration(1+row%2))
 			in.Cost = append(in.Cost, 0)
-			in.Use, in.Licence = append(in.Use, protocol.Micro(5+row*7919%7-3*s)*protocol.Unit), append(in.Licence, 0)
-			in.Eco, in.Data = append(in.Eco, protocol.Unit), append(in.Data, protocol.Micro(s)*protocol.Unit)
+			in.UsageCost, in.LicenseCost = append(in.UsageCost, protocol.Micro(5+row*7919%7-3*s)*protocol.Unit), append(in.LicenseCost, 0)
+			in.EnergyCost, in.DataCost = append(in.EnergyCost, protocol.Unit), append(in.DataCost, protocol.Micro(s)*protocol.Unit)
 		}
 	}
 	return in

@@ -16,7 +16,7 @@ func TestStableConformance(t *testing.T) {
 // TestStableDecidesAlike: the plugin decides as the built-in policy does.
 func TestStableDecidesAlike(t *testing.T) {
 	t.Parallel()
-	in := policy.Snapshot{Sites: []policy.Site{{Name: "a", Accept: 3}, {Name: "b", Accept: 9}}}
+	in := policy.Snapshot{Sites: []policy.Site{{Name: "a", MaxJobs: 3}, {Name: "b", MaxJobs: 9}}}
 	for j := range 12 {
 		in.Jobs = append(in.Jobs, policy.Job{ID: protocol.NewJobID(1, uint64(j)), CPUs: 1, WallTime: protocol.Hour})
 		for s := range in.Sites {

@@ -87,15 +87,15 @@ func alike(t *testing.T, name, config string, here policy.Policy, in policy.Snap
 	if want, _, err := here.Decide(t.Context(), in); err != nil || len(got) == 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v, %v", got, want, err)
 	}
-	if fronter, ok := here.(policy.Fronter); ok {
+	if fronter, ok := here.(policy.ParetoPolicy); ok {
 		frontsAlike(t, there, fronter, in)
 	}
 }
 
 // frontsAlike tests that the plugin lays out some choices as the built-in policy does.
-func frontsAlike(t *testing.T, there policy.Policy, here policy.Fronter, in policy.Snapshot) {
+func frontsAlike(t *testing.T, there policy.Policy, here policy.ParetoPolicy, in policy.Snapshot) {
 	t.Helper()
-	remote, ok := there.(policy.Fronter)
+	remote, ok := there.(policy.ParetoPolicy)
 	if !ok {
 		t.Fatalf("%T lays out no choices", there)
 	}

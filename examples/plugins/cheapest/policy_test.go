@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 
 // site is a site of 4 CPUs that are all taken, with room for any number of jobs.
 func site(name, currency string) policy.Site {
-	return policy.Site{Name: protocol.SiteName(name), CPUs: 4, Accept: 100, Currency: currency}
+	return policy.Site{Name: protocol.SiteName(name), CPUs: 4, MaxJobs: 100, Currency: currency}
 }
 
 // quote is a wait and a price.
@@ -76,7 +76,7 @@ func TestDecide(t *testing.T) {
 	a, b, c := site("a", "EUR"), site("b", "EUR"), site("c", "EUR")
 	dollar, free := site("b", "USD"), site("a", "")
 	one, idle := b, b
-	one.Accept, idle.Free = 1, 4
+	one.MaxJobs, idle.Free = 1, 4
 	for name, tt := range map[string]struct {
 		in   policy.Snapshot
 		want []string

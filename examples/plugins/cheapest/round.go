@@ -46,7 +46,7 @@ func (r *round) offers(j int) []offer {
 	offers := make([]offer, 0, len(r.sites))
 	for s := range r.sites {
 		site, sent, at := &r.in.Sites[s], &r.sites[s], r.in.At(j, s)
-		if r.in.AWT[at] == protocol.Never || sent.jobs >= site.Accept {
+		if r.in.AWT[at] == protocol.Never || sent.jobs >= site.MaxJobs {
 			continue
 		}
 		o := offer{site: s, wait: r.in.AWT[at], noPrice: true, sent: sent.jobs, away: s != r.in.Self}

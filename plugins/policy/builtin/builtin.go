@@ -67,7 +67,7 @@ func (c Config) Make(name string) (policy.Policy, error) {
 	return nil, unknown(name)
 }
 
-// Fronter is the policy that lays out choices between cost and time, a [policy.Fronter], where that
+// Fronter is the policy that lays out choices between cost and time, a [policy.ParetoPolicy], where that
 // which decides does not.
 func Fronter() policy.Policy {
 	p, _ := iss.New(iss.Default()) // its parameters are right

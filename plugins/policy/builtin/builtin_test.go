@@ -44,7 +44,7 @@ func TestInstHasNoMarginal(t *testing.T) {
 	cfg := builtin.Default()
 	cfg.MCMF.Marginal = 8
 	p, err := cfg.Make(builtin.Inst)
-	if err != nil || policy.Describe(p).Extra != 0 {
+	if err != nil || policy.Describe(p).MarginalJobs != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -17,7 +17,7 @@ func large(applications, components, sites int) policy.Snapshot {
 	in := policy.Snapshot{Currency: "CHF"}
 	for s := range sites {
 		one := site(fmt.Sprintf("site-%04d", s))
-		one.CPUs, one.Free, one.Accept = 4096, 100, 200
+		one.CPUs, one.Free, one.MaxJobs = 4096, 100, 200
 		in.Sites = append(in.Sites, one)
 	}
 	for a := range applications {
@@ -34,7 +34,7 @@ func large(applications, components, sites int) policy.Snapshot {
 					use = protocol.Micro(int64(ert) * (20 + random.Int64N(80)) / 10)
 				}
 				in.AWT, in.ERT, in.Cost = append(in.AWT, awt), append(in.ERT, ert), append(in.Cost, use)
-				in.Use, in.Licence, in.Eco, in.Data = append(in.Use, use), append(in.Licence, 0), append(in.Eco, use/10), append(in.Data, 0)
+				in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = append(in.UsageCost, use), append(in.LicenseCost, 0), append(in.EnergyCost, use/10), append(in.DataCost, 0)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // FrontOf is the front of one of several applications.
-func (p *Policy) FrontOf(in policy.Snapshot, application int) (policy.Front, error) {
+func (p *Policy) FrontOf(in policy.Snapshot, application int) (policy.ParetoFront, error) {
 	return p.front(in, application)
 }
 

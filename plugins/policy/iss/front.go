@@ -15,14 +15,14 @@ import (
 // MaxPoints bounds a front. One of more points is told by steps of time.
 const MaxPoints = 32
 
-// Front implements [policy.Fronter].
-func (p *Policy) Front(_ context.Context, in policy.Snapshot) (policy.Front, error) {
+// Front implements [policy.ParetoPolicy].
+func (p *Policy) Front(_ context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
 	return p.front(in, 0)
 }
 
 // front finds what choices an application of a snapshot leaves between cost and time.
-func (p *Policy) front(in policy.Snapshot, application int) (policy.Front, error) {
-	front := policy.Front{Currency: in.Currency}
+func (p *Policy) front(in policy.Snapshot, application int) (policy.ParetoFront, error) {
+	front := policy.ParetoFront{Currency: in.Currency}
 	if application < 0 || application >= len(in.Applications) {
 		return front, fmt.Errorf("policy %s: application %d of %d", Name, application, len(in.Applications))
 	}
@@ -60,7 +60,7 @@ func (t *task) noFront(none *assignment.InfeasibleError) string {
 }
 
 // choose marks the point that weights and limits choose; it may be another one.
-func (t *task) choose(f *policy.Front, opt assignment.Options) error {
+func (t *task) choose(f *policy.ParetoFront, opt assignment.Options) error {
 	solution, err := assignment.Solve(t.problem, opt)
 	if none, ok := errors.AsType[*assignment.InfeasibleError](err); ok {
 		f.Why = t.advice(none, opt.Nodes)

@@ -97,7 +97,7 @@ func (p *Policy) Info() policy.Info {
 	}
 }
 
-// DecidesApplications implements [policy.Broker].
+// DecidesApplications implements [policy.ApplicationPolicy].
 func (*Policy) DecidesApplications() {}
 
 // Restore returns the policy that [Policy.Info] told these parameters of.
@@ -120,7 +120,7 @@ func Restore(params []policy.Param) (*Policy, error) {
 }
 
 // Decide implements [policy.Policy]. A job that stays in the grid queue although sites
-// have quoted it has a decision for [policy.Nowhere] that says why.
+// have quoted it has a decision for [policy.NoSite] that says why.
 func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	r := p.round(&in)
 	var decisions []policy.Decision

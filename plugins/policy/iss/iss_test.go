@@ -36,13 +36,13 @@ var no = quote{awt: never}
 
 // site is one with room for all.
 func site(name string) policy.Site {
-	return policy.Site{Name: protocol.SiteName(name), CPUs: 1000, Free: 1000, Accept: 100, Currency: "CHF"}
+	return policy.Site{Name: protocol.SiteName(name), CPUs: 1000, Free: 1000, MaxJobs: 100, Currency: "CHF"}
 }
 
 // wishes are those of an application that all terms count once for, without limits.
 func wishes(first uint64, waiting ...protocol.WaitingRate) policy.Application {
 	return policy.Application{
-		ID: protocol.NewJobID(1, first), Beta: one, MaxCost: protocol.Unlimited, MaxTime: never, Waiting: waiting,
+		ID: protocol.NewJobID(1, first), Beta: one, MaxCost: protocol.Unlimited, MaxTime: never, WaitingCost: waiting,
 	}
 }
 
@@ -71,8 +71,8 @@ func snapshot(sites []policy.Site, applications []policy.Application, rows ...ro
 			}
 			in.AWT, in.ERT = append(in.AWT, q.awt), append(in.ERT, q.ert)
 			in.Cost = append(in.Cost, protocol.Micro(q.use+q.licence+q.eco+q.data)*franc)
-			in.Use, in.Licence = append(in.Use, protocol.Micro(q.use)*franc), append(in.Licence, protocol.Micro(q.licence)*franc)
-			in.Eco, in.Data = append(in.Eco, protocol.Micro(q.eco)*franc), append(in.Data, protocol.Micro(q.data)*franc)
+			in.UsageCost, in.LicenseCost = append(in.UsageCost, protocol.Micro(q.use)*franc), append(in.LicenseCost, protocol.Micro(q.licence)*franc)
+			in.EnergyCost, in.DataCost = append(in.EnergyCost, protocol.Micro(q.eco)*franc), append(in.DataCost, protocol.Micro(q.data)*franc)
 		}
 	}
 	return in
@@ -103,7 +103,7 @@ func decide(t rapid.TB, in policy.Snapshot) []policy.Decision {
 func placed(in policy.Snapshot, decisions []policy.Decision) (out []string) {
 	for _, d := range decisions {
 		where := d.Reason
-		if d.Site != policy.Nowhere {
+		if d.Site != policy.NoSite {
 			where = string(in.Sites[d.Site].Name)
 		}
 		out = append(out, fmt.Sprintf("%d:%s", d.Job, where))
@@ -227,7 +227,7 @@ func TestTogether(t *testing.T) {
 	if len(got) != 3 || got[0].Wait != hour || got[1].Wait != hour || got[2].Wait != 0 {
 		t.Errorf("got %+v", got)
 	}
-	in.Sites[1].Accept = 0
+	in.Sites[1].MaxJobs = 0
 	if got := placed(in, decide(t, in)); len(got) != 3 || !strings.HasPrefix(got[0], "0:the sites do not take all the components") || got[2] != "2:a" {
 		t.Errorf("got %v", got)
 	}
@@ -238,7 +238,7 @@ func TestTogether(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	narrow := site("a")
-	narrow.Accept = 1
+	narrow.MaxJobs = 1
 	in := snapshot([]policy.Site{narrow}, []policy.Application{wishes(1)},
 		row{1, 0, 1, []quote{{ert: hour, use: 3}}}, row{2, 0, 1, []quote{{ert: hour, use: 4}}})
 	if got := placed(in, decide(t, in)); len(got) != 2 || got[0] != "0:a" || !strings.Contains(got[1], "take no more jobs this round") {
@@ -247,7 +247,7 @@ func TestNoRoom(t *testing.T) {
 	in.Applications[0].MaxCost = 6 * franc
 	got := decide(t, in)
 	want := "max_cost: the cheapest choice costs 3.00 CHF besides 4.00 CHF for the other components, 1.00 CHF above max_cost 6.00 CHF; raise max_cost to 7.00 CHF"
-	if len(got) != 2 || got[0].Site != policy.Nowhere || got[0].Reason != want {
+	if len(got) != 2 || got[0].Site != policy.NoSite || got[0].Reason != want {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -291,7 +291,7 @@ func TestReasonsAddUp(t *testing.T) {
 		for j := range in.Jobs {
 			in.Jobs[j].Alpha, in.Jobs[j].Gamma, in.Jobs[j].Delta = 1_500_000, 100_000_000, 333_333
 			at := in.At(j, j)
-			in.Use[at], in.Licence[at], in.Eco[at], in.Data[at] = 1234, 1, 77, 10
+			in.UsageCost[at], in.LicenseCost[at], in.EnergyCost[at], in.DataCost[at] = 1234, 1, 77, 10
 		}
 		cfg := iss.Default()
 		cfg.Double = double
@@ -358,7 +358,7 @@ func TestLimits(t *testing.T) {
 			a := &in.Applications[0]
 			a.MaxCost, a.MaxTime, a.Spent, a.Elapsed = tt.cost, tt.time, tt.spent, tt.since
 			d := decide(t, in)[0]
-			if tt.want == "" && d.Site == policy.Nowhere || tt.want != "" && (d.Site != policy.Nowhere || d.Reason != tt.want) {
+			if tt.want == "" && d.Site == policy.NoSite || tt.want != "" && (d.Site != policy.NoSite || d.Reason != tt.want) {
 				t.Errorf("got  %+v\nwant %s", d, tt.want)
 			}
 		})
@@ -374,7 +374,7 @@ func TestGainsAreNoCredit(t *testing.T) {
 	in := snapshot([]policy.Site{site("a")}, []policy.Application{limited},
 		row{1, 0, 1, []quote{{ert: hour, use: 1, eco: -6}}}, row{2, 0, 1, []quote{{ert: hour, use: 15}}})
 	for _, d := range decide(t, in) {
-		if d.Site != policy.Nowhere || !strings.Contains(d.Reason, "the cheapest choice costs 15.00 CHF") {
+		if d.Site != policy.NoSite || !strings.Contains(d.Reason, "the cheapest choice costs 15.00 CHF") {
 			t.Errorf("job %d goes to %d: %s", d.Job, d.Site, d.Reason)
 		}
 	}
@@ -392,7 +392,7 @@ func TestPlacedBefore(t *testing.T) {
 	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(100))},
 		row{2, 0, 1, []quote{{ert: hour, use: 2}, {ert: 3 * hour, use: 1}}})
 	for done, want := range map[protocol.Duration]string{0: "0:a", 3 * hour: "0:b"} {
-		in.Applications[0].Done = done
+		in.Applications[0].CommittedUntil = done
 		if got := placed(in, decide(t, in)); got[0] != want {
 			t.Errorf("done in %v: %v, want %s", done, got, want)
 		}
@@ -428,7 +428,7 @@ func TestFront(t *testing.T) {
 		row{1, 0, 4, []quote{{ert: 3 * hour, use: 18}, no, {ert: 8 * hour, eco: 5}}},
 		row{2, 1, 1, []quote{no, no, no}})
 	p := made(t, iss.Default())
-	told := func(f policy.Front) (out []string) {
+	told := func(f policy.ParetoFront) (out []string) {
 		for _, point := range f.Points {
 			words := []string{fmt.Sprintf("%v %d", point.Time, point.Cost/franc)}
 			for _, c := range point.Choices {

@@ -19,7 +19,7 @@ func (t *task) money(row, s int) money {
 		}
 		return 0
 	}
-	return money{of(t.in.Use), of(t.in.Licence), of(t.in.Eco), of(t.in.Data)}
+	return money{of(t.in.UsageCost), of(t.in.LicenseCost), of(t.in.EnergyCost), of(t.in.DataCost)}
 }
 
 // sum is what a limit of cost counts.

@@ -97,7 +97,7 @@ func (r *round) refused(t *task, none *assignment.InfeasibleError) []policy.Deci
 	why := clipped(t.advice(none, r.Nodes))
 	decisions := make([]policy.Decision, len(t.members))
 	for k, c := range t.members {
-		decisions[k] = policy.Decision{Job: c.first, Site: policy.Nowhere, Reason: why}
+		decisions[k] = policy.Decision{Job: c.first, Site: policy.NoSite, Reason: why}
 	}
 	return decisions
 }

@@ -32,7 +32,7 @@ func (p *Policy) round(in *policy.Snapshot) *round {
 	r := &round{Policy: p, in: in}
 	for s := range in.Sites {
 		row := &in.Sites[s]
-		r.sites = append(r.sites, assignment.Site{CPUs: row.CPUs, Free: row.Free, Accept: row.Accept})
+		r.sites = append(r.sites, assignment.Site{CPUs: row.CPUs, Free: row.Free, Accept: row.MaxJobs})
 		if s != in.Self {
 			r.order = append(r.order, s)
 		}
@@ -108,7 +108,7 @@ func (r *round) placeSome(a *applying, whole *task) ([]policy.Decision, error) {
 		}
 		kept = kept.Plus(whole.least(k))
 		if why := r.turnedAway(whole, k); why != "" {
-			decisions = append(decisions, policy.Decision{Job: c.first, Site: policy.Nowhere, Reason: why})
+			decisions = append(decisions, policy.Decision{Job: c.first, Site: policy.NoSite, Reason: why})
 		}
 	}
 	if len(some) == 0 {

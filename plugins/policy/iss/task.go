@@ -27,9 +27,9 @@ func (r *round) task(a *applying, members []component) *task {
 		Sites: r.sites, EachLate: r.Double,
 		MaxCost: left(int64(a.wishes.MaxCost), int64(a.wishes.Spent)),
 		MaxEnd:  protocol.Duration(left(int64(a.wishes.MaxTime), int64(a.wishes.Elapsed))),
-		Floor:   max(0, a.wishes.Done),
+		Floor:   max(0, a.wishes.CommittedUntil),
 	}
-	if a.wishes.Beta > 0 && len(a.wishes.Waiting) > 0 {
+	if a.wishes.Beta > 0 && len(a.wishes.WaitingCost) > 0 {
 		t.problem.Late = func(end protocol.Duration) int64 { return int64(t.waiting(end)) }
 	}
 	for _, c := range members {

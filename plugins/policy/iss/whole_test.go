@@ -39,7 +39,7 @@ func drawnWhole(t *rapid.T) policy.Snapshot {
 	}
 	a := wishes(1, waiting...)
 	a.Beta, a.Spent = drawnWeight(t, "beta"), protocol.Micro(number("spent", -5, 5))*franc
-	a.Elapsed, a.Done = hours("elapsed", 0, 3), hours("done", 0, 3)
+	a.Elapsed, a.CommittedUntil = hours("elapsed", 0, 3), hours("done", 0, 3)
 	if rapid.Bool().Draw(t, "limits") {
 		a.MaxCost, a.MaxTime = protocol.Micro(number("most", 0, 40))*franc, hours("latest", 1, 12)
 	}
@@ -66,13 +66,13 @@ type worth struct {
 // worthOf works the formula out for rows and sites.
 func worthOf(in *policy.Snapshot, chosen []policy.Decision) worth {
 	a := &in.Applications[0]
-	end, bill, z := a.Done, a.Spent, protocol.Micro(0)
+	end, bill, z := a.CommittedUntil, a.Spent, protocol.Micro(0)
 	for _, d := range chosen {
 		job, at := &in.Jobs[d.Job], in.At(d.Job, d.Site)
 		end = max(end, in.AWT[at]+in.ERT[at])
-		bill += max(0, in.Use[at]+in.Licence[at]+in.Eco[at]+in.Data[at]) // a gain is no credit
-		z += protocol.Micro(job.Alpha)*(in.Use[at]+in.Licence[at])/one + protocol.Micro(job.Gamma)*in.Eco[at]/one +
-			protocol.Micro(job.Delta)*in.Data[at]/one
+		bill += max(0, in.UsageCost[at]+in.LicenseCost[at]+in.EnergyCost[at]+in.DataCost[at]) // a gain is no credit
+		z += protocol.Micro(job.Alpha)*(in.UsageCost[at]+in.LicenseCost[at])/one + protocol.Micro(job.Gamma)*in.EnergyCost[at]/one +
+			protocol.Micro(job.Delta)*in.DataCost[at]/one
 	}
 	z += protocol.Micro(a.Beta) * a.WaitCost(end) / one
 	return worth{z, end, bill <= a.MaxCost && (a.MaxTime == never || a.Elapsed+end <= a.MaxTime)}
@@ -107,7 +107,7 @@ func TestLeast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawnWhole(t)
 		best, decisions := bestOf(&in, 0, nil), decide(t, in)
-		if decisions[0].Site == policy.Nowhere {
+		if decisions[0].Site == policy.NoSite {
 			if best.kept {
 				t.Fatalf("nothing was chosen (%s), and %+v is possible", decisions[0].Reason, best)
 			}

@@ -24,11 +24,11 @@ func (Policy) Info() policy.Info {
 	}
 }
 
-// TakesShortcut implements [policy.Shortcutter].
-func (Policy) TakesShortcut() {}
+// SkipsRoundBelowThreshold implements [policy.ThresholdPolicy].
+func (Policy) SkipsRoundBelowThreshold() {}
 
-// KeepsAll implements [policy.Keeper].
-func (Policy) KeepsAll() {}
+// LocalOnly implements [policy.LocalPolicy].
+func (Policy) LocalOnly() {}
 
 // Decide implements [policy.Policy]. A job that its own site has declined gets no
 // decision.
@@ -37,7 +37,7 @@ func (Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, 
 		return nil, nil, nil
 	}
 	decisions := make([]policy.Decision, 0, len(in.Jobs))
-	room := in.Sites[in.Self].Accept
+	room := in.Sites[in.Self].MaxJobs
 	for j := range in.Jobs {
 		wait := in.AWT[in.At(j, in.Self)]
 		if wait == protocol.Never || room == 0 {

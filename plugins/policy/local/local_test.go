@@ -14,7 +14,7 @@ import (
 func TestJobsStay(t *testing.T) {
 	t.Parallel()
 	const never = protocol.Never
-	sites := []policy.Site{{Name: "a", Accept: 9}, {Name: "b", Accept: 2}}
+	sites := []policy.Site{{Name: "a", MaxJobs: 9}, {Name: "b", MaxJobs: 2}}
 	for name, tt := range map[string]struct {
 		self int
 		awt  []protocol.Duration // of a, of b; row by row
@@ -49,7 +49,7 @@ func TestJobsStay(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	info := policy.Describe(local.New())
-	if info.Name != "local" || !info.KeepsAll() || !info.TakesShortcut() || len(info.Initiations) != 4 {
+	if info.Name != "local" || !info.LocalOnly() || !info.SkipsRoundBelowThreshold() || len(info.Initiations) != 4 {
 		t.Errorf("Describe = %+v", info)
 	}
 }

@@ -17,7 +17,7 @@ func large(jobs, sites, accept int) policy.Snapshot {
 	in := policy.Snapshot{Self: 0}
 	for s := range sites {
 		in.Sites = append(in.Sites, policy.Site{
-			Name: protocol.SiteName(fmt.Sprintf("site-%04d", s)), CPUs: 4096, Free: 100, Accept: accept, Currency: "EUR",
+			Name: protocol.SiteName(fmt.Sprintf("site-%04d", s)), CPUs: 4096, Free: 100, MaxJobs: accept, Currency: "EUR",
 		})
 	}
 	speed, price, wait := make([]int64, sites), make([]int64, sites), make([]int64, sites)
@@ -69,9 +69,9 @@ func BenchmarkDecide(b *testing.B) {
 // tellGrowth has the next job at each site wait some minutes longer.
 func tellGrowth(in *policy.Snapshot, jobs int) {
 	for s := range in.Sites {
-		in.Sites[s].Extra = nil
+		in.Sites[s].MarginalJobs = nil
 		for k := range jobs - 1 {
-			in.Sites[s].Extra = append(in.Sites[s].Extra, protocol.Duration(k+1)*protocol.Duration(s+1)*protocol.Minute)
+			in.Sites[s].MarginalJobs = append(in.Sites[s].MarginalJobs, protocol.Duration(k+1)*protocol.Duration(s+1)*protocol.Minute)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (c *cycle) predict() {
 // open says whether a pair can be chosen in this round. What sites quote that take no
 // jobs counts nowhere.
 func (c *cycle) open(j, s int) bool {
-	return c.in.Sites[s].Accept > 0 && c.runs[c.in.At(j, s)] != protocol.Never
+	return c.in.Sites[s].MaxJobs > 0 && c.runs[c.in.At(j, s)] != protocol.Never
 }
 
 // measure finds the extremes of what electricity costs.
@@ -158,7 +158,7 @@ func (c *cycle) problem() *mincostflow.Problem {
 	in := c.in
 	p := &mincostflow.Problem{Jobs: len(in.Jobs), Systems: len(in.Sites), Costs: c.aged(), Capacity: make([]int, len(in.Sites))}
 	for s := range in.Sites {
-		p.Capacity[s] = max(0, in.Sites[s].Accept)
+		p.Capacity[s] = max(0, in.Sites[s].MaxJobs)
 	}
 	if c.Marginal > 0 {
 		p.Steps = c.steps(p.Capacity)
@@ -216,7 +216,7 @@ func (c *cycle) steps(capacity []int) [][]int32 {
 	slow := c.response.scaled(c.Scale * c.weight)
 	steps := make([][]int32, len(capacity))
 	for s := range steps {
-		told := c.in.Sites[s].Extra
+		told := c.in.Sites[s].MarginalJobs
 		if len(told) == 0 {
 			continue
 		}

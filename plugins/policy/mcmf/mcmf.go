@@ -159,11 +159,11 @@ func (p *Policy) Info() policy.Info {
 	}
 }
 
-// Extra implements [policy.Grower].
-func (p *Policy) Extra() int { return p.Marginal }
+// MarginalJobs implements [policy.MarginalWaitPolicy].
+func (p *Policy) MarginalJobs() int { return p.Marginal }
 
-// Reckon implements [policy.Reckoner].
-func (p *Policy) Reckon() protocol.EnergyPricing {
+// EnergyPricing implements [policy.EnergyPricer].
+func (p *Policy) EnergyPricing() protocol.EnergyPricing {
 	switch p.Variant {
 	case Inst:
 		return protocol.AtOnce

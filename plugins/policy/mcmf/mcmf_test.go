@@ -32,7 +32,7 @@ var no = quote{}
 
 // site is one that takes so many jobs and names its prices in euros.
 func site(name string, accept int) policy.Site {
-	return policy.Site{Name: protocol.SiteName(name), CPUs: 64, Accept: accept, Currency: "EUR"}
+	return policy.Site{Name: protocol.SiteName(name), CPUs: 64, MaxJobs: accept, Currency: "EUR"}
 }
 
 // snapshot has a row of quotes for each job; none has waited yet.
@@ -357,7 +357,7 @@ func TestNoEnergyIsNotCheap(t *testing.T) {
 			in.Sites[s].NoEnergy = slices.Contains(tt.dark, string(in.Sites[s].Name))
 		}
 		if tt.full {
-			in.Sites[2].Accept = 0
+			in.Sites[2].MaxJobs = 0
 		}
 		d := decide(t, weighing(0), in)[0]
 		if got := string(in.Sites[d.Site].Name) + ": " + strings.TrimPrefix(d.Reason, "flow of 1 jobs over 3 sites: "); !strings.HasPrefix(got, tt.want) {
@@ -392,7 +392,7 @@ func TestVariants(t *testing.T) {
 				t.Errorf("placed %v with a wait of %v", got, decisions[0].Wait)
 			}
 			info := policy.Describe(made(t, cfg))
-			if info.Name != string(variant) || info.Reckon != want.reckon || len(info.Can) != 0 || info.Extra != 0 {
+			if info.Name != string(variant) || info.EnergyPricing != want.reckon || len(info.Can) != 0 || info.MarginalJobs != 0 {
 				t.Errorf("it says %+v", info)
 			}
 			if err := info.Check(); err != nil {
@@ -476,7 +476,7 @@ func TestCurrencies(t *testing.T) {
 func TestMarginal(t *testing.T) {
 	t.Parallel()
 	sites := []policy.Site{site("a", 9), site("b", 9)}
-	sites[0].Extra = []protocol.Duration{10 * second, 30 * second} // then 50 s, 70 s
+	sites[0].MarginalJobs = []protocol.Duration{10 * second, 30 * second} // then 50 s, 70 s
 	row := []quote{{0, 100 * second, 0}, {0, 160 * second, 0}}
 	in := snapshot(sites, row, row, row, row, row)
 	cfg := weighing(100)
@@ -484,7 +484,7 @@ func TestMarginal(t *testing.T) {
 		t.Errorf("without it: placed %v", got)
 	}
 	cfg.Marginal = 3
-	if extra := policy.Describe(made(t, cfg)).Extra; extra != 3 {
+	if extra := policy.Describe(made(t, cfg)).MarginalJobs; extra != 3 {
 		t.Errorf("it asks for %d waits", extra)
 	}
 	decisions := decide(t, cfg, in)
@@ -545,7 +545,7 @@ func TestGrowthSaturates(t *testing.T) {
 	cfg.Marginal = protocol.MaxExtra
 	for _, extra := range [][]protocol.Duration{{never}, {never, never}, {0, never - 1}, {never / 2, never / 2}, {1, never / 3}} {
 		sites := []policy.Site{site("a", 1<<30), site("b", 2)}
-		sites[0].Extra = extra
+		sites[0].MarginalJobs = extra
 		row := []quote{{0, 1, 0}, {1, 1, 1}}
 		in := snapshot(sites, slices.Repeat([][]quote{row}, 9)...)
 		if decisions := decide(t, cfg, in); len(decisions) != 9 {

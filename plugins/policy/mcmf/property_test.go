@@ -42,9 +42,9 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		row.Latency = protocol.Duration(rapid.Int64Range(0, 100).Draw(t, "latency"))
 		row.Bandwidth = rapid.Int64Range(0, 100).Draw(t, "bandwidth")
 		for range rapid.IntRange(0, 3).Draw(t, "extras") {
-			row.Extra = append(row.Extra, protocol.Duration(rapid.Int64Range(0, 500).Draw(t, "extra")))
+			row.MarginalJobs = append(row.MarginalJobs, protocol.Duration(rapid.Int64Range(0, 500).Draw(t, "extra")))
 		}
-		slices.Sort(row.Extra)
+		slices.Sort(row.MarginalJobs)
 		in.Sites = append(in.Sites, row)
 	}
 	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")
@@ -129,7 +129,7 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 		for k := range len(in.Jobs) {
 			step := new(big.Rat)
 			if cfg.Marginal > 0 {
-				step = rounded(slow.by(big.NewRat(later(in.Sites[s].Extra, k), 1)), 1)
+				step = rounded(slow.by(big.NewRat(later(in.Sites[s].MarginalJobs, k), 1)), 1)
 				step = slices.MinFunc([]*big.Rat{step, big.NewRat(math.MaxInt32-1, 1)}, (*big.Rat).Cmp)
 			}
 			m.steps[s] = append(m.steps[s], step)
@@ -169,7 +169,7 @@ func (m *model) pairs(visit func(j, s, at int)) {
 // open visits the pairs at sites that take jobs.
 func (m *model) open(visit func(j, s, at int)) {
 	m.pairs(func(j, s, at int) {
-		if m.in.Sites[s].Accept > 0 {
+		if m.in.Sites[s].MaxJobs > 0 {
 			visit(j, s, at)
 		}
 	})
@@ -215,7 +215,7 @@ func (m *model) currency() (best string) {
 func (m *model) guess(j int, known func(int) bool, dear normal) *big.Rat {
 	sum, n := new(big.Rat), int64(0)
 	for s := range m.in.Sites {
-		if at := m.in.At(j, s); known(s) && m.in.AWT[at] != never && m.in.Sites[s].Accept > 0 {
+		if at := m.in.At(j, s); known(s) && m.in.AWT[at] != never && m.in.Sites[s].MaxJobs > 0 {
 			sum.Add(sum, rounded(dear.of(big.NewRat(int64(m.in.Cost[at]), 1)), protocol.PPM))
 			n++
 		}
@@ -292,7 +292,7 @@ func (m *model) best() (most int, least *big.Rat) {
 		try(j+1, placed, cost)
 		for s := range m.in.Sites {
 			pair := m.costs[m.in.At(j, s)]
-			if pair == nil || load[s] >= m.in.Sites[s].Accept {
+			if pair == nil || load[s] >= m.in.Sites[s].MaxJobs {
 				continue
 			}
 			sum := new(big.Rat).Add(cost, pair)
@@ -361,7 +361,7 @@ func TestWaitsGrow(t *testing.T) {
 		}
 		sent := make([]int, len(in.Sites))
 		for _, d := range decisions {
-			want := in.AWT[in.At(d.Job, d.Site)] + protocol.Duration(later(in.Sites[d.Site].Extra, sent[d.Site]))
+			want := in.AWT[in.At(d.Job, d.Site)] + protocol.Duration(later(in.Sites[d.Site].MarginalJobs, sent[d.Site]))
 			if d.Wait != want {
 				t.Fatalf("job %d waits %v, want %v", d.Job, d.Wait, want)
 			}

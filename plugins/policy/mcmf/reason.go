@@ -28,7 +28,7 @@ func (c *cycle) decisions(systems []int32) []policy.Decision {
 		s := int(system)
 		decisions = append(decisions, policy.Decision{
 			Job: j, Site: s,
-			Wait:   in.AWT[in.At(j, s)].Plus(growth(in.Sites[s].Extra, sent[s])),
+			Wait:   in.AWT[in.At(j, s)].Plus(growth(in.Sites[s].MarginalJobs, sent[s])),
 			Reason: c.reason(j, s, load),
 		})
 		sent[s]++
@@ -73,7 +73,7 @@ func (c *cycle) alternative(j, chosen int, load []int) string {
 // against is what stood against the alternative.
 func (c *cycle) against(other int, cheaper bool, load []int) string {
 	switch {
-	case load[other] >= c.in.Sites[other].Accept:
+	case load[other] >= c.in.Sites[other].MaxJobs:
 		return "which is full this cycle"
 	case cheaper:
 		return "which the others sent there make slower"

@@ -56,7 +56,7 @@ func (p Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision
 	for j := range in.Jobs {
 		open = open[:0]
 		for s := range in.Sites {
-			if in.AWT[in.At(j, s)] != protocol.Never && sent[s] < in.Sites[s].Accept {
+			if in.AWT[in.At(j, s)] != protocol.Never && sent[s] < in.Sites[s].MaxJobs {
 				open = append(open, s)
 			}
 		}

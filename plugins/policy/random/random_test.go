@@ -19,7 +19,7 @@ import (
 func snapshot(sites, jobs int) policy.Snapshot {
 	var in policy.Snapshot
 	for s := range sites {
-		in.Sites = append(in.Sites, policy.Site{Name: protocol.SiteName(rune('a' + s)), Accept: jobs})
+		in.Sites = append(in.Sites, policy.Site{Name: protocol.SiteName(rune('a' + s)), MaxJobs: jobs})
 	}
 	for j := range jobs {
 		in.Jobs = append(in.Jobs, policy.Job{ID: protocol.NewJobID(1, uint64(j)), CPUs: 1})
@@ -119,7 +119,7 @@ func TestRoomIsUsedUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := snapshot(rapid.IntRange(1, 4).Draw(t, "sites"), rapid.IntRange(0, 9).Draw(t, "jobs"))
 		for s := range in.Sites {
-			in.Sites[s].Accept = rapid.IntRange(0, 3).Draw(t, "accept")
+			in.Sites[s].MaxJobs = rapid.IntRange(0, 3).Draw(t, "accept")
 		}
 		for at := range in.AWT {
 			if rapid.Bool().Draw(t, "declined") {
@@ -135,7 +135,7 @@ func TestRoomIsUsedUp(t *testing.T) {
 				continue
 			}
 			for s := range in.Sites {
-				if in.AWT[in.At(j, s)] != protocol.Never && sent[s] < in.Sites[s].Accept {
+				if in.AWT[in.At(j, s)] != protocol.Never && sent[s] < in.Sites[s].MaxJobs {
 					t.Fatalf("job %d is left out though site %d has room", j, s)
 				}
 			}

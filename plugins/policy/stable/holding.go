@@ -13,7 +13,7 @@ type holding struct {
 // consider takes a job in, if there is room or the site likes it more than one that it
 // holds. It returns who is left without a site: the job, that other one, or nobody.
 func (h *holding) consider(job int) int {
-	if len(h.jobs) < h.in.Sites[h.site].Accept {
+	if len(h.jobs) < h.in.Sites[h.site].MaxJobs {
 		h.add(job)
 		return nobody
 	}

@@ -28,7 +28,7 @@ type quote struct {
 func snapshot(accept []int, rows ...[]quote) policy.Snapshot {
 	var in policy.Snapshot
 	for s, n := range accept {
-		in.Sites = append(in.Sites, policy.Site{Name: protocol.SiteName(rune('a' + s)), Accept: n, Currency: "EUR"})
+		in.Sites = append(in.Sites, policy.Site{Name: protocol.SiteName(rune('a' + s)), MaxJobs: n, Currency: "EUR"})
 	}
 	for j, row := range rows {
 		in.Jobs = append(in.Jobs, policy.Job{ID: protocol.NewJobID(1, uint64(j)), CPUs: 1})
@@ -126,7 +126,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	var in policy.Snapshot
 	for s := range rapid.IntRange(1, 4).Draw(t, "sites") {
 		in.Sites = append(in.Sites, policy.Site{
-			Name: protocol.SiteName(rune('a' + s)), Accept: rapid.IntRange(0, 3).Draw(t, "accept"),
+			Name: protocol.SiteName(rune('a' + s)), MaxJobs: rapid.IntRange(0, 3).Draw(t, "accept"),
 			Latency: protocol.Duration(rapid.Int64Range(0, 9).Draw(t, "latency")), Bandwidth: rapid.Int64Range(0, 2000).Draw(t, "bandwidth"),
 		})
 	}
@@ -174,7 +174,7 @@ func TestNobodyPrefersEachOther(t *testing.T) {
 					continue
 				}
 				wants := at[j] < 0 || response(j, s) < response(j, at[j]) || response(j, s) == response(j, at[j]) && s < at[j]
-				wanted := len(held[s]) < in.Sites[s].Accept || slices.ContainsFunc(held[s], func(other int) bool {
+				wanted := len(held[s]) < in.Sites[s].MaxJobs || slices.ContainsFunc(held[s], func(other int) bool {
 					a, b := in.Cost[in.At(j, s)], in.Cost[in.At(other, s)]
 					return a < b || a == b && j < other
 				})

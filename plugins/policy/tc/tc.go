@@ -54,8 +54,8 @@ func (p *Policy) Info() policy.Info {
 	}
 }
 
-// TakesShortcut implements [policy.Shortcutter].
-func (*Policy) TakesShortcut() {}
+// SkipsRoundBelowThreshold implements [policy.ThresholdPolicy].
+func (*Policy) SkipsRoundBelowThreshold() {}
 
 // Decide implements [policy.Policy]. Jobs are placed in order. A quote answers
 // for its job alone, so what this round has already sent to a site is added to
@@ -63,7 +63,7 @@ func (*Policy) TakesShortcut() {}
 func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	sites := make([]tally, len(in.Sites))
 	for s, site := range in.Sites {
-		sites[s] = tally{free: site.Free, accept: site.Accept}
+		sites[s] = tally{free: site.Free, accept: site.MaxJobs}
 	}
 	var decisions []policy.Decision
 	for j, job := range in.Jobs {

@@ -21,7 +21,7 @@ const (
 
 // site is a site with room for any number of jobs.
 func site(name string, rus, cpus, free int) policy.Site {
-	return policy.Site{Name: protocol.SiteName(name), RUS: rus, CPUs: cpus, Free: free, Accept: 100}
+	return policy.Site{Name: protocol.SiteName(name), RUS: rus, CPUs: cpus, Free: free, MaxJobs: 100}
 }
 
 // snapshot has jobs of 2 CPUs; awt is row by row, every run takes a minute.
@@ -61,9 +61,9 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	a, b, c := site("a", 500_000, 4, 2), site("b", 200_000, 4, 4), site("c", 200_000, 4, 4)
 	full := b
-	full.Accept = 0
+	full.MaxJobs = 0
 	one := b
-	one.Accept = 1
+	one.MaxJobs = 1
 	for name, tt := range map[string]struct {
 		epsilon protocol.Duration
 		in      policy.Snapshot
@@ -235,8 +235,8 @@ func checkLawful(t *rapid.T, in *policy.Snapshot, decisions []policy.Decision) {
 		if in.AWT[in.At(d.Job, d.Site)] == never {
 			t.Fatalf("job %d goes to a site that declined it", d.Job)
 		}
-		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].Accept {
-			t.Fatalf("site %d gets %d jobs, it accepts %d", d.Site, sent[d.Site], in.Sites[d.Site].Accept)
+		if sent[d.Site]++; sent[d.Site] > in.Sites[d.Site].MaxJobs {
+			t.Fatalf("site %d gets %d jobs, it accepts %d", d.Site, sent[d.Site], in.Sites[d.Site].MaxJobs)
 		}
 	}
 }
@@ -247,7 +247,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		cpus := rapid.IntRange(0, 8).Draw(t, "cpus")
 		in.Sites = append(in.Sites, policy.Site{
 			Name: protocol.SiteName(rune('a' + s)), RUS: rapid.IntRange(0, 3).Draw(t, "rus"),
-			CPUs: cpus, Free: rapid.IntRange(0, cpus).Draw(t, "free"), Accept: rapid.IntRange(0, 3).Draw(t, "accept"),
+			CPUs: cpus, Free: rapid.IntRange(0, cpus).Draw(t, "free"), MaxJobs: rapid.IntRange(0, 3).Draw(t, "accept"),
 		})
 	}
 	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")

@@ -20,9 +20,9 @@ func writeApplications(m *DecideRequest, in *policy.Snapshot) {
 		m.ApplicationMaxTime = append(m.ApplicationMaxTime, wire.EncodeSpan(a.MaxTime))
 		m.ApplicationElapsed = append(m.ApplicationElapsed, wire.EncodeSpan(max(0, a.Elapsed)))
 		m.ApplicationSpent = append(m.ApplicationSpent, int64(a.Spent))
-		m.ApplicationDone = append(m.ApplicationDone, wire.EncodeSpan(a.Done))
-		m.ApplicationRates = append(m.ApplicationRates, int64(len(a.Waiting)))
-		for _, rate := range a.Waiting {
+		m.ApplicationDone = append(m.ApplicationDone, wire.EncodeSpan(a.CommittedUntil))
+		m.ApplicationRates = append(m.ApplicationRates, int64(len(a.WaitingCost)))
+		for _, rate := range a.WaitingCost {
 			m.RateFrom = append(m.RateFrom, wire.EncodeSpan(rate.From))
 			m.RatePerHour = append(m.RatePerHour, int64(rate.PerHour))
 		}
@@ -42,10 +42,10 @@ func readApplications(m *DecideRequest) []policy.Application {
 			ID: protocol.JobID(m.GetApplicationId()[i]), Beta: int(m.GetApplicationBeta()[i]),
 			MaxCost: readLimit(m.GetApplicationMaxCost()[i]), MaxTime: wire.DecodeSpan(m.GetApplicationMaxTime()[i]),
 			Elapsed: wire.DecodeSpan(m.GetApplicationElapsed()[i]), Spent: protocol.Micro(m.GetApplicationSpent()[i]),
-			Done: wire.DecodeSpan(m.GetApplicationDone()[i]),
+			CommittedUntil: wire.DecodeSpan(m.GetApplicationDone()[i]),
 		}
 		if k := counts[i]; k > 0 {
-			applications[i].Waiting, rates = rates[:k:k], rates[k:]
+			applications[i].WaitingCost, rates = rates[:k:k], rates[k:]
 		}
 	}
 	return applications
@@ -130,7 +130,7 @@ func writeMoney(m *DecideRequest, in *policy.Snapshot) {
 		}
 		return wire.Sparse(out)
 	}
-	m.Use, m.Licence, m.Eco, m.Data = column(in.Use), column(in.Licence), column(in.Eco), column(in.Data)
+	m.Use, m.Licence, m.Eco, m.Data = column(in.UsageCost), column(in.LicenseCost), column(in.EnergyCost), column(in.DataCost)
 }
 
 // readMoney relies on checkMoney. Only policies that are whole are told.
@@ -139,5 +139,5 @@ func readMoney(m *DecideRequest, in *policy.Snapshot) {
 		return
 	}
 	column := func(amounts []int64) []protocol.Micro { return readCosts(wire.Dense(amounts, len(in.AWT))) }
-	in.Use, in.Licence, in.Eco, in.Data = column(m.GetUse()), column(m.GetLicence()), column(m.GetEco()), column(m.GetData())
+	in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = column(m.GetUse()), column(m.GetLicence()), column(m.GetEco()), column(m.GetData())
 }

@@ -20,7 +20,7 @@ func bigRound(jobs, sites int) policy.Snapshot {
 	for s := range in.Sites {
 		in.Sites[s] = policy.Site{
 			Name: protocol.SiteName(fmt.Sprintf("site-%03d", s)), RUS: random.IntN(protocol.PPM),
-			CPUs: 100_000, Free: 5_000, Accept: jobs, Currency: "EUR",
+			CPUs: 100_000, Free: 5_000, MaxJobs: jobs, Currency: "EUR",
 		}
 	}
 	for j := range in.Jobs {
@@ -49,7 +49,7 @@ func wholeRound(jobs, sites int) policy.Snapshot {
 	for first := 0; first < jobs; first += 10 {
 		a := policy.Application{ID: in.Jobs[first].ID, Beta: protocol.PPM, MaxCost: 1_000_000_000, MaxTime: 7 * protocol.Day}
 		for k := range 14 {
-			a.Waiting = append(a.Waiting, protocol.WaitingRate{From: protocol.Duration(k) * 12 * protocol.Hour, PerHour: protocol.Micro(k%2) * 60_000_000})
+			a.WaitingCost = append(a.WaitingCost, protocol.WaitingRate{From: protocol.Duration(k) * 12 * protocol.Hour, PerHour: protocol.Micro(k%2) * 60_000_000})
 		}
 		in.Applications = append(in.Applications, a)
 	}
@@ -58,8 +58,8 @@ func wholeRound(jobs, sites int) policy.Snapshot {
 		job.Application, job.Alpha, job.Gamma, job.Delta = j/10, protocol.PPM, protocol.PPM, protocol.PPM
 	}
 	for _, cost := range in.Cost {
-		in.Use, in.Licence = append(in.Use, cost/2), append(in.Licence, cost/8)
-		in.Eco, in.Data = append(in.Eco, cost/4), append(in.Data, cost/16)
+		in.UsageCost, in.LicenseCost = append(in.UsageCost, cost/2), append(in.LicenseCost, cost/8)
+		in.EnergyCost, in.DataCost = append(in.EnergyCost, cost/4), append(in.DataCost, cost/16)
 	}
 	return in
 }

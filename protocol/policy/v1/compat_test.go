@@ -31,7 +31,7 @@ func TestReleasedMessagesAreRead(t *testing.T) {
 	t.Parallel()
 	wantIn := policy.Snapshot{
 		Self:  -1,
-		Sites: []policy.Site{{Name: "a", RUS: 1, Age: 2, CPUs: 3, Free: 4, Accept: 5, Currency: "EUR"}, {Name: "b"}},
+		Sites: []policy.Site{{Name: "a", RUS: 1, Age: 2, CPUs: 3, Free: 4, MaxJobs: 5, Currency: "EUR"}, {Name: "b"}},
 		Jobs:  []policy.Job{{ID: 6, CPUs: 7, WallTime: 8, Waited: 9}},
 		AWT:   []protocol.Duration{10, protocol.Never}, ERT: []protocol.Duration{11, protocol.Never}, Cost: []protocol.Micro{-12, 0},
 		Hint: []byte("h"),

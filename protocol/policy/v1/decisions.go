@@ -77,7 +77,7 @@ func wireIndex(n int) uint32 {
 }
 
 func wireSite(n int) uint32 {
-	if n == policy.Nowhere {
+	if n == policy.NoSite {
 		return nowhere
 	}
 	return wireIndex(n)
@@ -94,7 +94,7 @@ func readIndex(n uint32) int {
 
 func readSite(n uint32) int {
 	if n == nowhere {
-		return policy.Nowhere
+		return policy.NoSite
 	}
 	return readIndex(n)
 }

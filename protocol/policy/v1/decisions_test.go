@@ -27,14 +27,14 @@ func drawDecisions(t *rapid.T) (decisions []policy.Decision) {
 
 // drawSite draws an index, or nowhere.
 func drawSite(t *rapid.T) int {
-	return rapid.OneOf(rapid.Just(policy.Nowhere), rapid.IntRange(0, math.MaxInt32)).Draw(t, "site")
+	return rapid.OneOf(rapid.Just(policy.NoSite), rapid.IntRange(0, math.MaxInt32)).Draw(t, "site")
 }
 
 // A job that stays keeps its place among the decisions, and its reason.
 func TestJobsStayForAReason(t *testing.T) {
 	t.Parallel()
 	want := []policy.Decision{
-		{Job: 1, Site: 1, Wait: 2, Reason: "cheapest"}, {Job: 0, Site: policy.Nowhere, Reason: "max_cost"}, {Job: 2, Reason: "home"},
+		{Job: 1, Site: 1, Wait: 2, Reason: "cheapest"}, {Job: 0, Site: policy.NoSite, Reason: "max_cost"}, {Job: 2, Reason: "home"},
 	}
 	m := policyv1.EncodeDecisions(want, nil)
 	if got := m.GetSite(); !slices.Equal(got, []uint32{1, math.MaxUint32, 0}) {
@@ -93,7 +93,7 @@ func TestReasonsAreCutBetweenCharacters(t *testing.T) {
 func TestIndicesDoNotWrap(t *testing.T) {
 	t.Parallel()
 	in := policy.Snapshot{
-		Sites: []policy.Site{{Name: "a", Accept: 9}}, Jobs: []policy.Job{{ID: 1}}, AWT: []protocol.Duration{0},
+		Sites: []policy.Site{{Name: "a", MaxJobs: 9}}, Jobs: []policy.Job{{ID: 1}}, AWT: []protocol.Duration{0},
 	}
 	for _, d := range []policy.Decision{
 		{Job: -1},

@@ -12,8 +12,8 @@ import (
 // exist becomes one that is never sent, for no check to pass.
 func EncodeDescription(d policy.Description) *DescribeResponse {
 	return &DescribeResponse{
-		Name: d.Name, Reckon: string(d.Reckon), Extra: int64(d.Extra), Initiations: wire.Convert(d.Initiations, wireInitiation),
-		Shortcut: d.TakesShortcut(), Alone: d.KeepsAll(), Whole: d.DecidesApplications(), Front: d.LaysOutFronts(),
+		Name: d.Name, Reckon: string(d.EnergyPricing), Extra: int64(d.MarginalJobs), Initiations: wire.Convert(d.Initiations, wireInitiation),
+		Shortcut: d.SkipsRoundBelowThreshold(), Alone: d.LocalOnly(), Whole: d.DecidesApplications(), Front: d.LaysOutFronts(),
 		Params: wire.Convert(d.Params, func(p policy.Param) *Param { return &Param{Name: p.Name, Value: p.Value} }),
 	}
 }
@@ -37,7 +37,7 @@ func DecodeDescription(m *DescribeResponse) (policy.Description, error) {
 	}
 	d := policy.Description{
 		Name: m.GetName(), Initiations: initiations, Params: params, Can: readCapabilities(m),
-		Reckon: protocol.EnergyPricing(m.GetReckon()), Extra: int(m.GetExtra()),
+		EnergyPricing: protocol.EnergyPricing(m.GetReckon()), MarginalJobs: int(m.GetExtra()),
 	}
 	if err = d.Check(); err != nil {
 		return policy.Description{}, err
@@ -47,7 +47,7 @@ func DecodeDescription(m *DescribeResponse) (policy.Description, error) {
 
 func readCapabilities(m *DescribeResponse) (can []policy.Capability) {
 	has := map[policy.Capability]bool{
-		policy.Applications: m.GetWhole(), policy.Fronts: m.GetFront(), policy.Keeps: m.GetAlone(), policy.Shortcut: m.GetShortcut(),
+		policy.Applications: m.GetWhole(), policy.LaysOutFronts: m.GetFront(), policy.Keeps: m.GetAlone(), policy.Shortcut: m.GetShortcut(),
 	}
 	for _, one := range policy.Capabilities() {
 		if has[one] {

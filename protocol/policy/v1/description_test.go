@@ -20,12 +20,12 @@ func TestDescriptionsRoundTrip(t *testing.T) {
 			Name:        "all",
 			Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
 			Can:         []policy.Capability{policy.Keeps, policy.Shortcut}, Params: []policy.Param{{Name: "alpha", Value: "1"}, {Name: "beta"}},
-			Reckon: protocol.AtOnce, Extra: 1,
+			EnergyPricing: protocol.AtOnce, MarginalJobs: 1,
 		},
-		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, Reckon: protocol.TwoPrice, Extra: protocol.MaxExtra},
+		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, EnergyPricing: protocol.TwoPrice, MarginalJobs: protocol.MaxExtra},
 		{Name: "whole", Initiations: []policy.Initiation{policy.Cycle}, Can: []policy.Capability{policy.Applications}},
 		{Name: "full", Initiations: []policy.Initiation{policy.Cycle}, Can: policy.Capabilities()},
-		{Name: "later", Initiations: []policy.Initiation{policy.Cycle}, Reckon: "greenest"},
+		{Name: "later", Initiations: []policy.Initiation{policy.Cycle}, EnergyPricing: "greenest"},
 	} {
 		got, err := policyv1.DecodeDescription(travel(t, policyv1.EncodeDescription(want), &policyv1.DescribeResponse{}))
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -72,7 +72,7 @@ func TestUnknownInitiationsAreRefused(t *testing.T) {
 func FuzzDecodeDescription(f *testing.F) {
 	data, err := proto.Marshal(policyv1.EncodeDescription(policy.Description{
 		Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Params: []policy.Param{{Name: "a", Value: "1"}},
-		Reckon: protocol.TwoPrice, Extra: 2, Can: []policy.Capability{policy.Applications},
+		EnergyPricing: protocol.TwoPrice, MarginalJobs: 2, Can: []policy.Capability{policy.Applications},
 	}))
 	if err != nil {
 		f.Fatal(err)

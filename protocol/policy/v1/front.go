@@ -10,7 +10,7 @@ import (
 
 // EncodeFront converts what a policy lays out. Why is for people: what is not UTF-8 in it is
 // replaced and what is beyond [MaxReason] is cut.
-func EncodeFront(f *policy.Front) *FrontResponse {
+func EncodeFront(f *policy.ParetoFront) *FrontResponse {
 	return &FrontResponse{
 		Currency: f.Currency, More: f.More, Gap: int64(f.Gap), Why: clip(f.Why),
 		Points: wire.Convert(f.Points, func(p policy.FrontPoint) *FrontPoint {
@@ -31,7 +31,7 @@ func encodeChoice(c policy.FrontChoice) *FrontChoice {
 
 // DecodeFront checks and converts a front. Whether it fits the snapshot is the business of
 // [policy.Snapshot.CheckFront]. The error names the field.
-func DecodeFront(m *FrontResponse) (policy.Front, error) {
+func DecodeFront(m *FrontResponse) (policy.ParetoFront, error) {
 	points, err := wire.Decode("points", m.GetPoints(), readPoint)
 	if err = wire.First(
 		err,
@@ -40,9 +40,9 @@ func DecodeFront(m *FrontResponse) (policy.Front, error) {
 		wire.Count("gap", m.GetGap()),
 		wire.Text("why", m.GetWhy(), MaxReason),
 	); err != nil {
-		return policy.Front{}, fmt.Errorf("front: %w", err)
+		return policy.ParetoFront{}, fmt.Errorf("front: %w", err)
 	}
-	return policy.Front{
+	return policy.ParetoFront{
 		Currency: m.GetCurrency(), Points: points, More: m.GetMore(), Gap: int(m.GetGap()), Why: m.GetWhy(),
 	}, nil
 }

@@ -13,8 +13,8 @@ import (
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
 )
 
-func drawFront(t *rapid.T) policy.Front {
-	f := policy.Front{
+func drawFront(t *rapid.T) policy.ParetoFront {
+	f := policy.ParetoFront{
 		Currency: rapid.SampledFrom([]string{"", "CHF"}).Draw(t, "currency"), More: rapid.Bool().Draw(t, "more"),
 		Gap: drawCount(t), Why: rapid.StringN(0, 20, 100).Draw(t, "why"),
 	}

@@ -64,10 +64,10 @@ func writeSites(m *DecideRequest, sites []policy.Site) {
 		s := &sites[i]
 		m.SiteName[i], m.SiteCurrency[i] = string(s.Name), s.Currency
 		m.SiteRus[i], m.SiteAge[i] = int64(min(s.RUS, math.MaxInt32)), wire.EncodeSpan(s.Age)
-		m.SiteCpus[i], m.SiteFree[i], m.SiteAccept[i] = int64(s.CPUs), int64(s.Free), int64(s.Accept)
-		m.SiteLatency[i], m.SiteBandwidth[i], m.SiteExtras[i] = wire.EncodeSpan(s.Latency), s.Bandwidth, int64(len(s.Extra))
+		m.SiteCpus[i], m.SiteFree[i], m.SiteAccept[i] = int64(s.CPUs), int64(s.Free), int64(s.MaxJobs)
+		m.SiteLatency[i], m.SiteBandwidth[i], m.SiteExtras[i] = wire.EncodeSpan(s.Latency), s.Bandwidth, int64(len(s.MarginalJobs))
 		m.SiteNoEnergy = append(m.SiteNoEnergy, s.NoEnergy)
-		for _, wait := range s.Extra {
+		for _, wait := range s.MarginalJobs {
 			m.Extra = append(m.Extra, wire.EncodeSpan(wait))
 		}
 	}
@@ -126,12 +126,12 @@ func readSites(m *DecideRequest) []policy.Site {
 			Name: protocol.SiteName(m.GetSiteName()[i]),
 			RUS:  int(m.GetSiteRus()[i]), Age: wire.DecodeSpan(m.GetSiteAge()[i]),
 			CPUs: int(m.GetSiteCpus()[i]), Free: int(m.GetSiteFree()[i]),
-			Accept: int(m.GetSiteAccept()[i]), Currency: m.GetSiteCurrency()[i],
+			MaxJobs: int(m.GetSiteAccept()[i]), Currency: m.GetSiteCurrency()[i],
 			Latency: wire.DecodeSpan(latency[i]), Bandwidth: bandwidth[i],
 			NoEnergy: len(m.GetSiteNoEnergy()) > 0 && m.GetSiteNoEnergy()[i],
 		}
 		if n := extras[i]; n > 0 {
-			sites[i].Extra, extra = extra[:n:n], extra[n:]
+			sites[i].MarginalJobs, extra = extra[:n:n], extra[n:]
 		}
 	}
 	return sites

@@ -30,10 +30,10 @@ func drawSites(t *rapid.T) (sites []policy.Site) {
 	for _, name := range names {
 		sites = append(sites, policy.Site{
 			Name: protocol.SiteName(name), RUS: drawCount(t), Age: drawSpan(t), CPUs: drawCount(t),
-			Free: drawCount(t), Accept: drawCount(t),
+			Free: drawCount(t), MaxJobs: drawCount(t),
 			Currency:  rapid.SampledFrom([]string{"", "EUR", "a core hour"}).Draw(t, "currency"),
 			Latency:   rapid.SampledFrom([]protocol.Duration{0, 0, drawSpan(t)}).Draw(t, "latency"),
-			Bandwidth: drawSparse(t), Extra: drawExtra(t),
+			Bandwidth: drawSparse(t), MarginalJobs: drawExtra(t),
 			NoEnergy: rapid.Bool().Draw(t, "no energy"),
 		})
 	}
@@ -73,7 +73,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		in.AWT, in.ERT, in.Cost = append(in.AWT, awt), append(in.ERT, ert), append(in.Cost, cost)
 	}
 	if len(in.Applications) > 0 {
-		in.Use, in.Licence, in.Eco, in.Data = drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT)
+		in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT)
 	}
 	return in
 }
@@ -84,7 +84,7 @@ func drawApplications(t *rapid.T) (applications []policy.Application) {
 		applications = append(applications, policy.Application{
 			ID: protocol.JobID(rapid.Uint64().Draw(t, "id")), Beta: drawCount(t),
 			MaxCost: protocol.Micro(drawSpan(t)), // never is without a limit
-			MaxTime: drawSpan(t), Elapsed: drawSpan(t), Spent: drawMicro(t), Done: drawSpan(t), Waiting: drawRates(t),
+			MaxTime: drawSpan(t), Elapsed: drawSpan(t), Spent: drawMicro(t), CommittedUntil: drawSpan(t), WaitingCost: drawRates(t),
 		})
 	}
 	return applications
@@ -193,7 +193,7 @@ func TestNewColumnsLieAsTheContractSays(t *testing.T) {
 	in := policy.Snapshot{
 		Self: -1,
 		Sites: []policy.Site{
-			{Name: "a", Extra: []protocol.Duration{1, 2}}, {Name: "b", Latency: 5, Bandwidth: 6}, {Name: "c", Extra: []protocol.Duration{protocol.Never}, NoEnergy: true},
+			{Name: "a", MarginalJobs: []protocol.Duration{1, 2}}, {Name: "b", Latency: 5, Bandwidth: 6}, {Name: "c", MarginalJobs: []protocol.Duration{protocol.Never}, NoEnergy: true},
 		},
 		Jobs: []policy.Job{{Data: 7}, {}},
 		AWT:  make([]protocol.Duration, 6), ERT: make([]protocol.Duration, 6), Cost: make([]protocol.Micro, 6),
@@ -213,7 +213,7 @@ func TestNewColumnsLieAsTheContractSays(t *testing.T) {
 	if got := m.GetSiteNoEnergy(); !slices.Equal(got, []bool{false, false, true}) {
 		t.Errorf("site_no_energy: got %v", got)
 	}
-	in.Sites[0].Extra, in.Jobs[0].Data = nil, 0
+	in.Sites[0].MarginalJobs, in.Jobs[0].Data = nil, 0
 	in.Sites[1], in.Sites[2] = policy.Site{Name: "b"}, policy.Site{Name: "c"}
 	m = policyv1.EncodeSnapshot(&in)
 	if m.GetSiteLatency() != nil || m.GetSiteBandwidth() != nil || m.GetSiteExtras() != nil || m.GetExtra() != nil || m.GetJobData() != nil || m.GetSiteNoEnergy() != nil {
@@ -233,10 +233,10 @@ func TestApplicationsLieAsTheContractSays(t *testing.T) {
 		Cost:     make([]protocol.Micro, 6),
 		Currency: "CHF",
 		Applications: []policy.Application{
-			{ID: 7, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Waiting: []protocol.WaitingRate{{PerHour: 8}, {From: 9, PerHour: 10}}},
-			{ID: 8, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, Done: 16},
+			{ID: 7, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, WaitingCost: []protocol.WaitingRate{{PerHour: 8}, {From: 9, PerHour: 10}}},
+			{ID: 8, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, CommittedUntil: 16},
 		},
-		Use: []protocol.Micro{1, 99, 3, 4, 5, -6}, Licence: make([]protocol.Micro, 6), Eco: make([]protocol.Micro, 6), Data: make([]protocol.Micro, 6),
+		UsageCost: []protocol.Micro{1, 99, 3, 4, 5, -6}, LicenseCost: make([]protocol.Micro, 6), EnergyCost: make([]protocol.Micro, 6), DataCost: make([]protocol.Micro, 6),
 	}
 	m := policyv1.EncodeSnapshot(&in)
 	for column, want := range map[string][2][]int64{
@@ -309,15 +309,17 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"job_data[0]: -1":           func(in *policy.Snapshot) { in.Jobs = []policy.Job{{Data: -1}} },
 		"site_latency[0]":           func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Latency: -1}} },
 		"site_bandwidth[0]: -1":     func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Bandwidth: -1}} },
-		"extra[0]":                  func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Extra: []protocol.Duration{-1}}} },
+		"extra[0]": func(in *policy.Snapshot) {
+			in.Sites = []policy.Site{{Name: "a", MarginalJobs: []protocol.Duration{-1}}}
+		},
 		"extra[1]: 1 is below the 2": func(in *policy.Snapshot) {
-			in.Sites = []policy.Site{{Name: "a", Extra: []protocol.Duration{2, 1}}}
+			in.Sites = []policy.Site{{Name: "a", MarginalJobs: []protocol.Duration{2, 1}}}
 		},
 		"job_data_out[0]: -1":             func(in *policy.Snapshot) { in.Jobs = []policy.Job{{DataOut: -1}} },
 		"job_together: has 1 entries, no": func(in *policy.Snapshot) { in.Jobs = []policy.Job{{Together: 1}} },
-		"use: has 1 entries, not 0":       func(in *policy.Snapshot) { in.Use = []protocol.Micro{1} },
+		"use: has 1 entries, not 0":       func(in *policy.Snapshot) { in.UsageCost = []protocol.Micro{1} },
 		"eco: has 2 entries, not 1": func(in *policy.Snapshot) {
-			in.Applications, in.Eco = make([]policy.Application, 1), make([]protocol.Micro, 2)
+			in.Applications, in.EnergyCost = make([]policy.Application, 1), make([]protocol.Micro, 2)
 		},
 		"job_application[0]: 1 is none of the 1": func(in *policy.Snapshot) {
 			in.Applications, in.Jobs = make([]policy.Application, 1), []policy.Job{{Application: 1}}
@@ -328,12 +330,12 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"application_beta[0]: -1":               func(in *policy.Snapshot) { in.Applications = []policy.Application{{Beta: -1}} },
 		"application_max_cost[0]: -92233720368": func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxCost: -1}} },
 		"application_max_time[0]: -92233720368": func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxTime: -1}} },
-		"application_done[0]: -922337203685477": func(in *policy.Snapshot) { in.Applications = []policy.Application{{Done: -1}} },
+		"application_done[0]: -922337203685477": func(in *policy.Snapshot) { in.Applications = []policy.Application{{CommittedUntil: -1}} },
 		"rate_from[0]: is 1; the first rate": func(in *policy.Snapshot) {
-			in.Applications = []policy.Application{{Waiting: []protocol.WaitingRate{{From: 1}}}}
+			in.Applications = []policy.Application{{WaitingCost: []protocol.WaitingRate{{From: 1}}}}
 		},
 		"site_extras[0]: 64 is outside 0 to 63": func(in *policy.Snapshot) {
-			in.Sites = []policy.Site{{Name: "a", Extra: make([]protocol.Duration, protocol.MaxExtra)}}
+			in.Sites = []policy.Site{{Name: "a", MarginalJobs: make([]protocol.Duration, protocol.MaxExtra)}}
 		},
 	}
 	for want, change := range cases {
