@@ -17,7 +17,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 # The rooms in which make mutate plants faults, the share of them in percent that tests must
 # find, and more flags of gremlins, such as -E REGEXP to leave files out.
-ROOMS     ?= plugins/policy/tc internal/exact peer/gridqueue localsched/engine
+ROOMS     ?= plugins/policy/tc internal/int128 peer/gridqueue localsched/engine
 KILLED    ?= 85
 GREMLINSFLAGS ?=
 

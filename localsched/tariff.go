@@ -3,7 +3,7 @@ package localsched
 import (
 	"context"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,7 +31,7 @@ func (t Tariff) price(cpus int, d protocol.Duration) protocol.Micro {
 	if t.CPUHour <= 0 || cpus <= 0 || d <= 0 {
 		return 0
 	}
-	return protocol.Micro(exact.Product(int64(cpus), int64(d)).Times(int64(t.CPUHour)).Up(int64(protocol.Hour)))
+	return protocol.Micro(int128.Product(int64(cpus), int64(d)).Times(int64(t.CPUHour)).Up(int64(protocol.Hour)))
 }
 
 // Charging is a scheduler whose quotes carry prices. [WithTariff] makes one that can hold room

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -118,7 +118,7 @@ func TestPowerBudget(t *testing.T) {
 	aurora := g.Sites[0]
 	door := filepath.Join(g.work, "door")
 	small := "#!/bin/sh\nwhile [ ! -e " + door + " ]; do sleep 0.05; done\n"
-	held := func(job view.Job) bool { return job.Reason == changes.PowerBudget }
+	held := func(job view.Job) bool { return job.Reason == changefeed.PowerBudget }
 
 	big := g.submit(t, aurora, "#!/bin/sh\n", "-n", "4", "-t", "5")
 	g.until(t, aurora, big, held)
@@ -240,7 +240,7 @@ func TestPowerBudgetBeforeAPlugin(t *testing.T) {
 	aurora := g.Sites[0]
 	door := filepath.Join(g.work, "door")
 	script := "#!/bin/sh\nwhile [ ! -e " + door + " ]; do sleep 0.05; done\n"
-	held := func(job view.Job) bool { return job.Reason == changes.PowerBudget }
+	held := func(job view.Job) bool { return job.Reason == changefeed.PowerBudget }
 	var ids []protocol.JobID
 	for range 2 { // it has two CPUs
 		ids = append(ids, g.submit(t, aurora, script, "-t", "5"))

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchyard-hpc/switchyard/internal/gauge"
+	"github.com/switchyard-hpc/switchyard/internal/nodebench"
 )
 
 func (a *app) machineCommand() *cobra.Command {
-	span := gauge.DefaultSpan
+	span := nodebench.DefaultSpan
 	cmd := &cobra.Command{
 		Use:   "machine",
 		Short: "Measure this computer's CPUs and memory, for run time predictions",
@@ -30,7 +30,7 @@ func (a *app) machineCommand() *cobra.Command {
 			if span <= 0 {
 				return usage("--span %v is no time to measure in", span)
 			}
-			measured, err := gauge.Measure(cmd.Context(), span)
+			measured, err := nodebench.Measure(cmd.Context(), span)
 			if err != nil {
 				return fmt.Errorf("measure this computer: %w", err)
 			}
@@ -53,7 +53,7 @@ type machineJSON struct {
 	Cached     bool  `json:"cached"` // caches may have served the memory's measurement
 }
 
-func (a *app) printMachine(r gauge.Result) error {
+func (a *app) printMachine(r nodebench.Result) error {
 	if a.json {
 		return a.printJSON(machineJSON{
 			CPUs: r.CPUs, MHz: r.MHz, Flops: r.Flops, Nominal: r.Nominal, Words: r.Words,
@@ -65,7 +65,7 @@ func (a *app) printMachine(r gauge.Result) error {
 }
 
 // gammaTable is the table [localsched.gamma] of a machine whose CPUs are as measured.
-func gammaTable(r gauge.Result) string {
+func gammaTable(r nodebench.Result) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	line("# Measured by switchyard machine on this computer, %d CPUs at once.", r.CPUs)

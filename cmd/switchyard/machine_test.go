@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/internal/gauge"
+	"github.com/switchyard-hpc/switchyard/internal/nodebench"
 )
 
 // TestMachine measures this computer, for a moment.
@@ -29,13 +29,13 @@ func TestMachine(t *testing.T) {
 // TestGammaTable: what was measured, in the units of the configuration, and what it is not.
 func TestGammaTable(t *testing.T) {
 	t.Parallel()
-	plain := gauge.Result{CPUs: 4, Flops: 5_594_400_000, Words: 1_250_000_000, WorkingSet: 768 << 20}
+	plain := nodebench.Result{CPUs: 4, Flops: 5_594_400_000, Words: 1_250_000_000, WorkingSet: 768 << 20}
 	vector := plain
 	vector.Nominal, vector.MHz = 67_200_000_000, 2100
 	cached := plain
 	cached.Cache = 512 << 20
 	for _, c := range []struct {
-		result gauge.Result
+		result nodebench.Result
 		has    []string
 		lacks  []string
 	}{
@@ -60,7 +60,7 @@ func TestGammaTable(t *testing.T) {
 // TestGammaTableIsRead: by the peer, once the network is filled in.
 func TestGammaTableIsRead(t *testing.T) {
 	t.Parallel()
-	site := "[site]\nname = \"north\"\nnumber = 1\nkey = \"" + siteKey(t) + "\"\n[localsched]\ncpus = 4\n" + gammaTable(gauge.Result{CPUs: 4, Flops: 5_594_400_000, Words: 1_250_000_000, Nominal: 67_200_000_000, MHz: 2100})
+	site := "[site]\nname = \"north\"\nnumber = 1\nkey = \"" + siteKey(t) + "\"\n[localsched]\ncpus = 4\n" + gammaTable(nodebench.Result{CPUs: 4, Flops: 5_594_400_000, Words: 1_250_000_000, Nominal: 67_200_000_000, MHz: 2100})
 	for text, code := range map[string]int{site: exitFailed, strings.NewReplacer("#network", "network", "#latency", "latency").Replace(site): 0} {
 		if got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", text)); got.code != code || code != 0 && !strings.Contains(got.stderr, "network_bandwidth") {
 			t.Errorf("%s\ngot %+v", text, got)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/display"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
 
@@ -56,20 +56,20 @@ func (f *pluginFile) addTo(cmd *cobra.Command) {
 }
 
 // spec says how to start the plugin outside a peer.
-func (f *pluginFile) spec() (spec catalog.Spec, err error) {
-	spec, err = catalog.SpecOf(f.path, f.config, sdk.Host{Software: "switchyard " + version})
+func (f *pluginFile) spec() (spec pluginhost.Spec, err error) {
+	spec, err = pluginhost.SpecOf(f.path, f.config, sdk.Host{Software: "switchyard " + version})
 	spec.Args, spec.Plain = f.args, f.plain
 	return spec, err
 }
 
 // start starts the plugin outside a peer, and waits until it is up.
-func (f *pluginFile) start(ctx context.Context, kind catalog.Kind) (*catalog.Plugin, error) {
+func (f *pluginFile) start(ctx context.Context, kind pluginhost.Kind) (*pluginhost.Plugin, error) {
 	spec, err := f.spec()
 	if err != nil {
 		return nil, err
 	}
 	spec.Kind = kind
-	return catalog.Start(ctx, spec, io.Discard)
+	return pluginhost.Start(ctx, spec, io.Discard)
 }
 
 func (a *app) pluginInfoCommand() *cobra.Command {
@@ -86,7 +86,7 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			started, err := catalog.Start(cmd.Context(), spec, io.Discard)
+			started, err := pluginhost.Start(cmd.Context(), spec, io.Discard)
 			if err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 				})
 			}
 			a.printf("%s", display.PluginInfo(info, spec.SHA256))
-			if info.Kind == catalog.PolicyKind {
+			if info.Kind == pluginhost.PolicyKind {
 				a.printf("%s", display.PolicyInfo(started.Policy()))
 			}
 			return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/skeleton"
 )
 
@@ -24,11 +24,11 @@ func (a *app) pluginNewCommand() *cobra.Command {
 			"  switchyard plugin new localsched widest --dir ~/src/widest --source ~/src/switchyard",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage("%s needs a kind, one of %s, and a name", cmd.CommandPath(), strings.Join(catalog.Kinds(), ", "))
+				return usage("%s needs a kind, one of %s, and a name", cmd.CommandPath(), strings.Join(pluginhost.Kinds(), ", "))
 			}
 			return nil
 		},
-		ValidArgsFunction: cobra.FixedCompletions(catalog.Kinds(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(pluginhost.Kinds(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s.Kind, s.Name = args[0], args[1]
 			if dir == "" {

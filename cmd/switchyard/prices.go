@@ -18,8 +18,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -81,7 +81,7 @@ func (a *app) pricesCommand() *cobra.Command {
 }
 
 func (f *priceFileFlags) addTo(cmd *cobra.Command) {
-	choice(cmd, &f.Format, "format", "", "of FILE", curve.Formats()...)
+	choice(cmd, &f.Format, "format", "", "of FILE", priceformat.Formats()...)
 	cmd.Flags().StringVar(&f.zone, "zone", "", "time zone of the file's clock, as Europe/Oslo")
 	cmd.Flags().StringVar(&f.start, "start", "", "beginning of the first price of an hourly file")
 	choice(cmd, &f.Hours, "hours", feeds.HoursElapsed, "what the lines of an hourly file count", feeds.HoursElapsed, feeds.HoursClock)
@@ -108,7 +108,7 @@ func (p *prices) run(ctx context.Context, args []string) error {
 	if err = feed.Refresh(); err != nil {
 		return err
 	}
-	set, err := curve.OfFeed(ctx, feed, query)
+	set, err := priceformat.OfFeed(ctx, feed, query)
 	if errors.Is(err, price.ErrUnknownArea) {
 		return &exitError{exitNotFound, err}
 	}
@@ -151,7 +151,7 @@ func instantFlag(name, text string, zone *time.Location, at *protocol.Instant) e
 		*at = protocol.InstantOf(exact)
 		return nil
 	}
-	clock, err := curve.ParseClock(text)
+	clock, err := priceformat.ParseClock(text)
 	if err != nil {
 		return usage("--%s: %w", name, err)
 	}
@@ -190,12 +190,12 @@ func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 	file := f.PriceFile
 	file.Path = settings.Path(path)
 	file.Slot = protocol.DurationOf(f.slot)
-	if most := int64(curve.MostMaxPrice / micros); f.maxPrice < 0 || f.maxPrice > most {
+	if most := int64(priceformat.MostMaxPrice / micros); f.maxPrice < 0 || f.maxPrice > most {
 		return file, usage("--max-price is outside 0 to %d", most)
 	}
 	file.MaxPrice = settings.Amount(f.maxPrice * micros)
-	if f.Format == string(curve.CSV) || f.Format == string(curve.Hourly) {
-		file.Area = curve.AreaOf(path)
+	if f.Format == string(priceformat.CSV) || f.Format == string(priceformat.Hourly) {
+		file.Area = priceformat.AreaOf(path)
 	}
 	if f.start != "" {
 		start, err := feeds.ParseClock(f.start)
@@ -222,7 +222,7 @@ const micros = 1_000_000
 
 // tellGaps says for how long prices are missing between others, which is in order by
 // what the file's keys say, or a contract's.
-func (p *prices) tellGaps(set *curve.Set, zone *time.Location) {
+func (p *prices) tellGaps(set *priceformat.Set, zone *time.Location) {
 	for _, c := range set.Curves {
 		missing, first := c.Gaps()
 		if missing > 0 {
@@ -235,7 +235,7 @@ func (p *prices) tellGaps(set *curve.Set, zone *time.Location) {
 // slotTime is how the time of a price is printed.
 const slotTime = "2006-01-02 15:04 -07:00"
 
-func (p *prices) show(set *curve.Set, zone *time.Location) error {
+func (p *prices) show(set *priceformat.Set, zone *time.Location) error {
 	p.tellGaps(set, zone)
 	if p.asCSV {
 		_, err := p.app.stdout.Write(set.AppendCSV(nil))
@@ -246,7 +246,7 @@ func (p *prices) show(set *curve.Set, zone *time.Location) error {
 		for _, c := range set.Curves {
 			for _, slot := range c.Series.Slots {
 				t.Add(console.Plain(c.Area), slot.Start.Time().In(zone).Format(slotTime), console.Span(slot.Length),
-					curve.FormatMicro(slot.Price))
+					priceformat.FormatMicro(slot.Price))
 			}
 		}
 		return t

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
 
@@ -45,7 +45,7 @@ func (s *simPlugins) apply(plan *experiment.Plan) (*experiment.Plan, error) {
 	case s.local == "":
 		return plan, nil
 	case strings.Contains(s.local, "/"):
-		return s.with(plan, catalog.SchedulerKind, "localsched", s.local, s.localConfig)
+		return s.with(plan, pluginhost.SchedulerKind, "localsched", s.local, s.localConfig)
 	}
 	if plan, err = plan.With(experiment.Setting{Key: "policy", Value: s.local}); err != nil {
 		return nil, usage("--localsched: %w; the path of a plugin has a slash, as ./mine", err)
@@ -64,7 +64,7 @@ func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error
 	case s.policy == "":
 		return plan, nil
 	case !builtIn:
-		return s.with(plan, catalog.PolicyKind, "policy", s.policy, s.policyConfig)
+		return s.with(plan, pluginhost.PolicyKind, "policy", s.policy, s.policyConfig)
 	}
 	plan, err := plan.With(experiment.Setting{Key: "policy.name", Value: s.policy})
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error
 }
 
 // with is the plan with a plugin for all peers or all local queues.
-func (s *simPlugins) with(plan *experiment.Plan, kind catalog.Kind, flag, path, config string) (*experiment.Plan, error) {
+func (s *simPlugins) with(plan *experiment.Plan, kind pluginhost.Kind, flag, path, config string) (*experiment.Plan, error) {
 	g, err := experiment.PluginFile(kind, path, config, s.plain)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
-	"github.com/switchyard-hpc/switchyard/peer/record"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/peer/recording"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -35,8 +35,8 @@ func (a *app) simReplayCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			var plugin policy.Policy
 			if decider.path != "" {
-				var started *catalog.Plugin
-				if started, err = decider.start(cmd.Context(), catalog.PolicyKind); err != nil {
+				var started *pluginhost.Plugin
+				if started, err = decider.start(cmd.Context(), pluginhost.PolicyKind); err != nil {
 					return err
 				}
 				defer func() { err = errors.Join(err, started.Close()) }()
@@ -54,13 +54,13 @@ func (a *app) simReplayCommand() *cobra.Command {
 // replay replays a recording. Plugin is a policy that may have decided in it; nil:
 // none is known.
 func (a *app) replay(path string, plugin policy.Policy) (err error) {
-	reader, err := record.Open(path)
+	reader, err := recording.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	var unknown []string
-	summary, err := record.Replay(reader, func(name string, params []policy.Param) (policy.Policy, error) {
+	summary, err := recording.Replay(reader, func(name string, params []policy.Param) (policy.Policy, error) {
 		if plugin != nil && plugin.Info().Name == name && slices.Equal(plugin.Info().Params, params) {
 			return plugin, nil
 		}
@@ -88,7 +88,7 @@ func (a *app) replay(path string, plugin policy.Policy) (err error) {
 
 // tellUnchecked says which rounds were not decided again, and why: that nothing
 // differs says nothing of them.
-func (a *app) tellUnchecked(s *record.Summary, unknown []string) {
+func (a *app) tellUnchecked(s *recording.Summary, unknown []string) {
 	if s.Checked >= s.Rounds {
 		return
 	}
@@ -103,12 +103,12 @@ func (a *app) tellUnchecked(s *record.Summary, unknown []string) {
 // known the decisions are taken as recorded.
 func recordedPolicy(name string, params []policy.Param) (policy.Policy, error) {
 	if !slices.Contains(builtin.Names(), name) {
-		return nil, nil //nolint:nilnil // what record.Policies asks for
+		return nil, nil //nolint:nilnil // what recording.Policies asks for
 	}
 	return builtin.Restore(name, params)
 }
 
-func (a *app) showReplay(path string, s *record.Summary) error {
+func (a *app) showReplay(path string, s *recording.Summary) error {
 	if a.json {
 		return a.printJSON(s)
 	}

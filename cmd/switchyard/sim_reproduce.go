@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce/papers"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 )
 
 // simReproduce is one call of sim reproduce.
@@ -66,7 +66,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 
 func foresightMethods() []string {
 	var names []string
-	for _, m := range foresight.Methods() {
+	for _, m := range waitpredict.Methods() {
 		names = append(names, string(m))
 	}
 	return names
@@ -80,7 +80,7 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	r.options.Waits = foresight.Method(r.waits)
+	r.options.Waits = waitpredict.Method(r.waits)
 	chosen, err := papers.Choose(r.options, names)
 	if err != nil {
 		return usage("%w", err)

@@ -647,7 +647,7 @@ func TestSimRunCountsBytes(t *testing.T) {
 // TestSimReplay: a recording comes out the same; one that was changed does not.
 func TestSimReplay(t *testing.T) {
 	t.Parallel()
-	const recording = "../../peer/record/testdata/handoff.rec"
+	const recording = "../../peer/recording/testdata/handoff.rec"
 	out := good(t, simulate(t, "replay", recording))
 	if !strings.Contains(out, "All came out as recorded") {
 		t.Errorf("printed\n%s", out)
@@ -662,7 +662,7 @@ func TestSimReplay(t *testing.T) {
 func alteredRecord(t *testing.T, from, to string) string {
 	t.Helper()
 	var changed strings.Builder
-	for line := range strings.Lines(content(t, "../../peer/record/testdata/handoff.rec")) {
+	for line := range strings.Lines(content(t, "../../peer/recording/testdata/handoff.rec")) {
 		if other := strings.Replace(line, from, to, 1); other != line {
 			body := []byte(strings.TrimSuffix(other[9:], "\n"))
 			line = fmt.Sprintf("%08x %s\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)), body)

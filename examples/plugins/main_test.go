@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
@@ -53,17 +53,17 @@ func run(ctx context.Context, m *testing.M) int {
 
 // example is an example plugin, and how it is started.
 type example struct {
-	kind  catalog.Kind
+	kind  pluginhost.Kind
 	path  string
 	plain bool
 }
 
 func goPolicy() example {
-	return example{kind: catalog.PolicyKind, path: filepath.Join(bin, "cheapest")}
+	return example{kind: pluginhost.PolicyKind, path: filepath.Join(bin, "cheapest")}
 }
 
 func goScheduler() example {
-	return example{kind: catalog.SchedulerKind, path: filepath.Join(bin, "widest")}
+	return example{kind: pluginhost.SchedulerKind, path: filepath.Join(bin, "widest")}
 }
 
 // pythonPolicy needs Python's libraries, which CI has.
@@ -77,7 +77,7 @@ func pythonPolicy(t testing.TB) example {
 	if err = os.CopyFS(dir, os.DirFS("cheapest-python")); err != nil {
 		t.Fatal(err)
 	}
-	return example{kind: catalog.PolicyKind, path: filepath.Join(dir, "cheapest.py"), plain: true}
+	return example{kind: pluginhost.PolicyKind, path: filepath.Join(dir, "cheapest.py"), plain: true}
 }
 
 // missing ends a test that needs something which is not here.
@@ -105,18 +105,18 @@ func (e example) sum(t testing.TB) string {
 }
 
 // spec is how the plugin is started with a configuration in TOML.
-func (e example) spec(t testing.TB, config string) catalog.Spec {
+func (e example) spec(t testing.TB, config string) pluginhost.Spec {
 	t.Helper()
-	return catalog.Spec{
+	return pluginhost.Spec{
 		Name: e.name(), Kind: e.kind, Path: e.path, SHA256: e.sum(t), Plain: e.plain,
 		Config: config, ConfigFile: "plugin.toml", Host: sdk.Host{Seed: 1, Software: "a test"},
 	}
 }
 
 // open starts the plugin, for the time of the test.
-func (e example) open(t testing.TB, config string) *catalog.Plugin {
+func (e example) open(t testing.TB, config string) *pluginhost.Plugin {
 	t.Helper()
-	plugin, err := catalog.Open(e.spec(t, config), logOf(t))
+	plugin, err := pluginhost.Open(e.spec(t, config), logOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policytest"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -30,7 +30,7 @@ func TestPolicyConformance(t *testing.T) {
 			t.Parallel()
 			spec, log := find(t).spec(t, ""), logOf(t)
 			policytest.Test(t, policytest.Target{Open: func(ctx context.Context) (policy.Policy, error) {
-				plugin, err := catalog.Open(spec, log) //nolint:contextcheck // it runs until it is closed
+				plugin, err := pluginhost.Open(spec, log) //nolint:contextcheck // it runs until it is closed
 				if err != nil {
 					return nil, err
 				}
@@ -141,7 +141,7 @@ func TestConfigurations(t *testing.T) {
 // failure is why a plugin does not start with a configuration.
 func failure(t *testing.T, e example, config string) error {
 	t.Helper()
-	plugin, err := catalog.Open(e.spec(t, config), logOf(t))
+	plugin, err := pluginhost.Open(e.spec(t, config), logOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

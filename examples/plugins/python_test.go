@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -96,7 +96,7 @@ func TestPythonPin(t *testing.T) {
 	e := copyWith(t, "first.py", another)
 	spec := e.spec(t, "")
 	writeProgram(t, e.path, another+"\n")
-	plugin, err := catalog.Open(spec, logOf(t))
+	plugin, err := pluginhost.Open(spec, logOf(t))
 	if err == nil {
 		err = errors.Join(plugin.Wait(t.Context()), plugin.Close())
 	}

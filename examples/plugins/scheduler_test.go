@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/localschedtest"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -36,7 +36,7 @@ func TestSchedulerConformance(t *testing.T) {
 	localschedtest.Test(t, localschedtest.Target{
 		Account: jobAccount(t).Username, Dir: jobFolder(t, dir), Limit: protocol.Second, Restart: true,
 		Open: func(ctx context.Context) (localsched.Scheduler, error) {
-			plugin, err := catalog.Open(spec, log) //nolint:contextcheck // it runs until it is closed
+			plugin, err := pluginhost.Open(spec, log) //nolint:contextcheck // it runs until it is closed
 			if err != nil {
 				return nil, err
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -18,8 +18,8 @@ type Hours struct{ parts []part }
 
 // part is a time of the day on some days of the week.
 type part struct {
-	days  tariff.Set // Sunday is 0; empty: all
-	hours tariff.Span
+	days  contract.Set // Sunday is 0; empty: all
+	hours contract.Span
 }
 
 // Always is how all hours are written.
@@ -58,13 +58,13 @@ func parsePart(text string) (part, error) {
 		days, hours = "", text
 	}
 	if both {
-		set, err := tariff.ParseDays(days)
+		set, err := contract.ParseDays(days)
 		if err != nil {
 			return part{}, fmt.Errorf("in %q: %w", text, err)
 		}
 		one.days = set
 	}
-	spans, err := tariff.ParseHours(hours)
+	spans, err := contract.ParseHours(hours)
 	if err != nil {
 		return part{}, fmt.Errorf("in %q: %w", text, err)
 	}
@@ -83,7 +83,7 @@ func (h Hours) Has(clock time.Time) bool {
 	})
 }
 
-func within(s tariff.Span, minute int) bool {
+func within(s contract.Span, minute int) bool {
 	if s.From < s.Until {
 		return s.From <= minute && minute < s.Until
 	}

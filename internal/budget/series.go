@@ -1,7 +1,7 @@
 package budget
 
 import (
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -38,7 +38,7 @@ func slots(s price.Series, limit func(protocol.Micro) int64) power.Signal {
 
 // scaled is amount · unit without the millionths, rounded down; at most what is no budget.
 func scaled(amount protocol.Micro, unit int64) int64 {
-	return exact.Product(max(0, int64(amount)), max(0, unit)).Down(int64(protocol.Unit))
+	return int128.Product(max(0, int64(amount)), max(0, unit)).Down(int64(protocol.Unit))
 }
 
 // signal is that of steps in the order of time.

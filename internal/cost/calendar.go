@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -91,9 +91,9 @@ func parseDate(text string) (Date, error) {
 }
 
 // ParseDays reads names of kinds of days: weekdays and ranges of them as
-// [tariff.ParseDays] does, and "holiday" for the holidays of the calendar, which are no
+// [contract.ParseDays] does, and "holiday" for the holidays of the calendar, which are no
 // weekdays: "sat-sun, holiday". They are numbered from Sunday, 0; holidays are 7.
-func ParseDays(text string) (set tariff.Set, err error) {
+func ParseDays(text string) (set contract.Set, err error) {
 	var weekdays []string
 	for part := range strings.SplitSeq(text, ",") {
 		if strings.EqualFold(strings.TrimSpace(part), "holiday") {
@@ -105,7 +105,7 @@ func ParseDays(text string) (set tariff.Set, err error) {
 	if len(weekdays) == 0 {
 		return set, nil
 	}
-	named, err := tariff.ParseDays(strings.Join(weekdays, ","))
+	named, err := contract.ParseDays(strings.Join(weekdays, ","))
 	if err != nil {
 		return 0, fmt.Errorf("%w; or \"holiday\"", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -119,7 +119,7 @@ func (c *Charges) declines(w *Work) string {
 // each other. Where the last of them is beyond the prices, that of the planned start.
 func (c *Charges) use(w *Work, run protocol.Duration) protocol.Micro {
 	curve, starts, of := c.curve(w), w.starts(), int64(1)
-	var integral exact.Number
+	var integral int128.Number
 	if starts.Low == starts.High || starts.High.Add(run) > lastPriced {
 		integral = curve.integral(w.Start, w.Start.Add(run))
 	} else {
@@ -149,12 +149,12 @@ func (c *Charges) factor(spec *protocol.Spec) int {
 
 // licences is K_l: the same at any time of the day.
 func (c *Charges) licences(spec *protocol.Spec, run protocol.Duration) protocol.Micro {
-	var sum exact.Number
+	var sum int128.Number
 	for _, one := range spec.Licenses {
 		l := c.Licences[one.Name]
-		each := exact.Product(int64(l.PerUse), int64(protocol.Hour)).
-			Plus(exact.Product(int64(l.PerHour), int64(run))).
-			Plus(exact.Product(int64(l.PerCPUHour), int64(run)).Times(int64(spec.CPUs)))
+		each := int128.Product(int64(l.PerUse), int64(protocol.Hour)).
+			Plus(int128.Product(int64(l.PerHour), int64(run))).
+			Plus(int128.Product(int64(l.PerCPUHour), int64(run)).Times(int64(spec.CPUs)))
 		sum = sum.Plus(each.Times(int64(one.Count)))
 	}
 	return protocol.Micro(sum.Nearest(int64(protocol.Hour)))
@@ -166,9 +166,9 @@ func (c *Charges) eco(w *Work, at speed) (amount protocol.Micro, missing string)
 	if w.Power <= 0 {
 		return 0, "no cost of energy: its power is not known"
 	}
-	flat := exact.Product(int64(c.Eco.Carbon), int64(c.Eco.Intensity))
+	flat := int128.Product(int64(c.Eco.Carbon), int64(c.Eco.Intensity))
 	if c.Eco.Price != nil {
-		return c.constant(flat.Plus(exact.Whole(int64(*c.Eco.Price))), at), ""
+		return c.constant(flat.Plus(int128.Whole(int64(*c.Eco.Price))), at), ""
 	}
 	if w.Prices == nil {
 		return 0, "no cost of energy: no prices are known"
@@ -189,7 +189,7 @@ func (w *Work) starts() price.Starts {
 }
 
 // constant is what energy costs at so much a MWh.
-func (c *Charges) constant(perMWh exact.Number, at speed) protocol.Micro {
+func (c *Charges) constant(perMWh int128.Number, at speed) protocol.Micro {
 	return protocol.Micro(perMWh.Times(at.power).Times(int64(at.run)).Nearest(protocol.Megawatt, int64(protocol.Hour)))
 }
 
@@ -202,8 +202,8 @@ type Link struct {
 // Cost is the link's part of K_d, for so many bytes there and back that keep it busy for so
 // long.
 func (l Link) Cost(in, out int64, busy protocol.Duration) protocol.Micro {
-	bytes := exact.Product(int64(l.PerGB), in).Plus(exact.Product(int64(l.PerGB), out))
-	time := exact.Product(int64(l.PerHour), int64(busy))
+	bytes := int128.Product(int64(l.PerGB), in).Plus(int128.Product(int64(l.PerGB), out))
+	time := int128.Product(int64(l.PerHour), int64(busy))
 	return protocol.Micro(bytes.Nearest(gigabyte)).Plus(protocol.Micro(time.Nearest(int64(protocol.Hour))))
 }
 
@@ -212,7 +212,7 @@ const gigabyte = 1_000_000_000
 
 // data is the site's part of K_d.
 func (c *Charges) data(spec *protocol.Spec) protocol.Micro {
-	in := exact.Product(int64(c.Data.PerGBIn), spec.Data)
-	out := exact.Product(int64(c.Data.PerGBOut), spec.DataOut)
+	in := int128.Product(int64(c.Data.PerGBIn), spec.Data)
+	out := int128.Product(int64(c.Data.PerGBOut), spec.DataOut)
 	return protocol.Micro(in.Plus(out).Nearest(gigabyte))
 }

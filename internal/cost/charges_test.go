@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -203,7 +203,7 @@ func TestUseOverTheInterval(t *testing.T) {
 	t.Parallel()
 	hour := func(n protocol.Duration) protocol.Instant { return protocol.Instant(0).Add(n * protocol.Hour / 2) }
 	rising := cost.NewCurve(cost.Calendar{}, 90*unit, []cost.Period{
-		{Hours: []tariff.Span{{From: 0, Until: 60}}, PerHour: 10 * unit}, {Hours: []tariff.Span{{From: 60, Until: 120}}, PerHour: 30 * unit},
+		{Hours: []contract.Span{{From: 0, Until: 60}}, PerHour: 10 * unit}, {Hours: []contract.Span{{From: 60, Until: 120}}, PerHour: 30 * unit},
 	})
 	late := protocol.Instant(7_258_118_400_000).Add(-3 * protocol.Hour) // that of the prices' end
 	for name, c := range map[string]struct {

@@ -6,17 +6,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Period is a time of the year, the week and the day with a rate of its own.
 type Period struct {
-	Name    string     // for people
-	Months  tariff.Set // January is 1; empty: all
-	Days    tariff.Set // as of [ParseDays]; empty: all
-	Hours   []tariff.Span
+	Name    string       // for people
+	Months  contract.Set // January is 1; empty: all
+	Days    contract.Set // as of [ParseDays]; empty: all
+	Hours   []contract.Span
 	PerHour protocol.Micro
 }
 
@@ -25,12 +25,12 @@ func (p *Period) holds(month time.Month, kind, minute int) bool {
 	if p.Months != 0 && !p.Months.Has(int(month)) || p.Days != 0 && !p.Days.Has(kind) {
 		return false
 	}
-	in := func(s tariff.Span) bool { return inside(s, minute) }
+	in := func(s contract.Span) bool { return inside(s, minute) }
 	return len(p.Hours) == 0 || slices.ContainsFunc(p.Hours, in)
 }
 
 // inside says whether a minute is in a span, which may go on after midnight.
-func inside(s tariff.Span, minute int) bool {
+func inside(s contract.Span, minute int) bool {
 	if s.From < s.Until {
 		return s.From <= minute && minute < s.Until
 	}
@@ -137,9 +137,9 @@ func (c *Curve) At(t protocol.Instant) protocol.Micro {
 }
 
 // integral is the rate times the milliseconds of its time, added up.
-func (c *Curve) integral(from, until protocol.Instant) (sum exact.Number) {
+func (c *Curve) integral(from, until protocol.Instant) (sum int128.Number) {
 	for piece := range c.Pieces(from, until) {
-		sum = sum.Plus(exact.Product(int64(piece.PerHour), int64(piece.Until.Sub(piece.From))))
+		sum = sum.Plus(int128.Product(int64(piece.PerHour), int64(piece.Until.Sub(piece.From))))
 	}
 	return sum
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -42,13 +42,13 @@ func period(tb testing.TB, months, days, hours string, perHour protocol.Micro) (
 	tb.Helper()
 	p.PerHour = perHour
 	if months != "" {
-		p.Months = must[tariff.Set](tb)(tariff.ParseMonths(months))
+		p.Months = must[contract.Set](tb)(contract.ParseMonths(months))
 	}
 	if days != "" {
-		p.Days = must[tariff.Set](tb)(cost.ParseDays(days))
+		p.Days = must[contract.Set](tb)(cost.ParseDays(days))
 	}
 	if hours != "" {
-		p.Hours = must[[]tariff.Span](tb)(tariff.ParseHours(hours))
+		p.Hours = must[[]contract.Span](tb)(contract.ParseHours(hours))
 	}
 	return p
 }
@@ -125,12 +125,12 @@ func TestIntegrals(t *testing.T) {
 
 // drawn is a curve of any periods in any of some zones.
 func drawn(t *rapid.T, zones []*time.Location) *cost.Curve {
-	sets := func(label string, of int) tariff.Set {
-		return tariff.Set(rapid.Uint16Range(0, 1<<of-1).Draw(t, label))
+	sets := func(label string, of int) contract.Set {
+		return contract.Set(rapid.Uint16Range(0, 1<<of-1).Draw(t, label))
 	}
 	quarters := rapid.IntRange(0, 96)
-	span := rapid.Custom(func(t *rapid.T) tariff.Span {
-		return tariff.Span{From: 15 * rapid.IntRange(0, 95).Draw(t, "from"), Until: 15 * quarters.Draw(t, "until")}
+	span := rapid.Custom(func(t *rapid.T) contract.Span {
+		return contract.Span{From: 15 * rapid.IntRange(0, 95).Draw(t, "from"), Until: 15 * quarters.Draw(t, "until")}
 	})
 	money := rapid.Int64Range(-5_000_000, 5_000_000)
 	calendar := cost.Calendar{
@@ -221,11 +221,11 @@ func TestRatesGoByTheClock(t *testing.T) {
 	all := zones(t)
 	rapid.Check(t, func(t *rapid.T) {
 		zone := rapid.SampledFrom(all[1:]).Draw(t, "zone")
-		months := tariff.Set(rapid.Uint16Range(1, 1<<12-1).Draw(t, "months")) << 1
-		days := tariff.Set(rapid.Uint16Range(1, 1<<7-1).Draw(t, "days"))
+		months := contract.Set(rapid.Uint16Range(1, 1<<12-1).Draw(t, "months")) << 1
+		days := contract.Set(rapid.Uint16Range(1, 1<<7-1).Draw(t, "days"))
 		hour := rapid.IntRange(0, 23).Draw(t, "hour")
 		curve := cost.NewCurve(cost.Calendar{Zone: zone}, 0, []cost.Period{
-			{Months: months, Days: days, Hours: []tariff.Span{{From: hour * 60, Until: (hour + 1) * 60}}, PerHour: 1},
+			{Months: months, Days: days, Hours: []contract.Span{{From: hour * 60, Until: (hour + 1) * 60}}, PerHour: 1},
 		})
 		at := near(t)
 		clock := at.Time().In(zone)
@@ -289,7 +289,7 @@ func TestParseHoliday(t *testing.T) {
 
 func TestParseDays(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]tariff.Set{"mon-fri": 0b0111110, "sat-sun, Holiday": 0b11000001, "holiday": 0b10000000} {
+	for text, want := range map[string]contract.Set{"mon-fri": 0b0111110, "sat-sun, Holiday": 0b11000001, "holiday": 0b10000000} {
 		if got, err := cost.ParseDays(text); err != nil || got != want {
 			t.Errorf("%q: got %b, %v", text, got, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -127,7 +127,7 @@ func TestExampleByHand(t *testing.T) {
 	zurich := zone(t, "Europe/Zurich")
 	submitted := at(t, zurich, "2026-03-04 15:30")
 	salary := cost.Salary{Curve: cost.NewCurve(cost.Calendar{Zone: zurich}, 0, []cost.Period{
-		{Days: 0b0111110, Hours: []tariff.Span{{From: 480, Until: 720}, {From: 780, Until: 1020}}, PerHour: 60 * unit},
+		{Days: 0b0111110, Hours: []contract.Span{{From: 480, Until: 720}, {From: 780, Until: 1020}}, PerHour: 60 * unit},
 	})}
 	waiting := cost.Waiting{Currency: "CHF", Parts: []cost.WaitingPart{salary}}
 	for name, cells := range readPage(t) {

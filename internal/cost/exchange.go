@@ -3,7 +3,7 @@ package cost
 import (
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -23,5 +23,5 @@ func (e Exchange) Convert(amount protocol.Micro, from, to string) (protocol.Micr
 			return 0, fmt.Errorf("%q has no worth in the exchange table; add it to [exchange] worth, with the same number at every site", currency)
 		}
 	}
-	return protocol.Micro(exact.Product(int64(amount), int64(e[from])).Nearest(int64(e[to]))), nil
+	return protocol.Micro(int128.Product(int64(amount), int64(e[from])).Nearest(int64(e[to]))), nil
 }

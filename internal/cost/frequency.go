@@ -3,7 +3,7 @@ package cost
 import (
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,7 +26,7 @@ func (e *Eco) choose(w *Work) speed {
 	for i := len(e.Frequencies) - 1; i > 0; i-- {
 		mhz := e.Frequencies[i]
 		longer, whole := stretch(w.Spec, int64(mhz), int64(first))
-		run := protocol.Duration(exact.Product(int64(w.Run), longer).Up(whole))
+		run := protocol.Duration(int128.Product(int64(w.Run), longer).Up(whole))
 		if longer-whole > whole/protocol.PPM*int64(e.Slowdown) || run > w.Spec.WallTime {
 			continue
 		}
@@ -54,7 +54,7 @@ func stretch(spec *protocol.Spec, f, f0 int64) (longer, whole int64) {
 func (e *Eco) draw(full, f, f0 int64) int64 {
 	dynamic := protocol.PPM - int64(e.Static)
 	share := int64(e.Static)*f0*f0 + dynamic*f*f // of PPM·f0²
-	return exact.Product(full, share).Times(int64(e.Cooling)).Nearest(protocol.PPM*f0*f0, protocol.PPM)
+	return int128.Product(full, share).Times(int64(e.Cooling)).Nearest(protocol.PPM*f0*f0, protocol.PPM)
 }
 
 // words say what became of the speed, for people.
@@ -62,6 +62,6 @@ func (s speed) words(run protocol.Duration) string {
 	if s.mhz == 0 {
 		return ""
 	}
-	tenths := exact.Product(int64(s.run-run), 1000).Nearest(max(1, int64(run)))
+	tenths := int128.Product(int64(s.run-run), 1000).Nearest(max(1, int64(run)))
 	return fmt.Sprintf("at %d MHz, the run takes %d.%d %% longer", s.mhz, tenths/10, tenths%10)
 }

@@ -3,7 +3,7 @@ package cost
 import (
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -27,7 +27,7 @@ func Settle(t *protocol.Tariff, start protocol.Instant, d protocol.Duration) pro
 
 // chargeRun is what the hours of a run cost.
 func chargeRun(c *protocol.Charge, start protocol.Instant, d protocol.Duration) protocol.Micro {
-	var sum exact.Number
+	var sum int128.Number
 	from, end := start, start.Add(d)
 	for i := range c.Steps {
 		until := end
@@ -35,7 +35,7 @@ func chargeRun(c *protocol.Charge, start protocol.Instant, d protocol.Duration) 
 			until = min(end, c.Steps[i+1].From)
 		}
 		if until > from {
-			sum = sum.Plus(exact.Product(int64(c.Steps[i].PerHour), int64(until.Sub(from))))
+			sum = sum.Plus(int128.Product(int64(c.Steps[i].PerHour), int64(until.Sub(from))))
 			from = until
 		}
 	}
@@ -88,11 +88,11 @@ func (c *Charges) tariff(w *Work, at speed) *protocol.Tariff {
 }
 
 func (c *Charges) licenceCharge(spec *protocol.Spec) protocol.Charge {
-	var once, hourly exact.Number
+	var once, hourly int128.Number
 	for _, one := range spec.Licenses {
 		l := c.Licences[one.Name]
-		once = once.Plus(exact.Product(int64(l.PerUse), int64(one.Count)))
-		each := exact.Whole(int64(l.PerHour)).Plus(exact.Product(int64(l.PerCPUHour), int64(spec.CPUs)))
+		once = once.Plus(int128.Product(int64(l.PerUse), int64(one.Count)))
+		each := int128.Whole(int64(l.PerHour)).Plus(int128.Product(int64(l.PerCPUHour), int64(spec.CPUs)))
 		hourly = hourly.Plus(each.Times(int64(one.Count)))
 	}
 	return protocol.Charge{
@@ -103,9 +103,9 @@ func (c *Charges) licenceCharge(spec *protocol.Spec) protocol.Charge {
 
 // ecoCharges are those for energy: by the prices of electricity or at one price, and for CO2.
 func (c *Charges) ecoCharges(w *Work, at speed) (all []protocol.Charge) {
-	flat := exact.Product(int64(c.Eco.Carbon), int64(c.Eco.Intensity))
+	flat := int128.Product(int64(c.Eco.Carbon), int64(c.Eco.Intensity))
 	if c.Eco.Price != nil {
-		flat = flat.Plus(exact.Whole(int64(*c.Eco.Price)))
+		flat = flat.Plus(int128.Whole(int64(*c.Eco.Price)))
 	} else {
 		steps := w.Prices.Steps(w.Start, w.Until)
 		for i := range steps {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -128,13 +128,13 @@ func begin(rates []protocol.WaitingRate) protocol.Duration {
 
 // mean is that of rates between two times, rounded.
 func mean(rates []protocol.WaitingRate, from, until protocol.Duration) protocol.Micro {
-	var total exact.Number
+	var total int128.Number
 	for i, rate := range rates {
 		end := until
 		if i+1 < len(rates) {
 			end = min(end, rates[i+1].From)
 		}
-		total = total.Plus(exact.Product(int64(rate.PerHour), int64(max(0, end-max(rate.From, from)))))
+		total = total.Plus(int128.Product(int64(rate.PerHour), int64(max(0, end-max(rate.From, from)))))
 	}
 	return protocol.Micro(total.Nearest(int64(max(1, until-from))))
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -86,9 +86,9 @@ func TestStepsAfterTheSubmission(t *testing.T) {
 // What is further off than is told one by one costs the mean.
 func TestRatesAreBounded(t *testing.T) {
 	t.Parallel()
-	hourly := make([]tariff.Span, 12)
+	hourly := make([]contract.Span, 12)
 	for i := range hourly {
-		hourly[i] = tariff.Span{From: i * 120, Until: i*120 + 60}
+		hourly[i] = contract.Span{From: i * 120, Until: i*120 + 60}
 	}
 	curve := cost.NewCurve(cost.Calendar{}, 0, []cost.Period{{Hours: hourly, PerHour: 100}})
 	w := &cost.Waiting{Parts: []cost.WaitingPart{cost.Salary{Curve: curve}}}
@@ -134,7 +134,7 @@ func TestWaitingAddsUp(t *testing.T) {
 			return cost.Step{At: now + protocol.Instant(rapid.Int64Range(-1_000_000, 500_000_000).Draw(t, label)) | 1, PerHour: 7 * unit}
 		}
 		first := cost.NewCurve(cost.Calendar{Zone: rapid.SampledFrom(all).Draw(t, "zone")}, 3*unit, []cost.Period{
-			{Days: 0b0111110, Hours: []tariff.Span{{From: 480, Until: 720}}, PerHour: 60 * unit},
+			{Days: 0b0111110, Hours: []contract.Span{{From: 480, Until: 720}}, PerHour: 60 * unit},
 		})
 		second := cost.Steps{Before: 2 * unit, Steps: []cost.Step{step("first"), step("second")}}
 		until := protocol.Duration(rapid.Int64Range(1, int64(20*protocol.Day)).Draw(t, "until"))

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -61,7 +61,7 @@ func (p *Plan) checkBudget(c *checker, key string, s *Site) {
 	if b.Window < 1 || b.Window > engine.MaxWindow {
 		c.Problem(at("window"), "%d is not 1 to %d jobs", b.Window, engine.MaxWindow)
 	}
-	if p.plugin(catalog.SchedulerKind, s.Policy) != nil {
+	if p.plugin(pluginhost.SchedulerKind, s.Policy) != nil {
 		c.Problem(key+".power", "has no effect with the [[plugin]] %q, which starts jobs by itself; use a built-in policy", s.Policy)
 	}
 }

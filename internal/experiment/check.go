@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -137,8 +137,8 @@ func (p *Plan) checkSite(c *checker, key string, i int) {
 	if s.Nodes > 0 && s.CPUsPerNode > 0 && s.Nodes > maxCPUs/s.CPUsPerNode {
 		c.Problem(key+".nodes", "%d of %d CPUs are more than %d CPUs", s.Nodes, s.CPUsPerNode, maxCPUs)
 	}
-	if _, err := engine.Named(s.Policy); err != nil && p.plugin(catalog.SchedulerKind, s.Policy) == nil {
-		c.Problem(key+".policy", "%v, or the name of a [[plugin]] of the kind %q", err, catalog.SchedulerKind)
+	if _, err := engine.Named(s.Policy); err != nil && p.plugin(pluginhost.SchedulerKind, s.Policy) == nil {
+		c.Problem(key+".policy", "%v, or the name of a [[plugin]] of the kind %q", err, pluginhost.SchedulerKind)
 	}
 	c.price(key+".cpu_hour", s.CPUHour)
 	if s.CPUHour > 0 && p.Currency == "" {

@@ -9,16 +9,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
-	"github.com/switchyard-hpc/switchyard/plugins/price/file"
+	"github.com/switchyard-hpc/switchyard/plugins/price/filefeed"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -69,7 +69,7 @@ func (p *Plan) priceFile(s *Site) feeds.PriceFile {
 	if from.Currency == "" {
 		from.Currency = p.Currency
 	}
-	if curve.Format(from.Format) != curve.Hourly {
+	if priceformat.Format(from.Format) != priceformat.Hourly {
 		return from
 	}
 	if from.Area == "" {
@@ -99,7 +99,7 @@ type supply struct {
 	live     *config.Config
 
 	mu        sync.Mutex
-	hindsight map[string]*outlook.Hindsight // by forecast; of a file
+	hindsight map[string]*priceforecast.Hindsight // by forecast; of a file
 }
 
 // supply reads the prices of a site; nil: it has none.
@@ -111,7 +111,7 @@ func (p *Plan) supply(s *Site) (*supply, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := &supply{zone: zone, currency: p.Currency, hindsight: map[string]*outlook.Hindsight{}}
+	of := &supply{zone: zone, currency: p.Currency, hindsight: map[string]*priceforecast.Hindsight{}}
 	if s.live != nil {
 		of.live = s.live
 		of.feed, err = feedOf(s.live)
@@ -127,7 +127,7 @@ func (p *Plan) supply(s *Site) (*supply, error) {
 	if s.Area != "" {
 		areas = []string{s.Area}
 	}
-	set, err := file.Read(from.Source(areas))
+	set, err := filefeed.Read(from.Source(areas))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (p *Plan) supply(s *Site) (*supply, error) {
 }
 
 // pick is the curve of an area.
-func pick(set *curve.Set, area string) (price.Series, error) {
+func pick(set *priceformat.Set, area string) (price.Series, error) {
 	if area == "" && len(set.Curves) == 1 {
 		return set.Curves[0].Series, nil
 	}
@@ -222,7 +222,7 @@ func (p *Plan) electrify(ctx context.Context, sites []sim.Site, when calendar) e
 		sites[i].Electricity = sim.Electricity{
 			Milliwatts: p.Sites[i].WattsPerCPU.Milliwatts(),
 			Ahead:      market.Since(when.begin),
-			Paid:       price.NewMeter(outlook.Since(market.Series(), when.begin)),
+			Paid:       price.NewMeter(priceforecast.Since(market.Series(), when.begin)),
 			Dated:      price.NewMeter(market.Series()),
 			Currency:   p.Currency,
 		}
@@ -236,7 +236,7 @@ const afterwards = 90 * protocol.Day
 
 // market is the supply's prices with what is known of them ahead. Prices of a file must
 // cover all submissions that are measured.
-func (of *supply) market(ctx context.Context, when calendar, ahead string) (*outlook.Hindsight, error) {
+func (of *supply) market(ctx context.Context, when calendar, ahead string) (*priceforecast.Hindsight, error) {
 	if of.contract != nil {
 		query := price.Query{Area: of.contract.Area, From: when.begin, Until: when.last.Add(afterwards)}
 		series, err := of.contract.Open().Prices(ctx, query)
@@ -278,7 +278,7 @@ func covers(series price.Series, when calendar) error {
 }
 
 // foreseen is a series with what is known of it ahead.
-func (of *supply) foreseen(series price.Series, ahead string) (*outlook.Hindsight, error) {
+func (of *supply) foreseen(series price.Series, ahead string) (*priceforecast.Hindsight, error) {
 	name := ahead
 	if ahead == Known {
 		name = "auto" // of what is after the end
@@ -287,8 +287,8 @@ func (of *supply) foreseen(series price.Series, ahead string) (*outlook.Hindsigh
 	if err != nil {
 		return nil, err
 	}
-	options := outlook.Options{Zone: of.zone, Forecaster: forecaster}
-	return outlook.NewHindsight(series, of.currency, options, ahead == Known), nil
+	options := priceforecast.Options{Zone: of.zone, Forecaster: forecaster}
+	return priceforecast.NewHindsight(series, of.currency, options, ahead == Known), nil
 }
 
 var errNotOpen = errors.New("the plan's files have not been read; this is a mistake in the program")
@@ -304,7 +304,7 @@ func (p *Plan) checkElectricity(c *checker) {
 			c.Problem("electricity.forecast", "%v; or %q, the prices that will come", err, Known)
 		}
 	}
-	if p.electric() && !curve.IsCurrency(p.Currency) {
+	if p.electric() && !priceformat.IsCurrency(p.Currency) {
 		c.Problem("currency", "%q is no currency; sites pay for electricity in one, as \"EUR\"", p.Currency)
 	}
 }
@@ -342,9 +342,9 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 
 // checkTariff checks a price that may be missing.
 func checkTariff(c *checker, key string, amount *settings.Amount) {
-	const most = settings.Amount(curve.MostMaxPrice)
+	const most = settings.Amount(priceformat.MostMaxPrice)
 	if amount != nil && (*amount > most || *amount < -most) {
-		c.Problem(key, "is beyond ±%s per MWh", curve.FormatMicro(curve.MostMaxPrice))
+		c.Problem(key, "is beyond ±%s per MWh", priceformat.FormatMicro(priceformat.MostMaxPrice))
 	}
 }
 

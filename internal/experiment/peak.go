@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -46,7 +46,7 @@ func (p Peak) Meter(ratio protocol.Micro, until protocol.Instant) *price.Meter {
 
 // ClockTime is when a clock in a zone shows a date and time, as "2009-01-05 00:00".
 func ClockTime(text string, zone *time.Location) (protocol.Instant, error) {
-	clock, err := curve.ParseClock(text)
+	clock, err := priceformat.ParseClock(text)
 	if err != nil {
 		return 0, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -65,7 +65,7 @@ type Plan struct {
 	odd      []string           // what is odd about the file
 	files    []*applicationFile // of the applications, in their order; none before Open
 
-	started map[string]*catalog.Plugin // by name; none before Start
+	started map[string]*pluginhost.Plugin // by name; none before Start
 }
 
 // What estimates of run times the jobs have.

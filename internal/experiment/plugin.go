@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -24,14 +24,14 @@ type Plugin = config.Plugin
 
 // PluginFile is a plugin that somebody names by its file: this file is the pinned one. Config
 // is the path of its configuration; empty: it has none. Plain is one that cannot speak TLS.
-func PluginFile(kind catalog.Kind, path, config string, plain bool) (g Plugin, err error) {
+func PluginFile(kind pluginhost.Kind, path, config string, plain bool) (g Plugin, err error) {
 	g.SetDefaults()
 	full, err := filepath.Abs(path)
 	if err != nil {
 		return g, err
 	}
 	g.Name, g.Kind, g.Path, g.MTLS = path, string(kind), Path(full), !plain
-	if g.SHA256, err = catalog.SumOf(full); err != nil || config == "" {
+	if g.SHA256, err = pluginhost.SumOf(full); err != nil || config == "" {
 		return g, err
 	}
 	config, err = filepath.Abs(config)
@@ -43,8 +43,8 @@ func (p *Plan) checkPlugins(c *checker) {
 	for i := range p.Plugins {
 		g, key := &p.Plugins[i], fmt.Sprintf("plugin[%d]", i)
 		p.checkPluginName(c, i)
-		if kind := catalog.Kind(g.Kind); kind != catalog.PolicyKind && kind != catalog.SchedulerKind {
-			c.Problem(key+".kind", "%q is no kind that is simulated; use %q or %q", g.Kind, catalog.PolicyKind, catalog.SchedulerKind)
+		if kind := pluginhost.Kind(g.Kind); kind != pluginhost.PolicyKind && kind != pluginhost.SchedulerKind {
+			c.Problem(key+".kind", "%q is no kind that is simulated; use %q or %q", g.Kind, pluginhost.PolicyKind, pluginhost.SchedulerKind)
 		}
 		if g.Path == "" {
 			c.Problem(key+".path", "is missing; name the plugin's executable file")
@@ -74,7 +74,7 @@ func (p *Plan) checkPluginName(c *checker, i int) {
 }
 
 // plugin is the plugin of a name and kind; nil: there is none.
-func (p *Plan) plugin(kind catalog.Kind, name string) *Plugin {
+func (p *Plan) plugin(kind pluginhost.Kind, name string) *Plugin {
 	for i := range p.Plugins {
 		if g := &p.Plugins[i]; g.Kind == string(kind) && g.Name == name {
 			return g
@@ -88,7 +88,7 @@ func (p *Plan) plugin(kind catalog.Kind, name string) *Plugin {
 func (p *Plan) WithPlugin(g Plugin) (*Plan, error) {
 	changed := p.clone()
 	changed.Plugins = append(changed.Plugins, g)
-	if g.Kind == string(catalog.PolicyKind) {
+	if g.Kind == string(pluginhost.PolicyKind) {
 		return changed.With(Setting{Key: "policy.name", Value: g.Name})
 	}
 	return changed.With(Setting{Key: "policy", Value: g.Name})
@@ -97,7 +97,7 @@ func (p *Plan) WithPlugin(g Plugin) (*Plan, error) {
 // Start starts the plan's plugins and waits until they are up. [Plan.Close] ends
 // them. Plans that are made of this one afterwards share them.
 func (p *Plan) Start(ctx context.Context, log *slog.Logger) error {
-	p.started = map[string]*catalog.Plugin{}
+	p.started = map[string]*pluginhost.Plugin{}
 	var errs []error
 	for i := range p.Plugins {
 		g := &p.Plugins[i]
@@ -116,16 +116,16 @@ func (p *Plan) Start(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-func (p *Plan) start(g *Plugin, log *slog.Logger) (*catalog.Plugin, error) {
-	spec := catalog.Spec{
-		Name: g.Name, Kind: catalog.Kind(g.Kind), Path: string(g.Path), Args: g.Args, SHA256: g.SHA256, Plain: !g.MTLS,
+func (p *Plan) start(g *Plugin, log *slog.Logger) (*pluginhost.Plugin, error) {
+	spec := pluginhost.Spec{
+		Name: g.Name, Kind: pluginhost.Kind(g.Kind), Path: string(g.Path), Args: g.Args, SHA256: g.SHA256, Plain: !g.MTLS,
 		Host:   sdk.Host{Seed: uint64(p.Seed), Software: "switchyard simulator"}, //nolint:gosec // checked: not negative
-		Timing: catalog.Timing{Start: g.StartTimeout.Std(), Call: g.CallTimeout.Std()},
+		Timing: pluginhost.Timing{Start: g.StartTimeout.Std(), Call: g.CallTimeout.Std()},
 	}
 	if err := spec.ReadConfig(string(g.Config)); err != nil {
 		return nil, err
 	}
-	return catalog.Open(spec, log)
+	return pluginhost.Open(spec, log)
 }
 
 // Close ends the plugins that Start has started.
@@ -141,7 +141,7 @@ func (p *Plan) Close() error {
 // localOf sets what rules a site's queue: the built-in engine with a policy, or a
 // plugin.
 func (p *Plan) localOf(s *Site) (local engine.Policy, other func(protocol.Capacity) (localsched.Engine, error), err error) {
-	if p.plugin(catalog.SchedulerKind, s.Policy) == nil {
+	if p.plugin(pluginhost.SchedulerKind, s.Policy) == nil {
 		local, err = engine.Named(s.Policy)
 		return local, nil, err
 	}

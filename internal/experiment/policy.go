@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/sim"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
@@ -17,7 +17,7 @@ func (p *Plan) decider() (policy.Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		return catalog.CheckedPolicy(decides), nil
+		return pluginhost.CheckedPolicy(decides), nil
 	}
 	started := p.started[p.Policy.Name]
 	if started == nil {
@@ -41,9 +41,9 @@ func (p *Plan) fallback() (policy.Policy, error) {
 // built in.
 func (p *Plan) checkPolicy(c *checker) {
 	p.Policy.CheckParameters(c.Reader, "policy", "")
-	if name := p.Policy.Name; !p.decidesItself() && p.plugin(catalog.PolicyKind, name) == nil {
+	if name := p.Policy.Name; !p.decidesItself() && p.plugin(pluginhost.PolicyKind, name) == nil {
 		c.Problem("policy.name", "%q is neither built in (%s) nor the name of a [[plugin]] of the kind %q",
-			name, oneOf(builtin.Names()), catalog.PolicyKind)
+			name, oneOf(builtin.Names()), pluginhost.PolicyKind)
 	}
 	if p.Policy.Fallback != "" {
 		c.OneOf("policy.fallback", p.Policy.Fallback, builtin.Names()...)

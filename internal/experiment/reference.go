@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 )
 
 // Table describes a table of an experiment's file.
@@ -218,7 +218,7 @@ func dataLinkKeys() []Key {
 func priceFileKeys() []Key {
 	return []Key{
 		{"path", "", "The file, packed by gzip or not. Required."},
-		{"format", "", oneOf(curve.Formats()) + ". Required."},
+		{"format", "", oneOf(priceformat.Formats()) + ". Required."},
 		{"zone", "", "Of the file's clock. Not set: for hourly that of the site."},
 		{"start", "", "For hourly: what the clock showed at the beginning of the first price."},
 		{"hours", "", "For hourly: \"elapsed\", a line for each hour that passes, or \"clock\", 24 lines a day. Not set: elapsed."},

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -145,8 +145,8 @@ func ppm(factor float64) int { return int(math.Round(factor * protocol.PPM)) }
 
 // foreseen is where the waits of quotes come from. The plan alone needs no interval,
 // which nobody looks at here.
-func (l LocalSched) foreseen() foresight.Method {
-	if method := foresight.Method(l.Waits); method != foresight.Plan {
+func (l LocalSched) foreseen() waitpredict.Method {
+	if method := waitpredict.Method(l.Waits); method != waitpredict.Plan {
 		return method
 	}
 	return ""

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/outlook"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
@@ -131,7 +131,7 @@ func (p *Plan) configure(cfg *sim.Config, scheme Scheme, when calendar) {
 	cfg.Begin = when.begin
 	for i := range p.Sites {
 		live, to := p.Sites[i].live, &cfg.Sites[i]
-		decides := catalog.CheckedPolicy(live.BuiltIn(live.Policy.Name))
+		decides := pluginhost.CheckedPolicy(live.BuiltIn(live.Policy.Name))
 		own := live.Peer(config.Parts{Policy: policy.Describe(decides), Capacity: to.Capacity()})
 		to.Tariff, to.Costs, to.Currency = live.SiteTariff(), own.Costs, own.Currency
 		to.Waiting, to.Weighing = own.Waiting, own.Weighing
@@ -140,7 +140,7 @@ func (p *Plan) configure(cfg *sim.Config, scheme Scheme, when calendar) {
 			to.Electricity.Milliwatts = own.Power
 		}
 		if scheme == Configured {
-			to.Peer = &sim.Peer{Config: own, Decides: decides, Fallback: catalog.CheckedPolicy(live.BuiltIn(live.Policy.Fallback))}
+			to.Peer = &sim.Peer{Config: own, Decides: decides, Fallback: pluginhost.CheckedPolicy(live.BuiltIn(live.Policy.Fallback))}
 		}
 	}
 }
@@ -188,7 +188,7 @@ func feedOf(c *config.Config) (feeds.Feed, error) {
 
 // told are the prices of a live site's feed for a run, with what is known of them ahead: all of
 // a contract, and of files what had been published.
-func (of *supply) told(ctx context.Context, when calendar) (*outlook.Hindsight, error) {
+func (of *supply) told(ctx context.Context, when calendar) (*priceforecast.Hindsight, error) {
 	from := &of.live.Prices
 	series, err := of.feed.Prices(ctx, price.Query{
 		Area: from.Area, From: when.begin - protocol.Instant(from.History), Until: when.last.Add(afterwards),

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
 
@@ -18,7 +18,7 @@ type Exhibit struct {
 	Paper string   `json:"paper"`
 
 	trials []trial
-	waits  foresight.Method // of most trials
+	waits  waitpredict.Method // of most trials
 	build  func(ctx context.Context, s *study, r *Report) error
 }
 
@@ -149,8 +149,8 @@ func (o *Options) turnaround() trial {
 
 // foreseen is where the waits of quotes come from. The policies look at no interval, so
 // that the bare plan serves as well as one with intervals.
-func (o *Options) foreseen() foresight.Method {
-	if o.Waits == foresight.Plan {
+func (o *Options) foreseen() waitpredict.Method {
+	if o.Waits == waitpredict.Plan {
 		return ""
 	}
 	return o.Waits

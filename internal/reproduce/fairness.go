@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -109,7 +109,7 @@ func (o *Options) protect() Exhibit {
 	}
 	e := Exhibit{
 		Name: "protect", Title: "protection of own users: equation 9 of each system, and its price", Paper: "[MC 5.6], which has no protection",
-		waits: foresight.Plan, trials: []trial{o.baseline()},
+		waits: waitpredict.Plan, trials: []trial{o.baseline()},
 	}
 	for _, p := range planned {
 		for _, g := range guards() {

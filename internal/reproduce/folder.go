@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 )
 
 // folder is where the data are, laid out as their README says.
@@ -57,7 +57,7 @@ func (f folder) hourly(currency string, path ...string) (price.Series, error) {
 	}
 	name := filepath.Join(append([]string{string(f)}, path...)...)
 	area := strings.TrimSuffix(strings.TrimSuffix(path[len(path)-1], ".gz"), ".csv")
-	set, err := curve.Read(curve.Hourly, name, text, curve.Options{
+	set, err := priceformat.Read(priceformat.Hourly, name, text, priceformat.Options{
 		Zone: time.UTC, Start: time.Unix(0, 0).UTC(), Area: area, Currency: currency, PerMWh: true,
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (f folder) hourly(currency string, path ...string) (price.Series, error) {
 }
 
 // nordPool reads the prices of the year 2014 in Nord Pool's own format.
-func (f folder) nordPool() (*curve.Set, error) {
+func (f folder) nordPool() (*priceformat.Set, error) {
 	const name = "elspot-prices_2014_hourly_eur.csv.gz"
 	zone, err := time.LoadLocation("Europe/Oslo")
 	if err != nil {
@@ -77,6 +77,6 @@ func (f folder) nordPool() (*curve.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return curve.Read(curve.Nordpool, filepath.Join(string(f), "prices", "nordpool", name), text,
-		curve.Options{Zone: zone, Currency: "EUR"})
+	return priceformat.Read(priceformat.Nordpool, filepath.Join(string(f), "prices", "nordpool", name), text,
+		priceformat.Options{Zone: zone, Currency: "EUR"})
 }

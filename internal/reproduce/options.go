@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -54,14 +54,14 @@ type Options struct {
 
 	Jobs int // measured jobs of a workload; 0: as many as the paper's
 
-	Waits    foresight.Method // where the waits of quotes come from
-	Forecast string           // of prices that are not published yet, see [forecast.Named]
-	Oracle   bool             // all prices are known ahead, as in the authors' released code
+	Waits    waitpredict.Method // where the waits of quotes come from
+	Forecast string             // of prices that are not published yet, see [forecast.Named]
+	Oracle   bool               // all prices are known ahead, as in the authors' released code
 }
 
 // Default is the paper's set-up, with the forecaster that is measured best.
 func Default() Options {
-	return Options{Size: Size{Data: "../shared/data", Seeds: 5}, Waits: foresight.Adaptive, Forecast: forecast.NewAuto().Name()}
+	return Options{Size: Size{Data: "../shared/data", Seeds: 5}, Waits: waitpredict.Adaptive, Forecast: forecast.NewAuto().Name()}
 }
 
 // MaxSeeds bounds the seeds of one call.
@@ -79,7 +79,7 @@ func (o *Options) check() error {
 	if o.Jobs < 0 || o.Jobs > 0 && o.Jobs < fewestJobs {
 		problems = append(problems, fmt.Errorf("jobs: %d; give %d or more, or 0 for the paper's", o.Jobs, fewestJobs))
 	}
-	if !slices.Contains(foresight.Methods(), o.Waits) {
+	if !slices.Contains(waitpredict.Methods(), o.Waits) {
 		problems = append(problems, fmt.Errorf("waits: %q is none of %s", string(o.Waits), methodNames()))
 	}
 	if _, err := forecast.Named(o.Forecast); err != nil {
@@ -93,7 +93,7 @@ const fewestJobs = 200
 
 func methodNames() string {
 	var names []string
-	for _, m := range foresight.Methods() {
+	for _, m := range waitpredict.Methods() {
 		names = append(names, string(m))
 	}
 	return strings.Join(names, ", ")

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,10 +28,10 @@ const lookahead = 9 * protocol.Day
 // day that begins, and forecast beyond.
 func newArea(paid price.Series, currency string, f forecast.Forecaster) (*area, error) {
 	a := &area{currency: currency, paid: paid}
-	o := outlook.Options{Zone: time.UTC, Forecaster: f}
+	o := priceforecast.Options{Zone: time.UTC, Forecaster: f}
 	last := paid.Slots[len(paid.Slots)-1].End()
 	for at := paid.Slots[0].Start; at.Add(protocol.Day) <= last; at = at.Add(protocol.Day) {
-		known, err := outlook.Of(paid, at.Add(protocol.Day), at, at.Add(lookahead), o)
+		known, err := priceforecast.Of(paid, at.Add(protocol.Day), at, at.Add(lookahead), o)
 		if err != nil {
 			return nil, fmt.Errorf("day %d: %w", len(a.days), err)
 		}
@@ -42,7 +42,7 @@ func newArea(paid price.Series, currency string, f forecast.Forecaster) (*area, 
 		return nil, fmt.Errorf("prices: they span %v; a day is the least", last.Sub(paid.Slots[0].Start))
 	}
 	var err error
-	a.oracle, err = outlook.Of(paid, math.MaxInt64, paid.Slots[0].Start, last.Add(lookahead), o)
+	a.oracle, err = priceforecast.Of(paid, math.MaxInt64, paid.Slots[0].Start, last.Add(lookahead), o)
 	a.oracle.Currency = currency
 	return a, err
 }

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 )
 
 func TestEveryExhibitIsWhole(t *testing.T) {
 	t.Parallel()
 	o := small(t)
-	o.Waits = foresight.Plan
+	o.Waits = waitpredict.Plan
 	for _, r := range run(t, o, reproduce.Names()...) {
 		if len(r.Tables) == 0 || r.Paper == "" || r.Title == "" {
 			t.Errorf("%s has no table, title or counterpart", r.Name)
@@ -58,7 +58,7 @@ func checkTable(t *testing.T, name string, table reproduce.Table) {
 func TestMoneyAndTime(t *testing.T) {
 	t.Parallel()
 	o := small(t)
-	o.Jobs, o.Waits = 300, foresight.Plan
+	o.Jobs, o.Waits = 300, waitpredict.Plan
 	r := run(t, o, "fig4")[0]
 	overall, dollars, sweep := r.Tables[0], r.Tables[1], r.Tables[2]
 
@@ -89,7 +89,7 @@ func TestMoneyAndTime(t *testing.T) {
 func TestLocalUsersArePartOfTheGrid(t *testing.T) {
 	t.Parallel()
 	o := small(t)
-	o.Waits = foresight.Plan
+	o.Waits = waitpredict.Plan
 	all := values(t, run(t, o, "fig12")[0].Tables[0], "response_rel_w50")
 	if all["10 %"] <= all["100 %"] || all["10 %"] > 101 {
 		t.Errorf("a tenth of the jobs gains as much as all: %v", all)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -204,7 +204,7 @@ func (o *Options) tabled() (map[string]Exhibit, error) {
 func (o *Options) exhibitOf(e *strategyExhibit, columns map[string][]strategyColumn) Exhibit {
 	made := Exhibit{Name: e.Name, Also: e.Also, Title: e.Title, Paper: e.Paper, waits: o.Waits}
 	if e.Planned {
-		made.waits = foresight.Plan
+		made.waits = waitpredict.Plan
 	}
 	for i := range e.Tables {
 		t := &e.Tables[i]

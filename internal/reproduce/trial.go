@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -25,10 +25,10 @@ type trial struct {
 	weight   int    // w, in parts per million
 	scale    int    // of the flow's costs; 0: the paper's
 	marginal int
-	portal   bool              // one peer places all; else every site its own
-	maxQ     int               // 0: unbounded
-	cycle    protocol.Duration // 0: rounds are opened by each job's arrival
-	waits    foresight.Method  // empty: the bare plan
+	portal   bool               // one peer places all; else every site its own
+	maxQ     int                // 0: unbounded
+	cycle    protocol.Duration  // 0: rounds are opened by each job's arrival
+	waits    waitpredict.Method // empty: the bare plan
 	oracle   bool
 
 	stays    int // share of the measured jobs that stay at their origin, in parts per million

@@ -6,9 +6,9 @@ import (
 	"io"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/virtual"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,8 +20,8 @@ type batchSystem struct {
 	site      *site
 	held      io.Closer // an engine elsewhere; nil: it is in this program
 	tariff    localsched.Tariff
-	foresight *foresight.Foresight // nil: quotes tell the plan
-	slots     []*batchJob          // of jobs that have begun, as the heap knows them
+	foresight *waitpredict.Foresight // nil: quotes tell the plan
+	slots     []*batchJob            // of jobs that have begun, as the heap knows them
 	free      []int32
 	wake      protocol.Instant // the engine's wake that is in the heap; 0: none
 	wakes     bool             // it has made advance reservations, whose time no other event may bring
@@ -52,7 +52,7 @@ func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 	}
 	var err error
 	if from.Waits != "" {
-		b.foresight, err = foresight.New(from.Waits, from.CPUs())
+		b.foresight, err = waitpredict.New(from.Waits, from.CPUs())
 	}
 	return b, err
 }

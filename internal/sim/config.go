@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -65,7 +65,7 @@ type Site struct {
 	Local       engine.Policy // of its batch system
 	Tariff      localsched.Tariff
 	Electricity Electricity
-	Waits       foresight.Method // of its quotes; empty: the plan, without an interval
+	Waits       waitpredict.Method // of its quotes; empty: the plan, without an interval
 	// Budget is what the jobs of the site may draw, by its Local policy; without Rates
 	// there is none. Its signal is on the workload's clock.
 	Budget engine.Budget

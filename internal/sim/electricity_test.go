@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
@@ -448,8 +448,8 @@ func TestWholeIsDeterministic(t *testing.T) {
 func TestForeseenWaits(t *testing.T) {
 	t.Parallel()
 	jobs := work(200, 6)
-	hashes := map[uint64]foresight.Method{}
-	for _, method := range append(foresight.Methods(), "") {
+	hashes := map[uint64]waitpredict.Method{}
+	for _, method := range append(waitpredict.Methods(), "") {
 		cfg := cycles(t, sim.Central)
 		cfg.History = 60
 		for i := range cfg.Sites {
@@ -483,7 +483,7 @@ func TestPredictionsKnowThoseAhead(t *testing.T) {
 	cfg := sim.Config{Seed: 1, Scheme: sim.Central, Policy: flow, Tuning: rules.RuntimeConfig{Initiation: policy.Cycle}}
 	for i, name := range []protocol.SiteName{"a", "b"} {
 		cfg.Sites = append(cfg.Sites, sim.Site{
-			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MHz: 1000 - 100*i}, Local: engine.EASY(), Waits: foresight.QBETS,
+			Machine: sim.Machine{Name: name, Nodes: 1, CPUsPerNode: 1, MHz: 1000 - 100*i}, Local: engine.EASY(), Waits: waitpredict.QBETS,
 		})
 	}
 	jobs := slices.Repeat([]workload.Job{{CPUs: 1, Run: protocol.Hour, Estimate: protocol.Hour}}, 4)

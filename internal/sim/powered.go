@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
@@ -67,9 +67,9 @@ func (p *Powered) Mean(uses []Use) int64 {
 	if last <= first {
 		return 0
 	}
-	var used exact.Number
+	var used int128.Number
 	for _, use := range uses {
-		used = used.Plus(exact.Product(max(0, use.Draw), max(0, int64(use.End.Sub(use.Start)))))
+		used = used.Plus(int128.Product(max(0, use.Draw), max(0, int64(use.End.Sub(use.Start)))))
 	}
 	return used.Down(int64(last.Sub(first)))
 }

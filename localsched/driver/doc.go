@@ -7,7 +7,7 @@
 //	runner                                 what runs there
 //	──────                                 ───────────────
 //	localsched/process                     processes of this machine
-//	localsched/gate                        jobs handed to a batch system behind a power budget
+//	localsched/powergate                        jobs handed to a batch system behind a power budget
 //	localsched/virtual                     jobs under a virtual clock: the simulator's, the test harness's
 //	      │
 //	      │ Submit Leave Tick Hold Drop SetRules Quote …      ▲ Take: Starts, Kills, Spent

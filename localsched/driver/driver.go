@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -19,7 +19,7 @@ type Driver struct {
 	rules   Rules
 	own     *engine.Engine    // nil: the engine is another one, which cannot be rebuilt
 	engine  localsched.Engine // own, or the other one
-	feed    *changes.Feed
+	feed    *changefeed.Feed
 	jobs    map[protocol.Tag]*Job // from Submit or Add to Leave
 	holds   map[protocol.Tag]localsched.Reservation
 	work    Work
@@ -38,7 +38,7 @@ type Job struct {
 	Seq   uint64           // in the order of submission
 	Began protocol.Instant // when the engine started it; it is pending until it has
 
-	Reported changes.Job
+	Reported changefeed.Job
 
 	started bool
 	planned bool   // the engine has it
@@ -61,7 +61,7 @@ type Work struct {
 
 // New returns a driver of the built-in engine on an idle machine. [Driver.Rebuild] has it
 // begin with jobs that are there already.
-func New(machine engine.Machine, rules Rules, feed *changes.Feed) *Driver {
+func New(machine engine.Machine, rules Rules, feed *changefeed.Feed) *Driver {
 	d := newDriver(feed)
 	d.machine, d.rules = machine, rules
 	d.anew()
@@ -69,13 +69,13 @@ func New(machine engine.Machine, rules Rules, feed *changes.Feed) *Driver {
 }
 
 // Over returns a driver of another engine than the built-in one.
-func Over(other localsched.Engine, feed *changes.Feed) *Driver {
+func Over(other localsched.Engine, feed *changefeed.Feed) *Driver {
 	d := newDriver(feed)
 	d.engine = other
 	return d
 }
 
-func newDriver(feed *changes.Feed) *Driver {
+func newDriver(feed *changefeed.Feed) *Driver {
 	return &Driver{
 		feed: feed, turn: power.End,
 		jobs: map[protocol.Tag]*Job{}, holds: map[protocol.Tag]localsched.Reservation{},
@@ -252,7 +252,7 @@ func (d *Driver) attend(now protocol.Instant) {
 		j := d.jobs[tag]
 		j.look = d.looks
 		d.held = append(d.held, j)
-		d.Waits(j, changes.PowerBudget)
+		d.Waits(j, changefeed.PowerBudget)
 	}
 	for _, j := range was {
 		if j.look != d.looks && j.planned && !j.started {

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,9 +16,9 @@ type Core struct {
 	pool    bool
 	lookup  bool // quotes are lookups
 	floor   ClusterState
-	entries []entry      // by job number
-	busy    int          // units
-	work    exact.Number // of the queue, in CPU·ms
+	entries []entry       // by job number
+	busy    int           // units
+	work    int128.Number // of the queue, in CPU·ms
 
 	opening  BackfillWindow // left by the last pass
 	passDone bool           // the last pass saw the present state
@@ -344,8 +344,8 @@ func (c *Core) change(now protocol.Instant) {
 
 func (c *Core) advance(now protocol.Instant) { c.floor.now = max(c.floor.now, now) }
 
-func (c *Core) workOf(w Waiting) exact.Number { return workOf(c.machine.CPUs(w.Units), w.Time) }
+func (c *Core) workOf(w Waiting) int128.Number { return workOf(c.machine.CPUs(w.Units), w.Time) }
 
-func workOf(cpus int, time protocol.Duration) exact.Number {
-	return exact.Product(int64(cpus), int64(time))
+func workOf(cpus int, time protocol.Duration) int128.Number {
+	return int128.Product(int64(cpus), int64(time))
 }

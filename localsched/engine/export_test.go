@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -42,7 +42,7 @@ func (f *future) simulate(job Waiting) protocol.Instant {
 // Check says what is wrong with the engine's books, if anything.
 func (e *Engine) Check() string {
 	c := e.core
-	busy, waiting := 0, exact.Number{}
+	busy, waiting := 0, int128.Number{}
 	for _, r := range c.floor.running.list() {
 		busy += r.Units
 		if c.entries[r.slot].state != runs {

@@ -9,16 +9,16 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/gate"
 	"github.com/switchyard-hpc/switchyard/localsched/localschedtest"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/localsched/powergate"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // gated is a gate that is closed together with what is behind it.
 type gated struct {
-	*gate.Gate
+	*powergate.Gate
 
 	behind io.Closer
 }
@@ -37,7 +37,7 @@ func TestGate(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "gate")
 			target := targetOf(t, func(s *process.Scheduler) localsched.Scheduler {
-				g, err := gate.Open(gate.Config{
+				g, err := powergate.Open(powergate.Config{
 					Dir: dir, Scheduler: s,
 					Machine: engine.Of(protocol.Capacity{CPUs: 4, Nodes: 1, MemoryMB: 1000, MaxWallTime: protocol.Hour}),
 					Budget:  engine.Budget{Signal: signal, Rates: power.Rates{Busy: 1_000_000}},

@@ -13,9 +13,9 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/localschedtest"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -152,12 +152,12 @@ type foreseeing struct {
 func TestForesight(t *testing.T) {
 	t.Parallel()
 	localschedtest.Test(t, targetOf(t, func(s *process.Scheduler) localsched.Scheduler {
-		f, err := foresight.New(foresight.Plan, 4)
+		f, err := waitpredict.New(waitpredict.Plan, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
 		now := func() protocol.Instant { return protocol.InstantOf(time.Now()) }
-		over := foresight.Over(s, f, now)
+		over := waitpredict.Over(s, f, now)
 		holds, ok := over.(localsched.Reserver)
 		if !ok {
 			t.Fatal("it holds no room, though the scheduler under it does")

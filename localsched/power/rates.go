@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -40,9 +40,9 @@ func (r Rates) Draw(working, held, share int) int64 {
 		share = protocol.PPM
 	}
 	working = min(max(0, working), held)
-	busy := exact.Product(int64(working), r.Busy).Times(int64(max(0, share))).Up(protocol.PPM)
-	idle := exact.Product(int64(held-working), r.Idle)
-	return min(exact.Whole(busy).Plus(idle).Up(1000), MaxDraw)
+	busy := int128.Product(int64(working), r.Busy).Times(int64(max(0, share))).Up(protocol.PPM)
+	idle := int128.Product(int64(held-working), r.Idle)
+	return min(int128.Whole(busy).Plus(idle).Up(1000), MaxDraw)
 }
 
 // MaxDraw bounds what one job draws, so that sums over a million jobs cannot overflow: 4 GW.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
@@ -76,7 +76,7 @@ func TestProcessesStartWithinTheBudget(t *testing.T) {
 	two.Spec.CPUs, two.Spec.WallTime = 2, protocol.Hour
 	s.awaitRunning(t, s.submit(t, two))
 	one := s.submit(t, guest(t, "true"))
-	s.awaitReason(t, one, changes.PowerBudget)
+	s.awaitReason(t, one, changefeed.PowerBudget)
 	want := protocol.Load{
 		CPUs: 4, Busy: 2, QueuedJobs: 1, QueuedWork: int64(protocol.Minute), Withheld: 2, Draw: 2000, Budget: 2000,
 	}
@@ -104,7 +104,7 @@ func TestHeldNoMore(t *testing.T) {
 	four.Spec.CPUs = 4
 	s.awaitRunning(t, s.submit(t, four))
 	one := s.submit(t, guest(t, "true"))
-	s.awaitReason(t, one, changes.PowerBudget)
+	s.awaitReason(t, one, changefeed.PowerBudget)
 	if err := s.SetBudget(engine.Budget{}); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestManyAreRestoredAtOnce(t *testing.T) {
 	}
 	s.reopen(t)
 	for _, tag := range tags {
-		s.awaitReason(t, tag, changes.PowerBudget)
+		s.awaitReason(t, tag, changefeed.PowerBudget)
 	}
 	if looks := s.Looks(); looks > 2 {
 		t.Errorf("it took %d looks", looks)

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -135,7 +135,7 @@ func byEnergy(rates power.Rates, cpus int, exit exitRecord) int {
 // utilisation is how busy a job has kept so many CPUs, in parts per million.
 func utilisation(cpus int, exit exitRecord) int64 {
 	// Clocks differ, and what was held for one CPU may keep more busy.
-	return min(exact.Product(max(0, int64(exit.Usage.CPU)), protocol.PPM).Down(int64(max(1, cpus)), max(1, int64(exit.Ran))), protocol.PPM)
+	return min(int128.Product(max(0, int64(exit.Usage.CPU)), protocol.PPM).Down(int64(max(1, cpus)), max(1, int64(exit.Ran))), protocol.PPM)
 }
 
 // withPredictedPower is a request with the power that is expected of it, if it states none. The lock

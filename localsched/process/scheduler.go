@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -29,7 +29,7 @@ type Scheduler struct {
 	clock   *wallclock.Clock
 	driver  *driver.Driver // nil until the jobs in the spool are found
 	jobs    map[protocol.Tag]*job
-	changes *changes.Feed
+	changes *changefeed.Feed
 	seq     uint64 // of the latest submission
 	starts  []*job // the driver has said so, the loop has yet to do it
 	kills   []*job // likewise
@@ -71,7 +71,7 @@ func Open(config Config) (*Scheduler, error) {
 		paused:   config.Paused,
 		jobs:     map[protocol.Tag]*job{},
 		holds:    map[protocol.Tag]*held{},
-		changes:  changes.New(rand.Uint64()),
+		changes:  changefeed.New(rand.Uint64()),
 		promises: promises{news: make(chan struct{}, 1)},
 		kick:     make(chan struct{}, 1),
 		stopping: make(chan struct{}),

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/gate"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/localsched/powergate"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,7 +28,7 @@ func TestPowerGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gate.Open(gate.Config{
+	g, err := powergate.Open(powergate.Config{
 		Dir: newDir(t) + "/gate", Scheduler: s.Scheduler,
 		Machine: engine.Of(protocol.Capacity{CPUs: allCPUs, Nodes: nodes}),
 		Budget:  engine.Budget{Signal: signal, Rates: power.Rates{Busy: 1_000_000}},
@@ -46,7 +46,7 @@ func TestPowerGate(t *testing.T) {
 	}
 	w := &gateWatcher{g: g, last: map[protocol.Tag]localsched.Change{}}
 	w.await(t, first.Tag, func(c localsched.Change) bool { return c.State == protocol.Running })
-	w.await(t, second.Tag, func(c localsched.Change) bool { return c.Reason == changes.PowerBudget })
+	w.await(t, second.Tag, func(c localsched.Change) bool { return c.Reason == changefeed.PowerBudget })
 	if got := s.cluster.must(t, "squeue", "-h", "-o", "%j", "-n", s.jobName(first.Tag)+","+s.jobName(second.Tag)+","+s.jobName(third.Tag)); got != s.jobName(first.Tag) {
 		t.Errorf("Slurm has %q, want the first job alone", got)
 	}
@@ -87,14 +87,14 @@ type gated struct {
 	*site
 	*gateWatcher
 
-	config gate.Config
+	config powergate.Config
 	dir    string // of the jobs
 }
 
 func openGated(t *testing.T, c cluster) *gated {
 	t.Helper()
 	s := openSite(t, c, func(c *slurm.Config) { c.Extra = []string{"--hold"} })
-	g := &gated{site: s, dir: homeDir(t), config: gate.Config{
+	g := &gated{site: s, dir: homeDir(t), config: powergate.Config{
 		Dir: newDir(t) + "/gate", Scheduler: s.Scheduler,
 		Machine: engine.Of(protocol.Capacity{CPUs: allCPUs, Nodes: nodes}),
 		Budget:  engine.Budget{Rates: power.Rates{Busy: 1_000_000}},
@@ -106,7 +106,7 @@ func openGated(t *testing.T, c cluster) *gated {
 
 func (g *gated) openGate(t *testing.T) {
 	t.Helper()
-	opened, err := gate.Open(g.config)
+	opened, err := powergate.Open(g.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func (g *gated) starts(t *testing.T, tag protocol.Tag) {
 
 func (g *gated) isHeld(t *testing.T, tag protocol.Tag) {
 	t.Helper()
-	g.gateWatcher.await(t, tag, func(c localsched.Change) bool { return c.Reason == changes.PowerBudget })
+	g.gateWatcher.await(t, tag, func(c localsched.Change) bool { return c.Reason == changefeed.PowerBudget })
 }
 
 // ends lets all jobs end, and checks that each has run once.
@@ -260,7 +260,7 @@ func TestPowerGateTakesBackFromTheDead(t *testing.T) {
 
 // gateWatcher follows a gate.
 type gateWatcher struct {
-	g      *gate.Gate
+	g      *powergate.Gate
 	cursor localsched.Cursor
 	last   map[protocol.Tag]localsched.Change
 }

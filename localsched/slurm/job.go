@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -52,7 +52,7 @@ type job struct {
 	launched time.Time // when it was first seen with CPUs and without a claim
 	retry    time.Time // no earlier is it submitted again
 	reason   string    // the last one reported while it waited
-	reported changes.Job
+	reported changefeed.Job
 }
 
 func newJob(tag protocol.Tag, name, dir string) *job {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -37,7 +37,7 @@ type nativeRecord struct {
 // endRecord is end.json: how the job ended, and which change said so.
 type endRecord struct {
 	spool.End
-	Place changes.Place `json:"place"`
+	Place changefeed.Place `json:"place"`
 }
 
 // readEnd reads how a job ended.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -81,7 +81,7 @@ func (s *Scheduler) loadJob(j *job) error {
 // loadEnd enters a job found ended where it was reported before.
 func (s *Scheduler) loadEnd(j *job, end endRecord) {
 	j.state, j.claim.started = ended, end.Started
-	if end.Place == (changes.Place{}) {
+	if end.Place == (changefeed.Place{}) {
 		s.changes.Report(&j.reported, end.Change(j.tag, j.submitted))
 		return
 	}

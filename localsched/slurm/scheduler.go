@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -24,7 +24,7 @@ type Scheduler struct {
 
 	mu      sync.Mutex // never held during I/O
 	jobs    map[protocol.Tag]*job
-	changes *changes.Feed
+	changes *changefeed.Feed
 	seen    *sight   // the last look at the queue; nil: Slurm has not answered yet
 	look    *look    // that is under way; nil: none is
 	history *history // nil: likewise
@@ -93,7 +93,7 @@ func (s *Scheduler) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.changes = changes.New(generation)
+	s.changes = changefeed.New(generation)
 	s.record = loadObserved(s.config.Dir, s.config.Log)
 	if err = errors.Join(s.restore(), s.restoreHolds()); err != nil {
 		return err

@@ -1,7 +1,7 @@
 package virtual
 
 import (
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -9,7 +9,7 @@ import (
 
 // Saved is what a system would have on disk at some time, but for advance reservations.
 type Saved[T any] struct {
-	feed *changes.Feed
+	feed *changefeed.Feed
 	jobs []Job[T]
 	seq  uint64
 }

@@ -12,7 +12,7 @@ import (
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/localsched/changes"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -23,7 +23,7 @@ import (
 type System[T any] struct {
 	runner Runner[T]
 	driver *driver.Driver
-	feed   *changes.Feed
+	feed   *changefeed.Feed
 	jobs   map[protocol.Tag]*Job[T]
 	seq    uint64 // of the latest submission
 }
@@ -89,7 +89,7 @@ func newSystem[T any](runner Runner[T]) *System[T] {
 	if runner.Changed == nil {
 		runner.Changed = func(*Job[T], localsched.Change) {}
 	}
-	return &System[T]{runner: runner, feed: changes.New(1), jobs: map[protocol.Tag]*Job[T]{}}
+	return &System[T]{runner: runner, feed: changefeed.New(1), jobs: map[protocol.Tag]*Job[T]{}}
 }
 
 // Job is the job with this tag; nil: there is none.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -46,7 +46,7 @@ func (e *executions) atLeast(cpus int, on *protocol.Capacity) (d protocol.Durati
 	for _, run := range runs {
 		if run.Censored {
 			censored++
-			work := exact.Product(int64(run.Ran), int64(run.CPUs)).Up(int64(cpus))
+			work := int128.Product(int64(run.Ran), int64(run.CPUs)).Up(int64(cpus))
 			d = max(d, on.Rescale(protocol.Duration(work), run.MHz, 0))
 		}
 	}
@@ -54,7 +54,7 @@ func (e *executions) atLeast(cpus int, on *protocol.Capacity) (d protocol.Durati
 		return 0
 	}
 	for range censored - 1 {
-		d = protocol.Duration(exact.Product(int64(d), moreEach).Up(moreEachOf))
+		d = protocol.Duration(int128.Product(int64(d), moreEach).Up(moreEachOf))
 	}
 	return d
 }
@@ -82,9 +82,9 @@ const unreachable = 1 << 62
 // believed is what is learnt of a run: what it cannot have done on its CPUs in its time counts as
 // not measured. What comes from another site may be wrong, or made up.
 func believed(run gamma.Execution, limit protocol.Duration) gamma.Execution {
-	longest := exact.Product(int64(limit), limitTolerant).Up(10)
+	longest := int128.Product(int64(limit), limitTolerant).Up(10)
 	run.Ran = min(run.Ran, protocol.Duration(longest))
-	busy := exact.Product(int64(run.Ran), int64(run.CPUs)).Times(2) // two threads of a core may count both
+	busy := int128.Product(int64(run.Ran), int64(run.CPUs)).Times(2) // two threads of a core may count both
 	u := &run.Usage
 	if u.CPU < 0 || int64(u.CPU) > busy.Up(1) {
 		u.CPU = 0
@@ -93,7 +93,7 @@ func believed(run gamma.Execution, limit protocol.Duration) gamma.Execution {
 		if perSecond <= 0 {
 			return unreachable
 		}
-		return exact.Product(perSecond, int64(run.Ran)).Times(int64(run.CPUs)).Times(2).Up(int64(protocol.Second), unit)
+		return int128.Product(perSecond, int64(run.Ran)).Times(int64(run.CPUs)).Times(2).Up(int64(protocol.Second), unit)
 	}
 	const million = 1_000_000
 	doubt(&u.Mflop, most(run.Machine.Flops, million))

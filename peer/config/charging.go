@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -225,9 +225,9 @@ func (r *Charging) times(key string, p *cost.Period, months, days, hours string)
 			ok = false
 		}
 	}
-	read("months", months, func(text string) (err error) { p.Months, err = tariff.ParseMonths(text); return err })
+	read("months", months, func(text string) (err error) { p.Months, err = contract.ParseMonths(text); return err })
 	read("days", days, func(text string) (err error) { p.Days, err = cost.ParseDays(text); return err })
-	read("hours", hours, func(text string) (err error) { p.Hours, err = tariff.ParseHours(text); return err })
+	read("hours", hours, func(text string) (err error) { p.Hours, err = contract.ParseHours(text); return err })
 	return ok
 }
 

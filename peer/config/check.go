@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -104,7 +104,7 @@ func (r *checker) required(key string, path settings.Path, remedy string) {
 
 // WaitMethods lists the values of [LocalSched.Waits].
 func WaitMethods() (names []string) {
-	for _, method := range foresight.Methods() {
+	for _, method := range waitpredict.Methods() {
 		names = append(names, string(method))
 	}
 	return names

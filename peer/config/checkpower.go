@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 )
 
 func (r *checker) checkPower(p *Power) {
@@ -72,7 +72,7 @@ func (r *checker) checkSeries(s *PowerSeries) {
 	}
 	if s.Area == "" {
 		r.Problem("power.series.area", "is missing; name the area by which the feed has the budgets")
-	} else if err := curve.CheckArea(s.Area); err != nil {
+	} else if err := priceformat.CheckArea(s.Area); err != nil {
 		r.Problem("power.series.area", "%v", err)
 	}
 	if s.Max > 0 && s.Fallback > s.Max {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -32,7 +32,7 @@ func (r *checker) checkPrices(p *Prices) {
 		}
 		return
 	}
-	if err := curve.CheckArea(p.Area); err != nil {
+	if err := priceformat.CheckArea(p.Area); err != nil {
 		r.Problem("prices.area", "%v", err)
 	}
 	r.checkFeed("prices", p.Area, p.Feed, p.Config)

@@ -6,9 +6,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
@@ -33,7 +33,7 @@ func Default() *Config {
 			Plugin:  "process",
 			Machine: PerCPU,
 			Nodes:   1,
-			Waits:   string(foresight.Plan),
+			Waits:   string(waitpredict.Plan),
 			Policy:  "easy",
 			Grace:   10 * protocol.Second,
 			OnStop:  Leave,

@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
 
@@ -78,7 +78,7 @@ func (f *Findings) secret(key string, err error) {
 func tryPlugins(ctx context.Context, cfg *config.Config, build Build) error {
 	var errs []error
 	for i := range cfg.Plugins {
-		if table := &cfg.Plugins[i]; catalog.Kind(table.Kind) != catalog.SchedulerKind {
+		if table := &cfg.Plugins[i]; pluginhost.Kind(table.Kind) != pluginhost.SchedulerKind {
 			errs = append(errs, tryPlugin(ctx, cfg, build, table))
 		}
 	}
@@ -97,12 +97,12 @@ func tryPlugin(ctx context.Context, cfg *config.Config, build Build, table *conf
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
 	spec.Host = sdk.Host{Site: cfg.Site.Name, Seed: uint64(cfg.Site.Seed), Software: build.software(), StateDir: state} //nolint:gosec // any number will do
-	started, err := catalog.Start(ctx, spec, io.Discard)
+	started, err := pluginhost.Start(ctx, spec, io.Discard)
 	if err != nil {
 		return failed(fmt.Errorf("it does not come up: %w", err))
 	}
 	defer func() { err = errors.Join(err, started.Close()) }()
-	if catalog.Kind(table.Kind) != catalog.FeedKind || cfg.Prices.Feed != table.Name {
+	if pluginhost.Kind(table.Kind) != pluginhost.FeedKind || cfg.Prices.Feed != table.Name {
 		return nil
 	}
 	described, err := started.Feed().Describe(ctx)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -21,12 +21,12 @@ import (
 // pluginSet are the plugins that a peer has started, by name.
 type pluginSet struct {
 	mu   sync.Mutex
-	open map[string]*catalog.Plugin
+	open map[string]*pluginhost.Plugin
 	up   chan struct{} // gets one when some plugin has come up
 }
 
 func newPluginSet() *pluginSet {
-	return &pluginSet{open: map[string]*catalog.Plugin{}, up: make(chan struct{}, 1)}
+	return &pluginSet{open: map[string]*pluginhost.Plugin{}, up: make(chan struct{}, 1)}
 }
 
 // names lists what has been started.
@@ -58,7 +58,7 @@ func (d *Daemon) openPlugins(context.Context) error {
 
 // plugin starts the plugin of a table, or finds it again. It may not be up yet. The
 // error says what is wrong with the table.
-func (d *Daemon) plugin(table *config.Plugin) (*catalog.Plugin, error) {
+func (d *Daemon) plugin(table *config.Plugin) (*pluginhost.Plugin, error) {
 	d.plugins.mu.Lock()
 	defer d.plugins.mu.Unlock()
 	if running := d.plugins.open[table.Name]; running != nil {
@@ -68,7 +68,7 @@ func (d *Daemon) plugin(table *config.Plugin) (*catalog.Plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("[[plugin]] %s: %w", table.Name, err)
 	}
-	started, err := catalog.Open(spec, d.log)
+	started, err := pluginhost.Open(spec, d.log)
 	if err != nil {
 		return nil, fmt.Errorf("[[plugin]] %s: %w", table.Name, err)
 	}
@@ -77,11 +77,11 @@ func (d *Daemon) plugin(table *config.Plugin) (*catalog.Plugin, error) {
 }
 
 // pluginSpec says what plugin a table names.
-func pluginSpec(table *config.Plugin) (catalog.Spec, error) {
-	spec := catalog.Spec{
-		Name: table.Name, Kind: catalog.Kind(table.Kind),
+func pluginSpec(table *config.Plugin) (pluginhost.Spec, error) {
+	spec := pluginhost.Spec{
+		Name: table.Name, Kind: pluginhost.Kind(table.Kind),
 		Path: string(table.Path), Args: table.Args, SHA256: table.SHA256, Plain: !table.MTLS,
-		Timing: catalog.Timing{Start: table.StartTimeout.Std(), Call: table.CallTimeout.Std()},
+		Timing: pluginhost.Timing{Start: table.StartTimeout.Std(), Call: table.CallTimeout.Std()},
 	}
 	err := spec.ReadConfig(string(table.Config))
 	return spec, err
@@ -103,26 +103,26 @@ func checkPlugins(cfg *config.Config) error {
 }
 
 // hostedSpec says how to start the plugin of a table.
-func (d *Daemon) hostedSpec(table *config.Plugin) (catalog.Spec, error) {
+func (d *Daemon) hostedSpec(table *config.Plugin) (pluginhost.Spec, error) {
 	spec, err := pluginSpec(table)
 	if err != nil {
-		return catalog.Spec{}, err
+		return pluginhost.Spec{}, err
 	}
 	spec.Host = sdk.Host{
 		Site: d.cfg.Site.Name, Seed: d.seed(), Software: d.options.Build.software(),
 		StateDir: filepath.Join(string(d.cfg.Site.StateDir), "plugins", table.Name),
 	}
-	spec.OnState = func(s catalog.Status) { d.onPluginState(table, s) }
+	spec.OnState = func(s pluginhost.Status) { d.onPluginState(table, s) }
 	// Jobs of other accounts run in directories below and must pass through.
 	if err := os.MkdirAll(spec.Host.StateDir, 0o711); err != nil { //nolint:gosec // see above
-		return catalog.Spec{}, fmt.Errorf("make a folder for its state: %w", err)
+		return pluginhost.Spec{}, fmt.Errorf("make a folder for its state: %w", err)
 	}
 	return spec, nil
 }
 
 // onPluginState is called with each new state of a plugin.
-func (d *Daemon) onPluginState(table *config.Plugin, s catalog.Status) {
-	up := s.State == catalog.Up
+func (d *Daemon) onPluginState(table *config.Plugin, s pluginhost.Status) {
+	up := s.State == pluginhost.Up
 	d.meter.Plugin(table.Name, table.Kind, up, s.Restarts)
 	if up {
 		select {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
@@ -15,7 +15,7 @@ import (
 // it had its time to start, is an error that wraps errNotUp.
 func (d *Daemon) policyOf(ctx context.Context, cfg *config.Config) (policy.Policy, error) {
 	if builtin := cfg.BuiltIn(cfg.Policy.Name); builtin != nil {
-		return catalog.CheckedPolicy(builtin), nil
+		return pluginhost.CheckedPolicy(builtin), nil
 	}
 	table := cfg.Plugin(config.PolicyKind, cfg.Policy.Name)
 	if table == nil {
@@ -36,13 +36,13 @@ var errNotUp = errors.New("the policy is not there yet")
 
 // fronter lays out choices between cost and time where the policy does not.
 func (d *Daemon) fronter() policy.ParetoPolicy {
-	fronter, _ := catalog.CheckedPolicy(builtin.Fronter()).(policy.ParetoPolicy) // it is one
+	fronter, _ := pluginhost.CheckedPolicy(builtin.Fronter()).(policy.ParetoPolicy) // it is one
 	return fronter
 }
 
 // fallback decides while the policy cannot.
 func (d *Daemon) fallback() policy.Policy {
-	return catalog.CheckedPolicy(d.cfg.BuiltIn(d.cfg.Policy.Fallback))
+	return pluginhost.CheckedPolicy(d.cfg.BuiltIn(d.cfg.Policy.Fallback))
 }
 
 // initialPolicy is the policy that the peer begins with: the fallback, when the one

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
-	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/recording"
 	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -116,7 +116,7 @@ func (d *Daemon) recorder() (node.Recorder, error) {
 	if d.options.Recording == "" {
 		return nil, nil //nolint:nilnil // documented
 	}
-	writer, err := record.Create(d.options.Recording, record.Options{Software: d.options.Build.software(), Log: d.log})
+	writer, err := recording.Create(d.options.Recording, recording.Options{Software: d.options.Build.software(), Log: d.log})
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}

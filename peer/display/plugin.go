@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
@@ -31,7 +31,7 @@ func pluginNote(p api.Plugin) string {
 }
 
 // PluginInfo tells what a plugin says of itself, and the SHA-256 of its file.
-func PluginInfo(info catalog.Info, sum string) string {
+func PluginInfo(info pluginhost.Info, sum string) string {
 	return fmt.Sprintf("name          %s\nkind          %s\nversion       %s\nabout         %s\n"+
 		"services      %s\ncapabilities  %s\nsha256        %s\n",
 		console.Plain(info.Name), info.Kind, console.Plain(info.Version), console.OrDash(info.About),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -46,7 +46,7 @@ func TestFallback(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			core := caller(event.DecideOp{Snapshot: snapshot}, event.DecideOp{Snapshot: snapshot, Fallback: true})
-			r := start(t, core, func(c *node.Config) { c.Policy, c.Fallback = catalog.CheckedPolicy(broken{tt.decide}), local.New() })
+			r := start(t, core, func(c *node.Config) { c.Policy, c.Fallback = pluginhost.CheckedPolicy(broken{tt.decide}), local.New() })
 			synctest.Wait()
 			all := answers(core)
 			if got := all[0]; got.Err == nil || !strings.Contains(got.Err.Error(), tt.want) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/iss"
@@ -50,7 +50,7 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			core := caller(event.ParetoOp{Snapshot: in, BuiltIn: c.builtIn})
 			r := start(t, core, func(cfg *node.Config) {
-				cfg.Policy = catalog.CheckedPolicy(c.decider)
+				cfg.Policy = pluginhost.CheckedPolicy(c.decider)
 				cfg.Fronter, _ = builtin.Fronter().(policy.ParetoPolicy)
 			})
 			synctest.Wait()

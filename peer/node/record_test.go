@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
-	"github.com/switchyard-hpc/switchyard/peer/record"
+	"github.com/switchyard-hpc/switchyard/peer/recording"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -23,13 +23,13 @@ import (
 
 // recordedLife runs a peer on the folder's store, with a recording, and stops it
 // again.
-func recordedLife(t *testing.T, dir, recording string, during func(*node.Node)) {
+func recordedLife(t *testing.T, dir, name string, during func(*node.Node)) {
 	t.Helper()
 	file, err := store.Open(filepath.Join(dir, "peer.db"), store.Options{AllowNetworkFS: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer, err := record.Create(filepath.Join(dir, recording), record.Options{Software: "test"})
+	writer, err := recording.Create(filepath.Join(dir, name), recording.Options{Software: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +54,13 @@ func recordedLife(t *testing.T, dir, recording string, during func(*node.Node)) 
 }
 
 // replayed expects a recording to be replayed without a difference.
-func replayed(t *testing.T, path string) (record.Summary, record.Header) {
+func replayed(t *testing.T, path string) (recording.Summary, recording.Header) {
 	t.Helper()
-	r, err := record.Open(path)
+	r, err := recording.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := record.Replay(r, func(_ string, params []policy.Param) (policy.Policy, error) { return tc.Restore(params) })
+	sum, err := recording.Replay(r, func(_ string, params []policy.Param) (policy.Policy, error) { return tc.Restore(params) })
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}

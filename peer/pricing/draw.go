@@ -3,7 +3,7 @@ package pricing
 import (
 	"cmp"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,7 +14,7 @@ func JobPower(perCPU int64, spec *protocol.Spec) int64 {
 	if spec.Power > 0 {
 		share = int64(spec.Power)
 	}
-	return exact.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
+	return int128.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
 }
 
 // JobPower is the power of a job here in milliwatts: as its user states it, else as
@@ -61,8 +61,8 @@ func (d Desk) DrawOfAll(running Drawing, load *protocol.Load) int64 {
 	if load.Draw > 0 || load.Budget > 0 || d.Power == 0 {
 		return load.Draw
 	}
-	others := exact.Product(int64(max(0, load.Busy-running.cpus)), d.Power)
-	return others.Plus(exact.Whole(running.power)).Down()
+	others := int128.Product(int64(max(0, load.Busy-running.cpus)), d.Power)
+	return others.Plus(int128.Whole(running.power)).Down()
 }
 
 // Measured is the power that a job on so many CPUs was measured to draw here, in parts per million of
@@ -72,6 +72,6 @@ func (d Desk) Measured(cpus int, o *protocol.Outcome) int {
 		return 0
 	}
 	const milliwatts = 1000 // a millijoule in a millisecond is a watt
-	share := exact.Product(o.Usage.Energy, milliwatts*protocol.PPM).Nearest(int64(o.Ran), int64(cpus), d.Power)
+	share := int128.Product(o.Usage.Energy, milliwatts*protocol.PPM).Nearest(int64(o.Ran), int64(cpus), d.Power)
 	return int(min(max(1, share), protocol.MaxPower))
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -56,11 +56,11 @@ func ChargedPower(t *protocol.Tariff) (milliwatts int64) {
 
 // Energy is that of a power over a time, in millijoules.
 func Energy(milliwatts int64, d protocol.Duration) int64 {
-	return exact.Product(milliwatts, int64(max(0, d))).Nearest(int64(protocol.Second))
+	return int128.Product(milliwatts, int64(max(0, d))).Nearest(int64(protocol.Second))
 }
 
 // AddEnergy adds up millijoules, to the most that there is.
-func AddEnergy(a, b int64) int64 { return exact.Whole(a).Plus(exact.Whole(b)).Down() }
+func AddEnergy(a, b int64) int64 { return int128.Whole(a).Plus(int128.Whole(b)).Down() }
 
 // EnergyOfJob shows the energy of a job of this site of so many milliwatts, where it is placed; nil:
 // nothing is known.

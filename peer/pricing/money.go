@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -37,7 +37,7 @@ func (m Money) MaxCost(a *protocol.Application) protocol.Micro {
 	if _, err := m.Convert(a.MaxCost, a.Currency); err != nil { // it was asked on submission; the table has lost the currency since
 		return 0
 	}
-	return protocol.Micro(exact.Product(int64(a.MaxCost), int64(m.Exchange[a.Currency])).Down(int64(m.Exchange[m.Own])))
+	return protocol.Micro(int128.Product(int64(a.MaxCost), int64(m.Exchange[a.Currency])).Down(int64(m.Exchange[m.Own])))
 }
 
 // Text is an amount in the site's own currency, for people.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -65,7 +65,7 @@ func (t *Totals) AddRunElsewhere(j *row.Job, o *protocol.Outcome, atHome protoco
 
 // HomeCost is what home had quoted for a job, for a run of so long at home.
 func HomeCost(home *view.QuotedPrice, ran protocol.Duration) protocol.Micro {
-	return protocol.Micro(exact.Product(int64(home.Cost), int64(ran)).Nearest(int64(home.Run)))
+	return protocol.Micro(int128.Product(int64(home.Cost), int64(ran)).Nearest(int64(home.Run)))
 }
 
 func (t *Totals) begin(now protocol.Instant) { t.Since = cmp.Or(t.Since, now) }

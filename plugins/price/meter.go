@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -19,7 +19,7 @@ type Meter struct {
 type span struct {
 	start  protocol.Instant
 	price  int64
-	before exact.Number // of price times ms, from the first span's start
+	before int128.Number // of price times ms, from the first span's start
 }
 
 // NewMeter prepares a series; nil when it has no slot. Prices beyond a million a MWh
@@ -42,7 +42,7 @@ func (m *Meter) begin(start protocol.Instant, price int64) {
 	one := span{start: start, price: price}
 	if n := len(m.spans); n > 0 {
 		last := &m.spans[n-1]
-		one.before = last.before.Plus(exact.Product(last.price, int64(start-last.start)))
+		one.before = last.before.Plus(int128.Product(last.price, int64(start-last.start)))
 	}
 	m.spans = append(m.spans, one)
 }
@@ -87,7 +87,7 @@ func (m *Meter) MeanCost(milliwatts int64, s Starts, d protocol.Duration) protoc
 	if m == nil || milliwatts <= 0 || d <= 0 {
 		return 0
 	}
-	var total exact.Number
+	var total int128.Number
 	for _, start := range s.Tenths() {
 		total = total.Plus(m.upTo(start.Add(d)).Plus(m.upTo(start).Negative()))
 	}
@@ -123,7 +123,7 @@ func (m *Meter) Steps(from, until protocol.Instant) (all []protocol.PriceStep) {
 
 // upTo is the sum of price times ms from the first slot's start to t; negative times
 // price before it.
-func (m *Meter) upTo(t protocol.Instant) exact.Number {
+func (m *Meter) upTo(t protocol.Instant) int128.Number {
 	i, found := slices.BinarySearchFunc(m.spans, t, func(s span, t protocol.Instant) int {
 		return int(min(1, max(-1, s.start-t)))
 	})
@@ -131,17 +131,17 @@ func (m *Meter) upTo(t protocol.Instant) exact.Number {
 		i--
 	}
 	if i < 0 {
-		return exact.Product(m.mean, int64(t-m.spans[0].start))
+		return int128.Product(m.mean, int64(t-m.spans[0].start))
 	}
-	return m.spans[i].before.Plus(exact.Product(m.spans[i].price, int64(t-m.spans[i].start)))
+	return m.spans[i].before.Plus(int128.Product(m.spans[i].price, int64(t-m.spans[i].start)))
 }
 
 // mean is the time-weighted mean of the slots' prices.
 func mean(slots []Slot) int64 {
-	var total exact.Number
+	var total int128.Number
 	length := int64(0)
 	for _, slot := range slots {
-		total = total.Plus(exact.Product(clamp(slot.Price), int64(slot.Length)))
+		total = total.Plus(int128.Product(clamp(slot.Price), int64(slot.Length)))
 		length += int64(slot.Length)
 	}
 	return total.Nearest(max(1, length))

@@ -17,7 +17,7 @@ import (
 	"text/template"
 	"unicode"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 )
 
 // files are those of new plugins: those for all kinds, and a folder for each.
@@ -30,7 +30,7 @@ const modulePath = "github.com/switchyard-hpc/switchyard"
 
 // Skeleton is a plugin to begin with. [Skeleton.Complete] says what it is built against.
 type Skeleton struct {
-	Kind   string // see [catalog.Kinds]
+	Kind   string // see [pluginhost.Kinds]
 	Name   string
 	Source string // checkout of Switchyard to build against; empty: the released module
 
@@ -40,8 +40,8 @@ type Skeleton struct {
 
 // Complete checks what is asked for, and finds out what to build against.
 func (s *Skeleton) Complete() error {
-	if !slices.Contains(catalog.Kinds(), s.Kind) {
-		return fmt.Errorf("%q is no kind of plugin; use %s", s.Kind, strings.Join(catalog.Kinds(), ", "))
+	if !slices.Contains(pluginhost.Kinds(), s.Kind) {
+		return fmt.Errorf("%q is no kind of plugin; use %s", s.Kind, strings.Join(pluginhost.Kinds(), ", "))
 	}
 	if s.Name == "" || len(s.Name) > 64 || strings.ContainsFunc(s.Name, notInModule) || !unicode.IsLetter(rune(s.Name[0])) {
 		return fmt.Errorf("%q is no name of a plugin; use lower case letters, digits and hyphens, and begin with a letter", s.Name)

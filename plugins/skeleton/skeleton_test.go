@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/skeleton"
 )
 
@@ -14,7 +14,7 @@ import (
 // That it compiles is tested with the command.
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	for _, kind := range catalog.Kinds() {
+	for _, kind := range pluginhost.Kinds() {
 		s := skeleton.Skeleton{Kind: kind, Name: "mine", Source: skeleton.SourceHere()}
 		if err := s.Complete(); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policytest"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
@@ -36,8 +36,8 @@ func start(t *testing.T, name, config string) (policy.Policy, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugin, err := catalog.Open(catalog.Spec{
-		Name: name, Kind: catalog.PolicyKind, Path: path, Args: []string{asPlugin, name},
+	plugin, err := pluginhost.Open(pluginhost.Spec{
+		Name: name, Kind: pluginhost.PolicyKind, Path: path, Args: []string{asPlugin, name},
 		Config: config, ConfigFile: name + ".toml", Host: sdk.Host{Software: "test"},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/localschedtest"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/conformance"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policytest"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -26,10 +26,10 @@ import (
 
 // Suite is the suite of one plugin.
 type Suite struct {
-	Spec     catalog.Spec  // of its host only what Run leaves: the software
-	Account  string        // that runs the jobs of a local scheduler; empty: one that may
-	Patience time.Duration // how long a local scheduler may take for what must happen at once
-	Log      io.Writer     // gets what the plugin writes
+	Spec     pluginhost.Spec // of its host only what Run leaves: the software
+	Account  string          // that runs the jobs of a local scheduler; empty: one that may
+	Patience time.Duration   // how long a local scheduler may take for what must happen at once
+	Log      io.Writer       // gets what the plugin writes
 
 	dir string // where jobs of the suite write
 }
@@ -58,8 +58,8 @@ func (s *Suite) Run(ctx context.Context, show func(conformance.Result)) (results
 }
 
 // open starts the plugin anew.
-func (s *Suite) open(ctx context.Context) (*catalog.Plugin, error) {
-	return catalog.Start(ctx, s.Spec, s.Log)
+func (s *Suite) open(ctx context.Context) (*pluginhost.Plugin, error) {
+	return pluginhost.Start(ctx, s.Spec, s.Log)
 }
 
 // cases are those of the plugin's kind, and those of every plugin.
@@ -75,18 +75,18 @@ func (s *Suite) cases(ctx context.Context) ([]conformance.Case, error) {
 	s.Spec.Kind = info.Kind
 	common := []conformance.Case{{Name: "an unknown key of the configuration is reported", Run: s.unknownKey}}
 	switch info.Kind {
-	case catalog.PolicyKind:
+	case pluginhost.PolicyKind:
 		return append(common, policytest.Cases(policytest.Target{Open: s.openPolicy})...), nil
-	case catalog.FeedKind:
+	case pluginhost.FeedKind:
 		return append(common, pricetest.Cases(pricetest.Target{Open: s.openFeed})...), nil
-	case catalog.SchedulerKind, catalog.AnyKind:
+	case pluginhost.SchedulerKind, pluginhost.AnyKind:
 	}
 	schedulers, err := s.schedulerCases()
 	if err != nil {
 		return nil, err
 	}
 	all := append(common, schedulers...)
-	if info.Can(catalog.Simulate) {
+	if info.Can(pluginhost.Simulate) {
 		all = append(all, localschedtest.EngineCases(localschedtest.EngineTarget{Open: s.openEngine})...)
 	}
 	return all, nil
@@ -113,7 +113,7 @@ func (s *Suite) unknownKey(ctx context.Context) error {
 	const key = "no_such_key_anywhere"
 	spec := s.Spec
 	spec.Config = key + " = 1\n" + spec.Config
-	started, err := catalog.Start(ctx, spec, io.Discard)
+	started, err := pluginhost.Start(ctx, spec, io.Discard)
 	if err == nil {
 		return errors.Join(errors.New("the plugin takes a configuration with a key that it cannot know"), started.Close())
 	}
@@ -124,7 +124,7 @@ func (s *Suite) unknownKey(ctx context.Context) error {
 }
 
 // ownProcess ends with what a suite opened: each has a process of its own.
-type ownProcess struct{ plugin *catalog.Plugin }
+type ownProcess struct{ plugin *pluginhost.Plugin }
 
 // Close implements [io.Closer].
 func (o ownProcess) Close() error { return o.plugin.Close() }
@@ -179,7 +179,7 @@ func (s *Suite) openScheduler(ctx context.Context) (localsched.Scheduler, error)
 func (s *Suite) openEngine(machine protocol.Capacity) (localsched.Engine, error) {
 	spec := s.Spec
 	spec.Host.Site, spec.Host.StateDir = "", "" // as in the simulator
-	started, err := catalog.Start(context.Background(), spec, io.Discard)
+	started, err := pluginhost.Start(context.Background(), spec, io.Discard)
 	if err != nil {
 		return nil, err
 	}

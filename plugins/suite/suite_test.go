@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
 	"github.com/switchyard-hpc/switchyard/plugins/conformance"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/local"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for as, holds := range map[string]bool{"good": true, "wrong": false} {
-		spec, err := catalog.SpecOf(self, "", sdk.Host{Software: "test"})
+		spec, err := pluginhost.SpecOf(self, "", sdk.Host{Software: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestRun(t *testing.T) {
 				t.Logf("%s: %s: %v", as, r.Name, r.Err)
 			}
 		}
-		if shown != len(results) || shown < 10 || (failed == 0) != holds || s.Spec.Kind != catalog.PolicyKind {
+		if shown != len(results) || shown < 10 || (failed == 0) != holds || s.Spec.Kind != pluginhost.PolicyKind {
 			t.Errorf("%s: %d of %d cases failed, %d were shown, of kind %s", as, failed, len(results), shown, s.Spec.Kind)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	cheapest "github.com/switchyard-hpc/switchyard/examples/plugins/cheapest"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 )
 
 // TestPlugin: in a process of its own the policy decides as it does in this one.
@@ -23,8 +23,8 @@ func TestPlugin(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	spec := catalog.Spec{Name: "cheapest", Kind: catalog.PolicyKind, Path: path, Config: `wait_limit = "1h"`}
-	plugin, err := catalog.Open(spec, slog.New(slog.DiscardHandler))
+	spec := pluginhost.Spec{Name: "cheapest", Kind: pluginhost.PolicyKind, Path: path, Config: `wait_limit = "1h"`}
+	plugin, err := pluginhost.Open(spec, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	widest "github.com/switchyard-hpc/switchyard/examples/plugins/widest"
 	"github.com/switchyard-hpc/switchyard/localsched"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,7 +26,7 @@ func TestPlugin(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	plugin, err := catalog.Open(catalog.Spec{Name: "widest", Kind: catalog.SchedulerKind, Path: path}, slog.New(slog.DiscardHandler))
+	plugin, err := pluginhost.Open(pluginhost.Spec{Name: "widest", Kind: pluginhost.SchedulerKind, Path: path}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

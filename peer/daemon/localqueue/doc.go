@@ -2,10 +2,10 @@
 // names, and what stands around it.
 //
 //	node ─► prediction of waits ─► tariff ─► power gate ─► checks ─► built-in batch system,
-//	        (localsched/foresight)           (if there is a budget)    Slurm, or a plugin
+//	        (localsched/waitpredict)           (if there is a budget)    Slurm, or a plugin
 //
 // The built-in batch system has a policy that obeys the power budget; before any other one
-// stands the gate (localsched/gate), if the site has a budget or the gate still holds jobs.
+// stands the gate (localsched/powergate), if the site has a budget or the gate still holds jobs.
 //
 // # Contract
 //

@@ -14,12 +14,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
-	"github.com/switchyard-hpc/switchyard/localsched/foresight"
-	"github.com/switchyard-hpc/switchyard/localsched/gate"
+	"github.com/switchyard-hpc/switchyard/localsched/powergate"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
+	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/catalog"
+	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -37,8 +37,8 @@ type Budget interface {
 type Config struct {
 	Site   *config.Config
 	Budget Budget
-	Plugin func(*config.Plugin) (*catalog.Plugin, error) // starts the plugin of a table; the caller closes it
-	Shim   []string                                      // the command line of the shim
+	Plugin func(*config.Plugin) (*pluginhost.Plugin, error) // starts the plugin of a table; the caller closes it
+	Shim   []string                                         // the command line of the shim
 	Log    *slog.Logger
 }
 
@@ -46,7 +46,7 @@ type Config struct {
 type Queue struct {
 	cfg    *config.Config
 	budget Budget
-	plugin func(*config.Plugin) (*catalog.Plugin, error)
+	plugin func(*config.Plugin) (*pluginhost.Plugin, error)
 	shim   []string
 	log    *slog.Logger
 
@@ -175,7 +175,7 @@ func (q *Queue) Apart() bool {
 // allow them. A site without a budget has no gate, unless it holds jobs of an earlier time.
 func (q *Queue) gate(ctx context.Context) error {
 	dir := filepath.Join(string(q.cfg.Site.StateDir), "gate")
-	empty, err := gate.Empty(dir)
+	empty, err := powergate.Empty(dir)
 	if err != nil {
 		return fmt.Errorf("[power]: %w", err)
 	}
@@ -189,7 +189,7 @@ func (q *Queue) gate(ctx context.Context) error {
 	if err = q.budget.SetCPUs(capacity.CPUs); err != nil {
 		return err
 	}
-	opened, err := gate.Open(gate.Config{ //nolint:contextcheck // it runs until it is closed
+	opened, err := powergate.Open(powergate.Config{ //nolint:contextcheck // it runs until it is closed
 		Dir: dir, Machine: engine.Of(capacity), Budget: q.budget.Current(), Scheduler: q.scheduler, Log: q.log,
 	})
 	if err != nil {
@@ -198,19 +198,19 @@ func (q *Queue) gate(ctx context.Context) error {
 	q.pending = opened.Pending
 	q.onClose("the gate of the local scheduler", opened.Close)
 	q.budget.Attach(opened.SetBudget)
-	q.scheduler = catalog.CheckedScheduler(opened)
+	q.scheduler = pluginhost.CheckedScheduler(opened)
 	return nil
 }
 
 // predictWaits has quotes go by what came of earlier ones.
 func (q *Queue) predictWaits() error {
-	predictor, err := foresight.New(foresight.Method(q.cfg.LocalSched.Waits), q.capacity.CPUs)
+	predictor, err := waitpredict.New(waitpredict.Method(q.cfg.LocalSched.Waits), q.capacity.CPUs)
 	if err != nil {
 		return fmt.Errorf("[localsched] waits: %w", err)
 	}
 	// Waits are learnt by the clock that nobody sets.
 	clock := wallclock.System()
-	q.scheduler = foresight.Over(q.scheduler, predictor, func() protocol.Instant { return protocol.Instant(clock().Steady) })
+	q.scheduler = waitpredict.Over(q.scheduler, predictor, func() protocol.Instant { return protocol.Instant(clock().Steady) })
 	return nil
 }
 
@@ -250,7 +250,7 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 	}
 	q.onClose("the local scheduler", q.process.Close)
 	q.budget.Attach(q.process.SetBudget)
-	return catalog.CheckedScheduler(q.process), nil
+	return pluginhost.CheckedScheduler(q.process), nil
 }
 
 func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
@@ -274,7 +274,7 @@ func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
 		return nil, fmt.Errorf("[localsched.slurm]: %w", err)
 	}
 	q.onClose("the local scheduler", opened.Close)
-	return catalog.CheckedScheduler(opened), nil
+	return pluginhost.CheckedScheduler(opened), nil
 }
 
 // openPlugin opens a local scheduler that is a plugin. One that is not up is no

@@ -9,8 +9,8 @@ import (
 	"time"
 	_ "time/tzdata" // sites name their time zones, on machines that may know none
 
-	"github.com/switchyard-hpc/switchyard/internal/outlook"
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
@@ -23,7 +23,7 @@ type Watch struct {
 	news func()                     // is called when the peer has asked; nil: nothing is
 
 	mu      sync.Mutex
-	live    outlook.Live
+	live    priceforecast.Live
 	refresh func(context.Context) error // has the feed look at its sources; the error is what is wrong with them
 }
 
@@ -43,8 +43,8 @@ func NewWatch(cfg config.Prices) (*Watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forecast: %w", err)
 	}
-	return &Watch{live: outlook.Live{
-		Options: outlook.Options{Zone: zone.Location, Forecaster: forecaster}, History: cfg.History,
+	return &Watch{live: priceforecast.Live{
+		Options: priceforecast.Options{Zone: zone.Location, Forecaster: forecaster}, History: cfg.History,
 	}}, nil
 }
 
@@ -60,7 +60,7 @@ func (w *Watch) SetSource(from Source) {
 func (w *Watch) OnAhead(news func()) { w.news = news }
 
 // asked is what is asked now.
-func (w *Watch) asked() (outlook.Live, func(context.Context) error) {
+func (w *Watch) asked() (priceforecast.Live, func(context.Context) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.live, w.refresh

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/assignment"
+	"github.com/switchyard-hpc/switchyard/internal/appassign"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -35,9 +35,9 @@ func (p *Policy) front(in policy.Snapshot, application int) (policy.ParetoFront,
 	gaining := r.task(r.applications[at], r.applications[at].components)
 	gaining.countGains()
 	free := *gaining.problem
-	free.MaxCost, free.MaxEnd = assignment.Unlimited, protocol.Never
-	all, err := assignment.Pareto(&free, r.options(), MaxPoints)
-	if none, ok := errors.AsType[*assignment.InfeasibleError](err); ok {
+	free.MaxCost, free.MaxEnd = appassign.Unlimited, protocol.Never
+	all, err := appassign.Pareto(&free, r.options(), MaxPoints)
+	if none, ok := errors.AsType[*appassign.InfeasibleError](err); ok {
 		front.Why = t.noFront(none)
 		return front, nil
 	}
@@ -52,17 +52,17 @@ func (p *Policy) front(in policy.Snapshot, application int) (policy.ParetoFront,
 }
 
 // noFront says why an application has no choices, whatever its limits.
-func (t *task) noFront(none *assignment.InfeasibleError) string {
-	if none.Limit == assignment.Room && none.Without >= 0 {
+func (t *task) noFront(none *appassign.InfeasibleError) string {
+	if none.Limit == appassign.Room && none.Without >= 0 {
 		return fmt.Sprintf("no site can run component %d of %d", none.Without+1, len(t.members))
 	}
 	return "the sites do not take all its components at once"
 }
 
 // choose marks the point that weights and limits choose; it may be another one.
-func (t *task) choose(f *policy.ParetoFront, opt assignment.Options) error {
-	solution, err := assignment.Solve(t.problem, opt)
-	if none, ok := errors.AsType[*assignment.InfeasibleError](err); ok {
+func (t *task) choose(f *policy.ParetoFront, opt appassign.Options) error {
+	solution, err := appassign.Solve(t.problem, opt)
+	if none, ok := errors.AsType[*appassign.InfeasibleError](err); ok {
 		f.Why = t.advice(none, opt.Nodes)
 		return nil
 	}
@@ -83,7 +83,7 @@ func (t *task) choose(f *policy.ParetoFront, opt assignment.Options) error {
 }
 
 // point tells a solution.
-func (t *task) point(solution *assignment.Solution) policy.FrontPoint {
+func (t *task) point(solution *appassign.Solution) policy.FrontPoint {
 	point := policy.FrontPoint{Time: solution.End}
 	for k, i := range solution.Chosen {
 		pair := t.pairs[k][i]

@@ -9,7 +9,7 @@
 // from the round on: what has passed since the submission is the same for all choices.
 //
 // A quote answers for its component alone. Those that an application sends to one site
-// wait for each other as [assignment.Problem] has it; so do the applications of a round,
+// wait for each other as [appassign.Problem] has it; so do the applications of a round,
 // which are placed one after the other in the order of their first submission.
 package iss
 
@@ -22,7 +22,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/assignment"
+	"github.com/switchyard-hpc/switchyard/internal/appassign"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -45,7 +45,7 @@ const (
 
 // Default returns the parameters where the configuration gives none.
 func Default() Config {
-	return Config{Gap: assignment.DefaultGap, Nodes: assignment.DefaultNodes}
+	return Config{Gap: appassign.DefaultGap, Nodes: appassign.DefaultNodes}
 }
 
 // Policy implements [policy.Policy].

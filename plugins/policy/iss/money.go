@@ -1,7 +1,7 @@
 package iss
 
 import (
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -39,9 +39,9 @@ type term struct {
 // weigh sums up terms by their weights, rounded to a millionth, half up. What would
 // overflow is the largest or least amount.
 func weigh(terms ...term) protocol.Micro {
-	sum := exact.Whole(protocol.PPM / 2) // its floor is rounded half up
+	sum := int128.Whole(protocol.PPM / 2) // its floor is rounded half up
 	for _, t := range terms {
-		sum = sum.Plus(exact.Product(int64(t.amount), int64(max(0, t.weight))))
+		sum = sum.Plus(int128.Product(int64(t.amount), int64(max(0, t.weight))))
 	}
 	return protocol.Micro(sum.Down(protocol.PPM))
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/assignment"
+	"github.com/switchyard-hpc/switchyard/internal/appassign"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -13,7 +13,7 @@ import (
 // reason says what the choice for component k costs, what proves it, and what the next one
 // would have cost. Amounts are told whole: z is the sum of what its components weigh and of
 // what waiting does.
-func (r *round) reason(t *task, solution *assignment.Solution, k int, other *assignment.Alternative) string {
+func (r *round) reason(t *task, solution *appassign.Solution, k int, other *appassign.Alternative) string {
 	pair := t.pairs[k][solution.Chosen[k]]
 	m := t.money(pair.row, pair.site)
 	var b strings.Builder
@@ -42,7 +42,7 @@ func (r *round) reason(t *task, solution *assignment.Solution, k int, other *ass
 }
 
 // proof says how good a solution is known to be.
-func proof(solution *assignment.Solution) string {
+func proof(solution *appassign.Solution) string {
 	choices := "all choices from " + grouped(solution.Pairs) + " quotes"
 	if solution.Pairs == 1 {
 		choices = "the only choice"
@@ -93,7 +93,7 @@ func clipped(why string) string {
 }
 
 // refused has all components of a task stay, with the reason.
-func (r *round) refused(t *task, none *assignment.InfeasibleError) []policy.Decision {
+func (r *round) refused(t *task, none *appassign.InfeasibleError) []policy.Decision {
 	why := clipped(t.advice(none, r.Nodes))
 	decisions := make([]policy.Decision, len(t.members))
 	for k, c := range t.members {
@@ -103,8 +103,8 @@ func (r *round) refused(t *task, none *assignment.InfeasibleError) []policy.Deci
 }
 
 // advice says which limit rules out all choices, and the smallest change that would not.
-func (t *task) advice(none *assignment.InfeasibleError, nodes int) string {
-	if none.Limit != assignment.Room && t.wishes.Elapsed >= t.wishes.MaxTime {
+func (t *task) advice(none *appassign.InfeasibleError, nodes int) string {
+	if none.Limit != appassign.Room && t.wishes.Elapsed >= t.wishes.MaxTime {
 		return fmt.Sprintf("max_time: %s since its submission are over; cancel the application and submit it again", t.wishes.MaxTime.Text())
 	}
 	cost, time := t.costAdvice(none.MaxCost), t.timeAdvice(none.MaxEnd)
@@ -113,17 +113,17 @@ func (t *task) advice(none *assignment.InfeasibleError, nodes int) string {
 		more = ", or perhaps to somewhat less"
 	}
 	switch none.Limit {
-	case assignment.Room:
+	case appassign.Room:
 		return "the sites do not take its components this round"
-	case assignment.Cost:
+	case appassign.Cost:
 		return "max_cost: " + cost.found + "; raise " + cost.change + more
-	case assignment.Time:
+	case appassign.Time:
 		return "max_time: " + time.found + "; raise " + time.change + more
-	case assignment.Either:
+	case appassign.Either:
 		return "max_cost and max_time: in time, " + cost.found + "; within the cost, " + time.found + "; raise " + cost.change + " or " + time.change + more
-	case assignment.Both:
+	case appassign.Both:
 		return "max_cost and max_time: " + time.found + ", and then " + cost.found + "; raise " + cost.change + " and " + time.change + more
-	case assignment.Steps:
+	case appassign.Steps:
 	}
 	return "no choice within max_cost and max_time was found in " + grouped(nodes) + " steps; raise nodes in [policy.iss] or the limits"
 }

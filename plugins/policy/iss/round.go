@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/assignment"
+	"github.com/switchyard-hpc/switchyard/internal/appassign"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -14,7 +14,7 @@ import (
 type round struct {
 	*Policy
 	in           *policy.Snapshot
-	sites        []assignment.Site
+	sites        []appassign.Site
 	order        []int // of the sites: the own one first, so that ties stay at home
 	applications []*applying
 }
@@ -32,7 +32,7 @@ func (p *Policy) round(in *policy.Snapshot) *round {
 	r := &round{Policy: p, in: in}
 	for s := range in.Sites {
 		row := &in.Sites[s]
-		r.sites = append(r.sites, assignment.Site{CPUs: row.CPUs, Free: row.Free, Accept: row.MaxJobs})
+		r.sites = append(r.sites, appassign.Site{CPUs: row.CPUs, Free: row.Free, Accept: row.MaxJobs})
 		if s != in.Self {
 			r.order = append(r.order, s)
 		}
@@ -74,9 +74,9 @@ func (r *round) lone(c component) *applying {
 // the least that it can cost is kept back for it.
 func (r *round) place(a *applying) ([]policy.Decision, error) {
 	t := r.task(a, a.components)
-	solution, err := assignment.Solve(t.problem, r.options())
-	none, impossible := errors.AsType[*assignment.InfeasibleError](err)
-	if impossible && none.Limit == assignment.Room {
+	solution, err := appassign.Solve(t.problem, r.options())
+	none, impossible := errors.AsType[*appassign.InfeasibleError](err)
+	if impossible && none.Limit == appassign.Room {
 		return r.placeSome(a, t)
 	}
 	if impossible {
@@ -88,13 +88,13 @@ func (r *round) place(a *applying) ([]policy.Decision, error) {
 	return r.placed(t, &solution), nil
 }
 
-func (r *round) options() assignment.Options {
-	return assignment.Options{Nodes: r.Nodes, Gap: r.Gap}
+func (r *round) options() appassign.Options {
+	return appassign.Options{Nodes: r.Nodes, Gap: r.Gap}
 }
 
 // placeSome decides about the components that the sites take.
 func (r *round) placeSome(a *applying, whole *task) ([]policy.Decision, error) {
-	seated, err := assignment.Seated(whole.problem)
+	seated, err := appassign.Seated(whole.problem)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func (r *round) placeSome(a *applying, whole *task) ([]policy.Decision, error) {
 	}
 	t := r.task(a, some)
 	t.keepBack(kept)
-	solution, err := assignment.Solve(t.problem, r.options())
-	none, impossible := errors.AsType[*assignment.InfeasibleError](err)
+	solution, err := appassign.Solve(t.problem, r.options())
+	none, impossible := errors.AsType[*appassign.InfeasibleError](err)
 	switch {
 	case impossible:
 		return append(decisions, r.refused(t, none)...), nil
@@ -128,8 +128,8 @@ func (r *round) placeSome(a *applying, whole *task) ([]policy.Decision, error) {
 }
 
 // placed tells a solution, and takes what it needs off the sites.
-func (r *round) placed(t *task, solution *assignment.Solution) []policy.Decision {
-	others := assignment.Alternatives(t.problem, solution.Chosen)
+func (r *round) placed(t *task, solution *appassign.Solution) []policy.Decision {
+	others := appassign.Alternatives(t.problem, solution.Chosen)
 	var decisions []policy.Decision
 	for k, i := range solution.Chosen {
 		pair, wait := t.pairs[k][i], solution.Waits[k]
@@ -142,7 +142,7 @@ func (r *round) placed(t *task, solution *assignment.Solution) []policy.Decision
 	}
 	for k, i := range solution.Chosen {
 		choice := &t.problem.Components[k].Choices[i]
-		assignment.Take(&r.sites[choice.Site], choice)
+		appassign.Take(&r.sites[choice.Site], choice)
 	}
 	return decisions
 }

@@ -3,7 +3,7 @@ package iss
 import (
 	"math"
 
-	"github.com/switchyard-hpc/switchyard/internal/assignment"
+	"github.com/switchyard-hpc/switchyard/internal/appassign"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -13,7 +13,7 @@ type task struct {
 	in      *policy.Snapshot
 	wishes  *policy.Application
 	members []component
-	problem *assignment.Problem
+	problem *appassign.Problem
 	pairs   [][]pair       // of each component, as its choices
 	kept    protocol.Micro // of the limit of cost, for components that no site takes yet
 }
@@ -23,7 +23,7 @@ type pair struct{ row, site int }
 
 func (r *round) task(a *applying, members []component) *task {
 	t := &task{in: r.in, wishes: a.wishes, members: members}
-	t.problem = &assignment.Problem{
+	t.problem = &appassign.Problem{
 		Sites: r.sites, EachLate: r.Double,
 		MaxCost: left(int64(a.wishes.MaxCost), int64(a.wishes.Spent)),
 		MaxEnd:  protocol.Duration(left(int64(a.wishes.MaxTime), int64(a.wishes.Elapsed))),
@@ -34,7 +34,7 @@ func (r *round) task(a *applying, members []component) *task {
 	}
 	for _, c := range members {
 		most := (c.end - c.first) * len(r.order)
-		component := assignment.Component{Together: r.in.Jobs[c.first].Together, Choices: make([]assignment.Choice, 0, most)}
+		component := appassign.Component{Together: r.in.Jobs[c.first].Together, Choices: make([]appassign.Choice, 0, most)}
 		pairs := make([]pair, 0, most)
 		for row := c.first; row < c.end; row++ {
 			for _, s := range r.order {
@@ -51,10 +51,10 @@ func (r *round) task(a *applying, members []component) *task {
 }
 
 // choice is a quote. Its data travel while it waits ([MC] equation 10).
-func (t *task) choice(row, s int) assignment.Choice {
+func (t *task) choice(row, s int) appassign.Choice {
 	job, at := &t.in.Jobs[row], t.in.At(row, s)
 	m := t.money(row, s)
-	return assignment.Choice{
+	return appassign.Choice{
 		Site: s, CPUs: max(0, job.CPUs),
 		Wait: max(0, t.in.AWT[at]), Ready: max(0, t.in.Transfer(row, s)), Run: max(0, t.in.ERT[at]), Back: max(0, t.in.Return(row, s)),
 		Weighted: int64(m.weighted(job)), Cost: max(0, int64(m.sum())), // a gain counts against the limit once it is billed

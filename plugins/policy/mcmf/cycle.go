@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/exact"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -86,12 +86,12 @@ func (c *cycle) weighing() int {
 		return c.Weight
 	}
 	const most = math.MaxInt64 / 2 // so that the sum fits
-	slow := min(most, exact.Product(c.response.width(), int64(c.DelayPrice)).Nearest(int64(protocol.Hour)))
+	slow := min(most, int128.Product(c.response.width(), int64(c.DelayPrice)).Nearest(int64(protocol.Hour)))
 	dear := min(most, c.energy.width())
 	if slow+dear == 0 {
 		return protocol.PPM // no choice is cheaper
 	}
-	return int(exact.Product(slow, protocol.PPM).Nearest(slow + dear))
+	return int(int128.Product(slow, protocol.PPM).Nearest(slow + dear))
 }
 
 // responseAt is the R of equation 4 of a pair, in ms, from now on. What a job has waited

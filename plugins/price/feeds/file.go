@@ -7,9 +7,9 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
-	"github.com/switchyard-hpc/switchyard/plugins/price/file"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
+	"github.com/switchyard-hpc/switchyard/plugins/price/filefeed"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,7 +21,7 @@ type File struct {
 	Tax     settings.Amount `toml:"tax"`      // percent of price and fee
 }
 
-// PriceFile is a table [[file]]: the keys of [curve.Options].
+// PriceFile is a table [[file]]: the keys of [priceformat.Options].
 type PriceFile struct {
 	Path     settings.Path     `toml:"path"`
 	Format   string            `toml:"format"`
@@ -50,7 +50,7 @@ const (
 func (c *File) Check(r *settings.Reader) {
 	checkSurcharge(r, c.GridFee, c.Tax)
 	for _, area := range c.Areas {
-		if err := curve.CheckArea(area); err != nil {
+		if err := priceformat.CheckArea(area); err != nil {
 			r.Problem("areas", "%v", err)
 		}
 	}
@@ -75,10 +75,10 @@ func (f *PriceFile) Check(r *settings.Reader, key string) {
 		r.OneOf(settings.Join(key, "unit"), f.Unit, UnitMWh)
 	}
 	if f.Format == "" {
-		r.Problem(settings.Join(key, "format"), "is missing; use one of %s", strings.Join(curve.Formats(), ", "))
+		r.Problem(settings.Join(key, "format"), "is missing; use one of %s", strings.Join(priceformat.Formats(), ", "))
 		return
 	}
-	r.OneOf(settings.Join(key, "format"), f.Format, curve.Formats()...)
+	r.OneOf(settings.Join(key, "format"), f.Format, priceformat.Formats()...)
 	source := f.Source(nil)
 	for _, fault := range source.Options.Faults(source.Format) {
 		r.Problem(settings.Join(key, fault.Option), "%s", fault.Text)
@@ -87,10 +87,10 @@ func (f *PriceFile) Check(r *settings.Reader, key string) {
 
 // Source is the file as the feed reads it, for the areas that will be asked for; none:
 // for all.
-func (f *PriceFile) Source(areas []string) file.Source {
-	return file.Source{
-		Path: string(f.Path), Format: curve.Format(f.Format),
-		Options: curve.Options{
+func (f *PriceFile) Source(areas []string) filefeed.Source {
+	return filefeed.Source{
+		Path: string(f.Path), Format: priceformat.Format(f.Format),
+		Options: priceformat.Options{
 			Zone: f.Zone.Location, Start: f.Start.Reading, ByClock: f.Hours == HoursClock, Area: f.Area,
 			Currency: f.Currency, PerMWh: f.Unit == UnitMWh, Slot: f.Slot, Gaps: f.Gaps,
 			MaxPrice: protocol.Micro(f.MaxPrice), Sequence: f.Sequence, Rename: f.Rename,
@@ -102,24 +102,24 @@ func (f *PriceFile) Source(areas []string) file.Source {
 // Open makes the feed. It looks for changes of the files whenever it is asked, and logs
 // what it finds.
 func (c *File) Open(log *slog.Logger) Feed {
-	sources := make([]file.Source, len(c.Files))
+	sources := make([]filefeed.Source, len(c.Files))
 	for i := range c.Files {
 		sources[i] = c.Files[i].Source(c.Areas)
 	}
-	files := file.New(sources, log)
-	return watching{tariff.Adjusted(files, adjustment(c.GridFee, c.Tax)), files}
+	files := filefeed.New(sources, log)
+	return watching{contract.Adjusted(files, adjustment(c.GridFee, c.Tax)), files}
 }
 
 // watching is a feed that goes by files.
 type watching struct {
 	price.Feed
 
-	files *file.Feed
+	files *filefeed.Feed
 }
 
 // Refresh implements [Feed].
 func (w watching) Refresh() error { return w.files.Refresh() }
 
-func adjustment(fee, tax settings.Amount) tariff.Adjustment {
-	return tariff.Adjustment{GridFee: protocol.Micro(fee), Tax: tariff.Percent(tax)}
+func adjustment(fee, tax settings.Amount) contract.Adjustment {
+	return contract.Adjustment{GridFee: protocol.Micro(fee), Tax: contract.Percent(tax)}
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,7 +21,7 @@ type Tariff struct {
 	Tax      settings.Amount  `toml:"tax"`
 }
 
-// Period is a table [[period]]: a [tariff.Period].
+// Period is a table [[period]]: a [contract.Period].
 type Period struct {
 	Months months           `toml:"months"`
 	Days   days             `toml:"days"`
@@ -32,10 +32,10 @@ type Period struct {
 // Check finds what is wrong with the configuration.
 func (c *Tariff) Check(r *settings.Reader) {
 	checkSurcharge(r, c.GridFee, c.Tax)
-	if err := curve.CheckArea(c.Area); err != nil {
+	if err := priceformat.CheckArea(c.Area); err != nil {
 		r.Problem("area", "%v; name the price area that the tariff is for", err)
 	}
-	if !curve.IsCurrency(c.Currency) {
+	if !priceformat.IsCurrency(c.Currency) {
 		r.Problem("currency", "%q is no currency; write its three capital letters, as \"EUR\"", c.Currency)
 	}
 	checkPrice(r, "price", c.Price)
@@ -51,12 +51,12 @@ func (c *Tariff) Check(r *settings.Reader) {
 const one = settings.Amount(1_000_000)
 
 func checkPrice(r *settings.Reader, key string, amount *settings.Amount) {
-	most := settings.Amount(curve.MostMaxPrice)
+	most := settings.Amount(priceformat.MostMaxPrice)
 	switch {
 	case amount == nil:
 		r.Problem(key, "is missing; say what a MWh costs")
 	case *amount > most || *amount < -most:
-		r.Problem(key, "is beyond ±%s per MWh", curve.FormatMicro(curve.MostMaxPrice))
+		r.Problem(key, "is beyond ±%s per MWh", priceformat.FormatMicro(priceformat.MostMaxPrice))
 	case *amount > -one && *amount < one && *amount != 0:
 		r.Warn(key, "is less than 1 per MWh; is it per kWh?")
 	}
@@ -64,18 +64,18 @@ func checkPrice(r *settings.Reader, key string, amount *settings.Amount) {
 
 // Open makes the feed of a configuration without mistakes.
 func (c *Tariff) Open() Feed {
-	t := tariff.Tariff{
+	t := contract.Tariff{
 		Area: c.Area, Currency: c.Currency, Zone: c.Zone.Location, Price: protocol.Micro(*c.Price),
-		Periods: make([]tariff.Period, len(c.Periods)),
+		Periods: make([]contract.Period, len(c.Periods)),
 	}
 	for i, p := range c.Periods {
-		t.Periods[i] = tariff.Period{Months: p.Months.set, Days: p.Days.set, Hours: p.Hours.spans, Price: protocol.Micro(*p.Price)}
+		t.Periods[i] = contract.Period{Months: p.Months.set, Days: p.Days.set, Hours: p.Hours.spans, Price: protocol.Micro(*p.Price)}
 	}
-	return contract{tariff.Adjusted(t.Feed(), adjustment(c.GridFee, c.Tax))}
+	return unchanging{contract.Adjusted(t.Feed(), adjustment(c.GridFee, c.Tax))}
 }
 
-// contract is a feed that goes by nothing that could change.
-type contract struct{ price.Feed }
+// unchanging is a feed that goes by nothing that could change.
+type unchanging struct{ price.Feed }
 
 // Refresh implements [Feed].
-func (contract) Refresh() error { return nil }
+func (unchanging) Refresh() error { return nil }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/plugins/price/curve"
-	"github.com/switchyard-hpc/switchyard/plugins/price/tariff"
+	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
+	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 )
 
 // Zone is a time zone, written by its name in the IANA database.
@@ -30,9 +30,9 @@ func (z *Zone) UnmarshalTOML(raw any) error {
 // Clock is what a clock shows, whatever its zone.
 type Clock struct{ Reading time.Time }
 
-// ParseClock reads a date and time as [curve.ParseClock] does.
+// ParseClock reads a date and time as [priceformat.ParseClock] does.
 func ParseClock(text string) (Clock, error) {
-	reading, err := curve.ParseClock(text)
+	reading, err := priceformat.ParseClock(text)
 	return Clock{reading}, err
 }
 
@@ -41,32 +41,32 @@ func (c *Clock) UnmarshalTOML(raw any) error {
 	return parse(c, raw, `a date and time in quotes, as "2026-01-31 00:00"`, ParseClock)
 }
 
-type months struct{ set tariff.Set }
+type months struct{ set contract.Set }
 
 // UnmarshalTOML implements [settings.Unmarshaler].
 func (m *months) UnmarshalTOML(raw any) error {
 	return parse(m, raw, `months, as "oct-mar"`, func(text string) (months, error) {
-		set, err := tariff.ParseMonths(text)
+		set, err := contract.ParseMonths(text)
 		return months{set}, err
 	})
 }
 
-type days struct{ set tariff.Set }
+type days struct{ set contract.Set }
 
 // UnmarshalTOML implements [settings.Unmarshaler].
 func (d *days) UnmarshalTOML(raw any) error {
 	return parse(d, raw, `weekdays, as "mon-fri"`, func(text string) (days, error) {
-		set, err := tariff.ParseDays(text)
+		set, err := contract.ParseDays(text)
 		return days{set}, err
 	})
 }
 
-type hours struct{ spans []tariff.Span }
+type hours struct{ spans []contract.Span }
 
 // UnmarshalTOML implements [settings.Unmarshaler].
 func (h *hours) UnmarshalTOML(raw any) error {
 	return parse(h, raw, `times of the day, as "06:00-22:00"`, func(text string) (hours, error) {
-		spans, err := tariff.ParseHours(text)
+		spans, err := contract.ParseHours(text)
 		return hours{spans}, err
 	})
 }
@@ -87,10 +87,10 @@ func parse[T any](into *T, raw any, want string, read func(string) (T, error)) e
 // checkSurcharge checks the keys of what is paid above the price of the energy, which
 // both feeds have.
 func checkSurcharge(r *settings.Reader, fee, tax settings.Amount) {
-	if most := settings.Amount(curve.MostMaxPrice); fee < -most || fee > most {
-		r.Problem("grid_fee", "is outside ±%s per MWh", curve.FormatMicro(curve.MostMaxPrice))
+	if most := settings.Amount(priceformat.MostMaxPrice); fee < -most || fee > most {
+		r.Problem("grid_fee", "is outside ±%s per MWh", priceformat.FormatMicro(priceformat.MostMaxPrice))
 	}
-	if tax < 0 || tariff.Percent(tax) > tariff.MostTax {
-		r.Problem("tax", "is outside 0 to %d percent", tariff.MostTax/1_000_000)
+	if tax < 0 || contract.Percent(tax) > contract.MostTax {
+		r.Problem("tax", "is outside 0 to %d percent", contract.MostTax/1_000_000)
 	}
 }

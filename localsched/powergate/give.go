@@ -1,0 +1,202 @@
+package powergate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// The pauses between attempts to give a job to the batch system.
+const (
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+)
+
+// errUnclear says that the batch system cannot tell whether it has a job.
+var errUnclear = errors.New("the batch system cannot tell whether it has the job")
+
+// submit gives a job to the batch system that the engine has started.
+func (g *Gate) submit(ctx context.Context, j *job) {
+	if err := g.giveOnce(ctx, j); err != nil && ctx.Err() == nil {
+		g.postpone(j, err)
+	}
+}
+
+// postpone has a job be given to the batch system later, and reports why. What went wrong
+// may yet have taken effect.
+func (g *Gate) postpone(j *job, err error) {
+	g.config.Log.Error("job_not_given", "job", j.Tag.String(), "error", err, "advice", "it is tried again; see whether the batch system works")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j.state != leaving {
+		return
+	}
+	g.driver.Waits(&j.Job, "not given to the batch system yet: "+err.Error())
+	j.pause = min(max(firstPause, 2*j.pause), lastPause)
+	g.starts = append(g.starts, start{j, j.pause})
+	g.wakeLoop()
+}
+
+// sleep waits. It returns false when the context ends.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// giveOnce is one attempt. After an error there must be another.
+func (g *Gate) giveOnce(ctx context.Context, j *job) error {
+	select {
+	case g.hands <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-g.hands }()
+	if err := j.lock(ctx); err != nil {
+		return err
+	}
+	defer j.release()
+	if g.stateOf(j) != leaving || !g.has(j) {
+		return nil // withdrawn meanwhile, or the batch system told of it
+	}
+	err := g.settle(ctx, j)
+	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
+		return g.refuse(j, refused.Reason)
+	}
+	return err
+}
+
+// settle gives a job to the batch system that does not have it. Where it may have it, it is
+// looked for; if it is not there, it waits again, because there may be another budget now.
+// So does one that never got that far while the budget that let it go held.
+func (g *Gate) settle(ctx context.Context, j *job) error {
+	if j.damaged != "" {
+		return g.ask(ctx, j, func() error { return &localsched.RefusedError{Reason: j.damaged} })
+	}
+	one, err := g.records.read(j.Tag)
+	switch {
+	case err != nil:
+		return err
+	case j.tried:
+		return g.ask(ctx, j, func() error { return g.holdAnew(ctx, j, one) })
+	case g.outdated(j):
+		return g.holdAgain(j, one)
+	case g.crosses(ctx, j):
+		g.putOff(j)
+		return nil
+	}
+	return g.handOver(ctx, j, one)
+}
+
+// outdated says whether a job was let go within a budget that holds no more, and that is now
+// another one.
+func (g *Gate) outdated(j *job) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := g.now()
+	limit, _ := g.budget().Signal.At(at)
+	return at >= j.until && limit != power.Unlimited
+}
+
+// handOver gives a job to the batch system, durably so.
+func (g *Gate) handOver(ctx context.Context, j *job, one record) error {
+	one.Status, one.Released = isReleased, g.time()
+	if err := g.records.save(one); err != nil {
+		return err
+	}
+	j.tried = true
+	local, err := g.Scheduler.Submit(ctx, *one.Submission)
+	if err != nil {
+		return err
+	}
+	g.config.Log.Info("job_given", "job", j.Tag.String(), "local", string(local))
+	g.isOut(j)
+	return nil
+}
+
+// holdAnew is holdAgain for a job that the batch system may remember as withdrawn.
+func (g *Gate) holdAnew(ctx context.Context, j *job, one record) error {
+	if err := g.Scheduler.Forget(ctx, j.Tag); err != nil {
+		return err
+	}
+	return g.holdAgain(j, one)
+}
+
+// holdAgain puts a job that the batch system has not got into the queue again, as the last
+// one.
+func (g *Gate) holdAgain(j *job, one record) error {
+	one.Status, one.Released = isHeld, 0
+	if err := g.records.save(one); err != nil {
+		return err
+	}
+	j.tried = false
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j.state != leaving {
+		return nil
+	}
+	at := g.now()
+	j.state = held
+	misfits, err := g.driver.Requeue(at, &j.Job)
+	g.replanned(misfits)
+	return err
+}
+
+// ask looks for a job in the batch system, and does something if it is not there.
+func (g *Gate) ask(ctx context.Context, j *job, absent func() error) error {
+	presence, _, err := g.Scheduler.FindByTag(ctx, j.Tag)
+	switch {
+	case err != nil:
+		return err
+	case presence == localsched.Present:
+		g.isOut(j)
+		return nil
+	case presence == localsched.Absent:
+		return absent()
+	}
+	return errUnclear
+}
+
+// isOut enters that the batch system has a job, if it has not told more by now.
+func (g *Gate) isOut(j *job) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j.state == leaving {
+		j.state, j.pause = out, 0
+		g.driver.Waits(&j.Job, "")
+	}
+}
+
+// refuse ends a job that the batch system will not have.
+func (g *Gate) refuse(j *job, reason string) error {
+	one := j.record(isRefused)
+	one.Reason = reason
+	if err := g.records.save(one); err != nil {
+		return err
+	}
+	g.config.Log.Warn("job_refused", "job", j.Tag.String(), "reason", reason)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leave(j)
+	g.endRefused(j, reason)
+	return nil
+}
+
+// endRefused reports that end. The lock is held.
+func (g *Gate) endRefused(j *job, reason string) {
+	reason = "the local scheduler refused the job when the power budget let it go: " + reason
+	j.state, j.refused = ended, true
+	g.changes.Report(&j.Reported, localsched.Change{
+		Tag: j.Tag, State: protocol.Failed, Reason: reason,
+		Outcome: protocol.Outcome{State: protocol.Failed, Reason: reason},
+	})
+}

@@ -1,0 +1,79 @@
+package powergate
+
+import (
+	"context"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// state is where a job stands here.
+type state uint8
+
+const (
+	making    state = iota // it has no record yet
+	held                   // in the engine's queue
+	leaving                // the engine has started it, the batch system has not taken it yet
+	out                    // the batch system has it
+	ended                  // there is an outcome
+	withdrawn              // it never starts
+	unwanted               // Submit did not take it, but its record could not be removed
+)
+
+// job is what is kept of a job in memory. Who changes its record or asks the batch system
+// about it holds it; the fields from state on are under the gate's lock.
+type job struct {
+	driver.Job // Since is by the clock as it was last set while the job was held
+
+	holder  chan struct{} // takes one
+	since   protocol.Instant
+	tried   bool   // the batch system may have it
+	damaged string // what is wrong with its record
+
+	state    state
+	running  bool             // the batch system has started it, as far as is known
+	recalled bool             // it must not be given to the batch system again
+	refused  bool             // that is how it ended
+	until    protocol.Instant // the budget that let it go may be another from then on
+	pause    time.Duration    // before the next attempt to give it to the batch system
+}
+
+func newJob(tag protocol.Tag) *job {
+	j := &job{holder: make(chan struct{}, 1)}
+	j.Tag = tag
+	return j
+}
+
+// arrived notes since when the job waits, and what it asks for.
+func (j *job) arrived(since protocol.Instant, request protocol.Request) {
+	j.since, j.Since, j.Request = since, since, request
+}
+
+// lock waits until nobody else is at work on the job.
+func (j *job) lock(ctx context.Context) error {
+	select {
+	case j.holder <- struct{}{}:
+		return nil
+	default: // somebody is; who does not wait must not leave a new job to nobody
+	}
+	select {
+	case j.holder <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (j *job) release() { <-j.holder }
+
+// id is the gate's own name of the job. That of the batch system comes later, and the
+// name must stay.
+func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.Tag)) }
+
+// record is the job's, without its submission.
+func (j *job) record(status status) record {
+	return record{Tag: j.Tag, Status: status, Seq: j.Seq, Since: j.since, Request: j.Request}
+}

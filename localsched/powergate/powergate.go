@@ -1,0 +1,203 @@
+package powergate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/internal/wallclock"
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
+	"github.com/switchyard-hpc/switchyard/localsched/driver"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// atOnce is how many jobs are given to the batch system at the same time.
+const atOnce = 8
+
+// Gate is a batch system within a power budget. [Open] makes one. What it does not say
+// itself, the batch system behind it does.
+type Gate struct {
+	localsched.Scheduler // behind the gate
+
+	config  Config
+	records records
+
+	mu      sync.Mutex // never held during I/O
+	clock   *wallclock.Clock
+	unrated bool // what CPUs draw is not known
+	driver  *driver.Driver
+	jobs    map[protocol.Tag]*job
+	changes *changefeed.Feed
+	seq     uint64        // of the latest submission
+	starts  []start       // the loop has yet to do them
+	behind  protocol.Load // the last one that the batch system has told
+	closed  bool
+
+	strangers  map[protocol.Tag]*changefeed.Job // what is reported of jobs that are not the gate's
+	restored   bool                             // the jobs in the folder are found
+	takingBack bool                             // jobs of the batch system's queue
+
+	kick    chan struct{}  // wakes the loop
+	hands   chan struct{}  // takes atOnce
+	gone    chan struct{}  // closed: watchers return
+	stop    func()         // ends the loop and all that it has started
+	running sync.WaitGroup // these
+}
+
+var _ localsched.Scheduler = (*Gate)(nil)
+
+// Open finds the jobs in the gate's folder again and begins to follow the batch system. It
+// does not ask that anything. The errors are about the configuration and the folder.
+func Open(config Config) (*Gate, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	g := &Gate{
+		Scheduler: config.Scheduler,
+		config:    config,
+		records:   records{config.Dir},
+		clock:     wallclock.New(config.Clock),
+		jobs:      map[protocol.Tag]*job{},
+		strangers: map[protocol.Tag]*changefeed.Job{},
+		changes:   changefeed.New(rand.Uint64()),
+		kick:      make(chan struct{}, 1),
+		hands:     make(chan struct{}, atOnce),
+		gone:      make(chan struct{}),
+	}
+	g.unrated = unrated(config.Budget)
+	g.driver = driver.New(config.Machine, rulesOf(config.Budget), g.changes)
+	if err := g.restore(); err != nil {
+		return nil, fmt.Errorf("the gate's folder %s: %w", config.Dir, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	g.stop = stop
+	g.running.Go(func() { g.drive(ctx) })
+	g.running.Go(func() { g.follow(ctx) })
+	return g, nil
+}
+
+// budget is the one in force. The lock is held.
+func (g *Gate) budget() engine.Budget { return g.driver.Rules().Budget }
+
+// load is what the engine says of the jobs that it has started and that wait here. The lock is
+// held.
+func (g *Gate) load() protocol.Load {
+	load, _ := g.driver.Load() // the built-in engine has no errors
+	return load
+}
+
+// Close stops giving jobs to the batch system and following it. Jobs that are held stay
+// in the folder. Calls that wait return [localsched.ErrClosed].
+func (g *Gate) Close() error {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil
+	}
+	g.closed = true
+	g.mu.Unlock()
+	g.stop()
+	g.running.Wait()
+	close(g.gone)
+	return nil
+}
+
+// SetBudget has another power budget hold from here on: another signal too. The error
+// says what is wrong with it.
+func (g *Gate) SetBudget(budget engine.Budget) error {
+	if err := rulesOf(budget).Check(); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return localsched.ErrClosed
+	}
+	at := g.now()
+	g.unrated = unrated(budget)
+	for _, j := range g.jobs {
+		j.until = 0 // what was let go was so within the old one
+	}
+	g.replanned(g.driver.SetRules(at, rulesOf(budget)))
+	return nil
+}
+
+// lockJob is the job with this tag, held; nil when there is none. The caller releases it.
+func (g *Gate) lockJob(ctx context.Context, tag protocol.Tag) (*job, error) {
+	j, err := g.grabOr(ctx, tag, func() *job { return nil })
+	if j != nil && g.stateOf(j) == making {
+		g.dropUnsubmitted(j)
+		j.release()
+		return nil, nil
+	}
+	return j, err
+}
+
+// grabOrMake is grab, and makes the job if need be.
+func (g *Gate) grabOrMake(ctx context.Context, tag protocol.Tag) (*job, error) {
+	return g.grabOr(ctx, tag, func() *job {
+		j := newJob(tag)
+		if s := g.strangers[tag]; s != nil {
+			j.Reported = *s
+			delete(g.strangers, tag)
+		}
+		g.jobs[tag] = j
+		return j
+	})
+}
+
+func (g *Gate) grabOr(ctx context.Context, tag protocol.Tag, otherwise func() *job) (*job, error) {
+	for {
+		g.mu.Lock()
+		j, closed := g.jobs[tag], g.closed
+		if j == nil && !closed {
+			j = otherwise()
+		}
+		g.mu.Unlock()
+		if closed {
+			return nil, localsched.ErrClosed
+		}
+		if j == nil {
+			return nil, nil
+		}
+		if err := j.lock(ctx); err != nil {
+			return nil, err
+		}
+		if g.has(j) {
+			return j, nil
+		}
+		j.release() // it was dropped meanwhile
+	}
+}
+
+// has says whether a job is not dropped.
+func (g *Gate) has(j *job) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.jobs[j.Tag] == j
+}
+
+func (g *Gate) stateOf(j *job) state {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return j.state
+}
+
+// drop forgets a job, in memory.
+func (g *Gate) drop(j *job) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leave(j)
+	delete(g.jobs, j.Tag)
+	g.changes.Forget(&j.Reported)
+}
+
+// leave takes a job out of the engine. The lock is held.
+func (g *Gate) leave(j *job) {
+	at := g.now()
+	g.agree(g.driver.Leave(at, &j.Job))
+}

@@ -1,0 +1,96 @@
+package powergate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// found is a job found in the folder, and its record.
+type found struct {
+	job *job
+	record
+}
+
+// restore finds the jobs in the folder and rebuilds the engine: what the batch system may
+// have, in the order in which it was given, then what is held, in the order of submission.
+func (g *Gate) restore() error {
+	if err := g.records.open(); err != nil {
+		return err
+	}
+	tags, strangers, err := g.records.tags()
+	if err != nil {
+		return err
+	}
+	for _, name := range strangers {
+		g.config.Log.Warn("stranger_in_gate", "name", name, "folder", g.config.Dir, "advice", "it is left alone; remove it")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var jobs []found
+	for _, tag := range tags {
+		jobs = append(jobs, g.read(tag))
+	}
+	slices.SortFunc(jobs, func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.Seq, b.Seq))
+	})
+	at := g.now()
+	for _, one := range jobs {
+		g.enter(one)
+	}
+	g.restored = true
+	g.replanned(g.driver.Rebuild(at, nil))
+	return nil
+}
+
+// read reads a job's record. One that is damaged may be about a job that the batch system
+// has: it is asked.
+func (g *Gate) read(tag protocol.Tag) found {
+	one := found{job: newJob(tag)}
+	var err error
+	if one.record, err = g.records.read(tag); err != nil {
+		g.config.Log.Error("job_damaged", "job", tag.String(), "error", err,
+			"advice", "check the disk; the batch system is asked whether it has the job")
+		one.record = record{Tag: tag, Status: isReleased}
+		one.job.damaged = err.Error()
+	}
+	j := one.job
+	j.Seq = one.Seq
+	j.arrived(one.Since, one.Request)
+	g.jobs[tag] = j
+	g.seq = max(g.seq, j.Seq)
+	return one
+}
+
+// enter brings a job to where it was. The lock is held.
+func (g *Gate) enter(one found) {
+	j := one.job
+	switch one.Status {
+	case isHeld:
+		j.state = held
+		g.driver.Add(&j.Job, false)
+	case isReleased:
+		j.state, j.tried = leaving, true
+		g.starts = append(g.starts, start{job: j})
+		g.engage(one)
+	case isRecalled:
+		j.state, j.tried, j.recalled = out, true, true
+		g.engage(one)
+	case isEnded:
+		j.state, j.tried = ended, true
+	case isRefused:
+		g.endRefused(j, one.Reason)
+	case isWithdrawn:
+		j.state = withdrawn
+	}
+}
+
+// engage has a job that the batch system may have hold its CPUs and its power, unless nobody
+// knows how many. The lock is held.
+func (g *Gate) engage(one found) {
+	if one.job.damaged == "" {
+		one.job.Began = one.Released
+		g.driver.Add(&one.job.Job, true)
+	}
+}

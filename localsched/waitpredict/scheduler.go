@@ -1,0 +1,143 @@
+package waitpredict
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Scheduler is a batch system whose quotes tell what is foreseen. What it has seen is
+// gone when the peer ends; jobs that came to the batch system by other ways are unseen.
+type Scheduler struct {
+	localsched.Scheduler
+	now      func() protocol.Instant
+	predicts bool
+
+	mu        sync.Mutex
+	foresight *Foresight
+	held      map[protocol.Tag]bool // jobs for which room is held: their waits say nothing of others
+}
+
+// Over puts a foresight over a batch system. Now is a clock, of which only the pace matters. What comes of it is a
+// [localsched.Reserver] exactly if the batch system is one.
+func Over(under localsched.Scheduler, f *Foresight, now func() protocol.Instant) localsched.Scheduler {
+	s := &Scheduler{Scheduler: under, foresight: f, now: now, predicts: f.Predicts(), held: map[protocol.Tag]bool{}}
+	if holds, ok := under.(localsched.Reserver); ok {
+		return &reserver{Scheduler: s, under: holds}
+	}
+	return s
+}
+
+// reserver is a [Scheduler] over one that holds room.
+type reserver struct {
+	*Scheduler
+
+	under localsched.Reserver
+}
+
+// Reserve implements [localsched.Reserver].
+func (r *reserver) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
+	start, err := r.under.Reserve(ctx, hold)
+	if err == nil {
+		r.seen(func(protocol.Instant) { r.held[hold.Tag] = true })
+	}
+	return start, err
+}
+
+// CancelReservation implements [localsched.Reserver].
+func (r *reserver) CancelReservation(ctx context.Context, tag protocol.Tag) error {
+	err := r.under.CancelReservation(ctx, tag)
+	if err == nil {
+		r.seen(func(protocol.Instant) { delete(r.held, tag) })
+	}
+	return err
+}
+
+// Quote implements [localsched.Planner].
+func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {
+	quotes, err := s.Scheduler.Quote(ctx, query)
+	if err != nil || len(quotes) != len(query.Jobs) {
+		return quotes, err
+	}
+	added, err := s.added(ctx, query, quotes)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range quotes {
+		s.foresight.Expect(s.now(), query.Jobs[i], &quotes[i], added[i])
+	}
+	return quotes, nil
+}
+
+// added is by how much those ahead put each job back: the batch system is asked a second
+// time, without them.
+func (s *Scheduler) added(ctx context.Context, query localsched.Query, quotes []protocol.Quote) ([]protocol.Duration, error) {
+	added := make([]protocol.Duration, len(quotes))
+	if len(query.Ahead) == 0 || !s.predicts {
+		return added, nil
+	}
+	without, err := s.Scheduler.Quote(ctx, localsched.Query{Jobs: query.Jobs})
+	if err != nil {
+		return nil, err
+	}
+	if len(without) != len(quotes) {
+		return nil, fmt.Errorf("the batch system quotes %d jobs, and %d of them when no jobs are ahead", len(quotes), len(without))
+	}
+	for i := range quotes {
+		if quotes[i].Declined == "" && without[i].Declined == "" {
+			added[i] = max(0, quotes[i].AWT-without[i].AWT)
+		}
+	}
+	return added, nil
+}
+
+// Submit implements [localsched.Runner].
+func (s *Scheduler) Submit(ctx context.Context, job localsched.Submission) (localsched.LocalID, error) {
+	s.seen(func(now protocol.Instant) { // before Watch can tell of it
+		if !s.held[job.Tag] {
+			s.foresight.Submitted(now, job.Tag, job.Spec.Request)
+		}
+	})
+	local, err := s.Scheduler.Submit(ctx, job)
+	if err != nil {
+		s.seen(func(now protocol.Instant) { s.foresight.Withdrawn(now, job.Tag) })
+	}
+	return local, err
+}
+
+func (s *Scheduler) seen(tell func(now protocol.Instant)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tell(s.now())
+}
+
+// Withdraw implements [localsched.Runner].
+func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
+	withdrawal, err := s.Scheduler.Withdraw(ctx, tag)
+	if err == nil && withdrawal == localsched.Withdrawn {
+		s.seen(func(now protocol.Instant) {
+			s.foresight.Withdrawn(now, tag)
+			delete(s.held, tag)
+		})
+	}
+	return withdrawal, err
+}
+
+// Watch implements [localsched.Runner].
+func (s *Scheduler) Watch(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
+	watched, err := s.Scheduler.Watch(ctx, after)
+	s.seen(func(now protocol.Instant) {
+		for _, change := range watched.Changes {
+			s.foresight.Changed(now, change)
+			if change.State.Terminal() {
+				delete(s.held, change.Tag)
+			}
+		}
+	})
+	return watched, err
+}
