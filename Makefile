@@ -15,6 +15,8 @@ PARALLEL  ?= 6
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
+COUNT     ?= 1
+RECORD    :=
 # The rooms in which make mutate plants faults, the share of them in percent that tests must
 # find, and more flags of gremlins, such as -E REGEXP to leave files out.
 ROOMS     ?= plugins/policy/tc internal/int128 peer/gridqueue localsched/engine
@@ -199,9 +201,13 @@ mutate: $(GREMLINS) ## plant faults in ROOMS, say what share the tests find; 40 
 	exit $$code
 
 .PHONY: bench
-bench: ## run the benchmarks that match BENCH, for BENCHTIME (1s) each; they print ratios
+bench: ## run the benchmarks that match BENCH, for BENCHTIME (1s) each, and print their ratios beside the recorded ones
 	@{ grep -rl --include='*_test.go' '^func Benchmark' . || true; } | xargs -r dirname | sort -u |
-		xargs -r $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem
+		xargs -r $(GO) run ./internal/benchratio -bench '$(BENCH)' -benchtime $(BENCHTIME) -count $(COUNT) $(RECORD)
+
+.PHONY: bench-record
+bench-record: ## the same, and record the ratios of those that ran, the median of 3 runs each
+	$(MAKE) bench RECORD=-record COUNT=3
 
 .PHONY: bench-lemon
 bench-lemon: ## compare the flow solver with LEMON (Debian: liblemon-dev), some minutes; LEMON_LARGE=1 for the largest, 10 GB

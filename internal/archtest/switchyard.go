@@ -80,6 +80,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/predict/wait/dbscan", Level: borders, Pure: true},
 		{Path: "internal/workload", Level: borders, Pure: true},
 		{Path: "internal/console", Level: borders},
+		{Path: "internal/benchratio", Level: wiring},
 		{Path: "internal/settings", Level: borders},
 		{Path: "internal/wallclock", Level: borders},
 

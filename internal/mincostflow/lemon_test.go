@@ -78,8 +78,8 @@ func compare(b *testing.B, p *mincostflow.Problem, lemon string, algorithms []st
 	}
 	b.ReportMetric(1000*seconds, "ms")
 	b.ReportMetric(1000*built, "lemon-ms")
-	b.ReportMetric(built/seconds, "times-lemon")
-	b.ReportMetric(solve/seconds, "times-lemon-solve")
+	b.ReportMetric(built/seconds, "x-lemon")
+	b.ReportMetric(solve/seconds, "x-lemon-solve")
 }
 
 // solveSeconds is the least of a few runs, for a second at most.

@@ -65,7 +65,7 @@ func BenchmarkSchedule(b *testing.B) {
 			}
 			rate := float64(len(jobs)) * float64(b.N) / (cpuSeconds(b) - before)
 			b.ReportMetric(rate, "jobs/cpu-s")
-			b.ReportMetric(rate/c.pyss, "x-pyss")
+			b.ReportMetric(rate/c.pyss, "of-pyss")
 		})
 	}
 }

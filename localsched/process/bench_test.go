@@ -37,7 +37,7 @@ func BenchmarkSubmit(b *testing.B) {
 			}
 			each := b.Elapsed() / time.Duration(b.N)
 			b.ReportMetric(float64(time.Second)/float64(each), "submits/s")
-			b.ReportMetric(float64(each)/float64(bare), "of-a-bare-fsync")
+			b.ReportMetric(float64(each)/float64(bare), "x-bare-fsync")
 		})
 	}
 }
@@ -82,7 +82,7 @@ func BenchmarkJob(b *testing.B) {
 	}
 	cpu := (childTime() - before) / time.Duration(b.N)
 	b.ReportMetric(float64(cpu.Microseconds())/1000, "cpu-ms/job")
-	b.ReportMetric(float64(cpu)/float64(bare), "of-a-bare-script")
+	b.ReportMetric(float64(cpu)/float64(bare), "x-bare-script")
 }
 
 // childTime is the processor time of children that were reaped.

@@ -43,8 +43,8 @@ func BenchmarkSubmit(b *testing.B) {
 			}
 			each := b.Elapsed() / time.Duration(b.N)
 			b.ReportMetric(float64(time.Second)/float64(each), "jobs/s")
-			b.ReportMetric(float64(time.Second)/float64(each)/target, "of-the-target")
-			b.ReportMetric(float64(each)/float64(bare), "of-a-bare-sbatch")
+			b.ReportMetric(float64(time.Second)/float64(each)/target, "of-target")
+			b.ReportMetric(float64(each)/float64(bare), "x-bare-sbatch")
 		})
 	}
 }

@@ -226,8 +226,8 @@ func BenchmarkRound(b *testing.B) {
 	b.ReportMetric(float64(r.Microseconds()), "raw-µs")
 	b.ReportMetric(float64(durable.Microseconds()), "durable-µs")
 	b.ReportMetric(float64(round.Microseconds()), "round-µs")
-	b.ReportMetric(float64(round)/float64(r), "round/raw")
-	b.ReportMetric(float64(durable+round)/float64(r), "with-arrival/raw")
+	b.ReportMetric(float64(round)/float64(r), "x-raw-round")
+	b.ReportMetric(float64(durable+round)/float64(r), "x-raw-with-arrival")
 }
 
 func median(times []time.Duration) time.Duration {
@@ -295,7 +295,7 @@ func BenchmarkPlacedOverSlowLink(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(handed)/b.Elapsed().Seconds(), "placed/s")
-	b.ReportMetric(float64(handed)/b.Elapsed().Seconds()/200, "of-200/s")
+	b.ReportMetric(float64(handed)/b.Elapsed().Seconds()/200, "of-target")
 }
 
 // slowLink is a TCP relay that holds every byte for the delay, in both

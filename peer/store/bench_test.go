@@ -73,7 +73,7 @@ func BenchmarkCommit(b *testing.B) {
 			perSecond := float64(b.N) / b.Elapsed().Seconds()
 			b.ReportMetric(perSecond, "jobs/s")
 			b.ReportMetric(2*perSecond, "rows/s")
-			b.ReportMetric(perSecond/raw, "x_raw_append_fsync")
+			b.ReportMetric(perSecond/raw, "x-raw-append-fsync")
 			stats := s.Stats()
 			b.ReportMetric(float64(stats.Requests)/float64(stats.Commits), "jobs/transaction")
 		})
@@ -102,7 +102,7 @@ func BenchmarkEnqueue(b *testing.B) {
 	}
 	perSecond := float64(b.N) / b.Elapsed().Seconds()
 	b.ReportMetric(perSecond, "jobs/s")
-	b.ReportMetric(perSecond/raw, "x_raw_append_fsync")
+	b.ReportMetric(perSecond/raw, "x-raw-append-fsync")
 }
 
 // BenchmarkLoad reads a store of 100,000 jobs, as a peer does when it starts.

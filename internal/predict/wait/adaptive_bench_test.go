@@ -34,7 +34,7 @@ func BenchmarkPredict(b *testing.B) {
 				each := (cpuSeconds(b) - before) / float64(b.N)
 				b.ReportMetric(1e6*each, "cpu-µs/op")
 				if i == 0 {
-					b.ReportMetric(0.3e-3/each, "x-target")
+					b.ReportMetric(0.3e-3/each, "of-target")
 				}
 			})
 		}

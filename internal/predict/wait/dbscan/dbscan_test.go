@@ -211,7 +211,7 @@ func BenchmarkSorted(b *testing.B) {
 	for b.Loop() {
 		dbscan.Sorted(x, y, plane())
 	}
-	b.ReportMetric(17.6e6*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "x-scikit-learn")
+	b.ReportMetric(17.6e6*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "of-scikit-learn")
 }
 
 func BenchmarkPoints(b *testing.B) {
@@ -219,5 +219,5 @@ func BenchmarkPoints(b *testing.B) {
 	for b.Loop() {
 		dbscan.Points(points, space())
 	}
-	b.ReportMetric(28e6*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "x-scikit-learn")
+	b.ReportMetric(28e6*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "of-scikit-learn")
 }
