@@ -1,6 +1,5 @@
-// Package metrics counts what a peer does, for Prometheus, and says whether it is
-// well.
+// Package metrics exports the Prometheus metrics of a peer and its health endpoints.
 //
-// Sites, states and reasons are labels; jobs and users never are, so that the
-// number of series is bounded by the configuration.
+// Sites, states and reasons are labels. Jobs and users never are, so that the
+// configuration bounds the number of series.
 package metrics

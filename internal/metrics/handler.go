@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Health says whether the peer is well; nil functions mean that it is.
+// Health are the health checks of the peer. A nil function always succeeds.
 type Health struct {
-	Live  func() error // is the process worth keeping?
-	Ready func() error // does it take jobs?
+	Live  func() error // an error means: restart the process
+	Ready func() error // an error means: submissions are refused
 }
 
 // Handler serves /metrics, /healthz and /readyz.
@@ -21,7 +21,7 @@ func (m *Metrics) Handler(health Health) http.Handler {
 	return mux
 }
 
-// probe answers 200, or 503 and the reason.
+// probe answers 200, or 503 with the error of the check.
 func probe(check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -32,6 +32,6 @@ func probe(check func() error) http.HandlerFunc {
 				text = err.Error() + "\n"
 			}
 		}
-		_, _ = w.Write([]byte(text)) // nobody is left to tell
+		_, _ = w.Write([]byte(text)) // the client has gone
 	}
 }

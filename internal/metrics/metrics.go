@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Identity is what every scrape can tell the peer by.
+// Identity identifies the peer in every scrape.
 type Identity struct {
 	Site    protocol.SiteName
 	Version string
@@ -21,6 +22,9 @@ type Metrics struct {
 	registry *prometheus.Registry
 	self     protocol.SiteName
 	policy   atomic.Pointer[string]
+
+	pluginMu       sync.Mutex
+	pluginRestarts map[pluginKey]int // as last reported
 
 	jobs       *prometheus.GaugeVec
 	ended      *prometheus.CounterVec
@@ -34,41 +38,43 @@ type Metrics struct {
 	volunteers *prometheus.CounterVec
 	rules      *prometheus.GaugeVec
 	pluginUp   *prometheus.GaugeVec
-	restarts   *prometheus.GaugeVec
+	restarts   *prometheus.CounterVec
 	rounds     prometheus.Counter
 	retuned    prometheus.Counter
 	placing    prometheus.Histogram
 	handing    prometheus.Histogram
 }
 
+type pluginKey struct{ name, kind string }
+
 // New makes the counters of a peer.
 func New(id Identity) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		self:     id.Site,
-		jobs:     gauges("jobs", "Jobs of this site's users that have not ended, by state.", "state"),
-		ended:    counters("jobs_ended_total", "Jobs of this site's users that have ended, by state.", "state"),
-		submitted: counters("submit_total",
-			"Jobs taken in (accepted), and submissions refused, by the reason's code.", "result"),
+		registry: prometheus.NewRegistry(), pluginRestarts: make(map[pluginKey]int),
+		self:  id.Site,
+		jobs:  gauges("jobs", "Active jobs of this origin, by state.", "state"),
+		ended: counters("jobs_ended_total", "Finished jobs of this origin, by state.", "state"),
+		submitted: counters("submissions_total",
+			"Submissions, by result: accepted, or the code of the refusal.", "result"),
 		placements: counters("placements_total",
-			"What became of the places chosen for jobs: committed, handed, refused or returned.",
+			"Placements of jobs of this origin, by result: committed (to the local queue), handed_off, refused or requeued.",
 			"policy", "from", "to", "result"),
-		quotes:   counters("quotes_total", "Quotes for this site's jobs: offered, declined or silent.", "peer", "result"),
-		guests:   counters("guests_total", "Jobs of other sites: refused, owned, aborted, or ended by state.", "peer", "result"),
-		errors:   counters("peer_errors_total", "Trouble worth an operator's notice, by kind.", "reason"),
-		rejected: counters("rejected_messages_total", "What the gates of the network refused, by reason.", "reason"),
+		quotes:   counters("quotes_total", "Answers to quote requests for jobs of this origin: offered, declined or timeout.", "partner", "result"),
+		guests:   counters("guest_jobs_total", "Jobs of other origins: refused, accepted, aborted, or the state in which they ended.", "partner", "result"),
+		errors:   counters("errors_total", "Errors that need an operator, by kind.", "reason"),
+		rejected: counters("rejected_messages_total", "Network messages rejected, by reason.", "reason"),
 		dropped: counters("dropped_total",
-			"What a partner asked for beyond its bounds and was not worked on: question or offer.", "peer", "what"),
-		volunteers: counters("volunteers_total",
-			"Availability messages: of this site to its partners (peer is its own name), and of each partner.", "peer"),
-		rules: gauges("rules_info", "Always 1; the labels say by what rules jobs are placed.",
+			"Messages of a partner that were dropped because it exceeded its limits, by kind.", "partner", "kind"),
+		volunteers: counters("volunteer_messages_total",
+			"Volunteer messages received from a partner; with the name of the local site, those sent to its partners.", "partner"),
+		rules: gauges("config_info", "Always 1; the labels are the active policies.",
 			"initiation", "policy", "local_policy"),
-		pluginUp: gauges("plugin_up", "Whether a plugin answers.", "plugin", "kind"),
-		restarts: gauges("plugin_restarts", "Times that a plugin was started again.", "plugin", "kind"),
-		rounds:   counter("rounds_total", "Rounds of quotes that were opened."),
-		retuned:  counter("retuned_total", "Changes of the rules for rounds while the peer ran."),
-		placing:  histogram("placement_duration_seconds", "From the opening of a round to a job's decision."),
-		handing:  histogram("handoff_duration_seconds", "From the offer of a job to its acceptance by a partner."),
+		pluginUp: gauges("plugin_up", "1 if the plugin is up and answers calls.", "plugin", "kind"),
+		restarts: counters("plugin_restarts_total", "Restarts of the plugin.", "plugin", "kind"),
+		rounds:   counter("rounds_total", "Rounds opened."),
+		retuned:  counter("reconfigurations_total", "Configuration changes applied while the peer ran."),
+		placing:  histogram("placement_duration_seconds", "Time from the start of a round to the decision on a job."),
+		handing:  histogram("handoff_duration_seconds", "Time from the offer of a job to its acceptance by a partner."),
 	}
 	m.registry.MustRegister(
 		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped,
@@ -83,21 +89,25 @@ func New(id Identity) *Metrics {
 	return m
 }
 
-// Rules says by what rules jobs are placed from here on.
+// Rules sets the active policies, which label placements from now on.
 func (m *Metrics) Rules(initiation, policy, localPolicy string) {
 	m.policy.Store(&policy)
 	m.rules.Reset()
 	m.rules.WithLabelValues(initiation, policy, localPolicy).Set(1)
 }
 
-// Plugin says how a plugin is.
+// Plugin sets the state of a plugin. Restarts is their total since the peer started.
 func (m *Metrics) Plugin(name, kind string, up bool, restarts int) {
 	value := 0.0
 	if up {
 		value = 1
 	}
 	m.pluginUp.WithLabelValues(name, kind).Set(value)
-	m.restarts.WithLabelValues(name, kind).Set(float64(restarts))
+	m.pluginMu.Lock()
+	defer m.pluginMu.Unlock()
+	key := pluginKey{name, kind}
+	m.restarts.WithLabelValues(name, kind).Add(float64(max(0, restarts-m.pluginRestarts[key])))
+	m.pluginRestarts[key] = restarts
 }
 
 func counter(name, help string) prometheus.Counter {
@@ -120,13 +130,13 @@ func histogram(name, help string) prometheus.Histogram {
 
 func build(id Identity) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "switchyard_build_info", Help: "Always 1; the labels say what runs.",
+		Name: "switchyard_build_info", Help: "Always 1; the labels are the version and the site.",
 		ConstLabels: prometheus.Labels{"version": id.Version, "site": string(id.Site)},
 	}, func() float64 { return 1 })
 }
 
-// Moved counts a job of this site's users that went from one state to another;
-// the zero State stands for outside the peer.
+// Moved counts a state transition of a job of this origin. From is zero for a new
+// job, to is zero for one that leaves the queue.
 func (m *Metrics) Moved(from, to protocol.State) {
 	if from != 0 {
 		m.jobs.WithLabelValues(from.String()).Dec()
@@ -139,5 +149,5 @@ func (m *Metrics) Moved(from, to protocol.State) {
 // Refused counts a submission that was refused.
 func (m *Metrics) Refused(code view.RefusalCode) { m.submitted.WithLabelValues(string(code)).Inc() }
 
-// Rejected counts what a gate of the network refused.
+// Rejected counts a network message that was rejected.
 func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }

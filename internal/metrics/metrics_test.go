@@ -46,7 +46,7 @@ func want(t *testing.T, body string, lines ...string) {
 	}
 }
 
-func TestFacts(t *testing.T) {
+func TestCount(t *testing.T) {
 	t.Parallel()
 	m := fresh()
 	const job protocol.JobID = 1_234_567_890_123
@@ -72,34 +72,38 @@ func TestFacts(t *testing.T) {
 		{Kind: event.LogPartnerVolunteered, Site: "there"},
 		{Kind: event.LogReconfigured, Site: "here"},
 	} {
-		m.Fact(f)
+		m.Count(f)
 	}
 	m.Refused(view.NoSite)
 	m.Rejected("bad-mac")
+	m.Plugin("tc", "policy", false, 1)
+	m.Plugin("tc", "policy", true, 3)
 	body := scrape(t, m)
 	want(t, body,
-		`switchyard_submit_total{result="accepted"} 1`,
-		`switchyard_submit_total{result="no-site"} 1`,
+		`switchyard_submissions_total{result="accepted"} 1`,
+		`switchyard_submissions_total{result="no-site"} 1`,
 		`switchyard_rounds_total 1`,
-		`switchyard_quotes_total{peer="here",result="offered"} 1`,
-		`switchyard_quotes_total{peer="there",result="declined"} 1`,
-		`switchyard_quotes_total{peer="deaf",result="silent"} 1`,
+		`switchyard_quotes_total{partner="here",result="offered"} 1`,
+		`switchyard_quotes_total{partner="there",result="declined"} 1`,
+		`switchyard_quotes_total{partner="deaf",result="timeout"} 1`,
 		`switchyard_placements_total{from="here",policy="tc",result="refused",to="there"} 1`,
-		`switchyard_placements_total{from="here",policy="tc",result="handed",to="there"} 1`,
+		`switchyard_placements_total{from="here",policy="tc",result="handed_off",to="there"} 1`,
 		`switchyard_placements_total{from="here",policy="tc",result="committed",to="here"} 1`,
-		`switchyard_placements_total{from="here",policy="tc",result="returned",to="there"} 1`,
+		`switchyard_placements_total{from="here",policy="tc",result="requeued",to="there"} 1`,
 		`switchyard_placement_duration_seconds_count 1`,
 		`switchyard_handoff_duration_seconds_sum 0.1`,
 		`switchyard_jobs_ended_total{state="TIMEOUT"} 1`,
-		`switchyard_guests_total{peer="there",result="owned"} 1`,
-		`switchyard_guests_total{peer="there",result="COMPLETED"} 1`,
-		`switchyard_peer_errors_total{reason="call-failed"} 1`,
-		`switchyard_peer_errors_total{reason="prices-missing"} 1`,
+		`switchyard_guest_jobs_total{partner="there",result="accepted"} 1`,
+		`switchyard_guest_jobs_total{partner="there",result="COMPLETED"} 1`,
+		`switchyard_errors_total{reason="call-failed"} 1`,
+		`switchyard_errors_total{reason="prices-missing"} 1`,
 		`switchyard_rejected_messages_total{reason="bad-mac"} 1`,
-		`switchyard_volunteers_total{peer="here"} 1`,
-		`switchyard_volunteers_total{peer="there"} 2`,
-		`switchyard_retuned_total 1`,
-		`switchyard_rules_info{initiation="sender",local_policy="easy",policy="tc"} 1`,
+		`switchyard_volunteer_messages_total{partner="here"} 1`,
+		`switchyard_volunteer_messages_total{partner="there"} 2`,
+		`switchyard_reconfigurations_total 1`,
+		`switchyard_config_info{initiation="sender",local_policy="easy",policy="tc"} 1`,
+		`switchyard_plugin_up{kind="policy",plugin="tc"} 1`,
+		`switchyard_plugin_restarts_total{kind="policy",plugin="tc"} 3`,
 		`switchyard_build_info{site="here",version="v1"} 1`,
 	)
 	if strings.Contains(body, job.String()) {
@@ -111,20 +115,20 @@ func TestPrices(t *testing.T) {
 	t.Parallel()
 	m := fresh()
 	if strings.Contains(scrape(t, m), "switchyard_price") {
-		t.Error("a site without prices tells of them")
+		t.Error("a site without prices has price metrics")
 	}
 	published, up := time.Time{}, false
 	m.WatchPrices(func() (time.Time, bool) { return published, up })
-	want(t, scrape(t, m), `switchyard_prices_known_seconds 0`, `switchyard_price_feed_up 0`)
+	want(t, scrape(t, m), `switchyard_price_horizon_seconds 0`, `switchyard_price_feed_up 0`)
 	published, up = time.Now().Add(-time.Hour), true
-	want(t, scrape(t, m), `switchyard_prices_known_seconds 0`, `switchyard_price_feed_up 1`)
+	want(t, scrape(t, m), `switchyard_price_horizon_seconds 0`, `switchyard_price_feed_up 1`)
 	published = time.Now().Add(24 * time.Hour)
-	if body := scrape(t, m); !strings.Contains(body, "switchyard_prices_known_seconds 86") {
-		t.Errorf("a day is not told in\n%s", body)
+	if body := scrape(t, m); !strings.Contains(body, "switchyard_price_horizon_seconds 86") {
+		t.Errorf("a horizon of one day is missing in\n%s", body)
 	}
 }
 
-// A budget of nothing is 0, and there is none where nothing is told.
+// A budget of 0 W is exported as 0; without a budget the metric is absent.
 func TestNoPowerIsNotNoBudget(t *testing.T) {
 	t.Parallel()
 	m, shown := fresh(), view.Site{Site: "here", Self: true, Budget: new(int64(0))}
@@ -136,7 +140,7 @@ func TestNoPowerIsNotNoBudget(t *testing.T) {
 	}
 }
 
-// Electricity is told in base units, money by its currency.
+// Electricity is exported in base units, money by its currency.
 func TestElectricity(t *testing.T) {
 	t.Parallel()
 	m, shown := fresh(), view.Site{Site: "here", Self: true, Draw: 1500}
@@ -169,17 +173,17 @@ func TestWatchBudget(t *testing.T) {
 func TestRulesChange(t *testing.T) {
 	t.Parallel()
 	m := fresh()
-	m.Fact(event.LogEvent{Kind: event.LogJobCommitted})
+	m.Count(event.LogEvent{Kind: event.LogJobCommitted})
 	m.Rules("receiver", "local", "ff")
-	m.Fact(event.LogEvent{Kind: event.LogJobCommitted})
+	m.Count(event.LogEvent{Kind: event.LogJobCommitted})
 	body := scrape(t, m)
 	want(t, body,
-		`switchyard_rules_info{initiation="receiver",local_policy="ff",policy="local"} 1`,
+		`switchyard_config_info{initiation="receiver",local_policy="ff",policy="local"} 1`,
 		`switchyard_placements_total{from="here",policy="tc",result="committed",to="here"} 1`,
 		`switchyard_placements_total{from="here",policy="local",result="committed",to="here"} 1`,
 	)
-	if strings.Count(body, "switchyard_rules_info{") != 1 {
-		t.Errorf("two sets of rules are in force:\n%s", body)
+	if strings.Count(body, "switchyard_config_info{") != 1 {
+		t.Errorf("two sets of policies are active:\n%s", body)
 	}
 }
 
@@ -208,20 +212,20 @@ func TestSites(t *testing.T) {
 	})
 	body := scrape(t, m)
 	want(t, body,
-		`switchyard_peer_up{peer="there"} 1`, `switchyard_peer_up{peer="away"} 0`,
-		`switchyard_gossip_staleness_seconds{peer="there"} 1.5`,
-		`switchyard_peer_last_seen_timestamp_seconds{peer="there"} 1.8000000005e+09`,
-		`switchyard_power_draw_watts 4500`, `switchyard_power_budget_watts 6000`, `switchyard_cpus_withheld 8`,
-		`switchyard_site_busy_cpus{site="here"} 16`, `switchyard_peer_jobs_there{peer="there"} 2`,
+		`switchyard_partner_link_up{partner="there"} 1`, `switchyard_partner_link_up{partner="away"} 0`,
+		`switchyard_gossip_age_seconds{partner="there"} 1.5`,
+		`switchyard_partner_last_seen_timestamp_seconds{partner="there"} 1.8000000005e+09`,
+		`switchyard_power_draw_watts 4500`, `switchyard_power_budget_watts 6000`, `switchyard_power_idled_cpus 8`,
+		`switchyard_site_busy_cpus{site="here"} 16`, `switchyard_partner_sent_jobs{partner="there"} 2`,
 	)
-	for _, odd := range []string{`staleness_seconds{peer="away"}`, `peer_up{peer="here"}`, `cpus{site="away"}`} {
+	for _, odd := range []string{`gossip_age_seconds{partner="away"}`, `partner_link_up{partner="here"}`, `cpus{site="away"}`} {
 		if strings.Contains(body, odd) {
 			t.Errorf("%s is there", odd)
 		}
 	}
 	trouble = errors.New("stopped")
-	if strings.Contains(scrape(t, m), "switchyard_peer_up") {
-		t.Error("a peer that does not answer knows its partners")
+	if strings.Contains(scrape(t, m), "switchyard_partner_link_up") {
+		t.Error("a peer that does not answer exports its partners")
 	}
 }
 

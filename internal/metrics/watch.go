@@ -10,34 +10,34 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// askTime is how long a scrape waits for the peer.
-const askTime = 2 * time.Second
+// queryTimeout bounds how long a scrape waits for the peer.
+const queryTimeout = 2 * time.Second
 
-// WatchSites adds what is known of every site, asked at each scrape.
+// WatchSites adds the metrics of all sites. Each scrape calls ask.
 func (m *Metrics) WatchSites(ask func(context.Context) ([]view.Site, error)) {
 	m.registry.MustRegister(&sites{
 		ask:    ask,
-		up:     desc("peer_up", "Whether a session with the partner is up.", "peer"),
-		seen:   desc("peer_last_seen_timestamp_seconds", "When the partner was last heard.", "peer"),
-		stale:  desc("gossip_staleness_seconds", "Age of what is known of the site's load.", "peer"),
+		up:     desc("partner_link_up", "1 while a session with the partner is up.", "partner"),
+		seen:   desc("partner_last_seen_timestamp_seconds", "Time of the last message of the partner.", "partner"),
+		stale:  desc("gossip_age_seconds", "Age of the last reported load of the partner.", "partner"),
 		cpus:   desc("site_cpus", "CPUs of the site.", "site"),
-		busy:   desc("site_busy_cpus", "Of these, CPUs that run jobs, as far as is known.", "site"),
-		queued: desc("site_queued_jobs", "Jobs in the site's local queue, as far as is known.", "site"),
-		here:   desc("peer_jobs_here", "Live jobs of the partner at this site.", "peer"),
-		there:  desc("peer_jobs_there", "Live jobs of this site at the partner.", "peer"),
-		kept:   desc("peer_kept_ratio", "Share of this site's latest jobs at the partner that went as it had quoted.", "peer"),
-		doubt:  desc("peer_doubtful", "1 while the partner is asked last, because it does not keep its quotes.", "peer"),
-		draw:   desc("power_draw_watts", "What the jobs that run at this site are taken to draw; 0: not known."),
-		budget: desc("power_budget_watts", "What they may draw now; absent while there is no budget."),
+		busy:   desc("site_busy_cpus", "Busy CPUs of the site, as last reported.", "site"),
+		queued: desc("site_queued_jobs", "Pending jobs in the local queue of the site, as last reported.", "site"),
+		here:   desc("partner_guest_jobs", "Active jobs of the partner at the local site.", "partner"),
+		there:  desc("partner_sent_jobs", "Active jobs of this origin at the partner.", "partner"),
+		kept:   desc("partner_quotes_met_ratio", "Share of the latest jobs of this origin at the partner that met its quote.", "partner"),
+		doubt:  desc("partner_asked_last", "1 while the partner is asked last because its jobs do not meet its quotes.", "partner"),
+		draw:   desc("power_draw_watts", "Estimated power draw of the running jobs. Zero if it is not configured."),
+		budget: desc("power_budget_watts", "Active power budget of the running jobs. Absent while no budget is active."),
 		price: desc("electricity_price_per_joule",
-			"What electricity costs this site now; times the draw in watts it is a cost per second. Absent while it is not known.", "currency"),
-		energy: desc("energy_joules_total", "Energy of the jobs that have ended at this site, guests' too."),
-		cost:   desc("energy_cost_total", "What the electricity of these cost, as they were billed, at prices above 0.", "currency"),
-		credit: desc("energy_credit_total", "What it brought at prices below 0; to be taken off the cost.", "currency"),
+			"Current electricity price. Multiplied by the power draw in watts it gives a cost per second. Absent while unknown.", "currency"),
+		energy: desc("energy_joules_total", "Energy of the jobs that have ended at the local site, including guests."),
+		cost:   desc("energy_cost_total", "Billed electricity cost of these jobs at positive prices.", "currency"),
+		credit: desc("energy_credit_total", "Billed electricity credit of these jobs at negative prices. Subtract it from the cost.", "currency"),
 		saved: desc("grid_saved_total",
-			"What jobs of this site cost less at partners than home had quoted, for the time that they ran.", "currency"),
-		lost: desc("grid_lost_total", "What other jobs cost more there; to be taken off what was saved.", "currency"),
-		held: desc("cpus_withheld", "Idle CPUs of this site that its power budget keeps from working now."),
+			"Cost saved by jobs that were cheaper at partners than quoted by the local site, for their actual run time.", "currency"),
+		lost: desc("grid_lost_total", "Extra cost of jobs that were more expensive at partners. Subtract it from the savings.", "currency"),
+		held: desc("power_idled_cpus", "CPUs of the local site that are idle because of the power budget."),
 	})
 }
 
@@ -50,8 +50,8 @@ type sites struct {
 	ask                                              func(context.Context) ([]view.Site, error)
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
 	kept, doubt                                      *prometheus.Desc // of partners
-	draw, budget, held                               *prometheus.Desc // of this site alone
-	price, energy, cost, credit, saved, lost         *prometheus.Desc // of its electricity, and of the grid
+	draw, budget, held                               *prometheus.Desc // of the local site only
+	price, energy, cost, credit, saved, lost         *prometheus.Desc // of the local site: electricity, and savings by the grid
 }
 
 // Describe implements [prometheus.Collector].
@@ -64,10 +64,10 @@ func (s *sites) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector]. A peer that does not answer has no
-// such series, which alerts can look for.
+// Collect implements [prometheus.Collector]. If the peer does not answer in time, the
+// series are absent, which alerts can test.
 func (s *sites) Collect(out chan<- prometheus.Metric) {
-	ctx, stop := context.WithTimeout(context.Background(), askTime)
+	ctx, stop := context.WithTimeout(context.Background(), queryTimeout)
 	defer stop()
 	views, err := s.ask(ctx)
 	if err != nil {
@@ -122,23 +122,23 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 	}
 }
 
-// electricity tells what the jobs of this site use and cost, in joules and units of the currencies.
+// electricity reports energy in joules, and money in units of its currency.
 func (s *sites) electricity(out chan<- prometheus.Metric, e *view.Electricity) {
 	if e == nil {
 		return
 	}
-	tell := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+	emit := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, kind, value, labels...)
 	}
 	if e.Price != nil {
-		tell(s.price, prometheus.GaugeValue, units(*e.Price)/joulesOfMWh, e.PriceCurrency)
+		emit(s.price, prometheus.GaugeValue, units(*e.Price)/joulesOfMWh, e.PriceCurrency)
 	}
-	tell(s.energy, prometheus.CounterValue, float64(e.Energy)/1000)
+	emit(s.energy, prometheus.CounterValue, float64(e.Energy)/1000)
 	for _, m := range e.Money {
-		tell(s.cost, prometheus.CounterValue, units(m.Cost), m.Currency)
-		tell(s.credit, prometheus.CounterValue, units(m.Credit), m.Currency)
-		tell(s.saved, prometheus.CounterValue, units(m.Saved), m.Currency)
-		tell(s.lost, prometheus.CounterValue, units(m.Lost), m.Currency)
+		emit(s.cost, prometheus.CounterValue, units(m.Cost), m.Currency)
+		emit(s.credit, prometheus.CounterValue, units(m.Credit), m.Currency)
+		emit(s.saved, prometheus.CounterValue, units(m.Saved), m.Currency)
+		emit(s.lost, prometheus.CounterValue, units(m.Lost), m.Currency)
 	}
 }
 
@@ -146,21 +146,21 @@ const joulesOfMWh = 3_600_000_000
 
 func units(amount protocol.Micro) float64 { return float64(amount) / float64(protocol.Unit) }
 
-// WatchPrices adds what is known of the prices of electricity, read at each scrape:
-// when those that are published end (the zero time: none are known), and whether the
-// feed answered the last question.
+// WatchPrices adds the metrics of the price feed. Each scrape calls read, which returns
+// the end of the published prices (zero if there are none) and whether the last request
+// to the feed succeeded.
 func (m *Metrics) WatchPrices(read func() (published time.Time, up bool)) {
 	gauge := func(name, help string, value func() float64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "switchyard_" + name, Help: help}, value))
 	}
-	gauge("prices_known_seconds", "Time until the published prices of electricity end; 0: none are known.", func() float64 {
+	gauge("price_horizon_seconds", "Time until the end of the published electricity prices. Zero if there are none.", func() float64 {
 		published, _ := read()
 		if published.IsZero() {
 			return 0
 		}
 		return max(0, time.Until(published).Seconds())
 	})
-	gauge("price_feed_up", "Whether the price feed answered the last question.", func() float64 {
+	gauge("price_feed_up", "1 if the last request to the price feed succeeded.", func() float64 {
 		if _, up := read(); up {
 			return 1
 		}
@@ -168,16 +168,16 @@ func (m *Metrics) WatchPrices(read func() (published time.Time, up bool)) {
 	})
 }
 
-// WatchBudget adds for how long the feeds of the power budget have told no hour that has not
-// passed, read at each scrape.
+// WatchBudget adds the age of the power budget. Each scrape calls stale, which returns the time
+// since the end of the last hour that the feeds published, and zero while they cover the present.
 func (m *Metrics) WatchBudget(stale func() time.Duration) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "switchyard_power_budget_stale_seconds",
-		Help: "Time since the last hour that a feed of the power budget told has passed; 0: all of them know the present.",
+		Help: "Time since the end of the last hour that the power budget feeds published. Zero while they cover the present.",
 	}, func() float64 { return stale().Seconds() }))
 }
 
-// StoreStats are a store's counters since it was opened, and its sizes now.
+// StoreStats are the counters of a store since it was opened, and its current sizes.
 type StoreStats struct {
 	Commits, Requests, Rows, Bytes, Failures uint64
 	Busy                                     time.Duration // in transactions
@@ -200,12 +200,12 @@ func (m *Metrics) WatchStore(read func() StoreStats) {
 		))
 	}
 	counter("commits_total", "Transactions.", func(s StoreStats) float64 { return float64(s.Commits) })
-	counter("requests_total", "Batches that the transactions held.", func(s StoreStats) float64 { return float64(s.Requests) })
-	counter("rows_total", "Rows put or deleted.", func(s StoreStats) float64 { return float64(s.Rows) })
+	counter("requests_total", "Batches in these transactions.", func(s StoreStats) float64 { return float64(s.Requests) })
+	counter("rows_total", "Rows written or deleted.", func(s StoreStats) float64 { return float64(s.Rows) })
 	counter("bytes_total", "Bytes of these rows.", func(s StoreStats) float64 { return float64(s.Bytes) })
 	counter("failures_total", "Transactions that failed.", func(s StoreStats) float64 { return float64(s.Failures) })
 	counter("busy_seconds_total", "Time in transactions.", func(s StoreStats) float64 { return s.Busy.Seconds() })
-	gauge("queued_requests", "Batches that wait to be written.", func(s StoreStats) float64 { return float64(s.Queued) })
-	gauge("file_bytes", "Size of the file.", func(s StoreStats) float64 { return float64(s.FileBytes) })
-	gauge("free_bytes", "Of that, room for rows.", func(s StoreStats) float64 { return float64(s.FreeBytes) })
+	gauge("queued_requests", "Batches waiting to be written.", func(s StoreStats) float64 { return float64(s.Queued) })
+	gauge("file_bytes", "Size of the database file.", func(s StoreStats) float64 { return float64(s.FileBytes) })
+	gauge("free_bytes", "Free space in the database file.", func(s StoreStats) float64 { return float64(s.FreeBytes) })
 }

@@ -275,7 +275,7 @@ func (n *Node) tell(ctx context.Context, facts []event.LogEvent) {
 		return
 	}
 	for i := range facts {
-		n.cfg.Meter.Fact(facts[i])
+		n.cfg.Meter.Count(facts[i])
 		n.logFact(ctx, &facts[i])
 	}
 	if err := n.facts.add(facts); err != nil {

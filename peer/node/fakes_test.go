@@ -212,7 +212,7 @@ func (o *outside) Send(to protocol.SiteName, m protocol.Message) error {
 
 func (o *outside) Advertise(load protocol.Load) { o.note("advertise") }
 
-func (o *outside) Fact(f event.LogEvent)         { o.note("fact " + string(f.Kind)) }
+func (o *outside) Count(f event.LogEvent)        { o.note("fact " + string(f.Kind)) }
 func (o *outside) Moved(from, to protocol.State) {}
 func (o *outside) Refused(code view.RefusalCode) { o.note("refused " + string(code)) }
 func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) }

@@ -67,7 +67,7 @@ type told struct {
 	facts chan event.LogEvent
 }
 
-func (t told) Fact(f event.LogEvent) {
+func (t told) Count(f event.LogEvent) {
 	if slices.Contains(t.kinds, f.Kind) {
 		t.facts <- f
 	}

@@ -107,8 +107,8 @@ type Part interface {
 
 // Meter counts. Its methods are quick and may be called at once.
 type Meter interface {
-	// Fact counts what happened.
-	Fact(f event.LogEvent)
+	// Count counts a log event.
+	Count(f event.LogEvent)
 	// Moved says that a job of this origin went from one state to another; the
 	// zero State stands for outside the peer.
 	Moved(from, to protocol.State)
@@ -134,7 +134,7 @@ type Recorder interface {
 // noMeter counts nothing.
 type noMeter struct{}
 
-func (noMeter) Fact(event.LogEvent)                  {}
+func (noMeter) Count(event.LogEvent)                 {}
 func (noMeter) Moved(protocol.State, protocol.State) {}
 func (noMeter) Refused(view.RefusalCode)             {}
 func (noMeter) Rejected(string)                      {}

@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Fact counts what happened.
-func (m *Metrics) Fact(f event.LogEvent) {
+// Count counts a log event.
+func (m *Metrics) Count(f event.LogEvent) {
 	switch f.Kind {
 	case event.LogJobSubmitted:
 		m.submitted.WithLabelValues("accepted").Inc()
@@ -20,12 +20,12 @@ func (m *Metrics) Fact(f event.LogEvent) {
 	case event.LogJobCommitted:
 		m.placed(m.self, "committed")
 	case event.LogJobHandedOff:
-		m.placed(f.Site, "handed")
+		m.placed(f.Site, "handed_off")
 		m.handing.Observe(seconds(f.Duration))
 	case event.LogOfferRefused:
 		m.placed(f.Site, "refused")
 	case event.LogJobRequeued, event.LogJobReclaimed:
-		m.placed(f.Site, "returned")
+		m.placed(f.Site, "requeued")
 	case event.LogJobEnded:
 		m.ended.WithLabelValues(f.State.String()).Inc()
 	case event.LogGuestRefused, event.LogGuestAccepted, event.LogGuestAborted, event.LogGuestEnded:
@@ -42,11 +42,11 @@ func (m *Metrics) Fact(f event.LogEvent) {
 		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()
 	case event.LogJobDeferred, event.LogJobOffered, event.LogReserved, event.LogJobGranted, event.LogJobStarted, event.LogCancelRequested, event.LogGuestPrepared,
 		event.LogGuestStarted, event.LogGuestClosed, event.LogPartnerUp, event.LogPartnerDown, event.LogCallRestored:
-		// For people, or counted elsewhere.
+		// Counted elsewhere, or of interest only in the log.
 	}
 }
 
-// decided counts the quotes that a job got.
+// decided counts the answers to the quote requests for a job.
 func (m *Metrics) decided(f event.LogEvent) {
 	m.placing.Observe(seconds(f.Duration))
 	for _, quote := range f.Quotes {
@@ -57,7 +57,7 @@ func (m *Metrics) decided(f event.LogEvent) {
 		m.quotes.WithLabelValues(string(quote.Site), result).Inc()
 	}
 	for _, site := range f.Silent {
-		m.quotes.WithLabelValues(site, "silent").Inc()
+		m.quotes.WithLabelValues(site, "timeout").Inc()
 	}
 }
 
@@ -65,13 +65,13 @@ func (m *Metrics) placed(to protocol.SiteName, result string) {
 	m.placements.WithLabelValues(*m.policy.Load(), string(m.self), string(to), result).Inc()
 }
 
-// guestResult is what became of a job of another site.
+// guestResult is the label of an event of a guest.
 func guestResult(f event.LogEvent) string {
-	switch f.Kind { //nolint:exhaustive // of guests
+	switch f.Kind { //nolint:exhaustive // the caller passes events of guests only
 	case event.LogGuestRefused:
 		return "refused"
 	case event.LogGuestAccepted:
-		return "owned"
+		return "accepted"
 	case event.LogGuestAborted:
 		return "aborted"
 	}
@@ -80,5 +80,5 @@ func guestResult(f event.LogEvent) string {
 
 func seconds(d protocol.Duration) float64 { return d.Std().Seconds() }
 
-// unix is an instant as Prometheus counts time.
+// unix converts an instant to seconds since the epoch, as Prometheus expects.
 func unix(at protocol.Instant) float64 { return float64(at) / float64(time.Second/time.Millisecond) }
