@@ -22,7 +22,7 @@ type Reserver interface {
 	CancelReservation(ctx context.Context, tag protocol.Tag) error
 }
 
-// Reserve is room to be kept for one placement.
+// Reservation is a request to set CPUs aside for one placement.
 type Reservation struct {
 	Tag     protocol.Tag
 	Request protocol.Request

@@ -104,7 +104,7 @@ func (f *ClusterState) serve(p Policy) {
 // Now is the time of the pass.
 func (f *ClusterState) Now() protocol.Instant { return f.now }
 
-// FreeSet is what is free now. Only [ClusterState.Start] may change it.
+// Room is what is free now. Only [ClusterState.Start] may change it.
 func (f *ClusterState) Room() FreeSet { return f.room }
 
 // Head is the first job of the queue.

@@ -17,7 +17,7 @@ func JobPower(perCPU int64, spec *protocol.Spec) int64 {
 	return int128.Product(perCPU, int64(spec.CPUs)).Times(share).Down(protocol.PPM)
 }
 
-// JobPower is the power of a job here in milliwatts: as its user states it, else as
+// Draw is the power of a job here in milliwatts: as its user states it, else as
 // earlier runs were measured.
 func (d Desk) Draw(spec *protocol.Spec) int64 {
 	here := *spec

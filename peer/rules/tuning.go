@@ -5,7 +5,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Runtime is the part of a [Config] that may change while the peer runs. The zero
+// RuntimeConfig is the part of a [Config] that may change while the peer runs. The zero
 // value of a duration or count means the default, as there.
 type RuntimeConfig struct {
 	Policy             policy.Description
