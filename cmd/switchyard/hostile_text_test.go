@@ -56,7 +56,7 @@ func soiledFacts(t *testing.T) (facts []event.LogEvent) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range regexp.MustCompile(`(?m)^\t\w+ .*FactKind += "([a-z-]+)"|^\t\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1) {
+	for _, kind := range regexp.MustCompile(`(?m)^\t\w+ .*LogKind += "([a-z-]+)"|^\t\w+ += "([a-z-]+)"`).FindAllStringSubmatch(string(source), -1) {
 		fact := soiled[event.LogEvent]()
 		fact.Kind = event.LogKind(kind[1] + kind[2])
 		facts = append(facts, fact)
