@@ -8,10 +8,10 @@ import (
 
 // tariffOf is the one in force for a placement here; nil: it costs nothing.
 func (p *Peer) tariffOf(tag protocol.Tag) *protocol.Tariff {
-	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag {
+	if j := p.jobs[tag.Job]; j != nil && j.Tag() == tag {
 		return j.Tariff
 	}
-	if g := p.guests[tag.Job]; g != nil && g.tag() == tag {
+	if g := p.guests[tag.Job]; g != nil && g.Tag() == tag {
 		return g.Tariff
 	}
 	return nil

@@ -27,7 +27,7 @@ func (p *Peer) cancel(ev event.Cancel) {
 	}
 	if j.Phase == row.JobStagingOut {
 		p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
-		p.discard(j.tag())
+		p.discard(j.Tag())
 		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
 		return
 	}

@@ -27,12 +27,12 @@ func (p *Peer) collect(j *job) {
 		return
 	}
 	if why := p.tooMuchOutput(j.Outcome.Files); why != "" {
-		p.discard(j.tag())
+		p.discard(j.Tag())
 		p.notBrought(j, why)
 		return
 	}
 	j.inFlight = true
-	op := event.CollectOp{Tag: j.tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
+	op := event.CollectOp{Tag: j.Tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
 	p.call(op, collectOutput{j.Spec.Job})
 }
 
@@ -121,7 +121,7 @@ func (p *Peer) endCollecting(j *job, output string) {
 		outcome.Reason = clip(output)
 		j.Outcome = &outcome
 	}
-	site, tag := j.Site, j.tag()
+	site, tag := j.Site, j.Tag()
 	p.finishWith(j)
 	p.send(site, protocol.ResultAck{Tag: tag})
 }

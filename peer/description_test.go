@@ -41,7 +41,7 @@ func TestDescriptionInRows(t *testing.T) {
 // status and explain do not show.
 func TestDescriptionInViews(t *testing.T) {
 	t.Parallel()
-	hidden := []string{"DataOut", "Licences", "Priority"}
+	hidden := []string{"DataOut", "Licenses", "QOS"}
 	spec := protocoltest.Full[protocol.Spec]()
 	view := reflect.ValueOf(view.Described(spec))
 	described := spec.Described()

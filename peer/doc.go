@@ -47,6 +47,7 @@
 //	question.go          rounds that only answer a question
 //	quoting/, quotes.go  what partners are quoted, and the tentative allocations of jobs
 //	pricing/, energy.go  what jobs cost and draw here, and what electricity costs
+//	handoff/             what the messages of a hand-off mean for the rows that they are about
 //	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere
 //	target.go            the other side
 //	localrun/, runs.go, watch.go

@@ -57,12 +57,3 @@ func (p *Peer) endFenced(j *job, reason string) {
 	}
 	p.conclude(j, protocol.Cancelled, reason)
 }
-
-// recallFenced tells the sites that an ending job was taken from to end it.
-func (p *Peer) recallFenced(j *job) {
-	for _, f := range j.Fenced {
-		if !f.Lost {
-			p.send(f.Site, protocol.Recall{Tag: protocol.Tag{Job: j.Spec.Job, Epoch: f.Epoch}, Cancel: true})
-		}
-	}
-}

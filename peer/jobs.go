@@ -266,9 +266,6 @@ func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {
 	}
 }
 
-// refusedByScheduler is how the reason of a job begins that a batch system has refused.
-const refusedByScheduler = "the local scheduler refused it: "
-
 // shunHere keeps a job from the own site for a while, and says why. A batch system that refuses a
 // job because its user has too many takes it when its queue has moved.
 func (p *Peer) shunHere(j *job, why string) {

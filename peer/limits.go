@@ -75,7 +75,7 @@ func (p *Peer) endHopeless(a *application) {
 func (p *Peer) wantBack(j *job, end bool) bool {
 	switch j.Phase {
 	case row.JobCommittedLocal:
-		p.withdrawRun(p.runs[j.tag()], end)
+		p.withdrawRun(p.runs[j.Tag()], end)
 	case row.JobGranted, row.JobHandedOff:
 		p.recall(j)
 	case row.JobInGridQueue, row.JobOffered, row.JobReserving, row.JobRecalling, row.JobStagingOut, row.JobEnding:
@@ -151,6 +151,6 @@ func (p *Peer) tooDear(j *job, one *partner.Partner, why string) {
 		p.releaseGroup(j, why, false)
 		return
 	}
-	p.send(one.Site, protocol.Abort{Tag: j.tag()})
+	p.send(one.Site, protocol.Abort{Tag: j.Tag()})
 	p.requeue(j, event.LogOfferRefused, why)
 }

@@ -16,20 +16,20 @@ import (
 // startBy is the last instant at which a placement here may start; 0: there is none.
 func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
 	if j := p.jobs[tag.Job]; j != nil {
-		if g, rows := p.group(j); g != nil && j.tag() == tag {
+		if g, rows := p.group(j); g != nil && j.Tag() == tag {
 			return broker.StartBy(&j.Job, rows.App)
 		}
 		return 0
 	}
-	if g := p.guests[tag.Job]; g != nil && g.tag() == tag {
+	if g := p.guests[tag.Job]; g != nil && g.Tag() == tag {
 		return broker.GuestStartBy(&g.Guest)
 	}
 	return 0
 }
 
-// toleranceOfHold is what a partner is told that is to hold room; 0: it is not to.
-func (j *job) toleranceOfHold() protocol.Duration {
-	if j.ReserveFrom == 0 || j.application == nil {
+// tolerance is how much later than its group's instant a member may start; 0: it has no group.
+func (j *job) tolerance() protocol.Duration {
+	if j.application == nil {
 		return 0
 	}
 	return j.application.Tolerance()
@@ -232,6 +232,6 @@ func (j *job) wantedOver() bool { return j.Cancelling || j.Parted }
 
 // onItsWay says whether a member is wanted back, to be placed again.
 func (p *Peer) onItsWay(j *job) bool {
-	r := p.runs[j.tag()]
+	r := p.runs[j.Tag()]
 	return !j.Cancelling && (j.Parted || j.Phase == row.JobRecalling || (j.Phase == row.JobCommittedLocal && r != nil && r.Withdraw))
 }

@@ -23,7 +23,7 @@ func (p *Peer) doubtOf(j *job) string { return p.standing(j).NeedsOperator(p.lin
 // closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *job, why string) {
 	if j.Phase == row.JobStagingOut {
-		p.discard(j.tag())
+		p.discard(j.Tag())
 		outcome := *j.Outcome
 		outcome.Reason = clip(joined(outcome.Reason, "its output was not fetched from "+string(j.Site)))
 		j.Outcome = &outcome
@@ -40,7 +40,7 @@ func (p *Peer) closeUnknown(j *job, why string) {
 
 // abandon gives up whatever may still be somewhere of a job in doubt. Nobody waits for it.
 func (p *Peer) abandon(j *job) {
-	if r := p.runs[j.tag()]; r != nil {
+	if r := p.runs[j.Tag()]; r != nil {
 		p.removeRun(r.Tag)
 		p.endPlacement(r.Tag)
 	}
@@ -48,7 +48,7 @@ func (p *Peer) abandon(j *job) {
 		p.send(f.Site, protocol.Fenced{Tag: protocol.Tag{Job: j.Spec.Job, Epoch: f.Epoch}, Current: j.Epoch + 1})
 	}
 	if one := p.partners.Of(j.Site); one != nil && j.Epoch > 0 {
-		p.send(one.Site, protocol.Fenced{Tag: j.tag(), Current: j.Epoch + 1})
+		p.send(one.Site, protocol.Fenced{Tag: j.Tag(), Current: j.Epoch + 1})
 	}
 }
 

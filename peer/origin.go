@@ -1,13 +1,11 @@
 package peer
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
@@ -15,10 +13,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// offerTries is how often an offer is repeated before the job is asked about
-// elsewhere.
-const offerTries = 3
 
 // offer begins a hand-off: the partner is asked to make room.
 func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
@@ -33,7 +27,7 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 
 // sendForPhase sends what the job's phase asks for, and sets the timer to send it
 // again. It is the job's outbox.
-func (p *Peer) sendForPhase(id protocol.JobID) { //nolint:cyclop // one case for each phase
+func (p *Peer) sendForPhase(id protocol.JobID) {
 	j := p.jobs[id]
 	if j == nil {
 		return
@@ -42,54 +36,45 @@ func (p *Peer) sendForPhase(id protocol.JobID) { //nolint:cyclop // one case for
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: id})
 		return
 	}
-	if j.ReservedAt != 0 && (j.Phase == row.JobOffered || j.Phase == row.JobReserving) {
+	step, messages := handoff.Due(&j.Job, j.tries, j.ownershipPending)
+	switch step { //nolint:exhaustive // the steps that follow from a phase
+	case handoff.DecideGroup:
 		p.tryGrantGroup(j)
 		return
-	}
-	switch j.Phase {
-	case row.JobOffered:
-		if j.tries >= offerTries {
-			p.withdrawOffer(j)
-			return
-		}
-		p.send(j.Site, protocol.Offer{Spec: j.Spec, Epoch: j.Epoch, Payload: p.leaving(j), Start: j.ReserveFrom, Forced: j.Forced, Tolerance: j.toleranceOfHold()})
-	case row.JobReserving:
-		if j.tries >= offerTries {
-			p.excludeSite(j, p.cfg.Site)
-			p.abortGroupOf(j, "the local scheduler does not answer")
-			return
-		}
+	case handoff.EndAttempts:
+		p.giveUpOffer(j)
+		return
+	case handoff.ReserveLocally:
 		p.reserveHere(j)
-	case row.JobGranted:
-		p.send(j.Site, protocol.Grant{Tag: j.tag()})
-	case row.JobRecalling:
-		p.send(j.Site, protocol.Recall{Tag: j.tag(), Cancel: j.wantedOver()})
-	case row.JobHandedOff:
-		if !j.ownershipPending {
-			return
+	case handoff.SendOffer:
+		p.send(j.Site, handoff.OfferOf(&j.Job, p.leaving(j), j.tolerance()))
+	case handoff.SendMessages:
+		for _, m := range messages {
+			p.send(m.To, m.Body)
 		}
-		p.send(j.Site, protocol.Grant{Tag: j.tag()})
-	case row.JobEnding:
-		p.recallFenced(j)
-	case row.JobInGridQueue, row.JobCommittedLocal, row.JobStagingOut:
+	default:
 		return
 	}
 	p.after(p.backoff(j.tries), timer{kind: jobTimer, job: id})
 	j.tries++
 }
 
-// withdrawOffer gives up on a partner that does not answer an offer. The epoch
-// was not granted, so the partner can never start it: it is the tombstone.
-func (p *Peer) withdrawOffer(j *job) {
+// giveUpOffer gives up on a site that does not answer an offer. The epoch was not
+// granted, so the site can never start it: it is the tombstone.
+func (p *Peer) giveUpOffer(j *job) {
+	p.excludeSite(j, j.Site)
+	if j.Phase == row.JobReserving {
+		p.abortGroupOf(j, "the local scheduler does not answer")
+		return
+	}
 	if one := p.partners.Of(j.Site); one != nil {
 		p.markUnresponsive(one)
 	}
-	p.excludeSite(j, j.Site)
 	if j.ReserveFrom != 0 {
 		p.abortGroupOf(j, string(j.Site)+" does not answer")
 		return
 	}
-	p.send(j.Site, protocol.Abort{Tag: j.tag()})
+	p.send(j.Site, protocol.Abort{Tag: j.Tag()})
 	p.requeue(j, event.LogJobRequeued, "no answer to the offer")
 }
 
@@ -103,39 +88,36 @@ func (p *Peer) jobForMessage(from protocol.SiteName, tag protocol.Tag) *job {
 	return j
 }
 
-// prepared is the partner's room: the origin grants, durably. This is the point
-// of no return.
-func (p *Peer) prepared(one *partner.Partner, m protocol.Prepared) { //nolint:cyclop // one case for each state of the job
-	tag := m.Tag
-	j := p.jobForMessage(one.Site, tag)
-	if j != nil && j.Phase == row.JobOffered && p.site.StopReason() == "" {
+// handlePrepared takes a partner's word that it has what the job needs: the origin grants, durably.
+// This is the point of no return.
+func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
+	if p.site.StopReason() != "" {
+		return
+	}
+	j := p.jobForMessage(one.Site, m.Tag)
+	if j != nil && j.Phase == row.JobOffered {
 		if why := p.takeTariff(j, m); why != "" {
 			p.tooDear(j, one, why)
 			return
 		}
 	}
-	switch {
-	case p.site.StopReason() != "":
-	case p.fencedAt(one, tag) >= 0: // a grant of it may still be on its way
-		p.send(one.Site, protocol.Recall{Tag: tag, Cancel: true})
-	case j == nil || j.Phase == row.JobInGridQueue || j.Phase == row.JobCommittedLocal || j.Phase == row.JobReserving:
-		p.send(one.Site, protocol.Abort{Tag: tag})
-	case j.Phase == row.JobOffered && j.ReserveFrom != 0 && (m.Start < j.ReserveFrom || m.Start > p.now.Add(maxReserveAhead)):
-		p.excludeSite(j, one.Site)
-		p.abortGroupOf(j, fmt.Sprintf("%s would hold room from %s on, and was asked for %s, or up to %s from now",
-			one.Site, m.Start.Text(), j.ReserveFrom.Text(), maxReserveAhead.Text()))
-	case j.Phase == row.JobOffered && j.ReserveFrom != 0:
-		switch {
-		case j.ReservedAt == 0:
-			p.setReserved(j, m.Start)
-		case j.ReservedAt != m.Start:
-			p.abortGroupOf(j, string(one.Site)+movedRoom(j.ReservedAt, m.Start))
-		}
-	case j.Phase == row.JobOffered:
+	answer := handoff.OnPrepared(j.row(), m, p.fencedAt(one, m.Tag) >= 0, p.now)
+	switch answer.Do { //nolint:exhaustive // the steps of a job that was offered
+	case handoff.Grant:
 		p.grant(j, one)
-	case j.Phase == row.JobGranted || j.Phase == row.JobRecalling:
+	case handoff.NoteReservation:
+		p.setReserved(j, m.Start)
+	case handoff.ExcludeAndAbort:
+		p.excludeSite(j, one.Site)
+		p.abortGroupOf(j, answer.Reason)
+	case handoff.AbortGroup:
+		p.abortGroupOf(j, answer.Reason)
+	case handoff.SendAgain:
 		j.tries = 0
-		p.sendForPhase(tag.Job)
+		p.sendForPhase(m.Tag.Job)
+	}
+	if answer.Send != nil {
+		p.send(one.Site, answer.Send)
 	}
 }
 
@@ -233,29 +215,21 @@ func (p *Peer) setHandedOff(j *job) {
 func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	p.fencedOver(one, tag, false)
 	j := p.jobForMessage(one.Site, tag)
-	if j == nil {
+	if j == nil || !j.AtPartner() && j.Phase != row.JobOffered {
 		return
 	}
-	switch j.Phase {
-	case row.JobOffered, row.JobGranted, row.JobHandedOff, row.JobRecalling:
-		p.excludeSite(j, one.Site)
-		if j.Phase == row.JobHandedOff {
-			p.judge(one, row.Returned)
-		}
-		j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
-		p.requeueGroup(j, event.LogJobRequeued, why)
-	case row.JobInGridQueue, row.JobReserving, row.JobCommittedLocal, row.JobStagingOut, row.JobEnding:
+	p.excludeSite(j, one.Site)
+	if j.Phase == row.JobHandedOff {
+		p.judge(one, row.Returned)
 	}
+	j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
+	p.requeueGroup(j, event.LogJobRequeued, why)
 }
 
 // handleReturn takes a job back, and says so: the partner repeats it until it hears. That holds for
 // a job of a lost life, too, which has not started and never will.
 func (p *Peer) handleReturn(one *partner.Partner, tag protocol.Tag) {
-	why := "its site gave it back"
-	if j := p.jobForMessage(one.Site, tag); j != nil && (strings.HasPrefix(j.Reason, refusedByScheduler) || strings.HasPrefix(j.Reason, broker.MissedStart)) {
-		why = string(one.Site) + ": " + j.Reason
-	}
-	p.notStarted(one, tag, why)
+	p.notStarted(one, tag, handoff.ReturnReason(p.jobForMessage(one.Site, tag).row(), one.Site))
 	if p.site.IssuedHere(tag.Job) || p.site.InGap(tag.Job) {
 		p.send(one.Site, protocol.ResultAck{Tag: tag})
 	}
@@ -269,7 +243,7 @@ func (p *Peer) decisionAsked(one *partner.Partner, tag protocol.Tag) {
 		p.sendForPhase(tag.Job) // the instant that it holds room from may be unknown here
 		return
 	}
-	p.prepared(one, protocol.Prepared{Tag: tag})
+	p.handlePrepared(one, protocol.Prepared{Tag: tag})
 }
 
 // status takes what the owner says about the job.
@@ -307,15 +281,16 @@ func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 // sendFenced tells a site that reports on an epoch that is over to end it. Nothing
 // is said about a job that this site does not remember to have had.
 func (p *Peer) sendFenced(one *partner.Partner, tag protocol.Tag) {
-	j := p.jobs[tag.Job]
-	switch {
-	case p.site.Mute() || (j != nil && j.Restored): // the lost life may have given it there
-	case j != nil && j.Epoch >= tag.Epoch: // not current: the same epoch is over, too
-		p.send(one.Site, protocol.Fenced{Tag: tag, Current: max(j.Epoch, tag.Epoch+1)})
-	case j == nil && (p.site.IssuedHere(tag.Job) || p.site.GivenUp(tag.Job)):
-		p.send(one.Site, protocol.Fenced{Tag: tag, Current: tag.Epoch + 1})
+	if p.site.Mute() {
+		return
+	}
+	if m := handoff.FencedOf(p.rowOfJob(tag.Job), tag, p.issued(tag.Job)); m != nil {
+		p.send(one.Site, m)
 	}
 }
+
+// issued says whether a job without a row has ended: this store has issued its ID, or has given it up.
+func (p *Peer) issued(id protocol.JobID) bool { return p.site.IssuedHere(id) || p.site.GivenUp(id) }
 
 // result takes the job's end. Its files are collected before the site that ran it
 // may drop them.
@@ -325,14 +300,14 @@ func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 	j := p.jobForMessage(one.Site, m.Tag)
 	if j == nil {
 		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
-		if p.jobs[m.Tag.Job] == nil && (p.site.IssuedHere(m.Tag.Job) || p.site.GivenUp(m.Tag.Job)) {
+		if p.jobs[m.Tag.Job] == nil && p.issued(m.Tag.Job) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return
 		}
 		p.sendFenced(one, m.Tag)
 		return
 	}
-	if j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling {
+	if !j.AtPartner() {
 		return
 	}
 	if m.Outcome.Ran > 0 || j.Started != 0 {
@@ -374,31 +349,23 @@ func (p *Peer) handleUnknown(one *partner.Partner, m protocol.UnknownJob) {
 		p.fencedOver(one, m.Tag, false)
 	}
 	j := p.jobForMessage(one.Site, m.Tag)
-	switch {
-	case j == nil || (j.Phase != row.JobGranted && j.Phase != row.JobHandedOff && j.Phase != row.JobRecalling):
-	case m.InDoubt:
-		p.mayRun(j, fmt.Sprintf("the local scheduler of %s cannot tell whether it has this job, which may run there", one.Site), false)
-	case !j.Restored && j.Holder != 0 && j.Holder == one.Incarnation():
-		// The store that held room for it goes on, and it forgets only what it gave back, or
-		// what this site has acknowledged.
-		p.notStarted(one, m.Tag, "its site gave its room up long ago")
-	default:
-		p.mayRun(j, status.LostRecords(one.Site), true)
+	switch answer := handoff.OnUnknown(j.row(), m, one.Incarnation()); answer.Do { //nolint:exhaustive // the two of a job that the partner had
+	case handoff.Requeue:
+		p.notStarted(one, m.Tag, answer.Reason)
+	case handoff.MayHaveRun:
+		p.mayRun(j, answer.Reason, !m.InDoubt)
 	}
 }
 
 // mayRun goes on with a job of which its site cannot say what became of it; lost says that the site
 // has no records of it.
 func (p *Peer) mayRun(j *job, why string, lost bool) {
-	switch {
-	case j.Cancelling:
-		p.closeUnknown(j, why)
+	switch answer := handoff.InDoubt(&j.Job, why, lost, p.endsUnheard(j)); answer.Do { //nolint:exhaustive // the others follow
+	case handoff.CloseUnknown:
+		p.closeUnknown(j, answer.Reason)
 		return
-	case j.Spec.Requeue && !p.endsUnheard(j):
-		if lost {
-			why = "its site has lost its records"
-		}
-		p.fence(j, why, lost)
+	case handoff.FenceAndRequeue:
+		p.fence(j, answer.Reason, lost)
 		return
 	}
 	if j.ownershipPending {
@@ -419,19 +386,14 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 // armReclaimTimer sets the time at which a job that may run twice is taken from a
 // site that is silent.
 func (p *Peer) armReclaimTimer(j *job) {
-	if j.Spec.Requeue && j.reclaimable() {
+	if j.Spec.Requeue && j.Reclaimable() {
 		p.after(p.cfg.ReclaimAfter, timer{kind: reclaimTimer, job: j.Spec.Job})
 	}
 }
 
-// reclaimable says whether another site has the job, or may have it, and it shall run.
-func (j *job) reclaimable() bool {
-	return j.Phase == row.JobGranted || j.Phase == row.JobHandedOff || (j.Phase == row.JobRecalling && !j.Cancelling)
-}
-
 func (p *Peer) reclaim(id protocol.JobID) {
 	j := p.jobs[id]
-	if j == nil || !j.reclaimable() {
+	if j == nil || !j.Reclaimable() {
 		return
 	}
 	if p.site.StopReason() != "" {

@@ -84,12 +84,12 @@ func (p *Peer) checkJob(j *job) error {
 	if err := j.Check(); err != nil {
 		return err
 	}
-	here := p.runs[j.tag()] != nil
+	here := p.runs[j.Tag()] != nil
 	switch {
 	case j.Phase != row.JobInGridQueue && p.queue.Has(j.Spec.Job):
-		return fmt.Errorf("job %v is in the grid queue and in phase %s", j.tag(), j.Phase)
+		return fmt.Errorf("job %v is in the grid queue and in phase %s", j.Tag(), j.Phase)
 	case here != (j.Phase == row.JobCommittedLocal):
-		return fmt.Errorf("job %v is in phase %s, and its run at this site: %t", j.tag(), j.Phase, here)
+		return fmt.Errorf("job %v is in phase %s, and its run at this site: %t", j.Tag(), j.Phase, here)
 	}
 	return nil
 }
@@ -101,8 +101,8 @@ func (p *Peer) checkGuest(g *guest) error {
 	if g == nil {
 		return nil
 	}
-	if here := p.runs[g.tag()] != nil; here != (g.Phase == row.GuestAccepted) {
-		return fmt.Errorf("guest %v is in phase %s, and its run at this site: %t", g.tag(), g.Phase, here)
+	if here := p.runs[g.Tag()] != nil; here != (g.Phase == row.GuestAccepted) {
+		return fmt.Errorf("guest %v is in phase %s, and its run at this site: %t", g.Tag(), g.Phase, here)
 	}
 	return g.Check()
 }
@@ -114,10 +114,10 @@ func (p *Peer) checkRun(r *localrun.Run) error {
 	if r == nil {
 		return nil
 	}
-	if j := p.jobs[r.Tag.Job]; j != nil && j.tag() == r.Tag {
+	if j := p.jobs[r.Tag.Job]; j != nil && j.Tag() == r.Tag {
 		return r.Check()
 	}
-	if g := p.guests[r.Tag.Job]; g != nil && g.tag() == r.Tag {
+	if g := p.guests[r.Tag.Job]; g != nil && g.Tag() == r.Tag {
 		return r.Check()
 	}
 	return fmt.Errorf("run %v belongs to no job or guest of its epoch", r.Tag)

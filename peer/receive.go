@@ -27,11 +27,11 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	case protocol.Offer:
 		p.handleOffer(one, m)
 	case protocol.Prepared:
-		p.prepared(one, m)
+		p.handlePrepared(one, m)
 	case protocol.Refused:
 		p.refused(one, m)
 	case protocol.Grant:
-		p.granted(one, m.Tag)
+		p.handleGrant(one, m.Tag)
 	case protocol.Accept:
 		p.accepted(one, m.Tag)
 	case protocol.PrepareExpired:
@@ -45,13 +45,13 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	case protocol.ResultAck:
 		p.resultAcked(one, m.Tag)
 	case protocol.Recall:
-		p.recalled(one, m)
+		p.handleRecall(one, m)
 	case protocol.Recalled:
 		p.handleReturn(one, m.Tag)
 	case protocol.DecisionQuery:
 		p.decisionAsked(one, m.Tag)
 	case protocol.Abort:
-		p.aborted(one, m.Tag)
+		p.handleAbort(one, m.Tag)
 	case protocol.UnknownJob:
 		p.handleUnknown(one, m)
 	case protocol.Fenced:

@@ -156,7 +156,7 @@ func (p *Peer) doubtAll(copied bool) {
 // its output here, for which its origin asks. The local scheduler is asked whether it came. If it
 // has not, the job may as well have been given back, so that its origin may offer it again.
 func (p *Peer) doubtPrepared(g *guest) {
-	tag := g.tag()
+	tag := g.Tag()
 	last, aside := p.watched.Aside(tag)
 	p.moveGuest(g, row.GuestAccepted)
 	g.OwnershipGuessed = true
@@ -175,7 +175,7 @@ func (p *Peer) doubtJob(j *job) {
 	case row.JobInGridQueue, row.JobOffered:
 		p.requeue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobReserving:
-		p.release(j.tag())
+		p.release(j.Tag())
 		p.requeue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		j.ownershipPending, j.tries = true, 0
@@ -335,11 +335,11 @@ func (p *Peer) confirm(r *localrun.Run) {
 	}
 	r.Restored, r.Copied = false, false
 	p.saveRun(r.Tag)
-	if g := p.guests[r.Tag.Job]; g != nil && g.OwnershipGuessed && g.tag() == r.Tag {
+	if g := p.guests[r.Tag.Job]; g != nil && g.OwnershipGuessed && g.Tag() == r.Tag {
 		g.OwnershipGuessed = false
 		p.saveGuest(r.Tag.Job)
 	}
-	if j := p.jobs[r.Tag.Job]; j != nil && j.tag() == r.Tag {
+	if j := p.jobs[r.Tag.Job]; j != nil && j.Tag() == r.Tag {
 		j.Restored = false
 		p.saveJob(r.Tag.Job)
 	}
@@ -389,10 +389,13 @@ func (p *Peer) recoveryView() view.Recovery {
 	return v
 }
 
-// rowOfJob is the row of a job of this site; nil: there is none.
-func (p *Peer) rowOfJob(id protocol.JobID) *row.Job {
-	if j := p.jobs[id]; j != nil {
-		return &j.Job
+// row is that of the job; nil: there is no job.
+func (j *job) row() *row.Job {
+	if j == nil {
+		return nil
 	}
-	return nil
+	return &j.Job
 }
+
+// rowOfJob is the row of a job of this site; nil: there is none.
+func (p *Peer) rowOfJob(id protocol.JobID) *row.Job { return p.jobs[id].row() }

@@ -177,7 +177,7 @@ func (learnLoad) answered(p *Peer, result event.Result, err error) {
 
 func (p *Peer) resumeJob(j *job) {
 	if j.Together() {
-		p.releaseAgain(j.tag(), j.Phase == row.JobInGridQueue)
+		p.releaseAgain(j.Tag(), j.Phase == row.JobInGridQueue)
 	}
 	switch j.Phase {
 	case row.JobInGridQueue:
@@ -214,9 +214,9 @@ func (p *Peer) releaseAgain(tag protocol.Tag, over bool) {
 }
 
 func (p *Peer) resumeGuest(g *guest) {
-	p.releaseAgain(g.tag(), g.ReserveFrom != 0 && g.Phase == row.GuestAborted)
+	p.releaseAgain(g.Tag(), g.ReserveFrom != 0 && g.Phase == row.GuestAborted)
 	if g.Phase == row.GuestPrepared && g.ReserveFrom == 0 {
-		p.tentatives.Add(g.tag(), g.Since, g.Spec.ScaledRequest(&p.cfg.Capacity))
+		p.tentatives.Add(g.Tag(), g.Since, g.Spec.ScaledRequest(&p.cfg.Capacity))
 	}
 	p.repeatGuest(g.Spec.Job)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
@@ -26,7 +27,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
 	p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
-	p.startRun(j.tag(), account, j.Spec)
+	p.startRun(j.Tag(), account, j.Spec)
 }
 
 func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
@@ -42,7 +43,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *loc
 		Request:  request,
 	}
 	p.runs[tag] = r
-	if j := p.jobs[tag.Job]; j != nil && j.tag() == tag && j.Tariff == nil { // it is agreed on where room was held
+	if j := p.jobs[tag.Job]; j != nil && j.Tag() == tag && j.Tariff == nil { // it is agreed on where room was held
 		j.Tariff = p.desk().TariffOf(&j.Spec, p.now)
 		p.saveJob(tag.Job)
 	}
@@ -89,10 +90,10 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 // holds says whether the batch system holds room for a placement.
 func (p *Peer) holds(tag protocol.Tag) bool {
 	if j := p.jobs[tag.Job]; j != nil {
-		return j.ReservedAt != 0 && j.tag() == tag
+		return j.ReservedAt != 0 && j.Tag() == tag
 	}
 	g := p.guests[tag.Job]
-	return g != nil && g.ReservedAt != 0 && g.tag() == tag
+	return g != nil && g.ReservedAt != 0 && g.Tag() == tag
 }
 
 func (p *Peer) submission(r *localrun.Run) (localsched.Submission, bool) {
@@ -213,12 +214,12 @@ func (p *Peer) inLocalQueue(r *localrun.Run, local localsched.LocalID) {
 func (p *Peer) refusedHere(r *localrun.Run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
-		p.shunHere(j, refusedByScheduler+why)
-		p.requeueGroup(j, event.LogJobRequeued, refusedByScheduler+why)
+		p.shunHere(j, handoff.RefusedByScheduler+why)
+		p.requeueGroup(j, event.LogJobRequeued, handoff.RefusedByScheduler+why)
 		return
 	}
 	if p.guests[r.Tag.Job] != nil {
-		p.report(r, protocol.Pending, refusedByScheduler+why) // Recalled, which follows, has no words
+		p.report(r, protocol.Pending, handoff.RefusedByScheduler+why) // Recalled, which follows, has no words
 	}
 	p.neverStarted(r)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -16,7 +17,7 @@ import (
 // handleOffer makes room for a partner's job, durably, or refuses without a trace.
 func (p *Peer) handleOffer(one *partner.Partner, m protocol.Offer) {
 	switch {
-	case p.weighed[tagOf(m)].Site != "" || !p.admitOffer(one, m):
+	case p.weighed[m.Tag()].Site != "" || !p.admitOffer(one, m):
 	case p.protectedSite() != 0:
 		p.checkImpact(one, m)
 	default:
@@ -26,20 +27,12 @@ func (p *Peer) handleOffer(one *partner.Partner, m protocol.Offer) {
 
 // admitOffer says whether the site takes the offered job, and answers it otherwise.
 func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
-	tag := tagOf(m)
+	tag := m.Tag()
 	if p.site.Listening {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: p.site.StopReason()})
 		return false
 	}
-	if why := p.identityMismatch(one, m); why != "" {
-		p.refuse(one, tag, why)
-		return false
-	}
-	if _, aside := p.watched.Aside(tag); aside { // a late offer: the job has come here by it
-		p.refuse(one, tag, "the local scheduler has this job already, from a database that was lost; `switchyard recover` there lists it")
-		return false
-	}
-	if g := p.guests[tag.Job]; g != nil && !p.supersedesGuest(one, g, tag, m.Spec.Requeue || m.Forced) {
+	if !p.identifyOffer(one, m) {
 		return false
 	}
 	if why := p.declineReason(one, m.Spec, m.Start != 0); why != "" {
@@ -53,13 +46,44 @@ func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 	return true
 }
 
+// identifyOffer says whether the offer is of a job of the partner that may take the place of what is
+// kept of it, and answers it otherwise.
+func (p *Peer) identifyOffer(one *partner.Partner, m protocol.Offer) bool {
+	offered := handoff.Offered{Offer: m, From: one.Site, Card: one.Card, Number: p.cfg.Number, OwnJob: p.jobs[m.Spec.Job] != nil}
+	_, offered.InQueue = p.watched.Aside(m.Tag())
+	g := p.guests[m.Spec.Job]
+	offered.Guest = g.row()
+	switch answer := offered.Judge(); answer.Do { //nolint:exhaustive // the replies to an offer
+	case handoff.Refuse:
+		p.refuse(one, m.Tag(), answer.Reason)
+	case handoff.FenceAndRefuse:
+		p.stopFencedGuest(g)
+		p.refuse(one, m.Tag(), answer.Reason)
+	case handoff.Send:
+		p.reply(one, answer)
+	case handoff.Replace:
+		p.tombstone(g, row.GuestAborted)
+		return true
+	case handoff.Take:
+		return true
+	}
+	return false
+}
+
+// reply sends the message of an answer, if it has one.
+func (p *Peer) reply(one *partner.Partner, answer handoff.Answer[handoff.Reply]) {
+	if answer.Send != nil {
+		p.send(one.Site, answer.Send)
+	}
+}
+
 // checkImpact asks the local scheduler whom the offered job would delay now; since its quote
 // others may have come. The room is promised meanwhile, so that offers at the same time
 // see each other, but nothing is durable yet: after a crash the origin repeats its offer.
 // Each job is weighed by what it adds to those before it, so that the delays of several
 // may add up.
 func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
-	tag, request := tagOf(m), m.Spec.ScaledRequest(&p.cfg.Capacity)
+	tag, request := m.Tag(), m.Spec.ScaledRequest(&p.cfg.Capacity)
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.tentatives.Ahead(), ProtectSite: p.protectedSite()}
 	p.weighed[tag] = one.ID()
 	p.tentatives.Add(tag, p.now, request)
@@ -74,7 +98,7 @@ type weighOffer struct {
 }
 
 func (c weighOffer) answered(p *Peer, result event.Result, err error) {
-	one, tag := p.partners.At(c.from), tagOf(c.offer)
+	one, tag := p.partners.At(c.from), c.offer.Tag()
 	if one == nil || p.weighed[tag] != c.from {
 		return // the origin has given it up, or is no partner any more
 	}
@@ -108,7 +132,7 @@ func (p *Peer) impactReason(result event.Result, err error) string {
 
 // prepare makes room for the offered job, durably, and says so.
 func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
-	tag := tagOf(m)
+	tag := m.Tag()
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declineReason has asked
 	g := &guest{
 		Guest: row.Guest{
@@ -130,29 +154,9 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 		p.reserveForGuest(g)
 	} else {
 		p.tentatives.Add(tag, p.now, m.Spec.ScaledRequest(&p.cfg.Capacity))
-		p.send(one.Site, g.preparedMessage())
+		p.send(one.Site, handoff.PreparedOf(&g.Guest))
 	}
 	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
-}
-
-// preparedMessage says that there is room for the guest, and what its run is charged by.
-func (g *guest) preparedMessage() protocol.Prepared {
-	return protocol.Prepared{Tag: g.tag(), Start: g.ReservedAt, Tariff: g.Tariff}
-}
-
-// identityMismatch says why the job cannot be one of the partner's. A partner gives out only
-// ids with its own number, and never this site's.
-func (p *Peer) identityMismatch(one *partner.Partner, m protocol.Offer) string {
-	id := m.Spec.Job
-	switch {
-	case m.Payload == nil:
-		return "the offer has no payload"
-	case one.Card == nil:
-		return "no site card has come yet"
-	case id.Origin() != one.Card.Number || id.Origin() == p.cfg.Number || p.jobs[id] != nil:
-		return fmt.Sprintf("job id %v is not one of %s", id, one.Site)
-	}
-	return ""
 }
 
 func (p *Peer) refuse(one *partner.Partner, tag protocol.Tag, why string) {
@@ -168,67 +172,24 @@ func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 	p.fact(event.LogEvent{Kind: event.LogGuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 }
 
-// supersedesGuest says whether an offer may take the place of what is kept of the job,
-// and answers it otherwise. A job that has ended here runs once more only if it may: by its
-// user's --requeue, or by the word of an operator of its origin.
-func (p *Peer) supersedesGuest(one *partner.Partner, g *guest, tag protocol.Tag, again bool) bool {
-	switch {
-	case g.Origin != one.Site:
-		p.refuse(one, tag, fmt.Sprintf("this id belongs to a job of %s", g.Origin))
-		return false
-	case tag.Epoch < g.Epoch:
-		p.refuse(one, tag, fmt.Sprintf("epoch %d of this job has been seen here", g.Epoch))
-		return false
-	case tag.Epoch == g.Epoch:
-		p.offeredAgain(one, g)
-		return false
-	case g.Phase == row.GuestAccepted:
-		p.stopFencedGuest(g)
-		p.refuse(one, tag, "an earlier epoch of this job is not closed here")
-		return false
-	case g.Phase == row.GuestClosed && !again && !g.OwnershipGuessed:
-		p.refuse(one, tag, fmt.Sprintf("this job has ended here in epoch %d and may not run twice", g.Epoch))
-		return false
-	case g.Phase == row.GuestPrepared:
-		p.tombstone(g, row.GuestAborted)
-	}
-	return true
-}
-
-func (p *Peer) offeredAgain(one *partner.Partner, g *guest) {
-	switch g.Phase {
-	case row.GuestPrepared:
-		if g.ReserveFrom == 0 || g.ReservedAt != 0 {
-			p.send(one.Site, g.preparedMessage())
-		}
-	case row.GuestAccepted:
-		p.send(one.Site, protocol.Accept{Tag: g.tag()})
-	case row.GuestAborted:
-		p.send(one.Site, protocol.PrepareExpired{Tag: g.tag()})
-	case row.GuestClosed:
-	}
-}
-
-// granted is the origin's decision: the job is this site's now.
-func (p *Peer) granted(one *partner.Partner, tag protocol.Tag) {
+// handleGrant takes the origin's decision: the job is this site's now.
+func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
-	switch {
-	case g == nil || g.Origin != one.Site || g.Epoch < tag.Epoch:
+	answer := handoff.OnGrant(g.row(), one.Site, tag)
+	if answer.Do == handoff.NotHere {
 		p.knowsNothing(one, tag)
-	case g.Epoch > tag.Epoch || g.Phase == row.GuestAborted:
-		p.send(one.Site, protocol.PrepareExpired{Tag: tag})
-	case g.Phase == row.GuestPrepared:
-		p.moveGuest(g, row.GuestAccepted)
-		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
-		p.saveGuest(tag.Job)
-		p.fact(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
-		p.send(one.Site, protocol.Accept{Tag: tag})
-		p.startRun(tag, g.Account, g.Spec)
-	case g.Phase == row.GuestAccepted:
-		p.send(one.Site, protocol.Accept{Tag: tag})
-	case g.Phase == row.GuestClosed: // the origin took its end and has forgotten that
-		p.send(one.Site, protocol.UnknownJob{Tag: tag})
+		return
 	}
+	if answer.Do != handoff.Start {
+		p.reply(one, answer)
+		return
+	}
+	p.moveGuest(g, row.GuestAccepted)
+	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
+	p.saveGuest(tag.Job)
+	p.fact(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.reply(one, answer)
+	p.startRun(tag, g.Account, g.Spec)
 }
 
 // knowsNothing says that no row knows a job. What waits of it in the local queue is taken out
@@ -242,26 +203,24 @@ func (p *Peer) knowsNothing(one *partner.Partner, tag protocol.Tag) {
 	p.send(one.Site, protocol.UnknownJob{Tag: tag})
 }
 
-// repeatGuest asks the origin what became of a prepared job, or tells it that a
-// granted one is given back. Room is not held for ever: in the end it is given up,
-// and a later grant is answered so.
+// repeatGuest does what the row of a guest asks for, and sets the timer to do it again.
 func (p *Peer) repeatGuest(id protocol.JobID) {
 	g := p.guests[id]
-	switch {
-	case g == nil:
+	if g == nil {
 		return
-	case p.site.Mute():
+	}
+	if p.site.Mute() {
 		p.after(p.cfg.RetryMax, timer{kind: guestTimer, job: id})
 		return
-	case g.Phase == row.GuestPrepared && g.tries >= preparedTries:
+	}
+	switch answer := handoff.GuestDue(&g.Guest, g.tries); answer.Do { //nolint:exhaustive // the replies that follow from a row
+	case handoff.Expire:
 		p.tombstone(g, row.GuestAborted)
 		return
-	case g.Phase == row.GuestPrepared && g.ReserveFrom != 0 && g.ReservedAt == 0:
+	case handoff.ReserveGuest:
 		p.reserveForGuest(g)
-	case g.Phase == row.GuestPrepared:
-		p.send(g.Origin, protocol.DecisionQuery{Tag: g.tag()})
-	case g.ReturnUnacked:
-		p.send(g.Origin, protocol.Recalled{Tag: g.tag()})
+	case handoff.Send:
+		p.send(g.Origin, answer.Send)
 	default:
 		return
 	}
@@ -277,26 +236,20 @@ func (p *Peer) undoes(one *partner.Partner) string {
 	return fmt.Sprintf("too many jobs of %s were taken back here before they started; it takes no more for a while", one.Site)
 }
 
-// preparedTries is how often the origin is asked for a decision before the room
-// is given up: about five minutes with the default pauses.
-const preparedTries = 12
-
-// aborted is the origin's word that it did not grant and will not.
-func (p *Peer) aborted(one *partner.Partner, tag protocol.Tag) {
+// handleAbort takes the origin's word that it did not grant and will not.
+func (p *Peer) handleAbort(one *partner.Partner, tag protocol.Tag) {
 	if by, ok := p.weighed[tag]; ok && by == one.ID() {
 		p.stopWeighing(tag)
 		return
 	}
 	g := p.guests[tag.Job]
-	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch || g.Phase != row.GuestPrepared {
-		return
+	switch handoff.OnAbort(g.row(), one.Site, tag) { //nolint:exhaustive // the replies to an abort
+	case handoff.Expire:
+		p.tombstone(g, row.GuestAborted)
+	case handoff.Forget:
+		p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+		p.forgetGuest(g)
 	}
-	if g.ReserveFrom != 0 {
-		p.tombstone(g, row.GuestAborted) // the tombstone says after a crash which room to give up
-		return
-	}
-	p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
-	p.forgetGuest(g) // no tombstone: the origin can never grant what it has aborted
 }
 
 // forgetGuest drops a guest that was never granted.
@@ -307,30 +260,31 @@ func (p *Peer) forgetGuest(g *guest) {
 	p.savePayload(g.Spec.Job)
 }
 
-// recalled gives the job back if it has not started; otherwise it is ended when
+// handleRecall gives the job back if it has not started; otherwise it is ended when
 // the origin cancels it, and its result says what happened.
-func (p *Peer) recalled(one *partner.Partner, m protocol.Recall) { //nolint:cyclop // one case for each state of the guest
+func (p *Peer) handleRecall(one *partner.Partner, m protocol.Recall) {
 	g := p.guests[m.Tag.Job]
-	switch {
-	case g == nil || g.Origin != one.Site || g.Epoch < m.Tag.Epoch:
+	answer := handoff.OnRecall(g.row(), one.Site, m.Tag)
+	switch answer.Do { //nolint:exhaustive // the replies to a recall
+	case handoff.NotHere:
 		p.knowsNothing(one, m.Tag)
-	case g.Epoch > m.Tag.Epoch || g.Phase == row.GuestAborted:
-		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
-	case g.Phase == row.GuestPrepared:
+	case handoff.Expire:
 		p.tombstone(g, row.GuestAborted)
-		p.send(one.Site, protocol.Recalled{Tag: m.Tag})
-	case g.Phase == row.GuestAccepted:
-		if !g.Recalled || (m.Cancel && !g.Cancel) {
-			g.Recalled, g.Cancel = true, g.Cancel || m.Cancel
-			p.saveGuest(m.Tag.Job)
-		}
-		r := p.runs[g.tag()]
-		p.withdrawRun(r, g.Cancel)
-		if g.Cancel && r != nil && r.OperatorReason != "" { // the origin need not wait for what nobody knows
-			p.send(one.Site, protocol.UnknownJob{Tag: m.Tag, InDoubt: true})
-		}
-	case g.Phase == row.GuestClosed:
-		p.send(one.Site, protocol.UnknownJob{Tag: m.Tag})
+	case handoff.Withdraw:
+		p.withdrawGuest(one, g, m)
+	}
+	p.reply(one, answer)
+}
+
+func (p *Peer) withdrawGuest(one *partner.Partner, g *guest, m protocol.Recall) {
+	if !g.Recalled || (m.Cancel && !g.Cancel) {
+		g.Recalled, g.Cancel = true, g.Cancel || m.Cancel
+		p.saveGuest(m.Tag.Job)
+	}
+	r := p.runs[g.Tag()]
+	p.withdrawRun(r, g.Cancel)
+	if g.Cancel && r != nil && r.OperatorReason != "" { // the origin need not wait for what nobody knows
+		p.send(one.Site, protocol.UnknownJob{Tag: m.Tag, InDoubt: true})
 	}
 }
 
@@ -353,7 +307,7 @@ func (p *Peer) stopFencedGuest(g *guest) {
 		g.Fenced = true
 		p.saveGuest(g.Spec.Job)
 	}
-	r := p.runs[g.tag()]
+	r := p.runs[g.Tag()]
 	if r == nil || r.Phase == row.RunEnded {
 		p.closeGuest(g)
 		return
@@ -396,7 +350,7 @@ func (p *Peer) resultAcked(one *partner.Partner, tag protocol.Tag) {
 
 // closeGuest drops all of a guest but its tombstone.
 func (p *Peer) closeGuest(g *guest) {
-	tag := g.tag()
+	tag := g.Tag()
 	p.archiveGuest(g)
 	p.dropRun(tag)
 	p.tombstone(g, row.GuestClosed)
@@ -406,7 +360,7 @@ func (p *Peer) closeGuest(g *guest) {
 // archiveGuest keeps how a guest ran and what it is charged for that. One that costs nothing is of
 // no use any more.
 func (p *Peer) archiveGuest(g *guest) {
-	r := p.runs[g.tag()]
+	r := p.runs[g.Tag()]
 	if r == nil || r.Phase != row.RunEnded || r.Outcome.Bill == nil {
 		return
 	}
@@ -435,10 +389,10 @@ func (p *Peer) dropPrepared(g *guest) {
 	if g.Phase == row.GuestPrepared {
 		p.uncountIntake(g)
 		if g.ReserveFrom != 0 {
-			p.release(g.tag())
+			p.release(g.Tag())
 		}
 	}
-	p.tentatives.Drop(g.tag())
+	p.tentatives.Drop(g.Tag())
 	p.timers.Stop(timer{kind: guestTimer, job: g.Spec.Job})
 	if one := p.partners.Of(g.Origin); one != nil {
 		p.admit(one, g, -1)
@@ -454,6 +408,10 @@ func (p *Peer) admit(one *partner.Partner, g *guest, by int) {
 	one.Admit(g.Spec.CPUs, by)
 }
 
-func tagOf(m protocol.Offer) protocol.Tag { return protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch} }
-
-func (g *guest) tag() protocol.Tag { return protocol.Tag{Job: g.Spec.Job, Epoch: g.Epoch} }
+// row is that of the guest; nil: there is no guest.
+func (g *guest) row() *row.Guest {
+	if g == nil {
+		return nil
+	}
+	return &g.Guest
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
@@ -14,9 +15,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// maxReserveAhead is how far ahead room may be reserved. A site that names a later instant has none.
-const maxReserveAhead = 366 * protocol.Day
 
 // group is that of a member, and its rows; nil: the job starts on its own.
 func (p *Peer) group(j *job) (*broker.Group, broker.Rows) {
@@ -188,8 +186,8 @@ func (p *Peer) reserveHere(j *job) {
 		p.abortGroupOf(j, err.Error())
 		return
 	}
-	hold := localsched.Reservation{Tag: j.tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: account}
-	p.call(event.ReserveOp{Hold: hold}, reserveHome{j.tag()})
+	hold := localsched.Reservation{Tag: j.Tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: account}
+	p.call(event.ReserveOp{Hold: hold}, reserveHome{j.Tag()})
 }
 
 // reserveHome has room held for a member, in one epoch of it.
@@ -199,7 +197,7 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 	tag, j := c.tag, p.jobs[c.tag.Job]
 	done, err := step.ResultAs[event.ReserveResult](result, err)
 	switch {
-	case j == nil || j.tag() != tag || j.Phase != row.JobReserving:
+	case j == nil || j.Tag() != tag || j.Phase != row.JobReserving:
 		p.releaseLate(tag)
 	case err != nil:
 		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
@@ -207,7 +205,7 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 		p.doubtSite(j)
 		p.abortGroupOf(j, "the local scheduler holds no room: "+done.Refused)
 	case j.ReservedAt != 0 && j.ReservedAt != done.Start:
-		p.abortGroupOf(j, "the local scheduler"+movedRoom(j.ReservedAt, done.Start))
+		p.abortGroupOf(j, "the local scheduler"+handoff.MovedReason(j.ReservedAt, done.Start))
 	case j.ReservedAt == 0:
 		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
 			p.doubtSite(j)
@@ -245,10 +243,10 @@ func (p *Peer) tryGrantGroup(j *job) {
 func (p *Peer) cancelReservation(j *job) {
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	if j.Phase == row.JobReserving {
-		p.release(j.tag())
+		p.release(j.Tag())
 		return
 	}
-	p.send(j.Site, protocol.Abort{Tag: j.tag()})
+	p.send(j.Site, protocol.Abort{Tag: j.Tag()})
 }
 
 // grantTogether gives all members away, or none: one step, and so one transaction.
@@ -270,7 +268,7 @@ func (p *Peer) grantTogether(members []*job) {
 		j.CommittedAt = p.now
 		p.saveJob(j.Spec.Job)
 		p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
-		p.startRun(j.tag(), account, j.Spec)
+		p.startRun(j.Tag(), account, j.Spec)
 	}
 }
 
@@ -390,8 +388,8 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 
 // reserveForGuest has the own batch system hold room for a guest, and tells its origin.
 func (p *Peer) reserveForGuest(g *guest) {
-	hold := localsched.Reservation{Tag: g.tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account}
-	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.tag(), g.instance})
+	hold := localsched.Reservation{Tag: g.Tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account}
+	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.Tag(), g.instance})
 }
 
 // reserveGuest has room held for a guest. When that is refused the guest is forgotten, and its tag
@@ -413,21 +411,15 @@ func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 		p.forgetGuest(g)
 		p.refuseFor(p.partners.Of(g.Origin), protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
 	case g.ReservedAt != 0 && g.ReservedAt != done.Start: // the origin may know the other instant
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + movedRoom(g.ReservedAt, done.Start)})
+		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + handoff.MovedReason(g.ReservedAt, done.Start)})
 		p.tombstone(g, row.GuestAborted)
 		p.send(g.Origin, protocol.PrepareExpired{Tag: tag})
 	default:
 		g.ReservedAt, g.tries = done.Start, 0
 		p.saveGuest(tag.Job)
-		p.send(g.Origin, g.preparedMessage())
+		p.send(g.Origin, handoff.PreparedOf(&g.Guest))
 		p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
 	}
-}
-
-// movedRoom says that a batch system which was asked twice for the same room now holds other
-// room. No member starts by it, since the others would start at the first instant.
-func movedRoom(from, to protocol.Instant) string {
-	return fmt.Sprintf(" has moved the room that it held from %s on to %s", from.Text(), to.Text())
 }
 
 // leftOut are the partners that a round does not ask about a component since they hold no

@@ -54,7 +54,7 @@ type spending map[*application]protocol.Micro
 // standing is a job as its rows and what is known beside them have it.
 func (p *Peer) standing(j *job) *status.Job {
 	s := &status.Job{Job: &j.Job, Detail: j.detail, NoKnownSite: j.unknown}
-	if r := p.runs[j.tag()]; r != nil {
+	if r := p.runs[j.Tag()]; r != nil {
 		s.Run = &r.Run
 	}
 	if a := j.application; a != nil {
@@ -122,7 +122,7 @@ func (p *Peer) finishedView(j *job) view.Job {
 }
 
 func (p *Peer) guestView(g *guest) view.Job {
-	r := p.runs[g.tag()]
+	r := p.runs[g.Tag()]
 	if r == nil {
 		return status.Guest(&g.Guest, nil, p.cfg.Site)
 	}

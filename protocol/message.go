@@ -60,6 +60,9 @@ type Offer struct {
 	Tolerance Duration // how long after the instant since which room is held the job may start; 0: as the partner likes
 }
 
+// Tag names the placement that is offered.
+func (m *Offer) Tag() Tag { return Tag{Job: m.Spec.Job, Epoch: m.Epoch} }
+
 // Prepared says that the partner holds room for the job (message 2).
 type Prepared struct {
 	Tag    Tag

@@ -136,6 +136,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/broker", Level: brokers, Pure: true},
 		{Path: "peer/admission", Level: desks, Pure: true},
+		{Path: "peer/handoff", Level: desks, Pure: true},
 
 		{Path: "peer/step", Level: steps, Pure: true},
 

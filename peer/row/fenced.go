@@ -22,7 +22,7 @@ type FencedPlacement struct {
 // Fence remembers the present placement of a job as one that is given up unheard. Lost says
 // that its site has no records of it.
 func (j *Job) Fence(lost bool) {
-	if j.Phase != JobGranted && j.Phase != JobHandedOff && j.Phase != JobRecalling {
+	if !j.AtPartner() {
 		return
 	}
 	j.Fenced = slices.DeleteFunc(slices.Clone(j.Fenced), func(f FencedPlacement) bool {

@@ -40,6 +40,9 @@ type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by
 	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than Held it may start; 0: by default
 }
 
+// Tag names the present placement of the guest.
+func (g *Guest) Tag() protocol.Tag { return protocol.Tag{Job: g.Spec.Job, Epoch: g.Epoch} }
+
 // StartTolerance is how much later than its instant the guest may start for which room is reserved.
 func (g *Guest) StartTolerance() protocol.Duration {
 	return cmp.Or(g.Tolerance, protocol.DefaultStartTolerance)

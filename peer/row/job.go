@@ -107,6 +107,23 @@ func (j *Job) ComponentName() string {
 	return j.Spec.Name
 }
 
+// Tag names the present placement of the job.
+func (j *Job) Tag() protocol.Tag { return protocol.Tag{Job: j.Spec.Job, Epoch: j.Epoch} }
+
+// AtPartner says whether a partner has the job, or may have it: it was granted, and the origin has neither
+// its result nor proof that it did not start.
+func (j *Job) AtPartner() bool {
+	return j.Phase == JobGranted || j.Phase == JobHandedOff || j.Phase == JobRecalling
+}
+
+// Reclaimable says whether a partner has the job, or may have it, and it shall run.
+func (j *Job) Reclaimable() bool {
+	return j.AtPartner() && !(j.Phase == JobRecalling && j.Cancelling)
+}
+
+// EndWanted says whether the job is to be ended where it is, should it have started.
+func (j *Job) EndWanted() bool { return j.Cancelling || j.Parted }
+
 // Together says whether the job starts together with others.
 func (j *Job) Together() bool { return j.Component != nil && j.Component.Together > 0 }
 
