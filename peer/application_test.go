@@ -87,7 +87,7 @@ func (l *lone) answerQuotes() protocol.QuoteRequest {
 	if !ok {
 		l.t.Fatalf("got %T instead of a question", l.last())
 	}
-	reply := protocol.QuoteReply{Round: request.Round, Accept: 100, Load: protocol.Load{CPUs: 8}, Free: 8}
+	reply := protocol.QuoteReply{Round: request.Round, MaxJobs: 100, Load: protocol.Load{CPUs: 8}, Free: 8}
 	for _, spec := range request.Jobs {
 		reply.Quotes = append(reply.Quotes, protocol.Quote{
 			Job: spec.Job, ERT: max(spec.PredictedRunTime, 1), Currency: "EUR",
@@ -385,7 +385,7 @@ func TestUnsoldIsDeclined(t *testing.T) {
 	l, seen := seeing(t, nil)
 	l.step(submission(1))
 	request, _ := l.last().(protocol.QuoteRequest)
-	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{Round: request.Round, MaxJobs: 1, Quotes: []protocol.Quote{{
 		Job: request.Jobs[0].Job, ERT: 1, Currency: "XAU", Terms: []protocol.Term{{Name: "cpu", Amount: 1}},
 	}}}})
 	if in := (*seen)[0]; in.AWT[in.At(0, 1)] != protocol.Never {

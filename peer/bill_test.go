@@ -57,7 +57,7 @@ func (l *lone) dear() protocol.Offer {
 	if !ok {
 		l.t.Fatalf("got %T instead of a question", l.last())
 	}
-	reply := protocol.QuoteReply{Round: request.Round, Accept: 1, Load: protocol.Load{CPUs: 8}, Free: 8}
+	reply := protocol.QuoteReply{Round: request.Round, MaxJobs: 1, Load: protocol.Load{CPUs: 8}, Free: 8}
 	for _, spec := range request.Jobs {
 		reply.Quotes = append(reply.Quotes, protocol.Quote{
 			Job: spec.Job, ERT: spec.PredictedRunTime, Currency: "CHF", Terms: []protocol.Term{{Name: "cpu", Amount: 20 * protocol.Unit}},

@@ -85,7 +85,7 @@ func (w *twins) answer() {
 	for _, m := range news {
 		switch m := m.Body.(type) { //nolint:gochecksumtype // the others need no answer
 		case protocol.QuoteRequest:
-			reply := protocol.QuoteReply{Round: m.Round, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1000}
+			reply := protocol.QuoteReply{Round: m.Round, Load: protocol.Load{CPUs: 8}, Free: 8, MaxJobs: 1000}
 			for _, spec := range m.Jobs {
 				reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, ERT: spec.WallTime})
 			}
@@ -179,7 +179,7 @@ func TestSuspendedMachine(t *testing.T) {
 			t.Fatalf("sent %+v", l.sent)
 		}
 		l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
-			Round: request.Round, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1000,
+			Round: request.Round, Load: protocol.Load{CPUs: 8}, Free: 8, MaxJobs: 1000,
 			Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Minute}},
 		}})
 		offer, ok = l.last().(protocol.Offer)

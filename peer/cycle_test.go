@@ -167,8 +167,8 @@ func TestMaxQOverBothSenders(t *testing.T) {
 		t.Errorf("%d own jobs were placed in two cycles, want 5", got)
 	}
 	for range 2 {
-		if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}); reply.Accept > 1 {
-			t.Errorf("%d are taken, want 1 at most", reply.Accept)
+		if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}); reply.MaxJobs > 1 {
+			t.Errorf("%d are taken, want 1 at most", reply.MaxJobs)
 		}
 		if _, ok := l.offer(1).(protocol.Prepared); !ok {
 			t.Errorf("a guest in the next period: %+v", l.sent)
@@ -178,8 +178,8 @@ func TestMaxQOverBothSenders(t *testing.T) {
 		t.Errorf("another guest: %+v", l.sent)
 	}
 	l.advance(protocol.Minute)
-	if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(3, 1)}}); reply.Accept != 3 {
-		t.Errorf("in a new period %d are taken, want 3", reply.Accept)
+	if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(3, 1)}}); reply.MaxJobs != 3 {
+		t.Errorf("in a new period %d are taken, want 3", reply.MaxJobs)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestMaxQWithAnotherCycle(t *testing.T) {
 	t.Parallel()
 	for _, cycle := range []protocol.Duration{protocol.Second, 10 * protocol.Second, protocol.Hour} {
 		l := newLone(t, func(c *rules.Config) { c.MaxJobsPerCycle = 2 }, idle(peertest.Greedy{}, atOnce))
-		accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
+		accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).MaxJobs }
 		l.offer(1)
 		cfg := goodConfig().WithDefaults()
 		cfg.Policy, cfg.MaxJobsPerCycle, cfg.CycleInterval = policy.Describe(peertest.Greedy{}), 2, cycle
@@ -235,7 +235,7 @@ func TestMaxQOverARestart(t *testing.T) {
 		l.step(event.Tick{})
 		l.step(card("b", 8))
 	}
-	accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).Accept }
+	accept := func() int { return l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(9, 1)}}).MaxJobs }
 	l.offer(1)
 	l.offer(2)
 	again()
@@ -303,8 +303,8 @@ func TestOwnJobsOutsideCycles(t *testing.T) {
 	if got := count[event.SubmitOp](l); got != 3 {
 		t.Errorf("%d own jobs were placed, want 3", got)
 	}
-	if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}); reply.Accept != 2 {
-		t.Errorf("%d guests are taken, want 2", reply.Accept)
+	if reply := l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}}); reply.MaxJobs != 2 {
+		t.Errorf("%d guests are taken, want 2", reply.MaxJobs)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestFullPartnersAreLeftAlone(t *testing.T) {
 		t.Fatalf("got %+v", l.sent)
 	}
 	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
-		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
+		Round: request.Round, MaxJobs: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
 	}})
 	offer, ok := l.last().(protocol.Offer)
 	if !ok {

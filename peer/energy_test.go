@@ -125,7 +125,7 @@ func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 		t.Fatalf("the partner is asked %+v", l.sent)
 	}
 	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
-		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, Declined: "full"}},
+		Round: request.Round, MaxJobs: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, Declined: "full"}},
 	}})
 	if cost != 2_500 { // one CPU, for an hour from now
 		t.Errorf("the policy sees a cost of %d", cost)

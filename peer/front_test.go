@@ -43,7 +43,7 @@ func TestFront(t *testing.T) {
 			l, _ := seeing(t, nil, func(c *rules.Config) {
 				c.Fronts = tt.builtIn
 				if tt.policy {
-					c.Policy.Can = append(c.Policy.Can, policy.LaysOutFronts)
+					c.Policy.Can = append(c.Policy.Can, policy.ParetoFronts)
 				}
 			})
 			answer := l.calls

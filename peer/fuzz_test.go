@@ -255,7 +255,7 @@ func (z *fuzzed) message() protocol.Message {
 		return protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{z.spec()}}
 	case 1:
 		return protocol.QuoteReply{
-			Round: protocol.RoundID(z.pick(9)), Accept: 1, Quotes: []protocol.Quote{{Job: z.job(), AWT: 1, ERT: 1}},
+			Round: protocol.RoundID(z.pick(9)), MaxJobs: 1, Quotes: []protocol.Quote{{Job: z.job(), AWT: 1, ERT: 1}},
 		}
 	case 2:
 		return protocol.Offer{Spec: z.spec(), Epoch: z.tag().Epoch, Payload: &protocol.Payload{Script: []byte("x")}, Start: z.soon()}

@@ -37,7 +37,7 @@ func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, b
 	}
 	for _, a := range r.Asks {
 		if a.Partner.Site == row.Name && a.Reply != nil {
-			room.MaxCPUs = a.Reply.MostCPUs
+			room.MaxCPUs = a.Reply.MaxCPUs
 		}
 	}
 	return room, true

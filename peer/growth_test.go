@@ -59,8 +59,8 @@ func TestGrowingWaits(t *testing.T) {
 			}
 			l.asked = nil
 			reply := l.quote(request)
-			if !slices.Equal(reply.Extra, tt.want) {
-				t.Errorf("got %v, want %v", reply.Extra, tt.want)
+			if !slices.Equal(reply.MarginalWaits, tt.want) {
+				t.Errorf("got %v, want %v", reply.MarginalWaits, tt.want)
 			}
 			checkGrowth(t, l.asked, tt.middle)
 		})
@@ -148,7 +148,7 @@ func TestGrowthEndsInTime(t *testing.T) {
 		}
 		if ask, ok := op.(event.QuoteOp); ok && len(ask.Query.Ahead) == 1 && !asked {
 			asked = true
-			second = l.quoteBeside(request).Extra
+			second = l.quoteBeside(request).MarginalWaits
 		}
 		return answers(op)
 	})
@@ -156,11 +156,11 @@ func TestGrowthEndsInTime(t *testing.T) {
 	if !asked || len(second) != 0 {
 		t.Errorf("the second question is told %v", second)
 	}
-	if len(reply.Extra) != 3 { // 300 ms for the quotes, and 600, 900, 1200 ms
-		t.Errorf("%d waits are told in half of %v", len(reply.Extra), request.Deadline)
+	if len(reply.MarginalWaits) != 3 { // 300 ms for the quotes, and 600, 900, 1200 ms
+		t.Errorf("%d waits are told in half of %v", len(reply.MarginalWaits), request.Deadline)
 	}
-	if reply = l.quote(request); len(reply.Extra) != 3 {
-		t.Errorf("the next question is told %v", reply.Extra)
+	if reply = l.quote(request); len(reply.MarginalWaits) != 3 {
+		t.Errorf("the next question is told %v", reply.MarginalWaits)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestLongFileNames(t *testing.T) {
 		}
 		request := l.last().(protocol.QuoteRequest)
 		l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
-			Round: request.Round, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: 1}}, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1,
+			Round: request.Round, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: 1}}, Load: protocol.Load{CPUs: 8}, Free: 8, MaxJobs: 1,
 		}})
 		offer, ok := l.last().(protocol.Offer)
 		if !ok {

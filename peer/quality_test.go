@@ -119,7 +119,7 @@ func (j *judged) answerAs(site protocol.SiteName, body protocol.Message) {
 	}
 	switch m := body.(type) { //nolint:gochecksumtype // the others need no answer
 	case protocol.QuoteRequest:
-		reply := protocol.QuoteReply{Round: m.Round, Load: protocol.Load{CPUs: 8}, Free: 8, Accept: 1000}
+		reply := protocol.QuoteReply{Round: m.Round, Load: protocol.Load{CPUs: 8}, Free: 8, MaxJobs: 1000}
 		for _, spec := range m.Jobs {
 			reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, AWT: how.quotes, ERT: spec.WallTime})
 		}

@@ -77,7 +77,7 @@ func (p *Peer) answerQuestion(r *round) {
 		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + why)})
 		return
 	}
-	p.call(event.ParetoOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.LaysOutFronts()}, findFront{r.ID})
+	p.call(event.ParetoOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.HasParetoFront()}, findFront{r.ID})
 }
 
 // findFront asks what choices the sites leave between cost and time.
@@ -101,7 +101,7 @@ func (p *Peer) noFront(in *policy.Snapshot) string {
 	switch {
 	case len(in.Applications) != 1:
 		return "the jobs are of several applications; ask about one"
-	case !p.cfg.Policy.LaysOutFronts() && !p.cfg.Fronts:
+	case !p.cfg.Policy.HasParetoFront() && !p.cfg.Fronts:
 		return fmt.Sprintf("the policy %s of this site lays out none", p.cfg.Policy.Name)
 	}
 	return ""

@@ -62,8 +62,8 @@ func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 	m, limits := question.Request, p.limitsOf(one)
 	reply := protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
-		Accept: limits.Accept(p.intakeLeft()), Valid: p.cfg.CheckInterval,
-		MostCPUs: limits.CPUsLeft(),
+		MaxJobs: limits.Accept(p.intakeLeft()), Valid: p.cfg.CheckInterval,
+		MaxCPUs: limits.CPUsLeft(),
 	}
 	query := localsched.Query{Ahead: p.tentatives.Ahead(), ProtectSite: p.protectedSite()}
 	guarded := p.newGuarded()
@@ -137,7 +137,7 @@ func (c quotePartner) marginal(p *Peer, extra []protocol.Duration) {
 
 // send answers the partner, and gives the request's place to the next one.
 func (c quotePartner) send(p *Peer, one *partner.Partner, extra []protocol.Duration) {
-	c.reply.Load, c.reply.Free, c.reply.Extra = p.load, p.free(), extra
+	c.reply.Load, c.reply.Free, c.reply.MarginalWaits = p.load, p.free(), extra
 	p.send(one.Site, quoting.Truncated(c.reply))
 	p.questionAnswered(one)
 }

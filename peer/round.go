@@ -284,7 +284,7 @@ func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 // quoteReply takes a partner's quotes in.
 func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
 	one.HearLoad(m.Load, p.now)
-	one.HearLimits(m.Accept, m.MostCPUs)
+	one.HearLimits(m.MaxJobs, m.MaxCPUs)
 	p.endVolunteering(one)
 	r := p.rounds[m.Round]
 	if r == nil {

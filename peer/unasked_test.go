@@ -26,7 +26,7 @@ func TestUnaskedSaysWhy(t *testing.T) {
 		t.Fatalf("sent %+v", l.sent)
 	}
 	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
-		Round: request.Round, Accept: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
+		Round: request.Round, MaxJobs: 1, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
 	}})
 	quoted, ok := l.answers[len(l.answers)-1].(view.TestSubmitResult)
 	if !ok || len(quoted.Jobs) != 3 {

@@ -93,7 +93,7 @@ func (l *lone) answerAll() {
 		if !ok || len(request.Jobs) == 0 {
 			continue
 		}
-		reply := protocol.QuoteReply{Round: request.Round, Accept: 100, Load: protocol.Load{CPUs: 8}, Free: 8}
+		reply := protocol.QuoteReply{Round: request.Round, MaxJobs: 100, Load: protocol.Load{CPUs: 8}, Free: 8}
 		for _, spec := range request.Jobs {
 			cost := cmp.Or(l.costs[m.To], 10)
 			reply.Quotes = append(reply.Quotes, protocol.Quote{Job: spec.Job, ERT: 1, Terms: []protocol.Term{{Name: "cpu", Amount: cost}}})

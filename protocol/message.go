@@ -23,23 +23,23 @@ type QuoteRequest struct {
 	MarginalJobs  int           // how many jobs of the round to quote the growing wait for; 0: none
 }
 
-// MaxExtra is the most that [QuoteRequest.MarginalJobs] may be.
-const MaxExtra = 64
+// MaxMarginalJobs is the most that [QuoteRequest.MarginalJobs] may be.
+const MaxMarginalJobs = 64
 
 // QuoteReply answers a [QuoteRequest].
 type QuoteReply struct {
-	Round  RoundID
-	Quotes []Quote // in the order of the jobs
-	Load   Load
-	Free   int      // CPUs that neither run a job nor are promised to one
-	Accept int      // how many of the jobs the site takes this round (MaxQ)
-	Valid  Duration // how long the quotes hold if nothing arrives
-	// MostCPUs is how many CPUs all jobs of the receiver may have here together, besides those
+	Round   RoundID
+	Quotes  []Quote // in the order of the jobs
+	Load    Load
+	Free    int      // CPUs that neither run a job nor are promised to one
+	MaxJobs int      // how many of the jobs the site takes this round (MaxQ)
+	Valid   Duration // how long the quotes hold if nothing arrives
+	// MaxCPUs is how many CPUs all jobs of the receiver may have here together, besides those
 	// that it has here now; 0: any number.
-	MostCPUs int
+	MaxCPUs int
 	// MarginalJobs is how much longer the second, third … job of the round would wait when the
 	// earlier ones came too. It does not fall. At most one less than was asked for.
-	Extra []Duration
+	MarginalWaits []Duration
 }
 
 // Volunteer says that the sender's utilisation is low and that it would take jobs
@@ -80,7 +80,7 @@ type Refused struct {
 // Grant gives the job to the partner for good (message 3). Signed.
 type Grant struct{ Tag Tag }
 
-// Accept says that the partner owns the job (message 4). Signed.
+// MaxJobs says that the partner owns the job (message 4). Signed.
 type Accept struct{ Tag Tag }
 
 // PrepareExpired says that the partner has given its room up before the grant and can

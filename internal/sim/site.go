@@ -224,7 +224,7 @@ func (s *site) front(ctx context.Context, op event.ParetoOp) (event.Result, erro
 	if !ok {
 		return nil, errors.New("the policy lays out no choices")
 	}
-	front, err := fronter.Front(ctx, op.Snapshot)
+	front, err := fronter.ParetoFront(ctx, op.Snapshot)
 	return event.FrontResult{Front: front}, err
 }
 

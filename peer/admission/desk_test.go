@@ -153,7 +153,7 @@ func TestRefuseGroups(t *testing.T) {
 	few, narrow := partner("b", 16), partner("b", 16)
 	few.MaxJobs, narrow.MaxCPUs = 1, 4
 	keeps := desk(partner("b", 16))
-	keeps.Policy = &policy.Description{Name: "iss", Can: []policy.Capability{policy.Applications, policy.Keeps}}
+	keeps.Policy = &policy.Description{Name: "iss", Can: []policy.Capability{policy.Applications, policy.LocalOnly}}
 	cycle := desk()
 	cycle.MaxCycle = 1
 	for name, tt := range map[string]struct {
@@ -195,7 +195,7 @@ func TestMayLeaveTo(t *testing.T) {
 	if got.Site != "a" || !slices.Equal(got.MayLeaveTo, []protocol.SiteName{"b", "d"}) {
 		t.Errorf("%+v", got)
 	}
-	d.Policy = &policy.Description{Can: []policy.Capability{policy.Keeps}}
+	d.Policy = &policy.Description{Can: []policy.Capability{policy.LocalOnly}}
 	if got = d.MayLeaveTo([]protocol.Spec{job(8).Spec}); got.Site != "a" || got.MayLeaveTo != nil {
 		t.Errorf("all is kept: %+v", got)
 	}

@@ -54,7 +54,7 @@ func liveNode(b *testing.B) *node.Node {
 		Peer: rules.Config{
 			Site: "here", Number: 1, PublicKey: "U", Software: "bench",
 			Capacity:   protocol.Capacity{CPUs: 1 << 20, Nodes: 1 << 10},
-			Policy:     policy.Description{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Can: []policy.Capability{policy.Shortcut}},
+			Policy:     policy.Description{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Can: []policy.Capability{policy.SkipRoundBelowThreshold}},
 			Initiation: policy.Sender, Accounts: everybody{},
 		},
 		Store: file, Scheduler: idle{}, Policy: idle{}, Deliverer: idle{},

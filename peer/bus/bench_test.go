@@ -55,7 +55,7 @@ func benchRequest() protocol.QuoteRequest {
 func benchReply() protocol.QuoteReply {
 	quote := protocol.Quote{Job: tag.Job, AWT: 10, AWTLow: 5, AWTHigh: 20, ERT: 30}
 	return protocol.QuoteReply{
-		Round: 1, Quotes: []protocol.Quote{quote, quote, quote, quote}, Load: protocol.Load{CPUs: 64, Busy: 12}, Accept: 4,
+		Round: 1, Quotes: []protocol.Quote{quote, quote, quote, quote}, Load: protocol.Load{CPUs: 64, Busy: 12}, MaxJobs: 4,
 	}
 }
 

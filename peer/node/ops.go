@@ -73,7 +73,7 @@ func (n *Node) front(ctx context.Context, op event.ParetoOp, decider policy.Poli
 	if !ok {
 		return nil, errors.New("the policy lays out no choices")
 	}
-	front, err := fronter.Front(ctx, op.Snapshot)
+	front, err := fronter.ParetoFront(ctx, op.Snapshot)
 	return event.FrontResult{Front: front}, err
 }
 

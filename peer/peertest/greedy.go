@@ -81,8 +81,8 @@ func complete(in *policy.Snapshot, decisions []policy.Decision) []policy.Decisio
 
 // longer is how much longer a job waits after so many others of its round.
 func longer(s *policy.Site, sent int) protocol.Duration {
-	if sent == 0 || len(s.MarginalJobs) == 0 {
+	if sent == 0 || len(s.MarginalWaits) == 0 {
 		return 0
 	}
-	return s.MarginalJobs[min(sent, len(s.MarginalJobs))-1]
+	return s.MarginalWaits[min(sent, len(s.MarginalWaits))-1]
 }

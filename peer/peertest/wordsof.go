@@ -88,10 +88,10 @@ func terms(m protocol.QuoteReply) string {
 			offers++
 		}
 	}
-	if m.Accept < offers {
-		fmt.Fprintf(&out, ", takes %d", m.Accept)
+	if m.MaxJobs < offers {
+		fmt.Fprintf(&out, ", takes %d", m.MaxJobs)
 	}
-	for i, longer := range m.Extra {
+	for i, longer := range m.MarginalWaits {
 		fmt.Fprintf(&out, ", job %d waits %v more", i+2, longer)
 	}
 	return out.String()

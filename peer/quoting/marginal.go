@@ -24,7 +24,7 @@ type Marginal struct {
 // the instant with what is known by then; false: there is nothing to be found.
 func FindMarginal(specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *protocol.Capacity, until protocol.Instant) (Marginal, bool) {
 	i := median(specs, quotes)
-	if jobs = min(jobs, len(specs), protocol.MaxExtra); jobs < 2 || i < 0 {
+	if jobs = min(jobs, len(specs), protocol.MaxMarginalJobs); jobs < 2 || i < 0 {
 		return Marginal{}, false
 	}
 	return Marginal{jobs: jobs, until: until, request: specs[i].ScaledRequest(on), first: quotes[i].AWT}, true

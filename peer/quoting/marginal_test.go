@@ -114,15 +114,15 @@ func TestMarginalQuestion(t *testing.T) {
 
 func TestMarginalBound(t *testing.T) {
 	t.Parallel()
-	specs, quotes := quoted(slices.Repeat([]int{1}, 2*protocol.MaxExtra)...)
-	m, _ := quoting.FindMarginal(specs, quotes, 2*protocol.MaxExtra, &machine, 1)
+	specs, quotes := quoted(slices.Repeat([]int{1}, 2*protocol.MaxMarginalJobs)...)
+	m, _ := quoting.FindMarginal(specs, quotes, 2*protocol.MaxMarginalJobs, &machine, 1)
 	for {
 		if _, more := m.Next(nil, 0); !more {
 			break
 		}
 		m.Take([]protocol.Quote{{}})
 	}
-	if got := len(m.Waits()); got != protocol.MaxExtra-1 {
-		t.Errorf("%d waits, want %d", got, protocol.MaxExtra-1)
+	if got := len(m.Waits()); got != protocol.MaxMarginalJobs-1 {
+		t.Errorf("%d waits, want %d", got, protocol.MaxMarginalJobs-1)
 	}
 }

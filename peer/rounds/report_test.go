@@ -134,7 +134,7 @@ func TestFrontView(t *testing.T) {
 	t.Parallel()
 	in := policy.Snapshot{Sites: []policy.Site{{Name: "a"}, {Name: "b"}}}
 	got := rounds.FrontView(&in, &policy.ParetoFront{
-		Currency: "EUR", More: true, Gap: 5, Why: "limits",
+		Currency: "EUR", More: true, Gap: 5, Reason: "limits",
 		Points: []policy.FrontPoint{{Time: 1, Cost: 2, Chosen: true, Choices: []policy.FrontChoice{{Site: 1, CPUs: 4, Wait: 6, Run: 7, Cost: 8}}}},
 	})
 	want := &view.ParetoFront{

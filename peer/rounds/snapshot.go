@@ -80,7 +80,7 @@ func addQuote(in *policy.Snapshot, site int, q protocol.Quote) {
 
 func (r *Round) ownSite(own Own) policy.Site {
 	return policy.Site{
-		Name: own.Site, RUS: own.Load.RUS(), CPUs: own.Load.CPUs, Free: own.Free, MaxJobs: own.Accept, MarginalJobs: r.Extra,
+		Name: own.Site, RUS: own.Load.RUS(), CPUs: own.Load.CPUs, Free: own.Free, MaxJobs: own.Accept, MarginalWaits: r.Extra,
 		NoEnergy: true,
 	}
 }
@@ -88,7 +88,7 @@ func (r *Round) ownSite(own Own) policy.Site {
 func (a *Ask) partnerSite(now protocol.Instant) policy.Site {
 	return policy.Site{
 		Name: a.Partner.Site, RUS: a.Reply.Load.RUS(), Age: now.Sub(a.Partner.LoadAt), CPUs: a.Reply.Load.CPUs,
-		Free: a.Reply.Free, MaxJobs: a.Reply.Accept, MarginalJobs: a.Reply.Extra,
+		Free: a.Reply.Free, MaxJobs: a.Reply.MaxJobs, MarginalWaits: a.Reply.MarginalWaits,
 		Latency: a.Partner.Latency, Bandwidth: a.Partner.Bandwidth, NoEnergy: true,
 	}
 }

@@ -30,7 +30,7 @@ func TestSnapshot(t *testing.T) {
 	later := &rounds.Ask{
 		Partner: &partner.Partner{Partner: rules.Partner{Site: "c", Latency: 1, Bandwidth: 2}, LoadAt: 90, Load: protocol.Load{CPUs: 1}}, Jobs: []int{0, 1},
 		Reply: &protocol.QuoteReply{
-			Load: protocol.Load{CPUs: 10, Busy: 5}, Free: 4, Accept: 3, Extra: []protocol.Duration{6},
+			Load: protocol.Load{CPUs: 10, Busy: 5}, Free: 4, MaxJobs: 3, MarginalWaits: []protocol.Duration{6},
 			Quotes: []protocol.Quote{{Job: 1, Declined: "no", AWT: 1, Terms: term(pricing.EnergyTerm, 1)}, {Job: 2, AWT: 30, ERT: 40, Terms: term(pricing.EnergyTerm, 5), Currency: "SEK"}},
 		},
 	}
@@ -44,8 +44,8 @@ func TestSnapshot(t *testing.T) {
 		Self: 1,
 		Sites: []policy.Site{
 			{Name: "a", RUS: 1_000_000, Age: 100, NoEnergy: true},
-			{Name: "b", RUS: 1_000_000, CPUs: 8, Free: 1, MaxJobs: 2, Currency: "EUR", NoEnergy: true, MarginalJobs: []protocol.Duration{5}},
-			{Name: "c", RUS: 500_000, Age: 10, CPUs: 10, Free: 4, MaxJobs: 3, Currency: "SEK", Latency: 1, Bandwidth: 2, MarginalJobs: []protocol.Duration{6}},
+			{Name: "b", RUS: 1_000_000, CPUs: 8, Free: 1, MaxJobs: 2, Currency: "EUR", NoEnergy: true, MarginalWaits: []protocol.Duration{5}},
+			{Name: "c", RUS: 500_000, Age: 10, CPUs: 10, Free: 4, MaxJobs: 3, Currency: "SEK", Latency: 1, Bandwidth: 2, MarginalWaits: []protocol.Duration{6}},
 		},
 		Jobs: []policy.Job{
 			{ID: 1, CPUs: 4, WallTime: protocol.Hour, Waited: 40, Data: 7, DataOut: 8}, {ID: 2, CPUs: 8, WallTime: protocol.Hour},

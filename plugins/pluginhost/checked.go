@@ -58,10 +58,10 @@ type checkedFronter struct {
 	fronter policy.ParetoPolicy
 }
 
-// Front implements [policy.ParetoPolicy].
-func (c checkedFronter) Front(ctx context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
-	call := func() (policy.ParetoFront, error) { return c.fronter.Front(ctx, in) }
-	return guarded("policy "+c.Info().Name, "Front", call, func(f policy.ParetoFront) error { return in.CheckFront(&f) })
+// ParetoFront implements [policy.ParetoPolicy].
+func (c checkedFronter) ParetoFront(ctx context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
+	call := func() (policy.ParetoFront, error) { return c.fronter.ParetoFront(ctx, in) }
+	return guarded("policy "+c.Info().Name, "ParetoFront", call, func(f policy.ParetoFront) error { return in.CheckFront(&f) })
 }
 
 // check says what is wrong with what a policy returned, if anything.

@@ -47,14 +47,14 @@ func (r remotePolicy) Decide(ctx context.Context, in policy.Snapshot) ([]policy.
 	return d.decisions, d.hint, err
 }
 
-// Front implements [policy.ParetoPolicy]. A plugin that is none refuses.
-func (r remotePolicy) Front(ctx context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
-	read := func(reply *policyv1.FrontResponse) (policy.ParetoFront, error) {
+// ParetoFront implements [policy.ParetoPolicy]. A plugin that is none refuses.
+func (r remotePolicy) ParetoFront(ctx context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
+	read := func(reply *policyv1.ParetoFrontResponse) (policy.ParetoFront, error) {
 		front, err := policyv1.DecodeFront(reply)
 		if err == nil {
 			err = in.CheckFront(&front)
 		}
 		return front, err
 	}
-	return ask(ctx, r.door, "Front", policyv1.PolicyClient.Front, policyv1.EncodeSnapshot(&in), read)
+	return ask(ctx, r.door, "ParetoFront", policyv1.PolicyClient.ParetoFront, policyv1.EncodeSnapshot(&in), read)
 }

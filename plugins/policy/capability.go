@@ -6,45 +6,47 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// A policy says what it can beside deciding by the methods that it has, and needs none of them:
-// [Describe] looks for these interfaces and for [ParetoPolicy].
+// Optional features of a policy are methods: [Describe] looks for the interfaces below and for
+// [ParetoPolicy].
 
-// ThresholdPolicy is a policy under which a job with an AWT below φ stays at home without a round.
-// Others are asked about every job, and under any initiation decide about the own site as about
-// the others.
+// ThresholdPolicy is a policy under which a job whose local wait is below the local wait
+// threshold (φ in [SS]) is committed locally without a round. Without it the policy decides
+// about every job, under every initiation.
 type ThresholdPolicy interface{ SkipsRoundBelowThreshold() }
 
-// LocalPolicy is a policy that sends no job away: the peer keeps them without asking for quotes.
+// LocalPolicy is a policy that never sends a job to another site: the peer requests no quotes.
 type LocalPolicy interface{ LocalOnly() }
 
-// ApplicationPolicy is a policy that decides about applications [IS]: it sees what their users want, every CPU
-// count of a job, and the parts of prices. Others see the first count only, and sites refuse
-// jobs with wishes that nobody would look at.
+// ApplicationPolicy is a policy that decides about applications [IS]: its snapshot has their
+// objectives and limits, every shape of a job, and the terms of costs. The snapshot of any other
+// policy has the first shape only, and its peer refuses jobs with objectives or limits.
 type ApplicationPolicy interface{ DecidesApplications() }
 
-// EnergyPricer is a policy that says how sites shall work out the energy terms of their quotes. For others
-// they do it by hourly prices.
+// EnergyPricer is a policy that chooses how sites compute the energy terms of their quotes.
+// Without it they use hourly prices.
 type EnergyPricer interface{ EnergyPricing() protocol.EnergyPricing }
 
-// MarginalWaitPolicy is a policy that wants to know how waits grow: of so many jobs of a round [Site.MarginalJobs] shall
-// tell; 0: of none.
+// MarginalWaitPolicy is a policy that needs marginal waits: sites quote [Site.MarginalWaits] for
+// as many jobs of a round as MarginalJobs returns, at most [protocol.MaxMarginalJobs]; 0: none.
 type MarginalWaitPolicy interface{ MarginalJobs() int }
 
-// Capability is something that a policy can beside deciding.
+// Capability names an optional feature of a policy.
 type Capability string
 
 // The capabilities.
 const (
-	Applications  Capability = "applications" // a [ApplicationPolicy]
-	LaysOutFronts Capability = "front"        // a [ParetoPolicy]
-	Keeps         Capability = "keep"         // a [LocalPolicy]
-	Shortcut      Capability = "shortcut"     // a [ThresholdPolicy]
+	Applications            Capability = "applications"               // a [ApplicationPolicy]
+	ParetoFronts            Capability = "pareto_front"               // a [ParetoPolicy]
+	LocalOnly               Capability = "local_only"                 // a [LocalPolicy]
+	SkipRoundBelowThreshold Capability = "skip_round_below_threshold" // a [ThresholdPolicy]
 )
 
 // Capabilities lists all capabilities, sorted.
-func Capabilities() []Capability { return []Capability{Applications, LaysOutFronts, Keeps, Shortcut} }
+func Capabilities() []Capability {
+	return []Capability{Applications, LocalOnly, ParetoFronts, SkipRoundBelowThreshold}
+}
 
-// Description is all that a policy says of itself, in a form that travels: in recordings, for one.
+// Description is the full description of a policy, as plugins send it and recordings keep it.
 type Description struct {
 	Name          string
 	Initiations   []Initiation
@@ -54,16 +56,16 @@ type Description struct {
 	MarginalJobs  int                    // of a [MarginalWaitPolicy]
 }
 
-// Info is what the policy itself says without its other methods.
+// Info returns the part of the description that [Policy.Info] returns.
 func (d *Description) Info() Info {
 	return Info{Name: d.Name, Initiations: d.Initiations, Params: d.Params}
 }
 
-// Describer is a policy that stands for another one, in another process for example, and tells what
-// that one says of itself.
+// Describer is a policy that wraps another one, in another process for example, and returns the
+// description of that one.
 type Describer interface{ Describe() Description }
 
-// Describe asks a policy for all that it says of itself.
+// Describe returns the description of a policy.
 func Describe(p Policy) Description {
 	if stands, ok := p.(Describer); ok {
 		return stands.Describe()
@@ -88,24 +90,26 @@ func has(p Policy, c Capability) (ok bool) {
 	switch c {
 	case Applications:
 		_, ok = p.(ApplicationPolicy)
-	case LaysOutFronts:
+	case ParetoFronts:
 		_, ok = p.(ParetoPolicy)
-	case Keeps:
+	case LocalOnly:
 		_, ok = p.(LocalPolicy)
-	case Shortcut:
+	case SkipRoundBelowThreshold:
 		_, ok = p.(ThresholdPolicy)
 	}
 	return ok
 }
 
-// DecidesApplications says whether it is a [ApplicationPolicy].
+// DecidesApplications reports whether the policy is a [ApplicationPolicy].
 func (d *Description) DecidesApplications() bool { return slices.Contains(d.Can, Applications) }
 
-// LaysOutFronts says whether it is a [ParetoPolicy].
-func (d *Description) LaysOutFronts() bool { return slices.Contains(d.Can, LaysOutFronts) }
+// ParetoFronts reports whether the policy is a [ParetoPolicy].
+func (d *Description) HasParetoFront() bool { return slices.Contains(d.Can, ParetoFronts) }
 
-// LocalOnly says whether it is a [LocalPolicy].
-func (d *Description) LocalOnly() bool { return slices.Contains(d.Can, Keeps) }
+// LocalOnly reports whether the policy is a [LocalPolicy].
+func (d *Description) LocalOnly() bool { return slices.Contains(d.Can, LocalOnly) }
 
-// SkipsRoundBelowThreshold says whether it is a [ThresholdPolicy].
-func (d *Description) SkipsRoundBelowThreshold() bool { return slices.Contains(d.Can, Shortcut) }
+// SkipsRoundBelowThreshold reports whether the policy is a [ThresholdPolicy].
+func (d *Description) SkipsRoundBelowThreshold() bool {
+	return slices.Contains(d.Can, SkipRoundBelowThreshold)
+}

@@ -29,7 +29,9 @@ func (able) DecidesApplications()                  {}
 func (able) EnergyPricing() protocol.EnergyPricing { return protocol.TwoPrice }
 func (able) MarginalJobs() int                     { return 3 }
 
-func (able) Front(context.Context, policy.Snapshot) (f policy.ParetoFront, err error) { return f, nil }
+func (able) ParetoFront(context.Context, policy.Snapshot) (f policy.ParetoFront, err error) {
+	return f, nil
+}
 
 // wrapped stands for another policy, whose methods it hides.
 type wrapped struct{ policy.Policy }
@@ -57,7 +59,7 @@ func TestDescribe(t *testing.T) {
 		if !reflect.DeepEqual(got.Info(), plain{}.Info()) {
 			t.Errorf("%s: Info() = %+v", name, got.Info())
 		}
-		for _, can := range []bool{got.DecidesApplications(), got.LaysOutFronts(), got.LocalOnly(), got.SkipsRoundBelowThreshold()} {
+		for _, can := range []bool{got.DecidesApplications(), got.HasParetoFront(), got.LocalOnly(), got.SkipsRoundBelowThreshold()} {
 			if can != tt.can {
 				t.Errorf("%s: %v in one thing, want %v in all", name, can, tt.can)
 			}

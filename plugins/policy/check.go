@@ -68,8 +68,8 @@ func (d *Description) Check() error {
 	if err := info.check(); err != nil {
 		return err
 	}
-	if d.MarginalJobs < 0 || d.MarginalJobs > protocol.MaxExtra {
-		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", d.Name, d.MarginalJobs, protocol.MaxExtra)
+	if d.MarginalJobs < 0 || d.MarginalJobs > protocol.MaxMarginalJobs {
+		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", d.Name, d.MarginalJobs, protocol.MaxMarginalJobs)
 	}
 	if len(d.EnergyPricing) > maxReckon || strings.Trim(string(d.EnergyPricing), reckonLetters) != "" {
 		return fmt.Errorf("policy %s asks for energy by %.40q; use at most %d of a to z and 0 to 9, as %q, or nothing for hourly prices",

@@ -7,12 +7,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ParetoPolicy is a policy that lays out what choices an application leaves between cost and time, as
-// its own decisions would weigh them.
+// ParetoPolicy is a policy that computes the choices between cost and time that an application
+// has, under the terms by which it decides.
 type ParetoPolicy interface {
-	// ParetoFront lays out the choices for a snapshot of one application. The same snapshot has the
-	// same front; as with Decide nobody reads it once ctx has ended.
-	Front(ctx context.Context, in Snapshot) (ParetoFront, error)
+	// ParetoFront returns the choices for a snapshot of one application. Equal snapshots have equal
+	// fronts. As with Decide, the result is discarded once ctx has ended.
+	ParetoFront(ctx context.Context, in Snapshot) (ParetoFront, error)
 }
 
 // ParetoFront are the choices of sites and CPU counts for an application that no other one beats
@@ -24,7 +24,7 @@ type ParetoFront struct {
 	Points   []FrontPoint
 	More     bool   // there are more points than these, which are told by steps of time
 	Gap      int    // the cost of a point is above the least by so many parts per million of it, at most
-	Why      string // why there are none, or what the limits rule out
+	Reason   string // why there are none, or what the limits rule out
 }
 
 // FrontPoint is one such choice.
@@ -45,7 +45,7 @@ type FrontChoice struct {
 	Cost protocol.Micro
 }
 
-// MaxFrontPoints bounds a front: more than anybody reads.
+// MaxFrontPoints bounds a front: more points are of no use to a reader.
 const MaxFrontPoints = 256
 
 // CheckFront says what is wrong with a policy's front for the snapshot, if anything: it names

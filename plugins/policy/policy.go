@@ -88,9 +88,9 @@ type Site struct {
 	// The link from the deciding site. A bandwidth of 0 is not stated: data take no time.
 	Latency   protocol.Duration
 	Bandwidth int64 // bytes a second
-	// MarginalJobs is how much longer the second, third … job of the round would wait here when
+	// MarginalWaits is how much longer the second, third … job of the round would wait here when
 	// the earlier ones came too. It does not fall; beyond what is told it grows as at the end.
-	MarginalJobs []protocol.Duration
+	MarginalWaits []protocol.Duration
 }
 
 // Job is one row of a snapshot's jobs.

@@ -41,7 +41,7 @@ func TestBuiltIns(t *testing.T) {
 		"mcmf by response alone": flow(mcmf.Config{Variant: mcmf.Full, Weight: protocol.PPM, Scale: 1}),
 		"mcmf by price alone":    flow(mcmf.Config{Variant: mcmf.Full, Scale: mcmf.MaxScale}),
 		"mcmf over the wire": wired{flow(mcmf.Config{
-			Variant: mcmf.Full, Weight: mcmf.DefaultWeight, Scale: mcmf.MaxScale, Marginal: protocol.MaxExtra,
+			Variant: mcmf.Full, Weight: mcmf.DefaultWeight, Scale: mcmf.MaxScale, Marginal: protocol.MaxMarginalJobs,
 		})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func wrongs() map[string]func() policy.Policy {
 		},
 		"sites tell how waits grow": func() policy.Policy {
 			return each(func(in policy.Snapshot, d *policy.Decision) {
-				for _, longer := range in.Sites[d.Site].MarginalJobs {
+				for _, longer := range in.Sites[d.Site].MarginalWaits {
 					d.Wait -= longer
 				}
 			})
@@ -321,8 +321,8 @@ func TestNewColumnsAreLeftAsTheyWere(t *testing.T) {
 	for name, change := range map[string]func(in policy.Snapshot){
 		"waits that grow": func(in policy.Snapshot) {
 			for _, s := range in.Sites {
-				for k := range s.MarginalJobs {
-					s.MarginalJobs[k]++
+				for k := range s.MarginalWaits {
+					s.MarginalWaits[k]++
 				}
 			}
 		},

@@ -94,9 +94,9 @@ func moving(in policy.Snapshot) policy.Snapshot {
 // some of one, some nothing.
 func growing(in policy.Snapshot) policy.Snapshot {
 	for s := range in.Sites {
-		in.Sites[s].MarginalJobs = nil
-		for k := range []int{protocol.MaxExtra - 1, 0, 1}[s%3] {
-			in.Sites[s].MarginalJobs = append(in.Sites[s].MarginalJobs, protocol.Duration(k*k)*protocol.Minute)
+		in.Sites[s].MarginalWaits = nil
+		for k := range []int{protocol.MaxMarginalJobs - 1, 0, 1}[s%3] {
+			in.Sites[s].MarginalWaits = append(in.Sites[s].MarginalWaits, protocol.Duration(k*k)*protocol.Minute)
 		}
 	}
 	return in
@@ -118,9 +118,9 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 		row.Latency = protocol.Duration(random.Int64N(int64(protocol.Second)))
 		row.Bandwidth = random.Int64N(1_000_000_000)
 		for range random.IntN(4) {
-			row.MarginalJobs = append(row.MarginalJobs, protocol.Duration(random.Int64N(int64(protocol.Hour))))
+			row.MarginalWaits = append(row.MarginalWaits, protocol.Duration(random.Int64N(int64(protocol.Hour))))
 		}
-		slices.Sort(row.MarginalJobs)
+		slices.Sort(row.MarginalWaits)
 	}
 	for j := range in.Jobs {
 		in.Jobs[j].CPUs = 1 + random.IntN(500)
@@ -157,9 +157,9 @@ func extreme(seed uint64) policy.Snapshot {
 		row.Currency, row.NoEnergy = []string{"", "EUR", "currency-16bytes"}[random.IntN(3)], random.IntN(2) == 0
 		row.Latency, row.Bandwidth = span(), bytes()
 		for range random.IntN(4) {
-			row.MarginalJobs = append(row.MarginalJobs, span())
+			row.MarginalWaits = append(row.MarginalWaits, span())
 		}
-		slices.Sort(row.MarginalJobs)
+		slices.Sort(row.MarginalWaits)
 	}
 	for j := range in.Jobs {
 		in.Jobs[j].CPUs, in.Jobs[j].WallTime, in.Jobs[j].Waited = max(1, count()), max(1, span()), span()
@@ -179,7 +179,7 @@ func extreme(seed uint64) policy.Snapshot {
 func clone(in policy.Snapshot) policy.Snapshot {
 	in.Sites, in.Jobs = slices.Clone(in.Sites), slices.Clone(in.Jobs)
 	for s := range in.Sites {
-		in.Sites[s].MarginalJobs = slices.Clone(in.Sites[s].MarginalJobs)
+		in.Sites[s].MarginalWaits = slices.Clone(in.Sites[s].MarginalWaits)
 	}
 	in.AWT, in.ERT, in.Cost = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost)
 	in.Applications = slices.Clone(in.Applications)

@@ -31,10 +31,10 @@ func (s *policyServer) Decide(ctx context.Context, in *policyv1.DecideRequest) (
 	})
 }
 
-// Front implements [policyv1.PolicyServer], for a policy that is a [policy.ParetoPolicy].
-func (s *policyServer) Front(ctx context.Context, in *policyv1.DecideRequest) (*policyv1.FrontResponse, error) {
-	return answer(s.fronter, in, policyv1.DecodeSnapshot, func(p policy.ParetoPolicy, snapshot policy.Snapshot) (*policyv1.FrontResponse, error) {
-		front, err := p.Front(ctx, snapshot)
+// ParetoFront implements [policyv1.PolicyServer], for a policy that is a [policy.ParetoPolicy].
+func (s *policyServer) ParetoFront(ctx context.Context, in *policyv1.DecideRequest) (*policyv1.ParetoFrontResponse, error) {
+	return answer(s.fronter, in, policyv1.DecodeSnapshot, func(p policy.ParetoPolicy, snapshot policy.Snapshot) (*policyv1.ParetoFrontResponse, error) {
+		front, err := p.ParetoFront(ctx, snapshot)
 		return policyv1.EncodeFront(&front), err
 	})
 }

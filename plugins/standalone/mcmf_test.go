@@ -45,7 +45,7 @@ func round(jobs, sites int) policy.Snapshot {
 	for s := range sites {
 		in.Sites = append(in.Sites, policy.Site{
 			Name: protocol.SiteName("site-" + string(rune('a'+s))), CPUs: 64, MaxJobs: jobs/sites + 1, Currency: []string{"EUR", "EUR", ""}[s%3],
-			Latency: protocol.Second, Bandwidth: int64(s) * 1_000_000, MarginalJobs: []protocol.Duration{protocol.Duration(s) * protocol.Hour},
+			Latency: protocol.Second, Bandwidth: int64(s) * 1_000_000, MarginalWaits: []protocol.Duration{protocol.Duration(s) * protocol.Hour},
 		})
 	}
 	for j := range jobs {

@@ -99,11 +99,11 @@ func frontsAlike(t *testing.T, there policy.Policy, here policy.ParetoPolicy, in
 	if !ok {
 		t.Fatalf("%T lays out no choices", there)
 	}
-	got, err := remote.Front(t.Context(), in)
+	got, err := remote.ParetoFront(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := here.Front(t.Context(), in); err != nil || len(got.Points) == 0 || !reflect.DeepEqual(got, want) {
+	if want, err := here.ParetoFront(t.Context(), in); err != nil || len(got.Points) == 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v, %v", got, want, err)
 	}
 }

@@ -89,7 +89,7 @@ class Round:
         for s, site in enumerate(snapshot.sites):
             at = j * len(snapshot.sites) + s
             wait = snapshot.awt[at]
-            if wait == NEVER or self.jobs[s] >= site.accept:
+            if wait == NEVER or self.jobs[s] >= site.max_jobs:
                 continue
             if job.cpus > self.free[s]:
                 wait = plus(wait, self.delay[s])

@@ -58,7 +58,7 @@ class Site:
     age: int  # of that, in ms
     cpus: int
     free: int  # CPUs that neither run a job nor are promised to one
-    accept: int  # jobs that it takes this round
+    max_jobs: int  # jobs that it takes this round
     currency: str  # of its costs; empty: it names no prices
 
 
@@ -229,7 +229,7 @@ def read_snapshot(m):
         sites=[
             Site(*row)
             for row in zip(
-                m.site_name, m.site_rus, never(m.site_age), m.site_cpus, m.site_free, m.site_accept, m.site_currency
+                m.site_name, m.site_rus, never(m.site_age), m.site_cpus, m.site_free, m.site_max_jobs, m.site_currency
             )
         ],
         jobs=[Job(*row) for row in zip(m.job_id, m.job_cpus, never(m.job_wall_time), never(m.job_waited))],

@@ -15,8 +15,8 @@ import (
 // MaxPoints bounds a front. One of more points is told by steps of time.
 const MaxPoints = 32
 
-// Front implements [policy.ParetoPolicy].
-func (p *Policy) Front(_ context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
+// ParetoFront implements [policy.ParetoPolicy].
+func (p *Policy) ParetoFront(_ context.Context, in policy.Snapshot) (policy.ParetoFront, error) {
 	return p.front(in, 0)
 }
 
@@ -38,7 +38,7 @@ func (p *Policy) front(in policy.Snapshot, application int) (policy.ParetoFront,
 	free.MaxCost, free.MaxEnd = appassign.Unlimited, protocol.Never
 	all, err := appassign.Pareto(&free, r.options(), MaxPoints)
 	if none, ok := errors.AsType[*appassign.InfeasibleError](err); ok {
-		front.Why = t.noFront(none)
+		front.Reason = t.noFront(none)
 		return front, nil
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (t *task) noFront(none *appassign.InfeasibleError) string {
 func (t *task) choose(f *policy.ParetoFront, opt appassign.Options) error {
 	solution, err := appassign.Solve(t.problem, opt)
 	if none, ok := errors.AsType[*appassign.InfeasibleError](err); ok {
-		f.Why = t.advice(none, opt.Nodes)
+		f.Reason = t.advice(none, opt.Nodes)
 		return nil
 	}
 	if err != nil {

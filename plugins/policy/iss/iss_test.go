@@ -443,7 +443,7 @@ func TestFront(t *testing.T) {
 	}
 	front, err := p.FrontOf(in, 0)
 	want := []string{"1h0m0s 20 a:8", "2h0m0s 15 b:8", "6h0m0s 10 c:8", "8h0m0s 5 c:4 chosen"}
-	if err != nil || front.Gap != 0 || front.Why != "" || front.Currency != "CHF" || !slices.Equal(told(front), want) {
+	if err != nil || front.Gap != 0 || front.Reason != "" || front.Currency != "CHF" || !slices.Equal(told(front), want) {
 		t.Errorf("got %q, %+v, %v", told(front), front, err)
 	}
 	in.Applications[0].MaxTime = 5 * hour
@@ -454,11 +454,11 @@ func TestFront(t *testing.T) {
 	in.Jobs[0].Alpha, in.Jobs[1].Alpha, in.Applications[0].Beta = 0, 0, 0 // the use of machines counts nothing
 	in.Applications[0].MaxCost = 4 * franc
 	front, err = p.FrontOf(in, 0)
-	if err != nil || len(front.Points) != 4 || !strings.HasPrefix(front.Why, "max_cost") {
+	if err != nil || len(front.Points) != 4 || !strings.HasPrefix(front.Reason, "max_cost") {
 		t.Errorf("without enough money: %q, %+v, %v", told(front), front, err)
 	}
 	front, err = p.FrontOf(in, 1)
-	if err != nil || len(front.Points) != 0 || front.Why != "no site can run component 1 of 1" {
+	if err != nil || len(front.Points) != 0 || front.Reason != "no site can run component 1 of 1" {
 		t.Errorf("without quotes: %+v, %v", front, err)
 	}
 	if _, err = p.FrontOf(in, 2); err == nil {

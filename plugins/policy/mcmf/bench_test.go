@@ -69,9 +69,9 @@ func BenchmarkDecide(b *testing.B) {
 // tellGrowth has the next job at each site wait some minutes longer.
 func tellGrowth(in *policy.Snapshot, jobs int) {
 	for s := range in.Sites {
-		in.Sites[s].MarginalJobs = nil
+		in.Sites[s].MarginalWaits = nil
 		for k := range jobs - 1 {
-			in.Sites[s].MarginalJobs = append(in.Sites[s].MarginalJobs, protocol.Duration(k+1)*protocol.Duration(s+1)*protocol.Minute)
+			in.Sites[s].MarginalWaits = append(in.Sites[s].MarginalWaits, protocol.Duration(k+1)*protocol.Duration(s+1)*protocol.Minute)
 		}
 	}
 }

@@ -216,7 +216,7 @@ func (c *cycle) steps(capacity []int) [][]int32 {
 	slow := c.response.scaled(c.Scale * c.weight)
 	steps := make([][]int32, len(capacity))
 	for s := range steps {
-		told := c.in.Sites[s].MarginalJobs
+		told := c.in.Sites[s].MarginalWaits
 		if len(told) == 0 {
 			continue
 		}

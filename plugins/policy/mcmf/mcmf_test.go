@@ -476,7 +476,7 @@ func TestCurrencies(t *testing.T) {
 func TestMarginal(t *testing.T) {
 	t.Parallel()
 	sites := []policy.Site{site("a", 9), site("b", 9)}
-	sites[0].MarginalJobs = []protocol.Duration{10 * second, 30 * second} // then 50 s, 70 s
+	sites[0].MarginalWaits = []protocol.Duration{10 * second, 30 * second} // then 50 s, 70 s
 	row := []quote{{0, 100 * second, 0}, {0, 160 * second, 0}}
 	in := snapshot(sites, row, row, row, row, row)
 	cfg := weighing(100)
@@ -542,10 +542,10 @@ func TestAnHourHasAPrice(t *testing.T) {
 func TestGrowthSaturates(t *testing.T) {
 	t.Parallel()
 	cfg := mcmf.Published(mcmf.Full)
-	cfg.Marginal = protocol.MaxExtra
+	cfg.Marginal = protocol.MaxMarginalJobs
 	for _, extra := range [][]protocol.Duration{{never}, {never, never}, {0, never - 1}, {never / 2, never / 2}, {1, never / 3}} {
 		sites := []policy.Site{site("a", 1<<30), site("b", 2)}
-		sites[0].MarginalJobs = extra
+		sites[0].MarginalWaits = extra
 		row := []quote{{0, 1, 0}, {1, 1, 1}}
 		in := snapshot(sites, slices.Repeat([][]quote{row}, 9)...)
 		if decisions := decide(t, cfg, in); len(decisions) != 9 {

@@ -42,9 +42,9 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		row.Latency = protocol.Duration(rapid.Int64Range(0, 100).Draw(t, "latency"))
 		row.Bandwidth = rapid.Int64Range(0, 100).Draw(t, "bandwidth")
 		for range rapid.IntRange(0, 3).Draw(t, "extras") {
-			row.MarginalJobs = append(row.MarginalJobs, protocol.Duration(rapid.Int64Range(0, 500).Draw(t, "extra")))
+			row.MarginalWaits = append(row.MarginalWaits, protocol.Duration(rapid.Int64Range(0, 500).Draw(t, "extra")))
 		}
-		slices.Sort(row.MarginalJobs)
+		slices.Sort(row.MarginalWaits)
 		in.Sites = append(in.Sites, row)
 	}
 	in.Self = rapid.IntRange(-1, len(in.Sites)-1).Draw(t, "self")
@@ -129,7 +129,7 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 		for k := range len(in.Jobs) {
 			step := new(big.Rat)
 			if cfg.Marginal > 0 {
-				step = rounded(slow.by(big.NewRat(later(in.Sites[s].MarginalJobs, k), 1)), 1)
+				step = rounded(slow.by(big.NewRat(later(in.Sites[s].MarginalWaits, k), 1)), 1)
 				step = slices.MinFunc([]*big.Rat{step, big.NewRat(math.MaxInt32-1, 1)}, (*big.Rat).Cmp)
 			}
 			m.steps[s] = append(m.steps[s], step)
@@ -361,7 +361,7 @@ func TestWaitsGrow(t *testing.T) {
 		}
 		sent := make([]int, len(in.Sites))
 		for _, d := range decisions {
-			want := in.AWT[in.At(d.Job, d.Site)] + protocol.Duration(later(in.Sites[d.Site].MarginalJobs, sent[d.Site]))
+			want := in.AWT[in.At(d.Job, d.Site)] + protocol.Duration(later(in.Sites[d.Site].MarginalWaits, sent[d.Site]))
 			if d.Wait != want {
 				t.Fatalf("job %d waits %v, want %v", d.Job, d.Wait, want)
 			}

@@ -28,7 +28,7 @@ func (c *cycle) decisions(systems []int32) []policy.Decision {
 		s := int(system)
 		decisions = append(decisions, policy.Decision{
 			Job: j, Site: s,
-			Wait:   in.AWT[in.At(j, s)].Plus(growth(in.Sites[s].MarginalJobs, sent[s])),
+			Wait:   in.AWT[in.At(j, s)].Plus(growth(in.Sites[s].MarginalWaits, sent[s])),
 			Reason: c.reason(j, s, load),
 		})
 		sent[s]++

@@ -172,7 +172,7 @@ func TestReasonSaysWhatTheQuotesDoNot(t *testing.T) {
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	want := policy.Description{
-		Name: "tc", Can: []policy.Capability{policy.Shortcut}, Params: []policy.Param{{Name: "epsilon_ms", Value: "30000"}},
+		Name: "tc", Can: []policy.Capability{policy.SkipRoundBelowThreshold}, Params: []policy.Param{{Name: "epsilon_ms", Value: "30000"}},
 		Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric},
 	}
 	if got := policy.Describe(tc.New(tc.Config{Epsilon: tc.DefaultEpsilon})); !reflect.DeepEqual(got, want) {

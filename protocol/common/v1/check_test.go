@@ -78,15 +78,15 @@ func TestCheckSpec(t *testing.T) {
 		"licences[1]: count: 0 is outside 1 to":        func(s s) { s.Licenses = licence("b", 0) },
 		"licences[1]: count: 2147483648 is outside":    func(s s) { s.Licenses = licence("b", math.MaxInt32+1) },
 		`licences[1]: name: "a" does not sort after`:   func(s s) { s.Licenses = licence("a", 1) },
-		"priority: has 33":                             func(s s) { s.QOS = long[:33] },
-		"priority: is not UTF-8":                       func(s s) { s.QOS = "\xff" },
+		"qos: has 33":                                  func(s s) { s.QOS = long[:33] },
+		"qos: is not UTF-8":                            func(s s) { s.QOS = "\xff" },
 		"comment: has 4097":                            func(s s) { s.Comment = long },
 		"comment: is not UTF-8":                        func(s s) { s.Comment = "\xff" },
-		"expected_ms: -1":                              func(s s) { s.PredictedRunTime = -1 },
+		"predicted_run_time_ms: -1":                    func(s s) { s.PredictedRunTime = -1 },
 		"intensity_ppm: 1000001 is outside 0 to 10000": func(s s) { s.Intensity = protocol.PPM + 1 },
 		"intensity_ppm: -1":                            func(s s) { s.Intensity = -1 },
 		"computing_ppm: 1000001":                       func(s s) { s.Computing = protocol.PPM + 1 },
-		"draws_ppm: -1":                                func(s s) { s.MeasuredPower = -1 },
+		"measured_power_ppm: -1":                       func(s s) { s.MeasuredPower = -1 },
 	})
 }
 
@@ -242,7 +242,7 @@ func TestWideNumbersDoNotPass(t *testing.T) {
 		"request: power_ppm: -1":                         spec(&commonv1.Spec{Request: &commonv1.Request{PowerPpm: 1 << 32}}),
 		"request: wall_time_ms: -2":                      spec(&commonv1.Spec{Request: &commonv1.Request{WallTimeMs: -2}}),
 		"request: layout: asks for -1 tasks":             spec(&commonv1.Spec{Request: &commonv1.Request{Layout: &commonv1.Layout{Tasks: 1 << 32}}}),
-		"licences[0]: count: -1":                         spec(&commonv1.Spec{Licences: []*commonv1.Licence{{Name: "a", Count: 1<<32 + 1}}}),
+		"licences[0]: count: -1":                         spec(&commonv1.Spec{Licenses: []*commonv1.License{{Name: "a", Count: 1<<32 + 1}}}),
 		"intensity_ppm: -1":                              spec(&commonv1.Spec{IntensityPpm: 1 << 32}),
 		"outcome: state: 0":                              outcome(&commonv1.Outcome{State: 257}),
 		"outcome: exit_code: -1":                         outcome(&commonv1.Outcome{State: 4, ExitCode: 1 << 32}),

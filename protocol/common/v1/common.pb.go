@@ -209,8 +209,8 @@ func (x *Tag) GetEpoch() uint32 {
 	return 0
 }
 
-// Licence is so many of a licence that a job uses while it runs.
-type Licence struct {
+// License is so many of a license that a job uses while it runs.
+type License struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. Its name, at most 64 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -220,20 +220,20 @@ type Licence struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Licence) Reset() {
-	*x = Licence{}
+func (x *License) Reset() {
+	*x = License{}
 	mi := &file_protocol_common_v1_common_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Licence) String() string {
+func (x *License) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Licence) ProtoMessage() {}
+func (*License) ProtoMessage() {}
 
-func (x *Licence) ProtoReflect() protoreflect.Message {
+func (x *License) ProtoReflect() protoreflect.Message {
 	mi := &file_protocol_common_v1_common_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -245,19 +245,19 @@ func (x *Licence) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Licence.ProtoReflect.Descriptor instead.
-func (*Licence) Descriptor() ([]byte, []int) {
+// Deprecated: Use License.ProtoReflect.Descriptor instead.
+func (*License) Descriptor() ([]byte, []int) {
 	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Licence) GetName() string {
+func (x *License) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *Licence) GetCount() int64 {
+func (x *License) GetCount() int64 {
 	if x != nil {
 		return x.Count
 	}
@@ -356,7 +356,7 @@ type Request struct {
 	PowerPpm int64 `protobuf:"varint,6,opt,name=power_ppm,json=powerPpm,proto3" json:"power_ppm,omitempty"`
 	// Optional. Equal for jobs that are likely to draw the same power, such as those of one
 	// user with one name, and tells neither; 0: not known.
-	Like uint64 `protobuf:"fixed64,7,opt,name=like,proto3" json:"like,omitempty"`
+	PowerClass uint64 `protobuf:"fixed64,7,opt,name=power_class,json=powerClass,proto3" json:"power_class,omitempty"`
 	// Optional. How its CPUs are divided: tasks times CPUs of each are cpus, where it says
 	// anything of tasks. Absent: cpus is all that is asked for.
 	Layout        *Layout `protobuf:"bytes,8,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -436,9 +436,9 @@ func (x *Request) GetPowerPpm() int64 {
 	return 0
 }
 
-func (x *Request) GetLike() uint64 {
+func (x *Request) GetPowerClass() uint64 {
 	if x != nil {
-		return x.Like
+		return x.PowerClass
 	}
 	return 0
 }
@@ -476,13 +476,13 @@ type Spec struct {
 	// Optional. Bytes that must travel back from a site that is not the origin.
 	DataOutBytes int64 `protobuf:"varint,10,opt,name=data_out_bytes,json=dataOutBytes,proto3" json:"data_out_bytes,omitempty"`
 	// Optional. What it uses while it runs, sorted by name, each once; at most 16.
-	Licences []*Licence `protobuf:"bytes,11,rep,name=licences,proto3" json:"licences,omitempty"`
+	Licenses []*License `protobuf:"bytes,11,rep,name=licenses,proto3" json:"licenses,omitempty"`
 	// Optional. Class of service, by its name at the site, at most 32 bytes; empty: the
 	// default one.
-	Priority string `protobuf:"bytes,12,opt,name=priority,proto3" json:"priority,omitempty"`
+	Qos string `protobuf:"bytes,12,opt,name=qos,proto3" json:"qos,omitempty"`
 	// Optional. What the origin predicts of the run on the machine of the receiver: its
 	// time in ms; 0: not known, the wall-time limit counts.
-	ExpectedMs int64 `protobuf:"varint,13,opt,name=expected_ms,json=expectedMs,proto3" json:"expected_ms,omitempty"`
+	PredictedRunTimeMs int64 `protobuf:"varint,13,opt,name=predicted_run_time_ms,json=predictedRunTimeMs,proto3" json:"predicted_run_time_ms,omitempty"`
 	// Optional. Share of the peak that its CPUs reach while they compute, in parts per
 	// million, at most 1000000; 0: not known.
 	IntensityPpm int64 `protobuf:"varint,14,opt,name=intensity_ppm,json=intensityPpm,proto3" json:"intensity_ppm,omitempty"`
@@ -491,7 +491,7 @@ type Spec struct {
 	ComputingPpm int64 `protobuf:"varint,15,opt,name=computing_ppm,json=computingPpm,proto3" json:"computing_ppm,omitempty"`
 	// Optional. Power of its CPUs as earlier runs were measured, in parts per million of what
 	// a site states, at most 100000000; 0: not known.
-	DrawsPpm int64 `protobuf:"varint,16,opt,name=draws_ppm,json=drawsPpm,proto3" json:"draws_ppm,omitempty"`
+	MeasuredPowerPpm int64 `protobuf:"varint,16,opt,name=measured_power_ppm,json=measuredPowerPpm,proto3" json:"measured_power_ppm,omitempty"`
 	// Optional. What its user remarks of it, for people, at most 1024 bytes.
 	Comment       string `protobuf:"bytes,17,opt,name=comment,proto3" json:"comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -598,23 +598,23 @@ func (x *Spec) GetDataOutBytes() int64 {
 	return 0
 }
 
-func (x *Spec) GetLicences() []*Licence {
+func (x *Spec) GetLicenses() []*License {
 	if x != nil {
-		return x.Licences
+		return x.Licenses
 	}
 	return nil
 }
 
-func (x *Spec) GetPriority() string {
+func (x *Spec) GetQos() string {
 	if x != nil {
-		return x.Priority
+		return x.Qos
 	}
 	return ""
 }
 
-func (x *Spec) GetExpectedMs() int64 {
+func (x *Spec) GetPredictedRunTimeMs() int64 {
 	if x != nil {
-		return x.ExpectedMs
+		return x.PredictedRunTimeMs
 	}
 	return 0
 }
@@ -633,9 +633,9 @@ func (x *Spec) GetComputingPpm() int64 {
 	return 0
 }
 
-func (x *Spec) GetDrawsPpm() int64 {
+func (x *Spec) GetMeasuredPowerPpm() int64 {
 	if x != nil {
-		return x.DrawsPpm
+		return x.MeasuredPowerPpm
 	}
 	return 0
 }
@@ -1621,14 +1621,14 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"3\n" +
-	"\aLicence\x12\x12\n" +
+	"\aLicense\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\"\x85\x01\n" +
 	"\x06Layout\x12\x14\n" +
 	"\x05tasks\x18\x01 \x01(\x03R\x05tasks\x12$\n" +
 	"\x0etasks_per_node\x18\x02 \x01(\x03R\ftasksPerNode\x12\"\n" +
 	"\rcpus_per_task\x18\x03 \x01(\x03R\vcpusPerTask\x12\x1b\n" +
-	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xeb\x01\n" +
+	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xf8\x01\n" +
 	"\aRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -1636,9 +1636,10 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\tmemory_mb\x18\x04 \x01(\x03R\bmemoryMb\x12 \n" +
 	"\fwall_time_ms\x18\x05 \x01(\x03R\n" +
 	"wallTimeMs\x12\x1b\n" +
-	"\tpower_ppm\x18\x06 \x01(\x03R\bpowerPpm\x12\x12\n" +
-	"\x04like\x18\a \x01(\x06R\x04like\x124\n" +
-	"\x06layout\x18\b \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"\xa2\x04\n" +
+	"\tpower_ppm\x18\x06 \x01(\x03R\bpowerPpm\x12\x1f\n" +
+	"\vpower_class\x18\a \x01(\x06R\n" +
+	"powerClass\x124\n" +
+	"\x06layout\x18\b \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"\xbb\x04\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1652,13 +1653,12 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"data_bytes\x18\t \x01(\x03R\tdataBytes\x12$\n" +
 	"\x0edata_out_bytes\x18\n" +
 	" \x01(\x03R\fdataOutBytes\x129\n" +
-	"\blicences\x18\v \x03(\v2\x1d.switchyard.common.v1.LicenceR\blicences\x12\x1a\n" +
-	"\bpriority\x18\f \x01(\tR\bpriority\x12\x1f\n" +
-	"\vexpected_ms\x18\r \x01(\x03R\n" +
-	"expectedMs\x12#\n" +
+	"\blicenses\x18\v \x03(\v2\x1d.switchyard.common.v1.LicenseR\blicenses\x12\x10\n" +
+	"\x03qos\x18\f \x01(\tR\x03qos\x121\n" +
+	"\x15predicted_run_time_ms\x18\r \x01(\x03R\x12predictedRunTimeMs\x12#\n" +
 	"\rintensity_ppm\x18\x0e \x01(\x03R\fintensityPpm\x12#\n" +
-	"\rcomputing_ppm\x18\x0f \x01(\x03R\fcomputingPpm\x12\x1b\n" +
-	"\tdraws_ppm\x18\x10 \x01(\x03R\bdrawsPpm\x12\x18\n" +
+	"\rcomputing_ppm\x18\x0f \x01(\x03R\fcomputingPpm\x12,\n" +
+	"\x12measured_power_ppm\x18\x10 \x01(\x03R\x10measuredPowerPpm\x12\x18\n" +
 	"\acomment\x18\x11 \x01(\tR\acomment\"\x92\x01\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
@@ -1773,7 +1773,7 @@ var file_protocol_common_v1_common_proto_goTypes = []any{
 	(JobState)(0),    // 0: switchyard.common.v1.JobState
 	(Stream)(0),      // 1: switchyard.common.v1.Stream
 	(*Tag)(nil),      // 2: switchyard.common.v1.Tag
-	(*Licence)(nil),  // 3: switchyard.common.v1.Licence
+	(*License)(nil),  // 3: switchyard.common.v1.License
 	(*Layout)(nil),   // 4: switchyard.common.v1.Layout
 	(*Request)(nil),  // 5: switchyard.common.v1.Request
 	(*Spec)(nil),     // 6: switchyard.common.v1.Spec
@@ -1791,7 +1791,7 @@ var file_protocol_common_v1_common_proto_goTypes = []any{
 var file_protocol_common_v1_common_proto_depIdxs = []int32{
 	4,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
 	5,  // 1: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
-	3,  // 2: switchyard.common.v1.Spec.licences:type_name -> switchyard.common.v1.Licence
+	3,  // 2: switchyard.common.v1.Spec.licenses:type_name -> switchyard.common.v1.License
 	9,  // 3: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
 	9,  // 4: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
 	0,  // 5: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState

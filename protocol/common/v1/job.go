@@ -35,7 +35,7 @@ func CheckTag(t protocol.Tag) error {
 func EncodeRequest(r protocol.Request) *Request {
 	return &Request{
 		Job: uint64(r.Job), Cpus: int64(r.CPUs), Nodes: int64(r.Nodes), MemoryMb: r.MemoryMB,
-		WallTimeMs: wire.EncodeSpan(r.WallTime), PowerPpm: int64(r.Power), Like: r.PowerClass, Layout: encodeLayout(r.Layout),
+		WallTimeMs: wire.EncodeSpan(r.WallTime), PowerPpm: int64(r.Power), PowerClass: r.PowerClass, Layout: encodeLayout(r.Layout),
 	}
 }
 
@@ -44,7 +44,7 @@ func DecodeRequest(m *Request) protocol.Request {
 	return protocol.Request{
 		Job: protocol.JobID(m.GetJob()), CPUs: wire.Narrow(m.GetCpus()), Nodes: wire.Narrow(m.GetNodes()),
 		MemoryMB: m.GetMemoryMb(), WallTime: wire.DecodeSpan(m.GetWallTimeMs()),
-		Power: wire.Narrow(m.GetPowerPpm()), PowerClass: m.GetLike(), Layout: decodeLayout(m.GetLayout()),
+		Power: wire.Narrow(m.GetPowerPpm()), PowerClass: m.GetPowerClass(), Layout: decodeLayout(m.GetLayout()),
 	}
 }
 
@@ -86,9 +86,9 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		Request: EncodeRequest(s.Request), Name: s.Name, User: s.User,
 		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz), Mflops: int64(s.Mflops),
-		DataBytes: s.Data, DataOutBytes: s.DataOut, Licences: wire.Convert(s.Licenses, encodeLicence), Priority: s.QOS,
-		ExpectedMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
-		DrawsPpm: int64(s.MeasuredPower), Comment: s.Comment,
+		DataBytes: s.Data, DataOutBytes: s.DataOut, Licenses: wire.Convert(s.Licenses, encodeLicense), Qos: s.QOS,
+		PredictedRunTimeMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
+		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment,
 	}
 }
 
@@ -98,9 +98,9 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Request: DecodeRequest(m.GetRequest()), Name: m.GetName(), User: m.GetUser(),
 		Sites:   wire.Convert(m.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
 		Requeue: m.GetRequeue(), Submitted: protocol.Instant(m.GetSubmittedMs()), MHz: wire.Narrow(m.GetMhz()), Mflops: wire.Narrow(m.GetMflops()),
-		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licenses: wire.Convert(m.GetLicences(), decodeLicence), QOS: m.GetPriority(),
-		PredictedRunTime: wire.DecodeSpan(m.GetExpectedMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
-		MeasuredPower: wire.Narrow(m.GetDrawsPpm()), Comment: m.GetComment(),
+		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licenses: wire.Convert(m.GetLicenses(), decodeLicense), QOS: m.GetQos(),
+		PredictedRunTime: wire.DecodeSpan(m.GetPredictedRunTimeMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
+		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(),
 	}
 }
 
@@ -118,20 +118,20 @@ func CheckSpec(s protocol.Spec) error {
 		wire.Amount("data_bytes", s.Data),
 		wire.Amount("data_out_bytes", s.DataOut),
 		protocol.CheckLicences(s.Licenses),
-		wire.Text("priority", s.QOS, protocol.MaxPriority),
-		wire.Amount("expected_ms", s.PredictedRunTime),
+		wire.Text("qos", s.QOS, protocol.MaxPriority),
+		wire.Amount("predicted_run_time_ms", s.PredictedRunTime),
 		checkShare("intensity_ppm", s.Intensity),
 		checkShare("computing_ppm", s.Computing),
-		checkPower("draws_ppm", s.MeasuredPower),
+		checkPower("measured_power_ppm", s.MeasuredPower),
 		wire.Text("comment", s.Comment, protocol.MaxComment),
 	)
 }
 
-func encodeLicence(l protocol.License) *Licence {
-	return &Licence{Name: l.Name, Count: int64(l.Count)}
+func encodeLicense(l protocol.License) *License {
+	return &License{Name: l.Name, Count: int64(l.Count)}
 }
 
-func decodeLicence(m *Licence) protocol.License {
+func decodeLicense(m *License) protocol.License {
 	return protocol.License{Name: m.GetName(), Count: wire.Narrow(m.GetCount())}
 }
 

@@ -63,7 +63,7 @@ func drawQuery(t *rapid.T) localsched.Query {
 			tag := protocoltest.Tag(t)
 			return localsched.Tentative{Tag: tag, Request: protocoltest.Request(t, tag.Job)}
 		}),
-		ProtectSite: protocol.SiteNumber(rapid.Uint16Range(0, uint16(protocol.MaxSiteNumber)).Draw(t, "guard")),
+		ProtectSite: protocol.SiteNumber(rapid.Uint16Range(0, uint16(protocol.MaxSiteNumber)).Draw(t, "protect_site")),
 	}
 }
 

@@ -316,10 +316,10 @@ type QuoteRequest struct {
 	Jobs  []*v1.Request          `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Jobs that the peer has promised room and not seen submitted, in order; quotes
 	// answer as if they stood at the queue's end, unless the scheduler has them.
-	Ahead []*Promise `protobuf:"bytes,2,rep,name=ahead,proto3" json:"ahead,omitempty"`
+	Ahead []*Tentative `protobuf:"bytes,2,rep,name=ahead,proto3" json:"ahead,omitempty"`
 	// For a scheduler with the capability "delays": the number of the site whose waiting
 	// jobs the quotes say the delays of; 0: none is asked for.
-	Guard         uint32 `protobuf:"varint,3,opt,name=guard,proto3" json:"guard,omitempty"`
+	ProtectSite   uint32 `protobuf:"varint,3,opt,name=protect_site,json=protectSite,proto3" json:"protect_site,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -361,22 +361,22 @@ func (x *QuoteRequest) GetJobs() []*v1.Request {
 	return nil
 }
 
-func (x *QuoteRequest) GetAhead() []*Promise {
+func (x *QuoteRequest) GetAhead() []*Tentative {
 	if x != nil {
 		return x.Ahead
 	}
 	return nil
 }
 
-func (x *QuoteRequest) GetGuard() uint32 {
+func (x *QuoteRequest) GetProtectSite() uint32 {
 	if x != nil {
-		return x.Guard
+		return x.ProtectSite
 	}
 	return 0
 }
 
-// Promise is room that was promised to one placement.
-type Promise struct {
+// Tentative is the claim of one placement on CPUs until the scheduler has the job.
+type Tentative struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Tag   *v1.Tag                `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Of the job of the tag.
@@ -385,20 +385,20 @@ type Promise struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Promise) Reset() {
-	*x = Promise{}
+func (x *Tentative) Reset() {
+	*x = Tentative{}
 	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Promise) String() string {
+func (x *Tentative) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Promise) ProtoMessage() {}
+func (*Tentative) ProtoMessage() {}
 
-func (x *Promise) ProtoReflect() protoreflect.Message {
+func (x *Tentative) ProtoReflect() protoreflect.Message {
 	mi := &file_protocol_localsched_v1_localsched_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -410,19 +410,19 @@ func (x *Promise) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Promise.ProtoReflect.Descriptor instead.
-func (*Promise) Descriptor() ([]byte, []int) {
+// Deprecated: Use Tentative.ProtoReflect.Descriptor instead.
+func (*Tentative) Descriptor() ([]byte, []int) {
 	return file_protocol_localsched_v1_localsched_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Promise) GetTag() *v1.Tag {
+func (x *Tentative) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
 	return nil
 }
 
-func (x *Promise) GetRequest() *v1.Request {
+func (x *Tentative) GetRequest() *v1.Request {
 	if x != nil {
 		return x.Request
 	}
@@ -1940,12 +1940,12 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\fcapabilities\x18\x03 \x03(\tR\fcapabilities\"\r\n" +
 	"\vLoadRequest\">\n" +
 	"\fLoadResponse\x12.\n" +
-	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\x90\x01\n" +
+	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\x9f\x01\n" +
 	"\fQuoteRequest\x121\n" +
-	"\x04jobs\x18\x01 \x03(\v2\x1d.switchyard.common.v1.RequestR\x04jobs\x127\n" +
-	"\x05ahead\x18\x02 \x03(\v2!.switchyard.localsched.v1.PromiseR\x05ahead\x12\x14\n" +
-	"\x05guard\x18\x03 \x01(\rR\x05guard\"o\n" +
-	"\aPromise\x12+\n" +
+	"\x04jobs\x18\x01 \x03(\v2\x1d.switchyard.common.v1.RequestR\x04jobs\x129\n" +
+	"\x05ahead\x18\x02 \x03(\v2#.switchyard.localsched.v1.TentativeR\x05ahead\x12!\n" +
+	"\fprotect_site\x18\x03 \x01(\rR\vprotectSite\"q\n" +
+	"\tTentative\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
 	"\arequest\x18\x02 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\"D\n" +
 	"\rQuoteResponse\x123\n" +
@@ -2093,7 +2093,7 @@ var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
 	(*LoadRequest)(nil),               // 4: switchyard.localsched.v1.LoadRequest
 	(*LoadResponse)(nil),              // 5: switchyard.localsched.v1.LoadResponse
 	(*QuoteRequest)(nil),              // 6: switchyard.localsched.v1.QuoteRequest
-	(*Promise)(nil),                   // 7: switchyard.localsched.v1.Promise
+	(*Tentative)(nil),                 // 7: switchyard.localsched.v1.Tentative
 	(*QuoteResponse)(nil),             // 8: switchyard.localsched.v1.QuoteResponse
 	(*SubmitRequest)(nil),             // 9: switchyard.localsched.v1.SubmitRequest
 	(*SubmitResponse)(nil),            // 10: switchyard.localsched.v1.SubmitResponse
@@ -2136,9 +2136,9 @@ var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	35, // 0: switchyard.localsched.v1.DescribeResponse.capacity:type_name -> switchyard.common.v1.Capacity
 	36, // 1: switchyard.localsched.v1.LoadResponse.load:type_name -> switchyard.common.v1.Load
 	37, // 2: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Request
-	7,  // 3: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Promise
-	38, // 4: switchyard.localsched.v1.Promise.tag:type_name -> switchyard.common.v1.Tag
-	37, // 5: switchyard.localsched.v1.Promise.request:type_name -> switchyard.common.v1.Request
+	7,  // 3: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Tentative
+	38, // 4: switchyard.localsched.v1.Tentative.tag:type_name -> switchyard.common.v1.Tag
+	37, // 5: switchyard.localsched.v1.Tentative.request:type_name -> switchyard.common.v1.Request
 	39, // 6: switchyard.localsched.v1.QuoteResponse.quotes:type_name -> switchyard.common.v1.Quote
 	38, // 7: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.common.v1.Tag
 	40, // 8: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.common.v1.Spec

@@ -43,10 +43,10 @@ func encodePlaced(tag protocol.Tag, r protocol.Request) (*commonv1.Tag, *commonv
 
 // EncodeQuery converts a query. The job of a promise is that of its tag.
 func EncodeQuery(q localsched.Query) *QuoteRequest {
-	m := &QuoteRequest{Jobs: EncodeRequests(q.Jobs), Guard: uint32(q.ProtectSite)}
+	m := &QuoteRequest{Jobs: EncodeRequests(q.Jobs), ProtectSite: uint32(q.ProtectSite)}
 	for _, one := range q.Ahead {
 		tag, request := encodePlaced(one.Tag, one.Request)
-		m.Ahead = append(m.Ahead, &Promise{Tag: tag, Request: request})
+		m.Ahead = append(m.Ahead, &Tentative{Tag: tag, Request: request})
 	}
 	return m
 }
@@ -54,24 +54,24 @@ func EncodeQuery(q localsched.Query) *QuoteRequest {
 // DecodeQuery checks and converts a query. The error names the field and the entry.
 func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 	jobs, err := DecodeRequests("jobs", m.GetJobs())
-	if err = wire.First(err, wire.AtMost("ahead", len(m.GetAhead()), MaxJobs), checkGuard(m.GetGuard())); err != nil {
+	if err = wire.First(err, wire.AtMost("ahead", len(m.GetAhead()), MaxJobs), checkProtectSite(m.GetProtectSite())); err != nil {
 		return localsched.Query{}, fmt.Errorf("query: %w", err)
 	}
-	ahead, err := wire.Decode("ahead", m.GetAhead(), decodePromise)
+	ahead, err := wire.Decode("ahead", m.GetAhead(), decodeTentative)
 	if err != nil {
 		return localsched.Query{}, fmt.Errorf("query: %w", err)
 	}
-	return localsched.Query{Jobs: jobs, Ahead: ahead, ProtectSite: protocol.SiteNumber(m.GetGuard())}, nil //nolint:gosec // checked
+	return localsched.Query{Jobs: jobs, Ahead: ahead, ProtectSite: protocol.SiteNumber(m.GetProtectSite())}, nil //nolint:gosec // checked
 }
 
-func decodePromise(m *Promise) (localsched.Tentative, error) {
+func decodeTentative(m *Tentative) (localsched.Tentative, error) {
 	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
 	return localsched.Tentative{Tag: tag, Request: request}, err
 }
 
-func checkGuard(number uint32) error {
+func checkProtectSite(number uint32) error {
 	if number > uint32(protocol.MaxSiteNumber) {
-		return fmt.Errorf("guard: %d is above %d", number, protocol.MaxSiteNumber)
+		return fmt.Errorf("protect_site: %d is above %d", number, protocol.MaxSiteNumber)
 	}
 	return nil
 }

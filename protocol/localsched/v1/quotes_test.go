@@ -15,14 +15,14 @@ func TestDecodeQueryRefuses(t *testing.T) {
 	spoilt(t, rightQuery, localschedv1.DecodeQuery, map[string]func(m){
 		"query: jobs: has 1048577":                     func(m m) { m.Jobs = make([]*commonv1.Request, localschedv1.MaxJobs+1) },
 		"query: jobs[1]: cpus: -1 is outside":          func(m m) { m.Jobs[1].Cpus = -1 },
-		"query: ahead: has 1048577":                    func(m m) { m.Ahead = make([]*localschedv1.Promise, localschedv1.MaxJobs+1) },
+		"query: ahead: has 1048577":                    func(m m) { m.Ahead = make([]*localschedv1.Tentative, localschedv1.MaxJobs+1) },
 		"query: ahead[0]: tag.epoch: is 0; epochs":     func(m m) { m.Ahead[0].Tag.Epoch = 0 },
 		"query: ahead[0]: tag: is missing":             func(m m) { m.Ahead[0].Tag = nil },
 		"query: ahead[0]: request: is missing":         func(m m) { m.Ahead[0].Request = nil },
 		"query: ahead[0]: request: nodes: -1":          func(m m) { m.Ahead[0].Request.Nodes = -1 },
 		"query: ahead[0]: request: job: is 5, but the": func(m m) { m.Ahead[0].Request.Job = 5 },
-		"query: guard: 9001 is above 9000":             func(m m) { m.Guard = 9001 },
-		"query: guard: 65537 is above 9000":            func(m m) { m.Guard = 1<<16 + 1 },
+		"query: protect_site: 9001 is above 9000":      func(m m) { m.ProtectSite = 9001 },
+		"query: protect_site: 65537 is above 9000":     func(m m) { m.ProtectSite = 1<<16 + 1 },
 	})
 }
 

@@ -129,7 +129,7 @@ func TestAnswersRoundTrip(t *testing.T) {
 }
 
 // The job of a promise is that of its tag, whatever its shape says.
-func TestPromisesAreAboutTheirTags(t *testing.T) {
+func TestTentativesAreAboutTheirTags(t *testing.T) {
 	t.Parallel()
 	m := localschedv1.EncodeQuery(localsched.Query{Ahead: []localsched.Tentative{{Tag: placed, Request: protocol.Request{CPUs: 1}}}})
 	got, err := localschedv1.DecodeQuery(m)

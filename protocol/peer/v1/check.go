@@ -12,9 +12,9 @@ import (
 
 // Limits of fields, beside those of package wire.
 const (
-	MaxJobs   = 16384              // jobs of a quote request, quotes of a reply
-	maxReckon = 16                 // bytes of a reckoning's name
-	MaxReason = protocol.MaxReason // bytes of a reason
+	MaxJobs          = 16384              // jobs of a quote request, quotes of a reply
+	maxEnergyPricing = 16                 // bytes of the name of an energy pricing
+	MaxReason        = protocol.MaxReason // bytes of a reason
 
 	maxSoftware = 128 // bytes
 )

@@ -58,9 +58,9 @@ func checkQuoteRequest(m protocol.QuoteRequest) error {
 		wire.Amount("deadline_ms", m.Deadline),
 		wire.AtMost("jobs", len(m.Jobs), MaxJobs),
 		wire.Each("jobs", m.Jobs, checkSpec),
-		wire.Text("reckon", string(m.EnergyPricing), maxReckon),
-		wire.Count("extra", m.MarginalJobs),
-		atMost("extra", m.MarginalJobs, protocol.MaxExtra),
+		wire.Text("energy_pricing", string(m.EnergyPricing), maxEnergyPricing),
+		wire.Count("marginal_jobs", m.MarginalJobs),
+		atMost("marginal_jobs", m.MarginalJobs, protocol.MaxMarginalJobs),
 	)
 }
 
@@ -69,21 +69,21 @@ func checkQuoteReply(m protocol.QuoteReply) error {
 		wire.AtMost("quotes", len(m.Quotes), MaxJobs),
 		commonv1.CheckLoad(m.Load),
 		wire.Count("free", m.Free),
-		wire.Count("accept", m.Accept),
+		wire.Count("max_jobs", m.MaxJobs),
 		wire.Amount("valid_ms", m.Valid),
-		wire.Count("most_cpus", m.MostCPUs),
+		wire.Count("max_cpus", m.MaxCPUs),
 		wire.Each("quotes", m.Quotes, checkQuote),
-		checkExtra(m.Extra),
+		checkExtra(m.MarginalWaits),
 	)
 }
 
 func checkExtra(waits []protocol.Duration) error {
-	if err := wire.AtMost("extra_ms", len(waits), protocol.MaxExtra-1); err != nil {
+	if err := wire.AtMost("marginal_wait_ms", len(waits), protocol.MaxMarginalJobs-1); err != nil {
 		return err
 	}
 	for i, wait := range waits {
 		if wait < 0 || (i > 0 && wait < waits[i-1]) {
-			return fmt.Errorf("extra_ms[%d]: is %d; waits are not negative and do not fall", i, int64(wait))
+			return fmt.Errorf("marginal_wait_ms[%d]: is %d; waits are not negative and do not fall", i, int64(wait))
 		}
 	}
 	return nil

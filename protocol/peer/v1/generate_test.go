@@ -22,14 +22,14 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 			return protocol.QuoteRequest{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Deadline: protocoltest.Span(t),
 				Jobs:          protocoltest.Slice(t, drawSpec),
-				EnergyPricing: rapid.SampledFrom([]protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "a later one"}).Draw(t, "reckon"),
-				MarginalJobs:  rapid.IntRange(0, protocol.MaxExtra).Draw(t, "extra"),
+				EnergyPricing: rapid.SampledFrom([]protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "a later one"}).Draw(t, "energy_pricing"),
+				MarginalJobs:  rapid.IntRange(0, protocol.MaxMarginalJobs).Draw(t, "marginal_jobs"),
 			}
 		case "quote-reply":
 			return protocol.QuoteReply{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Quotes: protocoltest.Slice(t, drawQuote),
-				Load: protocoltest.Load(t), Free: protocoltest.Count(t), Accept: protocoltest.Count(t), Valid: protocoltest.Span(t),
-				Extra: drawExtra(t), MostCPUs: protocoltest.Count(t),
+				Load: protocoltest.Load(t), Free: protocoltest.Count(t), MaxJobs: protocoltest.Count(t), Valid: protocoltest.Span(t),
+				MarginalWaits: drawExtra(t), MaxCPUs: protocoltest.Count(t),
 			}
 		case "volunteer":
 			return protocol.Volunteer{Load: protocoltest.Load(t), Valid: protocoltest.Span(t)}
@@ -105,7 +105,7 @@ func drawNotice(t *rapid.T, kind string) protocol.Message {
 // drawExtra draws waits that do not fall.
 func drawExtra(t *rapid.T) []protocol.Duration {
 	var extra []protocol.Duration
-	for range rapid.SampledFrom([]int{0, 1, 3, protocol.MaxExtra - 1}).Draw(t, "extras") {
+	for range rapid.SampledFrom([]int{0, 1, 3, protocol.MaxMarginalJobs - 1}).Draw(t, "marginal_waits") {
 		extra = append(extra, protocoltest.Span(t))
 	}
 	slices.Sort(extra)

@@ -45,9 +45,9 @@ type QuoteRequest struct {
 	Jobs []*v1.Spec `protobuf:"bytes,3,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	// Optional. How to work out the energy term, at most 16 bytes: empty (hourly prices
 	// from the planned start on), "now" or "twoprice". Unknown: as if empty.
-	Reckon string `protobuf:"bytes,4,opt,name=reckon,proto3" json:"reckon,omitempty"`
+	EnergyPricing string `protobuf:"bytes,4,opt,name=energy_pricing,json=energyPricing,proto3" json:"energy_pricing,omitempty"`
 	// Optional. How many jobs of the round to quote the growing wait for, at most 64.
-	Extra         int64 `protobuf:"varint,5,opt,name=extra,proto3" json:"extra,omitempty"`
+	MarginalJobs  int64 `protobuf:"varint,5,opt,name=marginal_jobs,json=marginalJobs,proto3" json:"marginal_jobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -103,16 +103,16 @@ func (x *QuoteRequest) GetJobs() []*v1.Spec {
 	return nil
 }
 
-func (x *QuoteRequest) GetReckon() string {
+func (x *QuoteRequest) GetEnergyPricing() string {
 	if x != nil {
-		return x.Reckon
+		return x.EnergyPricing
 	}
 	return ""
 }
 
-func (x *QuoteRequest) GetExtra() int64 {
+func (x *QuoteRequest) GetMarginalJobs() int64 {
 	if x != nil {
-		return x.Extra
+		return x.MarginalJobs
 	}
 	return 0
 }
@@ -127,17 +127,17 @@ type QuoteReply struct {
 	// Required. How busy the site is.
 	Load *v1.Load `protobuf:"bytes,3,opt,name=load,proto3" json:"load,omitempty"`
 	// Optional. How many of the jobs the site takes this round.
-	Accept int64 `protobuf:"varint,4,opt,name=accept,proto3" json:"accept,omitempty"`
+	MaxJobs int64 `protobuf:"varint,4,opt,name=max_jobs,json=maxJobs,proto3" json:"max_jobs,omitempty"`
 	// Optional. How long the quotes hold if nothing arrives, in ms.
 	ValidMs int64 `protobuf:"varint,5,opt,name=valid_ms,json=validMs,proto3" json:"valid_ms,omitempty"`
 	// Optional. CPUs that neither run a job nor are promised to one.
 	Free int64 `protobuf:"varint,6,opt,name=free,proto3" json:"free,omitempty"`
 	// Optional. How much longer in ms the second, third … job of the round would wait;
 	// does not fall; at most 63.
-	ExtraMs []int64 `protobuf:"varint,7,rep,packed,name=extra_ms,json=extraMs,proto3" json:"extra_ms,omitempty"`
+	MarginalWaitMs []int64 `protobuf:"varint,7,rep,packed,name=marginal_wait_ms,json=marginalWaitMs,proto3" json:"marginal_wait_ms,omitempty"`
 	// Optional. CPUs that all jobs of the receiver may have here together, besides those that
 	// it has here now. Absent: no limit.
-	MostCpus      int64 `protobuf:"varint,8,opt,name=most_cpus,json=mostCpus,proto3" json:"most_cpus,omitempty"`
+	MaxCpus       int64 `protobuf:"varint,8,opt,name=max_cpus,json=maxCpus,proto3" json:"max_cpus,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -193,9 +193,9 @@ func (x *QuoteReply) GetLoad() *v1.Load {
 	return nil
 }
 
-func (x *QuoteReply) GetAccept() int64 {
+func (x *QuoteReply) GetMaxJobs() int64 {
 	if x != nil {
-		return x.Accept
+		return x.MaxJobs
 	}
 	return 0
 }
@@ -214,16 +214,16 @@ func (x *QuoteReply) GetFree() int64 {
 	return 0
 }
 
-func (x *QuoteReply) GetExtraMs() []int64 {
+func (x *QuoteReply) GetMarginalWaitMs() []int64 {
 	if x != nil {
-		return x.ExtraMs
+		return x.MarginalWaitMs
 	}
 	return nil
 }
 
-func (x *QuoteReply) GetMostCpus() int64 {
+func (x *QuoteReply) GetMaxCpus() int64 {
 	if x != nil {
-		return x.MostCpus
+		return x.MaxCpus
 	}
 	return 0
 }
@@ -643,8 +643,8 @@ func (x *Notice) GetTag() *v1.Tag {
 	return nil
 }
 
-// Unknown is the body of kind "unknown".
-type Unknown struct {
+// UnknownJob is the body of kind "unknown".
+type UnknownJob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.
 	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
@@ -655,20 +655,20 @@ type Unknown struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Unknown) Reset() {
-	*x = Unknown{}
+func (x *UnknownJob) Reset() {
+	*x = UnknownJob{}
 	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Unknown) String() string {
+func (x *UnknownJob) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Unknown) ProtoMessage() {}
+func (*UnknownJob) ProtoMessage() {}
 
-func (x *Unknown) ProtoReflect() protoreflect.Message {
+func (x *UnknownJob) ProtoReflect() protoreflect.Message {
 	mi := &file_protocol_peer_v1_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -680,19 +680,19 @@ func (x *Unknown) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Unknown.ProtoReflect.Descriptor instead.
-func (*Unknown) Descriptor() ([]byte, []int) {
+// Deprecated: Use UnknownJob.ProtoReflect.Descriptor instead.
+func (*UnknownJob) Descriptor() ([]byte, []int) {
 	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *Unknown) GetTag() *v1.Tag {
+func (x *UnknownJob) GetTag() *v1.Tag {
 	if x != nil {
 		return x.Tag
 	}
 	return nil
 }
 
-func (x *Unknown) GetInDoubt() bool {
+func (x *UnknownJob) GetInDoubt() bool {
 	if x != nil {
 		return x.InDoubt
 	}
@@ -1883,24 +1883,24 @@ var File_protocol_peer_v1_peer_proto protoreflect.FileDescriptor
 
 const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
-	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\x1a\x1fprotocol/common/v1/common.proto\"\xa3\x01\n" +
+	"\x1bprotocol/peer/v1/peer.proto\x12\x12switchyard.peer.v1\x1a\x1fprotocol/common/v1/common.proto\"\xc1\x01\n" +
 	"\fQuoteRequest\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x12\x1f\n" +
 	"\vdeadline_ms\x18\x02 \x01(\x03R\n" +
 	"deadlineMs\x12.\n" +
-	"\x04jobs\x18\x03 \x03(\v2\x1a.switchyard.common.v1.SpecR\x04jobs\x12\x16\n" +
-	"\x06reckon\x18\x04 \x01(\tR\x06reckon\x12\x14\n" +
-	"\x05extra\x18\x05 \x01(\x03R\x05extra\"\x86\x02\n" +
+	"\x04jobs\x18\x03 \x03(\v2\x1a.switchyard.common.v1.SpecR\x04jobs\x12%\n" +
+	"\x0eenergy_pricing\x18\x04 \x01(\tR\renergyPricing\x12#\n" +
+	"\rmarginal_jobs\x18\x05 \x01(\x03R\fmarginalJobs\"\x96\x02\n" +
 	"\n" +
 	"QuoteReply\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x123\n" +
 	"\x06quotes\x18\x02 \x03(\v2\x1b.switchyard.common.v1.QuoteR\x06quotes\x12.\n" +
-	"\x04load\x18\x03 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\x12\x16\n" +
-	"\x06accept\x18\x04 \x01(\x03R\x06accept\x12\x19\n" +
+	"\x04load\x18\x03 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\x12\x19\n" +
+	"\bmax_jobs\x18\x04 \x01(\x03R\amaxJobs\x12\x19\n" +
 	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\x12\x12\n" +
-	"\x04free\x18\x06 \x01(\x03R\x04free\x12\x19\n" +
-	"\bextra_ms\x18\a \x03(\x03R\aextraMs\x12\x1b\n" +
-	"\tmost_cpus\x18\b \x01(\x03R\bmostCpus\"V\n" +
+	"\x04free\x18\x06 \x01(\x03R\x04free\x12(\n" +
+	"\x10marginal_wait_ms\x18\a \x03(\x03R\x0emarginalWaitMs\x12\x19\n" +
+	"\bmax_cpus\x18\b \x01(\x03R\amaxCpus\"V\n" +
 	"\tVolunteer\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\x12\x19\n" +
 	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xdc\x01\n" +
@@ -1927,8 +1927,9 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\afrom_ms\x18\x05 \x03(\x03R\x06fromMs\x12$\n" +
 	"\x0eper_hour_micro\x18\x06 \x03(\x12R\fperHourMicro\"5\n" +
 	"\x06Notice\x12+\n" +
-	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"Q\n" +
-	"\aUnknown\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"T\n" +
+	"\n" +
+	"UnknownJob\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x19\n" +
 	"\bin_doubt\x18\x02 \x01(\bR\ainDoubt\"b\n" +
 	"\aRefused\x12+\n" +
@@ -2051,7 +2052,7 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*Tariff)(nil),       // 5: switchyard.peer.v1.Tariff
 	(*Charge)(nil),       // 6: switchyard.peer.v1.Charge
 	(*Notice)(nil),       // 7: switchyard.peer.v1.Notice
-	(*Unknown)(nil),      // 8: switchyard.peer.v1.Unknown
+	(*UnknownJob)(nil),   // 8: switchyard.peer.v1.UnknownJob
 	(*Refused)(nil),      // 9: switchyard.peer.v1.Refused
 	(*Status)(nil),       // 10: switchyard.peer.v1.Status
 	(*StatusAck)(nil),    // 11: switchyard.peer.v1.StatusAck
@@ -2087,7 +2088,7 @@ var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
 	5,  // 7: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
 	6,  // 8: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
 	27, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
-	27, // 10: switchyard.peer.v1.Unknown.tag:type_name -> switchyard.common.v1.Tag
+	27, // 10: switchyard.peer.v1.UnknownJob.tag:type_name -> switchyard.common.v1.Tag
 	27, // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
 	27, // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
 	28, // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState

@@ -16,8 +16,8 @@ func pinned() map[string]protocol.Message {
 	return map[string]protocol.Message{
 		"080110021a240a0f08aae08d84ddcb0110102880dddb01120570726f62651a036164613080d095ffbc3122036e6f772803": protocol.QuoteRequest{Round: 1, Deadline: 2, Jobs: []protocol.Spec{spec}, EnergyPricing: protocol.AtOnce, MarginalJobs: 3},
 		"0801121008aae08d84ddcb01180a20052814301e1a0208022003280430053a0206074008": protocol.QuoteReply{
-			Round: 1, Quotes: []protocol.Quote{quote}, Load: protocol.Load{CPUs: 2}, Accept: 3, Valid: 4, Free: 5,
-			Extra: []protocol.Duration{6, 7}, MostCPUs: 8,
+			Round: 1, Quotes: []protocol.Quote{quote}, Load: protocol.Load{CPUs: 2}, MaxJobs: 3, Valid: 4, Free: 5,
+			MarginalWaits: []protocol.Duration{6, 7}, MaxCPUs: 8,
 		},
 		"0a0208011002": protocol.Volunteer{Load: protocol.Load{CPUs: 1}, Valid: 2},
 		"0a240a0f08aae08d84ddcb0110102880dddb01120570726f62651a036164613080d095ffbc3110011a0c0a0a23212f62696e2f73680a200728013008": protocol.Offer{Spec: spec, Epoch: 1, Payload: &payload, Start: 7, Forced: true, Tolerance: 8},

@@ -45,7 +45,7 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 			return protocol.Recall{Tag: commonv1.DecodeTag(w.GetTag()), Cancel: w.GetCancel()}, nil
 		})
 	case protocol.UnknownJob{}.Kind():
-		return read(body, &Unknown{}, func(w *Unknown) (protocol.Message, error) {
+		return read(body, &UnknownJob{}, func(w *UnknownJob) (protocol.Message, error) {
 			return protocol.UnknownJob{Tag: commonv1.DecodeTag(w.GetTag()), InDoubt: w.GetInDoubt()}, nil
 		})
 	case protocol.Fenced{}.Kind():
@@ -93,7 +93,7 @@ func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
 	}
 	return protocol.QuoteRequest{
 		Round: protocol.RoundID(w.GetRound()), Deadline: protocol.Duration(w.GetDeadlineMs()),
-		Jobs: wire.Convert(w.GetJobs(), commonv1.DecodeSpec), EnergyPricing: protocol.EnergyPricing(w.GetReckon()), MarginalJobs: wire.Narrow(w.GetExtra()),
+		Jobs: wire.Convert(w.GetJobs(), commonv1.DecodeSpec), EnergyPricing: protocol.EnergyPricing(w.GetEnergyPricing()), MarginalJobs: wire.Narrow(w.GetMarginalJobs()),
 	}, nil
 }
 
@@ -109,9 +109,9 @@ func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
 	}
 	return protocol.QuoteReply{
 		Round: protocol.RoundID(w.GetRound()), Quotes: wire.Convert(w.GetQuotes(), commonv1.DecodeQuote),
-		Load: load, Free: wire.Narrow(w.GetFree()), Accept: wire.Narrow(w.GetAccept()), Valid: protocol.Duration(w.GetValidMs()),
-		MostCPUs: wire.Narrow(w.GetMostCpus()),
-		Extra:    wire.Convert(w.GetExtraMs(), func(ms int64) protocol.Duration { return protocol.Duration(ms) }),
+		Load: load, Free: wire.Narrow(w.GetFree()), MaxJobs: wire.Narrow(w.GetMaxJobs()), Valid: protocol.Duration(w.GetValidMs()),
+		MaxCPUs:       wire.Narrow(w.GetMaxCpus()),
+		MarginalWaits: wire.Convert(w.GetMarginalWaitMs(), func(ms int64) protocol.Duration { return protocol.Duration(ms) }),
 	}, nil
 }
 

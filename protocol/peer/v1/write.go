@@ -17,12 +17,12 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 	case protocol.Prepared:
 		return &Prepared{Tag: commonv1.EncodeTag(m.Tag), StartMs: int64(m.Start), Tariff: wireTariff(m.Tariff)}
 	case protocol.QuoteRequest:
-		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, commonv1.EncodeSpec), Reckon: string(m.EnergyPricing), Extra: int64(m.MarginalJobs)}
+		return &QuoteRequest{Round: uint64(m.Round), DeadlineMs: int64(m.Deadline), Jobs: wire.Convert(m.Jobs, commonv1.EncodeSpec), EnergyPricing: string(m.EnergyPricing), MarginalJobs: int64(m.MarginalJobs)}
 	case protocol.QuoteReply:
 		return &QuoteReply{
 			Round: uint64(m.Round), Quotes: wire.Convert(m.Quotes, commonv1.EncodeQuote), Load: commonv1.EncodeLoad(m.Load),
-			Free: int64(m.Free), Accept: int64(m.Accept), ValidMs: int64(m.Valid), MostCpus: int64(m.MostCPUs),
-			ExtraMs: wire.Convert(m.Extra, func(d protocol.Duration) int64 { return int64(d) }),
+			Free: int64(m.Free), MaxJobs: int64(m.MaxJobs), ValidMs: int64(m.Valid), MaxCpus: int64(m.MaxCPUs),
+			MarginalWaitMs: wire.Convert(m.MarginalWaits, func(d protocol.Duration) int64 { return int64(d) }),
 		}
 	case protocol.Volunteer:
 		return &Volunteer{Load: commonv1.EncodeLoad(m.Load), ValidMs: int64(m.Valid)}
@@ -39,7 +39,7 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 	case protocol.Recall:
 		return &Recall{Tag: commonv1.EncodeTag(m.Tag), Cancel: m.Cancel}
 	case protocol.UnknownJob:
-		return &Unknown{Tag: commonv1.EncodeTag(m.Tag), InDoubt: m.InDoubt}
+		return &UnknownJob{Tag: commonv1.EncodeTag(m.Tag), InDoubt: m.InDoubt}
 	case protocol.Fenced:
 		return &Fenced{Tag: commonv1.EncodeTag(m.Tag), Current: uint32(m.Current)}
 	case protocol.Watermark:

@@ -20,7 +20,7 @@ func writeApplications(m *DecideRequest, in *policy.Snapshot) {
 		m.ApplicationMaxTime = append(m.ApplicationMaxTime, wire.EncodeSpan(a.MaxTime))
 		m.ApplicationElapsed = append(m.ApplicationElapsed, wire.EncodeSpan(max(0, a.Elapsed)))
 		m.ApplicationSpent = append(m.ApplicationSpent, int64(a.Spent))
-		m.ApplicationDone = append(m.ApplicationDone, wire.EncodeSpan(a.CommittedUntil))
+		m.ApplicationCommittedUntil = append(m.ApplicationCommittedUntil, wire.EncodeSpan(a.CommittedUntil))
 		m.ApplicationRates = append(m.ApplicationRates, int64(len(a.WaitingCost)))
 		for _, rate := range a.WaitingCost {
 			m.RateFrom = append(m.RateFrom, wire.EncodeSpan(rate.From))
@@ -42,7 +42,7 @@ func readApplications(m *DecideRequest) []policy.Application {
 			ID: protocol.JobID(m.GetApplicationId()[i]), Beta: int(m.GetApplicationBeta()[i]),
 			MaxCost: readLimit(m.GetApplicationMaxCost()[i]), MaxTime: wire.DecodeSpan(m.GetApplicationMaxTime()[i]),
 			Elapsed: wire.DecodeSpan(m.GetApplicationElapsed()[i]), Spent: protocol.Micro(m.GetApplicationSpent()[i]),
-			CommittedUntil: wire.DecodeSpan(m.GetApplicationDone()[i]),
+			CommittedUntil: wire.DecodeSpan(m.GetApplicationCommittedUntil()[i]),
 		}
 		if k := counts[i]; k > 0 {
 			applications[i].WaitingCost, rates = rates[:k:k], rates[k:]
@@ -130,7 +130,7 @@ func writeMoney(m *DecideRequest, in *policy.Snapshot) {
 		}
 		return wire.Sparse(out)
 	}
-	m.Use, m.Licence, m.Eco, m.Data = column(in.UsageCost), column(in.LicenseCost), column(in.EnergyCost), column(in.DataCost)
+	m.UsageCost, m.LicenseCost, m.EnergyCost, m.DataCost = column(in.UsageCost), column(in.LicenseCost), column(in.EnergyCost), column(in.DataCost)
 }
 
 // readMoney relies on checkMoney. Only policies that are whole are told.
@@ -139,5 +139,5 @@ func readMoney(m *DecideRequest, in *policy.Snapshot) {
 		return
 	}
 	column := func(amounts []int64) []protocol.Micro { return readCosts(wire.Dense(amounts, len(in.AWT))) }
-	in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = column(m.GetUse()), column(m.GetLicence()), column(m.GetEco()), column(m.GetData())
+	in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = column(m.GetUsageCost()), column(m.GetLicenseCost()), column(m.GetEnergyCost()), column(m.GetDataCost())
 }

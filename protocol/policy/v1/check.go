@@ -85,11 +85,11 @@ func checkShape(m *DecideRequest) error {
 		wire.Length("site_age", len(m.GetSiteAge()), sites),
 		wire.Length("site_cpus", len(m.GetSiteCpus()), sites),
 		wire.Length("site_free", len(m.GetSiteFree()), sites),
-		wire.Length("site_accept", len(m.GetSiteAccept()), sites),
+		wire.Length("site_max_jobs", len(m.GetSiteMaxJobs()), sites),
 		wire.Length("site_currency", len(m.GetSiteCurrency()), sites),
 		wire.SparseLength("site_latency", len(m.GetSiteLatency()), sites),
 		wire.SparseLength("site_bandwidth", len(m.GetSiteBandwidth()), sites),
-		wire.SparseLength("site_extras", len(m.GetSiteExtras()), sites),
+		wire.SparseLength("site_marginal_waits", len(m.GetSiteMarginalWaits()), sites),
 		wire.SparseLength("site_no_energy", len(m.GetSiteNoEnergy()), sites),
 		wire.SparseLength("job_data", len(m.GetJobData()), jobs),
 		wire.SparseLength("job_data_out", len(m.GetJobDataOut()), jobs),
@@ -118,32 +118,32 @@ func checkSites(m *DecideRequest) error {
 		spans("site_age", m.GetSiteAge()),
 		counts("site_cpus", m.GetSiteCpus()),
 		counts("site_free", m.GetSiteFree()),
-		counts("site_accept", m.GetSiteAccept()),
+		counts("site_max_jobs", m.GetSiteMaxJobs()),
 		texts("site_currency", m.GetSiteCurrency(), MaxCurrency),
 		spans("site_latency", m.GetSiteLatency()),
 		amounts("site_bandwidth", m.GetSiteBandwidth()),
-		checkExtra(m),
+		checkMarginalWaits(m),
 	)
 }
 
-// checkExtra checks that each site has the waits that it is said to have.
-func checkExtra(m *DecideRequest) error {
+// checkMarginalWaits checks that each site has the waits that it is said to have.
+func checkMarginalWaits(m *DecideRequest) error {
 	total := 0
-	for i, n := range m.GetSiteExtras() {
-		if n < 0 || n >= protocol.MaxExtra {
-			return fmt.Errorf("site_extras[%d]: %d is outside 0 to %d", i, n, protocol.MaxExtra-1)
+	for i, n := range m.GetSiteMarginalWaits() {
+		if n < 0 || n >= protocol.MaxMarginalJobs {
+			return fmt.Errorf("site_marginal_waits[%d]: %d is outside 0 to %d", i, n, protocol.MaxMarginalJobs-1)
 		}
 		first := total
-		if total += int(n); total > len(m.GetExtra()) {
+		if total += int(n); total > len(m.GetMarginalWait()) {
 			break
 		}
 		for k := first + 1; k < total; k++ {
-			if before, wait := m.GetExtra()[k-1], m.GetExtra()[k]; wait != -1 && (before == -1 || wait < before) {
-				return fmt.Errorf("extra[%d]: %d is below the %d before it", k, wait, before)
+			if before, wait := m.GetMarginalWait()[k-1], m.GetMarginalWait()[k]; wait != -1 && (before == -1 || wait < before) {
+				return fmt.Errorf("marginal_wait[%d]: %d is below the %d before it", k, wait, before)
 			}
 		}
 	}
-	return wire.First(wire.Length("extra", len(m.GetExtra()), total), spans("extra", m.GetExtra()))
+	return wire.First(wire.Length("marginal_wait", len(m.GetMarginalWait()), total), spans("marginal_wait", m.GetMarginalWait()))
 }
 
 func checkJobs(m *DecideRequest) error {

@@ -21,7 +21,7 @@ func checkWholeShape(m *DecideRequest) error {
 		wire.Length("application_max_time", len(m.GetApplicationMaxTime()), applications),
 		wire.Length("application_elapsed", len(m.GetApplicationElapsed()), applications),
 		wire.Length("application_spent", len(m.GetApplicationSpent()), applications),
-		wire.Length("application_done", len(m.GetApplicationDone()), applications),
+		wire.Length("application_committed_until", len(m.GetApplicationCommittedUntil()), applications),
 		wire.SparseLength("application_rates", len(m.GetApplicationRates()), applications),
 		wire.Length("rate_per_hour", len(m.GetRatePerHour()), len(m.GetRateFrom())),
 		wire.SparseLength("job_application", len(m.GetJobApplication()), jobs),
@@ -29,10 +29,10 @@ func checkWholeShape(m *DecideRequest) error {
 		wire.SparseLength("job_alpha", len(m.GetJobAlpha()), jobs),
 		wire.SparseLength("job_gamma", len(m.GetJobGamma()), jobs),
 		wire.SparseLength("job_delta", len(m.GetJobDelta()), jobs),
-		wire.SparseLength("use", len(m.GetUse()), quotes),
-		wire.SparseLength("licence", len(m.GetLicence()), quotes),
-		wire.SparseLength("eco", len(m.GetEco()), quotes),
-		wire.SparseLength("data", len(m.GetData()), quotes),
+		wire.SparseLength("usage_cost", len(m.GetUsageCost()), quotes),
+		wire.SparseLength("license_cost", len(m.GetLicenseCost()), quotes),
+		wire.SparseLength("energy_cost", len(m.GetEnergyCost()), quotes),
+		wire.SparseLength("data_cost", len(m.GetDataCost()), quotes),
 	)
 }
 
@@ -52,7 +52,7 @@ func checkApplications(m *DecideRequest) error {
 		counts("application_beta", m.GetApplicationBeta()),
 		spans("application_max_time", m.GetApplicationMaxTime()),
 		spans("application_elapsed", m.GetApplicationElapsed()),
-		spans("application_done", m.GetApplicationDone()),
+		spans("application_committed_until", m.GetApplicationCommittedUntil()),
 		counts("job_together", m.GetJobTogether()),
 		counts("job_alpha", m.GetJobAlpha()),
 		counts("job_gamma", m.GetJobGamma()),
@@ -90,7 +90,7 @@ func checkMoney(m *DecideRequest) error {
 	for _, column := range []struct {
 		name    string
 		amounts []int64
-	}{{"use", m.GetUse()}, {"licence", m.GetLicence()}, {"eco", m.GetEco()}, {"data", m.GetData()}} {
+	}{{"usage_cost", m.GetUsageCost()}, {"license_cost", m.GetLicenseCost()}, {"energy_cost", m.GetEnergyCost()}, {"data_cost", m.GetDataCost()}} {
 		for i, amount := range column.amounts {
 			if amount != 0 && m.GetAwt()[i] == -1 {
 				return fmt.Errorf("%s[%d]: is %d, but awt is -1; use 0", column.name, i, amount)

@@ -43,7 +43,7 @@ func TestReleasedMessagesAreRead(t *testing.T) {
 		t.Errorf("got %+v, %v\nwant %+v", in, err, wantIn)
 	}
 	wantInfo := policy.Description{
-		Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Can: []policy.Capability{policy.Keeps, policy.Shortcut},
+		Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Can: []policy.Capability{policy.LocalOnly, policy.SkipRoundBelowThreshold},
 		Params: []policy.Param{{Name: "k", Value: "v"}},
 	}
 	info, err := policyv1.DecodeDescription(released(t, "0a017012020104180120012a060a016b120176", &policyv1.DescribeResponse{}))

@@ -12,8 +12,8 @@ import (
 // exist becomes one that is never sent, for no check to pass.
 func EncodeDescription(d policy.Description) *DescribeResponse {
 	return &DescribeResponse{
-		Name: d.Name, Reckon: string(d.EnergyPricing), Extra: int64(d.MarginalJobs), Initiations: wire.Convert(d.Initiations, wireInitiation),
-		Shortcut: d.SkipsRoundBelowThreshold(), Alone: d.LocalOnly(), Whole: d.DecidesApplications(), Front: d.LaysOutFronts(),
+		Name: d.Name, EnergyPricing: string(d.EnergyPricing), MarginalJobs: int64(d.MarginalJobs), Initiations: wire.Convert(d.Initiations, wireInitiation),
+		SkipRoundBelowThreshold: d.SkipsRoundBelowThreshold(), LocalOnly: d.LocalOnly(), DecidesApplications: d.DecidesApplications(), ParetoFront: d.HasParetoFront(),
 		Params: wire.Convert(d.Params, func(p policy.Param) *Param { return &Param{Name: p.Name, Value: p.Value} }),
 	}
 }
@@ -23,7 +23,7 @@ func EncodeDescription(d policy.Description) *DescribeResponse {
 func DecodeDescription(m *DescribeResponse) (policy.Description, error) {
 	if err := wire.First(
 		wire.AtMost("params", len(m.GetParams()), maxParams),
-		wire.Count("extra", m.GetExtra()),
+		wire.Count("marginal_jobs", m.GetMarginalJobs()),
 	); err != nil {
 		return policy.Description{}, err
 	}
@@ -37,7 +37,7 @@ func DecodeDescription(m *DescribeResponse) (policy.Description, error) {
 	}
 	d := policy.Description{
 		Name: m.GetName(), Initiations: initiations, Params: params, Can: readCapabilities(m),
-		EnergyPricing: protocol.EnergyPricing(m.GetReckon()), MarginalJobs: int(m.GetExtra()),
+		EnergyPricing: protocol.EnergyPricing(m.GetEnergyPricing()), MarginalJobs: int(m.GetMarginalJobs()),
 	}
 	if err = d.Check(); err != nil {
 		return policy.Description{}, err
@@ -47,7 +47,7 @@ func DecodeDescription(m *DescribeResponse) (policy.Description, error) {
 
 func readCapabilities(m *DescribeResponse) (can []policy.Capability) {
 	has := map[policy.Capability]bool{
-		policy.Applications: m.GetWhole(), policy.LaysOutFronts: m.GetFront(), policy.Keeps: m.GetAlone(), policy.Shortcut: m.GetShortcut(),
+		policy.Applications: m.GetDecidesApplications(), policy.ParetoFronts: m.GetParetoFront(), policy.LocalOnly: m.GetLocalOnly(), policy.SkipRoundBelowThreshold: m.GetSkipRoundBelowThreshold(),
 	}
 	for _, one := range policy.Capabilities() {
 		if has[one] {

@@ -19,10 +19,10 @@ func TestDescriptionsRoundTrip(t *testing.T) {
 		{
 			Name:        "all",
 			Initiations: []policy.Initiation{policy.Sender, policy.Receiver, policy.Symmetric, policy.Cycle},
-			Can:         []policy.Capability{policy.Keeps, policy.Shortcut}, Params: []policy.Param{{Name: "alpha", Value: "1"}, {Name: "beta"}},
+			Can:         []policy.Capability{policy.LocalOnly, policy.SkipRoundBelowThreshold}, Params: []policy.Param{{Name: "alpha", Value: "1"}, {Name: "beta"}},
 			EnergyPricing: protocol.AtOnce, MarginalJobs: 1,
 		},
-		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, EnergyPricing: protocol.TwoPrice, MarginalJobs: protocol.MaxExtra},
+		{Name: "most", Initiations: []policy.Initiation{policy.Cycle}, EnergyPricing: protocol.TwoPrice, MarginalJobs: protocol.MaxMarginalJobs},
 		{Name: "whole", Initiations: []policy.Initiation{policy.Cycle}, Can: []policy.Capability{policy.Applications}},
 		{Name: "full", Initiations: []policy.Initiation{policy.Cycle}, Can: policy.Capabilities()},
 		{Name: "later", Initiations: []policy.Initiation{policy.Cycle}, EnergyPricing: "greenest"},
@@ -39,19 +39,19 @@ func TestDecodeDescriptionRefuses(t *testing.T) {
 	cycle := []policyv1.Initiation{policyv1.Initiation_INITIATION_CYCLE}
 	long := strings.Repeat("x", 1025)
 	cases := map[string]*policyv1.DescribeResponse{
-		"name has 0 characters":             {Initiations: cycle},
-		"policy p serves no initiation":     {Name: "p"},
-		"initiations[0]: 0 is unknown":      {Name: "p", Initiations: []policyv1.Initiation{0}},
-		"initiations[1]: 9 is unknown":      {Name: "p", Initiations: append(cycle, 9)},
-		`the initiation "cycle" twice`:      {Name: "p", Initiations: append(cycle, cycle...)},
-		"extra: -1 is outside":              {Name: "p", Initiations: cycle, Extra: -1},
-		"extra: 4294967296 is outside":      {Name: "p", Initiations: cycle, Extra: 1 << 32},
-		"the waits of 65 jobs; use 0 to 64": {Name: "p", Initiations: cycle, Extra: 65},
-		`asks for energy by "Hourly"; use`:  {Name: "p", Initiations: cycle, Reckon: "Hourly"},
-		"params: has 257":                   {Name: "p", Initiations: cycle, Params: make([]*policyv1.Param, 257)},
-		"params[0]: name: has 1025":         {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: long}}},
-		"params[0]: value: has 1025":        {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Value: long}}},
-		`parameters "a" and "a" are not so`: {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: "a"}, {Name: "a"}}},
+		"name has 0 characters":                {Initiations: cycle},
+		"policy p serves no initiation":        {Name: "p"},
+		"initiations[0]: 0 is unknown":         {Name: "p", Initiations: []policyv1.Initiation{0}},
+		"initiations[1]: 9 is unknown":         {Name: "p", Initiations: append(cycle, 9)},
+		`the initiation "cycle" twice`:         {Name: "p", Initiations: append(cycle, cycle...)},
+		"marginal_jobs: -1 is outside":         {Name: "p", Initiations: cycle, MarginalJobs: -1},
+		"marginal_jobs: 4294967296 is outside": {Name: "p", Initiations: cycle, MarginalJobs: 1 << 32},
+		"the waits of 65 jobs; use 0 to 64":    {Name: "p", Initiations: cycle, MarginalJobs: 65},
+		`asks for energy by "Hourly"; use`:     {Name: "p", Initiations: cycle, EnergyPricing: "Hourly"},
+		"params: has 257":                      {Name: "p", Initiations: cycle, Params: make([]*policyv1.Param, 257)},
+		"params[0]: name: has 1025":            {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: long}}},
+		"params[0]: value: has 1025":           {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Value: long}}},
+		`parameters "a" and "a" are not so`:    {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: "a"}, {Name: "a"}}},
 	}
 	for want, m := range cases {
 		t.Run(want, func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 // EncodeFront converts what a policy lays out. Why is for people: what is not UTF-8 in it is
 // replaced and what is beyond [MaxReason] is cut.
-func EncodeFront(f *policy.ParetoFront) *FrontResponse {
-	return &FrontResponse{
-		Currency: f.Currency, More: f.More, Gap: int64(f.Gap), Why: clip(f.Why),
+func EncodeFront(f *policy.ParetoFront) *ParetoFrontResponse {
+	return &ParetoFrontResponse{
+		Currency: f.Currency, More: f.More, Gap: int64(f.Gap), Reason: clip(f.Reason),
 		Points: wire.Convert(f.Points, func(p policy.FrontPoint) *FrontPoint {
 			return &FrontPoint{
 				Time: wire.EncodeSpan(p.Time), Cost: int64(p.Cost), Chosen: p.Chosen,
@@ -31,19 +31,19 @@ func encodeChoice(c policy.FrontChoice) *FrontChoice {
 
 // DecodeFront checks and converts a front. Whether it fits the snapshot is the business of
 // [policy.Snapshot.CheckFront]. The error names the field.
-func DecodeFront(m *FrontResponse) (policy.ParetoFront, error) {
+func DecodeFront(m *ParetoFrontResponse) (policy.ParetoFront, error) {
 	points, err := wire.Decode("points", m.GetPoints(), readPoint)
 	if err = wire.First(
 		err,
 		wire.AtMost("points", len(m.GetPoints()), policy.MaxFrontPoints),
 		wire.Text("currency", m.GetCurrency(), MaxCurrency),
 		wire.Count("gap", m.GetGap()),
-		wire.Text("why", m.GetWhy(), MaxReason),
+		wire.Text("reason", m.GetReason(), MaxReason),
 	); err != nil {
 		return policy.ParetoFront{}, fmt.Errorf("front: %w", err)
 	}
 	return policy.ParetoFront{
-		Currency: m.GetCurrency(), Points: points, More: m.GetMore(), Gap: int(m.GetGap()), Why: m.GetWhy(),
+		Currency: m.GetCurrency(), Points: points, More: m.GetMore(), Gap: int(m.GetGap()), Reason: m.GetReason(),
 	}, nil
 }
 

@@ -23,7 +23,7 @@ func TestWireFormIsPinned(t *testing.T) {
 		Hint: []byte("h"),
 	}
 	linked := policy.Snapshot{
-		Sites: []policy.Site{{Name: "a", Latency: 1, Bandwidth: 2, MarginalJobs: []protocol.Duration{3, protocol.Never}}, {Name: "b"}},
+		Sites: []policy.Site{{Name: "a", Latency: 1, Bandwidth: 2, MarginalWaits: []protocol.Duration{3, protocol.Never}}, {Name: "b"}},
 		Jobs:  []policy.Job{{ID: 4, Data: 5}, {ID: 6}},
 	}
 	dark := policy.Snapshot{Sites: []policy.Site{{Name: "a", Currency: "EUR", NoEnergy: true}, {Name: "b"}}}
@@ -51,7 +51,7 @@ func TestWireFormIsPinned(t *testing.T) {
 		"0a01011201021a01032201722a0168": policyv1.EncodeDecisions(
 			[]policy.Decision{{Job: 1, Site: 2, Wait: 3, Reason: "r"}}, []byte("h")),
 		"0a017012020104180120012a060a016b120176": policyv1.EncodeDescription(policy.Description{
-			Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Can: []policy.Capability{policy.Keeps, policy.Shortcut},
+			Name: "p", Initiations: []policy.Initiation{policy.Sender, policy.Cycle}, Can: []policy.Capability{policy.LocalOnly, policy.SkipRoundBelowThreshold},
 			Params: []policy.Param{{Name: "k", Value: "v"}},
 		}),
 	}

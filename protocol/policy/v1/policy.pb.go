@@ -124,21 +124,21 @@ type DescribeResponse struct {
 	// Required. Those that the policy serves; at least one.
 	Initiations []Initiation `protobuf:"varint,2,rep,packed,name=initiations,proto3,enum=switchyard.policy.v1.Initiation" json:"initiations,omitempty"`
 	// Whether a job with a wait below phi may stay at home without a round.
-	Shortcut bool `protobuf:"varint,3,opt,name=shortcut,proto3" json:"shortcut,omitempty"`
+	SkipRoundBelowThreshold bool `protobuf:"varint,3,opt,name=skip_round_below_threshold,json=skipRoundBelowThreshold,proto3" json:"skip_round_below_threshold,omitempty"`
 	// Whether the policy sends no job away, so that nobody need be asked.
-	Alone bool `protobuf:"varint,4,opt,name=alone,proto3" json:"alone,omitempty"`
+	LocalOnly bool `protobuf:"varint,4,opt,name=local_only,json=localOnly,proto3" json:"local_only,omitempty"`
 	// Sorted by name. Its parameters, so that runs can be compared and repeated.
 	Params []*Param `protobuf:"bytes,5,rep,name=params,proto3" json:"params,omitempty"`
 	// How sites shall work out their energy terms: empty, "now" or "twoprice", at most
 	// 16 bytes. See protocol.Reckoning.
-	Reckon string `protobuf:"bytes,6,opt,name=reckon,proto3" json:"reckon,omitempty"`
+	EnergyPricing string `protobuf:"bytes,6,opt,name=energy_pricing,json=energyPricing,proto3" json:"energy_pricing,omitempty"`
 	// How many jobs of a round to learn the growing wait for, at most 64; 0: none.
-	Extra int64 `protobuf:"varint,7,opt,name=extra,proto3" json:"extra,omitempty"`
+	MarginalJobs int64 `protobuf:"varint,7,opt,name=marginal_jobs,json=marginalJobs,proto3" json:"marginal_jobs,omitempty"`
 	// Whether the policy decides about applications: it is told what their users want, every
 	// CPU count of a job, and the parts of prices.
-	Whole bool `protobuf:"varint,8,opt,name=whole,proto3" json:"whole,omitempty"`
-	// Whether the policy serves Front.
-	Front         bool `protobuf:"varint,9,opt,name=front,proto3" json:"front,omitempty"`
+	DecidesApplications bool `protobuf:"varint,8,opt,name=decides_applications,json=decidesApplications,proto3" json:"decides_applications,omitempty"`
+	// Whether the policy serves ParetoFront.
+	ParetoFront   bool `protobuf:"varint,9,opt,name=pareto_front,json=paretoFront,proto3" json:"pareto_front,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -187,16 +187,16 @@ func (x *DescribeResponse) GetInitiations() []Initiation {
 	return nil
 }
 
-func (x *DescribeResponse) GetShortcut() bool {
+func (x *DescribeResponse) GetSkipRoundBelowThreshold() bool {
 	if x != nil {
-		return x.Shortcut
+		return x.SkipRoundBelowThreshold
 	}
 	return false
 }
 
-func (x *DescribeResponse) GetAlone() bool {
+func (x *DescribeResponse) GetLocalOnly() bool {
 	if x != nil {
-		return x.Alone
+		return x.LocalOnly
 	}
 	return false
 }
@@ -208,30 +208,30 @@ func (x *DescribeResponse) GetParams() []*Param {
 	return nil
 }
 
-func (x *DescribeResponse) GetReckon() string {
+func (x *DescribeResponse) GetEnergyPricing() string {
 	if x != nil {
-		return x.Reckon
+		return x.EnergyPricing
 	}
 	return ""
 }
 
-func (x *DescribeResponse) GetExtra() int64 {
+func (x *DescribeResponse) GetMarginalJobs() int64 {
 	if x != nil {
-		return x.Extra
+		return x.MarginalJobs
 	}
 	return 0
 }
 
-func (x *DescribeResponse) GetWhole() bool {
+func (x *DescribeResponse) GetDecidesApplications() bool {
 	if x != nil {
-		return x.Whole
+		return x.DecidesApplications
 	}
 	return false
 }
 
-func (x *DescribeResponse) GetFront() bool {
+func (x *DescribeResponse) GetParetoFront() bool {
 	if x != nil {
-		return x.Front
+		return x.ParetoFront
 	}
 	return false
 }
@@ -310,7 +310,7 @@ type DecideRequest struct {
 	// CPUs that neither run a job nor are promised to one.
 	SiteFree []int64 `protobuf:"varint,6,rep,packed,name=site_free,json=siteFree,proto3" json:"site_free,omitempty"`
 	// Jobs that the site takes this round.
-	SiteAccept []int64 `protobuf:"varint,7,rep,packed,name=site_accept,json=siteAccept,proto3" json:"site_accept,omitempty"`
+	SiteMaxJobs []int64 `protobuf:"varint,7,rep,packed,name=site_max_jobs,json=siteMaxJobs,proto3" json:"site_max_jobs,omitempty"`
 	// Currency of the site's costs; empty: it names no prices.
 	SiteCurrency []string `protobuf:"bytes,8,rep,name=site_currency,json=siteCurrency,proto3" json:"site_currency,omitempty"`
 	// The link from the deciding site: latency in ms, and bytes a second; 0: not stated,
@@ -320,8 +320,8 @@ type DecideRequest struct {
 	SiteBandwidth []int64 `protobuf:"varint,18,rep,packed,name=site_bandwidth,json=siteBandwidth,proto3" json:"site_bandwidth,omitempty"`
 	// How much longer, in ms, the second, third … job of the round would wait at the
 	// site: so many entries for each site, then all entries, site after site.
-	SiteExtras []int64 `protobuf:"varint,19,rep,packed,name=site_extras,json=siteExtras,proto3" json:"site_extras,omitempty"`
-	Extra      []int64 `protobuf:"varint,20,rep,packed,name=extra,proto3" json:"extra,omitempty"`
+	SiteMarginalWaits []int64 `protobuf:"varint,19,rep,packed,name=site_marginal_waits,json=siteMarginalWaits,proto3" json:"site_marginal_waits,omitempty"`
+	MarginalWait      []int64 `protobuf:"varint,20,rep,packed,name=marginal_wait,json=marginalWait,proto3" json:"marginal_wait,omitempty"`
 	// Whether the site's quotes do not tell what the electricity costs. Absent when all
 	// do.
 	SiteNoEnergy []bool `protobuf:"varint,22,rep,packed,name=site_no_energy,json=siteNoEnergy,proto3" json:"site_no_energy,omitempty"`
@@ -362,7 +362,7 @@ type DecideRequest struct {
 	ApplicationSpent []int64 `protobuf:"zigzag64,30,rep,packed,name=application_spent,json=applicationSpent,proto3" json:"application_spent,omitempty"`
 	// Time in ms from now until the last of these has ended and its data are back; 0: there
 	// are none, or it is past; -1: never.
-	ApplicationDone []int64 `protobuf:"zigzag64,31,rep,packed,name=application_done,json=applicationDone,proto3" json:"application_done,omitempty"`
+	ApplicationCommittedUntil []int64 `protobuf:"zigzag64,31,rep,packed,name=application_committed_until,json=applicationCommittedUntil,proto3" json:"application_committed_until,omitempty"`
 	// What waiting costs: so many rates for each application, at most 4096, then all rates,
 	// application after application. Each counts from its rate_from, in ms from now, until
 	// the next one's; an application's first is 0, and they rise. rate_per_hour is not
@@ -381,10 +381,10 @@ type DecideRequest struct {
 	JobDelta []int64 `protobuf:"varint,39,rep,packed,name=job_delta,json=jobDelta,proto3" json:"job_delta,omitempty"`
 	// The parts of the cost of each quote, in millionths of currency; 0 where awt is -1.
 	// Each column is absent when all its entries are 0.
-	Use           []int64 `protobuf:"fixed64,40,rep,packed,name=use,proto3" json:"use,omitempty"`
-	Licence       []int64 `protobuf:"fixed64,41,rep,packed,name=licence,proto3" json:"licence,omitempty"`
-	Eco           []int64 `protobuf:"fixed64,42,rep,packed,name=eco,proto3" json:"eco,omitempty"`
-	Data          []int64 `protobuf:"fixed64,43,rep,packed,name=data,proto3" json:"data,omitempty"`
+	UsageCost     []int64 `protobuf:"fixed64,40,rep,packed,name=usage_cost,json=usageCost,proto3" json:"usage_cost,omitempty"`
+	LicenseCost   []int64 `protobuf:"fixed64,41,rep,packed,name=license_cost,json=licenseCost,proto3" json:"license_cost,omitempty"`
+	EnergyCost    []int64 `protobuf:"fixed64,42,rep,packed,name=energy_cost,json=energyCost,proto3" json:"energy_cost,omitempty"`
+	DataCost      []int64 `protobuf:"fixed64,43,rep,packed,name=data_cost,json=dataCost,proto3" json:"data_cost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -461,9 +461,9 @@ func (x *DecideRequest) GetSiteFree() []int64 {
 	return nil
 }
 
-func (x *DecideRequest) GetSiteAccept() []int64 {
+func (x *DecideRequest) GetSiteMaxJobs() []int64 {
 	if x != nil {
-		return x.SiteAccept
+		return x.SiteMaxJobs
 	}
 	return nil
 }
@@ -489,16 +489,16 @@ func (x *DecideRequest) GetSiteBandwidth() []int64 {
 	return nil
 }
 
-func (x *DecideRequest) GetSiteExtras() []int64 {
+func (x *DecideRequest) GetSiteMarginalWaits() []int64 {
 	if x != nil {
-		return x.SiteExtras
+		return x.SiteMarginalWaits
 	}
 	return nil
 }
 
-func (x *DecideRequest) GetExtra() []int64 {
+func (x *DecideRequest) GetMarginalWait() []int64 {
 	if x != nil {
-		return x.Extra
+		return x.MarginalWait
 	}
 	return nil
 }
@@ -629,9 +629,9 @@ func (x *DecideRequest) GetApplicationSpent() []int64 {
 	return nil
 }
 
-func (x *DecideRequest) GetApplicationDone() []int64 {
+func (x *DecideRequest) GetApplicationCommittedUntil() []int64 {
 	if x != nil {
-		return x.ApplicationDone
+		return x.ApplicationCommittedUntil
 	}
 	return nil
 }
@@ -692,30 +692,30 @@ func (x *DecideRequest) GetJobDelta() []int64 {
 	return nil
 }
 
-func (x *DecideRequest) GetUse() []int64 {
+func (x *DecideRequest) GetUsageCost() []int64 {
 	if x != nil {
-		return x.Use
+		return x.UsageCost
 	}
 	return nil
 }
 
-func (x *DecideRequest) GetLicence() []int64 {
+func (x *DecideRequest) GetLicenseCost() []int64 {
 	if x != nil {
-		return x.Licence
+		return x.LicenseCost
 	}
 	return nil
 }
 
-func (x *DecideRequest) GetEco() []int64 {
+func (x *DecideRequest) GetEnergyCost() []int64 {
 	if x != nil {
-		return x.Eco
+		return x.EnergyCost
 	}
 	return nil
 }
 
-func (x *DecideRequest) GetData() []int64 {
+func (x *DecideRequest) GetDataCost() []int64 {
 	if x != nil {
-		return x.Data
+		return x.DataCost
 	}
 	return nil
 }
@@ -805,9 +805,9 @@ func (x *DecideResponse) GetHint() []byte {
 	return nil
 }
 
-// FrontResponse are the choices that no other one beats in both cost and time, the fastest
+// ParetoFrontResponse has the choices that no other one beats in both cost and time, the fastest
 // first, and the one that weights and limits choose.
-type FrontResponse struct {
+type ParetoFrontResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Of all money here.
 	Currency string `protobuf:"bytes,1,opt,name=currency,proto3" json:"currency,omitempty"`
@@ -818,25 +818,25 @@ type FrontResponse struct {
 	// By how many parts per million a point's cost is above the least at most.
 	Gap int64 `protobuf:"varint,4,opt,name=gap,proto3" json:"gap,omitempty"`
 	// Why there are none, or what the limits rule out, for people; at most 512 bytes.
-	Why           string `protobuf:"bytes,5,opt,name=why,proto3" json:"why,omitempty"`
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FrontResponse) Reset() {
-	*x = FrontResponse{}
+func (x *ParetoFrontResponse) Reset() {
+	*x = ParetoFrontResponse{}
 	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FrontResponse) String() string {
+func (x *ParetoFrontResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FrontResponse) ProtoMessage() {}
+func (*ParetoFrontResponse) ProtoMessage() {}
 
-func (x *FrontResponse) ProtoReflect() protoreflect.Message {
+func (x *ParetoFrontResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -848,42 +848,42 @@ func (x *FrontResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FrontResponse.ProtoReflect.Descriptor instead.
-func (*FrontResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use ParetoFrontResponse.ProtoReflect.Descriptor instead.
+func (*ParetoFrontResponse) Descriptor() ([]byte, []int) {
 	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *FrontResponse) GetCurrency() string {
+func (x *ParetoFrontResponse) GetCurrency() string {
 	if x != nil {
 		return x.Currency
 	}
 	return ""
 }
 
-func (x *FrontResponse) GetPoints() []*FrontPoint {
+func (x *ParetoFrontResponse) GetPoints() []*FrontPoint {
 	if x != nil {
 		return x.Points
 	}
 	return nil
 }
 
-func (x *FrontResponse) GetMore() bool {
+func (x *ParetoFrontResponse) GetMore() bool {
 	if x != nil {
 		return x.More
 	}
 	return false
 }
 
-func (x *FrontResponse) GetGap() int64 {
+func (x *ParetoFrontResponse) GetGap() int64 {
 	if x != nil {
 		return x.Gap
 	}
 	return 0
 }
 
-func (x *FrontResponse) GetWhy() string {
+func (x *ParetoFrontResponse) GetReason() string {
 	if x != nil {
-		return x.Why
+		return x.Reason
 	}
 	return ""
 }
@@ -1054,36 +1054,34 @@ var File_protocol_policy_v1_policy_proto protoreflect.FileDescriptor
 const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\n" +
 	"\x1fprotocol/policy/v1/policy.proto\x12\x14switchyard.policy.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xab\x02\n" +
+	"\x0fDescribeRequest\"\x9d\x03\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12B\n" +
-	"\vinitiations\x18\x02 \x03(\x0e2 .switchyard.policy.v1.InitiationR\vinitiations\x12\x1a\n" +
-	"\bshortcut\x18\x03 \x01(\bR\bshortcut\x12\x14\n" +
-	"\x05alone\x18\x04 \x01(\bR\x05alone\x123\n" +
-	"\x06params\x18\x05 \x03(\v2\x1b.switchyard.policy.v1.ParamR\x06params\x12\x16\n" +
-	"\x06reckon\x18\x06 \x01(\tR\x06reckon\x12\x14\n" +
-	"\x05extra\x18\a \x01(\x03R\x05extra\x12\x14\n" +
-	"\x05whole\x18\b \x01(\bR\x05whole\x12\x14\n" +
-	"\x05front\x18\t \x01(\bR\x05front\"1\n" +
+	"\vinitiations\x18\x02 \x03(\x0e2 .switchyard.policy.v1.InitiationR\vinitiations\x12;\n" +
+	"\x1askip_round_below_threshold\x18\x03 \x01(\bR\x17skipRoundBelowThreshold\x12\x1d\n" +
+	"\n" +
+	"local_only\x18\x04 \x01(\bR\tlocalOnly\x123\n" +
+	"\x06params\x18\x05 \x03(\v2\x1b.switchyard.policy.v1.ParamR\x06params\x12%\n" +
+	"\x0eenergy_pricing\x18\x06 \x01(\tR\renergyPricing\x12#\n" +
+	"\rmarginal_jobs\x18\a \x01(\x03R\fmarginalJobs\x121\n" +
+	"\x14decides_applications\x18\b \x01(\bR\x13decidesApplications\x12!\n" +
+	"\fpareto_front\x18\t \x01(\bR\vparetoFront\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xd9\n" +
-	"\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xbd\v\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
 	"\bsite_rus\x18\x03 \x03(\x03R\asiteRus\x12\x19\n" +
 	"\bsite_age\x18\x04 \x03(\x03R\asiteAge\x12\x1b\n" +
 	"\tsite_cpus\x18\x05 \x03(\x03R\bsiteCpus\x12\x1b\n" +
-	"\tsite_free\x18\x06 \x03(\x03R\bsiteFree\x12\x1f\n" +
-	"\vsite_accept\x18\a \x03(\x03R\n" +
-	"siteAccept\x12#\n" +
+	"\tsite_free\x18\x06 \x03(\x03R\bsiteFree\x12\"\n" +
+	"\rsite_max_jobs\x18\a \x03(\x03R\vsiteMaxJobs\x12#\n" +
 	"\rsite_currency\x18\b \x03(\tR\fsiteCurrency\x12!\n" +
 	"\fsite_latency\x18\x11 \x03(\x03R\vsiteLatency\x12%\n" +
-	"\x0esite_bandwidth\x18\x12 \x03(\x03R\rsiteBandwidth\x12\x1f\n" +
-	"\vsite_extras\x18\x13 \x03(\x03R\n" +
-	"siteExtras\x12\x14\n" +
-	"\x05extra\x18\x14 \x03(\x03R\x05extra\x12$\n" +
+	"\x0esite_bandwidth\x18\x12 \x03(\x03R\rsiteBandwidth\x12.\n" +
+	"\x13site_marginal_waits\x18\x13 \x03(\x03R\x11siteMarginalWaits\x12#\n" +
+	"\rmarginal_wait\x18\x14 \x03(\x03R\fmarginalWait\x12$\n" +
 	"\x0esite_no_energy\x18\x16 \x03(\bR\fsiteNoEnergy\x12\x15\n" +
 	"\x06job_id\x18\t \x03(\x04R\x05jobId\x12\x19\n" +
 	"\bjob_cpus\x18\n" +
@@ -1104,8 +1102,8 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x14application_max_cost\x18\x1b \x03(\x12R\x12applicationMaxCost\x120\n" +
 	"\x14application_max_time\x18\x1c \x03(\x12R\x12applicationMaxTime\x12/\n" +
 	"\x13application_elapsed\x18\x1d \x03(\x03R\x12applicationElapsed\x12+\n" +
-	"\x11application_spent\x18\x1e \x03(\x12R\x10applicationSpent\x12)\n" +
-	"\x10application_done\x18\x1f \x03(\x12R\x0fapplicationDone\x12+\n" +
+	"\x11application_spent\x18\x1e \x03(\x12R\x10applicationSpent\x12>\n" +
+	"\x1bapplication_committed_until\x18\x1f \x03(\x12R\x19applicationCommittedUntil\x12+\n" +
 	"\x11application_rates\x18  \x03(\x03R\x10applicationRates\x12\x1b\n" +
 	"\trate_from\x18! \x03(\x03R\brateFrom\x12\"\n" +
 	"\rrate_per_hour\x18\" \x03(\x03R\vratePerHour\x12'\n" +
@@ -1113,23 +1111,25 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\fjob_together\x18$ \x03(\x03R\vjobTogether\x12\x1b\n" +
 	"\tjob_alpha\x18% \x03(\x03R\bjobAlpha\x12\x1b\n" +
 	"\tjob_gamma\x18& \x03(\x03R\bjobGamma\x12\x1b\n" +
-	"\tjob_delta\x18' \x03(\x03R\bjobDelta\x12\x10\n" +
-	"\x03use\x18( \x03(\x10R\x03use\x12\x18\n" +
-	"\alicence\x18) \x03(\x10R\alicence\x12\x10\n" +
-	"\x03eco\x18* \x03(\x10R\x03eco\x12\x12\n" +
-	"\x04data\x18+ \x03(\x10R\x04data\"v\n" +
+	"\tjob_delta\x18' \x03(\x03R\bjobDelta\x12\x1d\n" +
+	"\n" +
+	"usage_cost\x18( \x03(\x10R\tusageCost\x12!\n" +
+	"\flicense_cost\x18) \x03(\x10R\vlicenseCost\x12\x1f\n" +
+	"\venergy_cost\x18* \x03(\x10R\n" +
+	"energyCost\x12\x1b\n" +
+	"\tdata_cost\x18+ \x03(\x10R\bdataCost\"v\n" +
 	"\x0eDecideResponse\x12\x10\n" +
 	"\x03job\x18\x01 \x03(\rR\x03job\x12\x12\n" +
 	"\x04site\x18\x02 \x03(\rR\x04site\x12\x12\n" +
 	"\x04wait\x18\x03 \x03(\x03R\x04wait\x12\x16\n" +
 	"\x06reason\x18\x04 \x03(\tR\x06reason\x12\x12\n" +
-	"\x04hint\x18\x05 \x01(\fR\x04hint\"\x9d\x01\n" +
-	"\rFrontResponse\x12\x1a\n" +
+	"\x04hint\x18\x05 \x01(\fR\x04hint\"\xa9\x01\n" +
+	"\x13ParetoFrontResponse\x12\x1a\n" +
 	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x128\n" +
 	"\x06points\x18\x02 \x03(\v2 .switchyard.policy.v1.FrontPointR\x06points\x12\x12\n" +
 	"\x04more\x18\x03 \x01(\bR\x04more\x12\x10\n" +
-	"\x03gap\x18\x04 \x01(\x03R\x03gap\x12\x10\n" +
-	"\x03why\x18\x05 \x01(\tR\x03why\"\x89\x01\n" +
+	"\x03gap\x18\x04 \x01(\x03R\x03gap\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x89\x01\n" +
 	"\n" +
 	"FrontPoint\x12\x12\n" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x12\n" +
@@ -1149,11 +1149,11 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x11INITIATION_SENDER\x10\x01\x12\x17\n" +
 	"\x13INITIATION_RECEIVER\x10\x02\x12\x18\n" +
 	"\x14INITIATION_SYMMETRIC\x10\x03\x12\x14\n" +
-	"\x10INITIATION_CYCLE\x10\x042\x8b\x02\n" +
+	"\x10INITIATION_CYCLE\x10\x042\x97\x02\n" +
 	"\x06Policy\x12Y\n" +
 	"\bDescribe\x12%.switchyard.policy.v1.DescribeRequest\x1a&.switchyard.policy.v1.DescribeResponse\x12S\n" +
-	"\x06Decide\x12#.switchyard.policy.v1.DecideRequest\x1a$.switchyard.policy.v1.DecideResponse\x12Q\n" +
-	"\x05Front\x12#.switchyard.policy.v1.DecideRequest\x1a#.switchyard.policy.v1.FrontResponseBBZ@github.com/switchyard-hpc/switchyard/protocol/policy/v1;policyv1b\x06proto3"
+	"\x06Decide\x12#.switchyard.policy.v1.DecideRequest\x1a$.switchyard.policy.v1.DecideResponse\x12]\n" +
+	"\vParetoFront\x12#.switchyard.policy.v1.DecideRequest\x1a).switchyard.policy.v1.ParetoFrontResponseBBZ@github.com/switchyard-hpc/switchyard/protocol/policy/v1;policyv1b\x06proto3"
 
 var (
 	file_protocol_policy_v1_policy_proto_rawDescOnce sync.Once
@@ -1170,27 +1170,27 @@ func file_protocol_policy_v1_policy_proto_rawDescGZIP() []byte {
 var file_protocol_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_protocol_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_protocol_policy_v1_policy_proto_goTypes = []any{
-	(Initiation)(0),          // 0: switchyard.policy.v1.Initiation
-	(*DescribeRequest)(nil),  // 1: switchyard.policy.v1.DescribeRequest
-	(*DescribeResponse)(nil), // 2: switchyard.policy.v1.DescribeResponse
-	(*Param)(nil),            // 3: switchyard.policy.v1.Param
-	(*DecideRequest)(nil),    // 4: switchyard.policy.v1.DecideRequest
-	(*DecideResponse)(nil),   // 5: switchyard.policy.v1.DecideResponse
-	(*FrontResponse)(nil),    // 6: switchyard.policy.v1.FrontResponse
-	(*FrontPoint)(nil),       // 7: switchyard.policy.v1.FrontPoint
-	(*FrontChoice)(nil),      // 8: switchyard.policy.v1.FrontChoice
+	(Initiation)(0),             // 0: switchyard.policy.v1.Initiation
+	(*DescribeRequest)(nil),     // 1: switchyard.policy.v1.DescribeRequest
+	(*DescribeResponse)(nil),    // 2: switchyard.policy.v1.DescribeResponse
+	(*Param)(nil),               // 3: switchyard.policy.v1.Param
+	(*DecideRequest)(nil),       // 4: switchyard.policy.v1.DecideRequest
+	(*DecideResponse)(nil),      // 5: switchyard.policy.v1.DecideResponse
+	(*ParetoFrontResponse)(nil), // 6: switchyard.policy.v1.ParetoFrontResponse
+	(*FrontPoint)(nil),          // 7: switchyard.policy.v1.FrontPoint
+	(*FrontChoice)(nil),         // 8: switchyard.policy.v1.FrontChoice
 }
 var file_protocol_policy_v1_policy_proto_depIdxs = []int32{
 	0, // 0: switchyard.policy.v1.DescribeResponse.initiations:type_name -> switchyard.policy.v1.Initiation
 	3, // 1: switchyard.policy.v1.DescribeResponse.params:type_name -> switchyard.policy.v1.Param
-	7, // 2: switchyard.policy.v1.FrontResponse.points:type_name -> switchyard.policy.v1.FrontPoint
+	7, // 2: switchyard.policy.v1.ParetoFrontResponse.points:type_name -> switchyard.policy.v1.FrontPoint
 	8, // 3: switchyard.policy.v1.FrontPoint.choices:type_name -> switchyard.policy.v1.FrontChoice
 	1, // 4: switchyard.policy.v1.Policy.Describe:input_type -> switchyard.policy.v1.DescribeRequest
 	4, // 5: switchyard.policy.v1.Policy.Decide:input_type -> switchyard.policy.v1.DecideRequest
-	4, // 6: switchyard.policy.v1.Policy.Front:input_type -> switchyard.policy.v1.DecideRequest
+	4, // 6: switchyard.policy.v1.Policy.ParetoFront:input_type -> switchyard.policy.v1.DecideRequest
 	2, // 7: switchyard.policy.v1.Policy.Describe:output_type -> switchyard.policy.v1.DescribeResponse
 	5, // 8: switchyard.policy.v1.Policy.Decide:output_type -> switchyard.policy.v1.DecideResponse
-	6, // 9: switchyard.policy.v1.Policy.Front:output_type -> switchyard.policy.v1.FrontResponse
+	6, // 9: switchyard.policy.v1.Policy.ParetoFront:output_type -> switchyard.policy.v1.ParetoFrontResponse
 	7, // [7:10] is the sub-list for method output_type
 	4, // [4:7] is the sub-list for method input_type
 	4, // [4:4] is the sub-list for extension type_name

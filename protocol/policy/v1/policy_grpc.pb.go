@@ -23,9 +23,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Policy_Describe_FullMethodName = "/switchyard.policy.v1.Policy/Describe"
-	Policy_Decide_FullMethodName   = "/switchyard.policy.v1.Policy/Decide"
-	Policy_Front_FullMethodName    = "/switchyard.policy.v1.Policy/Front"
+	Policy_Describe_FullMethodName    = "/switchyard.policy.v1.Policy/Describe"
+	Policy_Decide_FullMethodName      = "/switchyard.policy.v1.Policy/Decide"
+	Policy_ParetoFront_FullMethodName = "/switchyard.policy.v1.Policy/ParetoFront"
 )
 
 // PolicyClient is the client API for Policy service.
@@ -39,9 +39,9 @@ type PolicyClient interface {
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 	// Places the jobs of one round.
 	Decide(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*DecideResponse, error)
-	// Lays out what choices the one application of the request leaves between cost and time.
-	// Asked of a policy that says so (front) only.
-	Front(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*FrontResponse, error)
+	// Returns the choices between cost and time that the one application of the request has.
+	// Called only if the description sets pareto_front.
+	ParetoFront(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*ParetoFrontResponse, error)
 }
 
 type policyClient struct {
@@ -72,10 +72,10 @@ func (c *policyClient) Decide(ctx context.Context, in *DecideRequest, opts ...gr
 	return out, nil
 }
 
-func (c *policyClient) Front(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*FrontResponse, error) {
+func (c *policyClient) ParetoFront(ctx context.Context, in *DecideRequest, opts ...grpc.CallOption) (*ParetoFrontResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(FrontResponse)
-	err := c.cc.Invoke(ctx, Policy_Front_FullMethodName, in, out, cOpts...)
+	out := new(ParetoFrontResponse)
+	err := c.cc.Invoke(ctx, Policy_ParetoFront_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ type PolicyServer interface {
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	// Places the jobs of one round.
 	Decide(context.Context, *DecideRequest) (*DecideResponse, error)
-	// Lays out what choices the one application of the request leaves between cost and time.
-	// Asked of a policy that says so (front) only.
-	Front(context.Context, *DecideRequest) (*FrontResponse, error)
+	// Returns the choices between cost and time that the one application of the request has.
+	// Called only if the description sets pareto_front.
+	ParetoFront(context.Context, *DecideRequest) (*ParetoFrontResponse, error)
 	mustEmbedUnimplementedPolicyServer()
 }
 
@@ -112,8 +112,8 @@ func (UnimplementedPolicyServer) Describe(context.Context, *DescribeRequest) (*D
 func (UnimplementedPolicyServer) Decide(context.Context, *DecideRequest) (*DecideResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Decide not implemented")
 }
-func (UnimplementedPolicyServer) Front(context.Context, *DecideRequest) (*FrontResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Front not implemented")
+func (UnimplementedPolicyServer) ParetoFront(context.Context, *DecideRequest) (*ParetoFrontResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ParetoFront not implemented")
 }
 func (UnimplementedPolicyServer) mustEmbedUnimplementedPolicyServer() {}
 func (UnimplementedPolicyServer) testEmbeddedByValue()                {}
@@ -172,20 +172,20 @@ func _Policy_Decide_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Policy_Front_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _Policy_ParetoFront_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DecideRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(PolicyServer).Front(ctx, in)
+		return srv.(PolicyServer).ParetoFront(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Policy_Front_FullMethodName,
+		FullMethod: Policy_ParetoFront_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(PolicyServer).Front(ctx, req.(*DecideRequest))
+		return srv.(PolicyServer).ParetoFront(ctx, req.(*DecideRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -206,8 +206,8 @@ var Policy_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Policy_Decide_Handler,
 		},
 		{
-			MethodName: "Front",
-			Handler:    _Policy_Front_Handler,
+			MethodName: "ParetoFront",
+			Handler:    _Policy_ParetoFront_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -58,21 +58,21 @@ func writeSites(m *DecideRequest, sites []policy.Site) {
 	n := len(sites)
 	m.SiteName, m.SiteCurrency = make([]string, n), make([]string, n)
 	m.SiteRus, m.SiteAge = make([]int64, n), make([]int64, n)
-	m.SiteCpus, m.SiteFree, m.SiteAccept = make([]int64, n), make([]int64, n), make([]int64, n)
-	m.SiteLatency, m.SiteBandwidth, m.SiteExtras = make([]int64, n), make([]int64, n), make([]int64, n)
+	m.SiteCpus, m.SiteFree, m.SiteMaxJobs = make([]int64, n), make([]int64, n), make([]int64, n)
+	m.SiteLatency, m.SiteBandwidth, m.SiteMarginalWaits = make([]int64, n), make([]int64, n), make([]int64, n)
 	for i := range sites {
 		s := &sites[i]
 		m.SiteName[i], m.SiteCurrency[i] = string(s.Name), s.Currency
 		m.SiteRus[i], m.SiteAge[i] = int64(min(s.RUS, math.MaxInt32)), wire.EncodeSpan(s.Age)
-		m.SiteCpus[i], m.SiteFree[i], m.SiteAccept[i] = int64(s.CPUs), int64(s.Free), int64(s.MaxJobs)
-		m.SiteLatency[i], m.SiteBandwidth[i], m.SiteExtras[i] = wire.EncodeSpan(s.Latency), s.Bandwidth, int64(len(s.MarginalJobs))
+		m.SiteCpus[i], m.SiteFree[i], m.SiteMaxJobs[i] = int64(s.CPUs), int64(s.Free), int64(s.MaxJobs)
+		m.SiteLatency[i], m.SiteBandwidth[i], m.SiteMarginalWaits[i] = wire.EncodeSpan(s.Latency), s.Bandwidth, int64(len(s.MarginalWaits))
 		m.SiteNoEnergy = append(m.SiteNoEnergy, s.NoEnergy)
-		for _, wait := range s.MarginalJobs {
-			m.Extra = append(m.Extra, wire.EncodeSpan(wait))
+		for _, wait := range s.MarginalWaits {
+			m.MarginalWait = append(m.MarginalWait, wire.EncodeSpan(wait))
 		}
 	}
 	m.SiteNoEnergy = sparse(m.GetSiteNoEnergy())
-	m.SiteLatency, m.SiteBandwidth, m.SiteExtras = wire.Sparse(m.GetSiteLatency()), wire.Sparse(m.GetSiteBandwidth()), wire.Sparse(m.GetSiteExtras())
+	m.SiteLatency, m.SiteBandwidth, m.SiteMarginalWaits = wire.Sparse(m.GetSiteLatency()), wire.Sparse(m.GetSiteBandwidth()), wire.Sparse(m.GetSiteMarginalWaits())
 }
 
 // sparse is a column that does not travel when nothing in it is true.
@@ -118,20 +118,20 @@ func readSites(m *DecideRequest) []policy.Site {
 	if len(m.GetSiteName()) == 0 {
 		return nil
 	}
-	sites, extra := make([]policy.Site, len(m.GetSiteName())), readSpans(m.GetExtra())
+	sites, extra := make([]policy.Site, len(m.GetSiteName())), readSpans(m.GetMarginalWait())
 	latency, bandwidth := wire.Dense(m.GetSiteLatency(), len(sites)), wire.Dense(m.GetSiteBandwidth(), len(sites))
-	extras := wire.Dense(m.GetSiteExtras(), len(sites))
+	extras := wire.Dense(m.GetSiteMarginalWaits(), len(sites))
 	for i := range sites {
 		sites[i] = policy.Site{
 			Name: protocol.SiteName(m.GetSiteName()[i]),
 			RUS:  int(m.GetSiteRus()[i]), Age: wire.DecodeSpan(m.GetSiteAge()[i]),
 			CPUs: int(m.GetSiteCpus()[i]), Free: int(m.GetSiteFree()[i]),
-			MaxJobs: int(m.GetSiteAccept()[i]), Currency: m.GetSiteCurrency()[i],
+			MaxJobs: int(m.GetSiteMaxJobs()[i]), Currency: m.GetSiteCurrency()[i],
 			Latency: wire.DecodeSpan(latency[i]), Bandwidth: bandwidth[i],
 			NoEnergy: len(m.GetSiteNoEnergy()) > 0 && m.GetSiteNoEnergy()[i],
 		}
 		if n := extras[i]; n > 0 {
-			sites[i].MarginalJobs, extra = extra[:n:n], extra[n:]
+			sites[i].MarginalWaits, extra = extra[:n:n], extra[n:]
 		}
 	}
 	return sites

@@ -33,7 +33,7 @@ func drawSites(t *rapid.T) (sites []policy.Site) {
 			Free: drawCount(t), MaxJobs: drawCount(t),
 			Currency:  rapid.SampledFrom([]string{"", "EUR", "a core hour"}).Draw(t, "currency"),
 			Latency:   rapid.SampledFrom([]protocol.Duration{0, 0, drawSpan(t)}).Draw(t, "latency"),
-			Bandwidth: drawSparse(t), MarginalJobs: drawExtra(t),
+			Bandwidth: drawSparse(t), MarginalWaits: drawExtra(t),
 			NoEnergy: rapid.Bool().Draw(t, "no energy"),
 		})
 	}
@@ -48,7 +48,7 @@ func drawSparse(t *rapid.T) int64 {
 // drawExtra draws waits that do not fall.
 func drawExtra(t *rapid.T) []protocol.Duration {
 	var extra []protocol.Duration
-	for range rapid.SampledFrom([]int{0, 0, 1, 3, protocol.MaxExtra - 1}).Draw(t, "extras") {
+	for range rapid.SampledFrom([]int{0, 0, 1, 3, protocol.MaxMarginalJobs - 1}).Draw(t, "extras") {
 		extra = append(extra, drawSpan(t))
 	}
 	slices.Sort(extra)
@@ -178,7 +178,7 @@ func TestQuotesLieAsTheContractSays(t *testing.T) {
 	m := policyv1.EncodeSnapshot(&in)
 	want := &policyv1.DecideRequest{
 		SiteName: []string{"a", "b"}, SiteRus: []int64{0, 0}, SiteAge: []int64{0, 0}, SiteCpus: []int64{0, 0},
-		SiteFree: []int64{0, 0}, SiteAccept: []int64{0, 0}, SiteCurrency: []string{"", ""},
+		SiteFree: []int64{0, 0}, SiteMaxJobs: []int64{0, 0}, SiteCurrency: []string{"", ""},
 		JobId: []uint64{0, 0}, JobCpus: []int64{0, 0}, JobWallTime: []int64{0, 0}, JobWaited: []int64{0, 0},
 		Awt: []int64{1, -1, 3, 4}, Ert: []int64{5, -1, -1, 8}, Cost: []int64{9, 0, -11, 12},
 	}
@@ -193,18 +193,18 @@ func TestNewColumnsLieAsTheContractSays(t *testing.T) {
 	in := policy.Snapshot{
 		Self: -1,
 		Sites: []policy.Site{
-			{Name: "a", MarginalJobs: []protocol.Duration{1, 2}}, {Name: "b", Latency: 5, Bandwidth: 6}, {Name: "c", MarginalJobs: []protocol.Duration{protocol.Never}, NoEnergy: true},
+			{Name: "a", MarginalWaits: []protocol.Duration{1, 2}}, {Name: "b", Latency: 5, Bandwidth: 6}, {Name: "c", MarginalWaits: []protocol.Duration{protocol.Never}, NoEnergy: true},
 		},
 		Jobs: []policy.Job{{Data: 7}, {}},
 		AWT:  make([]protocol.Duration, 6), ERT: make([]protocol.Duration, 6), Cost: make([]protocol.Micro, 6),
 	}
 	m := policyv1.EncodeSnapshot(&in)
 	for column, want := range map[string][2][]int64{
-		"site_latency":   {m.GetSiteLatency(), {0, 5, 0}},
-		"site_bandwidth": {m.GetSiteBandwidth(), {0, 6, 0}},
-		"site_extras":    {m.GetSiteExtras(), {2, 0, 1}},
-		"extra":          {m.GetExtra(), {1, 2, -1}},
-		"job_data":       {m.GetJobData(), {7, 0}},
+		"site_latency":        {m.GetSiteLatency(), {0, 5, 0}},
+		"site_bandwidth":      {m.GetSiteBandwidth(), {0, 6, 0}},
+		"site_marginal_waits": {m.GetSiteMarginalWaits(), {2, 0, 1}},
+		"marginal_wait":       {m.GetMarginalWait(), {1, 2, -1}},
+		"job_data":            {m.GetJobData(), {7, 0}},
 	} {
 		if !slices.Equal(want[0], want[1]) {
 			t.Errorf("%s: got %v, want %v", column, want[0], want[1])
@@ -213,10 +213,10 @@ func TestNewColumnsLieAsTheContractSays(t *testing.T) {
 	if got := m.GetSiteNoEnergy(); !slices.Equal(got, []bool{false, false, true}) {
 		t.Errorf("site_no_energy: got %v", got)
 	}
-	in.Sites[0].MarginalJobs, in.Jobs[0].Data = nil, 0
+	in.Sites[0].MarginalWaits, in.Jobs[0].Data = nil, 0
 	in.Sites[1], in.Sites[2] = policy.Site{Name: "b"}, policy.Site{Name: "c"}
 	m = policyv1.EncodeSnapshot(&in)
-	if m.GetSiteLatency() != nil || m.GetSiteBandwidth() != nil || m.GetSiteExtras() != nil || m.GetExtra() != nil || m.GetJobData() != nil || m.GetSiteNoEnergy() != nil {
+	if m.GetSiteLatency() != nil || m.GetSiteBandwidth() != nil || m.GetSiteMarginalWaits() != nil || m.GetMarginalWait() != nil || m.GetJobData() != nil || m.GetSiteNoEnergy() != nil {
 		t.Errorf("columns of zeros travel: %v", m)
 	}
 }
@@ -240,25 +240,25 @@ func TestApplicationsLieAsTheContractSays(t *testing.T) {
 	}
 	m := policyv1.EncodeSnapshot(&in)
 	for column, want := range map[string][2][]int64{
-		"application_beta":     {m.GetApplicationBeta(), {0, 11}},
-		"application_max_cost": {m.GetApplicationMaxCost(), {-1, 12}},
-		"application_max_time": {m.GetApplicationMaxTime(), {-1, 13}},
-		"application_elapsed":  {m.GetApplicationElapsed(), {0, 14}},
-		"application_spent":    {m.GetApplicationSpent(), {0, -15}},
-		"application_done":     {m.GetApplicationDone(), {0, 16}},
-		"application_rates":    {m.GetApplicationRates(), {2, 0}},
-		"rate_from":            {m.GetRateFrom(), {0, 9}},
-		"rate_per_hour":        {m.GetRatePerHour(), {8, 10}},
-		"job_application":      {m.GetJobApplication(), {0, 0, 1}},
-		"job_together":         {m.GetJobTogether(), {0, 0, 2}},
-		"job_alpha":            {m.GetJobAlpha(), {0, 0, 3}},
-		"job_gamma":            {m.GetJobGamma(), {0, 0, 4}},
-		"job_delta":            {m.GetJobDelta(), {0, 0, 5}},
-		"job_data_out":         {m.GetJobDataOut(), {0, 0, 6}},
-		"use":                  {m.GetUse(), {1, 0, 3, 4, 5, -6}},
-		"licence":              {m.GetLicence(), nil},
-		"eco":                  {m.GetEco(), nil},
-		"data":                 {m.GetData(), nil},
+		"application_beta":            {m.GetApplicationBeta(), {0, 11}},
+		"application_max_cost":        {m.GetApplicationMaxCost(), {-1, 12}},
+		"application_max_time":        {m.GetApplicationMaxTime(), {-1, 13}},
+		"application_elapsed":         {m.GetApplicationElapsed(), {0, 14}},
+		"application_spent":           {m.GetApplicationSpent(), {0, -15}},
+		"application_committed_until": {m.GetApplicationCommittedUntil(), {0, 16}},
+		"application_rates":           {m.GetApplicationRates(), {2, 0}},
+		"rate_from":                   {m.GetRateFrom(), {0, 9}},
+		"rate_per_hour":               {m.GetRatePerHour(), {8, 10}},
+		"job_application":             {m.GetJobApplication(), {0, 0, 1}},
+		"job_together":                {m.GetJobTogether(), {0, 0, 2}},
+		"job_alpha":                   {m.GetJobAlpha(), {0, 0, 3}},
+		"job_gamma":                   {m.GetJobGamma(), {0, 0, 4}},
+		"job_delta":                   {m.GetJobDelta(), {0, 0, 5}},
+		"job_data_out":                {m.GetJobDataOut(), {0, 0, 6}},
+		"use_cost":                    {m.GetUsageCost(), {1, 0, 3, 4, 5, -6}},
+		"licence_cost":                {m.GetLicenseCost(), nil},
+		"eco_cost":                    {m.GetEnergyCost(), nil},
+		"data_cost":                   {m.GetDataCost(), nil},
 	} {
 		if !slices.Equal(want[0], want[1]) {
 			t.Errorf("%s: got %v, want %v", column, want[0], want[1])
@@ -309,16 +309,16 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"job_data[0]: -1":           func(in *policy.Snapshot) { in.Jobs = []policy.Job{{Data: -1}} },
 		"site_latency[0]":           func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Latency: -1}} },
 		"site_bandwidth[0]: -1":     func(in *policy.Snapshot) { in.Sites = []policy.Site{{Name: "a", Bandwidth: -1}} },
-		"extra[0]": func(in *policy.Snapshot) {
-			in.Sites = []policy.Site{{Name: "a", MarginalJobs: []protocol.Duration{-1}}}
+		"marginal_wait[0]": func(in *policy.Snapshot) {
+			in.Sites = []policy.Site{{Name: "a", MarginalWaits: []protocol.Duration{-1}}}
 		},
-		"extra[1]: 1 is below the 2": func(in *policy.Snapshot) {
-			in.Sites = []policy.Site{{Name: "a", MarginalJobs: []protocol.Duration{2, 1}}}
+		"marginal_wait[1]: 1 is below the 2": func(in *policy.Snapshot) {
+			in.Sites = []policy.Site{{Name: "a", MarginalWaits: []protocol.Duration{2, 1}}}
 		},
-		"job_data_out[0]: -1":             func(in *policy.Snapshot) { in.Jobs = []policy.Job{{DataOut: -1}} },
-		"job_together: has 1 entries, no": func(in *policy.Snapshot) { in.Jobs = []policy.Job{{Together: 1}} },
-		"use: has 1 entries, not 0":       func(in *policy.Snapshot) { in.UsageCost = []protocol.Micro{1} },
-		"eco: has 2 entries, not 1": func(in *policy.Snapshot) {
+		"job_data_out[0]: -1":              func(in *policy.Snapshot) { in.Jobs = []policy.Job{{DataOut: -1}} },
+		"job_together: has 1 entries, no":  func(in *policy.Snapshot) { in.Jobs = []policy.Job{{Together: 1}} },
+		"usage_cost: has 1 entries, not 0": func(in *policy.Snapshot) { in.UsageCost = []protocol.Micro{1} },
+		"energy_cost: has 2 entries, not 1": func(in *policy.Snapshot) {
 			in.Applications, in.EnergyCost = make([]policy.Application, 1), make([]protocol.Micro, 2)
 		},
 		"job_application[0]: 1 is none of the 1": func(in *policy.Snapshot) {
@@ -327,15 +327,15 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 		"job_application[0]: -1 is none of the 1": func(in *policy.Snapshot) {
 			in.Applications, in.Jobs = make([]policy.Application, 1), []policy.Job{{Application: -1}}
 		},
-		"application_beta[0]: -1":               func(in *policy.Snapshot) { in.Applications = []policy.Application{{Beta: -1}} },
-		"application_max_cost[0]: -92233720368": func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxCost: -1}} },
-		"application_max_time[0]: -92233720368": func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxTime: -1}} },
-		"application_done[0]: -922337203685477": func(in *policy.Snapshot) { in.Applications = []policy.Application{{CommittedUntil: -1}} },
+		"application_beta[0]: -1":                          func(in *policy.Snapshot) { in.Applications = []policy.Application{{Beta: -1}} },
+		"application_max_cost[0]: -92233720368":            func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxCost: -1}} },
+		"application_max_time[0]: -92233720368":            func(in *policy.Snapshot) { in.Applications = []policy.Application{{MaxTime: -1}} },
+		"application_committed_until[0]: -922337203685477": func(in *policy.Snapshot) { in.Applications = []policy.Application{{CommittedUntil: -1}} },
 		"rate_from[0]: is 1; the first rate": func(in *policy.Snapshot) {
 			in.Applications = []policy.Application{{WaitingCost: []protocol.WaitingRate{{From: 1}}}}
 		},
-		"site_extras[0]: 64 is outside 0 to 63": func(in *policy.Snapshot) {
-			in.Sites = []policy.Site{{Name: "a", MarginalJobs: make([]protocol.Duration, protocol.MaxExtra)}}
+		"site_marginal_waits[0]: 64 is outside 0 to 63": func(in *policy.Snapshot) {
+			in.Sites = []policy.Site{{Name: "a", MarginalWaits: make([]protocol.Duration, protocol.MaxMarginalJobs)}}
 		},
 	}
 	for want, change := range cases {
