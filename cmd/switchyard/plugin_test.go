@@ -152,7 +152,7 @@ func TestStandalonePolicy(t *testing.T) {
 	}
 	sameSchedule(t, []string{"--policy", binary})
 	code, out, errs = cli(t, "sim", "replay", "../../peer/recording/testdata/handoff.rec", "--policy", binary)
-	if code != 0 || !strings.Contains(out, "All came out as recorded; 1 round decided again") {
+	if code != 0 || !strings.Contains(out, "No differences; 1 round decided again") {
 		t.Errorf("replay: exit code %d\n%s%s", code, out, errs)
 	}
 }

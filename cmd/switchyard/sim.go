@@ -23,14 +23,14 @@ import (
 func (a *app) simCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sim",
-		Short: "Simulate sites and grids, fit workloads, replay a peer",
-		Long: "Run the peers, policies and batch systems of the real grid under a virtual clock, on traces or\n" +
-			"on workloads drawn from models. An experiment is a TOML file or one of the built-in ones:\n" +
+		Short: "Simulate sites and grids, fit workloads, replay recordings",
+		Long: "Run the peers, policies and local schedulers of a grid under a virtual clock, on traces or on\n" +
+			"workloads sampled from models. An experiment is a TOML file or a built-in one:\n" +
 			strings.Join(experiment.Presets(), ", ") + ".",
 		SuggestionsMinimumDistance: 2,
 		Args:                       noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("say what to do: sim run, schedule, fit, generate, sweep, tune, reproduce, replay, report, flow, partitions, list or show; see %s --help",
+			return usage("missing subcommand: use sim run, schedule, fit, generate, sweep, tune, reproduce, replay, report, flow, partitions, list or show; see %s --help",
 				cmd.CommandPath())
 		},
 	}
@@ -76,9 +76,9 @@ func (a *app) simError(err error) error {
 			a.notice("%s", console.Plain(line))
 		}
 		if malformed.Read == 0 {
-			a.notice("no line of it can be read; is the trace in another format (%s)?", strings.Join(experiment.Formats(), ", "))
+			a.notice("all lines are invalid; check the format of the trace (%s)", strings.Join(experiment.Formats(), ", "))
 		} else {
-			a.notice("mend these lines, or leave them out with --lenient, in an experiment with lenient = true of the workload")
+			a.notice("fix these lines, or skip them with --lenient; in an experiment, with lenient = true of the workload")
 		}
 		return &exitError{code: exitFailed}
 	case errors.As(err, &cut):
@@ -99,7 +99,7 @@ func (a *app) experiment(name string) (*experiment.Plan, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir() && !slices.Contains(experiment.Presets(), name):
-		return nil, usage("%s is a folder; name an experiment's file in it", name)
+		return nil, usage("%s is a directory; name the file of an experiment", name)
 	case err == nil && !info.IsDir():
 		return experiment.Read(name)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -128,7 +128,7 @@ func (a *app) open(plan *experiment.Plan) error {
 // oneExperiment asks for the name of one experiment and completes it.
 func oneExperiment(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("%s needs one experiment: a TOML file, or %s", cmd.CommandPath(),
+		return usage("%s requires one experiment: a TOML file, or %s", cmd.CommandPath(),
 			strings.Join(experiment.Presets(), " or "))
 	}
 	return nil
@@ -152,7 +152,7 @@ func chosen(name, value string, allowed ...string) error {
 	if slices.Contains(allowed, value) {
 		return nil
 	}
-	return usage("--%s %q is unknown; use %s", name, value, strings.Join(allowed, ", "))
+	return usage("--%s: unknown value %q; use %s", name, value, strings.Join(allowed, ", "))
 }
 
 func schemeNames() []string {
@@ -186,7 +186,7 @@ func (a *app) simListCommand() *cobra.Command {
 func (a *app) simShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show NAME",
-		Short:             "Print the file of a built-in experiment, to begin your own with",
+		Short:             "Print the file of a built-in experiment, to copy and edit",
 		Example:           "  switchyard sim show heavy >mine.toml",
 		Args:              oneExperiment,
 		ValidArgsFunction: completeExperiments,

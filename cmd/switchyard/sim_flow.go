@@ -28,21 +28,21 @@ func (a *app) simFlowCommand() *cobra.Command {
 	f := simFlow{app: a}
 	cmd := &cobra.Command{
 		Use:   "flow --jobs N --systems M --capacity Q --seed S",
-		Short: "Solve a drawn min-cost max-flow of jobs on systems, and prove the result",
-		Long: "Draw N jobs and M systems that take Q jobs each, with costs of four in five pairs, from a seed;\n" +
-			"serve as many jobs as possible at the least cost; and check the certificate of optimality. At\n" +
-			"the scale 100 the instances are those that other solvers were compared on: hash, flow and\n" +
-			"cost must be the same everywhere. A finer scale has fewer equal costs.",
+		Short: "Solve a random min-cost max-flow instance of jobs and systems, and verify the result",
+		Long: "Sample an instance of N jobs and M systems with a capacity of Q jobs each, in which four of five\n" +
+			"pairs have a cost; place as many jobs as possible at minimum cost; and verify the certificate of\n" +
+			"optimality. At scale 100 the instances are those of the comparison with other solvers: hash, flow\n" +
+			"and cost are the same on every machine. A larger scale gives fewer equal costs.",
 		Example: "  switchyard sim flow --jobs 10000 --systems 58 --capacity 200 --seed 1\n" +
 			"  switchyard sim flow --jobs 100000 --systems 58 --capacity 2000 --seed 1 --scale 1000000 --json",
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return f.run() },
 	}
-	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "jobs to place")
-	cmd.Flags().IntVar(&f.systems, "systems", 0, "systems to place them on")
-	cmd.Flags().IntVar(&f.capacity, "capacity", 0, "jobs that each system takes")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "what the instance is drawn from")
-	cmd.Flags().IntVar(&f.scale, "scale", mincostflow.ReferenceScale, "the highest cost, a multiple of 4")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "number of jobs")
+	cmd.Flags().IntVar(&f.systems, "systems", 0, "number of systems")
+	cmd.Flags().IntVar(&f.capacity, "capacity", 0, "most jobs of each system")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "random seed of the instance")
+	cmd.Flags().IntVar(&f.scale, "scale", mincostflow.ReferenceScale, "maximum cost, a multiple of 4")
 	return a.query(cmd)
 }
 
@@ -88,7 +88,7 @@ func (f *simFlow) run() error {
 		Certified: wrong == nil,
 	})
 	if wrong != nil {
-		return fmt.Errorf("the solution is not certified, which is a fault of the solver: %w", wrong)
+		return fmt.Errorf("the certificate of the solution is invalid, which is a bug of the solver: %w", wrong)
 	}
 	return err
 }
@@ -103,11 +103,11 @@ func (f *simFlow) check() error {
 		{"jobs", f.jobs, mincostflow.MaxJobs}, {"systems", f.systems, mincostflow.MaxSystems}, {"capacity", f.capacity, mincostflow.MaxJobs},
 	} {
 		if size.n < 1 || size.n > size.most {
-			return usage("--%s: %d is not 1 to %d", size.flag, size.n, size.most)
+			return usage("--%s: invalid value %d; use 1 to %d", size.flag, size.n, size.most)
 		}
 	}
 	if f.jobs > maxFlowPairs/f.systems {
-		return usage("--jobs: %d on %d systems are more than %d pairs", f.jobs, f.systems, maxFlowPairs)
+		return usage("--jobs: %d jobs on %d systems exceed the maximum of %d pairs", f.jobs, f.systems, maxFlowPairs)
 	}
 	return nil
 }

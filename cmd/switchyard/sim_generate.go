@@ -43,18 +43,18 @@ func (a *app) simGenerateCommand() *cobra.Command {
 	g := simGenerate{app: a}
 	cmd := &cobra.Command{
 		Use:   "generate --model MODEL",
-		Short: "Draw a workload from a model, as a trace",
-		Long: "Draw the jobs of a machine or of a grid from a seed, and write them as a trace in the Standard\n" +
-			"Workload Format, whose partition is the system where a job is submitted:\n" +
-			"  lublin     one machine, by Lublin and Feitelson; with --max-estimate what users ask for is by\n" +
-			"             Tsafrir, Etsion and Feitelson, else it is the run time\n" +
+		Short: "Sample a workload from a model, as a trace",
+		Long: "Sample the jobs of a machine or of a grid, and write them as a trace in the Standard Workload\n" +
+			"Format, whose partition is the system where a job is submitted:\n" +
+			"  lublin     one machine, by Lublin and Feitelson; estimates are the run times, or with\n" +
+			"             --max-estimate by Tsafrir, Etsion and Feitelson\n" +
 			"  xsede      the eight systems of the MCMF paper's Table I, calibrated to its section 4.3.1 and\n" +
-			"             to the authors' sample; jobs of history come first\n" +
-			"  nordugrid  fifty systems in the price areas of 2014, fed by a real grid's log with --trace,\n" +
+			"             to the authors' sample; the first jobs only fill the machines\n" +
+			"  nordugrid  fifty systems in the price areas of 2014, with the jobs of a grid's log (--trace),\n" +
 			"             scaled to the means of the MCMF paper; the table of systems is invented\n" +
 			"  intrepid   the Blue Gene/P of the power paper, March to August 2009, with its monthly job counts\n" +
-			"             and utilisations; the rest is fitted to the machine's log of January and February\n" +
-			"Without --out it tells only what comes to each system.",
+			"             and utilization; the rest is fitted to the machine's log of January and February\n" +
+			"Without --out, only a summary for each system is printed.",
 		Example: "  switchyard sim generate --model lublin --cpus 256 --jobs 10000 --max-estimate 36h --out lublin.swf\n" +
 			"  switchyard sim generate --model xsede --seed 3 --out xsede.swf\n" +
 			"  switchyard sim generate --model nordugrid --trace LCG.swf.gz --unscaled --json",
@@ -64,17 +64,17 @@ func (a *app) simGenerateCommand() *cobra.Command {
 			return g.run()
 		},
 	}
-	choice(cmd, &g.model, "model", "", "what is drawn", lublinModel, xsedeModel, nordugridModel, intrepidModel)
-	cmd.Flags().Uint64Var(&g.seed, "seed", 1, "of all that is drawn by chance")
-	cmd.Flags().IntVar(&g.jobs, "jobs", 0, "how many (lublin 1000, xsede 10000 after the history, nordugrid 126344)")
-	cmd.Flags().IntVar(&g.history, "history", 4000, "jobs before these that only make history (xsede)")
-	cmd.Flags().Float64Var(&g.load, "load", 1, "divides the times between submissions (lublin, xsede)")
-	cmd.Flags().IntVar(&g.cpus, "cpus", 128, "of the machine (lublin)")
-	cmd.Flags().BoolVar(&g.typeless, "typeless", false, "one kind of jobs, not batch and interactive ones (lublin)")
-	cmd.Flags().DurationVar(&g.longest, "max-estimate", 0, "the longest run time that users may ask for, as 36h (lublin)")
+	choice(cmd, &g.model, "model", "", "workload model", lublinModel, xsedeModel, nordugridModel, intrepidModel)
+	cmd.Flags().Uint64Var(&g.seed, "seed", 1, "random seed")
+	cmd.Flags().IntVar(&g.jobs, "jobs", 0, "number of jobs (lublin 1000, xsede 10000 after the history, nordugrid 126344)")
+	cmd.Flags().IntVar(&g.history, "history", 4000, "jobs before these that fill the machines and are not measured (xsede)")
+	cmd.Flags().Float64Var(&g.load, "load", 1, "factor that divides the interarrival times (lublin, xsede)")
+	cmd.Flags().IntVar(&g.cpus, "cpus", 128, "CPUs of the machine (lublin)")
+	cmd.Flags().BoolVar(&g.typeless, "typeless", false, "do not distinguish batch and interactive jobs (lublin)")
+	cmd.Flags().DurationVar(&g.longest, "max-estimate", 0, "maximum time limit that users may request, such as 36h (lublin)")
 	g.trace.addTo(cmd)
-	cmd.Flags().BoolVar(&g.unscaled, "unscaled", false, "leave times as they are in the log (nordugrid)")
-	cmd.Flags().StringVar(&g.out, "out", "", "write the trace; - is the output")
+	cmd.Flags().BoolVar(&g.unscaled, "unscaled", false, "keep the times of the log (nordugrid)")
+	cmd.Flags().StringVar(&g.out, "out", "", "write the trace to this file; - is the output")
 	return a.query(cmd)
 }
 
@@ -96,7 +96,7 @@ func (g *simGenerate) run() error {
 
 func (g *simGenerate) draw() (*workload.Grid, error) {
 	if g.model == "" {
-		return nil, usage("say with --model what to draw: %s, %s, %s or %s", lublinModel, xsedeModel, nordugridModel, intrepidModel)
+		return nil, usage("missing --model; use %s, %s, %s or %s", lublinModel, xsedeModel, nordugridModel, intrepidModel)
 	}
 	if err := chosen("model", g.model, lublinModel, xsedeModel, nordugridModel, intrepidModel); err != nil {
 		return nil, err
@@ -141,14 +141,14 @@ func (g *simGenerate) fitting() error {
 		{"unscaled", []string{nordugridModel}},
 	} {
 		if g.cmd.Flags().Changed(flag.name) && !slices.Contains(flag.models, g.model) {
-			return usage("--%s means nothing to --model %s; leave it out", flag.name, g.model)
+			return usage("--%s does not apply to --model %s; omit it", flag.name, g.model)
 		}
 	}
 	if g.cmd.Flags().Changed("jobs") && g.jobs < 1 {
-		return usage("--jobs %d: there must be at least 1", g.jobs)
+		return usage("--jobs: invalid value %d; use at least 1", g.jobs)
 	}
 	if g.cmd.Flags().Changed("load") && !(g.load > 0) {
-		return usage("--load %v is not a positive factor", g.load)
+		return usage("--load: invalid value %v; use a positive number", g.load)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (g *simGenerate) xsede() (*workload.Grid, error) {
 
 func (g *simGenerate) nordugrid() (*workload.Grid, error) {
 	if g.trace.path == "" {
-		return nil, usage("--model nordugrid is made of the log of a grid, as LCG's in the Parallel Workloads Archive; name it with --trace")
+		return nil, usage("--model nordugrid requires the log of a grid, such as that of LCG in the Parallel Workloads Archive; set --trace")
 	}
 	log, err := g.trace.read(g.app)
 	if err != nil {

@@ -23,14 +23,14 @@ type machineFlags struct {
 func (f *machineFlags) addTo(cmd *cobra.Command) {
 	var layout config.BGP
 	layout.SetDefaults()
-	choice(cmd, &f.kind, "machine", config.PerCPU, "how jobs share it", config.PerCPU, config.WholeNode, config.Partitioned)
-	cmd.Flags().IntVar(&f.perNode, "cpus-per-node", 0, "processors of a node (4 for "+config.Partitioned+", else 1)")
+	choice(cmd, &f.kind, "machine", config.PerCPU, "how jobs share the machine", config.PerCPU, config.WholeNode, config.Partitioned)
+	cmd.Flags().IntVar(&f.perNode, "cpus-per-node", 0, "processors per node (default: 4 for "+config.Partitioned+", else 1)")
 	cmd.Flags().StringVar(&f.partitions, "partitions", config.Intrepid,
 		"for "+config.Partitioned+": \""+config.Intrepid+"\", racks as \""+config.RacksForm+"\", or a file")
 	_ = cmd.RegisterFlagCompletionFunc("partitions", // the flag was just made
 		cobra.FixedCompletions([]string{config.Intrepid, config.RacksForm}, cobra.ShellCompDirectiveDefault))
-	cmd.Flags().IntVar(&f.smallest, "smallest", layout.Smallest, "for "+config.Partitioned+": nodes of the smallest partition that is used")
-	cmd.Flags().BoolVar(&f.mesh, "mesh", layout.Mesh, "for "+config.Partitioned+": use partitions whose loops are not closed, too")
+	cmd.Flags().IntVar(&f.smallest, "smallest", layout.Smallest, "for "+config.Partitioned+": nodes of the smallest partition to use")
+	cmd.Flags().BoolVar(&f.mesh, "mesh", layout.Mesh, "for "+config.Partitioned+": also use partitions whose loops are not closed")
 }
 
 // check refuses what says nothing of such a machine.
@@ -48,14 +48,14 @@ func (f *machineFlags) check(cmd *cobra.Command) error {
 	}
 	for _, name := range idle {
 		if cmd.Flags().Changed(name) {
-			return usage("--%s says nothing of a machine that is %s; see --machine", name, f.kind)
+			return usage("--%s does not apply to --machine %s", name, f.kind)
 		}
 	}
 	if f.perNode < 0 || cmd.Flags().Changed("cpus-per-node") && f.perNode == 0 {
-		return usage("--cpus-per-node %d: a node has at least 1", f.perNode)
+		return usage("--cpus-per-node: invalid value %d; use at least 1", f.perNode)
 	}
 	if f.smallest < 1 {
-		return usage("--smallest %d: a partition has at least 1 node", f.smallest)
+		return usage("--smallest: invalid value %d; use at least 1", f.smallest)
 	}
 	return nil
 }
@@ -83,9 +83,9 @@ func (f *machineFlags) machine(trace *workload.Trace) (sim.Machine, error) {
 	perNode := f.cpusPerNode()
 	switch {
 	case procs < 1:
-		return sim.Machine{}, usage("say with --procs how many processors the machine has, at least 1")
+		return sim.Machine{}, usage("missing --procs; set it to the processors of the machine")
 	case procs%perNode != 0:
-		return sim.Machine{}, usage("--procs: %d processors are not the same number on each node of %d", procs, perNode)
+		return sim.Machine{}, usage("--procs: %d processors are not a multiple of %d per node", procs, perNode)
 	}
 	return sim.Machine{Name: "machine", Nodes: procs / perNode, CPUsPerNode: perNode, WholeNode: f.kind == config.WholeNode}, nil
 }

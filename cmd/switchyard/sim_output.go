@@ -44,7 +44,7 @@ func (a *app) outputs(inputs []string, files ...output) (whole bool, err error) 
 		}
 	}
 	if len(there) > 1 {
-		return false, usage("the standard output takes only one of %s; name files for the rest", strings.Join(there, " and "))
+		return false, usage("only one of %s can be the standard output; name files for the others", strings.Join(there, " and "))
 	}
 	return len(there) == 1 && !a.json, nil
 }
@@ -74,7 +74,7 @@ func writable(path string) error {
 	}
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("there is no folder %s for %s", folder, filepath.Base(path))
+		return fmt.Errorf("missing directory %s for %s", folder, filepath.Base(path))
 	}
 	return nil
 }

@@ -74,9 +74,9 @@ func TestSimPartitionsTellsAllThatIsWrong(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{nil, 2, "name a file of partitions or"},
-		{[]string{"a", "b"}, 2, "name one file of partitions, not 2"},
-		{[]string{"a", "--racks", "1x1"}, 2, "exclude each other"},
+		{nil, 2, "missing partitions"},
+		{[]string{"a", "b"}, 2, "2 files of partitions; name one"},
+		{[]string{"a", "--racks", "1x1"}, 2, "mutually exclusive"},
 		{[]string{"--racks", "3x3"}, 2, "--racks: rows of 3 racks cannot be laid out"},
 		{[]string{"--racks", "x"}, 2, "are no racks"},
 		{[]string{"none.csv"}, 3, "none.csv: no such file"},

@@ -25,11 +25,11 @@ type simPlugins struct {
 
 func (s *simPlugins) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.policy, "policy", "", "what decides rounds: a plugin, by its path, as ./cheapest, or a built-in policy")
-	flags.StringVar(&s.policyConfig, "policy-config", "", "its configuration")
-	flags.StringVar(&s.local, "localsched", "", "what rules all local queues: a plugin, by its path, or a built-in policy")
-	flags.StringVar(&s.localConfig, "localsched-config", "", "configuration of that plugin")
-	flags.BoolVar(&s.plain, "plain", false, "speak with these plugins without TLS, over a private socket; as the Python example")
+	flags.StringVar(&s.policy, "policy", "", "policy that decides rounds: a built-in policy, or the path of a plugin, such as ./cheapest")
+	flags.StringVar(&s.policyConfig, "policy-config", "", "configuration file of that plugin")
+	flags.StringVar(&s.local, "localsched", "", "policy of all local queues: a built-in policy, or the path of a plugin")
+	flags.StringVar(&s.localConfig, "localsched-config", "", "configuration file of that plugin")
+	flags.BoolVar(&s.plain, "plain", false, "connect to these plugins without TLS, over a private socket (the Python example requires it)")
 }
 
 // apply has the plugins take part.
@@ -39,7 +39,7 @@ func (s *simPlugins) apply(plan *experiment.Plan) (*experiment.Plan, error) {
 		return nil, err
 	}
 	if s.localConfig != "" && !strings.Contains(s.local, "/") {
-		return nil, usage("--localsched-config is the configuration of a plugin; name its path in --localsched")
+		return nil, usage("--localsched-config requires a plugin; set --localsched to its path")
 	}
 	switch {
 	case s.local == "":
@@ -48,7 +48,7 @@ func (s *simPlugins) apply(plan *experiment.Plan) (*experiment.Plan, error) {
 		return s.with(plan, pluginhost.SchedulerKind, "localsched", s.local, s.localConfig)
 	}
 	if plan, err = plan.With(experiment.Setting{Key: "policy", Value: s.local}); err != nil {
-		return nil, usage("--localsched: %w; the path of a plugin has a slash, as ./mine", err)
+		return nil, usage("--localsched: %w; the path of a plugin contains a slash, such as ./mine", err)
 	}
 	return plan, nil
 }
@@ -58,9 +58,9 @@ func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error
 	builtIn := slices.Contains(builtin.Names(), s.policy)
 	switch {
 	case s.policyConfig != "" && s.policy == "":
-		return nil, usage("--policy-config is the configuration of --policy; give that too")
+		return nil, usage("--policy-config requires --policy")
 	case s.policyConfig != "" && builtIn:
-		return nil, usage("--policy-config is the configuration of a plugin; the parameters of %s are in the experiment's table [policy.%s]", s.policy, s.policy)
+		return nil, usage("--policy-config requires a plugin; set the parameters of %s in the table [policy.%s] of the experiment", s.policy, s.policy)
 	case s.policy == "":
 		return plan, nil
 	case !builtIn:

@@ -27,7 +27,7 @@ func TestSimPolicyByName(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--policy", "mcmf", "--policy-config", "mcmf.toml"}, 2, "the parameters of mcmf are in the experiment's table [policy.mcmf]"},
+		{[]string{"--policy", "mcmf", "--policy-config", "mcmf.toml"}, 2, "set the parameters of mcmf in the table [policy.mcmf]"},
 		{[]string{"--policy", "mcmf", "--scheme", "receiver"}, 1, "the policy mcmf does not serve rounds that are opened by receiver"},
 	} {
 		got := simulate(t, append([]string{"run", plan}, tt.args...)...)

@@ -42,20 +42,20 @@ func modeNames() []string {
 
 func (f *powerFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.perRack, "power", "", "kW per rack of 1024 nodes that jobs draw, or a range to draw it from, as 20-33")
-	flags.StringVar(&f.idleRack, "idle-power", "13", "with --power: kW per rack of nodes that a job holds and does not use")
-	flags.StringVar(&f.perCPU, "watts-per-cpu", "", "instead of --power: W per processor, or a range, as 20-33.5")
-	flags.StringVar(&f.idleCPU, "idle-watts-per-cpu", "0", "with --watts-per-cpu: W of one that a job holds and does not use")
-	flags.StringVar(&f.budgetKW, "budget-kw", "", "kW that jobs may draw together on-peak")
-	flags.StringVar(&f.budget, "budget", "", "the same in percent of what they draw on average without a budget, as 50%")
-	flags.StringVar(&f.onPeak, "on-peak", budget.Always, "when the budget holds, as 09:00-23:00 or \"mon-fri 07:00-20:00\"")
-	flags.StringVar(&f.zone, "time-zone", "", "of that clock, as America/Chicago (the trace's)")
-	flags.StringVar(&f.start, "start", "", "what it shows at the trace's beginning, as \"2009-01-05 00:00\" (what the trace's header tells)")
-	flags.StringVar(&f.ratio, "price-ratio", "3", "what a MWh costs on-peak; off-peak it costs 1")
-	choice(cmd, &f.mode, "mode", string(engine.Window), "which jobs start under the budget", modeNames()...)
-	flags.IntVar(&f.window, "window", engine.DefaultWindow, "jobs that the mode window chooses from")
-	flags.StringVar(&f.bound, "bound", "1d", "after which wait a job is given a place off-peak that nothing may delay; 0: never")
-	flags.Uint64Var(&f.seed, "seed", 1, "of the powers that are drawn")
+	flags.StringVar(&f.perRack, "power", "", "power draw of jobs, in kW per rack of 1024 nodes; of a range, such as 20-33, each job's is sampled")
+	flags.StringVar(&f.idleRack, "idle-power", "13", "with --power: draw of allocated nodes that a job does not use, in kW per rack")
+	flags.StringVar(&f.perCPU, "watts-per-cpu", "", "in place of --power: W per processor, or a range, such as 20-33.5")
+	flags.StringVar(&f.idleCPU, "idle-watts-per-cpu", "0", "with --watts-per-cpu: W of an allocated processor that a job does not use")
+	flags.StringVar(&f.budgetKW, "budget-kw", "", "on-peak power budget of all jobs, in kW")
+	flags.StringVar(&f.budget, "budget", "", "power budget in percent of the mean draw without a budget, such as 50%")
+	flags.StringVar(&f.onPeak, "on-peak", budget.Always, "on-peak hours, such as 09:00-23:00 or \"mon-fri 07:00-20:00\"")
+	flags.StringVar(&f.zone, "time-zone", "", "time zone of the on-peak hours, such as America/Chicago (default: that of the trace)")
+	flags.StringVar(&f.start, "start", "", "local time at the start of the trace, such as \"2009-01-05 00:00\" (default: from the header of the trace)")
+	flags.StringVar(&f.ratio, "price-ratio", "3", "on-peak price of a MWh; the off-peak price is 1")
+	choice(cmd, &f.mode, "mode", string(engine.Window), "selection of jobs under the budget", modeNames()...)
+	flags.IntVar(&f.window, "window", engine.DefaultWindow, "pending jobs that the mode window considers")
+	flags.StringVar(&f.bound, "bound", "1d", "wait after which a job gets a reservation off-peak; 0 means never")
+	flags.Uint64Var(&f.seed, "seed", 1, "random seed of the power draws")
 }
 
 // powerPlan is what the flags say.
@@ -107,11 +107,11 @@ func (f *powerFlags) readRates(cmd *cobra.Command, p *powerPlan, perNode int, ra
 	rack := int64(rackNodes * perNode) // CPUs that the numbers are of
 	switch {
 	case f.perRack != "" && f.perCPU != "":
-		return usage("--power and --watts-per-cpu exclude each other")
+		return usage("--power and --watts-per-cpu are mutually exclusive")
 	case f.perCPU != "":
 		name, text, idleName, idle, rack = "watts-per-cpu", f.perCPU, "idle-watts-per-cpu", f.idleCPU, 1
 	case !racks:
-		return usage("--power is of racks, for --machine %s; use --watts-per-cpu", config.Partitioned)
+		return usage("--power requires racks (--machine %s); use --watts-per-cpu", config.Partitioned)
 	}
 	if other := map[string]string{"power": "idle-watts-per-cpu", "watts-per-cpu": "idle-power"}[name]; cmd.Flags().Changed(other) {
 		return usage("--%s has no effect with --%s; use --%s", other, name, idleName)
@@ -137,15 +137,15 @@ func (f *powerFlags) unbudgeted(cmd *cobra.Command) error {
 func (f *powerFlags) readBudget(p *powerPlan) error {
 	switch {
 	case f.budgetKW != "" && f.budget != "":
-		return usage("--budget-kw and --budget exclude each other")
+		return usage("--budget-kw and --budget are mutually exclusive")
 	case f.budgetKW != "":
 		if p.Limit = schedule.Thousandths(f.budgetKW) * 1000; p.Limit <= 0 {
-			return usage("--budget-kw %s: write a number of kilowatts above 0, as 450", f.budgetKW)
+			return usage("--budget-kw: invalid value %s; use kilowatts above 0, such as 450", f.budgetKW)
 		}
 	case f.budget != "":
 		text, percent := strings.CutSuffix(f.budget, "%")
 		if p.Share = schedule.Thousandths(strings.TrimSpace(text)) * 10; p.Share <= 0 || !percent {
-			return usage("--budget %s: write a part of the mean power as 50%%; kilowatts are for --budget-kw", f.budget)
+			return usage("--budget: invalid value %s; use a percentage of the mean power, such as 50%%, or --budget-kw", f.budget)
 		}
 	}
 	if err := chosen("mode", f.mode, modeNames()...); err != nil {
@@ -160,7 +160,7 @@ func (f *powerFlags) readBudget(p *powerPlan) error {
 		return usage("--bound %s %w", f.bound, err)
 	}
 	if f.window < 1 || f.window > engine.MaxWindow {
-		return usage("--window %d: use 1 to %d jobs", f.window, engine.MaxWindow)
+		return usage("--window: invalid value %d; use 1 to %d", f.window, engine.MaxWindow)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
 		p.clock.Zone = zone.Location
 	}
 	if p.Ratio = protocol.Micro(schedule.Thousandths(f.ratio) * 1000); p.Ratio <= 0 {
-		return usage("--price-ratio %s: write a number above 0, as 3", f.ratio)
+		return usage("--price-ratio: invalid value %s; use a number above 0, such as 3", f.ratio)
 	}
 	if cmd.Flags().Changed("on-peak") {
 		return nil

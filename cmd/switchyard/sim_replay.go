@@ -19,16 +19,16 @@ func (a *app) simReplayCommand() *cobra.Command {
 	var decider pluginFile
 	cmd := &cobra.Command{
 		Use:   "replay RECORD",
-		Short: "Replay what a live peer recorded, and compare",
-		Long: "Feed all that a live peer was told to a fresh one, and compare what it does at every step: rows,\n" +
-			"messages, calls and answers. The policy decides each round again. All must come out the same;\n" +
-			"else the first difference is printed and the exit code is 1. A peer records with peer --record.\n" +
-			"Decisions of a plugin are taken as recorded, unless --policy names it.",
+		Short: "Replay the recording of a live peer, and compare",
+		Long: "Replay the recorded inputs of a live peer into a new one and compare the output of every step:\n" +
+			"rows, messages, calls and answers. The policy decides each round again. If anything differs, the\n" +
+			"first difference is printed and the exit code is 1. peer --record makes the recording. Decisions\n" +
+			"of a plugin are taken from the recording, unless --policy names the plugin.",
 		Example: "  switchyard peer --config site.toml --record run.rec\n  switchyard sim replay run.rec\n" +
 			"  switchyard sim replay run.rec --policy ./cheapest --policy-config cheapest.toml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("%s needs one recording, the file of peer --record", cmd.CommandPath())
+				return usage("%s requires one recording, the file of peer --record", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -45,9 +45,9 @@ func (a *app) simReplayCommand() *cobra.Command {
 			return a.replay(args[0], plugin)
 		},
 	}
-	cmd.Flags().StringVar(&decider.path, "policy", "", "the plugin that decided in the recording, by its path")
-	cmd.Flags().StringVar(&decider.config, "policy-config", "", "its configuration")
-	cmd.Flags().BoolVar(&decider.plain, "plain", false, "speak with the plugin without TLS, over a private socket")
+	cmd.Flags().StringVar(&decider.path, "policy", "", "path of the policy plugin that decided in the recording")
+	cmd.Flags().StringVar(&decider.config, "policy-config", "", "configuration file of that plugin")
+	cmd.Flags().BoolVar(&decider.plain, "plain", false, "connect to the plugin without TLS, over a private socket")
 	return a.query(cmd)
 }
 
@@ -92,9 +92,9 @@ func (a *app) tellUnchecked(s *recording.Summary, unknown []string) {
 	if s.Checked >= s.Rounds {
 		return
 	}
-	why := "the recording has no decisions of theirs"
+	why := "the recording does not contain their decisions"
 	if len(unknown) > 0 {
-		why = "this program does not know the policy " + strings.Join(unknown, " or ")
+		why = "unknown policy " + strings.Join(unknown, " or ")
 	}
 	a.notice("%s of %d not decided again: %s", protocol.Count(s.Rounds-s.Checked, "round"), s.Rounds, console.Plain(why))
 }
@@ -112,10 +112,10 @@ func (a *app) showReplay(path string, s *recording.Summary) error {
 	if a.json {
 		return a.printJSON(s)
 	}
-	a.printf("%s: %d steps, %s, %s, %s; %d messages came and %d went.\n", console.Plain(path), s.Steps,
+	a.printf("%s: %d steps, %s, %s, %s; %d messages received, %d sent.\n", console.Plain(path), s.Steps,
 		protocol.Count(s.Jobs, "job"), protocol.Count(s.Rounds, "round"), protocol.Count(s.Decisions, "decision"), s.Received, s.Sent)
 	if s.Differences == 0 {
-		a.printf("All came out as recorded; %s decided again.\n", protocol.Count(s.Checked, "round"))
+		a.printf("No differences; %s decided again.\n", protocol.Count(s.Checked, "round"))
 		return nil
 	}
 	a.printf("%s. The first:\n%s\n", protocol.Count(s.Differences, "difference"), console.PlainLines(s.First.String()))

@@ -16,28 +16,28 @@ func (a *app) simReportCommand() *cobra.Command {
 	var out, title string
 	cmd := &cobra.Command{
 		Use:   "report RESULTS.json... --out DIR",
-		Short: "Make a page and figures of results",
-		Long: "Make an HTML page of what sim run --json and sim sweep --json printed, and each figure of it as an\n" +
-			"SVG file beside it. Results of several schemes stand beside each other as in the superscheduler\n" +
-			"paper, with the values that its text gives; sweeps are curves.",
+		Short: "Write a page and figures of results",
+		Long: "Write an HTML page of the output of sim run --json and sim sweep --json, and each of its figures as\n" +
+			"an SVG file. Bars compare schemes as in the superscheduler paper, with the values that its text\n" +
+			"gives; curves show sweeps.",
 		Example: "  switchyard sim run heavy --json >heavy.json\n" +
 			"  switchyard sim sweep light --json >light.json\n" +
 			"  switchyard sim report heavy.json light.json --out report",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("%s needs the JSON of sim run or sim sweep", cmd.CommandPath())
+				return usage("%s requires the JSON output of sim run or sim sweep", cmd.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if out == "" {
-				return usage("name a folder for the page with --out")
+				return usage("missing --out; set it to a directory for the page")
 			}
 			return a.report(args, out, title)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder for index.html and the figures; it is made")
-	cmd.Flags().StringVar(&title, "title", "Simulation results", "of the page")
+	cmd.Flags().StringVar(&out, "out", "", "directory for index.html and the figures; it is created")
+	cmd.Flags().StringVar(&title, "title", "Simulation results", "title of the page")
 	return cmd
 }
 

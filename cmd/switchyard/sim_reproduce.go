@@ -30,14 +30,14 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	r := simReproduce{app: a, options: reproduce.Default()}
 	cmd := &cobra.Command{
 		Use:   "reproduce [NAME...]",
-		Short: "Make the tables and figures of the MCMF and Blue Gene/P papers again",
-		Long: "Make tables and figures of the MCMF metascheduling paper again, and of the Blue Gene/P paper on\n" +
-			"power budgets (the names with bg; bg is all of these), with the papers' values beside ours: means\n" +
-			"over seeds and half the widths of their 95 % confidence intervals. Without names all of the MCMF\n" +
-			"paper but nordugrid, which takes far longer. A simulation that several of them need is run once.\n" +
-			"The traces and prices are read from the folder of --data. --json has each seed's values and the\n" +
-			"series of the figures, --html draws them. Of the flags, only --data, --seeds and --workers are for\n" +
-			"the Blue Gene/P paper too.\n" +
+		Short: "Reproduce the tables and figures of the MCMF and Blue Gene/P papers",
+		Long: "Reproduce tables and figures of the MCMF metascheduling paper and of the Blue Gene/P paper on power\n" +
+			"budgets (names with bg; bg means all of them), next to the published values: means over seeds and\n" +
+			"half-widths of their 95 % confidence intervals. Without names, all of the MCMF paper except\n" +
+			"nordugrid, which takes much longer. A simulation that several exhibits need runs once.\n" +
+			"--data is the directory of the traces and prices. --json prints the values of each seed and the\n" +
+			"series of the figures, --html draws the figures. Only --data, --seeds and --workers also apply to\n" +
+			"the Blue Gene/P paper.\n" +
 			"Names: " + console.Wrapped(papers.Names(), 90) + ".",
 		Example: "  switchyard sim reproduce table4 fig10 --data ../shared/data\n" +
 			"  switchyard sim reproduce bg-fig2 bg-fig5 --seeds 1 --html power-budget.html\n" +
@@ -50,17 +50,17 @@ func (a *app) simReproduceCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	o := &r.options
-	cmd.Flags().BoolVar(&r.list, "list", false, "only say what there is")
-	cmd.Flags().StringVar(&o.Data, "data", o.Data, "folder of the traces and prices")
-	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "how many seeds; each draws another workload")
-	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "how many jobs are measured (as many as the paper's)")
-	choice(cmd, &r.waits, "waits", string(o.Waits), "where the waits of quotes come from", foresightMethods()...)
+	cmd.Flags().BoolVar(&r.list, "list", false, "list the exhibits")
+	cmd.Flags().StringVar(&o.Data, "data", o.Data, "directory of the traces and prices")
+	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "number of seeds, with a workload each")
+	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "number of measured jobs (default: as in the paper)")
+	choice(cmd, &r.waits, "waits", string(o.Waits), "prediction of the quoted waits", foresightMethods()...)
 	cmd.Flags().StringVar(&o.Forecast, "forecast", o.Forecast,
-		"of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order as (1,0,1)(1,0,1)24)")
-	cmd.Flags().BoolVar(&o.Oracle, "oracle", false, "let the sites know all prices ahead, as in the authors' code")
-	cmd.Flags().IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "simulations at once")
-	cmd.Flags().StringVar(&r.html, "html", "", "write a page with tables and figures; - is the output")
-	cmd.Flags().BoolVar(&r.plain, "plain", false, "print columns that line up and not Markdown")
+		"forecast of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order such as (1,0,1)(1,0,1)24)")
+	cmd.Flags().BoolVar(&o.Oracle, "oracle", false, "use the actual prices as forecasts, as in the authors' code")
+	cmd.Flags().IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
+	cmd.Flags().StringVar(&r.html, "html", "", "write a page with tables and figures to this file; - is the output")
+	cmd.Flags().BoolVar(&r.plain, "plain", false, "print aligned columns in place of Markdown")
 	return a.query(cmd)
 }
 
@@ -112,7 +112,7 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
 	command := append([]string{"switchyard", "sim", "reproduce"}, names...)
 	source := report.Source{Command: fmt.Sprintf("%s --seeds %d", strings.Join(command, " "), r.options.Seeds), Version: version}
-	page, err := reproduce.Page("Papers, run again", reports, source)
+	page, err := reproduce.Page("Papers, reproduced", reports, source)
 	if err != nil {
 		return err
 	}

@@ -34,15 +34,16 @@ func (a *app) simRunCommand() *cobra.Command {
 	r := simRun{app: a}
 	cmd := &cobra.Command{
 		Use:   "run EXPERIMENT | run --site CONFIG... --trace TRACE...",
-		Short: "Simulate an experiment for one seed, or sites as they are configured",
-		Long: "Simulate an experiment, a TOML file or a built-in one, for one seed: its scheme, and beside it\n" +
-			"those that it is compared with. GAIN is how many times shorter the waits are than under the\n" +
-			"scheme local, if that is among them. Where sites pay for electricity there is what it costs, and\n" +
-			"FAIRNESS: how many times longer responses are under local, by site; above 1 its users gain. The files of --starts, --swf and --gantt have the schedule\n" +
-			"of the experiment's scheme. The same experiment and seed give the same bytes.\n\n" +
-			"With --site real sites are simulated as their configurations have them, on the jobs of a trace, and\n" +
-			"beside that with every job at its own site. What of a configuration would change decisions and is not\n" +
-			"simulated is an error; what would not is named.",
+		Short: "Simulate an experiment with one seed, or configured sites on a trace",
+		Long: "Simulate an experiment, a TOML file or a built-in one, with one seed: under its scheme and under\n" +
+			"those that it is compared with. GAIN is the mean wait or response under the scheme local, divided by\n" +
+			"that under the scheme. If sites pay for electricity, the output includes its cost and FAIRNESS: the\n" +
+			"response under local divided by that under the scheme, for each site; above 1 its users gain.\n" +
+			"--starts, --swf and --gantt write the schedule of the experiment's scheme. Equal experiments and\n" +
+			"seeds give byte-identical output.\n\n" +
+			"--site simulates configured sites on the jobs of a trace, and compares them with the same jobs run at\n" +
+			"their origins. Settings that affect decisions and cannot be simulated are errors; other settings\n" +
+			"that are not simulated are listed in a notice.",
 		Example: "  switchyard sim run heavy\n" +
 			"  switchyard sim run electricity\n" +
 			"  switchyard sim run heavy --policy ./cheapest --policy-config cheapest.toml\n" +
@@ -57,14 +58,14 @@ func (a *app) simRunCommand() *cobra.Command {
 			return r.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().Uint64Var(&r.seed, "seed", 1, "of all that is drawn by chance, instead of the experiment's")
-	choice(cmd, &r.scheme, "scheme", "", "run this scheme alone", schemeNames()...)
+	cmd.Flags().Uint64Var(&r.seed, "seed", 1, "random seed; overrides the experiment's")
+	choice(cmd, &r.scheme, "scheme", "", "run only this scheme", schemeNames()...)
 	r.addTo(cmd)
-	cmd.Flags().StringArrayVar(&r.sites, "site", nil, "simulate the site of this configuration, a file or a folder of files; once for each site")
-	cmd.Flags().StringArrayVar(&r.traces, "trace", nil, "jobs of the sites: SITE=FILE, or FILE for one site or for a trace whose partitions are the sites")
-	cmd.Flags().StringVar(&r.starts, "starts", "", "write when and where each job starts, as CSV; - is the output")
-	cmd.Flags().StringVar(&r.swf, "swf", "", "write the schedule as a trace; - is the output")
-	cmd.Flags().StringVar(&r.gantt, "gantt", "", "draw the schedule as SVG; - is the output")
+	cmd.Flags().StringArrayVar(&r.sites, "site", nil, "configuration of a site to simulate, a file or a directory of files; repeatable")
+	cmd.Flags().StringArrayVar(&r.traces, "trace", nil, "jobs of the sites: SITE=FILE; or FILE for a single site, or for a trace whose partitions are the sites")
+	cmd.Flags().StringVar(&r.starts, "starts", "", "write the start and the site of each job to this CSV file; - is the output")
+	cmd.Flags().StringVar(&r.swf, "swf", "", "write the schedule to this SWF trace; - is the output")
+	cmd.Flags().StringVar(&r.gantt, "gantt", "", "write a chart of the schedule to this SVG file; - is the output")
 	return a.query(cmd)
 }
 
@@ -74,11 +75,11 @@ func (r *simRun) experimentOrSites(cmd *cobra.Command, args []string) error {
 	case len(r.sites) == 0 && len(r.traces) == 0:
 		return oneExperiment(cmd, args)
 	case len(args) > 0:
-		return usage("--site and --trace take the place of an experiment; leave %s out, or them", args[0])
+		return usage("--site and --trace replace the experiment; omit %s, or omit them", args[0])
 	case len(r.sites) == 0 || len(r.traces) == 0:
-		return usage("--site and --trace go together: the configurations of sites, and the jobs that come to them")
+		return usage("--site and --trace require each other: the configurations of the sites, and their jobs")
 	case r.local != "" || r.policy != "":
-		return usage("--policy and --localsched are of experiments; sites have the policies of their configurations")
+		return usage("--policy and --localsched apply to experiments; with --site, policies come from the configurations")
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func (r *simRun) plan(args []string) (*experiment.Plan, error) {
 	case r.scheme == string(experiment.Local):
 		plan.Scheme, plan.Compare = experiment.Local, nil
 	case r.scheme != "":
-		return nil, usage("--scheme %s is of experiments; sites as they are configured are compared with the scheme %s", r.scheme, experiment.Local)
+		return nil, usage("--scheme %s applies to experiments; with --site, use --scheme %s or none", r.scheme, experiment.Local)
 	}
 	return plan, nil
 }
@@ -147,7 +148,7 @@ func (r *simRun) run(ctx context.Context, args []string) (err error) {
 	}
 	main := outcomes.Of(plan.Scheme)
 	if main.Unplaced > 0 {
-		r.app.notice("%s never ran, because no site that they may go to has room for them; the means leave them out",
+		r.app.notice("%s never ran, because no eligible site is large enough; the means exclude them",
 			protocol.Count(main.Unplaced, "job"))
 	}
 	if main.Metrics.Jobs == 0 && main.Applications == nil {
@@ -175,7 +176,7 @@ func (r *simRun) choose(plan *experiment.Plan) (*experiment.Plan, error) {
 		}
 	}
 	if r.gantt != "" && plan.Scheme == experiment.Ideal {
-		return nil, usage("--gantt draws machines, and the scheme ideal has none: jobs share one virtual machine")
+		return nil, usage("--gantt requires machines; under the scheme ideal all jobs share one virtual machine")
 	}
 	if !r.seeded {
 		r.seed = uint64(plan.Seed) //nolint:gosec // checked: not negative

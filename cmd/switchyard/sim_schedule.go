@@ -36,16 +36,16 @@ type traceFlags struct {
 }
 
 func (f *traceFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "trace", "", "the trace, packed by gzip or not")
-	choice(cmd, &f.format, "format", "", "of the trace, if its name does not tell", experiment.Formats()...)
-	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "leave malformed lines out and count them")
-	cmd.Flags().BoolVar(&f.overruns, "keep-overruns", false, "jobs that ran longer than they asked for are not cut there")
+	cmd.Flags().StringVar(&f.path, "trace", "", "trace to read, may be compressed by gzip")
+	choice(cmd, &f.format, "format", "", "format of the trace (default: by its name)", experiment.Formats()...)
+	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "skip and count malformed lines")
+	cmd.Flags().BoolVar(&f.overruns, "keep-overruns", false, "do not end jobs at their requested time")
 }
 
 // read reads the trace and tells what is odd about it.
 func (f *traceFlags) read(a *app) (*workload.Trace, error) {
 	if f.path == "" {
-		return nil, usage("name the trace with --trace")
+		return nil, usage("missing --trace")
 	}
 	if f.format != "" {
 		if err := chosen("format", f.format, experiment.Formats()...); err != nil {
@@ -66,15 +66,15 @@ func (a *app) simScheduleCommand() *cobra.Command {
 	s := simSchedule{app: a}
 	cmd := &cobra.Command{
 		Use:   "schedule --trace FILE --procs N",
-		Short: "Schedule a trace on one machine, with the batch engine alone",
-		Long: "Schedule the jobs of a trace on one machine of N equal processors, with the batch engine alone:\n" +
-			"no peer, no other site. Jobs have the processors that they were given, else those that they\n" +
-			"asked for, and their estimate is what they asked for; those that ran longer are cut there but\n" +
-			"with --keep-overruns. With --tie pyss the starts are those of the simulator pyss to the second;\n" +
-			"with batch all that happens at one instant is one pass.\n" +
-			"With --machine the machine has nodes, or partitions as Blue Gene/P. With --power and a budget the\n" +
-			"jobs are scheduled twice, without the budget and within it, and both are compared: what the\n" +
-			"energy costs, how full the machine is, and how many pairs of jobs start in another order.",
+		Short: "Schedule a trace on one machine with the batch engine alone",
+		Long: "Schedule the jobs of a trace on one machine of N equal processors with the batch engine alone,\n" +
+			"without peers or other sites. A job has its allocated processors or else the requested ones, and\n" +
+			"its requested time is its estimate. Longer jobs end at their estimate, except with\n" +
+			"--keep-overruns. With --tie pyss the starts are those of the simulator pyss to the second; with\n" +
+			"batch there is one scheduling pass for all events of an instant.\n" +
+			"--machine gives the machine nodes, or partitions as of a Blue Gene/P. With --power and a budget the\n" +
+			"jobs are scheduled without the budget and within it. The comparison has the cost of energy, the\n" +
+			"utilization, and the number of pairs of jobs that start in the opposite order.",
 		Example: "  switchyard sim schedule --trace SDSC-SP2.swf.gz --procs 128 --policy easy\n" +
 			"  switchyard sim schedule --trace mine.swf --procs 256 --policy sjffit --starts starts.csv --json\n" +
 			"  switchyard sim schedule --trace ANL-Intrepid.swf.gz --machine bgp --power 20-33 --budget 50% \\\n" +
@@ -83,14 +83,14 @@ func (a *app) simScheduleCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	s.trace.addTo(cmd)
-	cmd.Flags().IntVar(&s.machine.procs, "procs", 0, "processors of the machine (those that the trace's header tells)")
-	choice(cmd, &s.policy, "policy", "easy", "which queued jobs start first", engine.Names()...)
-	choice(cmd, &s.tie, "tie", string(sim.TiePyss), "order of what happens at one instant", string(sim.TiePyss), string(sim.TieBatch))
-	cmd.Flags().StringVar(&s.starts, "starts", "", "write the start of each job in seconds, as CSV; - is the output")
-	cmd.Flags().BoolVar(&s.perfect, "perfect", false, "estimates are the run times")
+	cmd.Flags().IntVar(&s.machine.procs, "procs", 0, "processors of the machine (default: from the header of the trace)")
+	choice(cmd, &s.policy, "policy", "easy", "policy of the queue", engine.Names()...)
+	choice(cmd, &s.tie, "tie", string(sim.TiePyss), "order of events of one instant", string(sim.TiePyss), string(sim.TieBatch))
+	cmd.Flags().StringVar(&s.starts, "starts", "", "write the start of each job in seconds to this CSV file; - is the output")
+	cmd.Flags().BoolVar(&s.perfect, "perfect", false, "use the run times as estimates")
 	s.machine.addTo(cmd)
 	s.power.addTo(cmd)
-	cmd.Flags().StringVar(&s.curves, "curves", "", "write the power and the CPUs of each hour, as CSV; - is the output")
+	cmd.Flags().StringVar(&s.curves, "curves", "", "write the power and the CPUs of each hour to this CSV file; - is the output")
 	return a.query(cmd)
 }
 

@@ -79,12 +79,12 @@ func TestSimRunOfSitesRefuses(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"--site and --trace go together":       {"run", "--site", "testdata/sites/north.toml"},
-		"take the place of an experiment":      {"run", "heavy", "--trace", "x.swf"},
-		`there is no site "east"`:              {"run", "--site", "testdata/sites/north.toml", "--trace", "east=x.swf"},
-		"--scheme sender is of experiments":    {"run", "--site", "testdata/sites/north.toml", "--trace", "x.swf", "--scheme", "sender"},
-		"site north comes twice":               {"run", "--site", "testdata/sites/north.toml", "--site", "testdata/sites/north.toml", "--trace", "x.swf"},
-		"sites have the policies of their con": {"run", "--site", "testdata/sites/north.toml", "--trace", "x.swf", "--policy", "tc"},
+		"--site and --trace require each other":  {"run", "--site", "testdata/sites/north.toml"},
+		"replace the experiment":                 {"run", "heavy", "--trace", "x.swf"},
+		`there is no site "east"`:                {"run", "--site", "testdata/sites/north.toml", "--trace", "east=x.swf"},
+		"--scheme sender applies to experiments": {"run", "--site", "testdata/sites/north.toml", "--trace", "x.swf", "--scheme", "sender"},
+		"site north comes twice":                 {"run", "--site", "testdata/sites/north.toml", "--site", "testdata/sites/north.toml", "--trace", "x.swf"},
+		"policies come from the configurations":  {"run", "--site", "testdata/sites/north.toml", "--trace", "x.swf", "--policy", "tc"},
 	} {
 		if got := simulate(t, args...); got.code != 2 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%v: exit code %d, %s", args, got.code, got.stderr)

@@ -33,12 +33,12 @@ func (a *app) simSweepCommand() *cobra.Command {
 	s := simSweep{app: a}
 	cmd := &cobra.Command{
 		Use:   "sweep EXPERIMENT",
-		Short: "Simulate an experiment over parameters and seeds, or with another site",
-		Long: "Simulate an experiment under all its schemes for every combination of the values given and for\n" +
-			"several seeds, on all CPUs; print means and the half widths of their 95 % confidence intervals.\n" +
-			"Values are a list, as delta=0.5,0.7, or a range of numbers with its step, as load=0.7..1.3/0.1.\n" +
-			"With --add-site the same is run with and without the site in the grid, under the experiment's main\n" +
-			"scheme unless --set scheme=… names others: what it gains by joining.\n" +
+		Short: "Simulate an experiment over parameters and seeds, or with an additional site",
+		Long: "Simulate an experiment under all its schemes, for every combination of the given values and with\n" +
+			"several seeds, on all CPUs; print means and half-widths of their 95 % confidence intervals.\n" +
+			"Values are a list, such as delta=0.5,0.7, or a range with a step, such as load=0.7..1.3/0.1.\n" +
+			"--add-site compares the grid with and without the site, under the experiment's scheme unless\n" +
+			"--set scheme=… names others.\n" +
 			"A site is " + experiment.JoinForm + ".\n" +
 			"Keys: " + console.Wrapped(experiment.SettableKeys(), 90) + ".",
 		Example: "  switchyard sim sweep heavy --load 0.7..1.3 --seeds 5 --html heavy.html\n" +
@@ -52,13 +52,13 @@ func (a *app) simSweepCommand() *cobra.Command {
 			return s.run(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().StringVar(&s.load, "load", "", "the same as --set load=…")
-	cmd.Flags().StringArrayVar(&s.set, "set", nil, "key=values; repeatable")
-	cmd.Flags().StringArrayVar(&s.join, "add-site", nil, "a site that may join; repeatable")
-	cmd.Flags().IntVar(&s.seeds, "seeds", 0, "how many seeds (those of the experiment)")
+	cmd.Flags().StringVar(&s.load, "load", "", "short for --set load=…")
+	cmd.Flags().StringArrayVar(&s.set, "set", nil, "values of a key: KEY=VALUES; repeatable")
+	cmd.Flags().StringArrayVar(&s.join, "add-site", nil, "add this site and compare with and without it; repeatable")
+	cmd.Flags().IntVar(&s.seeds, "seeds", 0, "number of seeds (default: as in the experiment)")
 	s.addTo(cmd)
-	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "simulations at once")
-	cmd.Flags().StringVar(&s.html, "html", "", "write a page with tables and figures; - is the output")
+	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
+	cmd.Flags().StringVar(&s.html, "html", "", "write a page with tables and figures to this file; - is the output")
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
 		for _, key := range experiment.SettableKeys() {
@@ -120,7 +120,7 @@ func (s *simSweep) sweep(name string) (*experiment.Sweep, error) {
 		sweep.Seeds = s.seeds
 	}
 	if sweep.Seeds < 1 || s.workers < 1 {
-		return nil, usage("--seeds and --workers are counts, of 1 or more")
+		return nil, usage("--seeds and --workers: use at least 1")
 	}
 	if s.load != "" {
 		s.set = append([]string{"load=" + s.load}, s.set...)

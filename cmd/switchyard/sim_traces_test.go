@@ -35,8 +35,8 @@ func TestSimReadsAlea(t *testing.T) {
 func TestSimAdvisesOnMalformedTraces(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{
-		"some lines":  {malformed, "--lenient, in an experiment with lenient = true"},
-		"all lines":   {"a b c\nd e f\n", "no line of it can be read; is the trace in another format (swf, gwf, sacct)?"},
+		"some lines":  {malformed, "--lenient; in an experiment, with lenient = true"},
+		"all lines":   {"a b c\nd e f\n", "all lines are invalid; check the format of the trace (swf, gwf, sacct)"},
 		"wide letter": {"\xff\xfe1\x00 \x000\x00", "iconv -f UTF-16 -t UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {

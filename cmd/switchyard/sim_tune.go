@@ -29,25 +29,25 @@ func (a *app) simTuneCommand() *cobra.Command {
 	s := simTune{app: a}
 	cmd := &cobra.Command{
 		Use:   "tune EXPERIMENT",
-		Short: "Search weights and prices that do best, and what to buy next",
-		Long: "Search the values of some keys of an experiment, above all the weights of the cost function, that do\n" +
-			"best by a goal: its tables [tune], [tune.goal] and [[tune.axis]] say what may change and what counts.\n" +
-			"With --buy its [[candidate]] machines are ranked by what each would change in the grid with the best\n" +
-			"weights, and what users would choose if waiting cost nothing tells which machines are overused.",
+		Short: "Optimize weights and prices, and rank machines to buy",
+		Long: "Search for the values of keys of an experiment, such as the weights of the cost function, that\n" +
+			"optimize a goal. Its tables [tune], [tune.goal] and [[tune.axis]] define the keys and the goal.\n" +
+			"--rank-candidates ranks its [[candidate]] machines by their effect on the grid with the best weights.\n" +
+			"It also shows which machines users would choose if waiting cost nothing: these are overloaded.",
 		Example: "  switchyard sim tune examples/experiments/iss-tune.toml\n" +
 			"  switchyard sim tune examples/experiments/iss-tune.toml --method nelder-mead --runs 20\n" +
-			"  switchyard sim tune examples/iss/buy.toml --buy --html bought",
+			"  switchyard sim tune examples/iss/buy.toml --rank-candidates --html bought",
 		Args:              oneExperiment,
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.run(cmd.Context(), args[0], cmd.Flags().Changed("runs"))
 		},
 	}
-	choice(cmd, &s.method, "method", "", "how to search; not given: as the experiment says", experiment.Methods()...)
-	cmd.Flags().IntVar(&s.runs, "runs", 0, "points that are simulated at most (those of the experiment)")
-	cmd.Flags().BoolVar(&s.buy, "buy", false, "rank the experiment's candidates, too")
-	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "simulations at once")
-	cmd.Flags().StringVar(&s.html, "html", "", "folder for a page, index.html, and its figures; it is made")
+	choice(cmd, &s.method, "method", "", "search method (default: as in the experiment)", experiment.Methods()...)
+	cmd.Flags().IntVar(&s.runs, "runs", 0, "maximum number of simulated points (default: as in the experiment)")
+	cmd.Flags().BoolVar(&s.buy, "rank-candidates", false, "also rank the candidates of the experiment")
+	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
+	cmd.Flags().StringVar(&s.html, "html", "", "directory for index.html and its figures; it is created")
 	return a.query(cmd)
 }
 
@@ -112,7 +112,7 @@ func (s *simTune) study(name string, limited bool) (*tune.Study, error) {
 		return nil, usage("%w", err)
 	}
 	if s.workers < 1 {
-		return nil, usage("--workers is a count, of 1 or more")
+		return nil, usage("--workers: use at least 1")
 	}
 	study.Buy, study.Workers = s.buy, s.workers
 	if s.method != "" {
@@ -133,7 +133,7 @@ func (s *simTune) page(name string, found *tune.Result) error {
 		words = append(words, "--runs", strconv.Itoa(s.runs))
 	}
 	if s.buy {
-		words = append(words, "--buy")
+		words = append(words, "--rank-candidates")
 	}
 	page, err := found.Page(report.Source{Command: strings.Join(words, " "), Version: version})
 	if err != nil {

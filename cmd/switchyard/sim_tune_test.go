@@ -97,7 +97,7 @@ dear     4    0.00                       0.00               100
 slow     4    2.00                        100              66.7
 `
 	dir := filepath.Join(t.TempDir(), "page")
-	got := simulate(t, "tune", tunedFile(t), "--buy", "--html", dir)
+	got := simulate(t, "tune", tunedFile(t), "--rank-candidates", "--html", dir)
 	if got.code != 0 || got.stderr != "" {
 		t.Fatalf("got %+v", got)
 	}
@@ -110,7 +110,7 @@ slow     4    2.00                        100              66.7
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
-	if err != nil || !strings.Contains(string(page), "--method grid --buy") {
+	if err != nil || !strings.Contains(string(page), "--method grid --rank-candidates") {
 		t.Errorf("the page does not say how it was made: %v", err)
 	}
 }
@@ -176,12 +176,12 @@ func TestSimTuneMistakes(t *testing.T) {
 		code   int
 		stderr []string
 	}{
-		"no name":        {[]string{}, 2, []string{"needs one experiment"}},
+		"no name":        {[]string{}, 2, []string{"requires one experiment"}},
 		"nothing tuned":  {[]string{"light"}, 2, []string{"no table [tune]"}},
 		"unknown method": {[]string{file, "--method", "guess"}, 2, []string{`"guess" is no way to search; use grid or nelder-mead`}},
 		"few runs":       {[]string{file, "--runs", "1"}, 2, []string{"the grid has 2 points, and 1 runs are allowed"}},
 		"no runs":        {[]string{file, "--runs", "0"}, 2, []string{"give 1 or more"}},
-		"no workers":     {[]string{file, "--workers", "0"}, 2, []string{"--workers is a count"}},
+		"no workers":     {[]string{file, "--workers", "0"}, 2, []string{"--workers: use at least 1"}},
 		"bad file":       {[]string{bad}, 2, []string{"bad.toml:33: tune.axis[1].values: needs two", `bad.toml:34: tune.axis[1].value: unknown key; did you mean "values"?`}},
 	} {
 		got := simulate(t, append([]string{"tune"}, c.args...)...)

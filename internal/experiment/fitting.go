@@ -42,9 +42,9 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // FitTrace models a trace that was read from a file. What is wrong with the options is an
 // [OptionError].
 func FitTrace(file string, trace *workload.Trace, o FitOptions) (*Fitting, error) {
-	from, to, err := Window(trace, o.From, o.To)
+	from, to, err := Window(trace, Setting{"--submitted-from", o.From}, Setting{"--submitted-before", o.To})
 	if err != nil {
-		return nil, &OptionError{fmt.Errorf("--%w", err)}
+		return nil, &OptionError{err}
 	}
 	f := &Fitting{file: file}
 	f.jobs, f.Cleaning = workload.Clean(trace, workload.CleanOptions{

@@ -47,8 +47,8 @@ func TestFitTrace(t *testing.T) {
 func TestFitTraceRefuses(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*experiment.FitOptions){
-		"--from: ":     func(o *experiment.FitOptions) { o.From = "yesterday" },
-		"the machine:": func(o *experiment.FitOptions) { o.Machine.CPUsPerNode = 0 },
+		"--submitted-from: ": func(o *experiment.FitOptions) { o.From = "yesterday" },
+		"the machine:":       func(o *experiment.FitOptions) { o.Machine.CPUsPerNode = 0 },
 		"a job has 8 CPUs, the machine 4; correct --nodes or --cpus-per-node": func(o *experiment.FitOptions) { o.Machine.Nodes = 1 },
 	} {
 		o := experiment.FitOptions{Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}}

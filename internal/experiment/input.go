@@ -83,23 +83,23 @@ func readTrace(r io.Reader, format string, o workload.ReadOptions) (*workload.Tr
 }
 
 // Window converts bounds on the site's clock, each a date or a date with a time,
-// to the time of the trace, for [workload.CleanOptions]. Empty texts bound
-// nothing. The error begins with from or to; a window that no submission can be
-// in is one.
-func Window(t *workload.Trace, from, to string) (begin, end protocol.Instant, err error) {
-	if begin, _, err = traceTime(t, from); err != nil {
-		return 0, 0, fmt.Errorf("from: %w", err)
+// to the time of the trace, for [workload.CleanOptions]. A bound without a value
+// is unset. The error begins with the bound's key. A window that ends before it
+// or the trace begins is an error.
+func Window(t *workload.Trace, from, to Setting) (begin, end protocol.Instant, err error) {
+	if begin, _, err = traceTime(t, from.Value); err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", from.Key, err)
 	}
-	end, clock, err := traceTime(t, to)
+	end, clock, err := traceTime(t, to.Value)
 	switch {
 	case err != nil:
-		return 0, 0, fmt.Errorf("to: %w", err)
-	case to == "":
+		return 0, 0, fmt.Errorf("%s: %w", to.Key, err)
+	case to.Value == "":
 	case end <= 0:
 		starts := time.Unix(clock.Unix()-int64(end)/1000, 0).UTC().Format(time.DateTime)
-		return 0, 0, fmt.Errorf("to: the window is empty: it ends at %s, and the trace begins at %s", to, starts)
-	case from != "" && end <= begin:
-		return 0, 0, fmt.Errorf("to: the window is empty: it ends at %s and begins at %s", to, from)
+		return 0, 0, fmt.Errorf("%s: empty window: it ends at %s, and the trace begins at %s", to.Key, to.Value, starts)
+	case from.Value != "" && end <= begin:
+		return 0, 0, fmt.Errorf("%s: empty window: it ends at %s and begins at %s", to.Key, to.Value, from.Value)
 	}
 	return begin, end, nil
 }
@@ -256,7 +256,7 @@ func (p *Plan) clean(w *Workload, inputs []input) error {
 	jobs := 0
 	for i := range inputs {
 		in := &inputs[i]
-		from, to, err := Window(in.trace, w.From, w.To)
+		from, to, err := Window(in.trace, Setting{"from", w.From}, Setting{"to", w.To})
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.Trace, err)
 		}

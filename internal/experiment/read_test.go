@@ -329,13 +329,13 @@ func TestWindow(t *testing.T) {
 		{"", "", 0, 0, ""},
 		{"1970-01-03", "", day, 0, ""},
 		{"1970-01-01", "1970-01-02 00:00:01", -day, 1000, ""},
-		{"", "1970-01-02", 0, 0, "to: the window is empty: it ends at 1970-01-02, and the trace begins at 1970-01-02 00:00:00"},
-		{"", "0001-01-01", 0, 0, "to: the window is empty: it ends at 0001-01-01, and the trace begins at 1970-01-02 00:00:00"},
-		{"1970-01-03", "1970-01-03 00:00:00", 0, 0, "to: the window is empty: it ends at 1970-01-03 00:00:00 and begins at 1970-01-03"},
+		{"", "1970-01-02", 0, 0, "to: empty window: it ends at 1970-01-02, and the trace begins at 1970-01-02 00:00:00"},
+		{"", "0001-01-01", 0, 0, "to: empty window: it ends at 0001-01-01, and the trace begins at 1970-01-02 00:00:00"},
+		{"1970-01-03", "1970-01-03 00:00:00", 0, 0, "to: empty window: it ends at 1970-01-03 00:00:00 and begins at 1970-01-03"},
 		{"May", "", 0, 0, `from: "May" is no date`},
 		{"", "June", 0, 0, `to: "June" is no date`},
 	} {
-		begin, end, err := experiment.Window(trace, c.from, c.to)
+		begin, end, err := experiment.Window(trace, experiment.Setting{Key: "from", Value: c.from}, experiment.Setting{Key: "to", Value: c.to})
 		if begin != c.begin || end != c.end || (err != nil) != (c.err != "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {
 			t.Errorf("from %q to %q: %d, %d, %v", c.from, c.to, begin, end, err)
 		}

@@ -19,7 +19,7 @@ func tuneTables() []Table {
 			{"key", "", `With its tables, and sites, applications and curves by their names: "weighing.beta", "site.NAME.cost.cpu.price"; with * for the name of all, "application.*.beta". Or a key of "sim sweep --set" that is a number. Required.`},
 			{"values", "[]", "Numbers, two or more. Required."},
 		}},
-		{"[[candidate]]", "A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables as [candidate.site.gamma]; or a machine that may be given up; or both. \"switchyard sim tune --buy\" ranks them by the goal.", []Key{
+		{"[[candidate]]", "A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables as [candidate.site.gamma]; or a machine that may be given up; or both. \"switchyard sim tune --rank-candidates\" ranks them by the goal.", []Key{
 			{"name", "", "What it is called. Required."},
 			{"price", "0.0", "What it costs to buy, in the experiment's currency. 0: not looked at. Either all candidates that bring a machine have one, or none."},
 			{"lifetime", `"1460d"`, "How long it is used; a year costs its part of the price."},
