@@ -191,8 +191,8 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(fmt.Sprintf("%d×%d", size.jobs, size.sites), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			in := snapshot(slices.Repeat([]int{size.accept}, size.sites))
-			for range size.jobs {
-				in.Jobs = append(in.Jobs, policy.Job{CPUs: 1})
+			for j := range size.jobs {
+				in.Jobs = append(in.Jobs, policy.Job{ID: protocol.NewJobID(1, uint64(j)), CPUs: 1})
 				for range size.sites {
 					in.AWT = append(in.AWT, protocol.Duration(rng.Int64N(int64(protocol.Day))))
 					in.ERT = append(in.ERT, protocol.Hour)
