@@ -13,7 +13,7 @@ type application struct {
 
 	jobs   []protocol.JobID      // those that have not ended, by id
 	groups map[int]*broker.Group // of components that start together, by number
-	crowds map[crowdKey]crowd
+	crowds broker.Crowds
 }
 
 // takeApplication enters the application of jobs that are about to be submitted.

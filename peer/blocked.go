@@ -3,6 +3,7 @@ package peer
 import (
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/admission"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -41,10 +42,7 @@ func (p *Peer) anyShape(j *job, is func(*protocol.Spec) bool) bool {
 	if is(&j.Spec) {
 		return true
 	}
-	if !p.cfg.Policy.DecidesApplications() {
-		return false
-	}
-	for shape := 1; shape < len(j.Shapes()); shape++ {
+	for shape := 1; shape < p.rowsFor(j); shape++ {
 		if spec := j.Shaped(shape); is(&spec) {
 			return true
 		}
@@ -55,8 +53,9 @@ func (p *Peer) anyShape(j *job, is func(*protocol.Spec) bool) bool {
 // takeOpen hands out up to n jobs for a round. A job that has had one and waits for a site gets
 // no other while nothing has changed, not even after a restart.
 func (p *Peer) takeOpen(n int) []protocol.JobID {
+	desk := p.admissionOnce()
 	for {
-		ids := slices.DeleteFunc(p.placeable(p.queue.Take(n)), p.blockAgain)
+		ids := slices.DeleteFunc(p.placeable(p.queue.Take(n)), func(id protocol.JobID) bool { return p.blockAgain(id, desk) })
 		if n == 0 || len(ids) > 0 || !p.queue.Ready() {
 			return ids
 		}
@@ -64,12 +63,12 @@ func (p *Peer) takeOpen(n int) []protocol.JobID {
 }
 
 // blockAgain blocks a job without a round if an earlier one has said why it waits.
-func (p *Peer) blockAgain(id protocol.JobID) bool {
+func (p *Peer) blockAgain(id protocol.JobID, desk func() *admission.Desk) bool {
 	j := p.jobs[id]
 	if j.Reason != view.ReasonNoKnownSite && j.Reason != view.ReasonNoQuote || !p.awaitsSite(j) {
 		return false
 	}
-	if j.unknown = p.noEligibleSite(j); j.Reason == view.ReasonNoKnownSite && !j.unknown {
+	if j.noEligibleSite = desk().Unknown(&j.Job); j.Reason == view.ReasonNoKnownSite && !j.noEligibleSite {
 		return false // by now all sites are known, and the round will say so
 	}
 	p.queue.Block(id)
@@ -79,13 +78,14 @@ func (p *Peer) blockAgain(id protocol.JobID) bool {
 // unblock lets jobs have rounds again when a partner can be asked that could not be in the last
 // step, or its card is known now.
 func (p *Peer) unblock() {
+	desk := p.admissionOnce()
 	for _, one := range p.partners.All() {
 		if !one.Notice() {
 			continue
 		}
 		p.queue.Unblock(func(id protocol.JobID) bool {
 			j := p.jobs[id]
-			return one.Usable() && p.couldRunAt(j, one) || j.unknown && !p.noEligibleSite(j)
+			return one.Usable() && p.couldRunAt(j, one) || j.noEligibleSite && !desk().Unknown(&j.Job)
 		})
 	}
 }

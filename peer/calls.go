@@ -1,6 +1,10 @@
 package peer
 
-import "github.com/switchyard-hpc/switchyard/peer/event"
+import (
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
 
 // pending is a [event.Call] that is not answered yet: what is done with its answer. It is data: it
 // names what it is about and points at nothing of the peer's, so that when the answer comes it is
@@ -10,9 +14,16 @@ type pending interface {
 	answered(p *Peer, result event.Result, err error)
 }
 
-// call makes a call; then goes on when it is answered.
+// call makes a call, at once or when the cancellations of reservations before it are over; then goes on
+// when it is answered.
 func (p *Peer) call(op event.Op, then pending) {
-	p.issue(event.Call{ID: p.calls.Open(then), Op: op})
+	call := event.Call{ID: p.calls.Open(then), Op: op}
+	if cancel, ok := op.(event.CancelReservationOp); ok {
+		p.after(step.MaxReleaseWait, releaseWaitTimerOf(cancel.Tag))
+	}
+	if p.releases.Issue(call) {
+		p.out.Calls = append(p.out.Calls, call)
+	}
 }
 
 func (p *Peer) callDone(ev event.CallDone) {
@@ -21,5 +32,13 @@ func (p *Peer) callDone(ev event.CallDone) {
 		return
 	}
 	then.answered(p, ev.Result, ev.Err)
-	p.callOver(ev.ID)
+	over, tag, next := p.releases.Answered(ev.ID)
+	if over {
+		p.timers.Stop(releaseWaitTimerOf(tag))
+	}
+	p.out.Calls = append(p.out.Calls, next...)
+}
+
+func releaseWaitTimerOf(tag protocol.Tag) timer {
+	return timer{kind: releaseWaitTimer, job: tag.Job, epoch: tag.Epoch}
 }

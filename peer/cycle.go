@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -48,32 +49,20 @@ func (p *Peer) forgetCycle() {
 // takeJobs are the jobs of the next round, oldest first, each in all its shapes. What no
 // message holds stays. The components of an application are not parted.
 func (p *Peer) takeJobs() []protocol.Spec {
-	ids := p.onTheirWay(p.withSiblings(p.takeOpen(p.roundJobs())))
-	specs, request := make([]protocol.Spec, 0, len(ids)), quoting.Request{}
-	for len(ids) > 0 {
-		next := ids[:p.applicationPrefix(ids)]
-		ids = ids[len(next):]
-		if rows := p.rowsOf(next); request.Fits(rows, p.cfg.Policy.DecidesApplications()) {
-			specs = append(specs, rows...)
-			continue
-		}
-		for _, id := range next {
-			p.queue.Put(id)
-		}
+	ids, request := p.onTheirWay(p.withSiblings(p.takeOpen(p.roundJobs()))), quoting.Request{}
+	specs, left := rounds.Pack(ids, p.sameApplication,
+		func(id protocol.JobID) []protocol.Spec { return p.jobs[id].InShapes(p.rowsFor(p.jobs[id])) },
+		func(rows []protocol.Spec) bool { return request.Fits(rows, p.cfg.Policy.DecidesApplications()) })
+	for _, id := range left {
+		p.queue.Put(id)
 	}
 	return specs
 }
 
-// rowsOf are jobs in their shapes.
-func (p *Peer) rowsOf(ids []protocol.JobID) (rows []protocol.Spec) {
-	for _, id := range ids {
-		j := p.jobs[id]
-		rows = append(rows, j.Spec)
-		for shape := 1; shape < p.rowsFor(j); shape++ {
-			rows = append(rows, j.Shaped(shape))
-		}
-	}
-	return rows
+// sameApplication says whether two jobs have to be in one round.
+func (p *Peer) sameApplication(a, b protocol.JobID) bool {
+	of := p.jobs[a].application
+	return of != nil && of == p.jobs[b].application && p.cfg.Policy.DecidesApplications()
 }
 
 // rowsFor is in how many shapes sites are asked about a job: in one, unless the policy chooses.
@@ -105,19 +94,6 @@ func (p *Peer) withSiblings(ids []protocol.JobID) []protocol.JobID {
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-// applicationPrefix is how many of the first jobs belong to one application; 1 for a job on its own.
-func (p *Peer) applicationPrefix(ids []protocol.JobID) int {
-	a := p.jobs[ids[0]].application
-	if a == nil || !p.cfg.Policy.DecidesApplications() {
-		return 1
-	}
-	n := 1
-	for n < len(ids) && p.jobs[ids[n]].application == a {
-		n++
-	}
-	return n
 }
 
 // roundJobs is how many jobs the next round may have; 0: it is not its time yet.

@@ -2,8 +2,8 @@ package peer
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/admission"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
@@ -125,7 +125,7 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	for _, d := range decisions {
 		chosen[in.Jobs[d.Job].ID] = d
 	}
-	c := decisionRun{p: p, r: r, in: in, stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless(), parted: map[broker.GroupKey]string{}}
+	c := decisionRun{p: p, r: r, in: in, desk: p.admissionOnce(), stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless()}
 	for i := 0; i < len(r.Specs); i = r.End(i) {
 		j := p.jobs[r.Specs[i].Job]
 		if j == nil || j.Phase != row.JobInGridQueue {
@@ -138,20 +138,14 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 			c.leave(i, j, d.Reason)
 		}
 	}
-	p.beginGroups(c.wholeGroups())
-}
-
-// wholeGroups are the placements of the groups of which no member had to stay. A part of a
-// group does not start.
-func (c *decisionRun) wholeGroups() []broker.Place {
-	return slices.DeleteFunc(c.groups, func(one broker.Place) bool {
-		why, parted := c.parted[broker.KeyOf(one.Job)]
-		if parted {
-			one.Job.Unplace()
-			c.p.waitOn(c.r, c.p.jobs[one.Job.Spec.Job], why, "")
-		}
-		return parted
-	})
+	groups, left := c.groups.Groups()
+	for _, one := range left {
+		one.Job.Unplace()
+		p.waitOn(r, p.jobs[one.Job.Spec.Job], one.Reason, "")
+	}
+	for _, members := range groups {
+		p.beginGroup(p.jobs[members[0].Job.Spec.Job], members)
+	}
 }
 
 // decisionRun is the carrying out of one round's decisions.
@@ -162,9 +156,9 @@ type decisionRun struct {
 	stead  bool // another policy decided
 	silent []string
 
-	roomless map[protocol.JobID]string  // members of groups that have no room together, and why
-	groups   []broker.Place             // of jobs that start together
-	parted   map[broker.GroupKey]string // groups of which a member must stay, and why
+	desk     func() *admission.Desk
+	roomless map[protocol.JobID]string // members of groups that have no room together, and why
+	groups   broker.Placements         // of jobs that start together
 }
 
 // leave keeps a job in the grid queue. The policy may have said why.
@@ -179,7 +173,7 @@ func (c *decisionRun) leave(i int, j *job, because string) {
 	case room != "" && c.r.Takers(i) > 0:
 		why, detail = view.ReasonNoRoom, room
 	case because == "":
-		why, detail = c.p.waitReason(c.r, i, j)
+		why, detail = c.waitReason(i, j)
 	case c.stead:
 		why = view.ReasonPolicy
 	}
@@ -196,8 +190,8 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 		return
 	case home && p.fullForOwn() != "":
 		full := p.fullForOwn()
-		if c.starts(j) {
-			c.parted[broker.KeyOf(&j.Job)] = full
+		if broker.StartsWithOthers(c.in, &j.Job) {
+			c.groups.Part(&j.Job, full)
 		}
 		p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
 		p.waitOn(c.r, j, full, "")
@@ -219,21 +213,13 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 		j.Home = pricing.QuotedPrice(own)
 	}
 	switch {
-	case c.starts(j):
-		c.groups = append(c.groups, broker.Place{Job: &j.Job, Site: site, Wait: c.in.Start(d.Job, d.Site, d.Wait)})
+	case broker.StartsWithOthers(c.in, &j.Job):
+		c.groups.Place(broker.Place{Job: &j.Job, Site: site, Wait: c.in.Start(d.Job, d.Site, d.Wait)})
 	case home:
 		p.commitHome(j, d.Wait)
 	default:
 		p.offer(j, site, d.Wait)
 	}
-}
-
-// starts says whether a job starts together with another one of this round.
-func (c *decisionRun) starts(j *job) bool {
-	return j.Together() && slices.ContainsFunc(c.in.Jobs, func(other policy.Job) bool {
-		return other.ID != j.Spec.Job && other.Together == j.Component.Together &&
-			c.in.Applications[other.Application].ID == j.Application
-	})
 }
 
 // reportRound says what a round brought one of its jobs.
@@ -249,17 +235,17 @@ func (p *Peer) reportRound(r *round, i int, silent []string, kind event.LogKind,
 }
 
 // waitReason says why no site was chosen for job i: a word, and what the sites said.
-func (p *Peer) waitReason(r *round, i int, j *job) (word, detail string) {
-	if j.unknown = p.noEligibleSite(j); j.unknown {
+func (c *decisionRun) waitReason(i int, j *job) (word, detail string) {
+	if j.noEligibleSite = c.desk().Unknown(&j.Job); j.noEligibleSite {
 		return view.ReasonNoKnownSite, ""
 	}
-	if would := r.Takers(i); would > 0 {
+	if would := c.r.Takers(i); would > 0 {
 		return view.ReasonRoundFull, fmt.Sprintf("%d sites would take it, but not in this round", would)
 	}
-	if p.cfg.DisableLogEvents {
+	if c.p.cfg.DisableLogEvents {
 		return view.ReasonNoQuote, ""
 	}
-	quotes, others := p.reported(r, i)
+	quotes, others := c.p.reported(c.r, i)
 	return view.ReasonNoQuote, rounds.Declines(quotes, others)
 }
 
@@ -272,7 +258,7 @@ func (p *Peer) waitOn(r *round, j *job, why, detail string) {
 		p.explain(j, why, detail)
 		p.queue.Block(j.Spec.Job)
 	case p.cfg.Initiation != policy.Cycle:
-		p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
+		p.rest(j, why, detail)
 	case r.crowded:
 		p.hold(j, p.cfg.CycleInterval+1, why, detail)
 	default:
@@ -298,6 +284,11 @@ func detailed(why, detail string) string { return view.Detailed(why, detail) }
 func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {
 	p.explain(j, why, detail)
 	p.queue.Hold(j.Spec.Job, p.now.Add(d))
+}
+
+// rest keeps a job in the grid queue for a while: another round at once would end as the last one did.
+func (p *Peer) rest(j *job, why, detail string) {
+	p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
 }
 
 func (p *Peer) requeueAllAfter(r *round, d protocol.Duration, why, detail string) {

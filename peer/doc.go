@@ -59,8 +59,7 @@
 //	broker/, prologue.go what is known of their runs: before and after them [IS 4.3]
 //	together.go          components that start at one instant
 //	groupround.go        where they have room
-//	missed.go, roomorder.go
-//	                     starts that were missed, and the order in which room is given up and asked for
+//	missed.go            starts that were missed
 //	partner/             what is known of a partner, and of all of them
 //	partners.go, quality.go
 //	                     sessions, cards, silence, and how well their jobs went

@@ -22,7 +22,7 @@ func (p *Peer) Leftovers() (out []string) {
 	count("members that wait for their turn", waiting)
 	count("jobs in the grid queue", p.queue.Len())
 	count("calls beside the watch", len(p.calls.Pending())-1)
-	count("calls in the order of room", len(p.roomOrder))
+	count("calls in the order of releases", p.releases.Len())
 	count("dirty rows", len(p.touched.Changed()))
 	if p.open != nil {
 		out = append(out, "an open round")

@@ -43,26 +43,11 @@ func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, b
 	return room, true
 }
 
-// crowd is what a site took of a group when it refused one more member.
-type crowd struct {
-	most  int
-	until protocol.Instant
-}
-
-type crowdKey struct {
-	number int // of the group
-	site   protocol.SiteName
-}
-
 // learnedCrowd is how many members of a group a site takes at once, as it has shown; 0: nothing is
 // known.
 func (p *Peer) learnedCrowd(key broker.GroupKey, site protocol.SiteName) int {
-	a := p.applications[key.Application]
-	if a == nil {
-		return 0
-	}
-	if one, ok := a.crowds[crowdKey{key.Number, site}]; ok && p.now < one.until {
-		return one.most
+	if a := p.applications[key.Application]; a != nil {
+		return a.crowds.Max(key.Number, site, p.now)
 	}
 	return 0
 }
@@ -75,21 +60,9 @@ func (p *Peer) doubtSite(j *job) {
 	}
 }
 
-// learnCrowd notes that a site refused a member of a group. If others of the group were to be there,
-// they were too many, and fewer of them are asked for there for a while.
+// learnCrowd notes that a site refused a member of a group, and says whether the members there were too
+// many. Fewer are asked for there for a while.
 func (p *Peer) learnCrowd(j *job) (tooMany bool) {
-	there := 0
-	for _, one := range p.seeking(j) {
-		if one.Site == j.Site {
-			there++
-		}
-	}
-	if there < 2 {
-		return false
-	}
-	if j.application.crowds == nil {
-		j.application.crowds = map[crowdKey]crowd{}
-	}
-	j.application.crowds[crowdKey{j.Component.Together, j.Site}] = crowd{most: there - 1, until: p.now.Add(p.dice.Jitter(p.shunTime()))}
-	return true
+	g, rows := p.group(j)
+	return g != nil && j.application.crowds.Refused(rows, &j.Job, func() protocol.Instant { return p.now.Add(p.dice.Jitter(p.shunTime())) })
 }

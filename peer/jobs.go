@@ -36,7 +36,7 @@ func (p *Peer) submit(ev event.Submit) {
 	a := p.takeApplication(ev)
 	for i := range ev.Jobs {
 		j := p.newJob(desk, ev.User, &ev.Jobs[i], a)
-		if j.unknown {
+		if j.noEligibleSite {
 			notices = append(notices, fmt.Sprintf(
 				"job %v: no site that is known can run it; it waits for one that is not known yet", j.Spec.Job))
 		}
@@ -83,9 +83,16 @@ func admits(one *partner.Partner) admission.Partner {
 	return known
 }
 
-// noEligibleSite says whether no site that is known can run the job in any of its shapes, and
-// one that is not might.
-func (p *Peer) noEligibleSite(j *job) bool { return p.admission().Unknown(&j.Job) }
+// admissionOnce is [Peer.admission] for a look at many jobs: it is made for the first one, and only then.
+func (p *Peer) admissionOnce() func() *admission.Desk {
+	var desk *admission.Desk
+	return func() *admission.Desk {
+		if desk == nil {
+			desk = p.admission()
+		}
+		return desk
+	}
+}
 
 func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
 	out := make([]protocol.JobID, count)
@@ -104,7 +111,7 @@ func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *a
 	stored, payload := desk.Job(one, desk.Spec(one, user, id, p.now), application)
 	j := &job{Job: stored}
 	p.alike.Row(&j.Job)
-	j.unknown = desk.Unknown(&j.Job)
+	j.noEligibleSite = desk.Unknown(&j.Job)
 	if a != nil {
 		a.join(j)
 	}
@@ -232,7 +239,7 @@ func (p *Peer) requeueGroup(j *job, kind event.LogKind, why string) {
 	}
 	p.requeue(j, kind, why)
 	if held && p.recallOtherMembers(j, why) && j.OperatorReason == "" && p.inQueue(j) {
-		p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), j.Reason, "")
+		p.rest(j, j.Reason, "")
 	}
 }
 

@@ -219,7 +219,7 @@ func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 		}
 		for _, other := range p.jobsOfRows(rows.Members) {
 			if p.onItsWay(other) {
-				p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
+				p.rest(j, view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
 				return true
 			}
 		}

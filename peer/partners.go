@@ -81,7 +81,7 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
 	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer, startTimer,
-		listenTimer, markTimer, doubtTimer, paceTimer, queueTimer, limitTimer, releaseTimer, patienceTimer, startByTimer:
+		listenTimer, markTimer, doubtTimer, paceTimer, queueTimer, limitTimer, releaseTimer, releaseWaitTimer, startByTimer:
 	}
 	return false
 }

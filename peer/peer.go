@@ -67,9 +67,7 @@ type Peer struct {
 
 	calls     step.Calls[pending]
 	instances step.Instance // the last one
-	// roomOrder are the releases that are waited for, the first one first, and between and after
-	// them the calls that wait for those before them.
-	roomOrder []event.Call
+	releases  step.Releases
 	timers    due.Set[timer]
 	touched   step.Rows // by this step
 
@@ -104,7 +102,7 @@ type job struct {
 	detail           string             // of Reason, in the grid queue
 	asked            protocol.Instant   // when the hand-off began
 	localQuote       protocol.Duration  // 1 + what the own site first quoted; 0: nothing
-	unknown          bool               // no site that is known can run it
+	noEligibleSite   bool               // no site that is known can run it
 	inFlight         bool               // its files are being collected
 	countsThere      bool               // in its partner's jobsThere
 	ownershipPending bool               // its site is asked whether it still has it

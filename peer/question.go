@@ -56,10 +56,7 @@ func (p *Peer) testJobs(ev *event.TestSubmit) (tests map[protocol.JobID]*job, sp
 		spec := desk.Spec(&ev.Jobs[i], ev.User, last-protocol.JobID(i), p.now)
 		j := &job{Job: row.Job{Spec: spec, Component: broker.NewComponent(&ev.Jobs[i])}, application: a}
 		tests[spec.Job] = j
-		specs = append(specs, spec)
-		for shape := 1; shape < len(j.Shapes()); shape++ {
-			specs = append(specs, j.Shaped(shape))
-		}
+		specs = append(specs, j.InShapes(max(1, len(j.Shapes())))...)
 	}
 	return tests, specs
 }

@@ -14,29 +14,29 @@ type timer struct {
 type timerKind uint8
 
 const (
-	jobTimer      timerKind = iota // an unanswered message about a job of this origin
-	collectTimer                   // files to be collected again
-	reclaimTimer                   // a requeue job whose site may be lost
-	guestTimer                     // a prepared guest without a decision
-	runTimer                       // a placement: call the local scheduler again
-	reportTimer                    // a placement: report to the origin again
-	roundTimer                     // the deadline of a round
-	probeTimer                     // a silent partner
-	watchTimer                     // the watch failed
-	pruneTimer                     // old tombstones
-	sigmaTimer                     // σ: the own utilisation, and jobs that wait for volunteers
-	cycleTimer                     // a round of all jobs
-	priceTimer                     // prices are asked for again
-	startTimer                     // a job of this origin should have started at its partner
-	listenTimer                    // the partners have been listened to for long enough
-	markTimer                      // partners are sent how far the store has come
-	queueTimer                     // a local queue that was copied is looked through
-	paceTimer                      // facts about a partner were not made, because there were many
-	doubtTimer                     // a partner is asked again whether it still has what was handed to it
-	limitTimer                     // an application has used up its max_time
-	startByTimer                   // a placement of a group has missed its start
-	releaseTimer                   // room that the local scheduler has not given up yet
-	patienceTimer                  // a release is not waited for any longer
+	jobTimer         timerKind = iota // an unanswered message about a job of this origin
+	collectTimer                      // files to be collected again
+	reclaimTimer                      // a requeue job whose site may be lost
+	guestTimer                        // a prepared guest without a decision
+	runTimer                          // a placement: call the local scheduler again
+	reportTimer                       // a placement: report to the origin again
+	roundTimer                        // the deadline of a round
+	probeTimer                        // a silent partner
+	watchTimer                        // the watch failed
+	pruneTimer                        // old tombstones
+	sigmaTimer                        // σ: the own utilisation, and jobs that wait for volunteers
+	cycleTimer                        // a round of all jobs
+	priceTimer                        // prices are asked for again
+	startTimer                        // a job of this origin should have started at its partner
+	listenTimer                       // the partners have been listened to for long enough
+	markTimer                         // partners are sent how far the store has come
+	queueTimer                        // a local queue that was copied is looked through
+	paceTimer                         // facts about a partner were not made, because there were many
+	doubtTimer                        // a partner is asked again whether it still has what was handed to it
+	limitTimer                        // an application has used up its max_time
+	startByTimer                      // a placement of a group has missed its start
+	releaseTimer                      // room that the local scheduler has not given up yet
+	releaseWaitTimer                  // the cancellation of a reservation is not waited for any longer
 )
 
 func (p *Peer) after(d protocol.Duration, what timer) { p.timers.Set(what, p.now.Add(d)) }
@@ -98,8 +98,8 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 		p.startByDue(protocol.Tag{Job: t.job, Epoch: t.epoch})
 	case releaseTimer:
 		p.releaseLate(protocol.Tag{Job: t.job, Epoch: t.epoch})
-	case patienceTimer:
-		p.endPatience(protocol.Tag{Job: t.job, Epoch: t.epoch})
+	case releaseWaitTimer:
+		p.out.Calls = append(p.out.Calls, p.releases.TimedOut(protocol.Tag{Job: t.job, Epoch: t.epoch})...)
 	}
 }
 

@@ -48,33 +48,10 @@ func (p *Peer) jobsOfRows(rows []*row.Job) []*job {
 	return jobs
 }
 
-// seeking are the members of a job's group for which room is sought or reserved.
-func (p *Peer) seeking(j *job) []*job {
-	_, rows := p.group(j)
-	return p.jobsOfRows(rows.Seeking())
-}
-
 // others are the members of a job's group beside itself.
 func (p *Peer) others(j *job) []*job {
 	_, rows := p.group(j)
 	return p.jobsOfRows(rows.Others(&j.Job))
-}
-
-// beginGroups has room reserved for the groups of a round.
-func (p *Peer) beginGroups(placed []broker.Place) {
-	for len(placed) > 0 {
-		key := broker.KeyOf(placed[0].Job)
-		var members, rest []broker.Place
-		for _, one := range placed {
-			if broker.KeyOf(one.Job) == key {
-				members = append(members, one)
-			} else {
-				rest = append(rest, one)
-			}
-		}
-		p.beginGroup(p.jobs[members[0].Job.Spec.Job], members)
-		placed = rest
-	}
 }
 
 // beginGroup has room reserved for members that a round has placed, unless another group has its turn
@@ -125,7 +102,7 @@ func (p *Peer) endTurn(key broker.GroupKey) {
 // waitForRound keeps a member that a round has placed in the grid queue for another one.
 func (p *Peer) waitForRound(j *job, why, detail string) {
 	j.Unplace()
-	p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
+	p.rest(j, why, detail)
 }
 
 // carryOutGroup does what a group has decided about members that seek room.
@@ -317,7 +294,7 @@ func (p *Peer) requeueMembers(members []*job, why string, changed bool) {
 	for _, one := range members {
 		p.requeue(one, event.LogJobRequeued, "not all that start together have room: "+why)
 		if p.inQueue(one) && !changed {
-			p.hold(one, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), one.Reason, "")
+			p.rest(one, one.Reason, "")
 		}
 	}
 }

@@ -53,7 +53,7 @@ type spending map[*application]protocol.Micro
 
 // standing is a job as its rows and what is known beside them have it.
 func (p *Peer) standing(j *job) *status.Job {
-	s := &status.Job{Job: &j.Job, Detail: j.detail, NoKnownSite: j.unknown}
+	s := &status.Job{Job: &j.Job, Detail: j.detail, NoKnownSite: j.noEligibleSite}
 	if r := p.runs[j.Tag()]; r != nil {
 		s.Run = &r.Run
 	}

@@ -23,6 +23,27 @@ type Round struct {
 	Decided  bool                // nothing is waited for any more
 }
 
+// Pack puts the jobs that wait, in their order, into the rows of a round as long as they fit. Neighbours
+// that belong together are in it all, or none of them; what does not fit is left, and what comes after it
+// may still fit.
+func Pack(ids []protocol.JobID, together func(a, b protocol.JobID) bool, rowsOf func(protocol.JobID) []protocol.Spec, fits func([]protocol.Spec) bool) (specs []protocol.Spec, left []protocol.JobID) {
+	specs = make([]protocol.Spec, 0, len(ids))
+	for len(ids) > 0 {
+		n, rows := 0, []protocol.Spec(nil)
+		for n == 0 || n < len(ids) && together(ids[0], ids[n]) {
+			rows = append(rows, rowsOf(ids[n])...)
+			n++
+		}
+		if fits(rows) {
+			specs = append(specs, rows...)
+		} else {
+			left = append(left, ids[:n]...)
+		}
+		ids = ids[n:]
+	}
+	return specs, left
+}
+
 // Ask is what one partner was asked and answered. Of the partner itself the round goes by what is known
 // when it is read.
 type Ask struct {

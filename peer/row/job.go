@@ -88,6 +88,16 @@ func (j *Job) Shaped(shape int) protocol.Spec {
 	return spec
 }
 
+// InShapes are the specs of the job as it is and in its other shapes, n in all; n is at least 1.
+func (j *Job) InShapes(n int) []protocol.Spec {
+	specs := make([]protocol.Spec, 1, n)
+	specs[0] = j.Spec
+	for shape := 1; shape < n; shape++ {
+		specs = append(specs, j.Shaped(shape))
+	}
+	return specs
+}
+
 // Estimate is the user's own word on the run time in a shape; 0: there is none.
 func (j *Job) Estimate(shape int) protocol.Duration {
 	if j.Component == nil {
