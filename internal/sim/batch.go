@@ -82,7 +82,7 @@ func (s *Site) open(b *batchSystem, runner virtual.Runner[placed]) error {
 		b.close()
 		return fmt.Errorf("site %s: its batch system cannot tell delays, so delay of [protect] would not hold; leave delay out, or give the site a local policy", s.Name)
 	}
-	b.System = virtual.Over(made, runner)
+	b.System = virtual.WithEngine(made, runner)
 	return nil
 }
 

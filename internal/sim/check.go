@@ -155,7 +155,7 @@ func (c *checker) overlaps() error {
 	}
 	for site, all := range changes {
 		slices.SortFunc(all, func(a, b change) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.units, b.units)) })
-		taken, most := 0, models[site].Room().Free()
+		taken, most := 0, models[site].NewFreeSet().Free()
 		for _, one := range all {
 			if taken += one.units; taken > most {
 				return fmt.Errorf("at %v: %s runs %d of %d nodes or CPUs", protocol.Duration(one.at), c.grid.machines[site].Name, taken, most)

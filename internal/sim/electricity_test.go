@@ -506,7 +506,7 @@ func TestProtectedDelayNeedsAGuard(t *testing.T) {
 	cfg, jobs := cycles(t, sim.Central), work(10, 6)
 	under := cfg.Sites[1].Local
 	cfg.Sites[1].Engine = func(c protocol.Capacity) (localsched.Engine, error) {
-		return blunt{engine.New(engine.Of(c), under).Border()}, nil
+		return blunt{engine.New(engine.Of(c), under).Fallible()}, nil
 	}
 	cfg.Protect.Delay = protocol.Hour
 	if _, err := sim.Run(t.Context(), cfg, jobs, nil); err == nil || !strings.Contains(err.Error(), "its batch system cannot tell delays") ||

@@ -179,7 +179,7 @@ func (r *scheduleRun) together(now protocol.Instant) {
 }
 
 // size is what the next job takes of the machine, if it ever fits.
-func (r *scheduleRun) size() (w engine.Waiting, ok bool) {
+func (r *scheduleRun) size() (w engine.PendingJob, ok bool) {
 	job := &r.jobs[r.next]
 	w, reason := r.core.Size(protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: job.Power})
 	if reason != "" {

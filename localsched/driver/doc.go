@@ -2,7 +2,7 @@
 // engine has, carries the answers of the engine over to them, quotes from its plan, and
 // reports in a change feed what becomes of the jobs. It has no clock, locks, files or
 // processes: those are the runner's, which calls a [Driver] with the present instant and
-// then does what [Driver.Take] returns.
+// then does what [Driver.TakeWork] returns.
 //
 //	runner                                 what runs there
 //	──────                                 ───────────────

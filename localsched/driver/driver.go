@@ -15,19 +15,19 @@ import (
 // one counts as the latest one seen. An error of a method is a *[localsched.RefusedError] where
 // that says so; any other is of an engine that disagrees with the driver, or does not answer.
 type Driver struct {
-	machine engine.Machine
-	rules   Rules
-	own     *engine.Engine    // nil: the engine is another one, which cannot be rebuilt
-	engine  localsched.Engine // own, or the other one
-	feed    *changefeed.Feed
-	jobs    map[protocol.Tag]*Job // from Submit or Add to Leave
-	holds   map[protocol.Tag]localsched.Reservation
-	work    Work
-	wake    protocol.Instant // the engine's
-	turn    protocol.Instant // the next one at which the budget is another
-	budget  int64            // that watchers know of, as in [protocol.Load]
-	held    []*Job           // by the budget, as reported
-	looks   uint64           // at the budget
+	machine      engine.Machine
+	rules        Rules
+	builtin      *engine.Engine    // nil: the engine is another one, which cannot be rebuilt
+	engine       localsched.Engine // own, or the other one
+	feed         *changefeed.Feed
+	jobs         map[protocol.Tag]*Job // from Submit or Add to Leave
+	reservations map[protocol.Tag]localsched.Reservation
+	work         Work
+	wake         protocol.Instant // the engine's
+	budgetChange protocol.Instant // the next one at which the budget is another
+	budget       int64            // that watchers know of, as in [protocol.Load]
+	blocked      []*Job           // by the budget, as reported
+	budgetScans  uint64           // at the budget
 }
 
 // Job is a job as the driver keeps it: runners embed it in theirs. Tag and Request are to be
@@ -40,9 +40,9 @@ type Job struct {
 
 	Reported changefeed.Job
 
-	started bool
-	planned bool   // the engine has it
-	look    uint64 // at the budget, the last at which that held it
+	started    bool
+	planned    bool   // the engine has it
+	budgetScan uint64 // at the budget, the last at which that held it
 }
 
 // Started reports whether the engine has started the job.
@@ -54,9 +54,9 @@ func (j *Job) Planned() bool { return j.planned }
 
 // Work is what the engine and the driver want of the runner, each once and in order.
 type Work struct {
-	Starts []protocol.Tag // start these jobs
-	Kills  []protocol.Tag // these jobs are at their time limits
-	Spent  []protocol.Tag // these advance reservations are of no more use
+	Starts            []protocol.Tag // start these jobs
+	Kills             []protocol.Tag // these jobs are at their time limits
+	EndedReservations []protocol.Tag // these advance reservations are of no more use
 }
 
 // New returns a driver of the built-in engine on an idle machine. [Driver.Rebuild] has it
@@ -64,12 +64,12 @@ type Work struct {
 func New(machine engine.Machine, rules Rules, feed *changefeed.Feed) *Driver {
 	d := newDriver(feed)
 	d.machine, d.rules = machine, rules
-	d.anew()
+	d.resetEngine()
 	return d
 }
 
-// Over returns a driver of another engine than the built-in one.
-func Over(other localsched.Engine, feed *changefeed.Feed) *Driver {
+// WithEngine returns a driver of another engine than the built-in one.
+func WithEngine(other localsched.Engine, feed *changefeed.Feed) *Driver {
 	d := newDriver(feed)
 	d.engine = other
 	return d
@@ -77,19 +77,19 @@ func Over(other localsched.Engine, feed *changefeed.Feed) *Driver {
 
 func newDriver(feed *changefeed.Feed) *Driver {
 	return &Driver{
-		feed: feed, turn: power.End,
-		jobs: map[protocol.Tag]*Job{}, holds: map[protocol.Tag]localsched.Reservation{},
+		feed: feed, budgetChange: power.End,
+		jobs: map[protocol.Tag]*Job{}, reservations: map[protocol.Tag]localsched.Reservation{},
 	}
 }
 
-// anew makes the engine, empty.
-func (d *Driver) anew() {
-	d.own = engine.New(d.machine, d.rules.policy())
-	d.engine = d.own.Border()
+// resetEngine makes the engine, empty.
+func (d *Driver) resetEngine() {
+	d.builtin = engine.New(d.machine, d.rules.policy())
+	d.engine = d.builtin.Fallible()
 }
 
-// Take returns what is to be done, once.
-func (d *Driver) Take() Work {
+// TakeWork returns what is to be done, once.
+func (d *Driver) TakeWork() Work {
 	work := d.work
 	d.work = Work{}
 	return work
@@ -99,9 +99,9 @@ func (d *Driver) Take() Work {
 // becomes another.
 func (d *Driver) Next() protocol.Instant {
 	if d.wake == 0 {
-		return d.turn
+		return d.budgetChange
 	}
-	return min(d.wake, d.turn)
+	return min(d.wake, d.budgetChange)
 }
 
 // Wake is when the engine must be asked again, whatever the budget does; 0: nobody knows of
@@ -143,15 +143,15 @@ func (d *Driver) submit(now protocol.Instant, j *Job, over bool) (starts bool, e
 	d.jobs[j.Tag] = j
 	j.planned = true
 	if !over {
-		d.Waits(j, "")
+		d.ReportPending(j, "")
 	}
-	d.note(now, actions)
+	d.apply(now, actions)
 	if starts = over && j.started; starts {
 		d.work.Starts = without(d.work.Starts, j.Tag)
 	} else if over {
-		d.Waits(j, "")
+		d.ReportPending(j, "")
 	}
-	d.attend(now)
+	d.updateBlocked(now)
 	return starts, nil
 }
 
@@ -166,7 +166,7 @@ func (d *Driver) Add(j *Job, started bool) {
 func (d *Driver) Leave(now protocol.Instant, j *Job) error {
 	if d.jobs[j.Tag] == j {
 		delete(d.jobs, j.Tag)
-		d.spend(j.Tag)
+		d.endReservation(j.Tag)
 	}
 	return d.leave(now, j)
 }
@@ -185,7 +185,7 @@ func (d *Driver) leave(now protocol.Instant, j *Job) error {
 	if err != nil {
 		return err
 	}
-	d.take(now, actions)
+	d.applyAndUpdate(now, actions)
 	return nil
 }
 
@@ -206,24 +206,24 @@ func (d *Driver) Tick(now protocol.Instant) error {
 	if err != nil {
 		return err
 	}
-	d.take(now, actions)
-	for tag, h := range d.holds {
-		if d.jobs[tag] == nil && ends(h) <= now {
-			d.spend(tag)
+	d.applyAndUpdate(now, actions)
+	for tag, h := range d.reservations {
+		if d.jobs[tag] == nil && reservationEnd(h) <= now {
+			d.endReservation(tag)
 		}
 	}
 	return nil
 }
 
-// take notes what the engine wants and what the budget does.
-func (d *Driver) take(now protocol.Instant, actions localsched.Actions) {
-	d.note(now, actions)
-	d.attend(now)
+// applyAndUpdate notes what the engine wants and what the budget does.
+func (d *Driver) applyAndUpdate(now protocol.Instant, actions localsched.Actions) {
+	d.apply(now, actions)
+	d.updateBlocked(now)
 }
 
-// note notes what the engine wants. Whoever has noted all attends, once: that takes a look at
+// apply notes what the engine wants. Whoever has noted all attends, once: that takes a look at
 // each job that the budget holds.
-func (d *Driver) note(now protocol.Instant, actions localsched.Actions) {
+func (d *Driver) apply(now protocol.Instant, actions localsched.Actions) {
 	d.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := d.jobs[tag]
@@ -231,46 +231,46 @@ func (d *Driver) note(now protocol.Instant, actions localsched.Actions) {
 			continue // an engine of its own: the runner finds it out
 		}
 		j.started, j.Began = true, now
-		if d.own != nil {
-			j.Place = d.own.PlaceName(tag)
+		if d.builtin != nil {
+			j.Place = d.builtin.PlaceName(tag)
 		}
 	}
 	d.work.Starts = append(d.work.Starts, actions.Starts...)
 	d.work.Kills = append(d.work.Kills, actions.Kills...)
 }
 
-// attend reports which jobs the budget holds, and notes when it will be another. Watchers
+// updateBlocked reports which jobs the budget holds, and notes when it will be another. Watchers
 // return when it is another than before, though no job waits for it.
-func (d *Driver) attend(now protocol.Instant) {
-	if d.own == nil || !d.rules.Budgeted() && d.budget == 0 && len(d.held) == 0 {
+func (d *Driver) updateBlocked(now protocol.Instant) {
+	if d.builtin == nil || !d.rules.Budgeted() && d.budget == 0 && len(d.blocked) == 0 {
 		return
 	}
-	was := d.held
-	d.held = nil
-	d.looks++
-	for _, tag := range d.own.Held(now) {
+	was := d.blocked
+	d.blocked = nil
+	d.budgetScans++
+	for _, tag := range d.builtin.BudgetBlocked(now) {
 		j := d.jobs[tag]
-		j.look = d.looks
-		d.held = append(d.held, j)
-		d.Waits(j, changefeed.PowerBudget)
+		j.budgetScan = d.budgetScans
+		d.blocked = append(d.blocked, j)
+		d.ReportPending(j, changefeed.PowerBudget)
 	}
 	for _, j := range was {
-		if j.look != d.looks && j.planned && !j.started {
-			d.Waits(j, "")
+		if j.budgetScan != d.budgetScans && j.planned && !j.started {
+			d.ReportPending(j, "")
 		}
 	}
-	_, d.turn = d.rules.Budget.Signal.At(now)
-	if budget := d.own.Load().Budget; budget != d.budget {
+	_, d.budgetChange = d.rules.Budget.Signal.At(now)
+	if budget := d.builtin.Load().Budget; budget != d.budget {
 		d.budget = budget
 		d.feed.Pulse()
 	}
 }
 
-// Looks is how often the driver has looked which jobs the budget holds.
-func (d *Driver) Looks() uint64 { return d.looks }
+// BudgetScans is how often the driver has looked which jobs the budget holds.
+func (d *Driver) BudgetScans() uint64 { return d.budgetScans }
 
-// Waits reports why a job waits, unless that is reported.
-func (d *Driver) Waits(j *Job, reason string) {
+// ReportPending reports why a job waits, unless that is reported.
+func (d *Driver) ReportPending(j *Job, reason string) {
 	d.feed.Report(&j.Reported, localsched.Change{Tag: j.Tag, State: protocol.Pending, Reason: reason})
 }
 

@@ -16,7 +16,7 @@ func (d *Driver) Quote(now protocol.Instant, query localsched.Query, come func(p
 	}
 	var ahead []protocol.Request
 	for _, one := range query.Ahead {
-		if !come(one.Tag) && !d.Held(now, one.Tag) {
+		if !come(one.Tag) && !d.IsReserved(now, one.Tag) {
 			ahead = append(ahead, one.Request)
 		}
 	}
@@ -43,8 +43,8 @@ func (d *Driver) quoteOf(now protocol.Instant, r protocol.Request, p localsched.
 	}
 	wait := p.Start.Sub(now)
 	q := protocol.Quote{Job: r.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: r.WallTime, Note: p.Note}
-	if wait > 0 && d.own != nil { // limits make the plan: it may well be sooner
-		q.AWTLow = max(0, d.own.Earliest(now, r, p.Start).Sub(now))
+	if wait > 0 && d.builtin != nil { // limits make the plan: it may well be sooner
+		q.AWTLow = max(0, d.builtin.Earliest(now, r, p.Start).Sub(now))
 	}
 	return q
 }

@@ -97,8 +97,8 @@ type class struct {
 	mask  bitset // from there
 }
 
-// mostBlocks bounds the memory of a machine: lots that block each other, counted twice.
-const mostBlocks = 1 << 24
+// maxBlocks bounds the memory of a machine: lots that block each other, counted twice.
+const maxBlocks = 1 << 24
 
 // cut makes the chosen partitions the lots.
 func (m *partitioned) cut(layout *partition.Layout, chosen []int) error {
@@ -121,9 +121,9 @@ func (m *partitioned) cut(layout *partition.Layout, chosen []int) error {
 			}
 		}
 		m.lots[at] = l
-		if blocks += len(l.blocks); blocks > mostBlocks {
+		if blocks += len(l.blocks); blocks > maxBlocks {
 			return fmt.Errorf("more than %d pairs of its %d partitions exclude each other; allow fewer partitions",
-				mostBlocks/2, len(chosen))
+				maxBlocks/2, len(chosen))
 		}
 	}
 	return nil
@@ -189,15 +189,15 @@ func (m *partitioned) PlaceNamed(name string, units int) (place Place, ok bool) 
 	return 0, false
 }
 
-func (m *partitioned) Room() FreeSet {
-	return &lotRoom{
-		machine: m,
-		blocked: make([]int16, len(m.lots)),
-		barred:  newBitset(len(m.lots)),
-		free:    fullBitset(len(m.lots)),
-		held:    make([]int16, len(m.cards)),
-		closed:  newBitset(len(m.cards)),
-		open:    fullBitset(len(m.cards)),
-		nodes:   m.capacity.Nodes,
+func (m *partitioned) NewFreeSet() FreeSet {
+	return &partitionFreeSet{
+		machine:  m,
+		blocked:  make([]int16, len(m.lots)),
+		barred:   newBitset(len(m.lots)),
+		free:     fullBitset(len(m.lots)),
+		cardJobs: make([]int16, len(m.cards)),
+		closed:   newBitset(len(m.cards)),
+		open:     fullBitset(len(m.cards)),
+		nodes:    m.capacity.Nodes,
 	}
 }

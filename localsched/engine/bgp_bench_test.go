@@ -126,7 +126,7 @@ func BenchmarkPartitionFind(b *testing.B) {
 	m := intrepid(b, engine.Enabled{})
 	for _, units := range []int{64, 512, 1024, 8192} {
 		b.Run(strconv.Itoa(units), func(b *testing.B) {
-			room := m.Room()
+			room := m.NewFreeSet()
 			for b.Loop() {
 				if _, ok := room.Find(units, nil); !ok {
 					b.Fatal("the empty machine has no place")
@@ -141,7 +141,7 @@ func BenchmarkPartitionTake(b *testing.B) {
 	m := intrepid(b, engine.Enabled{})
 	for _, units := range []int{64, 512, 8192, 40960} {
 		b.Run(strconv.Itoa(units), func(b *testing.B) {
-			room := m.Room()
+			room := m.NewFreeSet()
 			place, _ := room.Find(units, nil)
 			for b.Loop() {
 				room.Allocate(units, place)
@@ -153,7 +153,7 @@ func BenchmarkPartitionTake(b *testing.B) {
 
 func BenchmarkPartitionRoom(b *testing.B) {
 	m := intrepid(b, engine.Enabled{})
-	room, other := m.Room(), m.Room()
+	room, other := m.NewFreeSet(), m.NewFreeSet()
 	b.Run("copy", func(b *testing.B) {
 		for b.Loop() {
 			room.CopyFrom(other)

@@ -150,7 +150,7 @@ func TestLeastBlocking(t *testing.T) {
 		{[]int{4, 4}, "RIGHT-MESH LEFT-MESH"},      // the torus would need the other's wire
 		{[]int{4, 8, 4}, "RIGHT-MESH - LEFT-MESH"}, // all need all
 	} {
-		room := m.Room()
+		room := m.NewFreeSet()
 		var got []string
 		for _, units := range c.units {
 			place, ok := room.Find(units, nil)
@@ -312,7 +312,7 @@ func TestRoomIsThePlot(t *testing.T) {
 		layout := drawLayout(t)
 		m := partitioned(t, layout, 1, engine.Enabled{})
 		g := groundOf(t, layout, m)
-		rooms, plots := []engine.FreeSet{m.Room(), m.Room()}, []*plot{{ground: g}, {ground: g}}
+		rooms, plots := []engine.FreeSet{m.NewFreeSet(), m.NewFreeSet()}, []*plot{{ground: g}, {ground: g}}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			i := rapid.IntRange(0, 1).Draw(t, "room")
 			room, p := rooms[i], plots[i]
@@ -373,7 +373,7 @@ func TestManyOfOneSize(t *testing.T) {
 		fmt.Fprintf(&text, "card,C%02d,2\npartition,P%02d,2,mesh,C%02d\n", i, i, i)
 	}
 	m := partitioned(t, layoutOf(t, text.String()), 1, engine.Enabled{})
-	room, beside := m.Room(), m.Room()
+	room, beside := m.NewFreeSet(), m.NewFreeSet()
 	for place := range engine.Place(lots - 1) {
 		[]engine.FreeSet{room, beside}[place%2].Allocate(2, place)
 		if !engine.Sift(room, 2, beside) {
@@ -539,7 +539,7 @@ func TestRestoreInPlace(t *testing.T) {
 			t.Errorf("the job in %s is restored in %q", place, got)
 		}
 	}
-	if _, err = restored("", "", ""); !errors.Is(err, engine.ErrNoRoom) {
+	if _, err = restored("", "", ""); !errors.Is(err, engine.ErrNoFreeUnits) {
 		t.Errorf("without their places: %v", err)
 	}
 	for _, odd := range [][]string{{"nowhere"}, {"RIGHT-MESH"}, {"L0", "L0"}} {

@@ -29,7 +29,7 @@ const (
 func Modes() []Mode { return []Mode{Window, Filter} }
 
 // Budget is a power budget for the jobs of a machine [BG]. Jobs that run when it falls go
-// pendingEndVersion and count; none is started beyond it.
+// on and count; none is started beyond it.
 type Budget struct {
 	Signal power.Signal
 	Rates  power.Rates
@@ -93,21 +93,21 @@ func WakesByItself(p Policy) bool {
 	return ok || p.PlanMode() == PlanReserved
 }
 
-// Held are the waiting jobs that a power budget keeps from starting now, those far down the
+// BudgetBlocked are the waiting jobs that a power budget keeps from starting now, those far down the
 // queue left out: their own draw is more than it leaves.
-func (e *Engine) Held(now protocol.Instant) (tags []protocol.Tag) {
-	f := &e.core.floor
+func (e *Engine) BudgetBlocked(now protocol.Instant) (tags []protocol.Tag) {
+	f := &e.core.state
 	if f.budget == nil {
 		return nil
 	}
 	limit, _ := f.budget.Signal.At(max(now, f.now))
 	looked := 0
-	for w := range f.waiting.all() {
+	for w := range f.pending.all() {
 		if looked++; looked > MaxWindow || limit == power.Unlimited {
 			break
 		}
 		if w.draw > limit-f.supply.taken {
-			tags = append(tags, e.book.tags[w.slot])
+			tags = append(tags, e.tags.tags[w.slot])
 		}
 	}
 	return tags
@@ -129,8 +129,8 @@ func (b *budgeted) draw(m Machine, units int, a powerDemand) int64 {
 	return b.Rates.Draw(min(int(a.cpus), held), held, int(a.power))
 }
 
-// refuses says why a job would never be started; empty when it would.
-func (b *budgeted) refuses(m Machine, now protocol.Instant, w *Waiting) (reason string) {
+// refusalReason says why a job would never be started; empty when it would.
+func (b *budgeted) refusalReason(m Machine, now protocol.Instant, w *PendingJob) (reason string) {
 	draw := b.draw(m, w.Units, w.powerDemand)
 	if most := b.Signal.Most(now); draw > most {
 		return fmt.Sprintf("would draw %s, and the power budget is never more than %s", power.Text(draw), power.Text(most))
@@ -140,7 +140,7 @@ func (b *budgeted) refuses(m Machine, now protocol.Instant, w *Waiting) (reason 
 
 // note says how the budget makes a job wait that would start later than now; empty when it
 // does not.
-func (b *budgeted) note(now, start protocol.Instant, job *Waiting, f *ClusterState) string {
+func (b *budgeted) note(now, start protocol.Instant, job *PendingJob, f *ClusterState) string {
 	draw := b.draw(f.machine, job.Units, job.powerDemand)
 	at := b.lacks(now, start, draw)
 	limit, until := b.Signal.At(at)
@@ -177,8 +177,8 @@ func (b *budgeted) lacks(now, start protocol.Instant, draw int64) protocol.Insta
 	return now
 }
 
-// tell adds to a load what the budget does to the machine now.
-func (b *budgeted) tell(load *protocol.Load, f *ClusterState) {
+// addToLoad adds to a load what the budget does to the machine now.
+func (b *budgeted) addToLoad(load *protocol.Load, f *ClusterState) {
 	load.Draw = f.supply.taken
 	limit, _ := b.Signal.At(f.now)
 	if limit == power.Unlimited {

@@ -428,13 +428,13 @@ func TestHeld(t *testing.T) {
 		one.Power = parts
 		r.submit(one, 10)
 	}
-	if held := r.engine.Held(r.now); !slices.Equal(held, []protocol.Tag{tag(2)}) {
+	if held := r.engine.BudgetBlocked(r.now); !slices.Equal(held, []protocol.Tag{tag(2)}) {
 		t.Errorf("held are %v, want the last alone", held)
 	}
 	none := newRig(t, cpus(8), engine.Within(engine.Budget{Signal: days(6, 1), Rates: watts()}, engine.EASY()))
 	none.submit(job(0, 8, 10), 10)
 	none.submit(job(1, 8, 10), 10)
-	if held := none.engine.Held(none.now); len(held) > 0 {
+	if held := none.engine.BudgetBlocked(none.now); len(held) > 0 {
 		t.Errorf("held are %v, though no budget holds yet", held)
 	}
 }
@@ -497,11 +497,11 @@ func TestMovedBesideLate(t *testing.T) {
 	budget := engine.Budget{Signal: days(9, 2, 2), Rates: watts(), Mode: engine.Filter, Bound: 3}
 	r := newRig(t, partitions{}, engine.Within(budget, engine.FirstFit()))
 	r.now = 100
-	r.submit(nodes(0, 1, 3), 3) // pendingEndVersion the first node
-	r.submit(nodes(1, 1, 5), 5) // pendingEndVersion the second
-	r.submit(nodes(2, 1, 9), 9) // pendingEndVersion the third
+	r.submit(nodes(0, 1, 3), 3) // on the first node
+	r.submit(nodes(1, 1, 5), 5) // on the second
+	r.submit(nodes(2, 1, 9), 9) // on the third
 	r.submit(nodes(3, 2, 1), 1) // kept the first two off-peak when it is late
-	r.submit(nodes(4, 1, 3), 3) // pendingEndVersion the fourth
+	r.submit(nodes(4, 1, 3), 3) // on the fourth
 	r.advance(103)
 	r.submit(nodes(5, 1, 9), 9)
 	r.drain()
@@ -527,7 +527,7 @@ func TestOffPeakOnly(t *testing.T) {
 	r.submit(job(0, 4, 5), 5)
 	r.submit(job(1, 2, 9), 9)
 	r.submit(job(2, 2, 9), 9)
-	if held := r.engine.Held(r.now); !slices.Equal(held, []protocol.Tag{tag(0), tag(2)}) {
+	if held := r.engine.BudgetBlocked(r.now); !slices.Equal(held, []protocol.Tag{tag(0), tag(2)}) {
 		t.Errorf("held are %v", held)
 	}
 	planned = r.engine.Plan(r.now, nil, []protocol.Request{{CPUs: 2, WallTime: 5}})

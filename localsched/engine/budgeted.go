@@ -18,12 +18,12 @@ type budgeted struct {
 
 // candidate is a job that a pass may start, and where.
 type candidate struct {
-	job   Waiting
+	job   PendingJob
 	place Place
 }
 
 // Rank implements [Policy].
-func (b *budgeted) Rank(w Waiting) int64 { return b.base.Rank(w) }
+func (b *budgeted) Rank(w PendingJob) int64 { return b.base.Rank(w) }
 
 // PlanMode implements [Policy]. A newcomer may take power that others wait for.
 func (*budgeted) PlanMode() PlanMode { return PlanSimulate }
@@ -39,7 +39,7 @@ func (b *budgeted) Pass(f *ClusterState) BackfillWindow {
 	} else {
 		b.choose(f, limit, late)
 	}
-	if f.waiting.length > 0 {
+	if f.pending.length > 0 {
 		s.change = until
 	}
 	return BackfillWindow{}
@@ -48,18 +48,18 @@ func (b *budgeted) Pass(f *ClusterState) BackfillWindow {
 // choose starts what may start while a budget holds or a late job has a reservation.
 func (b *budgeted) choose(f *ClusterState, limit int64, late []candidate) {
 	f.invalidate() // no reservation of the base policy outlives such a pass
-	t := f.tryOut()
+	t := f.ensureBudgetPass()
 	t.begin(limit, f.supply.taken)
-	if f.held() {
-		t.foresee(f)
+	if f.hasReservations() {
+		t.project(f)
 	}
 	b.serveLate(f, t, late)
 	if limit == power.Unlimited || b.Mode == Filter {
 		b.filter(f, t)
 		return
 	}
-	if !t.kept {
-		b.keepHead(f, t)
+	if !t.reserved {
+		b.reserveHead(f, t)
 	}
 	b.fill(f, t)
 }
@@ -67,32 +67,32 @@ func (b *budgeted) choose(f *ClusterState, limit int64, late []candidate) {
 // filter starts what the base policy would, as far as the power reaches and the places that
 // are kept allow.
 func (b *budgeted) filter(f *ClusterState, t *budgetPass) {
-	t.picks = t.picks[:0]
-	if t.floor.room == nil {
-		t.floor = newFloor(f.machine, f.policy)
+	t.candidates = t.candidates[:0]
+	if t.state.free == nil {
+		t.state = newClusterState(f.machine, f.policy)
 	}
-	t.floor.copyFrom(f)
-	b.passOver(&t.floor)
-	t.floor.picks = &t.picks
-	b.base.Pass(&t.floor)
+	t.state.copyFrom(f)
+	b.removeUnaffordable(&t.state)
+	t.state.candidates = &t.candidates
+	b.base.Pass(&t.state)
 	if t.looksAhead(f) {
-		t.leaveKept(f)
+		t.avoidReserved(f)
 	}
 	for i, chosen := range t.affordable(f.now, math.MaxInt) {
-		if p := &t.picks[i]; chosen && f.room.Has(p.job.Units, p.place) {
+		if p := &t.candidates[i]; chosen && f.free.Has(p.job.Units, p.place) {
 			f.startOne(&p.job, p.place)
 		}
 	}
 }
 
-// passOver takes the jobs out of a floor that the budget will never allow.
-func (b *budgeted) passOver(f *ClusterState) {
+// removeUnaffordable takes the jobs out of a floor that the budget will never allow.
+func (b *budgeted) removeUnaffordable(f *ClusterState) {
 	most := b.Signal.Most(f.now)
 	if f.supply.maxDemand <= most {
 		return
 	}
-	for c, ok := f.waiting.valid(Cursor{}); ok; c, ok = f.waiting.valid(c) {
-		if f.waiting.at(c).draw > most {
+	for c, ok := f.pending.valid(Cursor{}); ok; c, ok = f.pending.valid(c) {
+		if f.pending.at(c).draw > most {
 			f.take(c)
 		} else {
 			c = c.After()
@@ -100,30 +100,30 @@ func (b *budgeted) passOver(f *ClusterState) {
 	}
 }
 
-// leaveKept drops the picks that have no place beside those that are kept, and moves those
+// avoidReserved drops the picks that have no place beside those that are kept, and moves those
 // that have another one than the base policy wants.
-func (t *budgetPass) leaveKept(f *ClusterState) {
-	rest := t.picks[:0]
-	for _, p := range t.picks {
+func (t *budgetPass) avoidReserved(f *ClusterState) {
+	rest := t.candidates[:0]
+	for _, p := range t.candidates {
 		if t.beside(f, &p) {
 			rest = append(rest, p)
 		}
 	}
-	t.picks = rest
+	t.candidates = rest
 }
 
-// beside says whether a pick leaves the kept places alone, and takes its own if so: where
+// beside reports whether a pick leaves the kept places alone, and takes its own if so: where
 // the base policy wants it, or elsewhere.
 func (t *budgetPass) beside(f *ClusterState, p *candidate) bool {
 	end := f.now.Add(p.job.Time)
-	if !t.profile.holds(f.now, end, p.job.Units, p.place) {
+	if !t.profile.hasFree(f.now, end, p.job.Units, p.place) {
 		place, ok := t.find(f, &p.job)
 		if !ok {
 			return false
 		}
 		p.place = place
 	}
-	t.profile.take(f.now, end, p.job.Units, p.place)
+	t.profile.allocate(f.now, end, p.job.Units, p.place)
 	return true
 }
 
@@ -132,8 +132,8 @@ func (t *budgetPass) beside(f *ClusterState, p *candidate) bool {
 // chosen again.
 func (b *budgeted) fill(f *ClusterState, t *budgetPass) {
 	b.window(f, t)
-	for len(t.picks) > 0 {
-		if all := t.place(f, t.affordable(f.now, f.room.Free())); all {
+	for len(t.candidates) > 0 {
+		if all := t.place(f, t.affordable(f.now, f.free.Free())); all {
 			return
 		}
 	}
@@ -141,9 +141,9 @@ func (b *budgeted) fill(f *ClusterState, t *budgetPass) {
 
 // window picks the first jobs of the queue that have a place and the power now.
 func (b *budgeted) window(f *ClusterState, t *budgetPass) {
-	t.picks = t.picks[:0]
+	t.candidates = t.candidates[:0]
 	most, left := b.Signal.Most(f.now), b.Window
-	for w := range f.waiting.all() {
+	for w := range f.pending.all() {
 		if w.draw > most {
 			continue
 		}
@@ -154,61 +154,61 @@ func (b *budgeted) window(f *ClusterState, t *budgetPass) {
 			continue
 		}
 		if place, ok := t.find(f, w); ok {
-			t.picks = append(t.picks, candidate{job: *w, place: place})
+			t.candidates = append(t.candidates, candidate{job: *w, place: place})
 		}
 	}
 }
 
 // looksAhead says whether a place now may be one that is kept for later, or held.
-func (t *budgetPass) looksAhead(f *ClusterState) bool { return t.kept || f.held() }
+func (t *budgetPass) looksAhead(f *ClusterState) bool { return t.reserved || f.hasReservations() }
 
 // find is a place for a job beside those that are kept.
-func (t *budgetPass) find(f *ClusterState, w *Waiting) (Place, bool) {
+func (t *budgetPass) find(f *ClusterState, w *PendingJob) (Place, bool) {
 	if !t.looksAhead(f) {
-		return f.room.Find(w.Units, nil)
+		return f.free.Find(w.Units, nil)
 	}
 	at, place := t.profile.earliest(f.now, w.Units, w.Time)
-	return place, at == f.now && f.room.Has(w.Units, place)
+	return place, at == f.now && f.free.Has(w.Units, place)
 }
 
 // place starts the chosen picks that have a place, the largest first, and forgets all that
 // were chosen. It returns whether all had one.
 func (t *budgetPass) place(f *ClusterState, chosen []bool) (all bool) {
 	t.order = t.order[:0]
-	for i := range t.picks {
+	for i := range t.candidates {
 		if chosen[i] {
 			t.order = append(t.order, i)
 		}
 	}
-	slices.SortStableFunc(t.order, func(i, k int) int { return cmp.Compare(t.picks[k].job.Units, t.picks[i].job.Units) })
+	slices.SortStableFunc(t.order, func(i, k int) int { return cmp.Compare(t.candidates[k].job.Units, t.candidates[i].job.Units) })
 	all = true
 	for _, i := range t.order {
-		job := &t.picks[i].job
+		job := &t.candidates[i].job
 		place, ok := t.find(f, job)
 		if !ok {
 			all = false
 			continue
 		}
 		if t.looksAhead(f) {
-			t.profile.take(f.now, f.now.Add(job.Time), job.Units, place)
+			t.profile.allocate(f.now, f.now.Add(job.Time), job.Units, place)
 		}
 		f.startOne(job, place)
-		t.spend(f.now, job)
+		t.consumePower(f.now, job)
 	}
 	rest := 0
-	for i := range t.picks {
+	for i := range t.candidates {
 		if !chosen[i] {
-			t.picks[rest] = t.picks[i]
+			t.candidates[rest] = t.candidates[i]
 			rest++
 		}
 	}
-	t.picks = t.picks[:rest]
+	t.candidates = t.candidates[:rest]
 	return all
 }
 
 // startOne starts a waiting job.
-func (f *ClusterState) startOne(job *Waiting, place Place) {
-	if c, ok := f.waiting.find(job); ok {
+func (f *ClusterState) startOne(job *PendingJob, place Place) {
+	if c, ok := f.pending.find(job); ok {
 		f.Start(c, place)
 	}
 }
@@ -218,12 +218,12 @@ func (f *ClusterState) startOne(job *Waiting, place Place) {
 // by those that become late after it.
 func (b *budgeted) late(f *ClusterState) (late []candidate) {
 	s := &f.supply
-	if b.Bound == 0 || f.waiting.length == 0 || f.now.Sub(s.oldest) < b.Bound {
+	if b.Bound == 0 || f.pending.length == 0 || f.now.Sub(s.oldest) < b.Bound {
 		return nil
 	}
 	most := b.Signal.Most(f.now)
 	s.oldest = lastInstant
-	for w := range f.waiting.all() {
+	for w := range f.pending.all() {
 		s.oldest = min(s.oldest, w.since)
 		if f.now.Sub(w.since) < b.Bound || w.draw > most {
 			continue
@@ -231,14 +231,14 @@ func (b *budgeted) late(f *ClusterState) (late []candidate) {
 		if len(late) == b.Window && byAge(&late[b.Window-1].job, w) < 0 {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(late, w, func(p candidate, w *Waiting) int { return byAge(&p.job, w) })
+		at, _ := slices.BinarySearchFunc(late, w, func(p candidate, w *PendingJob) int { return byAge(&p.job, w) })
 		late = slices.Insert(late[:min(len(late), b.Window-1)], at, candidate{job: *w})
 	}
 	return late
 }
 
 // byAge orders jobs by how long they wait.
-func byAge(a, b *Waiting) int {
+func byAge(a, b *PendingJob) int {
 	return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.order, b.order))
 }
 
@@ -248,49 +248,49 @@ func (b *budgeted) serveLate(f *ClusterState, t *budgetPass, late []candidate) {
 	if len(late) == 0 {
 		return
 	}
-	t.foresee(f)
+	t.project(f)
 	free := b.Signal.Free(f.now)
 	for i := range late {
 		job := &late[i].job
 		at, place := t.profile.earliest(f.now, job.Units, job.Time)
-		if at == f.now && t.affords(f.now, job) && f.room.Has(job.Units, place) {
-			t.profile.take(at, at.Add(job.Time), job.Units, place)
+		if at == f.now && t.affords(f.now, job) && f.free.Has(job.Units, place) {
+			t.profile.allocate(at, at.Add(job.Time), job.Units, place)
 			f.startOne(job, place)
-			t.spend(f.now, job)
+			t.consumePower(f.now, job)
 			continue
 		}
 		if free == power.End {
-			b.keepSoonest(f, t, job, at, place)
+			b.reserveSoonest(f, t, job, at, place)
 		} else {
-			b.keepOffPeak(t, job, at, place)
+			b.reserveOffPeak(t, job, at, place)
 		}
 	}
 }
 
-// keepHead keeps a place for the head of the queue if it cannot start now, as EASY does: else
+// reserveHead keeps a place for the head of the queue if it cannot start now, as EASY does: else
 // what ends would always go to small jobs, and wide ones would starve. If it
 // draws more than the budget, that is from the end of it on.
-func (b *budgeted) keepHead(f *ClusterState, t *budgetPass) {
+func (b *budgeted) reserveHead(f *ClusterState, t *budgetPass) {
 	head, ok := b.head(f)
 	if !ok {
 		return
 	}
-	t.foresee(f)
+	t.project(f)
 	at, place := t.profile.earliest(f.now, head.Units, head.Time)
-	if at == f.now && head.draw <= t.slack && f.room.Has(head.Units, place) {
+	if at == f.now && head.draw <= t.slack && f.free.Has(head.Units, place) {
 		return
 	}
 	if free := b.Signal.Free(f.now); head.draw > t.limit && free != power.End {
-		b.keepOffPeak(t, &head, at, place)
+		b.reserveOffPeak(t, &head, at, place)
 		return
 	}
-	b.keepSoonest(f, t, &head, at, place)
+	b.reserveSoonest(f, t, &head, at, place)
 }
 
 // head is the first job of the queue that the budget may allow.
-func (b *budgeted) head(f *ClusterState) (head Waiting, ok bool) {
+func (b *budgeted) head(f *ClusterState) (head PendingJob, ok bool) {
 	if most := b.Signal.Most(f.now); f.supply.maxDemand > most {
-		for w := range f.waiting.all() {
+		for w := range f.pending.all() {
 			if w.draw <= most {
 				return *w, true
 			}
@@ -300,27 +300,27 @@ func (b *budgeted) head(f *ClusterState) (head Waiting, ok bool) {
 	return f.Head()
 }
 
-// keepSoonest keeps a place for a job that would have one by its size from a time on: as soon
+// reserveSoonest keeps a place for a job that would have one by its size from a time on: as soon
 // as the power is there as well, which is then kept too.
-func (b *budgeted) keepSoonest(f *ClusterState, t *budgetPass, job *Waiting, at protocol.Instant, place Place) {
+func (b *budgeted) reserveSoonest(f *ClusterState, t *budgetPass, job *PendingJob, at protocol.Instant, place Place) {
 	if from := max(b.Signal.Allows(f.now, job.draw), t.powered(f, job)); from > at {
 		at, place = t.profile.earliest(from, job.Units, job.Time)
 	}
 	if limit, _ := b.Signal.At(at); limit != power.Unlimited {
-		t.keepPower(f, job, at, limit)
+		t.reservePower(f, job, at, limit)
 	}
-	t.keep(job, at, place)
+	t.reserve(job, at, place)
 }
 
-// keepOffPeak keeps it the first place from then on while no budget holds.
-func (b *budgeted) keepOffPeak(t *budgetPass, job *Waiting, at protocol.Instant, place Place) {
+// reserveOffPeak keeps it the first place from then on while no budget holds.
+func (b *budgeted) reserveOffPeak(t *budgetPass, job *PendingJob, at protocol.Instant, place Place) {
 	for from := b.Signal.Free(at); from > at && from != power.End; from = b.Signal.Free(at) {
 		at, place = t.profile.earliest(from, job.Units, job.Time)
 	}
-	t.keep(job, at, place)
+	t.reserve(job, at, place)
 }
 
-func (t *budgetPass) keep(job *Waiting, at protocol.Instant, place Place) {
-	t.profile.take(at, at.Add(job.Time), job.Units, place)
-	t.kept = true
+func (t *budgetPass) reserve(job *PendingJob, at protocol.Instant, place Place) {
+	t.profile.allocate(at, at.Add(job.Time), job.Units, place)
+	t.reserved = true
 }

@@ -15,19 +15,19 @@ type Core struct {
 	policy  Policy
 	pool    bool
 	lookup  bool // quotes are lookups
-	floor   ClusterState
+	state   ClusterState
 	entries []entry       // by job number
 	busy    int           // units
 	work    int128.Number // of the queue, in CPU·ms
 
-	opening  BackfillWindow // left by the last pass
+	window   BackfillWindow // left by the last pass
 	passDone bool           // the last pass saw the present state
 
 	version           uint64 // rises with every change; 0 is that of no plan
 	plan              plan
 	pendingEndVersion uint64 // the version in which an end that the plan may foresee waits for its pass
 	trial             future // for quotes that are not lookups
-	alone             planCache
+	planCache         planCache
 	numbers           []int // of the jobs just started
 }
 
@@ -44,8 +44,8 @@ type phase uint8
 const (
 	absent phase = iota
 	queued
-	holding // room is kept for it
-	taken   // and it has been submitted
+	unclaimed // an advance reservation without its job
+	claimed   // one whose job has been submitted
 	runs
 	expired // runs, but has given its units back
 )
@@ -55,12 +55,12 @@ func NewCore(machine Machine, policy Policy) *Core {
 	c := &Core{
 		machine: machine,
 		pool:    machine.Pool(),
-		floor:   newFloor(machine, policy),
+		state:   newClusterState(machine, policy),
 		version: 1,
 		plan:    plan{future: newFuture(machine, policy)},
 		trial:   newFuture(machine, policy),
 	}
-	c.plan.floor.offering = true
+	c.plan.state.offering = true
 	c.setPolicy(policy)
 	return c
 }
@@ -74,56 +74,58 @@ func (c *Core) setPolicy(p Policy) {
 
 // lookUp notes whether quotes are lookups now: what is held makes the future another one than
 // lookups are about.
-func (c *Core) lookUp() { c.lookup = c.policy.PlanMode() == PlanLookup && c.pool && !c.floor.held() }
+func (c *Core) lookUp() {
+	c.lookup = c.policy.PlanMode() == PlanLookup && c.pool && !c.state.hasReservations()
+}
 
 // Size is what a request takes of the machine. The reason says why it never
 // fits; it is empty when it does.
-func (c *Core) Size(r protocol.Request) (w Waiting, reason string) {
-	return size(c.machine, c.policy, c.floor.now, r)
+func (c *Core) Size(r protocol.Request) (w PendingJob, reason string) {
+	return size(c.machine, c.policy, c.state.now, r)
 }
 
-func size(m Machine, p Policy, now protocol.Instant, r protocol.Request) (w Waiting, reason string) {
-	w, reason = sizeAlone(m, r)
+func size(m Machine, p Policy, now protocol.Instant, r protocol.Request) (w PendingJob, reason string) {
+	w, reason = machineSize(m, r)
 	if b, ok := p.(*budgeted); ok && reason == "" {
-		reason = b.refuses(m, now, &w)
+		reason = b.refusalReason(m, now, &w)
 	}
 	return w, reason
 }
 
-// sizeAlone is what a request takes of the machine, whatever the policy says of it.
-func sizeAlone(m Machine, r protocol.Request) (w Waiting, reason string) {
+// machineSize is what a request takes of the machine, whatever the policy says of it.
+func machineSize(m Machine, r protocol.Request) (w PendingJob, reason string) {
 	if r.WallTime < 1 {
-		return Waiting{}, "has no wall-time limit; ask for at least 1ms"
+		return PendingJob{}, "has no wall-time limit; ask for at least 1ms"
 	}
 	units, reason := m.Units(r)
-	return Waiting{Units: units, Time: r.WallTime, powerDemand: appetiteOf(r)}, reason
+	return PendingJob{Units: units, Time: r.WallTime, powerDemand: powerDemandOf(r)}, reason
 }
 
 // Submit puts a job that [Core.Size] made at the end of the queue and makes a
 // pass. It returns the numbers of the jobs to start. Numbers should be dense; one
 // can be used again when its job has ended.
-func (c *Core) Submit(now protocol.Instant, number int, w Waiting) []int {
+func (c *Core) Submit(now protocol.Instant, number int, w PendingJob) []int {
 	if !c.lookup || !c.passDone {
 		c.Add(now, number, w)
 		return c.Pass(now)
 	}
 	known := c.planned(now)
 	c.change(now)
-	if c.floor.overdue() {
+	if c.state.overdue() {
 		c.enqueue(number, w)
 		return c.Pass(now)
 	}
-	if c.opening.Admits(c.floor.now, w.Units, w.Time) {
+	if c.window.Admits(c.state.now, w.Units, w.Time) {
 		return c.startNow(number, w)
 	}
 	var started []int
-	head := c.floor.waiting.length == 0
+	head := c.state.pending.length == 0
 	w = c.enqueue(number, w)
 	if head {
 		started = c.Pass(now) // for its reservation
 	}
 	if known && len(started) == 0 && c.plan.join(w) {
-		c.plan.remade(&c.floor, c.opening)
+		c.plan.remade(&c.state, c.window)
 		c.plan.version = c.version
 	}
 	return started
@@ -132,33 +134,33 @@ func (c *Core) Submit(now protocol.Instant, number int, w Waiting) []int {
 // planned says whether the plan at hand is that of the present state alone.
 func (c *Core) planned(now protocol.Instant) bool {
 	p := &c.plan
-	return p.version == c.version && len(p.ahead) == 0 && !p.moving && p.holds(max(now, c.floor.now))
+	return p.version == c.version && len(p.ahead) == 0 && !p.moving && p.validAt(max(now, c.state.now))
 }
 
 // startNow starts a newcomer that the last pass left room for, and only it, by
 // the promises of [PlanLookup].
-func (c *Core) startNow(number int, w Waiting) []int {
-	place, _ := c.floor.room.Find(w.Units, nil)
+func (c *Core) startNow(number int, w PendingJob) []int {
+	place, _ := c.state.free.Find(w.Units, nil)
 	c.entry(number)
 	w.slot, w.order = number, c.version
-	c.floor.run(&w, c.floor.now, place)
-	c.opening = c.opening.without(c.floor.now, w.Units, w.Time)
+	c.state.run(&w, c.state.now, place)
+	c.window = c.window.without(c.state.now, w.Units, w.Time)
 	return c.noteStarts()
 }
 
 // Add puts a job in the queue without a pass.
-func (c *Core) Add(now protocol.Instant, number int, w Waiting) {
+func (c *Core) Add(now protocol.Instant, number int, w PendingJob) {
 	c.change(now)
 	c.passDone = false
 	c.enqueue(number, w)
 }
 
-func (c *Core) enqueue(number int, w Waiting) Waiting {
+func (c *Core) enqueue(number int, w PendingJob) PendingJob {
 	w.slot, w.order = number, c.version
 	if w.since == 0 {
-		w.since = c.floor.now
+		w.since = c.state.now
 	}
-	c.floor.enqueue(&w)
+	c.state.enqueue(&w)
 	*c.entry(number) = entry{state: queued, rank: w.rank, order: w.order}
 	c.work = c.work.Plus(c.workOf(w))
 	return w
@@ -188,9 +190,9 @@ func (c *Core) Remove(now protocol.Instant, number int) {
 	}
 	c.change(now)
 	c.passDone = false
-	if at, ok := c.floor.waiting.find(&Waiting{rank: e.rank, order: e.order}); ok {
-		c.work = c.work.Plus(c.workOf(*c.floor.waiting.at(at)).Negative())
-		c.floor.withdraw(at)
+	if at, ok := c.state.pending.find(&PendingJob{rank: e.rank, order: e.order}); ok {
+		c.work = c.work.Plus(c.workOf(*c.state.pending.at(at)).Negative())
+		c.state.withdraw(at)
 	}
 	*e = entry{}
 }
@@ -198,7 +200,7 @@ func (c *Core) Remove(now protocol.Instant, number int) {
 // End takes a running job away without a pass.
 func (c *Core) End(now protocol.Instant, number int) {
 	c.leave(now, number)
-	c.floor.profile.freed = true
+	c.state.profile.freed = true
 	if e := c.entry(number); e.state != queued {
 		*e = entry{}
 	}
@@ -207,9 +209,9 @@ func (c *Core) End(now protocol.Instant, number int) {
 // Expire gives back what a running job holds, as its estimate is over, before it
 // is known to have ended: until then policies take it as running.
 func (c *Core) Expire(now protocol.Instant, number int) {
-	freed := c.floor.profile.freed
+	freed := c.state.profile.freed
 	c.leave(now, number)
-	c.floor.profile.freed = freed
+	c.state.profile.freed = freed
 	c.entry(number).state = expired
 }
 
@@ -221,10 +223,10 @@ func (c *Core) leave(now protocol.Instant, number int) {
 	if e.state != runs {
 		return
 	}
-	if i, ok := c.floor.running.find(e.end, e.order); ok {
-		c.busy -= c.floor.running.list()[i].Units
-		c.floor.end(i)
-		if known && i == 0 && e.end == c.floor.now {
+	if i, ok := c.state.running.find(e.end, e.order); ok {
+		c.busy -= c.state.running.list()[i].Units
+		c.state.end(i)
+		if known && i == 0 && e.end == c.state.now {
 			c.pendingEndVersion = c.version
 		}
 	}
@@ -232,19 +234,19 @@ func (c *Core) leave(now protocol.Instant, number int) {
 
 // Pass starts what may start now and returns the numbers.
 func (c *Core) Pass(now protocol.Instant) []int {
-	foreseen := c.pendingEndVersion == c.version && now <= c.floor.now
+	foreseen := c.pendingEndVersion == c.version && now <= c.state.now
 	c.change(now)
-	held := c.floor.held()
-	c.opening = c.floor.pass()
+	held := c.state.hasReservations()
+	c.window = c.state.pass()
 	if held {
 		c.lookUp()
 	}
 	c.passDone = true
-	if foreseen && c.plan.follow(&c.floor, c.opening) {
+	if foreseen && c.plan.follow(&c.state, c.window) {
 		c.plan.version = c.version
 	}
-	for i := range c.floor.started {
-		r := &c.floor.started[i]
+	for i := range c.state.started {
+		r := &c.state.started[i]
 		c.work = c.work.Plus(workOf(c.machine.CPUs(r.Units), r.time).Negative())
 	}
 	return c.noteStarts()
@@ -253,13 +255,13 @@ func (c *Core) Pass(now protocol.Instant) []int {
 // noteStarts enters the jobs just started.
 func (c *Core) noteStarts() []int {
 	c.numbers = c.numbers[:0]
-	for i := range c.floor.started {
-		r := &c.floor.started[i]
+	for i := range c.state.started {
+		r := &c.state.started[i]
 		c.entries[r.slot] = entry{state: runs, end: r.End, order: r.order}
 		c.busy += r.Units
 		c.numbers = append(c.numbers, r.slot)
 	}
-	c.floor.started = c.floor.started[:0]
+	c.state.started = c.state.started[:0]
 	return c.numbers
 }
 
@@ -267,18 +269,18 @@ func (c *Core) noteStarts() []int {
 func (c *Core) SetPolicy(now protocol.Instant, policy Policy) {
 	c.advance(now)
 	c.setPolicy(policy)
-	c.floor.setPolicy(policy)
-	for w := range c.floor.waiting.all() {
+	c.state.setPolicy(policy)
+	for w := range c.state.pending.all() {
 		c.entries[w.slot].rank = w.rank
 	}
 	c.plan.policy, c.trial.policy = policy, policy
 }
 
 // restore enters a job that runs already.
-func (c *Core) restore(number int, w Waiting, started protocol.Instant, name string) bool {
+func (c *Core) restore(number int, w PendingJob, started protocol.Instant, name string) bool {
 	place, ok := c.placeNamed(name, w.Units)
-	if !ok || !c.floor.room.Has(w.Units, place) {
-		place, ok = c.floor.room.Find(w.Units, nil)
+	if !ok || !c.state.free.Has(w.Units, place) {
+		place, ok = c.state.free.Find(w.Units, nil)
 	}
 	if !ok {
 		return false
@@ -287,9 +289,9 @@ func (c *Core) restore(number int, w Waiting, started protocol.Instant, name str
 	c.passDone = false
 	c.entry(number)
 	w.slot, w.order = number, c.version
-	c.floor.supply.wants(&c.floor, &w)
-	c.floor.run(&w, started, place)
-	c.floor.invalidate()
+	c.state.supply.setDraw(&c.state, &w)
+	c.state.run(&w, started, place)
+	c.state.invalidate()
 	c.noteStarts()
 	return true
 }
@@ -313,7 +315,7 @@ func (c *Core) placeNamed(name string, units int) (place Place, ok bool) {
 
 // Wake is when a pass must be made though no job has come or gone; 0: no such
 // time is known.
-func (c *Core) Wake() protocol.Instant { return c.floor.Wake() }
+func (c *Core) Wake() protocol.Instant { return c.state.Wake() }
 
 // Load is how busy the machine is. Queued work is the CPUs that queued jobs
 // would keep busy times their estimates, at most the largest int64.
@@ -321,11 +323,11 @@ func (c *Core) Load() protocol.Load {
 	load := protocol.Load{
 		CPUs:       c.machine.Capacity().CPUs,
 		Busy:       c.machine.CPUs(c.busy),
-		QueuedJobs: c.floor.waiting.length + c.floor.holds.taken(),
+		QueuedJobs: c.state.pending.length + c.state.reservations.claimedCount(),
 		QueuedWork: c.work.Down(),
 	}
-	if b := c.floor.budget; b != nil {
-		b.tell(&load, &c.floor)
+	if b := c.state.budget; b != nil {
+		b.addToLoad(&load, &c.state)
 	}
 	return load
 }
@@ -342,9 +344,9 @@ func (c *Core) change(now protocol.Instant) {
 	c.version++
 }
 
-func (c *Core) advance(now protocol.Instant) { c.floor.now = max(c.floor.now, now) }
+func (c *Core) advance(now protocol.Instant) { c.state.now = max(c.state.now, now) }
 
-func (c *Core) workOf(w Waiting) int128.Number { return workOf(c.machine.CPUs(w.Units), w.Time) }
+func (c *Core) workOf(w PendingJob) int128.Number { return workOf(c.machine.CPUs(w.Units), w.Time) }
 
 func workOf(cpus int, time protocol.Duration) int128.Number {
 	return int128.Product(int64(cpus), int64(time))

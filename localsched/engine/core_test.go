@@ -9,7 +9,7 @@ import (
 )
 
 // sized is a job of CPUs and a time as a core's driver gives it.
-func sized(t *testing.T, core *engine.Core, cpus int, time protocol.Duration) engine.Waiting {
+func sized(t *testing.T, core *engine.Core, cpus int, time protocol.Duration) engine.PendingJob {
 	t.Helper()
 	w, reason := core.Size(protocol.Request{CPUs: cpus, WallTime: time})
 	if reason != "" {

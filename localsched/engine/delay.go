@@ -10,9 +10,9 @@ import (
 func (e *Engine) Delays(
 	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
 ) []protocol.Duration {
-	now = max(now, e.core.floor.now)
+	now = max(now, e.core.state.now)
 	delays := make([]protocol.Duration, len(jobs))
-	waiting := e.core.waitingOf(func(slot int) bool { return e.book.tags[slot].Job.Origin() == guarded })
+	waiting := e.core.waitingOf(func(slot int) bool { return e.tags.tags[slot].Job.Origin() == guarded })
 	if len(waiting) == 0 {
 		return delays
 	}
@@ -58,7 +58,7 @@ func delay(before, after protocol.Instant) protocol.Duration {
 // waitingOf are the slots of the waiting jobs that are wanted.
 func (c *Core) waitingOf(wanted func(slot int) bool) map[int]bool {
 	slots := map[int]bool{}
-	for w := range c.floor.waiting.all() {
+	for w := range c.state.pending.all() {
 		if w.slot >= 0 && wanted(w.slot) {
 			slots[w.slot] = true
 		}
@@ -90,9 +90,9 @@ func (f *future) startsOf(slots map[int]bool, changed bool) map[int]protocol.Ins
 
 // noteStarts notes which of the slots have just started.
 func (f *future) noteStarts(slots map[int]bool, starts map[int]protocol.Instant) {
-	for i := range f.floor.started {
-		if slot := f.floor.started[i].slot; slots[slot] {
-			starts[slot] = f.floor.now
+	for i := range f.state.started {
+		if slot := f.state.started[i].slot; slots[slot] {
+			starts[slot] = f.state.now
 		}
 	}
 }

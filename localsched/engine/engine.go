@@ -8,28 +8,28 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ErrNoRoom says that a job cannot have been running beside those that run.
-var ErrNoRoom = errors.New("the machine has no room for this job beside those that run")
+// ErrNoFreeUnits says that a job cannot have been running beside those that run.
+var ErrNoFreeUnits = errors.New("the machine has no room for this job beside those that run")
 
 // Engine is a batch system without a clock or processes. It is not safe for use
 // from several goroutines. Time begins at 0 and never runs back: an earlier now
 // counts as the latest one seen.
 type Engine struct {
 	core *Core
-	book book
+	tags tagIndex
 }
 
 // New returns an engine with an empty machine.
 func New(machine Machine, policy Policy) *Engine {
-	return &Engine{core: NewCore(machine, policy), book: book{slots: map[protocol.Tag]int{}}}
+	return &Engine{core: NewCore(machine, policy), tags: tagIndex{slots: map[protocol.Tag]int{}}}
 }
 
 // Submit puts a job at the end of the queue. The error is a
 // *[localsched.RefusedError] when the job would not even run on the empty
 // machine, and wraps [localsched.ErrDuplicate] when a job with this tag is queued or runs.
 func (e *Engine) Submit(now protocol.Instant, job localsched.Queued) (localsched.Actions, error) {
-	if slot, ok := e.holding(now, job.Tag); ok {
-		if err := e.submitHeld(now, slot, job); err != nil {
+	if slot, ok := e.unclaimedReservation(now, job.Tag); ok {
+		if err := e.submitReserved(now, slot, job); err != nil {
 			return localsched.Actions{}, err
 		}
 		return e.Pass(now), nil
@@ -38,24 +38,24 @@ func (e *Engine) Submit(now protocol.Instant, job localsched.Queued) (localsched
 	if err != nil {
 		return localsched.Actions{}, err
 	}
-	return e.actions(e.core.Submit(now, e.book.add(job.Tag), waiting)), nil
+	return e.actions(e.core.Submit(now, e.tags.add(job.Tag), waiting)), nil
 }
 
 // Requeue puts a job at the end of the queue again after a restart of the driver, with what it
-// was promised before; the zero [Promised] is nothing. Errors are those of [Engine.Submit]. It
+// was promised before; the zero [ReservedStarts] is nothing. Errors are those of [Engine.Submit]. It
 // makes no pass: requeue all jobs in the order in which they were submitted, then make one with
 // [Engine.Pass]. With a pass for each, jobs would start before others that were there as well.
-func (e *Engine) Requeue(now protocol.Instant, job localsched.Queued, promised Promised) error {
-	if slot, ok := e.holding(now, job.Tag); ok {
-		return e.submitHeld(now, slot, job)
+func (e *Engine) Requeue(now protocol.Instant, job localsched.Queued, promised ReservedStart) error {
+	if slot, ok := e.unclaimedReservation(now, job.Tag); ok {
+		return e.submitReserved(now, slot, job)
 	}
 	waiting, err := e.admit(job)
 	if err != nil {
 		return err
 	}
-	slot := e.book.add(job.Tag)
+	slot := e.tags.add(job.Tag)
 	e.core.Add(now, slot, waiting)
-	e.core.promiseAs(slot, promised)
+	e.core.restoreReservedStart(slot, promised)
 	return nil
 }
 
@@ -67,21 +67,21 @@ func (e *Engine) Pass(now protocol.Instant) localsched.Actions {
 // Withdraw takes a job that has not started out of the queue. The error wraps
 // [localsched.ErrStarted] when it runs and [localsched.ErrUnknownJob] when there is no such job.
 func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Actions, error) {
-	slot, err := e.book.get(tag)
+	slot, err := e.tags.get(tag)
 	if err != nil {
 		return localsched.Actions{}, err
 	}
 	switch e.core.entries[slot].state {
 	case queued:
 		e.core.Remove(now, slot)
-	case taken:
-		e.core.drop(now, slot)
-	case holding:
+	case claimed:
+		e.core.dropReservation(now, slot)
+	case unclaimed:
 		return localsched.Actions{}, fmt.Errorf("job %v: room is held for it, but it has not come: %w", tag, localsched.ErrUnknownJob)
 	case absent, runs, expired:
 		return localsched.Actions{}, fmt.Errorf("job %v: %w", tag, localsched.ErrStarted)
 	}
-	e.book.remove(tag)
+	e.tags.remove(tag)
 	return e.Pass(now), nil
 }
 
@@ -89,15 +89,15 @@ func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Ac
 // error wraps [localsched.ErrUnknownJob] when no such job runs. Jobs that end in the same
 // millisecond are best reported in the order of their starts: plans assume it.
 func (e *Engine) Finished(now protocol.Instant, tag protocol.Tag) (localsched.Actions, error) {
-	slot, err := e.book.get(tag)
+	slot, err := e.tags.get(tag)
 	if err != nil {
 		return localsched.Actions{}, err
 	}
-	if at := e.core.entries[slot].state; at == queued || at == holding || at == taken {
+	if at := e.core.entries[slot].state; at == queued || at == unclaimed || at == claimed {
 		return localsched.Actions{}, fmt.Errorf("job %v has not started: %w", tag, localsched.ErrUnknownJob)
 	}
 	e.core.End(now, slot)
-	e.book.remove(tag)
+	e.tags.remove(tag)
 	return e.Pass(now), nil
 }
 
@@ -112,7 +112,7 @@ func (e *Engine) SetPolicy(now protocol.Instant, policy Policy) localsched.Actio
 // starts the jobs whose reserved start has come. When jobs end at their limit,
 // report that first.
 func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
-	floor := &e.core.floor
+	floor := &e.core.state
 	var starts []int
 	if wake := floor.Wake(); wake != 0 && wake <= max(now, floor.now) {
 		starts = e.core.Pass(now)
@@ -127,7 +127,7 @@ func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
 		}
 		if !r.killed {
 			r.killed = true
-			actions.Kills = append(actions.Kills, e.book.tags[r.slot])
+			actions.Kills = append(actions.Kills, e.tags.tags[r.slot])
 		}
 	}
 	actions.Wake = e.wake()
@@ -137,15 +137,15 @@ func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
 // Restore tells the engine of a job that runs already since the given time,
 // after a restart of the driver. Restore what runs first, in the order of the
 // starts, then requeue what was queued: Restore makes no pass. A job whose Place is no more
-// there, or taken, gets another. Errors are those of Submit, and one that wraps [ErrNoRoom].
+// there, or taken, gets another. Errors are those of Submit, and one that wraps [ErrNoFreeUnits].
 func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error {
-	waiting, reason := sizeAlone(e.core.machine, job.Request)
+	waiting, reason := machineSize(e.core.machine, job.Request)
 	if err := e.admits(job.Tag, reason); err != nil {
 		return err
 	}
-	if !e.core.restore(e.book.add(job.Tag), waiting, started, job.Place) {
-		e.book.remove(job.Tag)
-		return fmt.Errorf("job %v: %w", job.Tag, ErrNoRoom)
+	if !e.core.restore(e.tags.add(job.Tag), waiting, started, job.Place) {
+		e.tags.remove(job.Tag)
+		return fmt.Errorf("job %v: %w", job.Tag, ErrNoFreeUnits)
 	}
 	return nil
 }
@@ -153,16 +153,16 @@ func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error 
 // PlaceName is the name of the place where a job runs, for [localsched.Queued].Place after a
 // restart and for people; empty on a machine whose places have none.
 func (e *Engine) PlaceName(tag protocol.Tag) string {
-	slot, err := e.book.get(tag)
+	slot, err := e.tags.get(tag)
 	if err != nil {
 		return ""
 	}
 	at := e.core.entries[slot]
-	i, running := e.core.floor.running.find(at.end, at.order)
+	i, running := e.core.state.running.find(at.end, at.order)
 	if at.state != runs || !running {
 		return ""
 	}
-	return e.core.placeName(e.core.floor.running.list()[i].Place)
+	return e.core.placeName(e.core.state.running.list()[i].Place)
 }
 
 // Load is how busy the machine is, as [Core.Load] says it.
@@ -174,7 +174,7 @@ func (e *Engine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []lo
 }
 
 // admit turns a job into what the queue holds, or says why it cannot.
-func (e *Engine) admit(job localsched.Queued) (Waiting, error) {
+func (e *Engine) admit(job localsched.Queued) (PendingJob, error) {
 	waiting, reason := e.core.Size(job.Request)
 	waiting.since = job.Since
 	return waiting, e.admits(job.Tag, reason)
@@ -185,17 +185,17 @@ func (e *Engine) admits(tag protocol.Tag, reason string) error {
 	if reason != "" {
 		return &localsched.RefusedError{Reason: reason}
 	}
-	if _, ok := e.book.slots[tag]; ok {
+	if _, ok := e.tags.slots[tag]; ok {
 		return fmt.Errorf("job %v: %w", tag, localsched.ErrDuplicate)
 	}
 	return nil
 }
 
 func (e *Engine) actions(starts []int) localsched.Actions {
-	e.forgetLapsed()
+	e.forgetExpired()
 	actions := localsched.Actions{Wake: e.wake()}
 	for _, slot := range starts {
-		actions.Starts = append(actions.Starts, e.book.tags[slot])
+		actions.Starts = append(actions.Starts, e.tags.tags[slot])
 	}
 	return actions
 }
@@ -203,7 +203,7 @@ func (e *Engine) actions(starts []int) localsched.Actions {
 // wake is the first limit whose job has not been ended, or reserved start.
 func (e *Engine) wake() protocol.Instant {
 	wake := e.core.Wake()
-	running := e.core.floor.running.list()
+	running := e.core.state.running.list()
 	for i := range running {
 		if running[i].killed {
 			continue
@@ -216,11 +216,11 @@ func (e *Engine) wake() protocol.Instant {
 	return wake
 }
 
-// Border is the engine as drivers see it that cannot know which engine they drive. It is a
+// Fallible is the engine as drivers see it that cannot know which engine they drive. It is a
 // [localsched.EngineReserver] if the engine [Engine.CanReserve].
-func (e *Engine) Border() localsched.Engine {
+func (e *Engine) Fallible() localsched.Engine {
 	if e.CanReserve() {
-		return holder{fallibleEngine{e}}
+		return reserver{fallibleEngine{e}}
 	}
 	return fallibleEngine{e}
 }

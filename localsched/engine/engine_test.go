@@ -39,7 +39,7 @@ func TestErrors(t *testing.T) {
 		{"submit what runs", func() error { _, err := e.Submit(6, job(1, 1, 1)); return err }, localsched.ErrDuplicate},
 		{"submit what waits", func() error { _, err := e.Submit(6, job(2, 1, 1)); return err }, localsched.ErrDuplicate},
 		{"restore what runs", func() error { return e.Restore(job(1, 1, 1), 0) }, localsched.ErrDuplicate},
-		{"restore without room", func() error { return e.Restore(job(3, 1, 1), 0) }, engine.ErrNoRoom},
+		{"restore without room", func() error { return e.Restore(job(3, 1, 1), 0) }, engine.ErrNoFreeUnits},
 		{"withdraw what runs", func() error { _, err := e.Withdraw(6, tag(1)); return err }, localsched.ErrStarted},
 		{"withdraw nothing", func() error { _, err := e.Withdraw(6, tag(3)); return err }, localsched.ErrUnknownJob},
 		{"finish what waits", func() error { _, err := e.Finished(6, tag(2)); return err }, localsched.ErrUnknownJob},

@@ -10,7 +10,7 @@ import (
 // own until it starts.
 func (e *Engine) PlanAlone(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
 	c := e.core
-	now = max(now, c.floor.now)
+	now = max(now, c.state.now)
 	planned := make([]localsched.Planned, len(jobs))
 	for i, r := range jobs {
 		job, reason := size(c.machine, c.policy, now, r)
@@ -23,14 +23,14 @@ func (e *Engine) PlanAlone(now protocol.Instant, ahead, jobs []protocol.Request)
 }
 
 // simulate is start without looking at promises.
-func (f *future) simulate(job Waiting) protocol.Instant {
+func (f *future) simulate(job PendingJob) protocol.Instant {
 	job.slot = newcomerSlot
 	f.enqueue(job)
 	for {
 		f.pass()
-		for _, r := range f.floor.started {
+		for _, r := range f.state.started {
 			if r.slot == newcomerSlot {
-				return f.floor.now
+				return f.state.now
 			}
 		}
 		if !f.next() {
@@ -43,39 +43,39 @@ func (f *future) simulate(job Waiting) protocol.Instant {
 func (e *Engine) Check() string {
 	c := e.core
 	busy, waiting := 0, int128.Number{}
-	for _, r := range c.floor.running.list() {
+	for _, r := range c.state.running.list() {
 		busy += r.Units
 		if c.entries[r.slot].state != runs {
 			return "a running job is booked as waiting"
 		}
 	}
-	for w := range c.floor.waiting.all() {
+	for w := range c.state.pending.all() {
 		waiting = waiting.Plus(c.workOf(*w))
 		if c.entries[w.slot].state != queued {
 			return "a waiting job is booked as running"
 		}
 	}
-	for i := range c.floor.holds.list {
-		h := &c.floor.holds.list[i]
-		if h.taken {
-			waiting = waiting.Plus(c.workOf(h.Waiting))
+	for i := range c.state.reservations.list {
+		h := &c.state.reservations.list[i]
+		if h.claimed {
+			waiting = waiting.Plus(c.workOf(h.PendingJob))
 		}
-		if want := map[bool]phase{false: holding, true: taken}[h.taken]; c.entries[h.slot].state != want {
+		if want := map[bool]phase{false: unclaimed, true: claimed}[h.claimed]; c.entries[h.slot].state != want {
 			return "a hold is booked as something else"
 		}
 	}
-	total := c.machine.Room().Free()
+	total := c.machine.NewFreeSet().Free()
 	switch {
-	case busy != c.busy || total-busy != c.floor.room.Free():
+	case busy != c.busy || total-busy != c.state.free.Free():
 		return "busy units do not add up"
 	case busy > total:
 		return "more units are busy than exist"
 	case waiting != c.work:
 		return "queued work does not add up"
-	case len(e.book.slots) != c.floor.running.len()+c.floor.waiting.length+len(c.floor.holds.list):
+	case len(e.tags.slots) != c.state.running.len()+c.state.pending.length+len(c.state.reservations.list):
 		return "the book and the floor have different jobs"
 	}
-	return c.floor.running.check() + c.floor.waiting.check() + c.floor.checkProfile() + c.floor.checkHolds()
+	return c.state.running.check() + c.state.pending.check() + c.state.checkProfile() + c.state.checkHolds()
 }
 
 func (e *ends) check() string {
@@ -89,7 +89,7 @@ func (e *ends) check() string {
 }
 
 func (q *queue) check() string {
-	var last *Waiting
+	var last *PendingJob
 	length := 0
 	for i, at := range q.chunks {
 		if len(at.jobs) == 0 || len(at.jobs) > chunkSize {
@@ -118,7 +118,7 @@ func (q *queue) check() string {
 }
 
 // bounds says whether low is no higher than another bound.
-func (low *least) bounds(other *least) bool {
+func (low *sizeBound) bounds(other *sizeBound) bool {
 	ok := low.units <= other.units
 	for i := range low.time {
 		ok = ok && low.time[i] <= other.time[i]
@@ -134,13 +134,13 @@ func (f *ClusterState) checkProfile() string {
 	var scratch ClusterState
 	scratch.profile = profile{pool: true, made: true}
 	p := &scratch.profile
-	p.reset(f.now, f.room)
+	p.reset(f.now, f.free)
 	for _, r := range f.running.list() {
-		p.give(r.End, lastInstant, r.Units, r.Place)
+		p.release(r.End, lastInstant, r.Units, r.Place)
 	}
-	f.bookHolds(p)
-	for w := range f.waiting.all() {
-		p.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	f.allocateReservations(p)
+	for w := range f.pending.all() {
+		p.allocate(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
 	}
 	for i := range p.steps {
 		at := p.steps[i].at
@@ -156,14 +156,14 @@ func (f *ClusterState) checkProfile() string {
 
 // checkHolds compares what is free beside the holds with a profile made from scratch.
 func (f *ClusterState) checkHolds() string {
-	if !f.held() || f.overdue() {
+	if !f.hasReservations() || f.overdue() {
 		return ""
 	}
-	f.holds.keepHead(reservation{})
+	f.reservations.setHead(reservation{})
 	scratch := profile{pool: true}
-	f.foresee(&scratch)
+	f.projectRunning(&scratch)
 	for _, s := range scratch.steps {
-		if f.holds.ahead.steps[f.holds.ahead.index(s.at)].free != s.free {
+		if f.reservations.ahead.steps[f.reservations.ahead.index(s.at)].free != s.free {
 			return "what is free beside the holds does not add up"
 		}
 	}
@@ -175,18 +175,18 @@ func (e *Engine) PlanIsKept(now protocol.Instant) bool { return e.core.planned(n
 
 // PromisedTo is the reserved start of a job, or now if it has started.
 func (e *Engine) PromisedTo(tag protocol.Tag, now protocol.Instant) protocol.Instant {
-	entry := e.core.entries[e.book.slots[tag]]
-	if c, ok := e.core.floor.waiting.find(&Waiting{rank: entry.rank, order: entry.order}); ok && entry.state == queued {
-		return e.core.floor.waiting.at(c).reserved
+	entry := e.core.entries[e.tags.slots[tag]]
+	if c, ok := e.core.state.pending.find(&PendingJob{rank: entry.rank, order: entry.order}); ok && entry.state == queued {
+		return e.core.state.pending.at(c).reserved
 	}
 	return now
 }
 
 // HeadReserved is the reservation of the queue's head; 0: it has none.
 func (e *Engine) HeadReserved() protocol.Instant {
-	f := &e.core.floor
-	if head := f.waiting.first(); head != nil && f.shadow.order == head.order {
-		return f.shadow.at
+	f := &e.core.state
+	if head := f.pending.first(); head != nil && f.head.order == head.order {
+		return f.head.shadowTime
 	}
 	return 0
 }

@@ -11,7 +11,7 @@ import (
 type future struct {
 	machine Machine
 	policy  Policy
-	floor   ClusterState
+	state   ClusterState
 	made    protocol.Instant // when it began
 	due     protocol.Instant // the first estimated end at that time
 	order   uint64           // of the last job submitted
@@ -21,25 +21,25 @@ type future struct {
 const behindLive = math.MaxUint64 / 2
 
 func newFuture(m Machine, p Policy) future {
-	f := future{machine: m, policy: p, floor: newFloor(m, p)}
-	f.floor.foresees = true
+	f := future{machine: m, policy: p, state: newClusterState(m, p)}
+	f.state.inPlan = true
 	return f
 }
 
 func (f *future) begin(live *ClusterState, now protocol.Instant) {
-	f.floor.copyFrom(live)
-	f.floor.now, f.made = now, now
-	f.floor.holds.expect(now)
+	f.state.copyFrom(live)
+	f.state.now, f.made = now, now
+	f.state.reservations.expect(now)
 	f.order = behindLive
 	f.due = lastInstant
-	if r := f.floor.running.first(); r != nil {
+	if r := f.state.running.first(); r != nil {
 		f.due = r.End
 	}
 }
 
 // submit puts a request at the end of the queue, unless it never fits.
 func (f *future) submit(r protocol.Request) bool {
-	job, reason := size(f.machine, f.policy, f.floor.now, r)
+	job, reason := size(f.machine, f.policy, f.state.now, r)
 	if reason != "" {
 		return false
 	}
@@ -48,15 +48,15 @@ func (f *future) submit(r protocol.Request) bool {
 	return true
 }
 
-func (f *future) enqueue(job Waiting) {
+func (f *future) enqueue(job PendingJob) {
 	f.order++
-	job.order, job.since = f.order, f.floor.now
-	f.floor.enqueue(&job)
+	job.order, job.since = f.order, f.state.now
+	f.state.enqueue(&job)
 }
 
 func (f *future) pass() BackfillWindow {
-	f.floor.started, f.floor.offers = f.floor.started[:0], f.floor.offers[:0]
-	return f.floor.pass()
+	f.state.started, f.state.offers = f.state.started[:0], f.state.offers[:0]
+	return f.state.pass()
 }
 
 // next goes to the time at which the next running job ends, and ends it, or to a
@@ -64,9 +64,9 @@ func (f *future) pass() BackfillWindow {
 // order of their starts, as the engine hears of them. It returns false when
 // nothing is to come.
 func (f *future) next() bool {
-	first := f.floor.running.first()
-	if wake := f.floor.Wake(); wake != 0 && (first == nil || wake < f.endOf(first)) {
-		f.floor.now = max(f.floor.now, wake)
+	first := f.state.running.first()
+	if wake := f.state.Wake(); wake != 0 && (first == nil || wake < f.endOf(first)) {
+		f.state.now = max(f.state.now, wake)
 		return true
 	}
 	if first == nil {
@@ -89,23 +89,23 @@ func (f *future) endOf(r *Running) protocol.Instant {
 func (f *future) endNext(first *Running) {
 	i := 0
 	if first.End < f.made {
-		if due := f.floor.running.place(f.made, 0); due < f.floor.running.len() && f.floor.running.list()[due].End == f.made {
+		if due := f.state.running.place(f.made, 0); due < f.state.running.len() && f.state.running.list()[due].End == f.made {
 			i = due
 		}
 	}
-	f.floor.now = f.endOf(&f.floor.running.list()[i])
-	f.floor.end(i)
+	f.state.now = f.endOf(&f.state.running.list()[i])
+	f.state.end(i)
 }
 
 // start submits a job to a future and is when it starts.
-func (f *future) start(job Waiting) protocol.Instant {
+func (f *future) start(job PendingJob) protocol.Instant {
 	job.slot = newcomerSlot
 	f.enqueue(job)
 	for {
 		f.pass()
-		for i := range f.floor.started {
-			if f.floor.started[i].slot == newcomerSlot {
-				return f.floor.now
+		for i := range f.state.started {
+			if f.state.started[i].slot == newcomerSlot {
+				return f.state.now
 			}
 		}
 		if at, ok := f.promised(); ok {
@@ -120,18 +120,18 @@ func (f *future) start(job Waiting) protocol.Instant {
 // promised is the reserved start of the last job, if no promise will change: a power budget
 // that is to come may break one, and so may a hold that begins late.
 func (f *future) promised() (protocol.Instant, bool) {
-	if !f.floor.profile.firm || f.floor.budget != nil || f.floor.reservationOverrun(f.floor.now) {
+	if !f.state.profile.firm || f.state.budget != nil || f.state.reservationOverrun(f.state.now) {
 		return 0, false
 	}
-	c, ok := f.floor.waiting.last()
-	return f.floor.waiting.at(c).reserved, ok
+	c, ok := f.state.pending.last()
+	return f.state.pending.at(c).reserved, ok
 }
 
 // startInOrder is when a job starts that is served in the order of the queue.
 // Those behind it do not matter. The queue is left as it is.
-func (f *future) startInOrder(job Waiting) protocol.Instant {
+func (f *future) startInOrder(job PendingJob) protocol.Instant {
 	job.rank, job.order = f.policy.Rank(job), math.MaxUint64
-	for w := range f.floor.waiting.all() {
+	for w := range f.state.pending.all() {
 		if !w.before(&job) {
 			break
 		}
@@ -142,14 +142,14 @@ func (f *future) startInOrder(job Waiting) protocol.Instant {
 	if !f.serve(&job) {
 		return lastInstant
 	}
-	return f.floor.now
+	return f.state.now
 }
 
 // serve starts a job as soon as it fits. It returns false when it never does.
-func (f *future) serve(w *Waiting) bool {
+func (f *future) serve(w *PendingJob) bool {
 	for {
-		if place, ok := f.floor.room.Find(w.Units, nil); ok {
-			f.floor.run(w, f.floor.now, place)
+		if place, ok := f.state.free.Find(w.Units, nil); ok {
+			f.state.run(w, f.state.now, place)
 			return true
 		}
 		if !f.next() {
@@ -162,10 +162,10 @@ func (f *future) serve(w *Waiting) bool {
 // set off stands among the started.
 func (c *Core) trialAt(now protocol.Instant, ahead []protocol.Request) *future {
 	f := &c.trial
-	f.begin(&c.floor, now)
+	f.begin(&c.state, now)
 	for _, r := range ahead {
 		if f.submit(r) {
-			f.floor.pass()
+			f.state.pass()
 		}
 	}
 	return f

@@ -16,7 +16,7 @@ type Machine interface {
 	// CPUs is how many CPUs are busy when so many units are taken.
 	CPUs(units int) int
 	// FreeSet returns the empty machine.
-	Room() FreeSet
+	NewFreeSet() FreeSet
 	// Pool says that units are alike: any units that are free serve any job.
 	// PlanMode can then be looked up by numbers.
 	Pool() bool
@@ -78,7 +78,7 @@ func (m wholeNode) CPUs(units int) int {
 	return int(int64(units) * int64(m.capacity.CPUs) / int64(max(1, m.capacity.Nodes)))
 }
 
-func (m wholeNode) Room() FreeSet { return &pool{m.capacity.Nodes} }
+func (m wholeNode) NewFreeSet() FreeSet { return &pool{m.capacity.Nodes} }
 
 func (m wholeNode) Pool() bool { return true }
 
@@ -115,7 +115,7 @@ func (m perCPU) memoryCPUs(r protocol.Request) int {
 
 func (m perCPU) CPUs(units int) int { return units }
 
-func (m perCPU) Room() FreeSet { return &pool{m.capacity.CPUs} }
+func (m perCPU) NewFreeSet() FreeSet { return &pool{m.capacity.CPUs} }
 
 func (m perCPU) Pool() bool { return true }
 

@@ -84,7 +84,7 @@ func TestUnitsFit(t *testing.T) {
 			if reason != "" {
 				continue
 			}
-			if total := m.Room().Free(); units < 1 || units > total {
+			if total := m.NewFreeSet().Free(); units < 1 || units > total {
 				t.Fatalf("%+v takes %d of %d units", request, units, total)
 			}
 			if busy := m.CPUs(units); busy < 0 || busy > capacity.CPUs {

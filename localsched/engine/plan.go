@@ -12,7 +12,7 @@ import (
 // past their estimate ended in the next millisecond. Requests ahead that never
 // fit are passed over. Plan changes nothing that other calls can see.
 func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
-	now = max(now, c.floor.now)
+	now = max(now, c.state.now)
 	start := c.starts(now, ahead)
 	planned := make([]localsched.Planned, len(jobs))
 	for i := range jobs {
@@ -31,46 +31,46 @@ func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []loca
 // runs and waits before it ended sooner than its limit: at once, or when a power budget allows it.
 func (e *Engine) Earliest(now protocol.Instant, r protocol.Request, planned protocol.Instant) protocol.Instant {
 	c := e.core
-	now = max(now, c.floor.now)
+	now = max(now, c.state.now)
 	job, reason := size(c.machine, c.policy, now, r)
-	if b := c.floor.budget; b != nil && reason == "" {
-		now = b.Signal.Allows(now, b.draw(c.floor.machine, job.Units, job.powerDemand))
+	if b := c.state.budget; b != nil && reason == "" {
+		now = b.Signal.Allows(now, b.draw(c.state.machine, job.Units, job.powerDemand))
 	}
 	return min(now, planned)
 }
 
 // note says how a power budget makes a job wait.
-func (c *Core) note(now, start protocol.Instant, job Waiting) string {
-	if c.floor.budget == nil {
+func (c *Core) note(now, start protocol.Instant, job PendingJob) string {
+	if c.state.budget == nil {
 		return ""
 	}
-	return c.floor.budget.note(now, start, &job, &c.floor)
+	return c.state.budget.note(now, start, &job, &c.state)
 }
 
 // starts is the cheapest way to tell when a job would start.
-func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Waiting) protocol.Instant {
+func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(PendingJob) protocol.Instant {
 	if c.lookup {
 		p := c.planAt(now, ahead)
-		return func(job Waiting) protocol.Instant { return p.start(now, job) }
+		return func(job PendingJob) protocol.Instant { return p.start(now, job) }
 	}
 	switch c.policy.PlanMode() {
 	case PlanInOrder:
-		if c.floor.held() {
+		if c.state.hasReservations() {
 			break
 		}
-		return func(job Waiting) protocol.Instant { return c.trialAt(now, ahead).startInOrder(job) }
+		return func(job PendingJob) protocol.Instant { return c.trialAt(now, ahead).startInOrder(job) }
 	case PlanReserved:
 		if c.reservationsFixed(now) {
-			p := c.promises(now, ahead)
-			return func(job Waiting) protocol.Instant {
+			p := c.profileWith(now, ahead)
+			return func(job PendingJob) protocol.Instant {
 				at, _ := p.earliest(now, job.Units, job.Time)
 				return at
 			}
 		}
 	case PlanSimulate, PlanLookup:
 	}
-	known := c.alone.at(c.version, now, ahead)
-	return func(job Waiting) protocol.Instant {
+	known := c.planCache.at(c.version, now, ahead)
+	return func(job PendingJob) protocol.Instant {
 		of := shapeOf(&job)
 		at, ok := known[of]
 		if !ok {
@@ -88,7 +88,7 @@ type shape struct {
 	powerDemand
 }
 
-func shapeOf(job *Waiting) shape {
+func shapeOf(job *PendingJob) shape {
 	return shape{units: job.Units, time: job.Time, powerDemand: job.powerDemand}
 }
 
@@ -110,23 +110,23 @@ func (a *planCache) at(version uint64, now protocol.Instant, ahead []protocol.Re
 
 // reservationsFixed says whether all promises stand, so that a newcomer's would too.
 func (c *Core) reservationsFixed(now protocol.Instant) bool {
-	p := &c.floor.profile
-	next := c.floor.running.first()
+	p := &c.state.profile
+	next := c.state.running.first()
 	return c.passDone && p.firm && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now) &&
-		!c.floor.reservationOverrun(now)
+		!c.state.reservationOverrun(now)
 }
 
-// promises is the profile with the ahead requests promised their starts.
-func (c *Core) promises(now protocol.Instant, ahead []protocol.Request) *profile {
+// profileWith is the profile with the ahead requests promised their starts.
+func (c *Core) profileWith(now protocol.Instant, ahead []protocol.Request) *profile {
 	if len(ahead) == 0 {
-		return &c.floor.profile
+		return &c.state.profile
 	}
-	p := &c.trial.floor.profile
-	p.copyFrom(&c.floor.profile)
+	p := &c.trial.state.profile
+	p.copyFrom(&c.state.profile)
 	for _, r := range ahead {
 		if w, reason := size(c.machine, c.policy, now, r); reason == "" {
 			at, place := p.earliest(now, w.Units, w.Time)
-			p.take(at, at.Add(w.Time), w.Units, place)
+			p.allocate(at, at.Add(w.Time), w.Units, place)
 		}
 	}
 	return p
@@ -135,10 +135,10 @@ func (c *Core) promises(now protocol.Instant, ahead []protocol.Request) *profile
 // planAt is the plan of the present state with the ahead requests.
 func (c *Core) planAt(now protocol.Instant, ahead []protocol.Request) *plan {
 	p := &c.plan
-	if p.version != c.version || !p.holds(now) || !slices.Equal(p.ahead, ahead) {
+	if p.version != c.version || !p.validAt(now) || !slices.Equal(p.ahead, ahead) {
 		p.version = c.version
 		p.ahead = append(p.ahead[:0], ahead...)
-		p.begin(&c.floor, now, ahead)
+		p.begin(&c.state, now, ahead)
 	}
 	return p
 }
@@ -154,18 +154,18 @@ type plan struct {
 	first   BackfillWindow // in the state itself
 	left    BackfillWindow // by the last pass
 
-	events []foreseen
-	past   int          // events that have happened
-	gaps   []planWindow // in the order of time
-	blocks []planWindow // of each blockSize gaps the most of everything
+	events  []plannedEvent
+	past    int          // events that have happened
+	windows []planWindow // in the order of time
+	blocks  []planWindow // of each blockSize gaps the most of everything
 }
 
-// foreseen is an end in a plan and what followed.
-type foreseen struct {
-	at     protocol.Instant
-	starts uint64 // so far
-	queued int    // jobs left waiting
-	gaps   int    // up to and with those that it left
+// plannedEvent is an end in a plan and what followed.
+type plannedEvent struct {
+	at      protocol.Instant
+	starts  uint64 // so far
+	queued  int    // jobs left waiting
+	windows int    // up to and with those that it left
 }
 
 // planWindow is an opening in a plan: jobs start there that are small and short enough.
@@ -180,17 +180,17 @@ type planWindow struct {
 // blockSize is how many gaps are passed over at once.
 const blockSize = 32
 
-// mostEvents bounds the memory of a plan that is kept for long.
-const mostEvents = 1 << 14
+// maxEvents bounds the memory of a plan that is kept for long.
+const maxEvents = 1 << 14
 
-func (g *planWindow) admits(job *Waiting) bool {
+func (g *planWindow) admits(job *PendingJob) bool {
 	return (job.Units <= g.extra && job.Time <= g.most) || (job.Units <= g.free && job.Time <= g.window)
 }
 
-// holds says whether a plan of the same state is still right at a later time:
+// validAt reports whether a plan of the same state is still right at a later time:
 // not if a job would have started at the earlier one, or is past its estimate,
 // since the rest then depends on the time.
-func (p *plan) holds(now protocol.Instant) bool {
+func (p *plan) validAt(now protocol.Instant) bool {
 	if now == p.made {
 		return true
 	}
@@ -199,8 +199,8 @@ func (p *plan) holds(now protocol.Instant) bool {
 
 func (p *plan) begin(live *ClusterState, now protocol.Instant, ahead []protocol.Request) {
 	p.future.begin(live, now)
-	p.events, p.past, p.gaps, p.blocks = p.events[:0], 0, p.gaps[:0], p.blocks[:0]
-	starts := p.floor.starts
+	p.events, p.past, p.windows, p.blocks = p.events[:0], 0, p.windows[:0], p.blocks[:0]
+	starts := p.state.starts
 	for _, r := range ahead {
 		if p.submit(r) {
 			p.first = p.pass()
@@ -210,18 +210,18 @@ func (p *plan) begin(live *ClusterState, now protocol.Instant, ahead []protocol.
 		p.first = p.pass()
 		p.noteOffers()
 	}
-	p.moving = p.floor.starts > starts
+	p.moving = p.state.starts > starts
 	p.left = p.first
 }
 
 // start is when a job that is last in the order of submission starts.
-func (p *plan) start(now protocol.Instant, job Waiting) protocol.Instant {
+func (p *plan) start(now protocol.Instant, job PendingJob) protocol.Instant {
 	if p.first.Admits(now, job.Units, job.Time) {
 		return now
 	}
 	i := p.lookUp(p.coming(), &job)
-	for i == len(p.gaps) {
-		if at, ok := p.alone(job); ok {
+	for i == len(p.windows) {
+		if at, ok := p.startAlone(job); ok {
 			return at
 		}
 		if !p.advance() {
@@ -229,18 +229,18 @@ func (p *plan) start(now protocol.Instant, job Waiting) protocol.Instant {
 		}
 		i = p.lookUp(i, &job)
 	}
-	return p.gaps[i].at
+	return p.windows[i].at
 }
 
-// alone is when a job starts that waits alone: when enough jobs have ended. It is
+// planCache is when a job starts that waits alone: when enough jobs have ended. It is
 // false if the policy may think otherwise. The plan is not simulated further for
 // it, so that it can still be kept when the job comes.
-func (p *plan) alone(job Waiting) (protocol.Instant, bool) {
-	free := p.floor.room.Free()
-	if p.floor.waiting.length > 0 || p.left != Open(free) {
+func (p *plan) startAlone(job PendingJob) (protocol.Instant, bool) {
+	free := p.state.free.Free()
+	if p.state.pending.length > 0 || p.left != Open(free) {
 		return 0, false
 	}
-	list := p.floor.running.list()
+	list := p.state.running.list()
 	if len(list) > 0 && list[0].End < p.made {
 		return 0, false
 	}
@@ -257,17 +257,17 @@ func (p *plan) coming() int {
 	if p.past == 0 {
 		return 0
 	}
-	return p.events[p.past-1].gaps
+	return p.events[p.past-1].windows
 }
 
 // lookUp is the first gap from i on that admits a job, or the number of gaps.
-func (p *plan) lookUp(i int, job *Waiting) int {
-	for i < len(p.gaps) {
+func (p *plan) lookUp(i int, job *PendingJob) int {
+	for i < len(p.windows) {
 		if i%blockSize == 0 && !p.blocks[i/blockSize].admits(job) {
-			i = min(i+blockSize, len(p.gaps))
+			i = min(i+blockSize, len(p.windows))
 			continue
 		}
-		if p.gaps[i].admits(job) {
+		if p.windows[i].admits(job) {
 			return i
 		}
 		i++
@@ -293,13 +293,13 @@ func (p *plan) note(left BackfillWindow) {
 }
 
 func (p *plan) noteOffers() {
-	for _, o := range p.floor.offers {
+	for _, o := range p.state.offers {
 		p.record(o.BackfillWindow, o.below-1)
 	}
 }
 
-func (p *plan) event() foreseen {
-	return foreseen{p.floor.now, p.floor.starts, p.floor.waiting.length, len(p.gaps)}
+func (p *plan) event() plannedEvent {
+	return plannedEvent{p.state.now, p.state.starts, p.state.pending.length, len(p.windows)}
 }
 
 // record keeps an opening for jobs of at most a time.
@@ -307,14 +307,14 @@ func (p *plan) record(o BackfillWindow, most protocol.Duration) {
 	if o.Free < 1 || most < 1 {
 		return
 	}
-	now := p.floor.now
+	now := p.state.now
 	g := planWindow{at: now, extra: min(o.Free, o.Extra), most: most, free: o.Free, window: min(most, o.Shadow.Sub(now))}
-	if len(p.gaps)%blockSize == 0 {
+	if len(p.windows)%blockSize == 0 {
 		p.blocks = append(p.blocks, g)
 	} else {
 		p.blocks[len(p.blocks)-1].include(&g)
 	}
-	p.gaps = append(p.gaps, g)
+	p.windows = append(p.windows, g)
 }
 
 func (g *planWindow) include(other *planWindow) {
@@ -325,7 +325,7 @@ func (g *planWindow) include(other *planWindow) {
 // follow takes note that a running job has ended in time and that a pass was
 // made. It returns false if the plan did not foresee that.
 func (p *plan) follow(live *ClusterState, left BackfillWindow) bool {
-	if len(p.events) > mostEvents || p.past == len(p.events) && !p.advance() {
+	if len(p.events) > maxEvents || p.past == len(p.events) && !p.advance() {
 		return false
 	}
 	e := p.events[p.past]
@@ -345,36 +345,36 @@ func (p *plan) remade(live *ClusterState, left BackfillWindow) {
 // join takes note of a newcomer that waits. It returns false if it changes more of
 // what is simulated already than the last event: if it would have started before,
 // or been the head.
-func (p *plan) join(job Waiting) bool {
+func (p *plan) join(job PendingJob) bool {
 	i, n := p.lookUp(p.coming(), &job), len(p.events)
-	if i == len(p.gaps) && (n == p.past || p.events[n-1].queued > 0) {
-		p.floor.enqueue(&job)
+	if i == len(p.windows) && (n == p.past || p.events[n-1].queued > 0) {
+		p.state.enqueue(&job)
 		return true
 	}
-	first := p.lastGap()
-	if n == p.past || n-1 > p.past && p.events[n-2].queued == 0 || i < first || len(p.floor.offers) > 0 {
+	first := p.lastWindow()
+	if n == p.past || n-1 > p.past && p.events[n-2].queued == 0 || i < first || len(p.state.offers) > 0 {
 		return false
 	}
-	p.dropGaps(first)
-	p.floor.enqueue(&job)
+	p.dropWindows(first)
+	p.state.enqueue(&job)
 	p.note(p.pass())
 	p.events[n-1] = p.event()
 	return true
 }
 
-// lastGap is the first gap of the last event.
-func (p *plan) lastGap() int {
+// lastWindow is the first gap of the last event.
+func (p *plan) lastWindow() int {
 	if n := len(p.events); n > 1 {
-		return p.events[n-2].gaps
+		return p.events[n-2].windows
 	}
 	return 0
 }
 
-// dropGaps forgets the gaps from one on.
-func (p *plan) dropGaps(from int) {
-	p.gaps = p.gaps[:from]
-	p.blocks = p.blocks[:len(p.gaps)/blockSize]
-	rest := p.gaps[len(p.blocks)*blockSize:]
+// dropWindows forgets the gaps from one on.
+func (p *plan) dropWindows(from int) {
+	p.windows = p.windows[:from]
+	p.blocks = p.blocks[:len(p.windows)/blockSize]
+	rest := p.windows[len(p.blocks)*blockSize:]
 	if len(rest) == 0 {
 		return
 	}

@@ -36,12 +36,12 @@ func Named(name string) (Policy, error) {
 // bySubmission is the order of jobs that come first served.
 type bySubmission struct{}
 
-func (bySubmission) Rank(Waiting) int64 { return 0 }
+func (bySubmission) Rank(PendingJob) int64 { return 0 }
 
 // byTime puts the shortest estimate first.
 type byTime struct{}
 
-func (byTime) Rank(w Waiting) int64 { return int64(w.Time) }
+func (byTime) Rank(w PendingJob) int64 { return int64(w.Time) }
 
 // FCFS is plain first come first served: nothing overtakes a job that waits.
 func FCFS() Policy { return fcfs{} }
@@ -58,7 +58,7 @@ func startInOrder(f *ClusterState) BackfillWindow {
 	if _, blocked := f.Head(); blocked {
 		return BackfillWindow{}
 	}
-	return Open(f.Room().Free())
+	return Open(f.NewFreeSet().Free())
 }
 
 // SJF is shortest job first by estimates, without overtaking: the shortest job
@@ -80,7 +80,7 @@ type firstFit struct{ bySubmission }
 func (firstFit) PlanMode() PlanMode { return PlanLookup }
 
 func (firstFit) Pass(f *ClusterState) BackfillWindow {
-	return startFitting(f, func(BackfillWindow, Waiting) {})
+	return startFitting(f, func(BackfillWindow, PendingJob) {})
 }
 
 // SJFFit starts whatever fits, the shortest estimate first. Wide and long jobs
@@ -92,13 +92,13 @@ type sjfFit struct{ byTime }
 func (sjfFit) PlanMode() PlanMode { return PlanLookup }
 
 func (sjfFit) Pass(f *ClusterState) BackfillWindow {
-	return startFitting(f, func(left BackfillWindow, job Waiting) { f.AddWindow(left, job.Time) })
+	return startFitting(f, func(left BackfillWindow, job PendingJob) { f.AddWindow(left, job.Time) })
 }
 
 // startFitting starts all that fits, in the order of the queue, and tells of
 // each job before it starts.
-func startFitting(f *ClusterState, starting func(left BackfillWindow, job Waiting)) BackfillWindow {
-	left := f.opening()
+func startFitting(f *ClusterState, starting func(left BackfillWindow, job PendingJob)) BackfillWindow {
+	left := f.window()
 	for c, ok := f.Next(Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		job := f.At(c)
 		place, fits := f.Find(job.Units, job.Time, nil)
@@ -108,7 +108,7 @@ func startFitting(f *ClusterState, starting func(left BackfillWindow, job Waitin
 		}
 		starting(left, job)
 		f.Start(c, place)
-		left = f.opening()
+		left = f.window()
 	}
 	return left
 }
@@ -136,7 +136,7 @@ func (easy) Pass(f *ClusterState) BackfillWindow {
 			c = c.After()
 			continue
 		}
-		left.Free, left.Extra = f.Room().Free(), beside.Free()
+		left.Free, left.Extra = f.NewFreeSet().Free(), beside.Free()
 	}
 	return left
 }
@@ -150,7 +150,7 @@ type easySJBF struct{ bySubmission }
 
 func (easySJBF) PlanMode() PlanMode { return PlanLookup }
 
-func (easySJBF) Overtake(w Waiting) int64 { return int64(w.Time) }
+func (easySJBF) Overtake(w PendingJob) int64 { return int64(w.Time) }
 
 func (easySJBF) Pass(f *ClusterState) BackfillWindow {
 	left, beside, blocked := startHeads(f)
@@ -165,7 +165,7 @@ func (easySJBF) Pass(f *ClusterState) BackfillWindow {
 			continue
 		}
 		f.AddWindow(left, job.Time)
-		left.Free, left.Extra = f.Room().Free(), beside.Free()
+		left.Free, left.Extra = f.NewFreeSet().Free(), beside.Free()
 	}
 	return left
 }
@@ -176,10 +176,10 @@ func startHeads(f *ClusterState) (left BackfillWindow, beside FreeSet, blocked b
 	f.StartHeads()
 	head, blocked := f.Head()
 	if !blocked {
-		return Open(f.Room().Free()), nil, false
+		return Open(f.NewFreeSet().Free()), nil, false
 	}
 	at, beside := f.Reserve(head)
-	return BackfillWindow{Free: f.Room().Free(), Extra: beside.Free(), Shadow: at}, beside, true
+	return BackfillWindow{Free: f.NewFreeSet().Free(), Extra: beside.Free(), Shadow: at}, beside, true
 }
 
 // backfill starts the job at c if it has a place. A short job is over by the

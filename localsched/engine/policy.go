@@ -12,7 +12,7 @@ import (
 type Policy interface {
 	// Rank orders the queue, the lowest first. Jobs of equal rank stand in the
 	// order of submission.
-	Rank(w Waiting) int64
+	Rank(w PendingJob) int64
 	// Pass starts every job that may start now. The engine makes a pass after
 	// each submission, withdrawal and end of a job, and when [ClusterState.Wake] is due.
 	// The [BackfillWindow] that it returns is read only when Quotes is [PlanLookup].
@@ -24,7 +24,7 @@ type Policy interface {
 // Overtaker is a policy that looks at its queue in a second order as well.
 type Overtaker interface {
 	// Overtake orders the jobs that may overtake, as Rank orders the queue.
-	Overtake(w Waiting) int64
+	Overtake(w PendingJob) int64
 }
 
 // PlanMode says what a policy promises to plans.

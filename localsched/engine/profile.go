@@ -9,29 +9,29 @@ import (
 // profile is what is free from now on if all estimates hold and each reserved
 // job runs when it was promised to. Only policies that reserve use it.
 type profile struct {
-	pool   bool
-	made   bool
-	firm   bool             // no job could be given an earlier start
-	freed  bool             // a job has left since the last pass
-	found  bool             // waiting jobs have starts of before a restart, which are not in the profile yet
-	due    protocol.Instant // the first reserved start of a job that waits, or unreserved
-	wake   protocol.Instant // the first that a pass must be made for; 0: none
-	steps  []step           // rising; the last lasts for ever
-	begin  int              // steps before it are over
-	spare  []FreeSet
-	fresh  func() FreeSet
-	common FreeSet // what is free in several steps
+	pool     bool
+	made     bool
+	firm     bool             // no job could be given an earlier start
+	freed    bool             // a job has left since the last pass
+	restored bool             // pending jobs have starts of before a restart, which are not in the profile yet
+	due      protocol.Instant // the first reserved start of a job that waits, or unreserved
+	wake     protocol.Instant // the first that a pass must be made for; 0: none
+	steps    []step           // rising; the last lasts for ever
+	begin    int              // steps before it are over
+	spare    []FreeSet
+	fresh    func() FreeSet
+	common   FreeSet // what is free in several steps
 }
 
 // step is what is free from one time until the next step.
 type step struct {
-	at   protocol.Instant
-	free int
-	room FreeSet // nil where units are alike
+	at      protocol.Instant
+	free    int
+	freeSet FreeSet // nil where units are alike
 }
 
 func newProfile(m Machine) profile {
-	return profile{pool: m.Pool(), fresh: m.Room, common: m.Room(), due: unreserved}
+	return profile{pool: m.Pool(), fresh: m.NewFreeSet, common: m.NewFreeSet(), due: unreserved}
 }
 
 // forget drops the profile. The next pass gives every job a new start.
@@ -44,7 +44,7 @@ func (p *profile) reset(now protocol.Instant, room FreeSet) {
 	}
 	p.steps, p.begin = append(p.steps[:0], step{at: now, free: room.Free()}), 0
 	if !p.pool {
-		p.steps[0].room = p.copyOf(room)
+		p.steps[0].freeSet = p.copyOf(room)
 	}
 }
 
@@ -60,8 +60,8 @@ func (p *profile) copyOf(room FreeSet) FreeSet {
 }
 
 func (p *profile) drop(s step) {
-	if s.room != nil {
-		p.spare = append(p.spare, s.room)
+	if s.freeSet != nil {
+		p.spare = append(p.spare, s.freeSet)
 	}
 }
 
@@ -84,7 +84,7 @@ func (p *profile) from(at protocol.Instant) int {
 	}
 	added := step{at: at, free: p.steps[i].free}
 	if !p.pool {
-		added.room = p.copyOf(p.steps[i].room)
+		added.freeSet = p.copyOf(p.steps[i].freeSet)
 	}
 	p.steps = append(p.steps, step{})
 	copy(p.steps[i+2:], p.steps[i+1:])
@@ -98,21 +98,21 @@ func (p *profile) index(at protocol.Instant) int {
 	return p.begin + later
 }
 
-// take reserves units from one time to another; give does the opposite.
-func (p *profile) take(from, to protocol.Instant, units int, place Place) {
+// allocate takes units from one time to another; release does the opposite.
+func (p *profile) allocate(from, to protocol.Instant, units int, place Place) {
 	p.change(from, to, func(s *step) {
 		s.free -= units
-		if s.room != nil {
-			s.room.Allocate(units, place)
+		if s.freeSet != nil {
+			s.freeSet.Allocate(units, place)
 		}
 	})
 }
 
-func (p *profile) give(from, to protocol.Instant, units int, place Place) {
+func (p *profile) release(from, to protocol.Instant, units int, place Place) {
 	p.change(from, to, func(s *step) {
 		s.free += units
-		if s.room != nil {
-			s.room.Release(units, place)
+		if s.freeSet != nil {
+			s.freeSet.Release(units, place)
 		}
 	})
 }
@@ -165,22 +165,22 @@ func (p *profile) fits(i int, end protocol.Instant, units int) (place Place, nex
 	if p.pool {
 		return 0, 0, true
 	}
-	if s, can := p.steps[i].room.(sifter); can && !s.sift(units, p.steps[i+1:j]) {
+	if s, can := p.steps[i].freeSet.(sifter); can && !s.sift(units, p.steps[i+1:j]) {
 		return 0, i + 1, false
 	}
-	p.common.CopyFrom(p.steps[i].room)
+	p.common.CopyFrom(p.steps[i].freeSet)
 	for _, s := range p.steps[i+1 : j] {
-		p.common.Intersect(s.room)
+		p.common.Intersect(s.freeSet)
 	}
 	place, ok = p.common.Find(units, nil)
 	return place, i + 1, ok
 }
 
-// holds says whether a place is free from now until an end.
-func (p *profile) holds(now, end protocol.Instant, units int, place Place) bool {
+// hasFree says whether a place is free from now until an end.
+func (p *profile) hasFree(now, end protocol.Instant, units int, place Place) bool {
 	for i := p.index(now); i < len(p.steps) && p.steps[i].at < end; i++ {
 		s := &p.steps[i]
-		if s.free < units || s.room != nil && !s.room.Has(units, place) {
+		if s.free < units || s.freeSet != nil && !s.freeSet.Has(units, place) {
 			return false
 		}
 	}
@@ -190,7 +190,7 @@ func (p *profile) holds(now, end protocol.Instant, units int, place Place) bool 
 // earlier says whether a job would be given an earlier start if it gave its own
 // up, on machines whose units are alike: whether it fits somewhere before, until
 // it would run into the time that is its own already.
-func (p *profile) earlier(now protocol.Instant, w *Waiting) bool {
+func (p *profile) earlier(now protocol.Instant, w *PendingJob) bool {
 	i := p.index(now)
 	for i < len(p.steps) {
 		at := max(p.steps[i].at, now)
@@ -218,7 +218,7 @@ func (p *profile) ended(now protocol.Instant, r *Running) {
 		return
 	}
 	p.trim(now)
-	p.give(now, r.End, r.Units, r.Place)
+	p.release(now, r.End, r.Units, r.Place)
 	p.firm = false
 }
 
@@ -230,7 +230,7 @@ func (p *profile) note(at protocol.Instant) {
 }
 
 // withdrawn gives back what a job was promised.
-func (p *profile) withdrawn(now protocol.Instant, w Waiting) {
+func (p *profile) withdrawn(now protocol.Instant, w PendingJob) {
 	p.freed = true
 	if !p.made || w.reserved == unreserved {
 		return
@@ -240,7 +240,7 @@ func (p *profile) withdrawn(now protocol.Instant, w Waiting) {
 		return
 	}
 	p.trim(now)
-	p.give(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	p.release(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
 	p.firm = false
 }
 
@@ -249,12 +249,12 @@ func (p *profile) copyFrom(other *profile) {
 		p.drop(s)
 	}
 	p.steps, p.begin = append(p.steps[:0], other.steps[other.begin:]...), 0
-	p.made, p.firm, p.freed, p.found = other.made, other.firm, other.freed, other.found
+	p.made, p.firm, p.freed, p.restored = other.made, other.firm, other.freed, other.restored
 	p.due, p.wake = other.due, other.wake
 	if p.pool {
 		return
 	}
 	for i := range p.steps {
-		p.steps[i].room = p.copyOf(p.steps[i].room)
+		p.steps[i].freeSet = p.copyOf(p.steps[i].freeSet)
 	}
 }

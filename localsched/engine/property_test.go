@@ -175,7 +175,7 @@ func TestReferenceLongQueue(t *testing.T) {
 
 func followReference(t failer, m engine.Machine, trace []arrival) {
 	r := newRig(t, m, engine.EASY())
-	free := m.Room().Free()
+	free := m.NewFreeSet().Free()
 	f := &reference{free: free, bound: map[*testJob]protocol.Instant{}, units: func(q protocol.Request) int {
 		units, _ := m.Units(q)
 		return units

@@ -25,13 +25,13 @@ type queue struct {
 }
 
 type chunk struct {
-	jobs  []Waiting
-	low   least
+	jobs  []PendingJob
+	low   sizeBound
 	loose bool // low may be too low
 }
 
 type group struct {
-	low   least
+	low   sizeBound
 	loose bool
 }
 
@@ -43,19 +43,19 @@ type Cursor struct{ chunk, index int }
 func (c Cursor) After() Cursor { return Cursor{c.chunk, c.index + 1} }
 
 // before is the order of the queue.
-func (w *Waiting) before(other *Waiting) bool {
+func (w *PendingJob) before(other *PendingJob) bool {
 	return w.rank < other.rank || (w.rank == other.rank && w.order < other.order)
 }
 
 // first is the head, nil when the queue is empty.
-func (q *queue) first() *Waiting {
+func (q *queue) first() *PendingJob {
 	if q.length == 0 {
 		return nil
 	}
 	return &q.chunks[0].jobs[0]
 }
 
-func (q *queue) at(c Cursor) *Waiting { return &q.chunks[c.chunk].jobs[c.index] }
+func (q *queue) at(c Cursor) *PendingJob { return &q.chunks[c.chunk].jobs[c.index] }
 
 // valid moves a cursor at the end of a chunk to the next, and says whether there
 // is a job.
@@ -67,8 +67,8 @@ func (q *queue) valid(c Cursor) (Cursor, bool) {
 }
 
 // all yields the jobs in order. Their rank, order, size and time must stay.
-func (q *queue) all() iter.Seq[*Waiting] {
-	return func(yield func(*Waiting) bool) {
+func (q *queue) all() iter.Seq[*PendingJob] {
+	return func(yield func(*PendingJob) bool) {
 		for _, at := range q.chunks {
 			for i := range at.jobs {
 				if !yield(&at.jobs[i]) {
@@ -80,7 +80,7 @@ func (q *queue) all() iter.Seq[*Waiting] {
 }
 
 // next is the first place at or behind c whose job is asked for.
-func (q *queue) next(c Cursor, a *ask) (Cursor, bool) {
+func (q *queue) next(c Cursor, a *jobQuery) (Cursor, bool) {
 	from := c
 	for c.chunk < len(q.chunks) {
 		if c.index == 0 && c.chunk%groupSize == 0 {
@@ -107,7 +107,7 @@ func (q *queue) next(c Cursor, a *ask) (Cursor, bool) {
 }
 
 // next is the first index at or behind i whose job is asked for.
-func (at *chunk) next(i int, a *ask) (int, bool) {
+func (at *chunk) next(i int, a *jobQuery) (int, bool) {
 	jobs := at.jobs
 	for j := i; j < len(jobs); j++ {
 		if a.admits(&jobs[j]) {
@@ -119,7 +119,7 @@ func (at *chunk) next(i int, a *ask) (int, bool) {
 
 // bound makes the chunk's bound exact.
 func (at *chunk) bound() {
-	at.low, at.loose = leastOf(at.jobs), false
+	at.low, at.loose = sizeBoundOf(at.jobs), false
 }
 
 // tighten makes the bound of a group right after a search that began at or
@@ -140,7 +140,7 @@ func (q *queue) bound(index int) {
 	}
 }
 
-func (q *queue) insert(job *Waiting) {
+func (q *queue) insert(job *PendingJob) {
 	c := q.search(job)
 	if len(q.chunks) == 0 || len(q.chunks[c.chunk].jobs) == chunkSize {
 		c = q.split(c)
@@ -164,14 +164,14 @@ func (q *queue) remove(c Cursor) {
 }
 
 // find is where the job stands that has the rank and the order of this one.
-func (q *queue) find(job *Waiting) (c Cursor, ok bool) {
+func (q *queue) find(job *PendingJob) (c Cursor, ok bool) {
 	c, ok = q.valid(q.search(job))
 	return c, ok && q.at(c).order == job.order
 }
 
 // search is the first place whose job does not come before the given one, in the
 // last chunk that begins no later than it.
-func (q *queue) search(job *Waiting) Cursor {
+func (q *queue) search(job *PendingJob) Cursor {
 	last := len(q.chunks) - 1
 	if last < 0 {
 		return Cursor{}
@@ -184,7 +184,7 @@ func (q *queue) search(job *Waiting) Cursor {
 }
 
 // search is the first index whose job does not come before the given one.
-func (at *chunk) search(job *Waiting) int {
+func (at *chunk) search(job *PendingJob) int {
 	low, high := 0, len(at.jobs)
 	for low < high {
 		middle := int(uint(low+high) / 2)
@@ -253,7 +253,7 @@ func (q *queue) removeChunk(at int) {
 func (q *queue) newChunk() *chunk {
 	n := len(q.spare)
 	if n == 0 {
-		return &chunk{jobs: make([]Waiting, 0, chunkSize), low: nothing()}
+		return &chunk{jobs: make([]PendingJob, 0, chunkSize), low: nothing()}
 	}
 	at := q.spare[n-1]
 	q.spare = q.spare[:n-1]

@@ -16,8 +16,8 @@ import (
 // order of the starts, and what waits, in the order of submission, with what it was promised.
 func (r *rig) restarted(m engine.Machine, p engine.Policy) *rig {
 	r.t.Helper()
-	promised := map[protocol.Tag]engine.Promised{}
-	for _, one := range r.engine.Promised() {
+	promised := map[protocol.Tag]engine.ReservedStart{}
+	for _, one := range r.engine.ReservedStarts() {
 		promised[one.Tag] = one
 	}
 	again := newRig(r.t, m, p)
@@ -80,7 +80,7 @@ func TestRestart(t *testing.T) {
 			r := newRig(t, m, policy)
 			r.follow(trace[:cut])
 			r.advance(r.now + protocol.Instant(rapid.IntRange(0, 30).Draw(t, "pause")))
-			promised := r.engine.Promised()
+			promised := r.engine.ReservedStarts()
 			again := r.restarted(m, policy)
 			for _, one := range []*rig{r, again} {
 				one.follow(trace[cut:])
@@ -118,13 +118,13 @@ func TestNothingWasPromised(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, j := range []localsched.Queued{job(1, 1, 100), job(2, 2, 10)} {
-		promised := engine.Promised{Tag: j.Tag, Start: []protocol.Instant{0, 20}[n]}
+		promised := engine.ReservedStart{Tag: j.Tag, Start: []protocol.Instant{0, 20}[n]}
 		if err := e.Requeue(5, j, promised); err != nil {
 			t.Fatal(err)
 		}
 	}
-	started, want := e.Pass(5).Starts, []engine.Promised{{Tag: tag(1), Start: 30}, {Tag: tag(2), Start: 20}}
-	if got := e.Promised(); len(started) > 0 || !slices.Equal(got, want) {
+	started, want := e.Pass(5).Starts, []engine.ReservedStart{{Tag: tag(1), Start: 30}, {Tag: tag(2), Start: 20}}
+	if got := e.ReservedStarts(); len(started) > 0 || !slices.Equal(got, want) {
 		t.Errorf("started %v, and promised are %+v, want %+v", started, got, want)
 	}
 }
@@ -136,13 +136,13 @@ func TestPromisesToSeveral(t *testing.T) {
 	e := engine.New(cpus(2), engine.Conservative())
 	mustSubmit(t, e, 0, job(0, 2, 20))
 	for n := 1; n <= 3; n++ {
-		if err := e.Requeue(5, job(n, 2, 10), engine.Promised{}); err != nil {
+		if err := e.Requeue(5, job(n, 2, 10), engine.ReservedStart{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	e.Pass(5)
-	want := []engine.Promised{{Tag: tag(1), Start: 20}, {Tag: tag(2), Start: 30}, {Tag: tag(3), Start: 40}}
-	if got := e.Promised(); !slices.Equal(got, want) {
+	want := []engine.ReservedStart{{Tag: tag(1), Start: 20}, {Tag: tag(2), Start: 30}, {Tag: tag(3), Start: 40}}
+	if got := e.ReservedStarts(); !slices.Equal(got, want) {
 		t.Errorf("promised are %+v, want %+v", got, want)
 	}
 }

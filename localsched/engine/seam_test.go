@@ -158,29 +158,29 @@ func TestPartitions(t *testing.T) {
 // plain is first come first served: nothing passes a head that waits.
 type plain struct{}
 
-func (plain) Rank(engine.Waiting) int64 { return 0 }
-func (plain) PlanMode() engine.PlanMode { return engine.PlanLookup }
+func (plain) Rank(engine.PendingJob) int64 { return 0 }
+func (plain) PlanMode() engine.PlanMode    { return engine.PlanLookup }
 func (plain) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	f.StartHeads()
 	if _, blocked := f.Head(); blocked {
 		return engine.BackfillWindow{}
 	}
-	return engine.Open(f.Room().Free())
+	return engine.Open(f.NewFreeSet().Free())
 }
 
 // outerFit starts whatever fits, in the order of submission.
 type outerFit struct{ plain }
 
 func (outerFit) Pass(f *engine.ClusterState) engine.BackfillWindow {
-	left := engine.Open(f.Room().Free())
+	left := engine.Open(f.NewFreeSet().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
-		place, fits := f.Room().Find(f.At(c).Units, nil)
+		place, fits := f.NewFreeSet().Find(f.At(c).Units, nil)
 		if !fits {
 			c = c.After()
 			continue
 		}
 		f.Start(c, place)
-		left = engine.Open(f.Room().Free())
+		left = engine.Open(f.NewFreeSet().Free())
 	}
 	return left
 }
@@ -188,8 +188,8 @@ func (outerFit) Pass(f *engine.ClusterState) engine.BackfillWindow {
 // outerAlone takes the widest first and promises nothing.
 type outerAlone struct{ outerFit }
 
-func (outerAlone) Rank(w engine.Waiting) int64 { return -int64(w.Units) }
-func (outerAlone) PlanMode() engine.PlanMode   { return engine.PlanSimulate }
+func (outerAlone) Rank(w engine.PendingJob) int64 { return -int64(w.Units) }
+func (outerAlone) PlanMode() engine.PlanMode      { return engine.PlanSimulate }
 
 // partitions is a machine of four units in partitions of one, two and four that
 // begin at multiples of their size.
@@ -198,7 +198,7 @@ type partitions struct{}
 func (partitions) Capacity() protocol.Capacity { return protocol.Capacity{CPUs: 4, Nodes: 4} }
 func (partitions) CPUs(units int) int          { return units }
 func (partitions) Pool() bool                  { return false }
-func (partitions) Room() engine.FreeSet        { return &partitionRoom{} }
+func (partitions) NewFreeSet() engine.FreeSet  { return &partitionRoom{} }
 func (m partitions) Units(r protocol.Request) (units int, reason string) {
 	units = 1
 	for units < max(r.CPUs, r.Nodes) {

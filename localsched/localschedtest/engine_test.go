@@ -16,9 +16,9 @@ import (
 // newEngine is a built-in engine.
 func newEngine(policy engine.Policy, capacity protocol.Capacity) localsched.Engine {
 	if capacity.WholeNode {
-		return engine.New(engine.WholeNode(capacity), policy).Border()
+		return engine.New(engine.WholeNode(capacity), policy).Fallible()
 	}
-	return engine.New(engine.PerCPU(capacity), policy).Border()
+	return engine.New(engine.PerCPU(capacity), policy).Fallible()
 }
 
 func TestBuiltInEngines(t *testing.T) {

@@ -17,7 +17,7 @@ type start struct {
 // carryOut enters what the driver wants, for the loop. Time limits are the batch system's own
 // business. The lock is held.
 func (g *Gate) carryOut() {
-	for _, tag := range g.driver.Take().Starts {
+	for _, tag := range g.driver.TakeWork().Starts {
 		j := g.jobs[tag]
 		g.release(j)
 		g.starts = append(g.starts, start{j, j.pause})

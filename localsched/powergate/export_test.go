@@ -7,5 +7,5 @@ var NameOf = nameOf
 func (g *Gate) Looks() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.driver.Looks()
+	return g.driver.BudgetScans()
 }

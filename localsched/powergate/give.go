@@ -35,7 +35,7 @@ func (g *Gate) postpone(j *job, err error) {
 	if j.state != leaving {
 		return
 	}
-	g.driver.Waits(&j.Job, "not given to the batch system yet: "+err.Error())
+	g.driver.ReportPending(&j.Job, "not given to the batch system yet: "+err.Error())
 	j.pause = min(max(firstPause, 2*j.pause), lastPause)
 	g.starts = append(g.starts, start{j, j.pause})
 	g.wakeLoop()
@@ -172,7 +172,7 @@ func (g *Gate) isOut(j *job) {
 	defer g.mu.Unlock()
 	if j.state == leaving {
 		j.state, j.pause = out, 0
-		g.driver.Waits(&j.Job, "")
+		g.driver.ReportPending(&j.Job, "")
 	}
 }
 

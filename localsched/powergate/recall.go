@@ -123,7 +123,7 @@ func (g *Gate) takeBackAll(ctx context.Context, excess []*job) (err error) {
 		j.state, j.tried = held, false
 		jobs[i] = &j.Job
 	}
-	g.replanned(g.driver.TakeBack(at, jobs))
+	g.replanned(g.driver.UndoStarts(at, jobs))
 	limit, _ := g.budget().Signal.At(at)
 	g.config.Log.Info("jobs_taken_back", "jobs", len(back), "why", "they had not started when the power budget became "+power.Text(limit))
 	return err
@@ -232,7 +232,7 @@ func (g *Gate) putOff(j *job) {
 	if j.state != leaving {
 		return
 	}
-	g.driver.Waits(&j.Job, changefeed.PowerBudget)
+	g.driver.ReportPending(&j.Job, changefeed.PowerBudget)
 	g.starts = append(g.starts, start{j, lastPause})
 	g.wakeLoop()
 }

@@ -12,7 +12,7 @@ import (
 
 // carryOut enters what the driver wants, for the loop. The lock is held.
 func (s *Scheduler) carryOut() {
-	work := s.driver.Take()
+	work := s.driver.TakeWork()
 	for _, tag := range work.Starts {
 		j := s.jobs[tag]
 		j.state = starting
@@ -21,10 +21,10 @@ func (s *Scheduler) carryOut() {
 	for _, tag := range work.Kills {
 		s.kills = append(s.kills, s.jobs[tag])
 	}
-	for _, tag := range work.Spent {
+	for _, tag := range work.EndedReservations {
 		delete(s.holds, tag)
 	}
-	s.spent = append(s.spent, work.Spent...)
+	s.spent = append(s.spent, work.EndedReservations...)
 	s.promisesChanged()
 	select {
 	case s.kick <- struct{}{}:

@@ -32,7 +32,7 @@ func (s *Scheduler) MakeGroupsIn(parent cgroup.Group) { s.groups = cgroup.Found{
 func (s *Scheduler) Looks() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.driver.Looks()
+	return s.driver.BudgetScans()
 }
 
 // SaveLearnt writes down what was learnt, as happens now and then.

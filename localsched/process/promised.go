@@ -25,14 +25,14 @@ const promisedPause = 2 * time.Second
 // follows from what had happened when they came. As the clock may be set before it is read, it
 // says by which clock the starts are meant.
 type promisedRecord struct {
-	Boot string            `json:"boot"`
-	Zero protocol.Instant  `json:"zero_ms"` // of the steady clock
-	Jobs []engine.Promised `json:"jobs"`
+	Boot string                 `json:"boot"`
+	Zero protocol.Instant       `json:"zero_ms"` // of the steady clock
+	Jobs []engine.ReservedStart `json:"jobs"`
 }
 
 // readPromised reads what an earlier run has promised. What is damaged is promised anew. The
 // lock is held.
-func (s *Scheduler) readPromised() []engine.Promised {
+func (s *Scheduler) readPromised() []engine.ReservedStart {
 	record, err := spool.ReadRecord[promisedRecord](s.config.Dir, promisedFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.config.Log.Warn("promised_starts_not_read", "error", err, "advice", "none: jobs that wait are promised others, which may be later")
@@ -103,17 +103,17 @@ func (s *Scheduler) savePromised() error {
 func (s *Scheduler) promised() (record promisedRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.driver.Reserves() {
+	if !s.driver.ReservesStarts() {
 		return record
 	}
 	s.now()
-	record.Zero, record.Jobs = s.clock.Instant(0), s.driver.Reserved()
+	record.Zero, record.Jobs = s.clock.Instant(0), s.driver.ReservedStarts()
 	for _, j := range s.jobs {
 		if j.state == starting {
-			record.Jobs = append(record.Jobs, engine.Promised{Tag: j.Tag, Start: j.Began, Place: j.Place})
+			record.Jobs = append(record.Jobs, engine.ReservedStart{Tag: j.Tag, Start: j.Began, Place: j.Place})
 		}
 	}
-	slices.SortFunc(record.Jobs, func(a, b engine.Promised) int {
+	slices.SortFunc(record.Jobs, func(a, b engine.ReservedStart) int {
 		return cmp.Or(cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch))
 	})
 	return record

@@ -382,7 +382,7 @@ func TestPromisesAfterRestart(t *testing.T) {
 	}
 	record := s.promised(t)
 	due := record.Zero.Add(s.started(t, first).Began + protocol.Minute) // the limit of the first
-	want := []engine.Promised{{Tag: one.Tag, Start: due}, {Tag: two.Tag, Start: due.Add(protocol.Hour)}}
+	want := []engine.ReservedStart{{Tag: one.Tag, Start: due}, {Tag: two.Tag, Start: due.Add(protocol.Hour)}}
 	if !slices.Equal(record.Jobs, want) {
 		t.Errorf("promised is %+v, want %+v", record, want)
 	}
@@ -420,7 +420,7 @@ func (s *site) promised(t testing.TB) (record promised) {
 
 type promised struct {
 	Zero protocol.Instant `json:"zero_ms"`
-	Jobs []engine.Promised
+	Jobs []engine.ReservedStart
 }
 
 // waitsForGo is a script that waits for [site.letGo].

@@ -48,7 +48,7 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 func (s *Scheduler) postpone(j *job, reason string, pause time.Duration) bool {
 	s.mu.Lock()
 	if j.state == starting {
-		s.driver.Waits(&j.Job, reason)
+		s.driver.ReportPending(&j.Job, reason)
 	}
 	s.mu.Unlock()
 	timer := time.NewTimer(pause)

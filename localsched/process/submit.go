@@ -113,7 +113,7 @@ func (s *Scheduler) turnAway(j *job, why error) error {
 	j.state = queued
 	close(j.made)
 	s.driver.Add(&j.Job, false)
-	s.driver.Waits(&j.Job, why.Error())
+	s.driver.ReportPending(&j.Job, why.Error())
 	return nil
 }
 

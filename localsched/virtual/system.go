@@ -75,10 +75,10 @@ func New[T any](machine engine.Machine, rules driver.Rules, runner Runner[T]) *S
 	return s
 }
 
-// Over returns an idle system with another engine.
-func Over[T any](other localsched.Engine, runner Runner[T]) *System[T] {
+// WithEngine returns an idle system with another engine.
+func WithEngine[T any](other localsched.Engine, runner Runner[T]) *System[T] {
 	s := newSystem(runner)
-	s.driver = driver.Over(other, s.feed)
+	s.driver = driver.WithEngine(other, s.feed)
 	return s
 }
 
@@ -122,7 +122,7 @@ func (s *System[T]) Submit(tag protocol.Tag, request protocol.Request, detail T)
 	}
 	now := s.runner.Now()
 	s.seq++
-	j := &Job[T]{Detail: detail, State: protocol.Pending, Reserved: s.driver.Held(now, tag), Queued: now}
+	j := &Job[T]{Detail: detail, State: protocol.Pending, Reserved: s.driver.IsReserved(now, tag), Queued: now}
 	j.Tag, j.Request, j.Seq = tag, request, s.seq
 	s.jobs[tag] = j
 	if err := s.driver.Submit(now, &j.Job); err != nil {
@@ -283,7 +283,7 @@ func (s *System[T]) report(j *Job[T], change localsched.Change) {
 
 // carryOut does what the driver wants.
 func (s *System[T]) carryOut() error {
-	work := s.driver.Take()
+	work := s.driver.TakeWork()
 	for _, tag := range work.Starts {
 		j := s.jobs[tag]
 		if j == nil || !j.pending() {

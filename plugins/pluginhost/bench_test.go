@@ -64,7 +64,7 @@ func BenchmarkTick(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	local := engine.New(engine.PerCPU(capacity), engine.EASY()).Border()
+	local := engine.New(engine.PerCPU(capacity), engine.EASY()).Fallible()
 	compare(b,
 		func() error { _, err := local.Tick(1); return err },
 		func() error { _, err := remote.Tick(1); return err })

@@ -43,7 +43,7 @@ func laxPlugin() sdk.Plugin {
 		Name: "lax", Version: "1.0.0",
 		Make: func(memoryConfig, sdk.Host) (localsched.Scheduler, error) { return &lax{}, nil },
 		Engine: func(_ memoryConfig, capacity protocol.Capacity) (localsched.Engine, error) {
-			return &laxEngine{Engine: engine.New(engine.PerCPU(capacity), engine.EASY()).Border()}, nil
+			return &laxEngine{Engine: engine.New(engine.PerCPU(capacity), engine.EASY()).Fallible()}, nil
 		},
 	}
 }

@@ -156,7 +156,7 @@ func memoryPlugin(args ...string) sdk.Plugin {
 			return &memory{news: make(chan struct{}), closing: strings.Join(args, "")}, nil
 		},
 		Engine: func(_ memoryConfig, capacity protocol.Capacity) (localsched.Engine, error) {
-			return engine.New(engine.PerCPU(capacity), engine.EASY()).Border(), nil
+			return engine.New(engine.PerCPU(capacity), engine.EASY()).Fallible(), nil
 		},
 	}
 }
@@ -296,7 +296,7 @@ func TestEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	local := engine.New(engine.PerCPU(capacity), engine.EASY()).Border()
+	local := engine.New(engine.PerCPU(capacity), engine.EASY()).Fallible()
 	drive(t, remote, local)
 	if err = remote.(interface{ Close() error }).Close(); err != nil {
 		t.Error(err)

@@ -71,7 +71,7 @@ func simulateEngine(c engineConfig, machine protocol.Capacity) (localsched.Engin
 	if err != nil {
 		return nil, err
 	}
-	return engine.New(engine.Of(machine), policy).Border(), nil
+	return engine.New(engine.Of(machine), policy).Fallible(), nil
 }
 
 // slurmConfig is that of [localsched.slurm].

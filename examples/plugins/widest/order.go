@@ -14,7 +14,7 @@ func WidestFirst() engine.Policy { return widestFirst{} }
 type widestFirst struct{}
 
 // Rank implements [engine.Policy]: the lowest comes first.
-func (widestFirst) Rank(w engine.Waiting) int64 { return -int64(w.Units) }
+func (widestFirst) Rank(w engine.PendingJob) int64 { return -int64(w.Units) }
 
 // PlanMode implements [engine.Policy]. A newcomer may start before jobs that wait, so
 // that each one is planned in a future of its own: dear, and always right.
@@ -23,7 +23,7 @@ func (widestFirst) PlanMode() engine.PlanMode { return engine.PlanSimulate }
 // Pass implements [engine.Policy]. It goes through the queue once, past each job that
 // has no place now.
 func (widestFirst) Pass(f *engine.ClusterState) engine.BackfillWindow {
-	left := engine.Open(f.Room().Free())
+	left := engine.Open(f.NewFreeSet().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		place, fits := f.Find(f.At(c).Units, f.At(c).Time, nil)
 		if !fits {
@@ -31,7 +31,7 @@ func (widestFirst) Pass(f *engine.ClusterState) engine.BackfillWindow {
 			continue
 		}
 		f.Start(c, place)
-		left = engine.Open(f.Room().Free())
+		left = engine.Open(f.NewFreeSet().Free())
 	}
 	return left
 }
@@ -39,7 +39,7 @@ func (widestFirst) Pass(f *engine.ClusterState) engine.BackfillWindow {
 // Engine is a batch system with this order on a machine, without a clock or processes.
 func Engine(machine protocol.Capacity) localsched.Engine {
 	if machine.WholeNode {
-		return engine.New(engine.WholeNode(machine), WidestFirst()).Border()
+		return engine.New(engine.WholeNode(machine), WidestFirst()).Fallible()
 	}
-	return engine.New(engine.PerCPU(machine), WidestFirst()).Border()
+	return engine.New(engine.PerCPU(machine), WidestFirst()).Fallible()
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Waiting is a queued job as policies see it.
-type Waiting struct {
+// PendingJob is a queued job as policies see it.
+type PendingJob struct {
 	Units    int
 	Time     protocol.Duration // the estimate, at least 1 ms
 	reserved protocol.Instant  // the start that it was promised, or unreserved
@@ -55,20 +55,20 @@ type ClusterState struct {
 	budget  *budgeted // the policy, if it is one
 	over    Overtaker // the policy, if it is one
 	pool    bool
-	room    FreeSet
-	waiting queue
+	free    FreeSet
+	pending queue
 	second  queue // the same jobs in the order of overtake, when that is not nil
 	running ends
 	starts  uint64    // jobs started so far
 	started []Running // since the driver of the floor last looked
 
-	shadow  headReservation
-	profile profile
-	supply  powerState
-	holds   holds
-	picks   *[]candidate // of a pass that is tried out
+	head         headReservation
+	profile      profile
+	supply       powerState
+	reservations reservations
+	candidates   *[]candidate // of a pass that is tried out
 
-	foresees bool // it is one of a plan: all that is held will be used
+	inPlan   bool // it is one of a plan: all that is held will be used
 	offering bool
 	offers   []offer // of this pass, when offering
 }
@@ -79,14 +79,14 @@ type offer struct {
 	below protocol.Duration
 }
 
-func newFloor(m Machine, p Policy) ClusterState {
+func newClusterState(m Machine, p Policy) ClusterState {
 	f := ClusterState{
-		machine: m,
-		pool:    m.Pool(),
-		room:    m.Room(),
-		shadow:  headReservation{beside: m.Room()},
-		profile: newProfile(m),
-		holds:   holds{ahead: profile{pool: m.Pool()}},
+		machine:      m,
+		pool:         m.Pool(),
+		free:         m.NewFreeSet(),
+		head:         headReservation{extra: m.NewFreeSet()},
+		profile:      newProfile(m),
+		reservations: reservations{ahead: profile{pool: m.Pool()}},
 	}
 	f.serve(p)
 	return f
@@ -104,19 +104,19 @@ func (f *ClusterState) serve(p Policy) {
 // Now is the time of the pass.
 func (f *ClusterState) Now() protocol.Instant { return f.now }
 
-// Room is what is free now. Only [ClusterState.Start] may change it.
-func (f *ClusterState) Room() FreeSet { return f.room }
+// FreeSet is what is free now. Only [ClusterState.Start] may change it.
+func (f *ClusterState) NewFreeSet() FreeSet { return f.free }
 
 // Head is the first job of the queue.
-func (f *ClusterState) Head() (Waiting, bool) {
-	if head := f.waiting.first(); head != nil {
+func (f *ClusterState) Head() (PendingJob, bool) {
+	if head := f.pending.first(); head != nil {
 		return *head, true
 	}
-	return Waiting{}, false
+	return PendingJob{}, false
 }
 
 // At is the job at a place that Next returned.
-func (f *ClusterState) At(c Cursor) Waiting { return *f.waiting.at(c) }
+func (f *ClusterState) At(c Cursor) PendingJob { return *f.pending.at(c) }
 
 // Next is the place of the first job at or behind c that the opening admits. A
 // machine whose units are not alike may still have no place for it.
@@ -124,7 +124,7 @@ func (f *ClusterState) Next(c Cursor, o BackfillWindow) (Cursor, bool) {
 	if o.Free < 1 {
 		return c, false
 	}
-	return f.waiting.next(c, &ask{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
+	return f.pending.next(c, &jobQuery{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
 }
 
 // AddWindow tells plans of an opening that the pass has before it starts a job of
@@ -141,15 +141,15 @@ func (f *ClusterState) NextOver(c Cursor, o BackfillWindow) (Cursor, bool) {
 	if o.Free < 1 {
 		return c, false
 	}
-	return f.second.next(c, &ask{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
+	return f.second.next(c, &jobQuery{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
 }
 
 // AtOver is the job at a place that NextOver returned, and its place in the
 // queue.
-func (f *ClusterState) AtOver(c Cursor) (Waiting, Cursor) {
+func (f *ClusterState) AtOver(c Cursor) (PendingJob, Cursor) {
 	job := *f.second.at(c)
 	job.rank = f.policy.Rank(job)
-	at, _ := f.waiting.find(&job)
+	at, _ := f.pending.find(&job)
 	return job, at
 }
 
@@ -161,11 +161,11 @@ func (f *ClusterState) Start(c Cursor, place Place) {
 }
 
 // take takes a job out of the queue.
-func (f *ClusterState) take(c Cursor) Waiting {
-	job := *f.waiting.at(c)
-	f.waiting.remove(c)
+func (f *ClusterState) take(c Cursor) PendingJob {
+	job := *f.pending.at(c)
+	f.pending.remove(c)
 	if f.over != nil {
-		if at, ok := f.second.find(&Waiting{rank: f.over.Overtake(job), order: job.order}); ok {
+		if at, ok := f.second.find(&PendingJob{rank: f.over.Overtake(job), order: job.order}); ok {
 			f.second.remove(at)
 		}
 	}
@@ -176,12 +176,12 @@ func (f *ClusterState) take(c Cursor) Waiting {
 // costs, so that it looks for places without the call of Find.
 func (f *ClusterState) StartHeads() {
 	for {
-		head := f.waiting.first()
+		head := f.pending.first()
 		if head == nil {
 			return
 		}
-		place, ok := f.room.Find(head.Units, nil)
-		if !ok || f.held() && !f.besideHolds(head.Units, head.Time, place) {
+		place, ok := f.free.Find(head.Units, nil)
+		if !ok || f.hasReservations() && !f.avoidsReservations(head.Units, head.Time, place) {
 			return
 		}
 		f.Start(Cursor{}, place)
@@ -189,10 +189,10 @@ func (f *ClusterState) StartHeads() {
 }
 
 // enqueue puts a job in the queue and notes its rank.
-func (f *ClusterState) enqueue(job *Waiting) {
+func (f *ClusterState) enqueue(job *PendingJob) {
 	job.rank, job.reserved = f.policy.Rank(*job), unreserved
-	f.supply.wants(f, job)
-	f.waiting.insert(job)
+	f.supply.setDraw(f, job)
+	f.pending.insert(job)
 	if f.over != nil {
 		second := *job
 		second.rank = f.over.Overtake(second)
@@ -201,22 +201,22 @@ func (f *ClusterState) enqueue(job *Waiting) {
 }
 
 // run starts a job that stands in no queue.
-func (f *ClusterState) run(job *Waiting, started protocol.Instant, place Place) {
+func (f *ClusterState) run(job *PendingJob, started protocol.Instant, place Place) {
 	f.starts++
 	r := Running{
 		End: started.Add(job.Time), Units: job.Units, Place: place, order: f.starts, slot: job.slot, time: job.Time,
 		draw: job.draw, powerDemand: job.powerDemand,
 	}
 	f.supply.taken += r.draw
-	f.room.Allocate(job.Units, place)
-	f.shadow.started(job.order, &r)
-	if f.held() {
-		f.holds.began(f.now, &r)
+	f.free.Allocate(job.Units, place)
+	f.head.started(job.order, &r)
+	if f.hasReservations() {
+		f.reservations.began(f.now, &r)
 	}
 	f.running.insert(&r)
 	f.started = append(f.started, r)
-	if f.picks != nil {
-		*f.picks = append(*f.picks, candidate{job: *job, place: place})
+	if f.candidates != nil {
+		*f.candidates = append(*f.candidates, candidate{job: *job, place: place})
 	}
 }
 
@@ -224,14 +224,14 @@ func (f *ClusterState) run(job *Waiting, started protocol.Instant, place Place) 
 func (f *ClusterState) end(i int) {
 	r := f.running.list()[i]
 	f.running.remove(i)
-	f.room.Release(r.Units, r.Place)
+	f.free.Release(r.Units, r.Place)
 	f.supply.taken -= r.draw
 	if r.End != f.now {
-		f.shadow.forget()
+		f.head.forget()
 	}
 	f.profile.ended(f.now, &r)
-	if f.held() {
-		f.holds.ended(f.now, &r)
+	if f.hasReservations() {
+		f.reservations.ended(f.now, &r)
 	}
 }
 
@@ -242,7 +242,7 @@ func (f *ClusterState) withdraw(c Cursor) {
 
 // invalidate gives up what was derived from the floor, which has changed otherwise.
 func (f *ClusterState) invalidate() {
-	f.shadow.forget()
+	f.head.forget()
 	f.profile.forget()
 }
 
@@ -254,13 +254,13 @@ func (f *ClusterState) overdue() bool {
 
 // setPolicy puts the queue in the order of another policy.
 func (f *ClusterState) setPolicy(p Policy) {
-	jobs := make([]Waiting, 0, f.waiting.length)
-	for w := range f.waiting.all() {
+	jobs := make([]PendingJob, 0, f.pending.length)
+	for w := range f.pending.all() {
 		jobs = append(jobs, *w)
 	}
 	f.serve(p)
 	f.invalidate()
-	f.waiting.clear()
+	f.pending.clear()
 	f.second.clear()
 	f.supply.recompute(f)
 	for i := range jobs {
@@ -271,14 +271,14 @@ func (f *ClusterState) setPolicy(p Policy) {
 // copyFrom makes the floor equal to another one of the same machine.
 func (f *ClusterState) copyFrom(other *ClusterState) {
 	f.now, f.starts, f.policy, f.over = other.now, other.starts, other.policy, other.over
-	f.room.CopyFrom(other.room)
+	f.free.CopyFrom(other.free)
 	f.running.copyFrom(&other.running)
-	f.waiting.copyFrom(&other.waiting)
+	f.pending.copyFrom(&other.pending)
 	f.second.copyFrom(&other.second)
-	f.shadow.copyFrom(&other.shadow)
+	f.head.copyFrom(&other.head)
 	f.profile.copyFrom(&other.profile)
 	f.budget = other.budget
 	f.supply.copyFrom(&other.supply)
-	f.holds.copyFrom(&other.holds)
+	f.reservations.copyFrom(&other.reservations)
 	f.started = f.started[:0]
 }

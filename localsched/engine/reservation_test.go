@@ -49,7 +49,7 @@ func (r *holdRig) drop(t protocol.Tag) {
 	r.apply(r.engine.CancelReservation(r.now, t))
 }
 
-// submitHeld submits the job of a hold, which runs so long.
+// submitReserved submits the job of a hold, which runs so long.
 func (r *holdRig) submitHeld(t protocol.Tag, run protocol.Duration) {
 	r.t.Helper()
 	r.holds[t].taken = true
@@ -98,7 +98,7 @@ func (r *holdRig) used(at protocol.Instant) (units int) {
 
 // free says whether so many units are free all of a time.
 func (r *holdRig) free(from protocol.Instant, time protocol.Duration, units int) bool {
-	total := r.machine.Room().Free()
+	total := r.machine.NewFreeSet().Free()
 	for at := from; at < from.Add(time); at++ {
 		if r.used(at)+units > total {
 			return false

@@ -7,14 +7,14 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// book knows the jobs by their tags. The core knows them by slots.
-type book struct {
+// tagIndex knows the jobs by their tags. The core knows them by slots.
+type tagIndex struct {
 	slots map[protocol.Tag]int
 	tags  []protocol.Tag // by slot
 	free  []int          // slots
 }
 
-func (b *book) add(tag protocol.Tag) (slot int) {
+func (b *tagIndex) add(tag protocol.Tag) (slot int) {
 	if n := len(b.free); n > 0 {
 		slot, b.free = b.free[n-1], b.free[:n-1]
 		b.tags[slot] = tag
@@ -25,7 +25,7 @@ func (b *book) add(tag protocol.Tag) (slot int) {
 	return slot
 }
 
-func (b *book) get(tag protocol.Tag) (slot int, err error) {
+func (b *tagIndex) get(tag protocol.Tag) (slot int, err error) {
 	slot, ok := b.slots[tag]
 	if !ok {
 		return 0, fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
@@ -33,7 +33,7 @@ func (b *book) get(tag protocol.Tag) (slot int, err error) {
 	return slot, nil
 }
 
-func (b *book) remove(tag protocol.Tag) {
+func (b *tagIndex) remove(tag protocol.Tag) {
 	b.free = append(b.free, b.slots[tag])
 	delete(b.slots, tag)
 }

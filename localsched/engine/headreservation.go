@@ -6,15 +6,15 @@ import "github.com/switchyard-hpc/switchyard/protocol"
 // while those started meanwhile are over by then or stay beside it, so that
 // most passes find it made.
 type headReservation struct {
-	order  uint64 // of the job; 0: nobody's
-	at     protocol.Instant
-	beside FreeSet // what is free then beside the job
+	order      uint64 // of the job; 0: nobody's
+	shadowTime protocol.Instant
+	extra      FreeSet // what is free then beside the job
 }
 
 func (s *headReservation) forget() { s.order = 0 }
 
 // started takes from the room beside the job what one just started still holds
-// at the shadow.
+// at the shadow time.
 func (s *headReservation) started(order uint64, r *Running) {
 	switch s.order {
 	case 0:
@@ -23,14 +23,14 @@ func (s *headReservation) started(order uint64, r *Running) {
 		s.forget()
 		return
 	}
-	if r.End > s.at {
-		s.beside.Allocate(r.Units, r.Place)
+	if r.End > s.shadowTime {
+		s.extra.Allocate(r.Units, r.Place)
 	}
 }
 
 func (s *headReservation) copyFrom(other *headReservation) {
-	s.order, s.at = other.order, other.at
-	s.beside.CopyFrom(other.beside)
+	s.order, s.shadowTime = other.order, other.shadowTime
+	s.extra.CopyFrom(other.extra)
 }
 
 // Reserve finds the shadow of a job that does not fit now: the earliest time at
@@ -39,23 +39,23 @@ func (s *headReservation) copyFrom(other *headReservation) {
 // The room is what is free at the shadow beside the job, all jobs that end at the
 // headReservation counted as ended. It holds until the next Reserve; Start takes from it
 // what still runs at the shadow.
-func (f *ClusterState) Reserve(job Waiting) (at protocol.Instant, beside FreeSet) {
-	s := &f.shadow
-	if s.order == job.order && f.pool && !f.overdue() && !f.held() {
-		return s.at, s.beside
+func (f *ClusterState) Reserve(job PendingJob) (at protocol.Instant, beside FreeSet) {
+	s := &f.head
+	if s.order == job.order && f.pool && !f.overdue() && !f.hasReservations() {
+		return s.shadowTime, s.extra
 	}
 	s.order = job.order
-	if f.held() {
-		s.at = f.reserveBesideHolds(job)
+	if f.hasReservations() {
+		s.shadowTime = f.reserveHeadAround(job)
 	} else {
-		s.at = f.findShadow(job)
+		s.shadowTime = f.findShadowTime(job)
 	}
-	return s.at, s.beside
+	return s.shadowTime, s.extra
 }
 
-func (f *ClusterState) findShadow(job Waiting) protocol.Instant {
-	beside, shadow := f.shadow.beside, lastInstant
-	beside.CopyFrom(f.room)
+func (f *ClusterState) findShadowTime(job PendingJob) protocol.Instant {
+	beside, shadow := f.head.extra, lastInstant
+	beside.CopyFrom(f.free)
 	place, found := Place(0), false
 	list := f.running.list()
 	for i := range list {

@@ -7,12 +7,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// classes is the number of classes of sizes that a [least] tells apart.
+// classes is the number of classes of sizes that a [sizeBound] tells apart.
 const classes = 18
 
-// least bounds some jobs of the queue from below. By it a search for a job that
+// sizeBound bounds some jobs of the queue from below. By it a search for a job that
 // would fit passes over those that have none.
-type least struct {
+type sizeBound struct {
 	units int                        // no job is smaller
 	time  [classes]protocol.Duration // no job of this class or a smaller one is shorter; never rising
 }
@@ -23,7 +23,7 @@ func classOf(units int) int {
 }
 
 // nothing is the bound of no jobs.
-func nothing() (low least) {
+func nothing() (low sizeBound) {
 	low.units = math.MaxInt
 	for i := range low.time {
 		low.time[i] = protocol.Never
@@ -31,7 +31,7 @@ func nothing() (low least) {
 	return low
 }
 
-func leastOf(jobs []Waiting) least {
+func sizeBoundOf(jobs []PendingJob) sizeBound {
 	low := nothing()
 	for i := range jobs {
 		low.units = min(low.units, jobs[i].Units)
@@ -45,7 +45,7 @@ func leastOf(jobs []Waiting) least {
 }
 
 // include lowers the bound for one more job.
-func (low *least) include(job *Waiting) {
+func (low *sizeBound) include(job *PendingJob) {
 	low.units = min(low.units, job.Units)
 	for i := classOf(job.Units); i < classes && low.time[i] > job.Time; i++ {
 		low.time[i] = job.Time
@@ -53,31 +53,31 @@ func (low *least) include(job *Waiting) {
 }
 
 // rests says whether the bound may rise without one of its jobs.
-func (low *least) rests(job *Waiting) bool {
+func (low *sizeBound) rests(job *PendingJob) bool {
 	return job.Units <= low.units || job.Time <= low.time[classOf(job.Units)]
 }
 
 // merge lowers the bound for all jobs of another one.
-func (low *least) merge(other *least) {
+func (low *sizeBound) merge(other *sizeBound) {
 	low.units = min(low.units, other.units)
 	for i, time := range other.time {
 		low.time[i] = min(low.time[i], time)
 	}
 }
 
-// ask is what a search looks for: jobs of at most free units that take no more
+// jobQuery is what a search looks for: jobs of at most free units that take no more
 // than extra of them or no longer than the window.
-type ask struct {
+type jobQuery struct {
 	free, extra int
 	window      protocol.Duration
 	class       int // of free
 }
 
-func (a *ask) admits(job *Waiting) bool {
+func (a *jobQuery) admits(job *PendingJob) bool {
 	return job.Units <= a.free && (job.Units <= a.extra || job.Time <= a.window)
 }
 
 // mayAdmit says whether a job within the bound could be one.
-func (a *ask) mayAdmit(low *least) bool {
+func (a *jobQuery) mayAdmit(low *sizeBound) bool {
 	return low.units <= a.free && (low.units <= a.extra || low.time[a.class] <= a.window)
 }

@@ -9,13 +9,15 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ends is when an advance reservation is over.
-func ends(h localsched.Reservation) protocol.Instant { return h.Start.Add(h.Request.WallTime) }
+// reservationEnd is when an advance reservation is over.
+func reservationEnd(h localsched.Reservation) protocol.Instant {
+	return h.Start.Add(h.Request.WallTime)
+}
 
 // CanReserve reports whether advance reservations can be made under the present rules.
 func (d *Driver) CanReserve() bool {
-	if d.own != nil {
-		return d.own.CanReserve()
+	if d.builtin != nil {
+		return d.builtin.CanReserve()
 	}
 	_, ok := d.engine.(localsched.EngineReserver)
 	return ok
@@ -24,19 +26,19 @@ func (d *Driver) CanReserve() bool {
 // Reserve makes an advance reservation and returns its start. Repeating a tag returns the same
 // one. The error is a *[localsched.RefusedError] where there is none to be had.
 func (d *Driver) Reserve(now protocol.Instant, asked localsched.Reservation) (protocol.Instant, error) {
-	start, actions, err := d.hold(now, asked, false)
+	start, actions, err := d.reserve(now, asked, false)
 	if err != nil {
 		return 0, err
 	}
 	asked.Start = start
-	d.holds[asked.Tag] = asked
-	d.take(now, actions)
+	d.reservations[asked.Tag] = asked
+	d.applyAndUpdate(now, actions)
 	return start, nil
 }
 
-func (d *Driver) hold(now protocol.Instant, asked localsched.Reservation, exactly bool) (protocol.Instant, localsched.Actions, error) {
-	if d.own != nil {
-		return d.own.Reserve(now, asked, exactly)
+func (d *Driver) reserve(now protocol.Instant, asked localsched.Reservation, exactly bool) (protocol.Instant, localsched.Actions, error) {
+	if d.builtin != nil {
+		return d.builtin.Reserve(now, asked, exactly)
 	}
 	holder, ok := d.engine.(localsched.EngineReserver)
 	if !ok {
@@ -47,9 +49,9 @@ func (d *Driver) hold(now protocol.Instant, asked localsched.Reservation, exactl
 
 // CancelReservation gives up an advance reservation that no job has taken. There need not be one.
 func (d *Driver) CancelReservation(now protocol.Instant, tag protocol.Tag) error {
-	delete(d.holds, tag)
-	if d.own != nil {
-		d.take(now, d.own.CancelReservation(now, tag))
+	delete(d.reservations, tag)
+	if d.builtin != nil {
+		d.applyAndUpdate(now, d.builtin.CancelReservation(now, tag))
 		return nil
 	}
 	holder, ok := d.engine.(localsched.EngineReserver)
@@ -60,20 +62,20 @@ func (d *Driver) CancelReservation(now protocol.Instant, tag protocol.Tag) error
 	if err != nil {
 		return err
 	}
-	d.take(now, actions)
+	d.applyAndUpdate(now, actions)
 	return nil
 }
 
-// Held reports whether there is an advance reservation for a job that has not come.
-func (d *Driver) Held(now protocol.Instant, tag protocol.Tag) bool {
-	h, ok := d.holds[tag]
-	return ok && d.jobs[tag] == nil && now < ends(h)
+// IsReserved reports whether there is an advance reservation for a job that has not come.
+func (d *Driver) IsReserved(now protocol.Instant, tag protocol.Tag) bool {
+	h, ok := d.reservations[tag]
+	return ok && d.jobs[tag] == nil && now < reservationEnd(h)
 }
 
 // Reservations are the tags with an advance reservation that no job has taken, by their
 // starts.
 func (d *Driver) Reservations() (tags []protocol.Tag) {
-	for _, h := range d.reservations() {
+	for _, h := range d.sortedReservations() {
 		if d.jobs[h.Tag] == nil {
 			tags = append(tags, h.Tag)
 		}
@@ -81,41 +83,41 @@ func (d *Driver) Reservations() (tags []protocol.Tag) {
 	return tags
 }
 
-func (d *Driver) reservations() []localsched.Reservation {
-	return slices.SortedFunc(maps.Values(d.holds), func(a, b localsched.Reservation) int {
+func (d *Driver) sortedReservations() []localsched.Reservation {
+	return slices.SortedFunc(maps.Values(d.reservations), func(a, b localsched.Reservation) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Tag.Job, b.Tag.Job), cmp.Compare(a.Tag.Epoch, b.Tag.Epoch))
 	})
 }
 
 // AddReservation has the driver know an advance reservation that is there already, for
 // [Driver.Rebuild].
-func (d *Driver) AddReservation(h localsched.Reservation) { d.holds[h.Tag] = h }
+func (d *Driver) AddReservation(h localsched.Reservation) { d.reservations[h.Tag] = h }
 
-// spend forgets an advance reservation that is of no more use.
-func (d *Driver) spend(tag protocol.Tag) {
-	if _, ok := d.holds[tag]; ok {
-		delete(d.holds, tag)
-		d.work.Spent = append(d.work.Spent, tag)
+// endReservation forgets an advance reservation that is of no more use.
+func (d *Driver) endReservation(tag protocol.Tag) {
+	if _, ok := d.reservations[tag]; ok {
+		delete(d.reservations, tag)
+		d.work.EndedReservations = append(d.work.EndedReservations, tag)
 	}
 }
 
-// planHolds has a new engine reserve what is reserved, before anything is queued.
-func (d *Driver) planHolds(now protocol.Instant) (misfits []Misfit) {
-	for _, h := range d.reservations() {
+// restoreReservations has a new engine reserve what is reserved, before anything is queued.
+func (d *Driver) restoreReservations(now protocol.Instant) (misfits []Misfit) {
+	for _, h := range d.sortedReservations() {
 		if j := d.jobs[h.Tag]; j != nil && j.started {
 			continue // it has its room, and the reservation goes with it
 		}
-		if ends(h) <= now {
-			d.spend(h.Tag)
+		if reservationEnd(h) <= now {
+			d.endReservation(h.Tag)
 			continue
 		}
-		_, actions, err := d.hold(now, h, true)
+		_, actions, err := d.reserve(now, h, true)
 		if err != nil {
 			misfits = append(misfits, Misfit{Tag: h.Tag, Reserved: true, Err: err})
-			d.spend(h.Tag)
+			d.endReservation(h.Tag)
 			continue
 		}
-		d.note(now, actions)
+		d.apply(now, actions)
 	}
 	return misfits
 }

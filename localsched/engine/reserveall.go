@@ -13,14 +13,14 @@ import "github.com/switchyard-hpc/switchyard/protocol"
 func (f *ClusterState) ReserveAll() {
 	p := &f.profile
 	switch kept := f.refresh(); {
-	case p.found && !f.overdue():
-		f.promiseFound()
+	case p.restored && !f.overdue():
+		f.restoreReservedStarts()
 	case !kept:
-		f.promiseAnew()
+		f.reserveAnew()
 	case p.freed && !p.firm:
-		f.promiseAgain()
+		f.improveReservedStarts()
 	default:
-		f.promiseNewcomers()
+		f.reserveNewcomers()
 	}
 	p.freed = false
 	f.startDue()
@@ -31,74 +31,74 @@ func (f *ClusterState) ReserveAll() {
 // not come.
 func (f *ClusterState) refresh() (kept bool) {
 	p := &f.profile
-	kept = p.made && !p.found && !f.overdue() && (p.due == unreserved || p.due >= f.now)
+	kept = p.made && !p.restored && !f.overdue() && (p.due == unreserved || p.due >= f.now)
 	if kept && p.pool {
 		p.trim(f.now)
 		return true
 	}
-	f.foresee(p)
+	f.projectRunning(p)
 	if kept {
-		f.takePromised()
+		f.allocateReservedStarts()
 	}
 	return kept
 }
 
-func (f *ClusterState) takePromised() {
-	for w := range f.waiting.all() {
+func (f *ClusterState) allocateReservedStarts() {
+	for w := range f.pending.all() {
 		if w.reserved != unreserved {
-			f.profile.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+			f.profile.allocate(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
 		}
 	}
 }
 
-// promise gives a job the earliest start.
-func (f *ClusterState) promise(w *Waiting) {
+// reserveEarliest gives a job the earliest start.
+func (f *ClusterState) reserveEarliest(w *PendingJob) {
 	p := &f.profile
 	w.reserved, w.place = p.earliest(f.now, w.Units, w.Time)
-	p.take(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	p.allocate(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
 	p.note(w.reserved)
 }
 
-func (f *ClusterState) promiseAnew() {
+func (f *ClusterState) reserveAnew() {
 	p := &f.profile
-	p.due, p.found = unreserved, false
-	for w := range f.waiting.all() {
-		f.promise(w)
+	p.due, p.restored = unreserved, false
+	for w := range f.pending.all() {
+		f.reserveEarliest(w)
 	}
 	p.made = !f.overdue()
 	p.firm = p.made
 }
 
-func (f *ClusterState) promiseAgain() {
+func (f *ClusterState) improveReservedStarts() {
 	p := &f.profile
 	p.due, p.firm = unreserved, true
-	for w := range f.waiting.all() {
+	for w := range f.pending.all() {
 		switch {
 		case w.reserved == unreserved:
-			f.promise(w)
+			f.reserveEarliest(w)
 		case w.reserved <= f.now || p.pool && !p.earlier(f.now, w):
 			p.note(w.reserved)
 		default:
 			at, place := w.reserved, w.place
-			p.give(at, at.Add(w.Time), w.Units, place)
-			f.promise(w)
+			p.release(at, at.Add(w.Time), w.Units, place)
+			f.reserveEarliest(w)
 			p.firm = p.firm && w.reserved == at && w.place == place
 		}
 	}
 }
 
-// promiseNewcomers serves the jobs that came since the last pass, which stand at
+// reserveNewcomers serves the jobs that came since the last pass, which stand at
 // the end.
-func (f *ClusterState) promiseNewcomers() {
-	c, ok := f.waiting.last()
-	if !ok || f.waiting.at(c).reserved != unreserved {
+func (f *ClusterState) reserveNewcomers() {
+	c, ok := f.pending.last()
+	if !ok || f.pending.at(c).reserved != unreserved {
 		return
 	}
-	for before := c; ok && f.waiting.at(before).reserved == unreserved; before, ok = f.waiting.previous(before) {
+	for before := c; ok && f.pending.at(before).reserved == unreserved; before, ok = f.pending.previous(before) {
 		c = before
 	}
-	for ok = true; ok; c, ok = f.waiting.valid(c.After()) {
-		f.promise(f.waiting.at(c))
+	for ok = true; ok; c, ok = f.pending.valid(c.After()) {
+		f.reserveEarliest(f.pending.at(c))
 	}
 }
 
@@ -119,9 +119,9 @@ func (f *ClusterState) startDue() {
 		return
 	}
 	p.due = unreserved
-	for c, ok := f.waiting.valid(Cursor{}); ok; c, ok = f.waiting.valid(c) {
-		w := f.waiting.at(c)
-		if w.reserved <= f.now && f.room.Has(w.Units, w.place) {
+	for c, ok := f.pending.valid(Cursor{}); ok; c, ok = f.pending.valid(c) {
+		w := f.pending.at(c)
+		if w.reserved <= f.now && f.free.Has(w.Units, w.place) {
 			f.Start(c, w.place)
 			continue
 		}
@@ -136,8 +136,8 @@ func (f *ClusterState) startDue() {
 // Wake is when a job that waits may have to be started though nothing else happens: a
 // promised start, a hold, or another power budget. 0: no such time is known.
 func (f *ClusterState) Wake() (wake protocol.Instant) {
-	if f.held() {
-		wake = f.holdWakes()
+	if f.hasReservations() {
+		wake = f.reservationWake()
 	}
 	for _, at := range [...]protocol.Instant{f.profile.wake, f.supply.change} {
 		if at != 0 && at != lastInstant && (wake == 0 || at < wake) {

@@ -13,7 +13,7 @@ import (
 func TestBorderIsTheEngine(t *testing.T) {
 	t.Parallel()
 	inside := engine.New(engine.PerCPU(protocol.Capacity{CPUs: 4}), engine.EASY())
-	border := inside.Border()
+	border := inside.Fallible()
 	if _, err := border.Submit(0, job(1, 4, 100)); err != nil {
 		t.Fatal(err)
 	}

@@ -9,29 +9,29 @@ import (
 // powerState is the power of a floor: what its jobs draw, and what a budgeted policy needs for
 // its passes. Under other policies nobody asks, and every draw is 0.
 type powerState struct {
-	taken  int64            // milliwatts that running jobs draw
-	change protocol.Instant // the next one at which the budget is another; 0: nobody waits for it
-	oldest protocol.Instant // no job waits longer than since then
-	trial  *budgetPass      // of passes that may not start all that they choose; nil until there is one
+	taken      int64            // milliwatts that running jobs draw
+	change     protocol.Instant // the next one at which the budget is another; 0: nobody waits for it
+	oldest     protocol.Instant // no job waits longer than since then
+	budgetPass *budgetPass      // of passes that may not start all that they choose; nil until there is one
 
 	maxDemand int64 // no waiting job draws more
 }
 
-func appetiteOf(r protocol.Request) powerDemand {
+func powerDemandOf(r protocol.Request) powerDemand {
 	return powerDemand{cpus: narrow(r.CPUs), power: narrow(r.Power)}
 }
 
 // narrow is n, or the nearest that fits; no machine has more CPUs.
 func narrow(n int) int32 { return int32(min(max(0, n), math.MaxInt32)) }
 
-// wants works out what a job would draw.
-func (s *powerState) wants(f *ClusterState, job *Waiting) {
+// setDraw works out what a job would draw.
+func (s *powerState) setDraw(f *ClusterState, job *PendingJob) {
 	job.draw = 0
 	if f.budget == nil {
 		return
 	}
 	job.draw = f.budget.draw(f.machine, job.Units, job.powerDemand)
-	if f.waiting.length == 0 {
+	if f.pending.length == 0 {
 		s.oldest, s.maxDemand = job.since, job.draw
 	}
 	s.oldest, s.maxDemand = min(s.oldest, job.since), max(s.maxDemand, job.draw)

@@ -5,29 +5,29 @@ import (
 	"math/bits"
 )
 
-// lotRoom is what is free of a machine in partitions. Jobs are counted on lots and
-// cards, so that Give undoes Take exactly even if what was taken overlaps. What Meet
+// partitionFreeSet is what is free of a machine in partitions. Jobs are counted on lots and
+// cards, so that Release undoes Allocate exactly even if what was taken overlaps. What Intersect
 // took is apart from the counts and stays taken.
-type lotRoom struct {
-	machine *partitioned
-	blocked []int16 // how many jobs block each lot
-	barred  bitset  // lots that Meet took
-	free    bitset  // lots that are neither blocked nor barred
-	held    []int16 // how many jobs hold each card
-	closed  bitset  // cards that Meet took
-	open    bitset  // cards that are neither held nor closed
-	nodes   int     // pendingEndVersion open cards
+type partitionFreeSet struct {
+	machine  *partitioned
+	blocked  []int16 // how many jobs block each lot
+	barred   bitset  // lots that Intersect took
+	free     bitset  // lots that are neither blocked nor barred
+	cardJobs []int16 // how many jobs hold each card
+	closed   bitset  // cards that Intersect took
+	open     bitset  // cards that are neither held nor closed
+	nodes    int     // on open cards
 }
 
 // Free is the number of nodes on free cards, whatever partition they could be in.
-func (r *lotRoom) Free() int { return r.nodes }
+func (r *partitionFreeSet) Free() int { return r.nodes }
 
-func (r *lotRoom) Find(units int, beside FreeSet) (place Place, ok bool) {
+func (r *partitionFreeSet) Find(units int, beside FreeSet) (place Place, ok bool) {
 	c := r.machine.class(units)
 	if c == nil || c.nodes != units {
 		return 0, false
 	}
-	other, both := beside.(*lotRoom)
+	other, both := beside.(*partitionFreeSet)
 	least := math.MaxInt
 	for i, mask := range c.mask {
 		at := c.word + i
@@ -45,9 +45,9 @@ func (r *lotRoom) Find(units int, beside FreeSet) (place Place, ok bool) {
 	return place, ok
 }
 
-func (r *lotRoom) Has(_ int, place Place) bool { return r.free.has(int(place)) }
+func (r *partitionFreeSet) Has(_ int, place Place) bool { return r.free.has(int(place)) }
 
-func (r *lotRoom) Allocate(_ int, place Place) {
+func (r *partitionFreeSet) Allocate(_ int, place Place) {
 	l := &r.machine.lots[place]
 	for _, lot := range l.blocks {
 		r.blocked[lot]++
@@ -56,15 +56,15 @@ func (r *lotRoom) Allocate(_ int, place Place) {
 		}
 	}
 	for _, card := range l.cards {
-		r.held[card]++
-		if r.held[card] == 1 && r.open.has(int(card)) {
+		r.cardJobs[card]++
+		if r.cardJobs[card] == 1 && r.open.has(int(card)) {
 			r.open.clear(int(card))
 			r.nodes -= r.machine.cards[card].Nodes
 		}
 	}
 }
 
-func (r *lotRoom) Release(_ int, place Place) {
+func (r *partitionFreeSet) Release(_ int, place Place) {
 	l := &r.machine.lots[place]
 	for _, lot := range l.blocks {
 		r.blocked[lot]--
@@ -73,16 +73,16 @@ func (r *lotRoom) Release(_ int, place Place) {
 		}
 	}
 	for _, card := range l.cards {
-		r.held[card]--
-		if r.held[card] == 0 && !r.closed.has(int(card)) {
+		r.cardJobs[card]--
+		if r.cardJobs[card] == 0 && !r.closed.has(int(card)) {
 			r.open.set(int(card))
 			r.nodes += r.machine.cards[card].Nodes
 		}
 	}
 }
 
-func (r *lotRoom) Intersect(other FreeSet) {
-	o, ok := other.(*lotRoom)
+func (r *partitionFreeSet) Intersect(other FreeSet) {
+	o, ok := other.(*partitionFreeSet)
 	if !ok {
 		return
 	}
@@ -99,15 +99,15 @@ func (r *lotRoom) Intersect(other FreeSet) {
 	}
 }
 
-func (r *lotRoom) CopyFrom(other FreeSet) {
-	o, ok := other.(*lotRoom)
+func (r *partitionFreeSet) CopyFrom(other FreeSet) {
+	o, ok := other.(*partitionFreeSet)
 	if !ok {
 		return
 	}
 	copy(r.blocked, o.blocked)
 	copy(r.barred, o.barred)
 	copy(r.free, o.free)
-	copy(r.held, o.held)
+	copy(r.cardJobs, o.cardJobs)
 	copy(r.closed, o.closed)
 	copy(r.open, o.open)
 	r.nodes = o.nodes
@@ -150,7 +150,7 @@ type sifter interface {
 	sift(units int, steps []step) bool
 }
 
-func (r *lotRoom) sift(units int, steps []step) bool {
+func (r *partitionFreeSet) sift(units int, steps []step) bool {
 	c := r.machine.class(units)
 	if c == nil || c.nodes != units {
 		return false
@@ -158,7 +158,7 @@ func (r *lotRoom) sift(units int, steps []step) bool {
 	for i, mask := range c.mask {
 		candidates := mask & r.free[c.word+i]
 		for s := 0; s < len(steps) && candidates != 0; s++ {
-			if o, ok := steps[s].room.(*lotRoom); ok {
+			if o, ok := steps[s].freeSet.(*partitionFreeSet); ok {
 				candidates &= o.free[c.word+i]
 			}
 		}

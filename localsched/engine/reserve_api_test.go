@@ -168,7 +168,7 @@ func TestWhoHolds(t *testing.T) {
 		"within a budget": {engine.New(cpus(4), engine.Within(budget, engine.SJF())), false},
 		"partitions":      {engine.New(intrepid(t, engine.Enabled{}), engine.SJF()), false},
 	} {
-		_, border := c.e.Border().(localsched.EngineReserver)
+		_, border := c.e.Fallible().(localsched.EngineReserver)
 		_, _, err := c.e.Reserve(0, localsched.Reservation{Tag: tag(1), Request: job(1, 1, 1).Request}, false)
 		if c.e.CanReserve() != c.want || border != c.want || isRefused(err) == c.want {
 			t.Errorf("%s: holds %v, its border %v, %v", what, c.e.CanReserve(), border, err)

@@ -7,27 +7,27 @@ import (
 
 // budgetPass is where a budgeted pass is worked out.
 type budgetPass struct {
-	floor   ClusterState // pendingEndVersion which the base policy chooses
-	profile profile      // what is free ahead beside the places that are kept
-	chooser power.Chooser
-	picks   []candidate
-	items   []power.Item
-	chosen  []bool
-	order   []int
+	state      ClusterState // on which the base policy chooses
+	profile    profile      // what is free ahead beside the places that are kept
+	chooser    power.Chooser
+	candidates []candidate
+	items      []power.Item
+	chosen     []bool
+	order      []int
 
-	limit int64            // the budget
-	slack int64            // what is left of it now
-	kept  bool             // a place is kept
-	until protocol.Instant // jobs that are over by then may draw all of the slack; [power.End]: no power is kept
-	spare int64            // those that are not may draw so much of it together
+	limit    int64            // the budget
+	slack    int64            // what is left of it now
+	reserved bool             // a place is kept
+	until    protocol.Instant // jobs that are over by then may draw all of the slack; [power.End]: no power is kept
+	spare    int64            // those that are not may draw so much of it together
 }
 
-// tryOut is the floor's trial, made when it is first needed.
-func (f *ClusterState) tryOut() *budgetPass {
-	if f.supply.trial == nil {
-		f.supply.trial = &budgetPass{profile: newProfile(f.machine)}
+// ensureBudgetPass is the floor's trial, made when it is first needed.
+func (f *ClusterState) ensureBudgetPass() *budgetPass {
+	if f.supply.budgetPass == nil {
+		f.supply.budgetPass = &budgetPass{profile: newProfile(f.machine)}
 	}
-	return f.supply.trial
+	return f.supply.budgetPass
 }
 
 // begin begins a pass in which nothing is kept yet.
@@ -36,24 +36,24 @@ func (t *budgetPass) begin(limit, taken int64) {
 	if limit != power.Unlimited {
 		t.slack = max(0, limit-taken)
 	}
-	t.kept, t.until, t.spare = false, power.End, power.Unlimited
+	t.reserved, t.until, t.spare = false, power.End, power.Unlimited
 }
 
-// foresee makes the profile that of the running jobs and of what is held. One past its estimate may end
+// project makes the profile that of the running jobs and of what is held. One past its estimate may end
 // at any moment: nothing that a job which is kept a place needs of it is lent meanwhile.
-func (t *budgetPass) foresee(f *ClusterState) {
+func (t *budgetPass) project(f *ClusterState) {
 	p := &t.profile
-	p.reset(f.now, f.room)
+	p.reset(f.now, f.free)
 	list := f.running.list()
 	for i := range list {
-		p.give(max(list[i].End, f.now), lastInstant, list[i].Units, list[i].Place)
+		p.release(max(list[i].End, f.now), lastInstant, list[i].Units, list[i].Place)
 	}
-	f.bookHolds(p)
+	f.allocateReservations(p)
 }
 
 // powered is when a job has the power, if the running jobs end as estimated and nothing else
 // starts. A budget that changes meanwhile is not looked at.
-func (t *budgetPass) powered(f *ClusterState, job *Waiting) protocol.Instant {
+func (t *budgetPass) powered(f *ClusterState, job *PendingJob) protocol.Instant {
 	left := t.limit - f.supply.taken
 	list := f.running.list()
 	for i := range list {
@@ -67,9 +67,9 @@ func (t *budgetPass) powered(f *ClusterState, job *Waiting) protocol.Instant {
 	return f.now
 }
 
-// keepPower keeps the power of a job that will start at a time with a budget, unless some is
+// reservePower keeps the power of a job that will start at a time with a budget, unless some is
 // kept already: as with EASY one job has it.
-func (t *budgetPass) keepPower(f *ClusterState, job *Waiting, at protocol.Instant, limit int64) {
+func (t *budgetPass) reservePower(f *ClusterState, job *PendingJob, at protocol.Instant, limit int64) {
 	if t.until != power.End {
 		return
 	}
@@ -84,17 +84,17 @@ func (t *budgetPass) keepPower(f *ClusterState, job *Waiting, at protocol.Instan
 }
 
 // outlasts says whether a job that starts now would draw at a time for which power is kept.
-func (t *budgetPass) outlasts(now protocol.Instant, job *Waiting) bool {
+func (t *budgetPass) outlasts(now protocol.Instant, job *PendingJob) bool {
 	return now.Add(job.Time) > t.until
 }
 
 // affords says whether there is the power for a job now.
-func (t *budgetPass) affords(now protocol.Instant, job *Waiting) bool {
+func (t *budgetPass) affords(now protocol.Instant, job *PendingJob) bool {
 	return job.draw <= t.slack && (job.draw <= t.spare || !t.outlasts(now, job))
 }
 
-// spend takes away what a job draws that has started.
-func (t *budgetPass) spend(now protocol.Instant, job *Waiting) {
+// consumePower takes away what a job draws that has started.
+func (t *budgetPass) consumePower(now protocol.Instant, job *PendingJob) {
 	if t.slack != power.Unlimited {
 		t.slack -= job.draw
 	}
@@ -107,15 +107,15 @@ func (t *budgetPass) spend(now protocol.Instant, job *Waiting) {
 // when those that outlast the time for which power is kept would take of it, of these first
 // and then of the others.
 func (t *budgetPass) affordable(now protocol.Instant, units int) []bool {
-	t.chosen = append(t.chosen[:0], t.best(units, t.slack, func(*Waiting) bool { return true })...)
+	t.chosen = append(t.chosen[:0], t.best(units, t.slack, func(*PendingJob) bool { return true })...)
 	_, long := t.sums(now)
 	if long <= t.spare {
 		return t.chosen
 	}
-	outlasting := func(w *Waiting) bool { return t.outlasts(now, w) }
+	outlasting := func(w *PendingJob) bool { return t.outlasts(now, w) }
 	t.chosen = append(t.chosen[:0], t.best(units, min(t.slack, t.spare), outlasting)...)
 	used, long := t.sums(now)
-	short := t.best(units-used, t.slack-long, func(w *Waiting) bool { return !outlasting(w) })
+	short := t.best(units-used, t.slack-long, func(w *PendingJob) bool { return !outlasting(w) })
 	for i, chosen := range short {
 		t.chosen[i] = t.chosen[i] || chosen
 	}
@@ -123,11 +123,11 @@ func (t *budgetPass) affordable(now protocol.Instant, units int) []bool {
 }
 
 // best are the picks of most units among those that are wanted.
-func (t *budgetPass) best(units int, draw int64, wanted func(*Waiting) bool) []bool {
+func (t *budgetPass) best(units int, draw int64, wanted func(*PendingJob) bool) []bool {
 	t.items = t.items[:0]
-	for i := range t.picks {
-		item := power.Item{Units: t.picks[i].job.Units, Draw: t.picks[i].job.draw}
-		if !wanted(&t.picks[i].job) {
+	for i := range t.candidates {
+		item := power.Item{Units: t.candidates[i].job.Units, Draw: t.candidates[i].job.draw}
+		if !wanted(&t.candidates[i].job) {
 			item.Units = 0 // which is never chosen
 		}
 		t.items = append(t.items, item)
@@ -142,9 +142,9 @@ func (t *budgetPass) sums(now protocol.Instant) (units int, long int64) {
 		if !chosen {
 			continue
 		}
-		units += t.picks[i].job.Units
-		if t.outlasts(now, &t.picks[i].job) {
-			long += t.picks[i].job.draw
+		units += t.candidates[i].job.Units
+		if t.outlasts(now, &t.candidates[i].job) {
+			long += t.candidates[i].job.draw
 		}
 	}
 	return units, long
