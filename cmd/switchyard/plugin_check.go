@@ -43,7 +43,7 @@ func (a *app) pluginCheckCommand() *cobra.Command {
 	}
 	file.addTo(cmd)
 	cmd.Flags().StringVar(&s.Account, "account", "", "account that runs the jobs of a local scheduler (your own; nobody for root)")
-	cmd.Flags().DurationVar(&s.Patience, "patience", localschedtest.DefaultPatience, "how long a local scheduler may take for what must happen at once")
+	cmd.Flags().DurationVar(&s.Patience, "patience", localschedtest.DefaultTimeout, "how long a local scheduler may take for what must happen at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show what the plugin writes")
 	return a.query(cmd)
 }

@@ -20,7 +20,7 @@ type batchSystem struct {
 	site      *site
 	held      io.Closer // an engine elsewhere; nil: it is in this program
 	tariff    localsched.Tariff
-	foresight *waitpredict.Foresight // nil: quotes tell the plan
+	foresight *waitpredict.Predictor // nil: quotes tell the plan
 	slots     []*batchJob            // of jobs that have begun, as the heap knows them
 	free      []int32
 	wake      protocol.Instant // the engine's wake that is in the heap; 0: none
@@ -52,7 +52,7 @@ func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 	}
 	var err error
 	if from.Waits != "" {
-		b.foresight, err = waitpredict.New(from.Waits, from.CPUs())
+		b.foresight, err = waitpredict.NewPredictor(from.Waits, from.CPUs())
 	}
 	return b, err
 }
@@ -136,7 +136,7 @@ func (b *batchSystem) added(query localsched.Query, quotes []protocol.Quote) ([]
 // here.
 func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *protocol.Quote, added protocol.Duration) {
 	if b.foresight != nil {
-		b.foresight.Expect(now, *r, q, added)
+		b.foresight.Annotate(now, *r, q, added)
 	}
 	c := &b.site.grid.cfg
 	if c.Perturb == 0 && !b.site.grid.staged {

@@ -184,7 +184,7 @@ func (f *Feed) After(cursor localsched.Cursor) (list []localsched.Change, next l
 // waits for what happens after the cursor. It returns [localsched.ErrClosed] when the scheduler
 // is gone. Load is called without the lock.
 func (f *Feed) Watch(
-	ctx context.Context, guard Guard, gone <-chan struct{}, after localsched.Cursor, load func() (protocol.Load, error),
+	ctx context.Context, guard Locker, gone <-chan struct{}, after localsched.Cursor, load func() (protocol.Load, error),
 ) (w localsched.Watched, err error) {
 	for {
 		guard.Lock()
@@ -206,8 +206,8 @@ func (f *Feed) Watch(
 	}
 }
 
-// Guard is a lock.
-type Guard interface {
+// Locker is a lock.
+type Locker interface {
 	Lock()
 	Unlock()
 }

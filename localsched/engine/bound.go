@@ -22,8 +22,8 @@ func classOf(units int) int {
 	return min(bits.Len(uint(max(0, units))), classes-1)
 }
 
-// nothing is the bound of no jobs.
-func nothing() (low sizeBound) {
+// noJobs is the bound of no jobs.
+func noJobs() (low sizeBound) {
 	low.units = math.MaxInt
 	for i := range low.time {
 		low.time[i] = protocol.Never
@@ -32,7 +32,7 @@ func nothing() (low sizeBound) {
 }
 
 func sizeBoundOf(jobs []PendingJob) sizeBound {
-	low := nothing()
+	low := noJobs()
 	for i := range jobs {
 		low.units = min(low.units, jobs[i].Units)
 		class := classOf(jobs[i].Units)

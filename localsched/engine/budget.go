@@ -132,7 +132,7 @@ func (b *budgeted) draw(m Machine, units int, a powerDemand) int64 {
 // refusalReason says why a job would never be started; empty when it would.
 func (b *budgeted) refusalReason(m Machine, now protocol.Instant, w *PendingJob) (reason string) {
 	draw := b.draw(m, w.Units, w.powerDemand)
-	if most := b.Signal.Most(now); draw > most {
+	if most := b.Signal.MaxBudget(now); draw > most {
 		return fmt.Sprintf("would draw %s, and the power budget is never more than %s", power.Text(draw), power.Text(most))
 	}
 	return ""

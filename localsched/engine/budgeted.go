@@ -87,7 +87,7 @@ func (b *budgeted) filter(f *ClusterState, t *budgetPass) {
 
 // removeUnaffordable takes the jobs out of a floor that the budget will never allow.
 func (b *budgeted) removeUnaffordable(f *ClusterState) {
-	most := b.Signal.Most(f.now)
+	most := b.Signal.MaxBudget(f.now)
 	if f.supply.maxDemand <= most {
 		return
 	}
@@ -142,7 +142,7 @@ func (b *budgeted) fill(f *ClusterState, t *budgetPass) {
 // window picks the first jobs of the queue that have a place and the power now.
 func (b *budgeted) window(f *ClusterState, t *budgetPass) {
 	t.candidates = t.candidates[:0]
-	most, left := b.Signal.Most(f.now), b.Window
+	most, left := b.Signal.MaxBudget(f.now), b.Window
 	for w := range f.pending.all() {
 		if w.draw > most {
 			continue
@@ -221,7 +221,7 @@ func (b *budgeted) late(f *ClusterState) (late []candidate) {
 	if b.Bound == 0 || f.pending.length == 0 || f.now.Sub(s.oldest) < b.Bound {
 		return nil
 	}
-	most := b.Signal.Most(f.now)
+	most := b.Signal.MaxBudget(f.now)
 	s.oldest = lastInstant
 	for w := range f.pending.all() {
 		s.oldest = min(s.oldest, w.since)
@@ -289,7 +289,7 @@ func (b *budgeted) reserveHead(f *ClusterState, t *budgetPass) {
 
 // head is the first job of the queue that the budget may allow.
 func (b *budgeted) head(f *ClusterState) (head PendingJob, ok bool) {
-	if most := b.Signal.Most(f.now); f.supply.maxDemand > most {
+	if most := b.Signal.MaxBudget(f.now); f.supply.maxDemand > most {
 		for w := range f.pending.all() {
 			if w.draw <= most {
 				return *w, true

@@ -105,7 +105,7 @@ func (f *ClusterState) serve(p Policy) {
 func (f *ClusterState) Now() protocol.Instant { return f.now }
 
 // FreeSet is what is free now. Only [ClusterState.Start] may change it.
-func (f *ClusterState) NewFreeSet() FreeSet { return f.free }
+func (f *ClusterState) FreeSet() FreeSet { return f.free }
 
 // Head is the first job of the queue.
 func (f *ClusterState) Head() (PendingJob, bool) {

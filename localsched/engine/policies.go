@@ -58,7 +58,7 @@ func startInOrder(f *ClusterState) BackfillWindow {
 	if _, blocked := f.Head(); blocked {
 		return BackfillWindow{}
 	}
-	return Open(f.NewFreeSet().Free())
+	return Open(f.FreeSet().Free())
 }
 
 // SJF is shortest job first by estimates, without overtaking: the shortest job
@@ -136,7 +136,7 @@ func (easy) Pass(f *ClusterState) BackfillWindow {
 			c = c.After()
 			continue
 		}
-		left.Free, left.Extra = f.NewFreeSet().Free(), beside.Free()
+		left.Free, left.Extra = f.FreeSet().Free(), beside.Free()
 	}
 	return left
 }
@@ -165,7 +165,7 @@ func (easySJBF) Pass(f *ClusterState) BackfillWindow {
 			continue
 		}
 		f.AddWindow(left, job.Time)
-		left.Free, left.Extra = f.NewFreeSet().Free(), beside.Free()
+		left.Free, left.Extra = f.FreeSet().Free(), beside.Free()
 	}
 	return left
 }
@@ -176,10 +176,10 @@ func startHeads(f *ClusterState) (left BackfillWindow, beside FreeSet, blocked b
 	f.StartHeads()
 	head, blocked := f.Head()
 	if !blocked {
-		return Open(f.NewFreeSet().Free()), nil, false
+		return Open(f.FreeSet().Free()), nil, false
 	}
 	at, beside := f.Reserve(head)
-	return BackfillWindow{Free: f.NewFreeSet().Free(), Extra: beside.Free(), Shadow: at}, beside, true
+	return BackfillWindow{Free: f.FreeSet().Free(), Extra: beside.Free(), Shadow: at}, beside, true
 }
 
 // backfill starts the job at c if it has a place. A short job is over by the

@@ -134,7 +134,7 @@ func (q *queue) tighten(from Cursor, index int) {
 // bound makes a group's bound that of its chunks' bounds.
 func (q *queue) bound(index int) {
 	g := &q.groups[index]
-	g.low, g.loose = nothing(), false
+	g.low, g.loose = noJobs(), false
 	for _, at := range q.chunks[index*groupSize : min(len(q.chunks), (index+1)*groupSize)] {
 		g.low.merge(&at.low)
 	}
@@ -226,7 +226,7 @@ func (q *queue) split(c Cursor) Cursor {
 func (q *queue) insertChunk(at int, one *chunk) {
 	q.chunks = slices.Insert(q.chunks, at, one)
 	if len(q.groups)*groupSize < len(q.chunks) {
-		q.groups = append(q.groups, group{low: nothing()})
+		q.groups = append(q.groups, group{low: noJobs()})
 	}
 	q.groups[at/groupSize].low.merge(&one.low)
 	for i := at/groupSize + 1; i < len(q.groups); i++ {
@@ -253,11 +253,11 @@ func (q *queue) removeChunk(at int) {
 func (q *queue) newChunk() *chunk {
 	n := len(q.spare)
 	if n == 0 {
-		return &chunk{jobs: make([]PendingJob, 0, chunkSize), low: nothing()}
+		return &chunk{jobs: make([]PendingJob, 0, chunkSize), low: noJobs()}
 	}
 	at := q.spare[n-1]
 	q.spare = q.spare[:n-1]
-	at.jobs, at.low, at.loose = at.jobs[:0], nothing(), false
+	at.jobs, at.low, at.loose = at.jobs[:0], noJobs(), false
 	return at
 }
 

@@ -165,22 +165,22 @@ func (plain) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	if _, blocked := f.Head(); blocked {
 		return engine.BackfillWindow{}
 	}
-	return engine.Open(f.NewFreeSet().Free())
+	return engine.Open(f.FreeSet().Free())
 }
 
 // outerFit starts whatever fits, in the order of submission.
 type outerFit struct{ plain }
 
 func (outerFit) Pass(f *engine.ClusterState) engine.BackfillWindow {
-	left := engine.Open(f.NewFreeSet().Free())
+	left := engine.Open(f.FreeSet().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
-		place, fits := f.NewFreeSet().Find(f.At(c).Units, nil)
+		place, fits := f.FreeSet().Find(f.At(c).Units, nil)
 		if !fits {
 			c = c.After()
 			continue
 		}
 		f.Start(c, place)
-		left = engine.Open(f.NewFreeSet().Free())
+		left = engine.Open(f.FreeSet().Free())
 	}
 	return left
 }

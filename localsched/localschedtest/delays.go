@@ -11,10 +11,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// delaysTold has one job wait for the whole machine behind another one that fills it. A
+// delaysReported has one job wait for the whole machine behind another one that fills it. A
 // newcomer then goes before it or after it, whatever the policy: its own quote says
 // which, and it delays the job that waits by no more than its time limit, or not at all.
-func delaysTold(ctx context.Context, s *session) error {
+func delaysReported(ctx context.Context, s *session) error {
 	described, err := s.Describe(ctx)
 	if err != nil {
 		return fmt.Errorf("describe: %w", err)

@@ -20,7 +20,7 @@ func (s *session) killed(ctx context.Context, tag protocol.Tag) error {
 
 // killCancels kills a job that would otherwise end by itself, some time later.
 func killCancels(ctx context.Context, s *session) error {
-	job := s.held(s.one())
+	job := s.gated(s.one())
 	if err := s.start(ctx, job); err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func killUnknown(ctx context.Context, s *session) error {
 	return isUnknown("kill a job that never came", s.Kill(ctx, s.newTag()))
 }
 
-// endsAreTold has jobs end in several ways.
-func endsAreTold(ctx context.Context, s *session) error {
+// endsAreReported has jobs end in several ways.
+func endsAreReported(ctx context.Context, s *session) error {
 	ends := []struct {
 		script string
 		want   protocol.Outcome

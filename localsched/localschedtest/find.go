@@ -49,7 +49,7 @@ func twoEpochs(ctx context.Context, s *session) error {
 }
 
 func foundByTag(ctx context.Context, s *session) error {
-	job := s.held(s.one())
+	job := s.gated(s.one())
 	if err := s.present(ctx, job.Tag, localsched.Absent); err != nil {
 		return err
 	}

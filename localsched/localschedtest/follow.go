@@ -13,7 +13,7 @@ import (
 
 // follow watches until something holds of the changes seen of a job.
 func (s *session) follow(ctx context.Context, tag protocol.Tag, what string, is func(localsched.Change) bool) (localsched.Change, error) {
-	patience := s.bench.target.Patience
+	patience := s.bench.target.Timeout
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {

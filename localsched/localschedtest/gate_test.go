@@ -47,7 +47,7 @@ func TestGate(t *testing.T) {
 				}
 				return gated{g, s}
 			})
-			target.Patience = 20 * time.Second // two suites at once
+			target.Timeout = 20 * time.Second // two suites at once
 			localschedtest.Test(t, target)
 		})
 	}

@@ -85,10 +85,10 @@ func (s *session) logging(request protocol.Request) localsched.Submission {
 	return s.runs(job, "echo ran >> "+s.path(job.Tag, "log"))
 }
 
-// held is a job that notes that it ran and waits until it is released, not for ever.
-func (s *session) held(request protocol.Request) localsched.Submission {
+// gated is a job that notes that it ran and waits until it is released, not for ever.
+func (s *session) gated(request protocol.Request) localsched.Submission {
 	job := s.local(request, "")
-	turns := int(4*s.bench.target.Patience/(50*time.Millisecond)) + 1
+	turns := int(4*s.bench.target.Timeout/(50*time.Millisecond)) + 1
 	return s.runs(job, fmt.Sprintf("echo ran >> %s\ni=0\nwhile [ ! -e %s ] && [ $i -lt %d ]; do sleep 0.05; i=$((i+1)); done",
 		s.path(job.Tag, "log"), s.path(job.Tag, "go"), turns))
 }
@@ -128,7 +128,7 @@ func (s *session) start(ctx context.Context, job localsched.Submission) error {
 
 // full starts a job that fills the machine until it is released.
 func (s *session) full(ctx context.Context) (blocker protocol.Tag, err error) {
-	job := s.held(s.all())
+	job := s.gated(s.all())
 	return job.Tag, s.start(ctx, job)
 }
 

@@ -28,10 +28,10 @@ type Target struct {
 	// Dir is a folder of the account, with an absolute path, where jobs can write
 	// wherever they run. What the suite makes there it removes.
 	Dir string
-	// Patience is how long to wait for what must happen on a machine with room: a
+	// Timeout is how long to wait for what must happen on a machine with room: a
 	// start, an end, news of them. It bounds failures alone: ample for a busy machine, it
-	// makes no case slower. 0: [DefaultPatience].
-	Patience time.Duration
+	// makes no case slower. 0: [DefaultTimeout].
+	Timeout time.Duration
 	// Limit is the shortest wall-time limit that the batch system keeps. 0: limits
 	// are not tested, as they take minutes.
 	Limit protocol.Duration
@@ -39,8 +39,8 @@ type Target struct {
 	Restart bool
 }
 
-// DefaultPatience suits a scheduler that starts processes on this machine.
-const DefaultPatience = 10 * time.Second
+// DefaultTimeout suits a scheduler that starts processes on this machine.
+const DefaultTimeout = 10 * time.Second
 
 // Test runs the suite for schedulers as subtests.
 func Test(t *testing.T, target Target) {
@@ -51,14 +51,14 @@ func Test(t *testing.T, target Target) {
 // Cases are the suite for schedulers. Each opens the scheduler for itself, and
 // clears its jobs away. They must be run one after another.
 func Cases(target Target) []conformance.Case {
-	if target.Patience <= 0 {
-		target.Patience = DefaultPatience
+	if target.Timeout <= 0 {
+		target.Timeout = DefaultTimeout
 	}
 	b := &bench{target: target, next: uint64(time.Now().UnixMilli())}
 	var cases []conformance.Case
 	for _, r := range rules() {
 		cases = append(cases, conformance.Case{
-			Name: r.name, Limit: 10*target.Patience + target.Limit.Std(),
+			Name: r.name, Limit: 10*target.Timeout + target.Limit.Std(),
 			Run: func(ctx context.Context) error { return b.run(ctx, r.holds) },
 		})
 	}
@@ -84,7 +84,7 @@ func rules() []rule {
 		{"jobs ahead count", aheadCounts},
 		{"a promised job that has come counts once", aheadCountsOnce},
 		{"ten thousand quotes in one call", manyQuotes},
-		{"whom jobs would delay is told", delaysTold},
+		{"whom jobs would delay is told", delaysReported},
 
 		{"a job runs to its end", runsToItsEnd},
 		{"submit says the same when repeated", submitRepeated},
@@ -103,7 +103,7 @@ func rules() []rule {
 		{"a killed job is cancelled", killCancels},
 		{"killing a job that has ended is no error", killEnded},
 		{"killing a job that never came says that it is unknown", killUnknown},
-		{"exit codes and signals are told", endsAreTold},
+		{"exit codes and signals are told", endsAreReported},
 		{"a job is ended at its time limit", endedAtLimit},
 
 		{"changes come in order, each once", changesInOrder},
@@ -117,12 +117,12 @@ func rules() []rule {
 		{"output of an unknown job is unknown", fetchUnknown},
 		{"forget drops a job", forgetDrops},
 
-		{"held room is kept for its job", heldRoomIsKept},
-		{"held room that is given up is free", heldRoomIsGivenUp},
-		{"no room is held for what never fits", noRoomIsRefused},
+		{"held room is kept for its job", reservationIsKept},
+		{"held room that is given up is free", reservationIsCancelled},
+		{"no room is held for what never fits", oversizedReservationIsRefused},
 
 		{"jobs that wait or run survive a restart", surviveRestart},
-		{"held room is kept over a restart", heldRoomSurvives},
-		{"what ended meanwhile is told after a restart", toldAfterRestart},
+		{"held room is kept over a restart", reservationSurvives},
+		{"what ended meanwhile is told after a restart", reportedAfterRestart},
 	}
 }

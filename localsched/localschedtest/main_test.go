@@ -152,12 +152,12 @@ type foreseeing struct {
 func TestForesight(t *testing.T) {
 	t.Parallel()
 	localschedtest.Test(t, targetOf(t, func(s *process.Scheduler) localsched.Scheduler {
-		f, err := waitpredict.New(waitpredict.Plan, 4)
+		f, err := waitpredict.NewPredictor(waitpredict.Plan, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
 		now := func() protocol.Instant { return protocol.InstantOf(time.Now()) }
-		over := waitpredict.Over(s, f, now)
+		over := waitpredict.New(s, f, now)
 		holds, ok := over.(localsched.Reserver)
 		if !ok {
 			t.Fatal("it holds no room, though the scheduler under it does")

@@ -14,8 +14,8 @@ import (
 // pieces is how many bytes of output are fetched at a time.
 const pieces = 700
 
-// mostOutput is far more than any job of the suite writes, in bytes.
-const mostOutput = 1 << 20
+// maxOutput is far more than any job of the suite writes, in bytes.
+const maxOutput = 1 << 20
 
 // fetchAll fetches an output file by pieces, until there is no more.
 func (s *session) fetchAll(ctx context.Context, tag protocol.Tag, stream protocol.Stream) ([]byte, error) {
@@ -31,7 +31,7 @@ func (s *session) fetchAll(ctx context.Context, tag protocol.Tag, stream protoco
 		if len(data) == 0 {
 			return all, nil
 		}
-		if all = append(all, data...); len(all) > mostOutput {
+		if all = append(all, data...); len(all) > maxOutput {
 			return nil, fmt.Errorf("fetch %v of job %v: there is no end after %d bytes", stream, tag, len(all))
 		}
 	}

@@ -68,8 +68,8 @@ func (s *session) shapes(requests ...protocol.Request) []protocol.Request {
 	return requests
 }
 
-// promise is room promised to a job that has not come.
-func (s *session) promise(request protocol.Request) localsched.Tentative {
+// tentative is room promised to a job that has not come.
+func (s *session) tentative(request protocol.Request) localsched.Tentative {
 	tag := s.newTag()
 	request.Job = tag.Job
 	return localsched.Tentative{Tag: tag, Request: request}
@@ -98,7 +98,7 @@ func noQuotes(ctx context.Context, s *session) error {
 	if _, err := s.quote(ctx, localsched.Query{}); err != nil {
 		return err
 	}
-	_, err := s.quote(ctx, localsched.Query{Ahead: []localsched.Tentative{s.promise(s.all())}})
+	_, err := s.quote(ctx, localsched.Query{Ahead: []localsched.Tentative{s.tentative(s.all())}})
 	return err
 }
 
@@ -110,7 +110,7 @@ func quotesChangeNothing(ctx context.Context, s *session) error {
 	}
 	query := localsched.Query{Jobs: s.shapes(s.one(), s.all())}
 	for range 5 {
-		query.Ahead = append(query.Ahead, s.promise(s.one()))
+		query.Ahead = append(query.Ahead, s.tentative(s.one()))
 		if _, err = s.quote(ctx, query); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func aheadCounts(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	query.Ahead = []localsched.Tentative{s.promise(s.all())}
+	query.Ahead = []localsched.Tentative{s.tentative(s.all())}
 	behind, err := s.quote(ctx, query)
 	if err == nil && behind[0].AWT <= alone[0].AWT && behind[0].AWTHigh <= alone[0].AWTHigh {
 		err = fmt.Errorf("a job waits %v alone, and no longer (%v) behind one that was promised the whole machine for %v",
@@ -174,7 +174,7 @@ func aheadCountsOnce(ctx context.Context, s *session) error {
 }
 
 func manyQuotes(ctx context.Context, s *session) error {
-	ctx, cancel := context.WithTimeout(ctx, s.bench.target.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.bench.target.Timeout)
 	defer cancel()
 	const many = 10_000
 	jobs := make([]protocol.Request, many)

@@ -33,8 +33,8 @@ func (s *session) reserver(ctx context.Context) (localsched.Reserver, error) {
 	return holds, nil
 }
 
-// hold is a hold for a job from a time on.
-func hold(job localsched.Submission, from time.Time) localsched.Reservation {
+// reservation is a hold for a job from a time on.
+func reservation(job localsched.Submission, from time.Time) localsched.Reservation {
 	return localsched.Reservation{Tag: job.Tag, Request: job.Spec.Request, Start: protocol.InstantOf(from), Account: job.Account}
 }
 
@@ -60,21 +60,21 @@ func (s *session) reserve(ctx context.Context, asked localsched.Reservation) (at
 	return at, nil
 }
 
-// heldRoomIsKept holds the whole machine. A small job that would run into the hold must not
+// reservationIsKept holds the whole machine. A small job that would run into the hold must not
 // come before the one that has it.
-func heldRoomIsKept(ctx context.Context, s *session) error {
+func reservationIsKept(ctx context.Context, s *session) error {
 	job := s.logging(s.all())
-	at, err := s.reserve(ctx, hold(job, time.Now().Add(ahead)))
+	at, err := s.reserve(ctx, reservation(job, time.Now().Add(ahead)))
 	if err != nil {
 		return err
 	}
-	return s.startsHeld(ctx, job, at)
+	return s.startsReserved(ctx, job, at)
 }
 
-// heldRoomSurvives does so over a restart.
-func heldRoomSurvives(ctx context.Context, s *session) error {
+// reservationSurvives does so over a restart.
+func reservationSurvives(ctx context.Context, s *session) error {
 	job := s.logging(s.all())
-	asked := hold(job, time.Now().Add(ahead))
+	asked := reservation(job, time.Now().Add(ahead))
 	at, err := s.reserve(ctx, asked)
 	if err != nil {
 		return err
@@ -89,11 +89,11 @@ func heldRoomSurvives(ctx context.Context, s *session) error {
 	if again != at {
 		return fmt.Errorf("room for job %v is held from %d on, and after a restart from %d on", job.Tag, at, again)
 	}
-	return s.startsHeld(ctx, job, at)
+	return s.startsReserved(ctx, job, at)
 }
 
-// startsHeld submits a job for which the whole machine is held, after another one.
-func (s *session) startsHeld(ctx context.Context, job localsched.Submission, at protocol.Instant) error {
+// startsReserved submits a job for which the whole machine is held, after another one.
+func (s *session) startsReserved(ctx context.Context, job localsched.Submission, at protocol.Instant) error {
 	other := s.logging(s.one())
 	for _, one := range []localsched.Submission{other, job} {
 		if _, err := s.submit(ctx, one); err != nil {
@@ -117,15 +117,15 @@ func (s *session) startsHeld(ctx context.Context, job localsched.Submission, at 
 	return errors.Join(s.ranOnce(job.Tag), s.ranOnce(other.Tag))
 }
 
-// heldRoomIsGivenUp gives the whole machine up, before its job has come and after.
-func heldRoomIsGivenUp(ctx context.Context, s *session) error {
+// reservationIsCancelled gives the whole machine up, before its job has come and after.
+func reservationIsCancelled(ctx context.Context, s *session) error {
 	holds, err := s.reserver(ctx)
 	if err != nil {
 		return err
 	}
 	released, withdrawn := s.logging(s.all()), s.logging(s.all())
 	for _, job := range []localsched.Submission{released, withdrawn} {
-		if _, err = s.reserve(ctx, hold(job, time.Now().Add(ahead))); err != nil {
+		if _, err = s.reserve(ctx, reservation(job, time.Now().Add(ahead))); err != nil {
 			return err
 		}
 	}
@@ -146,14 +146,14 @@ func heldRoomIsGivenUp(ctx context.Context, s *session) error {
 	return errors.Join(s.neverRan(released.Tag), s.neverRan(withdrawn.Tag))
 }
 
-// noRoomIsRefused asks for more than the machine has.
-func noRoomIsRefused(ctx context.Context, s *session) error {
+// oversizedReservationIsRefused asks for more than the machine has.
+func oversizedReservationIsRefused(ctx context.Context, s *session) error {
 	holds, err := s.reserver(ctx)
 	if err != nil {
 		return err
 	}
 	job := s.local(s.tooLarge(), "true")
-	at, err := holds.Reserve(ctx, hold(job, time.Now()))
+	at, err := holds.Reserve(ctx, reservation(job, time.Now()))
 	if _, refused := errors.AsType[*localsched.RefusedError](err); !refused {
 		return fmt.Errorf("room for more than the machine: got %d and the error %w, want a *localsched.RefusedError", at, errOf(err))
 	}

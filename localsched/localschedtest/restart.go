@@ -12,7 +12,7 @@ import (
 
 // surviveRestart restarts the scheduler while one job runs and two wait.
 func surviveRestart(ctx context.Context, s *session) error {
-	running := s.held(s.all())
+	running := s.gated(s.all())
 	if err := s.start(ctx, running); err != nil {
 		return err
 	}
@@ -53,9 +53,9 @@ func surviveRestart(ctx context.Context, s *session) error {
 	return cmp.Or(s.ranOnce(running.Tag), s.ranOnce(queued.Tag), s.neverRan(gone.Tag))
 }
 
-// toldAfterRestart has a job end while the scheduler is closed.
-func toldAfterRestart(ctx context.Context, s *session) error {
-	job := s.held(s.one())
+// reportedAfterRestart has a job end while the scheduler is closed.
+func reportedAfterRestart(ctx context.Context, s *session) error {
+	job := s.gated(s.one())
 	job = s.runs(job, string(job.Payload.Script)+"echo over >> "+s.path(job.Tag, "over")+"\nexit 7")
 	if err := s.start(ctx, job); err != nil {
 		return err

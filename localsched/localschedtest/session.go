@@ -94,7 +94,7 @@ func (s *session) restart(ctx context.Context, meanwhile func() error) error {
 
 // clear ends, forgets and removes what the case has left.
 func (s *session) clear(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*s.bench.target.Patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*s.bench.target.Timeout)
 	defer cancel()
 	var all error
 	for _, tag := range s.jobs {
@@ -139,7 +139,7 @@ func (s *session) path(tag protocol.Tag, what string) string {
 	return filepath.Join(s.bench.target.Dir, fmt.Sprintf("%v-%d-%s", tag.Job, tag.Epoch, what))
 }
 
-// release lets a job go on that [session.held] holds.
+// release lets a job go on that [session.gated] holds.
 func (s *session) release(tag protocol.Tag) error {
 	return os.WriteFile(s.path(tag, "go"), nil, 0o600)
 }

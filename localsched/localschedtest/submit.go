@@ -25,7 +25,7 @@ func submitRepeated(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	job := s.held(s.one())
+	job := s.gated(s.one())
 	first, err := s.submit(ctx, job)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 // eventually waits until something is so that no change tells of.
 func (s *session) eventually(ctx context.Context, is func() (bool, error), otherwise func() string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.bench.target.Patience)
+	ctx, cancel := context.WithTimeout(ctx, s.bench.target.Timeout)
 	defer cancel()
 	for {
 		if done, err := is(); done || err != nil {
@@ -24,7 +24,7 @@ func (s *session) eventually(ctx context.Context, is func() (bool, error), other
 // time to come, go by. A patience that is ample for a busy machine does not slow them.
 func (s *session) pace() time.Duration {
 	const most = 30 * time.Second
-	return min(s.bench.target.Patience, most)
+	return min(s.bench.target.Timeout, most)
 }
 
 // pause waits; the error is the context's.

@@ -19,7 +19,7 @@ func changesInOrder(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	job := s.held(s.one())
+	job := s.gated(s.one())
 	if _, err = s.submit(ctx, job); err != nil {
 		return err
 	}
@@ -75,19 +75,19 @@ func watchFromBeginning(ctx context.Context, s *session) error {
 	return nil
 }
 
-// quiet is how long a scheduler is watched while nothing happens, and mostReturns
+// quiet is how long a scheduler is watched while nothing happens, and maxReturns
 // how often Watch may return meanwhile. A scheduler elsewhere may see the end of that
 // time a moment before.
 const (
-	quiet       = time.Second
-	mostReturns = 10
-	moment      = 20 * time.Millisecond
+	quiet      = time.Second
+	maxReturns = 10
+	moment     = 20 * time.Millisecond
 )
 
 // watchWaits watches while nothing happens. Then the context ends, and Watch must
 // return soon.
 func watchWaits(ctx context.Context, s *session) error {
-	job := s.held(s.one())
+	job := s.gated(s.one())
 	if err := s.start(ctx, job); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func watchWaits(ctx context.Context, s *session) error {
 		if err != nil && time.Until(end) > moment && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		if returns++; returns > mostReturns {
+		if returns++; returns > maxReturns {
 			return fmt.Errorf("watch has returned %d times within %v, with %v of the one job that runs", returns, quiet, statesOf(s.seen[job.Tag]))
 		}
 	}

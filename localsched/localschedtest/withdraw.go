@@ -85,7 +85,7 @@ func (s *session) comesAgain(ctx context.Context, job localsched.Submission) err
 
 // withdrawTooLate withdraws a job that runs, and once it has ended. It must end well.
 func withdrawTooLate(ctx context.Context, s *session) error {
-	job := s.held(s.one())
+	job := s.gated(s.one())
 	if err := s.start(ctx, job); err != nil {
 		return err
 	}

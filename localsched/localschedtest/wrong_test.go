@@ -134,7 +134,7 @@ func wrongSchedulers(account string) map[string]map[string]func() *wrong {
 // does so often, not always, so it has a few tries.
 func catches(t *testing.T, rule string, target localschedtest.Target) {
 	t.Helper()
-	target.Patience = 1500 * time.Millisecond
+	target.Timeout = 1500 * time.Millisecond
 	const tries = 5
 	for range tries {
 		cases := slices.DeleteFunc(localschedtest.Cases(target), func(c conformance.Case) bool { return c.Name != rule })

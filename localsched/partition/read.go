@@ -13,17 +13,17 @@ import (
 
 // What a file may have at most. The bounds keep a wrong file from taking all memory.
 const (
-	mostBytes      = 16 << 20
-	mostCards      = 100_000
-	mostPartitions = 20_000
-	mostPlaces     = 4_000_000 // cards of partitions, summed over the partitions
-	mostNodes      = 100_000_000
-	longestName    = 200
-	mostProblems   = 1000 // that are told
+	maxBytes      = 16 << 20
+	maxCards      = 100_000
+	maxPartitions = 20_000
+	maxPlaces     = 4_000_000 // cards of partitions, summed over the partitions
+	maxNodes      = 100_000_000
+	longestName   = 200
+	maxProblems   = 1000 // that are told
 )
 
-// toldForeign is how many lines that are no card and no partition are told one by one.
-const toldForeign = 10
+// maxForeignNames is how many lines that are no card and no partition are told one by one.
+const maxForeignNames = 10
 
 // draft is a layout as it is written, before names are looked up.
 type draft struct {
@@ -39,7 +39,7 @@ type MalformedError struct{ malformed.FileError }
 
 // err is what was collected, or nil.
 func (d *draft) err(file string) error {
-	if wrong := d.Of(file, mostProblems); wrong != nil {
+	if wrong := d.Of(file, maxProblems); wrong != nil {
 		return &MalformedError{*wrong}
 	}
 	return nil
@@ -63,13 +63,13 @@ type partitionLine struct {
 // [*MalformedError] with all that is wrong, or what the reader said. The name of the
 // file is for the error only.
 func Parse(r io.Reader, file string) (*Layout, error) {
-	text, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	var d draft
-	if len(text) > mostBytes {
-		d.Add(0, "it has more than %d MB; a layout has at most that", mostBytes>>20)
+	if len(text) > maxBytes {
+		d.Add(0, "it has more than %d MB; a layout has at most that", maxBytes>>20)
 		return nil, d.err(file)
 	}
 	number := 0
@@ -77,8 +77,8 @@ func Parse(r io.Reader, file string) (*Layout, error) {
 		number++
 		d.read(number, strings.TrimSpace(line))
 	}
-	if d.foreign > toldForeign {
-		d.Add(0, "%d more lines begin with neither card nor partition; it may be a file of another kind", d.foreign-toldForeign)
+	if d.foreign > maxForeignNames {
+		d.Add(0, "%d more lines begin with neither card nor partition; it may be a file of another kind", d.foreign-maxForeignNames)
 	}
 	return d.layout(file)
 }
@@ -102,7 +102,7 @@ func (d *draft) read(number int, line string) {
 	case "partition":
 		d.readPartition(number, fields)
 	default:
-		if d.foreign++; d.foreign <= toldForeign {
+		if d.foreign++; d.foreign <= maxForeignNames {
 			d.Add(number, "a line begins with card, partition or #, not with %s", malformed.Quote(fields[0]))
 		}
 	}
@@ -151,8 +151,8 @@ func (d *draft) checkName(number int, name string) bool {
 // count reads a number of nodes; 0: it is wrong, and that has been said.
 func (d *draft) count(number int, field string) int {
 	nodes, err := strconv.Atoi(field)
-	if err != nil || nodes < 1 || nodes > mostNodes || strconv.Itoa(nodes) != field {
-		d.Add(number, "%s is no number of nodes; use a whole number from 1 to %d", malformed.Quote(field), mostNodes)
+	if err != nil || nodes < 1 || nodes > maxNodes || strconv.Itoa(nodes) != field {
+		d.Add(number, "%s is no number of nodes; use a whole number from 1 to %d", malformed.Quote(field), maxNodes)
 		return 0
 	}
 	return nodes

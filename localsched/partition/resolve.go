@@ -13,9 +13,9 @@ func (d *draft) layout(file string) (*Layout, error) {
 	if len(d.Problems) == 0 && len(d.partitions) == 0 {
 		d.Add(0, "it has no partition; see the documentation of the format")
 	}
-	if len(d.cards) > mostCards || len(d.partitions) > mostPartitions {
+	if len(d.cards) > maxCards || len(d.partitions) > maxPartitions {
 		d.Add(0, "it has %d cards and %d partitions; a layout has at most %d and %d",
-			len(d.cards), len(d.partitions), mostCards, mostPartitions)
+			len(d.cards), len(d.partitions), maxCards, maxPartitions)
 		return nil, d.err(file)
 	}
 	l := &Layout{}
@@ -77,8 +77,8 @@ func (d *draft) placeCards(l *Layout) bool {
 		p.Cards = d.cardsOf(l, from)
 		p.Wires = slices.Sorted(slices.Values(from.wires))
 		p.Wires = unique(p.Wires, func(wire string) { d.Add(from.line, "wire %s is listed twice; remove one", wire) })
-		if places += len(p.Cards); places > mostPlaces {
-			d.Add(from.line, "the partitions up to this one have more than %d cards in all", mostPlaces)
+		if places += len(p.Cards); places > maxPlaces {
+			d.Add(from.line, "the partitions up to this one have more than %d cards in all", maxPlaces)
 			return false
 		}
 		d.checkSum(l, from, p)
@@ -99,7 +99,7 @@ func (d *draft) cardsOf(l *Layout, p *partitionLine) (cards []int) {
 		for i := from; i < to; i++ {
 			cards = append(cards, i)
 		}
-		if len(cards) > mostPlaces {
+		if len(cards) > maxPlaces {
 			break // the caller says so
 		}
 	}

@@ -115,8 +115,8 @@ func (s Signal) Free(now protocol.Instant) protocol.Instant {
 	return s.ahead[next-1].free
 }
 
-// Most is the largest budget from now on.
-func (s Signal) Most(now protocol.Instant) int64 {
+// MaxBudget is the largest budget from now on.
+func (s Signal) MaxBudget(now protocol.Instant) int64 {
 	next := s.next(now)
 	if next == 0 {
 		return Unlimited

@@ -62,7 +62,7 @@ func TestSignal(t *testing.T) {
 		if until != changed {
 			t.Fatalf("at %d it holds until %d, want %d", now, until, changed)
 		}
-		if got := s.Most(now); got != most {
+		if got := s.MaxBudget(now); got != most {
 			t.Fatalf("from %d on the most is %d, want %d", now, got, most)
 		}
 		if got := s.Allows(now, draw); got != allows {

@@ -25,8 +25,8 @@ func (g *Gate) carryOut() {
 	g.wakeLoop()
 }
 
-// agree logs an error of the driver's, and carries out what that wants. The lock is held.
-func (g *Gate) agree(err error) {
+// carryOutAfter logs an error of the driver's, and carries out what that wants. The lock is held.
+func (g *Gate) carryOutAfter(err error) {
 	if err != nil {
 		g.config.Log.Error("engine_disagrees", "error", err, "advice", "this is a mistake in the program: report it")
 	}
@@ -50,7 +50,7 @@ func (g *Gate) replanned(misfits []driver.Misfit) {
 
 // release enters that the engine has started a job. The lock is held.
 func (g *Gate) release(j *job) {
-	j.state, j.running = leaving, false
+	j.state, j.running = stateReleasing, false
 	_, j.until = g.budget().Signal.At(j.Began)
 }
 
@@ -75,7 +75,7 @@ func (g *Gate) drive(ctx context.Context) {
 		starts, back, next := g.due()
 		timer.Reset(next)
 		if back {
-			g.running.Go(func() { g.withdraw(ctx) })
+			g.running.Go(func() { g.withdrawExcess(ctx) })
 		}
 		for _, one := range starts {
 			g.running.Go(func() {
@@ -94,11 +94,11 @@ func (g *Gate) due() (starts []start, back bool, next time.Duration) {
 	defer g.mu.Unlock()
 	at := g.now()
 	if g.driver.Next() <= at {
-		g.agree(g.driver.Tick(at))
+		g.carryOutAfter(g.driver.Tick(at))
 	}
 	starts, g.starts = g.starts, nil
-	back = !g.takingBack && len(g.excess(at)) > 0
-	g.takingBack = g.takingBack || back
+	back = !g.withdrawing && len(g.excess(at)) > 0
+	g.withdrawing = g.withdrawing || back
 	next = lookAtClock
 	if wake := g.driver.Next(); wake < at.Add(protocol.DurationOf(next)) {
 		next = wake.Sub(at).Std()

@@ -11,29 +11,29 @@ import (
 // Withdraw implements [localsched.Runner]. The batch system does not hear of a job that
 // is held here. A tag that never came is withdrawn as the batch system does it.
 func (g *Gate) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
-	j, err := g.grabOrMake(ctx, tag)
+	j, err := g.lockOrCreateJob(ctx, tag)
 	if err != nil {
 		return 0, err
 	}
-	defer j.release()
+	defer j.unlock()
 	var became localsched.Withdrawal
 	switch g.stateOf(j) {
-	case withdrawn:
+	case stateWithdrawn:
 		return localsched.Withdrawn, nil
-	case ended:
+	case stateEnded:
 		return localsched.Started, nil
-	case making:
-		if became, err = g.forestall(ctx, j); err != nil || became == localsched.Started {
+	case stateNew:
+		if became, err = g.withdrawUnknown(ctx, j); err != nil || became == localsched.Started {
 			g.dropUnsubmitted(j)
 		}
-	case held, unwanted:
-		became, err = localsched.Withdrawn, g.takenBack(j)
-	case leaving, out:
+	case stateHeld, stateDiscarding:
+		became, err = localsched.Withdrawn, g.setWithdrawn(j)
+	case stateReleasing, stateSubmitted:
 		if became, err = localsched.Withdrawn, error(nil); j.tried {
 			became, err = g.recall(ctx, j)
 		}
 		if err == nil && became == localsched.Withdrawn {
-			err = g.takenBack(j)
+			err = g.setWithdrawn(j)
 		}
 	}
 	if err != nil {
@@ -42,13 +42,13 @@ func (g *Gate) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withd
 	return became, nil
 }
 
-// forestall withdraws a job that never came here.
-func (g *Gate) forestall(ctx context.Context, j *job) (localsched.Withdrawal, error) {
+// withdrawUnknown withdraws a job that never came here.
+func (g *Gate) withdrawUnknown(ctx context.Context, j *job) (localsched.Withdrawal, error) {
 	became, err := g.Scheduler.Withdraw(ctx, j.Tag)
 	if err != nil || became == localsched.Started {
 		return became, err
 	}
-	return became, g.takenBack(j)
+	return became, g.setWithdrawn(j)
 }
 
 // dropUnsubmitted drops a job that did not come to be. What is told of its tag is the batch
@@ -56,23 +56,23 @@ func (g *Gate) forestall(ctx context.Context, j *job) (localsched.Withdrawal, er
 func (g *Gate) dropUnsubmitted(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if j.state == making && g.jobs[j.Tag] == j {
+	if j.state == stateNew && g.jobs[j.Tag] == j {
 		delete(g.jobs, j.Tag)
 		if j.Reported.Reported() {
-			g.strangers[j.Tag] = &j.Reported
+			g.unmanaged[j.Tag] = &j.Reported
 		}
 	}
 }
 
-// takenBack enters, durably, that a job never starts.
-func (g *Gate) takenBack(j *job) error {
-	if err := g.records.save(j.record(isWithdrawn)); err != nil {
+// setWithdrawn enters, durably, that a job never starts.
+func (g *Gate) setWithdrawn(j *job) error {
+	if err := g.records.save(j.record(statusWithdrawn)); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.leave(j)
-	j.state = withdrawn
+	j.state = stateWithdrawn
 	g.changes.Forget(&j.Reported)
 	return nil
 }
@@ -84,13 +84,13 @@ func (g *Gate) recall(ctx context.Context, j *job) (localsched.Withdrawal, error
 	known := j.recalled
 	g.mu.Unlock()
 	if !known {
-		if err := g.records.save(j.record(isRecalled)); err != nil {
+		if err := g.records.save(j.record(statusRecalled)); err != nil {
 			return 0, err
 		}
 	}
 	g.mu.Lock()
-	if j.recalled = true; j.state == leaving {
-		j.state = out
+	if j.recalled = true; j.state == stateReleasing {
+		j.state = stateSubmitted
 	}
 	g.mu.Unlock()
 	return g.withdrawBehind(ctx, j.Tag)
@@ -106,14 +106,14 @@ func (g *Gate) Kill(ctx context.Context, tag protocol.Tag) error {
 	if j == nil {
 		return g.Scheduler.Kill(ctx, tag)
 	}
-	defer j.release()
+	defer j.unlock()
 	g.mu.Lock()
 	at, refused := j.state, j.refused
 	g.mu.Unlock()
 	switch {
-	case at == withdrawn || refused:
+	case at == stateWithdrawn || refused:
 		return nil
-	case at == held || at == leaving && !j.tried:
+	case at == stateHeld || at == stateReleasing && !j.tried:
 		return fmt.Errorf("kill job %v: %w", tag, localsched.ErrNotStarted)
 	}
 	return g.Scheduler.Kill(ctx, tag)
@@ -128,8 +128,8 @@ func (g *Gate) Forget(ctx context.Context, tag protocol.Tag) error {
 		return err
 	}
 	if j != nil {
-		defer j.release()
-		if at := g.stateOf(j); at != ended && at != withdrawn {
+		defer j.unlock()
+		if at := g.stateOf(j); at != stateEnded && at != stateWithdrawn {
 			return fmt.Errorf("job %v: %w", tag, localsched.ErrNotEnded)
 		}
 		if err = g.records.remove(tag); err != nil {
@@ -143,6 +143,6 @@ func (g *Gate) Forget(ctx context.Context, tag protocol.Tag) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.changes.Forget(g.reported(tag))
-	delete(g.strangers, tag)
+	delete(g.unmanaged, tag)
 	return nil
 }

@@ -18,10 +18,10 @@ func (g *Gate) reported(tag protocol.Tag) *changefeed.Job {
 	if j := g.jobs[tag]; j != nil {
 		return &j.Reported
 	}
-	if g.strangers[tag] == nil {
-		g.strangers[tag] = &changefeed.Job{}
+	if g.unmanaged[tag] == nil {
+		g.unmanaged[tag] = &changefeed.Job{}
 	}
-	return g.strangers[tag]
+	return g.unmanaged[tag]
 }
 
 // follow hears all that the batch system tells, from its beginning, until the context
@@ -47,10 +47,10 @@ func (g *Gate) follow(ctx context.Context) {
 		}
 		failures, pause, cursor = 0, firstPause, watched.Cursor
 		for _, change := range watched.Changes {
-			g.heard(change)
+			g.applyChange(change)
 		}
 		g.mu.Lock()
-		g.behind = watched.Load
+		g.lastLoadBehind = watched.Load
 		if len(watched.Changes) == 0 {
 			g.changes.Pulse()
 		}
@@ -70,16 +70,16 @@ func (g *Gate) watchBehind(ctx context.Context, after localsched.Cursor) (locals
 	}
 }
 
-// heard takes note of what the batch system tells of a job. That it has ended is durable
+// applyChange takes note of what the batch system tells of a job. That it has ended is durable
 // before anything follows from it: else it would count again after a restart, beside those
 // that took its place.
-func (g *Gate) heard(c localsched.Change) {
+func (g *Gate) applyChange(c localsched.Change) {
 	g.mu.Lock()
 	j := g.jobs[c.Tag]
-	ends := j != nil && c.State.Terminal() && (j.state == leaving || j.state == out)
+	ends := j != nil && c.State.Terminal() && (j.state == stateReleasing || j.state == stateSubmitted)
 	g.mu.Unlock()
 	if ends {
-		if err := g.records.save(j.record(isEnded)); err != nil {
+		if err := g.records.save(j.record(statusEnded)); err != nil {
 			g.config.Log.Error("end_not_noted", "job", j.Tag.String(), "error", err, "advice", "free space in the gate's folder")
 		}
 	}
@@ -90,16 +90,16 @@ func (g *Gate) heard(c localsched.Change) {
 		return
 	}
 	switch j.state {
-	case held, withdrawn:
+	case stateHeld, stateWithdrawn:
 		return
-	case leaving, out:
-		j.state = out
+	case stateReleasing, stateSubmitted:
+		j.state = stateSubmitted
 		j.running = j.running || c.State == protocol.Running
 		if ends {
 			g.leave(j)
-			j.state = ended
+			j.state = stateEnded
 		}
-	case making, ended, unwanted:
+	case stateNew, stateEnded, stateDiscarding:
 	}
 	if c.State.Terminal() && c.Started > 0 && j.since > 0 {
 		c.Outcome.Waited = max(0, c.Started.Sub(j.since)) // here too

@@ -14,13 +14,13 @@ import (
 type state uint8
 
 const (
-	making    state = iota // it has no record yet
-	held                   // in the engine's queue
-	leaving                // the engine has started it, the batch system has not taken it yet
-	out                    // the batch system has it
-	ended                  // there is an outcome
-	withdrawn              // it never starts
-	unwanted               // Submit did not take it, but its record could not be removed
+	stateNew        state = iota // it has no record yet
+	stateHeld                    // in the engine's queue
+	stateReleasing               // the engine has started it, the batch system has not taken it yet
+	stateSubmitted               // the batch system has it
+	stateEnded                   // there is an outcome
+	stateWithdrawn               // it never starts
+	stateDiscarding              // Submit did not take it, but its record could not be removed
 )
 
 // job is what is kept of a job in memory. Who changes its record or asks the batch system
@@ -28,7 +28,7 @@ const (
 type job struct {
 	driver.Job // Since is by the clock as it was last set while the job was held
 
-	holder  chan struct{} // takes one
+	mutex   chan struct{} // takes one
 	since   protocol.Instant
 	tried   bool   // the batch system may have it
 	damaged string // what is wrong with its record
@@ -42,7 +42,7 @@ type job struct {
 }
 
 func newJob(tag protocol.Tag) *job {
-	j := &job{holder: make(chan struct{}, 1)}
+	j := &job{mutex: make(chan struct{}, 1)}
 	j.Tag = tag
 	return j
 }
@@ -55,23 +55,23 @@ func (j *job) arrived(since protocol.Instant, request protocol.Request) {
 // lock waits until nobody else is at work on the job.
 func (j *job) lock(ctx context.Context) error {
 	select {
-	case j.holder <- struct{}{}:
+	case j.mutex <- struct{}{}:
 		return nil
 	default: // somebody is; who does not wait must not leave a new job to nobody
 	}
 	select {
-	case j.holder <- struct{}{}:
+	case j.mutex <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (j *job) release() { <-j.holder }
+func (j *job) unlock() { <-j.mutex }
 
 // id is the gate's own name of the job. That of the batch system comes later, and the
 // name must stay.
-func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.Tag)) }
+func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.DirName(j.Tag)) }
 
 // record is the job's, without its submission.
 func (j *job) record(status status) record {

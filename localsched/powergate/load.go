@@ -20,7 +20,7 @@ func (g *Gate) Load(ctx context.Context) (protocol.Load, error) {
 	if err != nil {
 		return protocol.Load{}, err
 	}
-	g.behind = load
+	g.lastLoadBehind = load
 	return g.within(load), nil
 }
 
@@ -32,7 +32,7 @@ func (g *Gate) lastLoad(ctx context.Context) protocol.Load {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.within(g.behind)
+	return g.within(g.lastLoadBehind)
 }
 
 // within adds to the batch system's load what is here. Of its idle CPUs those are withheld

@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// atOnce is how many jobs are given to the batch system at the same time.
-const atOnce = 8
+// maxConcurrentSubmits is how many jobs are given to the batch system at the same time.
+const maxConcurrentSubmits = 8
 
 // Gate is a batch system within a power budget. [Open] makes one. What it does not say
 // itself, the batch system behind it does.
@@ -25,26 +25,26 @@ type Gate struct {
 	config  Config
 	records records
 
-	mu      sync.Mutex // never held during I/O
-	clock   *wallclock.Clock
-	unrated bool // what CPUs draw is not known
-	driver  *driver.Driver
-	jobs    map[protocol.Tag]*job
-	changes *changefeed.Feed
-	seq     uint64        // of the latest submission
-	starts  []start       // the loop has yet to do them
-	behind  protocol.Load // the last one that the batch system has told
-	closed  bool
+	mu             sync.Mutex // never held during I/O
+	clock          *wallclock.Clock
+	unrated        bool // what CPUs draw is not known
+	driver         *driver.Driver
+	jobs           map[protocol.Tag]*job
+	changes        *changefeed.Feed
+	seq            uint64        // of the latest submission
+	starts         []start       // the loop has yet to do them
+	lastLoadBehind protocol.Load // the last one that the batch system has told
+	closed         bool
 
-	strangers  map[protocol.Tag]*changefeed.Job // what is reported of jobs that are not the gate's
-	restored   bool                             // the jobs in the folder are found
-	takingBack bool                             // jobs of the batch system's queue
+	unmanaged   map[protocol.Tag]*changefeed.Job // what is reported of jobs that are not the gate's
+	restored    bool                             // the jobs in the folder are found
+	withdrawing bool                             // jobs of the batch system's queue
 
-	kick    chan struct{}  // wakes the loop
-	hands   chan struct{}  // takes atOnce
-	gone    chan struct{}  // closed: watchers return
-	stop    func()         // ends the loop and all that it has started
-	running sync.WaitGroup // these
+	kick        chan struct{}  // wakes the loop
+	submitSlots chan struct{}  // takes maxConcurrentSubmits
+	gone        chan struct{}  // closed: watchers return
+	stop        func()         // ends the loop and all that it has started
+	running     sync.WaitGroup // these
 }
 
 var _ localsched.Scheduler = (*Gate)(nil)
@@ -57,16 +57,16 @@ func Open(config Config) (*Gate, error) {
 	}
 	config = config.withDefaults()
 	g := &Gate{
-		Scheduler: config.Scheduler,
-		config:    config,
-		records:   records{config.Dir},
-		clock:     wallclock.New(config.Clock),
-		jobs:      map[protocol.Tag]*job{},
-		strangers: map[protocol.Tag]*changefeed.Job{},
-		changes:   changefeed.New(rand.Uint64()),
-		kick:      make(chan struct{}, 1),
-		hands:     make(chan struct{}, atOnce),
-		gone:      make(chan struct{}),
+		Scheduler:   config.Scheduler,
+		config:      config,
+		records:     records{config.Dir},
+		clock:       wallclock.New(config.Clock),
+		jobs:        map[protocol.Tag]*job{},
+		unmanaged:   map[protocol.Tag]*changefeed.Job{},
+		changes:     changefeed.New(rand.Uint64()),
+		kick:        make(chan struct{}, 1),
+		submitSlots: make(chan struct{}, maxConcurrentSubmits),
+		gone:        make(chan struct{}),
 	}
 	g.unrated = unrated(config.Budget)
 	g.driver = driver.New(config.Machine, rulesOf(config.Budget), g.changes)
@@ -128,29 +128,29 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 
 // lockJob is the job with this tag, held; nil when there is none. The caller releases it.
 func (g *Gate) lockJob(ctx context.Context, tag protocol.Tag) (*job, error) {
-	j, err := g.grabOr(ctx, tag, func() *job { return nil })
-	if j != nil && g.stateOf(j) == making {
+	j, err := g.lockJobOr(ctx, tag, func() *job { return nil })
+	if j != nil && g.stateOf(j) == stateNew {
 		g.dropUnsubmitted(j)
-		j.release()
+		j.unlock()
 		return nil, nil
 	}
 	return j, err
 }
 
-// grabOrMake is grab, and makes the job if need be.
-func (g *Gate) grabOrMake(ctx context.Context, tag protocol.Tag) (*job, error) {
-	return g.grabOr(ctx, tag, func() *job {
+// lockOrCreateJob is grab, and makes the job if need be.
+func (g *Gate) lockOrCreateJob(ctx context.Context, tag protocol.Tag) (*job, error) {
+	return g.lockJobOr(ctx, tag, func() *job {
 		j := newJob(tag)
-		if s := g.strangers[tag]; s != nil {
+		if s := g.unmanaged[tag]; s != nil {
 			j.Reported = *s
-			delete(g.strangers, tag)
+			delete(g.unmanaged, tag)
 		}
 		g.jobs[tag] = j
 		return j
 	})
 }
 
-func (g *Gate) grabOr(ctx context.Context, tag protocol.Tag, otherwise func() *job) (*job, error) {
+func (g *Gate) lockJobOr(ctx context.Context, tag protocol.Tag, otherwise func() *job) (*job, error) {
 	for {
 		g.mu.Lock()
 		j, closed := g.jobs[tag], g.closed
@@ -167,15 +167,15 @@ func (g *Gate) grabOr(ctx context.Context, tag protocol.Tag, otherwise func() *j
 		if err := j.lock(ctx); err != nil {
 			return nil, err
 		}
-		if g.has(j) {
+		if g.isCurrent(j) {
 			return j, nil
 		}
-		j.release() // it was dropped meanwhile
+		j.unlock() // it was dropped meanwhile
 	}
 }
 
-// has says whether a job is not dropped.
-func (g *Gate) has(j *job) bool {
+// isCurrent says whether a job is not dropped.
+func (g *Gate) isCurrent(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.jobs[j.Tag] == j
@@ -199,5 +199,5 @@ func (g *Gate) drop(j *job) {
 // leave takes a job out of the engine. The lock is held.
 func (g *Gate) leave(j *job) {
 	at := g.now()
-	g.agree(g.driver.Leave(at, &j.Job))
+	g.carryOutAfter(g.driver.Leave(at, &j.Job))
 }

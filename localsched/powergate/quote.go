@@ -19,7 +19,7 @@ func (g *Gate) Describe(ctx context.Context) (localsched.Description, error) {
 
 // Quote implements [localsched.Planner], as doc.go explains it.
 func (g *Gate) Quote(ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {
-	own, behind, err := g.own(query)
+	own, behind, err := g.ownQuotes(query)
 	if err != nil {
 		return nil, err
 	}
@@ -31,13 +31,13 @@ func (g *Gate) Quote(ctx context.Context, query localsched.Query) ([]protocol.Qu
 		return nil, fmt.Errorf("the batch system gave %d quotes for %d jobs", len(quotes), len(query.Jobs))
 	}
 	for i := range quotes {
-		put(own[i], &quotes[i])
+		combine(own[i], &quotes[i])
 	}
 	return quotes, nil
 }
 
-// put joins the gate's own quote with one of the batch system.
-func put(own protocol.Quote, q *protocol.Quote) {
+// combine joins the gate's own quote with one of the batch system.
+func combine(own protocol.Quote, q *protocol.Quote) {
 	switch {
 	case q.Declined != "":
 		return
@@ -58,9 +58,9 @@ func put(own protocol.Quote, q *protocol.Quote) {
 	}
 }
 
-// own are the gate's own quotes, and what the batch system is to be asked: it does not know of
+// ownQuotes are the gate's own quotes, and what the batch system is to be asked: it does not know of
 // those promised jobs that are held here, which the gate counts.
-func (g *Gate) own(query localsched.Query) (quotes []protocol.Quote, behind localsched.Query, err error) {
+func (g *Gate) ownQuotes(query localsched.Query) (quotes []protocol.Quote, behind localsched.Query, err error) {
 	behind = query
 	behind.Ahead = nil
 	g.mu.Lock()
@@ -69,13 +69,13 @@ func (g *Gate) own(query localsched.Query) (quotes []protocol.Quote, behind loca
 		return nil, behind, localsched.ErrClosed
 	}
 	for _, one := range query.Ahead {
-		if j := g.jobs[one.Tag]; j == nil || j.state != held {
+		if j := g.jobs[one.Tag]; j == nil || j.state != stateHeld {
 			behind.Ahead = append(behind.Ahead, one)
 		}
 	}
 	quotes, err = g.driver.Quote(g.now(), query, func(tag protocol.Tag) bool {
 		j := g.jobs[tag]
-		return j != nil && j.state != making && j.state != unwanted
+		return j != nil && j.state != stateNew && j.state != stateDiscarding
 	})
 	return quotes, behind, err
 }

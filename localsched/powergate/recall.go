@@ -21,7 +21,7 @@ const callTime = 30 * time.Second
 // waitsBehind says whether the batch system has a job, or is about to get it, that it has not
 // started as far as is known. The lock is held.
 func (j *job) waitsBehind() bool {
-	return j.Planned() && !j.running && (j.state == leaving || j.state == out)
+	return j.Planned() && !j.running && (j.state == stateReleasing || j.state == stateSubmitted)
 }
 
 // draw is what a job draws. The lock is held.
@@ -73,18 +73,18 @@ func (g *Gate) excess(at protocol.Instant) (last []*job) {
 	return last
 }
 
-// withdraw takes jobs back from the batch system until what it has is within the budget, or
+// withdrawExcess takes jobs back from the batch system until what it has is within the budget, or
 // runs.
-func (g *Gate) withdraw(ctx context.Context) {
+func (g *Gate) withdrawExcess(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; {
 		g.mu.Lock()
 		excess := g.excess(g.now())
-		g.takingBack = len(excess) > 0
+		g.withdrawing = len(excess) > 0
 		g.mu.Unlock()
 		if len(excess) == 0 {
 			return
 		}
-		err := g.takeBackAll(ctx, excess)
+		err := g.withdrawAll(ctx, excess)
 		if err == nil {
 			pause = firstPause
 			continue
@@ -97,18 +97,18 @@ func (g *Gate) withdraw(ctx context.Context) {
 	}
 }
 
-// takeBackAll takes jobs back, and has those that have not started wait here again, in their old
+// withdrawAll takes jobs back, and has those that have not started wait here again, in their old
 // places. It ends at the first error.
-func (g *Gate) takeBackAll(ctx context.Context, excess []*job) (err error) {
+func (g *Gate) withdrawAll(ctx context.Context, excess []*job) (err error) {
 	var back []*job
 	for _, j := range excess {
 		var came bool
-		if came, err = g.takeBackOne(ctx, j); err != nil {
+		if came, err = g.withdrawOne(ctx, j); err != nil {
 			err = fmt.Errorf("job %v: %w", j.Tag, err)
 			break
 		}
 		if came {
-			defer j.release()
+			defer j.unlock()
 			back = append(back, j)
 		}
 	}
@@ -120,7 +120,7 @@ func (g *Gate) takeBackAll(ctx context.Context, excess []*job) (err error) {
 	at := g.now()
 	jobs := make([]*driver.Job, len(back))
 	for i, j := range back {
-		j.state, j.tried = held, false
+		j.state, j.tried = stateHeld, false
 		jobs[i] = &j.Job
 	}
 	g.replanned(g.driver.UndoStarts(at, jobs))
@@ -129,9 +129,9 @@ func (g *Gate) takeBackAll(ctx context.Context, excess []*job) (err error) {
 	return err
 }
 
-// takeBackOne takes a job back. When it has come it is held by the caller, and its record says
+// withdrawOne takes a job back. When it has come it is held by the caller, and its record says
 // that it waits here.
-func (g *Gate) takeBackOne(ctx context.Context, j *job) (came bool, err error) {
+func (g *Gate) withdrawOne(ctx context.Context, j *job) (came bool, err error) {
 	limited, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
 	if err = j.lock(limited); err != nil {
@@ -139,7 +139,7 @@ func (g *Gate) takeBackOne(ctx context.Context, j *job) (came bool, err error) {
 	}
 	defer func() {
 		if !came {
-			j.release()
+			j.unlock()
 		}
 	}()
 	g.mu.Lock()
@@ -158,7 +158,7 @@ func (g *Gate) takeBackOne(ctx context.Context, j *job) (came bool, err error) {
 			return false, err
 		}
 		if became == localsched.Started {
-			g.runs(j)
+			g.setStarted(j)
 			return false, nil
 		}
 		// Else it would refuse the job when it gets it again.
@@ -166,7 +166,7 @@ func (g *Gate) takeBackOne(ctx context.Context, j *job) (came bool, err error) {
 			return false, err
 		}
 	}
-	one.Status, one.Released = isHeld, 0
+	one.Status, one.Released = statusHeld, 0
 	return true, g.records.save(one)
 }
 
@@ -183,23 +183,23 @@ func (g *Gate) withdrawBehind(ctx context.Context, tag protocol.Tag) (localsched
 	return 0, errors.Join(err, unclear)
 }
 
-// runs enters that the batch system has started a job.
-func (g *Gate) runs(j *job) {
+// setStarted enters that the batch system has started a job.
+func (g *Gate) setStarted(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	j.running = true
-	if j.state == leaving {
-		j.state = out
+	if j.state == stateReleasing {
+		j.state = stateSubmitted
 	}
 }
 
-// crosses says whether the batch system would let a job wait until the budget has become less
+// waitsPastBudget says whether the batch system would let a job wait until the budget has become less
 // than what all draw that it has. That is no time to give it the job. Where it does not say how
 // long a job would wait, it gets it: it can be taken back.
-func (g *Gate) crosses(ctx context.Context, j *job) bool {
+func (g *Gate) waitsPastBudget(ctx context.Context, j *job) bool {
 	g.mu.Lock()
 	at := g.now()
-	falls := g.falls(at, g.load().Draw)
+	falls := g.budgetFallsAt(at, g.load().Draw)
 	request := j.Request
 	g.mu.Unlock()
 	if falls <= at || falls == power.End {
@@ -211,9 +211,9 @@ func (g *Gate) crosses(ctx context.Context, j *job) bool {
 	return err == nil && len(quotes) == 1 && quotes[0].Declined == "" && at.Add(quotes[0].AWT) >= falls
 }
 
-// falls is the first time from an instant on at which the budget is less than a draw. The lock
+// budgetFallsAt is the first time from an instant on at which the budget is less than a draw. The lock
 // is held.
-func (g *Gate) falls(at protocol.Instant, draw int64) protocol.Instant {
+func (g *Gate) budgetFallsAt(at protocol.Instant, draw int64) protocol.Instant {
 	for at != power.End {
 		limit, until := g.budget().Signal.At(at)
 		if limit < draw {
@@ -224,12 +224,12 @@ func (g *Gate) falls(at protocol.Instant, draw int64) protocol.Instant {
 	return power.End
 }
 
-// putOff has a job be given to the batch system later, because that would start it only under
+// postponePastBudget has a job be given to the batch system later, because that would start it only under
 // another budget.
-func (g *Gate) putOff(j *job) {
+func (g *Gate) postponePastBudget(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if j.state != leaving {
+	if j.state != stateReleasing {
 		return
 	}
 	g.driver.ReportPending(&j.Job, changefeed.PowerBudget)

@@ -24,12 +24,12 @@ type status string
 
 // The statuses, as doc.go explains them.
 const (
-	isHeld      status = "held"
-	isReleased  status = "released"
-	isRecalled  status = "recalled"
-	isEnded     status = "ended"
-	isRefused   status = "refused"
-	isWithdrawn status = "withdrawn"
+	statusHeld      status = "held"
+	statusReleased  status = "released"
+	statusRecalled  status = "recalled"
+	statusEnded     status = "ended"
+	statusRefused   status = "refused"
+	statusWithdrawn status = "withdrawn"
 )
 
 // record is what is durable of a job.
@@ -48,11 +48,11 @@ type record struct {
 
 func (r record) check(tag protocol.Tag) error {
 	switch r.Status {
-	case isHeld, isReleased:
+	case statusHeld, statusReleased:
 		if r.Submission == nil || r.Submission.Tag != tag {
 			return errors.New("the submission is missing, or another job's")
 		}
-	case isRecalled, isEnded, isRefused, isWithdrawn:
+	case statusRecalled, statusEnded, statusRefused, statusWithdrawn:
 	default:
 		return fmt.Errorf("the status %q is unknown", r.Status)
 	}
@@ -68,7 +68,7 @@ func (r record) check(tag protocol.Tag) error {
 // records is the folder with the records.
 type records struct{ dir string }
 
-func nameOf(tag protocol.Tag) string { return spool.FolderOf(tag) + ending }
+func nameOf(tag protocol.Tag) string { return spool.DirName(tag) + ending }
 
 // open makes the folder if need be, and removes what was half written.
 func (r records) open() error {
@@ -89,7 +89,7 @@ func (r records) tags() (tags []protocol.Tag, strangers []string, err error) {
 	entries, err := os.ReadDir(r.dir)
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ending)
-		tag, known := spool.ParseFolder(name)
+		tag, known := spool.ParseDirName(name)
 		if !ok || !known {
 			strangers = append(strangers, e.Name())
 			continue

@@ -37,7 +37,7 @@ func (g *Gate) restore() error {
 	})
 	at := g.now()
 	for _, one := range jobs {
-		g.enter(one)
+		g.restoreJob(one)
 	}
 	g.restored = true
 	g.replanned(g.driver.Rebuild(at, nil))
@@ -52,7 +52,7 @@ func (g *Gate) read(tag protocol.Tag) found {
 	if one.record, err = g.records.read(tag); err != nil {
 		g.config.Log.Error("job_damaged", "job", tag.String(), "error", err,
 			"advice", "check the disk; the batch system is asked whether it has the job")
-		one.record = record{Tag: tag, Status: isReleased}
+		one.record = record{Tag: tag, Status: statusReleased}
 		one.job.damaged = err.Error()
 	}
 	j := one.job
@@ -63,32 +63,32 @@ func (g *Gate) read(tag protocol.Tag) found {
 	return one
 }
 
-// enter brings a job to where it was. The lock is held.
-func (g *Gate) enter(one found) {
+// restoreJob brings a job to where it was. The lock is held.
+func (g *Gate) restoreJob(one found) {
 	j := one.job
 	switch one.Status {
-	case isHeld:
-		j.state = held
+	case statusHeld:
+		j.state = stateHeld
 		g.driver.Add(&j.Job, false)
-	case isReleased:
-		j.state, j.tried = leaving, true
+	case statusReleased:
+		j.state, j.tried = stateReleasing, true
 		g.starts = append(g.starts, start{job: j})
-		g.engage(one)
-	case isRecalled:
-		j.state, j.tried, j.recalled = out, true, true
-		g.engage(one)
-	case isEnded:
-		j.state, j.tried = ended, true
-	case isRefused:
-		g.endRefused(j, one.Reason)
-	case isWithdrawn:
-		j.state = withdrawn
+		g.addReleased(one)
+	case statusRecalled:
+		j.state, j.tried, j.recalled = stateSubmitted, true, true
+		g.addReleased(one)
+	case statusEnded:
+		j.state, j.tried = stateEnded, true
+	case statusRefused:
+		g.reportRefused(j, one.Reason)
+	case statusWithdrawn:
+		j.state = stateWithdrawn
 	}
 }
 
-// engage has a job that the batch system may have hold its CPUs and its power, unless nobody
+// addReleased has a job that the batch system may have hold its CPUs and its power, unless nobody
 // knows how many. The lock is held.
-func (g *Gate) engage(one found) {
+func (g *Gate) addReleased(one found) {
 	if one.job.damaged == "" {
 		one.job.Began = one.Released
 		g.driver.Add(&one.job.Job, true)

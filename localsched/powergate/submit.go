@@ -12,21 +12,21 @@ import (
 // Submit implements [localsched.Runner]. A job that the budget lets start now is with the
 // batch system when it returns, unless that cannot tell; then it gets it later.
 func (g *Gate) Submit(ctx context.Context, submission localsched.Submission) (localsched.LocalID, error) {
-	j, err := g.grabOrMake(ctx, submission.Tag)
+	j, err := g.lockOrCreateJob(ctx, submission.Tag)
 	if err != nil {
 		return "", err
 	}
-	defer j.release()
+	defer j.unlock()
 	switch g.stateOf(j) {
-	case making:
+	case stateNew:
 		err = g.admit(ctx, j, submission)
-	case withdrawn:
+	case stateWithdrawn:
 		err = &localsched.RefusedError{Reason: fmt.Sprintf("job %v was withdrawn before it came", j.Tag)}
-	case unwanted:
+	case stateDiscarding:
 		if err = g.discard(j); err == nil {
 			return g.Submit(ctx, submission) // as a new one
 		}
-	case held, leaving, out, ended:
+	case stateHeld, stateReleasing, stateSubmitted, stateEnded:
 	}
 	if err != nil {
 		return "", err
@@ -45,25 +45,25 @@ func (g *Gate) admit(ctx context.Context, j *job, submission localsched.Submissi
 	j.Seq = g.seq
 	g.mu.Unlock()
 	j.arrived(g.time(), submission.Spec.Request)
-	one := j.record(isHeld)
+	one := j.record(statusHeld)
 	one.Submission = &submission
 	if err := g.records.save(one); err != nil {
-		return g.turnAway(j, fmt.Errorf("hold job %v: %w", j.Tag, err))
+		return g.discardRefused(j, fmt.Errorf("hold job %v: %w", j.Tag, err))
 	}
 	starts, err := g.enqueue(j)
 	if err == nil && starts {
-		err = g.giveNow(ctx, j, one)
+		err = g.submitNow(ctx, j, one)
 	}
 	if err != nil {
-		return g.turnAway(j, err)
+		return g.discardRefused(j, err)
 	}
 	return nil
 }
 
-// turnAway discards a job that Submit does not take, and returns why. As long as its record
+// discardRefused discards a job that Submit does not take, and returns why. As long as its record
 // could bring it back after a restart, that is not a refusal: the peer, which would place the
 // job elsewhere, asks by FindByTag instead.
-func (g *Gate) turnAway(j *job, why error) error {
+func (g *Gate) discardRefused(j *job, why error) error {
 	if err := g.discard(j); err != nil {
 		return fmt.Errorf("%s; but it may come back: %w", why.Error(), err)
 	}
@@ -80,7 +80,7 @@ func (g *Gate) discard(j *job) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.leave(j)
-	j.state = unwanted
+	j.state = stateDiscarding
 	g.changes.Forget(&j.Reported)
 	return fmt.Errorf("the record of job %v cannot be removed: %w", j.Tag, err)
 }
@@ -95,21 +95,21 @@ func (g *Gate) enqueue(j *job) (starts bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if j.state = held; starts {
+	if j.state = stateHeld; starts {
 		g.release(j)
 	}
 	g.carryOut()
 	return starts, nil
 }
 
-// giveNow gives the batch system a job that has just come. Its refusal is an error; what is
+// submitNow gives the batch system a job that has just come. Its refusal is an error; what is
 // unclear is settled later.
-func (g *Gate) giveNow(ctx context.Context, j *job, one record) error {
-	if g.crosses(ctx, j) {
-		g.putOff(j)
+func (g *Gate) submitNow(ctx context.Context, j *job, one record) error {
+	if g.waitsPastBudget(ctx, j) {
+		g.postponePastBudget(j)
 		return nil
 	}
-	err := g.handOver(ctx, j, one)
+	err := g.submitBehind(ctx, j, one)
 	if err == nil {
 		return nil
 	}
@@ -130,19 +130,19 @@ func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Pres
 	if j == nil {
 		return g.Scheduler.FindByTag(ctx, tag)
 	}
-	defer j.release()
+	defer j.unlock()
 	switch g.stateOf(j) {
-	case withdrawn:
+	case stateWithdrawn:
 		return localsched.Absent, "", nil
-	case unwanted:
+	case stateDiscarding:
 		if err = g.discard(j); err != nil {
 			return localsched.PresenceUnknown, "", err
 		}
 		return localsched.Absent, "", nil
-	case out:
+	case stateSubmitted:
 		presence, _, err := g.Scheduler.FindByTag(ctx, tag)
 		if err == nil && presence == localsched.Absent {
-			err = g.lost(j)
+			err = g.setLost(j)
 		}
 		if err != nil {
 			return localsched.PresenceUnknown, "", err
@@ -150,19 +150,19 @@ func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Pres
 		if presence != localsched.Present {
 			return presence, "", nil
 		}
-	case making, held, leaving, ended:
+	case stateNew, stateHeld, stateReleasing, stateEnded:
 	}
 	return localsched.Present, j.id(), nil
 }
 
-// lost enters that the batch system does not have a job any more that it had, or was to
+// setLost enters that the batch system does not have a job any more that it had, or was to
 // submit back.
-func (g *Gate) lost(j *job) error {
+func (g *Gate) setLost(j *job) error {
 	g.mu.Lock()
 	recalled := j.recalled
 	g.mu.Unlock()
 	if recalled {
-		return g.takenBack(j)
+		return g.setWithdrawn(j)
 	}
 	return g.discard(j)
 }

@@ -164,7 +164,7 @@ func TestBudgetIsChecked(t *testing.T) {
 	if _, err := process.Open(config); err == nil || !strings.Contains(err.Error(), "power budget") {
 		t.Errorf("opened: %v", err)
 	}
-	config.Budget, config.Learn = engine.Budget{}, true
+	config.Budget, config.LearnJobPower = engine.Budget{}, true
 	if _, err := process.Open(config); err == nil || !strings.Contains(err.Error(), "learnt") {
 		t.Errorf("opened: %v", err)
 	}
@@ -212,7 +212,7 @@ func TestRefusalStands(t *testing.T) {
 		c.Budget, c.OnStop = engine.Budget{Signal: power.Always(500), Rates: watts()}, process.LeaveJobs
 	})
 	job := guest(t, "true")
-	inTheWay := filepath.Join(s.config.Dir, "jobs", ".gone-"+spool.FolderOf(job.Tag))
+	inTheWay := filepath.Join(s.config.Dir, "jobs", ".gone-"+spool.DirName(job.Tag))
 	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -28,9 +28,9 @@ type Config struct {
 	// Budget binds the policy, until [Scheduler.SetBudget] brings another. The zero
 	// Budget is none.
 	Budget engine.Budget
-	// Learn has the scheduler learn what jobs draw, by the rates of the budget, which
+	// LearnJobPower has the scheduler learn what jobs draw, by the rates of the budget, which
 	// need not hold at any time.
-	Learn bool
+	LearnJobPower bool
 	// Paused has no job start before [Scheduler.AllowStarts] allows it.
 	Paused bool
 	// MaxOutput is how many bytes a guest may write to a file, and so to each stream of its
@@ -99,7 +99,7 @@ func (c Config) validate() error {
 			c.Capacity.CPUs, c.Capacity.Nodes)
 	case len(c.Shim) == 0 || !filepath.IsAbs(c.Shim[0]):
 		return fmt.Errorf("the shim's command line %q does not begin with an absolute path", c.Shim)
-	case c.Learn && !driver.Rules{Budget: c.Budget}.Budgeted():
+	case c.LearnJobPower && !driver.Rules{Budget: c.Budget}.Budgeted():
 		return errors.New("what jobs draw cannot be learnt without a rate of what a CPU draws")
 	}
 	return driver.Rules{Budget: c.Budget}.Check()

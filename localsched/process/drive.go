@@ -22,18 +22,18 @@ func (s *Scheduler) carryOut() {
 		s.kills = append(s.kills, s.jobs[tag])
 	}
 	for _, tag := range work.EndedReservations {
-		delete(s.holds, tag)
+		delete(s.reservations, tag)
 	}
-	s.spent = append(s.spent, work.EndedReservations...)
-	s.promisesChanged()
+	s.endedReservations = append(s.endedReservations, work.EndedReservations...)
+	s.reservedStartsChanged()
 	select {
 	case s.kick <- struct{}{}:
 	default: // it is awake, or about to be
 	}
 }
 
-// agree logs an error of the driver's, and carries out what that wants. The lock is held.
-func (s *Scheduler) agree(err error) {
+// carryOutAfter logs an error of the driver's, and carries out what that wants. The lock is held.
+func (s *Scheduler) carryOutAfter(err error) {
 	if err != nil {
 		s.config.Log.Error("engine_disagrees", "error", err, "advice", "this is a mistake in the program: report it")
 	}
@@ -65,7 +65,7 @@ func (s *Scheduler) leave(j *job, last state) {
 	now := s.now()
 	j.state = last
 	close(j.over)
-	s.agree(s.driver.Leave(now, &j.Job))
+	s.carryOutAfter(s.driver.Leave(now, &j.Job))
 }
 
 // drive does what the engine wants until the context ends. What it starts goes on
@@ -88,30 +88,30 @@ func (s *Scheduler) drive(ctx, following context.Context) {
 		for _, j := range d.kills {
 			s.loops.Go(func() { s.backstop(ctx, j) })
 		}
-		if len(d.spent) > 0 {
-			s.loops.Go(func() { s.clearHolds(d.spent) })
+		if len(d.endedReservations) > 0 {
+			s.loops.Go(func() { s.removeReservationRecords(d.endedReservations) })
 		}
 	}
 }
 
-// dues are what is to be done now, and how long the engine can then be left alone.
-type dues struct {
-	starts, kills []*job
-	spent         []protocol.Tag // holds
-	next          time.Duration
+// dueWork are what is to be done now, and how long the engine can then be left alone.
+type dueWork struct {
+	starts, kills     []*job
+	endedReservations []protocol.Tag // holds
+	next              time.Duration
 }
 
 // due is what is due. When the scheduler stops, nothing is started: it stays in the
 // queue on disk.
-func (s *Scheduler) due() dues {
+func (s *Scheduler) due() dueWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	if s.driver.Next() <= now {
-		s.agree(s.driver.Tick(now))
+		s.carryOutAfter(s.driver.Tick(now))
 	}
-	d := dues{kills: s.kills, spent: s.spent, next: lookAtClock}
-	s.kills, s.spent = nil, nil
+	d := dueWork{kills: s.kills, endedReservations: s.endedReservations, next: lookAtClock}
+	s.kills, s.endedReservations = nil, nil
 	if !s.paused {
 		d.starts, s.starts = s.starts, nil
 	}

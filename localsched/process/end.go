@@ -14,12 +14,12 @@ import (
 // Withdraw implements [localsched.Runner]. A tag that never came is withdrawn
 // too, durably: should it come later, it is refused.
 func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
-	j, mine, err := s.reserve(tag)
+	j, mine, err := s.claimTag(tag)
 	if err != nil {
 		return 0, err
 	}
 	if mine {
-		return s.forestall(j)
+		return s.withdrawUnknown(j)
 	}
 	if err = j.wait(ctx); err != nil {
 		return 0, err
@@ -40,11 +40,11 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 	return s.withdraw(j)
 }
 
-// forestall withdraws a job that never came.
-func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
+// withdrawUnknown withdraws a job that never came.
+func (s *Scheduler) withdrawUnknown(j *job) (localsched.Withdrawal, error) {
 	if err := s.addTombstone(j.Tag); err != nil {
 		err = fmt.Errorf("withdraw job %v: %w", j.Tag, err)
-		s.abandon(j, err)
+		s.failSubmission(j, err)
 		return 0, err
 	}
 	s.mu.Lock()
@@ -53,9 +53,9 @@ func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
 	j.state = withdrawn
 	close(j.over)
 	close(j.made)
-	delete(s.holds, j.Tag)
-	s.spent = append(s.spent, j.Tag)
-	s.agree(s.driver.CancelReservation(now, j.Tag))
+	delete(s.reservations, j.Tag)
+	s.endedReservations = append(s.endedReservations, j.Tag)
+	s.carryOutAfter(s.driver.CancelReservation(now, j.Tag))
 	return localsched.Withdrawn, nil
 }
 
@@ -95,7 +95,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 		return err
 	}
 	if j == nil {
-		return unknown(tag)
+		return unknownJob(tag)
 	}
 	s.mu.Lock()
 	at := j.state

@@ -98,7 +98,7 @@ func planOf(dir string, job spool.Job, place string, shim int) plan {
 		Script: filepath.Join(dir, spool.ScriptFile),
 		Args:   job.Submission.Payload.Args,
 		Env:    environment(dir, job, place),
-		Dir:    job.WorkFolder(dir),
+		Dir:    job.WorkDir(dir),
 		Stdout: out.Stdout,
 		Stderr: out.Stderr,
 		Limit:  job.FileLimit(),

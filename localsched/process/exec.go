@@ -126,7 +126,7 @@ func openOutputs(p plan) error {
 		return err
 	}
 	for _, fd := range []int{1, 2} {
-		if err = keepRoom(fd, 0, p.Limit); err != nil {
+		if err = reserveSpace(fd, 0, p.Limit); err != nil {
 			return fmt.Errorf("there is no room for its output: %w", spool.ExplainFull(err))
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Scheduler) Looks() uint64 {
 }
 
 // SaveLearnt writes down what was learnt, as happens now and then.
-func (s *Scheduler) SaveLearnt() error { return s.saveLearnt() }
+func (s *Scheduler) SaveLearnt() error { return s.savePowerHistory() }
 
 // Measured is what a run has taught.
 func Measured(rates power.Rates, cpus int, end spool.End) (ppm int, ok bool) {
@@ -47,5 +47,5 @@ func Measured(rates power.Rates, cpus int, end spool.End) (ppm int, ok bool) {
 func (s *Scheduler) Tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agree(s.driver.Tick(s.now()))
+	s.carryOutAfter(s.driver.Tick(s.now()))
 }

@@ -17,9 +17,9 @@ import (
 // which it is to run its job. Jobs do not inherit it.
 const groupName = "SWITCHYARD_CGROUP"
 
-// groupPatience is how long the processes of a job that is over may take to die: those in
+// groupTimeout is how long the processes of a job that is over may take to die: those in
 // the midst of writing to a slow disk take their time.
-const groupPatience = 30 * time.Second
+const groupTimeout = 30 * time.Second
 
 // openGroups finds out whether jobs can have control groups.
 func (s *Scheduler) openGroups() {
@@ -70,7 +70,7 @@ func (s *Scheduler) noteUncontained(j *job, why string) {
 // That of a job which seems to wait may be of a shim that a killed peer has just started.
 func (s *Scheduler) sweepGroups() {
 	for _, name := range s.groups.Parent.Children() {
-		tag, ok := spool.ParseFolder(name)
+		tag, ok := spool.ParseDirName(name)
 		if j := s.jobs[tag]; ok && (j == nil || j.state == ended || j.state == withdrawn) {
 			s.endGroup(name, s.groups.Parent.Child(name))
 		}
@@ -92,7 +92,7 @@ func (s *Scheduler) endGroup(name string, group cgroup.Group) {
 }
 
 func endGroup(group cgroup.Group) error {
-	if err := group.End(groupPatience); err != nil {
+	if err := group.End(groupTimeout); err != nil {
 		return err
 	}
 	return group.Remove()
@@ -117,7 +117,7 @@ func groupFor(tag protocol.Tag) (group cgroup.Group, err error) {
 	if err = json.Unmarshal([]byte(text), &group); err != nil {
 		return cgroup.Group{}, fmt.Errorf("read %s: %w", groupName, err)
 	}
-	return group.Child(spool.FolderOf(tag)), nil
+	return group.Child(spool.DirName(tag)), nil
 }
 
 // join makes the job's group and puts the second stage into it, which has not begun yet. What
@@ -141,10 +141,10 @@ func (w *watch) join() {
 // endAll ends all processes that the job has left, says in how it ended if there was no
 // memory for them, and removes their group.
 func (w *watch) endAll(end *spool.End) {
-	if err := w.group.End(groupPatience); err != nil {
+	if err := w.group.End(groupTimeout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	w.killStrays()
+	w.killRemaining()
 	if w.group.OutOfMemory() {
 		noteMemory(end, w.record.limits().MemoryMB)
 	}

@@ -200,7 +200,7 @@ func TestJobsThatCannotBeContained(t *testing.T) {
 	} {
 		job := guest(t, script)
 		if n > 0 {
-			if err := os.Mkdir(parent.Child(spool.FolderOf(job.Tag)).Unified, 0o700); err != nil {
+			if err := os.Mkdir(parent.Child(spool.DirName(job.Tag)).Unified, 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -68,7 +68,7 @@ func (j *job) wait(ctx context.Context) error {
 	}
 }
 
-func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.FolderOf(j.Tag)) }
+func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.DirName(j.Tag)) }
 
 // change reports the job in a state that is not a last one.
 func (j *job) change(state protocol.State, reason string) localsched.Change {

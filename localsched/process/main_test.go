@@ -300,5 +300,5 @@ func readFile(t testing.TB, path string) string {
 }
 
 func (s *site) folder(tag protocol.Tag, name string) string {
-	return filepath.Join(s.config.Dir, "jobs", spool.FolderOf(tag), name)
+	return filepath.Join(s.config.Dir, "jobs", spool.DirName(tag), name)
 }

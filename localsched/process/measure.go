@@ -9,23 +9,25 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// firstLook is how long after a job's start it is measured for the first time. Each pause is
+// firstSample is how long after a job's start it is measured for the first time. Each pause is
 // twice as long as the one before, up to [usage.MaxPause], so that short jobs are seen and
 // long ones not disturbed.
-const firstLook = 100 * time.Millisecond
+const firstSample = 100 * time.Millisecond
 
-// look tells a shim when to measure its job.
-type look struct {
+// sampleTimer tells a shim when to measure its job.
+type sampleTimer struct {
 	*time.Timer
 
-	pause time.Duration
+	interval time.Duration
 }
 
-func newLook() *look { return &look{Timer: time.NewTimer(firstLook), pause: firstLook} }
+func newSampleTimer() *sampleTimer {
+	return &sampleTimer{Timer: time.NewTimer(firstSample), interval: firstSample}
+}
 
-func (l *look) again() {
-	l.pause = min(2*l.pause, usage.MaxPause.Std())
-	l.Reset(l.pause)
+func (l *sampleTimer) again() {
+	l.interval = min(2*l.interval, usage.MaxPause.Std())
+	l.Reset(l.interval)
 }
 
 // measure measures the job once more.

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peekEnded is the pid of a child that has ended and is not reaped, 0 when there
+// findEnded is the pid of a child that has ended and is not reaped, 0 when there
 // is none. The error is ECHILD when there are no children.
-func peekEnded() (pid int, err error) {
+func findEnded() (pid int, err error) {
 	var info unix.Siginfo
 	if err = unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
 		return 0, err

@@ -43,15 +43,15 @@ func (s *Scheduler) restore() (found []follower, err error) {
 	}
 	for _, one := range holds {
 		if j := s.jobs[one.Tag]; j != nil && (j.state == ended || j.state == withdrawn) {
-			s.spent = append(s.spent, one.Tag)
+			s.endedReservations = append(s.endedReservations, one.Tag)
 			continue
 		}
-		h := &held{Reservation: one, made: make(chan struct{})}
+		h := &reservation{Reservation: one, made: make(chan struct{})}
 		close(h.made)
-		s.holds[one.Tag] = h
+		s.reservations[one.Tag] = h
 		s.driver.AddReservation(one.Reserved())
 	}
-	s.replanned(s.driver.Rebuild(now, s.readPromised()))
+	s.replanned(s.driver.Rebuild(now, s.readReservedStarts()))
 	return found, nil
 }
 
@@ -85,7 +85,7 @@ func (s *Scheduler) scan() (running []follower, err error) {
 
 // load reads a job's folder. The handle is of the shim of a job that runs.
 func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
-	j := newJob(tag, s.spool.Folder(tag))
+	j := newJob(tag, s.spool.JobDir(tag))
 	record, err := spool.ReadJob[jobRecord](j.dir, tag)
 	if err != nil {
 		s.loadDamaged(j, err)
@@ -93,7 +93,7 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 	}
 	j.describe(record)
 	if exit, unread := readExit(j.dir); unread == nil {
-		s.over(j, exit.End)
+		s.setEnded(j, exit.End)
 		return j, nil, nil
 	}
 	shim, err := s.adopt(j)
@@ -107,9 +107,9 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 		j.state = running
 		return j, shim, nil
 	case isGone(err): // since when? it may have had its last word meanwhile
-		s.over(j, s.lastWords(j).End)
+		s.setEnded(j, s.finalReport(j).End)
 	case j.shim.PID == 0: // started is damaged
-		s.over(j, spool.End{State: protocol.NodeFail, Reason: err.Error()})
+		s.setEnded(j, spool.End{State: protocol.NodeFail, Reason: err.Error()})
 	default:
 		return nil, nil, fmt.Errorf("job %v: %w", tag, err)
 	}
@@ -130,11 +130,11 @@ func (s *Scheduler) loadDamaged(j *job, err error) {
 	if unread != nil {
 		exit.End = spool.End{State: protocol.NodeFail, Reason: err.Error()}
 	}
-	s.over(j, exit.End)
+	s.setEnded(j, exit.End)
 }
 
-// over enters a job found ended.
-func (s *Scheduler) over(j *job, end spool.End) {
+// setEnded enters a job found ended.
+func (s *Scheduler) setEnded(j *job, end spool.End) {
 	j.state, j.started = ended, end.Started
 	close(j.over)
 	s.changes.Report(&j.Reported, end.Change(j.Tag, j.Since))

@@ -95,7 +95,7 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 
 // finish enters how a job ended whose shim is gone.
 func (s *Scheduler) finish(j *job) {
-	exit := s.lastWords(j)
+	exit := s.finalReport(j)
 	end := exit.End
 	s.noteUncontained(j, exit.Uncontained)
 	if exit.Notice != "" {
@@ -104,16 +104,16 @@ func (s *Scheduler) finish(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.state == running || j.state == starting {
-		s.learn(j, exit)
+		s.recordPower(j, exit)
 		j.started = end.Started
 		s.leave(j, ended)
 		s.changes.Report(&j.Reported, end.Change(j.Tag, j.Since))
 	}
 }
 
-// lastWords is how a job ended whose shim is gone. Without a word from the shim,
+// finalReport is how a job ended whose shim is gone. Without a word from the shim,
 // what it left behind is killed, and the job is NODE_FAIL.
-func (s *Scheduler) lastWords(j *job) exitRecord {
+func (s *Scheduler) finalReport(j *job) exitRecord {
 	exit, err := readExit(j.dir)
 	if err == nil {
 		return exit
@@ -121,11 +121,11 @@ func (s *Scheduler) lastWords(j *job) exitRecord {
 	s.endGroup(j.Tag.String(), j.group)
 	killSession(j.shim)
 	now, ran := s.ran(j)
-	end := spool.End{State: protocol.NodeFail, Reason: s.whyLost(j, err), Started: j.started, Ran: ran}
+	end := spool.End{State: protocol.NodeFail, Reason: s.lostReason(j, err), Started: j.started, Ran: ran}
 	s.config.Log.Error("job_lost", "job", j.Tag.String(), "reason", end.Reason)
 	exit = exitRecord{End: end, Ended: now}
 	if errors.Is(err, fs.ErrNotExist) {
-		s.keep(j, exit)
+		s.saveExit(j, exit)
 	}
 	return exit
 }
@@ -145,7 +145,7 @@ func (s *Scheduler) ran(j *job) (now protocol.Instant, ran protocol.Duration) {
 	return now, max(0, now.Sub(j.started)) // the steady clock began again since
 }
 
-func (s *Scheduler) whyLost(j *job, err error) string {
+func (s *Scheduler) lostReason(j *job, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err.Error()
 	}
@@ -155,9 +155,9 @@ func (s *Scheduler) whyLost(j *job, err error) string {
 	return "the process that watched the job was killed"
 }
 
-// keep writes down the end of a lost job, so that it stays the same after a
+// saveExit writes down the end of a lost job, so that it stays the same after a
 // restart. If that fails, the next Open finds the same again but for the time.
-func (s *Scheduler) keep(j *job, exit exitRecord) {
+func (s *Scheduler) saveExit(j *job, exit exitRecord) {
 	if err := spool.ReplaceRecord(j.dir, exitFile, exit); err != nil {
 		s.config.Log.Warn("lost_job_not_noted", "job", j.Tag.String(), "error", err)
 	}

@@ -25,30 +25,30 @@ type Scheduler struct {
 	accounts spool.Accounts
 	groups   cgroup.Found // below whose parent each job gets one
 
-	mu      sync.Mutex // never held during I/O
-	clock   *wallclock.Clock
-	driver  *driver.Driver // nil until the jobs in the spool are found
-	jobs    map[protocol.Tag]*job
-	changes *changefeed.Feed
-	seq     uint64 // of the latest submission
-	starts  []*job // the driver has said so, the loop has yet to do it
-	kills   []*job // likewise
-	holds   map[protocol.Tag]*held
-	spent   []protocol.Tag // holds whose records are to be removed
-	learnt  learnt
-	closed  bool
-	paused  bool // what the engine starts waits
+	mu                sync.Mutex // never held during I/O
+	clock             *wallclock.Clock
+	driver            *driver.Driver // nil until the jobs in the spool are found
+	jobs              map[protocol.Tag]*job
+	changes           *changefeed.Feed
+	seq               uint64 // of the latest submission
+	starts            []*job // the driver has said so, the loop has yet to do it
+	kills             []*job // likewise
+	reservations      map[protocol.Tag]*reservation
+	endedReservations []protocol.Tag // reservations whose records are to be removed
+	powerHistory      powerHistory
+	closed            bool
+	paused            bool // what the engine starts waits
 
 	uncontained uncontained // jobs
 
-	promises promises       // the keeper's alone, but for its channel
-	kick     chan struct{}  // wakes the loop
-	stopping chan struct{}  // closed: nothing is started any more
-	gone     chan struct{}  // closed: watchers return
-	unfollow func()         // ends all that follow jobs
-	stop     func()         // ends the loop
-	loops    sync.WaitGroup // the loop and its timers
-	running  sync.WaitGroup // one for each job from its start to its end
+	reservedStarts reservedStarts // the keeper's alone, but for its channel
+	kick           chan struct{}  // wakes the loop
+	stopping       chan struct{}  // closed: nothing is started any more
+	gone           chan struct{}  // closed: watchers return
+	unfollow       func()         // ends all that follow jobs
+	stop           func()         // ends the loop
+	loops          sync.WaitGroup // the loop and its timers
+	running        sync.WaitGroup // one for each job from its start to its end
 }
 
 var _ localsched.Scheduler = (*Scheduler)(nil)
@@ -65,20 +65,20 @@ func Open(config Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		config:   config,
-		spool:    sp,
-		clock:    wallclock.New(config.Clock),
-		paused:   config.Paused,
-		jobs:     map[protocol.Tag]*job{},
-		holds:    map[protocol.Tag]*held{},
-		changes:  changefeed.New(rand.Uint64()),
-		promises: promises{news: make(chan struct{}, 1)},
-		kick:     make(chan struct{}, 1),
-		stopping: make(chan struct{}),
-		gone:     make(chan struct{}),
+		config:         config,
+		spool:          sp,
+		clock:          wallclock.New(config.Clock),
+		paused:         config.Paused,
+		jobs:           map[protocol.Tag]*job{},
+		reservations:   map[protocol.Tag]*reservation{},
+		changes:        changefeed.New(rand.Uint64()),
+		reservedStarts: reservedStarts{changed: make(chan struct{}, 1)},
+		kick:           make(chan struct{}, 1),
+		stopping:       make(chan struct{}),
+		gone:           make(chan struct{}),
 	}
-	if config.Learn {
-		s.learnt = readLearnt(config.Dir, config.Log)
+	if config.LearnJobPower {
+		s.powerHistory = readPowerHistory(config.Dir, config.Log)
 	}
 	s.openGroups()
 	found, err := s.restore()
@@ -95,9 +95,9 @@ func Open(config Config) (*Scheduler, error) {
 		s.running.Go(func() { s.follow(following, r.job, r.handle) })
 	}
 	s.loops.Go(func() { s.drive(driving, following) })
-	s.loops.Go(func() { s.keepPromised(driving) })
-	if config.Learn {
-		s.loops.Go(func() { s.keepLearnt(driving) })
+	s.loops.Go(func() { s.saveReservedStartsPeriodically(driving) })
+	if config.LearnJobPower {
+		s.loops.Go(func() { s.savePowerHistoryPeriodically(driving) })
 	}
 	return s, nil
 }
@@ -122,7 +122,7 @@ func (s *Scheduler) Close() error {
 	s.running.Wait()
 	close(s.gone)
 	s.closeGroups()
-	return errors.Join(s.saveLearnt(), s.spool.Close())
+	return errors.Join(s.savePowerHistory(), s.spool.Close())
 }
 
 // endAll ends what runs and waits for it, not for ever.
@@ -182,7 +182,7 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	if s.closed {
 		return nil, localsched.ErrClosed
 	}
-	query.Jobs, query.Ahead = s.likelyAll(query.Jobs), slices.Clone(query.Ahead)
+	query.Jobs, query.Ahead = s.withPredictedPowers(query.Jobs), slices.Clone(query.Ahead)
 	for i := range query.Ahead {
 		query.Ahead[i].Request = s.withPredictedPower(query.Ahead[i].Request)
 	}
@@ -213,6 +213,6 @@ func (s *Scheduler) find(ctx context.Context, tag protocol.Tag) (*job, error) {
 	return nil, nil // its submission failed: it is in the map no more
 }
 
-func unknown(tag protocol.Tag) error {
+func unknownJob(tag protocol.Tag) error {
 	return fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
 }

@@ -96,7 +96,7 @@ func watchMain(dir string, command []string) int {
 		exit.Started, exit.Ran = claim.Started, exit.Ended.Sub(claim.Started)
 	}
 	exit.Usage, exit.Notice = w.usage()
-	return writeExit(folder, exit, asidePatience)
+	return writeExit(folder, exit, asideTimeout)
 }
 
 // claimJob makes the file started, for a shim that was started at the time that is read. A job that
@@ -153,9 +153,9 @@ func sayAnswer(pipe *os.File, answer shimAnswer) {
 // alone.
 func opened(folder *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", folder.Fd()) }
 
-// asidePatience is how long a shim tries to write down how its job ended where no peer looks
+// asideTimeout is how long a shim tries to write down how its job ended where no peer looks
 // for it any more.
-const asidePatience = 10 * time.Minute
+const asideTimeout = 10 * time.Minute
 
 // writeExit writes down how the job ended, in the folder that was opened at the start. The
 // result must not be lost: while the disk is full, it tries again for ever. It does not once

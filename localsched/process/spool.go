@@ -38,7 +38,7 @@ func (s *Scheduler) addJob(record jobRecord, script []byte) error {
 		if err = record.Account.AddFile(code, script, 0o500); err != nil {
 			return err
 		}
-		if err = record.AddRoom(dir); err != nil {
+		if err = record.AddFiles(dir); err != nil {
 			return err
 		}
 		return spool.SyncPaths(job, code)
@@ -69,7 +69,7 @@ func createStarted(dir string, record startedRecord) (won bool, err error) {
 
 // presence says whether a folder is there of which no job is known.
 func (s *Scheduler) presence(tag protocol.Tag) (localsched.Presence, error) {
-	_, err := os.Lstat(s.spool.Folder(tag))
+	_, err := os.Lstat(s.spool.JobDir(tag))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return localsched.Absent, nil

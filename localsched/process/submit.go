@@ -13,7 +13,7 @@ import (
 // Submit implements [localsched.Runner]. Submissions at once are synced at once;
 // those enter the queue in the order in which they are through.
 func (s *Scheduler) Submit(ctx context.Context, submission localsched.Submission) (localsched.LocalID, error) {
-	j, mine, err := s.reserve(submission.Tag)
+	j, mine, err := s.claimTag(submission.Tag)
 	if err != nil {
 		return "", err
 	}
@@ -21,14 +21,14 @@ func (s *Scheduler) Submit(ctx context.Context, submission localsched.Submission
 		return s.repeated(ctx, j)
 	}
 	if err = s.make(ctx, j, submission); err != nil {
-		s.abandon(j, err)
+		s.failSubmission(j, err)
 		return "", err
 	}
 	return j.id(), nil
 }
 
-// reserve makes the entry of a tag, unless there is one.
-func (s *Scheduler) reserve(tag protocol.Tag) (j *job, mine bool, err error) {
+// claimTag makes the entry of a tag, unless there is one.
+func (s *Scheduler) claimTag(tag protocol.Tag) (j *job, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -37,15 +37,15 @@ func (s *Scheduler) reserve(tag protocol.Tag) (j *job, mine bool, err error) {
 	if j = s.jobs[tag]; j != nil {
 		return j, false, nil
 	}
-	j = newJob(tag, s.spool.Folder(tag))
+	j = newJob(tag, s.spool.JobDir(tag))
 	s.seq++
 	j.Seq = s.seq
 	s.jobs[tag] = j
 	return j, true, nil
 }
 
-// abandon takes back an entry whose making failed.
-func (s *Scheduler) abandon(j *job, err error) {
+// failSubmission takes back an entry whose making failed.
+func (s *Scheduler) failSubmission(j *job, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.jobs, j.Tag)
@@ -69,14 +69,14 @@ func (s *Scheduler) repeated(ctx context.Context, j *job) (localsched.LocalID, e
 
 // make checks the job, makes its folder and puts it in the queue.
 func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Submission) error {
-	if reason := s.unfit(submission); reason != "" {
+	if reason := s.unfitReason(submission); reason != "" {
 		return &localsched.RefusedError{Reason: reason}
 	}
 	owner, err := s.accounts.RunnableWithGroups(ctx, submission.Account)
 	if err != nil {
 		return err
 	}
-	request := s.guess(submission.Spec.Request)
+	request := s.predictPower(submission.Spec.Request)
 	record := jobRecord{
 		Job:   spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput),
 		Seq:   j.Seq,
@@ -90,15 +90,15 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	}
 	j.describe(record)
 	if err = s.enqueue(j); err != nil {
-		return s.turnAway(j, err)
+		return s.discardRefused(j, err)
 	}
 	return nil
 }
 
-// turnAway removes the folder of a job that the queue does not take, and returns why. If that
+// discardRefused removes the folder of a job that the queue does not take, and returns why. If that
 // fails, the next Open could find the job: so it is not refused, and waits as it would then,
 // until there are other rules or it is withdrawn.
-func (s *Scheduler) turnAway(j *job, why error) error {
+func (s *Scheduler) discardRefused(j *job, why error) error {
 	err := s.spool.Remove(j.Tag)
 	if err == nil {
 		err = spool.SyncPath(filepath.Dir(j.dir))
@@ -131,9 +131,9 @@ func (s *Scheduler) enqueue(j *job) error {
 	return nil
 }
 
-// unfit is why a submission can never run here; empty when it can.
-func (s *Scheduler) unfit(submission localsched.Submission) (reason string) {
-	if reason = spool.Unfit(submission); reason == "" {
+// unfitReason is why a submission can never run here; empty when it can.
+func (s *Scheduler) unfitReason(submission localsched.Submission) (reason string) {
+	if reason = spool.UnfitReason(submission); reason == "" {
 		_, reason = s.config.Machine.Units(submission.Spec.Request)
 	}
 	return reason

@@ -30,7 +30,7 @@ type watch struct {
 	asked    <-chan os.Signal
 	children <-chan os.Signal
 	meter    *usage.Meter
-	room     *room
+	space    *outputSpace
 
 	pid         int            // of the job, which leads its process group
 	verdict     protocol.State // why the shim ended the job; 0: it did not
@@ -41,12 +41,12 @@ type watch struct {
 
 // follow brings the job that [watch.startJob] has started to its end.
 func (w *watch) follow(trouble *os.File) spool.End {
-	w.room = openRoom(w.record.Job, w.opened)
+	w.space = openOutputSpace(w.record.Job, w.opened)
 	w.untilEnd()
 	w.killGroup(unix.SIGKILL)
-	end := w.judge(w.reap(), heard(trouble))
+	end := w.judge(w.reap(), readTrouble(trouble))
 	w.endAll(&end)
-	w.room.close(w.record.Job, &end)
+	w.space.close(w.record.Job, &end)
 	w.describeOutput(&end)
 	end.Reason = spool.Noted(end.Reason, w.uncontained)
 	return end
@@ -68,7 +68,7 @@ func (w *watch) describeOutput(end *spool.End) {
 		case <-ctx.Done():
 		}
 	}()
-	w.record.AddFiles(ctx, w.opened, end)
+	w.record.AddOutputFiles(ctx, w.opened, end)
 }
 
 // startJob starts the second stage as the account. On the pipe it says what keeps it
@@ -132,10 +132,10 @@ func sendPlan(to *os.File, order []byte) {
 	_ = to.Close()
 }
 
-// heard is what a second stage that has ended has said. It does not wait for the end of
+// readTrouble is what a second stage that has ended has said. It does not wait for the end of
 // the pipe: a process of the account's may have opened it in /proc before the job began,
 // and keep it open.
-func heard(trouble *os.File) string {
+func readTrouble(trouble *os.File) string {
 	defer trouble.Close() //nolint:errcheck // it was only read
 	said := make([]byte, maxTrouble)
 	n := 0
@@ -154,9 +154,9 @@ func (w *watch) untilEnd() {
 	limit := time.NewTimer(most.Std() - time.Since(w.start))
 	defer limit.Stop()
 	var grace <-chan time.Time
-	look := newLook()
+	look := newSampleTimer()
 	defer look.Stop()
-	room := time.NewTicker(roomPause)
+	room := time.NewTicker(spaceCheckInterval)
 	defer room.Stop()
 	end := func(verdict protocol.State, reason string) {
 		if w.verdict == 0 {
@@ -183,7 +183,7 @@ func (w *watch) untilEnd() {
 			w.measure()
 			look.again()
 		case <-room.C:
-			w.room.keep()
+			w.space.reserve()
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (w *watch) killGroup(sig unix.Signal) {
 // returns true when the job has ended; that is not reaped.
 func (w *watch) reapOthers() (ended bool) {
 	for {
-		pid, err := peekEnded()
+		pid, err := findEnded()
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil || pid == w.pid:
@@ -222,9 +222,9 @@ func (w *watch) reap() (status unix.WaitStatus) {
 	}
 }
 
-// killStrays kills processes that the job has left behind in process groups of
+// killRemaining kills processes that the job has left behind in process groups of
 // their own. The kernel has made them this process's children.
-func (w *watch) killStrays() {
+func (w *watch) killRemaining() {
 	deadline := time.Now().Add(w.record.Grace.Std())
 	for pause := time.Millisecond; ; pause *= 2 {
 		for {

@@ -54,7 +54,7 @@ func (s *Scheduler) carryOutCancels() {
 			return
 		}
 		select {
-		case <-time.After(s.config.patience.gather):
+		case <-time.After(s.config.timeouts.gather):
 		case <-s.ctx.Done():
 			continue
 		}

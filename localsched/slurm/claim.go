@@ -30,7 +30,7 @@ func (c claim) wrapper() bool { return c.by == "" }
 // there is none. Whatever else is wrong with the file, it is a claim: some wrapper
 // may have won it.
 func readClaim(dir string, owner spool.Account) (claim, error) {
-	text, err := peek(filepath.Join(dir, claimDir, startedFile), owner)
+	text, err := readSmallFile(filepath.Join(dir, claimDir, startedFile), owner)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return claim{}, fs.ErrNotExist
@@ -64,39 +64,39 @@ type exit struct {
 	code  int // as shells give it: 128 + n for signal n
 	ended protocol.Instant
 	cpu   protocol.Duration // of the wrapper and what it has waited for; 0: not known
-	told  told
+	term  termNoted
 }
 
-// told is whether a wrapper was told to end its job before the script was over.
-type told uint8
+// termNoted is whether a wrapper was told to end its job before the script was over.
+type termNoted uint8
 
 const (
-	notKnown  told = iota // the wrapper is one of an earlier version, which did not note it
-	toldToEnd             // it got the TERM with which Slurm begins to end a job
-	leftAlone             // it did not: the script came to its own end
+	termUnknown  termNoted = iota // the wrapper is one of an earlier version, which did not note it
+	termReceived                  // it got the TERM with which Slurm begins to end a job
+	termAbsent                    // it did not: the script came to its own end
 )
 
 // readExit reads the exit record of a job's folder. The error is fs.ErrNotExist
 // when there is none, or none that makes sense.
 func readExit(dir string, owner spool.Account) (exit, error) {
-	text, err := peek(filepath.Join(dir, claimDir, exitFile), owner)
+	text, err := readSmallFile(filepath.Join(dir, claimDir, exitFile), owner)
 	if errors.Is(err, spool.ErrNotPlain) {
 		return exit{}, fs.ErrNotExist
 	}
 	if err != nil {
 		return exit{}, err
 	}
-	last, ok := parseLastWords(text)
+	last, ok := parseClaimExit(text)
 	if !ok {
 		return exit{}, fs.ErrNotExist
 	}
 	return last, nil
 }
 
-// parseLastWords reads "code milliseconds signal" and what the shell's times has printed, or
+// parseClaimExit reads "code milliseconds signal" and what the shell's times has printed, or
 // less of that, as wrappers of earlier versions have written it. The account may have written
 // anything.
-func parseLastWords(text string) (last exit, ok bool) {
+func parseClaimExit(text string) (last exit, ok bool) {
 	f := strings.Fields(text)
 	const first, timed, noted = 2, 6, 7 // words of the first wrappers, of those with times, of this one
 	if len(f) != first && len(f) != timed && len(f) != noted {
@@ -109,8 +109,8 @@ func parseLastWords(text string) (last exit, ok bool) {
 	last = exit{code: code, ended: parseMillis(f[1])}
 	times := f[first:]
 	if len(f) == noted {
-		if last.told = leftAlone; f[first] == "TERM" {
-			last.told = toldToEnd
+		if last.term = termAbsent; f[first] == "TERM" {
+			last.term = termReceived
 		}
 		times = f[first+1:]
 	}
@@ -118,15 +118,15 @@ func parseLastWords(text string) (last exit, ok bool) {
 	return last, true
 }
 
-// alone says whether the script was over before anybody had Slurm end the job at an instant.
+// endedByItself reports whether the script was over before anybody had Slurm end the job at an instant.
 // Wrappers that have not noted it have noted when the script was over: then the clocks decide.
-func (e exit) alone(end protocol.Instant) bool {
-	switch e.told {
-	case toldToEnd:
+func (e exit) endedByItself(end protocol.Instant) bool {
+	switch e.term {
+	case termReceived:
 		return false
-	case leftAlone:
+	case termAbsent:
 		return true
-	case notKnown:
+	case termUnknown:
 	}
 	return e.before(end)
 }
@@ -169,10 +169,10 @@ func takeClaim(dir string, owner spool.Account, by string) (claim, error) {
 	return readClaim(dir, owner)
 }
 
-// peek reads the beginning of a small file in a job's claim folder, of the account
+// readSmallFile reads the beginning of a small file in a job's claim folder, of the account
 // or, for a claim of the adapter's, of the peer. To open the folder first has NFS
 // ask its server what is new in it.
-func peek(path string, owner spool.Account) (string, error) {
+func readSmallFile(path string, owner spool.Account) (string, error) {
 	const most = 4096
 	if folder, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = folder.Close()

@@ -12,9 +12,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// mostTries bounds how often a job is submitted again that ends without having
+// maxTries bounds how often a job is submitted again that ends without having
 // started.
-const mostTries = 8
+const maxTries = 8
 
 // conclude ends a job that Slurm says has ended. If nobody has claimed it, it has
 // not started: then it may be submitted again.
@@ -87,7 +87,7 @@ func (s *Scheduler) worthAnother(ctx context.Context, j *job, e *entry) (bool, e
 	s.mu.Lock()
 	tried, reused := len(j.native.Past), s.numberOfAnother(j, e.ID)
 	s.mu.Unlock()
-	if tried >= mostTries {
+	if tried >= maxTries {
 		return false, nil
 	}
 	if e.state != "CANCELLED" || e.placed || reused {
@@ -102,7 +102,7 @@ func (s *Scheduler) worthAnother(ctx context.Context, j *job, e *entry) (bool, e
 // has to do so again.
 func (s *Scheduler) afterKill(e *entry, booted protocol.Instant) bool {
 	about := func(at protocol.Instant) bool {
-		return at != 0 && max(at.Sub(booted), booted.Sub(at)).Std() < s.config.patience.killed
+		return at != 0 && max(at.Sub(booted), booted.Sub(at)).Std() < s.config.timeouts.killed
 	}
 	return booted != 0 && (about(e.Submitted) || about(e.end))
 }
@@ -173,12 +173,12 @@ func (s *Scheduler) unseen(j *job) (work func(context.Context)) {
 		j.gone = time.Now()
 		return nil
 	}
-	return func(ctx context.Context) { s.lost(ctx, j) }
+	return func(ctx context.Context) { s.setLost(ctx, j) }
 }
 
-// lost deals with a job that Slurm has forgotten, because it ended long ago or
+// setLost deals with a job that Slurm has forgotten, because it ended long ago or
 // because the controller was killed.
-func (s *Scheduler) lost(ctx context.Context, j *job) {
+func (s *Scheduler) setLost(ctx context.Context, j *job) {
 	c, err := readClaim(j.dir, j.owner())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err, "advice", adviceSpool)
@@ -193,7 +193,7 @@ func (s *Scheduler) lost(ctx context.Context, j *job) {
 	}
 	last, unread := readExit(j.dir, j.owner())
 	if s.concluded(ctx, j, is, past, func() bool {
-		if !claimed || unread != nil || last.told != leftAlone || time.Since(since) <= s.config.patience.lost {
+		if !claimed || unread != nil || last.term != termAbsent || time.Since(since) <= s.config.timeouts.lost {
 			return false
 		}
 		s.nowRuns(j, c) // Slurm might only add that memory ran out
@@ -223,7 +223,7 @@ func (s *Scheduler) lostRun(ctx context.Context, j *job, last exit, unread error
 	switch {
 	case unread == nil || j.neverBegan():
 		s.finishRun(ctx, j, s.byExit(j, last))
-	case time.Since(since) > s.config.patience.lost:
+	case time.Since(since) > s.config.timeouts.lost:
 		s.finish(j, spool.End{
 			State: protocol.NodeFail, Started: j.claim.started,
 			Reason: fmt.Sprintf("Slurm has lost the job after it had started on node %s; how it ended is not known", j.claim.node),
@@ -240,7 +240,7 @@ func (s *Scheduler) concluded(ctx context.Context, j *job, is native, past []nat
 		return true
 	case err != nil:
 		if !otherwise() {
-			s.endNotKnown(j, err)
+			s.endUnknown(j, err)
 		}
 		return true
 	case ok:
@@ -250,9 +250,9 @@ func (s *Scheduler) concluded(ctx context.Context, j *job, is native, past []nat
 	return !s.surelyAbsent(j)
 }
 
-// endNotKnown reports, where that is new, that a job is no longer in the queue and that the history
+// endUnknown reports, where that is new, that a job is no longer in the queue and that the history
 // does not tell of it yet. An administrator may have cancelled it, so it is not submitted again.
-func (s *Scheduler) endNotKnown(j *job, err error) {
+func (s *Scheduler) endUnknown(j *job, err error) {
 	reason := "it has left Slurm's queue, and how it ended is not known yet: " + err.Error()
 	s.mu.Lock()
 	j.absent = time.Time{}
@@ -276,5 +276,5 @@ func (s *Scheduler) surelyAbsent(j *job) bool {
 	if j.absent.IsZero() {
 		j.absent = time.Now()
 	}
-	return !s.history.sacct || time.Since(j.absent) >= s.config.patience.account
+	return !s.history.sacct || time.Since(j.absent) >= s.config.timeouts.account
 }

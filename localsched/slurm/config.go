@@ -33,7 +33,7 @@ type Config struct {
 	// absolute path; "{node}" stands for its name in Slurm. Empty: nowhere.
 	NodeExporter string
 
-	patience patience
+	timeouts timeouts
 }
 
 // The defaults of [Config].
@@ -42,8 +42,8 @@ const (
 	DefaultTimeout = 15 * time.Second // commands themselves give up after 10 s
 )
 
-// patience is how long the adapter waits for what ought to happen.
-type patience struct {
+// timeouts is how long the adapter waits for what ought to happen.
+type timeouts struct {
 	// launch is the time from Slurm's RUNNING to the claim of a job's wrapper. A
 	// job that takes longer is taken back and submitted again.
 	launch time.Duration
@@ -69,23 +69,23 @@ func (c Config) withDefaults() Config {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
-	if c.patience.launch <= 0 {
-		c.patience.launch = 5 * time.Minute
+	if c.timeouts.launch <= 0 {
+		c.timeouts.launch = 5 * time.Minute
 	}
-	if c.patience.lost <= 0 {
-		c.patience.lost = time.Minute
+	if c.timeouts.lost <= 0 {
+		c.timeouts.lost = time.Minute
 	}
-	if c.patience.ask <= 0 {
-		c.patience.ask = 2 * time.Second
+	if c.timeouts.ask <= 0 {
+		c.timeouts.ask = 2 * time.Second
 	}
-	if c.patience.account <= 0 {
-		c.patience.account = 10 * time.Second
+	if c.timeouts.account <= 0 {
+		c.timeouts.account = 10 * time.Second
 	}
-	if c.patience.gather <= 0 {
-		c.patience.gather = gathering
+	if c.timeouts.gather <= 0 {
+		c.timeouts.gather = gathering
 	}
-	if c.patience.killed == 0 {
-		c.patience.killed = time.Minute
+	if c.timeouts.killed == 0 {
+		c.timeouts.killed = time.Minute
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -18,10 +18,10 @@ func TestConformance(t *testing.T) {
 	const site = cluster("siteD")
 	config := slurm.Config{Dir: newDir(t) + "/spool", Site: protocol.SiteName("conformance"), Conf: site.conf(), Poll: 200 * time.Millisecond, Reservations: true}
 	localschedtest.Test(t, localschedtest.Target{
-		Open:     func(ctx context.Context) (localsched.Scheduler, error) { return slurm.Open(ctx, config) },
-		Account:  jobAccount,
-		Dir:      homeDir(t),
-		Patience: ample,
-		Restart:  true,
+		Open:    func(ctx context.Context) (localsched.Scheduler, error) { return slurm.Open(ctx, config) },
+		Account: jobAccount,
+		Dir:     homeDir(t),
+		Timeout: ample,
+		Restart: true,
 	})
 }

@@ -208,7 +208,7 @@ func (c cluster) starting(t *testing.T, id string) {
 func TestForgottenWaiting(t *testing.T) {
 	t.Parallel()
 	for name, forgotten := range map[string]func(*testing.T, *site, localsched.Submission) string{
-		"it is not known":                                   notKnown,
+		"it is not known":                                   termUnknown,
 		"its launch was under way":                          underWay,
 		"the launch of another of its number was under way": anothersUnderWay,
 	} {
@@ -248,7 +248,7 @@ func TestForgottenWaiting(t *testing.T) {
 }
 
 // notKnown has the controller forget a job that waits. Submitted again, it may get the same number.
-func notKnown(t *testing.T, s *site, job localsched.Submission) (id string) {
+func termUnknown(t *testing.T, s *site, job localsched.Submission) (id string) {
 	t.Helper()
 	back := s.cluster.saved(t)
 	s.submitUntilTaken(t, job)

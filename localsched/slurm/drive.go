@@ -43,40 +43,40 @@ func (s *Scheduler) lookNow(ctx context.Context) error {
 	if err := s.meet(ctx); err != nil {
 		return err
 	}
-	seen, err := s.glance(ctx, time.Time{})
+	seen, err := s.lookSince(ctx, time.Time{})
 	if err != nil {
 		return err
 	}
 	s.history.read(s.knows)
-	s.watchRoom()
+	s.noteFullDisk()
 	for _, j := range s.live() {
-		if !j.tryHold() {
+		if !j.tryLock() {
 			continue // somebody works at it
 		}
 		work := s.examine(seen, j)
 		if work == nil {
-			j.release()
+			j.unlock()
 			continue
 		}
 		s.driver.Go(func() {
-			defer j.release()
+			defer j.unlock()
 			select {
-			case s.hands <- struct{}{}:
-				defer func() { <-s.hands }()
+			case s.workSlots <- struct{}{}:
+				defer func() { <-s.workSlots }()
 				work(s.ctx)
 			case <-s.ctx.Done():
 			}
 		})
 	}
-	s.sweepStrays(seen)
-	if s.holdsToSweep() {
-		s.driver.Go(func() { s.sweepHolds(s.ctx) })
+	s.sweepOrphans(seen)
+	if s.reservationsToSweep() {
+		s.driver.Go(func() { s.sweepEndedReservations(s.ctx) })
 	}
 	return s.saveObserved()
 }
 
-// watchRoom notes which jobs run while the spool's disk is full.
-func (s *Scheduler) watchRoom() {
+// noteFullDisk notes which jobs run while the spool's disk is full.
+func (s *Scheduler) noteFullDisk() {
 	free, err := localdisk.Free(s.config.Dir)
 	if err != nil || free > 0 {
 		return
@@ -141,7 +141,7 @@ func (s *Scheduler) live() (jobs []*job) {
 
 // examine looks at a job in the light of a look at the queue. What takes longer is
 // returned, to be done by somebody else.
-func (s *Scheduler) examine(seen *sight, j *job) (work func(context.Context)) {
+func (s *Scheduler) examine(seen *snapshot, j *job) (work func(context.Context)) {
 	s.mu.Lock()
 	at, killed := j.state, j.killed
 	e := seen.of(j.name, j.record.Account.UID, j.native, j.claim)
@@ -164,17 +164,17 @@ func (s *Scheduler) examine(seen *sight, j *job) (work func(context.Context)) {
 	case killed:
 		s.end(j)
 	case e.waits():
-		s.waits(j, e.reason)
+		s.setPending(j, e.reason)
 	case at == queued:
 		s.launching(j)
 	default:
-		s.suspended(j, e.state == "SUSPENDED")
+		s.setSuspended(j, e.state == "SUSPENDED")
 	}
 	return nil
 }
 
-// suspended reports that Slurm has suspended a job that runs, or has it go on, if that is new.
-func (s *Scheduler) suspended(j *job, is bool) {
+// setSuspended reports that Slurm has suspended a job that runs, or has it go on, if that is new.
+func (s *Scheduler) setSuspended(j *job, is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.state != running || j.suspended == is {
@@ -207,8 +207,8 @@ func (s *Scheduler) adopt(j *job, is native) {
 	}
 }
 
-// waits reports why a job waits, if that is new.
-func (s *Scheduler) waits(j *job, reason string) {
+// setPending reports why a job waits, if that is new.
+func (s *Scheduler) setPending(j *job, reason string) {
 	if reason == "None" {
 		reason = ""
 	}
@@ -240,7 +240,7 @@ func (s *Scheduler) launching(j *job) {
 	}
 	since, id := j.launched, j.native.ID
 	s.mu.Unlock()
-	if time.Since(since) < s.config.patience.launch {
+	if time.Since(since) < s.config.timeouts.launch {
 		return
 	}
 	s.config.Log.Warn("job_not_launched", "job", j.tag.String(), "slurm_job", id, "since", since,

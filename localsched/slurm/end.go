@@ -14,18 +14,18 @@ import (
 // meanwhile: its queue is cleared of the job soon afterwards. A tag that never came is
 // withdrawn too, durably: should it come later, it is refused.
 func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
-	j, err := s.take(ctx, tag)
+	j, err := s.lockJob(ctx, tag)
 	if err != nil {
 		return 0, err
 	}
-	defer j.release()
+	defer j.unlock()
 	switch s.stateOf(j) {
 	case withdrawn:
 		return localsched.Withdrawn, nil
 	case running, ended:
 		return localsched.Started, nil
 	case making:
-		return s.forestall(j)
+		return s.withdrawUnknown(j)
 	case unsettled, queued:
 	}
 	c, err := takeClaim(j.dir, j.owner(), withdrawnBy)
@@ -37,7 +37,7 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 		return localsched.Started, nil
 	}
 	s.nowWithdrawn(j)
-	s.stray(j)
+	s.watchOrphan(j)
 	s.cancel(cancellation{tag: tag, name: j.name, uid: j.owner().UID})
 	return localsched.Withdrawn, nil
 }
@@ -50,8 +50,8 @@ func (s *Scheduler) nowWithdrawn(j *job) {
 	s.changes.Forget(&j.reported)
 }
 
-// forestall withdraws a job that never came.
-func (s *Scheduler) forestall(j *job) (localsched.Withdrawal, error) {
+// withdrawUnknown withdraws a job that never came.
+func (s *Scheduler) withdrawUnknown(j *job) (localsched.Withdrawal, error) {
 	if err := s.addTombstone(j.tag); err != nil {
 		s.drop(j)
 		return 0, fmt.Errorf("withdraw job %v: %w", j.tag, err)
@@ -71,17 +71,17 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 		return err
 	}
 	if j == nil {
-		return unknown(tag)
+		return unknownJob(tag)
 	}
-	if err = j.hold(ctx); err != nil {
+	if err = j.lock(ctx); err != nil {
 		return err
 	}
-	defer j.release()
+	defer j.unlock()
 	switch s.stateOf(j) {
 	case ended, withdrawn:
 		return nil
 	case making:
-		return unknown(tag)
+		return unknownJob(tag)
 	case unsettled, queued:
 		c, unread := readClaim(j.dir, j.owner())
 		if unread != nil || !c.wrapper() {
@@ -109,10 +109,10 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 	if err != nil || j == nil {
 		return err
 	}
-	if err = j.hold(ctx); err != nil {
+	if err = j.lock(ctx); err != nil {
 		return err
 	}
-	defer j.release()
+	defer j.unlock()
 	switch s.stateOf(j) {
 	case making:
 		return nil // its submission has failed meanwhile
@@ -129,7 +129,7 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 
 // finish enters how a job ended, durably before it is reported.
 func (s *Scheduler) finish(j *job, end spool.End) {
-	j.record.AddFiles(s.ctx, j.dir, &end)
+	j.record.AddOutputFiles(s.ctx, j.dir, &end)
 	if s.ctx.Err() != nil {
 		return // the next Open finds it ended again
 	}

@@ -31,7 +31,7 @@ func parseEnding(line string) (e ending, ok bool) {
 			return ending{}, false
 		}
 	}
-	if head[3] = knownAs(head[3]); !strings.HasPrefix(head[3], "sy.") {
+	if head[3] = tagName(head[3]); !strings.HasPrefix(head[3], "sy.") {
 		return ending{}, false
 	}
 	rest := parseWords(strings.Join(words[known:], " "))
@@ -124,7 +124,7 @@ func (e *ending) inUTC(j *job, is native) ending {
 // that is about a job of another name.
 func parseStatus(out, name string) (code, signal int) {
 	words := parseWords(out)
-	if knownAs(words["JobName"]) != name {
+	if tagName(words["JobName"]) != name {
 		return 0, 0
 	}
 	code, signal, err := parseExit(words["ExitCode"])
@@ -142,9 +142,9 @@ func (c *commands) accounted(ctx context.Context, id uint32, name string) ([]end
 	return parseAccounted(out, name), err
 }
 
-// untold is how many messages for slurmdbd the controller has, which it keeps while that does not
+// unsentToDatabase is how many messages for slurmdbd the controller has, which it keeps while that does not
 // take them; 0 where the command that tells is not installed.
-func (c *commands) untold(ctx context.Context) (int, error) {
+func (c *commands) unsentToDatabase(ctx context.Context) (int, error) {
 	if missing := c.check("sdiag"); missing != nil {
 		return 0, nil //nolint:nilerr // what it would tell is told later by sacct
 	}
@@ -152,11 +152,11 @@ func (c *commands) untold(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return parseUntold(out)
+	return parseUnsent(out)
 }
 
-// parseUntold reads what sdiag prints.
-func parseUntold(out string) (int, error) {
+// parseUnsent reads what sdiag prints.
+func parseUnsent(out string) (int, error) {
 	for line := range strings.Lines(out) {
 		if count, ok := strings.CutPrefix(strings.TrimSpace(line), "DBD Agent queue size:"); ok {
 			return parseCount(strings.TrimSpace(count), 1<<31)
@@ -171,7 +171,7 @@ func parseAccounted(out, name string) (known []ending) {
 	const fields = 9
 	for line := range strings.Lines(out) {
 		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != fields || knownAs(f[2]) != name {
+		if len(f) != fields || tagName(f[2]) != name {
 			continue
 		}
 		if e, err := endingOf(f[0], f[1], name, f[3], f[4], f[5], f[6], f[7]); err == nil {

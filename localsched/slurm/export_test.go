@@ -14,17 +14,17 @@ import (
 // SetPatience sets how long the adapter waits for launches and for the last words
 // of jobs that Slurm has lost.
 func SetPatience(c *Config, launch, lost time.Duration) {
-	c.patience.launch, c.patience.lost = launch, lost
+	c.timeouts.launch, c.timeouts.lost = launch, lost
 }
 
 // SetAskPatience sets how long a quote waits for Slurm's own estimate.
-func SetAskPatience(c *Config, ask time.Duration) { c.patience.ask = ask }
+func SetAskPatience(c *Config, ask time.Duration) { c.timeouts.ask = ask }
 
 // SetAccountPatience sets how long the end of a job waits for the accounting.
-func SetAccountPatience(c *Config, account time.Duration) { c.patience.account = account }
+func SetAccountPatience(c *Config, account time.Duration) { c.timeouts.account = account }
 
 // SetGathering sets for how long cancellations are gathered.
-func SetGathering(c *Config, gather time.Duration) { c.patience.gather = gather }
+func SetGathering(c *Config, gather time.Duration) { c.timeouts.gather = gather }
 
 // FetchNode reads a node's exporter.
 var FetchNode = fetchNode
@@ -33,7 +33,7 @@ var FetchNode = fetchNode
 func (s *Scheduler) CarryOutCancels(ctx context.Context) { s.cancelAll(ctx) }
 
 // SetKilledPatience sets how long after a start of the controller Slurm may cancel jobs by itself.
-func SetKilledPatience(c *Config, killed time.Duration) { c.patience.killed = killed }
+func SetKilledPatience(c *Config, killed time.Duration) { c.timeouts.killed = killed }
 
 // AfterKill says whether a job that was submitted and cancelled at some times may have been
 // cancelled by Slurm itself, whose controller was started at a time.
@@ -143,14 +143,14 @@ var (
 	ExpandHosts    = expandHosts
 	ParseStatus    = parseStatus
 	ParseUsage     = parseUsage
-	ParseUntold    = parseUntold
+	ParseUntold    = parseUnsent
 	ParseTimes     = parseShellTimes
 	SeenByWrapper  = seenByWrapper
 	CheckExporter  = checkExporter
 	WillStart      = willStart
 	ParseName      = parseName
 	NameOf         = nameOf
-	KnownAs        = knownAs
+	KnownAs        = tagName
 	Quote          = quote
 	Minutes        = minutes
 )
@@ -214,10 +214,10 @@ func (o *Observed) Waits(r protocol.Request, waits map[string]protocol.Duration)
 // Remembered is what is known of a job that Slurm has refused, when it looks again at a
 // queue that is the same: why, if the refusal still holds.
 func Remembered(holds time.Duration) (reason string) {
-	var a answers
-	queue := &sight{fingerprint: 7}
+	var a testOnlyAnswers
+	queue := &snapshot{fingerprint: 7}
 	a.put(queue, []string{"-n", "3"}, 0, "no such nodes", holds)
-	_, reason, _ = a.get(&sight{fingerprint: 7}, []string{"-n", "3"})
+	_, reason, _ = a.get(&snapshot{fingerprint: 7}, []string{"-n", "3"})
 	return reason
 }
 
@@ -226,7 +226,7 @@ func Launch(dir string, record spool.Job) string { return launch(dir, record) }
 
 // LastWords is what the text of an exit file says.
 func LastWords(text string) (code, signal int, ended protocol.Instant, cpu protocol.Duration, ok bool) {
-	last, ok := parseLastWords(text)
+	last, ok := parseClaimExit(text)
 	code, signal = last.status()
 	return code, signal, last.ended, last.cpu, ok
 }
@@ -234,7 +234,7 @@ func LastWords(text string) (code, signal int, ended protocol.Instant, cpu proto
 // EndedItself says whether a job's script came to its own end, by its exit file and Slurm's word
 // and time for its end, if that may or may not be the word for a launch that was refused.
 func EndedItself(text, state string, end protocol.Instant, refused bool) bool {
-	last, _ := parseLastWords(text)
+	last, _ := parseClaimExit(text)
 	return (&Scheduler{}).endedItself(&job{}, entry{state: state, end: end}, last, func() bool { return refused })
 }
 
@@ -296,7 +296,7 @@ func (p *Plan) demand(n Need) demand {
 		nodeMB: n.NodeMB, cpuMB: n.CPUMB, limit: n.Limit,
 	}
 	if n.Exact {
-		d.mostNodes = n.On
+		d.maxNodes = n.On
 	}
 	return d
 }
@@ -352,7 +352,7 @@ type Texts struct {
 }
 
 // Look is a look at a cluster.
-type Look struct{ seen *sight }
+type Look struct{ seen *snapshot }
 
 // NewLook reads a look of which the lines of the queue have the mark MARK.
 func NewLook(at protocol.Instant, names []string, texts Texts) (*Look, error) {
@@ -361,7 +361,7 @@ func NewLook(at protocol.Instant, names []string, texts Texts) (*Look, error) {
 	if c.partitions, err = parsePartitions(texts.Partitions); err != nil {
 		return nil, err
 	}
-	seen := &sight{at: at.Time(), all: c.partitions}
+	seen := &snapshot{at: at.Time(), all: c.partitions}
 	if seen.partitions, err = ours(c.partitions, names); err != nil {
 		return nil, err
 	}
@@ -375,29 +375,29 @@ func NewLook(at protocol.Instant, names []string, texts Texts) (*Look, error) {
 		return nil, err
 	}
 	var runs runTimes
-	runs.learn(c.queue)
+	runs.addEnded(c.queue)
 	return &Look{seen}, seen.take(c, "north", &runs)
 }
 
 // Start is when a job would start, in which partition, or why it never would.
 func (l *Look) Start(r protocol.Request) (at protocol.Instant, partition, declined string) {
-	w := l.seen.way(r)
+	w := l.seen.admitted(r)
 	if len(w.partitions) == 0 {
 		_, reason := choose(l.seen.partitions, r, l.seen.machine)
 		return 0, "", reason
 	}
-	found := l.seen.plan.starts(l.seen.plan.cluster.at, nil, []way{w})[0]
+	found := l.seen.plan.starts(l.seen.plan.cluster.at, nil, []admittedJob{w})[0]
 	return found.start, found.partition.name, found.declined
 }
 
 // Later is when a job would start that comes a moment after the look, as all do.
 func (l *Look) Later(r protocol.Request) protocol.Instant {
-	return l.seen.plan.starts(l.seen.plan.cluster.at+1, nil, []way{l.seen.way(r)})[0].start
+	return l.seen.plan.starts(l.seen.plan.cluster.at+1, nil, []admittedJob{l.seen.admitted(r)})[0].start
 }
 
 // Likely is when a job would start if others run as long as is likely.
 func (l *Look) Likely(r protocol.Request) protocol.Instant {
-	return l.seen.likely.starts(l.seen.likely.cluster.at, nil, []way{l.seen.way(r)})[0].start
+	return l.seen.predicted.starts(l.seen.predicted.cluster.at, nil, []admittedJob{l.seen.admitted(r)})[0].start
 }
 
 // Forget has the next question plan anew.
@@ -405,7 +405,7 @@ func (l *Look) Forget() { l.seen.plan.plan = nil }
 
 // Look has the scheduler look at Slurm as it is now.
 func (s *Scheduler) Look(ctx context.Context) error {
-	_, err := s.glance(ctx, time.Now())
+	_, err := s.lookSince(ctx, time.Now())
 	return err
 }
 
@@ -413,5 +413,5 @@ func (s *Scheduler) Look(ctx context.Context) error {
 func (s *Scheduler) Unsee() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = nil
+	s.snapshot = nil
 }

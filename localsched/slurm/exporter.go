@@ -166,4 +166,4 @@ func (s *Scheduler) byNode(j *job, cpu protocol.Duration) protocol.Usage {
 }
 
 // wholeNodes says whether jobs have nodes to themselves. The lock is held.
-func (s *Scheduler) wholeNodes() bool { return s.seen != nil && s.seen.capacity().WholeNode }
+func (s *Scheduler) wholeNodes() bool { return s.snapshot != nil && s.snapshot.capacity().WholeNode }

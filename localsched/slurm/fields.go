@@ -39,13 +39,13 @@ func parseLimit(text string) (protocol.Duration, error) {
 	if len(parts) < 2 || len(parts) > 3 || dashed && len(parts) == 2 {
 		return 0, bad
 	}
-	d, err := parseCount(days, mostInLimit)
+	d, err := parseCount(days, maxLimit)
 	if err != nil {
 		return 0, bad
 	}
 	seconds := 0
 	for _, part := range parts {
-		n, err := parseCount(part, mostInLimit)
+		n, err := parseCount(part, maxLimit)
 		if err != nil {
 			return 0, bad
 		}
@@ -54,9 +54,9 @@ func parseLimit(text string) (protocol.Duration, error) {
 	return protocol.Duration(d)*protocol.Day + protocol.Duration(seconds)*protocol.Second, nil
 }
 
-// mostInLimit is the largest number in a time limit: Slurm counts minutes in 32
+// maxLimit is the largest number in a time limit: Slurm counts minutes in 32
 // bits.
-const mostInLimit = 1 << 32
+const maxLimit = 1 << 32
 
 // parseCount reads a decimal number from 0 to most.
 func parseCount(text string, most int) (int, error) {

@@ -12,23 +12,23 @@ import (
 // FindByTag implements [localsched.Runner]. The error says why the answer is
 // Unclear.
 func (s *Scheduler) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
-	j, err := s.take(ctx, tag)
+	j, err := s.lockJob(ctx, tag)
 	if err != nil {
 		return localsched.PresenceUnknown, "", err
 	}
-	defer j.release()
+	defer j.unlock()
 	switch s.stateOf(j) {
 	case making:
 		defer s.drop(j)
-		return s.folderless(ctx, j)
+		return s.presenceWithoutDir(ctx, j)
 	case withdrawn:
 		return localsched.Absent, "", nil
 	case unsettled:
-		if err = s.settle(ctx, j); err != nil {
+		if err = s.lookUpUnsettled(ctx, j); err != nil {
 			return localsched.PresenceUnknown, "", err
 		}
 		if s.stateOf(j) == unsettled {
-			started, err := s.dissolve(j)
+			started, err := s.discardUnsettled(j)
 			if err != nil || !started {
 				return presence(err), "", err
 			}
@@ -47,9 +47,9 @@ func presence(err error) localsched.Presence {
 	return localsched.Absent
 }
 
-// folderless answers for a tag without a folder. A job of that name that waits in
+// presenceWithoutDir answers for a tag without a folder. A job of that name that waits in
 // Slurm will find nothing to run; one that runs must have had a folder once.
-func (s *Scheduler) folderless(ctx context.Context, j *job) (localsched.Presence, localsched.LocalID, error) {
+func (s *Scheduler) presenceWithoutDir(ctx context.Context, j *job) (localsched.Presence, localsched.LocalID, error) {
 	entries, err := s.commands.queue(ctx)
 	if err != nil {
 		return localsched.PresenceUnknown, "", fmt.Errorf("ask Slurm for job %v: %w", j.tag, err)

@@ -111,7 +111,7 @@ func (h *history) known(ctx context.Context, name string, id uint32) ([]ending, 
 	if len(known) > 0 || !h.sacct {
 		return known, nil
 	}
-	behind, err := h.commands.untold(ctx)
+	behind, err := h.commands.unsentToDatabase(ctx)
 	if err == nil && behind > 0 {
 		err = errors.New("slurmctld still has messages for slurmdbd, of which one may be about this job; see whether slurmdbd and its database run")
 	}

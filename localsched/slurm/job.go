@@ -64,8 +64,8 @@ func (j *job) describe(record spool.Job) {
 	j.record, j.submitted, j.outputs = record, record.Submitted, record.Outputs(j.dir)
 }
 
-// hold waits until nobody else works at the job.
-func (j *job) hold(ctx context.Context) error {
+// lock waits until nobody else works at the job.
+func (j *job) lock(ctx context.Context) error {
 	select {
 	case j.busy <- struct{}{}:
 		return nil
@@ -74,8 +74,8 @@ func (j *job) hold(ctx context.Context) error {
 	}
 }
 
-// tryHold is hold without waiting.
-func (j *job) tryHold() bool {
+// tryLock is hold without waiting.
+func (j *job) tryLock() bool {
 	select {
 	case j.busy <- struct{}{}:
 		return true
@@ -84,7 +84,7 @@ func (j *job) tryHold() bool {
 	}
 }
 
-func (j *job) release() { <-j.busy }
+func (j *job) unlock() { <-j.busy }
 
 func (j *job) id() localsched.LocalID {
 	return localsched.LocalID(strconv.FormatUint(uint64(j.native.ID), 10))

@@ -23,7 +23,7 @@ func (s *Scheduler) finishRun(ctx context.Context, j *job, end spool.End) {
 	id, since := j.native.ID, j.closed
 	s.mu.Unlock()
 	measured, complete := s.history.measured(ctx, j.name, id)
-	if !complete && time.Since(since) < s.config.patience.account {
+	if !complete && time.Since(since) < s.config.timeouts.account {
 		return
 	}
 	end.Usage = s.used(j, end.Ran, measured)
@@ -104,7 +104,7 @@ func parseUsage(out, name string) (u protocol.Usage, complete bool) {
 		is := protocol.Usage{CPU: parseCPUTime(f[2]), MemoryMB: parseMemory(f[3]), Energy: parseJoules(f[4])}
 		job, _, step := strings.Cut(f[0], ".")
 		switch {
-		case !step && knownAs(f[1]) == name:
+		case !step && tagName(f[1]) == name:
 			number, whole, steps = job, is, protocol.Usage{}
 			complete = f[5] != open
 		case step && job == number && number != "":
@@ -173,7 +173,7 @@ func parseShellTimes(words []string) (sum protocol.Duration) {
 	for _, word := range words {
 		minutes, rest, _ := strings.Cut(word, "m")
 		seconds, ok := strings.CutSuffix(rest, "s")
-		n, err := parseCount(minutes, mostInLimit)
+		n, err := parseCount(minutes, maxLimit)
 		part, wrong := strconv.ParseFloat(strings.ReplaceAll(seconds, ",", "."), 64)
 		if !ok || err != nil || wrong != nil || !(part >= 0 && part < 61) {
 			return 0

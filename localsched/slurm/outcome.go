@@ -25,7 +25,7 @@ func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 		end.ExitCode, end.Signal = s.history.status(ctx, j, e)
 		end.Ran = max(0, e.end.Sub(j.claim.started))
 	}
-	if err != nil && end.ExitCode == exitLost {
+	if err != nil && end.ExitCode == exitClaimLost {
 		end.State, end.ExitCode = protocol.NodeFail, 0
 		end.Reason = "Slurm started the job a second time, which was prevented; how the first one ended is not known"
 		return end
@@ -48,12 +48,12 @@ func (s *Scheduler) endedItself(j *job, e entry, last exit, refused func() bool)
 	case "COMPLETED", "FAILED":
 		return true
 	case "CANCELLED":
-		return !killed && last.alone(e.end) && (last.before(e.end) || refused())
+		return !killed && last.endedByItself(e.end) && (last.before(e.end) || refused())
 	case "TIMEOUT", "DEADLINE", "PREEMPTED":
-		return last.alone(e.end) && last.before(e.end)
+		return last.endedByItself(e.end) && last.before(e.end)
 	case "NODE_FAIL":
 		// A node that does not answer ends jobs all the same.
-		return last.told != toldToEnd
+		return last.term != termReceived
 	}
 	return false
 }
@@ -105,7 +105,7 @@ func (s *Scheduler) byExit(j *job, last exit) spool.End {
 		return end
 	}
 	end.State, end.Reason = protocol.Failed, failure(end.ExitCode, end.Signal)
-	if text, err := peek(filepath.Join(j.dir, claimDir, troubleFile), j.owner()); err == nil && text != "" {
+	if text, err := readSmallFile(filepath.Join(j.dir, claimDir, troubleFile), j.owner()); err == nil && text != "" {
 		_, words, ok := strings.Cut(strings.TrimSpace(text), launchFile+": ")
 		if !ok {
 			words = text
@@ -121,7 +121,7 @@ func (j *job) neverBegan() bool {
 	if j.record.Submission.StartBy == 0 {
 		return false
 	}
-	_, err := peek(filepath.Join(j.dir, claimDir, lateFile), j.owner())
+	_, err := readSmallFile(filepath.Join(j.dir, claimDir, lateFile), j.owner())
 	return err == nil
 }
 

@@ -16,7 +16,7 @@ func (s *Scheduler) Fetch(
 		return nil, err
 	}
 	if j == nil || s.stateOf(j) == making {
-		return nil, unknown(tag)
+		return nil, unknownJob(tag)
 	}
 	return j.outputs.Fetch(tag, stream, offset, size)
 }

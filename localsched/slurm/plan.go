@@ -13,11 +13,11 @@ import (
 // in the order in which Slurm considers them. Each gets the first instant at which
 // it fits until its end beside those before it: conservative backfilling.
 type plan struct {
-	from   protocol.Instant
-	nodes  []supply
-	most   int // CPUs of a node
-	bounds []bound
-	search search
+	from        protocol.Instant
+	nodes       []supply
+	maxNodeCPUs int // CPUs of a node
+	bounds      []bound
+	search      search
 }
 
 // supply is what a node has free over time.
@@ -40,16 +40,16 @@ const endOfTime = protocol.Instant(math.MaxInt64)
 
 // demand is what a job needs.
 type demand struct {
-	among     *nodeSet // the nodes that it may have
-	cpus      int      // in all, at least 1
-	nodes     int      // at least; 0: any
-	mostNodes int      // 0: any
-	whole     bool     // its nodes have no other job
-	nodeCPUs  int      // at most on each node; 0: all
-	taskCPUs  int      // that are on one node together; 0: 1
-	nodeMB    int64    // memory on each node; allMemory: all that it has
-	cpuMB     int64    // and for each CPU
-	limit     protocol.Duration
+	among    *nodeSet // the nodes that it may have
+	cpus     int      // in all, at least 1
+	nodes    int      // at least; 0: any
+	maxNodes int      // 0: any
+	whole    bool     // its nodes have no other job
+	nodeCPUs int      // at most on each node; 0: all
+	taskCPUs int      // that are on one node together; 0: 1
+	nodeMB   int64    // memory on each node; allMemory: all that it has
+	cpuMB    int64    // and for each CPU
+	limit    protocol.Duration
 }
 
 const allMemory = -1
@@ -72,7 +72,7 @@ func newPlan(from protocol.Instant, nodes []step) *plan {
 	for i, n := range nodes {
 		n.at = from
 		p.nodes[i] = supply{step: n, steps: []step{n}}
-		p.most = max(p.most, n.cpus)
+		p.maxNodeCPUs = max(p.maxNodeCPUs, n.cpus)
 	}
 	return p
 }
@@ -80,16 +80,16 @@ func newPlan(from protocol.Instant, nodes []step) *plan {
 // clone is a plan to which jobs may be added without changing this one, which must
 // not change either from now on.
 func (p *plan) clone() *plan {
-	c := &plan{from: p.from, nodes: slices.Clone(p.nodes), most: p.most, bounds: slices.Clone(p.bounds)}
+	c := &plan{from: p.from, nodes: slices.Clone(p.nodes), maxNodeCPUs: p.maxNodeCPUs, bounds: slices.Clone(p.bounds)}
 	for i := range c.nodes {
 		c.nodes[i].foreign = true
 	}
 	return c
 }
 
-// holds says whether the nodes, without any job, have what a job needs.
-func (p *plan) holds(d *demand) bool {
-	p.search.begin(p.most)
+// canRun says whether the nodes, without any job, have what a job needs.
+func (p *plan) canRun(d *demand) bool {
+	p.search.begin(p.maxNodeCPUs)
 	for _, n := range d.among.nodes {
 		s := &p.nodes[n]
 		p.search.count(d.of(s.step, s), 1)
@@ -124,7 +124,7 @@ func (p *plan) remember(d *demand, at protocol.Instant) {
 
 // within says whether no job that needs more starts sooner than one that needs d.
 func (d *demand) within(more *demand) bool {
-	count := d.nodes <= more.nodes && (d.mostNodes == 0 || more.mostNodes > 0 && more.mostNodes <= d.mostNodes)
+	count := d.nodes <= more.nodes && (d.maxNodes == 0 || more.maxNodes > 0 && more.maxNodes <= d.maxNodes)
 	return d.among == more.among && d.cpus <= more.cpus && d.limit <= more.limit && count && d.nodesWithin(more)
 }
 
@@ -157,7 +157,7 @@ func (p *plan) add(ways []demand, from protocol.Instant) protocol.Instant {
 // those that have enough for all of it the one with the least that is free; else as
 // few as possible.
 func (p *plan) place(d *demand, start protocol.Instant) {
-	chosen := p.alone(d, start)
+	chosen := p.onOneNode(d, start)
 	if chosen == nil {
 		chosen = p.search.fewest(d)
 	}
@@ -184,8 +184,8 @@ func (s *supply) uses(d *demand, cpus int) step {
 	return use
 }
 
-// alone is the node that has room for the whole job and the least that is free.
-func (p *plan) alone(d *demand, start protocol.Instant) (chosen []int) {
+// onOneNode is the node that has room for the whole job and the least that is free.
+func (p *plan) onOneNode(d *demand, start protocol.Instant) (chosen []int) {
 	if d.nodes > 1 {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (p *plan) alone(d *demand, start protocol.Instant) (chosen []int) {
 // it, p.search has what each node offers the job then.
 func (p *plan) first(d *demand, from protocol.Instant) protocol.Instant {
 	s := &p.search
-	s.begin(p.most)
+	s.begin(p.maxNodeCPUs)
 	for k, n := range d.among.nodes {
 		offer, until := p.nodes[n].window(from, d)
 		s.offers = append(s.offers, offer)
@@ -367,10 +367,10 @@ func (s *search) enough(d *demand) bool {
 	if s.cpus < d.cpus || s.nodes < max(1, d.nodes) {
 		return false
 	}
-	if d.mostNodes == 0 {
+	if d.maxNodes == 0 {
 		return true
 	}
-	nodes, cpus := d.mostNodes, 0
+	nodes, cpus := d.maxNodes, 0
 	for offer := len(s.by) - 1; offer > 0 && nodes > 0; offer-- {
 		n := min(nodes, s.by[offer])
 		nodes, cpus = nodes-n, cpus+n*offer

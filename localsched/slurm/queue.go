@@ -30,7 +30,7 @@ type entry struct {
 	start     protocol.Instant // of a job that waits: as Slurm plans it; 0: not known
 	end       protocol.Instant // of a job that has not ended: its limit
 	limit     protocol.Duration
-	likely    protocol.Duration // that it runs, in all, see runTimes
+	predicted protocol.Duration // that it runs, in all, see runTimes
 	cpus      int
 	nodeCount int   // that it has, or needs at least
 	memoryMB  int64 // on all of them; 0: not known
@@ -39,7 +39,7 @@ type entry struct {
 	inside    string // the reservation that it runs in; empty: none
 	placed    bool   // Slurm has given it nodes
 	nodes     string // these, as squeue lists them; empty: none, or not asked
-	name      string // of a job of a peer's only how it is known there, see [knownAs]
+	name      string // of a job of a peer's only how it is known there, see [tagName]
 }
 
 // queueColumns are what squeue is asked for. The name is the last because it may
@@ -118,7 +118,7 @@ func parseEntry(number, text string) (e entry, err error) {
 	}
 	e = entry{
 		native: native{ID: uint32(id)}, uid: uint32(uid), account: nameOrNone(f[1]), array: f[2], partition: f[3], state: f[4],
-		whole: f[12] == "NO", inside: nameOrNone(f[14]), reason: f[16], name: knownAs(f[17]),
+		whole: f[12] == "NO", inside: nameOrNone(f[14]), reason: f[16], name: tagName(f[17]),
 	}
 	if e.placed = hasNodes(f[15]); e.placed {
 		e.nodes = f[15]
@@ -177,7 +177,7 @@ func nameOrNone(text string) string {
 // hasNodes says whether a list of nodes, as one of the commands prints it, names any.
 func hasNodes(list string) bool { return list != "" && list != "(null)" && list != "None assigned" }
 
-// waits says whether the job has not started.
+// waits reports whether the job has not started.
 func (e *entry) waits() bool {
 	switch e.state {
 	case "PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD":

@@ -15,24 +15,24 @@ import (
 // asksPerQuote bounds how often one Quote runs sbatch --test-only.
 const asksPerQuote = 4
 
-// answers are those of sbatch --test-only about a queue, by the job's shape.
-type answers struct {
+// testOnlyAnswers are those of sbatch --test-only about a queue, by the job's shape.
+type testOnlyAnswers struct {
 	mu      sync.Mutex
-	about   *sight
+	about   *snapshot
 	known   map[string]protocol.Instant
-	refused map[string]no
+	refused map[string]refusedAnswer
 	asking  map[string]chan struct{} // closed when the answer has come, or will not
 }
 
-// no is why Slurm refused, and until when it is not asked again.
-type no struct {
+// refusedAnswer is why Slurm refused, and until when it is not asked again.
+type refusedAnswer struct {
 	reason string
 	until  time.Time
 }
 
-// refusalHolds is how long a refusal is believed while the queue looks the same: a node
+// refusalTTL is how long a refusal is believed while the queue looks the same: a node
 // that was down for a moment may refuse what it takes when it is back.
-const refusalHolds = 10 * time.Second
+const refusalTTL = 10 * time.Second
 
 // Quote implements [localsched.Planner]. The expected run time is the wall-time
 // limit. The error says that Slurm has not answered for a while.
@@ -42,10 +42,10 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 		return nil, err
 	}
 	now := protocol.InstantOf(time.Now())
-	ways, ahead := seen.ways(query.Jobs), s.missing(seen, query.Ahead)
+	ways, ahead := seen.admittedAll(query.Jobs), s.missing(seen, query.Ahead)
 	plain := seen.plan.starts(now, nil, ways)
 	planned := seen.plan.starts(now, ahead, ways)
-	likely := seen.likely.starts(now, ahead, ways)
+	likely := seen.predicted.starts(now, ahead, ways)
 	quotes := make([]protocol.Quote, len(query.Jobs))
 	asks := asksPerQuote
 	for i, request := range query.Jobs {
@@ -58,14 +58,14 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 			quotes[i].Declined = reason
 			continue
 		}
-		guess := estimates{byPlan: wait(planned[i], now), byRuns: wait(likely[i], now)}
+		guess := estimates{byPlan: plannedWait(planned[i], now), byRuns: plannedWait(likely[i], now)}
 		start, reason, ok := s.ask(ctx, seen, shape(request, planned[i].partition.name, seen.machine), &asks)
 		switch {
 		case reason != "":
 			quotes[i].Declined = reason
 			continue
 		case ok: // which knows nothing of the jobs ahead
-			guess[bySlurm] = max(0, start.Sub(now)).Plus(delay(plain[i], planned[i]))
+			guess[bySlurm] = max(0, start.Sub(now)).Plus(addedWait(plain[i], planned[i]))
 		}
 		quotes[i].ERT = request.WallTime
 		s.mu.Lock()
@@ -76,44 +76,44 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 	return quotes, nil
 }
 
-// way is a job with the partitions that admit it.
-func (s *sight) way(r protocol.Request) way {
+// admitted is a job with the partitions that admit it.
+func (s *snapshot) admitted(r protocol.Request) admittedJob {
 	some, _ := admitting(s.partitions, r, s.machine)
-	return way{Request: r, partitions: some, nodes: nodesOf(r, s.machine)}
+	return admittedJob{Request: r, partitions: some, nodes: nodesOf(r, s.machine)}
 }
 
 // missing are the jobs that a look at the queue does not show: what Slurm has
 // taken since, and what was promised and has not come.
-func (s *Scheduler) missing(seen *sight, ahead []localsched.Tentative) []way {
+func (s *Scheduler) missing(seen *snapshot, ahead []localsched.Tentative) []admittedJob {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := seen.ways(s.since(seen))
+	out := seen.admittedAll(s.since(seen))
 	for _, one := range ahead {
 		if j := s.jobs[one.Tag]; j == nil || j.state == making || j.state == unsettled {
-			out = append(out, seen.way(one.Request))
+			out = append(out, seen.admitted(one.Request))
 		}
 	}
 	return out
 }
 
-func (s *sight) ways(requests []protocol.Request) []way {
-	ways := make([]way, len(requests))
+func (s *snapshot) admittedAll(requests []protocol.Request) []admittedJob {
+	ways := make([]admittedJob, len(requests))
 	for i, r := range requests {
-		ways[i] = s.way(r)
+		ways[i] = s.admitted(r)
 	}
 	return ways
 }
 
-// wait is the time until a planned start.
-func wait(p placement, now protocol.Instant) protocol.Duration {
+// plannedWait is the time until a planned start.
+func plannedWait(p placement, now protocol.Instant) protocol.Duration {
 	if p.start == endOfTime {
 		return protocol.Never
 	}
 	return max(0, p.start.Sub(now))
 }
 
-// delay is by how much jobs ahead put a start off.
-func delay(without, with placement) protocol.Duration {
+// addedWait is by how much jobs ahead put a start off.
+func addedWait(without, with placement) protocol.Duration {
 	if with.start == endOfTime {
 		return protocol.Never
 	}
@@ -123,13 +123,13 @@ func delay(without, with placement) protocol.Duration {
 // ask has Slurm estimate the start of a job, unless it has for this queue, or somebody is
 // asking it. It does nothing once asks is 0, which it is after an answer that did not come in
 // time. The reason is Slurm's for refusing the job.
-func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *int) (at protocol.Instant, reason string, ok bool) {
+func (s *Scheduler) ask(ctx context.Context, seen *snapshot, args []string, asks *int) (at protocol.Instant, reason string, ok bool) {
 	at, reason, ok = s.asked.get(seen, args)
 	if ok || reason != "" || *asks < 1 {
 		return at, reason, ok
 	}
 	*asks--
-	asking, cancel := context.WithTimeout(ctx, s.config.patience.ask)
+	asking, cancel := context.WithTimeout(ctx, s.config.timeouts.ask)
 	defer cancel()
 	if done := s.asked.begin(args); done != nil {
 		select {
@@ -151,7 +151,7 @@ func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *i
 		return 0, "", false // what root may not do, its users may: the plan alone answers
 	}
 	if refused, ok := refusal(err); ok {
-		s.asked.put(seen, args, 0, refused.Reason, refusalHolds)
+		s.asked.put(seen, args, 0, refused.Reason, refusalTTL)
 		return 0, refused.Reason, false
 	}
 	*asks = 0
@@ -159,7 +159,7 @@ func (s *Scheduler) ask(ctx context.Context, seen *sight, args []string, asks *i
 }
 
 // begin is nil for the one who is to ask; for others it is closed when the answer has come.
-func (a *answers) begin(args []string) (done <-chan struct{}) {
+func (a *testOnlyAnswers) begin(args []string) (done <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := strings.Join(args, " ")
@@ -173,7 +173,7 @@ func (a *answers) begin(args []string) (done <-chan struct{}) {
 	return nil
 }
 
-func (a *answers) end(args []string) {
+func (a *testOnlyAnswers) end(args []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := strings.Join(args, " ")
@@ -181,7 +181,7 @@ func (a *answers) end(args []string) {
 	delete(a.asking, key)
 }
 
-func (a *answers) get(seen *sight, args []string) (at protocol.Instant, reason string, ok bool) {
+func (a *testOnlyAnswers) get(seen *snapshot, args []string) (at protocol.Instant, reason string, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.about == nil || a.about.fingerprint != seen.fingerprint {
@@ -195,15 +195,15 @@ func (a *answers) get(seen *sight, args []string) (at protocol.Instant, reason s
 	return at, reason, ok
 }
 
-func (a *answers) put(seen *sight, args []string, at protocol.Instant, reason string, holds time.Duration) {
+func (a *testOnlyAnswers) put(seen *snapshot, args []string, at protocol.Instant, reason string, holds time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.about == nil || a.about.fingerprint != seen.fingerprint {
-		a.about, a.known, a.refused = seen, map[string]protocol.Instant{}, map[string]no{}
+		a.about, a.known, a.refused = seen, map[string]protocol.Instant{}, map[string]refusedAnswer{}
 	}
 	key := strings.Join(args, " ")
 	if reason != "" {
-		a.refused[key] = no{reason: reason, until: time.Now().Add(holds)}
+		a.refused[key] = refusedAnswer{reason: reason, until: time.Now().Add(holds)}
 		return
 	}
 	a.known[key] = at
@@ -211,15 +211,15 @@ func (a *answers) put(seen *sight, args []string, at protocol.Instant, reason st
 
 // estimate is what the predictors say of a job that is being submitted, from what
 // is known already, and the partition in which it would start first.
-func (s *Scheduler) estimate(seen *sight, w way) (*partition, estimates) {
+func (s *Scheduler) estimate(seen *snapshot, w admittedJob) (*partition, estimates) {
 	s.mu.Lock()
-	ahead := seen.ways(s.since(seen))
+	ahead := seen.admittedAll(s.since(seen))
 	s.mu.Unlock()
 	now := protocol.InstantOf(time.Now())
-	planned := seen.plan.starts(now, ahead, []way{w})[0]
+	planned := seen.plan.starts(now, ahead, []admittedJob{w})[0]
 	guess := estimates{}
 	if planned.declined == "" {
-		guess[byPlan], guess[byRuns] = wait(planned, now), wait(seen.likely.starts(now, ahead, []way{w})[0], now)
+		guess[byPlan], guess[byRuns] = plannedWait(planned, now), plannedWait(seen.predicted.starts(now, ahead, []admittedJob{w})[0], now)
 	}
 	if at, _, ok := s.asked.get(seen, shape(w.Request, planned.partition.name, seen.machine)); ok {
 		guess[bySlurm] = max(0, at.Sub(now))

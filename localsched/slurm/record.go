@@ -46,7 +46,7 @@ func readEnd(dir string) (endRecord, error) { return spool.ReadEnd[endRecord](di
 // nameOf is how a job is known here, and the end of its name in Slurm: without blanks, commas and
 // whatever else would mean something in one of its lists.
 func nameOf(site protocol.SiteName, tag protocol.Tag) string {
-	return "sy." + string(site) + "." + spool.FolderOf(tag)
+	return "sy." + string(site) + "." + spool.DirName(tag)
 }
 
 // jobName is a job's name in Slurm: what its user calls it, as far as a name can be, and how it is
@@ -81,16 +81,16 @@ func words(text string, most int) string {
 	return clean[:min(len(clean), most)]
 }
 
-// knownAs is how a job of a peer's is known here by its name in Slurm; of other jobs, and of those
+// tagName is how a job of a peer's is known here by its name in Slurm; of other jobs, and of those
 // of an earlier version, that name itself.
-func knownAs(name string) string {
+func tagName(name string) string {
 	const parts = 4 // sy, site, job, epoch
 	f := strings.Split(name, ".")
 	if len(f) <= parts {
 		return name
 	}
 	last := f[len(f)-parts:]
-	if _, ok := spool.ParseFolder(last[2] + "." + last[3]); !ok || last[0] != "sy" {
+	if _, ok := spool.ParseDirName(last[2] + "." + last[3]); !ok || last[0] != "sy" {
 		return name
 	}
 	return strings.Join(last, ".")
@@ -102,5 +102,5 @@ func parseName(site protocol.SiteName, name string) (tag protocol.Tag, ok bool) 
 	if !ours {
 		return protocol.Tag{}, false
 	}
-	return spool.ParseFolder(folder)
+	return spool.ParseDirName(folder)
 }

@@ -23,7 +23,7 @@ type reservation struct {
 
 // Slurm's words about reservations.
 const (
-	noRoomThen    = "Requested nodes are busy"
+	busyThen      = "Requested nodes are busy"
 	noReservation = "Requested reservation is invalid"
 )
 
@@ -184,10 +184,10 @@ func wholeSecond(t protocol.Instant) protocol.Instant {
 	return (t + second - 1) / second * second
 }
 
-// room is what a reservation keeps of a partition for a job: whole nodes where jobs have nodes
+// reservationArgs is what a reservation keeps of a partition for a job: whole nodes where jobs have nodes
 // to themselves, and cores elsewhere. Slurm lets the two kinds overlap, so that a partition
 // must have one.
-func (s *Scheduler) room(ctx context.Context, r protocol.Request, p *partition, m machine) ([]string, error) {
+func (s *Scheduler) reservationArgs(ctx context.Context, r protocol.Request, p *partition, m machine) ([]string, error) {
 	args := []string{"PartitionName=" + p.name}
 	nodes := nodesOf(r, m)
 	if p.wholeNode || s.linear {

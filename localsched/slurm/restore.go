@@ -22,7 +22,7 @@ func (s *Scheduler) restore() error {
 	}
 	var found []*job
 	for _, tag := range tags {
-		j := newJob(tag, nameOf(s.config.Site, tag), s.spool.Folder(tag))
+		j := newJob(tag, nameOf(s.config.Site, tag), s.spool.JobDir(tag))
 		if err = s.loadJob(j); err != nil {
 			return fmt.Errorf("job %v: %w", tag, err)
 		}
@@ -70,7 +70,7 @@ func (s *Scheduler) loadJob(j *job) error {
 		return err
 	case c.by == withdrawnBy:
 		j.state = withdrawn
-		s.stray(j) // Slurm may not have been told
+		s.watchOrphan(j) // Slurm may not have been told
 	case c.wrapper():
 		// Slurm had it, whatever was noted.
 		j.claim, j.state = c, running

@@ -33,8 +33,8 @@ func classOf(d protocol.Duration) int {
 	return 1 + bits.Len64(uint64(max(0, d)/protocol.Minute))
 }
 
-// learn counts the jobs that have ended since the last look.
-func (t *runTimes) learn(queue []entry) {
+// addEnded counts the jobs that have ended since the last look.
+func (t *runTimes) addEnded(queue []entry) {
 	ended := map[native]bool{}
 	for i := range queue {
 		e := &queue[i]
@@ -61,10 +61,10 @@ func (t *runTimes) add(who runner, r run) {
 	t.like[who] = kept[max(0, len(kept)-runsKept):]
 }
 
-// expected is how long a job is likely to run that has run for a while: as long as others of the
+// predict is how long a job is likely to run that has run for a while: as long as others of the
 // same user, account and limit did, on average, of those that took longer; up to its limit if
 // too few are known.
-func (t *runTimes) expected(e *entry, ran protocol.Duration) protocol.Duration {
+func (t *runTimes) predict(e *entry, ran protocol.Duration) protocol.Duration {
 	if e.limit <= 0 || e.limit == protocol.Never {
 		return e.limit
 	}

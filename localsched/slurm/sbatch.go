@@ -65,7 +65,7 @@ func (c *commands) sbatch(ctx context.Context, dir string, record spool.Job, nam
 	log := filepath.Join(dir, logFile)
 	all := []string{
 		"--parsable", "--job-name=" + jobName(record.Submission.Spec.Name, name), "--comment=" + commentOf(record, name), "--no-requeue", "--export=NONE", "--propagate=NONE",
-		"--chdir=" + record.WorkFolder(dir), "--open-mode=append", "--output=" + log, "--error=" + log,
+		"--chdir=" + record.WorkDir(dir), "--open-mode=append", "--output=" + log, "--error=" + log,
 	}
 	if os.Geteuid() == 0 {
 		all = append(all, fmt.Sprintf("--uid=%d", record.Account.UID), fmt.Sprintf("--gid=%d", record.Account.GID))

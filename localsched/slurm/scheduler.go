@@ -20,35 +20,35 @@ type Scheduler struct {
 	commands *commands
 	spool    *spool.Spool
 	accounts spool.Accounts
-	asked    answers // of sbatch --test-only
+	asked    testOnlyAnswers // of sbatch --test-only
 
-	mu      sync.Mutex // never held during I/O
-	jobs    map[protocol.Tag]*job
-	changes *changefeed.Feed
-	seen    *sight   // the last look at the queue; nil: Slurm has not answered yet
-	look    *look    // that is under way; nil: none is
-	history *history // nil: likewise
-	record  observed
-	strays  []stray
+	mu       sync.Mutex // never held during I/O
+	jobs     map[protocol.Tag]*job
+	changes  *changefeed.Feed
+	snapshot *snapshot    // the last look at the queue; nil: Slurm has not answered yet
+	look     *pendingLook // that is under way; nil: none is
+	history  *history     // nil: likewise
+	record   observed
+	orphans  []orphan
 	// cancellations that have not been carried out, by the name in Slurm.
-	cancellations map[string]cancellation
-	holds         map[protocol.Tag]*held
-	linear        bool // Slurm gives jobs whole nodes only
-	memory        memory
-	runs          runTimes // of the look that is under way
-	closed        bool
-	troubled      time.Time // when Slurm last did not answer, or had lost a job
+	cancellations       map[string]cancellation
+	advanceReservations map[protocol.Tag]*advanceReservation
+	linear              bool // Slurm gives jobs whole nodes only
+	memory              memory
+	runs                runTimes // of the look that is under way
+	closed              bool
+	troubled            time.Time // when Slurm last did not answer, or had lost a job
 
 	reserves chan struct{} // holds one word: who takes it may make and delete reservations
 	swept    atomic.Bool   // there are none that nobody knows of
 	cancels  chan struct{} // holds a word while there are cancellations
 	carrying sync.Mutex    // held while cancellations are carried out
 
-	hands  chan struct{}   // bounds what the driver does at once
-	gone   chan struct{}   // closed: watchers return
-	ctx    context.Context //nolint:containedctx // what the driver starts lives as long as the scheduler
-	stop   func()
-	driver sync.WaitGroup // the driver, and what it has started
+	workSlots chan struct{}   // bounds what the driver does at once
+	gone      chan struct{}   // closed: watchers return
+	ctx       context.Context //nolint:containedctx // what the driver starts lives as long as the scheduler
+	stop      func()
+	driver    sync.WaitGroup // the driver, and what it has started
 }
 
 var _ localsched.Scheduler = (*Scheduler)(nil)
@@ -62,15 +62,15 @@ func Open(ctx context.Context, config Config) (*Scheduler, error) {
 	}
 	config = config.withDefaults()
 	s := &Scheduler{
-		config:   config,
-		commands: newCommands(config),
-		jobs:     map[protocol.Tag]*job{},
-		holds:    map[protocol.Tag]*held{},
-		reserves: make(chan struct{}, 1),
-		cancels:  make(chan struct{}, 1),
+		config:              config,
+		commands:            newCommands(config),
+		jobs:                map[protocol.Tag]*job{},
+		advanceReservations: map[protocol.Tag]*advanceReservation{},
+		reserves:            make(chan struct{}, 1),
+		cancels:             make(chan struct{}, 1),
 
 		cancellations: map[string]cancellation{},
-		hands:         make(chan struct{}, 2*atOnce),
+		workSlots:     make(chan struct{}, 2*atOnce),
 		gone:          make(chan struct{}),
 	}
 	version, err := s.commands.version(ctx)
@@ -95,7 +95,7 @@ func (s *Scheduler) begin(ctx context.Context) error {
 	}
 	s.changes = changefeed.New(generation)
 	s.record = loadObserved(s.config.Dir, s.config.Log)
-	if err = errors.Join(s.restore(), s.restoreHolds()); err != nil {
+	if err = errors.Join(s.restore(), s.restoreReservations()); err != nil {
 		return err
 	}
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -157,10 +157,10 @@ func (s *Scheduler) Load(ctx context.Context) (protocol.Load, error) {
 
 // fresh is the last look at the queue, or a new one if that is old because the
 // controller did not answer. Its error says so.
-func (s *Scheduler) fresh(ctx context.Context) (*sight, error) {
+func (s *Scheduler) fresh(ctx context.Context) (*snapshot, error) {
 	const old = 5 // polls
 	s.mu.Lock()
-	seen, closed := s.seen, s.closed
+	seen, closed := s.snapshot, s.closed
 	s.mu.Unlock()
 	if closed {
 		return nil, localsched.ErrClosed
@@ -168,17 +168,17 @@ func (s *Scheduler) fresh(ctx context.Context) (*sight, error) {
 	if seen != nil && time.Since(seen.at) < old*s.config.Poll+time.Second {
 		return seen, nil
 	}
-	return s.glance(ctx, time.Time{})
+	return s.lookSince(ctx, time.Time{})
 }
 
 // load is the load of the last look and of what was submitted since. The lock is
 // held.
 func (s *Scheduler) load() protocol.Load {
-	if s.seen == nil {
+	if s.snapshot == nil {
 		return protocol.Load{}
 	}
-	load := s.seen.load
-	for _, r := range s.since(s.seen) {
+	load := s.snapshot.load
+	for _, r := range s.since(s.snapshot) {
 		load.QueuedJobs++
 		load.QueuedWork = addWork(load.QueuedWork, r.CPUs, r.WallTime)
 	}
@@ -186,7 +186,7 @@ func (s *Scheduler) load() protocol.Load {
 }
 
 // since lists the jobs that Slurm has taken since a look. The lock is held.
-func (s *Scheduler) since(seen *sight) (requests []protocol.Request) {
+func (s *Scheduler) since(seen *snapshot) (requests []protocol.Request) {
 	for _, j := range s.jobs {
 		if j.state == queued && j.since.After(seen.at) && !seen.has(j.name) {
 			requests = append(requests, j.record.Submission.Spec.Request)
@@ -212,6 +212,6 @@ func (s *Scheduler) stateOf(j *job) state {
 	return j.state
 }
 
-func unknown(tag protocol.Tag) error {
+func unknownJob(tag protocol.Tag) error {
 	return fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
 }

@@ -20,20 +20,20 @@ func (s *Scheduler) enter(ctx context.Context, j *job) error {
 		return nil
 	}
 	if refused, ok := refusal(err); ok {
-		if started, gone := s.dissolve(j); started || gone != nil {
+		if started, gone := s.discardUnsettled(j); started || gone != nil {
 			return gone
 		}
 		return refused
 	}
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Timeout)
 	defer cancel()
-	if unclear := s.settle(asking, j); unclear != nil {
+	if unclear := s.lookUpUnsettled(asking, j); unclear != nil {
 		return fmt.Errorf("submit job %v: whether Slurm has taken it is not known: %w", j.tag, err)
 	}
 	if s.stateOf(j) != unsettled {
 		return nil
 	}
-	if started, gone := s.dissolve(j); started || gone != nil {
+	if started, gone := s.discardUnsettled(j); started || gone != nil {
 		return gone
 	}
 	return fmt.Errorf("submit job %v: %w", j.tag, err)
@@ -45,7 +45,7 @@ func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	w := seen.way(j.record.Submission.Spec.Request)
+	w := seen.admitted(j.record.Submission.Spec.Request)
 	if len(w.partitions) == 0 {
 		_, reason := choose(seen.partitions, w.Request, seen.machine)
 		return &localsched.RefusedError{Reason: reason}
@@ -76,7 +76,7 @@ func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
 // where is in which partitions a job may start: the one in which it would start first, then
 // the others that admit it, of which Slurm takes the first that has room. Slurm gives a job
 // whole nodes everywhere if one of its partitions does: these are not mixed.
-func (s *Scheduler) where(seen *sight, w way) ([]*partition, estimates) {
+func (s *Scheduler) where(seen *snapshot, w admittedJob) ([]*partition, estimates) {
 	first, guess := s.estimate(seen, w)
 	where := []*partition{first}
 	for _, p := range w.partitions {
@@ -87,10 +87,10 @@ func (s *Scheduler) where(seen *sight, w way) ([]*partition, estimates) {
 	return where, guess
 }
 
-// settle asks the queue whether Slurm has an unsettled job. Without an error the
+// lookUpUnsettled asks the queue whether Slurm has an unsettled job. Without an error the
 // answer is clear: the job is queued, or still unsettled because Slurm does not
 // have it.
-func (s *Scheduler) settle(ctx context.Context, j *job) error {
+func (s *Scheduler) lookUpUnsettled(ctx context.Context, j *job) error {
 	entries, err := s.commands.queue(ctx)
 	if err != nil {
 		return fmt.Errorf("ask Slurm for job %v: %w", j.tag, err)
@@ -130,10 +130,10 @@ func (s *Scheduler) saveNative(j *job, record nativeRecord) error {
 	return nil
 }
 
-// dissolve drops a job that Slurm does not have, for good: the claim is taken, so
+// discardUnsettled drops a job that Slurm does not have, for good: the claim is taken, so
 // that a wrapper which comes late after all finds it taken, or no folder. It
 // returns true when a wrapper was faster, and the job runs.
-func (s *Scheduler) dissolve(j *job) (started bool, err error) {
+func (s *Scheduler) discardUnsettled(j *job) (started bool, err error) {
 	c, err := takeClaim(j.dir, j.owner(), closedBy)
 	if err != nil {
 		return false, fmt.Errorf("take job %v back: %w", j.tag, spool.ExplainFull(err))
@@ -144,7 +144,7 @@ func (s *Scheduler) dissolve(j *job) (started bool, err error) {
 		}
 		return true, err
 	}
-	s.stray(j)
+	s.watchOrphan(j)
 	if err = s.spool.Remove(j.tag); err != nil {
 		return false, fmt.Errorf("take job %v back: %w", j.tag, err)
 	}

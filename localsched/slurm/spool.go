@@ -52,26 +52,26 @@ func (s *Scheduler) addJob(record spool.Job, script []byte) error {
 		if err = record.Account.AddFile(code, script, 0o500); err != nil {
 			return err
 		}
-		if err = record.Account.AddFile(start, []byte(launch(s.spool.Folder(tag), record)), 0o500); err != nil {
+		if err = record.Account.AddFile(start, []byte(launch(s.spool.JobDir(tag), record)), 0o500); err != nil {
 			return err
 		}
-		if err = addRoom(dir, record); err != nil {
+		if err = addJobFiles(dir, record); err != nil {
 			return err
 		}
 		return spool.SyncPaths(job, code, start)
 	})
 }
 
-// addRoom makes the folder of the claim, the file for what Slurm has to say, and
+// addJobFiles makes the folder of the claim, the file for what Slurm has to say, and
 // a guest's room.
-func addRoom(dir string, record spool.Job) error {
-	if err := record.Account.AddFolder(filepath.Join(dir, claimDir)); err != nil {
+func addJobFiles(dir string, record spool.Job) error {
+	if err := record.Account.AddDir(filepath.Join(dir, claimDir)); err != nil {
 		return err
 	}
 	if err := record.Account.AddFile(filepath.Join(dir, logFile), nil, 0o600); err != nil {
 		return err
 	}
-	return record.AddRoom(dir)
+	return record.AddFiles(dir)
 }
 
 // addTombstone makes the folder of a job that never came and never may.

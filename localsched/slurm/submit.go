@@ -11,16 +11,16 @@ import (
 
 // Submit implements [localsched.Runner].
 func (s *Scheduler) Submit(ctx context.Context, submission localsched.Submission) (localsched.LocalID, error) {
-	j, err := s.take(ctx, submission.Tag)
+	j, err := s.lockJob(ctx, submission.Tag)
 	if err != nil {
 		return "", err
 	}
-	defer j.release()
+	defer j.unlock()
 	switch s.stateOf(j) {
 	case making:
 		err = s.make(ctx, j, submission)
 	case unsettled:
-		if err = s.settle(ctx, j); err == nil && s.stateOf(j) == unsettled {
+		if err = s.lookUpUnsettled(ctx, j); err == nil && s.stateOf(j) == unsettled {
 			err = s.enter(ctx, j)
 		}
 	case withdrawn:
@@ -35,9 +35,9 @@ func (s *Scheduler) Submit(ctx context.Context, submission localsched.Submission
 	return j.id(), nil
 }
 
-// take is the job with this tag, made if need be, to work at. The caller releases
+// lockJob returns the job with this tag, made if need be, to work at. The caller releases
 // it.
-func (s *Scheduler) take(ctx context.Context, tag protocol.Tag) (*job, error) {
+func (s *Scheduler) lockJob(ctx context.Context, tag protocol.Tag) (*job, error) {
 	for {
 		s.mu.Lock()
 		if s.closed {
@@ -46,11 +46,11 @@ func (s *Scheduler) take(ctx context.Context, tag protocol.Tag) (*job, error) {
 		}
 		j := s.jobs[tag]
 		if j == nil {
-			j = newJob(tag, nameOf(s.config.Site, tag), s.spool.Folder(tag))
+			j = newJob(tag, nameOf(s.config.Site, tag), s.spool.JobDir(tag))
 			s.jobs[tag] = j
 		}
 		s.mu.Unlock()
-		if err := j.hold(ctx); err != nil {
+		if err := j.lock(ctx); err != nil {
 			return nil, err
 		}
 		s.mu.Lock()
@@ -59,7 +59,7 @@ func (s *Scheduler) take(ctx context.Context, tag protocol.Tag) (*job, error) {
 		if same {
 			return j, nil
 		}
-		j.release() // it was dropped meanwhile
+		j.unlock() // it was dropped meanwhile
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *Scheduler) drop(j *job) {
 func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Submission) error {
 	record, err := s.admit(ctx, submission)
 	if err == nil {
-		err = s.clearStrays(ctx, j, record.Account.UID)
+		err = s.clearOrphans(ctx, j, record.Account.UID)
 	}
 	if err == nil {
 		if err = s.addJob(record, submission.Payload.Script); err != nil {
@@ -101,7 +101,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 // admit checks a submission. The error is a *[localsched.RefusedError] where the
 // job can never run here.
 func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission) (spool.Job, error) {
-	if reason := spool.Unfit(submission); reason != "" {
+	if reason := spool.UnfitReason(submission); reason != "" {
 		return spool.Job{}, &localsched.RefusedError{Reason: reason}
 	}
 	seen, err := s.fresh(ctx)

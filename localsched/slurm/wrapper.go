@@ -11,9 +11,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// exitLost is the exit code of a wrapper that was not the first, or that came too late to begin. Any
+// exitClaimLost is the exit code of a wrapper that was not the first, or that came too late to begin. Any
 // other ends with the script's code and has written it down.
-const exitLost = 76
+const exitClaimLost = 76
 
 // wrapper is what Slurm gets: so little that no #SBATCH line of the user's is in
 // it, nor anything that is secret.
@@ -42,12 +42,12 @@ func launch(dir string, record spool.Job) string {
 		"@TAG@", sub.Tag.String(),
 		"@CLAIM@", quote(filepath.Join(dir, claimDir)),
 		"@LIMIT@", fileLimit(record.FileLimit()),
-		"@LOST@", strconv.Itoa(exitLost),
-		"@LATE@", takeBackAfter(sub.StartBy),
+		"@LOST@", strconv.Itoa(exitClaimLost),
+		"@LATE@", cancelAfter(sub.StartBy),
 		"@NEVER@", neverAfter(sub.StartBy, filepath.Join(dir, claimDir)),
 		"@WITHDRAWN@", withdrawnBy,
 		"@FULL@", fullFile,
-		"@WORK@", quote(record.WorkFolder(dir)),
+		"@WORK@", quote(record.WorkDir(dir)),
 		"@STDOUT@", quote(stdout),
 		"@STDERR@", redirectStderr(stdout, stderr),
 		"@EXPORT@", exports(exported),
@@ -113,9 +113,9 @@ fi
 exit "$code"
 `
 
-// takeBackAfter has a wrapper withdraw a job, as the adapter does, that must not start as late as
+// cancelAfter has a wrapper withdraw a job, as the adapter does, that must not start as late as
 // it would.
-func takeBackAfter(by protocol.Instant) string {
+func cancelAfter(by protocol.Instant) string {
 	if by == 0 {
 		return ":"
 	}
@@ -131,7 +131,7 @@ func neverAfter(by protocol.Instant, claim string) string {
 		return ":"
 	}
 	kept, late := quote(filepath.Join(claim, "."+fullFile)), quote(filepath.Join(claim, lateFile))
-	return fmt.Sprintf(`[ "$(now)" -le %d ] || { mv -f %s %s; exit %d; }`, by, kept, late, exitLost)
+	return fmt.Sprintf(`[ "$(now)" -le %d ] || { mv -f %s %s; exit %d; }`, by, kept, late, exitClaimLost)
 }
 
 func redirectStderr(stdout, stderr string) string {

@@ -34,9 +34,9 @@ func (a Account) Forbidden(peer int) (reason string) {
 	return ""
 }
 
-// accountsKept is how long an answer about an account is good. Directory
+// accountCacheTime is how long an answer about an account is good. Directory
 // services are slow, and many jobs come from few accounts.
-const accountsKept = time.Minute
+const accountCacheTime = time.Minute
 
 // Accounts looks accounts up and keeps the answers for a minute. The zero value is
 // ready for use, by any number of goroutines.
@@ -98,5 +98,5 @@ func (a *Accounts) keep(found Account) {
 	if a.kept == nil {
 		a.kept = map[string]keptAccount{}
 	}
-	a.kept[found.Name] = keptAccount{found, time.Now().Add(accountsKept)}
+	a.kept[found.Name] = keptAccount{found, time.Now().Add(accountCacheTime)}
 }

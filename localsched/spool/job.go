@@ -80,8 +80,8 @@ func ReadJob[T interface{ Check(tag protocol.Tag) error }](dir string, tag proto
 	return record, err
 }
 
-// WorkFolder is where a job runs whose folder is dir: a guest within it.
-func (j Job) WorkFolder(dir string) string {
+// WorkDir is where a job runs whose folder is dir: a guest within it.
+func (j Job) WorkDir(dir string) string {
 	switch {
 	case j.Submission.Guest:
 		return filepath.Join(dir, workDir)
@@ -91,17 +91,17 @@ func (j Job) WorkFolder(dir string) string {
 	return j.Account.Home
 }
 
-// AddRoom makes, in a folder that is being filled, the file in which a job may report what
+// AddFiles makes, in a folder that is being filled, the file in which a job may report what
 // it has done and, for a guest, a working folder and output files: where the job cannot put
 // others in their place.
-func (j Job) AddRoom(dir string) error {
+func (j Job) AddFiles(dir string) error {
 	if err := j.Account.AddFile(filepath.Join(dir, usageFile), nil, 0o600); err != nil {
 		return err
 	}
 	if !j.Submission.Guest {
 		return nil
 	}
-	if err := j.Account.AddFolder(filepath.Join(dir, workDir)); err != nil {
+	if err := j.Account.AddDir(filepath.Join(dir, workDir)); err != nil {
 		return err
 	}
 	out := j.Outputs(dir)
@@ -119,8 +119,8 @@ func (j Job) OpenUsage(dir string) (*os.File, error) {
 	return OpenPlain(filepath.Join(dir, usageFile), j.Account.UID)
 }
 
-// Unfit is why a submission can run nowhere; empty when it can.
-func Unfit(submission localsched.Submission) (reason string) {
+// UnfitReason is why a submission can run nowhere; empty when it can.
+func UnfitReason(submission localsched.Submission) (reason string) {
 	payload := submission.Payload
 	switch {
 	case payload == nil || len(payload.Script) == 0:

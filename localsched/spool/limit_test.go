@@ -21,7 +21,7 @@ func withSparse(t *testing.T) (job spool.Job, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	job = spool.NewJob(guest(), me(), "north", mebi)
-	if err := job.AddRoom(dir); err != nil {
+	if err := job.AddFiles(dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(filepath.Join(dir, "out"), 4<<40); err != nil {
@@ -37,7 +37,7 @@ func TestOutputEndsAtLimit(t *testing.T) {
 	job, dir := withSparse(t)
 	zeros := sha256.Sum256(make([]byte, mebi))
 	end := spool.End{State: protocol.Completed}
-	job.AddFiles(t.Context(), dir, &end)
+	job.AddOutputFiles(t.Context(), dir, &end)
 	want := []spool.File{
 		{Stream: protocol.Stdout, Size: mebi, SHA256: hex.EncodeToString(zeros[:])},
 		{Stream: protocol.Stderr, Size: 0, SHA256: hex.EncodeToString(sha256.New().Sum(nil))},
@@ -90,10 +90,10 @@ func TestFileLimit(t *testing.T) {
 	ended := spool.End{State: protocol.Failed, Signal: 25, Reason: "ended by signal SIGXFSZ"}
 	job := spool.NewJob(guest(), me(), "north", mebi)
 	dir := t.TempDir()
-	if err := job.AddRoom(dir); err != nil {
+	if err := job.AddFiles(dir); err != nil {
 		t.Fatal(err)
 	}
-	job.AddFiles(t.Context(), dir, &ended)
+	job.AddOutputFiles(t.Context(), dir, &ended)
 	if !strings.HasPrefix(ended.Reason, "ended by signal SIGXFSZ; a file reached 1 MiB") {
 		t.Errorf("the reason is %q", ended.Reason)
 	}

@@ -22,8 +22,8 @@ func Make(dir string) error {
 	if err := checkUsable(dir); err != nil {
 		return fmt.Errorf("spool %s: %w", dir, err)
 	}
-	for _, folder := range []string{dir, jobsOf(dir), holdsOf(dir)} {
-		if err := makeFolder(folder); err != nil {
+	for _, folder := range []string{dir, jobsOf(dir), reservationsOf(dir)} {
+		if err := makeDir(folder); err != nil {
 			return fmt.Errorf("spool %s: %w", dir, err)
 		}
 	}
@@ -43,7 +43,7 @@ func checkUsable(dir string) error {
 		return err
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || holdsSpool(entries) {
+	if err != nil || isSpool(entries) {
 		return err
 	}
 	below := filepath.Join(dir, "switchyard")
@@ -57,10 +57,10 @@ func checkUsable(dir string) error {
 	return nil
 }
 
-// holdsSpool says whether these are the entries of a spool: it has been used, or nothing
+// isSpool says whether these are the entries of a spool: it has been used, or nothing
 // else is in it yet.
-func holdsSpool(entries []os.DirEntry) bool {
-	parts := map[string]bool{lockFile: true, filepath.Base(jobsOf("")): true, filepath.Base(holdsOf("")): true}
+func isSpool(entries []os.DirEntry) bool {
+	parts := map[string]bool{lockFile: true, filepath.Base(jobsOf("")): true, filepath.Base(reservationsOf("")): true}
 	found := 0
 	for _, e := range entries {
 		if parts[e.Name()] {
@@ -83,8 +83,8 @@ func checkOwner(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// makeFolder makes a directory through which accounts can pass.
-func makeFolder(path string) error {
+// makeDir makes a directory through which accounts can pass.
+func makeDir(path string) error {
 	if err := os.MkdirAll(path, 0o711); err != nil { //nolint:gosec // accounts pass through
 		return err
 	}

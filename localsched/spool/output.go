@@ -111,7 +111,7 @@ func (j Job) Files(ctx context.Context, dir string) (files []File, notices []str
 		return nil, nil
 	}
 	out := j.Outputs(dir)
-	ctx, cancel := context.WithTimeout(ctx, readPatience(out.Limit))
+	ctx, cancel := context.WithTimeout(ctx, readTimeout(out.Limit))
 	defer cancel()
 	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
 		if stream == protocol.Stderr && out.Stderr == out.Stdout {
@@ -130,9 +130,9 @@ func (j Job) Files(ctx context.Context, dir string) (files []File, notices []str
 	return files, notices
 }
 
-// AddFiles adds to how a job has ended the output files that [Job.Files] finds, and its
+// AddOutputFiles adds to how a job has ended the output files that [Job.Files] finds, and its
 // notices.
-func (j Job) AddFiles(ctx context.Context, dir string, end *End) {
+func (j Job) AddOutputFiles(ctx context.Context, dir string, end *End) {
 	var notices []string
 	end.Files, notices = j.Files(ctx, dir)
 	const asExitCode = 128 + int(syscall.SIGXFSZ)
@@ -143,8 +143,8 @@ func (j Job) AddFiles(ctx context.Context, dir string, end *End) {
 	end.Reason = Noted(end.Reason, notices...)
 }
 
-// readPatience is how long files of a size may take to be read, on a slow disk too.
-func readPatience(limit int64) time.Duration {
+// readTimeout is how long files of a size may take to be read, on a slow disk too.
+func readTimeout(limit int64) time.Duration {
 	const each = 1 << 30 // bytes
 	return time.Duration(1+min(limit/each, 1<<20)) * time.Minute
 }

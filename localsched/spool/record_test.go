@@ -62,7 +62,7 @@ func TestGuestRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	job := spool.NewJob(guest(), me(), "north", 0)
-	if err := job.AddRoom(dir); err != nil {
+	if err := job.AddFiles(dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "err", "out", "usage", "work")
@@ -96,7 +96,7 @@ func TestGuestWithOneFile(t *testing.T) {
 	dir, sub := t.TempDir(), guest()
 	sub.Payload.Stderr = sub.Payload.Stdout
 	job := spool.NewJob(sub, me(), "north", 0)
-	if err := job.AddRoom(dir); err != nil {
+	if err := job.AddFiles(dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "out", "usage", "work")
@@ -112,7 +112,7 @@ func TestLocalJob(t *testing.T) {
 	dir, sub := t.TempDir(), guest()
 	sub.Guest = false
 	job := spool.NewJob(sub, me(), "north", 0)
-	if err := job.AddRoom(dir); err != nil {
+	if err := job.AddFiles(dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "usage")
@@ -122,11 +122,11 @@ func TestLocalJob(t *testing.T) {
 	if out := job.Outputs(dir); out.Stdout != "/home/alice/out" || out.Stderr != "/home/alice/err" {
 		t.Errorf("%+v", out)
 	}
-	if got := job.WorkFolder(dir); got != "/home/alice" {
+	if got := job.WorkDir(dir); got != "/home/alice" {
 		t.Error(got)
 	}
 	job.Submission.Payload.WorkDir = ""
-	if got := job.WorkFolder(dir); got != "/home/me" {
+	if got := job.WorkDir(dir); got != "/home/me" {
 		t.Error(got)
 	}
 }
@@ -160,7 +160,7 @@ func TestUsageIsOpened(t *testing.T) {
 	if _, err := job.OpenUsage(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("one that is not there:", err)
 	}
-	if err := job.AddRoom(dir); err != nil {
+	if err := job.AddFiles(dir); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "usage")
@@ -237,7 +237,7 @@ func FuzzRecords(f *testing.F) {
 			}
 			job.Given(dir)
 			job.Outputs(dir)
-			job.WorkFolder(dir)
+			job.WorkDir(dir)
 		}
 		end, err := spool.ReadEnd[spool.End](dir, spool.JobFile)
 		if err != nil {

@@ -159,10 +159,10 @@ func TestRemoveWhatChanges(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	sp, dir := open(t)
-	if err := sp.Add(tag, func(dir string) error { return me().AddFolder(filepath.Join(dir, "work")) }); err != nil {
+	if err := sp.Add(tag, func(dir string) error { return me().AddDir(filepath.Join(dir, "work")) }); err != nil {
 		t.Fatal(err)
 	}
-	folder, err := unix.Open(filepath.Join(sp.Folder(tag), "work"), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	folder, err := unix.Open(filepath.Join(sp.JobDir(tag), "work"), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestRemoveLeavesMounts(t *testing.T) {
 	if err := sp.Add(tag, func(dir string) error { return os.MkdirAll(filepath.Join(dir, "work", "mount"), 0o700) }); err != nil {
 		t.Fatal(err)
 	}
-	at := filepath.Join(sp.Folder(tag), "work", "mount")
+	at := filepath.Join(sp.JobDir(tag), "work", "mount")
 	if err := unix.Mount("none", at, "tmpfs", 0, ""); err != nil {
 		t.Skip("no file system can be mounted here:", err)
 	}
@@ -289,7 +289,7 @@ func TestSweepTemporaries(t *testing.T) {
 	if err := errors.Join(sp.Add(tag, func(string) error { return nil }), sp.Close()); err != nil {
 		t.Fatal(err)
 	}
-	folder := sp.Folder(tag)
+	folder := sp.JobDir(tag)
 	for path, age := range map[string]time.Duration{
 		filepath.Join(dir, ".likely-123"):       0,
 		filepath.Join(dir, "holds", ".7.3-123"): 0,

@@ -14,18 +14,18 @@ import (
 
 // Spool is the folder with the jobs' folders. [Open] takes it.
 type Spool struct {
-	jobs    string
-	holds   string
-	lock    *os.File
-	log     *slog.Logger
-	sweeper sweeper
+	jobs         string
+	reservations string
+	lock         *os.File
+	log          *slog.Logger
+	sweeper      sweeper
 }
 
 // Open takes a spool that [Make] has made, for one peer alone, and removes what was
 // half made or half removed. What it has to complain of beside its error goes to
 // the log.
 func Open(dir string, log *slog.Logger) (*Spool, error) {
-	sp := &Spool{jobs: jobsOf(dir), holds: holdsOf(dir), log: log}
+	sp := &Spool{jobs: jobsOf(dir), reservations: reservationsOf(dir), log: log}
 	var err error
 	sp.lock, err = os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Spool) Tags() ([]protocol.Tag, error) {
 	}
 	var tags []protocol.Tag
 	for _, e := range entries {
-		tag, ok := ParseFolder(e.Name())
+		tag, ok := ParseDirName(e.Name())
 		if !ok {
 			s.log.Warn("stranger_in_spool", "name", e.Name(), "folder", s.jobs, "advice", "it is left alone; remove it")
 			continue

@@ -100,15 +100,15 @@ func TestAddAndRemove(t *testing.T) {
 	}
 	only(t, jobs)
 	if err = sp.Add(tag, func(dir string) error {
-		if _, unseen := os.Stat(sp.Folder(tag)); unseen == nil {
+		if _, unseen := os.Stat(sp.JobDir(tag)); unseen == nil {
 			t.Error("the folder is there before it is filled")
 		}
-		return me().AddFolder(filepath.Join(dir, "work"))
+		return me().AddDir(filepath.Join(dir, "work"))
 	}); err != nil {
 		t.Fatal(err)
 	}
-	only(t, sp.Folder(tag), "work")
-	if mode := modeOf(t, sp.Folder(tag)); mode != 0o711 {
+	only(t, sp.JobDir(tag), "work")
+	if mode := modeOf(t, sp.JobDir(tag)); mode != 0o711 {
 		t.Errorf("its mode is %v", mode)
 	}
 	for range 2 {
@@ -123,7 +123,7 @@ func TestAddAndRemove(t *testing.T) {
 func TestAddTwice(t *testing.T) {
 	t.Parallel()
 	sp, dir := open(t)
-	fill := func(dir string) error { return me().AddFolder(filepath.Join(dir, "first")) }
+	fill := func(dir string) error { return me().AddDir(filepath.Join(dir, "first")) }
 	if err := sp.Add(tag, fill); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func FuzzFolder(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if tag, ok := spool.ParseFolder(name); ok && spool.FolderOf(tag) != name {
+		if tag, ok := spool.ParseDirName(name); ok && spool.DirName(tag) != name {
 			t.Errorf("%q became %v", name, tag)
 		}
 	})

@@ -21,9 +21,9 @@ const (
 // that adds as fast as is removed does not keep a CPU busy.
 const sweepPause = time.Second
 
-// abandoned is the age from which on a temporary file in a job's directory is nobody's:
+// orphanedAfter is the age from which on a temporary file in a job's directory is nobody's:
 // one that is younger may be a living shim's, which renames it at once.
-const abandoned = time.Minute
+const orphanedAfter = time.Minute
 
 // sweeper removes trees, one after another, beside what else goes on.
 type sweeper struct {
@@ -115,11 +115,11 @@ func (s *Spool) sweep(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if _, isJob := ParseFolder(e.Name()); !isJob {
+		if _, isJob := ParseDirName(e.Name()); !isJob {
 			continue
 		}
 		folder := filepath.Join(s.jobs, e.Name())
-		if err = s.sweepNames(folder, func(path string) { s.sweepTemporary(path, abandoned) }); err != nil {
+		if err = s.sweepNames(folder, func(path string) { s.sweepTemporary(path, orphanedAfter) }); err != nil {
 			notRemoved(s.log, folder, err)
 		}
 	}

@@ -43,7 +43,7 @@ func Open[T any](machine engine.Machine, rules driver.Rules, saved Saved[T], los
 			if outcome.State == 0 {
 				continue
 			}
-			s.over(&j, outcome)
+			s.setEnded(&j, outcome)
 		}
 		s.jobs[j.Tag] = &j
 		if j.pending() {

@@ -262,14 +262,14 @@ func (s *System[T]) Begin(j *Job[T]) {
 func (s *System[T]) End(j *Job[T], outcome protocol.Outcome) error {
 	now := s.runner.Now()
 	outcome.Waited, outcome.Ran = j.Started.Sub(j.Queued), cmp.Or(outcome.Ran, now.Sub(j.Started))
-	s.over(j, outcome)
+	s.setEnded(j, outcome)
 	if err := s.driver.Leave(now, &j.Job); err != nil {
 		return fault(err)
 	}
 	return s.carryOut()
 }
 
-func (s *System[T]) over(j *Job[T], outcome protocol.Outcome) {
+func (s *System[T]) setEnded(j *Job[T], outcome protocol.Outcome) {
 	j.State, j.Outcome = outcome.State, outcome
 	s.report(j, localsched.Change{
 		Tag: j.Tag, State: j.State, Reason: outcome.Reason, Started: j.Started, Outcome: outcome,

@@ -17,14 +17,14 @@ type Scheduler struct {
 	predicts bool
 
 	mu        sync.Mutex
-	foresight *Foresight
-	held      map[protocol.Tag]bool // jobs for which room is held: their waits say nothing of others
+	predictor *Predictor
+	reserved  map[protocol.Tag]bool // jobs for which room is held: their waits say nothing of others
 }
 
-// Over puts a foresight over a batch system. Now is a clock, of which only the pace matters. What comes of it is a
+// New puts a foresight over a batch system. Now is a clock, of which only the pace matters. What comes of it is a
 // [localsched.Reserver] exactly if the batch system is one.
-func Over(under localsched.Scheduler, f *Foresight, now func() protocol.Instant) localsched.Scheduler {
-	s := &Scheduler{Scheduler: under, foresight: f, now: now, predicts: f.Predicts(), held: map[protocol.Tag]bool{}}
+func New(under localsched.Scheduler, f *Predictor, now func() protocol.Instant) localsched.Scheduler {
+	s := &Scheduler{Scheduler: under, predictor: f, now: now, predicts: f.Predicts(), reserved: map[protocol.Tag]bool{}}
 	if holds, ok := under.(localsched.Reserver); ok {
 		return &reserver{Scheduler: s, under: holds}
 	}
@@ -42,7 +42,7 @@ type reserver struct {
 func (r *reserver) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	start, err := r.under.Reserve(ctx, hold)
 	if err == nil {
-		r.seen(func(protocol.Instant) { r.held[hold.Tag] = true })
+		r.record(func(protocol.Instant) { r.reserved[hold.Tag] = true })
 	}
 	return start, err
 }
@@ -51,7 +51,7 @@ func (r *reserver) Reserve(ctx context.Context, hold localsched.Reservation) (pr
 func (r *reserver) CancelReservation(ctx context.Context, tag protocol.Tag) error {
 	err := r.under.CancelReservation(ctx, tag)
 	if err == nil {
-		r.seen(func(protocol.Instant) { delete(r.held, tag) })
+		r.record(func(protocol.Instant) { delete(r.reserved, tag) })
 	}
 	return err
 }
@@ -69,7 +69,7 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range quotes {
-		s.foresight.Expect(s.now(), query.Jobs[i], &quotes[i], added[i])
+		s.predictor.Annotate(s.now(), query.Jobs[i], &quotes[i], added[i])
 	}
 	return quotes, nil
 }
@@ -98,19 +98,19 @@ func (s *Scheduler) added(ctx context.Context, query localsched.Query, quotes []
 
 // Submit implements [localsched.Runner].
 func (s *Scheduler) Submit(ctx context.Context, job localsched.Submission) (localsched.LocalID, error) {
-	s.seen(func(now protocol.Instant) { // before Watch can tell of it
-		if !s.held[job.Tag] {
-			s.foresight.Submitted(now, job.Tag, job.Spec.Request)
+	s.record(func(now protocol.Instant) { // before Watch can tell of it
+		if !s.reserved[job.Tag] {
+			s.predictor.Submitted(now, job.Tag, job.Spec.Request)
 		}
 	})
 	local, err := s.Scheduler.Submit(ctx, job)
 	if err != nil {
-		s.seen(func(now protocol.Instant) { s.foresight.Withdrawn(now, job.Tag) })
+		s.record(func(now protocol.Instant) { s.predictor.Withdrawn(now, job.Tag) })
 	}
 	return local, err
 }
 
-func (s *Scheduler) seen(tell func(now protocol.Instant)) {
+func (s *Scheduler) record(tell func(now protocol.Instant)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tell(s.now())
@@ -120,9 +120,9 @@ func (s *Scheduler) seen(tell func(now protocol.Instant)) {
 func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.Withdrawal, error) {
 	withdrawal, err := s.Scheduler.Withdraw(ctx, tag)
 	if err == nil && withdrawal == localsched.Withdrawn {
-		s.seen(func(now protocol.Instant) {
-			s.foresight.Withdrawn(now, tag)
-			delete(s.held, tag)
+		s.record(func(now protocol.Instant) {
+			s.predictor.Withdrawn(now, tag)
+			delete(s.reserved, tag)
 		})
 	}
 	return withdrawal, err
@@ -131,11 +131,11 @@ func (s *Scheduler) Withdraw(ctx context.Context, tag protocol.Tag) (localsched.
 // Watch implements [localsched.Runner].
 func (s *Scheduler) Watch(ctx context.Context, after localsched.Cursor) (localsched.Watched, error) {
 	watched, err := s.Scheduler.Watch(ctx, after)
-	s.seen(func(now protocol.Instant) {
+	s.record(func(now protocol.Instant) {
 		for _, change := range watched.Changes {
-			s.foresight.Changed(now, change)
+			s.predictor.Changed(now, change)
 			if change.State.Terminal() {
-				delete(s.held, change.Tag)
+				delete(s.reserved, change.Tag)
 			}
 		}
 	})

@@ -1,5 +1,5 @@
 // Package waitpredict tells in quotes what came of earlier ones: how long jobs like this
-// one waited, with an interval. A [Foresight] is a pure observer that the simulator
+// one waited, with an interval. A [Predictor] is a pure observer that the simulator
 // drives too; a [Scheduler] is a batch system with one.
 package waitpredict
 
@@ -28,35 +28,35 @@ func Methods() []Method { return []Method{Plan, Adaptive, QBETS, IBL} }
 // recent is how many starts of each magnitude the interval of a plan looks back on.
 const recent = 1000
 
-// mostQuoted bounds how many quoted waits are remembered until their jobs come.
-const mostQuoted = 1 << 16
+// maxQuoted bounds how many quoted waits are remembered until their jobs come.
+const maxQuoted = 1 << 16
 
-// Foresight watches the jobs of one batch system. It is used by one goroutine.
-type Foresight struct {
+// Predictor watches the jobs of one batch system. It is used by one goroutine.
+type Predictor struct {
 	state     *wait.State
 	predictor wait.Predictor // nil: the plan
 	plan      *wait.Plan
 	lastID    int64
-	jobs      map[protocol.Tag]known
+	jobs      map[protocol.Tag]trackedJob
 	quoted    map[protocol.JobID]protocol.Duration // planned waits of jobs that have not come
 }
 
-// known is a job that waits or runs.
-type known struct {
+// trackedJob is a job that waits or runs.
+type trackedJob struct {
 	id        int64
 	submitted protocol.Instant
 	planned   protocol.Duration // at its last quote; -1: it had none
 }
 
-// New returns a foresight for a machine of so many CPUs.
-func New(method Method, cpus int) (*Foresight, error) {
+// NewPredictor returns a foresight for a machine of so many CPUs.
+func NewPredictor(method Method, cpus int) (*Predictor, error) {
 	predictor, err := predictorOf(method)
 	if err != nil {
 		return nil, err
 	}
-	return &Foresight{
+	return &Predictor{
 		state: wait.NewState(cpus), predictor: predictor, plan: wait.NewPlan(recent),
-		jobs: map[protocol.Tag]known{}, quoted: map[protocol.JobID]protocol.Duration{},
+		jobs: map[protocol.Tag]trackedJob{}, quoted: map[protocol.JobID]protocol.Duration{},
 	}, nil
 }
 
@@ -76,19 +76,19 @@ func predictorOf(method Method) (wait.Predictor, error) {
 
 // Predicts says whether waits are predicted from those of earlier jobs: then they know
 // nothing of jobs that are promised room and have not come.
-func (f *Foresight) Predicts() bool { return f.predictor != nil }
+func (f *Predictor) Predicts() bool { return f.predictor != nil }
 
-// Expect puts into a quote what is foreseen. A declined one stays as it is. Added is how
+// Annotate puts into a quote what is foreseen. A declined one stays as it is. Added is how
 // much longer the plan is by jobs that are promised room and have not come, which a
 // prediction is put back by.
-func (f *Foresight) Expect(now protocol.Instant, r protocol.Request, q *protocol.Quote, added protocol.Duration) {
+func (f *Predictor) Annotate(now protocol.Instant, r protocol.Request, q *protocol.Quote, added protocol.Duration) {
 	if q.Declined != "" || q.AWT == protocol.Never {
 		return
 	}
 	if r.Job != 0 {
 		f.remember(r.Job, q.AWT)
 	}
-	p := f.foresee(now, r, q.AWT, added)
+	p := f.predict(now, r, q.AWT, added)
 	if f.predictor != nil {
 		q.AWT = p.Wait
 	}
@@ -103,7 +103,7 @@ func (f *Foresight) Expect(now protocol.Instant, r protocol.Request, q *protocol
 	}
 }
 
-func (f *Foresight) foresee(now protocol.Instant, r protocol.Request, planned, added protocol.Duration) wait.Prediction {
+func (f *Predictor) predict(now protocol.Instant, r protocol.Request, planned, added protocol.Duration) wait.Prediction {
 	if f.predictor == nil {
 		return f.plan.Around(planned)
 	}
@@ -114,20 +114,20 @@ func (f *Foresight) foresee(now protocol.Instant, r protocol.Request, planned, a
 
 // remember keeps a planned wait until its job comes. When too many do not, all are
 // forgotten.
-func (f *Foresight) remember(job protocol.JobID, planned protocol.Duration) {
-	if len(f.quoted) >= mostQuoted {
+func (f *Predictor) remember(job protocol.JobID, planned protocol.Duration) {
+	if len(f.quoted) >= maxQuoted {
 		clear(f.quoted)
 	}
 	f.quoted[job] = planned
 }
 
 // Submitted notes that a job has come into the queue. Repeating a tag changes nothing.
-func (f *Foresight) Submitted(now protocol.Instant, tag protocol.Tag, r protocol.Request) {
+func (f *Predictor) Submitted(now protocol.Instant, tag protocol.Tag, r protocol.Request) {
 	if _, ok := f.jobs[tag]; ok {
 		return
 	}
 	f.lastID++
-	one := known{id: f.lastID, submitted: now, planned: -1}
+	one := trackedJob{id: f.lastID, submitted: now, planned: -1}
 	if planned, ok := f.quoted[tag.Job]; ok {
 		one.planned = planned
 		delete(f.quoted, tag.Job)
@@ -137,7 +137,7 @@ func (f *Foresight) Submitted(now protocol.Instant, tag protocol.Tag, r protocol
 }
 
 // Withdrawn notes that a job has left the queue without a start.
-func (f *Foresight) Withdrawn(now protocol.Instant, tag protocol.Tag) {
+func (f *Predictor) Withdrawn(now protocol.Instant, tag protocol.Tag) {
 	if one, ok := f.jobs[tag]; ok {
 		delete(f.jobs, tag)
 		f.observe(f.state.Leave(now, one.id))
@@ -146,7 +146,7 @@ func (f *Foresight) Withdrawn(now protocol.Instant, tag protocol.Tag) {
 
 // Changed notes what the batch system tells of a job. What it tells again changes
 // nothing.
-func (f *Foresight) Changed(now protocol.Instant, c localsched.Change) {
+func (f *Predictor) Changed(now protocol.Instant, c localsched.Change) {
 	one, ok := f.jobs[c.Tag]
 	if !ok || c.State == protocol.Pending {
 		return
@@ -158,7 +158,7 @@ func (f *Foresight) Changed(now protocol.Instant, c localsched.Change) {
 	}
 }
 
-func (f *Foresight) started(now protocol.Instant, one known) {
+func (f *Predictor) started(now protocol.Instant, one trackedJob) {
 	event, ok := f.state.Start(now, one.id)
 	if !ok {
 		return
@@ -169,7 +169,7 @@ func (f *Foresight) started(now protocol.Instant, one known) {
 	}
 }
 
-func (f *Foresight) observe(event wait.Event, ok bool) {
+func (f *Predictor) observe(event wait.Event, ok bool) {
 	if ok && f.predictor != nil {
 		f.predictor.Observe(event)
 	}

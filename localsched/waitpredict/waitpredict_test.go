@@ -15,9 +15,9 @@ import (
 
 const begin protocol.Instant = 1_800_000_000_000
 
-func newForesight(t *testing.T, method waitpredict.Method) *waitpredict.Foresight {
+func newForesight(t *testing.T, method waitpredict.Method) *waitpredict.Predictor {
 	t.Helper()
-	f, err := waitpredict.New(method, 8)
+	f, err := waitpredict.NewPredictor(method, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,14 +31,14 @@ func request(n uint64) protocol.Request {
 }
 
 // expected is what a quote of a planned wait becomes.
-func expected(f *waitpredict.Foresight, now protocol.Instant, r protocol.Request, planned protocol.Duration) protocol.Quote {
+func expected(f *waitpredict.Predictor, now protocol.Instant, r protocol.Request, planned protocol.Duration) protocol.Quote {
 	q := protocol.Quote{Job: r.Job, AWT: planned, ERT: r.WallTime}
-	f.Expect(now, r, &q, 0)
+	f.Annotate(now, r, &q, 0)
 	return q
 }
 
 // life is that of jobs that are quoted a minute and start after so many seconds.
-func life(f *waitpredict.Foresight, first uint64, waits ...int64) {
+func life(f *waitpredict.Predictor, first uint64, waits ...int64) {
 	for i, seconds := range waits {
 		n := first + uint64(i)
 		now := begin.Add(protocol.Duration(n) * protocol.Hour)
@@ -116,7 +116,7 @@ func (o *oracle) observe(e wait.Event, ok bool) {
 	}
 }
 
-func followOracle(t *testing.T, f *waitpredict.Foresight, o *oracle) (told int) {
+func followOracle(t *testing.T, f *waitpredict.Predictor, o *oracle) (told int) {
 	t.Helper()
 	rng, now := rand.New(rand.NewPCG(1, 2)), begin
 	var waiting, running []uint64
@@ -128,7 +128,7 @@ func followOracle(t *testing.T, f *waitpredict.Foresight, o *oracle) (told int) 
 		asked.ID = 0
 		want := o.predictor.Predict(o.state.Arrival(now, asked))
 		got := protocol.Quote{Job: r.Job, AWT: protocol.Minute, AWTLow: protocol.Minute, AWTHigh: protocol.Minute, ERT: r.WallTime}
-		f.Expect(now, r, &got, 0)
+		f.Annotate(now, r, &got, 0)
 		if got.AWT != want.Wait || got.AWTLow > got.AWT || got.AWT > got.AWTHigh {
 			t.Fatalf("job %d: quoted %+v, foreseen %+v", n, got, want)
 		}
@@ -152,7 +152,7 @@ func followOracle(t *testing.T, f *waitpredict.Foresight, o *oracle) (told int) 
 }
 
 // happen starts, ends or withdraws one job.
-func happen(rng *rand.Rand, now protocol.Instant, f *waitpredict.Foresight, o *oracle, waiting, running []uint64) (w, r []uint64) {
+func happen(rng *rand.Rand, now protocol.Instant, f *waitpredict.Predictor, o *oracle, waiting, running []uint64) (w, r []uint64) {
 	switch {
 	case len(waiting) > 0 && rng.IntN(12) == 0:
 		f.Withdrawn(now, tagOf(waiting[0]))
@@ -171,7 +171,7 @@ func happen(rng *rand.Rand, now protocol.Instant, f *waitpredict.Foresight, o *o
 }
 
 // knows says whether nine starts have been learnt.
-func knows(f *waitpredict.Foresight) bool {
+func knows(f *waitpredict.Predictor) bool {
 	return expected(f, begin.Add(protocol.Day), request(999), protocol.Minute).AWTHigh != 0
 }
 
@@ -183,46 +183,46 @@ func TestWhatCountsOnce(t *testing.T) {
 	ended := localsched.Change{Tag: tagOf(9), State: protocol.Completed}
 	now := begin.Add(protocol.Hour)
 	for name, tt := range map[string]struct {
-		ninth func(f *waitpredict.Foresight)
+		ninth func(f *waitpredict.Predictor)
 		want  bool
 	}{
-		"it waits": {func(f *waitpredict.Foresight) {
+		"it waits": {func(f *waitpredict.Predictor) {
 			expected(f, now, request(9), protocol.Minute)
 			f.Submitted(now, tagOf(9), request(9))
 			f.Changed(now, localsched.Change{Tag: tagOf(9), State: protocol.Pending})
 		}, false},
-		"it runs": {func(f *waitpredict.Foresight) {
+		"it runs": {func(f *waitpredict.Predictor) {
 			expected(f, now, request(9), protocol.Minute)
 			f.Submitted(now, tagOf(9), request(9))
 			f.Changed(now, running)
 		}, true},
-		"it ended before anybody saw it run": {func(f *waitpredict.Foresight) {
+		"it ended before anybody saw it run": {func(f *waitpredict.Predictor) {
 			expected(f, now, request(9), protocol.Minute)
 			f.Submitted(now, tagOf(9), request(9))
 			f.Changed(now, ended)
 		}, true},
-		"it was withdrawn, whatever is said later": {func(f *waitpredict.Foresight) {
+		"it was withdrawn, whatever is said later": {func(f *waitpredict.Predictor) {
 			expected(f, now, request(9), protocol.Minute)
 			f.Submitted(now, tagOf(9), request(9))
 			f.Withdrawn(now, tagOf(9))
 			f.Changed(now, running)
 		}, false},
-		"it never came": {func(f *waitpredict.Foresight) { f.Changed(now, running); f.Changed(now, ended) }, false},
-		"it came without a quote": {func(f *waitpredict.Foresight) {
+		"it never came": {func(f *waitpredict.Predictor) { f.Changed(now, running); f.Changed(now, ended) }, false},
+		"it came without a quote": {func(f *waitpredict.Predictor) {
 			f.Submitted(now, tagOf(9), request(9))
 			f.Changed(now, running)
 		}, false},
-		"it was declined": {func(f *waitpredict.Foresight) {
-			f.Expect(now, request(9), &protocol.Quote{Job: 9, Declined: "full"}, 0)
+		"it was declined": {func(f *waitpredict.Predictor) {
+			f.Annotate(now, request(9), &protocol.Quote{Job: 9, Declined: "full"}, 0)
 			f.Submitted(now, tagOf(9), request(9))
 			f.Changed(now, running)
 		}, false},
-		"its quote was for nobody's job": {func(f *waitpredict.Foresight) {
+		"its quote was for nobody's job": {func(f *waitpredict.Predictor) {
 			expected(f, now, request(0), protocol.Minute)
 			f.Submitted(now, protocol.Tag{Epoch: 1}, request(0))
 			f.Changed(now, localsched.Change{Tag: protocol.Tag{Epoch: 1}, State: protocol.Running})
 		}, false},
-		"it started in its second epoch, without a new quote": {func(f *waitpredict.Foresight) {
+		"it started in its second epoch, without a new quote": {func(f *waitpredict.Predictor) {
 			expected(f, now, request(9), protocol.Minute)
 			f.Submitted(now, tagOf(9), request(9))
 			f.Withdrawn(now, tagOf(9))
@@ -230,7 +230,7 @@ func TestWhatCountsOnce(t *testing.T) {
 			f.Submitted(now, second, request(9))
 			f.Changed(now, localsched.Change{Tag: second, State: protocol.Running})
 		}, false},
-		"it was quoted before all were forgotten": {func(f *waitpredict.Foresight) {
+		"it was quoted before all were forgotten": {func(f *waitpredict.Predictor) {
 			expected(f, now, request(9), protocol.Minute)
 			for n := range uint64(1 << 16) {
 				expected(f, now, request(1000+n), protocol.Minute)
@@ -304,7 +304,7 @@ func TestDeclinedQuotesStay(t *testing.T) {
 		life(f, 1, 60, 60, 60, 60, 60, 60, 60, 60, 60)
 		for _, want := range []protocol.Quote{{Job: 5, Declined: "full"}, {Job: 5, AWT: protocol.Never, ERT: 1}} {
 			got := want
-			f.Expect(begin.Add(protocol.Day), request(5), &got, protocol.Hour)
+			f.Annotate(begin.Add(protocol.Day), request(5), &got, protocol.Hour)
 			if got.AWT != want.AWT || got.AWTLow != 0 || got.AWTHigh != 0 || got.Bound != 0 || got.Declined != want.Declined {
 				t.Errorf("%s: %+v became %+v", method, want, got)
 			}
@@ -318,7 +318,7 @@ func TestIntervalsHoldTheWait(t *testing.T) {
 	t.Parallel()
 	for _, method := range waitpredict.Methods() {
 		q := protocol.Quote{Job: 5, AWT: protocol.Hour, AWTLow: protocol.Hour, AWTHigh: protocol.Hour, ERT: 1}
-		newForesight(t, method).Expect(begin, request(5), &q, protocol.Hour)
+		newForesight(t, method).Annotate(begin, request(5), &q, protocol.Hour)
 		if q.AWTLow > q.AWT || q.AWT > q.AWTHigh {
 			t.Errorf("%s: %+v", method, q)
 		}
@@ -338,7 +338,7 @@ func TestPredictionsArePutBack(t *testing.T) {
 		now := begin.Add(100 * protocol.Day)
 		alone := expected(f, now, request(999), protocol.Minute)
 		after := protocol.Quote{Job: 999, AWT: protocol.Minute, ERT: protocol.Hour}
-		f.Expect(now, request(999), &after, added)
+		f.Annotate(now, request(999), &after, added)
 		want := added
 		if method == waitpredict.Plan {
 			want = 0
@@ -354,7 +354,7 @@ func TestPredictionsArePutBack(t *testing.T) {
 
 func TestUnknownMethod(t *testing.T) {
 	t.Parallel()
-	if _, err := waitpredict.New("tea leaves", 8); err == nil || !strings.Contains(err.Error(), `"tea leaves"; use "plan"`) {
+	if _, err := waitpredict.NewPredictor("tea leaves", 8); err == nil || !strings.Contains(err.Error(), `"tea leaves"; use "plan"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -401,7 +401,7 @@ func (f *fake) Watch(context.Context, localsched.Cursor) (localsched.Watched, er
 func schedule(t *testing.T, under *fake, nth func(s localsched.Scheduler, n uint64)) (known bool) {
 	t.Helper()
 	now := begin
-	s := waitpredict.Over(under, newForesight(t, waitpredict.Plan), func() protocol.Instant { return now })
+	s := waitpredict.New(under, newForesight(t, waitpredict.Plan), func() protocol.Instant { return now })
 	under.quotes = []protocol.Quote{{AWT: protocol.Minute, ERT: 1}}
 	for n := uint64(1); n <= 9; n++ {
 		quote(t, s, n)
@@ -506,7 +506,7 @@ func TestSchedulerAfterARestart(t *testing.T) {
 			localsched.Change{Tag: tagOf(n), State: protocol.Running},
 			localsched.Change{Tag: tagOf(n), State: protocol.Completed})
 	}
-	s := waitpredict.Over(under, newForesight(t, waitpredict.Plan), func() protocol.Instant { return begin })
+	s := waitpredict.New(under, newForesight(t, waitpredict.Plan), func() protocol.Instant { return begin })
 	if watched, err := s.Watch(t.Context(), ""); err != nil || len(watched.Changes) != 90 {
 		t.Errorf("got %d changes, %v", len(watched.Changes), err)
 	}
@@ -543,7 +543,7 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 		"planned, some ahead":     {waitpredict.Plan, ahead, 1, []protocol.Duration{sec(90), sec(20), sec(9), protocol.Never, 0}},
 	} {
 		under := &fake{quotes: with, alone: without}
-		s := waitpredict.Over(under, newForesight(t, tt.method), func() protocol.Instant { return begin })
+		s := waitpredict.New(under, newForesight(t, tt.method), func() protocol.Instant { return begin })
 		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: tt.ahead, ProtectSite: 3})
 		if err != nil || len(under.asked) != tt.asked {
 			t.Fatalf("%s: asked %d times, %v", name, len(under.asked), err)
@@ -558,7 +558,7 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 		}
 	}
 	under := &fake{quotes: with, alone: without[:2]}
-	s := waitpredict.Over(under, newForesight(t, waitpredict.QBETS), func() protocol.Instant { return begin })
+	s := waitpredict.New(under, newForesight(t, waitpredict.QBETS), func() protocol.Instant { return begin })
 	if _, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead}); err == nil || !strings.Contains(err.Error(), "quotes 5 jobs, and 2 of them when no jobs are ahead") {
 		t.Errorf("got %v", err)
 	}
@@ -569,7 +569,7 @@ func TestSchedulerPassesErrorsOn(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
 	under := &fake{fails: down, quotes: []protocol.Quote{{ERT: 1}, {ERT: 2}}}
-	s := waitpredict.Over(under, newForesight(t, waitpredict.Adaptive), func() protocol.Instant { return begin })
+	s := waitpredict.New(under, newForesight(t, waitpredict.Adaptive), func() protocol.Instant { return begin })
 	query := localsched.Query{Jobs: []protocol.Request{request(1)}}
 	if _, err := s.Quote(t.Context(), query); !errors.Is(err, down) {
 		t.Errorf("got %v", err)

@@ -104,7 +104,7 @@ func (s *Suite) schedulerCases() ([]conformance.Case, error) {
 		s.Account = account.Username
 	}
 	return localschedtest.Cases(localschedtest.Target{
-		Open: s.openScheduler, Account: s.Account, Dir: s.dir, Patience: s.Patience, Restart: true,
+		Open: s.openScheduler, Account: s.Account, Dir: s.dir, Timeout: s.Patience, Restart: true,
 	}), nil
 }
 

@@ -23,7 +23,7 @@ func (widestFirst) PlanMode() engine.PlanMode { return engine.PlanSimulate }
 // Pass implements [engine.Policy]. It goes through the queue once, past each job that
 // has no place now.
 func (widestFirst) Pass(f *engine.ClusterState) engine.BackfillWindow {
-	left := engine.Open(f.NewFreeSet().Free())
+	left := engine.Open(f.FreeSet().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		place, fits := f.Find(f.At(c).Units, f.At(c).Time, nil)
 		if !fits {
@@ -31,7 +31,7 @@ func (widestFirst) Pass(f *engine.ClusterState) engine.BackfillWindow {
 			continue
 		}
 		f.Start(c, place)
-		left = engine.Open(f.NewFreeSet().Free())
+		left = engine.Open(f.FreeSet().Free())
 	}
 	return left
 }

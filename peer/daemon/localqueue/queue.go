@@ -204,13 +204,13 @@ func (q *Queue) gate(ctx context.Context) error {
 
 // predictWaits has quotes go by what came of earlier ones.
 func (q *Queue) predictWaits() error {
-	predictor, err := waitpredict.New(waitpredict.Method(q.cfg.LocalSched.Waits), q.capacity.CPUs)
+	predictor, err := waitpredict.NewPredictor(waitpredict.Method(q.cfg.LocalSched.Waits), q.capacity.CPUs)
 	if err != nil {
 		return fmt.Errorf("[localsched] waits: %w", err)
 	}
 	// Waits are learnt by the clock that nobody sets.
 	clock := wallclock.System()
-	q.scheduler = waitpredict.Over(q.scheduler, predictor, func() protocol.Instant { return protocol.Instant(clock().Steady) })
+	q.scheduler = waitpredict.New(q.scheduler, predictor, func() protocol.Instant { return protocol.Instant(clock().Steady) })
 	return nil
 }
 
@@ -228,20 +228,20 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 		return nil, fmt.Errorf("[localsched]: %w", err)
 	}
 	q.process, err = process.Open(process.Config{
-		Dir:       filepath.Join(string(q.cfg.Site.StateDir), "spool"),
-		Site:      q.cfg.Site.Name,
-		Capacity:  q.cfg.LocalSched.Capacity(runtime.NumCPU()),
-		Machine:   machine,
-		Policy:    policy,
-		Budget:    q.budget.Current(),
-		Learn:     q.cfg.Power.Learn && q.cfg.Power.Budgeted(),
-		Paused:    true, // until the peer knows that its rows are not a copy's
-		MaxOutput: q.cfg.LocalSched.MaxOutput.Bytes(),
-		Cgroup:    q.cfg.LocalSched.Cgroup,
-		GraceKill: q.cfg.LocalSched.Grace.Std(),
-		Shim:      q.shim,
-		Log:       q.log,
-		OnStop:    onStop,
+		Dir:           filepath.Join(string(q.cfg.Site.StateDir), "spool"),
+		Site:          q.cfg.Site.Name,
+		Capacity:      q.cfg.LocalSched.Capacity(runtime.NumCPU()),
+		Machine:       machine,
+		Policy:        policy,
+		Budget:        q.budget.Current(),
+		LearnJobPower: q.cfg.Power.Learn && q.cfg.Power.Budgeted(),
+		Paused:        true, // until the peer knows that its rows are not a copy's
+		MaxOutput:     q.cfg.LocalSched.MaxOutput.Bytes(),
+		Cgroup:        q.cfg.LocalSched.Cgroup,
+		GraceKill:     q.cfg.LocalSched.Grace.Std(),
+		Shim:          q.shim,
+		Log:           q.log,
+		OnStop:        onStop,
 
 		MaxProcesses: q.cfg.LocalSched.MaxProcesses,
 	})

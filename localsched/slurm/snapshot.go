@@ -12,9 +12,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// sight is one look at Slurm: its queue, its nodes, its partitions, its reservations.
+// snapshot is one look at Slurm: its queue, its nodes, its partitions, its reservations.
 // It does not change once made, but for what its outlooks keep.
-type sight struct {
+type snapshot struct {
 	at         time.Time // before the commands were run
 	own        map[string][]entry
 	partitions []*partition // in which jobs are put
@@ -22,8 +22,8 @@ type sight struct {
 	limits     time.Time // when the partitions were asked for
 	machine    machine
 	load       protocol.Load
-	plan       *outlook // by the limits of jobs
-	likely     *outlook // by the times that they are likely to run
+	plan       *queuePlan // by the limits of jobs
+	predicted  *queuePlan // by the times that they are likely to run
 	// fingerprint is equal for looks that saw the same jobs in the same states.
 	fingerprint uint64
 }
@@ -33,10 +33,10 @@ type sight struct {
 const limitsKept = 10 * time.Second
 
 // see looks at Slurm and keeps what it sees.
-func (s *Scheduler) see(ctx context.Context) (*sight, error) {
-	seen := &sight{at: time.Now()}
+func (s *Scheduler) see(ctx context.Context) (*snapshot, error) {
+	seen := &snapshot{at: time.Now()}
 	s.mu.Lock()
-	if last := s.seen; last != nil && time.Since(last.limits) < limitsKept {
+	if last := s.snapshot; last != nil && time.Since(last.limits) < limitsKept {
 		seen.all, seen.limits = last.all, last.limits
 	}
 	c := &cluster{at: protocol.InstantOf(seen.at), memory: s.memory, linear: s.linear}
@@ -61,20 +61,20 @@ func (s *Scheduler) see(ctx context.Context) (*sight, error) {
 	if c.reservations, err = s.commands.reservations(ctx); err != nil {
 		return nil, err
 	}
-	s.runs.learn(c.queue)
+	s.runs.addEnded(c.queue)
 	if err = seen.take(c, s.config.Site, &s.runs); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.seen == nil || seen.at.After(s.seen.at) {
-		s.seen = seen
+	if s.snapshot == nil || seen.at.After(s.snapshot.at) {
+		s.snapshot = seen
 	}
 	return seen, nil
 }
 
 // take keeps what is to be known of a cluster.
-func (s *sight) take(c *cluster, site protocol.SiteName, runs *runTimes) error {
+func (s *snapshot) take(c *cluster, site protocol.SiteName, runs *runTimes) error {
 	names := namesOf(s.partitions)
 	s.machine = machineOf(c.nodes, names)
 	if s.machine.nodes == 0 {
@@ -85,14 +85,14 @@ func (s *sight) take(c *cluster, site protocol.SiteName, runs *runTimes) error {
 	known := false // of how long jobs run
 	for i := range c.queue {
 		e := &c.queue[i]
-		e.likely = runs.expected(e, c.ran(e))
-		known = known || e.likely != e.limit
+		e.predicted = runs.predict(e, c.ran(e))
+		known = known || e.predicted != e.limit
 	}
 	s.load = loadOf(c.queue, names, s.machine)
 	s.fingerprint = fingerprint(c)
-	s.plan = &outlook{cluster: c}
-	if s.likely = s.plan; known {
-		s.likely = &outlook{cluster: c, likely: true}
+	s.plan = &queuePlan{cluster: c}
+	if s.predicted = s.plan; known {
+		s.predicted = &queuePlan{cluster: c, predicted: true}
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func addWork(work int64, cpus int, limit protocol.Duration) int64 {
 }
 
 // capacity is what the partitions can ever offer one job.
-func (s *sight) capacity() protocol.Capacity {
+func (s *snapshot) capacity() protocol.Capacity {
 	c := protocol.Capacity{
 		CPUs: s.machine.cpus, Nodes: s.machine.nodes, NodeCPUs: s.machine.nodeCPUs, MemoryMB: s.machine.memoryMB,
 		WholeNode: true,
@@ -174,13 +174,13 @@ func (s *sight) capacity() protocol.Capacity {
 }
 
 // has says whether a job of this name was seen.
-func (s *sight) has(name string) bool { return len(s.own[name]) > 0 }
+func (s *snapshot) has(name string) bool { return len(s.own[name]) > 0 }
 
 // of is the entry that stands for a job; nil when there is none. Of several, the
 // one that has claimed it counts; as long as none has, one that has not ended, and
 // of these the one that Slurm has acknowledged. One that has ended and has another number than
 // that is of an earlier submission, which was withdrawn.
-func (s *sight) of(name string, uid uint32, record nativeRecord, c claim) *entry {
+func (s *snapshot) of(name string, uid uint32, record nativeRecord, c claim) *entry {
 	var best *entry
 	rank := -1
 	for i := range s.own[name] {

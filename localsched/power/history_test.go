@@ -14,34 +14,34 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func expects(t *testing.T, l *power.Likely, like uint64, ppm, runs int) {
+func expects(t *testing.T, l *power.History, like uint64, ppm, runs int) {
 	t.Helper()
-	if p, n := l.Expect(like); p != ppm || n != runs {
+	if p, n := l.Predict(like); p != ppm || n != runs {
 		t.Errorf("of %x after %d runs %d ppm are expected; want %d after %d", like, n, p, ppm, runs)
 	}
 }
 
 func TestLikelyByHand(t *testing.T) {
 	t.Parallel()
-	var l power.Likely
+	var l power.History
 	expects(t, &l, 7, 0, 0)
 	for _, ppm := range []int{0, -1, protocol.MaxPower + 1} {
-		l.Learn(7, ppm)
+		l.Add(7, ppm)
 	}
-	l.Learn(0, 5)
+	l.Add(0, 5)
 	expects(t, &l, 7, 0, 0)
 	expects(t, &l, 0, 0, 0)
-	l.Learn(7, 10)
+	l.Add(7, 10)
 	expects(t, &l, 7, 10, 1)
-	l.Learn(7, 11)
+	l.Add(7, 11)
 	expects(t, &l, 7, 11, 2) // 10½
-	l.Learn(7, 10)
+	l.Add(7, 10)
 	expects(t, &l, 7, 10, 3) // 10⅓
-	l.Learn(8, protocol.MaxPower)
-	for range power.LikelyRuns {
-		l.Learn(7, 1000)
+	l.Add(8, protocol.MaxPower)
+	for range power.HistoryRuns {
+		l.Add(7, 1000)
 	}
-	expects(t, &l, 7, 1000, power.LikelyRuns)
+	expects(t, &l, 7, 1000, power.HistoryRuns)
 	expects(t, &l, 8, protocol.MaxPower, 1)
 }
 
@@ -66,7 +66,7 @@ func TestLikelyIsAGoodGuess(t *testing.T) {
 	off := func(changes bool) (likely, last, all float64) {
 		known := 0.0
 		for user := range uint64(200) {
-			var l power.Likely
+			var l power.History
 			var drew []int
 			program := 1e6
 			for run := range 200 {
@@ -74,14 +74,14 @@ func TestLikelyIsAGoodGuess(t *testing.T) {
 					program = 600_000 + 800_000*random.Float64()
 				}
 				ppm := int(program * (1 + 0.1*random.NormFloat64()))
-				if run >= power.LikelyRuns {
-					expected, _ := l.Expect(user + 1)
+				if run >= power.HistoryRuns {
+					expected, _ := l.Predict(user + 1)
 					known += math.Pow(float64(ppm)-program, 2)
 					likely += math.Pow(float64(ppm-expected), 2)
 					last += math.Pow(float64(ppm)-mean(drew, 1), 2)
 					all += math.Pow(float64(ppm)-mean(drew, 200), 2)
 				}
-				l.Learn(user+1, ppm)
+				l.Add(user+1, ppm)
 				drew = append(drew, ppm)
 			}
 		}
@@ -99,24 +99,24 @@ func TestLikelyIsAGoodGuess(t *testing.T) {
 // generations of them; one that runs now and then stays.
 func TestLikelyIsBounded(t *testing.T) {
 	t.Parallel()
-	var l power.Likely
+	var l power.History
 	const many = 5*power.Generation + 77
 	for like := uint64(1); like <= many; like++ {
-		l.Learn(like, 1000)
+		l.Add(like, 1000)
 		if like%(power.Generation/2) == 0 {
-			l.Learn(1, int(like))
+			l.Add(1, int(like))
 		}
 	}
 	known := 0
 	for like := uint64(1); like <= many; like++ {
-		_, runs := l.Expect(like)
+		_, runs := l.Predict(like)
 		known += runs
 		if runs == 0 && like > many-power.Generation+1 { // these and the first one ran last
 			t.Fatalf("likeness %d of %d is forgotten", like, many)
 		}
 	}
-	known -= power.LikelyRuns - 1 // one counts with all its runs
-	if _, runs := l.Expect(1); runs != power.LikelyRuns || known > 2*power.Generation {
+	known -= power.HistoryRuns - 1 // one counts with all its runs
+	if _, runs := l.Predict(1); runs != power.HistoryRuns || known > 2*power.Generation {
 		t.Errorf("%d likenesses are known, %d runs of the first", known, runs)
 	}
 }
@@ -125,19 +125,19 @@ func TestLikelyIsBounded(t *testing.T) {
 func TestLikelySurvives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var l power.Likely
-		learn := func(into ...*power.Likely) {
+		var l power.History
+		learn := func(into ...*power.History) {
 			for range rapid.IntRange(0, 40).Draw(t, "runs") {
 				like := rapid.Uint64Range(0, 9).Draw(t, "like") * 0x1234567890ABCDEF
 				ppm := rapid.IntRange(0, protocol.MaxPower+1).Draw(t, "ppm")
 				for _, one := range into {
-					one.Learn(like, ppm)
+					one.Add(like, ppm)
 				}
 			}
 		}
 		learn(&l)
-		var back power.Likely
-		back.Learn(4, 4)
+		var back power.History
+		back.Add(4, 4)
 		text, _ := l.MarshalText()
 		if err := back.UnmarshalText(text); err != nil {
 			t.Fatal(err)
@@ -153,11 +153,11 @@ func TestLikelySurvives(t *testing.T) {
 // TestGenerationsSurvive.
 func TestGenerationsSurvive(t *testing.T) {
 	t.Parallel()
-	var l, back power.Likely
+	var l, back power.History
 	for like := uint64(1); like <= power.Generation+2; like++ {
-		l.Learn(like, int(like))
+		l.Add(like, int(like))
 	}
-	l.Learn(5, 15)
+	l.Add(5, 15)
 	text, _ := l.MarshalText()
 	if err := back.UnmarshalText(text); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestGenerationsSurvive(t *testing.T) {
 
 func TestLikelyText(t *testing.T) {
 	t.Parallel()
-	var l power.Likely
+	var l power.History
 	const good = "likely 1\nold 00000000000000ff 1000000\nyoung 8c0a3f11d20e77b4 950000 1010000 990001\n"
 	if err := l.UnmarshalText([]byte(good)); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestLikelyText(t *testing.T) {
 func FuzzLikely(f *testing.F) {
 	f.Add([]byte("likely 1\nold 00000000000000ff 1000000\nyoung 8c0a3f11d20e77b4 950000 1010000 990001\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var l power.Likely
+		var l power.History
 		if l.UnmarshalText(text) != nil {
 			return
 		}

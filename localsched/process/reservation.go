@@ -12,8 +12,8 @@ import (
 
 var _ localsched.Reserver = (*Scheduler)(nil)
 
-// held is room that the engine holds for a job.
-type held struct {
+// reservation is room that the engine holds for a job.
+type reservation struct {
 	spool.Reservation
 
 	made   chan struct{} // closed when it is written down, or could not be
@@ -26,25 +26,25 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (p
 	if _, err := s.accounts.Runnable(ctx, hold.Account); err != nil {
 		return 0, err
 	}
-	h, mine, err := s.hold(hold)
+	h, mine, err := s.reserve(hold)
 	switch {
 	case err != nil:
 		return 0, err
 	case !mine:
-		return h.repeated(ctx)
+		return h.wait(ctx)
 	}
 	err = s.spool.AddReservation(h.Reservation)
 	if err != nil {
 		err = errors.Join(err, s.spool.RemoveReservation(hold.Tag))
-		s.unhold(hold.Tag)
+		s.dropReservation(hold.Tag)
 	}
 	h.failed = err
 	close(h.made)
 	return h.Start, err
 }
 
-// repeated answers for a hold that was asked for before.
-func (h *held) repeated(ctx context.Context) (protocol.Instant, error) {
+// wait answers for a reservation that was asked for before.
+func (h *reservation) wait(ctx context.Context) (protocol.Instant, error) {
 	select {
 	case <-h.made:
 		return h.Start, h.failed
@@ -53,14 +53,14 @@ func (h *held) repeated(ctx context.Context) (protocol.Instant, error) {
 	}
 }
 
-// hold has the engine hold room, unless it does so already.
-func (s *Scheduler) hold(asked localsched.Reservation) (h *held, mine bool, err error) {
+// reserve has the engine hold room, unless it does so already.
+func (s *Scheduler) reserve(asked localsched.Reservation) (h *reservation, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, false, localsched.ErrClosed
 	}
-	if h = s.holds[asked.Tag]; h != nil {
+	if h = s.reservations[asked.Tag]; h != nil {
 		return h, false, nil
 	}
 	if s.jobs[asked.Tag] != nil {
@@ -71,29 +71,29 @@ func (s *Scheduler) hold(asked localsched.Reservation) (h *held, mine bool, err 
 	if err != nil {
 		return nil, false, err
 	}
-	h = &held{
+	h = &reservation{
 		Reservation: spool.Reservation{Tag: asked.Tag, Request: asked.Request, Start: start, Account: asked.Account},
 		made:        make(chan struct{}),
 	}
-	s.holds[asked.Tag] = h
+	s.reservations[asked.Tag] = h
 	s.carryOut()
 	return h, true, nil
 }
 
-// unhold has the engine give up a hold that no job has taken, and forgets it.
-func (s *Scheduler) unhold(tag protocol.Tag) {
+// dropReservation has the engine give up a hold that no job has taken, and forgets it.
+func (s *Scheduler) dropReservation(tag protocol.Tag) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	delete(s.holds, tag)
-	s.agree(s.driver.CancelReservation(now, tag))
+	delete(s.reservations, tag)
+	s.carryOutAfter(s.driver.CancelReservation(now, tag))
 }
 
 // CancelReservation implements [localsched.Reserver]. The room of a job that has come is given up by
 // Withdraw.
 func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) error {
 	s.mu.Lock()
-	h, taken, closed := s.holds[tag], s.jobs[tag] != nil, s.closed
+	h, taken, closed := s.reservations[tag], s.jobs[tag] != nil, s.closed
 	s.mu.Unlock()
 	switch {
 	case closed:
@@ -101,18 +101,18 @@ func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) err
 	case h == nil || taken:
 		return nil
 	}
-	if _, err := h.repeated(ctx); err != nil && ctx.Err() != nil {
+	if _, err := h.wait(ctx); err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err := s.spool.RemoveReservation(tag); err != nil {
 		return err
 	}
-	s.unhold(tag)
+	s.dropReservation(tag)
 	return nil
 }
 
-// clearHolds removes records of holds.
-func (s *Scheduler) clearHolds(tags []protocol.Tag) {
+// removeReservationRecords removes records of holds.
+func (s *Scheduler) removeReservationRecords(tags []protocol.Tag) {
 	for _, tag := range tags {
 		if err := s.spool.RemoveReservation(tag); err != nil {
 			s.config.Log.Warn("hold_not_removed", "error", err, "advice", "none: it is over, and is removed at the next start")

@@ -16,11 +16,11 @@ import (
 // it, and ends it with its reservation, which therefore lasts so much longer.
 const leeway = 10 * protocol.Minute
 
-// mostTimes bounds at how many times Slurm is asked for room.
-const mostTimes = 32
+// maxStartTimes bounds at how many times Slurm is asked for room.
+const maxStartTimes = 32
 
-// held is room that is held for a job.
-type held struct {
+// advanceReservation is room that is held for a job.
+type advanceReservation struct {
 	spool.Reservation
 
 	checked time.Time // when its reservation was last looked for, while its job waits
@@ -40,7 +40,7 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (p
 		return 0, err
 	}
 	defer func() { <-s.reserves }()
-	if h, ok := s.heldFor(hold.Tag); ok {
+	if h, ok := s.advanceReservationOf(hold.Tag); ok {
 		return h.Start, nil
 	}
 	j, err := s.get(hold.Tag)
@@ -62,13 +62,13 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (p
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holds[h.Tag] = &held{Reservation: h}
+	s.advanceReservations[h.Tag] = &advanceReservation{Reservation: h}
 	return h.Start, nil
 }
 
 // makeReservation has Slurm make a reservation at the first time at which it does.
 func (s *Scheduler) makeReservation(ctx context.Context, hold localsched.Reservation) (h spool.Reservation, err error) {
-	room, err := s.roomFor(ctx, hold)
+	room, err := s.reservationSize(ctx, hold)
 	if err != nil {
 		return h, err
 	}
@@ -82,7 +82,7 @@ func (s *Scheduler) makeReservation(ctx context.Context, hold localsched.Reserva
 	}
 	for _, h.Start = range times {
 		err = s.commands.reserve(ctx, s.reservationOf(h), hold.Account, room)
-		if !says(err, []string{noRoomThen}) {
+		if !says(err, []string{busyThen}) {
 			break
 		}
 	}
@@ -112,10 +112,10 @@ func (s *Scheduler) reserving(ctx context.Context) error {
 	}
 }
 
-func (s *Scheduler) heldFor(tag protocol.Tag) (h spool.Reservation, ok bool) {
+func (s *Scheduler) advanceReservationOf(tag protocol.Tag) (h spool.Reservation, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one := s.holds[tag]; one != nil {
+	if one := s.advanceReservations[tag]; one != nil {
 		return one.Reservation, true
 	}
 	return h, false
@@ -127,9 +127,9 @@ func (s *Scheduler) reservationOf(h spool.Reservation) reservation {
 	return reservation{name: nameOf(s.config.Site, h.Tag), start: h.Start, end: wholeSecond(h.Start.Add(limit.Plus(leeway)))}
 }
 
-// roomFor is what a hold's reservation has to keep. The error is a *[localsched.RefusedError]
+// reservationSize is what a hold's reservation has to keep. The error is a *[localsched.RefusedError]
 // where the job can never run here.
-func (s *Scheduler) roomFor(ctx context.Context, hold localsched.Reservation) ([]string, error) {
+func (s *Scheduler) reservationSize(ctx context.Context, hold localsched.Reservation) ([]string, error) {
 	if hold.Request.WallTime < 1 {
 		return nil, &localsched.RefusedError{Reason: "it has no wall-time limit; ask for at least 1ms"}
 	}
@@ -144,7 +144,7 @@ func (s *Scheduler) roomFor(ctx context.Context, hold localsched.Reservation) ([
 	if p == nil {
 		return nil, &localsched.RefusedError{Reason: reason}
 	}
-	return s.room(ctx, hold.Request, p, seen.machine)
+	return s.reservationArgs(ctx, hold.Request, p, seen.machine)
 }
 
 // times are the instants from one on at which there may be room, in whole seconds.
@@ -172,7 +172,7 @@ func (s *Scheduler) times(ctx context.Context, from protocol.Instant) ([]protoco
 		add(r.end)
 	}
 	slices.Sort(times)
-	return spread(slices.Compact(times), mostTimes), nil
+	return spread(slices.Compact(times), maxStartTimes), nil
 }
 
 // spread leaves so many of the instants, at even steps, with the first and the last: then all
@@ -194,27 +194,27 @@ func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) err
 		return err
 	}
 	defer func() { <-s.reserves }()
-	if h, ok := s.heldFor(tag); ok {
+	if h, ok := s.advanceReservationOf(tag); ok {
 		if j, err := s.get(tag); err != nil || j != nil {
 			return err
 		}
-		s.spend(tag)
-		return s.unhold(ctx, h)
+		s.endReservation(tag)
+		return s.deleteReservation(ctx, h)
 	}
 	return nil
 }
 
-// spend notes that a hold waits for no job any more, durably: what Slurm does not hear of now
+// endReservation notes that a hold waits for no job any more, durably: what Slurm does not hear of now
 // is given up after a restart, too.
-func (s *Scheduler) spend(tag protocol.Tag) {
+func (s *Scheduler) endReservation(tag protocol.Tag) {
 	s.mu.Lock()
-	h := s.holds[tag]
-	known := h == nil || h.Spent
+	h := s.advanceReservations[tag]
+	known := h == nil || h.Ended
 	if known {
 		s.mu.Unlock()
 		return
 	}
-	h.Spent = true
+	h.Ended = true
 	record := h.Reservation
 	s.mu.Unlock()
 	if err := s.spool.AddReservation(record); err != nil {
@@ -223,8 +223,8 @@ func (s *Scheduler) spend(tag protocol.Tag) {
 	}
 }
 
-// unhold deletes a hold's reservation, then its record.
-func (s *Scheduler) unhold(ctx context.Context, h spool.Reservation) error {
+// deleteReservation deletes a hold's reservation, then its record.
+func (s *Scheduler) deleteReservation(ctx context.Context, h spool.Reservation) error {
 	if err := s.commands.unreserve(ctx, s.reservationOf(h).name); err != nil {
 		return fmt.Errorf("give the reservation for job %v up: %w", h.Tag, err)
 	}
@@ -233,41 +233,41 @@ func (s *Scheduler) unhold(ctx context.Context, h spool.Reservation) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.holds, h.Tag)
+	delete(s.advanceReservations, h.Tag)
 	return nil
 }
 
-// sweepHolds gives up what is held for jobs that have gone, or have not come in time. Slurm
+// sweepEndedReservations gives up what is held for jobs that have gone, or have not come in time. Slurm
 // does not delete a reservation of which a job is just ending: that is for the next look. So
 // is all of it while reservations are made or given up.
-func (s *Scheduler) sweepHolds(ctx context.Context) {
+func (s *Scheduler) sweepEndedReservations(ctx context.Context) {
 	select {
 	case s.reserves <- struct{}{}:
 	default:
 		return
 	}
 	defer func() { <-s.reserves }()
-	if err := errors.Join(s.sweepReservations(ctx), s.leaveLost(ctx)); err != nil && ctx.Err() == nil {
+	if err := errors.Join(s.sweepReservations(ctx), s.leaveLostReservations(ctx)); err != nil && ctx.Err() == nil {
 		s.config.Log.Warn("reservations_not_seen", "error", err)
 	}
-	for _, h := range s.spentHolds(protocol.InstantOf(time.Now())) {
-		if err := s.unhold(ctx, h); err != nil && ctx.Err() == nil {
+	for _, h := range s.endedReservations(protocol.InstantOf(time.Now())) {
+		if err := s.deleteReservation(ctx, h); err != nil && ctx.Err() == nil {
 			s.config.Log.Info("reservation_not_deleted", "job", h.Tag.String(), "error", err, "advice", "none: it is tried again")
 		}
 	}
 }
 
-// holdsToSweep says whether a sweep has anything to do.
-func (s *Scheduler) holdsToSweep() bool {
-	return s.config.Reservations && !s.swept.Load() || len(s.spentHolds(protocol.InstantOf(time.Now()))) > 0 || len(s.unchecked()) > 0
+// reservationsToSweep says whether a sweep has anything to do.
+func (s *Scheduler) reservationsToSweep() bool {
+	return s.config.Reservations && !s.swept.Load() || len(s.endedReservations(protocol.InstantOf(time.Now()))) > 0 || len(s.unchecked()) > 0
 }
 
-func (s *Scheduler) spentHolds(now protocol.Instant) (spent []spool.Reservation) {
+func (s *Scheduler) endedReservations(now protocol.Instant) (spent []spool.Reservation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for tag, h := range s.holds {
+	for tag, h := range s.advanceReservations {
 		j := s.jobs[tag]
-		if j == nil && (h.Spent || h.End() <= now) || j != nil && (j.state == ended || j.state == withdrawn) {
+		if j == nil && (h.Ended || h.End() <= now) || j != nil && (j.state == ended || j.state == withdrawn) {
 			spent = append(spent, h.Reservation)
 		}
 	}
@@ -278,11 +278,11 @@ func (s *Scheduler) spentHolds(now protocol.Instant) (spent []spool.Reservation)
 // when it has none, or would be ended with it because it comes too late. Without the
 // reservation that was made for it, it starts no sooner than those that it starts with.
 func (s *Scheduler) inReservation(tag protocol.Tag) []string {
-	h, ok := s.heldFor(tag)
+	h, ok := s.advanceReservationOf(tag)
 	if !ok {
 		return nil
 	}
-	s.spend(tag)
+	s.endReservation(tag)
 	now, r := protocol.InstantOf(time.Now()), s.reservationOf(h)
 	if now > h.Start.Add(leeway/2) {
 		return nil
@@ -307,11 +307,11 @@ func named(all []reservation, name string) bool {
 
 // unchecked are the holds whose jobs wait in Slurm, and whose reservations were not looked for
 // of late.
-func (s *Scheduler) unchecked() (holds []*held) {
+func (s *Scheduler) unchecked() (holds []*advanceReservation) {
 	const often = 5 // polls
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for tag, h := range s.holds {
+	for tag, h := range s.advanceReservations {
 		if j := s.jobs[tag]; j != nil && j.state == queued && time.Since(h.checked) >= often*s.config.Poll {
 			holds = append(holds, h)
 		}
@@ -319,9 +319,9 @@ func (s *Scheduler) unchecked() (holds []*held) {
 	return holds
 }
 
-// leaveLost takes jobs out of reservations that Slurm does not have any more: a controller has
+// leaveLostReservations takes jobs out of reservations that Slurm does not have any more: a controller has
 // lost its state, or no node was up until the reservation was over. They would wait for ever.
-func (s *Scheduler) leaveLost(ctx context.Context) error {
+func (s *Scheduler) leaveLostReservations(ctx context.Context) error {
 	holds := s.unchecked()
 	if len(holds) == 0 {
 		return nil
@@ -332,7 +332,7 @@ func (s *Scheduler) leaveLost(ctx context.Context) error {
 	}
 	for _, h := range holds {
 		if !named(all, s.reservationOf(h.Reservation).name) {
-			err = errors.Join(err, s.leaveOne(ctx, h.Reservation))
+			err = errors.Join(err, s.leaveReservation(ctx, h.Reservation))
 		}
 		s.mu.Lock()
 		h.checked = time.Now()
@@ -341,8 +341,8 @@ func (s *Scheduler) leaveLost(ctx context.Context) error {
 	return err
 }
 
-// leaveOne takes a job out of its reservation, if it is in one.
-func (s *Scheduler) leaveOne(ctx context.Context, h spool.Reservation) error {
+// leaveReservation takes a job out of its reservation, if it is in one.
+func (s *Scheduler) leaveReservation(ctx context.Context, h spool.Reservation) error {
 	name := s.reservationOf(h).name
 	called := ""
 	s.mu.Lock()
@@ -361,15 +361,15 @@ func (s *Scheduler) leaveOne(ctx context.Context, h spool.Reservation) error {
 	return err
 }
 
-// restoreHolds reads what is held, when the jobs have been found.
-func (s *Scheduler) restoreHolds() error {
+// restoreReservations reads what is held, when the jobs have been found.
+func (s *Scheduler) restoreReservations() error {
 	holds, err := s.spool.Reservations()
 	if err != nil {
 		return err
 	}
 	for _, h := range holds {
-		h.Spent = h.Spent || s.jobs[h.Tag] != nil
-		s.holds[h.Tag] = &held{Reservation: h}
+		h.Ended = h.Ended || s.jobs[h.Tag] != nil
+		s.advanceReservations[h.Tag] = &advanceReservation{Reservation: h}
 	}
 	return nil
 }
@@ -387,7 +387,7 @@ func (s *Scheduler) sweepReservations(ctx context.Context) error {
 	}
 	for _, r := range all {
 		tag, own := parseName(s.config.Site, r.name)
-		if _, known := s.heldFor(tag); !own || known {
+		if _, known := s.advanceReservationOf(tag); !own || known {
 			continue
 		}
 		if err = s.commands.unreserve(ctx, r.name); err != nil {

@@ -27,10 +27,10 @@ type memory struct {
 	defCPUMB, defNodeMB int64 // what jobs get that do not ask; 0: all of the node's
 }
 
-// outlook plans the queue of one look ahead, once, for all quotes.
-type outlook struct {
-	cluster *cluster
-	likely  bool // with the times that jobs are likely to run, not with their limits
+// queuePlan plans the queue of one look ahead, once, for all quotes.
+type queuePlan struct {
+	cluster   *cluster
+	predicted bool // with the times that jobs are likely to run, not with their limits
 
 	mu   sync.Mutex
 	sets map[string]*nodeSet // of the partitions
@@ -46,7 +46,7 @@ type placement struct {
 
 // starts says when each job would start, and in which of the partitions that admit it, if it
 // came after the ahead ones.
-func (o *outlook) starts(now protocol.Instant, ahead, jobs []way) []placement {
+func (o *queuePlan) starts(now protocol.Instant, ahead, jobs []admittedJob) []placement {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.plan == nil {
@@ -66,9 +66,9 @@ func (o *outlook) starts(now protocol.Instant, ahead, jobs []way) []placement {
 	return found
 }
 
-// way is a job that has come or may come, with the partitions that admit it, in order of
+// admittedJob is a job that has come or may come, with the partitions that admit it, in order of
 // preference.
-type way struct {
+type admittedJob struct {
 	protocol.Request
 
 	partitions []*partition
@@ -76,26 +76,26 @@ type way struct {
 }
 
 // earliest is the partition in which a job would start first.
-func (o *outlook) earliest(p *plan, w way, now protocol.Instant) placement {
+func (o *queuePlan) earliest(p *plan, w admittedJob, now protocol.Instant) placement {
 	best := placement{start: endOfTime}
 	var holds bool
 	for i, d := range o.demands(w) {
 		if at := p.starts(&d, now); best.partition == nil || at < best.start {
 			best.partition, best.start = w.partitions[i], at
 		}
-		holds = holds || best.start < endOfTime || p.holds(&d)
+		holds = holds || best.start < endOfTime || p.canRun(&d)
 	}
 	if !holds {
-		best.declined = o.whyNot(w)
+		best.declined = o.declineReason(w)
 	}
 	return best
 }
 
-// whyNot is why no nodes that take jobs are enough for a job.
-func (o *outlook) whyNot(w way) string {
+// declineReason is why no nodes that take jobs are enough for a job.
+func (o *queuePlan) declineReason(w admittedJob) string {
 	empty := newPlan(o.cluster.at, stepsOf(o.cluster.nodes, func(*node) bool { return true }))
 	for _, d := range o.demands(w) {
-		if empty.holds(&d) {
+		if empty.canRun(&d) {
 			return "ReqNodeNotAvail: nodes that it needs are down or drained"
 		}
 	}
@@ -103,7 +103,7 @@ func (o *outlook) whyNot(w way) string {
 }
 
 // model plans what runs and what waits.
-func (o *outlook) model() {
+func (o *queuePlan) model() {
 	c := o.cluster
 	o.plan = newPlan(c.at, stepsOf(c.nodes, (*node).takesJobs))
 	o.sets = map[string]*nodeSet{}
@@ -154,11 +154,11 @@ func stepsOf(nodes []node, counts func(*node) bool) []step {
 	return steps
 }
 
-// mostRepeats bounds how often a reservation is planned that comes again and again.
-const mostRepeats = 24
+// maxRepeats bounds how often a reservation is planned that comes again and again.
+const maxRepeats = 24
 
 // reserve takes what a reservation has, each time that it comes.
-func (o *outlook) reserve(r *reservation, index map[string]int) {
+func (o *queuePlan) reserve(r *reservation, index map[string]int) {
 	cores := 0
 	for _, name := range r.nodes {
 		if i, ok := index[name]; ok {
@@ -167,7 +167,7 @@ func (o *outlook) reserve(r *reservation, index map[string]int) {
 	}
 	repeats := 1
 	if r.again > 0 {
-		repeats = mostRepeats
+		repeats = maxRepeats
 	}
 	for _, name := range r.nodes {
 		i, ok := index[name]
@@ -190,7 +190,7 @@ func (o *outlook) reserve(r *reservation, index map[string]int) {
 
 // run takes what a job has of its nodes: of several as much of each as is left of what Slurm
 // says they have given to jobs.
-func (o *outlook) run(e *entry, index map[string]int, busy []int) {
+func (o *queuePlan) run(e *entry, index map[string]int, busy []int) {
 	names, err := expandHosts(e.nodes)
 	if err != nil || o.cluster.reserved(e, names) {
 		return
@@ -235,10 +235,10 @@ func (c *cluster) ran(e *entry) protocol.Duration {
 
 // ends is when a job that runs ends: at the latest, or as is likely. One over its limit is
 // about to.
-func (o *outlook) ends(e *entry) protocol.Instant {
+func (o *queuePlan) ends(e *entry) protocol.Instant {
 	end := e.end
-	if o.likely && e.start > 0 && e.likely != protocol.Never {
-		end = e.start.Add(e.likely)
+	if o.predicted && e.start > 0 && e.predicted != protocol.Never {
+		end = e.start.Add(e.predicted)
 	}
 	if end == 0 {
 		return endOfTime
@@ -247,9 +247,9 @@ func (o *outlook) ends(e *entry) protocol.Instant {
 }
 
 // lasts is how long a job runs that waits.
-func (o *outlook) lasts(e *entry) protocol.Duration {
-	if o.likely {
-		return e.likely
+func (o *queuePlan) lasts(e *entry) protocol.Duration {
+	if o.predicted {
+		return e.predicted
 	}
 	return e.limit
 }
@@ -290,7 +290,7 @@ func (c *cluster) waiting() (jobs []*entry) {
 }
 
 // demandsOf is what a job of the queue needs in each of its partitions.
-func (o *outlook) demandsOf(e *entry) (demands []demand) {
+func (o *queuePlan) demandsOf(e *entry) (demands []demand) {
 	for name := range strings.SplitSeq(e.partition, ",") {
 		i := slices.IndexFunc(o.cluster.partitions, func(p *partition) bool { return p.name == name })
 		if set := o.sets[name]; i >= 0 && set != nil {
@@ -312,7 +312,7 @@ func (o *outlook) demandsOf(e *entry) (demands []demand) {
 }
 
 // demands is what a job of ours needs in each partition that admits it.
-func (o *outlook) demands(w way) []demand {
+func (o *queuePlan) demands(w admittedJob) []demand {
 	demands := make([]demand, len(w.partitions))
 	for i, p := range w.partitions {
 		set := o.sets[p.name]
@@ -326,9 +326,9 @@ func (o *outlook) demands(w way) []demand {
 		}
 		switch l := w.Layout; { // as for sbatch
 		case l.MaxNodes > max(1, w.Nodes):
-			d.mostNodes = l.MaxNodes
+			d.maxNodes = l.MaxNodes
 		case w.Nodes > 0:
-			d.mostNodes = w.nodes
+			d.maxNodes = w.nodes
 		}
 		if tasks := w.Layout.TasksPerNode * w.CPUsPerTask(); tasks > 0 && (d.nodeCPUs == 0 || tasks < d.nodeCPUs) {
 			d.nodeCPUs = tasks

@@ -12,11 +12,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// FolderOf names a job's folder.
-func FolderOf(tag protocol.Tag) string { return fmt.Sprintf("%d.%d", tag.Job, tag.Epoch) }
+// DirName names a job's folder.
+func DirName(tag protocol.Tag) string { return fmt.Sprintf("%d.%d", tag.Job, tag.Epoch) }
 
-// ParseFolder reads what [FolderOf] prints, and nothing else.
-func ParseFolder(name string) (tag protocol.Tag, ok bool) {
+// ParseDirName reads what [DirName] prints, and nothing else.
+func ParseDirName(name string) (tag protocol.Tag, ok bool) {
 	job, epoch, _ := strings.Cut(name, ".")
 	id, err := strconv.ParseUint(job, 10, 64)
 	if err != nil {
@@ -27,11 +27,11 @@ func ParseFolder(name string) (tag protocol.Tag, ok bool) {
 		return protocol.Tag{}, false
 	}
 	tag = protocol.Tag{Job: protocol.JobID(id), Epoch: protocol.Epoch(e)}
-	return tag, FolderOf(tag) == name
+	return tag, DirName(tag) == name
 }
 
-// Folder is where a job's folder is or would be.
-func (s *Spool) Folder(tag protocol.Tag) string { return filepath.Join(s.jobs, FolderOf(tag)) }
+// JobDir is where a job's folder is or would be.
+func (s *Spool) JobDir(tag protocol.Tag) string { return filepath.Join(s.jobs, DirName(tag)) }
 
 // Add makes a job's folder, durably: fill puts into dir, and syncs, what is to be in
 // it. After an error it is not there, unless the error says that it could not be
@@ -48,7 +48,7 @@ func (s *Spool) Add(tag protocol.Tag, fill func(dir string) error) error {
 		err = SyncPath(temp)
 	}
 	if err == nil {
-		err = os.Rename(temp, s.Folder(tag))
+		err = os.Rename(temp, s.JobDir(tag))
 	}
 	if err != nil {
 		return ExplainFull(errors.Join(err, os.RemoveAll(temp)))
@@ -77,9 +77,9 @@ func (s *Spool) Remove(tag protocol.Tag) error {
 // setAside renames a job's folder to what is removed; empty when there is none. It must
 // also do so on a full disk.
 func (s *Spool) setAside(tag protocol.Tag) (path string, err error) {
-	path = filepath.Join(s.jobs, ".gone-"+FolderOf(tag))
+	path = filepath.Join(s.jobs, ".gone-"+DirName(tag))
 	for n := 1; ; n++ {
-		err = os.Rename(s.Folder(tag), path)
+		err = os.Rename(s.JobDir(tag), path)
 		switch {
 		case err == nil:
 			return path, nil
@@ -89,7 +89,7 @@ func (s *Spool) setAside(tag protocol.Tag) (path string, err error) {
 			return "", err
 		}
 		// An earlier one of the tag is not removed yet.
-		path = filepath.Join(s.jobs, fmt.Sprintf(".gone-%s-%d", FolderOf(tag), n))
+		path = filepath.Join(s.jobs, fmt.Sprintf(".gone-%s-%d", DirName(tag), n))
 	}
 }
 
@@ -101,8 +101,8 @@ func (a Account) AddFile(path string, data []byte, mode fs.FileMode) error {
 	return errors.Join(os.Chmod(path, mode), a.own(path))
 }
 
-// AddFolder makes a folder that is the account's alone, in one that is being filled.
-func (a Account) AddFolder(path string) error {
+// AddDir makes a folder that is the account's alone, in one that is being filled.
+func (a Account) AddDir(path string) error {
 	return errors.Join(os.Mkdir(path, 0o700), a.own(path))
 }
 

@@ -20,7 +20,7 @@ type Reservation struct {
 	Request protocol.Request `json:"request"`
 	Start   protocol.Instant `json:"start_ms"` // the room is held from then on
 	Account string           `json:"account"`
-	Spent   bool             `json:"spent,omitempty"` // its job has come, or it is given up: no other job will take it
+	Ended   bool             `json:"spent,omitempty"` // its job has come, or it is given up: no other job will take it
 }
 
 // End is when the hold is over.
@@ -31,11 +31,11 @@ func (h Reservation) Reserved() localsched.Reservation {
 	return localsched.Reservation{Tag: h.Tag, Request: h.Request, Start: h.Start, Account: h.Account}
 }
 
-func holdsOf(dir string) string { return filepath.Join(dir, "holds") }
+func reservationsOf(dir string) string { return filepath.Join(dir, "holds") }
 
 // AddReservation writes a hold down, durably.
 func (s *Spool) AddReservation(h Reservation) error {
-	if err := ReplaceRecord(s.holds, FolderOf(h.Tag), h); err != nil {
+	if err := ReplaceRecord(s.reservations, DirName(h.Tag), h); err != nil {
 		return ExplainFull(fmt.Errorf("write down the hold for job %v: %w", h.Tag, err))
 	}
 	return nil
@@ -43,12 +43,12 @@ func (s *Spool) AddReservation(h Reservation) error {
 
 // RemoveReservation forgets a hold, durably. There need not be one.
 func (s *Spool) RemoveReservation(tag protocol.Tag) error {
-	err := os.Remove(filepath.Join(s.holds, FolderOf(tag)))
+	err := os.Remove(filepath.Join(s.reservations, DirName(tag)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = SyncPath(s.holds)
+		err = SyncPath(s.reservations)
 	}
 	if err != nil {
 		return fmt.Errorf("forget the hold for job %v: %w", tag, err)
@@ -59,18 +59,18 @@ func (s *Spool) RemoveReservation(tag protocol.Tag) error {
 // Reservations are the holds that are written down, by their starts. What is none is logged and left
 // alone; what was half written is removed.
 func (s *Spool) Reservations() ([]Reservation, error) {
-	entries, err := os.ReadDir(s.holds)
+	entries, err := os.ReadDir(s.reservations)
 	if err != nil {
 		return nil, fmt.Errorf("list the holds of the spool: %w", err)
 	}
 	var holds []Reservation
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
-			s.sweepOne(filepath.Join(s.holds, e.Name()))
+			s.sweepOne(filepath.Join(s.reservations, e.Name()))
 			continue
 		}
-		h, err := ReadRecord[Reservation](s.holds, e.Name())
-		if err == nil && FolderOf(h.Tag) != e.Name() {
+		h, err := ReadRecord[Reservation](s.reservations, e.Name())
+		if err == nil && DirName(h.Tag) != e.Name() {
 			err = fmt.Errorf("it is of job %v", h.Tag)
 		}
 		if err != nil {

@@ -29,7 +29,7 @@ func alike(t testing.TB, like uint64, script string) localsched.Submission {
 // lessons are what the jobs of a site should have taught, by the files that say how they
 // ended: whatever their machine was busy with, and however fast it is.
 type lessons struct {
-	power.Likely
+	power.History
 
 	cpu map[uint64]protocol.Duration // of the last job of a likeness
 }
@@ -44,13 +44,13 @@ func (l *lessons) attend(t testing.TB, s *site, job localsched.Submission) {
 	}
 	l.cpu[job.Spec.PowerClass] = exit.Usage.CPU
 	if ppm, ok := process.Measured(watts(), job.Spec.CPUs, exit.End); ok {
-		l.Learn(job.Spec.PowerClass, ppm)
+		l.Add(job.Spec.PowerClass, ppm)
 	}
 }
 
 // expect is what the next job of a likeness, on a CPU, should be taken to draw, in milliwatts.
 func (l *lessons) expect(like uint64) int64 {
-	ppm, _ := l.Expect(like)
+	ppm, _ := l.Predict(like)
 	return watts().Draw(1, 1, ppm)
 }
 
@@ -90,7 +90,7 @@ func (l *lessons) check(t testing.TB, s *site) {
 // behind. What was learnt survives a restart, and counts in the queue and in quotes.
 func TestLearnsWhatJobsDraw(t *testing.T) {
 	t.Parallel()
-	s := openSite(t, func(c *process.Config) { c.Budget, c.Learn = engine.Budget{Rates: watts()}, true })
+	s := openSite(t, func(c *process.Config) { c.Budget, c.LearnJobPower = engine.Budget{Rates: watts()}, true })
 	taught := &lessons{cpu: map[uint64]protocol.Duration{}}
 	// An orphan works, and the script waits until it has. On two CPUs it is never quite busy.
 	work := alike(t, busy, `(sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times; : >done' &)
@@ -154,7 +154,7 @@ func usedBy(t testing.TB, times string) protocol.Duration {
 func TestCutShortTeachesNothing(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, func(c *process.Config) {
-		c.Budget, c.Learn, c.OnStop = engine.Budget{Rates: watts()}, true, process.EndJobs
+		c.Budget, c.LearnJobPower, c.OnStop = engine.Budget{Rates: watts()}, true, process.EndJobs
 	})
 	job := alike(t, busy, "sleep 1.2; : >late; sleep 300")
 	s.submit(t, job)
@@ -176,7 +176,7 @@ func TestCutShortTeachesNothing(t *testing.T) {
 // TestLearntIsKeptLater: what could not be written down is news until it is.
 func TestLearntIsKeptLater(t *testing.T) {
 	t.Parallel()
-	s := openSite(t, func(c *process.Config) { c.Budget, c.Learn = engine.Budget{Rates: watts()}, true })
+	s := openSite(t, func(c *process.Config) { c.Budget, c.LearnJobPower = engine.Budget{Rates: watts()}, true })
 	path := filepath.Join(s.config.Dir, "likely")
 	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
 		t.Fatal(err)

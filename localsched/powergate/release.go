@@ -16,12 +16,12 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-// errUnclear says that the batch system cannot tell whether it has a job.
-var errUnclear = errors.New("the batch system cannot tell whether it has the job")
+// errPresenceUnknown says that the batch system cannot tell whether it has a job.
+var errPresenceUnknown = errors.New("the batch system cannot tell whether it has the job")
 
 // submit gives a job to the batch system that the engine has started.
 func (g *Gate) submit(ctx context.Context, j *job) {
-	if err := g.giveOnce(ctx, j); err != nil && ctx.Err() == nil {
+	if err := g.submitOnce(ctx, j); err != nil && ctx.Err() == nil {
 		g.postpone(j, err)
 	}
 }
@@ -32,7 +32,7 @@ func (g *Gate) postpone(j *job, err error) {
 	g.config.Log.Error("job_not_given", "job", j.Tag.String(), "error", err, "advice", "it is tried again; see whether the batch system works")
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if j.state != leaving {
+	if j.state != stateReleasing {
 		return
 	}
 	g.driver.ReportPending(&j.Job, "not given to the batch system yet: "+err.Error())
@@ -53,48 +53,48 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// giveOnce is one attempt. After an error there must be another.
-func (g *Gate) giveOnce(ctx context.Context, j *job) error {
+// submitOnce is one attempt. After an error there must be another.
+func (g *Gate) submitOnce(ctx context.Context, j *job) error {
 	select {
-	case g.hands <- struct{}{}:
+	case g.submitSlots <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-g.hands }()
+	defer func() { <-g.submitSlots }()
 	if err := j.lock(ctx); err != nil {
 		return err
 	}
-	defer j.release()
-	if g.stateOf(j) != leaving || !g.has(j) {
+	defer j.unlock()
+	if g.stateOf(j) != stateReleasing || !g.isCurrent(j) {
 		return nil // withdrawn meanwhile, or the batch system told of it
 	}
-	err := g.settle(ctx, j)
+	err := g.resolve(ctx, j)
 	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
 		return g.refuse(j, refused.Reason)
 	}
 	return err
 }
 
-// settle gives a job to the batch system that does not have it. Where it may have it, it is
+// resolve gives a job to the batch system that does not have it. Where it may have it, it is
 // looked for; if it is not there, it waits again, because there may be another budget now.
 // So does one that never got that far while the budget that let it go held.
-func (g *Gate) settle(ctx context.Context, j *job) error {
+func (g *Gate) resolve(ctx context.Context, j *job) error {
 	if j.damaged != "" {
-		return g.ask(ctx, j, func() error { return &localsched.RefusedError{Reason: j.damaged} })
+		return g.lookUp(ctx, j, func() error { return &localsched.RefusedError{Reason: j.damaged} })
 	}
 	one, err := g.records.read(j.Tag)
 	switch {
 	case err != nil:
 		return err
 	case j.tried:
-		return g.ask(ctx, j, func() error { return g.holdAnew(ctx, j, one) })
+		return g.lookUp(ctx, j, func() error { return g.forgetAndHold(ctx, j, one) })
 	case g.outdated(j):
-		return g.holdAgain(j, one)
-	case g.crosses(ctx, j):
-		g.putOff(j)
+		return g.holdLast(j, one)
+	case g.waitsPastBudget(ctx, j):
+		g.postponePastBudget(j)
 		return nil
 	}
-	return g.handOver(ctx, j, one)
+	return g.submitBehind(ctx, j, one)
 }
 
 // outdated says whether a job was let go within a budget that holds no more, and that is now
@@ -107,9 +107,9 @@ func (g *Gate) outdated(j *job) bool {
 	return at >= j.until && limit != power.Unlimited
 }
 
-// handOver gives a job to the batch system, durably so.
-func (g *Gate) handOver(ctx context.Context, j *job, one record) error {
-	one.Status, one.Released = isReleased, g.time()
+// submitBehind gives a job to the batch system, durably so.
+func (g *Gate) submitBehind(ctx context.Context, j *job, one record) error {
+	one.Status, one.Released = statusReleased, g.time()
 	if err := g.records.save(one); err != nil {
 		return err
 	}
@@ -119,66 +119,66 @@ func (g *Gate) handOver(ctx context.Context, j *job, one record) error {
 		return err
 	}
 	g.config.Log.Info("job_given", "job", j.Tag.String(), "local", string(local))
-	g.isOut(j)
+	g.setSubmitted(j)
 	return nil
 }
 
-// holdAnew is holdAgain for a job that the batch system may remember as withdrawn.
-func (g *Gate) holdAnew(ctx context.Context, j *job, one record) error {
+// forgetAndHold is holdLast for a job that the batch system may remember as withdrawn.
+func (g *Gate) forgetAndHold(ctx context.Context, j *job, one record) error {
 	if err := g.Scheduler.Forget(ctx, j.Tag); err != nil {
 		return err
 	}
-	return g.holdAgain(j, one)
+	return g.holdLast(j, one)
 }
 
-// holdAgain puts a job that the batch system has not got into the queue again, as the last
+// holdLast puts a job that the batch system has not got into the queue again, as the last
 // one.
-func (g *Gate) holdAgain(j *job, one record) error {
-	one.Status, one.Released = isHeld, 0
+func (g *Gate) holdLast(j *job, one record) error {
+	one.Status, one.Released = statusHeld, 0
 	if err := g.records.save(one); err != nil {
 		return err
 	}
 	j.tried = false
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if j.state != leaving {
+	if j.state != stateReleasing {
 		return nil
 	}
 	at := g.now()
-	j.state = held
+	j.state = stateHeld
 	misfits, err := g.driver.Requeue(at, &j.Job)
 	g.replanned(misfits)
 	return err
 }
 
-// ask looks for a job in the batch system, and does something if it is not there.
-func (g *Gate) ask(ctx context.Context, j *job, absent func() error) error {
+// lookUp looks for a job in the batch system, and does something if it is not there.
+func (g *Gate) lookUp(ctx context.Context, j *job, absent func() error) error {
 	presence, _, err := g.Scheduler.FindByTag(ctx, j.Tag)
 	switch {
 	case err != nil:
 		return err
 	case presence == localsched.Present:
-		g.isOut(j)
+		g.setSubmitted(j)
 		return nil
 	case presence == localsched.Absent:
 		return absent()
 	}
-	return errUnclear
+	return errPresenceUnknown
 }
 
-// isOut enters that the batch system has a job, if it has not told more by now.
-func (g *Gate) isOut(j *job) {
+// setSubmitted enters that the batch system has a job, if it has not told more by now.
+func (g *Gate) setSubmitted(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if j.state == leaving {
-		j.state, j.pause = out, 0
+	if j.state == stateReleasing {
+		j.state, j.pause = stateSubmitted, 0
 		g.driver.ReportPending(&j.Job, "")
 	}
 }
 
 // refuse ends a job that the batch system will not have.
 func (g *Gate) refuse(j *job, reason string) error {
-	one := j.record(isRefused)
+	one := j.record(statusRefused)
 	one.Reason = reason
 	if err := g.records.save(one); err != nil {
 		return err
@@ -187,14 +187,14 @@ func (g *Gate) refuse(j *job, reason string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.leave(j)
-	g.endRefused(j, reason)
+	g.reportRefused(j, reason)
 	return nil
 }
 
-// endRefused reports that end. The lock is held.
-func (g *Gate) endRefused(j *job, reason string) {
+// reportRefused reports that end. The lock is held.
+func (g *Gate) reportRefused(j *job, reason string) {
 	reason = "the local scheduler refused the job when the power budget let it go: " + reason
-	j.state, j.refused = ended, true
+	j.state, j.refused = stateEnded, true
 	g.changes.Report(&j.Reported, localsched.Change{
 		Tag: j.Tag, State: protocol.Failed, Reason: reason,
 		Outcome: protocol.Outcome{State: protocol.Failed, Reason: reason},

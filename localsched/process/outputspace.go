@@ -12,17 +12,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 )
 
-// ahead is how many bytes of the spool's disk are kept for each output file of a guest,
+// reservedBytes is how many bytes of the spool's disk are kept for each output file of a guest,
 // beyond what it has: a disk that fills up then takes little output from anybody, and nothing
 // of it in silence.
-const ahead = 32 << 10
+const reservedBytes = 32 << 10
 
-// roomPause is how often a shim looks whether they are there.
-const roomPause = time.Second
+// spaceCheckInterval is how often a shim looks whether they are there.
+const spaceCheckInterval = time.Second
 
-// keepRoom keeps the bytes after an open file's end; most bounds the file's size.
-func keepRoom(fd int, size, most int64) error {
-	length := min(ahead, most-size)
+// reserveSpace keeps the bytes after an open file's end; most bounds the file's size.
+func reserveSpace(fd int, size, most int64) error {
+	length := min(reservedBytes, most-size)
 	if length <= 0 {
 		return nil
 	}
@@ -35,13 +35,13 @@ func keepRoom(fd int, size, most int64) error {
 		case err == nil:
 			return nil
 		default: // this file system cannot do it
-			return anyRoom(fd)
+			return diskFullError(fd)
 		}
 	}
 }
 
-// anyRoom says of an open file's disk that it is full.
-func anyRoom(fd int) error {
+// diskFullError says of an open file's disk that it is full.
+func diskFullError(fd int) error {
 	var disk unix.Statfs_t
 	if err := unix.Fstatfs(fd, &disk); err == nil && disk.Blocks > 0 && disk.Bavail == 0 {
 		return unix.ENOSPC
@@ -49,8 +49,8 @@ func anyRoom(fd int) error {
 	return nil
 }
 
-// room watches that a guest's output has room on the disk.
-type room struct {
+// outputSpace watches that a guest's output has room on the disk.
+type outputSpace struct {
 	outputs []*output
 	lost    bool // the disk was full when a file had used up its room
 }
@@ -58,14 +58,14 @@ type room struct {
 // output is an output file of a guest.
 type output struct {
 	file  *os.File
-	most  int64 // bytes of it
+	limit int64 // bytes of it
 	until int64 // its bytes to here have room
 	short bool  // there was no more when it was last asked for
 }
 
-// openRoom takes hold of a guest's output files. One that is not as it was made is left out.
-func openRoom(job spool.Job, dir string) *room {
-	r := &room{}
+// openOutputSpace takes hold of a guest's output files. One that is not as it was made is left out.
+func openOutputSpace(job spool.Job, dir string) *outputSpace {
+	r := &outputSpace{}
 	if !job.Submission.Guest {
 		return r
 	}
@@ -76,43 +76,43 @@ func openRoom(job spool.Job, dir string) *room {
 	}
 	for _, path := range paths {
 		if file, err := spool.OpenPlainToWrite(path, out.Owner); err == nil {
-			r.outputs = append(r.outputs, &output{file: file, most: out.Limit, until: min(ahead, out.Limit)})
+			r.outputs = append(r.outputs, &output{file: file, limit: out.Limit, until: min(reservedBytes, out.Limit)})
 		}
 	}
 	return r
 }
 
-// keep keeps room for what comes next.
-func (r *room) keep() {
+// reserve keeps space for what comes next.
+func (r *outputSpace) reserve() {
 	for _, o := range r.outputs {
-		r.lost = o.keep() || r.lost
+		r.lost = o.reserve() || r.lost
 	}
 }
 
-// keep says whether output was lost: the file has used its room up and there was no more, now
+// reserve reports whether output was lost: the file has used its room up and there was no more, now
 // or before.
-func (o *output) keep() (lost bool) {
+func (o *output) reserve() (lost bool) {
 	info, err := o.file.Stat()
 	if err != nil {
 		return false
 	}
 	size := info.Size()
-	used := size >= o.until && size < o.most
+	used := size >= o.until && size < o.limit
 	before := o.short
-	o.short = keepRoom(int(o.file.Fd()), size, o.most) != nil
+	o.short = reserveSpace(int(o.file.Fd()), size, o.limit) != nil
 	if !o.short {
-		o.until = min(size+ahead, o.most)
+		o.until = min(size+reservedBytes, o.limit)
 	}
 	return used && (before || o.short)
 }
 
 // close gives up the room that was not used, when the job has ended, and says so if output
 // was lost.
-func (r *room) close(job spool.Job, end *spool.End) {
-	r.keep()
+func (r *outputSpace) close(job spool.Job, end *spool.End) {
+	r.reserve()
 	for _, o := range r.outputs {
 		info, err := o.file.Stat()
-		if err == nil && info.Size() < o.most {
+		if err == nil && info.Size() < o.limit {
 			err = o.file.Truncate(info.Size())
 		}
 		if err = errors.Join(err, o.file.Close()); err != nil {

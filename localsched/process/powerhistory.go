@@ -18,25 +18,25 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// learntFile is in the spool.
-const learntFile = "likely"
+// powerHistoryFile is in the spool.
+const powerHistoryFile = "likely"
 
-// leastRun is how long a job must run to teach what it draws.
-const leastRun = protocol.Second
+// minRun is how long a job must run to teach what it draws.
+const minRun = protocol.Second
 
 // saveEvery is how often what was learnt is written down. A crash loses no more.
 const saveEvery = time.Minute
 
-// learnt is what jobs are expected to draw, and whether that is written down.
-type learnt struct {
-	power.Likely
+// powerHistory is what jobs are expected to draw, and whether that is written down.
+type powerHistory struct {
+	power.History
 
-	news bool
+	unsaved bool
 }
 
-// readLearnt reads what an earlier run has learnt. What is damaged is learnt anew.
-func readLearnt(dir string, log *slog.Logger) (l learnt) {
-	path := filepath.Join(dir, learntFile)
+// readPowerHistory reads what an earlier run has learnt. What is damaged is learnt anew.
+func readPowerHistory(dir string, log *slog.Logger) (l powerHistory) {
+	path := filepath.Join(dir, powerHistoryFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l
@@ -50,8 +50,8 @@ func readLearnt(dir string, log *slog.Logger) (l learnt) {
 	return l
 }
 
-// keepLearnt writes down what is learnt, now and then.
-func (s *Scheduler) keepLearnt(ctx context.Context) {
+// savePowerHistoryPeriodically writes down what is learnt, now and then.
+func (s *Scheduler) savePowerHistoryPeriodically(ctx context.Context) {
 	ticker := time.NewTicker(saveEvery)
 	defer ticker.Stop()
 	for {
@@ -59,22 +59,22 @@ func (s *Scheduler) keepLearnt(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := s.saveLearnt(); err != nil {
+			if err := s.savePowerHistory(); err != nil {
 				s.config.Log.Warn("learnt_power_not_kept", "error", err)
 			}
 		}
 	}
 }
 
-// saveLearnt writes down what is learnt, if there is news. What is not written is news for
+// savePowerHistory writes down what is learnt, if there is news. What is not written is news for
 // the next time.
-func (s *Scheduler) saveLearnt() error {
+func (s *Scheduler) savePowerHistory() error {
 	s.mu.Lock()
-	news := s.learnt.news
-	s.learnt.news = false
-	var known power.Likely
+	news := s.powerHistory.unsaved
+	s.powerHistory.unsaved = false
+	var known power.History
 	if news {
-		known = s.learnt.Clone()
+		known = s.powerHistory.Clone()
 	}
 	s.mu.Unlock()
 	if !news {
@@ -82,26 +82,26 @@ func (s *Scheduler) saveLearnt() error {
 	}
 	text, err := known.MarshalText()
 	if err == nil {
-		err = spool.ExplainFull(spool.ReplaceFile(s.config.Dir, learntFile, text))
+		err = spool.ExplainFull(spool.ReplaceFile(s.config.Dir, powerHistoryFile, text))
 	}
 	if err == nil {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.learnt.news = true
+	s.powerHistory.unsaved = true
 	return fmt.Errorf("keep what was learnt of the power of jobs: %w", err)
 }
 
-// learn takes note of what a job has drawn. One that the scheduler's own end has cut off is
+// recordPower takes note of what a job has drawn. One that the scheduler's own end has cut off is
 // no example. The lock is held.
-func (s *Scheduler) learn(j *job, exit exitRecord) {
-	if !s.config.Learn || s.closed && s.config.OnStop == EndJobs {
+func (s *Scheduler) recordPower(j *job, exit exitRecord) {
+	if !s.config.LearnJobPower || s.closed && s.config.OnStop == EndJobs {
 		return
 	}
 	if ppm, ok := measured(s.driver.Rules().Budget.Rates, j.CPUs, exit); ok {
-		s.learnt.Learn(j.PowerClass, ppm)
-		s.learnt.news = true
+		s.powerHistory.Add(j.PowerClass, ppm)
+		s.powerHistory.unsaved = true
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *Scheduler) learn(j *job, exit exitRecord) {
 // lies between 0 and 1. Where its energy is measured, that over its run time is the power.
 // Of a run of which neither is known nothing is learnt.
 func measured(rates power.Rates, cpus int, exit exitRecord) (ppm int, ok bool) {
-	if exit.Ran < leastRun || exit.State == protocol.NodeFail || rates.Busy < 1 {
+	if exit.Ran < minRun || exit.State == protocol.NodeFail || rates.Busy < 1 {
 		return 0, false
 	}
 	if exit.Usage.Energy > 0 {
@@ -141,16 +141,16 @@ func utilisation(cpus int, exit exitRecord) int64 {
 // withPredictedPower is a request with the power that is expected of it, if it states none. The lock
 // is held.
 func (s *Scheduler) withPredictedPower(r protocol.Request) protocol.Request {
-	if r.Power == 0 && s.config.Learn {
-		r.Power, _ = s.learnt.Expect(r.PowerClass)
+	if r.Power == 0 && s.config.LearnJobPower {
+		r.Power, _ = s.powerHistory.Predict(r.PowerClass)
 	}
 	return r
 }
 
-// likelyAll is likely for each request, of which the caller keeps its own. The lock is
+// withPredictedPowers is likely for each request, of which the caller keeps its own. The lock is
 // held.
-func (s *Scheduler) likelyAll(requests []protocol.Request) []protocol.Request {
-	if !s.config.Learn {
+func (s *Scheduler) withPredictedPowers(requests []protocol.Request) []protocol.Request {
+	if !s.config.LearnJobPower {
 		return requests
 	}
 	requests = slices.Clone(requests)
@@ -160,8 +160,8 @@ func (s *Scheduler) likelyAll(requests []protocol.Request) []protocol.Request {
 	return requests
 }
 
-// guess is likely for who does not hold the lock.
-func (s *Scheduler) guess(r protocol.Request) protocol.Request {
+// predictPower is likely for who does not hold the lock.
+func (s *Scheduler) predictPower(r protocol.Request) protocol.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.withPredictedPower(r)

@@ -7,19 +7,19 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 )
 
-// look is one look at Slurm that is under way, for all who need one.
-type look struct {
+// pendingLook is one look at Slurm that is under way, for all who need one.
+type pendingLook struct {
 	began time.Time
 	done  chan struct{} // closed: the rest is there
-	seen  *sight
+	seen  *snapshot
 	err   error
 }
 
-// glance looks at Slurm. If somebody's look is under way that began at an instant or
+// lookSince looks at Slurm. If somebody's look is under way that began at an instant or
 // later, it waits for that one: who needs to see a change says when the change was.
-func (s *Scheduler) glance(ctx context.Context, since time.Time) (*sight, error) {
+func (s *Scheduler) lookSince(ctx context.Context, since time.Time) (*snapshot, error) {
 	for {
-		one, err := s.underWay()
+		one, err := s.startLook()
 		if err != nil {
 			return nil, err
 		}
@@ -34,9 +34,9 @@ func (s *Scheduler) glance(ctx context.Context, since time.Time) (*sight, error)
 	}
 }
 
-// underWay is the look that is under way, or a new one. It goes on when those who wait for it
+// startLook is the look that is under way, or a new one. It goes on when those who wait for it
 // have given up, for the others.
-func (s *Scheduler) underWay() (*look, error) {
+func (s *Scheduler) startLook() (*pendingLook, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -45,7 +45,7 @@ func (s *Scheduler) underWay() (*look, error) {
 	if s.look != nil {
 		return s.look, nil
 	}
-	one := &look{began: time.Now(), done: make(chan struct{})}
+	one := &pendingLook{began: time.Now(), done: make(chan struct{})}
 	s.look = one
 	s.driver.Go(func() {
 		one.seen, one.err = s.see(s.ctx)

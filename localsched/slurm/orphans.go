@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// stray is a job of Slurm's that may still wait in its queue, or come late, though
+// orphan is a job of Slurm's that may still wait in its queue, or come late, though
 // it will find nothing to run.
-type stray struct {
+type orphan struct {
 	name  string
 	uid   uint32
 	until time.Time
 }
 
-// strayTime is how long the queue is watched for a stray.
-const strayTime = 10 * time.Minute
+// orphanTime is how long the queue is watched for a stray.
+const orphanTime = 10 * time.Minute
 
-// stray has the queue watched for a job that was withdrawn or dropped.
-func (s *Scheduler) stray(j *job) {
+// watchOrphan has the queue watched for a job that was withdrawn or dropped.
+func (s *Scheduler) watchOrphan(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.strays = append(s.strays, stray{name: j.name, uid: j.owner().UID, until: time.Now().Add(strayTime)})
+	s.orphans = append(s.orphans, orphan{name: j.name, uid: j.owner().UID, until: time.Now().Add(orphanTime)})
 }
 
-// clearStrays has Slurm's queue cleared of what is left of an earlier submission of a job, which
+// clearOrphans has Slurm's queue cleared of what is left of an earlier submission of a job, which
 // was withdrawn and forgotten: a cancellation that is under way by the name, which is the same,
 // would take the new one along.
-func (s *Scheduler) clearStrays(ctx context.Context, j *job, uid uint32) error {
-	mine := func(one stray) bool { return one.name == j.name && one.uid == uid }
+func (s *Scheduler) clearOrphans(ctx context.Context, j *job, uid uint32) error {
+	mine := func(one orphan) bool { return one.name == j.name && one.uid == uid }
 	s.mu.Lock()
-	known := slices.ContainsFunc(s.strays, mine)
+	known := slices.ContainsFunc(s.orphans, mine)
 	s.mu.Unlock()
 	for known {
 		s.cancelAll(ctx)
@@ -52,15 +52,15 @@ func (s *Scheduler) clearStrays(ctx context.Context, j *job, uid uint32) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.strays = slices.DeleteFunc(s.strays, mine)
+	s.orphans = slices.DeleteFunc(s.orphans, mine)
 	return nil
 }
 
-// sweepStrays takes strays that wait out of Slurm's queue.
-func (s *Scheduler) sweepStrays(seen *sight) {
+// sweepOrphans takes strays that wait out of Slurm's queue.
+func (s *Scheduler) sweepOrphans(seen *snapshot) {
 	s.mu.Lock()
-	s.strays = slices.DeleteFunc(s.strays, func(one stray) bool { return time.Now().After(one.until) })
-	strays := slices.Clone(s.strays)
+	s.orphans = slices.DeleteFunc(s.orphans, func(one orphan) bool { return time.Now().After(one.until) })
+	strays := slices.Clone(s.orphans)
 	s.mu.Unlock()
 	for _, one := range strays {
 		waits := func(e entry) bool { return e.uid == one.uid && e.waits() }

@@ -39,7 +39,7 @@ func (s *site) reserve(t testing.TB, hold localsched.Reservation) protocol.Insta
 
 // noted says whether a hold is in the spool.
 func (s *site) noted(tag protocol.Tag) bool {
-	_, err := os.Stat(filepath.Join(s.config.Dir, "holds", spool.FolderOf(tag)))
+	_, err := os.Stat(filepath.Join(s.config.Dir, "holds", spool.DirName(tag)))
 	return err == nil
 }
 
@@ -105,7 +105,7 @@ func TestHoldIsOverWhileAway(t *testing.T) {
 	over.Spec.WallTime = protocol.Millisecond
 	s.reserve(t, holdOf(over, 0))
 	s.Close()
-	if err := os.WriteFile(filepath.Join(s.config.Dir, "holds", spool.FolderOf(damaged.Tag)), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.config.Dir, "holds", spool.DirName(damaged.Tag)), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.open(t)
@@ -141,7 +141,7 @@ func TestTooLateToStart(t *testing.T) {
 	}
 	for _, job := range []localsched.Submission{away, late} {
 		eventually(t, "the shim has looked at the time", func() bool {
-			_, err := os.Stat(filepath.Join(s.config.Dir, "jobs", spool.FolderOf(job.Tag), "started"))
+			_, err := os.Stat(filepath.Join(s.config.Dir, "jobs", spool.DirName(job.Tag), "started"))
 			return err == nil
 		})
 		if got, err := s.Withdraw(t.Context(), job.Tag); err != nil || got != localsched.Withdrawn {
@@ -292,7 +292,7 @@ func TestTooLateToBegin(t *testing.T) {
 		job.StartBy = protocol.InstantOf(time.Now()).Add(patience)
 		s.submit(t, job)
 		eventually(t, "the shim has looked at the time", func() bool {
-			text, err := os.ReadFile(filepath.Join(s.config.Dir, "jobs", spool.FolderOf(job.Tag), "started"))
+			text, err := os.ReadFile(filepath.Join(s.config.Dir, "jobs", spool.DirName(job.Tag), "started"))
 			claimed = err == nil && !strings.Contains(string(text), "withdrawn")
 			return err == nil
 		})
