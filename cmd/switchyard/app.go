@@ -47,14 +47,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "switchyard",
-		Short: "Batch jobs on a grid of sites without a centre",
-		Long: "Switchyard joins autonomous batch systems into a grid without a centre: submit a job at\n" +
-			"your own site, and it runs where it is done soonest.\n\n" + exitCodes,
+		Short: "Schedule batch jobs across autonomous HPC sites",
+		Long: "Switchyard is a decentralized superscheduler: it schedules batch jobs across autonomous\n" +
+			"HPC sites. Submit a job at your site; it runs where it is predicted to finish first.\n\n" + exitCodes,
 		Example: "  switchyard demo                        three sites on this machine\n" +
 			"  switchyard submit --ntasks=4 job.sh    submit a batch script\n" +
-			"  switchyard submit --pareto app.toml    choices between cost and time\n" +
-			"  switchyard queue                       what waits and runs\n" +
-			"  switchyard explain 1000000000042       why a job went where it went",
+			"  switchyard submit --pareto app.toml    trade-offs between cost and time\n" +
+			"  switchyard queue                       pending and running jobs\n" +
+			"  switchyard explain 1000000000042       why a job was placed where it is",
 		SuggestionsMinimumDistance: 2,
 		SilenceErrors:              true,
 		Version:                    version,
@@ -65,23 +65,20 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if near := nearFlag(cmd, err); near != "" {
-			return usage("%w; did you mean %s? See %s --help", err, near, cmd.CommandPath())
-		}
-		return usage("%w; see %s --help", err, cmd.CommandPath())
+		return unknownFlag(cmd, err)
 	})
 	root.SetVersionTemplate(versionText())
 	socket := defaultSocket
 	if named := a.getenv("SWITCHYARD_SOCKET"); named != "" {
 		socket = named
 	}
-	root.PersistentFlags().StringVar(&a.socket, "socket", socket, "the peer's socket (SWITCHYARD_SOCKET)")
+	root.PersistentFlags().StringVar(&a.socket, "socket", socket, "socket of the peer (SWITCHYARD_SOCKET)")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.requeueCommand(), a.logsCommand(),
-		a.quoteCommand(), a.explainCommand(), a.warehouseCommand())
+		a.quoteCommand(), a.explainCommand(), a.historyCommand())
 	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.reloadCommand(), a.recoverCommand(), a.keygenCommand(), a.configCommand(), a.storeCommand(), a.demoCommand(),
-		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.machineCommand())
+		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.benchmarkCommand())
 	root.AddCommand(a.versionCommand(), a.completionCommand())
 	return root
 }
@@ -101,7 +98,7 @@ func (a *app) query(cmd *cobra.Command) *cobra.Command {
 
 // listing is query for commands that print a table.
 func (a *app) listing(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar(&a.noHeader, "no-header", false, "print no column titles")
+	cmd.Flags().BoolVar(&a.noHeader, "no-header", false, "omit the column titles")
 	return a.query(cmd)
 }
 

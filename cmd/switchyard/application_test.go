@@ -145,7 +145,7 @@ func TestWrongApplicationsAreNotSubmitted(t *testing.T) {
 		"arguments": {[]string{"submit", good, "x"}, []string{"takes no arguments, but got \"x\""}},
 		"twice":     {[]string{"submit", "--application", good, "job.sh"}, []string{"takes no arguments, but got \"job.sh\""}},
 		"missing":   {[]string{"quote", "/nowhere/app.toml"}, []string{"the application /nowhere/app.toml cannot be read: no such file"}},
-		"both":      {[]string{"submit", "--objective=green", "--alpha=1", good}, []string{"command line: --alpha: an objective and weights are both named"}},
+		"both":      {[]string{"submit", "--objective=green", "--compute-weight=1", good}, []string{"command line: --compute-weight: an objective and weights are both named"}},
 		"refused":   {[]string{"submit", good}, []string{"the policy tc of this site looks at no objectives"}},
 	}
 	for name, c := range cases {
@@ -201,7 +201,7 @@ func TestQuotesOfAnApplication(t *testing.T) {
 	}
 	long := command(t, socket, "", "quote", "--long", path).stdout
 	for _, line := range []string{
-		"     COST       K_e       K_l     K_eco       K_d  RUS  NOTE\n",
+		"      COST       CPU   LICENSE    ENERGY      DATA  RUS  NOTE\n",
 		" 3.60 CHF  3.00 CHF  0.50 CHF  0.25 CHF  0.01 CHF  0 %  asks 3.75 EUR\n",
 		" 3.00 EUR         -         -         -         -  0 %\n",
 	} {
@@ -365,25 +365,25 @@ func TestWarehouse(t *testing.T) {
 		"COMPONENT  USER  SITE    RUNS  CPUS      RUN           r_a             b     Γ  ENERGY\n" +
 		"mesh       ada   aurora     2     4  0:01:00  3.21 Gflop/s    999 word/s  12.3  1.50 J\n" +
 		"mesh       ada   cygnus     1     1  0:00:01   123 Mflop/s  1.00 Mword/s     -  0.00 J\n"
-	if got := command(t, socket, "", "warehouse", "mesh"); got != (result{0, want, ""}) {
+	if got := command(t, socket, "", "history", "mesh"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
 	if ask, ok := n.asked[0].(event.AskWarehouse); !ok || ask.Component != "mesh" || ask.User == "" {
 		t.Errorf("asked %+v", n.asked[0])
 	}
 	var known view.RunHistory
-	got := command(t, socket, "", "warehouse", "--all", "--json")
+	got := command(t, socket, "", "history", "--all", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 2 || len(known.Components[0].Sites[0].Runs) != 2 {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
 	}
 	if ask, ok := n.asked[1].(event.AskWarehouse); !ok || ask.User != "" {
 		t.Errorf("asked %+v", n.asked[1])
 	}
-	if got = command(t, socket, "", "warehouse", "a", "b"); got.code != 2 {
+	if got = command(t, socket, "", "history", "a", "b"); got.code != 2 {
 		t.Errorf("two components: %+v", got)
 	}
 	n = &fakeNode{replyF: always(view.RunHistory{}, nil)}
-	if got = command(t, serve(t, n), "", "warehouse", "a"); got.code != 3 || !strings.Contains(got.stderr, `nothing is known of a component "a"`) {
+	if got = command(t, serve(t, n), "", "history", "a"); got.code != 3 || !strings.Contains(got.stderr, `no run history of your component "a"`) {
 		t.Errorf("one that never ran: %+v", got)
 	}
 }

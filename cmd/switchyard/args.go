@@ -11,20 +11,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// noCommand refuses what is no subcommand.
+// noCommand rejects arguments of a command that has only subcommands.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return usage("there is no command %q; did you mean %s?", args[0], strings.Join(near, " or "))
-	}
-	return usage("there is no command %q; see %s --help", args[0], cmd.CommandPath())
+	return unknownCommand(cmd, args[0])
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("%s takes no arguments, but got %q", cmd.CommandPath(), args[0])
+		return usage("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -32,7 +29,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 // someJobs asks for one or more job ids.
 func someJobs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage("%s needs a job id; switchyard queue lists them", cmd.CommandPath())
+		return usage("%s: missing job ID; \"switchyard queue\" lists the jobs", cmd.CommandPath())
 	}
 	_, err := jobIDs(args)
 	return err
@@ -41,24 +38,17 @@ func someJobs(cmd *cobra.Command, args []string) error {
 // oneJob asks for one job id.
 func oneJob(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usage("%s takes one job id, but got %d", cmd.CommandPath(), len(args))
+		return usage("%s takes one job ID, got %d", cmd.CommandPath(), len(args))
 	}
 	return someJobs(cmd, args)
 }
 
-// nearFlag is the flag that a misspelt one of a command most likely means; empty: none.
-func nearFlag(cmd *cobra.Command, err error) string {
-	_, name, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if !unknown {
-		return ""
-	}
+// nearFlag returns the flag of the command that is nearest to a misspelled one, or "".
+func nearFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	near, _ := settings.Nearest(name, names)
-	if near == "" {
-		return ""
-	}
-	return "--" + near
+	return near
 }
 
 func decimalOnly(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
@@ -68,10 +58,10 @@ func jobIDs(args []string) ([]protocol.JobID, error) {
 	for _, arg := range args {
 		id, err := protocol.ParseJobID(arg)
 		if err != nil && decimalOnly(arg) {
-			return nil, &exitError{exitNotFound, fmt.Errorf("there is no job %s: %w; switchyard queue lists them", arg, err)}
+			return nil, &exitError{exitNotFound, fmt.Errorf("no job %s: %w; \"switchyard queue\" lists the jobs", arg, err)}
 		}
 		if err != nil {
-			return nil, usage("%w; switchyard queue lists them", err)
+			return nil, usage("%w; \"switchyard queue\" lists the jobs", err)
 		}
 		ids = append(ids, id)
 	}

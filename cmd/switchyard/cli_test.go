@@ -52,7 +52,7 @@ func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"beware"}}, nil)}
 	socket := serve(t, n)
 	got := command(t, socket, "", "submit", "-N2", "--tasks-per-node=2", "-c2", "--gres=gpu", "--ignore", "gres", "--wrap", "hostname; date")
-	want := "switchyard: command line: --gres is left out, as --ignore says\nswitchyard: beware\n"
+	want := "switchyard: command line: --gres ignored because of --ignore\nswitchyard: beware\n"
 	if got != (result{0, "Submitted batch job 1000000000042\n", want}) {
 		t.Errorf("got %+v", got)
 	}
@@ -78,14 +78,14 @@ func TestExitCodes(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"unknown command": {nil, "", []string{"sumbit"}, 2, `there is no command "sumbit"; did you mean submit?`},
+		"unknown command": {nil, "", []string{"sumbit"}, 2, `unknown command "sumbit"; did you mean submit?`},
 		"unknown flag":    {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
 		"missing value":   {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
-		"stray argument":  {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, but got "x"`},
+		"stray argument":  {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, got "x"`},
 		"no id":           {nil, "", []string{"cancel"}, 2, "needs a job id"},
 		"not by force":    {nil, "", []string{"requeue", "1000000000001"}, 2, "with --force"},
 		"requeue denied":  {refusing(view.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
-		"bad id":          {nil, "", []string{"cancel", "12"}, 3, "there is no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; switchyard queue lists them"},
+		"bad id":          {nil, "", []string{"cancel", "12"}, 3, "no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; \"switchyard queue\" lists the jobs"},
 		"no id at all":    {nil, "", []string{"cancel", "mine"}, 2, "mine"},
 		"misspelt option": {nil, goodScript, []string{"submit", "--ntask=3"}, 2, "unknown flag: --ntask; did you mean --ntasks? See switchyard submit --help"},
 		"misspelt filter": {nil, "", []string{"queue", "--users=ann"}, 2, "unknown flag: --users; did you mean --user? See switchyard queue --help"},
@@ -98,21 +98,21 @@ func TestExitCodes(t *testing.T) {
 			[]string{"cancel", someID.String()},
 			1, "job 1000000000042 has ended already: it is COMPLETED",
 		},
-		"bad directive":    {nil, "#!/bin/sh\n#SBATCH --tim=3 -n x\n", []string{"submit"}, 2, "stdin:2: the option --tim is unknown; did you mean --time?\nswitchyard: stdin:2: --ntasks:"},
+		"bad directive":    {nil, "#!/bin/sh\n#SBATCH --tim=3 -n x\n", []string{"submit"}, 2, "stdin:2: unknown option --tim; did you mean --time?\nswitchyard: stdin:2: --ntasks:"},
 		"empty script":     {nil, "", []string{"submit"}, 2, "stdin: the batch script is empty"},
 		"missing script":   {nil, "", []string{"submit", "/nowhere/job.sh"}, 3, "the batch script /nowhere/job.sh cannot be read: no such file or directory"},
 		"script is folder": {nil, "", []string{"submit", "/"}, 2, "the batch script / cannot be read: is a directory"},
-		"array":            {nil, goodScript, []string{"submit", "--array=1-3"}, 2, "--array: job arrays are not there yet"},
+		"array":            {nil, goodScript, []string{"submit", "--array=1-3"}, 2, "--array: --array is not supported"},
 		"GPUs": {
 			nil, "#!/bin/sh\n#SBATCH --gres=gpu:4\ntrue\n",
 			[]string{"submit", "-C", "a100"},
 			2,
-			"switchyard: stdin:2: --gres: a job cannot ask for GPUs and other devices yet, and would run without; " +
-				"if it does as well without, leave it out or add --ignore=gres\nswitchyard: command line: --constraint: ",
+			"switchyard: stdin:2: --gres: GPUs and other devices are not supported; " +
+				"if the job does not need it, remove it or add --ignore=gres\nswitchyard: command line: --constraint: ",
 		},
 		"wrap and a file":  {nil, "", []string{"submit", "--wrap=true", "job.sh"}, 2, "--wrap is the script, and takes neither a file nor arguments"},
 		"wrap of nothing":  {nil, "", []string{"submit", "--wrap="}, 2, "command line: --wrap: the command is empty"},
-		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: dependencies are not there yet"},
+		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: dependencies are not supported"},
 		"value for a flag": {nil, goodScript, []string{"submit", "--wait=5"}, 2, "it takes no value"},
 		"unreachable":      {nil, goodScript, []string{"submit"}, 6, "no peer answers at"},
 		"bad request":      {refusing(view.BadRequest), goodScript, []string{"submit"}, 2, "no"},
@@ -301,16 +301,16 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"-t done":                "--states: \"done\" is no state; there are all and PENDING (PD), RUNNING (R)",
-		"-u ,":                   "--user has an empty value",
-		"-j mine":                "mine",
-		"-o %P":                  "--format: there is no column %P here; see switchyard queue --help",
-		"-o %i%":                 "--format ends within a column",
-		"-o %i%{paid}%j":         "--format: there is no column %{paid} here; see switchyard queue --help",
-		"-o %i%{":                "--format: there is no column %{ here; see switchyard queue --help",
-		"--finished=-1":          "--finished=-1: say how many ended jobs to list, from 1 to 10000",
-		"--limit=-1":             "--limit=-1: say how many jobs to list",
-		"--limit=3 --finished=1": "--limit is for jobs that have not ended",
+		"-t done":              "--states: unknown state \"done\"; use all or PENDING (PD), RUNNING (R)",
+		"-u ,":                 "--user: empty value",
+		"-j mine":              "mine",
+		"-o %P":                "--format: there is no column %P here; see switchyard queue --help",
+		"-o %i%":               "--format ends within a column",
+		"-o %i%{paid}%j":       "--format: there is no column %{paid} here; see switchyard queue --help",
+		"-o %i%{":              "--format: there is no column %{ here; see switchyard queue --help",
+		"--recent=-1":          "invalid --recent=-1; use a number from 1 to 10000",
+		"--limit=-1":           "invalid --limit=-1",
+		"--limit=3 --recent=1": "--limit applies to active jobs only",
 	} {
 		got := command(t, socket, "", append([]string{"queue"}, strings.Fields(args)...)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) {
@@ -322,7 +322,7 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 	}
 }
 
-// TestQueueShowsQuotedBesideBilled: with --finished the table has columns of both, and --format has
+// TestQueueShowsQuotedBesideBilled: with --recent the table has columns of both, and --format has
 // them by name. What has come together so far of a job that runs is no bill.
 func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 	t.Parallel()
@@ -339,7 +339,7 @@ func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 	}
 	socket := serve(t, &fakeNode{replyF: queueOf(jobs...)})
 	for args, want := range map[string]string{
-		"--finished=9": "" +
+		"--recent=9": "" +
 			"        JOBID  NAME  USER  STATE         TIME  CPUS  ORIGIN  SITE      QUOTED      BILLED  REASON\n" +
 			"1000000000042  sum   bob   COMPLETED  0:01:02    12  aurora  cygnus  0.33 EUR  12.009 CHF\n" +
 			"1000000000043  sum   ada   FAILED     0:00:00     1  aurora  aurora         -           -  no such file\n" +
@@ -352,7 +352,7 @@ func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 		}
 	}
 	if got := command(t, socket, "", "queue"); strings.Contains(got.stdout, "QUOTED") {
-		t.Errorf("without --finished:\n%s", got.stdout)
+		t.Errorf("without --recent:\n%s", got.stdout)
 	}
 	if got := command(t, socket, "", "queue", "--help"); !strings.Contains(got.stdout, "%{quoted} quoted price, %{billed} bill") {
 		t.Errorf("--help:\n%s", got.stdout)

@@ -95,12 +95,12 @@ func secretsStay(t *testing.T, g *grid, site *testbed.Site) {
 func filesStay(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	folder := filepath.Join(g.work, "sub")
-	want := "switchyard: files do not travel yet: another site (borealis) begins the job in an empty folder instead of " + folder +
-		", and only its output comes back; keep it here with --sites=aurora, or say with --data=0 that it needs no files\n"
+	want := "switchyard: files are not transferred: at another site (borealis) the job starts in an empty directory instead of " + folder +
+		", and only its output is returned; keep it at this site with --sites=aurora, or state with --stage-in-size=0 that it needs no files\n"
 	const script = "#!/bin/sh\nls -A\n"
 	for options, told := range map[string]bool{
-		"": true, "--sites=borealis": true, "--data=3": true, "--test-only": true,
-		"--sites=aurora": false, "--data=0": false, "--quiet": false,
+		"": true, "--sites=borealis": true, "--stage-in-size=3": true, "--test-only": true,
+		"--sites=aurora": false, "--stage-in-size=0": false, "--quiet": false,
 	} {
 		got := g.at(t, site, script, append([]string{"submit", "--chdir=sub", "-o", "/dev/null", "--export=NONE"}, strings.Fields(options)...)...)
 		if got.code != 0 || strings.Contains(got.stderr, want) != told || !told && got.stderr != "" {

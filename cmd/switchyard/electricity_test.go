@@ -114,7 +114,7 @@ func told(t *testing.T, g *grid, site *testbed.Site, text string) {
 
 func quotesNameCosts(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
-	got := g.at(t, site, "#!/bin/sh\n#SWITCHYARD --power-share=50%\n", "quote", "-n", "2", "-t", "30", "--data=1G")
+	got := g.at(t, site, "#!/bin/sh\n#SWITCHYARD --power-share=50%\n", "quote", "-n", "2", "-t", "30", "--stage-in-size=1G")
 	for _, want := range []string{ // 2 CPUs · 20,000.5 W · 50 % for half an hour: 10.00025 kWh
 		"aurora .*  2.00005 EUR ", "borealis .*  0.200005 EUR ", "cygnus .*  guests would have 100.0 % of the CPUs, the site allows 50.0 %",
 	} {

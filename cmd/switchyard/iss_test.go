@@ -289,7 +289,7 @@ func learns(t *testing.T, g *grid, site *testbed.Site) {
 func (g *grid) known(t *testing.T, site *testbed.Site, name string) []view.PastRun {
 	t.Helper()
 	var known view.RunHistory
-	got := g.at(t, site, "", "warehouse", name, "--json")
+	got := g.at(t, site, "", "history", name, "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 1 {
 		t.Fatalf("%v in %+v", err, got)
 	}

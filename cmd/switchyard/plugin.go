@@ -46,19 +46,19 @@ type pluginFile struct {
 	path   string
 	args   []string
 	config string // path; empty: none
-	plain  bool
+	noTLS  bool
 }
 
 func (f *pluginFile) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.config, "config", "", "the plugin's configuration, a TOML file")
 	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "an argument of the plugin; repeatable")
-	cmd.Flags().BoolVar(&f.plain, "plain", false, "speak without TLS, over a private socket; as with the Python example")
+	cmd.Flags().BoolVar(&f.noTLS, "no-tls", false, "connect without TLS over a private socket, for example for the Python plugin")
 }
 
 // spec says how to start the plugin outside a peer.
 func (f *pluginFile) spec() (spec pluginhost.Spec, err error) {
 	spec, err = pluginhost.SpecOf(f.path, f.config, sdk.Host{Software: "switchyard " + version})
-	spec.Args, spec.Plain = f.args, f.plain
+	spec.Args, spec.Plain = f.args, f.noTLS
 	return spec, err
 }
 

@@ -28,7 +28,7 @@ func (a *app) pluginCheckCommand() *cobra.Command {
 			"can be simulated is checked as an engine too. Exit code 1 when a case fails.",
 		Example: "  switchyard plugin check ./cheapest --config cheapest.toml\n" +
 			"  switchyard plugin check ./mine --account alice --patience 30s\n" +
-			"  switchyard plugin check ./cheapest.py --plain --json",
+			"  switchyard plugin check ./cheapest.py --no-tls --json",
 		Args: onePlugin,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			file.path = args[0]

@@ -47,10 +47,10 @@ func (a *app) pricesCommand() *cobra.Command {
 	p := prices{app: a}
 	cmd := &cobra.Command{
 		Use:   "prices FILE --format FORMAT",
-		Short: "Check a file of electricity prices, or a feed, and print the curve",
-		Long: "Read a file of electricity prices as a peer would, or with --config make a built-in feed, and\n" +
-			"print its prices. What is wrong with a file is told with its lines. Prices are per MWh; times\n" +
-			"are those of --zone, or UTC. docs/prices.md describes the formats and keys.",
+		Short: "Check a price file or feed, and print its prices",
+		Long: "Read a file of electricity prices as a peer does, or with --config a built-in feed, and print\n" +
+			"the prices. Errors are reported with their lines. Prices are per MWh; times are in --zone, or\n" +
+			"UTC. docs/prices.md describes the formats and keys.",
 		Example: "  switchyard prices elspot-2014.csv.gz --format nordpool --zone Europe/Oslo --currency EUR --area FI\n" +
 			"  switchyard prices Indiana.csv --format hourly --zone America/Indiana/Indianapolis \\\n" +
 			"      --start \"2014-06-01 00:00\" --currency USD --json\n" +
@@ -58,7 +58,7 @@ func (a *app) pricesCommand() *cobra.Command {
 			"  switchyard prices --config tariff.toml --feed tariff --from 2026-03-29 --until 2026-03-30",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 == (p.config != "") {
-				return usage("name one file of prices, or a configuration with --config")
+				return usage("give one price file, or a configuration with --config")
 			}
 			return nil
 		},
@@ -71,26 +71,26 @@ func (a *app) pricesCommand() *cobra.Command {
 		},
 	}
 	p.file.addTo(cmd)
-	cmd.Flags().StringVar(&p.config, "config", "", "the configuration of a feed, a TOML file, instead of FILE")
-	choice(cmd, &p.feed, "feed", feeds.FileName, "that --config is for", feeds.Names()...)
-	cmd.Flags().StringVar(&p.area, "area", "", "read and print this area only")
-	cmd.Flags().StringVar(&p.from, "from", "", "print prices from this time on, as \"2026-01-31 00:00\" (the first; for a tariff, now)")
-	cmd.Flags().StringVar(&p.until, "until", "", "print prices up to this time (the last; for a tariff, a day from the first)")
-	cmd.Flags().BoolVar(&p.asCSV, "csv", false, "print a file of the format csv")
+	cmd.Flags().StringVar(&p.config, "config", "", "TOML configuration of a feed, instead of FILE")
+	choice(cmd, &p.feed, "feed", feeds.FileName, "feed that --config is for", feeds.Names()...)
+	cmd.Flags().StringVar(&p.area, "area", "", "only this area")
+	cmd.Flags().StringVar(&p.from, "from", "", "first time to print, for example \"2026-01-31 00:00\" (default: the first price; for a tariff, now)")
+	cmd.Flags().StringVar(&p.until, "until", "", "last time to print (default: the last price; for a tariff, one day)")
+	cmd.Flags().BoolVar(&p.asCSV, "csv", false, "print in the format csv")
 	return a.listing(cmd)
 }
 
 func (f *priceFileFlags) addTo(cmd *cobra.Command) {
-	choice(cmd, &f.Format, "format", "", "of FILE", priceformat.Formats()...)
-	cmd.Flags().StringVar(&f.zone, "zone", "", "time zone of the file's clock, as Europe/Oslo")
-	cmd.Flags().StringVar(&f.start, "start", "", "beginning of the first price of an hourly file")
+	choice(cmd, &f.Format, "format", "", "format of FILE", priceformat.Formats()...)
+	cmd.Flags().StringVar(&f.zone, "zone", "", "time zone of the file, for example Europe/Oslo")
+	cmd.Flags().StringVar(&f.start, "start", "", "start of the first price of an hourly file")
 	choice(cmd, &f.Hours, "hours", feeds.HoursElapsed, "what the lines of an hourly file count", feeds.HoursElapsed, feeds.HoursClock)
-	cmd.Flags().StringVar(&f.Currency, "currency", "", "of the prices, as EUR, if the file does not say")
-	choice(cmd, &f.Unit, "unit", "", "what prices are for, if the file does not say", feeds.UnitMWh)
-	cmd.Flags().DurationVar(&f.slot, "slot", 0, "how long a price holds, if the file does not say (1h)")
-	cmd.Flags().BoolVar(&f.Gaps, "gaps", false, "hours without a price are in order, and told")
-	cmd.Flags().Int64Var(&f.maxPrice, "max-price", 0, "highest price per MWh that is believed (10000)")
-	cmd.Flags().IntVar(&f.Sequence, "sequence", 0, "auction to read from an ENTSO-E document that has several")
+	cmd.Flags().StringVar(&f.Currency, "currency", "", "currency of the prices, for example EUR, if the file has none")
+	choice(cmd, &f.Unit, "unit", "", "unit of the prices, if the file has none", feeds.UnitMWh)
+	cmd.Flags().DurationVar(&f.slot, "slot", 0, "length of a price interval, if the file has none (default: 1h)")
+	cmd.Flags().BoolVar(&f.Gaps, "allow-gaps", false, "allow hours without a price; they are reported")
+	cmd.Flags().Int64Var(&f.maxPrice, "max-price", 0, "reject prices above this amount per MWh (default: 10000)")
+	cmd.Flags().IntVar(&f.Sequence, "sequence", 0, "auction to read from an ENTSO-E document with several")
 }
 
 func (p *prices) run(ctx context.Context, args []string) error {
@@ -118,7 +118,7 @@ func (p *prices) run(ctx context.Context, args []string) error {
 	return p.show(set, zone)
 }
 
-// asked says which prices are asked for, and in which time zone they are told.
+// asked returns the query, and the time zone of the output.
 func (p *prices) asked() (zone *time.Location, query price.Query, err error) {
 	zone = time.UTC
 	if p.file.zone != "" {
@@ -161,7 +161,7 @@ func instantFlag(name, text string, zone *time.Location, at *protocol.Instant) e
 
 // open makes the feed of the configuration, or of the file that the flags describe.
 func (p *prices) open(args []string) (feeds.Feed, error) {
-	quiet := slog.New(slog.DiscardHandler) // all is told as an error
+	quiet := slog.New(slog.DiscardHandler) // everything is reported as an error
 	if p.config != "" {
 		text, err := os.ReadFile(p.config)
 		if err != nil {
@@ -184,14 +184,13 @@ func (p *prices) open(args []string) (feeds.Feed, error) {
 	return only.Open(quiet), nil
 }
 
-// read is the table [[file]] that the flags stand for. Their mistakes are told by the
-// names of the flags.
+// read returns the table [[file]] that the flags stand for. Errors name the flags.
 func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 	file := f.PriceFile
 	file.Path = settings.Path(path)
 	file.Slot = protocol.DurationOf(f.slot)
 	if most := int64(priceformat.MostMaxPrice / micros); f.maxPrice < 0 || f.maxPrice > most {
-		return file, usage("--max-price is outside 0 to %d", most)
+		return file, usage("invalid --max-price; use a number from 0 to %d", most)
 	}
 	file.MaxPrice = settings.Amount(f.maxPrice * micros)
 	if f.Format == string(priceformat.CSV) || f.Format == string(priceformat.Hourly) {
@@ -209,7 +208,11 @@ func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 	problems, _ := errors.AsType[settings.Problems](r.Err())
 	var wrong []error
 	for _, problem := range problems {
-		wrong = append(wrong, fmt.Errorf("--%s %s", strings.ReplaceAll(problem.Key, "_", "-"), problem.Text))
+		flag := strings.ReplaceAll(problem.Key, "_", "-")
+		if flag == "gaps" {
+			flag = "allow-gaps"
+		}
+		wrong = append(wrong, fmt.Errorf("--%s %s", flag, problem.Text))
 	}
 	if len(wrong) > 0 {
 		return file, usage("%w", errors.Join(wrong...))
@@ -220,9 +223,8 @@ func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 // micros is how many millionths a unit of money has.
 const micros = 1_000_000
 
-// tellGaps says for how long prices are missing between others, which is in order by
-// what the file's keys say, or a contract's.
-func (p *prices) tellGaps(set *priceformat.Set, zone *time.Location) {
+// reportGaps prints how long prices are missing between others, which the configuration allows.
+func (p *prices) reportGaps(set *priceformat.Set, zone *time.Location) {
 	for _, c := range set.Curves {
 		missing, first := c.Gaps()
 		if missing > 0 {
@@ -236,7 +238,7 @@ func (p *prices) tellGaps(set *priceformat.Set, zone *time.Location) {
 const slotTime = "2006-01-02 15:04 -07:00"
 
 func (p *prices) show(set *priceformat.Set, zone *time.Location) error {
-	p.tellGaps(set, zone)
+	p.reportGaps(set, zone)
 	if p.asCSV {
 		_, err := p.app.stdout.Write(set.AppendCSV(nil))
 		return err

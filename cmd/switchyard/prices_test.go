@@ -54,7 +54,7 @@ func TestPricesOfOneArea(t *testing.T) {
 		}
 	}
 	const said = "switchyard: FRE has no price for 2:00:00, the first time from 2016-01-01 01:00 +01:00 until 2016-01-01 03:00 +01:00\n"
-	if got := show(table, "--gaps"); got.code != 0 || got.stderr != said || strings.Count(got.stdout, "\n") != 6 {
+	if got := show(table, "--allow-gaps"); got.code != 0 || got.stderr != said || strings.Count(got.stdout, "\n") != 6 {
 		t.Errorf("with gaps: %+v", got)
 	}
 	if got := show(table, "--area", "NO1"); got.code != exitNotFound || !strings.Contains(got.stderr, `"NO1"; there are FI, FRE`) {
@@ -135,12 +135,12 @@ func TestPricesRefuses(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"name one file of prices", nil},
-		{"name one file of prices", []string{"x", "--config", "y"}},
+		{"give one price file", nil},
+		{"give one price file", []string{"x", "--config", "y"}},
 		{"--format is missing", []string{"x"}},
 		{"--zone is missing", []string{"x", "--format", "nordpool", "--currency", "EUR"}},
 		{"--zone: \"Mars\" is no time zone", []string{"x", "--format", "nordpool", "--zone", "Mars"}},
-		{"--max-price is outside 0 to 1000000", []string{"x", "--format", "csv", "--max-price", "2000000"}},
+		{"invalid --max-price; use a number from 0 to 1000000", []string{"x", "--format", "csv", "--max-price", "2000000"}},
 		{"--start: \"noon\" is no date", []string{"x", "--format", "hourly", "--start", "noon"}},
 		{"--from: \"noon\" is no date", []string{"x", "--format", "csv", "--from", "noon"}},
 		{"--feed \"wind\" is unknown", []string{"--config", "x", "--feed", "wind"}},

@@ -26,7 +26,7 @@ func TestPrivateSite(t *testing.T) {
 	if got := g.at(t, site, "", "queue"); !strings.Contains(got.stdout, "payroll") {
 		t.Errorf("root is shown %+v", got)
 	}
-	for _, args := range [][]string{{"queue"}, {"queue", "--finished", "10"}} {
+	for _, args := range [][]string{{"queue"}, {"queue", "--recent", "10"}} {
 		if got := g.asNobody(t, site, args...); got.code != 0 || strings.Contains(got.stdout, id.String()) {
 			t.Errorf("%q: %+v", args, got)
 		}

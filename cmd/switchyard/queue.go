@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	queueFinished = 1000 // ended jobs that are listed by their state
-	mostFinished  = 10_000
+	defaultRecent = 1000 // finished jobs that a terminal state in --states lists
+	maxRecent     = 10_000
 )
 
-// queueOptions are the options of queue, as they are given.
+// queueOptions are the options of queue as given.
 type queueOptions struct {
-	mine, guests, lines  bool
-	users, jobs, states  []string
-	names, sites         []string
-	format, after        string
-	application          string
-	applications         bool
-	finished, limit      int
-	finishedSet, nothing bool // nothing: no job can be in one of the states
+	mine, guests, lines bool
+	users, jobs, states []string
+	names, sites        []string
+	format, after       string
+	application         string
+	applications        bool
+	recent, limit       int
+	recentSet, nothing  bool // nothing: no job can be in any of the requested states
 }
 
 func (a *app) queueCommand() *cobra.Command {
@@ -38,44 +38,44 @@ func (a *app) queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "queue",
 		Aliases: []string{"q"},
-		Short:   "List the jobs that wait and run",
-		Long: "List the jobs of this site's users, wherever they are. SITE is where a job has been placed,\n" +
-			"- while it waits in the grid queue. --guests lists the jobs of other sites that are here.\n\n" +
-			"Lists have commas between their values. The letters, and the long names --noheader, --me and\n" +
-			"--nodelist, are those of Slurm's squeue, and so is --format: text with columns as %i or %.18i.\n\n" +
+		Short:   "List pending and running jobs",
+		Long: "List the active jobs of this origin at all sites. SITE is the site that has the job, or - while\n" +
+			"it is in the grid queue. --guests lists the jobs of other origins at this site.\n\n" +
+			"Separate the values of a list with commas. Short options, and --noheader, --me, --nodelist and\n" +
+			"--format, are those of Slurm's squeue; a format is text with columns such as %i or %.18i.\n\n" +
 			display.FormatColumns(),
 		Example: "  switchyard queue\n  switchyard queue --mine --json\n  switchyard queue --guests\n" +
 			"  switchyard queue -h -u ada -t PD,R -o '%i %t %M'\n" +
-			"  switchyard queue -t failed,timeout --finished=50",
+			"  switchyard queue -t failed,timeout --recent=50",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.finishedSet = cmd.Flags().Changed("finished")
+			o.recentSet = cmd.Flags().Changed("recent")
 			return a.listQueue(cmd.Context(), &o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.mine, "mine", false, "only your own jobs")
-	flags.BoolVar(&o.guests, "guests", false, "the jobs of other sites that are here")
-	flags.StringSliceVarP(&o.users, "user", "u", nil, "only the jobs of these `users`")
-	flags.StringSliceVarP(&o.jobs, "jobs", "j", nil, "only the jobs with these `ids`; one that is not there is left out")
-	flags.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these `states`, as PD,R or failed, or all; with one that is terminal, jobs that have ended too")
+	flags.BoolVar(&o.guests, "guests", false, "list guests: jobs of other origins at this site")
+	flags.StringSliceVarP(&o.users, "user", "u", nil, "only jobs of these `users`")
+	flags.StringSliceVarP(&o.jobs, "jobs", "j", nil, "only jobs with these `IDs`; unknown ones are omitted")
+	flags.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these `states`, for example PD,R or failed, or all; a terminal state also lists finished jobs")
 	flags.StringSliceVarP(&o.names, "name", "n", nil, "only jobs with these `names`")
-	flags.StringSliceVarP(&o.sites, "site", "w", nil, "only jobs that these `sites` have; - is the grid queue")
-	flags.StringVar(&o.application, "application", "", "only the components of the application of the job with this `id`")
-	flags.BoolVar(&o.applications, "applications", false, "list applications instead of jobs, each as one")
-	flags.StringVarP(&o.format, "format", "o", "", "print each job in this `format` instead of the table")
-	flags.IntVar(&o.finished, "finished", 0, "list so many jobs that have ended, too, and what jobs were quoted and billed")
-	flags.IntVar(&o.limit, "limit", 0, "list at most so many jobs, those with the least ids")
-	flags.StringVar(&o.after, "after", "", "list jobs with greater ids than this `id`: the next page of --limit")
-	flags.BoolVar(&o.lines, "json-lines", false, "print each job as a line of JSON, as soon as it is there")
+	flags.StringSliceVarP(&o.sites, "site", "w", nil, "only jobs at these `sites`; - is the grid queue")
+	flags.StringVar(&o.application, "application", "", "only components of the application of the job with this `ID`")
+	flags.BoolVar(&o.applications, "applications", false, "list applications instead of jobs")
+	flags.StringVarP(&o.format, "format", "o", "", "print each job in this `format`")
+	flags.IntVar(&o.recent, "recent", 0, "also list the last `N` finished jobs, and the columns QUOTED and BILLED")
+	flags.IntVar(&o.limit, "limit", 0, "list at most `N` jobs, those with the lowest IDs")
+	flags.StringVar(&o.after, "after", "", "list jobs with higher IDs than this `ID`: the next page of --limit")
+	flags.BoolVar(&o.lines, "json-lines", false, "print each job as one line of JSON, as it arrives")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
-	flags.BoolVarP(&a.noHeader, "no-header", "h", false, "print no column titles")
+	flags.BoolVarP(&a.noHeader, "no-header", "h", false, "omit the column titles")
 	flags.Bool("help", false, "help for queue") // without cobra's -h
 	flags.SetNormalizeFunc(slurmName)
 	return cmd
 }
 
-// slurmName has squeue's long names mean what they mean there.
+// slurmName maps long names of squeue to those of queue.
 func slurmName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "noheader":
@@ -92,9 +92,9 @@ func slurmName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// listing is what the options ask the peer for.
+// listing returns the request to the peer.
 func (o *queueOptions) listing() (wanted api.Listing, err error) {
-	wanted.Guests, wanted.Finished, wanted.Limit = view.WithoutGuests, o.finished, o.limit
+	wanted.Guests, wanted.Finished, wanted.Limit = view.WithoutGuests, o.recent, o.limit
 	if o.guests {
 		wanted.Guests = view.OnlyGuests
 	}
@@ -127,20 +127,20 @@ func (o *queueOptions) listing() (wanted api.Listing, err error) {
 	return wanted, o.check(&wanted)
 }
 
-// notEmpty: an empty list would list nothing, or everything.
+// notEmpty rejects empty lists and values, which could mean no jobs or all jobs.
 func (o *queueOptions) notEmpty() error {
 	for _, list := range []struct {
 		name   string
 		values []string
 	}{{"user", o.users}, {"jobs", o.jobs}, {"states", o.states}, {"name", o.names}, {"site", o.sites}} {
 		if list.values != nil && (len(list.values) == 0 || slices.Contains(list.values, "")) {
-			return usage("--%s has an empty value", list.name)
+			return usage("--%s: empty value", list.name)
 		}
 	}
 	return nil
 }
 
-// readSites are the sites that jobs are to be at; of those in the grid queue none.
+// readSites reads --site; "-", the grid queue, becomes the empty name.
 func (o *queueOptions) readSites() (sites []protocol.SiteName, err error) {
 	for _, name := range o.sites {
 		site := protocol.SiteName(name)
@@ -156,19 +156,19 @@ func (o *queueOptions) readSites() (sites []protocol.SiteName, err error) {
 
 func (o *queueOptions) check(wanted *api.Listing) error {
 	switch {
-	case o.finished < 0 || o.finished > mostFinished:
-		return usage("--finished=%d: say how many ended jobs to list, from 1 to %d", o.finished, mostFinished)
+	case o.recent < 0 || o.recent > maxRecent:
+		return usage("invalid --recent=%d; use a number from 1 to %d", o.recent, maxRecent)
 	case o.limit < 0:
-		return usage("--limit=%d: say how many jobs to list, from 1 on", o.limit)
+		return usage("invalid --limit=%d; use a number above 0", o.limit)
 	case o.applications && (o.format != "" || o.lines || wanted.Finished > 0 || o.limit > 0):
-		return usage("--applications lists those that have not ended, as a table or with --json; leave out --format, --json-lines, --finished and --limit")
+		return usage("--applications cannot be combined with --format, --json-lines, --recent and --limit")
 	case o.limit > 0 && wanted.Finished > 0:
-		return usage("--limit is for jobs that have not ended; use --finished to say how many of those that have")
+		return usage("--limit applies to active jobs only; use --recent for finished ones")
 	}
 	return nil
 }
 
-// readStates reads --states. Terminal ones list jobs that have ended, too.
+// readStates reads --states. Terminal states also list finished jobs.
 func (o *queueOptions) readStates(wanted *api.Listing) error {
 	terminal := false
 	for _, name := range o.states {
@@ -179,7 +179,7 @@ func (o *queueOptions) readStates(wanted *api.Listing) error {
 		state, known := display.ParseState(name)
 		switch {
 		case !known:
-			return usage("--states: %q is no state; there are all and %s", name, display.StateNames())
+			return usage("--states: unknown state %q; use all or %s", name, display.StateNames())
 		case state == 0:
 			o.nothing = len(wanted.States) == 0
 			continue
@@ -187,8 +187,8 @@ func (o *queueOptions) readStates(wanted *api.Listing) error {
 		o.nothing, terminal = false, terminal || state.Terminal()
 		wanted.States = append(wanted.States, state)
 	}
-	if terminal && !o.finishedSet {
-		wanted.Finished = queueFinished
+	if terminal && !o.recentSet {
+		wanted.Finished = defaultRecent
 	}
 	return nil
 }
@@ -198,27 +198,27 @@ func (a *app) listQueue(ctx context.Context, o *queueOptions) error {
 	if err != nil {
 		return err
 	}
-	if wanted.Application != 0 { // that of the first component names it
+	if wanted.Application != 0 { // an application has the ID of its first component
 		job, lookErr := a.client().Job(ctx, wanted.Application)
 		if lookErr != nil {
 			return lookErr
 		}
 		if job.Application == 0 {
-			return &exitError{exitNotFound, fmt.Errorf("job %v is not part of an application", wanted.Application)}
+			return &exitError{exitNotFound, fmt.Errorf("job %v is not a component of an application", wanted.Application)}
 		}
 		wanted.Application = job.Application
 	}
 	return a.showQueue(ctx, o, &wanted)
 }
 
-// showQueue prints the jobs that are wanted, as the options say.
+// showQueue prints the requested jobs.
 func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listing) error {
 	format, err := display.ParseFormat(o.format)
 	if err != nil {
 		return usage("%w", err)
 	}
 	show, whole := a.queuePrinter(o, format)
-	whole = whole || o.nothing || a.json || wanted.Finished > 0 // those that have ended come last, and go first
+	whole = whole || o.nothing || a.json || wanted.Finished > 0 // finished jobs arrive last and are printed first
 	if !whole {
 		_, err = a.client().QueuePages(ctx, *wanted, show)
 		return err
@@ -238,7 +238,8 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 	return show(all.Jobs)
 }
 
-// queuePrinter prints jobs as the options say; whole is when it must have all at once.
+// queuePrinter returns the function that prints jobs in the requested form. Whole is true if it needs
+// all jobs in one call.
 func (a *app) queuePrinter(o *queueOptions, format display.Format) (show func([]view.Job) error, whole bool) {
 	switch {
 	case o.lines:
@@ -250,11 +251,11 @@ func (a *app) queuePrinter(o *queueOptions, format display.Format) (show func([]
 		return func(jobs []view.Job) error { return a.formatted(format, jobs) }, false
 	}
 	return func(jobs []view.Job) error {
-		return display.Queue(jobs, a.now(), o.finishedSet).Write(a.stdout, "", !a.noHeader)
+		return display.Queue(jobs, a.now(), o.recentSet).Write(a.stdout, "", !a.noHeader)
 	}, true
 }
 
-// jobLines prints each job as a line of JSON.
+// jobLines prints each job as one line of JSON.
 func (a *app) jobLines(jobs []view.Job) error {
 	out := json.NewEncoder(a.stdout)
 	out.SetEscapeHTML(false)

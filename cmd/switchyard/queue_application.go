@@ -25,7 +25,7 @@ func (a *app) components(ctx context.Context, id protocol.JobID) ([]protocol.Job
 		return nil, err
 	}
 	if job.Application == 0 {
-		return nil, &exitError{exitNotFound, fmt.Errorf("job %v is not part of an application; cancel it without --application", id)}
+		return nil, &exitError{exitNotFound, fmt.Errorf("job %v is not a component of an application; cancel it without --application", id)}
 	}
 	queue, err := a.client().Queue(ctx, api.Listing{QueueFilter: view.QueueFilter{Application: job.Application, Guests: view.WithoutGuests}})
 	if err != nil {

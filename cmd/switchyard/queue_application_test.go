@@ -72,7 +72,7 @@ func TestApplicationsAsOne(t *testing.T) {
 	}
 	for _, args := range [][]string{{"cancel", "--application"}, {"queue", "--application"}} {
 		got = command(t, socket, "", append(args, (someID+3).String())...)
-		if got.code != exitNotFound || !strings.Contains(got.stderr, "job 1000000000045 is not part of an application") {
+		if got.code != exitNotFound || !strings.Contains(got.stderr, "job 1000000000045 is not a component of an application") {
 			t.Errorf("%q of a job on its own: %+v", args, got)
 		}
 	}

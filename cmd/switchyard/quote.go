@@ -27,8 +27,7 @@ func (a *app) quoteCommand() *cobra.Command {
 			"queue alone, and within what time the job starts with 95 % confidence, where the site can\n" +
 			"tell. Quotes bind nobody.\n\n" +
 			"Each component of an application has a table of its own, and one that may run on several\n" +
-			"counts of CPUs has a row for each. --long adds what counts in choosing a site: K_e (use of\n" +
-			"the machine), K_l (licences), K_eco (energy) and K_d (data).\n\n" +
+			"counts of CPUs has a row for each. --long adds the cost terms: CPU, LICENSE, ENERGY and DATA.\n\n" +
 			"--pareto prints the choices between cost and time that no other one beats in both, the\n" +
 			"fastest first, with the site and the CPUs of each component; → marks the one that would be\n" +
 			"taken.",

@@ -45,13 +45,13 @@ func TestSimFlowAtAFinerScale(t *testing.T) {
 func TestSimFlowRefusesBadSizes(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string]string{
-		"--jobs: invalid value 0":                            "--systems 1 --capacity 1",
-		"--systems: invalid value -3":                        "--jobs 1 --systems -3 --capacity 1",
-		"--capacity: invalid value 0":                        "--jobs 1 --systems 1",
-		"--jobs: 16000000 jobs on 8000 systems exceed":       "--jobs 16000000 --systems 8000 --capacity 1",
-		"--scale: 10 is not a multiple of 4 from 4 to":       "--jobs 1 --systems 1 --capacity 1 --scale 10",
-		`invalid argument "x" for "--seed"`:                  "--jobs 1 --systems 1 --capacity 1 --seed x",
-		"flow takes no arguments, but got \"reference.csv\"": "reference.csv",
+		"--jobs: invalid value 0":                        "--systems 1 --capacity 1",
+		"--systems: invalid value -3":                    "--jobs 1 --systems -3 --capacity 1",
+		"--capacity: invalid value 0":                    "--jobs 1 --systems 1",
+		"--jobs: 16000000 jobs on 8000 systems exceed":   "--jobs 16000000 --systems 8000 --capacity 1",
+		"--scale: 10 is not a multiple of 4 from 4 to":   "--jobs 1 --systems 1 --capacity 1 --scale 10",
+		`invalid argument "x" for "--seed"`:              "--jobs 1 --systems 1 --capacity 1 --seed x",
+		"flow takes no arguments, got \"reference.csv\"": "reference.csv",
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

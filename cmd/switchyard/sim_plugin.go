@@ -20,7 +20,7 @@ type simPlugins struct {
 	policyConfig string
 	local        string // path, or a policy of the built-in engine
 	localConfig  string
-	plain        bool
+	noTLS        bool
 }
 
 func (s *simPlugins) addTo(cmd *cobra.Command) {
@@ -29,7 +29,7 @@ func (s *simPlugins) addTo(cmd *cobra.Command) {
 	flags.StringVar(&s.policyConfig, "policy-config", "", "configuration file of that plugin")
 	flags.StringVar(&s.local, "localsched", "", "policy of all local queues: a built-in policy, or the path of a plugin")
 	flags.StringVar(&s.localConfig, "localsched-config", "", "configuration file of that plugin")
-	flags.BoolVar(&s.plain, "plain", false, "connect to these plugins without TLS, over a private socket (the Python example requires it)")
+	flags.BoolVar(&s.noTLS, "no-tls", false, "connect to these plugins without TLS, over a private socket (the Python example requires it)")
 }
 
 // apply has the plugins take part.
@@ -75,7 +75,7 @@ func (s *simPlugins) applyPolicy(plan *experiment.Plan) (*experiment.Plan, error
 
 // with is the plan with a plugin for all peers or all local queues.
 func (s *simPlugins) with(plan *experiment.Plan, kind pluginhost.Kind, flag, path, config string) (*experiment.Plan, error) {
-	g, err := experiment.PluginFile(kind, path, config, s.plain)
+	g, err := experiment.PluginFile(kind, path, config, s.noTLS)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}

@@ -47,7 +47,7 @@ func (a *app) simReplayCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&decider.path, "policy", "", "path of the policy plugin that decided in the recording")
 	cmd.Flags().StringVar(&decider.config, "policy-config", "", "configuration file of that plugin")
-	cmd.Flags().BoolVar(&decider.plain, "plain", false, "connect to the plugin without TLS, over a private socket")
+	cmd.Flags().BoolVar(&decider.noTLS, "no-tls", false, "connect to the plugin without TLS, over a private socket")
 	return a.query(cmd)
 }
 

@@ -116,7 +116,7 @@ func TestSimExitCodes(t *testing.T) {
 		stderr []string
 	}{
 		"nothing to do":           {nil, 2, []string{"missing subcommand: use sim run"}},
-		"no such command":         {[]string{"rum"}, 2, []string{`there is no command "rum"; did you mean run`}},
+		"no such command":         {[]string{"rum"}, 2, []string{`unknown command "rum"; did you mean run`}},
 		"no experiment":           {[]string{"run"}, 2, []string{"requires one experiment"}},
 		"two experiments":         {[]string{"run", "heavy", "light"}, 2, []string{"requires one experiment"}},
 		"unknown experiment":      {[]string{"run", "hevy"}, 3, []string{"no file hevy and no built-in experiment", "heavy, light"}},

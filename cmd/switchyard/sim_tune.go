@@ -17,12 +17,12 @@ import (
 
 // simTune is one call of sim tune.
 type simTune struct {
-	app     *app
-	method  string // empty: that of the experiment
-	runs    int    // 0: those of the experiment
-	buy     bool
-	workers int
-	html    string
+	app            *app
+	method         string // empty: that of the experiment
+	runs           int    // 0: those of the experiment
+	rankCandidates bool
+	workers        int
+	html           string
 }
 
 func (a *app) simTuneCommand() *cobra.Command {
@@ -45,7 +45,7 @@ func (a *app) simTuneCommand() *cobra.Command {
 	}
 	choice(cmd, &s.method, "method", "", "search method (default: as in the experiment)", experiment.Methods()...)
 	cmd.Flags().IntVar(&s.runs, "runs", 0, "maximum number of simulated points (default: as in the experiment)")
-	cmd.Flags().BoolVar(&s.buy, "rank-candidates", false, "also rank the candidates of the experiment")
+	cmd.Flags().BoolVar(&s.rankCandidates, "rank-candidates", false, "also rank the candidates of the experiment")
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
 	cmd.Flags().StringVar(&s.html, "html", "", "directory for index.html and its figures; it is created")
 	return a.query(cmd)
@@ -114,7 +114,7 @@ func (s *simTune) study(name string, limited bool) (*tune.Study, error) {
 	if s.workers < 1 {
 		return nil, usage("--workers: use at least 1")
 	}
-	study.Buy, study.Workers = s.buy, s.workers
+	study.Buy, study.Workers = s.rankCandidates, s.workers
 	if s.method != "" {
 		study.Method = s.method
 	}
@@ -132,7 +132,7 @@ func (s *simTune) page(name string, found *tune.Result) error {
 	if s.runs > 0 {
 		words = append(words, "--runs", strconv.Itoa(s.runs))
 	}
-	if s.buy {
+	if s.rankCandidates {
 		words = append(words, "--rank-candidates")
 	}
 	page, err := found.Page(report.Source{Command: strings.Join(words, " "), Version: version})

@@ -127,8 +127,8 @@ func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 		}
 		names = append(names, string(site))
 	}
-	a.notice("files do not travel yet: another site (%s) begins the job in an empty folder instead of %s, and only its output comes back; "+
-		"keep it here with --sites=%s, or say with --data=0 that it needs no files",
+	a.notice("files are not transferred: at another site (%s) the job starts in an empty directory instead of %s, and only its output is returned; "+
+		"keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",
 		console.Plain(strings.Join(names, ", ")), console.Plain(batch.Jobs[i].Payload.WorkDir), console.Plain(string(leaving.Site)))
 }
 

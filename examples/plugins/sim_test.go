@@ -40,7 +40,7 @@ func hash(t *testing.T, plugins ...example) string {
 	for _, e := range plugins {
 		args = append(args, "--"+string(e.kind), e.path)
 		if e.plain {
-			args = append(args, "--plain")
+			args = append(args, "--no-tls")
 		}
 	}
 	out, err := exec.CommandContext(t.Context(), switchyard(), args...).Output()

@@ -127,7 +127,7 @@ func TestAnApplicationIsReadWhole(t *testing.T) {
 func TestTheCommandLineBeatsTheFile(t *testing.T) {
 	t.Parallel()
 	said := func(long, value string) batchscript.Setting { return batchscript.Setting{Long: long, Value: value} }
-	batch := read(t, source(coupled), said("objective", "fastest"), said("waiting", "salary"), said("max-cost", "3 EUR"), said("time", "9h"))
+	batch := read(t, source(coupled), said("objective", "fastest"), said("waiting-cost", "salary"), said("max-cost", "3 EUR"), said("time", "9h"))
 	a := batch.Application
 	if a.Beta != one || len(a.Rates) != 0 || a.Waiting != "salary" || a.MaxCost != 3_000_000 || a.Currency != "EUR" {
 		t.Errorf("got %+v", a)
@@ -193,12 +193,12 @@ script = "missing.sh"
 		`runs/app.toml:16: component[a].time: is true or false; write a text or a number`,
 		`runs/app.toml:17: component[a].beta: unknown key; it belongs to [application]`,
 		`runs/app.toml:18: component[a].together: no other component starts together with "x"`,
-		`runs/app.toml:20: component[b c].name: "b c" is not a component's name`,
+		`runs/app.toml:20: component[b c].name: invalid component name "b c"`,
 		`runs/app.toml:30: component[d].script: the batch script runs/missing.sh cannot be read`,
-		`runs/a.sh:2: --max-time: it is about the whole application; write it in [application]`,
-		`runs/app.toml:2: application.objective: "best" is unknown; use fastest,`,
+		`runs/a.sh:2: --max-time: it applies to the whole application; write it in [application]`,
+		`runs/app.toml:2: application.objective: invalid objective "best"; use fastest,`,
 		`runs/app.toml:3: application.max_cost: "lots" is not an amount of money`,
-		`runs/app.toml:15: component[a].cpus: 4 comes after 8`,
+		`runs/app.toml:15: component[a].cpus: 4 after 8`,
 		`runs/app.toml:25: component[a].gamma: "-1" is not a weight`,
 		`runs/app.toml:27: component[a].behaviour.operations: "many" is not a number`,
 		`runs/app.toml:22: the component a is at runs/app.toml:12 already`,
@@ -220,9 +220,9 @@ func TestContradictions(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"nothing":       {"", "runs/app.toml: component: is missing"},
 		"no TOML":       {"[application\n", "runs/app.toml:2: not TOML"},
-		"both":          {"[application]\nobjective = \"green\"\n" + a + "alpha = 2\n", "runs/app.toml:6: component[a].alpha: an objective and weights are both named"},
-		"no weight":     {"[application]\nalpha = 0\nbeta = 0\ngamma = 0\ndelta = 0\n" + a, "runs/app.toml:5: application.delta: alpha, beta, gamma and delta are all 0"},
-		"part's weight": {"[application]\nbeta = 0\n" + a + "alpha = 0\ngamma = 0\ndelta = 0\n", "runs/app.toml:8: component[a].delta: alpha, beta, gamma and delta are all 0"},
+		"both":          {"[application]\nobjective = \"green\"\n" + a + "alpha = 2\n", "runs/app.toml:6: component[a].alpha: conflicts with an objective or weight"},
+		"no weight":     {"[application]\nalpha = 0\nbeta = 0\ngamma = 0\ndelta = 0\n" + a, "runs/app.toml:5: application.delta: all weights are 0"},
+		"part's weight": {"[application]\nbeta = 0\n" + a + "alpha = 0\ngamma = 0\ndelta = 0\n", "runs/app.toml:8: component[a].delta: all weights are 0"},
 		"too short":     {"[application]\nmax_time = \"1h\"\n" + a + "time = \"3h\"\nestimate = \"2h\"\n", "runs/app.toml:2: application.max_time: 1:00:00 is less than the shortest estimate of the run time of a, 2:00:00"},
 		"currencies":    {"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR"},
 		"limit's alone": {"[application]\nmax_cost = 1\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in the site's currency"},
@@ -253,8 +253,8 @@ func TestAllIsSaidAtOnce(t *testing.T) {
 				"[[component]]\nname = \"a\"\ntime = \"soon\"\n[[component]]\nname = \"b c\"\nscript = \"b.sh\"\ncpus = 0\n",
 			`runs/app.toml:6: component[a].script: the batch script runs/missing.sh cannot be read
 runs/app.toml:10: component[a].script: is missing; name the batch script that the component runs
-runs/app.toml:14: component[b c].name: "b c" is not a component's name; use 1 to 64 letters, digits, dots, hyphens and underscores
-runs/app.toml:3: application.objective: "best" is unknown; use fastest, cheapest, green or balanced
+runs/app.toml:14: component[b c].name: invalid component name "b c"; use 1 to 64 letters, digits, dots, hyphens and underscores
+runs/app.toml:3: application.objective: invalid objective "best"; use fastest, cheapest, green or balanced
 runs/app.toml:2: application.max_cost: "-5 CHF" is not an amount of money; write for instance 10.50 CHF, with up to six decimals
 runs/app.toml:9: component[a].memory: "much" is not an amount of memory; write for instance 4000, 4000M or 4G
 runs/app.toml:12: component[a].time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m
@@ -263,13 +263,13 @@ runs/app.toml:10: the component a is at runs/app.toml:4 already; give each a nam
 		},
 		"no name": {
 			a + "[[component]]\nscript = \"b.sh\"\ncpus = 0\n",
-			`runs/app.toml:4: component[2].name: "" is not a component's name; use 1 to 64 letters, digits, dots, hyphens and underscores
+			`runs/app.toml:4: component[2].name: invalid component name ""; use 1 to 64 letters, digits, dots, hyphens and underscores
 runs/app.toml:6: component[2].cpus: "0" is not a whole number from 1 to 1000000`,
 		},
 		"two currencies": {
 			"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a + "priority = \"x y\"\n",
 			`runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR; name both in one currency
-runs/app.toml:9: component[a].priority: "x y" is not a class of service; write a word of at most 32 bytes`,
+runs/app.toml:9: component[a].priority: "x y" is not a QOS; use one word of at most 32 bytes`,
 		},
 		"a first rate that is none": {
 			"[[application.rate]]\nafter = 0\nper_hour = \"lots\"\n[[application.rate]]\nafter = \"1h\"\nper_hour = \"5 CHF\"\n" + a,
@@ -277,7 +277,7 @@ runs/app.toml:9: component[a].priority: "x y" is not a class of service; write a
 		},
 		"CPUs with times for each": {
 			a + "cpus = [8, 4]\ntime = [\"4h\", \"2h\"]\nestimate = \"3h\"\n",
-			`runs/app.toml:4: component[a].cpus: 4 comes after 8; name each count once, from the smallest up`,
+			`runs/app.toml:4: component[a].cpus: 4 after 8; list each count once, in ascending order`,
 		},
 		"a limit with an estimate": {
 			a + "time = \"0:00\"\nestimate = \"3h\"\n",
@@ -298,7 +298,7 @@ runs/app.toml:7: component[a].behaviour.messages: "few" is not a number from 0 t
 		"scaling and its CPUs": {
 			a + "[component.behaviour]\noperations = 1e9\nsent = 5\nscaling = \"cube\"\ncpus = 0\n",
 			`runs/app.toml:8: component[a].behaviour.cpus: "0" is not a whole number from 1 to 1000000
-runs/app.toml:7: component[a].behaviour.scaling: "cube" is unknown; use constant, surface or all-to-all`,
+runs/app.toml:7: component[a].behaviour.scaling: invalid value "cube"; use constant, surface or all-to-all`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestCurrenciesOfTheCommandLine(t *testing.T) {
 	if a := read(t, source(text), said("max-cost", "3 CHF")).Application; a.Currency != "CHF" || len(a.Rates) != 1 {
 		t.Errorf("got %+v", a)
 	}
-	if a := read(t, source(text), said("waiting", "salary")).Application; a.Currency != "EUR" || len(a.Rates) != 0 {
+	if a := read(t, source(text), said("waiting-cost", "salary")).Application; a.Currency != "EUR" || len(a.Rates) != 0 {
 		t.Errorf("got %+v", a)
 	}
 	_, _, err := application.Read(source(coupled), []batchscript.Setting{said("max-cost", "3 EUR")}, origin())

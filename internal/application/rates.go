@@ -65,7 +65,7 @@ func (r *reader) checkMoney(options []batchscript.Setting) {
 		switch said.Long {
 		case "max-cost":
 			limit = said.Value
-		case "waiting":
+		case "waiting-cost":
 			return // beats the rates
 		}
 	}

@@ -81,7 +81,7 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script(
 		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
-		"#SWITCHYARD --power-share=80% --data=7 --data-out=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b",
+		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b",
 	))
 	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
 		t.Errorf("no option sets %q", unset)
@@ -143,8 +143,8 @@ func TestDirectives(t *testing.T) {
 		"power":            {[]string{"#SWITCHYARD --power-share=80%"}, power, 800_000},
 		"power, finely":    {[]string{"#SWITCHYARD --power-share=112.5%"}, power, 1_125_000},
 		"power, usual":     {[]string{"#SWITCHYARD --sites=aurora"}, power, 0},
-		"data":             {[]string{"#SWITCHYARD --data=10GB"}, data, int64(10 << 30)},
-		"data in MB":       {[]string{"#SWITCHYARD --data=3"}, data, int64(3 << 20)},
+		"data":             {[]string{"#SWITCHYARD --stage-in-size=10GB"}, data, int64(10 << 30)},
+		"data in MB":       {[]string{"#SWITCHYARD --stage-in-size=3"}, data, int64(3 << 20)},
 		"after a command":  {[]string{"true", "#SBATCH -n 4"}, cpus, 1},
 		"wait":             {[]string{"#SBATCH -W --parsable --test-only"}, words, [3]bool{true, true, true}},
 	}
@@ -260,7 +260,7 @@ func TestNamesThatCannotBeSeen(t *testing.T) {
 	got := problems(t, script("#SWITCHYARD -J 'pay\u202eroll' -L 'mesh\u200b'"))
 	want := []string{
 		`job.sh:2: --job-name: the job's name "pay\u202eroll": the character U+202E (byte 4) cannot be seen`,
-		`job.sh:2: --licenses: "mesh\u200b" is not a licence: the character U+200B (byte 5) cannot be seen`,
+		`job.sh:2: --licenses: "mesh\u200b" is not a license: the character U+200B (byte 5) cannot be seen`,
 	}
 	if len(got) != len(want) || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
 		t.Errorf("got %q", got)
@@ -276,7 +276,7 @@ func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 	job, notices := read(t, script("#SBATCH -p debug -n 2 --mail-user ada@x --nice -s -t 5", "true", "#SBATCH -n 9"),
 		batchscript.Setting{Long: "account", Value: "high"})
 	want := []string{
-		"job.sh:4: #SBATCH after the first command has no effect; move it up",
+		"job.sh:4: #SBATCH after the first command has no effect; move it before the first command",
 		"job.sh:2: --partition has no effect: ",
 		"job.sh:2: --mail-user has no effect: ",
 		"job.sh:2: --nice has no effect: ",
@@ -301,18 +301,18 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	want := []string{
 		"job.sh:5: the quote ' is not closed",
 		"job.sh:12: the backslash at the end of the line escapes nothing",
-		"job.sh:2: the option --ntask is unknown; did you mean --ntasks?",
+		"job.sh:2: unknown option --ntask; did you mean --ntasks?",
 		`job.sh:3: --ntasks: "none" is not a whole number`,
 		`job.sh:3: --time: "1:2:3:4" is not a time; write min, min:s,`,
 		"job.sh:4: --mem needs a value: --mem=size",
-		"job.sh:7: the option --wait takes no value; write --wait alone",
-		`job.sh:8: "stray" is no option`,
-		"job.sh:9: the option -Z is unknown",
+		"job.sh:7: option --wait takes no value; write --wait",
+		`job.sh:8: "stray" is not an option`,
+		"job.sh:9: unknown option -Z",
 		`job.sh:13: --nodes: "4-2" ends below its beginning`,
-		"job.sh:14: the option -W takes no value",
+		"job.sh:14: option -W takes no value",
 		`job.sh:6: --sites: site name "Aurora" must begin with a lower case letter`,
-		"job.sh:11: --array: job arrays are not there yet; submit one job for each element",
-		"command line: --dependency: dependencies are not there yet",
+		"job.sh:11: --array: --array is not supported; submit one job per element",
+		"command line: --dependency: dependencies are not supported",
 		"job.sh: --export: NONE stands alone",
 		`job.sh: the file name "%q": %q is unknown; use %j,`,
 	}
@@ -408,7 +408,7 @@ func TestPowerAndDataAreChecked(t *testing.T) {
 	t.Parallel()
 	for long, values := range map[string][]string{
 		"power-share": {"", "%", "0%", "80", "0.8", "-5%", "+5%", "1e2%", "10001%", "1.23456%", "99999999999999999999%", "8 0%", "1.2.3%"},
-		"data":        {"", "-1", "10X", "1.5G", "99999999999T", "9000000T"},
+		"stage-in-size": {"", "-1", "10X", "1.5G", "99999999999T", "9000000T"},
 	} {
 		for _, value := range values {
 			got := problems(t, script(), batchscript.Setting{Long: long, Value: value})
@@ -423,11 +423,11 @@ func FuzzRead(f *testing.F) {
 	f.Add("#!/bin/sh\n#SBATCH -n 4 --mem=3G -t 1-2:3:4 -o %x.%j\necho\n", "export", "ALL,A='1,2'")
 	f.Add("#!/bin/sh\n#SWITCHYARD -J \"a b\" # c\n#SBATCH -N 1-2 -D x\n", "mem-per-cpu", "9999999T")
 	f.Add("#!/bin/sh\n#SBATCH -N 1000000 --ntasks-per-node=1000000 -c1000000\n", "time", "0:00:01")
-	f.Add("#!/bin/sh\n#SWITCHYARD --power-share=99.5%\n", "data", "4T")
+	f.Add("#!/bin/sh\n#SWITCHYARD --power-share=99.5%\n", "stage-in-size", "4T")
 	f.Add("#!/bin/sh\n#SBATCH -\xff \\\n", "sites", "a,b")
-	f.Add("#!/bin/sh\n#SWITCHYARD --cpus=4,8 -t 2h,1h --objective=green\n#SWITCHYARD component a -L x:2,y\n#SWITCHYARD component b\n", "beta", "0.5")
-	f.Add("#!/bin/sh\n#SWITCHYARD --operations=3.2e12 --sent 1e6 --scaling=all-to-all@8 --estimate=50m\n", "max-cost", "10.50 CHF")
-	f.Add("#!/bin/sh\n#SWITCHYARD --alpha=0 --beta=0 --gamma=0 --delta=0 --max-time=1h\n", "qos", "urgent")
+	f.Add("#!/bin/sh\n#SWITCHYARD --cpus=4,8 -t 2h,1h --objective=green\n#SWITCHYARD component a -L x:2,y\n#SWITCHYARD component b\n", "wait-weight", "0.5")
+	f.Add("#!/bin/sh\n#SWITCHYARD --operations=3.2e12 --words-sent 1e6 --scaling=all-to-all@8 --estimate=50m\n", "max-cost", "10.50 CHF")
+	f.Add("#!/bin/sh\n#SWITCHYARD --compute-weight=0 --wait-weight=0 --energy-weight=0 --data-weight=0 --max-time=1h\n", "qos", "urgent")
 	f.Fuzz(func(t *testing.T, text, long, value string) {
 		s := batchscript.Script{Name: "job.sh", Data: []byte(text)}
 		batch, notices, err := batchscript.Read(s, []batchscript.Setting{{Long: long, Value: value}}, origin())

@@ -17,60 +17,60 @@ func broker() []Option {
 	return []Option{
 		{
 			Long: "objective", Value: "fastest|cheapest|green|balanced", whole: true,
-			Help: "what to choose sites by, instead of weights (the site's usual weights)", set: setObjective,
+			Help: "objective by which sites are chosen; replaces the weights (default: the weights of the site)", set: setObjective,
 		},
-		{Long: "max-cost", Value: "amount", whole: true, Help: `most that it may cost in all, as "10.50 CHF" (any)`, set: setMaxCost},
-		{Long: "max-time", Value: "time", whole: true, Help: "most time from now until all results are back, as 2h (any)", set: setMaxTime},
+		{Long: "max-cost", Value: "amount", whole: true, Help: `maximum total cost, for example "10.50 CHF" (default: no limit)`, set: setMaxCost},
+		{Long: "max-time", Value: "time", whole: true, Help: "maximum time until all results are back, for example 2h (default: no limit)", set: setMaxTime},
 		{
 			Long: "start-tolerance", Value: "time", whole: true,
-			Help: "how much later than the instant of its group a component that starts together with others may start (30s)", set: setStartTolerance,
+			Help: "how much later than its group a component may start (default: 30s)", set: setStartTolerance,
 		},
 		{
 			Long: "start-missed", Value: "retry|fail", whole: true,
-			Help: "what becomes of a group of which a component did not start by then (retry)", set: setStartMissed,
+			Help: "whether a group is placed again or fails if a component misses its start (default: retry)", set: setStartMissed,
 		},
-		{Long: "alpha", Value: "weight", Help: "weight of what machines and licences cost", set: setWeight(alpha)},
-		{Long: "beta", Value: "weight", whole: true, Help: "weight of what waiting costs", set: setWeight(beta)},
-		{Long: "gamma", Value: "weight", Help: "weight of what energy costs", set: setWeight(gamma)},
-		{Long: "delta", Value: "weight", Help: "weight of what moving data costs", set: setWeight(delta)},
-		{Long: "waiting", Value: "curve", whole: true, Help: "what waiting costs, by the name of one of the site's curves (its usual one)", set: setWaiting},
+		{Long: "compute-weight", Value: "weight", Help: "weight of the cost of CPUs and licenses", set: setWeight(computeWeight)},
+		{Long: "wait-weight", Value: "weight", whole: true, Help: "weight of the waiting cost", set: setWeight(waitWeight)},
+		{Long: "energy-weight", Value: "weight", Help: "weight of the energy cost", set: setWeight(energyWeight)},
+		{Long: "data-weight", Value: "weight", Help: "weight of the data transfer cost", set: setWeight(dataWeight)},
+		{Long: "waiting-cost", Value: "curve", whole: true, Help: "waiting cost, as the name of a curve of the site (default: the default curve of the site)", set: setWaitingCost},
 		{
-			Long: "estimate", Value: "time[,time]", Help: "how long it is likely to run; one, or one for each count of --cpus",
+			Long: "estimate", Value: "time[,time]", Help: "estimated run time: one, or one for each count of --cpus",
 			set: times(func(w *wishes) *[]protocol.Duration { return &w.estimates }),
 		},
 		{
-			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licences that it uses while it runs", set: setLicences, Slurm: true,
-			inSlurm: verdict{Refused, "in #SBATCH it means licences of one cluster", "write #SWITCHYARD --licenses where sites of the grid have them, or add --ignore=licenses"},
+			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicences, Slurm: true,
+			inSlurm: verdict{Refused, "in #SBATCH it names licenses of one cluster", "write #SWITCHYARD --licenses for licenses of grid sites, or add --ignore=licenses"},
 		},
 		{
-			Long: "qos", Short: "q", Value: "class", Help: "class of service, by its name at the sites (the usual one)", set: setPriority, Slurm: true,
-			inSlurm: verdict{Fate: Noticed, why: "in #SBATCH it means one cluster; #SWITCHYARD --qos means the grid"}, Vars: []string{"SBATCH_QOS"},
+			Long: "qos", Short: "q", Value: "class", Help: "quality of service, as named by the sites (default: the default class)", set: setPriority, Slurm: true,
+			inSlurm: verdict{Fate: Noticed, why: "in #SBATCH it applies to one cluster; use #SWITCHYARD --qos for the grid"}, Vars: []string{"SBATCH_QOS"},
 		},
 	}
 }
 
-// behaviour are the options that tell the Γ model what a job does.
+// behaviour are the options that describe a job to the Γ model.
 func behaviour() []Option {
 	return []Option{
 		{
-			Long: "operations", Value: "number", Help: "operations of all CPUs together, as 3.2e12",
+			Long: "operations", Value: "number", Help: "floating point operations of all CPUs together, for example 3.2e12",
 			set: millions(func(w *wishes) *int64 { return &w.behaviour.Mflop }),
 		},
 		{
-			Long: "accesses", Value: "number", Help: "accesses of all CPUs to main memory, in 64-bit words (as few as it takes)",
+			Long: "memory-accesses", Value: "number", Help: "main memory accesses of all CPUs together, in 64-bit words (default: the minimum)",
 			set: millions(func(w *wishes) *int64 { return &w.behaviour.Mwords }),
 		},
 		{
-			Long: "sent", Value: "number", Help: "64-bit words that each CPU sends (0)",
+			Long: "words-sent", Value: "number", Help: "64-bit words sent by each CPU (default: 0)",
 			set: number(func(w *wishes) *int64 { return &w.behaviour.Sent }),
 		},
 		{
-			Long: "messages", Value: "number", Help: "messages that each CPU sends (0)",
+			Long: "messages-sent", Value: "number", Help: "messages sent by each CPU (default: 0)",
 			set: number(func(w *wishes) *int64 { return &w.behaviour.Messages }),
 		},
 		{
 			Long: "scaling", Value: "kind[@cpus]",
-			Help: "how these change with the CPUs: constant, surface or all-to-all, from that many CPUs on (constant)", set: setScaling,
+			Help: "scaling of words and messages with the CPU count: constant, surface or all-to-all, relative to that count (default: constant)", set: setScaling,
 		},
 	}
 }
@@ -85,12 +85,12 @@ func setCPUs(w *wishes, value string) error {
 			return err
 		}
 		if len(counts) > 0 && n <= counts[len(counts)-1] {
-			return fmt.Errorf("%d comes after %d; name each count once, from the smallest up", n, counts[len(counts)-1])
+			return fmt.Errorf("%d after %d; list each count once, in ascending order", n, counts[len(counts)-1])
 		}
 		counts = append(counts, n)
 	}
 	if len(counts) > protocol.MaxShapes {
-		return fmt.Errorf("names %d counts; use at most %d", len(counts), protocol.MaxShapes)
+		return fmt.Errorf("%d counts; use at most %d", len(counts), protocol.MaxShapes)
 	}
 	w.cpus = counts
 	return nil
@@ -124,7 +124,7 @@ func setStartTolerance(w *wishes, value string) (err error) {
 
 func setStartMissed(w *wishes, value string) error {
 	if value != protocol.RetryMissed && value != protocol.FailMissed {
-		return fmt.Errorf("%.40q is unknown; use %s or %s", value, protocol.RetryMissed, protocol.FailMissed)
+		return fmt.Errorf("invalid value %.40q; use %s or %s", value, protocol.RetryMissed, protocol.FailMissed)
 	}
 	w.startMissed = value
 	return nil
@@ -139,20 +139,20 @@ func setMaxCost(w *wishes, value string) error {
 	return nil
 }
 
-func setWaiting(w *wishes, value string) error {
+func setWaitingCost(w *wishes, value string) error {
 	w.waiting = value
-	return label("a curve's name", value, protocol.MaxName)
+	return label("a curve name", value, protocol.MaxName)
 }
 
 func setPriority(w *wishes, value string) error {
 	w.spec.QOS = value
-	return label("a class of service", value, protocol.MaxPriority)
+	return label("a QOS", value, protocol.MaxPriority)
 }
 
 // label checks a name that sites know.
 func label(what, value string, most int) error {
 	if value == "" || len(value) > most || strings.ContainsFunc(value, unicode.IsSpace) {
-		return fmt.Errorf("%.80q is not %s; write a word of at most %d bytes", value, what, most)
+		return fmt.Errorf("%.80q is not %s; use one word of at most %d bytes", value, what, most)
 	}
 	if err := protocol.CheckText(value); err != nil {
 		return fmt.Errorf("%+.80q is not %s: %w", value, what, err)
@@ -173,11 +173,11 @@ func setLicences(w *wishes, value string) error {
 	slices.SortFunc(list, func(a, b protocol.License) int { return cmp.Compare(a.Name, b.Name) })
 	for i := 1; i < len(list); i++ {
 		if list[i].Name == list[i-1].Name {
-			return fmt.Errorf("names the licence %s twice; write %s:%d once", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
+			return fmt.Errorf("duplicate license %s; write %s:%d", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
 		}
 	}
 	if len(list) > protocol.MaxLicences {
-		return fmt.Errorf("names %d licences; use at most %d", len(list), protocol.MaxLicences)
+		return fmt.Errorf("%d licenses; use at most %d", len(list), protocol.MaxLicences)
 	}
 	w.spec.Licenses = list
 	return nil
@@ -188,10 +188,10 @@ func parseLicence(text string) (one protocol.License, err error) {
 	one = protocol.License{Name: name, Count: 1}
 	if counted {
 		if one.Count, err = ParseCount(count); err != nil {
-			return one, fmt.Errorf("the count of the licence %s: %w", name, err)
+			return one, fmt.Errorf("license %s: %w", name, err)
 		}
 	}
-	return one, label("a licence", name, protocol.MaxName)
+	return one, label("a license", name, protocol.MaxName)
 }
 
 // number takes a number of things.
@@ -228,9 +228,9 @@ func setScaling(w *wishes, value string) error {
 	case "constant":
 		w.behaviour.Scaling = protocol.Constant
 	case protocol.Constant:
-		return errors.New("no kind is named; use constant, surface or all-to-all")
+		return errors.New("missing value; use constant, surface or all-to-all")
 	default:
-		return fmt.Errorf("%q is unknown; use constant, surface or all-to-all", kind)
+		return fmt.Errorf("invalid value %q; use constant, surface or all-to-all", kind)
 	}
 	return nil
 }

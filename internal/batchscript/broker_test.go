@@ -71,10 +71,10 @@ func TestWeights(t *testing.T) {
 		"fastest":             {[]string{"#SWITCHYARD --objective=fastest"}, nil, weights{beta: one}},
 		"cheapest":            {[]string{"#SWITCHYARD --objective=cheapest"}, nil, weights{one, 0, one, one}},
 		"balanced":            {[]string{"#SWITCHYARD --objective=balanced"}, nil, weights{one, one, one, one}},
-		"the others are 1":    {[]string{"#SWITCHYARD --gamma=2.5"}, nil, weights{one, one, 2_500_000, one}},
-		"all":                 {[]string{"#SWITCHYARD --alpha 0 --beta 0.000001 --gamma 0 --delta 1000"}, nil, weights{0, 1, 0, 1000 * one}},
-		"command line first":  {[]string{"#SWITCHYARD --alpha=3"}, []batchscript.Setting{said("objective", "fastest")}, weights{beta: one}},
-		"command line weight": {[]string{"#SWITCHYARD --objective=fastest"}, []batchscript.Setting{said("beta", "0")}, weights{one, 0, one, one}},
+		"the others are 1":    {[]string{"#SWITCHYARD --energy-weight=2.5"}, nil, weights{one, one, 2_500_000, one}},
+		"all":                 {[]string{"#SWITCHYARD --compute-weight 0 --wait-weight 0.000001 --energy-weight 0 --data-weight 1000"}, nil, weights{0, 1, 0, 1000 * one}},
+		"command line first":  {[]string{"#SWITCHYARD --compute-weight=3"}, []batchscript.Setting{said("objective", "fastest")}, weights{beta: one}},
+		"command line weight": {[]string{"#SWITCHYARD --objective=fastest"}, []batchscript.Setting{said("wait-weight", "0")}, weights{one, 0, one, one}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestWeights(t *testing.T) {
 
 func TestLimitsAloneNameNoWeights(t *testing.T) {
 	t.Parallel()
-	batch := readAll(t, script("#SWITCHYARD --max-cost='10.50 CHF' --max-time=2h --waiting=salary"))
+	batch := readAll(t, script("#SWITCHYARD --max-cost='10.50 CHF' --max-time=2h --waiting-cost=salary"))
 	want := protocol.Application{MaxCost: 10_500_000, Currency: "CHF", MaxTime: 2 * protocol.Hour, Waiting: "salary"}
 	if !reflect.DeepEqual(*batch.Application, want) {
 		t.Errorf("got %+v", batch.Application)
@@ -107,7 +107,7 @@ func TestLimitsAloneNameNoWeights(t *testing.T) {
 func TestWhatTheJobNeedsAndDoes(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script("#SBATCH -n 8", "#SWITCHYARD -L matlab:2,ansys -q urgent",
-		"#SWITCHYARD --data-out=20GB --operations=3.2e12 --accesses=1.5e6 --sent=1e6 --messages 4000 --scaling=surface"))
+		"#SWITCHYARD --stage-out-size=20GB --operations=3.2e12 --memory-accesses=1.5e6 --words-sent=1e6 --messages-sent 4000 --scaling=surface"))
 	if want := []protocol.License{{Name: "ansys", Count: 1}, {Name: "matlab", Count: 2}}; !slices.Equal(job.Spec.Licenses, want) {
 		t.Errorf("licences %+v", job.Spec.Licenses)
 	}
@@ -115,7 +115,7 @@ func TestWhatTheJobNeedsAndDoes(t *testing.T) {
 	if job.Component.Behaviour != want || job.Spec.QOS != "urgent" || job.Spec.DataOut != 20<<30 {
 		t.Errorf("got %+v", job)
 	}
-	job, _ = read(t, script("#SWITCHYARD --operations=1 --sent=1 --scaling=all-to-all@64"))
+	job, _ = read(t, script("#SWITCHYARD --operations=1 --words-sent=1 --scaling=all-to-all@64"))
 	if b := job.Component.Behaviour; b.CPUs != 64 || b.Scaling != protocol.Multicast || b.Mflop != 1 {
 		t.Errorf("got %+v", b)
 	}
@@ -123,9 +123,9 @@ func TestWhatTheJobNeedsAndDoes(t *testing.T) {
 
 func TestComponents(t *testing.T) {
 	t.Parallel()
-	s := script("#SBATCH -n 2 -J coupled", "#SWITCHYARD --max-time=8h --alpha=2",
+	s := script("#SBATCH -n 2 -J coupled", "#SWITCHYARD --max-time=8h --compute-weight=2",
 		"#SWITCHYARD component mesh", "#SBATCH -n 4",
-		"#SWITCHYARD component solve --cpus=8,16", "#SWITCHYARD --alpha=3", "run $SWITCHYARD_COMPONENT")
+		"#SWITCHYARD component solve --cpus=8,16", "#SWITCHYARD --compute-weight=3", "run $SWITCHYARD_COMPONENT")
 	batch := readAll(t, s, said("time", "90"))
 	if batch.Name != "coupled" || batch.Application.Name != "coupled" || batch.Application.MaxTime != 8*protocol.Hour || len(batch.Jobs) != 2 {
 		t.Fatalf("got %+v, %+v", batch, batch.Application)
@@ -152,7 +152,7 @@ func TestComponents(t *testing.T) {
 // Where one component names a weight, the others are not weighed by 0.
 func TestAWeightOfOneComponentWeighsAll(t *testing.T) {
 	t.Parallel()
-	batch := readAll(t, script("#SWITCHYARD component a", "#SWITCHYARD component b --gamma=4"))
+	batch := readAll(t, script("#SWITCHYARD component a", "#SWITCHYARD component b --energy-weight=4"))
 	a, b := batch.Jobs[0].Component, batch.Jobs[1].Component
 	if batch.Application.Beta != one || a.Alpha != one || a.Gamma != one || b.Gamma != 4*one || b.Delta != one {
 		t.Errorf("got β %d, %+v, %+v", batch.Application.Beta, a, b)
@@ -165,28 +165,28 @@ func TestContradictionsAreFound(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		"both":           {[]string{"#SWITCHYARD --objective=green --beta=1"}, "job.sh:2: --beta: an objective and weights are both named"},
-		"both, reversed": {[]string{"#SWITCHYARD --beta=1", "#SWITCHYARD --objective=green"}, "job.sh:3: --objective: an objective and weights are both named"},
-		"no weight":      {[]string{"#SWITCHYARD --alpha=0 --beta=0 --gamma=0 --delta=0"}, "job.sh:2: --delta: alpha, beta, gamma and delta are all 0"},
-		"negative":       {[]string{"#SWITCHYARD --alpha=-1"}, `job.sh:2: --alpha: "-1" is not a weight; write a number from 0 to 1000`},
+		"both":           {[]string{"#SWITCHYARD --objective=green --wait-weight=1"}, "job.sh:2: --wait-weight: conflicts with an objective or weight"},
+		"both, reversed": {[]string{"#SWITCHYARD --wait-weight=1", "#SWITCHYARD --objective=green"}, "job.sh:3: --objective: conflicts with an objective or weight"},
+		"no weight":      {[]string{"#SWITCHYARD --compute-weight=0 --wait-weight=0 --energy-weight=0 --data-weight=0"}, "job.sh:2: --data-weight: all weights are 0"},
+		"negative":       {[]string{"#SWITCHYARD --compute-weight=-1"}, `job.sh:2: --compute-weight: "-1" is not a weight; write a number from 0 to 1000`},
 		"no time":        {[]string{"#SWITCHYARD --max-time=1h", "#SWITCHYARD --estimate=90 --time=3h"}, "job.sh:2: --max-time: 1:00:00 is less than the shortest estimate of the run time of job.sh, 1:30:00"},
 		"one is in time": {[]string{"#SWITCHYARD --max-time=1h --cpus=2,4", "#SWITCHYARD --estimate=2h,1h --time=3h"}, ""},
 		"over the limit": {[]string{"#SWITCHYARD --estimate=2h"}, "job.sh:2: --estimate: the run time of 2:00:00 is above the time limit of 1:00:00"},
-		"falling":        {[]string{"#SWITCHYARD --cpus=8,4"}, "job.sh:2: --cpus: 4 comes after 8; name each count once, from the smallest up"},
-		"twice":          {[]string{"#SWITCHYARD --cpus=4,4"}, "job.sh:2: --cpus: 4 comes after 4"},
+		"falling":        {[]string{"#SWITCHYARD --cpus=8,4"}, "job.sh:2: --cpus: 4 after 8; list each count once, in ascending order"},
+		"twice":          {[]string{"#SWITCHYARD --cpus=4,4"}, "job.sh:2: --cpus: 4 after 4"},
 		"times":          {[]string{"#SWITCHYARD --cpus=2,4,8 -t 2h,1h"}, "job.sh:2: --time: names 2 times, but the job has 3 counts of CPUs"},
 		"nodes":          {[]string{"#SWITCHYARD --cpus=2,4 -N 3"}, "job.sh:2: --nodes: asks for 3 nodes, but a job of 2 CPUs has CPUs on 2 at most"},
-		"scaling":        {[]string{"#SWITCHYARD --operations=1 --scaling=cubic"}, `job.sh:2: --scaling: "cubic" is unknown; use constant, surface or all-to-all`},
+		"scaling":        {[]string{"#SWITCHYARD --operations=1 --scaling=cubic"}, `job.sh:2: --scaling: invalid value "cubic"; use constant, surface or all-to-all`},
 		"nothing sent":   {[]string{"#SWITCHYARD --operations=1 --scaling=all-to-all"}, "job.sh:2: --scaling: one CPU sends nothing"},
-		"no operations":  {[]string{"#SWITCHYARD --sent=1"}, "job.sh:2: --sent: means nothing without the number of operations"},
-		"objective":      {[]string{"#SWITCHYARD --objective=best"}, `job.sh:2: --objective: "best" is unknown; use fastest, cheapest, green or balanced`},
-		"licences":       {[]string{"#SWITCHYARD -L a,b,a:2"}, "job.sh:2: --licenses: names the licence a twice; write a:3 once"},
+		"no operations":  {[]string{"#SWITCHYARD --words-sent=1"}, "job.sh:2: --words-sent: means nothing without the number of operations"},
+		"objective":      {[]string{"#SWITCHYARD --objective=best"}, `job.sh:2: --objective: invalid objective "best"; use fastest, cheapest, green or balanced`},
+		"licences":       {[]string{"#SWITCHYARD -L a,b,a:2"}, "job.sh:2: --licenses: duplicate license a; write a:3"},
 		"money":          {[]string{"#SWITCHYARD --max-cost=-5"}, `job.sh:2: --max-cost: "-5" is not an amount of money`},
-		"late":           {[]string{"#SWITCHYARD component a", "#SWITCHYARD --max-cost=5"}, "job.sh:3: --max-cost: it is about the whole application; write it before the first component"},
+		"late":           {[]string{"#SWITCHYARD component a", "#SWITCHYARD --max-cost=5"}, "job.sh:3: --max-cost: it applies to the whole application; write it before the first component"},
 		"one name":       {[]string{"#SWITCHYARD component a", "#SWITCHYARD component a"}, "job.sh:3: the component a is at job.sh:2 already"},
-		"no name":        {[]string{"#SWITCHYARD component"}, `job.sh:2: component: "" is not a component's name`},
-		"odd name":       {[]string{"#SWITCHYARD component 'a b'"}, `job.sh:2: component: "a b" is not a component's name`},
-		"for Slurm":      {[]string{"#SBATCH component a"}, `job.sh:2: "component" is no option`},
+		"no name":        {[]string{"#SWITCHYARD component"}, `job.sh:2: component: invalid component name ""`},
+		"odd name":       {[]string{"#SWITCHYARD component 'a b'"}, `job.sh:2: component: invalid component name "a b"`},
+		"for Slurm":      {[]string{"#SBATCH component a"}, `job.sh:2: "component" is not an option`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -206,12 +206,12 @@ func TestContradictionsAreFound(t *testing.T) {
 func TestNothingFollowsFromMistakes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"--cpus=8,4 --time=2h,1h --nodes=9 --estimate=3h": "--cpus: 4 comes after 8; name each count once, from the smallest up",
+		"--cpus=8,4 --time=2h,1h --nodes=9 --estimate=3h": "--cpus: 4 after 8; list each count once, in ascending order",
 		"--time=soon --estimate=9h":                       `--time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m`,
 		"--time=0:00 --estimate=9h":                       `--time: "0:00" is no time at all; give more than 0`,
 		"--max-time=0s --estimate=9m":                     `--max-time: "0s" is no time at all; give more than 0`,
 		"--cpus=4,8 --time=3h,2h,1h --estimate=9h,3h":     "--time: names 3 times, but the job has 2 counts of CPUs; name one, or one for each count of --cpus",
-		"--operations=many --sent=3 --scaling=all-to-all": `--operations: "many" is not a number from 0 to 9e+21; write for instance 3.2e12`,
+		"--operations=many --words-sent=3 --scaling=all-to-all": `--operations: "many" is not a number from 0 to 9e+21; write for instance 3.2e12`,
 	} {
 		if got := problems(t, script("#SWITCHYARD "+line)); len(got) != 1 || got[0] != "job.sh:2: "+want {
 			t.Errorf("%s: got %q", line, got)
@@ -272,7 +272,7 @@ func TestJoinedPartsBeatTheirScripts(t *testing.T) {
 	parts[1].Name = "a"
 	_, _, err = batchscript.Join("both", parts, origin())
 	want := []string{
-		"job.sh:2: --max-cost: it is about the whole application; write it in [application] of the application's file",
+		"job.sh:2: --max-cost: it applies to the whole application; write it in [application] of the application's file",
 		"job.sh:3: the application's file names the components; leave them out here",
 		`app.toml:4: component[a].time: "soon" is not a time`,
 		"app.toml:9: the component a is at app.toml:3 already",
@@ -312,7 +312,7 @@ func TestLocalWishesOfSlurm(t *testing.T) {
 	if job.Spec.QOS != "" || len(job.Spec.Licenses) != 1 || job.Spec.Licenses[0] != (protocol.License{Name: "ansys", Count: 2}) {
 		t.Errorf("class %q, licences %v", job.Spec.QOS, job.Spec.Licenses)
 	}
-	if len(notices) != 1 || !strings.HasPrefix(notices[0], "job.sh:2: --qos has no effect: in #SBATCH it means one cluster") {
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], "job.sh:2: --qos has no effect: in #SBATCH it applies to one cluster") {
 		t.Errorf("notices %q", notices)
 	}
 }

@@ -88,7 +88,7 @@ func collect(script Script, r *report) []section {
 			continue
 		}
 		if commands {
-			r.notice(place, "%s after the first command has no effect; move it up", mark)
+			r.notice(place, "%s after the first command has no effect; move it before the first command", mark)
 			continue
 		}
 		words, err := split(rest)
@@ -133,7 +133,7 @@ const maxComponent = 64
 func CheckName(name string) error {
 	odd := func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }
 	if name == "" || len(name) > maxComponent || strings.ContainsFunc(name, odd) {
-		return fmt.Errorf("%.80q is not a component's name; use 1 to %d letters, digits, dots, hyphens and underscores",
+		return fmt.Errorf("invalid component name %.80q; use 1 to %d letters, digits, dots, hyphens and underscores",
 			name, maxComponent)
 	}
 	return nil
@@ -195,23 +195,23 @@ func (c catalog) find(word string) (option Option, value string, attached bool, 
 		option, known = c.long[name]
 		switch {
 		case !known:
-			return Option{}, "", false, fmt.Sprintf("the option --%s is unknown; %s", name, c.hint(name))
+			return Option{}, "", false, fmt.Sprintf("unknown option --%s; %s", name, c.hint(name))
 		case attached && option.Value == "":
-			return Option{}, "", false, fmt.Sprintf("the option --%s takes no value; write --%s alone", name, name)
+			return Option{}, "", false, fmt.Sprintf("option --%s takes no value; write --%s", name, name)
 		}
 		return option, value, attached, ""
 	}
 	if len(word) < 2 || word[0] != '-' {
 		return Option{}, "", false, fmt.Sprintf(
-			"%q is no option; options begin with a hyphen, and values with spaces need quotes", word)
+			"%q is not an option; options start with a hyphen, and values with spaces need quotes", word)
 	}
 	option, known = c.short[word[1:2]]
 	if !known {
-		return Option{}, "", false, fmt.Sprintf("the option -%s is unknown; see switchyard submit --help for the options",
+		return Option{}, "", false, fmt.Sprintf("unknown option -%s; see switchyard submit --help",
 			strings.ToValidUTF8(word[1:2], "?"))
 	}
 	if option.Value == "" && len(word) > 2 {
-		return Option{}, "", false, fmt.Sprintf("the option -%s takes no value; write it alone", option.Short)
+		return Option{}, "", false, fmt.Sprintf("option -%s takes no value", option.Short)
 	}
 	return option, word[2:], len(word) > 2, ""
 }
@@ -226,7 +226,7 @@ func apply(option Option, v verdict, value string, at spot, w *wishes, r *report
 		r.notice(at.place, "--%s has no effect: %s", option.Long, v.why)
 		return
 	case option.whole && w.whole != "":
-		r.wrongAt(at, option.Long, "it is about the whole application; write it %s", w.whole)
+		r.wrongAt(at, option.Long, "it applies to the whole application; write it %s", w.whole)
 		return
 	}
 	err := option.set(w, value)
@@ -248,7 +248,7 @@ func (c catalog) override(settings []Setting, w *wishes, r *report) {
 		at := setting.spot()
 		option, known := c.long[setting.Long]
 		if !known {
-			r.wrong(at.place, "the option --%s is unknown; %s", setting.Long, c.hint(setting.Long))
+			r.wrong(at.place, "unknown option --%s; %s", setting.Long, c.hint(setting.Long))
 			continue
 		}
 		w.source = fromFile
@@ -286,7 +286,7 @@ func (c catalog) followAll(of section, env []string, w *wishes, r *report) {
 		w.refused = append(w.refused, refusal{
 			pbsMark,
 			spot{place: of.other, named: true},
-			"sbatch would follow this line of another batch system; write it as #SBATCH, or add --ignore-pbs",
+			"sbatch would apply this line of another batch system; write it as #SBATCH, or add --ignore-pbs",
 		})
 	}
 }

@@ -16,7 +16,7 @@ type Option struct {
 	Maybe bool   // the value may be left out, and is only given as --long=value
 	Help  string // empty: one of sbatch's that is not carried
 
-	Also  string   // another long name, which people are not told of
+	Also  string   // another long name, which is not documented
 	Vars  []string // variables of the environment that stand for it, as sbatch has them
 	Slurm bool     // sbatch(1) has it
 	Note  string   // how a carried option of sbatch differs; empty: it does not
@@ -46,66 +46,66 @@ func honoured() []Option {
 func shape() []Option {
 	return []Option{
 		{
-			Long: "job-name", Short: "J", Value: "name", Help: "the job's name (the script's)", set: setName,
+			Long: "job-name", Short: "J", Value: "name", Help: "job name (default: name of the script)", set: setName,
 			Slurm: true, Vars: []string{"SBATCH_JOB_NAME"},
 		},
 		{
-			Long: "comment", Value: "text", Help: "a remark for people, shown with the job (none)",
+			Long: "comment", Value: "text", Help: "comment, shown with the job",
 			set: func(w *wishes, value string) error { w.spec.Comment = value; return protocol.CheckComment(value) }, Slurm: true,
-			Note: "at a site with Slurm its comment begins with it, and says behind it which job of Switchyard it is",
+			Note: "at a site with Slurm it is followed by the Switchyard job ID",
 		},
 		{
-			Long: "ntasks", Short: "n", Value: "count", Help: "tasks in all (1, or nodes × ntasks-per-node)",
+			Long: "ntasks", Short: "n", Value: "count", Help: "total number of tasks (default: 1, or nodes × ntasks-per-node)",
 			set: counter(func(w *wishes) *int { return &w.tasks }), Slurm: true,
 		},
 		{
-			Long: "nodes", Short: "N", Value: "count|min-max", Help: "nodes (any)", set: setNodes,
-			Slurm: true, Note: "of a range without `--ntasks`, the least number, with a task on each",
+			Long: "nodes", Short: "N", Value: "count|min-max", Help: "number of nodes; of a range, the minimum is used (default: any)", set: setNodes,
+			Slurm: true, Note: "of a range the minimum is used; without `--ntasks`, one task per node",
 		},
 		{
-			Long: "ntasks-per-node", Value: "count", Help: "tasks on each node",
+			Long: "ntasks-per-node", Value: "count", Help: "tasks per node",
 			set: counter(func(w *wishes) *int { return &w.tasksPerNode }), Slurm: true, Also: "tasks-per-node",
 		},
 		{
-			Long: "cpus-per-task", Short: "c", Value: "count", Help: "CPUs of each task (1)",
+			Long: "cpus-per-task", Short: "c", Value: "count", Help: "CPUs per task (default: 1)",
 			set: counter(func(w *wishes) *int { return &w.cpusPerTask }), Slurm: true,
 		},
 		{
-			Long: "mem", Value: "size[K|M|G|T]", Help: "memory on each node, in MB without a letter (any)", set: setMemory,
+			Long: "mem", Value: "size[K|M|G|T]", Help: "memory per node; MB unless a unit is given (default: no requirement)", set: setMemory,
 			Slurm: true, Vars: []string{"SBATCH_MEM_PER_NODE"}, partly: true,
-			Note: "`0`, all memory of the nodes, is refused: a job cannot ask for that yet",
+			Note: "`0` (all memory of the nodes) is refused",
 		},
 		{
-			Long: "mem-per-cpu", Value: "size[K|M|G|T]", Help: "memory for each CPU", set: setMemoryPerCPU,
-			Slurm: true, Vars: []string{"SBATCH_MEM_PER_CPU"}, Note: "as memory on each node, for all CPUs that a node may have of the job",
+			Long: "mem-per-cpu", Value: "size[K|M|G|T]", Help: "memory per CPU", set: setMemoryPerCPU,
+			Slurm: true, Vars: []string{"SBATCH_MEM_PER_CPU"}, Note: "converted to memory per node, for the most CPUs of the job on one node",
 		},
 		{
-			Long: "cpus", Value: "count[,count]", Help: "CPUs in all, however many tasks; of several counts the grid chooses one",
+			Long: "cpus", Value: "count[,count]", Help: "total number of CPUs, instead of tasks; of several counts the grid chooses one",
 			set: setCPUs,
 		},
 		{
 			Long: "time", Short: "t", Value: "limit[,limit]",
-			Help: "wall-time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m (1:00:00); one, or one for each count of --cpus",
+			Help: "time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or 1h30m; one, or one for each count of --cpus (default: 1:00:00)",
 			set:  times(func(w *wishes) *[]protocol.Duration { return &w.limits }), Slurm: true, Vars: []string{"SBATCH_TIMELIMIT"},
-			Note: "a job without it has one hour; a time without end is refused",
+			Note: "default: one hour; `UNLIMITED` is refused",
 		},
-		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (anywhere)", set: setSites},
-		{Long: "power-share", Value: "percent%", Help: "power that the job draws, of what sites state for busy CPUs (100%)", set: setPowerShare},
+		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (default: all)", set: setSites},
+		{Long: "power-share", Value: "percent%", Help: "power draw of the job, as a percentage of the power of busy CPUs (default: 100%)", set: setPowerShare},
 		{
-			Long: "data", Value: "size[K|M|G|T]", Help: "data that must travel when the job runs elsewhere, in MB without a letter; 0: it needs no files but its script (not known)",
+			Long: "stage-in-size", Value: "size[K|M|G|T]", Help: "size of the input data, used to estimate transfer time (nothing is transferred); MB unless a unit is given; 0 if the job needs only its script (default: unknown)",
 			set: setData(func(w *wishes) *int64 { return &w.spec.Data }),
 		},
 		{
-			Long: "data-out", Value: "size[K|M|G|T]", Help: "data that must travel back then (0)",
+			Long: "stage-out-size", Value: "size[K|M|G|T]", Help: "size of the output data, used to estimate transfer time (default: 0)",
 			set: setData(func(w *wishes) *int64 { return &w.spec.DataOut }),
 		},
 		{
-			Long: "requeue", Help: "run the job again elsewhere when its site is lost",
+			Long: "requeue", Help: "run the job again at another site if its site becomes unreachable",
 			set: func(w *wishes, _ string) error { w.spec.Requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
-			Note: "it may run again elsewhere when its site is lost; a site never runs it twice by itself",
+			Note: "the job may run again at another site if its site becomes unreachable; a site never runs it twice",
 		},
 		{
-			Long: "no-requeue", Help: "run the job at most once (the default)",
+			Long: "no-requeue", Help: "run the job at most once (default)",
 			set: func(w *wishes, _ string) error { w.spec.Requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
 			Note: "the default",
 		},
@@ -116,85 +116,85 @@ func surroundings() []Option {
 	return []Option{
 		{
 			Long: "output", Short: "o", Value: "file",
-			Help: "file of the standard output; %j id, %x name, %u user (switchyard-%j.out)",
+			Help: "file of the standard output; %j job ID, %x name, %u user (default: switchyard-%j.out)",
 			set:  path(func(w *wishes) *string { return &w.stdout }), Slurm: true, Vars: []string{"SBATCH_OUTPUT"},
-			Note: "`switchyard-%j.out` by default; of the patterns, `%j` is `$SWITCHYARD_JOB_ID`, and `%N` the host where it was submitted",
+			Note: "`switchyard-%j.out` by default; `%j` is `$SWITCHYARD_JOB_ID`, and `%N` the submit host",
 		},
 		{
-			Long: "error", Short: "e", Value: "file", Help: "file of the standard error (the same)",
+			Long: "error", Short: "e", Value: "file", Help: "file of the standard error (default: that of the standard output)",
 			set: path(func(w *wishes) *string { return &w.stderr }), Slurm: true, Vars: []string{"SBATCH_ERROR"},
 		},
 		{
-			Long: "chdir", Short: "D", Value: "folder", Help: "working directory (where the job is submitted)",
-			set: path(func(w *wishes) *string { return &w.dir }), Slurm: true, Note: "at another site the job begins in an empty folder",
+			Long: "chdir", Short: "D", Value: "dir", Help: "working directory (default: the current directory)",
+			set: path(func(w *wishes) *string { return &w.dir }), Slurm: true, Note: "at another site the job starts in an empty directory",
 		},
 		{
 			Long: "export", Value: "list",
-			Help: "variables to hand over: ALL, NONE, NAME, NAME=value (ALL; to other sites --export-remote)",
+			Help: "environment variables of the job: ALL, NONE, NAME, NAME=value (default: ALL; for other sites see --export-remote)",
 			set:  func(w *wishes, value string) error { w.export = value; return nil }, Slurm: true, Vars: []string{"SBATCH_EXPORT"},
-			Note: "to another site less leaves, see below",
+			Note: "fewer variables are sent to other sites, see below",
 		},
 		{
 			Long: "export-remote", Value: "list",
-			Help: "of these, variables that other sites may see, too: ALL, NAME (what --export names, and the site's list)",
+			Help: "environment variables that are also sent to other sites: ALL, NAME (default: those named by --export, and the list of the site)",
 			set:  setExportRemote,
 		},
 		{
-			Long: "open-mode", Value: "truncate", Help: "how output begins: with an empty file",
+			Long: "open-mode", Value: "truncate", Help: "how the output file is opened",
 			set: setOpenMode, Slurm: true, Vars: []string{"SBATCH_OPEN_MODE"}, partly: true, Note: "`append` is refused",
 		},
 		{
-			Long: "propagate", Value: "NONE", Maybe: true, Help: "limits of the shell that the job gets",
-			set: setPropagate, Slurm: true, partly: true, Note: "`NONE`, which is the default here; others are refused, set them in the script with `ulimit`",
+			Long: "propagate", Value: "NONE", Maybe: true, Help: "shell resource limits of the job",
+			set: setPropagate, Slurm: true, partly: true, Note: "only `NONE`, the default; use `ulimit` in the script for others",
 		},
 		{
-			Long: "wrap", Value: "command", Help: "a script of this command, instead of a file", set: setWrap, Slurm: true,
-			Note: "on the command line",
+			Long: "wrap", Value: "command", Help: "submit this command instead of a script", set: setWrap, Slurm: true,
+			Note: "only on the command line",
 		},
 		{
-			Long: "ignore", Value: "option[,option]", Help: "options of sbatch to do without, of those that are refused", set: setIgnore,
+			Long: "ignore", Value: "option[,option]", Help: "sbatch options to ignore that would be refused", set: setIgnore,
 		},
 		{
-			Long: "ignore-pbs", Help: "pass over lines of #PBS and #BSUB", set: setIgnorePBS, Slurm: true, Vars: []string{"SBATCH_IGNORE_PBS"},
-			Note: "without it such lines, which sbatch would follow, are refused",
+			Long: "ignore-pbs", Help: "ignore #PBS and #BSUB lines", set: setIgnorePBS, Slurm: true, Vars: []string{"SBATCH_IGNORE_PBS"},
+			Note: "without it such lines are refused",
 		},
 		{
-			Long: "quiet", Short: "Q", Help: "say nothing that is not an error",
+			Long: "quiet", Short: "Q", Help: "print only errors",
 			set: func(w *wishes, _ string) error { w.quiet = true; return nil }, Slurm: true,
 		},
 		{
-			Long: "wait", Short: "W", Help: "wait for the job's end and exit as it did",
+			Long: "wait", Short: "W", Help: "wait until the job has finished, and exit with its exit code",
 			set: func(w *wishes, _ string) error { w.wait = true; return nil }, Slurm: true, Vars: []string{"SBATCH_WAIT"},
 		},
 		{
-			Long: "parsable", Help: "print the job's id alone",
+			Long: "parsable", Help: "print only the job ID",
 			set: func(w *wishes, _ string) error { w.parsable = true; return nil }, Slurm: true,
 		},
 		{
-			Long: "test-only", Help: "print what each site quotes, submit nothing",
+			Long: "test-only", Help: "print the quote of each site without submitting",
 			set: func(w *wishes, _ string) error { w.testOnly = true; return nil }, Slurm: true,
-			Note: "it prints every site's quote",
+			Note: "prints the quote of each site",
 		},
 	}
 }
 
 // foreign are the options of sbatch(1) that are not carried, of Slurm 22.05 to 26.05. The
-// reason for each is told to people, and in docs/cli.md.
+// reason for each is part of messages and of docs/cli.md.
 func foreign() []Option { return slices.Concat(resources(), conduct(), conveniences()) }
 
 // resources are refused because the job would have others, or less.
 func resources() []Option {
 	const (
-		devices  = "a job cannot ask for GPUs and other devices yet, and would run without"
-		features = "a job cannot ask for features of nodes yet, and would run on any"
-		named    = "a job cannot choose among the nodes of a site yet, and would run on any"
-		whole    = "a job cannot ask for whole nodes or spare cores yet, and would share its nodes where a site lets jobs share"
-		cores    = "a job asks for CPUs, and cannot say yet of which sockets, cores and threads"
-		network  = "a job cannot say yet how its nodes lie in the network"
-		placing  = "a job cannot say yet how its tasks are placed, bound and clocked, but srun in its script can"
-		storage  = "a job cannot ask for disk or burst buffers yet"
-		boxes    = "Slurm starts no containers for jobs of a grid, but their scripts can"
-		memory   = "how memory is limited is each site's own"
+		devices  = "GPUs and other devices are not supported"
+		features = "node features are not supported"
+		named    = "choosing nodes of a site is not supported"
+		whole    = "exclusive nodes and specialized cores are not supported"
+		cores    = "constraints on sockets, cores and threads are not supported"
+		network  = "constraints on the network topology are not supported"
+		placing  = "placement, binding and frequency of tasks are not supported; srun in the script can set them"
+		storage  = "disk space and burst buffers are not supported"
+		boxes    = "containers are not supported; the script can start them"
+		memory   = "memory limits are configured by each site"
 	)
 	return slices.Concat(
 		refused(devices, "",
@@ -211,7 +211,7 @@ func resources() []Option {
 		refused(named, "",
 			row{"exclude/x", "nodes", ""}, row{"nodefile/F", "file", ""}, row{"nodelist/w", "nodes", ""},
 			row{"reservation", "name", "SBATCH_RESERVATION"}),
-		refused("it names clusters of one Slurm", "name sites with --sites, or add --ignore=clusters",
+		refused("it selects clusters of one Slurm installation", "use --sites, or add --ignore=clusters",
 			row{"clusters/M", "names", "SBATCH_CLUSTERS SLURM_CLUSTERS"}),
 		refused(whole, "",
 			row{"core-spec/S", "count", "SBATCH_CORE_SPEC"}, row{"exclusive", "[who]", "SBATCH_EXCLUSIVE"},
@@ -240,48 +240,48 @@ func resources() []Option {
 // conduct is refused because the job would begin, run or end in another way.
 func conduct() []Option {
 	return slices.Concat(
-		refused("job arrays are not there yet", "submit one job for each element", row{"array/a", "indexes", "SBATCH_ARRAY_INX"}),
-		refused("a later start is not there yet", "submit the job at that time, for instance with at(1)", row{"begin/b", "time", ""}),
-		refused("the job would not be taken out at that time", "", row{"deadline", "time", ""}),
-		refused("dependencies are not there yet", "submit the job when the others have ended", row{"dependency/d", "jobs", ""}),
-		refused("holding jobs is not there yet", "submit the job when it may start", row{"hold/H", "", ""}),
-		refused("no signal is sent before the end", "", row{"signal", "signal@time", "SBATCH_SIGNAL"}),
-		refused("a job has nothing on its standard input", "redirect it in the script: command <file", row{"input/i", "file", "SBATCH_INPUT"}),
-		refused("variables are not read from files", "name them with --export", row{"export-file", "file", ""}),
-		refused("no login's environment is made", "begin the script with #!/bin/bash -l, or add --ignore=get-user-env", row{"get-user-env", "[timeout]", "SBATCH_GET_USER_ENV"}),
-		refused("a job runs as who submits it", "submit it as that user", row{"gid", "group", ""}, row{"uid", "user", ""}),
-		refused("labels of security are not there yet", "", row{"mcs-label", "label", ""}),
-		refused("a job ends when it loses a node", "", row{"no-kill/k", "[off]", "SBATCH_NO_KILL"}),
-		refused("jobs do not change the power or the state of nodes", "",
+		refused("--array is not supported", "submit one job per element", row{"array/a", "indexes", "SBATCH_ARRAY_INX"}),
+		refused("--begin is not supported", "submit the job at that time, for instance with at(1)", row{"begin/b", "time", ""}),
+		refused("--deadline is not supported", "", row{"deadline", "time", ""}),
+		refused("dependencies are not supported", "submit the job when the others have finished", row{"dependency/d", "jobs", ""}),
+		refused("--hold is not supported", "submit the job when it may start", row{"hold/H", "", ""}),
+		refused("--signal is not supported", "", row{"signal", "signal@time", "SBATCH_SIGNAL"}),
+		refused("the standard input of a job is empty", "redirect it in the script: command <file", row{"input/i", "file", "SBATCH_INPUT"}),
+		refused("--export-file is not supported", "name the variables with --export", row{"export-file", "file", ""}),
+		refused("--get-user-env is not supported", "begin the script with #!/bin/bash -l, or add --ignore=get-user-env", row{"get-user-env", "[timeout]", "SBATCH_GET_USER_ENV"}),
+		refused("a job runs as the user who submits it", "submit it as that user", row{"gid", "group", ""}, row{"uid", "user", ""}),
+		refused("MCS labels are not supported", "", row{"mcs-label", "label", ""}),
+		refused("a job ends if one of its nodes fails", "", row{"no-kill/k", "[off]", "SBATCH_NO_KILL"}),
+		refused("jobs cannot change the power or state of nodes", "",
 			row{"power", "flags", "SBATCH_POWER"}, row{"reboot", "", ""}, row{"wait-all-nodes", "0|1", "SBATCH_WAIT_ALL_NODES"}),
-		refused("such jobs run outside every batch system", "", row{"external", "", ""}),
-		refused("it submits nothing", "see switchyard submit --help", row{"usage", "", ""}),
-		refused("it submits nothing", "see switchyard version", row{"version/V", "", ""}),
+		refused("external jobs are not supported", "", row{"external", "", ""}),
+		refused("it does not submit a job", "see switchyard submit --help", row{"usage", "", ""}),
+		refused("it does not submit a job", "see switchyard version", row{"version/V", "", ""}),
 	)
 }
 
 // conveniences are left out: the job is the same without them.
 func conveniences() []Option {
 	const (
-		mail     = "Switchyard sends no mail; submit --wait waits for the job's end"
-		order    = "each site orders its queue by its own rules"
-		charged  = "a job is charged to no account or key yet; each site takes its own default"
-		measured = "each site measures jobs in its own way"
-		choice   = "it is a preference, and each site has its own"
+		mail     = "Switchyard sends no mail; use submit --wait"
+		order    = "each site orders its queue by its own policy"
+		charged  = "accounts and keys are not mapped; each site uses its default"
+		measured = "accounting is configured by each site"
+		choice   = "it is a preference that sites do not support"
 	)
 	return slices.Concat(
 		noticed(charged, row{"account/A", "name", "SBATCH_ACCOUNT"}, row{"wckey", "key", "SBATCH_WCKEY"}),
 		noticed("the grid chooses a site, and the site its partition", row{"partition/p", "name", "SBATCH_PARTITION"}),
 		noticed(measured, row{"acctg-freq", "list", "SBATCH_ACCTG_FREQ"}, row{"profile", "list", "SBATCH_PROFILE"}),
-		noticed("there are no dependencies yet", row{"kill-on-invalid-dep", "yes|no", ""}),
+		noticed("dependencies are not supported", row{"kill-on-invalid-dep", "yes|no", ""}),
 		noticed(mail, row{"mail-type", "types", ""}, row{"mail-user", "user", ""}),
 		noticed(order, row{"nice", "[value]", ""}, row{"priority", "value", ""}),
 		noticed(choice, row{"delay-boot", "minutes", "SBATCH_DELAY_BOOT"}, row{"prefer", "list", ""},
 			row{"use-min-nodes", "", "SBATCH_USE_MIN_NODES"}),
-		noticed("a job has its CPUs to itself", row{"oversubscribe/s", "", ""}),
-		noticed("Slurm manages steps as the site has it", row{"stepmgr", "", ""}),
-		noticed("the whole time limit is asked for", row{"time-min", "time", ""}),
-		noticed("--json and explain tell more", row{"verbose/v", "", "SBATCH_DEBUG"}),
+		noticed("jobs never share CPUs", row{"oversubscribe/s", "", ""}),
+		noticed("step management is configured by each site", row{"stepmgr", "", ""}),
+		noticed("the full time limit is always requested", row{"time-min", "time", ""}),
+		noticed("use --json or explain for details", row{"verbose/v", "", "SBATCH_DEBUG"}),
 	)
 }
 
@@ -329,8 +329,21 @@ func newCatalog() catalog {
 	return c
 }
 
-// hint names an option that the writer may have meant.
+// renamed maps options of versions before 0.1 to their present names.
+var renamed = map[string]string{
+	"alpha": "compute-weight", "beta": "wait-weight", "gamma": "energy-weight", "delta": "data-weight",
+	"waiting": "waiting-cost", "data": "stage-in-size", "data-out": "stage-out-size",
+	"sent": "words-sent", "messages": "messages-sent", "accesses": "memory-accesses",
+}
+
+// Renamed returns the present name of an option that was renamed, or "".
+func Renamed(long string) string { return renamed[long] }
+
+// hint suggests an option for an unknown one.
 func (c catalog) hint(long string) string {
+	if now := Renamed(long); now != "" {
+		return "it was renamed to --" + now
+	}
 	best, bestLen := "", 2
 	for name := range c.long {
 		same := commonPrefix(name, long)

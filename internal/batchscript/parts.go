@@ -145,7 +145,7 @@ func (d *draft) weigh(c *protocol.Component, r *report) {
 	w, _ := d.wishes.weighing.weights()
 	if w == (cost.Weights{}) {
 		d.wishes.fault(r, d.script, d.wishes.weighing.lastWeight(),
-			"alpha, beta, gamma and delta are all 0, so that any place would do; make one of them larger")
+			"all weights are 0; set one of them above 0")
 	}
 	c.Alpha, c.Gamma, c.Delta = w.Alpha, w.Gamma, w.Delta
 }

@@ -128,8 +128,8 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 
 // noData says whether the user has said that the job needs no data but its script.
 func (w *wishes) noData() bool {
-	_, said := w.spots["data"]
-	return said && !w.wrong("data") && w.spec.Data == 0 && w.spec.DataOut == 0
+	_, said := w.spots["stage-in-size"]
+	return said && !w.wrong("stage-in-size") && w.spec.Data == 0 && w.spec.DataOut == 0
 }
 
 func (w *wishes) file(script Script, given, otherwise string, job Job, from Origin, r *report) string {

@@ -42,7 +42,7 @@ type refusal struct {
 func (w *wishes) refuse(long string, at spot, v verdict) {
 	do := v.do
 	if do == "" {
-		do = "if it does as well without, leave it out or add --ignore=" + long
+		do = "if the job does not need it, remove it or add --ignore=" + long
 	}
 	w.allow(long)
 	w.refused = append(w.refused, refusal{long, at, v.why + "; " + do})
@@ -60,7 +60,7 @@ func (w *wishes) judge(r *report) {
 		case !w.ignored[one.long]:
 			r.wrongAt(one.at, one.long, "%s", one.text)
 		case !one.at.named:
-			r.notice(one.at.place, "--%s is left out, as --ignore says", one.long)
+			r.notice(one.at.place, "--%s ignored because of --ignore", one.long)
 		}
 	}
 }
@@ -77,9 +77,9 @@ func setIgnore(w *wishes, value string) error {
 		option, ok := known[name]
 		switch {
 		case !ok:
-			return fmt.Errorf("%q is no option; name options of sbatch by their long names, with commas between them", name)
+			return fmt.Errorf("unknown option %q; list long names of sbatch options, separated by commas", name)
 		case option.verdict.Fate != Refused && option.inSlurm.Fate != Refused && !option.partly:
-			return fmt.Errorf("--%s is not refused; leave it out where it stands", name)
+			return fmt.Errorf("--%s is not refused; remove it instead", name)
 		}
 		names = append(names, name)
 	}
@@ -112,9 +112,9 @@ func setOpenMode(_ *wishes, value string) error {
 	case "truncate", "t":
 		return nil
 	case "append", "a":
-		return &refusalError{why: "the output begins with an empty file", do: "name a file for each job, for instance with %j"}
+		return &refusalError{why: "append mode is not supported", do: "use one file per job, for instance with %j"}
 	}
-	return fmt.Errorf("%q is unknown; use truncate", value)
+	return fmt.Errorf("invalid mode %q; use truncate", value)
 }
 
 // setPropagate takes what is done: limits stay where they are.
@@ -122,14 +122,14 @@ func setPropagate(_ *wishes, value string) error {
 	if strings.EqualFold(value, "NONE") {
 		return nil
 	}
-	return &refusalError{why: "limits of the shell are not handed on", do: "set them in the script with ulimit"}
+	return &refusalError{why: "shell limits are not propagated", do: "set them in the script with ulimit"}
 }
 
 // setWrap takes the command that the script was made of; see [Wrap].
 func setWrap(w *wishes, value string) error {
 	switch {
 	case w.source != fromCommandLine:
-		return errors.New("it belongs to the command line; a script has its commands below")
+		return errors.New("it is allowed only on the command line")
 	case strings.TrimSpace(value) == "":
 		return errors.New("the command is empty")
 	}

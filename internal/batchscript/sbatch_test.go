@@ -149,7 +149,7 @@ func TestRefusedOptions(t *testing.T) {
 			}
 		}
 		_, notices := read(t, script("#SBATCH "+word, "#SWITCHYARD --ignore="+o.Long))
-		if want := "job.sh:2: --" + o.Long + " is left out, as --ignore says"; !slices.Equal(notices, []string{want}) {
+		if want := "job.sh:2: --" + o.Long + " ignored because of --ignore"; !slices.Equal(notices, []string{want}) {
 			t.Errorf("got %q, want %q", notices, want)
 		}
 	}
@@ -169,33 +169,33 @@ func TestWhatIsRefusedAndWhatIsSaid(t *testing.T) {
 	}{
 		"a GPU": {
 			lines: []string{"#SBATCH --gres=gpu:1"},
-			problems: []string{"job.sh:2: --gres: a job cannot ask for GPUs and other devices yet, and would run without; " +
-				"if it does as well without, leave it out or add --ignore=gres"},
+			problems: []string{"job.sh:2: --gres: GPUs and other devices are not supported; " +
+				"if the job does not need it, remove it or add --ignore=gres"},
 		},
 		"all at once": {
 			lines: []string{"#SBATCH -G 4 -C a100", "#SBATCH --exclusive -t soon", "#SBATCH -a 1-3 --mail-type=END"},
 			problems: []string{
 				`job.sh:3: --time: "soon" is not a time`, "job.sh:2: --gpus: ", "job.sh:2: --constraint: ", "job.sh:3: --exclusive: ",
-				"job.sh:4: --array: job arrays are not there yet; submit one job for each element",
+				"job.sh:4: --array: --array is not supported; submit one job per element",
 			},
 		},
 		"all the memory":      {lines: []string{"#SBATCH --mem=0"}, problems: []string{"job.sh:2: --mem: 0 asks for all the memory of the nodes, which a job cannot do yet; name an amount"}},
 		"an amount after all": {lines: []string{"#SBATCH --mem=0"}, settings: []batchscript.Setting{{Long: "mem", Value: "1G"}}},
 		"any memory":          {lines: []string{"#SBATCH --mem=0"}, settings: []batchscript.Setting{{Long: "ignore", Value: "mem"}}},
-		"appended":            {lines: []string{"#SBATCH --open-mode=append"}, problems: []string{"job.sh:2: --open-mode: the output begins with an empty file; name a file for each job, for instance with %j"}},
+		"appended":            {lines: []string{"#SBATCH --open-mode=append"}, problems: []string{"job.sh:2: --open-mode: append mode is not supported; use one file per job, for instance with %j"}},
 		"not appended":        {lines: []string{"#SBATCH --open-mode=truncate --propagate=NONE"}},
-		"limits":              {lines: []string{"#SBATCH --propagate=STACK"}, problems: []string{"job.sh:2: --propagate: limits of the shell are not handed on; set them in the script with ulimit"}},
-		"limits of all":       {lines: []string{"#SBATCH --propagate"}, problems: []string{"job.sh:2: --propagate: limits"}},
-		"one licence":         {lines: []string{"#SBATCH -L matlab"}, problems: []string{"job.sh:2: --licenses: in #SBATCH it means licences of one cluster; write #SWITCHYARD --licenses where"}},
+		"limits":              {lines: []string{"#SBATCH --propagate=STACK"}, problems: []string{"job.sh:2: --propagate: shell limits are not propagated; set them in the script with ulimit"}},
+		"limits of all":       {lines: []string{"#SBATCH --propagate"}, problems: []string{"job.sh:2: --propagate: shell limits"}},
+		"one licence":         {lines: []string{"#SBATCH -L matlab"}, problems: []string{"job.sh:2: --licenses: in #SBATCH it names licenses of one cluster; write #SWITCHYARD --licenses for"}},
 		"another licence":     {lines: []string{"#SBATCH -L matlab", "#SWITCHYARD -L ansys"}},
 		"without":             {lines: []string{"#SBATCH -L matlab -G1"}, settings: []batchscript.Setting{{Long: "ignore", Value: "licenses, --gpus"}}},
-		"without what":        {lines: []string{"#SWITCHYARD --ignore=gers"}, problems: []string{`job.sh:2: --ignore: "gers" is no option`}},
-		"without a carried":   {lines: []string{"#SWITCHYARD --ignore=ntasks"}, problems: []string{"job.sh:2: --ignore: --ntasks is not refused; leave it out where it stands"}},
-		"PBS":                 {lines: []string{"#PBS -l nodes=4", "#PBS -N x"}, problems: []string{"job.sh:2: sbatch would follow this line of another batch system; write it as #SBATCH, or add --ignore-pbs"}},
-		"LSF":                 {lines: []string{"#BSUB\t-n 4"}, problems: []string{"job.sh:2: sbatch would follow"}},
+		"without what":        {lines: []string{"#SWITCHYARD --ignore=gers"}, problems: []string{`job.sh:2: --ignore: unknown option "gers"`}},
+		"without a carried":   {lines: []string{"#SWITCHYARD --ignore=ntasks"}, problems: []string{"job.sh:2: --ignore: --ntasks is not refused; remove it instead"}},
+		"PBS":                 {lines: []string{"#PBS -l nodes=4", "#PBS -N x"}, problems: []string{"job.sh:2: sbatch would apply this line of another batch system; write it as #SBATCH, or add --ignore-pbs"}},
+		"LSF":                 {lines: []string{"#BSUB\t-n 4"}, problems: []string{"job.sh:2: sbatch would apply"}},
 		"no PBS":              {lines: []string{"#PBS -l nodes=4", "#SBATCH --ignore-pbs"}},
 		"a comment":           {lines: []string{"#PBSfoo", "##PBS -l x", "true", "#PBS -l nodes=4"}},
-		"hetjob":              {lines: []string{"#SBATCH -n 1", "#SBATCH hetjob", "#SBATCH -n 2"}, problems: []string{`job.sh:3: "hetjob" is no option`}},
+		"hetjob":              {lines: []string{"#SBATCH -n 1", "#SBATCH hetjob", "#SBATCH -n 2"}, problems: []string{`job.sh:3: "hetjob" is not an option`}},
 	} {
 		if len(tt.problems) == 0 {
 			read(t, script(tt.lines...), tt.settings...)
@@ -282,7 +282,7 @@ func TestWrap(t *testing.T) {
 	if _, _, err = batchscript.Read(batchscript.Wrap(" "), wrap(" "), origin()); err == nil || err.Error() != "command line: --wrap: the command is empty" {
 		t.Errorf("an empty command: %v", err)
 	}
-	if got := problems(t, script("#SBATCH --wrap=true")); len(got) != 1 || got[0] != "job.sh:2: --wrap: it belongs to the command line; a script has its commands below" {
+	if got := problems(t, script("#SBATCH --wrap=true")); len(got) != 1 || got[0] != "job.sh:2: --wrap: it is allowed only on the command line" {
 		t.Errorf("in a script: %q", got)
 	}
 }

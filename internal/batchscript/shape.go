@@ -81,7 +81,7 @@ func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behaviour 
 	if b == (protocol.Behaviour{}) || w.wrong("operations") {
 		return b
 	}
-	for _, long := range []string{"accesses", "sent", "messages", "scaling"} {
+	for _, long := range []string{"memory-accesses", "words-sent", "messages-sent", "scaling"} {
 		if _, said := w.spots[long]; said && !b.Stated() {
 			w.fault(r, script, long, "means nothing without the number of operations; name --operations, too")
 		}

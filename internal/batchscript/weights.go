@@ -14,13 +14,15 @@ type weight int
 
 // The weights.
 const (
-	alpha weight = iota
-	beta
-	gamma
-	delta
+	computeWeight weight = iota
+	waitWeight
+	energyWeight
+	dataWeight
 )
 
-func (x weight) String() string { return [...]string{"alpha", "beta", "gamma", "delta"}[x] }
+func (x weight) String() string {
+	return [...]string{"compute-weight", "wait-weight", "energy-weight", "data-weight"}[x]
+}
 
 // maxWeight bounds a weight: a thousand.
 const maxWeight = 1000 * protocol.PPM
@@ -42,14 +44,14 @@ func (g *weighing) from(source int) {
 
 // both says that the two ways to weigh are mixed.
 func both() error {
-	return errors.New("an objective and weights are both named; an objective sets all weights, so keep one of the two")
+	return errors.New("conflicts with an objective or weight given before; an objective sets all weights, so keep one of the two")
 }
 
 func setObjective(w *wishes, value string) error {
 	w.weighing.from(w.source)
 	objective := cost.Objective(value)
 	if _, ok := objective.Weights(); !ok {
-		return fmt.Errorf("%q is unknown; use %s", value, objectives())
+		return fmt.Errorf("invalid objective %q; use %s", value, objectives())
 	}
 	w.weighing.objective = objective
 	if w.weighing.said != [4]bool{} {
@@ -101,10 +103,10 @@ func (g *weighing) weights() (weights cost.Weights, ok bool) {
 
 // lastWeight is the option by which a weight was said last, for messages.
 func (g *weighing) lastWeight() string {
-	for which := delta; which > alpha; which-- {
+	for which := dataWeight; which > computeWeight; which-- {
 		if g.said[which] {
 			return which.String()
 		}
 	}
-	return alpha.String()
+	return computeWeight.String()
 }

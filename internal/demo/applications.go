@@ -192,13 +192,13 @@ func (d *Demo) tellApplications(ctx context.Context) error {
 	if err := d.user.Choices(ctx, wing.Batch); err != nil {
 		return fmt.Errorf("ask for the choices of %s: %w", wing.Name, err)
 	}
-	d.say("\nWhat was learnt of the components, as \"switchyard warehouse\" tells it:\n")
+	d.say("\nWhat was learnt of the components, as \"switchyard history\" tells it:\n")
 	known, err := d.client.Warehouse(ctx, "", false)
 	if err != nil {
 		return fmt.Errorf("ask for what was learnt: %w", err)
 	}
 	known.Components = slices.DeleteFunc(known.Components, func(c view.ComponentHistory) bool { return !d.isComponent(c.Name) })
-	if err := display.Warehouse(known).Write(d.Out, "", true); err != nil {
+	if err := display.RunHistory(known).Write(d.Out, "", true); err != nil {
 		return err
 	}
 	d.say("\nWhat the applications were foreseen to cost and took, of what they may:\n")

@@ -46,7 +46,7 @@ func (r *Charging) Gamma(table string, g *Gamma) {
 	if g == nil {
 		return
 	}
-	const needs = "is missing; the Γ model needs it to predict run times (\"switchyard machine\" measures what it can)"
+	const needs = "is missing; the Γ model needs it to predict run times (\"switchyard benchmark\" measures what it can)"
 	if g.PeakGflops == 0 {
 		r.Problem(table+".peak_gflops", needs)
 	}

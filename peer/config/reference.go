@@ -27,7 +27,7 @@ func reference() []section {
 		{name: "localsched", about: "The batch system of this site and the machine that it manages.", keys: localSchedKeys()},
 		{name: "localsched.slurm", optional: true, about: "The commands of a real Slurm, for plugin = \"slurm\". docs/slurm.md says what Slurm must be told.", keys: slurmKeys()},
 		{name: "localsched.bgp", optional: true, about: "How the machine is cut into partitions, for machine = \"bgp\". docs/power.md describes the file.", keys: bgpKeys()},
-		{name: "localsched.gamma", optional: true, about: "A CPU of the machine as the Γ model sees it, for the policy iss: with it the run times of components are predicted from what they do. docs/cost-model.md explains it; \"switchyard machine\" measures this computer.", keys: gammaKeys()},
+		{name: "localsched.gamma", optional: true, about: "A CPU of the machine as the Γ model sees it, for the policy iss: with it the run times of components are predicted from what they do. docs/cost-model.md explains it; \"switchyard benchmark\" measures this computer.", keys: gammaKeys()},
 		{name: "tariff", about: "What this site charges when a CPU has one price at all times; its quotes then carry a price, which policies may go by. [cost] can say more, and excludes this.", keys: []entry{
 			{name: "cpu_hour", example: "0.04", about: "Price of one CPU for one hour, with up to six decimals. Not set: nothing."},
 			{name: "currency", example: `"EUR"`, about: "Currency of cpu_hour, in three capital letters. Not set: quotes carry no prices."},
@@ -62,7 +62,7 @@ func reference() []section {
 		}},
 		{name: "accounts", about: "Which account of this machine runs the jobs of this site's own users. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},
 		{name: "api", about: "Who may see and do what through the socket.", keys: []entry{
-			{name: "private", example: "true", about: "Whether people see their own jobs only, as with PrivateData=jobs of Slurm: queue, status, explain, logs, cancel and warehouse then treat jobs of others, and of partners' users, as unknown. Root, the peer's account and admins see all. Not set: everybody sees who runs what."},
+			{name: "private", example: "true", about: "Whether people see their own jobs only, as with PrivateData=jobs of Slurm: queue, status, explain, logs, cancel and history then treat jobs of others, and of partners' users, as unknown. Root, the peer's account and admins see all. Not set: everybody sees who runs what."},
 			{name: "admins", example: `["ops"]`, about: "Users of this site who see and may cancel everybody's jobs, as root and the peer's account may. They may not read their output. Not set: nobody else."},
 		}},
 		{name: "metrics", about: "What monitoring reads: Prometheus metrics and health.", keys: []entry{
@@ -267,7 +267,7 @@ func partnerKeys() []entry {
 		{name: "max_jobs", live: true, example: "100", about: "How many of its jobs may be here at once. Not set: none."},
 		{name: "max_cpus", live: true, example: "32", about: "How many CPUs its jobs may use here at once. Not set: any number."},
 		{name: "users", live: true, example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Its users and the accounts of this machine that run their jobs; \"*\" is everybody else. Who is not here is refused."},
-		{name: "latency", live: true, example: `"20ms"`, about: "Time that a message takes to it. With bandwidth, policies know how long a job's data (submit --data) take to get there."},
+		{name: "latency", live: true, example: `"20ms"`, about: "Time that a message takes to it. With bandwidth, policies know how long a job's data (submit --stage-in-size) take to get there."},
 		{name: "bandwidth", live: true, example: `"125MB/s"`, about: "Bandwidth of the link to it: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). Not set: data take no time."},
 		{name: "per_gb", live: true, example: "0.01", about: "What a GB (10⁹ bytes) over the link costs this site, either way: its part of K_d. Not set: nothing."},
 		{name: "per_hour", live: true, example: "0.5", about: "What an hour costs in which data travel over the link. Not set: nothing."},

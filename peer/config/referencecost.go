@@ -3,7 +3,7 @@ package config
 // costSections describe what applications are chosen by: docs/cost-model.md.
 func costSections() []section {
 	return append(chargeSections(), []section{
-		{name: "waiting", array: true, optional: true, about: "What it costs to wait for results: a curve by the clock, which users name with --waiting; one such table for each. docs/cost-model.md shows them.", keys: []entry{
+		{name: "waiting", array: true, optional: true, about: "What it costs to wait for results: a curve by the clock, which users name with --waiting-cost; one such table for each. docs/cost-model.md shows them.", keys: []entry{
 			{name: "name", required: true, example: `"salary"`, about: "By which users and [weighing] name the curve."},
 			{name: "kind", required: true, example: `"salary"`, about: "\"salary\": people wait, in working hours only. \"steps\": from certain times on waiting costs more or less, as for a product that must be on the market by a date. \"sum\": several curves together."},
 			{name: "rate", example: "60.0", about: "What an hour costs: a working hour of \"salary\", and for \"steps\" an hour before the first step. Not set: \"steps\" begin with nothing."},

@@ -116,10 +116,10 @@ func moneyColumns(long bool) []quoteColumn {
 		}, false}
 	}
 	return []quoteColumn{
-		column(" K_e", func(m *view.Money) protocol.Micro { return m.Use }),
-		column(" K_l", func(m *view.Money) protocol.Micro { return m.Licence }),
-		column(" K_eco", func(m *view.Money) protocol.Micro { return m.Eco }),
-		column(" K_d", func(m *view.Money) protocol.Micro { return m.Data }),
+		column(" CPU", func(m *view.Money) protocol.Micro { return m.Use }),
+		column(" LICENSE", func(m *view.Money) protocol.Micro { return m.Licence }),
+		column(" ENERGY", func(m *view.Money) protocol.Micro { return m.Eco }),
+		column(" DATA", func(m *view.Money) protocol.Micro { return m.Data }),
 	}
 }
 

@@ -37,9 +37,9 @@ func checkHello(line, folder string, plain bool) error {
 	hasTLS := len(parts) > 5 && parts[5] != ""
 	switch {
 	case !plain && !hasTLS:
-		return errors.New("it offers no TLS; if it cannot, set mtls = false in its [[plugin]], or give the command --plain")
+		return errors.New("it offers no TLS; if it cannot, set mtls = false in its [[plugin]], or give the command --no-tls")
 	case plain && hasTLS:
-		return errors.New("it offers TLS, but was to be spoken with without: leave mtls = false or --plain out")
+		return errors.New("it offers TLS, but was to be spoken with without: leave mtls = false or --no-tls out")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ set -euo pipefail
 
 # records prints, for each job that aurora knows: number state exit-code site.
 records() {
-	at aurora switchyard queue --finished 1000 --json | awk -F '[":, ]+' '
+	at aurora switchyard queue --recent 1000 --json | awk -F '[":, ]+' '
 		$2 == "name" { number = substr($3, 5) }
 		$2 == "state" { state = $3 }
 		$2 == "site" { site = $3 }

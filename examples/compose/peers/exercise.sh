@@ -68,7 +68,7 @@ spread() {
 }
 
 state_of() {
-	at aurora switchyard queue --finished 1000 --no-header | awk -v name="job-$1" '$2 == name { print $4 }'
+	at aurora switchyard queue --recent 1000 --no-header | awk -v name="job-$1" '$2 == name { print $4 }'
 }
 
 all_ended() {

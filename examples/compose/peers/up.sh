@@ -99,7 +99,7 @@ invite() {
 		The grid $COMPOSE_PROJECT_NAME is still there. To talk to it:
 		  docker exec $(container aurora) switchyard sites
 		  docker exec -iu ada -w /home/ada $(container aurora) switchyard submit <$here/job.sh - 7 20
-		  docker exec $(container aurora) switchyard queue --finished 100
+		  docker exec $(container aurora) switchyard queue --recent 100
 		To take it down:
 		  $here/down.sh $GRID
 	TEXT

@@ -126,7 +126,7 @@ def serve(policy, *, name, version, about):
         sys.stderr.write(
             f"{name} {version}, a policy plugin of Switchyard: {about}\n\n"
             "It is started by a peer or the simulator, and is no command for people. To see\n"
-            f"whether it works:\n\n    switchyard plugin check --plain {path}\n"
+            f"whether it works:\n\n    switchyard plugin check --no-tls {path}\n"
         )
         sys.exit(2)
     server = grpc.server(

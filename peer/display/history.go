@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
-// Warehouse has a row for each component and site.
-func Warehouse(known view.RunHistory) *console.Table {
+// RunHistory has a row for each component and site, with the last run there.
+func RunHistory(known view.RunHistory) *console.Table {
 	t := console.NewTable("COMPONENT", "USER", "SITE", " RUNS", " CPUS", " RUN", " r_a", " b", " Γ", " ENERGY")
 	for i := range known.Components {
 		c := &known.Components[i]
@@ -29,7 +29,7 @@ func Warehouse(known view.RunHistory) *console.Table {
 	return t
 }
 
-// gammaText prints Γ with three digits, "-" when it is not known, and "huge" for a component
+// gammaText formats Γ with three digits. It returns "-" if Γ is unknown, and "huge" for a component
 // that hardly communicates.
 func gammaText(gamma float64) string {
 	switch {
@@ -41,8 +41,8 @@ func gammaText(gamma float64) string {
 	return strconv.FormatFloat(gamma, 'g', 3, 64)
 }
 
-// hugeGamma is a Γ of which nobody wants to know the digits.
+// hugeGamma is the Γ from which on the digits carry no information.
 const hugeGamma = 1e6
 
-// milli is the part of a unit that energy is counted in.
+// milli converts millijoules to joules.
 const milli = 1e-3

@@ -12,16 +12,16 @@ import (
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	var got machineJSON
-	if err := json.Unmarshal([]byte(good(t, command(t, "", "", "machine", "--span=20ms", "--json"))), &got); err != nil {
+	if err := json.Unmarshal([]byte(good(t, command(t, "", "", "benchmark", "--span=20ms", "--json"))), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.CPUs < 1 || got.Flops < 1e6 || got.Words < 1e6 || got.WorkingSet < 1<<20 {
 		t.Errorf("measured %+v", got)
 	}
-	if table := good(t, command(t, "", "", "machine", "--span=20ms")); !strings.Contains(table, "\n[localsched.gamma]\n") {
+	if table := good(t, command(t, "", "", "benchmark", "--span=20ms")); !strings.Contains(table, "\n[localsched.gamma]\n") {
 		t.Errorf("printed\n%s", table)
 	}
-	if got := command(t, "", "", "machine", "--span=0s"); got.code != exitUsage || !strings.Contains(got.stderr, "--span 0s is no time to measure in") {
+	if got := command(t, "", "", "benchmark", "--span=0s"); got.code != exitUsage || !strings.Contains(got.stderr, "invalid --span 0s; use a duration above 0") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -39,9 +39,9 @@ func TestGammaTable(t *testing.T) {
 		has    []string
 		lacks  []string
 	}{
-		{plain, []string{"4 CPUs at once", "\npeak_gflops = 5.594\n", "\nmemory_bandwidth = \"10000MB/s\"\n"}, []string{"may reach", "cache"}},
-		{vector, []string{"2100 MHz", "# 67.200 Gflop/s: write that", "\npeak_gflops = 5.594\n"}, []string{"cache"}},
-		{cached, []string{"# Over 768 MB, of which the cache holds 512"}, []string{"may reach"}},
+		{plain, []string{"4 CPUs in parallel", "\npeak_gflops = 5.594\n", "\nmemory_bandwidth = \"10000MB/s\"\n"}, []string{"may reach", "cache"}},
+		{vector, []string{"2100 MHz", "# 67.200 Gflop/s: use that value", "\npeak_gflops = 5.594\n"}, []string{"cache"}},
+		{cached, []string{"# Measured over 768 MB, of which 512 fit"}, []string{"may reach"}},
 	} {
 		table := gammaTable(c.result)
 		for _, words := range c.has {

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestRenamed(t *testing.T) {
+	t.Parallel()
+	for line, now := range map[string]string{
+		"warehouse":                       `renamed to "switchyard history"`,
+		"machine":                         `renamed to "switchyard benchmark"`,
+		"queue --finished=5":              "renamed to --recent",
+		"prices x --gaps":                 "renamed to --allow-gaps",
+		"plugin check --plain x":          "renamed to --no-tls",
+		"sim run --plain x":               "renamed to --no-tls",
+		"sim tune --buy x":                "renamed to --rank-candidates",
+		"sim fit --from=2002-03-01":       "renamed to --submitted-from",
+		"submit --alpha=1 x":              "renamed to --compute-weight",
+		"quote --data=1G x":               "renamed to --stage-in-size",
+		"submit --no-such-option=1 x":     "see switchyard submit --help",
+		"no-such-command":                 "see switchyard --help",
+		"sim fit --no-such-option-at-all": "see switchyard sim fit --help",
+	} {
+		got := command(t, "", "", strings.Fields(line)...)
+		if got.code != exitUsage || !strings.Contains(strings.ToLower(got.stderr), strings.ToLower(now)) {
+			t.Errorf("%s: exit code %d, %q; want %q", line, got.code, got.stderr, now)
+		}
+	}
+}
