@@ -145,7 +145,7 @@ func TestWrongApplicationsAreNotSubmitted(t *testing.T) {
 		"arguments": {[]string{"submit", good, "x"}, []string{"takes no arguments, but got \"x\""}},
 		"twice":     {[]string{"submit", "--application", good, "job.sh"}, []string{"takes no arguments, but got \"job.sh\""}},
 		"missing":   {[]string{"quote", "/nowhere/app.toml"}, []string{"the application /nowhere/app.toml cannot be read: no such file"}},
-		"both":      {[]string{"submit", "--objective=green", "--compute-weight=1", good}, []string{"command line: --compute-weight: an objective and weights are both named"}},
+		"both":      {[]string{"submit", "--objective=green", "--compute-weight=1", good}, []string{"command line: --compute-weight: conflicts with an objective or weight"}},
 		"refused":   {[]string{"submit", good}, []string{"the policy tc of this site looks at no objectives"}},
 	}
 	for name, c := range cases {

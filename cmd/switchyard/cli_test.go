@@ -82,7 +82,7 @@ func TestExitCodes(t *testing.T) {
 		"unknown flag":    {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
 		"missing value":   {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
 		"stray argument":  {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, got "x"`},
-		"no id":           {nil, "", []string{"cancel"}, 2, "needs a job id"},
+		"no id":           {nil, "", []string{"cancel"}, 2, "missing job ID"},
 		"not by force":    {nil, "", []string{"requeue", "1000000000001"}, 2, "with --force"},
 		"requeue denied":  {refusing(view.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
 		"bad id":          {nil, "", []string{"cancel", "12"}, 3, "no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; \"switchyard queue\" lists the jobs"},
@@ -129,7 +129,7 @@ func TestExitCodes(t *testing.T) {
 		"keygen":          {nil, "", []string{"keygen"}, 2, "say what to make"},
 		"completion":      {nil, "", []string{"completion", "tcsh"}, 2, "use bash, zsh or fish"},
 		"demo jobs":       {nil, "", []string{"demo", "--jobs=0"}, 2, "outside 1 to 500"},
-		"two ids of logs": {nil, "", []string{"logs", "1000000000001", "1000000000002"}, 2, "takes one job id"},
+		"two ids of logs": {nil, "", []string{"logs", "1000000000001", "1000000000002"}, 2, "takes one job ID"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -143,7 +143,7 @@ func TestPricesRefuses(t *testing.T) {
 		{"invalid --max-price; use a number from 0 to 1000000", []string{"x", "--format", "csv", "--max-price", "2000000"}},
 		{"--start: \"noon\" is no date", []string{"x", "--format", "hourly", "--start", "noon"}},
 		{"--from: \"noon\" is no date", []string{"x", "--format", "csv", "--from", "noon"}},
-		{"--feed \"wind\" is unknown", []string{"--config", "x", "--feed", "wind"}},
+		{"--feed: unknown value \"wind\"", []string{"--config", "x", "--feed", "wind"}},
 	} {
 		code, _, errs := cli(t, append([]string{"prices"}, c.args...)...)
 		if code != exitUsage || !strings.Contains(errs, c.want) {

@@ -407,7 +407,7 @@ func TestOptionsAreDistinct(t *testing.T) {
 func TestPowerAndDataAreChecked(t *testing.T) {
 	t.Parallel()
 	for long, values := range map[string][]string{
-		"power-share": {"", "%", "0%", "80", "0.8", "-5%", "+5%", "1e2%", "10001%", "1.23456%", "99999999999999999999%", "8 0%", "1.2.3%"},
+		"power-share":   {"", "%", "0%", "80", "0.8", "-5%", "+5%", "1e2%", "10001%", "1.23456%", "99999999999999999999%", "8 0%", "1.2.3%"},
 		"stage-in-size": {"", "-1", "10X", "1.5G", "99999999999T", "9000000T"},
 	} {
 		for _, value := range values {

@@ -32,8 +32,8 @@ func TestNewChoosesRules(t *testing.T) {
 func TestNewRefusesRulesThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*demo.Config){
-		`--policy invalid objective "tcc"; use `:               func(c *demo.Config) { c.Policy = "tcc" },
-		`--initiation invalid objective "never"; use `:         func(c *demo.Config) { c.Initiation = "never" },
+		`--policy "tcc" is unknown; use `:               func(c *demo.Config) { c.Policy = "tcc" },
+		`--initiation "never" is unknown; use `:         func(c *demo.Config) { c.Initiation = "never" },
 		`--policy tc does not serve --initiation cycle`: func(c *demo.Config) { c.Initiation = "cycle" },
 		`--localsched: `:                                func(c *demo.Config) { c.Local = "fifo" },
 	} {
