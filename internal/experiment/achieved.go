@@ -21,8 +21,8 @@ type Applications struct {
 	MeanResponse float64 `json:"mean_response_s"` // of those that were completed, until the last data are back
 	Cost         float64 `json:"cost"`            // K_e + K_l + K_eco + K_d of the real runs
 	Waiting      float64 `json:"waiting_cost"`    // K_w
-	Kept         float64 `json:"limits_kept"`     // part of the applications that kept their limits and were completed
-	RunError     float64 `json:"run_time_error"`  // mean of |foreseen/real - 1|, of the run times that were foreseen
+	LimitsMet    float64 `json:"limits_met"`      // part of the applications that were completed within their limits
+	RunError     float64 `json:"run_time_error"`  // mean of |predicted/actual - 1|, of the predicted run times
 	CostError    float64 `json:"cost_error"`      // likewise of the costs
 	KWh          float64 `json:"energy_kwh"`      // that was measured
 	Utilisation  float64 `json:"utilisation"`     // of all CPUs, by all jobs
@@ -47,24 +47,24 @@ type OneApplication struct {
 	Response   *float64       `json:"response_s"`  // nil: not all components have run to their ends
 	Cost       float64        `json:"cost"`
 	Waiting    float64        `json:"waiting_cost"`
-	CostKept   bool           `json:"max_cost_kept"`
-	TimeKept   bool           `json:"max_time_kept"`
+	CostMet    bool           `json:"max_cost_met"`
+	TimeMet    bool           `json:"max_time_met"`
 	Refused    string         `json:"refused,omitempty"`
 	Components []OneComponent `json:"components"`
 }
 
 // OneComponent is what became of a component.
 type OneComponent struct {
-	Name         string  `json:"name"`
-	Site         string  `json:"site,omitempty"` // empty: it did not start
-	State        string  `json:"state"`
-	Reason       string  `json:"reason,omitempty"`
-	CPUs         int     `json:"cpus"`
-	Wait         float64 `json:"wait_s"`
-	Run          float64 `json:"run_s"`
-	ForeseenRun  float64 `json:"foreseen_run_s"` // 0: not foreseen
-	Cost         float64 `json:"cost"`
-	ForeseenCost float64 `json:"foreseen_cost"`
+	Name          string  `json:"name"`
+	Site          string  `json:"site,omitempty"` // empty: it did not start
+	State         string  `json:"state"`
+	Reason        string  `json:"reason,omitempty"`
+	CPUs          int     `json:"cpus"`
+	Wait          float64 `json:"wait_s"`
+	Run           float64 `json:"run_s"`
+	PredictedRun  float64 `json:"predicted_run_s"` // 0: no prediction
+	Cost          float64 `json:"cost"`
+	PredictedCost float64 `json:"predicted_cost"`
 }
 
 // achieved sums up what became of the applications of a simulation.
@@ -88,8 +88,8 @@ func (p *Plan) achieved(cfg *sim.Config, jobs []workload.Job, r *sim.Result) *Ap
 		if one.Response != nil {
 			all.Completed++
 			all.MeanResponse += *one.Response
-			if one.CostKept && one.TimeKept {
-				all.Kept++
+			if one.CostMet && one.TimeMet {
+				all.LimitsMet++
 			}
 		}
 		for k := range done.Components {
@@ -102,7 +102,7 @@ func (p *Plan) achieved(cfg *sim.Config, jobs []workload.Job, r *sim.Result) *Ap
 	}
 	all.RunError, all.CostError = run.value(), cost.value()
 	all.MeanResponse /= float64(max(1, all.Completed))
-	all.Kept /= float64(max(1, all.Applications))
+	all.LimitsMet /= float64(max(1, all.Applications))
 	return all
 }
 
@@ -145,7 +145,7 @@ func (p *Plan) oneApplication(cfg *sim.Config, a *sim.Application, done *sim.Ach
 	one := OneApplication{
 		Name: a.Wishes.Name, Origin: string(home.Name), Submitted: inSeconds(protocol.Duration(a.At)),
 		Cost: p.units(cfg, done.Cost, home.Currency), Waiting: p.units(cfg, done.Waiting, home.Currency),
-		CostKept: done.CostKept, TimeKept: done.TimeKept, Refused: done.Refused,
+		CostMet: done.CostMet, TimeMet: done.TimeMet, Refused: done.Refused,
 	}
 	if done.Completion < protocol.Never {
 		took := inSeconds(done.Completion)
@@ -155,8 +155,8 @@ func (p *Plan) oneApplication(cfg *sim.Config, a *sim.Application, done *sim.Ach
 		c := &done.Components[k]
 		part := OneComponent{
 			Name: a.Components[k].Stated.Name, State: fmt.Sprint(protocol.Pending), Reason: c.Reason, CPUs: c.CPUs,
-			Run: inSeconds(c.Ran), ForeseenRun: inSeconds(c.Foreseen),
-			Cost: p.units(cfg, c.Cost, home.Currency), ForeseenCost: p.units(cfg, c.Expected, home.Currency),
+			Run: inSeconds(c.Ran), PredictedRun: inSeconds(c.Foreseen),
+			Cost: p.units(cfg, c.Cost, home.Currency), PredictedCost: p.units(cfg, c.Expected, home.Currency),
 		}
 		if c.State != 0 {
 			part.State = c.State.String()
@@ -175,7 +175,7 @@ func applicationMeasures() []measure[Applications] {
 		{"application_response_s", func(a *Applications) float64 { return a.MeanResponse }},
 		{"application_cost", func(a *Applications) float64 { return a.Cost }},
 		{"application_waiting_cost", func(a *Applications) float64 { return a.Waiting }},
-		{"application_limits_kept", func(a *Applications) float64 { return a.Kept }},
+		{"application_limits_met", func(a *Applications) float64 { return a.LimitsMet }},
 		{"application_run_time_error", func(a *Applications) float64 { return a.RunError }},
 		{"application_energy_kwh", func(a *Applications) float64 { return a.KWh }},
 		{"application_utilisation", func(a *Applications) float64 { return a.Utilisation }},
@@ -210,7 +210,7 @@ func (s *Swept) ofApplications() []column {
 	return s.those([]column{
 		{key: "application_response_s", title: "applications' response", scale: 1, kind: report.Time, partial: true},
 		{key: "application_cost", title: "applications' cost, " + s.Currency, scale: 1, partial: true},
-		{key: "application_limits_kept", title: "limits kept, %", scale: 100, kind: report.Percent, partial: true},
+		{key: "application_limits_met", title: "limits met, %", scale: 100, kind: report.Percent, partial: true},
 		{key: "application_utilisation", title: "utilisation with applications, %", scale: 100, kind: report.Percent, partial: true},
 	})
 }

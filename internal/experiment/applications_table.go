@@ -73,7 +73,7 @@ func inCurrency(name string) string {
 
 // applicationsTable has a line for the submissions of each application.
 func applicationsTable(all *Applications) *console.Table {
-	t := console.NewTable("APPLICATION", " SUBMITTED", " COMPLETED", " RESPONSE", " COST", " WAITING", " KEPT LIMITS")
+	t := console.NewTable("APPLICATION", " SUBMITTED", " COMPLETED", " RESPONSE", " COST", " WAITING", " LIMITS MET")
 	var names []string
 	sums := map[string]*OneApplication{}
 	counts := map[string][3]int{}
@@ -89,7 +89,7 @@ func applicationsTable(all *Applications) *console.Table {
 		if one.Response != nil {
 			n[1]++
 			*sum.Response += *one.Response
-			if one.CostKept && one.TimeKept {
+			if one.CostMet && one.TimeMet {
 				n[2]++
 			}
 		}
@@ -116,7 +116,7 @@ type placed struct {
 
 // componentsTable has a line for each place where components of a name went.
 func componentsTable(all *Applications) *console.Table {
-	t := console.NewTable("COMPONENT", "OF", "SITE", "STATE", " CPUS", " NUMBER", " WAIT", " RUN", " FORESEEN", " COST", " FORESEEN")
+	t := console.NewTable("COMPONENT", "OF", "SITE", "STATE", " CPUS", " NUMBER", " WAIT", " RUN", " PREDICTED", " COST", " PREDICTED")
 	var places []placed
 	sums := map[placed]*OneComponent{}
 	counts := map[placed]int{}
@@ -128,8 +128,8 @@ func componentsTable(all *Applications) *console.Table {
 			}
 			sum := sums[at]
 			counts[at]++
-			sum.Wait, sum.Run, sum.ForeseenRun = sum.Wait+c.Wait, sum.Run+c.Run, sum.ForeseenRun+c.ForeseenRun
-			sum.Cost, sum.ForeseenCost = sum.Cost+c.Cost, sum.ForeseenCost+c.ForeseenCost
+			sum.Wait, sum.Run, sum.PredictedRun = sum.Wait+c.Wait, sum.Run+c.Run, sum.PredictedRun+c.PredictedRun
+			sum.Cost, sum.PredictedCost = sum.Cost+c.Cost, sum.PredictedCost+c.PredictedCost
 		}
 	}
 	for _, at := range places {
@@ -139,7 +139,7 @@ func componentsTable(all *Applications) *console.Table {
 			site = "-"
 		}
 		t.Add(console.Plain(at.component), console.Plain(at.application), site, at.state, strconv.Itoa(at.cpus), strconv.Itoa(counts[at]),
-			console.Seconds(sum.Wait/n), console.Seconds(sum.Run/n), console.Seconds(sum.ForeseenRun/n), console.Decimals(sum.Cost), console.Decimals(sum.ForeseenCost))
+			console.Seconds(sum.Wait/n), console.Seconds(sum.Run/n), console.Seconds(sum.PredictedRun/n), console.Decimals(sum.Cost), console.Decimals(sum.PredictedCost))
 	}
 	return t
 }

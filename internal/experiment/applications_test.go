@@ -300,7 +300,7 @@ func TestMoneyOfSeveralSites(t *testing.T) {
 	outcome := issRun(t, grid(t, two+"[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n", solver))
 	a := outcome.Applications
 	c := a.Each[0].Components[0]
-	if c.Site != "away" || math.Abs(c.Cost-3.2) > 1e-9 || c.Run != 3600 || c.ForeseenRun != 3600 || c.ForeseenCost != c.Cost || a.Kept != 1 {
+	if c.Site != "away" || math.Abs(c.Cost-3.2) > 1e-9 || c.Run != 3600 || c.PredictedRun != 3600 || c.PredictedCost != c.Cost || a.LimitsMet != 1 {
 		t.Errorf("got %+v", a)
 	}
 	if a.Sites[1].Income != c.Cost || a.Sites[1].Components != 1 || a.Sites[0].Income != 0 || a.Currency != "CHF" {
@@ -335,7 +335,7 @@ func TestUsersErr(t *testing.T) {
 	errors := func(keys string) (of []float64) {
 		for _, a := range issRun(t, grid(t, two+again+keys, solver)).Applications.Each {
 			c := a.Components[0]
-			of = append(of, math.Abs(c.ForeseenRun/c.Run-1))
+			of = append(of, math.Abs(c.PredictedRun/c.Run-1))
 		}
 		return of
 	}

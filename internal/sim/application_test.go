@@ -81,7 +81,7 @@ func TestComponentRunsByTheModel(t *testing.T) {
 	if c.Site != 2 || c.State != protocol.Completed || c.CPUs != 4 || c.Ran != 25*protocol.Second || c.Foreseen != c.Ran {
 		t.Errorf("it ran so: %+v", c)
 	}
-	if one.Completion != c.End.Sub(protocol.Instant(protocol.Minute)) || !one.CostKept || !one.TimeKept {
+	if one.Completion != c.End.Sub(protocol.Instant(protocol.Minute)) || !one.CostMet || !one.TimeMet {
 		t.Errorf("the application: %+v", one)
 	}
 	if len(r.Placements) != 1 || r.Placements[0].Site != 0 {
@@ -333,7 +333,7 @@ func TestLimitsOfTheRealRun(t *testing.T) {
 	a := asks(0, c)
 	a.Wishes.MaxTime = 10 * protocol.Second
 	cfg.Applications = []sim.Application{a}
-	if one := achieve(t, cfg).Applications[0]; one.Completion != 25*protocol.Second || one.TimeKept || !one.CostKept {
+	if one := achieve(t, cfg).Applications[0]; one.Completion != 25*protocol.Second || one.TimeMet || !one.CostMet {
 		t.Errorf("got %+v", one)
 	}
 }

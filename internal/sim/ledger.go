@@ -18,8 +18,8 @@ type Achieved struct {
 	Completion protocol.Duration // from the submission until the last data are back; [protocol.Never]: not all components have run to their ends
 	Cost       protocol.Micro    // K_e + K_l + K_eco + K_d of the real runs [IS 4.2]
 	Waiting    protocol.Micro    // K_w until the completion; 0 without one
-	CostKept   bool              // Cost is within KMAX
-	TimeKept   bool              // Completion is within TMAX
+	CostMet    bool              // Cost is within KMAX
+	TimeMet    bool              // Completion is within TMAX
 	Refused    string            // why the origin did not take it; empty: it did
 }
 
@@ -125,7 +125,7 @@ func (g *grid) conclude(a *Application, done *Achieved) {
 	if limit != protocol.Unlimited {
 		limit = g.exchanged(limit, cmp.Or(a.Wishes.Currency, site.Currency), site.Currency)
 	}
-	done.CostKept, done.TimeKept = done.Cost <= limit, done.Completion <= a.Wishes.MaxTime
+	done.CostMet, done.TimeMet = done.Cost <= limit, done.Completion <= a.Wishes.MaxTime
 	if done.Completion < protocol.Never {
 		done.Waiting = g.waited(a, done.Completion)
 	}

@@ -19,7 +19,7 @@ func measure(o *experiment.Outcome, retired []string) Outcome {
 	m.Energy = o.Drawn()
 	if a := o.Applications; a != nil {
 		m.Energy += a.KWh
-		m.Broken = 1 - a.Kept
+		m.Broken = 1 - a.LimitsMet
 		m.Response = mean(o.MeanResponse, done, a.MeanResponse, float64(a.Completed))
 		done, all = done+float64(a.Completed), all+float64(a.Applications)
 	}
