@@ -21,7 +21,7 @@ func (p *Peer) tariffOf(tag protocol.Tag) *protocol.Tariff {
 // result is about. What it bills otherwise is told, and the job counts with what was agreed.
 func (p *Peer) checkBill(j *job, outcome *protocol.Outcome) {
 	if j.Disputed = pricing.CheckBill(&j.Job, outcome, p.now); j.Disputed != "" {
-		p.fact(event.LogEvent{Kind: event.LogBillDisputed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(j.Disputed)})
+		p.logEvent(event.LogEvent{Kind: event.LogBillDisputed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(j.Disputed)})
 	}
 }
 

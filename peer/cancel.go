@@ -21,18 +21,18 @@ func (p *Peer) cancel(ev event.Cancel) {
 	}
 	p.answer(ev.Asked, view.Done{})
 	if why := cmp.Or(p.doubtOf(j), p.site.MayHaveRun(j.Phase)); why != "" {
-		p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
+		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, why)
 		return
 	}
 	if j.Phase == row.JobStagingOut {
-		p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
+		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 		p.discard(j.Tag())
 		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
 		return
 	}
 	if j.Phase == row.JobEnding { // its user does not want to wait
-		p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
+		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, status.UnheardReason(&j.Job))
 		return
 	}
@@ -41,7 +41,7 @@ func (p *Peer) cancel(ev event.Cancel) {
 	}
 	j.Cancelling = true
 	p.saveJob(ev.Job)
-	p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
+	p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 	switch j.Phase {
 	case row.JobInGridQueue:
 		p.finish(j, protocol.Cancelled, "")
@@ -84,6 +84,6 @@ type discardOutput struct{ tag protocol.Tag }
 
 func (c discardOutput) answered(p *Peer, _ event.Result, err error) {
 	if err != nil {
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: c.tag.Job, Epoch: c.tag.Epoch, Text: clip("discard: " + err.Error())})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: c.tag.Job, Epoch: c.tag.Epoch, Text: clip("discard: " + err.Error())})
 	}
 }

@@ -174,13 +174,13 @@ func (c *chaos) meet(met map[string]int, line string) {
 		return
 	}
 	switch {
-	case strings.Contains(line, "fact start-missed"):
+	case strings.Contains(line, "event start-missed"):
 		met["start missed"]++
 	case strings.Contains(line, "row ") && strings.Contains(line, "max_time"):
 		met["limit of time"]++
 	case strings.Contains(line, "row ") && strings.Contains(line, "max_cost"):
 		met["limit of costs"]++
-	case strings.Contains(line, "fact partner-missing"):
+	case strings.Contains(line, "event partner-missing"):
 		met["partner that leaves"]++
 	}
 }

@@ -20,7 +20,7 @@ func (p *Peer) memberSeen(m event.MemberSeen) {
 		return
 	}
 	p.hinted = p.now
-	p.fact(event.LogEvent{Kind: event.LogMemberConflict, Site: m.Site, Text: fmt.Sprintf(
+	p.logEvent(event.LogEvent{Kind: event.LogMemberConflict, Site: m.Site, Text: fmt.Sprintf(
 		"gossip has a site %s with number %d and key %s, and this site is %s with number %d; nothing is done about it: "+
 			"ask its operator, and make a new gossip keyring if nobody knows that site",
 		m.Site, m.Number, m.PublicKey, p.cfg.Site, p.cfg.Number)})
@@ -42,7 +42,7 @@ func (p *Peer) judgeCards() {
 		}
 		p.claimNumber(one)
 		if p.partners.Bar(one, p.cfg.Number) {
-			p.factOf(one, event.LogEvent{Kind: event.LogSiteIDConflict, Text: one.Barred})
+			p.logEventAbout(one, event.LogEvent{Kind: event.LogSiteIDConflict, Text: one.Barred})
 		}
 	}
 }

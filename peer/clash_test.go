@@ -115,7 +115,7 @@ func TestGossipDecidesNothing(t *testing.T) {
 				{Site: "z", Number: 1}, {Site: "a", Number: 9}, {Site: "b", Number: 1}, {Site: "z", Number: 2},
 			} {
 				seen.PublicKey, seen.FirstStart = peertest.PublicKey("z", protocol.SiteNumber(i+1)), first
-				for _, f := range c.step(seen).Facts {
+				for _, f := range c.step(seen).LogEvents {
 					if f.Kind != event.LogMemberConflict {
 						t.Errorf("a fact %s: %s", f.Kind, f.Text)
 					}

@@ -67,14 +67,14 @@ func (p *Peer) tooMuchOutput(files []protocol.File) string {
 
 // notBrought ends a job as it ended at its site, without its output. The site may drop that.
 func (p *Peer) notBrought(j *job, why string) {
-	p.fact(event.LogEvent{Kind: event.LogOutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
+	p.logEvent(event.LogEvent{Kind: event.LogOutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
 	p.endCollecting(j, "output not brought from "+string(j.Site)+": "+why)
 }
 
 func (p *Peer) collectLater(j *job, err error) {
 	j.Reason = clip("output not here yet: " + err.Error())
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
+	p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
 	p.after(p.backoff(j.tries), timer{kind: collectTimer, job: j.Spec.Job})
 	j.tries++
 }

@@ -27,7 +27,7 @@ func TestCycle(t *testing.T) {
 		"nothing happens before the period is over": {
 			"sites a=4 b=4\n" + cycle + "submit a\nadvance 59999ms",
 			nil,
-			[]string{"call quote", "quote-request", "at-home"},
+			[]string{"call quote", "quote-request", "committed-local"},
 		},
 		"all jobs that have come are in the round, the last one as well": {
 			"sites a=4 b=4\n" + cycle + "submit a n=2\nadvance 59999ms\nsubmit a\nadvance 1ms",
@@ -66,38 +66,38 @@ func TestCycle(t *testing.T) {
 		},
 		"a job for its own site alone goes at once, and is asked of nobody": {
 			"sites a=2 b=2\n" + cycle + "submit a sites=a",
-			[]string{"row job a1:1 at-home at a", "its user lets it run here only"},
+			[]string{"row job a1:1 committed-local at a", "its user lets it run here only"},
 			[]string{"call quote", "quote-request"},
 		},
 		"a job for its own site and another one does not": {
 			"sites a=2 b=2\n" + cycle + "submit a sites=a,b",
 			nil,
-			[]string{"at-home"},
+			[]string{"committed-local"},
 		},
 		"MaxQ: of its own jobs a site takes no more in a period either": {
 			"sites a=8\n" + cycle + "set a max-q=2\nsubmit a n=5 time=60s run=1s\nadvance 60s\nshow queue a",
-			[]string{"row job a1:1 at-home", "row job a2:1 at-home", "a3 x PENDING (SitesFull", "a5 x PENDING"},
+			[]string{"row job a1:1 committed-local", "row job a2:1 committed-local", "a3 x PENDING (SitesFull", "a5 x PENDING"},
 			[]string{"row job a3:1", "row job a4:1", "row job a5:1"},
 		},
 		"MaxQ: the next period takes the next ones": {
 			"sites a=8\n" + cycle + "set a max-q=2\nsubmit a n=5 time=60s run=1s\nadvance 120s",
-			[]string{"row job a3:1 at-home", "row job a4:1 at-home"},
+			[]string{"row job a3:1 committed-local", "row job a4:1 committed-local"},
 			[]string{"row job a5:1"},
 		},
 		"MaxQ: own jobs leave so much less for guests": {
 			"sites a=8 b=1\n" + cycle + "set a max-q=3\nset b cycle=61s\nsubmit a n=2\nsubmit b n=3 sites=a\nadvance 60s\ndeliver-all\nadvance 1s\ndeliver-all",
-			[]string{"row job a1:1 at-home", "row job a2:1 at-home", "b3 waits 0s runs 1m0s, takes 1", "row job b1:1 handed at a"},
-			[]string{"b2:1 handed", "b3:1 handed"},
+			[]string{"row job a1:1 committed-local", "row job a2:1 committed-local", "b3 waits 0s runs 1m0s, takes 1", "row job b1:1 handed-off at a"},
+			[]string{"b2:1 handed-off", "b3:1 handed-off"},
 		},
 		"MaxQ: jobs for their own site alone do not count": {
 			"sites a=8\n" + cycle + "set a max-q=1\nsubmit a n=3 sites=a\nsubmit a\nadvance 60s",
-			[]string{"row job a3:1 at-home", "row job a4:1 at-home"},
+			[]string{"row job a3:1 committed-local", "row job a4:1 committed-local"},
 			nil,
 		},
 		"MaxQ: who sends under another initiation is bound as well": {
 			"sites a=1 b=8\nset b max-q=1\nsubmit a cpus=1 time=3600s run=3600s sites=a\nsubmit a time=600s n=2 sites=b\ndeliver-all\nshow queue a",
-			[]string{"row job a2:1 handed at b", "a3 x PENDING"},
-			[]string{"a3:1 handed"},
+			[]string{"row job a2:1 handed-off at b", "a3 x PENDING"},
+			[]string{"a3:1 handed-off"},
 		},
 		"the quote of what an offer may bring tells how many are taken": {
 			"sites a=1 b=8\n" + cycle + "set b max-q=2\nsubmit a n=3 sites=b\nadvance 60s\ndeliver a->b",
@@ -116,7 +116,7 @@ func TestCycle(t *testing.T) {
 		},
 		"protected by share: own users have all": {
 			"sites a=1 b=4\nset b protect-share=1\nsubmit b cpus=4",
-			[]string{"row job b1:1 at-home at b"},
+			[]string{"row job b1:1 committed-local at b"},
 			nil,
 		},
 		"not protected: nobody is asked whom a guest would delay": {

@@ -77,14 +77,14 @@ func (c decideInStead) answered(p *Peer, result event.Result, err error) {
 	}
 	p.closeRound(r)
 	why := clip(fmt.Sprintf("%s decided in its stead: %s", p.cfg.Fallback, c.because))
-	p.fact(event.LogEvent{Kind: event.LogPolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
+	p.logEvent(event.LogEvent{Kind: event.LogPolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
 	p.carryOut(r, r.fitting.Settled(p.fallbackDecisions(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
 }
 
 // undecided ends a round in which nobody decided. Its jobs get another one.
 func (p *Peer) undecided(r *round, err error) {
 	p.closeRound(r)
-	p.fact(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Round: r.ID, Text: clip("policy: " + err.Error())})
+	p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Round: r.ID, Text: clip("policy: " + err.Error())})
 	p.requeueAllAfter(r, p.cfg.RetryInitial, "the policy failed", err.Error())
 }
 
@@ -199,7 +199,7 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	}
 	site := c.in.Sites[d.Site].Name
 	p.reportRound(c.r, i, c.silent, event.LogRoundDecided, site, d.Reason)
-	if facts := p.out.Facts; len(j.Shapes()) > 0 && len(facts) > 0 {
+	if facts := p.out.LogEvents; len(j.Shapes()) > 0 && len(facts) > 0 {
 		facts[len(facts)-1].CPUs = c.r.Specs[d.Job].CPUs
 	}
 	e := c.r.entry(p, d.Job)
@@ -228,7 +228,7 @@ func (p *Peer) reportRound(r *round, i int, silent []string, kind event.LogKind,
 		return
 	}
 	quotes, others := p.reported(r, i)
-	p.fact(event.LogEvent{
+	p.logEvent(event.LogEvent{
 		Kind: kind, Job: r.Specs[i].Job, Site: site, Round: r.ID, Text: clip(why),
 		Quotes: quotes, OmittedQuotes: others, Silent: silent, Duration: p.now.Sub(r.Opened),
 	})

@@ -40,7 +40,7 @@ func (askPrices) answered(p *Peer, result event.Result, err error) {
 	}
 	again := p.cfg.PriceRefresh
 	if why := p.prices.Missing(); why != "" {
-		p.fact(event.LogEvent{Kind: event.LogPricesMissing, Site: p.cfg.Site, Text: why})
+		p.logEvent(event.LogEvent{Kind: event.LogPricesMissing, Site: p.cfg.Site, Text: why})
 		again = min(again, p.dice.Jitter(p.cfg.CheckInterval))
 	}
 	p.after(again, timer{kind: priceTimer})

@@ -46,7 +46,7 @@ func (p *Peer) endCancelled(j *job, reason string) {
 	p.moveJob(j, row.JobEnding)
 	j.Reason = clip(reason)
 	p.saveJob(id)
-	p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
+	p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
 	p.sendForPhase(id)
 }
 

@@ -179,7 +179,7 @@ func TestRefusalTeachesTheNextRound(t *testing.T) {
 	first := l.jobs()[0]
 	l.step(event.MessageIn{From: "b", Body: protocol.Refused{Tag: protocol.Tag{Job: first.Spec.Job, Epoch: first.Epoch}, Reason: "one is enough"}})
 	l.answerAll()
-	if got := l.phases(); got != "[offered holding]" && got != "[holding offered]" {
+	if got := l.phases(); got != "[offered reserving]" && got != "[reserving offered]" {
 		t.Errorf("in the next round: phases %s", got)
 	}
 }

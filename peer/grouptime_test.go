@@ -68,7 +68,7 @@ func TestInstantIsTold(t *testing.T) {
 	}
 	all := strings.Join(told, "\n")
 	for _, want := range []string{
-		"offered to hold room from ", "as soon as its group can start by the quotes", "room-held from ",
+		"offered to hold room from ", "as soon as its group can start by the quotes", "reserved from ",
 		"since b has room for job", "granted all sites of its group hold room from ",
 	} {
 		if !strings.Contains(all, want) {

@@ -118,7 +118,7 @@ func (p *Peer) volunteered(one *partner.Partner, m protocol.Volunteer) {
 	}
 	p.lastCalled++
 	one.Volunteer = partner.Volunteering{Number: p.lastCalled, Heard: p.now, Until: until, Left: left}
-	p.fact(event.LogEvent{Kind: event.LogPartnerVolunteered, Site: one.Site})
+	p.logEvent(event.LogEvent{Kind: event.LogPartnerVolunteered, Site: one.Site})
 	if one.Usable() {
 		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.jobs[id].asRound().MayAsk(one, p.now) })
 	}
@@ -150,7 +150,7 @@ type checkLoad struct{}
 func (checkLoad) answered(p *Peer, result event.Result, err error) {
 	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	if err != nil {
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("load: " + err.Error())})
 		return
 	}
 	p.setLoad(quoted.Load)
@@ -166,5 +166,5 @@ func (p *Peer) volunteer() {
 			p.send(one.Site, protocol.Volunteer{Load: p.load, Valid: p.cfg.CheckInterval})
 		}
 	}
-	p.fact(event.LogEvent{Kind: event.LogVolunteered, Site: p.cfg.Site})
+	p.logEvent(event.LogEvent{Kind: event.LogVolunteered, Site: p.cfg.Site})
 }

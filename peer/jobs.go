@@ -121,7 +121,7 @@ func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *a
 	p.queue.Put(id)
 	p.saveJob(id)
 	p.savePayload(id)
-	p.fact(event.LogEvent{Kind: event.LogJobSubmitted, Job: id, Text: j.Spec.Name})
+	p.logEvent(event.LogEvent{Kind: event.LogJobSubmitted, Job: id, Text: j.Spec.Name})
 	if p.keepsOwn(j) {
 		p.keep([]protocol.JobID{id}, "its user lets it run here only")
 	}
@@ -170,7 +170,7 @@ func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	if j.Ended == 0 {
 		j.Ended = p.now
 	}
-	p.fact(event.LogEvent{Kind: event.LogJobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
+	p.logEvent(event.LogEvent{Kind: event.LogJobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
 	p.noteBenefit(j)
 	p.settleComponent(j)
 	view := p.finishedView(j)
@@ -203,7 +203,7 @@ func (p *Peer) finishWith(j *job) {
 // requeue returns a job that is proven not to run anywhere to the grid queue,
 // or ends it if it was to be cancelled.
 func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
-	p.fact(event.LogEvent{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
+	p.logEvent(event.LogEvent{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.timers.Stop(timer{kind: reclaimTimer, job: j.Spec.Job})
 	p.leaveSite(j)

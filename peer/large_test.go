@@ -182,7 +182,7 @@ func TestFactsOfLargeRounds(t *testing.T) {
 	for jobs, told := range map[int]int{256: 31, 257: 8} {
 		t.Run(fmt.Sprint(jobs, " jobs"), func(t *testing.T) {
 			t.Parallel()
-			facts := newLarge(t, 30, jobs).cycle(t).Facts
+			facts := newLarge(t, 30, jobs).cycle(t).LogEvents
 			if len(facts) != jobs {
 				t.Fatalf("%d facts", len(facts))
 			}

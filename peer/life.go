@@ -102,7 +102,7 @@ func (p *Peer) twinSeen(one *partner.Partner, twin protocol.Life) {
 		return
 	}
 	p.saveSite()
-	p.factOf(one, event.LogEvent{Kind: event.LogTwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.site.TwinText(), one.Site)})
+	p.logEventAbout(one, event.LogEvent{Kind: event.LogTwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.site.TwinText(), one.Site)})
 	p.refuseEarly()
 	p.dropRound()
 }
@@ -129,7 +129,7 @@ func (p *Peer) heardLife(one *partner.Partner, life protocol.Life, stopped bool)
 	}
 	twoPeers, changed := one.HearLife(life, stopped, p.now, p.cfg.Watermark/2)
 	if twoPeers != "" {
-		p.factOf(one, event.LogEvent{Kind: event.LogTwoPeers, Text: twoPeers})
+		p.logEventAbout(one, event.LogEvent{Kind: event.LogTwoPeers, Text: twoPeers})
 	}
 	if changed {
 		p.savePartner(one)

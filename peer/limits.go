@@ -116,7 +116,7 @@ func (p *Peer) settleComponent(j *job) {
 	p.spend(j)
 	if a.Broken == "" {
 		if a.Broken = clip(p.limits(a).BrokenBy(&j.Job, p.realCost(j))); a.Broken != "" {
-			p.fact(event.LogEvent{Kind: event.LogLimitExceeded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
+			p.logEvent(event.LogEvent{Kind: event.LogLimitExceeded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
 		}
 	}
 }

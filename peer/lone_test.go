@@ -65,7 +65,7 @@ func (l *lone) step(ev event.Event) {
 		ready := l.peer.Step(l.now, events[0])
 		l.wake = ready.Wake
 		l.records = append(l.records, ready.Records...)
-		l.sent, l.facts = append(l.sent, ready.Messages...), append(l.facts, ready.Facts...)
+		l.sent, l.facts = append(l.sent, ready.Messages...), append(l.facts, ready.LogEvents...)
 		for _, a := range ready.Answers {
 			l.answers = append(l.answers, a.Reply)
 		}

@@ -128,7 +128,7 @@ func (p *Peer) endsUnheard(j *job) bool {
 // groupMissed says what becomes of a group of which a member has missed its start, and ends what
 // has started of it.
 func (p *Peer) groupMissed(j *job, why string) {
-	p.fact(event.LogEvent{Kind: event.LogStartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
+	p.logEvent(event.LogEvent{Kind: event.LogStartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
 	g, rows := p.group(j)
 	if ended := g.EndOfMissed(rows, &j.Job); ended != "" {
 		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, %s: %s", j.Spec.Job, ended, why))

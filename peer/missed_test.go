@@ -251,7 +251,7 @@ func TestNeverBeganAtAPartner(t *testing.T) {
 	if !killed || !l.told(event.LogStartMissed) {
 		t.Errorf("asked: %+v", l.asked)
 	}
-	if got := l.phases(); got != "[at-home grid-queue]" {
+	if got := l.phases(); got != "[committed-local grid-queue]" {
 		t.Errorf("phases %s", got)
 	}
 }

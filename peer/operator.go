@@ -88,7 +88,7 @@ func (p *Peer) requeueForced(ev event.Requeue) {
 
 // force puts a job in doubt back into the grid queue.
 func (p *Peer) force(j *job, by, why string) {
-	p.fact(event.LogEvent{Kind: event.LogRequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
+	p.logEvent(event.LogEvent{Kind: event.LogRequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
 	j.Fence(j.OperatorReason != "")
@@ -122,7 +122,7 @@ func (p *Peer) ownsAside(one *partner.Partner, tag protocol.Tag) bool {
 // so once.
 func (p *Peer) setAside(c localsched.Change) {
 	if p.watched.Put(c) {
-		p.fact(event.LogEvent{Kind: event.LogUnknownLocalJob, Job: c.Tag.Job, Site: p.cfg.Site, Epoch: c.Tag.Epoch, State: c.State, Text: "the local " +
+		p.logEvent(event.LogEvent{Kind: event.LogUnknownLocalJob, Job: c.Tag.Job, Site: p.cfg.Site, Epoch: c.Tag.Epoch, State: c.State, Text: "the local " +
 			"scheduler has a job that this store does not know; it is left there, and `switchyard recover` lists it"})
 	}
 	if c.State == protocol.Pending {

@@ -134,7 +134,7 @@ func TestALostStoreForgetsNothing(t *testing.T) {
 	w.Advance(2 * protocol.Minute) // the first has ended meanwhile
 	said := 0
 	w.Journal = func(line string) {
-		if strings.Contains(line, "fact set-aside") {
+		if strings.Contains(line, "event unknown-local-job") {
 			said++
 		}
 	}
@@ -181,7 +181,7 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 	cfg := goodConfig()
 	cfg.Partners, cfg.Capacity, cfg.Protect.Share = []rules.Partner{{Site: "c", MaxJobs: 9}}, protocol.Capacity{CPUs: 1, Nodes: 1}, 500_000
 	c := newCardsOf(t, cfg, w.Site("a").Rows().Rows)
-	said := slices.ContainsFunc(c.first.Facts, func(f event.LogEvent) bool {
+	said := slices.ContainsFunc(c.first.LogEvents, func(f event.LogEvent) bool {
 		return f.Kind == event.LogPartnerMissing && strings.Contains(f.Text, "it has 1 open job of this site, and this site has 1 open job of it")
 	})
 	if got := c.links(); got != "a self, b missing, c down" || !said {

@@ -21,7 +21,7 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 	j.Site, j.QuotedAWT, j.Reason, j.asked = site, awt, view.ReasonHandOff, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
+	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
 	p.sendForPhase(j.Spec.Job)
 }
 
@@ -132,7 +132,7 @@ func (p *Peer) grant(j *job, one *partner.Partner) {
 	j.countsThere = true
 	one.JobsThere++
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogJobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
+	p.logEvent(event.LogEvent{Kind: event.LogJobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
 	p.sendForPhase(j.Spec.Job)
 	p.armReclaimTimer(j)
 }
@@ -205,7 +205,7 @@ func (p *Peer) setHandedOff(j *job) {
 	p.watchStart(j)
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{
+	p.logEvent(event.LogEvent{
 		Kind: event.LogJobHandedOff, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Duration: p.now.Sub(j.asked),
 	})
 }
@@ -274,7 +274,7 @@ func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 	p.saveJob(m.Tag.Job)
 	if was != m.State && m.State == protocol.Running {
 		p.startedAt(j)
-		p.fact(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
+		p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}
 }
 
@@ -377,7 +377,7 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 	}
 	j.OperatorReason = why
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.OperatorReason + status.Remedy})
+	p.logEvent(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.OperatorReason + status.Remedy})
 	if j.Restored {
 		p.settleJob(j)
 	}

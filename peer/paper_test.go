@@ -39,18 +39,18 @@ func TestPaper(t *testing.T) {
 	}{
 		"AWT below φ: the job stays and no partner is asked": {
 			"sites a=4 b=4\nsubmit a cpus=2 name=x",
-			[]string{"row job a1:1 at-home at a"},
+			[]string{"row job a1:1 committed-local at a"},
 			[]string{"quote-request"},
 		},
 		"AWT just below φ": {
 			"sites a=4 b=4\nset all phi=601s\n" + busyA + "submit a cpus=2",
-			[]string{"row job a2:1 at-home at a"},
+			[]string{"row job a2:1 committed-local at a"},
 			[]string{"quote-request"},
 		},
 		"AWT equal to φ: the partners are asked": {
 			"sites a=4 b=4\nset all phi=600s\n" + busyA + "submit a cpus=2",
 			[]string{"send b quote-request a2"},
-			[]string{"row job a2:1 at-home at a"},
+			[]string{"row job a2:1 committed-local at a"},
 		},
 		"every partner of the set is asked": {
 			"sites a=4 b=4 c=4 d=4\n" + busyA + "submit a cpus=2",
@@ -60,12 +60,12 @@ func TestPaper(t *testing.T) {
 		"the least ATT gets the job": {
 			"sites a=4 b=4 c=4\nsubmit b cpus=4 time=100s run=100s\nsubmit c cpus=4 time=50s run=50s\n" +
 				busyA + "submit a cpus=2\ndeliver-all",
-			[]string{"row job a2:1 offered at c", "row job a2:1 handed at c"},
+			[]string{"row job a2:1 offered at c", "row job a2:1 handed-off at c"},
 			[]string{"a2:1 offered at b"},
 		},
 		"the own site competes with its partners": {
 			"sites a=4 b=4\nsubmit b cpus=4 time=700s run=700s\n" + busyA + "submit a cpus=2\ndeliver-all",
-			[]string{"row job a2:1 at-home at a"},
+			[]string{"row job a2:1 committed-local at a"},
 			[]string{"a2:1 offered"},
 		},
 		"within ε the lowest RUS gets it": {
@@ -75,12 +75,12 @@ func TestPaper(t *testing.T) {
 		},
 		"a partner that does not answer in time is ignored": {
 			"sites a=4 b=4 c=4\nset all deadline=2s\n" + busyA + "submit a cpus=2\ndrop a->b\ndeliver a->c\ndeliver c->a\nadvance 1999ms\nshow queue a\nadvance 1ms",
-			[]string{"a2 x PENDING (GridQueue), epoch 0 at no site", "partner-silent b", "row job a2:1 offered at c", "silent: b"},
+			[]string{"a2 x PENDING (GridQueue), epoch 0 at no site", "partner-unresponsive b", "row job a2:1 offered at c", "silent: b"},
 			nil,
 		},
 		"a late answer counts no more": {
 			"sites a=4 b=4\nset all deadline=2s\n" + busyA + "submit a cpus=2\ndeliver a->b\nadvance 2s\ndeliver b->a",
-			[]string{"row job a2:1 at-home at a"},
+			[]string{"row job a2:1 committed-local at a"},
 			[]string{"a2:1 offered"},
 		},
 		"one round at a time, one job in it": {
@@ -96,7 +96,7 @@ func TestPaper(t *testing.T) {
 		"R-I: a job with an AWT of φ or more waits, nobody is asked": {
 			"sites a=4 b=4\nset all initiation=receiver\n" + busyA + "submit a cpus=2\nshow queue a",
 			[]string{"a2 x PENDING (WaitsForVolunteer), epoch 0 at no site"},
-			[]string{"quote-request", "at-home at a2"},
+			[]string{"quote-request", "committed-local at a2"},
 		},
 		"R-I: a volunteer of lower TC gets the job": {
 			"sites a=4 b=4\nset all initiation=receiver sigma=300s\n" + busyA + "submit a cpus=2\nadvance 300s\ndeliver-all",
@@ -106,11 +106,11 @@ func TestPaper(t *testing.T) {
 		"R-I: a volunteer that is no better is struck for the job, which waits on": {
 			"sites a=4 b=4\nset all initiation=receiver sigma=300s\nset b mhz=100\nset a mhz=400\nsubmit a cpus=4 time=400s run=400s\nsubmit a cpus=2 time=600s run=600s\nadvance 300s\ndeliver-all\nshow queue a",
 			[]string{"send b quote-request a2", "a2 x PENDING (WaitsForVolunteer)"},
-			[]string{"a2:1 offered", "row job a2:1 at-home"},
+			[]string{"a2:1 offered", "row job a2:1 committed-local"},
 		},
 		"R-I: every σ each waiting job looks at its own AWT again": {
 			"sites a=4\nset all initiation=receiver sigma=300s phi=60s\n" + busyA + "submit a cpus=4 time=60s n=2\nadvance 1300s",
-			[]string{"row job a2:1 at-home at a", "row job a3:1 at-home at a"},
+			[]string{"row job a2:1 committed-local at a", "row job a3:1 committed-local at a"},
 			nil,
 		},
 		"R-I, literally: only the first waiting job is looked at": {
@@ -142,7 +142,7 @@ func TestPaper(t *testing.T) {
 			"sites a=4 b=4\nset all initiation=receiver sigma=300s phi=60s\nset b mhz=100\nset a mhz=400\n" +
 				"submit a cpus=4 time=4000s run=4000s\nsubmit a cpus=2 time=36000s run=600s\nadvance 299s\ndeliver b->a volunteer\n" +
 				"tune a initiation=sender\ndeliver-all\nshow queue a",
-			[]string{"row job a2:1 at-home at a"},
+			[]string{"row job a2:1 committed-local at a"},
 			nil,
 		},
 		"Sy-I: a volunteer that has refused the job is no volunteer for it": {
@@ -154,7 +154,7 @@ func TestPaper(t *testing.T) {
 		"Sy-I: with stay, a job whose volunteers all lost stays at home": {
 			"sites a=4 b=4 c=4\nset all initiation=symmetric sigma=300s stay\nset b mhz=100\nset a mhz=400\nset c mhz=400\n" +
 				"submit c cpus=4 time=3600s run=3600s\nadvance 299s\ndeliver-all\n" + busyA + "submit a cpus=2 time=600s\ndeliver-all",
-			[]string{"send b quote-request a2", "row job a2:1 at-home at a"},
+			[]string{"send b quote-request a2", "row job a2:1 committed-local at a"},
 			[]string{"send c quote-request a2"},
 		},
 		"a quote is asked for the speed that the limit is meant for": {
@@ -184,7 +184,7 @@ func TestPaper(t *testing.T) {
 		},
 		"a job that no partner can run waits at home": {
 			"sites a=4 b=2\n" + busyA + "submit a cpus=4",
-			[]string{"row job a2:1 at-home at a"},
+			[]string{"row job a2:1 committed-local at a"},
 			[]string{"quote-request"},
 		},
 	} {

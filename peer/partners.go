@@ -27,7 +27,7 @@ func (p *Peer) connected(card protocol.Card) {
 	if card.Boot == 0 { // of a version without watermarks
 		p.spoken(one, false)
 	}
-	p.fact(event.LogEvent{Kind: event.LogPartnerUp, Site: card.Site, Text: one.Barred})
+	p.logEvent(event.LogEvent{Kind: event.LogPartnerUp, Site: card.Site, Text: one.Barred})
 	p.markResponsive(one)
 	for _, j := range p.jobs {
 		j.excluded.Allow(card.Site)
@@ -47,7 +47,7 @@ func (p *Peer) advanceJobSeq(one *partner.Partner, seq uint64) {
 		p.saveSite()
 	}
 	if odd != "" {
-		p.factOf(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Text: odd})
+		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Text: odd})
 	}
 }
 
@@ -93,11 +93,11 @@ func (p *Peer) disconnected(ev event.Disconnected) {
 	}
 	why := view.Clip(ev.Why)
 	if one.Disconnect(p.now, why) {
-		p.fact(event.LogEvent{Kind: event.LogPartnerDown, Site: ev.Site})
+		p.logEvent(event.LogEvent{Kind: event.LogPartnerDown, Site: ev.Site})
 		p.leaveOut(one)
 	}
 	if why != "" {
-		p.fact(event.LogEvent{Kind: event.LogKeyRefused, Site: ev.Site, Text: why})
+		p.logEvent(event.LogEvent{Kind: event.LogKeyRefused, Site: ev.Site, Text: why})
 	}
 }
 
@@ -113,7 +113,7 @@ func (p *Peer) markResponsive(one *partner.Partner) {
 // and probes it every σ.
 func (p *Peer) markUnresponsive(one *partner.Partner) {
 	if one.MissDeadline() {
-		p.fact(event.LogEvent{Kind: event.LogPartnerUnresponsive, Site: one.Site})
+		p.logEvent(event.LogEvent{Kind: event.LogPartnerUnresponsive, Site: one.Site})
 		p.after(p.dice.Jitter(p.cfg.CheckInterval), timer{kind: probeTimer, site: one.Site})
 	}
 }
@@ -140,13 +140,13 @@ func (p *Peer) here() eligible.Site {
 	return eligible.Site{Name: p.cfg.Site, Capacity: &p.cfg.Capacity, Reserves: p.cfg.Reserves}
 }
 
-// factOf makes a fact that a partner's message brings about, at the pace of its kind. Without
+// logEventAbout makes a fact that a partner's message brings about, at the pace of its kind. Without
 // another site it is about the partner.
-func (p *Peer) factOf(one *partner.Partner, f event.LogEvent) {
+func (p *Peer) logEventAbout(one *partner.Partner, f event.LogEvent) {
 	f.Site = cmp.Or(f.Site, one.Site)
 	made, end := one.Pace(string(f.Kind), p.now)
 	if made {
-		p.fact(f)
+		p.logEvent(f)
 		return
 	}
 	if t := (timer{kind: paceTimer, site: one.Site}); !p.timers.Has(t) {
@@ -161,6 +161,6 @@ func (p *Peer) endPeriod(one *partner.Partner) {
 		p.timers.Set(timer{kind: paceTimer, site: one.Site}, next)
 	}
 	for _, f := range over {
-		p.fact(event.LogEvent{Kind: event.LogKind(f.Kind), Site: one.Site, OmittedQuotes: f.Others, Text: f.Text})
+		p.logEvent(event.LogEvent{Kind: event.LogKind(f.Kind), Site: one.Site, OmittedQuotes: f.Others, Text: f.Text})
 	}
 }

@@ -281,12 +281,12 @@ func (p *Peer) answer(asked event.AskID, reply view.Reply) {
 	p.out.Answers = append(p.out.Answers, event.Answer{Asked: asked, Reply: reply})
 }
 
-func (p *Peer) fact(f event.LogEvent) {
+func (p *Peer) logEvent(f event.LogEvent) {
 	if p.cfg.DisableLogEvents {
 		return
 	}
 	f.At = p.now
-	p.out.Facts = append(p.out.Facts, f)
+	p.out.LogEvents = append(p.out.LogEvents, f)
 }
 
 // backoff is the pause before the next repetition after so many tries.

@@ -90,7 +90,7 @@ func TestAFaultStopsThePeer(t *testing.T) {
 		if ready.Fault == nil || !strings.Contains(ready.Fault.Error(), tt.says) || !strings.Contains(ready.Fault.Error(), id.String()) {
 			t.Errorf("%s: the fault is %v", name, ready.Fault)
 		}
-		if len(ready.Records)+len(ready.Messages)+len(ready.Calls)+len(ready.Facts)+len(ready.Answers) > 0 || ready.Wake != 0 || ready.Digest != nil {
+		if len(ready.Records)+len(ready.Messages)+len(ready.Calls)+len(ready.LogEvents)+len(ready.Answers) > 0 || ready.Wake != 0 || ready.Digest != nil {
 			t.Errorf("%s: a step that breaks a rule brings %+v", name, ready)
 		}
 		if again := p.Step(now, event.AskQueue{Asked: 1}); again.Fault == nil || len(again.Answers) > 0 {

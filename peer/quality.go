@@ -17,7 +17,7 @@ func (p *Peer) judge(one *partner.Partner, what row.Conduct) {
 		p.savePartner(one)
 	}
 	if changed {
-		p.fact(event.LogEvent{Kind: event.LogPartnerQuality, Site: one.Site, Text: one.QualityText()})
+		p.logEvent(event.LogEvent{Kind: event.LogPartnerQuality, Site: one.Site, Text: one.QualityText()})
 	}
 }
 

@@ -48,7 +48,7 @@ func (a *asked) step(ev event.Event) {
 		}
 	}
 	a.sent = append(a.sent, ready.Messages...)
-	for _, f := range ready.Facts {
+	for _, f := range ready.LogEvents {
 		a.facts[f.Kind]++
 	}
 }

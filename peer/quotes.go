@@ -37,7 +37,7 @@ func (p *Peer) putOff(one *partner.Partner, question partner.Question) {
 		return
 	}
 	const why = "a newer question took its place"
-	p.fact(event.LogEvent{Kind: event.LogQuoteRequestDropped, Site: one.Site, Text: why})
+	p.logEvent(event.LogEvent{Kind: event.LogQuoteRequestDropped, Site: one.Site, Text: why})
 	reply := quoting.Declined(before.Request, why)
 	reply.Load, reply.Free = p.load, p.free()
 	p.send(one.Site, quoting.Truncated(reply))
@@ -50,7 +50,7 @@ func (p *Peer) questionAnswered(one *partner.Partner) {
 	switch {
 	case next == nil:
 	case p.now >= next.Until:
-		p.fact(event.LogEvent{Kind: event.LogQuoteRequestDropped, Site: one.Site, Text: "it had waited until its deadline"})
+		p.logEvent(event.LogEvent{Kind: event.LogQuoteRequestDropped, Site: one.Site, Text: "it had waited until its deadline"})
 	default:
 		p.answerRequest(one, *next)
 	}

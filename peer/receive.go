@@ -10,7 +10,7 @@ import (
 func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cyclop // one line for each kind of message
 	one := p.partners.Of(from)
 	if one == nil || one.Departed {
-		p.fact(event.LogEvent{Kind: event.LogUnexpectedMessage, Site: from, Text: "from a site that is no partner"})
+		p.logEvent(event.LogEvent{Kind: event.LogUnexpectedMessage, Site: from, Text: "from a site that is no partner"})
 		return
 	}
 	p.markResponsive(one)

@@ -29,7 +29,7 @@ import (
 // stopStarts says that nothing is started any more until an operator decides.
 func (p *Peer) stopStarts() {
 	p.saveSite()
-	p.fact(event.LogEvent{Kind: event.LogRecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
+	p.logEvent(event.LogEvent{Kind: event.LogRecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
 	p.refuseEarly()
 	p.dropRound()
 	p.markAll()
@@ -94,7 +94,7 @@ func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	}
 	p.armReclaimTimer(j)
 	p.saveJob(tag.Job)
-	p.fact(event.LogEvent{Kind: event.LogJobHandedOff, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
+	p.logEvent(event.LogEvent{Kind: event.LogJobHandedOff, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
 }
 
 // takeRecover answers an operator, and does what one says.
@@ -108,7 +108,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 		return
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
-	p.fact(event.LogEvent{Kind: event.LogRecovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
+	p.logEvent(event.LogEvent{Kind: event.LogRecovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
 	p.site.Settle, p.site.SettledBy = settlement(ev), by
 	copied := p.site.QueueMayHaveRun()
 	doubts := p.site.JobsMayHaveRun()
@@ -191,7 +191,7 @@ func (p *Peer) stick(j *job) {
 	p.queue.Remove(j.Spec.Job)
 	j.OperatorReason = lives.RestoredReason
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
+	p.logEvent(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
 	p.settleJob(j)
 }
 
@@ -210,7 +210,7 @@ func settlement(ev event.Recover) row.Settlement {
 func (p *Peer) settleJob(j *job) {
 	switch p.site.Settle {
 	case row.SettleByCancel:
-		p.fact(event.LogEvent{Kind: event.LogCancelRequested, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
+		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
 		p.closeUnknown(j, j.OperatorReason)
 	case row.SettleByRequeue:
 		p.force(j, p.site.SettledBy, j.OperatorReason)

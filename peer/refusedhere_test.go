@@ -58,7 +58,7 @@ func TestRefusedThereSaysWhy(t *testing.T) {
 	w := twoSites(t)
 	told := ""
 	w.Journal = func(line string) {
-		if strings.Contains(line, "fact returned") {
+		if strings.Contains(line, "event requeued") {
 			told = line
 		}
 	}

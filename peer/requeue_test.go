@@ -41,7 +41,7 @@ func TestReclaimAfter(t *testing.T) {
 			at := w.Now()
 			var requeued protocol.Instant
 			w.Journal = func(line string) {
-				if strings.Contains(line, "fact requeued") {
+				if strings.Contains(line, "event reclaimed") {
 					requeued = w.Now()
 				}
 			}

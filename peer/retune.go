@@ -29,7 +29,7 @@ func (p *Peer) retune(ev event.Reconfigure) {
 	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()
 	p.queue.Unblock(gridqueue.Any)
-	p.fact(event.LogEvent{Kind: event.LogReconfigured, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
+	p.logEvent(event.LogEvent{Kind: event.LogReconfigured, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
 	p.answer(ev.Asked, view.Done{})
 }
 

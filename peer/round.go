@@ -58,11 +58,11 @@ func (p *Peer) keep(ids []protocol.JobID, because string) {
 		j := p.jobs[id]
 		why := p.homeRefuses(j, j.Spec)
 		if why != "" {
-			p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
+			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
 			p.hold(j, p.dice.Jitter(p.cfg.CheckInterval), why, "")
 			continue
 		}
-		p.fact(event.LogEvent{Kind: event.LogRoundDecided, Job: id, Site: p.cfg.Site, Text: because})
+		p.logEvent(event.LogEvent{Kind: event.LogRoundDecided, Job: id, Site: p.cfg.Site, Text: because})
 		p.commitHome(j, notQuoted)
 	}
 }
@@ -141,7 +141,7 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 	if err == nil {
 		p.setLoad(quoted.Load)
 	} else {
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
 	}
 	out := make([]protocol.Quote, len(r.Specs))
 	for i, spec := range r.Specs {
@@ -241,7 +241,7 @@ func (p *Peer) reportShortcut(r *round, i int) {
 	if r.Home[i].AWT.Text() == p.cfg.LocalWaitThreshold.Text() {
 		own = "own wait" // would read as no less than φ
 	}
-	p.fact(event.LogEvent{
+	p.logEvent(event.LogEvent{
 		Kind: event.LogJobPlacedLocally, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
 		Text: own + " is below φ = " + p.cfg.LocalWaitThreshold.Text() + " ([rounds] phi), so no partner was asked",
 	})
@@ -256,7 +256,7 @@ func (p *Peer) askPartners(r *round) {
 	}
 	if len(r.Asks) > 0 {
 		if !p.cfg.DisableLogEvents {
-			p.fact(event.LogEvent{Kind: event.LogRoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
+			p.logEvent(event.LogEvent{Kind: event.LogRoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
 		}
 		p.after(p.cfg.QuoteTimeout, timer{kind: roundTimer, round: r.ID})
 	}
@@ -298,7 +298,7 @@ func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
 		p.declineUnknownCurrency(&m.Quotes[k])
 	}
 	if err := r.Take(a, m); err != nil {
-		p.factOf(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Round: r.ID, Text: clip(err.Error())})
+		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Round: r.ID, Text: clip(err.Error())})
 	}
 	p.settle(r)
 }

@@ -58,7 +58,7 @@ func fullRows() map[row.Table]row.Row {
 			ID: 1_000_000_000_007, Count: 5, User: "ada", Submitted: 6, Spent: -7,
 		},
 		row.ExecutionTable: row.Executions{User: "ada", Component: "c", Site: "b", Runs: []row.Execution{{
-			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Foreseen: 5,
+			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Predicted: 5,
 		}}},
 		row.DedupTable: row.Dedup{First: 1_000_000_000_007, Count: 2, At: 3},
 		row.SiteTable: row.Site{

@@ -26,7 +26,7 @@ func (p *Peer) commitHome(j *job, awt protocol.Duration) {
 	j.Site, j.QuotedAWT, j.CommittedAt = p.cfg.Site, awt, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
+	p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
 	p.startRun(j.Tag(), account, j.Spec)
 }
 
@@ -161,7 +161,7 @@ func (c runCall) answered(p *Peer, result event.Result, err error) {
 // local scheduler is asked.
 func (p *Peer) retryAmbiguousSubmit(r *localrun.Run, err error) {
 	p.setRunReason(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
-	p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
+	p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
 		"submit: " + err.Error() + "; the local scheduler is asked whether it has the job")})
 	p.after(p.cfg.SubmitRecheckDelay+p.backoff(r.Tries), runTimerOf(r.Tag))
 	r.Tries++
@@ -195,7 +195,7 @@ func (p *Peer) stuck(r *localrun.Run, why string) {
 		return
 	}
 	p.saveRun(r.Tag)
-	p.fact(event.LogEvent{Kind: event.LogNeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
+	p.logEvent(event.LogEvent{Kind: event.LogNeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
 }
 
 // inLocalQueue notes that the batch system has the job.
@@ -328,7 +328,7 @@ type forgetRun struct{ tag protocol.Tag }
 
 func (c forgetRun) answered(p *Peer, _ event.Result, err error) {
 	if err != nil {
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: c.tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: c.tag.Job, Site: p.cfg.Site, Text: clip("forget: " + err.Error())})
 	}
 }
 
@@ -339,12 +339,12 @@ func (p *Peer) report(r *localrun.Run, state protocol.State, reason string) {
 		j.State, j.Reason, j.Started = state, clip(reason), r.Started
 		p.saveJob(r.Tag.Job)
 		if state == protocol.Running && was != state {
-			p.fact(event.LogEvent{Kind: event.LogJobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
+			p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
 		}
 		return
 	}
 	if state == protocol.Running {
-		p.fact(event.LogEvent{Kind: event.LogGuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
+		p.logEvent(event.LogEvent{Kind: event.LogGuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
 	}
 	r.News(reason)
 	p.saveRun(r.Tag)

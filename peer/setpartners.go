@@ -120,7 +120,7 @@ func (p *Peer) tellDeparted(which func(*partner.Partner) bool) {
 	all := p.partnerJobs()
 	for _, one := range p.partners.All() {
 		if one.Departed && which(one) {
-			p.fact(event.LogEvent{Kind: event.LogPartnerMissing, Site: one.Site, Text: all[one.Site].Missing()})
+			p.logEvent(event.LogEvent{Kind: event.LogPartnerMissing, Site: one.Site, Text: all[one.Site].Missing()})
 		}
 	}
 }

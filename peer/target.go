@@ -148,7 +148,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	one.SeenSeq = max(one.SeenSeq, tag.Job.Seq())
 	p.saveGuest(tag.Job)
 	p.savePayload(tag.Job)
-	p.fact(event.LogEvent{Kind: event.LogGuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.logEvent(event.LogEvent{Kind: event.LogGuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	if g.ReserveFrom, g.Tolerance = m.Start, m.Tolerance; g.ReserveFrom != 0 {
 		p.tentatives.Drop(tag) // the batch system holds the room
 		p.reserveForGuest(g)
@@ -166,10 +166,10 @@ func (p *Peer) refuse(one *partner.Partner, tag protocol.Tag, why string) {
 func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 	p.send(one.Site, m)
 	if !one.Refusals.Try(p.now, 1) {
-		p.fact(event.LogEvent{Kind: event.LogOfferDropped, Site: one.Site, Text: m.Reason})
+		p.logEvent(event.LogEvent{Kind: event.LogOfferDropped, Site: one.Site, Text: m.Reason})
 		return
 	}
-	p.fact(event.LogEvent{Kind: event.LogGuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
+	p.logEvent(event.LogEvent{Kind: event.LogGuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 }
 
 // handleGrant takes the origin's decision: the job is this site's now.
@@ -187,7 +187,7 @@ func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 	p.moveGuest(g, row.GuestAccepted)
 	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
 	p.saveGuest(tag.Job)
-	p.fact(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+	p.logEvent(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	p.reply(one, answer)
 	p.startRun(tag, g.Account, g.Spec)
 }
@@ -247,7 +247,7 @@ func (p *Peer) handleAbort(one *partner.Partner, tag protocol.Tag) {
 	case handoff.Expire:
 		p.tombstone(g, row.GuestAborted)
 	case handoff.Forget:
-		p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
+		p.logEvent(event.LogEvent{Kind: event.LogGuestAborted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 		p.forgetGuest(g)
 	}
 }
@@ -342,7 +342,7 @@ func (p *Peer) resultAcked(one *partner.Partner, tag protocol.Tag) {
 		return
 	}
 	if r := p.runs[tag]; r != nil && r.Phase != row.RunEnded {
-		p.factOf(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Job: tag.Job, Text: "a result acknowledged that was not sent"})
+		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Job: tag.Job, Text: "a result acknowledged that was not sent"})
 		return
 	}
 	p.closeGuest(g)
@@ -354,7 +354,7 @@ func (p *Peer) closeGuest(g *guest) {
 	p.archiveGuest(g)
 	p.dropRun(tag)
 	p.tombstone(g, row.GuestClosed)
-	p.fact(event.LogEvent{Kind: event.LogGuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
+	p.logEvent(event.LogEvent{Kind: event.LogGuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
 }
 
 // archiveGuest keeps how a guest ran and what it is charged for that. One that costs nothing is of
@@ -372,7 +372,7 @@ func (p *Peer) archiveGuest(g *guest) {
 // tombstone leaves a tombstone of the guest: its epoch can never start here (again).
 func (p *Peer) tombstone(g *guest, phase row.GuestPhase) {
 	if phase == row.GuestAborted {
-		p.fact(event.LogEvent{Kind: event.LogGuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
+		p.logEvent(event.LogEvent{Kind: event.LogGuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
 	}
 	p.dropPrepared(g)
 	p.moveGuest(g, phase)

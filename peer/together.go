@@ -72,7 +72,7 @@ func (p *Peer) beginGroup(first *job, members []broker.Place) {
 	if d.Do == broker.Wait {
 		p.endTurn(g.Key)
 		for _, j := range p.jobsOfRows(d.Members) {
-			p.fact(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: detailed(view.ReasonInfeasible, d.Why)})
+			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: detailed(view.ReasonInfeasible, d.Why)})
 			p.waitForRound(j, view.ReasonInfeasible, d.Why)
 		}
 		return
@@ -153,7 +153,7 @@ func (p *Peer) noteReserving(j *job, d broker.Decision) {
 	}
 	j.ReserveFrom, j.ReservedAt = d.Start, 0
 	p.saveJob(j.Spec.Job)
-	p.fact(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
+	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
 }
 
 // reserveHere has the own batch system hold room for a member.
@@ -177,7 +177,7 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 	case j == nil || j.Tag() != tag || j.Phase != row.JobReserving:
 		p.releaseLate(tag)
 	case err != nil:
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.doubtSite(j)
 		p.abortGroupOf(j, "the local scheduler holds no room: "+done.Refused)
@@ -200,7 +200,7 @@ func (p *Peer) setReserved(j *job, start protocol.Instant) {
 	if start > j.ReserveFrom {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.ReserveFrom).Text())
 	}
-	p.fact(event.LogEvent{Kind: event.LogReserved, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
+	p.logEvent(event.LogEvent{Kind: event.LogReserved, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.saveJob(j.Spec.Job)
 	p.tryGrantGroup(j)
@@ -244,7 +244,7 @@ func (p *Peer) grantTogether(members []*job) {
 		p.moveJob(j, row.JobCommittedLocal)
 		j.CommittedAt = p.now
 		p.saveJob(j.Spec.Job)
-		p.fact(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
+		p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.Tag(), account, j.Spec)
 	}
 }
@@ -359,7 +359,7 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 	}
 	if tries == 1 || tries >= releaseTries {
 		text := fmt.Sprintf("release: %v; %s", err, next)
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
 	}
 }
 
@@ -383,12 +383,12 @@ func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 	case g == nil || g.instance != c.instance || g.Phase != row.GuestPrepared:
 		p.releaseLate(tag)
 	case err != nil:
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
 		p.forgetGuest(g)
 		p.refuseFor(p.partners.Of(g.Origin), protocol.Refused{Tag: tag, Reason: clip("no room can be held: " + done.Refused)})
 	case g.ReservedAt != 0 && g.ReservedAt != done.Start: // the origin may know the other instant
-		p.fact(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + handoff.MovedReason(g.ReservedAt, done.Start)})
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: "reserve: it" + handoff.MovedReason(g.ReservedAt, done.Start)})
 		p.tombstone(g, row.GuestAborted)
 		p.send(g.Origin, protocol.PrepareExpired{Tag: tag})
 	default:

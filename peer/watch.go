@@ -26,13 +26,13 @@ func (watchQueue) answered(p *Peer, result event.Result, err error) {
 	if err != nil {
 		tries := p.watched.Failed()
 		if tries == 0 {
-			p.fact(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
+			p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
 		}
 		p.after(p.backoff(tries), timer{kind: watchTimer})
 		return
 	}
 	if failures := p.watched.Works(); failures > 0 {
-		p.fact(event.LogEvent{Kind: event.LogCallRestored, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(failures, "failure")})
+		p.logEvent(event.LogEvent{Kind: event.LogCallRestored, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(failures, "failure")})
 	}
 	for _, change := range watched.Watched.Changes {
 		p.changed(change)
@@ -125,7 +125,7 @@ func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
 		return
 	}
 	g := p.guests[r.Tag.Job]
-	p.fact(event.LogEvent{Kind: event.LogGuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
+	p.logEvent(event.LogEvent{Kind: event.LogGuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
 	if g.Fenced {
 		p.closeGuest(g)
 		return

@@ -49,7 +49,7 @@ func TestWatchThatFails(t *testing.T) {
 		for range 3 {
 			answer(nil)
 		}
-		if lines := told(); len(lines) != 2+2*round || !strings.HasPrefix(lines[1+2*round], "call-works: watch: it works again after ") {
+		if lines := told(); len(lines) != 2+2*round || !strings.HasPrefix(lines[1+2*round], "call-restored: watch: it works again after ") {
 			t.Errorf("when it works: told %q", lines)
 		}
 	}

@@ -151,7 +151,7 @@ func TestGrantIsAllOrNothing(t *testing.T) {
 	accounts := &fickle{}
 	l := holder(t, func(cfg *rules.Config) { cfg.Accounts = accounts }, nothingElse)
 	l.gather("b", "a", unchanged)
-	if got := l.phases(); got != "[offered holding]" {
+	if got := l.phases(); got != "[offered reserving]" {
 		t.Fatalf("phases %s", got)
 	}
 	accounts.gone = true
@@ -290,7 +290,7 @@ func TestDoubledReserveKeepsTheRoom(t *testing.T) {
 		op, _ := call.Op.(event.ReserveOp)
 		l.step(event.CallDone{ID: call.ID, Result: event.ReserveResult{Start: op.Hold.Start}})
 	}
-	if got := l.phases(); got != "[at-home granted]" || count[event.CancelReservationOp](l) != 0 {
+	if got := l.phases(); got != "[committed-local granted]" || count[event.CancelReservationOp](l) != 0 {
 		t.Errorf("phases %s, %d releases", got, count[event.CancelReservationOp](l))
 	}
 }
@@ -367,7 +367,7 @@ func TestCycleDoesNotPartGroups(t *testing.T) {
 		t.Fatalf("phases %s, room sought %d times", got, count[event.ReserveOp](l))
 	}
 	l.advance(protocol.Minute)
-	if got := l.phases(); got != "[at-home at-home]" {
+	if got := l.phases(); got != "[committed-local committed-local]" {
 		t.Errorf("in the next cycle: phases %s", got)
 	}
 }

@@ -29,7 +29,7 @@ func (a *app) explainCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.printJSON(api.Explanation{Facts: facts})
+				return a.printJSON(api.Explanation{Events: facts})
 			}
 			job, err := a.client().Job(cmd.Context(), ids[0])
 			if err != nil {

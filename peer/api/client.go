@@ -87,7 +87,7 @@ func (c *Client) Wait(ctx context.Context, id protocol.JobID) (view.Job, error) 
 // Explain lists what happened to a job.
 func (c *Client) Explain(ctx context.Context, id protocol.JobID) ([]event.LogEvent, error) {
 	e, err := call[Explanation](ctx, c, http.MethodGet, jobPath(id, "/explain"), nil)
-	return e.Facts, err
+	return e.Events, err
 }
 
 // Sites says what is known of every site.

@@ -211,7 +211,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, who caller) err
 		}
 		facts = []event.LogEvent{}
 	}
-	return reply(w, http.StatusOK, Explanation{Facts: facts})
+	return reply(w, http.StatusOK, Explanation{Events: facts})
 }
 
 // warehouse tells what is known of the caller's components, or of everybody's.

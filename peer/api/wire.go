@@ -45,7 +45,7 @@ type Exported struct {
 
 // Explanation is what happened to a job, in order.
 type Explanation struct {
-	Facts []event.LogEvent `json:"facts"`
+	Events []event.LogEvent `json:"events"`
 }
 
 // Info says what peer answers.

@@ -89,7 +89,7 @@ func (h *History) Learn(j *row.Job, on *protocol.Capacity, at protocol.Instant) 
 		run.Stated = j.Component.Behaviour
 	}
 	if j.Prediction != nil {
-		run.Foreseen = j.Prediction.Run
+		run.Predicted = j.Prediction.Run
 	}
 	e := h.of(ComponentOf(j))
 	runs := withoutCensored(append(slices.Clone(e.sites[run.Site]), run)) // rows that were given out stay as they are
@@ -170,11 +170,11 @@ func (e *executions) view(c Component) view.ComponentHistory {
 // pastRun is an execution with what the Γ model makes of it.
 func pastRun(run *row.Execution) view.PastRun {
 	if run.Censored {
-		return view.PastRun{At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Foreseen, Usage: run.Usage, Censored: true}
+		return view.PastRun{At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Predicted, Usage: run.Usage, Censored: true}
 	}
 	seen := gamma.Measure(run.Stated, run.Execution)
 	out := view.PastRun{
-		At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Foreseen, Usage: run.Usage,
+		At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Predicted, Usage: run.Usage,
 		Rate: wholeNumber(seen.Ra), Bandwidth: wholeNumber(seen.B),
 	}
 	if !math.IsInf(seen.Gamma, 0) && !math.IsNaN(seen.Gamma) {

@@ -5,9 +5,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// LogEvent is something worth telling people: a line in the log, a count in the
-// metrics, a paragraph of `explain`. Facts are not state; losing one changes
-// nothing.
+// LogEvent is an entry of the log of what happens to jobs: a line in the log, a count in the
+// metrics, a paragraph of `explain`. It is not state; losing one changes nothing.
 type LogEvent struct {
 	At   protocol.Instant  `json:"at_ms"`
 	Kind LogKind           `json:"kind"`
@@ -17,69 +16,69 @@ type LogEvent struct {
 
 	Epoch         protocol.Epoch    `json:"epoch,omitempty"`
 	Round         protocol.RoundID  `json:"round,omitempty"`
-	Quotes        []view.Quote      `json:"quotes,omitempty"`  // Decided: every quote of the round, of a large one the best
-	OmittedQuotes int               `json:"others,omitempty"`  // Decided: quotes that are left out; else facts that this one stands for, 0: itself
-	Silent        []string          `json:"silent,omitempty"`  // Decided: partners that did not answer in time
-	Duration      protocol.Duration `json:"took_ms,omitempty"` // of a round or a hand-off
-	State         protocol.State    `json:"state,omitempty"`   // of a job's change
-	CPUs          int               `json:"cpus,omitempty"`    // Decided: of the shape that was chosen, when there are several
-	Price         *view.HeldPrice   `json:"price,omitempty"`   // LogReserved: of the hours that are held; nil: the site names none
+	Quotes        []view.Quote      `json:"quotes,omitempty"`         // Decided: every quote of the round, of a large one the best
+	OmittedQuotes int               `json:"omitted_quotes,omitempty"` // Decided: quotes that are left out; else events that this one stands for, 0: itself
+	Silent        []string          `json:"silent,omitempty"`         // Decided: partners that did not answer in time
+	Duration      protocol.Duration `json:"duration_ms,omitempty"`    // of a round or a hand-off
+	State         protocol.State    `json:"state,omitempty"`          // of a job's change
+	CPUs          int               `json:"cpus,omitempty"`           // Decided: of the shape that was chosen, when there are several
+	Price         *view.HeldPrice   `json:"price,omitempty"`          // LogReserved: of the hours that are held; nil: the site names none
 }
 
 // LogKind names what happened. Its text is part of logs and metrics.
 type LogKind string
 
-// The kinds of facts.
+// The kinds of events.
 const (
 	LogJobSubmitted        LogKind = "submitted"
-	LogJobPlacedLocally    LogKind = "shortcut" // AWT below φ: committed at once
+	LogJobPlacedLocally    LogKind = "placed-locally" // AWT below φ: committed at once
 	LogRoundOpened         LogKind = "round-opened"
-	LogRoundDecided        LogKind = "decided" // one for each job of the round
-	LogJobDeferred         LogKind = "waits"   // no site for it now
+	LogRoundDecided        LogKind = "decided"  // one for each job of the round
+	LogJobDeferred         LogKind = "deferred" // no site for it now
 	LogJobCommitted        LogKind = "committed"
 	LogJobOffered          LogKind = "offered"
 	LogOfferRefused        LogKind = "refused"
 	LogStartMissed         LogKind = "start-missed" // by a component that starts together with others
-	LogReserved            LogKind = "room-held"    // for a component that starts together with others
+	LogReserved            LogKind = "reserved"     // for a component that starts together with others
 	LogJobGranted          LogKind = "granted"
-	LogJobHandedOff        LogKind = "handed"
+	LogJobHandedOff        LogKind = "handed-off"
 	LogJobStarted          LogKind = "started"
 	LogJobEnded            LogKind = "ended"
-	LogJobRequeued         LogKind = "returned" // recalled, or given up by its site: back in the grid queue
-	LogCancelRequested     LogKind = "cancel-asked"
-	LogJobReclaimed        LogKind = "requeued"
+	LogJobRequeued         LogKind = "requeued" // recalled, or returned by its site
+	LogCancelRequested     LogKind = "cancel-requested"
+	LogJobReclaimed        LogKind = "reclaimed"
 	LogPartnerQuality      LogKind = "partner-quality" // it is in doubt, or no more
-	LogOutputLeft          LogKind = "output-left"     // not brought home
+	LogOutputLeft          LogKind = "output-left"     // not staged out
 	LogNeedsOperator       LogKind = "needs-operator"
-	LogRecoveryNeeded      LogKind = "recovery-needed" // the store is older than what was seen of this site; nothing is started
-	LogRecovered           LogKind = "recovered"       // an operator says that this store goes on
-	LogTwoPeers            LogKind = "two-peers"       // two peers run as one site
-	LogRequeueForced       LogKind = "requeue-forced"  // by an operator; the job may run twice
-	LogUnknownLocalJob     LogKind = "set-aside"       // the local scheduler has a job that no row knows
+	LogRecoveryNeeded      LogKind = "recovery-needed"   // the store is older than what was seen of this site; nothing is started
+	LogRecovered           LogKind = "recovered"         // an operator says that this store goes on
+	LogTwoPeers            LogKind = "two-peers"         // two peers run as one site
+	LogRequeueForced       LogKind = "requeue-forced"    // by an operator; the job may run twice
+	LogUnknownLocalJob     LogKind = "unknown-local-job" // the local scheduler has a job that no row knows
 	LogGuestPrepared       LogKind = "guest-prepared"
 	LogGuestRefused        LogKind = "guest-refused"
-	LogGuestAccepted       LogKind = "guest-owned"
+	LogGuestAccepted       LogKind = "guest-accepted"
 	LogGuestAborted        LogKind = "guest-aborted"
 	LogGuestStarted        LogKind = "guest-started"
 	LogGuestEnded          LogKind = "guest-ended"
 	LogGuestClosed         LogKind = "guest-closed"
 	LogPartnerUp           LogKind = "partner-up"
 	LogPartnerDown         LogKind = "partner-down"
-	LogPartnerUnresponsive LogKind = "partner-silent"
+	LogPartnerUnresponsive LogKind = "partner-unresponsive"
 	LogKeyRefused          LogKind = "key-refused"     // a partner's here, or this site's there: no link comes up
 	LogPartnerMissing      LogKind = "partner-missing" // not configured, and rows name it
 	LogVolunteered         LogKind = "volunteered"     // this site
 	LogPartnerVolunteered  LogKind = "partner-volunteers"
-	LogReconfigured        LogKind = "retuned"
-	LogSiteIDConflict      LogKind = "name-clash"   // a partner's card does not go with this site, or with another partner
-	LogMemberConflict      LogKind = "member-clash" // a hint: a site that gossips says it has this one's name or number
+	LogReconfigured        LogKind = "reconfigured"
+	LogSiteIDConflict      LogKind = "site-id-conflict" // a partner's card does not go with this site, or with another partner
+	LogMemberConflict      LogKind = "member-conflict"  // a hint: a site that gossips says it has this one's name or number
 	LogCallFailed          LogKind = "call-failed"
-	LogCallRestored        LogKind = "call-works"       // again
-	LogQuoteRequestDropped LogKind = "question-dropped" // a partner's quote request that was not worked on
-	LogOfferDropped        LogKind = "offer-dropped"    // refused without a word in explain: the partner is refused too often
+	LogCallRestored        LogKind = "call-restored"         // again
+	LogQuoteRequestDropped LogKind = "quote-request-dropped" // a partner's quote request that was not worked on
+	LogOfferDropped        LogKind = "offer-dropped"         // refused without a word in explain: the partner is refused too often
 	LogPricesMissing       LogKind = "prices-missing"
-	LogBillDisputed        LogKind = "bill-disputed" // a partner bills another amount than its tariff comes to
-	LogLimitExceeded       LogKind = "limit-broken"  // an application has cost more, or taken longer, than its user allowed
-	LogPolicyFailed        LogKind = "policy-failed" // and another decided in its stead
-	LogUnexpectedMessage   LogKind = "message-odd"   // authentic, but makes no sense here
+	LogBillDisputed        LogKind = "bill-disputed"      // a partner bills another amount than its tariff comes to
+	LogLimitExceeded       LogKind = "limit-exceeded"     // an application has cost more, or taken longer, than its user allowed
+	LogPolicyFailed        LogKind = "policy-failed"      // and another decided in its stead
+	LogUnexpectedMessage   LogKind = "unexpected-message" // authentic, but not valid here
 )

@@ -15,13 +15,13 @@ type Ready struct {
 	// step, stops, and says so. The rows are as they were before the step.
 	Fault error
 
-	Records  []row.Record
-	Messages []Outgoing // may be lost, doubled, reordered, delayed
-	Calls    []Call
-	Wake     protocol.Instant // when to Tick next; 0: no need. Replaces the last one
-	Digest   *protocol.Load   // to advertise in gossip, when it has changed
-	Facts    []LogEvent       // for logs, metrics and explain
-	Answers  []Answer         // to the API
+	Records   []row.Record
+	Messages  []Outgoing // may be lost, doubled, reordered, delayed
+	Calls     []Call
+	Wake      protocol.Instant // when to Tick next; 0: no need. Replaces the last one
+	Digest    *protocol.Load   // to advertise in gossip, when it has changed
+	LogEvents []LogEvent       // for logs, metrics and explain
+	Answers   []Answer         // to the API
 	// Starts says whether the local scheduler may start the jobs of its queue from here on; nil:
 	// as before. A peer that distinguishes lives says so in its first step.
 	Starts *bool

@@ -54,7 +54,7 @@ func (b *batch) add(r event.Ready, decider policy.Policy) {
 		b.rows = append(b.rows, record)
 	}
 	e := effects{
-		messages: r.Messages, calls: r.Calls, policy: decider, digest: r.Digest, facts: r.Facts, answers: r.Answers, starts: r.Starts,
+		messages: r.Messages, calls: r.Calls, policy: decider, digest: r.Digest, facts: r.LogEvents, answers: r.Answers, starts: r.Starts,
 	}
 	if len(e.messages)+len(e.calls)+len(e.facts)+len(e.answers) > 0 || e.digest != nil || e.starts != nil {
 		b.effects = append(b.effects, e)

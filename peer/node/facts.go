@@ -303,12 +303,12 @@ func (n *Node) logFact(ctx context.Context, f *event.LogEvent) {
 		attrs = append(attrs, slog.String("state", f.State.String()))
 	}
 	if f.Duration != 0 {
-		attrs = append(attrs, slog.Int64("took_ms", int64(f.Duration)))
+		attrs = append(attrs, slog.Int64("duration_ms", int64(f.Duration)))
 	}
 	if f.Text != "" {
 		attrs = append(attrs, slog.String("text", f.Text))
 	}
-	n.log.LogAttrs(ctx, level, "fact", attrs...)
+	n.log.LogAttrs(ctx, level, "event", attrs...)
 }
 
 // levelOf keeps the log of a busy peer readable: what ends, crosses sites or

@@ -26,7 +26,7 @@ func teller() *script {
 		if !ok {
 			return event.Ready{}
 		}
-		return event.Ready{Facts: []event.LogEvent{{
+		return event.Ready{LogEvents: []event.LogEvent{{
 			At: now, Kind: event.LogJobDeferred, Job: grant.Tag.Job, Text: fmt.Sprint(grant.Tag.Epoch),
 		}}}
 	}}
@@ -94,7 +94,7 @@ func TestExplainTellsOfVolunteers(t *testing.T) {
 			if slices.Contains([]event.LogKind{event.LogJobSubmitted, event.LogJobCommitted, event.LogJobEnded}, f.Kind) {
 				f.Job = 7
 			}
-			return event.Ready{Facts: []event.LogEvent{f}}
+			return event.Ready{LogEvents: []event.LogEvent{f}}
 		}})
 		for i := range kinds {
 			r.tell(7, i)
@@ -201,10 +201,10 @@ func TestCountsOfFactsAreBounded(t *testing.T) {
 			if _, ok := ev.(event.MessageIn); !ok {
 				return ready
 			}
-			ready.Facts = []event.LogEvent{{At: now, Kind: event.LogGuestRefused, Job: 7}}
+			ready.LogEvents = []event.LogEvent{{At: now, Kind: event.LogGuestRefused, Job: 7}}
 			for range node.MaxCounted / 128 {
 				next++
-				ready.Facts = append(ready.Facts, event.LogEvent{At: now, Kind: event.LogGuestRefused, Job: next})
+				ready.LogEvents = append(ready.LogEvents, event.LogEvent{At: now, Kind: event.LogGuestRefused, Job: next})
 			}
 			return ready
 		}})

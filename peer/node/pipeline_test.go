@@ -28,12 +28,12 @@ func everything(_ protocol.Instant, ev event.Event) event.Ready {
 	}
 	tag := protocol.Tag{Job: 1, Epoch: 1}
 	return event.Ready{
-		Records:  []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{NextSeq: uint64(submit.Asked)}}},
-		Messages: []event.Outgoing{{To: "there", Body: protocol.Offer{}}},
-		Calls:    []event.Call{{ID: 1, Op: event.SubmitOp{Job: localsched.Submission{Tag: tag}}}},
-		Digest:   &protocol.Load{CPUs: 1},
-		Facts:    []event.LogEvent{{Kind: event.LogJobSubmitted, Job: 1}},
-		Answers:  []event.Answer{{Asked: submit.Asked, Reply: view.Submitted{Jobs: []protocol.JobID{1}}}},
+		Records:   []row.Record{{Table: row.SiteTable, Key: "site", Row: row.Site{NextSeq: uint64(submit.Asked)}}},
+		Messages:  []event.Outgoing{{To: "there", Body: protocol.Offer{}}},
+		Calls:     []event.Call{{ID: 1, Op: event.SubmitOp{Job: localsched.Submission{Tag: tag}}}},
+		Digest:    &protocol.Load{CPUs: 1},
+		LogEvents: []event.LogEvent{{Kind: event.LogJobSubmitted, Job: 1}},
+		Answers:   []event.Answer{{Asked: submit.Asked, Reply: view.Submitted{Jobs: []protocol.JobID{1}}}},
 	}
 }
 

@@ -165,7 +165,7 @@ func (s *Site) step(ev event.Event) (ready event.Ready) {
 	s.wake = ready.Wake
 	s.world.journal(s, ready, ev)
 	if s.world.Facts != nil {
-		for _, fact := range ready.Facts {
+		for _, fact := range ready.LogEvents {
 			s.world.Facts(s.Name, fact)
 		}
 	}

@@ -48,8 +48,8 @@ func (c *scribe) step(site protocol.SiteName, ev event.Event, ready event.Ready)
 			add("call %s", c.op(call.Op))
 		}
 	}
-	for _, f := range ready.Facts {
-		add("fact %s", c.fact(f))
+	for _, f := range ready.LogEvents {
+		add("event %s", c.fact(f))
 	}
 	for _, a := range ready.Answers {
 		add("answer %s", c.reply(a.Reply))

@@ -14,7 +14,7 @@ import (
 )
 
 // Format is the version of the recordings that this package writes and reads.
-const Format = 6
+const Format = 7
 
 // magic begins the first line of a recording.
 const magic = "switchyard-recording"
@@ -62,14 +62,14 @@ type entry struct {
 
 // Print is the fingerprint of a [event.Ready].
 type Print struct {
-	Fault    Part
-	Records  Part
-	Messages Part
-	Calls    Part
-	Digest   Part
-	Facts    Part
-	Answers  Part
-	Wake     protocol.Instant
+	Fault     Part
+	Records   Part
+	Messages  Part
+	Calls     Part
+	Digest    Part
+	LogEvents Part
+	Answers   Part
+	Wake      protocol.Instant
 }
 
 // Part is the fingerprint of one part of a Ready.
@@ -100,7 +100,7 @@ func printOf(ready event.Ready, texts bool) (Print, error) {
 		{&p.Messages, "messages", len(ready.Messages), ready.Messages},
 		{&p.Calls, "calls", len(ready.Calls), ready.Calls},
 		{&p.Digest, "digest", digest, ready.Digest},
-		{&p.Facts, "facts", len(ready.Facts), ready.Facts},
+		{&p.LogEvents, "events", len(ready.LogEvents), ready.LogEvents},
 		{&p.Answers, "answers", len(ready.Answers), ready.Answers},
 	} {
 		if one.count == 0 {

@@ -156,7 +156,7 @@ func (p *replay) count(ev event.Event, ready event.Ready) {
 		p.Received++
 	}
 	p.Sent += len(ready.Messages)
-	for _, f := range ready.Facts {
+	for _, f := range ready.LogEvents {
 		if f.Kind == event.LogJobSubmitted || f.Kind == event.LogGuestPrepared {
 			p.Jobs++
 		}
@@ -246,7 +246,7 @@ func (p *Print) named() []namedPart {
 		{p.Messages, "messages"},
 		{p.Calls, "calls"},
 		{p.Digest, "digest"},
-		{p.Facts, "facts"},
+		{p.LogEvents, "events"},
 		{p.Answers, "answers"},
 	}
 }

@@ -184,7 +184,7 @@ func TestOlderRecordingsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = recording.NewReader("old.rec", bytes.NewReader(data))
-	if want := `recording old.rec: has format "2", written by "switchyard test"; this version reads format 6. Use the version that wrote it`; err == nil || err.Error() != want {
+	if want := `recording old.rec: has format "2", written by "switchyard test"; this version reads format 7. Use the version that wrote it`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

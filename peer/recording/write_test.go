@@ -210,7 +210,7 @@ func BenchmarkStepped(b *testing.B) {
 	o.Buffer = b.N + 1
 	w := recording.NewWriter("x.rec", file, o)
 	w.Begin(config("a", 1, "b"), 7, nil)
-	ev, ready := filled(event.CallDone{}), event.Ready{Facts: []event.LogEvent{filled(event.LogEvent{})}}
+	ev, ready := filled(event.CallDone{}), event.Ready{LogEvents: []event.LogEvent{filled(event.LogEvent{})}}
 	b.ResetTimer()
 	for range b.N {
 		w.Stepped(begin, ev, ready)

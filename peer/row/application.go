@@ -40,8 +40,8 @@ type Executions struct {
 type Execution struct {
 	gamma.Execution
 
-	Foreseen protocol.Duration `json:"foreseen,omitempty"` // run time; 0: nothing was
-	Censored bool              `json:"censored,omitempty"` // it was ended at its time limit
+	Predicted protocol.Duration `json:"predicted,omitempty"` // run time; 0: nothing was
+	Censored  bool              `json:"censored,omitempty"`  // it was ended at its time limit
 }
 
 func (Application) table() Table { return ApplicationTable }

@@ -12,7 +12,7 @@ type GuestPhase string
 // The phases of a guest. Aborted and Closed are tombstones.
 const (
 	GuestPrepared GuestPhase = "prepared"
-	GuestAccepted GuestPhase = "owned" // its run row says more
+	GuestAccepted GuestPhase = "accepted" // its run row says more
 	GuestAborted  GuestPhase = "aborted"
 	GuestClosed   GuestPhase = "closed"
 )
@@ -28,16 +28,16 @@ type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by
 	Epoch            protocol.Epoch    `json:"epoch"`
 	Phase            GuestPhase        `json:"phase"`
 	Since            protocol.Instant  `json:"since"`
-	Recalled         bool              `json:"recalled,omitempty"` // the origin wants it back
-	Cancel           bool              `json:"cancel,omitempty"`   // and ended if it has started
-	Fenced           bool              `json:"fenced,omitempty"`   // the origin has gone on without it
-	ReturnUnacked    bool              `json:"untold,omitempty"`   // given back after the grant; the origin has not confirmed it
-	OwnershipGuessed bool              `json:"doubted,omitempty"`  // prepared in restored rows; that it was granted is a guess
-	ReserveFrom      protocol.Instant  `json:"hold,omitempty"`     // room is to be held firmly from then on; 0: it need not be
-	ReservedAt       protocol.Instant  `json:"held,omitempty"`     // since when it is; 0: not yet
-	Tariff           *protocol.Tariff  `json:"tariff,omitempty"`   // that holds for its run; nil: it costs nothing
+	Recalled         bool              `json:"recalled,omitempty"`          // the origin wants it back
+	Cancel           bool              `json:"cancel,omitempty"`            // and ended if it has started
+	Fenced           bool              `json:"fenced,omitempty"`            // the origin has gone on without it
+	ReturnUnacked    bool              `json:"return_unacked,omitempty"`    // given back after the grant; the origin has not confirmed it
+	OwnershipGuessed bool              `json:"ownership_guessed,omitempty"` // prepared in restored rows; that it was granted is a guess
+	ReserveFrom      protocol.Instant  `json:"reserve_from,omitempty"`      // room is to be held firmly from then on; 0: it need not be
+	ReservedAt       protocol.Instant  `json:"reserved_at,omitempty"`       // since when it is; 0: not yet
+	Tariff           *protocol.Tariff  `json:"tariff,omitempty"`            // that holds for its run; nil: it costs nothing
 
-	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than Held it may start; 0: by default
+	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than ReservedAt it may start; 0: by default
 }
 
 // Tag names the present placement of the guest.

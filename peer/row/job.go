@@ -8,17 +8,17 @@ import (
 // JobPhase is where a job of this origin is in its life.
 type JobPhase string
 
-// The phases. Outside, all but Running, Collecting and Ended show as PENDING.
+// The phases. Outside, all but a run that has started, JobStagingOut and the end show as PENDING.
 const (
 	JobInGridQueue    JobPhase = "grid-queue"
-	JobReserving      JobPhase = "holding"    // room is held at the own site until the components that start together have theirs
-	JobCommittedLocal JobPhase = "at-home"    // committed to the own site; its run row says more
-	JobOffered        JobPhase = "offered"    // epoch offered to Site, not granted
-	JobGranted        JobPhase = "granted"    // the point of no return
-	JobHandedOff      JobPhase = "handed"     // Site owns it
-	JobRecalling      JobPhase = "recalling"  // asked back from Site
-	JobStagingOut     JobPhase = "collecting" // ended at Site; its files are on the way
-	JobEnding         JobPhase = "ending"     // to end as CANCELLED when the sites in Fenced have said that it is over there
+	JobReserving      JobPhase = "reserving"       // room is held at the own site until the components that start together have theirs
+	JobCommittedLocal JobPhase = "committed-local" // committed to the own site; its run row says more
+	JobOffered        JobPhase = "offered"         // epoch offered to Site, not granted
+	JobGranted        JobPhase = "granted"         // the point of no return
+	JobHandedOff      JobPhase = "handed-off"      // Site owns it
+	JobRecalling      JobPhase = "recalling"       // asked back from Site
+	JobStagingOut     JobPhase = "staging-out"     // ended at Site; its files are on the way
+	JobEnding         JobPhase = "ending"          // to end as CANCELLED when the sites in Fenced have said that it is over there
 )
 
 // Job is a job of this origin.
@@ -32,33 +32,33 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Reason         string            `json:"reason,omitempty"`
 	StatusSeq      uint32            `json:"status_seq,omitempty"` // of the last status taken at this epoch
 	QuotedAWT      protocol.Duration `json:"quoted_awt,omitempty"`
-	CommittedAt    protocol.Instant  `json:"placed,omitempty"`
+	CommittedAt    protocol.Instant  `json:"committed_at,omitempty"`
 	Started        protocol.Instant  `json:"started,omitempty"`
 	Ended          protocol.Instant  `json:"ended,omitempty"`
 	Outcome        *protocol.Outcome `json:"outcome,omitempty"`
-	Quoted         *view.QuotedPrice `json:"quoted,omitempty"`      // the price that it is placed at; nil: none was named
-	Home           *view.QuotedPrice `json:"home,omitempty"`        // that the own site quoted when it was placed elsewhere; nil: none
-	Tariff         *protocol.Tariff  `json:"tariff,omitempty"`      // that holds for its run; nil: it costs nothing, or its site does not say
-	Offset         protocol.Duration `json:"offset,omitempty"`      // how far the clock of its site is ahead of this one's, as last heard
-	Disputed       string            `json:"disputed,omitempty"`    // why the bill of its site is not believed
-	OperatorReason string            `json:"stuck,omitempty"`       // why an operator must look
-	Reruns         int               `json:"reruns,omitempty"`      // after failures of nodes
-	Holder         uint64            `json:"holder,omitempty"`      // incarnation of its site's store when that held room for it; 0: not known
-	Restored       bool              `json:"restored,omitempty"`    // the row is older than what may have become of the job
-	SkipEpochs     bool              `json:"skip_epochs,omitempty"` // it was, so the next epochs may have been used
-	Forced         bool              `json:"forced,omitempty"`      // an operator has requeued it by force: it may run twice
-	Fenced         []FencedPlacement `json:"fenced,omitempty"`      // which its sites may still start; oldest first
+	Quoted         *view.QuotedPrice `json:"quoted,omitempty"`          // the price that it is placed at; nil: none was named
+	Home           *view.QuotedPrice `json:"home,omitempty"`            // that the own site quoted when it was placed elsewhere; nil: none
+	Tariff         *protocol.Tariff  `json:"tariff,omitempty"`          // that holds for its run; nil: it costs nothing, or its site does not say
+	Offset         protocol.Duration `json:"offset,omitempty"`          // how far the clock of its site is ahead of this one's, as last heard
+	Disputed       string            `json:"disputed,omitempty"`        // why the bill of its site is not believed
+	OperatorReason string            `json:"operator_reason,omitempty"` // why an operator must look
+	Reruns         int               `json:"reruns,omitempty"`          // after failures of nodes
+	Holder         uint64            `json:"holder,omitempty"`          // incarnation of its site's store when that held room for it; 0: not known
+	Restored       bool              `json:"restored,omitempty"`        // the row is older than what may have become of the job
+	SkipEpochs     bool              `json:"skip_epochs,omitempty"`     // it was, so the next epochs may have been used
+	Forced         bool              `json:"forced,omitempty"`          // an operator has requeued it by force: it may run twice
+	Fenced         []FencedPlacement `json:"fenced,omitempty"`          // which its sites may still start; oldest first
 	WorkDir        string            `json:"work_dir,omitempty"`
 	Stdout         string            `json:"stdout,omitempty"`
 	Stderr         string            `json:"stderr,omitempty"`
 	Export         protocol.Export   `json:"export,omitzero"`
 
-	Application protocol.JobID      `json:"application,omitempty"` // that it is a component of; 0: of its own
-	Component   *protocol.Component `json:"component,omitempty"`   // nil: a plain job
-	Prediction  *Prediction         `json:"foreseen,omitempty"`    // where it is placed; nil: it is not
-	ReserveFrom protocol.Instant    `json:"hold,omitempty"`        // room is to be held from then on; 0: it need not be
-	ReservedAt  protocol.Instant    `json:"held,omitempty"`        // since when it is held; 0: not yet
-	Parted      bool                `json:"parted,omitempty"`      // it is wanted back, and ended, since its group did not start together
+	Application protocol.JobID      `json:"application,omitempty"`  // that it is a component of; 0: of its own
+	Component   *protocol.Component `json:"component,omitempty"`    // nil: a plain job
+	Prediction  *Prediction         `json:"prediction,omitempty"`   // where it is placed; nil: it is not
+	ReserveFrom protocol.Instant    `json:"reserve_from,omitempty"` // room is to be held from then on; 0: it need not be
+	ReservedAt  protocol.Instant    `json:"reserved_at,omitempty"`  // since when it is held; 0: not yet
+	Parted      bool                `json:"parted,omitempty"`       // it is wanted back, and ended, since its group did not start together
 }
 
 // Unplace takes back what a decision said of a job: its shape, what was predicted of it, and at

@@ -32,7 +32,7 @@ type Run struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Reason         string             `json:"reason,omitempty"`
 	Withdraw       bool               `json:"withdraw,omitempty"` // to be taken back
 	Kill           bool               `json:"kill,omitempty"`     // or ended
-	OperatorReason string             `json:"stuck,omitempty"`
+	OperatorReason string             `json:"operator_reason,omitempty"`
 	Restored       bool               `json:"restored,omitempty"` // the row is older than what may have become of it
 	Copied         bool               `json:"copied,omitempty"`   // and the local queue was copied with it
 	Outcome        *protocol.Outcome  `json:"outcome,omitempty"`

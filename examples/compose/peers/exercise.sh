@@ -152,8 +152,8 @@ lose_server() {
 # It fails if there was none.
 interrupted() {
 	docker logs "$(container aurora)" 2>&1 | awk '
-		/kind=returned/ { back++ }
-		/kind=handed/ && match($0, /took_ms=[0-9]+/) && substr($0, RSTART + 8, RLENGTH - 8) > 5000 { late++ }
+		/kind=requeued/ { back++ }
+		/kind=handed-off/ && match($0, /duration_ms=[0-9]+/) && substr($0, RSTART + 12, RLENGTH - 12) > 5000 { late++ }
 		END {
 			printf "a cut interrupted %d hand-offs: %d were taken back, %d finished later\n", back + late, back, late
 			exit back + late == 0
