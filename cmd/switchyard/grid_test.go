@@ -35,18 +35,25 @@ func startGrid(t *testing.T, machines ...testbed.Machine) *grid {
 
 func makeGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	t.Helper()
+	return makeGridFrom(t, testbed.Config{Binary: ownBinary(t), Sites: machines})
+}
+
+// ownBinary is this test's, which is switchyard as well.
+func ownBinary(t *testing.T) string {
+	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return makeGridOf(t, binary, machines...)
+	return binary
 }
 
-// makeGridOf has the peers of another binary than this test's.
-func makeGridOf(t *testing.T, binary string, machines ...testbed.Machine) *grid {
+// makeGridFrom makes a grid of a configuration without a directory.
+func makeGridFrom(t *testing.T, cfg testbed.Config) *grid {
 	t.Helper()
 	dir := shortDir(t)
-	built, err := testbed.New(testbed.Config{Dir: dir, Binary: binary, Env: []string{asBinary + "=1"}, Sites: machines})
+	cfg.Dir, cfg.Env = dir, []string{asBinary + "=1"}
+	built, err := testbed.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +108,7 @@ func (g *grid) at(t *testing.T, site *testbed.Site, stdin string, args ...string
 
 func (g *grid) process(ctx context.Context, t *testing.T, site *testbed.Site, args ...string) *exec.Cmd {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd := exec.CommandContext(ctx, ownBinary(t), args...)
 	cmd.Dir = g.work
 	cmd.Env = append(os.Environ(), asBinary+"=1", "SWITCHYARD_SOCKET="+site.Socket)
 	return cmd

@@ -30,7 +30,9 @@ func TestShimBinary(t *testing.T) {
 			build("2", "./cmd/switchyard")
 			build(c.shim, "./cmd/switchyard-shim")
 
-			g := makeGridOf(t, filepath.Join(dir, "switchyard"), testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
+			g := makeGridFrom(t, testbed.Config{Binary: filepath.Join(dir, "switchyard"), Sites: []testbed.Machine{
+				{Name: "aurora", CPUs: 1}, {Name: "borealis", CPUs: 1},
+			}})
 			if err := g.Start(patience(t)); err != nil {
 				t.Fatal(err)
 			}

@@ -40,6 +40,7 @@ type Machine struct {
 	Policy     string // that decides rounds; "": that of the grid
 	Currency   string // of the site's money; "": it names none
 	More       string // further tables in TOML
+	Recording  string // a new file in which the peer records its inputs; "": none
 }
 
 // Grid is a grid on this machine.

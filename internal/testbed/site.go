@@ -86,6 +86,9 @@ func (s *Site) Start() error {
 	defer log.Close() //nolint:errcheck // the peer has its own
 	// Neither a context nor the terminal's Ctrl-C ends the peer: Stop does.
 	command := append(slices.Clone(s.Under), s.binary, "peer", "--config", s.Config)
+	if s.machine.Recording != "" {
+		command = append(command, "--record", s.machine.Recording)
+	}
 	cmd := exec.Command(command[0], command[1:]...) //nolint:gosec,noctx // see above; our own binary
 	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = log, log
