@@ -41,7 +41,8 @@ type Runner interface {
 	// FindByTag says whether an earlier Submit of this tag took effect. A job that was
 	// withdrawn is absent, before or after it came; to submit it again is refused.
 	FindByTag(ctx context.Context, tag protocol.Tag) (Presence, LocalID, error)
-	// Withdraw takes the job out of the local queue if it has not started. After
+	// Withdraw takes the job out of the local queue if it has not started. A tag that never came
+	// is withdrawn too, or the error wraps [ErrUnknownJob]. After
 	// Withdrawn it never starts; the answer stays the same when repeated.
 	Withdraw(ctx context.Context, tag protocol.Tag) (Withdrawal, error)
 	// Kill ends a job that has started. Watch reports its end. Killing a job

@@ -111,6 +111,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/cost", Level: machines, Pure: true},
 		{Path: "localsched/usage", Level: experts},
 		{Path: "internal/nodebench", Level: machines},
+		{Path: "localsched/live", Level: drivers},
 		{Path: "localsched/waitpredict", Level: machines},
 		{Path: "localsched/virtual", Level: machines, Pure: true},
 		{Path: "localsched/powergate", Level: machines},

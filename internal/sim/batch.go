@@ -42,7 +42,7 @@ type batchJob = virtual.Job[placed]
 func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 	b := &batchSystem{site: s, tariff: from.Tariff}
 	runner := virtual.Runner[placed]{
-		Now: func() protocol.Instant { return s.grid.now }, Start: b.starts, Changed: b.changed,
+		Now: func() protocol.Instant { return s.grid.now }, Start: b.starts, Limit: virtual.NoLimit[placed], Changed: b.changed,
 	}
 	if err := from.open(b, runner); err != nil {
 		return nil, err

@@ -2,9 +2,11 @@ package powergate
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
+	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,38 +16,23 @@ type start struct {
 	pause time.Duration
 }
 
-// carryOut enters what the driver wants, for the loop. Time limits are the batch system's own
-// business. The lock is held.
-func (g *Gate) carryOut() {
-	for _, tag := range g.driver.TakeWork().Starts {
+// carryOut stores the jobs that the engine has started for the loop. The batch system enforces
+// time limits, so the engine's kills are ignored. The lock is held.
+func (g *Gate) carryOut(work driver.Work) {
+	for _, tag := range work.Starts {
 		j := g.jobs[tag]
 		g.release(j)
 		g.starts = append(g.starts, start{j, j.pause})
 	}
-	g.wakeLoop()
 }
 
-// carryOutAfter logs an error of the driver's, and carries out what that wants. The lock is held.
-func (g *Gate) carryOutAfter(err error) {
-	if err != nil {
-		g.config.Log.Error("engine_disagrees", "error", err, "advice", "this is a mistake in the program: report it")
+func adviceOn(m driver.Misfit) live.Advice {
+	if m.Running {
+		return live.Advice{Level: slog.LevelWarn, Event: "released_job_not_planned",
+			Text: "the batch system has the job; check whether the machine that it describes is right"}
 	}
-	g.carryOut()
-}
-
-// replanned logs what has no place in a new plan, and carries out what the driver wants. The
-// lock is held.
-func (g *Gate) replanned(misfits []driver.Misfit) {
-	for _, m := range misfits {
-		if m.Running {
-			g.config.Log.Warn("released_job_not_planned", "job", m.Tag.String(), "error", m.Err,
-				"advice", "the batch system has it; see whether the machine that it describes is right")
-			continue
-		}
-		g.config.Log.Warn("held_job_not_planned", "job", m.Tag.String(), "error", m.Err,
-			"advice", "it waits until the machine can run it, or until it is cancelled")
-	}
-	g.carryOut()
+	return live.Advice{Level: slog.LevelWarn, Event: "held_job_not_planned",
+		Text: "the job stays pending until the machine can run it, or until it is cancelled"}
 }
 
 // release enters that the engine has started a job. The lock is held.
@@ -54,26 +41,10 @@ func (g *Gate) release(j *job) {
 	_, j.until = g.budget().Signal.At(j.Began)
 }
 
-func (g *Gate) wakeLoop() {
-	select {
-	case g.kick <- struct{}{}:
-	default: // it is awake, or about to be
-	}
-}
-
-// drive does what the engine wants until the context ends.
+// drive carries out the work of the engine until the context ends.
 func (g *Gate) drive(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-g.kick:
-		}
+	g.driver.Run(ctx, func() time.Duration {
 		starts, back, next := g.due()
-		timer.Reset(next)
 		if back {
 			g.running.Go(func() { g.withdrawExcess(ctx) })
 		}
@@ -84,24 +55,25 @@ func (g *Gate) drive(ctx context.Context) {
 				}
 			})
 		}
-	}
+		return next
+	})
 }
 
-// due is what is to be given to the batch system, whether to begin to take jobs back, and how long
-// the engine can then be left alone.
+// due returns the jobs to submit to the batch system, whether to begin to withdraw jobs from it,
+// and the time until the engine needs its next step.
 func (g *Gate) due() (starts []start, back bool, next time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := g.now()
-	if g.driver.Next() <= at {
-		g.carryOutAfter(g.driver.Tick(at))
-	}
+	next = g.driver.Step()
 	starts, g.starts = g.starts, nil
-	back = !g.withdrawing && len(g.excess(at)) > 0
+	back = !g.withdrawing && len(g.excess(g.driver.Now())) > 0
 	g.withdrawing = g.withdrawing || back
-	next = lookAtClock
-	if wake := g.driver.Next(); wake < at.Add(protocol.DurationOf(next)) {
-		next = wake.Sub(at).Std()
-	}
 	return starts, back, next
+}
+
+// time is the present instant, for callers that do not hold the lock.
+func (g *Gate) time() protocol.Instant {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.driver.Now()
 }

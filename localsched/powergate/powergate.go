@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,9 +26,8 @@ type Gate struct {
 	records records
 
 	mu             sync.Mutex // never held during I/O
-	clock          *wallclock.Clock
-	unrated        bool // what CPUs draw is not known
-	driver         *driver.Driver
+	unrated        bool       // what CPUs draw is not known
+	driver         *live.Driver
 	jobs           map[protocol.Tag]*job
 	changes        *changefeed.Feed
 	seq            uint64        // of the latest submission
@@ -37,10 +36,8 @@ type Gate struct {
 	closed         bool
 
 	unmanaged   map[protocol.Tag]*changefeed.Job // what is reported of jobs that are not the gate's
-	restored    bool                             // the jobs in the folder are found
 	withdrawing bool                             // jobs of the batch system's queue
 
-	kick        chan struct{}  // wakes the loop
 	submitSlots chan struct{}  // takes maxConcurrentSubmits
 	gone        chan struct{}  // closed: watchers return
 	stop        func()         // ends the loop and all that it has started
@@ -60,16 +57,14 @@ func Open(config Config) (*Gate, error) {
 		Scheduler:   config.Scheduler,
 		config:      config,
 		records:     records{config.Dir},
-		clock:       wallclock.New(config.Clock),
 		jobs:        map[protocol.Tag]*job{},
 		unmanaged:   map[protocol.Tag]*changefeed.Job{},
 		changes:     changefeed.New(rand.Uint64()),
-		kick:        make(chan struct{}, 1),
 		submitSlots: make(chan struct{}, maxConcurrentSubmits),
 		gone:        make(chan struct{}),
 	}
 	g.unrated = unrated(config.Budget)
-	g.driver = driver.New(config.Machine, rulesOf(config.Budget), g.changes)
+	g.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: g.carryOut, Misfit: adviceOn})
 	if err := g.restore(); err != nil {
 		return nil, fmt.Errorf("the gate's folder %s: %w", config.Dir, err)
 	}
@@ -117,12 +112,11 @@ func (g *Gate) SetBudget(budget engine.Budget) error {
 	if g.closed {
 		return localsched.ErrClosed
 	}
-	at := g.now()
 	g.unrated = unrated(budget)
 	for _, j := range g.jobs {
 		j.until = 0 // what was let go was so within the old one
 	}
-	g.replanned(g.driver.SetRules(at, rulesOf(budget)))
+	g.driver.ChangeRules(func(r *driver.Rules) { *r = rulesOf(budget) })
 	return nil
 }
 
@@ -198,6 +192,6 @@ func (g *Gate) drop(j *job) {
 
 // leave takes a job out of the engine. The lock is held.
 func (g *Gate) leave(j *job) {
-	at := g.now()
-	g.carryOutAfter(g.driver.Leave(at, &j.Job))
+	at := g.driver.Now()
+	g.driver.Done(g.driver.Leave(at, &j.Job))
 }

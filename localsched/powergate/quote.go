@@ -73,7 +73,7 @@ func (g *Gate) ownQuotes(query localsched.Query) (quotes []protocol.Quote, behin
 			behind.Ahead = append(behind.Ahead, one)
 		}
 	}
-	quotes, err = g.driver.Quote(g.now(), query, func(tag protocol.Tag) bool {
+	quotes, err = g.driver.Quote(g.driver.Now(), query, func(tag protocol.Tag) bool {
 		j := g.jobs[tag]
 		return j != nil && j.state != stateNew && j.state != stateDiscarding
 	})

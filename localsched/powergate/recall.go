@@ -78,7 +78,7 @@ func (g *Gate) excess(at protocol.Instant) (last []*job) {
 func (g *Gate) withdrawExcess(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; {
 		g.mu.Lock()
-		excess := g.excess(g.now())
+		excess := g.excess(g.driver.Now())
 		g.withdrawing = len(excess) > 0
 		g.mu.Unlock()
 		if len(excess) == 0 {
@@ -117,13 +117,13 @@ func (g *Gate) withdrawAll(ctx context.Context, excess []*job) (err error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := g.now()
+	at := g.driver.Now()
 	jobs := make([]*driver.Job, len(back))
 	for i, j := range back {
 		j.state, j.tried = stateHeld, false
 		jobs[i] = &j.Job
 	}
-	g.replanned(g.driver.UndoStarts(at, jobs))
+	g.driver.Rebuilt(g.driver.UndoStarts(at, jobs))
 	limit, _ := g.budget().Signal.At(at)
 	g.config.Log.Info("jobs_taken_back", "jobs", len(back), "why", "they had not started when the power budget became "+power.Text(limit))
 	return err
@@ -198,7 +198,7 @@ func (g *Gate) setStarted(j *job) {
 // long a job would wait, it gets it: it can be taken back.
 func (g *Gate) waitsPastBudget(ctx context.Context, j *job) bool {
 	g.mu.Lock()
-	at := g.now()
+	at := g.driver.Now()
 	falls := g.budgetFallsAt(at, g.load().Draw)
 	request := j.Request
 	g.mu.Unlock()
@@ -234,5 +234,5 @@ func (g *Gate) postponePastBudget(j *job) {
 	}
 	g.driver.ReportPending(&j.Job, changefeed.PowerBudget)
 	g.starts = append(g.starts, start{j, lastPause})
-	g.wakeLoop()
+	g.driver.Wake()
 }

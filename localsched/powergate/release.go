@@ -38,7 +38,7 @@ func (g *Gate) postpone(j *job, err error) {
 	g.driver.ReportPending(&j.Job, "not given to the batch system yet: "+err.Error())
 	j.pause = min(max(firstPause, 2*j.pause), lastPause)
 	g.starts = append(g.starts, start{j, j.pause})
-	g.wakeLoop()
+	g.driver.Wake()
 }
 
 // sleep waits. It returns false when the context ends.
@@ -102,7 +102,7 @@ func (g *Gate) resolve(ctx context.Context, j *job) error {
 func (g *Gate) outdated(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := g.now()
+	at := g.driver.Now()
 	limit, _ := g.budget().Signal.At(at)
 	return at >= j.until && limit != power.Unlimited
 }
@@ -144,10 +144,10 @@ func (g *Gate) holdLast(j *job, one record) error {
 	if j.state != stateReleasing {
 		return nil
 	}
-	at := g.now()
+	at := g.driver.Now()
 	j.state = stateHeld
 	misfits, err := g.driver.Requeue(at, &j.Job)
-	g.replanned(misfits)
+	g.driver.Rebuilt(misfits)
 	return err
 }
 

@@ -35,12 +35,12 @@ func (g *Gate) restore() error {
 	slices.SortFunc(jobs, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.Released, b.Released), cmp.Compare(a.Seq, b.Seq))
 	})
-	at := g.now()
+	at := g.driver.Now()
+	g.driver.Begin(g.config.Machine, rulesOf(g.config.Budget), g.changes)
 	for _, one := range jobs {
 		g.restoreJob(one)
 	}
-	g.restored = true
-	g.replanned(g.driver.Rebuild(at, nil))
+	g.driver.Rebuilt(g.driver.Rebuild(at, nil))
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (g *Gate) discard(j *job) error {
 func (g *Gate) enqueue(j *job) (starts bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	at := g.now()
+	at := g.driver.Now()
 	starts, err = g.driver.SubmitOver(at, &j.Job)
 	if err != nil {
 		return false, err
@@ -98,7 +98,7 @@ func (g *Gate) enqueue(j *job) (starts bool, err error) {
 	if j.state = stateHeld; starts {
 		g.release(j)
 	}
-	g.carryOut()
+	g.driver.Done(nil)
 	return starts, nil
 }
 

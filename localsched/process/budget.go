@@ -27,8 +27,6 @@ func (s *Scheduler) setRules(change func(*driver.Rules)) error {
 	if s.closed {
 		return localsched.ErrClosed
 	}
-	now, rules := s.now(), s.driver.Rules()
-	change(&rules)
-	s.replanned(s.driver.SetRules(now, rules))
+	s.driver.ChangeRules(change)
 	return nil
 }

@@ -2,17 +2,18 @@ package process
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
+	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// carryOut enters what the driver wants, for the loop. The lock is held.
-func (s *Scheduler) carryOut() {
-	work := s.driver.TakeWork()
+// carryOut stores the work of the driver for the loop. The lock is held.
+func (s *Scheduler) carryOut(work driver.Work) {
 	for _, tag := range work.Starts {
 		j := s.jobs[tag]
 		j.state = starting
@@ -26,62 +27,35 @@ func (s *Scheduler) carryOut() {
 	}
 	s.endedReservations = append(s.endedReservations, work.EndedReservations...)
 	s.reservedStartsChanged()
-	select {
-	case s.kick <- struct{}{}:
-	default: // it is awake, or about to be
-	}
 }
 
-// carryOutAfter logs an error of the driver's, and carries out what that wants. The lock is held.
-func (s *Scheduler) carryOutAfter(err error) {
-	if err != nil {
-		s.config.Log.Error("engine_disagrees", "error", err, "advice", "this is a mistake in the program: report it")
+func adviceOn(m driver.Misfit) live.Advice {
+	switch {
+	case m.Reserved:
+		return live.Advice{Level: slog.LevelError, Event: "reservation_restore_failed",
+			Text: "the job may not start together with the other components of its group"}
+	case m.Running:
+		return live.Advice{Level: slog.LevelWarn, Event: "running_job_not_planned",
+			Text: "the job continues to run; check cpus, nodes and machine of [localsched]"}
 	}
-	s.carryOut()
-}
-
-// replanned logs what has no place in a new plan, and carries out what the driver wants. The
-// lock is held.
-func (s *Scheduler) replanned(misfits []driver.Misfit) {
-	for _, m := range misfits {
-		switch {
-		case m.Reserved:
-			s.config.Log.Error("hold_not_kept", "job", m.Tag.String(), "error", m.Err,
-				"advice", "what starts there may not start together with its other parts")
-		case m.Running:
-			s.config.Log.Warn("running_job_not_planned", "job", m.Tag.String(), "error", m.Err,
-				"advice", "it runs on; see whether cpus, nodes and machine of [localsched] are those of the machine")
-		default:
-			s.config.Log.Warn("queued_job_not_planned", "job", m.Tag.String(), "error", m.Err,
-				"advice", "it waits until the machine of [localsched] can run it, or until it is cancelled")
-		}
-	}
-	s.carryOut()
+	return live.Advice{Level: slog.LevelWarn, Event: "queued_job_not_planned",
+		Text: "the job stays pending until the machine of [localsched] can run it, or until it is cancelled"}
 }
 
 // leave takes a job that no longer runs or waits out of the engine. The lock is
 // held.
 func (s *Scheduler) leave(j *job, last state) {
-	now := s.now()
+	now := s.driver.Now()
 	j.state = last
 	close(j.over)
-	s.carryOutAfter(s.driver.Leave(now, &j.Job))
+	s.driver.Done(s.driver.Leave(now, &j.Job))
 }
 
-// drive does what the engine wants until the context ends. What it starts goes on
-// until the other one does.
+// drive carries out the work of the engine until the context ends. The jobs that it starts are
+// followed until the other context ends.
 func (s *Scheduler) drive(ctx, following context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-s.kick:
-		}
+	s.driver.Run(ctx, func() time.Duration {
 		d := s.due()
-		timer.Reset(d.next)
 		for _, j := range d.starts {
 			s.running.Go(func() { s.run(following, j) })
 		}
@@ -91,35 +65,30 @@ func (s *Scheduler) drive(ctx, following context.Context) {
 		if len(d.endedReservations) > 0 {
 			s.loops.Go(func() { s.removeReservationRecords(d.endedReservations) })
 		}
-	}
+		return d.next
+	})
 }
 
-// dueWork are what is to be done now, and how long the engine can then be left alone.
+// dueWork is the work that the loop has to do now, and the time until the engine needs its next step.
 type dueWork struct {
 	starts, kills     []*job
-	endedReservations []protocol.Tag // holds
+	endedReservations []protocol.Tag
 	next              time.Duration
 }
 
-// due is what is due. When the scheduler stops, nothing is started: it stays in the
-// queue on disk.
+// due takes the work that is due. While the scheduler stops or is paused, jobs that the engine
+// has started stay in the queue on disk.
 func (s *Scheduler) due() dueWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	if s.driver.Next() <= now {
-		s.carryOutAfter(s.driver.Tick(now))
-	}
-	d := dueWork{kills: s.kills, endedReservations: s.endedReservations, next: lookAtClock}
+	next := s.driver.Step()
+	d := dueWork{kills: s.kills, endedReservations: s.endedReservations, next: next}
 	s.kills, s.endedReservations = nil, nil
 	if !s.paused {
 		d.starts, s.starts = s.starts, nil
 	}
 	if s.closed {
 		d.starts = nil
-	}
-	if wake := s.driver.Next(); wake < now.Add(protocol.DurationOf(d.next)) {
-		d.next = wake.Sub(now).Std()
 	}
 	return d
 }
@@ -146,7 +115,7 @@ func (s *Scheduler) left(j *job) protocol.Duration {
 	if j.launched == 0 {
 		return j.WallTime
 	}
-	return max(0, j.WallTime-(s.clock.Steady(s.now())-j.launched))
+	return max(0, j.WallTime-(s.driver.Steady(s.driver.Now())-j.launched))
 }
 
 // end asks the job's shim to end the job, if there is one.

@@ -49,13 +49,13 @@ func (s *Scheduler) withdrawUnknown(j *job) (localsched.Withdrawal, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := s.driver.Now()
 	j.state = withdrawn
 	close(j.over)
 	close(j.made)
 	delete(s.reservations, j.Tag)
 	s.endedReservations = append(s.endedReservations, j.Tag)
-	s.carryOutAfter(s.driver.CancelReservation(now, j.Tag))
+	s.driver.Done(s.driver.CancelReservation(now, j.Tag))
 	return localsched.Withdrawn, nil
 }
 

@@ -47,5 +47,5 @@ func Measured(rates power.Rates, cpus int, end spool.End) (ppm int, ok bool) {
 func (s *Scheduler) Tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.carryOutAfter(s.driver.Tick(s.now()))
+	s.driver.Done(s.driver.Tick(s.driver.Now()))
 }

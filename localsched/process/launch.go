@@ -132,7 +132,7 @@ const beganName = "SWITCHYARD_BEGAN"
 func (s *Scheduler) beganVariable(j *job) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return beganName + "=" + strconv.FormatInt(int64(s.clock.Steady(j.Began)), 10)
+	return beganName + "=" + strconv.FormatInt(int64(s.driver.Steady(j.Began)), 10)
 }
 
 // whenBegan is when the engine started the job of this shim; 0: the peer does not say.

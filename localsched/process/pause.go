@@ -6,8 +6,5 @@ func (s *Scheduler) AllowStarts(allowed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paused = !allowed
-	select {
-	case s.kick <- struct{}{}:
-	default: // it is awake, or about to be
-	}
+	s.driver.Wake()
 }

@@ -66,7 +66,7 @@ func (s *Scheduler) reserve(asked localsched.Reservation) (h *reservation, mine 
 	if s.jobs[asked.Tag] != nil {
 		return nil, false, &localsched.RefusedError{Reason: fmt.Sprintf("job %v has come already, or was withdrawn", asked.Tag)}
 	}
-	now := s.now()
+	now := s.driver.Now()
 	start, err := s.driver.Reserve(now, asked)
 	if err != nil {
 		return nil, false, err
@@ -76,7 +76,7 @@ func (s *Scheduler) reserve(asked localsched.Reservation) (h *reservation, mine 
 		made:        make(chan struct{}),
 	}
 	s.reservations[asked.Tag] = h
-	s.carryOut()
+	s.driver.Done(nil)
 	return h, true, nil
 }
 
@@ -84,9 +84,9 @@ func (s *Scheduler) reserve(asked localsched.Reservation) (h *reservation, mine 
 func (s *Scheduler) dropReservation(tag protocol.Tag) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := s.driver.Now()
 	delete(s.reservations, tag)
-	s.carryOutAfter(s.driver.CancelReservation(now, tag))
+	s.driver.Done(s.driver.CancelReservation(now, tag))
 }
 
 // CancelReservation implements [localsched.Reserver]. The room of a job that has come is given up by

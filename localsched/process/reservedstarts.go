@@ -41,7 +41,7 @@ func (s *Scheduler) readReservedStarts() []engine.ReservedStart {
 	promised := slices.Clone(record.Jobs)
 	if boot, err := bootID(); err == nil && boot == record.Boot {
 		for i := range promised {
-			promised[i].Start = promised[i].Start.Add(s.clock.Instant(0).Sub(record.Zero))
+			promised[i].Start = promised[i].Start.Add(s.driver.Instant(0).Sub(record.Zero))
 		}
 	}
 	return promised
@@ -106,8 +106,8 @@ func (s *Scheduler) currentReservedStarts() (record reservedStartsRecord) {
 	if !s.driver.ReservesStarts() {
 		return record
 	}
-	s.now()
-	record.Zero, record.Jobs = s.clock.Instant(0), s.driver.ReservedStarts()
+	s.driver.Now()
+	record.Zero, record.Jobs = s.driver.Instant(0), s.driver.ReservedStarts()
 	for _, j := range s.jobs {
 		if j.state == starting {
 			record.Jobs = append(record.Jobs, engine.ReservedStart{Tag: j.Tag, Start: j.Began, Place: j.Place})

@@ -28,12 +28,12 @@ func (s *Scheduler) restore() (found []follower, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	s.driver = driver.New(s.config.Machine, driver.Rules{Policy: s.config.Policy, Budget: s.config.Budget}, s.changes)
+	now := s.driver.Now()
+	s.driver.Begin(s.config.Machine, driver.Rules{Policy: s.config.Policy, Budget: s.config.Budget}, s.changes)
 	for _, j := range s.jobs {
 		switch j.state {
 		case running:
-			j.Began = s.clock.Instant(j.began)
+			j.Began = s.driver.Instant(j.began)
 			s.driver.Add(&j.Job, true)
 			s.changes.Report(&j.Reported, j.change(protocol.Running, ""))
 		case queued:
@@ -51,7 +51,7 @@ func (s *Scheduler) restore() (found []follower, err error) {
 		s.reservations[one.Tag] = h
 		s.driver.AddReservation(one.Reserved())
 	}
-	s.replanned(s.driver.Rebuild(now, s.readReservedStarts()))
+	s.driver.Rebuilt(s.driver.Rebuild(now, s.readReservedStarts()))
 	return found, nil
 }
 

@@ -135,12 +135,12 @@ func (s *Scheduler) ran(j *job) (now protocol.Instant, ran protocol.Duration) {
 	boot, err := bootID()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now = s.now()
+	now = s.driver.Now()
 	switch {
 	case j.started == 0:
 		return now, 0
 	case err == nil && boot == j.shim.Boot:
-		return now, max(0, s.clock.Steady(now)-j.launched)
+		return now, max(0, s.driver.Steady(now)-j.launched)
 	}
 	return now, max(0, now.Sub(j.started)) // the steady clock began again since
 }
@@ -172,7 +172,7 @@ func (s *Scheduler) adopt(j *job) (*handle, error) {
 	}
 	s.mu.Lock()
 	j.shim, j.started, j.Place, j.group = record.processID, record.Started, record.Place, record.Group
-	j.launched = cmp.Or(record.Launched, s.clock.Steady(record.Started)) // versions before 0.1 had none
+	j.launched = cmp.Or(record.Launched, s.driver.Steady(record.Started)) // versions before 0.1 had none
 	j.began = cmp.Or(record.Began, j.launched)
 	s.mu.Unlock()
 	return record.open()

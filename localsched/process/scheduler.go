@@ -9,11 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
-	"github.com/switchyard-hpc/switchyard/localsched/driver"
+	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -26,8 +25,7 @@ type Scheduler struct {
 	groups   cgroup.Found // below whose parent each job gets one
 
 	mu                sync.Mutex // never held during I/O
-	clock             *wallclock.Clock
-	driver            *driver.Driver // nil until the jobs in the spool are found
+	driver            *live.Driver
 	jobs              map[protocol.Tag]*job
 	changes           *changefeed.Feed
 	seq               uint64 // of the latest submission
@@ -42,7 +40,6 @@ type Scheduler struct {
 	uncontained uncontained // jobs
 
 	reservedStarts reservedStarts // the keeper's alone, but for its channel
-	kick           chan struct{}  // wakes the loop
 	stopping       chan struct{}  // closed: nothing is started any more
 	gone           chan struct{}  // closed: watchers return
 	unfollow       func()         // ends all that follow jobs
@@ -67,16 +64,15 @@ func Open(config Config) (*Scheduler, error) {
 	s := &Scheduler{
 		config:         config,
 		spool:          sp,
-		clock:          wallclock.New(config.Clock),
 		paused:         config.Paused,
 		jobs:           map[protocol.Tag]*job{},
 		reservations:   map[protocol.Tag]*reservation{},
 		changes:        changefeed.New(rand.Uint64()),
 		reservedStarts: reservedStarts{changed: make(chan struct{}, 1)},
-		kick:           make(chan struct{}, 1),
 		stopping:       make(chan struct{}),
 		gone:           make(chan struct{}),
 	}
+	s.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: s.carryOut, Misfit: adviceOn})
 	if config.LearnJobPower {
 		s.powerHistory = readPowerHistory(config.Dir, config.Log)
 	}
@@ -186,7 +182,7 @@ func (s *Scheduler) Quote(_ context.Context, query localsched.Query) ([]protocol
 	for i := range query.Ahead {
 		query.Ahead[i].Request = s.withPredictedPower(query.Ahead[i].Request)
 	}
-	return s.driver.Quote(s.now(), query, func(tag protocol.Tag) bool {
+	return s.driver.Quote(s.driver.Now(), query, func(tag protocol.Tag) bool {
 		j := s.jobs[tag]
 		return j != nil && j.state != making
 	})

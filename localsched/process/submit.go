@@ -121,13 +121,13 @@ func (s *Scheduler) discardRefused(j *job, why error) error {
 func (s *Scheduler) enqueue(j *job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
+	now := s.driver.Now()
 	if err := s.driver.Submit(now, &j.Job); err != nil {
 		return err
 	}
 	j.state = queued
 	close(j.made)
-	s.carryOut()
+	s.driver.Done(nil)
 	return nil
 }
 

@@ -85,7 +85,11 @@ func newPair(t *testing.T, policy engine.Policy) *pair {
 			return wallclock.Reading{Wall: wall, Steady: began.Steady + wall.Sub(began.Wall)}
 		}
 	})
-	runner := virtual.Runner[localsched.Submission]{Now: func() protocol.Instant { return protocol.Instant(p.now.Load()) }}
+	runner := virtual.Runner[localsched.Submission]{
+		Now:     func() protocol.Instant { return protocol.Instant(p.now.Load()) },
+		Limit:   virtual.NoLimit[localsched.Submission],
+		Changed: virtual.Unobserved[localsched.Submission],
+	}
 	runner.Start = func(j *virtual.Job[localsched.Submission]) error {
 		p.virtual.Begin(j)
 		return nil

@@ -5,7 +5,6 @@ package virtual
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,13 +27,19 @@ type System[T any] struct {
 	seq    uint64 // of the latest submission
 }
 
-// Runner is what the runner of a system does. Limit and Changed may be nil.
+// Runner is what the runner of a system provides. All functions are required.
 type Runner[T any] struct {
 	Now     func() protocol.Instant
-	Start   func(*Job[T]) error              // the engine has started the job: sooner or later call [System.Begin]
-	Limit   func(*Job[T]) error              // the job is at its time limit
-	Changed func(*Job[T], localsched.Change) // a change of the job is reported, but for why it is pending
+	Start   func(*Job[T]) error              // the engine has started the job: call [System.Begin], now or later
+	Limit   func(*Job[T]) error              // the job has reached its time limit: call [System.End], or [NoLimit]
+	Changed func(*Job[T], localsched.Change) // a change other than of the reason of a pending job: [Unobserved] ignores it
 }
+
+// NoLimit is a [Runner].Limit for jobs that end by themselves at their time limits.
+func NoLimit[T any](*Job[T]) error { return nil }
+
+// Unobserved is a [Runner].Changed that does nothing.
+func Unobserved[T any](*Job[T], localsched.Change) {}
 
 // FaultError is of an engine that disagrees, or does not answer: the system is of no more use.
 type FaultError struct{ Err error }
@@ -83,12 +88,6 @@ func WithEngine[T any](other localsched.Engine, runner Runner[T]) *System[T] {
 }
 
 func newSystem[T any](runner Runner[T]) *System[T] {
-	if runner.Limit == nil {
-		runner.Limit = func(*Job[T]) error { return nil }
-	}
-	if runner.Changed == nil {
-		runner.Changed = func(*Job[T], localsched.Change) {}
-	}
 	return &System[T]{runner: runner, feed: changefeed.New(1), jobs: map[protocol.Tag]*Job[T]{}}
 }
 
@@ -141,18 +140,28 @@ func (s *System[T]) Find(tag protocol.Tag) (localsched.Presence, localsched.Loca
 	return localsched.Absent, ""
 }
 
-// Withdraw takes a job out of the queue if it has not begun.
+// Withdraw takes a job out of the queue if it has not begun. A tag that never came is withdrawn
+// too: until it is forgotten, a later Submit is refused.
 func (s *System[T]) Withdraw(tag protocol.Tag) (localsched.Withdrawal, error) {
 	j := s.jobs[tag]
 	switch {
 	case j == nil:
-		return 0, localsched.ErrUnknownJob
+		return localsched.Withdrawn, s.withdrawUnknown(tag)
 	case j.Withdrawn:
 		return localsched.Withdrawn, nil
 	case j.State != protocol.Pending:
 		return localsched.Started, nil
 	}
 	return localsched.Withdrawn, s.Drop(j)
+}
+
+func (s *System[T]) withdrawUnknown(tag protocol.Tag) error {
+	err := s.CancelReservation(tag)
+	j := &Job[T]{State: protocol.Pending, Withdrawn: true, Queued: s.runner.Now()}
+	s.seq++
+	j.Tag, j.Seq = tag, s.seq
+	s.jobs[tag] = j
+	return err
 }
 
 // Drop withdraws a pending job, whether the engine has started it or not.
@@ -173,7 +182,7 @@ func (s *System[T]) Kill(tag protocol.Tag) error {
 	case j.State == protocol.Running:
 		return s.End(j, Killed())
 	case j.pending():
-		return errors.New("the job has not started")
+		return localsched.ErrNotStarted
 	}
 	return nil
 }
@@ -190,7 +199,7 @@ func (s *System[T]) Forget(tag protocol.Tag) error {
 	case j == nil:
 		return nil
 	case j.pending() || j.State == protocol.Running:
-		return fmt.Errorf("job %v has not ended", tag)
+		return fmt.Errorf("job %v: %w", tag, localsched.ErrNotEnded)
 	}
 	s.feed.Forget(&j.Reported)
 	delete(s.jobs, tag)

@@ -46,7 +46,9 @@ func NewBatch(machine engine.Machine, started func(protocol.Tag)) *Batch {
 func easy() driver.Rules { return driver.Rules{Policy: engine.EASY()} }
 
 func (b *Batch) runner() virtual.Runner[scripted] {
-	return virtual.Runner[scripted]{Now: func() protocol.Instant { return b.clock }, Start: b.starts, Limit: b.limit}
+	return virtual.Runner[scripted]{
+		Now: func() protocol.Instant { return b.clock }, Start: b.starts, Limit: b.limit, Changed: virtual.Unobserved[scripted],
+	}
 }
 
 // Submit puts a job in the queue. Repeating a tag changes nothing.
