@@ -9,16 +9,16 @@ import (
 // Reserve is the capability of a [Scheduler] that is a [Reserver].
 const Reserve = "reserve"
 
-// Reserver holds room for jobs firmly, so that the components of an application can start
+// Reserver makes advance reservations, so that the components of a co-allocation group can start
 // together at several sites.
 type Reserver interface {
-	// Reserve holds room for a placement, durably before it returns, from the first
-	// instant on, not before Hold.Start, at which the room is free for all of the wall
-	// time without delaying what is promised already. It returns that instant. Repeating
-	// a tag returns the same one. A later Submit of the tag takes the room and starts the
-	// job then, or at once if that is past. A *RefusedError says that there is no such room.
+	// Reserve makes an advance reservation for a placement, durably before it returns. It begins at
+	// the first instant, not before Reservation.Start, from which the CPUs are free for the whole time
+	// limit without delaying other reservations. Reserve returns that instant. Repeating a tag returns
+	// the same one. A later Submit of the tag uses the reservation: the job starts when it begins, or
+	// immediately if that is past. A *RefusedError says that no reservation is possible.
 	Reserve(ctx context.Context, hold Reservation) (protocol.Instant, error)
-	// CancelReservation gives a hold up that has not been taken. There need not be one.
+	// CancelReservation cancels a reservation whose job has not come. It need not exist.
 	CancelReservation(ctx context.Context, tag protocol.Tag) error
 }
 
@@ -26,17 +26,16 @@ type Reserver interface {
 type Reservation struct {
 	Tag     protocol.Tag
 	Request protocol.Request
-	Start   protocol.Instant // not before it
+	Start   protocol.Instant // earliest start
 	Account string           // that will run the job
 }
 
-// EngineReserver is an [Engine] that holds room. What it holds counts for its plans and passes as
-// a job that runs from then on.
+// EngineReserver is an [Engine] that makes advance reservations. Plans and passes count one as a job
+// that runs from its start on.
 type EngineReserver interface {
-	// Reserve keeps room as [Reserver.Reserve] does. The error is a *RefusedError when there
-	// is none. With exactly the instant is hold.Start whatever has been promised since, as
-	// after a restart.
+	// Reserve makes a reservation as [Reserver.Reserve] does. With exactly it begins at hold.Start,
+	// whatever has been reserved since, as after a restart.
 	Reserve(now protocol.Instant, hold Reservation, exactly bool) (protocol.Instant, Actions, error)
-	// CancelReservation gives a hold up. There need not be one.
+	// CancelReservation cancels a reservation. It need not exist.
 	CancelReservation(now protocol.Instant, tag protocol.Tag) (Actions, error)
 }

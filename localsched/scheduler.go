@@ -23,7 +23,7 @@ type Scheduler interface {
 	Fetch(ctx context.Context, tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error)
 }
 
-// Planner answers questions and changes nothing.
+// Planner answers queries and changes nothing.
 type Planner interface {
 	Describe(ctx context.Context) (Description, error)
 	Load(ctx context.Context) (protocol.Load, error)
@@ -35,10 +35,10 @@ type Planner interface {
 type Runner interface {
 	// Submit puts the job in the local queue, durably, before it returns.
 	// Repeating a tag changes nothing and returns the same id. A *RefusedError
-	// says that the batch system will not take this job; any other error leaves
-	// open whether it has.
+	// says that the batch system will not take this job; after any other error the
+	// job may or may not have been taken.
 	Submit(ctx context.Context, job Submission) (LocalID, error)
-	// FindByTag says whether an earlier Submit of this tag took effect. A job that was
+	// FindByTag reports whether an earlier Submit of this tag took effect. A job that was
 	// withdrawn is absent, before or after it came; to submit it again is refused.
 	FindByTag(ctx context.Context, tag protocol.Tag) (Presence, LocalID, error)
 	// Withdraw takes the job out of the local queue if it has not started. A tag that never came
@@ -74,19 +74,19 @@ type Description struct {
 // Query asks for quotes.
 type Query struct {
 	Jobs []protocol.Request
-	// Ahead are jobs that the peer has promised room and not seen submitted, in
-	// order; quotes answer as if they stood at the queue's end. One that the
-	// scheduler has by now counts where it is.
+	// Ahead are the peer's tentative allocations, in order. Quotes count them as if they were at the
+	// end of the queue. One that the scheduler has by now counts where it is.
 	Ahead []Tentative
-	// DelayEstimator is the site whose waiting jobs the quotes say the delays of, by a scheduler
-	// with the capability [Delays]; 0: none is asked for.
+	// ProtectSite is the site for whose pending jobs the quotes calculate delays, if the scheduler has
+	// the capability [Delays]. Zero requests no delays.
 	ProtectSite protocol.SiteNumber
 }
 
 // Delays is the capability of a scheduler that fills in [protocol.Quote].Delay.
 const Delays = "delays"
 
-// Tentative is room that was promised to one placement of a job.
+// Tentative is a claim of the peer on CPUs for one placement of a job that the local queue does not
+// have yet.
 type Tentative struct {
 	Tag     protocol.Tag
 	Request protocol.Request
@@ -99,23 +99,23 @@ type Submission struct {
 	Payload *protocol.Payload
 	Origin  protocol.SiteName
 	Account string // the local account that runs it
-	Guest   bool   // from another site: runs in a private folder, its output is fetched
+	Guest   bool   // from another site: runs in a private directory, its output is fetched
 
 	// StartBy is the last instant at which the job may start, by the clock of the machine that
-	// starts it; 0: there is none. What would start it later withdraws it instead, as by
-	// Withdraw, and says nothing: the peer calls that then, too. Where it was too late for that it
-	// is reported as Cancelled, with no Started.
+	// starts it. Zero means no limit. A job that would start later is withdrawn instead, as by
+	// Withdraw and without a report, because the peer then calls Withdraw too. If it is too late to
+	// withdraw it, it is reported as Cancelled, with no Started.
 	StartBy protocol.Instant `json:",omitzero"`
 }
 
-// Presence is what FindByTag knows.
+// Presence is an answer of FindByTag.
 type Presence uint8
 
 // The presences.
 const (
-	PresenceUnknown Presence = iota // cannot tell: an operator must
+	PresenceUnknown Presence = iota // cannot be determined: an operator has to
 	Present
-	Absent // reliably: it is not there and will not appear
+	Absent // reliably: the job is not in the local queue and will not appear there
 )
 
 func (p Presence) String() string {
@@ -129,12 +129,12 @@ func (p Presence) String() string {
 	return "unclear"
 }
 
-// Withdrawal is what became of a withdrawal.
+// Withdrawal is the result of Withdraw.
 type Withdrawal uint8
 
 // The withdrawals.
 const (
-	Withdrawn Withdrawal = iota + 1 // it has not started and never will
+	Withdrawn Withdrawal = iota + 1 // the job has not started and never will
 	Started                         // too late; Watch reports the rest
 )
 
@@ -145,12 +145,12 @@ func (w Withdrawal) String() string {
 	return "started"
 }
 
-// Change is one thing that happened to a job.
+// Change is one change of a job.
 type Change struct {
 	Tag     protocol.Tag
 	State   protocol.State   // Pending (queued), Running or a terminal one
 	Reason  string           // native text
-	Started protocol.Instant // by the site's clock; 0: not yet
+	Started protocol.Instant // by the site's clock; zero before the job starts
 	Outcome protocol.Outcome // when State is terminal
 }
 

@@ -215,7 +215,7 @@ func TestASiteDiesBetweenTwoHolds(t *testing.T) {
 
 // holdOf is the file of the first hold of a job at a site.
 func holdOf(site *testbed.Site, id protocol.JobID) string {
-	return filepath.Join(site.Dir, "state", "spool", "holds", id.String()+".1")
+	return filepath.Join(site.Dir, "state", "spool", "reservations", id.String()+".1")
 }
 
 // waitFor waits until a file is there, or no more.

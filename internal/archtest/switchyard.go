@@ -23,6 +23,7 @@ const (
 	forms    = 25 // the nouns on the wire, and as people see them
 	experts  = 30 // policies, the engine, the wire, what plugin authors import
 	drivers  = 35 // what keeps the jobs of an engine
+	loops    = 37 // what drives it by the wall clock
 	machines = 40 // what drives an engine or a plugin
 	advisers = 45 // what the core asks before it acts
 	orders   = 46 // what the core is told once
@@ -111,7 +112,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/cost", Level: machines, Pure: true},
 		{Path: "localsched/usage", Level: experts},
 		{Path: "internal/nodebench", Level: machines},
-		{Path: "localsched/live", Level: drivers},
+		{Path: "localsched/live", Level: loops},
 		{Path: "localsched/waitpredict", Level: machines},
 		{Path: "localsched/virtual", Level: machines, Pure: true},
 		{Path: "localsched/powergate", Level: machines},

@@ -11,27 +11,33 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Driver drives the engine of one batch system. Instants are those of the engine: an earlier
-// one counts as the latest one seen. An error of a method is a *[localsched.RefusedError] where
-// that says so; any other is of an engine that disagrees with the driver, or does not answer.
+// Driver drives the engine of one batch system. An instant that is earlier than one passed before
+// counts as that one. Methods return a *[localsched.RefusedError] only where they say so; any other
+// error is of an engine that contradicts the driver, or that does not answer. A Driver is used by
+// one goroutine at a time.
+//
+// Invariant: a job is in at most one of the queue of the engine, its running jobs, and the jobs that
+// do not fit ([Job.Planned] is false). TestMisfits checks it.
+//
+// Invariant: each start, kill and ended reservation is in [Work] once. TestWork checks it.
 type Driver struct {
 	machine      engine.Machine
 	rules        Rules
-	builtin      *engine.Engine    // nil: the engine is another one, which cannot be rebuilt
+	builtin      *engine.Engine    // nil for another engine, which cannot be rebuilt
 	engine       localsched.Engine // own, or the other one
 	feed         *changefeed.Feed
 	jobs         map[protocol.Tag]*Job // from Submit or Add to Leave
 	reservations map[protocol.Tag]localsched.Reservation
 	work         Work
 	wake         protocol.Instant // the engine's
-	budgetChange protocol.Instant // the next one at which the budget is another
-	budget       int64            // that watchers know of, as in [protocol.Load]
+	budgetChange protocol.Instant // when the budget changes next
+	budget       int64            // the last one reported, as in [protocol.Load]
 	blocked      []*Job           // by the budget, as reported
 	budgetScans  uint64           // at the budget
 }
 
-// Job is a job as the driver keeps it: runners embed it in theirs. Tag and Request are to be
-// set before it is given to the driver, and Since where it has waited before.
+// Job is a job of a driver; runners embed it in theirs. Set Tag and Request before passing it to
+// the driver, and Since if it has been pending before.
 type Job struct {
 	localsched.Queued
 
@@ -48,19 +54,19 @@ type Job struct {
 // Started reports whether the engine has started the job.
 func (j *Job) Started() bool { return j.started }
 
-// Planned reports whether the engine has the job. It has not where the job does not fit the
-// machine or the rules any more: such a job waits for others, or runs beside the plan.
+// Planned reports whether the engine has the job. It does not have a job that no longer fits the
+// machine or the rules: a pending one waits for other rules, a running one continues outside the plan.
 func (j *Job) Planned() bool { return j.planned }
 
-// Work is what the engine and the driver want of the runner, each once and in order.
+// Work is what the runner has to do, each item once and in order.
 type Work struct {
 	Starts            []protocol.Tag // start these jobs
 	Kills             []protocol.Tag // these jobs are at their time limits
 	EndedReservations []protocol.Tag // these advance reservations are of no more use
 }
 
-// New returns a driver of the built-in engine on an idle machine. [Driver.Rebuild] has it
-// begin with jobs that are there already.
+// New returns a driver of the built-in engine on an idle machine. To begin with existing jobs, call
+// [Driver.Add] for each and then [Driver.Rebuild].
 func New(machine engine.Machine, rules Rules, feed *changefeed.Feed) *Driver {
 	d := newDriver(feed)
 	d.machine, d.rules = machine, rules
@@ -88,15 +94,14 @@ func (d *Driver) resetEngine() {
 	d.engine = d.builtin.Fallible()
 }
 
-// TakeWork returns what is to be done, once.
+// TakeWork returns the work since the last call.
 func (d *Driver) TakeWork() Work {
 	work := d.work
 	d.work = Work{}
 	return work
 }
 
-// Next is when [Driver.Tick] is to be called: the engine must be asked again, or the budget
-// becomes another.
+// Next is when to call [Driver.Tick]: the next wake of the engine or change of the power budget.
 func (d *Driver) Next() protocol.Instant {
 	if d.wake == 0 {
 		return d.budgetChange
@@ -104,14 +109,13 @@ func (d *Driver) Next() protocol.Instant {
 	return min(d.wake, d.budgetChange)
 }
 
-// Wake is when the engine must be asked again, whatever the budget does; 0: nobody knows of
-// such a time.
+// Wake is when the engine needs a tick. Zero means that no such time is known.
 func (d *Driver) Wake() protocol.Instant { return d.wake }
 
 // Load is how busy the machine is.
 func (d *Driver) Load() (protocol.Load, error) { return d.engine.Load() }
 
-// Jobs are those that the driver has, in no order.
+// Jobs are the jobs of the driver, in no particular order.
 func (d *Driver) Jobs() iter.Seq[*Job] {
 	return func(yield func(*Job) bool) {
 		for _, j := range d.jobs {
@@ -122,15 +126,16 @@ func (d *Driver) Jobs() iter.Seq[*Job] {
 	}
 }
 
-// Submit puts a job at the end of the queue, and reports it as pending. The error is a
-// *[localsched.RefusedError] where the job never fits.
+// Submit puts a job at the end of the queue and reports it as pending. The error is a
+// *[localsched.RefusedError] if the job can never start.
 func (d *Driver) Submit(now protocol.Instant, j *Job) error {
 	_, err := d.submit(now, j, false)
 	return err
 }
 
-// SubmitOver is [Driver.Submit] for a runner that starts a job at once if the engine does: then
-// it returns true, the job is not among the Starts, and nothing is reported of it yet.
+// SubmitOver is [Driver.Submit] for a runner that starts a new job within its own Submit call. If
+// the engine starts the job now, it returns true, the job is not in Work.Starts, and nothing is
+// reported about it yet.
 func (d *Driver) SubmitOver(now protocol.Instant, j *Job) (starts bool, err error) {
 	return d.submit(now, j, true)
 }
@@ -155,14 +160,15 @@ func (d *Driver) submit(now protocol.Instant, j *Job, over bool) (starts bool, e
 	return starts, nil
 }
 
-// Add has the driver know a job that is there already, for [Driver.Rebuild]: one that is
-// pending, or, with started, one that the engine has started at its Began.
+// Add gives the driver an existing job, before [Driver.Rebuild]: a pending one, or, with started,
+// one that the engine started at its Began.
 func (d *Driver) Add(j *Job, started bool) {
 	j.started, j.planned = started, false
 	d.jobs[j.Tag] = j
 }
 
-// Leave takes a job out that has ended, or that is withdrawn. It need not be there.
+// Leave removes a job that has ended or is withdrawn, and its advance reservation. A job that the
+// driver does not have is ignored.
 func (d *Driver) Leave(now protocol.Instant, j *Job) error {
 	if d.jobs[j.Tag] == j {
 		delete(d.jobs, j.Tag)
@@ -189,7 +195,7 @@ func (d *Driver) leave(now protocol.Instant, j *Job) error {
 	return nil
 }
 
-// without leaves a tag out of some.
+// without returns the tags except one.
 func without(tags []protocol.Tag, tag protocol.Tag) []protocol.Tag {
 	for i, one := range tags {
 		if one == tag {
@@ -199,8 +205,8 @@ func without(tags []protocol.Tag, tag protocol.Tag) []protocol.Tag {
 	return tags
 }
 
-// Tick starts the jobs whose time has come, and gives up the advance reservations whose jobs
-// have not come in time.
+// Tick starts the jobs whose reserved start has come, and removes the advance reservations that
+// have expired without a job.
 func (d *Driver) Tick(now protocol.Instant) error {
 	actions, err := d.engine.Tick(now)
 	if err != nil {
@@ -215,20 +221,20 @@ func (d *Driver) Tick(now protocol.Instant) error {
 	return nil
 }
 
-// applyAndUpdate notes what the engine wants and what the budget does.
+// applyAndUpdate applies the actions of the engine, then the state of the power budget.
 func (d *Driver) applyAndUpdate(now protocol.Instant, actions localsched.Actions) {
 	d.apply(now, actions)
 	d.updateBlocked(now)
 }
 
-// apply notes what the engine wants. Whoever has noted all attends, once: that takes a look at
-// each job that the budget holds.
+// apply stores the actions of the engine as work. The caller calls updateBlocked once after its
+// last apply, since that visits every job that the budget blocks.
 func (d *Driver) apply(now protocol.Instant, actions localsched.Actions) {
 	d.wake = actions.Wake
 	for _, tag := range actions.Starts {
 		j := d.jobs[tag]
 		if j == nil {
-			continue // an engine of its own: the runner finds it out
+			continue // another engine may start a job that it does not have: the runner detects it
 		}
 		j.started, j.Began = true, now
 		if d.builtin != nil {
@@ -239,8 +245,8 @@ func (d *Driver) apply(now protocol.Instant, actions localsched.Actions) {
 	d.work.Kills = append(d.work.Kills, actions.Kills...)
 }
 
-// updateBlocked reports which jobs the budget holds, and notes when it will be another. Watchers
-// return when it is another than before, though no job waits for it.
+// updateBlocked reports the pending jobs that the budget keeps from starting, and stores when the
+// budget changes next. A changed budget also wakes watchers, so that they see it in the load.
 func (d *Driver) updateBlocked(now protocol.Instant) {
 	if d.builtin == nil || !d.rules.Budgeted() && d.budget == 0 && len(d.blocked) == 0 {
 		return
@@ -266,15 +272,16 @@ func (d *Driver) updateBlocked(now protocol.Instant) {
 	}
 }
 
-// BudgetScans is how often the driver has looked which jobs the budget holds.
+// BudgetScans counts the calls that looked for jobs that the budget blocks, for tests of their cost.
 func (d *Driver) BudgetScans() uint64 { return d.budgetScans }
 
-// ReportPending reports why a job waits, unless that is reported.
+// ReportPending reports the reason why a job is pending, unless it is the one reported last. The
+// empty reason is that of a job that waits for CPUs.
 func (d *Driver) ReportPending(j *Job, reason string) {
 	d.feed.Report(&j.Reported, localsched.Change{Tag: j.Tag, State: protocol.Pending, Reason: reason})
 }
 
-// byStart orders jobs as the engine has started them.
+// byStart orders jobs by their starts.
 func byStart(a, b *Job) int { return cmp.Or(cmp.Compare(a.Began, b.Began), cmp.Compare(a.Seq, b.Seq)) }
 
 func bySubmission(a, b *Job) int { return cmp.Compare(a.Seq, b.Seq) }

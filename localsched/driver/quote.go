@@ -7,9 +7,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Quote answers each job of a query alone, as [localsched.Planner] wants it. The expected run
-// time is the wall-time limit. Promised jobs that have come, as the runner knows it, or for
-// which there is an advance reservation, count where they are.
+// Quote answers each job of a query alone, as [localsched.Planner] requires:
+//
+//	AWT = planned start − now,  AWTLow = earliest start − now ≤ AWT,  ERT = time limit
+//
+// The earliest start assumes that all running and pending jobs end early. Tentative jobs ahead are
+// planned at the end of the queue, unless come reports that the job has been submitted or it has an
+// advance reservation: then the engine has it already. TestQuote checks it.
 func (d *Driver) Quote(now protocol.Instant, query localsched.Query, come func(protocol.Tag) bool) ([]protocol.Quote, error) {
 	if len(query.Jobs) == 0 {
 		return nil, nil
@@ -27,7 +31,7 @@ func (d *Driver) Quote(now protocol.Instant, query localsched.Query, come func(p
 	quotes := make([]protocol.Quote, len(query.Jobs))
 	for i, p := range planned {
 		if p.Declined == "" && p.Start < now {
-			return nil, fmt.Errorf("the engine plans job %v for %v ago", query.Jobs[i].Job, now.Sub(p.Start))
+			return nil, fmt.Errorf("engine: planned start of job %v is %v in the past; report this defect", query.Jobs[i].Job, now.Sub(p.Start))
 		}
 		quotes[i] = d.quoteOf(now, query.Jobs[i], p)
 	}
@@ -43,14 +47,14 @@ func (d *Driver) quoteOf(now protocol.Instant, r protocol.Request, p localsched.
 	}
 	wait := p.Start.Sub(now)
 	q := protocol.Quote{Job: r.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: r.WallTime, Note: p.Note}
-	if wait > 0 && d.builtin != nil { // limits make the plan: it may well be sooner
+	if wait > 0 && d.builtin != nil { // the plan assumes time limits, and most jobs end earlier
 		q.AWTLow = max(0, d.builtin.Earliest(now, r, p.Start).Sub(now))
 	}
 	return q
 }
 
-// quoteDelays says in the quotes by how much the jobs would delay those of the guarded site,
-// where that is asked and the engine can tell.
+// quoteDelays fills in by how much each job would delay the pending jobs of the protected site, if
+// the query asks for that and the engine can calculate it.
 func (d *Driver) quoteDelays(now protocol.Instant, ahead []protocol.Request, query localsched.Query, quotes []protocol.Quote) error {
 	guard, ok := d.engine.(localsched.DelayEstimator)
 	if query.ProtectSite == 0 || !ok {

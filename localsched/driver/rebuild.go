@@ -7,23 +7,27 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Misfit is what a new engine, or new rules, have no place for.
+// Misfit is a job or advance reservation that does not fit a new engine or new rules.
 type Misfit struct {
 	Tag      protocol.Tag
-	Reserved bool // an advance reservation, which is given up; else a job
-	Running  bool // the job runs on, beside the plan; else it is pending until it fits
+	Reserved bool // an advance reservation, which is removed; otherwise a job
+	Running  bool // the job continues outside the plan; otherwise it is pending until it fits
 	Err      error
 }
 
-// Rebuild makes the engine anew for the jobs and advance reservations that are there, with
-// what pending jobs had reserved. It has no engine of its own rebuilt.
+// Rebuild replaces the built-in engine by a new one with the same jobs, advance reservations and
+// reserved starts of pending jobs. Call it for the built-in engine only.
+//
+// Invariant: rebuilding changes no start, because the engine's state follows from the starts of
+// running jobs, the reservations, the order of submission and the reserved starts.
+// TestRestart in localsched/engine checks it.
 func (d *Driver) Rebuild(now protocol.Instant, reserved []engine.ReservedStart) (misfits []Misfit) {
 	d.resetEngine()
 	for _, j := range d.jobs {
 		j.planned = false
 	}
 	for _, j := range d.jobsBy(byStart, func(j *Job) bool { return j.started }) {
-		// Without room for it, after the machine was made smaller, it runs beside.
+		// After the machine was made smaller, a running job may not fit: it continues outside the plan.
 		err := d.builtin.Restore(j.Queued, j.Began)
 		if j.planned = err == nil; err != nil {
 			misfits = append(misfits, Misfit{Tag: j.Tag, Running: true, Err: err})
@@ -35,10 +39,10 @@ func (d *Driver) Rebuild(now protocol.Instant, reserved []engine.ReservedStart) 
 	return misfits
 }
 
-// ClockSet rebuilds the engine for a clock that was set. What has a duration goes on as if
-// nothing had happened: jobs run and wait as long as before, so that their limits, and the
-// starts that are reserved for them, move with the clock. What is an instant stays: advance
-// reservations, and the hours of a budget.
+// ClockSet rebuilds the engine after the wall clock was set. Durations are preserved: jobs keep the
+// time for which they have run and waited, so their limits and reserved starts move with the clock.
+// Instants are not moved: advance reservations and the hours of a power budget. TestClockSet checks
+// both.
 func (d *Driver) ClockSet(now protocol.Instant, by protocol.Duration) []Misfit {
 	reserved := d.builtin.ReservedStarts()
 	for i := range reserved {
@@ -54,8 +58,8 @@ func (d *Driver) ClockSet(now protocol.Instant, by protocol.Duration) []Misfit {
 	return d.Rebuild(now, reserved)
 }
 
-// UndoStarts has jobs wait again in their old places that the engine has started, and rebuilds
-// it.
+// UndoStarts makes started jobs pending again, in their old places in the queue, and rebuilds the
+// engine.
 func (d *Driver) UndoStarts(now protocol.Instant, jobs []*Job) []Misfit {
 	for _, j := range jobs {
 		j.started = false
@@ -64,7 +68,7 @@ func (d *Driver) UndoStarts(now protocol.Instant, jobs []*Job) []Misfit {
 	return d.Rebuild(now, d.builtin.ReservedStarts())
 }
 
-// Requeue has a job wait again, behind the others, that the engine has started.
+// Requeue makes a started job pending again, at the end of the queue.
 func (d *Driver) Requeue(now protocol.Instant, j *Job) ([]Misfit, error) {
 	if err := d.leave(now, j); err != nil {
 		return nil, err
@@ -75,7 +79,7 @@ func (d *Driver) Requeue(now protocol.Instant, j *Job) ([]Misfit, error) {
 	return misfits, nil
 }
 
-// SetRules has other rules hold from here on. Jobs that run go on.
+// SetRules replaces the rules and makes a scheduling pass. Running jobs are not affected.
 func (d *Driver) SetRules(now protocol.Instant, rules Rules) []Misfit {
 	d.rules = rules
 	d.apply(now, d.builtin.SetPolicy(now, rules.policy()))
@@ -85,12 +89,12 @@ func (d *Driver) SetRules(now protocol.Instant, rules Rules) []Misfit {
 	return misfits
 }
 
-// Rules are those in force.
+// Rules are the current rules.
 func (d *Driver) Rules() Rules { return d.rules }
 
-// requeueAll puts the pending jobs in the queue that the engine does not have, in the order of
-// their submission, with what they had reserved: all of them in a new engine, or those that did
-// not fit, under new rules. The caller attends.
+// requeueAll queues the pending jobs that the engine does not have, in the order of submission, with
+// their reserved starts: all of them in a new engine, and under new rules those that did not fit
+// before. The caller calls updateBlocked.
 func (d *Driver) requeueAll(now protocol.Instant, reserved []engine.ReservedStart) (misfits []Misfit) {
 	known := make(map[protocol.Tag]engine.ReservedStart, len(reserved))
 	for _, one := range reserved {
@@ -103,8 +107,8 @@ func (d *Driver) requeueAll(now protocol.Instant, reserved []engine.ReservedStar
 	return misfits
 }
 
-// requeue puts a job in the queue again, without a scheduling pass. One that does not fit any
-// more waits for other rules, or to be withdrawn.
+// requeue queues a pending job again, without a scheduling pass. A job that no longer fits stays
+// pending outside the engine until the rules change or it is withdrawn.
 func (d *Driver) requeue(now protocol.Instant, j *Job, reserved engine.ReservedStart) []Misfit {
 	if err := d.builtin.Requeue(now, j.Queued, reserved); err != nil {
 		d.ReportPending(j, err.Error())
@@ -125,9 +129,9 @@ func (d *Driver) jobsBy(order func(a, b *Job) int, which func(*Job) bool) (jobs 
 	return jobs
 }
 
-// ReservedStarts are the starts that are reserved for pending jobs, as a runner must write them down
-// to keep them over a restart: they follow from what has happened and not from what is there.
-// Empty: the policy reserves none.
+// ReservedStarts are the reserved starts of pending jobs. A runner must save them to keep them over a
+// restart, because they follow from past events and not from the present jobs. There are none under
+// a policy that does not reserve.
 func (d *Driver) ReservedStarts() []engine.ReservedStart { return d.builtin.ReservedStarts() }
 
 // ReservesStarts reports whether the rules reserve starts for all pending jobs.

@@ -9,12 +9,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// reservationEnd is when an advance reservation is over.
+// reservationEnd is when an advance reservation expires.
 func reservationEnd(h localsched.Reservation) protocol.Instant {
 	return h.Start.Add(h.Request.WallTime)
 }
 
-// CanReserve reports whether advance reservations can be made under the present rules.
+// CanReserve reports whether the present rules allow advance reservations.
 func (d *Driver) CanReserve() bool {
 	if d.builtin != nil {
 		return d.builtin.CanReserve()
@@ -23,8 +23,13 @@ func (d *Driver) CanReserve() bool {
 	return ok
 }
 
-// Reserve makes an advance reservation and returns its start. Repeating a tag returns the same
-// one. The error is a *[localsched.RefusedError] where there is none to be had.
+// Reserve makes an advance reservation and returns its start: the first instant, not before the
+// requested one, at which the CPUs are free for the whole time limit beside all reserved starts.
+// Repeating a tag returns the same start. The error is a *[localsched.RefusedError] if no
+// reservation is possible.
+//
+// Invariant: a reservation is removed exactly once: by its cancellation, with its job, or when it
+// expires without one. TestReservations checks it.
 func (d *Driver) Reserve(now protocol.Instant, asked localsched.Reservation) (protocol.Instant, error) {
 	start, actions, err := d.reserve(now, asked, false)
 	if err != nil {
@@ -47,7 +52,7 @@ func (d *Driver) reserve(now protocol.Instant, asked localsched.Reservation, exa
 	return holder.Reserve(now, asked, exactly)
 }
 
-// CancelReservation gives up an advance reservation that no job has taken. There need not be one.
+// CancelReservation removes an advance reservation whose job has not come. It need not exist.
 func (d *Driver) CancelReservation(now protocol.Instant, tag protocol.Tag) error {
 	delete(d.reservations, tag)
 	if d.builtin != nil {
@@ -66,14 +71,14 @@ func (d *Driver) CancelReservation(now protocol.Instant, tag protocol.Tag) error
 	return nil
 }
 
-// IsReserved reports whether there is an advance reservation for a job that has not come.
+// IsReserved reports whether a tag has an advance reservation that has not expired and whose job
+// has not come.
 func (d *Driver) IsReserved(now protocol.Instant, tag protocol.Tag) bool {
 	h, ok := d.reservations[tag]
 	return ok && d.jobs[tag] == nil && now < reservationEnd(h)
 }
 
-// Reservations are the tags with an advance reservation that no job has taken, by their
-// starts.
+// Reservations are the tags with an advance reservation whose job has not come, ordered by start.
 func (d *Driver) Reservations() (tags []protocol.Tag) {
 	for _, h := range d.sortedReservations() {
 		if d.jobs[h.Tag] == nil {
@@ -89,11 +94,10 @@ func (d *Driver) sortedReservations() []localsched.Reservation {
 	})
 }
 
-// AddReservation has the driver know an advance reservation that is there already, for
-// [Driver.Rebuild].
+// AddReservation gives the driver an existing advance reservation, before [Driver.Rebuild].
 func (d *Driver) AddReservation(h localsched.Reservation) { d.reservations[h.Tag] = h }
 
-// endReservation forgets an advance reservation that is of no more use.
+// endReservation removes an advance reservation and has the runner remove its record.
 func (d *Driver) endReservation(tag protocol.Tag) {
 	if _, ok := d.reservations[tag]; ok {
 		delete(d.reservations, tag)
@@ -101,11 +105,12 @@ func (d *Driver) endReservation(tag protocol.Tag) {
 	}
 }
 
-// restoreReservations has a new engine reserve what is reserved, before anything is queued.
+// restoreReservations makes the advance reservations in a new engine, before jobs are queued, at
+// their old starts even if those are in the way of other jobs.
 func (d *Driver) restoreReservations(now protocol.Instant) (misfits []Misfit) {
 	for _, h := range d.sortedReservations() {
 		if j := d.jobs[h.Tag]; j != nil && j.started {
-			continue // it has its room, and the reservation goes with it
+			continue // the running job has the CPUs; the reservation ends with it
 		}
 		if reservationEnd(h) <= now {
 			d.endReservation(h.Tag)

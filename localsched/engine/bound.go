@@ -65,8 +65,7 @@ func (low *sizeBound) merge(other *sizeBound) {
 	}
 }
 
-// jobQuery is what a search looks for: jobs of at most free units that take no more
-// than extra of them or no longer than the window.
+// jobQuery matches jobs with units ≤ free and (units ≤ extra or time ≤ window).
 type jobQuery struct {
 	free, extra int
 	window      protocol.Duration

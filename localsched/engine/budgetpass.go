@@ -5,10 +5,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// budgetPass is where a budgeted pass is worked out.
+// budgetPass is the working memory of one pass under a power budget.
+//
+// Invariant: candidates are started only while the sum of their power stays within slack, and of
+// those that run past until within spare. TestBudgetHolds checks it.
 type budgetPass struct {
 	state      ClusterState // on which the base policy chooses
-	profile    profile      // what is free ahead beside the places that are kept
+	profile    profile      // units free over time, without running jobs and reserved places
 	chooser    power.Chooser
 	candidates []candidate
 	items      []power.Item
@@ -16,13 +19,13 @@ type budgetPass struct {
 	order      []int
 
 	limit    int64            // the budget
-	slack    int64            // what is left of it now
-	reserved bool             // a place is kept
-	until    protocol.Instant // jobs that are over by then may draw all of the slack; [power.End]: no power is kept
-	spare    int64            // those that are not may draw so much of it together
+	slack    int64            // limit − power of the running jobs
+	reserved bool             // a place is reserved for a late job or the head
+	until    protocol.Instant // start of the job that power is reserved for; jobs that end by then may use all of slack. [power.End]: no power is reserved
+	spare    int64            // power that jobs which run past until may use together
 }
 
-// ensureBudgetPass is the floor's trial, made when it is first needed.
+// ensureBudgetPass returns the budget pass of the cluster state, which is allocated on first use.
 func (f *ClusterState) ensureBudgetPass() *budgetPass {
 	if f.supply.budgetPass == nil {
 		f.supply.budgetPass = &budgetPass{profile: newProfile(f.machine)}
@@ -30,7 +33,7 @@ func (f *ClusterState) ensureBudgetPass() *budgetPass {
 	return f.supply.budgetPass
 }
 
-// begin begins a pass in which nothing is kept yet.
+// begin starts a pass without reserved places or power.
 func (t *budgetPass) begin(limit, taken int64) {
 	t.limit, t.slack = limit, power.Unlimited
 	if limit != power.Unlimited {
@@ -39,8 +42,8 @@ func (t *budgetPass) begin(limit, taken int64) {
 	t.reserved, t.until, t.spare = false, power.End, power.Unlimited
 }
 
-// project makes the profile that of the running jobs and of what is held. One past its estimate may end
-// at any moment: nothing that a job which is kept a place needs of it is lent meanwhile.
+// project makes a profile of the running jobs and the advance reservations. A job past its estimate
+// counts as ended now, so units of it that a reserved place needs are not given to others.
 func (t *budgetPass) project(f *ClusterState) {
 	p := &t.profile
 	p.reset(f.now, f.free)
@@ -51,8 +54,8 @@ func (t *budgetPass) project(f *ClusterState) {
 	f.allocateReservations(p)
 }
 
-// powered is when a job has the power, if the running jobs end as estimated and nothing else
-// starts. A budget that changes meanwhile is not looked at.
+// powered is when enough power is free for a job, if the running jobs end by their estimates and no
+// other job starts. Later changes of the budget are ignored.
 func (t *budgetPass) powered(f *ClusterState, job *PendingJob) protocol.Instant {
 	left := t.limit - f.supply.taken
 	list := f.running.list()
@@ -67,8 +70,10 @@ func (t *budgetPass) powered(f *ClusterState, job *PendingJob) protocol.Instant 
 	return f.now
 }
 
-// reservePower keeps the power of a job that will start at a time with a budget, unless some is
-// kept already: as with EASY one job has it.
+// reservePower reserves the power of a job that will start at an instant with a budget, unless power is
+// reserved for another job: as in EASY, one job has a reservation.
+//
+//	spare = max(0, limit − power of the jobs that still run at that instant − power of the job)
 func (t *budgetPass) reservePower(f *ClusterState, job *PendingJob, at protocol.Instant, limit int64) {
 	if t.until != power.End {
 		return
@@ -83,17 +88,17 @@ func (t *budgetPass) reservePower(f *ClusterState, job *PendingJob, at protocol.
 	t.until, t.spare = at, max(0, limit-still-job.draw)
 }
 
-// outlasts says whether a job that starts now would draw at a time for which power is kept.
+// outlasts reports whether a job that starts now runs past the instant for which power is reserved.
 func (t *budgetPass) outlasts(now protocol.Instant, job *PendingJob) bool {
 	return now.Add(job.Time) > t.until
 }
 
-// affords says whether there is the power for a job now.
+// affords reports whether the power for a job is free now.
 func (t *budgetPass) affords(now protocol.Instant, job *PendingJob) bool {
 	return job.draw <= t.slack && (job.draw <= t.spare || !t.outlasts(now, job))
 }
 
-// consumePower takes away what a job draws that has started.
+// consumePower subtracts the power of a started job.
 func (t *budgetPass) consumePower(now protocol.Instant, job *PendingJob) {
 	if t.slack != power.Unlimited {
 		t.slack -= job.draw
@@ -103,9 +108,9 @@ func (t *budgetPass) consumePower(now protocol.Instant, job *PendingJob) {
 	}
 }
 
-// affordable are the picks of most units within so many units and the power: of all, or,
-// when those that outlast the time for which power is kept would take of it, of these first
-// and then of the others.
+// affordable chooses the candidates that use the most units within a number of units and the power. If
+// that choice would use reserved power, candidates that outlast the reservation are chosen first,
+// within spare, and then the others.
 func (t *budgetPass) affordable(now protocol.Instant, units int) []bool {
 	t.chosen = append(t.chosen[:0], t.best(units, t.slack, func(*PendingJob) bool { return true })...)
 	_, long := t.sums(now)
@@ -122,7 +127,7 @@ func (t *budgetPass) affordable(now protocol.Instant, units int) []bool {
 	return t.chosen
 }
 
-// best are the picks of most units among those that are wanted.
+// best chooses the candidates that use the most units, among the wanted ones.
 func (t *budgetPass) best(units int, draw int64, wanted func(*PendingJob) bool) []bool {
 	t.items = t.items[:0]
 	for i := range t.candidates {
@@ -135,8 +140,7 @@ func (t *budgetPass) best(units int, draw int64, wanted func(*PendingJob) bool) 
 	return t.chooser.Choose(t.items, units, draw)
 }
 
-// sums are the units of the chosen picks, and the draw of those of them that outlast the time
-// for which power is kept.
+// sums returns the units of the chosen candidates, and the power of those that outlast the reservation.
 func (t *budgetPass) sums(now protocol.Instant) (units int, long int64) {
 	for i, chosen := range t.chosen {
 		if !chosen {

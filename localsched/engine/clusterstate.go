@@ -8,17 +8,17 @@ import (
 type PendingJob struct {
 	Units    int
 	Time     protocol.Duration // the estimate, at least 1 ms
-	reserved protocol.Instant  // the start that it was promised, or unreserved
+	reserved protocol.Instant  // its reserved start, or unreserved
 	rank     int64             // by the policy
 	order    uint64            // of submission
-	place    Place             // where it is promised
+	place    Place             // of its reserved start
 	slot     int               // of the engine's job, or one of those below
-	since    protocol.Instant  // it waits
+	since    protocol.Instant  // it has been pending since then
 	draw     int64             // milliwatts, under a budget
 	powerDemand
 }
 
-// powerDemand is what of a request decides what the job draws.
+// powerDemand is the part of a request that determines the power of the job.
 type powerDemand struct {
 	cpus  int32 // asked for
 	power int32 // parts per million of what the site states; 0: all of it
@@ -46,8 +46,8 @@ type Running struct {
 	powerDemand
 }
 
-// ClusterState is the machine at one time, with the jobs that run on it and those that
-// wait: the live one, or one in a plan. Policies read it and start jobs on it.
+// ClusterState is the machine at one instant with its running and pending jobs: the live state, or one
+// in a plan. Policies read it and start jobs in it.
 type ClusterState struct {
 	machine Machine
 	now     protocol.Instant
@@ -60,20 +60,20 @@ type ClusterState struct {
 	second  queue // the same jobs in the order of overtake, when that is not nil
 	running ends
 	starts  uint64    // jobs started so far
-	started []Running // since the driver of the floor last looked
+	started []Running // since Core last called noteStarts
 
 	head         headReservation
 	profile      profile
 	supply       powerState
 	reservations reservations
-	candidates   *[]candidate // of a pass that is tried out
+	candidates   *[]candidate // of a pass whose starts are only recorded
 
-	inPlan   bool // it is one of a plan: all that is held will be used
+	inPlan   bool // the state is in a plan: every reservation will be used
 	offering bool
 	offers   []offer // of this pass, when offering
 }
 
-// offer is an opening that only jobs shorter than a bound were given.
+// offer is a backfill window for jobs shorter than a limit.
 type offer struct {
 	BackfillWindow
 	below protocol.Duration
@@ -92,7 +92,7 @@ func newClusterState(m Machine, p Policy) ClusterState {
 	return f
 }
 
-// serve makes the floor that of a policy.
+// serve sets the policy.
 func (f *ClusterState) serve(p Policy) {
 	f.policy = p
 	if f.budget, _ = p.(*budgeted); f.budget != nil {
@@ -115,11 +115,11 @@ func (f *ClusterState) Head() (PendingJob, bool) {
 	return PendingJob{}, false
 }
 
-// At is the job at a place that Next returned.
+// At is the job at a position that Next returned.
 func (f *ClusterState) At(c Cursor) PendingJob { return *f.pending.at(c) }
 
-// Next is the place of the first job at or behind c that the opening admits. A
-// machine whose units are not alike may still have no place for it.
+// Next is the position of the first job at or after c that the window admits. A machine whose units
+// are not alike may still have no place for it.
 func (f *ClusterState) Next(c Cursor, o BackfillWindow) (Cursor, bool) {
 	if o.Free < 1 {
 		return c, false
@@ -127,8 +127,8 @@ func (f *ClusterState) Next(c Cursor, o BackfillWindow) (Cursor, bool) {
 	return f.pending.next(c, &jobQuery{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
 }
 
-// AddWindow tells plans of an opening that the pass has before it starts a job of
-// the given time: a newcomer that is shorter would come before that job.
+// AddWindow adds, for plans, a window that exists before the pass starts a job of the given time: a
+// shorter new job would start before that one.
 func (f *ClusterState) AddWindow(o BackfillWindow, below protocol.Duration) {
 	if f.offering {
 		f.offers = append(f.offers, offer{o, below})
@@ -144,8 +144,7 @@ func (f *ClusterState) NextOver(c Cursor, o BackfillWindow) (Cursor, bool) {
 	return f.second.next(c, &jobQuery{o.Free, o.Extra, o.Shadow.Sub(f.now), classOf(o.Free)})
 }
 
-// AtOver is the job at a place that NextOver returned, and its place in the
-// queue.
+// AtOver is the job at a position that NextOver returned, and its position in the queue.
 func (f *ClusterState) AtOver(c Cursor) (PendingJob, Cursor) {
 	job := *f.second.at(c)
 	job.rank = f.policy.Rank(job)
@@ -160,7 +159,7 @@ func (f *ClusterState) Start(c Cursor, place Place) {
 	f.run(&job, f.now, place)
 }
 
-// take takes a job out of the queue.
+// take removes a job from the queue.
 func (f *ClusterState) take(c Cursor) PendingJob {
 	job := *f.pending.at(c)
 	f.pending.remove(c)
@@ -172,8 +171,8 @@ func (f *ClusterState) take(c Cursor) PendingJob {
 	return job
 }
 
-// StartHeads starts jobs from the head of the queue while they fit. It is most of what a plan
-// costs, so that it looks for places without the call of Find.
+// StartHeads starts jobs from the head of the queue while they fit. It takes most of the time of a
+// plan, so it searches places without calling Find.
 func (f *ClusterState) StartHeads() {
 	for {
 		head := f.pending.first()
@@ -188,7 +187,7 @@ func (f *ClusterState) StartHeads() {
 	}
 }
 
-// enqueue puts a job in the queue and notes its rank.
+// enqueue puts a job in the queue and sets its rank.
 func (f *ClusterState) enqueue(job *PendingJob) {
 	job.rank, job.reserved = f.policy.Rank(*job), unreserved
 	f.supply.setDraw(f, job)
@@ -200,7 +199,7 @@ func (f *ClusterState) enqueue(job *PendingJob) {
 	}
 }
 
-// run starts a job that stands in no queue.
+// run starts a job that is in no queue.
 func (f *ClusterState) run(job *PendingJob, started protocol.Instant, place Place) {
 	f.starts++
 	r := Running{
@@ -220,7 +219,7 @@ func (f *ClusterState) run(job *PendingJob, started protocol.Instant, place Plac
 	}
 }
 
-// end takes a running job away.
+// end removes a running job.
 func (f *ClusterState) end(i int) {
 	r := f.running.list()[i]
 	f.running.remove(i)
@@ -235,24 +234,24 @@ func (f *ClusterState) end(i int) {
 	}
 }
 
-// withdraw takes a waiting job away.
+// withdraw removes a pending job.
 func (f *ClusterState) withdraw(c Cursor) {
 	f.profile.withdrawn(f.now, f.take(c))
 }
 
-// invalidate gives up what was derived from the floor, which has changed otherwise.
+// invalidate drops the head reservation and the profile, which were derived from another state.
 func (f *ClusterState) invalidate() {
 	f.head.forget()
 	f.profile.forget()
 }
 
-// overdue says whether a running job is past its estimate.
+// overdue reports whether a running job is past its estimate.
 func (f *ClusterState) overdue() bool {
 	next := f.running.first()
 	return next != nil && next.End < f.now
 }
 
-// setPolicy puts the queue in the order of another policy.
+// setPolicy orders the queue by another policy.
 func (f *ClusterState) setPolicy(p Policy) {
 	jobs := make([]PendingJob, 0, f.pending.length)
 	for w := range f.pending.all() {
@@ -268,7 +267,7 @@ func (f *ClusterState) setPolicy(p Policy) {
 	}
 }
 
-// copyFrom makes the floor equal to another one of the same machine.
+// copyFrom copies another state of the same machine.
 func (f *ClusterState) copyFrom(other *ClusterState) {
 	f.now, f.starts, f.policy, f.over = other.now, other.starts, other.policy, other.over
 	f.free.CopyFrom(other.free)

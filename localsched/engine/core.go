@@ -14,14 +14,14 @@ type Core struct {
 	machine Machine
 	policy  Policy
 	pool    bool
-	lookup  bool // quotes are lookups
+	lookup  bool // quotes are looked up in the plan
 	state   ClusterState
 	entries []entry       // by job number
 	busy    int           // units
 	work    int128.Number // of the queue, in CPU·ms
 
-	window   BackfillWindow // left by the last pass
-	passDone bool           // the last pass saw the present state
+	window   BackfillWindow // of the last pass
+	passDone bool           // a pass was made in the present state
 
 	version           uint64 // rises with every change; 0 is that of no plan
 	plan              plan
@@ -31,7 +31,7 @@ type Core struct {
 	numbers           []int // of the jobs just started
 }
 
-// entry is what is known of a job by its number: enough to find it on the floor.
+// entry locates a job by its number in the cluster state.
 type entry struct {
 	state phase
 	rank  int64
@@ -72,8 +72,8 @@ func (c *Core) setPolicy(p Policy) {
 	c.version++
 }
 
-// lookUp notes whether quotes are lookups now: what is held makes the future another one than
-// lookups are about.
+// lookUp sets whether quotes are lookups now. They are not while there are advance reservations, for
+// which the plan has no windows.
 func (c *Core) lookUp() {
 	c.lookup = c.policy.PlanMode() == PlanLookup && c.pool && !c.state.hasReservations()
 }
@@ -131,14 +131,16 @@ func (c *Core) Submit(now protocol.Instant, number int, w PendingJob) []int {
 	return started
 }
 
-// planned says whether the plan at hand is that of the present state alone.
+// planned reports whether the plan is that of the present state, without jobs ahead.
 func (c *Core) planned(now protocol.Instant) bool {
 	p := &c.plan
 	return p.version == c.version && len(p.ahead) == 0 && !p.moving && p.validAt(max(now, c.state.now))
 }
 
-// startNow starts a newcomer that the last pass left room for, and only it, by
-// the promises of [PlanLookup].
+// startNow starts a newly submitted job without a scheduling pass. The caller has checked that the
+// window of the last pass admits it and that no running job has exceeded its estimate. Under
+// [PlanLookup] a pass would then start this job and no other, so the shortcut changes the cost and not
+// the schedule. TestReference checks it.
 func (c *Core) startNow(number int, w PendingJob) []int {
 	place, _ := c.state.free.Find(w.Units, nil)
 	c.entry(number)
@@ -206,8 +208,8 @@ func (c *Core) End(now protocol.Instant, number int) {
 	}
 }
 
-// Expire gives back what a running job holds, as its estimate is over, before it
-// is known to have ended: until then policies take it as running.
+// Expire frees the units of a running job at the end of its estimate, before its end is reported: until
+// then policies count it as running.
 func (c *Core) Expire(now protocol.Instant, number int) {
 	freed := c.state.profile.freed
 	c.leave(now, number)

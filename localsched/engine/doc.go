@@ -7,10 +7,10 @@
 //	        Submit  Withdraw  Finished  Tick
 //	                      │
 //	                      ▼
-//	┌─ Floor ────────────────────────────────────┐
-//	│ waiting ▸ A B C …        in Policy order   │    one pass
+//	┌─ ClusterState ─────────────────────────────┐
+//	│ pending ▸ A B C …        in Policy order   │    one pass
 //	│ running ▸ end 40, 55 …   by estimated end  │ ◄─ of the Policy
-//	│ room    ▸ what is free   of the Machine    │    for each event
+//	│ free    ▸ what is free   of the Machine    │    for each event
 //	└────────────────────────────────────────────┘
 //	                      │
 //	                      ▼
@@ -89,7 +89,7 @@
 //
 // A machine of partitions holds nothing: in which partition would have to be kept over a
 // restart. Nor does a budgeted policy, since nobody can promise the power; but it leaves
-// planCache the room of holds that are older than the budget, and counts what they draw once
+// alone the reservations that are older than the budget, and counts what they draw once
 // they run ([Engine.CanReserve]).
 //
 // # Time
@@ -126,7 +126,7 @@
 // The plan is run ahead only as far as quotes need. It is carried over to the
 // next state if that is what it foresaw: a job ended in time, or a newcomer waits
 // that starts no earlier than the plan was run. Otherwise it is made again. Time
-// planCache spoils it only if some job would have started at once or is past its
+// alone spoils it only if some job would have started at once or is past its
 // estimate.
 //
 // A policy that serves in order is run ahead to the newcomer's place only; one

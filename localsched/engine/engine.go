@@ -77,7 +77,7 @@ func (e *Engine) Withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Ac
 	case claimed:
 		e.core.dropReservation(now, slot)
 	case unclaimed:
-		return localsched.Actions{}, fmt.Errorf("job %v: room is held for it, but it has not come: %w", tag, localsched.ErrUnknownJob)
+		return localsched.Actions{}, fmt.Errorf("job %v: it has a reservation and was not submitted: %w", tag, localsched.ErrUnknownJob)
 	case absent, runs, expired:
 		return localsched.Actions{}, fmt.Errorf("job %v: %w", tag, localsched.ErrStarted)
 	}

@@ -2,19 +2,23 @@ package engine
 
 import "github.com/switchyard-hpc/switchyard/protocol"
 
-// headReservation is the reservation of one job. It stands while jobs end in time and
-// while those started meanwhile are over by then or stay beside it, so that
-// most passes find it made.
+// headReservation is the EASY reservation of one pending job, normally the head of the queue: at
+// shadowTime it fits if all running jobs end by their estimates.
+//
+// It stays valid while jobs end on time and each job started since either ends by shadowTime or fits
+// into extra. Most passes therefore reuse it instead of computing it again.
+//
+// Invariant: no job that is backfilled delays the head beyond shadowTime, if estimates hold.
+// TestReference checks it.
 type headReservation struct {
-	order      uint64 // of the job; 0: nobody's
-	shadowTime protocol.Instant
-	extra      FreeSet // what is free then beside the job
+	order      uint64           // submission order of the job; the reservation is valid if nonzero
+	shadowTime protocol.Instant // planned start of the job
+	extra      FreeSet          // free then, without this job and those started since
 }
 
 func (s *headReservation) forget() { s.order = 0 }
 
-// started takes from the room beside the job what one just started still holds
-// at the shadow time.
+// started allocates in extra a job that has just started and still runs at shadowTime.
 func (s *headReservation) started(order uint64, r *Running) {
 	switch s.order {
 	case 0:
@@ -33,13 +37,15 @@ func (s *headReservation) copyFrom(other *headReservation) {
 	s.extra.CopyFrom(other.extra)
 }
 
-// Reserve finds the shadow of a job that does not fit now: the earliest time at
-// which it fits if all running jobs end as estimated. One at or past its estimate
-// may end at any moment, so that nothing the job needs of it is lent meanwhile.
-// The room is what is free at the shadow beside the job, all jobs that end at the
-// headReservation counted as ended. It holds until the next Reserve; Start takes from it
-// what still runs at the shadow.
-func (f *ClusterState) Reserve(job PendingJob) (at protocol.Instant, beside FreeSet) {
+// Reserve makes the EASY reservation of a job that does not fit now. It returns
+//
+//	at:    the shadow time, the earliest time at which the job fits if running jobs end by their estimates
+//	extra: the units free at that time without the job; jobs that end then count as ended
+//
+// A running job at or past its estimate may end at any moment: it counts as ended now, so units of it
+// that the reserved job needs are not given to others. Extra is valid until the next Reserve, and
+// Start allocates in it the jobs that still run at the shadow time.
+func (f *ClusterState) Reserve(job PendingJob) (at protocol.Instant, extra FreeSet) {
 	s := &f.head
 	if s.order == job.order && f.pool && !f.overdue() && !f.hasReservations() {
 		return s.shadowTime, s.extra

@@ -6,37 +6,37 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Machine is a machine model: how a machine is divided among jobs. It does not
-// change; what is taken of it is kept in a [FreeSet].
+// Machine is a machine model: how a machine is divided among jobs. It is immutable;
+// a [FreeSet] has the units that are free.
 type Machine interface {
 	Capacity() protocol.Capacity
 	// Units is what a request takes of the machine, at least 1. The reason says
 	// why it would not run on the empty machine; it is empty when it would.
 	Units(r protocol.Request) (units int, reason string)
-	// CPUs is how many CPUs are busy when so many units are taken.
+	// CPUs is the number of CPUs that are busy when a number of units is allocated.
 	CPUs(units int) int
-	// FreeSet returns the empty machine.
+	// NewFreeSet returns the free set of the empty machine.
 	NewFreeSet() FreeSet
 	// Pool says that units are alike: any units that are free serve any job.
-	// PlanMode can then be looked up by numbers.
+	// Starts can then be looked up by numbers.
 	Pool() bool
 }
 
-// FreeSet is what is free of a machine at one time, now or in a plan.
+// FreeSet is the set of free units of a machine at one time, now or in a plan.
 type FreeSet interface {
 	// Free is the number of units free. Nothing larger fits.
 	Free() int
 	// Find is a place for a job that is free here and, unless beside is nil, in
 	// beside too.
 	Find(units int, beside FreeSet) (place Place, ok bool)
-	// Has says whether a place is free.
+	// Has reports whether a place is free.
 	Has(units int, place Place) bool
-	// Intersect takes all that is not free in another room of the same machine.
+	// Intersect removes what is not free in another set of the same machine.
 	Intersect(other FreeSet)
-	// Allocate and Give change what is free. The place comes from Find.
+	// Allocate and Release change what is free. The place comes from Find.
 	Allocate(units int, place Place)
 	Release(units int, place Place)
-	// CopyFrom makes the room equal to another one of the same machine.
+	// CopyFrom copies another set of the same machine.
 	CopyFrom(other FreeSet)
 }
 
@@ -127,7 +127,7 @@ func ceil(a, b int64) int64 {
 	return (a-1)/b + 1
 }
 
-// pool is the room of a machine whose units are alike.
+// pool is the free set of a machine whose units are alike.
 type pool struct{ free int }
 
 func (p *pool) Free() int { return p.free }

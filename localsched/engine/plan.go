@@ -232,7 +232,7 @@ func (p *plan) start(now protocol.Instant, job PendingJob) protocol.Instant {
 	return p.windows[i].at
 }
 
-// planCache is when a job starts that waits alone: when enough jobs have ended. It is
+// startAlone is when a job starts that waits alone: when enough jobs have ended. It is
 // false if the policy may think otherwise. The plan is not simulated further for
 // it, so that it can still be kept when the job comes.
 func (p *plan) startAlone(job PendingJob) (protocol.Instant, bool) {

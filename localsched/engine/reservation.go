@@ -7,9 +7,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// reservation is room that is kept for one job from an instant on, for all of its wall time.
+// reservation is an advance reservation of one job: Units units in [start, start+Time).
+//
+// Invariant: no other job that the engine starts would still run at start, by its estimate, on the
+// reserved units. TestHoldsAreFirm checks it.
 type reservation struct {
-	PendingJob // its size; once taken, the job itself
+	PendingJob // its size; once claimed, the job itself
 
 	start   protocol.Instant
 	claimed bool // the job has been submitted
@@ -19,28 +22,28 @@ func (h *reservation) end() protocol.Instant { return h.start.Add(h.Time) }
 
 // reservations are the advance reservations of a machine whose units are alike.
 type reservations struct {
-	list    []reservation // by start, then in the order of making
-	ahead   profile       // free from now on beside what runs and all that is held; made while anything is
-	head    reservation   // the reservation of the queue's head, in ahead during a pass; no units: none
-	expired []int         // the slots of holds that ended without a job, since the driver last looked
+	list    []reservation // ordered by start, then by creation
+	ahead   profile       // units free from now on, without running jobs and all reservations; valid while list is not empty
+	head    reservation   // that of the head of the queue, allocated in ahead during a pass; none if it has no units
+	expired []int         // slots of reservations that expired without a job since the last forgetExpired
 }
 
-// cardJobs says whether anything is held.
+// hasReservations reports whether there is any advance reservation.
 func (f *ClusterState) hasReservations() bool { return len(f.reservations.list) > 0 }
 
-// Find is a place, as [FreeSet.Find] gives it, for a job that would start now and take so long,
-// and would leave alone all that is held.
+// Find returns a place, as [FreeSet.Find] does, for a job that would start now and run for a time
+// without delaying any advance reservation.
 func (f *ClusterState) Find(units int, time protocol.Duration, beside FreeSet) (place Place, ok bool) {
 	place, ok = f.free.Find(units, beside)
 	return place, ok && (!f.hasReservations() || f.avoidsReservations(units, time, place))
 }
 
-// avoidsReservations says whether a job that starts now at a place leaves alone all that is held.
+// avoidsReservations reports whether a job that starts now at a place delays no advance reservation.
 func (f *ClusterState) avoidsReservations(units int, time protocol.Duration, place Place) bool {
 	return f.reservations.ahead.hasFree(f.now, f.now.Add(time), units, place)
 }
 
-// pass starts the jobs whose holds have begun, and lets the policy start others.
+// pass starts the jobs whose reservations have begun, then makes the pass of the policy.
 func (f *ClusterState) pass() BackfillWindow {
 	if f.hasReservations() {
 		f.serveReservations()
@@ -48,9 +51,9 @@ func (f *ClusterState) pass() BackfillWindow {
 	return f.policy.Pass(f)
 }
 
-// serveReservations ends the holds that are over and starts the jobs of those that have begun. Where
-// a job past its limit still has the room, that is waited for. In a future every hold is used,
-// from its start to its end: also one whose job should have come by now.
+// serveReservations removes expired reservations and starts the jobs of those that have begun. If a
+// job past its limit still has the units, the reservation is delayed. In a plan every reservation is
+// used from its start to its end, even if its job should have come by now.
 func (f *ClusterState) serveReservations() {
 	s := &f.reservations
 	s.setHead(reservation{})
@@ -72,8 +75,8 @@ func (f *ClusterState) serveReservations() {
 	}
 }
 
-// startReserved starts the job of a hold. One that is late runs past the end of the hold, so that
-// profileWith must be made anew.
+// startReserved starts the job of a reservation. A job that came late runs past the end of its
+// reservation, so all reserved starts are computed again.
 func (f *ClusterState) startReserved(i int) {
 	h := f.removeReservation(i)
 	began := f.now
@@ -87,7 +90,9 @@ func (f *ClusterState) startReserved(i int) {
 	f.run(&h.PendingJob, began, 0)
 }
 
-// delayReservation has a hold begin now whose room was not free in time, and is not yet.
+// delayReservation moves the start of reservation i to now, because its job has come but its units
+// are still in use. The end moves with it. Reserved starts of pending jobs are dropped and computed
+// again. It runs in every pass until the units are free.
 func (f *ClusterState) delayReservation(i int) {
 	h := f.removeReservation(i)
 	h.start = f.now
@@ -95,7 +100,8 @@ func (f *ClusterState) delayReservation(i int) {
 	f.profile.forget()
 }
 
-// addReservation adds a reservation. What was promised to waiting jobs stands if it leaves that alone.
+// addReservation adds a reservation. It keeps the reserved starts of pending jobs: the caller drops
+// them if the reservation may overlap one.
 func (f *ClusterState) addReservation(h reservation) {
 	s := &f.reservations
 	if !f.hasReservations() {
@@ -110,7 +116,7 @@ func (f *ClusterState) addReservation(h reservation) {
 	f.head.forget()
 }
 
-// removeReservation takes a hold away.
+// removeReservation removes reservation i and returns it.
 func (f *ClusterState) removeReservation(i int) reservation {
 	s := &f.reservations
 	h := s.list[i]
@@ -120,7 +126,8 @@ func (f *ClusterState) removeReservation(i int) reservation {
 	return h
 }
 
-// claimReservation gives a hold to its job. What the job does not need of it is free.
+// claimReservation gives reservation i to its job. Units and time that the job does not need become
+// free.
 func (f *ClusterState) claimReservation(i int, job PendingJob) {
 	was := f.reservations.list[i]
 	job.slot, job.order = was.slot, was.order
@@ -135,7 +142,7 @@ func (f *ClusterState) claimReservation(i int, job PendingJob) {
 	f.profile.addReservation(f.now, &h)
 }
 
-// addReservation takes from the profile of the promises what a new hold keeps.
+// addReservation allocates a new advance reservation in the profile of reserved starts.
 func (p *profile) addReservation(now protocol.Instant, h *reservation) {
 	if p.made {
 		p.trim(now)
@@ -143,7 +150,7 @@ func (p *profile) addReservation(now protocol.Instant, h *reservation) {
 	}
 }
 
-// removeReservation gives that back.
+// removeReservation releases it.
 func (p *profile) removeReservation(now protocol.Instant, h *reservation) {
 	p.freed = true
 	if p.made {
@@ -153,8 +160,8 @@ func (p *profile) removeReservation(now protocol.Instant, h *reservation) {
 	}
 }
 
-// reserveHeadAround reserves for the head of the queue where it leaves alone all that is
-// held. Until the end of the pass Find leaves the reservation alone as well.
+// reserveHeadAround reserves for the head of the queue, beside all advance reservations. Until the
+// end of the pass Find avoids this reservation too.
 func (f *ClusterState) reserveHeadAround(job PendingJob) protocol.Instant {
 	s := &f.reservations
 	s.setHead(reservation{})
@@ -165,7 +172,8 @@ func (f *ClusterState) reserveHeadAround(job PendingJob) protocol.Instant {
 	return at
 }
 
-// window bounds the jobs that could start now: as far as what is held next has it.
+// window is the backfill window now: the next reservation that needs units that are free now is its
+// shadow time.
 func (f *ClusterState) window() BackfillWindow {
 	o := Open(f.free.Free())
 	if !f.hasReservations() {
@@ -181,7 +189,7 @@ func (f *ClusterState) window() BackfillWindow {
 	return o
 }
 
-// reserveHead has another reservation of the head in the profile, or none.
+// setHead replaces the reservation of the head in the profile; one without units removes it.
 func (s *reservations) setHead(head reservation) {
 	if s.head.Units > 0 {
 		s.ahead.release(s.head.start, s.head.end(), s.head.Units, 0)
@@ -191,8 +199,8 @@ func (s *reservations) setHead(head reservation) {
 	}
 }
 
-// projectRunning makes a profile of what runs and what is held. A job past its estimate ends in the
-// next millisecond.
+// projectRunning makes a profile of the running jobs and the advance reservations. A job past its
+// estimate is assumed to end in the next millisecond.
 func (f *ClusterState) projectRunning(p *profile) {
 	p.reset(f.now, f.free)
 	for _, r := range f.running.list() {
@@ -205,7 +213,7 @@ func (f *ClusterState) projectRunning(p *profile) {
 	f.allocateReservations(p)
 }
 
-// allocateReservations takes what is held from a profile that begins now.
+// allocateReservations allocates the advance reservations in a profile that begins now.
 func (f *ClusterState) allocateReservations(p *profile) {
 	for i := range f.reservations.list {
 		h := &f.reservations.list[i]
@@ -213,8 +221,8 @@ func (f *ClusterState) allocateReservations(p *profile) {
 	}
 }
 
-// projectAll makes a profile of all that is promised: what runs and is held, the reserved starts
-// of waiting jobs, and the reservation of the head.
+// projectAll makes a profile of everything planned: running jobs, advance reservations, reserved
+// starts of pending jobs, and the reservation of the head.
 func (f *ClusterState) projectAll(p *profile) {
 	f.projectRunning(p)
 	for w := range f.pending.all() {
@@ -229,7 +237,7 @@ func (f *ClusterState) projectAll(p *profile) {
 	}
 }
 
-// reservationOverrun says whether a job has run into a hold, which then begins late.
+// reservationOverrun reports whether a running job still has units of a reservation that has begun.
 func (f *ClusterState) reservationOverrun(now protocol.Instant) bool {
 	if !f.hasReservations() {
 		return false
@@ -242,8 +250,8 @@ func (f *ClusterState) reservationOverrun(now protocol.Instant) bool {
 	})
 }
 
-// reservationWake is when a pass must be made for a hold: when its job starts, or when it ends
-// without one. 0: no such time is known.
+// reservationWake is when the next reservation needs a pass: its start if its job has come,
+// otherwise its end. Zero means that there is none.
 func (f *ClusterState) reservationWake() (wake protocol.Instant) {
 	for i := range f.reservations.list {
 		h := &f.reservations.list[i]
@@ -258,8 +266,7 @@ func (f *ClusterState) reservationWake() (wake protocol.Instant) {
 	return wake
 }
 
-// began takes from what is free beside the holds what a job needs that has started, and ended
-// gives it back.
+// began allocates a started job in the profile of the reservations, and ended releases it.
 func (s *reservations) began(now protocol.Instant, r *Running) {
 	s.ahead.allocate(now, r.End, r.Units, r.Place)
 }
@@ -275,7 +282,7 @@ func (s *reservations) copyFrom(other *reservations) {
 	}
 }
 
-// expect has the jobs come of all holds that begin from now on.
+// expect assumes that the jobs of all reservations that begin from now on come.
 func (s *reservations) expect(now protocol.Instant) {
 	for i := range s.list {
 		h := &s.list[i]
@@ -283,12 +290,12 @@ func (s *reservations) expect(now protocol.Instant) {
 	}
 }
 
-// at is the index of the hold of a slot, -1 if there is none.
+// at is the index of the reservation of a slot, or -1.
 func (s *reservations) at(slot int) int {
 	return slices.IndexFunc(s.list, func(h reservation) bool { return h.slot == slot })
 }
 
-// claimedCount is how many jobs wait for their holds to begin.
+// claimedCount is the number of jobs that wait for their reservations to begin.
 func (s *reservations) claimedCount() (n int) {
 	for i := range s.list {
 		if s.list[i].claimed {

@@ -7,32 +7,33 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// CanReserve says whether the engine can hold room: on machines whose units are alike, without a
-// power budget. A hold does not say in which partition it is, which must stay the same over a
-// restart; and what it would draw could not be promised.
+// CanReserve reports whether the engine makes advance reservations: on machines whose units are alike,
+// without a power budget. A reservation has no partition, which would have to stay the same over a
+// restart, and power for it could not be guaranteed.
 func (e *Engine) CanReserve() bool { return e.cannotReserveReason() == "" }
 
-// cannotReserveReason is why the engine cannot hold room.
+// cannotReserveReason is the reason why the engine makes no advance reservations, or "".
 func (e *Engine) cannotReserveReason() string {
 	switch {
 	case !e.core.pool:
-		return "no room is held on a machine of partitions"
+		return "no advance reservations on a machine with partitions"
 	case e.core.state.budget != nil:
-		return "no room is held under a power budget"
+		return "no advance reservations under a power budget"
 	}
 	return ""
 }
 
-// Reserve implements [localsched.EngineReserver]. What is promised already is the limits of running
-// jobs, the starts that the policy has reserved, and other holds. With exactly it may stand
-// in the way of promises, and a power budget does not matter: a hold is older than that.
+// Reserve implements [localsched.EngineReserver]. The start is the first at which the units are free
+// beside the limits of running jobs, the reserved starts of pending jobs and other reservations. With
+// exactly the reservation is an existing one: it may overlap reserved starts, and it is made under a
+// power budget too.
 func (e *Engine) Reserve(
 	now protocol.Instant, hold localsched.Reservation, exactly bool,
 ) (protocol.Instant, localsched.Actions, error) {
 	if slot, ok := e.tags.slots[hold.Tag]; ok {
 		at, ok := e.core.reservationStart(slot)
 		if !ok {
-			return 0, localsched.Actions{}, fmt.Errorf("hold room for job %v: %w", hold.Tag, localsched.ErrDuplicate)
+			return 0, localsched.Actions{}, fmt.Errorf("reserve for job %v: %w", hold.Tag, localsched.ErrDuplicate)
 		}
 		return at, e.actions(nil), nil
 	}
@@ -48,12 +49,12 @@ func (e *Engine) Reserve(
 		start = e.core.earliestFree(now, w, hold.Start)
 	}
 	if start == lastInstant {
-		return 0, localsched.Actions{}, &localsched.RefusedError{Reason: "no time is in sight at which there is room"}
+		return 0, localsched.Actions{}, &localsched.RefusedError{Reason: "no time is known at which enough CPUs are free"}
 	}
 	return start, e.actions(e.core.reserve(now, e.tags.add(hold.Tag), w, start, exactly)), nil
 }
 
-// CancelReservation implements [localsched.EngineReserver]. A hold whose job has come is no more to be given up.
+// CancelReservation implements [localsched.EngineReserver]. A reservation whose job has come is kept.
 func (e *Engine) CancelReservation(now protocol.Instant, tag protocol.Tag) localsched.Actions {
 	slot, ok := e.tags.slots[tag]
 	if !ok || e.core.entries[slot].state != unclaimed {
@@ -64,7 +65,8 @@ func (e *Engine) CancelReservation(now protocol.Instant, tag protocol.Tag) local
 	return e.Pass(now)
 }
 
-// unclaimedReservation is the slot of a hold that a submission may take. One that is over is forgotten.
+// unclaimedReservation is the slot of a reservation that a submission may claim. An expired one is
+// removed.
 func (e *Engine) unclaimedReservation(now protocol.Instant, tag protocol.Tag) (slot int, ok bool) {
 	if !e.core.state.hasReservations() {
 		return 0, false
@@ -81,7 +83,7 @@ func (e *Engine) unclaimedReservation(now protocol.Instant, tag protocol.Tag) (s
 	return 0, false
 }
 
-// submitReserved gives a job the room that is held for it, without a pass.
+// submitReserved gives a job its reservation, without a pass.
 func (e *Engine) submitReserved(now protocol.Instant, slot int, job localsched.Queued) error {
 	w, reason := machineSize(e.core.machine, job.Request)
 	if reason == "" {
@@ -95,7 +97,7 @@ func (e *Engine) submitReserved(now protocol.Instant, slot int, job localsched.Q
 	return nil
 }
 
-// forgetExpired forgets the tags of holds that have ended without a job.
+// forgetExpired removes the tags of reservations that have expired without a job.
 func (e *Engine) forgetExpired() {
 	lapsed := &e.core.state.reservations.expired
 	for _, slot := range *lapsed {
@@ -105,7 +107,7 @@ func (e *Engine) forgetExpired() {
 	*lapsed = (*lapsed)[:0]
 }
 
-// reservationStart is when the hold of a number begins.
+// reservationStart is the start of the reservation of a job number.
 func (c *Core) reservationStart(number int) (at protocol.Instant, ok bool) {
 	i := c.state.reservations.at(number)
 	if i < 0 {
@@ -114,8 +116,8 @@ func (c *Core) reservationStart(number int) (at protocol.Instant, ok bool) {
 	return c.state.reservations.list[i].start, true
 }
 
-// earliestFree is the first instant, not before a given one, at which there is room for all of
-// the time beside what is promised.
+// earliestFree is the first instant, not before a given one, from which enough units are free for the
+// whole time beside everything planned.
 func (c *Core) earliestFree(now protocol.Instant, w PendingJob, from protocol.Instant) protocol.Instant {
 	c.advance(now)
 	p := &c.trial.state.profile
@@ -141,18 +143,18 @@ func (c *Core) reserve(now protocol.Instant, number int, w PendingJob, start pro
 	return c.Pass(now)
 }
 
-// exceedsReason is why a job may not have the room that is held under its number.
+// exceedsReason is the reason why a job exceeds the reservation of its number, or "".
 func (c *Core) exceedsReason(number int, w PendingJob) (reason string) {
 	h := &c.state.reservations.list[c.state.reservations.at(number)]
 	if w.Units > h.Units || w.Time > h.Time {
-		return fmt.Sprintf("asks for %s for %s, but room for %s for %s is held for it",
+		return fmt.Sprintf("requests %s for %s; its reservation has %s for %s",
 			protocol.Count(c.machine.CPUs(w.Units), "CPU"), w.Time.Text(), protocol.Count(c.machine.CPUs(h.Units), "CPU"), h.Time.Text())
 	}
 	return ""
 }
 
-// claim gives the room that is held under a job's number to the job, and what the job does not
-// need of it to others, without a pass.
+// claim gives the reservation of a number to its job, without a pass. What the job does not need
+// becomes free.
 func (c *Core) claim(now protocol.Instant, number int, w PendingJob) {
 	c.change(now)
 	if w.since == 0 {
@@ -164,7 +166,7 @@ func (c *Core) claim(now protocol.Instant, number int, w PendingJob) {
 	c.passDone = false
 }
 
-// dropReservation gives up what is held under a number, without a pass.
+// dropReservation removes the reservation of a number, without a pass.
 func (c *Core) dropReservation(now protocol.Instant, number int) {
 	c.change(now)
 	h := c.state.removeReservation(c.state.reservations.at(number))
@@ -177,7 +179,7 @@ func (c *Core) dropReservation(now protocol.Instant, number int) {
 	c.entries[number] = entry{}
 }
 
-// reserver is a border with room to hold.
+// reserver is a fallibleEngine that makes advance reservations.
 type reserver struct{ fallibleEngine }
 
 func (h reserver) CancelReservation(now protocol.Instant, tag protocol.Tag) (localsched.Actions, error) {

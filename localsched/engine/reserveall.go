@@ -2,14 +2,16 @@ package engine
 
 import "github.com/switchyard-hpc/switchyard/protocol"
 
-// ReserveAll keeps a promise to every waiting job, in the order of the queue: a
-// newcomer is given the earliest start that delays no earlier promise. When a
-// job has left, each one that waits gives its start up and takes the earliest
-// again, which is never later. Jobs whose start has come are started.
+// ReserveAll gives every pending job a reserved start, in the order of the queue, and starts the jobs
+// whose start has come. A new job is given the earliest start that delays no earlier reservation.
+// After a job has left, each pending job releases its reserved start and takes the earliest one again.
 //
-// Promises break only if a job runs past its estimate: until it ends, and with
-// every pass, all are given anew, as if it ended in the next millisecond. After a
-// restart they stand if the driver has kept them.
+// While a running job is past its estimate, all reserved starts are computed again in every pass, as if
+// that job ended in the next millisecond. After a restart the reserved starts that the driver has saved
+// are restored.
+//
+// Invariant: a reserved start never moves to a later time while running jobs end by their estimates.
+// TestConservativePromise checks it.
 func (f *ClusterState) ReserveAll() {
 	p := &f.profile
 	switch kept := f.refresh(); {
@@ -26,9 +28,8 @@ func (f *ClusterState) ReserveAll() {
 	f.startDue()
 }
 
-// refresh brings the profile up to the present. It returns false when promises
-// cannot be kept, because a job runs past its estimate or what was promised did
-// not come.
+// refresh brings the profile up to the present. It returns false if the reserved starts are not valid
+// any more, because a job runs past its estimate or a reserved start has passed.
 func (f *ClusterState) refresh() (kept bool) {
 	p := &f.profile
 	kept = p.made && !p.restored && !f.overdue() && (p.due == unreserved || p.due >= f.now)
@@ -51,7 +52,7 @@ func (f *ClusterState) allocateReservedStarts() {
 	}
 }
 
-// reserveEarliest gives a job the earliest start.
+// reserveEarliest reserves the earliest start for a job.
 func (f *ClusterState) reserveEarliest(w *PendingJob) {
 	p := &f.profile
 	w.reserved, w.place = p.earliest(f.now, w.Units, w.Time)
@@ -87,8 +88,8 @@ func (f *ClusterState) improveReservedStarts() {
 	}
 }
 
-// reserveNewcomers serves the jobs that came since the last pass, which stand at
-// the end.
+// reserveNewcomers reserves for the jobs that came since the last pass, which are at the end of the
+// queue.
 func (f *ClusterState) reserveNewcomers() {
 	c, ok := f.pending.last()
 	if !ok || f.pending.at(c).reserved != unreserved {
@@ -102,13 +103,13 @@ func (f *ClusterState) reserveNewcomers() {
 	}
 }
 
-// startDue starts the jobs whose time has come. What they were promised may
-// still be held by a job that is just to end.
+// startDue starts the jobs whose reserved start has come and whose units are free: a job that is about
+// to end may still have them.
 func (f *ClusterState) startDue() {
 	p := &f.profile
 	soon := f.now
 	if f.overdue() {
-		soon = soon.Add(1) // what was promised of an overdue job, whose end makes a pass
+		soon = soon.Add(1) // a start reserved on the units of an overdue job, whose end makes a pass
 	}
 	if p.due > soon {
 		p.wake = p.due
@@ -133,8 +134,8 @@ func (f *ClusterState) startDue() {
 	}
 }
 
-// Wake is when a job that waits may have to be started though nothing else happens: a
-// promised start, a hold, or another power budget. 0: no such time is known.
+// Wake is when a pending job may have to be started without another event: a reserved start, an
+// advance reservation, or a change of the power budget. Zero means that there is none.
 func (f *ClusterState) Wake() (wake protocol.Instant) {
 	if f.hasReservations() {
 		wake = f.reservationWake()

@@ -7,17 +7,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// ReservedStarts is the start that a waiting job was promised, by a policy that quotes [PlanReserved]. It
-// follows from what has happened since the job came, and not from what is there now: so that a
-// driver must write it down to keep it over a restart.
+// ReservedStart is the reserved start of a pending job under a policy with [PlanReserved]. It follows
+// from the events since the job came, and not from the present jobs, so a driver must save it to keep
+// it over a restart.
 type ReservedStart struct {
 	Tag   protocol.Tag     `json:"tag"`
-	Start protocol.Instant `json:"start_ms"` // 0: nothing was promised
+	Start protocol.Instant `json:"start_ms"` // zero: none
 	Place string           `json:"place,omitempty"`
 }
 
-// ReservedStarts lists what the waiting jobs are promised now, in the order of the queue; nothing
-// under a policy that promises nothing.
+// ReservedStarts lists the reserved starts of pending jobs, in the order of the queue. It is empty
+// under a policy without reserved starts.
 func (e *Engine) ReservedStarts() (all []ReservedStart) {
 	c := e.core
 	if c.policy.PlanMode() != PlanReserved {
@@ -31,7 +31,7 @@ func (e *Engine) ReservedStarts() (all []ReservedStart) {
 	return all
 }
 
-// restoreReservedStart has the next pass promise a waiting job what it was promised before.
+// restoreReservedStart has the next pass reserve the same start for a pending job as before a restart.
 func (c *Core) restoreReservedStart(number int, as ReservedStart) {
 	if as.Start == 0 || c.policy.PlanMode() != PlanReserved {
 		return
@@ -49,10 +49,9 @@ func (c *Core) restoreReservedStart(number int, as ReservedStart) {
 	}
 }
 
-// restoreReservedStarts promises the jobs that were promised a start before a restart the same again,
-// as far as there is room for that in the new profile: something may have changed meanwhile.
-// The others come after them. As what has ended meanwhile may have left room, all are then
-// given the earliest start, which is never later.
+// restoreReservedStarts reserves the starts that jobs had before a restart, as far as units are free
+// then in the new profile: the machine may have changed. The other jobs come after them. Because jobs
+// may have ended meanwhile, each job then takes the earliest start, which is never later.
 func (f *ClusterState) restoreReservedStarts() {
 	p := &f.profile
 	p.due, p.restored = unreserved, false

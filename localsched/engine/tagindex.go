@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// tagIndex knows the jobs by their tags. The core knows them by slots.
+// tagIndex maps tags to the slots by which [Core] identifies jobs. Slots are reused.
 type tagIndex struct {
 	slots map[protocol.Tag]int
 	tags  []protocol.Tag // by slot

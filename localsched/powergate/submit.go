@@ -156,7 +156,7 @@ func (g *Gate) FindByTag(ctx context.Context, tag protocol.Tag) (localsched.Pres
 }
 
 // setLost enters that the batch system does not have a job any more that it had, or was to
-// submit back.
+// give back.
 func (g *Gate) setLost(j *job) error {
 	g.mu.Lock()
 	recalled := j.recalled

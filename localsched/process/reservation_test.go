@@ -39,7 +39,7 @@ func (s *site) reserve(t testing.TB, hold localsched.Reservation) protocol.Insta
 
 // noted says whether a hold is in the spool.
 func (s *site) noted(tag protocol.Tag) bool {
-	_, err := os.Stat(filepath.Join(s.config.Dir, "holds", spool.DirName(tag)))
+	_, err := os.Stat(filepath.Join(s.config.Dir, "reservations", spool.DirName(tag)))
 	return err == nil
 }
 
@@ -105,7 +105,7 @@ func TestHoldIsOverWhileAway(t *testing.T) {
 	over.Spec.WallTime = protocol.Millisecond
 	s.reserve(t, holdOf(over, 0))
 	s.Close()
-	if err := os.WriteFile(filepath.Join(s.config.Dir, "holds", spool.DirName(damaged.Tag)), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.config.Dir, "reservations", spool.DirName(damaged.Tag)), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.open(t)
@@ -232,7 +232,7 @@ func TestPeerKilledWhileItHolds(t *testing.T) {
 			t.Errorf("room for %v was held from %v on, now from %v on", tag, at, again)
 		}
 	}
-	holds, err := filepath.Glob(filepath.Join(dir, "spool", "holds", "*"))
+	holds, err := filepath.Glob(filepath.Join(dir, "spool", "reservations", "*"))
 	if err != nil || len(holds) < len(answered) {
 		t.Fatalf("%d holds were answered, %d are noted: %v", len(answered), len(holds), err)
 	}

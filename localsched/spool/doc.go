@@ -3,7 +3,7 @@
 // their records, their environment and their output.
 //
 //	<Dir>/lock                     held by the one peer that uses the spool
-//	<Dir>/holds/<job>.<epoch>      [Reservation]: room that is held for a job
+//	<Dir>/reservations/<job>.<epoch>  [Reservation]: an advance reservation of a job
 //	<Dir>/jobs/<job>.<epoch>/
 //	    job.json                   [Job]: the submission and its account
 //	    script                     0500, of the account

@@ -22,6 +22,10 @@ func Make(dir string) error {
 	if err := checkUsable(dir); err != nil {
 		return fmt.Errorf("spool %s: %w", dir, err)
 	}
+	// Versions before 0.1 kept reservations in "holds".
+	if err := os.Rename(filepath.Join(dir, "holds"), reservationsOf(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("spool %s: rename holds to reservations: %w", dir, err)
+	}
 	for _, folder := range []string{dir, jobsOf(dir), reservationsOf(dir)} {
 		if err := makeDir(folder); err != nil {
 			return fmt.Errorf("spool %s: %w", dir, err)
@@ -67,7 +71,7 @@ func isSpool(entries []os.DirEntry) bool {
 			found++
 		}
 	}
-	const used = 2 // versions before 0.1 had no holds
+	const used = 2 // versions before 0.1 had no reservations
 	return found >= used || found > 0 && found == len(entries)
 }
 

@@ -291,11 +291,11 @@ func TestSweepTemporaries(t *testing.T) {
 	}
 	folder := sp.JobDir(tag)
 	for path, age := range map[string]time.Duration{
-		filepath.Join(dir, ".likely-123"):       0,
-		filepath.Join(dir, "holds", ".7.3-123"): 0,
-		filepath.Join(folder, ".exit-123"):      time.Hour,
-		filepath.Join(folder, ".exit-124"):      0,
-		filepath.Join(folder, "shim.log"):       time.Hour,
+		filepath.Join(dir, ".likely-123"):              0,
+		filepath.Join(dir, "reservations", ".7.3-123"): 0,
+		filepath.Join(folder, ".exit-123"):             time.Hour,
+		filepath.Join(folder, ".exit-124"):             0,
+		filepath.Join(folder, "shim.log"):              time.Hour,
 	} {
 		write(t, path, "half")
 		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
@@ -313,7 +313,7 @@ func TestSweepTemporaries(t *testing.T) {
 	if _, err = sp.Reservations(); err != nil {
 		t.Fatal(err)
 	}
-	only(t, dir, ".snapshot", "holds", "jobs", "lock")
-	only(t, filepath.Join(dir, "holds"))
+	only(t, dir, ".snapshot", "jobs", "lock", "reservations")
+	only(t, filepath.Join(dir, "reservations"))
 	only(t, folder, ".exit-124", "shim.log")
 }

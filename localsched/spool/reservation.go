@@ -14,34 +14,34 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Reservation is the record of room that is held for a job.
+// Reservation is the record of an advance reservation.
 type Reservation struct {
 	Tag     protocol.Tag     `json:"tag"`
 	Request protocol.Request `json:"request"`
-	Start   protocol.Instant `json:"start_ms"` // the room is held from then on
+	Start   protocol.Instant `json:"start_ms"`
 	Account string           `json:"account"`
-	Ended   bool             `json:"spent,omitempty"` // its job has come, or it is given up: no other job will take it
+	Ended   bool             `json:"spent,omitempty"` // its job has come, or it was cancelled: no other job will take it
 }
 
-// End is when the hold is over.
+// End is when the reservation expires.
 func (h Reservation) End() protocol.Instant { return h.Start.Add(h.Request.WallTime) }
 
-// Reserved is the hold as it was asked for, at the start that it was given.
+// Reserved is the reservation as it was requested, with the start that it was given.
 func (h Reservation) Reserved() localsched.Reservation {
 	return localsched.Reservation{Tag: h.Tag, Request: h.Request, Start: h.Start, Account: h.Account}
 }
 
-func reservationsOf(dir string) string { return filepath.Join(dir, "holds") }
+func reservationsOf(dir string) string { return filepath.Join(dir, "reservations") }
 
-// AddReservation writes a hold down, durably.
+// AddReservation saves a reservation durably.
 func (s *Spool) AddReservation(h Reservation) error {
 	if err := ReplaceRecord(s.reservations, DirName(h.Tag), h); err != nil {
-		return ExplainFull(fmt.Errorf("write down the hold for job %v: %w", h.Tag, err))
+		return ExplainFull(fmt.Errorf("save the reservation of job %v: %w", h.Tag, err))
 	}
 	return nil
 }
 
-// RemoveReservation forgets a hold, durably. There need not be one.
+// RemoveReservation removes a reservation durably. It need not exist.
 func (s *Spool) RemoveReservation(tag protocol.Tag) error {
 	err := os.Remove(filepath.Join(s.reservations, DirName(tag)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,17 +51,17 @@ func (s *Spool) RemoveReservation(tag protocol.Tag) error {
 		err = SyncPath(s.reservations)
 	}
 	if err != nil {
-		return fmt.Errorf("forget the hold for job %v: %w", tag, err)
+		return fmt.Errorf("remove the reservation of job %v: %w", tag, err)
 	}
 	return nil
 }
 
-// Reservations are the holds that are written down, by their starts. What is none is logged and left
-// alone; what was half written is removed.
+// Reservations are the saved reservations, ordered by start. Files that are not valid are logged and
+// left alone; incomplete writes are removed.
 func (s *Spool) Reservations() ([]Reservation, error) {
 	entries, err := os.ReadDir(s.reservations)
 	if err != nil {
-		return nil, fmt.Errorf("list the holds of the spool: %w", err)
+		return nil, fmt.Errorf("list the reservations of the spool: %w", err)
 	}
 	var holds []Reservation
 	for _, e := range entries {
@@ -74,7 +74,7 @@ func (s *Spool) Reservations() ([]Reservation, error) {
 			err = fmt.Errorf("it is of job %v", h.Tag)
 		}
 		if err != nil {
-			s.log.Warn("hold_not_read", "name", e.Name(), "error", err, "advice", "remove it; the room is not held")
+			s.log.Warn("reservation_read_failed", "name", e.Name(), "error", err, "advice", "remove the file; the job has no reservation")
 			continue
 		}
 		holds = append(holds, h)

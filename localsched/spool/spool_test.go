@@ -143,3 +143,29 @@ func FuzzFolder(f *testing.F) {
 		}
 	})
 }
+
+// TestOlderReservations opens a spool in which reservations have their old directory.
+func TestOlderReservations(t *testing.T) {
+	t.Parallel()
+	sp, dir := open(t)
+	one := spool.Reservation{Tag: protocol.Tag{Job: 7, Epoch: 3}, Start: 1000}
+	if err := errors.Join(sp.AddReservation(one), sp.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "reservations"), filepath.Join(dir, "holds")); err != nil {
+		t.Fatal(err)
+	}
+	if err := spool.Make(dir); err != nil {
+		t.Fatal(err)
+	}
+	again, err := spool.Open(dir, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := again.Reservations(); err != nil || len(found) != 1 || found[0].Tag != one.Tag {
+		t.Errorf("got the reservations %v, %v, want that of job %v", found, err, one.Tag)
+	}
+	if err = again.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -38,7 +38,8 @@ type look struct {
 func looks() []look {
 	return []look{
 		{"spool/jobs", "jobs of the local queue"},
-		{"spool/holds", "reservations for jobs"},
+		{"spool/reservations", "reservations for jobs"},
+		{"spool/holds", "reservations for jobs, of a version before 0.1"},
 		{"slurm", "entries of jobs in Slurm"},
 		{"gate", "entries of jobs that a power budget keeps waiting"},
 		{"kept", "outputs that are kept for their users"},
