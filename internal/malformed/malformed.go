@@ -1,4 +1,5 @@
-// Package malformed says what is wrong with a file, line by line.
+// Package malformed reports the errors of a file line by line. It is a package of its own because the readers of
+// traces, price files and partitions share it, and none of these imports another.
 package malformed
 
 import (

@@ -1,4 +1,5 @@
-// Package parallel does independent pieces of work several at once.
+// Package parallel runs independent tasks in parallel. It is a package of its own because experiments, both
+// reproductions and tuning share it, and it is where their goroutines are: only its tests and theirs need the race detector.
 package parallel
 
 import (

@@ -1,4 +1,5 @@
-// Package sparse writes files in which long runs of zeros take no space.
+// Package sparse writes files in which long runs of zeros take no disk space. It is a package of its own because
+// spools and the transfer of results share it, on both sides of the local scheduler's interface.
 package sparse
 
 import (

@@ -1,4 +1,4 @@
-// Package testprogram writes programs that tests run.
+// Package testprogram writes programs that the tests of several packages run.
 package testprogram
 
 import (

@@ -1,4 +1,5 @@
-// Package papers makes the tables and figures of all papers that can be made again.
+// Package papers joins the exhibits of all reproduced papers. It is a package of its own because the packages of
+// the papers do not import each other: bluegene imports reproduce.
 package papers
 
 import (
