@@ -46,6 +46,7 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 		p.closeRound(r)
 		if r.tuning == p.tunings {
 			p.hint = decided.Hint
+			p.outcomes.Delivered(r.outcomes)
 		}
 		p.carryOut(r, r.fitting.Settled(decided.Decisions), false)
 	}
@@ -55,7 +56,7 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 // a broken policy to be mended.
 func (p *Peer) askFallback(r *round, because error) {
 	in := r.fitting.Narrowed()
-	in.Hint = nil // it is the other policy's
+	in.Hint, in.Outcomes = nil, nil // they are the other policy's
 	p.call(event.DecideOp{Snapshot: in, Fallback: true}, decideInStead{r.ID, because.Error()})
 }
 
@@ -107,6 +108,11 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 	}
 	in := r.Snapshot(own, p.now)
 	in.Hint = p.hint
+	in.Outcomes, r.outcomes = p.outcomes.Pending()
+	for i := range in.Jobs {
+		// A submission without an account is refused. If the tables have changed since, it is empty.
+		in.Jobs[i].Account, _ = p.cfg.Accounts.Local(in.Jobs[i].User)
+	}
 	if p.cfg.Policy.DecidesApplications() {
 		p.addObjectives(&in, r, r.Answers(p.cfg.Site))
 	}
@@ -207,6 +213,9 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	p.predict(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
 	quoted := c.r.QuoteOf(d.Job, site)
 	j.Prediction, j.Quoted = broker.Predicted(c.in, d, p.now), pricing.QuotedPrice(&quoted)
+	if !c.stead {
+		j.Decided = row.Decided{Policy: p.cfg.Policy.Name, At: p.now, AWT: c.in.AWT[c.in.At(d.Job, d.Site)]}
+	}
 	if home {
 		p.countOwn()
 	} else if own := &c.r.Home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {

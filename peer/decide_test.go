@@ -94,3 +94,53 @@ func (l *lone) rounds() (all []event.DecideOp) {
 	}
 	return all
 }
+
+// TestOutcomesOfDecisions: the policy is given what came of its decisions until it has decided
+// with that, and nothing of what the fallback decided.
+func TestOutcomesOfDecisions(t *testing.T) {
+	t.Parallel()
+	answer := idle(peertest.Greedy{}, atOnce)
+	var failing error
+	l := newLone(t, func(c *rules.Config) { c.Fallback, c.Partners = "local", nil }, func(op event.Op) (event.Result, error) {
+		decide, ok := op.(event.DecideOp)
+		switch {
+		case !ok:
+			return answer(op)
+		case decide.Fallback:
+			return event.DecideResult{Decisions: []policy.Decision{{Reason: "small"}}}, nil
+		}
+		return event.DecideResult{Decisions: []policy.Decision{{Reason: "good"}}}, failing
+	})
+	// next submits a job and ends it, and returns the outcomes that the policy was given.
+	next := func(fails error) (protocol.JobID, []policy.Outcome) {
+		t.Helper()
+		failing, l.asked, l.answers = fails, nil, nil
+		l.step(submission(1))
+		id := l.answers[0].(view.Submitted).Jobs[0]
+		l.finish(protocol.Tag{Job: id, Epoch: 1}, protocol.Minute, protocol.Usage{})
+		for _, op := range l.rounds() {
+			if op.Fallback && op.Snapshot.Outcomes != nil {
+				t.Errorf("the fallback is given %+v", op.Snapshot.Outcomes)
+			}
+		}
+		in := l.rounds()[0].Snapshot
+		if job := in.Jobs[0]; job.User == "" || job.Account == "" {
+			t.Errorf("the job is %+v", job)
+		}
+		return id, in.Outcomes
+	}
+	placed := l.now
+	first, got := next(nil)
+	if got != nil {
+		t.Errorf("at first %+v", got)
+	}
+	want := policy.Outcome{Job: first, Site: "a", DecidedAt: placed, State: protocol.Completed}
+	for _, fails := range []error{errors.New("down"), nil} {
+		if _, got = next(fails); !slices.Equal(got, []policy.Outcome{want}) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	if _, got = next(nil); len(got) != 1 || got[0].Job <= first+1 {
+		t.Errorf("after that %+v", got)
+	}
+}

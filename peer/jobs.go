@@ -172,6 +172,9 @@ func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	}
 	p.logEvent(event.LogEvent{Kind: event.LogJobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
 	p.noteBenefit(j)
+	if o, ok := j.PolicyOutcome(); ok && j.Decided.Policy == p.cfg.Policy.Name {
+		p.outcomes.Add(o)
+	}
 	p.settleComponent(j)
 	view := p.finishedView(j)
 	p.epilogue(j)

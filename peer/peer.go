@@ -64,6 +64,7 @@ type Peer struct {
 	open      *round // the one that places jobs of the grid queue
 	lastRound protocol.RoundID
 	hint      []byte
+	outcomes  rounds.Outcomes // for the policy; not durable, as the hint
 
 	calls     step.Calls[pending]
 	instances step.Instance // the last one

@@ -3,6 +3,7 @@ package peer
 import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
@@ -20,6 +21,9 @@ func (p *Peer) retune(ev event.Reconfigure) {
 		p.beginAgain()
 	}
 	before := p.intakeRule()
+	if cfg.Policy.Name != p.cfg.Policy.Name {
+		p.outcomes = rounds.Outcomes{}
+	}
 	p.cfg, p.hint = cfg, nil
 	p.intake.Change(before, p.intakeRule(), p.now)
 	p.tunings++

@@ -22,14 +22,15 @@ import (
 // round is a round of this peer: it places jobs of the grid queue, or answers a question.
 type round struct {
 	rounds.Round
-	asked   event.AskID             // the question it answers; 0: it places jobs
-	front   bool                    // the question is about the choices between cost and time, too
-	frontOf policy.Snapshot         // of these
-	tests   map[protocol.JobID]*job // of a question
-	crowded bool                    // there were more jobs than one message holds
-	opening bool                    // jobs may still stay at home by the own quotes alone
-	fitting *broker.Fitting         // what the policy was asked, and the places of its groups; nil: nothing yet
-	tuning  int                     // in force when it was asked first
+	asked    event.AskID             // the question it answers; 0: it places jobs
+	front    bool                    // the question is about the choices between cost and time, too
+	frontOf  policy.Snapshot         // of these
+	tests    map[protocol.JobID]*job // of a question
+	crowded  bool                    // there were more jobs than one message holds
+	opening  bool                    // jobs may still stay at home by the own quotes alone
+	fitting  *broker.Fitting         // what the policy was asked, and the places of its groups; nil: nothing yet
+	tuning   int                     // in force when it was asked first
+	outcomes uint64                  // end of the outcomes that the policy was given, see [rounds.Outcomes]
 }
 
 // openRound lets the next jobs of the grid queue be placed. One such round at a

@@ -43,7 +43,7 @@ func (r *Round) Snapshot(own Own, now protocol.Instant) policy.Snapshot {
 		spec := &r.Specs[i]
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: max(0, now.Sub(spec.Submitted)),
-			Data: spec.Data, DataOut: spec.DataOut,
+			Data: spec.Data, DataOut: spec.DataOut, User: spec.User, Name: spec.Name, MemoryMB: spec.MemoryMB,
 		})
 	}
 	answers := r.Answers(own.Site)

@@ -2,6 +2,7 @@ package row
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -33,6 +34,7 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	StatusSeq      uint32            `json:"status_seq,omitempty"` // of the last status taken at this epoch
 	QuotedAWT      protocol.Duration `json:"quoted_awt,omitempty"`
 	CommittedAt    protocol.Instant  `json:"committed_at,omitempty"`
+	Decided        Decided           `json:"decided,omitzero"` // the policy's decision that placed it; zero: none did
 	Started        protocol.Instant  `json:"started,omitempty"`
 	Ended          protocol.Instant  `json:"ended,omitempty"`
 	Outcome        *protocol.Outcome `json:"outcome,omitempty"`
@@ -61,11 +63,37 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Parted      bool                `json:"parted,omitempty"`       // it is wanted back, and ended, since its group did not start together
 }
 
+// Decided is the decision of a policy that placed a job.
+type Decided struct {
+	Policy string            `json:"policy"`
+	At     protocol.Instant  `json:"at"`
+	AWT    protocol.Duration `json:"awt_ms"` // that the site quoted
+}
+
+// PolicyOutcome returns what came of the decision that placed a job in a terminal state; false if
+// no policy decided.
+func (j *Job) PolicyOutcome() (policy.Outcome, bool) {
+	if j.Decided.Policy == "" {
+		return policy.Outcome{}, false
+	}
+	o := policy.Outcome{
+		Job: j.Spec.Job, Site: j.Site, DecidedAt: j.Decided.At, QuotedWait: j.Decided.AWT, Wait: protocol.Never, State: j.State,
+	}
+	if j.Outcome != nil {
+		o.ExitCode = j.Outcome.ExitCode
+		if j.Started != 0 {
+			o.Wait = j.Outcome.Waited
+		}
+	}
+	return o, true
+}
+
 // Unplace takes back what a decision said of a job: its shape, what was predicted of it, and at
 // what price.
 func (j *Job) Unplace() {
 	j.Prediction, j.ReserveFrom, j.ReservedAt = nil, 0, 0
 	j.Quoted, j.Home, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, "", 0
+	j.Decided = Decided{}
 	j.Spec = j.Shaped(0)
 	j.Spec.ForgetPrediction()
 }

@@ -72,7 +72,11 @@ type Snapshot struct {
 	EnergyCost   []protocol.Micro // K_eco
 	DataCost     []protocol.Micro // K_d
 
-	Hint []byte
+	// Outcomes are those of earlier decisions of this policy, in the order in which the jobs ended,
+	// at most [MaxOutcomes]. Each is in every snapshot until a call of Decide that had it returns
+	// without an error.
+	Outcomes []Outcome
+	Hint     []byte // that the last call of Decide returned; empty at first and after a restart of the peer
 }
 
 // Site is one row of a snapshot's sites.
@@ -101,6 +105,10 @@ type Job struct {
 	Waited   protocol.Duration // since it was submitted
 	Data     int64             // bytes that must travel to another site than the deciding one
 	DataOut  int64             // bytes that must travel back from it
+	User     string            // who submitted it
+	Account  string            // the local account that the deciding site maps the user to; a partner maps the user to one of its own
+	Name     string            // "" if it has none
+	MemoryMB int64             // per node; 0: any
 
 	// What follows is told to a [ApplicationPolicy].
 	Application int // index in Snapshot.Applications

@@ -103,7 +103,7 @@ func equalAtOnce(ctx context.Context, s subject) error {
 
 func snapshotIsLeft(ctx context.Context, s subject) error {
 	for _, in := range s.samples() {
-		in.Hint = []byte("a hint")
+		in.Hint, in.Outcomes = []byte("a hint"), outcomes(&in, 1, 8)
 		before := clone(in)
 		if _, _, err := s.Decide(ctx, in); err != nil {
 			return err

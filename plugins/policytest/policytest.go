@@ -105,6 +105,7 @@ func rules() []rule {
 		{"the hint is bounded and may come back", hintComesBack},
 		{"a foreign hint does no harm", foreignHints},
 		{"the largest values do no harm", extremes},
+		{"outcomes of earlier decisions do no harm", outcomesDoNoHarm},
 		{"jobs in another order", jobsReordered},
 		{"sites in another order", sitesReordered},
 		{"a round of 2,000 jobs and 20 sites", on(drawn(7, 20, 2000))},

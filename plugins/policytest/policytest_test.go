@@ -256,6 +256,9 @@ func wrongs() map[string]func() policy.Policy {
 		},
 		"the hint is bounded and may come back": func() policy.Policy { return withHint(make([]byte, policy.MaxHint+1)) },
 		"a foreign hint does no harm":           func() policy.Policy { return refusing(func(in policy.Snapshot) bool { return len(in.Hint) > 0 }) },
+		"outcomes of earlier decisions do no harm": func() policy.Policy {
+			return refusing(func(in policy.Snapshot) bool { return len(in.Outcomes) > 5 })
+		},
 		"the largest values do no harm": func() policy.Policy {
 			return each(func(_ policy.Snapshot, d *policy.Decision) { d.Wait += d.Wait })
 		},
@@ -324,6 +327,11 @@ func TestNewColumnsAreLeftAsTheyWere(t *testing.T) {
 				for k := range s.MarginalWaits {
 					s.MarginalWaits[k]++
 				}
+			}
+		},
+		"outcomes": func(in policy.Snapshot) {
+			if len(in.Outcomes) > 0 {
+				in.Outcomes[0].Wait++
 			}
 		},
 		"data":  func(in policy.Snapshot) { in.Jobs[0].Data++ },

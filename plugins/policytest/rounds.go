@@ -93,6 +93,25 @@ func foreignHints(ctx context.Context, s subject) error {
 	return nil
 }
 
+// outcomesDoNoHarm gives outcomes in round after round, as a peer does; decisions stay lawful and
+// repeatable.
+func outcomesDoNoHarm(ctx context.Context, s subject) error {
+	var hint []byte
+	for round, n := range []int{1, 5, policy.MaxOutcomes, 0, policy.MaxOutcomes} {
+		in := drawn(uint64(round), 5, 20)                            //nolint:gosec // small
+		in.Hint, in.Outcomes = hint, outcomes(&in, uint64(round), n) //nolint:gosec // small
+		first, next, err := decide(ctx, s, clone(in))
+		if err == nil {
+			err = again(ctx, s, in, first)
+		}
+		if err != nil {
+			return fmt.Errorf("with %d outcomes: %w", n, err)
+		}
+		hint = next
+	}
+	return nil
+}
+
 func extremes(ctx context.Context, s subject) error {
 	for seed := range uint64(randomRounds) {
 		if err := ctx.Err(); err != nil {

@@ -127,6 +127,9 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 		in.Jobs[j].WallTime = 1 + protocol.Duration(random.Int64N(int64(protocol.Day)))
 		in.Jobs[j].Waited = protocol.Duration(random.Int64N(int64(protocol.Day)))
 		in.Jobs[j].Data = max(0, random.Int64N(20_000_000_000)-10_000_000_000) // half have none
+		in.Jobs[j].User = fmt.Sprintf("user-%d", random.IntN(4))
+		in.Jobs[j].Account, in.Jobs[j].Name = in.Jobs[j].User, []string{"", "train", "render"}[random.IntN(3)]
+		in.Jobs[j].MemoryMB = max(0, random.Int64N(64_000)-32_000)
 	}
 	for at := range in.AWT {
 		in.AWT[at] = protocol.Duration(random.Int64N(int64(protocol.Hour)))
@@ -175,6 +178,26 @@ func extreme(seed uint64) policy.Snapshot {
 	return in
 }
 
+// outcomes returns n outcomes of earlier decisions, at the sites of the snapshot and at one that is
+// gone, with waits from none to the largest.
+func outcomes(in *policy.Snapshot, seed uint64, n int) (all []policy.Outcome) {
+	random := rand.New(rand.NewPCG(seed, 2))
+	wait := func() protocol.Duration {
+		return []protocol.Duration{0, 1, protocol.Hour, protocol.Never - 1, protocol.Never}[random.IntN(5)]
+	}
+	for i := range n {
+		site := protocol.SiteName("a-site-that-left")
+		if s := random.IntN(len(in.Sites) + 1); s < len(in.Sites) {
+			site = in.Sites[s].Name
+		}
+		all = append(all, policy.Outcome{
+			Job: protocol.NewJobID(1, uint64(i)), Site: site, DecidedAt: protocol.Instant(i), QuotedWait: wait(), Wait: wait(),
+			State: protocol.States()[2+random.IntN(5)], ExitCode: random.IntN(256),
+		})
+	}
+	return all
+}
+
 // clone is a deep copy.
 func clone(in policy.Snapshot) policy.Snapshot {
 	in.Sites, in.Jobs = slices.Clone(in.Sites), slices.Clone(in.Jobs)
@@ -187,7 +210,7 @@ func clone(in policy.Snapshot) policy.Snapshot {
 		in.Applications[a].WaitingCost = slices.Clone(in.Applications[a].WaitingCost)
 	}
 	in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = slices.Clone(in.UsageCost), slices.Clone(in.LicenseCost), slices.Clone(in.EnergyCost), slices.Clone(in.DataCost)
-	in.Hint = slices.Clone(in.Hint)
+	in.Outcomes, in.Hint = slices.Clone(in.Outcomes), slices.Clone(in.Hint)
 	return in
 }
 

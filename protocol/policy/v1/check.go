@@ -17,6 +17,8 @@ const (
 	MaxQuotes   = 16 << 20             // jobs times sites
 	MaxCurrency = protocol.MaxCurrency // bytes of a currency, as between peers
 	MaxReason   = 512                  // bytes of a decision's reason
+	MaxUser     = 256                  // bytes of a user's or account's name
+	MaxJobName  = 1024                 // bytes of a job's name
 
 	MaxApplications = MaxJobs
 	MaxRates        = 4096 // of an application
@@ -74,6 +76,7 @@ func checkShape(m *DecideRequest) error {
 		wire.AtMost("job_id", jobs, MaxJobs),
 		wire.AtMost("quotes", sites*jobs, MaxQuotes),
 		wire.AtMost("hint", len(m.GetHint()), policy.MaxHint),
+		wire.AtMost("outcomes", len(m.GetOutcomes()), policy.MaxOutcomes),
 	); err != nil {
 		return err
 	}
@@ -93,6 +96,10 @@ func checkShape(m *DecideRequest) error {
 		wire.SparseLength("site_no_energy", len(m.GetSiteNoEnergy()), sites),
 		wire.SparseLength("job_data", len(m.GetJobData()), jobs),
 		wire.SparseLength("job_data_out", len(m.GetJobDataOut()), jobs),
+		wire.SparseLength("job_user", len(m.GetJobUser()), jobs),
+		wire.SparseLength("job_account", len(m.GetJobAccount()), jobs),
+		wire.SparseLength("job_name", len(m.GetJobName()), jobs),
+		wire.SparseLength("job_memory_mb", len(m.GetJobMemoryMb()), jobs),
 		wire.Length("job_cpus", len(m.GetJobCpus()), jobs),
 		wire.Length("job_wall_time", len(m.GetJobWallTime()), jobs),
 		wire.Length("job_waited", len(m.GetJobWaited()), jobs),
@@ -153,6 +160,10 @@ func checkJobs(m *DecideRequest) error {
 		spans("job_waited", m.GetJobWaited()),
 		amounts("job_data", m.GetJobData()),
 		amounts("job_data_out", m.GetJobDataOut()),
+		texts("job_user", m.GetJobUser(), MaxUser),
+		texts("job_account", m.GetJobAccount(), MaxUser),
+		texts("job_name", m.GetJobName(), MaxJobName),
+		amounts("job_memory_mb", m.GetJobMemoryMb()),
 	)
 }
 

@@ -3,8 +3,6 @@ package policyv1
 import (
 	"fmt"
 	"math"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
@@ -22,7 +20,7 @@ func EncodeDecisions(decisions []policy.Decision, hint []byte) *DecideResponse {
 	for i := range decisions {
 		d := &decisions[i]
 		m.Job[i], m.Site[i] = wireIndex(d.Job), wireSite(d.Site)
-		m.Wait[i], m.Reason[i] = wire.EncodeSpan(d.Wait), clip(d.Reason)
+		m.Wait[i], m.Reason[i] = wire.EncodeSpan(d.Wait), wire.Clip(d.Reason, MaxReason)
 	}
 	return m
 }
@@ -97,19 +95,4 @@ func readSite(n uint32) int {
 		return policy.NoSite
 	}
 	return readIndex(n)
-}
-
-// clip cuts a reason between two characters.
-func clip(reason string) string {
-	if len(reason) > MaxReason {
-		end := MaxReason
-		for end > MaxReason-utf8.UTFMax && !utf8.RuneStart(reason[end]) {
-			end--
-		}
-		reason = reason[:end]
-	}
-	if utf8.ValidString(reason) {
-		return reason
-	}
-	return strings.ToValidUTF8(reason, "?")
 }

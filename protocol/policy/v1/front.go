@@ -12,7 +12,7 @@ import (
 // replaced and what is beyond [MaxReason] is cut.
 func EncodeFront(f *policy.ParetoFront) *ParetoFrontResponse {
 	return &ParetoFrontResponse{
-		Currency: f.Currency, More: f.More, Gap: int64(f.Gap), Reason: clip(f.Reason),
+		Currency: f.Currency, More: f.More, Gap: int64(f.Gap), Reason: wire.Clip(f.Reason, MaxReason),
 		Points: wire.Convert(f.Points, func(p policy.FrontPoint) *FrontPoint {
 			return &FrontPoint{
 				Time: wire.EncodeSpan(p.Time), Cost: int64(p.Cost), Chosen: p.Chosen,

@@ -336,6 +336,14 @@ type DecideRequest struct {
 	JobData []int64 `protobuf:"varint,21,rep,packed,name=job_data,json=jobData,proto3" json:"job_data,omitempty"`
 	// Bytes that must travel back from it. Absent when all entries are 0.
 	JobDataOut []int64 `protobuf:"varint,23,rep,packed,name=job_data_out,json=jobDataOut,proto3" json:"job_data_out,omitempty"`
+	// Who submitted the job, at most 256 bytes; the account that the deciding site maps the user
+	// to, at most 256; the job's name, at most 1024. Each column is absent when all its entries
+	// are empty, the next one when all are 0.
+	JobUser    []string `protobuf:"bytes,44,rep,name=job_user,json=jobUser,proto3" json:"job_user,omitempty"`
+	JobAccount []string `protobuf:"bytes,45,rep,name=job_account,json=jobAccount,proto3" json:"job_account,omitempty"`
+	JobName    []string `protobuf:"bytes,46,rep,name=job_name,json=jobName,proto3" json:"job_name,omitempty"`
+	// Memory per node in MB; 0: any.
+	JobMemoryMb []int64 `protobuf:"varint,47,rep,packed,name=job_memory_mb,json=jobMemoryMb,proto3" json:"job_memory_mb,omitempty"`
 	// Columns of quotes. Approximate wait in ms; -1: declined, or not asked.
 	Awt []int64 `protobuf:"fixed64,13,rep,packed,name=awt,proto3" json:"awt,omitempty"`
 	// Expected run time in ms; -1 where awt is.
@@ -344,6 +352,9 @@ type DecideRequest struct {
 	Cost []int64 `protobuf:"fixed64,15,rep,packed,name=cost,proto3" json:"cost,omitempty"`
 	// What the last response of this policy returned as hint; may be empty.
 	Hint []byte `protobuf:"bytes,16,opt,name=hint,proto3" json:"hint,omitempty"`
+	// Outcomes of earlier decisions of this policy, in the order in which the jobs ended; at most
+	// 256. Each is sent again until a call that had it succeeds.
+	Outcomes []*Outcome `protobuf:"bytes,48,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
 	// Of all money in what follows.
 	Currency string `protobuf:"bytes,24,opt,name=currency,proto3" json:"currency,omitempty"`
 	// Columns of applications: what the user of some jobs wants of them together.
@@ -552,6 +563,34 @@ func (x *DecideRequest) GetJobDataOut() []int64 {
 	return nil
 }
 
+func (x *DecideRequest) GetJobUser() []string {
+	if x != nil {
+		return x.JobUser
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobAccount() []string {
+	if x != nil {
+		return x.JobAccount
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobName() []string {
+	if x != nil {
+		return x.JobName
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobMemoryMb() []int64 {
+	if x != nil {
+		return x.JobMemoryMb
+	}
+	return nil
+}
+
 func (x *DecideRequest) GetAwt() []int64 {
 	if x != nil {
 		return x.Awt
@@ -576,6 +615,13 @@ func (x *DecideRequest) GetCost() []int64 {
 func (x *DecideRequest) GetHint() []byte {
 	if x != nil {
 		return x.Hint
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetOutcomes() []*Outcome {
+	if x != nil {
+		return x.Outcomes
 	}
 	return nil
 }
@@ -720,6 +766,105 @@ func (x *DecideRequest) GetDataCost() []int64 {
 	return nil
 }
 
+// Outcome says how a job ended that an earlier response placed.
+type Outcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Job   uint64                 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
+	// Name of the site where it ran. It may be none of the request's sites.
+	Site string `protobuf:"bytes,2,opt,name=site,proto3" json:"site,omitempty"`
+	// In ms since the Unix epoch, by the clock of the deciding site.
+	DecidedAtMs int64 `protobuf:"varint,3,opt,name=decided_at_ms,json=decidedAtMs,proto3" json:"decided_at_ms,omitempty"`
+	// The awt that the site quoted for the job when that was decided, in ms.
+	QuotedWaitMs int64 `protobuf:"varint,4,opt,name=quoted_wait_ms,json=quotedWaitMs,proto3" json:"quoted_wait_ms,omitempty"`
+	// Its wait in the local queue of the site in ms; -1: it did not start.
+	WaitMs int64 `protobuf:"zigzag64,5,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	// COMPLETED, FAILED, CANCELLED, TIMEOUT or NODE_FAIL.
+	State string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
+	// Of the script; 0 if a signal ended it or it did not start.
+	ExitCode      int64 `protobuf:"varint,7,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Outcome) Reset() {
+	*x = Outcome{}
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Outcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Outcome) ProtoMessage() {}
+
+func (x *Outcome) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
+func (*Outcome) Descriptor() ([]byte, []int) {
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Outcome) GetJob() uint64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *Outcome) GetSite() string {
+	if x != nil {
+		return x.Site
+	}
+	return ""
+}
+
+func (x *Outcome) GetDecidedAtMs() int64 {
+	if x != nil {
+		return x.DecidedAtMs
+	}
+	return 0
+}
+
+func (x *Outcome) GetQuotedWaitMs() int64 {
+	if x != nil {
+		return x.QuotedWaitMs
+	}
+	return 0
+}
+
+func (x *Outcome) GetWaitMs() int64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
+func (x *Outcome) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Outcome) GetExitCode() int64 {
+	if x != nil {
+		return x.ExitCode
+	}
+	return 0
+}
+
 // DecideResponse places jobs, in columns: at most one entry for each job. A job
 // without one stays in the grid queue.
 type DecideResponse struct {
@@ -742,7 +887,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[4]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +899,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[4]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +912,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{4}
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DecideResponse) GetJob() []uint32 {
@@ -825,7 +970,7 @@ type ParetoFrontResponse struct {
 
 func (x *ParetoFrontResponse) Reset() {
 	*x = ParetoFrontResponse{}
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +982,7 @@ func (x *ParetoFrontResponse) String() string {
 func (*ParetoFrontResponse) ProtoMessage() {}
 
 func (x *ParetoFrontResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[5]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +995,7 @@ func (x *ParetoFrontResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParetoFrontResponse.ProtoReflect.Descriptor instead.
 func (*ParetoFrontResponse) Descriptor() ([]byte, []int) {
-	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{5}
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ParetoFrontResponse) GetCurrency() string {
@@ -904,7 +1049,7 @@ type FrontPoint struct {
 
 func (x *FrontPoint) Reset() {
 	*x = FrontPoint{}
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[6]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -916,7 +1061,7 @@ func (x *FrontPoint) String() string {
 func (*FrontPoint) ProtoMessage() {}
 
 func (x *FrontPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[6]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -929,7 +1074,7 @@ func (x *FrontPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontPoint.ProtoReflect.Descriptor instead.
 func (*FrontPoint) Descriptor() ([]byte, []int) {
-	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{6}
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FrontPoint) GetTime() int64 {
@@ -979,7 +1124,7 @@ type FrontChoice struct {
 
 func (x *FrontChoice) Reset() {
 	*x = FrontChoice{}
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[7]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1136,7 @@ func (x *FrontChoice) String() string {
 func (*FrontChoice) ProtoMessage() {}
 
 func (x *FrontChoice) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_policy_v1_policy_proto_msgTypes[7]
+	mi := &file_protocol_policy_v1_policy_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1149,7 @@ func (x *FrontChoice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrontChoice.ProtoReflect.Descriptor instead.
 func (*FrontChoice) Descriptor() ([]byte, []int) {
-	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{7}
+	return file_protocol_policy_v1_policy_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FrontChoice) GetJob() uint32 {
@@ -1068,7 +1213,7 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\fpareto_front\x18\t \x01(\bR\vparetoFront\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xbd\v\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xf3\f\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
@@ -1091,11 +1236,17 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"job_waited\x18\f \x03(\x03R\tjobWaited\x12\x19\n" +
 	"\bjob_data\x18\x15 \x03(\x03R\ajobData\x12 \n" +
 	"\fjob_data_out\x18\x17 \x03(\x03R\n" +
-	"jobDataOut\x12\x10\n" +
+	"jobDataOut\x12\x19\n" +
+	"\bjob_user\x18, \x03(\tR\ajobUser\x12\x1f\n" +
+	"\vjob_account\x18- \x03(\tR\n" +
+	"jobAccount\x12\x19\n" +
+	"\bjob_name\x18. \x03(\tR\ajobName\x12\"\n" +
+	"\rjob_memory_mb\x18/ \x03(\x03R\vjobMemoryMb\x12\x10\n" +
 	"\x03awt\x18\r \x03(\x10R\x03awt\x12\x10\n" +
 	"\x03ert\x18\x0e \x03(\x10R\x03ert\x12\x12\n" +
 	"\x04cost\x18\x0f \x03(\x10R\x04cost\x12\x12\n" +
-	"\x04hint\x18\x10 \x01(\fR\x04hint\x12\x1a\n" +
+	"\x04hint\x18\x10 \x01(\fR\x04hint\x129\n" +
+	"\boutcomes\x180 \x03(\v2\x1d.switchyard.policy.v1.OutcomeR\boutcomes\x12\x1a\n" +
 	"\bcurrency\x18\x18 \x01(\tR\bcurrency\x12%\n" +
 	"\x0eapplication_id\x18\x19 \x03(\x04R\rapplicationId\x12)\n" +
 	"\x10application_beta\x18\x1a \x03(\x03R\x0fapplicationBeta\x120\n" +
@@ -1117,7 +1268,15 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\flicense_cost\x18) \x03(\x10R\vlicenseCost\x12\x1f\n" +
 	"\venergy_cost\x18* \x03(\x10R\n" +
 	"energyCost\x12\x1b\n" +
-	"\tdata_cost\x18+ \x03(\x10R\bdataCost\"v\n" +
+	"\tdata_cost\x18+ \x03(\x10R\bdataCost\"\xc5\x01\n" +
+	"\aOutcome\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
+	"\x04site\x18\x02 \x01(\tR\x04site\x12\"\n" +
+	"\rdecided_at_ms\x18\x03 \x01(\x03R\vdecidedAtMs\x12$\n" +
+	"\x0equoted_wait_ms\x18\x04 \x01(\x03R\fquotedWaitMs\x12\x17\n" +
+	"\await_ms\x18\x05 \x01(\x12R\x06waitMs\x12\x14\n" +
+	"\x05state\x18\x06 \x01(\tR\x05state\x12\x1b\n" +
+	"\texit_code\x18\a \x01(\x03R\bexitCode\"v\n" +
 	"\x0eDecideResponse\x12\x10\n" +
 	"\x03job\x18\x01 \x03(\rR\x03job\x12\x12\n" +
 	"\x04site\x18\x02 \x03(\rR\x04site\x12\x12\n" +
@@ -1168,34 +1327,36 @@ func file_protocol_policy_v1_policy_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_policy_v1_policy_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_protocol_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_protocol_policy_v1_policy_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_protocol_policy_v1_policy_proto_goTypes = []any{
 	(Initiation)(0),             // 0: switchyard.policy.v1.Initiation
 	(*DescribeRequest)(nil),     // 1: switchyard.policy.v1.DescribeRequest
 	(*DescribeResponse)(nil),    // 2: switchyard.policy.v1.DescribeResponse
 	(*Param)(nil),               // 3: switchyard.policy.v1.Param
 	(*DecideRequest)(nil),       // 4: switchyard.policy.v1.DecideRequest
-	(*DecideResponse)(nil),      // 5: switchyard.policy.v1.DecideResponse
-	(*ParetoFrontResponse)(nil), // 6: switchyard.policy.v1.ParetoFrontResponse
-	(*FrontPoint)(nil),          // 7: switchyard.policy.v1.FrontPoint
-	(*FrontChoice)(nil),         // 8: switchyard.policy.v1.FrontChoice
+	(*Outcome)(nil),             // 5: switchyard.policy.v1.Outcome
+	(*DecideResponse)(nil),      // 6: switchyard.policy.v1.DecideResponse
+	(*ParetoFrontResponse)(nil), // 7: switchyard.policy.v1.ParetoFrontResponse
+	(*FrontPoint)(nil),          // 8: switchyard.policy.v1.FrontPoint
+	(*FrontChoice)(nil),         // 9: switchyard.policy.v1.FrontChoice
 }
 var file_protocol_policy_v1_policy_proto_depIdxs = []int32{
 	0, // 0: switchyard.policy.v1.DescribeResponse.initiations:type_name -> switchyard.policy.v1.Initiation
 	3, // 1: switchyard.policy.v1.DescribeResponse.params:type_name -> switchyard.policy.v1.Param
-	7, // 2: switchyard.policy.v1.ParetoFrontResponse.points:type_name -> switchyard.policy.v1.FrontPoint
-	8, // 3: switchyard.policy.v1.FrontPoint.choices:type_name -> switchyard.policy.v1.FrontChoice
-	1, // 4: switchyard.policy.v1.Policy.Describe:input_type -> switchyard.policy.v1.DescribeRequest
-	4, // 5: switchyard.policy.v1.Policy.Decide:input_type -> switchyard.policy.v1.DecideRequest
-	4, // 6: switchyard.policy.v1.Policy.ParetoFront:input_type -> switchyard.policy.v1.DecideRequest
-	2, // 7: switchyard.policy.v1.Policy.Describe:output_type -> switchyard.policy.v1.DescribeResponse
-	5, // 8: switchyard.policy.v1.Policy.Decide:output_type -> switchyard.policy.v1.DecideResponse
-	6, // 9: switchyard.policy.v1.Policy.ParetoFront:output_type -> switchyard.policy.v1.ParetoFrontResponse
-	7, // [7:10] is the sub-list for method output_type
-	4, // [4:7] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 2: switchyard.policy.v1.DecideRequest.outcomes:type_name -> switchyard.policy.v1.Outcome
+	8, // 3: switchyard.policy.v1.ParetoFrontResponse.points:type_name -> switchyard.policy.v1.FrontPoint
+	9, // 4: switchyard.policy.v1.FrontPoint.choices:type_name -> switchyard.policy.v1.FrontChoice
+	1, // 5: switchyard.policy.v1.Policy.Describe:input_type -> switchyard.policy.v1.DescribeRequest
+	4, // 6: switchyard.policy.v1.Policy.Decide:input_type -> switchyard.policy.v1.DecideRequest
+	4, // 7: switchyard.policy.v1.Policy.ParetoFront:input_type -> switchyard.policy.v1.DecideRequest
+	2, // 8: switchyard.policy.v1.Policy.Describe:output_type -> switchyard.policy.v1.DescribeResponse
+	6, // 9: switchyard.policy.v1.Policy.Decide:output_type -> switchyard.policy.v1.DecideResponse
+	7, // 10: switchyard.policy.v1.Policy.ParetoFront:output_type -> switchyard.policy.v1.ParetoFrontResponse
+	8, // [8:11] is the sub-list for method output_type
+	5, // [5:8] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_protocol_policy_v1_policy_proto_init() }
@@ -1209,7 +1370,7 @@ func file_protocol_policy_v1_policy_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_policy_v1_policy_proto_rawDesc), len(file_protocol_policy_v1_policy_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

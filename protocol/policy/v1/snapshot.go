@@ -19,6 +19,7 @@ func EncodeSnapshot(in *policy.Snapshot) *DecideRequest {
 	writeSites(m, in.Sites)
 	writeJobs(m, in.Jobs)
 	writeQuotes(m, in)
+	m.Outcomes = wire.Convert(in.Outcomes, encodeOutcome)
 	writeApplications(m, in)
 	writeMoney(m, in)
 	return m
@@ -31,13 +32,17 @@ func DecodeSnapshot(m *DecideRequest) (policy.Snapshot, error) {
 	if err == nil {
 		err = wire.First(checkSites(m), checkJobs(m), checkQuotes(m), checkApplications(m), checkMoney(m))
 	}
+	var outcomes []policy.Outcome
+	if err == nil {
+		outcomes, err = wire.Decode("outcomes", m.GetOutcomes(), decodeOutcome)
+	}
 	if err != nil {
 		return policy.Snapshot{}, fmt.Errorf("snapshot: %w", err)
 	}
 	in := policy.Snapshot{
 		Self: int(m.GetSelf()), Sites: readSites(m), Jobs: readJobs(m),
 		AWT: readSpans(m.GetAwt()), ERT: readSpans(m.GetErt()), Cost: readCosts(m.GetCost()),
-		Currency: m.GetCurrency(), Applications: readApplications(m),
+		Currency: m.GetCurrency(), Applications: readApplications(m), Outcomes: outcomes,
 	}
 	readMoney(m, &in)
 	if len(m.GetHint()) > 0 {
@@ -93,6 +98,7 @@ func writeJobs(m *DecideRequest, jobs []policy.Job) {
 		m.JobWallTime[i], m.JobWaited[i], m.JobData[i] = wire.EncodeSpan(j.WallTime), wire.EncodeSpan(max(0, j.Waited)), j.Data
 	}
 	m.JobData = wire.Sparse(m.GetJobData())
+	writeNames(m, jobs)
 	writeWishes(m, jobs)
 }
 
@@ -150,6 +156,7 @@ func readJobs(m *DecideRequest) []policy.Job {
 			Data: data[i],
 		}
 	}
+	readNames(m, jobs)
 	readWishes(m, jobs)
 	return jobs
 }

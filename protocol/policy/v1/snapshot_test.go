@@ -61,9 +61,11 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	for range rapid.IntRange(0, 4).Draw(t, "jobs") {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: protocol.JobID(rapid.Uint64().Draw(t, "id")), CPUs: drawCount(t), WallTime: drawSpan(t), Waited: drawSpan(t),
-			Data: drawSparse(t), DataOut: drawSparse(t),
+			Data: drawSparse(t), DataOut: drawSparse(t), MemoryMB: drawSparse(t),
+			User: drawText(t, "user"), Account: drawText(t, "account"), Name: drawText(t, "name"),
 		})
 	}
+	in.Outcomes = drawOutcomes(t)
 	drawWishes(t, &in)
 	for range len(in.Jobs) * len(in.Sites) {
 		awt, ert, cost := drawSpan(t), drawSpan(t), protocol.Micro(rapid.Int64().Draw(t, "cost"))
@@ -76,6 +78,20 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT)
 	}
 	return in
+}
+
+func drawText(t *rapid.T, what string) string {
+	return rapid.OneOf(rapid.Just(""), rapid.StringN(0, 60, policyv1.MaxUser)).Draw(t, what)
+}
+
+func drawOutcomes(t *rapid.T) (outcomes []policy.Outcome) {
+	for range rapid.SampledFrom([]int{0, 0, 1, policy.MaxOutcomes}).Draw(t, "outcomes") {
+		outcomes = append(outcomes, policy.Outcome{
+			Job: protocol.JobID(rapid.Uint64().Draw(t, "job")), Site: "site-a", DecidedAt: protocol.Instant(rapid.Int64().Draw(t, "at")),
+			QuotedWait: drawSpan(t), Wait: drawSpan(t), State: rapid.SampledFrom(protocol.States()[2:]).Draw(t, "state"), ExitCode: drawCount(t),
+		})
+	}
+	return outcomes
 }
 
 // drawApplications draws what policies that are whole are told; often it is nothing.
