@@ -250,7 +250,7 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	if len(w.Components) != 1 || w.Components[0].Name != "solver" || len(w.Components[0].Sites) != 1 || len(w.Components[0].Sites[0].Runs) != 1 {
 		t.Fatalf("known: %+v", w)
 	}
-	if got := w.Components[0].Sites[0].Runs[0]; got.Ran != 250*protocol.Second || got.Foreseen != 1000*protocol.Second || got.CPUs != 1 {
+	if got := w.Components[0].Sites[0].Runs[0]; got.Ran != 250*protocol.Second || got.PredictedRunTime != 1000*protocol.Second || got.CPUs != 1 {
 		t.Errorf("kept: %+v", got)
 	}
 	run()
@@ -415,7 +415,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 			l.answerQuotes()
 		}
 	}
-	if view := l.view(limited); !strings.HasPrefix(view.Reason, "WaitsForPolicy (the policy greedy looks at no limits") {
+	if view := l.view(limited); !strings.HasPrefix(view.Reason, "PolicyUnsupported (the policy greedy looks at no limits") {
 		t.Errorf("the limited job is %v: %s", view.State, view.Reason)
 	}
 	if view := l.view(other); view.CommittedAt == 0 {
@@ -442,7 +442,7 @@ func TestNoLimitsInStead(t *testing.T) {
 	l.step(moldable())
 	l.answerQuotes()
 	for _, job := range l.answers[0].(view.Submitted).Jobs {
-		if view := l.view(job); view.CommittedAt != 0 || !strings.HasPrefix(view.Reason, "WaitsForPolicy (") {
+		if view := l.view(job); view.CommittedAt != 0 || !strings.HasPrefix(view.Reason, "PolicyUnsupported (") {
 			t.Errorf("job %v is placed at %d: %s", job, view.CommittedAt, view.Reason)
 		}
 	}

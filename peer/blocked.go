@@ -65,10 +65,10 @@ func (p *Peer) takeOpen(n int) []protocol.JobID {
 // blockAgain blocks a job without a round if an earlier one has said why it waits.
 func (p *Peer) blockAgain(id protocol.JobID, desk func() *admission.Desk) bool {
 	j := p.jobs[id]
-	if j.Reason != view.ReasonNoKnownSite && j.Reason != view.ReasonNoQuote || !p.awaitsSite(j) {
+	if j.Reason != view.ReasonNoEligibleSite && j.Reason != view.ReasonAllDeclined || !p.awaitsSite(j) {
 		return false
 	}
-	if j.noEligibleSite = desk().Unknown(&j.Job); j.Reason == view.ReasonNoKnownSite && !j.noEligibleSite {
+	if j.noEligibleSite = desk().Unknown(&j.Job); j.Reason == view.ReasonNoEligibleSite && !j.noEligibleSite {
 		return false // by now all sites are known, and the round will say so
 	}
 	p.queue.Block(id)

@@ -70,7 +70,7 @@ func TestJobsThatWaitForASite(t *testing.T) {
 				c.Initiation, c.Policy.Initiations = initiation, []policy.Initiation{initiation}
 			})
 			l.advance(2 * protocol.Minute) // a cycle is within
-			if count[event.DecideOp](l) != 1 || !strings.HasPrefix(l.reason(), "NoSiteQuoted") {
+			if count[event.DecideOp](l) != 1 || !strings.HasPrefix(l.reason(), "AllSitesDeclined") {
 				t.Errorf("%d rounds, the job says %q", count[event.DecideOp](l), l.reason())
 			}
 			l.advance(protocol.Day)
@@ -111,7 +111,7 @@ func TestJobsThatWaitForASiteOverARestart(t *testing.T) {
 	}
 	l.asked, l.facts = nil, nil
 	l.step(event.Tick{})
-	if why := l.reason(); why != "NoKnownSite" { // whose card is not known since the start
+	if why := l.reason(); why != "NoEligibleSite" { // whose card is not known since the start
 		t.Errorf("the job says %q", why)
 	}
 	l.advance(protocol.Hour)
@@ -137,12 +137,12 @@ func TestJobsThatWaitForASiteThatCannotRunThem(t *testing.T) {
 	ev.Jobs[0].Spec.CPUs = 100
 	l.step(ev)
 	l.advance(protocol.Hour)
-	if why := l.reason(); why != "NoKnownSite" || count[event.DecideOp](l) != 1 {
+	if why := l.reason(); why != "NoEligibleSite" || count[event.DecideOp](l) != 1 {
 		t.Errorf("%d rounds, the job says %q", count[event.DecideOp](l), why)
 	}
 	l.step(card("c", 8))
 	l.advance(protocol.Hour)
-	if why := l.reason(); !strings.HasPrefix(why, "NoSiteQuoted") || count[event.DecideOp](l) != 2 {
+	if why := l.reason(); !strings.HasPrefix(why, "AllSitesDeclined") || count[event.DecideOp](l) != 2 {
 		t.Errorf("%d rounds, the job says %q", count[event.DecideOp](l), why)
 	}
 	l.sent = nil

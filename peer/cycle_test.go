@@ -76,7 +76,7 @@ func TestCycle(t *testing.T) {
 		},
 		"MaxQ: of its own jobs a site takes no more in a period either": {
 			"sites a=8\n" + cycle + "set a max-q=2\nsubmit a n=5 time=60s run=1s\nadvance 60s\nshow queue a",
-			[]string{"row job a1:1 committed-local", "row job a2:1 committed-local", "a3 x PENDING (SitesFull", "a5 x PENDING"},
+			[]string{"row job a1:1 committed-local", "row job a2:1 committed-local", "a3 x PENDING (CycleLimitReached", "a5 x PENDING"},
 			[]string{"row job a3:1", "row job a4:1", "row job a5:1"},
 		},
 		"MaxQ: the next period takes the next ones": {
@@ -390,7 +390,7 @@ func TestWaitingInCyclesWritesNothing(t *testing.T) {
 	}
 	l.step(event.AskQueue{Asked: 1})
 	queue, _ := l.answers[len(l.answers)-1].(view.Queue)
-	if len(queue.Jobs) != 1 || queue.Jobs[0].Reason != "NoSiteQuoted (a: full for the 3. time)" {
+	if len(queue.Jobs) != 1 || queue.Jobs[0].Reason != "AllSitesDeclined (a: full for the 3. time)" {
 		t.Errorf("got %+v", queue)
 	}
 }

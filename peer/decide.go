@@ -177,11 +177,11 @@ func (c *decisionRun) leave(i int, j *job, because string) {
 	why, detail := view.ReasonInfeasible, because
 	switch room := c.roomless[j.Spec.Job]; {
 	case room != "" && c.r.Takers(i) > 0:
-		why, detail = view.ReasonNoRoom, room
+		why, detail = view.ReasonNoCommonStart, room
 	case because == "":
 		why, detail = c.waitReason(i, j)
 	case c.stead:
-		why = view.ReasonPolicy
+		why = view.ReasonPolicyUnsupported
 	}
 	c.p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", detailed(why, detail))
 	c.p.waitOn(c.r, j, why, detail)
@@ -246,16 +246,16 @@ func (p *Peer) reportRound(r *round, i int, silent []string, kind event.LogKind,
 // waitReason says why no site was chosen for job i: a word, and what the sites said.
 func (c *decisionRun) waitReason(i int, j *job) (word, detail string) {
 	if j.noEligibleSite = c.desk().Unknown(&j.Job); j.noEligibleSite {
-		return view.ReasonNoKnownSite, ""
+		return view.ReasonNoEligibleSite, ""
 	}
 	if would := c.r.Takers(i); would > 0 {
-		return view.ReasonRoundFull, fmt.Sprintf("%d sites would take it, but not in this round", would)
+		return view.ReasonCycleLimit, fmt.Sprintf("%d sites would take it, but not in this round", would)
 	}
 	if c.p.cfg.DisableLogEvents {
-		return view.ReasonNoQuote, ""
+		return view.ReasonAllDeclined, ""
 	}
 	quotes, others := c.p.reported(c.r, i)
-	return view.ReasonNoQuote, rounds.Declines(quotes, others)
+	return view.ReasonAllDeclined, rounds.Declines(quotes, others)
 }
 
 // waitOn lets a job that no site was chosen for wait for another round: if no site that may be

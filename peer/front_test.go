@@ -19,11 +19,11 @@ func TestFront(t *testing.T) {
 	laid := policy.ParetoFront{Currency: "CHF", More: true, Gap: 3, Points: []policy.FrontPoint{{
 		Time: protocol.Hour, Cost: 5, Chosen: true, Choices: []policy.FrontChoice{{Site: 1, CPUs: 2, Wait: 3, Run: 4, Cost: 5}},
 	}}}
-	seen := &view.ParetoFront{Currency: "CHF", More: true, Gap: 3, Points: []view.ParetoPoint{{
+	seen := &view.ParetoFront{Currency: "CHF", Truncated: true, Gap: 3, Points: []view.ParetoPoint{{
 		Time: protocol.Hour, Cost: 5, Chosen: true, Choices: []view.ParetoChoice{{Site: "b", CPUs: 2, Wait: 3, Run: 4, Cost: 5}},
 	}}}
 	why := func(text string) *view.ParetoFront {
-		return &view.ParetoFront{Why: "the choices could not be found: " + text}
+		return &view.ParetoFront{Reason: "the choices could not be found: " + text}
 	}
 	for name, tt := range map[string]struct {
 		policy, builtIn bool // who lays choices out

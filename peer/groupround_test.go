@@ -202,7 +202,7 @@ func TestGroupWithoutRoomSaysWhy(t *testing.T) {
 	w.Advance(10 * protocol.Minute)
 	for _, row := range w.Site("b").Rows().Jobs()[1:] {
 		view := viewOf(t, w, "b", row.Spec.Job)
-		if row.Epoch != 0 || !strings.HasPrefix(view.Reason, "NoRoomForGroup (no sites have room for all 3 components") ||
+		if row.Epoch != 0 || !strings.HasPrefix(view.Reason, "NoCommonStart (no sites have room for all 3 components") ||
 			!strings.Contains(view.Reason, "gives jobs of this site 2 CPUs together") {
 			t.Errorf("job %v in epoch %d: %s", row.Spec.Job, row.Epoch, view.Reason)
 		}

@@ -193,7 +193,7 @@ func TestFactsOfLargeRounds(t *testing.T) {
 				if f.Quotes[0].Site != "p00" || f.Quotes[1].Site != "p01" || f.Quotes[7].Site != "p10" {
 					t.Fatalf("not the best: %+v", f.Quotes)
 				}
-				if f.Text != "SitesFull (20 sites would take it, but not in this round)" {
+				if f.Text != "CycleLimitReached (20 sites would take it, but not in this round)" {
 					t.Fatalf("told: %s", f.Text)
 				}
 			}

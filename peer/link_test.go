@@ -20,7 +20,7 @@ func TestRefusedKeyIsShown(t *testing.T) {
 		l.step(event.AskSites{Asked: 1})
 		sites, _ := l.answers[0].(view.Sites)
 		i := slices.IndexFunc(sites.Sites, func(s view.Site) bool { return s.Site == "b" })
-		return sites.Sites[i].Link, sites.Sites[i].Why
+		return sites.Sites[i].Link, sites.Sites[i].Reason
 	}
 	told := func() (n int) {
 		for _, f := range l.facts {

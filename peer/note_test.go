@@ -97,10 +97,10 @@ func TestSitesTellPower(t *testing.T) {
 	l.step(event.AskSites{})
 	view, _ := l.answers[len(l.answers)-1].(view.Sites)
 	own, other := view.Sites[0], view.Sites[1]
-	if own.Withheld != 2 || own.Draw != 12_301 || own.Budget == nil || *own.Budget != 50_000 || own.RUS != 750_000 {
+	if own.PowerIdledCPUs != 2 || own.Draw != 12_301 || own.Budget == nil || *own.Budget != 50_000 || own.RUS != 750_000 {
 		t.Errorf("this site: %+v", own)
 	}
-	if other.Withheld != 3 || other.Draw != 1 || other.Budget == nil || *other.Budget != 2 {
+	if other.PowerIdledCPUs != 3 || other.Draw != 1 || other.Budget == nil || *other.Budget != 2 {
 		t.Errorf("the partner: %+v", other)
 	}
 	if free := l.quote(protocol.QuoteRequest{}).Free; free != 1 {

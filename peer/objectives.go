@@ -42,10 +42,10 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 			return false
 		}
 		why := fmt.Sprintf("the policy %s looks at no limits or groups: have the site take one that does, or cancel and submit without them", p.cfg.Policy.Name)
-		if j.Reason != view.ReasonPolicy {
-			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Text: detailed(view.ReasonPolicy, why)})
+		if j.Reason != view.ReasonPolicyUnsupported {
+			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Text: detailed(view.ReasonPolicyUnsupported, why)})
 		}
-		p.hold(j, p.dice.Jitter(p.cfg.CheckInterval), view.ReasonPolicy, why)
+		p.hold(j, p.dice.Jitter(p.cfg.CheckInterval), view.ReasonPolicyUnsupported, why)
 		return true
 	})
 }

@@ -75,7 +75,7 @@ func TestPaper(t *testing.T) {
 		},
 		"a partner that does not answer in time is ignored": {
 			"sites a=4 b=4 c=4\nset all deadline=2s\n" + busyA + "submit a cpus=2\ndrop a->b\ndeliver a->c\ndeliver c->a\nadvance 1999ms\nshow queue a\nadvance 1ms",
-			[]string{"a2 x PENDING (GridQueue), epoch 0 at no site", "partner-unresponsive b", "row job a2:1 offered at c", "silent: b"},
+			[]string{"a2 x PENDING (WaitingForRound), epoch 0 at no site", "partner-unresponsive b", "row job a2:1 offered at c", "silent: b"},
 			nil,
 		},
 		"a late answer counts no more": {
@@ -95,7 +95,7 @@ func TestPaper(t *testing.T) {
 		},
 		"R-I: a job with an AWT of φ or more waits, nobody is asked": {
 			"sites a=4 b=4\nset all initiation=receiver\n" + busyA + "submit a cpus=2\nshow queue a",
-			[]string{"a2 x PENDING (WaitsForVolunteer), epoch 0 at no site"},
+			[]string{"a2 x PENDING (WaitingForVolunteer), epoch 0 at no site"},
 			[]string{"quote-request", "committed-local at a2"},
 		},
 		"R-I: a volunteer of lower TC gets the job": {
@@ -105,7 +105,7 @@ func TestPaper(t *testing.T) {
 		},
 		"R-I: a volunteer that is no better is struck for the job, which waits on": {
 			"sites a=4 b=4\nset all initiation=receiver sigma=300s\nset b mhz=100\nset a mhz=400\nsubmit a cpus=4 time=400s run=400s\nsubmit a cpus=2 time=600s run=600s\nadvance 300s\ndeliver-all\nshow queue a",
-			[]string{"send b quote-request a2", "a2 x PENDING (WaitsForVolunteer)"},
+			[]string{"send b quote-request a2", "a2 x PENDING (WaitingForVolunteer)"},
 			[]string{"a2:1 offered", "row job a2:1 committed-local"},
 		},
 		"R-I: every σ each waiting job looks at its own AWT again": {
@@ -115,7 +115,7 @@ func TestPaper(t *testing.T) {
 		},
 		"R-I, literally: only the first waiting job is looked at": {
 			"sites a=4\nset all initiation=receiver sigma=300s recheck=1\n" + busyA + "submit a cpus=4 time=600s n=2\nadvance 590s\nshow queue a",
-			[]string{"a2 x PENDING (WaitsForVolunteer)", "a3 x PENDING (WaitsForVolunteer)"},
+			[]string{"a2 x PENDING (WaitingForVolunteer)", "a3 x PENDING (WaitingForVolunteer)"},
 			[]string{"call quote a3 a2"},
 		},
 		"R-I: one availability message brings as many jobs into rounds as draw says": {

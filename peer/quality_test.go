@@ -216,8 +216,8 @@ func TestPartnerThatDoesNotKeepItsQuotes(t *testing.T) {
 			j.submits(30, 2*protocol.Minute)
 			j.pass(protocol.Hour)
 			view := j.view("b")
-			if !strings.HasPrefix(view.Doubt, "asked last") || !strings.Contains(view.Doubt, test.why) || view.Kept > 500_000 {
-				t.Fatalf("after 30 jobs: %q, %d ppm kept", view.Doubt, view.Kept)
+			if !strings.HasPrefix(view.AskedLastReason, "asked last") || !strings.Contains(view.AskedLastReason, test.why) || view.QuotesMet > 500_000 {
+				t.Fatalf("after 30 jobs: %q, %d ppm kept", view.AskedLastReason, view.QuotesMet)
 			}
 			before, c := j.asked["b"], j.given["c"]
 			j.submits(60, 2*protocol.Minute)
@@ -227,8 +227,8 @@ func TestPartnerThatDoesNotKeepItsQuotes(t *testing.T) {
 			if got := j.given["c"] - c; got < 35 {
 				t.Errorf("the honest partner got %d of 60 jobs", got)
 			}
-			if view = j.view("c"); view.Doubt != "" || view.Kept != protocol.PPM {
-				t.Errorf("the honest partner: %q, %d ppm", view.Doubt, view.Kept)
+			if view = j.view("c"); view.AskedLastReason != "" || view.QuotesMet != protocol.PPM {
+				t.Errorf("the honest partner: %q, %d ppm", view.AskedLastReason, view.QuotesMet)
 			}
 		})
 	}
@@ -240,7 +240,7 @@ func TestDoubtfulPartnerIsAskedWhenNobodyElseIs(t *testing.T) {
 	j := newJudged(t, map[protocol.SiteName]manner{"b": {}})
 	j.submits(30, 2*protocol.Minute)
 	j.pass(protocol.Hour)
-	if j.view("b").Doubt == "" {
+	if j.view("b").AskedLastReason == "" {
 		t.Fatal("it is not in doubt")
 	}
 	before := j.given["b"]
@@ -263,8 +263,8 @@ func TestPartnersThatAreNotToBlame(t *testing.T) {
 			j := newJudged(t, map[protocol.SiteName]manner{"b": how})
 			j.submits(30, protocol.Minute)
 			j.pass(protocol.Day)
-			if view := j.view("b"); view.Doubt != "" || view.Kept != protocol.PPM {
-				t.Errorf("%q, %d ppm", view.Doubt, view.Kept)
+			if view := j.view("b"); view.AskedLastReason != "" || view.QuotesMet != protocol.PPM {
+				t.Errorf("%q, %d ppm", view.AskedLastReason, view.QuotesMet)
 			}
 		})
 	}
@@ -275,8 +275,8 @@ func TestPartnersThatAreNotToBlame(t *testing.T) {
 			j.names = 0 // one name
 			j.submits(1, protocol.Minute)
 		}
-		if view := j.view("b"); view.Doubt != "" {
-			t.Errorf("%q, %d ppm", view.Doubt, view.Kept)
+		if view := j.view("b"); view.AskedLastReason != "" {
+			t.Errorf("%q, %d ppm", view.AskedLastReason, view.QuotesMet)
 		}
 	})
 }
@@ -287,12 +287,12 @@ func TestDoubtOutlivesARestart(t *testing.T) {
 	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: true}, "c": honest})
 	j.submits(30, 2*protocol.Minute)
 	before := j.view("b")
-	if before.Doubt == "" {
+	if before.AskedLastReason == "" {
 		t.Fatal("it is not in doubt")
 	}
 	j.start()
-	if after := j.view("b"); after.Doubt != before.Doubt || after.Kept != before.Kept {
-		t.Errorf("after a restart: %q, %d ppm kept; before: %q, %d", after.Doubt, after.Kept, before.Doubt, before.Kept)
+	if after := j.view("b"); after.AskedLastReason != before.AskedLastReason || after.QuotesMet != before.QuotesMet {
+		t.Errorf("after a restart: %q, %d ppm kept; before: %q, %d", after.AskedLastReason, after.QuotesMet, before.AskedLastReason, before.QuotesMet)
 	}
 	asked := j.asked["b"]
 	j.submits(10, protocol.Second)
@@ -318,12 +318,12 @@ func TestDoubtEnds(t *testing.T) {
 	j := newJudged(t, map[protocol.SiteName]manner{"b": {starts: protocol.Hour, runs: protocol.Minute, state: protocol.Completed}, "c": honest})
 	j.submits(30, 2*protocol.Minute)
 	j.pass(2 * protocol.Hour)
-	if j.view("b").Doubt == "" {
+	if j.view("b").AskedLastReason == "" {
 		t.Fatal("it is not in doubt")
 	}
 	j.manners["b"] = manner{starts: 1, runs: protocol.Minute, state: protocol.Completed}
 	j.submits(100, 2*protocol.Minute)
-	if view := j.view("b"); view.Doubt != "" {
-		t.Errorf("after 100 jobs: %q, %d ppm", view.Doubt, view.Kept)
+	if view := j.view("b"); view.AskedLastReason != "" {
+		t.Errorf("after 100 jobs: %q, %d ppm", view.AskedLastReason, view.QuotesMet)
 	}
 }

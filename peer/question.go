@@ -71,7 +71,7 @@ func (p *Peer) answerQuestion(r *round) {
 	}
 	r.frontOf = p.snapshot(r)
 	if why := p.noFront(&r.frontOf); why != "" {
-		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + why)})
+		p.answerFront(r, &view.ParetoFront{Reason: clip("the choices could not be found: " + why)})
 		return
 	}
 	p.call(event.ParetoOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.HasParetoFront()}, findFront{r.ID})
@@ -87,7 +87,7 @@ func (c findFront) answered(p *Peer, result event.Result, err error) {
 	}
 	done, err := step.ResultAs[event.FrontResult](result, err)
 	if err != nil {
-		p.answerFront(r, &view.ParetoFront{Why: clip("the choices could not be found: " + err.Error())})
+		p.answerFront(r, &view.ParetoFront{Reason: clip("the choices could not be found: " + err.Error())})
 		return
 	}
 	p.answerFront(r, rounds.FrontView(&r.frontOf, &done.Front))

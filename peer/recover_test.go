@@ -329,8 +329,8 @@ func TestACopiedSiteIsNoticed(t *testing.T) {
 			asked := w.Ask(other, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })
 			w.Advance(10)
 			sites, _ := w.Site(other).Answer(asked).(view.Sites)
-			if link := sites.Sites[1]; link.Link != "refused" || !strings.Contains(link.Why, "two peers run as "+string(tt.site)) {
-				t.Errorf("the partner shows %s, %s", link.Link, link.Why)
+			if link := sites.Sites[1]; link.Link != "refused" || !strings.Contains(link.Reason, "two peers run as "+string(tt.site)) {
+				t.Errorf("the partner shows %s, %s", link.Link, link.Reason)
 			}
 			w.Advance(5 * protocol.Minute)
 			if err := w.Check(); err != nil {

@@ -88,9 +88,9 @@ func toldOf(ask func(event.Event) view.Reply, rows peertest.Rows) string {
 	for _, one := range sites.Sites[1:] {
 		link := "configured"
 		if one.Link == "missing" {
-			link = one.Link + " " + one.Why
+			link = one.Link + " " + one.Reason
 		}
-		fmt.Fprintln(&out, one.Site, link, one.JobsHere, one.JobsSent)
+		fmt.Fprintln(&out, one.Site, link, one.GuestJobs, one.SentJobs)
 	}
 	for _, row := range rows.Jobs() {
 		view, _ := ask(event.AskJob{Job: row.Spec.Job}).(view.Job)

@@ -124,7 +124,7 @@ func TestSavedAgainstHome(t *testing.T) {
 			if got := l.electricity(); !reflect.DeepEqual(got.Money, tt.want) || got.Energy != 0 {
 				t.Errorf("counted %+v, want %+v", got, tt.want)
 			}
-			if seen := l.finished().Home; (seen != nil) != (tt.home > 0) {
+			if seen := l.finished().LocalQuoted; (seen != nil) != (tt.home > 0) {
 				t.Errorf("home quoted %+v", seen)
 			}
 		})

@@ -53,7 +53,7 @@ type spending map[*application]protocol.Micro
 
 // standing is a job as its rows and what is known beside them have it.
 func (p *Peer) standing(j *job) *status.Job {
-	s := &status.Job{Job: &j.Job, Detail: j.detail, NoKnownSite: j.noEligibleSite}
+	s := &status.Job{Job: &j.Job, Detail: j.detail, NoEligibleSite: j.noEligibleSite}
 	if r := p.runs[j.Tag()]; r != nil {
 		s.Run = &r.Run
 	}
@@ -134,7 +134,7 @@ func (p *Peer) guestView(g *guest) view.Job {
 
 func (p *Peer) sitesView() view.Sites {
 	own := view.Site{
-		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Why: p.site.StopReason(),
+		Site: p.cfg.Site, Number: p.cfg.Number, Self: true, Link: "self", Reason: p.site.StopReason(),
 		CPUs: p.cfg.Capacity.CPUs, Nodes: p.cfg.Capacity.Nodes, Age: -1,
 		LastSeen: p.now, Software: p.cfg.Software, Prices: p.prices.Text(p.cfg.Area),
 	}
@@ -147,7 +147,7 @@ func (p *Peer) sitesView() view.Sites {
 	own.Electricity = p.electricityView()
 	for _, j := range p.jobs {
 		if j.Phase == row.JobCommittedLocal {
-			own.JobsHere++
+			own.GuestJobs++
 		}
 	}
 	out, missing := view.Sites{Sites: []view.Site{own}}, p.partnerJobs()

@@ -501,7 +501,7 @@ func TestAnotherShapeFits(t *testing.T) {
 		t.Errorf("got %+v", l.answers[0])
 	}
 	l.answerAll()
-	if got := l.view(l.jobs()[0].Spec.Job).Reason; !strings.HasPrefix(got, "SitesFull") {
+	if got := l.view(l.jobs()[0].Spec.Job).Reason; !strings.HasPrefix(got, "CycleLimitReached") {
 		t.Errorf("it waits for %q", got)
 	}
 }

@@ -170,7 +170,7 @@ func TestWrongApplicationsAreNotSubmitted(t *testing.T) {
 
 // someQuotes are quotes for the two components of the application.
 func someQuotes() view.TestSubmitResult {
-	money := &view.Money{Use: 3_000_000, Licence: 500_000, Eco: 250_000, Data: 10_000, Cost: 3_600_000, Currency: "CHF"}
+	money := &view.Money{CPU: 3_000_000, License: 500_000, Energy: 250_000, Data: 10_000, Cost: 3_600_000, Currency: "CHF"}
 	return view.TestSubmitResult{Jobs: [][]view.Quote{
 		{
 			{Site: "cygnus", CPUs: 8, ERT: protocol.Hour, Cost: 3_750_000, Currency: "EUR", Money: money},
@@ -255,7 +255,7 @@ func TestPareto(t *testing.T) {
 func TestParetoTellsTenths(t *testing.T) {
 	t.Parallel()
 	at := []view.ParetoChoice{{Site: "aurora", CPUs: 1}}
-	front := &view.ParetoFront{Currency: "CHF", More: true, Points: []view.ParetoPoint{
+	front := &view.ParetoFront{Currency: "CHF", Truncated: true, Points: []view.ParetoPoint{
 		{Time: 2401, Cost: 2_000_000, Choices: at}, {Time: 2600, Cost: 1_000_000, Choices: at}, {Time: 61_000, Choices: at},
 	}}
 	n := &fakeNode{replyF: always(view.TestSubmitResult{Front: front}, nil)}
@@ -288,12 +288,12 @@ func TestParetoOfManyComponentsCountsThem(t *testing.T) {
 func TestParetoWithoutAChoice(t *testing.T) {
 	t.Parallel()
 	why := "max_cost: the cheapest choice costs 12.40 CHF; raise max_cost to 12.40 CHF"
-	n := &fakeNode{replyF: always(view.TestSubmitResult{Front: &view.ParetoFront{Why: why}}, nil)}
+	n := &fakeNode{replyF: always(view.TestSubmitResult{Front: &view.ParetoFront{Reason: why}}, nil)}
 	got := command(t, serve(t, n), goodScript, "submit", "--pareto")
 	if got != (result{5, "", "switchyard: " + why + "\n"}) {
 		t.Errorf("got %+v", got)
 	}
-	beyond := view.ParetoFront{Why: why, Currency: "CHF", Points: []view.ParetoPoint{{Time: protocol.Hour, Choices: []view.ParetoChoice{{Site: "a", CPUs: 1}}}}}
+	beyond := view.ParetoFront{Reason: why, Currency: "CHF", Points: []view.ParetoPoint{{Time: protocol.Hour, Choices: []view.ParetoChoice{{Site: "a", CPUs: 1}}}}}
 	n.replyF = always(view.TestSubmitResult{Front: &beyond}, nil)
 	if got = command(t, serve(t, n), goodScript, "submit", "--pareto"); got.code != 5 || !strings.Contains(got.stdout, "1:00:00") || !strings.Contains(got.stderr, why) {
 		t.Errorf("choices beyond the limits: %+v", got)

@@ -242,7 +242,7 @@ func someQueue() *fakeNode {
 			WallTime: protocol.Hour, Started: 1000, Ended: 62_001,
 		},
 		view.Job{
-			ID: someID + 1, Name: "größe", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Reason: "NoKnownSite",
+			ID: someID + 1, Name: "größe", User: "ada", State: protocol.Pending, CPUs: 1, Origin: "aurora", Reason: "NoEligibleSite",
 			WallTime: protocol.Hour,
 		},
 		view.Job{ID: someID + 2, Guest: true, State: protocol.Pending},
@@ -255,7 +255,7 @@ func TestQueue(t *testing.T) {
 	want := "" +
 		"        JOBID  NAME      USER  STATE         TIME  CPUS  ORIGIN  SITE    REASON\n" +
 		"1000000000042  x\\u0009y  bob   COMPLETED  0:01:02    12  aurora  cygnus\n" +
-		"1000000000043  größe     ada   PENDING    0:00:00     1  aurora  -       NoKnownSite\n"
+		"1000000000043  größe     ada   PENDING    0:00:00     1  aurora  -       NoEligibleSite\n"
 	if got := command(t, socket, "", "queue"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
@@ -290,8 +290,8 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 		"-h --nodelist=- -o %i":          second + "\n",
 		"-h --after=" + first + " -o %i": second + "\n",
 		"-h --limit=1 -o %i":             first + "\n",
-		"-o %.5t|%5M|%.3j|%R":            "   ST|TIME |NAM|SITE(REASON)\n   CD|0:01:02|x\\u|cygnus\n   PD|0:00:00|grö|(NoKnownSite)\n",
-		"-h -o %%%l,%L,%C,%N,%r,%u":      "%1:00:00,0:58:59,12,cygnus,None,bob\n%1:00:00,1:00:00,1,,NoKnownSite,ada\n",
+		"-o %.5t|%5M|%.3j|%R":            "   ST|TIME |NAM|SITE(REASON)\n   CD|0:01:02|x\\u|cygnus\n   PD|0:00:00|grö|(NoEligibleSite)\n",
+		"-h -o %%%l,%L,%C,%N,%r,%u":      "%1:00:00,0:58:59,12,cygnus,None,bob\n%1:00:00,1:00:00,1,,NoEligibleSite,ada\n",
 		"-h -t all --json-lines -n none": "",
 		"-h --guests -o %i":              (someID + 2).String() + "\n",
 	} {
@@ -401,7 +401,7 @@ func TestSites(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Sites{Sites: []view.Site{
 		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2, Benefit: 1_254_000, Prices: "NO1 in NOK,\nknown until then"},
-		{Site: "borealis", Link: "down", Age: -1, Why: "no route"},
+		{Site: "borealis", Link: "down", Age: -1, Reason: "no route"},
 	}}, nil)}
 	want := "" +
 		"SITE      NO  LINK  CPUS  BUSY   RUS  QUEUED      AGE  HERE  THERE  BENEFIT  NOTE\n" +
@@ -423,8 +423,8 @@ func TestSites(t *testing.T) {
 func TestSitesUnderAPowerBudget(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Sites{Sites: []view.Site{
-		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, Withheld: 5, Draw: 12_399, Budget: new(int64(50_000))},
-		{Site: "borealis", Link: "up", CPUs: 4, Withheld: 1, Draw: 180, Budget: new(int64(300)), LastSeen: 1},
+		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, PowerIdledCPUs: 5, Draw: 12_399, Budget: new(int64(50_000))},
+		{Site: "borealis", Link: "up", CPUs: 4, PowerIdledCPUs: 1, Draw: 180, Budget: new(int64(300)), LastSeen: 1},
 		{Site: "cygnus", Link: "up", Draw: 1_260_000},
 		{Site: "draco", Link: "up", Budget: new(int64(20_000))},
 		{Site: "dorado", Link: "up", Budget: new(int64(0))},

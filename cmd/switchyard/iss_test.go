@@ -416,7 +416,7 @@ func TestReloadToTheBrokerAndBack(t *testing.T) {
 		!strings.Contains(got.stdout, "borealis is chosen: ") {
 		t.Errorf("tc did not place it:\n%s", got.stdout)
 	}
-	job := g.until(t, aurora, limited, func(job view.Job) bool { return strings.Contains(job.Reason, "WaitsForPolicy") })
+	job := g.until(t, aurora, limited, func(job view.Job) bool { return strings.Contains(job.Reason, "PolicyUnsupported") })
 	if job.State != protocol.Pending || !strings.Contains(job.Reason, "the policy tc looks at no limits") {
 		t.Errorf("a limit that tc does not look at: %+v", job)
 	}

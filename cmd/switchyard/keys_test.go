@@ -104,8 +104,8 @@ func (g *grid) whyDown(t *testing.T, site *testbed.Site, of, words string) strin
 	var view view.Site
 	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		view = g.partner(t, site)
-		if string(view.Site) == of && view.Link == "down" && strings.Contains(view.Why, words) {
-			return view.Why
+		if string(view.Site) == of && view.Link == "down" && strings.Contains(view.Reason, words) {
+			return view.Reason
 		}
 	}
 	t.Fatalf("%s says of its partner: %+v", site.Name, view)
@@ -116,7 +116,7 @@ func (g *grid) linkUp(t *testing.T, site *testbed.Site) {
 	t.Helper()
 	var view view.Site
 	for ctx := patience(t); ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-		if view = g.partner(t, site); view.Link == "up" && view.Why == "" {
+		if view = g.partner(t, site); view.Link == "up" && view.Reason == "" {
 			return
 		}
 	}

@@ -22,11 +22,11 @@ func (a *app) pareto(quoted view.TestSubmitResult, batch batchscript.Batch) erro
 	case len(front.Points) > 0:
 		err = a.showFront(front, batch)
 	}
-	if err != nil || front.Why == "" && len(front.Points) > 0 {
+	if err != nil || front.Reason == "" && len(front.Points) > 0 {
 		return err
 	}
-	if front.Why != "" && !a.json {
-		a.notice("%s", console.Plain(front.Why))
+	if front.Reason != "" && !a.json {
+		a.notice("%s", console.Plain(front.Reason))
 	}
 	return &exitError{code: exitNoSite} // no choice, or none that keeps the limits
 }
@@ -39,7 +39,7 @@ func (a *app) showFront(front *view.ParetoFront, batch batchscript.Batch) error 
 	for i := range batch.Jobs {
 		names[i] = batch.Jobs[i].Spec.Name
 	}
-	if front.More {
+	if front.Truncated {
 		a.notice("there are more choices than are shown")
 	}
 	return display.Front(front, names).Write(a.stdout, "", !a.noHeader)

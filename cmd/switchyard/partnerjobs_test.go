@@ -82,10 +82,10 @@ func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
 	opened := storeWithPartners(t, dir)
 	check(nobody, wereNotCounted, "another peer is running", nobody)
 	sites := view.Sites{Sites: []view.Site{
-		{Site: "aurora", Self: true, JobsHere: 7}, {Site: "borealis", Link: "up", JobsSent: 2, JobsHere: 1}, {Site: "dione", Link: "down"},
+		{Site: "aurora", Self: true, GuestJobs: 7}, {Site: "borealis", Link: "up", SentJobs: 2, GuestJobs: 1}, {Site: "dione", Link: "down"},
 	}}
 	check(serve(t, &fakeNode{replyF: always(sites, nil)}), borealisMissing)
-	sites = view.Sites{Sites: []view.Site{{Site: "dione", Self: true}, {Site: "borealis", JobsSent: 2}}}
+	sites = view.Sites{Sites: []view.Site{{Site: "dione", Self: true}, {Site: "borealis", SentJobs: 2}}}
 	check(serve(t, &fakeNode{replyF: always(sites, nil)}), wereNotCounted, "is not that of site aurora")
 	if err := opened.Close(); err != nil {
 		t.Fatal(err)

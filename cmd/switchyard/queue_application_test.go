@@ -19,7 +19,7 @@ func wingJobs() []view.Job {
 	}
 	return []view.Job{
 		{ID: someID + 1, Name: "solve", User: "ann", State: protocol.Running, Site: "cygnus", Application: someID, Objectives: wishes},
-		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "GridQueue", Application: someID, Objectives: wishes, Together: &view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
+		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "WaitingForRound", Application: someID, Objectives: wishes, Together: &view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
 		{ID: someID + 3, Name: "alone", User: "ann", State: protocol.Pending},
 	}
 }
@@ -41,7 +41,7 @@ func TestApplicationsAsOne(t *testing.T) {
 	}
 	socket := serve(t, n)
 	want := "  APPLICATION  NAME  USER  COMPONENTS  PENDING  RUNNING  ENDED      COST  SITES   REASON\n" +
-		"1000000000042  wing  ann            3        1        1      1  2.50 CHF  cygnus  GridQueue\n"
+		"1000000000042  wing  ann            3        1        1      1  2.50 CHF  cygnus  WaitingForRound\n"
 	if got := command(t, socket, "", "queue", "--applications"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}

@@ -39,7 +39,7 @@ func linkIs(t *testing.T, site *testbed.Site, partner protocol.SiteName, link, w
 	defer client.Close()
 	for {
 		sites, err := client.Sites(ctx)
-		is := func(s view.Site) bool { return s.Site == partner && s.Link == link && strings.Contains(s.Why, why) }
+		is := func(s view.Site) bool { return s.Site == partner && s.Link == link && strings.Contains(s.Reason, why) }
 		if err == nil && slices.ContainsFunc(sites.Sites, is) {
 			return
 		}

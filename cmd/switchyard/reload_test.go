@@ -84,7 +84,7 @@ func TestReloadChangesTheRules(t *testing.T) {
 	other := g.submit(t, g.Sites[1], behind("gate"), "--sites=borealis", "-n", "2", "-t", "2:00:00")
 	g.until(t, g.Sites[1], other, running)
 	second := g.submit(t, aurora, "#!/bin/sh\n")
-	g.until(t, aurora, second, func(job view.Job) bool { return job.Reason == "WaitsForVolunteer" })
+	g.until(t, aurora, second, func(job view.Job) bool { return job.Reason == "WaitingForVolunteer" })
 	open("gate")
 	if job := g.until(t, aurora, second, ended); job.Site != "borealis" || job.State != protocol.Completed {
 		t.Errorf("got %+v", job)

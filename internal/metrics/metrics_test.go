@@ -205,8 +205,8 @@ func TestSites(t *testing.T) {
 	var trouble error
 	m.WatchSites(func(context.Context) ([]view.Site, error) {
 		return []view.Site{
-			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, Withheld: 8, Draw: 4500, Budget: new(int64(6000))},
-			{Site: "there", Link: "up", CPUs: 8, Age: 1500, Draw: 7, Budget: new(int64(7)), Withheld: 7, LastSeen: 1_800_000_000_500, JobsSent: 2},
+			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, PowerIdledCPUs: 8, Draw: 4500, Budget: new(int64(6000))},
+			{Site: "there", Link: "up", CPUs: 8, Age: 1500, Draw: 7, Budget: new(int64(7)), PowerIdledCPUs: 7, LastSeen: 1_800_000_000_500, SentJobs: 2},
 			{Site: "away", Link: "down", Age: -1},
 		}, trouble
 	})

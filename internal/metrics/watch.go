@@ -95,7 +95,7 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 		if v.Budget != nil {
 			own(s.budget, float64(*v.Budget))
 		}
-		own(s.held, float64(v.Withheld))
+		own(s.held, float64(v.PowerIdledCPUs))
 		s.electricity(out, v.Electricity)
 		return
 	}
@@ -104,14 +104,14 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 		up = 1
 	}
 	gauge(s.up, up)
-	gauge(s.here, float64(v.JobsHere))
-	gauge(s.there, float64(v.JobsSent))
-	if v.Kept > 0 || v.Doubt != "" {
+	gauge(s.here, float64(v.GuestJobs))
+	gauge(s.there, float64(v.SentJobs))
+	if v.QuotesMet > 0 || v.AskedLastReason != "" {
 		doubt := 0.0
-		if v.Doubt != "" {
+		if v.AskedLastReason != "" {
 			doubt = 1
 		}
-		gauge(s.kept, float64(v.Kept)/protocol.PPM)
+		gauge(s.kept, float64(v.QuotesMet)/protocol.PPM)
 		gauge(s.doubt, doubt)
 	}
 	if v.LastSeen > 0 {

@@ -105,7 +105,7 @@ func (c *Client) Warehouse(ctx context.Context, component string, all bool) (vie
 	if all {
 		query.Set("all", "true")
 	}
-	return call[view.RunHistory](ctx, c, http.MethodGet, "/v1/warehouse?"+query.Encode(), nil)
+	return call[view.RunHistory](ctx, c, http.MethodGet, "/v1/history?"+query.Encode(), nil)
 }
 
 // Recovery says what is wrong with the peer's store, if anything.

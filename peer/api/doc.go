@@ -10,7 +10,7 @@
 //	GET    /v1/jobs/{id}/explain   what happened to it              → Explanation
 //	GET    /v1/jobs/{id}/output    ?stream=stdout&offset=n&follow=true, see [Client.Output]
 //	GET    /v1/sites               what is known of every site      → view.Sites
-//	GET    /v1/warehouse           ?component=name&all=true         → view.RunHistory
+//	GET    /v1/history           ?component=name&all=true         → view.RunHistory
 //	GET    /v1/info                what peer this is                → Info
 //
 // Whatever goes wrong is a view.Refusal in JSON, with the HTTP status that fits

@@ -56,7 +56,7 @@ func FuzzRequest(f *testing.F) {
 		{"GET", "/v1/jobs/1000000000012/explain", ""},
 		{"GET", "/v1/jobs/1000000000001/wait", ""},
 		{"DELETE", "/v1/jobs/18446744073709551616", ""},
-		{"GET", "/v1/warehouse?component=a&all=true", ""},
+		{"GET", "/v1/history?component=a&all=true", ""},
 		{"POST", "/v1/reload", ""},
 		{"POST", "/v1/jobs", `{"key":"k","jobs":[` + job + `]}`},
 		{"POST", "/v1/quotes", `{"jobs":[` + job + `],"application":{},"front":true}`},

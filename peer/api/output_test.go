@@ -227,8 +227,8 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 func TestOutputOfAJobThatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
-		"":            "job 1000000000001 has not started yet; `switchyard logs -f 1000000000001` waits for it",
-		"NoKnownSite": "job 1000000000001 has not started yet: NoKnownSite; `switchyard logs -f 1000000000001` waits for it",
+		"":               "job 1000000000001 has not started yet; `switchyard logs -f 1000000000001` waits for it",
+		"NoEligibleSite": "job 1000000000001 has not started yet: NoEligibleSite; `switchyard logs -f 1000000000001` waits for it",
 	} {
 		node := &peerFake{}
 		node.set(view.Job{ID: jobA, User: me(t), State: protocol.Pending, Reason: reason, Origin: "here"})

@@ -148,7 +148,7 @@ func TestPrivateWarehouse(t *testing.T) {
 	t.Parallel()
 	for who, want := range map[caller]string{{user: "ann"}: "ann", {user: "ops"}: "", {user: "root", admin: true}: ""} {
 		var got view.RunHistory
-		body := ask(t, true, who, http.MethodGet, "/v1/warehouse?all=true").Body.Bytes()
+		body := ask(t, true, who, http.MethodGet, "/v1/history?all=true").Body.Bytes()
 		if err := json.Unmarshal(body, &got); err != nil || len(got.Components) != 1 || got.Components[0].User != want {
 			t.Errorf("%s was shown components of %q: %s", who.user, want, body)
 		}

@@ -51,7 +51,7 @@ type Explanation struct {
 // Info says what peer answers.
 type Info struct {
 	Site    protocol.SiteName   `json:"site"`
-	Number  protocol.SiteNumber `json:"number"`
+	Number  protocol.SiteNumber `json:"site_number"`
 	Version string              `json:"version"`
 	Uptime  protocol.Duration   `json:"uptime_ms"`
 	Rules   Rules               `json:"rules"`

@@ -49,8 +49,8 @@ func (o *Objectives) Describe(in *policy.Snapshot, rows []Asked, placed func(*ro
 
 // AddMoney adds the parts of the price of the next quote to a snapshot.
 func AddMoney(in *policy.Snapshot, m view.Money) {
-	in.UsageCost, in.LicenseCost = append(in.UsageCost, m.Use), append(in.LicenseCost, m.Licence)
-	in.EnergyCost, in.DataCost = append(in.EnergyCost, m.Eco), append(in.DataCost, m.Data)
+	in.UsageCost, in.LicenseCost = append(in.UsageCost, m.CPU), append(in.LicenseCost, m.License)
+	in.EnergyCost, in.DataCost = append(in.EnergyCost, m.Energy), append(in.DataCost, m.Data)
 }
 
 // rowsEnd is the row behind those of the job that a row is of.

@@ -170,11 +170,11 @@ func (e *executions) view(c Component) view.ComponentHistory {
 // pastRun is an execution with what the Γ model makes of it.
 func pastRun(run *row.Execution) view.PastRun {
 	if run.Censored {
-		return view.PastRun{At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Predicted, Usage: run.Usage, Censored: true}
+		return view.PastRun{At: run.At, CPUs: run.CPUs, Ran: run.Ran, PredictedRunTime: run.Predicted, Usage: run.Usage, Censored: true}
 	}
 	seen := gamma.Measure(run.Stated, run.Execution)
 	out := view.PastRun{
-		At: run.At, CPUs: run.CPUs, Ran: run.Ran, Foreseen: run.Predicted, Usage: run.Usage,
+		At: run.At, CPUs: run.CPUs, Ran: run.Ran, PredictedRunTime: run.Predicted, Usage: run.Usage,
 		Rate: wholeNumber(seen.Ra), Bandwidth: wholeNumber(seen.B),
 	}
 	if !math.IsInf(seen.Gamma, 0) && !math.IsNaN(seen.Gamma) {

@@ -258,7 +258,7 @@ func TestPredicted(t *testing.T) {
 		t.Errorf("without parts of prices: %+v", got)
 	}
 	for range in.Sites {
-		broker.AddMoney(&in, view.Money{Use: 1, Licence: 20, Eco: 300, Data: 4000})
+		broker.AddMoney(&in, view.Money{CPU: 1, License: 20, Energy: 300, Data: 4000})
 	}
 	want := row.Prediction{Cost: 4321, Run: protocol.Hour, End: noon.Add(protocol.Hour + protocol.Minute)}
 	if got := broker.Predicted(&in, d, noon); got == nil || *got != want {

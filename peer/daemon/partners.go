@@ -91,7 +91,7 @@ func knownPartnerJobs(sites view.Sites) row.PartnerCount {
 	jobs := row.PartnerCount{}
 	for _, site := range sites.Sites {
 		if !site.Self {
-			jobs[site.Site] = row.PartnerJobs{Sent: site.JobsSent, Here: site.JobsHere}
+			jobs[site.Site] = row.PartnerJobs{Sent: site.SentJobs, Here: site.GuestJobs}
 		}
 	}
 	return jobs

@@ -35,11 +35,11 @@ func TestEnding(t *testing.T) {
 
 func TestReasonsAreExplained(t *testing.T) {
 	t.Parallel()
-	text := display.JobStatus(view.Job{State: protocol.Pending, Reason: "WaitsForVolunteer", Local: "4711"}, time.Time{})
+	text := display.JobStatus(view.Job{State: protocol.Pending, Reason: "WaitingForVolunteer", Local: "4711"}, time.Time{})
 	if !strings.Contains(text, "Local ID   4711\n") {
 		t.Errorf("got\n%s", text)
 	}
-	if !strings.Contains(text, "PENDING, WaitsForVolunteer (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)") {
+	if !strings.Contains(text, "PENDING, WaitingForVolunteer (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)") {
 		t.Errorf("got\n%s", text)
 	}
 }

@@ -99,11 +99,11 @@ func State(job view.Job) string {
 // reasonText tells a reason, and in words if its name alone says little.
 func reasonText(reason string) string {
 	switch reason {
-	case "WaitsForVolunteer":
+	case "WaitingForVolunteer":
 		return reason + " (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)"
-	case "WaitsForGroup":
+	case "WaitingForGroup":
 		return reason + " (room is held for it until all that start together have theirs)"
-	case "NoKnownSite":
+	case "NoEligibleSite":
 		return reason + " (no site that is known can run it, one that has not been seen yet might; switchyard sites lists them)"
 	case "PartnerUnreachable":
 		return reason + " (its site does not answer, see switchyard sites; what runs there goes on)"

@@ -116,9 +116,9 @@ func moneyColumns(long bool) []quoteColumn {
 		}, false}
 	}
 	return []quoteColumn{
-		column(" CPU", func(m *view.Money) protocol.Micro { return m.Use }),
-		column(" LICENSE", func(m *view.Money) protocol.Micro { return m.Licence }),
-		column(" ENERGY", func(m *view.Money) protocol.Micro { return m.Eco }),
+		column(" CPU", func(m *view.Money) protocol.Micro { return m.CPU }),
+		column(" LICENSE", func(m *view.Money) protocol.Micro { return m.License }),
+		column(" ENERGY", func(m *view.Money) protocol.Micro { return m.Energy }),
 		column(" DATA", func(m *view.Money) protocol.Micro { return m.Data }),
 	}
 }
@@ -163,7 +163,7 @@ func weighed(m *view.Money) string {
 	}
 	term := func(name string, of protocol.Micro) string { return name + " " + console.Amount(of, m.Currency) }
 	return "weighed as " + strings.Join([]string{
-		term("K_e", m.Use), term("K_l", m.Licence), term("K_eco", m.Eco), term("K_d", m.Data),
+		term("K_e", m.CPU), term("K_l", m.License), term("K_eco", m.Energy), term("K_d", m.Data),
 	}, " + ")
 }
 

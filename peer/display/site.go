@@ -37,11 +37,11 @@ func Sites(grid Grid) *console.Table {
 		cells := append([]string{
 			console.Plain(string(site.Site)), console.Number(int(site.Number)), console.Plain(site.Link), console.Number(site.CPUs),
 		}, load...)
-		cells = append(cells, strconv.Itoa(site.JobsHere), strconv.Itoa(site.JobsSent), console.Ratio(site.Benefit))
+		cells = append(cells, strconv.Itoa(site.GuestJobs), strconv.Itoa(site.SentJobs), console.Ratio(site.Benefit))
 		if powers {
 			cells = append(cells, console.Power(site.Draw, site.Budget))
 		}
-		t.Add(append(cells, notes(withheld(site), console.Plain(site.Doubt), alarmsOf(site, grid.Alarms), siteNote(site, grid.Rules)))...)
+		t.Add(append(cells, notes(withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), siteNote(site, grid.Rules)))...)
 	}
 	return t
 }
@@ -56,10 +56,10 @@ func alarmsOf(site view.Site, alarms []string) string {
 
 // withheld says how many CPUs may not work now.
 func withheld(site view.Site) string {
-	if site.Withheld == 0 {
+	if site.PowerIdledCPUs == 0 {
 		return ""
 	}
-	return protocol.Count(site.Withheld, "idle CPU") + " withheld by the power budget"
+	return protocol.Count(site.PowerIdledCPUs, "idle CPU") + " withheld by the power budget"
 }
 
 func siteNote(site view.Site, rules api.Rules) string {
@@ -68,8 +68,8 @@ func siteNote(site view.Site, rules api.Rules) string {
 		prices = "electricity: " + console.Plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
 	}
 	switch {
-	case site.Why != "":
-		return notes(console.Plain(site.Why), prices)
+	case site.Reason != "":
+		return notes(console.Plain(site.Reason), prices)
 	case site.Self && rules != (api.Rules{}):
 		return notes(Rules(rules), prices)
 	case site.LastSeen != 0 && site.Link != "up" && !site.Self:

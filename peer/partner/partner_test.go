@@ -427,19 +427,21 @@ func TestView(t *testing.T) {
 		"up": {func(*partner.Partner) {}, func(*view.Site) {}},
 		"departed": {
 			func(p *partner.Partner) { p.Departed, p.Barred = true, "x" },
-			func(v *view.Site) { v.Link, v.Why = "missing", "2 jobs" },
+			func(v *view.Site) { v.Link, v.Reason = "missing", "2 jobs" },
 		},
 		"barred": {
 			func(p *partner.Partner) { p.Barred, p.Linked = "has this number", false },
-			func(v *view.Site) { v.Link, v.Why = "refused", "has this number" },
+			func(v *view.Site) { v.Link, v.Reason = "refused", "has this number" },
 		},
 		"down": {
 			func(p *partner.Partner) { p.Disconnect(now, "reset"); p.Unresponsive = true },
-			func(v *view.Site) { v.Link, v.Why, v.LastSeen = "down", "reset", now },
+			func(v *view.Site) { v.Link, v.Reason, v.LastSeen = "down", "reset", now },
 		},
 		"unresponsive": {
 			func(p *partner.Partner) { p.MissDeadline() },
-			func(v *view.Site) { v.Link, v.Why = "silent", "missed a deadline; left out until heard again" },
+			func(v *view.Site) {
+				v.Link, v.Reason = "unresponsive", "no answer within quote_timeout; not asked until its next message"
+			},
 		},
 		"without a card": {
 			func(p *partner.Partner) { p.Card = nil },
@@ -450,7 +452,7 @@ func TestView(t *testing.T) {
 				p.HearLoad(protocol.Load{CPUs: 8, Busy: 4, QueuedJobs: 3, Benefit: 7, Withheld: 2, Draw: 1500, Budget: protocol.NoPower}, now-10)
 			},
 			func(v *view.Site) {
-				v.Age, v.Busy, v.Queued, v.RUS, v.Benefit, v.Withheld, v.Draw, v.Budget = 10, 4, 3, 750_000, 7, 2, 2, new(int64)
+				v.Age, v.Busy, v.Queued, v.RUS, v.Benefit, v.PowerIdledCPUs, v.Draw, v.Budget = 10, 4, 3, 750_000, 7, 2, 2, new(int64)
 			},
 		},
 		"judged": {
@@ -458,12 +460,12 @@ func TestView(t *testing.T) {
 				p.Row.Quality.Weights[row.Kept], p.Row.Quality.Weights[row.Late], p.Row.Quality.Doubtful = 1000, 3000, true
 			},
 			func(v *view.Site) {
-				v.Kept, v.Doubt = 250_000, "asked last, since of the latest jobs 75 % started long after its quote said"
+				v.QuotesMet, v.AskedLastReason = 250_000, "asked last, since of the latest jobs 75 % started long after its quote said"
 			},
 		},
 		"with jobs": {
 			func(p *partner.Partner) { p.JobsHere, p.JobsThere = 3, 4 },
-			func(v *view.Site) { v.JobsHere, v.JobsSent = 3, 4 },
+			func(v *view.Site) { v.GuestJobs, v.SentJobs = 3, 4 },
 		},
 	}
 	for name, tt := range tests {

@@ -10,23 +10,23 @@ import (
 func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 	v := view.Site{
 		Site: p.Site, Link: "up", Age: p.LoadAge(now), LastSeen: p.Heard,
-		JobsHere: p.JobsHere, JobsSent: p.JobsThere,
+		GuestJobs: p.JobsHere, SentJobs: p.JobsThere,
 	}
 	if all := p.Row.Quality.Total(); all > 0 {
-		v.Kept = p.Row.Quality.Weights[row.Kept] * protocol.PPM / all
+		v.QuotesMet = p.Row.Quality.Weights[row.Kept] * protocol.PPM / all
 	}
 	if p.Row.Quality.Doubtful {
-		v.Doubt = p.Row.Quality.String()
+		v.AskedLastReason = p.Row.Quality.String()
 	}
 	switch {
 	case p.Departed:
-		v.Link, v.Why = "missing", missing
+		v.Link, v.Reason = "missing", missing
 	case p.Barred != "":
-		v.Link, v.Why = "refused", p.Barred
+		v.Link, v.Reason = "refused", p.Barred
 	case !p.Linked:
-		v.Link, v.Why = "down", p.Unlinked
+		v.Link, v.Reason = "down", p.Unlinked
 	case p.Unresponsive:
-		v.Link, v.Why = "silent", "missed a deadline; left out until heard again"
+		v.Link, v.Reason = "unresponsive", "no answer within quote_timeout; not asked until its next message"
 	}
 	if p.Card != nil {
 		v.Number, v.Software = p.Card.Number, p.Card.Software

@@ -72,7 +72,7 @@ func (s *Script) showAnswer(site *Site, question func(event.AskID) event.Event) 
 	case view.Sites:
 		for _, v := range r.Sites {
 			s.out = append(s.out, fmt.Sprintf("  %s %s%s, %d of %d CPUs busy, jobs of it here %d, of ours there %d%s",
-				v.Site, v.Link, because(v.Why), v.Busy, v.CPUs, v.JobsHere, v.JobsSent, gains(v)))
+				v.Site, v.Link, because(v.Reason), v.Busy, v.CPUs, v.GuestJobs, v.SentJobs, gains(v)))
 		}
 	case view.Submitted, view.Done, view.Refusal, view.TestSubmitResult, view.Job, view.RunHistory, view.Recovery, nil:
 		return fmt.Errorf("%s does not answer", site.Name)

@@ -66,12 +66,12 @@ func (m Money) Parts(q *protocol.Quote, link protocol.Micro) view.Money {
 		if err != nil {
 			continue // such a quote has been declined
 		}
-		into := &parts.Use
+		into := &parts.CPU
 		switch term.Name {
 		case cost.LicenceTerm:
-			into = &parts.Licence
+			into = &parts.License
 		case cost.EcoTerm, EnergyTerm:
-			into = &parts.Eco
+			into = &parts.Energy
 		case cost.DataTerm:
 			into = &parts.Data
 		}

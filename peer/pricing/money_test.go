@@ -54,7 +54,7 @@ func TestParts(t *testing.T) {
 		{Name: pricing.EnergyTerm, Amount: 40_000},
 		{Name: cost.DataTerm, Amount: 500_000},
 	}}
-	want := view.Money{Currency: "CHF", Use: 11, Licence: 200, Eco: 43_000, Data: 500_007}
+	want := view.Money{Currency: "CHF", CPU: 11, License: 200, Energy: 43_000, Data: 500_007}
 	if got := francs().Parts(q, 7); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -117,7 +117,7 @@ func Declines(quotes []view.Quote, others int) string {
 
 // FrontView is a front of cost and time as people see it.
 func FrontView(in *policy.Snapshot, f *policy.ParetoFront) *view.ParetoFront {
-	out := &view.ParetoFront{Currency: f.Currency, More: f.More, Gap: f.Gap, Why: f.Reason, Points: []view.ParetoPoint{}}
+	out := &view.ParetoFront{Currency: f.Currency, Truncated: f.More, Gap: f.Gap, Reason: f.Reason, Points: []view.ParetoPoint{}}
 	for _, point := range f.Points {
 		seen := view.ParetoPoint{Time: point.Time, Cost: point.Cost, Chosen: point.Chosen}
 		for _, c := range point.Choices {

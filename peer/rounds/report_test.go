@@ -138,7 +138,7 @@ func TestFrontView(t *testing.T) {
 		Points: []policy.FrontPoint{{Time: 1, Cost: 2, Chosen: true, Choices: []policy.FrontChoice{{Site: 1, CPUs: 4, Wait: 6, Run: 7, Cost: 8}}}},
 	})
 	want := &view.ParetoFront{
-		Currency: "EUR", More: true, Gap: 5, Why: "limits",
+		Currency: "EUR", Truncated: true, Gap: 5, Reason: "limits",
 		Points: []view.ParetoPoint{{Time: 1, Cost: 2, Chosen: true, Choices: []view.ParetoChoice{{Site: "b", CPUs: 4, Wait: 6, Run: 7, Cost: 8}}}},
 	}
 	if !reflect.DeepEqual(got, want) {

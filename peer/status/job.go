@@ -24,7 +24,7 @@ func (j *Job) View(origin protocol.SiteName) view.Job {
 	if j.Prediction != nil {
 		v.Cost, v.PredictedRunTime = j.Prediction.Cost, j.Prediction.Run
 	}
-	v.Quoted, v.Home, v.ClockOffset = j.Quoted, j.Home, j.Offset
+	v.Quoted, v.LocalQuoted, v.ClockOffset = j.Quoted, j.Home, j.Offset
 	return v
 }
 

@@ -26,7 +26,7 @@ func TestJobView(t *testing.T) {
 	want.State, want.Origin, want.Site, want.Epoch = protocol.Running, "a", "b", 3
 	want.CommittedAt, want.Started, want.Ended, want.QuotedAWT = 10, 20, 30, 40
 	want.WorkDir, want.Stdout, want.Stderr = "/w", "/o", "/e"
-	want.Quoted, want.Home, want.ClockOffset = quoted, home, 9
+	want.Quoted, want.LocalQuoted, want.ClockOffset = quoted, home, 9
 	s := status.Job{Job: &plain}
 	if got := s.View("a"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -96,7 +96,7 @@ func TestGuestView(t *testing.T) {
 		"queued":       {run: &row.Run{Phase: row.RunQueued, Reason: "Priority", Local: "id"}, want: func(v *view.Job) { v.Reason, v.Local = "Priority", "id" }},
 		"nobody knows": {run: &row.Run{Phase: row.RunSubmitting, Reason: "Priority", OperatorReason: "lost"}, want: func(v *view.Job) { v.Reason = "lost" }},
 		"room is there": {held: 12 * 3600_000, tolerance: 5, run: &row.Run{Phase: row.RunQueued}, want: func(v *view.Job) {
-			v.Reason, v.ReservedAt, v.Together = "StartsTogether (at 12:00:00Z)", 12*3600_000, &view.Start{Tolerance: 5}
+			v.Reason, v.ReservedAt, v.Together = "WaitingForStartTime (at 12:00:00Z)", 12*3600_000, &view.Start{Tolerance: 5}
 		}},
 		"and a reason": {held: 12 * 3600_000, run: &row.Run{Phase: row.RunQueued, Reason: "Priority"}, want: func(v *view.Job) {
 			v.Reason, v.ReservedAt, v.Together = "Priority", 12*3600_000, &view.Start{Tolerance: protocol.DefaultStartTolerance}

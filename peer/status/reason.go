@@ -27,10 +27,10 @@ type Links func(protocol.SiteName) Link
 type Job struct {
 	*row.Job
 
-	Run         *row.Run         // in the own local queue; nil: there is none
-	Application *row.Application // that it is a component of; nil: none
-	Detail      string           // what else there is to say of its reason while it is in the grid queue
-	NoKnownSite bool             // no site that is known can run it
+	Run            *row.Run         // in the own local queue; nil: there is none
+	Application    *row.Application // that it is a component of; nil: none
+	Detail         string           // what else there is to say of its reason while it is in the grid queue
+	NoEligibleSite bool             // no site that is known can run it
 }
 
 // Remedy is what an operator can do about a job of which nobody knows whether it ran.
@@ -112,7 +112,7 @@ func (j *Job) Reason(links Links, stopped string) string {
 	}
 	switch {
 	case j.Phase == row.JobStagingOut:
-		return cmp.Or(j.Job.Reason, view.ReasonCollecting)
+		return cmp.Or(j.Job.Reason, view.ReasonStagingOut)
 	case j.Phase == row.JobEnding:
 		return EndingReason(j.Job)
 	case j.Phase != row.JobOffered && links(j.Site) == Unreached:
@@ -140,10 +140,10 @@ func (j *Job) RequeueRefusal(why string) string {
 // unplacedReason is why a job is not in a local queue yet; else what that says.
 func (j *Job) unplacedReason() string {
 	switch {
-	case j.Phase == row.JobInGridQueue && j.NoKnownSite:
-		return view.ReasonNoKnownSite
+	case j.Phase == row.JobInGridQueue && j.NoEligibleSite:
+		return view.ReasonNoEligibleSite
 	case j.Phase == row.JobInGridQueue:
-		return view.Detailed(cmp.Or(j.Job.Reason, view.ReasonGridQueue), j.Detail)
+		return view.Detailed(cmp.Or(j.Job.Reason, view.ReasonWaitingForRound), j.Detail)
 	case j.SeeksRoom():
 		return view.ReasonGroup
 	case j.Phase == row.JobOffered:
@@ -158,5 +158,5 @@ func (j *Job) unplacedReason() string {
 
 // startsTogether is what a job waits for that has its room from an instant on.
 func startsTogether(at protocol.Instant) string {
-	return view.Detailed(view.ReasonTogether, "at "+at.Time().Format("15:04:05Z"))
+	return view.Detailed(view.ReasonStartTime, "at "+at.Time().Format("15:04:05Z"))
 }

@@ -28,21 +28,21 @@ func TestReason(t *testing.T) {
 		stopped string
 		want    string
 	}{
-		"in the grid queue":                  {row: row.Job{Phase: row.JobInGridQueue}, want: "GridQueue"},
-		"after a round":                      {row: row.Job{Phase: row.JobInGridQueue, Reason: "SitesFull"}, job: status.Job{Detail: "until noon"}, want: "SitesFull (until noon)"},
-		"no site is known":                   {row: row.Job{Phase: row.JobInGridQueue, Reason: "SitesFull"}, job: status.Job{NoKnownSite: true}, want: "NoKnownSite"},
-		"that only counts in the grid queue": {row: row.Job{Phase: row.JobCommittedLocal, Reason: "Priority"}, job: status.Job{NoKnownSite: true, Detail: "x"}, want: "Priority"},
+		"in the grid queue":                  {row: row.Job{Phase: row.JobInGridQueue}, want: "WaitingForRound"},
+		"after a round":                      {row: row.Job{Phase: row.JobInGridQueue, Reason: "CycleLimitReached"}, job: status.Job{Detail: "until noon"}, want: "CycleLimitReached (until noon)"},
+		"no site is known":                   {row: row.Job{Phase: row.JobInGridQueue, Reason: "CycleLimitReached"}, job: status.Job{NoEligibleSite: true}, want: "NoEligibleSite"},
+		"that only counts in the grid queue": {row: row.Job{Phase: row.JobCommittedLocal, Reason: "Priority"}, job: status.Job{NoEligibleSite: true, Detail: "x"}, want: "Priority"},
 		"offered":                            {row: row.Job{Phase: row.JobOffered, Site: "r"}, want: "HandOff"},
 		"offered to a site that is down":     {row: row.Job{Phase: row.JobOffered, Site: "u"}, want: "HandOff"},
 		"offered to a site that has left":    {row: row.Job{Phase: row.JobOffered, Site: "d"}, want: "HandOff"},
 		"granted":                            {row: row.Job{Phase: row.JobGranted, Site: "r", State: protocol.Pending}, want: "HandOff"},
-		"seeks room":                         {row: row.Job{Phase: row.JobOffered, Site: "r", ReserveFrom: noon}, want: "WaitsForGroup"},
-		"has its room":                       {row: row.Job{Phase: row.JobGranted, Site: "r", ReservedAt: noon, State: protocol.Pending}, want: "StartsTogether (at 12:00:00Z)"},
+		"seeks room":                         {row: row.Job{Phase: row.JobOffered, Site: "r", ReserveFrom: noon}, want: "WaitingForGroup"},
+		"has its room":                       {row: row.Job{Phase: row.JobGranted, Site: "r", ReservedAt: noon, State: protocol.Pending}, want: "WaitingForStartTime (at 12:00:00Z)"},
 		"runs in its room":                   {row: row.Job{Phase: row.JobHandedOff, Site: "r", ReservedAt: noon, State: protocol.Running}, want: ""},
 		"as its site says":                   {row: row.Job{Phase: row.JobHandedOff, Site: "r", Reason: "Resources"}, want: "Resources"},
 		"its site is not reached":            {row: row.Job{Phase: row.JobHandedOff, Site: "u", Reason: "Resources", Cancelling: true}, want: "PartnerUnreachable"},
 		"cancelled":                          {row: row.Job{Phase: row.JobRecalling, Site: "r", Reason: "Resources", Cancelling: true}, want: "Cancelling"},
-		"its output is fetched":              {row: row.Job{Phase: row.JobStagingOut, Site: "u"}, want: "CollectingOutput"},
+		"its output is fetched":              {row: row.Job{Phase: row.JobStagingOut, Site: "u"}, want: "StagingOut"},
 		"its output is late":                 {row: row.Job{Phase: row.JobStagingOut, Site: "u", Reason: "a disk is full"}, want: "a disk is full"},
 		"ending":                             {row: row.Job{Phase: row.JobEnding, Fenced: []row.FencedPlacement{fenced("r", true), fenced("u", false)}}, want: "Cancelling (it was taken from u, which was not heard then and may still run it until it is told to end it; cancel it again to close it with its outcome unknown)"},
 		"nobody can end it any more":         {row: row.Job{Phase: row.JobEnding, Fenced: []row.FencedPlacement{fenced("r", true), fenced("d", false)}}, want: "NeedsOperator: d may still run the job, and is no partner any more; configure that site again, or cancel the job"},
@@ -53,7 +53,7 @@ func TestReason(t *testing.T) {
 		"a run that is well":                 {row: row.Job{Phase: row.JobCommittedLocal, Reason: "Priority"}, job: status.Job{Run: &row.Run{}}, want: "Priority"},
 		"nothing starts":                     {row: row.Job{Phase: row.JobInGridQueue, State: protocol.Pending}, stopped: stopped, want: "NeedsOperator: two peers"},
 		"it has started before":              {row: row.Job{Phase: row.JobHandedOff, Site: "r", State: protocol.Running}, stopped: stopped, want: ""},
-		"it has ended before":                {row: row.Job{Phase: row.JobStagingOut, Site: "r", State: protocol.Pending}, stopped: stopped, want: "CollectingOutput"},
+		"it has ended before":                {row: row.Job{Phase: row.JobStagingOut, Site: "r", State: protocol.Pending}, stopped: stopped, want: "StagingOut"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ type Job struct {
 	Data        int64               `json:"data_bytes,omitempty"` // that travel with it
 	Comment     string              `json:"comment,omitempty"`    // of its user's
 	Submitted   protocol.Instant    `json:"submitted_ms"`
-	CommittedAt protocol.Instant    `json:"placed_ms"`     // the last commit or grant; 0: none
+	CommittedAt protocol.Instant    `json:"committed_ms"`  // the last commit or grant; 0: none
 	Started     protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
 	Ended       protocol.Instant    `json:"ended_ms"`      // 0: not yet
 	QuotedAWT   protocol.Duration   `json:"quoted_awt_ms"` // -1: nobody was asked
@@ -57,19 +57,19 @@ type Job struct {
 
 	Application      protocol.JobID    `json:"application,omitempty"` // of its first component; 0: the job is on its own
 	Component        string            `json:"component,omitempty"`
-	ReservedAt       protocol.Instant  `json:"held_ms,omitempty"`     // from when on room is held for it; 0: it is not
-	Cost             protocol.Micro    `json:"cost_micro,omitempty"`  // foreseen, in the site's own currency
-	PredictedRunTime protocol.Duration `json:"foreseen_ms,omitempty"` // run time
-	Usage            protocol.Usage    `json:"usage"`                 // measured
-	Quoted           *QuotedPrice      `json:"quoted,omitempty"`      // the price that it was placed at; nil: none was named
-	Home             *QuotedPrice      `json:"home,omitempty"`        // that its own site quoted when it was placed elsewhere; nil: none
-	Energy           *JobEnergy        `json:"energy,omitempty"`      // nil: it is not known
-	Bill             *Bill             `json:"bill,omitempty"`        // what it cost, or has cost so far; nil: nothing, or its site does not say
+	ReservedAt       protocol.Instant  `json:"reserved_at_ms,omitempty"`   // from when on room is held for it; 0: it is not
+	Cost             protocol.Micro    `json:"cost_micro,omitempty"`       // foreseen, in the site's own currency
+	PredictedRunTime protocol.Duration `json:"predicted_run_ms,omitempty"` // run time
+	Usage            protocol.Usage    `json:"usage"`                      // measured
+	Quoted           *QuotedPrice      `json:"quoted,omitempty"`           // the price that it was placed at; nil: none was named
+	LocalQuoted      *QuotedPrice      `json:"local_quoted,omitempty"`     // that its own site quoted when it was placed elsewhere; nil: none
+	Energy           *JobEnergy        `json:"energy,omitempty"`           // nil: it is not known
+	Bill             *Bill             `json:"bill,omitempty"`             // what it cost, or has cost so far; nil: nothing, or its site does not say
 	// ClockOffset is how far the clock of the job's site is ahead of the origin's, as the job's last
 	// message tells, its way counted with it. Started and Ended are by the origin's clock.
 	ClockOffset protocol.Duration `json:"clock_offset_ms,omitempty"`
-	Objectives  *Objectives       `json:"wishes,omitempty"`   // of its application; nil: it is on its own
-	Together    *Start            `json:"together,omitempty"` // nil: it starts on its own
+	Objectives  *Objectives       `json:"objectives,omitempty"` // of its application; nil: it is on its own
+	Together    *Start            `json:"together,omitempty"`   // nil: it starts on its own
 }
 
 // Described is what a job's description says of it.
@@ -92,8 +92,8 @@ type Objectives struct {
 	protocol.Application
 
 	Components    int            `json:"components"`
-	Spent         protocol.Micro `json:"spent_micro"`      // cost of those that have ended, and foreseen cost of those that are placed
-	Broken        string         `json:"broken,omitempty"` // which limit was broken in fact, and why; empty: none
+	Spent         protocol.Micro `json:"spent_micro"`              // cost of those that have ended, and foreseen cost of those that are placed
+	Broken        string         `json:"limit_exceeded,omitempty"` // which limit was broken in fact, and why; empty: none
 	SpentCurrency string         `json:"spent_currency,omitempty"`
 	Alpha         int            `json:"alpha_ppm"` // of this component
 	Gamma         int            `json:"gamma_ppm"`

@@ -32,11 +32,11 @@ type TestSubmitResult struct {
 // in both cost and time, the fastest first [IS 4.2]; and the one that its weights and limits
 // choose, which others may beat.
 type ParetoFront struct {
-	Currency string        `json:"currency"`
-	Points   []ParetoPoint `json:"points"`
-	More     bool          `json:"more,omitempty"` // there are more choices than these, which are told by steps of time
-	Gap      int           `json:"gap_ppm"`        // of the cost of each point above the least, at most
-	Why      string        `json:"why,omitempty"`  // why there is none, or what the limits rule out
+	Currency  string        `json:"currency"`
+	Points    []ParetoPoint `json:"points"`
+	Truncated bool          `json:"truncated,omitempty"` // there are more choices than these, which are told by steps of time
+	Gap       int           `json:"gap_ppm"`             // of the cost of each point above the least, at most
+	Reason    string        `json:"reason,omitempty"`    // why there is none, or what the limits rule out
 }
 
 // ParetoPoint is one such choice.
@@ -87,10 +87,10 @@ func NewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age 
 
 // Money are the cost terms of [IS 4.2] of one quote.
 type Money struct {
-	Use      protocol.Micro `json:"k_e_micro"`
-	Licence  protocol.Micro `json:"k_l_micro"`
-	Eco      protocol.Micro `json:"k_eco_micro"`
-	Data     protocol.Micro `json:"k_d_micro"`
+	CPU      protocol.Micro `json:"cpu_cost_micro"`
+	License  protocol.Micro `json:"license_cost_micro"`
+	Energy   protocol.Micro `json:"energy_cost_micro"`
+	Data     protocol.Micro `json:"data_cost_micro"`
 	Cost     protocol.Micro `json:"cost_micro"` // of the quote, in this currency
 	Currency string         `json:"currency"`
 }

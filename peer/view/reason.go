@@ -1,20 +1,20 @@
 package view
 
-// Why a job is pending, one CamelCase word as in squeue. They are part of the API.
+// Reasons why a job is pending, one CamelCase word as in squeue. They are part of the API.
 const (
-	ReasonGridQueue   = "GridQueue"          // waits for its round
-	ReasonNoKnownSite = "NoKnownSite"        // no site that is known can run it; one that is not might
-	ReasonNoQuote     = "NoSiteQuoted"       // no site took it in the last round
-	ReasonRoundFull   = "SitesFull"          // sites quoted, but none takes more in this round
-	ReasonUnreachable = "PartnerUnreachable" // its site does not answer
-	ReasonHandOff     = "HandOff"            // on its way to its site
-	ReasonVolunteer   = "WaitsForVolunteer"  // its own site would let it wait too long, and nobody volunteers
-	ReasonGroup       = "WaitsForGroup"      // room is held until all that start together have theirs
-	ReasonTogether    = "StartsTogether"     // it has its room, and waits for the instant
-	ReasonPolicy      = "WaitsForPolicy"     // the policy in force does not look at what its user wants
-	ReasonInfeasible  = "Infeasible"         // the limits of its application rule out every site
-	ReasonNoRoom      = "NoRoomForGroup"     // sites quoted, but have no room for all that start together at one instant
-	ReasonCancelling  = "Cancelling"
-	ReasonCollecting  = "CollectingOutput"
-	ReasonOperator    = "NeedsOperator" // what comes next depends on what only people can find out
+	ReasonWaitingForRound   = "WaitingForRound"     // it waits for its first round
+	ReasonNoEligibleSite    = "NoEligibleSite"      // no known site can run it; a site that is not known yet might
+	ReasonAllDeclined       = "AllSitesDeclined"    // all sites declined it in the last round
+	ReasonCycleLimit        = "CycleLimitReached"   // sites quoted, but take no more jobs in this cycle
+	ReasonUnreachable       = "PartnerUnreachable"  // its site does not answer
+	ReasonHandOff           = "HandOff"             // its hand-off is in progress
+	ReasonVolunteer         = "WaitingForVolunteer" // the local wait is too long, and no partner volunteers
+	ReasonGroup             = "WaitingForGroup"     // the components of its group have no common reservation yet
+	ReasonStartTime         = "WaitingForStartTime" // it has a reservation, which has not started
+	ReasonPolicyUnsupported = "PolicyUnsupported"   // the active policy does not support its objectives or limits
+	ReasonInfeasible        = "Infeasible"          // no choice of sites meets the limits of its application
+	ReasonNoCommonStart     = "NoCommonStart"       // sites quoted, but cannot start all components of its group together
+	ReasonCancelling        = "Cancelling"
+	ReasonStagingOut        = "StagingOut"
+	ReasonOperator          = "NeedsOperator" // an operator has to decide what happens next
 )

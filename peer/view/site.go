@@ -9,43 +9,43 @@ type Sites struct {
 
 // Site is a site as people see it.
 type Site struct {
-	Site     protocol.SiteName   `json:"site"`
-	Number   protocol.SiteNumber `json:"number"` // 0: not known yet
-	Self     bool                `json:"self"`
-	Link     string              `json:"link"` // "self", "up", "down", "silent", "refused", "missing" (not configured, and jobs name it)
-	Why      string              `json:"why,omitempty"`
-	CPUs     int                 `json:"cpus"`
-	Nodes    int                 `json:"nodes"`
-	Busy     int                 `json:"busy_cpus"`
-	Queued   int                 `json:"queued_jobs"`
-	RUS      int                 `json:"rus_ppm"`
-	Age      protocol.Duration   `json:"age_ms"`       // of the load; -1: never heard
-	LastSeen protocol.Instant    `json:"last_seen_ms"` // 0: never
-	Software string              `json:"software,omitempty"`
-	JobsHere int                 `json:"jobs_here"`  // of that site, at this one
-	JobsSent int                 `json:"jobs_there"` // of this site, at that one
+	Site      protocol.SiteName   `json:"site"`
+	Number    protocol.SiteNumber `json:"site_number"` // 0: not known yet
+	Self      bool                `json:"self"`
+	Link      string              `json:"link"` // "self", "up", "down", "unresponsive", "refused", or "missing": not configured, but jobs name it
+	Reason    string              `json:"reason,omitempty"`
+	CPUs      int                 `json:"cpus"`
+	Nodes     int                 `json:"nodes"`
+	Busy      int                 `json:"busy_cpus"`
+	Queued    int                 `json:"queued_jobs"`
+	RUS       int                 `json:"rus_ppm"`
+	Age       protocol.Duration   `json:"age_ms"`       // of the load; -1: never heard
+	LastSeen  protocol.Instant    `json:"last_seen_ms"` // 0: never
+	Software  string              `json:"software,omitempty"`
+	GuestJobs int                 `json:"guest_jobs"` // of that site, at this one
+	SentJobs  int                 `json:"sent_jobs"`  // of this site, at that one
 	// Benefit is what the grid brings the site's own users, in parts per million: their
 	// response alone over the one that they have. 0: not measured.
-	Benefit  int    `json:"benefit_ppm"`
-	Withheld int    `json:"withheld_cpus,omitempty"` // idle CPUs that a power budget keeps from working now
-	Draw     int64  `json:"draw_w,omitempty"`        // that the jobs which run are taken to draw, in watts; 0: not known
-	Budget   *int64 `json:"budget_w,omitempty"`      // that they may draw now; nil: there is no budget now
-	Prices   string `json:"prices,omitempty"`        // of electricity, at the own site
+	Benefit        int    `json:"benefit_ppm"`
+	PowerIdledCPUs int    `json:"power_idled_cpus,omitempty"` // idle CPUs that a power budget keeps from working now
+	Draw           int64  `json:"draw_w,omitempty"`           // that the jobs which run are taken to draw, in watts; 0: not known
+	Budget         *int64 `json:"budget_w,omitempty"`         // that they may draw now; nil: there is no budget now
+	Prices         string `json:"prices,omitempty"`           // of electricity, at the own site
 	// Price is that of a MWh of electricity now, at the own site, in PriceCurrency; nil: it is not known.
 	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`
 	PriceCurrency string          `json:"price_currency,omitempty"`
 	Electricity   *Electricity    `json:"electricity,omitempty"` // of the own site; nil: nothing is known
-	// Kept is the share of this site's latest jobs that went at the partner as it had said, in
+	// QuotesMet is the share of this site's latest jobs that went at the partner as it had said, in
 	// parts per million; 0: none was there, or none did. Doubt says what did
 	// not, when the partner is asked last for it.
-	Kept  int    `json:"kept_ppm,omitempty"`
-	Doubt string `json:"doubt,omitempty"`
+	QuotesMet       int    `json:"quotes_met_ppm,omitempty"`
+	AskedLastReason string `json:"asked_last_reason,omitempty"`
 }
 
 // ShowLoad shows how busy the site is.
 func (s *Site) ShowLoad(load *protocol.Load) {
 	s.Busy, s.Queued, s.RUS, s.Benefit = load.Busy, load.QueuedJobs, load.RUS(), load.Benefit
-	s.Withheld, s.Draw, s.Budget = load.Withheld, watts(load.Draw), budgetWatts(load.Budget)
+	s.PowerIdledCPUs, s.Draw, s.Budget = load.Withheld, watts(load.Draw), budgetWatts(load.Budget)
 }
 
 // watts are milliwatts in watts, rounded up, so that a small draw never reads as none.

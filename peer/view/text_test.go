@@ -35,10 +35,10 @@ func TestClipTo(t *testing.T) {
 
 func TestDetailed(t *testing.T) {
 	t.Parallel()
-	if got := view.Detailed("NoSiteQuoted", ""); got != "NoSiteQuoted" {
+	if got := view.Detailed("AllSitesDeclined", ""); got != "AllSitesDeclined" {
 		t.Errorf("without a detail: %q", got)
 	}
-	if got := view.Detailed("NoSiteQuoted", "b: full"); got != "NoSiteQuoted (b: full)" {
+	if got := view.Detailed("AllSitesDeclined", "b: full"); got != "AllSitesDeclined (b: full)" {
 		t.Errorf("with one: %q", got)
 	}
 }
