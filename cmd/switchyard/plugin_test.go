@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -105,6 +106,7 @@ func TestNewPlugins(t *testing.T) {
 			goTool(t, dir, "vet", ".")
 			goTool(t, dir, slices.Concat([]string{"test"}, short(), []string{"."})...)
 			goTool(t, dir, "build", ".")
+			pullsInTheSDKAlone(t, dir)
 			binary, config := filepath.Join(dir, "mine"), filepath.Join(dir, "mine.toml")
 			if kind != "localsched" { // that takes a minute; TestCheckEngine does it
 				if c := checkPlugin(t, binary, "--config", config); c.Kind != kind || len(c.Cases) < 5 {
@@ -127,6 +129,31 @@ func TestNewPlugins(t *testing.T) {
 	if code, _, errs := cli(t, "plugin", "new", "queue", "x", "--source", repository(t)); code != 2 ||
 		!strings.Contains(errs, "policy, localsched, price") {
 		t.Errorf("a bad kind: exit code %d, %s", code, errs)
+	}
+}
+
+// pullsInTheSDKAlone: neither the module of a plugin nor its program has what only the daemon
+// needs (docs/decisions/0028).
+func pullsInTheSDKAlone(t *testing.T, dir string) {
+	t.Helper()
+	program, err := buildinfo.ReadFile(filepath.Join(dir, "mine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, dep := range program.Deps {
+		all.WriteString(dep.Path + "\n")
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		all.WriteString(content(t, filepath.Join(dir, name)))
+	}
+	if !strings.Contains(all.String(), "github.com/hashicorp/go-plugin") {
+		t.Fatalf("the modules of the plugin are not known:\n%s", all.String())
+	}
+	for _, daemon := range []string{"nats-io", "memberlist", "bbolt", "prometheus", "cobra"} {
+		if strings.Contains(all.String(), daemon) {
+			t.Errorf("a plugin pulls in %s:\n%s", daemon, all.String())
+		}
 	}
 }
 
