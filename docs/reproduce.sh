@@ -48,12 +48,12 @@ sweep one-month-trace one-month.toml --set estimates=trace
 sweep policies one-month.toml --set policy=easy,firstfit,sjf,sjffit --set scheme=local,sender
 
 # The parameters, and the other readings of the rules.
-sweep delta heavy --set delta=0.5..0.9 --set sigma=60s,300s,900s --set scheme=receiver --seeds 5
-sweep phi heavy --set phi=1ms,60s,600s,3600s,21600s --set scheme=sender --seeds 5
-sweep epsilon heavy --set epsilon=0s,30s,300s,1800s --set scheme=sender --seeds 5
-sweep literal heavy --set recheck_jobs=0,1 --set volunteer_jobs=0,1 --set scheme=receiver
-sweep stay heavy --set stay_home=false,true --set scheme=symmetric
-sweep stay-light light --set stay_home=false,true --set scheme=symmetric
+sweep delta heavy --set volunteer_below=0.5..0.9 --set check_interval=60s,300s,900s --set scheme=receiver --seeds 5
+sweep phi heavy --set local_wait_threshold=1ms,60s,600s,3600s,21600s --set scheme=sender --seeds 5
+sweep epsilon heavy --set turnaround_tolerance=0s,30s,300s,1800s --set scheme=sender --seeds 5
+sweep literal heavy --set recheck_jobs=0,1 --set jobs_per_volunteer=0,1 --set scheme=receiver
+sweep stay heavy --set stay_local=false,true --set scheme=symmetric
+sweep stay-light light --set stay_local=false,true --set scheme=symmetric
 
 # Schedules of single seeds, as traces, for what the means do not show.
 for workload in heavy light; do

@@ -244,7 +244,7 @@ func (p *Peer) reportShortcut(r *round, i int) {
 	}
 	p.logEvent(event.LogEvent{
 		Kind: event.LogJobPlacedLocally, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
-		Text: own + " is below φ = " + p.cfg.LocalWaitThreshold.Text() + " ([rounds] phi), so no partner was asked",
+		Text: own + " is below φ = " + p.cfg.LocalWaitThreshold.Text() + " ([rounds] local_wait_threshold), so no partner was asked",
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestOffersAreWeighed: under [protect] delay an offer is answered by what the local
+// TestOffersAreWeighed: under [guest_limits] max_owner_delay an offer is answered by what the local
 // scheduler plans then, not by what was quoted.
 func TestOffersAreWeighed(t *testing.T) {
 	t.Parallel()
@@ -129,7 +129,7 @@ func TestGuardedQuestionsAreBounded(t *testing.T) {
 				if q.Declined != "" {
 					declined[request.Jobs[i].WallTime] = true
 				}
-				if q.Declined != "" && q.Declined != "asked about too many jobs at once while [protect] delay is on" {
+				if q.Declined != "" && q.Declined != "asked about too many jobs at once while [guest_limits] max_owner_delay is on" {
 					t.Errorf("declined: %s", q.Declined)
 				}
 			}

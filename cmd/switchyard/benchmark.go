@@ -16,7 +16,7 @@ func (a *app) benchmarkCommand() *cobra.Command {
 		Use:   "benchmark",
 		Short: "Measure the CPUs and memory of this node, for run time predictions",
 		Long: "Measure the peak performance R∞ and the memory bandwidth M∞ per CPU of this node while all its\n" +
-			"CPUs are busy, and print the table [localsched.gamma] for nodes of this type. Run it on an idle\n" +
+			"CPUs are busy, and print the table [localsched.cpu_model] for nodes of this type. Run it on an idle\n" +
 			"node. The network is not measured, because that takes two nodes; fill in its keys.\n\n" +
 			"The benchmark is Go code without vector instructions. Its memory bandwidth is representative.\n" +
 			"Compiled programs may reach a higher peak, which is printed as a comment.",
@@ -62,12 +62,12 @@ func (a *app) printMachine(r nodebench.Result) error {
 	return nil
 }
 
-// gammaTable is the table [localsched.gamma] with the measured values.
+// gammaTable is the table [localsched.cpu_model] with the measured values.
 func gammaTable(r nodebench.Result) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	line("# Measured by switchyard benchmark on this node, %d CPUs in parallel.", r.CPUs)
-	line("[localsched.gamma]")
+	line("[localsched.cpu_model]")
 	if r.Nominal > r.Flops {
 		line("# Go code without vector instructions. From its clock (%d MHz) and instruction sets a CPU may reach", r.MHz)
 		line("# %s Gflop/s: use that value if programs are compiled for this CPU.", inBillions(r.Nominal))

@@ -18,7 +18,7 @@ func TestMachine(t *testing.T) {
 	if got.CPUs < 1 || got.Flops < 1e6 || got.Words < 1e6 || got.WorkingSet < 1<<20 {
 		t.Errorf("measured %+v", got)
 	}
-	if table := good(t, command(t, "", "", "benchmark", "--span=20ms")); !strings.Contains(table, "\n[localsched.gamma]\n") {
+	if table := good(t, command(t, "", "", "benchmark", "--span=20ms")); !strings.Contains(table, "\n[localsched.cpu_model]\n") {
 		t.Errorf("printed\n%s", table)
 	}
 	if got := command(t, "", "", "benchmark", "--span=0s"); got.code != exitUsage || !strings.Contains(got.stderr, "invalid --span 0s; use a duration above 0") {

@@ -187,7 +187,7 @@ func tellsItsBudget(t *testing.T, g *grid, site *testbed.Site) {
 
 // On a machine in partitions a small job has one of 512 nodes for itself.
 func TestPartitions(t *testing.T) {
-	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 4096, LocalSched: "machine = \"bgp\"\ncpus = 4096\ngrace = \"1s\"\n" +
+	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 4096, LocalSched: "machine = \"bgp\"\ncpus = 4096\nkill_grace = \"1s\"\n" +
 		"[localsched.bgp]\npartitions = \"racks 1x1\"\n"})
 	aurora := g.Sites[0]
 	door := filepath.Join(g.work, "door")

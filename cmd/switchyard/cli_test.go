@@ -453,12 +453,12 @@ func TestReload(t *testing.T) {
 	}{
 		"changes": {
 			reply: api.Reloaded{
-				Changed: []api.Change{{Key: "rounds.phi", From: `"1m"`, To: `"2m"`}},
+				Changed: []api.Change{{Key: "rounds.local_wait_threshold", From: `"1m"`, To: `"2m"`}},
 				Restart: []api.Change{{Key: "gossip.bind", From: "", To: `"x"`}},
 				Rules:   someRules(), Warnings: []string{"f:1: odd"},
 			},
 			want: result{
-				0, "changed        rounds.phi: \"1m\" → \"2m\"\nneeds restart  gossip.bind: - → \"x\"\n" +
+				0, "changed        rounds.local_wait_threshold: \"1m\" → \"2m\"\nneeds restart  gossip.bind: - → \"x\"\n" +
 					"In force: initiation sender, policy tc, local queue easy.\n",
 				"switchyard: warning: f:1: odd\n",
 			},

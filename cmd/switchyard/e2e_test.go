@@ -19,7 +19,7 @@ import (
 // borealis with 4.
 func TestPeopleUseTheGrid(t *testing.T) {
 	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{
-		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\ngrace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\ncgroup = \"none\"\n",
+		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\nkill_grace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\ncgroup = \"none\"\n",
 	})
 	aurora := g.Sites[0]
 	for name, test := range map[string]func(*testing.T, *grid, *testbed.Site){
@@ -359,7 +359,7 @@ func TestStartUpErrors(t *testing.T) {
 		want  []string
 	}{
 		"not TOML":        {edit("[site]", "[site"), []string{"site.toml:2: not TOML"}},
-		"unknown key":     {edit("deadline", "dedline"), []string{"dedline", `did you mean "deadline"`}},
+		"unknown key":     {edit("quote_timeout", "quote_timeuot"), []string{"quote_timeuot", `did you mean "quote_timeout"`}},
 		"several":         {edit("number    = 1", "number    = 0\nfoo = 1"), []string{"site.number", "foo"}},
 		"same name":       {edit(`name       = "borealis"`, `name       = "aurora"`), []string{"aurora"}},
 		"missing key":     {edit("site.key", "nosite.key"), []string{"[site] key", "switchyard keygen --out"}},

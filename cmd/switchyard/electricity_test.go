@@ -44,7 +44,7 @@ weight = 0
 [prices]
 area = %q
 feed = %q
-refresh = "1s"
+refresh_interval = "1s"
 `
 
 // pricedByFile is a site that reads its prices from a file in dir.
@@ -76,13 +76,13 @@ func TestElectricity(t *testing.T) {
 		pricedByFile(t, dir, "aurora", 2, 200, ""),
 		pricedByFile(t, dir, "borealis", 4, 20, ""),
 		testbed.Machine{Name: "cygnus", CPUs: 2, Policy: "mcmf", More: fmt.Sprintf(
-			electric+"\n[protect]\nshare = 0.5\n\n[[plugin]]\nname = \"market\"\nkind = \"price\"\npath = %q\nconfig = %q\n",
+			electric+"\n[guest_limits]\nmax_cpu_share = 0.5\n\n[[plugin]]\nname = \"market\"\nkind = \"price\"\npath = %q\nconfig = %q\n",
 			"cygnus", "market", builtInPlugin(t, "tariff"), contract)},
 	)
 	for _, site := range g.Sites {
 		edit(t, site, `initiation = "sender"`, `initiation = "cycle"`, shortDeadline, ampleDeadline)
 	}
-	edit(t, g.Sites[1], "max_q      = 0", "max_q      = 1")
+	edit(t, g.Sites[1], "max_jobs_per_cycle = 0", "max_jobs_per_cycle = 1")
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}

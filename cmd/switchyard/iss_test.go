@@ -28,25 +28,25 @@ time_zone = "UTC"
 [cost.cpu]
 price = %g
 
-[[cost.licence]]
+[[cost.license]]
 name = "solver"
 per_use = 0.25
 
-[localsched.gamma]
+[localsched.cpu_model]
 peak_gflops = %g
 memory_bandwidth = "64GB/s"
 network_bandwidth = "1GB/s"
 latency_us = 20.0
 
-[[waiting]]
+[[waiting_cost]]
 name = "salary"
 kind = "salary"
 rate = 60.0
 days = "mon-sun"
 hours = "00:00-24:00"
 
-[weighing]
-waiting = "salary"
+[default_weights]
+waiting_cost = "salary"
 `
 
 func broker(name protocol.SiteName, cpus int, currency string, price, gflops float64) testbed.Machine {
@@ -122,7 +122,7 @@ name = %q
 script = "job.sh"
 cpus = 2
 time = "1m"
-[component.behaviour]
+[component.behavior]
 operations = 8e10
 `
 
@@ -178,22 +178,22 @@ func limits(t *testing.T, g *grid, site *testbed.Site) {
 
 func contradictory(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
-	text := wish("odd", `objective = "cheapest"`, "beta = 2", `max_time = "-1s"`) + "sent = 3\nscaling = \"cubic\"\n"
+	text := wish("odd", `objective = "cheapest"`, "wait_weight = 2", `max_time = "-1s"`) + "sent = 3\nscaling = \"cubic\"\n"
 	file := g.written(t, text)
 	before := g.at(t, site, "", "queue", "--json").stdout
 	got := g.at(t, site, "", "submit", file)
 	if got.code != 2 || got.stdout != "" {
 		t.Errorf("got %+v", got)
 	}
-	for _, want := range []string{file + ":3: application.beta: ", file + ":4: application.max_time: ", "behaviour.scaling: "} {
+	for _, want := range []string{file + ":3: application.wait_weight: ", file + ":4: application.max_time: ", "behavior.scaling: "} {
 		if !strings.Contains(got.stderr, want) {
 			t.Errorf("%q is missing in\n%s", want, got.stderr)
 		}
 	}
 	// These only the peer can know.
 	for wrong, want := range map[string]string{
-		`waiting = "rent"`:   `no curve "rent" of waiting costs is known here; this site has salary`,
-		`max_cost = "5 NOK"`: "NOK",
+		`waiting_cost = "rent"`: `no curve "rent" of waiting costs is known here; this site has salary`,
+		`max_cost = "5 NOK"`:    "NOK",
 	} {
 		if got = g.at(t, site, "", "submit", g.written(t, wish("odd", wrong))); got.code != 2 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", wrong, got)
@@ -237,7 +237,7 @@ func paretoFront(t *testing.T, g *grid, site *testbed.Site) {
 func everyTerm(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	text := strings.Replace(wish("termed", `objective = "cheapest"`, `max_cost = "3 CHF"`, `max_time = "1h"`),
-		"[component.behaviour]", "licences = [\"solver:2\"]\ndata_in = \"1GB\"\n[component.behaviour]", 1)
+		"[component.behavior]", "licenses = [\"solver:2\"]\ndata_in = \"1GB\"\n[component.behavior]", 1)
 	id := g.apply(t, site, text)[0]
 	g.until(t, site, id, ended)
 	got := fields(g.at(t, site, "", "explain", "--long", id.String()).stdout)

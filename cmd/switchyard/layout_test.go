@@ -28,7 +28,7 @@ func tasksIn(env string) string {
 // charged for all their CPUs; what fits on no node of any site is refused.
 func TestLayoutTravels(t *testing.T) {
 	t.Parallel()
-	table := "cpus = 8\nnodes = 2\ngrace = \"1s\"\non_stop = \"end\"\ncgroup = \"none\"\n"
+	table := "cpus = 8\nnodes = 2\nkill_grace = \"1s\"\non_stop = \"end\"\ncgroup = \"none\"\n"
 	g := startGrid(t, testbed.Machine{Name: "aurora", LocalSched: table}, testbed.Machine{Name: "borealis", LocalSched: table})
 	here := g.Sites[0]
 	for _, c := range []struct {

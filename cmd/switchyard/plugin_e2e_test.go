@@ -100,8 +100,8 @@ func (m moody) Decide(_ context.Context, in policy.Snapshot) (decisions []policy
 // A site whose batch system is no part of its peer may need more than the grid's second
 // for a quote, on a busy machine.
 const (
-	shortDeadline = `deadline   = "1s"`
-	ampleDeadline = `deadline   = "30s"`
+	shortDeadline = `quote_timeout = "1s"`
+	ampleDeadline = `quote_timeout = "30s"`
 )
 
 // pluginTables are the tables of the test binary as a plugin.

@@ -151,7 +151,7 @@ type powerDay struct {
 // powerTables are those of a site that has its budget from a feed, which it asks each second.
 const powerTables = `
 [prices]
-refresh = "1s"
+refresh_interval = "1s"
 [power]
 watts_per_cpu = 1000
 %s
@@ -198,7 +198,7 @@ func openPowerDay(t *testing.T, seed uint64) *powerDay {
 	machine.More = fmt.Sprintf(powerTables, d.series)
 	d.grid = makeGrid(t, machine)
 	d.site = d.Sites[0]
-	edit(t, d.site, `sigma      = "5m0s"`, `sigma      = "2s"`) // what no budget allows is looked at again soon
+	edit(t, d.site, `check_interval = "5m0s"`, `check_interval = "2s"`) // what no budget allows is looked at again soon
 	d.makeTasks()
 	if err := d.Start(patience(t)); err != nil {
 		t.Fatal(err)

@@ -55,12 +55,12 @@ func TestReloadChangesTheRules(t *testing.T) {
 	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 2})
 	aurora, pid := g.Sites[0], g.Sites[0].Pid()
 	for _, site := range g.Sites {
-		edit(t, site, `initiation = "sender"`, `initiation = "receiver"`, `sigma      = "5m0s"`, `sigma      = "1500ms"`,
-			`policy  = "easy"`, `policy  = "firstfit"`, `deadline   = "1s"`, `deadline   = "900ms"`, `every   = "1s"`, `every   = "2s"`)
+		edit(t, site, `initiation = "sender"`, `initiation = "receiver"`, `check_interval = "5m0s"`, `check_interval = "1500ms"`,
+			`policy  = "easy"`, `policy  = "firstfit"`, `quote_timeout = "1s"`, `quote_timeout = "900ms"`, `announce_interval = "1s"`, `announce_interval = "2s"`)
 		got := g.at(t, site, "", "reload")
 		for _, want := range []string{
 			`changed        rounds.initiation: "sender" → "receiver"`, `changed        localsched.policy: "easy" → "firstfit"`,
-			`changed        rounds.deadline: "1s" → "900ms"`, `needs restart  gossip.every: "1s" → "2s"`, "In force: initiation receiver, policy tc, local queue firstfit.",
+			`changed        rounds.quote_timeout: "1s" → "900ms"`, `needs restart  gossip.announce_interval: "1s" → "2s"`, "In force: initiation receiver, policy tc, local queue firstfit.",
 		} {
 			if got.code != 0 || !strings.Contains(got.stdout, want+"\n") {
 				t.Errorf("%q is missing: %+v", want, got)

@@ -62,7 +62,7 @@ func TestSimRunOfSitesRefuses(t *testing.T) {
 				from, to, _ := strings.Cut(change, "|")
 				changed = strings.Replace(changed, from, to, 1)
 				if strings.Contains(change, "slurm") {
-					for _, line := range []string{"policy  = \"easy\"\n", "grace   = \"1s\"\n", "on_stop = \"end\"\n"} {
+					for _, line := range []string{"policy  = \"easy\"\n", "kill_grace = \"1s\"\n", "on_stop = \"end\"\n"} {
 						changed = strings.Replace(changed, line, "", 1)
 					}
 				}

@@ -36,13 +36,13 @@ func (a *app) simSweepCommand() *cobra.Command {
 		Short: "Simulate an experiment over parameters and seeds, or with an additional site",
 		Long: "Simulate an experiment under all its schemes, for every combination of the given values and with\n" +
 			"several seeds, on all CPUs; print means and half-widths of their 95 % confidence intervals.\n" +
-			"Values are a list, such as delta=0.5,0.7, or a range with a step, such as load=0.7..1.3/0.1.\n" +
+			"Values are a list, such as volunteer_below=0.5,0.7, or a range with a step, such as load=0.7..1.3/0.1.\n" +
 			"--add-site compares the grid with and without the site, under the experiment's scheme unless\n" +
 			"--set scheme=… names others.\n" +
 			"A site is " + experiment.JoinForm + ".\n" +
 			"Keys: " + console.Wrapped(experiment.SettableKeys(), 90) + ".",
 		Example: "  switchyard sim sweep heavy --load 0.7..1.3 --seeds 5 --html heavy.html\n" +
-			"  switchyard sim sweep light --set delta=0.5..0.9 --set sigma=60s,300s,900s --json\n" +
+			"  switchyard sim sweep light --set volunteer_below=0.5..0.9 --set check_interval=60s,300s,900s --json\n" +
 			"  switchyard sim sweep electricity --set delay_price=0.1,1,5 --html electricity.html\n" +
 			"  switchyard sim sweep light --add-site mine=64x16@2400,model=mine.toml --html joining.html",
 		Args:              oneExperiment,

@@ -137,8 +137,8 @@ func TestSimExitCodes(t *testing.T) {
 		"fit two inputs":          {[]string{"fit", "--trace", lublin, "--sacct", lublin, "--cpus-per-node", "1"}, 2, []string{"mutually exclusive"}},
 		"fit bad date":            {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--submitted-from", "May"}, 2, []string{`--submitted-from: "May" is no date`}},
 		"fit bad merge":           {[]string{"fit", "--trace", lublin, "--cpus-per-node", "1", "--merge", "up"}, 2, []string{`--merge: unknown value "up"`}},
-		"sweep unknown key":       {[]string{"sweep", "light", "--set", "colour=red"}, 2, []string{`"colour" cannot be set; use ask, `}},
-		"sweep bad value":         {[]string{"sweep", "light", "--set", "delta=7"}, 2, []string{"delta = 7: 7 is outside 0 to 1"}},
+		"sweep unknown key":       {[]string{"sweep", "light", "--set", "colour=red"}, 2, []string{`"colour" cannot be set; use bias, `}},
+		"sweep bad value":         {[]string{"sweep", "light", "--set", "volunteer_below=7"}, 2, []string{"volunteer_below = 7: 7 is outside 0 to 1"}},
 		"fit empty window":        {[]string{"fit", "--trace", blueAugust, "--cpus-per-node", "8", "--submitted-before", "1999-01-01"}, 2, []string{"--submitted-before: empty window: it ends at 1999-01-01, and the trace begins at 2000-04-25 14:00:03"}},
 		"fit window reversed":     {[]string{"fit", "--trace", blueAugust, "--cpus-per-node", "8", "--submitted-from", "2002-08-02", "--submitted-before", "2002-08-02"}, 2, []string{"--submitted-before: empty window"}},
 		"run empty window":        {[]string{"run", window}, 1, []string{"02-08.swf: to: empty window"}},
@@ -422,7 +422,7 @@ func TestSimReport(t *testing.T) {
 	run, sweep, out := filepath.Join(dir, "run.json"), filepath.Join(dir, "sweep.json"), filepath.Join(dir, "report")
 	for path, args := range map[string][]string{
 		run:   {"run", pair, "--json"},
-		sweep: {"sweep", pair, "--set", "phi=1m,1h", "--json"},
+		sweep: {"sweep", pair, "--set", "local_wait_threshold=1m,1h", "--json"},
 	} {
 		if err := os.WriteFile(path, []byte(good(t, simulate(t, args...))), 0o600); err != nil {
 			t.Fatal(err)
@@ -621,7 +621,7 @@ func TestSimFilesToTheOutput(t *testing.T) {
 // TestSimSweepTakesDays: durations are those of an experiment's file.
 func TestSimSweepTakesDays(t *testing.T) {
 	t.Parallel()
-	out := good(t, simulate(t, "sweep", tempFile(t, "pair.toml", pairOfSites), "--set", "phi=1m,1d", "--set", "scheme=sender", "--seeds", "1"))
+	out := good(t, simulate(t, "sweep", tempFile(t, "pair.toml", pairOfSites), "--set", "local_wait_threshold=1m,1d", "--set", "scheme=sender", "--seeds", "1"))
 	if !strings.Contains(out, "\n1d ") {
 		t.Errorf("printed\n%s", out)
 	}
@@ -698,8 +698,8 @@ func TestSimShow(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"electricity", "heavy", "light"} {
 		mine := tempFile(t, "mine.toml", good(t, simulate(t, "show", name)))
-		got := simulate(t, "sweep", mine, "--set", "delta=7")
-		if got.code != 2 || !strings.Contains(got.stderr, "delta") {
+		got := simulate(t, "sweep", mine, "--set", "volunteer_below=7")
+		if got.code != 2 || !strings.Contains(got.stderr, "volunteer_below") {
 			t.Errorf("the file of %s is not an experiment: %+v", name, got)
 		}
 	}

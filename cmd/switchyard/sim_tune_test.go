@@ -15,15 +15,15 @@ currency = "CHF"
 seeds = 1
 [policy]
 name = "iss"
-[[waiting]]
+[[waiting_cost]]
 name = "boss"
 kind = "salary"
 rate = 90.0
 days = "mon-sun"
 hours = "00:00-24:00"
-[weighing]
-beta = 0.0
-waiting = "boss"
+[default_weights]
+wait_weight = 0.0
+waiting_cost = "boss"
 [[site]]
 name = "dear"
 nodes = 4
@@ -41,7 +41,7 @@ trace = "t.swf"
 [tune.goal]
 response = 1.0
 [[tune.axis]]
-key = "weighing.beta"
+key = "default_weights.wait_weight"
 values = [0.5, 20]
 [[candidate]]
 name = "a fast one"
@@ -74,10 +74,10 @@ func TestSimTune(t *testing.T) {
 	t.Parallel()
 	const want = `The points that were tried, 1 seed
 
-POINT         WEIGHING.BETA   GOAL  USERS' COST, CHF  MEAN RESPONSE  UTILISATION, %
-as it stands              -  1.000              16.0        4:39:40            50.0
-best                    0.5  0.428              28.0        1:59:40            83.3
-2                        20  0.428              28.0        1:59:40            83.3
+POINT         DEFAULT_WEIGHTS.WAIT_WEIGHT   GOAL  USERS' COST, CHF  MEAN RESPONSE  UTILISATION, %
+as it stands                            -  1.000              16.0        4:39:40            50.0
+best                                  0.5  0.428              28.0        1:59:40            83.3
+2                                      20  0.428              28.0        1:59:40            83.3
 
 Each site, as it stands and with the best point, 1 seed
 

@@ -214,7 +214,7 @@ func pidIn(file string) (int, error) {
 
 // site is a site whose batch system is a cluster.
 func (c slurms) site(name protocol.SiteName, cluster string) testbed.Machine {
-	table := fmt.Sprintf("plugin = \"slurm\"\n[localsched.slurm]\nconf = %q\nspool = %q\npoll = \"300ms\"\n",
+	table := fmt.Sprintf("plugin = \"slurm\"\n[localsched.slurm]\nconf = %q\nspool = %q\npoll_interval = \"300ms\"\n",
 		c.conf(cluster), filepath.Join(c.base, "spool-"+cluster))
 	return testbed.Machine{Name: name, LocalSched: table}
 }
@@ -358,7 +358,7 @@ func (g *grid) outlasts(ctx context.Context, t *testing.T, site *testbed.Site, i
 func TestSlurmSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	c := startSlurms(t)
-	nowhere := strings.Replace(c.site("borealis", "siteB").LocalSched, "poll =", "partitions = [\"nowhere\"]\npoll =", 1)
+	nowhere := strings.Replace(c.site("borealis", "siteB").LocalSched, "poll_interval =", "partitions = [\"nowhere\"]\npoll_interval =", 1)
 	g := makeGrid(t, c.site("aurora", "siteA"), testbed.Machine{Name: "borealis", LocalSched: nowhere})
 	out, err := g.process(patience(t), t, g.Sites[1], "peer", "--config", g.Sites[1].Config).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "nowhere") {
@@ -393,7 +393,7 @@ func TestSlurmSaysWhatIsWrong(t *testing.T) {
 func TestCheckSlurm(t *testing.T) {
 	t.Parallel()
 	c := startSlurms(t)
-	config := tempFile(t, "slurm.toml", fmt.Sprintf("conf = %q\nspool = %q\npoll = \"300ms\"\n",
+	config := tempFile(t, "slurm.toml", fmt.Sprintf("conf = %q\nspool = %q\npoll_interval = \"300ms\"\n",
 		c.conf("siteA"), filepath.Join(c.base, "spool")))
 	done := checkPlugin(t, builtInPlugin(t, "slurm"), "--config", config, "--patience", checkPatience)
 	if done.Kind != "localsched" || len(done.Cases) < 30 {

@@ -49,7 +49,7 @@ func TestPeerStartsWhileSlurmIsDown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	table := fmt.Sprintf("plugin = \"slurm\"\n[localsched.slurm]\nbin = %q\npoll = \"100ms\"\n", bin)
+	table := fmt.Sprintf("plugin = \"slurm\"\n[localsched.slurm]\nbin_dir = %q\npoll_interval = \"100ms\"\n", bin)
 	g := makeGrid(t, testbed.Machine{Name: "aurora", LocalSched: table})
 	here := g.Sites[0]
 	fail("") // as some commands do while slurmctld ends

@@ -175,7 +175,7 @@ func TestASiteDiesBetweenTwoHolds(t *testing.T) {
 	origin.More += "\n" + strings.Replace(pluginTables(t, "policy", haltingPlugin, config), "3s", "45s", 1)
 	g := makeGrid(t, origin, broker("borealis", 4, "CHF", 1, 8), broker("cygnus", 4, "CHF", 2, 8))
 	aurora, borealis := g.Sites[0], g.Sites[1]
-	edit(t, aurora, `retry     = "200ms"`, `retry     = "1s"`) // so that there is time to look
+	edit(t, aurora, `retry_initial = "200ms"`, `retry_initial = "1s"`) // so that there is time to look
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (g *grid) configuration(t *testing.T, site string, s settings) string {
 	machine, config := "cpus = 2\non_stop = \"end\"", "wait_limit = \"1h\"\n"
 	for _, e := range s.plugins {
 		if e == goScheduler() {
-			machine, config = fmt.Sprintf("plugin = %q", e.name()), "cpus = 2\ngrace = \"1s\"\n"
+			machine, config = fmt.Sprintf("plugin = %q", e.name()), "cpus = 2\nkill_grace = \"1s\"\n"
 		}
 		own := filepath.Join(g.dir, site+"-"+e.name()+".toml")
 		writeFile(t, own, config)

@@ -28,7 +28,7 @@ type openScheduler struct {
 func TestSchedulerConformance(t *testing.T) {
 	t.Parallel()
 	dir := publicDir(t)
-	spec, log := goScheduler().spec(t, "cpus = 4\ngrace = \"1s\""), logOf(t)
+	spec, log := goScheduler().spec(t, "cpus = 4\nkill_grace = \"1s\""), logOf(t)
 	spec.Host.Site, spec.Host.StateDir = "here", filepath.Join(dir, "state")
 	if err := os.Mkdir(spec.Host.StateDir, 0o711); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestSchedulerConfigurations(t *testing.T) {
 		"cpus = 4\nnodes = 3":  "plugin.toml:2: nodes: 3 nodes do not divide 4 CPUs",
 		"cpus = -1":            "plugin.toml:1: cpus: is -1; use 0 or more",
 		"nodes = 0":            "plugin.toml:1: nodes: is 0; use 1 or more",
-		"grace = \"0s\"":       "plugin.toml:1: grace: is 0",
+		"kill_grace = \"0s\"":  "plugin.toml:1: kill_grace: is 0",
 		"cpus = 4\npolicy = 1": "plugin.toml:2: policy: unknown key",
 	} {
 		if err := failure(t, goScheduler(), config); err == nil || !strings.Contains(err.Error(), want) {

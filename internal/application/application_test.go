@@ -45,8 +45,8 @@ func read(t *testing.T, s application.Source, options ...batchscript.Setting) ba
 const coupled = `
 [application]
 name = "coupled model"
-beta = 2
-alpha = 0.5
+wait_weight = 2
+compute_weight = 0.5
 max_cost = "50 CHF"
 max_time = "12h"
 
@@ -65,14 +65,14 @@ cpus = [4, 8]
 time = ["4h", "2h"]
 estimate = "1h30m"
 memory = 4000
-licences = ["matlab", "ansys:4"]
+licenses = ["matlab", "ansys:4"]
 data_in = "20GB"
 data_out = "1G"
 sites = ["aurora", "cygnus"]
 priority = "urgent"
 requeue = true
 together = "flow"
-[component.behaviour]
+[component.behavior]
 operations = 3.2e12
 accesses = 1e9
 sent = 1000000
@@ -84,7 +84,7 @@ scaling = "surface"
 name = "solve"
 script = "/opt/solve.sh"
 time = "30:00"
-gamma = 3
+energy_weight = 3
 together = "flow"
 `
 
@@ -152,7 +152,7 @@ func TestEveryProblemHasItsPlace(t *testing.T) {
 	text := `[application]
 objective = "best"
 max_cost = "lots"
-waiting = "salary"
+waiting_cost = "salary"
 colour = "red"
 [[application.rate]]
 after = "2h"
@@ -165,7 +165,7 @@ name = "a"
 script = "a.sh"
 cpus = [8, 4]
 time = true
-beta = 1
+wait_weight = 1
 together = "x"
 [[component]]
 name = "b c"
@@ -173,8 +173,8 @@ script = "b.sh"
 [[component]]
 name = "a"
 script = "b.sh"
-gamma = -1
-[component.behaviour]
+energy_weight = -1
+[component.behavior]
 operations = "many"
 [[component]]
 name = "d"
@@ -187,11 +187,11 @@ script = "missing.sh"
 	}
 	want := []string{
 		`runs/app.toml:5: application.colour: unknown key; allowed here: name, objective,`,
-		`runs/app.toml:4: application.waiting: names a curve of the site, and there are tables`,
+		`runs/app.toml:4: application.waiting_cost: names a curve of the site, and there are tables`,
 		`runs/app.toml:10: application.rate[2].after: comes after 2h`,
 		`runs/app.toml:11: application.rate[2].per_hour: is in "EUR", but the first rate is in "CHF"`,
 		`runs/app.toml:16: component[a].time: is true or false; write a text or a number`,
-		`runs/app.toml:17: component[a].beta: unknown key; it belongs to [application]`,
+		`runs/app.toml:17: component[a].wait_weight: unknown key; it belongs to [application]`,
 		`runs/app.toml:18: component[a].together: no other component starts together with "x"`,
 		`runs/app.toml:20: component[b c].name: invalid component name "b c"`,
 		`runs/app.toml:30: component[d].script: the batch script runs/missing.sh cannot be read`,
@@ -199,8 +199,8 @@ script = "missing.sh"
 		`runs/app.toml:2: application.objective: invalid objective "best"; use fastest,`,
 		`runs/app.toml:3: application.max_cost: "lots" is not an amount of money`,
 		`runs/app.toml:15: component[a].cpus: 4 after 8`,
-		`runs/app.toml:25: component[a].gamma: "-1" is not a weight`,
-		`runs/app.toml:27: component[a].behaviour.operations: "many" is not a number`,
+		`runs/app.toml:25: component[a].energy_weight: "-1" is not a weight`,
+		`runs/app.toml:27: component[a].behavior.operations: "many" is not a number`,
 		`runs/app.toml:22: the component a is at runs/app.toml:12 already`,
 	}
 	for _, line := range want {
@@ -220,16 +220,16 @@ func TestContradictions(t *testing.T) {
 	cases := map[string]struct{ text, want string }{
 		"nothing":       {"", "runs/app.toml: component: is missing"},
 		"no TOML":       {"[application\n", "runs/app.toml:2: not TOML"},
-		"both":          {"[application]\nobjective = \"green\"\n" + a + "alpha = 2\n", "runs/app.toml:6: component[a].alpha: conflicts with an objective or weight"},
-		"no weight":     {"[application]\nalpha = 0\nbeta = 0\ngamma = 0\ndelta = 0\n" + a, "runs/app.toml:5: application.delta: all weights are 0"},
-		"part's weight": {"[application]\nbeta = 0\n" + a + "alpha = 0\ngamma = 0\ndelta = 0\n", "runs/app.toml:8: component[a].delta: all weights are 0"},
+		"both":          {"[application]\nobjective = \"green\"\n" + a + "compute_weight = 2\n", "runs/app.toml:6: component[a].compute_weight: conflicts with an objective or weight"},
+		"no weight":     {"[application]\ncompute_weight = 0\nwait_weight = 0\nenergy_weight = 0\ndata_weight = 0\n" + a, "runs/app.toml:5: application.data_weight: all weights are 0"},
+		"part's weight": {"[application]\nwait_weight = 0\n" + a + "compute_weight = 0\nenergy_weight = 0\ndata_weight = 0\n", "runs/app.toml:8: component[a].data_weight: all weights are 0"},
 		"too short":     {"[application]\nmax_time = \"1h\"\n" + a + "time = \"3h\"\nestimate = \"2h\"\n", "runs/app.toml:2: application.max_time: 1:00:00 is less than the shortest estimate of the run time of a, 2:00:00"},
 		"currencies":    {"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR"},
 		"limit's alone": {"[application]\nmax_cost = 1\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a, "runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in the site's currency"},
 		"rate's alone":  {"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = 5\n" + a, "runs/app.toml:3: application.rate: is in the site's currency, but the most that the application may cost is in EUR"},
 		"empty list":    {a + "cpus = []\n", "runs/app.toml:4: component[a].cpus: is a list; write at least one value"},
-		"CPUs of what":  {a + "[component.behaviour]\noperations = 1e9\ncpus = 8\n", "runs/app.toml:6: component[a].behaviour.cpus: says for how many CPUs sent and messages are stated"},
-		"for scaling":   {a + "[component.behaviour]\noperations = 1e9\nsent = 5\ncpus = \"x\"\n", `runs/app.toml:7: component[a].behaviour.cpus: "x" is not a whole number`},
+		"CPUs of what":  {a + "[component.behavior]\noperations = 1e9\ncpus = 8\n", "runs/app.toml:6: component[a].behavior.cpus: says for how many CPUs sent and messages are stated"},
+		"for scaling":   {a + "[component.behavior]\noperations = 1e9\nsent = 5\ncpus = \"x\"\n", `runs/app.toml:7: component[a].behavior.cpus: "x" is not a whole number`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -291,14 +291,14 @@ runs/app.toml:9: component[a].priority: "x y" is not a QOS; use one word of at m
 			`runs/app.toml:2: application.max_time: "0s" is no time at all; give more than 0`,
 		},
 		"operations with more": {
-			a + "[component.behaviour]\noperations = -4\nsent = 5\nmessages = \"few\"\n",
-			`runs/app.toml:5: component[a].behaviour.operations: "-4" is not a number from 0 to 9e+21; write for instance 3.2e12
-runs/app.toml:7: component[a].behaviour.messages: "few" is not a number from 0 to 9e+15; write for instance 3.2e12`,
+			a + "[component.behavior]\noperations = -4\nsent = 5\nmessages = \"few\"\n",
+			`runs/app.toml:5: component[a].behavior.operations: "-4" is not a number from 0 to 9e+21; write for instance 3.2e12
+runs/app.toml:7: component[a].behavior.messages: "few" is not a number from 0 to 9e+15; write for instance 3.2e12`,
 		},
 		"scaling and its CPUs": {
-			a + "[component.behaviour]\noperations = 1e9\nsent = 5\nscaling = \"cube\"\ncpus = 0\n",
-			`runs/app.toml:8: component[a].behaviour.cpus: "0" is not a whole number from 1 to 1000000
-runs/app.toml:7: component[a].behaviour.scaling: invalid value "cube"; use constant, surface or all-to-all`,
+			a + "[component.behavior]\noperations = 1e9\nsent = 5\nscaling = \"cube\"\ncpus = 0\n",
+			`runs/app.toml:8: component[a].behavior.cpus: "0" is not a whole number from 1 to 1000000
+runs/app.toml:7: component[a].behavior.scaling: invalid value "cube"; use constant, surface or all-to-all`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,24 +10,24 @@ import (
 // file is an application as it is written down. The keys of components are those of
 // options of batch scripts; see [component.options].
 type file struct {
-	Application wishes      `toml:"application"`
-	Components  []component `toml:"component"`
+	Application applicationTable `toml:"application"`
+	Components  []component      `toml:"component"`
 }
 
-// wishes is the table [application].
-type wishes struct {
-	Name      string `toml:"name"`
-	Objective values `toml:"objective"`
-	Alpha     values `toml:"alpha"`
-	Beta      values `toml:"beta"`
-	Gamma     values `toml:"gamma"`
-	Delta     values `toml:"delta"`
-	MaxCost   values `toml:"max_cost"`
-	MaxTime   values `toml:"max_time"`
-	Waiting   values `toml:"waiting"`
-	Tolerance values `toml:"start_tolerance"`
-	Missed    values `toml:"start_missed"`
-	Rates     []rate `toml:"rate"`
+// applicationTable is the table [application].
+type applicationTable struct {
+	Name          string `toml:"name"`
+	Objective     values `toml:"objective"`
+	ComputeWeight values `toml:"compute_weight"`
+	WaitWeight    values `toml:"wait_weight"`
+	EnergyWeight  values `toml:"energy_weight"`
+	DataWeight    values `toml:"data_weight"`
+	MaxCost       values `toml:"max_cost"`
+	MaxTime       values `toml:"max_time"`
+	WaitingCost   values `toml:"waiting_cost"`
+	Tolerance     values `toml:"start_tolerance"`
+	Missed        values `toml:"start_missed"`
+	Rates         []rate `toml:"rate"`
 }
 
 // rate is a table [[application.rate]]: what waiting costs from a time after the submission
@@ -39,29 +39,29 @@ type rate struct {
 
 // component is a table [[component]].
 type component struct {
-	Name      string    `toml:"name"`
-	Script    string    `toml:"script"`
-	Args      []string  `toml:"args"`
-	CPUs      values    `toml:"cpus"`
-	Nodes     values    `toml:"nodes"`
-	Memory    values    `toml:"memory"`
-	Time      values    `toml:"time"`
-	Estimate  values    `toml:"estimate"`
-	Licences  values    `toml:"licences"`
-	DataIn    values    `toml:"data_in"`
-	DataOut   values    `toml:"data_out"`
-	Sites     values    `toml:"sites"`
-	Priority  values    `toml:"priority"`
-	Requeue   *bool     `toml:"requeue"`
-	Alpha     values    `toml:"alpha"`
-	Gamma     values    `toml:"gamma"`
-	Delta     values    `toml:"delta"`
-	Together  string    `toml:"together"`
-	Behaviour behaviour `toml:"behaviour"`
+	Name          string   `toml:"name"`
+	Script        string   `toml:"script"`
+	Args          []string `toml:"args"`
+	CPUs          values   `toml:"cpus"`
+	Nodes         values   `toml:"nodes"`
+	Memory        values   `toml:"memory"`
+	Time          values   `toml:"time"`
+	Estimate      values   `toml:"estimate"`
+	Licenses      values   `toml:"licenses"`
+	DataIn        values   `toml:"data_in"`
+	DataOut       values   `toml:"data_out"`
+	Sites         values   `toml:"sites"`
+	Priority      values   `toml:"priority"`
+	Requeue       *bool    `toml:"requeue"`
+	ComputeWeight values   `toml:"compute_weight"`
+	EnergyWeight  values   `toml:"energy_weight"`
+	DataWeight    values   `toml:"data_weight"`
+	Together      string   `toml:"together"`
+	Behavior      behavior `toml:"behavior"`
 }
 
-// behaviour is the table [component.behaviour], for the Γ model.
-type behaviour struct {
+// behavior is the table [component.behavior], for the Γ model.
+type behavior struct {
 	Operations values `toml:"operations"`
 	Accesses   values `toml:"accesses"`
 	Sent       values `toml:"sent"`

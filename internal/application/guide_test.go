@@ -26,10 +26,10 @@ func TestTheGuidesExamplesAreRight(t *testing.T) {
 	}
 	withRates := strings.Replace(whole, "[[component]]", files[1]+"[[component]]", 1)
 	_, _, err = application.Read(source(withRates), nil, origin())
-	if err == nil || !strings.Contains(err.Error(), "application.waiting: names a curve of the site") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "application.waiting_cost: names a curve of the site") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a curve and rates: %v", err)
 	}
-	batch := read(t, source(strings.Replace(withRates, "waiting =", "# waiting =", 1)))
+	batch := read(t, source(strings.Replace(withRates, "waiting_cost =", "# waiting_cost =", 1)))
 	if len(batch.Application.Rates) != 2 {
 		t.Errorf("its rates are %+v", batch.Application.Rates)
 	}

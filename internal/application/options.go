@@ -14,56 +14,56 @@ type option struct {
 	value values
 }
 
-func (w *wishes) options() []option {
+func (w *applicationTable) options() []option {
 	return []option{
 		{"objective", "objective", w.Objective},
-		{"alpha", "compute-weight", w.Alpha},
-		{"beta", "wait-weight", w.Beta},
-		{"gamma", "energy-weight", w.Gamma},
-		{"delta", "data-weight", w.Delta},
+		{"compute_weight", "compute-weight", w.ComputeWeight},
+		{"wait_weight", "wait-weight", w.WaitWeight},
+		{"energy_weight", "energy-weight", w.EnergyWeight},
+		{"data_weight", "data-weight", w.DataWeight},
 		{"max_cost", "max-cost", w.MaxCost},
 		{"max_time", "max-time", w.MaxTime},
-		{"waiting", "waiting-cost", w.Waiting},
+		{"waiting_cost", "waiting-cost", w.WaitingCost},
 		{"start_tolerance", "start-tolerance", w.Tolerance},
 		{"start_missed", "start-missed", w.Missed},
 	}
 }
 
 func (c *component) options() []option {
-	b := &c.Behaviour
+	b := &c.Behavior
 	return []option{
 		{"cpus", "cpus", c.CPUs},
 		{"nodes", "nodes", c.Nodes},
 		{"memory", "mem", c.Memory},
 		{"time", "time", c.Time},
 		{"estimate", "estimate", c.Estimate},
-		{"licences", "licenses", c.Licences},
+		{"licenses", "licenses", c.Licenses},
 		{"data_in", "stage-in-size", c.DataIn},
 		{"data_out", "stage-out-size", c.DataOut},
 		{"sites", "sites", c.Sites},
 		{"priority", "qos", c.Priority},
-		{"alpha", "compute-weight", c.Alpha},
-		{"gamma", "energy-weight", c.Gamma},
-		{"delta", "data-weight", c.Delta},
-		{"behaviour.operations", "operations", b.Operations},
-		{"behaviour.accesses", "memory-accesses", b.Accesses},
-		{"behaviour.sent", "words-sent", b.Sent},
-		{"behaviour.messages", "messages-sent", b.Messages},
+		{"compute_weight", "compute-weight", c.ComputeWeight},
+		{"energy_weight", "energy-weight", c.EnergyWeight},
+		{"data_weight", "data-weight", c.DataWeight},
+		{"behavior.operations", "operations", b.Operations},
+		{"behavior.accesses", "memory-accesses", b.Accesses},
+		{"behavior.sent", "words-sent", b.Sent},
+		{"behavior.messages", "messages-sent", b.Messages},
 		b.scaling(),
 	}
 }
 
 // scaling is the option that names the count of CPUs, too, but for one that cannot be read,
 // which is reported where it stands.
-func (b *behaviour) scaling() option {
+func (b *behavior) scaling() option {
 	_, err := batchscript.ParseCount(string(b.CPUs))
 	switch {
 	case err != nil:
-		return option{"behaviour.scaling", "scaling", b.Scaling}
+		return option{"behavior.scaling", "scaling", b.Scaling}
 	case b.Scaling == "":
-		return option{"behaviour.cpus", "scaling", "constant@" + b.CPUs}
+		return option{"behavior.cpus", "scaling", "constant@" + b.CPUs}
 	}
-	return option{"behaviour.scaling", "scaling", b.Scaling + "@" + b.CPUs}
+	return option{"behavior.scaling", "scaling", b.Scaling + "@" + b.CPUs}
 }
 
 // settings are what the file says of a component.

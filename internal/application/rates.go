@@ -28,8 +28,8 @@ func printable(name string) error {
 // checkRates checks the user's own curve of waiting costs.
 func (r *reader) checkRates() {
 	rates := r.file.Application.Rates
-	if len(rates) > 0 && r.file.Application.Waiting != "" {
-		r.toml.Problem("application.waiting", "names a curve of the site, and there are tables [[application.rate]], too; keep one of the two")
+	if len(rates) > 0 && r.file.Application.WaitingCost != "" {
+		r.toml.Problem("application.waiting_cost", "names a curve of the site, and there are tables [[application.rate]], too; keep one of the two")
 	}
 	if len(rates) > MaxRates {
 		r.toml.Problem("application.rate", "there are %d rates; at most %d are allowed", len(rates), MaxRates)

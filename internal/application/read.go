@@ -95,11 +95,11 @@ func (r *reader) checkComponent(c *component, table string) {
 	if c.Script == "" {
 		r.toml.Problem(table+".script", "is missing; name the batch script that the component runs")
 	}
-	if _, err := batchscript.ParseCount(string(c.Behaviour.CPUs)); err != nil && c.Behaviour.CPUs != "" {
-		r.toml.Problem(table+".behaviour.cpus", "%v", err)
+	if _, err := batchscript.ParseCount(string(c.Behavior.CPUs)); err != nil && c.Behavior.CPUs != "" {
+		r.toml.Problem(table+".behavior.cpus", "%v", err)
 	}
-	if c.Behaviour.CPUs != "" && c.Behaviour.Sent == "" && c.Behaviour.Messages == "" {
-		r.toml.Problem(table+".behaviour.cpus", "says for how many CPUs sent and messages are stated, but neither is there")
+	if c.Behavior.CPUs != "" && c.Behavior.Sent == "" && c.Behavior.Messages == "" {
+		r.toml.Problem(table+".behavior.cpus", "says for how many CPUs sent and messages are stated, but neither is there")
 	}
 }
 
@@ -165,7 +165,7 @@ func (r *reader) finish(batch *batchscript.Batch) {
 		batch.Jobs[i].Component.Together = groups[c.Together]
 		batch.Jobs[i].Payload.Args = c.Args
 	}
-	if r.file.Application.Waiting == "" && batch.Application.Waiting != "" {
+	if r.file.Application.WaitingCost == "" && batch.Application.Waiting != "" {
 		return // the command line names a curve, and that beats the file's rates
 	}
 	rates, currency := r.rates()

@@ -44,22 +44,22 @@ cooling = 1.3
 [cost.data]
 per_gb_in = 0.02
 
-[localsched.gamma]
+[localsched.cpu_model]
 peak_gflops = %g
 memory_bandwidth = "10GB/s"
 network_bandwidth = "125MB/s"
 latency_us = 50.0
 
-[[waiting]]
+[[waiting_cost]]
 name = "salary"
 kind = "salary"
 rate = 180.0
 days = "mon-sun"
 hours = "00:00-24:00"
 
-[weighing]
+[default_weights]
 objective = "balanced"
-waiting = "salary"
+waiting_cost = "salary"
 `
 
 // brokerage is the site's TOML beside that of its electricity.
@@ -103,14 +103,14 @@ name = "mesh"
 script = "mesh.sh"
 cpus = 2
 data_in = "1GB"
-[component.behaviour]
+[component.behavior]
 operations = 2.4e10
 
 [[component]]
 name = "solve"
 script = "solve.sh"
 cpus = [1, 2, 4]
-[component.behaviour]
+[component.behavior]
 operations = 4e10
 sent = 1e7
 messages = 1000

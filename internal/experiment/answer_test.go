@@ -56,10 +56,10 @@ func TestAnswers(t *testing.T) {
 		},
 		"what is chosen": {
 			experiment.Swept{
-				Seeds: three, Axes: []experiment.Axis{{Key: "delta", Values: []string{"0.5", "0.9"}}, {Key: "phi", Values: []string{"1m"}}},
-				Points: []experiment.Point{point(experiment.Receiver, at("delta", "0.5"), 20, 21, 22), point(experiment.Receiver, at("delta", "0.9"), 10, 10, 10)},
+				Seeds: three, Axes: []experiment.Axis{{Key: "volunteer_below", Values: []string{"0.5", "0.9"}}, {Key: "local_wait_threshold", Values: []string{"1m"}}},
+				Points: []experiment.Point{point(experiment.Receiver, at("volunteer_below", "0.5"), 20, 21, 22), point(experiment.Receiver, at("volunteer_below", "0.9"), 10, 10, 10)},
 			},
-			"In x the mean response is shortest under delta 0.9: 0:10:00 ± 0:00:00, which is 0:11:00 ± 0:02:29 less than under delta 0.5.",
+			"In x the mean response is shortest under volunteer_below 0.9: 0:10:00 ± 0:00:00, which is 0:11:00 ± 0:02:29 less than under volunteer_below 0.5.",
 		},
 		"what is given": {
 			experiment.Swept{Seeds: three[:2], Axes: loads, Points: []experiment.Point{
@@ -135,7 +135,7 @@ func TestAnswersOfJoining(t *testing.T) {
 func TestPageBeginsWithTheAnswer(t *testing.T) {
 	t.Parallel()
 	sweep := experiment.Sweep{Plan: opened(t, smallPlan), Seeds: 2}
-	for _, set := range []string{"scheme=local,sender", "sigma=60s,300s"} {
+	for _, set := range []string{"scheme=local,sender", "check_interval=60s,300s"} {
 		if err := sweep.Set(set); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestPageBeginsWithTheAnswer(t *testing.T) {
 		t.Errorf("it begins with %q", page.Lead)
 	}
 	columns := strings.Join(page.Sections[0].Tables[0].Columns, "|")
-	if !strings.HasPrefix(columns, "sigma|scheme|mean wait|mean response|") {
+	if !strings.HasPrefix(columns, "check_interval|scheme|mean wait|mean response|") {
 		t.Errorf("columns %s", columns)
 	}
 	if row := page.Sections[0].Tables[0].Rows[0]; !strings.Contains(row[3], ":") {

@@ -42,14 +42,14 @@ type Application struct {
 	Growth     float64        `toml:"growth"`    // of what it does, from each submission to the next
 	Unmeasured []string       `toml:"unmeasured"`
 
-	Objective string         `toml:"objective"` // instead of what the file says, as the rest
-	Alpha     *config.Factor `toml:"alpha"`
-	Beta      *config.Factor `toml:"beta"`
-	Gamma     *config.Factor `toml:"gamma"`
-	Delta     *config.Factor `toml:"delta"`
-	MaxCost   string         `toml:"max_cost"`
-	MaxTime   string         `toml:"max_time"`
-	Waiting   string         `toml:"waiting"`
+	Objective     string         `toml:"objective"` // instead of what the file says, as the rest
+	ComputeWeight *config.Factor `toml:"compute_weight"`
+	WaitWeight    *config.Factor `toml:"wait_weight"`
+	EnergyWeight  *config.Factor `toml:"energy_weight"`
+	DataWeight    *config.Factor `toml:"data_weight"`
+	MaxCost       string         `toml:"max_cost"`
+	MaxTime       string         `toml:"max_time"`
+	WaitingCost   string         `toml:"waiting_cost"`
 }
 
 // SetDefaults implements [settings.Defaulter].
@@ -122,10 +122,10 @@ func (a *Application) check(c *checker, key string) {
 	}
 	if a.Objective != "" {
 		c.idle(key, "an objective", []idleKey{
-			{"alpha", a.Alpha != nil},
-			{"beta", a.Beta != nil},
-			{"gamma", a.Gamma != nil},
-			{"delta", a.Delta != nil},
+			{"compute_weight", a.ComputeWeight != nil},
+			{"wait_weight", a.WaitWeight != nil},
+			{"energy_weight", a.EnergyWeight != nil},
+			{"data_weight", a.DataWeight != nil},
 		})
 	}
 }
@@ -229,11 +229,11 @@ func (a *Application) options() (options []batchscript.Setting) {
 	add("objective", a.Objective)
 	add("max-cost", a.MaxCost)
 	add("max-time", a.MaxTime)
-	add("waiting", a.Waiting)
+	add("waiting", a.WaitingCost)
 	for _, weight := range []struct {
 		long string
 		of   *config.Factor
-	}{{"alpha", a.Alpha}, {"beta", a.Beta}, {"gamma", a.Gamma}, {"delta", a.Delta}} {
+	}{{"alpha", a.ComputeWeight}, {"beta", a.WaitWeight}, {"gamma", a.EnergyWeight}, {"delta", a.DataWeight}} {
 		if weight.of != nil {
 			add(weight.long, weight.of.TOML())
 		}

@@ -94,8 +94,8 @@ func TestParkIsThatOfTheTables(t *testing.T) {
 	for i, row := range machines {
 		s := &plan.Sites[i]
 		got := []float64{
-			float64(plan.CPUs(i)), float64(s.CPUsPerNode), float64(s.Memory), float64(s.Gamma.PeakGflops) / 1e6,
-			float64(s.Gamma.MemoryBandwidth) / 1e9, float64(s.Gamma.NetworkBandwidth) / 1e6, float64(s.Gamma.Latency) / 1e6,
+			float64(plan.CPUs(i)), float64(s.CPUsPerNode), float64(s.Memory), float64(s.CPUModel.PeakGflops) / 1e6,
+			float64(s.CPUModel.MemoryBandwidth) / 1e9, float64(s.CPUModel.NetworkBandwidth) / 1e6, float64(s.CPUModel.Latency) / 1e6,
 			float64(s.WattsPerCPU.Milliwatts()) / 1e3, float64(s.Cost.CPU.Price) / 1e6,
 		}
 		for k, column := range []string{
@@ -105,7 +105,7 @@ func TestParkIsThatOfTheTables(t *testing.T) {
 				t.Errorf("%s: %s is %v, and %s in the table", row["site"], column, got[k], row[column])
 			}
 		}
-		if s.Name != row["site"] || strconv.FormatBool(s.Gamma.Bus) != row["bus"] {
+		if s.Name != row["site"] || strconv.FormatBool(s.CPUModel.Bus) != row["bus"] {
 			t.Errorf("%s is called %s, or is no bus", row["site"], s.Name)
 		}
 	}
@@ -133,7 +133,7 @@ func TestParkIsThatOfTheTables(t *testing.T) {
 // parameters are the prices and parameters of a site's machine.
 func parameters() []string {
 	return []string{
-		"gamma.peak_gflops", "gamma.memory_bandwidth", "gamma.network_bandwidth", "gamma.latency_us", "watts_per_cpu",
+		"cpu_model.peak_gflops", "cpu_model.memory_bandwidth", "cpu_model.network_bandwidth", "cpu_model.latency_us", "watts_per_cpu",
 		"cost.cpu.price", "cost.eco.price", "cost.eco.cooling",
 	}
 }
@@ -143,14 +143,14 @@ func changed(s *experiment.Site, parameter string, by float64) experiment.Settin
 	rate := func(of float64) string { return fmt.Sprintf("\"%.0fB/s\"", by*of) }
 	money := func(of float64) string { return fmt.Sprintf("%.6f", by*of/1e6) }
 	value := map[string]string{
-		"gamma.peak_gflops":       money(float64(s.Gamma.PeakGflops)),
-		"gamma.memory_bandwidth":  rate(float64(s.Gamma.MemoryBandwidth)),
-		"gamma.network_bandwidth": rate(float64(s.Gamma.NetworkBandwidth)),
-		"gamma.latency_us":        money(float64(s.Gamma.Latency)),
-		"watts_per_cpu":           fmt.Sprintf("%.3f", by*float64(s.WattsPerCPU.Milliwatts())/1e3),
-		"cost.cpu.price":          money(float64(s.Cost.CPU.Price)),
-		"cost.eco.price":          money(float64(s.Cost.Eco.Price)),
-		"cost.eco.cooling":        money(max(1e6/by, float64(s.Cost.Eco.Cooling))),
+		"cpu_model.peak_gflops":       money(float64(s.CPUModel.PeakGflops)),
+		"cpu_model.memory_bandwidth":  rate(float64(s.CPUModel.MemoryBandwidth)),
+		"cpu_model.network_bandwidth": rate(float64(s.CPUModel.NetworkBandwidth)),
+		"cpu_model.latency_us":        money(float64(s.CPUModel.Latency)),
+		"watts_per_cpu":               fmt.Sprintf("%.3f", by*float64(s.WattsPerCPU.Milliwatts())/1e3),
+		"cost.cpu.price":              money(float64(s.Cost.CPU.Price)),
+		"cost.eco.price":              money(float64(s.Cost.Eco.Price)),
+		"cost.eco.cooling":            money(max(1e6/by, float64(s.Cost.Eco.Cooling))),
 	}[parameter]
 	return experiment.Setting{Key: "site." + s.Name + "." + parameter, Value: value}
 }
@@ -183,7 +183,7 @@ func TestLandingsSurviveEachChange(t *testing.T) {
 		}
 	}
 	for _, rate := range []string{"48.0", "72.0"} {
-		landed(t, set(t, plan, experiment.Setting{Key: "waiting.engineer.rate", Value: rate}), 1, "a salary of "+rate)
+		landed(t, set(t, plan, experiment.Setting{Key: "waiting_cost.engineer.rate", Value: rate}), 1, "a salary of "+rate)
 	}
 }
 
@@ -213,24 +213,24 @@ func TestSettingsByPath(t *testing.T) {
 	plan := park(t)
 	before := *plan.Sites[0].Cost.CPU
 	other := set(t, plan,
-		experiment.Setting{Key: "site.farm.cost.cpu.price", Value: "9.5"}, experiment.Setting{Key: "weighing.beta", Value: "0.5"},
+		experiment.Setting{Key: "site.farm.cost.cpu.price", Value: "9.5"}, experiment.Setting{Key: "default_weights.wait_weight", Value: "0.5"},
 		experiment.Setting{Key: "application.shared.objective", Value: "cheapest"}, experiment.Setting{Key: "exchange.worth.CHF", Value: "1.0"},
-		experiment.Setting{Key: "waiting.engineer.rate", Value: "1"})
+		experiment.Setting{Key: "waiting_cost.engineer.rate", Value: "1"})
 	if c := other.Sites[0].Cost.CPU; c.Price != 9_500_000 || c.GuestPrice != 9_500_000 || !reflect.DeepEqual(*plan.Sites[0].Cost.CPU, before) {
 		t.Errorf("the price is %v for own and %v for guests, and was %+v", c.Price, c.GuestPrice, *plan.Sites[0].Cost.CPU)
 	}
-	if other.Weighing.Beta != 500_000 || plan.Weighing.Beta != 1_000_000 || other.Applications[3].Objective != "cheapest" ||
-		plan.Applications[3].Objective != "" || plan.Waiting[0].Rate != 60_000_000 || len(plan.Exchange.Worth) != 0 {
+	if other.DefaultWeights.WaitWeight != 500_000 || plan.DefaultWeights.WaitWeight != 1_000_000 || other.Applications[3].Objective != "cheapest" ||
+		plan.Applications[3].Objective != "" || plan.WaitingCosts[0].Rate != 60_000_000 || len(plan.Exchange.Worth) != 0 {
 		t.Error("a setting is not there, or changed the plan that it was made of")
 	}
 	for key, c := range map[string]struct{ value, want string }{
 		"site.nowhere.mhz":             {"5", `no [[site]] with the name "nowhere"`},
 		"site.farm.cost.cpu.prise":     {"5", "unknown key"},
 		"site.farm.cost.cpu.price":     {"-5", "is negative"},
-		"site.farm.gamma.bus":          {"maybe", "true or false"},
+		"site.farm.cpu_model.bus":      {"maybe", "true or false"},
 		"application.shared.objective": {"best", "is no objective"},
-		"weighing.waiting":             {"lunch", "lunch"},
-		"waiting.engineer.kind":        {"steps", "steps: is missing"},
+		"default_weights.waiting_cost": {"lunch", "lunch"},
+		"waiting_cost.engineer.kind":   {"steps", "steps: is missing"},
 	} {
 		if _, err := plan.With(experiment.Setting{Key: key, Value: c.value}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s = %s: got %v, want %s", key, c.value, err, c.want)
@@ -262,7 +262,7 @@ worth = { CHF = 1.0, EUR = 2.0 }
 [[site]]
 name = "home"
 nodes = 4
-[site.gamma]
+[site.cpu_model]
 peak_gflops = 1.0
 memory_bandwidth = "8GB/s"
 network_bandwidth = "100MB/s"
@@ -272,7 +272,7 @@ price = 1.0
 name = "away"
 nodes = 4
 currency = "EUR"
-[site.gamma]
+[site.cpu_model]
 peak_gflops = 1.0
 memory_bandwidth = "8GB/s"
 network_bandwidth = "100MB/s"
@@ -288,7 +288,7 @@ max_cost = "10 CHF"
 name = "solve"
 script = "run.sh"
 cpus = 4
-[component.behaviour]
+[component.behavior]
 operations = 1.44e13
 accesses = 1e9
 `
@@ -365,7 +365,7 @@ count = 3
 misstated = 0.5
 unmeasured = ["joy"]
 objective = "best"
-beta = 1.0
+wait_weight = 1.0
 [[application]]
 file = "app.toml"
 site = "home"
@@ -377,10 +377,10 @@ growth = 7.0
 file = "app.toml"
 site = "home"
 noise = 1.0
-[weighing]
-waiting = "lunch"
+[default_weights]
+waiting_cost = "lunch"
 `
-	text = strings.Replace(text, "[site.gamma]\npeak_gflops = 1.0\n", "[site.gamma]\n", 1)
+	text = strings.Replace(text, "[site.cpu_model]\npeak_gflops = 1.0\n", "[site.cpu_model]\n", 1)
 	text = strings.Replace(text, "[site.cost.cpu]\nprice = 0.4\n", "[site.cost.cpu]\nprice = -0.4\n[site.cost.eco]\nprice = 5.0\n", 1)
 	_, err := experiment.Read(grid(t, text, solver))
 	if err == nil {
@@ -389,10 +389,10 @@ waiting = "lunch"
 	for _, want := range []string{
 		"application[1].file: is missing", `application[1].site: there is no [[site]] with the name "nowhere"`,
 		"application[1].every: is missing", "application[1].misstated: 0.5 is not a factor", `"joy" is nothing that is measured`,
-		`application[1].objective: "best" is no objective`, "application[1].beta: has no effect with an objective",
+		`application[1].objective: "best" is no objective`, "application[1].wait_weight: has no effect with an objective",
 		"application[2].cases: 0 is outside", "application[2].every: has no effect with a rate", "application[2].growth: 7 is not",
-		"application[3].name: ", "application[3].noise: is all of a run time", `weighing.waiting: `,
-		"site[home].gamma.peak_gflops: is missing", `site[away].currency: "EUR" has no worth`,
+		"application[3].name: ", "application[3].noise: is all of a run time", `default_weights.waiting_cost: `,
+		"site[home].cpu_model.peak_gflops: is missing", `site[away].currency: "EUR" has no worth`,
 		"site[away].cost.cpu.price: is negative", "site[away].cost.eco: needs watts_per_cpu",
 	} {
 		i := strings.Index(err.Error(), want)
@@ -435,7 +435,7 @@ func TestFaultyApplicationFiles(t *testing.T) {
 	t.Parallel()
 	table := "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
 	for name, c := range map[string]struct{ table, application, want string }{
-		"no behaviour": {table, strings.Split(solver, "[component.behaviour]")[0], "component[solve].behaviour: is missing"},
+		"no behaviour": {table, strings.Split(solver, "[component.behavior]")[0], "component[solve].behaviour: is missing"},
 		"no script":    {table, strings.Replace(solver, "run.sh", "gone.sh", 1), "gone.sh cannot be read"},
 		"no file":      {strings.Replace(table, "app.toml", "gone.toml", 1), solver, "gone.toml"},
 		"no such key":  {table, solver + "colour = 1\n", "unknown key"},

@@ -45,8 +45,8 @@ func TestParseValues(t *testing.T) {
 
 func TestParseAxis(t *testing.T) {
 	t.Parallel()
-	axis, err := experiment.ParseAxis("sigma = 1m,5m")
-	if err != nil || axis.Key != "sigma" || len(axis.Values) != 2 {
+	axis, err := experiment.ParseAxis("check_interval = 1m,5m")
+	if err != nil || axis.Key != "check_interval" || len(axis.Values) != 2 {
 		t.Errorf("%+v, %v", axis, err)
 	}
 	for _, text := range []string{"load", "colour=red", "load=a..b"} {
@@ -67,12 +67,12 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"load", "x"},
 		{"load", "0"},
 		{"load", "NaN"},
-		{"phi", "60"},
-		{"phi", "-1s"},
-		{"delta", "2"},
-		{"ask", "1.5"},
-		{"stay_home", "perhaps"},
-		{"phi", "1d2x"},
+		{"local_wait_threshold", "60"},
+		{"local_wait_threshold", "-1s"},
+		{"volunteer_below", "2"},
+		{"partners_per_round", "1.5"},
+		{"stay_local", "perhaps"},
+		{"local_wait_threshold", "1d2x"},
 		{"latency", "-1d"},
 		{"policy", "lottery"},
 		{"bias", "3"},
@@ -95,8 +95,8 @@ func TestDurationsAreThoseOfFiles(t *testing.T) {
 	for text, want := range map[string]protocol.Duration{
 		"2d": 2 * protocol.Day, "1d12h": 36 * protocol.Hour, "90s": 90 * protocol.Second, "2500ms": 2500 * protocol.Millisecond,
 	} {
-		changed, err := plan.With(experiment.Setting{Key: "sigma", Value: text})
-		if err != nil || changed.Rounds.Sigma != want {
+		changed, err := plan.With(experiment.Setting{Key: "check_interval", Value: text})
+		if err != nil || changed.Rounds.CheckInterval != want {
 			t.Errorf("%s: %v, %v", text, changed, err)
 		}
 	}

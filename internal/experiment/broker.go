@@ -25,8 +25,8 @@ func (p *Plan) broker(r *settings.Reader) {
 	}
 	grid.Rates("exchange")
 	p.checkWorth(r)
-	grid.Curves("waiting", p.Waiting, nil)
-	grid.Weights("weighing", &p.Weighing, p.Waiting)
+	grid.Curves("waiting_cost", p.WaitingCosts, nil)
+	grid.Weights("default_weights", &p.DefaultWeights, p.WaitingCosts)
 	for i := range p.Sites {
 		p.siteBroker(r, fmt.Sprintf("site[%d]", i), &p.Sites[i])
 	}
@@ -61,7 +61,7 @@ func (p *Plan) siteBroker(r *settings.Reader, key string, s *Site) {
 	}
 	tables := p.charging(r, currency, named, zone)
 	tables.Powered, tables.Priced, tables.MHz = s.WattsPerCPU > 0, s.Price != nil || s.Prices != nil, s.MHz
-	tables.Gamma(key+".gamma", s.Gamma)
+	tables.CPUModel(key+".cpu_model", s.CPUModel)
 	if s.Cost.Eco != nil && !tables.Powered {
 		r.Problem(key+".cost.eco", "needs watts_per_cpu of the site, by which the energy of jobs is counted; set that too")
 	}
@@ -115,8 +115,8 @@ func (p *Plan) at(table, name string) any {
 		return &p.Sites[p.site(name)]
 	case "application":
 		return &p.Applications[p.application(name)]
-	case "waiting":
-		return &p.Waiting[p.curve(name)]
+	case "waiting_cost":
+		return &p.WaitingCosts[p.curve(name)]
 	}
 	return p
 }
@@ -134,7 +134,7 @@ func (p *Plan) tableOf(path string) (table, key string, err error) {
 		index = p.site(name)
 	case "application":
 		index = p.application(name)
-	case "waiting":
+	case "waiting_cost":
 		index = p.curve(name)
 	default:
 		return "", path, nil
@@ -154,7 +154,7 @@ func nameIn(path string) string {
 }
 
 func (p *Plan) curve(name string) int {
-	return slices.IndexFunc(p.Waiting, func(w config.Waiting) bool { return w.Name == name })
+	return slices.IndexFunc(p.WaitingCosts, func(w config.WaitingCost) bool { return w.Name == name })
 }
 
 // ownBroker makes of a copy's tables its own, as far as they are changed.
@@ -162,19 +162,19 @@ func (p *Plan) ownBroker() {
 	p.Applications, p.files = slices.Clone(p.Applications), slices.Clone(p.files)
 	for i := range p.Applications {
 		a := &p.Applications[i]
-		for _, weight := range []**config.Factor{&a.Alpha, &a.Beta, &a.Gamma, &a.Delta} {
+		for _, weight := range []**config.Factor{&a.ComputeWeight, &a.WaitWeight, &a.EnergyWeight, &a.DataWeight} {
 			*weight = copied(*weight)
 		}
 	}
-	p.Waiting, p.Exchange.Worth = slices.Clone(p.Waiting), maps.Clone(p.Exchange.Worth)
-	for i := range p.Waiting {
-		p.Waiting[i].Steps = maps.Clone(p.Waiting[i].Steps)
+	p.WaitingCosts, p.Exchange.Worth = slices.Clone(p.WaitingCosts), maps.Clone(p.Exchange.Worth)
+	for i := range p.WaitingCosts {
+		p.WaitingCosts[i].Steps = maps.Clone(p.WaitingCosts[i].Steps)
 	}
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		s.Price, s.Prices, s.Power, s.Gamma = copied(s.Price), copied(s.Prices), copied(s.Power), copied(s.Gamma)
+		s.Price, s.Prices, s.Power, s.CPUModel = copied(s.Price), copied(s.Prices), copied(s.Power), copied(s.CPUModel)
 		c := &s.Cost
-		c.CPU, c.Eco, c.Priority, c.Licences = copied(c.CPU), copied(c.Eco), maps.Clone(c.Priority), slices.Clone(c.Licences)
+		c.CPU, c.Eco, c.QoSFactors, c.Licenses = copied(c.CPU), copied(c.Eco), maps.Clone(c.QoSFactors), slices.Clone(c.Licenses)
 		if c.CPU != nil {
 			c.CPU.Periods = slices.Clone(c.CPU.Periods)
 		}
@@ -191,10 +191,10 @@ func copied[T any](of *T) *T {
 }
 
 func (s *Site) model() protocol.Machine {
-	if s.Gamma == nil {
+	if s.CPUModel == nil {
 		return protocol.Machine{}
 	}
-	return s.Gamma.Model()
+	return s.CPUModel.Model()
 }
 
 // brokered puts the applications and what they are chosen by into a simulation.
@@ -204,7 +204,7 @@ func (p *Plan) brokered(cfg *sim.Config, applications []sim.Application, when ca
 	for i := range p.Sites {
 		s, to := &p.Sites[i], &cfg.Sites[i]
 		to.Currency = cmp.Or(s.Currency, p.Currency)
-		to.Waiting, to.Weighing = config.Curves(p.Waiting), p.Weighing.Weights()
+		to.Waiting, to.Weighing = config.Curves(p.WaitingCosts), p.DefaultWeights.Weights()
 		if s.charges != nil {
 			to.Costs, to.Tariff, charged = s.charges, localsched.Tariff{}, true
 			to.Electricity.Milliwatts = s.WattsPerCPU.Milliwatts()

@@ -24,13 +24,13 @@ type SitePower struct {
 	Price           *settings.Amount  `toml:"price"`              // the budget holds while a MWh costs more; nil: at any price
 	Mode            string            `toml:"mode"`
 	Window          int               `toml:"window"`
-	Bound           protocol.Duration `toml:"bound"` // 0: none
+	ReserveAfter    protocol.Duration `toml:"reserve_after"` // 0: none
 }
 
 // SetDefaults implements [settings.Defaulter]. They are those of live sites.
 func (p *SitePower) SetDefaults() {
 	live := config.Default().Power
-	*p = SitePower{OnPeak: live.OnPeak, Mode: live.Mode, Window: live.Window, Bound: live.Bound}
+	*p = SitePower{OnPeak: live.OnPeak, Mode: live.Mode, Window: live.Window, ReserveAfter: live.ReserveAfter}
 }
 
 // checkBudget checks a site's power budget, if it has one.
@@ -106,7 +106,7 @@ func (p *Plan) budget(ctx context.Context, site int, when calendar) (engine.Budg
 	return engine.Budget{
 		Signal: sim.Later(signal, -protocol.Duration(when.begin)),
 		Rates:  power.Rates{Busy: int64(s.WattsPerCPU), Idle: int64(b.IdleWattsPerCPU)},
-		Mode:   engine.Mode(b.Mode), Window: b.Window, Bound: b.Bound,
+		Mode:   engine.Mode(b.Mode), Window: b.Window, Bound: b.ReserveAfter,
 	}, nil
 }
 

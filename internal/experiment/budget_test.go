@@ -161,7 +161,7 @@ func TestBudgetIsInTheDigest(t *testing.T) {
 func TestBudgetIsGossip(t *testing.T) {
 	t.Parallel()
 	plan := set(t, budgeted(t, within+"\n[[site]]\nname = \"busy\"\nnodes = 8\n", "budget_kw = 0.8", "budget_kw = 0.3",
-		"site = \"day\"", "site = \"busy\""), experiment.Setting{Key: "ask", Value: "1"})
+		"site = \"day\"", "site = \"busy\""), experiment.Setting{Key: "partners_per_round", Value: "1"})
 	got := run(t, plan, experiment.Sender, 1)
 	var day, free [24]int
 	for _, p := range got.Result.Placements {

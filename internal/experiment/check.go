@@ -78,7 +78,7 @@ func (p *Plan) checkGrid(c *checker) {
 	p.Rounds.Check(c.Reader, "rounds")
 	c.AtLeast("partners", p.Partners, 0)
 	c.span("perturb", p.Perturb, 0)
-	c.OneOf("localsched.waits", p.LocalSched.Waits, config.WaitMethods()...)
+	c.OneOf("localsched.wait_prediction", p.LocalSched.WaitPrediction, config.WaitMethods()...)
 	c.network("network", p.Network)
 }
 
@@ -144,8 +144,8 @@ func (p *Plan) checkSite(c *checker, key string, i int) {
 	if s.CPUHour > 0 && p.Currency == "" {
 		c.Problem(key+".cpu_hour", "is in no currency; set the key currency above the tables, as \"EUR\"")
 	}
-	if s.Gamma == nil && len(p.Applications) > 0 {
-		c.Problem(key+".gamma", "is missing; components run by the Γ model, so describe the machine in a table [site.gamma]")
+	if s.CPUModel == nil && len(p.Applications) > 0 {
+		c.Problem(key+".cpu_model", "is missing; components run by the Γ model, so describe the machine in a table [site.cpu_model]")
 	}
 	p.checkBudget(c, key, s)
 	p.checkSupply(c, key, s)

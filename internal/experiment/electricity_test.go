@@ -32,7 +32,7 @@ currency = "USD"
 name = "mcmf"
 
 [rounds]
-max_q = 2
+max_jobs_per_cycle = 2
 
 [electricity]
 start = "2014-06-03 00:00"
@@ -185,13 +185,13 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 	for _, setting := range []experiment.Setting{
 		{Key: "delay_price", Value: "100"},
 		{Key: "normalise", Value: "round"},
-		{Key: "max_q", Value: "1"},
-		{Key: "cycle", Value: "30m"},
+		{Key: "max_jobs_per_cycle", Value: "1"},
+		{Key: "cycle_interval", Value: "30m"},
 		{Key: "history", Value: "60"},
 		{Key: "grid_share", Value: "0.5"},
-		{Key: "waits", Value: "ibl"},
+		{Key: "wait_prediction", Value: "ibl"},
 		{Key: "perturb", Value: "12h"},
-		{Key: "protect_share", Value: "0.1"},
+		{Key: "max_cpu_share", Value: "0.1"},
 		{Key: "power_high", Value: "1.4"},
 		{Key: "policy.name", Value: "inst"},
 		{Key: "estimates", Value: "perfect"},
@@ -214,7 +214,7 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 	if err = crowded.Open(); err != nil {
 		t.Fatal(err)
 	}
-	guarded := told(run(t, set(t, crowded, experiment.Setting{Key: "protect_delay", Value: "1ms"}), experiment.Cycle, 1))
+	guarded := told(run(t, set(t, crowded, experiment.Setting{Key: "max_owner_delay", Value: "1ms"}), experiment.Cycle, 1))
 	if guarded == told(run(t, crowded, experiment.Cycle, 1)) {
 		t.Error("protect_delay changes nothing")
 	}
@@ -357,11 +357,11 @@ func TestElectricMistakes(t *testing.T) {
 history = -1
 grid_share = 1.5
 perturb = "1"
-localsched = { waits = "guess" }
+localsched = { wait_prediction = "guess" }
 [rounds]
-max_q = -2
-[protect]
-share = 2
+max_jobs_per_cycle = -2
+[guest_limits]
+max_cpu_share = 2
 [electricity]
 start = "2014-03-09 02:30"
 zone = "America/New_York"
@@ -410,10 +410,10 @@ nodes = 1
 		"bad.toml:2: history: is -1; use 0 or more",
 		"bad.toml:3: grid_share: 1.5 is outside 0 to 1",
 		`policy.name: "tc" does not decide in cycles, as the scheme "cycle" does; use "local", "mcmf", "inst", "twoprice", "iss", "stable" or "random"`,
-		`bad.toml:5: localsched.waits: "guess" is unknown; allowed are "plan", "adaptive", "qbets", "ibl"`,
-		"bad.toml:7: rounds.max_q: is -2; use 0 or more",
+		`bad.toml:5: localsched.wait_prediction: "guess" is unknown; allowed are "plan", "adaptive", "qbets", "ibl"`,
+		"bad.toml:7: rounds.max_jobs_per_cycle: is -2; use 0 or more",
 		"bad.toml:4: perturb: ",
-		"bad.toml:9: protect.share: 2 is outside 0 to 1",
+		"bad.toml:9: guest_limits.max_cpu_share: 2 is outside 0 to 1",
 		"bad.toml:11: electricity.start: 2014-03-09 02:30 does not exist in America/New_York",
 		`bad.toml:13: electricity.forecast: no forecaster is called "weather"`,
 		"bad.toml:16: power.high: 0.6 is less than low, 1.4",

@@ -53,8 +53,8 @@ func TestPoliciesUnderSender(t *testing.T) {
 	for _, sets := range [][]string{
 		{"policy=easy,sjf", "scheme=sender"},
 		{"policy=easy,sjf", "scheme=local"},
-		{"policy=easy,sjf", "scheme=local,sender", "phi=1s,60s"},
-		{"phi=1s,60s", "scheme=local,sender"},
+		{"policy=easy,sjf", "scheme=local,sender", "local_wait_threshold=1s,60s"},
+		{"local_wait_threshold=1s,60s", "scheme=local,sender"},
 	} {
 		names := figures(t, sets...)
 		if _, ok := names[name]; ok {

@@ -41,17 +41,17 @@ type Plan struct {
 	Plugins   []Plugin   `toml:"plugin"`
 
 	// The tables of a site's configuration that hold for all sites.
-	Policy     config.Policy  `toml:"policy"`
-	Rounds     config.Rounds  `toml:"rounds"`
-	Protect    config.Protect `toml:"protect"`
-	LocalSched LocalSched     `toml:"localsched"`
+	Policy      config.Policy      `toml:"policy"`
+	Rounds      config.Rounds      `toml:"rounds"`
+	GuestLimits config.GuestLimits `toml:"guest_limits"`
+	LocalSched  LocalSched         `toml:"localsched"`
 
-	Applications []Application    `toml:"application"`
-	Exchange     config.Exchange  `toml:"exchange"`
-	Waiting      []config.Waiting `toml:"waiting"`
-	Weighing     config.Weighing  `toml:"weighing"`
-	Tune         *Tuning          `toml:"tune"` // nil: nothing is searched for
-	Candidates   []Candidate      `toml:"candidate"`
+	Applications   []Application         `toml:"application"`
+	Exchange       config.Exchange       `toml:"exchange"`
+	WaitingCosts   []config.WaitingCost  `toml:"waiting_cost"`
+	DefaultWeights config.DefaultWeights `toml:"default_weights"`
+	Tune           *Tuning               `toml:"tune"` // nil: nothing is searched for
+	Candidates     []Candidate           `toml:"candidate"`
 
 	Electricity Electricity `toml:"electricity"`
 	Power       Power       `toml:"power"`
@@ -101,9 +101,9 @@ type Site struct {
 	Prices      *feeds.PriceFile `toml:"prices"`
 	Power       *SitePower       `toml:"power"` // nil: its jobs may draw what they want
 
-	Memory   config.Megabytes `toml:"memory"`   // of a node; 0: not stated
-	Currency string           `toml:"currency"` // of what it charges; empty: that of the plan
-	Gamma    *config.Gamma    `toml:"gamma"`    // nil: components of applications cannot run
+	Memory   config.Megabytes `toml:"memory"`    // of a node; 0: not stated
+	Currency string           `toml:"currency"`  // of what it charges; empty: that of the plan
+	CPUModel *config.CPUModel `toml:"cpu_model"` // nil: components of applications cannot run
 	Cost     config.Cost      `toml:"cost"`
 
 	live    *config.Config    // of a site that is simulated as it is configured, in place of what is above; nil: none
@@ -141,7 +141,7 @@ type Workload struct {
 
 // LocalSched is what the table [localsched] of a site's configuration says here of all sites.
 type LocalSched struct {
-	Waits string `toml:"waits"` // a method of foresight
+	WaitPrediction string `toml:"wait_prediction"` // a method of foresight
 }
 
 // Power bounds the power of jobs, as factors of the sites' [MC 5.9].
@@ -191,8 +191,8 @@ func Default() Plan {
 	live.Policy.Fallback = ""
 	return Plan{
 		Scheme: Sender, Seed: 1, Seeds: 10, Estimates: FromTrace, Load: 1, GridShare: settings.Whole,
-		Policy: live.Policy, Rounds: live.Rounds, Protect: live.Protect, Weighing: live.Weighing,
-		LocalSched:  LocalSched{Waits: live.LocalSched.Waits},
+		Policy: live.Policy, Rounds: live.Rounds, GuestLimits: live.GuestLimits, DefaultWeights: live.DefaultWeights,
+		LocalSched:  LocalSched{WaitPrediction: live.LocalSched.WaitPrediction},
 		Electricity: Electricity{Start: "2026-01-01 00:00", Zone: "UTC", Forecast: live.Prices.Forecast},
 		Power:       Power{Low: 1, High: 1},
 	}

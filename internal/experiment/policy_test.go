@@ -56,9 +56,9 @@ func TestParametersOfPolicies(t *testing.T) {
 	t.Parallel()
 	plan := opened(t, smallPlan)
 	changed := set(t, plan,
-		experiment.Setting{Key: "normalise", Value: "round"}, experiment.Setting{Key: "weight", Value: "0.4"}, experiment.Setting{Key: "scale", Value: "1000000"},
-		experiment.Setting{Key: "marginal", Value: "8"})
-	if p := changed.Policy.MCMF; p.Weight != 400_000 || p.Scale != 1_000_000 || p.Marginal != 8 {
+		experiment.Setting{Key: "normalise", Value: "round"}, experiment.Setting{Key: "weight", Value: "0.4"}, experiment.Setting{Key: "cost_steps", Value: "1000000"},
+		experiment.Setting{Key: "marginal_jobs", Value: "8"})
+	if p := changed.Policy.MCMF; p.Weight != 400_000 || p.CostSteps != 1_000_000 || p.MarginalJobs != 8 {
 		t.Errorf("got %+v", p)
 	}
 	for _, tt := range []struct{ key, value, want string }{
@@ -67,8 +67,8 @@ func TestParametersOfPolicies(t *testing.T) {
 		{"weight", "0.4", `policy.mcmf.weight: it has no effect with normalise = "price"; set normalise = "round"`},
 		{"normalise", "best", `policy.mcmf.normalise: "best" is unknown; allowed are "price", "round"`},
 		{"delay_price", "-1", "policy.mcmf.delay_price: -1.00 is outside 0 to 1000000"},
-		{"scale", "0", "policy.mcmf.scale: 0 is outside 1 to 1000000"},
-		{"marginal", "1", "policy.mcmf.marginal: 1 is neither 0 (none) nor 2 to 64"},
+		{"cost_steps", "0", "policy.mcmf.cost_steps: 0 is outside 1 to 1000000"},
+		{"marginal_jobs", "1", "policy.mcmf.marginal_jobs: 1 is neither 0 (none) nor 2 to 64"},
 		{"policy.name", "best", `policy.name: "best" is neither built in ("tc", "local", "mcmf"`},
 	} {
 		if _, err := plan.With(experiment.Setting{Key: tt.key, Value: tt.value}); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -24,7 +24,7 @@ var presets embed.FS
 // that is wrong with it. The files that it names are read by [Plan.Open].
 func Read(file string) (*Plan, error) {
 	plan := Default()
-	r := reader(&plan)
+	r := settings.NewReader(&plan)
 	r.File(file)
 	return finish(r, &plan, strings.TrimSuffix(path.Base(file), ".toml"))
 }
@@ -65,40 +65,9 @@ func Preset(name string) (*Plan, error) {
 
 func parse(file, dir, text string) (*Plan, error) {
 	plan := Default()
-	r := reader(&plan)
+	r := settings.NewReader(&plan)
 	r.Text(file, dir, text)
 	return finish(r, &plan, strings.TrimSuffix(path.Base(file), ".toml"))
-}
-
-// reader reads into a plan.
-func reader(plan *Plan) *settings.Reader {
-	r := settings.NewReader(plan)
-	r.Renamed(map[string]string{
-		"peer.policy":      "name in [policy]",
-		"peer.epsilon":     "epsilon in [policy.tc]",
-		"peer.normalise":   "normalise in [policy.mcmf]",
-		"peer.weight":      "weight in [policy.mcmf]",
-		"peer.delay_price": "delay_price in [policy.mcmf]",
-		"peer.scale":       "scale in [policy.mcmf]",
-		"peer.marginal":    "marginal in [policy.mcmf]",
-		"peer.gap":         "gap in [policy.iss]",
-		"peer.nodes":       "nodes in [policy.iss]",
-		"peer.printed":     "printed in [policy.iss]",
-		"peer.phi":         "phi in [rounds]",
-		"peer.sigma":       "sigma in [rounds]",
-		"peer.delta":       "delta in [rounds]",
-		"peer.recheck":     "recheck_jobs in [rounds]",
-		"peer.draw":        "volunteer_jobs in [rounds]",
-		"peer.stay":        "stay_home in [rounds]",
-		"peer.round_jobs":  "round_jobs in [rounds]",
-		"peer.ask":         "ask in [rounds]; instead of 0, for all partners, write how many there are",
-		"peer.cycle":       "cycle in [rounds]",
-		"peer.max_q":       "max_q in [rounds]",
-		"peer.waits":       "waits in [localsched]",
-		"peer.partners":    "the key partners above all tables",
-		"peer.perturb":     "the key perturb above all tables",
-	})
-	return r
 }
 
 // finish checks what was read. An experiment without a name has that of its file.
@@ -111,7 +80,7 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 		plan.resolve()
 		c := &checker{r}
 		plan.opened(c)
-		plan.Protect.Check(r, "protect")
+		plan.GuestLimits.Check(r, "guest_limits")
 		plan.check(c)
 		plan.checkTuning(c)
 	}

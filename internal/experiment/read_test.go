@@ -24,8 +24,8 @@ estimates = "rough"
 colour = "red"
 
 [rounds]
-delta = 7
-phi = "0s"
+volunteer_below = 7
+local_wait_threshold = "0s"
 
 [[site]]
 name = "a"
@@ -76,8 +76,8 @@ site = "z"
 		"bad.toml:2: seeds: is 0; use 1 or more",
 		"bad.toml:3: estimates: ",
 		"bad.toml:4: colour: unknown key",
-		"bad.toml:7: rounds.delta: 7 is outside 0 to 1",
-		"bad.toml:8: rounds.phi: is 0; use 1ms or more",
+		"bad.toml:7: rounds.volunteer_below: 7 is outside 0 to 1",
+		"bad.toml:8: rounds.local_wait_threshold: is 0; use 1ms or more",
 		"bad.toml:12: site[a].nodes: is 0; use 1 or more",
 		`bad.toml:13: site[a].policy: no local policy is called "lottery"`,
 		`bad.toml:16: site[a].name: "a" is the name of another site too`,
@@ -108,35 +108,35 @@ func TestASitesTablesArePasted(t *testing.T) {
 	t.Parallel()
 	const text = `[rounds]
 initiation = "symmetric"
-cycle = "2m"
-max_q = 3
-phi = "2m"
-sigma = "4m"
-delta = 0.5
+cycle_interval = "2m"
+max_jobs_per_cycle = 3
+local_wait_threshold = "2m"
+check_interval = "4m"
+volunteer_below = 0.5
 recheck_jobs = 10
-volunteer_jobs = 1
-stay_home = true
-deadline = "3s"
+jobs_per_volunteer = 1
+stay_local = true
+quote_timeout = "3s"
 round_jobs = 32
-ask = 4
+partners_per_round = 4
 
 [policy]
 name = "tc"
 fallback = "local"
 
 [policy.tc]
-epsilon = "1m"
+turnaround_tolerance = "1m"
 
-[protect]
-delay = "10m"
-share = 0.4
+[guest_limits]
+max_owner_delay = "10m"
+max_cpu_share = 0.4
 `
 	plan, err := experiment.Read(write(t, "pasted.toml", text+"[[site]]\nname = \"a\"\nnodes = 4\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan.Scheme != experiment.Symmetric || plan.Rounds.RecheckJobs != 10 || plan.Policy.Fallback != "local" || plan.Protect.Share != 400_000 {
-		t.Errorf("got %s, %+v, %+v, %+v", plan.Scheme, plan.Rounds, plan.Policy, plan.Protect)
+	if plan.Scheme != experiment.Symmetric || plan.Rounds.RecheckJobs != 10 || plan.Policy.Fallback != "local" || plan.GuestLimits.MaxCPUShare != 400_000 {
+		t.Errorf("got %s, %+v, %+v, %+v", plan.Scheme, plan.Rounds, plan.Policy, plan.GuestLimits)
 	}
 }
 

@@ -46,11 +46,11 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 		"[policy.mcmf]": &plan.Policy.MCMF, "[policy.iss]": &plan.Policy.ISS, "[rounds]": &plan.Rounds, "[localsched]": &plan.LocalSched, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
 		"[[plugin]]": &plugin, "[site.power]": &limit, "[site.prices]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
-		"[protect]": &plan.Protect, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
-		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app, "[site.gamma]": &config.Gamma{},
+		"[guest_limits]": &plan.GuestLimits, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
+		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app, "[site.cpu_model]": &config.CPUModel{},
 		"[site.cost]": &config.Cost{}, "[site.cost.cpu]": &config.CPUCost{}, "[[site.cost.cpu.period]]": &config.CostPeriod{},
-		"[[site.cost.licence]]": &config.LicenceCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
-		"[exchange]": &plan.Exchange, "[[waiting]]": &config.Waiting{}, "[weighing]": &plan.Weighing,
+		"[[site.cost.license]]": &config.LicenseCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
+		"[exchange]": &plan.Exchange, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
 		"[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
 	for _, table := range experiment.Reference() {

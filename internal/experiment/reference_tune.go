@@ -16,10 +16,10 @@ func tuneTables() []Table {
 			{"limits", "0.0", "Part of the applications that does not keep its limits of cost and time, or does not end. It is added as it is, not relative."},
 		}},
 		{"[[tune.axis]]", "A key and the numbers that are tried for it.", []Key{
-			{"key", "", `With its tables, and sites, applications and curves by their names: "weighing.beta", "site.NAME.cost.cpu.price"; with * for the name of all, "application.*.beta". Or a key of "sim sweep --set" that is a number. Required.`},
+			{"key", "", `With its tables, and sites, applications and curves by their names: "default_weights.wait_weight", "site.NAME.cost.cpu.price"; with * for the name of all, "application.*.wait_weight". Or a key of "sim sweep --set" that is a number. Required.`},
 			{"values", "[]", "Numbers, two or more. Required."},
 		}},
-		{"[[candidate]]", "A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables as [candidate.site.gamma]; or a machine that may be given up; or both. \"switchyard sim tune --rank-candidates\" ranks them by the goal.", []Key{
+		{"[[candidate]]", "A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables as [candidate.site.cpu_model]; or a machine that may be given up; or both. \"switchyard sim tune --rank-candidates\" ranks them by the goal.", []Key{
 			{"name", "", "What it is called. Required."},
 			{"price", "0.0", "What it costs to buy, in the experiment's currency. 0: not looked at. Either all candidates that bring a machine have one, or none."},
 			{"lifetime", `"1460d"`, "How long it is used; a year costs its part of the price."},

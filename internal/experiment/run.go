@@ -99,7 +99,7 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 	cfg := sim.Config{
 		Seed: seed, Partners: p.Partners, Check: p.Check, Bytes: true, Tuning: p.Rounds.Tuning(),
 		History: p.History, LocalShare: int(settings.Whole - p.GridShare), Perturb: p.Perturb, Stage: p.stage(),
-		Protect: p.Protect.Protection(),
+		Protect: p.GuestLimits.Protection(),
 	}
 	if p.Power.Low != 1 || p.Power.High != 1 {
 		cfg.PowerLow, cfg.PowerHigh = ppm(p.Power.Low), ppm(p.Power.High)
@@ -146,7 +146,7 @@ func ppm(factor float64) int { return int(math.Round(factor * protocol.PPM)) }
 // foreseen is where the waits of quotes come from. The plan alone needs no interval,
 // which nobody looks at here.
 func (l LocalSched) foreseen() waitpredict.Method {
-	if method := waitpredict.Method(l.Waits); method != waitpredict.Plan {
+	if method := waitpredict.Method(l.WaitPrediction); method != waitpredict.Plan {
 		return method
 	}
 	return ""

@@ -119,9 +119,9 @@ func TestSettingsReachTheSimulation(t *testing.T) {
 	plan := opened(t, smallPlan)
 	base := run(t, plan, experiment.Symmetric, 1)
 	for _, setting := range []experiment.Setting{
-		{Key: "phi", Value: "3h"},
-		{Key: "sigma", Value: "1h"},
-		{Key: "delta", Value: "0.01"},
+		{Key: "local_wait_threshold", Value: "3h"},
+		{Key: "check_interval", Value: "1h"},
+		{Key: "volunteer_below", Value: "0.01"},
 		{Key: "load", Value: "2"},
 		{Key: "bias", Value: "-1"},
 		{Key: "service", Value: "0.5"},
@@ -161,7 +161,7 @@ func TestSweepIsTheSameOnAnyNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	sweep := experiment.Sweep{
 		Plan: opened(t, smallPlan), Seeds: 3, Workers: 1,
-		Axes: []experiment.Axis{{Key: "load", Values: []string{"0.8", "1.2"}}, {Key: "phi", Values: []string{"1m", "1h"}}},
+		Axes: []experiment.Axis{{Key: "load", Values: []string{"0.8", "1.2"}}, {Key: "local_wait_threshold", Values: []string{"1m", "1h"}}},
 	}
 	one := swept(t, sweep)
 	for _, workers := range []int{2, 7, runtime.GOMAXPROCS(0)} {

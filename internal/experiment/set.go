@@ -25,7 +25,7 @@ func SettableKeys() []string {
 
 // With returns a plan that differs in these settings: of [SettableKeys], or of any key by
 // its tables, where those of sites, applications and curves go by their names, as
-// "site.farm.cost.cpu.price" or "weighing.beta". The error names the key and what it may
+// "site.farm.cost.cpu.price" or "default_weights.wait_weight". The error names the key and what it may
 // be.
 func (p *Plan) With(changes ...Setting) (*Plan, error) {
 	changed := p.clone()
@@ -56,9 +56,11 @@ func (p *Plan) With(changes ...Setting) (*Plan, error) {
 }
 
 func unsettable(key string) error {
-	renamed := map[string]string{"recheck": "recheck_jobs", "draw": "volunteer_jobs", "stay": "stay_home", "peer_policy": "policy.name"}
-	if now, was := renamed[key]; was {
-		return fmt.Errorf("%q is now %q", key, now)
+	for _, one := range settings.Renames() {
+		old := strings.ReplaceAll(one.Old, ".", "_") // as protect_share and peer_policy
+		if _, name, _ := strings.Cut(one.Old, "."); (old == key || name == key) && !strings.HasPrefix(one.New, "[") {
+			return fmt.Errorf("%q is now %q", key, one.New)
+		}
 	}
 	return fmt.Errorf("%q cannot be set; use %s, or any key with its tables, as policy.name or site.NAME.cost.cpu.price", key, strings.Join(SettableKeys(), ", "))
 }
@@ -66,15 +68,19 @@ func unsettable(key string) error {
 // shortKeys are the keys of the plan's tables that go by their names alone, or by a short one.
 func shortKeys() map[string]string {
 	keys := map[string]string{
-		"protect_share": "protect.share", "protect_delay": "protect.delay", "forecast": "electricity.forecast",
-		"power_low": "power.low", "power_high": "power.high", "data_size": "data.size", "waits": "localsched.waits",
-		"epsilon": "policy.tc.epsilon",
+		"forecast": "electricity.forecast", "power_low": "power.low", "power_high": "power.high", "data_size": "data.size",
 	}
 	for table, names := range map[string][]string{
 		"":            {"load", "estimates", "history", "grid_share", "partners", "perturb"},
-		"rounds":      {"phi", "sigma", "delta", "recheck_jobs", "volunteer_jobs", "stay_home", "round_jobs", "ask", "cycle", "max_q"},
-		"policy.mcmf": {"normalise", "delay_price", "weight", "scale", "marginal"},
-		"network":     {"latency", "jitter", "loss", "duplicate"},
+		"rounds": {
+			"local_wait_threshold", "check_interval", "volunteer_below", "recheck_jobs", "jobs_per_volunteer", "stay_local", "round_jobs",
+			"partners_per_round", "cycle_interval", "max_jobs_per_cycle",
+		},
+		"guest_limits": {"max_cpu_share", "max_owner_delay"},
+		"localsched":   {"wait_prediction"},
+		"policy.tc":    {"turnaround_tolerance"},
+		"policy.mcmf":  {"normalise", "delay_price", "weight", "cost_steps", "marginal_jobs"},
+		"network":      {"latency", "jitter", "loss", "duplicate"},
 	} {
 		for _, name := range names {
 			keys[name] = settings.Join(table, name)

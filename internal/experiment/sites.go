@@ -82,11 +82,11 @@ func ofSite(c *config.Config) (s Site, notes []string, err error) {
 		s.Machine, s.Partitions, s.Smallest, s.Mesh = config.Partitioned, l.BGP.Partitions, l.BGP.Smallest, l.BGP.Mesh
 	}
 	s.Nodes, s.CPUsPerNode, s.MHz, s.Mflops = l.Nodes, capacity.CPUs/max(1, l.Nodes), l.MHz, l.Mflops
-	s.WholeNode, s.MaxWallTime, s.Memory, s.Gamma = capacity.WholeNode, l.MaxWallTime, l.Memory, l.Gamma
+	s.WholeNode, s.MaxWallTime, s.Memory, s.CPUModel = capacity.WholeNode, l.MaxWallTime, l.Memory, l.CPUModel
 	s.WattsPerCPU, s.Zone = c.Power.WattsPerCPU, c.Prices.TimeZone
 	if p := &c.Power; p.Budget > 0 {
 		s.Power = &SitePower{
-			Budget: p.Budget, IdleWattsPerCPU: p.IdleWattsPerCPU, OnPeak: p.OnPeak, Mode: p.Mode, Window: p.Window, Bound: p.Bound,
+			Budget: p.Budget, IdleWattsPerCPU: p.IdleWattsPerCPU, OnPeak: p.OnPeak, Mode: p.Mode, Window: p.Window, ReserveAfter: p.ReserveAfter,
 		}
 		if p.Price != 0 {
 			s.Power.Price = &p.Price
@@ -135,7 +135,7 @@ func (p *Plan) configure(cfg *sim.Config, scheme Scheme, when calendar) {
 		own := live.Peer(config.Parts{Policy: policy.Describe(decides), Capacity: to.Capacity()})
 		to.Tariff, to.Costs, to.Currency = live.SiteTariff(), own.Costs, own.Currency
 		to.Waiting, to.Weighing = own.Waiting, own.Weighing
-		to.Waits = LocalSched{Waits: live.LocalSched.Waits}.foreseen()
+		to.Waits = LocalSched{WaitPrediction: live.LocalSched.WaitPrediction}.foreseen()
 		if own.Costs != nil {
 			to.Electricity.Milliwatts = own.Power
 		}

@@ -58,7 +58,7 @@ func smallTrace(t *testing.T) string {
 // tables of the sites' configurations.
 func TestSitesAreAnExperimentOfTheSameRules(t *testing.T) {
 	t.Parallel()
-	const rules = "[rounds]\ninitiation = \"symmetric\"\nphi = \"30s\"\nsigma = \"2m\"\ndelta = 0.9\nvolunteer_jobs = 2\n[policy.tc]\nepsilon = \"5s\"\n"
+	const rules = "[rounds]\ninitiation = \"symmetric\"\nlocal_wait_threshold = \"30s\"\ncheck_interval = \"2m\"\nvolunteer_below = 0.9\njobs_per_volunteer = 2\n[policy.tc]\nturnaround_tolerance = \"5s\"\n"
 	plan, err := sites(t, siteText("busy", "idle", 1, 4, rules), siteText("idle", "busy", 2, 6, rules))
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestSitesAreAnExperimentOfTheSameRules(t *testing.T) {
 // TestEachSiteGoesByItsOwnRules: who does not volunteer gets no job, whatever the others say.
 func TestEachSiteGoesByItsOwnRules(t *testing.T) {
 	t.Parallel()
-	const asks, waits = "[rounds]\nphi = \"1s\"\n", "[rounds]\nphi = \"1s\"\ninitiation = \"receiver\"\n"
+	const asks, waits = "[rounds]\nlocal_wait_threshold = \"1s\"\n", "[rounds]\nlocal_wait_threshold = \"1s\"\ninitiation = \"receiver\"\n"
 	for rules, moves := range map[string]bool{asks: true, waits: false} {
 		plan, err := sites(t, siteText("busy", "idle", 1, 4, rules), siteText("idle", "busy", 2, 6, asks))
 		if err != nil {

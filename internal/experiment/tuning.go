@@ -76,9 +76,9 @@ func (p *Plan) names(table string) (names []string) {
 		for i := range p.Applications {
 			names = append(names, p.Applications[i].called())
 		}
-	case "waiting":
-		for i := range p.Waiting {
-			names = append(names, p.Waiting[i].Name)
+	case "waiting_cost":
+		for i := range p.WaitingCosts {
+			names = append(names, p.WaitingCosts[i].Name)
 		}
 	}
 	return names
@@ -87,13 +87,13 @@ func (p *Plan) names(table string) (names []string) {
 // Patient returns the plan with β = 0 for everybody: where waiting costs nothing, users go
 // where they would like to be [IS 4.2].
 func (p *Plan) Patient() (*Plan, error) {
-	changed, err := p.With(Setting{"weighing.beta", "0"})
+	changed, err := p.With(Setting{"default_weights.wait_weight", "0"})
 	if err != nil {
 		return nil, err
 	}
 	for i := range changed.Applications {
 		a := &changed.Applications[i]
-		a.Objective, a.Alpha, a.Beta, a.Gamma, a.Delta = string(cost.Cheapest), nil, nil, nil, nil
+		a.Objective, a.ComputeWeight, a.WaitWeight, a.EnergyWeight, a.DataWeight = string(cost.Cheapest), nil, nil, nil, nil
 	}
 	return changed, nil
 }
@@ -193,11 +193,11 @@ func (p *Plan) checkAxis(c *checker, i int) {
 	_, rest, every := strings.Cut(axis.Key, "*")
 	switch {
 	case axis.Key == "":
-		c.Problem(key+".key", "is missing; name a key, as \"weighing.beta\" or \"site.NAME.cost.cpu.price\"")
+		c.Problem(key+".key", "is missing; name a key, as \"default_weights.wait_weight\" or \"site.NAME.cost.cpu.price\"")
 	case first != i:
 		c.Problem(key+".key", "%q is another axis too", axis.Key)
 	case every && (!strings.HasPrefix(rest, ".") || len(p.At(axis, 0)) == 0):
-		c.Problem(key+".key", "there is nothing that %q could mean; use site.*, application.* or waiting.*, where there are such", axis.Key)
+		c.Problem(key+".key", "there is nothing that %q could mean; use site.*, application.* or waiting_cost.*, where there are such", axis.Key)
 	default:
 		p.checkValues(c, key, axis)
 	}

@@ -31,7 +31,7 @@ seeds = 2
 [tune.goal]
 cost = 1
 [[tune.axis]]
-key = "weighing.beta"
+key = "default_weights.wait_weight"
 values = [0, 1, 2]
 [[tune.axis]]
 key = "site.a.cpu_hour"
@@ -178,16 +178,16 @@ speed = 2
 [[tune.axis]]
 values = [1, 2]
 [[tune.axis]]
-key = "weighing.betta"
+key = "default_weights.betta"
 values = [1, 2]
 [[tune.axis]]
-key = "rounds.delta"
+key = "rounds.volunteer_below"
 values = [0.5, 7]
 [[tune.axis]]
-key = "weighing.alpha"
+key = "default_weights.compute_weight"
 values = [1]
 [[tune.axis]]
-key = "weighing.alpha"
+key = "default_weights.compute_weight"
 values = [1, 2]
 [[tune.axis]]
 key = "site.x.nodes"
@@ -228,10 +228,10 @@ retire = ["a"]
 		`bad.toml:14: tune.goal.cost: -1 is not a weight from 0 to 1000`,
 		`bad.toml:15: tune.goal.speed: unknown key`,
 		`bad.toml:16: tune.axis[1].key: is missing; name a key`,
-		`bad.toml:18: tune.axis[2]: weighing.betta = 1: `,
-		`bad.toml:21: tune.axis[3]: rounds.delta = 7: 7 is outside 0 to 1`,
+		`bad.toml:18: tune.axis[2]: default_weights.betta = 1: `,
+		`bad.toml:21: tune.axis[3]: rounds.volunteer_below = 7: 7 is outside 0 to 1`,
 		`bad.toml:26: tune.axis[4].values: needs two numbers or more`,
-		`bad.toml:28: tune.axis[5].key: "weighing.alpha" is another axis too`,
+		`bad.toml:28: tune.axis[5].key: "default_weights.compute_weight" is another axis too`,
 		`bad.toml:32: tune.axis[6].values: has a number twice`,
 		`bad.toml:30: tune.axis[6]: site.x.nodes = 3: there is no [[site]] with the name "x"`,
 		`bad.toml:33: candidate[1].name: is missing`,
@@ -265,9 +265,9 @@ func TestTuningAndTheRestOfTheFile(t *testing.T) {
 		"too fine":    {"seeds = 2", "runs = 5", "tune.runs: 5 is less than the points of the grid"},
 		"by factors":  {"seeds = 2", "method = \"nelder-mead\"", ""},
 		"no room":     {"[0, 1, 2]\n", "[0, 1]\n[[tune.axis]]\nkey = \"load\"\nvalues = [1, 2]\n", ""},
-		"no factors":  {"seeds = 2\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"weighing.beta\"\nvalues = [0, 1, 2]", "method = \"nelder-mead\"\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"weighing.beta\"\nvalues = [0, 2]", "goes by factors"},
-		"no such":     {"weighing.beta", "application.*.beta", "there is nothing that \"application.*.beta\" could mean"},
-		"bad star":    {"weighing.beta", "site*", "there is nothing that"},
+		"no factors":  {"seeds = 2\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"default_weights.wait_weight\"\nvalues = [0, 1, 2]", "method = \"nelder-mead\"\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"default_weights.wait_weight\"\nvalues = [0, 2]", "goes by factors"},
+		"no such":     {"default_weights.wait_weight", "application.*.wait_weight", "there is nothing that \"application.*.wait_weight\" could mean"},
+		"bad star":    {"default_weights.wait_weight", "site*", "there is nothing that"},
 		"no currency": {"currency = \"CHF\"\n", "", "candidate[more].price: is in no currency"},
 		"half priced": {"retire = [\"b\"]\n", "[candidate.site]\nname = \"d\"\nnodes = 1\n", "candidate[less].price: is needed for all candidates that bring a machine, or for none"},
 		"history":     {"currency", "history = 3\ncurrency", "candidate[less].retire: excludes history"},

@@ -91,7 +91,7 @@ func guards() []guard {
 	}
 }
 
-// protect is what [protect] does for equation 9, and what it costs. Every site has a
+// protect is what [guest_limits] does for equation 9, and what it costs. Every site has a
 // peer, since to a portal's sites all jobs are guests.
 func (o *Options) protect() Exhibit {
 	under := func(t trial, g guard) trial {

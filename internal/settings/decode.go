@@ -57,23 +57,25 @@ func (d *decoder) table(dst reflect.Value, tree map[string]any, table string) {
 }
 
 // unknown reports a key that its table does not have: under its new name if it had an
-// earlier one. Of a table that was renamed each key is reported.
+// earlier one. Of a table that was renamed its renamed keys are reported, too.
 func (d *decoder) unknown(table reflect.Type, key, name string, raw any) {
 	was := withoutIndices(key)
-	if now, renamed := d.renamed[was]; renamed {
-		d.Problem(key, "is now %s", now)
-		return
+	now, isOld := renamed(was)
+	if isOld {
+		d.Problem(key, "%s", now.Text())
 	}
-	ofOld := func(old string) bool { return strings.HasPrefix(old, was+".") }
-	inner, isTable := raw.(map[string]any)
-	if !isTable || !slices.ContainsFunc(slices.Collect(maps.Keys(d.renamed)), ofOld) {
-		d.Problem(key, "unknown key; %s", d.suggest(table, name))
-		return
-	}
+	inner, _ := raw.(map[string]any)
+	below := func(one Rename) bool { return strings.HasPrefix(one.Old, was+".") }
+	ofOld := len(inner) > 0 && slices.ContainsFunc(Renames(), below)
 	for _, name := range slices.Sorted(maps.Keys(inner)) {
-		at := Join(key, name)
-		d.note(at)
-		d.unknown(table, at, name, inner[name])
+		if _, hasNew := renamed(Join(was, name)); hasNew || ofOld && !isOld {
+			at := Join(key, name)
+			d.note(at)
+			d.unknown(table, at, name, inner[name])
+		}
+	}
+	if !isOld && !ofOld {
+		d.Problem(key, "unknown key; %s", d.suggest(table, name))
 	}
 }
 

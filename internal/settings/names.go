@@ -38,11 +38,13 @@ func namesIn(table reflect.Type) (names []string) {
 // suggest says what an unknown key of a table may have meant.
 func (r *Reader) suggest(table reflect.Type, name string) string {
 	names := namesIn(table)
-	if near, ok := Nearest(name, names); ok {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	if other, ok := elsewhere(r.root.Type(), name); ok {
+	near, isNear := Nearest(name, names)
+	other, isElsewhere := elsewhere(r.root.Type(), name)
+	switch {
+	case isElsewhere && (!isNear || distance(name, near) > 2):
 		return "it belongs to " + other
+	case isNear:
+		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "allowed here: " + strings.Join(names, ", ")
 }

@@ -22,17 +22,12 @@ type Reader struct {
 	places   Places
 	problems []Problem
 	warnings []Problem
-	renamed  map[string]string // where the keys of earlier versions are now, see Renamed
 }
 
 // NewReader reads into the struct that into points to, which holds the defaults.
 func NewReader(into any) *Reader {
 	return &Reader{root: reflect.ValueOf(into).Elem(), places: Places{}}
 }
-
-// Renamed makes the reader say of keys of earlier versions where they are now: by the
-// dotted key without indices, as "peer.recheck", what to write, as "recheck_jobs in [rounds]".
-func (r *Reader) Renamed(keys map[string]string) { r.renamed = keys }
 
 // File merges a file. A key that an earlier file has set gets the new value; the
 // elements of arrays of tables and the rows of maps add up.

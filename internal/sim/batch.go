@@ -80,7 +80,7 @@ func (s *Site) open(b *batchSystem, runner virtual.Runner[placed]) error {
 	b.held, _ = made.(io.Closer)
 	if _, ok := made.(localsched.DelayEstimator); b.site.cfg.Protect.Delay > 0 && !ok {
 		b.close()
-		return fmt.Errorf("site %s: its batch system cannot tell delays, so delay of [protect] would not hold; leave delay out, or give the site a local policy", s.Name)
+		return fmt.Errorf("site %s: its batch system cannot tell delays, so max_owner_delay of [guest_limits] would not hold; leave delay out, or give the site a local policy", s.Name)
 	}
 	b.System = virtual.WithEngine(made, runner)
 	return nil

@@ -26,13 +26,13 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 	line("bind    = %q", site.gossip)
 	line("join    = [%s]", strings.Join(neighbours(site, all), ", "))
 	line("keyring = %q", ring)
-	line("every   = \"1s\"")
+	line("announce_interval = \"1s\"")
 	line("\n[localsched]\n%s", cmp.Or(site.machine.LocalSched, builtIn(cfg, site)))
-	line("\n[policy]\nname = %q\n\n[policy.tc]\nepsilon = \"1s\"", cmp.Or(site.machine.Policy, cfg.Policy))
+	line("\n[policy]\nname = %q\n\n[policy.tc]\nturnaround_tolerance = \"1s\"", cmp.Or(site.machine.Policy, cfg.Policy))
 	line("\n[rounds]\ninitiation = %q", cfg.Initiation)
-	line("phi        = %q\nsigma      = %q\ndeadline   = %q", cfg.Phi, cfg.Sigma, cfg.Deadline)
-	line("cycle      = %q\nmax_q      = %d", cfg.Cycle, cfg.MaxQ)
-	line("\n[handoff]\nretry     = \"200ms\"\nretry_max = \"1s\"\nsettle    = \"500ms\"")
+	line("local_wait_threshold = %q\ncheck_interval = %q\nquote_timeout = %q", cfg.Phi, cfg.Sigma, cfg.Deadline)
+	line("cycle_interval = %q\nmax_jobs_per_cycle = %d", cfg.Cycle, cfg.MaxQ)
+	line("\n[handoff]\nretry_initial = \"200ms\"\nretry_max = \"1s\"\nsubmit_recheck_delay = \"500ms\"")
 	line("\n[accounts]\nlocal = { %q = %q }", userName(account), account.Username)
 	line("\n[metrics]\nlisten = \"\"")
 	line("\n%s", site.machine.More)
@@ -52,7 +52,7 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 
 // builtIn is the table of a site with the built-in batch system.
 func builtIn(cfg Config, site *Site) string {
-	return fmt.Sprintf("cpus    = %d\npolicy  = %q\ngrace   = \"1s\"\non_stop = %q", site.CPUs, cfg.LocalPolicy, cfg.OnStop)
+	return fmt.Sprintf("cpus    = %d\npolicy  = %q\nkill_grace = \"1s\"\non_stop = %q", site.CPUs, cfg.LocalPolicy, cfg.OnStop)
 }
 
 // userName is who submits: root itself, when root has the jobs run as account.

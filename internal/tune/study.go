@@ -184,7 +184,7 @@ func (s *Study) from(begun int) func(done int) {
 
 // weighs says whether what decides looks at weights at all.
 func (s *Study) weighs() bool {
-	return s.Plan.Policy.Name == "iss" && s.Plan.Weighing.Alpha+s.Plan.Weighing.Gamma+s.Plan.Weighing.Delta > 0
+	return s.Plan.Policy.Name == "iss" && s.Plan.DefaultWeights.ComputeWeight+s.Plan.DefaultWeights.EnergyWeight+s.Plan.DefaultWeights.DataWeight > 0
 }
 
 const year = 365 * protocol.Day

@@ -23,16 +23,16 @@ seeds = 2
 [policy]
 name = "iss"
 
-[[waiting]]
+[[waiting_cost]]
 name = "boss"
 kind = "salary"
 rate = 50.0
 hours = "00:00-24:00"
 days = "mon-sun"
 
-[weighing]
-beta = 0.0
-waiting = "boss"
+[default_weights]
+wait_weight = 0.0
+waiting_cost = "boss"
 
 [[site]]
 name = "busy"
@@ -63,7 +63,7 @@ trace = "jobs.swf"
 response = 1.0
 cost = 0.5
 [[tune.axis]]
-key = "weighing.beta"
+key = "default_weights.wait_weight"
 values = [0, 1, 100]
 [[tune.axis]]
 key = "site.slow.cost.cpu.price"
@@ -282,7 +282,7 @@ func TestPageShowsWhatWasFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`id="goal-1"`, `id="goal-2"`, `id="candidates"`, `id="used"`, "Of 6 points the best is weighing.beta = ",
+		`id="goal-1"`, `id="goal-2"`, `id="candidates"`, `id="used"`, "Of 6 points the best is default_weights.wait_weight = ",
 		"its twin", "has no place on a logarithmic axis", "mean response (weight 1), each relative", "switchyard sim tune pair.toml", "2 seeds, from 1 on",
 	} {
 		if !bytes.Contains(html, []byte(want)) {

@@ -44,7 +44,7 @@ func (h *history) read(wanted func(name string) bool) {
 	defer h.mu.Unlock()
 	if err := h.readOn(wanted); err != nil {
 		h.log.Warn("jobcomp_not_read", "error", err,
-			"advice", "let the account of the peer read that file, or name the right one in [localsched.slurm] jobcomp")
+			"advice", "let the account of the peer read that file, or name the right one in [localsched.slurm] jobcomp_log")
 	}
 }
 

@@ -18,7 +18,7 @@ func (d *Desk) RefuseCount(user string, jobs, open, ofUser int) (view.Refusal, b
 		return view.Refusal{Code: view.BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
 	case open+jobs > d.MaxJobs:
 		return view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf(
-			"%s has %s here that did not end yet, and [limits] max_jobs is %d: submit again when some have ended",
+			"%s has %s here that did not end yet, and [limits] max_active_jobs is %d: submit again when some have ended",
 			d.Site.Name, protocol.Count(open, "job"), d.MaxJobs)}, true
 	case ofUser+jobs > d.MaxOfUser:
 		return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf(

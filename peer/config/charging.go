@@ -41,8 +41,8 @@ func (r *Charging) Rates(table string) {
 	}
 }
 
-// Gamma checks the table of a machine; nil is none.
-func (r *Charging) Gamma(table string, g *Gamma) {
+// CPUModel checks the table of a machine; nil is none.
+func (r *Charging) CPUModel(table string, g *CPUModel) {
 	if g == nil {
 		return
 	}
@@ -76,8 +76,8 @@ func (r *Charging) Costs(table string, c *Cost) *cost.Charges {
 	calendar := cost.Calendar{Zone: r.Zone, Holidays: r.holidays(table+".holidays", c.Holidays)}
 	made := &cost.Charges{
 		Currency: r.Currency,
-		Classes:  r.classes(table+".priority", c.Priority),
-		Licences: r.licences(table+".licence", c.Licences),
+		Classes:  r.classes(table+".qos_factors", c.QoSFactors),
+		Licences: r.licences(table+".license", c.Licenses),
 		Data:     cost.Data{PerGBIn: r.price(table+".data.per_gb_in", c.Data.PerGBIn), PerGBOut: r.price(table+".data.per_gb_out", c.Data.PerGBOut)},
 		Exchange: r.Exchange.Rates(),
 	}
@@ -123,7 +123,7 @@ func (r *Charging) classes(table string, priority map[string]Factor) map[string]
 	return classes
 }
 
-func (r *Charging) licences(table string, list []LicenceCost) map[string]cost.Licence {
+func (r *Charging) licences(table string, list []LicenseCost) map[string]cost.Licence {
 	licences := make(map[string]cost.Licence, len(list))
 	for i, l := range list {
 		key := fmt.Sprintf("%s[%d]", table, i)

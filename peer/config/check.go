@@ -40,7 +40,7 @@ func (r *checker) check() {
 	r.checkTariff(&c.Tariff)
 	r.checkPrices(&c.Prices)
 	r.checkPower(&c.Power)
-	c.Protect.Check(r.Reader, "protect")
+	c.GuestLimits.Check(r.Reader, "guest_limits")
 	r.checkBroker()
 	r.OneOf("policy.name", c.Policy.Name, append(PolicyNames(), r.plugins(PolicyKind)...)...)
 	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
@@ -49,7 +49,7 @@ func (r *checker) check() {
 	r.checkInitiation(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
 	r.checkSubmit(&c.Submit)
-	r.AtLeast("limits.max_jobs", c.Limits.MaxJobs, 1)
+	r.AtLeast("limits.max_active_jobs", c.Limits.MaxActiveJobs, 1)
 	r.checkRetention(&c.Retention)
 	r.AtLeast("limits.max_jobs_per_user", c.Limits.MaxJobsPerUser, 1)
 	r.checkResults(&c.Results)
@@ -102,7 +102,7 @@ func (r *checker) required(key string, path settings.Path, remedy string) {
 	}
 }
 
-// WaitMethods lists the values of [LocalSched.Waits].
+// WaitMethods lists the values of [LocalSched.WaitPrediction].
 func WaitMethods() (names []string) {
 	for _, method := range waitpredict.Methods() {
 		names = append(names, string(method))
@@ -127,7 +127,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	}
 	r.AtLeast("localsched.mhz", l.MHz, 0)
 	r.AtLeast("localsched.mflops", l.Mflops, 0)
-	r.OneOf("localsched.waits", l.Waits, WaitMethods()...)
+	r.OneOf("localsched.wait_prediction", l.WaitPrediction, WaitMethods()...)
 	r.OneOf("localsched.on_stop", l.OnStop, Leave, End)
 	r.AtLeast("localsched.cpus", l.CPUs, 0)
 	r.AtLeast("localsched.nodes", l.Nodes, 1)
@@ -164,22 +164,22 @@ func (r *checker) checkMaxOutput(l *LocalSched) {
 func (o *Rounds) Check(r *settings.Reader, table string) {
 	at := func(name string) string { return settings.Join(table, name) }
 	r.OneOf(at("initiation"), string(o.Initiation), Initiations()...)
-	r.Positive(at("cycle"), o.Cycle)
-	r.AtLeast(at("max_q"), o.MaxQ, 0)
-	r.Positive(at("phi"), o.Phi)
-	r.Positive(at("sigma"), o.Sigma)
-	if o.Delta == 0 {
-		r.Problem(at("delta"), "is 0, so that the site would never volunteer; write more, as 0.7")
+	r.Positive(at("cycle_interval"), o.CycleInterval)
+	r.AtLeast(at("max_jobs_per_cycle"), o.MaxJobsPerCycle, 0)
+	r.Positive(at("local_wait_threshold"), o.LocalWaitThreshold)
+	r.Positive(at("check_interval"), o.CheckInterval)
+	if o.VolunteerBelow == 0 {
+		r.Problem(at("volunteer_below"), "is 0, so that the site would never volunteer; write more, as 0.7")
 	}
 	r.AtLeast(at("recheck_jobs"), o.RecheckJobs, 0)
-	r.AtLeast(at("volunteer_jobs"), o.VolunteerJobs, 0)
-	r.Positive(at("deadline"), o.Deadline)
-	if o.Sigma > 0 && o.Deadline >= o.Sigma {
-		r.Problem(at("deadline"), "%s is not less than sigma (%s); a round would outlast the next probe, so use a few seconds",
-			settings.FormatDuration(o.Deadline), settings.FormatDuration(o.Sigma))
+	r.AtLeast(at("jobs_per_volunteer"), o.JobsPerVolunteer, 0)
+	r.Positive(at("quote_timeout"), o.QuoteTimeout)
+	if o.CheckInterval > 0 && o.QuoteTimeout >= o.CheckInterval {
+		r.Problem(at("quote_timeout"), "%s is not less than check_interval (%s); a round would outlast the next probe, so use a few seconds",
+			settings.FormatDuration(o.QuoteTimeout), settings.FormatDuration(o.CheckInterval))
 	}
 	r.AtLeast(at("round_jobs"), o.RoundJobs, 1)
-	r.AtLeast(at("ask"), o.Ask, 1)
+	r.AtLeast(at("partners_per_round"), o.PartnersPerRound, 1)
 }
 
 // checkInitiation also checks that the policy serves it. One that is not set becomes
@@ -230,18 +230,18 @@ func (p *Policy) CheckParameters(r *settings.Reader, table, currency string) {
 }
 
 func (r *checker) checkHandoff(h *Handoff) {
-	r.Positive("handoff.retry", h.Retry)
+	r.Positive("handoff.retry_initial", h.RetryInitial)
 	r.Positive("handoff.retry_max", h.RetryMax)
-	r.Positive("handoff.settle", h.Settle)
-	r.Positive("handoff.margin", h.Margin)
+	r.Positive("handoff.submit_recheck_delay", h.SubmitRecheckDelay)
+	r.Positive("handoff.start_margin", h.StartMargin)
 	r.Positive("handoff.reclaim_after", h.ReclaimAfter)
-	r.Positive("handoff.remember", h.Remember)
-	if h.RetryMax > 0 && h.RetryMax < h.Retry {
-		r.Problem("handoff.retry_max", "%s is less than retry (%s); use that or more", settings.FormatDuration(h.RetryMax), settings.FormatDuration(h.Retry))
+	r.Positive("handoff.tombstone_ttl", h.TombstoneTTL)
+	if h.RetryMax > 0 && h.RetryMax < h.RetryInitial {
+		r.Problem("handoff.retry_max", "%s is less than retry_initial (%s); use that or more", settings.FormatDuration(h.RetryMax), settings.FormatDuration(h.RetryInitial))
 	}
-	if h.Remember > 0 && h.Remember <= max(h.RetryMax, h.ReclaimAfter) {
-		r.Problem("handoff.remember", "%s is not more than retry_max and reclaim_after; late messages would find nothing, so use days",
-			settings.FormatDuration(h.Remember))
+	if h.TombstoneTTL > 0 && h.TombstoneTTL <= max(h.RetryMax, h.ReclaimAfter) {
+		r.Problem("handoff.tombstone_ttl", "%s is not more than retry_max and reclaim_after; late messages would find nothing, so use days",
+			settings.FormatDuration(h.TombstoneTTL))
 	}
 }
 

@@ -20,15 +20,15 @@ func (r *checker) checkBroker() {
 		NoZone: !r.Set("prices.time_zone"), Powered: c.Power.WattsPerCPU > 0, Priced: c.Prices.Area != "", MHz: c.LocalSched.MHz,
 	}
 	tables.Rates("exchange")
-	tables.Gamma("localsched.gamma", c.LocalSched.Gamma)
+	tables.CPUModel("localsched.cpu_model", c.LocalSched.CPUModel)
 	c.Cost.charges = tables.Costs("cost", &c.Cost)
 	if c.Cost.charges != nil && c.Tariff != (Tariff{}) {
 		tables.Currency = c.Site.Currency // that of [tariff] goes with it
 		tables.needsCurrency("[cost]")
 		r.Problem("tariff", "excludes [cost], as a CPU would be paid twice; keep [tariff] for one price at all times, or write cpu_hour as price in [cost.cpu] and drop [tariff]")
 	}
-	tables.Curves("waiting", c.Waiting, c.Cost.Holidays)
-	tables.Weights("weighing", &c.Weighing, c.Waiting)
+	tables.Curves("waiting_cost", c.WaitingCosts, c.Cost.Holidays)
+	tables.Weights("default_weights", &c.DefaultWeights, c.WaitingCosts)
 	r.checkCurrencies()
 }
 

@@ -59,8 +59,8 @@ func (r *checker) checkGossip(g *Gossip) {
 	if g.Keyring == "" {
 		r.Problem("gossip.keyring", "is missing; make one with \"switchyard keygen --gossip PATH\", give the same file to all sites, and name its path")
 	}
-	r.Positive("gossip.every", g.Every)
-	r.Positive("gossip.rejoin", g.Rejoin)
+	r.Positive("gossip.announce_interval", g.AnnounceInterval)
+	r.Positive("gossip.rejoin_interval", g.RejoinInterval)
 	for i, seed := range g.Join {
 		if err := checkHostPort(seed); err != nil {
 			r.Problem(fmt.Sprintf("gossip.join[%d]", i), "%v", err)

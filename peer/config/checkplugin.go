@@ -97,7 +97,7 @@ func (r *checker) plugins(kind string) (names []string) {
 func machineKeys() []string {
 	return []string{
 		"localsched.machine", "localsched.cpus", "localsched.nodes", "localsched.memory", "localsched.max_wall_time",
-		"localsched.policy", "localsched.grace", "localsched.on_stop", "localsched.max_processes", "localsched.cgroup",
+		"localsched.policy", "localsched.kill_grace", "localsched.on_stop", "localsched.max_processes", "localsched.cgroup",
 	}
 }
 
@@ -122,7 +122,7 @@ func (r *checker) checkSlurm(l *LocalSched) {
 		l.Slurm = new(Slurm)
 		l.Slurm.SetDefaults()
 	}
-	r.Positive("localsched.slurm.poll", l.Slurm.Poll)
+	r.Positive("localsched.slurm.poll_interval", l.Slurm.PollInterval)
 	for i, name := range l.Slurm.Partitions {
 		if name == "" || strings.ContainsAny(name, ", \t\n") {
 			r.Problem(fmt.Sprintf("localsched.slurm.partitions[%d]", i), "%q is no partition's name; list one name an element", name)

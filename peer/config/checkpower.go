@@ -30,8 +30,8 @@ func (r *checker) checkPower(p *Power) {
 		r.Problem("power.price", "is 0, which is no limit; write 0.01 for all hours that cost anything, or leave it out")
 	}
 	r.warnOfAmpleBudget(p)
-	if p.Learn && r.config.LocalSched.Plugin != Process {
-		r.Problem("power.learn", "is for [localsched] plugin = %q, which measures its jobs; leave it out", Process)
+	if p.LearnJobPower && r.config.LocalSched.Plugin != Process {
+		r.Problem("power.learn_job_power", "is for [localsched] plugin = %q, which measures its jobs; leave it out", Process)
 	}
 	r.warnOfNoBudget(p)
 }
@@ -93,7 +93,7 @@ func (r *checker) warnOfNoBudget(p *Power) {
 	if p.Budgeted() {
 		return
 	}
-	for _, name := range []string{"idle_watts_per_cpu", "mode", "window", "bound", "learn"} {
+	for _, name := range []string{"idle_watts_per_cpu", "mode", "window", "reserve_after", "learn_job_power"} {
 		if key := settings.Join("power", name); r.Set(key) {
 			r.Warn(key, "has no effect while there is no power budget; set budget_kw or [power.series]")
 		}

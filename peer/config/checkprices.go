@@ -23,8 +23,8 @@ func (r *checker) checkPrices(p *Prices) {
 	if _, err := feeds.ParseZone(p.TimeZone); err != nil {
 		r.Problem("prices.time_zone", "%v", err)
 	}
-	r.Positive("prices.refresh", p.Refresh)
-	r.within("prices.span", p.Span, protocol.Hour, maxSpan)
+	r.Positive("prices.refresh_interval", p.RefreshInterval)
+	r.within("prices.horizon", p.Horizon, protocol.Hour, maxSpan)
 	r.within("prices.history", p.History, protocol.Day, maxHistory)
 	if p.Area == "" {
 		if p.Feed != "" || p.Config != "" {
@@ -63,12 +63,12 @@ func (r *checker) within(key string, d, least, most protocol.Duration) {
 }
 
 // Check checks the table, in whatever file it stands.
-func (p *Protect) Check(r *settings.Reader, table string) {
-	delay, share := settings.Join(table, "delay"), settings.Join(table, "share")
+func (p *GuestLimits) Check(r *settings.Reader, table string) {
+	delay, share := settings.Join(table, "max_owner_delay"), settings.Join(table, "max_cpu_share")
 	if r.Set(delay) {
-		r.Positive(delay, p.Delay)
+		r.Positive(delay, p.MaxOwnerDelay)
 	}
-	if r.Set(share) && p.Share == 0 {
+	if r.Set(share) && p.MaxCPUShare == 0 {
 		r.Problem(share, "is 0; to take no guests at all, leave max_jobs of the partners out, and to take any number, this")
 	}
 }

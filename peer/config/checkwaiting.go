@@ -15,9 +15,9 @@ import (
 
 // Curves checks the tables of what waiting costs, and makes the curves. The holidays are
 // those of the site.
-func (r *Charging) Curves(table string, list []Waiting, holidays []string) {
+func (r *Charging) Curves(table string, list []WaitingCost, holidays []string) {
 	if len(list) > 0 {
-		r.needsCurrency("[[waiting]]")
+		r.needsCurrency("[[waiting_cost]]")
 	}
 	calendar := cost.Calendar{Zone: r.Zone}
 	for _, text := range holidays {
@@ -53,7 +53,7 @@ func (r *Charging) Curves(table string, list []Waiting, holidays []string) {
 }
 
 // checkWaitingKeys reports keys that are for another kind.
-func (r *Charging) checkWaitingKeys(key string, w *Waiting) {
+func (r *Charging) checkWaitingKeys(key string, w *WaitingCost) {
 	for _, one := range []struct {
 		name string
 		of   []string
@@ -72,7 +72,7 @@ func (r *Charging) checkWaitingKeys(key string, w *Waiting) {
 }
 
 // salary is paid in working hours.
-func (r *Charging) salary(key string, w *Waiting, calendar cost.Calendar) cost.WaitingPart {
+func (r *Charging) salary(key string, w *WaitingCost, calendar cost.Calendar) cost.WaitingPart {
 	if w.Rate == 0 {
 		r.Problem(key+".rate", "is missing; say what an hour costs in which people wait")
 	}
@@ -92,7 +92,7 @@ func (r *Charging) salary(key string, w *Waiting, calendar cost.Calendar) cost.W
 	return cost.Salary{Curve: cost.NewCurve(calendar, 0, []cost.Period{working})}
 }
 
-func (r *Charging) steps(key string, w *Waiting, zone *time.Location) cost.WaitingPart {
+func (r *Charging) steps(key string, w *WaitingCost, zone *time.Location) cost.WaitingPart {
 	if len(w.Steps) == 0 {
 		r.Problem(key+".steps", "is missing; say from when on an hour costs how much, as { \"2026-12-01\" = 500.0 } or { \"3d\" = 80.0 }")
 	}
@@ -129,7 +129,7 @@ func parseStep(when string, zone *time.Location) (cost.Step, error) {
 	return cost.Step{After: after}, nil
 }
 
-func (r *Charging) sum(key string, w *Waiting, parts map[string]cost.WaitingPart) {
+func (r *Charging) sum(key string, w *WaitingCost, parts map[string]cost.WaitingPart) {
 	if len(w.Parts) == 0 {
 		r.Problem(key+".parts", "is missing; name the curves that are added up")
 	}
@@ -148,7 +148,7 @@ func (r *Charging) sum(key string, w *Waiting, parts map[string]cost.WaitingPart
 
 // Weights checks the table of the weights, and fills in those of the objective that no file
 // sets.
-func (r *Charging) Weights(table string, w *Weighing, curves []Waiting) {
+func (r *Charging) Weights(table string, w *DefaultWeights, curves []WaitingCost) {
 	objective, known := cost.Objective(w.Objective).Weights()
 	if !known {
 		r.OneOf(table+".objective", w.Objective, ObjectiveNames()...)
@@ -157,14 +157,14 @@ func (r *Charging) Weights(table string, w *Weighing, curves []Waiting) {
 		weight *Factor
 		from   int
 	}{
-		"alpha": {&w.Alpha, objective.Alpha}, "beta": {&w.Beta, objective.Beta},
-		"gamma": {&w.Gamma, objective.Gamma}, "delta": {&w.Delta, objective.Delta},
+		"compute_weight": {&w.ComputeWeight, objective.Alpha}, "wait_weight": {&w.WaitWeight, objective.Beta},
+		"energy_weight": {&w.EnergyWeight, objective.Gamma}, "data_weight": {&w.DataWeight, objective.Delta},
 	} {
 		if !r.Set(settings.Join(table, name)) {
 			*one.weight = Factor(one.from)
 		}
 	}
-	if known && w.Alpha+w.Beta+w.Gamma+w.Delta == 0 {
+	if known && w.ComputeWeight+w.WaitWeight+w.EnergyWeight+w.DataWeight == 0 {
 		r.Problem(table, "has no weight above 0, so that all choices would be equal; set one, or choose an objective alone")
 	}
 	names := make([]string, len(curves))
@@ -172,16 +172,16 @@ func (r *Charging) Weights(table string, w *Weighing, curves []Waiting) {
 		names[i] = curves[i].Name
 	}
 	switch {
-	case w.Waiting == "" && len(names) > 0:
-		r.Warn(table+".waiting", "is not set: an hour of waiting costs one of the currency unless users name a curve, such as %s", strconv.Quote(names[0]))
-	case w.Waiting != "" && len(names) == 0:
-		r.Problem(table+".waiting", "is %q, and there is no [[waiting]]; write one, or leave it out", w.Waiting)
-	case w.Waiting != "":
-		r.OneOf(table+".waiting", w.Waiting, names...)
+	case w.WaitingCost == "" && len(names) > 0:
+		r.Warn(table+".waiting_cost", "is not set: an hour of waiting costs one of the currency unless users name a curve, such as %s", strconv.Quote(names[0]))
+	case w.WaitingCost != "" && len(names) == 0:
+		r.Problem(table+".waiting_cost", "is %q, and there is no [[waiting_cost]]; write one, or leave it out", w.WaitingCost)
+	case w.WaitingCost != "":
+		r.OneOf(table+".waiting_cost", w.WaitingCost, names...)
 	}
 }
 
-// ObjectiveNames lists the values of [Weighing.Objective].
+// ObjectiveNames lists the values of [DefaultWeights.Objective].
 func ObjectiveNames() (names []string) {
 	for _, one := range cost.Objectives() {
 		names = append(names, string(one))

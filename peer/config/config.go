@@ -9,31 +9,31 @@ import (
 
 // Config is a peer's configuration. What each key means is said in [Sample].
 type Config struct {
-	Site       Site       `toml:"site"`
-	NATS       NATS       `toml:"nats"`
-	Gossip     *Gossip    `toml:"gossip"` // nil: no gossip
-	LocalSched LocalSched `toml:"localsched"`
-	Tariff     Tariff     `toml:"tariff"`
-	Power      Power      `toml:"power"`
-	Prices     Prices     `toml:"prices"`
-	Exchange   Exchange   `toml:"exchange"`
-	Cost       Cost       `toml:"cost"`
-	Waiting    []Waiting  `toml:"waiting"` // in the order of the files
-	Weighing   Weighing   `toml:"weighing"`
-	Policy     Policy     `toml:"policy"`
-	Rounds     Rounds     `toml:"rounds"`
-	Protect    Protect    `toml:"protect"`
-	Handoff    Handoff    `toml:"handoff"`
-	Submit     Submit     `toml:"submit"`
-	Limits     Limits     `toml:"limits"`
-	Retention  Retention  `toml:"retention"`
-	Results    Results    `toml:"results"`
-	Accounts   Accounts   `toml:"accounts"`
-	API        API        `toml:"api"`
-	Metrics    Metrics    `toml:"metrics"`
-	Log        Log        `toml:"log"`
-	Plugins    []Plugin   `toml:"plugin"`  // in the order of the files
-	Partners   []Partner  `toml:"partner"` // in the order of the files
+	Site           Site           `toml:"site"`
+	NATS           NATS           `toml:"nats"`
+	Gossip         *Gossip        `toml:"gossip"` // nil: no gossip
+	LocalSched     LocalSched     `toml:"localsched"`
+	Tariff         Tariff         `toml:"tariff"`
+	Power          Power          `toml:"power"`
+	Prices         Prices         `toml:"prices"`
+	Exchange       Exchange       `toml:"exchange"`
+	Cost           Cost           `toml:"cost"`
+	WaitingCosts   []WaitingCost  `toml:"waiting_cost"` // in the order of the files
+	DefaultWeights DefaultWeights `toml:"default_weights"`
+	Policy         Policy         `toml:"policy"`
+	Rounds         Rounds         `toml:"rounds"`
+	GuestLimits    GuestLimits    `toml:"guest_limits"`
+	Handoff        Handoff        `toml:"handoff"`
+	Submit         Submit         `toml:"submit"`
+	Limits         Limits         `toml:"limits"`
+	Retention      Retention      `toml:"retention"`
+	Results        Results        `toml:"results"`
+	Accounts       Accounts       `toml:"accounts"`
+	API            API            `toml:"api"`
+	Metrics        Metrics        `toml:"metrics"`
+	Log            Log            `toml:"log"`
+	Plugins        []Plugin       `toml:"plugin"`  // in the order of the files
+	Partners       []Partner      `toml:"partner"` // in the order of the files
 
 	// Warnings are what [Load] found odd, but not wrong. Sorted.
 	Warnings []settings.Problem
@@ -66,34 +66,34 @@ type NATS struct {
 
 // Gossip is the table [gossip].
 type Gossip struct {
-	Bind      string            `toml:"bind"`      // IP address and port
-	Advertise string            `toml:"advertise"` // IP address and port; empty: Bind
-	Join      []string          `toml:"join"`      // host:port
-	Keyring   settings.Path     `toml:"keyring"`
-	Every     protocol.Duration `toml:"every"`
-	Rejoin    protocol.Duration `toml:"rejoin"`
+	Bind             string            `toml:"bind"`      // IP address and port
+	Advertise        string            `toml:"advertise"` // IP address and port; empty: Bind
+	Join             []string          `toml:"join"`      // host:port
+	Keyring          settings.Path     `toml:"keyring"`
+	AnnounceInterval protocol.Duration `toml:"announce_interval"`
+	RejoinInterval   protocol.Duration `toml:"rejoin_interval"`
 }
 
 // LocalSched is the table [localsched]: the batch system and the machine.
 type LocalSched struct {
-	Plugin       string            `toml:"plugin"`
-	Machine      string            `toml:"machine"` // PerCPU, WholeNode or Partitioned
-	CPUs         int               `toml:"cpus"`    // in all; 0: as many as this computer has
-	Nodes        int               `toml:"nodes"`   // divides CPUs; after Load those of BGP when Machine is Partitioned
-	Memory       Megabytes         `toml:"memory"`  // per node; 0: not stated
-	MHz          int               `toml:"mhz"`     // of a CPU; 0: not stated
-	Mflops       int               `toml:"mflops"`  // Mflop/s of a CPU; 0: not stated
-	Waits        string            `toml:"waits"`   // a method of foresight
-	MaxWallTime  protocol.Duration `toml:"max_wall_time"`
-	Policy       string            `toml:"policy"`        // of engine.Named
-	Grace        protocol.Duration `toml:"grace"`         // between SIGTERM and SIGKILL
-	OnStop       string            `toml:"on_stop"`       // Leave or End
-	MaxOutput    Megabytes         `toml:"max_output"`    // in a file that a guest writes
-	MaxProcesses int               `toml:"max_processes"` // and threads of a job
-	Cgroup       string            `toml:"cgroup"`        // cgroup.Own, cgroup.None or a path in the hierarchies
-	Slurm        *Slurm            `toml:"slurm"`         // after Load set when Plugin is SlurmCommands
-	BGP          *BGP              `toml:"bgp"`           // after Load set when Machine is Partitioned
-	Gamma        *Gamma            `toml:"gamma"`         // nil: run times cannot be predicted by the Γ model
+	Plugin         string            `toml:"plugin"`
+	Machine        string            `toml:"machine"`         // PerCPU, WholeNode or Partitioned
+	CPUs           int               `toml:"cpus"`            // in all; 0: as many as this computer has
+	Nodes          int               `toml:"nodes"`           // divides CPUs; after Load those of BGP when Machine is Partitioned
+	Memory         Megabytes         `toml:"memory"`          // per node; 0: not stated
+	MHz            int               `toml:"mhz"`             // of a CPU; 0: not stated
+	Mflops         int               `toml:"mflops"`          // Mflop/s of a CPU; 0: not stated
+	WaitPrediction string            `toml:"wait_prediction"` // a method of foresight
+	MaxWallTime    protocol.Duration `toml:"max_wall_time"`
+	Policy         string            `toml:"policy"`        // of engine.Named
+	KillGrace      protocol.Duration `toml:"kill_grace"`    // between SIGTERM and SIGKILL
+	OnStop         string            `toml:"on_stop"`       // Leave or End
+	MaxOutput      Megabytes         `toml:"max_output"`    // in a file that a guest writes
+	MaxProcesses   int               `toml:"max_processes"` // and threads of a job
+	Cgroup         string            `toml:"cgroup"`        // cgroup.Own, cgroup.None or a path in the hierarchies
+	Slurm          *Slurm            `toml:"slurm"`         // after Load set when Plugin is SlurmCommands
+	BGP            *BGP              `toml:"bgp"`           // after Load set when Machine is Partitioned
+	CPUModel       *CPUModel         `toml:"cpu_model"`     // nil: run times cannot be predicted by the Γ model
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].
@@ -104,14 +104,14 @@ const (
 
 // Slurm is the table [localsched.slurm].
 type Slurm struct {
-	Conf       settings.Path     `toml:"conf"` // slurm.conf; empty: as the commands find it
-	Bin        settings.Path     `toml:"bin"`  // folder of the commands; empty: PATH
-	Partitions []string          `toml:"partitions"`
-	Spool      settings.Path     `toml:"spool"` // empty: below [Site.StateDir]
-	Poll       protocol.Duration `toml:"poll"`
-	JobComp    settings.Path     `toml:"jobcomp"`       // empty: asked from Slurm
-	Extra      []string          `toml:"extra"`         // added to every sbatch
-	Exporter   string            `toml:"node_exporter"` // a URL or path with {node}; empty: none
+	Conf         settings.Path     `toml:"conf"`    // slurm.conf; empty: as the commands find it
+	BinDir       settings.Path     `toml:"bin_dir"` // folder of the commands; empty: PATH
+	Partitions   []string          `toml:"partitions"`
+	Spool        settings.Path     `toml:"spool"` // empty: below [Site.StateDir]
+	PollInterval protocol.Duration `toml:"poll_interval"`
+	JobCompLog   settings.Path     `toml:"jobcomp_log"`   // empty: asked from Slurm
+	SbatchArgs   []string          `toml:"sbatch_args"`   // added to every sbatch
+	Exporter     string            `toml:"node_exporter"` // a URL or path with {node}; empty: none
 
 	Reservations bool `toml:"reservations"` // room may be held
 }
@@ -141,8 +141,8 @@ type Power struct {
 	Price           settings.Amount   `toml:"price"`              // Budget holds while a MWh costs more; 0: at any price
 	Mode            string            `toml:"mode"`               // of engine.Modes
 	Window          int               `toml:"window"`             // jobs
-	Bound           protocol.Duration `toml:"bound"`              // 0: none
-	Learn           bool              `toml:"learn"`              // what jobs draw from what they have drawn
+	ReserveAfter    protocol.Duration `toml:"reserve_after"`      // 0: none
+	LearnJobPower   bool              `toml:"learn_job_power"`    // what jobs draw from what they have drawn
 	Series          PowerSeries       `toml:"series"`
 }
 
@@ -159,21 +159,21 @@ type PowerSeries struct {
 
 // Prices is the table [prices]: where the site learns what electricity costs.
 type Prices struct {
-	Area     string            `toml:"area"`      // empty: the site names no prices
-	Feed     string            `toml:"feed"`      // one of feeds.Names, or a [[plugin]]
-	Config   settings.Path     `toml:"config"`    // of a built-in feed: a TOML file
-	Span     protocol.Duration `toml:"span"`      // how far ahead
-	Refresh  protocol.Duration `toml:"refresh"`   // how often
-	History  protocol.Duration `toml:"history"`   // how far back, for the forecasts
-	Forecast string            `toml:"forecast"`  // as forecast.Named reads it
-	TimeZone string            `toml:"time_zone"` // of the site's days
+	Area            string            `toml:"area"`             // empty: the site names no prices
+	Feed            string            `toml:"feed"`             // one of feeds.Names, or a [[plugin]]
+	Config          settings.Path     `toml:"config"`           // of a built-in feed: a TOML file
+	Horizon         protocol.Duration `toml:"horizon"`          // how far ahead
+	RefreshInterval protocol.Duration `toml:"refresh_interval"` // how often
+	History         protocol.Duration `toml:"history"`          // how far back, for the forecasts
+	Forecast        string            `toml:"forecast"`         // as forecast.Named reads it
+	TimeZone        string            `toml:"time_zone"`        // of the site's days
 }
 
-// Protect is the table [protect]: when guests are declined for the sake of the
+// GuestLimits is the table [guest_limits]: when guests are declined for the sake of the
 // site's own users.
-type Protect struct {
-	Delay protocol.Duration `toml:"delay"` // 0: not looked at
-	Share settings.Share    `toml:"share"` // 0: not looked at
+type GuestLimits struct {
+	MaxOwnerDelay protocol.Duration `toml:"max_owner_delay"` // 0: not looked at
+	MaxCPUShare   settings.Share    `toml:"max_cpu_share"`   // 0: not looked at
 }
 
 // Plugin is one of the tables [[plugin]].
@@ -214,49 +214,49 @@ type Policy struct {
 
 // TC is the table [policy.tc].
 type TC struct {
-	Epsilon protocol.Duration `toml:"epsilon"`
+	TurnaroundTolerance protocol.Duration `toml:"turnaround_tolerance"`
 }
 
 // MCMF is the table [policy.mcmf], of the policies mcmf, inst and twoprice.
 type MCMF struct {
-	Normalise  string          `toml:"normalise"`
-	Weight     settings.Share  `toml:"weight"`
-	DelayPrice settings.Amount `toml:"delay_price"`
-	Scale      int             `toml:"scale"`
-	Marginal   int             `toml:"marginal"`
+	Normalise    string          `toml:"normalise"`
+	Weight       settings.Share  `toml:"weight"`
+	DelayPrice   settings.Amount `toml:"delay_price"`
+	CostSteps    int             `toml:"cost_steps"`
+	MarginalJobs int             `toml:"marginal_jobs"`
 }
 
 // ISS is the table [policy.iss].
 type ISS struct {
-	Gap     settings.Share `toml:"gap"`
-	Nodes   int            `toml:"nodes"`
-	Printed bool           `toml:"printed"` // z with K_w twice
+	MaxGap         settings.Share `toml:"max_gap"`
+	MaxSearchNodes int            `toml:"max_search_nodes"`
+	PaperObjective bool           `toml:"paper_objective"` // z with K_w twice
 }
 
 // Rounds is the table [rounds].
 type Rounds struct {
-	Initiation    policy.Initiation `toml:"initiation"` // not set: after Load one that the policy serves
-	Cycle         protocol.Duration `toml:"cycle"`
-	MaxQ          int               `toml:"max_q"` // 0: any number
-	Phi           protocol.Duration `toml:"phi"`
-	Sigma         protocol.Duration `toml:"sigma"`
-	Delta         settings.Share    `toml:"delta"`
-	RecheckJobs   int               `toml:"recheck_jobs"`   // 0: all
-	VolunteerJobs int               `toml:"volunteer_jobs"` // 0: any number
-	StayHome      bool              `toml:"stay_home"`
-	Deadline      protocol.Duration `toml:"deadline"`
-	RoundJobs     int               `toml:"round_jobs"`
-	Ask           int               `toml:"ask"`
+	Initiation         policy.Initiation `toml:"initiation"` // not set: after Load one that the policy serves
+	CycleInterval      protocol.Duration `toml:"cycle_interval"`
+	MaxJobsPerCycle    int               `toml:"max_jobs_per_cycle"` // 0: any number
+	LocalWaitThreshold protocol.Duration `toml:"local_wait_threshold"`
+	CheckInterval      protocol.Duration `toml:"check_interval"`
+	VolunteerBelow     settings.Share    `toml:"volunteer_below"`
+	RecheckJobs        int               `toml:"recheck_jobs"`       // 0: all
+	JobsPerVolunteer   int               `toml:"jobs_per_volunteer"` // 0: any number
+	StayLocal          bool              `toml:"stay_local"`
+	QuoteTimeout       protocol.Duration `toml:"quote_timeout"`
+	RoundJobs          int               `toml:"round_jobs"`
+	PartnersPerRound   int               `toml:"partners_per_round"`
 }
 
 // Handoff is the table [handoff].
 type Handoff struct {
-	Retry        protocol.Duration `toml:"retry"`
-	RetryMax     protocol.Duration `toml:"retry_max"`
-	Settle       protocol.Duration `toml:"settle"`
-	Margin       protocol.Duration `toml:"margin"`
-	ReclaimAfter protocol.Duration `toml:"reclaim_after"`
-	Remember     protocol.Duration `toml:"remember"`
+	RetryInitial       protocol.Duration `toml:"retry_initial"`
+	RetryMax           protocol.Duration `toml:"retry_max"`
+	SubmitRecheckDelay protocol.Duration `toml:"submit_recheck_delay"`
+	StartMargin        protocol.Duration `toml:"start_margin"`
+	ReclaimAfter       protocol.Duration `toml:"reclaim_after"`
+	TombstoneTTL       protocol.Duration `toml:"tombstone_ttl"`
 }
 
 // Submit is the table [submit].
@@ -266,7 +266,7 @@ type Submit struct {
 
 // Limits is the table [limits].
 type Limits struct {
-	MaxJobs        int `toml:"max_jobs"`
+	MaxActiveJobs  int `toml:"max_active_jobs"`
 	MaxJobsPerUser int `toml:"max_jobs_per_user"`
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Gamma is the table [localsched.gamma]: a CPU as the Γ model sees it.
-type Gamma struct {
+// CPUModel is the table [localsched.cpu_model]: a CPU as the Γ model sees it.
+type CPUModel struct {
 	PeakGflops       Gflops       `toml:"peak_gflops"`       // R∞
 	MemoryBandwidth  Bandwidth    `toml:"memory_bandwidth"`  // M∞
 	NetworkBandwidth Bandwidth    `toml:"network_bandwidth"` // C∞
@@ -20,7 +20,7 @@ type Gamma struct {
 const wordBytes = 8
 
 // Model is the machine in the units of the Γ model.
-func (g *Gamma) Model() protocol.Machine {
+func (g *CPUModel) Model() protocol.Machine {
 	return protocol.Machine{
 		Flops: g.PeakGflops.Flops(), Words: int64(g.MemoryBandwidth) / wordBytes, Network: int64(g.NetworkBandwidth) / wordBytes,
 		Latency: g.Latency.Nanoseconds(), Bus: g.Bus,
@@ -35,12 +35,12 @@ type Exchange struct {
 // Cost is the table [cost]: what this site charges, by the terms of [IS 4.2]. All money is
 // in [Site.Currency].
 type Cost struct {
-	Priority map[string]Factor `toml:"priority"`
-	Holidays []string          `toml:"holidays"` // as cost.ParseHoliday reads them
-	CPU      *CPUCost          `toml:"cpu"`      // K_e; nil: nothing
-	Licences []LicenceCost     `toml:"licence"`  // K_l
-	Eco      *EcoCost          `toml:"eco"`      // K_eco; nil: as [power] and [prices] say
-	Data     DataCost          `toml:"data"`     // K_d
+	QoSFactors map[string]Factor `toml:"qos_factors"`
+	Holidays   []string          `toml:"holidays"` // as cost.ParseHoliday reads them
+	CPU        *CPUCost          `toml:"cpu"`      // K_e; nil: nothing
+	Licenses   []LicenseCost     `toml:"license"`  // K_l
+	Eco        *EcoCost          `toml:"eco"`      // K_eco; nil: as [power] and [prices] say
+	Data       DataCost          `toml:"data"`     // K_d
 
 	charges *cost.Charges // after Load set when the site charges something
 }
@@ -62,8 +62,8 @@ type CostPeriod struct {
 	GuestPrice settings.Amount `toml:"guest_price"` // after Load set
 }
 
-// LicenceCost is one of the tables [[cost.licence]].
-type LicenceCost struct {
+// LicenseCost is one of the tables [[cost.license]].
+type LicenseCost struct {
 	Name       string          `toml:"name"`
 	PerUse     settings.Amount `toml:"per_use"`
 	PerHour    settings.Amount `toml:"per_hour"`
@@ -93,15 +93,15 @@ type DataCost struct {
 	PerGBOut settings.Amount `toml:"per_gb_out"`
 }
 
-// The values of [Waiting.Kind].
+// The values of [WaitingCost.Kind].
 const (
 	SalaryWaiting = "salary"
 	StepsWaiting  = "steps"
 	SumWaiting    = "sum"
 )
 
-// Waiting is one of the tables [[waiting]]: a curve k_w of [IS Figure 2].
-type Waiting struct {
+// WaitingCost is one of the tables [[waiting_cost]]: a curve k_w of [IS Figure 2].
+type WaitingCost struct {
 	Name     string                     `toml:"name"`
 	Kind     string                     `toml:"kind"`
 	Rate     settings.Amount            `toml:"rate"`     // of an hour
@@ -120,37 +120,37 @@ const (
 	usualHours = "08:00-12:00, 13:00-17:00"
 )
 
-// Weighing is the table [weighing]: the weights of applications whose users give none.
-type Weighing struct {
-	Objective string `toml:"objective"`
-	Alpha     Factor `toml:"alpha"` // after Load set, as the next three
-	Beta      Factor `toml:"beta"`
-	Gamma     Factor `toml:"gamma"`
-	Delta     Factor `toml:"delta"`
-	Waiting   string `toml:"waiting"` // the name of a [[waiting]]; empty: none
+// DefaultWeights is the table [default_weights]: the weights of applications whose users give none.
+type DefaultWeights struct {
+	Objective     string `toml:"objective"`
+	ComputeWeight Factor `toml:"compute_weight"` // after Load set, as the next three
+	WaitWeight    Factor `toml:"wait_weight"`
+	EnergyWeight  Factor `toml:"energy_weight"`
+	DataWeight    Factor `toml:"data_weight"`
+	WaitingCost   string `toml:"waiting_cost"` // the name of a [[waiting_cost]]; empty: none
 }
 
 // brokered puts what applications are chosen by into what the state machine is told.
 func (c *Config) brokered(out *rules.Config) {
-	if g := c.LocalSched.Gamma; g != nil {
+	if g := c.LocalSched.CPUModel; g != nil {
 		out.Capacity.Machine = g.Model()
 	}
 	if c.Cost.charges != nil {
 		out.Costs = c.Cost.charges
 	}
 	out.Exchange, out.Currency = c.Exchange.Rates(), c.Currency()
-	out.Weighing, out.Waiting = c.Weighing.Weights(), Curves(c.Waiting)
+	out.Weighing, out.Waiting = c.DefaultWeights.Weights(), Curves(c.WaitingCosts)
 }
 
 // Weights are the table as the peer's core has it, after [Charging.Weights].
-func (w *Weighing) Weights() rules.Weighing {
+func (w *DefaultWeights) Weights() rules.Weighing {
 	return rules.Weighing{
-		Alpha: int(w.Alpha), Beta: int(w.Beta), Gamma: int(w.Gamma), Delta: int(w.Delta), Waiting: w.Waiting,
+		Alpha: int(w.ComputeWeight), Beta: int(w.WaitWeight), Gamma: int(w.EnergyWeight), Delta: int(w.DataWeight), Waiting: w.WaitingCost,
 	}
 }
 
 // Curves are the tables as the peer's core has them, after [Charging.Curves].
-func Curves(list []Waiting) map[string]rules.Waiting {
+func Curves(list []WaitingCost) map[string]rules.Waiting {
 	curves := make(map[string]rules.Waiting, len(list))
 	for i := range list {
 		curves[list[i].Name] = list[i].curve

@@ -32,7 +32,7 @@ watts_per_cpu = 100
 [localsched]
 mhz = 2000
 
-[localsched.gamma]
+[localsched.cpu_model]
 peak_gflops = 4.8
 memory_bandwidth = "6400MB/s"
 network_bandwidth = "100Mbit/s"
@@ -41,7 +41,7 @@ bus = true
 
 [cost]
 holidays = ["2026-08-01..2026-08-02", "12-25"]
-[cost.priority]
+[cost.qos_factors]
 urgent = 1.5
 
 [cost.cpu]
@@ -58,7 +58,7 @@ days = "sat-sun, holiday"
 price = 0.01
 guest_price = 0.0
 
-[[cost.licence]]
+[[cost.license]]
 name = "solver"
 per_hour = 2.0
 
@@ -70,25 +70,25 @@ frequencies = [2000, 800]
 [cost.data]
 per_gb_in = 0.5
 
-[[waiting]]
+[[waiting_cost]]
 name = "both"
 kind = "sum"
 parts = ["launch", "salary"]
-[[waiting]]
+[[waiting_cost]]
 name = "salary"
 kind = "salary"
 rate = 60.0
 holidays = ["2026-03-05"]
-[[waiting]]
+[[waiting_cost]]
 name = "launch"
 kind = "steps"
 rate = 1.0
 steps = { "2026-03-04 10:00" = 100.0, "2026-06-01" = 1000.0, "9000d" = 0.0 }
 
-[weighing]
+[default_weights]
 objective = "cheapest"
-beta = 0.25
-waiting = "both"
+wait_weight = 0.25
+waiting_cost = "both"
 
 [[partner]]
 name = "south"
@@ -226,7 +226,7 @@ price = 2.0
 [[site]]
 name = "lake"
 [site.cost]
-priority = { "a b" = 1.0 }
+qos_factors = { "a b" = 1.0 }
 [site.cost.cpu]
 price = -1.0
 `)
@@ -237,7 +237,7 @@ price = -1.0
 		t.Errorf("got %+v, %q", got, reason)
 	}
 	tables.Costs("site[1].cost", &plan.Sites[1].Cost)
-	want := `plan.toml:8: site[lake].cost.priority.a b: "a b" is no name of a class; use 1 to 32 letters, digits, '-', '_' and '.'
+	want := `plan.toml:8: site[lake].cost.qos_factors.a b: "a b" is no name of a class; use 1 to 32 letters, digits, '-', '_' and '.'
 plan.toml:10: site[lake].cost.cpu.price: is negative; a price is 0 or more`
 	if err := r.Err(); err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -30,63 +30,63 @@ func Default() *Config {
 		},
 		NATS: NATS{Listen: "0.0.0.0:7501"},
 		LocalSched: LocalSched{
-			Plugin:  "process",
-			Machine: PerCPU,
-			Nodes:   1,
-			Waits:   string(waitpredict.Plan),
-			Policy:  "easy",
-			Grace:   10 * protocol.Second,
-			OnStop:  Leave,
+			Plugin:         "process",
+			Machine:        PerCPU,
+			Nodes:          1,
+			WaitPrediction: string(waitpredict.Plan),
+			Policy:         "easy",
+			KillGrace:      10 * protocol.Second,
+			OnStop:         Leave,
 
 			MaxOutput:    spool.DefaultMaxOutput >> 20,
 			MaxProcesses: process.DefaultMaxProcesses,
 			Cgroup:       cgroup.Own,
 		},
 		Power: Power{
-			OnPeak: budget.Always,
-			Mode:   string(engine.Window),
-			Window: engine.DefaultWindow,
-			Bound:  protocol.Day,
+			OnPeak:       budget.Always,
+			Mode:         string(engine.Window),
+			Window:       engine.DefaultWindow,
+			ReserveAfter: protocol.Day,
 		},
 		Prices: Prices{
-			Span:     core.PriceSpan,
-			Refresh:  core.PriceRefresh,
-			History:  14 * protocol.Day,
-			Forecast: "auto",
-			TimeZone: "UTC",
+			Horizon:         core.PriceSpan,
+			RefreshInterval: core.PriceRefresh,
+			History:         14 * protocol.Day,
+			Forecast:        "auto",
+			TimeZone:        "UTC",
 		},
 		Policy: Policy{
 			Name: "tc", Fallback: "local",
-			TC:   TC{Epsilon: tc.DefaultEpsilon},
-			MCMF: MCMF{Normalise: mcmf.ByPrice, DelayPrice: settings.Amount(mcmf.DefaultDelayPrice), Weight: mcmf.DefaultWeight, Scale: mcmf.DefaultScale},
-			ISS:  ISS{Gap: settings.Share(iss.Default().Gap), Nodes: iss.Default().Nodes},
+			TC:   TC{TurnaroundTolerance: tc.DefaultEpsilon},
+			MCMF: MCMF{Normalise: mcmf.ByPrice, DelayPrice: settings.Amount(mcmf.DefaultDelayPrice), Weight: mcmf.DefaultWeight, CostSteps: mcmf.DefaultScale},
+			ISS:  ISS{MaxGap: settings.Share(iss.Default().Gap), MaxSearchNodes: iss.Default().Nodes},
 		},
 		Rounds: Rounds{
-			Initiation: core.Initiation,
-			Cycle:      core.CycleInterval,
-			Phi:        core.LocalWaitThreshold,
-			Sigma:      core.CheckInterval,
-			Delta:      settings.Share(core.VolunteerBelow),
-			Deadline:   core.QuoteTimeout,
-			RoundJobs:  core.RoundJobs,
-			Ask:        core.PartnersPerRound,
+			Initiation:         core.Initiation,
+			CycleInterval:      core.CycleInterval,
+			LocalWaitThreshold: core.LocalWaitThreshold,
+			CheckInterval:      core.CheckInterval,
+			VolunteerBelow:     settings.Share(core.VolunteerBelow),
+			QuoteTimeout:       core.QuoteTimeout,
+			RoundJobs:          core.RoundJobs,
+			PartnersPerRound:   core.PartnersPerRound,
 		},
 		Handoff: Handoff{
-			Retry:        core.RetryInitial,
-			RetryMax:     core.RetryMax,
-			Settle:       core.SubmitRecheckDelay,
-			Margin:       core.Margin,
-			ReclaimAfter: core.ReclaimAfter,
-			Remember:     core.TombstoneTTL,
+			RetryInitial:       core.RetryInitial,
+			RetryMax:           core.RetryMax,
+			SubmitRecheckDelay: core.SubmitRecheckDelay,
+			StartMargin:        core.Margin,
+			ReclaimAfter:       core.ReclaimAfter,
+			TombstoneTTL:       core.TombstoneTTL,
 		},
-		Submit:    Submit{ExportRemote: core.ExportRemote},
-		Limits:    Limits{MaxJobs: core.MaxGridJobs, MaxJobsPerUser: core.MaxUserJobs},
-		Results:   Results{MaxOutput: Megabytes(core.MaxOutput >> 20), MaxKept: 10 << 10, KeepFor: 30 * protocol.Day},
-		Retention: Retention(node.Retention{}.WithDefaults()),
-		Accounts:  Accounts{Users: Same},
-		Metrics:   Metrics{Listen: "127.0.0.1:9750"},
-		Log:       Log{Level: "info", Format: JSON},
-		Weighing:  Weighing{Objective: string(cost.Balanced), Alpha: Factor(protocol.PPM), Beta: Factor(protocol.PPM), Gamma: Factor(protocol.PPM), Delta: Factor(protocol.PPM)},
+		Submit:         Submit{ExportRemote: core.ExportRemote},
+		Limits:         Limits{MaxActiveJobs: core.MaxGridJobs, MaxJobsPerUser: core.MaxUserJobs},
+		Results:        Results{MaxOutput: Megabytes(core.MaxOutput >> 20), MaxKept: 10 << 10, KeepFor: 30 * protocol.Day},
+		Retention:      Retention(node.Retention{}.WithDefaults()),
+		Accounts:       Accounts{Users: Same},
+		Metrics:        Metrics{Listen: "127.0.0.1:9750"},
+		Log:            Log{Level: "info", Format: JSON},
+		DefaultWeights: DefaultWeights{Objective: string(cost.Balanced), ComputeWeight: Factor(protocol.PPM), WaitWeight: Factor(protocol.PPM), EnergyWeight: Factor(protocol.PPM), DataWeight: Factor(protocol.PPM)},
 	}
 }
 
@@ -94,15 +94,15 @@ func Default() *Config {
 // [settings.Defaulter].
 func (g *Gossip) SetDefaults() {
 	*g = Gossip{
-		Bind:   "0.0.0.0:7601",
-		Every:  3 * protocol.Second,
-		Rejoin: 30 * protocol.Second,
+		Bind:             "0.0.0.0:7601",
+		AnnounceInterval: 3 * protocol.Second,
+		RejoinInterval:   30 * protocol.Second,
 	}
 }
 
 // SetDefaults makes it a table [localsched.slurm] without keys. It implements
 // [settings.Defaulter].
-func (s *Slurm) SetDefaults() { *s = Slurm{Poll: 2 * protocol.Second} }
+func (s *Slurm) SetDefaults() { *s = Slurm{PollInterval: 2 * protocol.Second} }
 
 // SetDefaults makes it a table [localsched.bgp] without keys. It implements
 // [settings.Defaulter].

@@ -43,13 +43,13 @@ func TestFilesOfAFolderAddUp(t *testing.T) {
 			number = 7
 			key = "keys/site.key"
 			[rounds]
-			phi = "2m"
-			ask = 4
+			local_wait_threshold = "2m"
+			partners_per_round = 4
 			[accounts]
 			local = { root = "nobody" }`,
 		"20-south.toml": "[[partner]]\nname = \"south\"\npublic_key_file = \"south.pub\"\nmax_jobs = 5\nusers = { \"*\" = \"guest\" }",
 		"30-east.toml":  "[[partner]]\nname = \"east\"\npublic_key = \"" + east + "\"\nurl = \"nats://east:7501\"\nmax_jobs = 6\nmax_cpus = 2\n[partner.users]\nalice = \"guest1\"",
-		"40-later.toml": "[rounds]\nphi = \"1h30m\"\n[accounts]\nlocal = { carol = \"c1\" }\n[localsched]\ncpus = 8\nnodes = 2\nmemory = \"2GB\"\nmachine = \"whole-node\"",
+		"40-later.toml": "[rounds]\nlocal_wait_threshold = \"1h30m\"\n[accounts]\nlocal = { carol = \"c1\" }\n[localsched]\ncpus = 8\nnodes = 2\nmemory = \"2GB\"\nmachine = \"whole-node\"",
 		"south.pub":     south + "\n",
 		"notes.txt":     "not TOML",
 	})
@@ -63,7 +63,7 @@ func TestFilesOfAFolderAddUp(t *testing.T) {
 	if want := settings.Path(filepath.Join(dir, "keys", "site.key")); c.Site.Key != want {
 		t.Errorf("key: got %s, want %s", c.Site.Key, want)
 	}
-	if c.Rounds.Phi != 90*protocol.Minute || c.Rounds.Ask != 4 || c.Rounds.RoundJobs != 64 {
+	if c.Rounds.LocalWaitThreshold != 90*protocol.Minute || c.Rounds.PartnersPerRound != 4 || c.Rounds.RoundJobs != 64 {
 		t.Errorf("rounds: %+v", c.Rounds)
 	}
 	if len(c.Accounts.Local) != 2 || c.Accounts.Local["carol"] != "c1" || c.Accounts.Local["root"] != "nobody" {
@@ -112,20 +112,20 @@ func TestElectricityReachesThePeer(t *testing.T) {
 		area = "DE-LU"
 		feed = "file"
 		config = "prices/north.toml"
-		span = "3d"
-		refresh = "15m"
+		horizon = "3d"
+		refresh_interval = "15m"
 		[policy]
 		name = "mcmf"
 		[policy.mcmf]
 		normalise = "round"
 		weight = 0.5
-		marginal = 4
+		marginal_jobs = 4
 		[rounds]
-		cycle = "30s"
-		max_q = 2
-		[protect]
-		delay = "10m"
-		share = 0.4
+		cycle_interval = "30s"
+		max_jobs_per_cycle = 2
+		[guest_limits]
+		max_owner_delay = "10m"
+		max_cpu_share = 0.4
 		[[partner]]
 		name = "south"
 		public_key = "` + south + `"
@@ -185,7 +185,7 @@ func TestAllPlacesAreReported(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
 		"a.toml": "[site]\nname = \"north\"\nnumber = true\n[[partner]]\nname = \"south\"\n",
-		"b.toml": "# two\n[rounds]\nask = 0\n\n[[partner]]\nname = \"east\"\nurl = \"east\"\n",
+		"b.toml": "# two\n[rounds]\npartners_per_round = 0\n\n[[partner]]\nname = \"east\"\nurl = \"east\"\n",
 	})
 	_, err := config.Load(dir)
 	var problems settings.Problems
@@ -194,7 +194,7 @@ func TestAllPlacesAreReported(t *testing.T) {
 	}
 	want := []string{
 		"a.toml:3: site.number: ", "a.toml:4: partner[south].public_key: ",
-		"b.toml:3: rounds.ask: ", "b.toml:5: partner[east].public_key: ", "b.toml:7: partner[east].url: ",
+		"b.toml:3: rounds.partners_per_round: ", "b.toml:5: partner[east].public_key: ", "b.toml:7: partner[east].url: ",
 	}
 	lines := strings.Split(err.Error(), "\n")
 	if len(problems) != len(want) || len(lines) != len(want) {
@@ -229,7 +229,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Every configuration in examples must load, in a copy of its folder with the
+// AnnounceInterval configuration in examples must load, in a copy of its folder with the
 // keys that its page says to make.
 // notOfPeers says whether an example is for the simulator or for submit, or has a test of its
 // own (cmd/switchyard).

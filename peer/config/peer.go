@@ -43,15 +43,15 @@ func (c *Config) Peer(parts Parts) rules.Config {
 		Software:           parts.Software,
 		Capacity:           parts.Capacity,
 		Reserves:           parts.Reserves,
-		RetryInitial:       c.Handoff.Retry,
+		RetryInitial:       c.Handoff.RetryInitial,
 		RetryMax:           c.Handoff.RetryMax,
-		SubmitRecheckDelay: c.Handoff.Settle,
-		Margin:             c.Handoff.Margin,
+		SubmitRecheckDelay: c.Handoff.SubmitRecheckDelay,
+		Margin:             c.Handoff.StartMargin,
 		ReclaimAfter:       c.Handoff.ReclaimAfter,
-		TombstoneTTL:       c.Handoff.Remember,
+		TombstoneTTL:       c.Handoff.TombstoneTTL,
 		Accounts:           parts.Accounts,
 		AskUnreliableLast:  true,
-		MaxGridJobs:        c.Limits.MaxJobs,
+		MaxGridJobs:        c.Limits.MaxActiveJobs,
 		MaxUserJobs:        c.Limits.MaxJobsPerUser,
 		MaxOutput:          c.Results.MaxOutput.Bytes(),
 		Watermark:          watermark,
@@ -65,9 +65,9 @@ func (c *Config) Peer(parts Parts) rules.Config {
 		Area:         c.Prices.Area,
 		Power:        c.Power.WattsPerCPU.Milliwatts(),
 		Spread:       true,
-		PriceSpan:    c.Prices.Span,
-		PriceRefresh: c.Prices.Refresh,
-		Protect:      c.Protect.Protection(),
+		PriceSpan:    c.Prices.Horizon,
+		PriceRefresh: c.Prices.RefreshInterval,
+		Protect:      c.GuestLimits.Protection(),
 	}
 	out.Partners = c.PeerPartners()
 	c.brokered(&out)
@@ -98,23 +98,23 @@ func (c *Config) Tuning(decides policy.Description) rules.RuntimeConfig {
 func (o *Rounds) Tuning() rules.RuntimeConfig {
 	return rules.RuntimeConfig{
 		Initiation:         o.Initiation,
-		LocalWaitThreshold: o.Phi,
-		CheckInterval:      o.Sigma,
-		VolunteerBelow:     int(o.Delta),
+		LocalWaitThreshold: o.LocalWaitThreshold,
+		CheckInterval:      o.CheckInterval,
+		VolunteerBelow:     int(o.VolunteerBelow),
 		RecheckJobs:        o.RecheckJobs,
-		JobsPerVolunteer:   o.VolunteerJobs,
-		StayLocal:          o.StayHome,
-		QuoteTimeout:       o.Deadline,
+		JobsPerVolunteer:   o.JobsPerVolunteer,
+		StayLocal:          o.StayLocal,
+		QuoteTimeout:       o.QuoteTimeout,
 		RoundJobs:          o.RoundJobs,
-		PartnersPerRound:   o.Ask,
-		CycleInterval:      o.Cycle,
-		MaxJobsPerCycle:    o.MaxQ,
+		PartnersPerRound:   o.PartnersPerRound,
+		CycleInterval:      o.CycleInterval,
+		MaxJobsPerCycle:    o.MaxJobsPerCycle,
 	}
 }
 
 // Protection is the table as the state machine has it.
-func (p *Protect) Protection() rules.Protection {
-	return rules.Protection{Delay: p.Delay, Share: int(p.Share)}
+func (p *GuestLimits) Protection() rules.Protection {
+	return rules.Protection{Delay: p.MaxOwnerDelay, Share: int(p.MaxCPUShare)}
 }
 
 // BuiltIn returns the built-in policy of this name with its parameters, or nil if there
@@ -130,7 +130,7 @@ func (c *Config) BuiltIn(name string) policy.Policy {
 // Parameters are those of the built-in policies. The seed is of what is chosen by chance.
 func (p *Policy) Parameters(seed int, currency string) builtin.Config {
 	return builtin.Config{
-		TC:     tc.Config{Epsilon: p.TC.Epsilon},
+		TC:     tc.Config{Epsilon: p.TC.TurnaroundTolerance},
 		MCMF:   p.MCMF.config(mcmf.Full, currency),
 		ISS:    p.ISS.config(),
 		Random: random.Config{Seed: uint64(seed)}, //nolint:gosec // any number will do
@@ -140,12 +140,12 @@ func (p *Policy) Parameters(seed int, currency string) builtin.Config {
 func (m MCMF) config(variant mcmf.Variant, currency string) mcmf.Config {
 	return mcmf.Config{
 		Variant: variant, Weight: int(m.Weight), ByPrice: m.Normalise == mcmf.ByPrice,
-		DelayPrice: protocol.Micro(m.DelayPrice), Currency: currency, Scale: m.Scale, Marginal: m.Marginal,
+		DelayPrice: protocol.Micro(m.DelayPrice), Currency: currency, Scale: m.CostSteps, Marginal: m.MarginalJobs,
 	}
 }
 
 func (i ISS) config() iss.Config {
-	return iss.Config{Gap: int(i.Gap), Nodes: i.Nodes, Double: i.Printed}
+	return iss.Config{Gap: int(i.MaxGap), Nodes: i.MaxSearchNodes, Double: i.PaperObjective}
 }
 
 // InitiationFor returns what opens rounds where the configuration does not say: cycles

@@ -21,7 +21,7 @@ func (p *Power) Rates() power.Rates {
 // Within returns the budget of a signal, by the rules of the table.
 func (p *Power) Within(signal power.Signal) engine.Budget {
 	return engine.Budget{
-		Signal: signal, Rates: p.Rates(), Mode: engine.Mode(p.Mode), Window: p.Window, Bound: p.Bound,
+		Signal: signal, Rates: p.Rates(), Mode: engine.Mode(p.Mode), Window: p.Window, Bound: p.ReserveAfter,
 	}
 }
 

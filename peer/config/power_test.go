@@ -80,7 +80,7 @@ func TestMachinesInPartitions(t *testing.T) {
 
 func TestBudgetRules(t *testing.T) {
 	t.Parallel()
-	const base = "[power]\nwatts_per_cpu = 30.5\nidle_watts_per_cpu = 10\nbudget_kw = 12.5\nmode = \"filter\"\nwindow = 7\nbound = \"2h\"\n"
+	const base = "[power]\nwatts_per_cpu = 30.5\nidle_watts_per_cpu = 10\nbudget_kw = 12.5\nmode = \"filter\"\nwindow = 7\nreserve_after = \"2h\"\n"
 	cfg := loaded(t, base+"on_peak = \"09:00-23:00\"\n[prices]\ntime_zone = \"Europe/Zurich\"\n")
 	rules, err := cfg.BudgetRules()
 	if err != nil || rules.Limit != 12_500_000 || rules.Above != nil || rules.Zone.String() != "Europe/Zurich" {
@@ -112,7 +112,7 @@ func TestBudgetsMayChange(t *testing.T) {
 	t.Parallel()
 	before := loaded(t, "[power]\nwatts_per_cpu = 3\nbudget_kw = 1\n")
 	after := loaded(t, "[power]\nwatts_per_cpu = 4\nidle_watts_per_cpu = 1\nbudget_kw = 2\non_peak = \"09:00-10:00\"\nprice = 60\n"+
-		"mode = \"filter\"\nwindow = 5\nbound = \"0s\"\nlearn = true\n"+
+		"mode = \"filter\"\nwindow = 5\nreserve_after = \"0s\"\nlearn_job_power = true\n"+
 		"[prices]\narea = \"here\"\nfeed = \"tariff\"\nconfig = \"x.toml\"\n[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\n")
 	var restart []string
 	for _, change := range before.Changes(after) {
@@ -121,7 +121,7 @@ func TestBudgetsMayChange(t *testing.T) {
 		}
 	}
 	want := []string{
-		"power.watts_per_cpu", "power.learn", "power.series.feed", "power.series.config", "power.series.area",
+		"power.watts_per_cpu", "power.learn_job_power", "power.series.feed", "power.series.config", "power.series.area",
 		"prices.area", "prices.feed", "prices.config",
 	}
 	if !slices.Equal(restart, want) {
@@ -134,7 +134,7 @@ func TestBudgetsMayChange(t *testing.T) {
 		}
 	}
 	mixed := before.With(after).Power
-	if mixed.Budget != 2_000_000 || mixed.Window != 5 || mixed.Bound != 0 || mixed.WattsPerCPU != 3_000_000 || mixed.Learn {
+	if mixed.Budget != 2_000_000 || mixed.Window != 5 || mixed.ReserveAfter != 0 || mixed.WattsPerCPU != 3_000_000 || mixed.LearnJobPower {
 		t.Errorf("mixed: %+v", mixed)
 	}
 }

@@ -27,7 +27,7 @@ func reference() []section {
 		{name: "localsched", about: "The batch system of this site and the machine that it manages.", keys: localSchedKeys()},
 		{name: "localsched.slurm", optional: true, about: "The commands of a real Slurm, for plugin = \"slurm\". docs/slurm.md says what Slurm must be told.", keys: slurmKeys()},
 		{name: "localsched.bgp", optional: true, about: "How the machine is cut into partitions, for machine = \"bgp\". docs/power.md describes the file.", keys: bgpKeys()},
-		{name: "localsched.gamma", optional: true, about: "A CPU of the machine as the Γ model sees it, for the policy iss: with it the run times of components are predicted from what they do. docs/cost-model.md explains it; \"switchyard benchmark\" measures this computer.", keys: gammaKeys()},
+		{name: "localsched.cpu_model", optional: true, about: "A CPU of the machine as the Γ model sees it, for the policy iss: with it the run times of components are predicted from what they do. docs/cost-model.md explains it; \"switchyard benchmark\" measures this computer.", keys: gammaKeys()},
 		{name: "tariff", about: "What this site charges when a CPU has one price at all times; its quotes then carry a price, which policies may go by. [cost] can say more, and excludes this.", keys: []entry{
 			{name: "cpu_hour", example: "0.04", about: "Price of one CPU for one hour, with up to six decimals. Not set: nothing."},
 			{name: "currency", example: `"EUR"`, about: "Currency of cpu_hour, in three capital letters. Not set: quotes carry no prices."},
@@ -39,15 +39,15 @@ func reference() []section {
 	sections = append(sections, costSections()...)
 	sections = append(sections, roundSections()...)
 	return append(sections, []section{
-		{name: "protect", about: "When jobs of partners are declined for the sake of this site's own users. The partner is told the reason.", keys: []entry{
-			{name: "delay", example: `"10m"`, about: "The most that planning may show a waiting job of an own user delayed by a partner's job. Only batch systems that plan can tell. Not set: not looked at."},
-			{name: "share", example: "0.4", about: "The most of the CPUs that partners' jobs may hold or wait for together, above 0, at most 1. Not set: any share."},
+		{name: "guest_limits", about: "When jobs of partners are declined for the sake of this site's own users. The partner is told the reason.", keys: []entry{
+			{name: "max_owner_delay", example: `"10m"`, about: "The most that planning may show a waiting job of an own user delayed by a partner's job. Only batch systems that plan can tell. Not set: not looked at."},
+			{name: "max_cpu_share", example: "0.4", about: "The most of the CPUs that partners' jobs may hold or wait for together, above 0, at most 1. Not set: any share."},
 		}},
 		{name: "submit", about: "What becomes of jobs that are submitted at this site.", keys: []entry{
 			{name: "export_remote", about: "Variables of the submitter's environment that go with a job to another site, besides those that its user names (--export, --export-remote): names, or beginnings of names with a star. At this site a job has its whole environment. A star takes in no variable that looks secret, as those with TOKEN or PASSWORD in their names; they leave by their full names only."},
 		}},
 		{name: "limits", about: "Bounds that protect this site's own peer.", keys: []entry{
-			{name: "max_jobs", about: "How many jobs submitted at this site may be unfinished at once; more are refused."},
+			{name: "max_active_jobs", about: "How many jobs submitted at this site may be unfinished at once; more are refused."},
 			{name: "max_jobs_per_user", about: "How many of them one user may have; root and the account of the peer are users like others."},
 		}},
 		{name: "results", about: "Output of this site's jobs that ran at partners.", keys: []entry{
@@ -86,7 +86,7 @@ func siteKeys() []entry {
 		{name: "socket", about: "Socket that the commands submit, queue and the rest talk to; at most 103 characters."},
 		{name: "machine", example: `"north-pair"`, about: "Name of the machine, for a state_dir that moves between computers on purpose, as that of a failover pair: both state the same name. Not set: /etc/machine-id and the inode of state_dir count, and a copied or moved state_dir starts nothing until an operator has run switchyard recover."},
 		{name: "seed", about: "Seed of all that the peer chooses by chance, such as the jitter of its pauses. The site's number goes in too, so that all sites may have one seed."},
-		{name: "currency", example: `"CHF"`, about: "Currency of [cost], [[waiting]] and the links of [[partner]], and of the limits of this site's users. Not set: that of [tariff]."},
+		{name: "currency", example: `"CHF"`, about: "Currency of [cost], [[waiting_cost]] and the links of [[partner]], and of the limits of this site's users. Not set: that of [tariff]."},
 	}
 }
 
@@ -107,24 +107,24 @@ func gossipKeys() []entry {
 		{name: "advertise", example: `"192.0.2.7:7601"`, about: "IP address and port that the other sites reach. Must be set when bind is every address (0.0.0.0). Not set: as bind."},
 		{name: "join", example: `["gossip.south.example.org:7601"]`, about: "Host and port of some sites to begin with; two or three are enough, they know the rest."},
 		{name: "keyring", required: true, example: `"/etc/switchyard/gossip.keys"`, about: "File with the keys that encrypt the gossip, the same at all sites, with mode 0600: one key in base64 a line; the first encrypts, all decrypt. \"switchyard keygen --gossip PATH\" makes one."},
-		{name: "every", about: "Time between two announcements of this site's load when it does not change."},
-		{name: "rejoin", about: "Time between two searches for sites that were lost."},
+		{name: "announce_interval", about: "Time between two announcements of this site's load when it does not change."},
+		{name: "rejoin_interval", about: "Time between two searches for sites that were lost."},
 	}
 }
 
 func localSchedKeys() []entry {
 	return []entry{
-		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz, mflops, waits and max_output are for \"process\"."},
+		{name: "plugin", about: "The batch system. \"process\" is the built-in one, which runs jobs on this computer. \"slurm\" is the Slurm of this site. Otherwise the name of a [[plugin]] of the kind \"localsched\". All keys below but mhz, mflops, wait_prediction and max_output are for \"process\"."},
 		{name: "machine", about: "\"per-cpu\": jobs share nodes. \"whole-node\": a node runs one job at a time. \"bgp\": a job runs in a partition, as on Blue Gene/P; see [localsched.bgp]."},
 		{name: "cpus", example: "64", about: "CPUs of the whole machine. Not set: as many as this computer has."},
 		{name: "nodes", about: "Nodes of the whole machine; they have the same number of CPUs each, so it divides cpus. With machine = \"bgp\" the partitions tell it."},
 		{name: "memory", example: `"256GB"`, about: "Memory of a node; jobs that ask for more go elsewhere. Not set: not looked at."},
 		{name: "mhz", example: "2400", about: "Speed of a CPU, by which the time limits of jobs are scaled on their way between sites of different speed. Not set: jobs keep their limits."},
 		{name: "mflops", example: "4400", about: "Speed of a CPU in Mflop/s, as a benchmark measured it; between two sites that both state it, it counts instead of mhz. Not set: mhz counts."},
-		{name: "waits", about: "Where the waits of quotes come from. \"plan\": the batch system. \"adaptive\": what jobs like it waited here, in such a state of the machine and its queue. \"qbets\": bounds from the latest waits alone, for machines whose users give no time limits. \"ibl\": the most similar jobs. In each case quotes also tell from how far off they were lately how much longer it may take; a restart begins anew."},
+		{name: "wait_prediction", about: "Where the waits of quotes come from. \"plan\": the batch system. \"adaptive\": what jobs like it waited here, in such a state of the machine and its queue. \"qbets\": bounds from the latest waits alone, for machines whose users give no time limits. \"ibl\": the most similar jobs. In each case quotes also tell from how far off they were lately how much longer it may take; a restart begins anew."},
 		{name: "max_wall_time", example: `"7d"`, about: "The longest time limit that a job may have. Not set: any."},
 		{name: "policy", live: true, about: "Which queued jobs start first. \"easy\" (or \"fcfsbf\"): in the order of arrival, and later ones before that if they do not delay the first (EASY backfilling). \"conservative\": likewise, if they delay nobody before them. \"fcfs\": in the order of arrival, and nothing overtakes. \"firstfit\" (or \"ff\"): whatever fits, in the order of arrival. \"sjf\": the shortest limit first, and nothing overtakes. \"sjffit\": whatever fits, the shortest limit first. \"easysjbf\": as easy, and of the later ones the shortest limit first."},
-		{name: "grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
+		{name: "kill_grace", about: "Time between asking a job to end (SIGTERM) and ending it (SIGKILL)."},
 		{name: "on_stop", about: "What becomes of running jobs when the peer stops. \"leave\": they go on, and the next start finds them. \"end\": they are ended."},
 		{name: "max_processes", about: "How many processes and threads a job may have at once. It takes cgroups, as does the limit of a job's memory that --mem asks for."},
 		{name: "cgroup", about: "Where each job gets a control group (cgroup v2 or v1), with which all its processes are ended, and their memory and number are limited. \"own\": below the peer's own group. A path in the hierarchies, as \"/switchyard\": below that group, which is made if need be. \"none\": nowhere. docs/operations.md says what the machine must allow; without it jobs run all the same, and \"switchyard status\" says what is lacking."},
@@ -139,41 +139,41 @@ func roundSections() []section {
 			{name: "fallback", about: "The built-in policy that decides while a plugin does not, because it hangs, died or returned nonsense."},
 		}},
 		{name: "policy.tc", about: "Parameters of the policy tc.", keys: []entry{
-			{name: "epsilon", live: true, about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
+			{name: "turnaround_tolerance", live: true, about: "ε: among sites whose turnaround is within this of the least, the least busy one gets the job."},
 		}},
 		{name: "policy.mcmf", about: "Parameters of the policies mcmf, inst and twoprice.", keys: []entry{
 			{name: "normalise", live: true, about: "How time and money are compared. \"round\": by weight, so that the longest and the shortest response of a cycle are as far apart as its dearest and its cheapest quote, whatever these are. \"price\": an hour of a job is worth delay_price."},
 			{name: "weight", live: true, about: "w: share of the response time in a placement's cost, from 0 to 1; the rest is the cost of electricity. By \"round\" alone."},
 			{name: "delay_price", live: true, about: "What it is worth that a job ends an hour sooner, in the currency of the site; 0: nothing, so that all jobs go where electricity is cheapest. By \"price\" alone."},
-			{name: "scale", live: true, about: "Steps into which the least and the greatest cost of a cycle are divided; 1 to 1000000. More tell finer differences apart."},
-			{name: "marginal", live: true, example: "4", about: "2 to 64: for how many jobs of a cycle sites are asked how much longer each further one would wait, so that they spread before a site is full. Not set: only max_q bounds what a site gets."},
+			{name: "cost_steps", live: true, about: "Steps into which the least and the greatest cost of a cycle are divided; 1 to 1000000. More tell finer differences apart."},
+			{name: "marginal_jobs", live: true, example: "4", about: "2 to 64: for how many jobs of a cycle sites are asked how much longer each further one would wait, so that they spread before a site is full. Not set: only max_jobs_per_cycle bounds what a site gets."},
 		}},
 		{name: "policy.iss", about: "Parameters of the policy iss.", keys: []entry{
-			{name: "gap", live: true, about: "How far the cost function of a choice may be above the least that is possible, as a share of it from 0 to 1, once the search has taken a sixteenth of nodes. What is found before is the least."},
-			{name: "nodes", live: true, about: "Steps after which the search for the choices of one application ends with the best known; 1 to 1000000000. A million takes about a twentieth of a second."},
-			{name: "printed", live: true, example: "true", about: "Whether what waiting costs counts for each component as well as for the application, as the formula of the ISS paper is printed."},
+			{name: "max_gap", live: true, about: "How far the cost function of a choice may be above the least that is possible, as a share of it from 0 to 1, once the search has taken a sixteenth of max_search_nodes. What is found before is the least."},
+			{name: "max_search_nodes", live: true, about: "Steps after which the search for the choices of one application ends with the best known; 1 to 1000000000. A million takes about a twentieth of a second."},
+			{name: "paper_objective", live: true, example: "true", about: "Whether what waiting costs counts for each component as well as for the application, as the formula of the ISS paper is printed."},
 		}},
 		{name: "rounds", about: "When sites are asked for quotes, and which.", keys: []entry{
 			{name: "initiation", live: true, about: "What opens a round. \"sender\": the site that has a job to place asks its partners. \"receiver\": the job waits until a partner volunteers, and only volunteers are asked; partners volunteer under receiver and symmetric. \"symmetric\": volunteers are asked if there are any, else all partners. \"cycle\": once a cycle all jobs that wait are placed together. A job that its own site cannot run has all partners asked in any case. Not set: \"cycle\" with a built-in policy other than tc and local, else \"sender\"."},
-			{name: "cycle", live: true, about: "Time between two rounds under the initiation cycle, and the period of max_q."},
-			{name: "max_q", live: true, example: "2", about: "MaxQ: how many jobs this site takes in a cycle, from all sites together, whatever opens their rounds. Not set: any number."},
-			{name: "phi", live: true, about: "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
-			{name: "sigma", live: true, about: "σ: time between two looks at a silent partner, and between two rounds for a job that found no site. Under receiver and symmetric also between two looks at this site's own utilisation, after which it may volunteer, and at the waits of the jobs that wait for volunteers; a volunteer counts for as long."},
-			{name: "delta", live: true, about: "δ: the site volunteers while less than this share of its CPUs runs jobs; above 0, at most 1."},
-			{name: "recheck_jobs", live: true, example: "10", about: "How many of the jobs that wait for volunteers have their wait at this site looked at again every sigma, the first in line. Not set: all."},
-			{name: "volunteer_jobs", live: true, example: "1", about: "How many jobs one volunteer may bring into rounds. Not set: any number."},
-			{name: "stay_home", live: true, example: "true", about: "Under symmetric: whether a job stays at this site when no volunteer was better, without asking the other partners. Not set: they are asked."},
-			{name: "deadline", live: true, about: "How long a round waits for quotes; less than sigma. A partner that misses it is left out until it is heard again."},
+			{name: "cycle_interval", live: true, about: "Time between two rounds under the initiation cycle, and the period of max_jobs_per_cycle."},
+			{name: "max_jobs_per_cycle", live: true, example: "2", about: "MaxQ: how many jobs this site takes in a cycle, from all sites together, whatever opens their rounds. Not set: any number."},
+			{name: "local_wait_threshold", live: true, about: "φ: a job that would wait less than this at its own site stays there, and nobody is asked."},
+			{name: "check_interval", live: true, about: "σ: time between two looks at a silent partner, and between two rounds for a job that found no site. Under receiver and symmetric also between two looks at this site's own utilisation, after which it may volunteer, and at the waits of the jobs that wait for volunteers; a volunteer counts for as long."},
+			{name: "volunteer_below", live: true, about: "δ: the site volunteers while less than this share of its CPUs runs jobs; above 0, at most 1."},
+			{name: "recheck_jobs", live: true, example: "10", about: "How many of the jobs that wait for volunteers have their wait at this site looked at again every check_interval, the first in line. Not set: all."},
+			{name: "jobs_per_volunteer", live: true, example: "1", about: "How many jobs one volunteer may bring into rounds. Not set: any number."},
+			{name: "stay_local", live: true, example: "true", about: "Under symmetric: whether a job stays at this site when no volunteer was better, without asking the other partners. Not set: they are asked."},
+			{name: "quote_timeout", live: true, about: "How long a round waits for quotes; less than check_interval. A partner that misses it is left out until it is heard again."},
 			{name: "round_jobs", live: true, about: "How many jobs may share a round."},
-			{name: "ask", live: true, about: "How many partners are asked in a round: those that gossip calls the best."},
+			{name: "partners_per_round", live: true, about: "How many partners are asked in a round: those that gossip calls the best."},
 		}},
 		{name: "handoff", about: "The patience of hand-offs. The defaults suit sites anywhere on Earth.", keys: []entry{
-			{name: "retry", about: "Time until an unanswered message is repeated for the first time; it doubles from then on."},
+			{name: "retry_initial", about: "Time until an unanswered message is repeated for the first time; it doubles from then on."},
 			{name: "retry_max", about: "The longest time between two repetitions."},
-			{name: "settle", about: "How long after an unclear submission the batch system is believed that it does not have the job."},
-			{name: "margin", about: "Components that start together do so this long after the last wait that their sites quote: the time that it takes to have room held everywhere."},
+			{name: "submit_recheck_delay", about: "How long after an unclear submission the batch system is believed that it does not have the job."},
+			{name: "start_margin", about: "Components that start together do so this long after the last wait that their sites quote: the time that it takes to have room held everywhere."},
 			{name: "reclaim_after", about: "How long a partner must be out of reach before jobs submitted with --requeue are given to another site. Others wait for it."},
-			{name: "remember", about: "How long finished hand-offs are remembered, to recognise late messages; longer than any partner is ever cut off."},
+			{name: "tombstone_ttl", about: "How long finished hand-offs are remembered, to recognise late messages; longer than any partner is ever cut off."},
 		}},
 	}
 }
@@ -183,8 +183,8 @@ func priceKeys() []entry {
 		{name: "area", example: `"DE-LU"`, about: "The price area, by the feed's name for it; \"switchyard prices\" and \"switchyard plugin info\" list these. Not set: no prices are asked for."},
 		{name: "feed", example: `"file"`, about: "\"file\": files of prices, read again when they change. \"tariff\": a contract with fixed or time-of-use prices. Otherwise the name of a [[plugin]] of the kind \"price\"."},
 		{name: "config", example: `"/etc/switchyard/prices/north.toml"`, about: "File with the configuration of a built-in feed, in TOML, in another folder than the peer's. That of a plugin is named in its [[plugin]]."},
-		{name: "span", about: "How far ahead prices are wanted; beyond what is published they are forecast, and later still the mean counts. 1h to 31d."},
-		{name: "refresh", about: "Time between two questions to the feed. After a question that failed it asks again within sigma."},
+		{name: "horizon", about: "How far ahead prices are wanted; beyond what is published they are forecast, and later still the mean counts. 1h to 31d."},
+		{name: "refresh_interval", about: "Time between two questions to the feed. After a question that failed it asks again within check_interval."},
 		{name: "history", about: "How much of the past is asked from the feed, for the forecasts. 1d to 100d."},
 		{name: "forecast", about: "How prices are forecast that are not published yet. \"yesterday\": the same hour of the day before. \"blend\": 0.6 of that, and 0.4 of the same weekday of last week. \"mean\": the mean of the hour on the three days before. \"flat\": the mean of the three days before. \"sarima\": a seasonal model of the last 72 hours, or one of another order, as \"(1,0,1)(1,0,1)24\". \"auto\": whichever of the first four would have been best over the history."},
 		{name: "time_zone", about: "The site's time zone, by its name in the IANA database, as \"Europe/Berlin\": when its days begin, which forecasts and on-peak hours go by."},
@@ -207,9 +207,9 @@ func powerKeys() []entry {
 		{name: "on_peak", live: true, about: "When budget_kw holds, by the clock of [prices] time_zone: \"always\", times of the day as \"09:00-23:00\" or \"22:00-06:00\", or with weekdays: \"mon-fri 07:00-20:00, sat 08:00-12:00\"."},
 		{name: "price", live: true, example: "60", about: "budget_kw holds only while a MWh costs more than this, by the feed of [prices], or by its forecast for hours that have no price yet. Not set: at any price."},
 		{name: "mode", live: true, about: "Which jobs start under the budget. \"window\": of the first that wait, those that use most of the machine within its free nodes and the power that is left. \"filter\": of those that policy would start, as many as the power allows."},
-		{name: "window", live: true, about: "How many of the first waiting jobs the mode \"window\" chooses from, and how many may have a reservation by bound at once; 1 to 10000."},
-		{name: "bound", live: true, about: "A job that has waited as long gets a place at the next time at which no budget holds, and nothing may delay it. \"0s\": none gets one."},
-		{name: "learn", example: "true", about: "Whether the power of jobs that do not state it is taken from what earlier jobs of the same user and name drew, by the CPU time that they used; for plugin = \"process\". Not set: every CPU counts with watts_per_cpu."},
+		{name: "window", live: true, about: "How many of the first waiting jobs the mode \"window\" chooses from, and how many may have a reservation by reserve_after at once; 1 to 10000."},
+		{name: "reserve_after", live: true, about: "A job that has waited as long gets a place at the next time at which no budget holds, and nothing may delay it. \"0s\": none gets one."},
+		{name: "learn_job_power", example: "true", about: "Whether the power of jobs that do not state it is taken from what earlier jobs of the same user and name drew, by the CPU time that they used; for plugin = \"process\". Not set: every CPU counts with watts_per_cpu."},
 	}
 }
 
@@ -226,12 +226,12 @@ func seriesKeys() []entry {
 func slurmKeys() []entry {
 	return []entry{
 		{name: "conf", example: `"/etc/slurm/slurm.conf"`, about: "Slurm's configuration. Not set: the one that its commands find themselves."},
-		{name: "bin", example: `"/opt/slurm/bin"`, about: "Folder of sbatch, squeue and the rest. Not set: the PATH of the peer."},
+		{name: "bin_dir", example: `"/opt/slurm/bin"`, about: "Folder of sbatch, squeue and the rest. Not set: the PATH of the peer."},
 		{name: "partitions", example: `["batch", "long"]`, about: "The partitions that may get jobs, the preferred first. Not set: the default partition."},
 		{name: "spool", example: `"/shared/switchyard/spool"`, about: "Folder for the jobs' files. The compute nodes must reach it by the same path. Not set: slurm in state_dir, which is right only if that is shared."},
-		{name: "poll", about: "Time between two looks at the queue."},
-		{name: "jobcomp", example: `"/var/log/slurm/jobcomp.log"`, about: "The file that JobCompType=jobcomp/filetxt writes. Not set: Slurm is asked where it is."},
-		{name: "extra", example: `["--account=grid", "--qos=grid"]`, about: "Options added to every sbatch."},
+		{name: "poll_interval", about: "Time between two looks at the queue."},
+		{name: "jobcomp_log", example: `"/var/log/slurm/jobcomp.log"`, about: "The file that JobCompType=jobcomp/filetxt writes. Not set: Slurm is asked where it is."},
+		{name: "sbatch_args", example: `["--account=grid", "--qos=grid"]`, about: "Options added to every sbatch."},
 		{name: "node_exporter", example: `"http://{node}:9100/metrics"`, about: "Where the metrics of a compute node are read, in Prometheus' text format, while a job runs on it: a URL, or the absolute path of a file. {node} stands for the node's name. Energy, and on nodes that jobs have to themselves more, is learnt from it. Not set: only Slurm's accounting tells of it."},
 		{name: "reservations", example: "true", about: "Whether room may be held for parts of applications that start together, by reservations in Slurm. The peer's account must be an operator of Slurm, or root. Not set: none is held here."},
 	}

@@ -36,7 +36,7 @@ func keysOf(table reflect.Type, name string) (keys []string) {
 // uncommented is the sample with every key set, but for the given ones, and for those that
 // exclude others: "key" in any table, or "table.key".
 func uncommented(without ...string) string {
-	without = append(without, "tariff.cpu_hour", "tariff.currency", "waiting.steps", "waiting.parts")
+	without = append(without, "tariff.cpu_hour", "tariff.currency", "waiting_cost.steps", "waiting_cost.parts")
 	return every(without...)
 }
 
@@ -141,7 +141,7 @@ listen = ""
 [metrics]
 listen = ""
 [rounds]
-phi = "90061001ms"
+local_wait_threshold = "90061001ms"
 [localsched]
 memory = 1025
 max_wall_time = "1d12h"
@@ -191,7 +191,7 @@ func TestShowTellsWhereValuesComeFrom(t *testing.T) {
 	if strings.Contains(set.String(), "default") || !strings.Contains(set.String(), "site.toml:3\n") {
 		t.Errorf("what is set:\n%s", set.String())
 	}
-	if !strings.Contains(all.String(), "sigma = \"5m\" # default\n") || !strings.Contains(all.String(), "site.toml:3\n") {
+	if !strings.Contains(all.String(), "check_interval = \"5m\" # default\n") || !strings.Contains(all.String(), "site.toml:3\n") {
 		t.Errorf("all:\n%s", all.String())
 	}
 }

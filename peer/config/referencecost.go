@@ -3,8 +3,8 @@ package config
 // costSections describe what applications are chosen by: docs/cost-model.md.
 func costSections() []section {
 	return append(chargeSections(), []section{
-		{name: "waiting", array: true, optional: true, about: "What it costs to wait for results: a curve by the clock, which users name with --waiting-cost; one such table for each. docs/cost-model.md shows them.", keys: []entry{
-			{name: "name", required: true, example: `"salary"`, about: "By which users and [weighing] name the curve."},
+		{name: "waiting_cost", array: true, optional: true, about: "What it costs to wait for results: a curve by the clock, which users name with --waiting-cost; one such table for each. docs/cost-model.md shows them.", keys: []entry{
+			{name: "name", required: true, example: `"salary"`, about: "By which users and [default_weights] name the curve."},
 			{name: "kind", required: true, example: `"salary"`, about: "\"salary\": people wait, in working hours only. \"steps\": from certain times on waiting costs more or less, as for a product that must be on the market by a date. \"sum\": several curves together."},
 			{name: "rate", example: "60.0", about: "What an hour costs: a working hour of \"salary\", and for \"steps\" an hour before the first step. Not set: \"steps\" begin with nothing."},
 			{name: "days", example: `"mon-thu"`, about: "Working days of \"salary\". Not set: mon-fri."},
@@ -13,13 +13,13 @@ func costSections() []section {
 			{name: "steps", example: `{ "2026-12-01" = 500.0, "2026-12-01 08:00" = 900.0, "3d" = 1200.0 }`, about: "When waiting begins to cost how much an hour: by the clock of [prices] time_zone, or so long after the submission."},
 			{name: "parts", example: `["salary", "launch"]`, about: "Names of the curves that a \"sum\" adds up."},
 		}},
-		{name: "weighing", about: "How the policy iss weighs costs for users who do not say: z = β·K_w + Σ [α(K_e + K_l) + γ·K_eco + δ·K_d].", keys: []entry{
+		{name: "default_weights", about: "How the policy iss weighs costs for users who do not say: z = β·K_w + Σ [α(K_e + K_l) + γ·K_eco + δ·K_d].", keys: []entry{
 			{name: "objective", about: "\"fastest\", \"cheapest\", \"green\" or \"balanced\": where the weights come from that are not set here."},
-			{name: "alpha", about: "α: weight of what CPUs and licences cost; 0 to 1000. Not set: by objective, as the other three."},
-			{name: "beta", about: "β: weight of what waiting costs."},
-			{name: "gamma", about: "γ: weight of what energy costs."},
-			{name: "delta", about: "δ: weight of what traffic costs."},
-			{name: "waiting", example: `"salary"`, about: "The [[waiting]] that counts for users who name none. Not set: an hour of waiting costs one of the site's currency."},
+			{name: "compute_weight", about: "α: weight of what CPUs and licences cost; 0 to 1000. Not set: by objective, as the other three."},
+			{name: "wait_weight", about: "β: weight of what waiting costs."},
+			{name: "energy_weight", about: "γ: weight of what energy costs."},
+			{name: "data_weight", about: "δ: weight of what traffic costs."},
+			{name: "waiting_cost", example: `"salary"`, about: "The [[waiting_cost]] that counts for users who name none. Not set: an hour of waiting costs one of the site's currency."},
 		}},
 	}...)
 }
@@ -31,7 +31,7 @@ func chargeSections() []section {
 			{name: "worth", example: `{ CHF = 1.0, EUR = 0.94 }`, about: "What one of each currency is worth in a unit that all share, which may be one of them. Not set: amounts in other currencies than the site's cannot be compared."},
 		}},
 		{name: "cost", about: "What this site charges, term by term; its quotes then name each, and the policy iss weighs them. All money is in [site] currency, with up to six decimals, and hours go by [prices] time_zone. Excludes [tariff].", keys: []entry{
-			{name: "priority", example: `{ urgent = 1.5, idle = 0.5 }`, about: "φ: the classes of priority that jobs may ask for here (submit --priority), and the factor of the CPU price of each. A class that is not listed is declined. Not set: there are none."},
+			{name: "qos_factors", example: `{ urgent = 1.5, idle = 0.5 }`, about: "φ: the classes of priority that jobs may ask for here (submit --priority), and the factor of the CPU price of each. A class that is not listed is declined. Not set: there are none."},
 			{name: "holidays", example: `["01-01", "2026-04-03", "12-24..01-02"]`, about: "Days, or spans of days, that are no weekdays but \"holiday\", of one year or of every year. Not set: none."},
 		}},
 		{name: "cost.cpu", optional: true, about: "K_e: what the use of CPUs costs.", keys: []entry{
@@ -46,7 +46,7 @@ func chargeSections() []section {
 			{name: "price", required: true, example: "0.02", about: "Price of a CPU for an hour then."},
 			{name: "guest_price", example: "0.03", about: "The same for jobs of partners. Not set: as price."},
 		}},
-		{name: "cost.licence", array: true, optional: true, about: "K_l: a licence that jobs may use here (submit --licenses); one such table for each. A job that needs another one is declined. How many there are is the batch system's business.", keys: []entry{
+		{name: "cost.license", array: true, optional: true, about: "K_l: a licence that jobs may use here (submit --licenses); one such table for each. A job that needs another one is declined. How many there are is the batch system's business.", keys: []entry{
 			{name: "name", required: true, example: `"solver"`, about: "The licence's name, as jobs name it."},
 			{name: "per_use", example: "5.0", about: "Price of one each time a job starts. Not set: nothing."},
 			{name: "per_hour", example: "2.5", about: "Price of one for an hour of the run. Not set: nothing."},

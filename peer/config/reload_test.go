@@ -31,8 +31,8 @@ func partner(name, key, rest string) string {
 func TestChangesTellWhatNeedsARestart(t *testing.T) {
 	t.Parallel()
 	before := loaded(t, partner("south", south, "max_cpus = 3\n"))
-	after := loaded(t, "[localsched]\ncpus = 4\npolicy = \"ff\"\n[rounds]\ninitiation = \"receiver\"\ndelta = 0.25\n"+
-		"deadline = \"1s\"\n[log]\nlevel = \"debug\"\n"+partner("east", east, "")+partner("south", south, "max_cpus = 4\n"))
+	after := loaded(t, "[localsched]\ncpus = 4\npolicy = \"ff\"\n[rounds]\ninitiation = \"receiver\"\nvolunteer_below = 0.25\n"+
+		"quote_timeout = \"1s\"\n[log]\nlevel = \"debug\"\n"+partner("east", east, "")+partner("south", south, "max_cpus = 4\n"))
 	var live, restart []string
 	for _, change := range before.Changes(after) {
 		line := change.Key + ": " + change.From + " → " + change.To
@@ -48,8 +48,8 @@ func TestChangesTellWhatNeedsARestart(t *testing.T) {
 		}
 	}
 	wantLive := []string{
-		`localsched.policy: "easy" → "ff"`, `rounds.initiation: "sender" → "receiver"`, "rounds.delta: 0.7 → 0.25",
-		`rounds.deadline: "2s" → "1s"`, `log.level: "info" → "debug"`, "partner[south].max_cpus: 3 → 4",
+		`localsched.policy: "easy" → "ff"`, `rounds.initiation: "sender" → "receiver"`, "rounds.volunteer_below: 0.7 → 0.25",
+		`rounds.quote_timeout: "2s" → "1s"`, `log.level: "info" → "debug"`, "partner[south].max_cpus: 3 → 4",
 	}
 	wantRestart := []string{"localsched.cpus: 0 → 4"}
 	if !slices.Equal(live, wantLive) || !slices.Equal(restart, wantRestart) {
@@ -62,19 +62,19 @@ func TestChangesTellWhatNeedsARestart(t *testing.T) {
 
 func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	t.Parallel()
-	before := loaded(t, "[policy.tc]\nepsilon = \"3s\"\n")
-	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nphi = \"7s\"\nstay_home = true\n"+
-		"sigma = \"2s\"\ndeadline = \"1s\"\n[handoff]\nretry = \"2s\"\n")
+	before := loaded(t, "[policy.tc]\nturnaround_tolerance = \"3s\"\n")
+	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nlocal_wait_threshold = \"7s\"\nstay_local = true\n"+
+		"check_interval = \"2s\"\nquote_timeout = \"1s\"\n[handoff]\nretry_initial = \"2s\"\n")
 	mixed := before.With(after)
 	tuning := mixed.Tuning(policy.Describe(mixed.BuiltIn(mixed.Policy.Name)))
 	if tuning.Policy.Name != "local" || tuning.LocalWaitThreshold != 7*protocol.Second || !tuning.StayLocal || tuning.VolunteerBelow != 700_000 ||
 		tuning.CheckInterval != 2*protocol.Second || tuning.QuoteTimeout != protocol.Second {
 		t.Errorf("tuning: %+v", tuning)
 	}
-	if mixed.LocalSched.CPUs != 0 || mixed.Handoff.Retry != protocol.Second {
+	if mixed.LocalSched.CPUs != 0 || mixed.Handoff.RetryInitial != protocol.Second {
 		t.Errorf("what needs a restart has changed: %+v", mixed)
 	}
-	if before.Policy.Name != "tc" || before.Policy.TC.Epsilon != 3*protocol.Second || before.Rounds.Initiation != policy.Sender {
+	if before.Policy.Name != "tc" || before.Policy.TC.TurnaroundTolerance != 3*protocol.Second || before.Rounds.Initiation != policy.Sender {
 		t.Errorf("the old configuration has changed: %+v", before)
 	}
 	left := mixed.Changes(after)
@@ -120,8 +120,8 @@ func TestPartnersChange(t *testing.T) {
 // and so its recording.
 func TestParametersOfThePolicyAreTuned(t *testing.T) {
 	t.Parallel()
-	before := loaded(t, "[policy.tc]\nepsilon = \"3s\"\n")
-	tuned := before.With(loaded(t, "[policy.tc]\nepsilon = \"4s\"\n"))
+	before := loaded(t, "[policy.tc]\nturnaround_tolerance = \"3s\"\n")
+	tuned := before.With(loaded(t, "[policy.tc]\nturnaround_tolerance = \"4s\"\n"))
 	want := []policy.Param{{Name: "epsilon_ms", Value: "4000"}}
 	if got := tuned.BuiltIn("tc").Info().Params; !slices.Equal(got, want) {
 		t.Errorf("the parameters %v, want %v", got, want)
@@ -161,7 +161,7 @@ func TestChangesOfCosts(t *testing.T) {
 	const costs = "[prices]\ntime_zone = \"UTC\"\n[cost.cpu]\nprice = 0.05\n[[cost.cpu.period]]\nname = \"night\"\nhours = \"20:00-08:00\"\nprice = 0.02\n"
 	const money = "currency = \"CHF\"\n"
 	before := loaded(t, money+costs)
-	after := loaded(t, money+strings.Replace(costs, "0.02", "0.03", 1)+"[cost.data]\nper_gb_in = 1.0\n[weighing]\nobjective = \"green\"\n")
+	after := loaded(t, money+strings.Replace(costs, "0.02", "0.03", 1)+"[cost.data]\nper_gb_in = 1.0\n[default_weights]\nobjective = \"green\"\n")
 	var got []string
 	for _, change := range before.Changes(after) {
 		if change.Live {
@@ -171,7 +171,7 @@ func TestChangesOfCosts(t *testing.T) {
 	}
 	want := []string{
 		"cost.cpu.period[night].price: 0.02 → 0.03", "cost.cpu.period[night].guest_price: 0.02 → 0.03", "cost.data.per_gb_in: 0.0 → 1.0",
-		`weighing.objective: "balanced" → "green"`, "weighing.beta: 1.0 → 0.0", "weighing.gamma: 1.0 → 100.0",
+		`default_weights.objective: "balanced" → "green"`, "default_weights.wait_weight: 1.0 → 0.0", "default_weights.energy_weight: 1.0 → 100.0",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

@@ -65,10 +65,10 @@ func defaultsOf(s section) reflect.Value {
 	c.LocalSched.Slurm.SetDefaults()
 	c.LocalSched.BGP = new(BGP)
 	c.LocalSched.BGP.SetDefaults()
-	c.LocalSched.Gamma = new(Gamma)
+	c.LocalSched.CPUModel = new(CPUModel)
 	c.Cost.CPU, c.Cost.Eco = &CPUCost{Periods: []CostPeriod{{}}}, new(EcoCost)
 	c.Cost.Eco.SetDefaults()
-	c.Cost.Licences, c.Waiting = []LicenceCost{{}}, []Waiting{{}}
+	c.Cost.Licenses, c.WaitingCosts = []LicenseCost{{}}, []WaitingCost{{}}
 	c.Partners, c.Plugins = []Partner{{}}, []Plugin{{}}
 	c.Plugins[0].SetDefaults()
 	return c.tables(s)[0]

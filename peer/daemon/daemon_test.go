@@ -168,12 +168,12 @@ func TestReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	edit("epsilon = \"1s\"", "epsilon = \"2s\"\nno_such_key = 1")
+	edit("turnaround_tolerance = \"1s\"", "turnaround_tolerance = \"2s\"\nno_such_key = 1")
 	if done, err := d.Reload(t.Context(), "a test"); err != nil || len(done.Problems) != 1 || len(done.Changed) != 0 {
 		t.Errorf("a wrong file: %+v, %v", done, err)
 	}
-	edit("epsilon = \"1s\"", "epsilon = \"2s\"")
-	want := api.Change{Key: "policy.tc.epsilon", From: "\"1s\"", To: "\"2s\""}
+	edit("turnaround_tolerance = \"1s\"", "turnaround_tolerance = \"2s\"")
+	want := api.Change{Key: "policy.tc.turnaround_tolerance", From: "\"1s\"", To: "\"2s\""}
 	if done, err := d.Reload(t.Context(), "a test"); err != nil || !slices.Equal(done.Changed, []api.Change{want}) {
 		t.Errorf("a change: %+v, %v", done, err)
 	}

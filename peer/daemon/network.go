@@ -72,7 +72,7 @@ func (d *Daemon) startGossip() (*gossip.Gossip, error) {
 			FirstStart: card.FirstStart, Incarnation: card.Incarnation,
 		},
 		Bind: cfg.Bind, Advertise: cfg.Advertise, Join: cfg.Join, KeyringFile: string(cfg.Keyring),
-		Every: cfg.Every.Std(), Rejoin: cfg.Rejoin.Std(), Trusted: d.cfg.Trusted(),
+		Every: cfg.AnnounceInterval.Std(), Rejoin: cfg.RejoinInterval.Std(), Trusted: d.cfg.Trusted(),
 		Seed:    d.seed() + uint64(d.cfg.Site.Number),
 		Sign:    d.key.Signer(identity.Gossip),
 		Verify:  identity.Verifier(identity.Gossip),

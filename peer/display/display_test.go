@@ -39,7 +39,7 @@ func TestReasonsAreExplained(t *testing.T) {
 	if !strings.Contains(text, "Local ID   4711\n") {
 		t.Errorf("got\n%s", text)
 	}
-	if !strings.Contains(text, "PENDING, WaitingForVolunteer (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)") {
+	if !strings.Contains(text, "PENDING, WaitingForVolunteer (its own site would let it wait φ, [rounds] local_wait_threshold, or longer, and no partner volunteers now)") {
 		t.Errorf("got\n%s", text)
 	}
 }

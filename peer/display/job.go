@@ -100,7 +100,7 @@ func State(job view.Job) string {
 func reasonText(reason string) string {
 	switch reason {
 	case "WaitingForVolunteer":
-		return reason + " (its own site would let it wait φ, [rounds] phi, or longer, and no partner volunteers now)"
+		return reason + " (its own site would let it wait φ, [rounds] local_wait_threshold, or longer, and no partner volunteers now)"
 	case "WaitingForGroup":
 		return reason + " (room is held for it until all that start together have theirs)"
 	case "NoEligibleSite":

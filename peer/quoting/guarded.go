@@ -29,7 +29,7 @@ func (g Guarded) Reserve(r protocol.Request) bool {
 }
 
 // GuardedReason is why a job without a place is declined.
-const GuardedReason = "asked about too many jobs at once while [protect] delay is on"
+const GuardedReason = "asked about too many jobs at once while [guest_limits] max_owner_delay is on"
 
 // DelayReason says why a quoted job would delay one of a local user by more than the limit; empty:
 // it would not. With the limit 0 that is not looked at.

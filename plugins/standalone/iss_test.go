@@ -10,7 +10,7 @@ import (
 
 func TestISSConformance(t *testing.T) {
 	t.Parallel()
-	conforms(t, iss.Name, "nodes = 200000\n")
+	conforms(t, iss.Name, "max_search_nodes = 200000\n")
 }
 
 // TestISSDecidesAlike: the plugin is what its configuration says, and decides as the built-in
@@ -19,7 +19,7 @@ func TestISSDecidesAlike(t *testing.T) {
 	t.Parallel()
 	for config, cfg := range map[string]iss.Config{
 		"": iss.Default(),
-		"gap = 0.05\nnodes = 1000\nprinted = true": {Gap: 50_000, Nodes: 1000, Double: true},
+		"max_gap = 0.05\nmax_search_nodes = 1000\npaper_objective = true": {Gap: 50_000, Nodes: 1000, Double: true},
 	} {
 		t.Run(config, func(t *testing.T) {
 			t.Parallel()
@@ -65,6 +65,6 @@ func wished() policy.Snapshot {
 // TestISSMistakesAreTold, all at once and with their lines.
 func TestISSMistakesAreTold(t *testing.T) {
 	t.Parallel()
-	refuses(t, iss.Name, "gap = 2\nnodes = 0\nprinted = false\nbeta = 1\n",
-		"iss.toml:1: gap: 2", "iss.toml:2: nodes: 0 is outside", "iss.toml:4: beta: unknown key")
+	refuses(t, iss.Name, "max_gap = 2\nmax_search_nodes = 0\npaper_objective = false\nbeta = 1\n",
+		"iss.toml:1: max_gap: 2", "iss.toml:2: max_search_nodes: 0 is outside", "iss.toml:4: beta: unknown key")
 }

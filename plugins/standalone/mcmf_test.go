@@ -10,7 +10,7 @@ import (
 
 func TestMCMFConformance(t *testing.T) {
 	t.Parallel()
-	conforms(t, "mcmf", "normalise = \"round\"\nweight = 0.4\nscale = 1000\nmarginal = 8\n")
+	conforms(t, "mcmf", "normalise = \"round\"\nweight = 0.4\ncost_steps = 1000\nmarginal_jobs = 8\n")
 }
 
 // TestMCMFDecidesAlike: the plugin is what its configuration says, and decides as the
@@ -21,10 +21,10 @@ func TestMCMFDecidesAlike(t *testing.T) {
 		"":                     mcmf.Default(mcmf.Full),
 		`variant = "inst"`:     mcmf.Default(mcmf.Inst),
 		`variant = "twoprice"`: mcmf.Default(mcmf.TwoPrice),
-		"normalise = \"round\"\nweight = 0.4\nscale = 1000000\nmarginal = 4": {
+		"normalise = \"round\"\nweight = 0.4\ncost_steps = 1000000\nmarginal_jobs = 4": {
 			Variant: mcmf.Full, Weight: 400_000, DelayPrice: mcmf.DefaultDelayPrice, Scale: 1_000_000, Marginal: 4,
 		},
-		"delay_price = 0.5\ncurrency = \"EUR\"\nscale = 100": {
+		"delay_price = 0.5\ncurrency = \"EUR\"\ncost_steps = 100": {
 			Variant: mcmf.Full, ByPrice: true, DelayPrice: protocol.Unit / 2, Currency: "EUR", Weight: mcmf.DefaultWeight, Scale: 100,
 		},
 	} {
@@ -62,6 +62,6 @@ func round(jobs, sites int) policy.Snapshot {
 // TestMCMFMistakesAreTold, all at once and with their lines.
 func TestMCMFMistakesAreTold(t *testing.T) {
 	t.Parallel()
-	refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\nscale = 0\nmarginal = 1\n",
-		`mcmf.toml:1: variant: "best" is unknown; use mcmf`, `mcmf.toml:2: weight: it has no effect with normalise = "price"`, "mcmf.toml:3: scale: 0 is outside", "mcmf.toml:4: marginal: 1 is neither")
+	refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\ncost_steps = 0\nmarginal_jobs = 1\n",
+		`mcmf.toml:1: variant: "best" is unknown; use mcmf`, `mcmf.toml:2: weight: it has no effect with normalise = "price"`, "mcmf.toml:3: cost_steps: 0 is outside", "mcmf.toml:4: marginal_jobs: 1 is neither")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 type tcConfig struct {
-	Epsilon protocol.Duration `toml:"epsilon"` // ε
+	Epsilon protocol.Duration `toml:"turnaround_tolerance"` // ε
 }
 
 // turnaround is tc [SS 2.1.1].
@@ -32,8 +32,8 @@ type mcmfConfig struct {
 	Weight     settings.Share  `toml:"weight"`      // w, by round
 	DelayPrice settings.Amount `toml:"delay_price"` // of an hour, by price
 	Currency   string          `toml:"currency"`    // of that; empty: the one that most sites name
-	Scale      int             `toml:"scale"`
-	Marginal   int             `toml:"marginal"`
+	Scale      int             `toml:"cost_steps"`
+	Marginal   int             `toml:"marginal_jobs"`
 }
 
 func (c mcmfConfig) policy() mcmf.Config {
@@ -70,9 +70,9 @@ func stableMatching() sdk.Plugin {
 }
 
 type issConfig struct {
-	Gap     settings.Share `toml:"gap"`
-	Nodes   int            `toml:"nodes"`
-	Printed bool           `toml:"printed"`
+	Gap     settings.Share `toml:"max_gap"`
+	Nodes   int            `toml:"max_search_nodes"`
+	Printed bool           `toml:"paper_objective"`
 }
 
 func (c issConfig) policy() iss.Config {

@@ -21,8 +21,8 @@ type engineConfig struct {
 	CPUs      int               `toml:"cpus"`  // of the whole machine
 	Nodes     int               `toml:"nodes"` // divides CPUs
 	WholeNode bool              `toml:"whole_node"`
-	Policy    string            `toml:"policy"` // of the queue, by its name in the engine
-	Grace     protocol.Duration `toml:"grace"`  // between SIGTERM and SIGKILL
+	Policy    string            `toml:"policy"`     // of the queue, by its name in the engine
+	Grace     protocol.Duration `toml:"kill_grace"` // between SIGTERM and SIGKILL
 }
 
 // engineScheduler is Switchyard's own local scheduler: real processes of this machine, under
@@ -76,20 +76,20 @@ func simulateEngine(c engineConfig, machine protocol.Capacity) (localsched.Engin
 
 // slurmConfig is that of [localsched.slurm].
 type slurmConfig struct {
-	Conf       string            `toml:"conf"` // slurm.conf; empty: as the commands find it
-	Bin        string            `toml:"bin"`  // folder of the commands; empty: PATH
+	Conf       string            `toml:"conf"`    // slurm.conf; empty: as the commands find it
+	Bin        string            `toml:"bin_dir"` // folder of the commands; empty: PATH
 	Partitions []string          `toml:"partitions"`
 	Spool      string            `toml:"spool"` // empty: in the plugin's own folder
-	Poll       protocol.Duration `toml:"poll"`
-	JobComp    string            `toml:"jobcomp"` // empty: asked from Slurm
-	Extra      []string          `toml:"extra"`   // added to every sbatch
+	Poll       protocol.Duration `toml:"poll_interval"`
+	JobComp    string            `toml:"jobcomp_log"` // empty: asked from Slurm
+	Extra      []string          `toml:"sbatch_args"` // added to every sbatch
 }
 
 func slurmScheduler() sdk.Plugin {
 	return sdk.Scheduler[slurmConfig]{
 		Name: "slurm", Version: version, About: "a real Slurm, driven through its commands",
 		Defaults: slurmConfig{Poll: 2 * protocol.Second},
-		Check:    func(r *sdk.Reader, c *slurmConfig) { r.Positive("poll", c.Poll) },
+		Check:    func(r *sdk.Reader, c *slurmConfig) { r.Positive("poll_interval", c.Poll) },
 		Make:     openSlurm,
 	}
 }

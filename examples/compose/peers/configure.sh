@@ -36,11 +36,11 @@ settings() {
 		cpus = ${cpus[i]}
 
 		[rounds]
-		phi = "1s"
-		sigma = "5s"
+		local_wait_threshold = "1s"
+		check_interval = "5s"
 
 		[policy.tc]
-		epsilon = "1s"
+		turnaround_tolerance = "1s"
 
 		[handoff]
 		retry_max = "4s"

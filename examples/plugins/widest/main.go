@@ -22,7 +22,7 @@ type config struct {
 	CPUs      int               `toml:"cpus"` // of the whole machine; 0: as many as this computer has
 	Nodes     int               `toml:"nodes"`
 	WholeNode bool              `toml:"whole_node"` // a node runs one job at a time
-	Grace     protocol.Duration `toml:"grace"`      // from TERM to KILL
+	Grace     protocol.Duration `toml:"kill_grace"` // from TERM to KILL
 }
 
 // shim is the first argument of the process that watches over a job.
@@ -51,7 +51,7 @@ func check(r *sdk.Reader, c *config) {
 	if cpus := c.capacity().CPUs; c.Nodes > 0 && cpus%c.Nodes != 0 {
 		r.Problem("nodes", "%d nodes do not divide %d CPUs; choose numbers that do", c.Nodes, cpus)
 	}
-	r.Positive("grace", c.Grace)
+	r.Positive("kill_grace", c.Grace)
 }
 
 // capacity is the machine that the plugin drives.

@@ -78,10 +78,10 @@ func (q *Queue) lastKnown(kept string, why error) (localsched.Description, error
 // checkProtection says why the batch system cannot protect the local users as it is configured to.
 func (q *Queue) checkProtection(d *localsched.Description) error {
 	unknown := d.Name == "" // a peer of an earlier version has not kept it, and the batch system is down
-	if q.cfg.Protect.Delay == 0 || unknown || slices.Contains(d.Capabilities, localsched.Delays) {
+	if q.cfg.GuestLimits.MaxOwnerDelay == 0 || unknown || slices.Contains(d.Capabilities, localsched.Delays) {
 		return nil
 	}
-	return fmt.Errorf("[protect] delay: the batch system %s cannot tell whom a job would delay; leave it out, and use share", d.Name)
+	return fmt.Errorf("[guest_limits] max_owner_delay: the batch system %s cannot tell whom a job would delay; leave it out, and use max_cpu_share", d.Name)
 }
 
 // withSpeed adds the speed of a CPU, which few batch systems know.

@@ -42,10 +42,10 @@ func TestMachineAsLastKnown(t *testing.T) {
 			t.Errorf("%v: %+v, %v; reserves: %t", now.err, got, err, q.reserves)
 		}
 	}
-	cfg.Protect.Delay = 1
+	cfg.GuestLimits.MaxOwnerDelay = 1
 	q := open()
 	q.scheduler = &describedAs{err: errors.New("down")}
-	if _, err := q.describe(t.Context()); err == nil || !strings.Contains(err.Error(), "[protect] delay") {
+	if _, err := q.describe(t.Context()); err == nil || !strings.Contains(err.Error(), "[guest_limits] max_owner_delay") {
 		t.Errorf("got %v", err)
 	}
 	// An earlier version has kept the capacity alone.

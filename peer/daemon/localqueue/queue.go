@@ -204,9 +204,9 @@ func (q *Queue) gate(ctx context.Context) error {
 
 // predictWaits has quotes go by what came of earlier ones.
 func (q *Queue) predictWaits() error {
-	predictor, err := waitpredict.NewPredictor(waitpredict.Method(q.cfg.LocalSched.Waits), q.capacity.CPUs)
+	predictor, err := waitpredict.NewPredictor(waitpredict.Method(q.cfg.LocalSched.WaitPrediction), q.capacity.CPUs)
 	if err != nil {
-		return fmt.Errorf("[localsched] waits: %w", err)
+		return fmt.Errorf("[localsched] wait_prediction: %w", err)
 	}
 	// Waits are learnt by the clock that nobody sets.
 	clock := wallclock.System()
@@ -234,11 +234,11 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 		Machine:       machine,
 		Policy:        policy,
 		Budget:        q.budget.Current(),
-		LearnJobPower: q.cfg.Power.Learn && q.cfg.Power.Budgeted(),
+		LearnJobPower: q.cfg.Power.LearnJobPower && q.cfg.Power.Budgeted(),
 		Paused:        true, // until the peer knows that its rows are not a copy's
 		MaxOutput:     q.cfg.LocalSched.MaxOutput.Bytes(),
 		Cgroup:        q.cfg.LocalSched.Cgroup,
-		GraceKill:     q.cfg.LocalSched.Grace.Std(),
+		GraceKill:     q.cfg.LocalSched.KillGrace.Std(),
 		Shim:          q.shim,
 		Log:           q.log,
 		OnStop:        onStop,
@@ -259,11 +259,11 @@ func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
 		Dir:        cmp.Or(string(table.Spool), filepath.Join(string(q.cfg.Site.StateDir), "slurm")),
 		Site:       q.cfg.Site.Name,
 		Conf:       string(table.Conf),
-		Bin:        string(table.Bin),
+		Bin:        string(table.BinDir),
 		Partitions: table.Partitions,
-		Poll:       table.Poll.Std(),
-		JobComp:    string(table.JobComp),
-		Extra:      table.Extra,
+		Poll:       table.PollInterval.Std(),
+		JobComp:    string(table.JobCompLog),
+		Extra:      table.SbatchArgs,
 		MaxOutput:  q.cfg.LocalSched.MaxOutput.Bytes(),
 		Log:        q.log,
 

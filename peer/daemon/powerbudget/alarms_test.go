@@ -156,7 +156,7 @@ func TestEndOfASeriesIsNoticed(t *testing.T) {
 	if err := k.renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	k.cfg.Prices.Refresh = protocol.Day
+	k.cfg.Prices.RefreshInterval = protocol.Day
 	left := k.latest.Series.end().Sub(protocol.InstantOf(time.Now())).Std()
 	if pause := k.pause(); left > 0 && (pause > left || pause < left-time.Minute) {
 		t.Errorf("%v are left, the pause is %v", left, pause)

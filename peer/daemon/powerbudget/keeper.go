@@ -114,7 +114,7 @@ const retryInterval = time.Minute
 func (k *Keeper) pause() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	pause := min(time.Hour, k.cfg.Prices.Refresh.Std())
+	pause := min(time.Hour, k.cfg.Prices.RefreshInterval.Std())
 	if k.logged != "" {
 		return min(pause, retryInterval)
 	}

@@ -58,8 +58,8 @@ func TestRefused(t *testing.T) {
 	}{
 		{func() (policy.Policy, error) { return cfg.Make("best") }, `no policy called "best" is built in; there are tc, local, mcmf`},
 		{func() (policy.Policy, error) { return builtin.Restore("best", nil) }, `no policy called "best" is built in`},
-		{func() (policy.Policy, error) { return cfg.Make(builtin.MCMF) }, "policy mcmf: scale: 0 is outside"},
-		{func() (policy.Policy, error) { return cfg.Make(builtin.ISS) }, "policy iss: nodes: 0 is outside"},
+		{func() (policy.Policy, error) { return cfg.Make(builtin.MCMF) }, "policy mcmf: cost_steps: 0 is outside"},
+		{func() (policy.Policy, error) { return cfg.Make(builtin.ISS) }, "policy iss: max_search_nodes: 0 is outside"},
 		{func() (policy.Policy, error) {
 			p, err := builtin.Default().Make(builtin.Inst)
 			if err != nil {

@@ -69,10 +69,10 @@ type Fault struct{ Key, Text string }
 // Faults lists what is wrong with the parameters.
 func (c Config) Faults() (faults []Fault) {
 	if c.Gap < 0 || c.Gap > MaxGap {
-		faults = append(faults, Fault{"gap", fmt.Sprintf("%d millionths are outside 0 to %d", c.Gap, MaxGap)})
+		faults = append(faults, Fault{"max_gap", fmt.Sprintf("%d millionths are outside 0 to %d", c.Gap, MaxGap)})
 	}
 	if c.Nodes < 1 || c.Nodes > MaxNodes {
-		faults = append(faults, Fault{"nodes", fmt.Sprintf("%d is outside 1 to %d", c.Nodes, MaxNodes)})
+		faults = append(faults, Fault{"max_search_nodes", fmt.Sprintf("%d is outside 1 to %d", c.Nodes, MaxNodes)})
 	}
 	return faults
 }

@@ -125,7 +125,7 @@ func (t *task) advice(none *appassign.InfeasibleError, nodes int) string {
 		return "max_cost and max_time: " + time.found + ", and then " + cost.found + "; raise " + cost.change + " and " + time.change + more
 	case appassign.Steps:
 	}
-	return "no choice within max_cost and max_time was found in " + grouped(nodes) + " steps; raise nodes in [policy.iss] or the limits"
+	return "no choice within max_cost and max_time was found in " + grouped(nodes) + " steps; raise max_search_nodes in [policy.iss] or the limits"
 }
 
 // change is what was found about a limit, and what it has to become.

@@ -118,13 +118,13 @@ func (c Config) Faults() (faults []Fault) {
 	}
 	add(c.Weight < 0 || c.Weight > protocol.PPM, "weight", "%d millionths are outside 0 to %d", c.Weight, protocol.PPM)
 	add(c.DelayPrice < 0 || c.DelayPrice > MaxDelayPrice, "delay_price", "%s is outside 0 to %d", c.DelayPrice.Text(), MaxDelayPrice/protocol.Unit)
-	add(c.Scale < 1 || c.Scale > MaxScale, "scale", "%d is outside 1 to %d", c.Scale, MaxScale)
-	add(c.Marginal < 0 || c.Marginal == 1 || c.Marginal > protocol.MaxMarginalJobs, "marginal",
+	add(c.Scale < 1 || c.Scale > MaxScale, "cost_steps", "%d is outside 1 to %d", c.Scale, MaxScale)
+	add(c.Marginal < 0 || c.Marginal == 1 || c.Marginal > protocol.MaxMarginalJobs, "marginal_jobs",
 		"%d is neither 0 (none) nor 2 to %d; the first job waits as quoted", c.Marginal, protocol.MaxMarginalJobs)
 	const unused = "it has no effect with normalise = %q; set normalise = %q, or leave this out"
 	add(c.ByPrice && c.Weight != 0 && c.Weight != DefaultWeight, "weight", unused, ByPrice, ByRound)
 	add(!c.ByPrice && c.DelayPrice != 0 && c.DelayPrice != DefaultDelayPrice, "delay_price", unused, ByRound, ByPrice)
-	add(c.Marginal > 0 && c.Variant == Inst, "marginal", "%s knows no waits, so none that grow; leave it out", Inst)
+	add(c.Marginal > 0 && c.Variant == Inst, "marginal_jobs", "%s knows no waits, so none that grow; leave it out", Inst)
 	return faults
 }
 

@@ -598,7 +598,7 @@ func TestRestoreRefuses(t *testing.T) {
 		`no parameter "weight", or has had it already`:  with(3, "weight", "0"),
 		`no parameter "scale", or has had it already`:   with(3, "scale", "100"),
 		`parameter scale is "1e2", not a number`:        with(1, "scale", "1e2"),
-		`scale: 0 is outside 1 to 1000000`:              with(1, "scale", "0"),
+		`cost_steps: 0 is outside 1 to 1000000`:         with(1, "scale", "0"),
 		`no parameter "variant", or has had it already`: with(3, "variant", "mcmf"),
 		`variant: "best" is unknown`:                    with(2, "variant", "best"),
 	} {
@@ -615,14 +615,14 @@ func TestNewTellsAllProblems(t *testing.T) {
 		cfg  mcmf.Config
 		want []string
 	}{
-		{mcmf.Config{}, []string{`variant: "" is unknown; use mcmf, inst or twoprice`, "scale: 0 is outside 1 to 1000000"}},
-		{mcmf.Config{Variant: mcmf.Full, Weight: -1, Scale: 1_000_001, Marginal: -1}, []string{"weight: -1", "scale: 1000001", "marginal: -1"}},
-		{mcmf.Config{Variant: mcmf.Full, Weight: 1_000_001, Scale: 1, Marginal: 65}, []string{"weight: 1000001", "marginal: 65"}},
-		{mcmf.Config{Variant: mcmf.Full, Scale: 1, Marginal: 1}, []string{"marginal: 1 is neither 0 (none) nor 2 to 64"}},
+		{mcmf.Config{}, []string{`variant: "" is unknown; use mcmf, inst or twoprice`, "cost_steps: 0 is outside 1 to 1000000"}},
+		{mcmf.Config{Variant: mcmf.Full, Weight: -1, Scale: 1_000_001, Marginal: -1}, []string{"weight: -1", "cost_steps: 1000001", "marginal_jobs: -1"}},
+		{mcmf.Config{Variant: mcmf.Full, Weight: 1_000_001, Scale: 1, Marginal: 65}, []string{"weight: 1000001", "marginal_jobs: 65"}},
+		{mcmf.Config{Variant: mcmf.Full, Scale: 1, Marginal: 1}, []string{"marginal_jobs: 1 is neither 0 (none) nor 2 to 64"}},
 		{mcmf.Config{Variant: mcmf.Full, Scale: 1, ByPrice: true, DelayPrice: -1}, []string{"delay_price: -0.000001 is outside 0 to 1000000"}},
 		{mcmf.Config{Variant: mcmf.Full, Scale: 1, DelayPrice: 1}, []string{`delay_price: it has no effect with normalise = "round"`}},
 		{mcmf.Config{Variant: mcmf.Full, Scale: 1, ByPrice: true, Weight: 1}, []string{`weight: it has no effect with normalise = "price"`}},
-		{mcmf.Config{Variant: mcmf.Inst, Scale: 1, Marginal: 2}, []string{"marginal: inst knows no waits"}},
+		{mcmf.Config{Variant: mcmf.Inst, Scale: 1, Marginal: 2}, []string{"marginal_jobs: inst knows no waits"}},
 	} {
 		p, err := mcmf.New(tt.cfg)
 		if p != nil || err == nil {
