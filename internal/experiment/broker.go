@@ -60,7 +60,7 @@ func (p *Plan) siteBroker(r *settings.Reader, key string, s *Site) {
 		r.Problem(named, "%q has no worth in [exchange]; add it to worth", currency)
 	}
 	tables := p.charging(r, currency, named, zone)
-	tables.Powered, tables.Priced, tables.MHz = s.WattsPerCPU > 0, s.Price != nil || s.Prices != nil, s.MHz
+	tables.Powered, tables.Priced, tables.MHz = s.WattsPerCPU > 0, s.Price != nil || s.PriceFile != nil || s.fed(), s.MHz
 	tables.CPUModel(key+".cpu_model", s.CPUModel)
 	if s.Cost.Eco != nil && !tables.Powered {
 		r.Problem(key+".cost.eco", "needs watts_per_cpu of the site, by which the energy of jobs is counted; set that too")
@@ -172,7 +172,8 @@ func (p *Plan) ownBroker() {
 	}
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		s.Price, s.Prices, s.Power, s.CPUModel = copied(s.Price), copied(s.Prices), copied(s.Power), copied(s.CPUModel)
+		s.Price, s.PriceFile, s.CPUModel = copied(s.Price), copied(s.PriceFile), copied(s.CPUModel)
+		s.LocalSched, s.Tariff, s.Power, s.Prices = copied(s.LocalSched), copied(s.Tariff), copied(s.Power), copied(s.Prices)
 		c := &s.Cost
 		c.CPU, c.Eco, c.QoSFactors, c.Licenses = copied(c.CPU), copied(c.Eco), maps.Clone(c.QoSFactors), slices.Clone(c.Licenses)
 		if c.CPU != nil {

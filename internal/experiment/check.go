@@ -147,7 +147,6 @@ func (p *Plan) checkSite(c *checker, key string, i int) {
 	if s.CPUModel == nil && len(p.Applications) > 0 {
 		c.Problem(key+".cpu_model", "is missing; components run by the Γ model, so describe the machine in a table [site.cpu_model]")
 	}
-	p.checkBudget(c, key, s)
 	p.checkSupply(c, key, s)
 }
 

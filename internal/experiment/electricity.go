@@ -44,8 +44,11 @@ func (s *Site) electric() bool {
 	if s.live != nil {
 		return s.WattsPerCPU > 0 && s.live.Prices.Area != ""
 	}
-	return s.WattsPerCPU > 0 && s.Power == nil && !s.flat() || s.Price != nil || s.Prices != nil
+	return s.WattsPerCPU > 0 && s.Power == nil && !s.flat() || s.Price != nil || s.PriceFile != nil || s.fed()
 }
+
+// fed says whether a feed has the site's prices, as at a live site.
+func (s *Site) fed() bool { return s.Prices != nil && s.Prices.Area != "" }
 
 // flat says whether the site pays one price for electricity, by what it charges.
 func (s *Site) flat() bool {
@@ -65,7 +68,7 @@ func (p *Plan) zone(s *Site) (*time.Location, error) {
 // priceFile is the site's file of prices, with what the site says in place of what the
 // table leaves out.
 func (p *Plan) priceFile(s *Site) feeds.PriceFile {
-	from := *s.Prices
+	from := *s.PriceFile
 	if from.Currency == "" {
 		from.Currency = p.Currency
 	}
@@ -93,10 +96,10 @@ func (p *Plan) contract(s *Site, zone *time.Location) feeds.Tariff {
 type supply struct {
 	zone     *time.Location
 	currency string
-	series   price.Series  // of a file
-	contract *feeds.Tariff // instead
-	feed     feeds.Feed    // instead, of a live site
-	live     *config.Config
+	series   price.Series   // of a file
+	contract *feeds.Tariff  // instead
+	feed     feeds.Feed     // instead, of a live site
+	from     *config.Prices // of the feed
 
 	mu        sync.Mutex
 	hindsight map[string]*priceforecast.Hindsight // by forecast; of a file
@@ -112,12 +115,17 @@ func (p *Plan) supply(s *Site) (*supply, error) {
 		return nil, err
 	}
 	of := &supply{zone: zone, currency: p.Currency, hindsight: map[string]*priceforecast.Hindsight{}}
-	if s.live != nil {
-		of.live = s.live
-		of.feed, err = feedOf(s.live)
+	switch {
+	case s.live != nil:
+		of.from = &s.live.Prices
+	case s.fed():
+		of.from = s.Prices
+	}
+	if of.from != nil {
+		of.feed, err = feedOf(of.from)
 		return of, err
 	}
-	if s.Prices == nil {
+	if s.PriceFile == nil {
 		contract := p.contract(s, zone)
 		of.contract = &contract
 		return of, nil
@@ -321,12 +329,15 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 		return
 	case s.WattsPerCPU == 0:
 		c.Problem(key+".watts_per_cpu", "is missing; where one site pays for electricity, all do")
-	case s.Price == nil && s.Prices == nil:
-		c.Problem(key+".price", "is missing; say what a MWh costs there, or name a file of prices in a table [site.prices]")
+	case s.fed():
+		c.idle(key, "a feed of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}, {"price_file", s.PriceFile != nil}})
+		return
+	case s.Price == nil && s.PriceFile == nil:
+		c.Problem(key+".price", "is missing; say what a MWh costs there, or name a file of prices in a table [site.price_file]")
 	}
-	if s.Prices != nil {
+	if s.PriceFile != nil {
 		c.idle(key, "a file of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}})
-		p.checkPriceFile(c, key+".prices", s)
+		p.checkPriceFile(c, key+".price_file", s)
 		return
 	}
 	c.idle(key, "a tariff", []idleKey{{"area", s.Area != ""}})

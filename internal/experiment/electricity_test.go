@@ -59,7 +59,7 @@ nodes = 5440
 mflops = 9380
 watts_per_cpu = 16.25
 zone = "America/Chicago"
-prices = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }
+price_file = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }
 `
 
 // hours writes a file of hourly prices that are not the same from day to day.
@@ -228,7 +228,7 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 // TestForecastIsOfPublishedPrices only: a contract is known whatever the forecast.
 func TestForecastIsOfPublishedPrices(t *testing.T) {
 	t.Parallel()
-	plan := electricPlan(t, "prices = { path", "price = 45\n#")
+	plan := electricPlan(t, "price_file = { path", "price = 45\n#")
 	known := set(t, plan, experiment.Setting{Key: "forecast", Value: experiment.Known})
 	if a, b := run(t, plan, experiment.Cycle, 1), run(t, known, experiment.Cycle, 1); a.Hash != b.Hash {
 		t.Error("contracts are forecast")
@@ -395,7 +395,7 @@ name = "b"
 nodes = 1
 watts_per_cpu = 3
 price = 3
-prices = { path = "x.csv", format = "hourly" }
+price_file = { path = "x.csv", format = "hourly" }
 [[site]]
 name = "c"
 nodes = 1
@@ -431,7 +431,7 @@ nodes = 1
 		"bad.toml:36: site[a].period[1].price: is missing",
 		"bad.toml:37: site[a].period[1].hours: ",
 		"bad.toml:42: site[b].price: has no effect with a file of prices",
-		"bad.toml:43: site[b].prices.start: is missing; say when the first price begins",
+		"bad.toml:43: site[b].price_file.start: is missing; say when the first price begins",
 		"bad.toml:44: site[c].watts_per_cpu: is missing; where one site pays for electricity, all do",
 	} {
 		if !strings.Contains(got, want) {
@@ -443,15 +443,15 @@ nodes = 1
 // TestPricesThatDoNotFit are refused when the plan is opened, or run.
 func TestPricesThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	const line = `prices = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }`
+	const line = `price_file = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }`
 	nordpool := write(t, "np.csv", "datetime;Hours;SE1;FI\n01.06.2014;00 - 01;25,92;25,91\n")
 	euros := write(t, "euros.csv", "start,area,price_eur_per_mwh\n2014-06-01T00:00:00-05:00,FI,41.5\n")
 	gap := write(t, "gap.csv", "price\n40\n\n41\n")
 	short, late := hours(t, 2), hours(t, 40)
 	for want, prices := range map[string]string{
-		"np.csv: site queenbee: the file has the prices of several areas; name one with area, of FI, SE1":   `prices = { path = "` + nordpool + `", format = "nordpool", zone = "Europe/Oslo" }`,
-		`the file has no prices of the area "NO1", but of FI, SE1`:                                          "area = \"NO1\"\n" + `prices = { path = "` + nordpool + `", format = "nordpool", zone = "Europe/Oslo" }`,
-		"euros.csv:1: the prices are in EUR":                                                                `prices = { path = "` + euros + `", format = "csv" }`,
+		"np.csv: site queenbee: the file has the prices of several areas; name one with area, of FI, SE1":   `price_file = { path = "` + nordpool + `", format = "nordpool", zone = "Europe/Oslo" }`,
+		`the file has no prices of the area "NO1", but of FI, SE1`:                                          "area = \"NO1\"\n" + `price_file = { path = "` + nordpool + `", format = "nordpool", zone = "Europe/Oslo" }`,
+		"euros.csv:1: the prices are in EUR":                                                                `price_file = { path = "` + euros + `", format = "csv" }`,
 		"gap.csv:3: there is no price for":                                                                  strings.ReplaceAll(line, "PRICES", gap),
 		"none.csv: no such file":                                                                            strings.ReplaceAll(line, "PRICES", filepath.Join(t.TempDir(), "none.csv")),
 		"site queenbee: its prices are from 2014-06-01 05:00Z until 2014-06-03 05:00Z, and jobs come from ": strings.ReplaceAll(line, "PRICES", short),
@@ -475,9 +475,9 @@ func TestPricesThatDoNotFit(t *testing.T) {
 func TestPricesOfOtherAreas(t *testing.T) {
 	t.Parallel()
 	table := "datetime;Hours;FI;FRE\n01.06.2014;00 - 01;25,92;1\n01.06.2014;01 - 02;26;\n01.06.2014;02 - 03;27;2\n"
-	const line = `prices = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }`
+	const line = `price_file = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }`
 	for area, want := range map[string]string{"FI": "", "FRE": "np.csv:4: FRE has no price from 2014-06-01 01:00"} {
-		prices := fmt.Sprintf("area = %q\nprices = { path = %q, format = \"nordpool\", zone = \"Europe/Oslo\" }", area, write(t, "np.csv", table))
+		prices := fmt.Sprintf("area = %q\nprice_file = { path = %q, format = \"nordpool\", zone = \"Europe/Oslo\" }", area, write(t, "np.csv", table))
 		plan, err := experiment.Read(write(t, "plan.toml", strings.ReplaceAll(electric, line, prices)))
 		if err != nil {
 			t.Fatal(err)

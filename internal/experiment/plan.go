@@ -98,8 +98,14 @@ type Site struct {
 	Area        string           `toml:"area"`          // of the file of prices; empty: its only one
 	Price       *settings.Amount `toml:"price"`         // per MWh, when no period has one; nil: there is no tariff
 	Periods     []feeds.Period   `toml:"period"`
-	Prices      *feeds.PriceFile `toml:"prices"`
-	Power       *SitePower       `toml:"power"` // nil: its jobs may draw what they want
+	PriceFile   *feeds.PriceFile `toml:"price_file"`
+
+	// The tables of the site's configuration. What they say of the machine, its power and its
+	// zone takes the place of the keys above; see [Plan.takeTables].
+	LocalSched *config.LocalSched `toml:"localsched"`
+	Tariff     *config.Tariff     `toml:"tariff"`
+	Power      *config.Power      `toml:"power"`  // without Budget: its jobs may draw what they want
+	Prices     *config.Prices     `toml:"prices"` // instead of Price and PriceFile
 
 	Memory   config.Megabytes `toml:"memory"`    // of a node; 0: not stated
 	Currency string           `toml:"currency"`  // of what it charges; empty: that of the plan
@@ -107,6 +113,7 @@ type Site struct {
 	Cost     config.Cost      `toml:"cost"`
 
 	live    *config.Config    // of a site that is simulated as it is configured, in place of what is above; nil: none
+	waits   string            // of LocalSched; empty: that of the plan
 	charges *cost.Charges     // of Cost; nil: it charges nothing by it
 	layout  *partition.Layout // of Partitions; nil: none, or none before Open
 }

@@ -80,6 +80,7 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 		plan.resolve()
 		c := &checker{r}
 		plan.opened(c)
+		plan.takeTables(c)
 		plan.GuestLimits.Check(r, "guest_limits")
 		plan.check(c)
 		plan.checkTuning(c)

@@ -30,15 +30,24 @@ type Key struct {
 // Reference describes every key of an experiment's file.
 func Reference() []Table {
 	eco, plan := &config.EcoCost{}, Default()
-	limit, plugin := SitePower{}, Plugin{}
+	plugin := Plugin{}
+	live, bgp, slurm := config.Default(), &config.BGP{}, &config.Slurm{}
+	bgp.SetDefaults()
+	slurm.SetDefaults()
 	eco.SetDefaults()
-	limit.SetDefaults()
 	plugin.SetDefaults()
 	return append([]Table{
 		{"", "What is run. These keys stand above all tables.", topKeys()},
 		{"[[site]]", "A machine and its batch system, one table for each site of the grid. Where one site pays for electricity, all must: outcomes then have its cost.", siteKeys()},
-		{"[site.power]", "What the site's jobs may draw together, for the site above it, by the keys of a live site's [power]: a job that would draw more waits. Jobs are counted by the site's watts_per_cpu, each with its factor of [power]. budget_kw is required here. Hours go by the site's zone, and its prices count as they will be.", shared("power", &limit)},
-		{"[site.prices]", "A file of electricity prices, in a format of docs/prices.md, for the site above it. A day's prices are known from its midnight on, later ones are forecast.", priceFileKeys()},
+		{"[site.localsched]", "The machine and the local scheduler of the site above it, as in its configuration, instead of the keys nodes to policy above. Keys of what is not simulated have no effect. cpus is required here.", shared("localsched", new(live.LocalSched))},
+		{"[site.localsched.bgp]", "How the machine is cut into partitions, for machine = \"bgp\".", shared("localsched.bgp", bgp)},
+		{"[site.localsched.slurm]", "Has no effect: a site is simulated with plugin = \"process\".", shared("localsched.slurm", slurm)},
+		{"[site.localsched.cpu_model]", "As [site.cpu_model].", shared("localsched.cpu_model", &config.CPUModel{})},
+		{"[site.tariff]", "What a CPU costs there, as in its configuration, instead of cpu_hour above.", shared("tariff", &config.Tariff{})},
+		{"[site.power]", "What the machine draws, and what the site's jobs may draw together, as in its configuration: a job that would draw more waits. Jobs are counted by watts_per_cpu, each with its factor of [power]. Hours go by the site's zone, and its prices count as they will be.", shared("power", new(live.Power))},
+		{"[site.power.series]", "Not simulated, and refused with a feed.", shared("power.series", &config.PowerSeries{})},
+		{"[site.prices]", "Where the site buys its electricity, as in its configuration; the feed is \"file\" or \"tariff\".", shared("prices", new(live.Prices))},
+		{"[site.price_file]", "A file of electricity prices, in a format of docs/prices.md, for the site above it. A day's prices are known from its midnight on, later ones are forecast.", priceFileKeys()},
 		{"[[site.period]]", "A time of the week or the year with a price of its own, for the site above it. The first that holds counts; all are known ahead.", periodKeys()},
 		{"[site.cpu_model]", "A CPU of the site above it, as the Γ model sees it (docs/cost-model.md). Components of applications run by it.", shared("localsched.cpu_model", &config.CPUModel{})},
 		{"[site.cost]", "What the site above it charges, by the keys of a live site's [cost]. All money is in the site's currency, and hours go by its zone.", shared("cost", &config.Cost{})},
@@ -126,7 +135,7 @@ func siteKeys() []Key {
 		{"mflops", "0", "Mflop/s of a CPU. Where two machines state it, run times scale with these and not with the MHz. 0: not stated."},
 		{"max_wall_time", `"0s"`, "What a job may ask for at most. 0: no limit."},
 		{"watts_per_cpu", "0.0", "What a CPU draws that works; others draw nothing."},
-		{"price", "", "What a MWh costs when no [[site.period]] holds. Sites with [site.prices] have none."},
+		{"price", "", "What a MWh costs when no [[site.period]] holds. Sites with [site.price_file] or [site.prices] have none."},
 		{"zone", "", "Time zone of the site, when its days begin and its periods hold, as \"Europe/Oslo\". Not set: that of [electricity]."},
 		{"area", "", "Which area's prices hold, of a file that has several."},
 		{"memory", "", "Memory of a node, as \"4GB\". Not set: not looked at."},

@@ -31,27 +31,29 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	t.Parallel()
 	plan := experiment.Default()
 	site, work, plugin := experiment.Site{}, experiment.Workload{}, experiment.Plugin{}
-	limit, eco, app := experiment.SitePower{}, config.EcoCost{}, experiment.Application{}
+	eco, app, live, bgp, slurm := config.EcoCost{}, experiment.Application{}, config.Default(), config.BGP{}, config.Slurm{}
+	bgp.SetDefaults()
+	slurm.SetDefaults()
 	tune, candidate := experiment.Tuning{}, experiment.Candidate{}
 	tune.SetDefaults()
 	candidate.SetDefaults()
 	eco.SetDefaults()
 	app.SetDefaults()
 	plugin.SetDefaults()
-	limit.SetDefaults()
 	site.SetDefaults()
 	work.SetDefaults()
 	values := map[string]any{
 		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[policy]": &plan.Policy, "[policy.tc]": &plan.Policy.TC,
 		"[policy.mcmf]": &plan.Policy.MCMF, "[policy.iss]": &plan.Policy.ISS, "[rounds]": &plan.Rounds, "[localsched]": &plan.LocalSched, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
-		"[[plugin]]": &plugin, "[site.power]": &limit, "[site.prices]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
+		"[[plugin]]": &plugin, "[site.power]": &live.Power, "[site.price_file]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
 		"[guest_limits]": &plan.GuestLimits, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
 		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app, "[site.cpu_model]": &config.CPUModel{},
 		"[site.cost]": &config.Cost{}, "[site.cost.cpu]": &config.CPUCost{}, "[[site.cost.cpu.period]]": &config.CostPeriod{},
 		"[[site.cost.license]]": &config.LicenseCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
 		"[exchange]": &plan.Exchange, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
-		"[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
+		"[site.localsched]": &live.LocalSched, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
+		"[site.tariff]": &live.Tariff, "[site.power.series]": &live.Power.Series, "[site.prices]": &live.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
 	for _, table := range experiment.Reference() {
 		var keys []string

@@ -111,7 +111,7 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 			return cfg, fmt.Errorf("site %s: %w", s.Name, err)
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
-			Machine: s.machine(), Local: local, Engine: other, Waits: p.LocalSched.foreseen(),
+			Machine: s.machine(), Local: local, Engine: other, Waits: LocalSched{cmp.Or(s.waits, p.LocalSched.WaitPrediction)}.foreseen(),
 			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.CPUHour), Currency: cmp.Or(s.Currency, p.Currency)},
 		})
 	}

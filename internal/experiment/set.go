@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 )
 
 // Setting is a key of a plan with a value for it, as people write them.
@@ -48,6 +49,7 @@ func (p *Plan) With(changes ...Setting) (*Plan, error) {
 		}
 	}
 	c := changed.newChecker()
+	changed.takeTables(c)
 	changed.check(c)
 	if err := c.fault(); err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func shortKeys() map[string]string {
 		"forecast": "electricity.forecast", "power_low": "power.low", "power_high": "power.high", "data_size": "data.size",
 	}
 	for table, names := range map[string][]string{
-		"":            {"load", "estimates", "history", "grid_share", "partners", "perturb"},
+		"": {"load", "estimates", "history", "grid_share", "partners", "perturb"},
 		"rounds": {
 			"local_wait_threshold", "check_interval", "volunteer_below", "recheck_jobs", "jobs_per_volunteer", "stay_local", "round_jobs",
 			"partners_per_round", "cycle_interval", "max_jobs_per_cycle",
@@ -97,8 +99,8 @@ func setters() map[string]func(p *Plan, value string) error {
 			p.Compare = nil
 			return err
 		},
-		"budget_kw": perBudget(func(b *SitePower, v string) error { return decimalTo(&b.Budget, v) }),
-		"budget_mode": perBudget(func(b *SitePower, v string) error {
+		"budget_kw": perBudget(func(b *config.Power, v string) error { return decimalTo(&b.Budget, v) }),
+		"budget_mode": perBudget(func(b *config.Power, v string) error {
 			b.Mode = v
 			return nil
 		}),

@@ -77,20 +77,10 @@ func ofSite(c *config.Config) (s Site, notes []string, err error) {
 	if err := notSimulated(c); err != nil {
 		return s, nil, fmt.Errorf("site %s: %w", s.Name, err)
 	}
-	capacity := l.Capacity(0)
-	if l.BGP != nil {
-		s.Machine, s.Partitions, s.Smallest, s.Mesh = config.Partitioned, l.BGP.Partitions, l.BGP.Smallest, l.BGP.Mesh
-	}
-	s.Nodes, s.CPUsPerNode, s.MHz, s.Mflops = l.Nodes, capacity.CPUs/max(1, l.Nodes), l.MHz, l.Mflops
-	s.WholeNode, s.MaxWallTime, s.Memory, s.CPUModel = capacity.WholeNode, l.MaxWallTime, l.Memory, l.CPUModel
-	s.WattsPerCPU, s.Zone = c.Power.WattsPerCPU, c.Prices.TimeZone
-	if p := &c.Power; p.Budget > 0 {
-		s.Power = &SitePower{
-			Budget: p.Budget, IdleWattsPerCPU: p.IdleWattsPerCPU, OnPeak: p.OnPeak, Mode: p.Mode, Window: p.Window, ReserveAfter: p.ReserveAfter,
-		}
-		if p.Price != 0 {
-			s.Power.Price = &p.Price
-		}
+	s.machineOf(l)
+	s.MHz, s.WattsPerCPU, s.Zone = l.MHz, c.Power.WattsPerCPU, c.Prices.TimeZone
+	if c.Power.Budget > 0 {
+		s.Power = &c.Power
 	}
 	if ignored := c.SetTables("nats", "gossip", "submit", "limits", "retention", "results", "accounts", "api", "metrics", "log"); len(ignored) > 0 {
 		notes = append(notes, fmt.Sprintf("site %s: not simulated, as they change no decision about the jobs of a trace: [%s]", s.Name, strings.Join(ignored, "], [")))
@@ -115,7 +105,7 @@ func notSimulated(c *config.Config) error {
 		refuse("policy.name", "%q is a plugin, which is not simulated in sites as they are configured; write an experiment with a table [[plugin]]", c.Policy.Name)
 	}
 	if c.Power.Series.Feed != "" {
-		refuse("power.series.feed", "a budget that is another one every hour is not simulated; leave the table out of a copy of the configuration")
+		refuse("power.series.feed", config.NoSeries)
 	}
 	if c.Prices.Area != "" && !slices.Contains(feeds.Names(), c.Prices.Feed) {
 		refuse("prices.feed", "%q is a plugin, which is not asked; name one of %s in a copy of the configuration", c.Prices.Feed, strings.Join(feeds.Names(), " and "))
@@ -177,19 +167,19 @@ func (p *Plan) dated() error {
 }
 
 // feedOf opens the feed of a live site's prices.
-func feedOf(c *config.Config) (feeds.Feed, error) {
-	text, err := os.ReadFile(string(c.Prices.Config))
+func feedOf(from *config.Prices) (feeds.Feed, error) {
+	text, err := os.ReadFile(string(from.Config))
 	if err != nil {
 		return nil, fmt.Errorf("prices.config: %w", err)
 	}
 	quiet := slog.New(slog.DiscardHandler) // what is wrong with files is told when they are asked
-	return feeds.Open(c.Prices.Feed, string(c.Prices.Config), filepath.Dir(string(c.Prices.Config)), string(text), c.Prices.Area, quiet)
+	return feeds.Open(from.Feed, string(from.Config), filepath.Dir(string(from.Config)), string(text), from.Area, quiet)
 }
 
 // told are the prices of a live site's feed for a run, with what is known of them ahead: all of
 // a contract, and of files what had been published.
 func (of *supply) told(ctx context.Context, when calendar) (*priceforecast.Hindsight, error) {
-	from := &of.live.Prices
+	from := of.from
 	series, err := of.feed.Prices(ctx, price.Query{
 		Area: from.Area, From: when.begin - protocol.Instant(from.History), Until: when.last.Add(afterwards),
 	})

@@ -278,6 +278,7 @@ func (p *Plan) checkRetired(c *checker, key string, one *Candidate) {
 // checkBought checks the site of a candidate as one of the grid.
 func (p *Plan) checkBought(c *checker, key string, s *Site) {
 	resolvePartitions(s, p.places.Find(key+".partitions").File)
+	p.takeSite(c, key, s)
 	p.siteBroker(c.Reader, key, s)
 	grid := p.clone()
 	grid.Sites = append(grid.Sites, *s)

@@ -77,8 +77,8 @@ func (p Places) Find(key string) Place {
 
 // Join is the dotted key of a name in a table; the empty table is the top.
 func Join(table, name string) string {
-	if table == "" {
-		return name
+	if table == "" || name == "" {
+		return table + name
 	}
 	return table + "." + name
 }

@@ -18,6 +18,12 @@ import (
 
 // Reader merges files into a struct and gathers what is wrong.
 type Reader struct {
+	*merged
+	table string // that keys are in, see At; empty: the top
+}
+
+// merged is what the views of one reader share.
+type merged struct {
 	root     reflect.Value
 	places   Places
 	problems []Problem
@@ -26,7 +32,7 @@ type Reader struct {
 
 // NewReader reads into the struct that into points to, which holds the defaults.
 func NewReader(into any) *Reader {
-	return &Reader{root: reflect.ValueOf(into).Elem(), places: Places{}}
+	return &Reader{merged: &merged{root: reflect.ValueOf(into).Elem(), places: Places{}}}
 }
 
 // File merges a file. A key that an earlier file has set gets the new value; the
@@ -86,9 +92,18 @@ func (r *Reader) Broken() bool {
 // a value comes from elsewhere may change it.
 func (r *Reader) Places() Places { return r.places }
 
+// At is a view of the reader for one who checks a table, and names keys without it: of
+// At("site[2]") the key "power.price" is that of the third site. The whole key is reported.
+func (r *Reader) At(table string) *Reader {
+	return &Reader{merged: r.merged, table: Join(r.table, table)}
+}
+
+// Place is where the key was set, or what it belongs to.
+func (r *Reader) Place(key string) Place { return r.places.Find(Join(r.table, key)) }
+
 // Set says whether a file has set the key.
 func (r *Reader) Set(key string) bool {
-	_, set := r.places[key]
+	_, set := r.places[Join(r.table, key)]
 	return set
 }
 
@@ -109,6 +124,7 @@ func (r *Reader) Warn(key, format string, args ...any) {
 }
 
 func (r *Reader) about(key, format string, args ...any) Problem {
+	key = Join(r.table, key)
 	at := r.places.Find(key)
 	return Problem{File: at.File, Line: at.Line, Key: key, Text: fmt.Sprintf(format, args...)}
 }

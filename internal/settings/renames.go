@@ -54,6 +54,10 @@ func Renames() []Rename {
 		{"policy.mcmf", "policy.mcmf", []string{"marginal", "marginal_jobs", "scale", "cost_steps"}},
 		{"policy.tc", "policy.tc", []string{"epsilon", "turnaround_tolerance"}},
 		{"cost", "cost", []string{"priority", "qos_factors"}},
+		{"site.prices", "site.price_file", []string{
+			"path", "path", "format", "format", "zone", "zone", "start", "start", "hours", "hours", "currency", "currency", "unit", "unit",
+			"slot", "slot", "gaps", "gaps", "max_price", "max_price", "sequence", "sequence", "rename", "rename",
+		}},
 		{"limits", "limits", []string{"max_jobs", "max_active_jobs"}},
 		// Before experiments had the tables of sites' configurations.
 		{"peer", "policy", []string{"policy", "name"}},

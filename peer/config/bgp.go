@@ -94,7 +94,7 @@ func (r *checker) absolute(key, path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil
 	}
-	dir, err := filepath.Abs(filepath.Dir(r.Places().Find(key).File))
+	dir, err := filepath.Abs(filepath.Dir(r.Place(key).File))
 	if err != nil {
 		return path, fmt.Errorf("%s: %w", path, err)
 	}
