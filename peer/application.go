@@ -76,7 +76,7 @@ func (p *Peer) leaveApplication(j *job) {
 		p.timers.Stop(timer{kind: limitTimer, job: a.ID})
 		return
 	}
-	if p.hopeless(a) != "" {
+	if p.unreachableReason(a) != "" {
 		p.after(0, timer{kind: limitTimer, job: a.ID})
 	}
 }

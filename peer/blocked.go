@@ -28,7 +28,7 @@ func (p *Peer) awaitsSite(j *job) bool {
 }
 
 func (p *Peer) couldRunHere(j *job) bool {
-	here := p.here()
+	here := p.localSite()
 	return p.anyShape(j, func(spec *protocol.Spec) bool { return here.Judge(spec, j.Together()) == eligible.Eligible })
 }
 

@@ -20,7 +20,7 @@ func (p *Peer) cancel(ev event.Cancel) {
 		return
 	}
 	p.answer(ev.Asked, view.Done{})
-	if why := cmp.Or(p.doubtOf(j), p.site.MayHaveRun(j.Phase)); why != "" {
+	if why := cmp.Or(p.needsOperatorReason(j), p.site.MayHaveRun(j.Phase)); why != "" {
 		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 		p.closeUnknown(j, why)
 		return
@@ -28,7 +28,7 @@ func (p *Peer) cancel(ev event.Cancel) {
 	if j.Phase == row.JobStagingOut {
 		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 		p.discard(j.Tag())
-		p.notBrought(j, "cancelled by "+ev.User+" while it was on its way")
+		p.endWithoutOutput(j, "cancelled by "+ev.User+" while it was on its way")
 		return
 	}
 	if j.Phase == row.JobEnding { // its user does not want to wait
@@ -45,13 +45,13 @@ func (p *Peer) cancel(ev event.Cancel) {
 	switch j.Phase {
 	case row.JobInGridQueue:
 		p.finish(j, protocol.Cancelled, "")
-		if why := p.doubtOf(j); p.jobs[ev.Job] == j && why != "" {
+		if why := p.needsOperatorReason(j); p.jobs[ev.Job] == j && why != "" {
 			p.closeUnknown(j, why)
 		}
 	case row.JobOffered, row.JobReserving:
 		p.endOffered(j, "")
 	case row.JobCommittedLocal, row.JobGranted, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding:
-		p.wantBack(j, true)
+		p.recallPlacement(j, true)
 	}
 }
 

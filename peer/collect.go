@@ -23,12 +23,12 @@ func (p *Peer) collect(j *job) {
 		return
 	}
 	if len(j.Outcome.Files) == 0 {
-		p.collected(j, event.CollectResult{})
+		p.handleCollected(j, event.CollectResult{})
 		return
 	}
-	if why := p.tooMuchOutput(j.Outcome.Files); why != "" {
+	if why := p.outputLimitReason(j.Outcome.Files); why != "" {
 		p.discard(j.Tag())
-		p.notBrought(j, why)
+		p.endWithoutOutput(j, why)
 		return
 	}
 	j.inFlight = true
@@ -50,11 +50,11 @@ func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 		p.collectLater(j, err)
 		return
 	}
-	p.collected(j, done)
+	p.handleCollected(j, done)
 }
 
-// tooMuchOutput says why a job's files are not brought home; empty: they are.
-func (p *Peer) tooMuchOutput(files []protocol.File) string {
+// outputLimitReason says why a job's files are not brought home; empty: they are.
+func (p *Peer) outputLimitReason(files []protocol.File) string {
 	total, most := int64(0), p.cfg.MaxOutput
 	for _, file := range files {
 		if file.Size > most-total {
@@ -65,8 +65,8 @@ func (p *Peer) tooMuchOutput(files []protocol.File) string {
 	return ""
 }
 
-// notBrought ends a job as it ended at its site, without its output. The site may drop that.
-func (p *Peer) notBrought(j *job, why string) {
+// endWithoutOutput ends a job as it ended at its site, without its output. The site may drop that.
+func (p *Peer) endWithoutOutput(j *job, why string) {
 	p.logEvent(event.LogEvent{Kind: event.LogOutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
 	p.endCollecting(j, "output not brought from "+string(j.Site)+": "+why)
 }
@@ -79,7 +79,7 @@ func (p *Peer) collectLater(j *job, err error) {
 	j.tries++
 }
 
-func (p *Peer) collected(j *job, done event.CollectResult) {
+func (p *Peer) handleCollected(j *job, done event.CollectResult) {
 	if done.Gone {
 		p.outputGone(j, done.Kept)
 		return
@@ -107,7 +107,7 @@ func (p *Peer) outputGone(j *job, kept string) {
 	if kept != "" {
 		why += "; what had come of it is kept in " + kept
 	}
-	p.notBrought(j, why)
+	p.endWithoutOutput(j, why)
 }
 
 // endCollecting ends a job as its outcome says, with what is to be said of its output, and lets

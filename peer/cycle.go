@@ -25,8 +25,8 @@ func (p *Peer) awaitCycle() {
 	case p.cfg.Initiation != policy.Cycle:
 	case p.queue.Len() == 0:
 		p.forgetCycle()
-	case !p.awaits:
-		p.awaits = true
+	case !p.cycleTimed:
+		p.cycleTimed = true
 		p.after(p.cfg.CycleInterval, timer{kind: cycleTimer})
 	}
 }
@@ -39,17 +39,17 @@ func (p *Peer) beginCycle() {
 
 // forgetCycle drops what was planned by other rules, or for jobs that have gone.
 func (p *Peer) forgetCycle() {
-	if !p.awaits {
+	if !p.cycleTimed {
 		return
 	}
 	p.timers.Stop(timer{kind: cycleTimer})
-	p.awaits, p.cycleDue = false, false
+	p.cycleTimed, p.cycleDue = false, false
 }
 
 // takeJobs are the jobs of the next round, oldest first, each in all its shapes. What no
 // message holds stays. The components of an application are not parted.
 func (p *Peer) takeJobs() []protocol.Spec {
-	ids, request := p.onTheirWay(p.withSiblings(p.takeOpen(p.roundJobs()))), quoting.Request{}
+	ids, request := p.withoutReturning(p.withSiblings(p.takeOpen(p.roundJobs()))), quoting.Request{}
 	specs, left := rounds.Pack(ids, p.sameApplication,
 		func(id protocol.JobID) []protocol.Spec { return p.jobs[id].InShapes(p.rowsFor(p.jobs[id])) },
 		func(rows []protocol.Spec) bool { return request.Fits(rows, p.cfg.Policy.DecidesApplications()) })
@@ -108,9 +108,9 @@ func (p *Peer) roundJobs() int {
 	return quoting.MaxRows
 }
 
-// keepsOwn says whether there is nothing to decide about a job, so that it need not
+// staysLocal says whether there is nothing to decide about a job, so that it need not
 // wait for a cycle: its user lets it run here only, in one shape, and wants no more.
-func (p *Peer) keepsOwn(j *job) bool {
+func (p *Peer) staysLocal(j *job) bool {
 	sites := j.Spec.Sites
 	return p.cfg.Initiation == policy.Cycle && len(sites) == 1 && sites[0] == p.cfg.Site &&
 		j.application == nil && p.rowsFor(j) == 1
@@ -173,9 +173,9 @@ func (p *Peer) intakeLeft() int { return p.intake.Left(p.intakeRule(), p.now) }
 // intakeFullReason says why the site takes no more jobs in this period; empty: it does.
 func (p *Peer) intakeFullReason() string { return p.intake.FullReason(p.intakeRule(), p.now) }
 
-// fullForOwn says the same of a job that a cycle would keep at home: guests may have come
+// intakeFullForOwn says the same of a job that a cycle would keep at home: guests may have come
 // while its policy thought.
-func (p *Peer) fullForOwn() string {
+func (p *Peer) intakeFullForOwn() string {
 	if p.cfg.Initiation != policy.Cycle {
 		return ""
 	}

@@ -17,7 +17,7 @@ import (
 
 // decide hands the round to the policy.
 func (p *Peer) decide(r *round) {
-	r.fitting, r.tuning = broker.Fit(p.snapshot(r), r.Specs, p.groupOf), p.tunings
+	r.fitting, r.reconfigured = broker.Fit(p.snapshot(r), r.Specs, p.groupOf), p.reconfigured
 	p.askPolicy(r)
 }
 
@@ -44,7 +44,7 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 		p.askPolicy(r)
 	default:
 		p.closeRound(r)
-		if r.tuning == p.tunings {
+		if r.reconfigured == p.reconfigured {
 			p.hint = decided.Hint
 			p.outcomes.Delivered(r.outcomes)
 		}
@@ -57,16 +57,16 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 func (p *Peer) askFallback(r *round, because error) {
 	in := r.fitting.Narrowed()
 	in.Hint, in.Outcomes = nil, nil // they are the other policy's
-	p.call(event.DecideOp{Snapshot: in, Fallback: true}, decideInStead{r.ID, because.Error()})
+	p.call(event.DecideOp{Snapshot: in, Fallback: true}, decideFallback{r.ID, because.Error()})
 }
 
-// decideInStead asks the fallback, because the policy has failed.
-type decideInStead struct {
+// decideFallback asks the fallback, because the policy has failed.
+type decideFallback struct {
 	round   protocol.RoundID
 	because string
 }
 
-func (c decideInStead) answered(p *Peer, result event.Result, err error) {
+func (c decideFallback) answered(p *Peer, result event.Result, err error) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
@@ -137,7 +137,7 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 		if j == nil || j.Phase != row.JobInGridQueue {
 			continue // cancelled while the policy thought
 		}
-		j.noteAlone(&r.Home[i])
+		j.setLocalQuote(&r.Home[i])
 		if d, ok := chosen[j.Spec.Job]; ok && d.Site != policy.NoSite {
 			c.place(i, j, d)
 		} else {
@@ -147,7 +147,7 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	groups, left := c.groups.Groups()
 	for _, one := range left {
 		one.Job.Unplace()
-		p.waitOn(r, p.jobs[one.Job.Spec.Job], one.Reason, "")
+		p.requeueUnplaced(r, p.jobs[one.Job.Spec.Job], one.Reason, "")
 	}
 	for _, members := range groups {
 		p.beginGroup(p.jobs[members[0].Job.Spec.Job], members)
@@ -170,7 +170,7 @@ type decisionRun struct {
 // leave keeps a job in the grid queue. The policy may have said why.
 func (c *decisionRun) leave(i int, j *job, because string) {
 	if c.r.Reach[i] == rounds.Volunteers {
-		c.p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", "no volunteer is better than the own site")
+		c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", "no volunteer is better than the own site")
 		c.p.rejectVolunteers(c.r, i, j)
 		return
 	}
@@ -183,8 +183,8 @@ func (c *decisionRun) leave(i int, j *job, because string) {
 	case c.stead:
 		why = view.ReasonPolicyUnsupported
 	}
-	c.p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", detailed(why, detail))
-	c.p.waitOn(c.r, j, why, detail)
+	c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", detailed(why, detail))
+	c.p.requeueUnplaced(c.r, j, why, detail)
 }
 
 // place carries out a decision for a site.
@@ -194,17 +194,17 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	case home && p.cfg.Policy.SkipsRoundBelowThreshold() && c.r.Reach[i] == rounds.Volunteers:
 		c.leave(i, j, "")
 		return
-	case home && p.fullForOwn() != "":
-		full := p.fullForOwn()
+	case home && p.intakeFullForOwn() != "":
+		full := p.intakeFullForOwn()
 		if broker.StartsWithOthers(c.in, &j.Job) {
 			c.groups.Part(&j.Job, full)
 		}
-		p.reportRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
-		p.waitOn(c.r, j, full, "")
+		p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
+		p.requeueUnplaced(c.r, j, full, "")
 		return
 	}
 	site := c.in.Sites[d.Site].Name
-	p.reportRound(c.r, i, c.silent, event.LogRoundDecided, site, d.Reason)
+	p.logRound(c.r, i, c.silent, event.LogRoundDecided, site, d.Reason)
 	if facts := p.out.LogEvents; len(j.Shapes()) > 0 && len(facts) > 0 {
 		facts[len(facts)-1].CPUs = c.r.Specs[d.Job].CPUs
 	}
@@ -225,14 +225,14 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	case broker.StartsWithOthers(c.in, &j.Job):
 		c.groups.Place(broker.Place{Job: &j.Job, Site: site, Wait: c.in.Start(d.Job, d.Site, d.Wait)})
 	case home:
-		p.commitHome(j, d.Wait)
+		p.commitLocal(j, d.Wait)
 	default:
 		p.offer(j, site, d.Wait)
 	}
 }
 
-// reportRound says what a round brought one of its jobs.
-func (p *Peer) reportRound(r *round, i int, silent []string, kind event.LogKind, site protocol.SiteName, why string) {
+// logRound says what a round brought one of its jobs.
+func (p *Peer) logRound(r *round, i int, silent []string, kind event.LogKind, site protocol.SiteName, why string) {
 	if p.cfg.DisableLogEvents {
 		return
 	}
@@ -258,18 +258,18 @@ func (c *decisionRun) waitReason(i int, j *job) (word, detail string) {
 	return view.ReasonAllDeclined, rounds.Declines(quotes, others)
 }
 
-// waitOn lets a job that no site was chosen for wait for another round: if no site that may be
+// requeueUnplaced lets a job that no site was chosen for wait for another round: if no site that may be
 // asked could run it, until one can be; in cycles the next one, else one after a while. After a cycle that had no place for all jobs, those
 // that it had sit the next one out, so that the others get theirs.
-func (p *Peer) waitOn(r *round, j *job, why, detail string) {
+func (p *Peer) requeueUnplaced(r *round, j *job, why, detail string) {
 	switch {
 	case p.awaitsSite(j):
 		p.explain(j, why, detail)
 		p.queue.Block(j.Spec.Job)
 	case p.cfg.Initiation != policy.Cycle:
-		p.rest(j, why, detail)
+		p.requeueLater(j, why, detail)
 	case r.crowded:
-		p.hold(j, p.cfg.CycleInterval+1, why, detail)
+		p.requeueAfter(j, p.cfg.CycleInterval+1, why, detail)
 	default:
 		p.explain(j, why, detail)
 		p.queue.Put(j.Spec.Job)
@@ -289,21 +289,21 @@ func (p *Peer) explain(j *job, why, detail string) {
 // detailed is a reason as people read it.
 func detailed(why, detail string) string { return view.Detailed(why, detail) }
 
-// hold keeps a job in the grid queue until it is worth asking again.
-func (p *Peer) hold(j *job, d protocol.Duration, why, detail string) {
+// requeueAfter keeps a job in the grid queue until it is worth asking again.
+func (p *Peer) requeueAfter(j *job, d protocol.Duration, why, detail string) {
 	p.explain(j, why, detail)
 	p.queue.Hold(j.Spec.Job, p.now.Add(d))
 }
 
-// rest keeps a job in the grid queue for a while: another round at once would end as the last one did.
-func (p *Peer) rest(j *job, why, detail string) {
-	p.hold(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
+// requeueLater keeps a job in the grid queue for a while: another round at once would end as the last one did.
+func (p *Peer) requeueLater(j *job, why, detail string) {
+	p.requeueAfter(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
 }
 
 func (p *Peer) requeueAllAfter(r *round, d protocol.Duration, why, detail string) {
 	for _, spec := range r.Specs {
 		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
-			p.hold(j, p.dice.Jitter(d), why, detail)
+			p.requeueAfter(j, p.dice.Jitter(d), why, detail)
 		}
 	}
 }

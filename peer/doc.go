@@ -26,7 +26,8 @@
 // In an order in which it can be read; a room below peer stands where it is used first.
 //
 //	event/               what goes in, and what comes out
-//	rules/, retune.go    what a peer is told before its first step, and what of that may change
+//	rules/, reconfigure.go
+//	                     what a peer is told before its first step, and what of that may change
 //	peer.go, receive.go  [Peer] and its step; which message goes where
 //	row/                 what is kept durably: rows, their phases, their JSON
 //	step/, phases.go, records.go
@@ -44,7 +45,7 @@
 //	                     who begins a round, and who is asked [SS 2.1.2, 2.1.3], [MC 2]
 //	intake/              how many jobs the site takes in a period
 //	blocked.go           jobs that no site can run for now
-//	question.go          rounds that only answer a question
+//	testsubmit.go        rounds that only answer a question
 //	quoting/, quotes.go  what partners are quoted, and the tentative allocations of jobs
 //	pricing/, energy.go  what jobs cost and draw here, and what electricity costs
 //	handoff/             what the messages of a hand-off mean for the rows that they are about
@@ -56,14 +57,15 @@
 //	bill.go              what runs are charged, and what that comes to
 //	application.go, objectives.go, limits.go
 //	                     what users want of several jobs [IS 4.1]
-//	broker/, prologue.go what is known of their runs: before and after them [IS 4.3]
-//	together.go          components that start at one instant
+//	broker/, predictions.go
+//	                     what is known of their runs: before and after them [IS 4.3]
+//	coallocation.go      components that start at one instant
 //	groupround.go        where they have room
 //	missed.go            starts that were missed
 //	partner/             what is known of a partner, and of all of them
 //	partners.go, quality.go
 //	                     sessions, cards, silence, and how well their jobs went
-//	setpartners.go, clash.go
+//	setpartners.go, conflicts.go
 //	                     other partners, those that have left, and two with one number
 //	lives/               which store of a site goes on, and what may have run
 //	life.go, restore.go  the present life and what partners say of it; from rows back to work

@@ -15,7 +15,7 @@ func (p *Peer) Leftovers() (out []string) {
 	count("runs", len(p.runs))
 	count("rounds", len(p.rounds))
 	count("tentative allocations", len(p.tentatives))
-	count("weighed offers", len(p.weighed))
+	count("weighed offers", len(p.impactChecks))
 	count("applications", len(p.applications))
 	sites, waiting := p.turns.Open()
 	count("sites where groups seek room", sites)
@@ -28,7 +28,7 @@ func (p *Peer) Leftovers() (out []string) {
 		out = append(out, "an open round")
 	}
 	for t := range p.timers.Keys() {
-		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != sigmaTimer && t.kind != priceTimer && t.kind != markTimer &&
+		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != loadCheckTimer && t.kind != priceTimer && t.kind != markTimer &&
 			t.kind != paceTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}

@@ -20,7 +20,7 @@ func (p *Peer) groupOf(id protocol.JobID) (broker.GroupKey, bool) {
 // is to be asked again.
 func (p *Peer) review(r *round, decisions []policy.Decision) (again bool) {
 	rooms := func(group broker.GroupKey, site int) (broker.Room, bool) { return p.roomOf(r, group, site) }
-	return r.fitting.Review(decisions, rooms, r.tuning != p.tunings)
+	return r.fitting.Review(decisions, rooms, r.reconfigured != p.reconfigured)
 }
 
 // roomOf is what a site of a round has for a group; false: its machine is not known.
@@ -52,9 +52,9 @@ func (p *Peer) learnedCrowd(key broker.GroupKey, site protocol.SiteName) int {
 	return 0
 }
 
-// doubtSite keeps a member from a site that has no room for it, or the group from having as many
+// excludeReservingSite keeps a member from a site that has no room for it, or the group from having as many
 // members there.
-func (p *Peer) doubtSite(j *job) {
+func (p *Peer) excludeReservingSite(j *job) {
 	if !p.learnCrowd(j) {
 		p.excludeSite(j, j.Site)
 	}
@@ -64,5 +64,5 @@ func (p *Peer) doubtSite(j *job) {
 // many. Fewer are asked for there for a while.
 func (p *Peer) learnCrowd(j *job) (tooMany bool) {
 	g, rows := p.group(j)
-	return g != nil && j.application.crowds.Refused(rows, &j.Job, func() protocol.Instant { return p.now.Add(p.dice.Jitter(p.shunTime())) })
+	return g != nil && j.application.crowds.Refused(rows, &j.Job, func() protocol.Instant { return p.now.Add(p.dice.Jitter(p.exclusionTime())) })
 }

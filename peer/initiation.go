@@ -39,7 +39,7 @@ func (p *Peer) asking(r *round) *rounds.Asking {
 	return &rounds.Asking{
 		Round: &r.Round, Partners: p.partners.All(), Question: r.asked != 0, Now: p.now,
 		Job:       func(i int) rounds.Job { return r.job(p, i).asRound() },
-		HomeTakes: func(i int) bool { return p.homeRefuses(r.job(p, i), r.Specs[i]) == "" },
+		HomeTakes: func(i int) bool { return p.localDeclineReason(r.job(p, i), r.Specs[i]) == "" },
 	}
 }
 
@@ -86,9 +86,9 @@ func (p *Peer) rejectVolunteers(r *round, i int, j *job) {
 	case p.cfg.Initiation == policy.Receiver:
 		p.waitForVolunteer(j)
 	case p.cfg.Initiation == policy.Symmetric && p.cfg.StayLocal:
-		p.commitHome(j, r.Home[i].AWT)
+		p.commitLocal(j, r.Home[i].AWT)
 	case !rejected:
-		p.waitOn(r, j, view.ReasonVolunteer, "")
+		p.requeueUnplaced(r, j, view.ReasonVolunteer, "")
 	default:
 		p.queue.Put(j.Spec.Job) // its next round asks everybody
 	}
@@ -101,9 +101,9 @@ func (p *Peer) endVolunteering(one *partner.Partner) {
 	}
 }
 
-// volunteered takes a partner's availability message in: the jobs that wait for
+// handleVolunteer takes a partner's availability message in: the jobs that wait for
 // one get a round, or with [rules.Config.JobsPerVolunteer] the first of them.
-func (p *Peer) volunteered(one *partner.Partner, m protocol.Volunteer) {
+func (p *Peer) handleVolunteer(one *partner.Partner, m protocol.Volunteer) {
 	one.HearLoad(m.Load, p.now)
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle || m.Valid <= 0 {
 		return
@@ -124,18 +124,18 @@ func (p *Peer) volunteered(one *partner.Partner, m protocol.Volunteer) {
 	}
 }
 
-// beginSigma starts the checks every σ, at a phase drawn from the seed.
-func (p *Peer) beginSigma() {
+// beginLoadChecks starts the checks every σ, at a phase drawn from the seed.
+func (p *Peer) beginLoadChecks() {
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
 		return
 	}
-	p.after(1+protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval))), timer{kind: sigmaTimer})
+	p.after(1+protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval))), timer{kind: loadCheckTimer})
 }
 
-// sigmaDue lets waiting jobs look at their own AWT again and looks at the own
+// loadCheckDue lets waiting jobs look at their own AWT again and looks at the own
 // utilisation: below δ the site volunteers [SS 2.1.2].
-func (p *Peer) sigmaDue() {
-	p.after(p.cfg.CheckInterval, timer{kind: sigmaTimer})
+func (p *Peer) loadCheckDue() {
+	p.after(p.cfg.CheckInterval, timer{kind: loadCheckTimer})
 	again := p.cfg.RecheckJobs
 	if again == 0 {
 		again = -1

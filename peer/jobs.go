@@ -63,7 +63,7 @@ func specsOf(jobs []protocol.Job) []protocol.Spec {
 // admission is where this site admits jobs now.
 func (p *Peer) admission() *admission.Desk {
 	desk := &admission.Desk{
-		Site: p.here(), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle,
+		Site: p.localSite(), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle,
 		Policy: &p.cfg.Policy, Objectives: p.objectives(),
 	}
 	for _, one := range p.partners.All() {
@@ -122,8 +122,8 @@ func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *a
 	p.saveJob(id)
 	p.savePayload(id)
 	p.logEvent(event.LogEvent{Kind: event.LogJobSubmitted, Job: id, Text: j.Spec.Name})
-	if p.keepsOwn(j) {
-		p.keep([]protocol.JobID{id}, "its user lets it run here only")
+	if p.staysLocal(j) {
+		p.commitLocalJobs([]protocol.JobID{id}, "its user lets it run here only")
 	}
 	return j
 }
@@ -219,7 +219,7 @@ func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}
-	if end := cmp.Or(p.apart(j), p.hopeless(j.application)); end != "" && !j.Restored {
+	if end := cmp.Or(p.groupEndReason(j), p.unreachableReason(j.application)); end != "" && !j.Restored {
 		p.finish(j, protocol.Cancelled, end)
 		return
 	}
@@ -227,7 +227,7 @@ func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
 	j.Reason, j.detail, j.ownershipPending = clip(why), "", false
 	p.saveJob(j.Spec.Job)
 	if j.Restored {
-		p.stick(j)
+		p.leaveToOperator(j)
 		return
 	}
 	p.queue.Put(j.Spec.Job)
@@ -236,13 +236,13 @@ func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
 // requeueGroup returns a job that its site had to the grid queue. Of a group the others are
 // wanted back, too. While they are on their way it rests, so that one round has them all.
 func (p *Peer) requeueGroup(j *job, kind event.LogKind, why string) {
-	held, misses := j.ReserveFrom != 0, p.misses(j)
+	held, misses := j.ReserveFrom != 0, p.missesStart(j)
 	if misses {
 		p.groupMissed(j, why)
 	}
 	p.requeue(j, kind, why)
 	if held && p.recallOtherMembers(j, why) && j.OperatorReason == "" && p.inQueue(j) {
-		p.rest(j, j.Reason, "")
+		p.requeueLater(j, j.Reason, "")
 	}
 }
 
@@ -260,25 +260,25 @@ func (p *Peer) leaveSite(j *job) {
 
 // excludeSite keeps the site from being asked about the job for σ; under cycles also in the next one,
 // or the policy would have the same choice again, and make it.
-func (p *Peer) excludeSite(j *job, site protocol.SiteName) { p.shunFor(j, site, p.shunTime()) }
+func (p *Peer) excludeSite(j *job, site protocol.SiteName) { p.excludeFor(j, site, p.exclusionTime()) }
 
-func (p *Peer) shunTime() protocol.Duration {
+func (p *Peer) exclusionTime() protocol.Duration {
 	if p.cfg.Initiation == policy.Cycle {
 		return max(p.cfg.CheckInterval, 2*p.cfg.CycleInterval) // at least one and a half
 	}
 	return p.cfg.CheckInterval
 }
 
-func (p *Peer) shunFor(j *job, site protocol.SiteName, d protocol.Duration) {
+func (p *Peer) excludeFor(j *job, site protocol.SiteName, d protocol.Duration) {
 	j.excluded.Exclude(site, p.now.Add(p.dice.Jitter(d)))
 	if site == p.cfg.Site {
 		j.notHere = ""
 	}
 }
 
-// shunHere keeps a job from the own site for a while, and says why. A batch system that refuses a
+// excludeHere keeps a job from the own site for a while, and says why. A batch system that refuses a
 // job because its user has too many takes it when its queue has moved.
-func (p *Peer) shunHere(j *job, why string) {
+func (p *Peer) excludeHere(j *job, why string) {
 	p.excludeSite(j, p.cfg.Site)
 	j.notHere = clip(why)
 	if !j.awaitsMove {

@@ -40,9 +40,9 @@ func (p *Peer) listen() {
 	p.after(listenFor, timer{kind: listenTimer})
 }
 
-// spoken notes that a partner has said what it knows. The last one ends the listening, unless
+// markSpoken notes that a partner has said what it knows. The last one ends the listening, unless
 // an earlier life may still show up.
-func (p *Peer) spoken(one *partner.Partner, overlapped bool) {
+func (p *Peer) markSpoken(one *partner.Partner, overlapped bool) {
 	one.Spoken = true
 	switch {
 	case !p.site.Listening:
@@ -65,15 +65,15 @@ func (p *Peer) endListening() {
 	for _, ev := range early {
 		p.submit(ev)
 	}
-	p.goOn()
+	p.resumeStarts()
 }
 
-// goOn takes up again what waited while nothing might start.
-func (p *Peer) goOn() {
+// resumeStarts takes up again what waited while nothing might start.
+func (p *Peer) resumeStarts() {
 	if p.site.StopReason() != "" {
 		return
 	}
-	p.hasten(func(t timer) bool {
+	p.fireSoon(func(t timer) bool {
 		return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer
 	})
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
@@ -90,14 +90,14 @@ func (p *Peer) allowStarts() {
 	if !p.site.TellsApart() || (p.allows != nil && *p.allows == may) {
 		return
 	}
-	if may && p.looksThrough() {
+	if may && p.queueCheckPending() {
 		return // until what waits in the local queue has been taken out, it must not start
 	}
 	p.allows, p.out.Starts = &may, &may
 }
 
-// twinSeen stops all starts, durably: another peer runs as this site.
-func (p *Peer) twinSeen(one *partner.Partner, twin protocol.Life) {
+// handleTwin stops all starts, durably: another peer runs as this site.
+func (p *Peer) handleTwin(one *partner.Partner, twin protocol.Life) {
 	if !p.site.TwinSeen(twin) {
 		return
 	}
@@ -107,8 +107,8 @@ func (p *Peer) twinSeen(one *partner.Partner, twin protocol.Life) {
 	p.dropRound()
 }
 
-// seenBy takes what a partner durably knows of this site.
-func (p *Peer) seenBy(one *partner.Partner, seen protocol.Life) {
+// handleSeenLife takes what a partner durably knows of this site.
+func (p *Peer) handleSeenLife(one *partner.Partner, seen protocol.Life) {
 	if !p.site.TellsApart() || seen.Boot == 0 {
 		return
 	}
@@ -122,8 +122,8 @@ func (p *Peer) seenBy(one *partner.Partner, seen protocol.Life) {
 	}
 }
 
-// heardLife takes which life of a partner speaks.
-func (p *Peer) heardLife(one *partner.Partner, life protocol.Life, stopped bool) {
+// handleLife takes which life of a partner speaks.
+func (p *Peer) handleLife(one *partner.Partner, life protocol.Life, stopped bool) {
 	if !p.site.TellsApart() || life.Boot == 0 {
 		return
 	}
@@ -136,8 +136,8 @@ func (p *Peer) heardLife(one *partner.Partner, life protocol.Life, stopped bool)
 	}
 }
 
-// watermark takes what a partner says of its store and of this one.
-func (p *Peer) watermark(one *partner.Partner, m protocol.Watermark) {
+// handleWatermark takes what a partner says of its store and of this one.
+func (p *Peer) handleWatermark(one *partner.Partner, m protocol.Watermark) {
 	if !p.site.TellsApart() {
 		return
 	}
@@ -145,15 +145,15 @@ func (p *Peer) watermark(one *partner.Partner, m protocol.Watermark) {
 	if one.Voice.Late(m.Life) {
 		return
 	}
-	p.heardLife(one, m.Life, m.Stopped)
+	p.handleLife(one, m.Life, m.Stopped)
 	if m.Life.Incarnation != before.Incarnation && before.Boot != 0 {
 		p.requestOwnershipCheck(one)
 	}
 	p.judgeCards()
-	p.seenBy(one, m.Seen)
+	p.handleSeenLife(one, m.Seen)
 	p.advanceJobSeq(one, m.SeenSeq)
-	p.twinSeen(one, m.Twin)
-	p.spoken(one, m.Overlapped)
+	p.handleTwin(one, m.Twin)
+	p.markSpoken(one, m.Overlapped)
 }
 
 // sendMark sends a partner how far this store has come and what is known of its own.
@@ -174,9 +174,9 @@ func (p *Peer) markAll() {
 	}
 }
 
-// raise counts a step that changes rows. What is noted of partners is not news itself: two peers
+// raiseGeneration counts a step that changes rows. What is noted of partners is not news itself: two peers
 // would go on for ever.
-func (p *Peer) raise() {
+func (p *Peer) raiseGeneration() {
 	if !p.site.TellsApart() || len(p.out.Records) == 0 {
 		return
 	}

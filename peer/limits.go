@@ -25,9 +25,9 @@ func (p *Peer) watchLimit(a *application) {
 	}
 }
 
-// hopeless says why what has not started of an application cannot keep its limits any more;
+// unreachableReason says why what has not started of an application cannot keep its limits any more;
 // empty: it may.
-func (p *Peer) hopeless(a *application) string {
+func (p *Peer) unreachableReason(a *application) string {
 	if a == nil {
 		return ""
 	}
@@ -44,19 +44,19 @@ func (p *Peer) limitDue(id protocol.JobID) {
 		p.after(p.cfg.RetryMax, timer{kind: limitTimer, job: id})
 		return
 	}
-	p.endHopeless(a)
+	p.endUnreachable(a)
 }
 
-// endHopeless ends what has not started of an application that cannot keep its limits. What a site
+// endUnreachable ends what has not started of an application that cannot keep its limits. What a site
 // has is wanted back, and ends once it is proven not to have started; what runs goes on.
-func (p *Peer) endHopeless(a *application) {
-	why := p.hopeless(a)
+func (p *Peer) endUnreachable(a *application) {
+	why := p.unreachableReason(a)
 	if why == "" {
 		return
 	}
 	for _, id := range slices.Clone(a.jobs) {
 		j := p.jobs[id]
-		if j == nil || j.State != protocol.Pending || j.Restored || p.doubtOf(j) != "" {
+		if j == nil || j.State != protocol.Pending || j.Restored || p.needsOperatorReason(j) != "" {
 			continue
 		}
 		switch j.Phase {
@@ -65,14 +65,14 @@ func (p *Peer) endHopeless(a *application) {
 		case row.JobOffered, row.JobReserving:
 			p.endOffered(j, why)
 		case row.JobCommittedLocal, row.JobGranted, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding:
-			p.wantBack(j, false)
+			p.recallPlacement(j, false)
 		}
 	}
 }
 
-// wantBack asks for a job back that a local queue has, or may have: the own one, where it is ended
+// recallPlacement asks for a job back that a local queue has, or may have: the own one, where it is ended
 // if that is said and it has started, or that of its partner. It says whether it did.
-func (p *Peer) wantBack(j *job, end bool) bool {
+func (p *Peer) recallPlacement(j *job, end bool) bool {
 	switch j.Phase {
 	case row.JobCommittedLocal:
 		p.withdrawRun(p.runs[j.Tag()], end)
@@ -144,8 +144,8 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 	return p.limits(j.application).ChargedMore(j.Site, f.Cost, agreed.Cost, p.placed(&j.application.Application).Cost)
 }
 
-// tooDear gives the room of a job up that its site prices above a limit.
-func (p *Peer) tooDear(j *job, one *partner.Partner, why string) {
+// rejectPrice gives the room of a job up that its site prices above a limit.
+func (p *Peer) rejectPrice(j *job, one *partner.Partner, why string) {
 	p.excludeSite(j, one.Site)
 	if j.ReserveFrom != 0 {
 		p.releaseGroup(j, why, false)

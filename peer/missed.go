@@ -105,16 +105,16 @@ func (p *Peer) tooLate(r *localrun.Run) bool {
 	return true
 }
 
-// apart says why the group of a job has ended; empty: it has not, or the job is on its own.
-func (p *Peer) apart(j *job) string {
+// groupEndReason says why the group of a job has ended; empty: it has not, or the job is on its own.
+func (p *Peer) groupEndReason(j *job) string {
 	if g, rows := p.group(j); g != nil {
 		return g.Ended(rows.App)
 	}
 	return ""
 }
 
-// misses says whether a job that comes back has missed the start of its group.
-func (p *Peer) misses(j *job) bool {
+// missesStart says whether a job that comes back has missed the start of its group.
+func (p *Peer) missesStart(j *job) bool {
 	g, rows := p.group(j)
 	return g != nil && g.Misses(rows, &j.Job, p.now)
 }
@@ -149,15 +149,15 @@ func (p *Peer) endGroup(j *job, why string) {
 // started or not.
 func (p *Peer) partOthers(j *job) {
 	for _, other := range p.others(j) {
-		p.part(other)
+		p.partMember(other)
 	}
 }
 
-func (p *Peer) part(j *job) {
+func (p *Peer) partMember(j *job) {
 	switch {
 	case j.Parted || j.Cancelling || j.Restored:
 	case j.Phase == row.JobInGridQueue:
-		if why := p.apart(j); why != "" && p.site.StopReason() == "" { // else it may run, by what these rows do not know
+		if why := p.groupEndReason(j); why != "" && p.site.StopReason() == "" { // else it may run, by what these rows do not know
 			p.finish(j, protocol.Cancelled, why)
 		}
 	case j.Phase == row.JobRecalling:
@@ -167,13 +167,13 @@ func (p *Peer) part(j *job) {
 		j.Parted = true
 		p.saveJob(j.Spec.Job)
 		p.follow(j.application, j.Component.Together)
-		p.wantBack(j, true)
+		p.recallPlacement(j, true)
 	}
 }
 
-// again says why a job that has ended is placed again; empty: it is not.
-func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
-	after := broker.AfterRun(&j.Job, outcome, p.apart(j))
+// rerunReason says why a job that has ended is placed again; empty: it is not.
+func (p *Peer) rerunReason(j *job, outcome *protocol.Outcome) (why string) {
+	after := broker.AfterRun(&j.Job, outcome, p.groupEndReason(j))
 	switch {
 	case after.Again != "" || j.Cancelling:
 		return after.Again
@@ -184,7 +184,7 @@ func (p *Peer) again(j *job, outcome *protocol.Outcome) (why string) {
 		p.endGroup(j, after.Ends)
 		p.partOthers(j)
 	}
-	outcome.Reason = p.apart(j)
+	outcome.Reason = p.groupEndReason(j)
 	return ""
 }
 
@@ -204,9 +204,9 @@ func (p *Peer) ranToEnd(j *job) {
 	}
 }
 
-// onTheirWay holds members back from a round while others of their group are on their way back, or
+// withoutReturning holds members back from a round while others of their group are on their way back, or
 // they would be placed without them.
-func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
+func (p *Peer) withoutReturning(ids []protocol.JobID) []protocol.JobID {
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
 		j := p.jobs[id]
 		g, rows := p.group(j)
@@ -218,8 +218,8 @@ func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 			return true
 		}
 		for _, other := range p.jobsOfRows(rows.Members) {
-			if p.onItsWay(other) {
-				p.rest(j, view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
+			if p.isReturning(other) {
+				p.requeueLater(j, view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
 				return true
 			}
 		}
@@ -230,8 +230,8 @@ func (p *Peer) onTheirWay(ids []protocol.JobID) []protocol.JobID {
 // wantedOver says whether a job is to be ended where it is, should it have started.
 func (j *job) wantedOver() bool { return j.Cancelling || j.Parted }
 
-// onItsWay says whether a member is wanted back, to be placed again.
-func (p *Peer) onItsWay(j *job) bool {
+// isReturning says whether a member is wanted back, to be placed again.
+func (p *Peer) isReturning(j *job) bool {
 	r := p.runs[j.Tag()]
 	return !j.Cancelling && (j.Parted || j.Phase == row.JobRecalling || (j.Phase == row.JobCommittedLocal && r != nil && r.Withdraw))
 }

@@ -34,7 +34,7 @@ func (p *Peer) objectives() *broker.Objectives {
 // does not look at wait for one that does, or for their users.
 func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 	if p.cfg.Policy.DecidesApplications() {
-		return p.onTheirWay(ids)
+		return p.withoutReturning(ids)
 	}
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
 		j := p.jobs[id]
@@ -45,13 +45,13 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 		if j.Reason != view.ReasonPolicyUnsupported {
 			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Text: detailed(view.ReasonPolicyUnsupported, why)})
 		}
-		p.hold(j, p.dice.Jitter(p.cfg.CheckInterval), view.ReasonPolicyUnsupported, why)
+		p.requeueAfter(j, p.dice.Jitter(p.cfg.CheckInterval), view.ReasonPolicyUnsupported, why)
 		return true
 	})
 }
 
 // declineUnknownCurrency declines a quote whose currency nobody here can convert, for policies that
-// checkImpact money.
+// weigh money.
 func (p *Peer) declineUnknownCurrency(q *protocol.Quote) {
 	if !p.cfg.Policy.DecidesApplications() {
 		return

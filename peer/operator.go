@@ -16,9 +16,9 @@ import (
 // NeedsOperator until one of them cancels it, which ends it with its outcome unknown, or
 // requeues it by force, and it may run twice.
 
-// doubtOf says why nothing but an operator can say what becomes of the job; empty: it goes on
+// needsOperatorReason says why nothing but an operator can say what becomes of the job; empty: it goes on
 // by itself.
-func (p *Peer) doubtOf(j *job) string { return p.standing(j).NeedsOperator(p.linkOf) }
+func (p *Peer) needsOperatorReason(j *job) string { return p.standing(j).NeedsOperator(p.linkOf) }
 
 // closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *job, why string) {
@@ -77,7 +77,7 @@ func (p *Peer) requeueForced(ev event.Requeue) {
 		p.answer(ev.Asked, refusal)
 		return
 	}
-	why := p.doubtOf(j)
+	why := p.needsOperatorReason(j)
 	if refusal := p.standing(j).RequeueRefusal(why); refusal != "" {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: refusal})
 		return
@@ -126,6 +126,6 @@ func (p *Peer) setAside(c localsched.Change) {
 			"scheduler has a job that this store does not know; it is left there, and `switchyard recover` lists it"})
 	}
 	if c.State == protocol.Pending {
-		p.lookThrough()
+		p.scheduleQueueCheck()
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// offer begins a hand-off: the partner is asked to make room.
+// offer begins a hand-off at a new epoch: the partner is asked to reserve what the job needs.
+// The row is durable before the Offer is sent. After a crash the offer is repeated from the row.
 func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 	j.NextEpoch()
 	p.moveJob(j, row.JobOffered)
@@ -26,7 +27,9 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 }
 
 // sendForPhase sends what the job's phase asks for, and sets the timer to send it
-// again. It is the job's outbox.
+// again until it is answered. It is the job's outbox: nothing is sent about a hand-off
+// in any other way, so a restart that finds the row sends the same message again.
+// While the store may not act (StopReason) nothing is sent.
 func (p *Peer) sendForPhase(id protocol.JobID) {
 	j := p.jobs[id]
 	if j == nil {
@@ -45,7 +48,7 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 		p.giveUpOffer(j)
 		return
 	case handoff.ReserveLocally:
-		p.reserveHere(j)
+		p.reserveLocal(j)
 	case handoff.SendOffer:
 		p.send(j.Site, handoff.OfferOf(&j.Job, p.leaving(j), j.tolerance()))
 	case handoff.SendMessages:
@@ -97,7 +100,7 @@ func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 	j := p.jobForMessage(one.Site, m.Tag)
 	if j != nil && j.Phase == row.JobOffered {
 		if why := p.takeTariff(j, m); why != "" {
-			p.tooDear(j, one, why)
+			p.rejectPrice(j, one, why)
 			return
 		}
 	}
@@ -121,7 +124,9 @@ func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 	}
 }
 
-// grant gives a job to the partner, durably.
+// grant commits the hand-off: the partner gets the job. Precondition: the partner has
+// answered Prepared at the present epoch. The row is durable BEFORE the Grant is sent;
+// a crash before that leaves the job offered, and the partner asks for the decision.
 func (p *Peer) grant(j *job, one *partner.Partner) {
 	p.moveJob(j, row.JobGranted)
 	j.CommittedAt = p.now
@@ -137,7 +142,9 @@ func (p *Peer) grant(j *job, one *partner.Partner) {
 	p.armReclaimTimer(j)
 }
 
-func (p *Peer) refused(one *partner.Partner, m protocol.Refused) {
+// handleRefused takes a partner's refusal of an offer. It has reserved nothing, and the job is
+// requeued; the partner is excluded for a while unless it is only full.
+func (p *Peer) handleRefused(one *partner.Partner, m protocol.Refused) {
 	j := p.jobForMessage(one.Site, m.Tag)
 	if j == nil || j.Phase != row.JobOffered {
 		return
@@ -147,10 +154,10 @@ func (p *Peer) refused(one *partner.Partner, m protocol.Refused) {
 	case !m.Full:
 		p.excludeSite(j, one.Site)
 		if one.JobsThere == 0 { // else its limit may have been reached by what it got of the same round
-			p.judge(one, row.Refused)
+			p.recordConduct(one, row.Refused)
 		}
 	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
-		p.shunFor(j, one.Site, min(p.cfg.CycleInterval, p.cfg.CheckInterval))
+		p.excludeFor(j, one.Site, min(p.cfg.CycleInterval, p.cfg.CheckInterval))
 	}
 	if j.ReserveFrom != 0 {
 		p.abortGroupOf(j, string(one.Site)+" refused: "+m.Reason)
@@ -159,7 +166,9 @@ func (p *Peer) refused(one *partner.Partner, m protocol.Refused) {
 	p.requeue(j, event.LogOfferRefused, m.Reason)
 }
 
-func (p *Peer) accepted(one *partner.Partner, tag protocol.Tag) {
+// handleAccept takes the partner's confirmation of a grant, or that it still has the job after
+// [Peer.requestOwnershipCheck]. One that comes again changes nothing.
+func (p *Peer) handleAccept(one *partner.Partner, tag protocol.Tag) {
 	j := p.jobForMessage(one.Site, tag)
 	switch {
 	case j == nil:
@@ -175,15 +184,16 @@ func (p *Peer) accepted(one *partner.Partner, tag protocol.Tag) {
 	}
 }
 
-// requestOwnershipCheck asks a partner whose store may be another one than before whether it
-// still has what was handed to it: the grant again, which it accepts again. That takes a look
-// at each job, so a partner that has ever new stores is asked every [rules.Config.RetryMax] at most,
-// the last time about the last one.
+// requestOwnershipCheck sends the Grant again for every job that was handed off to the
+// partner. It runs at the first contact and whenever the partner's incarnation changes,
+// because its store may have been replaced. A partner that still has the job answers
+// Accept. One that does not answers UnknownJob: see [Peer.handleUnknown]. It looks at each
+// job, so it runs once in [rules.Config.RetryMax] at most, the last time for the last store.
 func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 	if one.JobsThere == 0 {
 		return
 	}
-	again := timer{kind: doubtTimer, site: one.Site}
+	again := timer{kind: ownershipTimer, site: one.Site}
 	if next := one.Rechecks.Next(p.now, p.cfg.RetryMax); next > p.now {
 		if !p.timers.Has(again) {
 			p.timers.Set(again, next)
@@ -199,7 +209,8 @@ func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 	}
 }
 
-// setHandedOff notes that the partner owns the job.
+// setHandedOff notes that the partner has accepted the job. From now on it reports on it
+// (Status, Result), and this site sends nothing unless it wants the job back.
 func (p *Peer) setHandedOff(j *job) {
 	p.moveJob(j, row.JobHandedOff)
 	p.watchStart(j)
@@ -210,8 +221,9 @@ func (p *Peer) setHandedOff(j *job) {
 	})
 }
 
-// notStarted is the partner's proof that the job did not start in this epoch and
-// never will (Aborted, Recalled).
+// notStarted takes a partner's proof that the job did not start in this epoch and never
+// will (PrepareExpired, Recalled), and requeues it. The proof may come again: a job that
+// is not at the partner any more is left as it is.
 func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	p.fencedOver(one, tag, false)
 	j := p.jobForMessage(one.Site, tag)
@@ -220,14 +232,15 @@ func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	}
 	p.excludeSite(j, one.Site)
 	if j.Phase == row.JobHandedOff {
-		p.judge(one, row.Returned)
+		p.recordConduct(one, row.Returned)
 	}
 	j.State, j.Started = protocol.Pending, 0 // it may have seemed to run
 	p.requeueGroup(j, event.LogJobRequeued, why)
 }
 
-// handleReturn takes a job back, and says so: the partner repeats it until it hears. That holds for
-// a job of a lost life, too, which has not started and never will.
+// handleReturn takes a job back (Recalled) and acknowledges it, since the partner repeats the
+// message until then. A job that a lost life of this store issued is acknowledged, too: it
+// has not started and never will.
 func (p *Peer) handleReturn(one *partner.Partner, tag protocol.Tag) {
 	p.notStarted(one, tag, handoff.ReturnReason(p.jobForMessage(one.Site, tag).row(), one.Site))
 	if p.site.IssuedHere(tag.Job) || p.site.InGap(tag.Job) {
@@ -235,9 +248,9 @@ func (p *Peer) handleReturn(one *partner.Partner, tag protocol.Tag) {
 	}
 }
 
-// decisionAsked answers a partner that holds room and has not heard of a
-// decision: presumed abort.
-func (p *Peer) decisionAsked(one *partner.Partner, tag protocol.Tag) {
+// handleDecisionQuery answers a partner that has a reservation and knows no decision. Without
+// a durable grant the hand-off did not happen, and the answer is Abort (presumed abort).
+func (p *Peer) handleDecisionQuery(one *partner.Partner, tag protocol.Tag) {
 	if j := p.jobForMessage(one.Site, tag); j != nil && j.Phase == row.JobOffered && j.ReserveFrom != 0 {
 		j.tries = 0             // it answers
 		p.sendForPhase(tag.Job) // the instant that it holds room from may be unknown here
@@ -246,8 +259,10 @@ func (p *Peer) decisionAsked(one *partner.Partner, tag protocol.Tag) {
 	p.handlePrepared(one, protocol.Prepared{Tag: tag})
 }
 
-// status takes what the owner says about the job.
-func (p *Peer) status(one *partner.Partner, m protocol.Status) {
+// handleStatus takes a partner's report on a job that it has. Reports are numbered at each epoch;
+// one that comes again, or late, is acknowledged and changes nothing. A report on a granted job
+// also stands for the Accept that was lost. The row is durable before StatusAck is sent.
+func (p *Peer) handleStatus(one *partner.Partner, m protocol.Status) {
 	p.adopt(one, m.Tag)
 	j := p.jobForMessage(one.Site, m.Tag)
 	if j == nil {
@@ -273,7 +288,7 @@ func (p *Peer) status(one *partner.Partner, m protocol.Status) {
 	p.noteOffset(j, m.At)
 	p.saveJob(m.Tag.Job)
 	if was != m.State && m.State == protocol.Running {
-		p.startedAt(j)
+		p.recordStart(j)
 		p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}
 }
@@ -292,9 +307,9 @@ func (p *Peer) sendFenced(one *partner.Partner, tag protocol.Tag) {
 // issued says whether a job without a row has ended: this store has issued its ID, or has given it up.
 func (p *Peer) issued(id protocol.JobID) bool { return p.site.IssuedHere(id) || p.site.GivenUp(id) }
 
-// result takes the job's end. Its files are collected before the site that ran it
-// may drop them.
-func (p *Peer) result(one *partner.Partner, m protocol.Result) {
+// handleResult takes the end of a job that a partner ran. Its output is staged out before
+// ResultAck lets the partner drop it. One that comes again after that is acknowledged again.
+func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	p.fencedOver(one, m.Tag, true)
 	p.adopt(one, m.Tag)
 	j := p.jobForMessage(one.Site, m.Tag)
@@ -311,16 +326,16 @@ func (p *Peer) result(one *partner.Partner, m protocol.Result) {
 		return
 	}
 	if m.Outcome.Ran > 0 || j.Started != 0 {
-		p.startedAt(j)
+		p.recordStart(j)
 	}
-	p.endedThere(j, &m.Outcome)
+	p.recordEnd(j, &m.Outcome)
 	outcome := m.Outcome
 	outcome.Reason = clip(outcome.Reason)
 	p.timesThere(j, &m)
 	p.checkBill(j, &outcome)
 	p.noteSaved(j, &outcome)
 	j.Outcome = &outcome
-	if why := p.again(j, &outcome); why != "" {
+	if why := p.rerunReason(j, &outcome); why != "" {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
 		p.spend(j)
 		j.Outcome, j.Ended = nil, 0

@@ -18,14 +18,14 @@ func (p *Peer) connected(card protocol.Card) {
 		return
 	}
 	renewed, overlapped := one.Connect(card)
-	p.heardLife(one, card.Life(), card.Stopped)
+	p.handleLife(one, card.Life(), card.Stopped)
 	p.claimNumber(one)
 	p.judgeCards()
-	p.seenBy(one, card.Seen)
+	p.handleSeenLife(one, card.Seen)
 	p.advanceJobSeq(one, card.SeenSeq)
 	p.sendMark(one, overlapped)
 	if card.Boot == 0 { // of a version without watermarks
-		p.spoken(one, false)
+		p.markSpoken(one, false)
 	}
 	p.logEvent(event.LogEvent{Kind: event.LogPartnerUp, Site: card.Site, Text: one.Barred})
 	p.markResponsive(one)
@@ -53,11 +53,11 @@ func (p *Peer) advanceJobSeq(one *partner.Partner, seq uint64) {
 
 // resend repeats at once what a partner that is back has not answered.
 func (p *Peer) resend(site protocol.SiteName) {
-	p.hasten(func(t timer) bool { return p.concerns(t, site) })
+	p.fireSoon(func(t timer) bool { return p.concerns(t, site) })
 }
 
-// hasten fires timers now.
-func (p *Peer) hasten(which func(timer) bool) {
+// fireSoon fires timers now.
+func (p *Peer) fireSoon(which func(timer) bool) {
 	for t := range p.timers.Keys() {
 		if which(t) {
 			p.resendSoon = append(p.resendSoon, t)
@@ -80,8 +80,8 @@ func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	case guestTimer, reportTimer:
 		g := p.guests[t.job]
 		return g != nil && g.Origin == site
-	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, sigmaTimer, cycleTimer, priceTimer, startTimer,
-		listenTimer, markTimer, doubtTimer, paceTimer, queueTimer, limitTimer, releaseTimer, releaseWaitTimer, startByTimer:
+	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, loadCheckTimer, cycleTimer, priceTimer, startTimer,
+		listenTimer, markTimer, ownershipTimer, paceTimer, queueTimer, limitTimer, releaseTimer, releaseWaitTimer, startByTimer:
 	}
 	return false
 }
@@ -94,7 +94,7 @@ func (p *Peer) disconnected(ev event.Disconnected) {
 	why := view.Clip(ev.Why)
 	if one.Disconnect(p.now, why) {
 		p.logEvent(event.LogEvent{Kind: event.LogPartnerDown, Site: ev.Site})
-		p.leaveOut(one)
+		p.stopWaitingFor(one)
 	}
 	if why != "" {
 		p.logEvent(event.LogEvent{Kind: event.LogKeyRefused, Site: ev.Site, Text: why})
@@ -135,8 +135,8 @@ func (p *Peer) digestSeen(ev event.DigestSeen) {
 	}
 }
 
-// here is this site as it judges itself.
-func (p *Peer) here() eligible.Site {
+// localSite is this site as it judges itself.
+func (p *Peer) localSite() eligible.Site {
 	return eligible.Site{Name: p.cfg.Site, Capacity: &p.cfg.Capacity, Reserves: p.cfg.Reserves}
 }
 

@@ -72,18 +72,18 @@ type Peer struct {
 	timers    due.Set[timer]
 	touched   step.Rows // by this step
 
-	tentatives quoting.Claims
-	watched    localrun.Watch              // the local queue
-	weighed    map[protocol.Tag]partner.ID // whose offers the local scheduler is asked about
-	resendSoon []timer                     // scratch
-	lastCalled uint64                      // numbers the availability messages heard
-	tunings    int                         // made so far; an older policy's hint is not kept
+	tentatives   quoting.Claims
+	watched      localrun.Watch              // the local queue
+	impactChecks map[protocol.Tag]partner.ID // whose offers the local scheduler is asked about
+	resendSoon   []timer                     // scratch
+	lastCalled   uint64                      // numbers the availability messages heard
+	reconfigured int                         // made so far; an older policy's hint is not kept
 
-	awaits   bool // cycles are planned
-	cycleDue bool // its time has come
-	intake   intake.Intake
-	prices   pricing.Prices
-	benefit  status.Benefit
+	cycleTimed bool // cycles are planned
+	cycleDue   bool // its time has come
+	intake     intake.Intake
+	prices     pricing.Prices
+	benefit    status.Benefit
 
 	applications map[protocol.JobID]*application
 	awaitMove    []protocol.JobID // that the own scheduler has refused, and since when in order
@@ -139,17 +139,17 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		return nil, err
 	}
 	p := &Peer{
-		cfg:        cfg,
-		dice:       step.NewDice(seed, cfg.Number),
-		jobs:       map[protocol.JobID]*job{},
-		jobsOf:     map[string]int{},
-		guests:     map[protocol.JobID]*guest{},
-		runs:       map[protocol.Tag]*localrun.Run{},
-		dedup:      map[string]row.Dedup{},
-		partners:   partner.NewSet(),
-		rounds:     map[protocol.RoundID]*round{},
-		tentatives: quoting.Claims{},
-		weighed:    map[protocol.Tag]partner.ID{},
+		cfg:          cfg,
+		dice:         step.NewDice(seed, cfg.Number),
+		jobs:         map[protocol.JobID]*job{},
+		jobsOf:       map[string]int{},
+		guests:       map[protocol.JobID]*guest{},
+		runs:         map[protocol.Tag]*localrun.Run{},
+		dedup:        map[string]row.Dedup{},
+		partners:     partner.NewSet(),
+		rounds:       map[protocol.RoundID]*round{},
+		tentatives:   quoting.Claims{},
+		impactChecks: map[protocol.Tag]partner.ID{},
 
 		applications: map[protocol.JobID]*application{},
 		unreleased:   map[protocol.Tag]int{},
@@ -220,7 +220,7 @@ func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind 
 	case event.Recover:
 		p.takeRecover(ev)
 	case event.Reconfigure:
-		p.retune(ev)
+		p.handleReconfigure(ev)
 	case event.SetPartners:
 		p.setPartners(ev)
 	case event.ClockSet:

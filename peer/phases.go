@@ -76,7 +76,7 @@ func (p *Peer) checkRow(d step.Row) error {
 // checkJob looks at a job of this origin.
 //
 // Invariant: a job is in the grid queue or needs an operator, or it is placed; committed locally
-// it has its run.
+// it has its run. TestRowsGoTogether checks it.
 func (p *Peer) checkJob(j *job) error {
 	if j == nil {
 		return nil
@@ -96,7 +96,7 @@ func (p *Peer) checkJob(j *job) error {
 
 // checkGuest looks at a job of another origin.
 //
-// Invariant: an accepted guest has its run, and no other one has.
+// Invariant: an accepted guest has its run, and no other one has. TestRowsGoTogether checks it.
 func (p *Peer) checkGuest(g *guest) error {
 	if g == nil {
 		return nil
@@ -109,7 +109,7 @@ func (p *Peer) checkGuest(g *guest) error {
 
 // checkRun looks at a placement in the local queue.
 //
-// Invariant: a run is of the present epoch of a job or guest.
+// Invariant: a run is of the present epoch of a job or guest. TestRowsGoTogether checks it.
 func (p *Peer) checkRun(r *localrun.Run) error {
 	if r == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// judge counts one job of this site at a partner, or at least quoted by it.
-func (p *Peer) judge(one *partner.Partner, what row.Conduct) {
+// recordConduct counts one job of this site at a partner, or at least quoted by it.
+func (p *Peer) recordConduct(one *partner.Partner, what row.Conduct) {
 	if !p.cfg.AskUnreliableLast || one == nil {
 		return
 	}
@@ -37,22 +37,22 @@ func (p *Peer) startDue(tag protocol.Tag) {
 		return
 	}
 	if one := p.partners.Of(j.Site); one != nil && one.Reached() {
-		p.judge(one, row.Late)
+		p.recordConduct(one, row.Late)
 	}
 }
 
-// startedAt counts a job whose start became known, unless it counted as late already.
-func (p *Peer) startedAt(j *job) {
+// recordStart counts a job whose start became known, unless it counted as late already.
+func (p *Peer) recordStart(j *job) {
 	t := timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch}
 	if p.timers.Has(t) {
 		p.timers.Stop(t)
-		p.judge(p.partners.Of(j.Site), row.Kept)
+		p.recordConduct(p.partners.Of(j.Site), row.Kept)
 	}
 }
 
-// endedThere counts a job that failed as soon as it ran.
-func (p *Peer) endedThere(j *job, outcome *protocol.Outcome) {
+// recordEnd counts a job that failed as soon as it ran.
+func (p *Peer) recordEnd(j *job, outcome *protocol.Outcome) {
 	if one := p.partners.Of(j.Site); one != nil && one.FailedAtOnce(&j.Spec, outcome) {
-		p.judge(one, row.FailedAtOnce)
+		p.recordConduct(one, row.FailedAtOnce)
 	}
 }

@@ -15,23 +15,23 @@ import (
 // free is how many CPUs neither run a job nor are claimed by one.
 func (p *Peer) free() int { return p.tentatives.Free(p.load.Free()) }
 
-// quoteRequest answers a partner's question; without jobs it is a probe.
-func (p *Peer) quoteRequest(one *partner.Partner, m protocol.QuoteRequest) {
+// handleQuoteRequest answers a partner's question; without jobs it is a probe.
+func (p *Peer) handleQuoteRequest(one *partner.Partner, m protocol.QuoteRequest) {
 	if len(m.Jobs) == 0 {
 		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load, Free: p.free()})
 		return
 	}
 	question := partner.Question{Request: m, Until: p.now.Add(cmp.Or(m.Deadline, p.cfg.QuoteTimeout))}
 	if one.Questions.Full() {
-		p.putOff(one, question)
+		p.deferQuestion(one, question)
 		return
 	}
 	p.answerRequest(one, question)
 }
 
-// putOff has a question wait for a place. The one that has waited so far is declined at once, so
+// deferQuestion has a question wait for a place. The one that has waited so far is declined at once, so
 // that the partner does not take this site for silent.
-func (p *Peer) putOff(one *partner.Partner, question partner.Question) {
+func (p *Peer) deferQuestion(one *partner.Partner, question partner.Question) {
 	before := one.Questions.PutOff(question)
 	if before == nil {
 		return
@@ -160,7 +160,7 @@ type marginalWait struct {
 	search quoting.Marginal
 }
 
-// quotes are those that the marginal waits are for, [quoteHome] or [quotePartner].
+// quotes are those that the marginal waits are for, [quoteLocal] or [quotePartner].
 type quotes interface {
 	marginal(p *Peer, extra []protocol.Duration)
 }
@@ -226,7 +226,7 @@ func (p *Peer) declineReason(one *partner.Partner, spec protocol.Spec, together 
 	if err := spec.CheckRequest(); err != nil {
 		return err.Error()
 	}
-	here := p.here()
+	here := p.localSite()
 	if why := here.Why(&spec, together); why != "" {
 		return why
 	}

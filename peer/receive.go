@@ -19,44 +19,44 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	}
 	switch m := m.(type) {
 	case protocol.QuoteRequest:
-		p.quoteRequest(one, m)
+		p.handleQuoteRequest(one, m)
 	case protocol.QuoteReply:
-		p.quoteReply(one, m)
+		p.handleQuoteReply(one, m)
 	case protocol.Volunteer:
-		p.volunteered(one, m)
+		p.handleVolunteer(one, m)
 	case protocol.Offer:
 		p.handleOffer(one, m)
 	case protocol.Prepared:
 		p.handlePrepared(one, m)
 	case protocol.Refused:
-		p.refused(one, m)
+		p.handleRefused(one, m)
 	case protocol.Grant:
 		p.handleGrant(one, m.Tag)
 	case protocol.Accept:
-		p.accepted(one, m.Tag)
+		p.handleAccept(one, m.Tag)
 	case protocol.PrepareExpired:
 		p.notStarted(one, m.Tag, "its site gave its room up")
 	case protocol.Status:
-		p.status(one, m)
+		p.handleStatus(one, m)
 	case protocol.StatusAck:
-		p.statusAcked(one, m)
+		p.handleStatusAck(one, m)
 	case protocol.Result:
-		p.result(one, m)
+		p.handleResult(one, m)
 	case protocol.ResultAck:
-		p.resultAcked(one, m.Tag)
+		p.handleResultAck(one, m.Tag)
 	case protocol.Recall:
 		p.handleRecall(one, m)
 	case protocol.Recalled:
 		p.handleReturn(one, m.Tag)
 	case protocol.DecisionQuery:
-		p.decisionAsked(one, m.Tag)
+		p.handleDecisionQuery(one, m.Tag)
 	case protocol.Abort:
 		p.handleAbort(one, m.Tag)
 	case protocol.UnknownJob:
 		p.handleUnknown(one, m)
 	case protocol.Fenced:
-		p.fenced(one, m)
+		p.handleFenced(one, m)
 	case protocol.Watermark:
-		p.watermark(one, m)
+		p.handleWatermark(one, m)
 	}
 }

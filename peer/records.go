@@ -44,7 +44,7 @@ func (p *Peer) flush() {
 		must(p.checkRow(d))
 		p.out.Records = append(p.out.Records, row.Record{Table: d.Table, Key: d.RecordKey(), Row: p.rowOf(d)})
 	}
-	p.raise()
+	p.raiseGeneration()
 	p.touched.Clear()
 }
 
@@ -58,7 +58,7 @@ func (p *Peer) rowOf(d step.Row) row.Row {
 	case row.PartnerTable:
 		return p.partners.Row(protocol.SiteName(d.Key))
 	case row.DedupTable, row.ApplicationTable, row.ExecutionTable:
-		return p.wishRowOf(d)
+		return p.submissionRow(d)
 	case row.JobTable:
 		if j := p.jobs[d.Job]; j != nil {
 			return j.Job
@@ -80,8 +80,8 @@ func (p *Peer) rowOf(d step.Row) row.Row {
 	return nil
 }
 
-// wishRowOf is a row of what was submitted together, or was learnt of it.
-func (p *Peer) wishRowOf(d step.Row) row.Row {
+// submissionRow is a row of what was submitted together, or was learnt of it.
+func (p *Peer) submissionRow(d step.Row) row.Row {
 	if stored, ok := p.dedup[d.Key]; ok && d.Table == row.DedupTable {
 		return stored
 	}

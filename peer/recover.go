@@ -114,31 +114,31 @@ func (p *Peer) takeRecover(ev event.Recover) {
 	doubts := p.site.JobsMayHaveRun()
 	p.site.NewLine(p.now, p.partners.Highest())
 	if doubts {
-		p.doubtAll(copied)
+		p.markAllRestored(copied)
 	}
 	p.site.Recovered(copied)
-	p.lookThrough()
+	p.scheduleQueueCheck()
 	p.saveSite()
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		if j := p.jobs[id]; j != nil && j.OperatorReason != "" {
 			p.settleJob(j)
 		}
 	}
-	p.goOn()
+	p.resumeStarts()
 	p.markAll()
 	p.answer(ev.Asked, p.recoveryView())
 }
 
-// doubtAll takes nothing for granted that may have changed since the rows were written.
-func (p *Peer) doubtAll(copied bool) {
+// markAllRestored takes nothing for granted that may have changed since the rows were written.
+func (p *Peer) markAllRestored(copied bool) {
 	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
 		if j := p.jobs[id]; j != nil { // one may have ended with another
-			p.doubtJob(j)
+			p.markJobRestored(j)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
 		if g := p.guests[id]; g.Phase == row.GuestPrepared {
-			p.doubtPrepared(g)
+			p.acceptRestored(g)
 		}
 	}
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
@@ -152,10 +152,10 @@ func (p *Peer) doubtAll(copied bool) {
 	}
 }
 
-// doubtPrepared takes a prepared guest for granted: its grant may be newer than these rows, and
+// acceptRestored takes a prepared guest for granted: its grant may be newer than these rows, and
 // its output here, for which its origin asks. The local scheduler is asked whether it came. If it
 // has not, the job may as well have been given back, so that its origin may offer it again.
-func (p *Peer) doubtPrepared(g *guest) {
+func (p *Peer) acceptRestored(g *guest) {
 	tag := g.Tag()
 	last, aside := p.watched.Aside(tag)
 	p.moveGuest(g, row.GuestAccepted)
@@ -168,7 +168,7 @@ func (p *Peer) doubtPrepared(g *guest) {
 	}
 }
 
-func (p *Peer) doubtJob(j *job) {
+func (p *Peer) markJobRestored(j *job) {
 	j.Restored, j.SkipEpochs = true, true
 	p.saveJob(j.Spec.Job)
 	switch j.Phase {
@@ -186,8 +186,8 @@ func (p *Peer) doubtJob(j *job) {
 	}
 }
 
-// stick leaves a job that is back in the grid queue to an operator.
-func (p *Peer) stick(j *job) {
+// leaveToOperator leaves a job that is back in the grid queue to an operator.
+func (p *Peer) leaveToOperator(j *job) {
 	p.queue.Remove(j.Spec.Job)
 	j.OperatorReason = lives.RestoredReason
 	p.saveJob(j.Spec.Job)
@@ -234,7 +234,7 @@ func (p *Peer) verified(r *localrun.Run, result event.Result, err error) {
 	case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
 		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
 	case found.Presence == localsched.Present && r.Copied && r.Phase != row.RunRunning:
-		p.takeOut(r)
+		p.withdrawCopied(r)
 	case found.Presence == localsched.Present:
 		p.confirm(r)
 		p.inLocalQueue(r, found.Local)
@@ -243,19 +243,19 @@ func (p *Peer) verified(r *localrun.Run, result event.Result, err error) {
 	}
 }
 
-// takeOut takes a placement out of a local queue that was copied: the job may have run where
+// withdrawCopied takes a placement out of a local queue that was copied: the job may have run where
 // the copy was made.
-func (p *Peer) takeOut(r *localrun.Run) {
-	p.call(event.WithdrawOp{Tag: r.Tag}, takeOutRun{r.Tag, r.Instance})
+func (p *Peer) withdrawCopied(r *localrun.Run) {
+	p.call(event.WithdrawOp{Tag: r.Tag}, withdrawCopied{r.Tag, r.Instance})
 }
 
-// takeOutRun takes a run out of a local queue that was copied.
-type takeOutRun struct {
+// withdrawCopied takes a run out of a local queue that was copied.
+type withdrawCopied struct {
 	tag      protocol.Tag
 	instance step.Instance
 }
 
-func (c takeOutRun) answered(p *Peer, result event.Result, err error) {
+func (c withdrawCopied) answered(p *Peer, result event.Result, err error) {
 	r := p.runs[c.tag]
 	done, err := step.ResultAs[event.WithdrawResult](result, err)
 	switch {
@@ -270,17 +270,17 @@ func (c takeOutRun) answered(p *Peer, result event.Result, err error) {
 	}
 }
 
-// lookThrough has what waits in a local queue that was copied taken out of it, also what no row
+// scheduleQueueCheck has what waits in a local queue that was copied taken out of it, also what no row
 // knows: the rows may have been copied before it came. The local scheduler says what it has in
 // its first answer to the watch.
-func (p *Peer) lookThrough() {
+func (p *Peer) scheduleQueueCheck() {
 	if p.site.TakesOut() {
 		p.after(p.cfg.SubmitRecheckDelay, timer{kind: queueTimer})
 	}
 }
 
-// looksThrough says whether that is not done yet.
-func (p *Peer) looksThrough() bool {
+// queueCheckPending says whether that is not done yet.
+func (p *Peer) queueCheckPending() bool {
 	for _, r := range p.runs {
 		if r.Copied && r.Phase != row.RunEnded {
 			return true

@@ -45,7 +45,7 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 		if one := p.partners.Of(g.Origin); one != nil {
 			one.SeenSeq = max(one.SeenSeq, id.Seq())
 			if g.Phase.Open() {
-				p.admit(one, g, +1)
+				p.countGuest(one, g, +1)
 			}
 		}
 	}
@@ -152,12 +152,12 @@ func (p *Peer) resume() {
 	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
 		p.resumeRun(p.runs[tag])
 	}
-	p.lookThrough()
-	p.tellDeparted(func(*partner.Partner) bool { return true })
+	p.scheduleQueueCheck()
+	p.logDeparted(func(*partner.Partner) bool { return true })
 	p.learnLoad()
 	p.watched.Cursor = p.site.Cursor
 	p.watch()
-	p.beginSigma()
+	p.beginLoadChecks()
 	p.beginPrices()
 	p.after(protocol.Hour, timer{kind: pruneTimer})
 }
@@ -228,7 +228,7 @@ func (p *Peer) resumeRun(r *localrun.Run) {
 	p.watchStartBy(r.Tag)
 	switch r.Phase {
 	case row.RunSubmitting:
-		if !p.holds(r.Tag) {
+		if !p.hasReservation(r.Tag) {
 			p.tentatives.Add(r.Tag, r.Since, r.Request)
 		}
 		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(r.Tag))

@@ -22,15 +22,15 @@ import (
 // round is a round of this peer: it places jobs of the grid queue, or answers a question.
 type round struct {
 	rounds.Round
-	asked    event.AskID             // the question it answers; 0: it places jobs
-	front    bool                    // the question is about the choices between cost and time, too
-	frontOf  policy.Snapshot         // of these
-	tests    map[protocol.JobID]*job // of a question
-	crowded  bool                    // there were more jobs than one message holds
-	opening  bool                    // jobs may still stay at home by the own quotes alone
-	fitting  *broker.Fitting         // what the policy was asked, and the places of its groups; nil: nothing yet
-	tuning   int                     // in force when it was asked first
-	outcomes uint64                  // end of the outcomes that the policy was given, see [rounds.Outcomes]
+	asked        event.AskID             // the question it answers; 0: it places jobs
+	front        bool                    // the question is about the choices between cost and time, too
+	frontOf      policy.Snapshot         // of these
+	tests        map[protocol.JobID]*job // of a question
+	crowded      bool                    // there were more jobs than one message holds
+	opening      bool                    // jobs may still stay at home by the own quotes alone
+	fitting      *broker.Fitting         // what the policy was asked, and the places of its groups; nil: nothing yet
+	reconfigured int                     // in force when it was asked first
+	outcomes     uint64                  // end of the outcomes that the policy was given, see [rounds.Outcomes]
 }
 
 // openRound lets the next jobs of the grid queue be placed. One such round at a
@@ -40,7 +40,7 @@ func (p *Peer) openRound() {
 		return
 	}
 	if p.cfg.Policy.LocalOnly() {
-		p.keep(p.placeable(p.queue.Take(p.queue.Len())), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
+		p.commitLocalJobs(p.placeable(p.queue.Take(p.queue.Len())), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
 	specs := p.takeJobs()
@@ -50,21 +50,21 @@ func (p *Peer) openRound() {
 	r := p.newRound(specs)
 	r.crowded, r.opening = p.queue.Ready(), true
 	p.open = r
-	p.quoteHome(r)
+	p.quoteLocal(r)
 }
 
-// keep commits jobs at home that nobody would send away. No quote is needed for that.
-func (p *Peer) keep(ids []protocol.JobID, because string) {
+// commitLocalJobs commits jobs at home that nobody would send away. No quote is needed for that.
+func (p *Peer) commitLocalJobs(ids []protocol.JobID, because string) {
 	for _, id := range ids {
 		j := p.jobs[id]
-		why := p.homeRefuses(j, j.Spec)
+		why := p.localDeclineReason(j, j.Spec)
 		if why != "" {
 			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
-			p.hold(j, p.dice.Jitter(p.cfg.CheckInterval), why, "")
+			p.requeueAfter(j, p.dice.Jitter(p.cfg.CheckInterval), why, "")
 			continue
 		}
 		p.logEvent(event.LogEvent{Kind: event.LogRoundDecided, Job: id, Site: p.cfg.Site, Text: because})
-		p.commitHome(j, notQuoted)
+		p.commitLocal(j, notQuoted)
 	}
 }
 
@@ -78,30 +78,30 @@ func (p *Peer) newRound(specs []protocol.Spec) *round {
 	return r
 }
 
-// quoteHome asks the own scheduler about the round's jobs.
-func (p *Peer) quoteHome(r *round) {
+// quoteLocal asks the own scheduler about the round's jobs.
+func (p *Peer) quoteLocal(r *round) {
 	r.HomeDone = false
 	query := localsched.Query{Ahead: p.tentatives.Ahead()}
 	for i := range r.Specs {
 		query.Jobs = append(query.Jobs, r.Specs[i].ScaledRequest(&p.cfg.Capacity))
 	}
-	p.call(event.QuoteOp{Query: query}, quoteHome{r.ID})
+	p.call(event.QuoteOp{Query: query}, quoteLocal{r.ID})
 }
 
-// quoteHome asks for the own quotes of a round.
-type quoteHome struct{ round protocol.RoundID }
+// quoteLocal asks for the own quotes of a round.
+type quoteLocal struct{ round protocol.RoundID }
 
-func (c quoteHome) answered(p *Peer, result event.Result, err error) {
+func (c quoteLocal) answered(p *Peer, result event.Result, err error) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
 	}
-	r.Home = p.homeQuotes(r, result, err)
-	m, there := quoting.FindMarginal(r.Specs, r.Home, p.extraOf(r), &p.cfg.Capacity, p.now.Add(p.cfg.QuoteTimeout/2))
+	r.Home = p.localQuotes(r, result, err)
+	m, there := quoting.FindMarginal(r.Specs, r.Home, p.marginalJobs(r), &p.cfg.Capacity, p.now.Add(p.cfg.QuoteTimeout/2))
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 
-func (c quoteHome) marginal(p *Peer, extra []protocol.Duration) {
+func (c quoteLocal) marginal(p *Peer, extra []protocol.Duration) {
 	r := p.rounds[c.round]
 	if r == nil {
 		return
@@ -112,29 +112,29 @@ func (c quoteHome) marginal(p *Peer, extra []protocol.Duration) {
 		p.applyLocalQuotes(r)
 		return
 	}
-	p.settle(r)
+	p.decideIfComplete(r)
 }
 
-// extraOf is for how many jobs of a round the policy wants to know the marginal wait.
-func (p *Peer) extraOf(r *round) int {
+// marginalJobs is for how many jobs of a round the policy wants to know the marginal wait.
+func (p *Peer) marginalJobs(r *round) int {
 	if r.asked != 0 {
 		return 0
 	}
 	return p.cfg.Policy.MarginalJobs
 }
 
-// reckoning is how energy terms are worked out in a round; people who ask get the
+// energyPricing is how energy terms are worked out in a round; people who ask get the
 // hourly prices.
-func (p *Peer) reckoning(r *round) protocol.EnergyPricing {
+func (p *Peer) energyPricing(r *round) protocol.EnergyPricing {
 	if r.asked != 0 {
 		return protocol.Hourly
 	}
 	return p.cfg.Policy.EnergyPricing
 }
 
-// homeQuotes are the own scheduler's answers, declined where the site must not
+// localQuotes are the own scheduler's answers, declined where the site must not
 // run the job.
-func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Quote {
+func (p *Peer) localQuotes(r *round, result event.Result, err error) []protocol.Quote {
 	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	if err == nil && len(quoted.Quotes) != len(r.Specs) {
 		err = fmt.Errorf("the local scheduler gave %d quotes for %d jobs", len(quoted.Quotes), len(r.Specs))
@@ -147,7 +147,7 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 	out := make([]protocol.Quote, len(r.Specs))
 	for i, spec := range r.Specs {
 		p.predict(r.entry(p, i), &spec, p.cfg.Site, &p.cfg.Capacity)
-		switch why := p.homeRefuses(r.job(p, i), spec); {
+		switch why := p.localDeclineReason(r.job(p, i), spec); {
 		case err != nil:
 			out[i] = protocol.Quote{Job: spec.Job, Declined: clip("the local scheduler does not answer: " + err.Error())}
 		case why != "":
@@ -155,7 +155,7 @@ func (p *Peer) homeQuotes(r *round, result event.Result, err error) []protocol.Q
 		default:
 			out[i] = quoted.Quotes[i]
 			out[i].Job, out[i].Note = spec.Job, quoting.Note(&out[i])
-			p.charge(&out[i], &spec, p.reckoning(r))
+			p.charge(&out[i], &spec, p.energyPricing(r))
 			p.declineUnknownCurrency(&out[i])
 		}
 	}
@@ -181,8 +181,8 @@ func (r *round) entry(p *Peer, i int) entry {
 	return e
 }
 
-func (p *Peer) homeRefuses(j *job, spec protocol.Spec) string {
-	here := p.here()
+func (p *Peer) localDeclineReason(j *job, spec protocol.Spec) string {
+	here := p.localSite()
 	if why := here.Why(&spec, j != nil && j.Together()); why != "" {
 		return why
 	}
@@ -212,10 +212,10 @@ func (p *Peer) applyLocalQuotes(r *round) {
 	}
 	for _, i := range kept {
 		j := p.jobs[r.Specs[i].Job]
-		j.noteAlone(&r.Home[i])
+		j.setLocalQuote(&r.Home[i])
 		j.Quoted = pricing.QuotedPrice(&r.Home[i])
-		p.reportShortcut(r, i)
-		p.commitHome(j, r.Home[i].AWT)
+		p.logPlacedLocally(r, i)
+		p.commitLocal(j, r.Home[i].AWT)
 	}
 	if len(kept) > 0 {
 		r.Keep(func(i int) bool {
@@ -229,12 +229,12 @@ func (p *Peer) applyLocalQuotes(r *round) {
 		return
 	}
 	if len(kept) > 0 {
-		p.quoteHome(r) // what was just kept changes the others' quotes
+		p.quoteLocal(r) // what was just kept changes the others' quotes
 	}
 	p.askPartners(r)
 }
 
-func (p *Peer) reportShortcut(r *round, i int) {
+func (p *Peer) logPlacedLocally(r *round, i int) {
 	if p.cfg.DisableLogEvents {
 		return
 	}
@@ -261,12 +261,12 @@ func (p *Peer) askPartners(r *round) {
 		}
 		p.after(p.cfg.QuoteTimeout, timer{kind: roundTimer, round: r.ID})
 	}
-	p.settle(r)
+	p.decideIfComplete(r)
 }
 
 func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 	a := &rounds.Ask{Partner: one, Volunteer: one.Volunteer.Number, Jobs: rows}
-	request := protocol.QuoteRequest{Round: r.ID, Deadline: p.cfg.QuoteTimeout, EnergyPricing: p.reckoning(r), MarginalJobs: p.extraOf(r)}
+	request := protocol.QuoteRequest{Round: r.ID, Deadline: p.cfg.QuoteTimeout, EnergyPricing: p.energyPricing(r), MarginalJobs: p.marginalJobs(r)}
 	for _, i := range rows {
 		spec := r.Specs[i].Asked()
 		p.predict(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
@@ -282,8 +282,8 @@ func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 	p.send(one.Site, request)
 }
 
-// quoteReply takes a partner's quotes in.
-func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
+// handleQuoteReply takes a partner's quotes in.
+func (p *Peer) handleQuoteReply(one *partner.Partner, m protocol.QuoteReply) {
 	one.HearLoad(m.Load, p.now)
 	one.HearLimits(m.MaxJobs, m.MaxCPUs)
 	p.endVolunteering(one)
@@ -301,7 +301,7 @@ func (p *Peer) quoteReply(one *partner.Partner, m protocol.QuoteReply) {
 	if err := r.Take(a, m); err != nil {
 		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Round: r.ID, Text: clip(err.Error())})
 	}
-	p.settle(r)
+	p.decideIfComplete(r)
 }
 
 // roundDue ends the wait for quotes: who has not answered is ignored for this
@@ -317,17 +317,17 @@ func (p *Peer) roundDue(id protocol.RoundID) {
 			p.markUnresponsive(a.Partner)
 		}
 	}
-	p.settle(r)
+	p.decideIfComplete(r)
 }
 
-// leaveOut stops waiting for a partner that has gone.
-func (p *Peer) leaveOut(one *partner.Partner) {
+// stopWaitingFor stops waiting for a partner that has gone.
+func (p *Peer) stopWaitingFor(one *partner.Partner) {
 	for _, id := range p.roundIDs() {
 		r := p.rounds[id]
 		if a := r.AskOf(one); a != nil && a.Waits() {
 			a.Missed = true
 		}
-		p.settle(r)
+		p.decideIfComplete(r)
 	}
 }
 
@@ -340,8 +340,8 @@ func (p *Peer) roundIDs() []protocol.RoundID {
 	return ids
 }
 
-// settle goes on once every answer that the round waits for is in.
-func (p *Peer) settle(r *round) {
+// decideIfComplete goes on once every answer that the round waits for is in.
+func (p *Peer) decideIfComplete(r *round) {
 	if r.Decided || !r.Complete() {
 		return
 	}

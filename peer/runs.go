@@ -12,13 +12,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// commitHome moves a job of this origin to the own local queue.
-func (p *Peer) commitHome(j *job, awt protocol.Duration) {
+// commitLocal moves a job of this origin to the own local queue.
+func (p *Peer) commitLocal(j *job, awt protocol.Duration) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
-		p.shunHere(j, err.Error())
+		p.excludeHere(j, err.Error())
 		j.Unplace()
-		p.hold(j, p.cfg.CheckInterval, err.Error(), "")
+		p.requeueAfter(j, p.cfg.CheckInterval, err.Error(), "")
 		return
 	}
 	j.NextEpoch()
@@ -48,7 +48,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *loc
 		p.saveJob(tag.Job)
 	}
 	p.watched.Remove(tag)
-	if !p.holds(tag) {
+	if !p.hasReservation(tag) {
 		p.tentatives.Add(tag, p.now, request)
 	}
 	p.watchStartBy(tag)
@@ -58,7 +58,7 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *loc
 
 func (p *Peer) submitRun(r *localrun.Run) {
 	if p.site.StopReason() != "" {
-		r.Waits = true // for goOn
+		r.Waits = true // for resumeStarts
 		return
 	}
 	if p.tooLate(r) {
@@ -87,8 +87,8 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 	}
 }
 
-// holds says whether the batch system holds room for a placement.
-func (p *Peer) holds(tag protocol.Tag) bool {
+// hasReservation says whether the batch system holds room for a placement.
+func (p *Peer) hasReservation(tag protocol.Tag) bool {
 	if j := p.jobs[tag.Job]; j != nil {
 		return j.ReservedAt != 0 && j.Tag() == tag
 	}
@@ -185,12 +185,12 @@ func (p *Peer) found(r *localrun.Run, result event.Result, err error) {
 	case found.Presence == localsched.Absent:
 		p.submitRun(r)
 	default:
-		p.stuck(r, "the local scheduler cannot tell whether it has the job")
+		p.setAmbiguous(r, "the local scheduler cannot tell whether it has the job")
 		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
 	}
 }
 
-func (p *Peer) stuck(r *localrun.Run, why string) {
+func (p *Peer) setAmbiguous(r *localrun.Run, why string) {
 	if !r.Stick(why) {
 		return
 	}
@@ -214,7 +214,7 @@ func (p *Peer) inLocalQueue(r *localrun.Run, local localsched.LocalID) {
 func (p *Peer) refusedHere(r *localrun.Run, why string) {
 	if j := p.jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
-		p.shunHere(j, handoff.RefusedByScheduler+why)
+		p.excludeHere(j, handoff.RefusedByScheduler+why)
 		p.requeueGroup(j, event.LogJobRequeued, handoff.RefusedByScheduler+why)
 		return
 	}
@@ -308,7 +308,7 @@ func (p *Peer) dropRun(tag protocol.Tag) {
 
 // removeRun forgets a run here, and gives up the room that is held for it.
 func (p *Peer) removeRun(tag protocol.Tag) {
-	held, r := p.holds(tag), p.runs[tag]
+	held, r := p.hasReservation(tag), p.runs[tag]
 	delete(p.runs, tag)
 	p.noteDraw(r)
 	p.tentatives.Drop(tag)

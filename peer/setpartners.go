@@ -23,7 +23,7 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 		return
 	}
 	p.cfg, p.hint = cfg, nil
-	p.tunings++
+	p.reconfigured++
 	p.dropRound() // its quotes may be of a site that is gone
 	left := map[*partner.Partner]bool{}
 	for _, one := range p.partners.All() {
@@ -33,12 +33,12 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 			p.reconfigure(one, cfg.Partners[at])
 		case !one.Departed:
 			left[one] = true
-			p.cutOff(one)
+			p.resetPartner(one)
 			one.Partner, one.Departed = rules.Partner{Site: one.Site}, true
 		}
 	}
 	p.forgetDeparted()
-	p.tellDeparted(func(one *partner.Partner) bool { return left[one] })
+	p.logDeparted(func(one *partner.Partner) bool { return left[one] })
 	for _, c := range cfg.Partners {
 		if p.partners.Of(c.Site) == nil {
 			p.enter(partner.New(c))
@@ -57,23 +57,23 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 // reconfigure gives a partner another configuration. With another key it is heard anew.
 func (p *Peer) reconfigure(one *partner.Partner, cfg rules.Partner) {
 	if one.Departed || one.PublicKey != cfg.PublicKey {
-		p.cutOff(one)
+		p.resetPartner(one)
 	}
 	one.Partner, one.Departed = cfg, false
 }
 
-// cutOff ends the session with a partner and forgets what was heard of it in this life. What
+// resetPartner ends the session with a partner and forgets what was heard of it in this life. What
 // the rows say of it and its jobs stays, and so does what the local scheduler is asked for it.
-func (p *Peer) cutOff(one *partner.Partner) {
+func (p *Peer) resetPartner(one *partner.Partner) {
 	if one.Linked {
 		p.disconnected(event.Disconnected{Site: one.Site})
 	}
-	for _, kind := range []timerKind{probeTimer, paceTimer, doubtTimer} {
+	for _, kind := range []timerKind{probeTimer, paceTimer, ownershipTimer} {
 		p.timers.Stop(timer{kind: kind, site: one.Site})
 	}
-	for tag, origin := range p.weighed {
+	for tag, origin := range p.impactChecks {
 		if origin == one.ID() {
-			p.stopWeighing(tag)
+			p.endImpactCheck(tag)
 		}
 	}
 	one.Again()
@@ -115,8 +115,8 @@ func (p *Peer) enter(one *partner.Partner) {
 	}
 }
 
-// tellDeparted says how many jobs missing partners concern.
-func (p *Peer) tellDeparted(which func(*partner.Partner) bool) {
+// logDeparted says how many jobs missing partners concern.
+func (p *Peer) logDeparted(which func(*partner.Partner) bool) {
 	all := p.partnerJobs()
 	for _, one := range p.partners.All() {
 		if one.Departed && which(one) {

@@ -14,10 +14,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// handleOffer makes room for a partner's job, durably, or refuses without a trace.
+// handleOffer reserves what a partner's job needs, durably, and answers Prepared; or it answers
+// Refused and keeps nothing. An offer that comes again is answered as before. With
+// [rules.Protection] the local scheduler is first asked whom the job would delay.
 func (p *Peer) handleOffer(one *partner.Partner, m protocol.Offer) {
 	switch {
-	case p.weighed[m.Tag()].Site != "" || !p.admitOffer(one, m):
+	case p.impactChecks[m.Tag()].Site != "" || !p.admitOffer(one, m):
 	case p.protectedSite() != 0:
 		p.checkImpact(one, m)
 	default:
@@ -39,7 +41,7 @@ func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 		p.refuse(one, tag, why)
 		return false
 	}
-	if why := cmp.Or(p.intakeFullReason(), p.undoes(one)); why != "" {
+	if why := cmp.Or(p.intakeFullReason(), p.undoneReason(one)); why != "" {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: why})
 		return false
 	}
@@ -85,24 +87,24 @@ func (p *Peer) reply(one *partner.Partner, answer handoff.Answer[handoff.Reply])
 func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
 	tag, request := m.Tag(), m.Spec.ScaledRequest(&p.cfg.Capacity)
 	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.tentatives.Ahead(), ProtectSite: p.protectedSite()}
-	p.weighed[tag] = one.ID()
+	p.impactChecks[tag] = one.ID()
 	p.tentatives.Add(tag, p.now, request)
-	p.call(event.QuoteOp{Query: query}, weighOffer{one.ID(), m})
+	p.call(event.QuoteOp{Query: query}, checkOffer{one.ID(), m})
 }
 
-// weighOffer asks whom an offered job would delay. It has the offer as it came, since a later one
+// checkOffer asks whom an offered job would delay. It has the offer as it came, since a later one
 // of the same tag may be another.
-type weighOffer struct {
+type checkOffer struct {
 	from  partner.ID
 	offer protocol.Offer
 }
 
-func (c weighOffer) answered(p *Peer, result event.Result, err error) {
+func (c checkOffer) answered(p *Peer, result event.Result, err error) {
 	one, tag := p.partners.At(c.from), c.offer.Tag()
-	if one == nil || p.weighed[tag] != c.from {
+	if one == nil || p.impactChecks[tag] != c.from {
 		return // the origin has given it up, or is no partner any more
 	}
-	p.stopWeighing(tag)
+	p.endImpactCheck(tag)
 	if why := p.impactReason(result, err); why != "" {
 		p.refuse(one, tag, why)
 		return
@@ -112,8 +114,8 @@ func (c weighOffer) answered(p *Peer, result event.Result, err error) {
 	}
 }
 
-func (p *Peer) stopWeighing(tag protocol.Tag) {
-	delete(p.weighed, tag)
+func (p *Peer) endImpactCheck(tag protocol.Tag) {
+	delete(p.impactChecks, tag)
 	p.tentatives.Drop(tag)
 }
 
@@ -130,7 +132,8 @@ func (p *Peer) impactReason(result event.Result, err error) string {
 	return cmp.Or(clip(quoted.Quotes[0].Declined), quoting.DelayReason(&quoted.Quotes[0], p.cfg.Protect.Delay))
 }
 
-// prepare makes room for the offered job, durably, and says so.
+// prepare reserves what the offered job needs: the guest's row is durable BEFORE Prepared is sent.
+// A restart finds the guest prepared and asks its origin for the decision.
 func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	tag := m.Tag()
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declineReason has asked
@@ -143,7 +146,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	}
 	p.guests[tag.Job] = g
 	g.Tariff = p.desk().TariffOf(&g.Spec, p.now)
-	p.admit(one, g, +1)
+	p.countGuest(one, g, +1)
 	g.intake = p.countIntake()
 	one.SeenSeq = max(one.SeenSeq, tag.Job.Seq())
 	p.saveGuest(tag.Job)
@@ -172,12 +175,14 @@ func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 	p.logEvent(event.LogEvent{Kind: event.LogGuestRefused, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, Text: m.Reason})
 }
 
-// handleGrant takes the origin's decision: the job is this site's now.
+// handleGrant takes the origin's decision: the job is this site's now. The rows of the guest and
+// its run are durable BEFORE Accept is sent and the local scheduler is called. A grant that
+// comes again is confirmed again, and starts nothing.
 func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
 	answer := handoff.OnGrant(g.row(), one.Site, tag)
 	if answer.Do == handoff.NotHere {
-		p.knowsNothing(one, tag)
+		p.replyUnknown(one, tag)
 		return
 	}
 	if answer.Do != handoff.Start {
@@ -192,10 +197,10 @@ func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 	p.startRun(tag, g.Account, g.Spec)
 }
 
-// knowsNothing says that no row knows a job. What waits of it in the local queue is taken out
+// replyUnknown says that no row knows a job. What waits of it in the local queue is taken out
 // first, so that it does not start after its origin has given it to another site, or ended it.
 // The origin asks again.
-func (p *Peer) knowsNothing(one *partner.Partner, tag protocol.Tag) {
+func (p *Peer) replyUnknown(one *partner.Partner, tag protocol.Tag) {
 	if p.watched.Waits(tag) && p.ownsAside(one, tag) {
 		p.withdrawAside(tag)
 		return
@@ -228,8 +233,8 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	g.tries++
 }
 
-// undoes says why no offer of a partner is prepared for a while; empty: they are.
-func (p *Peer) undoes(one *partner.Partner) string {
+// undoneReason says why no offer of a partner is prepared for a while; empty: they are.
+func (p *Peer) undoneReason(one *partner.Partner) string {
 	if one.Undone.Wait(p.now) == 0 {
 		return ""
 	}
@@ -238,8 +243,8 @@ func (p *Peer) undoes(one *partner.Partner) string {
 
 // handleAbort takes the origin's word that it did not grant and will not.
 func (p *Peer) handleAbort(one *partner.Partner, tag protocol.Tag) {
-	if by, ok := p.weighed[tag]; ok && by == one.ID() {
-		p.stopWeighing(tag)
+	if by, ok := p.impactChecks[tag]; ok && by == one.ID() {
+		p.endImpactCheck(tag)
 		return
 	}
 	g := p.guests[tag.Job]
@@ -267,7 +272,7 @@ func (p *Peer) handleRecall(one *partner.Partner, m protocol.Recall) {
 	answer := handoff.OnRecall(g.row(), one.Site, m.Tag)
 	switch answer.Do { //nolint:exhaustive // the replies to a recall
 	case handoff.NotHere:
-		p.knowsNothing(one, m.Tag)
+		p.replyUnknown(one, m.Tag)
 	case handoff.Expire:
 		p.tombstone(g, row.GuestAborted)
 	case handoff.Withdraw:
@@ -288,9 +293,9 @@ func (p *Peer) withdrawGuest(one *partner.Partner, g *guest, m protocol.Recall) 
 	}
 }
 
-// fenced ends what this site still has of a job that lives on elsewhere, or has
-// ended.
-func (p *Peer) fenced(one *partner.Partner, m protocol.Fenced) {
+// handleFenced ends what this site still has of a job that continues at a higher epoch elsewhere,
+// or has finished.
+func (p *Peer) handleFenced(one *partner.Partner, m protocol.Fenced) {
 	g := p.guests[m.Tag.Job]
 	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == row.GuestAccepted {
 		p.stopFencedGuest(g)
@@ -301,7 +306,10 @@ func (p *Peer) fenced(one *partner.Partner, m protocol.Fenced) {
 	}
 }
 
-// stopFencedGuest ends a guest that its origin has gone on without.
+// stopFencedGuest ends a guest whose job continues at a higher epoch elsewhere, or has finished.
+// Fenced is made durable first, so that a restart continues to stop it. A run that has not
+// ended is withdrawn, or killed if it has started; its result is not reported. A run that has
+// ended is closed at once.
 func (p *Peer) stopFencedGuest(g *guest) {
 	if !g.Fenced {
 		g.Fenced = true
@@ -315,7 +323,8 @@ func (p *Peer) stopFencedGuest(g *guest) {
 	p.withdrawRun(r, true)
 }
 
-func (p *Peer) statusAcked(one *partner.Partner, m protocol.StatusAck) {
+// handleStatusAck takes that the origin has a report. One that comes again changes nothing.
+func (p *Peer) handleStatusAck(one *partner.Partner, m protocol.StatusAck) {
 	g, r := p.guests[m.Tag.Job], p.runs[m.Tag]
 	if g == nil || r == nil || g.Origin != one.Site || !r.Acknowledge(m.Seq) {
 		return
@@ -326,9 +335,9 @@ func (p *Peer) statusAcked(one *partner.Partner, m protocol.StatusAck) {
 	}
 }
 
-// resultAcked lets the job go: the origin has its result and its files, or has
+// handleResultAck lets the job go: the origin has its result and its files, or has
 // heard that it was given back.
-func (p *Peer) resultAcked(one *partner.Partner, tag protocol.Tag) {
+func (p *Peer) handleResultAck(one *partner.Partner, tag protocol.Tag) {
 	g := p.guests[tag.Job]
 	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch {
 		return
@@ -348,7 +357,8 @@ func (p *Peer) resultAcked(one *partner.Partner, tag protocol.Tag) {
 	p.closeGuest(g)
 }
 
-// closeGuest drops all of a guest but its tombstone.
+// closeGuest drops all of a guest but its tombstone, which keeps late messages from starting it
+// again. Precondition: its origin has the result, or has gone on without it.
 func (p *Peer) closeGuest(g *guest) {
 	tag := g.Tag()
 	p.archiveGuest(g)
@@ -369,7 +379,8 @@ func (p *Peer) archiveGuest(g *guest) {
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(view.ID), Row: row.Archived{View: view}})
 }
 
-// tombstone leaves a tombstone of the guest: its epoch can never start here (again).
+// tombstone leaves a tombstone of the guest: its epoch can never start here (again). It is kept
+// for [rules.Config.TombstoneTTL]; a late offer, grant or recall is answered by it.
 func (p *Peer) tombstone(g *guest, phase row.GuestPhase) {
 	if phase == row.GuestAborted {
 		p.logEvent(event.LogEvent{Kind: event.LogGuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
@@ -395,12 +406,12 @@ func (p *Peer) dropPrepared(g *guest) {
 	p.tentatives.Drop(g.Tag())
 	p.timers.Stop(timer{kind: guestTimer, job: g.Spec.Job})
 	if one := p.partners.Of(g.Origin); one != nil {
-		p.admit(one, g, -1)
+		p.countGuest(one, g, -1)
 	}
 }
 
-// admit counts an open guest, or takes it off.
-func (p *Peer) admit(one *partner.Partner, g *guest, by int) {
+// countGuest counts an open guest, or takes it off.
+func (p *Peer) countGuest(one *partner.Partner, g *guest, by int) {
 	if g.counted == (by > 0) {
 		return
 	}

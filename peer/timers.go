@@ -24,7 +24,7 @@ const (
 	probeTimer                        // a silent partner
 	watchTimer                        // the watch failed
 	pruneTimer                        // old tombstones
-	sigmaTimer                        // σ: the own utilisation, and jobs that wait for volunteers
+	loadCheckTimer                    // σ: the own utilisation, and jobs that wait for volunteers
 	cycleTimer                        // a round of all jobs
 	priceTimer                        // prices are asked for again
 	startTimer                        // a job of this origin should have started at its partner
@@ -32,7 +32,7 @@ const (
 	markTimer                         // partners are sent how far the store has come
 	queueTimer                        // a local queue that was copied is looked through
 	paceTimer                         // facts about a partner were not made, because there were many
-	doubtTimer                        // a partner is asked again whether it still has what was handed to it
+	ownershipTimer                    // a partner is asked again whether it still has what was handed to it
 	limitTimer                        // an application has used up its max_time
 	startByTimer                      // a placement of a group has missed its start
 	releaseTimer                      // room that the local scheduler has not given up yet
@@ -74,8 +74,8 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 		p.watch()
 	case pruneTimer:
 		p.prune()
-	case sigmaTimer:
-		p.sigmaDue()
+	case loadCheckTimer:
+		p.loadCheckDue()
 	case cycleTimer:
 		p.beginCycle()
 	case priceTimer:
@@ -90,7 +90,7 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 		p.takeOutAside()
 	case paceTimer:
 		p.endPeriod(p.partners.Of(t.site))
-	case doubtTimer:
+	case ownershipTimer:
 		p.requestOwnershipCheck(p.partners.Of(t.site))
 	case limitTimer:
 		p.limitDue(t.job)

@@ -80,7 +80,7 @@ func (p *Peer) linkOf(site protocol.SiteName) status.Link {
 func (p *Peer) jobView(j *job, spent spending) view.Job {
 	s := p.standing(j)
 	v := s.View(p.cfg.Site)
-	v.Reason, v.Objectives = p.reasonOf(s), p.wishesView(j, spent)
+	v.Reason, v.Objectives = p.reasonOf(s), p.objectivesView(j, spent)
 	v.Local = cmp.Or(j.local, v.Local)
 	if v.Bill = pricing.BillView(j.Tariff, j.State, j.Started, j.Outcome, p.now); v.Bill != nil {
 		v.Bill.Disputed = j.Disputed
@@ -89,8 +89,8 @@ func (p *Peer) jobView(j *job, spent spending) view.Job {
 	return v
 }
 
-// wishesView are the wishes for a job's application; nil for a job on its own.
-func (p *Peer) wishesView(j *job, known spending) *view.Objectives {
+// objectivesView are the wishes for a job's application; nil for a job on its own.
+func (p *Peer) objectivesView(j *job, known spending) *view.Objectives {
 	a := j.application
 	if a == nil {
 		return nil
@@ -212,8 +212,8 @@ func (p *Peer) listGuest(page *status.Page, g *guest) {
 	}
 }
 
-// noteAlone keeps what the own site first quoted for a job.
-func (j *job) noteAlone(q *protocol.Quote) {
+// setLocalQuote keeps what the own site first quoted for a job.
+func (j *job) setLocalQuote(q *protocol.Quote) {
 	if j.localQuote == 0 && q.Declined == "" && q.AWT != protocol.Never {
 		j.localQuote = 1 + q.AWT
 	}

@@ -141,7 +141,7 @@ func (p *Peer) endedHere(j *job, r *localrun.Run) {
 		j.Ended = p.now
 	}
 	outcome := *r.Outcome
-	why := p.again(j, &outcome)
+	why := p.rerunReason(j, &outcome)
 	j.Outcome = &outcome
 	j.local = r.Local
 	p.dropRun(r.Tag)

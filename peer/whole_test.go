@@ -144,7 +144,8 @@ func sentOf[M protocol.Message](l *lone) (n int) {
 	return n
 }
 
-// An account that goes while room is held keeps the whole group from its grant, whichever
+// TestGrantIsAllOrNothing: either all members of a group are granted or none is. An account that goes
+// while room is held keeps the whole group from its grant, whichever
 // member comes first.
 func TestGrantIsAllOrNothing(t *testing.T) {
 	t.Parallel()

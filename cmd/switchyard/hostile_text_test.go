@@ -52,7 +52,7 @@ func soiled[T any]() (value T) {
 // soiledFacts has a fact of each kind.
 func soiledFacts(t *testing.T) (facts []event.LogEvent) {
 	t.Helper()
-	source, err := os.ReadFile("../../peer/event/fact.go")
+	source, err := os.ReadFile("../../peer/event/logevent.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,8 +62,10 @@ func (s *Store) InGap(id protocol.JobID) bool {
 	})
 }
 
-// IssuedHere says whether this store gave the job ID out. Such a job that is not in the rows has
-// ended; of one that a lost store gave out nothing is known.
+// IssuedHere reports whether this store issued the job ID. If it did and there is no job row, the job
+// has finished, and a late message about it may be answered with Fenced. An ID outside
+// [FirstSeq, NextSeq) may come from an earlier store of this site that was lost; its job must not be
+// fenced.
 func (s *Store) IssuedHere(id protocol.JobID) bool {
 	return id.Origin() == s.here.Number && s.FirstSeq <= id.Seq() && id.Seq() < s.NextSeq && !s.InGap(id)
 }

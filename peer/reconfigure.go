@@ -8,10 +8,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
-// retune takes other rules for rounds. What a policy has been asked it still
+// handleReconfigure takes other rules for rounds. What a policy has been asked it still
 // decides; everything else goes on by the new rules, and jobs that wait get a
 // round by them.
-func (p *Peer) retune(ev event.Reconfigure) {
+func (p *Peer) handleReconfigure(ev event.Reconfigure) {
 	cfg := p.cfg.WithRuntime(ev.Tuning).WithDefaults()
 	if err := cfg.Validate(); err != nil {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: err.Error()})
@@ -26,9 +26,9 @@ func (p *Peer) retune(ev event.Reconfigure) {
 	}
 	p.cfg, p.hint = cfg, nil
 	p.intake.Change(before, p.intakeRule(), p.now)
-	p.tunings++
-	p.timers.Stop(timer{kind: sigmaTimer})
-	p.beginSigma()
+	p.reconfigured++
+	p.timers.Stop(timer{kind: loadCheckTimer})
+	p.beginLoadChecks()
 	p.forgetCycle()
 	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()

@@ -29,7 +29,7 @@ func (p *Peer) testSubmit(ev event.TestSubmit) {
 	r := p.newRound(specs)
 	r.asked, r.front, r.tests = ev.Asked, ev.Front, tests
 	r.Reach = slices.Repeat([]rounds.Reach{rounds.Everybody}, len(specs))
-	p.quoteHome(r)
+	p.quoteLocal(r)
 	p.askPartners(r)
 }
 
@@ -70,7 +70,7 @@ func (p *Peer) answerQuestion(r *round) {
 		return
 	}
 	r.frontOf = p.snapshot(r)
-	if why := p.noFront(&r.frontOf); why != "" {
+	if why := p.noFrontReason(&r.frontOf); why != "" {
 		p.answerFront(r, &view.ParetoFront{Reason: clip("the choices could not be found: " + why)})
 		return
 	}
@@ -93,8 +93,8 @@ func (c findFront) answered(p *Peer, result event.Result, err error) {
 	p.answerFront(r, rounds.FrontView(&r.frontOf, &done.Front))
 }
 
-// noFront says why nobody can be asked what choices there are; empty: somebody can.
-func (p *Peer) noFront(in *policy.Snapshot) string {
+// noFrontReason says why nobody can be asked what choices there are; empty: somebody can.
+func (p *Peer) noFrontReason(in *policy.Snapshot) string {
 	switch {
 	case len(in.Applications) != 1:
 		return "the jobs are of several applications; ask about one"

@@ -102,13 +102,13 @@ func (p *Peer) endTurn(key broker.GroupKey) {
 // waitForRound keeps a member that a round has placed in the grid queue for another one.
 func (p *Peer) waitForRound(j *job, why, detail string) {
 	j.Unplace()
-	p.rest(j, why, detail)
+	p.requeueLater(j, why, detail)
 }
 
 // carryOutGroup does what a group has decided about members that seek room.
 func (p *Peer) carryOutGroup(g *broker.Group, d broker.Decision) {
 	for _, j := range p.jobsOfRows(d.Late) {
-		p.doubtSite(j)
+		p.excludeReservingSite(j)
 	}
 	switch members := p.jobsOfRows(d.Members); d.Do {
 	case broker.Reserve:
@@ -156,21 +156,21 @@ func (p *Peer) noteReserving(j *job, d broker.Decision) {
 	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
 }
 
-// reserveHere has the own batch system hold room for a member.
-func (p *Peer) reserveHere(j *job) {
+// reserveLocal has the own batch system hold room for a member.
+func (p *Peer) reserveLocal(j *job) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.abortGroupOf(j, err.Error())
 		return
 	}
 	hold := localsched.Reservation{Tag: j.Tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: account}
-	p.call(event.ReserveOp{Hold: hold}, reserveHome{j.Tag()})
+	p.call(event.ReserveOp{Hold: hold}, reserveLocal{j.Tag()})
 }
 
-// reserveHome has room held for a member, in one epoch of it.
-type reserveHome struct{ tag protocol.Tag }
+// reserveLocal has room held for a member, in one epoch of it.
+type reserveLocal struct{ tag protocol.Tag }
 
-func (c reserveHome) answered(p *Peer, result event.Result, err error) {
+func (c reserveLocal) answered(p *Peer, result event.Result, err error) {
 	tag, j := c.tag, p.jobs[c.tag.Job]
 	done, err := step.ResultAs[event.ReserveResult](result, err)
 	switch {
@@ -179,13 +179,13 @@ func (c reserveHome) answered(p *Peer, result event.Result, err error) {
 	case err != nil:
 		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
 	case done.Refused != "":
-		p.doubtSite(j)
+		p.excludeReservingSite(j)
 		p.abortGroupOf(j, "the local scheduler holds no room: "+done.Refused)
 	case j.ReservedAt != 0 && j.ReservedAt != done.Start:
 		p.abortGroupOf(j, "the local scheduler"+handoff.MovedReason(j.ReservedAt, done.Start))
 	case j.ReservedAt == 0:
 		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
-			p.doubtSite(j)
+			p.excludeReservingSite(j)
 			p.releaseGroup(j, why, false)
 			return
 		}
@@ -206,7 +206,10 @@ func (p *Peer) setReserved(j *job, start protocol.Instant) {
 	p.tryGrantGroup(j)
 }
 
-// tryGrantGroup has a group decide when a member has its room.
+// tryGrantGroup has a group decide after every new reservation of a member. It grants all members
+// in one transaction once each has a reservation with the same start, at least half of
+// [rules.Config.Margin] ahead. If the starts differ, or the common one is too near, the sites are
+// asked for the latest start instead; after a few attempts all members are requeued.
 func (p *Peer) tryGrantGroup(j *job) {
 	if p.site.StopReason() != "" { // goes on when jobs may start
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
@@ -226,7 +229,9 @@ func (p *Peer) cancelReservation(j *job) {
 	p.send(j.Site, protocol.Abort{Tag: j.Tag()})
 }
 
-// grantTogether gives all members away, or none: one step, and so one transaction.
+// grantTogether grants all members, or none, in one step and so in one transaction.
+//
+// Invariant: either all members of a group are granted or none is. TestGrantIsAllOrNothing checks it.
 func (p *Peer) grantTogether(members []*job) {
 	for _, j := range members {
 		if why := p.cannotGrant(j); why != "" {
@@ -294,7 +299,7 @@ func (p *Peer) requeueMembers(members []*job, why string, changed bool) {
 	for _, one := range members {
 		p.requeue(one, event.LogJobRequeued, "not all that start together have room: "+why)
 		if p.inQueue(one) && !changed {
-			p.rest(one, one.Reason, "")
+			p.requeueLater(one, one.Reason, "")
 		}
 	}
 }
@@ -315,7 +320,7 @@ func (p *Peer) recallOtherMembers(j *job, why string) (coming bool) {
 		case other.Phase == row.JobRecalling:
 			coming = coming || !other.Cancelling
 		default:
-			coming = p.wantBack(other, false) || coming
+			coming = p.recallPlacement(other, false) || coming
 		}
 	}
 	return coming
