@@ -8,6 +8,7 @@ package localsched
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -168,6 +169,9 @@ var (
 	ErrNotEnded   = errors.New("the job has not ended; it cannot be forgotten")
 	ErrClosed     = errors.New("the local scheduler is closed")
 )
+
+// UnknownJob returns an [ErrUnknownJob] for a tag.
+func UnknownJob(tag protocol.Tag) error { return fmt.Errorf("job %v: %w", tag, ErrUnknownJob) }
 
 // RefusedError says that the batch system will never take the job as it is.
 type RefusedError struct{ Reason string }

@@ -184,7 +184,7 @@ func (d *powerDay) check(ctx context.Context, ids []protocol.JobID) {
 	}
 	log, err := os.ReadFile(d.site.Log)
 	d.t.Logf("%d jobs, %d of them lost after their start; %d started under a budget, and %d times some were taken back (%v)",
-		len(ids), lost, limited, strings.Count(string(log), "jobs_taken_back"), err)
+		len(ids), lost, limited, strings.Count(string(log), "jobs_withdrawn"), err)
 	noneUnknown(ctx, d.t, d.Sites[0], ids)
 	d.noneCounts(ctx)
 }

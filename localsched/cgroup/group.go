@@ -176,7 +176,7 @@ func (g Group) without(dir string) Group {
 	return g
 }
 
-// OutOfMemory says whether a process of the group was ended because there was no memory.
+// OutOfMemory reports whether a process of the group was ended because there was no memory.
 func (g Group) OutOfMemory() bool {
 	for _, path := range []string{filepath.Join(g.Unified, "memory.events"), filepath.Join(g.Memory, "memory.oom_control")} {
 		if text, err := os.ReadFile(path); err == nil && countOf(string(text), "oom_kill") > 0 {

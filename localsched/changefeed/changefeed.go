@@ -72,7 +72,7 @@ type Job struct {
 // Clone is what is reported of the job in a [Feed.Clone].
 func (j *Job) Clone() Job { return Job{last: j.last, places: slices.Clone(j.places)} }
 
-// Reported says whether anything is reported of the job.
+// Reported reports whether anything is reported of the job.
 func (j *Job) Reported() bool { return len(j.places) > 0 }
 
 // New is an empty feed. With a generation that no other has had, a cursor of any other feed is

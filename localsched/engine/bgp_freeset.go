@@ -146,7 +146,7 @@ func (b bitset) common(other bitset) (n int) {
 
 // sifter is a room that tells cheaply that a search of several rooms would be in vain.
 type sifter interface {
-	// sift says whether some place for a job is free here and in all of the steps.
+	// sift reports whether some place for a job is free here and in all of the steps.
 	sift(units int, steps []step) bool
 }
 

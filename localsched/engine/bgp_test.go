@@ -244,7 +244,7 @@ func groundOf(t failer, layout *partition.Layout, m engine.Machine) *ground {
 	return g
 }
 
-// apart says whether two places exclude each other, by a look at all that they have.
+// apart reports whether two places exclude each other, by a look at all that they have.
 func (g *ground) apart(a, b engine.Place) bool {
 	p, q := &g.layout.Partitions[g.at[a]], &g.layout.Partitions[g.at[b]]
 	return a == b || slices.ContainsFunc(p.Cards, func(card int) bool { return slices.Contains(q.Cards, card) }) ||

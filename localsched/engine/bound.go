@@ -52,7 +52,7 @@ func (low *sizeBound) include(job *PendingJob) {
 	}
 }
 
-// rests says whether the bound may rise without one of its jobs.
+// rests reports whether the bound may rise without one of its jobs.
 func (low *sizeBound) rests(job *PendingJob) bool {
 	return job.Units <= low.units || job.Time <= low.time[classOf(job.Units)]
 }
@@ -76,7 +76,7 @@ func (a *jobQuery) admits(job *PendingJob) bool {
 	return job.Units <= a.free && (job.Units <= a.extra || job.Time <= a.window)
 }
 
-// mayAdmit says whether a job within the bound could be one.
+// mayAdmit reports whether a job within the bound could be one.
 func (a *jobQuery) mayAdmit(low *sizeBound) bool {
 	return low.units <= a.free && (low.units <= a.extra || low.time[a.class] <= a.window)
 }

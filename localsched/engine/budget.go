@@ -86,7 +86,7 @@ func Within(budget Budget, base Policy) Policy {
 	return b
 }
 
-// WakesByItself says whether a policy starts jobs at times at which nothing else happens, so
+// WakesByItself reports whether a policy starts jobs at times at which nothing else happens, so
 // that its driver must heed [localsched.Actions.Wake].
 func WakesByItself(p Policy) bool {
 	_, ok := p.(*budgeted)

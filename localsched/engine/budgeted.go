@@ -159,7 +159,7 @@ func (b *budgeted) window(f *ClusterState, t *budgetPass) {
 	}
 }
 
-// looksAhead says whether a place now may be one that is kept for later, or held.
+// looksAhead reports whether a place now may be one that is kept for later, or held.
 func (t *budgetPass) looksAhead(f *ClusterState) bool { return t.reserved || f.hasReservations() }
 
 // find is a place for a job beside those that are kept.

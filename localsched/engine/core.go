@@ -334,7 +334,7 @@ func (c *Core) Load() protocol.Load {
 	return load
 }
 
-// due says whether a pass is due that has not been made.
+// due reports whether a pass is due that has not been made.
 func (c *Core) due(now protocol.Instant) bool {
 	wake := c.Wake()
 	return wake != 0 && wake <= now

@@ -117,7 +117,7 @@ func (q *queue) check() string {
 	return ""
 }
 
-// bounds says whether low is no higher than another bound.
+// bounds reports whether low is no higher than another bound.
 func (low *sizeBound) bounds(other *sizeBound) bool {
 	ok := low.units <= other.units
 	for i := range low.time {
@@ -170,7 +170,7 @@ func (f *ClusterState) checkHolds() string {
 	return ""
 }
 
-// PlanIsKept says whether the next quote is a lookup in a plan that exists.
+// PlanIsKept reports whether the next quote is a lookup in a plan that exists.
 func (e *Engine) PlanIsKept(now protocol.Instant) bool { return e.core.planned(now) }
 
 // PromisedTo is the reserved start of a job, or now if it has started.

@@ -108,7 +108,7 @@ func (a *planCache) at(version uint64, now protocol.Instant, ahead []protocol.Re
 	return a.known
 }
 
-// reservationsFixed says whether all promises stand, so that a newcomer's would too.
+// reservationsFixed reports whether all promises stand, so that a newcomer's would too.
 func (c *Core) reservationsFixed(now protocol.Instant) bool {
 	p := &c.state.profile
 	next := c.state.running.first()

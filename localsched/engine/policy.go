@@ -60,7 +60,7 @@ func Open(free int) BackfillWindow {
 	return BackfillWindow{Free: free, Extra: free, Shadow: lastInstant}
 }
 
-// Admits says whether a job may start now.
+// Admits reports whether a job may start now.
 func (o BackfillWindow) Admits(now protocol.Instant, units int, time protocol.Duration) bool {
 	return units <= o.Free && (units <= o.Extra || time <= o.Shadow.Sub(now))
 }

@@ -176,7 +176,7 @@ func (p *profile) fits(i int, end protocol.Instant, units int) (place Place, nex
 	return place, i + 1, ok
 }
 
-// hasFree says whether a place is free from now until an end.
+// hasFree reports whether a place is free from now until an end.
 func (p *profile) hasFree(now, end protocol.Instant, units int, place Place) bool {
 	for i := p.index(now); i < len(p.steps) && p.steps[i].at < end; i++ {
 		s := &p.steps[i]
@@ -187,7 +187,7 @@ func (p *profile) hasFree(now, end protocol.Instant, units int, place Place) boo
 	return true
 }
 
-// earlier says whether a job would be given an earlier start if it gave its own
+// earlier reports whether a job would be given an earlier start if it gave its own
 // up, on machines whose units are alike: whether it fits somewhere before, until
 // it would run into the time that is its own already.
 func (p *profile) earlier(now protocol.Instant, w *PendingJob) bool {

@@ -57,7 +57,7 @@ func (q *queue) first() *PendingJob {
 
 func (q *queue) at(c Cursor) *PendingJob { return &q.chunks[c.chunk].jobs[c.index] }
 
-// valid moves a cursor at the end of a chunk to the next, and says whether there
+// valid moves a cursor at the end of a chunk to the next, and reports whether there
 // is a job.
 func (q *queue) valid(c Cursor) (Cursor, bool) {
 	if c.chunk < len(q.chunks) && c.index == len(q.chunks[c.chunk].jobs) {

@@ -96,7 +96,7 @@ func (r *holdRig) used(at protocol.Instant) (units int) {
 	return units
 }
 
-// free says whether so many units are free all of a time.
+// free reports whether so many units are free all of a time.
 func (r *holdRig) free(from protocol.Instant, time protocol.Duration, units int) bool {
 	total := r.machine.NewFreeSet().Free()
 	for at := from; at < from.Add(time); at++ {

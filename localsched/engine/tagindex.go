@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,7 +26,7 @@ func (b *tagIndex) add(tag protocol.Tag) (slot int) {
 func (b *tagIndex) get(tag protocol.Tag) (slot int, err error) {
 	slot, ok := b.slots[tag]
 	if !ok {
-		return 0, fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
+		return 0, localsched.UnknownJob(tag)
 	}
 	return slot, nil
 }

@@ -64,7 +64,7 @@ func (s *session) giveUp(ctx context.Context, job localsched.Submission, span ti
 	return became, nil
 }
 
-// staysAs says whether a job that was present has run once, and one that was absent is so
+// staysAs reports whether a job that was present has run once, and one that was absent is so
 // still.
 func (s *session) staysAs(ctx context.Context, job localsched.Submission, became localsched.Presence) error {
 	if became == localsched.Present {

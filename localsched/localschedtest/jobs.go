@@ -53,7 +53,7 @@ func (s *session) tooLarge() protocol.Request {
 	return request
 }
 
-// local is a job of this site that runs a shell script in the target's folder. Its
+// local is a job of this site that runs a shell script in the target's directory. Its
 // output is discarded.
 func (s *session) local(request protocol.Request, script string) localsched.Submission {
 	tag := s.newTag()
@@ -140,12 +140,12 @@ func (s *session) finish(ctx context.Context, job localsched.Submission) (locals
 	return s.completed(ctx, job.Tag)
 }
 
-// ranOnce says whether a job that logs has run exactly once.
+// ranOnce reports whether a job that logs has run exactly once.
 func (s *session) ranOnce(tag protocol.Tag) error {
 	return s.logIs(tag, "ran\n")
 }
 
-// neverRan says whether a job that logs has not run.
+// neverRan reports whether a job that logs has not run.
 func (s *session) neverRan(tag protocol.Tag) error {
 	return s.logIs(tag, "")
 }
@@ -158,7 +158,7 @@ func (s *session) logIs(tag protocol.Tag, want string) error {
 	return err
 }
 
-// present says whether the scheduler has the job, or reliably not.
+// present reports whether the scheduler has the job, or reliably not.
 func (s *session) present(ctx context.Context, tag protocol.Tag, want localsched.Presence) error {
 	got, _, err := s.FindByTag(ctx, tag)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *session) present(ctx context.Context, tag protocol.Tag, want localsched
 	return nil
 }
 
-// isUnknown says whether an error says that there is no such job.
+// isUnknown reports whether an error says that there is no such job.
 func isUnknown(call string, err error) error {
 	if errors.Is(err, localsched.ErrUnknownJob) {
 		return nil

@@ -25,7 +25,7 @@ type Target struct {
 	Open func(ctx context.Context) (localsched.Scheduler, error)
 	// Account is the local account that runs the jobs.
 	Account string
-	// Dir is a folder of the account, with an absolute path, where jobs can write
+	// Dir is a directory of the account, with an absolute path, where jobs can write
 	// wherever they run. What the suite makes there it removes.
 	Dir string
 	// Timeout is how long to wait for what must happen on a machine with room: a

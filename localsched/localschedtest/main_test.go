@@ -58,7 +58,7 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// publicDir is a new folder that every account can pass through, which the folders
+// publicDir is a new directory that every account can pass through, which the directories
 // of testing.T are not.
 func publicDir() (string, error) {
 	dir, err := os.MkdirTemp("", "localschedtest-")
@@ -116,7 +116,7 @@ func targetOf(t *testing.T, wrap func(*process.Scheduler) localsched.Scheduler) 
 	}
 }
 
-// sweep ends what a wrong scheduler has left, and removes its folder.
+// sweep ends what a wrong scheduler has left, and removes its directory.
 func sweep(t *testing.T, config process.Config, dir string) {
 	t.Helper()
 	config.OnStop = process.EndJobs

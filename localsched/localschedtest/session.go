@@ -134,7 +134,7 @@ func (s *session) takeOut(ctx context.Context, tag protocol.Tag) error {
 	return err
 }
 
-// path is a file in the target's folder that belongs to a job.
+// path is a file in the target's directory that belongs to a job.
 func (s *session) path(tag protocol.Tag, what string) string {
 	return filepath.Join(s.bench.target.Dir, fmt.Sprintf("%v-%d-%s", tag.Job, tag.Epoch, what))
 }

@@ -141,7 +141,7 @@ func (l *Layout) Above(i int) []int {
 	})
 }
 
-// holds says whether all cards of another partition are cards of this one.
+// holds reports whether all cards of another partition are cards of this one.
 func (p *Partition) holds(other *Partition) bool { return len(p.lacks(other)) == 0 }
 
 // lacks are the cards of another partition that are none of this one.

@@ -242,7 +242,7 @@ func indices(l *partition.Layout) []int {
 	return all
 }
 
-// apart says whether two partitions exclude each other, by a look at all they have.
+// apart reports whether two partitions exclude each other, by a look at all they have.
 func apart(l *partition.Layout, i, j int) bool {
 	a, b := &l.Partitions[i], &l.Partitions[j]
 	return slices.ContainsFunc(a.Cards, func(card int) bool { return slices.Contains(b.Cards, card) }) ||

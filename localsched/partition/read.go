@@ -138,7 +138,7 @@ func (d *draft) readPartition(number int, fields []string) {
 	d.partitions = append(d.partitions, p)
 }
 
-// checkName says whether a name will do.
+// checkName reports whether a name will do.
 func (d *draft) checkName(number int, name string) bool {
 	unfit := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
 	if name == "" || len(name) > longestName || strings.ContainsFunc(name, unfit) {

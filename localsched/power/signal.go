@@ -127,7 +127,7 @@ func (s Signal) MaxBudget(now protocol.Instant) int64 {
 // Steps are the steps of the signal. They must not be changed.
 func (s Signal) Steps() []Step { return s.steps }
 
-// Equal says whether two signals are the same from an instant on.
+// Equal reports whether two signals are the same from an instant on.
 func (s Signal) Equal(other Signal, from protocol.Instant) bool {
 	a, _ := s.At(from)
 	b, _ := other.At(from)

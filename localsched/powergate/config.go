@@ -34,7 +34,7 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	switch {
 	case !filepath.IsAbs(c.Dir):
-		return fmt.Errorf("the gate's folder %q is not an absolute path", c.Dir)
+		return fmt.Errorf("the gate's directory %q is not an absolute path", c.Dir)
 	case c.Machine == nil:
 		return errors.New("the gate has no model of the machine")
 	case c.Scheduler == nil:

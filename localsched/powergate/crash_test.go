@@ -19,7 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// crash is what a power cut at some instant leaves: the gate's folder, the batch system,
+// crash is what a power cut at some instant leaves: the gate's directory, the batch system,
 // and what the peer knows to be true.
 type crash struct {
 	at     string

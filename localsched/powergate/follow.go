@@ -36,14 +36,14 @@ func (g *Gate) follow(ctx context.Context) {
 		}
 		if err != nil {
 			if failures++; failures == 1 {
-				g.config.Log.Error("batch_system_not_followed", "error", err, "advice", "it is tried again until it works")
+				g.config.Log.Error("scheduler_watch_failed", "error", err, "advice", "the peer retries until it succeeds")
 			}
 			sleep(ctx, pause)
 			pause = min(2*pause, lastPause)
 			continue
 		}
 		if failures > 0 {
-			g.config.Log.Info("batch_system_followed_again", "failures", failures)
+			g.config.Log.Info("scheduler_watch_resumed", "failures", failures)
 		}
 		failures, pause, cursor = 0, firstPause, watched.Cursor
 		for _, change := range watched.Changes {
@@ -80,7 +80,7 @@ func (g *Gate) applyChange(c localsched.Change) {
 	g.mu.Unlock()
 	if ends {
 		if err := g.records.save(j.record(statusEnded)); err != nil {
-			g.config.Log.Error("end_not_noted", "job", j.Tag.String(), "error", err, "advice", "free space in the gate's folder")
+			g.config.Log.Error("job_end_save_failed", "job", j.Tag.String(), "error", err, "advice", "free space in the gate's directory")
 		}
 	}
 	g.mu.Lock()

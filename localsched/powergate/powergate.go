@@ -46,8 +46,8 @@ type Gate struct {
 
 var _ localsched.Scheduler = (*Gate)(nil)
 
-// Open finds the jobs in the gate's folder again and begins to follow the batch system. It
-// does not ask that anything. The errors are about the configuration and the folder.
+// Open finds the jobs in the gate's directory again and begins to follow the batch system. It
+// does not ask that anything. The errors are about the configuration and the directory.
 func Open(config Config) (*Gate, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func Open(config Config) (*Gate, error) {
 	g.unrated = unrated(config.Budget)
 	g.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: g.carryOut, Misfit: adviceOn})
 	if err := g.restore(); err != nil {
-		return nil, fmt.Errorf("the gate's folder %s: %w", config.Dir, err)
+		return nil, fmt.Errorf("the gate's directory %s: %w", config.Dir, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	g.stop = stop
@@ -86,7 +86,7 @@ func (g *Gate) load() protocol.Load {
 }
 
 // Close stops giving jobs to the batch system and following it. Jobs that are held stay
-// in the folder. Calls that wait return [localsched.ErrClosed].
+// in the directory. Calls that wait return [localsched.ErrClosed].
 func (g *Gate) Close() error {
 	g.mu.Lock()
 	if g.closed {
@@ -168,7 +168,7 @@ func (g *Gate) lockJobOr(ctx context.Context, tag protocol.Tag, otherwise func()
 	}
 }
 
-// isCurrent says whether a job is not dropped.
+// isCurrent reports whether a job is not dropped.
 func (g *Gate) isCurrent(j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

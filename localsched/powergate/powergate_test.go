@@ -359,7 +359,7 @@ func TestWithdrawHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		if empty, err := powergate.Empty(s.config.Dir); err != nil || !empty {
-			t.Errorf("the folder is empty: %v, %v", empty, err)
+			t.Errorf("the directory is empty: %v, %v", empty, err)
 		}
 	})
 }
@@ -562,7 +562,7 @@ func TestBatchSystemIsAwayForAnHour(t *testing.T) {
 		s.submit(t, 1, 1)
 		synctest.Wait()
 		s.Close()
-		failed, works := strings.Count(log.String(), "batch_system_not_followed"), strings.Count(log.String(), "batch_system_followed_again")
+		failed, works := strings.Count(log.String(), "scheduler_watch_failed"), strings.Count(log.String(), "scheduler_watch_resumed")
 		if failed != 1 || works != 1 {
 			t.Errorf("it was logged %d times that it fails and %d times that it works:\n%s", failed, works, log.String())
 		}
@@ -615,7 +615,7 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	if empty, err := powergate.Empty("/nowhere"); err != nil || !empty {
-		t.Errorf("no folder is empty: %v, %v", empty, err)
+		t.Errorf("no directory is empty: %v, %v", empty, err)
 	}
 }
 

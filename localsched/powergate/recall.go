@@ -18,7 +18,7 @@ import (
 // callTime bounds each call to the batch system by which a job is taken back or looked ahead for.
 const callTime = 30 * time.Second
 
-// waitsBehind says whether the batch system has a job, or is about to get it, that it has not
+// waitsBehind reports whether the batch system has a job, or is about to get it, that it has not
 // started as far as is known. The lock is held.
 func (j *job) waitsBehind() bool {
 	return j.Planned() && !j.running && (j.state == stateReleasing || j.state == stateSubmitted)
@@ -90,7 +90,7 @@ func (g *Gate) withdrawExcess(ctx context.Context) {
 			continue
 		}
 		if ctx.Err() == nil {
-			g.config.Log.Error("job_not_taken_back", "error", err, "advice", "it is tried again; see whether the batch system works")
+			g.config.Log.Error("job_withdraw_failed", "error", err, "advice", "the peer retries; see whether the batch system works")
 		}
 		sleep(ctx, pause)
 		pause = min(2*pause, lastPause)
@@ -125,7 +125,7 @@ func (g *Gate) withdrawAll(ctx context.Context, excess []*job) (err error) {
 	}
 	g.driver.Rebuilt(g.driver.UndoStarts(at, jobs))
 	limit, _ := g.budget().Signal.At(at)
-	g.config.Log.Info("jobs_taken_back", "jobs", len(back), "why", "they had not started when the power budget became "+power.Text(limit))
+	g.config.Log.Info("jobs_withdrawn", "jobs", len(back), "why", "they had not started when the power budget became "+power.Text(limit))
 	return err
 }
 
@@ -193,7 +193,7 @@ func (g *Gate) setStarted(j *job) {
 	}
 }
 
-// waitsPastBudget says whether the batch system would let a job wait until the budget has become less
+// waitsPastBudget reports whether the batch system would let a job wait until the budget has become less
 // than what all draw that it has. That is no time to give it the job. Where it does not say how
 // long a job would wait, it gets it: it can be taken back.
 func (g *Gate) waitsPastBudget(ctx context.Context, j *job) bool {

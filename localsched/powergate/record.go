@@ -65,12 +65,12 @@ func (r record) check(tag protocol.Tag) error {
 	return nil
 }
 
-// records is the folder with the records.
+// records is the directory with the records.
 type records struct{ dir string }
 
 func nameOf(tag protocol.Tag) string { return spool.DirName(tag) + ending }
 
-// open makes the folder if need be, and removes what was half written.
+// open makes the directory if need be, and removes what was half written.
 func (r records) open() error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (r records) remove(tag protocol.Tag) error {
 	return spool.SyncPath(r.dir) // also of what an earlier call has removed
 }
 
-// Empty says whether a gate's folder holds no job any more, so that the batch system needs
+// Empty reports whether a gate's directory holds no job any more, so that the batch system needs
 // no gate once there is no budget.
 func Empty(dir string) (bool, error) {
 	tags, _, err := records{dir}.tags()

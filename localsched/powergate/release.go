@@ -29,7 +29,7 @@ func (g *Gate) submit(ctx context.Context, j *job) {
 // postpone has a job be given to the batch system later, and reports why. What went wrong
 // may yet have taken effect.
 func (g *Gate) postpone(j *job, err error) {
-	g.config.Log.Error("job_not_given", "job", j.Tag.String(), "error", err, "advice", "it is tried again; see whether the batch system works")
+	g.config.Log.Error("job_release_failed", "job", j.Tag.String(), "error", err, "advice", "the peer retries; see whether the batch system works")
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if j.state != stateReleasing {
@@ -97,7 +97,7 @@ func (g *Gate) resolve(ctx context.Context, j *job) error {
 	return g.submitBehind(ctx, j, one)
 }
 
-// outdated says whether a job was let go within a budget that holds no more, and that is now
+// outdated reports whether a job was let go within a budget that holds no more, and that is now
 // another one.
 func (g *Gate) outdated(j *job) bool {
 	g.mu.Lock()
@@ -118,7 +118,7 @@ func (g *Gate) submitBehind(ctx context.Context, j *job, one record) error {
 	if err != nil {
 		return err
 	}
-	g.config.Log.Info("job_given", "job", j.Tag.String(), "local", string(local))
+	g.config.Log.Info("job_released", "job", j.Tag.String(), "local", string(local))
 	g.setSubmitted(j)
 	return nil
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// found is a job found in the folder, and its record.
+// found is a job found in the directory, and its record.
 type found struct {
 	job *job
 	record
 }
 
-// restore finds the jobs in the folder and rebuilds the engine: what the batch system may
+// restore finds the jobs in the directory and rebuilds the engine: what the batch system may
 // have, in the order in which it was given, then what is held, in the order of submission.
 func (g *Gate) restore() error {
 	if err := g.records.open(); err != nil {
@@ -24,7 +24,7 @@ func (g *Gate) restore() error {
 		return err
 	}
 	for _, name := range strangers {
-		g.config.Log.Warn("stranger_in_gate", "name", name, "folder", g.config.Dir, "advice", "it is left alone; remove it")
+		g.config.Log.Warn("unknown_file", "name", name, "dir", g.config.Dir, "advice", "the peer ignores the file; remove it")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

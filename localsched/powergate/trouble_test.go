@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// spoil has a folder stand where a job's record is, or would be: it can be neither read nor
+// spoil has a directory stand where a job's record is, or would be: it can be neither read nor
 // replaced nor removed. What is done with a spoilt record changes nothing.
 func (s *site) spoil(t testing.TB, tag protocol.Tag) {
 	t.Helper()
@@ -46,12 +46,12 @@ func (s *site) mend(t testing.TB, tag protocol.Tag) {
 	}
 }
 
-// aside is where a spoilt record is kept: beside the gate's folder.
+// aside is where a spoilt record is kept: beside the gate's directory.
 func aside(path string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(path)), filepath.Base(path))
 }
 
-// isRefusal says whether a job may be placed elsewhere after this error.
+// isRefusal reports whether a job may be placed elsewhere after this error.
 func isRefusal(err error) bool { return errors.As(err, new(*localsched.RefusedError)) }
 
 // unclear checks that nobody is told whether a job is there.

@@ -165,7 +165,7 @@ func TestBudgetIsChecked(t *testing.T) {
 		t.Errorf("opened: %v", err)
 	}
 	config.Budget, config.LearnJobPower = engine.Budget{}, true
-	if _, err := process.Open(config); err == nil || !strings.Contains(err.Error(), "learnt") {
+	if _, err := process.Open(config); err == nil || !strings.Contains(err.Error(), "watts_per_cpu") {
 		t.Errorf("opened: %v", err)
 	}
 	s := openSite(t, nil)
@@ -204,7 +204,7 @@ func TestTooMuchForAnyBudget(t *testing.T) {
 	s.awaitEnd(t, tag)
 }
 
-// TestRefusalStands: a job that the budget refuses, and whose folder cannot be removed, would
+// TestRefusalStands: a job that the budget refuses, and whose directory cannot be removed, would
 // be found by the next start. It is not refused, then, but waits, before that as after it.
 func TestRefusalStands(t *testing.T) {
 	t.Parallel()

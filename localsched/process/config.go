@@ -18,7 +18,7 @@ import (
 // Config is what [Open] needs.
 type Config struct {
 	// Dir is the spool. It is created with mode 0711 and must be on a disk of
-	// this machine. Accounts of jobs must be able to pass through the folders
+	// this machine. Accounts of jobs must be able to pass through the directories
 	// above it.
 	Dir      string
 	Site     protocol.SiteName
@@ -90,8 +90,6 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate() error {
 	switch {
-	case !filepath.IsAbs(c.Dir):
-		return fmt.Errorf("spool folder %q is not an absolute path", c.Dir)
 	case c.Policy == nil:
 		return errors.New("the process scheduler has no policy")
 	case c.Capacity.CPUs < 1 || c.Capacity.Nodes < 1:
@@ -100,7 +98,7 @@ func (c Config) validate() error {
 	case len(c.Shim) == 0 || !filepath.IsAbs(c.Shim[0]):
 		return fmt.Errorf("the shim's command line %q does not begin with an absolute path", c.Shim)
 	case c.LearnJobPower && !driver.Rules{Budget: c.Budget}.Budgeted():
-		return errors.New("what jobs draw cannot be learnt without a rate of what a CPU draws")
+		return errors.New("learning the power of jobs requires the power of a CPU: set watts_per_cpu")
 	}
 	return driver.Rules{Budget: c.Budget}.Check()
 }

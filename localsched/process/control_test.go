@@ -112,7 +112,7 @@ func TestWithdrawBeforeSubmit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(s.folder(job.Tag, "")); !os.IsNotExist(err) {
-		t.Errorf("its folder is left: %v", err)
+		t.Errorf("its directory is left: %v", err)
 	}
 }
 

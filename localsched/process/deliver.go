@@ -34,7 +34,7 @@ type Deliverer struct {
 type DeliverError struct {
 	Path      string
 	Account   string
-	Permanent bool // trying again is of no use: no such folder, no right
+	Permanent bool // trying again is of no use: no such directory, no right
 	Reason    string
 }
 
@@ -43,7 +43,7 @@ func (e *DeliverError) Error() string {
 }
 
 // Deliver writes all of r to the path as the account: under another name in the
-// same folder, synced, then renamed, so that the file is there as a whole or not
+// same directory, synced, then renamed, so that the file is there as a whole or not
 // at all. Only a device, such as /dev/null, is written to as it is. The error is a
 // *[DeliverError], or what r or the context gave.
 func (d *Deliverer) Deliver(ctx context.Context, name, path string, r io.Reader) error {
@@ -97,7 +97,7 @@ func deliver(ctx context.Context, shim []string, to spool.Account, path string, 
 }
 
 // executable is the path by which an account starts the shim. If that is this very
-// program, the account need not be able to pass through the folders above it.
+// program, the account need not be able to pass through the directories above it.
 func executable(path string) string {
 	const me = "/proc/self/exe"
 	mine, err := os.Stat(me)

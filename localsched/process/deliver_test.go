@@ -80,7 +80,7 @@ func only(t *testing.T, dir string, names ...string) {
 		found = append(found, e.Name())
 	}
 	if strings.Join(found, " ") != strings.Join(names, " ") {
-		t.Errorf("the folder has %q, want %q", found, names)
+		t.Errorf("the directory has %q, want %q", found, names)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestDeliverForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
-		filepath.Join(dir, "no", "such", "folder"), "/proc/out", dir, "relative", "/dev/null/out",
+		filepath.Join(dir, "no", "such", "dir"), "/proc/out", dir, "relative", "/dev/null/out",
 		filepath.Join(dir, "pipe"), filepath.Join(dir, strings.Repeat("long", 100)),
 	} {
 		err := put(t, path, strings.NewReader(strings.Repeat("text", 100_000)))

@@ -1,5 +1,5 @@
 // Package process is a batch system over real processes of this machine. It
-// drives a localsched/engine, keeps each job in a folder of its own, and runs
+// drives a localsched/engine, keeps each job in a directory of its own, and runs
 // each under a small process that outlives the peer, the shim.
 //
 //	peer                      shim (a session of its own)        job (the account)
@@ -15,7 +15,7 @@
 //
 // # The spool
 //
-// What every spool has is localsched/spool's. A job's folder here:
+// What every spool has is localsched/spool's. A job's directory here:
 //
 //	<Dir>/likely                   what jobs are expected to draw, if that is learnt
 //	<Dir>/promised                 when jobs that wait shall start, under a policy that promises that
@@ -27,7 +27,7 @@
 //	    exit                       how it ended, and what it has done
 //	    shim.log                   what the shim had to say, mostly nothing
 //
-// A folder is filled under another name, synced, and renamed before Submit
+// A directory is filled under another name, synced, and renamed before Submit
 // answers. The file started is made by link(2), which one caller alone can win:
 // a shim, or a withdrawal. So no job starts twice and no withdrawn job starts,
 // whatever crashes when. A job whose started has no exit and no living shim is

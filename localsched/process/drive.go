@@ -124,7 +124,7 @@ func (s *Scheduler) end(j *job) {
 	shim := j.shim
 	s.mu.Unlock()
 	if err := terminate(shim); err != nil {
-		s.config.Log.Warn("shim_not_reached", "job", j.Tag.String(), "error", err)
+		s.config.Log.Warn("shim_signal_failed", "job", j.Tag.String(), "error", err)
 	}
 }
 

@@ -95,7 +95,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 		return err
 	}
 	if j == nil {
-		return unknownJob(tag)
+		return localsched.UnknownJob(tag)
 	}
 	s.mu.Lock()
 	at := j.state

@@ -64,7 +64,7 @@ func becomeJob() error {
 		return err
 	}
 	if err = unix.Chdir(p.Dir); err != nil {
-		return fmt.Errorf("cannot change to the working folder %s: %w", p.Dir, err)
+		return fmt.Errorf("cannot change to the working directory %s: %w", p.Dir, err)
 	}
 	return execScript(p)
 }

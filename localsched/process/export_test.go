@@ -19,7 +19,7 @@ var (
 // ReleaseGroups removes the parent of the jobs' groups, in which there are none any more.
 func (s *Scheduler) ReleaseGroups() { s.groups.Parent.Release() }
 
-// WriteExit writes down that the job of an open folder has ended, as its shim does, and returns
+// WriteExit writes down that the job of an open directory has ended, as its shim does, and returns
 // the exit code of that.
 func WriteExit(folder *os.File, patience time.Duration) int {
 	return writeExit(folder, exitRecord{}, patience)

@@ -27,7 +27,7 @@ func (s *Scheduler) openGroups() {
 	_, _ = sum.Write([]byte(s.config.Dir)) // never fails
 	s.groups = cgroup.Open(s.config.Cgroup, fmt.Sprintf("switchyard.%s.%08x", s.config.Site, sum.Sum32()))
 	if lacks := s.Uncontained(); lacks != "" {
-		s.config.Log.Warn("jobs_not_contained", "why", lacks)
+		s.config.Log.Warn("jobs_uncontained", "why", lacks)
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *Scheduler) noteUncontained(j *job, why string) {
 	j.uncontained = why
 	s.uncontained.jobs++
 	s.uncontained.last = j.Tag.String() + ", which " + why
-	s.config.Log.Warn("job_not_contained", "job", j.Tag.String(), "why", why,
+	s.config.Log.Warn("job_uncontained", "job", j.Tag.String(), "why", why,
 		"advice", "see docs/operations.md, The processes of a job; the job runs all the same")
 }
 
@@ -107,7 +107,7 @@ func groupVariable(parent cgroup.Group) string {
 	return groupName + "=" + string(data)
 }
 
-// groupFor is the group that a shim is to make for the job of a folder; none where the
+// groupFor is the group that a shim is to make for the job of a directory; none where the
 // peer has none.
 func groupFor(tag protocol.Tag) (group cgroup.Group, err error) {
 	text := os.Getenv(groupName)

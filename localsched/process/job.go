@@ -15,7 +15,7 @@ import (
 type state uint8
 
 const (
-	making    state = iota // its folder is being written
+	making    state = iota // its directory is being written
 	queued                 // in the engine's queue
 	starting               // the engine has started it, its shim not yet
 	running                // a shim watches it

@@ -14,7 +14,7 @@ func checkLocal(dir string) error {
 		return fmt.Errorf("which file system: %w", err)
 	}
 	if name != "" {
-		return fmt.Errorf("it is on %s, where a job could start twice; choose a folder on a disk of this machine", name)
+		return fmt.Errorf("it is on %s, where a job could start twice; choose a directory on a disk of this machine", name)
 	}
 	return nil
 }

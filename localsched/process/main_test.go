@@ -70,8 +70,8 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// publicDir is a new folder that every account can pass through, which the
-// folders of testing.T are not.
+// publicDir is a new directory that every account can pass through, which the
+// directories of testing.T are not.
 func publicDir() (string, error) {
 	dir, err := os.MkdirTemp("", "process-test-")
 	if err != nil {
@@ -94,7 +94,7 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
-// homeDir is a new folder of the account that runs the tests' jobs.
+// homeDir is a new directory of the account that runs the tests' jobs.
 func homeDir(t testing.TB) string {
 	t.Helper()
 	dir := newDir(t)

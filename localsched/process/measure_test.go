@@ -107,7 +107,7 @@ func TestWrongReports(t *testing.T) {
 		`truncate -s 900M "$SWITCHYARD_USAGE"`:                   "longer than 4096 bytes",
 		`: >"$SWITCHYARD_USAGE"`:                                 "", // no report
 		`chmod 0 "$SWITCHYARD_USAGE"; rm -f "$SWITCHYARD_USAGE"`: "",
-		// Where the folder is not the job's, it can only write.
+		// Where the directory is not the job's, it can only write.
 		`{ rm -f "$SWITCHYARD_USAGE" && ln -s /etc/passwd "$SWITCHYARD_USAGE"; } || echo = >"$SWITCHYARD_USAGE"`: "usage_report_refused",
 		`{ rm -f "$SWITCHYARD_USAGE" && mkfifo "$SWITCHYARD_USAGE"; } || echo = >"$SWITCHYARD_USAGE"`:            "usage_report_refused",
 	} {

@@ -184,7 +184,7 @@ func (s *site) makeSparse(t *testing.T, tag protocol.Tag) {
 	}
 }
 
-// scriptEnded says whether a shim has no children any more.
+// scriptEnded reports whether a shim has no children any more.
 func scriptEnded(t testing.TB, shim int) bool {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", shim))

@@ -48,7 +48,7 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestShimIsNoCommand(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{nil, {"deliver"}, {"a", "b"}, {"/no/such/folder"}} {
+	for _, args := range [][]string{nil, {"deliver"}, {"a", "b"}, {"/no/such/directory"}} {
 		cmd := exec.CommandContext(t.Context(), shimCommand[0], append(shimCommand[1:len(shimCommand):len(shimCommand)], args...)...)
 		if err := cmd.Run(); err == nil {
 			t.Errorf("%q is accepted", args)

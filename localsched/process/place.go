@@ -37,7 +37,7 @@ func deliverMain(path string) int {
 	return exitFailed
 }
 
-// permanent says whether the same would fail again.
+// permanent reports whether the same would fail again.
 func permanent(err error) bool {
 	return slices.ContainsFunc([]error{
 		unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR, unix.EISDIR,
@@ -104,7 +104,7 @@ func placeFile(path string, mode fs.FileMode, from, all io.Reader) error {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
 	if err = spool.SyncPath(dir); errors.Is(err, fs.ErrPermission) {
-		return nil // a folder that may be written and not read
+		return nil // a directory that may be written and not read
 	}
 	return err
 }

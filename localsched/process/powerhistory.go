@@ -21,20 +21,20 @@ import (
 // powerHistoryFile is in the spool.
 const powerHistoryFile = "likely"
 
-// minRun is how long a job must run to teach what it draws.
+// minRun is the shortest run that is recorded in the power history.
 const minRun = protocol.Second
 
-// saveEvery is how often what was learnt is written down. A crash loses no more.
+// saveEvery is how often the power history is saved. A crash loses at most that much of it.
 const saveEvery = time.Minute
 
-// powerHistory is what jobs are expected to draw, and whether that is written down.
+// powerHistory is the measured power of past jobs.
 type powerHistory struct {
 	power.History
 
 	unsaved bool
 }
 
-// readPowerHistory reads what an earlier run has learnt. What is damaged is learnt anew.
+// readPowerHistory reads the saved power history. A damaged one is replaced by an empty one.
 func readPowerHistory(dir string, log *slog.Logger) (l powerHistory) {
 	path := filepath.Join(dir, powerHistoryFile)
 	text, err := os.ReadFile(path)
@@ -45,12 +45,12 @@ func readPowerHistory(dir string, log *slog.Logger) (l powerHistory) {
 		err = l.UnmarshalText(text)
 	}
 	if err != nil {
-		log.Warn("learnt_power_not_read", "file", path, "error", err, "advice", "none: it is learnt anew")
+		log.Warn("power_history_load_failed", "file", path, "error", err, "advice", "none: the history starts empty")
 	}
 	return l
 }
 
-// savePowerHistoryPeriodically writes down what is learnt, now and then.
+// savePowerHistoryPeriodically saves the power history until the context ends.
 func (s *Scheduler) savePowerHistoryPeriodically(ctx context.Context) {
 	ticker := time.NewTicker(saveEvery)
 	defer ticker.Stop()
@@ -60,14 +60,13 @@ func (s *Scheduler) savePowerHistoryPeriodically(ctx context.Context) {
 			return
 		case <-ticker.C:
 			if err := s.savePowerHistory(); err != nil {
-				s.config.Log.Warn("learnt_power_not_kept", "error", err)
+				s.config.Log.Warn("power_history_save_failed", "error", err)
 			}
 		}
 	}
 }
 
-// savePowerHistory writes down what is learnt, if there is news. What is not written is news for
-// the next time.
+// savePowerHistory saves the power history if it has changed. After an error it is saved the next time.
 func (s *Scheduler) savePowerHistory() error {
 	s.mu.Lock()
 	news := s.powerHistory.unsaved
@@ -90,11 +89,11 @@ func (s *Scheduler) savePowerHistory() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.powerHistory.unsaved = true
-	return fmt.Errorf("keep what was learnt of the power of jobs: %w", err)
+	return fmt.Errorf("save the power history of jobs: %w", err)
 }
 
-// recordPower takes note of what a job has drawn. One that the scheduler's own end has cut off is
-// no example. The lock is held.
+// recordPower adds the measured power of an ended job to the history, unless the job was ended because
+// the scheduler stops. The lock is held.
 func (s *Scheduler) recordPower(j *job, exit exitRecord) {
 	if !s.config.LearnJobPower || s.closed && s.config.OnStop == EndJobs {
 		return
@@ -105,11 +104,13 @@ func (s *Scheduler) recordPower(j *job, exit exitRecord) {
 	}
 }
 
-// measured is what a job of so many CPUs has drawn, in parts per million of what the site
-// states for busy ones. [BG 4.3] finds that utilisation is a good estimator of power: so it
-// is taken to lie between the rates of an idle and a busy CPU as the utilisation of its CPUs
-// lies between 0 and 1. Where its energy is measured, that over its run time is the power.
-// Of a run of which neither is known nothing is learnt.
+// measured is the power of a job, in parts per million of that of busy CPUs:
+//
+//	energy / run time / (CPUs × busy)                  if its energy was measured
+//	(idle + (busy − idle) × utilization) / busy        otherwise, by its CPU time
+//
+// [BG 4.3] finds that utilization is a good estimator of power. It returns false for runs that are too
+// short, that were lost, or of which neither is known.
 func measured(rates power.Rates, cpus int, exit exitRecord) (ppm int, ok bool) {
 	if exit.Ran < minRun || exit.State == protocol.NodeFail || rates.Busy < 1 {
 		return 0, false
@@ -120,11 +121,11 @@ func measured(rates power.Rates, cpus int, exit exitRecord) (ppm int, ok bool) {
 	if exit.Usage.CPU < 1 {
 		return 0, false
 	}
-	draw := rates.Idle + (rates.Busy-rates.Idle)*utilisation(cpus, exit)/protocol.PPM // a rate times 10⁶ fits
+	draw := rates.Idle + (rates.Busy-rates.Idle)*utilization(cpus, exit)/protocol.PPM // a rate times 10⁶ fits
 	return int(min(max(1, draw*protocol.PPM/rates.Busy), protocol.MaxPower)), true
 }
 
-// byEnergy is what a job has drawn by its measured energy, as measured says it.
+// byEnergy is the power of a job by its measured energy, in parts per million.
 func byEnergy(rates power.Rates, cpus int, exit exitRecord) int {
 	const micro = 1e6                                              // millijoules in a millisecond are watts
 	draw := float64(exit.Usage.Energy) * micro / float64(exit.Ran) // of all its CPUs, in microwatts
@@ -132,14 +133,14 @@ func byEnergy(rates power.Rates, cpus int, exit exitRecord) int {
 	return int(min(max(1, math.Round(draw/busy*protocol.PPM)), protocol.MaxPower))
 }
 
-// utilisation is how busy a job has kept so many CPUs, in parts per million.
-func utilisation(cpus int, exit exitRecord) int64 {
-	// Clocks differ, and what was held for one CPU may keep more busy.
+// utilization is the CPU time of a job by its CPUs and run time, in parts per million.
+func utilization(cpus int, exit exitRecord) int64 {
+	// It is at most 1: clocks differ, and a job for one CPU may keep more of them busy.
 	return min(int128.Product(max(0, int64(exit.Usage.CPU)), protocol.PPM).Down(int64(max(1, cpus)), max(1, int64(exit.Ran))), protocol.PPM)
 }
 
-// withPredictedPower is a request with the power that is expected of it, if it states none. The lock
-// is held.
+// withPredictedPower returns a request with its predicted power, if the user states none. The lock is
+// held.
 func (s *Scheduler) withPredictedPower(r protocol.Request) protocol.Request {
 	if r.Power == 0 && s.config.LearnJobPower {
 		r.Power, _ = s.powerHistory.Predict(r.PowerClass)
@@ -147,8 +148,8 @@ func (s *Scheduler) withPredictedPower(r protocol.Request) protocol.Request {
 	return r
 }
 
-// withPredictedPowers is likely for each request, of which the caller keeps its own. The lock is
-// held.
+// withPredictedPowers is withPredictedPower for each request. It does not change the slice of the
+// caller. The lock is held.
 func (s *Scheduler) withPredictedPowers(requests []protocol.Request) []protocol.Request {
 	if !s.config.LearnJobPower {
 		return requests
@@ -160,7 +161,7 @@ func (s *Scheduler) withPredictedPowers(requests []protocol.Request) []protocol.
 	return requests
 }
 
-// predictPower is likely for who does not hold the lock.
+// predictPower is withPredictedPower for callers that do not hold the lock.
 func (s *Scheduler) predictPower(r protocol.Request) protocol.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ func owner(info fs.FileInfo) int {
 	return int(st.Uid)
 }
 
-// alive says whether there is a process with this pid that is no zombie.
+// alive reports whether there is a process with this pid that is no zombie.
 func alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {

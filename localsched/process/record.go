@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// The names in a job's folder beside those of every spool.
+// The names in a job's directory beside those of every spool.
 const (
 	startedFile = "started"
 	placedFile  = "place"

@@ -12,16 +12,16 @@ import (
 
 var _ localsched.Reserver = (*Scheduler)(nil)
 
-// reservation is room that the engine holds for a job.
+// reservation is an advance reservation of a job.
 type reservation struct {
 	spool.Reservation
 
-	made   chan struct{} // closed when it is written down, or could not be
+	made   chan struct{} // closed when it is saved, or saving has failed
 	failed error
 }
 
-// Reserve implements [localsched.Reserver]. The hold is in the spool before it answers, and
-// ends with its job, with Release, or when its time is over and no job has come.
+// Reserve implements [localsched.Reserver]. The reservation is in the spool before it returns. It ends
+// with its job, by CancelReservation, or when it expires without a job.
 func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	if _, err := s.accounts.Runnable(ctx, hold.Account); err != nil {
 		return 0, err
@@ -43,7 +43,7 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (p
 	return h.Start, err
 }
 
-// wait answers for a reservation that was asked for before.
+// wait returns the result of the call that made the reservation.
 func (h *reservation) wait(ctx context.Context) (protocol.Instant, error) {
 	select {
 	case <-h.made:
@@ -53,7 +53,7 @@ func (h *reservation) wait(ctx context.Context) (protocol.Instant, error) {
 	}
 }
 
-// reserve has the engine hold room, unless it does so already.
+// reserve makes a reservation in the engine, unless there is one of this tag.
 func (s *Scheduler) reserve(asked localsched.Reservation) (h *reservation, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Scheduler) reserve(asked localsched.Reservation) (h *reservation, mine 
 	return h, true, nil
 }
 
-// dropReservation has the engine give up a hold that no job has taken, and forgets it.
+// dropReservation removes a reservation whose job has not come from the engine.
 func (s *Scheduler) dropReservation(tag protocol.Tag) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +89,8 @@ func (s *Scheduler) dropReservation(tag protocol.Tag) {
 	s.driver.Done(s.driver.CancelReservation(now, tag))
 }
 
-// CancelReservation implements [localsched.Reserver]. The room of a job that has come is given up by
-// Withdraw.
+// CancelReservation implements [localsched.Reserver]. Withdraw cancels the reservation of a job that has
+// come.
 func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) error {
 	s.mu.Lock()
 	h, taken, closed := s.reservations[tag], s.jobs[tag] != nil, s.closed
@@ -111,16 +111,16 @@ func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) err
 	return nil
 }
 
-// removeReservationRecords removes records of holds.
+// removeReservationRecords removes the records of ended reservations.
 func (s *Scheduler) removeReservationRecords(tags []protocol.Tag) {
 	for _, tag := range tags {
 		if err := s.spool.RemoveReservation(tag); err != nil {
-			s.config.Log.Warn("hold_not_removed", "error", err, "advice", "none: it is over, and is removed at the next start")
+			s.config.Log.Warn("reservation_remove_failed", "error", err, "advice", "none: the reservation has ended; the peer removes the file at its next start")
 		}
 	}
 }
 
-// capabilities are those of the rules that are in force.
+// capabilities are those under the current rules.
 func (s *Scheduler) capabilities() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,7 @@ func (s *site) reserve(t testing.TB, hold localsched.Reservation) protocol.Insta
 	return at
 }
 
-// noted says whether a hold is in the spool.
+// noted reports whether a hold is in the spool.
 func (s *site) noted(tag protocol.Tag) bool {
 	_, err := os.Stat(filepath.Join(s.config.Dir, "reservations", spool.DirName(tag)))
 	return err == nil

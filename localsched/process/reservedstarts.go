@@ -17,25 +17,25 @@ import (
 // reservedStartsFile is in the spool.
 const reservedStartsFile = "promised"
 
-// reservedStartsPause is how long promises may stand before they are written down. A crash loses no
-// more: as promises only ever move to the front, what was written before is kept all the same.
+// reservedStartsPause is the delay between a change of reserved starts and their saving. Reserved
+// starts only move to earlier times, so an older file is still correct after a crash.
 const reservedStartsPause = 2 * time.Second
 
-// reservedStartsRecord is the file of what waiting jobs were promised, which nothing else tells: it
-// follows from what had happened when they came. As the clock may be set before it is read, it
-// says by which clock the starts are meant.
+// reservedStartsRecord is the file of the reserved starts of pending jobs, which cannot be derived from
+// the jobs. It has the clock by which the starts are meant, because the wall clock may be set before
+// the file is read.
 type reservedStartsRecord struct {
 	Boot string                 `json:"boot"`
 	Zero protocol.Instant       `json:"zero_ms"` // of the steady clock
 	Jobs []engine.ReservedStart `json:"jobs"`
 }
 
-// readReservedStarts reads what an earlier run has promised. What is damaged is promised anew. The
-// lock is held.
+// readReservedStarts reads the saved reserved starts. If the file is damaged, starts are reserved again.
+// The lock is held.
 func (s *Scheduler) readReservedStarts() []engine.ReservedStart {
 	record, err := spool.ReadRecord[reservedStartsRecord](s.config.Dir, reservedStartsFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.config.Log.Warn("promised_starts_not_read", "error", err, "advice", "none: jobs that wait are promised others, which may be later")
+		s.config.Log.Warn("reserved_starts_load_failed", "error", err, "advice", "none: pending jobs get other reserved starts, which may be later")
 	}
 	s.reservedStarts.saved = record
 	promised := slices.Clone(record.Jobs)
@@ -47,13 +47,13 @@ func (s *Scheduler) readReservedStarts() []engine.ReservedStart {
 	return promised
 }
 
-// reservedStarts are what waiting jobs are promised, as it is written down.
+// reservedStarts are the saved reserved starts of pending jobs.
 type reservedStarts struct {
-	changed chan struct{} // takes one: they may be others
+	changed chan struct{} // holds one element if they may have changed
 	saved   reservedStartsRecord
 }
 
-// reservedStartsChanged has the promises written down soon.
+// reservedStartsChanged has the reserved starts saved soon.
 func (s *Scheduler) reservedStartsChanged() {
 	select {
 	case s.reservedStarts.changed <- struct{}{}:
@@ -61,7 +61,7 @@ func (s *Scheduler) reservedStartsChanged() {
 	}
 }
 
-// saveReservedStartsPeriodically writes promises down until the context ends, and then once more.
+// saveReservedStartsPeriodically saves reserved starts until the context ends, and then once more.
 func (s *Scheduler) saveReservedStartsPeriodically(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -75,12 +75,12 @@ func (s *Scheduler) saveReservedStartsPeriodically(ctx context.Context) {
 		}
 		pause.Stop()
 		if err := s.saveReservedStarts(); err != nil {
-			s.config.Log.Warn("promised_starts_not_kept", "error", err)
+			s.config.Log.Warn("reserved_starts_save_failed", "error", err)
 		}
 	}
 }
 
-// saveReservedStarts writes down what waiting jobs are promised, if that is not what was written.
+// saveReservedStarts saves the reserved starts of pending jobs if they have changed.
 func (s *Scheduler) saveReservedStarts() error {
 	boot, err := bootID()
 	if err != nil {
@@ -92,14 +92,15 @@ func (s *Scheduler) saveReservedStarts() error {
 		return nil
 	}
 	if err := spool.ReplaceRecord(s.config.Dir, reservedStartsFile, now); err != nil {
-		return spool.ExplainFull(fmt.Errorf("keep what waiting jobs are promised: %w", err))
+		return spool.ExplainFull(fmt.Errorf("save the reserved starts of pending jobs: %w", err))
 	}
 	s.reservedStarts.saved = now
 	return nil
 }
 
-// currentReservedStarts is what waiting jobs are promised, by their tags. A job that the engine has started
-// is still one of them as long as its shim has not: should the peer end now, it waits again.
+// currentReservedStarts are the reserved starts of pending jobs, ordered by tag. A job that the engine
+// has started counts as pending until its shim has started, because it is pending again if the peer
+// stops now.
 func (s *Scheduler) currentReservedStarts() (record reservedStartsRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

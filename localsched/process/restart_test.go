@@ -51,7 +51,7 @@ func TestRestartWhileJobsRun(t *testing.T) {
 	}
 }
 
-// inOrder says whether a started no later than b.
+// inOrder reports whether a started no later than b.
 func inOrder(seen []localsched.Change, a, b protocol.Tag) bool {
 	started := map[protocol.Tag]protocol.Instant{}
 	for _, c := range seen {
@@ -80,7 +80,7 @@ func TestEndWhileAway(t *testing.T) {
 	}
 }
 
-// TestSpoolSetAside renames the folder of all jobs while one runs, as a peer does that begins
+// TestSpoolSetAside renames the directory of all jobs while one runs, as a peer does that begins
 // anew: how the job ended and what it has written are there under the new name, and its shim
 // ends.
 func TestSpoolSetAside(t *testing.T) {
@@ -105,9 +105,9 @@ func TestSpoolSetAside(t *testing.T) {
 	eventually(t, "the shim ends", func() bool { return !alive(strconv.Itoa(shim)) })
 	exit, err := process.ReadExit(aside)
 	if err != nil || exit.ExitCode != 7 || len(exit.Files) != 2 || exit.Files[0].Size != int64(len("begun\ndone\n")) {
-		t.Errorf("in the folder under its new name: %+v, %v", exit, err)
+		t.Errorf("in the directory under its new name: %+v, %v", exit, err)
 	}
-	if log := readFile(t, filepath.Join(aside, "shim.log")); !strings.Contains(log, "no peer looks at this folder any more, which was "+filepath.Dir(s.folder(tag, "x"))) {
+	if log := readFile(t, filepath.Join(aside, "shim.log")); !strings.Contains(log, "no peer looks at this directory any more, which was "+filepath.Dir(s.folder(tag, "x"))) {
 		t.Errorf("the shim says %q", log)
 	}
 }
@@ -229,7 +229,7 @@ func TestDamagedSpool(t *testing.T) {
 		t.Errorf("the whole job: %+v", got)
 	}
 	if _, err := os.Stat(half); !os.IsNotExist(err) {
-		t.Errorf("the half-made folder is left: %v", err)
+		t.Errorf("the half-made directory is left: %v", err)
 	}
 }
 

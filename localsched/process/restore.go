@@ -83,7 +83,7 @@ func (s *Scheduler) scan() (running []follower, err error) {
 	return running, nil
 }
 
-// load reads a job's folder. The handle is of the shim of a job that runs.
+// load reads a job's directory. The handle is of the shim of a job that runs.
 func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 	j := newJob(tag, s.spool.JobDir(tag))
 	record, err := spool.ReadJob[jobRecord](j.dir, tag)
@@ -116,7 +116,7 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 	return j, nil, nil
 }
 
-// loadDamaged is load for a folder without a readable job.json: a tombstone, or a
+// loadDamaged is load for a directory without a readable job.json: a tombstone, or a
 // job that can no longer be run.
 func (s *Scheduler) loadDamaged(j *job, err error) {
 	record, started := spool.ReadRecord[startedRecord](j.dir, startedFile)

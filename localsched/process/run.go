@@ -36,7 +36,7 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 		case ctx.Err() != nil:
 			return
 		}
-		s.config.Log.Error("job_not_started", "job", j.Tag.String(), "error", err, "advice", "it is tried again")
+		s.config.Log.Error("job_start_failed", "job", j.Tag.String(), "error", err, "advice", "none: the peer retries")
 		if !s.postpone(j, "cannot be started yet: "+err.Error(), pause) {
 			return
 		}
@@ -86,7 +86,7 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 		err = closed
 	}
 	if err != nil {
-		s.config.Log.Error("shim_not_watched", "job", j.Tag.String(), "error", err,
+		s.config.Log.Error("shim_watch_failed", "job", j.Tag.String(), "error", err,
 			"advice", "start the peer again, or the end of the job is not seen")
 		return
 	}
@@ -159,7 +159,7 @@ func (s *Scheduler) lostReason(j *job, err error) string {
 // restart. If that fails, the next Open finds the same again but for the time.
 func (s *Scheduler) saveExit(j *job, exit exitRecord) {
 	if err := spool.ReplaceRecord(j.dir, exitFile, exit); err != nil {
-		s.config.Log.Warn("lost_job_not_noted", "job", j.Tag.String(), "error", err)
+		s.config.Log.Warn("lost_job_save_failed", "job", j.Tag.String(), "error", err)
 	}
 }
 

@@ -48,20 +48,20 @@ func TestEnds(t *testing.T) {
 		"interpreter not executable": {
 			"", script("#!/etc/passwd\n"), protocol.Outcome{State: protocol.Failed, ExitCode: 126}, `"/etc/passwd": permission denied`,
 		},
-		"no working folder": {
-			"true", homeIn("/no/such/folder", "/dev/null"),
+		"no working directory": {
+			"true", homeIn("/no/such/directory", "/dev/null"),
 			protocol.Outcome{State: protocol.Failed, ExitCode: 127},
-			"working folder /no/such/folder: no such file",
+			"working directory /no/such/directory: no such file",
 		},
 		"no right to the output": {
 			"true", homeIn("/", "/proc/version"),
 			protocol.Outcome{State: protocol.Failed, ExitCode: 126},
 			"stdout file /proc/version: permission denied",
 		},
-		"output in no folder": {
-			"true", homeIn("/", "/no/such/folder/out"),
+		"output in no directory": {
+			"true", homeIn("/", "/no/such/directory/out"),
 			protocol.Outcome{State: protocol.Failed, ExitCode: 127},
-			"stdout file /no/such/folder/out: no such file",
+			"stdout file /no/such/directory/out: no such file",
 		},
 	}
 	tags := map[string]protocol.Tag{}
@@ -142,7 +142,7 @@ func TestGuestRunsApart(t *testing.T) {
 	}
 	checkFiles(t, outcome.Files, out, errs)
 	if info, err := os.Stat(s.folder(tag, "work")); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the working folder: %v, %v", info.Mode(), err)
+		t.Errorf("the working directory: %v, %v", info.Mode(), err)
 	}
 }
 
@@ -222,10 +222,10 @@ func TestFetchRefusesLinks(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, nil)
 	for name, script := range map[string]string{
-		"link":   "rm stdout; ln -s /etc/hostname stdout",
-		"pipe":   "rm stdout; mkfifo stdout",
-		"folder": "rm stdout; mkdir stdout",
-		"gone":   "rm stdout",
+		"link": "rm stdout; ln -s /etc/hostname stdout",
+		"pipe": "rm stdout; mkfifo stdout",
+		"dir":  "rm stdout; mkdir stdout",
+		"gone": "rm stdout",
 	} {
 		tag := s.submit(t, home(t, homeDir(t), script))
 		s.awaitEnd(t, tag)
@@ -234,7 +234,7 @@ func TestFetchRefusesLinks(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, data, err)
 		}
 	}
-	// The folder of a guest's output is the peer's: under root, no guest gets in.
+	// The directory of a guest's output is the peer's: under root, no guest gets in.
 	asRoot(t)
 	tag := s.submit(t, guest(t, "echo mine; cd ..; rm -f out; ln -s /etc/passwd out"))
 	s.awaitEnd(t, tag)
@@ -272,10 +272,10 @@ func TestPipeHeldByOthers(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, nil)
 	for want, change := range map[string]func(*localsched.Submission){
-		"":                 func(*localsched.Submission) {},
-		"/no/such/folder":  func(job *localsched.Submission) { job.Payload.WorkDir = "/no/such/folder" },
-		`"/no/such/shell"`: script("#!/no/such/shell\n"),
-		"exit code 7":      script("#!/bin/sh\nexit 7\n"),
+		"":                   func(*localsched.Submission) {},
+		"/no/such/directory": func(job *localsched.Submission) { job.Payload.WorkDir = "/no/such/directory" },
+		`"/no/such/shell"`:   script("#!/no/such/shell\n"),
+		"exit code 7":        script("#!/bin/sh\nexit 7\n"),
 	} {
 		dir := homeDir(t)
 		job := home(t, dir, "true")

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -207,8 +206,4 @@ func (s *Scheduler) find(ctx context.Context, tag protocol.Tag) (*job, error) {
 		return j, nil
 	}
 	return nil, nil // its submission failed: it is in the map no more
-}
-
-func unknownJob(tag protocol.Tag) error {
-	return fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
 }

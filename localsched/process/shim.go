@@ -28,7 +28,7 @@ const (
 	exitPermanent = 3 // of deliver: trying again is of no use
 )
 
-// The words that come after the shim's command line. A folder of the spool, an
+// The words that come after the shim's command line. A directory of the spool, an
 // absolute path, cannot be taken for one.
 const (
 	execWord    = "exec"
@@ -55,7 +55,7 @@ func ShimMain(args []string) int {
 	return exitUsage
 }
 
-// watchMain runs the job of a folder, if no other shim has, and writes down how
+// watchMain runs the job of a directory, if no other shim has, and writes down how
 // it ended.
 func watchMain(dir string, command []string) int {
 	asked := make(chan os.Signal, 4)
@@ -148,7 +148,7 @@ func sayAnswer(pipe *os.File, answer shimAnswer) {
 	}
 }
 
-// opened is a path of an open folder that stays right when the folder is renamed, as
+// opened is a path of an open directory that stays right when the directory is renamed, as
 // "switchyard peer --new-store" does with those of all jobs. It is of use to this process
 // alone.
 func opened(folder *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", folder.Fd()) }
@@ -157,12 +157,12 @@ func opened(folder *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", fol
 // for it any more.
 const asideTimeout = 10 * time.Minute
 
-// writeExit writes down how the job ended, in the folder that was opened at the start. The
+// writeExit writes down how the job ended, in the directory that was opened at the start. The
 // result must not be lost: while the disk is full, it tries again for ever. It does not once
-// the folder is removed, nor for longer than the patience once the folder has another name.
+// the directory is removed, nor for longer than the patience once the directory has another name.
 func writeExit(folder *os.File, exit exitRecord, patience time.Duration) int {
 	const longest = 30 * time.Second
-	inPlace := time.Now() // the folder was, or may have been
+	inPlace := time.Now() // the directory was, or may have been
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longest) {
 		err := spool.ReplaceRecord(opened(folder), exitFile, exit)
 		found := named(folder)
@@ -170,7 +170,7 @@ func writeExit(folder *os.File, exit exitRecord, patience time.Duration) int {
 			inPlace = time.Now()
 		}
 		if err == nil && !found {
-			fmt.Fprintf(os.Stderr, "no peer looks at this folder any more, which was %s; how the job ended is in the file %s\n", folder.Name(), exitFile)
+			fmt.Fprintf(os.Stderr, "no peer looks at this directory any more, which was %s; how the job ended is in the file %s\n", folder.Name(), exitFile)
 		}
 		if err == nil {
 			return exitOK
@@ -180,7 +180,7 @@ func writeExit(folder *os.File, exit exitRecord, patience time.Duration) int {
 			return exitFailed
 		}
 		if time.Since(inPlace) > patience {
-			fmt.Fprintf(os.Stderr, "no peer looks at this folder any more, which was %s; the job ended as %v, exit code %d: %s\n",
+			fmt.Fprintf(os.Stderr, "no peer looks at this directory any more, which was %s; the job ended as %v, exit code %d: %s\n",
 				folder.Name(), exit.State, exit.ExitCode, exit.Reason)
 			return exitFailed
 		}
@@ -188,7 +188,7 @@ func writeExit(folder *os.File, exit exitRecord, patience time.Duration) int {
 	}
 }
 
-// named says whether an open folder still has the name with which it was opened.
+// named reports whether an open directory still has the name with which it was opened.
 func named(folder *os.File) bool {
 	this, err := folder.Stat()
 	if err != nil {
@@ -198,7 +198,7 @@ func named(folder *os.File) bool {
 	return err == nil && os.SameFile(this, there)
 }
 
-// removed says whether an open folder has no name any more.
+// removed reports whether an open directory has no name any more.
 func removed(folder *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(folder.Fd()), &st) == nil && st.Nlink == 0

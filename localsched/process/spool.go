@@ -24,7 +24,7 @@ func openSpool(dir string, log *slog.Logger) (*spool.Spool, error) {
 	return spool.Open(dir, log)
 }
 
-// addJob makes a job's folder.
+// addJob makes a job's directory.
 func (s *Scheduler) addJob(record jobRecord, script []byte) error {
 	return s.spool.Add(record.Submission.Tag, func(dir string) error {
 		data, err := spool.Encode(record)
@@ -45,7 +45,7 @@ func (s *Scheduler) addJob(record jobRecord, script []byte) error {
 	})
 }
 
-// addTombstone makes the folder of a job that never came and never may.
+// addTombstone makes the directory of a job that never came and never may.
 func (s *Scheduler) addTombstone(tag protocol.Tag) error {
 	return s.spool.Add(tag, func(dir string) error {
 		data, err := spool.Encode(startedRecord{Withdrawn: true})
@@ -57,7 +57,7 @@ func (s *Scheduler) addTombstone(tag protocol.Tag) error {
 	})
 }
 
-// createStarted makes the file started of a job's folder, for a shim or for a
+// createStarted makes the file started of a job's directory, for a shim or for a
 // withdrawal: one alone wins.
 func createStarted(dir string, record startedRecord) (won bool, err error) {
 	data, err := spool.Encode(record)
@@ -67,7 +67,7 @@ func createStarted(dir string, record startedRecord) (won bool, err error) {
 	return spool.CreateOnce(filepath.Join(dir, startedFile), dir, data, 0o600)
 }
 
-// presence says whether a folder is there of which no job is known.
+// presence reports whether a directory is there of which no job is known.
 func (s *Scheduler) presence(tag protocol.Tag) (localsched.Presence, error) {
 	_, err := os.Lstat(s.spool.JobDir(tag))
 	switch {

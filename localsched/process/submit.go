@@ -67,7 +67,7 @@ func (s *Scheduler) repeated(ctx context.Context, j *job) (localsched.LocalID, e
 	return j.id(), nil
 }
 
-// make checks the job, makes its folder and puts it in the queue.
+// make checks the job, makes its directory and puts it in the queue.
 func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Submission) error {
 	if reason := s.unfitReason(submission); reason != "" {
 		return &localsched.RefusedError{Reason: reason}
@@ -95,7 +95,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	return nil
 }
 
-// discardRefused removes the folder of a job that the queue does not take, and returns why. If that
+// discardRefused removes the directory of a job that the queue does not take, and returns why. If that
 // fails, the next Open could find the job: so it is not refused, and waits as it would then,
 // until there are other rules or it is withdrawn.
 func (s *Scheduler) discardRefused(j *job, why error) error {
@@ -106,7 +106,7 @@ func (s *Scheduler) discardRefused(j *job, why error) error {
 	if err == nil {
 		return why
 	}
-	s.config.Log.Error("refused_job_not_removed", "job", j.Tag.String(), "error", err,
+	s.config.Log.Error("refused_job_remove_failed", "job", j.Tag.String(), "error", err,
 		"advice", "free the spool's disk; the job waits until other rules take it or it is withdrawn")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *Scheduler) unfitReason(submission localsched.Submission) (reason string
 	return reason
 }
 
-// withdrawn says whether the job was taken back, before it came or later.
+// withdrawn reports whether the job was taken back, before it came or later.
 func (s *Scheduler) withdrawn(j *job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

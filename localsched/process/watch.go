@@ -22,7 +22,7 @@ import (
 type watch struct {
 	dir      string   // of the job, as it is called in the spool
 	opened   string   // the same, as [opened] has it
-	command  []string // of this shim, without the folder
+	command  []string // of this shim, without the directory
 	record   jobRecord
 	place    string
 	group    cgroup.Group

@@ -12,26 +12,26 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// leeway is how much later than its hold a job may start: Slurm takes some seconds to launch
-// it, and ends it with its reservation, which therefore lasts so much longer.
+// leeway is how much later than its reservation a job may start. Slurm takes some seconds to launch it,
+// and ends it with its reservation, which therefore lasts that much longer.
 const leeway = 10 * protocol.Minute
 
-// maxStartTimes bounds at how many times Slurm is asked for room.
+// maxStartTimes limits the starts that are tried for one reservation.
 const maxStartTimes = 32
 
-// advanceReservation is room that is held for a job.
+// advanceReservation is an advance reservation of a job.
 type advanceReservation struct {
 	spool.Reservation
 
-	checked time.Time // when its reservation was last looked for, while its job waits
+	checked time.Time // when Slurm was last asked for it, while its job is pending
 }
 
 var _ localsched.Reserver = (*Scheduler)(nil)
 
-// Reserve implements [localsched.Reserver] by a reservation of Slurm's with the name of the
-// job. There is room at the first of these instants at which Slurm makes it: the one that is
-// asked for, the limits of running jobs, and the ends of other reservations; of more than 32,
-// at so many of them. A job that waits has no promise.
+// Reserve implements [localsched.Reserver] by a reservation in Slurm with the name of the job. It tries
+// the requested start, the time limits of running jobs and the ends of other reservations, and takes the
+// first at which Slurm makes the reservation; of more than 32 instants it tries 32. Pending jobs have no
+// reserved start.
 func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	if !s.config.Reservations {
 		return 0, &localsched.RefusedError{Reason: "this site makes no reservations in Slurm"}
@@ -66,7 +66,7 @@ func (s *Scheduler) Reserve(ctx context.Context, hold localsched.Reservation) (p
 	return h.Start, nil
 }
 
-// makeReservation has Slurm make a reservation at the first time at which it does.
+// makeReservation makes a reservation in Slurm at the first instant at which Slurm accepts it.
 func (s *Scheduler) makeReservation(ctx context.Context, hold localsched.Reservation) (h spool.Reservation, err error) {
 	room, err := s.reservationSize(ctx, hold)
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Scheduler) makeReservation(ctx context.Context, hold localsched.Reserva
 	return h, refusedReservation(err)
 }
 
-// refusedReservation is what Slurm has said of a reservation: nothing, a
-// *[localsched.RefusedError], or no answer.
+// refusedReservation converts an error of scontrol: to a *[localsched.RefusedError] if Slurm has refused
+// the reservation.
 func refusedReservation(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,7 @@ func refusedReservation(err error) error {
 	return &localsched.RefusedError{Reason: "Slurm makes no reservation: " + failed.words}
 }
 
-// reserving waits until no other reservation is being made or given up.
+// reserving waits until no other reservation is being made or deleted.
 func (s *Scheduler) reserving(ctx context.Context) error {
 	select {
 	case s.reserves <- struct{}{}:
@@ -121,14 +121,14 @@ func (s *Scheduler) advanceReservationOf(tag protocol.Tag) (h spool.Reservation,
 	return h, false
 }
 
-// reservationOf is the reservation of a hold.
+// reservationOf is the reservation in Slurm of a saved one.
 func (s *Scheduler) reservationOf(h spool.Reservation) reservation {
 	limit := protocol.Duration(minutes(h.Request.WallTime)) * protocol.Minute
 	return reservation{name: nameOf(s.config.Site, h.Tag), start: h.Start, end: wholeSecond(h.Start.Add(limit.Plus(leeway)))}
 }
 
-// reservationSize is what a hold's reservation has to keep. The error is a *[localsched.RefusedError]
-// where the job can never run here.
+// reservationSize returns the scontrol arguments for the size of a reservation. The error is a
+// *[localsched.RefusedError] if the job can never run here.
 func (s *Scheduler) reservationSize(ctx context.Context, hold localsched.Reservation) ([]string, error) {
 	if hold.Request.WallTime < 1 {
 		return nil, &localsched.RefusedError{Reason: "it has no wall-time limit; ask for at least 1ms"}
@@ -147,7 +147,7 @@ func (s *Scheduler) reservationSize(ctx context.Context, hold localsched.Reserva
 	return s.reservationArgs(ctx, hold.Request, p, seen.machine)
 }
 
-// times are the instants from one on at which there may be room, in whole seconds.
+// times are the instants, not before a given one, at which CPUs may become free, in whole seconds.
 func (s *Scheduler) times(ctx context.Context, from protocol.Instant) ([]protocol.Instant, error) {
 	times := []protocol.Instant{wholeSecond(from)}
 	add := func(end protocol.Instant) {
@@ -175,8 +175,8 @@ func (s *Scheduler) times(ctx context.Context, from protocol.Instant) ([]protoco
 	return spread(slices.Compact(times), maxStartTimes), nil
 }
 
-// spread leaves so many of the instants, at even steps, with the first and the last: then all
-// that runs now is over, and there is room on any machine that is large enough.
+// spread returns a limited number of the instants, at even steps, with the first and the last: at the
+// last all running jobs have ended, so any machine that is large enough has free CPUs.
 func spread(times []protocol.Instant, most int) []protocol.Instant {
 	if len(times) <= most {
 		return times
@@ -188,7 +188,7 @@ func spread(times []protocol.Instant, most int) []protocol.Instant {
 	return left
 }
 
-// CancelReservation implements [localsched.Reserver]. If it fails it is tried again at the next looks.
+// CancelReservation implements [localsched.Reserver]. If it fails, the next looks at the queue retry it.
 func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) error {
 	if err := s.reserving(ctx); err != nil {
 		return err
@@ -204,8 +204,8 @@ func (s *Scheduler) CancelReservation(ctx context.Context, tag protocol.Tag) err
 	return nil
 }
 
-// endReservation notes that a hold waits for no job any more, durably: what Slurm does not hear of now
-// is given up after a restart, too.
+// endReservation records durably that a reservation waits for no job any more, so that it is deleted in
+// Slurm after a restart too.
 func (s *Scheduler) endReservation(tag protocol.Tag) {
 	s.mu.Lock()
 	h := s.advanceReservations[tag]
@@ -218,12 +218,12 @@ func (s *Scheduler) endReservation(tag protocol.Tag) {
 	record := h.Reservation
 	s.mu.Unlock()
 	if err := s.spool.AddReservation(record); err != nil {
-		s.config.Log.Warn("hold_not_noted", "job", tag.String(), "error", err,
+		s.config.Log.Warn("reservation_save_failed", "job", tag.String(), "error", err,
 			"advice", "if the peer is started anew before the job has ended, the room may be held until its time is over")
 	}
 }
 
-// deleteReservation deletes a hold's reservation, then its record.
+// deleteReservation deletes a reservation in Slurm, then its record.
 func (s *Scheduler) deleteReservation(ctx context.Context, h spool.Reservation) error {
 	if err := s.commands.unreserve(ctx, s.reservationOf(h).name); err != nil {
 		return fmt.Errorf("give the reservation for job %v up: %w", h.Tag, err)
@@ -237,9 +237,9 @@ func (s *Scheduler) deleteReservation(ctx context.Context, h spool.Reservation) 
 	return nil
 }
 
-// sweepEndedReservations gives up what is held for jobs that have gone, or have not come in time. Slurm
-// does not delete a reservation of which a job is just ending: that is for the next look. So
-// is all of it while reservations are made or given up.
+// sweepEndedReservations deletes the reservations of jobs that have ended or have not come in time.
+// Slurm does not delete a reservation while a job in it is ending: the next look retries it. It does
+// nothing while another reservation is being made or deleted.
 func (s *Scheduler) sweepEndedReservations(ctx context.Context) {
 	select {
 	case s.reserves <- struct{}{}:
@@ -248,16 +248,16 @@ func (s *Scheduler) sweepEndedReservations(ctx context.Context) {
 	}
 	defer func() { <-s.reserves }()
 	if err := errors.Join(s.sweepReservations(ctx), s.leaveLostReservations(ctx)); err != nil && ctx.Err() == nil {
-		s.config.Log.Warn("reservations_not_seen", "error", err)
+		s.config.Log.Warn("reservations_list_failed", "error", err)
 	}
 	for _, h := range s.endedReservations(protocol.InstantOf(time.Now())) {
 		if err := s.deleteReservation(ctx, h); err != nil && ctx.Err() == nil {
-			s.config.Log.Info("reservation_not_deleted", "job", h.Tag.String(), "error", err, "advice", "none: it is tried again")
+			s.config.Log.Info("reservation_delete_failed", "job", h.Tag.String(), "error", err, "advice", "none: the peer retries")
 		}
 	}
 }
 
-// reservationsToSweep says whether a sweep has anything to do.
+// reservationsToSweep reports whether a sweep has anything to do.
 func (s *Scheduler) reservationsToSweep() bool {
 	return s.config.Reservations && !s.swept.Load() || len(s.endedReservations(protocol.InstantOf(time.Now()))) > 0 || len(s.unchecked()) > 0
 }
@@ -274,9 +274,9 @@ func (s *Scheduler) endedReservations(now protocol.Instant) (spent []spool.Reser
 	return spent
 }
 
-// inReservation is what of sbatch's arguments has a job start in its reservation; nothing
-// when it has none, or would be ended with it because it comes too late. Without the
-// reservation that was made for it, it starts no sooner than those that it starts with.
+// inReservation returns the sbatch arguments that start a job in its reservation. There are none without
+// a reservation, or if the job comes so late that Slurm would end it with the reservation. If the
+// reservation is gone, the job starts no earlier than the other components of its group.
 func (s *Scheduler) inReservation(tag protocol.Tag) []string {
 	h, ok := s.advanceReservationOf(tag)
 	if !ok {
@@ -298,15 +298,14 @@ func (s *Scheduler) inReservation(tag protocol.Tag) []string {
 	return []string{"--begin=" + stamp(wholeSecond(h.Start))}
 }
 
-// adviceLost is what to do where a reservation of this site's is not in Slurm any more.
+// adviceLost is for a reservation that is not in Slurm any more.
 const adviceLost = "the job waits as others do, until its time at least; see who has deleted its reservation, or whether slurmctld has lost its state"
 
 func named(all []reservation, name string) bool {
 	return slices.ContainsFunc(all, func(r reservation) bool { return r.name == name })
 }
 
-// unchecked are the holds whose jobs wait in Slurm, and whose reservations were not looked for
-// of late.
+// unchecked are the reservations whose jobs are pending in Slurm and that were not checked recently.
 func (s *Scheduler) unchecked() (holds []*advanceReservation) {
 	const often = 5 // polls
 	s.mu.Lock()
@@ -319,8 +318,9 @@ func (s *Scheduler) unchecked() (holds []*advanceReservation) {
 	return holds
 }
 
-// leaveLostReservations takes jobs out of reservations that Slurm does not have any more: a controller has
-// lost its state, or no node was up until the reservation was over. They would wait for ever.
+// leaveLostReservations takes jobs out of reservations that Slurm does not have any more, because a
+// controller has lost its state, or no node was up until the reservation had ended. They would be
+// pending forever.
 func (s *Scheduler) leaveLostReservations(ctx context.Context) error {
 	holds := s.unchecked()
 	if len(holds) == 0 {
@@ -361,7 +361,7 @@ func (s *Scheduler) leaveReservation(ctx context.Context, h spool.Reservation) e
 	return err
 }
 
-// restoreReservations reads what is held, when the jobs have been found.
+// restoreReservations reads the saved reservations. The jobs have been read before.
 func (s *Scheduler) restoreReservations() error {
 	holds, err := s.spool.Reservations()
 	if err != nil {
@@ -374,9 +374,9 @@ func (s *Scheduler) restoreReservations() error {
 	return nil
 }
 
-// sweepReservations deletes the reservations of this site's that no hold is known of: once for
-// those that were being made when the peer ended, and again after one was asked for and the
-// answer was lost, since nobody may ask for it again, or release it.
+// sweepReservations deletes this site's reservations in Slurm that have no record: once for those that
+// were being made when the peer stopped, and again after the answer to a request was lost, because the
+// request may not be repeated.
 func (s *Scheduler) sweepReservations(ctx context.Context) error {
 	if s.swept.Load() {
 		return nil
@@ -391,7 +391,7 @@ func (s *Scheduler) sweepReservations(ctx context.Context) error {
 			continue
 		}
 		if err = s.commands.unreserve(ctx, r.name); err != nil {
-			s.config.Log.Warn("reservation_not_deleted", "name", r.name, "error", err, "advice", "delete it with scontrol")
+			s.config.Log.Warn("reservation_delete_failed", "name", r.name, "error", err, "advice", "delete it with scontrol")
 		}
 	}
 	s.swept.Store(true)

@@ -398,7 +398,7 @@ func isRefused(err error) bool {
 	return ok
 }
 
-// commandsWith is a folder of Slurm's commands with another scontrol.
+// commandsWith is a directory of Slurm's commands with another scontrol.
 func commandsWith(t *testing.T, scontrol string) string {
 	t.Helper()
 	dir := newDir(t)

@@ -82,7 +82,7 @@ func (s *Scheduler) cancelAll(ctx context.Context) {
 	}
 	if err != nil && s.ctx.Err() == nil {
 		s.trouble()
-		s.config.Log.Warn("jobs_not_cancelled_yet", "jobs", len(wanted), "error", err,
+		s.config.Log.Warn("jobs_cancel_failed", "jobs", len(wanted), "error", err,
 			"advice", "none: what Slurm still has is cancelled after one of the next looks")
 	}
 }

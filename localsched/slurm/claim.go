@@ -23,10 +23,10 @@ type claim struct {
 	started protocol.Instant // by the clock of the node; 0: cannot be read
 }
 
-// started says whether the claim is a wrapper's.
+// started reports whether the claim is a wrapper's.
 func (c claim) wrapper() bool { return c.by == "" }
 
-// readClaim reads the claim of a job's folder. The error is fs.ErrNotExist while
+// readClaim reads the claim of a job's directory. The error is fs.ErrNotExist while
 // there is none. Whatever else is wrong with the file, it is a claim: some wrapper
 // may have won it.
 func readClaim(dir string, owner spool.Account) (claim, error) {
@@ -76,7 +76,7 @@ const (
 	termAbsent                    // it did not: the script came to its own end
 )
 
-// readExit reads the exit record of a job's folder. The error is fs.ErrNotExist
+// readExit reads the exit record of a job's directory. The error is fs.ErrNotExist
 // when there is none, or none that makes sense.
 func readExit(dir string, owner spool.Account) (exit, error) {
 	text, err := readSmallFile(filepath.Join(dir, claimDir, exitFile), owner)
@@ -131,7 +131,7 @@ func (e exit) endedByItself(end protocol.Instant) bool {
 	return e.before(end)
 }
 
-// before says whether the script was over before an instant of the controller's clock, of which the
+// before reports whether the script was over before an instant of the controller's clock, of which the
 // node's may be a little apart.
 func (e exit) before(end protocol.Instant) bool {
 	const apart = 2 * protocol.Second
@@ -169,8 +169,8 @@ func takeClaim(dir string, owner spool.Account, by string) (claim, error) {
 	return readClaim(dir, owner)
 }
 
-// readSmallFile reads the beginning of a small file in a job's claim folder, of the account
-// or, for a claim of the adapter's, of the peer. To open the folder first has NFS
+// readSmallFile reads the beginning of a small file in a job's claim directory, of the account
+// or, for a claim of the adapter's, of the peer. To open the directory first has NFS
 // ask its server what is new in it.
 func readSmallFile(path string, owner spool.Account) (string, error) {
 	const most = 4096

@@ -83,7 +83,7 @@ func adviceFor(words string) string {
 	return ""
 }
 
-// unreachable says whether a command failed because the controller does not answer.
+// unreachable reports whether a command failed because the controller does not answer.
 func unreachable(err error) bool {
 	failed, ok := errors.AsType[*commandError](err)
 	return ok && (strings.Contains(failed.advice(), "slurmctld") || failed.code < 0)
@@ -129,7 +129,7 @@ func (c *commands) path(name string) string {
 func (c *commands) check(names ...string) error {
 	for _, name := range names {
 		if _, err := exec.LookPath(c.path(name)); err != nil {
-			return fmt.Errorf("the command %s is missing; install Slurm's client commands or say in which folder they are: %w", name, err)
+			return fmt.Errorf("the command %s is missing; install Slurm's client commands or say in which directory they are: %w", name, err)
 		}
 	}
 	return nil

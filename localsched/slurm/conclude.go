@@ -23,7 +23,7 @@ func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 	if errors.Is(err, fs.ErrNotExist) {
 		again, unclear := s.worthAnother(ctx, j, &e)
 		if unclear != nil {
-			s.config.Log.Warn("end_not_judged", "job", j.tag.String(), "slurm_job", e.ID, "state", e.state, "error", unclear,
+			s.config.Log.Warn("job_end_check_failed", "job", j.tag.String(), "slurm_job", e.ID, "state", e.state, "error", unclear,
 				"advice", "none: it is tried again after the next look")
 			return
 		}
@@ -34,7 +34,7 @@ func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 		c, err = takeClaim(j.dir, j.owner(), closedBy)
 	}
 	if err != nil {
-		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err, "advice", adviceSpool)
+		s.config.Log.Error("claim_read_failed", "job", j.tag.String(), "error", err, "advice", adviceSpool)
 		return
 	}
 	if !c.wrapper() {
@@ -60,7 +60,7 @@ func (s *Scheduler) unstarted(j *job, c claim, end spool.End) {
 }
 
 // adviceSpool is what to do when what a job has claimed cannot be read.
-const adviceSpool = "see whether this machine reaches the spool; it is tried again"
+const adviceSpool = "see whether this machine reaches the spool; the peer retries"
 
 // follow has a job stand for Slurm's job that has claimed it.
 func (s *Scheduler) follow(j *job, c claim) {
@@ -69,11 +69,11 @@ func (s *Scheduler) follow(j *job, c claim) {
 	record := j.native
 	s.mu.Unlock()
 	if err := s.saveNative(j, record); err != nil {
-		s.config.Log.Warn("number_not_noted", "job", j.tag.String(), "error", err)
+		s.config.Log.Warn("slurm_job_id_save_failed", "job", j.tag.String(), "error", err)
 	}
 }
 
-// worthAnother says whether a job that has ended without a start should be
+// worthAnother reports whether a job that has ended without a start should be
 // submitted again: unless somebody cancelled it while it waited, or it ends so each
 // time. A controller that was killed cancels jobs by itself:
 //
@@ -97,7 +97,7 @@ func (s *Scheduler) worthAnother(ctx context.Context, j *job, e *entry) (bool, e
 	return err == nil && s.afterKill(e, booted), err
 }
 
-// afterKill says whether a job was submitted or cancelled about when the controller was started,
+// afterKill reports whether a job was submitted or cancelled about when the controller was started,
 // by the controller's clock. Then Slurm may have cancelled it by itself, and whoever has done so
 // has to do so again.
 func (s *Scheduler) afterKill(e *entry, booted protocol.Instant) bool {
@@ -107,7 +107,7 @@ func (s *Scheduler) afterKill(e *entry, booted protocol.Instant) bool {
 	return booted != 0 && (about(e.Submitted) || about(e.end))
 }
 
-// numberOfAnother says whether another job has, or had, the number. The lock is held.
+// numberOfAnother reports whether another job has, or had, the number. The lock is held.
 func (s *Scheduler) numberOfAnother(j *job, id uint32) bool {
 	for _, other := range s.jobs {
 		if other != j && (other.native.ID == id || other.claim.id == id) {
@@ -124,7 +124,7 @@ func (s *Scheduler) discard(ctx context.Context, j *job, e entry) {
 	s.mu.Unlock()
 	record.Past = append(slices.Clip(record.Past), e.native)
 	if err := s.saveNative(j, record); err != nil {
-		s.config.Log.Error("number_not_noted", "job", j.tag.String(), "error", err, "advice", "free space in the spool; it is tried again")
+		s.config.Log.Error("slurm_job_id_save_failed", "job", j.tag.String(), "error", err, "advice", "free space in the spool; the peer retries")
 		return
 	}
 	s.mu.Lock()
@@ -161,7 +161,7 @@ func (s *Scheduler) again(ctx context.Context, j *job) {
 		}
 		return
 	}
-	s.config.Log.Warn("job_not_submitted_again", "job", j.tag.String(), "error", err, "advice", "none: it is tried again")
+	s.config.Log.Warn("job_resubmit_failed", "job", j.tag.String(), "error", err, "advice", "none: the peer retries")
 }
 
 // unseen is what to do about a job that the queue does not show. Once is not
@@ -181,7 +181,7 @@ func (s *Scheduler) unseen(j *job) (work func(context.Context)) {
 func (s *Scheduler) setLost(ctx context.Context, j *job) {
 	c, err := readClaim(j.dir, j.owner())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err, "advice", adviceSpool)
+		s.config.Log.Error("claim_read_failed", "job", j.tag.String(), "error", err, "advice", adviceSpool)
 		return
 	}
 	claimed := err == nil && c.wrapper()
@@ -263,11 +263,11 @@ func (s *Scheduler) endUnknown(j *job, err error) {
 	j.reason = reason
 	s.mu.Unlock()
 	if !known {
-		s.config.Log.Warn("end_not_known", "job", j.tag.String(), "error", err)
+		s.config.Log.Warn("job_end_unknown", "job", j.tag.String(), "error", err)
 	}
 }
 
-// surelyAbsent says whether the history does not know how a job has ended, and will not come to know
+// surelyAbsent reports whether the history does not know how a job has ended, and will not come to know
 // it. The database may be behind by what the controller has just sent, which sdiag does not count, so
 // it has to answer so for a while without a failure between.
 func (s *Scheduler) surelyAbsent(j *job) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,11 +17,11 @@ type Config struct {
 	// Dir is the spool. It must be on a file system that the compute nodes share,
 	// under the same path, and on which a peer that is root may do as root does
 	// (NFS: no_root_squash). Accounts of jobs must be able to pass through the
-	// folders above it.
+	// directories above it.
 	Dir          string
 	Site         protocol.SiteName // in job names and environments
 	Conf         string            // path of slurm.conf; empty: as the commands find it
-	Bin          string            // folder of the commands; empty: PATH
+	Bin          string            // directory of the commands; empty: PATH
 	Partitions   []string          // a job goes to all that admit it; empty: the default partition
 	Poll         time.Duration     // between two looks at the queue; 0: [DefaultPoll]
 	JobComp      string            // path of the jobcomp/filetxt log; empty: as slurm.conf says
@@ -94,12 +95,12 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if !filepath.IsAbs(c.Dir) {
-		return fmt.Errorf("spool folder %q is not an absolute path", c.Dir)
+	if err := spool.CheckPath(c.Dir); err != nil {
+		return err
 	}
 	// sbatch reads both as parts of a pattern.
 	if strings.ContainsAny(c.Dir, "%\\\n") {
-		return fmt.Errorf(`spool folder %q has a %%, a \ or a line break, which sbatch cannot take; choose another`, c.Dir)
+		return fmt.Errorf(`spool directory %q has a %%, a \ or a line break, which sbatch cannot take; choose another`, c.Dir)
 	}
 	if err := c.Site.Validate(); err != nil {
 		return err
@@ -118,7 +119,7 @@ func (c Config) validate() error {
 		return err
 	}
 	if c.Bin != "" && !filepath.IsAbs(c.Bin) {
-		return errors.New("the folder of Slurm's commands is not an absolute path: " + c.Bin)
+		return errors.New("the directory of Slurm's commands is not an absolute path: " + c.Bin)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 //
 //	peer                        Slurm                       job (the account)
 //	────                        ─────                       ─────────────────
-//	Submit ▸ folder, synced
+//	Submit ▸ directory, synced
 //	sbatch wrapper ───────────► queue
 //	native.json, synced
 //	                            starts the wrapper ───────► link "started" (one wins)
@@ -34,7 +34,7 @@
 // some whose sbatch has failed, gives their numbers to others, and requeues. So
 // what Slurm says never decides whether a job may start. What it gets is a wrapper,
 // and the wrapper runs the script only if it makes the link started in the job's
-// folder, which one caller alone can. A withdrawal makes the same link. Then a job
+// directory, which one caller alone can. A withdrawal makes the same link. Then a job
 // can be submitted twice without harm, and the adapter does so: a job that the
 // queue, the log of ended jobs and the database do not show, twice in a row, and
 // that nobody has claimed, is submitted again under its name. One that was claimed

@@ -28,9 +28,9 @@ func (s *Scheduler) drive() {
 		case s.ctx.Err() != nil:
 			return
 		case err != nil && !silent:
-			s.config.Log.Error("slurm_not_seen", "error", err)
+			s.config.Log.Error("slurm_unreachable", "error", err)
 		case err == nil && silent:
-			s.config.Log.Info("slurm_seen_again")
+			s.config.Log.Info("slurm_reachable")
 		}
 		if silent = err != nil; silent {
 			s.trouble()
@@ -88,7 +88,7 @@ func (s *Scheduler) noteFullDisk() {
 	}
 }
 
-// lostOutput says whether the spool's disk was full while a job ran, as was seen from here or
+// lostOutput reports whether the spool's disk was full while a job ran, as was seen from here or
 // by its wrapper, whose last words had no room.
 func (s *Scheduler) lostOutput(j *job) bool {
 	s.mu.Lock()
@@ -117,7 +117,7 @@ func (s *Scheduler) meet(ctx context.Context) error {
 	return nil
 }
 
-// knows says whether a name of a job of Slurm's is one of this scheduler's.
+// knows reports whether a name of a job of Slurm's is one of this scheduler's.
 func (s *Scheduler) knows(name string) bool {
 	tag, ok := parseName(s.config.Site, name)
 	s.mu.Lock()
@@ -203,7 +203,7 @@ func (s *Scheduler) recognize(j *job, e *entry) {
 
 func (s *Scheduler) adopt(j *job, is native) {
 	if err := s.acknowledge(j, is, estimates{}); err != nil {
-		s.config.Log.Error("job_not_adopted", "job", j.tag.String(), "error", err)
+		s.config.Log.Error("job_adopt_failed", "job", j.tag.String(), "error", err)
 	}
 }
 
@@ -231,7 +231,7 @@ func (s *Scheduler) launching(j *job) {
 		s.nowRuns(j, c)
 		return
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		s.config.Log.Error("claim_not_read", "job", j.tag.String(), "error", err, "advice", adviceSpool)
+		s.config.Log.Error("claim_read_failed", "job", j.tag.String(), "error", err, "advice", adviceSpool)
 		return
 	}
 	s.mu.Lock()
@@ -243,7 +243,7 @@ func (s *Scheduler) launching(j *job) {
 	if time.Since(since) < s.config.timeouts.launch {
 		return
 	}
-	s.config.Log.Warn("job_not_launched", "job", j.tag.String(), "slurm_job", id, "since", since,
+	s.config.Log.Warn("job_launch_failed", "job", j.tag.String(), "slurm_job", id, "since", since,
 		"advice", "it is cancelled in Slurm; see the log of slurmd on its nodes")
 	s.end(j)
 }

@@ -71,7 +71,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 		return err
 	}
 	if j == nil {
-		return unknownJob(tag)
+		return localsched.UnknownJob(tag)
 	}
 	if err = j.lock(ctx); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 	case ended, withdrawn:
 		return nil
 	case making:
-		return unknownJob(tag)
+		return localsched.UnknownJob(tag)
 	case unsettled, queued:
 		c, unread := readClaim(j.dir, j.owner())
 		if unread != nil || !c.wrapper() {
@@ -138,7 +138,7 @@ func (s *Scheduler) finish(j *job, end spool.End) {
 	}
 	err := s.saveEnd(j, endRecord{End: end})
 	if err != nil {
-		s.config.Log.Error("end_not_noted", "job", j.tag.String(), "error", err, "advice", "free space in the spool; it is tried again")
+		s.config.Log.Error("job_end_save_failed", "job", j.tag.String(), "error", err, "advice", "free space in the spool; the peer retries")
 		return
 	}
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func (s *Scheduler) finish(j *job, end spool.End) {
 	// Where it was reported matters less: without it, it is reported again after a
 	// restart.
 	if err = s.saveEnd(j, endRecord{End: end, Place: at}); err != nil {
-		s.config.Log.Warn("place_of_end_not_noted", "job", j.tag.String(), "error", err)
+		s.config.Log.Warn("job_end_cursor_save_failed", "job", j.tag.String(), "error", err)
 	}
 }
 

@@ -35,14 +35,14 @@ func (s *Scheduler) CarryOutCancels(ctx context.Context) { s.cancelAll(ctx) }
 // SetKilledPatience sets how long after a start of the controller Slurm may cancel jobs by itself.
 func SetKilledPatience(c *Config, killed time.Duration) { c.timeouts.killed = killed }
 
-// AfterKill says whether a job that was submitted and cancelled at some times may have been
+// AfterKill reports whether a job that was submitted and cancelled at some times may have been
 // cancelled by Slurm itself, whose controller was started at a time.
 func AfterKill(submitted, cancelled, booted protocol.Instant) bool {
 	s := &Scheduler{config: Config{}.withDefaults()}
 	return s.afterKill(&entry{native: native{Submitted: submitted}, end: cancelled}, booted)
 }
 
-// NumberOfAnother says whether a job has the number of another, which has it now or had it
+// NumberOfAnother reports whether a job has the number of another, which has it now or had it
 // when it started.
 func NumberOfAnother(id, now, started uint32) bool {
 	j := &job{tag: protocol.Tag{Job: 1, Epoch: 1}}
@@ -90,7 +90,7 @@ func ParseReservations(out string) ([]string, error) {
 	return lines, err
 }
 
-// Swept says whether reservations that nobody knows of have been looked for.
+// Swept reports whether reservations that nobody knows of have been looked for.
 func (s *Scheduler) Swept() bool { return s.swept.Load() }
 
 // WholeSecond and Ceil round up.
@@ -158,7 +158,7 @@ var (
 // ExporterOf is where a node is asked.
 func ExporterOf(pattern, node string) string { return Config{NodeExporter: pattern}.exporter(node) }
 
-// Refusal says whether what sbatch said is a refusal, and in which words.
+// Refusal reports whether what sbatch said is a refusal, and in which words.
 func Refusal(said string) (string, bool) {
 	refused, ok := refusal(&commandError{command: "sbatch", code: 1, words: oneLine(said)})
 	if !ok {
@@ -173,7 +173,7 @@ func ParseClaim(text string) (by string, id uint32, started protocol.Instant) {
 	return c.by, c.id, c.started
 }
 
-// Observed is what was observed, in a folder.
+// Observed is what was observed, in a directory.
 type Observed struct {
 	dir string
 	observed
@@ -231,7 +231,7 @@ func LastWords(text string) (code, signal int, ended protocol.Instant, cpu proto
 	return code, signal, last.ended, last.cpu, ok
 }
 
-// EndedItself says whether a job's script came to its own end, by its exit file and Slurm's word
+// EndedItself reports whether a job's script came to its own end, by its exit file and Slurm's word
 // and time for its end, if that may or may not be the word for a launch that was refused.
 func EndedItself(text, state string, end protocol.Instant, refused bool) bool {
 	last, _ := parseClaimExit(text)
@@ -258,7 +258,7 @@ func LayoutArgs(r protocol.Request, nodeCPUs int) []string {
 	return layout(r, machine{nodes: 4, cpus: 4 * nodeCPUs, nodeCPUs: nodeCPUs})
 }
 
-// TakesJobs says whether a node in such a state takes jobs.
+// TakesJobs reports whether a node in such a state takes jobs.
 func TakesJobs(state string) bool { return (&node{state: state}).takesJobs() }
 
 // Need is what a job needs of a plan's nodes.

@@ -119,7 +119,7 @@ func (s *Scheduler) meter(ctx context.Context, j *job) {
 	defer cancel()
 	node, err := fetchNode(ctx, source)
 	if err != nil {
-		s.config.Log.Warn("node_not_measured", "job", j.tag.String(), "error", err, "advice", "see [localsched.slurm] node_exporter")
+		s.config.Log.Warn("node_measure_failed", "job", j.tag.String(), "error", err, "advice", "see [localsched.slurm] node_exporter")
 		s.tallied(j, at, nil)
 		return
 	}
@@ -165,5 +165,5 @@ func (s *Scheduler) byNode(j *job, cpu protocol.Duration) protocol.Usage {
 	return protocol.Usage{Energy: j.tally.Energy(cpu)}
 }
 
-// wholeNodes says whether jobs have nodes to themselves. The lock is held.
+// wholeNodes reports whether jobs have nodes to themselves. The lock is held.
 func (s *Scheduler) wholeNodes() bool { return s.snapshot != nil && s.snapshot.capacity().WholeNode }

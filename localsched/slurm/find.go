@@ -47,8 +47,8 @@ func presence(err error) localsched.Presence {
 	return localsched.Absent
 }
 
-// presenceWithoutDir answers for a tag without a folder. A job of that name that waits in
-// Slurm will find nothing to run; one that runs must have had a folder once.
+// presenceWithoutDir answers for a tag without a directory. A job of that name that waits in
+// Slurm will find nothing to run; one that runs must have had a directory once.
 func (s *Scheduler) presenceWithoutDir(ctx context.Context, j *job) (localsched.Presence, localsched.LocalID, error) {
 	entries, err := s.commands.queue(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ func (h *history) read(wanted func(name string) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.readOn(wanted); err != nil {
-		h.log.Warn("jobcomp_not_read", "error", err,
+		h.log.Warn("jobcomp_read_failed", "error", err,
 			"advice", "let the account of the peer read that file, or name the right one in [localsched.slurm] jobcomp_log")
 	}
 }
@@ -130,7 +130,7 @@ func (h *history) known(ctx context.Context, name string, id uint32) ([]ending, 
 func (h *history) status(ctx context.Context, j *job, is entry) (code, signal int) {
 	known, err := h.known(ctx, j.name, is.ID)
 	if err != nil && ctx.Err() == nil {
-		h.log.Warn("exit_code_not_known", "job", j.tag.String(), "error", err)
+		h.log.Warn("exit_code_unknown", "job", j.tag.String(), "error", err)
 	}
 	for _, e := range slices.Backward(known) {
 		if e.matches(j, is.native) {

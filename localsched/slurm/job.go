@@ -15,8 +15,8 @@ import (
 type state uint8
 
 const (
-	making    state = iota // its folder is being made, sbatch being asked
-	unsettled              // it has a folder; whether Slurm has it is not known
+	making    state = iota // its directory is being made, sbatch being asked
+	unsettled              // it has a directory; whether Slurm has it is not known
 	queued                 // Slurm has it, no wrapper has claimed it
 	running                // a wrapper has claimed it
 	ended                  // there is an outcome

@@ -58,7 +58,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v %v", reason, presence, err)
 		}
 		if _, err := os.Stat(s.folder(job.Tag, "")); err == nil {
-			t.Errorf("%s: its folder is still there", reason)
+			t.Errorf("%s: its directory is still there", reason)
 		}
 	}
 }

@@ -27,7 +27,7 @@ import (
 )
 
 // The clusters of the tests, brought up by the first that needs one. Each run of the
-// tests has a slot of its own, with a folder and ports.
+// tests has a slot of its own, with a directory and ports.
 const (
 	tools    = "../../../shared/tools"
 	nodes    = 2
@@ -312,7 +312,7 @@ func (c cluster) restart(change func(conf string) string) error {
 	return err
 }
 
-// publicDir is a new folder that every account can pass through, which the folders
+// publicDir is a new directory that every account can pass through, which the directories
 // of testing.T are not.
 func publicDir() (string, error) {
 	dir, err := os.MkdirTemp("", "slurm-test-")
@@ -322,7 +322,7 @@ func publicDir() (string, error) {
 	return dir, os.Chmod(dir, 0o711)
 }
 
-// newDir is a folder that every account can pass through.
+// newDir is a directory that every account can pass through.
 func newDir(t testing.TB) string {
 	t.Helper()
 	dir, err := publicDir()
@@ -336,7 +336,7 @@ func newDir(t testing.TB) string {
 // jobAccount runs the tests' jobs.
 const jobAccount = "nobody"
 
-// homeDir is a folder of the account.
+// homeDir is a directory of the account.
 func homeDir(t testing.TB) string {
 	t.Helper()
 	dir := newDir(t)

@@ -83,7 +83,7 @@ func (h *history) measured(ctx context.Context, name string, id uint32) (u proto
 	out, _, err := h.commands.run(ctx, "", "sacct", "-n", "-P", "-a", "--noconvert", "-j", strconv.FormatUint(uint64(id), 10),
 		"-o", "jobidraw,jobname,totalcpu,maxrss,consumedenergyraw,end")
 	if err != nil && ctx.Err() == nil {
-		h.log.Warn("usage_not_asked", "name", name, "error", err)
+		h.log.Warn("usage_query_failed", "name", name, "error", err)
 	}
 	return parseUsage(out, name)
 }

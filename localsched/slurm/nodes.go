@@ -80,7 +80,7 @@ func parseNode(f []string) (n node, err error) {
 	}, nil
 }
 
-// takesJobs says whether jobs may start on the node now or when others have ended. One
+// takesJobs reports whether jobs may start on the node now or when others have ended. One
 // that is drained or down takes none until an operator changes that.
 func (n *node) takesJobs() bool {
 	// The marks are for nodes that save power, start up, or are planned for a job. One

@@ -93,7 +93,7 @@ func TestObservedIsKept(t *testing.T) {
 		}
 		slurm.LoadObserved(dir, log)
 		aside, err := os.ReadFile(file + ".old")
-		if err != nil || string(aside) != text || !strings.Contains(said.String(), "observed_waits_not_read") {
+		if err != nil || string(aside) != text || !strings.Contains(said.String(), "observed_waits_load_failed") {
 			t.Errorf("%s: set aside as %s, %v; the log: %s", text, aside, err, said.String())
 		}
 		if _, err = os.Stat(file); err == nil {

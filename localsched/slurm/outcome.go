@@ -34,7 +34,7 @@ func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 	return end
 }
 
-// endedItself says whether the script came to its own end, so that its exit code counts and
+// endedItself reports whether the script came to its own end, so that its exit code counts and
 // not Slurm's word. Slurm's word counts if anybody had it end the job while the script ran,
 // whatever code a script that traps the signal ends with. If the script was over by then, Slurm
 // has forgotten that: a controller that was killed launches such a job once more, which slurmd
@@ -58,12 +58,12 @@ func (s *Scheduler) endedItself(j *job, e entry, last exit, refused func() bool)
 	return false
 }
 
-// refusedLaunch says whether a job that is cancelled may be one that slurmd has refused to launch
+// refusedLaunch reports whether a job that is cancelled may be one that slurmd has refused to launch
 // once more. While the controller does not answer it was perhaps killed.
 func (s *Scheduler) refusedLaunch(ctx context.Context, j *job, e entry) bool {
 	booted, err := s.commands.booted(ctx)
 	if err != nil && ctx.Err() == nil {
-		s.config.Log.Warn("boot_time_not_known", "job", j.tag.String(), "error", err, "advice", "none: the script's own end counts")
+		s.config.Log.Warn("boot_time_unknown", "job", j.tag.String(), "error", err, "advice", "none: the script's own end counts")
 	}
 	return err != nil || s.afterKill(&e, booted)
 }
@@ -115,7 +115,7 @@ func (s *Scheduler) byExit(j *job, last exit) spool.End {
 	return end
 }
 
-// neverBegan says whether a job that its wrapper has claimed in time was too late when its script was
+// neverBegan reports whether a job that its wrapper has claimed in time was too late when its script was
 // to begin.
 func (j *job) neverBegan() bool {
 	if j.record.Submission.StartBy == 0 {

@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,7 +17,7 @@ func (s *Scheduler) Fetch(
 		return nil, err
 	}
 	if j == nil || s.stateOf(j) == making {
-		return nil, unknownJob(tag)
+		return nil, localsched.UnknownJob(tag)
 	}
 	return j.outputs.Fetch(tag, stream, offset, size)
 }

@@ -7,11 +7,15 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// This file plans and does nothing else: it has no clock and starts nothing.
+// This file has no clock and no side effects. Why Slurm is not planned by localsched/engine:
+// docs/decisions/0027-slurm-keeps-a-plan-of-its-own.md.
 
-// plan is what the nodes of a cluster have free from an instant on. Jobs are added
-// in the order in which Slurm considers them. Each gets the first instant at which
-// it fits until its end beside those before it: conservative backfilling.
+// plan is the availability profile of the nodes of a cluster from an instant on. Jobs are added in the
+// order in which Slurm considers them. Each is given the first instant from which it fits until its end
+// beside those before it: conservative backfilling, as Slurm's sched/backfill.
+//
+// Invariant: the CPUs and the memory that jobs have on a node never exceed those of the node at any
+// instant. TestPlan checks it.
 type plan struct {
 	from        protocol.Instant
 	nodes       []supply
@@ -20,31 +24,31 @@ type plan struct {
 	search      search
 }
 
-// supply is what a node has free over time.
+// supply is the CPUs and memory of a node that are free over time.
 type supply struct {
 	step           // in all
-	steps   []step // in order of time; each lasts until the next, the last one for ever
-	last    int    // the one that was looked for last, or none
-	foreign bool   // the steps are another plan's, too
+	steps   []step // ordered by time; each lasts until the next, the last one forever
+	last    int    // index of the last search, a hint
+	foreign bool   // the steps are shared with another plan: copy on write
 }
 
-// step is what is free from an instant on.
+// step is the CPUs and memory that are free from an instant on.
 type step struct {
 	at       protocol.Instant
 	cpus     int
 	memoryMB int64
 }
 
-// endOfTime is the instant that never comes.
+// endOfTime is later than every instant.
 const endOfTime = protocol.Instant(math.MaxInt64)
 
-// demand is what a job needs.
+// demand is the resources that a job needs.
 type demand struct {
-	among    *nodeSet // the nodes that it may have
+	among    *nodeSet // nodes of its partition
 	cpus     int      // in all, at least 1
 	nodes    int      // at least; 0: any
 	maxNodes int      // 0: any
-	whole    bool     // its nodes have no other job
+	whole    bool     // the job does not share nodes
 	nodeCPUs int      // at most on each node; 0: all
 	taskCPUs int      // that are on one node together; 0: 1
 	nodeMB   int64    // memory on each node; allMemory: all that it has
@@ -57,16 +61,16 @@ const allMemory = -1
 // nodeSet is some nodes of a plan, by index.
 type nodeSet struct{ nodes []int }
 
-// bound says that no job that needs as much starts before an instant.
+// bound is a lower bound: no job that needs at least as much starts before an instant.
 type bound struct {
 	demand
 	at protocol.Instant
 }
 
-// maxBounds bounds how many are kept: each new job is compared with all.
+// maxBounds limits the bounds of a plan, because each new job is compared with all of them.
 const maxBounds = 256
 
-// newPlan is a plan of nodes on which nothing runs.
+// newPlan returns a plan of idle nodes.
 func newPlan(from protocol.Instant, nodes []step) *plan {
 	p := &plan{from: from, nodes: make([]supply, len(nodes))}
 	for i, n := range nodes {
@@ -77,8 +81,7 @@ func newPlan(from protocol.Instant, nodes []step) *plan {
 	return p
 }
 
-// clone is a plan to which jobs may be added without changing this one, which must
-// not change either from now on.
+// clone returns a copy of the plan. The original must not change afterwards, because they share steps.
 func (p *plan) clone() *plan {
 	c := &plan{from: p.from, nodes: slices.Clone(p.nodes), maxNodeCPUs: p.maxNodeCPUs, bounds: slices.Clone(p.bounds)}
 	for i := range c.nodes {
@@ -87,7 +90,7 @@ func (p *plan) clone() *plan {
 	return c
 }
 
-// canRun says whether the nodes, without any job, have what a job needs.
+// canRun reports whether the nodes, without any job, have what a job needs.
 func (p *plan) canRun(d *demand) bool {
 	p.search.begin(p.maxNodeCPUs)
 	for _, n := range d.among.nodes {
@@ -97,7 +100,7 @@ func (p *plan) canRun(d *demand) bool {
 	return p.search.enough(d)
 }
 
-// starts is when a job would start, not before an instant; endOfTime: never.
+// starts is the first start of a job that is not before an instant, or endOfTime.
 func (p *plan) starts(d *demand, from protocol.Instant) protocol.Instant {
 	begin := max(from, p.from)
 	for i := range p.bounds {
@@ -112,9 +115,8 @@ func (p *plan) starts(d *demand, from protocol.Instant) protocol.Instant {
 	return at
 }
 
-// remember notes that a job like this one does not start before an instant: what
-// is added later only makes that worse. What others say that need more and start no
-// later is said by that, too.
+// remember adds the bound that a job with this demand does not start before an instant. It stays right
+// when jobs are added, since they only delay others. Bounds that follow from the new one are removed.
 func (p *plan) remember(d *demand, at protocol.Instant) {
 	p.bounds = slices.DeleteFunc(p.bounds, func(b bound) bool { return b.at <= at && d.within(&b.demand) })
 	if len(p.bounds) < maxBounds {
@@ -122,21 +124,21 @@ func (p *plan) remember(d *demand, at protocol.Instant) {
 	}
 }
 
-// within says whether no job that needs more starts sooner than one that needs d.
+// within reports whether no job that needs more starts sooner than one that needs d.
 func (d *demand) within(more *demand) bool {
 	count := d.nodes <= more.nodes && (d.maxNodes == 0 || more.maxNodes > 0 && more.maxNodes <= d.maxNodes)
 	return d.among == more.among && d.cpus <= more.cpus && d.limit <= more.limit && count && d.nodesWithin(more)
 }
 
-// nodesWithin says whether a node that has room for what needs more has room for d.
+// nodesWithin reports whether a node that has room for what needs more has room for d.
 func (d *demand) nodesWithin(more *demand) bool {
 	memory := d.cpuMB <= more.cpuMB && (d.nodeMB == more.nodeMB || d.nodeMB >= 0 && d.nodeMB < more.nodeMB)
 	spread := d.nodeCPUs == 0 || more.nodeCPUs > 0 && more.nodeCPUs <= d.nodeCPUs
 	return memory && spread && (!d.whole || more.whole) && (d.taskCPUs <= 1 || d.taskCPUs == more.taskCPUs)
 }
 
-// add has a job start where it does first among some ways in which it may, not
-// before an instant. It says when; endOfTime: never.
+// add places a job where it starts first among alternative demands, not before an instant, and returns
+// the start, or endOfTime.
 func (p *plan) add(ways []demand, from protocol.Instant) protocol.Instant {
 	best, start := -1, endOfTime
 	for i := range ways {
@@ -153,9 +155,8 @@ func (p *plan) add(ways []demand, from protocol.Instant) protocol.Instant {
 	return start
 }
 
-// place gives a job nodes at the instant at which p.search has found that it fits: of
-// those that have enough for all of it the one with the least that is free; else as
-// few as possible.
+// place allocates nodes to a job at the instant at which p.search has found that it fits: the node with
+// the fewest free CPUs that holds all of it, otherwise as few nodes as possible.
 func (p *plan) place(d *demand, start protocol.Instant) {
 	chosen := p.onOneNode(d, start)
 	if chosen == nil {
@@ -172,7 +173,7 @@ func (p *plan) place(d *demand, start protocol.Instant) {
 	}
 }
 
-// uses is what a job takes of a node on which it has so many CPUs.
+// uses is what a job takes of a node on which it has a number of CPUs.
 func (s *supply) uses(d *demand, cpus int) step {
 	use := step{cpus: cpus, memoryMB: d.nodeMB + int64(cpus)*d.cpuMB}
 	if d.nodeMB == allMemory {
@@ -184,7 +185,7 @@ func (s *supply) uses(d *demand, cpus int) step {
 	return use
 }
 
-// onOneNode is the node that has room for the whole job and the least that is free.
+// onOneNode is the node with the fewest free CPUs on which the whole job fits, or nil.
 func (p *plan) onOneNode(d *demand, start protocol.Instant) (chosen []int) {
 	if d.nodes > 1 {
 		return nil
@@ -199,8 +200,8 @@ func (p *plan) onOneNode(d *demand, start protocol.Instant) (chosen []int) {
 	return chosen
 }
 
-// first is the first instant from one on at which a job fits until it ends. After
-// it, p.search has what each node offers the job then.
+// first is the first instant, not before a given one, from which a job fits until it ends. Afterwards
+// p.search has what each node offers the job then.
 func (p *plan) first(d *demand, from protocol.Instant) protocol.Instant {
 	s := &p.search
 	s.begin(p.maxNodeCPUs)
@@ -238,8 +239,8 @@ func (p *plan) first(d *demand, from protocol.Instant) protocol.Instant {
 	return endOfTime
 }
 
-// window is how many CPUs the node offers a job from an instant on until it would
-// end, and when that changes at the earliest.
+// window is the number of CPUs that the node offers a job from an instant until the job would end, and
+// the earliest instant at which that number changes.
 func (s *supply) window(from protocol.Instant, d *demand) (offer int, until protocol.Instant) {
 	end := from.Add(d.limit)
 	i := s.index(from)
@@ -260,7 +261,7 @@ func (s *supply) window(from protocol.Instant, d *demand) (offer int, until prot
 	return offer, until
 }
 
-// of is how many CPUs a job could use of what is free on a node.
+// of is the number of CPUs that a job could use of those free on a node.
 func (d *demand) of(free step, s *supply) int {
 	n := min(free.cpus, d.cpus)
 	switch {
@@ -278,7 +279,7 @@ func (d *demand) of(free step, s *supply) int {
 	return n
 }
 
-// index is the step that holds at an instant, often the one as the last time.
+// index is the step at an instant. It checks the result of the last search first.
 func (s *supply) index(at protocol.Instant) int {
 	if i := s.last; i < len(s.steps) && s.steps[i].at <= at && at < s.until(i) {
 		return i
@@ -303,8 +304,8 @@ func (s *supply) until(i int) protocol.Instant {
 	return endOfTime
 }
 
-// take takes something of the node from an instant until another; of what is not
-// there, nothing.
+// take allocates CPUs and memory of the node between two instants. What is not free is not taken below
+// zero.
 func (s *supply) take(start, end protocol.Instant, use step) {
 	start = max(start, s.steps[0].at)
 	if end <= start {
@@ -324,7 +325,7 @@ func (s *supply) take(start, end protocol.Instant, use step) {
 	}
 }
 
-// split has a step begin at an instant, and says which.
+// split makes a step begin at an instant and returns its index.
 func (s *supply) split(at protocol.Instant) int {
 	i := s.index(at)
 	if s.steps[i].at == at {
@@ -336,23 +337,23 @@ func (s *supply) split(at protocol.Instant) int {
 	return i + 1
 }
 
-// search is what the nodes offer one job as time goes on.
+// search is the state of a search for the start of one job: what the nodes offer at the current instant.
 type search struct {
 	offers []int // CPUs, of each node that the job may have
 	turns  turns
 	cpus   int   // the sum of offers
 	nodes  int   // those that offer any
-	by     []int // how many nodes offer so many CPUs
+	by     []int // number of nodes that offer i CPUs
 }
 
-// begin forgets the last search.
+// begin resets the search.
 func (s *search) begin(most int) {
 	s.offers, s.turns, s.cpus, s.nodes = s.offers[:0], s.turns[:0], 0, 0
 	s.by = slices.Grow(s.by[:0], most+1)[:most+1]
 	clear(s.by)
 }
 
-// count adds or drops a node that offers so many CPUs.
+// count adds (sign 1) or removes (sign -1) a node that offers a number of CPUs.
 func (s *search) count(offer, sign int) {
 	if offer < 1 {
 		return
@@ -362,7 +363,7 @@ func (s *search) count(offer, sign int) {
 	s.by[offer] += sign
 }
 
-// enough says whether the job fits.
+// enough reports whether the job fits.
 func (s *search) enough(d *demand) bool {
 	if s.cpus < d.cpus || s.nodes < max(1, d.nodes) {
 		return false
@@ -378,7 +379,7 @@ func (s *search) enough(d *demand) bool {
 	return cpus >= d.cpus
 }
 
-// fewest are the nodes that offer the most, as many as the job needs.
+// fewest are the nodes with the largest offers, as few as the job needs.
 func (s *search) fewest(d *demand) (chosen []int) {
 	nodes, cpus := max(1, d.nodes), d.cpus
 	least := len(s.by) - 1 // take all that offer more than this, and some that offer as much
@@ -399,13 +400,13 @@ func (s *search) fewest(d *demand) (chosen []int) {
 	return chosen
 }
 
-// turn is when what a node offers changes at the earliest.
+// turn is the earliest instant at which the offer of a node changes.
 type turn struct {
 	at   protocol.Instant
 	node int
 }
 
-// turns is a heap: each comes before the two at twice its place.
+// turns is a binary heap ordered by instant.
 type turns []turn
 
 func (t turns) order() {
@@ -414,7 +415,7 @@ func (t turns) order() {
 	}
 }
 
-// sink moves a turn down to where it belongs.
+// sink restores the heap order below an element.
 func (t turns) sink(i int) {
 	for {
 		next := 2*i + 1

@@ -174,7 +174,7 @@ func nameOrNone(text string) string {
 	return text
 }
 
-// hasNodes says whether a list of nodes, as one of the commands prints it, names any.
+// hasNodes reports whether a list of nodes, as one of the commands prints it, names any.
 func hasNodes(list string) bool { return list != "" && list != "(null)" && list != "None assigned" }
 
 // waits reports whether the job has not started.
@@ -186,13 +186,13 @@ func (e *entry) waits() bool {
 	return false
 }
 
-// over says whether the job has ended for good.
+// over reports whether the job has ended for good.
 func (e *entry) over() bool { return finalState(e.state) != 0 }
 
-// runs says whether the job has CPUs.
+// runs reports whether the job has CPUs.
 func (e *entry) runs() bool { return !e.waits() && !e.over() }
 
-// ready says whether a job that waits only waits for nodes. Others wait for what no
+// ready reports whether a job that waits only waits for nodes. Others wait for what no
 // look at the nodes tells, and stand in nobody's way until then.
 func (e *entry) ready() bool {
 	reason, _, _ := strings.Cut(e.reason, ",")
@@ -203,7 +203,7 @@ func (e *entry) ready() bool {
 	return e.state == "PENDING" && (strings.HasPrefix(reason, "Nodes required") || strings.HasPrefix(reason, "Nodes_required"))
 }
 
-// throttled says whether a task of an array waits for others of its array to end.
+// throttled reports whether a task of an array waits for others of its array to end.
 func (e *entry) throttled() bool { return e.waits() && e.reason == "JobArrayTaskLimit" }
 
 // finalState is the grid's word for a state of Slurm's that is a last one; 0 for

@@ -218,7 +218,7 @@ func (o *queuePlan) run(e *entry, index map[string]int, busy []int) {
 	}
 }
 
-// reserved says whether a job runs in a reservation, which has its nodes anyway.
+// reserved reports whether a job runs in a reservation, which has its nodes anyway.
 func (c *cluster) reserved(e *entry, names []string) bool {
 	return e.inside != "" && slices.ContainsFunc(c.reservations, func(r reservation) bool {
 		return r.name == e.inside && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(r.nodes, name) })

@@ -34,7 +34,7 @@ func queryOf(jobs, shapes int) (query localsched.Query) {
 	return query
 }
 
-// near says whether a wait is about that long. Slurm rounds limits and starts.
+// near reports whether a wait is about that long. Slurm rounds limits and starts.
 func near(got, want protocol.Duration) bool {
 	return got > want-75*protocol.Second && got < want+75*protocol.Second
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// The names in a job's folder beside those of every spool.
+// The names in a job's directory beside those of every spool.
 const (
 	launchFile  = "launch"
 	nativeFile  = "native.json"

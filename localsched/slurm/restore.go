@@ -42,7 +42,7 @@ func (s *Scheduler) restore() error {
 	return nil
 }
 
-// loadJob reads a job's folder.
+// loadJob reads a job's directory.
 func (s *Scheduler) loadJob(j *job) error {
 	record, err := spool.ReadJob[spool.Job](j.dir, j.tag)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Scheduler) loadEnd(j *job, end endRecord) {
 	s.changes.Restore(&j.reported, end.Place, end.Change(j.tag, j.submitted))
 }
 
-// loadDamaged is loadJob for a folder without a readable job.json: a tombstone, or a
+// loadDamaged is loadJob for a directory without a readable job.json: a tombstone, or a
 // job that can no longer be told.
 func (s *Scheduler) loadDamaged(j *job, err error) error {
 	c, unread := readClaim(j.dir, spool.Account{})

@@ -233,7 +233,7 @@ func TestCloseWhileOutputIsRead(t *testing.T) {
 	}
 }
 
-// isOpen says whether this process has a file open.
+// isOpen reports whether this process has a file open.
 func isOpen(path string) bool {
 	files, _ := filepath.Glob("/proc/self/fd/*")
 	for _, file := range files {

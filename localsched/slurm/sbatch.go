@@ -132,7 +132,7 @@ func refusal(err error) (*localsched.RefusedError, bool) {
 	return &localsched.RefusedError{Reason: "Slurm: " + failed.words}, true
 }
 
-// says says whether an error is a command's answer with some of these words.
+// says reports whether an error is a command's answer with some of these words.
 func says(err error, texts []string) bool {
 	failed, ok := errors.AsType[*commandError](err)
 	return ok && failed.code >= 1 &&

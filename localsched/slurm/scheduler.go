@@ -102,7 +102,7 @@ func (s *Scheduler) begin(ctx context.Context) error {
 	// A controller that is about to end, or to start, has commands fail with whatever words, or none.
 	err = s.lookNow(ctx)
 	if _, failed := errors.AsType[*commandError](err); failed {
-		s.config.Log.Error("slurm_not_seen", "error", err)
+		s.config.Log.Error("slurm_unreachable", "error", err)
 		s.trouble()
 	} else if err != nil {
 		s.stop()
@@ -210,8 +210,4 @@ func (s *Scheduler) stateOf(j *job) state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return j.state
-}
-
-func unknownJob(tag protocol.Tag) error {
-	return fmt.Errorf("job %v: %w", tag, localsched.ErrUnknownJob)
 }

@@ -131,7 +131,7 @@ func (s *Scheduler) saveNative(j *job, record nativeRecord) error {
 }
 
 // discardUnsettled drops a job that Slurm does not have, for good: the claim is taken, so
-// that a wrapper which comes late after all finds it taken, or no folder. It
+// that a wrapper which comes late after all finds it taken, or no directory. It
 // returns true when a wrapper was faster, and the job runs.
 func (s *Scheduler) discardUnsettled(j *job) (started bool, err error) {
 	c, err := takeClaim(j.dir, j.owner(), closedBy)

@@ -108,7 +108,7 @@ func ownJobs(site protocol.SiteName, queue []entry) map[string][]entry {
 	return own
 }
 
-// in says whether the job is in one of the partitions.
+// in reports whether the job is in one of the partitions.
 func (e *entry) in(names []string) bool {
 	for name := range strings.SplitSeq(e.partition, ",") {
 		if slices.Contains(names, name) {
@@ -173,7 +173,7 @@ func (s *snapshot) capacity() protocol.Capacity {
 	return c
 }
 
-// has says whether a job of this name was seen.
+// has reports whether a job of this name was seen.
 func (s *snapshot) has(name string) bool { return len(s.own[name]) > 0 }
 
 // of is the entry that stands for a job; nil when there is none. Of several, the

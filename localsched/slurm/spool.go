@@ -37,7 +37,7 @@ func nextGeneration(dir string) (uint64, error) {
 	return n, spool.ReplaceFile(dir, name, []byte(strconv.FormatUint(n, 10)+"\n"))
 }
 
-// addJob makes a job's folder.
+// addJob makes a job's directory.
 func (s *Scheduler) addJob(record spool.Job, script []byte) error {
 	tag := record.Submission.Tag
 	return s.spool.Add(tag, func(dir string) error {
@@ -62,7 +62,7 @@ func (s *Scheduler) addJob(record spool.Job, script []byte) error {
 	})
 }
 
-// addJobFiles makes the folder of the claim, the file for what Slurm has to say, and
+// addJobFiles makes the directory of the claim, the file for what Slurm has to say, and
 // a guest's room.
 func addJobFiles(dir string, record spool.Job) error {
 	if err := record.Account.AddDir(filepath.Join(dir, claimDir)); err != nil {
@@ -74,7 +74,7 @@ func addJobFiles(dir string, record spool.Job) error {
 	return record.AddFiles(dir)
 }
 
-// addTombstone makes the folder of a job that never came and never may.
+// addTombstone makes the directory of a job that never came and never may.
 func (s *Scheduler) addTombstone(tag protocol.Tag) error {
 	return s.spool.Add(tag, func(dir string) error {
 		if err := os.Mkdir(filepath.Join(dir, claimDir), 0o700); err != nil {
@@ -85,8 +85,8 @@ func (s *Scheduler) addTombstone(tag protocol.Tag) error {
 	})
 }
 
-// createStarted makes the claim of a job's folder in the adapter's name. It is
-// written in the job's folder first: in that of the claim the account does as it
+// createStarted makes the claim of a job's directory in the adapter's name. It is
+// written in the job's directory first: in that of the claim the account does as it
 // likes.
 func createStarted(dir, by string) (won bool, err error) {
 	return spool.CreateOnce(filepath.Join(dir, claimDir, startedFile), dir, []byte(by+"\n"), 0o644)

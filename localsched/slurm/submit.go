@@ -75,7 +75,7 @@ func (s *Scheduler) drop(j *job) {
 	}
 }
 
-// make checks the job, makes its folder and gives it to Slurm. After an error the
+// make checks the job, makes its directory and gives it to Slurm. After an error the
 // job is either unsettled or dropped.
 func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Submission) error {
 	record, err := s.admit(ctx, submission)

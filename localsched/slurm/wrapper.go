@@ -21,7 +21,7 @@ func wrapper(dir string) string {
 	return "#!/bin/sh\n# Made by Switchyard.\nexec /bin/sh " + quote(filepath.Join(dir, launchFile)) + "\n"
 }
 
-// launch is the script in a job's folder that claims the job and runs it. The
+// launch is the script in a job's directory that claims the job and runs it. The
 // claim is the link started, which one alone can make, whatever Slurm repeats.
 //
 // The job's environment stands in the script, which the account alone may read, and not
@@ -183,7 +183,7 @@ func split(env []string) (exported, passed []string) {
 	return exported, passed
 }
 
-// exportable says whether every POSIX shell takes a variable of this name, and gives it to
+// exportable reports whether every POSIX shell takes a variable of this name, and gives it to
 // commands as it is.
 func exportable(name string) bool {
 	for i, c := range []byte(name) {

@@ -32,7 +32,7 @@ func shells(t testing.TB) (found [][]string) {
 	return found
 }
 
-// writeAll writes programs and other files into a folder.
+// writeAll writes programs and other files into a directory.
 func writeAll(t testing.TB, dir string, texts map[string]string) {
 	t.Helper()
 	for path, text := range texts {

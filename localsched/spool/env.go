@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Given is what every job finds in its environment whose folder is dir, as NAME=value:
+// Given is what every job finds in its environment whose directory is dir, as NAME=value:
 // what Switchyard and sbatch say of it and, for a guest, what a login of the account would.
 func (j Job) Given(dir string) []string {
 	sub := j.Submission

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// SyncPath makes a file's content durable, or the names in a folder.
+// SyncPath makes a file's content durable, or the names in a directory.
 func SyncPath(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func SyncPaths(paths ...string) error {
 	return errors.Join(failed...)
 }
 
-// ReplaceFile puts a file that only the peer may read in a folder, durably, as a
+// ReplaceFile puts a file that only the peer may read in a directory, durably, as a
 // whole.
 func ReplaceFile(dir, name string, data []byte) error {
 	temp, err := temporary(dir, name, data, 0o600)
@@ -44,7 +44,7 @@ func ReplaceFile(dir, name string, data []byte) error {
 }
 
 // CreateOnce makes a file, durably, as a whole, if it is not there. Of all that
-// ever try, one wins. It is written in the folder beside first, which must be on
+// ever try, one wins. It is written in the directory beside first, which must be on
 // the same file system, and in which nobody else can touch it.
 func CreateOnce(path, beside string, data []byte, mode fs.FileMode) (won bool, err error) {
 	dir, name := filepath.Split(path)
@@ -64,7 +64,7 @@ func CreateOnce(path, beside string, data []byte, mode fs.FileMode) (won bool, e
 	return won, SyncPath(dir)
 }
 
-// temporary makes a synced file with a name of its own in the folder.
+// temporary makes a synced file with a name of its own in the directory.
 func temporary(dir, name string, data []byte, mode fs.FileMode) (path string, err error) {
 	file, err := os.CreateTemp(dir, "."+name+"-*")
 	if err != nil {

@@ -95,7 +95,7 @@ func TestFetchRefuses(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"link":   func(path string) error { return os.Symlink(secret, path) },
 		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o666) },
-		"folder": func(path string) error { return os.Mkdir(path, 0o777) },
+		"dir":    func(path string) error { return os.Mkdir(path, 0o777) },
 		"socket": func(path string) error { return syscall.Mknod(path, syscall.S_IFSOCK|0o666, 0) },
 		"gone":   func(string) error { return nil },
 		"other's": func(path string) error {

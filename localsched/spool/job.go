@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// The names in every job's folder.
+// The names in every job's directory.
 const (
 	JobFile    = "job.json"
 	ScriptFile = "script"
@@ -54,7 +54,7 @@ func NewJob(submission localsched.Submission, owner Account, site protocol.SiteN
 	}
 }
 
-// Check says what is wrong with a record that was found in the folder of this tag.
+// Check says what is wrong with a record that was found in the directory of this tag.
 func (j Job) Check(tag protocol.Tag) error {
 	switch {
 	case j.Format != recordFormat:
@@ -67,7 +67,7 @@ func (j Job) Check(tag protocol.Tag) error {
 	return nil
 }
 
-// ReadJob reads and checks job.json of a folder: a [Job], or what embeds one. The
+// ReadJob reads and checks job.json of a directory: a [Job], or what embeds one. The
 // error wraps fs.ErrNotExist when there is none.
 func ReadJob[T interface{ Check(tag protocol.Tag) error }](dir string, tag protocol.Tag) (record T, err error) {
 	record, err = ReadRecord[T](dir, JobFile)
@@ -80,7 +80,7 @@ func ReadJob[T interface{ Check(tag protocol.Tag) error }](dir string, tag proto
 	return record, err
 }
 
-// WorkDir is where a job runs whose folder is dir: a guest within it.
+// WorkDir is where a job runs whose directory is dir: a guest within it.
 func (j Job) WorkDir(dir string) string {
 	switch {
 	case j.Submission.Guest:
@@ -91,8 +91,8 @@ func (j Job) WorkDir(dir string) string {
 	return j.Account.Home
 }
 
-// AddFiles makes, in a folder that is being filled, the file in which a job may report what
-// it has done and, for a guest, a working folder and output files: where the job cannot put
+// AddFiles makes, in a directory that is being filled, the file in which a job may report what
+// it has done and, for a guest, a working directory and output files: where the job cannot put
 // others in their place.
 func (j Job) AddFiles(dir string) error {
 	if err := j.Account.AddFile(filepath.Join(dir, usageFile), nil, 0o600); err != nil {
@@ -113,7 +113,7 @@ func (j Job) AddFiles(dir string) error {
 	return nil
 }
 
-// OpenUsage opens the file in which the job whose folder is dir may report what it has done.
+// OpenUsage opens the file in which the job whose directory is dir may report what it has done.
 // The errors are those of [OpenPlain].
 func (j Job) OpenUsage(dir string) (*os.File, error) {
 	return OpenPlain(filepath.Join(dir, usageFile), j.Account.UID)

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// DirName names a job's folder.
+// DirName names a job's directory.
 func DirName(tag protocol.Tag) string { return fmt.Sprintf("%d.%d", tag.Job, tag.Epoch) }
 
 // ParseDirName reads what [DirName] prints, and nothing else.
@@ -30,10 +30,10 @@ func ParseDirName(name string) (tag protocol.Tag, ok bool) {
 	return tag, DirName(tag) == name
 }
 
-// JobDir is where a job's folder is or would be.
+// JobDir is where a job's directory is or would be.
 func (s *Spool) JobDir(tag protocol.Tag) string { return filepath.Join(s.jobs, DirName(tag)) }
 
-// Add makes a job's folder, durably: fill puts into dir, and syncs, what is to be in
+// Add makes a job's directory, durably: fill puts into dir, and syncs, what is to be in
 // it. After an error it is not there, unless the error says that it could not be
 // removed.
 func (s *Spool) Add(tag protocol.Tag, fill func(dir string) error) error {
@@ -59,7 +59,7 @@ func (s *Spool) Add(tag protocol.Tag, fill func(dir string) error) error {
 	return nil
 }
 
-// Remove takes a job's folder away. Once it is renamed it is gone for good; what is in
+// Remove takes a job's directory away. Once it is renamed it is gone for good; what is in
 // it is removed at once as far as it is not much, and else beside. That there is none is no
 // error.
 func (s *Spool) Remove(tag protocol.Tag) error {
@@ -74,7 +74,7 @@ func (s *Spool) Remove(tag protocol.Tag) error {
 	return err
 }
 
-// setAside renames a job's folder to what is removed; empty when there is none. It must
+// setAside renames a job's directory to what is removed; empty when there is none. It must
 // also do so on a full disk.
 func (s *Spool) setAside(tag protocol.Tag) (path string, err error) {
 	path = filepath.Join(s.jobs, ".gone-"+DirName(tag))
@@ -93,7 +93,7 @@ func (s *Spool) setAside(tag protocol.Tag) (path string, err error) {
 	}
 }
 
-// AddFile makes a file of the account in a folder that is being filled.
+// AddFile makes a file of the account in a directory that is being filled.
 func (a Account) AddFile(path string, data []byte, mode fs.FileMode) error {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (a Account) AddFile(path string, data []byte, mode fs.FileMode) error {
 	return errors.Join(os.Chmod(path, mode), a.own(path))
 }
 
-// AddDir makes a folder that is the account's alone, in one that is being filled.
+// AddDir makes a directory that is the account's alone, in one that is being filled.
 func (a Account) AddDir(path string) error {
 	return errors.Join(os.Mkdir(path, 0o700), a.own(path))
 }

@@ -97,7 +97,7 @@ func modeOf(t testing.TB, path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// only checks what is in a folder.
+// only checks what is in a directory.
 func only(t testing.TB, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -109,7 +109,7 @@ func only(t testing.TB, dir string, names ...string) {
 		found = append(found, e.Name())
 	}
 	if strings.Join(found, " ") != strings.Join(names, " ") {
-		t.Errorf("the folder has %q, want %q", found, names)
+		t.Errorf("the directory has %q, want %q", found, names)
 	}
 }
 

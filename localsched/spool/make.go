@@ -19,6 +19,9 @@ func jobsOf(dir string) string { return filepath.Join(dir, "jobs") }
 // already, unless that is empty, the peer's and writable for nobody else; the error
 // says what to do.
 func Make(dir string) error {
+	if err := CheckPath(dir); err != nil {
+		return err
+	}
 	if err := checkUsable(dir); err != nil {
 		return fmt.Errorf("spool %s: %w", dir, err)
 	}
@@ -30,6 +33,14 @@ func Make(dir string) error {
 		if err := makeDir(folder); err != nil {
 			return fmt.Errorf("spool %s: %w", dir, err)
 		}
+	}
+	return nil
+}
+
+// CheckPath returns an error if a spool cannot be at a path, without looking at the file system.
+func CheckPath(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("spool %q: not an absolute path", dir)
 	}
 	return nil
 }
@@ -61,7 +72,7 @@ func checkUsable(dir string) error {
 	return nil
 }
 
-// isSpool says whether these are the entries of a spool: it has been used, or nothing
+// isSpool reports whether these are the entries of a spool: it has been used, or nothing
 // else is in it yet.
 func isSpool(entries []os.DirEntry) bool {
 	parts := map[string]bool{lockFile: true, filepath.Base(jobsOf("")): true, filepath.Base(reservationsOf("")): true}

@@ -32,7 +32,7 @@ type Outputs struct {
 	Limit  int64  // bytes of each file that are read; what is beyond is not there. 0: no limit
 }
 
-// Outputs is where the output goes of a job whose folder is dir: a guest's to files
+// Outputs is where the output goes of a job whose directory is dir: a guest's to files
 // within it.
 func (j Job) Outputs(dir string) Outputs {
 	payload := j.Submission.Payload
@@ -102,7 +102,7 @@ func (o Outputs) beyond(offset int64) int {
 	return int(min(max(0, o.Limit-offset), maxFetch))
 }
 
-// Files describes the output files of a guest whose folder is dir, up to the limit of their
+// Files describes the output files of a guest whose directory is dir, up to the limit of their
 // sizes; other jobs have none to tell of. A notice, for the submitter, is about a file that
 // was cut, or that is not in the list, such as one that the guest has removed or that takes
 // too long to read. It ends soon when the context does.

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Spool is the folder with the jobs' folders. [Open] takes it.
+// Spool is the directory with the jobs' directories. [Open] takes it.
 type Spool struct {
 	jobs         string
 	reservations string
@@ -40,8 +40,8 @@ func Open(dir string, log *slog.Logger) (*Spool, error) {
 		return nil, errors.Join(fmt.Errorf("spool %s: %w", dir, err), sp.lock.Close())
 	}
 	if folder := closedTo(dir); folder != "" && os.Geteuid() == 0 {
-		log.Warn("spool_not_reachable_for_accounts", "spool", dir, "folder", folder,
-			"advice", "choose another spool, or let all accounts pass through the folder (chmod o+x)")
+		log.Warn("spool_not_reachable_for_accounts", "spool", dir, "dir", folder,
+			"advice", "choose another spool, or let all accounts pass through the directory (chmod o+x)")
 	}
 	return sp, nil
 }
@@ -69,7 +69,7 @@ func (s *Spool) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// closedTo is the first folder above the spool through which accounts in general
+// closedTo is the first directory above the spool through which accounts in general
 // cannot pass; empty when there is none.
 func closedTo(dir string) string {
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
@@ -82,7 +82,7 @@ func closedTo(dir string) string {
 	}
 }
 
-// Tags lists the jobs that have a folder. Other names are logged and left alone.
+// Tags lists the jobs that have a directory. Other names are logged and left alone.
 func (s *Spool) Tags() ([]protocol.Tag, error) {
 	entries, err := os.ReadDir(s.jobs)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Spool) Tags() ([]protocol.Tag, error) {
 	for _, e := range entries {
 		tag, ok := ParseDirName(e.Name())
 		if !ok {
-			s.log.Warn("stranger_in_spool", "name", e.Name(), "folder", s.jobs, "advice", "it is left alone; remove it")
+			s.log.Warn("unknown_file", "name", e.Name(), "dir", s.jobs, "advice", "the peer ignores the file; remove it")
 			continue
 		}
 		tags = append(tags, tag)

@@ -28,7 +28,7 @@ func TestOneSpoolOnePeer(t *testing.T) {
 	next.Close()
 }
 
-// TestSpoolOfAnotherAccount is refused: whoever owns the folder could change what
+// TestSpoolOfAnotherAccount is refused: whoever owns the directory could change what
 // runs as whom.
 func TestSpoolOfAnotherAccount(t *testing.T) {
 	t.Parallel()
@@ -52,11 +52,11 @@ func TestSpoolNowhere(t *testing.T) {
 	}
 	if sp, err := spool.Open(t.TempDir(), quiet()); err == nil {
 		sp.Close()
-		t.Error("a folder that is no spool is opened")
+		t.Error("a directory that is no spool is opened")
 	}
 }
 
-// TestSweep leaves halves of folders, one of which its owner has locked, and names
+// TestSweep leaves halves of directories, one of which its owner has locked, and names
 // that are no jobs.
 func TestSweep(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestAddAndRemove(t *testing.T) {
 	only(t, jobs)
 	if err = sp.Add(tag, func(dir string) error {
 		if _, unseen := os.Stat(sp.JobDir(tag)); unseen == nil {
-			t.Error("the folder is there before it is filled")
+			t.Error("the directory is there before it is filled")
 		}
 		return me().AddDir(filepath.Join(dir, "work"))
 	}); err != nil {
@@ -119,7 +119,7 @@ func TestAddAndRemove(t *testing.T) {
 	}
 }
 
-// TestAddTwice finds a folder of the job there, which is kept.
+// TestAddTwice finds a directory of the job there, which is kept.
 func TestAddTwice(t *testing.T) {
 	t.Parallel()
 	sp, dir := open(t)
@@ -128,7 +128,7 @@ func TestAddTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := sp.Add(tag, fill); err == nil {
-		t.Error("a second folder is made")
+		t.Error("a second directory is made")
 	}
 	only(t, filepath.Join(dir, "jobs"), "7000000000005.3")
 }

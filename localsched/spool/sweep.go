@@ -97,7 +97,7 @@ func (s *sweeper) next() string {
 // notRemoved says that a tree is still there. One in which a job left a mount is no
 // reason not to start.
 func notRemoved(log *slog.Logger, path string, err error) {
-	log.Warn("leftover_not_removed", "path", path, "error", err, "remedy", "unmount what is mounted below it, then remove it")
+	log.Warn("leftover_remove_failed", "path", path, "error", err, "remedy", "unmount what is mounted below it, then remove it")
 }
 
 // sweep removes what a killed peer has left behind: directories that were half made or

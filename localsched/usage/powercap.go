@@ -12,7 +12,7 @@ import (
 // counter is an energy counter of a CPU package, in microjoules. It counts up to a range
 // and begins again.
 type counter struct {
-	zone   string // the folder's name
+	zone   string // the directory's name
 	count  uint64
 	around uint64 // one more than the highest count; 0: not known
 }
@@ -60,7 +60,7 @@ func drawn(from, to []counter) (microjoules uint64, ok bool) {
 	return microjoules, true
 }
 
-// samePackages says whether two readings are of the same packages.
+// samePackages reports whether two readings are of the same packages.
 func samePackages(a, b []counter) bool {
 	return slices.EqualFunc(a, b, func(a, b counter) bool { return a.zone == b.zone })
 }

@@ -77,7 +77,7 @@ func (k tree) zone(zone, name, count, top string) {
 	k.write(filepath.Join(dir, "max_energy_range_uj"), top+"\n")
 }
 
-// remove takes a file or folder away.
+// remove takes a file or directory away.
 func (k tree) remove(path string) {
 	k.t.Helper()
 	if err := os.RemoveAll(path); err != nil {

@@ -31,7 +31,7 @@ const recent = 1000
 // maxQuoted bounds how many quoted waits are remembered until their jobs come.
 const maxQuoted = 1 << 16
 
-// Predictor watches the jobs of one batch system. It is used by one goroutine.
+// Predictor predicts queue waits from the jobs of one batch system. It is used by one goroutine.
 type Predictor struct {
 	state     *wait.State
 	predictor wait.Predictor // nil: the plan
@@ -41,14 +41,14 @@ type Predictor struct {
 	quoted    map[protocol.JobID]protocol.Duration // planned waits of jobs that have not come
 }
 
-// trackedJob is a job that waits or runs.
+// trackedJob is a pending or running job.
 type trackedJob struct {
 	id        int64
 	submitted protocol.Instant
 	planned   protocol.Duration // at its last quote; -1: it had none
 }
 
-// NewPredictor returns a foresight for a machine of so many CPUs.
+// NewPredictor returns a predictor for a machine with a number of CPUs.
 func NewPredictor(method Method, cpus int) (*Predictor, error) {
 	predictor, err := predictorOf(method)
 	if err != nil {
@@ -71,16 +71,15 @@ func predictorOf(method Method) (wait.Predictor, error) {
 	case IBL:
 		return wait.NewIBL(wait.DefaultLearningParams())
 	}
-	return nil, fmt.Errorf("waits are not foreseen by %q; use %q, %q, %q or %q", string(method), Plan, Adaptive, QBETS, IBL)
+	return nil, fmt.Errorf("invalid wait prediction %q; use %q, %q, %q or %q", string(method), Plan, Adaptive, QBETS, IBL)
 }
 
-// Predicts says whether waits are predicted from those of earlier jobs: then they know
+// Predicts reports whether waits are predicted from those of earlier jobs: then they know
 // nothing of jobs that are promised room and have not come.
 func (f *Predictor) Predicts() bool { return f.predictor != nil }
 
-// Annotate puts into a quote what is foreseen. A declined one stays as it is. Added is how
-// much longer the plan is by jobs that are promised room and have not come, which a
-// prediction is put back by.
+// Annotate sets the predicted waits of a quote, unless it is declined. Added is the part of the planned
+// wait that is due to tentative jobs: predictions do not know of those, so it is added to them.
 func (f *Predictor) Annotate(now protocol.Instant, r protocol.Request, q *protocol.Quote, added protocol.Duration) {
 	if q.Declined != "" || q.AWT == protocol.Never {
 		return
@@ -144,8 +143,7 @@ func (f *Predictor) Withdrawn(now protocol.Instant, tag protocol.Tag) {
 	}
 }
 
-// Changed notes what the batch system tells of a job. What it tells again changes
-// nothing.
+// Changed records a change that the batch system has reported. Repeating it changes nothing.
 func (f *Predictor) Changed(now protocol.Instant, c localsched.Change) {
 	one, ok := f.jobs[c.Tag]
 	if !ok || c.State == protocol.Pending {

@@ -170,7 +170,7 @@ func happen(rng *rand.Rand, now protocol.Instant, f *waitpredict.Predictor, o *o
 	return waiting, running
 }
 
-// knows says whether nine starts have been learnt.
+// knows reports whether nine starts have been learnt.
 func knows(f *waitpredict.Predictor) bool {
 	return expected(f, begin.Add(protocol.Day), request(999), protocol.Minute).AWTHigh != 0
 }
@@ -396,7 +396,7 @@ func (f *fake) Watch(context.Context, localsched.Cursor) (localsched.Watched, er
 	return localsched.Watched{Changes: changes}, nil
 }
 
-// schedule is what nine jobs do in a scheduler with a foresight; known says whether the
+// schedule is what nine jobs do in a scheduler with a foresight; known reports whether the
 // quotes have an interval then.
 func schedule(t *testing.T, under *fake, nth func(s localsched.Scheduler, n uint64)) (known bool) {
 	t.Helper()
