@@ -39,9 +39,9 @@ schemes() {
 
 # sites FILE: every site under every scheme.
 sites() {
-	run '(["", "", "jobs", "utilisation, %", "wait, s", "response, s", "sent"] | head),
+	run '(["", "", "jobs", "utilization, %", "wait, s", "response, s", "sent"] | head),
 	  (.points[] | (.scheme | name) as $s | .sites[] | .site as $n | .metrics
-	  | [$s, $n, (.jobs_submitted | pm(1; 0)), (.utilisation | pm(100; 1)), (.mean_wait_s | pm(1; 0)), (.mean_response_s | pm(1; 0)),
+	  | [$s, $n, (.jobs_submitted | pm(1; 0)), (.utilization | pm(100; 1)), (.mean_wait_s | pm(1; 0)), (.mean_response_s | pm(1; 0)),
 	     (.jobs_sent | pm(1; 0))] | row)' "$1"
 }
 
@@ -61,10 +61,10 @@ for result in heavy light six-months one-month one-month-trace; do
 done
 
 printf '\n## The size bias of M1\n\n'
-jq -nr "$prelude"' ["bias", "M1 utilisation, %", "M1 wait, s", "wait, s", "work, days", "efficiency, %", "S-I wait, s", "gain", "by seed", "efficiency, %", "points", "by seed"] | head'
+jq -nr "$prelude"' ["bias", "M1 utilization, %", "M1 wait, s", "wait, s", "work, days", "efficiency, %", "S-I wait, s", "gain", "by seed", "efficiency, %", "points", "by seed"] | head'
 for bias in -0.4 -0.27 -0.2 0 0.2 0.45; do
 	run '[of("local")][0] as $l | [of("sender")][0] as $s | .points[0].sites[0].metrics as $m1
-	  | ["'"$bias"'", ($m1.utilisation | pm(100; 1)), ($m1.mean_wait_s | pm(1; 0)), ($l.mean_wait_s | pm(1; 0)), ($l | offered | digits(1)),
+	  | ["'"$bias"'", ($m1.utilization | pm(100; 1)), ($m1.mean_wait_s | pm(1; 0)), ($l.mean_wait_s | pm(1; 0)), ($l | offered | digits(1)),
 	  ($l.grid_efficiency | pm(100; 1)), ($s.mean_wait_s | pm(1; 0)), ($l.mean_wait_s.mean / $s.mean_wait_s.mean | times(2)),
 	  (gain($l; $s; "mean_wait_s") | spread(1)), ($s.grid_efficiency | pm(100; 1)),
 	  (100 * ($s.grid_efficiency.mean - $l.grid_efficiency.mean) | digits(1)), (points($l; $s; "grid_efficiency") | spread(1))] | row' "bias$bias.json"

@@ -43,8 +43,8 @@ type scheduled struct {
 	Saving    float64 `json:"saving"`
 	Raw       float64 `json:"raw_saving"`
 	Inverse   int64   `json:"inverse_pairs"`
-	Allocated float64 `json:"utilisation_allocated"`
-	Used      float64 `json:"utilisation"`
+	Allocated float64 `json:"utilization_allocated"`
+	Used      float64 `json:"utilization"`
 	Makespan  float64 `json:"makespan_s"`
 
 	Compare []scheduled `json:"compare"`

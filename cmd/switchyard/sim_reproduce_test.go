@@ -83,7 +83,7 @@ func TestSimReproduceDrawsAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"fig5: ", "bg-fig5: ", "utilisation, PB-50", "switchyard sim reproduce bg-fig5 fig5 --seeds 1"} {
+	for _, want := range []string{"fig5: ", "bg-fig5: ", "utilization, PB-50", "switchyard sim reproduce bg-fig5 fig5 --seeds 1"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("no %q on the page", want)
 		}

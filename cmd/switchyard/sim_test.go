@@ -245,7 +245,7 @@ func unpacked(t *testing.T, path string) string {
 // documentedKeys are those of the issue that scripts rely on.
 func documentedKeys() []string {
 	return []string{
-		"jobs", "mean_wait_s", "mean_response_s", "wait_deviation_s", "bounded_slowdown", "utilisation", "makespan_s",
+		"jobs", "mean_wait_s", "mean_response_s", "wait_deviation_s", "bounded_slowdown", "utilization", "makespan_s",
 		"grid_efficiency", "fraction_transferred",
 	}
 }

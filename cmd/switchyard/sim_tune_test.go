@@ -74,25 +74,25 @@ func TestSimTune(t *testing.T) {
 	t.Parallel()
 	const want = `The points that were tried, 1 seed
 
-POINT         DEFAULT_WEIGHTS.WAIT_WEIGHT   GOAL  USERS' COST, CHF  MEAN RESPONSE  UTILISATION, %
+POINT         DEFAULT_WEIGHTS.WAIT_WEIGHT   GOAL  USERS' COST, CHF  MEAN RESPONSE  UTILIZATION, %
 as it stands                            -  1.000              16.0        4:39:40            50.0
 best                                  0.5  0.428              28.0        1:59:40            83.3
 2                                      20  0.428              28.0        1:59:40            83.3
 
 Each site, as it stands and with the best point, 1 seed
 
-SITE  CPUS  UTILISATION, %  WITH THE BEST, %  INCOME, CHF  WITH THE BEST, CHF
+SITE  CPUS  UTILIZATION, %  WITH THE BEST, %  INCOME, CHF  WITH THE BEST, CHF
 dear     4            0.00               100         0.00                24.0
 slow     4             100              66.7         16.0                4.00
 
 What to buy next: the candidates by their worth, and what they change, 1 seed
 
-CANDIDATE   GAIN, %  PRICE A YEAR, CHF  GAIN FOR 1000 A YEAR, %  SAVED A YEAR, CHF  USERS' COST, %  RESPONSE, %  UTILISATION, %  ENERGY, %
+CANDIDATE   GAIN, %  PRICE A YEAR, CHF  GAIN FOR 1000 A YEAR, %  SAVED A YEAR, CHF  USERS' COST, %  RESPONSE, %  UTILIZATION, %  ENERGY, %
 a fast one     41.8              10000                     4.18              35040           -42.9        -41.8           -60.0       0.00
 
 What is overused: demand when waiting costs nothing (β = 0), 1 seed
 
-SITE  CPUS  DEMAND  UTILISATION WITH Β = 0, %  WITH THE BEST, %
+SITE  CPUS  DEMAND  UTILIZATION WITH Β = 0, %  WITH THE BEST, %
 dear     4    0.00                       0.00               100
 slow     4    2.00                        100              66.7
 `

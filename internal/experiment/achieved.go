@@ -25,7 +25,7 @@ type Applications struct {
 	RunError     float64 `json:"run_time_error"`  // mean of |predicted/actual - 1|, of the predicted run times
 	CostError    float64 `json:"cost_error"`      // likewise of the costs
 	KWh          float64 `json:"energy_kwh"`      // that was measured
-	Utilisation  float64 `json:"utilisation"`     // of all CPUs, by all jobs
+	Utilization  float64 `json:"utilization"`     // of all CPUs, by all jobs
 
 	Sites []SiteApplications `json:"sites"`
 	Each  []OneApplication   `json:"each"` // in the order of their submission
@@ -35,7 +35,7 @@ type Applications struct {
 type SiteApplications struct {
 	Site        string  `json:"site"`
 	Components  int     `json:"components"`
-	Utilisation float64 `json:"utilisation"` // by all jobs, over the time of all sites
+	Utilization float64 `json:"utilization"` // by all jobs, over the time of all sites
 	Income      float64 `json:"income"`      // for all jobs
 }
 
@@ -71,11 +71,11 @@ type OneComponent struct {
 func (p *Plan) achieved(cfg *sim.Config, jobs []workload.Job, r *sim.Result) *Applications {
 	all := &Applications{Currency: p.Currency, Applications: len(r.Applications)}
 	var sites []float64
-	all.Utilisation, sites = cfg.Utilisation(jobs, r)
+	all.Utilization, sites = cfg.Utilization(jobs, r)
 	for i := range cfg.Sites {
 		s := &cfg.Sites[i]
 		all.Sites = append(all.Sites, SiteApplications{
-			Site: string(s.Name), Components: r.Ledgers[i].Components, Utilisation: sites[i],
+			Site: string(s.Name), Components: r.Ledgers[i].Components, Utilization: sites[i],
 			Income: p.units(cfg, r.Ledgers[i].Income, s.Currency),
 		})
 	}
@@ -178,7 +178,7 @@ func applicationMeasures() []measure[Applications] {
 		{"application_limits_met", func(a *Applications) float64 { return a.LimitsMet }},
 		{"application_run_time_error", func(a *Applications) float64 { return a.RunError }},
 		{"application_energy_kwh", func(a *Applications) float64 { return a.KWh }},
-		{"application_utilisation", func(a *Applications) float64 { return a.Utilisation }},
+		{"application_utilization", func(a *Applications) float64 { return a.Utilization }},
 	}
 }
 
@@ -211,7 +211,7 @@ func (s *Swept) ofApplications() []column {
 		{key: "application_response_s", title: "applications' response", scale: 1, kind: report.Time, partial: true},
 		{key: "application_cost", title: "applications' cost, " + s.Currency, scale: 1, partial: true},
 		{key: "application_limits_met", title: "limits met, %", scale: 100, kind: report.Percent, partial: true},
-		{key: "application_utilisation", title: "utilisation with applications, %", scale: 100, kind: report.Percent, partial: true},
+		{key: "application_utilization", title: "utilization with applications, %", scale: 100, kind: report.Percent, partial: true},
 	})
 }
 

@@ -28,7 +28,7 @@ func (o *Outcome) applicationsText() string {
 	}
 	out.WriteString(all.unstarted())
 	fmt.Fprintf(&out, "Run times were foreseen with an error of %s, costs of %s; %s of all CPUs worked.\n",
-		console.Part(all.RunError), console.Part(all.CostError), console.Part(all.Utilisation))
+		console.Part(all.RunError), console.Part(all.CostError), console.Part(all.Utilization))
 	return out.String()
 }
 
@@ -147,7 +147,7 @@ func componentsTable(all *Applications) *console.Table {
 func incomeTable(all *Applications) *console.Table {
 	t := console.NewTable("SITE", " COMPONENTS", " UTIL", " INCOME")
 	for _, site := range all.Sites {
-		t.Add(console.Plain(site.Site), strconv.Itoa(site.Components), console.Part(site.Utilisation), console.Decimals(site.Income))
+		t.Add(console.Plain(site.Site), strconv.Itoa(site.Components), console.Part(site.Utilization), console.Decimals(site.Income))
 	}
 	return t
 }

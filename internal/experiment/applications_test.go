@@ -460,7 +460,7 @@ func TestApplicationsBesideJobs(t *testing.T) {
 	outcome := issRun(t, grid(t, two+"[[workload]]\nsite = \"home\"\nmodel = \"M1\"\nspan = \"1d\"\njobs = 40\nscale = true\n"+
 		"[[application]]\nfile = \"app.toml\"\nsite = \"away\"\nrate = 12.0\ncount = 5\n", solver))
 	a := outcome.Applications
-	if outcome.Metrics.Jobs == 0 || a.Components != 5 || a.Completed == 0 || a.Utilisation <= 0 || a.Sites[0].Income <= 0 {
+	if outcome.Metrics.Jobs == 0 || a.Components != 5 || a.Completed == 0 || a.Utilization <= 0 || a.Sites[0].Income <= 0 {
 		t.Errorf("%d jobs, %+v", outcome.Metrics.Jobs, a)
 	}
 	for _, scheme := range []experiment.Scheme{experiment.Local, experiment.Central, experiment.Portal, experiment.Sender} {

@@ -173,7 +173,7 @@ func (s *Swept) shown() []column {
 		{key: "mean_wait_s", title: "mean wait", scale: 1, kind: report.Time},
 		{key: "mean_response_s", title: "mean response", scale: 1, kind: report.Time},
 		{key: "bounded_slowdown", title: "bounded slowdown", scale: 1, kind: report.NonNegative},
-		{key: "utilisation", title: "utilisation, %", scale: 100, kind: report.Percent},
+		{key: "utilization", title: "utilization, %", scale: 100, kind: report.Percent},
 		{key: "grid_efficiency", title: "grid efficiency, %", scale: 100, kind: report.Percent},
 		{key: "fraction_transferred", title: "jobs transferred, %", scale: 100, kind: report.Percent},
 	}

@@ -198,7 +198,7 @@ func siteShown() []column {
 	return []column{
 		{key: "mean_wait_s", title: "mean wait", scale: 1, kind: report.Time},
 		{key: "mean_response_s", title: "mean response", scale: 1, kind: report.Time},
-		{key: "utilisation", title: "utilisation, %", scale: 100, kind: report.Percent},
+		{key: "utilization", title: "utilization, %", scale: 100, kind: report.Percent},
 	}
 }
 

@@ -20,7 +20,7 @@ func gridMeasures() []measure[sim.Metrics] {
 		{"wait_deviation_s", func(m *sim.Metrics) float64 { return m.WaitDeviation }},
 		{"wait_deviation_paper_s", func(m *sim.Metrics) float64 { return m.WaitDeviationPaper }},
 		{"bounded_slowdown", func(m *sim.Metrics) float64 { return m.BoundedSlowdown }},
-		{"utilisation", func(m *sim.Metrics) float64 { return m.Utilisation }},
+		{"utilization", func(m *sim.Metrics) float64 { return m.Utilization }},
 		{"makespan_s", func(m *sim.Metrics) float64 { return m.Makespan }},
 		{"grid_efficiency", func(m *sim.Metrics) float64 { return m.GridEfficiency }},
 		{"fraction_transferred", func(m *sim.Metrics) float64 { return m.Transferred }},
@@ -36,7 +36,7 @@ func siteMeasures() []measure[sim.SiteMetrics] {
 		{"jobs_sent", func(m *sim.SiteMetrics) float64 { return float64(m.Sent) }},
 		{"mean_wait_s", func(m *sim.SiteMetrics) float64 { return m.MeanWait }},
 		{"mean_response_s", func(m *sim.SiteMetrics) float64 { return m.MeanResponse }},
-		{"utilisation", func(m *sim.SiteMetrics) float64 { return m.Utilisation }},
+		{"utilization", func(m *sim.SiteMetrics) float64 { return m.Utilization }},
 	}
 }
 

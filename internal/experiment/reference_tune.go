@@ -11,7 +11,7 @@ func tuneTables() []Table {
 		{"[tune.goal]", "How much each measure counts. Each is taken relative to the experiment as it stands in the file, for the same seed; the goal is their weighted mean: 1 there, less is better. At least one must be above 0.", []Key{
 			{"cost", "0.0", "What users pay, by the sites' charges and for links, those of plain jobs' data too."},
 			{"response", "0.0", "Mean time from the submission of a job or an application to its end."},
-			{"utilisation", "0.0", "Part of all CPUs that works, from the first submission to the last end. More is better."},
+			{"utilization", "0.0", "Part of all CPUs that works, from the first submission to the last end. More is better."},
 			{"energy", "0.0", "What jobs draw, by watts_per_cpu and their factors of [power]."},
 			{"limits", "0.0", "Part of the applications that does not keep its limits of cost and time, or does not end. It is added as it is, not relative."},
 		}},

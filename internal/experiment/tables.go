@@ -64,7 +64,7 @@ func (all Outcomes) schemesTable() *console.Table {
 			wait, response = console.Times(local.MeanWait, o.MeanWait), console.Times(local.MeanResponse, o.MeanResponse)
 		}
 		t.Add(string(o.Scheme), strconv.Itoa(o.Metrics.Jobs), console.Seconds(o.MeanWait), wait, console.Seconds(o.MeanResponse), response,
-			console.Seconds(o.WaitDeviation), console.Decimals(o.BoundedSlowdown), console.Part(o.Utilisation), console.Part(o.GridEfficiency),
+			console.Seconds(o.WaitDeviation), console.Decimals(o.BoundedSlowdown), console.Part(o.Utilization), console.Part(o.GridEfficiency),
 			console.Part(o.Transferred), console.Seconds(o.Makespan))
 	}
 	return t
@@ -114,7 +114,7 @@ func (o *Outcome) sitesTable() *console.Table {
 	for i, site := range o.Sites {
 		cells := []string{
 			console.Plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
-			strconv.Itoa(site.Ran), console.Seconds(site.MeanWait), console.Seconds(site.MeanResponse), console.Part(site.Utilisation),
+			strconv.Itoa(site.Ran), console.Seconds(site.MeanWait), console.Seconds(site.MeanResponse), console.Part(site.Utilization),
 		}
 		if o.Energy != nil {
 			cells = append(cells, fairnessText(o.Bills[i].Fairness))

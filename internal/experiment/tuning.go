@@ -36,13 +36,13 @@ func Methods() []string { return []string{GridSearch, NelderMead} }
 type Goal struct {
 	Cost        float64 `toml:"cost"        json:"cost"`        // what users pay
 	Response    float64 `toml:"response"    json:"response"`    // mean, from submission to the last result
-	Utilisation float64 `toml:"utilisation" json:"utilisation"` // of all CPUs
+	Utilization float64 `toml:"utilization" json:"utilization"` // of all CPUs
 	Energy      float64 `toml:"energy"      json:"energy"`
 	Limits      float64 `toml:"limits"      json:"limits"` // KMAX and TMAX that are kept
 }
 
 // Sum is the sum of the weights.
-func (g Goal) Sum() float64 { return g.Cost + g.Response + g.Utilisation + g.Energy + g.Limits }
+func (g Goal) Sum() float64 { return g.Cost + g.Response + g.Utilization + g.Energy + g.Limits }
 
 // TuneAxis is a key, as [Plan.With] has it, and the numbers that are tried for it.
 type TuneAxis struct {
@@ -163,7 +163,7 @@ func (p *Plan) checkTune(c *checker) {
 	}{
 		{"cost", t.Goal.Cost},
 		{"response", t.Goal.Response},
-		{"utilisation", t.Goal.Utilisation},
+		{"utilization", t.Goal.Utilization},
 		{"energy", t.Goal.Energy},
 		{"limits", t.Goal.Limits},
 	} {

@@ -228,10 +228,10 @@ func TestTablesOfFiguresSayWhatTheyHave(t *testing.T) {
 		Words: report.Words{Name: "b"}, Groups: []string{"m1"}, Series: []string{"apart"}, Of: [2]string{"site", "grid"},
 		Panels: []report.Panel{
 			{Title: "mean wait", Kind: report.Time, Values: [][]report.Estimate{{{Mean: 93784.4, Half: 59.6, N: 3}}}, Marks: [][]report.Mark{{{}}}},
-			{Title: "utilisation, %", Kind: report.Percent, Values: [][]report.Estimate{{{Mean: 50, N: 1}}}, Marks: [][]report.Mark{{{Value: 60, Bound: report.AtMost}}}},
+			{Title: "utilization, %", Kind: report.Percent, Values: [][]report.Estimate{{{Mean: 50, N: 1}}}, Marks: [][]report.Mark{{{Value: 60, Bound: report.AtMost}}}},
 		},
 	})
-	want := [][]string{{"site", "grid", "mean wait", "utilisation, %", "the paper"}, {"m1", "apart", "1-02:03:04 ± 0:01:00", "50", "< 60"}}
+	want := [][]string{{"site", "grid", "mean wait", "utilization, %", "the paper"}, {"m1", "apart", "1-02:03:04 ± 0:01:00", "50", "< 60"}}
 	if got := fmt.Sprint(f.Table.Columns, f.Table.Rows); got != fmt.Sprint(want[0], want[1:]) {
 		t.Errorf("got %s", got)
 	}

@@ -41,7 +41,7 @@ func (o *Options) cores() Exhibit {
 	rivals := o.rivals(usual)
 	sweep := []int{0, 250_000, 500_000, 750_000, 1_000_000}
 	e := Exhibit{
-		Name: "fig6", Also: []string{"fig8"}, Title: "core hours of each system, the cheapest service unit first; utilisation over w",
+		Name: "fig6", Also: []string{"fig8"}, Title: "core hours of each system, the cheapest service unit first; utilization over w",
 		Paper: "[MC] Figures 6 and 8", waits: o.Waits, trials: trialsOf(rivals),
 	}
 	for _, w := range sweep {
@@ -60,9 +60,9 @@ func (o *Options) cores() Exhibit {
 		for _, one := range rivals {
 			hours.Columns = append(hours.Columns, Column{"core_kh_" + one.trial.policy, one.label, "", 0})
 		}
-		busy := Table{Title: "Figure 8: utilisation under MCMF, %", Stub: "system"}
+		busy := Table{Title: "Figure 8: utilization under MCMF, %", Stub: "system"}
 		for _, w := range sweep {
-			busy.Columns = append(busy.Columns, Column{fmt.Sprintf("utilisation_w%d", w/10_000), "w = " + percent(w), "", 1})
+			busy.Columns = append(busy.Columns, Column{fmt.Sprintf("utilization_w%d", w/10_000), "w = " + percent(w), "", 1})
 		}
 		for _, site := range byCost {
 			system := first.systems[site]
@@ -73,7 +73,7 @@ func (o *Options) cores() Exhibit {
 			hours.Rows = append(hours.Rows, row)
 			row = Row{Label: system.Name}
 			for _, w := range sweep {
-				row.Cells = append(row.Cells, Ours(s.each(o.portal(builtin.MCMF, w), func(o *outcome) float64 { return 100 * o.utilisation(site) })...))
+				row.Cells = append(row.Cells, Ours(s.each(o.portal(builtin.MCMF, w), func(o *outcome) float64 { return 100 * o.utilization(site) })...))
 			}
 			busy.Rows = append(busy.Rows, row)
 		}
@@ -94,9 +94,9 @@ func (o *outcome) coreHoursAt(site int) float64 {
 	return sum
 }
 
-// utilisation is the share of a site's core hours that measured jobs used, up to the
+// utilization is the share of a site's core hours that measured jobs used, up to the
 // last end on any site ([MC 4.6]).
-func (o *outcome) utilisation(site int) float64 {
+func (o *outcome) utilization(site int) float64 {
 	from, until := o.span()
 	return ratio(o.coreHoursAt(site), float64(o.systems[site].Cores)*float64(until-from)/float64(protocol.Hour))
 }

@@ -25,7 +25,7 @@ func TestPage(t *testing.T) {
 		Series: []reproduce.Series{
 			{Label: "power", Unit: "kW", Minutes: 720, Values: []float64{1, 2}},
 			{Label: "less power", Unit: "kW", Minutes: 720, Values: []float64{1, 1}},
-			{Label: "utilisation", Unit: "%", Minutes: 720, Values: []float64{50, 60}},
+			{Label: "utilization", Unit: "%", Minutes: 720, Values: []float64{50, 60}},
 			{Label: "by the hour", Unit: "%", Values: []float64{1, 2, 3}},
 		},
 	}}

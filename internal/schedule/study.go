@@ -191,7 +191,7 @@ func (s *Study) limitText(i int) string { return s.against(i, console.Kilowatts(
 type Shown struct {
 	sim.Metrics
 
-	Allocated *float64 `json:"utilisation_allocated,omitempty"`
+	Allocated *float64 `json:"utilization_allocated,omitempty"`
 	*Powered
 
 	Records []experiment.Records `json:"records,omitempty"`

@@ -27,7 +27,7 @@ func (s *Study) servedTable() *console.Table {
 		m := s.shown(i)
 		row := []string{
 			s.name(i), strconv.Itoa(m.Jobs), console.Seconds(m.MeanWait), console.Seconds(m.MeanResponse), console.Seconds(m.WaitDeviation),
-			console.Decimals(m.BoundedSlowdown), console.Part(m.Utilisation), console.Seconds(m.Makespan),
+			console.Decimals(m.BoundedSlowdown), console.Part(m.Utilization), console.Seconds(m.Makespan),
 		}
 		if s.Whole {
 			row = append(row, console.Part(*m.Allocated))

@@ -94,9 +94,9 @@ func TestComponentRunsByTheModel(t *testing.T) {
 	if silent := achieve(t, cfg).Applications[0]; silent.Waiting == 0 || silent.Completion == one.Completion && silent.Waiting != one.Waiting {
 		t.Errorf("waiting %v cost %d where nobody says how much", silent.Completion, silent.Waiting)
 	}
-	all, sites := cfg.Utilisation([]workload.Job{{Submit: 0}}, r)
+	all, sites := cfg.Utilization([]workload.Job{{Submit: 0}}, r)
 	if math.Abs(sites[0]-1) > 1e-9 || sites[2] <= 0 || math.Abs(3*all-sites[0]-sites[1]-sites[2]) > 1e-9 {
-		t.Errorf("utilisation %v, %v", all, sites)
+		t.Errorf("utilization %v, %v", all, sites)
 	}
 }
 

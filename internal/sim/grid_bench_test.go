@@ -89,7 +89,7 @@ func BenchmarkThousandSites(b *testing.B) {
 		m := sim.Measure(cfg.Machines(), work, r)
 		b.ReportMetric(m.MeanWait, "wait_s")
 		b.ReportMetric(m.Transferred, "moved")
-		b.ReportMetric(m.Utilisation, "utilisation")
+		b.ReportMetric(m.Utilization, "utilization")
 		b.ReportMetric(m.MessagesPerJob, "messages/job")
 	}
 	b.ReportMetric(float64(jobs)*float64(b.N)/b.Elapsed().Seconds(), "jobs/s")

@@ -234,9 +234,9 @@ func (c Config) Draw(milliwatts int64, jobs []workload.Job, index int) int64 {
 	return pricing.JobPower(milliwatts, &protocol.Spec{Request: protocol.Request{CPUs: job.CPUs, Power: power}})
 }
 
-// Utilisation is the part of all CPUs that worked from the first submission of a job or an
+// Utilization is the part of all CPUs that worked from the first submission of a job or an
 // application to the last end, and that of each site.
-func (c Config) Utilisation(jobs []workload.Job, r *Result) (all float64, sites []float64) {
+func (c Config) Utilization(jobs []workload.Job, r *Result) (all float64, sites []float64) {
 	first, last := protocol.Instant(math.MaxInt64), protocol.Instant(0)
 	for i := range jobs {
 		first, last = min(first, jobs[i].Submit), max(last, r.Placements[i].End)

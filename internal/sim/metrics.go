@@ -17,9 +17,9 @@ type Metrics struct {
 	WaitDeviation      float64 `json:"wait_deviation_s"`       // population standard deviation
 	WaitDeviationPaper float64 `json:"wait_deviation_paper_s"` // the formula as printed in [SS 3.2]
 	BoundedSlowdown    float64 `json:"bounded_slowdown"`       // mean of max(1, response / max(run, 10 s))
-	Utilisation        float64 `json:"utilisation"`            // CPU time used over CPUs × makespan
+	Utilization        float64 `json:"utilization"`            // CPU time used over CPUs × makespan
 	Makespan           float64 `json:"makespan_s"`             // first submission to last end
-	GridEfficiency     float64 `json:"grid_efficiency"`        // as utilisation, CPUs weighted by their speed
+	GridEfficiency     float64 `json:"grid_efficiency"`        // as utilization, CPUs weighted by their speed
 	Transferred        float64 `json:"fraction_transferred"`   // jobs that ran elsewhere than submitted, over jobs
 	MessagesPerJob     float64 `json:"messages_per_job"`
 	BytesPerJob        float64 `json:"bytes_per_job"`
@@ -35,7 +35,7 @@ type SiteMetrics struct {
 	Sent         int               `json:"jobs_sent"`       // submitted here, run elsewhere
 	MeanWait     float64           `json:"mean_wait_s"`     // of the jobs submitted here
 	MeanResponse float64           `json:"mean_response_s"` // of the jobs submitted here
-	Utilisation  float64           `json:"utilisation"`     // over the site's own span: first submission or start here to last end here
+	Utilization  float64           `json:"utilization"`     // over the site's own span: first submission or start here to last end here
 }
 
 // slowdownBound is the shortest run time that counts for the bounded slowdown.
@@ -64,7 +64,7 @@ func (t *tally) since(at protocol.Instant) {
 // grid, in the order that [workload.Job.Origin] and [Placement.Site] count.
 func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 	all := tally{first: -1}
-	at := make([]tally, len(machines)) // by where jobs ran, for utilisation
+	at := make([]tally, len(machines)) // by where jobs ran, for utilization
 	of := make([]tally, len(machines)) // by where jobs came from
 	m := Metrics{Sites: make([]SiteMetrics, len(machines))}
 	for i := range machines {
@@ -94,7 +94,7 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 	}
 	m.fill(&all, machines)
 	if r.Virtual { // no job ran on a site's CPUs, and those are of unlike speed
-		m.Utilisation = m.GridEfficiency
+		m.Utilization = m.GridEfficiency
 		at = make([]tally, len(machines))
 	}
 	m.Transferred = ratio(float64(sent), float64(m.Jobs))
@@ -104,7 +104,7 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		s := &m.Sites[i]
 		s.MeanWait = seconds(ratio(of[i].wait, float64(of[i].jobs)))
 		s.MeanResponse = seconds(ratio(of[i].response, float64(of[i].jobs)))
-		s.Utilisation = ratio(at[i].busy, float64(machines[i].CPUs())*float64(at[i].last-max(0, at[i].first)))
+		s.Utilization = ratio(at[i].busy, float64(machines[i].CPUs())*float64(at[i].last-max(0, at[i].first)))
 	}
 	return m
 }
@@ -141,7 +141,7 @@ func (m *Metrics) fill(all *tally, machines []Machine) {
 		return
 	}
 	m.Makespan = seconds(span)
-	m.Utilisation = ratio(all.busy, cpus*span)
+	m.Utilization = ratio(all.busy, cpus*span)
 	m.GridEfficiency = ratio(all.weighted, power*span)
 }
 

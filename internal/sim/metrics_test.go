@@ -47,7 +47,7 @@ func TestMetricsByHand(t *testing.T) {
 	near("deviation of the paper", m.WaitDeviationPaper, math.Sqrt(0+900+6400-mean*mean)/3)
 	near("slowdown", m.BoundedSlowdown, (1+80.0/50+84.0/10)/3)
 	near("makespan", m.Makespan, 104)
-	near("utilisation", m.Utilisation, (2*100+2*50+4)/(6*104.0))
+	near("utilization", m.Utilization, (2*100+2*50+4)/(6*104.0))
 	near("efficiency", m.GridEfficiency, (200*100+100*200+4*200)/(104.0*(400+400)))
 	near("transferred", m.Transferred, 1/3.0)
 	near("messages", m.MessagesPerJob, 2)
@@ -57,9 +57,9 @@ func TestMetricsByHand(t *testing.T) {
 		t.Errorf("sites %+v", m.Sites)
 	}
 	near("a's wait", a.MeanWait, 15)
-	near("a's utilisation", a.Utilisation, 200/400.0)
-	near("b's utilisation", b.Utilisation, 104/(2*84.0))
-	if none := sim.Measure(machines, nil, &sim.Result{}); none.Jobs != 0 || none.Utilisation != 0 || math.IsNaN(none.MeanWait) {
+	near("a's utilization", a.Utilization, 200/400.0)
+	near("b's utilization", b.Utilization, 104/(2*84.0))
+	if none := sim.Measure(machines, nil, &sim.Result{}); none.Jobs != 0 || none.Utilization != 0 || math.IsNaN(none.MeanWait) {
 		t.Errorf("of no jobs: %+v", none)
 	}
 }

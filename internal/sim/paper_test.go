@@ -44,7 +44,7 @@ func (h *heavy) add(scheme string, m sim.Metrics, seeds uint64) {
 	sum.Transferred += m.Transferred / n
 	for i := range m.Sites {
 		sum.Sites[i].Submitted += m.Sites[i].Submitted
-		sum.Sites[i].Utilisation += m.Sites[i].Utilisation / n
+		sum.Sites[i].Utilization += m.Sites[i].Utilization / n
 	}
 }
 
@@ -93,7 +93,7 @@ func paperSchemes(seed uint64) map[string]sim.Config {
 	return all
 }
 
-// checkTable6: over all seeds, job counts and utilisation of the local runs are the paper's, within
+// checkTable6: over all seeds, job counts and utilization of the local runs are the paper's, within
 // 10 %.
 func checkTable6(t *testing.T, got *sim.Metrics) {
 	t.Helper()
@@ -102,8 +102,8 @@ func checkTable6(t *testing.T, got *sim.Metrics) {
 		if jobs := float64(s.Submitted) / paperSeeds; math.Abs(jobs/float64(want.Jobs)-1) > 0.1 {
 			t.Errorf("M%d has %.0f jobs, the paper %d", i+1, jobs, want.Jobs)
 		}
-		if math.Abs(s.Utilisation/want.Utilisation-1) > 0.1 {
-			t.Errorf("M%d has a utilisation of %.3f, the paper %.2f", i+1, s.Utilisation, want.Utilisation)
+		if math.Abs(s.Utilization/want.Utilization-1) > 0.1 {
+			t.Errorf("M%d has a utilization of %.3f, the paper %.2f", i+1, s.Utilization, want.Utilization)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 type Demand struct {
 	Site        string         `json:"site"`
 	CPUs        int            `json:"cpus"`
-	Utilisation report.Average `json:"utilisation"` // with β = 0
+	Utilization report.Average `json:"utilization"` // with β = 0
 	Tuned       report.Average `json:"tuned"`       // with the weights that were found
 	// Ratio is the site's part of all work by its part of all CPUs; above 1 it is wanted more
 	// than the others.
@@ -38,7 +38,7 @@ func (s *Study) demand(ctx context.Context, tuned *experiment.Plan, result *Resu
 	free, demands := &found.Baseline, []Demand(nil)
 	for i, site := range free.Sites {
 		demands = append(demands, Demand{
-			Site: site.Site, CPUs: site.CPUs, Utilisation: site.Utilisation, Tuned: result.best().Sites[i].Utilisation,
+			Site: site.Site, CPUs: site.CPUs, Utilization: site.Utilization, Tuned: result.best().Sites[i].Utilization,
 			Ratio: over(free.outcomes, func(o *Outcome) float64 { return demanded(o, i) }),
 		})
 	}
@@ -49,10 +49,10 @@ func (s *Study) demand(ctx context.Context, tuned *experiment.Plan, result *Resu
 func demanded(o *Outcome, site int) float64 {
 	cpus, work := 0.0, 0.0
 	for _, one := range o.Sites {
-		cpus, work = cpus+float64(one.CPUs), work+float64(one.CPUs)*one.Utilisation
+		cpus, work = cpus+float64(one.CPUs), work+float64(one.CPUs)*one.Utilization
 	}
 	if work == 0 {
 		return 0
 	}
-	return o.Sites[site].Utilisation * cpus / work
+	return o.Sites[site].Utilization * cpus / work
 }

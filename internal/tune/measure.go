@@ -35,11 +35,11 @@ func measure(o *experiment.Outcome, retired []string) Outcome {
 		if i < len(incomes) {
 			s.Income = incomes[i]
 		}
-		s.Utilisation = part(work[i], s.CPUs, m.Span)
+		s.Utilization = part(work[i], s.CPUs, m.Span)
 		cpus, busy = cpus+s.CPUs, busy+work[i]
 		m.Sites = append(m.Sites, s)
 	}
-	m.Utilisation = part(busy, cpus, m.Span)
+	m.Utilization = part(busy, cpus, m.Span)
 	return m
 }
 

@@ -10,7 +10,7 @@ import (
 type Outcome struct {
 	Cost        float64 // what users pay, in the currency of the experiment
 	Response    float64 // s, mean from submission to end, of jobs and applications
-	Utilisation float64 // part of all CPUs that worked, from the first submission to the last end
+	Utilization float64 // part of all CPUs that worked, from the first submission to the last end
 	Energy      float64 // kWh that jobs drew
 	Broken      float64 // part of the applications that did not keep their limits, or did not end
 	Undone      float64 // part of the jobs and applications that did not end
@@ -22,7 +22,7 @@ type Outcome struct {
 type Site struct {
 	Name        string
 	CPUs        int
-	Utilisation float64 // over the time of all sites
+	Utilization float64 // over the time of all sites
 	Income      float64 // in the currency of the experiment
 }
 
@@ -30,7 +30,7 @@ type Site struct {
 type Means struct {
 	Cost        report.Average `json:"cost"`
 	Response    report.Average `json:"mean_response_s"`
-	Utilisation report.Average `json:"utilisation"`
+	Utilization report.Average `json:"utilization"`
 	Energy      report.Average `json:"energy_kwh"`
 	Broken      report.Average `json:"limits_broken"`
 	Undone      report.Average `json:"undone"`
@@ -41,7 +41,7 @@ type Means struct {
 type SiteMeans struct {
 	Site        string         `json:"site"`
 	CPUs        int            `json:"cpus"`
-	Utilisation report.Average `json:"utilisation"`
+	Utilization report.Average `json:"utilization"`
 	Income      report.Average `json:"income"`
 }
 
@@ -50,7 +50,7 @@ func means(outcomes []Outcome) Means {
 	m := Means{
 		Cost:        over(outcomes, func(o *Outcome) float64 { return o.Cost }),
 		Response:    over(outcomes, func(o *Outcome) float64 { return o.Response }),
-		Utilisation: over(outcomes, func(o *Outcome) float64 { return o.Utilisation }),
+		Utilization: over(outcomes, func(o *Outcome) float64 { return o.Utilization }),
 		Energy:      over(outcomes, func(o *Outcome) float64 { return o.Energy }),
 		Broken:      over(outcomes, func(o *Outcome) float64 { return o.Broken }),
 		Undone:      over(outcomes, func(o *Outcome) float64 { return o.Undone }),
@@ -58,7 +58,7 @@ func means(outcomes []Outcome) Means {
 	for i, site := range outcomes[0].Sites {
 		m.Sites = append(m.Sites, SiteMeans{
 			Site: site.Name, CPUs: site.CPUs,
-			Utilisation: over(outcomes, func(o *Outcome) float64 { return o.Sites[i].Utilisation }),
+			Utilization: over(outcomes, func(o *Outcome) float64 { return o.Sites[i].Utilization }),
 			Income:      over(outcomes, func(o *Outcome) float64 { return o.Sites[i].Income }),
 		})
 	}

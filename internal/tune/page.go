@@ -49,7 +49,7 @@ func (r *Result) weighed() string {
 	}{
 		{"users' cost", r.Weights.Cost},
 		{"mean response", r.Weights.Response},
-		{"utilisation (inverse)", r.Weights.Utilisation},
+		{"utilization (inverse)", r.Weights.Utilization},
 		{"energy", r.Weights.Energy},
 		{"limits broken", r.Weights.Limits},
 	} {
@@ -133,10 +133,10 @@ func (r *Result) profile(axis int) (report.Figure, error) {
 func (r *Result) sitesFigure() (report.Figure, error) {
 	bars := report.Bars{
 		Words: report.Words{
-			Name: "sites", Title: "Each site before and after", Caption: "Utilisation over the time of all sites, and what the site earns.",
+			Name: "sites", Title: "Each site before and after", Caption: "Utilization over the time of all sites, and what the site earns.",
 		},
 		Series: []string{asItStands, theBest}, Of: [2]string{"site", "point"},
-		Panels: []report.Panel{{Title: "utilisation, %", Kind: report.Percent}, {Title: in("income", r.Currency)}},
+		Panels: []report.Panel{{Title: "utilization, %", Kind: report.Percent}, {Title: in("income", r.Currency)}},
 	}
 	for _, site := range r.Baseline.Sites {
 		bars.Groups = append(bars.Groups, site.Site)
@@ -144,7 +144,7 @@ func (r *Result) sitesFigure() (report.Figure, error) {
 	for _, t := range []*Tried{&r.Baseline, r.best()} {
 		var used, earned []report.Estimate
 		for i := range t.Sites {
-			used, earned = append(used, t.Sites[i].Utilisation.Scaled(percent)), append(earned, t.Sites[i].Income.Scaled(1))
+			used, earned = append(used, t.Sites[i].Utilization.Scaled(percent)), append(earned, t.Sites[i].Income.Scaled(1))
 		}
 		bars.Panels[0].Values = append(bars.Panels[0].Values, used)
 		bars.Panels[1].Values = append(bars.Panels[1].Values, earned)
@@ -204,13 +204,13 @@ func (r *Result) rankingFigure() (report.Figure, error) {
 	return bars.Figure()
 }
 
-// usedFigure is the utilisation of every site without and with each candidate.
+// usedFigure is the utilization of every site without and with each candidate.
 func (r *Result) usedFigure() (report.Figure, error) {
 	bars := report.Bars{
 		Words: report.Words{
-			Name: "used", Title: "Each site without and with the candidates", Caption: "Utilisation over the time of all sites. Machines that are retired have none.",
+			Name: "used", Title: "Each site without and with the candidates", Caption: "Utilization over the time of all sites. Machines that are retired have none.",
 		},
-		Series: []string{"without"}, Of: [2]string{"site", "candidate"}, Panels: []report.Panel{{Title: "utilisation, %", Kind: report.Percent}},
+		Series: []string{"without"}, Of: [2]string{"site", "candidate"}, Panels: []report.Panel{{Title: "utilization, %", Kind: report.Percent}},
 	}
 	all := []*Means{&r.best().Means}
 	for i := range r.Candidates {
@@ -228,7 +228,7 @@ func (r *Result) usedFigure() (report.Figure, error) {
 		values := make([]report.Estimate, len(bars.Groups))
 		for i, name := range bars.Groups {
 			if site := m.site(name); site != nil {
-				values[i] = site.Utilisation.Scaled(percent)
+				values[i] = site.Utilization.Scaled(percent)
 			}
 		}
 		bars.Panels[0].Values = append(bars.Panels[0].Values, values)

@@ -39,7 +39,7 @@ type Ranked struct {
 	GainPerPrice *float64       `json:"gain_per_1000_a_year,omitempty"`
 	Cost         report.Average `json:"cost_change"`
 	Response     report.Average `json:"mean_response_change"`
-	Utilisation  report.Average `json:"utilisation_change"`
+	Utilization  report.Average `json:"utilization_change"`
 	Energy       report.Average `json:"energy_change"`
 	// Saved is what users pay less in a year, if that went on as in the time simulated.
 	Saved report.Average `json:"saved_per_year"`
@@ -95,7 +95,7 @@ func (r *Ranking) judge(one Priced, with []Outcome) (Ranked, error) {
 		Name: one.Name, PerYear: one.PerYear, Gain: report.AverageOf(gains), Saved: report.AverageOf(saved), Means: means(with),
 		Cost:        change(with, before, func(o *Outcome) float64 { return o.Cost }),
 		Response:    change(with, before, func(o *Outcome) float64 { return o.Response }),
-		Utilisation: change(with, before, func(o *Outcome) float64 { return o.Utilisation }),
+		Utilization: change(with, before, func(o *Outcome) float64 { return o.Utilization }),
 		Energy:      change(with, before, func(o *Outcome) float64 { return o.Energy }),
 	}
 	if one.PerYear > 0 && judged.Gain.Mean > 0 {

@@ -14,7 +14,7 @@ const undoneWeight = 100
 // Score is one number for an outcome beside that of the baseline with the same seed: 1 for
 // the baseline itself, less is better. It is the mean, by the weights of the goal, of
 //
-//	cost/cost₀, response/response₀, energy/energy₀, utilisation₀/utilisation, 1 + broken − broken₀
+//	cost/cost₀, response/response₀, energy/energy₀, utilization₀/utilization, 1 + broken − broken₀
 //
 // and what the baseline has done and this has not counts a hundredfold on top. A measure
 // that weighs must be above 0 in the baseline, or there is nothing to compare with.
@@ -29,7 +29,7 @@ func Score(goal experiment.Goal, o, base *Outcome) (float64, error) {
 		{"cost", goal.Cost, o.Cost, base.Cost, base.Cost},
 		{"response", goal.Response, o.Response, base.Response, base.Response},
 		{"energy", goal.Energy, o.Energy, base.Energy, base.Energy},
-		{"utilisation", goal.Utilisation, base.Utilisation, o.Utilisation, base.Utilisation},
+		{"utilization", goal.Utilization, base.Utilization, o.Utilization, base.Utilization},
 	} {
 		switch {
 		case term.weight == 0:

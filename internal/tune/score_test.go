@@ -21,15 +21,15 @@ func score(t testing.TB, goal experiment.Goal, o, base tune.Outcome) float64 {
 // TestScoreByHand recomputes the mean of the relative measures.
 func TestScoreByHand(t *testing.T) {
 	t.Parallel()
-	base := tune.Outcome{Cost: 200, Response: 50, Utilisation: 0.5, Energy: 10, Broken: 0.25}
-	half := tune.Outcome{Cost: 100, Response: 100, Utilisation: 0.8, Energy: 5, Broken: 0.75}
+	base := tune.Outcome{Cost: 200, Response: 50, Utilization: 0.5, Energy: 10, Broken: 0.25}
+	half := tune.Outcome{Cost: 100, Response: 100, Utilization: 0.8, Energy: 5, Broken: 0.75}
 	for _, test := range []struct {
 		goal experiment.Goal
 		want float64
 	}{
 		{experiment.Goal{Cost: 1}, 0.5},
 		{experiment.Goal{Response: 3}, 2},
-		{experiment.Goal{Utilisation: 1}, 0.625}, // more is better
+		{experiment.Goal{Utilization: 1}, 0.625}, // more is better
 		{experiment.Goal{Energy: 1}, 0.5},
 		{experiment.Goal{Limits: 1}, 1.5}, // half of the applications more are broken
 		{experiment.Goal{Cost: 1, Response: 3}, (0.5 + 3*2) / 4},
@@ -44,7 +44,7 @@ func TestScoreByHand(t *testing.T) {
 		t.Errorf("a hundredth left undone: %v, want 1 more", got)
 	}
 	idle := tune.Outcome{}
-	if got := score(t, experiment.Goal{Utilisation: 1}, idle, base); got < 10 {
+	if got := score(t, experiment.Goal{Utilization: 1}, idle, base); got < 10 {
 		t.Errorf("a grid that does nothing scores %v", got)
 	}
 }
@@ -54,8 +54,8 @@ func TestScoreOfTheBaseline(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		of := func(name string) float64 { return rapid.Float64Range(0.001, 1e6).Draw(t, name) }
-		goal := experiment.Goal{Cost: of("α"), Response: of("β"), Utilisation: of("γ"), Energy: of("δ"), Limits: of("ε")}
-		base := tune.Outcome{Cost: of("cost"), Response: of("response"), Utilisation: of("utilisation"), Energy: of("energy")}
+		goal := experiment.Goal{Cost: of("α"), Response: of("β"), Utilization: of("γ"), Energy: of("δ"), Limits: of("ε")}
+		base := tune.Outcome{Cost: of("cost"), Response: of("response"), Utilization: of("utilization"), Energy: of("energy")}
 		if got, err := tune.Score(goal, &base, &base); err != nil || got < 1-1e-9 || got > 1+1e-9 {
 			t.Errorf("%v, %v", got, err)
 		}

@@ -159,9 +159,9 @@ func TestWeightsByRealSimulation(t *testing.T) {
 		t.Errorf("β = 0: %v CHF, %v s; β = 100: %v CHF, %v s",
 			patient.Cost.Mean, patient.Response.Mean, hasty.Cost.Mean, hasty.Response.Mean)
 	}
-	if !(patient.Sites[1].Utilisation.Mean > 0.9 && dear.Sites[1].Utilisation.Mean < 0.1) {
+	if !(patient.Sites[1].Utilization.Mean > 0.9 && dear.Sites[1].Utilization.Mean < 0.1) {
 		t.Errorf("the slow site works %v while it is cheap, and %v while it is dear",
-			patient.Sites[1].Utilisation.Mean, dear.Sites[1].Utilisation.Mean)
+			patient.Sites[1].Utilization.Mean, dear.Sites[1].Utilization.Mean)
 	}
 	if r.Best < 0 || r.Points[r.Best].At[0] == 0 {
 		t.Fatalf("best is %d, and not a point where waiting counts", r.Best)
@@ -211,7 +211,7 @@ func TestRankingByRealSimulation(t *testing.T) {
 	if pebble.Gain.Mean > 0.01 || pebble.GainPerPrice != nil && *pebble.GainPerPrice > *twin.GainPerPrice/100 {
 		t.Errorf("the pebble gains %v", pebble.Gain.Mean)
 	}
-	if none.Gain.Mean > -0.1 || none.Means.Undone.Mean != 0 || none.Means.Sites[0].Utilisation.Mean != 0 || none.Means.Sites[0].CPUs != 0 {
+	if none.Gain.Mean > -0.1 || none.Means.Undone.Mean != 0 || none.Means.Sites[0].Utilization.Mean != 0 || none.Means.Sites[0].CPUs != 0 {
 		t.Errorf("without the busy machine: %+v", none)
 	}
 	if len(none.Gain.Values) != 2 {

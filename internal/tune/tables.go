@@ -22,7 +22,7 @@ func (r *Result) columns() []column {
 	all := []column{
 		{in("users' cost", r.Currency), plain, func(m *Means) report.Average { return m.Cost }},
 		{"mean response", report.Average.Clock, func(m *Means) report.Average { return m.Response }},
-		{"utilisation, %", part, func(m *Means) report.Average { return m.Utilisation }},
+		{"utilization, %", part, func(m *Means) report.Average { return m.Utilization }},
 		{"energy, kWh", plain, func(m *Means) report.Average { return m.Energy }},
 		{"limits broken, %", part, func(m *Means) report.Average { return m.Broken }},
 		{"left undone, %", part, func(m *Means) report.Average { return m.Undone }},
@@ -112,13 +112,13 @@ func fine(e report.Average) string {
 
 func (r *Result) sitesTable() report.Table {
 	t := report.Table{Numbers: 5, Title: "Each site, as it stands and with the best point", Columns: []string{
-		"site", "CPUs", "utilisation, %", "with the best, %", in("income", r.Currency), in("with the best", r.Currency),
+		"site", "CPUs", "utilization, %", "with the best, %", in("income", r.Currency), in("with the best", r.Currency),
 	}}
 	best := r.best()
 	for i := range r.Baseline.Sites {
 		before, after := &r.Baseline.Sites[i], &best.Sites[i]
 		t.Rows = append(t.Rows, []string{
-			before.Site, strconv.Itoa(before.CPUs), before.Utilisation.Text(percent), after.Utilisation.Text(percent),
+			before.Site, strconv.Itoa(before.CPUs), before.Utilization.Text(percent), after.Utilization.Text(percent),
 			before.Income.Text(1), after.Income.Text(1),
 		})
 	}
@@ -130,7 +130,7 @@ const percent = 100
 func (r *Result) candidatesTable() report.Table {
 	t := report.Table{Title: "What to buy next: the candidates by their worth, and what they change", Columns: []string{
 		"candidate", "gain, %", in("price a year", r.Currency), "gain for 1000 a year, %", in("saved a year", r.Currency),
-		"users' cost, %", "response, %", "utilisation, %", "energy, %",
+		"users' cost, %", "response, %", "utilization, %", "energy, %",
 	}}
 	t.Numbers = len(t.Columns) - 1
 	for i := range r.Candidates {
@@ -144,7 +144,7 @@ func (r *Result) candidatesTable() report.Table {
 		}
 		t.Rows = append(t.Rows, []string{
 			c.Name, c.Gain.Text(percent), price, worth, c.Saved.Text(1),
-			c.Cost.Text(percent), c.Response.Text(percent), c.Utilisation.Text(percent), c.Energy.Text(percent),
+			c.Cost.Text(percent), c.Response.Text(percent), c.Utilization.Text(percent), c.Energy.Text(percent),
 		})
 	}
 	return t
@@ -152,12 +152,12 @@ func (r *Result) candidatesTable() report.Table {
 
 func (r *Result) demandTable() report.Table {
 	t := report.Table{Numbers: 4, Title: "What is overused: demand when waiting costs nothing (β = 0)", Columns: []string{
-		"site", "CPUs", "demand", "utilisation with β = 0, %", "with the best, %",
+		"site", "CPUs", "demand", "utilization with β = 0, %", "with the best, %",
 	}}
 	for i := range r.Demands {
 		d := &r.Demands[i]
 		t.Rows = append(t.Rows, []string{
-			d.Site, strconv.Itoa(d.CPUs), d.Ratio.Text(1), d.Utilisation.Text(percent), d.Tuned.Text(percent),
+			d.Site, strconv.Itoa(d.CPUs), d.Ratio.Text(1), d.Utilization.Text(percent), d.Tuned.Text(percent),
 		})
 	}
 	return t

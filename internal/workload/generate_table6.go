@@ -9,7 +9,7 @@ const Table6Span = 14 * protocol.Day
 // machine against it.
 type Table6 struct {
 	Jobs        int
-	Utilisation float64 // over the site's own span, first submit to last end
+	Utilization float64 // over the site's own span, first submit to last end
 	Wait        float64 // mean, s
 	Response    float64 // mean, s
 	Bias        float64 // [Options.Bias]; not the paper's
@@ -18,20 +18,20 @@ type Table6 struct {
 // HeavyTable returns the heavy half of [SS] Table 6, M1 to M6.
 //
 // The biases give seed means within 10 % of the paper's job counts and
-// utilisations under FCFS with EASY backfilling, jobs asking for whole nodes. They
+// utilizations under FCFS with EASY backfilling, jobs asking for whole nodes. They
 // lie at the low end of that range: larger sizes offer more work than the grid has
-// room for, and then no scheme gains what the paper's do. M1's utilisation hardly
+// room for, and then no scheme gains what the paper's do. M1's utilization hardly
 // tells its load (0.94 to 0.97 at any bias from -0.4 up), so that its bias is a
 // choice; at this one S-I gains at least 4 in wait and 15 points in efficiency, as
 // means over ten seeds. docs/reproduction.md shows other choices.
 func HeavyTable() [6]Table6 {
 	return [6]Table6{
-		{Jobs: 10192, Utilisation: 0.94, Wait: 254797, Response: 260010, Bias: -0.27},
-		{Jobs: 3342, Utilisation: 0.83, Wait: 5871, Response: 9295, Bias: -0.7},
-		{Jobs: 2900, Utilisation: 0.88, Wait: 14293, Response: 19554, Bias: -0.22},
-		{Jobs: 336, Utilisation: 0.33, Wait: 2779, Response: 7756, Bias: -1},
-		{Jobs: 830, Utilisation: 0.72, Wait: 6872, Response: 10154, Bias: -1},
-		{Jobs: 1658, Utilisation: 0.81, Wait: 18697, Response: 24460, Bias: -0.18},
+		{Jobs: 10192, Utilization: 0.94, Wait: 254797, Response: 260010, Bias: -0.27},
+		{Jobs: 3342, Utilization: 0.83, Wait: 5871, Response: 9295, Bias: -0.7},
+		{Jobs: 2900, Utilization: 0.88, Wait: 14293, Response: 19554, Bias: -0.22},
+		{Jobs: 336, Utilization: 0.33, Wait: 2779, Response: 7756, Bias: -1},
+		{Jobs: 830, Utilization: 0.72, Wait: 6872, Response: 10154, Bias: -1},
+		{Jobs: 1658, Utilization: 0.81, Wait: 18697, Response: 24460, Bias: -0.18},
 	}
 }
 
@@ -41,12 +41,12 @@ func HeavyTable() [6]Table6 {
 // they need not be whole nodes ([Options.PartNodes]).
 func LightTable() [6]Table6 {
 	return [6]Table6{
-		{Jobs: 10432, Utilisation: 0.82, Wait: 3064, Response: 8266, Bias: -0.81},
-		{Jobs: 3483, Utilisation: 0.72, Wait: 661, Response: 4199, Bias: -0.82},
-		{Jobs: 2774, Utilisation: 0.42, Wait: 1241, Response: 6321, Bias: -1},
-		{Jobs: 350, Utilisation: 0.36, Wait: 3099, Response: 7466, Bias: -0.45},
-		{Jobs: 864, Utilisation: 0.75, Wait: 7463, Response: 11146, Bias: -0.39},
-		{Jobs: 1704, Utilisation: 0.62, Wait: 5509, Response: 10865, Bias: -0.83},
+		{Jobs: 10432, Utilization: 0.82, Wait: 3064, Response: 8266, Bias: -0.81},
+		{Jobs: 3483, Utilization: 0.72, Wait: 661, Response: 4199, Bias: -0.82},
+		{Jobs: 2774, Utilization: 0.42, Wait: 1241, Response: 6321, Bias: -1},
+		{Jobs: 350, Utilization: 0.36, Wait: 3099, Response: 7466, Bias: -0.45},
+		{Jobs: 864, Utilization: 0.75, Wait: 7463, Response: 11146, Bias: -0.39},
+		{Jobs: 1704, Utilization: 0.62, Wait: 5509, Response: 10865, Bias: -0.83},
 	}
 }
 

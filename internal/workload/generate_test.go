@@ -365,7 +365,7 @@ func TestOfferedLoad(t *testing.T) {
 
 // The seed means of the synthetic workloads stand beside [SS] Table 6: job
 // counts within 10 %, as the issue asks, and offered loads where the
-// utilisations can come from, with the bounds that the documentation states.
+// utilizations can come from, with the bounds that the documentation states.
 func TestTable6(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -381,13 +381,13 @@ func TestTable6(t *testing.T) {
 			for i, s := range test.sources {
 				count, load := seedMeans(t, s)
 				want := test.table[i]
-				t.Logf("%s: %.0f jobs (%d), offered %.3f, utilisation %.2f in the paper",
-					s.Site().Name, count, want.Jobs, load.Held, want.Utilisation)
+				t.Logf("%s: %.0f jobs (%d), offered %.3f, utilization %.2f in the paper",
+					s.Site().Name, count, want.Jobs, load.Held, want.Utilization)
 				if !near(count, float64(want.Jobs), 0.10) {
 					t.Errorf("%s has %.0f jobs in the mean, Table 6 has %d", s.Site().Name, count, want.Jobs)
 				}
-				if load.Held < 0.89*want.Utilisation {
-					t.Errorf("%s is offered %.3f, too little for a utilisation of %.2f", s.Site().Name, load.Held, want.Utilisation)
+				if load.Held < 0.89*want.Utilization {
+					t.Errorf("%s is offered %.3f, too little for a utilization of %.2f", s.Site().Name, load.Held, want.Utilization)
 				}
 			}
 		})

@@ -17,7 +17,7 @@ func judgement() []measure {
 	return []measure{
 		{reproduce.Column{Key: "saving", Title: "saving", Unit: "%", Digits: 1}, func(r *result) float64 { return r.saving[ratio13] }},
 		{reproduce.Column{Key: "saving_raw", Title: "raw", Unit: "%", Digits: 1}, func(r *result) float64 { return r.raw[ratio13] }},
-		{reproduce.Column{Key: "held", Title: "utilisation", Unit: "%", Digits: 1}, func(r *result) float64 { return r.held }},
+		{reproduce.Column{Key: "held", Title: "utilization", Unit: "%", Digits: 1}, func(r *result) float64 { return r.held }},
 		{reproduce.Column{Key: "wait", Title: "mean wait", Unit: "h", Digits: 2}, func(r *result) float64 { return r.wait / 3600 }},
 		{reproduce.Column{Key: "longest", Title: "longest", Unit: "d", Digits: 1}, func(r *result) float64 { return r.longest / 86400 }},
 		{reproduce.Column{Key: "slowdown", Title: "slowdown", Digits: 1}, func(r *result) float64 { return r.slowdown }},

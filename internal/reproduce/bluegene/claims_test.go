@@ -75,7 +75,7 @@ func checkRatios(t *testing.T, c *bluegene.Claim) {
 // up for some.
 func checkLoss(t *testing.T, half, most *bluegene.Claim) {
 	t.Helper()
-	t.Logf("%s: utilisation %.1f %%, %.1f at 90 %% of the power, %.1f at 50 %%", half.Month, half.Default, most.Held, half.Held)
+	t.Logf("%s: utilization %.1f %%, %.1f at 90 %% of the power, %.1f at 50 %%", half.Month, half.Default, most.Held, half.Held)
 	if least := half.Default * (1 - 0.5*14/24); half.Held >= most.Held || most.Held > half.Default+0.5 || half.Held < least {
 		t.Errorf("%s: %.1f %% of the machine by default, %.1f at 90 %% of the power, %.1f at 50", half.Month, half.Default, most.Held, half.Held)
 	}

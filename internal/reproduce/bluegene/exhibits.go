@@ -21,7 +21,7 @@ type exhibit struct {
 }
 
 func exhibits() []exhibit {
-	return []exhibit{savings(), utilisation(), fairness(), days(), sensitivity(), wideUtilisation(), modes(), bounds(), ownLog(), otherMachine()}
+	return []exhibit{savings(), utilization(), fairness(), days(), sensitivity(), wideUtilization(), modes(), bounds(), ownLog(), otherMachine()}
 }
 
 // budgets are the percentages of [BG] Table 1; 0 is the default scheduling.
@@ -101,10 +101,10 @@ func savings() exhibit {
 	}
 }
 
-func utilisation() exhibit {
+func utilization() exhibit {
 	trials := tried(halfYear, 0)
 	return exhibit{
-		name: "bg-fig3", title: "utilisation, 20 to 33 kW a rack", paper: "[BG] Figure 3", trials: trials,
+		name: "bg-fig3", title: "utilization, 20 to 33 kW a rack", paper: "[BG] Figure 3", trials: trials,
 		notes: []string{
 			"The default's loads are those of the model: what the text says of the figure. What a budget takes of them is simulated.",
 		},
@@ -143,7 +143,7 @@ func days() exhibit {
 	march := month{halfYear, 0, 0}
 	trials := []trial{{month: march}, {month: march, percent: 50}}
 	return exhibit{
-		name: "bg-fig5", title: "power and utilisation by the time of the day, March, budget of 50 %", paper: "[BG] Figure 5", trials: trials,
+		name: "bg-fig5", title: "power and utilization by the time of the day, March, budget of 50 %", paper: "[BG] Figure 5", trials: trials,
 		notes: []string{
 			"The text has the default at 80 to 70 % by day, the budget's at 40 to 50 %, and more than the default by night.",
 			"The curves are in JSON and on the page.",
@@ -154,10 +154,10 @@ func days() exhibit {
 			r.Tables = []reproduce.Table{s.table("", singly(trials), labels(trials), []measure{
 				{reproduce.Column{Key: "power_on", Title: "power on-peak", Unit: "kW"}, func(r *result) float64 { return r.peak(true, draw) }},
 				{reproduce.Column{Key: "power_off", Title: "off-peak", Unit: "kW"}, func(r *result) float64 { return r.peak(false, draw) }},
-				{reproduce.Column{Key: "held_on", Title: "utilisation on-peak", Unit: "%", Digits: 1}, func(r *result) float64 { return r.peak(true, busy) }},
+				{reproduce.Column{Key: "held_on", Title: "utilization on-peak", Unit: "%", Digits: 1}, func(r *result) float64 { return r.peak(true, busy) }},
 				{reproduce.Column{Key: "held_off", Title: "off-peak", Unit: "%", Digits: 1}, func(r *result) float64 { return r.peak(false, busy) }},
 			})}
-			r.Series = slices.Concat(s.curves(trials, "power", "kW", draw), s.curves(trials, "utilisation", "%", busy))
+			r.Series = slices.Concat(s.curves(trials, "power", "kW", draw), s.curves(trials, "utilization", "%", busy))
 		},
 	}
 }
@@ -245,13 +245,13 @@ func sensitivity() exhibit {
 	}
 }
 
-func wideUtilisation() exhibit {
+func wideUtilization() exhibit {
 	var trials []trial
 	for powers := range ranges {
 		trials = append(trials, tried(halfYear, powers)...)
 	}
 	return exhibit{
-		name: "bg-fig7", title: "utilisation by ranges of power", paper: "[BG] Figure 7", trials: trials,
+		name: "bg-fig7", title: "utilization by ranges of power", paper: "[BG] Figure 7", trials: trials,
 		notes: []string{"The text has a drop of about 15 points in June as the largest, and less of it in some months with wider ranges."},
 		build: func(s *study, r *reproduce.Report) {
 			for powers := range ranges {

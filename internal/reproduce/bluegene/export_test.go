@@ -48,7 +48,7 @@ func Judge(jobs []workload.Job, before, now []protocol.Instant) (Judgement, erro
 	return Judgement{r.saving[0], r.whole[0], r.raw[0], r.same, r.used, r.held, r.power, r.inverse}, nil
 }
 
-// Claim is what a budget saves in a period, at each ratio, and the utilisations.
+// Claim is what a budget saves in a period, at each ratio, and the utilizations.
 type Claim struct {
 	Month         string
 	Percent       int
