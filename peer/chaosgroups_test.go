@@ -61,7 +61,7 @@ func (c *chaos) limits() *protocol.Application {
 	return a
 }
 
-// tryGrantGroup submits an application of which two or more components start together.
+// gather submits an application of which two or more components start together.
 func (c *chaos) gather(at protocol.SiteName) {
 	room := c.groups[at]
 	together := 2 + c.rng.IntN(room.members-1)

@@ -28,7 +28,7 @@ func exporting(site protocol.SiteName, export protocol.Export) protocol.Job {
 	return job
 }
 
-// handleOffer submits a job for b, and is the environment in the offer.
+// offered submits a job for b and returns the environment in the offer.
 func offered(t *testing.T, change func(*rules.Config), export protocol.Export) []string {
 	t.Helper()
 	l := newLone(t, change, idle(peertest.Greedy{}, atOnce))

@@ -53,7 +53,7 @@ func (a *asked) step(ev event.Event) {
 	}
 }
 
-// markResponsive has a message of a partner come in and returns what the site says to it at once.
+// hear has a message of a partner come in and returns what the site says to it at once.
 func (a *asked) hear(from protocol.SiteName, m protocol.Message) []protocol.Message {
 	a.sent = nil
 	a.step(event.MessageIn{From: from, Body: m})

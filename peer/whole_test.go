@@ -69,7 +69,7 @@ func (l *lone) connect() {
 
 func nothingElse(event.Op) (event.Result, error) { return nil, nil }
 
-// tryGrantGroup submits two components that start together, each at a site.
+// gather submits two components that start together, each at a site.
 func (l *lone) gather(first, second protocol.SiteName, change func(*protocol.Job)) {
 	l.t.Helper()
 	jobs := pair(1, []protocol.SiteName{first}, []protocol.SiteName{second})

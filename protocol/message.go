@@ -37,7 +37,7 @@ type QuoteReply struct {
 	// MaxCPUs is how many CPUs all jobs of the receiver may have here together, besides those
 	// that it has here now; 0: any number.
 	MaxCPUs int
-	// MarginalJobs is how much longer the second, third … job of the round would wait when the
+	// MarginalWaits are how much longer the second, third … job of the round would wait when the
 	// earlier ones came too. It does not fall. At most one less than was asked for.
 	MarginalWaits []Duration
 }
@@ -80,7 +80,7 @@ type Refused struct {
 // Grant gives the job to the partner for good (message 3). Signed.
 type Grant struct{ Tag Tag }
 
-// MaxJobs says that the partner owns the job (message 4). Signed.
+// Accept says that the partner owns the job (message 4). Signed.
 type Accept struct{ Tag Tag }
 
 // PrepareExpired says that the partner has given its room up before the grant and can

@@ -676,7 +676,7 @@ func alteredRecord(t *testing.T, from, to string) string {
 // program.
 func TestSimReplayTellsWhatItCouldNotCheck(t *testing.T) {
 	t.Parallel()
-	got := simulate(t, "replay", alteredRecord(t, `"Name":"tc"`, `"Name":"ours"`))
+	got := simulate(t, "replay", "../../peer/recording/testdata/unknown-policy.rec")
 	if got.code != 0 || !strings.Contains(got.stdout, "0 rounds decided again") ||
 		!strings.Contains(got.stderr, "1 round of 1 not decided again: unknown policy ours") {
 		t.Errorf("got %+v", got)

@@ -31,7 +31,7 @@ func newHoldRig(t failer, m engine.Machine, p engine.Policy) *holdRig {
 	return &holdRig{rig: newRig(t, m, p), machine: m, holds: map[protocol.Tag]*testHold{}}
 }
 
-// reservation holds room and returns from when on.
+// hold reserves CPUs and returns from when on.
 func (r *holdRig) hold(j localsched.Queued, start protocol.Instant) protocol.Instant {
 	r.t.Helper()
 	at, actions, err := r.engine.Reserve(r.now, localsched.Reservation{Tag: j.Tag, Request: j.Request, Start: start}, false)
@@ -49,7 +49,7 @@ func (r *holdRig) drop(t protocol.Tag) {
 	r.apply(r.engine.CancelReservation(r.now, t))
 }
 
-// submitReserved submits the job of a hold, which runs so long.
+// submitHeld submits the job of a reservation, which runs for that time.
 func (r *holdRig) submitHeld(t protocol.Tag, run protocol.Duration) {
 	r.t.Helper()
 	r.holds[t].taken = true
@@ -107,7 +107,7 @@ func (r *holdRig) free(from protocol.Instant, time protocol.Duration, units int)
 	return true
 }
 
-// reservationsFixed checks that nothing runs into a hold, and that every job of one that has started has
+// firm checks that nothing runs into a reservation, and that every job of one that has started has
 // done so in time.
 func (r *holdRig) firm() {
 	r.t.Helper()

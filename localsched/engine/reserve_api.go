@@ -126,7 +126,7 @@ func (c *Core) earliestFree(now protocol.Instant, w PendingJob, from protocol.In
 	return at
 }
 
-// reservation keeps room, and makes a pass, in which the head of the queue is given its reservation
+// reserve adds a reservation and makes a pass, in which the head of the queue is given its reservation
 // beside it. It returns the numbers of the jobs to start.
 func (c *Core) reserve(now protocol.Instant, number int, w PendingJob, start protocol.Instant, exactly bool) []int {
 	c.change(now)

@@ -229,7 +229,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// AnnounceInterval configuration in examples must load, in a copy of its folder with the
+// Every configuration in examples must load, in a copy of its directory with the
 // keys that its page says to make.
 // notOfPeers says whether an example is for the simulator or for submit, or has a test of its
 // own (cmd/switchyard).

@@ -428,27 +428,31 @@ func forge(t *testing.T, data []byte, old, forged string) []byte {
 }
 
 // TestGolden: the file's form and the core's steps are those of the golden
-// recording.
+// recordings. The policy of one of them is not part of this program.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	const path = "testdata/handoff.rec"
-	p := newPair(t, options())
-	p.run(100)
-	p.post(0, "a", submission(1, "ada", 1))
-	p.run(5 * 1000)
-	got := p.sites["a"].recording()
-	if *update {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, replayed(t, want))
-	if !bytes.Equal(got, want) {
-		t.Errorf("the recording is not %s; run with -update and read the difference:\n%s", path, got)
+	for path, name := range map[string]string{"testdata/handoff.rec": "tc", "testdata/unknown-policy.rec": "ours"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			p := newPairOf(t, options(), func(s *site) { s.cfg.Policy.Name = name })
+			p.run(100)
+			p.post(0, "a", submission(1, "ada", 1))
+			p.run(5 * 1000)
+			got := p.sites["a"].recording()
+			if *update {
+				if err := os.WriteFile(path, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, replayed(t, want))
+			if !bytes.Equal(got, want) {
+				t.Errorf("the recording is not %s; run with -update and read the difference:\n%s", path, got)
+			}
+		})
 	}
 }
 

@@ -72,7 +72,7 @@ func engineMeans(code codes.Code) error {
 type timed interface{ GetNowMs() int64 }
 
 // act makes a call that is answered by actions. What the call does is noted in the
-// engineAudit before these are checked.
+// audit before these are checked.
 func act[In timed](e *remoteEngine, name string, call rpc[engineClient, In, *localschedv1.ActionsResponse], in In, note func()) (localsched.Actions, error) {
 	var refused *localsched.RefusedError
 	read := func(reply *localschedv1.ActionsResponse) (localsched.Actions, error) {
