@@ -163,7 +163,7 @@ func (s *server) answer(handle handler) http.HandlerFunc {
 		s.Log.Debug("request_refused", "path", r.URL.Path, "user", who.user, "code", string(refusal.Code),
 			"reason", refusal.Reason)
 		if err = reply(w, status(refusal.Code), refusal); err != nil {
-			s.Log.Debug("answer_not_sent", "path", r.URL.Path, "error", err)
+			s.Log.Debug("response_send_failed", "path", r.URL.Path, "error", err)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func (a *acceptor) accept() {
 			return
 		}
 		if err != nil {
-			a.bus.cfg.Log.Warn("[nats] listen: a connection could not be taken", "error", err)
+			a.bus.cfg.Log.Warn("accept_failed", "error", err)
 			time.Sleep(jitter(a.bus.cfg.Timing.Retry))
 			continue
 		}
@@ -141,7 +141,7 @@ func (a *acceptor) serve(raw net.Conn, c *connlimit.Conn) {
 	}
 	defer a.exit(p, conn)
 	if err = a.pass(conn, in, login); err != nil {
-		a.bus.cfg.Log.Debug("a partner's connection ended", "site", string(p.Site), "error", err)
+		a.bus.cfg.Log.Debug("connection_closed", "site", string(p.Site), "error", err)
 	}
 }
 
@@ -197,7 +197,7 @@ func (a *acceptor) paced(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 // refuse counts who did not get in, and logs a few of them.
 func (a *acceptor) refuse(address net.Addr, err error) {
 	if a.log.Allow() {
-		a.bus.cfg.Log.Info("refused a NATS client; of many, few are logged", "address", address.String(), "error", err)
+		a.bus.cfg.Log.Info("nats_client_refused", "address", address.String(), "error", err)
 	}
 	a.bus.cfg.Handler.Rejected(reasonOf(err))
 }

@@ -88,7 +88,7 @@ func (b *Bus) connect(ctx, running context.Context) (err error) {
 func (b *Bus) dial(ctx context.Context, p *partner) {
 	conn, err := b.connectPartner(ctx, p, p.outbound)
 	if err != nil {
-		b.cfg.Log.Error("cannot dial the partner", "site", string(p.Site), "error", err)
+		b.cfg.Log.Error("dial_failed", "site", string(p.Site), "error", err)
 		return
 	}
 	p.conns = append(p.conns, conn)

@@ -56,7 +56,7 @@ func (b *Bus) commonOptions(ctx context.Context, url string, failed func(error))
 		nats.IgnoreAuthErrorAbort(),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			failed(err)
-			b.cfg.Log.Info("nats server not reached, trying again", "url", url, "error", err)
+			b.cfg.Log.Info("nats_connect_failed", "url", url, "error", err)
 		}),
 		nats.ErrorHandler(b.natsError),
 		nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
@@ -93,7 +93,7 @@ func (b *Bus) connectOwn(p *partner) error {
 }
 
 func (b *Bus) natsError(_ *nats.Conn, _ *nats.Subscription, err error) {
-	b.cfg.Log.Warn("the NATS system reports an error", "error", err)
+	b.cfg.Log.Warn("nats_error", "error", err)
 }
 
 // connectPartner connects to a partner's server; the first connection may come
@@ -158,7 +158,7 @@ func (b *Bus) meet(p *partner) {
 	l := p.links[0]
 	met, err := b.subscribe(b.external, l)
 	if err != nil {
-		b.cfg.Log.Error("cannot hear the partner", "site", string(p.Site), "error", err)
+		b.cfg.Log.Error("subscribe_failed", "site", string(p.Site), "error", err)
 		return
 	}
 	p.met = met

@@ -196,7 +196,7 @@ func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
 		err = p.send(opChunk, body)
 	}
 	if err != nil {
-		p.bus.cfg.Log.Debug("chunk not sent", "site", string(p.Site), "error", err)
+		p.bus.cfg.Log.Debug("chunk_send_failed", "site", string(p.Site), "error", err)
 	}
 }
 

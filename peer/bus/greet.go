@@ -40,8 +40,7 @@ func (l *link) warnUnanswered(o *opening, now time.Time) {
 	if l != p.outbound || now.Sub(o.made) < p.bus.cfg.Timing.Silence || !l.mismatches.AllowN(now, 1) {
 		return
 	}
-	p.bus.cfg.Log.Warn("the partner's server is reached, but its peer does not answer the hello: it may not have this site "+
-		"as a partner, or run a peer of another protocol version", "site", string(p.Site), "version", protocol.ProtocolVersion)
+	p.bus.cfg.Log.Warn("handshake_unanswered", "hint", "its peer may not have this site as a partner, or may run another protocol version", "site", string(p.Site), "version", protocol.ProtocolVersion)
 }
 
 // newOpening makes a hello or an answer; nil when this site's card is at fault,
@@ -50,7 +49,7 @@ func (l *link) newOpening(echo []byte) *opening {
 	p := l.partner
 	o, err := p.bus.newOpening(p.Site, echo)
 	if err != nil {
-		p.bus.cfg.Log.Error("cannot say hello", "site", string(p.Site), "error", err)
+		p.bus.cfg.Log.Error("handshake_send_failed", "site", string(p.Site), "error", err)
 		return nil
 	}
 	return o
@@ -84,7 +83,7 @@ func (l *link) receiveHello(data []byte) error {
 func (l *link) refuseVersion(g *greeting, reason error) {
 	p := l.partner
 	if l.mismatches.Allow() {
-		p.bus.cfg.Log.Warn("no link to the partner: both sites must run a peer of the same protocol version; upgrade the older",
+		p.bus.cfg.Log.Warn("protocol_version_mismatch",
 			"site", string(p.Site), "error", reason)
 	}
 	if len(g.echo) > 0 || len(g.nonce) != peerv1.NonceSize || !l.sessions.Allow() {

@@ -34,7 +34,7 @@ func (l *link) step(now time.Time) time.Duration {
 	leaving := !l.gone.IsZero()
 	l.mu.Unlock()
 	if silent {
-		l.partner.bus.cfg.Log.Info("partner is silent or has left", "site", string(l.partner.Site))
+		l.partner.bus.cfg.Log.Info("partner_unresponsive", "site", string(l.partner.Site))
 		l.down()
 	}
 	if alive {

@@ -162,7 +162,7 @@ func (l *link) enqueue(o outgoing) error {
 
 func (l *link) sendRaw(op string, body []byte) {
 	if err := l.enqueue(outgoing{op: op, body: body, raw: true}); err != nil {
-		l.partner.bus.cfg.Log.Debug("handshake not sent", "site", string(l.partner.Site), "error", err)
+		l.partner.bus.cfg.Log.Debug("handshake_send_failed", "site", string(l.partner.Site), "error", err)
 	}
 }
 
@@ -197,7 +197,7 @@ func (l *link) publish(o outgoing) {
 		err = publishFrames(conn, s, inbox+frameToken, o)
 	}
 	if err != nil {
-		b.cfg.Log.Debug("not sent", "site", string(l.partner.Site), "op", o.op, "error", err)
+		b.cfg.Log.Debug("message_send_failed", "site", string(l.partner.Site), "op", o.op, "error", err)
 	}
 }
 

@@ -159,11 +159,11 @@ func (p *partner) refresh(card *protocol.Card) {
 		p.connected = true
 		p.accepted()
 		p.inbox.change(card, "")
-		p.bus.cfg.Log.Info("partner connected", "site", string(p.Site), "software", card.Software)
+		p.bus.cfg.Log.Info("partner_connected", "site", string(p.Site), "software", card.Software)
 	case !up && p.connected:
 		p.connected = false
 		p.inbox.change(nil, "")
-		p.bus.cfg.Log.Info("partner disconnected", "site", string(p.Site))
+		p.bus.cfg.Log.Info("partner_disconnected", "site", string(p.Site))
 	}
 }
 
@@ -205,6 +205,6 @@ func (p *partner) receiveMessage(op string, body []byte) {
 // reject counts and logs something refused.
 func (p *partner) reject(err error) {
 	reason := reasonOf(err)
-	p.bus.cfg.Log.Debug("refused from a partner", "site", string(p.Site), "reason", reason, "error", err)
+	p.bus.cfg.Log.Debug("message_rejected", "site", string(p.Site), "reason", reason, "error", err)
 	p.bus.cfg.Handler.Rejected(reason)
 }

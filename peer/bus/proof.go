@@ -80,7 +80,7 @@ func (p *partner) provenClaim(life protocol.Life) protocol.Life {
 	}
 	p.reject(reject(BadProof, "it claims %v of this site, which this site has not signed", life))
 	if p.unproven.Allow() {
-		cfg.Log.Warn("a partner says what this site cannot have said of its own database; it is not believed",
+		cfg.Log.Warn("proof_rejected",
 			"site", string(p.Site), "claim", life.String())
 	}
 	return protocol.Life{}

@@ -71,7 +71,7 @@ func (b *Bus) SetPartners(partners []Partner) error {
 	}
 	for _, p := range left {
 		p.stop()
-		b.cfg.Log.Info("partner removed or changed", "site", string(p.Site))
+		b.cfg.Log.Info("partner_changed", "site", string(p.Site))
 	}
 	for _, p := range added {
 		b.begin(p)

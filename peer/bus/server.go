@@ -132,5 +132,5 @@ func (l *serverLog) Debugf(string, ...any) {}
 func (l *serverLog) Tracef(string, ...any) {}
 
 func (l *serverLog) debug(severity, text string) {
-	l.log.Debug("nats server", "severity", severity, "text", text)
+	l.log.Debug("nats_server_message", "severity", severity, "text", text)
 }

@@ -87,6 +87,6 @@ func accountProblems(cfg *config.Config, own string, known func(account string) 
 // logAccountProblems has the log say what accounts can run no job.
 func (d *Daemon) logAccountProblems(ctx context.Context) {
 	for _, odd := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
-		d.log.Warn("config_odd", "what", odd)
+		d.log.Warn("config_warning", "what", odd)
 	}
 }

@@ -55,7 +55,7 @@ func (d *Daemon) power(ctx context.Context) *api.Power {
 	defer cancel()
 	load, err := d.queue.Scheduler().Load(limited)
 	if err != nil {
-		d.log.Debug("power_not_known", "error", err)
+		d.log.Debug("power_query_failed", "error", err)
 		return nil
 	}
 	power := d.budget.Power(load.Draw)

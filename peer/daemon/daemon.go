@@ -96,7 +96,7 @@ func (d *Daemon) Ready() <-chan struct{} { return d.ready }
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, d.stop()) }()
 	for _, odd := range d.cfg.Warnings {
-		d.log.Warn("config_odd", "what", odd.String())
+		d.log.Warn("config_warning", "what", odd.String())
 	}
 	d.logAccountProblems(ctx)
 	for _, start := range []func(context.Context) error{
@@ -134,7 +134,7 @@ func (d *Daemon) serve(ctx context.Context) {
 			d.budget.Wake() // a feed may have come up
 		case <-d.options.Reload:
 			if _, err := d.reload(ctx, "SIGHUP"); err != nil {
-				d.log.Error("config_not_reloaded", "by", "SIGHUP", "error", err)
+				d.log.Error("config_reload_failed", "by", "SIGHUP", "error", err)
 			}
 		}
 	}

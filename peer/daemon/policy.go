@@ -50,7 +50,7 @@ func (d *Daemon) fallback() policy.Policy {
 func (d *Daemon) initialPolicy(ctx context.Context) (decides policy.Policy, name string, err error) {
 	wanted, err := d.policyOf(ctx, d.cfg)
 	if errors.Is(err, errNotUp) && ctx.Err() == nil {
-		d.log.Error("policy_not_up", "policy", d.cfg.Policy.Name, "error", err, "instead", d.cfg.Policy.Fallback)
+		d.log.Error("plugin_unavailable", "policy", d.cfg.Policy.Name, "error", err, "instead", d.cfg.Policy.Fallback)
 		return d.fallback(), d.cfg.Policy.Fallback, nil
 	}
 	return wanted, d.cfg.Policy.Name, err
@@ -65,7 +65,7 @@ func (d *Daemon) putLatePolicyInForce(ctx context.Context) {
 		return
 	}
 	if err := d.changePolicy(ctx, cfg); err != nil {
-		d.log.Error("policy_not_in_force", "policy", cfg.Policy.Name, "error", err, "instead", *d.deciding.Load())
+		d.log.Error("policy_change_failed", "policy", cfg.Policy.Name, "error", err, "instead", *d.deciding.Load())
 		return
 	}
 	d.log.Info("policy_in_force", "policy", cfg.Policy.Name)

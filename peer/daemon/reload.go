@@ -88,7 +88,7 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 // notReloaded says what is wrong with the files, of which nothing was put in force.
 func (d *Daemon) notReloaded(by string, err error) api.Reloaded {
 	problems := config.ProblemsOf(err)
-	d.log.Error("config_not_reloaded", "by", by, "problems", problems)
+	d.log.Error("config_reload_failed", "by", by, "problems", problems)
 	return api.Reloaded{Problems: problems, Changed: []api.Change{}, Restart: []api.Change{}, Rules: d.rules()}
 }
 

@@ -34,7 +34,7 @@ func shimLine(ctx context.Context, build Build, log *slog.Logger) ([]string, err
 	case err == nil:
 		return []string{small}, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		log.Warn("shim_not_used", "path", small, "error", err, "instead", self)
+		log.Warn("shim_unusable", "path", small, "error", err, "instead", self)
 	}
 	if os.Geteuid() == 0 && !open(self) {
 		self = "/proc/self/exe"

@@ -32,7 +32,7 @@ func (d *Daemon) lockKey(ctx context.Context) error {
 		return fmt.Errorf("[site] key: %w", err)
 	}
 	if odd != "" {
-		d.log.Warn("key_not_locked", "why", odd)
+		d.log.Warn("key_lock_failed", "why", odd)
 	}
 	d.onStop("the lock of the key", lock.Close)
 	return nil

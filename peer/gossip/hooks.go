@@ -147,7 +147,7 @@ func debugLogger(l *slog.Logger) *log.Logger { return log.New(debugWriter{l}, ""
 
 // Write logs one line.
 func (w debugWriter) Write(line []byte) (int, error) {
-	w.log.LogAttrs(context.Background(), slog.LevelDebug, "memberlist",
+	w.log.LogAttrs(context.Background(), slog.LevelDebug, "memberlist_message",
 		slog.String("text", strings.TrimSpace(string(line))))
 	return len(line), nil
 }

@@ -73,7 +73,7 @@ func (g *Gossip) send() {
 
 	p, err := newPacket(digest, g.cfg.Self.Incarnation, g.cfg.Sign)
 	if err != nil {
-		g.log.Error("gossip_not_signed", "error", err)
+		g.log.Error("gossip_sign_failed", "error", err)
 		return
 	}
 	h := heard{packet: p, sent: time.Now()}

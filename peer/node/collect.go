@@ -21,7 +21,7 @@ func (n *Node) collect(ctx context.Context, op event.CollectOp) (event.Result, e
 	defer func() {
 		for _, output := range outputs {
 			if closed := output.Close(); closed != nil {
-				n.log.Warn("part_not_closed", "job", op.Tag.String(), "error", closed)
+				n.log.Warn("part_close_failed", "job", op.Tag.String(), "error", closed)
 			}
 		}
 	}()
@@ -37,7 +37,7 @@ func (n *Node) collect(ctx context.Context, op event.CollectOp) (event.Result, e
 	}
 	for _, output := range outputs {
 		if err := output.Drop(); err != nil {
-			n.log.Warn("part_not_removed", "job", op.Tag.String(), "error", err)
+			n.log.Warn("part_remove_failed", "job", op.Tag.String(), "error", err)
 		}
 	}
 	return result, nil

@@ -279,7 +279,7 @@ func (n *Node) tell(ctx context.Context, facts []event.LogEvent) {
 		n.logFact(ctx, &facts[i])
 	}
 	if err := n.facts.add(facts); err != nil {
-		n.log.Warn("facts_lost", "error", err)
+		n.log.Warn("events_dropped", "error", err)
 	}
 }
 

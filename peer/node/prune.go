@@ -38,11 +38,11 @@ func (n *Node) prune(ctx context.Context) {
 // pruneOnce drops what is too old or too much now, unless the clock may be wrong.
 func (n *Node) pruneOnce(ctx context.Context) {
 	if !n.clock.trusted() {
-		n.log.Warn("not_pruned", "why", "the clock was set forward by a day or more within the last week")
+		n.log.Warn("prune_skipped", "why", "the clock was set forward by a day or more within the last week")
 		return
 	}
 	if err := n.pruneAt(ctx, n.clock.now()); err != nil && ctx.Err() == nil {
-		n.log.Warn("not_pruned", "error", err)
+		n.log.Warn("prune_skipped", "error", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func (n *Node) pruneAt(ctx context.Context, now protocol.Instant) error {
 		}
 	}
 	if err = drop.flush(ctx); err == nil && len(jobs)+facts > 0 {
-		n.log.Info("pruned", "finished_jobs", len(jobs), "events", facts)
+		n.log.Info("rows_pruned", "finished_jobs", len(jobs), "events", facts)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func (n *Node) testify(rows []row.Record) {
 	if (err != nil) != n.unwitnessed {
 		n.unwitnessed = err != nil
 		if err != nil {
-			n.log.Warn("witness_not_written", "error", err,
+			n.log.Warn("witness_write_failed", "error", err,
 				"advice", "free space in the state directory; until then an older database that is put back may not be noticed")
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Store) shrink() {
 		err = s.replace(old, small)
 	}
 	if err != nil {
-		s.log.Warn("store_not_compacted", "path", s.path, "error", err)
+		s.log.Warn("store_compaction_failed", "path", s.path, "error", err)
 		return
 	}
 	s.shrinks.later = time.Time{}

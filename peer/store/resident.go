@@ -16,6 +16,6 @@ func (s *Store) touch(bytes int) {
 		return
 	}
 	if err := guard(func() error { return forgetPages(s.db) }); err != nil {
-		s.log.Debug("store_pages_not_forgotten", "path", s.path, "error", err)
+		s.log.Debug("store_pages_release_failed", "path", s.path, "error", err)
 	}
 }

@@ -45,7 +45,7 @@ func Open(spec Spec, log *slog.Logger) (*Plugin, error) {
 	}
 	log = log.With("plugin", spec.Name)
 	if spec.SHA256 == "" {
-		log.Warn("plugin_not_pinned", "path", spec.Path, "remedy", "configure the SHA-256 of its file")
+		log.Warn("plugin_unpinned", "path", spec.Path, "remedy", "configure the SHA-256 of its file")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Plugin{

@@ -86,7 +86,7 @@ func TestHostAndLog(t *testing.T) {
 	}
 	for _, want := range []string{
 		"plugin=tc", "made for north seed 7 by catalog test in " + spec.Host.StateDir,
-		"peer.toml:1: epsilon: is much", "plugin_not_pinned", "plugin_up",
+		"peer.toml:1: epsilon: is much", "plugin_unpinned", "plugin_up",
 	} {
 		if !strings.Contains(book.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, book)

@@ -71,7 +71,7 @@ func (q *Queue) lastKnown(kept string, why error) (localsched.Description, error
 	case err != nil:
 		return last, fmt.Errorf("[localsched]: the batch system does not say what machine it has: %w", errors.Join(why, err))
 	}
-	q.log.Warn("machine_as_last_known", "why", why, "cpus", last.Capacity.CPUs, "nodes", last.Capacity.Nodes)
+	q.log.Warn("capacity_from_cache", "why", why, "cpus", last.Capacity.CPUs, "nodes", last.Capacity.Nodes)
 	return last, nil
 }
 

@@ -285,7 +285,7 @@ func (q *Queue) openPlugin(ctx context.Context, name string) (localsched.Schedul
 		return nil, err
 	}
 	if err := started.Wait(ctx); err != nil {
-		q.log.Error("local_scheduler_not_up", "plugin", name, "error", err,
+		q.log.Error("plugin_unavailable", "plugin", name, "error", err,
 			"advice", "it is started again until it comes up; `switchyard plugin list` says how it is")
 	}
 	return started.Scheduler(), nil

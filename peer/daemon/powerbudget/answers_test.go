@@ -45,7 +45,7 @@ func TestBudgetOutlivesTheFeed(t *testing.T) {
 		{kilowatts: 0, want: "0 W"},
 		{err: silent, want: "0 W", log: "power_budget_as_last_known"},
 		{err: silent, area: "elsewhere", want: "any power", log: "power_budget_unknown"},
-		{err: silent, damage: true, want: "any power", log: "level=WARN msg=power_budget_forgotten"},
+		{err: silent, damage: true, want: "any power", log: "level=WARN msg=power_budget_cache_discarded"},
 	} {
 		cfg := budgeted(0, "plug")
 		cfg.Power.Series.Area = step.area

@@ -88,7 +88,7 @@ func (k *Keeper) keepAnswers(cfg *config.Config, found replies, now protocol.Ins
 	k.latest = feedAnswers{Prices: found.prices.after(before.Prices, now), Series: found.series.after(before.Series, now)}
 	if k.path != "" && !k.latest.same(before) {
 		if err := k.latest.save(k.path); err != nil {
-			k.log.Error("power_budget_not_kept", "error", err)
+			k.log.Error("power_budget_cache_save_failed", "error", err)
 		}
 	}
 	k.faults = feedFaults{found.prices.err, found.series.err}

@@ -78,7 +78,7 @@ func New(cfg Config) *Keeper {
 func (k *Keeper) Start(ctx context.Context) error {
 	stored, err := loadAnswers(k.path)
 	if err != nil {
-		k.log.Warn("power_budget_forgotten", "why", err)
+		k.log.Warn("power_budget_cache_discarded", "why", err)
 	}
 	k.latest = stored.from(k.cfg)
 	k.dropImplausible()
@@ -102,7 +102,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case <-k.news:
 		}
 		if err := k.renew(ctx); err != nil && ctx.Err() == nil {
-			k.log.Error("power_budget_not_renewed", "error", err)
+			k.log.Error("power_budget_update_failed", "error", err)
 		}
 	}
 }

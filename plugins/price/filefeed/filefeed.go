@@ -167,9 +167,9 @@ func (w *watched) tell(log *slog.Logger) {
 	case w.wrong == nil:
 		log.Info("prices_read", "file", w.Path, "areas", len(w.set.Curves), "currency", w.set.Currency)
 	case w.set == nil:
-		log.Error("prices_not_read", "file", w.Path, "error", w.wrong, "instead", "nothing")
+		log.Error("price_file_failed", "file", w.Path, "error", w.wrong, "instead", "nothing")
 	default:
-		log.Error("prices_not_read", "file", w.Path, "error", w.wrong, "instead", "what it said before")
+		log.Error("price_file_failed", "file", w.Path, "error", w.wrong, "instead", "what it said before")
 	}
 }
 
@@ -184,7 +184,7 @@ func (f *Feed) join() {
 		if f.currency != "" && file.set.Currency != f.currency {
 			file.unlike = fmt.Errorf("%s: its prices are in %s, those of the files before it in %s; one feed has one currency",
 				file.Path, file.set.Currency, f.currency)
-			f.log.Error("prices_not_used", "file", file.Path, "error", file.unlike)
+			f.log.Error("prices_rejected", "file", file.Path, "error", file.unlike)
 			continue
 		}
 		f.currency = file.set.Currency

@@ -143,7 +143,7 @@ func TestFileChanges(t *testing.T) {
 		}
 	}
 	// Each change is told once, however often prices are asked for.
-	for part, want := range map[string]int{"prices_read": 4, "prices_not_read": 3, "instead=nothing": 1, "what it said before": 2} {
+	for part, want := range map[string]int{"prices_read": 4, "price_file_failed": 3, "instead=nothing": 1, "what it said before": 2} {
 		if got := strings.Count(log.String(), part); got != want {
 			t.Errorf("%q is logged %d times, want %d:\n%s", part, got, want, log.String())
 		}
