@@ -100,7 +100,7 @@ func TestFiveHundredConnectionsKeepNoPartnerOut(t *testing.T) {
 				a.eventually(t, "the count", func() bool {
 					return a.rejected[bus.NoHandshake]+a.rejected[bus.UnknownSender] >= 200
 				})
-				if got := log.count("refused a NATS client"); got > 6 {
+				if got := log.count("nats_client_refused"); got > 6 {
 					t.Errorf("the log has %d lines about strangers", got)
 				}
 			})

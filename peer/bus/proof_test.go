@@ -60,7 +60,7 @@ func TestAPartnerProvesWhatItHasSeen(t *testing.T) {
 		}
 		b.mu.Unlock()
 	}
-	if n := log.count("it is not believed"); n != 1 {
+	if n := log.count("proof_rejected"); n != 1 {
 		t.Errorf("the log says so %d times, want once", n)
 	}
 	a.mu.Lock()
