@@ -1,4 +1,4 @@
-package settings_test
+package config_test
 
 import (
 	"os"
