@@ -190,17 +190,7 @@ func (c *decisionRun) leave(i int, j *job, because string) {
 // place carries out a decision for a site.
 func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
-	switch {
-	case home && p.cfg.Policy.SkipsRoundBelowThreshold() && c.r.Reach[i] == rounds.Volunteers:
-		c.leave(i, j, "")
-		return
-	case home && p.intakeFullForOwn() != "":
-		full := p.intakeFullForOwn()
-		if broker.StartsWithOthers(c.in, &j.Job) {
-			c.groups.Part(&j.Job, full)
-		}
-		p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
-		p.requeueUnplaced(c.r, j, full, "")
+	if home && c.staysQueued(i, j) {
 		return
 	}
 	site := c.in.Sites[d.Site].Name
@@ -229,6 +219,26 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 	default:
 		p.offer(j, site, d.Wait)
 	}
+}
+
+// staysQueued keeps a job in the grid queue that its policy has placed at this site, if the volunteers
+// that it was offered to have lost, or if this site takes no more jobs in the cycle.
+func (c *decisionRun) staysQueued(i int, j *job) bool {
+	p := c.p
+	if p.cfg.Policy.SkipsRoundBelowThreshold() && c.r.Reach[i] == rounds.Volunteers {
+		c.leave(i, j, "")
+		return true
+	}
+	full := p.intakeFullForOwn()
+	if full == "" {
+		return false
+	}
+	if broker.StartsWithOthers(c.in, &j.Job) {
+		c.groups.Part(&j.Job, full)
+	}
+	p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
+	p.requeueUnplaced(c.r, j, full, "")
+	return true
 }
 
 // logRound says what a round brought one of its jobs.

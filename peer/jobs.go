@@ -306,5 +306,3 @@ func (p *Peer) queueMoved() {
 		}
 	}
 }
-
-func (j *job) tag() protocol.Tag { return protocol.Tag{Job: j.Spec.Job, Epoch: j.Epoch} }

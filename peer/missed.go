@@ -227,9 +227,6 @@ func (p *Peer) withoutReturning(ids []protocol.JobID) []protocol.JobID {
 	})
 }
 
-// wantedOver says whether a job is to be ended where it is, should it have started.
-func (j *job) wantedOver() bool { return j.Cancelling || j.Parted }
-
 // isReturning says whether a member is wanted back, to be placed again.
 func (p *Peer) isReturning(j *job) bool {
 	r := p.runs[j.Tag()]

@@ -50,7 +50,7 @@ type Volunteer struct {
 }
 
 // Offer asks a partner to make room for a job (hand-off, message 1).
-type Offer struct {
+type Offer struct { //nolint:recvcheck // a message is a value; its tag is read in place
 	Spec    Spec
 	Epoch   Epoch
 	Payload *Payload

@@ -46,7 +46,7 @@ const simDayEpsilon = protocol.Second
 // to minutes, and sim run --site simulates their configurations on the trace of that day. It prints what
 // became of each job in both, and why the outcomes differ. How many do depends on the machine's load, so
 // it fails only if a job does not complete in both, or if a peer's recording does not replay.
-func TestSimulatedDay(t *testing.T) {
+func TestSimulatedDay(t *testing.T) { //nolint:tparallel // one day at a time has the machine
 	t.Parallel()
 	if *simDayJobs == 0 {
 		t.Skip("minutes by the clock, whose outcome depends on the machine's load: give -simday.jobs")
@@ -169,7 +169,7 @@ func (d *liveDay) traces(t *testing.T, dir string) []string {
 			if job.site != site {
 				continue
 			}
-			job.number = int64(job.ID.Seq()) //nolint:gosec // counts up
+			job.number = int64(job.ID.Seq())
 			record := workload.UnknownRecord()
 			record.ID, record.Submit, record.Run, record.CPUs, record.ReqTime = job.number, job.Submitted-d.begin,
 				protocol.Duration(job.Ended-job.Started), job.cpus, job.WallTime
@@ -297,11 +297,12 @@ func (d *liveDay) means(simulated []map[protocol.JobID]outcome) string {
 		}
 		return fmt.Sprintf("%.2f s, %d moved", wait, moved)
 	}
-	text := "Mean wait " + mean(dayJob.outcome) + "; simulated"
+	var text strings.Builder
+	fmt.Fprintf(&text, "Mean wait %s; simulated", mean(dayJob.outcome))
 	for _, one := range simulated {
-		text += " " + mean(func(j dayJob) outcome { return one[j.ID] }) + ";"
+		fmt.Fprintf(&text, " %s;", mean(func(j dayJob) outcome { return one[j.ID] }))
 	}
-	return text
+	return text.String()
 }
 
 func inSeconds(d protocol.Duration) string { return fmt.Sprintf("%.3f", float64(d)/1000) }

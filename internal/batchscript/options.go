@@ -329,15 +329,14 @@ func newCatalog() catalog {
 	return c
 }
 
-// renamed maps options of versions before 0.1 to their present names.
-var renamed = map[string]string{
-	"alpha": "compute-weight", "beta": "wait-weight", "gamma": "energy-weight", "delta": "data-weight",
-	"waiting": "waiting-cost", "data": "stage-in-size", "data-out": "stage-out-size",
-	"sent": "words-sent", "messages": "messages-sent", "accesses": "memory-accesses",
+// Renamed returns the present name of an option of a version before 0.1, or "".
+func Renamed(long string) string {
+	return map[string]string{
+		"alpha": "compute-weight", "beta": "wait-weight", "gamma": "energy-weight", "delta": "data-weight",
+		"waiting": "waiting-cost", "data": "stage-in-size", "data-out": "stage-out-size",
+		"sent": "words-sent", "messages": "messages-sent", "accesses": "memory-accesses",
+	}[long]
 }
-
-// Renamed returns the present name of an option that was renamed, or "".
-func Renamed(long string) string { return renamed[long] }
 
 // hint suggests an option for an unknown one.
 func (c catalog) hint(long string) string {

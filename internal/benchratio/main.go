@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 )
@@ -63,8 +64,8 @@ func run(ctx context.Context, cfg config, packages []string, out io.Writer) erro
 		}
 		maps.Copy(measured, results)
 	}
-	fmt.Fprintln(out, "\nRatios: 1 is the time of the reference workload, or what the unit names.")
-	if err := table(measured, recorded).Write(out, "", true); err != nil {
+	_, err = fmt.Fprintln(out, "\nRatios: 1 is the time of the reference workload, or what the unit names.")
+	if err = errors.Join(err, table(measured, recorded).Write(out, "", true)); err != nil {
 		return fmt.Errorf("print the ratios: %w", err)
 	}
 	if cfg.record {
@@ -80,7 +81,7 @@ func run(ctx context.Context, cfg config, packages []string, out io.Writer) erro
 func benchmark(ctx context.Context, cfg config, pkg string, out io.Writer) (ratios, error) {
 	before := reference()
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", cfg.pattern, //nolint:gosec // our own flags
-		"-benchtime", cfg.benchTime, "-count", fmt.Sprint(cfg.count), "-benchmem", pkg)
+		"-benchtime", cfg.benchTime, "-count", strconv.Itoa(cfg.count), "-benchmem", pkg)
 	var printed bytes.Buffer
 	cmd.Stdout = io.MultiWriter(&printed, out)
 	cmd.Stderr = os.Stderr

@@ -30,7 +30,7 @@ func compareKeys(a, b key) int {
 }
 
 // cpus is the number of CPUs that go test adds to a benchmark's name.
-var cpus = regexp.MustCompile(`-\d+$`) //nolint:gochecknoglobals // a constant
+var cpus = regexp.MustCompile(`-\d+$`)
 
 // parseBenchmarks reads what go test prints of one package; the reference workload takes so many
 // nanoseconds. The median of each benchmark's repetitions counts.

@@ -44,10 +44,11 @@ func (r *rig) job(n uint64, cpus int) *driver.Job {
 	return j
 }
 
-func (r *rig) submit(t *testing.T, now protocol.Instant, n uint64, cpus int) *driver.Job {
+// submit submits a job at begin.
+func (r *rig) submit(t *testing.T, n uint64, cpus int) *driver.Job {
 	t.Helper()
 	j := r.job(n, cpus)
-	if err := r.Submit(now, j); err != nil {
+	if err := r.Submit(begin, j); err != nil {
 		t.Fatal(err)
 	}
 	return j
@@ -89,7 +90,7 @@ func TestWork(t *testing.T) {
 	} {
 		r := newRig(engine.EASY())
 		for n := range uint64(3) {
-			r.submit(t, begin, n+1, 4)
+			r.submit(t, n+1, 4)
 		}
 		if got := r.TakeWork(); !slices.Equal(got.Starts, tags(1)) {
 			t.Fatalf("%s: at first %v are started, want job 1", name, got.Starts)
@@ -111,7 +112,7 @@ func TestWork(t *testing.T) {
 func TestStartTakenBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(engine.EASY())
-	if err := r.Leave(begin, r.submit(t, begin, 1, 4)); err != nil {
+	if err := r.Leave(begin, r.submit(t, 1, 4)); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.TakeWork(); len(got.Starts) > 0 {
@@ -156,7 +157,7 @@ func TestQuote(t *testing.T) {
 		"more than the machine":    {request(5, protocol.Minute), nil, false, 0, 0, true},
 	} {
 		r := newRig(engine.EASY())
-		r.submit(t, begin, 1, 4)
+		r.submit(t, 1, 4)
 		quotes, err := r.Quote(begin, localsched.Query{Jobs: []protocol.Request{c.request}, Ahead: c.ahead},
 			func(protocol.Tag) bool { return c.come })
 		if err != nil || len(quotes) != 1 {
@@ -182,8 +183,8 @@ func TestReservations(t *testing.T) {
 		"nothing happens":     {func(_ *testing.T, r *rig) error { return r.Tick(at) }, true, nil},
 		"its time is over":    {func(_ *testing.T, r *rig) error { return r.Tick(over) }, false, tags(1)},
 		"it is cancelled":     {func(_ *testing.T, r *rig) error { return r.CancelReservation(at, tag(1)) }, false, nil},
-		"its job has come":    {func(t *testing.T, r *rig) error { r.submit(t, begin, 1, 4); return nil }, false, nil},
-		"its job has left":    {func(t *testing.T, r *rig) error { return r.Leave(begin, r.submit(t, begin, 1, 4)) }, false, tags(1)},
+		"its job has come":    {func(t *testing.T, r *rig) error { t.Helper(); r.submit(t, 1, 4); return nil }, false, nil},
+		"its job has left":    {func(t *testing.T, r *rig) error { t.Helper(); return r.Leave(begin, r.submit(t, 1, 4)) }, false, tags(1)},
 		"the engine is new":   {func(_ *testing.T, r *rig) error { r.Rebuild(begin, nil); return nil }, true, nil},
 		"after its time":      {func(_ *testing.T, r *rig) error { r.Rebuild(over, nil); return nil }, false, tags(1)},
 		"the clock is set on": {func(_ *testing.T, r *rig) error { r.ClockSet(over, protocol.Hour); return nil }, false, tags(1)},
@@ -212,7 +213,7 @@ func TestClockSet(t *testing.T) {
 	t.Parallel()
 	const by = 5 * protocol.Hour
 	r := newRig(engine.Conservative())
-	one, two := r.submit(t, begin, 1, 4), r.submit(t, begin, 2, 4)
+	one, two := r.submit(t, 1, 4), r.submit(t, 2, 4)
 	if misfits := r.ClockSet(begin.Add(by), by); len(misfits) > 0 {
 		t.Errorf("there is no place for %v", misfits)
 	}
@@ -271,8 +272,8 @@ func TestBudget(t *testing.T) {
 	if misfits := r.SetRules(begin, driver.Rules{Policy: engine.EASY(), Budget: budget}); len(misfits) > 0 {
 		t.Errorf("there is no place for %v", misfits)
 	}
-	r.submit(t, begin, 1, 1)
-	j := r.submit(t, begin, 2, 1)
+	r.submit(t, 1, 1)
+	j := r.submit(t, 2, 1)
 	if work := r.TakeWork(); !slices.Equal(work.Starts, tags(1)) {
 		t.Errorf("%v are started, want job 1", work.Starts)
 	}

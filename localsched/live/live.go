@@ -32,15 +32,8 @@ type Driver struct {
 
 // Runner is what the runner of a driver provides. Both functions are called with its lock held.
 type Runner struct {
-	CarryOut func(driver.Work)          // stores what the loop will do
-	Misfit   func(driver.Misfit) Advice // the log event of a misfit
-}
-
-// Advice is a log event about a misfit.
-type Advice struct {
-	Level slog.Level
-	Event string
-	Text  string // what an operator should do
+	CarryOut  func(driver.Work)   // stores what the loop will do
+	LogMisfit func(driver.Misfit) // logs that no plan has a place for a job, and what an operator should do
 }
 
 // New returns a driver that does not have an engine yet. A nil source is the clock of this machine.
@@ -90,11 +83,10 @@ func (d *Driver) Done(err error) {
 	d.Wake()
 }
 
-// Rebuilt logs what has no place in a new plan, and passes the work to the runner.
+// Rebuilt has what has no place in a new plan logged, and passes the work to the runner.
 func (d *Driver) Rebuilt(misfits []driver.Misfit) {
 	for _, m := range misfits {
-		a := d.runner.Misfit(m)
-		d.log.Log(context.Background(), a.Level, a.Event, "job", m.Tag.String(), "error", m.Err, "advice", a.Text)
+		d.runner.LogMisfit(m)
 	}
 	d.Done(nil)
 }

@@ -24,6 +24,8 @@ type rig struct {
 	clock wallclock.Reading
 	log   bytes.Buffer
 	work  driver.Work
+
+	misfits []driver.Misfit
 }
 
 func newRig() *rig {
@@ -33,7 +35,7 @@ func newRig() *rig {
 			r.work.Starts = append(r.work.Starts, w.Starts...)
 			r.work.Kills = append(r.work.Kills, w.Kills...)
 		},
-		Misfit: func(driver.Misfit) live.Advice { return live.Advice{Level: slog.LevelWarn, Event: "does_not_fit"} },
+		LogMisfit: func(m driver.Misfit) { r.misfits = append(r.misfits, m) },
 	})
 	return r
 }
@@ -101,7 +103,10 @@ func TestLog(t *testing.T) {
 	r.Add(job(1, 5), false)
 	r.Rebuilt(r.Rebuild(r.Now(), nil))
 	text := r.log.String()
-	for _, want := range []string{"engine_state_mismatch", "error=defect", "msg=does_not_fit"} {
+	if len(r.misfits) != 1 {
+		t.Errorf("got the misfits %v, want one", r.misfits)
+	}
+	for _, want := range []string{"engine_state_mismatch", "error=defect"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got the log %q, want %q in it", text, want)
 		}

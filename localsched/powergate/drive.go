@@ -2,11 +2,9 @@ package powergate
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
-	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,13 +24,15 @@ func (g *Gate) carryOut(work driver.Work) {
 	}
 }
 
-func adviceOn(m driver.Misfit) live.Advice {
+func (g *Gate) logMisfit(m driver.Misfit) {
+	log := g.config.Log.With("job", m.Tag.String(), "error", m.Err)
 	if m.Running {
-		return live.Advice{Level: slog.LevelWarn, Event: "released_job_not_planned",
-			Text: "the batch system has the job; check whether the machine that it describes is right"}
+		log.Warn("released_job_not_planned",
+			"advice", "the batch system has the job; check whether the machine that it describes is right")
+		return
 	}
-	return live.Advice{Level: slog.LevelWarn, Event: "held_job_not_planned",
-		Text: "the job stays pending until the machine can run it, or until it is cancelled"}
+	log.Warn("held_job_not_planned",
+		"advice", "the job stays pending until the machine can run it, or until it is cancelled")
 }
 
 // release enters that the engine has started a job. The lock is held.

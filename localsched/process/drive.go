@@ -2,13 +2,11 @@ package process
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
-	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,17 +27,19 @@ func (s *Scheduler) carryOut(work driver.Work) {
 	s.reservedStartsChanged()
 }
 
-func adviceOn(m driver.Misfit) live.Advice {
+func (s *Scheduler) logMisfit(m driver.Misfit) {
+	log := s.config.Log.With("job", m.Tag.String(), "error", m.Err)
 	switch {
 	case m.Reserved:
-		return live.Advice{Level: slog.LevelError, Event: "reservation_restore_failed",
-			Text: "the job may not start together with the other components of its group"}
+		log.Error("reservation_restore_failed",
+			"advice", "the job may not start together with the other components of its group")
 	case m.Running:
-		return live.Advice{Level: slog.LevelWarn, Event: "running_job_not_planned",
-			Text: "the job continues to run; check cpus, nodes and machine of [localsched]"}
+		log.Warn("running_job_not_planned",
+			"advice", "the job continues to run; check cpus, nodes and machine of [localsched]")
+	default:
+		log.Warn("queued_job_not_planned",
+			"advice", "the job stays pending until the machine of [localsched] can run it, or until it is cancelled")
 	}
-	return live.Advice{Level: slog.LevelWarn, Event: "queued_job_not_planned",
-		Text: "the job stays pending until the machine of [localsched] can run it, or until it is cancelled"}
 }
 
 // leave takes a job that no longer runs or waits out of the engine. The lock is

@@ -71,7 +71,7 @@ func Open(config Config) (*Scheduler, error) {
 		stopping:       make(chan struct{}),
 		gone:           make(chan struct{}),
 	}
-	s.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: s.carryOut, Misfit: adviceOn})
+	s.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: s.carryOut, LogMisfit: s.logMisfit})
 	if config.LearnJobPower {
 		s.powerHistory = readPowerHistory(config.Dir, config.Log)
 	}

@@ -162,7 +162,8 @@ func TestOlderReservations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := again.Reservations(); err != nil || len(found) != 1 || found[0].Tag != one.Tag {
+	found, err := again.Reservations()
+	if err != nil || len(found) != 1 || found[0].Tag != one.Tag {
 		t.Errorf("got the reservations %v, %v, want that of job %v", found, err, one.Tag)
 	}
 	if err = again.Close(); err != nil {

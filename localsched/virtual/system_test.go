@@ -49,9 +49,10 @@ func request(cpus int) protocol.Request {
 	return protocol.Request{CPUs: cpus, WallTime: protocol.Minute}
 }
 
-func (s *site) submit(t *testing.T, n uint64, cpus int) *virtual.Job[string] {
+// submit submits a job that fills the machine.
+func (s *site) submit(t *testing.T, n uint64) *virtual.Job[string] {
 	t.Helper()
-	j, err := s.Submit(tag(n), request(cpus), "")
+	j, err := s.Submit(tag(n), request(4), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,18 +65,21 @@ func TestCallsByState(t *testing.T) {
 	prepare := map[string]func(t *testing.T, s *site){
 		"unknown": func(*testing.T, *site) {},
 		"pending": func(t *testing.T, s *site) {
-			s.submit(t, 9, 4)
-			s.submit(t, 1, 4)
+			t.Helper()
+			s.submit(t, 9)
+			s.submit(t, 1)
 		},
-		"running": func(t *testing.T, s *site) { s.submit(t, 1, 4) },
+		"running": func(t *testing.T, s *site) { t.Helper(); s.submit(t, 1) },
 		"ended": func(t *testing.T, s *site) {
-			if err := s.End(s.submit(t, 1, 4), protocol.Outcome{State: protocol.Completed}); err != nil {
+			t.Helper()
+			if err := s.End(s.submit(t, 1), protocol.Outcome{State: protocol.Completed}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"withdrawn": func(t *testing.T, s *site) {
-			s.submit(t, 9, 4)
-			s.submit(t, 1, 4)
+			t.Helper()
+			s.submit(t, 9)
+			s.submit(t, 1)
 			if _, err := s.Withdraw(tag(1)); err != nil {
 				t.Fatal(err)
 			}
@@ -157,8 +161,8 @@ func TestWithdrawUnknown(t *testing.T) {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	first := s.submit(t, 1, 4)
-	s.submit(t, 2, 4)
+	first := s.submit(t, 1)
+	s.submit(t, 2)
 	s.now = s.Wake()
 	if err := s.Tick(); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 // Engine returns the model of the machine that the table describes, on a computer with so
 // many CPUs. The error says what [Load] has said already.
-func (l LocalSched) Engine(cpusHere int) (engine.Machine, error) {
+func (l *LocalSched) Engine(cpusHere int) (engine.Machine, error) {
 	capacity := l.Capacity(cpusHere)
 	if l.Machine != Partitioned {
 		return engine.Of(capacity), nil

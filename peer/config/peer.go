@@ -206,7 +206,7 @@ func (c *Config) Guests() map[protocol.SiteName]map[string]string {
 
 // Capacity returns the machine that the table describes, on a computer with so
 // many CPUs.
-func (l LocalSched) Capacity(cpusHere int) protocol.Capacity {
+func (l *LocalSched) Capacity(cpusHere int) protocol.Capacity {
 	cpus := cmp.Or(l.CPUs, cpusHere)
 	return protocol.Capacity{
 		CPUs:        cpus,

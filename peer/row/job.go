@@ -156,7 +156,7 @@ func (j *Job) AtPartner() bool {
 
 // Reclaimable says whether a partner has the job, or may have it, and it shall run.
 func (j *Job) Reclaimable() bool {
-	return j.AtPartner() && !(j.Phase == JobRecalling && j.Cancelling)
+	return j.AtPartner() && (j.Phase != JobRecalling || !j.Cancelling)
 }
 
 // EndWanted says whether the job is to be ended where it is, should it have started.

@@ -33,20 +33,32 @@ func TestReleases(t *testing.T) {
 	}{
 		"nothing is cancelled": {[]event.Call{quote(1), reserve(2)}, []event.CallID{1, 2}, nil, nil, 0},
 		"both wait, other calls do not": {
-			[]event.Call{cancel(1, one), quote(2), reserve(3), {ID: 4, Op: event.WatchOp{}}}, []event.CallID{1, 4},
-			[]func(*step.Releases) []event.Call{answer(4), answer(1)}, [][]event.CallID{nil, {2, 3}}, 0,
+			[]event.Call{cancel(1, one), quote(2), reserve(3), {ID: 4, Op: event.WatchOp{}}},
+			[]event.CallID{1, 4},
+			[]func(*step.Releases) []event.Call{answer(4), answer(1)},
+			[][]event.CallID{nil, {2, 3}},
+			0,
 		},
 		"each waits for those before it": {
-			[]event.Call{cancel(1, one), quote(2), cancel(3, two), quote(4)}, []event.CallID{1, 3},
-			[]func(*step.Releases) []event.Call{answer(3), answer(1)}, [][]event.CallID{nil, {2, 4}}, 0,
+			[]event.Call{cancel(1, one), quote(2), cancel(3, two), quote(4)},
+			[]event.CallID{1, 3},
+			[]func(*step.Releases) []event.Call{answer(3), answer(1)},
+			[][]event.CallID{nil, {2, 4}},
+			0,
 		},
 		"the first is answered first": {
-			[]event.Call{cancel(1, one), quote(2), cancel(3, two), quote(4)}, []event.CallID{1, 3},
-			[]func(*step.Releases) []event.Call{answer(1)}, [][]event.CallID{{2}}, 2,
+			[]event.Call{cancel(1, one), quote(2), cancel(3, two), quote(4)},
+			[]event.CallID{1, 3},
+			[]func(*step.Releases) []event.Call{answer(1)},
+			[][]event.CallID{{2}},
+			2,
 		},
 		"one hangs": {
-			[]event.Call{cancel(1, one), cancel(2, one), quote(3)}, []event.CallID{1, 2},
-			[]func(*step.Releases) []event.Call{timeout(two), timeout(one)}, [][]event.CallID{nil, {3}}, 0,
+			[]event.Call{cancel(1, one), cancel(2, one), quote(3)},
+			[]event.CallID{1, 2},
+			[]func(*step.Releases) []event.Call{timeout(two), timeout(one)},
+			[][]event.CallID{nil, {3}},
+			0,
 		},
 	} {
 		var r step.Releases

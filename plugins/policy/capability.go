@@ -103,7 +103,7 @@ func has(p Policy, c Capability) (ok bool) {
 // DecidesApplications reports whether the policy is a [ApplicationPolicy].
 func (d *Description) DecidesApplications() bool { return slices.Contains(d.Can, Applications) }
 
-// ParetoFronts reports whether the policy is a [ParetoPolicy].
+// HasParetoFront reports whether the policy is a [ParetoPolicy].
 func (d *Description) HasParetoFront() bool { return slices.Contains(d.Can, ParetoFronts) }
 
 // LocalOnly reports whether the policy is a [LocalPolicy].

@@ -98,8 +98,8 @@ func foreignHints(ctx context.Context, s subject) error {
 func outcomesDoNoHarm(ctx context.Context, s subject) error {
 	var hint []byte
 	for round, n := range []int{1, 5, policy.MaxOutcomes, 0, policy.MaxOutcomes} {
-		in := drawn(uint64(round), 5, 20)                            //nolint:gosec // small
-		in.Hint, in.Outcomes = hint, outcomes(&in, uint64(round), n) //nolint:gosec // small
+		in := drawn(uint64(round), 5, 20)
+		in.Hint, in.Outcomes = hint, outcomes(&in, uint64(round), n)
 		first, next, err := decide(ctx, s, clone(in))
 		if err == nil {
 			err = again(ctx, s, in, first)
