@@ -65,10 +65,11 @@ func (d *decoder) unknown(table reflect.Type, key, name string, raw any) {
 		d.Problem(key, "%s", now.Text())
 	}
 	inner, _ := raw.(map[string]any)
-	below := func(one Rename) bool { return strings.HasPrefix(one.Old, was+".") }
-	ofOld := len(inner) > 0 && slices.ContainsFunc(Renames(), below)
-	for _, name := range slices.Sorted(maps.Keys(inner)) {
-		if _, hasNew := renamed(Join(was, name)); hasNew || ofOld && !isOld {
+	hasNew := func(name string) bool { _, ok := renamed(Join(was, name)); return ok }
+	names := slices.Sorted(maps.Keys(inner))
+	ofOld := slices.ContainsFunc(names, hasNew)
+	for _, name := range names {
+		if hasNew(name) || ofOld && !isOld {
 			at := Join(key, name)
 			d.note(at)
 			d.unknown(table, at, name, inner[name])
