@@ -58,9 +58,9 @@ func run(ctx context.Context, cfg config, packages []string, out io.Writer) erro
 	measured := ratios{}
 	var failed []error
 	for _, pkg := range packages {
-		results, err := benchmark(ctx, cfg, pkg, out)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", pkg, err))
+		results, failure := benchmark(ctx, cfg, pkg, out)
+		if failure != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", pkg, failure))
 		}
 		maps.Copy(measured, results)
 	}

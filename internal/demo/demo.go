@@ -111,7 +111,7 @@ func (d *Demo) Run(ctx context.Context) (err error) {
 }
 
 // ErrNotEmpty says that the folder for the demonstration holds something.
-var ErrNotEmpty = errors.New("is not empty; name a new folder")
+var ErrNotEmpty = errors.New("is not empty; name a new directory")
 
 // makeDir makes the demo's folder and says whether it is ours to remove.
 func (d *Demo) makeDir() (made bool, err error) {

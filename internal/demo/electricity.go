@@ -57,7 +57,7 @@ func sites() []site {
 func (d *Demo) machines() ([]testbed.Machine, error) {
 	dir := filepath.Join(d.Dir, "prices")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for prices: %w", err)
+		return nil, fmt.Errorf("make a directory for prices: %w", err)
 	}
 	var all []testbed.Machine
 	for _, site := range sites() {

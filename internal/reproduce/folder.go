@@ -24,7 +24,7 @@ func (f folder) text(path ...string) ([]byte, error) {
 	name := filepath.Join(append([]string{string(f)}, path...)...)
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("the data that the paper is made again with: %w; name their folder with --data", err)
+		return nil, fmt.Errorf("the data that the paper is made again with: %w; name their directory with --data", err)
 	}
 	if !strings.HasSuffix(name, ".gz") {
 		return data, nil

@@ -33,7 +33,7 @@ func MakeShared(path string) error {
 		return err
 	}
 	if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // jobs of another account pass through
-		return fmt.Errorf("make a folder for the jobs: %w", err)
+		return fmt.Errorf("make a directory for the jobs: %w", err)
 	}
 	uid, uidErr := strconv.Atoi(account.Uid)
 	gid, gidErr := strconv.Atoi(account.Gid)

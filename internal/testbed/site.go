@@ -55,7 +55,7 @@ type process struct {
 func newSite(cfg Config, machine Machine, number protocol.SiteNumber, bus, gossip string) (*Site, error) {
 	dir := filepath.Join(cfg.Dir, string(machine.Name))
 	if err := os.Mkdir(dir, 0o711); err != nil { //nolint:gosec // jobs of other accounts pass through
-		return nil, fmt.Errorf("make the folder of %s: %w", machine.Name, err)
+		return nil, fmt.Errorf("make the directory of %s: %w", machine.Name, err)
 	}
 	seed, public, err := identity.GenerateKey()
 	if err != nil {

@@ -128,7 +128,7 @@ func (l *History) UnmarshalText(text []byte) error {
 		case number == 1 && line == historyHeader:
 			continue
 		case number == 1:
-			return fmt.Errorf("line 1: %.40q is not %q; this is no file of learnt power, or one of another version", line, historyHeader)
+			return fmt.Errorf("line 1: %.40q is not %q; the file is not a power history, or is of another version", line, historyHeader)
 		case line <= last:
 			return fmt.Errorf("line %d: it is out of order; old likenesses come first, and low before high", number)
 		}

@@ -219,7 +219,7 @@ func (s *Scheduler) endReservation(tag protocol.Tag) {
 	s.mu.Unlock()
 	if err := s.spool.AddReservation(record); err != nil {
 		s.config.Log.Warn("reservation_save_failed", "job", tag.String(), "error", err,
-			"advice", "if the peer is started anew before the job has ended, the room may be held until its time is over")
+			"advice", "if the peer restarts before the job ends, delete the reservation with scontrol, or it lasts until its end")
 	}
 }
 

@@ -93,7 +93,7 @@ func loadObserved(dir string, log *slog.Logger) observed {
 	if err != nil {
 		aside := filepath.Join(dir, observedFile+".old")
 		log.Warn("observed_waits_load_failed", "error", errors.Join(err, os.Rename(filepath.Join(dir, observedFile), aside)),
-			"advice", "none: they are collected anew; the file is kept as "+aside)
+			"advice", "none: they are collected again; the file is kept as "+aside)
 		return o
 	}
 	for p, known := range o.pairs {

@@ -115,7 +115,7 @@ func (d *Daemon) hostedSpec(table *config.Plugin) (pluginhost.Spec, error) {
 	spec.OnState = func(s pluginhost.Status) { d.onPluginState(table, s) }
 	// Jobs of other accounts run in directories below and must pass through.
 	if err := os.MkdirAll(spec.Host.StateDir, 0o711); err != nil { //nolint:gosec // see above
-		return pluginhost.Spec{}, fmt.Errorf("make a folder for its state: %w", err)
+		return pluginhost.Spec{}, fmt.Errorf("make a directory for its state: %w", err)
 	}
 	return spec, nil
 }

@@ -18,7 +18,7 @@ func (d *Daemon) openStore(context.Context) error {
 	dir := string(d.cfg.Site.StateDir)
 	// Jobs of other accounts run in directories below and must pass through.
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above
-		return fmt.Errorf("[site] state_dir: %w; name a folder on a local disk that this account may write", err)
+		return fmt.Errorf("[site] state_dir: %w; name a directory on a local disk that this account may write", err)
 	}
 	if err := checkFreeSpace(dir); err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)

@@ -109,7 +109,7 @@ func (n *Node) room(ev event.Event) error {
 	return &RefusedError{Why: view.Refusal{
 		Code: view.Unavailable,
 		Reason: fmt.Sprintf("the peer's disk has %d MiB left, and the last %d are for the jobs that are there; "+
-			"free space in the file system of its state folder and submit again", free>>20, n.cfg.Reserve>>20),
+			"free space in the file system of its state directory and submit again", free>>20, n.cfg.Reserve>>20),
 	}}
 }
 

@@ -120,7 +120,7 @@ func (c *Checker) Problems() []RowProblem {
 	all := Checker{problems: slices.Clone(c.problems)}
 	for id, application := range c.jobs {
 		if !c.payloads[id] {
-			all.found(string(row.JobTable), rowKeyOf(id), "the job has no payload row: nobody knows what it runs")
+			all.found(string(row.JobTable), rowKeyOf(id), "the job has no payload row, so its script is lost")
 		}
 		if application != 0 && !c.whole[application] {
 			all.found(string(row.JobTable), rowKeyOf(id), "the job is a component of application %v, which has no row", application)
@@ -128,7 +128,7 @@ func (c *Checker) Problems() []RowProblem {
 	}
 	for id, needed := range c.guests {
 		if needed && !c.payloads[id] {
-			all.found(string(row.GuestTable), rowKeyOf(id), "the guest has no payload row: nobody knows what it runs")
+			all.found(string(row.GuestTable), rowKeyOf(id), "the guest has no payload row, so its script is lost")
 		}
 	}
 	for _, tag := range c.runs {

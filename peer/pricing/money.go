@@ -23,7 +23,7 @@ func (m Money) Convert(amount protocol.Micro, from string) (protocol.Micro, erro
 		return amount, nil
 	}
 	if m.Own == "" {
-		return 0, fmt.Errorf("it is in %s, and this site reckons in no currency; set currency in [site]", from)
+		return 0, fmt.Errorf("it is in %s, and this site has no currency; set currency in [site]", from)
 	}
 	return m.Exchange.Convert(amount, from, m.Own)
 }

@@ -98,7 +98,7 @@ func Create(path string, o Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("recording %s is there already, and a recording holds one life of a peer; "+
-			"move it away, or give a folder", path)
+			"move it away, or give a directory", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make the recording: %w", err)

@@ -157,7 +157,7 @@ func (p *Part) Append(data []byte) error {
 // Reset drops all that is here.
 func (p *Part) Reset() error {
 	if err := p.file.Truncate(0); err != nil {
-		return fmt.Errorf("begin a result anew: %w", err)
+		return fmt.Errorf("begin a result again: %w", err)
 	}
 	p.size = 0
 	return nil

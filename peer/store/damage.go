@@ -42,7 +42,7 @@ func damagef(id uint64, format string, args ...any) error {
 
 // Remedy is what to do about a file that cannot be used, once the disk is known to work.
 const Remedy = "put back a backup of the state directory and run \"switchyard recover\" (what happened after the backup is lost)," +
-	" or give up its jobs and start anew with \"switchyard peer --new-store\""
+	" or give up its jobs and start with \"switchyard peer --new-store\""
 
 const remedy = "check the disk, and run \"switchyard store verify\", which lists all that is wrong; then " + Remedy
 

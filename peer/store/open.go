@@ -40,18 +40,18 @@ func (o opened) close() error { return o.db.Close() }
 
 // checkFolder looks at where the file is to be, before anything is created.
 func checkFolder(path string, opts Options) error {
-	folder := filepath.Dir(path)
-	info, err := os.Stat(folder)
+	directory := filepath.Dir(path)
+	info, err := os.Stat(directory)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("store %s: folder %s does not exist; make it, with mode 0700, for the account of the peer: %w",
-			path, folder, err)
+		return fmt.Errorf("store %s: directory %s does not exist; make it, with mode 0700, for the account of the peer: %w",
+			path, directory, err)
 	case err != nil:
 		return fmt.Errorf("store %s: %w", path, err)
 	case !info.IsDir():
-		return fmt.Errorf("store %s: %s is not a folder", path, folder)
+		return fmt.Errorf("store %s: %s is not a directory", path, directory)
 	}
-	name, err := localdisk.NetworkFS(folder)
+	name, err := localdisk.NetworkFS(directory)
 	if err != nil {
 		return fmt.Errorf("store %s: which file system: %w", path, err)
 	}
@@ -65,7 +65,7 @@ func judgeFS(name, path string, opts Options) error {
 	}
 	if !opts.AllowNetworkFS {
 		return fmt.Errorf("store %s: %w, and %s is on %s, where file locks and memory maps may lose jobs;"+
-			" choose a folder on a disk of this machine", path, ErrNetworkFS, filepath.Dir(path), name)
+			" choose a directory on a disk of this machine", path, ErrNetworkFS, filepath.Dir(path), name)
 	}
 	opts.Logger.Warn("store_on_network_fs", "path", path, "filesystem", name)
 	return nil
@@ -204,7 +204,7 @@ func explain(path string, err error) error {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return fmt.Errorf("store %s: %w (the file is locked); stop that one,"+
-			" or give this peer a state folder of its own", path, ErrLocked)
+			" or give this peer a state directory of its own", path, ErrLocked)
 	case localdisk.Full(err):
 		return full(path, err)
 	case errors.Is(err, ErrNewer):

@@ -40,7 +40,7 @@ func TestSecondPeer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "peer.db")
 	open(t, path)
 	_, err := store.Open(path, store.Options{LockTimeout: time.Millisecond})
-	wantError(t, err, store.ErrLocked, path, "another peer is running", "state folder of its own")
+	wantError(t, err, store.ErrLocked, path, "another peer is running", "state directory of its own")
 }
 
 func TestMissingFolder(t *testing.T) {

@@ -34,7 +34,7 @@ func newFolder() (*folder, error) {
 	// It gets its name when it is locked, so that no one else sweeps it away.
 	fresh, err := os.MkdirTemp(base, freshPrefix+folderPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("no folder for its socket: %w", err)
+		return nil, fmt.Errorf("no directory for its socket: %w", err)
 	}
 	lock, err := lockIn(fresh, os.O_CREATE)
 	if err == nil {
@@ -44,7 +44,7 @@ func newFolder() (*folder, error) {
 		}
 		err = errors.Join(err, lock.Close())
 	}
-	return nil, fmt.Errorf("no folder for its socket: %w", errors.Join(err, os.RemoveAll(fresh)))
+	return nil, fmt.Errorf("no directory for its socket: %w", errors.Join(err, os.RemoveAll(fresh)))
 }
 
 // socketBase is the folder of temporary files, if its path is short: a socket's has at

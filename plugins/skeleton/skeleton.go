@@ -95,7 +95,7 @@ func isSource(dir string) bool {
 // Write writes the files into a folder, which it makes. The skeleton must be complete.
 func (s *Skeleton) Write(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // source code, as people keep it
-		return fmt.Errorf("make the plugin's folder: %w; choose another with --dir", err)
+		return fmt.Errorf("make the plugin's directory: %w; choose another with --dir", err)
 	}
 	common, err := fs.Glob(files, "files/*.tmpl")
 	if err != nil {

@@ -48,7 +48,7 @@ func checkEngine(r *sdk.Reader, c *engineConfig) {
 
 func openEngine(c engineConfig, host sdk.Host) (localsched.Scheduler, error) {
 	if host.StateDir == "" {
-		return nil, errors.New("a batch system needs a folder for its jobs, and the host names none")
+		return nil, errors.New("a batch system needs a directory for its jobs, and the host names none")
 	}
 	policy, err := engine.Named(c.Policy)
 	if err != nil {
@@ -96,7 +96,7 @@ func slurmScheduler() sdk.Plugin {
 
 func openSlurm(c slurmConfig, host sdk.Host) (localsched.Scheduler, error) {
 	if c.Spool == "" && host.StateDir == "" {
-		return nil, errors.New("spool: is missing; name a folder that the compute nodes share")
+		return nil, errors.New("spool: is missing; name a directory that the compute nodes share")
 	}
 	return slurm.Open(context.Background(), slurm.Config{
 		Dir: cmp.Or(c.Spool, filepath.Join(host.StateDir, "spool")), Site: host.Site,

@@ -62,7 +62,7 @@ func (c *config) capacity() protocol.Capacity {
 // open drives real jobs, for a peer.
 func open(c config, host sdk.Host) (localsched.Scheduler, error) {
 	if host.StateDir == "" {
-		return nil, errors.New("a batch system needs a folder for its jobs, and the host names none")
+		return nil, errors.New("a batch system needs a directory for its jobs, and the host names none")
 	}
 	return process.Open(process.Config{
 		Dir:       filepath.Join(host.StateDir, "spool"),

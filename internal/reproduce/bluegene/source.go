@@ -110,7 +110,7 @@ func read(data, name string, o workload.CleanOptions) ([]workload.Job, error) {
 	path := filepath.Join(data, "traces", name)
 	trace, err := experiment.ReadTrace(path, "", false)
 	if err != nil {
-		return nil, fmt.Errorf("the data that the paper is made again with: %w; name their folder with --data", err)
+		return nil, fmt.Errorf("the data that the paper is made again with: %w; name their directory with --data", err)
 	}
 	begin, ok := trace.Header.Int("UnixStartTime")
 	if !ok {

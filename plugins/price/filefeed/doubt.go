@@ -31,15 +31,15 @@ func (c content) doubt(before content) error {
 		return nil
 	}
 	if before.ended && !c.ended {
-		return errors.New("its last line has no end, as it had before, so that it may be cut off; write it anew")
+		return errors.New("its last line has no end, as it had before, so that it may be cut off; write it again")
 	}
 	for _, was := range before.set.Curves {
 		is := c.set.Find(was.Area)
 		if is == nil {
-			return fmt.Errorf("it has no prices of %s any more, which it had before; write it anew, or start the peer again if that is meant", was.Area)
+			return fmt.Errorf("it has no prices of %s any more, which it had before; write it again, or start the peer again if that is meant", was.Area)
 		}
 		if now, then := end(is.Series), end(was.Series); now < then {
-			return fmt.Errorf("it has prices of %s until %s, and before until %s, so that it may be cut off; write it anew, "+
+			return fmt.Errorf("it has prices of %s until %s, and before until %s, so that it may be cut off; write it again, "+
 				"or start the peer again if that is meant", was.Area, stamp(now), stamp(then))
 		}
 	}
