@@ -37,46 +37,46 @@ func Reference() []Table {
 	eco.SetDefaults()
 	plugin.SetDefaults()
 	return append([]Table{
-		{"", "What is run. These keys stand above all tables.", topKeys()},
-		{"[[site]]", "A machine and its batch system, one table for each site of the grid. Where one site pays for electricity, all must: outcomes then have its cost.", siteKeys()},
-		{"[site.localsched]", "The machine and the local scheduler of the site above it, as in its configuration, instead of the keys nodes to policy above. Keys of what is not simulated have no effect. cpus is required here.", shared("localsched", new(live.LocalSched))},
-		{"[site.localsched.bgp]", "How the machine is cut into partitions, for machine = \"bgp\".", shared("localsched.bgp", bgp)},
-		{"[site.localsched.slurm]", "Has no effect: a site is simulated with plugin = \"process\".", shared("localsched.slurm", slurm)},
+		{"", "Basic settings. These keys stand above all tables.", topKeys()},
+		{"[[site]]", "A machine and its local scheduler; one table for each site of the grid. If one site pays for electricity, all sites must; results then include its cost.", siteKeys()},
+		{"[site.localsched]", "Machine and local scheduler of the preceding site, with the keys of a site's configuration, instead of the keys nodes to policy above. Keys of features that are not simulated have no effect. cpus is required here.", shared("localsched", new(live.LocalSched))},
+		{"[site.localsched.bgp]", `Partitions of the machine, for machine = "bgp".`, shared("localsched.bgp", bgp)},
+		{"[site.localsched.slurm]", `No effect: a site is simulated with plugin = "process".`, shared("localsched.slurm", slurm)},
 		{"[site.localsched.cpu_model]", "As [site.cpu_model].", shared("localsched.cpu_model", &config.CPUModel{})},
-		{"[site.tariff]", "What a CPU costs there, as in its configuration, instead of cpu_hour above.", shared("tariff", &config.Tariff{})},
-		{"[site.power]", "What the machine draws, and what the site's jobs may draw together, as in its configuration: a job that would draw more waits. Jobs are counted by watts_per_cpu, each with its factor of [power]. Hours go by the site's zone, and its prices count as they will be.", shared("power", new(live.Power))},
-		{"[site.power.series]", "Not simulated, and refused with a feed.", shared("power.series", &config.PowerSeries{})},
-		{"[site.prices]", "Where the site buys its electricity, as in its configuration; the feed is \"file\" or \"tariff\".", shared("prices", new(live.Prices))},
-		{"[site.price_file]", "A file of electricity prices, in a format of docs/prices.md, for the site above it. A day's prices are known from its midnight on, later ones are forecast.", priceFileKeys()},
-		{"[[site.period]]", "A time of the week or the year with a price of its own, for the site above it. The first that holds counts; all are known ahead.", periodKeys()},
-		{"[site.cpu_model]", "A CPU of the site above it, as the Γ model sees it (docs/cost-model.md). Components of applications run by it.", shared("localsched.cpu_model", &config.CPUModel{})},
-		{"[site.cost]", "What the site above it charges, by the keys of a live site's [cost]. All money is in the site's currency, and hours go by its zone.", shared("cost", &config.Cost{})},
-		{"[site.cost.cpu]", "What the use of CPUs costs there.", shared("cost.cpu", &config.CPUCost{})},
-		{"[[site.cost.cpu.period]]", "A time with a price of its own.", shared("cost.cpu.period", &config.CostPeriod{})},
-		{"[[site.cost.license]]", "A licence that jobs may use there.", shared("cost.license", &config.LicenseCost{})},
-		{"[site.cost.eco]", "What energy and cooling cost there, by watts_per_cpu. With a price here the site needs no other price of electricity.", shared("cost.eco", eco)},
-		{"[site.cost.data]", "What the traffic of guests' jobs costs there.", shared("cost.data", &config.DataCost{})},
-		{"[[workload]]", "Where jobs of a site come from: a trace, a built-in model or a model of your own. A site may have none, one or several. A trace or model of a grid has the jobs of several sites.", workloadKeys()},
-		{"[[plugin]]", "A policy or a batch system, of the kind \"policy\" or \"localsched\", that is a program of its own; docs/plugins.md says how to write one. One that fails ends the simulation, unless [policy] names a fallback.", shared("plugin", &plugin)},
-		{"[[application]]", "An application that users submit, once or again and again, beside the workloads; docs/applications.md says what it is. Its file is that which \"switchyard submit\" takes. What the file says of the behaviour of each component is what that really does, and what is foreseen by what users state and by earlier runs.", applicationKeys()},
-		{"[exchange]", "What currencies are worth, where sites have several.", shared("exchange", &config.Exchange{})},
-		{"[[waiting_cost]]", "What it costs to wait for results: a curve by the clock of [electricity], which applications name.", shared("waiting_cost", &config.WaitingCost{})},
-		{"[default_weights]", "How costs are weighed for applications that do not say.", shared("default_weights", &plan.DefaultWeights)},
-		{"[policy]", "The policy that decides rounds, at all sites. The scheme local has none.", shared("policy", &plan.Policy)},
+		{"[site.tariff]", "Price of a CPU at the site, with the keys of a site's configuration, instead of cpu_hour above.", shared("tariff", &config.Tariff{})},
+		{"[site.power]", "Power draw of the machine and power budget of the site, with the keys of a site's configuration: a job that would exceed the budget stays pending. The draw of a job is watts_per_cpu times its factor of [power]. Hours are in the site's time zone, and the budget uses the actual prices.", shared("power", new(live.Power))},
+		{"[site.power.series]", "Not simulated; an experiment that sets feed is refused.", shared("power.series", &config.PowerSeries{})},
+		{"[site.prices]", `Where the site buys its electricity, with the keys of a site's configuration; the feed is "file" or "tariff".`, shared("prices", new(live.Prices))},
+		{"[site.price_file]", "A file of electricity prices for the preceding site, in a format of docs/prices.md. The prices of a day are known from its midnight on; later ones are forecast.", priceFileKeys()},
+		{"[[site.period]]", "A time of the week or the year with its own price, for the preceding site. The first matching period applies; all are known in advance.", periodKeys()},
+		{"[site.cpu_model]", "A CPU of the preceding site in the Γ model (docs/cost-model.md). It determines the run times of components.", shared("localsched.cpu_model", &config.CPUModel{})},
+		{"[site.cost]", "Charges of the preceding site, with the keys of [cost] in a site's configuration. Amounts are in the site's currency, and hours are in its time zone.", shared("cost", &config.Cost{})},
+		{"[site.cost.cpu]", "Cost of CPU use at the site.", shared("cost.cpu", &config.CPUCost{})},
+		{"[[site.cost.cpu.period]]", "A period with its own price.", shared("cost.cpu.period", &config.CostPeriod{})},
+		{"[[site.cost.license]]", "A license that jobs may use at the site.", shared("cost.license", &config.LicenseCost{})},
+		{"[site.cost.eco]", "Cost of energy and cooling at the site, by watts_per_cpu. With a price here the site needs no other price of electricity.", shared("cost.eco", eco)},
+		{"[site.cost.data]", "Cost of data transfers of guests at the site.", shared("cost.data", &config.DataCost{})},
+		{"[[workload]]", "Source of the jobs of a site: a trace, a built-in model or a model file. A site may have any number of workloads. A trace or model of a grid contains the jobs of several sites.", workloadKeys()},
+		{"[[plugin]]", `A policy or local scheduler of the kind "policy" or "localsched" that runs as a separate program; docs/plugins.md explains how to write one. A plugin that fails ends the simulation, unless [policy] sets a fallback.`, shared("plugin", &plugin)},
+		{"[[application]]", `An application that users submit, once or repeatedly, in addition to the workloads; docs/applications.md explains applications. Its file has the format of "switchyard submit". The behavior of each component in the file is its actual behavior. Predictions use the statements of users and the run history.`, applicationKeys()},
+		{"[exchange]", "Exchange rates of currencies, if sites have different ones.", shared("exchange", &config.Exchange{})},
+		{"[[waiting_cost]]", "The cost of waiting for results: an hourly cost over time in the time zone of [electricity], which applications name.", shared("waiting_cost", &config.WaitingCost{})},
+		{"[default_weights]", "Weights of the costs for applications that set none.", shared("default_weights", &plan.DefaultWeights)},
+		{"[policy]", "The policy that decides rounds, at all sites. The scheme local has no policy.", shared("policy", &plan.Policy)},
 		{"[policy.tc]", "Parameters of the policy tc.", shared("policy.tc", &plan.Policy.TC)},
 		{"[policy.mcmf]", "Parameters of the policies mcmf, inst and twoprice.", shared("policy.mcmf", &plan.Policy.MCMF)},
 		{"[policy.iss]", "Parameters of the policy iss.", shared("policy.iss", &plan.Policy.ISS)},
-		{"[rounds]", "When sites are asked for quotes, and which, at all sites. What opens rounds is the experiment's scheme: initiation is another way to say it.", shared("rounds", &plan.Rounds)},
-		{"[localsched]", "What holds for the batch systems of all sites.", shared("localsched", &plan.LocalSched)},
-		{"[guest_limits]", "When sites decline guests for the sake of their own users. Under central and portal all jobs of the grid are guests, and own ones those that stay by grid_share.", shared("guest_limits", &plan.GuestLimits)},
-		{"[electricity]", "When the experiment takes place, and what sites know of prices that are not published yet.", electricityKeys()},
-		{"[power]", "How much of a site's power a job draws: a factor for each job, drawn between two bounds.", powerKeys()},
-		{"[data]", "What travels with a job that leaves its site. Its CPUs stand held until it is there.", dataKeys()},
-		{"[[data.link]]", "The way of data between two sites instead, in both directions. Later tables take the place of earlier ones.", append(pairKeys(), dataLinkKeys()...)},
-		{"[network]", "What happens to the messages between sites. Without this table each arrives at once.", networkKeys()},
-		{"[[link]]", "What happens on the link of two sites instead, in both directions. Later tables take the place of earlier ones.", append(pairKeys(), networkKeys()...)},
-		{"[[cut]]", "A time in which two sites do not hear each other.", cutKeys()},
-		{"[[crash]]", "A time in which a site's peer is down. It comes back with what it had stored; its batch system goes on.", crashKeys()},
+		{"[rounds]", "When a round starts, and which sites it asks for quotes, at all sites. The scheme of the experiment sets what opens a round; initiation is another way to set it.", shared("rounds", &plan.Rounds)},
+		{"[localsched]", "Settings of the local schedulers of all sites.", shared("localsched", &plan.LocalSched)},
+		{"[guest_limits]", "When sites decline guests to protect their local users. Under central and portal all jobs of the grid are guests; the local jobs are those that stay by grid_share.", shared("guest_limits", &plan.GuestLimits)},
+		{"[electricity]", "Date of the experiment, and what sites know of prices that are not published yet.", electricityKeys()},
+		{"[power]", "Power draw of a job as a factor of its site's, sampled for each job between two bounds.", powerKeys()},
+		{"[data]", "Data that are transferred with a job that leaves its site. Its CPUs are allocated and idle until the transfer ends.", dataKeys()},
+		{"[[data.link]]", "Data transfer between two sites, in both directions, instead of [data]. Later tables override earlier ones.", append(pairKeys(), dataLinkKeys()...)},
+		{"[network]", "Delay and loss of messages between sites. Without this table each message arrives at once.", networkKeys()},
+		{"[[link]]", "Delay and loss of messages between two sites, in both directions, instead of [network]. Later tables override earlier ones.", append(pairKeys(), networkKeys()...)},
+		{"[[cut]]", "A time in which the link between two sites is down.", cutKeys()},
+		{"[[crash]]", "A time in which a site's peer is down. It restarts with its stored state; its local scheduler continues meanwhile.", crashKeys()},
 	}, tuneTables()...)
 }
 
@@ -102,141 +102,141 @@ func shared(table string, defaults any) (keys []Key) {
 
 func topKeys() []Key {
 	return []Key{
-		{"name", "", "What the experiment is called. Not set: as its file."},
-		{"about", "", "What it is, in a sentence."},
-		{"scheme", `"sender"`, `How jobs are placed: ` + oneOf(Schemes()) + `. "local": every job stays at its site. "sender", "receiver" and "symmetric": a peer at each site, as in a real grid. "cycle": the same, but each decides about all jobs that wait there once in a period. "central": one queue that sees everything. "portal": the same in cycles, as the metascheduler of the MCMF paper. "ideal": one virtual machine and perfectly malleable jobs, a bound that nothing can reach.`},
-		{"compare", "[]", "Schemes that are run beside it, for comparison."},
-		{"seed", "1", "Of all that is drawn by chance. The same seed gives the same jobs and the same outcome, to the byte."},
-		{"seeds", "10", "How many seeds a sweep runs, from seed on."},
-		{"estimates", `"trace"`, `What jobs are believed to take. "trace": what their users asked for, as far as the trace tells. "perfect": what they take.`},
+		{"name", "", "Name of the experiment. If unset, the name of its file."},
+		{"about", "", "Description of the experiment in one sentence."},
+		{"scheme", `"sender"`, `How jobs are placed: ` + oneOf(Schemes()) + `. "local": every job stays at its site. "sender", "receiver" and "symmetric": a peer at each site, as in a real grid. "cycle": as sender, but each peer places all jobs of its grid queue once in each cycle. "central": one queue with full information on all sites. "portal": as central, in cycles, like the metascheduler of the MCMF paper. "ideal": one virtual machine and perfectly malleable jobs, a bound that no scheduler can reach.`},
+		{"compare", "[]", "Schemes that are run in addition, for comparison."},
+		{"seed", "1", "Random seed. Equal seeds give byte-identical output."},
+		{"seeds", "10", "Number of seeds of a sweep, starting at seed."},
+		{"estimates", `"trace"`, `Run time estimates of jobs. "trace": those of their users, if the trace has them. "perfect": the actual run times.`},
 		{"load", "1.0", "Divides all times between submissions: 1.3 is 30 % more work in the same time."},
-		{"history", "0", "So many of the first jobs stay where they were submitted and are not measured: they fill the machines, and teach those who foresee waits."},
-		{"grid_share", "1.0", "Part of the jobs after the history that goes through the grid, drawn by the seed. The others stay where they were submitted, and are measured too."},
-		{"partners", "0", "How many partners each site has, drawn by the seed. 0: all others."},
-		{"perturb", `"0s"`, "Bound of an error that is drawn for every wait that a site tells, in either direction."},
-		{"currency", "", "Of the sites' prices, as \"EUR\". Not set: quotes carry no prices."},
-		{"check", "0", "Events between two full checks of the grid's invariants. 0: they are checked at the end only."},
+		{"history", "0", "Number of first jobs that stay at the site where they were submitted and are not measured. They fill the machines and provide data for wait predictions."},
+		{"grid_share", "1.0", "Share of the jobs after the history that are submitted to the grid, sampled by the seed. The other jobs stay at the site where they were submitted, and are measured too."},
+		{"partners", "0", "Number of partners of each site, sampled by the seed. With 0, all other sites are partners."},
+		{"perturb", `"0s"`, "Maximum absolute error added to each quoted wait, sampled uniformly."},
+		{"currency", "", `Currency of the sites' prices, such as "EUR". If unset, quotes carry no prices.`},
+		{"check", "0", "Number of events between two full checks of the grid's invariants. With 0, they are checked only at the end."},
 	}
 }
 
 func siteKeys() []Key {
 	return []Key{
-		{"name", "", "The site's name: lower case letters, digits and hyphens. Required."},
-		{"nodes", "", "How many nodes it has. Required, but for machine = \"bgp\", whose partitions tell it."},
+		{"name", "", "Name of the site: lower case letters, digits and hyphens. Required."},
+		{"nodes", "", `Number of nodes. Required, except for machine = "bgp", where it comes from the partitions.`},
 		{"cpus_per_node", "1", "CPUs of a node."},
-		{"mhz", "1000", "Speed of a CPU. Run times of jobs that move scale with the ratio of speeds; if all are equal it does not matter."},
+		{"mhz", "1000", "Speed of a CPU. Run times of jobs at other sites scale with the ratio of speeds; if all speeds are equal, the value has no effect."},
 		{"whole_node", "false", "Whether a node runs one job at a time."},
-		{"machine", "", "\"bgp\": a job runs in a partition, as on Blue Gene/P. Not set: jobs share nodes, or get whole ones by whole_node."},
-		{"partitions", "", "How that machine is cut. \"intrepid\": the 1467 partitions of the Blue Gene/P of Argonne. \"racks 2x8\": those of 2 rows of 8 racks, made in its manner. Otherwise the path of a file of partitions, packed by gzip or not."},
-		{"smallest", "512", "Nodes of the smallest partition that jobs get."},
-		{"mesh", "true", "Whether jobs also get partitions whose loops are not closed."},
-		{"policy", `"easy"`, "Which queued jobs start first: " + strings.Join(engine.Names(), ", ") + ". Or the name of a [[plugin]] of the kind \"localsched\" that can be simulated."},
-		{"cpu_hour", "0.0", "What a CPU costs for an hour, for policies that go by prices."},
-		{"mflops", "0", "Mflop/s of a CPU. Where two machines state it, run times scale with these and not with the MHz. 0: not stated."},
-		{"max_wall_time", `"0s"`, "What a job may ask for at most. 0: no limit."},
-		{"watts_per_cpu", "0.0", "What a CPU draws that works; others draw nothing."},
-		{"price", "", "What a MWh costs when no [[site.period]] holds. Sites with [site.price_file] or [site.prices] have none."},
-		{"zone", "", "Time zone of the site, when its days begin and its periods hold, as \"Europe/Oslo\". Not set: that of [electricity]."},
-		{"area", "", "Which area's prices hold, of a file that has several."},
-		{"memory", "", "Memory of a node, as \"4GB\". Not set: not looked at."},
-		{"currency", "", "Of what the site charges and of what its users reckon in. Not set: that of the experiment."},
+		{"machine", "", `"bgp": a job runs in a partition, as on Blue Gene/P. If unset, jobs share nodes, or get whole nodes with whole_node.`},
+		{"partitions", "", `Partitions of that machine. "intrepid": the 1467 partitions of the Blue Gene/P of Argonne. "racks 2x8": those of 2 rows of 8 racks, generated by the same rules. Any other value is the path of a file of partitions, plain or compressed with gzip.`},
+		{"smallest", "512", "Nodes of the smallest partition that is used."},
+		{"mesh", "true", "Whether jobs may also get mesh partitions, whose loops are not closed."},
+		{"policy", `"easy"`, "Order in which pending jobs start: " + strings.Join(engine.Names(), ", ") + ". Or the name of a [[plugin]] of the kind \"localsched\" that can be simulated."},
+		{"cpu_hour", "0.0", "Price of a CPU for an hour, for policies that use prices."},
+		{"mflops", "0", "Speed of a CPU in Mflop/s. Between two machines that both set it, run times scale with it and not with mhz. 0 means unset."},
+		{"max_wall_time", `"0s"`, "Maximum time limit of a job. With 0, there is no maximum."},
+		{"watts_per_cpu", "0.0", "Power draw of a busy CPU; idle CPUs draw nothing."},
+		{"price", "", "Price of a MWh outside the [[site.period]] tables. Not allowed with [site.price_file] or [site.prices]."},
+		{"zone", "", `Time zone of the site, for the start of its days and for its periods, such as "Europe/Oslo". If unset, that of [electricity].`},
+		{"area", "", "Price area of the site, for a file with several areas."},
+		{"memory", "", `Memory of a node, such as "4GB". If unset, memory is ignored.`},
+		{"currency", "", "Currency of the site's charges and of its users. If unset, that of the experiment."},
 	}
 }
 
 func workloadKeys() []Key {
 	return []Key{
-		{"site", "", "Name of the site where the jobs are submitted. Required, but for jobs of a grid."},
-		{"load", "1.0", "As the key above the tables, for this workload alone; both together multiply."},
-		{"trace", "", "File with a trace, packed by gzip or not."},
-		{"format", "", `Of the trace: "swf", "gwf" or "sacct" (what sacct -P prints). Not set: by the file's ending, .swf or .gwf, else sacct.`},
-		{"split", "", `For a trace of a grid: which field of a record names the site, "partition" or "site", the 19th. Sites have their names in the trace's header, or else their numbers in the order of this file. Jobs of others are left out, and told.`},
-		{"from", "", `First submission that counts, on the site's clock, as "2002-03-01" or "2002-03-01 14:30:00". The experiment begins then. Not set: from the trace's beginning.`},
-		{"to", "", "First submission that counts no more. Not set: to the trace's end."},
-		{"skip_queues", "[]", "Queues whose jobs are left out, by number; 0 is by convention the interactive one."},
-		{"skip_status", "[]", "Job states that are left out, by number: 0 failed, 5 cancelled."},
-		{"skip_zero_runs", "false", "Leave out jobs with run time 0. Else they run for a second."},
-		{"keep_overruns", "false", "Have jobs run as long as they did where that was longer than they asked for, with estimates as long. Else they are cut to what they asked for, as a batch system does that keeps its limits."},
-		{"lenient", "false", "Leave out malformed lines, which are counted and told. Else they are an error."},
-		{"model", "", "Built-in model that jobs are drawn from: " + strings.Join(Models(), ", ") + ", the machines of the superscheduler paper; or xsede, the grid of the MCMF paper, for the sites with the names of its systems: " + xsedeNames() + "."},
-		{"model_file", "", `File with a model, as "switchyard sim fit --out" writes it.`},
-		{"span", `"14d"`, "How long jobs of the model are submitted."},
-		{"service", "1.0", "Multiplies the model's run times."},
-		{"bias", "0.0", "Where sizes lie between the smallest (-1) and the largest (1) of each class of the model; 0 is uniform."},
-		{"jobs", "0", "How many of the model's jobs are wanted at load 1, by dropping some at random. 0: all. Of xsede the first after the history; 0: 10,000."},
-		{"scale", "false", "Scale the model's sizes to this machine. Else the classes that fit it whole are drawn, and the others left out."},
-		{"part_nodes", "false", "Let the model's jobs ask for any number of CPUs. Else they ask for whole nodes."},
+		{"site", "", "Name of the site where the jobs are submitted. Required, except for jobs of a grid."},
+		{"load", "1.0", "Load factor of this workload; it is multiplied by the key load above all tables."},
+		{"trace", "", "File of a trace, plain or compressed with gzip."},
+		{"format", "", `Format of the trace: "swf", "gwf" or "sacct" (output of sacct -P). If unset, by the file name's ending: .swf or .gwf, else sacct.`},
+		{"split", "", `For a trace of a grid: the field of a record that identifies the site, "partition" or "site" (field 19). Sites are matched by the names in the trace's header, or else by number in the order of this file. Jobs of other sites are omitted, and reported.`},
+		{"from", "", `Start of the window of submission times, in the site's time zone, such as "2002-03-01" or "2002-03-01 14:30:00". The experiment starts at it. If unset, the start of the trace.`},
+		{"to", "", "End of the window of submission times (exclusive). If unset, the end of the trace."},
+		{"skip_queues", "[]", "Numbers of queues whose jobs are omitted; 0 is by convention the interactive queue."},
+		{"skip_status", "[]", "Numbers of job states that are omitted: 0 failed, 5 cancelled."},
+		{"skip_zero_runs", "false", "Omit jobs with run time 0. Otherwise they run for one second."},
+		{"keep_overruns", "false", "Let jobs that ran longer than their time limit run as long as in the trace, with the limit raised to match. Otherwise they are cut to the time limit, as by a local scheduler that enforces limits."},
+		{"lenient", "false", "Omit malformed lines, which are counted and reported. Otherwise they are errors."},
+		{"model", "", "Built-in model that jobs are sampled from: " + strings.Join(Models(), ", ") + ", the machines of the superscheduler paper; or xsede, the grid of the MCMF paper, for the sites with the names of its systems: " + xsedeNames() + "."},
+		{"model_file", "", `File of a model, as "switchyard sim fit --out" writes it.`},
+		{"span", `"14d"`, "Time over which the model's jobs are submitted."},
+		{"service", "1.0", "Factor of the model's run times."},
+		{"bias", "0.0", "Where job sizes lie between the smallest (-1) and the largest (1) of each class of the model; 0 is uniform."},
+		{"jobs", "0", "Number of the model's jobs at load 1; the surplus is dropped at random. With 0, all jobs. For xsede, the number of first jobs after the history; with 0, 10,000."},
+		{"scale", "false", "Scale the job sizes of the model to this machine. Otherwise only the classes that fit it completely are sampled."},
+		{"part_nodes", "false", "Let the model's jobs request any number of CPUs. Otherwise they request whole nodes."},
 	}
 }
 
 func applicationKeys() []Key {
 	return []Key{
-		{"name", "", "What people call it. Not set: as its file."},
-		{"file", "", "File of the application, as \"switchyard submit\" takes it; its scripts must be there, and each component needs a behaviour. Required."},
-		{"site", "", "Name of the site where it is submitted. Required."},
-		{"user", `"user"`, "Who submits it. What is learnt of a component is kept by user and name."},
-		{"start", `"0s"`, "When the first is submitted, after the experiment's beginning."},
-		{"count", "1", "How often it is submitted."},
-		{"every", `"0s"`, "How long after one the next is submitted."},
-		{"rate", "0.0", "How many are submitted a day, by chance, instead of every so long. 0: by every."},
-		{"cases", "1", "How many there are of each of its components, all alike."},
-		{"noise", "0.0", "Bound of the error that is drawn for each run time and each number that is measured, as a share of it."},
-		{"overlap", "0.0", "Share of the shorter of computing and communicating that is hidden behind the longer; the Γ model knows of none."},
-		{"misstated", "1.0", "How wrong users state operations, accesses, words and messages: each is multiplied by a factor between 1/misstated and misstated, drawn once. 1: they are right."},
-		{"unstated", "false", "Whether users state nothing of the behaviour."},
-		{"growth", "0.0", "By which part the components do more from each submission to the next, which users do not state."},
-		{"unmeasured", "[]", "What sites do not measure of its runs: " + oneOf(counters()) + ". The run time always is."},
-		{"objective", "", "Of " + oneOf(cost.Objectives()) + ". Not set: as its file says, like all that follows; what says nothing goes by [default_weights]."},
-		{"compute_weight", "", "Weight of what CPUs and licences cost."},
-		{"wait_weight", "", "Weight of what waiting costs."},
-		{"energy_weight", "", "Weight of what energy costs."},
-		{"data_weight", "", "Weight of what traffic costs."},
-		{"max_cost", "", "The most that it may cost, as \"50 CHF\"."},
-		{"max_time", "", "The most that it may take, from its submission to its last data, as \"12h\"."},
-		{"waiting_cost", "", "Name of the [[waiting_cost]] that counts."},
+		{"name", "", "Name of the application. If unset, the name of its file."},
+		{"file", "", `File of the application, in the format of "switchyard submit"; its scripts must exist, and each component needs a behavior. Required.`},
+		{"site", "", "Name of the site where the application is submitted. Required."},
+		{"user", `"user"`, "User who submits the application. The run history of a component is kept by user and name."},
+		{"start", `"0s"`, "Time of the first submission, after the start of the experiment."},
+		{"count", "1", "Number of submissions."},
+		{"every", `"0s"`, "Time between two submissions."},
+		{"rate", "0.0", "Mean number of submissions a day at random times, instead of every. With 0, every applies."},
+		{"cases", "1", "Number of identical copies of each component."},
+		{"noise", "0.0", "Maximum relative error of each run time and each measured number, sampled at random."},
+		{"overlap", "0.0", "Overlap of computation and communication, as a share of the shorter of the two; the Γ model has no overlap."},
+		{"misstated", "1.0", "Error of the operations, accesses, words and messages that users state: each is multiplied by a factor between 1/misstated and misstated, sampled once. With 1, they are correct."},
+		{"unstated", "false", "Whether users state no behavior."},
+		{"growth", "0.0", "Relative growth of the components' work from each submission to the next, which users do not state."},
+		{"unmeasured", "[]", "Quantities that sites do not measure in its runs: " + oneOf(counters()) + ". The run time is always measured."},
+		{"objective", "", "One of " + oneOf(cost.Objectives()) + ". If unset, that of its file, as for all following keys; keys set in neither follow [default_weights]."},
+		{"compute_weight", "", "Weight of the cost of CPUs and licenses."},
+		{"wait_weight", "", "Weight of the waiting cost."},
+		{"energy_weight", "", "Weight of the energy cost."},
+		{"data_weight", "", "Weight of the cost of data transfers."},
+		{"max_cost", "", `Maximum cost of the application, such as "50 CHF".`},
+		{"max_time", "", `Maximum time from submission to the end of the last transfer, such as "12h".`},
+		{"waiting_cost", "", "Name of the [[waiting_cost]] that applies."},
 	}
 }
 
 func electricityKeys() []Key {
 	return []Key{
-		{"start", `"2026-01-01 00:00"`, "What the clock shows at the experiment's beginning. With a history: at the start of the day, counted from the beginning, on which its last job is submitted."},
-		{"zone", `"UTC"`, "Time zone of that clock, and of sites that name none."},
-		{"forecast", `"auto"`, "Of prices that are not published yet: \"auto\", \"yesterday\", \"blend\", \"mean\", \"flat\", \"sarima\", or an order such as \"(1,0,1)(1,0,1)24\". \"known\": what will come, as an oracle knows it."},
+		{"start", `"2026-01-01 00:00"`, "Date and time at the start of the experiment. With a history: at the start of the day, counted from the beginning, on which the last job of the history is submitted."},
+		{"zone", `"UTC"`, "Time zone of that date, and of sites without a zone."},
+		{"forecast", `"auto"`, `Forecast of prices that are not published yet: "auto", "yesterday", "blend", "mean", "flat", "sarima", or an order such as "(1,0,1)(1,0,1)24". "known": the actual future prices (oracle).`},
 	}
 }
 
 func powerKeys() []Key {
 	return []Key{
-		{"low", "1.0", "The least, as 0.6 for 60 % of watts_per_cpu."},
-		{"high", "1.0", "The most, as 1.4."},
+		{"low", "1.0", "Lowest factor; 0.6 is 60 % of watts_per_cpu."},
+		{"high", "1.0", "Highest factor, such as 1.4."},
 	}
 }
 
 func dataKeys() []Key {
-	return append([]Key{{"size", `"0B"`, "Of the data of each job of the workloads, as \"1TB\". 0: nothing travels. Components of applications have their own."}}, dataLinkKeys()...)
+	return append([]Key{{"size", `"0B"`, "Size of the data of each job of the workloads, such as \"1TB\". With 0, nothing is transferred. Components of applications have their own sizes."}}, dataLinkKeys()...)
 }
 
 func dataLinkKeys() []Key {
 	return []Key{
-		{"bandwidth", "", "How fast they travel, as \"125MB/s\" or \"1Gbit/s\". Required where there are data."},
-		{"latency", `"0s"`, "Before they begin to arrive."},
-		{"per_gb", "0.0", "What the way costs the site where the job comes from, for each GB either way, in its currency."},
-		{"per_hour", "0.0", "What it costs for each hour in which data travel."},
+		{"bandwidth", "", `Transfer rate, such as "125MB/s" or "1Gbit/s". Required if there are data to transfer.`},
+		{"latency", `"0s"`, "Time until the first data arrive."},
+		{"per_gb", "0.0", "Cost of the transfer of a GB in each direction, for the origin of the job and in its currency."},
+		{"per_hour", "0.0", "Cost of each hour of data transfer."},
 	}
 }
 
 func priceFileKeys() []Key {
 	return []Key{
-		{"path", "", "The file, packed by gzip or not. Required."},
+		{"path", "", "The file, plain or compressed with gzip. Required."},
 		{"format", "", oneOf(priceformat.Formats()) + ". Required."},
-		{"zone", "", "Of the file's clock. Not set: for hourly that of the site."},
-		{"start", "", "For hourly: what the clock showed at the beginning of the first price."},
-		{"hours", "", "For hourly: \"elapsed\", a line for each hour that passes, or \"clock\", 24 lines a day. Not set: elapsed."},
-		{"area", "", "For hourly and csv: the area. Not set: for hourly the site's name."},
-		{"currency", "", "Not set: that of the experiment."},
-		{"unit", "", "\"MWh\" says that prices below 1 are right."},
-		{"slot", `"0s"`, "For hourly and csv: how long a price holds. 0: an hour."},
-		{"gaps", "false", "Whether times without a price are in order; they cost the mean."},
-		{"max_price", "0.0", "The largest price that is believed. 0: 10000."},
+		{"zone", "", "Time zone of the file. If unset, for hourly that of the site."},
+		{"start", "", "For hourly: local time of the first price."},
+		{"hours", "", `For hourly: "elapsed", one line for each elapsed hour, or "clock", 24 lines a day. If unset, elapsed.`},
+		{"area", "", "For hourly and csv: the area. If unset, for hourly the site's name."},
+		{"currency", "", "Currency of the prices. If unset, that of the experiment."},
+		{"unit", "", `"MWh" confirms that prices below 1 are correct.`},
+		{"slot", `"0s"`, "For hourly and csv: how long a price applies. With 0, an hour."},
+		{"gaps", "false", "Allow times without a price; they cost the mean."},
+		{"max_price", "0.0", "Reject prices above this amount per MWh. With 0, 10000."},
 		{"sequence", "0", "For entsoe: which of several auctions is read."},
 		{"rename", "", "Other names for areas."},
 	}
@@ -244,10 +244,10 @@ func priceFileKeys() []Key {
 
 func periodKeys() []Key {
 	return []Key{
-		{"months", "", "As \"nov-feb\". Not set: all."},
-		{"days", "", "As \"mon-fri\". Not set: all."},
-		{"hours", "", "As \"06:00-22:00\". Not set: all."},
-		{"price", "", "What a MWh costs then. Required."},
+		{"months", "", `Months, such as "nov-feb". If unset, all.`},
+		{"days", "", `Weekdays, such as "mon-fri". If unset, all.`},
+		{"hours", "", `Times of the day, such as "06:00-22:00". If unset, all.`},
+		{"price", "", "Price of a MWh in the period. Required."},
 	}
 }
 
@@ -262,32 +262,32 @@ func xsedeNames() string {
 
 func networkKeys() []Key {
 	return []Key{
-		{"latency", `"0s"`, "Of every message."},
-		{"jitter", `"0s"`, "Added to it, drawn between 0 and this; so messages overtake each other."},
+		{"latency", `"0s"`, "Latency of every message."},
+		{"jitter", `"0s"`, "Maximum additional latency, sampled uniformly from 0; messages can therefore arrive out of order."},
 		{"loss", "0.0", "Probability that a message is lost."},
-		{"duplicate", "0.0", "Probability that a message comes twice."},
+		{"duplicate", "0.0", "Probability that a message arrives twice."},
 	}
 }
 
 func pairKeys() []Key {
 	return []Key{
 		{"a", "", "Name of a site. Required."},
-		{"b", "", "Name of the other site. Not set: all others."},
+		{"b", "", "Name of the other site. If unset, all other sites."},
 	}
 }
 
 func cutKeys() []Key {
 	return append(pairKeys(), []Key{
-		{"from", `"0s"`, "When it begins, after the experiment's beginning."},
-		{"until", "", "When it ends. Required."},
+		{"from", `"0s"`, "Start of the cut, after the start of the experiment."},
+		{"until", "", "End of the cut. Required."},
 	}...)
 }
 
 func crashKeys() []Key {
 	return []Key{
 		{"site", "", "Name of the site. Required."},
-		{"at", `"0s"`, "When it goes down, after the experiment's beginning."},
-		{"for", "", "How long it is down. Required."},
+		{"at", `"0s"`, "Time of the crash, after the start of the experiment."},
+		{"for", "", "How long the peer is down. Required."},
 	}
 }
 

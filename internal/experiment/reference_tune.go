@@ -3,27 +3,27 @@ package experiment
 // tuneTables describe what "switchyard sim tune" reads.
 func tuneTables() []Table {
 	return []Table{
-		{"[tune]", "What \"switchyard sim tune\" searches for; nothing else looks at it.", []Key{
-			{"method", `"grid"`, `How: "grid" tries every combination of the values of all axes. "nelder-mead" moves a simplex between the least and the largest value of each, by factors, and begins anew elsewhere while runs are left.`},
-			{"runs", "100", "How many points are simulated at most, each for all seeds."},
-			{"seeds", "0", "How many seeds each point is simulated for, from seed on. 0: those of the experiment."},
+		{"[tune]", `Search of "switchyard sim tune"; other commands ignore it.`, []Key{
+			{"method", `"grid"`, `Search method. "grid" tries every combination of the values of all axes. "nelder-mead" moves a simplex between the lowest and the highest value of each axis, by factors, and restarts at other points while runs remain.`},
+			{"runs", "100", "Maximum number of points that are simulated, each for all seeds."},
+			{"seeds", "0", "Number of seeds for each point, starting at seed. With 0, that of the experiment."},
 		}},
-		{"[tune.goal]", "How much each measure counts. Each is taken relative to the experiment as it stands in the file, for the same seed; the goal is their weighted mean: 1 there, less is better. At least one must be above 0.", []Key{
-			{"cost", "0.0", "What users pay, by the sites' charges and for links, those of plain jobs' data too."},
+		{"[tune.goal]", "Weights of the measures. Each measure is relative to the experiment in the file with the same seed. The goal is their weighted mean: 1 for the experiment in the file, lower is better. At least one weight must be above 0.", []Key{
+			{"cost", "0.0", "Cost for users: the sites' charges and link costs, including those of the data of plain jobs."},
 			{"response", "0.0", "Mean time from the submission of a job or an application to its end."},
-			{"utilization", "0.0", "Part of all CPUs that works, from the first submission to the last end. More is better."},
-			{"energy", "0.0", "What jobs draw, by watts_per_cpu and their factors of [power]."},
-			{"limits", "0.0", "Part of the applications that does not keep its limits of cost and time, or does not end. It is added as it is, not relative."},
+			{"utilization", "0.0", "Share of busy CPUs, from the first submission to the last end. Higher is better."},
+			{"energy", "0.0", "Energy of the jobs, by watts_per_cpu and their factors of [power]."},
+			{"limits", "0.0", "Share of the applications that exceed their limits of cost or time, or do not end. It is added as an absolute value."},
 		}},
 		{"[[tune.axis]]", "A key and the numbers that are tried for it.", []Key{
-			{"key", "", `With its tables, and sites, applications and curves by their names: "default_weights.wait_weight", "site.NAME.cost.cpu.price"; with * for the name of all, "application.*.wait_weight". Or a key of "sim sweep --set" that is a number. Required.`},
+			{"key", "", `Path of the key through its tables, with the names of sites, applications and waiting costs: "default_weights.wait_weight", "site.NAME.cost.cpu.price"; * stands for all names, as in "application.*.wait_weight". Or a key of "sim sweep --set" that is a number. Required.`},
 			{"values", "[]", "Numbers, two or more. Required."},
 		}},
-		{"[[candidate]]", "A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables as [candidate.site.cpu_model]; or a machine that may be given up; or both. \"switchyard sim tune --rank-candidates\" ranks them by the goal.", []Key{
-			{"name", "", "What it is called. Required."},
-			{"price", "0.0", "What it costs to buy, in the experiment's currency. 0: not looked at. Either all candidates that bring a machine have one, or none."},
-			{"lifetime", `"1460d"`, "How long it is used; a year costs its part of the price."},
-			{"retire", "[]", "Names of sites whose machines are given up. Their users stay, and what they submit runs elsewhere."},
+		{"[[candidate]]", `A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables such as [candidate.site.cpu_model]; or a machine that may be retired; or both. "switchyard sim tune --rank-candidates" ranks the candidates by the goal.`, []Key{
+			{"name", "", "Name of the candidate. Required."},
+			{"price", "0.0", "Purchase price, in the experiment's currency. With 0, it is ignored. Either all candidates with a new machine have a price, or none."},
+			{"lifetime", `"1460d"`, "Service life; a year costs its share of the price."},
+			{"retire", "[]", "Names of sites whose machines are retired. Their users stay, and their jobs run at other sites."},
 		}},
 	}
 }
