@@ -178,7 +178,7 @@ func TestSimTuneMistakes(t *testing.T) {
 	}{
 		"no name":        {[]string{}, 2, []string{"requires one experiment"}},
 		"nothing tuned":  {[]string{"light"}, 2, []string{"no table [tune]"}},
-		"unknown method": {[]string{file, "--method", "guess"}, 2, []string{`"guess" is no way to search; use grid or nelder-mead`}},
+		"unknown method": {[]string{file, "--method", "guess"}, 2, []string{`invalid method "guess"; use grid or nelder-mead`}},
 		"few runs":       {[]string{file, "--runs", "1"}, 2, []string{"the grid has 2 points, and 1 runs are allowed"}},
 		"no runs":        {[]string{file, "--runs", "0"}, 2, []string{"give 1 or more"}},
 		"no workers":     {[]string{file, "--workers", "0"}, 2, []string{"--workers: use at least 1"}},

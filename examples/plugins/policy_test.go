@@ -114,7 +114,7 @@ func TestConfigurations(t *testing.T) {
 			for config, want := range map[string]string{
 				"\n\nwait_limit = \"0s\"":                     "plugin.toml:3: wait_limit: is 0",
 				"# none\nwait_limit = 5":                      "plugin.toml:2: wait_limit: is ",
-				"wait_limit = \"soon\"":                       "plugin.toml:1: wait_limit: is no duration",
+				"wait_limit = \"soon\"":                       "plugin.toml:1: wait_limit: is not a valid duration",
 				"wait_limit = \"200000d\"":                    "plugin.toml:1: wait_limit: is more than a hundred years",
 				"wait_limit = \"1h\"\n\nwait_limits = \"2h\"": "plugin.toml:3: wait_limits: unknown key",
 				"wait_limit = \"1h\"\n[limits]\nwait = 1":     "plugin.toml:2: limits: unknown key",

@@ -118,7 +118,7 @@ func (a *Application) check(c *checker, key string) {
 	a.checkTimes(c, key)
 	a.checkErrors(c, key)
 	if _, ok := cost.Objective(a.Objective).Weights(); a.Objective != "" && !ok {
-		c.Problem(key+".objective", "%q is no objective; use %s", a.Objective, oneOf(cost.Objectives()))
+		c.Problem(key+".objective", "invalid objective %q; use %s", a.Objective, oneOf(cost.Objectives()))
 	}
 	if a.Objective != "" {
 		c.idle(key, "an objective", []idleKey{

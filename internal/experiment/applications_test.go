@@ -224,11 +224,11 @@ func TestSettingsByPath(t *testing.T) {
 		t.Error("a setting is not there, or changed the plan that it was made of")
 	}
 	for key, c := range map[string]struct{ value, want string }{
-		"site.nowhere.mhz":             {"5", `no [[site]] with the name "nowhere"`},
+		"site.nowhere.mhz":             {"5", `unknown name "nowhere"; no [[site]] has it`},
 		"site.farm.cost.cpu.prise":     {"5", "unknown key"},
 		"site.farm.cost.cpu.price":     {"-5", "is negative"},
 		"site.farm.cpu_model.bus":      {"maybe", "true or false"},
-		"application.shared.objective": {"best", "is no objective"},
+		"application.shared.objective": {"best", `invalid objective "best"`},
 		"default_weights.waiting_cost": {"lunch", "lunch"},
 		"waiting_cost.engineer.kind":   {"steps", "steps: is missing"},
 	} {
@@ -387,9 +387,9 @@ waiting_cost = "lunch"
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"application[1].file: is missing", `application[1].site: there is no [[site]] with the name "nowhere"`,
+		"application[1].file: is missing", `application[1].site: unknown name "nowhere"; no [[site]] has it`,
 		"application[1].every: is missing", "application[1].misstated: 0.5 is not a factor", `"joy" is nothing that is measured`,
-		`application[1].objective: "best" is no objective`, "application[1].wait_weight: has no effect with an objective",
+		`application[1].objective: invalid objective "best"`, "application[1].wait_weight: has no effect with an objective",
 		"application[2].cases: 0 is outside", "application[2].every: has no effect with a rate", "application[2].growth: 7 is not",
 		"application[3].name: ", "application[3].noise: is all of a run time", `default_weights.waiting_cost: `,
 		"site[home].cpu_model.peak_gflops: is missing", `site[away].currency: "EUR" has no worth`,
@@ -419,7 +419,7 @@ func TestCurrencyOfTheSums(t *testing.T) {
 	named += "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
 	for want, text := range map[string]string{
 		"": named,
-		"grid.toml: currency: is missing; name the one in which":          strings.Replace(named, "currency = \"CHF\"\n[policy]", "[policy]", 1),
+		"grid.toml: currency: is missing; set the currency of the sums":   strings.Replace(named, "currency = \"CHF\"\n[policy]", "[policy]", 1),
 		`grid.toml:3: currency: "CHF" has no worth in [exchange]; add it`: strings.Replace(named, "CHF = 1.0, ", "", 1),
 	} {
 		_, err := experiment.Read(grid(t, text, solver))

@@ -41,7 +41,7 @@ func (p *Plan) checkWorth(r *settings.Reader) {
 	switch _, has := p.Exchange.Worth[p.Currency]; {
 	case has:
 	case others && p.Currency == "":
-		r.Problem("currency", "is missing; name the one in which money of all sites is added up, as \"CHF\"")
+		r.Problem("currency", "is missing; set the currency of the sums over all sites, such as \"CHF\"")
 	case others || len(p.Exchange.Worth) > 0 && p.Currency != "":
 		r.Problem("currency", "%q has no worth in [exchange]; add it to worth", p.Currency)
 	}
@@ -141,7 +141,7 @@ func (p *Plan) tableOf(path string) (table, key string, err error) {
 	}
 	_, key, named := strings.Cut(rest, ".")
 	if index < 0 || !named {
-		return "", "", fmt.Errorf("there is no [[%s]] with the name %q", kind, nameIn(path))
+		return "", "", fmt.Errorf("unknown name %q; no [[%s]] has it", nameIn(path), kind)
 	}
 	return fmt.Sprintf("%s[%d]", kind, index), key, nil
 }

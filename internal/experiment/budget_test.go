@@ -375,7 +375,7 @@ partitions = "racks 2x3"
 		`bad.toml:20: site[b].power.mode: "wide" is unknown; allowed are "window", "filter"`,
 		"bad.toml:21: site[b].power.window: is 0; use 1 to 10000 jobs",
 		"bad.toml:22: site[b].power.watts: unknown key",
-		`bad.toml:25: site[c].machine: "cray" is no machine; use "bgp"`,
+		`bad.toml:25: site[c].machine: invalid machine "cray"; use "bgp"`,
 		"bad.toml:26: site[c].nodes: is 0; use 1 or more",
 		`bad.toml:30: site[d].partitions: "racks 2by8" are no racks; write rows and columns, as "racks 2x8"`,
 		"bad.toml:31: site[d].nodes: is -3; use 0 or more",

@@ -178,7 +178,7 @@ func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
 
 func (w *Workload) checkTrace(c *checker, key string) {
 	if w.Format != "" && !slices.Contains(Formats(), w.Format) {
-		c.Problem(key+".format", "%q is no format of traces; use %s", w.Format, oneOf(Formats()))
+		c.Problem(key+".format", "invalid trace format %q; use %s", w.Format, oneOf(Formats()))
 	}
 	for _, bound := range []Setting{{"from", w.From}, {"to", w.To}} {
 		if _, err := parseClock(bound.Value); bound.Value != "" && err != nil {
@@ -189,7 +189,7 @@ func (w *Workload) checkTrace(c *checker, key string) {
 		c.Problem(key+".to", "%s is not after from, %s", w.To, w.From)
 	}
 	if w.Split != "" && w.Split != ByPartition && w.Split != BySite {
-		c.Problem(key+".split", "%q is no field that names sites; use %q, or %q, the 19th", w.Split, ByPartition, BySite)
+		c.Problem(key+".split", "invalid field %q; use %q, or %q, the 19th", w.Split, ByPartition, BySite)
 	}
 	usual := defaultWorkload()
 	c.idle(key, "a trace", []idleKey{
@@ -204,7 +204,7 @@ func (w *Workload) checkTrace(c *checker, key string) {
 
 func (w *Workload) checkModel(c *checker, key string) {
 	if _, ok := builtInModel(w.Model); w.Model != "" && !ok && w.Model != XSEDE {
-		c.Problem(key+".model", "%q is no built-in model; use %s, %q for that grid, or model_file for your own", w.Model, oneOf(Models()), XSEDE)
+		c.Problem(key+".model", "invalid model %q; use %s, %q for that grid, or model_file for your own", w.Model, oneOf(Models()), XSEDE)
 	}
 	c.span(key+".span", w.Span, protocol.Second)
 	c.factor(key+".service", w.Service)
@@ -296,7 +296,7 @@ func (p *Plan) known(c *checker, key, name string) {
 	case name == "":
 		c.Problem(key, "is missing; name a site")
 	case p.site(name) < 0:
-		c.Problem(key, "there is no [[site]] with the name %q", name)
+		c.Problem(key, "unknown name %q; no [[site]] has it", name)
 	}
 }
 

@@ -70,7 +70,7 @@ func ParseBytes(text string) (Bytes, error) {
 		}
 	}
 	if err != nil || unit < 0 {
-		return 0, fmt.Errorf(`is no amount of data; write a number and a unit of %s, as "10GB" or "1.5TB"`, strings.Join(dataUnits(), ", "))
+		return 0, fmt.Errorf(`is not a valid amount of data; write a number and a unit of %s, as "10GB" or "1.5TB"`, strings.Join(dataUnits(), ", "))
 	}
 	size := math.Round(number * math.Pow10(3*unit))
 	if size > maxBytes {

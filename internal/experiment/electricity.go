@@ -279,7 +279,7 @@ func covers(series price.Series, when calendar) error {
 	from, until := series.Slots[0].Start, series.Slots[len(series.Slots)-1].End()
 	if when.first < from || when.last >= until {
 		const form = "2006-01-02 15:04Z"
-		return fmt.Errorf("its prices are from %s until %s, and jobs come from %s until %s; mend electricity.start, or give more prices",
+		return fmt.Errorf("its prices are from %s until %s, and jobs come from %s until %s; fix electricity.start, or add more prices",
 			from.Time().Format(form), until.Time().Format(form), when.first.Time().Format(form), when.last.Time().Format(form))
 	}
 	return nil
@@ -313,7 +313,7 @@ func (p *Plan) checkElectricity(c *checker) {
 		}
 	}
 	if p.electric() && !priceformat.IsCurrency(p.Currency) {
-		c.Problem("currency", "%q is no currency; sites pay for electricity in one, as \"EUR\"", p.Currency)
+		c.Problem("currency", "invalid currency %q; set the currency of electricity prices, such as \"EUR\"", p.Currency)
 	}
 }
 
@@ -333,7 +333,7 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 		c.idle(key, "a feed of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}, {"price_file", s.PriceFile != nil}})
 		return
 	case s.Price == nil && s.PriceFile == nil:
-		c.Problem(key+".price", "is missing; say what a MWh costs there, or name a file of prices in a table [site.price_file]")
+		c.Problem(key+".price", "is missing; set the price of a MWh there, or name a file of prices in a table [site.price_file]")
 	}
 	if s.PriceFile != nil {
 		c.idle(key, "a file of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}})
@@ -345,7 +345,7 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 	for i := range s.Periods {
 		at := fmt.Sprintf("%s.period[%d].price", key, i)
 		if s.Periods[i].Price == nil {
-			c.Problem(at, "is missing; say what a MWh costs then")
+			c.Problem(at, "is missing; set the price of a MWh then")
 		}
 		checkTariff(c, at, s.Periods[i].Price)
 	}

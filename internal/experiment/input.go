@@ -79,7 +79,7 @@ func readTrace(r io.Reader, format string, o workload.ReadOptions) (*workload.Tr
 		}
 		return grid.Trace(), nil
 	}
-	return nil, fmt.Errorf("%q is no format of traces; use %s", format, oneOf(Formats()))
+	return nil, fmt.Errorf("invalid trace format %q; use %s", format, oneOf(Formats()))
 }
 
 // Window converts bounds on the site's clock, each a date or a date with a time,
@@ -122,7 +122,7 @@ func parseClock(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no date; write one as 2002-03-01 or 2002-03-01 14:30:00", text)
+	return time.Time{}, fmt.Errorf("invalid date %q; write one as 2002-03-01 or 2002-03-01 14:30:00", text)
 }
 
 // XSEDE is the model of the grid of [MC] Table I, whose systems are sites by their names.
@@ -186,7 +186,7 @@ func (p *Plan) open(work int) ([]input, error) {
 	case w.Model != "":
 		var known bool
 		if in.model, known = builtInModel(w.Model); !known {
-			return nil, fmt.Errorf("%q is no built-in model; use %s", w.Model, oneOf(Models()))
+			return nil, fmt.Errorf("invalid model %q; use %s", w.Model, oneOf(Models()))
 		}
 		return []input{in}, nil
 	}

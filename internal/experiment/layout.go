@@ -43,7 +43,7 @@ func (s *Site) checkMachine(c *checker, key string) {
 		return
 	}
 	if s.Machine != config.Partitioned {
-		c.Problem(key+".machine", "%q is no machine; use %q, or leave it out and say whole_node or not", s.Machine, config.Partitioned)
+		c.Problem(key+".machine", "invalid machine %q; use %q, or remove it and set whole_node", s.Machine, config.Partitioned)
 		return
 	}
 	c.idle(key, "a machine of partitions", []idleKey{{"whole_node", s.WholeNode}})

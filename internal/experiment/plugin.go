@@ -44,16 +44,16 @@ func (p *Plan) checkPlugins(c *checker) {
 		g, key := &p.Plugins[i], fmt.Sprintf("plugin[%d]", i)
 		p.checkPluginName(c, i)
 		if kind := pluginhost.Kind(g.Kind); kind != pluginhost.PolicyKind && kind != pluginhost.SchedulerKind {
-			c.Problem(key+".kind", "%q is no kind that is simulated; use %q or %q", g.Kind, pluginhost.PolicyKind, pluginhost.SchedulerKind)
+			c.Problem(key+".kind", "invalid plugin kind %q; in a simulation use %q or %q", g.Kind, pluginhost.PolicyKind, pluginhost.SchedulerKind)
 		}
 		if g.Path == "" {
 			c.Problem(key+".path", "is missing; name the plugin's executable file")
 		}
 		if sum, err := hex.DecodeString(g.SHA256); g.SHA256 != "" && (err != nil || len(sum) != 32) {
-			c.Problem(key+".sha256", "is no SHA-256 in hexadecimal; print it with: sha256sum %s", g.Path)
+			c.Problem(key+".sha256", "invalid SHA-256; write 64 hexadecimal digits, as printed by: sha256sum %s", g.Path)
 		}
 		if !g.MTLS && g.SHA256 == "" {
-			c.Problem(key+".mtls", "may be false for a pinned plugin only; set sha256 to what this prints: sha256sum %s", g.Path)
+			c.Problem(key+".mtls", "false requires sha256; set it to the output of: sha256sum %s", g.Path)
 		}
 		c.Positive(key+".start_timeout", g.StartTimeout)
 		c.Positive(key+".call_timeout", g.CallTimeout)

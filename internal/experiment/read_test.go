@@ -72,7 +72,7 @@ site = "z"
 	}
 	got := strings.ReplaceAll(err.Error(), path, "bad.toml")
 	for _, want := range []string{
-		`bad.toml:1: scheme: "sendr" is no scheme`,
+		`bad.toml:1: scheme: invalid scheme "sendr"`,
 		"bad.toml:2: seeds: is 0; use 1 or more",
 		"bad.toml:3: estimates: ",
 		"bad.toml:4: colour: unknown key",
@@ -82,16 +82,16 @@ site = "z"
 		`bad.toml:13: site[a].policy: no local policy is called "lottery"`,
 		`bad.toml:16: site[a].name: "a" is the name of another site too`,
 		"bad.toml:18: site[a].whole_node: is a number",
-		`bad.toml:21: workload[1].site: there is no [[site]] with the name "b"`,
-		`bad.toml:22: workload[1].model: "M9" is no built-in model`,
+		`bad.toml:21: workload[1].site: unknown name "b"; no [[site]] has it`,
+		`bad.toml:22: workload[1].model: invalid model "M9"`,
 		"bad.toml:23: workload[1].from: has no effect with a model",
 		"bad.toml:28: workload[2].bias: has no effect with a trace",
-		`bad.toml:29: workload[2].to: "yesterday" is no date`,
+		`bad.toml:29: workload[2].to: invalid date "yesterday"`,
 		"bad.toml:31: workload[3]: says 2 times where its jobs come from",
 		"bad.toml:37: network.loss: 1 is not a probability",
 		"bad.toml:41: cut[1].b: is the same site as a",
 		"bad.toml:42: cut[1].until: must be later than from",
-		`bad.toml:45: crash[1].site: there is no [[site]] with the name "z"`,
+		`bad.toml:45: crash[1].site: unknown name "z"; no [[site]] has it`,
 		"bad.toml:44: crash[1].for: 0s is less than 1ms",
 	} {
 		if !strings.Contains(got, want) {
@@ -332,8 +332,8 @@ func TestWindow(t *testing.T) {
 		{"", "1970-01-02", 0, 0, "to: empty window: it ends at 1970-01-02, and the trace begins at 1970-01-02 00:00:00"},
 		{"", "0001-01-01", 0, 0, "to: empty window: it ends at 0001-01-01, and the trace begins at 1970-01-02 00:00:00"},
 		{"1970-01-03", "1970-01-03 00:00:00", 0, 0, "to: empty window: it ends at 1970-01-03 00:00:00 and begins at 1970-01-03"},
-		{"May", "", 0, 0, `from: "May" is no date`},
-		{"", "June", 0, 0, `to: "June" is no date`},
+		{"May", "", 0, 0, `from: invalid date "May"`},
+		{"", "June", 0, 0, `to: invalid date "June"`},
 	} {
 		begin, end, err := experiment.Window(trace, experiment.Setting{Key: "from", Value: c.from}, experiment.Setting{Key: "to", Value: c.to})
 		if begin != c.begin || end != c.end || (err != nil) != (c.err != "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {

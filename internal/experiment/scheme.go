@@ -38,7 +38,7 @@ func ParseScheme(name string) (Scheme, error) {
 	if s := Scheme(name); slices.Contains(Schemes(), s) {
 		return s, nil
 	}
-	return "", fmt.Errorf("%q is no scheme; use %s", name, oneOf(Schemes()))
+	return "", fmt.Errorf("invalid scheme %q; use %s", name, oneOf(Schemes()))
 }
 
 // apply sets what the scheme is made of. The policy decides rounds, where the scheme

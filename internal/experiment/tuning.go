@@ -148,7 +148,7 @@ func (p *Plan) checkTuning(c *checker) {
 func (p *Plan) checkTune(c *checker) {
 	t := p.Tune
 	if !slices.Contains(Methods(), t.Method) {
-		c.Problem("tune.method", "%q is no way to search; use %s", t.Method, oneOf(Methods()))
+		c.Problem("tune.method", "invalid method %q; use %s", t.Method, oneOf(Methods()))
 	}
 	c.AtLeast("tune.seeds", t.Seeds, 0)
 	if t.Seeds > maxRuns {
@@ -175,7 +175,7 @@ func (p *Plan) checkTune(c *checker) {
 		c.Problem("tune.goal.limits", "counts applications, and there are none; leave it out, or describe some in tables [[application]]")
 	}
 	if t.Goal == (Goal{}) {
-		c.Problem("tune.goal", "is missing; say what counts, as response = 1 and cost = 1 in a table [tune.goal]")
+		c.Problem("tune.goal", "is missing; set at least one weight, such as response = 1 and cost = 1 in a table [tune.goal]")
 	}
 	points := 1
 	for i := range t.Axes {
@@ -232,7 +232,7 @@ func (p *Plan) checkCandidate(c *checker, i int) {
 	same := func(o Candidate) bool { return o.Name == one.Name }
 	switch {
 	case one.Name == "":
-		c.Problem(key+".name", "is missing; say what the candidate is called")
+		c.Problem(key+".name", "is missing; set the name of the candidate")
 	case slices.IndexFunc(p.Candidates, same) != i:
 		c.Problem(key+".name", "%q is the name of another candidate too", one.Name)
 	}

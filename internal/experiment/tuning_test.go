@@ -221,7 +221,7 @@ retire = ["a"]
 	}
 	got := strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")
 	for _, want := range []string{
-		`bad.toml:9: tune.method: "guess" is no way to search; use "grid" or "nelder-mead"`,
+		`bad.toml:9: tune.method: invalid method "guess"; use "grid" or "nelder-mead"`,
 		`bad.toml:10: tune.runs: 0 is outside 1 to 20000`,
 		`bad.toml:11: tune.seeds: is -1; use 0 or more`,
 		`bad.toml:12: tune.goals: unknown key; did you mean "goal"?`,
@@ -233,12 +233,12 @@ retire = ["a"]
 		`bad.toml:26: tune.axis[4].values: needs two numbers or more`,
 		`bad.toml:28: tune.axis[5].key: "default_weights.compute_weight" is another axis too`,
 		`bad.toml:32: tune.axis[6].values: has a number twice`,
-		`bad.toml:30: tune.axis[6]: site.x.nodes = 3: there is no [[site]] with the name "x"`,
+		`bad.toml:30: tune.axis[6]: site.x.nodes = 3: unknown name "x"; no [[site]] has it`,
 		`bad.toml:33: candidate[1].name: is missing`,
 		`bad.toml:34: candidate[1].price: is negative`,
 		`bad.toml:35: candidate[1].lifetime: `,
 		`bad.toml:33: candidate[1]: changes nothing`,
-		`bad.toml:38: candidate[b].retire: there is no [[site]] with the name "z"`,
+		`bad.toml:38: candidate[b].retire: unknown name "z"; no [[site]] has it`,
 		`bad.toml:40: candidate[b].site.name: "a" is the name of another site too`,
 		`bad.toml:41: candidate[b].site.nodes: is 0; use 1 or more`,
 		`bad.toml:42: candidate[b].site.cpu_hours: unknown key; did you mean "cpu_hour"?`,
@@ -260,7 +260,7 @@ func TestTuningAndTheRestOfTheFile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ from, to, want string }{
 		"no limits":   {"cost = 1\n", "cost = 1\nlimits = 1\n", "tune.goal.limits: counts applications, and there are none"},
-		"no goal":     {"cost = 1\n", "", "tune.goal: is missing; say what counts"},
+		"no goal":     {"cost = 1\n", "", "tune.goal: is missing; set at least one weight"},
 		"no tune":     {tunable[strings.Index(tunable, "[tune]"):strings.Index(tunable, "[[candidate]]")], "", "candidate[more]: is judged by a goal"},
 		"too fine":    {"seeds = 2", "runs = 5", "tune.runs: 5 is less than the points of the grid"},
 		"by factors":  {"seeds = 2", "method = \"nelder-mead\"", ""},

@@ -36,7 +36,7 @@ func decodeDuration(raw any) (protocol.Duration, error) {
 
 // ParseDuration reads "30s", "2h", "7d", "1h30m", or "0".
 func ParseDuration(text string) (protocol.Duration, error) {
-	errForm := errors.New(`is no duration; write a number and a unit of ms, s, m, h or d, as "30s", "2h" or "1h30m"`)
+	errForm := errors.New(`is not a valid duration; write a number and a unit of ms, s, m, h or d, as "30s", "2h" or "1h30m"`)
 	if text == "0" {
 		return 0, nil
 	}

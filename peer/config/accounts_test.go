@@ -31,8 +31,8 @@ func TestRootByAnotherName(t *testing.T) {
 		t.Fatal("it is taken")
 	}
 	for _, want := range []string{
-		`accounts.local.eve: is mapped to "toor", which is root by another name (user id 0)`,
-		`users.mallory: is mapped to "toor", which is root by another name`,
+		`accounts.local.eve: is mapped to "toor", which has user ID 0 (root), but no job may run as root`,
+		`users.mallory: is mapped to "toor", which has user ID 0 (root)`,
 		`the character U+200B (byte 3) cannot be seen`,
 	} {
 		if !strings.Contains(err.Error(), want) {

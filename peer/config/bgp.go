@@ -25,7 +25,7 @@ func (l *LocalSched) Engine(cpusHere int) (engine.Machine, error) {
 func (r *checker) checkBGP(l *LocalSched) {
 	if l.Machine != Partitioned {
 		if l.BGP != nil {
-			r.Warn("localsched.bgp", "has no use with machine = %q; it is for %q", l.Machine, Partitioned)
+			r.Warn("localsched.bgp", "has no effect with machine = %q; it is for %q", l.Machine, Partitioned)
 		}
 		return
 	}
@@ -49,7 +49,7 @@ func (r *checker) checkPartitioned(l *LocalSched, nodes int) {
 		l.Nodes = nodes
 	}
 	if l.Nodes != nodes {
-		r.Problem("localsched.nodes", "is %d, but the partitions have %d nodes in all; write that, or leave it out", l.Nodes, nodes)
+		r.Problem("localsched.nodes", "is %d, but the partitions have %d nodes in all; write that, or remove it", l.Nodes, nodes)
 	}
 	switch {
 	case l.CPUs == 0:

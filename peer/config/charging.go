@@ -34,9 +34,9 @@ func (r *Charging) Rates(table string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Exchange.Worth)) {
 		key := settings.Join(table+".worth", name)
 		if !goodCurrency(name) {
-			r.Problem(key, "%q is no currency; write its three capital letters, as \"EUR\"", name)
+			r.Problem(key, "invalid currency %q; use three capital letters, such as \"EUR\"", name)
 		} else if r.Exchange.Worth[name] <= 0 {
-			r.Problem(key, "is not above 0; write what one %s is worth in a unit that all sites share", name)
+			r.Problem(key, "is not above 0; set the value of one %s in a unit that all sites share", name)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (r *Charging) Costs(table string, c *Cost) *cost.Charges {
 
 func (r *Charging) needsCurrency(of string) {
 	if r.Currency == "" {
-		r.Problem(r.CurrencyKey, "is missing; name the currency of %s, as \"CHF\"", of)
+		r.Problem(r.CurrencyKey, "is missing; set the currency of %s, such as \"CHF\"", of)
 	}
 }
 
@@ -116,7 +116,7 @@ func (r *Charging) classes(table string, priority map[string]Factor) map[string]
 	classes := make(map[string]int, len(priority))
 	for _, name := range slices.Sorted(maps.Keys(priority)) {
 		if !goodName(name) {
-			r.Problem(settings.Join(table, name), "%q is no name of a class; %s", name, nameForm)
+			r.Problem(settings.Join(table, name), "invalid class name %q; %s", name, nameForm)
 		}
 		classes[name] = int(priority[name])
 	}
@@ -152,9 +152,9 @@ func (r *Charging) checkCostName(key, name string, twice bool) {
 	case name == "":
 		r.Problem(key, "is missing; %s", nameForm)
 	case !goodName(name):
-		r.Problem(key, "%q is no name; %s", name, nameForm)
+		r.Problem(key, "invalid name %q; %s", name, nameForm)
 	case twice:
-		r.Problem(key, "%q is there twice; choose another name, or drop one", name)
+		r.Problem(key, "duplicate name %q; choose another name, or remove one", name)
 	}
 }
 
@@ -169,7 +169,7 @@ func (r *Charging) cpuCost(table string, c *CPUCost, calendar cost.Calendar) *co
 		r.checkCostName(key+".name", p.Name, names[p.Name])
 		names[p.Name] = true
 		if !r.Set(key + ".price") {
-			r.Problem(key+".price", "is missing; say what a CPU costs an hour then, 0 for nothing")
+			r.Problem(key+".price", "is missing; set the price of a CPU for an hour in the period, or 0")
 		}
 		r.guestPrice(key, p.Price, &p.GuestPrice)
 		own[i].PerHour, guests[i].PerHour = r.price(key+".price", p.Price), protocol.Micro(p.GuestPrice)
@@ -197,17 +197,17 @@ func (r *Charging) periods(table string, list []CostPeriod) []cost.Period {
 		periods[i].Name = p.Name
 		ok := r.times(key, &periods[i], p.Months, p.Days, p.Hours)
 		if sound = sound && ok; ok && p.Months+p.Days+p.Hours == "" {
-			r.Problem(key+".hours", "is missing; say when the period is by months, days or hours")
+			r.Problem(key+".hours", "is missing; set months, days or hours of the period")
 		}
 	}
 	if len(list) > 0 && r.NoZone {
-		r.Warn(table, "goes by the clock of UTC, as [prices] time_zone is not set; set it to this site's, or to \"UTC\"")
+		r.Warn(table, "uses UTC because [prices] time_zone is unset; set it to the time zone of this site, or to \"UTC\"")
 	}
 	if !sound {
 		return periods
 	}
 	for _, o := range cost.Overlaps(periods) {
-		r.Problem(fmt.Sprintf("%s[%d]", table, o.Second), "holds at the same time as %q, as on %s; let one end where the other begins, or name the days of each (\"holiday\" is one)",
+		r.Problem(fmt.Sprintf("%s[%d]", table, o.Second), "holds at the same time as %q, as on %s; periods must not overlap; end one where the other starts, or set the days of each (\"holiday\" is allowed)",
 			list[o.First].Name, o.When)
 	}
 	return periods
@@ -233,16 +233,16 @@ func (r *Charging) times(key string, p *cost.Period, months, days, hours string)
 
 func (r *Charging) ecoCost(table string, e *EcoCost) *cost.Eco {
 	if !r.Powered {
-		r.Problem(table, "needs [power] watts_per_cpu, by which the energy of jobs is counted; set that too")
+		r.Problem(table, "needs [power] watts_per_cpu for the energy of jobs; set it too")
 	}
 	if e.Cooling < Factor(protocol.PPM) {
 		r.Problem(table+".cooling", "is %s; the power of all over that of the computers is 1 or more", e.Cooling.TOML())
 	}
 	if e.Price == 0 && r.Set(table+".price") {
-		r.Problem(table+".price", "is 0; leave [cost.eco] out when energy costs nothing, or the price to go by [prices]")
+		r.Problem(table+".price", "is 0; remove [cost.eco] if energy is free, or remove price to use [prices]")
 	}
 	if e.Price == 0 && !r.Priced {
-		r.Problem(table+".price", "is missing, and [prices] names no area; set what a MWh costs, or where this site buys its electricity")
+		r.Problem(table+".price", "is missing, and [prices] has no area; set the price of a MWh, or set [prices] area")
 	}
 	if (e.CO2Price != 0) != (e.CO2Intensity != 0) {
 		r.Problem(table+".co2_price", "goes with co2_intensity; set both or neither")
@@ -269,7 +269,7 @@ func (r *Charging) checkFrequencies(table string, e *EcoCost) {
 	if len(e.Frequencies) == 0 {
 		for _, name := range []string{"max_slowdown", "static_share"} {
 			if r.Set(settings.Join(table, name)) {
-				r.Warn(settings.Join(table, name), "has no effect while frequencies is not set")
+				r.Warn(settings.Join(table, name), "has no effect without frequencies")
 			}
 		}
 		return
@@ -279,10 +279,10 @@ func (r *Charging) checkFrequencies(table string, e *EcoCost) {
 		case mhz < 1 || mhz > maxMHz:
 			r.Problem(key, "%d is outside 1 to %d MHz", mhz, maxMHz)
 		case i > 0 && mhz >= e.Frequencies[i-1]:
-			r.Problem(key, "%d comes after %d; write them from the full one down", mhz, e.Frequencies[i-1])
+			r.Problem(key, "%d follows %d; list frequencies in falling order", mhz, e.Frequencies[i-1])
 		}
 	}
 	if mhz := r.MHz; mhz > 0 && mhz != e.Frequencies[0] {
-		r.Problem(key, "begins with %d, and [localsched] mhz is %d; the first is the full one, which mhz means too", e.Frequencies[0], mhz)
+		r.Problem(key, "starts with %d, but [localsched] mhz is %d; both are the full frequency and must be equal", e.Frequencies[0], mhz)
 	}
 }

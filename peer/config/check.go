@@ -119,7 +119,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	r.checkMaxOutput(l)
 	r.AtLeast("localsched.max_processes", l.MaxProcesses, 1)
 	if l.Cgroup != cgroup.Own && l.Cgroup != cgroup.None && (!path.IsAbs(l.Cgroup) || path.Clean(l.Cgroup) != l.Cgroup) {
-		r.Problem("localsched.cgroup", "%q is not a group; use %q, %q, or a path in the hierarchies such as \"/switchyard\"", l.Cgroup, cgroup.Own, cgroup.None)
+		r.Problem("localsched.cgroup", "%q is not a valid group; use %q, %q, or a path in the hierarchies such as \"/switchyard\"", l.Cgroup, cgroup.Own, cgroup.None)
 	}
 	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode, Partitioned)
 	if _, err := engine.Named(l.Policy); err != nil {
@@ -153,10 +153,10 @@ func (r *checker) checkSubmit(s *Submit) {
 
 func (r *checker) checkMaxOutput(l *LocalSched) {
 	if l.MaxOutput == 0 {
-		r.Problem("localsched.max_output", "is 0, so that partners' jobs could write nothing; use \"1MB\" or more")
+		r.Problem("localsched.max_output", "is 0, so guests could write no output; use \"1MB\" or more")
 	}
 	if r.Set("localsched.max_output") && r.config.Plugin(LocalSchedKind, l.Plugin) != nil {
-		r.Problem("localsched.max_output", "is for plugin = %q and %q; a plugin bounds output itself, so leave it out", Process, SlurmCommands)
+		r.Problem("localsched.max_output", "is for plugin = %q and %q; plugins limit output themselves, so remove it", Process, SlurmCommands)
 	}
 }
 
@@ -169,7 +169,7 @@ func (o *Rounds) Check(r *settings.Reader, table string) {
 	r.Positive(at("local_wait_threshold"), o.LocalWaitThreshold)
 	r.Positive(at("check_interval"), o.CheckInterval)
 	if o.VolunteerBelow == 0 {
-		r.Problem(at("volunteer_below"), "is 0, so that the site would never volunteer; write more, as 0.7")
+		r.Problem(at("volunteer_below"), "is 0, so the site would never volunteer; use a higher value, such as 0.7")
 	}
 	r.AtLeast(at("recheck_jobs"), o.RecheckJobs, 0)
 	r.AtLeast(at("jobs_per_volunteer"), o.JobsPerVolunteer, 0)
@@ -192,7 +192,7 @@ func (r *checker) checkInitiation(o *Rounds) {
 	info, known := aboutPolicy(p.Name)
 	if !known { // what a plugin serves only the plugin knows
 		if fallback, _ := aboutPolicy(p.Fallback); !slices.Contains(fallback.Initiations, o.Initiation) {
-			r.Problem("policy.fallback", "%q does not serve initiation %q, and has to until the plugin is there; use \"local\"",
+			r.Problem("policy.fallback", "%q does not support initiation %q, which is required while the plugin cannot decide; use \"local\"",
 				p.Fallback, o.Initiation)
 		}
 		return
@@ -240,7 +240,7 @@ func (r *checker) checkHandoff(h *Handoff) {
 		r.Problem("handoff.retry_max", "%s is less than retry_initial (%s); use that or more", settings.FormatDuration(h.RetryMax), settings.FormatDuration(h.RetryInitial))
 	}
 	if h.TombstoneTTL > 0 && h.TombstoneTTL <= max(h.RetryMax, h.ReclaimAfter) {
-		r.Problem("handoff.tombstone_ttl", "%s is not more than retry_max and reclaim_after; late messages would find nothing, so use days",
+		r.Problem("handoff.tombstone_ttl", "%s is not more than retry_max and reclaim_after; late messages would not be recognized; use days",
 			settings.FormatDuration(h.TombstoneTTL))
 	}
 }

@@ -25,7 +25,7 @@ func (r *checker) checkBroker() {
 	if c.Cost.charges != nil && c.Tariff != (Tariff{}) {
 		tables.Currency = c.Site.Currency // that of [tariff] goes with it
 		tables.needsCurrency("[cost]")
-		r.Problem("tariff", "excludes [cost], as a CPU would be paid twice; keep [tariff] for one price at all times, or write cpu_hour as price in [cost.cpu] and drop [tariff]")
+		r.Problem("tariff", "excludes [cost], which charges CPUs too; keep [tariff] for one price at all times, or move cpu_hour to price in [cost.cpu] and remove [tariff]")
 	}
 	tables.Curves("waiting_cost", c.WaitingCosts, c.Cost.Holidays)
 	tables.Weights("default_weights", &c.DefaultWeights, c.WaitingCosts)
@@ -36,7 +36,7 @@ func (r *checker) checkBroker() {
 func (r *checker) checkCurrencies() {
 	c := r.config
 	if s := c.Site.Currency; s != "" && !goodCurrency(s) {
-		r.Problem("site.currency", "%q is no currency; write its three capital letters, as \"EUR\"", s)
+		r.Problem("site.currency", "invalid currency %q; use three capital letters, such as \"EUR\"", s)
 	}
 	r.checkWorth("site.currency", c.Site.Currency)
 	r.checkWorth("tariff.currency", c.Tariff.Currency)
@@ -45,7 +45,7 @@ func (r *checker) checkCurrencies() {
 		notNegative(r.Reader, key+".per_gb", p.PerGB)
 		notNegative(r.Reader, key+".per_hour", p.PerHour)
 		if (p.PerGB != 0 || p.PerHour != 0) && c.Currency() == "" {
-			r.Problem("site.currency", "is missing; name the currency of per_gb and per_hour, as \"CHF\"")
+			r.Problem("site.currency", "is missing; set the currency of per_gb and per_hour, such as \"CHF\"")
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (r *checker) checkWorth(key, currency string) {
 		return
 	}
 	if len(worth) > 0 || currency != r.config.Currency() {
-		r.Problem(key, "%q has no worth in [exchange]; add it to worth, with the same number at every site", currency)
+		r.Problem(key, "%q has no exchange rate; add it to worth in [exchange], with the same number at every site", currency)
 	}
 }
 

@@ -21,7 +21,7 @@ func (r *checker) checkNATS(n *NATS) {
 		return
 	}
 	if r.Set("nats.listen") && n.Listen != "" {
-		r.Problem("nats.listen", "excludes url; keep listen for the embedded server, or url for a NATS system of your own")
+		r.Problem("nats.listen", "excludes url; keep listen for the embedded server, or url for an external NATS system")
 	}
 	n.Listen = ""
 	for i, one := range strings.Split(n.URL, ",") {
@@ -50,14 +50,14 @@ func (r *checker) onlyExternal(n *NATS) {
 		path settings.Path
 	}{{"creds", n.Creds}, {"nkey", n.Nkey}, {"token", n.Token}, {"ca", n.CA}} {
 		if key.path != "" {
-			r.Problem("nats."+key.name, "has no use without url; the embedded server knows the partners by their public keys, so leave it out")
+			r.Problem("nats."+key.name, "has no effect without url; remove it (the embedded server identifies partners by their public keys)")
 		}
 	}
 }
 
 func (r *checker) checkGossip(g *Gossip) {
 	if g.Keyring == "" {
-		r.Problem("gossip.keyring", "is missing; make one with \"switchyard keygen --gossip PATH\", give the same file to all sites, and name its path")
+		r.Problem("gossip.keyring", "is missing; create a keyring with \"switchyard keygen --gossip PATH\", copy it to all sites, and set its path")
 	}
 	r.Positive("gossip.announce_interval", g.AnnounceInterval)
 	r.Positive("gossip.rejoin_interval", g.RejoinInterval)
@@ -73,7 +73,7 @@ func (r *checker) checkGossip(g *Gossip) {
 	}
 	if g.Advertise == "" {
 		if bind.Addr().IsUnspecified() {
-			r.Problem("gossip.advertise", "is missing, while bind is every address of this machine; set it to the IP address and port that the other sites reach")
+			r.Problem("gossip.advertise", "is missing, and bind is a wildcard address; set the IP address and port at which other sites reach this one")
 		}
 		return
 	}
@@ -110,7 +110,7 @@ func checkURL(text string) error {
 		return fmt.Errorf("%q has no port; write nats://%s:7501, or what the server listens on", text, u.Hostname())
 	}
 	if u.User != nil {
-		return fmt.Errorf("the URL of %s contains a user or password; leave it out, servers know sites by their keys", u.Host)
+		return fmt.Errorf("the URL of %s contains a user or password; remove it, servers know sites by their keys", u.Host)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (r *checker) checkAccounts(a *Accounts) {
 		r.checkAccount("accounts.local."+user, a.Local[user])
 	}
 	if a.Users == Listed && len(a.Local) == 0 {
-		r.Warn("accounts.users", "%q with no user in local: nobody at this site may run jobs here", Listed)
+		r.Warn("accounts.users", "%q without users in local: no user of this site may run jobs", Listed)
 	}
 }
 
@@ -37,11 +37,11 @@ func (r *checker) checkUser(key, user string) {
 func (r *checker) checkAccount(key, account string) {
 	switch uid, _ := r.uidOf(account); {
 	case account == "root":
-		r.Problem(key, "is mapped to root, and no job runs as root; name another account")
+		r.Problem(key, "is mapped to root, but no job may run as root; use another account")
 	case account == "" || account[0] == '-' || strings.ContainsAny(account, "*:/, \t\r\n"):
-		r.Problem(key, "is mapped to %q, which is no name of an account; name an account of this machine", account)
+		r.Problem(key, "is mapped to %q, which is not a valid account name; use an account of this machine", account)
 	case uid == "0":
-		r.Problem(key, "is mapped to %q, which is root by another name (user id 0), and no job runs as root; name another account", account)
+		r.Problem(key, "is mapped to %q, which has user ID 0 (root), but no job may run as root; use another account", account)
 	}
 }
 
@@ -77,9 +77,9 @@ func (r *checker) checkName(key string, name protocol.SiteName, seen map[protoco
 	case err != nil:
 		r.Problem(key, "%v", err)
 	case name == r.config.Site.Name:
-		r.Problem(key, "%q is this site itself; leave it out", name)
+		r.Problem(key, "%q is this site itself; remove it", name)
 	case seen[name] > 0:
-		r.Problem(key, "%q is there twice, the first time %s; keep one", name, r.where(seen[name]-1, "name"))
+		r.Problem(key, "duplicate name %q, first %s; keep one", name, r.where(seen[name]-1, "name"))
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *checker) checkPublicKey(table string, p *Partner, seen map[string]int) 
 	key := table + ".public_key"
 	switch {
 	case p.PublicKey == "" && p.PublicKeyFile == "":
-		r.Problem(key, "is missing; ask the partner for what \"switchyard keygen\" printed, or set public_key_file")
+		r.Problem(key, "is missing; ask the partner for the output of \"switchyard keygen\", or set public_key_file")
 	case p.PublicKey == "": // reported with the file
 	case p.PublicKeyFile != "":
 		r.Problem(table+".public_key_file", "excludes public_key; keep one of them")
@@ -96,7 +96,7 @@ func (r *checker) checkPublicKey(table string, p *Partner, seen map[string]int) 
 	case identity.ValidatePublic(p.PublicKey) != nil:
 		r.Problem(key, "%v", identity.ValidatePublic(p.PublicKey))
 	case seen[p.PublicKey] > 0:
-		r.Problem(key, "this key is there twice, the first time %s; each site has a key of its own", r.where(seen[p.PublicKey]-1, "public_key"))
+		r.Problem(key, "duplicate key, first %s; each site must have its own key", r.where(seen[p.PublicKey]-1, "public_key"))
 	}
 }
 
@@ -117,15 +117,15 @@ func (r *checker) checkReach(key string, p *Partner) {
 			r.Problem(key, "%v", err)
 		}
 	case n.URL == "" && n.Listen == "":
-		r.Problem(key, "is missing, and this site has no [nats] listen, so that neither side can reach the other; set one of them")
+		r.Problem(key, "is missing, and this site has no [nats] listen, so neither site can connect; set one of them")
 	}
 }
 
 func (r *checker) warnOfGuests(table string, p *Partner) {
 	switch {
 	case p.MaxJobs > 0 && len(p.Users) == 0:
-		r.Warn(table+".users", "is empty, so that none of its jobs may run here; name its users, or set max_jobs = 0")
+		r.Warn(table+".users", "is empty, so no job of the partner may run here; list its users, or set max_jobs = 0")
 	case p.MaxJobs == 0 && len(p.Users) > 0:
-		r.Warn(table+".max_jobs", "is 0, so that none of its jobs may run here; set how many of them may be here at once")
+		r.Warn(table+".max_jobs", "is 0, so no job of the partner may run here; set the maximum number of its jobs")
 	}
 }

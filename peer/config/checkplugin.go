@@ -34,17 +34,17 @@ func (r *checker) checkPlugins() {
 		r.Positive(key+".start_timeout", p.StartTimeout)
 		r.Positive(key+".call_timeout", p.CallTimeout)
 		if p.Kind == PolicyKind && p.CallTimeout > maxDecide {
-			r.Problem(key+".call_timeout", "is more than %s; a round waits no longer for its policy, and the fallback needs time too",
+			r.Problem(key+".call_timeout", "is more than %s, the maximum time of a policy in a round",
 				settings.FormatDuration(maxDecide))
 		}
 		if sum, err := hex.DecodeString(p.SHA256); p.SHA256 != "" && (err != nil || len(sum) != 32) {
-			r.Problem(key+".sha256", "is no SHA-256 in hexadecimal, which has 64 digits; print it with: sha256sum %s", p.Path)
+			r.Problem(key+".sha256", "invalid SHA-256; write 64 hexadecimal digits, as printed by: sha256sum %s", p.Path)
 		}
 		if !p.MTLS && p.SHA256 == "" {
-			r.Problem(key+".mtls", "may be false for a pinned plugin only; set sha256 to what this prints: sha256sum %s", p.Path)
+			r.Problem(key+".mtls", "false requires sha256; set it to the output of: sha256sum %s", p.Path)
 		}
 		if used := r.config.uses(p); !used {
-			r.Warn(key+".name", "nothing uses this plugin; name it in [policy], [localsched] or [prices], or leave it out")
+			r.Warn(key+".name", "this plugin is not used; set its name in [policy], [localsched] or [prices], or remove it")
 		}
 	}
 }
@@ -52,13 +52,13 @@ func (r *checker) checkPlugins() {
 func (r *checker) checkPluginName(p *Plugin, key string, seen map[string]bool) {
 	switch {
 	case p.Name == "":
-		r.Problem(key+".name", "is missing; choose one by which [policy], [localsched] or [prices] names the plugin")
+		r.Problem(key+".name", "is missing; choose a name for use in [policy], [localsched] or [prices]")
 	case len(p.Name) > 64 || strings.ContainsFunc(p.Name, notInPluginName):
-		r.Problem(key+".name", "%q is no name of a plugin; use 1 to 64 lower case letters, digits, hyphens, dots and underscores", p.Name)
+		r.Problem(key+".name", "invalid plugin name %q; use 1 to 64 lower case letters, digits, hyphens, dots and underscores", p.Name)
 	case slices.Contains(taken(), p.Name):
 		r.Problem(key+".name", "%q is built in; choose another name", p.Name)
 	case seen[p.Name]:
-		r.Problem(key+".name", "%q is the name of another plugin too; choose another", p.Name)
+		r.Problem(key+".name", "duplicate plugin name %q; choose another", p.Name)
 	}
 	seen[p.Name] = true
 }
@@ -106,7 +106,7 @@ func machineKeys() []string {
 func (r *checker) notOurs(l *LocalSched) {
 	for _, key := range machineKeys() {
 		if r.Set(key) {
-			r.Problem(key, "is for plugin = %q; the batch system %q says it itself, so leave it out", Process, l.Plugin)
+			r.Problem(key, "is for plugin = %q; the local scheduler %q reports it, so remove it", Process, l.Plugin)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (r *checker) notOurs(l *LocalSched) {
 func (r *checker) checkSlurm(l *LocalSched) {
 	if l.Plugin != SlurmCommands {
 		if l.Slurm != nil {
-			r.Warn("localsched.slurm", "has no use with plugin = %q; it is for %q", l.Plugin, SlurmCommands)
+			r.Warn("localsched.slurm", "has no effect with plugin = %q; it is for %q", l.Plugin, SlurmCommands)
 		}
 		return
 	}
@@ -125,7 +125,7 @@ func (r *checker) checkSlurm(l *LocalSched) {
 	r.Positive("localsched.slurm.poll_interval", l.Slurm.PollInterval)
 	for i, name := range l.Slurm.Partitions {
 		if name == "" || strings.ContainsAny(name, ", \t\n") {
-			r.Problem(fmt.Sprintf("localsched.slurm.partitions[%d]", i), "%q is no partition's name; list one name an element", name)
+			r.Problem(fmt.Sprintf("localsched.slurm.partitions[%d]", i), "invalid partition name %q; write one name per element", name)
 		}
 	}
 	if at := l.Slurm.Exporter; at != "" && !filepath.IsAbs(at) && !strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://") {
@@ -138,10 +138,10 @@ func (r *checker) checkTariff(t *Tariff) {
 		r.Problem("tariff.cpu_hour", "is negative; a price is 0 or more")
 	}
 	if t.CPUHour != 0 && t.Currency == "" {
-		r.Problem("tariff.currency", "is missing; name the currency of cpu_hour, as \"EUR\"")
+		r.Problem("tariff.currency", "is missing; set the currency of cpu_hour, such as \"EUR\"")
 	}
 	if t.Currency != "" && (len(t.Currency) != 3 || strings.ContainsFunc(t.Currency, notInCurrency)) {
-		r.Problem("tariff.currency", "%q is no currency; write its three capital letters, as \"EUR\"", t.Currency)
+		r.Problem("tariff.currency", "invalid currency %q; use three capital letters, such as \"EUR\"", t.Currency)
 	}
 }
 

@@ -28,7 +28,7 @@ func (r *checker) checkPrices(p *Prices) {
 	r.within("prices.history", p.History, protocol.Day, maxHistory)
 	if p.Area == "" {
 		if p.Feed != "" || p.Config != "" {
-			r.Problem("prices.area", "is missing; name the area of the feed where this site buys its electricity")
+			r.Problem("prices.area", "is missing; set the price area of this site, as the feed names it")
 		}
 		return
 	}
@@ -43,16 +43,16 @@ func (r *checker) checkFeed(table, area, feed string, config settings.Path) {
 	plugins := r.plugins(PriceKind)
 	switch {
 	case feed == "":
-		r.Problem(table+".feed", "is missing; say which feed knows area %q: %q, %q, or the name of a [[plugin]]",
+		r.Problem(table+".feed", "is missing; set the feed of area %q: %q, %q, or the name of a [[plugin]]",
 			area, feeds.FileName, feeds.TariffName)
 	case slices.Contains(plugins, feed):
 		if config != "" {
-			r.Problem(table+".config", "is for the built-in feeds; a plugin's is named in its [[plugin]], so leave it out")
+			r.Problem(table+".config", "is for built-in feeds only; remove it, and set config in the [[plugin]]")
 		}
 	case !slices.Contains(feeds.Names(), feed):
 		r.OneOf(table+".feed", feed, append(feeds.Names(), plugins...)...)
 	case config == "":
-		r.Problem(table+".config", "is missing; name the TOML file that says where the data are, as docs/prices.md explains")
+		r.Problem(table+".config", "is missing; set the path of the TOML file that describes the data, see docs/prices.md")
 	}
 }
 
@@ -69,6 +69,6 @@ func (p *GuestLimits) Check(r *settings.Reader, table string) {
 		r.Positive(delay, p.MaxOwnerDelay)
 	}
 	if r.Set(share) && p.MaxCPUShare == 0 {
-		r.Problem(share, "is 0; to take no guests at all, leave max_jobs of the partners out, and to take any number, this")
+		r.Problem(share, "is 0; to refuse all guests, remove max_jobs of the partners; for no limit, remove this key")
 	}
 }

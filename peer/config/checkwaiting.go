@@ -66,7 +66,7 @@ func (r *Charging) checkWaitingKeys(key string, w *WaitingCost) {
 		{"parts", []string{SumWaiting}},
 	} {
 		if k := settings.Join(key, one.name); r.Set(k) && !slices.Contains(one.of, w.Kind) {
-			r.Problem(k, "is for kind = %q; leave it out, or choose that", one.of[0])
+			r.Problem(k, "is for kind = %q; remove it, or choose that", one.of[0])
 		}
 	}
 }
@@ -74,10 +74,10 @@ func (r *Charging) checkWaitingKeys(key string, w *WaitingCost) {
 // salary is paid in working hours.
 func (r *Charging) salary(key string, w *WaitingCost, calendar cost.Calendar) cost.WaitingPart {
 	if w.Rate == 0 {
-		r.Problem(key+".rate", "is missing; say what an hour costs in which people wait")
+		r.Problem(key+".rate", "is missing; set the cost of one working hour of waiting")
 	}
 	if r.NoZone {
-		r.Warn(key, "goes by the clock of UTC, as [prices] time_zone is not set; set it to this site's, or to \"UTC\"")
+		r.Warn(key, "uses UTC because [prices] time_zone is unset; set it to the time zone of this site, or to \"UTC\"")
 	}
 	days, hours := usualDays, usualHours
 	if w.Days != "" {
@@ -94,7 +94,7 @@ func (r *Charging) salary(key string, w *WaitingCost, calendar cost.Calendar) co
 
 func (r *Charging) steps(key string, w *WaitingCost, zone *time.Location) cost.WaitingPart {
 	if len(w.Steps) == 0 {
-		r.Problem(key+".steps", "is missing; say from when on an hour costs how much, as { \"2026-12-01\" = 500.0 } or { \"3d\" = 80.0 }")
+		r.Problem(key+".steps", "is missing; set the hourly cost by start time, such as { \"2026-12-01\" = 500.0 } or { \"3d\" = 80.0 }")
 	}
 	made := cost.Steps{Before: protocol.Micro(w.Rate)}
 	for _, when := range slices.Sorted(maps.Keys(w.Steps)) {
@@ -107,7 +107,7 @@ func (r *Charging) steps(key string, w *WaitingCost, zone *time.Location) cost.W
 		step.PerHour = r.price(at, w.Steps[when])
 		same := func(other cost.Step) bool { return other.At == step.At && other.After == step.After }
 		if slices.ContainsFunc(made.Steps, same) {
-			r.Problem(at, "is a time that another step of the curve names in other words; keep one of the two")
+			r.Problem(at, "duplicate time: another step has the same time in another form; keep one")
 		}
 		made.Steps = append(made.Steps, step)
 	}
@@ -124,14 +124,14 @@ func parseStep(when string, zone *time.Location) (cost.Step, error) {
 	}
 	after, err := settings.ParseDuration(when)
 	if err != nil {
-		return cost.Step{}, errors.New("is no time; write a day, a day and a time, or a time since the submission, as \"2026-12-01\", \"2026-12-01 08:00\" or \"3d\"")
+		return cost.Step{}, errors.New("is not a valid time; write a day, a day and a time, or a time since the submission, as \"2026-12-01\", \"2026-12-01 08:00\" or \"3d\"")
 	}
 	return cost.Step{After: after}, nil
 }
 
 func (r *Charging) sum(key string, w *WaitingCost, parts map[string]cost.WaitingPart) {
 	if len(w.Parts) == 0 {
-		r.Problem(key+".parts", "is missing; name the curves that are added up")
+		r.Problem(key+".parts", "is missing; list the waiting costs to add up")
 	}
 	for i, name := range w.Parts {
 		part, has := parts[name]
@@ -139,7 +139,7 @@ func (r *Charging) sum(key string, w *WaitingCost, parts map[string]cost.Waiting
 		case !has:
 			r.OneOf(fmt.Sprintf("%s.parts[%d]", key, i), name, slices.Sorted(maps.Keys(parts))...)
 		case slices.Contains(w.Parts[:i], name):
-			r.Problem(fmt.Sprintf("%s.parts[%d]", key, i), "%q is there twice; keep one", name)
+			r.Problem(fmt.Sprintf("%s.parts[%d]", key, i), "duplicate name %q; keep one", name)
 		default:
 			w.curve.Parts = append(w.curve.Parts, part)
 		}
@@ -165,7 +165,7 @@ func (r *Charging) Weights(table string, w *DefaultWeights, curves []WaitingCost
 		}
 	}
 	if known && w.ComputeWeight+w.WaitWeight+w.EnergyWeight+w.DataWeight == 0 {
-		r.Problem(table, "has no weight above 0, so that all choices would be equal; set one, or choose an objective alone")
+		r.Problem(table, "has no weight above 0, so all decisions would cost the same; set a weight, or set only objective")
 	}
 	names := make([]string, len(curves))
 	for i := range names {
@@ -175,7 +175,7 @@ func (r *Charging) Weights(table string, w *DefaultWeights, curves []WaitingCost
 	case w.WaitingCost == "" && len(names) > 0:
 		r.Warn(table+".waiting_cost", "is not set: an hour of waiting costs one of the currency unless users name a curve, such as %s", strconv.Quote(names[0]))
 	case w.WaitingCost != "" && len(names) == 0:
-		r.Problem(table+".waiting_cost", "is %q, and there is no [[waiting_cost]]; write one, or leave it out", w.WaitingCost)
+		r.Problem(table+".waiting_cost", "unknown waiting cost %q; there is no [[waiting_cost]]; add one, or remove the key", w.WaitingCost)
 	case w.WaitingCost != "":
 		r.OneOf(table+".waiting_cost", w.WaitingCost, names...)
 	}

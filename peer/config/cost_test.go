@@ -237,7 +237,7 @@ price = -1.0
 		t.Errorf("got %+v, %q", got, reason)
 	}
 	tables.Costs("site[1].cost", &plan.Sites[1].Cost)
-	want := `plan.toml:8: site[lake].cost.qos_factors.a b: "a b" is no name of a class; use 1 to 32 letters, digits, '-', '_' and '.'
+	want := `plan.toml:8: site[lake].cost.qos_factors.a b: invalid class name "a b"; use 1 to 32 letters, digits, '-', '_' and '.'
 plan.toml:10: site[lake].cost.cpu.price: is negative; a price is 0 or more`
 	if err := r.Err(); err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -136,10 +136,10 @@ func readPublicKey(path string) (public string, err error) {
 	}
 	public = strings.TrimSpace(string(text))
 	if settings.Secret(public) {
-		return "", fmt.Errorf("%s holds a secret seed; name the .pub file beside it, and keep the seed at its own site", path)
+		return "", fmt.Errorf("%s contains a secret seed; set the .pub file of the same key, and keep the seed at its own site", path)
 	}
 	if identity.ValidatePublic(public) != nil {
-		return "", fmt.Errorf("%s holds no public key of a site; one begins with U and has 56 characters", path)
+		return "", fmt.Errorf("%s contains no valid public key; a public key starts with U and has 56 characters", path)
 	}
 	return public, nil
 }

@@ -220,7 +220,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.toml"): "no such file",
 		t.TempDir():                     "no *.toml file",
-		filepath.Join(dir, "seed.toml"): "holds a secret seed",
+		filepath.Join(dir, "seed.toml"): "contains a secret seed",
 	} {
 		_, err := config.Load(path)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), string(seed)) {

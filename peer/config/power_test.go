@@ -145,8 +145,8 @@ func TestOddBudgets(t *testing.T) {
 	const machine = "[localsched]\ncpus = 4\n[power]\nwatts_per_cpu = 500\n"
 	for keys, want := range map[string]string{
 		"budget_kw = 2":               "",
-		"budget_kw = 1000":            "is more than all 4 CPUs draw together, 2 kW; is it in kilowatts?",
-		"budget_kw = 1\nprice = 0":    "is 0, which is no limit; write 0.01",
+		"budget_kw = 1000":            "is more than the power draw of all 4 CPUs, 2 kW; check that it is in kilowatts",
+		"budget_kw = 1\nprice = 0":    "is 0; use 0.01",
 		"budget_kw = 1\nprice = 0.01": "needs prices",
 		"[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\nfallback_kw = 5\nmax_kw = 4": "fallback_kw: is more than max_kw",
 		"budget_kw = 1\non_peak = \"always\"\n": "",

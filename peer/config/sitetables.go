@@ -51,7 +51,7 @@ func (r *checker) simulated(l *LocalSched) {
 	case l.Plugin != Process:
 		r.Problem("localsched.plugin", "%q is not simulated; write %q and the machine's cpus, nodes and policy", l.Plugin, Process)
 	case l.CPUs == 0:
-		r.Problem("localsched.cpus", "is not set, so that the site would have as many as this computer; set it")
+		r.Problem("localsched.cpus", "is missing, and the default is the CPUs of this computer; set it")
 	}
 }
 

@@ -42,7 +42,7 @@ func (m *Megabytes) UnmarshalTOML(raw any) error {
 		n, err := strconv.ParseInt(raw[:max(0, end)], 10, 64)
 		mb, ok := memoryUnit(raw[max(0, end):])
 		if err != nil || !ok || n > math.MaxInt64/mb {
-			return errors.New(`is no size; write a number and a unit of MB, GB or TB, as "512MB" or "4GB"`)
+			return errors.New(`is not a valid size; write a number and a unit of MB, GB or TB, as "512MB" or "4GB"`)
 		}
 		*m = Megabytes(n * mb)
 		return nil
@@ -152,7 +152,7 @@ func (b *Bandwidth) UnmarshalTOML(raw any) error {
 	unit := strings.TrimSpace(text[end:])
 	i := slices.IndexFunc(rates(), func(r rate) bool { return r.name == unit })
 	if err != nil || i < 0 {
-		return errors.New("is no bandwidth; write " + want)
+		return errors.New("is not a valid bandwidth; write " + want)
 	}
 	one := rates()[i]
 	if n == 0 || n > maxBandwidth/max(one.bytes, one.bits) {

@@ -54,7 +54,7 @@ func Open(name, file, dir, text, area string, log *slog.Logger) (Feed, error) {
 		}
 		return c.Open(), nil
 	}
-	return nil, fmt.Errorf("there is no built-in price feed %q; there are %s", name, strings.Join(Names(), " and "))
+	return nil, fmt.Errorf("unknown price feed %q; built-in feeds are %s", name, strings.Join(Names(), " and "))
 }
 
 // read reads a configuration into a struct.

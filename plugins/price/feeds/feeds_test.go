@@ -141,15 +141,15 @@ path = "x"
 format = "csv"
 slot = "10m"
 `, `feed.toml:1: file[1].format: is missing; use one of csv, hourly, nordpool, entsoe
-feed.toml:1: file[1].path: is missing; name the file of prices
-feed.toml:2: file[1].zone: "Europe/Olso" is no time zone; use a name as "Europe/Oslo" or "UTC"
+feed.toml:1: file[1].path: is missing; set the path of the price file
+feed.toml:2: file[1].zone: invalid time zone "Europe/Olso"; use a name such as "Europe/Oslo" or "UTC"
 feed.toml:3: file[1].colour: unknown key; allowed here: path, format, zone, start, hours, area, currency, unit, slot, gaps, max_price, sequence, rename
 feed.toml:4: file[1].unit: "kWh" is unknown; use "MWh"
 feed.toml:5: file[2].area: is missing; name the price area of the file
 feed.toml:5: file[2].zone: is missing; name the time zone of the file's clock, as "Europe/Oslo"
 feed.toml:8: file[2].start: is a date or time; write a date and time in quotes, as "2026-01-31 00:00"
 feed.toml:9: file[2].hours: "clocks" is unknown; did you mean "clock"? Allowed are "elapsed", "clock"
-feed.toml:10: file[2].currency: "eur" is no currency; write its three capital letters, as "EUR"
+feed.toml:10: file[2].currency: invalid currency "eur"; use three capital letters, such as "EUR"
 feed.toml:11: file[2].sequence: has no use with format "hourly"; leave it out
 feed.toml:14: file[3].format: "nord" is unknown; allowed are "csv", "hourly", "nordpool", "entsoe"
 feed.toml:18: file[4].slot: is 10m0s; use a multiple of 15m0s up to 24h0m0s`},
@@ -160,15 +160,15 @@ months = "mon"
 days = 3
 hours = "6-22"
 `, `feed.toml: area: an area has no name; name the price area that the tariff is for
-feed.toml: currency: "" is no currency; write its three capital letters, as "EUR"
+feed.toml: currency: invalid currency ""; use three capital letters, such as "EUR"
 feed.toml:1: price: is beyond ±1000000 per MWh
-feed.toml:2: zone: "Local" is no time zone; use a name as "Europe/Oslo" or "UTC"
-feed.toml:3: period[1].price: is missing; say what a MWh costs
+feed.toml:2: zone: invalid time zone "Local"; use a name such as "Europe/Oslo" or "UTC"
+feed.toml:3: period[1].price: is missing; set the price of a MWh
 feed.toml:4: period[1].months: "mon" is no month; use jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec, or ranges of them as jan-mar
 feed.toml:5: period[1].days: is a number; write weekdays, as "mon-fri"
 feed.toml:6: period[1].hours: "6-22" is no time of the day; write it on quarters of an hour, as "06:00-22:15"`},
 		{feeds.FileName, "x = \n", "feed.toml:1: not TOML"},
-		{"weather", "", `there is no built-in price feed "weather"; there are file and tariff`},
+		{"weather", "", `unknown price feed "weather"; built-in feeds are file and tariff`},
 	}
 	for _, c := range cases {
 		_, err := open(c.name, c.text, "")

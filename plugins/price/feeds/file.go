@@ -66,7 +66,7 @@ func (c *File) Check(r *settings.Reader) {
 // configuration.
 func (f *PriceFile) Check(r *settings.Reader, key string) {
 	if f.Path == "" {
-		r.Problem(settings.Join(key, "path"), "is missing; name the file of prices")
+		r.Problem(settings.Join(key, "path"), "is missing; set the path of the price file")
 	}
 	if f.Hours != "" {
 		r.OneOf(settings.Join(key, "hours"), f.Hours, HoursElapsed, HoursClock)

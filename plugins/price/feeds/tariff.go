@@ -36,11 +36,11 @@ func (c *Tariff) Check(r *settings.Reader) {
 		r.Problem("area", "%v; name the price area that the tariff is for", err)
 	}
 	if !priceformat.IsCurrency(c.Currency) {
-		r.Problem("currency", "%q is no currency; write its three capital letters, as \"EUR\"", c.Currency)
+		r.Problem("currency", "invalid currency %q; use three capital letters, such as \"EUR\"", c.Currency)
 	}
 	checkPrice(r, "price", c.Price)
 	if c.Zone.Location == nil {
-		r.Problem("zone", "is missing; name the time zone of the contract, as \"Europe/Berlin\"")
+		r.Problem("zone", "is missing; set the time zone of the contract, such as \"Europe/Berlin\"")
 	}
 	for i := range c.Periods {
 		checkPrice(r, fmt.Sprintf("period[%d].price", i), c.Periods[i].Price)
@@ -54,7 +54,7 @@ func checkPrice(r *settings.Reader, key string, amount *settings.Amount) {
 	most := settings.Amount(priceformat.MostMaxPrice)
 	switch {
 	case amount == nil:
-		r.Problem(key, "is missing; say what a MWh costs")
+		r.Problem(key, "is missing; set the price of a MWh")
 	case *amount > most || *amount < -most:
 		r.Problem(key, "is beyond ±%s per MWh", priceformat.FormatMicro(priceformat.MostMaxPrice))
 	case *amount > -one && *amount < one && *amount != 0:

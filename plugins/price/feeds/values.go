@@ -17,7 +17,7 @@ type Zone struct{ Location *time.Location }
 func ParseZone(name string) (Zone, error) {
 	location, err := time.LoadLocation(name)
 	if err != nil || name == "" || location == time.Local {
-		return Zone{}, fmt.Errorf("%q is no time zone; use a name as \"Europe/Oslo\" or \"UTC\"", name)
+		return Zone{}, fmt.Errorf("invalid time zone %q; use a name such as \"Europe/Oslo\" or \"UTC\"", name)
 	}
 	return Zone{location}, nil
 }

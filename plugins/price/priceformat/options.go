@@ -93,7 +93,7 @@ func (o *Options) Faults(format Format) (faults []Fault) {
 			find("rename", true, "%v", err)
 		}
 	}
-	find("currency", o.Currency != "" && !IsCurrency(o.Currency), "%q is no currency; write its three capital letters, as \"EUR\"", o.Currency)
+	find("currency", o.Currency != "" && !IsCurrency(o.Currency), "invalid currency %q; use three capital letters, such as \"EUR\"", o.Currency)
 	find("slot", !lengthFits(o.slot()), "is %v; use a multiple of %v up to %v", o.slot(), price.Resolution, price.MaxSlot)
 	find("hours", o.ByClock && o.slot() != protocol.Hour, "counts hours of the clock, so slot must be an hour")
 	find("max_price", o.MaxPrice < 0 || o.MaxPrice > MostMaxPrice, "is outside 0 to %s", FormatMicro(MostMaxPrice))

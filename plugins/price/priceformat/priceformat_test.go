@@ -448,7 +448,7 @@ func TestOptionFaults(t *testing.T) {
 		`slot: has no use with format "nordpool"`:                            {priceformat.Nordpool, priceformat.Options{Zone: oslo, Currency: "EUR", Slot: protocol.Hour}},
 		`zone: is missing`:                                                   {priceformat.Nordpool, priceformat.Options{Currency: "EUR"}},
 		`currency: is missing`:                                               {priceformat.Nordpool, priceformat.Options{Zone: oslo}},
-		`currency: "eur" is no currency`:                                     {priceformat.ENTSOE, priceformat.Options{Currency: "eur"}},
+		`currency: invalid currency "eur"`:                                   {priceformat.ENTSOE, priceformat.Options{Currency: "eur"}},
 		`slot: is 20m0s; use a multiple`:                                     {priceformat.CSV, priceformat.Options{Slot: 20 * protocol.Minute}},
 		`slot: is 48h0m0s; use a`:                                            {priceformat.CSV, priceformat.Options{Slot: 2 * protocol.Day}},
 		`max_price: is outside 0 to 1000`:                                    {priceformat.CSV, priceformat.Options{MaxPrice: priceformat.MostMaxPrice + 1}},
