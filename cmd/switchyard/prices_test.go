@@ -141,8 +141,8 @@ func TestPricesRefuses(t *testing.T) {
 		{"--zone is missing", []string{"x", "--format", "nordpool", "--currency", "EUR"}},
 		{"--zone: invalid time zone \"Mars\"", []string{"x", "--format", "nordpool", "--zone", "Mars"}},
 		{"invalid --max-price; use a number from 0 to 1000000", []string{"x", "--format", "csv", "--max-price", "2000000"}},
-		{"--start: invalid date \"noon\"", []string{"x", "--format", "hourly", "--start", "noon"}},
-		{"--from: invalid date \"noon\"", []string{"x", "--format", "csv", "--from", "noon"}},
+		{"--start: \"noon\" is no date", []string{"x", "--format", "hourly", "--start", "noon"}},
+		{"--from: \"noon\" is no date", []string{"x", "--format", "csv", "--from", "noon"}},
 		{"--feed: unknown value \"wind\"", []string{"--config", "x", "--feed", "wind"}},
 	} {
 		code, _, errs := cli(t, append([]string{"prices"}, c.args...)...)

@@ -51,7 +51,7 @@ func (s *Study) Check() error {
 	tune := s.Plan.Tune
 	switch {
 	case !slices.Contains(experiment.Methods(), s.Method):
-		return fmt.Errorf("%q is no way to search; use %s", s.Method, strings.Join(experiment.Methods(), " or "))
+		return fmt.Errorf("invalid method %q; use %s", s.Method, strings.Join(experiment.Methods(), " or "))
 	case s.Runs < 1:
 		return fmt.Errorf("%d runs; give 1 or more", s.Runs)
 	case s.Buy && len(s.Plan.Candidates) == 0:

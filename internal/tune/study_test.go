@@ -297,7 +297,7 @@ func TestStudiesThatCannotBe(t *testing.T) {
 		change func(*tune.Study)
 		want   string
 	}{
-		"method":       {func(s *tune.Study) { s.Method = "guess" }, `"guess" is no way to search; use grid or nelder-mead`},
+		"method":       {func(s *tune.Study) { s.Method = "guess" }, `invalid method "guess"; use grid or nelder-mead`},
 		"runs":         {func(s *tune.Study) { s.Runs = 0 }, "0 runs; give 1 or more"},
 		"too fine":     {func(s *tune.Study) { s.Runs = 5 }, "the grid has 6 points, and 5 runs are allowed"},
 		"nothing":      {func(s *tune.Study) { s.Plan.Candidates, s.Buy = nil, true }, "no candidate to buy"},
