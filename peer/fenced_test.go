@@ -71,7 +71,7 @@ func TestCancelAfterReclaim(t *testing.T) {
 			w, id := reclaimed(t, watermark)
 			w.Cancel("a", id)
 			w.Advance(10 * protocol.Minute)
-			if view := shown(w, id); view.State != protocol.Pending || !strings.Contains(view.Reason, "Cancelling (it was taken from b,") {
+			if view := shown(w, id); view.State != protocol.Pending || !strings.Contains(view.Reason, "Cancelling (it was reclaimed from b,") {
 				t.Errorf("it is shown as %v, %q", view.State, view.Reason)
 			}
 			w.Crash("a")
@@ -126,11 +126,11 @@ func TestCancelAfterReclaimUnknown(t *testing.T) {
 		"again": {func(_ *testing.T, w *peertest.World, id protocol.JobID) {
 			w.Cancel("a", id)
 			w.Cancel("a", id)
-		}, "outcome unknown: it was taken from b,"},
+		}, "outcome unknown: it was reclaimed from b,"},
 		"departed": {func(_ *testing.T, w *peertest.World, id protocol.JobID) {
 			w.SetPartners("a", func(cfg *rules.Config) { cfg.Partners = nil })
 			w.Cancel("a", id)
-		}, "outcome unknown: b may still run the job, and is no partner any more"},
+		}, "outcome unknown: b may still run the job, and is no longer a partner"},
 		"departs": {func(t *testing.T, w *peertest.World, id protocol.JobID) {
 			t.Helper()
 			w.Cancel("a", id)
@@ -139,7 +139,7 @@ func TestCancelAfterReclaimUnknown(t *testing.T) {
 				t.Errorf("it is shown as %v, %q", view.State, view.Reason)
 			}
 			w.Cancel("a", id)
-		}, "outcome unknown: b may still run the job, and is no partner any more"},
+		}, "outcome unknown: b may still run the job, and is no longer a partner"},
 		"lost": {func(t *testing.T, w *peertest.World, id protocol.JobID) {
 			t.Helper()
 			w.Cancel("a", id)

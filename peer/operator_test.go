@@ -196,7 +196,7 @@ func TestAPartnerLeavesWithJobs(t *testing.T) {
 		t.Errorf("the guest of b does not count: %+v", reply)
 	}
 	shown := c.ask(event.AskJob{Asked: 91, Job: id})
-	if v, ok := shown.(view.Job); !ok || !strings.Contains(v.Reason, "NeedsOperator: b has the job, and is no partner any more") {
+	if v, ok := shown.(view.Job); !ok || !strings.Contains(v.Reason, "NeedsOperator: b has the job, and is no longer a partner") {
 		t.Errorf("the job is shown as %+v", shown)
 	}
 	c.ask(event.Cancel{Asked: 92, Job: id, User: "ada"})

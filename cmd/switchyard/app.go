@@ -72,7 +72,7 @@ func (a *app) root() *cobra.Command {
 	if named := a.getenv("SWITCHYARD_SOCKET"); named != "" {
 		socket = named
 	}
-	root.PersistentFlags().StringVar(&a.socket, "socket", socket, "socket of the peer (SWITCHYARD_SOCKET)")
+	root.PersistentFlags().StringVar(&a.socket, "socket", socket, "socket of the peer; overrides SWITCHYARD_SOCKET")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.requeueCommand(), a.logsCommand(),

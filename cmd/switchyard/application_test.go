@@ -230,7 +230,7 @@ func TestPareto(t *testing.T) {
 		"      TIME       COST  mesh        solve\n" +
 			"   1:00:00  12.00 CHF  cygnus (8)  aurora (2)\n" +
 			"→  2:00:00   9.50 CHF  cygnus (4)  a\\u001brora (2)\n",
-		"switchyard: each choice costs at most 0.33 % more than the cheapest one that is as fast\n",
+		"switchyard: each alternative costs at most 0.33 % more than the cheapest one that is as fast\n",
 	}
 	for _, args := range [][]string{{"submit", "--pareto", path}, {"quote", "--pareto", path}} {
 		if got := command(t, socket, "", args...); got != want {
@@ -262,7 +262,7 @@ func TestParetoTellsTenths(t *testing.T) {
 	want := result{
 		0,
 		"       TIME      COST  job.sh\n  0:00:02.5  2.00 CHF  aurora (1)\n  0:00:02.6  1.00 CHF  aurora (1)\n  0:01:01.0  0.00 CHF  aurora (1)\n",
-		"switchyard: there are more choices than are shown\n",
+		"switchyard: more alternatives exist than are shown\n",
 	}
 	if got := command(t, serve(t, n), "", "quote", "--pareto", someApplication(t, "[[component]]\nname = \"job.sh\"\nscript = \"job.sh\"\n")); got != want {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
@@ -327,12 +327,12 @@ func TestTheStoryOfAComponent(t *testing.T) {
 	socket := serve(t, n)
 	got := command(t, socket, "", "explain", "--long", (someID + 1).String())
 	for _, want := range []string{
-		"Component mesh of the application of job 1000000000042. Foreseen to run 0:50:00 and to cost 3.00 CHF.\n",
+		"Component mesh of the application of job 1000000000042. Predicted run time 0:50:00, cost 3.00 CHF.\n",
 		"Application coupled of 2 components: α 0.5, β 2, γ 1, δ 0; at most 50.00 EUR; at most 12:00:00;\n" +
-			"waiting costs by the curve salary. Spent so far, as foreseen: 12.30 CHF.\n",
+			"waiting cost salary. Predicted cost of the placed components: 12.30 CHF.\n",
 		"round 1: cygnus is chosen: least z of 1,204 choices, proven\n",
 		"→  cygnus     4  0:00:00  2:00:00  2:00:00  3.00 EUR  0 %\n",
-		"   cygnus     8  0:00:00  1:00:00  1:00:00  3.75 EUR  0 %  weighed as K_e 3.00 CHF + K_l 0.50 CHF + K_eco 0.25 CHF + K_d 0.01 CHF\n",
+		"   cygnus     8  0:00:00  1:00:00  1:00:00  3.75 EUR  0 %  weighted: K_e 3.00 CHF + K_l 0.50 CHF + K_eco 0.25 CHF + K_d 0.01 CHF\n",
 		"   aurora     8        -        -        -         -  0 %  declines: has 4 CPUs\n",
 	} {
 		if !strings.Contains(got.stdout, want) {

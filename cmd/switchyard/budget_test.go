@@ -23,12 +23,12 @@ func TestStatusOfTheSite(t *testing.T) {
 	until := protocol.InstantOf(time.Date(2026, 11, 21, 23, 0, 0, 0, time.Local))
 	for want, told := range map[string]*api.Power{
 		"": nil,
-		"Power      the running jobs draw 1.2 kW; a budget of 3 kW\n":                                                    {Draw: 1_200_000, Budget: new(int64(3_000_000))},
-		"Power      the running jobs draw 0 W; no budget until 2026-11-21 23:00:00, then a budget of 3 kW\n":             {Until: until, Next: new(int64(3_000_000))},
-		"Power      the running jobs draw 0 W; a budget of 0 W until 2026-11-21 23:00:00, then a budget of 3 kW\n":       {Budget: new(int64(0)), Until: until, Next: new(int64(3_000_000))},
-		"Power      the running jobs draw 90 W; a budget of 0.5 W until 2026-11-21 23:00:00, then no budget\n":           {Draw: 90_000, Budget: new(int64(500)), Until: until},
-		"Power      the running jobs draw 0 W, 8 kW are kept for jobs that wait in the batch system; a budget of 3 kW\n": {Pending: 8_000_000, Budget: new(int64(3_000_000))},
-		"Power      the running jobs draw 1 W; a budget of 2 W until 2026-11-21 23:00:00, then a budget of 1.5 MW\n":     {Draw: 1000, Budget: new(int64(2000)), Until: until, Next: new(int64(1_500_000_000))},
+		"Power      the running jobs draw 1.2 kW; a budget of 3 kW\n":                                                      {Draw: 1_200_000, Budget: new(int64(3_000_000))},
+		"Power      the running jobs draw 0 W; no budget until 2026-11-21 23:00:00, then a budget of 3 kW\n":               {Until: until, Next: new(int64(3_000_000))},
+		"Power      the running jobs draw 0 W; a budget of 0 W until 2026-11-21 23:00:00, then a budget of 3 kW\n":         {Budget: new(int64(0)), Until: until, Next: new(int64(3_000_000))},
+		"Power      the running jobs draw 90 W; a budget of 0.5 W until 2026-11-21 23:00:00, then no budget\n":             {Draw: 90_000, Budget: new(int64(500)), Until: until},
+		"Power      the running jobs draw 0 W, 8 kW are reserved for jobs pending in the batch system; a budget of 3 kW\n": {Pending: 8_000_000, Budget: new(int64(3_000_000))},
+		"Power      the running jobs draw 1 W; a budget of 2 W until 2026-11-21 23:00:00, then a budget of 1.5 MW\n":       {Draw: 1000, Budget: new(int64(2000)), Until: until, Next: new(int64(1_500_000_000))},
 	} {
 		socket := serve(t, &fakeNode{power: told})
 		got := command(t, socket, "", "status")

@@ -10,11 +10,12 @@ func (a *app) cancelCommand() *cobra.Command {
 	var whole bool
 	cmd := &cobra.Command{
 		Use:   "cancel ID…",
-		Short: "End jobs, wherever they wait or run",
-		Long: "End jobs, wherever they wait or run. The wish is safe when the command returns; a job at a\n" +
-			"site that cannot be reached ends as soon as it can be. A job that needs an operator\n" +
-			"(NeedsOperator in queue) ends at once as CANCELLED, with its outcome unknown.\n\n" +
-			"With --application, all components of the applications that the jobs are of are ended.",
+		Short: "Cancel pending and running jobs",
+		Long: "Cancel pending and running jobs at any site. The request is durable when the command returns; a\n" +
+			"job at an unreachable site ends when that site is reachable again. A job that needs an operator\n" +
+			"(NeedsOperator in queue) ends immediately as CANCELLED, with its outcome unknown.\n" +
+			"\n" +
+			"--application cancels all components of the jobs' applications.",
 		Example: "  switchyard cancel 1000000000042 1000000000043\n  switchyard cancel --application 1000000000042",
 		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +36,7 @@ func (a *app) cancelCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&whole, "application", false, "end all components of the jobs' applications")
+	cmd.Flags().BoolVar(&whole, "application", false, "cancel all components of the jobs' applications")
 	return cmd
 }
 

@@ -83,7 +83,7 @@ func TestExitCodes(t *testing.T) {
 		"missing value":   {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
 		"stray argument":  {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, got "x"`},
 		"no id":           {nil, "", []string{"cancel"}, 2, "missing job ID"},
-		"not by force":    {nil, "", []string{"requeue", "1000000000001"}, 2, "with --force"},
+		"not by force":    {nil, "", []string{"requeue", "1000000000001"}, 2, "missing --force"},
 		"requeue denied":  {refusing(view.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
 		"bad id":          {nil, "", []string{"cancel", "12"}, 3, "no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; \"switchyard queue\" lists the jobs"},
 		"no id at all":    {nil, "", []string{"cancel", "mine"}, 2, "mine"},
@@ -96,7 +96,7 @@ func TestExitCodes(t *testing.T) {
 			},
 			"",
 			[]string{"cancel", someID.String()},
-			1, "job 1000000000042 has ended already: it is COMPLETED",
+			1, "job 1000000000042 has already ended (COMPLETED)",
 		},
 		"bad directive":    {nil, "#!/bin/sh\n#SBATCH --tim=3 -n x\n", []string{"submit"}, 2, "stdin:2: unknown option --tim; did you mean --time?\nswitchyard: stdin:2: --ntasks:"},
 		"empty script":     {nil, "", []string{"submit"}, 2, "stdin: the batch script is empty"},
@@ -110,11 +110,11 @@ func TestExitCodes(t *testing.T) {
 			"switchyard: stdin:2: --gres: GPUs and other devices are not supported; " +
 				"if the job does not need it, remove it or add --ignore=gres\nswitchyard: command line: --constraint: ",
 		},
-		"wrap and a file":  {nil, "", []string{"submit", "--wrap=true", "job.sh"}, 2, "--wrap is the script, and takes neither a file nor arguments"},
+		"wrap and a file":  {nil, "", []string{"submit", "--wrap=true", "job.sh"}, 2, "--wrap replaces the script; omit the file and its arguments"},
 		"wrap of nothing":  {nil, "", []string{"submit", "--wrap="}, 2, "command line: --wrap: the command is empty"},
 		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: dependencies are not supported"},
-		"value for a flag": {nil, goodScript, []string{"submit", "--wait=5"}, 2, "it takes no value"},
-		"unreachable":      {nil, goodScript, []string{"submit"}, 6, "no peer answers at"},
+		"value for a flag": {nil, goodScript, []string{"submit", "--wait=5"}, 2, "the option takes no value"},
+		"unreachable":      {nil, goodScript, []string{"submit"}, 6, "cannot reach the peer at"},
 		"bad request":      {refusing(view.BadRequest), goodScript, []string{"submit"}, 2, "no"},
 		"not found":        {&fakeNode{}, "", []string{"status", "1000000000001"}, 3, "there is no job 1000000000001"},
 		"denied":           {refusing(view.Denied), "", []string{"cancel", "1000000000001"}, 4, "no"},
@@ -124,11 +124,11 @@ func TestExitCodes(t *testing.T) {
 			[]string{"submit"},
 			5, "switchyard: no\nswitchyard:   aurora: needs 99 CPUs\n",
 		},
-		"config":          {nil, "", []string{"config"}, 2, "say what to do"},
+		"config":          {nil, "", []string{"config"}, 2, "missing subcommand: use config check"},
 		"bad config":      {nil, "", []string{"config", "check", "--config", "/nowhere.toml"}, 1, "/nowhere.toml: there is no such file"},
-		"keygen":          {nil, "", []string{"keygen"}, 2, "say what to make"},
+		"keygen":          {nil, "", []string{"keygen"}, 2, "missing --out FILE"},
 		"completion":      {nil, "", []string{"completion", "tcsh"}, 2, "use bash, zsh or fish"},
-		"demo jobs":       {nil, "", []string{"demo", "--jobs=0"}, 2, "outside 1 to 500"},
+		"demo jobs":       {nil, "", []string{"demo", "--jobs=0"}, 2, "--jobs: invalid value 0; use 1 to 500"},
 		"two ids of logs": {nil, "", []string{"logs", "1000000000001", "1000000000002"}, 2, "takes one job ID"},
 	}
 	for name, c := range cases {
@@ -205,7 +205,7 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 		}
 	}
 	got := command(t, socket, goodScript, "submit", "--test-only", "--export=A=1,B=2")
-	if got != (result{0, want, "switchyard: variables that leave with the job when another site runs it: A B\n"}) {
+	if got != (result{0, want, "switchyard: variables sent to other sites: A B\n"}) {
 		t.Errorf("printed %+v", got)
 	}
 	if len(n.submits()) != 0 {
@@ -304,10 +304,10 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 		"-t done":              "--states: unknown state \"done\"; use all or PENDING (PD), RUNNING (R)",
 		"-u ,":                 "--user: empty value",
 		"-j mine":              "mine",
-		"-o %P":                "--format: there is no column %P here; see switchyard queue --help",
+		"-o %P":                "--format: unknown column %P; switchyard queue --help lists the columns",
 		"-o %i%":               "--format ends within a column",
-		"-o %i%{paid}%j":       "--format: there is no column %{paid} here; see switchyard queue --help",
-		"-o %i%{":              "--format: there is no column %{ here; see switchyard queue --help",
+		"-o %i%{paid}%j":       "--format: unknown column %{paid}; switchyard queue --help lists the columns",
+		"-o %i%{":              "--format: unknown column %{; switchyard queue --help lists the columns",
 		"--recent=-1":          "invalid --recent=-1; use a number from 1 to 10000",
 		"--limit=-1":           "invalid --limit=-1",
 		"--limit=3 --recent=1": "--limit applies to active jobs only",
@@ -459,7 +459,7 @@ func TestReload(t *testing.T) {
 			},
 			want: result{
 				0, "changed        rounds.local_wait_threshold: \"1m\" → \"2m\"\nneeds restart  gossip.bind: - → \"x\"\n" +
-					"In force: initiation sender, policy tc, local queue easy.\n",
+					"Active: initiation sender, policy tc, local queue easy.\n",
 				"switchyard: warning: f:1: odd\n",
 			},
 		},
@@ -470,20 +470,20 @@ func TestReload(t *testing.T) {
 			},
 			want: result{
 				0, "added          partner charon\nremoved        partner borealis\nremoved        partner dione\n" +
-					"changed        partner[eos].max_jobs: 1 → 2\nIn force: initiation sender, policy tc, local queue easy.\n", "",
+					"changed        partner[eos].max_jobs: 1 → 2\nActive: initiation sender, policy tc, local queue easy.\n", "",
 			},
 		},
 		"a partner only": {
 			reply: api.Reloaded{Added: []protocol.SiteName{"charon"}, Rules: someRules()},
-			want:  result{0, "added          partner charon\nIn force: initiation sender, policy tc, local queue easy.\n", ""},
+			want:  result{0, "added          partner charon\nActive: initiation sender, policy tc, local queue easy.\n", ""},
 		},
 		"nothing": {
 			reply: api.Reloaded{Rules: someRules()},
-			want:  result{0, "Nothing has changed.\nIn force: initiation sender, policy tc, local queue easy.\n", ""},
+			want:  result{0, "No changes.\nActive: initiation sender, policy tc, local queue easy.\n", ""},
 		},
 		"problems": {
 			reply: api.Reloaded{Problems: []string{"f:3: x: unknown key", "f:4: y: bad"}},
-			want:  result{1, "", "switchyard: f:3: x: unknown key\nswitchyard: f:4: y: bad\nswitchyard: nothing was changed\n"},
+			want:  result{1, "", "switchyard: f:3: x: unknown key\nswitchyard: f:4: y: bad\nswitchyard: the configuration was not changed\n"},
 		},
 		"not allowed": {
 			err:  no{view.Refusal{Code: view.Denied, Reason: "not you"}},
@@ -543,7 +543,7 @@ func TestExplainTellsTheStory(t *testing.T) {
 		"   aurora    0:01:00  1:00:00  1:01:00  3.50 EUR  100 %\n",
 		"borealis        -        -        -         -    0 %  declines: no room\n",
 		"draco           -        -        -         -      -  did not answer in time\n",
-		"+0.040 s  cygnus is prepared; granted to it, durably (epoch 2)\n",
+		"+0.040 s  cygnus is prepared; grant recorded (epoch 2)\n",
 		"+4.000 s  ended COMPLETED\n",
 		"+4.001 s  from-the-future: x\n",
 	} {
@@ -571,7 +571,7 @@ func TestKeygen(t *testing.T) {
 	if got := command(t, "", "", "keygen", "--out", key); got.code != 1 || got.stdout != "" {
 		t.Errorf("a key was overwritten: %+v", got)
 	}
-	if got := command(t, "", "", "keygen", "--gossip", ring); got.code != 1 || !strings.Contains(got.stderr, "is there already") {
+	if got := command(t, "", "", "keygen", "--gossip", ring); got.code != 1 || !strings.Contains(got.stderr, "already exists") {
 		t.Errorf("a keyring was overwritten: %+v", got)
 	}
 }

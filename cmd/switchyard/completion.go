@@ -5,13 +5,13 @@ import "github.com/spf13/cobra"
 func (a *app) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion (bash|zsh|fish)",
-		Short: "Print a shell's completion script",
+		Short: "Print a shell completion script",
 		Example: "  switchyard completion bash >/etc/bash_completion.d/switchyard\n" +
 			"  source <(switchyard completion zsh)",
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("name one shell: bash, zsh or fish")
+				return usage("missing shell: use bash, zsh or fish")
 			}
 			return nil
 		},
@@ -24,7 +24,7 @@ func (a *app) completionCommand() *cobra.Command {
 			case "fish":
 				return cmd.Root().GenFishCompletion(a.stdout, true)
 			}
-			return usage("there is no completion for %q; use bash, zsh or fish", args[0])
+			return usage("unknown shell %q; use bash, zsh or fish", args[0])
 		},
 	}
 }

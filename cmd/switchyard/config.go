@@ -19,7 +19,7 @@ func (f *configFlag) addTo(a *app, cmd *cobra.Command) {
 		from = []string{named}
 	}
 	cmd.Flags().StringSliceVar((*[]string)(f), "config", from,
-		"TOML file, or folder of such (SWITCHYARD_CONF, or "+config.DefaultDir+"); repeatable")
+		"TOML file, or directory of TOML files; repeatable (default: SWITCHYARD_CONF, or "+config.DefaultDir+")")
 }
 
 // load reads the configuration and tells all that is wrong with it.
@@ -56,10 +56,10 @@ func (a *app) warnOfMissing(ctx context.Context, cfg *config.Config) {
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check and show a peer's configuration",
+		Short: "Check and print a peer's configuration",
 		Args:  noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("say what to do: config check, config show or config sample; see %s --help", cmd.CommandPath())
+			return usage("missing subcommand: use config check, config show or config sample; see %s --help", cmd.CommandPath())
 		},
 	}
 	cmd.AddCommand(a.configCheckCommand(), a.configShowCommand(), a.configSampleCommand())
@@ -70,12 +70,12 @@ func (a *app) configCheckCommand() *cobra.Command {
 	var from configFlag
 	cmd := &cobra.Command{
 		Use:   "check [--config PATH]",
-		Short: "Print all that is wrong with a configuration",
-		Long: "Print all that is wrong with a configuration, also what only a start would find: keys and secrets\n" +
-			"that are missing or that others can use, accounts that this machine does not have, price areas\n" +
-			"that a feed does not know, policies and feeds that do not come up as plugins. When the site has\n" +
-			"a database, warn of partners that the configuration does not have although jobs concern them,\n" +
-			"with how many jobs do. Run it as root, or as the account that runs the peer.",
+		Short: "Print all errors of a configuration",
+		Long: "Print all errors of a configuration, including those that only a start finds: keys and secrets\n" +
+			"that are missing or that other users can read or change, accounts that are missing on this machine,\n" +
+			"price areas that are unknown to a feed, and plugins of policies and feeds that do not start. If the\n" +
+			"site has a database, warn of partners that are not configured although jobs concern them, with the\n" +
+			"number of these jobs. Run it as root, or as the account of the peer.",
 		Example: "  switchyard config check --config site.toml",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -95,7 +95,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 				return &exitError{code: exitFailed}
 			}
 			a.warnOfMissing(cmd.Context(), cfg)
-			a.printf("The configuration of %s is right.\n", cfg.Site.Name)
+			a.printf("Configuration OK: site %s.\n", cfg.Site.Name)
 			return nil
 		},
 	}
@@ -108,7 +108,7 @@ func (a *app) configShowCommand() *cobra.Command {
 	var effective bool
 	cmd := &cobra.Command{
 		Use:     "show [--config PATH]",
-		Short:   "Print a configuration and where each value comes from",
+		Short:   "Print a configuration and the source of each value",
 		Example: "  switchyard config show --config site.toml\n  switchyard config show --effective",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -120,7 +120,7 @@ func (a *app) configShowCommand() *cobra.Command {
 			return cfg.Show(a.stdout, effective)
 		},
 	}
-	cmd.Flags().BoolVar(&effective, "effective", false, "print the defaults too")
+	cmd.Flags().BoolVar(&effective, "effective", false, "also print the defaults")
 	from.addTo(a, cmd)
 	return cmd
 }
@@ -128,7 +128,7 @@ func (a *app) configShowCommand() *cobra.Command {
 func (a *app) configSampleCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "sample",
-		Short:   "Print a configuration with every key, its default and what it means",
+		Short:   "Print a sample configuration: every key, its default and its meaning",
 		Example: "  switchyard config sample >/etc/switchyard/switchyard.toml",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -22,28 +22,28 @@ func (a *app) demoCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run a grid of three sites on this machine and watch jobs move",
-		Long: "Start the peers of three sites on this machine (aurora with 4 CPUs, borealis with 4, cygnus\n" +
-			"with 8), submit small batch jobs at aurora, more than it can run, and show where each goes.\n" +
-			"Electricity is dearest at aurora and cheapest at borealis; policies as mcmf go by that too.\n" +
-			"With the policy iss sites charge for CPUs and energy, in CHF and EUR, and two applications are\n" +
-			"submitted before the jobs: one whose components start together at two sites, and one with\n" +
-			"limits on cost and time, of which you see what was weighed and what was learnt.\n" +
-			"At the end every result is checked, and that each job ran exactly once; only then the exit\n" +
-			"code is 0. Everything is stopped and removed again.",
+		Short: "Run a grid of three sites on this machine and show jobs move",
+		Long: "Start the peers of three sites on this machine (aurora with 4 CPUs, borealis with 4, cygnus with\n" +
+			"8), submit more small batch jobs at aurora than it can run, and show where each job runs.\n" +
+			"Electricity is most expensive at aurora and cheapest at borealis; policies such as mcmf consider\n" +
+			"this. With the policy iss, sites charge for CPUs and energy, in CHF and EUR. Two applications are\n" +
+			"then submitted before the jobs: one whose components start at the same time at two sites, and one\n" +
+			"with limits on cost and time, for which the alternatives and the run history are printed. At the\n" +
+			"end the demo checks every result, and that each job ran exactly once; only then the exit code is 0.\n" +
+			"All peers are stopped and all files removed.",
 		Example: "  switchyard demo\n" +
 			"  switchyard demo --jobs 60 --keep\n" +
 			"  switchyard demo --initiation receiver       jobs wait until a site volunteers\n" +
-			"  switchyard demo --policy mcmf               jobs go where they are soon done at low cost\n" +
-			"  switchyard demo --policy iss                applications, by what use, energy and waiting cost\n" +
-			"  switchyard demo --policy local              jobs stay at home, for comparison\n" +
-			"  switchyard demo --localsched firstfit       local queues start whatever fits",
+			"  switchyard demo --policy mcmf               early completion at low cost\n" +
+			"  switchyard demo --policy iss                applications, by cost of CPUs, energy and waiting\n" +
+			"  switchyard demo --policy local              jobs stay at the local site, for comparison\n" +
+			"  switchyard demo --localsched firstfit       local queues start any job that fits",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("jobs") {
 				d.Jobs = 0
 			} else if d.Jobs < 1 || d.Jobs > 500 {
-				return usage("--jobs %d is outside 1 to 500", d.Jobs)
+				return usage("--jobs: invalid value %d; use 1 to 500", d.Jobs)
 			}
 			file, isFile := a.stdout.(*os.File)
 			d.Live = isFile && terminal(file) && a.getenv("TERM") != "dumb"
@@ -57,13 +57,13 @@ func (a *app) demoCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().IntVar(&d.Jobs, "jobs", 30, "how many jobs to submit; not set, fewer beside the applications of iss")
-	choice(cmd, &d.Initiation, "initiation", "", "what opens rounds; not set, what suits the policy", config.Initiations()...)
-	choice(cmd, &d.Policy, "policy", "tc", "which policy decides them", config.PolicyNames()...)
+	cmd.Flags().IntVar(&d.Jobs, "jobs", 30, "number of jobs to submit; fewer by default with the applications of iss")
+	choice(cmd, &d.Initiation, "initiation", "", "what opens rounds (default: by the policy)", config.Initiations()...)
+	choice(cmd, &d.Policy, "policy", "tc", "policy that decides rounds", config.PolicyNames()...)
 	choice(cmd, &d.Local, "localsched", "easy", "policy of the local queues", engine.Names()...)
-	cmd.Flags().Uint64Var(&d.Seed, "seed", 1, "of the jobs' sizes")
-	cmd.Flags().StringVar(&d.Dir, "dir", "", "an empty or new folder for everything (a temporary one)")
-	cmd.Flags().BoolVar(&d.Keep, "keep", false, "keep the folder")
+	cmd.Flags().Uint64Var(&d.Seed, "seed", 1, "random seed of the job sizes")
+	cmd.Flags().StringVar(&d.Dir, "dir", "", "empty or new directory for all files (default: a temporary one)")
+	cmd.Flags().BoolVar(&d.Keep, "keep", false, "keep the directory")
 	return cmd
 }
 

@@ -100,7 +100,7 @@ func TestDemoShowsApplications(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Their rules: initiation cycle, policy iss, local queue easy; ", "Submitting 2 applications and 4 jobs at aurora",
-		"Component solve of the application of job ", "at most 5.00 CHF; at most 0:01:00", " EUR  ", "weighed as K_e ",
+		"Component solve of the application of job ", "at most 5.00 CHF; at most 0:01:00", " EUR  ", "weighted: K_e ",
 		"\n→  ", "COMPONENT  USER ", "ocean at cygnus and air at ", " started together, ", "All 9 jobs ran exactly once",
 	} {
 		if !bytes.Contains(out, []byte(want)) {

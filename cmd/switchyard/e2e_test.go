@@ -84,7 +84,7 @@ func secretsStay(t *testing.T, g *grid, site *testbed.Site) {
 		}
 	}
 	got := g.at(t, site, "#!/bin/sh\n", "submit", "--test-only", "--export=ALL")
-	leave, stay, _ := strings.Cut(got.stderr, "variables that stay at this site:")
+	leave, stay, _ := strings.Cut(got.stderr, "variables not sent to other sites:")
 	if !strings.Contains(leave, " PROJECT") || !strings.Contains(stay, " GRID_TOKEN") || strings.Contains(leave, " GRID_TOKEN") {
 		t.Errorf("--test-only: %+v", got)
 	}
@@ -368,7 +368,7 @@ func TestStartUpErrors(t *testing.T) {
 		"metrics port":    {edit("[metrics]\nlisten = \"\"", "[metrics]\nlisten = \"192.0.2.1:1\""), []string{"[metrics]"}},
 		"missing keyring": {edit("gossip.keys", "nogossip.keys"), []string{"nogossip.keys"}},
 		"bad folder":      {edit(`state_dir = "`, `state_dir = "/dev/null`), []string{"[site] state_dir"}},
-		"socket folder":   {edit(`socket    = "`, `socket    = "/nowhere`), []string{"[site] socket", "its folder must exist"}},
+		"socket folder":   {edit(`socket    = "`, `socket    = "/nowhere`), []string{"[site] socket", "its directory must exist"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

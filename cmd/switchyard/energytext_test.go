@@ -32,8 +32,8 @@ func TestStatusTellsEnergy(t *testing.T) {
 	for args, want := range map[string][]string{
 		"status": {
 			"\nPower      the running jobs draw 1.2 kW; no budget\n", "\nPrice      60.00 EUR a MWh now\n",
-			"\nEnergy     12.00 kWh for 0.70 EUR by jobs that ended here since 2026-11-18 ", "; 0.500 kWh so far by those that run\n",
-			"\nSaved      -1.00 CHF by jobs that ran elsewhere, of what home had quoted for them\n",
+			"\nEnergy     12.00 kWh for 0.70 EUR by jobs that ended here since 2026-11-18 ", "; 0.500 kWh so far by running jobs\n",
+			"\nSaved      -1.00 CHF by jobs at other sites, compared with the quotes of this site\n",
 		},
 		"status --json":             {`"electricity": {`, `"draw_mw": 1200000`, `"energy_mj": 43200000000`, `"saved_micro": 2000000`},
 		"status " + someID.String(): {"\nEnergy     quoted 1.00 kWh for 0.06 EUR; used 0.500 kWh for 0.03 EUR; measured 0.250 kWh\n"},

@@ -22,7 +22,7 @@ const (
 	exitInterrupted = 130
 )
 
-const exitCodes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not permitted,\n" +
+const exitCodes = "Exit codes: 0 done, 1 failed, 2 usage error, 3 not found, 4 not permitted,\n" +
 	"5 no site can run the job, 6 the peer cannot be reached."
 
 // exitError is an error with an exit code. Its err may be nil: nothing is

@@ -11,11 +11,10 @@ func (a *app) explainCommand() *cobra.Command {
 	var long bool
 	cmd := &cobra.Command{
 		Use:   "explain ID",
-		Short: "Tell a job's story: every quote, and why the choice fell so",
-		Long: "Tell a job's story: when it was submitted, what each site quoted in each round and why the\n" +
-			"choice fell as it did, how it was handed over, when it ran and how it ended. --long also says\n" +
-			"what each site's price was made of, which terms of it counted in choosing one, and within what\n" +
-			"time it would have started the job with 95 % confidence.",
+		Short: "Print a job's event log: every quote and the reason for each decision",
+		Long: "Print a job's event log: its submission, the quotes of all sites in each round, the reason for\n" +
+			"each decision, the hand-offs, the run and the outcome. --long adds the price terms of each\n" +
+			"quote, the terms that the policy weighted, and the 95 % bound of the start time.",
 		Example: "  switchyard explain 1000000000042\n  switchyard explain --long 1000000000042\n" +
 			"  switchyard explain --json 1000000000042",
 		Args: oneJob,
@@ -39,6 +38,6 @@ func (a *app) explainCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&long, "long", false, "also what prices are made of, and when the job starts for almost sure")
+	cmd.Flags().BoolVar(&long, "long", false, "also print price terms and the 95 % bound of the start time")
 	return a.query(cmd)
 }

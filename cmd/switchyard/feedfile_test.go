@@ -46,7 +46,7 @@ func TestReloadOpensAChangedFeed(t *testing.T) {
 	wrong := string(text) + "colour = 3\n"
 	writeText(t, prices, wrong)
 	writeText(t, budget, slots("second.csv", 40))
-	if got := g.at(t, aurora, "", "reload"); got.code != 1 || !strings.Contains(got.stderr, "colour") || !strings.Contains(got.stderr, "nothing was changed") {
+	if got := g.at(t, aurora, "", "reload"); got.code != 1 || !strings.Contains(got.stderr, "colour") || !strings.Contains(got.stderr, "the configuration was not changed") {
 		t.Errorf("a wrong one: %+v", got)
 	}
 	writeText(t, prices, strings.Replace(string(text), "aurora.csv", "cheap.csv", 1))

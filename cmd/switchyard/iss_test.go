@@ -243,9 +243,9 @@ func everyTerm(t *testing.T, g *grid, site *testbed.Site) {
 	got := fields(g.at(t, site, "", "explain", "--long", id.String()).stdout)
 	for _, want := range []string{
 		"Component termed of the application of job " + id.String(),
-		"α 1, β 0, γ 1, δ 1", "at most 3.00 CHF", "at most 1:00:00", "Spent so far, as foreseen: 0.",
-		"weighed as K_e 0.277778 CHF + K_l 0.50 CHF + K_eco 0.00 CHF + K_d 0.00 CHF",
-		"weighed as K_e 0.011111 CHF + K_l 0.25 CHF + K_eco 0.00 CHF + K_d 0.00 CHF",
+		"α 1, β 0, γ 1, δ 1", "at most 3.00 CHF", "at most 1:00:00", "Predicted cost of the placed components: 0.",
+		"weighted: K_e 0.277778 CHF + K_l 0.50 CHF + K_eco 0.00 CHF + K_d 0.00 CHF",
+		"weighted: K_e 0.011111 CHF + K_l 0.25 CHF + K_eco 0.00 CHF + K_d 0.00 CHF",
 		"→ borealis", "proven", "next: aurora on 2 CPUs",
 	} {
 		if !strings.Contains(got, want) {

@@ -16,17 +16,17 @@ func (a *app) keygenCommand() *cobra.Command {
 	var out, ring string
 	cmd := &cobra.Command{
 		Use:   "keygen (--out FILE | --gossip FILE)",
-		Short: "Make a site's key, or a grid's gossip key",
-		Long: "With --out, make a site's key: FILE (which only you can read, and which must stay at the\n" +
-			"site) and FILE.pub. The public key is also printed; partners put it in their configuration.\n" +
-			"With --gossip, make a keyring file. All sites of a grid use the same one: hand it over as\n" +
-			"you would a password. Existing files are never overwritten.",
+		Short: "Create a site's key, or a grid's gossip key",
+		Long: "--out creates a site's key: FILE, which is secret and must stay at the site, and FILE.pub. The\n" +
+			"public key is also printed; partners put it into their configurations. --gossip creates a keyring\n" +
+			"file. All sites of a grid use the same keyring: transfer it as you would a password. Existing\n" +
+			"files are not overwritten.",
 		Example: "  switchyard keygen --out /etc/switchyard/site.key\n" +
 			"  switchyard keygen --gossip /etc/switchyard/gossip.keys",
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if out == "" && ring == "" {
-				return usage("say what to make: --out FILE for a site's key, --gossip FILE for a gossip keyring")
+				return usage("missing --out FILE for a site's key, or --gossip FILE for a gossip keyring")
 			}
 			if out != "" {
 				if err := a.makeKey(out); err != nil {
@@ -39,15 +39,15 @@ func (a *app) keygenCommand() *cobra.Command {
 			return writeNew(ring, gossip.NewKey()+"\n", 0o600)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "file of the site's key")
-	cmd.Flags().StringVar(&ring, "gossip", "", "file of the gossip keyring")
+	cmd.Flags().StringVar(&out, "out", "", "file for the site's key")
+	cmd.Flags().StringVar(&ring, "gossip", "", "file for the gossip keyring")
 	return cmd
 }
 
 func (a *app) makeKey(path string) error {
 	seed, public, err := identity.GenerateKey()
 	if err != nil {
-		return fmt.Errorf("make a key: %w", err)
+		return fmt.Errorf("create a key: %w", err)
 	}
 	if err := identity.SaveKey(path, seed); err != nil {
 		return err
@@ -63,10 +63,10 @@ func (a *app) makeKey(path string) error {
 func writeNew(path, text string, mode fs.FileMode) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already and is not overwritten; choose another name or move it away", path)
+		return fmt.Errorf("%s already exists; choose another name or move it away", path)
 	}
 	if err != nil {
-		return fmt.Errorf("make %s: %w", path, cause(err))
+		return fmt.Errorf("create %s: %w", path, cause(err))
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if _, err = file.WriteString(text); err != nil {

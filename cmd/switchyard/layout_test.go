@@ -56,7 +56,7 @@ func TestLayoutTravels(t *testing.T) {
 			if got := tasksIn(g.output(t, job)); got != c.env || job.CPUs != c.cpus || string(job.Site) != where {
 				t.Errorf("%s at %s: %d CPUs\ngot  %s\nwant %s", c.options, where, job.CPUs, got, c.env)
 			}
-			if got := g.at(t, here, "", "status", id.String()); !strings.Contains(got.stdout, "Asks for   "+c.size) {
+			if got := g.at(t, here, "", "status", id.String()); !strings.Contains(got.stdout, "Requests   "+c.size) {
 				t.Errorf("status: %s\nwant %s", got.stdout, c.size)
 			}
 		}

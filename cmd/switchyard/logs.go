@@ -14,9 +14,9 @@ func (a *app) logsCommand() *cobra.Command {
 	var follow, errs bool
 	cmd := &cobra.Command{
 		Use:   "logs [-f] ID",
-		Short: "Print a job's output, from wherever it runs",
-		Long: "Print a job's output: from its file when it is at this site, else from the site that runs\n" +
-			"it. With -f, go on until the job has ended.",
+		Short: "Print a job's output, whichever site runs it",
+		Long: "Print a job's output: from its file if it is at this site, otherwise from the site that runs the\n" +
+			"job. With -f, continue until the job has ended.",
 		Example: "  switchyard logs 1000000000042\n  switchyard logs -f --stderr 1000000000042",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,8 +31,8 @@ func (a *app) logsCommand() *cobra.Command {
 			return a.logs(cmd.Context(), ids[0], stream, follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
-	cmd.Flags().BoolVar(&errs, "stderr", false, "the standard error, where it has a file of its own")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until the job has ended")
+	cmd.Flags().BoolVar(&errs, "stderr", false, "print the standard error, if it has a separate file")
 	return cmd
 }
 

@@ -25,7 +25,7 @@ func TestLogsOfAStoppingPeer(t *testing.T) {
 		}
 	}
 	got := command(t, socket, "", "logs", "--follow", id.String())
-	if got.code != exitUnreachable || !strings.Contains(got.stderr, "no peer answers at "+socket) {
+	if got.code != exitUnreachable || !strings.Contains(got.stderr, "cannot reach the peer at "+socket) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (a *app) pareto(quoted view.TestSubmitResult, batch batchscript.Batch) error {
 	front := quoted.Front
 	if front == nil {
-		return errors.New("the peer told no choices between cost and time; is it of another version?")
+		return errors.New("the peer returned no alternatives between cost and time; its version may differ from this command")
 	}
 	var err error
 	switch {
@@ -33,14 +33,14 @@ func (a *app) pareto(quoted view.TestSubmitResult, batch batchscript.Batch) erro
 
 func (a *app) showFront(front *view.ParetoFront, batch batchscript.Batch) error {
 	if front.Gap > 0 {
-		a.notice("each choice costs at most %s more than the cheapest one that is as fast", console.FinePercent(front.Gap))
+		a.notice("each alternative costs at most %s more than the cheapest one that is as fast", console.FinePercent(front.Gap))
 	}
 	names := make([]string, len(batch.Jobs))
 	for i := range batch.Jobs {
 		names[i] = batch.Jobs[i].Spec.Name
 	}
 	if front.Truncated {
-		a.notice("there are more choices than are shown")
+		a.notice("more alternatives exist than are shown")
 	}
 	return display.Front(front, names).Write(a.stdout, "", !a.noHeader)
 }

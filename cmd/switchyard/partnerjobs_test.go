@@ -73,7 +73,7 @@ func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
 	check := func(socket string, words ...string) {
 		t.Helper()
 		code, out, errs := cli(t, "config", "check", "--config", configOf(t, dir, socket))
-		wantWords(t, result{code: code, stdout: out, stderr: errs}, 0, append(words, "The configuration of aurora is right.")...)
+		wantWords(t, result{code: code, stdout: out, stderr: errs}, 0, append(words, "Configuration OK: site aurora.")...)
 		if len(words) == 0 && strings.Contains(errs, "not configured") {
 			t.Errorf("said %q", errs)
 		}
@@ -115,12 +115,12 @@ func TestPartnerLeavesTheConfiguration(t *testing.T) {
 	}
 	edit(t, aurora, partners, "\n")
 	const missing = `partner "borealis": not configured, but it has 1 open job of this site, and this site has 0 open jobs of it`
-	wantWords(t, check(), 0, missing, "is right")
+	wantWords(t, check(), 0, missing, "Configuration OK: site ")
 	wantWords(t, g.at(t, aurora, "", "reload"), 0, "warning: "+missing, "removed        partner borealis")
-	wantWords(t, check(), 0, missing, "is right")
+	wantWords(t, check(), 0, missing, "Configuration OK: site ")
 	if err = aurora.Stop(20 * time.Second); err != nil {
 		t.Fatal(err)
 	}
-	wantWords(t, check(), 0, missing, "is right")
+	wantWords(t, check(), 0, missing, "Configuration OK: site ")
 	writeText(t, end, "")
 }

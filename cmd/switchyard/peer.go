@@ -15,10 +15,10 @@ func (a *app) peerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "peer [--config PATH] [--record PATH] [--new-store]",
 		Short: "Run this site's peer",
-		Long: "Run this site's peer until SIGTERM or SIGINT. It logs to the standard error. Running jobs go\n" +
-			"on when it stops, unless [localsched] on_stop says otherwise, and are found again when it\n" +
-			"starts. As root it runs each job as its user's account, else all as its own. SIGHUP has it\n" +
-			"read its configuration again, as \"switchyard reload\" does.",
+		Long: "Run this site's peer until SIGTERM or SIGINT. It logs to the standard error. When it stops,\n" +
+			"running jobs continue unless [localsched] on_stop ends them; the next start finds them again. As\n" +
+			"root the peer runs each job as its user's account, otherwise all jobs as its own account. On\n" +
+			"SIGHUP the peer reads its configuration again, as with \"switchyard reload\".",
 		Example: "  switchyard peer --config /etc/switchyard\n" +
 			"  switchyard peer --config site.toml --record /srv/recordings",
 		Args: noArgs,
@@ -34,9 +34,9 @@ func (a *app) peerCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&recording, "record", "",
-		"record all that the peer is told, but no scripts, to this new file, or to a new file in this folder")
+		"record the inputs of the peer, without scripts, to this new file, or to a new file in this directory")
 	cmd.Flags().BoolVar(&newStore, "new-store", false,
-		"give up the jobs of a database that is lost or damaged: set aside what is left of them, and begin with an empty one")
+		"give up the jobs of a lost or damaged database: move its files aside, and start with an empty one")
 	from.addTo(a, cmd)
 	return cmd
 }

@@ -16,9 +16,9 @@ import (
 func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Write, check and watch plugins",
-		Long: "Write, check and watch plugins: policies, local schedulers and price feeds that are programs\n" +
-			"of their own. docs/plugins.md is the guide for their authors.",
+		Short: "Create, check and list plugins",
+		Long: "Create, check and list plugins: policies, local schedulers and price feeds that run as separate\n" +
+			"programs. docs/plugins.md is the guide for plugin authors.",
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -29,9 +29,9 @@ func (a *app) pluginCommand() *cobra.Command {
 func (a *app) pluginListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the plugins of the peer and how they are",
-		Long: "List the plugins that the peer has started. STATE is starting, up, down or closed; a plugin\n" +
-			"that is down is started again by itself, and the NOTE says why it went down.",
+		Short: "List the plugins of the peer and their states",
+		Long: "List the plugins that the peer has started. STATE is starting, up, down or closed. The peer\n" +
+			"restarts a plugin that is down; NOTE has the reason of the last failure.",
 		Example: "  switchyard plugin list\n  switchyard plugin list --json",
 		Args:    noArgs,
 	}
@@ -50,9 +50,9 @@ type pluginFile struct {
 }
 
 func (f *pluginFile) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.config, "config", "", "the plugin's configuration, a TOML file")
-	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "an argument of the plugin; repeatable")
-	cmd.Flags().BoolVar(&f.noTLS, "no-tls", false, "connect without TLS over a private socket, for example for the Python plugin")
+	cmd.Flags().StringVar(&f.config, "config", "", "TOML configuration file of the plugin")
+	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "argument of the plugin; repeatable")
+	cmd.Flags().BoolVar(&f.noTLS, "no-tls", false, "connect without TLS, over a private socket (the Python example requires it)")
 }
 
 // spec says how to start the plugin outside a peer.
@@ -76,8 +76,8 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 	var file pluginFile
 	cmd := &cobra.Command{
 		Use:     "info PATH",
-		Short:   "Start a plugin and print what it says of itself",
-		Long:    "Start a plugin with its configuration, print what it says of itself, and end it.",
+		Short:   "Start a plugin and print its description",
+		Long:    "Start a plugin with its configuration, print its description, and stop it.",
 		Example: "  switchyard plugin info ./cheapest\n  switchyard plugin info ./cheapest --config cheapest.toml --json",
 		Args:    onePlugin,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -123,7 +123,7 @@ type pluginInfoJSON struct {
 
 func onePlugin(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("%s needs one plugin: the path of its executable file", cmd.CommandPath())
+		return usage("%s requires one plugin: the path of its executable", cmd.CommandPath())
 	}
 	return nil
 }

@@ -21,11 +21,11 @@ func (a *app) pluginCheckCommand() *cobra.Command {
 	s := suite.Suite{Log: io.Discard}
 	cmd := &cobra.Command{
 		Use:   "check PATH",
-		Short: "Run the conformance suite of a plugin's kind on it",
-		Long: "Start a plugin as a peer would and run what every plugin of its kind must do: repeated calls,\n" +
-			"restarts, races, extreme and senseless input, equal output for equal input. A local scheduler\n" +
-			"runs real small jobs, as the account of --account, and needs its machine for itself; one that\n" +
-			"can be simulated is checked as an engine too. Exit code 1 when a case fails.",
+		Short: "Run the conformance suite of its kind on a plugin",
+		Long: "Start a plugin as a peer does, and run the conformance suite of its kind: repeated calls,\n" +
+			"restarts, concurrent calls, extreme and invalid input, equal output for equal input. A local\n" +
+			"scheduler runs small real jobs as the account of --account; no other jobs may run on its machine.\n" +
+			"One that supports simulation is also checked as an engine. If a case fails, the exit code is 1.",
 		Example: "  switchyard plugin check ./cheapest --config cheapest.toml\n" +
 			"  switchyard plugin check ./mine --account alice --patience 30s\n" +
 			"  switchyard plugin check ./cheapest.py --no-tls --json",
@@ -42,9 +42,9 @@ func (a *app) pluginCheckCommand() *cobra.Command {
 		},
 	}
 	file.addTo(cmd)
-	cmd.Flags().StringVar(&s.Account, "account", "", "account that runs the jobs of a local scheduler (your own; nobody for root)")
-	cmd.Flags().DurationVar(&s.Patience, "patience", localschedtest.DefaultTimeout, "how long a local scheduler may take for what must happen at once")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show what the plugin writes")
+	cmd.Flags().StringVar(&s.Account, "account", "", "account that runs the jobs of a local scheduler (default: your own; for root, nobody)")
+	cmd.Flags().DurationVar(&s.Patience, "patience", localschedtest.DefaultTimeout, "timeout for immediate actions of a local scheduler")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the output of the plugin")
 	return a.query(cmd)
 }
 

@@ -15,16 +15,16 @@ func (a *app) pluginNewCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "new policy|localsched|price NAME",
-		Short: "Write a plugin to begin with: it compiles, passes the suite and has a test",
-		Long: "Write the source of a plugin to begin with into a new folder: a Go module with its test. The\n" +
-			"policy keeps jobs at home unless they would wait too long, the local scheduler runs the shortest\n" +
-			"job first, the price feed has a price by day and one by night; change that. Plugins are built\n" +
-			"against a checkout of Switchyard with --source, else against the released module.",
+		Short: "Create a plugin template that compiles, passes the suite and has a test",
+		Long: "Write the source of a plugin template, a Go module with a test, into a new directory. The policy\n" +
+			"template keeps jobs at the local site unless their wait is long. The local scheduler template runs\n" +
+			"the shortest job first, and the price feed template has a day price and a night price. The plugin\n" +
+			"is built against a checkout of Switchyard with --source, otherwise against the released module.",
 		Example: "  switchyard plugin new policy cheapest\n" +
 			"  switchyard plugin new localsched widest --dir ~/src/widest --source ~/src/switchyard",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage("%s needs a kind, one of %s, and a name", cmd.CommandPath(), strings.Join(pluginhost.Kinds(), ", "))
+				return usage("%s requires a kind (%s) and a name", cmd.CommandPath(), strings.Join(pluginhost.Kinds(), ", "))
 			}
 			return nil
 		},
@@ -37,8 +37,8 @@ func (a *app) pluginNewCommand() *cobra.Command {
 			return a.newPlugin(s, dir)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the new folder (NAME)")
-	cmd.Flags().StringVar(&s.Source, "source", skeleton.SourceHere(), "a checkout of Switchyard to build against")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory to create (default: NAME)")
+	cmd.Flags().StringVar(&s.Source, "source", skeleton.SourceHere(), "checkout of Switchyard to build against")
 	return cmd
 }
 

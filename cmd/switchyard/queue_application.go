@@ -36,7 +36,7 @@ func (a *app) components(ctx context.Context, id protocol.JobID) ([]protocol.Job
 		open = append(open, queue.Jobs[i].ID)
 	}
 	if len(open) == 0 {
-		return nil, fmt.Errorf("all components of the application of job %v have ended already", job.Application)
+		return nil, fmt.Errorf("all components of the application of job %v have already ended", job.Application)
 	}
 	return open, nil
 }

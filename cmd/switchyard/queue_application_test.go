@@ -81,7 +81,7 @@ func TestApplicationsAsOne(t *testing.T) {
 	}
 	jobs = jobs[2:]
 	got = command(t, socket, "", "cancel", "--application", someID.String())
-	if got.code != 1 || !strings.Contains(got.stderr, "all components of the application of job 1000000000042 have ended already") {
+	if got.code != 1 || !strings.Contains(got.stderr, "all components of the application of job 1000000000042 have already ended") {
 		t.Errorf("an application that is over: %+v", got)
 	}
 }

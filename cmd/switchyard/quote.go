@@ -19,18 +19,18 @@ func (a *app) quoteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "quote [options] [script | application.toml]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Ask every site when it would run a job",
-		Long: "Ask every site what it would offer a batch script now, and submit nothing: the same as\n" +
-			"submit --test-only. WAIT is the median, P10 and P90 are the bounds between which the wait\n" +
-			"lies in eight of ten cases. COST is the sum of what the site charges and its electricity, if\n" +
-			"it names prices; --json has the parts. NOTE says what the wait is for, where that is not the\n" +
-			"queue alone, and within what time the job starts with 95 % confidence, where the site can\n" +
-			"tell. Quotes bind nobody.\n\n" +
-			"Each component of an application has a table of its own, and one that may run on several\n" +
-			"counts of CPUs has a row for each. --long adds the cost terms: CPU, LICENSE, ENERGY and DATA.\n\n" +
-			"--pareto prints the choices between cost and time that no other one beats in both, the\n" +
-			"fastest first, with the site and the CPUs of each component; → marks the one that would be\n" +
-			"taken.",
+		Short:                 "Request quotes for a job from every site",
+		Long: "Request quotes for a batch script from every site, and submit nothing; the same as\n" +
+			"submit --test-only. WAIT is the median; with a probability of 80 %, the wait is between P10 and\n" +
+			"P90. COST is the price of the site plus electricity, if the site has prices; --json has the\n" +
+			"terms. NOTE has other causes of the wait than the queue and, if the site predicts it, the 95 %\n" +
+			"bound of the start time. Quotes are not binding.\n" +
+			"\n" +
+			"Each component of an application has its own table. A component with several shapes has a row\n" +
+			"for each CPU count. --long adds the cost by kind: CPU, LICENSE, ENERGY and DATA.\n" +
+			"\n" +
+			"--pareto prints the alternatives between cost and time (the Pareto front), the fastest first,\n" +
+			"with the site and the CPUs of each component; → marks the one that would be chosen.",
 		Example: "  switchyard quote job.sh\n  switchyard quote -n 16 -t 1:00:00 job.sh\n" +
 			"  switchyard quote --long --cpus=4,8,16 job.sh\n  switchyard quote --pareto coupled.toml",
 		Args: cobra.ArbitraryArgs,
@@ -62,7 +62,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 		return a.printJSON(quoted)
 	}
 	if len(quoted.Jobs) != len(batch.Jobs) {
-		return fmt.Errorf("the peer quoted for %s instead of %d; is it of another version?",
+		return fmt.Errorf("the peer returned quotes for %s, expected %d; its version may differ from this command",
 			protocol.Count(len(quoted.Jobs), "job"), len(batch.Jobs))
 	}
 	if options.long || anyJob(batch, func(job *batchscript.Job) bool { return job.TestOnly }) {
@@ -94,7 +94,7 @@ func (a *app) tellExports(of api.Exported) {
 	for _, list := range []struct {
 		what  string
 		names []string
-	}{{"variables that leave with the job when another site runs it", of.Leave}, {"variables that stay at this site", of.Stay}} {
+	}{{"variables sent to other sites", of.Leave}, {"variables not sent to other sites", of.Stay}} {
 		if len(list.names) > 0 {
 			a.notice("%s: %s", list.what, console.Plain(strings.Join(list.names, " ")))
 		}

@@ -11,13 +11,13 @@ import (
 func (a *app) reloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload",
-		Short: "Have the peer read its configuration again",
-		Long: "Have the peer read its configuration again, and put in force what may change while it runs:\n" +
-			"the initiation and the other rules of rounds, the policy, the policy of the local queue, the\n" +
-			"power budget, the partners, the level of the log, and what the own files of built-in feeds of\n" +
-			"prices and budgets say. Other keys that differ are listed as needing a restart.\n" +
-			"When something is wrong with a file, nothing changes and the exit code is 1. Only root and the\n" +
-			"peer's own account may do this. SIGHUP to the peer does the same, and tells its log.",
+		Short: "Make the peer read its configuration again",
+		Long: "Make the peer read its configuration again and apply the keys that may change while it runs: the\n" +
+			"initiation and the other settings of rounds, the policy, the policy of the local queue, the power\n" +
+			"budget, the partners, the log level, and the files of built-in price and budget feeds. Other keys\n" +
+			"that differ are listed as \"needs restart\". If the configuration is invalid, nothing changes and the\n" +
+			"exit code is 1. Only root and the peer's account may use it. SIGHUP does the same; the result is\n" +
+			"logged.",
 		Example: "  switchyard config check && switchyard reload\n  switchyard reload --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,7 +44,7 @@ func (a *app) tellReload(done api.Reloaded) {
 		a.notice("%s", console.Plain(problem))
 	}
 	if len(done.Problems) > 0 {
-		a.notice("nothing was changed")
+		a.notice("the configuration was not changed")
 		return
 	}
 	for _, warning := range done.Warnings {
@@ -63,7 +63,7 @@ func (a *app) tellReload(done api.Reloaded) {
 		a.printf("needs restart  %s\n", console.Plain(c.Text()))
 	}
 	if len(done.Changed)+len(done.Added)+len(done.Removed) == 0 {
-		a.printf("Nothing has changed.\n")
+		a.printf("No changes.\n")
 	}
-	a.printf("In force: %s.\n", display.Rules(done.Rules))
+	a.printf("Active: %s.\n", display.Rules(done.Rules))
 }

@@ -75,11 +75,11 @@ func TestPartnersAreReloaded(t *testing.T) {
 
 	edit(t, charon, "\n[policy]\n", atCharon["aurora"]+atCharon["borealis"]+"\n[policy]\n")
 	ready(t, charon)
-	reload(charon, "added          partner aurora\nadded          partner borealis\nIn force")
+	reload(charon, "added          partner aurora\nadded          partner borealis\nActive")
 	edit(t, aurora, "\n[policy]\n", atAurora["charon"]+"\n[policy]\n")
-	reload(aurora, "added          partner charon\nIn force")
+	reload(aurora, "added          partner charon\nActive")
 	edit(t, borealis, "\n[policy]\n", atBorealis["charon"]+"\n[policy]\n")
-	reload(borealis, "added          partner charon\nIn force")
+	reload(borealis, "added          partner charon\nActive")
 	for _, site := range []*testbed.Site{aurora, borealis} {
 		linkIs(t, site, "charon", "up", "")
 		linkIs(t, charon, site.Name, "up", "")
@@ -93,7 +93,7 @@ func TestPartnersAreReloaded(t *testing.T) {
 	there := g.submit(t, aurora, "#!/bin/sh\nwhile [ ! -e "+door+" ]; do sleep 0.05; done\n", "--sites=charon")
 	g.until(t, aurora, there, running)
 	edit(t, aurora, atAurora["charon"], "")
-	reload(aurora, "removed        partner charon\nIn force", `warning: partner "charon": not configured, but it has 1 open job of this site`)
+	reload(aurora, "removed        partner charon\nActive", `warning: partner "charon": not configured, but it has 1 open job of this site`)
 	linkIs(t, aurora, "charon", "missing", "it has 1 open job")
 	linkIs(t, charon, "aurora", "down", "it refuses this site's key")
 	linkIs(t, aurora, "borealis", "up", "")
@@ -138,7 +138,7 @@ func newKey(t *testing.T, g *grid, aurora, charon *testbed.Site, reload func(*te
 
 	// A mistake beside it: nothing changes.
 	edit(t, aurora, before, after, `initiation = "sender"`, `initiation = "symetric"`)
-	wantWords(t, g.at(t, aurora, "", "reload"), 1, `did you mean "symmetric"`, "nothing was changed")
+	wantWords(t, g.at(t, aurora, "", "reload"), 1, `did you mean "symmetric"`, "the configuration was not changed")
 	linkIs(t, aurora, "charon", "up", "")
 	edit(t, aurora, `initiation = "symetric"`, `initiation = "sender"`)
 	reload(aurora, "changed        partner[charon].public_key:")

@@ -60,7 +60,7 @@ func TestReloadChangesTheRules(t *testing.T) {
 		got := g.at(t, site, "", "reload")
 		for _, want := range []string{
 			`changed        rounds.initiation: "sender" → "receiver"`, `changed        localsched.policy: "easy" → "firstfit"`,
-			`changed        rounds.quote_timeout: "1s" → "900ms"`, `needs restart  gossip.announce_interval: "1s" → "2s"`, "In force: initiation receiver, policy tc, local queue firstfit.",
+			`changed        rounds.quote_timeout: "1s" → "900ms"`, `needs restart  gossip.announce_interval: "1s" → "2s"`, "Active: initiation receiver, policy tc, local queue firstfit.",
 		} {
 			if got.code != 0 || !strings.Contains(got.stdout, want+"\n") {
 				t.Errorf("%q is missing: %+v", want, got)
@@ -108,7 +108,7 @@ func brokenFileChangesNothing(t *testing.T, g *grid, site *testbed.Site) {
 	edit(t, site, `initiation = "receiver"`, `initiation = "symetric"`)
 	got := g.at(t, site, "", "reload")
 	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, `did you mean "symmetric"`) ||
-		!strings.Contains(got.stderr, "nothing was changed") {
+		!strings.Contains(got.stderr, "the configuration was not changed") {
 		t.Errorf("got %+v", got)
 	}
 	var done api.Reloaded

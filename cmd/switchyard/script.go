@@ -41,9 +41,9 @@ func (s *jobOptions) addTo(flags *pflag.FlagSet) {
 			add(option, option.Also, "").Hidden = true
 		}
 	}
-	flags.StringVar(&s.application, "application", "", "`file` that describes several components, as one with the suffix .toml does")
-	flags.BoolVar(&s.pareto, "pareto", false, "print the choices between cost and time, submit nothing")
-	flags.BoolVar(&s.long, "long", false, "with quotes, also what they cost by kind")
+	flags.StringVar(&s.application, "application", "", "`file` that describes an application, with any suffix (default: the script, if its suffix is .toml)")
+	flags.BoolVar(&s.pareto, "pareto", false, "print the alternatives between cost and time, and submit nothing")
+	flags.BoolVar(&s.long, "long", false, "with quotes, also print the cost by kind")
 }
 
 // setting is one option as a flag.
@@ -62,7 +62,7 @@ func (s *setting) without() string {
 
 func (s *setting) Set(value string) error {
 	if s.option.Value == "" && value != s.without() {
-		return errors.New("it takes no value")
+		return errors.New("the option takes no value")
 	}
 	s.into.list = append(s.into.list, batchscript.Setting{Long: s.option.Long, Value: value})
 	return nil
@@ -88,7 +88,7 @@ func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, e
 	wrap, wrapped := options.wrapped()
 	switch {
 	case wrapped && (file != "" || len(args) > 0):
-		return batchscript.Batch{}, usage("--wrap is the script, and takes neither a file nor arguments")
+		return batchscript.Batch{}, usage("--wrap replaces the script; omit the file and its arguments")
 	case file != "" && len(args) > 0:
 		return batchscript.Batch{}, usage("the application %s takes no arguments, but got %q; write each component's args in the file", file, args[0])
 	}
@@ -169,7 +169,7 @@ func (a *app) readScript(args []string) (script batchscript.Script, rest []strin
 		return script, args[1:], err
 	}
 	if len(args) == 0 && terminal(a.stdin) {
-		return script, nil, usage("there is no batch script; name a file, or pipe one in")
+		return script, nil, usage("missing batch script: name a file, or write one to the standard input")
 	}
 	if len(args) > 0 {
 		rest = args[1:]

@@ -40,7 +40,7 @@ func (a *app) simFlowCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "number of jobs")
 	cmd.Flags().IntVar(&f.systems, "systems", 0, "number of systems")
-	cmd.Flags().IntVar(&f.capacity, "capacity", 0, "most jobs of each system")
+	cmd.Flags().IntVar(&f.capacity, "capacity", 0, "maximum number of jobs on each system")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "random seed of the instance")
 	cmd.Flags().IntVar(&f.scale, "scale", mincostflow.ReferenceScale, "maximum cost, a multiple of 4")
 	return a.query(cmd)

@@ -25,7 +25,7 @@ func (a *app) outputs(inputs []string, files ...output) (whole bool, err error) 
 	}
 	taken := map[string]string{}
 	for _, input := range inputs {
-		taken[resolved(input)] = "what is read"
+		taken[resolved(input)] = "an input file"
 	}
 	for _, file := range files {
 		switch file.path {
@@ -44,7 +44,7 @@ func (a *app) outputs(inputs []string, files ...output) (whole bool, err error) 
 		}
 	}
 	if len(there) > 1 {
-		return false, usage("only one of %s can be the standard output; name files for the others", strings.Join(there, " and "))
+		return false, usage("only one of %s can use the standard output; set files for the others", strings.Join(there, " and "))
 	}
 	return len(there) == 1 && !a.json, nil
 }

@@ -80,7 +80,7 @@ func TestSimPartitionsTellsAllThatIsWrong(t *testing.T) {
 		{[]string{"--racks", "3x3"}, 2, "--racks: rows of 3 racks cannot be laid out"},
 		{[]string{"--racks", "x"}, 2, "are no racks"},
 		{[]string{"none.csv"}, 3, "none.csv: no such file"},
-		{[]string{bad, "--write", bad}, 2, "--write would overwrite what is read"},
+		{[]string{bad, "--write", bad}, 2, "--write would overwrite an input file"},
 	} {
 		if got := simulate(t, append([]string{"partitions"}, c.args...)...); got.code != c.code || !strings.Contains(got.stderr, c.stderr) {
 			t.Errorf("%q: got %+v", c.args, got)

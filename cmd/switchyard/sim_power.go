@@ -87,7 +87,7 @@ func (f *powerFlags) plan(cmd *cobra.Command, perNode int, racks bool) (*powerPl
 
 // idle refuses flags that have no effect without --power.
 func (*powerFlags) idle(cmd *cobra.Command) error {
-	return without(cmd, "needs what jobs draw; say it with --power or --watts-per-cpu",
+	return without(cmd, "requires --power or --watts-per-cpu",
 		"idle-power", "idle-watts-per-cpu", "budget-kw", "budget", "on-peak", "time-zone", "start", "price-ratio", "mode", "window", "bound", "seed", "curves")
 }
 
@@ -130,7 +130,7 @@ func (f *powerFlags) unbudgeted(cmd *cobra.Command) error {
 	if f.budgetKW != "" || f.budget != "" {
 		return nil
 	}
-	return without(cmd, "says how a budget is kept; give one with --budget or --budget-kw", "mode", "window", "bound")
+	return without(cmd, "requires --budget or --budget-kw", "mode", "window", "bound")
 }
 
 // readBudget reads the budget and how it is kept.
@@ -185,5 +185,5 @@ func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
 		return nil
 	}
 	p.Ratio = protocol.Unit // there is no off-peak
-	return without(cmd, "is about hours on-peak; name them with --on-peak", "price-ratio", "time-zone", "start")
+	return without(cmd, "requires --on-peak", "price-ratio", "time-zone", "start")
 }

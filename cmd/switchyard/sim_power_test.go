@@ -215,8 +215,8 @@ func TestSimScheduleRefusesPower(t *testing.T) {
 		stderr string
 	}{
 		"nothing runs":      {blueArgs(blue, "--power", "20", "--budget-kw", "1", "--on-peak", "always"), 1, "no job ran; give a larger budget"},
-		"no power":          {blueArgs(blue, "--budget", "50%"), 2, "--budget needs what jobs draw; say it with --power"},
-		"curves":            {[]string{"schedule", "--trace", bare, "--curves", "x.csv"}, 2, "--curves needs what jobs draw"},
+		"no power":          {blueArgs(blue, "--budget", "50%"), 2, "--budget requires --power"},
+		"curves":            {[]string{"schedule", "--trace", bare, "--curves", "x.csv"}, 2, "--curves requires --power or --watts-per-cpu"},
 		"two budgets":       {blueArgs(blue, "--power", "20", "--budget", "50%", "--budget-kw", "3"), 2, "mutually exclusive"},
 		"two powers":        {blueArgs(blue, "--power", "20", "--watts-per-cpu", "3"), 2, "mutually exclusive"},
 		"other idle":        {blueArgs(blue, "--power", "20", "--idle-watts-per-cpu", "3"), 2, "use --idle-power"},
@@ -228,11 +228,11 @@ func TestSimScheduleRefusesPower(t *testing.T) {
 		"bad mode":          {blueArgs(blue, "--power", "20", "--budget", "50%", "--mode", "wide"), 2, `--mode: unknown value "wide"; use window, filter, both`},
 		"bad window":        {blueArgs(blue, "--power", "20", "--budget", "50%", "--window", "0"), 2, "--window: invalid value 0; use 1 to 10000"},
 		"bad bound":         {blueArgs(blue, "--power", "20", "--budget", "50%", "--bound", "soon"), 2, "--bound soon is not a valid duration"},
-		"idle mode":         {blueArgs(blue, "--power", "20", "--mode", "filter"), 2, "--mode says how a budget is kept; give one with --budget"},
-		"idle window":       {blueArgs(blue, "--power", "20", "--window", "5"), 2, "--window says how a budget is kept"},
-		"idle bound":        {blueArgs(blue, "--power", "20", "--bound", "1h"), 2, "--bound says how a budget is kept"},
-		"idle ratio":        {[]string{"schedule", "--trace", bare, "--watts-per-cpu", "3", "--price-ratio", "2"}, 2, "--price-ratio is about hours on-peak"},
-		"idle start":        {[]string{"schedule", "--trace", bare, "--watts-per-cpu", "3", "--start", "2009-01-05 00:00"}, 2, "--start is about hours on-peak"},
+		"idle mode":         {blueArgs(blue, "--power", "20", "--mode", "filter"), 2, "--mode requires --budget"},
+		"idle window":       {blueArgs(blue, "--power", "20", "--window", "5"), 2, "--window requires --budget or --budget-kw"},
+		"idle bound":        {blueArgs(blue, "--power", "20", "--bound", "1h"), 2, "--bound requires --budget or --budget-kw"},
+		"idle ratio":        {[]string{"schedule", "--trace", bare, "--watts-per-cpu", "3", "--price-ratio", "2"}, 2, "--price-ratio requires --on-peak"},
+		"idle start":        {[]string{"schedule", "--trace", bare, "--watts-per-cpu", "3", "--start", "2009-01-05 00:00"}, 2, "--start requires --on-peak"},
 		"idle draws more":   {blueArgs(blue, "--power", "5-10"), 2, "--idle-power 13: what is held idle draws at most as much as what works, --power 5-10"},
 		"idle CPUs too":     {[]string{"schedule", "--trace", bare, "--watts-per-cpu", "1-2", "--idle-watts-per-cpu", "1.5"}, 2, "--idle-watts-per-cpu 1.5: what"},
 		"smallest of none":  {blueArgs(blue, "--smallest", "0"), 2, "--smallest: invalid value 0; use at least 1"},
@@ -250,7 +250,7 @@ func TestSimScheduleRefusesPower(t *testing.T) {
 		"bad racks":         {blueArgs(blue, "--power", "20", "--partitions", "racks 9"), 2, "are no racks"},
 		"partitions lost":   {blueArgs(blue, "--power", "20", "--partitions", "none.csv"), 3, "none.csv: no such file"},
 		"partitions wrong":  {blueArgs(blue, "--power", "20", "--partitions", bad), 1, "bad.csv:2: P is to have 5 nodes"},
-		"two on the output": {blueArgs(blue, "--power", "20", "--curves", "-", "--starts", "-"), 2, "can be the standard output"},
+		"two on the output": {blueArgs(blue, "--power", "20", "--curves", "-", "--starts", "-"), 2, "can use the standard output"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,18 +11,16 @@ import (
 func (a *app) sitesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sites",
-		Short: "List the sites of the grid and how busy they are",
-		Long: "List this site and its partners. LINK is self, up, down, silent (it misses deadlines and is\n" +
-			"not asked for quotes) or refused. RUS is the share of CPUs that run jobs, AGE how old that\n" +
-			"figure is. HERE are jobs of that site at this one, THERE jobs of this site at that one.\n" +
-			"BENEFIT tells how much sooner the site's own users have their results than they would without\n" +
-			"the grid: 1.25x is a quarter sooner than alone, below 1 the grid costs them time. POWER, shown\n" +
-			"when some site tells it, is what its jobs draw and what its power budget allows them now; CPUs\n" +
-			"that the budget keeps from working count as busy in RUS. The NOTE of this site names the rules\n" +
-			"in force: what opens rounds, which policy decides them, and which rules the local queue; what\n" +
-			"is wrong with the feeds of its power budget; and what is known of the prices of its\n" +
-			"electricity, or why nothing is. That of a partner tells which\n" +
-			"key is refused, when its link does not come up for that.",
+		Short: "List the sites of the grid and their utilization",
+		Long: "List this site and its partners. LINK is self, up, down, silent (the partner answers too late and\n" +
+			"is excluded from rounds) or refused. RUS is the share of busy CPUs, AGE the age of this value.\n" +
+			"HERE is the number of that site's jobs at this one, THERE that of this site's jobs there.\n" +
+			"BENEFIT is the gain of the site's users: 1.25x means that without the grid the mean response time\n" +
+			"would be 25 % longer; below 1 the grid makes it longer. POWER is shown if any site reports it:\n" +
+			"the power draw of its jobs and its active power budget; CPUs that the budget keeps idle count as\n" +
+			"busy in RUS. The NOTE of this site has the active policies, the errors of its power budget's\n" +
+			"feeds, and the state of its electricity prices. The NOTE of a partner names a rejected key if\n" +
+			"that keeps its link down.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
 	}

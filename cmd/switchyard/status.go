@@ -13,11 +13,11 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [ID…]",
-		Short: "Show all about jobs, ended ones included, or about this site",
-		Long: "Show all about jobs, ended ones included. Without an id, show how this site is: its peer, the\n" +
-			"rules in force, what the running jobs draw, under a power budget what they may draw now and when\n" +
-			"that changes, what is wrong with the budget's feeds, the price of electricity, what jobs have\n" +
-			"used and cost so far, what the grid has saved, and what its operator should know.",
+		Short: "Show jobs in detail, including finished ones, or the state of this site",
+		Long: "Show jobs in detail, including finished ones. Without an ID, show the state of this site: its\n" +
+			"peer, the active policies, the power draw of running jobs, the power budget and its next change,\n" +
+			"errors of the budget's feeds, the price of electricity, the energy and cost of jobs so far, the\n" +
+			"savings by other sites, and notes for the site's operator.",
 		Example: "  switchyard status 1000000000042\n  switchyard status --json 1000000000042\n  switchyard status",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -18,10 +18,10 @@ import (
 func (a *app) storeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Check the database of a peer that is stopped",
+		Short: "Check the database of a stopped peer",
 		Args:  noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("say what to do: store verify; see %s --help", cmd.CommandPath())
+			return usage("missing subcommand: use store verify; see %s --help", cmd.CommandPath())
 		},
 	}
 	cmd.AddCommand(a.storeVerifyCommand())
@@ -32,11 +32,12 @@ func (a *app) storeVerifyCommand() *cobra.Command {
 	var from configFlag
 	cmd := &cobra.Command{
 		Use:   "verify [--config PATH]",
-		Short: "Read all of the database, and print all that is wrong with it",
-		Long: "Read every page and row of the peer's database, and print how many rows each table has, and all\n" +
-			"that is wrong: pages and rows that fail their checksums, rows that are missing, that cannot be\n" +
-			"read, or that contradict each other. The peer must be stopped; nothing is changed.\n\n" +
-			"Exit codes: 0 all is whole, 1 something is wrong, 2 the peer is running, 3 there is no database.",
+		Short: "Read the whole database, and print its errors",
+		Long: "Read every page and row of the peer's database, and print the number of rows of each table and\n" +
+			"all errors: pages and rows with invalid checksums, and missing, unreadable or contradictory\n" +
+			"rows. The peer must be stopped; nothing is changed.\n" +
+			"\n" +
+			"Exit codes: 0 no errors, 1 errors found, 2 the peer is running, 3 no database.",
 		Example: "  systemctl stop switchyard && switchyard store verify\n" +
 			"  switchyard store verify --config site.toml --json",
 		Args: noArgs,
@@ -109,7 +110,7 @@ func (a *app) verifyStore(dir string) error {
 	case errors.Is(err, store.ErrLocked):
 		return &exitError{code: exitUsage, err: err}
 	case errors.Is(err, fs.ErrNotExist):
-		return &exitError{code: exitNotFound, err: fmt.Errorf("there is no database yet: %w", err)}
+		return &exitError{code: exitNotFound, err: fmt.Errorf("no database: %w", err)}
 	case err != nil:
 		return err
 	}
@@ -135,7 +136,7 @@ func (a *app) printStore(found storeJSON) error {
 		a.notice("%s", console.Plain(problem.text()))
 	}
 	if len(found.Problems) == 0 {
-		a.notice("%s is whole: %d pages, %d of them free", found.Path, found.Pages, found.FreePages)
+		a.notice("%s: no errors in %d pages, %d of them free", found.Path, found.Pages, found.FreePages)
 	}
 	return nil
 }

@@ -34,15 +34,18 @@ func (a *app) submitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                   "submit [options] [script [args] | application.toml]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Submit a batch script, or an application of several",
-		Long: "Submit a batch script from a file or, without one or with -, from the standard input.\n" +
-			"Options may also stand in the script, before its first command, in lines that begin with\n" +
-			"#SBATCH or #SWITCHYARD; #SWITCHYARD beats #SBATCH, and the command line beats both.\n\n" +
-			"A file in TOML describes an application: several components, and what you want of them\n" +
-			"together, as the most that they may cost; see docs/applications.md. Of one script, lines\n" +
-			"#SWITCHYARD component NAME make an application, too.\n\n" +
-			"Prints \"Submitted batch job <id>\", for each component in order, and nothing else on the\n" +
-			"standard output. --wait waits for all of them, and exits with the worst exit code.\n\n" + exitCodes,
+		Short:                 "Submit a batch script, or an application of several components",
+		Long: "Submit a batch script from a file or, without one or with -, from the standard input. Options\n" +
+			"may also precede the first command of the script, in lines that begin with #SBATCH or\n" +
+			"#SWITCHYARD. #SWITCHYARD overrides #SBATCH, and the command line overrides both.\n" +
+			"\n" +
+			"A TOML file describes an application: several components with common objectives and limits, such\n" +
+			"as a maximum cost; see docs/applications.md. Lines #SWITCHYARD component NAME make one script an\n" +
+			"application of several components.\n" +
+			"\n" +
+			"Prints \"Submitted batch job <id>\" for each component, in order, and nothing else on the standard\n" +
+			"output. --wait waits for all components, and exits with the highest of their exit codes." +
+			"\n\n" + exitCodes,
 		Example: "  switchyard submit -J sum -n 4 -t 10 sum.sh data.txt\n" +
 			"  id=$(switchyard submit --parsable job.sh)\n" +
 			"  switchyard submit --wait job.sh && echo done\n" +
@@ -93,8 +96,8 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 		a.noticeFiles(submitted.Elsewhere, batch)
 	}
 	if len(submitted.Jobs) != len(batch.Jobs) {
-		return fmt.Errorf("the peer answered with %s instead of %d; is it of another version?",
-			protocol.Count(len(submitted.Jobs), "job id"), len(batch.Jobs))
+		return fmt.Errorf("the peer returned %s, expected %d; its version may differ from this command",
+			protocol.Count(len(submitted.Jobs), "job ID"), len(batch.Jobs))
 	}
 	if batch.Name != "" && !quiet {
 		a.notice("application %s of %s", console.Plain(batch.Name), protocol.Count(len(batch.Jobs), "component"))
@@ -157,7 +160,7 @@ func (a *app) sendSafely(ctx context.Context, batch batchscript.Batch) (view.Sub
 		return err
 	})
 	if errors.Is(err, api.ErrUnreachable) {
-		err = fmt.Errorf("%w; the job may have been submitted all the same: look with switchyard queue", err)
+		err = fmt.Errorf("%w; the job may have been submitted; check with switchyard queue", err)
 	}
 	return submitted, err
 }

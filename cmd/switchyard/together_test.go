@@ -156,7 +156,7 @@ func TestComponentsStartTogether(t *testing.T) {
 		t.Errorf("ocean ran at %s, air at %s", ocean.site, air.site)
 	}
 	got := g.at(t, aurora, "", "explain", ids[1].String())
-	for _, want := range []string{"borealis is chosen: z ", "offered to borealis: to hold room from ", "granted to it, durably"} {
+	for _, want := range []string{"borealis is chosen: z ", "offered to borealis: to hold room from ", "is prepared; grant recorded"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is missing in\n%s%s", want, got.stdout, got.stderr)
 		}

@@ -96,11 +96,11 @@ func TestBadApplications(t *testing.T) {
 		body api.Submission
 		want string
 	}{
-		"cost":           {change(func(s *api.Submission) { s.Application.MaxCost = -1 }), "application: max_cost_micro is -1"},
+		"cost":           {change(func(s *api.Submission) { s.Application.MaxCost = -1 }), "application: invalid max_cost_micro -1"},
 		"name":           {change(func(s *api.Submission) { s.Application.Name = "a\nb" }), "application: name"},
 		"curve":          {change(func(s *api.Submission) { s.Application.Waiting = strings.Repeat("x", 65) }), "application: waiting"},
 		"currency":       {change(func(s *api.Submission) { s.Application.Currency = "\x1b" }), "application: currency"},
-		"no application": {change(func(s *api.Submission) { s.Application = nil }), "job 1 of 2: component: weights and together mean nothing without an application"},
+		"no application": {change(func(s *api.Submission) { s.Application = nil }), "job 1 of 2: component: weights and together require an application"},
 		"data":           {change(func(s *api.Submission) { s.Jobs[1].Spec.DataOut = -1 }), "job 2 of 2: the job has 0 bytes of data and -1 of results"},
 		"licences":       {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Count = 0 }), "job 1 of 2: licences[0]: count: 0"},
 		"licence":        {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Name = "\a" }), "job 1 of 2: licences"},
@@ -114,7 +114,7 @@ func TestBadApplications(t *testing.T) {
 		"to all":         {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.CPUs = 1 }), "one CPU sends nothing to all"},
 		"its user":       {change(func(s *api.Submission) { s.Jobs[1].Spec.User = "root" }), "job 2 of 2: spec: job, user"},
 		"weights":        {change(func(s *api.Submission) { s.Application.Beta = -1 }), "application: the weight β is -1"},
-		"front":          {change(func(s *api.Submission) { s.Front = true }), "front asks for choices"},
+		"front":          {change(func(s *api.Submission) { s.Front = true }), "front applies to quotes only"},
 	}
 	node := &peerFake{}
 	client := serve(t, node)

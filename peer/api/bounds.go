@@ -78,5 +78,5 @@ func (b *bounds) read(ctx context.Context, uid int) (done func(), err error) {
 }
 
 func tooManyConns() error {
-	return refuse(view.Unavailable, "more than %d connections of yours to the peer are open; close some, or wait for them", maxConns)
+	return refuse(view.Unavailable, "more than %d connections to the peer are open for your account; close some, or wait until they end", maxConns)
 }

@@ -28,7 +28,7 @@ func TestConnectionsOfOneUser(t *testing.T) {
 	}
 	open(api.MaxConns)
 	_, err := client.Sites(t.Context())
-	if refused, ok := errors.AsType[*api.Error](err); !ok || refused.Code != view.Unavailable || !strings.Contains(refused.Reason, "connections of yours") {
+	if refused, ok := errors.AsType[*api.Error](err); !ok || refused.Code != view.Unavailable || !strings.Contains(refused.Reason, "connections to the peer are open for your account") {
 		t.Errorf("with all connections taken: %v", err)
 	}
 	open(api.Spare + 1)

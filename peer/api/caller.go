@@ -49,14 +49,14 @@ func withCaller(ctx context.Context, conn net.Conn, b *bounds, name func(int) (s
 func callerOf(ctx context.Context) (caller, error) {
 	find, ok := ctx.Value(callerKey{}).(func() caller)
 	if !ok {
-		return caller{}, refuse(view.Denied, "the peer cannot tell who calls")
+		return caller{}, refuse(view.Denied, "the peer cannot identify the caller")
 	}
 	who := find()
 	if _, refused := errors.AsType[refusal](who.err); refused {
 		return caller{}, who.err
 	}
 	if who.err != nil {
-		return caller{}, refuse(view.Denied, "the peer cannot tell who calls: %v", who.err)
+		return caller{}, refuse(view.Denied, "the peer cannot identify the caller: %v", who.err)
 	}
 	return who, nil
 }
@@ -73,7 +73,7 @@ func userName(uid int) (string, error) {
 	out, err := exec.CommandContext(ctx, "getent", "passwd", id).Output() //nolint:gosec // a number
 	name, _, _ := strings.Cut(string(out), ":")
 	if err != nil || name == "" {
-		return "", fmt.Errorf("user id %d has no name on this machine; see `getent passwd %d`", uid, uid)
+		return "", fmt.Errorf("user id %d has no user name on this machine; check `getent passwd %d`", uid, uid)
 	}
 	return name, nil
 }

@@ -144,7 +144,7 @@ func call[A any](ctx context.Context, c *Client, method, path string, body any) 
 	}
 	defer drain(response)
 	if err = json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("the answer of the peer at %s is not understood: %w", c.socket, err)
+		return answer, fmt.Errorf("invalid response of the peer at %s: %w; its version may differ from this command", c.socket, err)
 	}
 	return answer, nil
 }
@@ -190,8 +190,8 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the made-up address says nothing
 	}
-	return fmt.Errorf("%w at %s (%w); is it running? See `systemctl status switchyard`, "+
-		"or name its socket with --socket", ErrUnreachable, c.socket, err)
+	return fmt.Errorf("%w at %s (%w); check `systemctl status switchyard`, "+
+		"or set --socket", ErrUnreachable, c.socket, err)
 }
 
 // refusalIn reads why the peer said no.

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUnreachable says that no peer answers at the socket.
-var ErrUnreachable = errors.New("no peer answers")
+var ErrUnreachable = errors.New("cannot reach the peer")
 
 // Error is a refusal, as a client gets it. Its Code says what to do about it.
 type Error struct{ view.Refusal }

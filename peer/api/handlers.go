@@ -23,7 +23,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 		return err
 	}
 	if body.Front {
-		return refuse(view.BadRequest, "front asks for choices, which belong to quotes; leave it out to submit")
+		return refuse(view.BadRequest, "front applies to quotes only; omit it to submit")
 	}
 	if err = body.complete(); err != nil {
 		return refuse(view.BadRequest, "%v", err)
@@ -136,7 +136,7 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 		return err
 	}
 	if job, lookErr := s.jobFor(r.Context(), who, id); lookErr == nil && job.State.Terminal() {
-		return refuse(view.Unavailable, "job %v has ended already: it is %v", id, job.State)
+		return refuse(view.Unavailable, "job %v has already ended (%v)", id, job.State)
 	}
 	return err
 }
@@ -165,10 +165,10 @@ func (s *server) recovery(w http.ResponseWriter, r *http.Request, _ caller) erro
 func (s *server) recover(w http.ResponseWriter, r *http.Request, who caller) error {
 	var body Resume
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxResume)).Decode(&body); err != nil {
-		return refuse(view.BadRequest, "what to do is not understood: %v", err)
+		return refuse(view.BadRequest, "invalid recovery request: %v", err)
 	}
 	if body.Requeue && body.Cancel {
-		return refuse(view.BadRequest, "jobs can be requeued or cancelled, not both")
+		return refuse(view.BadRequest, "requeue and cancel are mutually exclusive")
 	}
 	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event {
 		return event.Recover{
@@ -258,9 +258,9 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
 func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) error {
 	switch {
 	case !who.admin:
-		return refuse(view.Denied, "only root and the peer's own account may change what the peer does; you are %s", who.user)
+		return refuse(view.Denied, "only root and the peer's account may do this; you are %s", who.user)
 	case s.Reload == nil:
-		return refuse(view.Unavailable, "this peer cannot read its configuration again; start it again instead")
+		return refuse(view.Unavailable, "this peer cannot reload its configuration; restart it")
 	}
 	// A caller that goes does not leave the peer half changed.
 	done, err := s.Reload(context.WithoutCancel(r.Context()), who.user)

@@ -66,10 +66,10 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 	case "stderr":
 		t.stream = protocol.Stderr
 	default:
-		return nil, refuse(view.BadRequest, "stream must be stdout or stderr")
+		return nil, refuse(view.BadRequest, "invalid stream; use stdout or stderr")
 	}
 	if t.offset, err = number(r, "offset", 0); err != nil || t.offset < 0 {
-		return nil, refuse(view.BadRequest, "offset must be a number of bytes")
+		return nil, refuse(view.BadRequest, "invalid offset; use a number of bytes")
 	}
 	if t.job, err = s.jobFor(r.Context(), who, id); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (t *tail) awaitStart(ctx context.Context) error {
 			if t.job.Reason != "" {
 				why = ": " + t.job.Reason
 			}
-			return refuse(view.Unavailable, "job %d has not started yet%s; `switchyard logs -f %d` waits for it", t.job.ID, why, t.job.ID)
+			return refuse(view.Unavailable, "job %d has no output yet, it has not started%s; `switchyard logs -f %d` waits for it", t.job.ID, why, t.job.ID)
 		}
 		if err := t.pause(ctx); err != nil {
 			return err

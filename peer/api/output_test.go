@@ -187,14 +187,14 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 		says string
 	}{
 		"output of a job that waits": {
-			job: view.Job{State: protocol.Pending}, ask: follow(&none), got: &none, says: "no peer answers",
+			job: view.Job{State: protocol.Pending}, ask: follow(&none), got: &none, says: "cannot reach the peer",
 		},
 		"output of a job that runs": {
 			job: view.Job{State: protocol.Running, Site: "there"}, at: 2, ask: follow(&some), got: &some,
-			want: "one\n", says: "breaks off here: the peer stopped",
+			want: "one\n", says: "is incomplete: the peer stopped",
 		},
 		"the end of a job": {
-			job: view.Job{State: protocol.Running}, got: new(bytes.Buffer), says: "no peer answers",
+			job: view.Job{State: protocol.Running}, got: new(bytes.Buffer), says: "cannot reach the peer",
 			ask: func(t *testing.T, c *api.Client) error {
 				t.Helper()
 				_, err := c.Wait(t.Context(), jobA)
@@ -227,8 +227,8 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 func TestOutputOfAJobThatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[string]string{
-		"":               "job 1000000000001 has not started yet; `switchyard logs -f 1000000000001` waits for it",
-		"NoEligibleSite": "job 1000000000001 has not started yet: NoEligibleSite; `switchyard logs -f 1000000000001` waits for it",
+		"":               "job 1000000000001 has no output yet, it has not started; `switchyard logs -f 1000000000001` waits for it",
+		"NoEligibleSite": "job 1000000000001 has no output yet, it has not started: NoEligibleSite; `switchyard logs -f 1000000000001` waits for it",
 	} {
 		node := &peerFake{}
 		node.set(view.Job{ID: jobA, User: me(t), State: protocol.Pending, Reason: reason, Origin: "here"})

@@ -11,7 +11,7 @@ import (
 func uidOf(conn net.Conn) (int, error) {
 	local, ok := conn.(*net.UnixConn)
 	if !ok {
-		return 0, fmt.Errorf("%T is no unix socket", conn)
+		return 0, fmt.Errorf("%T is not a Unix socket", conn)
 	}
 	raw, err := local.SyscallConn()
 	if err != nil {

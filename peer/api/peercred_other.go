@@ -9,5 +9,5 @@ import (
 
 // uidOf is known on Linux only; elsewhere the server turns everybody away.
 func uidOf(net.Conn) (int, error) {
-	return 0, errors.New("who calls is known on Linux only")
+	return 0, errors.New("callers can be identified on Linux only")
 }

@@ -94,7 +94,7 @@ func parseListing(q url.Values) (l Listing, err error) {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		read, ok := known[name]
 		if !ok {
-			return Listing{}, refuse(view.BadRequest, "%s: there is no such parameter; there are %s",
+			return Listing{}, refuse(view.BadRequest, "unknown parameter %q; use %s",
 				name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		if err = read(q[name]); err != nil {
@@ -128,7 +128,7 @@ func into[T any](to *[]T, parse func(string) (T, error)) func([]string) error {
 func once[T any](to *T, parse func(string) (T, error)) func([]string) error {
 	return func(values []string) (err error) {
 		if len(values) != 1 {
-			return fmt.Errorf("is there %d times; give it once", len(values))
+			return fmt.Errorf("is given %d times; give it once", len(values))
 		}
 		*to, err = parse(values[0])
 		return err
@@ -155,13 +155,13 @@ func parseGuests(s string) (view.GuestFilter, error) {
 	case "only":
 		return view.OnlyGuests, nil
 	}
-	return 0, fmt.Errorf("%q is neither none nor only", s)
+	return 0, fmt.Errorf("invalid value %q; use none or only", s)
 }
 
 func parseCount(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > maxListed {
-		return 0, fmt.Errorf("must be a number from 1 to %d", maxListed)
+		return 0, fmt.Errorf("invalid number; use 1 to %d", maxListed)
 	}
 	return n, nil
 }

@@ -45,13 +45,13 @@ func TestQueueRefusesWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	client := serve(t, &peerFake{reply: view.Queue{}})
 	for query, want := range map[string]string{
-		"users=ann":     "users: there is no such parameter; there are after, all, application, ",
+		"users=ann":     `unknown parameter "users"; use after, all, application, `,
 		"state=DONE":    `state: job state "DONE" is unknown`,
 		"job=12":        "job: ",
-		"page=0":        "page: must be a number from 1 to 10000",
-		"limit=-1":      "limit: must be a number from 1 to 10000",
-		"page=1&page=2": "page: is there 2 times; give it once",
-		"guests=some":   `guests: "some" is neither none nor only`,
+		"page=0":        "page: invalid number; use 1 to 10000",
+		"limit=-1":      "limit: invalid number; use 1 to 10000",
+		"page=1&page=2": "page: is given 2 times; give it once",
+		"guests=some":   `guests: invalid value "some"; use none or only`,
 		"site=a%20b":    "site: ",
 	} {
 		status, answer := raw(t, client, http.MethodGet, "/v1/jobs?"+query, strings.NewReader(""))

@@ -61,11 +61,11 @@ func (c *Client) remote(
 	}
 	_, err = io.Copy(out, response.Body)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", fmt.Errorf("the output of job %d breaks off here: the peer stopped, or cannot reach the site that has the rest; "+
-			"`switchyard status %d` says how the job is: %w", id, id, err)
+		return "", fmt.Errorf("the output of job %d is incomplete: the peer stopped, or cannot reach the site that has the rest; "+
+			"see `switchyard status %d`: %w", id, id, err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the output of job %d breaks off: %w", id, err)
+		return "", fmt.Errorf("the output of job %d is incomplete: %w", id, err)
 	}
 	return response.Trailer.Get(pathTrailer), nil
 }

@@ -169,6 +169,6 @@ func (s *server) answer(handle handler) http.HandlerFunc {
 }
 
 func (*server) unknown(_ http.ResponseWriter, r *http.Request, _ caller) error {
-	return refuse(view.NotFound, "this peer does not know %s %s; its version may differ from yours, see `switchyard --version`",
+	return refuse(view.NotFound, "unknown request %s %s; the version of the peer may differ from that of this command, see `switchyard --version`",
 		r.Method, r.URL.Path)
 }

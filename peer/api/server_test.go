@@ -459,7 +459,7 @@ func TestSockets(t *testing.T) {
 		t.Parallel()
 		client := serve(t, &peerFake{})
 		err := api.Serve(t.Context(), api.Config{Socket: client.Socket(), Node: &peerFake{}})
-		if err == nil || !strings.Contains(err.Error(), "another peer serves this socket") {
+		if err == nil || !strings.Contains(err.Error(), "another peer serves the socket") {
 			t.Errorf("error %v", err)
 		}
 		if _, err = client.Info(t.Context()); err != nil {

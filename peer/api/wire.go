@@ -146,10 +146,10 @@ func DecodeSubmission(body io.Reader) (Submission, error) {
 		Application *unlimited `json:"application"`
 	}
 	if err := decoder.Decode(&read); err != nil {
-		return Submission{}, fmt.Errorf("the body is not a submission: %w", err)
+		return Submission{}, fmt.Errorf("invalid submission: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Submission{}, errors.New("the body goes on after the submission")
+		return Submission{}, errors.New("invalid submission: unexpected data after its end")
 	}
 	s := read.Submission
 	s.Application = (*protocol.Application)(read.Application)
@@ -194,9 +194,9 @@ func (s *Submission) checkJob(j *protocol.Job) error {
 	c := &j.Component
 	switch {
 	case !reflect.DeepEqual(j.Spec, j.Spec.Described()):
-		return errors.New("spec: job, user, submitted_ms, like, mhz, mflops and what is foreseen of the run are the peer's to say; leave them out")
+		return errors.New("spec: job, user, submitted_ms, like, mhz, mflops and the predictions are set by the peer; omit them")
 	case s.Application == nil && (c.Alpha != 0 || c.Gamma != 0 || c.Delta != 0 || c.Together != 0):
-		return errors.New("component: weights and together mean nothing without an application")
+		return errors.New("component: weights and together require an application")
 	}
 	return j.Check()
 }
@@ -206,7 +206,7 @@ func (s *Submission) checkApplication() error {
 	case a == nil:
 		return nil
 	case a.MaxCost < 0:
-		return fmt.Errorf("application: max_cost_micro is %d; use 0 or more", a.MaxCost)
+		return fmt.Errorf("application: invalid max_cost_micro %d; use 0 or more", a.MaxCost)
 	default:
 		if faults := a.Faults(s.Jobs); len(faults) > 0 {
 			return fmt.Errorf("application: %s", strings.Join(faults, "; "))

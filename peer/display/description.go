@@ -22,7 +22,7 @@ func sizeText(job view.Job) string {
 		text += ", at " + strings.Join(console.Names(job.Sites), " or ")
 	}
 	if job.Requeue {
-		text += ", may be run again"
+		text += ", requeue allowed"
 	}
 	if job.Comment != "" {
 		text += fmt.Sprintf(`, with the comment "%s"`, console.Plain(job.Comment))
@@ -66,8 +66,8 @@ func columns() []queueColumn {
 	return []queueColumn{
 		{"A", "JOBID", "job id", false, id},
 		{"C", "CPUS", "CPUs", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
-		{"D", "NODES", "nodes asked for", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
-		{"e", "END_TIME", "end", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Ended) }},
+		{"D", "NODES", "requested nodes", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
+		{"e", "END_TIME", "end time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Ended) }},
 		{"i", "JOBID", "job id", false, id},
 		{"j", "NAME", "name", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.Name) }},
 		{"k", "COMMENT", "comment", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.Comment) }},
@@ -77,12 +77,12 @@ func columns() []queueColumn {
 		{"M", "TIME", "time used", false, func(job *view.Job, now time.Time) string { return elapsed(*job, now) }},
 		{"N", "SITE", "site", true, func(job *view.Job, _ time.Time) string { return console.Plain(string(job.Site)) }},
 		{"r", "REASON", "reason", true, func(job *view.Job, _ time.Time) string { return console.Plain(reasonOrNone(job)) }},
-		{"R", "SITE(REASON)", "site, or why the job does not run", true, siteOrReason},
-		{"S", "START_TIME", "start", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Started) }},
-		{"t", "ST", "state in letters", false, func(job *view.Job, _ time.Time) string { return shortState(job.State) }},
+		{"R", "SITE(REASON)", "site, or reason if pending or ended", true, siteOrReason},
+		{"S", "START_TIME", "start time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Started) }},
+		{"t", "ST", "short state", false, func(job *view.Job, _ time.Time) string { return shortState(job.State) }},
 		{"T", "STATE", "state", false, func(job *view.Job, _ time.Time) string { return job.State.String() }},
 		{"u", "USER", "user", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.User) }},
-		{"V", "SUBMIT_TIME", "submission", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Submitted) }},
+		{"V", "SUBMIT_TIME", "submission time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Submitted) }},
 		{"{quoted}", "QUOTED", "quoted price", false, func(job *view.Job, _ time.Time) string { return quotedText(job) }},
 		{"{billed}", "BILLED", "bill", false, func(job *view.Job, _ time.Time) string { return billedText(job) }},
 	}

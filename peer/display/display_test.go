@@ -39,7 +39,7 @@ func TestReasonsAreExplained(t *testing.T) {
 	if !strings.Contains(text, "Local ID   4711\n") {
 		t.Errorf("got\n%s", text)
 	}
-	if !strings.Contains(text, "PENDING, WaitingForVolunteer (its own site would let it wait φ, [rounds] local_wait_threshold, or longer, and no partner volunteers now)") {
+	if !strings.Contains(text, "PENDING, WaitingForVolunteer (the local wait is local_wait_threshold or longer, and no partner volunteers)") {
 		t.Errorf("got\n%s", text)
 	}
 }
@@ -55,7 +55,7 @@ func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 		Objectives: &view.Objectives{Broken: "max_cost: too much"},
 	}
 	const want = "Quoted     0.33 EUR for 1:00:00\nBilled     0.009 EUR for 0:01:30 (cpu 0.005, energy 0.004)\n" +
-		"Disputed   b bills 1.00 EUR\nLimit      broken: max_cost: too much\n"
+		"Disputed   b bills 1.00 EUR\nLimit      exceeded: max_cost: too much\n"
 	if text := display.JobStatus(job, time.Time{}); !strings.Contains(text, want) {
 		t.Errorf("got\n%s", text)
 	}
@@ -69,14 +69,14 @@ func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 func TestHeldHoursAreTold(t *testing.T) {
 	t.Parallel()
 	fact := event.LogEvent{Kind: event.LogReserved, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
-	if got, want := display.Sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
+	if got, want := display.Sentence(fact), "b made an advance reservation for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
 		t.Errorf("got %s", got)
 	}
 	fact.Price = &view.HeldPrice{
 		Cost: 3_500_000, Currency: "EUR", Run: protocol.Hour,
 		Terms: []view.PriceTerm{{Name: "cpu", Amount: 3_000_000}, {Name: "energy", Amount: 500_000}},
 	}
-	if got, want := display.Sentence(fact), "b holds room for it: from 2026-01-01 08:00:00Z on; 3.50 EUR for 1:00:00 (cpu 3.00, energy 0.50) (epoch 3)"; got != want {
+	if got, want := display.Sentence(fact), "b made an advance reservation for it: from 2026-01-01 08:00:00Z on; 3.50 EUR for 1:00:00 (cpu 3.00, energy 0.50) (epoch 3)"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -85,10 +85,10 @@ func TestHeldHoursAreTold(t *testing.T) {
 func TestStatusShowsHowAGroupStarts(t *testing.T) {
 	t.Parallel()
 	job := view.Job{Application: 42, Component: "mesh", Together: &view.Start{Tolerance: 90 * protocol.Second, Missed: protocol.FailMissed}}
-	const late = "Together   at most 0:01:30 after the instant of its group"
+	const late = "Together   at most 0:01:30 after the start of its group"
 	for missed, want := range map[string]string{
-		protocol.FailMissed:  late + "; a group of which one starts later ends\n",
-		protocol.RetryMissed: late + "; a group of which one starts later is placed again\n",
+		protocol.FailMissed:  late + "; if one starts later, the group fails\n",
+		protocol.RetryMissed: late + "; if one starts later, the group is requeued\n",
 		"":                   late + "\n", // a guest, as its origin alone knows
 	} {
 		job.Together.Missed = missed
@@ -100,7 +100,7 @@ func TestStatusShowsHowAGroupStarts(t *testing.T) {
 		t.Errorf("a job on its own:\n%s", text)
 	}
 	w := view.Objectives{Application: protocol.Application{MaxTime: protocol.Never, StartTolerance: protocol.Minute, StartMissed: protocol.FailMissed}}
-	if text, want := display.WishesText(&w), "components start at most 0:01:00 after the instant of their group; a group of which one starts later ends."; !strings.Contains(text, want) {
+	if text, want := display.WishesText(&w), "components start at most 0:01:00 after the start of their group; if one starts later, the group fails."; !strings.Contains(text, want) {
 		t.Errorf("missing %q in %s", want, text)
 	}
 }
@@ -108,7 +108,7 @@ func TestStatusShowsHowAGroupStarts(t *testing.T) {
 // Costs that are not those of the planned hours are called so.
 func TestCostNotice(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[string]string{"mcmf": "", "tc": "", "inst": "started at once", "twoprice": "two prices of electricity a day"} {
+	for policy, want := range map[string]string{"mcmf": "", "tc": "", "inst": "started immediately", "twoprice": "two electricity prices per day"} {
 		if got := display.CostNotice(policy); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: %q, want %q", policy, got, want)
 		}

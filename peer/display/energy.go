@@ -61,7 +61,7 @@ func electricityLines(info Site) (lines [][2]string) {
 		add("Energy", text)
 	}
 	if saved != "" {
-		add("Saved", saved+" by jobs that ran elsewhere, of what home had quoted for them")
+		add("Saved", saved+" by jobs at other sites, compared with the quotes of this site")
 	}
 	return lines
 }
@@ -77,7 +77,7 @@ func usedText(e *view.Electricity, costs string) string {
 		parts = append(parts, text+" by jobs that ended here since "+console.Clock(e.Since))
 	}
 	if e.Running > 0 {
-		parts = append(parts, console.Energy(e.Running)+" so far by those that run")
+		parts = append(parts, console.Energy(e.Running)+" so far by running jobs")
 	}
 	return strings.Join(parts, "; ")
 }

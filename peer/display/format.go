@@ -190,7 +190,7 @@ func (p *formatPart) parse(s string) (rest string, err error) {
 		letter, _ := utf8.DecodeRuneInString(rest)
 		unknown = string(letter)
 	}
-	return "", fmt.Errorf("--format: there is no column %%%s here; see switchyard queue --help for those that there are", unknown)
+	return "", fmt.Errorf("--format: unknown column %%%s; switchyard queue --help lists the columns", unknown)
 }
 
 // Header is the line of the titles.

@@ -30,7 +30,7 @@ func JobStatus(job view.Job, now time.Time) string {
 	if job.Together != nil {
 		line("Together", "%s", togetherText(job.Together))
 	}
-	line("Asks for", "%s", sizeText(job))
+	line("Requests", "%s", sizeText(job))
 	line("Submitted", "%s", console.Clock(job.Submitted))
 	if job.CommittedAt != 0 {
 		line("Placed", "%s%s", console.Clock(job.CommittedAt), quotedWait(job.QuotedAWT))
@@ -41,7 +41,7 @@ func JobStatus(job view.Job, now time.Time) string {
 	for _, one := range costLines(&job) {
 		line(one[0], "%s", one[1])
 	}
-	line("Folder", "%s", console.OrDash(job.WorkDir))
+	line("Directory", "%s", console.OrDash(job.WorkDir))
 	line("Output", "%s", console.OrDash(job.Stdout))
 	if job.Stderr != job.Stdout {
 		line("Errors", "%s", console.OrDash(job.Stderr))
@@ -69,7 +69,7 @@ func costLines(job *view.Job) (lines [][2]string) {
 		add("Energy", text)
 	}
 	if w := job.Objectives; w != nil && w.Broken != "" {
-		add("Limit", "broken: "+console.Plain(w.Broken))
+		add("Limit", "exceeded: "+console.Plain(w.Broken))
 	}
 	return lines
 }
@@ -100,15 +100,15 @@ func State(job view.Job) string {
 func reasonText(reason string) string {
 	switch reason {
 	case "WaitingForVolunteer":
-		return reason + " (its own site would let it wait φ, [rounds] local_wait_threshold, or longer, and no partner volunteers now)"
+		return reason + " (the local wait is local_wait_threshold or longer, and no partner volunteers)"
 	case "WaitingForGroup":
-		return reason + " (room is held for it until all that start together have theirs)"
+		return reason + " (it has an advance reservation and waits for those of the other jobs of its group)"
 	case "NoEligibleSite":
-		return reason + " (no site that is known can run it, one that has not been seen yet might; switchyard sites lists them)"
+		return reason + " (no known site can run it; a site that was never up might, see switchyard sites)"
 	case "PartnerUnreachable":
-		return reason + " (its site does not answer, see switchyard sites; what runs there goes on)"
+		return reason + " (its site is unreachable, see switchyard sites; a run there continues)"
 	case "HandOff":
-		return reason + " (it is on its way to its site)"
+		return reason + " (the hand-off to its site is in progress)"
 	}
 	return console.Plain(reason)
 }

@@ -16,9 +16,9 @@ import (
 func CostNotice(policy string) string {
 	switch mcmf.Variant(policy) {
 	case mcmf.Inst:
-		return "COST is as the policy inst reckons it: with the electricity of now, as if each job started at once"
+		return "COST is computed as by the policy inst: with the present electricity price, as if each job started immediately"
 	case mcmf.TwoPrice:
-		return "COST is as the policy twoprice reckons it: with two prices of electricity a day, not those of the planned hours"
+		return "COST is computed as by the policy twoprice: with two electricity prices per day instead of those of the planned hours"
 	case mcmf.Full:
 	}
 	return ""
@@ -136,7 +136,7 @@ func travels(q view.Quote) string {
 	if q.Transfer == 0 {
 		return ""
 	}
-	return "its data are there after " + console.Span(q.Transfer)
+	return "data transfer takes " + console.Span(q.Transfer)
 }
 
 // bound says until when a job starts for almost sure, if the site states that.
@@ -162,7 +162,7 @@ func weighed(m *view.Money) string {
 		return ""
 	}
 	term := func(name string, of protocol.Micro) string { return name + " " + console.Amount(of, m.Currency) }
-	return "weighed as " + strings.Join([]string{
+	return "weighted: " + strings.Join([]string{
 		term("K_e", m.CPU), term("K_l", m.License), term("K_eco", m.Energy), term("K_d", m.Data),
 	}, " + ")
 }

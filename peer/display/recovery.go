@@ -17,27 +17,27 @@ func Recovery(v view.Recovery) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	if !v.Needed {
-		line("The database is what it was: %v.", v.Life)
+		line("The database is unchanged: %v.", v.Life)
 	} else {
-		line("Nothing is started here, since")
+		line("No jobs are started here. Reason:")
 		for _, why := range v.Reasons {
 			line("  %s", console.Plain(why))
 		}
 		line("The database is at %v.", v.Life)
 	}
 	for _, p := range v.Partners {
-		line("%s has seen %v, and jobs up to %v.", console.Plain(string(p.Site)), p.Life, p.Highest)
+		line("%s reports %v, with job IDs up to %v.", console.Plain(string(p.Site)), p.Life, p.Highest)
 	}
-	line("The next job would be %v.", v.NextID)
+	line("The next job ID is %v.", v.NextID)
 	jobs := func(what string, ids []protocol.JobID) {
 		if len(ids) > 0 {
 			line("%s: %s", what, namedJobs(ids))
 		}
 	}
-	jobs("Would be placed, if the database were right", choose(v.Needed, v.Waiting))
+	jobs("To be placed, by the database", choose(v.Needed, v.Waiting))
 	jobs("In the local queue, by the database", v.Here)
 	if v.QueueCopied {
-		line("The local queue is as old as the database, or a copy: what waits in it may have started, and is taken out of it by --resume.")
+		line("The local queue is as old as the database, or a copy: its pending jobs may have started. --resume removes them.")
 	}
 	jobs("At partners, by the database", v.Elsewhere)
 	jobs("Jobs of partners, by the database", v.Guests)
@@ -46,14 +46,14 @@ func Recovery(v view.Recovery) string {
 	for _, one := range v.Aside {
 		aside = append(aside, one.Tag.Job)
 	}
-	jobs("The batch system has these, and the database does not know them", aside)
+	jobs("In the batch system, but not in the database", aside)
 	unknown := make([]protocol.JobID, 0, len(v.Unknown))
 	for _, one := range v.Unknown {
 		unknown = append(unknown, one.Tag.Job)
 	}
-	jobs("Partners have these of this site, and the database does not know them, or not there", unknown)
+	jobs("At partners, but not there by the database", unknown)
 	if v.Needed {
-		line("If no other peer of this site runs, and this database is to go on: switchyard recover --resume")
+		line("If no other peer of this site is running, continue with this database: switchyard recover --resume")
 	}
 	return out.String()
 }

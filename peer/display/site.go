@@ -116,7 +116,7 @@ func SiteStatus(info Site) string {
 func powerStatus(p api.Power) string {
 	text := "the running jobs draw " + power.Text(p.Draw)
 	if p.Pending > 0 {
-		text += ", " + power.Text(p.Pending) + " are kept for jobs that wait in the batch system"
+		text += ", " + power.Text(p.Pending) + " are reserved for jobs pending in the batch system"
 	}
 	text += "; " + budgetText(p.Budget)
 	if p.Until == 0 {

@@ -19,9 +19,9 @@ func componentText(job view.Job) string {
 	}
 	text := fmt.Sprintf("Component %s of the application of job %s.", console.Plain(job.Component), job.Application)
 	if job.PredictedRunTime > 0 {
-		text += " Foreseen to run " + console.Span(job.PredictedRunTime)
+		text += " Predicted run time " + console.Span(job.PredictedRunTime)
 		if job.Objectives != nil {
-			text += " and to cost " + console.Amount(job.Cost, job.Objectives.SpentCurrency)
+			text += ", cost " + console.Amount(job.Cost, job.Objectives.SpentCurrency)
 		}
 		text += "."
 	}
@@ -42,25 +42,25 @@ func wishesText(w *view.Objectives) string {
 		parts = append(parts, "at most "+console.Span(w.MaxTime))
 	}
 	if w.StartTolerance > 0 {
-		parts = append(parts, "components start at most "+console.Span(w.StartTolerance)+" after the instant of their group")
+		parts = append(parts, "components start at most "+console.Span(w.StartTolerance)+" after the start of their group")
 	}
 	if w.StartMissed != "" {
 		parts = append(parts, missedText(w.StartMissed))
 	}
 	switch {
 	case len(w.Rates) > 0:
-		parts = append(parts, "waiting costs by its own curve")
+		parts = append(parts, "waiting cost given by the application")
 	case w.Waiting != "":
-		parts = append(parts, "waiting costs by the curve "+console.Plain(w.Waiting))
+		parts = append(parts, "waiting cost "+console.Plain(w.Waiting))
 	}
-	return fmt.Sprintf("%s of %s: %s. Spent so far, as foreseen: %s.", text, protocol.Count(w.Components, "component"),
+	return fmt.Sprintf("%s of %s: %s. Predicted cost of the placed components: %s.", text, protocol.Count(w.Components, "component"),
 		strings.Join(parts, "; "), console.Amount(w.Spent, w.SpentCurrency))
 }
 
 // togetherText tells how late a job may start that starts together with others, and what becomes
 // of them otherwise.
 func togetherText(s *view.Start) string {
-	text := "at most " + console.Span(s.Tolerance) + " after the instant of its group"
+	text := "at most " + console.Span(s.Tolerance) + " after the start of its group"
 	if s.Missed != "" {
 		text += "; " + missedText(s.Missed)
 	}
@@ -71,9 +71,9 @@ func togetherText(s *view.Start) string {
 func missedText(missed string) string {
 	switch missed {
 	case protocol.RetryMissed:
-		return "a group of which one starts later is placed again"
+		return "if one starts later, the group is requeued"
 	case protocol.FailMissed:
-		return "a group of which one starts later ends"
+		return "if one starts later, the group fails"
 	}
 	return console.Plain(missed)
 }

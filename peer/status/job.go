@@ -76,7 +76,7 @@ func Guest(g *row.Guest, r *row.Run, here protocol.SiteName) view.Job {
 	case row.RunRunning:
 		v.State = protocol.Running
 	case row.RunEnded:
-		v.State, v.Reason = r.Outcome.State, cmp.Or(r.Outcome.Reason, "waits for "+string(g.Origin)+" to take its result")
+		v.State, v.Reason = r.Outcome.State, cmp.Or(r.Outcome.Reason, "waiting until "+string(g.Origin)+" has received its result")
 		v.ExitCode, v.Signal = r.Outcome.ExitCode, r.Outcome.Signal
 		v.Ended = r.Over()
 	case row.RunSubmitting, row.RunQueued:

@@ -105,7 +105,7 @@ func TestGuestView(t *testing.T) {
 			v.State, v.Started, v.ReservedAt, v.Together = protocol.Running, 20, 12*3600_000, &view.Start{Tolerance: protocol.DefaultStartTolerance}
 		}},
 		"ended": {run: &row.Run{Phase: row.RunEnded, Started: 20, Ended: 26, Outcome: outcome}, want: func(v *view.Job) {
-			v.State, v.Reason, v.Started, v.Ended, v.ExitCode, v.Signal = protocol.Failed, "waits for b to take its result", 20, 26, 3, 9
+			v.State, v.Reason, v.Started, v.Ended, v.ExitCode, v.Signal = protocol.Failed, "waiting until b has received its result", 20, 26, 3, 9
 		}},
 		"ended, by a row of before": {run: &row.Run{Phase: row.RunEnded, Started: 20, Outcome: &protocol.Outcome{State: protocol.Completed, Reason: "r", Ran: 5}}, want: func(v *view.Job) { v.State, v.Reason, v.Started, v.Ended = protocol.Completed, "r", 20, 25 }},
 	}

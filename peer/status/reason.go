@@ -34,7 +34,7 @@ type Job struct {
 }
 
 // Remedy is what an operator can do about a job of which nobody knows whether it ran.
-const Remedy = "; find out whether it ran, then cancel it, or run it again with `switchyard requeue --force`"
+const Remedy = "; check whether it ran, then cancel it, or requeue it with `switchyard requeue --force`"
 
 // LostRecords is why nobody knows whether a job ran that was at a site.
 func LostRecords(site protocol.SiteName) string {
@@ -62,10 +62,10 @@ func (j *Job) NeedsOperator(links Links) string {
 	case j.Phase == row.JobOffered || links(j.Site) != Departed:
 		return ""
 	case j.Phase == row.JobStagingOut:
-		return fmt.Sprintf("it has ended at %s, which is no partner any more, with its output; "+
-			"configure that site again, or cancel the job to close it without", j.Site)
+		return fmt.Sprintf("it has ended at %s, which is no longer a partner and has its output; "+
+			"configure that site again, or cancel the job to close it without its output", j.Site)
 	}
-	return fmt.Sprintf("%s has the job, and is no partner any more; configure that site again, or cancel the job", j.Site)
+	return fmt.Sprintf("%s has the job, and is no longer a partner; configure that site again, or cancel the job", j.Site)
 }
 
 // unheardForGood is why an ending job needs an operator: no partner is left that could say that
@@ -78,7 +78,7 @@ func (j *Job) unheardForGood(links Links) (why string) {
 		if link := links(f.Site); link != NoPartner && link != Departed {
 			return ""
 		}
-		why = cmp.Or(why, fmt.Sprintf("%s may still run the job, and is no partner any more; configure that site again, or cancel the job", f.Site))
+		why = cmp.Or(why, fmt.Sprintf("%s may still run the job, and is no longer a partner; configure that site again, or cancel the job", f.Site))
 	}
 	return why
 }
@@ -87,7 +87,7 @@ func (j *Job) unheardForGood(links Links) (why string) {
 func UnheardReason(j *row.Job) string {
 	for _, f := range j.Fenced {
 		if !f.Lost {
-			return fmt.Sprintf("it was taken from %s, which was not heard then and may still run it until it is told to end it", f.Site)
+			return fmt.Sprintf("it was reclaimed from %s, which was unreachable and may still run it until it is reachable again", f.Site)
 		}
 	}
 	return ""
@@ -128,11 +128,11 @@ func (j *Job) Reason(links Links, stopped string) string {
 func (j *Job) RequeueRefusal(why string) string {
 	switch {
 	case why == "":
-		return fmt.Sprintf("job %v is %v and needs no operator; only a job that does can be requeued by force", j.Spec.Job, j.State)
+		return fmt.Sprintf("job %v is %v and does not need an operator; only jobs in NeedsOperator can be requeued by force", j.Spec.Job, j.State)
 	case j.Phase == row.JobStagingOut:
 		return fmt.Sprintf("job %v: %s", j.Spec.Job, why)
 	case j.Phase == row.JobEnding:
-		return fmt.Sprintf("job %v is cancelled and does not run again: %s", j.Spec.Job, why)
+		return fmt.Sprintf("job %v is cancelled and cannot be requeued: %s", j.Spec.Job, why)
 	}
 	return ""
 }

@@ -44,10 +44,10 @@ func TestReason(t *testing.T) {
 		"cancelled":                          {row: row.Job{Phase: row.JobRecalling, Site: "r", Reason: "Resources", Cancelling: true}, want: "Cancelling"},
 		"its output is fetched":              {row: row.Job{Phase: row.JobStagingOut, Site: "u"}, want: "StagingOut"},
 		"its output is late":                 {row: row.Job{Phase: row.JobStagingOut, Site: "u", Reason: "a disk is full"}, want: "a disk is full"},
-		"ending":                             {row: row.Job{Phase: row.JobEnding, Fenced: []row.FencedPlacement{fenced("r", true), fenced("u", false)}}, want: "Cancelling (it was taken from u, which was not heard then and may still run it until it is told to end it; cancel it again to close it with its outcome unknown)"},
-		"nobody can end it any more":         {row: row.Job{Phase: row.JobEnding, Fenced: []row.FencedPlacement{fenced("r", true), fenced("d", false)}}, want: "NeedsOperator: d may still run the job, and is no partner any more; configure that site again, or cancel the job"},
-		"its site has left":                  {row: row.Job{Phase: row.JobHandedOff, Site: "d"}, want: "NeedsOperator: d has the job, and is no partner any more; configure that site again, or cancel the job"},
-		"its site has left with its output":  {row: row.Job{Phase: row.JobStagingOut, Site: "d", Reason: "x"}, want: "NeedsOperator: it has ended at d, which is no partner any more, with its output; configure that site again, or cancel the job to close it without"},
+		"ending":                             {row: row.Job{Phase: row.JobEnding, Fenced: []row.FencedPlacement{fenced("r", true), fenced("u", false)}}, want: "Cancelling (it was reclaimed from u, which was unreachable and may still run it until it is reachable again; cancel it again to close it with its outcome unknown)"},
+		"nobody can end it any more":         {row: row.Job{Phase: row.JobEnding, Fenced: []row.FencedPlacement{fenced("r", true), fenced("d", false)}}, want: "NeedsOperator: d may still run the job, and is no longer a partner; configure that site again, or cancel the job"},
+		"its site has left":                  {row: row.Job{Phase: row.JobHandedOff, Site: "d"}, want: "NeedsOperator: d has the job, and is no longer a partner; configure that site again, or cancel the job"},
+		"its site has left with its output":  {row: row.Job{Phase: row.JobStagingOut, Site: "d", Reason: "x"}, want: "NeedsOperator: it has ended at d, which is no longer a partner and has its output; configure that site again, or cancel the job to close it without its output"},
 		"nobody knows whether it ran":        {row: row.Job{Phase: row.JobHandedOff, Site: "d", OperatorReason: "r is gone"}, want: "NeedsOperator: r is gone" + status.Remedy},
 		"nor whether its run did":            {row: row.Job{Phase: row.JobCommittedLocal}, job: status.Job{Run: &row.Run{OperatorReason: "lost"}}, want: "NeedsOperator: lost" + status.Remedy},
 		"a run that is well":                 {row: row.Job{Phase: row.JobCommittedLocal, Reason: "Priority"}, job: status.Job{Run: &row.Run{}}, want: "Priority"},
@@ -103,10 +103,10 @@ func TestRequeueRefusal(t *testing.T) {
 		phase     row.JobPhase
 		why, want string
 	}{
-		"needs none":       {row.JobHandedOff, "", "job 7 is RUNNING and needs no operator; only a job that does can be requeued by force"},
+		"needs none":       {row.JobHandedOff, "", "job 7 is RUNNING and does not need an operator; only jobs in NeedsOperator can be requeued by force"},
 		"needs one":        {row.JobHandedOff, "lost", ""},
 		"has ended":        {row.JobStagingOut, "b has left", "job 7: b has left"},
-		"is to be no more": {row.JobEnding, "b has left", "job 7 is cancelled and does not run again: b has left"},
+		"is to be no more": {row.JobEnding, "b has left", "job 7 is cancelled and cannot be requeued: b has left"},
 	} {
 		j := status.Job{Job: &row.Job{Phase: tt.phase, State: protocol.Running}}
 		j.Spec.Job = 7

@@ -30,7 +30,7 @@ class Config:
         elif key in self.table:
             value = None
         if value is None:
-            self.problem(key, 'is no duration; write a number and a unit in quotes, as "30s", "2h" or "1h30m"')
+            self.problem(key, 'is not a valid duration; write a number and a unit in quotes, as "30s", "2h" or "1h30m"')
         elif value < least:
             self.problem(key, f"is {value}ms; use {least}ms or more")
         elif value > LONGEST:
