@@ -1,0 +1,138 @@
+package archtest_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// privateWords are words that only this project used in their sense, and what replaces them.
+var privateWords = map[string]string{ //nolint:gochecknoglobals // a constant
+	`told`:               "reported, stated, returned",
+	`foreseen|foresees?`: "predicted",
+	`learnt`:             "measured; run history",
+	`folders?`:           "directory",
+	`shun(?:s|ned)?`:     "exclude",
+	`appetite`:           "power demand",
+	`reckon(?:s|ed)?`:    "calculate",
+	`likewise`:           "also",
+	`anew`:               "again",
+	`licences?`:          "license",
+	`utilisation`:        "utilization",
+	`behaviours?`:        "behavior",
+	`wish(?:es)?`:        "option, objective, limit",
+	`nobody`:             "no user, no partner",
+	`everybody`:          "all users, all partners",
+	`dear(?:er|est)?`:    "expensive, on-peak",
+	`in its stead`:       "the fallback policy",
+	`makes no sense`:     "invalid, unexpected",
+	`is there twice`:     "duplicate",
+}
+
+// oldProse lists the packages and pages that still have private words. Entries are only removed.
+var oldProse = []string{ //nolint:gochecknoglobals // a constant
+	"cmd/switchyard",
+	"docs/architecture.md",
+	"docs/cost-model.md",
+	"docs/operations.md",
+	"examples/plugins/cheapest/README.md",
+	"internal/cost",
+	"internal/demo",
+	"internal/experiment",
+	"internal/fileguard",
+	"internal/predict/sarima",
+	"internal/reproduce",
+	"internal/settings",
+	"internal/testbed",
+	"internal/tune",
+	"localsched/localschedtest",
+	"localsched/partition",
+	"localsched/slurm",
+	"localsched/usage",
+	"peer",
+	"peer/broker",
+	"peer/bus",
+	"peer/config",
+	"peer/daemon",
+	"peer/daemon/powerbudget",
+	"peer/pricing",
+	"peer/row",
+	"plugins/pluginhost",
+	"plugins/policy/iss",
+	"plugins/policy/tc",
+	"plugins/policytest",
+	"plugins/standalone",
+	"protocol",
+	"protocol/common/v1",
+	"protocol/protocoltest",
+}
+
+// TestWords checks that no private word comes back in a page or in a string of the program.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	all := slices.Sorted(maps.Keys(privateWords))
+	text := regexp.MustCompile(`(?i)\b(?:` + strings.Join(all, "|") + `)\b`)
+	found := map[string]int{}
+	check := func(path, place, s string) {
+		for _, at := range text.FindAllStringIndex(s, -1) {
+			word := s[at[0]:at[1]]
+			if word == "nobody" && at[0] > 0 && strings.ContainsAny(s[at[0]-1:at[0]], "\"`") {
+				continue // the account
+			}
+			unit := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
+			if strings.HasSuffix(unit, ".go") {
+				unit = filepath.ToSlash(filepath.Dir(unit))
+			}
+			found[unit]++
+			if !slices.Contains(oldProse, unit) {
+				t.Errorf("%s has the private word %q; see privateWords for another", place, word)
+			}
+		}
+	}
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains([]string{".git", "testdata", "decisions", "archtest"}, entry.Name()):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".md") && entry.Name() != "CHANGELOG.md":
+			page, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for i, line := range strings.Split(string(page), "\n") {
+				check(path, path+":"+strconv.Itoa(i+1), line)
+			}
+		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".pb.go"):
+			fset := token.NewFileSet()
+			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					check(path, fset.Position(lit.Pos()).String(), lit.Value)
+				}
+				return true
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, unit := range oldProse {
+		if found[unit] == 0 {
+			t.Errorf("%s has no private words any more: take it out of the list", unit)
+		}
+	}
+}
