@@ -16,7 +16,7 @@ import (
 )
 
 // privateWords are words that only this project used in their sense, and what replaces them.
-var privateWords = map[string]string{ //nolint:gochecknoglobals // a constant
+var privateWords = map[string]string{
 	`told`:               "reported, stated, returned",
 	`foreseen|foresees?`: "predicted",
 	`learnt`:             "measured; run history",
@@ -39,7 +39,7 @@ var privateWords = map[string]string{ //nolint:gochecknoglobals // a constant
 }
 
 // oldProse lists the packages and pages that still have private words. Entries are only removed.
-var oldProse = []string{ //nolint:gochecknoglobals // a constant
+var oldProse = []string{
 	"cmd/switchyard",
 	"docs/architecture.md",
 	"docs/cost-model.md",
