@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/admission"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -16,38 +17,25 @@ import (
 // nothing there until a site can be asked that could run it, whatever made that possible: the
 // end of an outage, another card, another configuration. Many jobs may wait so for long.
 //
-// What a refusal says for a while only (job.excluded) does not block a job, nor does what the
+// What a refusal says for a while only (job.Excluded) does not block a job, nor does what the
 // local scheduler says: these are looked at again by the clock.
 
 // awaitsSite says whether no site that may be asked now could run the job in any of its shapes.
-func (p *Peer) awaitsSite(j *job) bool {
+func (p *Peer) awaitsSite(j *tables.Job) bool {
 	if p.cfg.Policy.LocalOnly() || p.couldRunHere(j) {
 		return false
 	}
 	return !slices.ContainsFunc(p.partners.All(), func(one *partner.Partner) bool { return one.Usable() && p.couldRunAt(j, one) })
 }
 
-func (p *Peer) couldRunHere(j *job) bool {
+func (p *Peer) couldRunHere(j *tables.Job) bool {
 	here := p.localSite()
-	return p.anyShape(j, func(spec *protocol.Spec) bool { return here.Judge(spec, j.Together()) == eligible.Eligible })
+	return j.AnyShape(p.rowsFor(j), func(spec *protocol.Spec) bool { return here.Judge(spec, j.Together()) == eligible.Eligible })
 }
 
 // couldRunAt goes by the partner's card, which must be known.
-func (p *Peer) couldRunAt(j *job, one *partner.Partner) bool {
-	return p.anyShape(j, func(spec *protocol.Spec) bool { return one.Eligible(spec, j.Together()) })
-}
-
-// anyShape says whether something is true of one of the shapes in which the job may be placed.
-func (p *Peer) anyShape(j *job, is func(*protocol.Spec) bool) bool {
-	if is(&j.Spec) {
-		return true
-	}
-	for shape := 1; shape < p.rowsFor(j); shape++ {
-		if spec := j.Shaped(shape); is(&spec) {
-			return true
-		}
-	}
-	return false
+func (p *Peer) couldRunAt(j *tables.Job, one *partner.Partner) bool {
+	return j.AnyShape(p.rowsFor(j), func(spec *protocol.Spec) bool { return one.Eligible(spec, j.Together()) })
 }
 
 // takeOpen hands out up to n jobs for a round. A job that has had one and waits for a site gets
@@ -64,11 +52,11 @@ func (p *Peer) takeOpen(n int) []protocol.JobID {
 
 // blockAgain blocks a job without a round if an earlier one has said why it waits.
 func (p *Peer) blockAgain(id protocol.JobID, desk func() *admission.Desk) bool {
-	j := p.jobs[id]
+	j := p.rows.Jobs[id]
 	if j.Reason != view.ReasonNoEligibleSite && j.Reason != view.ReasonAllDeclined || !p.awaitsSite(j) {
 		return false
 	}
-	if j.noEligibleSite = desk().Unknown(&j.Job); j.Reason == view.ReasonNoEligibleSite && !j.noEligibleSite {
+	if j.NoEligibleSite = desk().Unknown(&j.Job); j.Reason == view.ReasonNoEligibleSite && !j.NoEligibleSite {
 		return false // by now all sites are known, and the round will say so
 	}
 	p.queue.Block(id)
@@ -84,8 +72,8 @@ func (p *Peer) unblock() {
 			continue
 		}
 		p.queue.Unblock(func(id protocol.JobID) bool {
-			j := p.jobs[id]
-			return one.Usable() && p.couldRunAt(j, one) || j.noEligibleSite && !desk().Unknown(&j.Job)
+			j := p.rows.Jobs[id]
+			return one.Usable() && p.couldRunAt(j, one) || j.NoEligibleSite && !desk().Unknown(&j.Job)
 		})
 	}
 }

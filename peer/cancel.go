@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -40,12 +41,12 @@ func (p *Peer) cancel(ev event.Cancel) {
 		return
 	}
 	j.Cancelling = true
-	p.saveJob(ev.Job)
+	p.rows.SaveJob(ev.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 	switch j.Phase {
 	case row.JobInGridQueue:
 		p.finish(j, protocol.Cancelled, "")
-		if why := p.needsOperatorReason(j); p.jobs[ev.Job] == j && why != "" {
+		if why := p.needsOperatorReason(j); p.rows.Jobs[ev.Job] == j && why != "" {
 			p.closeUnknown(j, why)
 		}
 	case row.JobOffered, row.JobReserving:
@@ -57,8 +58,8 @@ func (p *Peer) cancel(ev event.Cancel) {
 
 // jobOf is the open job of this site that somebody wants to do something with, or why it may
 // not be done.
-func (p *Peer) jobOf(id protocol.JobID, user string, admin bool, what string) (*job, view.Refusal) {
-	j := p.jobs[id]
+func (p *Peer) jobOf(id protocol.JobID, user string, admin bool, what string) (*tables.Job, view.Refusal) {
+	j := p.rows.Jobs[id]
 	if j == nil {
 		return nil, p.noSuchJob(id)
 	}
@@ -70,7 +71,7 @@ func (p *Peer) jobOf(id protocol.JobID, user string, admin bool, what string) (*
 }
 
 func (p *Peer) noSuchJob(id protocol.JobID) view.Refusal {
-	if g := p.guests[id]; g != nil {
+	if g := p.rows.Guests[id]; g != nil {
 		return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf("job %v was submitted at %s; only that site decides about it", id, g.Origin)}
 	}
 	return view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("job %v is not known here, or has ended", id)}

@@ -20,9 +20,9 @@ func (p *Peer) clockSet(by protocol.Duration) {
 	for _, one := range p.partners.All() {
 		one.PutOff(by)
 	}
-	for _, j := range p.jobs {
-		putOff(by, &j.asked)
-		j.excluded.PutOff(by)
+	for _, j := range p.rows.Jobs {
+		putOff(by, &j.Asked)
+		j.Excluded.PutOff(by)
 	}
 	for _, r := range p.rounds {
 		putOff(by, &r.Opened)

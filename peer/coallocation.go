@@ -11,59 +11,22 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// group is that of a member, and its rows; nil: the job starts on its own.
-func (p *Peer) group(j *job) (*broker.Group, broker.Rows) {
-	if j.application == nil || !j.Together() {
-		return nil, broker.Rows{}
-	}
-	return j.application.groups[j.Component.Together], p.groupRows(j.application, j.Component.Together)
-}
-
-func (p *Peer) groupRows(a *application, number int) broker.Rows {
-	rows := broker.Rows{App: &a.Application}
-	for _, id := range a.jobs {
-		if j := p.jobs[id]; j.Together() && j.Component.Together == number && j.Phase != row.JobEnding {
-			rows.Members = append(rows.Members, &j.Job)
-		}
-	}
-	return rows
-}
-
-// follow has a group enter the phase that its rows have come to.
-func (p *Peer) follow(a *application, number int) {
-	must(a.groups[number].Follow(p.groupRows(a, number)))
-}
-
-// jobsOfRows are the jobs of rows.
-func (p *Peer) jobsOfRows(rows []*row.Job) []*job {
-	jobs := make([]*job, len(rows))
-	for i, one := range rows {
-		jobs[i] = p.jobs[one.Spec.Job]
-	}
-	return jobs
-}
-
-// others are the members of a job's group beside itself.
-func (p *Peer) others(j *job) []*job {
-	_, rows := p.group(j)
-	return p.jobsOfRows(rows.Others(&j.Job))
-}
-
 // beginGroup has room reserved for members that a round has placed, unless another group has its turn
 // at one of their sites.
-func (p *Peer) beginGroup(first *job, members []broker.Place) {
-	g, rows := p.group(first)
+func (p *Peer) beginGroup(first *tables.Job, members []broker.Place) {
+	g, rows := p.rows.Group(first)
 	if p.cfg.Initiation != policy.Cycle {
-		if other, site, waits := p.turns.Claim(g.Key, members, p.seeksRoom); waits {
+		if other, site, waits := p.turns.Claim(g.Key, members, p.rows.SeeksRoom); waits {
 			must(g.AwaitTurn())
 			why := fmt.Sprintf("a group of application %v seeks room at %s, and this one does next", other.Application, site)
 			for _, one := range members {
-				p.waitForRound(p.jobs[one.Job.Spec.Job], view.ReasonGroup, why)
+				p.waitForRound(p.rows.Jobs[one.Job.Spec.Job], view.ReasonGroup, why)
 			}
 			return
 		}
@@ -71,25 +34,19 @@ func (p *Peer) beginGroup(first *job, members []broker.Place) {
 	d := g.Begin(rows.App, members, p.now, p.cfg.Margin)
 	if d.Do == broker.Wait {
 		p.endTurn(g.Key)
-		for _, j := range p.jobsOfRows(d.Members) {
+		for _, j := range p.rows.Of(d.Members) {
 			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: detailed(view.ReasonInfeasible, d.Why)})
 			p.waitForRound(j, view.ReasonInfeasible, d.Why)
 		}
 		return
 	}
 	for _, one := range members {
-		j := p.jobs[one.Job.Spec.Job]
+		j := p.rows.Jobs[one.Job.Spec.Job]
 		p.queue.Remove(j.Spec.Job)
-		j.QuotedAWT, j.Reason, j.asked = d.Start.Sub(p.now), view.ReasonGroup, p.now
+		j.QuotedAWT, j.Reason, j.Asked = d.Start.Sub(p.now), view.ReasonGroup, p.now
 		j.Site = one.Site
 	}
 	p.carryOutGroup(g, d)
-}
-
-// seeksRoom says whether room is sought for a group of this origin now.
-func (p *Peer) seeksRoom(key broker.GroupKey) bool {
-	a := p.applications[key.Application]
-	return a != nil && len(p.groupRows(a, key.Number).Seeking()) > 0
 }
 
 // endTurn lets other groups seek room where one did.
@@ -100,17 +57,17 @@ func (p *Peer) endTurn(key broker.GroupKey) {
 }
 
 // waitForRound keeps a member that a round has placed in the grid queue for another one.
-func (p *Peer) waitForRound(j *job, why, detail string) {
+func (p *Peer) waitForRound(j *tables.Job, why, detail string) {
 	j.Unplace()
 	p.requeueLater(j, why, detail)
 }
 
 // carryOutGroup does what a group has decided about members that seek room.
 func (p *Peer) carryOutGroup(g *broker.Group, d broker.Decision) {
-	for _, j := range p.jobsOfRows(d.Late) {
+	for _, j := range p.rows.Of(d.Late) {
 		p.excludeReservingSite(j)
 	}
-	switch members := p.jobsOfRows(d.Members); d.Do {
+	switch members := p.rows.Of(d.Members); d.Do {
 	case broker.Reserve:
 		p.reserveFrom(g, members, d)
 	case broker.Grant:
@@ -124,7 +81,7 @@ func (p *Peer) carryOutGroup(g *broker.Group, d broker.Decision) {
 // reserveFrom has members' sites reserve room from an instant on, in new epochs, and give up what they
 // have reserved before. All are noted before the first is asked, since that may break the group up at
 // once.
-func (p *Peer) reserveFrom(g *broker.Group, members []*job, d broker.Decision) {
+func (p *Peer) reserveFrom(g *broker.Group, members []*tables.Job, d broker.Decision) {
 	for _, j := range members {
 		if j.SeeksRoom() {
 			p.cancelReservation(j)
@@ -133,7 +90,7 @@ func (p *Peer) reserveFrom(g *broker.Group, members []*job, d broker.Decision) {
 	for _, j := range members {
 		p.noteReserving(j, d)
 	}
-	p.follow(p.applications[g.Key.Application], g.Key.Number) // now they seek room
+	must(p.rows.Follow(p.rows.Applications[g.Key.Application], g.Key.Number)) // now they seek room
 	for _, j := range members {
 		if j.SeeksRoom() {
 			p.sendForPhase(j.Spec.Job)
@@ -141,7 +98,7 @@ func (p *Peer) reserveFrom(g *broker.Group, members []*job, d broker.Decision) {
 	}
 }
 
-func (p *Peer) noteReserving(j *job, d broker.Decision) {
+func (p *Peer) noteReserving(j *tables.Job, d broker.Decision) {
 	j.NextEpoch()
 	if f := j.Prediction; f != nil && f.End < d.Start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
 		j.Prediction = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: d.Start.Add(f.Run).Add(f.Back)}
@@ -152,12 +109,12 @@ func (p *Peer) noteReserving(j *job, d broker.Decision) {
 		p.moveJob(j, row.JobOffered)
 	}
 	j.ReserveFrom, j.ReservedAt = d.Start, 0
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
 }
 
 // reserveLocal has the own batch system hold room for a member.
-func (p *Peer) reserveLocal(j *job) {
+func (p *Peer) reserveLocal(j *tables.Job) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.abortGroupOf(j, err.Error())
@@ -171,7 +128,7 @@ func (p *Peer) reserveLocal(j *job) {
 type reserveLocal struct{ tag protocol.Tag }
 
 func (c reserveLocal) answered(p *Peer, result event.Result, err error) {
-	tag, j := c.tag, p.jobs[c.tag.Job]
+	tag, j := c.tag, p.rows.Jobs[c.tag.Job]
 	done, err := step.ResultAs[event.ReserveResult](result, err)
 	switch {
 	case j == nil || j.Tag() != tag || j.Phase != row.JobReserving:
@@ -194,15 +151,15 @@ func (c reserveLocal) answered(p *Peer, result event.Result, err error) {
 }
 
 // setReserved notes that a member has its room.
-func (p *Peer) setReserved(j *job, start protocol.Instant) {
-	j.ReservedAt, j.tries = start, 0
+func (p *Peer) setReserved(j *tables.Job, start protocol.Instant) {
+	j.ReservedAt, j.Tries = start, 0
 	text := "from " + start.Text() + " on"
 	if start > j.ReserveFrom {
 		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.ReserveFrom).Text())
 	}
 	p.logEvent(event.LogEvent{Kind: event.LogReserved, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.tryGrantGroup(j)
 }
 
@@ -210,17 +167,17 @@ func (p *Peer) setReserved(j *job, start protocol.Instant) {
 // in one transaction once each has a reservation with the same start, at least half of
 // [rules.Config.Margin] ahead. If the starts differ, or the common one is too near, the sites are
 // asked for the latest start instead; after a few attempts all members are requeued.
-func (p *Peer) tryGrantGroup(j *job) {
+func (p *Peer) tryGrantGroup(j *tables.Job) {
 	if p.site.StopReason() != "" { // goes on when jobs may start
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
 		return
 	}
-	g, rows := p.group(j)
+	g, rows := p.rows.Group(j)
 	p.carryOutGroup(g, g.Reserved(rows, p.now, p.cfg.Margin))
 }
 
 // cancelReservation tells the member's site that this epoch is over.
-func (p *Peer) cancelReservation(j *job) {
+func (p *Peer) cancelReservation(j *tables.Job) {
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	if j.Phase == row.JobReserving {
 		p.release(j.Tag())
@@ -232,7 +189,7 @@ func (p *Peer) cancelReservation(j *job) {
 // grantTogether grants all members, or none, in one step and so in one transaction.
 //
 // Invariant: either all members of a group are granted or none is. TestGrantIsAllOrNothing checks it.
-func (p *Peer) grantTogether(members []*job) {
+func (p *Peer) grantTogether(members []*tables.Job) {
 	for _, j := range members {
 		if why := p.cannotGrant(j); why != "" {
 			p.abortGroupOf(j, why)
@@ -248,14 +205,14 @@ func (p *Peer) grantTogether(members []*job) {
 		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
 		p.moveJob(j, row.JobCommittedLocal)
 		j.CommittedAt = p.now
-		p.saveJob(j.Spec.Job)
+		p.rows.SaveJob(j.Spec.Job)
 		p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
 		p.startRun(j.Tag(), account, j.Spec)
 	}
 }
 
 // agreed tells the instant at which a member of a group starts with the others.
-func agreed(j *job) string {
+func agreed(j *tables.Job) string {
 	if j.ReserveFrom == 0 {
 		return ""
 	}
@@ -264,7 +221,7 @@ func agreed(j *job) string {
 
 // cannotGrant says what has changed for a member since its room was held; empty: nothing
 // that matters.
-func (p *Peer) cannotGrant(j *job) string {
+func (p *Peer) cannotGrant(j *tables.Job) string {
 	if j.Phase == row.JobOffered {
 		if one := p.partners.Of(j.Site); one == nil || one.Departed {
 			return string(j.Site) + " is no partner any more"
@@ -278,20 +235,20 @@ func (p *Peer) cannotGrant(j *job) string {
 }
 
 // abortGroupOf gives up the room of a group, because of one member.
-func (p *Peer) abortGroupOf(j *job, why string) { p.releaseGroup(j, why, true) }
+func (p *Peer) abortGroupOf(j *tables.Job, why string) { p.releaseGroup(j, why, true) }
 
 // releaseGroup gives up the room of a group, because of one member. Unless something has changed for that
 // the members rest.
-func (p *Peer) releaseGroup(j *job, why string, changed bool) {
-	if g, rows := p.group(j); g != nil {
+func (p *Peer) releaseGroup(j *tables.Job, why string, changed bool) {
+	if g, rows := p.rows.Group(j); g != nil {
 		d := g.Refused(rows, &j.Job, why)
-		p.requeueMembers(p.jobsOfRows(d.Members), d.Why, changed)
+		p.requeueMembers(p.rows.Of(d.Members), d.Why, changed)
 	}
 }
 
 // requeueMembers brings members back to the grid queue. Unless something has changed for them they
 // rest there.
-func (p *Peer) requeueMembers(members []*job, why string, changed bool) {
+func (p *Peer) requeueMembers(members []*tables.Job, why string, changed bool) {
 	for _, one := range members {
 		p.endTurn(broker.KeyOf(&one.Job))
 		p.cancelReservation(one)
@@ -307,13 +264,13 @@ func (p *Peer) requeueMembers(members []*job, why string, changed bool) {
 // recallOtherMembers is called when a member leaves its group before the grant or comes back after it.
 // The others do not start without it, if they have not. It says whether some that were
 // granted are on their way back.
-func (p *Peer) recallOtherMembers(j *job, why string) (coming bool) {
-	g, rows := p.group(j)
+func (p *Peer) recallOtherMembers(j *tables.Job, why string) (coming bool) {
+	g, rows := p.rows.Group(j)
 	if g == nil {
 		return false
 	}
-	others, d := p.jobsOfRows(rows.Others(&j.Job)), g.Without(rows, &j.Job, why)
-	p.requeueMembers(p.jobsOfRows(d.Members), d.Why, true)
+	others, d := p.rows.Of(rows.Others(&j.Job)), g.Without(rows, &j.Job, why)
+	p.requeueMembers(p.rows.Of(d.Members), d.Why, true)
 	for _, other := range others {
 		switch {
 		case other.ReserveFrom == 0 || other.State == protocol.Running:
@@ -329,7 +286,7 @@ func (p *Peer) recallOtherMembers(j *job, why string) (coming bool) {
 // releaseLate gives up room that came too late. The batch system may have been asked twice;
 // room that the job has by the first answer stays.
 func (p *Peer) releaseLate(tag protocol.Tag) {
-	if p.runs[tag] != nil {
+	if p.rows.Runs[tag] != nil {
 		delete(p.unreleased, tag)
 		return
 	}
@@ -369,9 +326,9 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 }
 
 // reserveForGuest has the own batch system hold room for a guest, and tells its origin.
-func (p *Peer) reserveForGuest(g *guest) {
+func (p *Peer) reserveForGuest(g *tables.Guest) {
 	hold := localsched.Reservation{Tag: g.Tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account}
-	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.Tag(), g.instance})
+	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.Tag(), g.Instance})
 }
 
 // reserveGuest has room held for a guest. When that is refused the guest is forgotten, and its tag
@@ -382,10 +339,10 @@ type reserveGuest struct {
 }
 
 func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
-	tag, g := c.tag, p.guests[c.tag.Job]
+	tag, g := c.tag, p.rows.Guests[c.tag.Job]
 	done, err := step.ResultAs[event.ReserveResult](result, err)
 	switch {
-	case g == nil || g.instance != c.instance || g.Phase != row.GuestPrepared:
+	case g == nil || g.Instance != c.instance || g.Phase != row.GuestPrepared:
 		p.releaseLate(tag)
 	case err != nil:
 		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch, Text: clip("reserve: " + err.Error())})
@@ -397,8 +354,8 @@ func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 		p.tombstone(g, row.GuestAborted)
 		p.send(g.Origin, protocol.PrepareExpired{Tag: tag})
 	default:
-		g.ReservedAt, g.tries = done.Start, 0
-		p.saveGuest(tag.Job)
+		g.ReservedAt, g.Tries = done.Start, 0
+		p.rows.SaveGuest(tag.Job)
 		p.send(g.Origin, handoff.PreparedOf(&g.Guest))
 		p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
 	}

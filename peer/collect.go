@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,8 +15,8 @@ import (
 // for it any more. Its site keeps the files until then.
 
 // collect brings the files of a job that ended elsewhere home.
-func (p *Peer) collect(j *job) {
-	if j == nil || j.Phase != row.JobStagingOut || j.inFlight {
+func (p *Peer) collect(j *tables.Job) {
+	if j == nil || j.Phase != row.JobStagingOut || j.InFlight {
 		return
 	}
 	if p.site.Mute() {
@@ -31,8 +32,8 @@ func (p *Peer) collect(j *job) {
 		p.endWithoutOutput(j, why)
 		return
 	}
-	j.inFlight = true
-	op := event.CollectOp{Tag: j.Tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.payload()}
+	j.InFlight = true
+	op := event.CollectOp{Tag: j.Tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.Payload()}
 	p.call(op, collectOutput{j.Spec.Job})
 }
 
@@ -40,11 +41,11 @@ func (p *Peer) collect(j *job) {
 type collectOutput struct{ job protocol.JobID }
 
 func (c collectOutput) answered(p *Peer, result event.Result, err error) {
-	j := p.jobs[c.job]
+	j := p.rows.Jobs[c.job]
 	if j == nil {
 		return
 	}
-	j.inFlight = false
+	j.InFlight = false
 	done, err := step.ResultAs[event.CollectResult](result, err)
 	if err != nil {
 		p.collectLater(j, err)
@@ -66,20 +67,20 @@ func (p *Peer) outputLimitReason(files []protocol.File) string {
 }
 
 // endWithoutOutput ends a job as it ended at its site, without its output. The site may drop that.
-func (p *Peer) endWithoutOutput(j *job, why string) {
+func (p *Peer) endWithoutOutput(j *tables.Job, why string) {
 	p.logEvent(event.LogEvent{Kind: event.LogOutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
 	p.endCollecting(j, "output not brought from "+string(j.Site)+": "+why)
 }
 
-func (p *Peer) collectLater(j *job, err error) {
+func (p *Peer) collectLater(j *tables.Job, err error) {
 	j.Reason = clip("output not here yet: " + err.Error())
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
-	p.after(p.backoff(j.tries), timer{kind: collectTimer, job: j.Spec.Job})
-	j.tries++
+	p.after(p.backoff(j.Tries), timer{kind: collectTimer, job: j.Spec.Job})
+	j.Tries++
 }
 
-func (p *Peer) handleCollected(j *job, done event.CollectResult) {
+func (p *Peer) handleCollected(j *tables.Job, done event.CollectResult) {
 	if done.Gone {
 		p.outputGone(j, done.Kept)
 		return
@@ -97,7 +98,7 @@ func (p *Peer) handleCollected(j *job, done event.CollectResult) {
 
 // outputGone ends a job whose site has its output no longer: a store of an earlier time asks
 // again for what a lost life of it has taken. A partner that is in doubt is not believed.
-func (p *Peer) outputGone(j *job, kept string) {
+func (p *Peer) outputGone(j *tables.Job, kept string) {
 	one := p.partners.Of(j.Site)
 	if p.site.Mute() || one == nil || one.DistrustReason() != "" {
 		p.collectLater(j, errors.New("whether its site still has it is in doubt"))
@@ -112,7 +113,7 @@ func (p *Peer) outputGone(j *job, kept string) {
 
 // endCollecting ends a job as its outcome says, with what is to be said of its output, and lets
 // its site drop that.
-func (p *Peer) endCollecting(j *job, output string) {
+func (p *Peer) endCollecting(j *tables.Job, output string) {
 	if output != "" {
 		outcome := *j.Outcome
 		if outcome.Reason != "" {

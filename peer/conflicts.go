@@ -29,7 +29,7 @@ func (p *Peer) memberSeen(m event.MemberSeen) {
 // claimNumber notes which number the partner's card says.
 func (p *Peer) claimNumber(one *partner.Partner) {
 	if p.partners.ClaimNumber(one) {
-		p.savePartner(one)
+		p.rows.SavePartner(one.Site)
 	}
 }
 

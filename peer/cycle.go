@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -51,7 +52,7 @@ func (p *Peer) forgetCycle() {
 func (p *Peer) takeJobs() []protocol.Spec {
 	ids, request := p.withoutReturning(p.withSiblings(p.takeOpen(p.roundJobs()))), quoting.Request{}
 	specs, left := rounds.Pack(ids, p.sameApplication,
-		func(id protocol.JobID) []protocol.Spec { return p.jobs[id].InShapes(p.rowsFor(p.jobs[id])) },
+		func(id protocol.JobID) []protocol.Spec { return p.rows.Jobs[id].InShapes(p.rowsFor(p.rows.Jobs[id])) },
 		func(rows []protocol.Spec) bool { return request.Fits(rows, p.cfg.Policy.DecidesApplications()) })
 	for _, id := range left {
 		p.queue.Put(id)
@@ -61,12 +62,12 @@ func (p *Peer) takeJobs() []protocol.Spec {
 
 // sameApplication says whether two jobs have to be in one round.
 func (p *Peer) sameApplication(a, b protocol.JobID) bool {
-	of := p.jobs[a].application
-	return of != nil && of == p.jobs[b].application && p.cfg.Policy.DecidesApplications()
+	of := p.rows.Jobs[a].App
+	return of != nil && of == p.rows.Jobs[b].App && p.cfg.Policy.DecidesApplications()
 }
 
 // rowsFor is in how many shapes sites are asked about a job: in one, unless the policy chooses.
-func (p *Peer) rowsFor(j *job) int {
+func (p *Peer) rowsFor(j *tables.Job) int {
 	if p.cfg.Policy.DecidesApplications() {
 		return max(1, len(j.Shapes()))
 	}
@@ -79,14 +80,14 @@ func (p *Peer) withSiblings(ids []protocol.JobID) []protocol.JobID {
 	if !p.cfg.Policy.DecidesApplications() {
 		return ids
 	}
-	var last *application // ids of one are neighbours
+	var last *tables.Application // ids of one are neighbours
 	for _, id := range ids {
-		a := p.jobs[id].application
+		a := p.rows.Jobs[id].App
 		if a == nil || a == last {
 			continue
 		}
 		last = a
-		for _, sibling := range a.jobs {
+		for _, sibling := range a.Jobs {
 			if p.queue.TakeAlso(sibling) {
 				ids = append(ids, sibling)
 			}
@@ -110,10 +111,10 @@ func (p *Peer) roundJobs() int {
 
 // staysLocal says whether there is nothing to decide about a job, so that it need not
 // wait for a cycle: its user lets it run here only, in one shape, and wants no more.
-func (p *Peer) staysLocal(j *job) bool {
+func (p *Peer) staysLocal(j *tables.Job) bool {
 	sites := j.Spec.Sites
 	return p.cfg.Initiation == policy.Cycle && len(sites) == 1 && sites[0] == p.cfg.Site &&
-		j.application == nil && p.rowsFor(j) == 1
+		j.App == nil && p.rowsFor(j) == 1
 }
 
 // intakeRule is how many jobs the site takes in a period.
@@ -138,18 +139,18 @@ func (p *Peer) countOwn() {
 
 // uncountIntake takes a guest that did not come after all out of the count, if it was in this
 // period's.
-func (p *Peer) uncountIntake(g *guest) {
-	if p.intake.GiveBack(p.intakeRule(), p.now, g.intake) {
+func (p *Peer) uncountIntake(g *tables.Guest) {
+	if p.intake.GiveBack(p.intakeRule(), p.now, g.Intake) {
 		p.saveIntake()
 	}
-	g.intake = 0
+	g.Intake = 0
 }
 
 // saveIntake has the intake outlive the peer.
 func (p *Peer) saveIntake() {
 	if p.cfg.MaxJobsPerCycle > 0 {
 		p.site.Intake = p.intake.Row(p.intakeRule())
-		p.saveSite()
+		p.rows.SaveSite()
 	}
 }
 
@@ -160,9 +161,9 @@ func (p *Peer) resumeIntake() {
 	if !lasts {
 		return
 	}
-	for _, g := range p.guests {
+	for _, g := range p.rows.Guests {
 		if g.Phase == row.GuestPrepared && g.Since >= since {
-			g.intake = number
+			g.Intake = number
 		}
 	}
 }

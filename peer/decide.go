@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,7 +18,7 @@ import (
 
 // decide hands the round to the policy.
 func (p *Peer) decide(r *round) {
-	r.fitting, r.reconfigured = broker.Fit(p.snapshot(r), r.Specs, p.groupOf), p.reconfigured
+	r.fitting, r.reconfigured = broker.Fit(p.snapshot(r), r.Specs, p.rows.KeyOf), p.reconfigured
 	p.askPolicy(r)
 }
 
@@ -93,7 +94,7 @@ func (p *Peer) undecided(r *round, err error) {
 // whose limits or groups it need not have looked at.
 func (p *Peer) fallbackDecisions(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
 	for i, d := range decisions {
-		if j := p.jobs[in.Jobs[d.Job].ID]; j != nil && broker.Bound(&j.Job, j.applicationRow()) {
+		if j := p.rows.Jobs[in.Jobs[d.Job].ID]; j != nil && broker.Bound(&j.Job, j.ApplicationRow()) {
 			decisions[i].Site = policy.NoSite
 		}
 	}
@@ -133,11 +134,11 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	}
 	c := decisionRun{p: p, r: r, in: in, desk: p.admissionOnce(), stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless()}
 	for i := 0; i < len(r.Specs); i = r.End(i) {
-		j := p.jobs[r.Specs[i].Job]
+		j := p.rows.Jobs[r.Specs[i].Job]
 		if j == nil || j.Phase != row.JobInGridQueue {
 			continue // cancelled while the policy thought
 		}
-		j.setLocalQuote(&r.Home[i])
+		j.NoteLocalQuote(&r.Home[i])
 		if d, ok := chosen[j.Spec.Job]; ok && d.Site != policy.NoSite {
 			c.place(i, j, d)
 		} else {
@@ -147,10 +148,10 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	groups, left := c.groups.Groups()
 	for _, one := range left {
 		one.Job.Unplace()
-		p.requeueUnplaced(r, p.jobs[one.Job.Spec.Job], one.Reason, "")
+		p.requeueUnplaced(r, p.rows.Jobs[one.Job.Spec.Job], one.Reason, "")
 	}
 	for _, members := range groups {
-		p.beginGroup(p.jobs[members[0].Job.Spec.Job], members)
+		p.beginGroup(p.rows.Jobs[members[0].Job.Spec.Job], members)
 	}
 }
 
@@ -168,7 +169,7 @@ type decisionRun struct {
 }
 
 // leave keeps a job in the grid queue. The policy may have said why.
-func (c *decisionRun) leave(i int, j *job, because string) {
+func (c *decisionRun) leave(i int, j *tables.Job, because string) {
 	if c.r.Reach[i] == rounds.Volunteers {
 		c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", "no volunteer is better than the own site")
 		c.p.rejectVolunteers(c.r, i, j)
@@ -188,7 +189,7 @@ func (c *decisionRun) leave(i int, j *job, because string) {
 }
 
 // place carries out a decision for a site.
-func (c *decisionRun) place(i int, j *job, d policy.Decision) {
+func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
 	if home && c.staysQueued(i, j) {
 		return
@@ -223,7 +224,7 @@ func (c *decisionRun) place(i int, j *job, d policy.Decision) {
 
 // staysQueued keeps a job in the grid queue that its policy has placed at this site, if the volunteers
 // that it was offered to have lost, or if this site takes no more jobs in the cycle.
-func (c *decisionRun) staysQueued(i int, j *job) bool {
+func (c *decisionRun) staysQueued(i int, j *tables.Job) bool {
 	p := c.p
 	if p.cfg.Policy.SkipsRoundBelowThreshold() && c.r.Reach[i] == rounds.Volunteers {
 		c.leave(i, j, "")
@@ -254,8 +255,8 @@ func (p *Peer) logRound(r *round, i int, silent []string, kind event.LogKind, si
 }
 
 // waitReason says why no site was chosen for job i: a word, and what the sites said.
-func (c *decisionRun) waitReason(i int, j *job) (word, detail string) {
-	if j.noEligibleSite = c.desk().Unknown(&j.Job); j.noEligibleSite {
+func (c *decisionRun) waitReason(i int, j *tables.Job) (word, detail string) {
+	if j.NoEligibleSite = c.desk().Unknown(&j.Job); j.NoEligibleSite {
 		return view.ReasonNoEligibleSite, ""
 	}
 	if would := c.r.Takers(i); would > 0 {
@@ -271,7 +272,7 @@ func (c *decisionRun) waitReason(i int, j *job) (word, detail string) {
 // requeueUnplaced lets a job that no site was chosen for wait for another round: if no site that may be
 // asked could run it, until one can be; in cycles the next one, else one after a while. After a cycle that had no place for all jobs, those
 // that it had sit the next one out, so that the others get theirs.
-func (p *Peer) requeueUnplaced(r *round, j *job, why, detail string) {
+func (p *Peer) requeueUnplaced(r *round, j *tables.Job, why, detail string) {
 	switch {
 	case p.awaitsSite(j):
 		p.explain(j, why, detail)
@@ -288,11 +289,11 @@ func (p *Peer) requeueUnplaced(r *round, j *job, why, detail string) {
 
 // explain keeps why a job waits in the grid queue. The detail changes from round to
 // round and is not durable: rounds write no records.
-func (p *Peer) explain(j *job, why, detail string) {
-	j.detail = p.alike.Text(clip(detail))
+func (p *Peer) explain(j *tables.Job, why, detail string) {
+	j.Detail = p.rows.Share(clip(detail))
 	if why = clip(why); j.Reason != why {
-		j.Reason = p.alike.Text(why)
-		p.saveJob(j.Spec.Job)
+		j.Reason = p.rows.Share(why)
+		p.rows.SaveJob(j.Spec.Job)
 	}
 }
 
@@ -300,19 +301,19 @@ func (p *Peer) explain(j *job, why, detail string) {
 func detailed(why, detail string) string { return view.Detailed(why, detail) }
 
 // requeueAfter keeps a job in the grid queue until it is worth asking again.
-func (p *Peer) requeueAfter(j *job, d protocol.Duration, why, detail string) {
+func (p *Peer) requeueAfter(j *tables.Job, d protocol.Duration, why, detail string) {
 	p.explain(j, why, detail)
 	p.queue.Hold(j.Spec.Job, p.now.Add(d))
 }
 
 // requeueLater keeps a job in the grid queue for a while: another round at once would end as the last one did.
-func (p *Peer) requeueLater(j *job, why, detail string) {
+func (p *Peer) requeueLater(j *tables.Job, why, detail string) {
 	p.requeueAfter(j, p.dice.Jitter(min(p.cfg.CheckInterval, p.cfg.RetryMax)), why, detail)
 }
 
 func (p *Peer) requeueAllAfter(r *round, d protocol.Duration, why, detail string) {
 	for _, spec := range r.Specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
+		if j := p.rows.Jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.requeueAfter(j, p.dice.Jitter(d), why, detail)
 		}
 	}

@@ -30,14 +30,14 @@
 //	                     what a peer is told before its first step, and what of that may change
 //	peer.go, receive.go  [Peer] and its step; which message goes where
 //	row/                 what is kept durably: rows, their phases, their JSON
-//	step/, phases.go, records.go
-//	                     how rows change their phase, and what a step has changed
+//	step/, tables/       what the parts share in a step; the rows in memory
+//	phases.go            how rows change their phase, and what a step has changed
 //	calls.go             what waits for the shell; each kind stands beside what makes the call
 //	due/, timers.go      what waits for an instant
 //	admission/, jobs.go, cancel.go
 //	                     jobs of this origin, from submission to archive
 //	eligible/            whether a site may run a job
-//	compact/, leaving.go what jobs run, in memory, and what of it leaves the site
+//	leaving.go           what of a job leaves the site
 //	gridqueue/           jobs that have no place
 //	rounds/, round.go, decide.go
 //	                     rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -65,7 +66,7 @@ func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.Energy
 
 // noteDraw counts a run while it runs.
 func (p *Peer) noteDraw(r *localrun.Run) {
-	runs := r.Phase == row.RunRunning && p.runs[r.Tag] == r
+	runs := r.Phase == row.RunRunning && p.rows.Runs[r.Tag] == r
 	if p.cfg.Power == 0 || runs == r.Draws {
 		return
 	}
@@ -74,26 +75,15 @@ func (p *Peer) noteDraw(r *localrun.Run) {
 		p.drawing.Remove(r.Power, r.Request.CPUs)
 		return
 	}
-	if spec := p.specOf(r.Tag); spec != nil {
+	if spec := p.rows.SpecOf(r.Tag); spec != nil {
 		r.Power = p.desk().Draw(spec)
 	}
 	p.drawing.Add(r.Power, r.Request.CPUs)
 }
 
-// specOf is what a placement here is to run; nil: no row says it.
-func (p *Peer) specOf(tag protocol.Tag) *protocol.Spec {
-	if j := p.jobs[tag.Job]; j != nil {
-		return &j.Spec
-	}
-	if g := p.guests[tag.Job]; g != nil {
-		return &g.Spec
-	}
-	return nil
-}
-
 // powerOf is what a placement here is taken to draw, in milliwatts.
 func (p *Peer) powerOf(tag protocol.Tag) int64 {
-	return p.desk().Charged(p.tariffOf(tag), p.specOf(tag))
+	return p.desk().Charged(p.rows.TariffOf(tag), p.rows.SpecOf(tag))
 }
 
 // totals are what the runs that are over came to at this site. Who changes them saves the site.
@@ -102,7 +92,7 @@ func (p *Peer) totals() *pricing.Totals { return (*pricing.Totals)(&p.site.Total
 // noteEnergy counts a run that has ended here.
 func (p *Peer) noteEnergy(tag protocol.Tag, o *protocol.Outcome) {
 	if p.totals().AddRun(p.powerOf(tag), o, p.now) {
-		p.saveSite()
+		p.rows.SaveSite()
 	}
 }
 
@@ -116,7 +106,7 @@ func (p *Peer) electricityView() *view.Electricity {
 	if p.drawing.Idle() {
 		return v
 	}
-	for tag, r := range p.runs {
+	for tag, r := range p.rows.Runs {
 		if r.Phase == row.RunRunning && r.Started != 0 {
 			v.Running = pricing.AddEnergy(v.Running, pricing.Energy(p.powerOf(tag), p.now.Sub(r.Started)))
 		}
@@ -125,7 +115,7 @@ func (p *Peer) electricityView() *view.Electricity {
 }
 
 // ownEnergy is what a job of this origin draws, where it is placed.
-func (p *Peer) ownEnergy(j *job, bill *view.Bill) *view.JobEnergy {
+func (p *Peer) ownEnergy(j *tables.Job, bill *view.Bill) *view.JobEnergy {
 	power := pricing.ChargedPower(j.Tariff)
 	if j.Site == p.cfg.Site {
 		power = p.desk().Charged(j.Tariff, &j.Spec)

@@ -1,6 +1,9 @@
 package peer
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Leftovers says what a peer still keeps in memory that it must not keep once
 // all its jobs have ended; empty: nothing.
@@ -10,20 +13,21 @@ func (p *Peer) Leftovers() (out []string) {
 			out = append(out, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	count("jobs", len(p.jobs))
-	count("users with jobs", len(p.jobsOf))
-	count("runs", len(p.runs))
+	tables := reflect.ValueOf(&p.rows).Elem()
+	count("jobs", len(p.rows.Jobs))
+	count("users with jobs", tables.FieldByName("ofUser").Len())
+	count("runs", len(p.rows.Runs))
 	count("rounds", len(p.rounds))
 	count("tentative allocations", len(p.tentatives))
 	count("weighed offers", len(p.impactChecks))
-	count("applications", len(p.applications))
+	count("applications", len(p.rows.Applications))
 	sites, waiting := p.turns.Open()
 	count("sites where groups seek room", sites)
 	count("members that wait for their turn", waiting)
 	count("jobs in the grid queue", p.queue.Len())
 	count("calls beside the watch", len(p.calls.Pending())-1)
 	count("calls in the order of releases", p.releases.Len())
-	count("dirty rows", len(p.touched.Changed()))
+	count("dirty rows", tables.FieldByName("changed").FieldByName("order").Len())
 	if p.open != nil {
 		out = append(out, "an open round")
 	}
@@ -38,8 +42,8 @@ func (p *Peer) Leftovers() (out []string) {
 		count("CPUs here of "+string(one.Site), one.CPUsHere)
 		count("jobs there at "+string(one.Site), one.JobsThere)
 	}
-	for _, g := range p.guests {
-		if g.payload != nil {
+	for _, g := range p.rows.Guests {
+		if g.Payload != nil {
 			out = append(out, fmt.Sprintf("the payload of guest %v", g.Spec.Job))
 		}
 	}

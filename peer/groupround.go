@@ -3,18 +3,10 @@ package peer
 import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// groupOf names the group of a job, if it has one.
-func (p *Peer) groupOf(id protocol.JobID) (broker.GroupKey, bool) {
-	j := p.jobs[id]
-	if j == nil || !j.Together() {
-		return broker.GroupKey{}, false
-	}
-	return broker.KeyOf(&j.Job), true
-}
 
 // review checks what the policy has decided about the groups of a round. It says whether the policy
 // is to be asked again.
@@ -31,7 +23,7 @@ func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, b
 	if capacity == nil {
 		return broker.Room{}, false
 	}
-	room := broker.Room{Site: eligible.Site{Name: row.Name, Capacity: capacity}, MaxJobs: row.MaxJobs, Learned: p.learnedCrowd(group, row.Name)}
+	room := broker.Room{Site: eligible.Site{Name: row.Name, Capacity: capacity}, MaxJobs: row.MaxJobs, Learned: p.rows.LearnedCrowd(group, row.Name, p.now)}
 	if site == in.Self && p.cfg.MaxJobsPerCycle == 0 {
 		room.MaxJobs = -1
 	}
@@ -43,18 +35,9 @@ func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, b
 	return room, true
 }
 
-// learnedCrowd is how many members of a group a site takes at once, as it has shown; 0: nothing is
-// known.
-func (p *Peer) learnedCrowd(key broker.GroupKey, site protocol.SiteName) int {
-	if a := p.applications[key.Application]; a != nil {
-		return a.crowds.Max(key.Number, site, p.now)
-	}
-	return 0
-}
-
 // excludeReservingSite keeps a member from a site that has no room for it, or the group from having as many
 // members there.
-func (p *Peer) excludeReservingSite(j *job) {
+func (p *Peer) excludeReservingSite(j *tables.Job) {
 	if !p.learnCrowd(j) {
 		p.excludeSite(j, j.Site)
 	}
@@ -62,7 +45,7 @@ func (p *Peer) excludeReservingSite(j *job) {
 
 // learnCrowd notes that a site refused a member of a group, and says whether the members there were too
 // many. Fewer are asked for there for a while.
-func (p *Peer) learnCrowd(j *job) (tooMany bool) {
-	g, rows := p.group(j)
-	return g != nil && j.application.crowds.Refused(rows, &j.Job, func() protocol.Instant { return p.now.Add(p.dice.Jitter(p.exclusionTime())) })
+func (p *Peer) learnCrowd(j *tables.Job) (tooMany bool) {
+	g, rows := p.rows.Group(j)
+	return g != nil && j.App.Crowds.Refused(rows, &j.Job, func() protocol.Instant { return p.now.Add(p.dice.Jitter(p.exclusionTime())) })
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -25,7 +26,7 @@ func (p *Peer) setReach(r *round) {
 	r.Keep(func(i int) bool {
 		whom := asking.Reach(i, p.cfg.Initiation, p.cfg.Policy.SkipsRoundBelowThreshold())
 		if whom == rounds.Nobody {
-			p.waitForVolunteer(p.jobs[r.Specs[i].Job])
+			p.waitForVolunteer(p.rows.Jobs[r.Specs[i].Job])
 			return false
 		}
 		reach = append(reach, whom)
@@ -38,17 +39,9 @@ func (p *Peer) setReach(r *round) {
 func (p *Peer) asking(r *round) *rounds.Asking {
 	return &rounds.Asking{
 		Round: &r.Round, Partners: p.partners.All(), Question: r.asked != 0, Now: p.now,
-		Job:       func(i int) rounds.Job { return r.job(p, i).asRound() },
+		Job:       func(i int) rounds.Job { return r.job(p, i).ForRound() },
 		HomeTakes: func(i int) bool { return p.localDeclineReason(r.job(p, i), r.Specs[i]) == "" },
 	}
-}
-
-// asRound is the job as rounds see it; none if it has ended.
-func (j *job) asRound() rounds.Job {
-	if j == nil {
-		return rounds.Job{}
-	}
-	return rounds.Job{Row: &j.Job, Excluded: &j.excluded}
 }
 
 // choosePartners picks whom a round asks, of those that could take one of its jobs, by name.
@@ -67,18 +60,18 @@ func (p *Peer) choosePartners(asking *rounds.Asking) []*partner.Partner {
 
 // waitForVolunteer lets a job wait in the grid queue until its own AWT is looked at again or
 // a partner volunteers.
-func (p *Peer) waitForVolunteer(j *job) {
+func (p *Peer) waitForVolunteer(j *tables.Job) {
 	p.explain(j, view.ReasonVolunteer, "")
 	p.queue.Park(j.Spec.Job)
 }
 
 // rejectVolunteers notes that no volunteer of the round was better than the own site. If none was asked
 // about the job, the next round would be as this one, and has to wait.
-func (p *Peer) rejectVolunteers(r *round, i int, j *job) {
+func (p *Peer) rejectVolunteers(r *round, i int, j *tables.Job) {
 	rejected := false
 	for _, a := range r.Asks {
 		if a.Asked(i) {
-			j.excluded.Reject(a.Partner.Site, a.Volunteer)
+			j.Excluded.Reject(a.Partner.Site, a.Volunteer)
 			rejected = true
 		}
 	}
@@ -120,7 +113,7 @@ func (p *Peer) handleVolunteer(one *partner.Partner, m protocol.Volunteer) {
 	one.Volunteer = partner.Volunteering{Number: p.lastCalled, Heard: p.now, Until: until, Left: left}
 	p.logEvent(event.LogEvent{Kind: event.LogPartnerVolunteered, Site: one.Site})
 	if one.Usable() {
-		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.jobs[id].asRound().MayAsk(one, p.now) })
+		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.rows.Jobs[id].ForRound().MayAsk(one, p.now) })
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -22,7 +23,7 @@ func (p *Peer) submit(ev event.Submit) {
 		return
 	}
 	key, desk := ev.User+"\x00"+ev.Key, p.admission()
-	if row, ok := p.dedup[key]; ok && ev.Key != "" {
+	if row, ok := p.rows.Dedup[key]; ok && ev.Key != "" {
 		p.answer(ev.Asked, view.Submitted{Elsewhere: desk.MayLeaveTo(specsOf(ev.Jobs)), Jobs: p.idsFrom(row.First, row.Count)})
 		return
 	}
@@ -36,18 +37,18 @@ func (p *Peer) submit(ev event.Submit) {
 	a := p.takeApplication(ev)
 	for i := range ev.Jobs {
 		j := p.newJob(desk, ev.User, &ev.Jobs[i], a)
-		if j.noEligibleSite {
+		if j.NoEligibleSite {
 			notices = append(notices, fmt.Sprintf(
 				"job %v: no site that is known can run it; it waits for one that is not known yet", j.Spec.Job))
 		}
 	}
 	if a != nil {
-		p.followAll(a)
+		must(p.rows.FollowAll(a))
 	}
-	p.saveSite()
+	p.rows.SaveSite()
 	if ev.Key != "" {
-		p.dedup[key] = row.Dedup{First: first, Count: len(ev.Jobs), At: p.now}
-		p.saveDedup(key)
+		p.rows.Dedup[key] = row.Dedup{First: first, Count: len(ev.Jobs), At: p.now}
+		p.rows.SaveDedup(key)
 	}
 	p.answer(ev.Asked, view.Submitted{Elsewhere: desk.MayLeaveTo(specsOf(ev.Jobs)), Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
 }
@@ -102,25 +103,20 @@ func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
 	return out
 }
 
-func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *application) *job {
+func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *tables.Application) *tables.Job {
 	id, application := protocol.NewJobID(p.cfg.Number, p.site.NextSeq), protocol.JobID(0)
 	p.site.NextSeq++
 	if a != nil {
 		application = a.ID
 	}
 	stored, payload := desk.Job(one, desk.Spec(one, user, id, p.now), application)
-	j := &job{Job: stored}
-	p.alike.Row(&j.Job)
-	j.noEligibleSite = desk.Unknown(&j.Job)
+	j := &tables.Job{Job: stored}
+	j.NoEligibleSite = desk.Unknown(&j.Job)
 	if a != nil {
-		a.join(j)
+		a.Join(j)
 	}
-	j.packed = p.alike.Pack(user, &j.Job, &payload)
-	p.jobs[id] = j
-	p.jobsOf[user]++
+	p.rows.AddJob(j, &payload)
 	p.queue.Put(id)
-	p.saveJob(id)
-	p.savePayload(id)
 	p.logEvent(event.LogEvent{Kind: event.LogJobSubmitted, Job: id, Text: j.Spec.Name})
 	if p.staysLocal(j) {
 		p.commitLocalJobs([]protocol.JobID{id}, "its user lets it run here only")
@@ -128,13 +124,11 @@ func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *a
 	return j
 }
 
-func (j *job) payload() *protocol.Payload { return j.packed.Unpack(&j.Job) }
-
 func (p *Peer) refuseSubmission(desk *admission.Desk, ev event.Submit) (view.Refusal, bool) {
 	if why := p.site.StopReason(); why != "" {
 		return view.Refusal{Code: view.Unavailable, Reason: why}, true
 	}
-	if refusal, ok := desk.RefuseCount(ev.User, len(ev.Jobs), len(p.jobs), p.jobsOf[ev.User]); ok {
+	if refusal, ok := desk.RefuseCount(ev.User, len(ev.Jobs), len(p.rows.Jobs), p.rows.JobsOf(ev.User)); ok {
 		return refusal, true
 	}
 	if _, err := p.cfg.Accounts.Local(ev.User); err != nil {
@@ -155,7 +149,7 @@ func (p *Peer) refuseJobs(desk *admission.Desk, user string, a *protocol.Applica
 }
 
 // finish ends a job of this origin, if nothing of it can start any more: see [Peer.endCancelled].
-func (p *Peer) finish(j *job, state protocol.State, reason string) {
+func (p *Peer) finish(j *tables.Job, state protocol.State, reason string) {
 	if state == protocol.Cancelled {
 		p.endCancelled(j, reason)
 		return
@@ -164,7 +158,7 @@ func (p *Peer) finish(j *job, state protocol.State, reason string) {
 }
 
 // conclude has a job leave the core for the archive.
-func (p *Peer) conclude(j *job, state protocol.State, reason string) {
+func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 	id := j.Spec.Job
 	j.State, j.Reason, j.OperatorReason = state, clip(reason), ""
 	if j.Ended == 0 {
@@ -182,30 +176,25 @@ func (p *Peer) conclude(j *job, state protocol.State, reason string) {
 	p.leaveApplication(j)
 	p.queue.Remove(id)
 	p.stopTimers(j)
-	delete(p.jobs, id)
-	if p.jobsOf[j.Spec.User]--; p.jobsOf[j.Spec.User] == 0 {
-		delete(p.jobsOf, j.Spec.User)
-	}
-	p.saveJob(id)
-	p.savePayload(id)
+	p.rows.RemoveJob(j)
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(id), Row: row.Archived{View: view}})
 }
 
 // stopTimers ends what is repeated or waited for because of the job.
-func (p *Peer) stopTimers(j *job) {
+func (p *Peer) stopTimers(j *tables.Job) {
 	for _, kind := range []timerKind{jobTimer, collectTimer, reclaimTimer} {
 		p.timers.Stop(timer{kind: kind, job: j.Spec.Job})
 	}
 }
 
 // finishWith ends a job as its outcome says.
-func (p *Peer) finishWith(j *job) {
+func (p *Peer) finishWith(j *tables.Job) {
 	p.finish(j, j.Outcome.State, j.Outcome.Reason)
 }
 
 // requeue returns a job that is proven not to run anywhere to the grid queue,
 // or ends it if it was to be cancelled.
-func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
+func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
 	p.logEvent(event.LogEvent{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	p.timers.Stop(timer{kind: reclaimTimer, job: j.Spec.Job})
@@ -219,13 +208,13 @@ func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}
-	if end := cmp.Or(p.groupEndReason(j), p.unreachableReason(j.application)); end != "" && !j.Restored {
+	if end := cmp.Or(p.rows.GroupEndReason(j), p.unreachableReason(j.App)); end != "" && !j.Restored {
 		p.finish(j, protocol.Cancelled, end)
 		return
 	}
 	p.moveJob(j, row.JobInGridQueue)
-	j.Reason, j.detail, j.ownershipPending = clip(why), "", false
-	p.saveJob(j.Spec.Job)
+	j.Reason, j.Detail, j.OwnershipPending = clip(why), "", false
+	p.rows.SaveJob(j.Spec.Job)
 	if j.Restored {
 		p.leaveToOperator(j)
 		return
@@ -235,8 +224,8 @@ func (p *Peer) requeue(j *job, kind event.LogKind, why string) {
 
 // requeueGroup returns a job that its site had to the grid queue. Of a group the others are
 // wanted back, too. While they are on their way it rests, so that one round has them all.
-func (p *Peer) requeueGroup(j *job, kind event.LogKind, why string) {
-	held, misses := j.ReserveFrom != 0, p.missesStart(j)
+func (p *Peer) requeueGroup(j *tables.Job, kind event.LogKind, why string) {
+	held, misses := j.ReserveFrom != 0, p.rows.MissesStart(j, p.now)
 	if misses {
 		p.groupMissed(j, why)
 	}
@@ -247,20 +236,24 @@ func (p *Peer) requeueGroup(j *job, kind event.LogKind, why string) {
 }
 
 // inQueue says whether a job that was put back into the grid queue is there, and has not ended.
-func (p *Peer) inQueue(j *job) bool { return p.jobs[j.Spec.Job] == j && j.Phase == row.JobInGridQueue }
+func (p *Peer) inQueue(j *tables.Job) bool {
+	return p.rows.Jobs[j.Spec.Job] == j && j.Phase == row.JobInGridQueue
+}
 
 // leaveSite takes the job off its partner's count.
-func (p *Peer) leaveSite(j *job) {
+func (p *Peer) leaveSite(j *tables.Job) {
 	p.timers.Stop(timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
-	if one := p.partners.Of(j.Site); one != nil && j.countsThere {
+	if one := p.partners.Of(j.Site); one != nil && j.CountsThere {
 		one.JobsThere--
 	}
-	j.countsThere = false
+	j.CountsThere = false
 }
 
 // excludeSite keeps the site from being asked about the job for σ; under cycles also in the next one,
 // or the policy would have the same choice again, and make it.
-func (p *Peer) excludeSite(j *job, site protocol.SiteName) { p.excludeFor(j, site, p.exclusionTime()) }
+func (p *Peer) excludeSite(j *tables.Job, site protocol.SiteName) {
+	p.excludeFor(j, site, p.exclusionTime())
+}
 
 func (p *Peer) exclusionTime() protocol.Duration {
 	if p.cfg.Initiation == policy.Cycle {
@@ -269,20 +262,20 @@ func (p *Peer) exclusionTime() protocol.Duration {
 	return p.cfg.CheckInterval
 }
 
-func (p *Peer) excludeFor(j *job, site protocol.SiteName, d protocol.Duration) {
-	j.excluded.Exclude(site, p.now.Add(p.dice.Jitter(d)))
+func (p *Peer) excludeFor(j *tables.Job, site protocol.SiteName, d protocol.Duration) {
+	j.Excluded.Exclude(site, p.now.Add(p.dice.Jitter(d)))
 	if site == p.cfg.Site {
-		j.notHere = ""
+		j.NotHere = ""
 	}
 }
 
 // excludeHere keeps a job from the own site for a while, and says why. A batch system that refuses a
 // job because its user has too many takes it when its queue has moved.
-func (p *Peer) excludeHere(j *job, why string) {
+func (p *Peer) excludeHere(j *tables.Job, why string) {
 	p.excludeSite(j, p.cfg.Site)
-	j.notHere = clip(why)
-	if !j.awaitsMove {
-		j.awaitsMove = true
+	j.NotHere = clip(why)
+	if !j.AwaitsMove {
+		j.AwaitsMove = true
 		p.awaitMove = append(p.awaitMove, j.Spec.Job)
 	}
 }
@@ -293,14 +286,14 @@ func (p *Peer) excludeHere(j *job, why string) {
 func (p *Peer) queueMoved() {
 	const most = 2
 	for tried := 0; tried < most && len(p.awaitMove) > 0; {
-		j := p.jobs[p.awaitMove[0]]
+		j := p.rows.Jobs[p.awaitMove[0]]
 		p.awaitMove = p.awaitMove[1:]
 		if j == nil {
 			continue
 		}
-		j.awaitsMove = false
-		if j.Phase == row.JobInGridQueue && j.excluded.Excludes(p.cfg.Site, p.now) {
-			j.excluded.Allow(p.cfg.Site)
+		j.AwaitsMove = false
+		if j.Phase == row.JobInGridQueue && j.Excluded.Excludes(p.cfg.Site, p.now) {
+			j.Excluded.Allow(p.cfg.Site)
 			p.queue.Wake(j.Spec.Job)
 			tried++
 		}

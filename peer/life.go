@@ -2,7 +2,6 @@ package peer
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -28,7 +27,7 @@ func (p *Peer) beginLife(fresh bool) {
 	if !fresh {
 		p.listen()
 	}
-	p.saveSite()
+	p.rows.SaveSite()
 }
 
 // listen lets nothing start until the partners have said what they know of this site.
@@ -76,8 +75,8 @@ func (p *Peer) resumeStarts() {
 	p.fireSoon(func(t timer) bool {
 		return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer
 	})
-	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
-		if r := p.runs[tag]; r.Waits {
+	for _, tag := range p.rows.RunTags() {
+		if r := p.rows.Runs[tag]; r.Waits {
 			r.Waits = false
 			p.after(0, runTimerOf(tag))
 		}
@@ -101,7 +100,7 @@ func (p *Peer) handleTwin(one *partner.Partner, twin protocol.Life) {
 	if !p.site.TwinSeen(twin) {
 		return
 	}
-	p.saveSite()
+	p.rows.SaveSite()
 	p.logEventAbout(one, event.LogEvent{Kind: event.LogTwoPeers, Site: p.cfg.Site, Text: fmt.Sprintf("%s, says %s", p.site.TwinText(), one.Site)})
 	p.refuseEarly()
 	p.dropRound()
@@ -115,7 +114,7 @@ func (p *Peer) handleSeenLife(one *partner.Partner, seen protocol.Life) {
 	one.OfHere = lives.Latest(one.OfHere, seen)
 	stops, changed := p.site.SeenBy(one.Site, seen)
 	if changed {
-		p.saveSite()
+		p.rows.SaveSite()
 	}
 	if stops {
 		p.stopStarts()
@@ -132,7 +131,7 @@ func (p *Peer) handleLife(one *partner.Partner, life protocol.Life, stopped bool
 		p.logEventAbout(one, event.LogEvent{Kind: event.LogTwoPeers, Text: twoPeers})
 	}
 	if changed {
-		p.savePartner(one)
+		p.rows.SavePartner(one.Site)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,12 +15,12 @@ import (
 // longer keep them ends.
 
 // limits are those of an application, in the own currency.
-func (p *Peer) limits(a *application) broker.Limits {
+func (p *Peer) limits(a *tables.Application) broker.Limits {
 	return broker.Limits{App: &a.Application, Money: p.money()}
 }
 
 // watchLimit sets the time at which an application has used up its max_time.
-func (p *Peer) watchLimit(a *application) {
+func (p *Peer) watchLimit(a *tables.Application) {
 	if a.MaxTime != protocol.Never {
 		p.timers.Set(timer{kind: limitTimer, job: a.ID}, max(p.now, a.Deadline()))
 	}
@@ -27,7 +28,7 @@ func (p *Peer) watchLimit(a *application) {
 
 // unreachableReason says why what has not started of an application cannot keep its limits any more;
 // empty: it may.
-func (p *Peer) unreachableReason(a *application) string {
+func (p *Peer) unreachableReason(a *tables.Application) string {
 	if a == nil {
 		return ""
 	}
@@ -36,7 +37,7 @@ func (p *Peer) unreachableReason(a *application) string {
 
 // limitDue looks at an application whose time is over.
 func (p *Peer) limitDue(id protocol.JobID) {
-	a := p.applications[id]
+	a := p.rows.Applications[id]
 	if a == nil {
 		return
 	}
@@ -49,13 +50,13 @@ func (p *Peer) limitDue(id protocol.JobID) {
 
 // endUnreachable ends what has not started of an application that cannot keep its limits. What a site
 // has is wanted back, and ends once it is proven not to have started; what runs goes on.
-func (p *Peer) endUnreachable(a *application) {
+func (p *Peer) endUnreachable(a *tables.Application) {
 	why := p.unreachableReason(a)
 	if why == "" {
 		return
 	}
-	for _, id := range slices.Clone(a.jobs) {
-		j := p.jobs[id]
+	for _, id := range slices.Clone(a.Jobs) {
+		j := p.rows.Jobs[id]
 		if j == nil || j.State != protocol.Pending || j.Restored || p.needsOperatorReason(j) != "" {
 			continue
 		}
@@ -72,10 +73,10 @@ func (p *Peer) endUnreachable(a *application) {
 
 // recallPlacement asks for a job back that a local queue has, or may have: the own one, where it is ended
 // if that is said and it has started, or that of its partner. It says whether it did.
-func (p *Peer) recallPlacement(j *job, end bool) bool {
+func (p *Peer) recallPlacement(j *tables.Job, end bool) bool {
 	switch j.Phase {
 	case row.JobCommittedLocal:
-		p.withdrawRun(p.runs[j.Tag()], end)
+		p.withdrawRun(p.rows.Runs[j.Tag()], end)
 	case row.JobGranted, row.JobHandedOff:
 		p.recall(j)
 	case row.JobInGridQueue, row.JobOffered, row.JobReserving, row.JobRecalling, row.JobStagingOut, row.JobEnding:
@@ -85,7 +86,7 @@ func (p *Peer) recallPlacement(j *job, end bool) bool {
 }
 
 // endOffered ends a job for which room is only being asked.
-func (p *Peer) endOffered(j *job, why string) {
+func (p *Peer) endOffered(j *tables.Job, why string) {
 	held := j.ReserveFrom != 0
 	p.cancelReservation(j)
 	if held {
@@ -96,23 +97,23 @@ func (p *Peer) endOffered(j *job, why string) {
 }
 
 // spend adds what a placement has cost to its application.
-func (p *Peer) spend(j *job) {
-	a := j.application
+func (p *Peer) spend(j *tables.Job) {
+	a := j.App
 	if a == nil {
 		return
 	}
 	a.Spent = a.Spent.Plus(p.realCost(j))
-	p.saveApplication(a.ID)
+	p.rows.SaveApplication(a.ID)
 }
 
 // settleComponent notes what an ended component has cost, and which limits the application has
 // broken by now.
-func (p *Peer) settleComponent(j *job) {
-	a := j.application
+func (p *Peer) settleComponent(j *tables.Job) {
+	a := j.App
 	if a == nil {
 		return
 	}
-	a.jobs = slices.DeleteFunc(a.jobs, func(id protocol.JobID) bool { return id == j.Spec.Job })
+	a.Jobs = slices.DeleteFunc(a.Jobs, func(id protocol.JobID) bool { return id == j.Spec.Job })
 	p.spend(j)
 	if a.Broken == "" {
 		if a.Broken = clip(p.limits(a).BrokenBy(&j.Job, p.realCost(j))); a.Broken != "" {
@@ -123,7 +124,7 @@ func (p *Peer) settleComponent(j *job) {
 
 // takeTariff keeps what the site that has room for a job charges for it, before the grant. When
 // the limit of the job's application does not allow that, it says why.
-func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
+func (p *Peer) takeTariff(j *tables.Job, m protocol.Prepared) (why string) {
 	if m.Tariff == nil {
 		return ""
 	}
@@ -138,14 +139,14 @@ func (p *Peer) takeTariff(j *job, m protocol.Prepared) (why string) {
 	}
 	agreed := p.money().AtTariff(&j.Job, start, p.linkCost(j))
 	j.Prediction = agreed
-	if j.application == nil {
+	if j.App == nil {
 		return ""
 	}
-	return p.limits(j.application).ChargedMore(j.Site, f.Cost, agreed.Cost, p.placed(&j.application.Application).Cost)
+	return p.limits(j.App).ChargedMore(j.Site, f.Cost, agreed.Cost, p.placed(&j.App.Application).Cost)
 }
 
 // rejectPrice gives the room of a job up that its site prices above a limit.
-func (p *Peer) rejectPrice(j *job, one *partner.Partner, why string) {
+func (p *Peer) rejectPrice(j *tables.Job, one *partner.Partner, why string) {
 	p.excludeSite(j, one.Site)
 	if j.ReserveFrom != 0 {
 		p.releaseGroup(j, why, false)

@@ -9,31 +9,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
-
-// startBy is the last instant at which a placement here may start; 0: there is none.
-func (p *Peer) startBy(tag protocol.Tag) protocol.Instant {
-	if j := p.jobs[tag.Job]; j != nil {
-		if g, rows := p.group(j); g != nil && j.Tag() == tag {
-			return broker.StartBy(&j.Job, rows.App)
-		}
-		return 0
-	}
-	if g := p.guests[tag.Job]; g != nil && g.Tag() == tag {
-		return broker.GuestStartBy(&g.Guest)
-	}
-	return 0
-}
-
-// tolerance is how much later than its group's instant a member may start; 0: it has no group.
-func (j *job) tolerance() protocol.Duration {
-	if j.application == nil {
-		return 0
-	}
-	return j.application.Tolerance()
-}
 
 func startByTimerOf(tag protocol.Tag) timer {
 	return timer{kind: startByTimer, job: tag.Job, epoch: tag.Epoch}
@@ -41,14 +20,14 @@ func startByTimerOf(tag protocol.Tag) timer {
 
 // watchStartBy sets the time from which on a placement must not start any more.
 func (p *Peer) watchStartBy(tag protocol.Tag) {
-	if by := p.startBy(tag); by != 0 {
+	if by, limited := p.rows.StartBy(tag); limited {
 		p.timers.Set(startByTimerOf(tag), max(p.now, by.Add(1)))
 	}
 }
 
 // startByDue takes a placement back that has not started in time.
 func (p *Peer) startByDue(tag protocol.Tag) {
-	r := p.runs[tag]
+	r := p.rows.Runs[tag]
 	if r == nil || (r.Phase != row.RunSubmitting && r.Phase != row.RunQueued) {
 		return
 	}
@@ -62,13 +41,13 @@ func (p *Peer) startByDue(tag protocol.Tag) {
 
 // missStart says of a placement why it does not start any more.
 func (p *Peer) missStart(r *localrun.Run) {
-	by := p.startBy(r.Tag)
+	by, _ := p.rows.StartBy(r.Tag)
 	why := fmt.Sprintf("%sit has not started by %s at %s", broker.MissedStart, by.Text(), p.cfg.Site)
 	if r.Reason == why {
 		return
 	}
 	p.setRunReason(r, why)
-	if p.guests[r.Tag.Job] != nil {
+	if p.rows.Guests[r.Tag.Job] != nil {
 		p.report(r, protocol.Pending, why) // Recalled, which follows, has no words
 	}
 }
@@ -76,14 +55,14 @@ func (p *Peer) missStart(r *localrun.Run) {
 // neverBegan says whether the local scheduler has found only after it took a placement for running that
 // it was too late for that to begin.
 func (p *Peer) neverBegan(r *localrun.Run, c localsched.Change) bool {
-	by := p.startBy(r.Tag)
-	return by != 0 && p.now > by && c.State == protocol.Cancelled && c.Started == 0
+	by, limited := p.rows.StartBy(r.Tag)
+	return limited && p.now > by && c.State == protocol.Cancelled && c.Started == 0
 }
 
 // missedAtLast gives back what never began.
 func (p *Peer) missedAtLast(r *localrun.Run) {
 	p.moveRun(r, row.RunQueued)
-	if j := p.jobs[r.Tag.Job]; j != nil {
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		j.State, j.Started = protocol.Pending, 0
 	}
 	p.missStart(r)
@@ -94,42 +73,22 @@ func (p *Peer) missedAtLast(r *localrun.Run) {
 // tooLate says whether a placement that is about to be submitted may not start any more. Then it
 // is given back, once the local scheduler has said that it does not have it.
 func (p *Peer) tooLate(r *localrun.Run) bool {
-	by := p.startBy(r.Tag)
-	if by == 0 || p.now <= by {
+	by, limited := p.rows.StartBy(r.Tag)
+	if !limited || p.now <= by {
 		return false
 	}
 	p.missStart(r)
 	r.Withdraw = true
-	p.saveRun(r.Tag)
+	p.rows.SaveRun(r.Tag)
 	p.after(0, runTimerOf(r.Tag))
 	return true
 }
 
-// groupEndReason says why the group of a job has ended; empty: it has not, or the job is on its own.
-func (p *Peer) groupEndReason(j *job) string {
-	if g, rows := p.group(j); g != nil {
-		return g.Ended(rows.App)
-	}
-	return ""
-}
-
-// missesStart says whether a job that comes back has missed the start of its group.
-func (p *Peer) missesStart(j *job) bool {
-	g, rows := p.group(j)
-	return g != nil && g.Misses(rows, &j.Job, p.now)
-}
-
-// endsUnheard says whether a job whose site is silent would end, were it taken back.
-func (p *Peer) endsUnheard(j *job) bool {
-	g, rows := p.group(j)
-	return g != nil && g.EndsUnheard(rows, &j.Job, p.now)
-}
-
 // groupMissed says what becomes of a group of which a member has missed its start, and ends what
 // has started of it.
-func (p *Peer) groupMissed(j *job, why string) {
+func (p *Peer) groupMissed(j *tables.Job, why string) {
 	p.logEvent(event.LogEvent{Kind: event.LogStartMissed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
-	g, rows := p.group(j)
+	g, rows := p.rows.Group(j)
 	if ended := g.EndOfMissed(rows, &j.Job); ended != "" {
 		p.endGroup(j, fmt.Sprintf("job %v did not start with its group, %s: %s", j.Spec.Job, ended, why))
 	}
@@ -137,27 +96,28 @@ func (p *Peer) groupMissed(j *job, why string) {
 }
 
 // endGroup ends the group of a member: what comes back of it is not placed again.
-func (p *Peer) endGroup(j *job, why string) {
-	g, rows := p.group(j)
+func (p *Peer) endGroup(j *tables.Job, why string) {
+	g, rows := p.rows.Group(j)
 	if g.End(rows.App, clip(why)) {
-		p.saveApplication(rows.App.ID)
-		p.follow(j.application, g.Key.Number)
+		p.rows.SaveApplication(rows.App.ID)
+		must(p.rows.Follow(j.App, g.Key.Number))
 	}
 }
 
 // partOthers wants the other members of a group back that did not start together, whether they have
 // started or not.
-func (p *Peer) partOthers(j *job) {
-	for _, other := range p.others(j) {
+func (p *Peer) partOthers(j *tables.Job) {
+	_, rows := p.rows.Group(j)
+	for _, other := range p.rows.Of(rows.Others(&j.Job)) {
 		p.partMember(other)
 	}
 }
 
-func (p *Peer) partMember(j *job) {
+func (p *Peer) partMember(j *tables.Job) {
 	switch {
 	case j.Parted || j.Cancelling || j.Restored:
 	case j.Phase == row.JobInGridQueue:
-		if why := p.groupEndReason(j); why != "" && p.site.StopReason() == "" { // else it may run, by what these rows do not know
+		if why := p.rows.GroupEndReason(j); why != "" && p.site.StopReason() == "" { // else it may run, by what these rows do not know
 			p.finish(j, protocol.Cancelled, why)
 		}
 	case j.Phase == row.JobRecalling:
@@ -165,15 +125,15 @@ func (p *Peer) partMember(j *job) {
 		p.recall(j)
 	case j.Phase == row.JobCommittedLocal || j.Phase == row.JobGranted || j.Phase == row.JobHandedOff:
 		j.Parted = true
-		p.saveJob(j.Spec.Job)
-		p.follow(j.application, j.Component.Together)
+		p.rows.SaveJob(j.Spec.Job)
+		must(p.rows.Follow(j.App, j.Component.Together))
 		p.recallPlacement(j, true)
 	}
 }
 
 // rerunReason says why a job that has ended is placed again; empty: it is not.
-func (p *Peer) rerunReason(j *job, outcome *protocol.Outcome) (why string) {
-	after := broker.AfterRun(&j.Job, outcome, p.groupEndReason(j))
+func (p *Peer) rerunReason(j *tables.Job, outcome *protocol.Outcome) (why string) {
+	after := broker.AfterRun(&j.Job, outcome, p.rows.GroupEndReason(j))
 	switch {
 	case after.Again != "" || j.Cancelling:
 		return after.Again
@@ -184,19 +144,19 @@ func (p *Peer) rerunReason(j *job, outcome *protocol.Outcome) (why string) {
 		p.endGroup(j, after.Ends)
 		p.partOthers(j)
 	}
-	outcome.Reason = p.groupEndReason(j)
+	outcome.Reason = p.rows.GroupEndReason(j)
 	return ""
 }
 
 // ranToEnd notes that a member has run to its end.
-func (p *Peer) ranToEnd(j *job) {
-	g, rows := p.group(j)
+func (p *Peer) ranToEnd(j *tables.Job) {
+	g, rows := p.rows.Group(j)
 	if g == nil {
 		return
 	}
 	changed, ends := g.RanToEnd(rows, &j.Job)
 	if changed {
-		p.saveApplication(rows.App.ID)
+		p.rows.SaveApplication(rows.App.ID)
 	}
 	if ends != "" {
 		p.endGroup(j, ends)
@@ -208,8 +168,8 @@ func (p *Peer) ranToEnd(j *job) {
 // they would be placed without them.
 func (p *Peer) withoutReturning(ids []protocol.JobID) []protocol.JobID {
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
-		j := p.jobs[id]
-		g, rows := p.group(j)
+		j := p.rows.Jobs[id]
+		g, rows := p.rows.Group(j)
 		if g == nil {
 			return false
 		}
@@ -217,18 +177,10 @@ func (p *Peer) withoutReturning(ids []protocol.JobID) []protocol.JobID {
 			p.finish(j, protocol.Cancelled, why)
 			return true
 		}
-		for _, other := range p.jobsOfRows(rows.Members) {
-			if p.isReturning(other) {
-				p.requeueLater(j, view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
-				return true
-			}
+		if other := p.rows.Returning(j); other != nil {
+			p.requeueLater(j, view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
+			return true
 		}
 		return false
 	})
-}
-
-// isReturning says whether a member is wanted back, to be placed again.
-func (p *Peer) isReturning(j *job) bool {
-	r := p.runs[j.Tag()]
-	return !j.Cancelling && (j.Parted || j.Phase == row.JobRecalling || (j.Phase == row.JobCommittedLocal && r != nil && r.Withdraw))
 }

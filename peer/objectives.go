@@ -37,8 +37,8 @@ func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
 		return p.withoutReturning(ids)
 	}
 	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
-		j := p.jobs[id]
-		if !broker.Bound(&j.Job, j.applicationRow()) {
+		j := p.rows.Jobs[id]
+		if !broker.Bound(&j.Job, j.ApplicationRow()) {
 			return false
 		}
 		why := fmt.Sprintf("the policy %s looks at no limits or groups: have the site take one that does, or cancel and submit without them", p.cfg.Policy.Name)
@@ -67,7 +67,7 @@ func (p *Peer) addObjectives(in *policy.Snapshot, r *round, answers []*rounds.As
 	rows := make([]broker.Asked, len(r.Specs))
 	for i := range rows {
 		if j := r.job(p, i); j != nil {
-			rows[i] = broker.Asked{Job: &j.Job, App: j.applicationRow()}
+			rows[i] = broker.Asked{Job: &j.Job, App: j.ApplicationRow()}
 		} else {
 			rows[i] = broker.Asked{Job: &row.Job{Spec: r.Specs[i]}, Gone: true}
 		}

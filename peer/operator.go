@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,10 +19,12 @@ import (
 
 // needsOperatorReason says why nothing but an operator can say what becomes of the job; empty: it goes on
 // by itself.
-func (p *Peer) needsOperatorReason(j *job) string { return p.standing(j).NeedsOperator(p.linkOf) }
+func (p *Peer) needsOperatorReason(j *tables.Job) string {
+	return p.standing(j).NeedsOperator(p.linkOf)
+}
 
 // closeUnknown ends a job of which only an operator could say what became of it.
-func (p *Peer) closeUnknown(j *job, why string) {
+func (p *Peer) closeUnknown(j *tables.Job, why string) {
 	if j.Phase == row.JobStagingOut {
 		p.discard(j.Tag())
 		outcome := *j.Outcome
@@ -39,8 +42,8 @@ func (p *Peer) closeUnknown(j *job, why string) {
 }
 
 // abandon gives up whatever may still be somewhere of a job in doubt. Nobody waits for it.
-func (p *Peer) abandon(j *job) {
-	if r := p.runs[j.Tag()]; r != nil {
+func (p *Peer) abandon(j *tables.Job) {
+	if r := p.rows.Runs[j.Tag()]; r != nil {
 		p.removeRun(r.Tag)
 		p.endPlacement(r.Tag)
 	}
@@ -87,7 +90,7 @@ func (p *Peer) requeueForced(ev event.Requeue) {
 }
 
 // force puts a job in doubt back into the grid queue.
-func (p *Peer) force(j *job, by, why string) {
+func (p *Peer) force(j *tables.Job, by, why string) {
 	p.logEvent(event.LogEvent{Kind: event.LogRequeueForced, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(
 		"by " + by + "; it may run twice: " + why)})
 	p.abandon(j)
@@ -97,19 +100,6 @@ func (p *Peer) force(j *job, by, why string) {
 		j.Restored, j.SkipEpochs = false, true
 	}
 	p.requeueGroup(j, event.LogJobReclaimed, "requeued by force")
-}
-
-// closedHere says whether this store itself has closed the placement, so that the local
-// scheduler may forget it. Of any other it is not known what became of it: the rows may have
-// been lost, or be older than the placement.
-func (p *Peer) closedHere(tag protocol.Tag) bool {
-	if j := p.jobs[tag.Job]; j != nil {
-		return j.ClosedAt(tag.Epoch)
-	}
-	if g := p.guests[tag.Job]; g != nil {
-		return g.ClosedAt(tag.Epoch)
-	}
-	return p.site.IssuedHere(tag.Job)
 }
 
 // ownsAside says whether a placement that no row knows is of a partner's job.

@@ -1,14 +1,12 @@
 package peer
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -16,12 +14,12 @@ import (
 
 // offer begins a hand-off at a new epoch: the partner is asked to reserve what the job needs.
 // The row is durable before the Offer is sent. After a crash the offer is repeated from the row.
-func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
+func (p *Peer) offer(j *tables.Job, site protocol.SiteName, awt protocol.Duration) {
 	j.NextEpoch()
 	p.moveJob(j, row.JobOffered)
-	j.Site, j.QuotedAWT, j.Reason, j.asked = site, awt, view.ReasonHandOff, p.now
+	j.Site, j.QuotedAWT, j.Reason, j.Asked = site, awt, view.ReasonHandOff, p.now
 	p.queue.Remove(j.Spec.Job)
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
 	p.sendForPhase(j.Spec.Job)
 }
@@ -31,7 +29,7 @@ func (p *Peer) offer(j *job, site protocol.SiteName, awt protocol.Duration) {
 // in any other way, so a restart that finds the row sends the same message again.
 // While the store may not act (StopReason) nothing is sent.
 func (p *Peer) sendForPhase(id protocol.JobID) {
-	j := p.jobs[id]
+	j := p.rows.Jobs[id]
 	if j == nil {
 		return
 	}
@@ -39,7 +37,7 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: id})
 		return
 	}
-	step, messages := handoff.Due(&j.Job, j.tries, j.ownershipPending)
+	step, messages := handoff.Due(&j.Job, j.Tries, j.OwnershipPending)
 	switch step { //nolint:exhaustive // the steps that follow from a phase
 	case handoff.DecideGroup:
 		p.tryGrantGroup(j)
@@ -50,7 +48,7 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 	case handoff.ReserveLocally:
 		p.reserveLocal(j)
 	case handoff.SendOffer:
-		p.send(j.Site, handoff.OfferOf(&j.Job, p.leaving(j), j.tolerance()))
+		p.send(j.Site, handoff.OfferOf(&j.Job, p.leaving(j), j.Tolerance()))
 	case handoff.SendMessages:
 		for _, m := range messages {
 			p.send(m.To, m.Body)
@@ -58,13 +56,13 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 	default:
 		return
 	}
-	p.after(p.backoff(j.tries), timer{kind: jobTimer, job: id})
-	j.tries++
+	p.after(p.backoff(j.Tries), timer{kind: jobTimer, job: id})
+	j.Tries++
 }
 
 // giveUpOffer gives up on a site that does not answer an offer. The epoch was not
 // granted, so the site can never start it: it is the tombstone.
-func (p *Peer) giveUpOffer(j *job) {
+func (p *Peer) giveUpOffer(j *tables.Job) {
 	p.excludeSite(j, j.Site)
 	if j.Phase == row.JobReserving {
 		p.abortGroupOf(j, "the local scheduler does not answer")
@@ -81,30 +79,20 @@ func (p *Peer) giveUpOffer(j *job) {
 	p.requeue(j, event.LogJobRequeued, "no answer to the offer")
 }
 
-// jobForMessage is the job that a partner's message is about, nil when the message is
-// about an epoch that is over or a site that is not the job's.
-func (p *Peer) jobForMessage(from protocol.SiteName, tag protocol.Tag) *job {
-	j := p.jobs[tag.Job]
-	if j == nil || j.Epoch != tag.Epoch || j.Site != from || j.Phase == row.JobEnding {
-		return nil
-	}
-	return j
-}
-
 // handlePrepared takes a partner's word that it has what the job needs: the origin grants, durably.
 // This is the point of no return.
 func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 	if p.site.StopReason() != "" {
 		return
 	}
-	j := p.jobForMessage(one.Site, m.Tag)
+	j := p.rows.At(one.Site, m.Tag)
 	if j != nil && j.Phase == row.JobOffered {
 		if why := p.takeTariff(j, m); why != "" {
 			p.rejectPrice(j, one, why)
 			return
 		}
 	}
-	answer := handoff.OnPrepared(j.row(), m, p.fencedAt(one, m.Tag) >= 0, p.now)
+	answer := handoff.OnPrepared(j.Row(), m, p.rows.FencedAt(one.Site, m.Tag) >= 0, p.now)
 	switch answer.Do { //nolint:exhaustive // the steps of a job that was offered
 	case handoff.Grant:
 		p.grant(j, one)
@@ -116,7 +104,7 @@ func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 	case handoff.AbortGroup:
 		p.abortGroupOf(j, answer.Reason)
 	case handoff.SendAgain:
-		j.tries = 0
+		j.Tries = 0
 		p.sendForPhase(m.Tag.Job)
 	}
 	if answer.Send != nil {
@@ -127,16 +115,16 @@ func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 // grant commits the hand-off: the partner gets the job. Precondition: the partner has
 // answered Prepared at the present epoch. The row is durable BEFORE the Grant is sent;
 // a crash before that leaves the job offered, and the partner asks for the decision.
-func (p *Peer) grant(j *job, one *partner.Partner) {
+func (p *Peer) grant(j *tables.Job, one *partner.Partner) {
 	p.moveJob(j, row.JobGranted)
 	j.CommittedAt = p.now
 	if p.site.TellsApart() {
 		j.Holder = one.Incarnation()
 	}
 	j.ReplacedAt(one.Site)
-	j.countsThere = true
+	j.CountsThere = true
 	one.JobsThere++
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
 	p.sendForPhase(j.Spec.Job)
 	p.armReclaimTimer(j)
@@ -145,7 +133,7 @@ func (p *Peer) grant(j *job, one *partner.Partner) {
 // handleRefused takes a partner's refusal of an offer. It has reserved nothing, and the job is
 // requeued; the partner is excluded for a while unless it is only full.
 func (p *Peer) handleRefused(one *partner.Partner, m protocol.Refused) {
-	j := p.jobForMessage(one.Site, m.Tag)
+	j := p.rows.At(one.Site, m.Tag)
 	if j == nil || j.Phase != row.JobOffered {
 		return
 	}
@@ -169,16 +157,16 @@ func (p *Peer) handleRefused(one *partner.Partner, m protocol.Refused) {
 // handleAccept takes the partner's confirmation of a grant, or that it still has the job after
 // [Peer.requestOwnershipCheck]. One that comes again changes nothing.
 func (p *Peer) handleAccept(one *partner.Partner, tag protocol.Tag) {
-	j := p.jobForMessage(one.Site, tag)
+	j := p.rows.At(one.Site, tag)
 	switch {
 	case j == nil:
 	case j.Phase == row.JobGranted:
 		p.setHandedOff(j)
-	case j.Phase == row.JobHandedOff && j.ownershipPending:
-		j.ownershipPending = false
+	case j.Phase == row.JobHandedOff && j.OwnershipPending:
+		j.OwnershipPending = false
 		if j.Restored {
 			j.Restored = false
-			p.saveJob(tag.Job)
+			p.rows.SaveJob(tag.Job)
 		}
 		p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
 	}
@@ -201,9 +189,9 @@ func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 		return
 	}
 	p.timers.Stop(again)
-	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		if j := p.jobs[id]; j.Phase == row.JobHandedOff && j.Site == one.Site && j.OperatorReason == "" {
-			j.ownershipPending, j.tries = true, 0
+	for _, id := range p.rows.JobIDs() {
+		if j := p.rows.Jobs[id]; j.Phase == row.JobHandedOff && j.Site == one.Site && j.OperatorReason == "" {
+			j.OwnershipPending, j.Tries = true, 0
 			p.sendForPhase(id)
 		}
 	}
@@ -211,13 +199,13 @@ func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 
 // setHandedOff notes that the partner has accepted the job. From now on it reports on it
 // (Status, Result), and this site sends nothing unless it wants the job back.
-func (p *Peer) setHandedOff(j *job) {
+func (p *Peer) setHandedOff(j *tables.Job) {
 	p.moveJob(j, row.JobHandedOff)
 	p.watchStart(j)
 	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{
-		Kind: event.LogJobHandedOff, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Duration: p.now.Sub(j.asked),
+		Kind: event.LogJobHandedOff, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Duration: p.now.Sub(j.Asked),
 	})
 }
 
@@ -226,7 +214,7 @@ func (p *Peer) setHandedOff(j *job) {
 // is not at the partner any more is left as it is.
 func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	p.fencedOver(one, tag, false)
-	j := p.jobForMessage(one.Site, tag)
+	j := p.rows.At(one.Site, tag)
 	if j == nil || !j.AtPartner() && j.Phase != row.JobOffered {
 		return
 	}
@@ -242,7 +230,7 @@ func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 // message until then. A job that a lost life of this store issued is acknowledged, too: it
 // has not started and never will.
 func (p *Peer) handleReturn(one *partner.Partner, tag protocol.Tag) {
-	p.notStarted(one, tag, handoff.ReturnReason(p.jobForMessage(one.Site, tag).row(), one.Site))
+	p.notStarted(one, tag, handoff.ReturnReason(p.rows.At(one.Site, tag).Row(), one.Site))
 	if p.site.IssuedHere(tag.Job) || p.site.InGap(tag.Job) {
 		p.send(one.Site, protocol.ResultAck{Tag: tag})
 	}
@@ -251,8 +239,8 @@ func (p *Peer) handleReturn(one *partner.Partner, tag protocol.Tag) {
 // handleDecisionQuery answers a partner that has a reservation and knows no decision. Without
 // a durable grant the hand-off did not happen, and the answer is Abort (presumed abort).
 func (p *Peer) handleDecisionQuery(one *partner.Partner, tag protocol.Tag) {
-	if j := p.jobForMessage(one.Site, tag); j != nil && j.Phase == row.JobOffered && j.ReserveFrom != 0 {
-		j.tries = 0             // it answers
+	if j := p.rows.At(one.Site, tag); j != nil && j.Phase == row.JobOffered && j.ReserveFrom != 0 {
+		j.Tries = 0             // it answers
 		p.sendForPhase(tag.Job) // the instant that it holds room from may be unknown here
 		return
 	}
@@ -264,9 +252,9 @@ func (p *Peer) handleDecisionQuery(one *partner.Partner, tag protocol.Tag) {
 // also stands for the Accept that was lost. The row is durable before StatusAck is sent.
 func (p *Peer) handleStatus(one *partner.Partner, m protocol.Status) {
 	p.adopt(one, m.Tag)
-	j := p.jobForMessage(one.Site, m.Tag)
+	j := p.rows.At(one.Site, m.Tag)
 	if j == nil {
-		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
+		p.site.NoteUnknown(one.Site, m.Tag, p.rows.JobRow(m.Tag.Job))
 		p.sendFenced(one, m.Tag)
 		return
 	}
@@ -286,7 +274,7 @@ func (p *Peer) handleStatus(one *partner.Partner, m protocol.Status) {
 		j.Started = p.within(j, p.now.Add(-m.Ran))
 	}
 	p.noteOffset(j, m.At)
-	p.saveJob(m.Tag.Job)
+	p.rows.SaveJob(m.Tag.Job)
 	if was != m.State && m.State == protocol.Running {
 		p.recordStart(j)
 		p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
@@ -299,7 +287,7 @@ func (p *Peer) sendFenced(one *partner.Partner, tag protocol.Tag) {
 	if p.site.Mute() {
 		return
 	}
-	if m := handoff.FencedOf(p.rowOfJob(tag.Job), tag, p.issued(tag.Job)); m != nil {
+	if m := handoff.FencedOf(p.rows.JobRow(tag.Job), tag, p.issued(tag.Job)); m != nil {
 		p.send(one.Site, m)
 	}
 }
@@ -312,10 +300,10 @@ func (p *Peer) issued(id protocol.JobID) bool { return p.site.IssuedHere(id) || 
 func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	p.fencedOver(one, m.Tag, true)
 	p.adopt(one, m.Tag)
-	j := p.jobForMessage(one.Site, m.Tag)
+	j := p.rows.At(one.Site, m.Tag)
 	if j == nil {
-		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
-		if p.jobs[m.Tag.Job] == nil && p.issued(m.Tag.Job) {
+		p.site.NoteUnknown(one.Site, m.Tag, p.rows.JobRow(m.Tag.Job))
+		if p.rows.Jobs[m.Tag.Job] == nil && p.issued(m.Tag.Job) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return
 		}
@@ -346,14 +334,14 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	p.timers.Stop(timer{kind: jobTimer, job: m.Tag.Job})
 	p.timers.Stop(timer{kind: reclaimTimer, job: m.Tag.Job})
 	p.moveJob(j, row.JobStagingOut)
-	p.saveJob(m.Tag.Job)
+	p.rows.SaveJob(m.Tag.Job)
 	p.collect(j)
 }
 
 // recall asks a partner for a job back, which is granted to it.
-func (p *Peer) recall(j *job) {
+func (p *Peer) recall(j *tables.Job) {
 	p.moveJob(j, row.JobRecalling)
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.sendForPhase(j.Spec.Job)
 }
 
@@ -363,8 +351,8 @@ func (p *Peer) handleUnknown(one *partner.Partner, m protocol.UnknownJob) {
 	if !m.InDoubt {
 		p.fencedOver(one, m.Tag, false)
 	}
-	j := p.jobForMessage(one.Site, m.Tag)
-	switch answer := handoff.OnUnknown(j.row(), m, one.Incarnation()); answer.Do { //nolint:exhaustive // the two of a job that the partner had
+	j := p.rows.At(one.Site, m.Tag)
+	switch answer := handoff.OnUnknown(j.Row(), m, one.Incarnation()); answer.Do { //nolint:exhaustive // the two of a job that the partner had
 	case handoff.Requeue:
 		p.notStarted(one, m.Tag, answer.Reason)
 	case handoff.MayHaveRun:
@@ -374,8 +362,8 @@ func (p *Peer) handleUnknown(one *partner.Partner, m protocol.UnknownJob) {
 
 // mayRun goes on with a job of which its site cannot say what became of it; lost says that the site
 // has no records of it.
-func (p *Peer) mayRun(j *job, why string, lost bool) {
-	switch answer := handoff.InDoubt(&j.Job, why, lost, p.endsUnheard(j)); answer.Do { //nolint:exhaustive // the others follow
+func (p *Peer) mayRun(j *tables.Job, why string, lost bool) {
+	switch answer := handoff.InDoubt(&j.Job, why, lost, p.rows.EndsUnheard(j, p.now)); answer.Do { //nolint:exhaustive // the others follow
 	case handoff.CloseUnknown:
 		p.closeUnknown(j, answer.Reason)
 		return
@@ -383,15 +371,15 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 		p.fence(j, answer.Reason, lost)
 		return
 	}
-	if j.ownershipPending {
-		j.ownershipPending = false
+	if j.OwnershipPending {
+		j.OwnershipPending = false
 		p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
 	}
 	if j.OperatorReason != "" {
 		return
 	}
 	j.OperatorReason = why
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: j.OperatorReason + status.Remedy})
 	if j.Restored {
 		p.settleJob(j)
@@ -400,14 +388,14 @@ func (p *Peer) mayRun(j *job, why string, lost bool) {
 
 // armReclaimTimer sets the time at which a job that may run twice is taken from a
 // site that is silent.
-func (p *Peer) armReclaimTimer(j *job) {
+func (p *Peer) armReclaimTimer(j *tables.Job) {
 	if j.Spec.Requeue && j.Reclaimable() {
 		p.after(p.cfg.ReclaimAfter, timer{kind: reclaimTimer, job: j.Spec.Job})
 	}
 }
 
 func (p *Peer) reclaim(id protocol.JobID) {
-	j := p.jobs[id]
+	j := p.rows.Jobs[id]
 	if j == nil || !j.Reclaimable() {
 		return
 	}
@@ -425,7 +413,7 @@ func (p *Peer) reclaim(id protocol.JobID) {
 			return
 		}
 	}
-	if p.endsUnheard(j) {
+	if p.rows.EndsUnheard(j, p.now) {
 		p.after(p.cfg.ReclaimAfter, timer{kind: reclaimTimer, job: id})
 		return
 	}
@@ -434,7 +422,7 @@ func (p *Peer) reclaim(id protocol.JobID) {
 
 // fence gives a job with Requeue up at its site, for another one at a higher
 // epoch. What the old one still says is refused. lost says that the site has no records of it.
-func (p *Peer) fence(j *job, why string, lost bool) {
+func (p *Peer) fence(j *tables.Job, why string, lost bool) {
 	p.excludeSite(j, j.Site)
 	j.Fence(lost)
 	p.requeueGroup(j, event.LogJobReclaimed, why)

@@ -29,8 +29,8 @@ func (p *Peer) connected(card protocol.Card) {
 	}
 	p.logEvent(event.LogEvent{Kind: event.LogPartnerUp, Site: card.Site, Text: one.Barred})
 	p.markResponsive(one)
-	for _, j := range p.jobs {
-		j.excluded.Allow(card.Site)
+	for _, j := range p.rows.Jobs {
+		j.Excluded.Allow(card.Site)
 	}
 	p.queue.ReleaseAll()
 	p.resend(card.Site)
@@ -44,7 +44,7 @@ func (p *Peer) advanceJobSeq(one *partner.Partner, seq uint64) {
 	one.Highest = max(one.Highest, seq)
 	changed, odd := p.site.SkipSeen(p.now, seq)
 	if changed {
-		p.saveSite()
+		p.rows.SaveSite()
 	}
 	if odd != "" {
 		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Text: odd})
@@ -75,10 +75,10 @@ func (p *Peer) fireSoon(which func(timer) bool) {
 func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
 	switch t.kind {
 	case jobTimer, collectTimer:
-		j := p.jobs[t.job]
+		j := p.rows.Jobs[t.job]
 		return j != nil && (j.Site == site || j.Phase == row.JobEnding && slices.Contains(row.PartnersWith(&j.Job), site))
 	case guestTimer, reportTimer:
-		g := p.guests[t.job]
+		g := p.rows.Guests[t.job]
 		return g != nil && g.Origin == site
 	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, loadCheckTimer, cycleTimer, priceTimer, startTimer,
 		listenTimer, markTimer, ownershipTimer, paceTimer, queueTimer, limitTimer, releaseTimer, releaseWaitTimer, startByTimer:

@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
-	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
@@ -23,6 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -39,22 +38,16 @@ type Peer struct {
 
 	keepAll protocol.Instant // nothing is forgotten by its age before that
 
-	site       lives.Store
+	site       *lives.Store
 	allows     *bool          // whether starts were allowed last; nil: nothing was said of them
 	overlapped bool           // an earlier life may show up
 	early      []event.Submit // that came meanwhile
 
 	resumed bool // the first step has been made
 
-	jobs   map[protocol.JobID]*job
-	jobsOf map[string]int // of them, by user
-	alike  compact.Store
-	guests map[protocol.JobID]*guest
-	runs   map[protocol.Tag]*localrun.Run
-	dedup  map[string]row.Dedup
-	queue  gridqueue.Queue
-
-	partners partner.Set
+	rows     tables.Tables
+	queue    *gridqueue.Queue
+	partners *partner.Set
 	hinted   protocol.Instant // when a clash was last seen in gossip; 0: never
 	load     protocol.Load
 	drawing  pricing.Drawing
@@ -70,7 +63,6 @@ type Peer struct {
 	instances step.Instance // the last one
 	releases  step.Releases
 	timers    due.Set[timer]
-	touched   step.Rows // by this step
 
 	tentatives   quoting.Claims
 	watched      localrun.Watch              // the local queue
@@ -85,38 +77,9 @@ type Peer struct {
 	prices     pricing.Prices
 	benefit    status.Benefit
 
-	applications map[protocol.JobID]*application
-	awaitMove    []protocol.JobID // that the own scheduler has refused, and since when in order
-	history      broker.History
-	turns        broker.Turns
-	unreleased   map[protocol.Tag]int // room to be given up, and how often asking for that has failed
-}
-
-type job struct {
-	row.Job
-	packed           compact.Payload
-	excluded         rounds.Exclusions  // sites that are not asked about it
-	local            localsched.LocalID // the own scheduler's name of the run that ended
-	notHere          string             // why the own site is among them; empty: not by its scheduler's word
-	awaitsMove       bool               // among those that the own scheduler has refused
-	tries            int                // of the unanswered message
-	detail           string             // of Reason, in the grid queue
-	asked            protocol.Instant   // when the hand-off began
-	localQuote       protocol.Duration  // 1 + what the own site first quoted; 0: nothing
-	noEligibleSite   bool               // no site that is known can run it
-	inFlight         bool               // its files are being collected
-	countsThere      bool               // in its partner's jobsThere
-	ownershipPending bool               // its site is asked whether it still has it
-	application      *application       // nil: it is on its own
-}
-
-type guest struct {
-	row.Guest
-	instance step.Instance
-	payload  *protocol.Payload
-	tries    int
-	counted  bool          // among its origin's jobs here
-	intake   intake.Number // in which it counts; 0: none
+	awaitMove  []protocol.JobID // that the own scheduler has refused, and since when in order
+	turns      broker.Turns
+	unreleased map[protocol.Tag]int // room to be given up, and how often asking for that has failed
 }
 
 // New restores a peer from its rows, or makes one without rows. The same
@@ -138,26 +101,21 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	site, partners, queue := lives.New(lives.Here{
+		Site: cfg.Site, Number: cfg.Number, TellApart: cfg.Watermark > 0,
+		Machine: cfg.Machine, Witness: cfg.Witness, QueueApart: cfg.QueueApart,
+	}), partner.NewSet(), &gridqueue.Queue{}
 	p := &Peer{
 		cfg:          cfg,
 		dice:         step.NewDice(seed, cfg.Number),
-		jobs:         map[protocol.JobID]*job{},
-		jobsOf:       map[string]int{},
-		guests:       map[protocol.JobID]*guest{},
-		runs:         map[protocol.Tag]*localrun.Run{},
-		dedup:        map[string]row.Dedup{},
-		partners:     partner.NewSet(),
 		rounds:       map[protocol.RoundID]*round{},
 		tentatives:   quoting.Claims{},
 		impactChecks: map[protocol.Tag]partner.ID{},
 
-		applications: map[protocol.JobID]*application{},
-		unreleased:   map[protocol.Tag]int{},
+		unreleased: map[protocol.Tag]int{},
 
-		site: lives.New(lives.Here{
-			Site: cfg.Site, Number: cfg.Number, TellApart: cfg.Watermark > 0,
-			Machine: cfg.Machine, Witness: cfg.Witness, QueueApart: cfg.QueueApart,
-		}),
+		site: &site, partners: &partners, queue: queue,
+		rows: tables.New(&site, &partners, queue),
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
 	}
 	for _, c := range cfg.Partners {
@@ -242,7 +200,7 @@ func (p *Peer) takeQuestion(ev event.Event) {
 	case event.AskSites:
 		p.answer(ev.Asked, p.sitesView())
 	case event.AskWarehouse:
-		p.answer(ev.Asked, p.history.View(ev.User, ev.Component))
+		p.answer(ev.Asked, p.rows.History.View(ev.User, ev.Component))
 	case event.AskRecovery:
 		p.answer(ev.Asked, p.recoveryView())
 	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Reconfigure, event.SetPartners, event.ClockSet:

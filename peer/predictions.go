@@ -2,6 +2,7 @@ package peer
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -11,7 +12,7 @@ import (
 
 // entry is one row of a round: a job in one of its shapes.
 type entry struct {
-	job   *job
+	job   *tables.Job
 	shape int // index in Component.Shapes; 0 for one that has none
 }
 
@@ -20,16 +21,16 @@ type entry struct {
 // with its name may be quite another size.
 func (p *Peer) predict(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
 	spec.ForgetPrediction()
-	if !p.cfg.Policy.DecidesApplications() || e.job == nil || !e.job.isComponent() {
+	if !p.cfg.Policy.DecidesApplications() || e.job == nil || !e.job.IsComponent() {
 		return
 	}
-	p.history.Predict(&e.job.Job, e.shape, spec, site, on)
+	p.rows.History.Predict(&e.job.Job, e.shape, spec, site, on)
 }
 
 // epilogue learns from the run of a component that has ended.
-func (p *Peer) epilogue(j *job) {
-	if p.cfg.Policy.DecidesApplications() && j.isComponent() && p.history.Learn(&j.Job, p.capacityOf(j.Site), p.now) {
-		p.saveExecutions(broker.ComponentOf(&j.Job).Key(j.Site))
+func (p *Peer) epilogue(j *tables.Job) {
+	if p.cfg.Policy.DecidesApplications() && j.IsComponent() && p.rows.History.Learn(&j.Job, p.capacityOf(j.Site), p.now) {
+		p.rows.SaveExecutions(broker.ComponentOf(&j.Job).Key(j.Site))
 	}
 }
 
@@ -43,6 +44,3 @@ func (p *Peer) capacityOf(site protocol.SiteName) *protocol.Capacity {
 	}
 	return nil
 }
-
-// isComponent says whether a job is one of an application, even if the only one.
-func (j *job) isComponent() bool { return j.Component != nil || j.application != nil }

@@ -49,7 +49,7 @@ func (p *Peer) beginAgain() {
 func (p *Peer) queueAgain(r *round) {
 	p.closeRound(r)
 	for _, spec := range r.Specs {
-		if j := p.jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
+		if j := p.rows.Jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
 			p.queue.Put(spec.Job)
 		}
 	}

@@ -3,8 +3,6 @@ package peer
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -14,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -28,7 +27,7 @@ import (
 
 // stopStarts says that nothing is started any more until an operator decides.
 func (p *Peer) stopStarts() {
-	p.saveSite()
+	p.rows.SaveSite()
 	p.logEvent(event.LogEvent{Kind: event.LogRecoveryNeeded, Site: p.cfg.Site, Text: view.Clip(p.site.Recovery + "; nothing is started until you have run: switchyard recover")})
 	p.refuseEarly()
 	p.dropRound()
@@ -67,9 +66,9 @@ func (p *Peer) actsOn(one *partner.Partner, m protocol.Message) bool {
 	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused:
 		return true // which end nothing
 	case protocol.Status:
-		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
+		p.site.NoteUnknown(one.Site, m.Tag, p.rows.JobRow(m.Tag.Job))
 	case protocol.Result: // its sender keeps it, and will say so again
-		p.site.NoteUnknown(one.Site, m.Tag, p.rowOfJob(m.Tag.Job))
+		p.site.NoteUnknown(one.Site, m.Tag, p.rows.JobRow(m.Tag.Job))
 	}
 	return false
 }
@@ -77,7 +76,7 @@ func (p *Peer) actsOn(one *partner.Partner, m protocol.Message) bool {
 // adopt takes a partner's word that it has a job at an epoch that these rows, which are of
 // before, do not know: the lost life gave it there.
 func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
-	j := p.jobs[tag.Job]
+	j := p.rows.Jobs[tag.Job]
 	if j == nil || !j.MayBeAt(one.Site, tag.Epoch) {
 		return
 	}
@@ -86,14 +85,14 @@ func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
 	p.moveJob(j, row.JobHandedOff)
 	j.Epoch, j.Site, j.OperatorReason, j.StatusSeq, j.ReserveFrom, j.ReservedAt = tag.Epoch, one.Site, "", 0, 0, 0
-	j.countsThere = true
+	j.CountsThere = true
 	one.JobsThere++
 	if j.Cancelling { // its user has said so before the site was known
 		p.moveJob(j, row.JobRecalling)
 		p.after(0, timer{kind: jobTimer, job: tag.Job})
 	}
 	p.armReclaimTimer(j)
-	p.saveJob(tag.Job)
+	p.rows.SaveJob(tag.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobHandedOff, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch, Text: "as its site says; this store is older than that"})
 }
 
@@ -118,9 +117,9 @@ func (p *Peer) takeRecover(ev event.Recover) {
 	}
 	p.site.Recovered(copied)
 	p.scheduleQueueCheck()
-	p.saveSite()
-	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		if j := p.jobs[id]; j != nil && j.OperatorReason != "" {
+	p.rows.SaveSite()
+	for _, id := range p.rows.JobIDs() {
+		if j := p.rows.Jobs[id]; j != nil && j.OperatorReason != "" {
 			p.settleJob(j)
 		}
 	}
@@ -131,23 +130,23 @@ func (p *Peer) takeRecover(ev event.Recover) {
 
 // markAllRestored takes nothing for granted that may have changed since the rows were written.
 func (p *Peer) markAllRestored(copied bool) {
-	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-		if j := p.jobs[id]; j != nil { // one may have ended with another
+	for _, id := range p.rows.JobIDs() {
+		if j := p.rows.Jobs[id]; j != nil { // one may have ended with another
 			p.markJobRestored(j)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
-		if g := p.guests[id]; g.Phase == row.GuestPrepared {
+	for _, id := range p.rows.GuestIDs() {
+		if g := p.rows.Guests[id]; g.Phase == row.GuestPrepared {
 			p.acceptRestored(g)
 		}
 	}
-	for _, tag := range slices.SortedFunc(maps.Keys(p.runs), row.CompareTags) {
-		r := p.runs[tag]
+	for _, tag := range p.rows.RunTags() {
+		r := p.rows.Runs[tag]
 		if r.Phase == row.RunEnded {
 			continue
 		}
 		r.Restored, r.Copied = true, copied
-		p.saveRun(tag)
+		p.rows.SaveRun(tag)
 		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(tag)) // a submission may be under way
 	}
 }
@@ -155,22 +154,22 @@ func (p *Peer) markAllRestored(copied bool) {
 // acceptRestored takes a prepared guest for granted: its grant may be newer than these rows, and
 // its output here, for which its origin asks. The local scheduler is asked whether it came. If it
 // has not, the job may as well have been given back, so that its origin may offer it again.
-func (p *Peer) acceptRestored(g *guest) {
+func (p *Peer) acceptRestored(g *tables.Guest) {
 	tag := g.Tag()
 	last, aside := p.watched.Aside(tag)
 	p.moveGuest(g, row.GuestAccepted)
 	g.OwnershipGuessed = true
 	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
-	p.saveGuest(tag.Job)
+	p.rows.SaveGuest(tag.Job)
 	p.addRun(tag, g.Account, g.Spec)
 	if aside {
 		p.changed(last)
 	}
 }
 
-func (p *Peer) markJobRestored(j *job) {
+func (p *Peer) markJobRestored(j *tables.Job) {
 	j.Restored, j.SkipEpochs = true, true
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	switch j.Phase {
 	case row.JobInGridQueue, row.JobOffered:
 		p.requeue(j, event.LogJobRequeued, lives.RestoredReason)
@@ -178,7 +177,7 @@ func (p *Peer) markJobRestored(j *job) {
 		p.release(j.Tag())
 		p.requeue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
-		j.ownershipPending, j.tries = true, 0
+		j.OwnershipPending, j.Tries = true, 0
 		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
 	case row.JobStagingOut, row.JobEnding: // it is placed nowhere any more
 		j.Restored = false
@@ -187,10 +186,10 @@ func (p *Peer) markJobRestored(j *job) {
 }
 
 // leaveToOperator leaves a job that is back in the grid queue to an operator.
-func (p *Peer) leaveToOperator(j *job) {
+func (p *Peer) leaveToOperator(j *tables.Job) {
 	p.queue.Remove(j.Spec.Job)
 	j.OperatorReason = lives.RestoredReason
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
 	p.settleJob(j)
 }
@@ -207,7 +206,7 @@ func settlement(ev event.Recover) row.Settlement {
 }
 
 // settleJob does with a job in doubt what an operator has said of all of them.
-func (p *Peer) settleJob(j *job) {
+func (p *Peer) settleJob(j *tables.Job) {
 	switch p.site.Settle {
 	case row.SettleByCancel:
 		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
@@ -256,7 +255,7 @@ type withdrawCopied struct {
 }
 
 func (c withdrawCopied) answered(p *Peer, result event.Result, err error) {
-	r := p.runs[c.tag]
+	r := p.rows.Runs[c.tag]
 	done, err := step.ResultAs[event.WithdrawResult](result, err)
 	switch {
 	case r == nil || r.Instance != c.instance || !r.Restored:
@@ -281,7 +280,7 @@ func (p *Peer) scheduleQueueCheck() {
 
 // queueCheckPending says whether that is not done yet.
 func (p *Peer) queueCheckPending() bool {
-	for _, r := range p.runs {
+	for _, r := range p.rows.Runs {
 		if r.Copied && r.Phase != row.RunEnded {
 			return true
 		}
@@ -292,7 +291,7 @@ func (p *Peer) queueCheckPending() bool {
 	waits := p.timers.Has(timer{kind: queueTimer}) || len(p.watched.Waiting()) > 0
 	if !waits {
 		p.site.QueueCopied = false
-		p.saveSite()
+		p.rows.SaveSite()
 	}
 	return waits
 }
@@ -334,14 +333,14 @@ func (p *Peer) confirm(r *localrun.Run) {
 		return
 	}
 	r.Restored, r.Copied = false, false
-	p.saveRun(r.Tag)
-	if g := p.guests[r.Tag.Job]; g != nil && g.OwnershipGuessed && g.Tag() == r.Tag {
+	p.rows.SaveRun(r.Tag)
+	if g := p.rows.Guests[r.Tag.Job]; g != nil && g.OwnershipGuessed && g.Tag() == r.Tag {
 		g.OwnershipGuessed = false
-		p.saveGuest(r.Tag.Job)
+		p.rows.SaveGuest(r.Tag.Job)
 	}
-	if j := p.jobs[r.Tag.Job]; j != nil && j.Tag() == r.Tag {
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil && j.Tag() == r.Tag {
 		j.Restored = false
-		p.saveJob(r.Tag.Job)
+		p.rows.SaveJob(r.Tag.Job)
 	}
 }
 
@@ -349,11 +348,11 @@ func (p *Peer) confirm(r *localrun.Run) {
 // time do: it may have ended, and been forgotten, or never have come.
 func (p *Peer) lostRun(r *localrun.Run) {
 	p.removeRun(r.Tag)
-	if j := p.jobs[r.Tag.Job]; j != nil {
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		p.requeueGroup(j, event.LogJobRequeued, lives.RestoredReason)
 		return
 	}
-	if g := p.guests[r.Tag.Job]; g != nil {
+	if g := p.rows.Guests[r.Tag.Job]; g != nil {
 		if g.ReserveFrom != 0 && g.ReservedAt == 0 {
 			p.release(r.Tag) // that it was held may be newer than these rows
 		}
@@ -366,14 +365,14 @@ func (p *Peer) lostRun(r *localrun.Run) {
 func (p *Peer) recoveryView() view.Recovery {
 	v := p.site.View()
 	lives.ListJobs(&v, func(yield func(*row.Job) bool) {
-		for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
-			if !yield(&p.jobs[id].Job) {
+		for _, id := range p.rows.JobIDs() {
+			if !yield(&p.rows.Jobs[id].Job) {
 				return
 			}
 		}
 	})
-	for _, id := range slices.Sorted(maps.Keys(p.guests)) {
-		if p.guests[id].Phase.Open() {
+	for _, id := range p.rows.GuestIDs() {
+		if p.rows.Guests[id].Phase.Open() {
 			v.Guests = append(v.Guests, id)
 		}
 	}
@@ -388,14 +387,3 @@ func (p *Peer) recoveryView() view.Recovery {
 	}
 	return v
 }
-
-// row is that of the job; nil: there is no job.
-func (j *job) row() *row.Job {
-	if j == nil {
-		return nil
-	}
-	return &j.Job
-}
-
-// rowOfJob is the row of a job of this site; nil: there is none.
-func (p *Peer) rowOfJob(id protocol.JobID) *row.Job { return p.jobs[id].row() }

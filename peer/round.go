@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -22,15 +23,15 @@ import (
 // round is a round of this peer: it places jobs of the grid queue, or answers a question.
 type round struct {
 	rounds.Round
-	asked        event.AskID             // the question it answers; 0: it places jobs
-	front        bool                    // the question is about the choices between cost and time, too
-	frontOf      policy.Snapshot         // of these
-	tests        map[protocol.JobID]*job // of a question
-	crowded      bool                    // there were more jobs than one message holds
-	opening      bool                    // jobs may still stay at home by the own quotes alone
-	fitting      *broker.Fitting         // what the policy was asked, and the places of its groups; nil: nothing yet
-	reconfigured int                     // in force when it was asked first
-	outcomes     uint64                  // end of the outcomes that the policy was given, see [rounds.Outcomes]
+	asked        event.AskID                    // the question it answers; 0: it places jobs
+	front        bool                           // the question is about the choices between cost and time, too
+	frontOf      policy.Snapshot                // of these
+	tests        map[protocol.JobID]*tables.Job // of a question
+	crowded      bool                           // there were more jobs than one message holds
+	opening      bool                           // jobs may still stay at home by the own quotes alone
+	fitting      *broker.Fitting                // what the policy was asked, and the places of its groups; nil: nothing yet
+	reconfigured int                            // in force when it was asked first
+	outcomes     uint64                         // end of the outcomes that the policy was given, see [rounds.Outcomes]
 }
 
 // openRound lets the next jobs of the grid queue be placed. One such round at a
@@ -56,7 +57,7 @@ func (p *Peer) openRound() {
 // commitLocalJobs commits jobs at home that nobody would send away. No quote is needed for that.
 func (p *Peer) commitLocalJobs(ids []protocol.JobID, because string) {
 	for _, id := range ids {
-		j := p.jobs[id]
+		j := p.rows.Jobs[id]
 		why := p.localDeclineReason(j, j.Spec)
 		if why != "" {
 			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
@@ -163,12 +164,12 @@ func (p *Peer) localQuotes(r *round, result event.Result, err error) []protocol.
 }
 
 // job is that of a row of the round, or of the question.
-func (r *round) job(p *Peer, i int) *job {
+func (r *round) job(p *Peer, i int) *tables.Job {
 	id := r.Specs[i].Job
 	if j := r.tests[id]; j != nil {
 		return j
 	}
-	return p.jobs[id]
+	return p.rows.Jobs[id]
 }
 
 // entry is a row of the round as a job in one of its shapes.
@@ -181,13 +182,13 @@ func (r *round) entry(p *Peer, i int) entry {
 	return e
 }
 
-func (p *Peer) localDeclineReason(j *job, spec protocol.Spec) string {
+func (p *Peer) localDeclineReason(j *tables.Job, spec protocol.Spec) string {
 	here := p.localSite()
 	if why := here.Why(&spec, j != nil && j.Together()); why != "" {
 		return why
 	}
-	if j != nil && j.excluded.Excludes(p.cfg.Site, p.now) {
-		return cmp.Or(j.notHere, rounds.TriedInVain)
+	if j != nil && j.Excluded.Excludes(p.cfg.Site, p.now) {
+		return cmp.Or(j.NotHere, rounds.TriedInVain)
 	}
 	if why := p.desk().Unsold(&spec); why != "" {
 		return why
@@ -203,7 +204,7 @@ func (p *Peer) localDeclineReason(j *job, spec protocol.Spec) string {
 // go on together. Several jobs of one round share what is free now.
 func (p *Peer) applyLocalQuotes(r *round) {
 	r.Keep(func(i int) bool {
-		j := p.jobs[r.Specs[i].Job]
+		j := p.rows.Jobs[r.Specs[i].Job]
 		return j != nil && j.Phase == row.JobInGridQueue // else it has left the grid queue meanwhile
 	})
 	var kept []int
@@ -211,8 +212,8 @@ func (p *Peer) applyLocalQuotes(r *round) {
 		kept = r.StayHome(p.cfg.LocalWaitThreshold, p.free())
 	}
 	for _, i := range kept {
-		j := p.jobs[r.Specs[i].Job]
-		j.setLocalQuote(&r.Home[i])
+		j := p.rows.Jobs[r.Specs[i].Job]
+		j.NoteLocalQuote(&r.Home[i])
 		j.Quoted = pricing.QuotedPrice(&r.Home[i])
 		p.logPlacedLocally(r, i)
 		p.commitLocal(j, r.Home[i].AWT)

@@ -9,11 +9,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // commitLocal moves a job of this origin to the own local queue.
-func (p *Peer) commitLocal(j *job, awt protocol.Duration) {
+func (p *Peer) commitLocal(j *tables.Job, awt protocol.Duration) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.excludeHere(j, err.Error())
@@ -25,7 +26,7 @@ func (p *Peer) commitLocal(j *job, awt protocol.Duration) {
 	p.moveJob(j, row.JobCommittedLocal)
 	j.Site, j.QuotedAWT, j.CommittedAt = p.cfg.Site, awt, p.now
 	p.queue.Remove(j.Spec.Job)
-	p.saveJob(j.Spec.Job)
+	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
 	p.startRun(j.Tag(), account, j.Spec)
 }
@@ -42,17 +43,17 @@ func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *loc
 		Instance: p.instances.Next(),
 		Request:  request,
 	}
-	p.runs[tag] = r
-	if j := p.jobs[tag.Job]; j != nil && j.Tag() == tag && j.Tariff == nil { // it is agreed on where room was held
+	p.rows.Runs[tag] = r
+	if j := p.rows.Jobs[tag.Job]; j != nil && j.Tag() == tag && j.Tariff == nil { // it is agreed on where room was held
 		j.Tariff = p.desk().TariffOf(&j.Spec, p.now)
-		p.saveJob(tag.Job)
+		p.rows.SaveJob(tag.Job)
 	}
 	p.watched.Remove(tag)
-	if !p.hasReservation(tag) {
+	if !p.rows.HasReservation(tag) {
 		p.tentatives.Add(tag, p.now, request)
 	}
 	p.watchStartBy(tag)
-	p.saveRun(tag)
+	p.rows.SaveRun(tag)
 	return r
 }
 
@@ -77,7 +78,7 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 	switch {
 	case r.Phase != row.RunSubmitting: // a change told more meanwhile
 		r.Local = cmp.Or(r.Local, done.Local)
-		p.saveRun(r.Tag)
+		p.rows.SaveRun(r.Tag)
 	case err != nil:
 		p.retryAmbiguousSubmit(r, err)
 	case done.Refused != "":
@@ -87,22 +88,14 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 	}
 }
 
-// hasReservation says whether the batch system holds room for a placement.
-func (p *Peer) hasReservation(tag protocol.Tag) bool {
-	if j := p.jobs[tag.Job]; j != nil {
-		return j.ReservedAt != 0 && j.Tag() == tag
-	}
-	g := p.guests[tag.Job]
-	return g != nil && g.ReservedAt != 0 && g.Tag() == tag
-}
-
 func (p *Peer) submission(r *localrun.Run) (localsched.Submission, bool) {
-	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site, StartBy: p.startBy(r.Tag)}
-	switch j, g := p.jobs[r.Tag.Job], p.guests[r.Tag.Job]; {
+	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site}
+	s.StartBy, _ = p.rows.StartBy(r.Tag)
+	switch j, g := p.rows.Jobs[r.Tag.Job], p.rows.Guests[r.Tag.Job]; {
 	case j != nil:
-		s.Spec, s.Payload = j.Spec, j.payload()
+		s.Spec, s.Payload = j.Spec, j.Payload()
 	case g != nil:
-		s.Spec, s.Payload, s.Origin, s.Guest = g.Spec, g.payload, g.Origin, true
+		s.Spec, s.Payload, s.Origin, s.Guest = g.Spec, g.Payload, g.Origin, true
 	default:
 		return s, false
 	}
@@ -137,7 +130,7 @@ func (p *Peer) callFor(r *localrun.Run, op event.Op, purpose purpose) {
 }
 
 func (c runCall) answered(p *Peer, result event.Result, err error) {
-	r := p.runs[c.tag]
+	r := p.rows.Runs[c.tag]
 	if r == nil || r.Instance != c.instance {
 		return
 	}
@@ -194,7 +187,7 @@ func (p *Peer) setAmbiguous(r *localrun.Run, why string) {
 	if !r.Stick(why) {
 		return
 	}
-	p.saveRun(r.Tag)
+	p.rows.SaveRun(r.Tag)
 	p.logEvent(event.LogEvent{Kind: event.LogNeedsOperator, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: why + "; it is asked again: see why it does not know"})
 }
 
@@ -206,19 +199,19 @@ func (p *Peer) inLocalQueue(r *localrun.Run, local localsched.LocalID) {
 	p.moveRun(r, row.RunQueued)
 	r.Local, r.Reason = local, ""
 	p.tentatives.Drop(r.Tag)
-	p.saveRun(r.Tag)
+	p.rows.SaveRun(r.Tag)
 	p.report(r, protocol.Pending, "")
 }
 
 // refusedHere is the batch system's no: the job is proven not started.
 func (p *Peer) refusedHere(r *localrun.Run, why string) {
-	if j := p.jobs[r.Tag.Job]; j != nil {
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
 		p.excludeHere(j, handoff.RefusedByScheduler+why)
 		p.requeueGroup(j, event.LogJobRequeued, handoff.RefusedByScheduler+why)
 		return
 	}
-	if p.guests[r.Tag.Job] != nil {
+	if p.rows.Guests[r.Tag.Job] != nil {
 		p.report(r, protocol.Pending, handoff.RefusedByScheduler+why) // Recalled, which follows, has no words
 	}
 	p.neverStarted(r)
@@ -230,14 +223,14 @@ func (p *Peer) withdrawRun(r *localrun.Run, kill bool) {
 		return
 	}
 	if r.TakeBack(kill) {
-		p.saveRun(r.Tag)
+		p.rows.SaveRun(r.Tag)
 	}
 	p.continueWithdrawal(r)
 }
 
 // continueWithdrawal carries on with a run that is wanted back.
 func (p *Peer) continueWithdrawal(r *localrun.Run) {
-	if p.runs[r.Tag] != r {
+	if p.rows.Runs[r.Tag] != r {
 		return
 	}
 	op := r.Next(p.timers.Has(runTimerOf(r.Tag)))
@@ -268,7 +261,7 @@ func (p *Peer) withdrawn(r *localrun.Run, result event.Result, err error) {
 	case r.Phase == row.RunQueued:
 		p.moveRun(r, row.RunRunning) // the watch will say when it started
 		p.noteDraw(r)
-		p.saveRun(r.Tag)
+		p.rows.SaveRun(r.Tag)
 	}
 }
 
@@ -286,20 +279,20 @@ func (p *Peer) killed(r *localrun.Run, result event.Result, err error) {
 func (p *Peer) neverStarted(r *localrun.Run) {
 	tag, why := r.Tag, r.Reason
 	p.dropRun(tag)
-	if j := p.jobs[tag.Job]; j != nil {
+	if j := p.rows.Jobs[tag.Job]; j != nil {
 		p.requeueGroup(j, event.LogJobRequeued, why)
 		return
 	}
-	if g := p.guests[tag.Job]; g != nil {
+	if g := p.rows.Guests[tag.Job]; g != nil {
 		p.tombstone(g, row.GuestAborted)
-		g.ReturnUnacked, g.tries = true, 0
+		g.ReturnUnacked, g.Tries = true, 0
 		p.repeatGuest(tag.Job)
 	}
 }
 
 // dropRun forgets a run, here and at the local scheduler.
 func (p *Peer) dropRun(tag protocol.Tag) {
-	if p.runs[tag] == nil {
+	if p.rows.Runs[tag] == nil {
 		return
 	}
 	p.removeRun(tag)
@@ -308,14 +301,14 @@ func (p *Peer) dropRun(tag protocol.Tag) {
 
 // removeRun forgets a run here, and gives up the room that is held for it.
 func (p *Peer) removeRun(tag protocol.Tag) {
-	held, r := p.hasReservation(tag), p.runs[tag]
-	delete(p.runs, tag)
+	held, r := p.rows.HasReservation(tag), p.rows.Runs[tag]
+	delete(p.rows.Runs, tag)
 	p.noteDraw(r)
 	p.tentatives.Drop(tag)
 	p.timers.Stop(runTimerOf(tag))
 	p.timers.Stop(reportTimerOf(tag))
 	p.timers.Stop(startByTimerOf(tag))
-	p.saveRun(tag)
+	p.rows.SaveRun(tag)
 	if held {
 		p.release(tag) // the job may never have come to take it
 	}
@@ -334,20 +327,20 @@ func (c forgetRun) answered(p *Peer, _ event.Result, err error) {
 
 // report tells the origin, here or elsewhere, what a run does now.
 func (p *Peer) report(r *localrun.Run, state protocol.State, reason string) {
-	if j := p.jobs[r.Tag.Job]; j != nil {
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		was := j.State
 		j.State, j.Reason, j.Started = state, clip(reason), r.Started
-		p.saveJob(r.Tag.Job)
+		p.rows.SaveJob(r.Tag.Job)
 		if state == protocol.Running && was != state {
 			p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
 		}
 		return
 	}
 	if state == protocol.Running {
-		p.logEvent(event.LogEvent{Kind: event.LogGuestStarted, Job: r.Tag.Job, Site: p.guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
+		p.logEvent(event.LogEvent{Kind: event.LogGuestStarted, Job: r.Tag.Job, Site: p.rows.Guests[r.Tag.Job].Origin, Epoch: r.Tag.Epoch, State: state})
 	}
 	r.News(reason)
-	p.saveRun(r.Tag)
+	p.rows.SaveRun(r.Tag)
 	p.reportGuest(r.Tag)
 }
 
@@ -355,16 +348,16 @@ func (p *Peer) setRunReason(r *localrun.Run, reason string) {
 	if !r.Explain(reason) {
 		return
 	}
-	p.saveRun(r.Tag)
-	if j := p.jobs[r.Tag.Job]; j != nil {
+	p.rows.SaveRun(r.Tag)
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		j.Reason = r.Reason
-		p.saveJob(r.Tag.Job)
+		p.rows.SaveJob(r.Tag.Job)
 	}
 }
 
 // repeatRun makes the call that the run's phase asks for.
 func (p *Peer) repeatRun(tag protocol.Tag) {
-	r := p.runs[tag]
+	r := p.rows.Runs[tag]
 	if r == nil {
 		return
 	}
@@ -381,7 +374,7 @@ func (p *Peer) repeatRun(tag protocol.Tag) {
 // reportGuest sends the origin what it has not acknowledged, and sets the timer
 // to send it again.
 func (p *Peer) reportGuest(tag protocol.Tag) {
-	g, r := p.guests[tag.Job], p.runs[tag]
+	g, r := p.rows.Guests[tag.Job], p.rows.Runs[tag]
 	if g == nil || r == nil || g.Fenced {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
-	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -82,7 +81,7 @@ func (p *Peer) resetPartner(one *partner.Partner) {
 // keepDeparted gives a place to the sites that open jobs and guests name and the configuration
 // does not.
 func (p *Peer) keepDeparted() {
-	for site := range p.concerned() {
+	for site := range p.rows.Concerned() {
 		if site != p.cfg.Site && p.partners.Of(site) == nil {
 			one := partner.New(rules.Partner{Site: site})
 			one.Departed = true
@@ -91,33 +90,15 @@ func (p *Peer) keepDeparted() {
 	}
 }
 
-// concerned are the sites that open jobs and guests name.
-func (p *Peer) concerned() map[protocol.SiteName]bool {
-	sites := map[protocol.SiteName]bool{}
-	for site := range p.partnerJobs() {
-		sites[site] = true
-	}
-	for _, g := range p.guests {
-		if g.ReturnUnacked {
-			sites[g.Origin] = true
-		}
-	}
-	return sites
-}
-
 // enter gives a site its place among the partners.
 func (p *Peer) enter(one *partner.Partner) {
 	p.partners.Enter(one)
-	for id, g := range p.guests {
-		if g.Origin == one.Site {
-			one.SeenSeq = max(one.SeenSeq, id.Seq())
-		}
-	}
+	one.SeenSeq = max(one.SeenSeq, p.rows.HighestSeq(one.Site))
 }
 
 // logDeparted says how many jobs missing partners concern.
 func (p *Peer) logDeparted(which func(*partner.Partner) bool) {
-	all := p.partnerJobs()
+	all := p.rows.PartnerJobs()
 	for _, one := range p.partners.All() {
 		if one.Departed && which(one) {
 			p.logEvent(event.LogEvent{Kind: event.LogPartnerMissing, Site: one.Site, Text: all[one.Site].Missing()})
@@ -126,16 +107,4 @@ func (p *Peer) logDeparted(which func(*partner.Partner) bool) {
 }
 
 // forgetDeparted takes their places from the missing partners that no job concerns any more.
-func (p *Peer) forgetDeparted() { p.partners.Depart(p.concerned()) }
-
-// partnerJobs counts the jobs that concern each partner.
-func (p *Peer) partnerJobs() row.PartnerCount {
-	all := row.PartnerCount{}
-	for _, j := range p.jobs {
-		all.Add(j.Job)
-	}
-	for _, g := range p.guests {
-		all.Add(g.Guest)
-	}
-	return all
-}
+func (p *Peer) forgetDeparted() { p.partners.Depart(p.rows.Concerned()) }

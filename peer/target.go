@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -51,10 +52,10 @@ func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 // identifyOffer says whether the offer is of a job of the partner that may take the place of what is
 // kept of it, and answers it otherwise.
 func (p *Peer) identifyOffer(one *partner.Partner, m protocol.Offer) bool {
-	offered := handoff.Offered{Offer: m, From: one.Site, Card: one.Card, Number: p.cfg.Number, OwnJob: p.jobs[m.Spec.Job] != nil}
+	offered := handoff.Offered{Offer: m, From: one.Site, Card: one.Card, Number: p.cfg.Number, OwnJob: p.rows.Jobs[m.Spec.Job] != nil}
 	_, offered.InQueue = p.watched.Aside(m.Tag())
-	g := p.guests[m.Spec.Job]
-	offered.Guest = g.row()
+	g := p.rows.Guests[m.Spec.Job]
+	offered.Guest = g.Row()
 	switch answer := offered.Judge(); answer.Do { //nolint:exhaustive // the replies to an offer
 	case handoff.Refuse:
 		p.refuse(one, m.Tag(), answer.Reason)
@@ -137,20 +138,20 @@ func (p *Peer) impactReason(result event.Result, err error) string {
 func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	tag := m.Tag()
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declineReason has asked
-	g := &guest{
+	g := &tables.Guest{
 		Guest: row.Guest{
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
 		},
-		instance: p.instances.Next(),
-		payload:  m.Payload,
+		Instance: p.instances.Next(),
+		Payload:  m.Payload,
 	}
-	p.guests[tag.Job] = g
+	p.rows.Guests[tag.Job] = g
 	g.Tariff = p.desk().TariffOf(&g.Spec, p.now)
 	p.countGuest(one, g, +1)
-	g.intake = p.countIntake()
+	g.Intake = p.countIntake()
 	one.SeenSeq = max(one.SeenSeq, tag.Job.Seq())
-	p.saveGuest(tag.Job)
-	p.savePayload(tag.Job)
+	p.rows.SaveGuest(tag.Job)
+	p.rows.SavePayload(tag.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogGuestPrepared, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	if g.ReserveFrom, g.Tolerance = m.Start, m.Tolerance; g.ReserveFrom != 0 {
 		p.tentatives.Drop(tag) // the batch system holds the room
@@ -179,8 +180,8 @@ func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 // its run are durable BEFORE Accept is sent and the local scheduler is called. A grant that
 // comes again is confirmed again, and starts nothing.
 func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
-	g := p.guests[tag.Job]
-	answer := handoff.OnGrant(g.row(), one.Site, tag)
+	g := p.rows.Guests[tag.Job]
+	answer := handoff.OnGrant(g.Row(), one.Site, tag)
 	if answer.Do == handoff.NotHere {
 		p.replyUnknown(one, tag)
 		return
@@ -191,7 +192,7 @@ func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 	}
 	p.moveGuest(g, row.GuestAccepted)
 	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
-	p.saveGuest(tag.Job)
+	p.rows.SaveGuest(tag.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	p.reply(one, answer)
 	p.startRun(tag, g.Account, g.Spec)
@@ -210,7 +211,7 @@ func (p *Peer) replyUnknown(one *partner.Partner, tag protocol.Tag) {
 
 // repeatGuest does what the row of a guest asks for, and sets the timer to do it again.
 func (p *Peer) repeatGuest(id protocol.JobID) {
-	g := p.guests[id]
+	g := p.rows.Guests[id]
 	if g == nil {
 		return
 	}
@@ -218,7 +219,7 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 		p.after(p.cfg.RetryMax, timer{kind: guestTimer, job: id})
 		return
 	}
-	switch answer := handoff.GuestDue(&g.Guest, g.tries); answer.Do { //nolint:exhaustive // the replies that follow from a row
+	switch answer := handoff.GuestDue(&g.Guest, g.Tries); answer.Do { //nolint:exhaustive // the replies that follow from a row
 	case handoff.Expire:
 		p.tombstone(g, row.GuestAborted)
 		return
@@ -229,8 +230,8 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	default:
 		return
 	}
-	p.after(p.backoff(g.tries+1), timer{kind: guestTimer, job: id})
-	g.tries++
+	p.after(p.backoff(g.Tries+1), timer{kind: guestTimer, job: id})
+	g.Tries++
 }
 
 // undoneReason says why no offer of a partner is prepared for a while; empty: they are.
@@ -247,8 +248,8 @@ func (p *Peer) handleAbort(one *partner.Partner, tag protocol.Tag) {
 		p.endImpactCheck(tag)
 		return
 	}
-	g := p.guests[tag.Job]
-	switch handoff.OnAbort(g.row(), one.Site, tag) { //nolint:exhaustive // the replies to an abort
+	g := p.rows.Guests[tag.Job]
+	switch handoff.OnAbort(g.Row(), one.Site, tag) { //nolint:exhaustive // the replies to an abort
 	case handoff.Expire:
 		p.tombstone(g, row.GuestAborted)
 	case handoff.Forget:
@@ -258,18 +259,16 @@ func (p *Peer) handleAbort(one *partner.Partner, tag protocol.Tag) {
 }
 
 // forgetGuest drops a guest that was never granted.
-func (p *Peer) forgetGuest(g *guest) {
+func (p *Peer) forgetGuest(g *tables.Guest) {
 	p.dropPrepared(g)
-	delete(p.guests, g.Spec.Job)
-	p.saveGuest(g.Spec.Job)
-	p.savePayload(g.Spec.Job)
+	p.rows.RemoveGuest(g.Spec.Job)
 }
 
 // handleRecall gives the job back if it has not started; otherwise it is ended when
 // the origin cancels it, and its result says what happened.
 func (p *Peer) handleRecall(one *partner.Partner, m protocol.Recall) {
-	g := p.guests[m.Tag.Job]
-	answer := handoff.OnRecall(g.row(), one.Site, m.Tag)
+	g := p.rows.Guests[m.Tag.Job]
+	answer := handoff.OnRecall(g.Row(), one.Site, m.Tag)
 	switch answer.Do { //nolint:exhaustive // the replies to a recall
 	case handoff.NotHere:
 		p.replyUnknown(one, m.Tag)
@@ -281,12 +280,12 @@ func (p *Peer) handleRecall(one *partner.Partner, m protocol.Recall) {
 	p.reply(one, answer)
 }
 
-func (p *Peer) withdrawGuest(one *partner.Partner, g *guest, m protocol.Recall) {
+func (p *Peer) withdrawGuest(one *partner.Partner, g *tables.Guest, m protocol.Recall) {
 	if !g.Recalled || (m.Cancel && !g.Cancel) {
 		g.Recalled, g.Cancel = true, g.Cancel || m.Cancel
-		p.saveGuest(m.Tag.Job)
+		p.rows.SaveGuest(m.Tag.Job)
 	}
-	r := p.runs[g.Tag()]
+	r := p.rows.Runs[g.Tag()]
 	p.withdrawRun(r, g.Cancel)
 	if g.Cancel && r != nil && r.OperatorReason != "" { // the origin need not wait for what nobody knows
 		p.send(one.Site, protocol.UnknownJob{Tag: m.Tag, InDoubt: true})
@@ -296,7 +295,7 @@ func (p *Peer) withdrawGuest(one *partner.Partner, g *guest, m protocol.Recall) 
 // handleFenced ends what this site still has of a job that continues at a higher epoch elsewhere,
 // or has finished.
 func (p *Peer) handleFenced(one *partner.Partner, m protocol.Fenced) {
-	g := p.guests[m.Tag.Job]
+	g := p.rows.Guests[m.Tag.Job]
 	if g != nil && g.Origin == one.Site && g.Epoch == m.Tag.Epoch && g.Phase == row.GuestAccepted {
 		p.stopFencedGuest(g)
 		return
@@ -310,12 +309,12 @@ func (p *Peer) handleFenced(one *partner.Partner, m protocol.Fenced) {
 // Fenced is made durable first, so that a restart continues to stop it. A run that has not
 // ended is withdrawn, or killed if it has started; its result is not reported. A run that has
 // ended is closed at once.
-func (p *Peer) stopFencedGuest(g *guest) {
+func (p *Peer) stopFencedGuest(g *tables.Guest) {
 	if !g.Fenced {
 		g.Fenced = true
-		p.saveGuest(g.Spec.Job)
+		p.rows.SaveGuest(g.Spec.Job)
 	}
-	r := p.runs[g.Tag()]
+	r := p.rows.Runs[g.Tag()]
 	if r == nil || r.Phase == row.RunEnded {
 		p.closeGuest(g)
 		return
@@ -325,11 +324,11 @@ func (p *Peer) stopFencedGuest(g *guest) {
 
 // handleStatusAck takes that the origin has a report. One that comes again changes nothing.
 func (p *Peer) handleStatusAck(one *partner.Partner, m protocol.StatusAck) {
-	g, r := p.guests[m.Tag.Job], p.runs[m.Tag]
+	g, r := p.rows.Guests[m.Tag.Job], p.rows.Runs[m.Tag]
 	if g == nil || r == nil || g.Origin != one.Site || !r.Acknowledge(m.Seq) {
 		return
 	}
-	p.saveRun(m.Tag)
+	p.rows.SaveRun(m.Tag)
 	if r.Acked == r.Seq && r.Phase != row.RunEnded {
 		p.timers.Stop(reportTimerOf(m.Tag))
 	}
@@ -338,19 +337,19 @@ func (p *Peer) handleStatusAck(one *partner.Partner, m protocol.StatusAck) {
 // handleResultAck lets the job go: the origin has its result and its files, or has
 // heard that it was given back.
 func (p *Peer) handleResultAck(one *partner.Partner, tag protocol.Tag) {
-	g := p.guests[tag.Job]
+	g := p.rows.Guests[tag.Job]
 	if g == nil || g.Origin != one.Site || g.Epoch != tag.Epoch {
 		return
 	}
 	if g.ReturnUnacked {
 		g.ReturnUnacked = false
 		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
-		p.saveGuest(tag.Job)
+		p.rows.SaveGuest(tag.Job)
 	}
 	if g.Phase != row.GuestAccepted {
 		return
 	}
-	if r := p.runs[tag]; r != nil && r.Phase != row.RunEnded {
+	if r := p.rows.Runs[tag]; r != nil && r.Phase != row.RunEnded {
 		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Job: tag.Job, Text: "a result acknowledged that was not sent"})
 		return
 	}
@@ -359,7 +358,7 @@ func (p *Peer) handleResultAck(one *partner.Partner, tag protocol.Tag) {
 
 // closeGuest drops all of a guest but its tombstone, which keeps late messages from starting it
 // again. Precondition: its origin has the result, or has gone on without it.
-func (p *Peer) closeGuest(g *guest) {
+func (p *Peer) closeGuest(g *tables.Guest) {
 	tag := g.Tag()
 	p.archiveGuest(g)
 	p.dropRun(tag)
@@ -369,8 +368,8 @@ func (p *Peer) closeGuest(g *guest) {
 
 // archiveGuest keeps how a guest ran and what it is charged for that. One that costs nothing is of
 // no use any more.
-func (p *Peer) archiveGuest(g *guest) {
-	r := p.runs[g.Tag()]
+func (p *Peer) archiveGuest(g *tables.Guest) {
+	r := p.rows.Runs[g.Tag()]
 	if r == nil || r.Phase != row.RunEnded || r.Outcome.Bill == nil {
 		return
 	}
@@ -381,22 +380,22 @@ func (p *Peer) archiveGuest(g *guest) {
 
 // tombstone leaves a tombstone of the guest: its epoch can never start here (again). It is kept
 // for [rules.Config.TombstoneTTL]; a late offer, grant or recall is answered by it.
-func (p *Peer) tombstone(g *guest, phase row.GuestPhase) {
+func (p *Peer) tombstone(g *tables.Guest, phase row.GuestPhase) {
 	if phase == row.GuestAborted {
 		p.logEvent(event.LogEvent{Kind: event.LogGuestAborted, Job: g.Spec.Job, Site: g.Origin, Epoch: g.Epoch})
 	}
 	p.dropPrepared(g)
 	p.moveGuest(g, phase)
-	g.payload = nil
+	g.Payload = nil
 	if one := p.partners.Of(g.Origin); one != nil && phase == row.GuestAborted {
 		one.Undone.Take(p.now, partner.UndoneCost)
 	}
-	p.saveGuest(g.Spec.Job)
-	p.savePayload(g.Spec.Job)
+	p.rows.SaveGuest(g.Spec.Job)
+	p.rows.SavePayload(g.Spec.Job)
 }
 
 // dropPrepared takes the guest off the books.
-func (p *Peer) dropPrepared(g *guest) {
+func (p *Peer) dropPrepared(g *tables.Guest) {
 	if g.Phase == row.GuestPrepared {
 		p.uncountIntake(g)
 		if g.ReserveFrom != 0 {
@@ -411,18 +410,10 @@ func (p *Peer) dropPrepared(g *guest) {
 }
 
 // countGuest counts an open guest, or takes it off.
-func (p *Peer) countGuest(one *partner.Partner, g *guest, by int) {
-	if g.counted == (by > 0) {
+func (p *Peer) countGuest(one *partner.Partner, g *tables.Guest, by int) {
+	if g.Counted == (by > 0) {
 		return
 	}
-	g.counted = by > 0
+	g.Counted = by > 0
 	one.Admit(g.Spec.CPUs, by)
-}
-
-// row is that of the guest; nil: there is no guest.
-func (g *guest) row() *row.Guest {
-	if g == nil {
-		return nil
-	}
-	return &g.Guest
 }

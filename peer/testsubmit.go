@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -43,18 +44,18 @@ func (p *Peer) refuseQuestion(ev *event.TestSubmit) (view.Refusal, bool) {
 }
 
 // testJobs are the jobs of a question, and their rows.
-func (p *Peer) testJobs(ev *event.TestSubmit) (tests map[protocol.JobID]*job, specs []protocol.Spec) {
+func (p *Peer) testJobs(ev *event.TestSubmit) (tests map[protocol.JobID]*tables.Job, specs []protocol.Spec) {
 	desk := p.admission()
 	ev.Application, ev.Jobs = desk.Objectives.Weighed(ev.Application, ev.Jobs)
-	tests = make(map[protocol.JobID]*job, len(ev.Jobs))
+	tests = make(map[protocol.JobID]*tables.Job, len(ev.Jobs))
 	last := protocol.NewJobID(p.cfg.Number, protocol.SeqsPerSite-1)
-	var a *application
+	var a *tables.Application
 	if ev.Application != nil {
-		a = &application{Application: row.Application{Application: *ev.Application, ID: last, Submitted: p.now}}
+		a = &tables.Application{Application: row.Application{Application: *ev.Application, ID: last, Submitted: p.now}}
 	}
 	for i := range ev.Jobs {
 		spec := desk.Spec(&ev.Jobs[i], ev.User, last-protocol.JobID(i), p.now)
-		j := &job{Job: row.Job{Spec: spec, Component: broker.NewComponent(&ev.Jobs[i])}, application: a}
+		j := &tables.Job{Job: row.Job{Spec: spec, Component: broker.NewComponent(&ev.Jobs[i])}, App: a}
 		tests[spec.Job] = j
 		specs = append(specs, j.InShapes(max(1, len(j.Shapes())))...)
 	}

@@ -57,7 +57,7 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 	case jobTimer:
 		p.sendForPhase(t.job)
 	case collectTimer:
-		p.collect(p.jobs[t.job])
+		p.collect(p.rows.Jobs[t.job])
 	case reclaimTimer:
 		p.reclaim(t.job)
 	case guestTimer:

@@ -9,16 +9,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func (p *Peer) askJob(ev event.AskJob) {
-	if j := p.jobs[ev.Job]; j != nil {
+	if j := p.rows.Jobs[ev.Job]; j != nil {
 		p.answer(ev.Asked, p.jobView(j, spending{}))
 		return
 	}
-	if g := p.guests[ev.Job]; g != nil && g.Phase == row.GuestAccepted {
+	if g := p.rows.Guests[ev.Job]; g != nil && g.Phase == row.GuestAccepted {
 		p.answer(ev.Asked, p.guestView(g))
 		return
 	}
@@ -41,23 +42,23 @@ func (p *Peer) askOutput(ev event.AskOutput) {
 }
 
 func (p *Peer) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
-	if g := p.guests[tag.Job]; g != nil {
-		return g.Phase == row.GuestAccepted && g.Origin == origin && g.Epoch == tag.Epoch
+	if p.rows.Guests[tag.Job] != nil {
+		return p.rows.HasOutput(origin, tag)
 	}
 	one := p.partners.Of(origin)
 	return one != nil && p.ownsAside(one, tag)
 }
 
 // spending is what applications have spent, each reckoned once for a view of many jobs.
-type spending map[*application]protocol.Micro
+type spending map[*tables.Application]protocol.Micro
 
 // standing is a job as its rows and what is known beside them have it.
-func (p *Peer) standing(j *job) *status.Job {
-	s := &status.Job{Job: &j.Job, Detail: j.detail, NoEligibleSite: j.noEligibleSite}
-	if r := p.runs[j.Tag()]; r != nil {
+func (p *Peer) standing(j *tables.Job) *status.Job {
+	s := &status.Job{Job: &j.Job, Detail: j.Detail, NoEligibleSite: j.NoEligibleSite}
+	if r := p.rows.Runs[j.Tag()]; r != nil {
 		s.Run = &r.Run
 	}
-	if a := j.application; a != nil {
+	if a := j.App; a != nil {
 		s.Application = &a.Application
 	}
 	return s
@@ -77,11 +78,11 @@ func (p *Peer) linkOf(site protocol.SiteName) status.Link {
 	return status.Reached
 }
 
-func (p *Peer) jobView(j *job, spent spending) view.Job {
+func (p *Peer) jobView(j *tables.Job, spent spending) view.Job {
 	s := p.standing(j)
 	v := s.View(p.cfg.Site)
 	v.Reason, v.Objectives = p.reasonOf(s), p.objectivesView(j, spent)
-	v.Local = cmp.Or(j.local, v.Local)
+	v.Local = cmp.Or(j.Local, v.Local)
 	if v.Bill = pricing.BillView(j.Tariff, j.State, j.Started, j.Outcome, p.now); v.Bill != nil {
 		v.Bill.Disputed = j.Disputed
 	}
@@ -90,8 +91,8 @@ func (p *Peer) jobView(j *job, spent spending) view.Job {
 }
 
 // objectivesView are the wishes for a job's application; nil for a job on its own.
-func (p *Peer) objectivesView(j *job, known spending) *view.Objectives {
-	a := j.application
+func (p *Peer) objectivesView(j *tables.Job, known spending) *view.Objectives {
+	a := j.App
 	if a == nil {
 		return nil
 	}
@@ -115,14 +116,14 @@ func (p *Peer) reasonOf(s *status.Job) string {
 }
 
 // finishedView is how a job is shown after its end.
-func (p *Peer) finishedView(j *job) view.Job {
+func (p *Peer) finishedView(j *tables.Job) view.Job {
 	v := p.jobView(j, spending{})
 	status.ShowOutcome(&v, &j.Job)
 	return v
 }
 
-func (p *Peer) guestView(g *guest) view.Job {
-	r := p.runs[g.Tag()]
+func (p *Peer) guestView(g *tables.Guest) view.Job {
+	r := p.rows.Runs[g.Tag()]
 	if r == nil {
 		return status.Guest(&g.Guest, nil, p.cfg.Site)
 	}
@@ -145,12 +146,8 @@ func (p *Peer) sitesView() view.Sites {
 	}
 	own.Price, own.PriceCurrency = p.prices.At(p.now)
 	own.Electricity = p.electricityView()
-	for _, j := range p.jobs {
-		if j.Phase == row.JobCommittedLocal {
-			own.GuestJobs++
-		}
-	}
-	out, missing := view.Sites{Sites: []view.Site{own}}, p.partnerJobs()
+	own.GuestJobs = p.rows.Committed()
+	out, missing := view.Sites{Sites: []view.Site{own}}, p.rows.PartnerJobs()
 	for _, one := range p.partners.All() {
 		out.Sites = append(out.Sites, one.View(p.now, missing[one.Site].Missing()))
 	}
@@ -176,9 +173,9 @@ func (p *Peer) queueView(f view.QueueFilter) view.Queue {
 	out, spent := view.Queue{Next: next}, spending{}
 	for _, one := range listed {
 		if one.Guest {
-			out.Jobs = append(out.Jobs, p.guestView(p.guests[one.ID]))
+			out.Jobs = append(out.Jobs, p.guestView(p.rows.Guests[one.ID]))
 		} else {
-			out.Jobs = append(out.Jobs, p.jobView(p.jobs[one.ID], spent))
+			out.Jobs = append(out.Jobs, p.jobView(p.rows.Jobs[one.ID], spent))
 		}
 	}
 	return out
@@ -187,41 +184,34 @@ func (p *Peer) queueView(f view.QueueFilter) view.Queue {
 // listOn lists the jobs that a filter wants, by their IDs where it names them.
 func (p *Peer) listOn(page *status.Page, f *view.QueueFilter) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.Jobs))) {
-		if j := p.jobs[id]; j != nil {
+		if j := p.rows.Jobs[id]; j != nil {
 			page.Add(status.TraitsOf(&j.Job))
 		}
-		p.listGuest(page, p.guests[id])
+		p.listGuest(page, p.rows.Guests[id])
 	}
 	if len(f.Jobs) > 0 {
 		return
 	}
-	for id, j := range p.jobs {
+	for id, j := range p.rows.Jobs {
 		if page.Reaches(id) {
 			page.Add(status.TraitsOf(&j.Job))
 		}
 	}
-	for _, g := range p.guests {
+	for _, g := range p.rows.Guests {
 		p.listGuest(page, g)
 	}
 }
 
-func (p *Peer) listGuest(page *status.Page, g *guest) {
+func (p *Peer) listGuest(page *status.Page, g *tables.Guest) {
 	if g != nil && status.Shown(&g.Guest) {
 		v := p.guestView(g)
 		page.Add(view.TraitsOf(&v))
 	}
 }
 
-// setLocalQuote keeps what the own site first quoted for a job.
-func (j *job) setLocalQuote(q *protocol.Quote) {
-	if j.localQuote == 0 && q.Declined == "" && q.AWT != protocol.Never {
-		j.localQuote = 1 + q.AWT
-	}
-}
-
 // noteBenefit compares a job that has run with what it would have had here.
-func (p *Peer) noteBenefit(j *job) {
-	if j.localQuote == 0 {
+func (p *Peer) noteBenefit(j *tables.Job) {
+	if !j.LocalQuote.Known {
 		return
 	}
 	var there *protocol.Capacity
@@ -231,5 +221,5 @@ func (p *Peer) noteBenefit(j *job) {
 		}
 		there = &one.Card.Capacity
 	}
-	p.benefit.AddJob(&j.Job, j.localQuote-1, &p.cfg.Capacity, there)
+	p.benefit.AddJob(&j.Job, j.LocalQuote.AWT, &p.cfg.Capacity, there)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -48,16 +49,16 @@ func (watchQueue) answered(p *Peer, result event.Result, err error) {
 func (p *Peer) keepCursor() {
 	if p.watched.MayForget() && p.site.Cursor != p.watched.Cursor {
 		p.site.Cursor = p.watched.Cursor
-		p.saveSite()
+		p.rows.SaveSite()
 	}
 }
 
 // changed takes one change in the local queue. Changes may be repeated.
 func (p *Peer) changed(c localsched.Change) {
-	r := p.runs[c.Tag]
+	r := p.rows.Runs[c.Tag]
 	if r == nil {
 		switch {
-		case !p.closedHere(c.Tag):
+		case !p.rows.ClosedHere(c.Tag):
 			p.setAside(c)
 		case c.State.Terminal():
 			p.forget(c.Tag) // its end was taken in an earlier life
@@ -96,14 +97,14 @@ func (p *Peer) runStarted(r *localrun.Run, c localsched.Change) {
 	p.moveRun(r, row.RunRunning)
 	r.Started = cmp.Or(c.Started, p.now)
 	p.noteDraw(r)
-	p.saveRun(r.Tag)
+	p.rows.SaveRun(r.Tag)
 	p.report(r, protocol.Running, c.Reason)
 }
 
 // runsOn tells the origin what else the batch system says of a run, such as that it is suspended.
 func (p *Peer) runsOn(r *localrun.Run, reason string) {
 	told := r.Reason
-	if j := p.jobs[r.Tag.Job]; j != nil {
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		told = j.Reason
 	}
 	if told != clip(reason) {
@@ -114,17 +115,17 @@ func (p *Peer) runsOn(r *localrun.Run, reason string) {
 func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
 	outcome, started := r.OutcomeOf(c)
 	outcome.Usage.Power = p.desk().Measured(r.Request.CPUs, &outcome)
-	outcome.Bill = pricing.Settle(p.tariffOf(r.Tag), started, outcome.Ran)
+	outcome.Bill = pricing.Settle(p.rows.TariffOf(r.Tag), started, outcome.Ran)
 	p.noteEnergy(r.Tag, &outcome)
 	must(r.End(&outcome, started, p.now))
 	p.noteDraw(r)
-	p.saveRun(r.Tag)
+	p.rows.SaveRun(r.Tag)
 	p.timers.Stop(runTimerOf(r.Tag))
-	if j := p.jobs[r.Tag.Job]; j != nil {
+	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		p.endedHere(j, r)
 		return
 	}
-	g := p.guests[r.Tag.Job]
+	g := p.rows.Guests[r.Tag.Job]
 	p.logEvent(event.LogEvent{Kind: event.LogGuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
 	if g.Fenced {
 		p.closeGuest(g)
@@ -135,7 +136,7 @@ func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
 }
 
 // endedHere ends a job that ran at its origin.
-func (p *Peer) endedHere(j *job, r *localrun.Run) {
+func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
 	j.Outcome, j.Started, j.Ended = r.Outcome, r.Started, r.Started.Add(r.Outcome.Ran)
 	if r.Started == 0 {
 		j.Ended = p.now
@@ -143,11 +144,11 @@ func (p *Peer) endedHere(j *job, r *localrun.Run) {
 	outcome := *r.Outcome
 	why := p.rerunReason(j, &outcome)
 	j.Outcome = &outcome
-	j.local = r.Local
+	j.Local = r.Local
 	p.dropRun(r.Tag)
 	if why != "" {
 		p.spend(j)
-		j.local = ""
+		j.Local = ""
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
 		p.requeue(j, event.LogJobReclaimed, why)

@@ -33,7 +33,8 @@ const (
 	desks    = 49 // what puts advisers together
 	steps    = 48 // what the core's parts have in common in a step
 	places   = 49 // where its jobs are
-	core     = 50 // the peer's state machine, and what does without it
+	rows     = 50 // what the core keeps of all that
+	core     = 52 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
@@ -143,6 +144,8 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/step", Level: steps, Pure: true},
 
 		{Path: "peer/localrun", Level: places, Pure: true},
+
+		{Path: "peer/tables", Level: rows, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/pluginhost", Level: core},

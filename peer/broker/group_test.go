@@ -330,10 +330,10 @@ func TestAfterRun(t *testing.T) {
 func TestStartBy(t *testing.T) {
 	t.Parallel()
 	_, rows := groupOf(member(1, row.JobHandedOff, noon), member(2, row.JobOffered, 0))
-	if by := broker.StartBy(rows.Members[0], rows.App); by != noon.Add(protocol.DefaultStartTolerance) {
+	if by, limited := broker.StartBy(rows.Members[0], rows.App); !limited || by != noon.Add(protocol.DefaultStartTolerance) {
 		t.Errorf("by %v", by)
 	}
-	if by := broker.StartBy(rows.Members[1], rows.App); by != 0 {
+	if by, limited := broker.StartBy(rows.Members[1], rows.App); limited {
 		t.Errorf("without room by %v", by)
 	}
 	for want, guest := range map[protocol.Instant]row.Guest{
@@ -341,7 +341,7 @@ func TestStartBy(t *testing.T) {
 		noon.Add(protocol.Second):      {ReservedAt: noon, Tolerance: protocol.Second},
 		noon.Add(30 * protocol.Second): {ReservedAt: noon},
 	} {
-		if by := broker.GuestStartBy(&guest); by != want {
+		if by, limited := broker.GuestStartBy(&guest); by != want || limited != (want != 0) {
 			t.Errorf("%+v by %v, want %v", guest, by, want)
 		}
 	}

@@ -104,19 +104,19 @@ func AfterRun(j *row.Job, outcome *protocol.Outcome, ended string) After {
 	return After{}
 }
 
-// StartBy is the last instant at which a member may start whose room is reserved; 0: there is none.
-func StartBy(j *row.Job, app *row.Application) protocol.Instant {
+// StartBy is the last instant at which a member may start; false: it has no reservation, and there is none.
+func StartBy(j *row.Job, app *row.Application) (by protocol.Instant, limited bool) {
 	if j.ReservedAt == 0 {
-		return 0
+		return 0, false
 	}
-	return j.ReservedAt.Add(app.Tolerance())
+	return j.ReservedAt.Add(app.Tolerance()), true
 }
 
-// GuestStartBy is the last instant at which a guest may start for which room is reserved; 0: there is
+// GuestStartBy is the last instant at which a guest may start; false: it has no reservation, and there is
 // none.
-func GuestStartBy(g *row.Guest) protocol.Instant {
+func GuestStartBy(g *row.Guest) (by protocol.Instant, limited bool) {
 	if g.ReservedAt == 0 {
-		return 0
+		return 0, false
 	}
-	return g.ReservedAt.Add(g.StartTolerance())
+	return g.ReservedAt.Add(g.StartTolerance()), true
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,7 +16,7 @@ func (m *moves) take(record row.Record) {
 	if record.Table != row.JobTable {
 		return
 	}
-	id, err := peer.ParseJobKey(record.Key)
+	id, err := row.ParseJobKey(record.Key)
 	if err != nil {
 		return // the machine makes no such keys, and refuses them
 	}

@@ -18,6 +18,14 @@ type Record struct {
 // JobKey is a job id as a row's key: keys sort as the ids do.
 func JobKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
 
+// ParseJobKey is the job ID that a row has as its key.
+func ParseJobKey(key string) (protocol.JobID, error) {
+	for len(key) > 1 && key[0] == '0' {
+		key = key[1:]
+	}
+	return protocol.ParseJobID(key)
+}
+
 // Table names a kind of row.
 type Table string
 

@@ -1,0 +1,234 @@
+package tables_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestAt: messages are about the present epoch of a job that their sender has.
+func TestAt(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		phase row.JobPhase
+		site  protocol.SiteName
+		epoch protocol.Epoch
+		ok    bool
+	}{
+		"its site":            {row.JobHandedOff, "b", 2, true},
+		"another site":        {row.JobHandedOff, "c", 2, false},
+		"an earlier epoch":    {row.JobHandedOff, "b", 1, false},
+		"a job that is ended": {row.JobEnding, "b", 2, false},
+	} {
+		h := newHouse()
+		h.Jobs[seven] = jobIn(tt.phase)
+		if got := h.At(tt.site, protocol.Tag{Job: seven, Epoch: tt.epoch}); (got != nil) != tt.ok {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if newHouse().At("b", protocol.Tag{Job: seven, Epoch: 2}) != nil {
+		t.Error("a job that is not there")
+	}
+}
+
+// TestPlacementsHere: what the rows say of a placement in the local queue, of a job and of a guest.
+func TestPlacementsHere(t *testing.T) {
+	t.Parallel()
+	now, before := protocol.Tag{Job: seven, Epoch: 2}, protocol.Tag{Job: seven, Epoch: 1}
+	tariff := &protocol.Tariff{}
+	job := newHouse()
+	job.Jobs[seven] = jobIn(row.JobCommittedLocal)
+	job.Jobs[seven].Tariff, job.Jobs[seven].ReservedAt = tariff, 5
+	guest := newHouse()
+	guest.Guests[seven] = guestIn(row.GuestAccepted)
+	guest.Guests[seven].Tariff, guest.Guests[seven].ReservedAt = tariff, 5
+	for name, h := range map[string]*house{"job": job, "guest": guest} {
+		if h.TariffOf(now) != tariff || h.TariffOf(before) != nil || !h.HasReservation(now) || h.HasReservation(before) {
+			t.Errorf("%s: tariff and reservation", name)
+		}
+		if h.SpecOf(before) == nil || h.ClosedHere(now) || !h.ClosedHere(before) {
+			t.Errorf("%s: what it runs, and whether it is closed", name)
+		}
+	}
+	none := newHouse()
+	none.site.FirstSeq, none.site.NextSeq = 1, 20
+	if none.TariffOf(now) != nil || none.HasReservation(now) || none.SpecOf(now) != nil {
+		t.Error("a placement without a row")
+	}
+	if !none.ClosedHere(now) || none.ClosedHere(protocol.Tag{Job: protocol.NewJobID(1, 30), Epoch: 1}) {
+		t.Error("a job that has ended is closed, and one that this store has not issued is not")
+	}
+	if !guest.HasOutput("b", now) || guest.HasOutput("c", now) || guest.HasOutput("b", before) || none.HasOutput("b", now) {
+		t.Error("whose output is here")
+	}
+}
+
+// TestPartnerJobs: which sites open jobs and guests concern.
+func TestPartnerJobs(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.Jobs[seven] = jobIn(row.JobHandedOff)
+	open, returned, closed := guestIn(row.GuestPrepared), guestIn(row.GuestAborted), guestIn(row.GuestClosed)
+	returned.Origin, returned.ReturnUnacked, closed.Origin = "c", true, "d"
+	h.Guests[protocol.NewJobID(2, 30)], h.Guests[protocol.NewJobID(3, 1)], h.Guests[protocol.NewJobID(4, 1)] = open, returned, closed
+	if got := h.PartnerJobs(); got["b"] != (row.PartnerJobs{Sent: 1, Here: 1}) || len(got) != 1 {
+		t.Errorf("jobs of partners: %v", got)
+	}
+	if got := h.Concerned(); len(got) != 2 || !got["b"] || !got["c"] {
+		t.Errorf("concerned are %v", got)
+	}
+	if h.HighestSeq("b") != 30 || h.HighestSeq("x") != 0 || h.Committed() != 0 {
+		t.Error("the highest number of a site's jobs, and what is in the local queue")
+	}
+	h.Jobs[seven] = jobIn(row.JobCommittedLocal)
+	if h.Committed() != 1 {
+		t.Error("a job in the local queue is not counted")
+	}
+}
+
+// TestPrune: tombstones and keys are forgotten by their age, open guests and unconfirmed returns never.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	for i, g := range []struct {
+		phase    row.GuestPhase
+		since    protocol.Instant
+		returned bool
+	}{
+		{row.GuestAborted, 5, false},  // forgotten
+		{row.GuestClosed, 5, false},   // forgotten
+		{row.GuestClosed, 10, false},  // young
+		{row.GuestAborted, 5, true},   // its return is not confirmed
+		{row.GuestPrepared, 5, false}, // open
+		{row.GuestAccepted, 5, false}, // open
+	} {
+		one := guestIn(g.phase)
+		one.Since, one.ReturnUnacked = g.since, g.returned
+		h.Guests[protocol.JobID(i)] = one
+	}
+	h.Dedup["old"], h.Dedup["young"] = row.Dedup{At: 9}, row.Dedup{At: 10}
+	h.Prune(10)
+	if got := h.GuestIDs(); !slices.Equal(got, []protocol.JobID{2, 3, 4, 5}) {
+		t.Errorf("guests %v are left", got)
+	}
+	if _, old := h.Dedup["old"]; old || len(h.Dedup) != 1 {
+		t.Errorf("submissions %v are left", h.Dedup)
+	}
+	delete(h.Guests, 5) // it has no run here
+	if records, err := h.Records(); err != nil || len(records) != 3 {
+		t.Errorf("%v, %v", records, err)
+	}
+}
+
+// TestLocalQuote: the first quote counts, and one of no wait is a quote.
+func TestLocalQuote(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		quotes []protocol.Quote
+		want   tables.LocalQuote
+	}{
+		"none":            {nil, tables.LocalQuote{}},
+		"declined":        {[]protocol.Quote{{Declined: "no"}, {AWT: protocol.Never}}, tables.LocalQuote{}},
+		"no wait":         {[]protocol.Quote{{}, {AWT: 9}}, tables.LocalQuote{Known: true}},
+		"the first of it": {[]protocol.Quote{{Declined: "no"}, {AWT: 9}, {AWT: 3}}, tables.LocalQuote{AWT: 9, Known: true}},
+	} {
+		var j tables.Job
+		for _, q := range tt.quotes {
+			j.NoteLocalQuote(&q)
+		}
+		if j.LocalQuote != tt.want {
+			t.Errorf("%s: %+v", name, j.LocalQuote)
+		}
+	}
+}
+
+// TestAnyShape: the first n shapes are looked at, and the one that the job has.
+func TestAnyShape(t *testing.T) {
+	t.Parallel()
+	j := jobIn(row.JobInGridQueue)
+	j.Component = &protocol.Component{Shapes: []protocol.Shape{{CPUs: 1}, {CPUs: 4}, {CPUs: 16}}}
+	wide := func(s *protocol.Spec) bool { return s.CPUs == 16 }
+	if j.AnyShape(2, wide) || !j.AnyShape(3, wide) || !j.AnyShape(1, func(s *protocol.Spec) bool { return s.CPUs == 1 }) {
+		t.Error("the wrong shapes are looked at")
+	}
+}
+
+// TestGroups: the members of a group, whether one is on its way back, and until when they may start.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	a := &tables.Application{Application: row.Application{ID: seven, Application: protocol.Application{MaxTime: protocol.Never}}}
+	h.Applications[seven] = a
+	var members []*tables.Job
+	for i, phase := range []row.JobPhase{row.JobHandedOff, row.JobCommittedLocal, row.JobHandedOff} {
+		j := jobIn(phase)
+		j.Spec.Job, j.Application, j.Component = seven+protocol.JobID(i), seven, &protocol.Component{Together: 1}
+		j.ReserveFrom, j.ReservedAt = 100, 100
+		if i == 2 {
+			j.Component.Together = 0 // a component of its own
+		}
+		a.Join(j)
+		h.Jobs[j.Spec.Job] = j
+		members = append(members, j)
+	}
+	if err := h.FollowAll(a); err != nil {
+		t.Fatal(err)
+	}
+	g, rows := h.Group(members[0])
+	if g == nil || len(rows.Members) != 2 || rows.App != &a.Application {
+		t.Fatalf("the group is %v, its rows %v", g, rows)
+	}
+	if other, _ := h.Group(members[2]); other != nil {
+		t.Error("a component of its own has a group")
+	}
+	if got := h.Of(rows.Others(&members[0].Job)); len(got) != 1 || got[0] != members[1] {
+		t.Errorf("beside the first member there are %v", got)
+	}
+	if key, ok := h.KeyOf(seven); !ok || key != (broker.GroupKey{Application: seven, Number: 1}) {
+		t.Errorf("the key is %v", key)
+	}
+	if _, ok := h.KeyOf(seven + 2); ok {
+		t.Error("a component of its own has a key")
+	}
+	if h.SeeksRoom(g.Key) || h.LearnedCrowd(g.Key, "b", 1) != 0 || h.GroupEndReason(members[0]) != "" {
+		t.Error("the group seeks reservations, has learned of sites, or has ended")
+	}
+
+	if by, limited := h.StartBy(members[0].Tag()); !limited || by != protocol.Instant(100).Add(protocol.DefaultStartTolerance) {
+		t.Errorf("a member may start until %v, %t", by, limited)
+	}
+	if _, limited := h.StartBy(members[2].Tag()); limited {
+		t.Error("the start of a component of its own is limited")
+	}
+	guest := guestIn(row.GuestAccepted)
+	guest.Spec.Job, guest.ReservedAt, guest.Tolerance = protocol.NewJobID(2, 1), 50, 7
+	h.Guests[guest.Spec.Job] = guest
+	if by, limited := h.StartBy(guest.Tag()); !limited || by != 57 {
+		t.Errorf("a guest may start until %v, %t", by, limited)
+	}
+	if _, limited := h.StartBy(protocol.Tag{Job: guest.Spec.Job, Epoch: 1}); limited {
+		t.Error("an earlier epoch of a guest is limited")
+	}
+
+	h.Runs[members[1].Tag()] = &localrun.Run{Run: row.Run{Tag: members[1].Tag()}}
+	if got := h.Returning(members[0]); got != nil {
+		t.Errorf("%v is on its way back", got)
+	}
+	h.Runs[members[1].Tag()].Withdraw = true
+	if got := h.Returning(members[0]); got != members[1] {
+		t.Errorf("a run that is withdrawn: %v", got)
+	}
+	members[1].Cancelling = true
+	members[0].Parted = true
+	if got := h.Returning(members[0]); got != members[0] {
+		t.Errorf("a member that is wanted back, beside one that is cancelled: %v", got)
+	}
+	if members[0].Tolerance() != protocol.DefaultStartTolerance || (&tables.Job{}).Tolerance() != 0 {
+		t.Error("the tolerance of a start")
+	}
+}
