@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +26,43 @@ func stateDir(t *testing.T, site *testbed.Site) string {
 		t.Fatalf("%d databases below %s: %v", len(found), site.Dir, err)
 	}
 	return filepath.Dir(found[0])
+}
+
+// copyOf is a site's copy with all that its state directory has at one instant, as a snapshot of
+// the disk has it: the peer is stopped while it is made. It has an address of its own for the API.
+func copyOf(t *testing.T, site *testbed.Site) testbed.Site {
+	t.Helper()
+	clone := *site
+	clone.Dir = filepath.Join(filepath.Dir(site.Dir), "copy")
+	if err := syscall.Kill(site.Pid(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for ctx := patience(t); !stopped(t, site.Pid()); time.Sleep(time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatal("the peer does not stop")
+		}
+	}
+	err := os.CopyFS(clone.Dir, os.DirFS(stateDir(t, site)))
+	if err = errors.Join(err, syscall.Kill(site.Pid(), syscall.SIGCONT)); err != nil {
+		t.Fatal(err)
+	}
+	clone.Config, clone.Log = filepath.Join(clone.Dir, "site.toml"), filepath.Join(clone.Dir, "peer.log")
+	clone.Socket = filepath.Join(clone.Dir, "s.sock")
+	rewrite(t, site.Config, clone.Config, stateDir(t, site), clone.Dir, site.Socket, clone.Socket)
+	return clone
+}
+
+// stopped says whether all threads of a process have been stopped by a signal.
+func stopped(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("the threads of process %d: %v, %v", pid, threads, err)
+	}
+	return !slices.ContainsFunc(threads, func(path string) bool {
+		status, err := os.ReadFile(path)
+		return err == nil && !strings.Contains(string(status), "\nState:\tT")
+	})
 }
 
 // recovery asks a site's peer, as soon as it answers, whether it starts anything.
@@ -190,29 +230,15 @@ func TestACopyOfASite(t *testing.T) {
 	blocker := g.submit(t, site, "#!/bin/sh\nsleep 300\n", "--sites=aurora")
 	g.until(t, site, blocker, running)
 	waiting := g.submit(t, site, "#!/bin/sh\necho run >> "+marks+"\n", "--sites=aurora")
-	clone := *site
-	clone.Dir = filepath.Join(filepath.Dir(site.Dir), "copy")
-	if err := os.CopyFS(clone.Dir, os.DirFS(stateDir(t, site))); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(site.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clone.Config, clone.Log = filepath.Join(clone.Dir, "site.toml"), filepath.Join(clone.Dir, "peer.log")
-	clone.Socket = filepath.Join(clone.Dir, "s.sock")
-	changed := strings.NewReplacer(stateDir(t, site), clone.Dir, site.Socket, clone.Socket).Replace(string(text))
-	if err = os.WriteFile(clone.Config, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	clone := copyOf(t, site)
 	got := g.at(t, &clone, "", "peer", "--config", clone.Config)
 	if got.code == 0 || !strings.Contains(got.stderr, "another peer of this site runs on this machine already: pid ") {
 		t.Errorf("beside the original: %+v", got)
 	}
-	if err = site.Kill(); err != nil {
+	if err := site.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if err = clone.Start(); err != nil {
+	if err := clone.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = clone.Stop(stopPatience) })
@@ -220,10 +246,10 @@ func TestACopyOfASite(t *testing.T) {
 	if !view.Needed || !strings.Contains(strings.Join(view.Reasons, "\n"), "was copied or moved") {
 		t.Errorf("alone: %+v", view)
 	}
-	if err = clone.Stop(stopPatience); err != nil {
+	if err := clone.Stop(stopPatience); err != nil {
 		t.Fatal(err)
 	}
-	if err = site.Start(); err != nil {
+	if err := site.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if view = g.recovery(t, site); view.Needed {

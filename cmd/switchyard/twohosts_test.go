@@ -139,14 +139,7 @@ func TestACopyOnAnotherHost(t *testing.T) {
 		g.until(t, site, id, func(job view.Job) bool { return job.Site == site.Name })
 	}
 
-	clone := *site
-	clone.Dir = filepath.Join(filepath.Dir(site.Dir), "copy")
-	if err := os.CopyFS(clone.Dir, os.DirFS(stateDir(t, site))); err != nil {
-		t.Fatal(err)
-	}
-	clone.Config, clone.Log = filepath.Join(clone.Dir, "site.toml"), filepath.Join(clone.Dir, "peer.log")
-	clone.Socket = filepath.Join(clone.Dir, "s.sock")
-	rewrite(t, site.Config, clone.Config, stateDir(t, site), clone.Dir, site.Socket, clone.Socket)
+	clone := copyOf(t, site)
 	otherHost(t, &clone, partner.Bus)
 	start := time.Now()
 	if err := clone.Start(); err != nil {
