@@ -19,8 +19,9 @@ import (
 // brokerTables are those of a site that weighs costs: what a CPU-hour costs there, and how
 // fast its CPUs are said to be. Its users' waiting costs the same at all hours.
 const brokerTables = `
-[exchange]
-worth = { CHF = 1.0, EUR = 0.5 }
+[exchange_rates]
+CHF = 1.0
+EUR = 0.5
 
 [prices]
 time_zone = "UTC"

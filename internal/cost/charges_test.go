@@ -141,7 +141,7 @@ func TestEcoTerm(t *testing.T) {
 		"not to be exchanged": {
 			cost.Charges{Currency: "CHF", Eco: &cost.Eco{Cooling: protocol.PPM}},
 			megawatt, -1,
-			`no cost of energy: "EUR" has no worth in the exchange table; add it to [exchange] worth, with the same number at every site`,
+			`no cost of energy: "EUR" has no exchange rate; add it to [exchange_rates], with the same number at every site`,
 		},
 		"a negative price": {cost.Charges{Eco: &cost.Eco{Cooling: protocol.PPM, Price: &perMWh}}, megawatt, -100 * unit, ""},
 		"half static": {
@@ -323,7 +323,7 @@ func TestConvert(t *testing.T) {
 		}
 	}
 	for _, pair := range [][2]string{{"EUR", "ABC"}, {"ABC", "EUR"}, {"XXX", "EUR"}, {"EUR", "XXX"}} {
-		if _, err := exchange.Convert(1, pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), "[exchange] worth") {
+		if _, err := exchange.Convert(1, pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), "[exchange_rates]") {
 			t.Errorf("%v: %v", pair, err)
 		}
 	}

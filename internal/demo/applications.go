@@ -32,8 +32,9 @@ func (d *Demo) brokered() bool { return d.Policy == iss.Name }
 // brokerage is what a site of the demo says of money and of its machine. The numbers are
 // such that seconds cost something.
 const brokerage = `
-[exchange]
-worth = { CHF = 1.0, EUR = 0.94 }
+[exchange_rates]
+CHF = 1.0
+EUR = 0.94
 
 [cost.cpu]
 price = %d

@@ -214,13 +214,13 @@ func TestSettingsByPath(t *testing.T) {
 	before := *plan.Sites[0].Cost.CPU
 	other := set(t, plan,
 		experiment.Setting{Key: "site.farm.cost.cpu.price", Value: "9.5"}, experiment.Setting{Key: "default_weights.wait_weight", Value: "0.5"},
-		experiment.Setting{Key: "application.shared.objective", Value: "cheapest"}, experiment.Setting{Key: "exchange.worth.CHF", Value: "1.0"},
+		experiment.Setting{Key: "application.shared.objective", Value: "cheapest"}, experiment.Setting{Key: "exchange_rates.CHF", Value: "1.0"},
 		experiment.Setting{Key: "waiting_cost.engineer.rate", Value: "1"})
 	if c := other.Sites[0].Cost.CPU; c.Price != 9_500_000 || c.GuestPrice != 9_500_000 || !reflect.DeepEqual(*plan.Sites[0].Cost.CPU, before) {
 		t.Errorf("the price is %v for own and %v for guests, and was %+v", c.Price, c.GuestPrice, *plan.Sites[0].Cost.CPU)
 	}
 	if other.DefaultWeights.WaitWeight != 500_000 || plan.DefaultWeights.WaitWeight != 1_000_000 || other.Applications[3].Objective != "cheapest" ||
-		plan.Applications[3].Objective != "" || plan.WaitingCosts[0].Rate != 60_000_000 || len(plan.Exchange.Worth) != 0 {
+		plan.Applications[3].Objective != "" || plan.WaitingCosts[0].Rate != 60_000_000 || len(plan.ExchangeRates) != 0 {
 		t.Error("a setting is not there, or changed the plan that it was made of")
 	}
 	for key, c := range map[string]struct{ value, want string }{
@@ -257,8 +257,9 @@ scheme = "cycle"
 currency = "CHF"
 [policy]
 name = "iss"
-[exchange]
-worth = { CHF = 1.0, EUR = 2.0 }
+[exchange_rates]
+CHF = 1.0
+EUR = 2.0
 [[site]]
 name = "home"
 nodes = 4
@@ -392,7 +393,7 @@ waiting_cost = "lunch"
 		`application[1].objective: invalid objective "best"`, "application[1].wait_weight: has no effect with an objective",
 		"application[2].cases: 0 is outside", "application[2].every: has no effect with a rate", "application[2].growth: 7 is not",
 		"application[3].name: ", "application[3].noise: is all of a run time", `default_weights.waiting_cost: `,
-		"site[home].cpu_model.peak_gflops: is missing", `site[away].currency: "EUR" has no worth`,
+		"site[home].cpu_model.peak_gflops: is missing", `site[away].currency: "EUR" has no exchange rate`,
 		"site[away].cost.cpu.price: is negative", "site[away].cost.eco: needs watts_per_cpu",
 	} {
 		i := strings.Index(err.Error(), want)
@@ -411,16 +412,16 @@ waiting_cost = "lunch"
 }
 
 // TestCurrencyOfTheSums: money of sites in several currencies is added up in one that is
-// named and has a worth.
+// named and has an exchange rate.
 func TestCurrencyOfTheSums(t *testing.T) {
 	t.Parallel()
 	named := strings.Replace(two, "name = \"home\"\n", "name = \"home\"\ncurrency = \"USD\"\n", 1)
-	named = strings.Replace(named, "EUR = 2.0", "EUR = 2.0, USD = 1.0", 1)
+	named = strings.Replace(named, "EUR = 2.0", "EUR = 2.0\nUSD = 1.0", 1)
 	named += "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
 	for want, text := range map[string]string{
 		"": named,
-		"grid.toml: currency: is missing; set the currency of the sums":   strings.Replace(named, "currency = \"CHF\"\n[policy]", "[policy]", 1),
-		`grid.toml:3: currency: "CHF" has no worth in [exchange]; add it`: strings.Replace(named, "CHF = 1.0, ", "", 1),
+		"grid.toml: currency: is missing; set the currency of the sums": strings.Replace(named, "currency = \"CHF\"\n[policy]", "[policy]", 1),
+		`grid.toml:3: currency: "CHF" has no exchange rate; add it`:     strings.Replace(named, "CHF = 1.0\n", "", 1),
 	} {
 		_, err := experiment.Read(grid(t, text, solver))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

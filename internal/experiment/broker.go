@@ -23,8 +23,8 @@ func (p *Plan) broker(r *settings.Reader) {
 	if zone, err := p.zone(&Site{}); err == nil { // else reported with the electricity
 		grid.Zone = zone
 	}
-	grid.Rates("exchange")
-	p.checkWorth(r)
+	grid.Rates("exchange_rates")
+	p.checkRate(r)
 	grid.Curves("waiting_cost", p.WaitingCosts, nil)
 	grid.Weights("default_weights", &p.DefaultWeights, p.WaitingCosts)
 	for i := range p.Sites {
@@ -32,18 +32,18 @@ func (p *Plan) broker(r *settings.Reader) {
 	}
 }
 
-// checkWorth looks at the currency of the experiment, in which sites with others are added
+// checkRate looks at the currency of the experiment, in which sites with others are added
 // up.
-func (p *Plan) checkWorth(r *settings.Reader) {
+func (p *Plan) checkRate(r *settings.Reader) {
 	other := func(s *Site) bool { return s != nil && s.Currency != "" && s.Currency != p.Currency }
 	others := slices.ContainsFunc(p.Sites, func(s Site) bool { return other(&s) }) ||
 		slices.ContainsFunc(p.Candidates, func(one Candidate) bool { return other(one.Site) })
-	switch _, has := p.Exchange.Worth[p.Currency]; {
+	switch _, has := p.ExchangeRates[p.Currency]; {
 	case has:
 	case others && p.Currency == "":
 		r.Problem("currency", "is missing; set the currency of the sums over all sites, such as \"CHF\"")
-	case others || len(p.Exchange.Worth) > 0 && p.Currency != "":
-		r.Problem("currency", "%q has no worth in [exchange]; add it to worth", p.Currency)
+	case others || len(p.ExchangeRates) > 0 && p.Currency != "":
+		r.Problem("currency", "%q has no exchange rate; add it to [exchange_rates]", p.Currency)
 	}
 }
 
@@ -56,8 +56,8 @@ func (p *Plan) siteBroker(r *settings.Reader, key string, s *Site) {
 	if err != nil { // reported with the electricity
 		zone = time.UTC
 	}
-	if _, has := p.Exchange.Worth[currency]; s.Currency != p.Currency && s.Currency != "" && !has {
-		r.Problem(named, "%q has no worth in [exchange]; add it to worth", currency)
+	if _, has := p.ExchangeRates[currency]; s.Currency != p.Currency && s.Currency != "" && !has {
+		r.Problem(named, "%q has no exchange rate; add it to [exchange_rates]", currency)
 	}
 	tables := p.charging(r, currency, named, zone)
 	tables.Powered, tables.Priced, tables.MHz = s.WattsPerCPU > 0, s.Price != nil || s.PriceFile != nil || s.fed(), s.MHz
@@ -72,7 +72,7 @@ func (p *Plan) siteBroker(r *settings.Reader, key string, s *Site) {
 }
 
 func (p *Plan) charging(r *settings.Reader, currency, named string, zone *time.Location) config.Charging {
-	return config.Charging{Reader: r, Currency: currency, CurrencyKey: named, Exchange: p.Exchange, Zone: zone}
+	return config.Charging{Reader: r, Currency: currency, CurrencyKey: named, ExchangeRates: p.ExchangeRates, Zone: zone}
 }
 
 // setPath sets a key that is named with its tables.
@@ -166,7 +166,7 @@ func (p *Plan) ownBroker() {
 			*weight = copied(*weight)
 		}
 	}
-	p.WaitingCosts, p.Exchange.Worth = slices.Clone(p.WaitingCosts), maps.Clone(p.Exchange.Worth)
+	p.WaitingCosts, p.ExchangeRates = slices.Clone(p.WaitingCosts), maps.Clone(p.ExchangeRates)
 	for i := range p.WaitingCosts {
 		p.WaitingCosts[i].Steps = maps.Clone(p.WaitingCosts[i].Steps)
 	}
@@ -200,7 +200,7 @@ func (s *Site) model() protocol.Machine {
 
 // brokered puts the applications and what they are chosen by into a simulation.
 func (p *Plan) brokered(cfg *sim.Config, applications []sim.Application, when calendar) {
-	cfg.Applications, cfg.Exchange = applications, p.Exchange.Rates()
+	cfg.Applications, cfg.Exchange = applications, p.ExchangeRates.Exchange()
 	charged := len(applications) > 0
 	for i := range p.Sites {
 		s, to := &p.Sites[i], &cfg.Sites[i]

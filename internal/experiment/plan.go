@@ -47,7 +47,7 @@ type Plan struct {
 	LocalSched  LocalSched         `toml:"localsched"`
 
 	Applications   []Application         `toml:"application"`
-	Exchange       config.Exchange       `toml:"exchange"`
+	ExchangeRates  config.ExchangeRates  `toml:"exchange_rates"`
 	WaitingCosts   []config.WaitingCost  `toml:"waiting_cost"`
 	DefaultWeights config.DefaultWeights `toml:"default_weights"`
 	Tune           *Tuning               `toml:"tune"` // nil: nothing is searched for

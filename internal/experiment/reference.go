@@ -59,7 +59,7 @@ func Reference() []Table {
 		{"[[workload]]", "Source of the jobs of a site: a trace, a built-in model or a model file. A site may have any number of workloads. A trace or model of a grid contains the jobs of several sites.", workloadKeys()},
 		{"[[plugin]]", `A policy or local scheduler of the kind "policy" or "localsched" that runs as a separate program; docs/plugins.md explains how to write one. A plugin that fails ends the simulation, unless [policy] sets a fallback.`, shared("plugin", &plugin)},
 		{"[[application]]", `An application that users submit, once or repeatedly, in addition to the workloads; docs/applications.md explains applications. Its file has the format of "switchyard submit". The behavior of each component in the file is its actual behavior. Predictions use the statements of users and the run history.`, applicationKeys()},
-		{"[exchange]", "Exchange rates of currencies, if sites have different ones.", shared("exchange", &config.Exchange{})},
+		{"[exchange_rates]", "Exchange rates of currencies, if sites have different ones.", shared("exchange_rates", &plan.ExchangeRates)},
 		{"[[waiting_cost]]", "The cost of waiting for results: an hourly cost over time in the time zone of [electricity], which applications name.", shared("waiting_cost", &config.WaitingCost{})},
 		{"[default_weights]", "Weights of the costs for applications that set none.", shared("default_weights", &plan.DefaultWeights)},
 		{"[policy]", "The policy that decides rounds, at all sites. The scheme local has no policy.", shared("policy", &plan.Policy)},
@@ -85,14 +85,14 @@ func shared(table string, defaults any) (keys []Key) {
 	of := reflect.ValueOf(defaults).Elem()
 	for _, key := range config.TableKeys(table) {
 		field, has := settings.Field(of, key.Name)
-		if !has { // what holds for one site alone
+		if !has && of.Kind() == reflect.Struct { // what holds for one site alone
 			continue
 		}
 		one := Key{Name: key.Name, About: key.About}
 		if key.Required {
 			one.About += " Required."
 		}
-		if !field.IsZero() {
+		if has && !field.IsZero() {
 			one.Default = settings.Format(field)
 		}
 		keys = append(keys, one)

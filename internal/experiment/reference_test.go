@@ -15,11 +15,15 @@ import (
 
 // keysOf lists the keys of a table's struct, without tables in it.
 func keysOf(table reflect.Type) (keys []string) {
+	if table == reflect.TypeFor[config.ExchangeRates]() {
+		return []string{"CHF"} // an example of a name that the user chooses
+	}
 	for field := range table.Fields() {
 		tag, kind := field.Tag.Get("toml"), field.Type.Kind()
 		isTables := (kind == reflect.Slice || kind == reflect.Pointer) && field.Type.Elem().Kind() == reflect.Struct
 		isText := reflect.PointerTo(field.Type).Implements(reflect.TypeFor[settings.Unmarshaler]())
-		if tag != "" && (kind != reflect.Struct || isText) && !isTables {
+		isRows := field.Type == reflect.TypeFor[config.ExchangeRates]()
+		if tag != "" && !isRows && (kind != reflect.Struct || isText) && !isTables {
 			keys = append(keys, tag)
 		}
 	}
@@ -51,7 +55,7 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app, "[site.cpu_model]": &config.CPUModel{},
 		"[site.cost]": &config.Cost{}, "[site.cost.cpu]": &config.CPUCost{}, "[[site.cost.cpu.period]]": &config.CostPeriod{},
 		"[[site.cost.license]]": &config.LicenseCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
-		"[exchange]": &plan.Exchange, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
+		"[exchange_rates]": &plan.ExchangeRates, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
 		"[site.localsched]": &live.LocalSched, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
 		"[site.tariff]": &live.Tariff, "[site.power.series]": &live.Power.Series, "[site.prices]": &live.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
@@ -81,7 +85,10 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 		}
 		for _, key := range keys {
 			got, _ := settings.Field(zero.Elem(), key)
-			want, _ := settings.Field(reflect.ValueOf(holder).Elem(), key)
+			want, has := settings.Field(reflect.ValueOf(holder).Elem(), key)
+			if !has { // an example of a row
+				continue
+			}
 			if got.Kind() == reflect.Slice && got.Len() == 0 && want.Len() == 0 {
 				continue
 			}

@@ -34,7 +34,7 @@ func OfSites(configs []*config.Config, traces []SiteTrace) (*Plan, error) {
 	plan := Default()
 	plan.Name, plan.Scheme, plan.Compare = "sites", Configured, []string{string(Local)}
 	for _, c := range configs {
-		plan.Currency, plan.Exchange = cmp.Or(plan.Currency, c.Currency()), c.Exchange
+		plan.Currency, plan.ExchangeRates = cmp.Or(plan.Currency, c.Currency()), c.ExchangeRates
 	}
 	var errs []error
 	for _, c := range configs {

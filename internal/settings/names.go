@@ -7,8 +7,13 @@ import (
 	"strings"
 )
 
-// Field finds the field of a table's struct by its name in TOML.
+// Field finds the value of a key by its name in TOML: the field of a table's struct, or the
+// row of a map.
 func Field(table reflect.Value, name string) (field reflect.Value, ok bool) {
+	if table.Kind() == reflect.Map {
+		row := table.MapIndex(reflect.ValueOf(name).Convert(table.Type().Key()))
+		return row, row.IsValid()
+	}
 	of, ok := fieldOf(table.Type(), name)
 	if !ok {
 		return reflect.Value{}, false

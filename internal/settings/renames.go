@@ -21,6 +21,7 @@ func Renames() []Rename {
 		{Old: "protect", New: "[guest_limits]"},
 		{Old: "waiting", New: "[[waiting_cost]]"},
 		{Old: "weighing", New: "[default_weights]"},
+		{Old: "exchange", New: "[exchange_rates]", Note: "; write each currency of worth as a key of its own, as EUR = 0.94"},
 		{Old: "localsched.gamma", New: "[localsched.cpu_model]"},
 		{Old: "site.gamma", New: "[site.cpu_model]"},
 		{Old: "cost.licence", New: "[[cost.license]]"},

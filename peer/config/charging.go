@@ -19,23 +19,23 @@ import (
 type Charging struct {
 	*settings.Reader
 
-	Currency    string // of all amounts; empty: none is named
-	CurrencyKey string // where it is named
-	Exchange    Exchange
-	Zone        *time.Location // of the clock
-	NoZone      bool           // nobody has set it: warn
-	Powered     bool           // it is known what a CPU draws
-	Priced      bool           // a feed tells what electricity costs
-	MHz         int            // of a CPU at its full frequency; 0: not stated
+	Currency      string // of all amounts; empty: none is named
+	CurrencyKey   string // where it is named
+	ExchangeRates ExchangeRates
+	Zone          *time.Location // of the clock
+	NoZone        bool           // nobody has set it: warn
+	Powered       bool           // it is known what a CPU draws
+	Priced        bool           // a feed tells what electricity costs
+	MHz           int            // of a CPU at its full frequency; 0: not stated
 }
 
-// Rates checks the table [Charging.Exchange].
+// Rates checks the table [Charging.ExchangeRates].
 func (r *Charging) Rates(table string) {
-	for _, name := range slices.Sorted(maps.Keys(r.Exchange.Worth)) {
-		key := settings.Join(table+".worth", name)
+	for _, name := range slices.Sorted(maps.Keys(r.ExchangeRates)) {
+		key := settings.Join(table, name)
 		if !goodCurrency(name) {
 			r.Problem(key, "invalid currency %q; use three capital letters, such as \"EUR\"", name)
-		} else if r.Exchange.Worth[name] <= 0 {
+		} else if r.ExchangeRates[name] <= 0 {
 			r.Problem(key, "is not above 0; set the value of one %s in a unit that all sites share", name)
 		}
 	}
@@ -79,7 +79,7 @@ func (r *Charging) Costs(table string, c *Cost) *cost.Charges {
 		Classes:  r.classes(table+".qos_factors", c.QoSFactors),
 		Licences: r.licences(table+".license", c.Licenses),
 		Data:     cost.Data{PerGBIn: r.price(table+".data.per_gb_in", c.Data.PerGBIn), PerGBOut: r.price(table+".data.per_gb_out", c.Data.PerGBOut)},
-		Exchange: r.Exchange.Rates(),
+		Exchange: r.ExchangeRates.Exchange(),
 	}
 	if c.CPU != nil {
 		made.CPU = r.cpuCost(table+".cpu", c.CPU, calendar)

@@ -16,10 +16,10 @@ func (r *checker) checkBroker() {
 		zone.Location = time.UTC
 	}
 	tables := Charging{
-		Reader: r.Reader, Currency: c.Currency(), CurrencyKey: "site.currency", Exchange: c.Exchange, Zone: zone.Location,
+		Reader: r.Reader, Currency: c.Currency(), CurrencyKey: "site.currency", ExchangeRates: c.ExchangeRates, Zone: zone.Location,
 		NoZone: !r.Set("prices.time_zone"), Powered: c.Power.WattsPerCPU > 0, Priced: c.Prices.Area != "", MHz: c.LocalSched.MHz,
 	}
-	tables.Rates("exchange")
+	tables.Rates("exchange_rates")
 	tables.CPUModel("localsched.cpu_model", c.LocalSched.CPUModel)
 	c.Cost.charges = tables.Costs("cost", &c.Cost)
 	if c.Cost.charges != nil && c.Tariff != (Tariff{}) {
@@ -38,8 +38,8 @@ func (r *checker) checkCurrencies() {
 	if s := c.Site.Currency; s != "" && !goodCurrency(s) {
 		r.Problem("site.currency", "invalid currency %q; use three capital letters, such as \"EUR\"", s)
 	}
-	r.checkWorth("site.currency", c.Site.Currency)
-	r.checkWorth("tariff.currency", c.Tariff.Currency)
+	r.checkRate("site.currency", c.Site.Currency)
+	r.checkRate("tariff.currency", c.Tariff.Currency)
 	for i, p := range c.Partners {
 		key := fmt.Sprintf("partner[%d]", i)
 		notNegative(r.Reader, key+".per_gb", p.PerGB)
@@ -50,14 +50,14 @@ func (r *checker) checkCurrencies() {
 	}
 }
 
-// checkWorth checks that a currency can be exchanged, where any can or must be.
-func (r *checker) checkWorth(key, currency string) {
-	worth := r.config.Exchange.Worth
-	if _, has := worth[currency]; has || currency == "" {
+// checkRate checks that a currency can be exchanged, where any can or must be.
+func (r *checker) checkRate(key, currency string) {
+	rates := r.config.ExchangeRates
+	if _, has := rates[currency]; has || currency == "" {
 		return
 	}
-	if len(worth) > 0 || currency != r.config.Currency() {
-		r.Problem(key, "%q has no exchange rate; add it to worth in [exchange], with the same number at every site", currency)
+	if len(rates) > 0 || currency != r.config.Currency() {
+		r.Problem(key, "%q has no exchange rate; add it to [exchange_rates], with the same number at every site", currency)
 	}
 }
 

@@ -16,7 +16,7 @@ type Config struct {
 	Tariff         Tariff         `toml:"tariff"`
 	Power          Power          `toml:"power"`
 	Prices         Prices         `toml:"prices"`
-	Exchange       Exchange       `toml:"exchange"`
+	ExchangeRates  ExchangeRates  `toml:"exchange_rates"`
 	Cost           Cost           `toml:"cost"`
 	WaitingCosts   []WaitingCost  `toml:"waiting_cost"` // in the order of the files
 	DefaultWeights DefaultWeights `toml:"default_weights"`

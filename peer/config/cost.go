@@ -27,10 +27,9 @@ func (g *CPUModel) Model() protocol.Machine {
 	}
 }
 
-// Exchange is the table [exchange], the same at every site of the grid.
-type Exchange struct {
-	Worth map[string]settings.Amount `toml:"worth"` // of one unit of each currency
-}
+// ExchangeRates is the table [exchange_rates], the same at every site of the grid: the value
+// of one unit of each currency in a common unit.
+type ExchangeRates map[string]settings.Amount
 
 // Cost is the table [cost]: what this site charges, by the terms of [IS 4.2]. All money is
 // in [Site.Currency].
@@ -138,7 +137,7 @@ func (c *Config) brokered(out *rules.Config) {
 	if c.Cost.charges != nil {
 		out.Costs = c.Cost.charges
 	}
-	out.Exchange, out.Currency = c.Exchange.Rates(), c.Currency()
+	out.Exchange, out.Currency = c.ExchangeRates.Exchange(), c.Currency()
 	out.Weighing, out.Waiting = c.DefaultWeights.Weights(), Curves(c.WaitingCosts)
 }
 
@@ -166,11 +165,11 @@ func (c *Config) Currency() string {
 	return c.Tariff.Currency
 }
 
-// Rates are the table as the peer's core and the costs use it.
-func (e *Exchange) Rates() cost.Exchange {
-	rates := make(cost.Exchange, len(e.Worth))
-	for currency, worth := range e.Worth {
-		rates[currency] = protocol.Micro(worth)
+// Exchange is the table as the peer's core and the costs use it.
+func (r ExchangeRates) Exchange() cost.Exchange {
+	rates := make(cost.Exchange, len(r))
+	for currency, rate := range r {
+		rates[currency] = protocol.Micro(rate)
 	}
 	return rates
 }

@@ -99,7 +99,7 @@ per_hour = 0.5
 `
 
 // common is a file that all sites of a grid have.
-const common = "[exchange.worth]\nCHF = 1.0\nEUR = 0.94\n"
+const common = "[exchange_rates]\nCHF = 1.0\nEUR = 0.94\n"
 
 // told is what the state machine of the site is told.
 func told(t *testing.T) rules.Config {

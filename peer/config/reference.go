@@ -4,6 +4,7 @@ package config
 type section struct {
 	name     string // "site", "policy.tc"
 	array    bool   // [[name]]
+	rows     bool   // its keys are names that the user chooses; the only entry is an example
 	optional bool   // may be absent, and then means something else than its defaults
 	about    string
 	keys     []entry

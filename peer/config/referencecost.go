@@ -27,8 +27,8 @@ func costSections() []section {
 // chargeSections describe what the site charges.
 func chargeSections() []section {
 	return []section{
-		{name: "exchange", about: "Exchange rates of currencies. All sites of a grid must use the same numbers. Keep the table in a separate file, copy that file to every site and add it as a further --config.", keys: []entry{
-			{name: "worth", example: `{ CHF = 1.0, EUR = 0.94 }`, about: "Value of one unit of each currency in a common unit, which may be one of the currencies. If unset, amounts in other currencies than that of the site cannot be compared."},
+		{name: "exchange_rates", rows: true, optional: true, about: "Exchange rates of currencies. All sites of a grid must use the same numbers. Keep the table in a separate file, copy that file to every site and add it as a further --config.", keys: []entry{
+			{name: "CHF", example: "1.06", about: "Value of one CHF in a common unit, which may be one of the currencies; one key for each currency, by its three capital letters. Amounts in different currencies can only be compared if both have a rate."},
 		}},
 		{name: "cost", about: "What this site charges, by term. Its quotes then carry each term, and the policy iss weighs them. Amounts are in [site] currency, with up to six decimals, and hours are in [prices] time_zone. Excludes [tariff].", keys: []entry{
 			{name: "qos_factors", example: `{ urgent = 1.5, idle = 0.5 }`, about: "φ: the priority classes that jobs may request at this site (submit --priority), each with the factor of its CPU price. Jobs with a class that is not listed are declined. If unset, there are no classes."},

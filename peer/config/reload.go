@@ -58,7 +58,7 @@ func (c *Config) values(s section) map[string]shownValue {
 			element = named.String()
 			name = fmt.Sprintf("%s[%s]", s.name, element)
 		}
-		for rank, e := range s.keys {
+		for rank, e := range s.entries(table) {
 			if value, ok := settings.Field(table, e.name); ok {
 				out[settings.Join(name, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank, element}
 			}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
@@ -49,11 +50,27 @@ func (s section) header() string {
 
 // shown is the key's default, or the example when it has none.
 func shown(e entry, table reflect.Value) string {
-	value, _ := settings.Field(table, e.name)
-	if value.IsZero() {
+	value, has := settings.Field(table, e.name)
+	if !has || value.IsZero() {
 		return e.example
 	}
 	return settings.Format(value)
+}
+
+// entries are the keys of a table: those of its section or, if users choose the names, those
+// that it has.
+func (s section) entries(table reflect.Value) []entry {
+	if !s.rows {
+		return s.keys
+	}
+	var rows []entry
+	for _, key := range table.MapKeys() {
+		row := s.keys[0]
+		row.name = key.String()
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	return rows
 }
 
 // defaultsOf returns the struct of a section as it is when no key is set.

@@ -39,7 +39,7 @@ func (c *Config) Show(w io.Writer, effective bool) error {
 
 // showKeys prints the keys of one table.
 func (c *Config) showKeys(s section, table reflect.Value, key string, effective bool) (lines []string) {
-	for _, e := range s.keys {
+	for _, e := range s.entries(table) {
 		value, _ := settings.Field(table, e.name)
 		from, name := "default", settings.Join(key, e.name)
 		if at, set := c.places[name]; set {
