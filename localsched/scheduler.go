@@ -69,7 +69,7 @@ type Cursor string
 type Description struct {
 	Name         string // "process", "slurm"
 	Capacity     protocol.Capacity
-	Capabilities []string // sorted; optional behaviour, such as "reserve"
+	Capabilities []string // sorted; optional behavior, such as "reserve"
 }
 
 // Query asks for quotes.

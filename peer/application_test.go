@@ -36,21 +36,21 @@ func (l looker) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision
 	return l.decide(in), nil, nil
 }
 
-// flat charges so much for every CPU-hour, in its own currency, and has one licence.
+// flat charges so much for every CPU-hour, in its own currency, and has one license.
 type flat struct {
 	price    protocol.Micro
 	currency string
 }
 
 func (f flat) Bill(w cost.Work) (cost.Bill, string) {
-	for _, licence := range w.Spec.Licenses {
-		if licence.Name != "matlab" {
-			return cost.Bill{}, "no licence " + licence.Name
+	for _, license := range w.Spec.Licenses {
+		if license.Name != "matlab" {
+			return cost.Bill{}, "no license " + license.Name
 		}
 	}
 	amount := protocol.Micro(int64(f.price) * int64(w.Spec.CPUs) * int64(w.Run) / int64(protocol.Hour))
 	return cost.Bill{Currency: f.currency, Run: w.Run, Terms: []protocol.Term{
-		{Name: cost.CPUTerm, Amount: amount}, {Name: cost.LicenceTerm, Amount: 2}, {Name: cost.EcoTerm, Amount: 3}, {Name: cost.DataTerm, Amount: 4},
+		{Name: cost.CPUTerm, Amount: amount}, {Name: cost.LicenseTerm, Amount: 2}, {Name: cost.EcoTerm, Amount: 3}, {Name: cost.DataTerm, Amount: 4},
 	}}, ""
 }
 
@@ -79,7 +79,7 @@ func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision, change
 	return l, seen
 }
 
-// answerQuotes has b answer the last question: every job at once, for 10 EUR and a licence
+// answerQuotes has b answer the last question: every job at once, for 10 EUR and a license
 // of 1.
 func (l *lone) answerQuotes() protocol.QuoteRequest {
 	l.t.Helper()
@@ -91,7 +91,7 @@ func (l *lone) answerQuotes() protocol.QuoteRequest {
 	for _, spec := range request.Jobs {
 		reply.Quotes = append(reply.Quotes, protocol.Quote{
 			Job: spec.Job, ERT: max(spec.PredictedRunTime, 1), Currency: "EUR",
-			Terms: []protocol.Term{{Name: "cpu", Amount: 10}, {Name: "licence", Amount: 1}, {Name: "energy", Amount: -7}},
+			Terms: []protocol.Term{{Name: "cpu", Amount: 10}, {Name: "license", Amount: 1}, {Name: "energy", Amount: -7}},
 		})
 	}
 	l.step(event.MessageIn{From: "b", Body: reply})
@@ -102,8 +102,8 @@ func moldable() event.Submit {
 	ev := submission(2)
 	ev.Jobs[0].Component = protocol.Component{
 		Name: "solver", Alpha: 5, Gamma: 6, Delta: 7,
-		Shapes:    []protocol.Shape{{CPUs: 2, WallTime: 2 * protocol.Hour}, {CPUs: 4, WallTime: protocol.Hour / 2}},
-		Behaviour: protocol.Behaviour{Mflop: 1_000_000}, // a thousand seconds of one CPU
+		Shapes:   []protocol.Shape{{CPUs: 2, WallTime: 2 * protocol.Hour}, {CPUs: 4, WallTime: protocol.Hour / 2}},
+		Behavior: protocol.Behavior{Mflop: 1_000_000}, // a thousand seconds of one CPU
 	}
 	ev.Jobs[1].Component = protocol.Component{Alpha: 1, Estimate: protocol.Minute}
 	ev.Jobs[1].Spec.Data, ev.Jobs[1].Spec.DataOut = 2_000_000_000, 1_000_000_000
@@ -229,7 +229,7 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	})
 	run := func() {
 		ev := submission(1)
-		ev.Jobs[0].Component = protocol.Component{Name: "solver", Alpha: 1, Behaviour: protocol.Behaviour{Mflop: 1_000_000}}
+		ev.Jobs[0].Component = protocol.Component{Name: "solver", Alpha: 1, Behavior: protocol.Behavior{Mflop: 1_000_000}}
 		l.step(ev)
 		l.answerQuotes()
 	}
@@ -239,7 +239,7 @@ func TestExecutionsAreLearntFrom(t *testing.T) {
 	}
 	var w view.RunHistory
 	ask := func() {
-		l.step(event.AskWarehouse{Asked: 7, User: "ada"})
+		l.step(event.AskRunHistory{Asked: 7, User: "ada"})
 		w, _ = l.answers[len(l.answers)-1].(view.RunHistory)
 	}
 	if ask(); len(w.Components) != 0 {
@@ -375,11 +375,11 @@ func TestUnsoldIsDeclined(t *testing.T) {
 	spec := guest(1, 1)
 	spec.Licenses = []protocol.License{{Name: "ansys", Count: 1}}
 	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}})
-	if got := reply.Quotes[0].Declined; got != "no licence ansys" {
+	if got := reply.Quotes[0].Declined; got != "no license ansys" {
 		t.Errorf("declined: %q", got)
 	}
 	plain := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
-	if got := plain.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}}).Quotes[0].Declined; !strings.Contains(got, `no licence "ansys"`) {
+	if got := plain.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}}).Quotes[0].Declined; !strings.Contains(got, `no license "ansys"`) {
 		t.Errorf("without a price list: %q", got)
 	}
 	l, seen := seeing(t, nil)
@@ -454,7 +454,7 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	l, seen := seeing(t, nil)
 	ev := submission(1)
-	ev.Jobs[0].Component = protocol.Component{Behaviour: protocol.Behaviour{Mflop: 36_000_000}} // ten hours of one CPU
+	ev.Jobs[0].Component = protocol.Component{Behavior: protocol.Behavior{Mflop: 36_000_000}} // ten hours of one CPU
 	l.step(ev)
 	l.answerQuotes()
 	if got := (*seen)[0].ERT[0]; got != 10*protocol.Hour {

@@ -24,7 +24,7 @@ func experienced(tb testing.TB, components int) *peer.Peer {
 		for run := range 10 {
 			stored.Runs = append(stored.Runs, row.Execution{Execution: gamma.Execution{
 				Site: "a", Machine: machine, CPUs: 2 << (run % 4), Ran: protocol.Duration(60_000 + 1000*run), At: protocol.Instant(run),
-				Stated: protocol.Behaviour{Mflop: 1e6, Mwords: 1e5, Sent: 1e8, CPUs: 4}, Usage: protocol.Usage{CPU: 100_000},
+				Stated: protocol.Behavior{Mflop: 1e6, Mwords: 1e5, Sent: 1e8, CPUs: 4}, Usage: protocol.Usage{CPU: 100_000},
 			}})
 		}
 		rows.Commit(row.Record{Table: row.ExecutionTable, Key: stored.User + "\x00" + stored.Component + "\x00a", Row: stored})
@@ -41,10 +41,10 @@ func experienced(tb testing.TB, components int) *peer.Peer {
 	return p
 }
 
-// askWarehouse is what a peer tells of a component of a user; empty: of all.
-func askWarehouse(tb testing.TB, p *peer.Peer, user, component string) []view.ComponentHistory {
+// askRunHistory is what a peer tells of a component of a user; empty: of all.
+func askRunHistory(tb testing.TB, p *peer.Peer, user, component string) []view.ComponentHistory {
 	tb.Helper()
-	ready := p.Step(peertest.Epoch, event.AskWarehouse{Asked: 1, User: user, Component: component})
+	ready := p.Step(peertest.Epoch, event.AskRunHistory{Asked: 1, User: user, Component: component})
 	known, ok := ready.Answers[0].Reply.(view.RunHistory)
 	if !ok {
 		tb.Fatalf("got %+v", ready.Answers)
@@ -54,28 +54,28 @@ func askWarehouse(tb testing.TB, p *peer.Peer, user, component string) []view.Co
 
 // A component is known by user and name. All runs of it are fitted only when it is asked for:
 // the list of thousands must not stop the peer for seconds.
-func TestWarehouseFitsWhatIsNamed(t *testing.T) {
+func TestRunHistoryFitsWhatIsNamed(t *testing.T) {
 	t.Parallel()
 	p := experienced(t, 3)
-	all := askWarehouse(t, p, "", "")
+	all := askRunHistory(t, p, "", "")
 	if len(all) != 6 {
 		t.Errorf("the list has %d components", len(all))
 	}
 	for _, c := range all {
-		if c.Behaviour != (protocol.Behaviour{}) || len(c.Sites[0].Runs) != 10 || c.Sites[0].Runs[9].Rate == 0 {
+		if c.Behavior != (protocol.Behavior{}) || len(c.Sites[0].Runs) != 10 || c.Sites[0].Runs[9].Rate == 0 {
 			t.Errorf("in the list %s of %s is %+v", c.Name, c.User, c)
 		}
 	}
-	one := askWarehouse(t, p, "ada", "1")
-	if len(one) != 1 || one[0].User != "ada" || one[0].Name != "1" || !one[0].Behaviour.Stated() {
+	one := askRunHistory(t, p, "ada", "1")
+	if len(one) != 1 || one[0].User != "ada" || one[0].Name != "1" || !one[0].Behavior.Stated() {
 		t.Errorf("asked for one: %+v", one)
 	}
 }
 
-// BenchmarkWarehouse lists what is known of 10,000 components from 100,000 runs.
-func BenchmarkWarehouse(b *testing.B) {
+// BenchmarkRunHistory lists what is known of 10,000 components from 100,000 runs.
+func BenchmarkRunHistory(b *testing.B) {
 	p := experienced(b, 5000)
 	for b.Loop() {
-		askWarehouse(b, p, "", "")
+		askRunHistory(b, p, "", "")
 	}
 }

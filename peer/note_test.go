@@ -57,10 +57,10 @@ func TestNotesTravel(t *testing.T) {
 	}
 }
 
-// TestLikenessIsStatedAtTheOrigin: jobs of one user with one name are alike wherever they
+// TestPowerClassIsStatedAtTheOrigin: jobs of one user with one name are alike wherever they
 // are asked about, and whatever the submitter says of it; another name is another
 // likeness.
-func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
+func TestPowerClassIsStatedAtTheOrigin(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	submit := submission(2)
@@ -72,7 +72,7 @@ func TestLikenessIsStatedAtTheOrigin(t *testing.T) {
 			likes[row.Spec.Name] = row.Spec.PowerClass
 		}
 	}
-	if likes["x"] != protocol.Likeness("a", "ada", "x") || likes["y"] != protocol.Likeness("a", "ada", "y") {
+	if likes["x"] != protocol.PowerClassOf("a", "ada", "x") || likes["y"] != protocol.PowerClassOf("a", "ada", "y") {
 		t.Errorf("the rows say %v", likes)
 	}
 	l.step(event.TestSubmit{Asked: 1, User: "ada", Jobs: []protocol.Job{{Spec: submit.Jobs[0].Spec}}})

@@ -155,7 +155,7 @@ func (p *Peer) Step(now protocol.Instant, ev event.Event) (ready event.Ready) {
 func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind of event
 	switch ev := ev.(type) {
 	case event.Tick:
-	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskWarehouse, event.AskRecovery:
+	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskRunHistory, event.AskRecovery:
 		p.takeQuestion(ev)
 	case event.MessageIn:
 		p.receive(ev.From, ev.Body)
@@ -199,7 +199,7 @@ func (p *Peer) takeQuestion(ev event.Event) {
 		p.askOutput(ev)
 	case event.AskSites:
 		p.answer(ev.Asked, p.sitesView())
-	case event.AskWarehouse:
+	case event.AskRunHistory:
 		p.answer(ev.Asked, p.rows.History.View(ev.User, ev.Component))
 	case event.AskRecovery:
 		p.answer(ev.Asked, p.recoveryView())

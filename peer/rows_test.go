@@ -36,7 +36,7 @@ func fullRows() map[row.Table]row.Row {
 			Application: 1_000_000_000_006, Prediction: &row.Prediction{Cost: -1, End: 2, Run: 3}, ReserveFrom: 4, ReservedAt: 5,
 			Component: &protocol.Component{
 				Name: "c", Shapes: []protocol.Shape{{CPUs: 1, Nodes: 2, WallTime: 3, Estimate: 4}},
-				Behaviour: protocol.Behaviour{Mflop: 1, Scaling: protocol.Surface}, Alpha: 1, Gamma: 2, Delta: 3, Together: 4,
+				Behavior: protocol.Behavior{Mflop: 1, Scaling: protocol.Surface}, Alpha: 1, Gamma: 2, Delta: 3, Together: 4,
 			},
 		},
 		row.PayloadTable: row.Payload{Payload: &protocol.Payload{

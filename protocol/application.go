@@ -10,7 +10,7 @@ import (
 // Application is what the user of some jobs wants of them together [IS 1, 4.2].
 type Application struct {
 	Name     string        `json:"name,omitempty"`
-	Beta     int           `json:"beta_ppm"`           // β
+	Beta     int           `json:"wait_weight_ppm"`    // β
 	MaxCost  Micro         `json:"max_cost_micro"`     // KMAX, in Currency; [Unlimited]: none
 	MaxTime  Duration      `json:"max_time_ms"`        // TMAX, from the submission on; [Never]: none
 	Waiting  string        `json:"waiting,omitempty"`  // a curve of the site's by its name; empty: the site's usual one

@@ -22,14 +22,14 @@ func (j *Job) Check() error {
 
 // Component is what the origin alone knows of a job [IS 1].
 type Component struct {
-	Name      string    `json:"name,omitempty"`   // that its executions are kept under; empty: the job's
-	Shapes    []Shape   `json:"shapes,omitempty"` // that it may run in, besides that of the Spec
-	Behaviour Behaviour `json:"behaviour"`
-	Estimate  Duration  `json:"estimate_ms,omitempty"` // run time in the Spec's shape, on the CPUs that the wall time is meant for; 0: not known
-	Alpha     int       `json:"alpha_ppm"`             // α_k, γ_k, δ_k
-	Gamma     int       `json:"gamma_ppm"`
-	Delta     int       `json:"delta_ppm"`
-	Together  int       `json:"together,omitempty"` // components of an application with one number above 0 start together
+	Name     string   `json:"name,omitempty"`   // that its executions are kept under; empty: the job's
+	Shapes   []Shape  `json:"shapes,omitempty"` // that it may run in, besides that of the Spec
+	Behavior Behavior `json:"behavior"`
+	Estimate Duration `json:"estimate_ms,omitempty"` // run time in the Spec's shape, on the CPUs that the wall time is meant for; 0: not known
+	Alpha    int      `json:"compute_weight_ppm"`    // α_k, γ_k, δ_k
+	Gamma    int      `json:"energy_weight_ppm"`
+	Delta    int      `json:"data_weight_ppm"`
+	Together int      `json:"together,omitempty"` // components of an application with one number above 0 start together
 }
 
 // Shape is a way to run a moldable component [IS 4.2: p_k].
@@ -52,8 +52,8 @@ func (c *Component) check() error {
 			return fmt.Errorf("component: shapes[%d]: estimate_ms is %d; use 0 or more", i, shape.Estimate)
 		}
 	}
-	if err := c.Behaviour.check(); err != nil {
-		return fmt.Errorf("component: behaviour: %w", err)
+	if err := c.Behavior.check(); err != nil {
+		return fmt.Errorf("component: behavior: %w", err)
 	}
 	return checkLabel("component: name", c.Name, maxLabel)
 }

@@ -86,13 +86,13 @@ func ParseTag(s string) (Tag, error) {
 // Request is what a scheduler must know of a job to plan it.
 type Request struct {
 	Job        JobID    `json:"job,omitempty"`
-	CPUs       int      `json:"cpus"`                // in all
-	Nodes      int      `json:"nodes,omitempty"`     // at least; 0: any
-	MemoryMB   int64    `json:"memory_mb,omitempty"` // per node; 0: any
-	WallTime   Duration `json:"wall_time_ms"`        // the limit, after which the job is ended
-	Power      int      `json:"power_ppm,omitempty"` // that the job draws, in parts per million of what a site states; 0: not known
-	PowerClass uint64   `json:"like,omitempty"`      // equal for jobs that are likely to draw alike, see [Likeness]; 0: not known
-	Layout     Layout   `json:"layout,omitzero"`     // of the CPUs
+	CPUs       int      `json:"cpus"`                  // in all
+	Nodes      int      `json:"nodes,omitempty"`       // at least; 0: any
+	MemoryMB   int64    `json:"memory_mb,omitempty"`   // per node; 0: any
+	WallTime   Duration `json:"wall_time_ms"`          // the limit, after which the job is ended
+	Power      int      `json:"power_ppm,omitempty"`   // that the job draws, in parts per million of what a site states; 0: not known
+	PowerClass uint64   `json:"power_class,omitempty"` // equal for jobs that are expected to draw similar power, see [PowerClassOf]; 0: not known
+	Layout     Layout   `json:"layout,omitzero"`       // of the CPUs
 }
 
 // CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
@@ -111,9 +111,9 @@ func (r *Request) CheckRequest() error {
 	return nil
 }
 
-// Likeness is the same number for all jobs of one user of one site with one name, and
-// tells neither.
-func Likeness(site SiteName, user, name string) uint64 {
+// PowerClassOf returns a hash of the site, the user and the job name. Jobs with equal values are
+// expected to draw similar power; the hash does not reveal the names.
+func PowerClassOf(site SiteName, user, name string) uint64 {
 	h := fnv.New64a()
 	for _, word := range []string{string(site), user, name} {
 		_, _ = h.Write([]byte(word)) // never fails
@@ -135,8 +135,8 @@ type Spec struct {
 	Mflops    int        `json:"mflops,omitempty"`         // the same in Mflop/s; 0: not stated
 	Data      int64      `json:"data_bytes,omitempty"`     // that must travel to a site that is not the origin
 	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
-	Licenses  []License  `json:"licences,omitempty"`       // that it uses while it runs, sorted by name
-	QOS       string     `json:"priority,omitempty"`       // class of service, by its name at the site; empty: the usual one
+	Licenses  []License  `json:"licenses,omitempty"`       // that it uses while it runs, sorted by name
+	QOS       string     `json:"qos,omitempty"`            // quality of service, by its name at the site; empty: the default one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 
 	// What the origin foresees of the run on the machine that this is sent to. Another site
@@ -173,7 +173,7 @@ func (s *Spec) ForgetPrediction() {
 	s.PredictedRunTime, s.Intensity, s.Computing, s.MeasuredPower = 0, 0, 0, 0
 }
 
-// License is so many of a licence.
+// License is so many of a license.
 type License struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -189,9 +189,9 @@ func (s *Spec) Check() error {
 		s.checkNumbers(),
 		checkLabel("the job's name", s.Name, MaxJobName),
 		s.checkSites(),
-		CheckLicences(s.Licenses),
-		s.checkLicenceNames(),
-		checkLabel("priority", s.QOS, MaxPriority),
+		CheckLicenses(s.Licenses),
+		s.checkLicenseNames(),
+		checkLabel("qos", s.QOS, MaxQOS),
 		CheckComment(s.Comment),
 	)
 }
@@ -215,20 +215,20 @@ func (s *Spec) checkSites() error {
 	return nil
 }
 
-func (s *Spec) checkLicenceNames() error {
+func (s *Spec) checkLicenseNames() error {
 	for _, one := range s.Licenses {
-		if err := checkLabel("licences", one.Name, MaxName); err != nil {
+		if err := checkLabel("licenses", one.Name, MaxName); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// CheckLicences says what is wrong with what a job uses while it runs, if anything, wherever it
-// comes from. What another site may call a licence is not looked at.
-func CheckLicences(list []License) error {
-	if len(list) > MaxLicences {
-		return fmt.Errorf("licences: has %d entries or bytes, at most %d are allowed", len(list), MaxLicences)
+// CheckLicenses says what is wrong with what a job uses while it runs, if anything, wherever it
+// comes from. What another site may call a license is not looked at.
+func CheckLicenses(list []License) error {
+	if len(list) > MaxLicenses {
+		return fmt.Errorf("licenses: has %d entries or bytes, at most %d are allowed", len(list), MaxLicenses)
 	}
 	for i := range list {
 		err := list[i].check()
@@ -236,7 +236,7 @@ func CheckLicences(list []License) error {
 			err = fmt.Errorf("name: %q does not sort after %q", list[i].Name, list[i-1].Name)
 		}
 		if err != nil {
-			return fmt.Errorf("licences[%d]: %w", i, err)
+			return fmt.Errorf("licenses[%d]: %w", i, err)
 		}
 	}
 	return nil

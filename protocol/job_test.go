@@ -143,9 +143,9 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// Likeness tells users, names and sites apart, also where their letters run together, and
+// PowerClassOf tells users, names and sites apart, also where their letters run together, and
 // is never 0, which would be unknown.
-func TestLikeness(t *testing.T) {
+func TestPowerClassOf(t *testing.T) {
 	t.Parallel()
 	seen := map[uint64][]string{0: {"unknown"}}
 	for _, words := range [][]string{
@@ -158,13 +158,13 @@ func TestLikeness(t *testing.T) {
 		{"a", "ada", ""},
 		{"", "", ""},
 	} {
-		like := protocol.Likeness(protocol.SiteName(words[0]), words[1], words[2])
+		like := protocol.PowerClassOf(protocol.SiteName(words[0]), words[1], words[2])
 		if other, ok := seen[like]; ok {
 			t.Errorf("%q and %q are alike", words, other)
 		}
 		seen[like] = words
 	}
-	if again := protocol.Likeness("a", "ada", "sum"); seen[again] == nil {
+	if again := protocol.PowerClassOf("a", "ada", "sum"); seen[again] == nil {
 		t.Errorf("a job is not like itself: %d", again)
 	}
 }

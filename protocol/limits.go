@@ -11,8 +11,8 @@ const (
 	MaxJobName  = 1024    // bytes
 	MaxUser     = 256     // bytes
 	MaxJobSites = 1024    // where a job may run
-	MaxLicences = 16      // that a job uses
-	MaxPriority = 32      // bytes of a class of service
+	MaxLicenses = 16      // that a job uses
+	MaxQOS      = 32      // bytes of a class of service
 	MaxScript   = 4 << 20 // bytes
 	MaxArgs     = 65536   // arguments of a script, and as many variables
 	MaxWords    = 2 << 20 // bytes of both together, as they are submitted

@@ -18,9 +18,9 @@ type Machine struct {
 // Stated says whether the machine says enough to predict run times on it.
 func (m Machine) Stated() bool { return m.Flops > 0 && m.Words > 0 && m.Network > 0 }
 
-// Behaviour is what a component does over its whole run, as the Γ model sees it. The zero
+// Behavior is what a component does over its whole run, as the Γ model sees it. The zero
 // value says nothing.
-type Behaviour struct {
+type Behavior struct {
 	Mflop    int64   `json:"mflop"`                // O: operations of all its CPUs together, in millions
 	Mwords   int64   `json:"mwords,omitempty"`     // W: accesses of all its CPUs to main memory, in millions of 64-bit words; 0: as few as it takes to reach the peak
 	Sent     int64   `json:"sent_words,omitempty"` // S: 64-bit words that each CPU sends, when it runs on CPUs
@@ -29,10 +29,10 @@ type Behaviour struct {
 	Scaling  Scaling `json:"scaling,omitempty"`    // of Sent and Messages with the number of CPUs
 }
 
-// Stated says whether the behaviour says enough to predict run times from it.
-func (b Behaviour) Stated() bool { return b.Mflop > 0 }
+// Stated says whether the behavior says enough to predict run times from it.
+func (b Behavior) Stated() bool { return b.Mflop > 0 }
 
-func (b Behaviour) check() error {
+func (b Behavior) check() error {
 	for _, one := range []struct {
 		name string
 		n    int64
@@ -70,10 +70,10 @@ type Usage struct {
 	CPU      Duration `json:"cpu_ms,omitempty"`     // of all its CPUs together, user and system
 	MemoryMB int64    `json:"memory_mb,omitempty"`  // most at once of all its processes
 	Energy   int64    `json:"energy_mj,omitempty"`  // of its CPUs, in millijoules
-	Mflop    int64    `json:"mflop,omitempty"`      // operations, as [Behaviour.Mflop]
-	Mwords   int64    `json:"mwords,omitempty"`     // as [Behaviour.Mwords]
-	Sent     int64    `json:"sent_words,omitempty"` // as [Behaviour.Sent], on the CPUs that it ran on
-	Messages int64    `json:"messages,omitempty"`   // as [Behaviour.Messages], on the CPUs that it ran on
+	Mflop    int64    `json:"mflop,omitempty"`      // operations, as [Behavior.Mflop]
+	Mwords   int64    `json:"mwords,omitempty"`     // as [Behavior.Mwords]
+	Sent     int64    `json:"sent_words,omitempty"` // as [Behavior.Sent], on the CPUs that it ran on
+	Messages int64    `json:"messages,omitempty"`   // as [Behavior.Messages], on the CPUs that it ran on
 	MHz      int      `json:"mhz,omitempty"`        // that its CPUs ran at
 	Power    int      `json:"power_ppm,omitempty"`  // of its CPUs, in parts per million of what the site states, which works it out from Energy
 }

@@ -172,16 +172,16 @@ func (Prepared) Kind() string       { return "prepared" }
 func (Refused) Kind() string        { return "refused" }
 func (Grant) Kind() string          { return "grant" }
 func (Accept) Kind() string         { return "accept" }
-func (PrepareExpired) Kind() string { return "aborted" }
+func (PrepareExpired) Kind() string { return "prepare-expired" }
 func (Status) Kind() string         { return "status" }
 func (StatusAck) Kind() string      { return "status-ack" }
 func (Result) Kind() string         { return "result" }
 func (ResultAck) Kind() string      { return "result-ack" }
 func (Recall) Kind() string         { return "recall" }
 func (Recalled) Kind() string       { return "recalled" }
-func (DecisionQuery) Kind() string  { return "decision-asked" }
+func (DecisionQuery) Kind() string  { return "decision-query" }
 func (Abort) Kind() string          { return "abort" }
-func (UnknownJob) Kind() string     { return "unknown" }
+func (UnknownJob) Kind() string     { return "unknown-job" }
 func (Fenced) Kind() string         { return "fenced" }
 func (Watermark) Kind() string      { return "watermark" }
 

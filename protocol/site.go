@@ -90,7 +90,7 @@ func (c *Capacity) Fits(r Request) (reason string) {
 
 // ProtocolVersion is the version of the peer messages and sessions that this code
 // speaks.
-const ProtocolVersion = 3
+const ProtocolVersion = 4
 
 // Card is a site card: what a site tells each partner about itself on
 // connecting. It is signed by the site's key.

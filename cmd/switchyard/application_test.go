@@ -347,7 +347,7 @@ func TestTheStoryOfAComponent(t *testing.T) {
 	}
 }
 
-func TestWarehouse(t *testing.T) {
+func TestRunHistory(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.RunHistory{Components: []view.ComponentHistory{
 		{User: "ada", Name: "mesh", Sites: []view.SiteHistory{
@@ -368,7 +368,7 @@ func TestWarehouse(t *testing.T) {
 	if got := command(t, socket, "", "history", "mesh"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
-	if ask, ok := n.asked[0].(event.AskWarehouse); !ok || ask.Component != "mesh" || ask.User == "" {
+	if ask, ok := n.asked[0].(event.AskRunHistory); !ok || ask.Component != "mesh" || ask.User == "" {
 		t.Errorf("asked %+v", n.asked[0])
 	}
 	var known view.RunHistory
@@ -376,7 +376,7 @@ func TestWarehouse(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 2 || len(known.Components[0].Sites[0].Runs) != 2 {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
 	}
-	if ask, ok := n.asked[1].(event.AskWarehouse); !ok || ask.User != "" {
+	if ask, ok := n.asked[1].(event.AskRunHistory); !ok || ask.User != "" {
 		t.Errorf("asked %+v", n.asked[1])
 	}
 	if got = command(t, socket, "", "history", "a", "b"); got.code != 2 {

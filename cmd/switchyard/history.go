@@ -36,7 +36,7 @@ func (a *app) historyCommand() *cobra.Command {
 		if len(args) > 0 {
 			component = args[0]
 		}
-		known, err := a.client().Warehouse(ctx, component, all)
+		known, err := a.client().RunHistory(ctx, component, all)
 		if err == nil && component != "" && len(known.Components) == 0 {
 			err = &exitError{code: exitNotFound, err: fmt.Errorf("no run history of your component %q; only runs that end with exit code 0 are recorded", component)}
 		}

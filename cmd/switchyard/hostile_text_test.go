@@ -75,11 +75,11 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	job.ID, job.State, held.ID, held.State = someID, protocol.Failed, someID+1, protocol.Pending
 	queue := view.Queue{Jobs: []view.Job{job, held}}
 	replies := map[reflect.Type]view.Reply{
-		reflect.TypeFor[event.AskQueue]():     queue,
-		reflect.TypeFor[event.AskSites]():     soiled[view.Sites](),
-		reflect.TypeFor[event.AskWarehouse](): soiled[view.RunHistory](),
-		reflect.TypeFor[event.TestSubmit]():   soiled[view.TestSubmitResult](),
-		reflect.TypeFor[event.Submit]():       view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
+		reflect.TypeFor[event.AskQueue]():      queue,
+		reflect.TypeFor[event.AskSites]():      soiled[view.Sites](),
+		reflect.TypeFor[event.AskRunHistory](): soiled[view.RunHistory](),
+		reflect.TypeFor[event.TestSubmit]():    soiled[view.TestSubmitResult](),
+		reflect.TypeFor[event.Submit]():        view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
 	}
 	n := &fakeNode{
 		jobs: map[protocol.JobID]view.Job{job.ID: job, held.ID: held}, facts: soiledFacts(t), notes: []string{hostile},

@@ -69,7 +69,7 @@ licenses = ["matlab", "ansys:4"]
 data_in = "20GB"
 data_out = "1G"
 sites = ["aurora", "cygnus"]
-priority = "urgent"
+qos = "urgent"
 requeue = true
 together = "flow"
 [component.behavior]
@@ -102,7 +102,7 @@ func TestAnApplicationIsReadWhole(t *testing.T) {
 	wantMesh := protocol.Component{
 		Name: "mesh", Estimate: h + h/2, Alpha: one / 2, Gamma: one, Delta: one, Together: 1,
 		Shapes: []protocol.Shape{{CPUs: 8, WallTime: 2 * h, Estimate: h + h/2}},
-		Behaviour: protocol.Behaviour{
+		Behavior: protocol.Behavior{
 			Mflop: 3_200_000, Mwords: 1000, Sent: 1_000_000, Messages: 500, CPUs: 64, Scaling: protocol.Surface,
 		},
 	}
@@ -267,9 +267,9 @@ runs/app.toml:10: the component a is at runs/app.toml:4 already; give each a nam
 runs/app.toml:6: component[2].cpus: "0" is not a whole number from 1 to 1000000`,
 		},
 		"two currencies": {
-			"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a + "priority = \"x y\"\n",
+			"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a + "qos = \"x y\"\n",
 			`runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR; name both in one currency
-runs/app.toml:9: component[a].priority: "x y" is not a QOS; use one word of at most 32 bytes`,
+runs/app.toml:9: component[a].qos: "x y" is not a QOS; use one word of at most 32 bytes`,
 		},
 		"a first rate that is none": {
 			"[[application.rate]]\nafter = 0\nper_hour = \"lots\"\n[[application.rate]]\nafter = \"1h\"\nper_hour = \"5 CHF\"\n" + a,

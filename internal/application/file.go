@@ -51,7 +51,7 @@ type component struct {
 	DataIn        values   `toml:"data_in"`
 	DataOut       values   `toml:"data_out"`
 	Sites         values   `toml:"sites"`
-	Priority      values   `toml:"priority"`
+	QOS           values   `toml:"qos"`
 	Requeue       *bool    `toml:"requeue"`
 	ComputeWeight values   `toml:"compute_weight"`
 	EnergyWeight  values   `toml:"energy_weight"`

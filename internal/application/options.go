@@ -41,7 +41,7 @@ func (c *component) options() []option {
 		{"data_in", "stage-in-size", c.DataIn},
 		{"data_out", "stage-out-size", c.DataOut},
 		{"sites", "sites", c.Sites},
-		{"priority", "qos", c.Priority},
+		{"qos", "qos", c.QOS},
 		{"compute_weight", "compute-weight", c.ComputeWeight},
 		{"energy_weight", "energy-weight", c.EnergyWeight},
 		{"data_weight", "data-weight", c.DataWeight},

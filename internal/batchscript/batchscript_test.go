@@ -469,9 +469,9 @@ func checkJob(t *testing.T, job *batchscript.Job) {
 		}
 		before = s.CPUs
 	}
-	b := job.Component.Behaviour
+	b := job.Component.Behavior
 	if min(b.Mflop, b.Mwords, b.Sent, b.Messages, int64(b.CPUs)) < 0 || (b.Scaling == protocol.Multicast && b.CPUs < 2) {
-		t.Errorf("an impossible behaviour: %+v", b)
+		t.Errorf("an impossible behavior: %+v", b)
 	}
 }
 

@@ -39,7 +39,7 @@ func broker() []Option {
 			set: times(func(w *wishes) *[]protocol.Duration { return &w.estimates }),
 		},
 		{
-			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicences, Slurm: true,
+			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicenses, Slurm: true,
 			inSlurm: verdict{Refused, "in #SBATCH it names licenses of one cluster", "write #SWITCHYARD --licenses for licenses of grid sites, or add --ignore=licenses"},
 		},
 		{
@@ -49,24 +49,24 @@ func broker() []Option {
 	}
 }
 
-// behaviour are the options that describe a job to the Γ model.
-func behaviour() []Option {
+// behavior are the options that describe a job to the Γ model.
+func behavior() []Option {
 	return []Option{
 		{
 			Long: "operations", Value: "number", Help: "floating point operations of all CPUs together, for example 3.2e12",
-			set: millions(func(w *wishes) *int64 { return &w.behaviour.Mflop }),
+			set: millions(func(w *wishes) *int64 { return &w.behavior.Mflop }),
 		},
 		{
 			Long: "memory-accesses", Value: "number", Help: "main memory accesses of all CPUs together, in 64-bit words (default: the minimum)",
-			set: millions(func(w *wishes) *int64 { return &w.behaviour.Mwords }),
+			set: millions(func(w *wishes) *int64 { return &w.behavior.Mwords }),
 		},
 		{
 			Long: "words-sent", Value: "number", Help: "64-bit words sent by each CPU (default: 0)",
-			set: number(func(w *wishes) *int64 { return &w.behaviour.Sent }),
+			set: number(func(w *wishes) *int64 { return &w.behavior.Sent }),
 		},
 		{
 			Long: "messages-sent", Value: "number", Help: "messages sent by each CPU (default: 0)",
-			set: number(func(w *wishes) *int64 { return &w.behaviour.Messages }),
+			set: number(func(w *wishes) *int64 { return &w.behavior.Messages }),
 		},
 		{
 			Long: "scaling", Value: "kind[@cpus]",
@@ -146,7 +146,7 @@ func setWaitingCost(w *wishes, value string) error {
 
 func setPriority(w *wishes, value string) error {
 	w.spec.QOS = value
-	return label("a QOS", value, protocol.MaxPriority)
+	return label("a QOS", value, protocol.MaxQOS)
 }
 
 // label checks a name that sites know.
@@ -160,11 +160,11 @@ func label(what, value string, most int) error {
 	return nil
 }
 
-// setLicences takes the list of sbatch(1): "name", "name:count", separated by commas.
-func setLicences(w *wishes, value string) error {
+// setLicenses takes the list of sbatch(1): "name", "name:count", separated by commas.
+func setLicenses(w *wishes, value string) error {
 	var list []protocol.License
 	for text := range strings.SplitSeq(value, ",") {
-		one, err := parseLicence(strings.TrimSpace(text))
+		one, err := parseLicense(strings.TrimSpace(text))
 		if err != nil {
 			return err
 		}
@@ -176,14 +176,14 @@ func setLicences(w *wishes, value string) error {
 			return fmt.Errorf("duplicate license %s; write %s:%d", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
 		}
 	}
-	if len(list) > protocol.MaxLicences {
-		return fmt.Errorf("%d licenses; use at most %d", len(list), protocol.MaxLicences)
+	if len(list) > protocol.MaxLicenses {
+		return fmt.Errorf("%d licenses; use at most %d", len(list), protocol.MaxLicenses)
 	}
 	w.spec.Licenses = list
 	return nil
 }
 
-func parseLicence(text string) (one protocol.License, err error) {
+func parseLicense(text string) (one protocol.License, err error) {
 	name, count, counted := strings.Cut(text, ":")
 	one = protocol.License{Name: name, Count: 1}
 	if counted {
@@ -214,19 +214,19 @@ func millions(field func(*wishes) *int64) func(*wishes, string) error {
 // for.
 func setScaling(w *wishes, value string) error {
 	kind, count, counted := strings.Cut(value, "@")
-	w.behaviour.CPUs = 0
+	w.behavior.CPUs = 0
 	if counted {
 		n, err := ParseCount(count)
 		if err != nil {
 			return err
 		}
-		w.behaviour.CPUs = n
+		w.behavior.CPUs = n
 	}
 	switch protocol.Scaling(kind) {
 	case protocol.Surface, protocol.Multicast:
-		w.behaviour.Scaling = protocol.Scaling(kind)
+		w.behavior.Scaling = protocol.Scaling(kind)
 	case "constant":
-		w.behaviour.Scaling = protocol.Constant
+		w.behavior.Scaling = protocol.Constant
 	case protocol.Constant:
 		return errors.New("missing value; use constant, surface or all-to-all")
 	default:

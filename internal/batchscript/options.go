@@ -40,7 +40,7 @@ func Options() []Option {
 }
 
 func honoured() []Option {
-	return slices.Concat(shape(), broker(), behaviour(), surroundings())
+	return slices.Concat(shape(), broker(), behavior(), surroundings())
 }
 
 func shape() []Option {

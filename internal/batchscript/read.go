@@ -115,7 +115,7 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 		}
 	}
 	w.shape(&job, script, r)
-	job.Component.Behaviour = w.behaves(job.Spec.CPUs, script, r)
+	job.Component.Behavior = w.behaves(job.Spec.CPUs, script, r)
 	w.hand(&job, script, from, r)
 	files := job.Payload
 	files.Stdout = w.file(script, w.stdout, "switchyard-%j.out", job, from, r)

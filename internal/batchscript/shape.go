@@ -76,9 +76,9 @@ func (w *wishes) fault(r *report, script Script, long, format string, args ...an
 func (w *wishes) wrong(long string) bool { return w.spots[long].wrong }
 
 // behaves is what the job does, for the Γ model.
-func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behaviour {
-	b := w.behaviour
-	if b == (protocol.Behaviour{}) || w.wrong("operations") {
+func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behavior {
+	b := w.behavior
+	if b == (protocol.Behavior{}) || w.wrong("operations") {
 		return b
 	}
 	for _, long := range []string{"memory-accesses", "words-sent", "messages-sent", "scaling"} {

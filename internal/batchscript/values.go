@@ -36,7 +36,7 @@ type wishes struct {
 	limits    []protocol.Duration
 	estimates []protocol.Duration
 
-	behaviour protocol.Behaviour
+	behavior protocol.Behavior
 
 	weighing weighing
 	maxCost  *Money
@@ -94,7 +94,7 @@ func counter(field func(*wishes) *int) func(*wishes, string) error {
 	}
 }
 
-// ParseCount reads a count of CPUs, nodes, tasks or licences, from 1 to [MaxCount].
+// ParseCount reads a count of CPUs, nodes, tasks or licenses, from 1 to [MaxCount].
 func ParseCount(value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > MaxCount {

@@ -14,7 +14,7 @@ type Charges struct {
 	Currency string
 	CPU      *CPU           // nil: the use of CPUs costs nothing
 	Classes  map[string]int // φ: factors of the CPU price in parts per million, by the class of priority
-	Licences map[string]Licence
+	Licenses map[string]License
 	Eco      *Eco // nil: no term for energy
 	Data     Data
 	Exchange Exchange // for prices of electricity in another currency
@@ -26,8 +26,8 @@ type CPU struct {
 	Guest *Curve // for those of other sites
 }
 
-// Licence is what one costs: k_l. All that is not 0 is added up.
-type Licence struct {
+// License is what one costs: k_l. All that is not 0 is added up.
+type License struct {
 	PerUse     protocol.Micro // each time a job starts with it
 	PerHour    protocol.Micro // of the run
 	PerCPUHour protocol.Micro // of the run, for each CPU of the job
@@ -68,7 +68,7 @@ func (c *Charges) Bill(w Work) (bill Bill, reason string) {
 		bill.add(CPUTerm, c.use(&w, at.run))
 	}
 	if len(w.Spec.Licenses) > 0 {
-		bill.add(LicenceTerm, c.licences(w.Spec, at.run))
+		bill.add(LicenseTerm, c.licenses(w.Spec, at.run))
 	}
 	if c.Eco != nil {
 		amount, missing := c.eco(&w, at)
@@ -107,9 +107,9 @@ func (c *Charges) declines(w *Work) string {
 	if _, known := c.Classes[w.Spec.QOS]; !known && w.Spec.QOS != "" {
 		reasons = append(reasons, fmt.Sprintf("the site has no class of priority %q", w.Spec.QOS))
 	}
-	for _, licence := range w.Spec.Licenses {
-		if _, has := c.Licences[licence.Name]; !has {
-			reasons = append(reasons, fmt.Sprintf("the site has no licence %q", licence.Name))
+	for _, license := range w.Spec.Licenses {
+		if _, has := c.Licenses[license.Name]; !has {
+			reasons = append(reasons, fmt.Sprintf("the site has no license %q", license.Name))
 		}
 	}
 	return strings.Join(reasons, "; ")
@@ -147,11 +147,11 @@ func (c *Charges) factor(spec *protocol.Spec) int {
 	return protocol.PPM
 }
 
-// licences is K_l: the same at any time of the day.
-func (c *Charges) licences(spec *protocol.Spec, run protocol.Duration) protocol.Micro {
+// licenses is K_l: the same at any time of the day.
+func (c *Charges) licenses(spec *protocol.Spec, run protocol.Duration) protocol.Micro {
 	var sum int128.Number
 	for _, one := range spec.Licenses {
-		l := c.Licences[one.Name]
+		l := c.Licenses[one.Name]
 		each := int128.Product(int64(l.PerUse), int64(protocol.Hour)).
 			Plus(int128.Product(int64(l.PerHour), int64(run))).
 			Plus(int128.Product(int64(l.PerCPUHour), int64(run)).Times(int64(spec.CPUs)))

@@ -158,13 +158,13 @@ func TestEcoTerm(t *testing.T) {
 	}
 }
 
-func TestUseAndLicences(t *testing.T) {
+func TestUseAndLicenses(t *testing.T) {
 	t.Parallel()
 	charges := &cost.Charges{
 		Currency: "CHF",
 		CPU:      &cost.CPU{Own: flat(unit / 10), Guest: flat(unit / 5)},
 		Classes:  map[string]int{"urgent": 1_500_000, "idle": 0},
-		Licences: map[string]cost.Licence{"solver": {PerUse: 5 * unit, PerHour: 2 * unit}, "mesh": {PerCPUHour: unit / 100}},
+		Licenses: map[string]cost.License{"solver": {PerUse: 5 * unit, PerHour: 2 * unit}, "mesh": {PerCPUHour: unit / 100}},
 		Data:     cost.Data{PerGBIn: unit, PerGBOut: 3 * unit},
 	}
 	spec := protocol.Spec{Request: protocol.Request{CPUs: 10}, Data: 2_500_000_000, DataOut: 500_000_000}
@@ -188,7 +188,7 @@ func TestUseAndLicences(t *testing.T) {
 			work(func(w *cost.Work) {
 				w.Spec.Licenses = []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 2}}
 			}),
-			[]protocol.Term{{Name: "cpu", Amount: 1_500_000}, {Name: "licence", Amount: 2*8*unit + 150_000}},
+			[]protocol.Term{{Name: "cpu", Amount: 1_500_000}, {Name: "license", Amount: 2*8*unit + 150_000}},
 		},
 	} {
 		got := bill(t, charges, c.work)
@@ -231,9 +231,9 @@ func TestUseOverTheInterval(t *testing.T) {
 func TestDeclines(t *testing.T) {
 	t.Parallel()
 	spec := protocol.Spec{QOS: "urgent", Licenses: []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 1}}}
-	charges := &cost.Charges{Licences: map[string]cost.Licence{"mesh": {}}}
+	charges := &cost.Charges{Licenses: map[string]cost.License{"mesh": {}}}
 	got, reason := charges.Bill(cost.Work{Spec: &spec, Run: protocol.Never})
-	for _, want := range []string{`no class of priority "urgent"`, `no licence "solver"`, "after the year 2199"} {
+	for _, want := range []string{`no class of priority "urgent"`, `no license "solver"`, "after the year 2199"} {
 		if !strings.Contains(reason, want) {
 			t.Errorf("%q does not say %q", reason, want)
 		}
@@ -285,7 +285,7 @@ func TestTermsAreExact(t *testing.T) {
 		run := number(t, "run") % int64(200*365*protocol.Day)
 		c := cost.Charges{
 			CPU: &cost.CPU{Guest: flat(protocol.Micro(perHour))}, Classes: map[string]int{"class": int(factor)},
-			Licences: map[string]cost.Licence{"l": {PerUse: protocol.Micro(perUse), PerHour: protocol.Micro(perHour), PerCPUHour: protocol.Micro(perCPU)}},
+			Licenses: map[string]cost.License{"l": {PerUse: protocol.Micro(perUse), PerHour: protocol.Micro(perHour), PerCPUHour: protocol.Micro(perCPU)}},
 			Data:     cost.Data{PerGBIn: protocol.Micro(perUse), PerGBOut: protocol.Micro(perCPU)},
 		}
 		got, reason := c.Bill(cost.Work{Spec: &spec, Run: protocol.Duration(run), Guest: true})
@@ -294,9 +294,9 @@ func TestTermsAreExact(t *testing.T) {
 		}
 		cpus, count, hour := int64(spec.CPUs), int64(spec.Licenses[0].Count), big.NewRat(1, 3_600_000)
 		check(t, term(got, cost.CPUTerm), new(big.Rat).Mul(rat(perHour, run, cpus, factor), new(big.Rat).Mul(hour, big.NewRat(1, 1_000_000))))
-		licences := new(big.Rat).Add(rat(perHour, run), rat(perCPU, run, cpus))
-		licences.Add(licences.Mul(licences, hour), rat(perUse)).Mul(licences, rat(count))
-		check(t, term(got, cost.LicenceTerm), licences)
+		licenses := new(big.Rat).Add(rat(perHour, run), rat(perCPU, run, cpus))
+		licenses.Add(licenses.Mul(licenses, hour), rat(perUse)).Mul(licenses, rat(count))
+		check(t, term(got, cost.LicenseTerm), licenses)
 		data := new(big.Rat).Add(rat(perUse, spec.Data), rat(perCPU, spec.DataOut))
 		check(t, max(0, term(got, cost.DataTerm)), data.Mul(data, big.NewRat(1, 1_000_000_000)))
 	})
@@ -414,7 +414,7 @@ func BenchmarkBill(b *testing.B) {
 	perMWh := 100 * unit
 	eco.Price = &perMWh
 	charges := &cost.Charges{
-		CPU: &cost.CPU{Own: curve, Guest: curve}, Eco: eco, Licences: map[string]cost.Licence{"l": {PerHour: unit}}, Data: cost.Data{PerGBIn: unit},
+		CPU: &cost.CPU{Own: curve, Guest: curve}, Eco: eco, Licenses: map[string]cost.License{"l": {PerHour: unit}}, Data: cost.Data{PerGBIn: unit},
 	}
 	spec := memoryBound()
 	spec.Licenses, spec.Data, spec.WallTime = []protocol.License{{Name: "l", Count: 1}}, 1_000_000_000, 2*protocol.Day

@@ -25,7 +25,7 @@ type Work struct {
 
 // Bill is what work costs, and what that makes of it.
 type Bill struct {
-	Terms    []protocol.Term // named [CPUTerm], [LicenceTerm], [EcoTerm], [DataTerm]; none twice
+	Terms    []protocol.Term // named [CPUTerm], [LicenseTerm], [EcoTerm], [DataTerm]; none twice
 	Currency string
 	Run      protocol.Duration // longer than asked at a lower frequency
 	MHz      int               // that the CPUs are to run at; 0: at the full frequency
@@ -36,7 +36,7 @@ type Bill struct {
 // The names of cost terms in quotes: K_e, K_l, K_eco and K_d of [IS 4.2].
 const (
 	CPUTerm     = localsched.CPUTerm
-	LicenceTerm = "licence"
+	LicenseTerm = "license"
 	EcoTerm     = "eco"
 	DataTerm    = "data"
 )

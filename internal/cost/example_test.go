@@ -98,7 +98,7 @@ func (s *site) charges(zone *time.Location) *cost.Charges {
 	return &cost.Charges{
 		Currency: "CHF",
 		CPU:      &cost.CPU{Own: curve, Guest: curve},
-		Licences: map[string]cost.Licence{"solver": {PerUse: s.micro("licence per use [CHF]"), PerHour: s.micro("licence per hour [CHF]")}},
+		Licenses: map[string]cost.License{"solver": {PerUse: s.micro("license per use [CHF]"), PerHour: s.micro("license per hour [CHF]")}},
 		Eco:      eco,
 		Data:     cost.Data{PerGBIn: s.micro("data in, per GB [CHF]"), PerGBOut: s.micro("data out, per GB [CHF]")},
 	}
@@ -153,22 +153,22 @@ func TestExampleByHand(t *testing.T) {
 // compare checks the second table.
 func (s *site) compare(got cost.Bill, start, end protocol.Instant, wait protocol.Micro, zone *time.Location) {
 	s.Helper()
-	use, licence, eco, data := term(got, cost.CPUTerm), term(got, cost.LicenceTerm), term(got, cost.EcoTerm), max(0, term(got, cost.DataTerm))
+	use, license, eco, data := term(got, cost.CPUTerm), term(got, cost.LicenseTerm), term(got, cost.EcoTerm), max(0, term(got, cost.DataTerm))
 	s.want("start t^s", start.Time().In(zone).Format("15:04"))
 	s.want("frequency [MHz]", strconv.Itoa(max(got.MHz, s.full(got))))
 	s.want("run", strings.TrimSuffix(got.Run.String(), "0s"))
 	s.want("completion t^d", end.Time().In(zone).Format("15:04:05"))
 	s.want("K_e [CHF]", use)
-	s.want("K_l [CHF]", licence)
+	s.want("K_l [CHF]", license)
 	s.want("K_eco [CHF]", eco)
 	s.want("K_d [CHF]", data)
-	s.want("bill [CHF]", use+licence+eco+data)
+	s.want("bill [CHF]", use+license+eco+data)
 	s.want("K_w [CHF]", wait)
 	constant := 1000 * unit // of a MWh: an hour's cost is the power in kW
 	s.want("power with cooling [kW]", s.power(constant))
 	for _, o := range cost.Objectives() {
 		w, _ := o.Weights()
-		z := protocol.Micro(w.Alpha)*(use+licence) + protocol.Micro(w.Beta)*wait + protocol.Micro(w.Gamma)*eco + protocol.Micro(w.Delta)*data
+		z := protocol.Micro(w.Alpha)*(use+license) + protocol.Micro(w.Beta)*wait + protocol.Micro(w.Gamma)*eco + protocol.Micro(w.Delta)*data
 		s.want("z, "+string(o), z/protocol.PPM)
 	}
 }

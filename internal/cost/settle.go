@@ -76,7 +76,7 @@ func (c *Charges) tariff(w *Work, at speed) *protocol.Tariff {
 		})
 	}
 	if len(w.Spec.Licenses) > 0 {
-		t.Charges = append(t.Charges, c.licenceCharge(w.Spec))
+		t.Charges = append(t.Charges, c.licenseCharge(w.Spec))
 	}
 	if c.Eco != nil && w.Power > 0 {
 		t.Charges = append(t.Charges, c.ecoCharges(w, at)...)
@@ -87,16 +87,16 @@ func (c *Charges) tariff(w *Work, at speed) *protocol.Tariff {
 	return t
 }
 
-func (c *Charges) licenceCharge(spec *protocol.Spec) protocol.Charge {
+func (c *Charges) licenseCharge(spec *protocol.Spec) protocol.Charge {
 	var once, hourly int128.Number
 	for _, one := range spec.Licenses {
-		l := c.Licences[one.Name]
+		l := c.Licenses[one.Name]
 		once = once.Plus(int128.Product(int64(l.PerUse), int64(one.Count)))
 		each := int128.Whole(int64(l.PerHour)).Plus(int128.Product(int64(l.PerCPUHour), int64(spec.CPUs)))
 		hourly = hourly.Plus(each.Times(int64(one.Count)))
 	}
 	return protocol.Charge{
-		Name: LicenceTerm, Once: protocol.Micro(once.Nearest(1)), Units: 1, Per: 1,
+		Name: LicenseTerm, Once: protocol.Micro(once.Nearest(1)), Units: 1, Per: 1,
 		Steps: []protocol.PriceStep{{PerHour: protocol.Micro(hourly.Nearest(1))}},
 	}
 }

@@ -72,7 +72,7 @@ func TestBillsAreIntegrals(t *testing.T) {
 		charges := &cost.Charges{
 			Currency: "CHF", CPU: &cost.CPU{Own: hourly(t, zurich, &prices), Guest: hourly(t, zurich, &prices)},
 			Classes:  map[string]int{"urgent": 1_300_001},
-			Licences: map[string]cost.Licence{"solver": {PerUse: 5, PerHour: 2 * unit}, "mesh": {PerCPUHour: 777}},
+			Licenses: map[string]cost.License{"solver": {PerUse: 5, PerHour: 2 * unit}, "mesh": {PerCPUHour: 777}},
 			Eco:      &cost.Eco{Cooling: 1_200_000}, Data: cost.Data{PerGBIn: unit, PerGBOut: 3 * unit},
 		}
 		spec := protocol.Spec{
@@ -90,7 +90,7 @@ func TestBillsAreIntegrals(t *testing.T) {
 		cpus := int64(spec.CPUs)
 		for name, want := range map[string]protocol.Micro{
 			cost.CPUTerm:     summed(start, ran, cpus*1_300_001, protocol.PPM, func(at time.Time) protocol.Micro { return prices[at.In(zurich).Hour()] }),
-			cost.LicenceTerm: 5 + summed(start, ran, 1, 1, func(time.Time) protocol.Micro { return 2*unit + 2*777*protocol.Micro(cpus) }),
+			cost.LicenseTerm: 5 + summed(start, ran, 1, 1, func(time.Time) protocol.Micro { return 2*unit + 2*777*protocol.Micro(cpus) }),
 			cost.EcoTerm: summed(start, ran, cpus*12_345*12/10, 1_000_000_000, func(at time.Time) protocol.Micro {
 				return series.Slots[protocol.InstantOf(at).Sub(begin)/protocol.Hour].Price
 			}),

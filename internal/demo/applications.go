@@ -194,7 +194,7 @@ func (d *Demo) tellApplications(ctx context.Context) error {
 		return fmt.Errorf("ask for the choices of %s: %w", wing.Name, err)
 	}
 	d.say("\nWhat was learnt of the components, as \"switchyard history\" tells it:\n")
-	known, err := d.client.Warehouse(ctx, "", false)
+	known, err := d.client.RunHistory(ctx, "", false)
 	if err != nil {
 		return fmt.Errorf("ask for what was learnt: %w", err)
 	}

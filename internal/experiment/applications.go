@@ -21,7 +21,7 @@ import (
 )
 
 // Application is an application that users submit at a site, once or again and again. Its
-// file is that which "switchyard submit" reads; what it says of the behaviour of each
+// file is that which "switchyard submit" reads; what it says of the behavior of each
 // component is what that really does.
 type Application struct {
 	Name string `toml:"name"`
@@ -38,7 +38,7 @@ type Application struct {
 	Noise      settings.Share `toml:"noise"`
 	Overlap    settings.Share `toml:"overlap"`
 	Misstated  float64        `toml:"misstated"` // the most by which a number that the user states is wrong, as a factor
-	Unstated   bool           `toml:"unstated"`  // the user states nothing of the behaviour
+	Unstated   bool           `toml:"unstated"`  // the user states nothing of the behavior
 	Growth     float64        `toml:"growth"`    // of what it does, from each submission to the next
 	Unmeasured []string       `toml:"unmeasured"`
 
@@ -212,8 +212,8 @@ func (f *applicationFile) read(a *Application, open func(string) (batchscript.Sc
 		return nil, err
 	}
 	for i := range batch.Jobs {
-		if !batch.Jobs[i].Component.Behaviour.Stated() {
-			return nil, fmt.Errorf("%s: component[%s].behaviour: is missing; the simulator runs the component by it", a.File, batch.Jobs[i].Spec.Name)
+		if !batch.Jobs[i].Component.Behavior.Stated() {
+			return nil, fmt.Errorf("%s: component[%s].behavior: is missing; the simulator runs the component by it", a.File, batch.Jobs[i].Spec.Name)
 		}
 	}
 	return &batch, nil
@@ -296,24 +296,24 @@ func (a *Application) submissions(batch *batchscript.Batch, site int, rng *rand.
 
 func (a *Application) component(job *protocol.Job, rng *rand.Rand) sim.Component {
 	c := sim.Component{
-		Spec: job.Spec, Stated: job.Component, True: job.Component.Behaviour,
+		Spec: job.Spec, Stated: job.Component, True: job.Component.Behavior,
 		Noise: int(a.Noise), Overlap: int(a.Overlap),
 		Measured: sim.Measured{
 			CPU: a.measured(noCPU), Energy: a.measured(noEnergy), Operations: a.measured(noOperations),
 			Accesses: a.measured(noAccesses), Traffic: a.measured(noTraffic),
 		},
 	}
-	c.Stated.Behaviour = times(c.True, func() float64 { return math.Pow(a.Misstated, 2*rng.Float64()-1) })
+	c.Stated.Behavior = times(c.True, func() float64 { return math.Pow(a.Misstated, 2*rng.Float64()-1) })
 	if a.Unstated {
-		c.Stated.Behaviour = protocol.Behaviour{}
+		c.Stated.Behavior = protocol.Behavior{}
 	}
 	return c
 }
 
 func (a *Application) measured(what string) bool { return !slices.Contains(a.Unmeasured, what) }
 
-// times is a behaviour whose amounts are each multiplied by a factor of its own.
-func times(b protocol.Behaviour, factor func() float64) protocol.Behaviour {
+// times is a behavior whose amounts are each multiplied by a factor of its own.
+func times(b protocol.Behavior, factor func() float64) protocol.Behavior {
 	for _, amount := range []*int64{&b.Mflop, &b.Mwords, &b.Sent, &b.Messages} {
 		if by := factor(); *amount > 0 {
 			const most = 1 << 60

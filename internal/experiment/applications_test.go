@@ -436,11 +436,11 @@ func TestFaultyApplicationFiles(t *testing.T) {
 	t.Parallel()
 	table := "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
 	for name, c := range map[string]struct{ table, application, want string }{
-		"no behaviour": {table, strings.Split(solver, "[component.behavior]")[0], "component[solve].behaviour: is missing"},
-		"no script":    {table, strings.Replace(solver, "run.sh", "gone.sh", 1), "gone.sh cannot be read"},
-		"no file":      {strings.Replace(table, "app.toml", "gone.toml", 1), solver, "gone.toml"},
-		"no such key":  {table, solver + "colour = 1\n", "unknown key"},
-		"no amount":    {table + "max_cost = \"lots\"\n", solver, "lots"},
+		"no behavior": {table, strings.Split(solver, "[component.behavior]")[0], "component[solve].behavior: is missing"},
+		"no script":   {table, strings.Replace(solver, "run.sh", "gone.sh", 1), "gone.sh cannot be read"},
+		"no file":     {strings.Replace(table, "app.toml", "gone.toml", 1), solver, "gone.toml"},
+		"no such key": {table, solver + "colour = 1\n", "unknown key"},
+		"no amount":   {table + "max_cost = \"lots\"\n", solver, "lots"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -43,7 +43,7 @@ func Renames() []Rename {
 		{"protect", "guest_limits", []string{"delay", "max_owner_delay", "share", "max_cpu_share"}},
 		{"weighing", "default_weights", weights()},
 		{"application", "application", weights()},
-		{"component", "component", []string{"alpha", "compute_weight", "gamma", "energy_weight", "delta", "data_weight"}},
+		{"component", "component", []string{"alpha", "compute_weight", "gamma", "energy_weight", "delta", "data_weight", "priority", "qos"}},
 		{"localsched", "localsched", []string{"waits", "wait_prediction", "grace", "kill_grace"}},
 		{"localsched.slurm", "localsched.slurm", []string{
 			"extra", "sbatch_args", "bin", "bin_dir", "poll", "poll_interval", "jobcomp", "jobcomp_log",

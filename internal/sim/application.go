@@ -24,7 +24,7 @@ type Application struct {
 type Component struct {
 	Spec     protocol.Spec // in the first of its shapes
 	Stated   protocol.Component
-	True     protocol.Behaviour
+	True     protocol.Behavior
 	Noise    int // bound of the error of the run time and of each number that is measured, in parts per million of them; drawn from the seed
 	Overlap  int // share of the shorter of computing and communicating that is hidden behind the longer, in parts per million
 	Measured Measured

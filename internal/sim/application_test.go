@@ -44,10 +44,10 @@ func brokers(t testing.TB) sim.Config {
 
 // component computes for so many seconds on a CPU of site a, and is stated as it is.
 func component(cpus int, seconds int64) sim.Component {
-	b := protocol.Behaviour{Mflop: seconds * 1000 * int64(cpus), Mwords: 1}
+	b := protocol.Behavior{Mflop: seconds * 1000 * int64(cpus), Mwords: 1}
 	return sim.Component{
 		Spec:   protocol.Spec{Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}, Name: "solve"},
-		Stated: protocol.Component{Name: "solve", Behaviour: b, Alpha: protocol.PPM, Gamma: protocol.PPM, Delta: protocol.PPM},
+		Stated: protocol.Component{Name: "solve", Behavior: b, Alpha: protocol.PPM, Gamma: protocol.PPM, Delta: protocol.PPM},
 		True:   b, Measured: sim.Measured{CPU: true, Energy: true, Operations: true, Accesses: true, Traffic: true},
 	}
 }
@@ -132,7 +132,7 @@ func TestNoiseOverlapAndLimit(t *testing.T) {
 	t.Parallel()
 	c := component(4, 100)
 	c.True.Sent, c.True.CPUs = 1_000_000_000, 4 // 10 s
-	c.Stated.Behaviour = c.True
+	c.Stated.Behavior = c.True
 	run := func(change func(*sim.Component)) sim.AchievedComponent {
 		cfg := brokers(t)
 		changed := c
@@ -196,7 +196,7 @@ func TestBillOfATimeout(t *testing.T) {
 			}
 		}
 		c := component(4, 10_000) // 2500 s at the best site, and believed to take a tenth of that
-		c.Stated.Behaviour.Mflop /= 10
+		c.Stated.Behavior.Mflop /= 10
 		c.Spec.WallTime = 1000 * protocol.Second
 		cfg.Applications = []sim.Application{asks(0, c)}
 		r := achieve(t, cfg)
@@ -329,7 +329,7 @@ func TestLimitsOfTheRealRun(t *testing.T) {
 	t.Parallel()
 	cfg := brokers(t)
 	c := component(4, 100)
-	c.Stated.Behaviour.Mflop /= 10 // it is believed to take 2.5 s
+	c.Stated.Behavior.Mflop /= 10 // it is believed to take 2.5 s
 	a := asks(0, c)
 	a.Wishes.MaxTime = 10 * protocol.Second
 	cfg.Applications = []sim.Application{a}
@@ -343,7 +343,7 @@ func TestFaultyApplications(t *testing.T) {
 	cfg := brokers(t)
 	bad := component(0, 1)
 	silent := component(1, 1)
-	silent.True = protocol.Behaviour{}
+	silent.True = protocol.Behavior{}
 	loud := component(1, 1)
 	loud.Noise = protocol.PPM
 	cfg.Sites[1].Gamma = protocol.Machine{}
@@ -371,7 +371,7 @@ func taught(t *testing.T, class class, teacher int, seed uint64) (cfg sim.Config
 	for _, s := range parkSites(t) {
 		cfg.Sites = append(cfg.Sites, sim.Site{Machine: s, Local: engine.EASY()})
 	}
-	stated := class.behaviour
+	stated := class.behavior
 	for i, amount := range []*int64{&stated.Mflop, &stated.Mwords, &stated.Sent, &stated.Messages} {
 		wrong := math.Pow(5, 2*float64((seed*7919+uint64(i)*104729+uint64(teacher)*31)%1000)/999-1)
 		*amount = int64(float64(*amount) * wrong)
@@ -383,12 +383,12 @@ func taught(t *testing.T, class class, teacher int, seed uint64) (cfg sim.Config
 				Request: protocol.Request{CPUs: class.cpus, WallTime: 1000 * protocol.Hour}, Name: "x",
 				Sites: []protocol.SiteName{cfg.Sites[site].Name},
 			},
-			Stated: protocol.Component{Name: "x", Behaviour: stated, Alpha: protocol.PPM},
-			True:   class.behaviour, Noise: 30_000, Overlap: 250_000,
+			Stated: protocol.Component{Name: "x", Behavior: stated, Alpha: protocol.PPM},
+			True:   class.behavior, Noise: 30_000, Overlap: 250_000,
 			Measured: sim.Measured{CPU: true, Operations: true, Accesses: true, Traffic: true},
 		}
 		cfg.Applications = append(cfg.Applications, asks(at, c))
-		return gamma.Predict(class.behaviour, cfg.Sites[site].Gamma, class.cpus).Time
+		return gamma.Predict(class.behavior, cfg.Sites[site].Gamma, class.cpus).Time
 	}
 	for range 5 {
 		at += 2*add(teacher) + protocol.Minute

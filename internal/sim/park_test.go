@@ -12,9 +12,9 @@ import (
 
 // class is a row of examples/iss/classes.csv, a thousand times as small.
 type class struct {
-	name      string
-	cpus      int
-	behaviour protocol.Behaviour
+	name     string
+	cpus     int
+	behavior protocol.Behavior
 }
 
 // rows are those of a file of examples/iss, by the names of its columns.
@@ -72,7 +72,7 @@ func parkClasses(t testing.TB) (classes []class) {
 		}
 		const smaller = 1000
 		cpus := int(number("cpus"))
-		classes = append(classes, class{name: row["class"], cpus: cpus, behaviour: protocol.Behaviour{
+		classes = append(classes, class{name: row["class"], cpus: cpus, behavior: protocol.Behavior{
 			Mflop: number("mflop") / smaller, Mwords: number("mwords") / smaller, Sent: number("sent_words") / smaller,
 			Messages: number("messages") / smaller, CPUs: cpus, Scaling: protocol.Scaling(row["scaling"]),
 		}})

@@ -293,7 +293,7 @@ func TestEngineMachines(t *testing.T) {
 		if capacity.WholeNode {
 			return nil, fmt.Errorf("whole nodes: %w", localschedtest.ErrNoSuchMachine)
 		}
-		return nil, errors.New("no licence")
+		return nil, errors.New("no license")
 	}}
 	for _, r := range conformance.Run(t.Context(), localschedtest.EngineCases(target), nil) {
 		if (r.Skipped == "") == (r.Err == nil) {

@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// History remembers what jobs drew that are alike ([protocol.Likeness]: one user's jobs of
+// History remembers what jobs drew that are alike ([protocol.PowerClassOf]: one user's jobs of
 // one name), and expects the next one to draw as much. [BG 5] leaves open how a site learns
 // the power of its jobs. Draws are in parts per million of what the site states, as in
 // [protocol.Request]. The zero Likely has learnt nothing.

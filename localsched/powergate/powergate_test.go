@@ -579,7 +579,7 @@ func TestDamagedRecords(t *testing.T) {
 		s.Close()
 		for _, tag := range []protocol.Tag{runs, held} {
 			path := filepath.Join(s.config.Dir, powergate.NameOf(tag))
-			if err := os.WriteFile(path, []byte(`{"format": 2, "status": "hel`), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(`{"format": 3, "status": "hel`), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // recordFormat is the version of the records' layout.
-const recordFormat = 2
+const recordFormat = 3
 
 // ending is that of the records' names.
 const ending = ".json"

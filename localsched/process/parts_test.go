@@ -72,7 +72,7 @@ func FuzzParseStat(f *testing.F) {
 
 // FuzzRecords reads damaged files as Open would.
 func FuzzRecords(f *testing.F) {
-	f.Add([]byte(`{"format":2,"seq":1,"submission":{"Tag":{"Job":7000000000005,"Epoch":3},"Payload":{}}}`))
+	f.Add([]byte(`{"format":3,"seq":1,"submission":{"Tag":{"Job":7000000000005,"Epoch":3},"Payload":{}}}`))
 	f.Add([]byte(`{"state":"COMPLETED","files":[{"stream":1,"size":-1,"sha256":"zz"}]}`))
 	f.Add([]byte(`{"state":"PENDING"}`))
 	f.Add([]byte(`{"withdrawn":true}`))

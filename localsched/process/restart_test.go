@@ -207,7 +207,7 @@ func TestDamagedSpool(t *testing.T) {
 	half := filepath.Join(jobs, ".new-1234")
 	s.Close()
 	for _, err := range []error{
-		os.WriteFile(s.folder(damaged, "job.json"), []byte(`{"format": 2, "seq"`), 0o600),
+		os.WriteFile(s.folder(damaged, "job.json"), []byte(`{"format": 3, "seq"`), 0o600),
 		os.Rename(s.folder(misplaced, ""), s.folder(moved, "")),
 		os.MkdirAll(filepath.Join(half, "work"), 0o700),
 		os.Mkdir(filepath.Join(jobs, "lost+found"), 0o700),

@@ -69,7 +69,7 @@ func BenchmarkCoverage(b *testing.B) {
 		h := peers[random.IntN(len(peers))]
 		job := guest(h.runs(random))
 		job.Spec.CPUs, job.Spec.WallTime = h.cpus, protocol.Duration(h.minutes)*protocol.Minute
-		job.Spec.PowerClass = protocol.Likeness("south", h.account, "test")
+		job.Spec.PowerClass = protocol.PowerClassOf("south", h.account, "test")
 		quote := s.quote(b, localsched.Query{Jobs: []protocol.Request{job.Spec.Request}})[0]
 		q := quoted{quote, job.Tag, protocol.InstantOf(time.Now())}
 		s.submit(b, job)

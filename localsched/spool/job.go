@@ -25,7 +25,7 @@ const (
 )
 
 // recordFormat is the version of the files' layout.
-const recordFormat = 2
+const recordFormat = 3
 
 // Job is what job.json holds: what was submitted, but for the script. A scheduler
 // that has more to say of a job embeds it.

@@ -38,7 +38,7 @@ func TestJobRecord(t *testing.T) {
 		t.Error("the script is in the record")
 	}
 	for words, change := range map[string]func(*spool.Job){
-		"format 3":   func(j *spool.Job) { j.Format = 3 },
+		"has format": func(j *spool.Job) { j.Format++ },
 		"about job":  func(j *spool.Job) { j.Submission.Tag.Epoch++ },
 		"no payload": func(j *spool.Job) { j.Submission.Payload = nil },
 	} {
@@ -223,7 +223,7 @@ func TestEndIsReported(t *testing.T) {
 
 // FuzzRecords reads damaged records as schedulers do when they open a spool.
 func FuzzRecords(f *testing.F) {
-	f.Add([]byte(`{"format":2,"submission":{"Tag":{"Job":7000000000005,"Epoch":3},"Payload":{}}}`))
+	f.Add([]byte(`{"format":3,"submission":{"Tag":{"Job":7000000000005,"Epoch":3},"Payload":{}}}`))
 	f.Add([]byte(`{"state":"COMPLETED","files":[{"stream":1,"size":-1,"sha256":"zz"}]}`))
 	f.Add([]byte(`{"state":"FAILED","files":[{"stream":1,"sha256":"` + strings.Repeat("00", 40) + `"}]}`))
 	f.Add([]byte(`{"state":"PENDING"}`))
@@ -254,7 +254,7 @@ func FuzzRecords(f *testing.F) {
 func TestRecordsOfBefore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, spool.JobFile), `{"format": 2, "seq": 9, "submitted_ms": 12,
+	write(t, filepath.Join(dir, spool.JobFile), `{"format": 3, "seq": 9, "submitted_ms": 12,
 "submission": {"Tag": {"Job": 7000000000005, "Epoch": 3}, "Spec": {"name": "test"}, "Payload": {"script": "IyEvYmluL3NoCg==",
 "args": null, "env": null, "work_dir": "L3c=", "stdout": "L28=", "stderr": "L2U="}, "Origin": "south", "Account": "me", "Guest": true},
 "account": {"name": "me", "uid": 7, "gid": 8, "groups": [8, 9], "home": "/home/me", "shell": "/bin/sh"}, "site": "north", "grace_ms": 5}`)

@@ -115,7 +115,7 @@ func (d *Desk) site(i int) eligible.Site {
 func (d *Desk) Spec(one *protocol.Job, user string, id protocol.JobID, now protocol.Instant) protocol.Spec {
 	spec := one.Spec
 	spec.Job, spec.User, spec.Submitted = id, user, now
-	spec.PowerClass = protocol.Likeness(d.Site.Name, user, spec.Name)
+	spec.PowerClass = protocol.PowerClassOf(d.Site.Name, user, spec.Name)
 	d.setReferenceSpeed(&spec)
 	return spec
 }

@@ -233,7 +233,7 @@ func TestRowsOfASubmission(t *testing.T) {
 	one := job(4)
 	one.Payload.Stdout, one.Payload.Stderr, one.Payload.Env = "/%j.%A.%%j", "/%j.%A.%%j", []string{"A=1"}
 	spec := desk().Spec(&one, "ada", 7, noon)
-	if spec.Job != 7 || spec.User != "ada" || spec.Submitted != noon || spec.MHz != 1000 || spec.PowerClass != protocol.Likeness("a", "ada", "mesh") {
+	if spec.Job != 7 || spec.User != "ada" || spec.Submitted != noon || spec.MHz != 1000 || spec.PowerClass != protocol.PowerClassOf("a", "ada", "mesh") {
 		t.Errorf("%+v", spec)
 	}
 	j, payload := desk().Job(&one, spec, 0)

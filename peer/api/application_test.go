@@ -27,8 +27,8 @@ func coupled() api.Submission {
 	s.Jobs[0].Spec.Licenses = []protocol.License{{Name: "ansys", Count: 2}}
 	s.Jobs[0].Component = protocol.Component{
 		Name: "mesh", Alpha: 1, Gamma: 2, Delta: 3, Together: 1, Estimate: 9,
-		Shapes:    []protocol.Shape{{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Estimate: 8}},
-		Behaviour: protocol.Behaviour{Mflop: 1, Sent: 2, Messages: 3, CPUs: 4, Scaling: protocol.Multicast},
+		Shapes:   []protocol.Shape{{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Estimate: 8}},
+		Behavior: protocol.Behavior{Mflop: 1, Sent: 2, Messages: 3, CPUs: 4, Scaling: protocol.Multicast},
 	}
 	s.Jobs[1].Component = protocol.Component{Name: "solve", Together: 1}
 	return s
@@ -66,7 +66,7 @@ func TestApplicationsReachThePeerWhole(t *testing.T) {
 // A limit that is not there is none, not one of 0.
 func TestLimitsThatAreLeftOut(t *testing.T) {
 	t.Parallel()
-	body := `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1}}],"application":{"beta_ppm":3}}`
+	body := `{"jobs":[{"spec":{"cpus":1,"wall_time_ms":1}}],"application":{"wait_weight_ppm":3}}`
 	s, err := api.DecodeSubmission(strings.NewReader(body))
 	if err != nil || s.Application.Beta != 3 || s.Application.MaxCost != protocol.Unlimited || s.Application.MaxTime != protocol.Never {
 		t.Errorf("got %+v, %v", s.Application, err)
@@ -102,16 +102,16 @@ func TestBadApplications(t *testing.T) {
 		"currency":       {change(func(s *api.Submission) { s.Application.Currency = "\x1b" }), "application: currency"},
 		"no application": {change(func(s *api.Submission) { s.Application = nil }), "job 1 of 2: component: weights and together require an application"},
 		"data":           {change(func(s *api.Submission) { s.Jobs[1].Spec.DataOut = -1 }), "job 2 of 2: the job has 0 bytes of data and -1 of results"},
-		"licences":       {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Count = 0 }), "job 1 of 2: licences[0]: count: 0"},
-		"licence":        {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Name = "\a" }), "job 1 of 2: licences"},
-		"priority":       {change(func(s *api.Submission) { s.Jobs[0].Spec.QOS = strings.Repeat("x", 33) }), "job 1 of 2: priority"},
+		"licenses":       {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Count = 0 }), "job 1 of 2: licenses[0]: count: 0"},
+		"license":        {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Name = "\a" }), "job 1 of 2: licenses"},
+		"qos":            {change(func(s *api.Submission) { s.Jobs[0].Spec.QOS = strings.Repeat("x", 33) }), "job 1 of 2: qos"},
 		"component":      {change(func(s *api.Submission) { s.Jobs[0].Component.Name = "\a" }), "job 1 of 2: component: name"},
 		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) }), "job 1 of 2: the job may run in 17 shapes; use at most 16"},
 		"estimate":       {change(func(s *api.Submission) { s.Jobs[0].Component.Estimate = -1 }), "component: estimate_ms is -1"},
 		"its estimate":   {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes[0].Estimate = -1 }), "component: shapes[0]: estimate_ms"},
-		"behaviour":      {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Sent = -1 }), "component: behaviour: sent_words is -1; use 0 or more"},
-		"scaling":        {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.Scaling = "cubic" }), `the scaling "cubic" is unknown`},
-		"to all":         {change(func(s *api.Submission) { s.Jobs[0].Component.Behaviour.CPUs = 1 }), "one CPU sends nothing to all"},
+		"behavior":       {change(func(s *api.Submission) { s.Jobs[0].Component.Behavior.Sent = -1 }), "component: behavior: sent_words is -1; use 0 or more"},
+		"scaling":        {change(func(s *api.Submission) { s.Jobs[0].Component.Behavior.Scaling = "cubic" }), `the scaling "cubic" is unknown`},
+		"to all":         {change(func(s *api.Submission) { s.Jobs[0].Component.Behavior.CPUs = 1 }), "one CPU sends nothing to all"},
 		"its user":       {change(func(s *api.Submission) { s.Jobs[1].Spec.User = "root" }), "job 2 of 2: spec: job, user"},
 		"weights":        {change(func(s *api.Submission) { s.Application.Beta = -1 }), "application: the weight β is -1"},
 		"front":          {change(func(s *api.Submission) { s.Front = true }), "front applies to quotes only"},
@@ -141,21 +141,21 @@ func TestBadApplications(t *testing.T) {
 	}
 }
 
-func TestWarehouse(t *testing.T) {
+func TestRunHistory(t *testing.T) {
 	t.Parallel()
 	node := &peerFake{reply: view.RunHistory{Components: []view.ComponentHistory{{Name: "mesh"}}}}
 	client := serve(t, node)
-	known, err := client.Warehouse(t.Context(), "mesh & more", false)
+	known, err := client.RunHistory(t.Context(), "mesh & more", false)
 	if err != nil || len(known.Components) != 1 {
 		t.Fatalf("got %+v, %v", known, err)
 	}
-	if want := (event.AskWarehouse{Asked: 7, User: me(t), Component: "mesh & more"}); node.last(t) != want {
+	if want := (event.AskRunHistory{Asked: 7, User: me(t), Component: "mesh & more"}); node.last(t) != want {
 		t.Errorf("asked %+v", node.last(t))
 	}
-	if _, err = client.Warehouse(t.Context(), "", true); err != nil {
+	if _, err = client.RunHistory(t.Context(), "", true); err != nil {
 		t.Fatal(err)
 	}
-	if want := (event.AskWarehouse{Asked: 7}); node.last(t) != want {
+	if want := (event.AskRunHistory{Asked: 7}); node.last(t) != want {
 		t.Errorf("asked %+v", node.last(t))
 	}
 }

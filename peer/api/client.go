@@ -95,9 +95,9 @@ func (c *Client) Sites(ctx context.Context) (view.Sites, error) {
 	return call[view.Sites](ctx, c, http.MethodGet, "/v1/sites", nil)
 }
 
-// Warehouse tells what has been learnt of the caller's components, or of everybody's; of
+// RunHistory tells what has been learnt of the caller's components, or of everybody's; of
 // the one of a name, if one is given.
-func (c *Client) Warehouse(ctx context.Context, component string, all bool) (view.RunHistory, error) {
+func (c *Client) RunHistory(ctx context.Context, component string, all bool) (view.RunHistory, error) {
 	query := url.Values{}
 	if component != "" {
 		query.Set("component", component)

@@ -214,15 +214,15 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, who caller) err
 	return reply(w, http.StatusOK, Explanation{Events: facts})
 }
 
-// warehouse tells what is known of the caller's components, or of everybody's.
-func (s *server) warehouse(w http.ResponseWriter, r *http.Request, who caller) error {
+// runHistory tells what is known of the caller's components, or of everybody's.
+func (s *server) runHistory(w http.ResponseWriter, r *http.Request, who caller) error {
 	query := r.URL.Query()
 	user, component := who.user, query.Get("component")
 	if query.Get("all") == "true" && (!s.Private || s.manages(who)) {
 		user = ""
 	}
 	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event {
-		return event.AskWarehouse{Asked: asked, User: user, Component: component}
+		return event.AskRunHistory{Asked: asked, User: user, Component: component}
 	})
 }
 

@@ -66,7 +66,7 @@ func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (vi
 	if _, ok := asked.(event.AskQueue); ok {
 		return view.Queue{Jobs: n.views()}, nil
 	}
-	if ev, ok := asked.(event.AskWarehouse); ok {
+	if ev, ok := asked.(event.AskRunHistory); ok {
 		return view.RunHistory{Components: []view.ComponentHistory{{User: ev.User}}}, nil
 	}
 	return view.Done{}, nil
@@ -144,7 +144,7 @@ func TestPrivateJobsAreNotFound(t *testing.T) {
 	}
 }
 
-func TestPrivateWarehouse(t *testing.T) {
+func TestPrivateRunHistory(t *testing.T) {
 	t.Parallel()
 	for who, want := range map[caller]string{{user: "ann"}: "ann", {user: "ops"}: "", {user: "root", admin: true}: ""} {
 		var got view.RunHistory

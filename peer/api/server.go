@@ -134,7 +134,7 @@ func (s *server) handlers() map[string]handler {
 		"GET /v1/jobs/{id}/explain":  s.explain,
 		"GET /v1/jobs/{id}/output":   s.output,
 		"GET /v1/sites":              s.sites,
-		"GET /v1/history":            s.warehouse,
+		"GET /v1/history":            s.runHistory,
 		"GET /v1/info":               s.info,
 		"GET /v1/recovery":           s.recovery,
 		"POST /v1/recovery":          s.recover,

@@ -24,7 +24,7 @@ func FuzzDecodeSubmission(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(app)
-	f.Add([]byte(`{"jobs":[{"component":{"alpha_ppm":1}}],"application":{},"front":true}`))
+	f.Add([]byte(`{"jobs":[{"component":{"compute_weight_ppm":1}}],"application":{},"front":true}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s, err := api.DecodeSubmission(bytes.NewReader(body))

@@ -43,7 +43,7 @@ type History struct{ components map[Component]*executions }
 // executions are those of one component, by site.
 type executions struct {
 	sites map[protocol.SiteName][]row.Execution
-	known map[protocol.Behaviour]*gamma.Knowledge // what was learnt from them, by what a job states
+	known map[protocol.Behavior]*gamma.Knowledge // what was learnt from them, by what a job states
 }
 
 // of are the executions of a component, none at first.
@@ -86,7 +86,7 @@ func (h *History) Learn(j *row.Job, on *protocol.Capacity, at protocol.Instant) 
 		Ran: j.Outcome.Ran, Usage: j.Outcome.Usage, At: at,
 	}, j.Spec.ScaledRequest(on).WallTime)}
 	if j.Component != nil {
-		run.Stated = j.Component.Behaviour
+		run.Stated = j.Component.Behavior
 	}
 	if j.Prediction != nil {
 		run.Predicted = j.Prediction.Run
@@ -148,7 +148,7 @@ func (h *History) View(user, component string) view.RunHistory {
 		e := h.components[c]
 		known := e.view(c)
 		if component != "" {
-			known.Behaviour = e.knowledge(protocol.Behaviour{}).Behaviour()
+			known.Behavior = e.knowledge(protocol.Behavior{}).Behavior()
 		}
 		out.Components = append(out.Components, known)
 	}

@@ -79,7 +79,7 @@ func (o *Objectives) Weights(j *row.Job, a *row.Application) (alpha, gamma, delt
 // NewComponent is a new job's component as its row has it; nil for a plain job.
 func NewComponent(one *protocol.Job) *protocol.Component {
 	c := one.Component
-	if c.Name == "" && len(c.Shapes) == 0 && !c.Behaviour.Stated() && c.Estimate == 0 &&
+	if c.Name == "" && len(c.Shapes) == 0 && !c.Behavior.Stated() && c.Estimate == 0 &&
 		c.Alpha == 0 && c.Gamma == 0 && c.Delta == 0 && c.Together == 0 {
 		return nil
 	}

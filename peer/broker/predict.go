@@ -36,9 +36,9 @@ func (e *executions) correct(spec *protocol.Spec, on *protocol.Capacity) {
 
 // knowledge is what is known of the component that a job is.
 func (h *History) knowledge(j *row.Job) *gamma.Knowledge {
-	var stated protocol.Behaviour
+	var stated protocol.Behavior
 	if j.Component != nil {
-		stated = j.Component.Behaviour
+		stated = j.Component.Behavior
 	}
 	past := h.components[ComponentOf(j)]
 	if past == nil {
@@ -51,14 +51,14 @@ func (h *History) knowledge(j *row.Job) *gamma.Knowledge {
 // maxKnown bounds the statements that knowledge is kept for.
 const maxKnown = 64
 
-// knowledge is what the executions teach about a run with a stated behaviour. The jobs of one
+// knowledge is what the executions teach about a run with a stated behavior. The jobs of one
 // component that state the same share it until it has run again.
-func (e *executions) knowledge(stated protocol.Behaviour) *gamma.Knowledge {
+func (e *executions) knowledge(stated protocol.Behavior) *gamma.Knowledge {
 	if known := e.known[stated]; known != nil {
 		return known
 	}
 	if e.known == nil || len(e.known) >= maxKnown {
-		e.known = map[protocol.Behaviour]*gamma.Knowledge{}
+		e.known = map[protocol.Behavior]*gamma.Knowledge{}
 	}
 	known := gamma.Learn(stated, e.all())
 	e.known[stated] = &known

@@ -77,7 +77,7 @@ func (r *Charging) Costs(table string, c *Cost) *cost.Charges {
 	made := &cost.Charges{
 		Currency: r.Currency,
 		Classes:  r.classes(table+".qos_factors", c.QoSFactors),
-		Licences: r.licences(table+".license", c.Licenses),
+		Licenses: r.licenses(table+".license", c.Licenses),
 		Data:     cost.Data{PerGBIn: r.price(table+".data.per_gb_in", c.Data.PerGBIn), PerGBOut: r.price(table+".data.per_gb_out", c.Data.PerGBOut)},
 		Exchange: r.ExchangeRates.Exchange(),
 	}
@@ -87,7 +87,7 @@ func (r *Charging) Costs(table string, c *Cost) *cost.Charges {
 	if c.Eco != nil {
 		made.Eco = r.ecoCost(table+".eco", c.Eco)
 	}
-	if made.CPU == nil && made.Eco == nil && len(made.Classes) == 0 && len(made.Licences) == 0 && made.Data == (cost.Data{}) {
+	if made.CPU == nil && made.Eco == nil && len(made.Classes) == 0 && len(made.Licenses) == 0 && made.Data == (cost.Data{}) {
 		return nil
 	}
 	r.needsCurrency("[cost]")
@@ -123,22 +123,22 @@ func (r *Charging) classes(table string, priority map[string]Factor) map[string]
 	return classes
 }
 
-func (r *Charging) licences(table string, list []LicenseCost) map[string]cost.Licence {
-	licences := make(map[string]cost.Licence, len(list))
+func (r *Charging) licenses(table string, list []LicenseCost) map[string]cost.License {
+	licenses := make(map[string]cost.License, len(list))
 	for i, l := range list {
 		key := fmt.Sprintf("%s[%d]", table, i)
-		_, twice := licences[l.Name]
+		_, twice := licenses[l.Name]
 		r.checkCostName(key+".name", l.Name, twice)
-		licences[l.Name] = cost.Licence{
+		licenses[l.Name] = cost.License{
 			PerUse:     r.price(key+".per_use", l.PerUse),
 			PerHour:    r.price(key+".per_hour", l.PerHour),
 			PerCPUHour: r.price(key+".per_cpu_hour", l.PerCPUHour),
 		}
 	}
-	return licences
+	return licenses
 }
 
-// nameForm says what names of classes, licences, periods and curves are.
+// nameForm says what names of classes, licenses, periods and curves are.
 const nameForm = "use 1 to 32 letters, digits, '-', '_' and '.'"
 
 func goodName(name string) bool {

@@ -161,7 +161,7 @@ func TestWhatASiteCharges(t *testing.T) {
 		"a guest's on Sunday": {cost.Work{Spec: &spec, Start: at(3, 8, 12), Guest: true}, []protocol.Term{{Name: "cpu"}, eco, {Name: "data"}}},
 		"in a hurry": {
 			cost.Work{Spec: &rush, Start: at(3, 4, 12), Guest: true},
-			[]protocol.Term{{Name: "cpu", Amount: 12_000_000}, {Name: "licence", Amount: 2_000_000}, eco, {Name: "data", Amount: 1_000_000}},
+			[]protocol.Term{{Name: "cpu", Amount: 12_000_000}, {Name: "license", Amount: 2_000_000}, eco, {Name: "data", Amount: 1_000_000}},
 		},
 		"bound by memory": {cost.Work{Spec: &slow, Start: at(3, 4, 12)}, []protocol.Term{{Name: "cpu", Amount: 4_400_000}, {Name: "eco", Amount: 528_000}}},
 	} {

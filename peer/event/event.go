@@ -160,31 +160,31 @@ type AskOutput struct {
 // AskSites asks for what is known of every site. Answered by [view.Sites].
 type AskSites struct{ Asked AskID }
 
-// AskWarehouse asks what has been learnt of a user's components. Answered by [view.RunHistory].
-type AskWarehouse struct {
+// AskRunHistory asks what has been learnt of a user's components. Answered by [view.RunHistory].
+type AskRunHistory struct {
 	Asked     AskID
 	User      string // whose; empty: everybody's
 	Component string // empty: all
 }
 
-func (Tick) event()         {}
-func (MessageIn) event()    {}
-func (Connected) event()    {}
-func (Disconnected) event() {}
-func (DigestSeen) event()   {}
-func (MemberSeen) event()   {}
-func (CallDone) event()     {}
-func (Submit) event()       {}
-func (Cancel) event()       {}
-func (Requeue) event()      {}
-func (AskRecovery) event()  {}
-func (Recover) event()      {}
-func (Reconfigure) event()  {}
-func (SetPartners) event()  {}
-func (ClockSet) event()     {}
-func (TestSubmit) event()   {}
-func (AskQueue) event()     {}
-func (AskJob) event()       {}
-func (AskOutput) event()    {}
-func (AskSites) event()     {}
-func (AskWarehouse) event() {}
+func (Tick) event()          {}
+func (MessageIn) event()     {}
+func (Connected) event()     {}
+func (Disconnected) event()  {}
+func (DigestSeen) event()    {}
+func (MemberSeen) event()    {}
+func (CallDone) event()      {}
+func (Submit) event()        {}
+func (Cancel) event()        {}
+func (Requeue) event()       {}
+func (AskRecovery) event()   {}
+func (Recover) event()       {}
+func (Reconfigure) event()   {}
+func (SetPartners) event()   {}
+func (ClockSet) event()      {}
+func (TestSubmit) event()    {}
+func (AskQueue) event()      {}
+func (AskJob) event()        {}
+func (AskOutput) event()     {}
+func (AskSites) event()      {}
+func (AskRunHistory) event() {}

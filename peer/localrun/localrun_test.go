@@ -75,8 +75,8 @@ func TestWhatAnOriginHasNotAcknowledgedIsReported(t *testing.T) {
 	}
 	r.News("waits")
 	r.Reports = 4
-	r.News("waits for a licence")
-	want := protocol.Status{Tag: tag, Seq: 2, State: protocol.Pending, Reason: "waits for a licence", Waited: 500, At: now + 500}
+	r.News("waits for a license")
+	want := protocol.Status{Tag: tag, Seq: 2, State: protocol.Pending, Reason: "waits for a license", Waited: 500, At: now + 500}
 	if got := r.Report(now + 500); got != want || r.Reports != 0 {
 		t.Errorf("reported is %+v after %d times, want %+v", got, r.Reports, want)
 	}

@@ -63,7 +63,7 @@ func (c *scribe) step(site protocol.SiteName, ev event.Event, ready event.Ready)
 // idle says whether an event is not worth a line when nothing comes of it.
 func idle(ev event.Event) bool {
 	switch ev := ev.(type) {
-	case event.Tick, event.DigestSeen, event.AskQueue, event.AskSites, event.AskJob, event.AskOutput, event.AskWarehouse, event.AskRecovery:
+	case event.Tick, event.DigestSeen, event.AskQueue, event.AskSites, event.AskJob, event.AskOutput, event.AskRunHistory, event.AskRecovery:
 		return true
 	case event.CallDone:
 		switch ev.Result.(type) { //nolint:gochecksumtype // something comes of all others
@@ -106,7 +106,7 @@ func (c *scribe) event(ev event.Event) string { //nolint:cyclop // one case for 
 		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
 	case event.Tick:
 		return "tick"
-	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskWarehouse, event.AskRecovery, event.ClockSet:
+	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskRunHistory, event.AskRecovery, event.ClockSet:
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "event."))
 }

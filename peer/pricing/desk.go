@@ -15,7 +15,7 @@ import (
 // pure.
 type Costs interface {
 	// Bill is what the work costs. A reason says why the site does not offer what it needs,
-	// such as a licence; it is empty when it does.
+	// such as a license; it is empty when it does.
 	Bill(w cost.Work) (bill cost.Bill, reason string)
 }
 
@@ -125,7 +125,7 @@ func (d Desk) Unsold(spec *protocol.Spec) string {
 	case d.Costs != nil:
 		return ""
 	case len(spec.Licenses) > 0:
-		return fmt.Sprintf("the site has no licence %q: its [cost] names none", spec.Licenses[0].Name)
+		return fmt.Sprintf("the site has no license %q: its [cost] names none", spec.Licenses[0].Name)
 	case spec.QOS != "":
 		return fmt.Sprintf("the site has no class of service %q: its [cost] names none", spec.QOS)
 	}

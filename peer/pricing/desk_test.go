@@ -84,9 +84,9 @@ func TestPriceList(t *testing.T) {
 		declined string
 	}{
 		"with electricity":    {list{term: cost.EcoTerm, currency: "EUR"}, []protocol.Term{own, {Name: cost.EcoTerm, Amount: protocol.Unit}}, ""},
-		"without electricity": {list{term: cost.LicenceTerm, currency: "EUR"}, []protocol.Term{own, {Name: cost.LicenceTerm, Amount: protocol.Unit}, {Name: pricing.EnergyTerm, Amount: 40_000}}, ""},
-		"not sold":            {list{term: cost.LicenceTerm, currency: "EUR", declines: "no licence"}, nil, "no licence"},
-		"another currency":    {list{term: cost.LicenceTerm, currency: "CHF"}, nil, "its batch system names prices in EUR, and [site] currency there is CHF; they must be the same"},
+		"without electricity": {list{term: cost.LicenseTerm, currency: "EUR"}, []protocol.Term{own, {Name: cost.LicenseTerm, Amount: protocol.Unit}, {Name: pricing.EnergyTerm, Amount: 40_000}}, ""},
+		"not sold":            {list{term: cost.LicenseTerm, currency: "EUR", declines: "no license"}, nil, "no license"},
+		"another currency":    {list{term: cost.LicenseTerm, currency: "CHF"}, nil, "its batch system names prices in EUR, and [site] currency there is CHF; they must be the same"},
 	} {
 		d := desk(10, 30, 90)
 		tt.list.asked = new(cost.Work)
@@ -106,13 +106,13 @@ func TestPriceList(t *testing.T) {
 	}
 }
 
-// TestUnsold: only a price list has licences and classes of service.
+// TestUnsold: only a price list has licenses and classes of service.
 func TestUnsold(t *testing.T) {
 	t.Parallel()
 	d := desk(10)
 	for want, spec := range map[string]protocol.Spec{
 		"": {},
-		`the site has no licence "matlab": its [cost] names none`:        {Licenses: []protocol.License{{Name: "matlab", Count: 1}}},
+		`the site has no license "matlab": its [cost] names none`:        {Licenses: []protocol.License{{Name: "matlab", Count: 1}}},
 		`the site has no class of service "gold": its [cost] names none`: {QOS: "gold"},
 	} {
 		if got := d.Unsold(&spec); got != want {

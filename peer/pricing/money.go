@@ -68,7 +68,7 @@ func (m Money) Parts(q *protocol.Quote, link protocol.Micro) view.Money {
 		}
 		into := &parts.CPU
 		switch term.Name {
-		case cost.LicenceTerm:
+		case cost.LicenseTerm:
 			into = &parts.License
 		case cost.EcoTerm, EnergyTerm:
 			into = &parts.Energy

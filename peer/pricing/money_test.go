@@ -49,7 +49,7 @@ func TestParts(t *testing.T) {
 	q := &protocol.Quote{Currency: "CHF", Terms: []protocol.Term{
 		{Name: cost.CPUTerm, Amount: 1},
 		{Name: "tape", Amount: 10},
-		{Name: cost.LicenceTerm, Amount: 200},
+		{Name: cost.LicenseTerm, Amount: 200},
 		{Name: cost.EcoTerm, Amount: 3000},
 		{Name: pricing.EnergyTerm, Amount: 40_000},
 		{Name: cost.DataTerm, Amount: 500_000},

@@ -34,7 +34,7 @@ func (r *Request) Fits(rows []protocol.Spec, predicted bool) bool {
 
 // RequestBytes is the most that a job can have in a quote request: its numbers take less
 // than 100 bytes, and 50 more of results and with what is predicted of the run; a text its
-// length and up to 3 bytes more, and a licence 12 more than its name.
+// length and up to 3 bytes more, and a license 12 more than its name.
 func RequestBytes(spec *protocol.Spec, predicted bool) int {
 	n := 100 + len(spec.User)
 	if predicted || spec.DataOut > 0 || spec.QOS != "" {
@@ -43,8 +43,8 @@ func RequestBytes(spec *protocol.Spec, predicted bool) int {
 	for _, site := range spec.Sites {
 		n += 3 + len(site)
 	}
-	for _, licence := range spec.Licenses {
-		n += 12 + len(licence.Name)
+	for _, license := range spec.Licenses {
+		n += 12 + len(license.Name)
 	}
 	return n
 }

@@ -29,7 +29,7 @@ func events() []event.Event {
 		event.AskJob{},
 		event.AskOutput{},
 		event.AskSites{},
-		event.AskWarehouse{},
+		event.AskRunHistory{},
 	}
 }
 

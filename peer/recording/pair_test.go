@@ -91,10 +91,10 @@ func (people) Guest(_ protocol.SiteName, user string) (string, error) {
 	return "local-" + user, nil
 }
 
-// Bill charges a unit for each CPU, but nothing to those without a licence for free.
+// Bill charges a unit for each CPU, but nothing to those without a license for free.
 func (people) Bill(w cost.Work) (cost.Bill, string) {
 	if len(w.Spec.Licenses) > 0 {
-		return cost.Bill{}, "no licence is sold here"
+		return cost.Bill{}, "no license is sold here"
 	}
 	return cost.Bill{
 		Terms:    []protocol.Term{{Name: cost.CPUTerm, Amount: protocol.Micro(w.Spec.CPUs) * protocol.Unit}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func TestCostsAreReplayed(t *testing.T) {
 	test := both
 	p.post(20, "a", event.TestSubmit{Asked: 3, User: "ada", Jobs: test.Jobs, Application: test.Application, Front: true})
 	p.run(20 * protocol.Second)
-	p.post(0, "a", event.AskWarehouse{Asked: 4})
+	p.post(0, "a", event.AskRunHistory{Asked: 4})
 	p.run(protocol.Minute)
 	greedy := func(string, []policy.Param) (policy.Policy, error) { return place, nil }
 	for _, s := range p.sites {
@@ -184,7 +185,8 @@ func TestOlderRecordingsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = recording.NewReader("old.rec", bytes.NewReader(data))
-	if want := `recording old.rec: has format "2", written by "switchyard test"; this version reads format 7. Use the version that wrote it`; err == nil || err.Error() != want {
+	want := fmt.Sprintf(`recording old.rec: has format "2", written by "switchyard test"; this version reads format %d. Use the version that wrote it`, recording.Format)
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

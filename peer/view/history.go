@@ -2,17 +2,17 @@ package view
 
 import "github.com/switchyard-hpc/switchyard/protocol"
 
-// RunHistory answers [AskWarehouse]: what is known of components, by user and name.
+// RunHistory answers [event.AskRunHistory]: the run histories of components, by user and name.
 type RunHistory struct {
 	Components []ComponentHistory `json:"components"`
 }
 
 // ComponentHistory is what has been learnt of a component.
 type ComponentHistory struct {
-	User      string             `json:"user"`
-	Name      string             `json:"name"`
-	Behaviour protocol.Behaviour `json:"behavior"` // as it was last fitted; zero: not known
-	Sites     []SiteHistory      `json:"sites"`    // by name
+	User     string            `json:"user"`
+	Name     string            `json:"name"`
+	Behavior protocol.Behavior `json:"behavior"` // as it was last fitted; zero: not known
+	Sites    []SiteHistory     `json:"sites"`    // by name
 }
 
 // SiteHistory is how a component ran at a site.

@@ -95,9 +95,9 @@ type Objectives struct {
 	Spent         protocol.Micro `json:"spent_micro"`              // cost of those that have ended, and foreseen cost of those that are placed
 	Broken        string         `json:"limit_exceeded,omitempty"` // which limit was broken in fact, and why; empty: none
 	SpentCurrency string         `json:"spent_currency,omitempty"`
-	Alpha         int            `json:"alpha_ppm"` // of this component
-	Gamma         int            `json:"gamma_ppm"`
-	Delta         int            `json:"delta_ppm"`
+	Alpha         int            `json:"compute_weight_ppm"` // of this component
+	Gamma         int            `json:"energy_weight_ppm"`
+	Delta         int            `json:"data_weight_ppm"`
 }
 
 func (Queue) reply() {}

@@ -41,7 +41,7 @@ func beHostile(name string, args []string) {
 		fmt.Fprintln(os.Stderr, "thinking")
 		time.Sleep(time.Hour)
 	case "exits":
-		fmt.Fprintln(os.Stderr, "no licence found")
+		fmt.Fprintln(os.Stderr, "no license found")
 		os.Exit(3)
 	case "garbage":
 		hello("Hello, world!")
@@ -208,7 +208,7 @@ func TestBadStarts(t *testing.T) {
 		want  string
 	}{
 		{[]string{"silent"}, late, false, "it did not start within 3s: thinking"},
-		{[]string{"exits"}, 0, false, "it ended at its start (exit status 3): no licence found"},
+		{[]string{"exits"}, 0, false, "it ended at its start (exit status 3): no license found"},
 		{[]string{"garbage"}, 0, false, `does not speak the protocol of plugins: its first line is "Hello, world!`},
 		{[]string{"flood"}, 0, false, "does not speak the protocol of plugins"},
 		{[]string{"old-core"}, 0, false, `version "7" of go-plugin's own protocol, this host 1`},

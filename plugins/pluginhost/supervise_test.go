@@ -206,14 +206,14 @@ func TestFaultsOfOneCall(t *testing.T) {
 func TestWordsOfOneLife(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "policy.sh")
-	script(t, path, `if mkdir "$1"; then echo "panic: at first"; exit 2; fi >&2 2>&-; echo "no licence found" >&2; exit 3`)
+	script(t, path, `if mkdir "$1"; then echo "panic: at first"; exit 2; fi >&2 2>&-; echo "no license found" >&2; exit 3`)
 	spec := specOf(t, "moody")
 	spec.Path, spec.Args = path, []string{filepath.Join(filepath.Dir(path), "was-here")}
 	told := new(states)
 	spec.OnState = told.add
 	_ = opened(t, spec)
 	until(t, "the second end", func() bool { return told.failed("(exit status 3)") })
-	if !told.failed("(exit status 2): panic: at first") || !told.failed("(exit status 3): no licence found") {
+	if !told.failed("(exit status 2): panic: at first") || !told.failed("(exit status 3): no license found") {
 		t.Errorf("told %+v", told.seen)
 	}
 }

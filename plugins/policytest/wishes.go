@@ -101,11 +101,11 @@ func wishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 	}
 	amount := func() protocol.Micro { return protocol.Micro(random.Int64N(20_000_000) - 2_000_000) }
 	for at := range in.AWT {
-		use, licence, eco, data := amount(), amount(), amount(), amount()
+		use, license, eco, data := amount(), amount(), amount(), amount()
 		if in.AWT[at] == protocol.Never {
-			use, licence, eco, data = 0, 0, 0, 0
+			use, license, eco, data = 0, 0, 0, 0
 		}
-		in.UsageCost, in.LicenseCost = append(in.UsageCost, use), append(in.LicenseCost, licence)
+		in.UsageCost, in.LicenseCost = append(in.UsageCost, use), append(in.LicenseCost, license)
 		in.EnergyCost, in.DataCost = append(in.EnergyCost, eco), append(in.DataCost, data)
 	}
 	return in

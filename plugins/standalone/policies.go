@@ -83,7 +83,7 @@ func (c issConfig) policy() iss.Config {
 func applications() sdk.Plugin {
 	usual := iss.Default()
 	return sdk.Policy[issConfig]{
-		Name: iss.Name, Version: version, About: "applications are placed by a cost function of machine, licence, energy, waiting and data",
+		Name: iss.Name, Version: version, About: "applications are placed by a cost function of machine, license, energy, waiting and data",
 		Defaults: issConfig{Gap: settings.Share(usual.Gap), Nodes: usual.Nodes, Printed: usual.Double},
 		Check: func(r *sdk.Reader, c *issConfig) {
 			for _, fault := range c.policy().Faults() {

@@ -17,14 +17,14 @@ const (
 // Execution is one run of a component to its end, as the Epilogue writes it to the
 // DataWarehouse [IS 4.3].
 type Execution struct {
-	Site    protocol.SiteName  `json:"site"`
-	Machine protocol.Machine   `json:"machine"`       // the site's, as it was then
-	MHz     int                `json:"mhz,omitempty"` // of its CPUs at full speed, where Machine.Flops is reached; 0: not known
-	CPUs    int                `json:"cpus"`
-	Ran     protocol.Duration  `json:"ran_ms"`
-	Usage   protocol.Usage     `json:"usage"`
-	At      protocol.Instant   `json:"at_ms"`  // its end, by the origin's clock
-	Stated  protocol.Behaviour `json:"stated"` // what the user said of this very run; zero: what is said of the next one
+	Site    protocol.SiteName `json:"site"`
+	Machine protocol.Machine  `json:"machine"`       // the site's, as it was then
+	MHz     int               `json:"mhz,omitempty"` // of its CPUs at full speed, where Machine.Flops is reached; 0: not known
+	CPUs    int               `json:"cpus"`
+	Ran     protocol.Duration `json:"ran_ms"`
+	Usage   protocol.Usage    `json:"usage"`
+	At      protocol.Instant  `json:"at_ms"`  // its end, by the origin's clock
+	Stated  protocol.Behavior `json:"stated"` // what the user said of this very run; zero: what is said of the next one
 }
 
 // Trim keeps the executions that are worth it: the last [Keep] of each site, and of these
@@ -55,7 +55,7 @@ func later(a, b *Execution) int {
 // b = S/(T - t_comp - t_lat) and Γ. O, W, S and Z are those that were counted, else those
 // that are stated. Where the CPU time does not tell t_comp, the run time is shared out as
 // the model foresees it.
-func Measure(stated protocol.Behaviour, e Execution) Prediction {
+func Measure(stated protocol.Behavior, e Execution) Prediction {
 	b := e.counted(stated)
 	if !b.Stated() || !e.fits() {
 		return Prediction{}
@@ -72,7 +72,7 @@ func Measure(stated protocol.Behaviour, e Execution) Prediction {
 }
 
 // counted is what is stated, with what was counted in its place.
-func (e *Execution) counted(stated protocol.Behaviour) protocol.Behaviour {
+func (e *Execution) counted(stated protocol.Behavior) protocol.Behavior {
 	b := stated
 	if e.Stated.Stated() {
 		b = e.Stated

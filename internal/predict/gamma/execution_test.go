@@ -15,7 +15,7 @@ import (
 // TestMeasure reads runs whose r_a and b one reckons by hand.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
-	stated := protocol.Behaviour{Mflop: 16_000_000, Mwords: 8_000_000, Sent: 2e9, Messages: 1e6, CPUs: 8, Scaling: protocol.Surface}
+	stated := protocol.Behavior{Mflop: 16_000_000, Mwords: 8_000_000, Sent: 2e9, Messages: 1e6, CPUs: 8, Scaling: protocol.Surface}
 	run := gamma.Execution{Machine: machine(), CPUs: 8, Ran: 2_300_000}
 	timed := run
 	timed.Usage.CPU = 8 * 1_250_000
@@ -43,7 +43,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: the parts of %v make %v", name, c.run.Ran, p.Time)
 		}
 	}
-	if p := gamma.Measure(protocol.Behaviour{}, run); p != (gamma.Prediction{}) {
+	if p := gamma.Measure(protocol.Behavior{}, run); p != (gamma.Prediction{}) {
 		t.Errorf("reads %+v from a run of which nothing is known", p)
 	}
 }

@@ -10,7 +10,7 @@ import (
 const Unknowns = unknowns
 
 // LogTime is ln T of a run whose unknowns are so, and its slope as the fit reckons it.
-func LogTime(b protocol.Behaviour, m protocol.Machine, cpus int, at [Unknowns]float64) (float64, [Unknowns]float64) {
+func LogTime(b protocol.Behavior, m protocol.Machine, cpus int, at [Unknowns]float64) (float64, [Unknowns]float64) {
 	s := sample{node: newNode(&m, cpus), work: workOf(&b)}
 	v := vector(at)
 	by := v.factors()

@@ -15,7 +15,7 @@ func TestSlope(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const step, bend = 1e-6, 1e-4
-		b, m, cpus := drawBehaviour(t), drawMachine(t), rapid.IntRange(1, 1000).Draw(t, "P")
+		b, m, cpus := drawBehavior(t), drawMachine(t), rapid.IntRange(1, 1000).Draw(t, "P")
 		var at [gamma.Unknowns]float64
 		for i := range at {
 			at[i] = rapid.Float64Range(-2, 2).Draw(t, "at")

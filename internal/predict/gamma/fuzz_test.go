@@ -24,8 +24,8 @@ func hostileMachine(t *rapid.T) protocol.Machine {
 	}
 }
 
-func hostileBehaviour(t *rapid.T) protocol.Behaviour {
-	return protocol.Behaviour{
+func hostileBehavior(t *rapid.T) protocol.Behavior {
+	return protocol.Behavior{
 		Mflop: hostile(t, "O"), Mwords: hostile(t, "W"), Sent: hostile(t, "S"), Messages: hostile(t, "Z"),
 		CPUs: int(hostile(t, "P0")),
 		Scaling: rapid.SampledFrom([]protocol.Scaling{
@@ -42,7 +42,7 @@ func hostileExecution(t *rapid.T) gamma.Execution {
 			CPU: protocol.Duration(hostile(t, "CPU")), Mflop: hostile(t, "counted O"), Mwords: hostile(t, "counted W"),
 			Sent: hostile(t, "counted S"), Messages: hostile(t, "counted Z"), MHz: int(hostile(t, "MHz")),
 		},
-		At: protocol.Instant(hostile(t, "at")), Stated: hostileBehaviour(t),
+		At: protocol.Instant(hostile(t, "at")), Stated: hostileBehavior(t),
 	}
 }
 
@@ -62,7 +62,7 @@ func sane(t *rapid.T, what string, p gamma.Prediction) {
 }
 
 func checkHostile(t *rapid.T) {
-	stated, m, cpus := hostileBehaviour(t), hostileMachine(t), int(hostile(t, "asked P"))
+	stated, m, cpus := hostileBehavior(t), hostileMachine(t), int(hostile(t, "asked P"))
 	sane(t, "predicted", gamma.Predict(stated, m, cpus))
 	runs := rapid.SliceOfN(rapid.Custom(hostileExecution), 0, 6).Draw(t, "runs")
 	for i := range runs {
@@ -76,7 +76,7 @@ func checkHostile(t *rapid.T) {
 			t.Fatalf("ok is %t, but %q expects %v", ok, source, p.Time)
 		}
 	}
-	if b := k.Behaviour(); min(b.Mflop, b.Mwords, b.Sent, b.Messages, int64(b.CPUs)) < 0 {
+	if b := k.Behavior(); min(b.Mflop, b.Mwords, b.Sent, b.Messages, int64(b.CPUs)) < 0 {
 		t.Fatalf("learnt %+v", b)
 	}
 }

@@ -32,7 +32,7 @@ func TestRanges(t *testing.T) {
 			if !ok {
 				continue
 			}
-			if p := gamma.Predict(c.behaviour, s.machine, c.cpus); p.Gamma < bounds[0] || p.Gamma > bounds[1] {
+			if p := gamma.Predict(c.behavior, s.machine, c.cpus); p.Gamma < bounds[0] || p.Gamma > bounds[1] {
 				t.Errorf("%s on %s: Γ is %.3g, [IS 2] wants %g to %g", c.name, s.name, p.Gamma, bounds[0], bounds[1])
 			}
 		}
@@ -44,7 +44,7 @@ func TestRegimes(t *testing.T) {
 	t.Parallel()
 	for _, c := range classes(t) {
 		for _, s := range park(t) {
-			p := gamma.Predict(c.behaviour, s.machine, c.cpus)
+			p := gamma.Predict(c.behavior, s.machine, c.cpus)
 			switch c.name {
 			case "transposed": // [IS 2.3]: r_a = R∞
 				if p.Intensity != 1_000_000 {
@@ -94,7 +94,7 @@ func cost(c *class, s *site, begin float64) float64 {
 	if c.cpus > s.cpus || c.memoryMB > s.memoryMB {
 		return math.Inf(1)
 	}
-	hours := float64(gamma.Predict(c.behaviour, s.machine, c.cpus).Time) / float64(protocol.Hour)
+	hours := float64(gamma.Predict(c.behavior, s.machine, c.cpus).Time) / float64(protocol.Hour)
 	used := hours * float64(c.cpus*c.cases)
 	return used*s.price + used*s.watts*cooling*wattHour + salary*working(begin, hours)
 }

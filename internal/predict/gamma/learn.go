@@ -36,7 +36,7 @@ type past struct {
 // runs on all machines and all numbers of CPUs. Of these the most likely are taken, after
 // what was stated, counted and timed, each with its doubt. What they leave unexplained at a
 // site is expected there again.
-func Learn(stated protocol.Behaviour, runs []Execution) Knowledge {
+func Learn(stated protocol.Behavior, runs []Execution) Knowledge {
 	runs = usable(runs)
 	explained := slices.DeleteFunc(slices.Clone(runs), func(e Execution) bool { return !e.Machine.Stated() })
 	p := presume(&stated, explained)
@@ -79,11 +79,11 @@ func (k *Knowledge) compare(runs []Execution, samples []sample) {
 	}
 }
 
-// Behaviour is what the next run will do, as far as is known. Of what nobody stated it
+// Behavior is what the next run will do, as far as is known. Of what nobody stated it
 // says what is presumed.
-func (k *Knowledge) Behaviour() protocol.Behaviour {
+func (k *Knowledge) Behavior() protocol.Behavior {
 	w, _ := k.factors.apply(&k.presumed)
-	return protocol.Behaviour{
+	return protocol.Behavior{
 		Mflop: whole(w.flop / 1e6), Mwords: whole(w.words / 1e6), Sent: whole(w.sent), Messages: whole(w.messages),
 		CPUs: int(whole(w.cpus)), Scaling: w.scaling,
 	}

@@ -19,7 +19,7 @@ const seeds = 20
 func truths(c *class) (some []*truth) {
 	for seed := range seeds {
 		random := rand.New(rand.NewPCG(uint64(seed), 3))
-		some = append(some, &truth{behaviour: c.behaviour, overlap: 0.3 * random.Float64(), noise: 0.05, random: random})
+		some = append(some, &truth{behavior: c.behavior, overlap: 0.3 * random.Float64(), noise: 0.05, random: random})
 	}
 	return some
 }
@@ -50,9 +50,9 @@ func TestWrongAtFirst(t *testing.T) {
 // the amounts were counted. That includes the bus, as the teacher and as the taught.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
-	for name, stated := range map[string]func(*truth) protocol.Behaviour{
+	for name, stated := range map[string]func(*truth) protocol.Behavior{
 		"wrong": (*truth).wrong,
-		"not":   func(*truth) protocol.Behaviour { return protocol.Behaviour{} },
+		"not":   func(*truth) protocol.Behavior { return protocol.Behavior{} },
 	} {
 		t.Run(name+" stated", func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,7 @@ func TestElsewhere(t *testing.T) {
 // elsewhere is the largest error of what is expected after five runs on one machine of runs
 // on another, and of which.
 func elsewhere(
-	t *testing.T, c *class, has counters, stated func(*truth) protocol.Behaviour,
+	t *testing.T, c *class, has counters, stated func(*truth) protocol.Behavior,
 ) (worst float64, where string) {
 	t.Helper()
 	sites := park(t)
@@ -136,7 +136,7 @@ func TestSecondMachine(t *testing.T) {
 	first, second, third := site{name: "a", machine: machine()}, site{name: "b", machine: small}, site{name: "c", machine: wide}
 	for seed := range uint64(seeds) {
 		one := truth{
-			behaviour: protocol.Behaviour{Mflop: 1e7, Mwords: 1e6}, noise: 0.05, random: rand.New(rand.NewPCG(seed, 1)),
+			behavior: protocol.Behavior{Mflop: 1e7, Mwords: 1e6}, noise: 0.05, random: rand.New(rand.NewPCG(seed, 1)),
 		}
 		stated := one.wrong()
 		runs := slices.Concat(
@@ -148,7 +148,7 @@ func TestSecondMachine(t *testing.T) {
 		if e := off(p.Time, one.seconds(&wide, 1)); e > 0.10 || source != "10 runs elsewhere" {
 			t.Errorf("seed %d: %s, %.0f %% off", seed, source, 100*e)
 		}
-		b := k.Behaviour()
+		b := k.Behavior()
 		if math.Abs(float64(b.Mflop)/1e7-1) > 0.1 || math.Abs(float64(b.Mwords)/1e6-1) > 0.1 {
 			t.Errorf("seed %d: learnt O = %d, W = %d of 10000000, 1000000 Mflop and Mwords", seed, b.Mflop, b.Mwords)
 		}
@@ -180,7 +180,7 @@ func TestOtherCPUs(t *testing.T) {
 // was measured, the peaks tell.
 func TestRatioOfPeaks(t *testing.T) {
 	t.Parallel()
-	k := gamma.Learn(protocol.Behaviour{}, []gamma.Execution{{Site: "a", Machine: machine(), CPUs: 1, Ran: 60_000}})
+	k := gamma.Learn(protocol.Behavior{}, []gamma.Execution{{Site: "a", Machine: machine(), CPUs: 1, Ran: 60_000}})
 	faster := machine()
 	faster.Flops = 6e9
 	if p, _, ok := k.Expect("b", faster, 1); !ok || off(p.Time, 40) > 0.01 {
@@ -192,7 +192,7 @@ func TestRatioOfPeaks(t *testing.T) {
 // runs there is expected again.
 func TestWithoutMachine(t *testing.T) {
 	t.Parallel()
-	k := gamma.Learn(protocol.Behaviour{}, []gamma.Execution{{Site: "a", CPUs: 4, Ran: 60_000}})
+	k := gamma.Learn(protocol.Behavior{}, []gamma.Execution{{Site: "a", CPUs: 4, Ran: 60_000}})
 	if p, source, ok := k.Expect("a", protocol.Machine{}, 8); !ok || p.Time != 30_000 || source != "1 run there" {
 		t.Errorf("expects %v by %s, want 30 s", p.Time, source)
 	}
@@ -203,15 +203,15 @@ func TestWithoutMachine(t *testing.T) {
 
 func TestStatedOnly(t *testing.T) {
 	t.Parallel()
-	b := protocol.Behaviour{Mflop: 16_000_000, Mwords: 8_000_000, Sent: 2e9, Messages: 1e6, CPUs: 8}
+	b := protocol.Behavior{Mflop: 16_000_000, Mwords: 8_000_000, Sent: 2e9, Messages: 1e6, CPUs: 8}
 	k := gamma.Learn(b, nil)
 	if p, source, ok := k.Expect("a", machine(), 8); !ok || p != gamma.Predict(b, machine(), 8) || source != "as stated" {
 		t.Errorf("expects %+v by %s", p, source)
 	}
-	if k.Behaviour() != b {
-		t.Errorf("knows %+v, not what was stated", k.Behaviour())
+	if k.Behavior() != b {
+		t.Errorf("knows %+v, not what was stated", k.Behavior())
 	}
-	nothing := gamma.Learn(protocol.Behaviour{}, nil)
+	nothing := gamma.Learn(protocol.Behavior{}, nil)
 	if _, _, ok := nothing.Expect("a", machine(), 8); ok {
 		t.Error("expects something of nothing")
 	}
@@ -233,7 +233,7 @@ func TestDraws(t *testing.T) {
 		"one is an outlier":    {[]gamma.Execution{ran("here", 400_000, 0), ran("here", 9, 0), ran("here", 410_000, 0)}, 400_000},
 		"at a lower frequency": {[]gamma.Execution{ran("here", 100_000, 800), ran("there", 900_000, 2000)}, 900_000},
 	} {
-		k := gamma.Learn(protocol.Behaviour{}, c.runs)
+		k := gamma.Learn(protocol.Behavior{}, c.runs)
 		if got := k.Draws("here", 4); got != c.want {
 			t.Errorf("%s: %d ppm, want %d", name, got, c.want)
 		}
@@ -266,17 +266,17 @@ func TestOutliers(t *testing.T) {
 func TestChange(t *testing.T) {
 	t.Parallel()
 	c, s := classes(t)[1], park(t)[2]
-	larger := c.behaviour
+	larger := c.behavior
 	larger.Mflop *= 3
 	larger.Mwords *= 3
 	larger.Sent *= 3
 	larger.Messages *= 3
 	for _, before := range truths(&c) {
 		after := *before
-		after.behaviour = larger
+		after.behavior = larger
 		runs := before.runs(20, &s, []int{c.cpus}, all())
 		for i := range runs {
-			runs[i].Stated = c.behaviour
+			runs[i].Stated = c.behavior
 		}
 		told := gamma.Learn(larger, runs)
 		p, _, _ := told.Expect(s.name, s.machine, c.cpus)
@@ -285,10 +285,10 @@ func TestChange(t *testing.T) {
 		}
 		for i := range 5 {
 			late := after.run(&s, c.cpus, protocol.Instant(100+i), all())
-			late.Stated = c.behaviour
+			late.Stated = c.behavior
 			runs = append(runs, late)
 		}
-		seen := gamma.Learn(c.behaviour, runs)
+		seen := gamma.Learn(c.behavior, runs)
 		p, _, _ = seen.Expect(s.name, s.machine, c.cpus)
 		if e := off(p.Time, after.seconds(&s.machine, c.cpus)); e > 0.10 {
 			t.Errorf("seen: %.0f %% off", 100*e)
@@ -301,7 +301,7 @@ func TestSlowClock(t *testing.T) {
 	t.Parallel()
 	slow := machine()
 	slow.Flops /= 2
-	b := protocol.Behaviour{Mflop: 8_000_000}
+	b := protocol.Behavior{Mflop: 8_000_000}
 	k := gamma.Learn(b, []gamma.Execution{{
 		Site: "a", Machine: machine(), MHz: 2000, CPUs: 1, Ran: gamma.Predict(b, slow, 1).Time,
 		Usage: protocol.Usage{MHz: 1000},
@@ -321,7 +321,7 @@ func TestPolling(t *testing.T) {
 		for i := range runs {
 			runs[i].Usage.CPU = runs[i].Ran * protocol.Duration(c.cpus)
 		}
-		k := gamma.Learn(c.behaviour, runs)
+		k := gamma.Learn(c.behavior, runs)
 		p, _, _ := k.Expect(s.name, s.machine, c.cpus)
 		if p.Computing > 300_000 {
 			t.Errorf("takes %d ppm of a run for computing that is communication", p.Computing)
@@ -361,7 +361,7 @@ func TestScarceMemory(t *testing.T) {
 	run := gamma.Execution{
 		Site: "a", Machine: machine(), CPUs: 1, Ran: 10_000_000, Usage: protocol.Usage{Mflop: 4_000_000},
 	}
-	for name, stated := range map[string]protocol.Behaviour{
+	for name, stated := range map[string]protocol.Behavior{
 		"nothing stated": {}, "no accesses stated": {Mflop: 4_000_000},
 	} {
 		k := gamma.Learn(stated, []gamma.Execution{run})
@@ -380,7 +380,7 @@ func TestWaitingForMessages(t *testing.T) {
 	run := gamma.Execution{
 		Site: "a", Machine: machine(), CPUs: 8, Ran: 2_000_000, Usage: protocol.Usage{CPU: 8 * 1_000_000},
 	}
-	for name, stated := range map[string]protocol.Behaviour{
+	for name, stated := range map[string]protocol.Behavior{
 		"nothing stated": {}, "wrongly stated": {Mflop: 32_000_000, Sent: 2e11, CPUs: 8},
 	} {
 		k := gamma.Learn(stated, []gamma.Execution{run})
@@ -397,10 +397,10 @@ func TestHidden(t *testing.T) {
 	double.Flops, double.Words, double.Network = 2*double.Flops, 2*double.Words, 2*double.Network
 	here := site{name: "a", machine: machine()}
 	one := truth{
-		behaviour: protocol.Behaviour{Mflop: 32_000_000, Mwords: 1e6, Sent: 16e9, CPUs: 8},
-		overlap:   0.3, random: rand.New(rand.NewPCG(1, 1)),
+		behavior: protocol.Behavior{Mflop: 32_000_000, Mwords: 1e6, Sent: 16e9, CPUs: 8},
+		overlap:  0.3, random: rand.New(rand.NewPCG(1, 1)),
 	}
-	k := gamma.Learn(one.behaviour, one.runs(5, &here, []int{8}, all()))
+	k := gamma.Learn(one.behavior, one.runs(5, &here, []int{8}, all()))
 	if p, _, _ := k.Expect("b", double, 8); off(p.Time, one.seconds(&double, 8)) > 0.03 {
 		t.Errorf("expects %v, want %.0f s", p.Time, one.seconds(&double, 8))
 	}
@@ -410,7 +410,7 @@ func TestHidden(t *testing.T) {
 // CPUs where it was.
 func TestUnexplained(t *testing.T) {
 	t.Parallel()
-	stated := protocol.Behaviour{Mflop: 32_000_000}
+	stated := protocol.Behavior{Mflop: 32_000_000}
 	var runs []gamma.Execution
 	for at := range protocol.Instant(4) {
 		run := gamma.Execution{Site: "plain", Machine: machine(), CPUs: 8, Ran: 1_000_000, At: at}
@@ -436,21 +436,21 @@ func TestUnexplained(t *testing.T) {
 func TestStatedThen(t *testing.T) {
 	t.Parallel()
 	run := gamma.Execution{
-		Site: "a", Machine: machine(), CPUs: 64, Ran: 10_000_000, Stated: protocol.Behaviour{Mflop: 4_000_000},
+		Site: "a", Machine: machine(), CPUs: 64, Ran: 10_000_000, Stated: protocol.Behavior{Mflop: 4_000_000},
 		Usage: protocol.Usage{Mflop: 4_000_000}, // a hundredth of the peak
 	}
-	twice := gamma.Learn(protocol.Behaviour{Mflop: 8_000_000}, []gamma.Execution{run})
+	twice := gamma.Learn(protocol.Behavior{Mflop: 8_000_000}, []gamma.Execution{run})
 	if p, _, _ := twice.Expect("a", machine(), 64); off(p.Time, 20_000) > 0.05 {
 		t.Errorf("expects %v of twice the size, want 20000 s", p.Time)
 	}
-	silent := gamma.Learn(protocol.Behaviour{}, []gamma.Execution{run})
+	silent := gamma.Learn(protocol.Behavior{}, []gamma.Execution{run})
 	said := gamma.Learn(run.Stated, []gamma.Execution{run})
 	a, _, _ := silent.Expect("b", machine(), 8)
 	b, _, _ := said.Expect("b", machine(), 8)
 	if a != b {
 		t.Errorf("expects %v if nothing is stated anew, %v if the same is", a.Time, b.Time)
 	}
-	cut := protocol.Behaviour{Mflop: 4_000_000, Sent: 16e9, CPUs: 8, Scaling: protocol.Surface}
+	cut := protocol.Behavior{Mflop: 4_000_000, Sent: 16e9, CPUs: 8, Scaling: protocol.Surface}
 	run.Usage = protocol.Usage{}
 	run.Ran = gamma.Predict(cut, machine(), 64).Time
 	k := gamma.Learn(cut, []gamma.Execution{run})
@@ -464,7 +464,7 @@ func TestCountedAfterAll(t *testing.T) {
 	t.Parallel()
 	poor := machine()
 	poor.Words, poor.Network, poor.Latency = poor.Words/100, poor.Network/100, 100*poor.Latency
-	for name, more := range map[string]protocol.Behaviour{
+	for name, more := range map[string]protocol.Behavior{
 		"accesses": {Mwords: 4_000_000}, "words sent": {Sent: 5e9}, "messages": {Messages: 2e6},
 	} {
 		does := more
@@ -473,7 +473,7 @@ func TestCountedAfterAll(t *testing.T) {
 			Site: "a", Machine: machine(), CPUs: 8, Ran: gamma.Predict(does, machine(), 8).Time,
 			Usage: protocol.Usage{Mwords: more.Mwords, Sent: more.Sent, Messages: more.Messages},
 		}
-		k := gamma.Learn(protocol.Behaviour{Mflop: 32_000_000}, []gamma.Execution{run})
+		k := gamma.Learn(protocol.Behavior{Mflop: 32_000_000}, []gamma.Execution{run})
 		if p, _, _ := k.Expect("b", poor, 8); off(p.Time, float64(gamma.Predict(does, poor, 8).Time)/1000) > 0.05 {
 			t.Errorf("%s: expects %v, want %v", name, p.Time, gamma.Predict(does, poor, 8).Time)
 		}

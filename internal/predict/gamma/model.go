@@ -31,8 +31,8 @@ type Prediction struct {
 }
 
 // Predict foresees a run of a component on so many CPUs of a machine. It says nothing
-// where the behaviour or the machine does not say enough. A run on one CPU sends nothing.
-func Predict(b protocol.Behaviour, m protocol.Machine, cpus int) Prediction {
+// where the behavior or the machine does not say enough. A run on one CPU sends nothing.
+func Predict(b protocol.Behavior, m protocol.Machine, cpus int) Prediction {
 	if !b.Stated() || !m.Stated() || cpus < 1 {
 		return Prediction{}
 	}
@@ -71,7 +71,7 @@ type work struct {
 	scaling  protocol.Scaling
 }
 
-func workOf(b *protocol.Behaviour) work {
+func workOf(b *protocol.Behavior) work {
 	return work{
 		flop: million(b.Mflop), words: million(b.Mwords), sent: count(b.Sent), messages: count(b.Messages),
 		cpus: max(0, float64(b.CPUs)), scaling: b.Scaling,

@@ -20,9 +20,9 @@ func TestPredict(t *testing.T) {
 	t.Parallel()
 	bus := machine()
 	bus.Bus = true
-	behaviour := protocol.Behaviour{Mflop: 16_000_000, Mwords: 8_000_000, Sent: 2e9, Messages: 1e6, CPUs: 8}
+	behavior := protocol.Behavior{Mflop: 16_000_000, Mwords: 8_000_000, Sent: 2e9, Messages: 1e6, CPUs: 8}
 	for name, c := range map[string]struct {
-		behaviour               protocol.Behaviour
+		behavior                protocol.Behavior
 		machine                 protocol.Machine
 		cpus                    int
 		ra, b, gamma            float64
@@ -31,31 +31,31 @@ func TestPredict(t *testing.T) {
 		intensity, computingPPM int
 	}{
 		"bound by memory": {
-			behaviour, machine(), 8, 2e9, 2e7, 10, 1000, 100, 50, 1_150_000, 500_000, 869_565,
+			behavior, machine(), 8, 2e9, 2e7, 10, 1000, 100, 50, 1_150_000, 500_000, 869_565,
 		},
 		"on a bus each has an eighth": {
-			behaviour, bus, 8, 2e9, 2.5e6, 1.25, 1000, 800, 50, 1_850_000, 500_000, 540_541,
+			behavior, bus, 8, 2e9, 2.5e6, 1.25, 1000, 800, 50, 1_850_000, 500_000, 540_541,
 		},
 		"one CPU sends nothing": {
-			behaviour, machine(), 1, 2e9, 2e7, gamma.Huge, 8000, 0, 0, 8_000_000, 500_000, 1_000_000,
+			behavior, machine(), 1, 2e9, 2e7, gamma.Huge, 8000, 0, 0, 8_000_000, 500_000, 1_000_000,
 		},
 		"at the peak": {
-			protocol.Behaviour{Mflop: 16_000_000, Mwords: 1_000_000},
+			protocol.Behavior{Mflop: 16_000_000, Mwords: 1_000_000},
 			machine(), 8,
 			4e9, 2e7, gamma.Huge, 500, 0, 0, 500_000, 1_000_000, 1_000_000,
 		},
 		"no accesses to memory": {
-			protocol.Behaviour{Mflop: 16_000_000},
+			protocol.Behavior{Mflop: 16_000_000},
 			machine(), 8,
 			4e9, 2e7, gamma.Huge, 500, 0, 0, 500_000, 1_000_000, 1_000_000,
 		},
 		"a part of a millisecond counts as one": {
-			protocol.Behaviour{Mflop: 5}, machine(), 1, 4e9, 2e7, gamma.Huge, 0.00125, 0, 0, 2, 1_000_000, 1_000_000,
+			protocol.Behavior{Mflop: 5}, machine(), 1, 4e9, 2e7, gamma.Huge, 0.00125, 0, 0, 2, 1_000_000, 1_000_000,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := gamma.Predict(c.behaviour, c.machine, c.cpus)
+			p := gamma.Predict(c.behavior, c.machine, c.cpus)
 			for what, pair := range map[string][2]float64{
 				"r_a": {p.Ra, c.ra}, "b": {p.B, c.b}, "Γ": {p.Gamma, c.gamma},
 				"t_comp": {p.Compute, c.compute}, "t_comm": {p.Send, c.send}, "t_lat": {p.Latency, c.latency},
@@ -76,7 +76,7 @@ func TestPredict(t *testing.T) {
 func TestWholeMilliseconds(t *testing.T) {
 	t.Parallel()
 	for ms := range int64(5000) {
-		p := gamma.Predict(protocol.Behaviour{Mflop: 4 * (ms + 1)}, machine(), 1)
+		p := gamma.Predict(protocol.Behavior{Mflop: 4 * (ms + 1)}, machine(), 1)
 		if p.Time != protocol.Duration(ms+1) {
 			t.Errorf("%d ms become %v", ms+1, p.Time)
 		}
@@ -85,11 +85,11 @@ func TestWholeMilliseconds(t *testing.T) {
 
 func TestPredictNothing(t *testing.T) {
 	t.Parallel()
-	said := protocol.Behaviour{Mflop: 1}
+	said := protocol.Behavior{Mflop: 1}
 	for name, p := range map[string]gamma.Prediction{
-		"no behaviour": gamma.Predict(protocol.Behaviour{Mwords: 1}, machine(), 1),
-		"no machine":   gamma.Predict(said, protocol.Machine{Flops: 1, Words: 1}, 1),
-		"no CPU":       gamma.Predict(said, machine(), 0),
+		"no behavior": gamma.Predict(protocol.Behavior{Mwords: 1}, machine(), 1),
+		"no machine":  gamma.Predict(said, protocol.Machine{Flops: 1, Words: 1}, 1),
+		"no CPU":      gamma.Predict(said, machine(), 0),
 	} {
 		if p != (gamma.Prediction{}) {
 			t.Errorf("%s: predicts %+v", name, p)
@@ -106,7 +106,7 @@ func TestScaling(t *testing.T) {
 		protocol.Multicast: {12.5, 450},
 	} {
 		p := gamma.Predict(
-			protocol.Behaviour{Mflop: 1e6, Sent: 2e9, Messages: 1e6, CPUs: 8, Scaling: scaling}, machine(), 64)
+			protocol.Behavior{Mflop: 1e6, Sent: 2e9, Messages: 1e6, CPUs: 8, Scaling: scaling}, machine(), 64)
 		if math.Abs(p.Send-want[0]) > 1e-9 || math.Abs(p.Latency-want[1]) > 1e-9 {
 			t.Errorf("%q: sends for %g s and waits %g s, want %v", scaling, p.Send, p.Latency, want)
 		}
@@ -121,8 +121,8 @@ func drawMachine(t *rapid.T) protocol.Machine {
 	}
 }
 
-func drawBehaviour(t *rapid.T) protocol.Behaviour {
-	return protocol.Behaviour{
+func drawBehavior(t *rapid.T) protocol.Behavior {
+	return protocol.Behavior{
 		Mflop: rapid.Int64Range(1, 1e11).Draw(t, "O"), Mwords: rapid.Int64Range(0, 1e11).Draw(t, "W"),
 		Sent: rapid.Int64Range(0, 1e12).Draw(t, "S"), Messages: rapid.Int64Range(0, 1e9).Draw(t, "Z"),
 		CPUs: rapid.IntRange(0, 256).Draw(t, "P0"),
@@ -137,7 +137,7 @@ func TestIdentities(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m, cpus := drawMachine(t), rapid.IntRange(1, 1000).Draw(t, "P")
-		p := gamma.Predict(drawBehaviour(t), m, cpus)
+		p := gamma.Predict(drawBehavior(t), m, cpus)
 		near := func(what string, a, b float64) {
 			if math.Abs(a-b) > 1e-9*max(math.Abs(a), math.Abs(b)) {
 				t.Errorf("%s: %g is not %g in %+v", what, a, b, p)
@@ -160,7 +160,7 @@ func TestIdentities(t *testing.T) {
 func TestBetterMachines(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b, m, cpus := drawBehaviour(t), drawMachine(t), rapid.IntRange(1, 1000).Draw(t, "P")
+		b, m, cpus := drawBehavior(t), drawMachine(t), rapid.IntRange(1, 1000).Draw(t, "P")
 		better := m
 		better.Flops *= rapid.Int64Range(1, 5).Draw(t, "faster")
 		better.Words *= rapid.Int64Range(1, 5).Draw(t, "more memory")

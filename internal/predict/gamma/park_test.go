@@ -22,12 +22,12 @@ type site struct {
 
 // class is a row of examples/iss/classes.csv.
 type class struct {
-	name      string
-	cpus      int
-	cases     int   // components of an application, all alike
-	memoryMB  int64 // per CPU
-	behaviour protocol.Behaviour
-	lands     []string
+	name     string
+	cpus     int
+	cases    int   // components of an application, all alike
+	memoryMB int64 // per CPU
+	behavior protocol.Behavior
+	lands    []string
 }
 
 // table reads a file of examples/iss: the rows' fields by the names of their columns.
@@ -90,7 +90,7 @@ func classes(t testing.TB) []class {
 		of := func(column string) int64 { return int64(number(t, row, column)) }
 		found = append(found, class{
 			name: row["class"], cpus: int(of("cpus")), cases: int(of("cases")), memoryMB: of("memory_mb_per_cpu"),
-			behaviour: protocol.Behaviour{
+			behavior: protocol.Behavior{
 				Mflop: of("mflop"), Mwords: of("mwords"), Sent: of("sent_words"), Messages: of("messages"),
 				CPUs: int(of("cpus")), Scaling: protocol.Scaling(row["scaling"]),
 			},

@@ -12,7 +12,7 @@ type presumption struct {
 // presume takes what is stated of the next run, else of the latest that something was
 // stated of. What is missing comes from counters, see [presumption.count], or is inferred,
 // see [presumption.infer]. The runs begin with the latest.
-func presume(stated *protocol.Behaviour, runs []Execution) presumption {
+func presume(stated *protocol.Behavior, runs []Execution) presumption {
 	p := presumption{doubts: vector{
 		flop: doubtStated, words: doubtStated, sent: doubtStated, messages: doubtStated,
 		computing: doubtCompute, network: doubtNetwork,
@@ -30,7 +30,7 @@ func presume(stated *protocol.Behaviour, runs []Execution) presumption {
 	return p
 }
 
-func (p *presumption) state(b *protocol.Behaviour) {
+func (p *presumption) state(b *protocol.Behavior) {
 	if !p.said && b.Stated() {
 		p.work, p.said = workOf(b), true
 	}

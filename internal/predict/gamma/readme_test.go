@@ -21,7 +21,7 @@ func TestReadme(t *testing.T) {
 	for _, c := range classes(t) {
 		ratios, costs := "| `"+c.name+"` |", "| `"+c.name+"` |"
 		for _, s := range park(t) {
-			p := gamma.Predict(c.behaviour, s.machine, c.cpus)
+			p := gamma.Predict(c.behavior, s.machine, c.cpus)
 			z := cost(&c, &s, mondayMorning)
 			switch {
 			case c.cpus > s.cpus:

@@ -15,15 +15,15 @@ func all() counters { return counters{cpu: true, flop: true, words: true, networ
 
 // truth makes runs as they really are.
 type truth struct {
-	behaviour protocol.Behaviour
-	overlap   float64 // share of the shorter of computing and communicating that hides behind the longer
-	noise     float64 // of each time and counter, relative
-	random    *rand.Rand
+	behavior protocol.Behavior
+	overlap  float64 // share of the shorter of computing and communicating that hides behind the longer
+	noise    float64 // of each time and counter, relative
+	random   *rand.Rand
 }
 
 // seconds is the run time without noise.
 func (t *truth) seconds(m *protocol.Machine, cpus int) float64 {
-	p := gamma.Predict(t.behaviour, *m, cpus)
+	p := gamma.Predict(t.behavior, *m, cpus)
 	talk := p.Send + p.Latency
 	return p.Compute + talk - t.overlap*min(p.Compute, talk)
 }
@@ -34,7 +34,7 @@ func (t *truth) noisy(n float64) float64 {
 
 // run is one at a site, measured by what counters there are.
 func (t *truth) run(s *site, cpus int, at protocol.Instant, has counters) gamma.Execution {
-	p := gamma.Predict(t.behaviour, s.machine, cpus)
+	p := gamma.Predict(t.behavior, s.machine, cpus)
 	seconds := t.noisy(t.seconds(&s.machine, cpus))
 	e := gamma.Execution{
 		Site: s.name, Machine: s.machine, CPUs: cpus, At: at, Ran: protocol.Duration(math.Ceil(1000 * seconds)),
@@ -43,10 +43,10 @@ func (t *truth) run(s *site, cpus int, at protocol.Instant, has counters) gamma.
 		e.Usage.CPU = protocol.Duration(1000 * float64(cpus) * min(seconds, t.noisy(p.Compute)))
 	}
 	if has.flop {
-		e.Usage.Mflop = int64(t.noisy(float64(t.behaviour.Mflop)))
+		e.Usage.Mflop = int64(t.noisy(float64(t.behavior.Mflop)))
 	}
 	if has.words {
-		e.Usage.Mwords = int64(t.noisy(float64(t.behaviour.Mwords)))
+		e.Usage.Mwords = int64(t.noisy(float64(t.behavior.Mwords)))
 	}
 	if has.network && cpus > 1 {
 		e.Usage.Sent = int64(t.noisy(p.Send * p.B))
@@ -55,9 +55,9 @@ func (t *truth) run(s *site, cpus int, at protocol.Instant, has counters) gamma.
 	return e
 }
 
-// wrong is the behaviour as a user states it who errs by up to a factor of 5 in each amount.
-func (t *truth) wrong() protocol.Behaviour {
-	b := t.behaviour
+// wrong is the behavior as a user states it who errs by up to a factor of 5 in each amount.
+func (t *truth) wrong() protocol.Behavior {
+	b := t.behavior
 	for _, amount := range []*int64{&b.Mflop, &b.Mwords, &b.Sent, &b.Messages} {
 		*amount = int64(float64(*amount) * math.Pow(5, 2*t.random.Float64()-1))
 	}

@@ -28,7 +28,7 @@ const (
 // quote is what a site says: its wait, the run, and the parts of the price in francs.
 type quote struct {
 	awt, ert                protocol.Duration
-	use, licence, eco, data int64
+	use, license, eco, data int64
 }
 
 // no is a quote that was declined.
@@ -70,8 +70,8 @@ func snapshot(sites []policy.Site, applications []policy.Application, rows ...ro
 				q.ert = never
 			}
 			in.AWT, in.ERT = append(in.AWT, q.awt), append(in.ERT, q.ert)
-			in.Cost = append(in.Cost, protocol.Micro(q.use+q.licence+q.eco+q.data)*franc)
-			in.UsageCost, in.LicenseCost = append(in.UsageCost, protocol.Micro(q.use)*franc), append(in.LicenseCost, protocol.Micro(q.licence)*franc)
+			in.Cost = append(in.Cost, protocol.Micro(q.use+q.license+q.eco+q.data)*franc)
+			in.UsageCost, in.LicenseCost = append(in.UsageCost, protocol.Micro(q.use)*franc), append(in.LicenseCost, protocol.Micro(q.license)*franc)
 			in.EnergyCost, in.DataCost = append(in.EnergyCost, protocol.Micro(q.eco)*franc), append(in.DataCost, protocol.Micro(q.data)*franc)
 		}
 	}
@@ -256,8 +256,8 @@ func TestNoRoom(t *testing.T) {
 func TestReason(t *testing.T) {
 	t.Parallel()
 	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
-		row{1, 0, 8, []quote{{awt: minute, ert: hour, use: 3, licence: 1, eco: 2, data: 5}, {ert: 9 * hour, use: 4}}})
-	want := "z 12.016667 CHF, the least of all choices from 2 quotes, proven; here on 8 CPUs: use 3.00, licence 1.00, energy 2.00, data 5.00, weighed 11.00, wait 0:01:00, run 1:00:00; " +
+		row{1, 0, 8, []quote{{awt: minute, ert: hour, use: 3, license: 1, eco: 2, data: 5}, {ert: 9 * hour, use: 4}}})
+	want := "z 12.016667 CHF, the least of all choices from 2 quotes, proven; here on 8 CPUs: use 3.00, license 1.00, energy 2.00, data 5.00, weighed 11.00, wait 0:01:00, run 1:00:00; " +
 		"all done in 1:01:00, waiting 1.016667; next: b on 8 CPUs, z 13.00, done in 9:00:00"
 	if got := decide(t, in)[0].Reason; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

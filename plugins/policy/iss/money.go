@@ -7,7 +7,7 @@ import (
 )
 
 // money are the terms of a quote [IS 4.2].
-type money struct{ use, licence, eco, data protocol.Micro }
+type money struct{ use, license, eco, data protocol.Micro }
 
 // money are the terms of a row's quote at a site. A snapshot without them is without
 // prices.
@@ -23,11 +23,11 @@ func (t *task) money(row, s int) money {
 }
 
 // sum is what a limit of cost counts.
-func (m money) sum() protocol.Micro { return m.use.Plus(m.licence).Plus(m.eco).Plus(m.data) }
+func (m money) sum() protocol.Micro { return m.use.Plus(m.license).Plus(m.eco).Plus(m.data) }
 
 // weighted is what z counts.
 func (m money) weighted(job *policy.Job) protocol.Micro {
-	return weigh(term{m.use, job.Alpha}, term{m.licence, job.Alpha}, term{m.eco, job.Gamma}, term{m.data, job.Delta})
+	return weigh(term{m.use, job.Alpha}, term{m.license, job.Alpha}, term{m.eco, job.Gamma}, term{m.data, job.Delta})
 }
 
 // term is an amount and its weight, in parts per million.

@@ -17,9 +17,9 @@ func (r *round) reason(t *task, solution *appassign.Solution, k int, other *appa
 	pair := t.pairs[k][solution.Chosen[k]]
 	m := t.money(pair.row, pair.site)
 	var b strings.Builder
-	fmt.Fprintf(&b, "z %s, %s; here on %d CPUs: use %s, licence %s, energy %s, data %s, weighed %s",
+	fmt.Fprintf(&b, "z %s, %s; here on %d CPUs: use %s, license %s, energy %s, data %s, weighed %s",
 		t.priced(protocol.Micro(solution.Z)), proof(solution), r.in.Jobs[pair.row].CPUs,
-		m.use.Text(), m.licence.Text(), m.eco.Text(), m.data.Text(), m.weighted(&r.in.Jobs[pair.row]).Text())
+		m.use.Text(), m.license.Text(), m.eco.Text(), m.data.Text(), m.weighted(&r.in.Jobs[pair.row]).Text())
 	if t.problem.Late != nil && t.problem.EachLate {
 		fmt.Fprintf(&b, ", its own waiting %s", t.waiting(solution.Ends[k]).Text())
 	}

@@ -31,7 +31,7 @@ func drawnWhole(t *rapid.T) policy.Snapshot {
 			quotes := make([]quote, len(sites))
 			for s := range quotes {
 				quotes[s] = quote{
-					hours("wait", 0, 5), hours("run", 1, 5), number("use", 0, 9), number("licence", 0, 3), number("eco", -9, 9), number("data", 0, 3),
+					hours("wait", 0, 5), hours("run", 1, 5), number("use", 0, 9), number("license", 0, 3), number("eco", -9, 9), number("data", 0, 3),
 				}
 			}
 			rows = append(rows, row{uint64(seq + 1), 0, int(2 - shape), quotes})

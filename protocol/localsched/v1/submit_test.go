@@ -40,7 +40,7 @@ func TestSubmissionsThatCannotTravelAreRefused(t *testing.T) {
 		"spec: user":              func(s *localsched.Submission) { s.Spec.User = latin },
 		"account":                 func(s *localsched.Submission) { s.Account = latin },
 		"spec: qos":               func(s *localsched.Submission) { s.Spec.QOS = latin },
-		"spec: licences[0]: name": func(s *localsched.Submission) { s.Spec.Licenses = []protocol.License{{Name: latin, Count: 1}} },
+		"spec: licenses[0]: name": func(s *localsched.Submission) { s.Spec.Licenses = []protocol.License{{Name: latin, Count: 1}} },
 	}
 	for field, change := range cases {
 		t.Run(field, func(t *testing.T) {

@@ -86,17 +86,17 @@ func drawNotice(t *rapid.T, kind string) protocol.Message {
 		return protocol.Grant{Tag: placed}
 	case "accept":
 		return protocol.Accept{Tag: placed}
-	case "aborted":
+	case "prepare-expired":
 		return protocol.PrepareExpired{Tag: placed}
 	case "result-ack":
 		return protocol.ResultAck{Tag: placed}
 	case "recalled":
 		return protocol.Recalled{Tag: placed}
-	case "decision-asked":
+	case "decision-query":
 		return protocol.DecisionQuery{Tag: placed}
 	case "abort":
 		return protocol.Abort{Tag: placed}
-	case "unknown":
+	case "unknown-job":
 		return protocol.UnknownJob{Tag: placed, InDoubt: rapid.Bool().Draw(t, "in doubt")}
 	}
 	return nil

@@ -595,7 +595,7 @@ func (x *Charge) GetPerHourMicro() []int64 {
 }
 
 // Notice is the body of the kinds that say nothing but which placement they are
-// about: grant, accept, aborted, result-ack, recalled, decision-asked and
+// about: grant, accept, prepare-expired, result-ack, recalled, decision-query and
 // abort. A kind that needs more later gets a message of its own
 // whose first field is this one.
 type Notice struct {
@@ -643,7 +643,7 @@ func (x *Notice) GetTag() *v1.Tag {
 	return nil
 }
 
-// UnknownJob is the body of kind "unknown".
+// UnknownJob is the body of kind "unknown-job".
 type UnknownJob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. The placement.

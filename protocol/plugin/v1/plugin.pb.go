@@ -131,7 +131,7 @@ type InfoResponse struct {
 	About string `protobuf:"bytes,4,opt,name=about,proto3" json:"about,omitempty"`
 	// Required. The gRPC services that it serves, as "switchyard.policy.v1.Policy".
 	Services []string `protobuf:"bytes,5,rep,name=services,proto3" json:"services,omitempty"`
-	// Sorted. Optional behaviour that the kind's protocol names.
+	// Sorted. Optional behavior that the kind's protocol names.
 	Capabilities  []string `protobuf:"bytes,6,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -362,7 +362,7 @@ type DecideRequest struct {
 	ApplicationId []uint64 `protobuf:"varint,25,rep,packed,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
 	// Weight of the cost of waiting, in parts per million.
 	ApplicationBeta []int64 `protobuf:"varint,26,rep,packed,name=application_beta,json=applicationBeta,proto3" json:"application_beta,omitempty"`
-	// Limit of the sum of the unweighted costs of use, licences, eco and data, those of
+	// Limit of the sum of the unweighted costs of use, licenses, eco and data, those of
 	// application_spent included; -1: none.
 	ApplicationMaxCost []int64 `protobuf:"zigzag64,27,rep,packed,name=application_max_cost,json=applicationMaxCost,proto3" json:"application_max_cost,omitempty"`
 	// Limit in ms from the first submission until all results are back; -1: none.
@@ -386,7 +386,7 @@ type DecideRequest struct {
 	JobApplication []int64 `protobuf:"varint,35,rep,packed,name=job_application,json=jobApplication,proto3" json:"job_application,omitempty"`
 	// Jobs of one application with one number above 0 start together or not at all.
 	JobTogether []int64 `protobuf:"varint,36,rep,packed,name=job_together,json=jobTogether,proto3" json:"job_together,omitempty"`
-	// Weights in parts per million: of the costs of use and licences, of eco, of data.
+	// Weights in parts per million: of the costs of use and licenses, of eco, of data.
 	JobAlpha []int64 `protobuf:"varint,37,rep,packed,name=job_alpha,json=jobAlpha,proto3" json:"job_alpha,omitempty"`
 	JobGamma []int64 `protobuf:"varint,38,rep,packed,name=job_gamma,json=jobGamma,proto3" json:"job_gamma,omitempty"`
 	JobDelta []int64 `protobuf:"varint,39,rep,packed,name=job_delta,json=jobDelta,proto3" json:"job_delta,omitempty"`

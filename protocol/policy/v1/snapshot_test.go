@@ -272,7 +272,7 @@ func TestApplicationsLieAsTheContractSays(t *testing.T) {
 		"job_delta":                   {m.GetJobDelta(), {0, 0, 5}},
 		"job_data_out":                {m.GetJobDataOut(), {0, 0, 6}},
 		"use_cost":                    {m.GetUsageCost(), {1, 0, 3, 4, 5, -6}},
-		"licence_cost":                {m.GetLicenseCost(), nil},
+		"license_cost":                {m.GetLicenseCost(), nil},
 		"eco_cost":                    {m.GetEnergyCost(), nil},
 		"data_cost":                   {m.GetDataCost(), nil},
 	} {
