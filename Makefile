@@ -145,9 +145,9 @@ generate-check: ## fail if generate changes something
 	echo "generating, to compare"
 	old=$$(mktemp -d)
 	trap 'rm -r "$$old"' EXIT
-	find . -name '*.pb.go' -exec cp --parents -t "$$old" {} +
+	find . \( -name '*.pb.go' -o -name '*_pb2.py' \) -exec cp --parents -t "$$old" {} +
 	$(GO) generate ./...
-	find . -name '*.pb.go' | while read -r file; do
+	find . \( -name '*.pb.go' -o -name '*_pb2.py' \) | while read -r file; do
 		diff -u -I '^//.*protoc  *v' "$$old/$$file" "$$file" ||
 			{ echo "$$file was out of date; commit it as it is now" >&2; exit 1; }
 	done

@@ -67,6 +67,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/parallel", Level: nouns},
 		{Path: "internal/testprogram", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
+		{Path: "plugins/sdk/python", Level: nouns, Pure: true},
 
 		{Path: "internal/tokens", Level: borders, Pure: true},
 		{Path: "localsched", Level: borders, Pure: true},
