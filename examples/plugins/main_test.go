@@ -2,8 +2,6 @@
 // own that a host starts, in the simulator and in real peers.
 package plugins_test
 
-//go:generate sh cheapest-python/messages.sh
-
 import (
 	"context"
 	"crypto/sha256"
@@ -20,6 +18,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
+	"github.com/switchyard-hpc/switchyard/plugins/sdk/python"
 )
 
 // bin is the folder of the binaries under test. Every account can pass through it.
@@ -66,18 +65,37 @@ func goScheduler() example {
 	return example{kind: pluginhost.SchedulerKind, path: filepath.Join(bin, "widest")}
 }
 
-// pythonPolicy needs Python's libraries, which CI has.
-func pythonPolicy(t testing.TB) example {
+// needsPython ends a test where Python or its libraries are missing. CI has them.
+func needsPython(t testing.TB) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import grpc, google.protobuf, tomllib").CombinedOutput()
 	if err != nil {
 		missing(t, "python3-grpcio and python3-protobuf: %v\n%s", err, out)
 	}
-	dir := t.TempDir() // a plugin's file must belong to who runs it; whose the checkout is nobody knows
-	if err = os.CopyFS(dir, os.DirFS("cheapest-python")); err != nil {
+}
+
+// pythonPolicy is the policy in Python.
+func pythonPolicy(t testing.TB) example {
+	t.Helper()
+	needsPython(t)
+	text, err := os.ReadFile(filepath.Join("cheapest-python", "cheapest.py"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return example{kind: pluginhost.PolicyKind, path: filepath.Join(dir, "cheapest.py"), plain: true}
+	return pythonPlugin(t, "cheapest.py", string(text))
+}
+
+// pythonPlugin is a policy in Python in a directory of its own, with the SDK: a plugin's file must
+// belong to who runs it, and nobody knows whose the checkout is.
+func pythonPlugin(t testing.TB, name, text string) example {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, python.Files); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name)
+	writeProgram(t, path, text)
+	return example{kind: pluginhost.PolicyKind, path: path, plain: true}
 }
 
 // missing ends a test that needs something which is not here.
