@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,12 +16,15 @@ func (a *app) pluginNewCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "new policy|localsched|price NAME",
-		Short: "Create a plugin template that compiles, passes the suite and has a test",
-		Long: "Write the source of a plugin template, a Go module with a test, into a new directory. The policy\n" +
-			"template keeps jobs at the local site unless their wait is long. The local scheduler template runs\n" +
-			"the shortest job first, and the price feed template has a day price and a night price. The plugin\n" +
-			"is built against a checkout of Switchyard with --source, otherwise against the released module.",
+		Short: "Create a plugin template that runs, passes the suite and has a test",
+		Long: "Write the source of a plugin template with a test into a new directory. The policy template keeps\n" +
+			"jobs at the local site unless their wait is long. The local scheduler template runs the shortest\n" +
+			"job first, and the price feed template has a day price and a night price.\n\n" +
+			"In Go, the template is a module. It is built against a checkout of Switchyard with --source,\n" +
+			"otherwise against the released module. In Python, only policies have a template. It contains the\n" +
+			"SDK and runs with Debian's python3-grpcio and python3-protobuf.",
 		Example: "  switchyard plugin new policy cheapest\n" +
+			"  switchyard plugin new policy cheapest --language python\n" +
 			"  switchyard plugin new localsched widest --dir ~/src/widest --source ~/src/switchyard",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -29,8 +33,11 @@ func (a *app) pluginNewCommand() *cobra.Command {
 			return nil
 		},
 		ValidArgsFunction: cobra.FixedCompletions(pluginhost.Kinds(), cobra.ShellCompDirectiveNoFileComp),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Kind, s.Name = args[0], args[1]
+			if s.Language == skeleton.Python && cmd.Flags().Changed("source") {
+				return usage("--source is for --language go; a plugin in Python contains its SDK")
+			}
 			if dir == "" {
 				dir = s.Name
 			}
@@ -38,7 +45,10 @@ func (a *app) pluginNewCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory to create (default: NAME)")
+	cmd.Flags().StringVar(&s.Language, "language", skeleton.Go, "language of the plugin: "+strings.Join(skeleton.Languages(), " or "))
 	cmd.Flags().StringVar(&s.Source, "source", skeleton.SourceHere(), "checkout of Switchyard to build against")
+	_ = cmd.RegisterFlagCompletionFunc("language", // the flag was just made
+		cobra.FixedCompletions(skeleton.Languages(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -50,7 +60,15 @@ func (a *app) newPlugin(s skeleton.Skeleton, dir string) error {
 	if err := s.Write(dir); err != nil {
 		return err
 	}
-	a.printf("Wrote a %s plugin into %s. Next:\n\n  cd %s\n  go mod tidy\n  go test ./...\n  go build .\n"+
-		"  switchyard plugin check ./%s --config %s.toml\n", s.Kind, console.Plain(dir), console.Plain(dir), s.Name, s.Name)
+	a.printf("Wrote a %s plugin into %s. Next:\n\n  cd %s\n%s", s.Kind, console.Plain(dir), console.Plain(dir), nextSteps(s))
 	return nil
+}
+
+// nextSteps are the commands that test what was written.
+func nextSteps(s skeleton.Skeleton) string {
+	if s.Language == skeleton.Python {
+		return fmt.Sprintf("  /usr/bin/python3 -B -m unittest\n"+
+			"  switchyard plugin check --no-tls ./%s --config %s.toml\n", s.Name, s.Name)
+	}
+	return fmt.Sprintf("  go mod tidy\n  go test ./...\n  go build .\n  switchyard plugin check ./%s --config %s.toml\n", s.Name, s.Name)
 }

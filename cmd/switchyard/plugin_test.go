@@ -1,7 +1,6 @@
 package main
 
 import (
-	"debug/buildinfo"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -21,13 +20,19 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// goTool runs the go command in a folder, as make build does: what is compiled then is used
-// again.
+// goTool runs the go command in a directory and outside of any workspace, as make build does: what
+// is compiled then is used again.
 func goTool(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	runGo(t, dir, "off", args...)
+}
+
+// runGo runs the go command in a directory, with a file go.work or "off".
+func runGo(t *testing.T, dir, workspace string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK="+workspace, "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -89,71 +94,120 @@ func checkPlugin(t *testing.T, args ...string) (c checked) {
 	return c
 }
 
-// What plugin new writes compiles, passes its own test and the suite of its kind, and
-// takes part in a simulation.
+// What plugin new writes is a module that needs the SDK alone. It compiles, passes its own test and
+// the suite of its kind, and takes part in a simulation.
+//
+// Each module is complete without the others. They are compiled in one workspace with this
+// repository, whose packages are then the ones that make build has compiled; as a replacement in
+// a plugin's module they would be compiled again.
 func TestNewPlugins(t *testing.T) {
 	t.Parallel()
-	for kind, sim := range map[string][]string{
+	root, work := repository(t), t.TempDir()
+	sim := map[string][]string{
 		"policy": {"--policy", "--policy-config"}, "localsched": {"--localsched", "--localsched-config"}, "price": nil,
-	} {
+	}
+	var modules []string
+	for kind := range sim {
+		dir := filepath.Join(work, kind)
+		if code, _, errs := cli(t, "plugin", "new", kind, "mine-"+kind, "--dir", dir, "--source", root); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, errs)
+		}
+		goTool(t, dir, "mod", "tidy")
+		needsTheSDKAlone(t, dir)
+		modules = append(modules, dir)
+	}
+	goWork, bin := filepath.Join(work, "go.work"), filepath.Join(work, "bin")
+	runGo(t, work, goWork, slices.Concat([]string{"work", "init", root}, modules)...)
+	runGo(t, work, goWork, slices.Concat([]string{"vet"}, modules)...)
+	runGo(t, work, goWork, slices.Concat([]string{"test"}, short(), modules)...)
+	runGo(t, work, goWork, slices.Concat([]string{"build", "-ldflags", "-s -w", "-o", bin + "/"}, modules)...)
+	for kind, flags := range sim {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "mine")
-			if code, _, errs := cli(t, "plugin", "new", kind, "mine", "--dir", dir, "--source", repository(t)); code != 0 {
-				t.Fatalf("exit code %d\n%s", code, errs)
-			}
-			goTool(t, dir, "mod", "tidy")
-			goTool(t, dir, "vet", ".")
-			goTool(t, dir, slices.Concat([]string{"test"}, short(), []string{"."})...)
-			goTool(t, dir, "build", ".")
-			pullsInTheSDKAlone(t, dir)
-			binary, config := filepath.Join(dir, "mine"), filepath.Join(dir, "mine.toml")
+			binary, config := filepath.Join(bin, "mine-"+kind), filepath.Join(work, kind, "mine-"+kind+".toml")
 			if kind != "localsched" { // that takes a minute; TestCheckEngine does it
 				if c := checkPlugin(t, binary, "--config", config); c.Kind != kind || len(c.Cases) < 5 {
 					t.Errorf("checked %+v", c)
 				}
 			}
-			if sim == nil {
-				return
-			}
-			code, out, errs := cli(t, "sim", "run", "light", "--scheme", "sender", "--json", sim[0], binary, sim[1], config)
-			if code != 0 || !strings.Contains(out, `"jobs"`) {
-				t.Errorf("sim run: exit code %d\n%s", code, errs)
+			if flags != nil {
+				simulates(t, flags[0], binary, flags[1], config)
 			}
 		})
 	}
-	if code, _, errs := cli(t, "plugin", "new", "policy", "Bad Name", "--source", repository(t)); code != 2 ||
-		!strings.Contains(errs, "lower case") {
-		t.Errorf("a bad name: exit code %d, %s", code, errs)
-	}
-	if code, _, errs := cli(t, "plugin", "new", "queue", "x", "--source", repository(t)); code != 2 ||
-		!strings.Contains(errs, "policy, localsched, price") {
-		t.Errorf("a bad kind: exit code %d, %s", code, errs)
+}
+
+// simulates checks that a plugin takes part in a simulation: it ends otherwise than with the
+// built-in policies.
+func simulates(t *testing.T, plugin ...string) {
+	t.Helper()
+	if scheduleHash(t, plugin...) == scheduleHash(t) {
+		t.Errorf("the schedule with %v is that of the built-in policies", plugin)
 	}
 }
 
-// pullsInTheSDKAlone: neither the module of a plugin nor its program has what only the daemon
-// needs (docs/decisions/0028).
-func pullsInTheSDKAlone(t *testing.T, dir string) {
+// needsTheSDKAlone: a plugin's module resolves by itself, and names nothing that only the daemon
+// needs, not even for its tests (docs/decisions/0028). internal/archtest checks the packages.
+func needsTheSDKAlone(t *testing.T, dir string) {
 	t.Helper()
-	program, err := buildinfo.ReadFile(filepath.Join(dir, "mine"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all strings.Builder
-	for _, dep := range program.Deps {
-		all.WriteString(dep.Path + "\n")
-	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		all.WriteString(content(t, filepath.Join(dir, name)))
-	}
-	if !strings.Contains(all.String(), "github.com/hashicorp/go-plugin") {
-		t.Fatalf("the modules of the plugin are not known:\n%s", all.String())
+	goTool(t, dir, "list", "-deps", "-test", ".")
+	all := content(t, filepath.Join(dir, "go.mod")) + content(t, filepath.Join(dir, "go.sum"))
+	if !strings.Contains(all, "github.com/hashicorp/go-plugin") {
+		t.Fatalf("the modules of the plugin are not known:\n%s", all)
 	}
 	for _, daemon := range []string{"nats-io", "memberlist", "bbolt", "prometheus", "cobra"} {
-		if strings.Contains(all.String(), daemon) {
-			t.Errorf("a plugin pulls in %s:\n%s", daemon, all.String())
+		if strings.Contains(all, daemon) {
+			t.Errorf("a plugin needs %s:\n%s", daemon, all)
 		}
+	}
+}
+
+func TestPluginNewRefuses(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"lower case":                {"policy", "Bad Name", "--source", repository(t)},
+		"policy, localsched, price": {"queue", "x", "--source", repository(t)},
+		"requires a kind":           {"policy"},
+		"use go or python":          {"policy", "x", "--language", "perl"},
+		"use --language go":         {"price", "x", "--language", "python"},
+		"--source is for":           {"policy", "x", "--language", "python", "--source", repository(t)},
+	} {
+		args = append([]string{"plugin", "new", "--dir", filepath.Join(t.TempDir(), "x")}, args...)
+		if code, _, errs := cli(t, args...); code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%q: exit code %d, %s, want %q", args, code, errs, want)
+		}
+	}
+}
+
+// What plugin new writes in Python runs as it is written: it passes its own test and the suite of
+// policies, takes part in a simulation, and reports a wrong configuration.
+func TestNewPythonPlugin(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import grpc, google.protobuf, tomllib").CombinedOutput(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("missing: python3-grpcio and python3-protobuf: %v\n%s", err, out)
+		}
+		t.Skipf("missing: python3-grpcio and python3-protobuf: %v\n%s", err, out)
+	}
+	dir := filepath.Join(t.TempDir(), "mine")
+	code, out, errs := cli(t, "plugin", "new", "policy", "mine", "--language", "python", "--dir", dir)
+	if code != 0 || !strings.Contains(out, "plugin check --no-tls ./mine") {
+		t.Fatalf("exit code %d\n%s%s", code, out, errs)
+	}
+	unit := exec.CommandContext(t.Context(), "/usr/bin/python3", "-B", "-m", "unittest")
+	unit.Dir = dir
+	if out, err := unit.CombinedOutput(); err != nil || !strings.Contains(string(out), "Ran 4 tests") {
+		t.Errorf("its own tests: %v\n%s", err, out)
+	}
+	binary, config := filepath.Join(dir, "mine"), filepath.Join(dir, "mine.toml")
+	if c := checkPlugin(t, "--no-tls", binary, "--config", config); c.Kind != "policy" || len(c.Cases) < 30 {
+		t.Errorf("checked %+v", c)
+	}
+	simulates(t, "--no-tls", "--policy", binary, "--policy-config", config)
+	wrong := tempFile(t, "wrong.toml", "# wrong\nwait_limits = \"1h\"\n")
+	code, _, errs = cli(t, "plugin", "check", "--no-tls", binary, "--config", wrong)
+	if code != 1 || !strings.Contains(errs, `wrong.toml:2: wait_limits: unknown key; did you mean "wait_limit"?`) {
+		t.Errorf("a wrong configuration: exit code %d\n%s", code, errs)
 	}
 }
 
@@ -214,20 +268,23 @@ func TestCheckEngine(t *testing.T) {
 // sameSchedule compares the hashes of all that happened in two simulations.
 func sameSchedule(t *testing.T, plugin []string, builtIn ...string) {
 	t.Helper()
-	run := func(args []string) (hash string) {
-		code, out, errs := cli(t, append([]string{"sim", "run", "testdata/plugins.toml", "--json"}, args...)...)
-		var outcome struct {
-			Hash string
-			Jobs int
-		}
-		if err := json.Unmarshal([]byte(out), &outcome); code != 0 || err != nil || outcome.Jobs < 100 {
-			t.Fatalf("sim run %v: exit code %d, %v, %d jobs\n%s", args, code, err, outcome.Jobs, errs)
-		}
-		return outcome.Hash
-	}
-	if got, want := run(plugin), run(builtIn); got != want {
+	if got, want := scheduleHash(t, plugin...), scheduleHash(t, builtIn...); got != want {
 		t.Errorf("the schedule with %v differs: %s, built in %s", plugin, got, want)
 	}
+}
+
+// scheduleHash is the hash of all that happens in a simulation.
+func scheduleHash(t *testing.T, flags ...string) string {
+	t.Helper()
+	code, out, errs := cli(t, append([]string{"sim", "run", "testdata/plugins.toml", "--json"}, flags...)...)
+	var outcome struct {
+		Hash string
+		Jobs int
+	}
+	if err := json.Unmarshal([]byte(out), &outcome); code != 0 || err != nil || outcome.Jobs < 100 {
+		t.Fatalf("sim run %v: exit code %d, %v, %d jobs\n%s", flags, code, err, outcome.Jobs, errs)
+	}
+	return outcome.Hash
 }
 
 // config check finds plugins that cannot be started.

@@ -1,5 +1,5 @@
-// Package skeleton writes the source of plugins to begin with: a Go module that compiles,
-// passes the suite of its kind and has a test.
+// Package skeleton writes the source of plugins to begin with, in Go or Python: each runs as it
+// is written, passes the suite of its kind and has a test.
 package skeleton
 
 import (
@@ -18,24 +18,36 @@ import (
 	"unicode"
 
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
+	"github.com/switchyard-hpc/switchyard/plugins/sdk/python"
 )
 
-// files are those of new plugins: those for all kinds, and a folder for each.
+// files are those of new plugins: for each language those of all kinds, and a directory for
+// each kind.
 //
 //go:embed files
 var files embed.FS
+
+// The languages of plugins.
+const (
+	Go     = "go"
+	Python = "python"
+)
+
+// Languages lists the languages of plugins.
+func Languages() []string { return []string{Go, Python} }
 
 // modulePath is what plugins import.
 const modulePath = "github.com/switchyard-hpc/switchyard"
 
 // Skeleton is a plugin to begin with. [Skeleton.Complete] says what it is built against.
 type Skeleton struct {
-	Kind   string // see [pluginhost.Kinds]
-	Name   string
-	Source string // checkout of Switchyard to build against; empty: the released module
+	Language string // see [Languages]
+	Kind     string // see [pluginhost.Kinds]; in Python only policies
+	Name     string
+	Source   string // of a plugin in Go: checkout of Switchyard to build against; empty: the released module
 
-	Go      string // version of the language
-	Version string // of Switchyard's module
+	GoVersion string
+	Version   string // of Switchyard's module
 }
 
 // Complete checks what is asked for, and finds out what to build against.
@@ -43,10 +55,16 @@ func (s *Skeleton) Complete() error {
 	if !slices.Contains(pluginhost.Kinds(), s.Kind) {
 		return fmt.Errorf("%q is no kind of plugin; use %s", s.Kind, strings.Join(pluginhost.Kinds(), ", "))
 	}
+	if !slices.Contains(Languages(), s.Language) {
+		return fmt.Errorf("unknown language %q; use %s", s.Language, strings.Join(Languages(), " or "))
+	}
 	if s.Name == "" || len(s.Name) > 64 || strings.ContainsFunc(s.Name, notInModule) || !unicode.IsLetter(rune(s.Name[0])) {
 		return fmt.Errorf("%q is no name of a plugin; use lower case letters, digits and hyphens, and begin with a letter", s.Name)
 	}
-	s.Go = strings.TrimPrefix(strings.Fields(runtime.Version())[0], "go")
+	if s.Language == Python {
+		return s.completePython()
+	}
+	s.GoVersion = strings.TrimPrefix(strings.Fields(runtime.Version())[0], "go")
 	s.Version = "v0.0.0"
 	if s.Source != "" {
 		full, err := filepath.Abs(s.Source)
@@ -64,6 +82,14 @@ func (s *Skeleton) Complete() error {
 		return nil
 	}
 	return errors.New("this switchyard is no release, so there is no module to build against; name its source with --source")
+}
+
+// completePython checks what is asked for of a plugin in Python, which has its SDK beside it.
+func (s *Skeleton) completePython() error {
+	if s.Kind != string(pluginhost.PolicyKind) {
+		return fmt.Errorf("the SDK for Python has no plugins of kind %q; use --language go, or kind policy", s.Kind)
+	}
+	return nil
 }
 
 func notInModule(c rune) bool {
@@ -92,16 +118,16 @@ func isSource(dir string) bool {
 	return err == nil && strings.HasPrefix(string(text), "module "+modulePath+"\n")
 }
 
-// Write writes the files into a folder, which it makes. The skeleton must be complete.
+// Write writes the files into a directory, which it makes. The skeleton must be complete.
 func (s *Skeleton) Write(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // source code, as people keep it
 		return fmt.Errorf("make the plugin's directory: %w; choose another with --dir", err)
 	}
-	common, err := fs.Glob(files, "files/*.tmpl")
+	common, err := fs.Glob(files, path.Join("files", s.Language, "*.tmpl"))
 	if err != nil {
 		return err
 	}
-	own, err := fs.Glob(files, "files/"+s.Kind+"/*.tmpl")
+	own, err := fs.Glob(files, path.Join("files", s.Language, s.Kind, "*.tmpl"))
 	if err != nil {
 		return err
 	}
@@ -109,6 +135,9 @@ func (s *Skeleton) Write(dir string) error {
 		if err := s.fill(file, dir); err != nil {
 			return err
 		}
+	}
+	if s.Language == Python {
+		return os.CopyFS(dir, python.Files)
 	}
 	return nil
 }
@@ -119,11 +148,14 @@ func (s *Skeleton) fill(file, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	name := strings.TrimSuffix(path.Base(file), ".tmpl")
-	if name == "config.toml" {
+	name, mode := strings.TrimSuffix(path.Base(file), ".tmpl"), fs.FileMode(0o644)
+	switch name {
+	case "config.toml":
 		name = s.Name + ".toml"
+	case "program": // without .py: nothing imports it in place of a module of this name
+		name, mode = s.Name, 0o755
 	}
-	out, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // source code
+	out, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
