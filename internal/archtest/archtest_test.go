@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,27 @@ func TestSwitchyardKeepsItsRules(t *testing.T) {
 	t.Parallel()
 	for _, found := range archtest.Switchyard().Check(load(t, root)) {
 		t.Error(found)
+	}
+}
+
+// TestPluginTemplates: what plugin new writes imports no more than the example plugins may.
+func TestPluginTemplates(t *testing.T) {
+	t.Parallel()
+	module := load(t, root)
+	files := filepath.Join(root, "plugins", "skeleton", "files", "go")
+	for _, kind := range []string{"policy", "localsched", "price"} {
+		all, err := filepath.Glob(filepath.Join(files, kind, "*.go.tmpl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := slices.DeleteFunc(all, func(path string) bool { return strings.HasSuffix(path, "_test.go.tmpl") })
+		plugin, err := archtest.ReadPlugin("a new "+kind, program)
+		if err != nil || len(plugin.Imports) < 4 {
+			t.Fatalf("%s: %+v, %v", kind, plugin, err)
+		}
+		for _, found := range archtest.Switchyard().CheckPlugin(module, plugin) {
+			t.Error(found)
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ func gridRules() archtest.Rules {
 			Std:    []string{"time"},
 			Banned: map[string][]string{"time": {"Now"}},
 		},
+		Plugins: archtest.Plugins{Examples: "shell/*", Own: []string{"nouns"}, Modules: []string{"example.org/gossiper"}},
 	}
 }
 
@@ -55,9 +56,12 @@ func TestCheckReportsEachViolationAndNothingElse(t *testing.T) {
 		"core/core_plan9.go:3: core is pure and must not import net",
 		"core/dot.go:3: core is pure and must not import time by a dot",
 		"guess is pure and must not reach example.org/stray (by guess > example.org/stats)",
+		"shell/other is a plugin and must not reach example.org/grid/shell/adapter (by shell/other)",
+		"shell/other is a plugin and must not reach example.org/stray (by shell/other)",
 		"shell/other/other.go:6: example.org/stray has no room: one third-party library, one room",
 		"shell/shell.go:5: shell must not import example.org/gossiper: only shell/* may",
 		"shell/shell.go:6: shell must not import tool/deep: tools are injected",
+		"the rules allow plugins to import nouns, and no example does; drop it",
 		"the rules call the room tool/... planned, but it has packages; drop the mark",
 		"the rules name cellar under never, but no room is called that",
 		"the rules name shed under example.org/stats, but no room is called that",

@@ -2,8 +2,11 @@ package archtest
 
 import (
 	"fmt"
+	"go/parser"
+	"go/token"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +17,7 @@ func (r Rules) Check(m *Module) []string {
 	found = append(found, r.checkOwnNames(m)...)
 	found = append(found, r.checkRace(m)...)
 	found = append(found, r.checkPlain(m)...)
+	found = append(found, r.checkPlugins(m)...)
 	for _, p := range m.Packages {
 		room, ok := r.room(p.Folder)
 		if !ok {
@@ -163,6 +167,73 @@ func (r Rules) checkReach(m *Module, p *Package) (found []string) {
 		}
 	}
 	return found
+}
+
+// checkPlugins checks the module's example plugins, and that they need all that plugins may
+// import.
+func (r Rules) checkPlugins(m *Module) (found []string) {
+	reached := map[string]bool{}
+	for _, p := range m.Packages {
+		if match(r.Plugins.Examples, p.Folder) {
+			found = append(found, r.CheckPlugin(m, p)...)
+			for target := range m.reach(p) {
+				reached[r.Plugins.allowance(m, target)] = true
+			}
+		}
+	}
+	for _, allowed := range slices.Concat(r.Plugins.Own, r.Plugins.Modules) {
+		if !reached[allowed] {
+			found = append(found, fmt.Sprintf("the rules allow plugins to import %s, and no example does; drop it", allowed))
+		}
+	}
+	return found
+}
+
+// CheckPlugin returns what a plugin imports at any distance and may not, one sentence each. The
+// plugin need not be a package of the module.
+func (r Rules) CheckPlugin(m *Module, p *Package) (found []string) {
+	for target, via := range m.reach(p) {
+		if r.Plugins.allowance(m, target) == "" {
+			found = append(found, fmt.Sprintf("%s is a plugin and must not reach %s (by %s)", p.Folder, target, via))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// allowance is the folder or module that allows an import, "" if none does.
+func (p Plugins) allowance(m *Module, target string) string {
+	if folder, own := m.folder(target); own {
+		if slices.Contains(p.Own, folder) {
+			return folder
+		}
+		return ""
+	}
+	i := slices.IndexFunc(p.Modules, func(module string) bool { return match(module+"/...", target) })
+	if i < 0 {
+		return ""
+	}
+	return p.Modules[i]
+}
+
+// ReadPlugin reads the imports of source files that are no package of a module. Folder is what
+// the plugin is called.
+func ReadPlugin(folder string, paths []string) (*Package, error) {
+	p := &Package{Folder: folder}
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return nil, err
+		}
+		for _, spec := range file.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return nil, err
+			}
+			p.Imports = append(p.Imports, Import{Path: target, At: path})
+		}
+	}
+	return p, nil
 }
 
 func (r Rules) library(target string) (Library, bool) {

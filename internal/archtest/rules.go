@@ -16,6 +16,7 @@ type Rules struct {
 	Never     []Never   // arrows that the levels would allow, or that deserve a reason
 	Libraries []Library // third-party code and who may import it
 	Clean     Clean     // what pure rooms may not do
+	Plugins   Plugins   // what plugins of other authors may import
 }
 
 // Room is a folder pattern and its place in the order of imports.
@@ -48,6 +49,14 @@ type Library struct {
 type Clean struct {
 	Std    []string            // the standard packages that they may import
 	Banned map[string][]string // import path to the names not to be used
+}
+
+// Plugins is what a plugin of another author may import, at whatever distance: the SDK and what
+// that needs, and nothing of the daemon.
+type Plugins struct {
+	Examples string   // folder pattern of the module's example plugins
+	Own      []string // folders of the module
+	Modules  []string // third-party modules
 }
 
 func (r Rules) room(folder string) (Room, bool) {

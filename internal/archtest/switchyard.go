@@ -13,6 +13,7 @@ func Switchyard() Rules {
 		Never:     never(),
 		Libraries: libraries(),
 		Clean:     clean(),
+		Plugins:   plugins(),
 	}
 }
 
@@ -285,6 +286,30 @@ func clean() Clean {
 				"Int", "IntN", "Int32", "Int32N", "Int64", "Int64N", "Uint", "UintN", "Uint32", "Uint32N",
 				"Uint64", "Uint64N", "N", "Float32", "Float64", "NormFloat64", "ExpFloat64", "Perm", "Shuffle",
 			},
+		},
+	}
+}
+
+// plugins are the imports of the SDK, of the local scheduler that runs processes, which a plugin may
+// put its own order into, and of what they need (docs/decisions/0028).
+func plugins() Plugins {
+	return Plugins{
+		Examples: "examples/plugins/*",
+		Own: []string{
+			"plugins/sdk", "plugins/policy", "plugins/price",
+			"protocol", "protocol/wire", "protocol/common/v1", "protocol/plugin/v1",
+			"protocol/policy/v1", "protocol/localsched/v1", "protocol/price/v1",
+			"localsched", "localsched/engine", "localsched/process",
+			"localsched/cgroup", "localsched/changefeed", "localsched/driver", "localsched/live",
+			"localsched/partition", "localsched/power", "localsched/spool", "localsched/usage",
+			"internal/int128", "internal/localdisk", "internal/malformed", "internal/settings", "internal/sparse", "internal/wallclock",
+		},
+		Modules: []string{
+			"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf", "github.com/BurntSushi/toml",
+			// What these need.
+			"github.com/fatih/color", "github.com/golang/protobuf", "github.com/hashicorp/go-hclog", "github.com/hashicorp/yamux",
+			"github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "github.com/oklog/run", "golang.org/x/net",
+			"golang.org/x/sys", "golang.org/x/text", "google.golang.org/genproto/googleapis/rpc",
 		},
 	}
 }
