@@ -34,6 +34,13 @@ import (
 //	                           calls: hold them; carry out and answer the oldest; carry it
 //	                           out but lose the answer; lose it wholly; carry out all
 //	member a b 7               site a sees another site b with number 7 in gossip
+//	together a cpus=2 sites=a + cpus=2 sites=b
+//	                           a co-allocation group: its components start at one instant
+//	requeue a a1               an operator puts a job back that may have run
+//	save a, restore a          keeps the rows of a site; puts them back, and restarts its peer
+//	recover a [resume|requeue|cancel]
+//	                           shows what a restored store needs; has its peer go on
+//	clock a 10m                sets a site's clock forward
 //	feed a down                the prices of site a are not answered; up: they are again
 //	show wires | queue a | sites a | rows b | archive a
 //
@@ -41,6 +48,7 @@ import (
 type Script struct {
 	options Options
 	world   *World
+	saved   Rows
 	out     []string
 	at      protocol.Instant // of the last line of output
 }
@@ -99,6 +107,7 @@ func (s *Script) do(verb string, args []string) error {
 		"cut": s.cut, "heal": s.heal, "connect": s.connect, "disconnect": s.disconnect,
 		"hold": s.hold, "answer": s.answer, "lose": s.lose, "undo": s.undo, "release": s.release,
 		"member": s.member, "tune": s.tune, "partners": s.partners, "feed": s.feed,
+		"together": s.together, "requeue": s.requeue, "save": s.save, "restore": s.restore, "recover": s.recover, "clock": s.clock,
 	}
 	if do := verbs[verb]; do != nil {
 		return do(args)
@@ -192,10 +201,15 @@ func configureWord(o *SiteOptions, key, value string) (change func(*rules.Config
 	switch key {
 	case "initiation":
 		return func(c *rules.Config) { c.Initiation = policy.Initiation(value) }, true, nil
+	case "reserves":
+		return func(c *rules.Config) { c.Reserves = true }, true, nil
 	case "stay":
 		return func(c *rules.Config) { c.StayLocal = true }, true, nil
 	case "greedy": // the policy; its value is the reckoning of energy
 		o.Policy = Greedy{Reckon: protocol.EnergyPricing(value)}
+		return nothing, true, nil
+	case "whole": // the policy, for groups
+		o.Policy = Greedy{Whole: true}
 		return nothing, true, nil
 	case "prices": // EUR:10,20
 		if o.Prices, err = readPrices(value); err != nil {
@@ -274,6 +288,8 @@ func configureSpan(o *SiteOptions, key string, d protocol.Duration) (func(*rules
 		"reclaim":   func(c *rules.Config) { c.ReclaimAfter = d },
 		"cycle":     func(c *rules.Config) { c.CycleInterval = d },
 		"epsilon":   func(*rules.Config) { o.Epsilon = d },
+
+		"watermark": func(c *rules.Config) { c.Watermark, c.Machine = d, "machine "+string(c.Site) },
 
 		"price-refresh": func(c *rules.Config) { c.PriceRefresh = d },
 		"protect-delay": func(c *rules.Config) { c.Protect.Delay = d },
