@@ -57,6 +57,15 @@ func (a *axis) room() float64 {
 	return most + 6
 }
 
+// end is where the axis ends at the right, with room for half of the label at its last tick.
+func (a *axis) end() float64 {
+	room := 8.0
+	if len(a.ticks) > 0 {
+		room = max(room, wide(a.ticks[len(a.ticks)-1].label, 8)/2)
+	}
+	return width - margin - room
+}
+
 // timeStep divides minutes, hours or days. Its ticks are fewer than others, for their
 // labels are long.
 func timeStep(span float64) float64 {

@@ -50,7 +50,7 @@ func (cs Curves) Figure() (Figure, error) {
 	}
 	top := d.legend(keys)
 	x, y := cs.axes(sorted)
-	x.from, x.to = margin+14+y.room(), width-margin-8
+	x.from, x.to = margin+14+y.room(), x.end()
 	y.from, y.to = top+curvesHeight-32, top+4
 	frame := axis{from: x.from, to: x.to}
 	x.from += 8

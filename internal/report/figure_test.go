@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -125,6 +127,27 @@ func TestCurvesOnLogarithmicAxes(t *testing.T) {
 	cs.Curves[1].Points[0].Y.Mean = 0
 	if _, err := cs.Figure(); err == nil || !strings.Contains(err.Error(), `curve "S-I" at 0.7`) {
 		t.Errorf("a mean of 0 on a logarithmic axis: %v", err)
+	}
+}
+
+// The label of the last tick is within the figure, however long it is.
+func TestLastTickIsWithinTheFigure(t *testing.T) {
+	t.Parallel()
+	cs := sampleCurves()
+	cs.KindX = report.Time
+	for i := range cs.Curves {
+		for j := range cs.Curves[i].Points {
+			cs.Curves[i].Points[j].X *= 360_000
+		}
+	}
+	svg := drawn(t, cs).SVG()
+	at := regexp.MustCompile(`<text class="middle" x="([0-9.]+)"[^>]*>5-10:00:00</text>`).FindSubmatch(svg)
+	if at == nil {
+		t.Fatalf("no tick says 5-10:00:00:\n%s", svg)
+	}
+	x, err := strconv.ParseFloat(string(at[1]), 64)
+	if half := float64(len("5-10:00:00")) * 8 * 0.56 / 2; err != nil || x+half > 732 {
+		t.Errorf("the last label ends at %v, beyond the 732 points of the figure: %v", x+half, err)
 	}
 }
 

@@ -79,7 +79,7 @@ func (g Gantt) Figure() (Figure, error) {
 	for _, b := range bands {
 		left = max(left, wide(short(g.Sites[b.site].Name), 8))
 	}
-	x.from, x.to = margin+left+4, width-margin-8
+	x.from, x.to = margin+left+4, x.end()
 	for _, b := range bands {
 		d.say("end", x.from-4, foot-(b.low+b.high)/2+3, short(g.Sites[b.site].Name))
 	}
