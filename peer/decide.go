@@ -74,11 +74,11 @@ func (c decideFallback) answered(p *Peer, result event.Result, err error) {
 	}
 	decided, err := step.ResultAs[event.DecideResult](result, err)
 	if err != nil {
-		p.undecided(r, fmt.Errorf("%s; and in its stead: %w", c.because, err))
+		p.undecided(r, fmt.Errorf("%s; fallback policy: %w", c.because, err))
 		return
 	}
 	p.closeRound(r)
-	why := clip(fmt.Sprintf("%s decided in its stead: %s", p.cfg.Fallback, c.because))
+	why := clip(fmt.Sprintf("fallback policy %s decided: %s", p.cfg.Fallback, c.because))
 	p.logEvent(event.LogEvent{Kind: event.LogPolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
 	p.carryOut(r, r.fitting.Settled(p.fallbackDecisions(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
 }
@@ -125,7 +125,7 @@ func (p *Peer) own() rounds.Own {
 	return rounds.Own{Site: p.cfg.Site, Load: p.load, Free: p.free()}
 }
 
-// carryOut places what the policy, or another one in its stead, chose and holds the rest.
+// carryOut places what the policy or the fallback policy decided, and holds the rest.
 func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	in := &r.fitting.In
 	chosen := make(map[protocol.JobID]policy.Decision, len(decisions))

@@ -28,9 +28,9 @@ func TestFallback(t *testing.T) {
 		text      string
 	}{
 		"works":     {"local", nil, nil, 1, true, "", ""},
-		"fails":     {"local", down, nil, 2, true, event.LogPolicyFailed, "local decided in its stead: the plugin is down"},
-		"is late":   {"local", late, nil, 2, true, event.LogPolicyFailed, "local decided in its stead: no answer within 1m0s"},
-		"both fail": {"local", down, late, 2, false, event.LogCallFailed, "policy: the plugin is down; and in its stead: no answer within 1m0s"},
+		"fails":     {"local", down, nil, 2, true, event.LogPolicyFailed, "fallback policy local decided: the plugin is down"},
+		"is late":   {"local", late, nil, 2, true, event.LogPolicyFailed, "fallback policy local decided: no answer within 1m0s"},
+		"both fail": {"local", down, late, 2, false, event.LogCallFailed, "policy: the plugin is down; fallback policy: no answer within 1m0s"},
 		"no other":  {"", down, nil, 1, false, event.LogCallFailed, "policy: the plugin is down"},
 	} {
 		t.Run(name, func(t *testing.T) {

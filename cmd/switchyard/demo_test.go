@@ -85,7 +85,7 @@ func TestDemoGoesByTheCostOfElectricity(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
-	bill := regexp.MustCompile(`Electricity, .*: ([0-9.]+) EUR; with every job at home, ([0-9.]+) EUR`).FindSubmatch(out)
+	bill := regexp.MustCompile(`Electricity, .*: ([0-9.]+) EUR; with every job at its origin, ([0-9.]+) EUR`).FindSubmatch(out)
 	if bill == nil || bytes.Compare(bill[1], bill[2]) >= 0 { // all are below 10
 		t.Errorf("nothing is saved: %q", bill)
 	}

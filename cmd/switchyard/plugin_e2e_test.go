@@ -180,7 +180,7 @@ func TestPolicyPluginMayFail(t *testing.T) {
 	}
 	runAt("borealis", "away with it")
 	for _, bad := range []struct{ mood, why string }{
-		{"refuse", "not today"}, {"rave", "the answer makes no sense"}, {"panic", "no reason"}, {"hang", "no answer within"}, {"die", "local decided in its stead"},
+		{"refuse", "not today"}, {"rave", "invalid response"}, {"panic", "no reason"}, {"hang", "no answer within"}, {"die", "fallback policy local decided"},
 	} {
 		setMood(bad.mood)
 		runAt("aurora", "the policy failed", "plugin "+moodyPlugin, bad.why)

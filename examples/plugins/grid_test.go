@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// grid is a grid of two real peers: dear, where jobs are submitted, and cheap, which
+// grid is a grid of two real peers: costly, where jobs are submitted, and cheap, which
 // connects to it.
 type grid struct {
 	dir  string
@@ -37,11 +37,11 @@ func startGrid(t *testing.T, plugins []example) *grid {
 	if err = listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, site := range []string{"dear", "cheap"} {
+	for _, site := range []string{"costly", "cheap"} {
 		g.must(t, "", "keygen", "--out", filepath.Join(dir, site+".key"))
 	}
-	g.start(t, "dear", settings{number: 1, listen: listen, price: "0.5", partner: "cheap", plugins: plugins})
-	g.start(t, "cheap", settings{number: 2, url: "nats://" + listen, price: "0.04", partner: "dear", plugins: plugins})
+	g.start(t, "costly", settings{number: 1, listen: listen, price: "0.5", partner: "cheap", plugins: plugins})
+	g.start(t, "cheap", settings{number: 2, url: "nats://" + listen, price: "0.04", partner: "costly", plugins: plugins})
 	await(t, "the link of the peers", func() error { return g.linked(t) })
 	return g
 }
@@ -133,20 +133,20 @@ func (g *grid) linked(t *testing.T) error {
 	return nil
 }
 
-// run runs a command at dear.
+// run runs a command at costly.
 func (g *grid) run(t *testing.T, stdin string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, switchyard(), args...)
-	cmd.Dir, cmd.Env = g.work, append(os.Environ(), "SWITCHYARD_SOCKET="+g.socket("dear"))
+	cmd.Dir, cmd.Env = g.work, append(os.Environ(), "SWITCHYARD_SOCKET="+g.socket("costly"))
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &said
 	err = cmd.Run()
 	return out.String(), said.String(), err
 }
 
-// must runs a command at dear that must succeed, and returns what it printed.
+// must runs a command at costly that must succeed, and returns what it printed.
 func (g *grid) must(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	stdout, stderr, err := g.run(t, stdin, args...)

@@ -38,5 +38,5 @@ func theCheaperSiteRunsIt(t *testing.T, plugins ...example) {
 	if story := g.must(t, "", "explain", id); !strings.Contains(strings.Join(strings.Fields(story), " "), why) {
 		t.Errorf("the story does not say %q:\n%s", why, story)
 	}
-	g.must(t, "#!/bin/sh\ntest $SWITCHYARD_EXEC_SITE = dear\n", "submit", "--wait", "--parsable", "--sites=dear")
+	g.must(t, "#!/bin/sh\ntest $SWITCHYARD_EXEC_SITE = costly\n", "submit", "--wait", "--parsable", "--sites=costly")
 }

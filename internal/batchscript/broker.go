@@ -36,14 +36,14 @@ func broker() []Option {
 		{Long: "waiting-cost", Value: "curve", whole: true, Help: "waiting cost, as the name of a curve of the site (default: the default curve of the site)", set: setWaitingCost},
 		{
 			Long: "estimate", Value: "time[,time]", Help: "estimated run time: one, or one for each count of --cpus",
-			set: times(func(w *wishes) *[]protocol.Duration { return &w.estimates }),
+			set: times(func(w *jobOptions) *[]protocol.Duration { return &w.estimates }),
 		},
 		{
 			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicenses, Slurm: true,
 			inSlurm: verdict{Refused, "in #SBATCH it names licenses of one cluster", "write #SWITCHYARD --licenses for licenses of grid sites, or add --ignore=licenses"},
 		},
 		{
-			Long: "qos", Short: "q", Value: "class", Help: "quality of service, as named by the sites (default: the default class)", set: setPriority, Slurm: true,
+			Long: "qos", Short: "q", Value: "class", Help: "quality of service, as named by the sites (default: the default class)", set: setQOS, Slurm: true,
 			inSlurm: verdict{Fate: Noticed, why: "in #SBATCH it applies to one cluster; use #SWITCHYARD --qos for the grid"}, Vars: []string{"SBATCH_QOS"},
 		},
 	}
@@ -54,19 +54,19 @@ func behavior() []Option {
 	return []Option{
 		{
 			Long: "operations", Value: "number", Help: "floating point operations of all CPUs together, for example 3.2e12",
-			set: millions(func(w *wishes) *int64 { return &w.behavior.Mflop }),
+			set: millions(func(w *jobOptions) *int64 { return &w.behavior.Mflop }),
 		},
 		{
 			Long: "memory-accesses", Value: "number", Help: "main memory accesses of all CPUs together, in 64-bit words (default: the minimum)",
-			set: millions(func(w *wishes) *int64 { return &w.behavior.Mwords }),
+			set: millions(func(w *jobOptions) *int64 { return &w.behavior.Mwords }),
 		},
 		{
 			Long: "words-sent", Value: "number", Help: "64-bit words sent by each CPU (default: 0)",
-			set: number(func(w *wishes) *int64 { return &w.behavior.Sent }),
+			set: number(func(w *jobOptions) *int64 { return &w.behavior.Sent }),
 		},
 		{
 			Long: "messages-sent", Value: "number", Help: "messages sent by each CPU (default: 0)",
-			set: number(func(w *wishes) *int64 { return &w.behavior.Messages }),
+			set: number(func(w *jobOptions) *int64 { return &w.behavior.Messages }),
 		},
 		{
 			Long: "scaling", Value: "kind[@cpus]",
@@ -77,7 +77,7 @@ func behavior() []Option {
 
 // setCPUs takes counts of CPUs that rise. Options about tasks that were said before
 // count no more.
-func setCPUs(w *wishes, value string) error {
+func setCPUs(w *jobOptions, value string) error {
 	var counts []int
 	for text := range strings.SplitSeq(value, ",") {
 		n, err := ParseCount(strings.TrimSpace(text))
@@ -97,8 +97,8 @@ func setCPUs(w *wishes, value string) error {
 }
 
 // times takes one duration or several.
-func times(field func(*wishes) *[]protocol.Duration) func(*wishes, string) error {
-	return func(w *wishes, value string) error {
+func times(field func(*jobOptions) *[]protocol.Duration) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) error {
 		var all []protocol.Duration
 		for text := range strings.SplitSeq(value, ",") {
 			d, err := ParseTime(strings.TrimSpace(text))
@@ -112,17 +112,17 @@ func times(field func(*wishes) *[]protocol.Duration) func(*wishes, string) error
 	}
 }
 
-func setMaxTime(w *wishes, value string) (err error) {
+func setMaxTime(w *jobOptions, value string) (err error) {
 	w.maxTime, err = ParseTime(value)
 	return err
 }
 
-func setStartTolerance(w *wishes, value string) (err error) {
+func setStartTolerance(w *jobOptions, value string) (err error) {
 	w.startTolerance, err = ParseTime(value)
 	return err
 }
 
-func setStartMissed(w *wishes, value string) error {
+func setStartMissed(w *jobOptions, value string) error {
 	if value != protocol.RetryMissed && value != protocol.FailMissed {
 		return fmt.Errorf("invalid value %.40q; use %s or %s", value, protocol.RetryMissed, protocol.FailMissed)
 	}
@@ -130,7 +130,7 @@ func setStartMissed(w *wishes, value string) error {
 	return nil
 }
 
-func setMaxCost(w *wishes, value string) error {
+func setMaxCost(w *jobOptions, value string) error {
 	most, err := ParseMoney(value)
 	if err != nil {
 		return err
@@ -139,12 +139,12 @@ func setMaxCost(w *wishes, value string) error {
 	return nil
 }
 
-func setWaitingCost(w *wishes, value string) error {
+func setWaitingCost(w *jobOptions, value string) error {
 	w.waiting = value
 	return label("a curve name", value, protocol.MaxName)
 }
 
-func setPriority(w *wishes, value string) error {
+func setQOS(w *jobOptions, value string) error {
 	w.spec.QOS = value
 	return label("a QOS", value, protocol.MaxQOS)
 }
@@ -161,7 +161,7 @@ func label(what, value string, most int) error {
 }
 
 // setLicenses takes the list of sbatch(1): "name", "name:count", separated by commas.
-func setLicenses(w *wishes, value string) error {
+func setLicenses(w *jobOptions, value string) error {
 	var list []protocol.License
 	for text := range strings.SplitSeq(value, ",") {
 		one, err := parseLicense(strings.TrimSpace(text))
@@ -195,16 +195,16 @@ func parseLicense(text string) (one protocol.License, err error) {
 }
 
 // number takes a number of things.
-func number(field func(*wishes) *int64) func(*wishes, string) error {
-	return func(w *wishes, value string) (err error) {
+func number(field func(*jobOptions) *int64) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) (err error) {
 		*field(w), err = parseQuantity(value, 1)
 		return err
 	}
 }
 
 // millions takes a number of things and keeps it in millions, rounded up.
-func millions(field func(*wishes) *int64) func(*wishes, string) error {
-	return func(w *wishes, value string) (err error) {
+func millions(field func(*jobOptions) *int64) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) (err error) {
 		*field(w), err = parseQuantity(value, 1_000_000)
 		return err
 	}
@@ -212,7 +212,7 @@ func millions(field func(*wishes) *int64) func(*wishes, string) error {
 
 // setScaling takes a kind of scaling, and the count of CPUs that what is sent is stated
 // for.
-func setScaling(w *wishes, value string) error {
+func setScaling(w *jobOptions, value string) error {
 	kind, count, counted := strings.Cut(value, "@")
 	w.behavior.CPUs = 0
 	if counted {

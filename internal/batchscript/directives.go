@@ -152,14 +152,14 @@ func cutMark(line string) (mark, rest string) {
 }
 
 // follow applies directives to the wishes.
-func (c catalog) follow(directives []directive, w *wishes, r *report) {
+func (c catalog) follow(directives []directive, w *jobOptions, r *report) {
 	for _, d := range directives {
 		c.followOne(d, w, r)
 	}
 }
 
 // followOne applies a directive's words to the wishes.
-func (c catalog) followOne(d directive, w *wishes, r *report) {
+func (c catalog) followOne(d directive, w *jobOptions, r *report) {
 	words := d.words
 	for len(words) > 0 {
 		word := words[0]
@@ -217,7 +217,7 @@ func (c catalog) find(word string) (option Option, value string, attached bool, 
 }
 
 // apply does what becomes of an option that was said.
-func apply(option Option, v verdict, value string, at spot, w *wishes, r *report) {
+func apply(option Option, v verdict, value string, at spot, w *jobOptions, r *report) {
 	switch {
 	case v.Fate == Refused:
 		w.refuse(option.Long, at, v)
@@ -243,7 +243,7 @@ func apply(option Option, v verdict, value string, at spot, w *wishes, r *report
 }
 
 // override applies settings to the wishes.
-func (c catalog) override(settings []Setting, w *wishes, r *report) {
+func (c catalog) override(settings []Setting, w *jobOptions, r *report) {
 	for _, setting := range settings {
 		at := setting.spot()
 		option, known := c.long[setting.Long]
@@ -278,7 +278,7 @@ func isForeign(line string) bool {
 
 // followAll follows what is said for all components of a script: its directives, and the
 // variables of the environment, which beat #SBATCH.
-func (c catalog) followAll(of section, env []string, w *wishes, r *report) {
+func (c catalog) followAll(of section, env []string, w *jobOptions, r *report) {
 	c.follow(of.slurm, w, r)
 	c.follow(c.variables(env), w, r)
 	c.follow(of.own, w, r)

@@ -17,7 +17,7 @@ type exports struct {
 }
 
 // hand sets the variables that the job is given, and those of them that may leave the site.
-func (w *wishes) hand(job *Job, script Script, from Origin, r *report) {
+func (w *jobOptions) hand(job *Job, script Script, from Origin, r *report) {
 	out, err := environment(w.export, from.Env)
 	if err != nil {
 		r.wrong(script.Name, "--export: %s", err)
@@ -35,7 +35,7 @@ func (w *wishes) hand(job *Job, script Script, from Origin, r *report) {
 }
 
 // warnOfAll says how much of the environment other sites would see.
-func (w *wishes) warnOfAll(job *Job, script Script, r *report) {
+func (w *jobOptions) warnOfAll(job *Job, script Script, r *report) {
 	leave := 0
 	for _, pair := range job.Payload.Env {
 		name, _, _ := strings.Cut(pair, "=")
@@ -107,7 +107,7 @@ func distinct(list, names []string) []string {
 const all = "ALL"
 
 // setExportRemote takes names, or ALL.
-func setExportRemote(w *wishes, value string) error {
+func setExportRemote(w *jobOptions, value string) error {
 	if _, err := remoteItems(value); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type Option struct {
 	Slurm bool     // sbatch(1) has it
 	Note  string   // how a carried option of sbatch differs; empty: it does not
 
-	set     func(w *wishes, value string) error
+	set     func(w *jobOptions, value string) error
 	verdict verdict
 	inSlurm verdict // in #SBATCH and its variables
 	partly  bool    // it is refused with some values
@@ -51,12 +51,12 @@ func shape() []Option {
 		},
 		{
 			Long: "comment", Value: "text", Help: "comment, shown with the job",
-			set: func(w *wishes, value string) error { w.spec.Comment = value; return protocol.CheckComment(value) }, Slurm: true,
+			set: func(w *jobOptions, value string) error { w.spec.Comment = value; return protocol.CheckComment(value) }, Slurm: true,
 			Note: "at a site with Slurm it is followed by the Switchyard job ID",
 		},
 		{
 			Long: "ntasks", Short: "n", Value: "count", Help: "total number of tasks (default: 1, or nodes × ntasks-per-node)",
-			set: counter(func(w *wishes) *int { return &w.tasks }), Slurm: true,
+			set: counter(func(w *jobOptions) *int { return &w.tasks }), Slurm: true,
 		},
 		{
 			Long: "nodes", Short: "N", Value: "count|min-max", Help: "number of nodes; of a range, the minimum is used (default: any)", set: setNodes,
@@ -64,11 +64,11 @@ func shape() []Option {
 		},
 		{
 			Long: "ntasks-per-node", Value: "count", Help: "tasks per node",
-			set: counter(func(w *wishes) *int { return &w.tasksPerNode }), Slurm: true, Also: "tasks-per-node",
+			set: counter(func(w *jobOptions) *int { return &w.tasksPerNode }), Slurm: true, Also: "tasks-per-node",
 		},
 		{
 			Long: "cpus-per-task", Short: "c", Value: "count", Help: "CPUs per task (default: 1)",
-			set: counter(func(w *wishes) *int { return &w.cpusPerTask }), Slurm: true,
+			set: counter(func(w *jobOptions) *int { return &w.cpusPerTask }), Slurm: true,
 		},
 		{
 			Long: "mem", Value: "size[K|M|G|T]", Help: "memory per node; MB unless a unit is given (default: no requirement)", set: setMemory,
@@ -86,27 +86,27 @@ func shape() []Option {
 		{
 			Long: "time", Short: "t", Value: "limit[,limit]",
 			Help: "time limit: min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or 1h30m; one, or one for each count of --cpus (default: 1:00:00)",
-			set:  times(func(w *wishes) *[]protocol.Duration { return &w.limits }), Slurm: true, Vars: []string{"SBATCH_TIMELIMIT"},
+			set:  times(func(w *jobOptions) *[]protocol.Duration { return &w.limits }), Slurm: true, Vars: []string{"SBATCH_TIMELIMIT"},
 			Note: "default: one hour; `UNLIMITED` is refused",
 		},
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (default: all)", set: setSites},
 		{Long: "power-share", Value: "percent%", Help: "power draw of the job, as a percentage of the power of busy CPUs (default: 100%)", set: setPowerShare},
 		{
 			Long: "stage-in-size", Value: "size[K|M|G|T]", Help: "size of the input data, used to estimate transfer time (nothing is transferred); MB unless a unit is given; 0 if the job needs only its script (default: unknown)",
-			set: setData(func(w *wishes) *int64 { return &w.spec.Data }),
+			set: setData(func(w *jobOptions) *int64 { return &w.spec.Data }),
 		},
 		{
 			Long: "stage-out-size", Value: "size[K|M|G|T]", Help: "size of the output data, used to estimate transfer time (default: 0)",
-			set: setData(func(w *wishes) *int64 { return &w.spec.DataOut }),
+			set: setData(func(w *jobOptions) *int64 { return &w.spec.DataOut }),
 		},
 		{
 			Long: "requeue", Help: "run the job again at another site if its site becomes unreachable",
-			set: func(w *wishes, _ string) error { w.spec.Requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
+			set: func(w *jobOptions, _ string) error { w.spec.Requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
 			Note: "the job may run again at another site if its site becomes unreachable; a site never runs it twice",
 		},
 		{
 			Long: "no-requeue", Help: "run the job at most once (default)",
-			set: func(w *wishes, _ string) error { w.spec.Requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
+			set: func(w *jobOptions, _ string) error { w.spec.Requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
 			Note: "the default",
 		},
 	}
@@ -117,21 +117,21 @@ func surroundings() []Option {
 		{
 			Long: "output", Short: "o", Value: "file",
 			Help: "file of the standard output; %j job ID, %x name, %u user (default: switchyard-%j.out)",
-			set:  path(func(w *wishes) *string { return &w.stdout }), Slurm: true, Vars: []string{"SBATCH_OUTPUT"},
+			set:  path(func(w *jobOptions) *string { return &w.stdout }), Slurm: true, Vars: []string{"SBATCH_OUTPUT"},
 			Note: "`switchyard-%j.out` by default; `%j` is `$SWITCHYARD_JOB_ID`, and `%N` the submit host",
 		},
 		{
 			Long: "error", Short: "e", Value: "file", Help: "file of the standard error (default: that of the standard output)",
-			set: path(func(w *wishes) *string { return &w.stderr }), Slurm: true, Vars: []string{"SBATCH_ERROR"},
+			set: path(func(w *jobOptions) *string { return &w.stderr }), Slurm: true, Vars: []string{"SBATCH_ERROR"},
 		},
 		{
 			Long: "chdir", Short: "D", Value: "dir", Help: "working directory (default: the current directory)",
-			set: path(func(w *wishes) *string { return &w.dir }), Slurm: true, Note: "at another site the job starts in an empty directory",
+			set: path(func(w *jobOptions) *string { return &w.dir }), Slurm: true, Note: "at another site the job starts in an empty directory",
 		},
 		{
 			Long: "export", Value: "list",
 			Help: "environment variables of the job: ALL, NONE, NAME, NAME=value (default: ALL; for other sites see --export-remote)",
-			set:  func(w *wishes, value string) error { w.export = value; return nil }, Slurm: true, Vars: []string{"SBATCH_EXPORT"},
+			set:  func(w *jobOptions, value string) error { w.export = value; return nil }, Slurm: true, Vars: []string{"SBATCH_EXPORT"},
 			Note: "fewer variables are sent to other sites, see below",
 		},
 		{
@@ -160,19 +160,19 @@ func surroundings() []Option {
 		},
 		{
 			Long: "quiet", Short: "Q", Help: "print only errors",
-			set: func(w *wishes, _ string) error { w.quiet = true; return nil }, Slurm: true,
+			set: func(w *jobOptions, _ string) error { w.quiet = true; return nil }, Slurm: true,
 		},
 		{
 			Long: "wait", Short: "W", Help: "wait until the job has finished, and exit with its exit code",
-			set: func(w *wishes, _ string) error { w.wait = true; return nil }, Slurm: true, Vars: []string{"SBATCH_WAIT"},
+			set: func(w *jobOptions, _ string) error { w.wait = true; return nil }, Slurm: true, Vars: []string{"SBATCH_WAIT"},
 		},
 		{
 			Long: "parsable", Help: "print only the job ID",
-			set: func(w *wishes, _ string) error { w.parsable = true; return nil }, Slurm: true,
+			set: func(w *jobOptions, _ string) error { w.parsable = true; return nil }, Slurm: true,
 		},
 		{
 			Long: "test-only", Help: "print the quote of each site without submitting",
-			set: func(w *wishes, _ string) error { w.testOnly = true; return nil }, Slurm: true,
+			set: func(w *jobOptions, _ string) error { w.testOnly = true; return nil }, Slurm: true,
 			Note: "prints the quote of each site",
 		},
 	}

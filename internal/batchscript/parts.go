@@ -28,7 +28,7 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 	for _, part := range parts {
 		d := draft{
 			component: part.Name, place: part.Place, script: part.Script, unread: part.Unread || !checkScript(part.Script, &r), together: part.Together,
-			wishes: wishes{spots: map[string]spot{}, whole: "in [application] of the application's file"},
+			wishes: jobOptions{spots: map[string]spot{}, whole: "in [application] of the application's file"},
 		}
 		if !d.unread {
 			sections := collect(part.Script, &r)
@@ -52,7 +52,7 @@ type draft struct {
 	script    Script
 	unread    bool // what the script says is not known
 	together  bool // it is to start together with others
-	wishes    wishes
+	wishes    jobOptions
 }
 
 // plan is a batch before the conclusions are drawn.
@@ -168,7 +168,7 @@ func (d *draft) checkTime(job *Job, r *report) {
 
 // application is what is wanted of the jobs together. Weights that are all 0 stand for the
 // site's.
-func (w *wishes) application(name string, weighed bool) *protocol.Application {
+func (w *jobOptions) application(name string, weighed bool) *protocol.Application {
 	a := &protocol.Application{Name: name, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Waiting: w.waiting}
 	if weighed {
 		weights, _ := w.weighing.weights()

@@ -49,7 +49,7 @@ type Job struct {
 func Read(script Script, settings []Setting, from Origin) (batch Batch, notices []string, err error) {
 	var r report
 	options := newCatalog()
-	all := draft{script: script, wishes: wishes{spots: map[string]spot{}}}
+	all := draft{script: script, wishes: jobOptions{spots: map[string]spot{}}}
 	var sections []section
 	if checkScript(script, &r) {
 		sections = collect(script, &r)
@@ -103,7 +103,7 @@ func checkScript(script Script, r *report) bool {
 }
 
 // job draws the conclusions of what was asked for.
-func (w *wishes) job(script Script, from Origin, r *report) Job {
+func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	job := Job{
 		Job:    protocol.Job{Spec: w.spec, Payload: &protocol.Payload{Script: script.Data, WorkDir: inside(from.Dir, w.dir)}},
 		NoData: w.noData(), Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly, Quiet: w.quiet,
@@ -127,12 +127,12 @@ func (w *wishes) job(script Script, from Origin, r *report) Job {
 }
 
 // noData says whether the user has said that the job needs no data but its script.
-func (w *wishes) noData() bool {
+func (w *jobOptions) noData() bool {
 	_, said := w.spots["stage-in-size"]
 	return said && !w.wrong("stage-in-size") && w.spec.Data == 0 && w.spec.DataOut == 0
 }
 
-func (w *wishes) file(script Script, given, otherwise string, job Job, from Origin, r *report) string {
+func (w *jobOptions) file(script Script, given, otherwise string, job Job, from Origin, r *report) string {
 	if given == "" {
 		given = otherwise
 	}

@@ -39,7 +39,7 @@ type refusal struct {
 }
 
 // refuse keeps a refusal until all is read. Of one option the last counts.
-func (w *wishes) refuse(long string, at spot, v verdict) {
+func (w *jobOptions) refuse(long string, at spot, v verdict) {
 	do := v.do
 	if do == "" {
 		do = "if the job does not need it, remove it or add --ignore=" + long
@@ -49,12 +49,12 @@ func (w *wishes) refuse(long string, at spot, v verdict) {
 }
 
 // allow forgets a refusal: the option was said again, as it can be carried.
-func (w *wishes) allow(long string) {
+func (w *jobOptions) allow(long string) {
 	w.refused = slices.DeleteFunc(w.refused, func(one refusal) bool { return one.long == long })
 }
 
 // judge reports what is refused, and notices what is left out by the user's wish.
-func (w *wishes) judge(r *report) {
+func (w *jobOptions) judge(r *report) {
 	for _, one := range w.refused {
 		switch {
 		case !w.ignored[one.long]:
@@ -66,7 +66,7 @@ func (w *wishes) judge(r *report) {
 }
 
 // setIgnore takes the names of options that the job does without.
-func setIgnore(w *wishes, value string) error {
+func setIgnore(w *jobOptions, value string) error {
 	known := map[string]Option{}
 	for _, option := range Options() {
 		known[option.Long] = option
@@ -88,13 +88,13 @@ func setIgnore(w *wishes, value string) error {
 }
 
 // setIgnorePBS leaves lines for other batch systems out.
-func setIgnorePBS(w *wishes, _ string) error {
+func setIgnorePBS(w *jobOptions, _ string) error {
 	w.ignore(pbsMark)
 	return nil
 }
 
 // ignore has the job do without what is refused.
-func (w *wishes) ignore(names ...string) {
+func (w *jobOptions) ignore(names ...string) {
 	if w.ignored == nil {
 		w.ignored = map[string]bool{}
 	}
@@ -107,7 +107,7 @@ func (w *wishes) ignore(names ...string) {
 const pbsMark = "#PBS"
 
 // setOpenMode takes what is done: output begins with an empty file.
-func setOpenMode(_ *wishes, value string) error {
+func setOpenMode(_ *jobOptions, value string) error {
 	switch value {
 	case "truncate", "t":
 		return nil
@@ -118,7 +118,7 @@ func setOpenMode(_ *wishes, value string) error {
 }
 
 // setPropagate takes what is done: limits stay where they are.
-func setPropagate(_ *wishes, value string) error {
+func setPropagate(_ *jobOptions, value string) error {
 	if strings.EqualFold(value, "NONE") {
 		return nil
 	}
@@ -126,7 +126,7 @@ func setPropagate(_ *wishes, value string) error {
 }
 
 // setWrap takes the command that the script was made of; see [Wrap].
-func setWrap(w *wishes, value string) error {
+func setWrap(w *jobOptions, value string) error {
 	switch {
 	case w.source != fromCommandLine:
 		return errors.New("it is allowed only on the command line")

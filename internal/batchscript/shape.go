@@ -8,7 +8,7 @@ import (
 
 // shape draws the conclusions about a job's size and time, in each shape that it may run
 // in. The first one, with the fewest CPUs, is the job's own.
-func (w *wishes) shape(job *Job, script Script, r *report) {
+func (w *jobOptions) shape(job *Job, script Script, r *report) {
 	counts, size := w.size(script, r)
 	nodes := size.Nodes
 	job.Spec.CPUs, job.Spec.Layout = counts[0], size.Layout
@@ -38,7 +38,7 @@ func (w *wishes) shape(job *Job, script Script, r *report) {
 }
 
 // oneForEach gives each count of CPUs its time, of one for all or one for each.
-func (w *wishes) oneForEach(
+func (w *jobOptions) oneForEach(
 	counts []int, times []protocol.Duration, otherwise protocol.Duration, long string, script Script, r *report,
 ) []protocol.Duration {
 	if len(times) > 1 && len(times) != len(counts) {
@@ -63,7 +63,7 @@ func (w *wishes) oneForEach(
 }
 
 // fault notes a problem with an option, where it was said last.
-func (w *wishes) fault(r *report, script Script, long, format string, args ...any) {
+func (w *jobOptions) fault(r *report, script Script, long, format string, args ...any) {
 	at, said := w.spots[long]
 	if !said {
 		at = spot{place: script.Name}
@@ -73,10 +73,10 @@ func (w *wishes) fault(r *report, script Script, long, format string, args ...an
 
 // wrong says whether the value of an option was said and makes no sense, so that nothing
 // follows from it.
-func (w *wishes) wrong(long string) bool { return w.spots[long].wrong }
+func (w *jobOptions) wrong(long string) bool { return w.spots[long].wrong }
 
 // behaves is what the job does, for the Γ model.
-func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behavior {
+func (w *jobOptions) behaves(cpus int, script Script, r *report) protocol.Behavior {
 	b := w.behavior
 	if b == (protocol.Behavior{}) || w.wrong("operations") {
 		return b
@@ -97,7 +97,7 @@ func (w *wishes) behaves(cpus int, script Script, r *report) protocol.Behavior {
 
 // size is the counts of CPUs that the job may have, rising, and its nodes and how the CPUs
 // are divided, as sbatch counts them.
-func (w *wishes) size(script Script, r *report) (cpus []int, size protocol.Request) {
+func (w *jobOptions) size(script Script, r *report) (cpus []int, size protocol.Request) {
 	size.Nodes, size.Layout.MaxNodes = w.nodes, w.mostNodes
 	if len(w.cpus) > 0 {
 		w.noticeUndivided(r)
@@ -130,7 +130,7 @@ func tasksOf(size protocol.Request) int {
 }
 
 // noticeUndivided says that counts of CPUs leave out how the job was to be divided.
-func (w *wishes) noticeUndivided(r *report) {
+func (w *jobOptions) noticeUndivided(r *report) {
 	for _, long := range []string{"ntasks-per-node", "cpus-per-task"} {
 		if at, said := w.spots[long]; said && !at.wrong && !w.wrong("cpus") {
 			r.notice(w.spots["cpus"].place, "--cpus replaces --%s (%s): the job has CPUs, and no tasks", long, at.place)
@@ -140,7 +140,7 @@ func (w *wishes) noticeUndivided(r *report) {
 
 // memory is what a node must have: for all CPUs of the job when it may run on
 // one node.
-func (w *wishes) memory(cpus, nodes int) int64 {
+func (w *jobOptions) memory(cpus, nodes int) int64 {
 	if w.cpuMemoryMB == 0 {
 		return w.memoryMB
 	}

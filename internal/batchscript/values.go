@@ -20,7 +20,7 @@ const MaxCount = 1_000_000
 const DefaultWallTime = protocol.Hour
 
 // wishes are what the options have said. A zero field was not set.
-type wishes struct {
+type jobOptions struct {
 	spec protocol.Spec // of the job, but for what its size and its times come to
 
 	tasks        int
@@ -62,13 +62,13 @@ type wishes struct {
 }
 
 // clone is a copy that may be changed.
-func (w *wishes) clone() wishes {
+func (w *jobOptions) clone() jobOptions {
 	c := *w
 	c.spots, c.refused, c.ignored = maps.Clone(w.spots), slices.Clone(w.refused), maps.Clone(w.ignored)
 	return c
 }
 
-func setName(w *wishes, value string) error {
+func setName(w *jobOptions, value string) error {
 	switch {
 	case value == "":
 		return errors.New("the job's name is empty; leave the option out to take the script's")
@@ -83,8 +83,8 @@ func setName(w *wishes, value string) error {
 }
 
 // counter takes a count of tasks. It beats a count of CPUs in all that was said before.
-func counter(field func(*wishes) *int) func(*wishes, string) error {
-	return func(w *wishes, value string) error {
+func counter(field func(*jobOptions) *int) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) error {
 		n, err := ParseCount(value)
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func ParseCount(value string) (int, error) {
 }
 
 // setNodes takes "count", or "min-max".
-func setNodes(w *wishes, value string) error {
+func setNodes(w *jobOptions, value string) error {
 	low, high, isRange := strings.Cut(value, "-")
 	least, err := ParseCount(low)
 	if err != nil {
@@ -123,7 +123,7 @@ func setNodes(w *wishes, value string) error {
 	return nil
 }
 
-func setMemory(w *wishes, value string) error {
+func setMemory(w *jobOptions, value string) error {
 	mb, err := ParseMemory(value)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func setMemory(w *wishes, value string) error {
 	return nil
 }
 
-func setMemoryPerCPU(w *wishes, value string) error {
+func setMemoryPerCPU(w *jobOptions, value string) error {
 	mb, err := ParseMemory(value)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func span(digits string, unit protocol.Duration) (protocol.Duration, bool) {
 	return protocol.Duration(n) * unit, err == nil && digits[0] != '+'
 }
 
-func setSites(w *wishes, value string) error {
+func setSites(w *jobOptions, value string) error {
 	var sites []protocol.SiteName
 	for name := range strings.SplitSeq(value, ",") {
 		site := protocol.SiteName(strings.TrimSpace(name))
@@ -246,7 +246,7 @@ func setSites(w *wishes, value string) error {
 	return nil
 }
 
-func setPowerShare(w *wishes, value string) error {
+func setPowerShare(w *jobOptions, value string) error {
 	share, err := parsePercent(value)
 	if err != nil {
 		return err
@@ -274,9 +274,9 @@ func parsePercent(value string) (ppm int, err error) {
 }
 
 // setData takes an amount of data.
-func setData(field func(*wishes) *int64) func(*wishes, string) error {
+func setData(field func(*jobOptions) *int64) func(*jobOptions, string) error {
 	const bytesPerMB = 20 // the power of two
-	return func(w *wishes, value string) error {
+	return func(w *jobOptions, value string) error {
 		mb, err := ParseMemory(value)
 		if err != nil || mb > math.MaxInt64>>bytesPerMB {
 			return fmt.Errorf("%q is not an amount of data; write for instance 500M, 10G or 2T", value)
@@ -286,8 +286,8 @@ func setData(field func(*wishes) *int64) func(*wishes, string) error {
 	}
 }
 
-func path(field func(*wishes) *string) func(*wishes, string) error {
-	return func(w *wishes, value string) error {
+func path(field func(*jobOptions) *string) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) error {
 		if value == "" {
 			return errors.New("the path is empty")
 		}

@@ -47,7 +47,7 @@ func both() error {
 	return errors.New("conflicts with an objective or weight given before; an objective sets all weights, so keep one of the two")
 }
 
-func setObjective(w *wishes, value string) error {
+func setObjective(w *jobOptions, value string) error {
 	w.weighing.from(w.source)
 	objective := cost.Objective(value)
 	if _, ok := objective.Weights(); !ok {
@@ -71,8 +71,8 @@ func objectives() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-func setWeight(which weight) func(*wishes, string) error {
-	return func(w *wishes, value string) error {
+func setWeight(which weight) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) error {
 		w.weighing.from(w.source)
 		ppm, err := parseDecimal(value)
 		if err != nil || ppm < 0 || ppm > maxWeight {

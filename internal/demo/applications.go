@@ -189,20 +189,20 @@ func (d *Demo) tellApplications(ctx context.Context) error {
 	if err := d.tellComponent(ctx, wing.jobs[1]); err != nil {
 		return err
 	}
-	d.say("\nIf %s were submitted again: what there is to choose from, by what was learnt, as \"switchyard\nquote --pareto\" tells it:\n", wing.Name)
+	d.say("\nIf %s were submitted again: the choices by the run history, as \"switchyard quote --pareto\"\nprints them:\n", wing.Name)
 	if err := d.user.Choices(ctx, wing.Batch); err != nil {
 		return fmt.Errorf("ask for the choices of %s: %w", wing.Name, err)
 	}
-	d.say("\nWhat was learnt of the components, as \"switchyard history\" tells it:\n")
+	d.say("\nThe run history of the components, as \"switchyard history\" prints it:\n")
 	known, err := d.client.RunHistory(ctx, "", false)
 	if err != nil {
-		return fmt.Errorf("ask for what was learnt: %w", err)
+		return fmt.Errorf("ask for the run history: %w", err)
 	}
 	known.Components = slices.DeleteFunc(known.Components, func(c view.ComponentHistory) bool { return !d.isComponent(c.Name) })
 	if err := display.RunHistory(known).Write(d.Out, "", true); err != nil {
 		return err
 	}
-	d.say("\nWhat the applications were foreseen to cost and took, of what they may:\n")
+	d.say("\nPredicted and actual cost and time of the applications, next to their limits:\n")
 	if err := d.applicationTable().Write(d.Out, "", true); err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (d *Demo) applicationTable() *console.Table {
 // currency is that of the site where all is submitted.
 func (d *Demo) currency() string { return sites()[0].currency }
 
-// cost is what all components were foreseen to cost where they went.
+// cost is the sum of the predicted costs of all components at the sites that ran them.
 func (a *applied) cost() (sum protocol.Micro) {
 	for _, job := range a.jobs {
 		sum = sum.Plus(job.seen.job.Cost)

@@ -105,7 +105,7 @@ func (d *Demo) tellBill(jobs []*tracked) {
 			}
 		}
 	}
-	d.say("\nElectricity, at %d kW a CPU: %s; with every job at home, %s.",
+	d.say("\nElectricity, at %d kW a CPU: %s; with every job at its origin, %s.",
 		watts/1000, console.Amount(mills(paid), currency), console.Amount(mills(home), currency))
 }
 

@@ -43,7 +43,7 @@ func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, display.State(view)))
 		}
 		if d.Policy == "local" && view.Site != d.origin().Name {
-			wrong = append(wrong, fmt.Errorf("%s ran at %s, though policy local keeps jobs at home", job.Name, view.Site))
+			wrong = append(wrong, fmt.Errorf("%s ran at %s, though policy local places jobs at their origin only", job.Name, view.Site))
 		}
 		if err := job.Verify(view.Stdout); err != nil {
 			wrong = append(wrong, err)

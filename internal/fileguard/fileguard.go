@@ -109,7 +109,7 @@ func Owner(what string, info fs.FileInfo) error {
 func Change(what string, info fs.FileInfo) error {
 	switch mode := info.Mode().Perm(); {
 	case mode&0o002 != 0:
-		return fmt.Errorf("everybody may change %s: chmod o-w", what)
+		return fmt.Errorf("all users may change %s: chmod o-w", what)
 	case mode&0o020 != 0 && groupOf(info) != 0 && (os.Geteuid() == 0 || groupOf(info) != os.Getegid()):
 		return fmt.Errorf("group %d may change %s: chmod g-w, or chgrp it to root", groupOf(info), what)
 	}

@@ -55,8 +55,8 @@ func TestSecretRefuses(t *testing.T) {
 		"another's":                {map[string]owned{key: {other, 0, 0o600}}, "key belongs to user 65534, who may change it: chown it to root"},
 		"in another's directory":   {map[string]owned{"top/middle": {other, 0, 0o755}}, "the directory /"},
 		"below another's":          {map[string]owned{"top": {other, 0, 0o755}}, "top belongs to user 65534"},
-		"everybody may change":     {map[string]owned{"top/middle": {0, 0, 0o777}}, "everybody may change the directory "},
-		"everybody may change top": {map[string]owned{"top": {0, 0, 0o777}}, "/top: chmod o-w"},
+		"all users may change":     {map[string]owned{"top/middle": {0, 0, 0o777}}, "all users may change the directory "},
+		"all users may change top": {map[string]owned{"top": {0, 0, 0o777}}, "/top: chmod o-w"},
 		"a group may change top":   {map[string]owned{"top": {0, other, 0o775}}, "group 65534 may change the directory "},
 		"root's group may":         {map[string]owned{"top": {0, 0, 0o775}}, ""},
 		"sticky":                   {map[string]owned{"top": {0, 0, 0o777 | os.ModeSticky}}, ""},
@@ -104,7 +104,7 @@ func TestFindLooksBehindLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"good": "", "relative": "", "bad": "everybody may change", "to-bad": "everybody may change", "round": "too many levels",
+		"good": "", "relative": "", "bad": "all users may change", "to-bad": "all users may change", "round": "too many levels",
 		"sticky/another's": "another's belongs to user 65534", "none": "no such file", "good/none": "not a directory",
 	} {
 		found, err := fileguard.Find(filepath.Join(dir, path))
@@ -113,7 +113,7 @@ func TestFindLooksBehindLinks(t *testing.T) {
 		}
 	}
 	if _, err := fileguard.Find(filepath.Join(filepath.Dir(bad), "out")); err == nil {
-		t.Error("a link in a directory that everybody may change is followed")
+		t.Error("a link in a directory that all users may change is followed")
 	}
 }
 

@@ -110,7 +110,7 @@ func (o *Options) hours() Exhibit {
 		build: func(_ context.Context, s *study, r *Report) error {
 			r.Seeds = r.Seeds[:1]
 			r.Notes = append(r.Notes, "Load is the core hours of what waits and runs over the cores ([MC 4.6]); power is what runs.",
-				"The dear hours are the tenth with the highest price at the system, within the submissions.")
+				"On-peak hours are the tenth of the hours with the highest price at the system, within the submissions.")
 			r.Tables = append(r.Tables,
 				s.hourly(r, rivals, "Figure 7: instantaneous load", "load", "h", []string{"Mason", "Gordon"}, (*outcome).load),
 				s.hourly(r, rivals, "Figure 9: power", "power", "kW", []string{"Blacklight", "Lonestar"}, (*outcome).power))
@@ -124,7 +124,7 @@ func (s *study) hourly(
 	r *Report, rivals []named, title, key, unit string, systems []string, of func(o *outcome, site int) []float64,
 ) Table {
 	t := Table{Title: title, Stub: "system and strategy", Columns: []Column{
-		{key + "_mean", "mean", unit, 2}, {key + "_dear", "in the dear hours", unit, 2}, {key + "_most", "highest", unit, 2},
+		{key + "_mean", "mean", unit, 2}, {key + "_on_peak", "in on-peak hours", unit, 2}, {key + "_most", "highest", unit, 2},
 	}}
 	for _, name := range systems {
 		for _, one := range rivals {

@@ -47,7 +47,7 @@ func waits() Exhibit {
 				return err
 			}
 			r.Notes = append(r.Notes,
-				"Recorded: the waits of the log, whose local policy nobody knows, so that there is no plan. Again: the same jobs simulated under",
+				"Recorded: the waits of the log, whose local policy is unknown, so that there is no plan. Again: the same jobs simulated under",
 				"EASY, where the plan of the engine is a predictor too. PPE is 100 × |error| ÷ max(response, 10 s). The paper's DAS-2 is not to be had.",
 				"The paper: errors below one hour for 88 to 98 % of the jobs; 22 % less AAE and 56 % less PPE than QBETS and IBL.")
 			r.Tables = append(r.Tables, logTable(logs(), studies))

@@ -23,7 +23,7 @@ func delaysReported(ctx context.Context, s *session) error {
 		return conformance.Skip("the scheduler does not say whom jobs would delay")
 	}
 	newcomers := s.shapes(s.one(), s.tooLarge(), s.all())
-	if err = s.delaysNobody(ctx, "nobody waits", localsched.Query{Jobs: newcomers, ProtectSite: site}); err != nil {
+	if err = s.delaysNobody(ctx, "no job waits", localsched.Query{Jobs: newcomers, ProtectSite: site}); err != nil {
 		return err
 	}
 	if _, err = s.full(ctx); err != nil {
@@ -36,7 +36,7 @@ func delaysReported(ctx context.Context, s *session) error {
 	if err = s.waiting(ctx, waits.Tag); err != nil {
 		return err
 	}
-	if err = s.delaysNobody(ctx, "nobody asks", localsched.Query{Jobs: newcomers}); err != nil {
+	if err = s.delaysNobody(ctx, "no site is protected", localsched.Query{Jobs: newcomers}); err != nil {
 		return err
 	}
 	if err = s.delaysNobody(ctx, "no job of that site waits", localsched.Query{Jobs: newcomers, ProtectSite: site - 1}); err != nil {
@@ -62,7 +62,7 @@ func (s *session) delaysNobody(ctx context.Context, why string, query localsched
 	}
 	for _, q := range quotes {
 		if q.Delay != 0 {
-			return fmt.Errorf("a delay of %v is told, though %s", q.Delay, why)
+			return fmt.Errorf("a delay of %v is reported, though %s", q.Delay, why)
 		}
 	}
 	return nil

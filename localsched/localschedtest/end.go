@@ -45,7 +45,7 @@ func killEnded(ctx context.Context, s *session) error {
 	}
 	again, err := s.fromBeginning(ctx, job.Tag)
 	if err == nil && again.State != first.State {
-		err = fmt.Errorf("job %v ended %v, was killed, and is now told to have ended %v", job.Tag, first.State, again.State)
+		err = fmt.Errorf("job %v ended %v, was killed, and is now reported to have ended %v", job.Tag, first.State, again.State)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func endsAreReported(ctx context.Context, s *session) error {
 	for i, end := range ends {
 		change, err := s.endedAs(ctx, tags[i], end.want)
 		if err == nil && change.Outcome.Ran >= s.wall(short) {
-			err = fmt.Errorf("job %v is told to have run %v", tags[i], change.Outcome.Ran)
+			err = fmt.Errorf("job %v is reported to have run %v", tags[i], change.Outcome.Ran)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", end.script, err)

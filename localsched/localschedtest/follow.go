@@ -23,7 +23,7 @@ func (s *session) follow(ctx context.Context, tag protocol.Tag, what string, is 
 			}
 		}
 		if err := s.look(ctx); err != nil {
-			return localsched.Change{}, fmt.Errorf("wait up to %v until job %v %s, told of it so far %v: %w", patience, tag, what, statesOf(s.seen[tag]), err)
+			return localsched.Change{}, fmt.Errorf("wait up to %v until job %v %s, reported so far %v: %w", patience, tag, what, statesOf(s.seen[tag]), err)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (s *session) look(ctx context.Context) error {
 // follows says what is wrong with a change after those before it, if anything.
 func follows(before []localsched.Change, next localsched.Change) error {
 	if err := soundChange(next); err != nil {
-		return fmt.Errorf("job %v is told to be %v: %w", next.Tag, next.State, err)
+		return fmt.Errorf("job %v is reported to be %v: %w", next.Tag, next.State, err)
 	}
 	if len(before) == 0 {
 		return nil
@@ -61,11 +61,11 @@ func follows(before []localsched.Change, next localsched.Change) error {
 	last := before[len(before)-1]
 	switch {
 	case last.State.Terminal():
-		return fmt.Errorf("job %v is told to be %v after it was %v", next.Tag, next.State, last.State)
+		return fmt.Errorf("job %v is reported to be %v after it was %v", next.Tag, next.State, last.State)
 	case next.State < last.State:
-		return fmt.Errorf("job %v is told to be %v after it was %v", next.Tag, next.State, last.State)
+		return fmt.Errorf("job %v is reported to be %v after it was %v", next.Tag, next.State, last.State)
 	case reflect.DeepEqual(last, next):
-		return fmt.Errorf("job %v is told twice to be %v", next.Tag, next.State)
+		return fmt.Errorf("job %v is reported twice to be %v", next.Tag, next.State)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func soundChange(c localsched.Change) error {
 	case c.State == protocol.Pending && c.Started != 0:
 		return fmt.Errorf("it started at %d", c.Started)
 	case (c.State == protocol.Running || c.State == protocol.Completed) && c.Started <= 0:
-		return errors.New("when it started is not told")
+		return errors.New("the start time is missing")
 	case c.State.Terminal():
 		return soundOutcome(c.State, c.Outcome)
 	case !reflect.DeepEqual(c.Outcome, protocol.Outcome{}):

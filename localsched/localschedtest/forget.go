@@ -35,7 +35,7 @@ func forgetDrops(ctx context.Context, s *session) error {
 		return err
 	}
 	if len(s.seen[job.Tag]) > 0 {
-		return fmt.Errorf("job %v is forgotten, and told to be %v", job.Tag, statesOf(s.seen[job.Tag]))
+		return fmt.Errorf("job %v is forgotten, and reported to be %v", job.Tag, statesOf(s.seen[job.Tag]))
 	}
 	return nil
 }

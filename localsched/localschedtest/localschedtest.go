@@ -84,7 +84,7 @@ func rules() []rule {
 		{"jobs ahead count", aheadCounts},
 		{"a promised job that has come counts once", aheadCountsOnce},
 		{"ten thousand quotes in one call", manyQuotes},
-		{"whom jobs would delay is told", delaysReported},
+		{"delays of other jobs are reported", delaysReported},
 
 		{"a job runs to its end", runsToItsEnd},
 		{"submit says the same when repeated", submitRepeated},
@@ -103,7 +103,7 @@ func rules() []rule {
 		{"a killed job is cancelled", killCancels},
 		{"killing a job that has ended is no error", killEnded},
 		{"killing a job that never came says that it is unknown", killUnknown},
-		{"exit codes and signals are told", endsAreReported},
+		{"exit codes and signals are reported", endsAreReported},
 		{"a job is ended at its time limit", endedAtLimit},
 
 		{"changes come in order, each once", changesInOrder},
@@ -123,6 +123,6 @@ func rules() []rule {
 
 		{"jobs that wait or run survive a restart", surviveRestart},
 		{"held room is kept over a restart", reservationSurvives},
-		{"what ended meanwhile is told after a restart", reportedAfterRestart},
+		{"jobs that ended meanwhile are reported after a restart", reportedAfterRestart},
 	}
 }

@@ -41,7 +41,7 @@ func changesInOrder(ctx context.Context, s *session) error {
 	}
 	now := protocol.InstantOf(time.Now())
 	if off := now.Sub(began.Started); off < -protocol.Minute || off > protocol.Hour {
-		return fmt.Errorf("job %v is told to have started at %v; it is %v", job.Tag, began.Started.Time(), now.Time())
+		return fmt.Errorf("job %v is reported to have started at %v; it is %v", job.Tag, began.Started.Time(), now.Time())
 	}
 	// A stale change would come with the next news.
 	return s.after(ctx)
@@ -69,7 +69,7 @@ func watchFromBeginning(ctx context.Context, s *session) error {
 			return err
 		}
 		if !reflect.DeepEqual(first, again) {
-			return fmt.Errorf("the end of job %v is told as %+v, then as %+v", job.Tag, first, again)
+			return fmt.Errorf("the end of job %v is reported as %+v, then as %+v", job.Tag, first, again)
 		}
 	}
 	return nil

@@ -58,7 +58,7 @@ func withdrawnNeverRuns(ctx context.Context, s *session) error {
 	}
 	for _, change := range s.seen[job.Tag] {
 		if change.State == protocol.Running || change.Started != 0 {
-			return fmt.Errorf("job %v was withdrawn, and is told to be %v", job.Tag, change.State)
+			return fmt.Errorf("job %v was withdrawn, and is reported to be %v", job.Tag, change.State)
 		}
 	}
 	if err = s.withdrawn(ctx, job.Tag); err != nil {

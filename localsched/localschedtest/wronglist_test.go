@@ -114,7 +114,7 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 				return quoting(func(q []protocol.Quote) []protocol.Quote { return q[:min(len(q), 4096)] })
 			},
 		},
-		"whom jobs would delay is told": {
+		"delays of other jobs are reported": {
 			"always, by a minute": func() *wrong {
 				return delaying(func(_ *localsched.Query, q *protocol.Quote) { q.Delay = protocol.Minute })
 			},
@@ -308,7 +308,7 @@ func wrongRunners() map[string]map[string]func() *wrong {
 		"killing a job that never came says that it is unknown": {
 			"says nothing": func() *wrong { return &wrong{kill: func(right, context.Context, protocol.Tag) error { return nil }} },
 		},
-		"exit codes and signals are told": {
+		"exit codes and signals are reported": {
 			"tells all as 1": func() *wrong {
 				return changing(func(c *localsched.Change) { c.Outcome.ExitCode = min(1, c.Outcome.ExitCode) })
 			},
@@ -455,7 +455,7 @@ func wrongTellers() map[string]map[string]func() *wrong {
 func restarting() map[string]func() *wrong {
 	return map[string]func() *wrong{
 		"jobs that wait or run survive a restart": runsAgain,
-		"what ended meanwhile is told after a restart": func() *wrong {
+		"jobs that ended meanwhile are reported after a restart": func() *wrong {
 			return leavingOut(func(c localsched.Change) bool { return c.State.Terminal() })
 		},
 		"held room is kept over a restart": func() *wrong { return reservingLater(1) },

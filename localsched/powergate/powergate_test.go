@@ -126,7 +126,7 @@ func (s *site) is(t testing.TB, tag protocol.Tag, state protocol.State, reason s
 	t.Helper()
 	s.hear(t)
 	if c := s.last[tag]; c.State != state || !strings.Contains(c.Reason, reason) || reason == "" && c.Reason != "" {
-		t.Errorf("job %v is told to be %v for %q, want %v for %q", tag, c.State, c.Reason, state, reason)
+		t.Errorf("job %v is reported to be %v for %q, want %v for %q", tag, c.State, c.Reason, state, reason)
 	}
 }
 

@@ -83,8 +83,8 @@ sync .
 
 # Slurm's signals go to the script as well, and how that ends is what counts. TERM, with which
 # Slurm begins to end a job, is noted.
-told=- noted=
-trap 'told=TERM' TERM
+sent=- noted=
+trap 'sent=TERM' TERM
 trap : HUP INT QUIT USR1 USR2
 (
 	exec 2>trouble
@@ -100,9 +100,9 @@ trap : HUP INT QUIT USR1 USR2
 code=$?
 ended=$(now)
 # TERM may come here only after the script has ended by it.
-until [ "$noted" = "$told" ]
+until [ "$noted" = "$sent" ]
 do
-	noted=$told
+	noted=$sent
 	{ printf '%s %s %s\n' "$code" "$ended" "$noted"; times; } >.exit
 	[ -s .exit ] && sync .exit
 done

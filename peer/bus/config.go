@@ -153,7 +153,7 @@ func (c *Config) validatePartners() error {
 			return fmt.Errorf("partner %s: %w", p.Site, err)
 		}
 		if names[p.Site] || keys[p.PublicKey] {
-			return fmt.Errorf("partner %s: its name or public key is there twice, or is this site's own", p.Site)
+			return fmt.Errorf("partner %s: duplicate name or public key, or those of this site", p.Site)
 		}
 		names[p.Site], keys[p.PublicKey] = true, true
 		if err := p.checkURL(); err != nil {

@@ -195,8 +195,8 @@ func TestSetPartnersRefuses(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	for want, partners := range map[string][]bus.Partner{
-		"there twice":    {b.partner(), b.partner()},
-		"own":            {a.partner()},
+		"duplicate name": {b.partner(), b.partner()},
+		"of this site":   {a.partner()},
 		"nats://":        {{Site: "kit", PublicKey: newSite(t, "kit").key.Public(), URL: "kit"}},
 		"partner kit":    {{Site: "kit", PublicKey: "U"}},
 		"neither can re": {{Site: "kit", PublicKey: newSite(t, "kit").key.Public()}},

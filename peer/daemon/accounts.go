@@ -76,7 +76,7 @@ func accountProblems(cfg *config.Config, own string, known func(account string) 
 		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
 			who := fmt.Sprintf("user %q", user)
 			if user == accounts.Anyone {
-				who = "everybody else"
+				who = "every other user"
 			}
 			look(fmt.Sprintf("[[partner]] %s: users", p.Name), who, p.Users[user])
 		}

@@ -23,7 +23,7 @@ func TestAccountProblems(t *testing.T) {
 	for own, want := range map[string][]string{
 		"": {`[[partner]] south: users: user "eve" is mapped to account "gone": this machine has no such account; make the account, or name another one`},
 		me: {
-			`[[partner]] south: users: everybody else is mapped to account "griduser", and a peer of ` + me + " can start jobs only as " + me +
+			`[[partner]] south: users: every other user is mapped to account "griduser", and a peer of ` + me + " can start jobs only as " + me +
 				`; start the peer as root, or map to "` + me + `"`,
 			`[[partner]] south: users: user "eve" is mapped to account "gone": this machine has no such account; make the account, or name another one`,
 		},

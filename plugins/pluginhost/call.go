@@ -52,7 +52,7 @@ func invalidAnswer(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the answer makes no sense: %w", err)
+	return fmt.Errorf("invalid response: %w", err)
 }
 
 // faultError is a failure that the plugin is to blame for.

@@ -61,7 +61,7 @@ func (*odd) Watch(context.Context, localsched.Cursor) (localsched.Watched, error
 func TestCheckedScheduler(t *testing.T) {
 	t.Parallel()
 	s, ctx := pluginhost.CheckedScheduler(&odd{}), t.Context()
-	const name, nonsense = "local scheduler: ", "the answer makes no sense: "
+	const name, nonsense = "local scheduler: ", "invalid response: "
 	_, err := s.Describe(ctx)
 	wants(t, err, name+"Describe: panic: no idea\n")
 	_, err = s.Load(ctx)

@@ -188,22 +188,22 @@ func TestLaxEngine(t *testing.T) {
 		then func(localsched.Engine, protocol.Tag) error // after a good Submit; nil: that is wrong
 		want string
 	}{
-		{startsStranger, nil, "Engine.Submit: the answer makes no sense: starts[1]: job 1000000000099:1 is not in the queue"},
+		{startsStranger, nil, "Engine.Submit: invalid response: starts[1]: job 1000000000099:1 is not in the queue"},
 		{startsTwice, nil, "starts[1]: job "},
 		{killsStranger, nil, "kills[0]: job "},
 		{killsQueued, nil, "kills[0]: job "},
 		{killsTwice, func(e localsched.Engine, tag protocol.Tag) error {
 			return errors.Join(tick(e, tag), tick(e, tag))
-		}, "Engine.Tick: the answer makes no sense: kills[0]: job "},
+		}, "Engine.Tick: invalid response: kills[0]: job "},
 		{killsEnded, func(e localsched.Engine, tag protocol.Tag) error { _, err := e.Finished(now, tag); return err }, "kills[0]: job "},
 		{startsWithdrawn, func(e localsched.Engine, tag protocol.Tag) error { _, err := e.Withdraw(now, tag); return err }, "starts[0]: job "},
 		{wakesBefore, nil, "wake: 4999 is before now, 5000"},
-		{wakesLate, tick, "Engine.Tick: the answer makes no sense: wake: 5000 is before now, 5001"},
+		{wakesLate, tick, "Engine.Tick: invalid response: wake: 5000 is before now, 5001"},
 		{overfull, nil, "load: busy: is 9, but the machine has 8 CPUs"},
 		{plansBefore, func(e localsched.Engine, _ protocol.Tag) error {
 			_, err := e.Plan(now-3, nil, []protocol.Request{{Job: 7, CPUs: 1, WallTime: protocol.Hour}})
 			return err
-		}, "Engine.Plan: the answer makes no sense: start[0]: 4996 is before now, 5000"},
+		}, "Engine.Plan: invalid response: start[0]: 4996 is before now, 5000"},
 	}
 	for _, tt := range tests {
 		e, err := plugin.Engine(protocol.Capacity{CPUs: 8, Nodes: 1})

@@ -80,7 +80,7 @@ func checkReserver(t *testing.T, s localsched.Scheduler, name string) {
 		t.Errorf("Reserve: %d, %v", start, err)
 	}
 	_, err = reserver.Reserve(ctx, hold(restless))
-	wants(t, err, name+"Reserve: ", "the answer makes no sense: start_ms: 4999 is before the 5000 that was asked for")
+	wants(t, err, name+"Reserve: ", "invalid response: start_ms: 4999 is before the 5000 that was asked for")
 	_, err = reserver.Reserve(ctx, hold(refusedJob))
 	if refused, is := errors.AsType[*localsched.RefusedError](err); !is || refused.Reason != "too odd" {
 		t.Errorf("Reserve refused: %#v", err)

@@ -53,11 +53,11 @@ func TestOpenRefuses(t *testing.T) {
 		"absent":     {func(s *pluginhost.Spec) { s.Path += "-absent" }, "its file cannot be used: no such file"},
 		"folder":     {func(s *pluginhost.Spec) { s.Path = dir }, "it is not a file"},
 		"executable": {func(s *pluginhost.Spec) { s.Path = mode("data", 0o644) }, "not executable: chmod +x"},
-		"writable":   {func(s *pluginhost.Spec) { s.Path = mode("all", 0o777) }, "everybody may change its file " + dir + "/all: chmod o-w"},
-		"open":       {func(s *pluginhost.Spec) { s.Path = filepath.Join(open, "plugin") }, "everybody may change the directory " + open + ": chmod o-w"},
-		"link":       {func(s *pluginhost.Spec) { s.Path = link("to-all", mode("all2", 0o777)) }, "everybody may change its file " + dir + "/all2: chmod o-w"},
-		"link out":   {func(s *pluginhost.Spec) { s.Path = link("to-open", filepath.Join(open, "plugin")) }, "everybody may change the directory " + open},
-		"open link":  {func(s *pluginhost.Spec) { s.Path = link("open/link", path) }, "everybody may change the directory " + open},
+		"writable":   {func(s *pluginhost.Spec) { s.Path = mode("all", 0o777) }, "all users may change its file " + dir + "/all: chmod o-w"},
+		"open":       {func(s *pluginhost.Spec) { s.Path = filepath.Join(open, "plugin") }, "all users may change the directory " + open + ": chmod o-w"},
+		"link":       {func(s *pluginhost.Spec) { s.Path = link("to-all", mode("all2", 0o777)) }, "all users may change its file " + dir + "/all2: chmod o-w"},
+		"link out":   {func(s *pluginhost.Spec) { s.Path = link("to-open", filepath.Join(open, "plugin")) }, "all users may change the directory " + open},
+		"open link":  {func(s *pluginhost.Spec) { s.Path = link("open/link", path) }, "all users may change the directory " + open},
 		"loose link": {func(s *pluginhost.Spec) { s.Path = link("loose", filepath.Join(dir, "nowhere")) }, "its file cannot be used: no such file"},
 	}
 	for name, tt := range tests {
@@ -84,7 +84,7 @@ func TestOpenLooksAtTheDirectoriesAbove(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := pluginhost.Open(pluginhost.Spec{Name: "x", Kind: pluginhost.PolicyKind, Path: path}, logOf(t))
-	wants(t, err, "plugin x ("+path+"): ", "everybody may change the directory "+top+": chmod o-w")
+	wants(t, err, "plugin x ("+path+"): ", "all users may change the directory "+top+": chmod o-w")
 }
 
 // What belongs to others, or to their groups, they can change between two starts.

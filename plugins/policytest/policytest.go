@@ -95,7 +95,7 @@ func rules() []rule {
 		{"a site that takes no job gets none", on(accepting(snapshotOf(3, 6), 0, 0, 0))},
 		{"sites get no more jobs than they accept", on(accepting(snapshotOf(4, 60), 3, 0, 1, 10))},
 		{"a job is placed at most once", on(accepting(snapshotOf(8, 40), 40, 40, 40, 40, 40, 40, 40, 40))},
-		{"nobody names prices", on(priced(snapshotOf(3, 6), []string{""}, func(int) protocol.Micro { return 0 }))},
+		{"no site states prices", on(priced(snapshotOf(3, 6), []string{""}, func(int) protocol.Micro { return 0 }))},
 		{"prices in several currencies, and none", on(priced(snapshotOf(5, 10), []string{"SEK", "EUR", ""}, costly))},
 		{"prices are negative", on(priced(snapshotOf(3, 6), []string{"EUR"}, func(at int) protocol.Micro { return -1 - costly(at) }))},
 		{"jobs have data that must travel", on(moving(snapshotOf(5, 10)))},
@@ -111,6 +111,6 @@ func rules() []rule {
 		{"a round of 2,000 jobs and 20 sites", on(drawn(7, 20, 2000))},
 		{"random snapshots", randomSnapshots},
 		{"applications of all kinds keep their limits", applications},
-		{"the largest wishes do no harm", extremeWishes},
+		{"the largest objectives and limits are accepted", extremeWishes},
 	}
 }

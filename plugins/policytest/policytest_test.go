@@ -227,7 +227,7 @@ func wrongs() map[string]func() policy.Policy {
 		"a site that takes no job gets none":      func() policy.Policy { return everywhere(1) },
 		"sites get no more jobs than they accept": func() policy.Policy { return everywhere(1) },
 		"a job is placed at most once":            func() policy.Policy { return everywhere(2) },
-		"nobody names prices": func() policy.Policy {
+		"no site states prices": func() policy.Policy {
 			return refusing(func(in policy.Snapshot) bool { return in.Sites[0].Currency == "" })
 		},
 		"prices in several currencies, and none": func() policy.Policy {
@@ -282,7 +282,7 @@ func wrongs() map[string]func() policy.Policy {
 				return decide(in)
 			})
 		},
-		"the largest wishes do no harm": func() policy.Policy {
+		"the largest objectives and limits are accepted": func() policy.Policy {
 			return whole(func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
 				d, hint, err := decide(in)
 				for i := range d {

@@ -17,7 +17,7 @@ type widestFirst struct{}
 func (widestFirst) Rank(w engine.PendingJob) int64 { return -int64(w.Units) }
 
 // PlanMode implements [engine.Policy]. A newcomer may start before jobs that wait, so
-// that each one is planned in a future of its own: dear, and always right.
+// that each one is planned in a future of its own: expensive, and always right.
 func (widestFirst) PlanMode() engine.PlanMode { return engine.PlanSimulate }
 
 // Pass implements [engine.Policy]. It goes through the queue once, past each job that

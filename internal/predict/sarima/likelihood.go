@@ -97,7 +97,7 @@ func (l *likelihood) flat(zero Coefficients, squares float64) (bool, error) {
 		return false, errors.New("the observations are too large for the arithmetic: scale the series")
 	}
 	if !ok {
-		return false, errors.New("a missing observation cannot be told from the rest of the series: differenced by the season, each hour of it must be known once")
+		return false, errors.New("a missing observation cannot be determined from the rest of the series: each hour of the season must be observed at least once")
 	}
 	response := l.columns[len(l.columns)-1]
 	return e.variance*float64(l.used) <= max(10*rounding*dot(response, response), 1e-20*squares), nil

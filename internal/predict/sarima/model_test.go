@@ -56,7 +56,7 @@ func TestFitRefuses(t *testing.T) {
 		"infinite":     {infinite, o, "observation 7 is infinite"},
 		"huge":         {slices.Repeat([]float64{1e200, -1e200}, 40), o, "scale the series"},
 		"no order":     {full, sarima.Order{AR: -1}, "-1 is not from 0"},
-		"unknown hour": {unknown, parsed(t, "(1,0,0)(0,1,1)24"), "each hour of it must be known once"},
+		"unknown hour": {unknown, parsed(t, "(1,0,0)(0,1,1)24"), "each hour of the season must be observed"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

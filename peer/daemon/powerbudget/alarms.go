@@ -73,11 +73,11 @@ func (f feedState) alarm(cfg *config.Config, now protocol.Instant) string {
 	case f.answer.ahead(now) && f.fault == nil:
 		return ""
 	case f.answer.ahead(now):
-		text = "the hours that the feed told last go on to hold"
+		text = "the hours that the feed last reported stay active"
 	case f.answer.end() > 0:
-		text = fmt.Sprintf("the last hour that the feed told ended at %s; %s", f.answer.end().Time().UTC().Format(time.RFC3339), holds)
+		text = fmt.Sprintf("the last hour that the feed reported ended at %s; %s", f.answer.end().Time().UTC().Format(time.RFC3339), holds)
 	default:
-		text = "the feed has not told any hour yet; " + holds
+		text = "the feed has not reported any hour yet; " + holds
 	}
 	if f.fault != nil {
 		return strings.ReplaceAll(f.fault.Error(), "\n", "; ") + "; " + text // which names the table

@@ -56,7 +56,7 @@ func TestStaleBudgetsHold(t *testing.T) {
 		},
 		"yesterday and nothing before": {
 			now: hours{-20: 9, -19: 8}, want: "8 kW", later: "8 kW",
-			alarm: "[power.series]: the last hour that the feed told ended at 20", log: "level=ERROR msg=power_budget_stale",
+			alarm: "[power.series]: the last hour that the feed reported ended at 20", log: "level=ERROR msg=power_budget_stale",
 		},
 		"silent after all has passed": {
 			before: hours{-2: 7, -1: 3}, err: errors.New("closed"), want: "3 kW", later: "3 kW",
@@ -69,11 +69,11 @@ func TestStaleBudgetsHold(t *testing.T) {
 		"a fallback later": {now: hours{0: 5}, fallback: 2_000_000, want: "5 kW", later: "2 kW"},
 		"nothing ever": {
 			now: hours{}, want: "any power", later: "any power",
-			alarm: "has not told any hour yet; until it does, there is no budget by it; set fallback_kw", log: "level=ERROR msg=power_budget_unknown",
+			alarm: "has not reported any hour yet; until it does, there is no budget by it; set fallback_kw", log: "level=ERROR msg=power_budget_unknown",
 		},
 		"a fallback alone": {
 			now: hours{}, fallback: 2_000_000, want: "2 kW", later: "2 kW",
-			alarm: "has not told any hour yet; until it tells more, fallback_kw holds: 2 kW", log: "level=ERROR msg=power_budget_unknown",
+			alarm: "has not reported any hour yet; until it tells more, fallback_kw holds: 2 kW", log: "level=ERROR msg=power_budget_unknown",
 		},
 		"above all that the machine draws": {
 			before: hours{0: 7, 1: 6}, now: hours{0: 5, 1: 9_000_000_000_000}, want: "7 kW", later: "6 kW",

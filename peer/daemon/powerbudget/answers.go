@@ -161,7 +161,7 @@ func loadAnswers(path string) (feedAnswers, error) {
 		a, err = parseAnswers(text)
 	}
 	if err != nil {
-		return feedAnswers{}, fmt.Errorf("what the feeds of the power budget told before cannot be read from %s: %w", path, err)
+		return feedAnswers{}, fmt.Errorf("the last answers of the power budget feeds cannot be read from %s: %w", path, err)
 	}
 	return a, nil
 }

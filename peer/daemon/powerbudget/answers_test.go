@@ -41,7 +41,7 @@ func TestBudgetOutlivesTheFeed(t *testing.T) {
 	}{
 		{err: silent, want: "any power", log: "level=ERROR msg=power_budget_unknown why=\"[power.series]: connection refused; "},
 		{kilowatts: 7, want: "7 kW"},
-		{err: silent, want: "7 kW", log: "level=WARN msg=power_budget_as_last_known why=\"[power.series]: connection refused; the hours that the feed told last go on to hold\""},
+		{err: silent, want: "7 kW", log: "level=WARN msg=power_budget_as_last_known why=\"[power.series]: connection refused; the hours that the feed last reported stay active\""},
 		{kilowatts: 0, want: "0 W"},
 		{err: silent, want: "0 W", log: "power_budget_as_last_known"},
 		{err: silent, area: "elsewhere", want: "any power", log: "power_budget_unknown"},

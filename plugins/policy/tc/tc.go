@@ -1,6 +1,6 @@
 // Package tc is the turnaround-cost policy of [SS 2.1.1]: a job goes where its
 // approximate turnaround time (AWT + ERT) is least; among sites within ε of the
-// least, to the one with the lowest utilisation.
+// least, to the one with the lowest utilization.
 package tc
 
 import (
@@ -176,7 +176,7 @@ func (p *Policy) reason(in *policy.Snapshot, costs []protocol.Duration, s int, b
 	if rivals == 1 {
 		return "least turnaround, " + costs[s].Text() + before(behind)
 	}
-	return fmt.Sprintf("turnaround %s%s within %s of the least (%s), lowest utilisation of %d such sites (%.1f %%)",
+	return fmt.Sprintf("turnaround %s%s within %s of the least (%s), lowest utilization of %d such sites (%.1f %%)",
 		costs[s].Text(), before(behind), p.epsilon.Text(), costs[least].Text(), rivals,
 		float64(in.Sites[s].RUS)/(protocol.PPM/100))
 }

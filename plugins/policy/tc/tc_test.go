@@ -159,7 +159,7 @@ func TestReasonSaysWhatTheQuotesDoNot(t *testing.T) {
 		0: {"least turnaround, 0:01:00", "least turnaround, 0:02:00 (0:01:00 of it behind jobs of this round)"},
 		30 * second: {
 			"least turnaround, 0:01:00",
-			"turnaround 0:02:30 within 0:00:30 of the least (0:02:00), lowest utilisation of 2 such sites (12.3 %)",
+			"turnaround 0:02:30 within 0:00:30 of the least (0:02:00), lowest utilization of 2 such sites (12.3 %)",
 		},
 	} {
 		decisions, _, err := tc.New(tc.Config{Epsilon: epsilon}).Decide(t.Context(), in)

@@ -141,7 +141,7 @@ func TestCheckQuote(t *testing.T) {
 		"terms: has 33":                              func(q q) { q.Terms = terms(33) },
 		"terms[0]: name: is missing":                 func(q q) { q.Terms[0].Name = "" },
 		"terms[0]: name: has 65":                     func(q q) { q.Terms[0].Name = long[:65] },
-		`terms[1]: name: "0" is there twice`:         func(q q) { q.Terms[1].Name = "0" },
+		`terms[1]: name: duplicate "0"`:              func(q q) { q.Terms[1].Name = "0" },
 	})
 	declined := func() protocol.Quote { return protocol.Quote{Job: 1, Declined: "full", AWT: protocol.Never} }
 	spoilt(t, declined, commonv1.CheckQuote, map[string]func(q){
@@ -178,7 +178,7 @@ func TestCheckOutcome(t *testing.T) {
 		"outcome: waited_ms: -1":                          func(o o) { o.Waited = -1 },
 		"outcome: ran_ms: -1":                             func(o o) { o.Ran = -1 },
 		"outcome: files[1]: stream: 3 is unknown or miss": func(o o) { o.Files[1].Stream = 3 },
-		"outcome: files[1]: stream: stdout is there twi":  func(o o) { o.Files[1].Stream = protocol.Stdout },
+		"outcome: files[1]: stream: duplicate stdout":     func(o o) { o.Files[1].Stream = protocol.Stdout },
 		"outcome: files[0]: size: -1":                     func(o o) { o.Files[0].Size = -1 },
 		"outcome: usage: cpu_ms: -1":                      func(o o) { o.Usage.CPU = -1 },
 		"outcome: usage: memory_mb: -1":                   func(o o) { o.Usage.MemoryMB = -1 },

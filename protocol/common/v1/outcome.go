@@ -115,7 +115,7 @@ func checkFiles(files []protocol.File) error {
 			return fmt.Errorf("files[%d]: %w", i, err)
 		}
 		if seen[f.Stream] {
-			return fmt.Errorf("files[%d]: stream: %v is there twice", i, f.Stream)
+			return fmt.Errorf("files[%d]: stream: duplicate %v", i, f.Stream)
 		}
 		seen[f.Stream] = true
 	}

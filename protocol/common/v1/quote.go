@@ -82,7 +82,7 @@ func checkTerms(terms []protocol.Term) error {
 		}
 		for _, earlier := range terms[:i] {
 			if earlier.Name == term.Name {
-				return fmt.Errorf("terms[%d]: name: %q is there twice", i, term.Name)
+				return fmt.Errorf("terms[%d]: name: duplicate %q", i, term.Name)
 			}
 		}
 	}
