@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -39,22 +38,7 @@ func (p *Peer) leaveApplication(j *tables.Job) {
 		p.timers.Stop(timer{kind: limitTimer, job: a.ID})
 		return
 	}
-	if p.unreachableReason(a) != "" {
+	if p.ledger().UnreachableReason(a) != "" {
 		p.after(0, timer{kind: limitTimer, job: a.ID})
 	}
-}
-
-// placed is what the components of an application cost that have ended or are placed.
-func (p *Peer) placed(a *row.Application) broker.Placed {
-	placed := broker.Placed{Cost: a.Spent}
-	open := p.rows.Applications[a.ID]
-	if open == nil { // a question's
-		return placed
-	}
-	for _, id := range open.Jobs {
-		if f := p.rows.Jobs[id].Prediction; f != nil {
-			placed.Cost, placed.Done = placed.Cost.Plus(p.costSoFar(p.rows.Jobs[id])), max(placed.Done, f.End)
-		}
-	}
-	return placed
 }

@@ -141,7 +141,7 @@ func (c reserveLocal) answered(p *Peer, result event.Result, err error) {
 	case j.ReservedAt != 0 && j.ReservedAt != done.Start:
 		p.abortGroupOf(j, "the local scheduler"+handoff.MovedReason(j.ReservedAt, done.Start))
 	case j.ReservedAt == 0:
-		if why := p.takeTariff(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
+		if why := p.ledger().Agree(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
 			p.excludeReservingSite(j)
 			p.releaseGroup(j, why, false)
 			return

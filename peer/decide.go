@@ -201,7 +201,7 @@ func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 	}
 	e := c.r.entry(p, d.Job)
 	j.Spec = j.Shaped(e.shape)
-	p.predict(e, &j.Spec, site, p.capacityOf(site)) // the site that runs it chooses its frequency by that
+	p.predict(e, &j.Spec, site, p.ledger().Capacity(site)) // the site that runs it chooses its frequency by that
 	quoted := c.r.QuoteOf(d.Job, site)
 	j.Prediction, j.Quoted = broker.Predicted(c.in, d, p.now), pricing.QuotedPrice(&quoted)
 	if !c.stead {

@@ -47,14 +47,14 @@
 //	blocked.go           jobs that no site can run for now
 //	testsubmit.go        rounds that only answer a question
 //	quoting/, quotes.go  what partners are quoted, and the tentative allocations of jobs
-//	pricing/, energy.go  what jobs cost and draw here, and what electricity costs
+//	pricing/, energy.go  prices: of jobs here, and of electricity
 //	handoff/             what the messages of a hand-off mean for the rows that they are about
 //	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere
 //	target.go            the other side
 //	localrun/, runs.go, watch.go
 //	                     placements in the own local queue, for both, and what happens to them
 //	collect.go           output on its way home
-//	bill.go              what runs are charged, and what that comes to
+//	ledger/              what runs are charged and draw, and what that comes to
 //	application.go, objectives.go, limits.go
 //	                     what users want of several jobs [IS 4.1]
 //	broker/, predictions.go
@@ -72,7 +72,7 @@
 //	recover.go, operator.go, fenced.go
 //	                     what people decide: which store goes on, what became of a job, where it is given up
 //	clockset.go          the clock was set
-//	view/, status/, views.go
+//	view/, status/, answers/, views.go
 //	                     what they are answered
 //
 // The outbox is not a table of its own: what must be sent again follows from the

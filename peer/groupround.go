@@ -19,7 +19,7 @@ func (p *Peer) review(r *round, decisions []policy.Decision) (again bool) {
 func (p *Peer) roomOf(r *round, group broker.GroupKey, site int) (broker.Room, bool) {
 	in := &r.fitting.In
 	row := &in.Sites[site]
-	capacity := p.capacityOf(row.Name)
+	capacity := p.ledger().Capacity(row.Name)
 	if capacity == nil {
 		return broker.Room{}, false
 	}

@@ -169,8 +169,10 @@ func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 	if o, ok := j.PolicyOutcome(); ok && j.Decided.Policy == p.cfg.Policy.Name {
 		p.outcomes.Add(o)
 	}
-	p.settleComponent(j)
-	view := p.finishedView(j)
+	if broken := p.ledger().EndComponent(j); broken != "" {
+		p.logEvent(event.LogEvent{Kind: event.LogLimitExceeded, Job: id, Site: j.Site, Epoch: j.Epoch, Text: broken})
+	}
+	view := p.answers().Finished(j)
 	p.epilogue(j)
 	p.leaveSite(j)
 	p.leaveApplication(j)
@@ -208,7 +210,7 @@ func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
 		p.finish(j, protocol.Cancelled, "")
 		return
 	}
-	if end := cmp.Or(p.rows.GroupEndReason(j), p.unreachableReason(j.App)); end != "" && !j.Restored {
+	if end := cmp.Or(p.rows.GroupEndReason(j), p.ledger().UnreachableReason(j.App)); end != "" && !j.Restored {
 		p.finish(j, protocol.Cancelled, end)
 		return
 	}

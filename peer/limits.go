@@ -3,7 +3,6 @@ package peer
 import (
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -14,25 +13,11 @@ import (
 // The limits of applications, as things went: what was broken is told with why, and what can no
 // longer keep them ends.
 
-// limits are those of an application, in the own currency.
-func (p *Peer) limits(a *tables.Application) broker.Limits {
-	return broker.Limits{App: &a.Application, Money: p.money()}
-}
-
 // watchLimit sets the time at which an application has used up its max_time.
 func (p *Peer) watchLimit(a *tables.Application) {
 	if a.MaxTime != protocol.Never {
 		p.timers.Set(timer{kind: limitTimer, job: a.ID}, max(p.now, a.Deadline()))
 	}
-}
-
-// unreachableReason says why what has not started of an application cannot keep its limits any more;
-// empty: it may.
-func (p *Peer) unreachableReason(a *tables.Application) string {
-	if a == nil {
-		return ""
-	}
-	return p.limits(a).Unreachable(p.now)
 }
 
 // limitDue looks at an application whose time is over.
@@ -51,13 +36,13 @@ func (p *Peer) limitDue(id protocol.JobID) {
 // endUnreachable ends what has not started of an application that cannot keep its limits. What a site
 // has is wanted back, and ends once it is proven not to have started; what runs goes on.
 func (p *Peer) endUnreachable(a *tables.Application) {
-	why := p.unreachableReason(a)
+	why := p.ledger().UnreachableReason(a)
 	if why == "" {
 		return
 	}
 	for _, id := range slices.Clone(a.Jobs) {
 		j := p.rows.Jobs[id]
-		if j == nil || j.State != protocol.Pending || j.Restored || p.needsOperatorReason(j) != "" {
+		if j == nil || j.State != protocol.Pending || j.Restored || p.answers().NeedsOperator(j) != "" {
 			continue
 		}
 		switch j.Phase {
@@ -94,55 +79,6 @@ func (p *Peer) endOffered(j *tables.Job, why string) {
 	}
 	j.Unplace() // it costs nothing
 	p.finish(j, protocol.Cancelled, why)
-}
-
-// spend adds what a placement has cost to its application.
-func (p *Peer) spend(j *tables.Job) {
-	a := j.App
-	if a == nil {
-		return
-	}
-	a.Spent = a.Spent.Plus(p.realCost(j))
-	p.rows.SaveApplication(a.ID)
-}
-
-// settleComponent notes what an ended component has cost, and which limits the application has
-// broken by now.
-func (p *Peer) settleComponent(j *tables.Job) {
-	a := j.App
-	if a == nil {
-		return
-	}
-	a.Jobs = slices.DeleteFunc(a.Jobs, func(id protocol.JobID) bool { return id == j.Spec.Job })
-	p.spend(j)
-	if a.Broken == "" {
-		if a.Broken = clip(p.limits(a).BrokenBy(&j.Job, p.realCost(j))); a.Broken != "" {
-			p.logEvent(event.LogEvent{Kind: event.LogLimitExceeded, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: a.Broken})
-		}
-	}
-}
-
-// takeTariff keeps what the site that has room for a job charges for it, before the grant. When
-// the limit of the job's application does not allow that, it says why.
-func (p *Peer) takeTariff(j *tables.Job, m protocol.Prepared) (why string) {
-	if m.Tariff == nil {
-		return ""
-	}
-	j.Tariff = m.Tariff
-	f := j.Prediction
-	if f == nil {
-		return ""
-	}
-	start := m.Start
-	if start == 0 {
-		start = p.now.Add(max(0, j.QuotedAWT))
-	}
-	agreed := p.money().AtTariff(&j.Job, start, p.linkCost(j))
-	j.Prediction = agreed
-	if j.App == nil {
-		return ""
-	}
-	return p.limits(j.App).ChargedMore(j.Site, f.Cost, agreed.Cost, p.placed(&j.App.Application).Cost)
 }
 
 // rejectPrice gives the room of a job up that its site prices above a limit.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/ledger"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -22,6 +23,13 @@ func (p *Peer) money() pricing.Money {
 
 // currency is the site's own: that of its electricity where nobody says.
 func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.prices.Currency()) }
+
+// ledger is the accounts of the site.
+func (p *Peer) ledger() ledger.Ledger {
+	return ledger.Ledger{
+		Name: p.cfg.Site, Rows: &p.rows, Site: p.site, Partners: p.partners, Drawing: &p.drawing, Desk: p.desk(), Money: p.money(), Now: p.now,
+	}
+}
 
 // objectives is what this site makes of those of applications now.
 func (p *Peer) objectives() *broker.Objectives {
@@ -72,7 +80,7 @@ func (p *Peer) addObjectives(in *policy.Snapshot, r *round, answers []*rounds.As
 			rows[i] = broker.Asked{Job: &row.Job{Spec: r.Specs[i]}, Gone: true}
 		}
 	}
-	p.objectives().Describe(in, rows, p.placed, p.now)
+	p.objectives().Describe(in, rows, p.ledger().Placed, p.now)
 	for i := range r.Specs {
 		for _, a := range answers {
 			broker.AddMoney(in, p.quoteMoney(r, i, a))

@@ -5,7 +5,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
-	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -16,12 +15,6 @@ import (
 // What nobody can know is left to people: a job that may or may not have run waits as
 // NeedsOperator until one of them cancels it, which ends it with its outcome unknown, or
 // requeues it by force, and it may run twice.
-
-// needsOperatorReason says why nothing but an operator can say what becomes of the job; empty: it goes on
-// by itself.
-func (p *Peer) needsOperatorReason(j *tables.Job) string {
-	return p.standing(j).NeedsOperator(p.linkOf)
-}
 
 // closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *tables.Job, why string) {
@@ -75,13 +68,13 @@ func (killPlacement) answered(*Peer, event.Result, error) {}
 // requeueForced puts a job in doubt back into the grid queue, at an operator's word: it may
 // run twice.
 func (p *Peer) requeueForced(ev event.Requeue) {
-	j, refusal := p.jobOf(ev.Job, ev.User, ev.Admin, "requeue")
+	j, refusal := p.answers().MayChange(ev.Job, ev.User, ev.Admin, "requeue")
 	if j == nil {
 		p.answer(ev.Asked, refusal)
 		return
 	}
-	why := p.needsOperatorReason(j)
-	if refusal := p.standing(j).RequeueRefusal(why); refusal != "" {
+	why := p.answers().NeedsOperator(j)
+	if refusal := p.answers().Standing(j).RequeueRefusal(why); refusal != "" {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: refusal})
 		return
 	}
@@ -100,12 +93,6 @@ func (p *Peer) force(j *tables.Job, by, why string) {
 		j.Restored, j.SkipEpochs = false, true
 	}
 	p.requeueGroup(j, event.LogJobReclaimed, "requeued by force")
-}
-
-// ownsAside says whether a placement that no row knows is of a partner's job.
-func (p *Peer) ownsAside(one *partner.Partner, tag protocol.Tag) bool {
-	_, aside := p.watched.Aside(tag)
-	return aside && one.Card != nil && tag.Job.Origin() == one.Card.Number
 }
 
 // setAside leaves a placement that these rows do not know with the local scheduler, and says

@@ -4,6 +4,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -87,7 +88,7 @@ func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 	}
 	j := p.rows.At(one.Site, m.Tag)
 	if j != nil && j.Phase == row.JobOffered {
-		if why := p.takeTariff(j, m); why != "" {
+		if why := p.ledger().Agree(j, m); why != "" {
 			p.rejectPrice(j, one, why)
 			return
 		}
@@ -320,12 +321,14 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	outcome := m.Outcome
 	outcome.Reason = clip(outcome.Reason)
 	p.timesThere(j, &m)
-	p.checkBill(j, &outcome)
-	p.noteSaved(j, &outcome)
+	if j.Disputed = pricing.CheckBill(&j.Job, &outcome, p.now); j.Disputed != "" { // it counts with what was agreed
+		p.logEvent(event.LogEvent{Kind: event.LogBillDisputed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(j.Disputed)})
+	}
+	p.ledger().CountSaved(j, &outcome)
 	j.Outcome = &outcome
 	if why := p.rerunReason(j, &outcome); why != "" {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
-		p.spend(j)
+		p.ledger().Spend(j)
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++
 		p.requeue(j, event.LogJobReclaimed, why)

@@ -192,17 +192,17 @@ func (p *Peer) takeQuestion(ev event.Event) {
 	case event.TestSubmit:
 		p.testSubmit(ev)
 	case event.AskQueue:
-		p.answer(ev.Asked, p.queueView(ev.Filter))
+		p.answer(ev.Asked, p.answers().Queue(ev.Filter))
 	case event.AskJob:
-		p.askJob(ev)
+		p.answer(ev.Asked, p.answers().AskJob(ev.Job))
 	case event.AskOutput:
-		p.askOutput(ev)
+		p.answer(ev.Asked, p.answers().AskOutput(ev))
 	case event.AskSites:
-		p.answer(ev.Asked, p.sitesView())
+		p.answer(ev.Asked, p.answers().Sites(p.here()))
 	case event.AskRunHistory:
 		p.answer(ev.Asked, p.rows.History.View(ev.User, ev.Component))
 	case event.AskRecovery:
-		p.answer(ev.Asked, p.recoveryView())
+		p.answer(ev.Asked, p.answers().Recovery())
 	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Reconfigure, event.SetPartners, event.ClockSet:
 	}
 }

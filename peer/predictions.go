@@ -29,18 +29,7 @@ func (p *Peer) predict(e entry, spec *protocol.Spec, site protocol.SiteName, on 
 
 // epilogue learns from the run of a component that has ended.
 func (p *Peer) epilogue(j *tables.Job) {
-	if p.cfg.Policy.DecidesApplications() && j.IsComponent() && p.rows.History.Learn(&j.Job, p.capacityOf(j.Site), p.now) {
+	if p.cfg.Policy.DecidesApplications() && j.IsComponent() && p.rows.History.Learn(&j.Job, p.ledger().Capacity(j.Site), p.now) {
 		p.rows.SaveExecutions(broker.ComponentOf(&j.Job).Key(j.Site))
 	}
-}
-
-// capacityOf is what a site's machine offers; nil: no card of it is known.
-func (p *Peer) capacityOf(site protocol.SiteName) *protocol.Capacity {
-	if site == p.cfg.Site {
-		return &p.cfg.Capacity
-	}
-	if one := p.partners.Of(site); one != nil && one.Card != nil {
-		return &one.Card.Capacity
-	}
-	return nil
 }

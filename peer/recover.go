@@ -125,7 +125,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 	}
 	p.resumeStarts()
 	p.markAll()
-	p.answer(ev.Asked, p.recoveryView())
+	p.answer(ev.Asked, p.answers().Recovery())
 }
 
 // markAllRestored takes nothing for granted that may have changed since the rows were written.
@@ -359,31 +359,4 @@ func (p *Peer) lostRun(r *localrun.Run) {
 		p.tombstone(g, row.GuestClosed) // it proves nothing, and keeps late messages from starting it
 		p.send(g.Origin, protocol.UnknownJob{Tag: r.Tag})
 	}
-}
-
-// recoveryView says what is wrong with the store, and what an operator's word would do.
-func (p *Peer) recoveryView() view.Recovery {
-	v := p.site.View()
-	lives.ListJobs(&v, func(yield func(*row.Job) bool) {
-		for _, id := range p.rows.JobIDs() {
-			if !yield(&p.rows.Jobs[id].Job) {
-				return
-			}
-		}
-	})
-	for _, id := range p.rows.GuestIDs() {
-		if p.rows.Guests[id].Phase.Open() {
-			v.Guests = append(v.Guests, id)
-		}
-	}
-	for _, tag := range p.watched.Tags() {
-		c, _ := p.watched.Aside(tag)
-		v.Aside = append(v.Aside, view.AsideJob{Tag: tag, State: c.State})
-	}
-	for _, one := range p.partners.All() {
-		if mark, ok := one.Mark(p.cfg.Number); ok {
-			v.Partners = append(v.Partners, mark)
-		}
-	}
-	return v
 }

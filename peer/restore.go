@@ -29,7 +29,7 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 		}
 	}
 	for _, r := range p.rows.Runs {
-		p.noteDraw(r)
+		p.ledger().NoteDraw(r)
 	}
 	return nil
 }

@@ -260,7 +260,7 @@ func (p *Peer) withdrawn(r *localrun.Run, result event.Result, err error) {
 		p.neverStarted(r)
 	case r.Phase == row.RunQueued:
 		p.moveRun(r, row.RunRunning) // the watch will say when it started
-		p.noteDraw(r)
+		p.ledger().NoteDraw(r)
 		p.rows.SaveRun(r.Tag)
 	}
 }
@@ -303,7 +303,7 @@ func (p *Peer) dropRun(tag protocol.Tag) {
 func (p *Peer) removeRun(tag protocol.Tag) {
 	held, r := p.rows.HasReservation(tag), p.rows.Runs[tag]
 	delete(p.rows.Runs, tag)
-	p.noteDraw(r)
+	p.ledger().NoteDraw(r)
 	p.tentatives.Drop(tag)
 	p.timers.Stop(runTimerOf(tag))
 	p.timers.Stop(reportTimerOf(tag))

@@ -202,7 +202,7 @@ func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 // first, so that it does not start after its origin has given it to another site, or ended it.
 // The origin asks again.
 func (p *Peer) replyUnknown(one *partner.Partner, tag protocol.Tag) {
-	if p.watched.Waits(tag) && p.ownsAside(one, tag) {
+	if p.watched.Waits(tag) && p.answers().OwnsAside(one.Site, tag) {
 		p.withdrawAside(tag)
 		return
 	}
@@ -300,7 +300,7 @@ func (p *Peer) handleFenced(one *partner.Partner, m protocol.Fenced) {
 		p.stopFencedGuest(g)
 		return
 	}
-	if p.ownsAside(one, m.Tag) {
+	if p.answers().OwnsAside(one.Site, m.Tag) {
 		p.endPlacement(m.Tag) // of a lost store; its origin does not want it any more
 	}
 }
@@ -373,7 +373,7 @@ func (p *Peer) archiveGuest(g *tables.Guest) {
 	if r == nil || r.Phase != row.RunEnded || r.Outcome.Bill == nil {
 		return
 	}
-	view := p.guestView(g)
+	view := p.answers().Guest(g)
 	view.Reason = r.Outcome.Reason
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(view.ID), Row: row.Archived{View: view}})
 }

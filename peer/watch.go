@@ -6,7 +6,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
-	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -96,7 +95,7 @@ func (p *Peer) runStarted(r *localrun.Run, c localsched.Change) {
 	}
 	p.moveRun(r, row.RunRunning)
 	r.Started = cmp.Or(c.Started, p.now)
-	p.noteDraw(r)
+	p.ledger().NoteDraw(r)
 	p.rows.SaveRun(r.Tag)
 	p.report(r, protocol.Running, c.Reason)
 }
@@ -114,11 +113,9 @@ func (p *Peer) runsOn(r *localrun.Run, reason string) {
 
 func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
 	outcome, started := r.OutcomeOf(c)
-	outcome.Usage.Power = p.desk().Measured(r.Request.CPUs, &outcome)
-	outcome.Bill = pricing.Settle(p.rows.TariffOf(r.Tag), started, outcome.Ran)
-	p.noteEnergy(r.Tag, &outcome)
+	p.ledger().Settle(r, &outcome, started)
 	must(r.End(&outcome, started, p.now))
-	p.noteDraw(r)
+	p.ledger().NoteDraw(r)
 	p.rows.SaveRun(r.Tag)
 	p.timers.Stop(runTimerOf(r.Tag))
 	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
@@ -147,7 +144,7 @@ func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
 	j.Local = r.Local
 	p.dropRun(r.Tag)
 	if why != "" {
-		p.spend(j)
+		p.ledger().Spend(j)
 		j.Local = ""
 		j.Outcome, j.Ended = nil, 0
 		j.Reruns++

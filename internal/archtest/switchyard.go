@@ -35,7 +35,9 @@ const (
 	steps    = 48 // what the core's parts have in common in a step
 	places   = 49 // where its jobs are
 	rows     = 50 // what the core keeps of all that
-	core     = 52 // the peer's state machine, and what does without it
+	accounts = 51 // what that comes to in money and power
+	answers  = 52 // what people are answered of it
+	core     = 53 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
 	adapters = 80 // what is plugged into the live shell
@@ -148,6 +150,8 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/localrun", Level: places, Pure: true},
 
 		{Path: "peer/tables", Level: rows, Pure: true},
+		{Path: "peer/ledger", Level: accounts, Pure: true},
+		{Path: "peer/answers", Level: answers, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
 		{Path: "plugins/pluginhost", Level: core},

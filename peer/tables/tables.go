@@ -161,12 +161,6 @@ func (t *Tables) ClosedHere(tag protocol.Tag) bool {
 	return t.site.IssuedHere(tag.Job)
 }
 
-// HasOutput says whether this site has the output of a guest for its origin.
-func (t *Tables) HasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
-	g := t.Guests[tag.Job]
-	return g != nil && g.Phase == row.GuestAccepted && g.Origin == origin && g.Epoch == tag.Epoch
-}
-
 // PartnerJobs counts the open jobs that concern each partner.
 func (t *Tables) PartnerJobs() row.PartnerCount {
 	all := row.PartnerCount{}

@@ -1,0 +1,212 @@
+package answers
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/ledger"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Answers answers questions about a peer at one instant.
+type Answers struct {
+	ledger.Ledger
+	Number     protocol.SiteNumber
+	Watched    *localrun.Watch
+	Objectives *broker.Objectives
+}
+
+// AskJob answers about a job of this origin, or a guest.
+func (a Answers) AskJob(id protocol.JobID) view.Reply {
+	if j := a.Rows.Jobs[id]; j != nil {
+		return a.Job(j)
+	}
+	if g := a.Rows.Guests[id]; g != nil && g.Phase == row.GuestAccepted {
+		return a.Guest(g)
+	}
+	return a.noSuchJob(id)
+}
+
+func (a Answers) noSuchJob(id protocol.JobID) view.Refusal {
+	if g := a.Rows.Guests[id]; g != nil {
+		return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf("job %v was submitted at %s; only that site decides about it", id, g.Origin)}
+	}
+	return view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("job %v is not known here, or has ended", id)}
+}
+
+// MayChange is the open job of this origin that a user wants to cancel or requeue; nil: the refusal says
+// why the user may not.
+func (a Answers) MayChange(id protocol.JobID, user string, admin bool, verb string) (*tables.Job, view.Refusal) {
+	j := a.Rows.Jobs[id]
+	if j == nil {
+		return nil, a.noSuchJob(id)
+	}
+	if user != j.Spec.User && !admin {
+		return nil, view.Refusal{Code: view.Denied, Reason: fmt.Sprintf(
+			"job %v belongs to %s; only that user and root may %s it", id, j.Spec.User, verb)}
+	}
+	return j, view.Refusal{}
+}
+
+// AskOutput says whether a partner may fetch a guest's output. That there is none ends the job at its
+// origin, so it is said only while these rows are certainly the newest.
+func (a Answers) AskOutput(ev event.AskOutput) view.Reply {
+	switch {
+	case a.hasOutput(ev.From, ev.Tag):
+		return view.Done{}
+	case a.Site.StopReason() != "":
+		return view.Refusal{Code: view.Unavailable, Reason: a.Site.StopReason()}
+	}
+	return view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("job %v is not here for site %s", ev.Tag, ev.From)}
+}
+
+// hasOutput says whether this site has the output of a job for its origin.
+func (a Answers) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
+	if g := a.Rows.Guests[tag.Job]; g != nil {
+		return g.Phase == row.GuestAccepted && g.Origin == origin && g.Epoch == tag.Epoch
+	}
+	return a.OwnsAside(origin, tag)
+}
+
+// OwnsAside says whether a placement that no row knows is of a partner's job.
+func (a Answers) OwnsAside(partner protocol.SiteName, tag protocol.Tag) bool {
+	one := a.Partners.Of(partner)
+	_, aside := a.Watched.Aside(tag)
+	return aside && one != nil && one.Card != nil && tag.Job.Origin() == one.Card.Number
+}
+
+// Standing is a job as its rows and what is known beside them have it.
+func (a Answers) Standing(j *tables.Job) *status.Job {
+	s := &status.Job{Job: &j.Job, Detail: j.Detail, NoEligibleSite: j.NoEligibleSite, Application: j.ApplicationRow()}
+	if r := a.Rows.Runs[j.Tag()]; r != nil {
+		s.Run = &r.Run
+	}
+	return s
+}
+
+// NeedsOperator says why only an operator can say what becomes of the job; empty: it goes on by itself.
+func (a Answers) NeedsOperator(j *tables.Job) string { return a.Standing(j).NeedsOperator(a.link) }
+
+// link is how a site stands to this one.
+func (a Answers) link(site protocol.SiteName) status.Link {
+	one := a.Partners.Of(site)
+	switch {
+	case one == nil:
+		return status.NoPartner
+	case one.Departed:
+		return status.Departed
+	case !one.Linked || one.Unresponsive:
+		return status.Unreached
+	}
+	return status.Reached
+}
+
+// reason says what a job that has not ended waits for.
+func (a Answers) reason(s *status.Job) string {
+	stopped := ""
+	if !a.Site.Listening {
+		stopped = a.Site.StopReason()
+	}
+	return s.Reason(a.link, stopped)
+}
+
+// spending is what applications have spent, each calculated once for a view of many jobs.
+type spending map[*tables.Application]protocol.Micro
+
+// Job is the view of a job of this origin.
+func (a Answers) Job(j *tables.Job) view.Job { return a.job(j, spending{}) }
+
+func (a Answers) job(j *tables.Job, spent spending) view.Job {
+	s := a.Standing(j)
+	v := s.View(a.Name)
+	v.Reason, v.Objectives = a.reason(s), a.objectives(j, spent)
+	v.Local = cmp.Or(j.Local, v.Local)
+	a.ShowJob(&v, j)
+	return v
+}
+
+// objectives are those for a job's application; nil: the job is on its own.
+func (a Answers) objectives(j *tables.Job, known spending) *view.Objectives {
+	app := j.App
+	if app == nil {
+		return nil
+	}
+	spent, ok := known[app]
+	if !ok {
+		spent = a.Placed(&app.Application).Cost
+		known[app] = spent
+	}
+	w := &view.Objectives{Application: app.Application.Application, Components: app.Count, Spent: spent, SpentCurrency: a.Money.Own, Broken: app.Broken}
+	w.Alpha, w.Gamma, w.Delta = a.Objectives.Weights(&j.Job, &app.Application)
+	return w
+}
+
+// Finished is the view of a job after its end.
+func (a Answers) Finished(j *tables.Job) view.Job {
+	v := a.Job(j)
+	status.ShowOutcome(&v, &j.Job)
+	return v
+}
+
+// Guest is the view of a guest.
+func (a Answers) Guest(g *tables.Guest) view.Job {
+	r := a.Rows.Runs[g.Tag()]
+	if r == nil {
+		return status.Guest(&g.Guest, nil, a.Name)
+	}
+	v := status.Guest(&g.Guest, &r.Run, a.Name)
+	a.ShowGuest(&v, g, r)
+	return v
+}
+
+// Queue answers [event.AskQueue]. There may be very many jobs: only those of the page are shown.
+func (a Answers) Queue(f view.QueueFilter) view.Queue {
+	page := status.NewPage(&f)
+	a.list(&page, &f)
+	listed, next := page.Jobs()
+	out, spent := view.Queue{Next: next}, spending{}
+	for _, one := range listed {
+		if one.Guest {
+			out.Jobs = append(out.Jobs, a.Guest(a.Rows.Guests[one.ID]))
+		} else {
+			out.Jobs = append(out.Jobs, a.job(a.Rows.Jobs[one.ID], spent))
+		}
+	}
+	return out
+}
+
+// list lists the jobs that a filter wants, by their IDs where it names them.
+func (a Answers) list(page *status.Page, f *view.QueueFilter) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.Jobs))) {
+		if j := a.Rows.Jobs[id]; j != nil {
+			page.Add(status.TraitsOf(&j.Job))
+		}
+		a.listGuest(page, a.Rows.Guests[id])
+	}
+	if len(f.Jobs) > 0 {
+		return
+	}
+	for id, j := range a.Rows.Jobs {
+		if page.Reaches(id) {
+			page.Add(status.TraitsOf(&j.Job))
+		}
+	}
+	for _, g := range a.Rows.Guests {
+		a.listGuest(page, g)
+	}
+}
+
+func (a Answers) listGuest(page *status.Page, g *tables.Guest) {
+	if g != nil && status.Shown(&g.Guest) {
+		v := a.Guest(g)
+		page.Add(view.TraitsOf(&v))
+	}
+}
