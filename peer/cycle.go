@@ -1,13 +1,14 @@
 package peer
 
 import (
-	"slices"
-
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
+	"github.com/switchyard-hpc/switchyard/peer/lineup"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
-	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -47,54 +48,39 @@ func (p *Peer) forgetCycle() {
 	p.cycleTimed, p.cycleDue = false, false
 }
 
-// takeJobs are the jobs of the next round, oldest first, each in all its shapes. What no
-// message holds stays. The components of an application are not parted.
-func (p *Peer) takeJobs() []protocol.Spec {
-	ids, request := p.withoutReturning(p.withSiblings(p.takeOpen(p.roundJobs()))), quoting.Request{}
-	specs, left := rounds.Pack(ids, p.sameApplication,
-		func(id protocol.JobID) []protocol.Spec { return p.rows.Jobs[id].InShapes(p.rowsFor(p.rows.Jobs[id])) },
-		func(rows []protocol.Spec) bool { return request.Fits(rows, p.cfg.Policy.DecidesApplications()) })
-	for _, id := range left {
-		p.queue.Put(id)
+// lineup is the grid queue before a round.
+func (p *Peer) lineup() *lineup.Lineup {
+	return &lineup.Lineup{
+		Rows: &p.rows, Queue: p.queue, Partners: p.partners, Here: hosting.Here(&p.cfg), Policy: &p.cfg.Policy, Admits: p.admissionOnce(),
 	}
+}
+
+// takeJobs are the rows of the next round.
+func (p *Peer) takeJobs() []protocol.Spec {
+	line := p.lineup()
+	ids, kept := line.Take(p.roundJobs())
+	p.keepOut(kept)
+	specs, kept := line.Fill(ids)
+	p.keepOut(kept)
 	return specs
 }
 
-// sameApplication says whether two jobs have to be in one round.
-func (p *Peer) sameApplication(a, b protocol.JobID) bool {
-	of := p.rows.Jobs[a].App
-	return of != nil && of == p.rows.Jobs[b].App && p.cfg.Policy.DecidesApplications()
-}
-
-// rowsFor is in how many shapes sites are asked about a job: in one, unless the policy chooses.
-func (p *Peer) rowsFor(j *tables.Job) int {
-	if p.cfg.Policy.DecidesApplications() {
-		return max(1, len(j.Shapes()))
-	}
-	return 1
-}
-
-// withSiblings adds to jobs that were taken the other components of their applications
-// that have no place.
-func (p *Peer) withSiblings(ids []protocol.JobID) []protocol.JobID {
-	if !p.cfg.Policy.DecidesApplications() {
-		return ids
-	}
-	var last *tables.Application // ids of one are neighbours
-	for _, id := range ids {
-		a := p.rows.Jobs[id].App
-		if a == nil || a == last {
-			continue
-		}
-		last = a
-		for _, sibling := range a.Jobs {
-			if p.queue.TakeAlso(sibling) {
-				ids = append(ids, sibling)
+// keepOut carries out what becomes of jobs that must not have a round.
+func (p *Peer) keepOut(kept []lineup.Kept) {
+	for _, one := range kept {
+		j := one.Job
+		switch {
+		case one.Ends != "":
+			p.finish(j, protocol.Cancelled, one.Ends)
+		case one.Reason == view.ReasonGroup:
+			p.requeueLater(j, one.Reason, one.Detail)
+		default:
+			if j.Reason != one.Reason {
+				p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: detailed(one.Reason, one.Detail)})
 			}
+			p.requeueAfter(j, p.dice.Jitter(p.cfg.CheckInterval), one.Reason, one.Detail)
 		}
 	}
-	slices.Sort(ids)
-	return ids
 }
 
 // roundJobs is how many jobs the next round may have; 0: it is not its time yet.
@@ -114,7 +100,7 @@ func (p *Peer) roundJobs() int {
 func (p *Peer) staysLocal(j *tables.Job) bool {
 	sites := j.Spec.Sites
 	return p.cfg.Initiation == policy.Cycle && len(sites) == 1 && sites[0] == p.cfg.Site &&
-		j.App == nil && p.rowsFor(j) == 1
+		j.App == nil && lineup.Rows(&p.cfg.Policy, j) == 1
 }
 
 // intakeRule is how many jobs the site takes in a period.

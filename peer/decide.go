@@ -122,7 +122,7 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 
 // own is this site as rounds see it.
 func (p *Peer) own() rounds.Own {
-	return rounds.Own{Site: p.cfg.Site, Load: p.load, Free: p.free()}
+	return rounds.Own{Site: p.cfg.Site, Load: p.load, Free: p.host().Free()}
 }
 
 // carryOut places what the policy or the fallback policy decided, and holds the rest.
@@ -274,7 +274,7 @@ func (c *decisionRun) waitReason(i int, j *tables.Job) (word, detail string) {
 // that it had sit the next one out, so that the others get theirs.
 func (p *Peer) requeueUnplaced(r *round, j *tables.Job, why, detail string) {
 	switch {
-	case p.awaitsSite(j):
+	case p.lineup().AwaitsSite(j):
 		p.explain(j, why, detail)
 		p.queue.Block(j.Spec.Job)
 	case p.cfg.Initiation != policy.Cycle:

@@ -41,12 +41,12 @@
 //	gridqueue/           jobs that have no place
 //	rounds/, round.go, decide.go
 //	                     rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
-//	initiation.go, cycle.go
+//	lineup/, initiation.go, cycle.go
 //	                     who begins a round, and who is asked [SS 2.1.2, 2.1.3], [MC 2]
 //	intake/              how many jobs the site takes in a period
-//	blocked.go           jobs that no site can run for now
 //	testsubmit.go        rounds that only answer a question
-//	quoting/, quotes.go  what partners are quoted, and the tentative allocations of jobs
+//	quoting/, hosting/, quotes.go
+//	                     what partners are quoted, and the tentative allocations of jobs
 //	pricing/, energy.go  prices: of jobs here, and of electricity
 //	handoff/             what the messages of a hand-off mean for the rows that they are about
 //	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere

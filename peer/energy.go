@@ -3,11 +3,8 @@ package peer
 import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
-	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/step"
-	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // beginPrices asks for prices, when the site says where it buys its electricity.
@@ -50,13 +47,4 @@ func (p *Peer) desk() pricing.Desk {
 		Number: p.cfg.Number, Capacity: &p.cfg.Capacity, Tariff: p.cfg.Tariff, Costs: p.cfg.Costs,
 		Power: p.cfg.Power, Spread: p.cfg.Spread, Prices: &p.prices,
 	}
-}
-
-// charge adds to a quote what the work costs here, or declines what is not sold.
-func (p *Peer) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) {
-	if q.Declined != "" {
-		return
-	}
-	p.desk().Charge(q, spec, by, p.now)
-	q.Declined, q.Note = clip(q.Declined), view.ClipTo(quoting.MaxNote, q.Note)
 }

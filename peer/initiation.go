@@ -40,7 +40,7 @@ func (p *Peer) asking(r *round) *rounds.Asking {
 	return &rounds.Asking{
 		Round: &r.Round, Partners: p.partners.All(), Question: r.asked != 0, Now: p.now,
 		Job:       func(i int) rounds.Job { return r.job(p, i).ForRound() },
-		HomeTakes: func(i int) bool { return p.localDeclineReason(r.job(p, i), r.Specs[i]) == "" },
+		HomeTakes: func(i int) bool { return p.host().DeclineOwn(r.job(p, i), &r.Specs[i]) == "" },
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/admission"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
@@ -64,7 +65,7 @@ func specsOf(jobs []protocol.Job) []protocol.Spec {
 // admission is where this site admits jobs now.
 func (p *Peer) admission() *admission.Desk {
 	desk := &admission.Desk{
-		Site: p.localSite(), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle,
+		Site: hosting.Here(&p.cfg), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle,
 		Policy: &p.cfg.Policy, Objectives: p.objectives(),
 	}
 	for _, one := range p.partners.All() {

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
@@ -10,7 +9,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
-	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -162,25 +160,4 @@ func (p *Peer) ranToEnd(j *tables.Job) {
 		p.endGroup(j, ends)
 		p.partOthers(j)
 	}
-}
-
-// withoutReturning holds members back from a round while others of their group are on their way back, or
-// they would be placed without them.
-func (p *Peer) withoutReturning(ids []protocol.JobID) []protocol.JobID {
-	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
-		j := p.rows.Jobs[id]
-		g, rows := p.rows.Group(j)
-		if g == nil {
-			return false
-		}
-		if why := g.Ended(rows.App); why != "" { // its group ended while the store was in doubt
-			p.finish(j, protocol.Cancelled, why)
-			return true
-		}
-		if other := p.rows.Returning(j); other != nil {
-			p.requeueLater(j, view.ReasonGroup, fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job))
-			return true
-		}
-		return false
-	})
 }

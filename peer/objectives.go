@@ -2,11 +2,8 @@ package peer
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
-	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/ledger"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
@@ -36,26 +33,6 @@ func (p *Peer) objectives() *broker.Objectives {
 	return &broker.Objectives{
 		Policy: &p.cfg.Policy, Weighing: p.cfg.Weighing, Waiting: p.cfg.Waiting, Money: p.money(), Margin: p.cfg.Margin,
 	}
-}
-
-// placeable are the jobs that the policy in force may place. Those whose users want what it
-// does not look at wait for one that does, or for their users.
-func (p *Peer) placeable(ids []protocol.JobID) []protocol.JobID {
-	if p.cfg.Policy.DecidesApplications() {
-		return p.withoutReturning(ids)
-	}
-	return slices.DeleteFunc(ids, func(id protocol.JobID) bool {
-		j := p.rows.Jobs[id]
-		if !broker.Bound(&j.Job, j.ApplicationRow()) {
-			return false
-		}
-		why := fmt.Sprintf("the policy %s looks at no limits or groups: have the site take one that does, or cancel and submit without them", p.cfg.Policy.Name)
-		if j.Reason != view.ReasonPolicyUnsupported {
-			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Text: detailed(view.ReasonPolicyUnsupported, why)})
-		}
-		p.requeueAfter(j, p.dice.Jitter(p.cfg.CheckInterval), view.ReasonPolicyUnsupported, why)
-		return true
-	})
 }
 
 // declineUnknownCurrency declines a quote whose currency nobody here can convert, for policies that

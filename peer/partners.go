@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -133,11 +132,6 @@ func (p *Peer) digestSeen(ev event.DigestSeen) {
 	if one := p.partners.Of(ev.Digest.Site); one != nil {
 		one.HearDigest(ev.Digest.Seq, ev.Digest.Load, p.now-protocol.Instant(ev.Age))
 	}
-}
-
-// localSite is this site as it judges itself.
-func (p *Peer) localSite() eligible.Site {
-	return eligible.Site{Name: p.cfg.Site, Capacity: &p.cfg.Capacity, Reserves: p.cfg.Reserves}
 }
 
 // logEventAbout makes a fact that a partner's message brings about, at the pace of its kind. Without

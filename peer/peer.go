@@ -143,7 +143,7 @@ func (p *Peer) Step(now protocol.Instant, ev event.Event) (ready event.Ready) {
 	p.take(ev)
 	p.fireTimers()
 	p.queue.Release(p.now)
-	p.unblock()
+	p.lineup().Unblock()
 	p.openRound()
 	p.awaitCycle()
 	p.allowStarts()
@@ -219,7 +219,7 @@ func (p *Peer) Card(to protocol.SiteName) protocol.Card {
 	}
 	if one := p.partners.Of(to); one != nil {
 		card.SeenSeq, card.Seen, card.Stopped = one.SeenSeq, one.Row.Life, p.site.Recovery != ""
-		limits := p.limitsOf(one)
+		limits := p.host().Limits(one)
 		card.MaxJobs, card.MaxCPUs = limits.MostJobs(), limits.MostCPUs()
 	}
 	return card

@@ -2,23 +2,26 @@ package peer
 
 import (
 	"cmp"
-	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// free is how many CPUs neither run a job nor are claimed by one.
-func (p *Peer) free() int { return p.tentatives.Free(p.load.Free()) }
+// host is the local site as it takes jobs now.
+func (p *Peer) host() hosting.Host {
+	return hosting.Host{
+		Config: &p.cfg, Site: p.site, Partners: p.partners, Desk: p.desk(), Claims: p.tentatives, Load: p.load, Now: p.now,
+	}
+}
 
 // handleQuoteRequest answers a partner's question; without jobs it is a probe.
 func (p *Peer) handleQuoteRequest(one *partner.Partner, m protocol.QuoteRequest) {
 	if len(m.Jobs) == 0 {
-		p.send(one.Site, protocol.QuoteReply{Round: m.Round, Load: p.load, Free: p.free()})
+		p.send(one.Site, p.host().Complete(protocol.QuoteReply{Round: m.Round}))
 		return
 	}
 	question := partner.Question{Request: m, Until: p.now.Add(cmp.Or(m.Deadline, p.cfg.QuoteTimeout))}
@@ -38,9 +41,7 @@ func (p *Peer) deferQuestion(one *partner.Partner, question partner.Question) {
 	}
 	const why = "a newer question took its place"
 	p.logEvent(event.LogEvent{Kind: event.LogQuoteRequestDropped, Site: one.Site, Text: why})
-	reply := quoting.Declined(before.Request, why)
-	reply.Load, reply.Free = p.load, p.free()
-	p.send(one.Site, quoting.Truncated(reply))
+	p.send(one.Site, p.host().Complete(quoting.Declined(before.Request, why)))
 }
 
 // questionAnswered gives the place of an answered question to the one that waits, unless its
@@ -59,34 +60,15 @@ func (p *Peer) questionAnswered(one *partner.Partner) {
 // answerRequest has the local scheduler quote the jobs that the site would take. A quote that
 // is not there by the instant is not asked for any more.
 func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
-	m, limits := question.Request, p.limitsOf(one)
-	reply := protocol.QuoteReply{
-		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
-		MaxJobs: limits.Accept(p.intakeLeft()), Valid: p.cfg.CheckInterval,
-		MaxCPUs: limits.CPUsLeft(),
-	}
-	query := localsched.Query{Ahead: p.tentatives.Ahead(), ProtectSite: p.protectedSite()}
-	guarded := p.newGuarded()
-	var places []int
-	for i, spec := range m.Jobs {
-		why := p.declineReason(one, spec, false)
-		if why == "" && !guarded.Reserve(spec.ScaledRequest(&p.cfg.Capacity)) {
-			why = quoting.GuardedReason
-		}
-		reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: why}
-		if reply.Quotes[i].Declined == "" {
-			query.Jobs, places = append(query.Jobs, spec.ScaledRequest(&p.cfg.Capacity)), append(places, i)
-		}
-	}
-	if len(places) == 0 {
-		reply.Load, reply.Free = p.load, p.free()
-		p.send(one.Site, quoting.Truncated(reply))
+	m := question.Request
+	answer, query := p.host().Answer(one, m, p.intakeLeft())
+	if answer.Asked() == 0 {
+		p.send(one.Site, p.host().Complete(answer.Reply))
 		return
 	}
 	one.Questions.Begin()
 	p.call(event.QuoteOp{Query: query, Until: question.Until}, quotePartner{
-		from: one.ID(), request: m, reply: reply, places: places,
-		marginalUntil: p.now.Add(cmp.Or(m.Deadline, p.cfg.QuoteTimeout) / 2),
+		from: one.ID(), answer: answer, marginalUntil: p.now.Add(cmp.Or(m.Deadline, p.cfg.QuoteTimeout) / 2),
 	})
 }
 
@@ -94,17 +76,12 @@ func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 // requests at a time.
 type quotePartner struct {
 	from          partner.ID
-	request       protocol.QuoteRequest
-	reply         protocol.QuoteReply // as far as it is known
-	places        []int               // in the reply, of the jobs that the local scheduler is asked about
+	answer        hosting.Answer
 	marginalUntil protocol.Instant
 }
 
 func (c quotePartner) answered(p *Peer, result event.Result, err error) {
-	quoted, err := step.ResultAs[event.QuoteResult](result, err)
-	if err == nil && len(quoted.Quotes) != len(c.places) {
-		err = fmt.Errorf("%d quotes for %d jobs", len(quoted.Quotes), len(c.places))
-	}
+	quoted, err := step.QuotesFor(c.answer.Asked(), result, err)
 	if err == nil {
 		p.setLoad(quoted.Load)
 	}
@@ -112,19 +89,13 @@ func (c quotePartner) answered(p *Peer, result event.Result, err error) {
 	if one == nil {
 		return
 	}
-	for k, i := range c.places {
-		if err != nil {
-			c.reply.Quotes[i].Declined = clip("the local scheduler does not answer: " + err.Error())
-			continue
-		}
-		c.reply.Quotes[i] = p.guestQuote(quoted.Quotes[k], &c.request.Jobs[i], c.request.EnergyPricing)
-	}
+	p.host().Fill(&c.answer, &quoted, err)
 	if one.Questions.Marginal {
 		c.send(p, one, nil)
 		return
 	}
 	one.Questions.Marginal = true
-	m, there := quoting.FindMarginal(c.request.Jobs, c.reply.Quotes, c.request.MarginalJobs, &p.cfg.Capacity, c.marginalUntil)
+	m, there := quoting.FindMarginal(c.answer.Request.Jobs, c.answer.Reply.Quotes, c.answer.Request.MarginalJobs, &p.cfg.Capacity, c.marginalUntil)
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 
@@ -137,8 +108,8 @@ func (c quotePartner) marginal(p *Peer, extra []protocol.Duration) {
 
 // send answers the partner, and gives the request's place to the next one.
 func (c quotePartner) send(p *Peer, one *partner.Partner, extra []protocol.Duration) {
-	c.reply.Load, c.reply.Free, c.reply.MarginalWaits = p.load, p.free(), extra
-	p.send(one.Site, quoting.Truncated(c.reply))
+	c.answer.Reply.MarginalWaits = extra
+	p.send(one.Site, p.host().Complete(c.answer.Reply))
 	p.questionAnswered(one)
 }
 
@@ -168,73 +139,4 @@ type quotes interface {
 func (c marginalWait) answered(p *Peer, result event.Result, err error) {
 	quoted, err := step.ResultAs[event.QuoteResult](result, err)
 	p.askMarginal(c, err == nil && c.search.Take(quoted.Quotes))
-}
-
-// protectedSite is the site whose waiting jobs the local scheduler shall look after; 0: none.
-func (p *Peer) protectedSite() protocol.SiteNumber {
-	if p.cfg.Protect.Delay == 0 {
-		return 0
-	}
-	return p.cfg.Number
-}
-
-// newGuarded has no bound while no job waits here, since then none can be delayed.
-func (p *Peer) newGuarded() quoting.Guarded {
-	if p.protectedSite() == 0 || p.load.QueuedJobs == 0 {
-		return nil
-	}
-	return quoting.Guarded{}
-}
-
-// guestQuote is what a partner is told of the local scheduler's quote for its job.
-func (p *Peer) guestQuote(q protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) protocol.Quote {
-	if why := quoting.DelayReason(&q, p.cfg.Protect.Delay); why != "" {
-		q = protocol.Quote{Declined: why}
-	}
-	if q.Declined != "" {
-		return protocol.Quote{Job: spec.Job, Declined: q.Declined}
-	}
-	q.Job, q.Delay, q.Note = spec.Job, 0, quoting.Note(&q)
-	p.charge(&q, spec, by)
-	return q
-}
-
-// limitsOf is what the jobs of a partner may have here, and what guests have now.
-func (p *Peer) limitsOf(one *partner.Partner) quoting.Limits {
-	l := quoting.Limits{
-		MaxJobs: one.MaxJobs, MaxCPUs: one.MaxCPUs, MaxQ: p.cfg.MaxJobsPerCycle, Jobs: one.JobsHere, CPUs: one.CPUsHere,
-		Share: p.cfg.Protect.Share, Site: p.cfg.Capacity.CPUs,
-	}
-	if l.Share != 0 {
-		l.Guests = p.partners.CPUsHere()
-	}
-	return l
-}
-
-// declineReason says why a partner's job would not be taken; empty: it would.
-func (p *Peer) declineReason(one *partner.Partner, spec protocol.Spec, together bool) string {
-	switch {
-	case p.site.StopReason() != "":
-		return p.site.StopReason()
-	case one.Barred != "":
-		return fmt.Sprintf("%s %s", one.Site, one.Barred)
-	}
-	limits := p.limitsOf(one)
-	if why := limits.Reason(one.Site, spec.CPUs); why != "" {
-		return why
-	}
-	if err := spec.CheckRequest(); err != nil {
-		return err.Error()
-	}
-	here := p.localSite()
-	if why := here.Why(&spec, together); why != "" {
-		return why
-	}
-	if _, err := p.cfg.Accounts.Guest(one.Site, spec.User); err != nil {
-		return clip(err.Error())
-	}
-	if why := p.desk().Unsold(&spec); why != "" {
-		return why
-	}
-	return limits.ShareReason(spec.CPUs)
 }

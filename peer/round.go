@@ -1,8 +1,6 @@
 package peer
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -41,7 +39,9 @@ func (p *Peer) openRound() {
 		return
 	}
 	if p.cfg.Policy.LocalOnly() {
-		p.commitLocalJobs(p.placeable(p.queue.Take(p.queue.Len())), "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
+		ids, kept := p.lineup().All()
+		p.keepOut(kept)
+		p.commitLocalJobs(ids, "the policy "+p.cfg.Policy.Name+" keeps jobs at home")
 		return
 	}
 	specs := p.takeJobs()
@@ -58,7 +58,7 @@ func (p *Peer) openRound() {
 func (p *Peer) commitLocalJobs(ids []protocol.JobID, because string) {
 	for _, id := range ids {
 		j := p.rows.Jobs[id]
-		why := p.localDeclineReason(j, j.Spec)
+		why := p.host().DeclineOwn(j, &j.Spec)
 		if why != "" {
 			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
 			p.requeueAfter(j, p.dice.Jitter(p.cfg.CheckInterval), why, "")
@@ -136,29 +136,18 @@ func (p *Peer) energyPricing(r *round) protocol.EnergyPricing {
 // localQuotes are the own scheduler's answers, declined where the site must not
 // run the job.
 func (p *Peer) localQuotes(r *round, result event.Result, err error) []protocol.Quote {
-	quoted, err := step.ResultAs[event.QuoteResult](result, err)
-	if err == nil && len(quoted.Quotes) != len(r.Specs) {
-		err = fmt.Errorf("the local scheduler gave %d quotes for %d jobs", len(quoted.Quotes), len(r.Specs))
-	}
+	quoted, err := step.QuotesFor(len(r.Specs), result, err)
 	if err == nil {
 		p.setLoad(quoted.Load)
 	} else {
 		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("quote: " + err.Error())})
+		quoted.Quotes = make([]protocol.Quote, len(r.Specs))
 	}
-	out := make([]protocol.Quote, len(r.Specs))
+	out, host := make([]protocol.Quote, len(r.Specs)), p.host()
 	for i, spec := range r.Specs {
 		p.predict(r.entry(p, i), &spec, p.cfg.Site, &p.cfg.Capacity)
-		switch why := p.localDeclineReason(r.job(p, i), spec); {
-		case err != nil:
-			out[i] = protocol.Quote{Job: spec.Job, Declined: clip("the local scheduler does not answer: " + err.Error())}
-		case why != "":
-			out[i] = protocol.Quote{Job: spec.Job, Declined: why}
-		default:
-			out[i] = quoted.Quotes[i]
-			out[i].Job, out[i].Note = spec.Job, quoting.Note(&out[i])
-			p.charge(&out[i], &spec, p.energyPricing(r))
-			p.declineUnknownCurrency(&out[i])
-		}
+		out[i] = host.QuoteOwn(r.job(p, i), &spec, quoted.Quotes[i], err, p.energyPricing(r))
+		p.declineUnknownCurrency(&out[i])
 	}
 	return out
 }
@@ -182,23 +171,6 @@ func (r *round) entry(p *Peer, i int) entry {
 	return e
 }
 
-func (p *Peer) localDeclineReason(j *tables.Job, spec protocol.Spec) string {
-	here := p.localSite()
-	if why := here.Why(&spec, j != nil && j.Together()); why != "" {
-		return why
-	}
-	if j != nil && j.Excluded.Excludes(p.cfg.Site, p.now) {
-		return cmp.Or(j.NotHere, rounds.TriedInVain)
-	}
-	if why := p.desk().Unsold(&spec); why != "" {
-		return why
-	}
-	if _, err := p.cfg.Accounts.Local(spec.User); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
 // applyLocalQuotes goes on with a placing round when the own quotes are in: a job with an
 // AWT below φ stays at home without the network [SS 2.1, Figure 2]; the others
 // go on together. Several jobs of one round share what is free now.
@@ -209,7 +181,7 @@ func (p *Peer) applyLocalQuotes(r *round) {
 	})
 	var kept []int
 	if p.cfg.Policy.SkipsRoundBelowThreshold() {
-		kept = r.StayHome(p.cfg.LocalWaitThreshold, p.free())
+		kept = r.StayHome(p.cfg.LocalWaitThreshold, p.host().Free())
 	}
 	for _, i := range kept {
 		j := p.rows.Jobs[r.Specs[i].Job]

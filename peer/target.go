@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
+	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -21,7 +21,7 @@ import (
 func (p *Peer) handleOffer(one *partner.Partner, m protocol.Offer) {
 	switch {
 	case p.impactChecks[m.Tag()].Site != "" || !p.admitOffer(one, m):
-	case p.protectedSite() != 0:
+	case p.host().Protects():
 		p.checkImpact(one, m)
 	default:
 		p.prepare(one, m)
@@ -38,7 +38,7 @@ func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 	if !p.identifyOffer(one, m) {
 		return false
 	}
-	if why := p.declineReason(one, m.Spec, m.Start != 0); why != "" {
+	if why := p.host().DeclineGuest(one, &m.Spec, m.Start != 0); why != "" {
 		p.refuse(one, tag, why)
 		return false
 	}
@@ -87,7 +87,8 @@ func (p *Peer) reply(one *partner.Partner, answer handoff.Answer[handoff.Reply])
 // may add up.
 func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
 	tag, request := m.Tag(), m.Spec.ScaledRequest(&p.cfg.Capacity)
-	query := localsched.Query{Jobs: []protocol.Request{request}, Ahead: p.tentatives.Ahead(), ProtectSite: p.protectedSite()}
+	query := p.host().Query()
+	query.Jobs = []protocol.Request{request}
 	p.impactChecks[tag] = one.ID()
 	p.tentatives.Add(tag, p.now, request)
 	p.call(event.QuoteOp{Query: query}, checkOffer{one.ID(), m})
@@ -106,7 +107,13 @@ func (c checkOffer) answered(p *Peer, result event.Result, err error) {
 		return // the origin has given it up, or is no partner any more
 	}
 	p.endImpactCheck(tag)
-	if why := p.impactReason(result, err); why != "" {
+	quoted, err := step.QuotesFor(1, result, err)
+	if err != nil {
+		p.refuse(one, tag, hosting.NoAnswer(err))
+		return
+	}
+	p.setLoad(quoted.Load)
+	if why := cmp.Or(clip(quoted.Quotes[0].Declined), quoting.DelayReason(&quoted.Quotes[0], p.cfg.Protect.Delay)); why != "" {
 		p.refuse(one, tag, why)
 		return
 	}
@@ -120,24 +127,11 @@ func (p *Peer) endImpactCheck(tag protocol.Tag) {
 	p.tentatives.Drop(tag)
 }
 
-// impactReason says why the job that was weighed is not taken; empty: it is.
-func (p *Peer) impactReason(result event.Result, err error) string {
-	quoted, err := step.ResultAs[event.QuoteResult](result, err)
-	if err == nil && len(quoted.Quotes) != 1 {
-		err = fmt.Errorf("%d quotes for one job", len(quoted.Quotes))
-	}
-	if err != nil {
-		return clip("the local scheduler does not answer: " + err.Error())
-	}
-	p.setLoad(quoted.Load)
-	return cmp.Or(clip(quoted.Quotes[0].Declined), quoting.DelayReason(&quoted.Quotes[0], p.cfg.Protect.Delay))
-}
-
 // prepare reserves what the offered job needs: the guest's row is durable BEFORE Prepared is sent.
 // A restart finds the guest prepared and asks its origin for the decision.
 func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	tag := m.Tag()
-	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // declineReason has asked
+	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // DeclineGuest has asked
 	g := &tables.Guest{
 		Guest: row.Guest{
 			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,

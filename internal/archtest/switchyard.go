@@ -35,7 +35,7 @@ const (
 	steps    = 48 // what the core's parts have in common in a step
 	places   = 49 // where its jobs are
 	rows     = 50 // what the core keeps of all that
-	accounts = 51 // what that comes to in money and power
+	accounts = 51 // what that comes to in money and power, in rounds and in quotes
 	answers  = 52 // what people are answered of it
 	core     = 53 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
@@ -151,6 +151,8 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/tables", Level: rows, Pure: true},
 		{Path: "peer/ledger", Level: accounts, Pure: true},
+		{Path: "peer/hosting", Level: accounts, Pure: true},
+		{Path: "peer/lineup", Level: accounts, Pure: true},
 		{Path: "peer/answers", Level: answers, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Calls are the calls that are not answered yet, by their numbers, and what is done with the
@@ -46,6 +47,16 @@ func ResultAs[R event.Result](result event.Result, err error) (R, error) {
 		return none, fmt.Errorf("the call was answered with %T instead of %T", result, none)
 	}
 	return r, nil
+}
+
+// QuotesFor reads the answer to a query about so many jobs. Another number of quotes is an error of the
+// local scheduler.
+func QuotesFor(jobs int, result event.Result, err error) (event.QuoteResult, error) {
+	quoted, err := ResultAs[event.QuoteResult](result, err)
+	if err == nil && len(quoted.Quotes) != jobs {
+		err = fmt.Errorf("the local scheduler gave %d quotes for %s", len(quoted.Quotes), protocol.Count(jobs, "job"))
+	}
+	return quoted, err
 }
 
 // Instance tells those of one name apart: a call may be answered when what it was about has gone

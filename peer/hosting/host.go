@@ -1,0 +1,211 @@
+package hosting
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Host is the local site as it takes jobs at one instant.
+type Host struct {
+	Config   *rules.Config
+	Site     *lives.Store
+	Partners *partner.Set
+	Desk     pricing.Desk
+	Claims   quoting.Claims // tentative allocations
+	Load     protocol.Load
+	Now      protocol.Instant
+}
+
+// Here is the local site as it judges itself.
+func Here(c *rules.Config) eligible.Site {
+	return eligible.Site{Name: c.Site, Capacity: &c.Capacity, Reserves: c.Reserves}
+}
+
+// Free is how many CPUs neither run a job nor are claimed by one.
+func (h Host) Free() int { return h.Claims.Free(h.Load.Free()) }
+
+// DeclineOwn says why the site would not run a job of its own user, as described; empty: it would. The
+// job may be nil: it has ended meanwhile.
+func (h Host) DeclineOwn(j *tables.Job, spec *protocol.Spec) string {
+	here := Here(h.Config)
+	if why := here.Why(spec, j != nil && j.Together()); why != "" {
+		return why
+	}
+	if j != nil && j.Excluded.Excludes(h.Config.Site, h.Now) {
+		return cmp.Or(j.NotHere, rounds.TriedInVain)
+	}
+	if why := h.Desk.Unsold(spec); why != "" {
+		return why
+	}
+	if _, err := h.Config.Accounts.Local(spec.User); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// QuoteOwn is the local scheduler's quote for a job of the site's own user, which got the error instead:
+// with its price, or declined if the site must not run the job.
+func (h Host) QuoteOwn(j *tables.Job, spec *protocol.Spec, q protocol.Quote, failed error, by protocol.EnergyPricing) protocol.Quote {
+	if failed != nil {
+		return protocol.Quote{Job: spec.Job, Declined: NoAnswer(failed)}
+	}
+	if why := h.DeclineOwn(j, spec); why != "" {
+		return protocol.Quote{Job: spec.Job, Declined: why}
+	}
+	q.Job, q.Note = spec.Job, quoting.Note(&q)
+	h.charge(&q, spec, by)
+	return q
+}
+
+// NoAnswer is why a job is declined about which the local scheduler could not be asked.
+func NoAnswer(err error) string {
+	return view.Clip("the local scheduler does not answer: " + err.Error())
+}
+
+// charge adds to a quote what the work costs here, or declines what is not sold.
+func (h Host) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) {
+	if q.Declined != "" {
+		return
+	}
+	h.Desk.Charge(q, spec, by, h.Now)
+	q.Declined, q.Note = view.Clip(q.Declined), view.ClipTo(quoting.MaxNote, q.Note)
+}
+
+// Limits is what the jobs of a partner may have here, and what guests have now.
+func (h Host) Limits(one *partner.Partner) quoting.Limits {
+	l := quoting.Limits{
+		MaxJobs: one.MaxJobs, MaxCPUs: one.MaxCPUs, MaxQ: h.Config.MaxJobsPerCycle, Jobs: one.JobsHere, CPUs: one.CPUsHere,
+		Share: h.Config.Protect.Share, Site: h.Config.Capacity.CPUs,
+	}
+	if l.Share != 0 {
+		l.Guests = h.Partners.CPUsHere()
+	}
+	return l
+}
+
+// DeclineGuest says why a partner's job would not be taken; empty: it would.
+func (h Host) DeclineGuest(one *partner.Partner, spec *protocol.Spec, together bool) string {
+	switch {
+	case h.Site.StopReason() != "":
+		return h.Site.StopReason()
+	case one.Barred != "":
+		return fmt.Sprintf("%s %s", one.Site, one.Barred)
+	}
+	limits := h.Limits(one)
+	if why := limits.Reason(one.Site, spec.CPUs); why != "" {
+		return why
+	}
+	if err := spec.CheckRequest(); err != nil {
+		return err.Error()
+	}
+	here := Here(h.Config)
+	if why := here.Why(spec, together); why != "" {
+		return why
+	}
+	if _, err := h.Config.Accounts.Guest(one.Site, spec.User); err != nil {
+		return view.Clip(err.Error())
+	}
+	if why := h.Desk.Unsold(spec); why != "" {
+		return why
+	}
+	return limits.ShareReason(spec.CPUs)
+}
+
+// Protects says whether guests must not delay the pending jobs of local users.
+func (h Host) Protects() bool { return h.Config.Protect.Delay != 0 }
+
+// Query asks the local scheduler about jobs of partners.
+func (h Host) Query() localsched.Query {
+	query := localsched.Query{Ahead: h.Claims.Ahead()}
+	if h.Protects() {
+		query.ProtectSite = h.Config.Number
+	}
+	return query
+}
+
+// Answer is the answer to a partner's request as far as it is known.
+type Answer struct {
+	Request protocol.QuoteRequest
+	Reply   protocol.QuoteReply
+	places  []int // in the reply, of the jobs that the local scheduler is asked about
+}
+
+// Answer declines the jobs of a partner's request that the site would not take, of which it takes so many
+// more in this period; the query asks the local scheduler about the others. Without any the answer is
+// complete.
+func (h Host) Answer(one *partner.Partner, m protocol.QuoteRequest, left int) (Answer, localsched.Query) {
+	limits := h.Limits(one)
+	a := Answer{Request: m, Reply: protocol.QuoteReply{
+		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
+		MaxJobs: limits.Accept(left), Valid: h.Config.CheckInterval, MaxCPUs: limits.CPUsLeft(),
+	}}
+	query, guarded := h.Query(), h.guarded()
+	for i := range m.Jobs {
+		spec := &m.Jobs[i]
+		a.Reply.Quotes[i] = protocol.Quote{Job: spec.Job, Declined: h.DeclineGuest(one, spec, false)}
+		if a.Reply.Quotes[i].Declined != "" {
+			continue
+		}
+		request := spec.ScaledRequest(&h.Config.Capacity)
+		if !guarded.Reserve(request) {
+			a.Reply.Quotes[i].Declined = quoting.GuardedReason
+			continue
+		}
+		query.Jobs, a.places = append(query.Jobs, request), append(a.places, i)
+	}
+	return a, query
+}
+
+// guarded has no bound while no job is pending here, since then none can be delayed.
+func (h Host) guarded() quoting.Guarded {
+	if !h.Protects() || h.Load.QueuedJobs == 0 {
+		return nil
+	}
+	return quoting.Guarded{}
+}
+
+// Asked counts the jobs that the local scheduler is asked about.
+func (a *Answer) Asked() int { return len(a.places) }
+
+// Fill takes the local scheduler's quotes for the jobs that it was asked about, or that it did not answer.
+func (h Host) Fill(a *Answer, quoted *event.QuoteResult, failed error) {
+	for k, i := range a.places {
+		if failed != nil {
+			a.Reply.Quotes[i].Declined = NoAnswer(failed)
+			continue
+		}
+		a.Reply.Quotes[i] = h.quoteGuest(quoted.Quotes[k], &a.Request.Jobs[i], a.Request.EnergyPricing)
+	}
+}
+
+// quoteGuest is what a partner gets of the local scheduler's quote for its job.
+func (h Host) quoteGuest(q protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) protocol.Quote {
+	if why := quoting.DelayReason(&q, h.Config.Protect.Delay); why != "" {
+		q = protocol.Quote{Declined: why}
+	}
+	if q.Declined != "" {
+		return protocol.Quote{Job: spec.Job, Declined: q.Declined}
+	}
+	q.Job, q.Delay, q.Note = spec.Job, 0, quoting.Note(&q)
+	h.charge(&q, spec, by)
+	return q
+}
+
+// Complete adds to a reply what is free at the end, and cuts it to the size of a message.
+func (h Host) Complete(reply protocol.QuoteReply) protocol.QuoteReply {
+	reply.Load, reply.Free = h.Load, h.Free()
+	return quoting.Truncated(reply)
+}

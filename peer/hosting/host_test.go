@@ -1,0 +1,156 @@
+package hosting_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/hosting"
+	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// accounts has one for everybody but eve.
+type accounts struct{}
+
+func (accounts) Local(user string) (string, error) {
+	if user == "eve" {
+		return "", errors.New("eve has no account here")
+	}
+	return user, nil
+}
+
+func (a accounts) Guest(_ protocol.SiteName, user string) (string, error) { return a.Local(user) }
+
+// siteA has 8 CPUs, of which 2 are busy, and takes 2 jobs of its partner b.
+func siteA() (hosting.Host, *partner.Partner) {
+	site, partners := lives.New(lives.Here{Site: "a", Number: 1}), partner.NewSet()
+	partners.Begin(rules.Partner{Site: "b", MaxJobs: 2})
+	cfg := &rules.Config{Site: "a", Number: 1, Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Accounts: accounts{}, CheckInterval: 300_000}
+	return hosting.Host{
+		Config: cfg, Site: &site, Partners: &partners, Claims: quoting.Claims{}, Now: 1000,
+		Desk: pricing.Desk{Number: 1, Capacity: &cfg.Capacity, Prices: &pricing.Prices{}},
+		Load: protocol.Load{CPUs: 8, Busy: 2},
+	}, partners.Of("b")
+}
+
+func spec(id protocol.JobID, cpus int) protocol.Spec {
+	return protocol.Spec{Request: protocol.Request{Job: id, CPUs: cpus, WallTime: protocol.Hour}, User: "ada", Name: "x"}
+}
+
+// TestDecline: why the site would not run a job of its own user, and of a partner's.
+func TestDecline(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change     func(h *hosting.Host, one *partner.Partner, s *protocol.Spec, j *tables.Job)
+		own, guest string // what the reasons contain; empty: it would run the job
+	}{
+		"nothing":                             {func(*hosting.Host, *partner.Partner, *protocol.Spec, *tables.Job) {}, "", ""},
+		"a wide job":                          {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.CPUs = 9 }, "CPUs", "CPUs"},
+		"a user without an account":           {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.User = "eve" }, "no account", "no account"},
+		"a class of service that is not sold": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.QOS = "gold" }, "class of service", "class of service"},
+		"the site is excluded": {func(h *hosting.Host, _ *partner.Partner, _ *protocol.Spec, j *tables.Job) {
+			j.Excluded.Exclude("a", h.Now+1)
+			j.NotHere = "the queue is full"
+		}, "the queue is full", ""},
+		"nothing may start": {func(h *hosting.Host, _ *partner.Partner, _ *protocol.Spec, _ *tables.Job) { h.Site.Listening = true }, "", "just started"},
+		"a barred partner": {func(_ *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
+			one.Barred = "speaks protocol 9"
+		}, "", "b speaks protocol 9"},
+		"all jobs of a partner": {func(_ *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) { one.JobsHere = 2 }, "", "2"},
+		"the share of guests": {func(h *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
+			h.Config.Protect.Share, one.CPUsHere = 250_000, 2
+		}, "", "guest"},
+	} {
+		h, one := siteA()
+		s := spec(7, 1)
+		j := &tables.Job{Job: row.Job{Spec: s}}
+		tt.change(&h, one, &s, j)
+		own, guest := h.DeclineOwn(j, &s), h.DeclineGuest(one, &s, false)
+		if (own == "") != (tt.own == "") || !strings.Contains(own, tt.own) {
+			t.Errorf("%s: of its own user: %q", name, own)
+		}
+		if (guest == "") != (tt.guest == "") || !strings.Contains(guest, tt.guest) {
+			t.Errorf("%s: of a partner: %q", name, guest)
+		}
+	}
+	h, _ := siteA()
+	s := spec(7, 1)
+	if why := h.DeclineOwn(nil, &s); why != "" {
+		t.Errorf("a job that has ended meanwhile: %q", why)
+	}
+}
+
+// TestQuoteOwn: the local scheduler's quote, or why there is none.
+func TestQuoteOwn(t *testing.T) {
+	t.Parallel()
+	h, _ := siteA()
+	s, wide := spec(7, 1), spec(8, 9)
+	got := h.QuoteOwn(nil, &s, protocol.Quote{Job: 1, AWT: 5}, nil, protocol.Hourly)
+	if got.Job != 7 || got.AWT != 5 || got.Declined != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := h.QuoteOwn(nil, &wide, protocol.Quote{AWT: 5}, nil, protocol.Hourly); got.Declined == "" || got.AWT != 0 || got.Job != 8 {
+		t.Errorf("a job that is too wide: %+v", got)
+	}
+	if got := h.QuoteOwn(nil, &s, protocol.Quote{}, errors.New("hangs"), protocol.Hourly); !strings.Contains(got.Declined, "does not answer: hangs") {
+		t.Errorf("a local scheduler that hangs: %+v", got)
+	}
+}
+
+// TestAnswer: jobs that the site would not take are declined at once, the others when they are quoted.
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	h, one := siteA()
+	h.Config.Protect.Delay, h.Load.QueuedJobs = protocol.Minute, 1
+	a, query := h.Answer(one, protocol.QuoteRequest{Round: 3, Jobs: []protocol.Spec{spec(7, 1), spec(8, 9), spec(9, 2)}}, 1)
+	if a.Asked() != 2 || len(query.Jobs) != 2 || query.ProtectSite != 1 || a.Reply.Round != 3 || a.Reply.MaxJobs != 1 {
+		t.Fatalf("asked are %d, the query %+v, the reply %+v", a.Asked(), query, a.Reply)
+	}
+	if got := a.Reply.Quotes; got[0].Declined != "" || got[1].Declined == "" || got[2].Job != 9 {
+		t.Errorf("%+v", got)
+	}
+	h.Fill(&a, &event.QuoteResult{Quotes: []protocol.Quote{{AWT: 5, Delay: 30_000}, {AWT: 6, Delay: 90_000}}}, nil)
+	if got := a.Reply.Quotes; got[0].AWT != 5 || got[0].Delay != 0 || got[0].Job != 7 || got[2].AWT != 0 || !strings.Contains(got[2].Declined, "would delay") {
+		t.Errorf("%+v", got)
+	}
+	if got := h.Complete(a.Reply); got.Free != 6 || got.Load != h.Load || len(got.Quotes) != 3 {
+		t.Errorf("%+v", got)
+	}
+	h.Fill(&a, &event.QuoteResult{}, errors.New("hangs"))
+	if got := a.Reply.Quotes; !strings.Contains(got[0].Declined, "hangs") || strings.Contains(got[1].Declined, "hangs") {
+		t.Errorf("%+v", got)
+	}
+	h.Config.Protect.Delay = 0
+	if h.Protects() || h.Query().ProtectSite != 0 {
+		t.Error("local users are protected without a limit")
+	}
+}
+
+// TestGuarded: without pending jobs none can be delayed, and any number of shapes is asked about.
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	h, one := siteA()
+	h.Config.Protect.Delay = protocol.Minute
+	var jobs []protocol.Spec
+	for i := range 400 {
+		s := spec(protocol.JobID(i+1), 1)
+		s.WallTime += protocol.Duration(i)
+		jobs = append(jobs, s)
+	}
+	if a, _ := h.Answer(one, protocol.QuoteRequest{Jobs: jobs}, 9); a.Asked() != 400 {
+		t.Errorf("without pending jobs %d are asked about", a.Asked())
+	}
+	h.Load.QueuedJobs = 1
+	a, _ := h.Answer(one, protocol.QuoteRequest{Jobs: jobs}, 9)
+	if a.Asked() == 0 || a.Asked() == 400 || a.Reply.Quotes[399].Declined != quoting.GuardedReason {
+		t.Errorf("with a pending job %d are asked about, the last: %+v", a.Asked(), a.Reply.Quotes[399])
+	}
+}
