@@ -177,6 +177,7 @@ func (s *Swept) shown() []column {
 		{key: "grid_efficiency", title: "grid efficiency, %", scale: 100, kind: report.Percent},
 		{key: "fraction_transferred", title: "jobs transferred, %", scale: 100, kind: report.Percent},
 	}
+	all = append(all, s.those([]column{{key: "utilization_allocated", title: "allocated, %", scale: 100, kind: report.Percent, partial: true}})...)
 	return append(append(all, s.electricity()...), s.ofApplications()...)
 }
 

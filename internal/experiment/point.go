@@ -21,6 +21,7 @@ func gridMeasures() []measure[sim.Metrics] {
 		{"wait_deviation_paper_s", func(m *sim.Metrics) float64 { return m.WaitDeviationPaper }},
 		{"bounded_slowdown", func(m *sim.Metrics) float64 { return m.BoundedSlowdown }},
 		{"utilization", func(m *sim.Metrics) float64 { return m.Utilization }},
+		{"utilization_allocated", func(m *sim.Metrics) float64 { return m.Allocated }},
 		{"makespan_s", func(m *sim.Metrics) float64 { return m.Makespan }},
 		{"grid_efficiency", func(m *sim.Metrics) float64 { return m.GridEfficiency }},
 		{"fraction_transferred", func(m *sim.Metrics) float64 { return m.Transferred }},
@@ -37,6 +38,7 @@ func siteMeasures() []measure[sim.SiteMetrics] {
 		{"mean_wait_s", func(m *sim.SiteMetrics) float64 { return m.MeanWait }},
 		{"mean_response_s", func(m *sim.SiteMetrics) float64 { return m.MeanResponse }},
 		{"utilization", func(m *sim.SiteMetrics) float64 { return m.Utilization }},
+		{"utilization_allocated", func(m *sim.SiteMetrics) float64 { return m.Allocated }},
 	}
 }
 

@@ -55,7 +55,7 @@ func (all Outcomes) Text(main *Outcome) string {
 }
 
 func (all Outcomes) schemesTable() *console.Table {
-	t := console.NewTable("SCHEME", " JOBS", " WAIT", " GAIN", " RESPONSE", " GAIN", " DEVIATION", " SLOWDOWN", " UTIL", " EFFICIENCY",
+	t := console.NewTable("SCHEME", " JOBS", " WAIT", " GAIN", " RESPONSE", " GAIN", " DEVIATION", " SLOWDOWN", " UTIL", " ALLOCATED", " EFFICIENCY",
 		" MOVED", " MAKESPAN")
 	local := all.Of(Local)
 	for _, o := range all {
@@ -64,7 +64,8 @@ func (all Outcomes) schemesTable() *console.Table {
 			wait, response = console.Times(local.MeanWait, o.MeanWait), console.Times(local.MeanResponse, o.MeanResponse)
 		}
 		t.Add(string(o.Scheme), strconv.Itoa(o.Metrics.Jobs), console.Seconds(o.MeanWait), wait, console.Seconds(o.MeanResponse), response,
-			console.Seconds(o.WaitDeviation), console.Decimals(o.BoundedSlowdown), console.Part(o.Utilization), console.Part(o.GridEfficiency),
+			console.Seconds(o.WaitDeviation), console.Decimals(o.BoundedSlowdown), console.Part(o.Utilization), console.Part(o.Allocated),
+			console.Part(o.GridEfficiency),
 			console.Part(o.Transferred), console.Seconds(o.Makespan))
 	}
 	return t
@@ -106,7 +107,7 @@ func fairnessText(x *float64) string {
 }
 
 func (o *Outcome) sitesTable() *console.Table {
-	titles := []string{"SITE", " CPUS", " SUBMITTED", " SENT", " RAN", " WAIT", " RESPONSE", " UTIL"}
+	titles := []string{"SITE", " CPUS", " SUBMITTED", " SENT", " RAN", " WAIT", " RESPONSE", " UTIL", " ALLOCATED"}
 	if o.Energy != nil {
 		titles = append(titles, " FAIRNESS")
 	}
@@ -115,6 +116,7 @@ func (o *Outcome) sitesTable() *console.Table {
 		cells := []string{
 			console.Plain(string(site.Site)), strconv.Itoa(o.Plan.CPUs(i)), strconv.Itoa(site.Submitted), strconv.Itoa(site.Sent),
 			strconv.Itoa(site.Ran), console.Seconds(site.MeanWait), console.Seconds(site.MeanResponse), console.Part(site.Utilization),
+			console.Part(site.Allocated),
 		}
 		if o.Energy != nil {
 			cells = append(cells, fairnessText(o.Bills[i].Fairness))

@@ -191,7 +191,6 @@ func (s *Study) limitText(i int) string { return s.against(i, console.Kilowatts(
 type Shown struct {
 	sim.Metrics
 
-	Allocated *float64 `json:"utilization_allocated,omitempty"`
 	*Powered
 
 	Records []experiment.Records `json:"records,omitempty"`
@@ -210,10 +209,6 @@ func (s *Study) shown(i int) Shown {
 	r := &s.runs[i]
 	shown := Shown{Metrics: sim.Measure([]sim.Machine{s.Machine}, s.jobs, sim.Placed(s.jobs, r.starts))}
 	shown.Sites = nil
-	if s.Whole {
-		allocated := s.powered.Allocated(r.uses)
-		shown.Allocated = &allocated
-	}
 	if s.Power == nil {
 		return shown
 	}

@@ -30,7 +30,7 @@ func (s *Study) servedTable() *console.Table {
 			console.Decimals(m.BoundedSlowdown), console.Part(m.Utilization), console.Seconds(m.Makespan),
 		}
 		if s.Whole {
-			row = append(row, console.Part(*m.Allocated))
+			row = append(row, console.Part(m.Allocated))
 		}
 		t.Add(row...)
 	}

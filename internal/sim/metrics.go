@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -17,7 +18,8 @@ type Metrics struct {
 	WaitDeviation      float64 `json:"wait_deviation_s"`       // population standard deviation
 	WaitDeviationPaper float64 `json:"wait_deviation_paper_s"` // the formula as printed in [SS 3.2]
 	BoundedSlowdown    float64 `json:"bounded_slowdown"`       // mean of max(1, response / max(run, 10 s))
-	Utilization        float64 `json:"utilization"`            // CPU time used over CPUs × makespan
+	Utilization        float64 `json:"utilization"`            // CPU time used, by the CPUs that jobs request, over CPUs × makespan
+	Allocated          float64 `json:"utilization_allocated"`  // the same by the CPUs of the nodes or the partition that jobs have
 	Makespan           float64 `json:"makespan_s"`             // first submission to last end
 	GridEfficiency     float64 `json:"grid_efficiency"`        // as utilization, CPUs weighted by their speed
 	Transferred        float64 `json:"fraction_transferred"`   // jobs that ran elsewhere than submitted, over jobs
@@ -32,10 +34,11 @@ type SiteMetrics struct {
 	Site         protocol.SiteName `json:"site"`
 	Submitted    int               `json:"jobs_submitted"`
 	Ran          int               `json:"jobs_run"`
-	Sent         int               `json:"jobs_sent"`       // submitted here, run elsewhere
-	MeanWait     float64           `json:"mean_wait_s"`     // of the jobs submitted here
-	MeanResponse float64           `json:"mean_response_s"` // of the jobs submitted here
-	Utilization  float64           `json:"utilization"`     // over the site's own span: first submission or start here to last end here
+	Sent         int               `json:"jobs_sent"`             // submitted here, run elsewhere
+	MeanWait     float64           `json:"mean_wait_s"`           // of the jobs submitted here
+	MeanResponse float64           `json:"mean_response_s"`       // of the jobs submitted here
+	Utilization  float64           `json:"utilization"`           // over the site's own span: first submission or start here to last end here
+	Allocated    float64           `json:"utilization_allocated"` // over the same span, by the CPUs of allocations: [SS] Tables 5 and 6
 }
 
 // slowdownBound is the shortest run time that counts for the bounded slowdown.
@@ -47,7 +50,8 @@ type tally struct {
 	wait, response float64 // ms
 	squares        float64 // of waits
 	slowdown       float64
-	busy           float64 // CPU·ms
+	busy           float64 // CPU·ms that jobs requested
+	allocated      float64 // CPU·ms of their allocations
 	weighted       float64 // CPU·ms·MHz
 	first          protocol.Instant
 	last           protocol.Instant
@@ -67,9 +71,11 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 	at := make([]tally, len(machines)) // by where jobs ran, for utilization
 	of := make([]tally, len(machines)) // by where jobs came from
 	m := Metrics{Sites: make([]SiteMetrics, len(machines))}
+	allocations := make([]allocation, len(machines))
 	for i := range machines {
 		at[i].first = -1
 		m.Sites[i].Site = machines[i].Name
+		allocations[i] = allocationOn(machines[i])
 	}
 	sent := 0
 	for i := r.History; i < len(jobs); i++ {
@@ -81,11 +87,14 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		}
 		all.since(job.Submit)
 		at[job.Origin].since(job.Submit)
-		run := machines[p.Site].takes(job.Run, machines[job.Origin])
-		all.add(job, p, run, machines[p.Site].MHz)
 		at[p.Site].since(p.Start)
-		at[p.Site].add(job, p, run, machines[p.Site].MHz)
-		of[job.Origin].add(job, p, run, machines[p.Site].MHz)
+		one := ran{
+			job: job, Placement: p, run: machines[p.Site].takes(job.Run, machines[job.Origin]),
+			mhz: machines[p.Site].MHz, allocated: allocations[p.Site].cpus(job.CPUs),
+		}
+		all.add(&one)
+		at[p.Site].add(&one)
+		of[job.Origin].add(&one)
 		m.Sites[p.Site].Ran++
 		if p.Site != job.Origin {
 			m.Sites[job.Origin].Sent++
@@ -94,7 +103,7 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 	}
 	m.fill(&all, machines)
 	if r.Virtual { // no job ran on a site's CPUs, and those are of unlike speed
-		m.Utilization = m.GridEfficiency
+		m.Utilization, m.Allocated = m.GridEfficiency, m.GridEfficiency
 		at = make([]tally, len(machines))
 	}
 	m.Transferred = ratio(float64(sent), float64(m.Jobs))
@@ -104,22 +113,60 @@ func Measure(machines []Machine, jobs []workload.Job, r *Result) Metrics {
 		s := &m.Sites[i]
 		s.MeanWait = seconds(ratio(of[i].wait, float64(of[i].jobs)))
 		s.MeanResponse = seconds(ratio(of[i].response, float64(of[i].jobs)))
-		s.Utilization = ratio(at[i].busy, float64(machines[i].CPUs())*float64(at[i].last-max(0, at[i].first)))
+		capacity := float64(machines[i].CPUs()) * float64(at[i].last-max(0, at[i].first))
+		s.Utilization, s.Allocated = ratio(at[i].busy, capacity), ratio(at[i].allocated, capacity)
 	}
 	return m
 }
 
-func (t *tally) add(job *workload.Job, p Placement, run protocol.Duration, mhz int) {
-	wait, response := float64(p.Start-job.Submit), float64(p.End-job.Submit)
+// allocation says how many CPUs the jobs of a machine have.
+type allocation struct {
+	machine engine.Machine // nil: as many as they request
+}
+
+// allocationOn is that of a machine. One whose partitions do not fit it runs no job.
+func allocationOn(m Machine) allocation {
+	if !m.WholeNode && m.Partitions == nil {
+		return allocation{}
+	}
+	model, err := m.Model()
+	if err != nil {
+		return allocation{}
+	}
+	return allocation{model}
+}
+
+// cpus is for a job that requests so many.
+func (a allocation) cpus(requested int) int {
+	if a.machine == nil {
+		return requested
+	}
+	units, _ := a.machine.Units(protocol.Request{CPUs: requested, WallTime: 1})
+	return a.machine.CPUs(units)
+}
+
+// ran is a job that ran.
+type ran struct {
+	Placement
+
+	job       *workload.Job
+	run       protocol.Duration // without the time for its data
+	mhz       int
+	allocated int // CPUs
+}
+
+func (t *tally) add(r *ran) {
+	wait, response := float64(r.Start-r.job.Submit), float64(r.End-r.job.Submit)
 	t.jobs++
 	t.wait += wait
 	t.response += response
 	t.squares += wait * wait
-	t.slowdown += max(1, response/float64(max(run, slowdownBound)))
-	used := float64(job.CPUs) * float64(run)
+	t.slowdown += max(1, response/float64(max(r.run, slowdownBound)))
+	used := float64(r.job.CPUs) * float64(r.run)
 	t.busy += used
-	t.weighted += used * float64(max(1, mhz))
-	t.last = max(t.last, p.End)
+	t.allocated += float64(r.allocated) * float64(r.run)
+	t.weighted += used * float64(max(1, r.mhz))
+	t.last = max(t.last, r.End)
 }
 
 func (m *Metrics) fill(all *tally, machines []Machine) {
@@ -142,6 +189,7 @@ func (m *Metrics) fill(all *tally, machines []Machine) {
 	}
 	m.Makespan = seconds(span)
 	m.Utilization = ratio(all.busy, cpus*span)
+	m.Allocated = ratio(all.allocated, cpus*span)
 	m.GridEfficiency = ratio(all.weighted, power*span)
 }
 

@@ -59,7 +59,39 @@ func TestMetricsByHand(t *testing.T) {
 	near("a's wait", a.MeanWait, 15)
 	near("a's utilization", a.Utilization, 200/400.0)
 	near("b's utilization", b.Utilization, 104/(2*84.0))
+	near("allocated", m.Allocated, m.Utilization) // CPUs are allocated one by one
+	near("b's, allocated", b.Allocated, b.Utilization)
 	if none := sim.Measure(machines, nil, &sim.Result{}); none.Jobs != 0 || none.Utilization != 0 || math.IsNaN(none.MeanWait) {
 		t.Errorf("of no jobs: %+v", none)
+	}
+}
+
+// TestWholeNodesAreAllocated: the numbers of [SS 3.2] count the CPUs that jobs use, those of its
+// Tables 5 and 6 the nodes that nobody else can use meanwhile. A job of 17 CPUs has 2 nodes of 16.
+func TestWholeNodesAreAllocated(t *testing.T) {
+	t.Parallel()
+	machines := []sim.Machine{
+		{Name: "m1", Nodes: 4, CPUsPerNode: 16, MHz: 375, WholeNode: true},
+		{Name: "m2", Nodes: 8, CPUsPerNode: 4, MHz: 375, WholeNode: true},
+	}
+	jobs := []workload.Job{
+		{Origin: 0, Run: 100_000, CPUs: 17}, // 32 CPUs of m1
+		{Origin: 0, Run: 100_000, CPUs: 1},  // moved: 4 CPUs of m2, not 16
+	}
+	m := sim.Measure(machines, jobs, &sim.Result{Placements: []sim.Placement{
+		{Site: 0, Start: 0, End: 100_000}, {Site: 1, Start: 0, End: 100_000},
+	}})
+	for what, numbers := range map[string][2]float64{
+		"utilization":      {m.Utilization, 18 / 96.0},
+		"allocated":        {m.Allocated, 36 / 96.0},
+		"efficiency":       {m.GridEfficiency, 18 / 96.0}, // equal clocks
+		"m1's utilization": {m.Sites[0].Utilization, 17 / 64.0},
+		"m1's, allocated":  {m.Sites[0].Allocated, 32 / 64.0},
+		"m2's utilization": {m.Sites[1].Utilization, 1 / 32.0},
+		"m2's, allocated":  {m.Sites[1].Allocated, 4 / 32.0},
+	} {
+		if math.Abs(numbers[0]-numbers[1]) > 1e-12 {
+			t.Errorf("%s = %v, want %v", what, numbers[0], numbers[1])
+		}
 	}
 }

@@ -89,16 +89,6 @@ func (p *Powered) span(uses []Use) (first, last protocol.Instant) {
 	return first, last
 }
 
-// Allocated is the part of the machine that jobs hold, over the makespan.
-func (p *Powered) Allocated(uses []Use) float64 {
-	first, last := p.span(uses)
-	held := 0.0
-	for _, use := range uses {
-		held += float64(use.CPUs) * float64(use.End.Sub(use.Start))
-	}
-	return ratio(held, float64(p.Machine.Capacity().CPUs)*float64(last.Sub(first)))
-}
-
 // Measure judges a schedule beside the default one. Both are [Powered.Uses].
 func (p *Powered) Measure(usual, uses []Use) PowerMetrics {
 	_, end := p.span(usual)

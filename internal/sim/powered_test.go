@@ -74,7 +74,8 @@ func TestPoweredMeasuresByHand(t *testing.T) {
 		if first, last := spanByHand(&p, starts); last > first {
 			hours := float64(last-first) / float64(protocol.Hour)
 			near(t, "mean power", got.MeanPower, 1000*all.mwh/hours)
-			near(t, "allocated", p.Allocated(p.Uses(starts)), all.held/64/hours)
+			machine := []sim.Machine{{Nodes: 16, CPUsPerNode: 4, WholeNode: true}}
+			near(t, "allocated", sim.Measure(machine, p.Jobs, sim.Placed(p.Jobs, starts)).Allocated, all.held/64/hours)
 		}
 	})
 }
