@@ -76,6 +76,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"latency", "-1d"},
 		{"policy", "lottery"},
 		{"bias", "3"},
+		{"size_unit", "core"},
 		{"loss", "1"},
 		{"seed", "2"},
 	} {

@@ -198,7 +198,7 @@ func (w *Workload) checkTrace(c *checker, key string) {
 		{"bias", w.Bias != 0},
 		{"jobs", w.Jobs != 0},
 		{"scale", w.Scale},
-		{"part_nodes", w.PartNodes},
+		{"size_unit", w.SizeUnit != usual.SizeUnit},
 	})
 }
 
@@ -209,6 +209,9 @@ func (w *Workload) checkModel(c *checker, key string) {
 	c.span(key+".span", w.Span, protocol.Second)
 	c.factor(key+".service", w.Service)
 	c.AtLeast(key+".jobs", w.Jobs, 0)
+	if !slices.Contains(workload.SizeUnits(), w.SizeUnit) {
+		c.Problem(key+".size_unit", "invalid unit %q; use %s", w.SizeUnit, oneOf(workload.SizeUnits()))
+	}
 	if !(w.Bias >= -1 && w.Bias <= 1) {
 		c.Problem(key+".bias", "%v is not from -1 to 1", w.Bias)
 	}
@@ -237,7 +240,7 @@ func (p *Plan) checkXSEDE(c *checker, key string, w *Workload) {
 		{"service", w.Service != usual.Service},
 		{"bias", w.Bias != 0},
 		{"scale", w.Scale},
-		{"part_nodes", w.PartNodes},
+		{"size_unit", w.SizeUnit != usual.SizeUnit},
 	})
 }
 

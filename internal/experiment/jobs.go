@@ -133,7 +133,7 @@ func (p *Plan) source(in *input, site *Site) workload.Source {
 	load := p.Load * w.Load
 	return workload.Source{Model: in.model, Options: workload.Options{
 		Span: w.Span, Load: load, Service: w.Service, Jobs: int(math.Round(float64(w.Jobs) * load)), Bias: w.Bias,
-		PartNodes: w.PartNodes, Scale: w.Scale,
+		SizeUnit: workload.SizeUnit(w.SizeUnit), Scale: w.Scale,
 		Machine: workload.Machine{
 			Name: site.Name, Nodes: site.Nodes, CPUsPerNode: site.CPUsPerNode, MHz: site.MHz,
 		},

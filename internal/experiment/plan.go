@@ -141,7 +141,7 @@ type Workload struct {
 	Bias      float64           `toml:"bias"`
 	Jobs      int               `toml:"jobs"`
 	Scale     bool              `toml:"scale"`
-	PartNodes bool              `toml:"part_nodes"`
+	SizeUnit  string            `toml:"size_unit"` // one of [workload.SizeUnits]
 
 	Load float64 `toml:"load"` // of this workload, times that of the plan
 }
@@ -216,7 +216,9 @@ func defaultSite() (s Site) {
 }
 
 // SetDefaults implements [settings.Defaulter].
-func (w *Workload) SetDefaults() { *w = Workload{Span: workload.Table6Span, Service: 1, Load: 1} }
+func (w *Workload) SetDefaults() {
+	*w = Workload{Span: workload.Table6Span, Service: 1, SizeUnit: string(workload.SizeInCPUs), Load: 1}
+}
 
 func defaultWorkload() (w Workload) {
 	w.SetDefaults()

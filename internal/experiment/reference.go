@@ -164,7 +164,7 @@ func workloadKeys() []Key {
 		{"bias", "0.0", "Where job sizes lie between the smallest (-1) and the largest (1) of each class of the model; 0 is uniform."},
 		{"jobs", "0", "Number of the model's jobs at load 1; the surplus is dropped at random. With 0, all jobs. For xsede, the number of first jobs after the history; with 0, 10,000."},
 		{"scale", "false", "Scale the job sizes of the model to this machine. Otherwise only the classes that fit it completely are sampled."},
-		{"part_nodes", "false", "Let the model's jobs request any number of CPUs. Otherwise they request whole nodes."},
+		{"size_unit", `"cpu"`, `What the model's jobs request: "cpu", any number of CPUs, of which a machine with whole_node allocates whole nodes; or "node", all CPUs of whole nodes.`},
 	}
 }
 

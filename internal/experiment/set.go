@@ -112,6 +112,9 @@ func setters() map[string]func(p *Plan, value string) error {
 		},
 		"bias":    perModel(func(w *Workload) *float64 { return &w.Bias }),
 		"service": perModel(func(w *Workload) *float64 { return &w.Service }),
+		"size_unit": func(p *Plan, v string) error {
+			return p.ofModels(func(w *Workload) { w.SizeUnit = v })
+		},
 	}
 }
 
@@ -130,16 +133,21 @@ func perModel(of func(*Workload) *float64) func(*Plan, string) error {
 		if err != nil {
 			return err
 		}
-		models := 0
-		for i := range p.Workloads {
-			if w := &p.Workloads[i]; w.Trace == "" && !w.ofGrid() {
-				*of(&p.Workloads[i]) = x
-				models++
-			}
-		}
-		if models == 0 {
-			return errors.New("no workload comes from a model")
-		}
-		return nil
+		return p.ofModels(func(w *Workload) { *of(w) = x })
 	}
+}
+
+// ofModels changes all workloads that come from models.
+func (p *Plan) ofModels(change func(*Workload)) error {
+	models := 0
+	for i := range p.Workloads {
+		if w := &p.Workloads[i]; w.Trace == "" && !w.ofGrid() {
+			change(w)
+			models++
+		}
+	}
+	if models == 0 {
+		return errors.New("no workload comes from a model")
+	}
+	return nil
 }

@@ -27,6 +27,7 @@ func Renames() []Rename {
 		{Old: "cost.licence", New: "[[cost.license]]"},
 		{Old: "component.behaviour", New: "[component.behavior]"},
 		{Old: "component.licences", New: "component.licenses"},
+		{Old: "workload.part_nodes", New: "workload.size_unit", Note: `; true is "cpu", now the default, and false is "node"`},
 	}
 	for _, moved := range []struct {
 		from, to string

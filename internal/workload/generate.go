@@ -25,10 +25,11 @@ type Options struct {
 	// all have the class's smallest size, at 1 the largest. In the widest class
 	// of the model the fraction is one of the logarithm of the size.
 	Bias float64 `json:"bias" toml:"bias"`
-	// PartNodes lets jobs ask for any number of CPUs. Without it they ask for
-	// whole nodes, as the users of machines do that run one job at a time on a
-	// node. Job.CPUs is what is asked; [Machine.NodesOf] says what it holds.
-	PartNodes bool `json:"part_nodes" toml:"part_nodes"`
+	// SizeUnit is what jobs request. The classes of [SS] Tables 2 to 4 are in
+	// CPUs, and a job has its nodes for itself "regardless of the number of CPUs
+	// actually consumed" [SS 3]: Job.CPUs is what it requests and uses,
+	// [Machine.NodesOf] how many nodes it is allocated.
+	SizeUnit SizeUnit `json:"size_unit" toml:"size_unit"`
 
 	// Machine is where the jobs are submitted, if that is not the model's
 	// machine. The classes that fit it whole keep their sizes and the others are
@@ -37,6 +38,18 @@ type Options struct {
 	Machine Machine `json:"machine" toml:"machine"`
 	Scale   bool    `json:"scale"   toml:"scale"`
 }
+
+// SizeUnit is the unit in which the jobs of a model request CPUs.
+type SizeUnit string
+
+// The size units. Empty is [SizeInCPUs].
+const (
+	SizeInCPUs  SizeUnit = "cpu"  // any number of CPUs
+	SizeInNodes SizeUnit = "node" // all CPUs of whole nodes
+)
+
+// SizeUnits are the valid units.
+func SizeUnits() []string { return []string{string(SizeInCPUs), string(SizeInNodes)} }
 
 // maxModelJobs bounds what one model may be asked for: a mistaken rate in a file
 // should be an error and not the end of memory.
@@ -55,6 +68,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("jobs: %d is negative", o.Jobs)
 	case !(o.Bias >= -1 && o.Bias <= 1):
 		return fmt.Errorf("bias: %v is not from -1 to 1", o.Bias)
+	case o.SizeUnit != "" && !slices.Contains(SizeUnits(), string(o.SizeUnit)):
+		return fmt.Errorf("size_unit: invalid unit %q", o.SizeUnit)
 	}
 	if o.Machine == (Machine{}) {
 		return nil
@@ -189,7 +204,7 @@ type sizeRule struct {
 
 func (o Options) rule(low, high int, log bool) sizeRule {
 	r := sizeRule{low: low, high: high, unit: 1, power: (1 - o.Bias) / (1 + o.Bias), log: log}
-	if !o.PartNodes {
+	if o.SizeUnit == SizeInNodes {
 		r.unit = o.Machine.CPUsPerNode
 		r.low, r.high = o.Machine.NodesOf(low), o.Machine.NodesOf(high)
 	}

@@ -30,12 +30,12 @@ func TestGenerateMakesProperJobs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom([]workload.Model{workload.M1(), workload.M2(), workload.M3()}).Draw(t, "model")
 		o := workload.Options{
-			Span:      protocol.Duration(rapid.Int64Range(1, int64(3*protocol.Day)).Draw(t, "span")),
-			Load:      rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "load"),
-			Service:   rapid.SampledFrom([]float64{0, 1e-9, 3}).Draw(t, "service"),
-			Bias:      rapid.Float64Range(-1, 1).Draw(t, "bias"),
-			PartNodes: rapid.Bool().Draw(t, "part nodes"),
-			Scale:     rapid.Bool().Draw(t, "scale"),
+			Span:     protocol.Duration(rapid.Int64Range(1, int64(3*protocol.Day)).Draw(t, "span")),
+			Load:     rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "load"),
+			Service:  rapid.SampledFrom([]float64{0, 1e-9, 3}).Draw(t, "service"),
+			Bias:     rapid.Float64Range(-1, 1).Draw(t, "bias"),
+			SizeUnit: rapid.SampledFrom([]workload.SizeUnit{"", workload.SizeInCPUs, workload.SizeInNodes}).Draw(t, "size unit"),
+			Scale:    rapid.Bool().Draw(t, "scale"),
 		}
 		machine := m.Machine
 		if rapid.Bool().Draw(t, "elsewhere") {
@@ -52,7 +52,7 @@ func TestGenerateMakesProperJobs(t *testing.T) {
 			if j.CPUs < 1 || j.CPUs > machine.CPUs() {
 				t.Fatalf("job %+v does not fit the machine's %d CPUs", j, machine.CPUs())
 			}
-			if !o.PartNodes && j.CPUs%machine.CPUsPerNode != 0 {
+			if o.SizeUnit == workload.SizeInNodes && j.CPUs%machine.CPUsPerNode != 0 {
 				t.Fatalf("job %+v does not ask for whole nodes", j)
 			}
 		}
@@ -84,9 +84,18 @@ func TestGenerateIsSortedAndDeterministic(t *testing.T) {
 // The bytes of a workload are part of what is published with a seed.
 func TestGenerateGolden(t *testing.T) {
 	t.Parallel()
+	for unit, want := range map[workload.SizeUnit]uint64{
+		workload.SizeInCPUs: 0x89c26811aaae5fa5, workload.SizeInNodes: 0x1ba7230e5178a1de,
+	} {
+		testGolden(t, unit, want)
+	}
+}
+
+func testGolden(t *testing.T, unit workload.SizeUnit, want uint64) {
+	t.Helper()
 	sources := workload.Heavy()
 	for i := range sources {
-		sources[i].Options.Bias = 0 // the calibration may change
+		sources[i].Options.Bias, sources[i].Options.SizeUnit = 0, unit // the calibration may change
 	}
 	jobs, err := workload.Mix(sources, 1)
 	if err != nil {
@@ -101,15 +110,11 @@ func TestGenerateGolden(t *testing.T) {
 			})
 		}
 	}
-	if got := h.Sum64(); len(jobs) != goldenJobs || got != goldenHash {
-		t.Errorf("%d jobs with hash %#x, want %d with %#x", len(jobs), got, goldenJobs, uint64(goldenHash))
+	const count = 18751
+	if got := h.Sum64(); len(jobs) != count || got != want {
+		t.Errorf("sizes in %s: %d jobs with hash %#x, want %d with %#x", unit, len(jobs), got, count, want)
 	}
 }
-
-const (
-	goldenJobs = 18751
-	goldenHash = 0x1ba7230e5178a1de
-)
 
 // ofClass returns the jobs of the CPUs of a class, without their numbers, which
 // depend on the others.
@@ -228,23 +233,12 @@ func one() workload.Model {
 func TestBias(t *testing.T) {
 	t.Parallel()
 	const span = 20_000 * protocol.Second
-	mean := func(m workload.Model, bias float64) float64 {
-		sum, jobs := 0.0, generate(t, m, workload.Options{Span: span, Bias: bias}, 4)
+	mean := func(m workload.Model, unit workload.SizeUnit, bias float64) float64 {
+		sum, jobs := 0.0, generate(t, m, workload.Options{Span: span, Bias: bias, SizeUnit: unit}, 4)
 		for _, j := range jobs {
 			sum += float64(j.CPUs)
 		}
 		return sum / float64(len(jobs))
-	}
-	// One class is the widest, so sizes are log-uniform from 3 to 12 nodes.
-	if low, high := mean(one(), -1), mean(one(), 1); low != 12 || high != 48 {
-		t.Errorf("all the smallest are of %v CPUs, all the largest of %v", low, high)
-	}
-	logUniform := 0.0
-	for nodes := 3.0; nodes <= 12; nodes++ {
-		logUniform += 4 * nodes * math.Log((nodes+1)/nodes) / math.Log(13.0/3)
-	}
-	if got := mean(one(), 0); !near(got, logUniform, 0.02) {
-		t.Errorf("log-uniform sizes have a mean of %v, want %v", got, logUniform)
 	}
 	two := one()
 	two.Classes[0].Max = 20
@@ -252,12 +246,33 @@ func TestBias(t *testing.T) {
 	wide.Min, wide.Max, wide.Share = 21, 48, 0
 	wide.Arrival = wide.Arrival.Times(1e6)
 	two.Classes = append(two.Classes, wide)
-	if got := mean(two, 0); !near(got, 16, 0.01) { // 3, 4 or 5 nodes
-		t.Errorf("uniform sizes have a mean of %v, want 16", got)
+	for unit, want := range map[workload.SizeUnit]struct {
+		cpus              float64 // of a unit
+		smallest, largest float64 // units of the class
+		uniform           float64 // CPUs, from 10 to 20
+	}{
+		workload.SizeInCPUs:  {1, 10, 48, 15},
+		workload.SizeInNodes: {4, 3, 12, 16}, // 3, 4 or 5 nodes
+	} {
+		// One class is the widest, so sizes are log-uniform from 10 to 48 CPUs, or 3 to 12 nodes.
+		low, high := mean(one(), unit, -1), mean(one(), unit, 1)
+		if low != want.cpus*want.smallest || high != want.cpus*want.largest {
+			t.Errorf("%s: all the smallest are of %v CPUs, all the largest of %v", unit, low, high)
+		}
+		logUniform := 0.0
+		for n := want.smallest; n <= want.largest; n++ {
+			logUniform += want.cpus * n * math.Log((n+1)/n) / math.Log((want.largest+1)/want.smallest)
+		}
+		if got := mean(one(), unit, 0); !near(got, logUniform, 0.02) {
+			t.Errorf("%s: log-uniform sizes have a mean of %v, want %v", unit, got, logUniform)
+		}
+		if got := mean(two, unit, 0); !near(got, want.uniform, 0.01) {
+			t.Errorf("%s: uniform sizes have a mean of %v, want %v", unit, got, want.uniform)
+		}
 	}
 	last := 0.0
 	for bias := -1.0; bias <= 1; bias += 0.25 {
-		got := mean(workload.M3(), bias)
+		got := mean(workload.M3(), workload.SizeInCPUs, bias)
 		if got <= last {
 			t.Errorf("bias %v gives a mean size of %v after %v", bias, got, last)
 		}
@@ -311,6 +326,7 @@ func TestGenerateRefuses(t *testing.T) {
 		"jobs":         {workload.Options{Span: day, Jobs: -5}, "jobs: -5"},
 		"too many":     {workload.Options{Span: day, Jobs: 5000}, "jobs: 5000 are wanted"},
 		"bias":         {workload.Options{Span: day, Bias: 1.01}, "bias: 1.01"},
+		"size unit":    {workload.Options{Span: day, SizeUnit: "core"}, `size_unit: invalid unit "core"`},
 		"bias unknown": {workload.Options{Span: day, Bias: math.NaN()}, "bias: NaN"},
 		"machine":      {workload.Options{Span: day, Machine: workload.Machine{Name: "x"}}, "machine.nodes: 0"},
 		"nothing fits": {
@@ -394,11 +410,11 @@ func TestTable6(t *testing.T) {
 	}
 	bounds := map[string]struct {
 		source             workload.Source
-		part, scale        bool
+		used, scale        bool
 		smallest, greatest float64
 	}{
 		"M3's 42 % is out of reach":        {source: workload.Light()[2], smallest: 0.71, greatest: 1.36},
-		"as it is in parts of nodes":       {source: workload.Light()[2], part: true, smallest: 0.64, greatest: 1.36},
+		"as it is by the CPUs requested":   {source: workload.Light()[2], used: true, smallest: 0.64, greatest: 1.36},
 		"M4's 33 to 36 % is in reach":      {source: workload.Heavy()[3], smallest: 0.32, greatest: 0.41},
 		"it is not with scaled sizes":      {source: workload.Heavy()[3], scale: true, smallest: 0.18, greatest: 0.25},
 		"M5's 72 to 75 % is in reach":      {source: workload.Heavy()[4], smallest: 0.72, greatest: 0.89},
@@ -408,13 +424,17 @@ func TestTable6(t *testing.T) {
 	for name, test := range bounds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test.source.Options.PartNodes, test.source.Options.Scale = test.part, test.scale
-			test.source.Options.Bias = -1
-			_, low := seedMeans(t, test.source)
-			test.source.Options.Bias = 1
-			_, high := seedMeans(t, test.source)
-			if !near(low.Asked, test.smallest, 0.06) || !near(high.Asked, test.greatest, 0.06) {
-				t.Errorf("offered %.3f to %.3f, want %.2f to %.2f", low.Asked, high.Asked, test.smallest, test.greatest)
+			test.source.Options.Scale = test.scale
+			offered := func(bias float64) float64 {
+				test.source.Options.Bias = bias
+				_, load := seedMeans(t, test.source)
+				if test.used {
+					return load.Asked
+				}
+				return load.Held
+			}
+			if low, high := offered(-1), offered(1); !near(low, test.smallest, 0.06) || !near(high, test.greatest, 0.06) {
+				t.Errorf("offered %.3f to %.3f, want %.2f to %.2f", low, high, test.smallest, test.greatest)
 			}
 		})
 	}
