@@ -181,7 +181,7 @@ func TestPluginNewRefuses(t *testing.T) {
 
 // What plugin new writes in Python runs as it is written: it passes its own test and the suite of
 // policies, takes part in a simulation, and reports a wrong configuration.
-func TestNewPythonPlugin(t *testing.T) {
+func TestNewPluginsInPython(t *testing.T) {
 	t.Parallel()
 	if out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import grpc, google.protobuf, tomllib").CombinedOutput(); err != nil {
 		if os.Getenv("CI") == "true" {
