@@ -226,6 +226,22 @@ func TestPythonSeesTheWholeSnapshot(t *testing.T) {
 	}
 }
 
+// TestPythonHasAllFields: a field that is added to the rows of snapshots is not forgotten in Python, or in
+// the test above.
+func TestPythonHasAllFields(t *testing.T) {
+	t.Parallel()
+	in := fullSnapshot()
+	all := inPython(&in)
+	for column, row := range map[string]any{
+		"sites": policy.Site{}, "jobs": policy.Job{}, "applications": policy.Application{}, "outcomes": policy.Outcome{},
+	} {
+		rows, _ := all[column].([]map[string]any)
+		if kind := reflect.TypeOf(row); len(rows) == 0 || len(rows[0]) != kind.NumField() {
+			t.Errorf("%v has %d fields, %s in Python %d of them", kind, kind.NumField(), column, len(rows[0]))
+		}
+	}
+}
+
 // numbers reads JSON and keeps each number as it is written.
 func numbers(t *testing.T, text []byte) (read any) {
 	t.Helper()
