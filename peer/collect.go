@@ -2,9 +2,9 @@ package peer
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -27,7 +27,7 @@ func (p *Peer) collect(j *tables.Job) {
 		p.handleCollected(j, event.CollectResult{})
 		return
 	}
-	if why := p.outputLimitReason(j.Outcome.Files); why != "" {
+	if why := handoff.OutputLimitReason(j.Outcome.Files, p.cfg.MaxOutput); why != "" {
 		p.discard(j.Tag())
 		p.endWithoutOutput(j, why)
 		return
@@ -54,18 +54,6 @@ func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 	p.handleCollected(j, done)
 }
 
-// outputLimitReason says why a job's files are not brought home; empty: they are.
-func (p *Peer) outputLimitReason(files []protocol.File) string {
-	total, most := int64(0), p.cfg.MaxOutput
-	for _, file := range files {
-		if file.Size > most-total {
-			return fmt.Sprintf("it has more than the %d MiB that [results] max_output allows here", most>>20)
-		}
-		total += file.Size
-	}
-	return ""
-}
-
 // endWithoutOutput ends a job as it ended at its site, without its output. The site may drop that.
 func (p *Peer) endWithoutOutput(j *tables.Job, why string) {
 	p.logEvent(event.LogEvent{Kind: event.LogOutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
@@ -80,48 +68,24 @@ func (p *Peer) collectLater(j *tables.Job, err error) {
 	j.Tries++
 }
 
+// handleCollected takes what came of a job's output. That its site has it no longer is not believed of a
+// partner in doubt.
 func (p *Peer) handleCollected(j *tables.Job, done event.CollectResult) {
-	if done.Gone {
-		p.outputGone(j, done.Kept)
+	if !done.Gone {
+		p.endCollecting(j, handoff.NotWritten(done))
 		return
 	}
-	if done.Problem == "" {
-		p.endCollecting(j, "")
-		return
-	}
-	where := ""
-	if done.Kept != "" {
-		where = "; it is kept in " + done.Kept
-	}
-	p.endCollecting(j, fmt.Sprintf("output not written: %s%s", done.Problem, where))
-}
-
-// outputGone ends a job whose site has its output no longer: a store of an earlier time asks
-// again for what a lost life of it has taken. A partner that is in doubt is not believed.
-func (p *Peer) outputGone(j *tables.Job, kept string) {
-	one := p.partners.Of(j.Site)
-	if p.site.Mute() || one == nil || one.DistrustReason() != "" {
+	if one := p.partners.Of(j.Site); p.site.Mute() || one == nil || one.DistrustReason() != "" {
 		p.collectLater(j, errors.New("whether its site still has it is in doubt"))
 		return
 	}
-	why := "it has the output no longer; an earlier life of this site's store has taken it, or it is lost"
-	if kept != "" {
-		why += "; what had come of it is kept in " + kept
-	}
-	p.endWithoutOutput(j, why)
+	p.endWithoutOutput(j, handoff.OutputGone(done))
 }
 
 // endCollecting ends a job as its outcome says, with what is to be said of its output, and lets
 // its site drop that.
 func (p *Peer) endCollecting(j *tables.Job, output string) {
-	if output != "" {
-		outcome := *j.Outcome
-		if outcome.Reason != "" {
-			output = outcome.Reason + "; " + output
-		}
-		outcome.Reason = clip(output)
-		j.Outcome = &outcome
-	}
+	j.Outcome = handoff.WithOutput(j.Outcome, output)
 	site, tag := j.Site, j.Tag()
 	p.finishWith(j)
 	p.send(site, protocol.ResultAck{Tag: tag})

@@ -49,7 +49,7 @@
 //	                     what partners are quoted, and the tentative allocations of jobs
 //	pricing/, energy.go  prices: of jobs here, and of electricity
 //	handoff/             what the messages of a hand-off mean for the rows that they are about
-//	origin.go, times.go  the origin's side of the hand-off, and when its jobs ran elsewhere
+//	origin.go            the origin's side of the hand-off
 //	target.go            the other side
 //	localrun/, runs.go, watch.go
 //	                     placements in the own local queue, for both, and what happens to them

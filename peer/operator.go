@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -20,9 +21,7 @@ import (
 func (p *Peer) closeUnknown(j *tables.Job, why string) {
 	if j.Phase == row.JobStagingOut {
 		p.discard(j.Tag())
-		outcome := *j.Outcome
-		outcome.Reason = clip(joined(outcome.Reason, "its output was not fetched from "+string(j.Site)))
-		j.Outcome = &outcome
+		j.Outcome = handoff.WithOutput(j.Outcome, "its output was not fetched from "+string(j.Site))
 		p.finishWith(j)
 		return
 	}

@@ -269,14 +269,9 @@ func (p *Peer) handleStatus(one *partner.Partner, m protocol.Status) {
 	if m.Seq <= j.StatusSeq {
 		return
 	}
-	was := j.State
-	j.StatusSeq, j.State, j.Reason, j.OperatorReason, j.Restored = m.Seq, m.State, clip(m.Reason), "", false
-	if m.State == protocol.Running && j.Started == 0 {
-		j.Started = p.within(j, p.now.Add(-m.Ran))
-	}
-	p.noteOffset(j, m.At)
+	began := j.TakeStatus(&m, p.now)
 	p.rows.SaveJob(m.Tag.Job)
-	if was != m.State && m.State == protocol.Running {
+	if began {
 		p.recordStart(j)
 		p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}
@@ -320,7 +315,7 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	p.recordEnd(j, &m.Outcome)
 	outcome := m.Outcome
 	outcome.Reason = clip(outcome.Reason)
-	p.timesThere(j, &m)
+	j.TakeTimes(&m, p.now)
 	if j.Disputed = pricing.CheckBill(&j.Job, &outcome, p.now); j.Disputed != "" { // it counts with what was agreed
 		p.logEvent(event.LogEvent{Kind: event.LogBillDisputed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(j.Disputed)})
 	}
@@ -328,10 +323,7 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	j.Outcome = &outcome
 	if why := p.rerunReason(j, &outcome); why != "" {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
-		p.ledger().Spend(j)
-		j.Outcome, j.Ended = nil, 0
-		j.Reruns++
-		p.requeue(j, event.LogJobReclaimed, why)
+		p.rerun(j, why)
 		return
 	}
 	p.timers.Stop(timer{kind: jobTimer, job: m.Tag.Job})

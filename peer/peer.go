@@ -210,19 +210,7 @@ func (p *Peer) takeQuestion(ev event.Event) {
 // Card is this site's card for a partner, signed and sent by the shell. It means
 // something only after the first step.
 func (p *Peer) Card(to protocol.SiteName) protocol.Card {
-	card := protocol.Card{
-		Site: p.cfg.Site, Number: p.cfg.Number, PublicKey: p.cfg.PublicKey,
-		FirstStart: p.site.FirstStart, Incarnation: p.site.Incarnation,
-		Boot: p.site.Life().Boot, Begun: p.site.Life().Begun, Generation: p.site.Life().Generation,
-		Software: p.cfg.Software, Protocol: protocol.ProtocolVersion,
-		Capacity: p.cfg.Capacity, Reserves: p.cfg.Reserves,
-	}
-	if one := p.partners.Of(to); one != nil {
-		card.SeenSeq, card.Seen, card.Stopped = one.SeenSeq, one.Row.Life, p.site.Recovery != ""
-		limits := p.host().Limits(one)
-		card.MaxJobs, card.MaxCPUs = limits.MostJobs(), limits.MostCPUs()
-	}
-	return card
+	return p.host().Card(to)
 }
 
 func (p *Peer) send(to protocol.SiteName, m protocol.Message) {

@@ -84,7 +84,7 @@ func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	p.queue.Remove(tag.Job)
 	p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
 	p.moveJob(j, row.JobHandedOff)
-	j.Epoch, j.Site, j.OperatorReason, j.StatusSeq, j.ReserveFrom, j.ReservedAt = tag.Epoch, one.Site, "", 0, 0, 0
+	j.Adopt(one.Site, tag.Epoch)
 	j.CountsThere = true
 	one.JobsThere++
 	if j.Cancelling { // its user has said so before the site was known

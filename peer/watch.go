@@ -144,12 +144,16 @@ func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
 	j.Local = r.Local
 	p.dropRun(r.Tag)
 	if why != "" {
-		p.ledger().Spend(j)
 		j.Local = ""
-		j.Outcome, j.Ended = nil, 0
-		j.Reruns++
-		p.requeue(j, event.LogJobReclaimed, why)
+		p.rerun(j, why)
 		return
 	}
 	p.finishWith(j)
+}
+
+// rerun has a job placed again that has ended.
+func (p *Peer) rerun(j *tables.Job, why string) {
+	p.ledger().Spend(j)
+	j.Rerun()
+	p.requeue(j, event.LogJobReclaimed, why)
 }

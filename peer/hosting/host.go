@@ -209,3 +209,21 @@ func (h Host) Complete(reply protocol.QuoteReply) protocol.QuoteReply {
 	reply.Load, reply.Free = h.Load, h.Free()
 	return quoting.Truncated(reply)
 }
+
+// Card is this site's card for a partner.
+func (h Host) Card(to protocol.SiteName) protocol.Card {
+	life := h.Site.Life()
+	card := protocol.Card{
+		Site: h.Config.Site, Number: h.Config.Number, PublicKey: h.Config.PublicKey,
+		FirstStart: h.Site.FirstStart, Incarnation: h.Site.Incarnation,
+		Boot: life.Boot, Begun: life.Begun, Generation: life.Generation,
+		Software: h.Config.Software, Protocol: protocol.ProtocolVersion,
+		Capacity: h.Config.Capacity, Reserves: h.Config.Reserves,
+	}
+	if one := h.Partners.Of(to); one != nil {
+		card.SeenSeq, card.Seen, card.Stopped = one.SeenSeq, one.Row.Life, h.Site.Recovery != ""
+		limits := h.Limits(one)
+		card.MaxJobs, card.MaxCPUs = limits.MostJobs(), limits.MostCPUs()
+	}
+	return card
+}

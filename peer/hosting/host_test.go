@@ -154,3 +154,17 @@ func TestGuarded(t *testing.T) {
 		t.Errorf("with a pending job %d are asked about, the last: %+v", a.Asked(), a.Reply.Quotes[399])
 	}
 }
+
+// TestCard: what the site says of itself, and to a partner what it may have here.
+func TestCard(t *testing.T) {
+	t.Parallel()
+	h, one := siteA()
+	h.Config.MaxJobsPerCycle, one.SeenSeq, one.Row.Life.Boot = 1, 30, 4
+	h.Site.Incarnation, h.Site.Recovery = 9, "the rows are old"
+	if got := h.Card("b"); got.Site != "a" || got.Incarnation != 9 || got.MaxJobs != 1 || got.SeenSeq != 30 || got.Seen.Boot != 4 || !got.Stopped {
+		t.Errorf("%+v", got)
+	}
+	if got := h.Card("c"); got.Number != 1 || got.MaxJobs != 0 || got.SeenSeq != 0 || got.Stopped {
+		t.Errorf("to a site that is no partner: %+v", got)
+	}
+}
