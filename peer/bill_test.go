@@ -128,7 +128,7 @@ func TestBrokenLimitsAreTold(t *testing.T) {
 	offer := l.dear()
 	l.runsAtB(offer, perHour(20*protocol.Unit), 2*protocol.Hour, protocol.Outcome{State: protocol.Completed, Bill: billOf(l.now, 40*protocol.Unit)})
 	l.advance(protocol.Second)
-	const why = "max_cost: what has run cost 40.00 CHF of at most 30.00 CHF; solver ran 2:00:00 and cost 40.00 CHF, foreseen were 1:00:00 and 20.00 CHF"
+	const why = "max_cost: what has run cost 40.00 CHF of at most 30.00 CHF; solver ran 2:00:00 and cost 40.00 CHF, predicted were 1:00:00 and 20.00 CHF"
 	told := ""
 	for _, f := range l.facts {
 		if f.Kind == event.LogLimitExceeded {

@@ -22,7 +22,7 @@ func (p *Peer) memberSeen(m event.MemberSeen) {
 	p.hinted = p.now
 	p.logEvent(event.LogEvent{Kind: event.LogMemberConflict, Site: m.Site, Text: fmt.Sprintf(
 		"gossip has a site %s with number %d and key %s, and this site is %s with number %d; nothing is done about it: "+
-			"ask its operator, and make a new gossip keyring if nobody knows that site",
+			"ask its operator, and make a new gossip keyring if no operator knows that site",
 		m.Site, m.Number, m.PublicKey, p.cfg.Site, p.cfg.Number)})
 }
 

@@ -269,7 +269,7 @@ func (p *Peer) withdrawn(r *localrun.Run, result event.Result, err error) {
 // is reported.
 func (p *Peer) killed(r *localrun.Run, result event.Result, err error) {
 	if _, err = step.ResultAs[event.KillResult](result, err); err != nil {
-		p.setRunReason(r, "the local scheduler could not be told to end it: "+err.Error()+"; tried again")
+		p.setRunReason(r, "the local scheduler could not be asked to end it: "+err.Error()+"; tried again")
 	}
 	r.Tries++
 	p.after(p.backoff(r.Tries), runTimerOf(r.Tag))

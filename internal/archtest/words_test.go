@@ -45,10 +45,7 @@ var oldProse = []string{
 	"internal/tune",
 	"localsched/partition",
 	"localsched/usage",
-	"peer",
-	"peer/broker",
 	"peer/config",
-	"peer/row",
 }
 
 // TestWords checks that no private word comes back in a page or in a string of the program.

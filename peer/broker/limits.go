@@ -49,9 +49,9 @@ func (l Limits) BrokenBy(j *row.Job, cost protocol.Micro) string {
 // asPredicted compares a component with what was predicted of it.
 func (l Limits) asPredicted(j *row.Job, cost protocol.Micro) string {
 	if j.Prediction == nil || j.Outcome == nil {
-		return "nothing was foreseen of " + j.ComponentName()
+		return "nothing was predicted of " + j.ComponentName()
 	}
-	return fmt.Sprintf("%s ran %s and cost %s, foreseen were %s and %s", j.ComponentName(), j.Outcome.Ran.Text(),
+	return fmt.Sprintf("%s ran %s and cost %s, predicted were %s and %s", j.ComponentName(), j.Outcome.Ran.Text(),
 		l.Money.Text(cost), j.Prediction.Run.Text(), l.Money.Text(j.Prediction.Cost))
 }
 

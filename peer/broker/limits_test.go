@@ -55,7 +55,7 @@ func TestBrokenBy(t *testing.T) {
 		t.Errorf("both are kept: %s", why)
 	}
 	why := broker.Limits{App: application(6 * protocol.Unit), Money: francs()}.BrokenBy(&j, 3*protocol.Unit)
-	if !strings.HasPrefix(why, "max_cost: what has run cost 6.00 CHF of at most 5.00 CHF; mesh ran 0:30:00 and cost 3.00 CHF, foreseen were 0:20:00 and 2.00 CHF") {
+	if !strings.HasPrefix(why, "max_cost: what has run cost 6.00 CHF of at most 5.00 CHF; mesh ran 0:30:00 and cost 3.00 CHF, predicted were 0:20:00 and 2.00 CHF") {
 		t.Errorf("too dear: %q", why)
 	}
 	j.Ended++

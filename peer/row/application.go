@@ -36,7 +36,7 @@ type Executions struct {
 	Runs      []Execution       `json:"runs"`
 }
 
-// Execution is a run of a component, and what was foreseen of it.
+// Execution is a run of a component, and what was predicted for it.
 type Execution struct {
 	gamma.Execution
 

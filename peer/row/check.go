@@ -19,7 +19,7 @@ func (j *Job) Check() error { //nolint:cyclop // one case for each invariant
 	case placed && j.Epoch == 0:
 		wrong = "it has no epoch"
 	case j.ReservedAt != 0 && j.ReserveFrom == 0:
-		wrong = "room is held for it that nobody was asked for"
+		wrong = "it has a reservation that was not requested"
 	case j.Phase == JobReserving && j.ReserveFrom == 0:
 		wrong = "it has no instant to hold room from"
 	case (j.Phase == JobGranted || j.Phase == JobCommittedLocal) && j.CommittedAt == 0:
@@ -29,7 +29,7 @@ func (j *Job) Check() error { //nolint:cyclop // one case for each invariant
 	case j.Phase == JobInGridQueue:
 		wrong = j.checkQueued()
 	case j.Phase == JobEnding && !j.Cancelling:
-		wrong = "nobody has cancelled it"
+		wrong = "no user has cancelled it"
 	}
 	if wrong == "" {
 		return nil
@@ -61,7 +61,7 @@ func (g *Guest) Check() error {
 	case g.ReturnUnacked && g.Phase != GuestAborted:
 		wrong = "it is to be given back"
 	case g.ReservedAt != 0 && g.ReserveFrom == 0:
-		wrong = "room is held for it that nobody asked for"
+		wrong = "it has a reservation that its origin did not request"
 	}
 	if wrong == "" {
 		return nil

@@ -170,7 +170,7 @@ func (j *Job) SeeksRoom() bool {
 	return j.ReserveFrom != 0 && (j.Phase == JobOffered || j.Phase == JobReserving)
 }
 
-// Prediction is what was foreseen of a component when it was placed.
+// Prediction is what was predicted for a component when it was placed.
 type Prediction struct {
 	Cost protocol.Micro    `json:"cost"` // K_e + K_l + K_eco + K_d, in the site's own currency
 	End  protocol.Instant  `json:"end"`  // when its data are back
