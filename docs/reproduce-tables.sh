@@ -18,6 +18,9 @@ def points($a; $b; $k): [$a[$k].values, $b[$k].values] | transpose | map(100 * (
 def spread($d): "\(min | digits($d)) to \(max | digits($d))";
 def times($d): "÷" + digits($d);
 def signed: if . > 0 then "+" + digits(1) else digits(1) end;
+# interval: the mean and half the 95 % interval (Student, for 3, 5 or 10 seeds).
+def interval($d): length as $n | mean as $m | ({"3": 4.303, "5": 2.776, "10": 2.262}[$n | tostring]) as $t
+  | (map((. - $m) * (. - $m)) | add / ($n - 1) / $n | sqrt * $t) as $half | "\($m | digits($d)) ± \($half | digits($d))";
 def offered: [.grid_efficiency.values, .makespan_s.values] | transpose | map(.[0] * .[1] / 86400) | mean;
 '
 run() { jq -r "$prelude $1" "$2"; }
@@ -33,15 +36,16 @@ schemes() {
 	      + " / " + (100 * ($m.wait_deviation_paper_s.mean / $l.wait_deviation_paper_s.mean - 1) | signed) + " %",
 	    ($m.grid_efficiency | pm(100; 1)), ($m.fraction_transferred | pm(100; 1)), ($m.messages_per_job | pm(1; 1))] | row),
 	  "",
-	  (.points[] | select(.scheme != "local") | .metrics as $m | "\(.scheme | name), by seed: wait ÷\(gain($l; $m; "mean_wait_s") | spread(1))"
-	    + ", response ÷\(gain($l; $m; "mean_response_s") | spread(1)), \(points($l; $m; "grid_efficiency") | spread(1)) points")' "$1"
+	  (.points[] | select(.scheme != "local") | .metrics as $m | "\(.scheme | name), by seed: wait ÷\(gain($l; $m; "mean_wait_s") | spread(1) + ", mean " + interval(1))"
+	    + ", response ÷\(gain($l; $m; "mean_response_s") | spread(1) + ", mean " + interval(1))"
+	    + ", \(points($l; $m; "grid_efficiency") | spread(1) + ", mean " + interval(1)) points")' "$1"
 }
 
 # sites FILE: every site under every scheme.
 sites() {
-	run '(["", "", "jobs", "utilization, %", "wait, s", "response, s", "sent"] | head),
+	run '(["", "", "jobs", "allocated, %", "used, %", "wait, s", "response, s", "sent"] | head),
 	  (.points[] | (.scheme | name) as $s | .sites[] | .site as $n | .metrics
-	  | [$s, $n, (.jobs_submitted | pm(1; 0)), (.utilization | pm(100; 1)), (.mean_wait_s | pm(1; 0)), (.mean_response_s | pm(1; 0)),
+	  | [$s, $n, (.jobs_submitted | pm(1; 0)), (.utilization_allocated | pm(100; 1)), (.utilization | pm(100; 1)), (.mean_wait_s | pm(1; 0)), (.mean_response_s | pm(1; 0)),
 	     (.jobs_sent | pm(1; 0))] | row)' "$1"
 }
 
@@ -53,21 +57,21 @@ settings() {
 	  (.fraction_transferred | pm(100; 1)), (.messages_per_job | pm(1; 1))] | row)' "$1"
 }
 
-for result in heavy light six-months one-month one-month-trace; do
+for result in heavy light heavy-node light-node six-months one-month six-months-node one-month-node one-month-trace; do
 	printf '\n## %s\n\n' "$result"
 	schemes $result.json
 	printf '\n'
 	sites $result.json
 done
 
-printf '\n## The size bias of M1\n\n'
-jq -nr "$prelude"' ["bias", "M1 utilization, %", "M1 wait, s", "wait, s", "work, days", "efficiency, %", "S-I wait, s", "gain", "by seed", "efficiency, %", "points", "by seed"] | head'
-for bias in -0.4 -0.27 -0.2 0 0.2 0.45; do
+printf '\n## Whole nodes, and other sizes on M1\n\n'
+jq -nr "$prelude"' ["", "M1 allocated, %", "M1 wait, s", "wait, s", "work, days", "efficiency, %", "S-I wait, s", "gain in wait", "in response", "efficiency, %", "points", "by seed"] | head'
+for result in heavy heavy-node bias-0.2 bias0 bias0.2 bias0.5; do
 	run '[of("local")][0] as $l | [of("sender")][0] as $s | .points[0].sites[0].metrics as $m1
-	  | ["'"$bias"'", ($m1.utilization | pm(100; 1)), ($m1.mean_wait_s | pm(1; 0)), ($l.mean_wait_s | pm(1; 0)), ($l | offered | digits(1)),
-	  ($l.grid_efficiency | pm(100; 1)), ($s.mean_wait_s | pm(1; 0)), ($l.mean_wait_s.mean / $s.mean_wait_s.mean | times(2)),
-	  (gain($l; $s; "mean_wait_s") | spread(1)), ($s.grid_efficiency | pm(100; 1)),
-	  (100 * ($s.grid_efficiency.mean - $l.grid_efficiency.mean) | digits(1)), (points($l; $s; "grid_efficiency") | spread(1))] | row' "bias$bias.json"
+	  | ["'"$result"'", ($m1.utilization_allocated | pm(100; 1)), ($m1.mean_wait_s | pm(1; 0)), ($l.mean_wait_s | pm(1; 0)), ($l | offered | digits(1)),
+	  ($l.grid_efficiency | pm(100; 1)), ($s.mean_wait_s | pm(1; 0)), (gain($l; $s; "mean_wait_s") | interval(1)),
+	  (gain($l; $s; "mean_response_s") | interval(1)), ($s.grid_efficiency | pm(100; 1)),
+	  (points($l; $s; "grid_efficiency") | interval(1), spread(1))] | row' "$result.json"
 done
 
 printf '\n## Light at other loads\n\n'

@@ -33,17 +33,23 @@ sweep heavy heavy
 sweep light light
 sweep light-load light --load 0.7,0.9,1 --set scheme=local,sender
 
-# Only M1's size bias; --set bias would set that of all models.
-for bias in -0.4 -0.27 -0.2 0 0.2 0.45; do
-	./switchyard sim show heavy | sed "s/^bias = -0.27\$/bias = $bias/" >"bias$bias.toml"
+# Whole nodes instead of CPUs, at the same size biases.
+sweep heavy-node heavy --set size_unit=node --set scheme=local,sender
+sweep light-node light --set size_unit=node --set scheme=local,sender
+
+# Only M1's size bias; --set bias would set that of all models. That of -0.4 is the experiment's own.
+for bias in -0.2 0 0.2 0.5; do
+	./switchyard sim show heavy | sed "s/^bias = -0.4\$/bias = $bias/" >"bias$bias.toml"
 	sweep "bias$bias" "bias$bias.toml" --set scheme=local,sender
 done
 
-sweep backfill bias0.2.toml --set policy=easy,conservative --set scheme=local,sender --seeds 5
+sweep backfill heavy --set policy=easy,conservative --set scheme=local,sender --seeds 5
 
 # Table 5 and Figures 3 and 5.
 sweep six-months six-months.toml
 sweep one-month one-month.toml
+sweep six-months-node six-months.toml --set size_unit=node
+sweep one-month-node one-month.toml --set size_unit=node
 sweep one-month-trace one-month.toml --set estimates=trace
 sweep policies one-month.toml --set policy=easy,firstfit,sjf,sjffit --set scheme=local,sender
 

@@ -17,9 +17,9 @@ type Table6 struct {
 
 // HeavyTable returns the heavy half of [SS] Table 6, M1 to M6.
 //
-// Each bias is the multiple of 0.05 at which the utilization of the machine by
-// itself, by allocated nodes, is the paper's as a mean over ten seeds, under FCFS
-// with EASY backfilling. The results of no other scheme were used. M1's utilization
+// At each bias, rounded to 0.05, the utilization of the machine by itself, by
+// allocated nodes, is the paper's as a mean over ten seeds, under FCFS with EASY
+// backfilling. The results of no other scheme were used. M1's utilization
 // tells little of its load (0.94 to 0.96 at any bias from -0.4 up): docs/reproduction.md
 // shows other biases of M1.
 func HeavyTable() [6]Table6 {
