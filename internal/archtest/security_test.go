@@ -1,9 +1,6 @@
 package archtest_test
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,14 +10,11 @@ import (
 // is there, and each of its rows names one, or says that there is none.
 func TestSecurityPageNamesRealTests(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := testNames(t)
+	repository := repositoryTexts(t)
+	known := repository.testNames()
 	name := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)`")
 	rows := 0
-	for number, line := range strings.Split(string(page), "\n") {
+	for number, line := range repository.page(t, "docs/security.md").lines {
 		named := name.FindAllStringSubmatch(line, -1)
 		for _, one := range named {
 			if !known[one[1]] {
@@ -43,27 +37,16 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 }
 
 // testNames are all tests and fuzz targets of this repository.
-func testNames(t *testing.T) map[string]bool {
-	t.Helper()
+func (all *texts) testNames() map[string]bool {
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9_]+)\(`)
 	names := map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(path, "_test.go"):
-			return nil
+	for _, file := range all.files {
+		if !strings.HasSuffix(file.path, "_test.go") {
+			continue
 		}
-		text, err := os.ReadFile(path)
-		for _, found := range declared.FindAllStringSubmatch(string(text), -1) {
+		for _, found := range declared.FindAllStringSubmatch(file.text, -1) {
 			names[found[1]] = true
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return names
 }

@@ -2,12 +2,9 @@ package archtest_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -56,15 +53,11 @@ func TestWords(t *testing.T) {
 	account := regexp.MustCompile("[\"`]nobody|account nobody|for root, nobody") // the user of Unix
 	target := regexp.MustCompile(`\]\([^)]*\)`)                                  // decisions keep their file names
 	found := map[string]int{}
-	check := func(path, place, s string) {
+	check := func(unit, place, s string) {
 		for _, at := range text.FindAllStringIndex(s, -1) {
 			word := s[at[0]:at[1]]
 			if word == "nobody" && account.MatchString(s) {
 				continue
-			}
-			unit := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
-			if strings.HasSuffix(unit, ".go") {
-				unit = filepath.ToSlash(filepath.Dir(unit))
 			}
 			found[unit]++
 			if !slices.Contains(oldProse, unit) {
@@ -72,37 +65,27 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && slices.Contains([]string{".git", "testdata", "decisions", "archtest"}, entry.Name()):
-			return filepath.SkipDir
-		case strings.HasSuffix(path, ".md") && entry.Name() != "CHANGELOG.md":
-			page, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			for i, line := range strings.Split(string(page), "\n") {
-				check(path, path+":"+strconv.Itoa(i+1), target.ReplaceAllString(line, "]"))
-			}
-		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".pb.go"):
-			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					check(path, fset.Position(lit.Pos()).String(), lit.Value)
-				}
-				return true
-			})
+	repository := repositoryTexts(t)
+	unchecked := []string{"testdata", "decisions", "archtest"}
+	for _, page := range repository.pages {
+		if within(page.path, unchecked...) || path.Base(page.path) == "CHANGELOG.md" {
+			continue
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		for i, line := range page.lines {
+			place := root + "/" + page.path + ":" + strconv.Itoa(i+1)
+			check(page.path, place, target.ReplaceAllString(line, "]"))
+		}
+	}
+	for _, file := range repository.files {
+		if file.tree == nil || within(file.path, unchecked...) || strings.HasSuffix(file.path, ".pb.go") {
+			continue
+		}
+		ast.Inspect(file.tree, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				check(path.Dir(file.path), repository.positions.Position(lit.Pos()).String(), lit.Value)
+			}
+			return true
+		})
 	}
 	for _, unit := range oldProse {
 		if found[unit] == 0 {
