@@ -72,7 +72,7 @@ func TestSimRunOfNothingDone(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"grid.toml": "scheme = \"cycle\"\ncurrency = \"CHF\"\n[policy]\nname = \"iss\"\n" +
-			"[[site]]\nname = \"home\"\nnodes = 4\n[site.cpu_model]\npeak_gflops = 1.0\nmemory_bandwidth = \"8GB/s\"\nnetwork_bandwidth = \"1GB/s\"\n" +
+			"[[site]]\nname = \"home\"\n[site.localsched]\ncpus = 4\nnodes = 4\n[site.localsched.cpu_model]\npeak_gflops = 1.0\nmemory_bandwidth = \"8GB/s\"\nnetwork_bandwidth = \"1GB/s\"\n" +
 			"[site.cost.cpu]\nprice = 1.0\n[[application]]\nfile = \"app.toml\"\nsite = \"home\"\nmax_cost = \"0\"\n",
 		"app.toml": "[[component]]\nname = \"solve\"\nscript = \"run.sh\"\ntime = \"2h\"\n[component.behavior]\noperations = 1e12\n",
 		"run.sh":   "#!/bin/sh\n",

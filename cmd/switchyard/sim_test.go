@@ -61,7 +61,7 @@ func blueSite(t *testing.T, trace string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "name = \"blue\"\ncompare = [\"local\"]\n[[site]]\nname = \"blue\"\nnodes = 144\ncpus_per_node = 8\n" +
+	return "name = \"blue\"\ncompare = [\"local\"]\n[[site]]\nname = \"blue\"\n\n[site.localsched]\ncpus = 1152\nnodes = 144\n" +
 		"[[workload]]\nsite = \"blue\"\ntrace = '" + path + "'\n"
 }
 
@@ -74,17 +74,21 @@ seeds = 2
 
 [[site]]
 name = "busy"
+
+[site.localsched]
+cpus = 1024
 nodes = 64
-cpus_per_node = 16
 mhz = 375
-whole_node = true
+machine = "whole-node"
 
 [[site]]
 name = "idle"
+
+[site.localsched]
+cpus = 1220
 nodes = 305
-cpus_per_node = 4
 mhz = 332
-whole_node = true
+machine = "whole-node"
 
 [[workload]]
 site = "busy"
@@ -104,8 +108,8 @@ const malformed = "; MaxProcs: 4\n1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n2 x
 func TestSimExitCodes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	bad := tempFile(t, "bad.toml", "seeds = 0\n[[site]]\nname = \"a\"\nnodes = 0\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\n")
-	lost := tempFile(t, "lost.toml", "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = \"none.swf\"\n")
+	bad := tempFile(t, "bad.toml", "seeds = 0\n[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 0\nnodes = 0\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\n")
+	lost := tempFile(t, "lost.toml", "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 9\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = \"none.swf\"\n")
 	trace := tempFile(t, "bad.swf", malformed)
 	text := tempFile(t, "text.json", "{}")
 	wide := tempFile(t, "wide.swf", "2 1 -1 5 8 -1 -1 8 9 -1 1 1 1 1 1 1 -1 -1\n")
@@ -121,7 +125,7 @@ func TestSimExitCodes(t *testing.T) {
 		"two experiments":         {[]string{"run", "heavy", "light"}, 2, []string{"requires one experiment"}},
 		"unknown experiment":      {[]string{"run", "hevy"}, 3, []string{"no file hevy and no built-in experiment", "heavy, light"}},
 		"a folder":                {[]string{"run", dir}, 2, []string{"is a directory"}},
-		"bad experiment":          {[]string{"run", bad}, 2, []string{"bad.toml:1: seeds: is 0; use 1 or more", "bad.toml:4: site[a].nodes: "}},
+		"bad experiment":          {[]string{"run", bad}, 2, []string{"bad.toml:1: seeds: is 0; use 1 or more", "bad.toml:6: site[a].localsched.nodes: "}},
 		"lost trace":              {[]string{"run", lost}, 3, []string{"none.swf: no such file"}},
 		"bad scheme":              {[]string{"run", "light", "--scheme", "both"}, 2, []string{`invalid scheme "both"`}},
 		"unknown show":            {[]string{"show", "hevy"}, 3, []string{"no experiment of the name"}},
@@ -473,7 +477,7 @@ func TestSimFit(t *testing.T) {
 	if jobs != fitted.Jobs || jobs == 0 || len(fitted.Classes) < 2 {
 		t.Errorf("%d jobs in %d classes, %d in all", jobs, len(fitted.Classes), fitted.Jobs)
 	}
-	plan := "[[site]]\nname = \"blue\"\nnodes = 144\ncpus_per_node = 8\n[[workload]]\nsite = \"blue\"\nspan = \"10m\"\nmodel_file = '" + model + "'\n"
+	plan := "[[site]]\nname = \"blue\"\n[site.localsched]\ncpus = 1152\nnodes = 144\n[[workload]]\nsite = \"blue\"\nspan = \"10m\"\nmodel_file = '" + model + "'\n"
 	good(t, simulate(t, "run", tempFile(t, "blue.toml", plan), "--json"))
 }
 

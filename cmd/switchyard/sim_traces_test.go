@@ -22,7 +22,7 @@ func TestSimReadsAlea(t *testing.T) {
 		got.stderr != "switchyard: "+trace+": columns ignored, which the format has not: 3\n" {
 		t.Errorf("got %+v", got)
 	}
-	plan := tempFile(t, "alea.toml", "[[site]]\nname = \"a\"\nnodes = 4\n[[workload]]\nsite = \"a\"\ntrace = '"+trace+
+	plan := tempFile(t, "alea.toml", "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 4\nnodes = 4\n[[workload]]\nsite = \"a\"\ntrace = '"+trace+
 		"'\nfrom = \"2025-01-01 00:00:02\"\n")
 	got = simulate(t, "run", plan, "--scheme", "local", "--starts", "-")
 	if got.code != 0 || got.stdout != "job_id,start,end,origin,site\n2,1,6,a,a\n" {
@@ -64,7 +64,7 @@ func TestSimNamesSacctJobs(t *testing.T) {
 		"job_id,start\n700_1,0\n\"700_[2,3]\",600\n812,1200\n" {
 		t.Errorf("got %s", got)
 	}
-	plan := "scheme = \"local\"\n[[site]]\nname = \"a\"\nnodes = 4\n[[site]]\nname = \"b\"\nnodes = 4\n" +
+	plan := "scheme = \"local\"\n[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 4\nnodes = 4\n[[site]]\nname = \"b\"\n\n[site.localsched]\ncpus = 4\nnodes = 4\n" +
 		"[[workload]]\nsite = \"a\"\ntrace = '" + trace + "'\n"
 	run := func(more string) string {
 		return good(t, simulate(t, "run", tempFile(t, "plan.toml", plan+more), "--starts", "-"))
@@ -82,7 +82,7 @@ func TestSimNamesSacctJobs(t *testing.T) {
 func TestSimKeepsOverruns(t *testing.T) {
 	t.Parallel()
 	trace := tempFile(t, "odd.swf", oddTrace)
-	site := "[[site]]\nname = \"a\"\nnodes = 4\n"
+	site := "[[site]]\nname = \"a\"\n\n[site.localsched]\ncpus = 4\nnodes = 4\n"
 	load := "[[workload]]\nsite = \"a\"\ntrace = '" + trace + "'\n"
 	kept := tempFile(t, "kept.toml", site+load+"keep_overruns = true\n")
 	cut := tempFile(t, "cut.toml", site+load)

@@ -26,14 +26,22 @@ wait_weight = 0.0
 waiting_cost = "boss"
 [[site]]
 name = "dear"
+[site.localsched]
+cpus = 4
 nodes = 4
 mhz = 2000
+[site.tariff]
 cpu_hour = 2.0
+currency = "CHF"
 [[site]]
 name = "slow"
+[site.localsched]
+cpus = 4
 nodes = 4
 mhz = 1000
+[site.tariff]
 cpu_hour = 0.5
+currency = "CHF"
 [[workload]]
 site = "dear"
 trace = "t.swf"
@@ -48,9 +56,15 @@ name = "a fast one"
 price = 40000.0
 [candidate.site]
 name = "fast"
+
+[candidate.site.localsched]
+cpus = 4
 nodes = 4
 mhz = 4000
+
+[candidate.site.tariff]
 cpu_hour = 2.0
+currency = "CHF"
 `
 
 func tunedFile(t *testing.T) string {
@@ -151,7 +165,7 @@ func TestSimTunePageThatCannotBe(t *testing.T) {
 		t.Errorf("below a file: got %+v", got)
 	}
 	dir := filepath.Join(t.TempDir(), "page")
-	free := tempFile(t, "free.toml", strings.ReplaceAll(strings.Replace(tuned, "response = 1.0", "cost = 1.0", 1), "cpu_hour", "#"))
+	free := tempFile(t, "free.toml", strings.ReplaceAll(strings.Replace(tuned, "response = 1.0", "cost = 1.0", 1), "cpu_hour", "# cpu_hour"))
 	if err := os.Symlink(filepath.Join(filepath.Dir(file), "t.swf"), filepath.Join(filepath.Dir(free), "t.swf")); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +196,7 @@ func TestSimTuneMistakes(t *testing.T) {
 		"few runs":       {[]string{file, "--runs", "1"}, 2, []string{"the grid has 2 points, and 1 runs are allowed"}},
 		"no runs":        {[]string{file, "--runs", "0"}, 2, []string{"give 1 or more"}},
 		"no workers":     {[]string{file, "--workers", "0"}, 2, []string{"--workers: use at least 1"}},
-		"bad file":       {[]string{bad}, 2, []string{"bad.toml:33: tune.axis[1].values: needs two", `bad.toml:34: tune.axis[1].value: unknown key; did you mean "values"?`}},
+		"bad file":       {[]string{bad}, 2, []string{"bad.toml:41: tune.axis[1].values: needs two", `bad.toml:42: tune.axis[1].value: unknown key; did you mean "values"?`}},
 	} {
 		got := simulate(t, append([]string{"tune"}, c.args...)...)
 		if got.code != c.code || got.stdout != "" {

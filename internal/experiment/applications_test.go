@@ -93,10 +93,11 @@ func TestParkIsThatOfTheTables(t *testing.T) {
 	}
 	for i, row := range machines {
 		s := &plan.Sites[i]
+		l := &s.LocalSched
 		got := []float64{
-			float64(plan.CPUs(i)), float64(s.CPUsPerNode), float64(s.Memory), float64(s.CPUModel.PeakGflops) / 1e6,
-			float64(s.CPUModel.MemoryBandwidth) / 1e9, float64(s.CPUModel.NetworkBandwidth) / 1e6, float64(s.CPUModel.Latency) / 1e6,
-			float64(s.WattsPerCPU.Milliwatts()) / 1e3, float64(s.Cost.CPU.Price) / 1e6,
+			float64(plan.CPUs(i)), float64(l.CPUs / l.Nodes), float64(l.Memory), float64(l.CPUModel.PeakGflops) / 1e6,
+			float64(l.CPUModel.MemoryBandwidth) / 1e9, float64(l.CPUModel.NetworkBandwidth) / 1e6, float64(l.CPUModel.Latency) / 1e6,
+			float64(s.Power.WattsPerCPU.Milliwatts()) / 1e3, float64(s.Cost.CPU.Price) / 1e6,
 		}
 		for k, column := range []string{
 			"cpus", "cpus_per_node", "memory_mb_per_node", "peak_gflops", "memory_gb_s", "network_mb_s", "latency_us", "watts_per_cpu", "chf_per_cpu_hour",
@@ -105,7 +106,7 @@ func TestParkIsThatOfTheTables(t *testing.T) {
 				t.Errorf("%s: %s is %v, and %s in the table", row["site"], column, got[k], row[column])
 			}
 		}
-		if s.Name != row["site"] || strconv.FormatBool(s.CPUModel.Bus) != row["bus"] {
+		if s.Name != row["site"] || strconv.FormatBool(s.LocalSched.CPUModel.Bus) != row["bus"] {
 			t.Errorf("%s is called %s, or is no bus", row["site"], s.Name)
 		}
 	}
@@ -133,7 +134,7 @@ func TestParkIsThatOfTheTables(t *testing.T) {
 // parameters are the prices and parameters of a site's machine.
 func parameters() []string {
 	return []string{
-		"cpu_model.peak_gflops", "cpu_model.memory_bandwidth", "cpu_model.network_bandwidth", "cpu_model.latency_us", "watts_per_cpu",
+		"localsched.cpu_model.peak_gflops", "localsched.cpu_model.memory_bandwidth", "localsched.cpu_model.network_bandwidth", "localsched.cpu_model.latency_us", "power.watts_per_cpu",
 		"cost.cpu.price", "cost.eco.price", "cost.eco.cooling",
 	}
 }
@@ -143,14 +144,14 @@ func changed(s *experiment.Site, parameter string, by float64) experiment.Settin
 	rate := func(of float64) string { return fmt.Sprintf("\"%.0fB/s\"", by*of) }
 	money := func(of float64) string { return fmt.Sprintf("%.6f", by*of/1e6) }
 	value := map[string]string{
-		"cpu_model.peak_gflops":       money(float64(s.CPUModel.PeakGflops)),
-		"cpu_model.memory_bandwidth":  rate(float64(s.CPUModel.MemoryBandwidth)),
-		"cpu_model.network_bandwidth": rate(float64(s.CPUModel.NetworkBandwidth)),
-		"cpu_model.latency_us":        money(float64(s.CPUModel.Latency)),
-		"watts_per_cpu":               fmt.Sprintf("%.3f", by*float64(s.WattsPerCPU.Milliwatts())/1e3),
-		"cost.cpu.price":              money(float64(s.Cost.CPU.Price)),
-		"cost.eco.price":              money(float64(s.Cost.Eco.Price)),
-		"cost.eco.cooling":            money(max(1e6/by, float64(s.Cost.Eco.Cooling))),
+		"localsched.cpu_model.peak_gflops":       money(float64(s.LocalSched.CPUModel.PeakGflops)),
+		"localsched.cpu_model.memory_bandwidth":  rate(float64(s.LocalSched.CPUModel.MemoryBandwidth)),
+		"localsched.cpu_model.network_bandwidth": rate(float64(s.LocalSched.CPUModel.NetworkBandwidth)),
+		"localsched.cpu_model.latency_us":        money(float64(s.LocalSched.CPUModel.Latency)),
+		"power.watts_per_cpu":                    fmt.Sprintf("%.3f", by*float64(s.Power.WattsPerCPU.Milliwatts())/1e3),
+		"cost.cpu.price":                         money(float64(s.Cost.CPU.Price)),
+		"cost.eco.price":                         money(float64(s.Cost.Eco.Price)),
+		"cost.eco.cooling":                       money(max(1e6/by, float64(s.Cost.Eco.Cooling))),
 	}[parameter]
 	return experiment.Setting{Key: "site." + s.Name + "." + parameter, Value: value}
 }
@@ -224,13 +225,15 @@ func TestSettingsByPath(t *testing.T) {
 		t.Error("a setting is not there, or changed the plan that it was made of")
 	}
 	for key, c := range map[string]struct{ value, want string }{
-		"site.nowhere.mhz":             {"5", `unknown name "nowhere"; no [[site]] has it`},
-		"site.farm.cost.cpu.prise":     {"5", "unknown key"},
-		"site.farm.cost.cpu.price":     {"-5", "is negative"},
-		"site.farm.cpu_model.bus":      {"maybe", "true or false"},
-		"application.shared.objective": {"best", `invalid objective "best"`},
-		"default_weights.waiting_cost": {"lunch", "lunch"},
-		"waiting_cost.engineer.kind":   {"steps", "steps: is missing"},
+		"site.nowhere.mhz":                   {"5", `unknown name "nowhere"; no [[site]] has it`},
+		"site.farm.cost.cpu.prise":           {"5", "unknown key"},
+		"site.farm.cost.cpu.price":           {"-5", "is negative"},
+		"site.farm.localsched.cpu_model.bus": {"maybe", "true or false"},
+		"application.shared.objective":       {"best", `invalid objective "best"`},
+		"default_weights.waiting_cost":       {"lunch", "lunch"},
+		"waiting_cost.engineer.kind":         {"steps", "steps: is missing"},
+		"site.farm.watts_per_cpu":            {"5", "is now watts_per_cpu in [site.power]"},
+		"site.farm.cpu_model.bus":            {"true", "is now [site.localsched.cpu_model]"},
 	} {
 		if _, err := plan.With(experiment.Setting{Key: key, Value: c.value}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s = %s: got %v, want %s", key, c.value, err, c.want)
@@ -262,8 +265,10 @@ CHF = 1.0
 EUR = 2.0
 [[site]]
 name = "home"
+[site.localsched]
+cpus = 4
 nodes = 4
-[site.cpu_model]
+[site.localsched.cpu_model]
 peak_gflops = 1.0
 memory_bandwidth = "8GB/s"
 network_bandwidth = "100MB/s"
@@ -271,9 +276,11 @@ network_bandwidth = "100MB/s"
 price = 1.0
 [[site]]
 name = "away"
-nodes = 4
 currency = "EUR"
-[site.cpu_model]
+[site.localsched]
+cpus = 4
+nodes = 4
+[site.localsched.cpu_model]
 peak_gflops = 1.0
 memory_bandwidth = "8GB/s"
 network_bandwidth = "100MB/s"
@@ -381,7 +388,7 @@ noise = 1.0
 [default_weights]
 waiting_cost = "lunch"
 `
-	text = strings.Replace(text, "[site.cpu_model]\npeak_gflops = 1.0\n", "[site.cpu_model]\n", 1)
+	text = strings.Replace(text, "[site.localsched.cpu_model]\npeak_gflops = 1.0\n", "[site.localsched.cpu_model]\n", 1)
 	text = strings.Replace(text, "[site.cost.cpu]\nprice = 0.4\n", "[site.cost.cpu]\nprice = -0.4\n[site.cost.eco]\nprice = 5.0\n", 1)
 	_, err := experiment.Read(grid(t, text, solver))
 	if err == nil {
@@ -393,8 +400,8 @@ waiting_cost = "lunch"
 		`application[1].objective: invalid objective "best"`, "application[1].wait_weight: has no effect with an objective",
 		"application[2].cases: 0 is outside", "application[2].every: has no effect with a rate", "application[2].growth: 7 is not",
 		"application[3].name: ", "application[3].noise: is all of a run time", `default_weights.waiting_cost: `,
-		"site[home].cpu_model.peak_gflops: is missing", `site[away].currency: "EUR" has no exchange rate`,
-		"site[away].cost.cpu.price: is negative", "site[away].cost.eco: needs watts_per_cpu",
+		"site[home].localsched.cpu_model.peak_gflops: is missing", `site[away].currency: "EUR" has no exchange rate`,
+		"site[away].cost.cpu.price: is negative", "site[away].cost.eco: needs [site.power] watts_per_cpu",
 	} {
 		i := strings.Index(err.Error(), want)
 		if i < 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -117,11 +118,15 @@ func TestJoinForms(t *testing.T) {
 		t.Fatalf("%d sites before, %d after", len(plan.Sites), len(joined.Sites))
 	}
 	site, work := joined.Sites[6], joined.Workloads[6]
-	want := experiment.Site{Name: "new", Nodes: 64, CPUsPerNode: 16, MHz: 2400, WholeNode: true, Policy: "sjf", Smallest: 512, Mesh: true}
+	var want experiment.Site
+	want.SetDefaults()
+	want.Name = "new"
+	l := &want.LocalSched
+	l.CPUs, l.Nodes, l.MHz, l.Machine, l.Policy = 1024, 64, 2400, config.WholeNode, "sjf"
 	if !reflect.DeepEqual(site, want) || work.Model != "M2" || work.Jobs != 100 || work.Bias != -0.5 || work.Span != plan.Workloads[0].Span {
 		t.Errorf("site %+v, workload %+v", site, work)
 	}
-	if bare, err := plan.Join("new=8×4"); err != nil || bare.Sites[6].CPUsPerNode != 4 || len(bare.Workloads) != 6 {
+	if bare, err := plan.Join("new=8×4"); err != nil || bare.CPUs(6) != 32 || len(bare.Workloads) != 6 {
 		t.Errorf("a machine without jobs: %v", err)
 	}
 	for _, text := range []string{

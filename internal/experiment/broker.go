@@ -60,14 +60,14 @@ func (p *Plan) siteBroker(r *settings.Reader, key string, s *Site) {
 		r.Problem(named, "%q has no exchange rate; add it to [exchange_rates]", currency)
 	}
 	tables := p.charging(r, currency, named, zone)
-	tables.Powered, tables.Priced, tables.MHz = s.WattsPerCPU > 0, s.Price != nil || s.PriceFile != nil || s.fed(), s.MHz
-	tables.CPUModel(key+".cpu_model", s.CPUModel)
+	tables.Powered, tables.Priced, tables.MHz = s.Power.WattsPerCPU > 0, s.Price != nil || s.PriceFile != nil || s.fed(), s.LocalSched.MHz
+	tables.CPUModel(key+".localsched.cpu_model", s.LocalSched.CPUModel)
 	if s.Cost.Eco != nil && !tables.Powered {
-		r.Problem(key+".cost.eco", "needs watts_per_cpu of the site, by which the energy of jobs is counted; set that too")
+		r.Problem(key+".cost.eco", "needs [site.power] watts_per_cpu for the energy of jobs; set it too")
 	}
 	s.charges = tables.Costs(key+".cost", &s.Cost)
-	if s.charges != nil && s.CPUHour != 0 {
-		r.Problem(key+".cpu_hour", "excludes [site.cost], as a CPU would be paid twice; write it as price in [site.cost.cpu]")
+	if s.charges != nil && s.Tariff.CPUHour != 0 {
+		r.Problem(key+".tariff.cpu_hour", "excludes [site.cost], as a CPU would be paid twice; write it as price in [site.cost.cpu]")
 	}
 }
 
@@ -83,6 +83,12 @@ func (p *Plan) setPath(path, value string) error {
 	table, key, err := p.tableOf(path)
 	if err != nil {
 		return err
+	}
+	kind, _, _ := strings.Cut(path, ".")
+	for _, one := range settings.Renames() {
+		if old := settings.Join(kind, key); table != "" && (old == one.Old || strings.HasPrefix(old, one.Old+".")) {
+			return errors.New(one.Text())
+		}
 	}
 	into := p.at(table, nameIn(path))
 	r := settings.NewReader(into)
@@ -172,8 +178,9 @@ func (p *Plan) ownBroker() {
 	}
 	for i := range p.Sites {
 		s := &p.Sites[i]
-		s.Price, s.PriceFile, s.CPUModel = copied(s.Price), copied(s.PriceFile), copied(s.CPUModel)
-		s.LocalSched, s.Tariff, s.Power, s.Prices = copied(s.LocalSched), copied(s.Tariff), copied(s.Power), copied(s.Prices)
+		s.Price, s.PriceFile = copied(s.Price), copied(s.PriceFile)
+		l := &s.LocalSched
+		l.CPUModel, l.BGP, l.Slurm = copied(l.CPUModel), copied(l.BGP), copied(l.Slurm)
 		c := &s.Cost
 		c.CPU, c.Eco, c.QoSFactors, c.Licenses = copied(c.CPU), copied(c.Eco), maps.Clone(c.QoSFactors), slices.Clone(c.Licenses)
 		if c.CPU != nil {
@@ -192,10 +199,10 @@ func copied[T any](of *T) *T {
 }
 
 func (s *Site) model() protocol.Machine {
-	if s.CPUModel == nil {
+	if s.LocalSched.CPUModel == nil {
 		return protocol.Machine{}
 	}
-	return s.CPUModel.Model()
+	return s.LocalSched.CPUModel.Model()
 }
 
 // brokered puts the applications and what they are chosen by into a simulation.
@@ -208,7 +215,7 @@ func (p *Plan) brokered(cfg *sim.Config, applications []sim.Application, when ca
 		to.Waiting, to.Weighing = config.Curves(p.WaitingCosts), p.DefaultWeights.Weights()
 		if s.charges != nil {
 			to.Costs, to.Tariff, charged = s.charges, localsched.Tariff{}, true
-			to.Electricity.Milliwatts = s.WattsPerCPU.Milliwatts()
+			to.Electricity.Milliwatts = s.Power.WattsPerCPU.Milliwatts()
 		}
 	}
 	if charged {

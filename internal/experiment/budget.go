@@ -14,7 +14,7 @@ import (
 )
 
 // budgeted says whether the site has a power budget [BG].
-func (s *Site) budgeted() bool { return s.Power != nil && s.Power.Budget > 0 }
+func (s *Site) budgeted() bool { return s.Power.Budget > 0 }
 
 // budgets puts the sites of a simulation within their power budgets.
 func (p *Plan) budgets(ctx context.Context, sites []sim.Site, when calendar) error {
@@ -34,7 +34,7 @@ func (p *Plan) budgets(ctx context.Context, sites []sim.Site, when calendar) err
 // it will be.
 func (p *Plan) budget(ctx context.Context, site int, when calendar) (engine.Budget, error) {
 	s := &p.Sites[site]
-	b := s.Power
+	b := &s.Power
 	rules := budget.Rules{Limit: b.Budget.Milliwatts()}
 	var known budget.Known
 	var err error
@@ -55,7 +55,7 @@ func (p *Plan) budget(ctx context.Context, site int, when calendar) (engine.Budg
 	signal := rules.Signal(known, when.begin, when.last.Add(afterwards))
 	return engine.Budget{
 		Signal: sim.Later(signal, -protocol.Duration(when.begin)),
-		Rates:  power.Rates{Busy: int64(s.WattsPerCPU), Idle: int64(b.IdleWattsPerCPU)},
+		Rates:  power.Rates{Busy: int64(b.WattsPerCPU), Idle: int64(b.IdleWattsPerCPU)},
 		Mode:   engine.Mode(b.Mode), Window: b.Window, Bound: b.ReserveAfter,
 	}, nil
 }
@@ -70,11 +70,10 @@ func perBudget(set func(b *config.Power, value string) error) func(*Plan, string
 			if !p.Sites[i].budgeted() {
 				continue
 			}
-			changed := *p.Sites[i].Power
-			if err := set(&changed, value); err != nil {
+			if err := set(&p.Sites[i].Power, value); err != nil {
 				return err
 			}
-			p.Sites[i].Power, found = &changed, true
+			found = true
 		}
 		if !found {
 			return errNoBudget

@@ -1,9 +1,7 @@
 package experiment_test
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,12 +25,21 @@ zone = "Europe/Oslo"
 
 [[site]]
 name = "day"
+
+[site.localsched]
+cpus = 16
 nodes = 16
+
+[site.power]
 watts_per_cpu = 100
-power = { budget_kw = 0.8, on_peak = "09:00-21:00" }
+budget_kw = 0.8
+on_peak = "09:00-21:00"
 
 [[site]]
 name = "free"
+
+[site.localsched]
+cpus = 16
 nodes = 16
 
 [[workload]]
@@ -94,7 +101,7 @@ func TestJobsMoveAwayFromABudget(t *testing.T) {
 	if again := run(t, plan, experiment.Sender, 1); again.Hash != got.Hash {
 		t.Errorf("the same seed gives %s and %s", got.Hash, again.Hash)
 	}
-	free := run(t, budgeted(t, within, "watts_per_cpu", "# watts_per_cpu", "power = {", "# power"), experiment.Sender, 1)
+	free := run(t, budgeted(t, within, "budget_kw", "# budget_kw", "on_peak", "# on_peak"), experiment.Sender, 1)
 	if away, _ = moved(free, 0); away[true] > 3 || free.Hash == got.Hash {
 		t.Errorf("without a budget %d jobs leave on-peak", away[true])
 	}
@@ -141,7 +148,7 @@ func TestBudgetHoldsInTheGrid(t *testing.T) {
 func TestBudgetIsInTheDigest(t *testing.T) {
 	t.Parallel()
 	plan := budgeted(t, within, "scheme = \"sender\"", "scheme = \"receiver\"", "budget_kw = 0.8", "budget_kw = 0.3",
-		"site = \"day\"", "site = \"free\"", "nodes = 16\n\n[[workload]]", "nodes = 8\n\n[[workload]]")
+		"site = \"day\"", "site = \"free\"", "cpus = 16\nnodes = 16\n\n[[workload]]", "cpus = 8\nnodes = 8\n\n[[workload]]")
 	got := run(t, plan, experiment.Receiver, 1)
 	var starts [24]int
 	for _, p := range got.Result.Placements {
@@ -160,7 +167,7 @@ func TestBudgetIsInTheDigest(t *testing.T) {
 // at which its budget ends, though nothing has happened there.
 func TestBudgetIsGossip(t *testing.T) {
 	t.Parallel()
-	plan := set(t, budgeted(t, within+"\n[[site]]\nname = \"busy\"\nnodes = 8\n", "budget_kw = 0.8", "budget_kw = 0.3",
+	plan := set(t, budgeted(t, within+"\n[[site]]\nname = \"busy\"\n\n[site.localsched]\ncpus = 8\nnodes = 8\n", "budget_kw = 0.8", "budget_kw = 0.3",
 		"site = \"day\"", "site = \"busy\""), experiment.Setting{Key: "partners_per_round", Value: "1"})
 	got := run(t, plan, experiment.Sender, 1)
 	var day, free [24]int
@@ -187,8 +194,8 @@ func TestBudgetByPrice(t *testing.T) {
 hours = "09:00-12:00,15:00-21:00"
 price = 60
 `
-	plan := budgeted(t, "currency = \"EUR\"\n"+within, `on_peak = "09:00-21:00" }`, "price = 50 }\nprice = 40"+dear,
-		`name = "free"`, "name = \"free\"\nwatts_per_cpu = 100\nprice = 40")
+	plan := budgeted(t, "currency = \"EUR\"\n"+within, `on_peak = "09:00-21:00"`, "price = 50"+dear, `name = "day"`, "name = \"day\"\nprice = 40",
+		`name = "free"`, "name = \"free\"\nprice = 40\npower = { watts_per_cpu = 100 }")
 	got := run(t, plan, experiment.Sender, 1)
 	away := map[bool]int{}
 	for i, job := range got.Jobs {
@@ -244,16 +251,18 @@ func TestMachineOfPartitions(t *testing.T) {
 	const text = `
 [[site]]
 name = "blue"
+[site.localsched]
 machine = "bgp"
+cpus = 4096
+[site.localsched.bgp]
 partitions = "racks 1x1"
-cpus_per_node = 4
 [[workload]]
 site = "blue"
 trace = "TRACE"
 `
 	plan := budgeted(t, text)
-	if plan.Sites[0].Nodes != 1024 {
-		t.Fatalf("the site has %d nodes", plan.Sites[0].Nodes)
+	if plan.Sites[0].LocalSched.Nodes != 1024 {
+		t.Fatalf("the site has %d nodes", plan.Sites[0].LocalSched.Nodes)
 	}
 	got := run(t, plan, experiment.Local, 1)
 	if most := mostAtOnce(got); most != 2 || got.Unplaced > 0 {
@@ -281,32 +290,28 @@ func mostAtOnce(o *experiment.Outcome) (most int) {
 // TestPartitionsOfAFile: relative to the experiment's; what is wrong is told with its line.
 func TestPartitionsOfAFile(t *testing.T) {
 	t.Parallel()
-	const site = "[[site]]\nname = \"blue\"\nmachine = \"bgp\"\nsmallest = 1\npartitions = \"cut.csv\"\n[[workload]]\nsite = \"blue\"\nmodel = \"M1\"\n"
+	const site = "[[site]]\nname = \"blue\"\n[site.localsched]\nmachine = \"bgp\"\ncpus = 64\n[site.localsched.bgp]\nsmallest = 1\npartitions = \"cut.csv\"\n" +
+		"[[workload]]\nsite = \"blue\"\nmodel = \"M1\"\n"
 	const cards = "card,A-0,32\ncard,A-1,32\n"
-	for _, c := range []struct{ file, keys, want string }{
-		{cards + "partition,ALL,64,torus,A\n", "", ""},
-		{cards + "partition,ALL,96,torus,A\n", "", "cut.csv:3: ALL is to have 96 nodes, but its cards have 64 in all"},
-		{cards + "partition,ALL,64,torus,A\n", "nodes = 65\n", "plan.toml:4: site[blue].nodes: is 65, but the partitions have 64 nodes in all"},
-		{cards + "partition,ALL,64,torus,A\n", "mesh = false\n", ""},
-		{cards + "partition,ALL,64,mesh,A\n", "mesh = false\n", "plan.toml:5: site[blue].smallest: the layout has no partition of at least 1 nodes"},
+	for _, c := range []struct{ file, machine, bgp, want string }{
+		{cards + "partition,ALL,64,torus,A\n", "", "", ""},
+		{cards + "partition,ALL,96,torus,A\n", "", "", "cut.csv:3: ALL is to have 96 nodes, but its cards have 64 in all"},
+		{cards + "partition,ALL,64,torus,A\n", "nodes = 65\n", "", "plan.toml:5: site[blue].localsched.nodes: is 65, but the partitions have 64 nodes in all"},
+		{cards + "partition,ALL,64,torus,A\n", "", "mesh = false\n", ""},
+		{cards + "partition,ALL,64,mesh,A\n", "", "mesh = false\n", "plan.toml:8: site[blue].localsched.bgp.smallest: the layout has no partition of at least 1 nodes"},
 	} {
-		plan := write(t, "plan.toml", strings.Replace(site, "smallest", c.keys+"smallest", 1))
+		text := strings.Replace(strings.Replace(site, "cpus =", c.machine+"cpus =", 1), "smallest", c.bgp+"smallest", 1)
+		plan := write(t, "plan.toml", text)
 		if err := os.WriteFile(filepath.Join(filepath.Dir(plan), "cut.csv"), []byte(c.file), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		read, err := experiment.Read(plan)
-		if err == nil {
-			err = read.Open()
-		}
+		_, err := experiment.Read(plan)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%q with %q: %v, not %q", c.file, c.keys, err, c.want)
+			t.Errorf("%q with %q: %v, not %q", c.file, c.machine+c.bgp, err, c.want)
 		}
 	}
-	read, err := experiment.Read(write(t, "plan.toml", site))
-	if err == nil {
-		err = read.Open()
-	}
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "plan.toml:5: site[blue].partitions: open the partitions: ") {
+	_, err := experiment.Read(write(t, "plan.toml", site))
+	if err == nil || !strings.Contains(err.Error(), "plan.toml:8: site[blue].localsched.bgp.partitions: ") || !strings.Contains(err.Error(), "cannot be read: no such file") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if _, err := config.ReadLayout("none.csv"); err == nil || !strings.Contains(err.Error(), "none.csv") {
@@ -322,15 +327,16 @@ site = "a"
 model = "M1"
 [[site]]
 name = "a"
-nodes = 1
-partitions = "intrepid"
-watts_per_cpu = 10
+[site.localsched]
+cpus = 1
 [site.power]
+watts_per_cpu = 10
 budget_kw = -1
 [[site]]
 name = "b"
+[site.localsched]
 machine = "bgp"
-whole_node = true
+[site.localsched.bgp]
 smallest = 0
 [site.power]
 idle_watts_per_cpu = 3
@@ -341,20 +347,27 @@ window = 0
 watts = 3
 [[site]]
 name = "c"
+[site.localsched]
 machine = "cray"
-nodes = 0
 [[site]]
 name = "d"
+[site.localsched]
 machine = "bgp"
-partitions = "racks 2by8"
 nodes = -3
+[site.localsched.bgp]
+partitions = "racks 2by8"
 [[site]]
 name = "e"
+[site.localsched]
 machine = "bgp"
+[site.localsched.bgp]
 partitions = "racks 0x0"
 [[site]]
 name = "f"
+[site.localsched]
 machine = "bgp"
+cpus = 6144
+[site.localsched.bgp]
 partitions = "racks 2x3"
 `
 	path := write(t, "bad.toml", text)
@@ -364,23 +377,22 @@ partitions = "racks 2x3"
 	}
 	got := strings.Split(strings.ReplaceAll(err.Error(), path, "bad.toml"), "\n")
 	for _, want := range []string{
-		"bad.toml:7: site[a].partitions: has no effect with a machine without partitions; leave it out",
 		"bad.toml:10: site[a].power.budget_kw: is outside 0 to 1000000",
-		"bad.toml:14: site[b].whole_node: has no effect with a machine of partitions",
-		"bad.toml:15: site[b].smallest: is 0; use 1 or more",
-		`bad.toml:11: site[b].partitions: is missing; write "intrepid", racks as "racks 2x8", or the path`,
-		"bad.toml:17: site[b].power.idle_watts_per_cpu: is more than watts_per_cpu",
-		"bad.toml:18: site[b].power.on_peak: ",
-		"bad.toml:19: site[b].power.price: needs prices",
-		`bad.toml:20: site[b].power.mode: "wide" is unknown; allowed are "window", "filter"`,
-		"bad.toml:21: site[b].power.window: is 0; use 1 to 10000 jobs",
-		"bad.toml:22: site[b].power.watts: unknown key",
-		`bad.toml:25: site[c].machine: invalid machine "cray"; use "bgp"`,
-		"bad.toml:26: site[c].nodes: is 0; use 1 or more",
-		`bad.toml:30: site[d].partitions: "racks 2by8" are no racks; write rows and columns, as "racks 2x8"`,
-		"bad.toml:31: site[d].nodes: is -3; use 0 or more",
-		"bad.toml:35: site[e].partitions: a machine of 0 rows of racks cannot be laid out; choose 1 to 10",
-		"bad.toml:39: site[f].partitions: rows of 3 racks cannot be laid out; choose 1, 2, 4 or 8",
+		"bad.toml:13: site[b].localsched.cpus: is missing",
+		"bad.toml:16: site[b].localsched.bgp.smallest: is 0; use 1 or more",
+		`bad.toml:15: site[b].localsched.bgp.partitions: is missing; write "intrepid", racks as "racks 2x8", or the path`,
+		"bad.toml:18: site[b].power.idle_watts_per_cpu: is more than watts_per_cpu",
+		"bad.toml:19: site[b].power.on_peak: ",
+		"bad.toml:20: site[b].power.price: needs prices",
+		`bad.toml:21: site[b].power.mode: "wide" is unknown; allowed are "window", "filter"`,
+		"bad.toml:22: site[b].power.window: is 0; use 1 to 10000 jobs",
+		"bad.toml:23: site[b].power.watts: unknown key",
+		`bad.toml:27: site[c].localsched.machine: "cray" is unknown; allowed are "per-cpu", "whole-node", "bgp"`,
+		"bad.toml:26: site[c].localsched.cpus: is missing",
+		`bad.toml:34: site[d].localsched.bgp.partitions: "racks 2by8" are no racks; write rows and columns, as "racks 2x8"`,
+		"bad.toml:32: site[d].localsched.nodes: is -3; use 1 or more",
+		"bad.toml:40: site[e].localsched.bgp.partitions: a machine of 0 rows of racks cannot be laid out; choose 1 to 10",
+		"bad.toml:47: site[f].localsched.bgp.partitions: rows of 3 racks cannot be laid out; choose 1, 2, 4 or 8",
 	} {
 		if !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, want) }) {
 			t.Errorf("nothing says %q in\n%s", want, strings.Join(got, "\n"))

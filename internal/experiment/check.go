@@ -9,9 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -103,9 +101,6 @@ func (c *checker) network(key string, n Network) {
 	c.probability(key+".duplicate", n.Duplicate)
 }
 
-// maxCPUs bounds a machine, so that CPUs times time stays in an int64.
-const maxCPUs = 1 << 30
-
 func (p *Plan) checkSites(c *checker) {
 	if len(p.Sites) == 0 {
 		c.Problem("site", "there is no machine; describe each in a table [[site]]")
@@ -129,23 +124,14 @@ func (p *Plan) checkSite(c *checker, key string, i int) {
 	case p.site(s.Name) != i:
 		c.Problem(key+".name", "%q is the name of another site too", s.Name)
 	}
-	s.checkMachine(c, key)
-	c.AtLeast(key+".cpus_per_node", s.CPUsPerNode, 1)
-	c.AtLeast(key+".mhz", s.MHz, 1)
-	c.AtLeast(key+".mflops", s.Mflops, 0)
-	c.span(key+".max_wall_time", s.MaxWallTime, 0)
-	if s.Nodes > 0 && s.CPUsPerNode > 0 && s.Nodes > maxCPUs/s.CPUsPerNode {
-		c.Problem(key+".nodes", "%d of %d CPUs are more than %d CPUs", s.Nodes, s.CPUsPerNode, maxCPUs)
+	if s.live == nil {
+		c.AtLeast(key+".localsched.mhz", s.LocalSched.MHz, 1)
 	}
-	if _, err := engine.Named(s.Policy); err != nil && p.plugin(pluginhost.SchedulerKind, s.Policy) == nil {
-		c.Problem(key+".policy", "%v, or the name of a [[plugin]] of the kind %q", err, pluginhost.SchedulerKind)
+	if s.Tariff.CPUHour > 0 && p.Currency == "" {
+		c.Problem("currency", "is missing; set the currency of the sums over all sites, such as \"EUR\"")
 	}
-	c.price(key+".cpu_hour", s.CPUHour)
-	if s.CPUHour > 0 && p.Currency == "" {
-		c.Problem(key+".cpu_hour", "is in no currency; set the key currency above the tables, as \"EUR\"")
-	}
-	if s.CPUModel == nil && len(p.Applications) > 0 {
-		c.Problem(key+".cpu_model", "is missing; components run by the Γ model, so describe the machine in a table [site.cpu_model]")
+	if s.LocalSched.CPUModel == nil && len(p.Applications) > 0 {
+		c.Problem(key+".localsched.cpu_model", "is missing; components run by the Γ model, so describe the machine in a table [site.localsched.cpu_model]")
 	}
 	p.checkSupply(c, key, s)
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,30 +39,20 @@ func (p *Plan) electric() bool {
 	return slices.ContainsFunc(p.Sites, func(s Site) bool { return s.electric() })
 }
 
-// electric says whether the site says anything of what it pays, or of what it draws for
-// nothing but that.
+// electric says whether the site has prices of electricity.
 func (s *Site) electric() bool {
 	if s.live != nil {
-		return s.WattsPerCPU > 0 && s.live.Prices.Area != ""
+		return s.Power.WattsPerCPU > 0 && s.fed()
 	}
-	return s.WattsPerCPU > 0 && s.Power == nil && !s.flat() || s.Price != nil || s.PriceFile != nil || s.fed()
+	return s.Price != nil || s.PriceFile != nil || s.fed()
 }
 
 // fed says whether a feed has the site's prices, as at a live site.
-func (s *Site) fed() bool { return s.Prices != nil && s.Prices.Area != "" }
-
-// flat says whether the site pays one price for electricity, by what it charges.
-func (s *Site) flat() bool {
-	return s.Cost.Eco != nil && s.Cost.Eco.Price != 0
-}
+func (s *Site) fed() bool { return s.Prices.Area != "" }
 
 // zone is the time zone of a site.
 func (p *Plan) zone(s *Site) (*time.Location, error) {
-	name := s.Zone
-	if name == "" {
-		name = p.Electricity.Zone
-	}
-	zone, err := feeds.ParseZone(name)
+	zone, err := feeds.ParseZone(cmp.Or(s.Prices.TimeZone, p.Electricity.Zone))
 	return zone.Location, err
 }
 
@@ -115,13 +106,8 @@ func (p *Plan) supply(s *Site) (*supply, error) {
 		return nil, err
 	}
 	of := &supply{zone: zone, currency: p.Currency, hindsight: map[string]*priceforecast.Hindsight{}}
-	switch {
-	case s.live != nil:
-		of.from = &s.live.Prices
-	case s.fed():
-		of.from = s.Prices
-	}
-	if of.from != nil {
+	if s.fed() {
+		of.from = &s.Prices
 		of.feed, err = feedOf(of.from)
 		return of, err
 	}
@@ -228,7 +214,7 @@ func (p *Plan) electrify(ctx context.Context, sites []sim.Site, when calendar) e
 			return fmt.Errorf("site %s: %w", p.Sites[i].Name, err)
 		}
 		sites[i].Electricity = sim.Electricity{
-			Milliwatts: p.Sites[i].WattsPerCPU.Milliwatts(),
+			Milliwatts: p.Sites[i].Power.WattsPerCPU.Milliwatts(),
 			Ahead:      market.Since(when.begin),
 			Paid:       price.NewMeter(priceforecast.Since(market.Series(), when.begin)),
 			Dated:      price.NewMeter(market.Series()),
@@ -320,20 +306,17 @@ func (p *Plan) checkElectricity(c *checker) {
 // checkSupply checks what a site says of its electricity. One that says nothing among
 // others would seem to have it for nothing.
 func (p *Plan) checkSupply(c *checker, key string, s *Site) {
-	if _, err := p.zone(s); s.Zone != "" && err != nil {
-		c.Problem(key+".zone", "%v", err)
-	}
 	switch {
 	case !p.electric():
 		c.idle(key, "sites that pay for no electricity", []idleKey{{"period", len(s.Periods) > 0}, {"area", s.Area != ""}})
 		return
-	case s.WattsPerCPU == 0:
-		c.Problem(key+".watts_per_cpu", "is missing; where one site pays for electricity, all do")
+	case s.Power.WattsPerCPU == 0 && s.live == nil:
+		c.Problem(key+".power.watts_per_cpu", "is missing; where one site pays for electricity, all do")
 	case s.fed():
 		c.idle(key, "a feed of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}, {"price_file", s.PriceFile != nil}})
 		return
 	case s.Price == nil && s.PriceFile == nil:
-		c.Problem(key+".price", "is missing; set the price of a MWh there, or name a file of prices in a table [site.price_file]")
+		c.Problem(key+".price", "is missing; set the price of a MWh there, or name a file of prices in a table [site.price_file], or a feed in [site.prices]")
 	}
 	if s.PriceFile != nil {
 		c.idle(key, "a file of prices", []idleKey{{"price", s.Price != nil}, {"period", len(s.Periods) > 0}})

@@ -44,10 +44,15 @@ jobs = 150
 
 [[site]]
 name = "steele"
+price = 60
+
+[site.localsched]
+cpus = 4992
 nodes = 4992
 mflops = 13340
+
+[site.power]
 watts_per_cpu = 83.75
-price = 60
 
 [[site.period]]
 days = "sat-sun"
@@ -55,11 +60,18 @@ price = 30
 
 [[site]]
 name = "queenbee"
+price_file = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }
+
+[site.localsched]
+cpus = 5440
 nodes = 5440
 mflops = 9380
+
+[site.power]
 watts_per_cpu = 16.25
-zone = "America/Chicago"
-price_file = { path = "PRICES", format = "hourly", start = "2014-06-01 00:00" }
+
+[site.prices]
+time_zone = "America/Chicago"
 `
 
 // hours writes a file of hourly prices that are not the same from day to day.
@@ -383,22 +395,29 @@ trace = "x.swf"
 split = "queue"
 [[site]]
 name = "a"
-nodes = 1
-mflops = -1
-watts_per_cpu = -3
-zone = "Olso"
 price = 2000000
+[site.localsched]
+cpus = 1
+mflops = -1
+[site.power]
+watts_per_cpu = -3
+[site.prices]
+time_zone = "Olso"
 [[site.period]]
 hours = "6-7"
 [[site]]
 name = "b"
-nodes = 1
-watts_per_cpu = 3
 price = 3
 price_file = { path = "x.csv", format = "hourly" }
+[site.localsched]
+cpus = 1
+[site.power]
+watts_per_cpu = 3
 [[site]]
 name = "c"
-nodes = 1
+
+[site.localsched]
+cpus = 1
 `
 	path := write(t, "bad.toml", text)
 	_, err := experiment.Read(path)
@@ -424,15 +443,15 @@ nodes = 1
 		"bad.toml:25: workload[1].bias: has no effect with the model of a grid",
 		`bad.toml:28: workload[2].split: invalid field "queue"`,
 		"currency: invalid currency \"\"; set the currency of electricity prices",
-		"bad.toml:32: site[a].mflops: is -1; use 0 or more",
-		"bad.toml:33: site[a].watts_per_cpu: is outside 0 to ",
-		`bad.toml:34: site[a].zone: invalid time zone "Olso"`,
-		"bad.toml:35: site[a].price: is beyond ±1000000 per MWh",
-		"bad.toml:36: site[a].period[1].price: is missing",
-		"bad.toml:37: site[a].period[1].hours: ",
-		"bad.toml:42: site[b].price: has no effect with a file of prices",
-		"bad.toml:43: site[b].price_file.start: is missing; say when the first price begins",
-		"bad.toml:44: site[c].watts_per_cpu: is missing; where one site pays for electricity, all do",
+		"bad.toml:34: site[a].localsched.mflops: is -1; use 0 or more",
+		"bad.toml:36: site[a].power.watts_per_cpu: is outside 0 to ",
+		`bad.toml:38: site[a].prices.time_zone: invalid time zone "Olso"`,
+		"bad.toml:31: site[a].price: is beyond ±1000000 per MWh",
+		"bad.toml:39: site[a].period[1].price: is missing",
+		"bad.toml:40: site[a].period[1].hours: ",
+		"bad.toml:43: site[b].price: has no effect with a file of prices",
+		"bad.toml:44: site[b].price_file.start: is missing; say when the first price begins",
+		"site[c].power.watts_per_cpu: is missing; where one site pays for electricity, all do",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("missing %q in\n%s", want, got)
@@ -494,7 +513,7 @@ func TestXSEDEJobs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("history = 30\n[[workload]]\nmodel = \"xsede\"\njobs = 120\n")
 	for _, system := range workload.XSEDESystems() {
-		fmt.Fprintf(&b, "[[site]]\nname = %q\nnodes = %d\n", strings.ToLower(system.Name), system.Cores)
+		fmt.Fprintf(&b, "[[site]]\nname = %q\n[site.localsched]\ncpus = %d\nnodes = %d\n", strings.ToLower(system.Name), system.Cores, system.Cores)
 	}
 	got, err := opened(t, b.String()).Jobs(3)
 	if err != nil {
@@ -504,7 +523,7 @@ func TestXSEDEJobs(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, grid.Jobs) {
 		t.Errorf("%v: the %d jobs are not those of the generator, %d", err, len(got), len(grid.Jobs))
 	}
-	some, err := opened(t, "[[workload]]\nmodel = \"xsede\"\njobs = 50\n[[site]]\nname = \"mason\"\nnodes = 576\n").Jobs(3)
+	some, err := opened(t, "[[workload]]\nmodel = \"xsede\"\njobs = 50\n[[site]]\nname = \"mason\"\n\n[site.localsched]\ncpus = 576\nnodes = 576\n").Jobs(3)
 	if err != nil || len(some) != 50 || !uniqueIDs(some) {
 		t.Errorf("%d jobs of Mason alone, %v", len(some), err)
 	}
@@ -518,7 +537,7 @@ func TestTraceOfAGrid(t *testing.T) {
 3 2 -1 7 1 -1 -1 1 9 -1 1 1 1 1 1 3 -1 -1 2
 4 3 -1 8 1 -1 -1 1 -1 -1 1 1 1 1 1 2 -1 -1 4
 `
-	sites := "[[site]]\nname = \"a\"\nnodes = 1\n[[site]]\nname = \"b\"\nnodes = 1\n[[workload]]\ntrace = '%s'\nsplit = %q\n"
+	sites := "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 1\n[[site]]\nname = \"b\"\n[site.localsched]\ncpus = 1\n[[workload]]\ntrace = '%s'\nsplit = %q\n"
 	named := write(t, "named.swf", "; Partition: 1 B\n; Partition: 2 A\n; Partition: 3 C\n"+records)
 	for _, tt := range []struct {
 		split, trace string
@@ -549,7 +568,7 @@ func TestTraceOfAGrid(t *testing.T) {
 			t.Errorf("%d records in the schedule", len(trace.Records))
 		}
 	}
-	alone := strings.ReplaceAll(strings.ReplaceAll(sites, `"a"`, `"x"`), "[[site]]\nname = \"b\"\nnodes = 1\n", "")
+	alone := strings.ReplaceAll(strings.ReplaceAll(sites, `"a"`, `"x"`), "[[site]]\nname = \"b\"\n[site.localsched]\ncpus = 1\n", "")
 	plan, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(alone, named, "partition")))
 	if err != nil {
 		t.Fatal(err)

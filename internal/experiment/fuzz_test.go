@@ -18,7 +18,7 @@ func FuzzPlan(f *testing.F) {
 	f.Add(two+"[[application]]\nname = \"a\"\nfile = \"x\"\nsite = \"home\"\nrate = 3.0\n", "application.a.max_cost", "5 CHF")
 	f.Add(within, "budget_kw", "0.4")
 	f.Add(tunable, "default_weights.wait_weight", "2")
-	f.Add("[[site]]\nname = \"a\"\nmachine = \"bgp\"\npartitions = \"x.csv\"\n[site.power]\nbudget_kw = 3\n", "budget_mode", "filter")
+	f.Add("[[site]]\nname = \"a\"\n[site.localsched]\nmachine = \"bgp\"\n[site.localsched.bgp]\npartitions = \"x.csv\"\n[site.power]\nbudget_kw = 3\n", "budget_mode", "filter")
 	f.Add("[[site]]\nname = \"a\"\n[[cut]]\na = \"a\"\n", "local_wait_threshold", "1h")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		plan, err := experiment.Read(write(t, "plan.toml", text))

@@ -166,7 +166,7 @@ func (p *Plan) Open() error {
 	for i := range p.Sites {
 		var err error
 		p.supplies[i], err = p.supply(&p.Sites[i])
-		errs = append(errs, err, p.cut(i))
+		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, p.openApplications()...)...)
 }

@@ -135,7 +135,7 @@ func (p *Plan) source(in *input, site *Site) workload.Source {
 		Span: w.Span, Load: load, Service: w.Service, Jobs: int(math.Round(float64(w.Jobs) * load)), Bias: w.Bias,
 		SizeUnit: workload.SizeUnit(w.SizeUnit), Scale: w.Scale,
 		Machine: workload.Machine{
-			Name: site.Name, Nodes: site.Nodes, CPUsPerNode: site.CPUsPerNode, MHz: site.MHz,
+			Name: site.Name, Nodes: site.LocalSched.Nodes, CPUsPerNode: site.cpusPerNode(), MHz: site.LocalSched.MHz,
 		},
 	}}
 }

@@ -3,11 +3,13 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,9 +27,12 @@ func (p *Plan) Join(text string) (*Plan, error) {
 		return nil, err
 	}
 	joined := p.clone()
-	site.Policy = defaultSite().Policy
 	if len(p.Sites) > 0 {
-		site.WholeNode, site.Policy = p.Sites[0].WholeNode, p.Sites[0].Policy
+		first, own := &p.Sites[0].LocalSched, &site.LocalSched
+		own.Plugin, own.Policy = first.Plugin, first.Policy
+		if first.Machine == config.WholeNode {
+			own.Machine = first.Machine
+		}
 	}
 	w := defaultWorkload()
 	w.Site, w.Span = site.Name, p.span()
@@ -35,7 +40,7 @@ func (p *Plan) Join(text string) (*Plan, error) {
 		if options == "" {
 			break
 		}
-		if err := joinOption(&site, &w, option); err != nil {
+		if err := joined.joinOption(&site, &w, option); err != nil {
 			return nil, fmt.Errorf("site %s: %w", site.Name, err)
 		}
 	}
@@ -47,6 +52,7 @@ func (p *Plan) Join(text string) (*Plan, error) {
 		joined.Workloads = append(joined.Workloads, w)
 	}
 	c := joined.newChecker()
+	joined.checkTables(c)
 	joined.check(c)
 	if err := c.fault(); err != nil {
 		return nil, fmt.Errorf("site %s: %w", site.Name, err)
@@ -79,15 +85,16 @@ func parseMachine(text string) (Site, error) {
 		return site, fmt.Errorf("%q does not describe a site; write %s", text, JoinForm)
 	}
 	site.Name = strings.TrimSpace(name)
+	perNode := 0
 	numbers := []struct {
 		to   *int
 		text string
-	}{{&site.Nodes, nodes}, {&site.CPUsPerNode, cpus}}
+	}{{&site.LocalSched.Nodes, nodes}, {&perNode, cpus}}
 	if hasSpeed {
 		numbers = append(numbers, struct {
 			to   *int
 			text string
-		}{&site.MHz, mhz})
+		}{&site.LocalSched.MHz, mhz})
 	}
 	for _, n := range numbers {
 		var err error
@@ -95,10 +102,15 @@ func parseMachine(text string) (Site, error) {
 			return site, fmt.Errorf("%q is no whole number in %q; write %s", n.text, text, JoinForm)
 		}
 	}
+	l := &site.LocalSched
+	if l.Nodes < 1 || perNode < 1 || perNode > math.MaxInt32/l.Nodes {
+		return site, fmt.Errorf("%q is no machine of one CPU or more in %q; write %s", machine, text, JoinForm)
+	}
+	l.CPUs = l.Nodes * perNode
 	return site, nil
 }
 
-func joinOption(site *Site, w *Workload, option string) (err error) {
+func (p *Plan) joinOption(site *Site, w *Workload, option string) (err error) {
 	key, value, _ := strings.Cut(option, "=")
 	switch strings.TrimSpace(key) {
 	case "model":
@@ -118,11 +130,11 @@ func joinOption(site *Site, w *Workload, option string) (err error) {
 	case "bias":
 		w.Bias, err = strconv.ParseFloat(value, 64)
 	case "policy":
-		site.Policy = value
+		site.scheduledBy(p, value)
 	case "mflops":
-		site.Mflops, err = strconv.Atoi(value)
+		site.LocalSched.Mflops, err = strconv.Atoi(value)
 	case "watts":
-		err = decimalTo(&site.WattsPerCPU, value)
+		err = decimalTo(&site.Power.WattsPerCPU, value)
 	case "price":
 		site.Price = new(settings.Amount)
 		err = decimalTo(site.Price, value)

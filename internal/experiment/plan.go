@@ -6,7 +6,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
@@ -74,48 +73,26 @@ const (
 	FromTrace = "trace"   // what users asked for
 )
 
-// Site is a machine of the grid [SS Table 1] and its batch system.
+// Site is a machine of the grid [SS Table 1] and its local scheduler.
 type Site struct {
-	Name        string `toml:"name"`
-	Nodes       int    `toml:"nodes"`
-	CPUsPerNode int    `toml:"cpus_per_node"`
-	MHz         int    `toml:"mhz"`
-	WholeNode   bool   `toml:"whole_node"`
-	Policy      string `toml:"policy"` // of the batch system: by its name in the engine, or a plugin
+	Name     string `toml:"name"`
+	Currency string `toml:"currency"` // of what it charges; empty: that of the plan
 
-	Machine    string `toml:"machine"`    // empty: WholeNode says how jobs share it; or [config.Partitioned]
-	Partitions string `toml:"partitions"` // as [config.ReadLayout] has it
-	Smallest   int    `toml:"smallest"`   // nodes of the smallest partition that is used
-	Mesh       bool   `toml:"mesh"`       // whether meshes are used
+	// The tables of the site's configuration, see [Plan.checkTables].
+	LocalSched config.LocalSched `toml:"localsched"` // with an empty WaitPrediction: that of the plan
+	Tariff     config.Tariff     `toml:"tariff"`
+	Power      config.Power      `toml:"power"`  // without Budget: its jobs may draw any power
+	Prices     config.Prices     `toml:"prices"` // with an empty TimeZone: that of [Electricity]
+	Cost       config.Cost       `toml:"cost"`
 
-	CPUHour settings.Amount `toml:"cpu_hour"` // what a CPU costs for an hour, in the plan's currency
+	// Prices of electricity in the experiment itself, instead of a feed of Prices.
+	Area      string           `toml:"area"`  // of the file of prices; empty: its only one
+	Price     *settings.Amount `toml:"price"` // per MWh, when no period has one; nil: there is no tariff
+	Periods   []feeds.Period   `toml:"period"`
+	PriceFile *feeds.PriceFile `toml:"price_file"`
 
-	Mflops      int               `toml:"mflops"`        // of a CPU; 0: not stated
-	MaxWallTime protocol.Duration `toml:"max_wall_time"` // 0: no limit
-
-	WattsPerCPU config.Watts     `toml:"watts_per_cpu"` // of one that works
-	Zone        string           `toml:"zone"`          // empty: that of [Electricity]
-	Area        string           `toml:"area"`          // of the file of prices; empty: its only one
-	Price       *settings.Amount `toml:"price"`         // per MWh, when no period has one; nil: there is no tariff
-	Periods     []feeds.Period   `toml:"period"`
-	PriceFile   *feeds.PriceFile `toml:"price_file"`
-
-	// The tables of the site's configuration. What they say of the machine, its power and its
-	// zone takes the place of the keys above; see [Plan.takeTables].
-	LocalSched *config.LocalSched `toml:"localsched"`
-	Tariff     *config.Tariff     `toml:"tariff"`
-	Power      *config.Power      `toml:"power"`  // without Budget: its jobs may draw what they want
-	Prices     *config.Prices     `toml:"prices"` // instead of Price and PriceFile
-
-	Memory   config.Megabytes `toml:"memory"`    // of a node; 0: not stated
-	Currency string           `toml:"currency"`  // of what it charges; empty: that of the plan
-	CPUModel *config.CPUModel `toml:"cpu_model"` // nil: components of applications cannot run
-	Cost     config.Cost      `toml:"cost"`
-
-	live    *config.Config    // of a site that is simulated as it is configured, in place of what is above; nil: none
-	waits   string            // of LocalSched; empty: that of the plan
-	charges *cost.Charges     // of Cost; nil: it charges nothing by it
-	layout  *partition.Layout // of Partitions; nil: none, or none before Open
+	live    *config.Config // of a site that is simulated as it is configured; nil: none
+	charges *cost.Charges  // of Cost; nil: it charges nothing by it
 }
 
 // Workload is where jobs come from: those of one site from a trace or a model, or those
@@ -205,9 +182,17 @@ func Default() Plan {
 	}
 }
 
-// SetDefaults implements [settings.Defaulter].
+// defaultMHz is the speed of a CPU that a site does not state. If no site states one, all
+// are equally fast.
+const defaultMHz = 1000
+
+// SetDefaults implements [settings.Defaulter]. The tables have the defaults of a site's
+// configuration, but that what holds for all sites replaces the method of wait predictions
+// and the time zone.
 func (s *Site) SetDefaults() {
-	*s = Site{CPUsPerNode: 1, MHz: 1000, Policy: "easy", Smallest: 512, Mesh: true}
+	live := config.Default()
+	*s = Site{LocalSched: live.LocalSched, Power: live.Power, Prices: live.Prices}
+	s.LocalSched.MHz, s.LocalSched.WaitPrediction, s.Prices.TimeZone = defaultMHz, "", ""
 }
 
 func defaultSite() (s Site) {

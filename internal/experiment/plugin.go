@@ -141,11 +141,11 @@ func (p *Plan) Close() error {
 // localOf sets what rules a site's queue: the built-in engine with a policy, or a
 // plugin.
 func (p *Plan) localOf(s *Site) (local engine.Policy, other func(protocol.Capacity) (localsched.Engine, error), err error) {
-	if p.plugin(pluginhost.SchedulerKind, s.Policy) == nil {
-		local, err = engine.Named(s.Policy)
+	if s.scheduler(p) == nil {
+		local, err = engine.Named(s.LocalSched.Policy)
 		return local, nil, err
 	}
-	started := p.started[s.Policy]
+	started := p.started[s.LocalSched.Plugin]
 	if started == nil {
 		return nil, nil, errNotStarted
 	}

@@ -36,8 +36,8 @@ round_jobs = 1 # the paper: one query at a time
 	for i, s := range sources {
 		m := s.Site()
 		name := strings.ToLower(m.Name)
-		fmt.Fprintf(&b, "\n[[site]]\nname = %q\nnodes = %d\ncpus_per_node = %d\nmhz = %d\nwhole_node = true\npolicy = \"easy\"\n",
-			name, m.Nodes, m.CPUsPerNode, m.MHz)
+		fmt.Fprintf(&b, "\n[[site]]\nname = %q\n\n[site.localsched]\ncpus = %d\nnodes = %d\nmhz = %d\nmachine = \"whole-node\"\npolicy = \"easy\"\n",
+			name, m.CPUs(), m.Nodes, m.MHz)
 		fmt.Fprintf(&b, "\n[[workload]]\nsite = %q\nmodel = \"M%d\"\nspan = \"%dd\"\n", name, i%3+1, s.Options.Span/protocol.Day)
 		if s.Options.Jobs > 0 {
 			fmt.Fprintf(&b, "jobs = %d\n", s.Options.Jobs)

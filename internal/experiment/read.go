@@ -77,10 +77,9 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 	}
 	if !r.Broken() {
 		plan.places = r.Places()
-		plan.resolve()
 		c := &checker{r}
 		plan.opened(c)
-		plan.takeTables(c)
+		plan.checkTables(c)
 		plan.GuestLimits.Check(r, "guest_limits")
 		plan.check(c)
 		plan.checkTuning(c)

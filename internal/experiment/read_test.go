@@ -29,13 +29,19 @@ local_wait_threshold = "0s"
 
 [[site]]
 name = "a"
+
+[site.localsched]
+cpus = 0
 nodes = 0
 policy = "lottery"
 
 [[site]]
 name = "a"
+
+[site.localsched]
+cpus = 4
 nodes = 4
-whole_node = 1
+machine = 1
 
 [[workload]]
 site = "b"
@@ -78,27 +84,28 @@ site = "z"
 		"bad.toml:4: colour: unknown key",
 		"bad.toml:7: rounds.volunteer_below: 7 is outside 0 to 1",
 		"bad.toml:8: rounds.local_wait_threshold: is 0; use 1ms or more",
-		"bad.toml:12: site[a].nodes: is 0; use 1 or more",
-		`bad.toml:13: site[a].policy: no local policy is called "lottery"`,
-		`bad.toml:16: site[a].name: "a" is the name of another site too`,
-		"bad.toml:18: site[a].whole_node: is a number",
-		`bad.toml:21: workload[1].site: unknown name "b"; no [[site]] has it`,
-		`bad.toml:22: workload[1].model: invalid model "M9"`,
-		"bad.toml:23: workload[1].from: has no effect with a model",
-		"bad.toml:28: workload[2].bias: has no effect with a trace",
-		`bad.toml:29: workload[2].to: invalid date "yesterday"`,
-		"bad.toml:31: workload[3]: says 2 times where its jobs come from",
-		"bad.toml:37: network.loss: 1 is not a probability",
-		"bad.toml:41: cut[1].b: is the same site as a",
-		"bad.toml:42: cut[1].until: must be later than from",
-		`bad.toml:45: crash[1].site: unknown name "z"; no [[site]] has it`,
-		"bad.toml:44: crash[1].for: 0s is less than 1ms",
+		"bad.toml:14: site[a].localsched.cpus: is missing",
+		"bad.toml:15: site[a].localsched.nodes: is 0; use 1 or more",
+		`bad.toml:16: site[a].localsched.policy: "lottery" is unknown; allowed are "easy", `,
+		`bad.toml:19: site[a].name: "a" is the name of another site too`,
+		"bad.toml:24: site[a].localsched.machine: is a number",
+		`bad.toml:27: workload[1].site: unknown name "b"; no [[site]] has it`,
+		`bad.toml:28: workload[1].model: invalid model "M9"`,
+		"bad.toml:29: workload[1].from: has no effect with a model",
+		"bad.toml:34: workload[2].bias: has no effect with a trace",
+		`bad.toml:35: workload[2].to: invalid date "yesterday"`,
+		"bad.toml:37: workload[3]: says 2 times where its jobs come from",
+		"bad.toml:43: network.loss: 1 is not a probability",
+		"bad.toml:47: cut[1].b: is the same site as a",
+		"bad.toml:48: cut[1].until: must be later than from",
+		`bad.toml:51: crash[1].site: unknown name "z"; no [[site]] has it`,
+		"bad.toml:50: crash[1].for: 0s is less than 1ms",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("missing %q in\n%s", want, got)
 		}
 	}
-	if n := len(problems); n != 21 {
+	if n := len(problems); n != 22 {
 		t.Errorf("%d problems:\n%s", n, got)
 	}
 }
@@ -131,7 +138,7 @@ turnaround_tolerance = "1m"
 max_owner_delay = "10m"
 max_cpu_share = 0.4
 `
-	plan, err := experiment.Read(write(t, "pasted.toml", text+"[[site]]\nname = \"a\"\nnodes = 4\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\n"))
+	plan, err := experiment.Read(write(t, "pasted.toml", text+"[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 4\nnodes = 4\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +150,7 @@ max_cpu_share = 0.4
 // TestOldKeysAreToldTheNewOnes: each with its line.
 func TestOldKeysAreToldTheNewOnes(t *testing.T) {
 	t.Parallel()
-	_, err := experiment.Read(write(t, "old.toml", "[peer]\npolicy = \"mcmf\"\nrecheck = 1\nwhatever = 3\npartners = 2\n[[site]]\nname = \"a\"\nnodes = 4\n"))
+	_, err := experiment.Read(write(t, "old.toml", "[peer]\npolicy = \"mcmf\"\nrecheck = 1\nwhatever = 3\npartners = 2\n[[site]]\nname = \"a\"\n\n[site.localsched]\ncpus = 4\nnodes = 4\n"))
 	for _, want := range []string{
 		"old.toml:2: peer.policy: is now name in [policy]", "old.toml:3: peer.recheck: is now recheck_jobs in [rounds]",
 		"old.toml:5: peer.partners: is now the key partners above all tables", "old.toml:4: peer.whatever: unknown key",
@@ -190,7 +197,7 @@ func TestExamplesAreRight(t *testing.T) {
 // TestPathsBeginAtTheFile: relative paths of traces and models.
 func TestPathsBeginAtTheFile(t *testing.T) {
 	t.Parallel()
-	path := write(t, "plan.toml", "[[site]]\nname = \"a\"\nnodes = 1\n[[workload]]\nsite = \"a\"\ntrace = \"sub/x.swf\"\n")
+	path := write(t, "plan.toml", "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 1\n[[workload]]\nsite = \"a\"\ntrace = \"sub/x.swf\"\n")
 	plan, err := experiment.Read(path)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +236,7 @@ func TestTraceWorkload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := "[[site]]\nname = \"blue\"\nnodes = 144\ncpus_per_node = 8\n[[workload]]\nsite = \"blue\"\ntrace = '" + trace + "'\n"
+	base := "[[site]]\nname = \"blue\"\n[site.localsched]\ncpus = 1152\nnodes = 144\n[[workload]]\nsite = \"blue\"\ntrace = '" + trace + "'\n"
 	jobs := func(text string) []workload.Job {
 		got, err := opened(t, text).Jobs(1)
 		if err != nil {
@@ -272,7 +279,7 @@ func TestTraceWorkload(t *testing.T) {
 // that are asked for when it runs.
 func TestPlanTellsWhatBecameOfRecords(t *testing.T) {
 	t.Parallel()
-	base := "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\nlenient = true\ntrace = '" + write(t, "odd.swf", `1 0 -1 5 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1
+	base := "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 9\nnodes = 9\n[[workload]]\nsite = \"a\"\nlenient = true\ntrace = '" + write(t, "odd.swf", `1 0 -1 5 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1
 x
 2 1 -1 -1 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
 `) + "'\n"
@@ -302,7 +309,7 @@ x
 func TestEstimatesAreSweptAfterOpening(t *testing.T) {
 	t.Parallel()
 	text := write(t, "x.swf", "1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n")
-	base := "[[site]]\nname = \"a\"\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = '" + text + "'\n"
+	base := "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 9\nnodes = 9\n[[workload]]\nsite = \"a\"\ntrace = '" + text + "'\n"
 	for _, begin := range []string{experiment.Perfect, experiment.FromTrace} {
 		plan := opened(t, "estimates = \""+begin+"\"\n"+base)
 		for value, want := range map[string]protocol.Duration{"perfect": 5 * protocol.Second, "trace": 9 * protocol.Second} {

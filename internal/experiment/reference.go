@@ -8,7 +8,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
-	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 )
@@ -31,30 +30,29 @@ type Key struct {
 func Reference() []Table {
 	eco, plan := &config.EcoCost{}, Default()
 	plugin := Plugin{}
-	live, bgp, slurm := config.Default(), &config.BGP{}, &config.Slurm{}
+	site, bgp, slurm := defaultSite(), &config.BGP{}, &config.Slurm{}
 	bgp.SetDefaults()
 	slurm.SetDefaults()
 	eco.SetDefaults()
 	plugin.SetDefaults()
 	return append([]Table{
 		{"", "Basic settings. These keys stand above all tables.", topKeys()},
-		{"[[site]]", "A machine and its local scheduler; one table for each site of the grid. If one site pays for electricity, all sites must; results then include its cost.", siteKeys()},
-		{"[site.localsched]", "Machine and local scheduler of the preceding site, with the keys of a site's configuration, instead of the keys nodes to policy above. Keys of features that are not simulated have no effect. cpus is required here.", shared("localsched", new(live.LocalSched))},
+		{"[[site]]", "A site of the grid; one table for each. Its machine and its charges are in the tables of a site's configuration, with the same keys, units and checks. If one site pays for electricity, all sites must; results then include its cost.", siteKeys()},
+		{"[site.localsched]", "Machine and local scheduler of the preceding site. Keys of features that are not simulated have no effect. cpus is required. plugin may name a [[plugin]] of the kind \"localsched\" that can be simulated; its machine is described here, too. If wait_prediction is unset, that of [localsched] applies.", shared("localsched", &site.LocalSched)},
 		{"[site.localsched.bgp]", `Partitions of the machine, for machine = "bgp".`, shared("localsched.bgp", bgp)},
 		{"[site.localsched.slurm]", `No effect: a site is simulated with plugin = "process".`, shared("localsched.slurm", slurm)},
-		{"[site.localsched.cpu_model]", "As [site.cpu_model].", shared("localsched.cpu_model", &config.CPUModel{})},
-		{"[site.tariff]", "Price of a CPU at the site, with the keys of a site's configuration, instead of cpu_hour above.", shared("tariff", &config.Tariff{})},
-		{"[site.power]", "Power draw of the machine and power budget of the site, with the keys of a site's configuration: a job that would exceed the budget stays pending. The draw of a job is watts_per_cpu times its factor of [power]. Hours are in the site's time zone, and the budget uses the actual prices.", shared("power", new(live.Power))},
-		{"[site.power.series]", "Not simulated; an experiment that sets feed is refused.", shared("power.series", &config.PowerSeries{})},
-		{"[site.prices]", `Where the site buys its electricity, with the keys of a site's configuration; the feed is "file" or "tariff".`, shared("prices", new(live.Prices))},
+		{"[site.localsched.cpu_model]", "A CPU of the preceding site in the Γ model (docs/cost-model.md). It determines the run times of components.", shared("localsched.cpu_model", &config.CPUModel{})},
+		{"[site.tariff]", "Price of a CPU at the preceding site, for policies that use prices.", shared("tariff", &site.Tariff)},
+		{"[site.power]", "Power draw of the machine and power budget of the preceding site: a job that would exceed the budget stays pending. The draw of a job is watts_per_cpu times its factor of [power]. Hours are in the site's time zone, and the budget uses the actual prices. Without a budget, idle CPUs draw nothing.", shared("power", &site.Power)},
+		{"[site.power.series]", "Not simulated; an experiment that sets feed is refused.", shared("power.series", &site.Power.Series)},
+		{"[site.prices]", `Time zone of the preceding site, and where it buys its electricity; the feed is "file" or "tariff". If time_zone is unset, that of [electricity] applies.`, shared("prices", &site.Prices)},
 		{"[site.price_file]", "A file of electricity prices for the preceding site, in a format of docs/prices.md. The prices of a day are known from its midnight on; later ones are forecast.", priceFileKeys()},
 		{"[[site.period]]", "A time of the week or the year with its own price, for the preceding site. The first matching period applies; all are known in advance.", periodKeys()},
-		{"[site.cpu_model]", "A CPU of the preceding site in the Γ model (docs/cost-model.md). It determines the run times of components.", shared("localsched.cpu_model", &config.CPUModel{})},
 		{"[site.cost]", "Charges of the preceding site, with the keys of [cost] in a site's configuration. Amounts are in the site's currency, and hours are in its time zone.", shared("cost", &config.Cost{})},
 		{"[site.cost.cpu]", "Cost of CPU use at the site.", shared("cost.cpu", &config.CPUCost{})},
 		{"[[site.cost.cpu.period]]", "A period with its own price.", shared("cost.cpu.period", &config.CostPeriod{})},
 		{"[[site.cost.license]]", "A license that jobs may use at the site.", shared("cost.license", &config.LicenseCost{})},
-		{"[site.cost.eco]", "Cost of energy and cooling at the site, by watts_per_cpu. With a price here the site needs no other price of electricity.", shared("cost.eco", eco)},
+		{"[site.cost.eco]", "Cost of energy and cooling at the site, by [site.power] watts_per_cpu. With a price here the site needs no other price of electricity.", shared("cost.eco", eco)},
 		{"[site.cost.data]", "Cost of data transfers of guests at the site.", shared("cost.data", &config.DataCost{})},
 		{"[[workload]]", "Source of the jobs of a site: a trace, a built-in model or a model file. A site may have any number of workloads. A trace or model of a grid contains the jobs of several sites.", workloadKeys()},
 		{"[[plugin]]", `A policy or local scheduler of the kind "policy" or "localsched" that runs as a separate program; docs/plugins.md explains how to write one. A plugin that fails ends the simulation, unless [policy] sets a fallback.`, shared("plugin", &plugin)},
@@ -122,24 +120,9 @@ func topKeys() []Key {
 func siteKeys() []Key {
 	return []Key{
 		{"name", "", "Name of the site: lower case letters, digits and hyphens. Required."},
-		{"nodes", "", `Number of nodes. Required, except for machine = "bgp", where it comes from the partitions.`},
-		{"cpus_per_node", "1", "CPUs of a node."},
-		{"mhz", "1000", "Speed of a CPU. Run times of jobs at other sites scale with the ratio of speeds; if all speeds are equal, the value has no effect."},
-		{"whole_node", "false", "Whether a node runs one job at a time."},
-		{"machine", "", `"bgp": a job runs in a partition, as on Blue Gene/P. If unset, jobs share nodes, or get whole nodes with whole_node.`},
-		{"partitions", "", `Partitions of that machine. "intrepid": the 1467 partitions of the Blue Gene/P of Argonne. "racks 2x8": those of 2 rows of 8 racks, generated by the same rules. Any other value is the path of a file of partitions, plain or compressed with gzip.`},
-		{"smallest", "512", "Nodes of the smallest partition that is used."},
-		{"mesh", "true", "Whether jobs may also get mesh partitions, whose loops are not closed."},
-		{"policy", `"easy"`, "Order in which pending jobs start: " + strings.Join(engine.Names(), ", ") + ". Or the name of a [[plugin]] of the kind \"localsched\" that can be simulated."},
-		{"cpu_hour", "0.0", "Price of a CPU for an hour, for policies that use prices."},
-		{"mflops", "0", "Speed of a CPU in Mflop/s. Between two machines that both set it, run times scale with it and not with mhz. 0 means unset."},
-		{"max_wall_time", `"0s"`, "Maximum time limit of a job. With 0, there is no maximum."},
-		{"watts_per_cpu", "0.0", "Power draw of a busy CPU; idle CPUs draw nothing."},
-		{"price", "", "Price of a MWh outside the [[site.period]] tables. Not allowed with [site.price_file] or [site.prices]."},
-		{"zone", "", `Time zone of the site, for the start of its days and for its periods, such as "Europe/Oslo". If unset, that of [electricity].`},
-		{"area", "", "Price area of the site, for a file with several areas."},
-		{"memory", "", `Memory of a node, such as "4GB". If unset, memory is ignored.`},
 		{"currency", "", "Currency of the site's charges and of its users. If unset, that of the experiment."},
+		{"price", "", "Price of a MWh outside the [[site.period]] tables. Not allowed with [site.price_file] or [site.prices] area."},
+		{"area", "", "Price area of the site, for a [site.price_file] with several areas."},
 	}
 }
 

@@ -35,7 +35,7 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	t.Parallel()
 	plan := experiment.Default()
 	site, work, plugin := experiment.Site{}, experiment.Workload{}, experiment.Plugin{}
-	eco, app, live, bgp, slurm := config.EcoCost{}, experiment.Application{}, config.Default(), config.BGP{}, config.Slurm{}
+	eco, app, bgp, slurm := config.EcoCost{}, experiment.Application{}, config.BGP{}, config.Slurm{}
 	bgp.SetDefaults()
 	slurm.SetDefaults()
 	tune, candidate := experiment.Tuning{}, experiment.Candidate{}
@@ -50,14 +50,14 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[policy]": &plan.Policy, "[policy.tc]": &plan.Policy.TC,
 		"[policy.mcmf]": &plan.Policy.MCMF, "[policy.iss]": &plan.Policy.ISS, "[rounds]": &plan.Rounds, "[localsched]": &plan.LocalSched, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
-		"[[plugin]]": &plugin, "[site.power]": &live.Power, "[site.price_file]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
+		"[[plugin]]": &plugin, "[site.power]": &site.Power, "[site.price_file]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
 		"[guest_limits]": &plan.GuestLimits, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
-		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app, "[site.cpu_model]": &config.CPUModel{},
+		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app,
 		"[site.cost]": &config.Cost{}, "[site.cost.cpu]": &config.CPUCost{}, "[[site.cost.cpu.period]]": &config.CostPeriod{},
 		"[[site.cost.license]]": &config.LicenseCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
 		"[exchange_rates]": &plan.ExchangeRates, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
-		"[site.localsched]": &live.LocalSched, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
-		"[site.tariff]": &live.Tariff, "[site.power.series]": &live.Power.Series, "[site.prices]": &live.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
+		"[site.localsched]": &site.LocalSched, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
+		"[site.tariff]": &site.Tariff, "[site.power.series]": &site.Power.Series, "[site.prices]": &site.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
 	for _, table := range experiment.Reference() {
 		var keys []string

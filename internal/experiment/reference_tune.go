@@ -19,7 +19,7 @@ func tuneTables() []Table {
 			{"key", "", `Path of the key through its tables, with the names of sites, applications and waiting costs: "default_weights.wait_weight", "site.NAME.cost.cpu.price"; * stands for all names, as in "application.*.wait_weight". Or a key of "sim sweep --set" that is a number. Required.`},
 			{"values", "[]", "Numbers, two or more. Required."},
 		}},
-		{"[[candidate]]", `A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables such as [candidate.site.cpu_model]; or a machine that may be retired; or both. "switchyard sim tune --rank-candidates" ranks the candidates by the goal.`, []Key{
+		{"[[candidate]]", `A machine that may be bought, in a table [candidate.site] with the keys of [[site]] and tables such as [candidate.site.localsched]; or a machine that may be retired; or both. "switchyard sim tune --rank-candidates" ranks the candidates by the goal.`, []Key{
 			{"name", "", "Name of the candidate. Required."},
 			{"price", "0.0", "Purchase price, in the experiment's currency. With 0, it is ignored. Either all candidates with a new machine have a price, or none."},
 			{"lifetime", `"1460d"`, "Service life; a year costs its share of the price."},

@@ -87,13 +87,6 @@ func (p *Plan) outcome(scheme Scheme, cfg sim.Config, jobs []workload.Job, resul
 	return o
 }
 
-func (s *Site) machine() sim.Machine {
-	return sim.Machine{
-		Name: protocol.SiteName(s.Name), Nodes: s.Nodes, CPUsPerNode: s.CPUsPerNode, MHz: s.MHz, WholeNode: s.WholeNode,
-		Mflops: s.Mflops, MaxWallTime: s.MaxWallTime, Partitions: s.partitions(), MemoryMB: int64(s.Memory), Gamma: s.model(),
-	}
-}
-
 // config is the plan without its workload.
 func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when calendar) (sim.Config, error) {
 	cfg := sim.Config{
@@ -111,8 +104,8 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 			return cfg, fmt.Errorf("site %s: %w", s.Name, err)
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
-			Machine: s.machine(), Local: local, Engine: other, Waits: LocalSched{cmp.Or(s.waits, p.LocalSched.WaitPrediction)}.foreseen(),
-			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.CPUHour), Currency: cmp.Or(s.Currency, p.Currency)},
+			Machine: s.machine(), Local: local, Engine: other, Waits: LocalSched{cmp.Or(s.LocalSched.WaitPrediction, p.LocalSched.WaitPrediction)}.foreseen(),
+			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.Tariff.CPUHour), Currency: cmp.Or(s.Tariff.Currency, s.Currency, p.Currency)},
 		})
 	}
 	cfg.Network.Link = sim.Link(p.Network)
@@ -153,7 +146,7 @@ func (l LocalSched) foreseen() waitpredict.Method {
 }
 
 // CPUs is how many a site has.
-func (p *Plan) CPUs(site int) int { return p.Sites[site].Nodes * p.Sites[site].CPUsPerNode }
+func (p *Plan) CPUs(site int) int { return p.Sites[site].LocalSched.CPUs }
 
 // Trace is the schedule as a trace, with a note of where it comes from.
 func (o *Outcome) Trace(note string) *workload.Trace {

@@ -21,17 +21,21 @@ seeds = 3
 
 [[site]]
 name = "busy"
+
+[site.localsched]
+cpus = 1024
 nodes = 64
-cpus_per_node = 16
 mhz = 375
-whole_node = true
+machine = "whole-node"
 
 [[site]]
 name = "idle"
+
+[site.localsched]
+cpus = 1220
 nodes = 305
-cpus_per_node = 4
 mhz = 332
-whole_node = true
+machine = "whole-node"
 
 [[workload]]
 site = "busy"

@@ -49,7 +49,7 @@ func (p *Plan) With(changes ...Setting) (*Plan, error) {
 		}
 	}
 	c := changed.newChecker()
-	changed.takeTables(c)
+	changed.checkTables(c)
 	changed.check(c)
 	if err := c.fault(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func setters() map[string]func(p *Plan, value string) error {
 		}),
 		"policy": func(p *Plan, v string) error {
 			for i := range p.Sites {
-				p.Sites[i].Policy = v
+				p.Sites[i].scheduledBy(p, v)
 			}
 			return nil
 		},

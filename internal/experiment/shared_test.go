@@ -61,21 +61,27 @@ func TestASiteAndAnExperimentShareEveryKey(t *testing.T) {
 	}
 }
 
-// TestTablesOfASiteSayWhatShortKeysSay: an experiment whose sites have the tables of their
-// configurations places jobs as one with the short keys.
-func TestTablesOfASiteSayWhatShortKeysSay(t *testing.T) {
+// TestKeysOfFormerVersionsNameTheTables: a site of an experiment has one way to write each
+// thing; the keys that were another one are errors with the present name.
+func TestKeysOfFormerVersionsNameTheTables(t *testing.T) {
 	t.Parallel()
-	const more = "[[workload]]\nsite = \"a\"\nmodel = \"M1\"\nscale = true\nspan = \"6h\"\n"
-	short := opened(t, "currency = \"EUR\"\n[[site]]\nname = \"a\"\nnodes = 4\ncpus_per_node = 8\nmhz = 500\nmemory = \"4GB\"\npolicy = \"sjf\"\n"+
-		"max_wall_time = \"2d\"\nwhole_node = true\ncpu_hour = 0.5\n"+more)
-	tables := opened(t, "currency = \"EUR\"\n[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 32\nnodes = 4\nmhz = 500\nmemory = \"4GB\"\n"+
-		"policy = \"sjf\"\nmax_wall_time = \"2d\"\nmachine = \"whole-node\"\nkill_grace = \"30s\"\n[site.tariff]\ncpu_hour = 0.5\ncurrency = \"EUR\"\n"+more)
-	got, want := run(t, tables, experiment.Sender, 1), run(t, short, experiment.Sender, 1)
-	if len(want.Result.Placements) == 0 || !reflect.DeepEqual(got.Result.Placements, want.Result.Placements) {
-		t.Error("the jobs are placed in other ways")
+	_, err := experiment.Read(write(t, "old.toml", "[[site]]\nname = \"a\"\nnodes = 4\ncpus_per_node = 8\nwhole_node = true\nmesh = true\ncpu_hour = 0.5\n"+
+		"watts_per_cpu = 3\nzone = \"UTC\"\n[site.cpu_model]\nbus = true\n[[candidate]]\nname = \"c\"\n[candidate.site]\nmhz = 3\n"))
+	for _, want := range []string{
+		"old.toml:3: site[a].nodes: is now nodes in [site.localsched]",
+		"old.toml:4: site[a].cpus_per_node: is now cpus in [site.localsched], the CPUs of all nodes together",
+		`old.toml:5: site[a].whole_node: is now machine in [site.localsched]; instead of true write "whole-node"`,
+		"old.toml:6: site[a].mesh: is now mesh in [site.localsched.bgp]", "old.toml:7: site[a].cpu_hour: is now cpu_hour in [site.tariff], with its currency",
+		"old.toml:8: site[a].watts_per_cpu: is now watts_per_cpu in [site.power]", "old.toml:9: site[a].zone: is now time_zone in [site.prices]",
+		"old.toml:10: site[a].cpu_model: is now [site.localsched.cpu_model]", "candidate[c].site.mhz: is now mhz in [site.localsched]",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("missing %q in\n%v", want, err)
+		}
 	}
-	if changed := set(t, tables, experiment.Setting{Key: "site.a.localsched.cpus", Value: "64"}); changed.CPUs(0) != 64 || tables.CPUs(0) != 32 {
-		t.Errorf("%d CPUs, and %d before", changed.CPUs(0), tables.CPUs(0))
+	plan := opened(t, "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 32\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\nscale = true\nspan = \"6h\"\n")
+	if changed := set(t, plan, experiment.Setting{Key: "site.a.localsched.cpus", Value: "64"}); changed.CPUs(0) != 64 || plan.CPUs(0) != 32 {
+		t.Errorf("%d CPUs, and %d before", changed.CPUs(0), plan.CPUs(0))
 	}
 }
 
@@ -85,7 +91,7 @@ func TestTablesOfASiteAreChecked(t *testing.T) {
 	_, err := experiment.Read(write(t, "bad.toml", "[[site]]\nname = \"a\"\nmhz = 4\n[site.localsched]\ncpus = 3\nnodes = 2\nplugin = \"slurm\"\n"+
 		"[site.power]\nbudget_kw = 3\n[site.power.series]\nfeed = \"file\"\n[site.prices]\nspan = \"1d\"\narea = \"x\"\n"))
 	for _, want := range []string{
-		"bad.toml:3: site[a].mhz: stands beside a table [site.localsched]", "bad.toml:7: site[a].localsched.plugin: \"slurm\" is not simulated",
+		"bad.toml:3: site[a].mhz: is now mhz in [site.localsched]", "bad.toml:7: site[a].localsched.plugin: \"slurm\" is not simulated",
 		"bad.toml:9: site[a].power.budget_kw: needs watts_per_cpu", "bad.toml:11: site[a].power.series.feed: ",
 		"bad.toml:13: site[a].prices.span: is now horizon", "site[a].prices.feed: is missing",
 	} {

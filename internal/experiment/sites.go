@@ -70,17 +70,11 @@ func OfSites(configs []*config.Config, traces []SiteTrace) (*Plan, error) {
 
 // ofSite is a site as its configuration has it.
 func ofSite(c *config.Config) (s Site, notes []string, err error) {
-	l := &c.LocalSched
-	s.SetDefaults()
 	s.live = c
-	s.Name, s.Policy = string(c.Site.Name), l.Policy
+	s.LocalSched, s.Power, s.Prices = c.LocalSched, c.Power, c.Prices
+	s.Name = string(c.Site.Name)
 	if err := notSimulated(c); err != nil {
 		return s, nil, fmt.Errorf("site %s: %w", s.Name, err)
-	}
-	s.machineOf(l)
-	s.MHz, s.WattsPerCPU, s.Zone = l.MHz, c.Power.WattsPerCPU, c.Prices.TimeZone
-	if c.Power.Budget > 0 {
-		s.Power = &c.Power
 	}
 	if ignored := c.SetTables("nats", "gossip", "submit", "limits", "retention", "results", "accounts", "api", "metrics", "log"); len(ignored) > 0 {
 		notes = append(notes, fmt.Sprintf("site %s: not simulated, as they change no decision about the jobs of a trace: [%s]", s.Name, strings.Join(ignored, "], [")))

@@ -66,7 +66,7 @@ func TestSitesAreAnExperimentOfTheSameRules(t *testing.T) {
 	if err = plan.Open(); err != nil {
 		t.Fatal(err)
 	}
-	same := opened(t, rules+"[[site]]\nname = \"busy\"\nnodes = 4\n[[site]]\nname = \"idle\"\nnodes = 6\n"+
+	same := opened(t, rules+"[[site]]\nname = \"busy\"\n[site.localsched]\ncpus = 4\nnodes = 4\n[[site]]\nname = \"idle\"\n\n[site.localsched]\ncpus = 6\nnodes = 6\n"+
 		"[[workload]]\nsite = \"busy\"\ntrace = "+fmt.Sprintf("%q", string(plan.Workloads[0].Trace))+"\n")
 	got, want := run(t, plan, experiment.Configured, 1), run(t, same, experiment.Symmetric, 1)
 	if !reflect.DeepEqual(got.Result.Placements, want.Result.Placements) {

@@ -3,78 +3,67 @@ package experiment
 import (
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// takeTables checks the tables of sites' configurations, and has them say what the short
-// keys of [[site]] say otherwise.
-func (p *Plan) takeTables(c *checker) {
+// checkTables checks the tables of sites' configurations, and fills in what they leave to
+// others: the nodes of a machine in partitions, and a currency that only [site.tariff] states.
+func (p *Plan) checkTables(c *checker) {
 	for i := range p.Sites {
-		p.takeSite(c, fmt.Sprintf("site[%d]", i), &p.Sites[i])
+		p.checkSiteTables(c, fmt.Sprintf("site[%d]", i), &p.Sites[i])
 	}
 }
 
-func (p *Plan) takeSite(c *checker, key string, s *Site) {
-	if s.Power != nil {
-		p.takePower(c, key, s)
+func (p *Plan) checkSiteTables(c *checker, key string, s *Site) {
+	config.SiteTables{
+		LocalSched: &s.LocalSched, Tariff: &s.Tariff, Power: &s.Power, Prices: &s.Prices, Cost: &s.Cost,
+		Plugins: p.Plugins, Priced: s.Price != nil || s.PriceFile != nil, Counted: p.Tune != nil && p.Tune.Goal.Energy > 0,
+	}.CheckSimulated(c.At(key))
+	if own := s.Tariff.Currency; s.Currency == "" && own != p.Currency {
+		s.Currency = own
 	}
-	tables := config.SiteTables{LocalSched: s.LocalSched, Tariff: s.Tariff, Power: s.Power, Prices: s.Prices}
-	tables.CheckSimulated(c.At(key), s.Price != nil || s.PriceFile != nil)
-	if l := s.LocalSched; l != nil {
-		c.instead(key, "localsched", "nodes", "cpus_per_node", "mhz", "mflops", "whole_node", "machine", "partitions", "smallest", "mesh",
-			"max_wall_time", "memory", "policy", "cpu_model")
-		s.machineOf(l)
-		s.Policy = l.Policy
-		if l.MHz > 0 {
-			s.MHz = l.MHz
-		}
-		if c.Set(key + ".localsched.wait_prediction") {
-			s.waits = l.WaitPrediction
-		}
-	}
-	if t := s.Tariff; t != nil {
-		c.instead(key, "tariff", "cpu_hour")
-		s.CPUHour = t.CPUHour
-		if s.Currency == "" && t.Currency != p.Currency {
-			s.Currency = t.Currency
-		}
-	}
-	if s.Prices != nil && c.Set(key+".prices.time_zone") {
-		c.instead(key, "prices", "zone")
-		s.Zone = s.Prices.TimeZone
+	if s.scheduler(p) != nil && s.budgeted() {
+		c.Problem(key+".power", "has no effect with the [[plugin]] %q, which starts jobs by itself; use a built-in policy", s.LocalSched.Plugin)
 	}
 }
 
-// takePower has watts_per_cpu stand in [site.power] or above it.
-func (p *Plan) takePower(c *checker, key string, s *Site) {
-	if c.Set(key + ".power.watts_per_cpu") {
-		c.instead(key, "power", "watts_per_cpu")
-		s.WattsPerCPU = s.Power.WattsPerCPU
+// scheduler is the plugin that schedules a site's jobs; nil: the built-in local scheduler.
+func (s *Site) scheduler(p *Plan) *Plugin {
+	return p.plugin(pluginhost.SchedulerKind, s.LocalSched.Plugin)
+}
+
+// scheduledBy sets what orders the local queue: a policy of the built-in local scheduler, or
+// a plugin of the plan.
+func (s *Site) scheduledBy(p *Plan, name string) {
+	if p.plugin(pluginhost.SchedulerKind, name) != nil {
+		s.LocalSched.Plugin = name
+		return
 	}
-	s.Power.WattsPerCPU = s.WattsPerCPU
-	if p.plugin(pluginhost.SchedulerKind, s.Policy) != nil && s.budgeted() {
-		c.Problem(key+".power", "has no effect with the [[plugin]] %q, which starts jobs by itself; use a built-in policy", s.Policy)
+	s.LocalSched.Plugin, s.LocalSched.Policy = config.Process, name
+}
+
+// cpusPerNode is how many CPUs each node of the site has.
+func (s *Site) cpusPerNode() int { return s.LocalSched.CPUs / max(1, s.LocalSched.Nodes) }
+
+// machine is the site's machine for a simulation.
+func (s *Site) machine() sim.Machine {
+	l := &s.LocalSched
+	return sim.Machine{
+		Name: protocol.SiteName(s.Name), Nodes: l.Nodes, CPUsPerNode: s.cpusPerNode(), MHz: l.MHz, WholeNode: l.Capacity(0).WholeNode,
+		Mflops: l.Mflops, MaxWallTime: l.MaxWallTime, Partitions: s.partitions(), MemoryMB: int64(l.Memory), Gamma: s.model(),
 	}
 }
 
-// instead reports short keys of a site that has a table for them.
-func (c *checker) instead(site, table string, short ...string) {
-	for _, name := range short {
-		if key := settings.Join(site, name); c.Set(key) {
-			c.Problem(key, "stands beside a table [site.%s], which says it; leave it out", table)
-		}
+// partitions are those of the site's machine; nil: it has none.
+func (s *Site) partitions() *sim.Partitions {
+	layout := s.LocalSched.Layout()
+	if layout == nil {
+		return nil
 	}
-}
-
-// machineOf is the machine of a site's configuration.
-func (s *Site) machineOf(l *config.LocalSched) {
-	capacity := l.Capacity(0)
-	s.Machine = ""
-	if l.BGP != nil && l.Machine == config.Partitioned {
-		s.Machine, s.Partitions, s.Smallest, s.Mesh = config.Partitioned, l.BGP.Partitions, l.BGP.Smallest, l.BGP.Mesh
-	}
-	s.Nodes, s.CPUsPerNode, s.Mflops = l.Nodes, capacity.CPUs/max(1, l.Nodes), l.Mflops
-	s.WholeNode, s.MaxWallTime, s.Memory, s.CPUModel = capacity.WholeNode, l.MaxWallTime, l.Memory, l.CPUModel
+	b := s.LocalSched.BGP
+	return &sim.Partitions{Layout: layout, Enabled: engine.Enabled{Smallest: b.Smallest, TorusOnly: !b.Mesh}}
 }

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -119,7 +118,7 @@ func (c *Candidate) SetDefaults() { *c = Candidate{Lifetime: 4 * 365 * protocol.
 func (p *Plan) Buying(c *Candidate) (*Plan, error) {
 	changed := p.clone()
 	for _, name := range c.Retire {
-		changed.Sites[p.site(name)].MaxWallTime = protocol.Millisecond // no job asks for so little
+		changed.Sites[p.site(name)].LocalSched.MaxWallTime = protocol.Millisecond // no job asks for so little
 	}
 	if c.Site == nil {
 		return changed, nil
@@ -128,7 +127,7 @@ func (p *Plan) Buying(c *Candidate) (*Plan, error) {
 	last := len(changed.Sites) - 1
 	bought, err := changed.supply(&changed.Sites[last])
 	changed.supplies = append(changed.supplies, bought)
-	return changed, errors.Join(err, changed.cut(last))
+	return changed, err
 }
 
 // checkTuning checks what is searched for and the candidates. It stands apart from
@@ -277,8 +276,7 @@ func (p *Plan) checkRetired(c *checker, key string, one *Candidate) {
 
 // checkBought checks the site of a candidate as one of the grid.
 func (p *Plan) checkBought(c *checker, key string, s *Site) {
-	resolvePartitions(s, p.places.Find(key+".partitions").File)
-	p.takeSite(c, key, s)
+	p.checkSiteTables(c, key, s)
 	p.siteBroker(c.Reader, key, s)
 	grid := p.clone()
 	grid.Sites = append(grid.Sites, *s)
@@ -306,7 +304,7 @@ func (o *Outcome) Drawn() (kWh float64) {
 		if p.Site < 0 {
 			continue
 		}
-		power := o.config.Draw(o.Plan.Sites[p.Site].WattsPerCPU.Milliwatts(), o.Jobs, i)
+		power := o.config.Draw(o.Plan.Sites[p.Site].Power.WattsPerCPU.Milliwatts(), o.Jobs, i)
 		kWh += float64(power) * float64(p.End-p.Start) / milliwattMSOfKWh
 	}
 	return kWh

@@ -15,11 +15,19 @@ const tunable = `currency = "CHF"
 load = 30
 [[site]]
 name = "a"
+[site.localsched]
+cpus = 4
 nodes = 4
+[site.tariff]
 cpu_hour = 0.5
+currency = "CHF"
 [[site]]
 name = "b"
+[site.localsched]
+cpus = 4
 nodes = 4
+[site.tariff]
+currency = "CHF"
 [[workload]]
 site = "a"
 model = "M1"
@@ -34,13 +42,15 @@ cost = 1
 key = "default_weights.wait_weight"
 values = [0, 1, 2]
 [[tune.axis]]
-key = "site.a.cpu_hour"
+key = "site.a.tariff.cpu_hour"
 values = [0.1, 0.2]
 [[candidate]]
 name = "more"
 price = 1000
 [candidate.site]
 name = "c"
+[candidate.site.localsched]
+cpus = 8
 nodes = 8
 [[candidate]]
 name = "less"
@@ -58,11 +68,11 @@ func TestTuning(t *testing.T) {
 	}
 	at := plan.At(&plan.Tune.Axes[1], 0.2)
 	changed, err := plan.With(at...)
-	if err != nil || changed.Sites[0].CPUHour != 200_000 || plan.Sites[0].CPUHour != 500_000 {
-		t.Errorf("with %+v: %v; the price is %v, and was %v", at, err, changed.Sites[0].CPUHour, plan.Sites[0].CPUHour)
+	if err != nil || changed.Sites[0].Tariff.CPUHour != 200_000 || plan.Sites[0].Tariff.CPUHour != 500_000 {
+		t.Errorf("with %+v: %v; the price is %v, and was %v", at, err, changed.Sites[0].Tariff.CPUHour, plan.Sites[0].Tariff.CPUHour)
 	}
-	all := plan.At(&experiment.TuneAxis{Key: "site.*.cpu_hour"}, 3)
-	if changed, err = plan.With(all...); err != nil || changed.Sites[0].CPUHour != 3_000_000 || changed.Sites[1].CPUHour != 3_000_000 {
+	all := plan.At(&experiment.TuneAxis{Key: "site.*.tariff.cpu_hour"}, 3)
+	if changed, err = plan.With(all...); err != nil || changed.Sites[0].Tariff.CPUHour != 3_000_000 || changed.Sites[1].Tariff.CPUHour != 3_000_000 {
 		t.Errorf("with %+v: %v", all, err)
 	}
 	if err = plan.Open(); err != nil {
@@ -104,20 +114,26 @@ bandwidth = "1GB/s"
 per_gb = 0.5
 [[site]]
 name = "dear"
+price = 100.0
+[site.localsched]
+cpus = 4
 nodes = 4
 mhz = 2000
+[site.power]
 watts_per_cpu = 100
-price = 100.0
 [site.cost.cpu]
 price = 2.0
 [site.cost.eco]
 cooling = 1.0
 [[site]]
 name = "slow"
+price = 100.0
+[site.localsched]
+cpus = 4
 nodes = 4
 mhz = 1000
+[site.power]
 watts_per_cpu = 100
-price = 100.0
 [site.cost.cpu]
 price = 0.01
 [site.cost.eco]
@@ -162,6 +178,8 @@ func TestTuningThatCannotBe(t *testing.T) {
 	t.Parallel()
 	const text = `[[site]]
 name = "a"
+[site.localsched]
+cpus = 4
 nodes = 4
 [[workload]]
 site = "a"
@@ -200,8 +218,10 @@ name = "b"
 retire = ["z", "a", "a"]
 [candidate.site]
 name = "a"
-nodes = 0
 cpu_hours = 3
+[candidate.site.localsched]
+cpus = 0
+nodes = 0
 [candidate.site.cost.cpu]
 price = -1
 [[candidate]]
@@ -209,6 +229,8 @@ name = "b"
 price = 7
 [candidate.site]
 name = "c"
+[candidate.site.localsched]
+cpus = 2
 nodes = 2
 [[candidate]]
 name = "d"
@@ -221,30 +243,30 @@ retire = ["a"]
 	}
 	got := strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")
 	for _, want := range []string{
-		`bad.toml:9: tune.method: invalid method "guess"; use "grid" or "nelder-mead"`,
-		`bad.toml:10: tune.runs: 0 is outside 1 to 20000`,
-		`bad.toml:11: tune.seeds: is -1; use 0 or more`,
-		`bad.toml:12: tune.goals: unknown key; did you mean "goal"?`,
-		`bad.toml:14: tune.goal.cost: -1 is not a weight from 0 to 1000`,
-		`bad.toml:15: tune.goal.speed: unknown key`,
-		`bad.toml:16: tune.axis[1].key: is missing; name a key`,
-		`bad.toml:18: tune.axis[2]: default_weights.betta = 1: `,
-		`bad.toml:21: tune.axis[3]: rounds.volunteer_below = 7: 7 is outside 0 to 1`,
-		`bad.toml:26: tune.axis[4].values: needs two numbers or more`,
-		`bad.toml:28: tune.axis[5].key: "default_weights.compute_weight" is another axis too`,
-		`bad.toml:32: tune.axis[6].values: has a number twice`,
-		`bad.toml:30: tune.axis[6]: site.x.nodes = 3: unknown name "x"; no [[site]] has it`,
-		`bad.toml:33: candidate[1].name: is missing`,
-		`bad.toml:34: candidate[1].price: is negative`,
-		`bad.toml:35: candidate[1].lifetime: `,
-		`bad.toml:33: candidate[1]: changes nothing`,
-		`bad.toml:38: candidate[b].retire: unknown name "z"; no [[site]] has it`,
-		`bad.toml:40: candidate[b].site.name: "a" is the name of another site too`,
-		`bad.toml:41: candidate[b].site.nodes: is 0; use 1 or more`,
-		`bad.toml:42: candidate[b].site.cpu_hours: unknown key; did you mean "cpu_hour"?`,
+		`bad.toml:11: tune.method: invalid method "guess"; use "grid" or "nelder-mead"`,
+		`bad.toml:12: tune.runs: 0 is outside 1 to 20000`,
+		`bad.toml:13: tune.seeds: is -1; use 0 or more`,
+		`bad.toml:14: tune.goals: unknown key; did you mean "goal"?`,
+		`bad.toml:16: tune.goal.cost: -1 is not a weight from 0 to 1000`,
+		`bad.toml:17: tune.goal.speed: unknown key`,
+		`bad.toml:18: tune.axis[1].key: is missing; name a key`,
+		`bad.toml:20: tune.axis[2]: default_weights.betta = 1: `,
+		`bad.toml:23: tune.axis[3]: rounds.volunteer_below = 7: 7 is outside 0 to 1`,
+		`bad.toml:28: tune.axis[4].values: needs two numbers or more`,
+		`bad.toml:30: tune.axis[5].key: "default_weights.compute_weight" is another axis too`,
+		`bad.toml:34: tune.axis[6].values: has a number twice`,
+		`bad.toml:32: tune.axis[6]: site.x.nodes = 3: unknown name "x"; no [[site]] has it`,
+		`bad.toml:35: candidate[1].name: is missing`,
+		`bad.toml:36: candidate[1].price: is negative`,
+		`bad.toml:37: candidate[1].lifetime: `,
+		`bad.toml:35: candidate[1]: changes nothing`,
+		`bad.toml:40: candidate[b].retire: unknown name "z"; no [[site]] has it`,
+		`bad.toml:42: candidate[b].site.name: "a" is the name of another site too`,
+		`bad.toml:46: candidate[b].site.localsched.nodes: is 0; use 1 or more`,
+		`bad.toml:43: candidate[b].site.cpu_hours: unknown key`,
 		`candidate[b].site.cost.cpu.price: `,
-		`bad.toml:46: candidate[b].name: "b" is the name of another candidate too`,
-		`bad.toml:47: candidate[b].price: is in no currency`,
+		`bad.toml:50: candidate[b].name: "b" is the name of another candidate too`,
+		`bad.toml:51: candidate[b].price: is in no currency`,
 		`candidate[d].retire: leaves no machine`,
 	} {
 		if !strings.Contains(got, want) {
@@ -269,7 +291,7 @@ func TestTuningAndTheRestOfTheFile(t *testing.T) {
 		"no such":     {"default_weights.wait_weight", "application.*.wait_weight", "there is nothing that \"application.*.wait_weight\" could mean"},
 		"bad star":    {"default_weights.wait_weight", "site*", "there is nothing that"},
 		"no currency": {"currency = \"CHF\"\n", "", "candidate[more].price: is in no currency"},
-		"half priced": {"retire = [\"b\"]\n", "[candidate.site]\nname = \"d\"\nnodes = 1\n", "candidate[less].price: is needed for all candidates that bring a machine, or for none"},
+		"half priced": {"retire = [\"b\"]\n", "[candidate.site]\nname = \"d\"\n\n[candidate.site.localsched]\ncpus = 1\n", "candidate[less].price: is needed for all candidates that bring a machine, or for none"},
 		"history":     {"currency", "history = 3\ncurrency", "candidate[less].retire: excludes history"},
 	} {
 		if !strings.Contains(tunable, test.from) {

@@ -60,12 +60,12 @@ func (d *decoder) table(dst reflect.Value, tree map[string]any, table string) {
 // earlier one. Of a table that was renamed its renamed keys are reported, too.
 func (d *decoder) unknown(table reflect.Type, key, name string, raw any) {
 	was := withoutIndices(key)
-	now, isOld := renamed(was)
+	now, isOld := d.renamed(was)
 	if isOld {
 		d.Problem(key, "%s", now.Text())
 	}
 	inner, _ := raw.(map[string]any)
-	hasNew := func(name string) bool { _, ok := renamed(Join(was, name)); return ok }
+	hasNew := func(name string) bool { _, ok := d.renamed(Join(was, name)); return ok }
 	names := slices.Sorted(maps.Keys(inner))
 	ofOld := slices.ContainsFunc(names, hasNew)
 	for _, name := range names {

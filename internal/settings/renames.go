@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -23,16 +24,14 @@ func Renames() []Rename {
 		{Old: "weighing", New: "[default_weights]"},
 		{Old: "exchange", New: "[exchange_rates]", Note: "; write each currency of worth as a key of its own, as EUR = 0.94"},
 		{Old: "localsched.gamma", New: "[localsched.cpu_model]"},
-		{Old: "site.gamma", New: "[site.cpu_model]"},
+		{Old: "site.gamma", New: "[site.localsched.cpu_model]"},
+		{Old: "site.cpu_model", New: "[site.localsched.cpu_model]"},
 		{Old: "cost.licence", New: "[[cost.license]]"},
 		{Old: "component.behaviour", New: "[component.behavior]"},
 		{Old: "component.licences", New: "component.licenses"},
 		{Old: "workload.part_nodes", New: "workload.size_unit", Note: `; true is "cpu", now the default, and false is "node"`},
 	}
-	for _, moved := range []struct {
-		from, to string
-		keys     []string // pairs of an old and a new name
-	}{
+	for _, moved := range []moved{
 		{"rounds", "rounds", []string{
 			"cycle", "cycle_interval", "max_q", "max_jobs_per_cycle", "phi", "local_wait_threshold", "sigma", "check_interval",
 			"delta", "volunteer_below", "volunteer_jobs", "jobs_per_volunteer", "stay_home", "stay_local", "deadline", "quote_timeout",
@@ -76,13 +75,44 @@ func Renames() []Rename {
 		{"peer", "localsched", []string{"waits", "wait_prediction"}},
 		{"peer", "", []string{"partners", "partners", "perturb", "perturb"}},
 	} {
-		for pair := range slices.Chunk(moved.keys, 2) {
-			renames = append(renames, Rename{Old: Join(moved.from, pair[0]), New: Join(moved.to, pair[1])})
-		}
+		renames = append(renames, moved.renames()...)
 	}
+	renames = append(renames, siteRenames()...)
 	return append(renames, Rename{
 		Old: "peer.ask", New: "rounds.partners_per_round", Note: "; instead of 0, for all partners, write how many there are",
 	})
+}
+
+// moved are keys that have another name, or the same in another table.
+type moved struct {
+	from, to string
+	keys     []string // pairs of an old and a new name
+}
+
+func (m moved) renames() (renames []Rename) {
+	for pair := range slices.Chunk(m.keys, 2) {
+		renames = append(renames, Rename{Old: Join(m.from, pair[0]), New: Join(m.to, pair[1])})
+	}
+	return renames
+}
+
+// siteRenames are the keys of [[site]] of an experiment from before it had only the tables
+// of a site's configuration.
+func siteRenames() []Rename {
+	renames := []Rename{
+		{Old: "site.cpus_per_node", New: "site.localsched.cpus", Note: ", the CPUs of all nodes together"},
+		{Old: "site.whole_node", New: "site.localsched.machine", Note: "; instead of true write \"whole-node\""},
+		{Old: "site.cpu_hour", New: "site.tariff.cpu_hour", Note: ", with its currency"},
+		{Old: "site.watts_per_cpu", New: "site.power.watts_per_cpu"},
+		{Old: "site.zone", New: "site.prices.time_zone"},
+	}
+	for _, name := range []string{"nodes", "mhz", "mflops", "machine", "memory", "policy", "max_wall_time"} {
+		renames = append(renames, Rename{Old: Join("site", name), New: Join("site.localsched", name)})
+	}
+	for _, name := range []string{"partitions", "smallest", "mesh"} {
+		renames = append(renames, Rename{Old: Join("site", name), New: Join("site.localsched.bgp", name)})
+	}
+	return renames
 }
 
 // weights are the weights of an objective, by their Greek letters, and what waiting costs.
@@ -108,13 +138,34 @@ func (r Rename) Text() string {
 }
 
 // renamed finds the entry for a key without indices: the one with the longest name that the
-// key ends with.
-func renamed(key string) (found Rename, ok bool) {
+// key ends with, and whose new name is a key of what is read.
+func (r *Reader) renamed(key string) (found Rename, ok bool) {
 	for _, one := range Renames() {
 		ends := strings.Contains(one.Old, ".") && strings.HasSuffix(key, "."+one.Old)
-		if (ends || one.Old == key) && len(one.Old) > len(found.Old) {
+		if !ends && one.Old != key || len(one.Old) <= len(found.Old) {
+			continue
+		}
+		if hasKey(r.root.Type(), strings.TrimSuffix(key, one.Old)+strings.Trim(one.New, "[]")) {
 			found, ok = one, true
 		}
 	}
 	return found, ok
+}
+
+// hasKey says whether a dotted key without indices is one of a table or of the tables in it.
+func hasKey(table reflect.Type, key string) bool {
+	for name := range strings.SplitSeq(key, ".") {
+		for table.Kind() == reflect.Pointer || table.Kind() == reflect.Slice {
+			table = table.Elem()
+		}
+		if table.Kind() != reflect.Struct {
+			return table.Kind() == reflect.Map
+		}
+		field, ok := fieldOf(table, name)
+		if !ok {
+			return false
+		}
+		table = field.Type
+	}
+	return true
 }

@@ -36,9 +36,12 @@ waiting_cost = "boss"
 
 [[site]]
 name = "busy"
+[site.localsched]
+cpus = 8
 nodes = 8
-watts_per_cpu = 100
 mhz = 2000
+[site.power]
+watts_per_cpu = 100
 [site.cost.cpu]
 price = 1.0
 [site.cost.eco]
@@ -46,9 +49,12 @@ price = 100.0
 
 [[site]]
 name = "slow"
+[site.localsched]
+cpus = 8
 nodes = 8
-watts_per_cpu = 100
 mhz = 500
+[site.power]
+watts_per_cpu = 100
 [site.cost.cpu]
 price = 0.1
 [site.cost.eco]
@@ -74,8 +80,10 @@ name = "a pebble"
 price = 900000.0
 [candidate.site]
 name = "pebble"
-nodes = 1
+[candidate.site.localsched]
+cpus = 1
 mhz = 100
+[candidate.site.power]
 watts_per_cpu = 100
 [candidate.site.cost.cpu]
 price = 9.0
@@ -91,9 +99,12 @@ name = "its twin"
 price = 1000.0
 [candidate.site]
 name = "twin"
+[candidate.site.localsched]
+cpus = 8
 nodes = 8
-watts_per_cpu = 100
 mhz = 2000
+[candidate.site.power]
+watts_per_cpu = 100
 [candidate.site.cost.cpu]
 price = 0.5
 [candidate.site.cost.eco]

@@ -21,6 +21,14 @@ func (l *LocalSched) Engine(cpusHere int) (engine.Machine, error) {
 	return engine.Partitioned(l.BGP.layout, capacity, engine.Enabled{Smallest: l.BGP.Smallest, TorusOnly: !l.BGP.Mesh})
 }
 
+// Layout is how the machine is cut into partitions, after it was checked; nil: it is not.
+func (l *LocalSched) Layout() *partition.Layout {
+	if l.Machine != Partitioned || l.BGP == nil {
+		return nil
+	}
+	return l.BGP.layout
+}
+
 // checkBGP reads the layout of a machine in partitions and checks the machine by it.
 func (r *checker) checkBGP(l *LocalSched) {
 	if l.Machine != Partitioned {

@@ -16,7 +16,7 @@ func (r *checker) checkPower(p *Power) {
 	if _, err := budget.ParseHours(p.OnPeak); err != nil {
 		r.Problem("power.on_peak", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	if p.OnPeak != budget.Always && !r.Set("prices.time_zone") {
+	if p.OnPeak != budget.Always && !r.simulated && !r.Set("prices.time_zone") {
 		r.Warn("power.on_peak", "uses UTC because [prices] time_zone is unset; set it to the time zone of this site, or to \"UTC\"")
 	}
 	r.OneOf("power.mode", p.Mode, string(engine.Window), string(engine.Filter))
@@ -61,7 +61,7 @@ func (r *checker) checkRates(p *Power) {
 	switch {
 	case area != "" && p.WattsPerCPU == 0:
 		r.Warn("prices.area", "has no effect without [power] watts_per_cpu: quotes carry no electricity cost")
-	case area == "" && p.WattsPerCPU > 0 && !p.Budgeted() && r.config.Cost.Eco == nil:
+	case area == "" && p.WattsPerCPU > 0 && !p.Budgeted() && r.config.Cost.Eco == nil && !r.counted:
 		r.Warn("power.watts_per_cpu", "has no effect without [prices] area or budget_kw: quotes carry no electricity cost")
 	}
 }

@@ -34,6 +34,18 @@ func TestEveryOldNameIsReportedWithTheNewOne(t *testing.T) {
 	}
 }
 
+// TestOldNamesOfOtherFilesAreNotReported: a key that experiments had in [[site]] is unknown
+// in [site] of a peer, which never had it.
+func TestOldNamesOfOtherFilesAreNotReported(t *testing.T) {
+	t.Parallel()
+	if got := readPeer(t, "[site]\nmhz = 5\n"); !strings.Contains(got, "site.mhz: unknown key; it belongs to [localsched]") {
+		t.Error(got)
+	}
+	if got := readExperiment(t, "[[site]]\nmhz = 5\n"); !strings.Contains(got, "site[1].mhz: is now mhz in [site.localsched]") {
+		t.Error(got)
+	}
+}
+
 // toml sets a dotted key.
 func toml(key string, array bool) string {
 	table, name := "", key
