@@ -55,7 +55,7 @@ func toml(key string, array bool) string {
 	switch {
 	case array:
 		return "[[" + key + "]]\n"
-	case table == "component" || table == "site" || table == "application":
+	case table == "component" || table == "site" || table == "application" || table == "workload":
 		return "[[" + table + "]]\n" + name + " = 1\n"
 	case strings.HasPrefix(key, "component."), strings.HasPrefix(key, "site."):
 		first, _, _ := strings.Cut(key, ".")
