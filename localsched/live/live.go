@@ -30,10 +30,16 @@ type Driver struct {
 	wake   chan struct{} // holds one element while the loop has been asked to make a step
 }
 
-// Runner is what the runner of a driver provides. Both functions are called with its lock held.
+// Runner is what the runner of a driver provides.
 type Runner struct {
-	CarryOut  func(driver.Work)   // stores what the loop will do
-	LogMisfit func(driver.Misfit) // logs that no plan has a place for a job, and what an operator should do
+	CarryOut func(driver.Work) // stores what the loop will do; called with the runner's lock held
+	Advice   Advice
+}
+
+// Advice is what an operator should do about a job that no plan has a place for.
+type Advice struct {
+	Running string // the engine has started the job
+	Pending string
 }
 
 // New returns a driver that does not have an engine yet. A nil source is the clock of this machine.
@@ -83,12 +89,25 @@ func (d *Driver) Done(err error) {
 	d.Wake()
 }
 
-// Rebuilt has what has no place in a new plan logged, and passes the work to the runner.
+// Rebuilt logs what has no place in a new plan, and passes the work to the runner.
 func (d *Driver) Rebuilt(misfits []driver.Misfit) {
 	for _, m := range misfits {
-		d.runner.LogMisfit(m)
+		logMisfit(d.log, m, d.runner.Advice)
 	}
 	d.Done(nil)
+}
+
+func logMisfit(log *slog.Logger, m driver.Misfit, advice Advice) {
+	log = log.With("job", m.Tag.String(), "error", m.Err)
+	switch {
+	case m.Reserved:
+		log.Error("reservation_restore_failed",
+			"advice", "the job may not start together with the other components of its group")
+	case m.Running:
+		log.Warn("running_job_not_planned", "advice", advice.Running)
+	default:
+		log.Warn("queued_job_not_planned", "advice", advice.Pending)
+	}
 }
 
 // Wake has the loop make a step. It needs no lock.

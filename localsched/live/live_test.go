@@ -24,8 +24,6 @@ type rig struct {
 	clock wallclock.Reading
 	log   bytes.Buffer
 	work  driver.Work
-
-	misfits []driver.Misfit
 }
 
 func newRig() *rig {
@@ -35,7 +33,7 @@ func newRig() *rig {
 			r.work.Starts = append(r.work.Starts, w.Starts...)
 			r.work.Kills = append(r.work.Kills, w.Kills...)
 		},
-		LogMisfit: func(m driver.Misfit) { r.misfits = append(r.misfits, m) },
+		Advice: live.Advice{Running: "advice for running jobs", Pending: "advice for pending jobs"},
 	})
 	return r
 }
@@ -94,21 +92,44 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// TestLog has an engine fail, and has no place for a job.
-func TestLog(t *testing.T) {
+// TestFailure has an engine fail.
+func TestFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig()
 	r.begin()
 	r.Done(errors.New("defect"))
+	if text := r.log.String(); !strings.Contains(text, "engine_state_mismatch") || !strings.Contains(text, "error=defect") {
+		t.Errorf("got the log %q, want the defect as an engine_state_mismatch", text)
+	}
+}
+
+// TestMisfits logs a pending job that an engine has no place for, and each kind of misfit.
+func TestMisfits(t *testing.T) {
+	t.Parallel()
+	r := newRig()
+	r.begin()
 	r.Add(job(1, 5), false)
 	r.Rebuilt(r.Rebuild(r.Now(), nil))
-	text := r.log.String()
-	if len(r.misfits) != 1 {
-		t.Errorf("got the misfits %v, want one", r.misfits)
+	tag, reason := job(2, 1).Tag, errors.New("too large")
+	r.Rebuilt([]driver.Misfit{
+		{Tag: tag, Err: reason},
+		{Tag: tag, Err: reason, Running: true},
+		{Tag: tag, Err: reason, Reserved: true},
+	})
+	lines := strings.Split(strings.TrimSpace(r.log.String()), "\n")
+	about := "job=" + tag.String() + ` error="too large" advice=`
+	want := []string{
+		"level=WARN msg=queued_job_not_planned job=" + job(1, 5).Tag.String() + " error=",
+		"level=WARN msg=queued_job_not_planned " + about + `"advice for pending jobs"`,
+		"level=WARN msg=running_job_not_planned " + about + `"advice for running jobs"`,
+		"level=ERROR msg=reservation_restore_failed " + about + `"the job may not start together`,
 	}
-	for _, want := range []string{"engine_state_mismatch", "error=defect"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("got the log %q, want %q in it", text, want)
+	if len(lines) != len(want) {
+		t.Fatalf("got the log %q, want %d lines", lines, len(want))
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, want[i]) {
+			t.Errorf("got the line %q, want %q in it", line, want[i])
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
+	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -24,15 +25,12 @@ func (g *Gate) carryOut(work driver.Work) {
 	}
 }
 
-func (g *Gate) logMisfit(m driver.Misfit) {
-	log := g.config.Log.With("job", m.Tag.String(), "error", m.Err)
-	if m.Running {
-		log.Warn("released_job_not_planned",
-			"advice", "the batch system has the job; check whether the machine that it describes is right")
-		return
+// misfitAdvice is for jobs that do not fit the machine that the batch system describes.
+func misfitAdvice() live.Advice {
+	return live.Advice{
+		Running: "the batch system has the job; check whether the machine that it describes is right",
+		Pending: "the job stays pending until the machine can run it, or until it is cancelled",
 	}
-	log.Warn("held_job_not_planned",
-		"advice", "the job stays pending until the machine can run it, or until it is cancelled")
 }
 
 // release enters that the engine has started a job. The lock is held.

@@ -64,7 +64,7 @@ func Open(config Config) (*Gate, error) {
 		gone:        make(chan struct{}),
 	}
 	g.unrated = unrated(config.Budget)
-	g.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: g.carryOut, LogMisfit: g.logMisfit})
+	g.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: g.carryOut, Advice: misfitAdvice()})
 	if err := g.restore(); err != nil {
 		return nil, fmt.Errorf("the gate's directory %s: %w", config.Dir, err)
 	}

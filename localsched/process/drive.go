@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched/driver"
+	"github.com/switchyard-hpc/switchyard/localsched/live"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -27,18 +28,11 @@ func (s *Scheduler) carryOut(work driver.Work) {
 	s.reservedStartsChanged()
 }
 
-func (s *Scheduler) logMisfit(m driver.Misfit) {
-	log := s.config.Log.With("job", m.Tag.String(), "error", m.Err)
-	switch {
-	case m.Reserved:
-		log.Error("reservation_restore_failed",
-			"advice", "the job may not start together with the other components of its group")
-	case m.Running:
-		log.Warn("running_job_not_planned",
-			"advice", "the job continues to run; check cpus, nodes and machine of [localsched]")
-	default:
-		log.Warn("queued_job_not_planned",
-			"advice", "the job stays pending until the machine of [localsched] can run it, or until it is cancelled")
+// misfitAdvice is for jobs that do not fit the machine or the rules of the configuration.
+func misfitAdvice() live.Advice {
+	return live.Advice{
+		Running: "the job continues to run; check cpus, nodes and machine of [localsched]",
+		Pending: "the job stays pending until the machine of [localsched] can run it, or until it is cancelled",
 	}
 }
 

@@ -71,7 +71,7 @@ func Open(config Config) (*Scheduler, error) {
 		stopping:       make(chan struct{}),
 		gone:           make(chan struct{}),
 	}
-	s.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: s.carryOut, LogMisfit: s.logMisfit})
+	s.driver = live.New(config.Clock, config.Log, live.Runner{CarryOut: s.carryOut, Advice: misfitAdvice()})
 	if config.LearnJobPower {
 		s.powerHistory = readPowerHistory(config.Dir, config.Log)
 	}
