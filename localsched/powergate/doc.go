@@ -17,11 +17,11 @@
 // power until the batch system says that it has ended, also while it waits there. So no
 // more is ever given than the machine holds.
 //
-// When a budget begins or falls, what the batch system has not started yet is taken back, the last
-// given first, until all the rest is within the budget: it is withdrawn and forgotten there, and
-// waits here again in its old place. A job that the batch system would start only after a budget
-// begins that does not allow it is not given before that. So a job that was given off-peak does
-// not wait in a queue that nobody can stop until it starts on-peak.
+// When a budget begins or falls, jobs that the batch system has not started yet are recalled, the
+// last released first, until the rest is within the budget: they are withdrawn and forgotten there,
+// and held here again in their old order. A job that the batch system would start only after the
+// begin of a budget that does not allow it is not released. Otherwise a job that is released
+// off-peak could wait in the batch system, which knows no budget, and start on-peak.
 //
 // # What it costs and does not see
 //
@@ -48,18 +48,18 @@
 // One for each job from Submit to Forget, replaced as a whole and synced before anything
 // follows from it. Its state is
 //
-//	held       it waits here, with the time since when
-//	released   the batch system may have it, or have it withdrawn again
-//	recalled   it may have it, and must not get it again: it is being withdrawn
-//	ended      it has told the end
-//	refused    it would not have it; that is the end
-//	withdrawn  it never starts
+//	held       the gate has the job, with the time since when
+//	released   the batch system may have the job
+//	recalled   the batch system may have the job, which is being withdrawn
+//	ended      the batch system has reported the end
+//	refused    the batch system has refused the job, which has ended
+//	withdrawn  the job never starts
 //
-// When the gate is opened again, what is held is held again in the old order, and what is
-// released counts until its end is told. The batch system is asked for it by its tag, also
-// after any Submit that did not say yes or no. A job that it reliably does not have is held
-// again, behind the others: the budget may be another by now. So is a job that was let go and
-// whose record could not be read or written until the budget became another.
+// After a restart of the gate, held jobs are held again in the old order, and released jobs count
+// until their end is reported. The gate looks a released job up by its tag, also after every
+// Submit with an unclear result. A job that the batch system reliably does not have is held again,
+// behind the others, because the budget may have changed. So is a released job whose record could
+// not be read or written until the budget changed.
 //
 // A job that was given away and is then refused has FAILED, with the reason. One that is
 // given away by the call of Submit itself is refused there, once its record is gone for good:

@@ -17,7 +17,7 @@
 //
 // What every spool has is localsched/spool's. A job's directory here:
 //
-//	<Dir>/likely                   what jobs are expected to draw, if that is learnt
+//	<Dir>/likely                   measured power draw of earlier jobs, with [Config].Learn
 //	<Dir>/promised                 when jobs that wait shall start, under a policy that promises that
 //	<Dir>/jobs/<job>.<epoch>/
 //	    job.json                   with the job's number and its grace time
@@ -33,9 +33,9 @@
 // whatever crashes when. A job whose started has no exit and no living shim is
 // NODE_FAIL.
 //
-// After a restart the engine is told first what runs, since when it started that, then what is
-// held, then all that waits, in the order of submission, with what each job was promised; then
-// it makes one pass. So a restart changes no start.
+// After a restart the engine gets first the running jobs with their start times, then the advance
+// reservations, then the pending jobs in the order of submission with their planned starts. Then it
+// makes one pass. So a restart changes no start.
 //
 // # Processes
 //
@@ -51,7 +51,7 @@
 //
 // The second stage limits the size of each file that a guest writes to [Config].MaxOutput.
 // No more than that of its output is read, announced and returned, and the reading ends when
-// nobody waits for it any more.
+// its context does.
 //
 // For each output file of a guest some of the disk is allocated beyond its end: first by the
 // second stage, and again by the shim every second. A file that has used this up when there is
@@ -61,11 +61,10 @@
 // # Clocks
 //
 // The engine has the time of the wall clock, see internal/wallclock. When that is set, or the machine
-// was suspended, the scheduler makes the engine anew, as after a restart: what runs has as much
-// of its limit left as before, by the steady clock, which is also that of shims; what was
-// promised to waiting jobs comes as much later as it would have; holds and the hours of a budget
-// are meant by the wall clock, and follow it. What must last until another peer reads it is
-// written down by the steady clock.
+// was suspended, the scheduler creates a new engine, as after a restart. Running jobs keep the rest of
+// their time limit by the monotonic clock, which shims use too. Planned starts of pending jobs keep
+// their distance. Advance reservations and the hours of a budget refer to the wall clock, and follow
+// it. Records that another peer reads later use the monotonic clock.
 //
 // # Usage
 //
@@ -83,10 +82,10 @@
 //
 // # Power
 //
-// Within a budget ([Config].Budget) real processes start as the engine lets them; jobs
-// that the budget holds are PENDING with the reason PowerBudget. What waits keeps the
-// time of its submission over restarts, and with it the bound of its delay. Watchers
-// hear of another budget, so that what the peer tells of its load is right.
+// Within a budget ([Config].Budget) processes start when the engine admits them; jobs
+// that wait for power are PENDING with the reason PowerBudget. Pending jobs keep the time
+// of their submission over restarts, and with it the bound of their delay. A change of the
+// budget wakes watchers, so that the peer reports the correct load.
 //
 // With [Config].Learn a job that does not state its power is expected to draw what
 // earlier runs of its user and name have drawn: by its energy, where the machine measures

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// cancellation is a wish to have the jobs of a name and an owner taken out of Slurm.
+// cancellation is a request to remove the jobs of a name and an owner from Slurm.
 type cancellation struct {
 	tag  protocol.Tag
 	name string

@@ -67,7 +67,7 @@ type exit struct {
 	term  termNoted
 }
 
-// termNoted is whether a wrapper was told to end its job before the script was over.
+// termNoted states whether a wrapper received TERM before its script had ended.
 type termNoted uint8
 
 const (

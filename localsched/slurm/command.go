@@ -99,7 +99,7 @@ func (c *commands) run(ctx context.Context, stdin, name string, args ...string) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.path(name), args...) //nolint:gosec // the operator chooses the folder
+	cmd := exec.CommandContext(ctx, c.path(name), args...) //nolint:gosec // the operator chooses the directory
 	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, "/", time.Second
 	cmd.Stdin = strings.NewReader(stdin)
 	var out bytes.Buffer

@@ -16,8 +16,8 @@ import (
 // started.
 const maxTries = 8
 
-// conclude ends a job that Slurm says has ended. If nobody has claimed it, it has
-// not started: then it may be submitted again.
+// conclude ends a job that Slurm reports as ended. Without a claim the job has not
+// started, so it may be submitted again.
 func (s *Scheduler) conclude(ctx context.Context, j *job, e entry) {
 	c, err := readClaim(j.dir, j.owner())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,8 +135,8 @@ func (s *Scheduler) discard(ctx context.Context, j *job, e entry) {
 	s.again(ctx, j)
 }
 
-// again submits a job for which Slurm has no entry and nobody a claim. Should
-// Slurm find the earlier one after all, the claim lets one of them run.
+// again submits a job once more that has neither an entry in Slurm nor a claim. If
+// Slurm still has the earlier submission, the claim lets only one of the two run.
 func (s *Scheduler) again(ctx context.Context, j *job) {
 	s.mu.Lock()
 	early := time.Now().Before(j.retry)
@@ -250,8 +250,7 @@ func (s *Scheduler) concluded(ctx context.Context, j *job, is native, past []nat
 	return !s.surelyAbsent(j)
 }
 
-// endUnknown reports, where that is new, that a job is no longer in the queue and that the history
-// does not tell of it yet. An administrator may have cancelled it, so it is not submitted again.
+// endUnknown reports once that a job is no longer in the queue and not in the history yet. An administrator may have cancelled it, so it is not submitted again.
 func (s *Scheduler) endUnknown(j *job, err error) {
 	reason := "it has left Slurm's queue, and how it ended is not known yet: " + err.Error()
 	s.mu.Lock()

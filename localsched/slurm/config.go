@@ -30,7 +30,7 @@ type Config struct {
 	Reservations bool              // room may be held by reservations of Slurm's, which only its operators may make
 	Timeout      time.Duration     // of one command; 0: [DefaultTimeout]
 	Log          *slog.Logger      // nil: no log
-	// NodeExporter is where a node tells its metrics in Prometheus' text format, a URL or an
+	// NodeExporter is where a node exports its metrics in Prometheus' text format: a URL or an
 	// absolute path; "{node}" stands for its name in Slurm. Empty: nowhere.
 	NodeExporter string
 

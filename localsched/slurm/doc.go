@@ -37,7 +37,7 @@
 // directory, which one caller alone can. A withdrawal makes the same link. Then a job
 // can be submitted twice without harm, and the adapter does so: a job that the
 // queue, the log of ended jobs and the database do not show, twice in a row, and
-// that nobody has claimed, is submitted again under its name. One that was claimed
+// that has no claim, is submitted again under its name. One that was claimed
 // is given some time to write down its end, and then is NODE_FAIL.
 //
 // Jobs are known by name, sy.<site>.<job>.<epoch>, and owner; the number only
@@ -79,12 +79,12 @@
 // too. The predictor counts whose corrected estimates have been less wrong. As long as none has
 // enough pairs, P10 to P90 covers what all of them say.
 //
-// # Holds
+// # Advance reservations
 //
-// With [Config].Reservations a hold is a reservation of Slurm's that has the job's name, and a
-// record in the spool, which says from when on. The reservation is made first: one without a
-// record was never told of, and is deleted after a restart. One that has served is deleted at
-// the next look at the queue.
+// With [Config].Reservations an advance reservation is a reservation of Slurm's with the name of
+// the job, and a record in the spool with its start. The reservation is made first: one without a
+// record was never reported to the peer, and is deleted after a restart. One that is no longer
+// needed is deleted at the next look at the queue.
 //
 // # Accounts
 //

@@ -97,9 +97,9 @@ func zoneOf(d protocol.Duration) protocol.Duration {
 	return min(max((d+half)/quarter*quarter, -most), most)
 }
 
-// inUTC is the ending of a job with its times in UTC. The log of jobcomp/filetxt has them as the
-// clock on the controller's wall shows them, and not the time zone, which what is known of the
-// job's submission tells. If the zone's offset changed while the job was in Slurm, its end
+// inUTC returns the ending of a job with its times in UTC. The log of jobcomp/filetxt has them in
+// the controller's local time without the time zone; the zone follows from the known time of the
+// job's submission. If the zone's offset changed while the job was in Slurm, its end
 // keeps the old one.
 func (e *ending) inUTC(j *job, is native) ending {
 	out := *e
@@ -143,10 +143,10 @@ func (c *commands) accounted(ctx context.Context, id uint32, name string) ([]end
 }
 
 // unsentToDatabase is how many messages for slurmdbd the controller has, which it keeps while that does not
-// take them; 0 where the command that tells is not installed.
+// take them; 0 if sdiag is not installed.
 func (c *commands) unsentToDatabase(ctx context.Context) (int, error) {
 	if missing := c.check("sdiag"); missing != nil {
-		return 0, nil //nolint:nilerr // what it would tell is told later by sacct
+		return 0, nil //nolint:nilerr // sacct reports the same later
 	}
 	out, _, err := c.run(ctx, "", "sdiag")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // nodeWord stands for a node's name in [Config.NodeExporter].
 const nodeWord = "{node}"
 
-// checkExporter says what is wrong with where nodes tell their metrics.
+// checkExporter validates the pattern of node exporters. The error names the pattern.
 func checkExporter(pattern string) error {
 	at := strings.ReplaceAll(pattern, nodeWord, "node")
 	if address, err := url.Parse(at); err == nil && address.Host != "" && (address.Scheme == "http" || address.Scheme == "https") {
@@ -27,8 +27,8 @@ func checkExporter(pattern string) error {
 	return fmt.Errorf("node exporter %q is neither a URL with http nor an absolute path, in which %s stands for a node's name", pattern, nodeWord)
 }
 
-// exporter is where a node tells its metrics; empty when the name is none that could stand
-// in a URL or path, as a list of several.
+// exporter returns the URL or path of a node's metrics. It is empty if the name cannot be part
+// of a URL or path, as for a list of several nodes.
 func (c Config) exporter(node string) string {
 	harmless := func(r rune) bool {
 		return r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -153,9 +153,9 @@ func (s *Scheduler) closeTally(ctx context.Context, j *job) {
 	}
 }
 
-// byNode is what the exporter of a job's node tells of it, which had so much CPU time as far
-// as is known: all that the node did where jobs have nodes to themselves, else its share of
-// the energy.
+// byNode returns the usage of a job by the exporter of its node, given the CPU time of the job as
+// far as it is known. Where jobs have whole nodes, all usage of the node is the job's; elsewhere
+// the job has a share of the energy.
 func (s *Scheduler) byNode(j *job, cpu protocol.Duration) protocol.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()

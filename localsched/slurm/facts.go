@@ -50,7 +50,7 @@ func (c *commands) facts(ctx context.Context, config Config) (f siteFacts, err e
 	return f, nil
 }
 
-// booted is when the controller was started, by its clock; 0: it does not tell.
+// booted is when the controller was started, by its clock; 0 if it does not report it.
 func (c *commands) booted(ctx context.Context) (protocol.Instant, error) {
 	out, _, err := c.run(ctx, "", "scontrol", "show", "config")
 	if err != nil {
@@ -98,7 +98,7 @@ func parseConfig(out string) map[string]string {
 	return config
 }
 
-// advise tells of settings with which the adapter knows less than it could.
+// advise logs the settings of Slurm that withhold information from the adapter.
 func (f siteFacts) advise(log *slog.Logger) {
 	log.Info("slurm_found", "cluster", f.config["ClusterName"], "jobcomp", f.jobComp, "sacct", f.sacct)
 	if f.jobComp == "" && !f.sacct {

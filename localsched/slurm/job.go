@@ -64,7 +64,7 @@ func (j *job) describe(record spool.Job) {
 	j.record, j.submitted, j.outputs = record, record.Submitted, record.Outputs(j.dir)
 }
 
-// lock waits until nobody else works at the job.
+// lock waits for exclusive access to the job.
 func (j *job) lock(ctx context.Context) error {
 	select {
 	case j.busy <- struct{}{}:

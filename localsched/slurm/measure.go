@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// finishRun is finish for a job that has run: with what it has done. As long as the accounting
-// may still tell that, it does nothing, and the job is looked at again the next time.
+// finishRun finishes a job that has run, with its usage. While the accounting may still report the
+// usage, it does nothing; the next look at the queue tries again.
 func (s *Scheduler) finishRun(ctx context.Context, j *job, end spool.End) {
 	if j.neverBegan() {
 		s.finish(j, spool.End{State: protocol.Cancelled, Reason: "it would have started later than it may, and never began"})
@@ -30,9 +30,9 @@ func (s *Scheduler) finishRun(ctx context.Context, j *job, end spool.End) {
 	s.finish(j, end)
 }
 
-// used is what a job has done: as it reports, of what only the program knows; as Slurm's
-// accounting has measured it; of its CPU time, where there is no accounting, what else is
-// known; and the rest as its node tells.
+// used returns the usage of a job. Each value comes from the first source that has it: the report
+// of the program; Slurm's accounting; without accounting, [Scheduler.unaccounted] for the CPU
+// time; the exporter of the node.
 func (s *Scheduler) used(j *job, ran protocol.Duration, measured protocol.Usage) protocol.Usage {
 	report, err := usage.TakeReport(j.record.OpenUsage(j.dir))
 	if err != nil {
@@ -44,9 +44,9 @@ func (s *Scheduler) used(j *job, ran protocol.Duration, measured protocol.Usage)
 	return usage.Prefer(usage.Prefer(report, measured), s.byNode(j, measured.CPU))
 }
 
-// unaccounted is the CPU time of a job that ran so long, where no accounting tells it; 0: not
-// known. The wrapper knows that of the script and of what it has waited for, but of nothing
-// that srun has started: so a node that the job had to itself is believed before it.
+// unaccounted returns the CPU time of a job without accounting, given its run time; 0 if it is
+// unknown. The wrapper measures the script and the children that it has waited for, but nothing
+// that srun has started. The counter of a node that the job had to itself is therefore preferred.
 func (s *Scheduler) unaccounted(j *job, ran protocol.Duration) protocol.Duration {
 	last, err := readExit(j.dir, j.owner())
 	if err != nil {

@@ -39,7 +39,7 @@ func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 // whatever code a script that traps the signal ends with. If the script was over by then, Slurm
 // has forgotten that: a controller that was killed launches such a job once more, which slurmd
 // refuses and cancels, or takes it to run until its limit or until its node is missed. That the
-// wrapper was not told to end is no proof: the signal may have come to the script alone.
+// wrapper received no TERM is no proof: the signal may have reached the script alone.
 func (s *Scheduler) endedItself(j *job, e entry, last exit, refused func() bool) bool {
 	s.mu.Lock()
 	killed := j.killed

@@ -69,8 +69,8 @@ func queueFormat(mark string) string {
 // queue lists jobs, of all partitions and states, one by one where they are
 // arrays.
 func (c *commands) queue(ctx context.Context) ([]entry, error) {
-	// Names hold line breaks too. So each line has, after the number, a word that
-	// nobody else can know.
+	// Names may contain line breaks, so a user could forge lines. Each line therefore has a
+	// random word after the number, which no user can know.
 	mark := rand.Text()
 	out, _, err := c.run(ctx, "", "squeue", "-h", "-a", "-r", "-t", "all", "--noconvert", "-O", queueFormat(mark))
 	if err != nil {
@@ -192,8 +192,8 @@ func (e *entry) over() bool { return finalState(e.state) != 0 }
 // runs reports whether the job has CPUs.
 func (e *entry) runs() bool { return !e.waits() && !e.over() }
 
-// ready reports whether a job that waits only waits for nodes. Others wait for what no
-// look at the nodes tells, and stand in nobody's way until then.
+// ready reports whether a pending job waits for nodes only. Other jobs wait for events that the
+// state of the nodes does not show, and delay no job until then.
 func (e *entry) ready() bool {
 	reason, _, _ := strings.Cut(e.reason, ",")
 	switch reason {

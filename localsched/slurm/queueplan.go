@@ -120,7 +120,7 @@ func (o *queuePlan) model() {
 	for i := range c.reservations {
 		o.reserve(&c.reservations[i], index)
 	}
-	free := make([]int, len(c.nodes)) // CPUs that jobs have and that are not told of yet
+	free := make([]int, len(c.nodes)) // busy CPUs of each node that are not assigned to a job yet
 	for i, n := range c.nodes {
 		free[i] = n.busy
 	}
@@ -133,7 +133,7 @@ func (o *queuePlan) model() {
 		from, ends := c.at, arrays[e.array]
 		if e.throttled() {
 			if len(ends) == 0 {
-				continue // it waits for nobody knows what
+				continue // it cannot be predicted: no task of the array runs
 			}
 			slices.Sort(ends)
 			from, ends = ends[0], ends[1:]

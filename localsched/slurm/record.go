@@ -58,7 +58,7 @@ func jobName(called, name string) string {
 	return called + "." + name
 }
 
-// commentOf is what Slurm's users and administrators are told of a job: first what its user says.
+// commentOf returns the comment of a job in Slurm: the user's comment first, then the origin.
 func commentOf(record spool.Job, name string) string {
 	sub := record.Submission
 	text := fmt.Sprintf("Switchyard job %v (%s) of %s from site %s, here %s",

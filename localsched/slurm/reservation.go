@@ -18,7 +18,7 @@ type reservation struct {
 	again      protocol.Duration // from one start to the next; 0: it comes once
 	nodes      []string
 	coreCount  int            // of all of them
-	cores      map[string]int // of each, where Slurm tells
+	cores      map[string]int // of each node, where Slurm reports it
 }
 
 // Slurm's words about reservations.
@@ -150,7 +150,7 @@ func again(flags string) protocol.Duration {
 }
 
 // parseCores reads how many cores of each node a reservation has: words NodeName=a1
-// CoreIDs=0-3, for each. Slurm does not always tell.
+// CoreIDs=0-3, for each. Slurm does not always report them.
 func parseCores(line string) (cores map[string]int, err error) {
 	name := ""
 	for word := range strings.FieldsSeq(line) {

@@ -70,7 +70,7 @@ func (s *Scheduler) loadJob(j *job) error {
 		return err
 	case c.by == withdrawnBy:
 		j.state = withdrawn
-		s.watchOrphan(j) // Slurm may not have been told
+		s.watchOrphan(j) // the withdrawal may not have reached Slurm
 	case c.wrapper():
 		// Slurm had it, whatever was noted.
 		j.claim, j.state = c, running
@@ -89,7 +89,7 @@ func (s *Scheduler) loadEnd(j *job, end endRecord) {
 }
 
 // loadDamaged is loadJob for a directory without a readable job.json: a tombstone, or a
-// job that can no longer be told.
+// job of which nothing more is known.
 func (s *Scheduler) loadDamaged(j *job, err error) error {
 	c, unread := readClaim(j.dir, spool.Account{})
 	if errors.Is(err, fs.ErrNotExist) && unread == nil && c.by == withdrawnBy {

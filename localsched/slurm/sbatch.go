@@ -153,8 +153,8 @@ func willStart(said string) (protocol.Instant, error) {
 	return at, err
 }
 
-// testOnly asks Slurm when a job would start. It is asked as the peer's own account,
-// since nobody knows yet whose the job will be.
+// testOnly asks Slurm when a job would start. It asks as the peer's own account,
+// since the account of the job is not known yet.
 func (c *commands) testOnly(ctx context.Context, args []string) (protocol.Instant, error) {
 	all := append([]string{"--test-only", "--job-name=switchyard-quote", "--export=NONE", "--output=/dev/null"}, args...)
 	_, said, err := c.run(ctx, "#!/bin/sh\n", "sbatch", all...)

@@ -26,8 +26,8 @@ type Scheduler struct {
 	jobs     map[protocol.Tag]*job
 	changes  *changefeed.Feed
 	snapshot *snapshot    // the last look at the queue; nil: Slurm has not answered yet
-	look     *pendingLook // that is under way; nil: none is
-	history  *history     // nil: likewise
+	look     *pendingLook // that is in progress; nil: none is
+	history  *history     // of the last look; nil: Slurm has not answered yet
 	record   observed
 	orphans  []orphan
 	// cancellations that have not been carried out, by the name in Slurm.
@@ -40,7 +40,7 @@ type Scheduler struct {
 	troubled            time.Time // when Slurm last did not answer, or had lost a job
 
 	reserves chan struct{} // holds one word: who takes it may make and delete reservations
-	swept    atomic.Bool   // there are none that nobody knows of
+	swept    atomic.Bool   // reservations without a record have been deleted
 	cancels  chan struct{} // holds a word while there are cancellations
 	carrying sync.Mutex    // held while cancellations are carried out
 

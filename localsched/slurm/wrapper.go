@@ -24,8 +24,8 @@ func wrapper(dir string) string {
 // launch is the script in a job's directory that claims the job and runs it. The
 // claim is the link started, which one alone can make, whatever Slurm repeats.
 //
-// The job's environment stands in the script, which the account alone may read, and not
-// among the arguments of a command, which everybody sees in ps.
+// The job's environment is part of the script, which only the account may read. As arguments of a
+// command all users would see it in ps.
 func launch(dir string, record spool.Job) string {
 	sub := record.Submission
 	out := record.Outputs(dir)

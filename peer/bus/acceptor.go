@@ -48,7 +48,7 @@ const (
 // that the server only ever sees partners, and their number is all that its limits
 // have to allow for. Of those who are still to show their key it keeps a bounded
 // number, and makes room for a new one by sending away the oldest of the address
-// that has the most: who only sits there keeps nobody out.
+// that has the most. Idle callers therefore cannot keep others out.
 type acceptor struct {
 	bus      *Bus
 	listener net.Listener
@@ -174,8 +174,8 @@ func (a *acceptor) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 	return conn, p, nil
 }
 
-// tellUnknown tells a caller that its key is not known, and waits until it has heard that: a
-// connection that is closed with something unread takes back what was sent last.
+// tellUnknown sends a caller that its key is unknown, and waits until the caller has read it:
+// closing a connection with unread input discards what was sent last.
 func tellUnknown(conn *tls.Conn, key string) {
 	if _, err := conn.Write(refusalOf(key)); err == nil {
 		_, _ = io.CopyN(io.Discard, conn, maxLogin)

@@ -19,7 +19,7 @@ import (
 const (
 	dialTimeout = 5 * time.Second
 	maxBackoff  = 30 * time.Second
-	// A connection that does not take bytes for so long is made anew.
+	// A connection that accepts no bytes for this time is replaced.
 	flushTimeout = 5 * time.Second
 )
 
@@ -39,8 +39,8 @@ type dialer func(network, address string) (net.Conn, error)
 // Dial implements [nats.CustomDialer].
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
-// commonOptions hold for every connection: it comes back for ever, and loses
-// what is published meanwhile. Why it is not there is told to failed, again and again.
+// commonOptions apply to every connection: it reconnects without limit, and messages that
+// are published meanwhile are lost. Each failed attempt calls failed with its error.
 func (b *Bus) commonOptions(ctx context.Context, url string, failed func(error)) []nats.Option {
 	return []nats.Option{
 		nats.Name("switchyard " + string(b.cfg.Site)),
@@ -116,7 +116,7 @@ func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Co
 		nats.Secure(pinned),
 		nats.IgnoreDiscoveredServers(),
 		nats.CustomReconnectDelay(func(tries int) time.Duration {
-			l.dialFailed(l.lastError()) // NATS tells it of the first try only
+			l.dialFailed(l.lastError()) // NATS itself reports only the first attempt
 			return backoff(b.cfg.Timing.Retry, tries)
 		}),
 	)

@@ -113,7 +113,7 @@ func (p *partner) fetch(ctx context.Context, req FetchRequest) ([]byte, error) {
 	}
 }
 
-// await registers who waits for an answer, nil: nobody any more.
+// await registers the receiver of an answer; nil removes it.
 func (p *partner) await(id uint64, answer chan *peerv1.FetchReply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,8 +140,8 @@ func (p *partner) chunk(req FetchRequest, reply *peerv1.FetchReply) ([]byte, err
 	return data, nil
 }
 
-// receiveChunk hands an answer to who waits; nobody does for a late or doubled
-// one.
+// receiveChunk passes an answer to its receiver. A late or duplicate answer has none
+// and is dropped.
 func (p *partner) receiveChunk(body []byte) {
 	reply, err := peerv1.DecodeFetchReply(body)
 	if err != nil {

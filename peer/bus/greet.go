@@ -148,8 +148,8 @@ func (l *link) answer(g *greeting) error {
 	return nil
 }
 
-// receiveAgain opens once more, at the partner's wish. The wish is not
-// authenticated, so it is heard only so often, and the session stays until the
+// receiveAgain starts another handshake at the partner's request. The request is not
+// authenticated, so its rate is limited, and the session stays until the
 // new hello is answered.
 func (l *link) receiveAgain() {
 	if l.opener && l.againDue(time.Now()) {

@@ -45,8 +45,8 @@ type link struct {
 
 	refused string // why a key keeps it from coming up; empty: none is known to. Its partner locks it
 
-	// Whether conn is connected. It is told by conn's handlers and never asked: conn
-	// does not answer while it dials, which may take long.
+	// Whether conn is connected, set by conn's handlers. Asking conn instead could block:
+	// it does not answer while it dials.
 	connected atomic.Bool
 
 	mu        sync.Mutex

@@ -27,7 +27,7 @@ type partner struct {
 	serves chan *peerv1.FetchRequest
 
 	unproven *rate.Limiter // claims that are logged
-	refusals *rate.Limiter // of keys, that the handler is told
+	refusals *rate.Limiter // of keys, that are reported to the handler
 
 	window  chan struct{} // a token for each chunk that may be under way
 	fetchID atomic.Uint64
@@ -36,11 +36,11 @@ type partner struct {
 	wg     sync.WaitGroup
 	conns  []*nats.Conn       // to its server and the own one, for it alone; while it runs only dial adds one
 	met    *nats.Subscription // to what it says at the external system; nil: none
-	told   bool               // that it is connected: the handler was last told so. Of deliver alone while it runs
+	told   bool               // whether the handler was last called with connected. Only deliver uses it while it runs
 
 	mu        sync.Mutex
-	connected bool   // as the handler is told
-	refused   string // which key, and why, as the handler was told
+	connected bool   // as reported to the handler
+	refused   string // which key, and why, as reported to the handler
 	fetches   map[uint64]chan *peerv1.FetchReply
 }
 
@@ -102,8 +102,8 @@ func (p *partner) wait() {
 	}
 }
 
-// stop says bye and ends all that runs for the partner. The handler has been told that it is
-// gone, and is told nothing else of it.
+// stop sends bye and ends all goroutines of the partner. The handler has been called with
+// its disconnection, and is not called for it again.
 func (p *partner) stop() {
 	p.cancel()
 	p.wait()
@@ -147,7 +147,7 @@ func (p *partner) sendOnAll(op string, body []byte) error {
 	return err
 }
 
-// refresh tells the handler what has changed: the card of a new session, or that
+// refresh reports changes to the handler: the card of a new session, or that
 // no link is left. It looks at the links itself, so that the order in which two
 // changes get here does not matter.
 func (p *partner) refresh(card *protocol.Card) {

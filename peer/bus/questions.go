@@ -121,8 +121,8 @@ func (p *partner) handOver(e event) {
 	}
 }
 
-// handOverQuestion decodes a quote request and hands it over, unless nobody reads the reply any
-// more.
+// handOverQuestion decodes a quote request and passes it to the handler, unless the reply
+// would come too late.
 func (p *partner) handOverQuestion(q question) {
 	m, err := p.bus.unpack(p.Partner, protocol.QuoteRequest{}.Kind(), q.body)
 	if err != nil {

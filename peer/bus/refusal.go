@@ -11,9 +11,9 @@ import (
 )
 
 // When two sites disagree about a key no session comes up, and each end sees half of why. So the
-// server tells a caller whose key it does not know which key that was, and a caller says by the
+// server sends a caller with an unknown key that key, and a caller says by the
 // server name of TLS which site it is, before it knows whether it takes the server's key. What a
-// caller says of itself proves nothing: it is told to the operator, and nothing follows from it.
+// caller says of itself proves nothing: it is reported to the operator, and has no other effect.
 
 const (
 	// unknownKey begins what the acceptor answers to a caller whose key is of no partner.
@@ -21,14 +21,14 @@ const (
 	// badCertificate is in the error of a handshake that the caller ended because of the key.
 	badCertificate = "remote error: tls: bad certificate"
 
-	// What is told of refused keys of one partner: so many at once, then one in each
+	// Limit of reports about refused keys of one partner: keysTold at once, then one per
 	// tellKeysEvery.
 	keysTold      = 3
 	tellKeysEvery = time.Minute
 )
 
-// keyRefused notes that a key keeps the link from coming up and why, and tells the handler if
-// that is another reason than before. Of several links the one that is dialled counts: there
+// keyRefused records that a key keeps the link down and why, and calls the handler if the
+// reason has changed. Of several links the one that is dialled counts: there
 // the partner has shown its key.
 func (l *link) keyRefused(why string) {
 	p := l.partner
@@ -58,7 +58,7 @@ func (p *partner) accepted() {
 	}
 }
 
-// shownOther is told that the partner's server has another key than configured.
+// shownOther records that the partner's server has another key than configured.
 func (l *link) shownOther(state tls.ConnectionState) {
 	p := l.partner
 	key, err := identity.PeerKey(state)
@@ -79,7 +79,7 @@ func (l *link) dialFailed(err error) {
 		"ask its administrator to compare them", p.bus.cfg.Key.Public(), p.bus.cfg.Site))
 }
 
-// strangeKey is told of a caller whose key is of no partner, and which calls itself by a name.
+// strangeKey records a caller with an unknown key that claims the name of a partner.
 func (b *Bus) strangeKey(name, key string) {
 	p := b.roster.Load().bySite[protocol.SiteName(name)]
 	if p == nil || p.inbound == nil {
@@ -89,7 +89,7 @@ func (b *Bus) strangeKey(name, key string) {
 		"compare with what keygen printed at %[1]s", p.Site, key, p.PublicKey))
 }
 
-// hungUp is told of a caller that ended the handshake, and which calls itself by a name.
+// hungUp records a caller that ended the handshake and claimed the name of a partner.
 func (b *Bus) hungUp(name string, err error) {
 	p := b.roster.Load().bySite[protocol.SiteName(name)]
 	if p == nil || p.inbound == nil || !strings.Contains(err.Error(), badCertificate) {
@@ -99,7 +99,7 @@ func (b *Bus) hungUp(name string, err error) {
 		"ask its administrator to compare them", p.Site, b.cfg.Key.Public(), b.cfg.Site))
 }
 
-// unsigned is told of a hello in the partner's name that another key has signed, or none.
+// unsigned records a hello in the partner's name without a valid signature of its key.
 func (l *link) unsigned() {
 	p := l.partner
 	l.keyRefused(fmt.Sprintf("its key is refused here: a hello in its name is not signed with %[1]s, public_key of [[partner]] %[2]s; "+

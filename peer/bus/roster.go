@@ -42,9 +42,8 @@ func (r *roster) without(other *roster) (left []*partner) {
 
 // SetPartners replaces the partners while the bus runs, or before. Those that are there as they
 // were keep their sessions. The connections of the others end, dialled and accepted ones; a
-// partner with another key or address then begins anew. When it returns the handler hears
-// nothing more of the partners that are gone, and of one that was connected it has been told
-// that it is not. It must not be called by the handler. After an error nothing has changed.
+// partner with another key or address then starts again. After the return, the handler is not called
+// for removed partners; for a connected one it has been called with its disconnection. It must not be called by the handler. After an error nothing has changed.
 func (b *Bus) SetPartners(partners []Partner) error {
 	cfg := b.cfg
 	cfg.Partners = partners

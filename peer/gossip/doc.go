@@ -1,6 +1,6 @@
-// Package gossip tells the sites of a grid, by way of memberlist, who is there
-// and how busy each is. What it says is a hint: it chooses whom to ask, and
-// never decides over a job.
+// Package gossip distributes, by memberlist, which sites of a grid are up and
+// how busy each is. This is a hint: it selects which partners a round asks, and
+// never decides about a job.
 //
 // Packets are encrypted with a key that all sites share, which shows that the
 // sender is a member, but not which one. Therefore each site signs its identity,

@@ -46,8 +46,8 @@ type Config struct {
 	transport memberlist.Transport // tests only; nil: real UDP and TCP
 }
 
-// Handler is told what is heard. Of several things about one site that happen
-// while it is busy, it hears the last.
+// Handler receives what other members announce. Of several announcements about one site
+// while it is busy, it receives the last.
 type Handler interface {
 	// Digest brings a newer digest of a trusted partner, which left that site
 	// the age ago, at least: delays on the way are not known.
@@ -243,8 +243,8 @@ func (g *Gossip) SetTrusted(trusted map[protocol.SiteName]string) {
 	g.trusted = maps.Clone(trusted)
 }
 
-// Leave tells the others that this site goes, and waits at most so long until
-// that is on its way. Close must follow.
+// Leave announces that this site leaves, and waits at most for the timeout until
+// the announcement is sent. Close must follow.
 func (g *Gossip) Leave(timeout time.Duration) error {
 	g.life.Lock()
 	defer g.life.Unlock()
@@ -257,8 +257,8 @@ func (g *Gossip) Leave(timeout time.Duration) error {
 	return nil
 }
 
-// isMember says whether memberlist still has this site among its members. After a long stall it
-// may have taken it for dead itself; then the others have too, and there is nobody to leave.
+// isMember reports whether memberlist still lists this site. After a long stall memberlist may
+// have declared this site dead itself; then the other members have too, and Leave has no receiver.
 func (g *Gossip) isMember() bool {
 	return slices.ContainsFunc(g.list.Members(), func(n *memberlist.Node) bool { return n.Name == g.cfg.Self.PublicKey })
 }

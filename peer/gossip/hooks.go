@@ -67,7 +67,7 @@ func (g *Gossip) hasRoom(id Identity) bool {
 	return len(g.members) < maxMembers || g.trusts(id)
 }
 
-// NotifyConflict tells of two members with one key: a state folder was copied.
+// NotifyConflict is called for two members with one key: a state directory was copied.
 func (h *hooks) NotifyConflict(known, other *memberlist.Node) {
 	if h.conflicts.Allow() {
 		h.warnConflict(known, other)
@@ -81,10 +81,10 @@ func (h *hooks) warnConflict(known, other *memberlist.Node) {
 		"advice", "two peers use this key: stop the one that is a copy, and see docs/operations.md, A database that is not what it was")
 }
 
-// NotifyJoin tells of a new member.
+// NotifyJoin is called for a new member.
 func (h *hooks) NotifyJoin(node *memberlist.Node) { h.NotifyUpdate(node) }
 
-// NotifyUpdate tells of a changed one.
+// NotifyUpdate is called for a changed member.
 func (h *hooks) NotifyUpdate(node *memberlist.Node) {
 	if node.Name == h.cfg.Self.PublicKey {
 		return
@@ -101,7 +101,7 @@ func (h *hooks) NotifyUpdate(node *memberlist.Node) {
 	h.box.put("member "+node.Name, func() { h.cfg.Handler.Alive(id) })
 }
 
-// NotifyLeave tells that a member left or is taken for dead.
+// NotifyLeave is called for a member that left or is declared dead.
 func (h *hooks) NotifyLeave(node *memberlist.Node) {
 	h.mu.Lock()
 	member, ok := h.members[node.Name]

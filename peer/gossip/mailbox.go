@@ -2,8 +2,8 @@ package gossip
 
 import "sync"
 
-// maxRejections is how many rejections may wait to be told; of a flood only so
-// many are counted.
+// maxRejections bounds the rejections that wait for the handler; beyond it they are
+// not counted.
 const maxRejections = 1024
 
 // mailbox hands events to the [Handler] from one goroutine, so that neither a

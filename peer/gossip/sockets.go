@@ -39,9 +39,9 @@ func (c *Config) addresses(conf *memberlist.Config) error {
 	return nil
 }
 
-// What a site takes of TCP, by which members exchange their states. Nobody has
-// shown the key ring when a stream begins, and memberlist holds what it reads until
-// the stream ends, after 10 s at the latest.
+// Limits of the TCP streams in which members exchange their states. When a stream begins,
+// the sender has not proved that it has a key of the keyring, and memberlist keeps what it
+// reads in memory until the stream ends, after 10 s at the latest.
 const (
 	maxStreams      = 64
 	maxStreamsOfOne = 32      // from one address

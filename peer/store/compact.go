@@ -134,8 +134,8 @@ func rewrite(old opened, path string, sealed bool) (small opened, err error) {
 	return small, nil
 }
 
-// copyInto copies the rows into a new file. One sync at the end is enough for a file that
-// nobody knows yet.
+// copyInto copies the rows into a new file. One sync at the end is enough, because the file
+// is not in use before it is renamed.
 func copyInto(scratch string, old opened, sealed bool) error {
 	small, err := openOnce(scratch, time.Second)
 	if err != nil {

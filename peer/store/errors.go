@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 )
 
-// The errors that callers tell apart with [errors.Is]. Their texts are parts of
+// The errors that callers distinguish with [errors.Is]. Their texts are parts of
 // longer ones, which name the file and say what to do.
 var (
 	// ErrClosed says that the store was closed before the request came.
@@ -29,7 +29,7 @@ var (
 	// error also wraps ENOSPC or EDQUOT.
 	ErrFull = errors.New("there is no room to write")
 	// ErrBroken says that an earlier write failed for another reason than lack
-	// of room; the store refuses everything until it is opened anew.
+	// of room; the store refuses every request until it is opened again.
 	ErrBroken = errors.New("the store is out of service")
 	// ErrPut says that a row cannot be stored: no table or key, or too large.
 	ErrPut = errors.New("the row cannot be stored")

@@ -59,8 +59,8 @@ type Store struct {
 	file    *os.File     // bbolt's own descriptor
 	db      *bbolt.DB
 	tallies tallies           // the writer goroutine's
-	lasts   map[string][]byte // likewise; by table, a key that none is after
-	shrinks shrinking         // likewise
+	lasts   map[string][]byte // the writer goroutine's; by table, an upper bound of its keys
+	shrinks shrinking         // the writer goroutine's
 
 	touched atomic.Int64 // bytes that were read or written since pages were last forgotten
 

@@ -262,8 +262,8 @@ func (t *changing) put(key, stored []byte) error {
 }
 
 // judge decides what a failed transaction means. Lack of room leaves the file as
-// it was, unless it struck after the transaction's meta page was written: then
-// nobody knows what a restart would find, and the store must not go on.
+// it was, unless the write failed after the transaction's meta page was written: then
+// it is unknown what a restart finds, and the store must not continue.
 func (s *Store) judge(err error, id int) error {
 	if localdisk.Full(err) && !s.visible(id) {
 		err = full(s.path, err)
