@@ -105,15 +105,15 @@ func TestCheckShapes(t *testing.T) {
 func TestCheckSpec(t *testing.T) {
 	t.Parallel()
 	for want, spoil := range map[string]func(s *protocol.Spec){
-		"":                           func(*protocol.Spec) {},
-		"asks for 0 CPUs":            func(s *protocol.Spec) { s.CPUs = 0 },
-		"-1 nodes and 0 MB":          func(s *protocol.Spec) { s.Nodes = -1 },
-		"make another number":        func(s *protocol.Spec) { s.Layout.Tasks = 3 },
-		"CPUs of -1 MHz":             func(s *protocol.Spec) { s.MHz = -1 },
-		"draws -1 parts per million": func(s *protocol.Spec) { s.Power = -1 },
-		"0 bytes of data and -1 of":  func(s *protocol.Spec) { s.DataOut = -1 },
-		"comment":                    func(s *protocol.Spec) { s.Comment = strings.Repeat("x", 1025) },
-		"(byte 2) cannot be seen":    func(s *protocol.Spec) { s.Comment = "a\nb" },
+		"":                                  func(*protocol.Spec) {},
+		"asks for 0 CPUs":                   func(s *protocol.Spec) { s.CPUs = 0 },
+		"-1 nodes and 0 MB":                 func(s *protocol.Spec) { s.Nodes = -1 },
+		"make another number":               func(s *protocol.Spec) { s.Layout.Tasks = 3 },
+		"CPUs of -1 MHz":                    func(s *protocol.Spec) { s.MHz = -1 },
+		"the power is -1 parts per million": func(s *protocol.Spec) { s.Power = -1 },
+		"0 bytes of data and -1 of":         func(s *protocol.Spec) { s.DataOut = -1 },
+		"comment":                           func(s *protocol.Spec) { s.Comment = strings.Repeat("x", 1025) },
+		"(byte 2) cannot be seen":           func(s *protocol.Spec) { s.Comment = "a\nb" },
 	} {
 		spec := pair()[0].Spec
 		spoil(&spec)

@@ -139,8 +139,8 @@ type Spec struct {
 	QOS       string     `json:"qos,omitempty"`            // quality of service, by its name at the site; empty: the default one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 
-	// What the origin foresees of the run on the machine that this is sent to. Another site
-	// may be told other numbers.
+	// What the origin predicts for the run on the machine that this is sent to. Another site
+	// may get other numbers.
 	PredictedRunTime Duration `json:"expected_ms,omitempty"`   // run time; 0: not known, the wall time counts
 	Intensity        int      `json:"intensity_ppm,omitempty"` // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
 	Computing        int      `json:"computing_ppm,omitempty"` // share of the run time in which they compute, in parts per million; 0: not known
@@ -201,7 +201,7 @@ func (s *Spec) checkNumbers() error {
 	case s.MHz < 0 || s.Mflops < 0:
 		return fmt.Errorf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", s.MHz, s.Mflops)
 	case s.Power < 0 || s.Power > MaxPower:
-		return fmt.Errorf("the job draws %d parts per million of the usual power; give 1 to %d, or 0 for the usual", s.Power, MaxPower)
+		return fmt.Errorf("the power is %d parts per million of the default; use 1 to %d, or 0 for the default", s.Power, MaxPower)
 	case s.Data < 0 || s.DataOut < 0:
 		return fmt.Errorf("the job has %d bytes of data and %d of results; give positive numbers, or 0", s.Data, s.DataOut)
 	}

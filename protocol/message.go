@@ -42,7 +42,7 @@ type QuoteReply struct {
 	MarginalWaits []Duration
 }
 
-// Volunteer says that the sender's utilisation is low and that it would take jobs
+// Volunteer states that the sender's utilization is low and that it asks for jobs
 // (availability message, [SS 2.1.2]).
 type Volunteer struct {
 	Load  Load

@@ -189,7 +189,7 @@ type Load struct {
 	Budget     int64 // milliwatts that they may draw now, [NoPower] for none at all; 0: there is no budget now
 }
 
-// RUS is the resource utilisation status of [SS 2.1.1]: busy CPUs over CPUs, in
+// RUS is the resource utilization status of [SS 2.1.1]: busy CPUs over CPUs, in
 // parts per million. CPUs that may not work count as busy.
 func (l Load) RUS() int {
 	if l.CPUs <= 0 {

@@ -46,7 +46,7 @@ func TestDemoShowsThatAllJobsRanOnce(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Their rules: initiation receiver, policy tc, local queue firstfit; φ 1 s, σ 2s.",
-		"The story of ",
+		"The event log of ",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("%q is missing in\n%s", want, out)

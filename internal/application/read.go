@@ -18,7 +18,7 @@ const MaxFile = 4 << 20
 
 // Source is where an application is read from.
 type Source struct {
-	Name   string // the file's path, for messages; scripts are named relative to its folder
+	Name   string // the file's path, for messages; scripts are named relative to its directory
 	Text   string
 	Script func(path string) (batchscript.Script, error) // reads a component's script
 }
@@ -103,7 +103,7 @@ func (r *reader) checkComponent(c *component, table string) {
 	}
 }
 
-// checkGroups looks for components that would start together with nobody.
+// checkGroups reports groups of only one component.
 func (r *reader) checkGroups() {
 	members := map[string]int{}
 	for i := range r.file.Components {

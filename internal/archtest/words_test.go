@@ -33,6 +33,21 @@ var privateWords = map[string]string{
 	`in its stead`:       "the fallback policy",
 	`makes no sense`:     "invalid, unexpected",
 	`is there twice`:     "duplicate",
+	`foresight`:          "prediction",
+	`rav(?:e[ds]?|ing)`:  "invalid output",
+	`bury|buried`:        "tombstone",
+	`rumours?`:           "gossip",
+	`hungr(?:y|iest)`:    "power demand",
+	`own users?`:         "local user",
+	`in force`:           "active, current",
+	`mend(?:s|ed)?`:      "fix",
+	`odd`:                "unexpected, invalid",
+	`by chance`:          "random, sampled",
+	`of before`:          "previous, earlier",
+	`so many`:            "the number of",
+	`the usual`:          "the default",
+	`everyone`:           "all users, all partners",
+	`centres?`:           "center",
 }
 
 // oldProse lists the packages and pages that still have private words. Entries are only removed.

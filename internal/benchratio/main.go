@@ -25,7 +25,7 @@ import (
 func main() {
 	var cfg config
 	flag.StringVar(&cfg.pattern, "bench", ".", "run the benchmarks that match this `regexp`")
-	flag.StringVar(&cfg.benchTime, "benchtime", "1s", "run each for so `long`, or so many times (100x)")
+	flag.StringVar(&cfg.benchTime, "benchtime", "1s", "run each for this `duration`, or this number of times (100x)")
 	flag.IntVar(&cfg.count, "count", 1, "run each `n` times; the median counts")
 	flag.StringVar(&cfg.recorded, "recorded", "internal/benchratio/recorded.tsv", "`file` of the recorded ratios")
 	flag.BoolVar(&cfg.record, "record", false, "write the new ratios to that file")

@@ -4,5 +4,5 @@
 // ([Series]). [Rules] join them to one signal for the batch engine.
 //
 // Hours are those that a clock on the wall shows, with its changes. The package has no
-// clock and no files: it is told the time it is to look at, and the prices of it.
+// clock and no files: callers pass the time and the prices.
 package budget

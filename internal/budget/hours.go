@@ -96,7 +96,7 @@ const overtime = 15 * protocol.Day
 // Signal is a budget in milliwatts that holds while the clock of a zone shows one of the
 // hours. An hour that the clock skips is not there; one that it shows twice counts twice.
 // Before the time from which it is asked for there is no budget; the hours in which that
-// time ends are told to their own end. All hours are a budget for ever.
+// time ends are listed to their own end. All hours are a budget for ever.
 func (h Hours) Signal(zone *time.Location, from, until protocol.Instant, limit int64) power.Signal {
 	if len(h.parts) == 0 {
 		return power.Always(limit)

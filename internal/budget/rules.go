@@ -25,7 +25,7 @@ type Known struct {
 
 // Signal is the budget from one instant to another: the limit at those of its hours that
 // cost more than its price, and the budget of the series; the lower of the two where both
-// hold. Hours and prices that are told beyond that time count there too.
+// hold. Hours and prices that are published beyond that time count there too.
 func (r Rules) Signal(known Known, from, until protocol.Instant) power.Signal {
 	return power.Min(r.limited(known.Prices, from, until), Series(known.Series, Kilowatt))
 }

@@ -13,7 +13,7 @@ const (
 	Balanced Objective = "balanced"
 )
 
-// Objectives lists them as people are told of them.
+// Objectives lists their names in the order in which messages and help show them.
 func Objectives() []Objective { return []Objective{Fastest, Cheapest, Green, Balanced} }
 
 // Weights are those of z [IS 4.2], in parts per million: α of K_e and K_l, β of K_w, γ of
@@ -29,7 +29,7 @@ const greenest = 100 * protocol.PPM
 // is least only when every unit of money weighs the same; the paper asks just that they are
 // not 0. Balanced counts an hour of waiting as what it costs, like any other money. Green is
 // cheapest with energy so heavy that the rest decides only between choices whose energy
-// costs nearly the same; without the rest the dearest machine would do, if it saved a watt.
+// costs nearly the same; without the rest the most expensive machine would be chosen, if it saved a watt.
 func (o Objective) Weights() (w Weights, ok bool) {
 	switch o {
 	case Fastest:

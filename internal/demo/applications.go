@@ -219,7 +219,7 @@ func (d *Demo) tellComponent(ctx context.Context, job *tracked) error {
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", job.Name, err)
 	}
-	d.say("\nThe story of %s, as \"switchyard explain --long\" tells it:\n\n%s", job.Name, display.Story{Long: true}.Text(job.seen.job, facts))
+	d.say("\nThe event log of %s, as \"switchyard explain --long\" prints it:\n\n%s", job.Name, display.Story{Long: true}.Text(job.seen.job, facts))
 	return nil
 }
 

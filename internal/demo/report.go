@@ -24,7 +24,7 @@ func (d *Demo) tellStory(ctx context.Context, jobs []*tracked) error {
 		if err != nil {
 			return fmt.Errorf("explain %s: %w", job.Name, err)
 		}
-		d.say("\nThe story of %s, as \"switchyard explain\" tells it:\n\n%s", job.Name, display.Story{}.Text(job.seen.job, facts))
+		d.say("\nThe event log of %s, as \"switchyard explain\" prints it:\n\n%s", job.Name, display.Story{}.Text(job.seen.job, facts))
 		return nil
 	}
 	return nil

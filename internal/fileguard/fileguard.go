@@ -16,7 +16,7 @@ import (
 
 // Find follows a path through its symbolic links to its file, and says why another account
 // could have it lead elsewhere, if so: each directory and link on the way must belong to
-// root or to this account, and nobody else may change the directories. In one with the
+// root or to this account, and no other account may change the directories. In one with the
 // sticky bit, such as /tmp, others cannot replace what is not theirs.
 func Find(path string) (file string, err error) {
 	path, err = filepath.Abs(path)
@@ -132,7 +132,7 @@ func groupOf(info fs.FileInfo) int {
 }
 
 // Secret reads a file of at most so many bytes that only its owner may read, who is root or
-// this account; and that nobody else could have put there, as [Find] says. Its errors name
+// this account; and that no other account could have put there, as [Find] says. Its errors name
 // the file and the remedy, and show nothing of what is in it.
 func Secret(path string, most int64) ([]byte, error) {
 	found, err := Find(path)

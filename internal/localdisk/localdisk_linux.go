@@ -4,7 +4,7 @@ package localdisk
 
 import "syscall"
 
-// NetworkFS names the network file system that the folder is on; empty for a
+// NetworkFS names the network file system that the directory is on; empty for a
 // local one. Magic numbers: statfs(2) and the kernels' own headers. FUSE is
 // among them because what is behind it (sshfs, GlusterFS, JuiceFS) cannot be
 // told.

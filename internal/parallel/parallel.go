@@ -48,7 +48,7 @@ func Each(ctx context.Context, workers, things int, do func(ctx context.Context,
 
 // Counter tells how many things are done, from one goroutine at a time.
 type Counter struct {
-	Tell func(done int) // nil: nobody asks
+	Tell func(done int) // nil: no report
 
 	mu   sync.Mutex
 	done int

@@ -108,7 +108,7 @@ func (o *Options) protect() Exhibit {
 		{"MCMF w = 100 %, placed at once, costs to a millionth", o.atOnce(mcmf.MaxScale)},
 	}
 	e := Exhibit{
-		Name: "protect", Title: "protection of own users: equation 9 of each system, and its price", Paper: "[MC 5.6], which has no protection",
+		Name: "protect", Title: "protection of local users: equation 9 of each system, and its price", Paper: "[MC 5.6], which has no protection",
 		waits: waitpredict.Plan, trials: []trial{o.baseline()},
 	}
 	for _, p := range planned {

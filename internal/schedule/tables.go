@@ -8,7 +8,7 @@ import (
 )
 
 // Tables are what people read of the schedules: how they serve the jobs and, where power is
-// told, what they draw and cost.
+// reported, what they draw and cost.
 func (s *Study) Tables() []*console.Table {
 	tables := []*console.Table{s.servedTable()}
 	if s.Power != nil {

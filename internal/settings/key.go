@@ -81,7 +81,7 @@ func (r *Reader) label(key string) string {
 			b.WriteString("[" + nameOf(at, index) + "]")
 		case name == "" && at.Kind() != reflect.Struct && at.Kind() != reflect.Map:
 			return b.String()
-		default: // a row of a map, or a key that nobody knows
+		default: // a row of a map, or an unknown key
 			return b.String() + dot + key
 		}
 		key = rest

@@ -13,7 +13,7 @@ import (
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
-	err := os.WriteFile(path, []byte(text), 0o755) //nolint:gosec // a program, of which other accounts' jobs may be told
+	err := os.WriteFile(path, []byte(text), 0o755) //nolint:gosec // a program that jobs of other accounts may run
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@
 //
 // A machine has two clocks. The wall clock says which instant it is, and may be set: by NTP
 // after the start, by hand, or when a virtual machine goes on after a pause. The steady clock
-// says how much time has gone by since the machine was started; nobody sets it, and it stands
+// says how much time has gone by since the machine was started; it is never set, and it stands
 // while the machine is suspended. Time-outs belong to the steady clock, and what people and
 // other sites mean by an instant to the wall clock.
 //
@@ -104,7 +104,7 @@ func (c *Clock) Instant(steady protocol.Duration) protocol.Instant {
 	return protocol.Instant(steady + c.offset)
 }
 
-// Steady is the reading of the steady clock at an instant, likewise.
+// Steady is the reading of the steady clock at an instant, by the same offset.
 func (c *Clock) Steady(at protocol.Instant) protocol.Duration {
 	return protocol.Duration(at) - c.offset
 }

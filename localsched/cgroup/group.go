@@ -84,7 +84,7 @@ func (g Group) Make() error {
 	for _, dir := range g.dirs() {
 		err := os.Mkdir(dir, 0o755) //nolint:gosec // as all groups are
 		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.Join(restore(filepath.Dir(dir)), os.Mkdir(dir, 0o755)) //nolint:gosec // likewise
+			err = errors.Join(restore(filepath.Dir(dir)), os.Mkdir(dir, 0o755)) //nolint:gosec // as all groups are
 		}
 		if err != nil {
 			for _, other := range made {

@@ -35,7 +35,7 @@ func (p Place) cursor() localsched.Cursor {
 	return localsched.Cursor(strconv.FormatUint(p.Generation, 10) + "-" + strconv.FormatUint(p.Number, 10))
 }
 
-// parsePlace is the place in a cursor; the beginning for one of nobody.
+// parsePlace is the place in a cursor; the beginning for an unknown cursor.
 func parsePlace(cursor localsched.Cursor) Place {
 	if cursor == "" {
 		return Place{}
@@ -143,7 +143,7 @@ func (f *Feed) Forget(j *Job) {
 	*j = Job{}
 }
 
-// drop drops changes. The list is made anew when half of it is dropped.
+// drop drops changes. The list is copied when half of it is dropped.
 func (f *Feed) drop(places []Place) {
 	for _, p := range places {
 		i := f.behind(p) - 1

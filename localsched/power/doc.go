@@ -10,5 +10,5 @@
 // Amounts are integers: rates are microwatts of a CPU, draws and budgets milliwatts. A
 // rack of Blue Gene/P has 1,024 nodes of 4 CPUs, so 20 kW per rack are 4,882,812 µW.
 //
-// The package has no clock and keeps nothing but what [History] is told.
+// The package has no clock and keeps nothing but what is recorded in [History].
 package power

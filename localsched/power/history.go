@@ -14,7 +14,7 @@ import (
 // History remembers what jobs drew that are alike ([protocol.PowerClassOf]: one user's jobs of
 // one name), and expects the next one to draw as much. [BG 5] leaves open how a site learns
 // the power of its jobs. Draws are in parts per million of what the site states, as in
-// [protocol.Request]. The zero Likely has learnt nothing.
+// [protocol.Request]. The zero value has no measurements.
 //
 // Likenesses live in two generations. A run makes its likeness young. When [Generation] of
 // them are young these are the old ones, and those that were old are forgotten: so the
@@ -90,7 +90,7 @@ const (
 	wordYoung     = "young"
 )
 
-// MarshalText prints what was learnt, the same for the same: a line for each likeness with
+// MarshalText encodes the measurements; equal histories have equal texts: a line for each likeness with
 // its generation, itself in hexadecimal, and what its runs drew in parts per million, the
 // oldest first.
 //

@@ -249,7 +249,7 @@ func (s *System[T]) SetRules(rules driver.Rules) error {
 	return s.carryOut()
 }
 
-// Wake is when the engine wants [System.Tick]; 0: nobody knows of such a time.
+// Wake is when the engine wants [System.Tick]; 0: there is no such time.
 func (s *System[T]) Wake() protocol.Instant { return s.driver.Wake() }
 
 // Tick starts the jobs whose time has come.

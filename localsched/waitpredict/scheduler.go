@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Scheduler is a batch system whose quotes tell what is foreseen. What it has seen is
+// Scheduler is a batch system whose quotes contain predictions. What it has seen is
 // gone when the peer ends; jobs that came to the batch system by other ways are unseen.
 type Scheduler struct {
 	localsched.Scheduler

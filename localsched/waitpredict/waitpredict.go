@@ -173,7 +173,7 @@ func (f *Predictor) observe(event wait.Event, ok bool) {
 	}
 }
 
-// jobOf has no user: quotes are asked for jobs whose user is not told.
+// jobOf has no user: quotes are asked for jobs without their user.
 func jobOf(id int64, r protocol.Request) wait.Job {
 	return wait.Job{ID: id, User: wait.Nobody, CPUs: r.CPUs, Estimate: r.WallTime}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Tables is what [New] is told. The maps must not change afterwards.
+// Tables is the input of [New]. The maps must not change afterwards.
 type Tables struct {
 	// Own is the account of a peer that cannot change to others, because it does
 	// not run as root. It is the only one allowed then. Empty: any account.

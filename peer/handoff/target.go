@@ -163,7 +163,7 @@ func OnAbort(g *row.Guest, origin protocol.SiteName, tag protocol.Tag) Reply {
 }
 
 // GuestDue says what the row of a guest asks for, again until it is answered: the origin is asked what
-// became of a prepared job, and is told that a granted one is returned. A reservation is not kept for ever:
+// became of a prepared job, and gets a message that a granted one is returned. A reservation is not kept for ever:
 // after maxDecisionQueries it expires, and a later grant is answered so.
 func GuestDue(g *row.Guest, attempts int) Answer[Reply] {
 	switch {

@@ -86,7 +86,7 @@ func (k *Key) certificate(site string, now time.Time) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()),
 		Subject:      pkix.Name{CommonName: site},
-		// Nobody looks at the dates: partners pin the key.
+		// The dates are not checked: partners pin the key.
 		NotBefore: now.AddDate(-1, 0, 0),
 		NotAfter:  now.AddDate(100, 0, 0),
 		KeyUsage:  x509.KeyUsageDigitalSignature,

@@ -28,7 +28,7 @@ func (c Claims) Add(tag protocol.Tag, since protocol.Instant, request protocol.R
 // Drop ends the claim of a placement, if it has one.
 func (c Claims) Drop(tag protocol.Tag) { delete(c, tag) }
 
-// Ahead are the claims as the local scheduler is told of them, oldest first.
+// Ahead returns the claims in the form of the local scheduler, oldest first.
 func (c Claims) Ahead() []localsched.Tentative {
 	out := make([]localsched.Tentative, 0, len(c))
 	for tag, one := range c {

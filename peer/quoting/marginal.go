@@ -14,7 +14,7 @@ import (
 // after none, one, two … like it.
 type Marginal struct {
 	jobs    int
-	until   protocol.Instant // nobody is asked any more then
+	until   protocol.Instant // no more quotes are requested then
 	request protocol.Request
 	first   protocol.Duration
 	waits   []protocol.Duration
@@ -39,7 +39,7 @@ func (m *Marginal) Next(ahead []localsched.Tentative, now protocol.Instant) (que
 		return query, false
 	}
 	request := m.request
-	request.Job = 0 // nobody's: one like it
+	request.Job = 0 // of no job in particular
 	query = localsched.Query{Jobs: []protocol.Request{request}, Ahead: ahead}
 	for k := range len(m.waits) + 1 {
 		query.Ahead = append(query.Ahead, localsched.Tentative{

@@ -106,7 +106,7 @@ func Check(dir string) error {
 		found[i] = fmt.Sprintf("%s (%s)", trace.Path, trace.What)
 	}
 	return fmt.Errorf("%w: %s %s, but a peer has run in %s and has left %s; put back the database from a backup and run"+
-		" \"switchyard recover\", or, to give up all jobs of before, start once with \"switchyard peer --new-store\","+
+		" \"switchyard recover\", or, to abandon all earlier jobs, start once with \"switchyard peer --new-store\","+
 		" which sets aside what is there", ErrLost, Database(dir), state, dir, strings.Join(found, ", "))
 }
 
@@ -125,7 +125,7 @@ func databaseState(dir string) (string, error) {
 }
 
 // SetAside renames the database, if there is one, and all traces, so that a peer begins
-// anew there. It returns the new paths. A path is renamed where it is, because it may be
+// again there. It returns the new paths. A path is renamed where it is, because it may be
 // on a file system of its own.
 func SetAside(dir string, now time.Time) (moved []string, err error) {
 	traces, err := Traces(dir)

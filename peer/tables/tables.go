@@ -207,7 +207,7 @@ func (t *Tables) Committed() (jobs int) {
 	return jobs
 }
 
-// Prune forgets what nobody can ask for any more: tombstones and keys of submissions from before an
+// Prune deletes what no request can refer to any more: tombstones and keys of submissions from before an
 // instant, and components that no user has run for long.
 func (t *Tables) Prune(before protocol.Instant) {
 	for _, id := range t.GuestIDs() {

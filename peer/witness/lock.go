@@ -26,7 +26,7 @@ func (e *HeldError) Error() string {
 // answerTime is how long the holder of a lock may take to say who it is.
 const answerTime = 2 * time.Second
 
-// serve answers everybody who asks who holds the lock.
+// serve answers every caller that asks who holds the lock.
 func (l *Lock) serve() {
 	for {
 		conn, err := l.listener.Accept()

@@ -11,7 +11,7 @@ import (
 const machineID = "/etc/machine-id"
 
 // Machine describes where a directory is: the computer, hashed with the site's key since its
-// identity is nobody else's business, and the directory's inode, which a copy does not share.
+// identity must not be revealed to other sites, and the directory's inode, which a copy does not share.
 // A name that the administrator gives stands for both, for sites that move between machines.
 // It is empty where nothing is known.
 func Machine(publicKey, dir, name string) (string, error) {

@@ -18,7 +18,7 @@ type Policy interface {
 	// Decide returns at most one decision for each job; a job without one stays
 	// in the grid queue. The returned hint goes into the next snapshot (at most
 	// [MaxHint] bytes). When ctx ends, because the peer stops or has waited for long
-	// enough, nobody reads the answer: a policy that may take long looks at it.
+	// enough, the answer is discarded: a policy that may take long checks it.
 	Decide(ctx context.Context, in Snapshot) (decisions []Decision, hint []byte, err error)
 }
 
@@ -93,7 +93,7 @@ type Site struct {
 	Latency   protocol.Duration
 	Bandwidth int64 // bytes a second
 	// MarginalWaits is how much longer the second, third … job of the round would wait here when
-	// the earlier ones came too. It does not fall; beyond what is told it grows as at the end.
+	// the earlier ones came too. It does not fall; beyond the listed values it grows as at the end.
 	MarginalWaits []protocol.Duration
 }
 
@@ -110,7 +110,7 @@ type Job struct {
 	Name     string            // "" if it has none
 	MemoryMB int64             // per node; 0: any
 
-	// What follows is told to a [ApplicationPolicy].
+	// The fields below are set for an [ApplicationPolicy] only.
 	Application int // index in Snapshot.Applications
 	Together    int // components of its application with one number above 0 start together or not at all
 	Alpha       int // α_k, γ_k, δ_k, in parts per million
@@ -126,7 +126,7 @@ type Application struct {
 	MaxCost        protocol.Micro         // KMAX; [protocol.Unlimited]: none
 	MaxTime        protocol.Duration      // TMAX, from the first submission on; [protocol.Never]: none
 	Elapsed        protocol.Duration      // since the first submission
-	Spent          protocol.Micro         // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as foreseen, and no less than 0 each
+	Spent          protocol.Micro         // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as predicted, and no less than 0 each
 	CommittedUntil protocol.Duration      // from now until the last of these has ended and its data are back; 0: none, or past
 	WaitingCost    []protocol.WaitingRate // k_w from now on; empty: waiting costs nothing
 }

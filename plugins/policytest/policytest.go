@@ -82,7 +82,7 @@ func rules() []rule {
 		{"equal snapshots get equal decisions", equalWhenRepeated},
 		{"earlier rounds leave no trace", earlierRoundsLeaveNoTrace},
 		{"a new instance decides alike", newInstanceDecidesAlike},
-		{"ties are not broken by chance", tiesAreStable},
+		{"ties are not broken at random", tiesAreStable},
 		{"several goroutines get equal decisions", equalAtOnce},
 		{"the snapshot is left as it was", snapshotIsLeft},
 		{"no jobs", on(snapshotOf(3, 0))},

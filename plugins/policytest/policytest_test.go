@@ -197,7 +197,7 @@ func wrongs() map[string]func() policy.Policy {
 			}
 			return answering(func(policy.Snapshot, decisions) decisions { return nil })
 		},
-		"ties are not broken by chance": func() policy.Policy { return byMap() },
+		"ties are not broken at random": func() policy.Policy { return byMap() },
 		"several goroutines get equal decisions": func() policy.Policy {
 			return wrong{Policy: right(), decide: func(in policy.Snapshot, decide decide) (decisions, []byte, error) {
 				defer inside.Add(-1)

@@ -24,7 +24,7 @@ import (
 
 // Target is the feed under test.
 type Target struct {
-	// Open makes the feed anew, with the same configuration: for a plugin, in a new
+	// Open creates the feed again, with the same configuration: for a plugin, in a new
 	// process. One that is an [io.Closer] is closed at the end of a case.
 	Open func(ctx context.Context) (price.Feed, error)
 	// Known is an instant for which the feed knows prices of each area. 0: now, and

@@ -11,7 +11,7 @@ import (
 // Host is what a plugin knows of who started it.
 type Host struct {
 	Site     protocol.SiteName // that the plugin serves; empty outside a peer
-	StateDir string            // folder that is the plugin's own and outlives it; empty: it has none
+	StateDir string            // directory that is the plugin's own and outlives it; empty: it has none
 	Seed     uint64            // of all choices by chance
 	Software string            // name and version of the host
 }

@@ -101,8 +101,8 @@ func answer[T, In, Q, Out any](made func() (T, error), in In, read func(In) (Q, 
 // nothing reads a request that says nothing.
 func nothing[In any](In) (struct{}, error) { return struct{}{}, nil }
 
-// badRequest says that the host's request makes no sense.
+// badRequest is the status of an invalid request of the host.
 func badRequest(err error) error { return status.Error(codes.InvalidArgument, clip(err.Error())) }
 
-// badAnswer says that what the plugin itself answered makes no sense.
+// badAnswer is the status of an invalid answer of the plugin itself.
 func badAnswer(err error) error { return status.Error(codes.Internal, clip(err.Error())) }

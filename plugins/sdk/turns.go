@@ -15,7 +15,7 @@ import (
 // host asks FindByTag only after its Submit has returned. A host that gives a call up
 // says so on their connection before it makes the next call, and gRPC ends the context
 // of the call while it reads that, before it begins the next one. (The deadline that
-// came with the call is no help: gRPC counts it anew from when the plugin reads the
+// came with the call is no help: gRPC counts it again from when the plugin reads the
 // call.) One window is left: a connection that breaks while host and plugin live on. What
 // it still holds may be read after the first call on the next connection.
 type turns struct {
@@ -54,7 +54,7 @@ func (t *turns) try(ctx context.Context, tag protocol.Tag) (before <-chan struct
 		return before, nil
 	}
 	t.taken[tag] = make(chan struct{})
-	return nil, nil //nolint:nilnil // nobody is before it
+	return nil, nil //nolint:nilnil // no call is before it
 }
 
 func (t *turns) end(tag protocol.Tag) {

@@ -96,7 +96,7 @@ func notInModule(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-'
 }
 
-// SourceHere is the checkout of Switchyard that the working folder is in; empty: it is in
+// SourceHere is the checkout of Switchyard that the working directory is in; empty: it is in
 // none.
 func SourceHere() string {
 	dir, err := os.Getwd()

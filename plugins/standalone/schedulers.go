@@ -77,9 +77,9 @@ func simulateEngine(c engineConfig, machine protocol.Capacity) (localsched.Engin
 // slurmConfig is that of [localsched.slurm].
 type slurmConfig struct {
 	Conf       string            `toml:"conf"`    // slurm.conf; empty: as the commands find it
-	Bin        string            `toml:"bin_dir"` // folder of the commands; empty: PATH
+	Bin        string            `toml:"bin_dir"` // directory of the commands; empty: PATH
 	Partitions []string          `toml:"partitions"`
-	Spool      string            `toml:"spool"` // empty: in the plugin's own folder
+	Spool      string            `toml:"spool"` // empty: in the plugin's own directory
 	Poll       protocol.Duration `toml:"poll_interval"`
 	JobComp    string            `toml:"jobcomp_log"` // empty: asked from Slurm
 	Extra      []string          `toml:"sbatch_args"` // added to every sbatch

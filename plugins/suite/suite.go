@@ -46,7 +46,7 @@ func (s *Suite) Run(ctx context.Context, show func(conformance.Result)) (results
 		return nil, err
 	}
 	s.Spec.Host.Site, s.Spec.Host.StateDir = "check", filepath.Join(scratch, "state")
-	if err = os.Mkdir(s.Spec.Host.StateDir, 0o711); err != nil { //nolint:gosec // likewise
+	if err = os.Mkdir(s.Spec.Host.StateDir, 0o711); err != nil { //nolint:gosec // the account of jobs passes through
 		return nil, err
 	}
 	s.dir = filepath.Join(scratch, "jobs")
@@ -57,7 +57,7 @@ func (s *Suite) Run(ctx context.Context, show func(conformance.Result)) (results
 	return conformance.Run(ctx, cases, show), nil
 }
 
-// open starts the plugin anew.
+// open starts the plugin again.
 func (s *Suite) open(ctx context.Context) (*pluginhost.Plugin, error) {
 	return pluginhost.Start(ctx, s.Spec, s.Log)
 }

@@ -53,7 +53,7 @@ func (l *likelihood) whiten(c Coefficients) (logDeterminant float64, ok bool) {
 		clear(state)
 		clear(l.factor[i])
 	}
-	product := 1.0 // logarithms are dear: one for many variances
+	product := 1.0 // logarithms are expensive: one for many variances
 	for t := range l.columns[0] {
 		for i, column := range l.columns {
 			l.inner[i] = l.filter.observe(l.states[i], column[t])

@@ -35,7 +35,7 @@ type study struct {
 	results map[trial][]*result // by seed
 }
 
-// Run makes the exhibits of the names. Progress is told how many of the simulations are
+// Run makes the exhibits of the names. Progress is called with how many of the simulations are
 // done, from one goroutine at a time; it may be nil. An error says which option is wrong,
 // or which file is missing or malformed.
 func Run(ctx context.Context, o reproduce.Size, names []string, progress func(done, of int)) ([]reproduce.Report, error) {

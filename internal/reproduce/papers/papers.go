@@ -44,7 +44,7 @@ func Choose(o reproduce.Options, names []string) (*Choice, error) {
 	return c, bluegene.Check(o.Size, c.power)
 }
 
-// Run makes what was chosen. Progress is called for each paper, and returns what is told how
+// Run makes what was chosen. Progress is called for each paper, and returns what is called with how
 // many of its simulations are done, and what is called when they are.
 func (c *Choice) Run(ctx context.Context, progress func() (step func(done, of int), end func())) ([]reproduce.Report, error) {
 	var made []reproduce.Report

@@ -208,7 +208,7 @@ func (q *Queue) predictWaits() error {
 	if err != nil {
 		return fmt.Errorf("[localsched] wait_prediction: %w", err)
 	}
-	// Waits are learnt by the clock that nobody sets.
+	// Waits are measured by the monotonic clock, which is never set.
 	clock := wallclock.System()
 	q.scheduler = waitpredict.New(q.scheduler, predictor, func() protocol.Instant { return protocol.Instant(clock().Steady) })
 	return nil

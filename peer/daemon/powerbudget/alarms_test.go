@@ -81,7 +81,7 @@ func TestStaleBudgetsHold(t *testing.T) {
 		},
 		"below zero": {
 			before: hours{0: 7, 1: 6}, now: hours{0: -5}, want: "7 kW", later: "6 kW",
-			alarm: "tells a budget below 0 for 20", log: "level=WARN msg=power_budget_as_last_known",
+			alarm: "reports a budget below 0 for 20", log: "level=WARN msg=power_budget_as_last_known",
 		},
 		"what is past is not doubted": {now: hours{-3: 50, 0: 5}, want: "5 kW", later: "5 kW"},
 	} {

@@ -67,10 +67,10 @@ func implausible(cfg *config.Config, cpus int, s price.Series, now protocol.Inst
 		switch {
 		case slot.End() <= now:
 		case limit < 0:
-			return fmt.Errorf("the feed tells a budget below 0 for %s, -%s; nothing of its answer is taken; mend the feed", at, power.Text(-max(limit, -math.MaxInt64)))
+			return fmt.Errorf("the feed reports a budget below 0 for %s, -%s; its answer is ignored; fix the feed", at, power.Text(-max(limit, -math.MaxInt64)))
 		case highest > 0 && limit > highest:
 			return fmt.Errorf("the feed tells a budget of %s for %s, more than %s, %s; nothing of its answer is taken; "+
-				"mend the feed, or set max_kw if that is meant", power.Text(limit), at, of, power.Text(highest))
+				"fix the feed, or set max_kw if that is meant", power.Text(limit), at, of, power.Text(highest))
 		}
 	}
 	return nil

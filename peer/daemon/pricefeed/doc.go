@@ -9,7 +9,7 @@
 // # Contract
 //
 // A [Watch] may be used from any goroutine. Its lock guards only which feed is asked and is
-// not held during a question, so a slow feed holds up nobody else. When a feed is replaced,
+// not held during a question, so a slow feed delays no other caller. When a feed is replaced,
 // a question that has begun ends with the feed that it began with.
 //
 // A [File] belongs to whoever serialises reloads of the configuration: [OpenFile], [Reopen]

@@ -19,7 +19,7 @@ import (
 // Source is a feed and how it looks at its own sources again.
 type Source struct {
 	Feed    price.Feed
-	Refresh func(context.Context) error // has it look anew; the error is what is wrong with its sources
+	Refresh func(context.Context) error // has it look again; the error is what is wrong with its sources
 }
 
 // Origin is where prices come from. Those of different origins have nothing to do with each

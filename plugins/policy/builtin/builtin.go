@@ -74,7 +74,7 @@ func Fronter() policy.Policy {
 	return p
 }
 
-// Restore returns the policy that told these parameters of itself.
+// Restore returns the policy with these parameters, as its Info listed them.
 func Restore(name string, params []policy.Param) (policy.Policy, error) {
 	switch name {
 	case TC:

@@ -22,7 +22,7 @@ type Policy struct{ Config }
 // New returns the policy.
 func New(cfg Config) Policy { return Policy{cfg} }
 
-// Restore returns the policy that [Policy.Info] told these parameters of.
+// Restore returns the policy with these parameters, as [Policy.Info] listed them.
 func Restore(params []policy.Param) (Policy, error) {
 	if len(params) != 1 || params[0].Name != seedName {
 		return Policy{}, fmt.Errorf("policy random: the parameters are %q; it has one, %s", params, seedName)
@@ -47,7 +47,7 @@ func (p Policy) Info() policy.Info {
 
 // Decide implements [policy.Policy]. Each job has random numbers of its own, by the seed,
 // its id and what it has waited: what is drawn for it does not depend on the jobs around
-// it, but for those that took a site's last room. One that comes back draws anew, or it
+// it, but for those that took a site's last room. One that is requeued is sampled again, or it
 // would be sent for ever to a site that refuses it.
 func (p Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
 	var decisions []policy.Decision

@@ -11,7 +11,7 @@ type holding struct {
 }
 
 // consider takes a job in, if there is room or the site likes it more than one that it
-// holds. It returns who is left without a site: the job, that other one, or nobody.
+// holds. It returns who is left without a site: the job, that other one, or none.
 func (h *holding) consider(job int) int {
 	if len(h.jobs) < h.in.Sites[h.site].MaxJobs {
 		h.add(job)

@@ -80,7 +80,7 @@ func responseAt(in *policy.Snapshot, j, s int) protocol.Duration {
 const nobody = -1
 
 // place lets a job propose until a site holds it, then the job that had to go for it,
-// and so on, until nobody is left who has not asked all.
+// and so on, until each job has a site or has asked all.
 func (m *matching) place(job int) {
 	for job != nobody && m.asked[job] < len(m.wants[job]) {
 		site := m.wants[job][m.asked[job]]

@@ -15,7 +15,7 @@ import (
 )
 
 // DefaultEpsilon is ε where the configuration gives none; the paper has no
-// value. Half of φ: a difference that nobody who accepts waiting φ at home would
+// value. Half of φ: a difference that no user who accepts a local wait of φ would
 // move a job for.
 const DefaultEpsilon = 30 * protocol.Second
 
@@ -30,7 +30,7 @@ type Policy struct{ epsilon protocol.Duration }
 // New returns the policy.
 func New(cfg Config) *Policy { return &Policy{epsilon: cfg.Epsilon} }
 
-// Restore returns the policy that [Policy.Info] told these parameters of.
+// Restore returns the policy with these parameters, as [Policy.Info] listed them.
 func Restore(params []policy.Param) (*Policy, error) {
 	if len(params) != 1 || params[0].Name != epsilonName {
 		return nil, fmt.Errorf("policy tc: the parameters are %q; it has one, %s", params, epsilonName)

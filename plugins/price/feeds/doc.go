@@ -35,7 +35,7 @@ type Feed interface {
 // that the feed will be asked for: others in its files are not read, so that nothing that
 // is wrong with them keeps anybody from its prices. The error is all that is wrong with the
 // configuration, of type [settings.Problems]. What is wrong with files of prices is
-// logged and told by the feed itself, as it may be mended while the feed is in use.
+// logged and reported by the feed itself, as it may be fixed while the feed is in use.
 func Open(name, file, dir, text, area string, log *slog.Logger) (Feed, error) {
 	switch name {
 	case FileName:

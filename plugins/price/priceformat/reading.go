@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// maxProblems bounds how many problems of one file are told.
+// maxProblems bounds how many problems of one file are reported.
 const maxProblems = 20
 
 // reading gathers the curves of one file, and what is wrong with it.

@@ -55,7 +55,7 @@ func parseXML(text []byte) (root *element, line int, err error) {
 	}
 }
 
-// notXML says why, without the line, which is told anyway.
+// notXML says why, without the line, which the caller adds.
 func notXML(err error) error {
 	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return errors.New(syntax.Msg)

@@ -63,7 +63,7 @@ func readNote(note *Note, file string) (settings.Problem, error) {
 		return settings.Problem{}, fmt.Errorf("severity: %d is unknown or missing", int32(s))
 	}
 	if note.GetLine() > math.MaxInt32 {
-		return settings.Problem{}, errors.New("line: no file has so many")
+		return settings.Problem{}, errors.New("line: no file has this number of lines")
 	}
 	return settings.Problem{File: file, Line: int(note.GetLine()), Key: note.GetKey(), Text: note.GetText()},
 		wire.First(wire.AtMost("key", len(note.GetKey()), maxKey), wire.Required("text", note.GetText(), maxText))

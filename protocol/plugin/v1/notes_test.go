@@ -73,7 +73,7 @@ func TestDecodeNotesRefuses(t *testing.T) {
 	cases := map[string]*pluginv1.Note{
 		"severity: 0 is unknown or missing": {Text: "x"},
 		"severity: 3 is unknown or missing": {Severity: 3, Text: "x"},
-		"line: no file has so many":         {Severity: wrong, Line: 1 << 31, Text: "x"},
+		"line: no file has this number of":  {Severity: wrong, Line: 1 << 31, Text: "x"},
 		"key: has 1025":                     {Severity: wrong, Key: strings.Repeat("x", 1025), Text: "x"},
 		"text: is missing":                  {Severity: wrong},
 		"text: has 4097":                    {Severity: wrong, Text: strings.Repeat("x", 4097)},

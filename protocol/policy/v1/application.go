@@ -133,7 +133,7 @@ func writeMoney(m *DecideRequest, in *policy.Snapshot) {
 	m.UsageCost, m.LicenseCost, m.EnergyCost, m.DataCost = column(in.UsageCost), column(in.LicenseCost), column(in.EnergyCost), column(in.DataCost)
 }
 
-// readMoney relies on checkMoney. Only policies that are whole are told.
+// readMoney relies on checkMoney. Only an application-aware policy gets money.
 func readMoney(m *DecideRequest, in *policy.Snapshot) {
 	if len(in.Applications) == 0 {
 		return

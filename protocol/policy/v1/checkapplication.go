@@ -6,11 +6,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
-// checkWholeShape is [checkShape] for what policies that are whole are told.
+// checkWholeShape is [checkShape] for the fields of application-aware policies.
 func checkWholeShape(m *DecideRequest) error {
 	applications, jobs := len(m.GetApplicationId()), len(m.GetJobId())
 	quotes := len(m.GetSiteName()) * jobs
-	if applications == 0 { // nothing else is told
+	if applications == 0 { // the other fields are empty
 		jobs, quotes = 0, 0
 	}
 	return wire.First(

@@ -10,10 +10,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
-// EncodeSnapshot converts a snapshot, whose hint it shares. The utilisation of a
+// EncodeSnapshot converts a snapshot, whose hint it shares. The utilization of a
 // site that overstates it wildly is cut, and a job that a clock set back has
 // submitted in the future has not waited: neither is the policy's fault. Where a
-// site declined nothing else is told.
+// site that declined carries nothing else.
 func EncodeSnapshot(in *policy.Snapshot) *DecideRequest {
 	m := &DecideRequest{Self: wireSelf(in), Hint: in.Hint}
 	writeSites(m, in.Sites)
