@@ -68,7 +68,7 @@ func (all *texts) read(path string) error {
 	}
 	file := goFile{path: relative, text: string(text)}
 	if !strings.HasSuffix(path, "_test.go") && !within(relative, "testdata") {
-		file.tree, err = parser.ParseFile(all.positions, path, text, parser.SkipObjectResolution)
+		file.tree, err = parser.ParseFile(all.positions, path, text, parser.SkipObjectResolution|parser.ParseComments)
 	}
 	all.files = append(all.files, file)
 	return err

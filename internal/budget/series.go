@@ -18,7 +18,7 @@ func AbovePrice(s price.Series, threshold protocol.Micro, limit int64) power.Sig
 }
 
 // Series is a budget that is another one in each slot of a series: what stands there for a
-// price is a power, in units of so many milliwatts. A negative one is 0. Where the series
+// price is a power, in units of the given number of milliwatts. A negative one is 0. Where the series
 // has no slot there is no budget.
 func Series(s price.Series, unit int64) power.Signal {
 	return slots(s, func(amount protocol.Micro) int64 { return scaled(amount, unit) })

@@ -131,7 +131,7 @@ func groupOf(info fs.FileInfo) int {
 	return -1
 }
 
-// Secret reads a file of at most so many bytes that only its owner may read, who is root or
+// Secret reads a file of at most the given size that only its owner may read, who is root or
 // this account; and that no other account could have put there, as [Find] says. Its errors name
 // the file and the remedy, and show nothing of what is in it.
 func Secret(path string, most int64) ([]byte, error) {

@@ -7,10 +7,10 @@ import "syscall"
 // NetworkFS names the network file system that the directory is on; empty for a
 // local one. Magic numbers: statfs(2) and the kernels' own headers. FUSE is
 // among them because what is behind it (sshfs, GlusterFS, JuiceFS) cannot be
-// told.
-func NetworkFS(folder string) (name string, err error) {
+// known.
+func NetworkFS(dir string) (name string, err error) {
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(folder, &st); err != nil {
+	if err := syscall.Statfs(dir, &st); err != nil {
 		return "", err
 	}
 	return nameOf(int64(st.Type) & 0xffffffff), nil //nolint:unconvert // its type differs between architectures

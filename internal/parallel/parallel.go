@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Each does so many things, at most workers at once, but at least one. The error is that of
+// Each does the things, at most workers at once, but at least one. The error is that of
 // the first, by number, that failed by itself; the others are stopped. When only ctx ended, it
 // is [context.Canceled].
 func Each(ctx context.Context, workers, things int, do func(ctx context.Context, i int) error) error {

@@ -124,7 +124,7 @@ type matched struct {
 
 // matching are the jobs to cancel. A job that was withdrawn may have been submitted again
 // since; then it stays. The entries were read before that is looked at, so that those of a job
-// that is still withdrawn are all of before.
+// that is still withdrawn are all earlier ones.
 func (s *Scheduler) matching(wanted map[string]cancellation, entries []entry) (found []matched) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

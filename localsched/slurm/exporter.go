@@ -78,7 +78,7 @@ func (s *Scheduler) meterNodes() {
 	}
 }
 
-// metered are the jobs, so many at most, whose node is to be read now: those that have begun,
+// metered returns the jobs, at most the given number, whose node is to be read now: those that have begun,
 // then now and then.
 func (s *Scheduler) metered(most int) (jobs []*job) {
 	s.mu.Lock()

@@ -184,7 +184,7 @@ func (p pairs) corrected(k kind, estimate protocol.Duration) (i interval, wrong 
 	return i, wrong / protocol.Duration(len(known))
 }
 
-// at corrects an estimate by the pair that stands so many percent from below.
+// at corrects an estimate by the pair at the given percentile.
 func at(sorted []pair, percent int, estimate protocol.Duration) protocol.Duration {
 	p := sorted[(len(sorted)-1)*percent/100]
 	return max(0, (estimate+softening).Rescale(int(p.Actual+softening), int(p.Estimate+softening))-softening)

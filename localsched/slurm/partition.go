@@ -147,7 +147,7 @@ func (p *partition) unfit(r protocol.Request, m machine) string {
 	return p.unfitNode(r.NodeCPUs(), m)
 }
 
-// unfitNode is why no node has so many CPUs for one job; empty when one may.
+// unfitNode returns the reason why no node can give one job this number of CPUs, or "".
 func (p *partition) unfitNode(cpus int, m machine) string {
 	switch {
 	case m.nodeCPUs > 0 && cpus > m.nodeCPUs:

@@ -69,7 +69,7 @@ func commentOf(record spool.Job, name string) string {
 	return text
 }
 
-// words is a text as it can stand in a line of any of Slurm's lists and logs, up to so many bytes.
+// words is a text as it can stand in a line of any of Slurm's lists and logs, cut to the given number of bytes.
 func words(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

@@ -27,7 +27,7 @@ const (
 	maxWaiting      = 1024             // connections in all
 	maxWaitingOfOne = 256              // from one address
 
-	// TLS handshakes that may begin from one address: so many at once, and then one in each
+	// TLS handshakes that may begin from one address: a burst, and then one in each
 	// Timing.Handshake. A handshake costs some tenths of a millisecond of a CPU.
 	handshakesAtOnce = 100
 	maxPaced         = 4096 // addresses that are remembered for it

@@ -44,7 +44,7 @@ func (l *link) warnUnanswered(o *opening, now time.Time) {
 }
 
 // newOpening makes a hello or an answer; nil when this site's card is at fault,
-// which only its operator can mend.
+// which only its operator can fix.
 func (l *link) newOpening(echo []byte) *opening {
 	p := l.partner
 	o, err := p.bus.newOpening(p.Site, echo)

@@ -79,7 +79,7 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// next counts a frame of so many bytes and numbers it.
+// next counts a frame of the given size and numbers it.
 func (d *direction) next(size int) (sequence uint64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,7 +30,7 @@ func (k *Key) ServerTLS(site string, now time.Time) (*tls.Config, error) {
 // partner is who proves to hold the configured key, whatever its address,
 // certificate authority or dates: the handshake of TLS 1.3 proves that the
 // server holds the private key of its certificate, and this checks that it is the
-// partner's. So the usual verification, which asks authorities about host names,
+// partner's. So the default verification, which asks authorities about host names,
 // is turned off and replaced, not left out. The name of the site goes along in the clear: a server
 // whose key is refused can tell its operator by whom.
 func (k *Key) PartnerTLS(site string, now time.Time, partner string) (*tls.Config, error) {

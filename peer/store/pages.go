@@ -37,7 +37,7 @@ var errNotBolt = errors.New("it is not a bbolt file")
 type meta struct {
 	pageSize uint32
 	root     uint64 // page of the list of tables
-	freelist uint64 // page of the list of free pages, in a file of before; or noFreelist
+	freelist uint64 // page of the list of free pages, in a file of an earlier format; or noFreelist
 	high     uint64 // all pages are below this
 	tx       uint64
 }

@@ -4,7 +4,7 @@ package store
 // has in its memory are forgotten.
 const forgetOver = 32 << 20
 
-// touch notes that so many bytes were read or written. No transaction may be open here.
+// touch counts bytes that were read or written. No transaction may be open here.
 func (s *Store) touch(bytes int) {
 	if s.touched.Add(int64(bytes)) < forgetOver {
 		return

@@ -71,7 +71,7 @@ func verify(file *os.File, visit func(table string, row Row)) (Report, error) {
 	return found.report(info.Size()), nil
 }
 
-// report words what a walk has found in a file of so many bytes.
+// report describes what a walk has found in a file of the given size.
 func (s *survey) report(size int64) Report {
 	r := Report{Format: s.format, Bytes: size, Pages: s.pages, FreePages: s.free, Damage: s.damage}
 	for _, name := range slices.Sorted(maps.Keys(s.found)) {

@@ -128,7 +128,7 @@ func (t *Tables) SpecOf(tag protocol.Tag) *protocol.Spec {
 	return nil
 }
 
-// TariffOf is the one in force for a placement here; nil: it costs nothing.
+// TariffOf is the tariff that applies to a placement here; nil: it costs nothing.
 func (t *Tables) TariffOf(tag protocol.Tag) *protocol.Tariff {
 	if j := t.Jobs[tag.Job]; j != nil && j.Tag() == tag {
 		return j.Tariff

@@ -23,7 +23,7 @@ type ParetoFront struct {
 	Currency string
 	Points   []FrontPoint
 	More     bool   // there are more points than these, which are sampled by steps of time
-	Gap      int    // the cost of a point is above the least by so many parts per million of it, at most
+	Gap      int    // the cost of a point is above the least by this number of parts per million of it, at most
 	Reason   string // why there are none, or what the limits rule out
 }
 

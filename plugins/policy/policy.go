@@ -52,7 +52,7 @@ const (
 // the grid queue, sites are sorted by name. Quote columns are dense: the quote
 // of site s for job j is at j·len(Sites)+s.
 //
-// A [ApplicationPolicy] sees a job that may run on several counts of CPUs as so many rows
+// A [ApplicationPolicy] sees a job that may run on several counts of CPUs as one row for each
 // with one ID, one after the other, of which it chooses at most one.
 type Snapshot struct {
 	Self  int // index of the deciding site, -1 when it is not in Sites

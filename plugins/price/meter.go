@@ -47,7 +47,7 @@ func (m *Meter) begin(start protocol.Instant, price int64) {
 	m.spans = append(m.spans, one)
 }
 
-// Cost is what a draw of so many milliwatts costs from an instant on for d, rounded
+// Cost is what a power draw in milliwatts costs from an instant on for d, rounded
 // to the nearest millionth of the currency's unit: the overlap with each slot is
 // counted exactly ([MC] equation 7).
 func (m *Meter) Cost(milliwatts int64, from protocol.Instant, d protocol.Duration) protocol.Micro {

@@ -28,7 +28,7 @@ type maker[C, T any] struct {
 	closed  error
 }
 
-// read reads a configuration: the notes are all that is wrong or odd with it. Relative
+// read reads a configuration: the notes are its errors and warnings. Relative
 // paths begin at the root, where plugins run: they do not know the directory of the
 // host's files.
 func (m *maker[C, T]) read(text string) (config C, notes []*pluginv1.Note, ok bool) {

@@ -12,7 +12,7 @@ import (
 type Host struct {
 	Site     protocol.SiteName // that the plugin serves; empty outside a peer
 	StateDir string            // directory that is the plugin's own and outlives it; empty: it has none
-	Seed     uint64            // of all choices by chance
+	Seed     uint64            // of all random choices
 	Software string            // name and version of the host
 }
 

@@ -88,7 +88,7 @@ func best(hills []hill, n int) (chosen []hill) {
 	return chosen
 }
 
-// climb lowers the cost by up to so many quasi-Newton steps (BFGS). A step is halved
+// climb lowers the cost by a bounded number of quasi-Newton steps (BFGS). A step is halved
 // until it gains enough (Armijo's rule).
 func climb(from hill, cost func([]float64) float64, slope slope, steps int) hill {
 	size := len(from.point)

@@ -15,7 +15,7 @@ type holding struct {
 func (h *holding) consider(job int) int {
 	if len(h.jobs) < h.in.Sites[h.site].MaxJobs {
 		h.add(job)
-		return nobody
+		return noJob
 	}
 	if len(h.jobs) == 0 || !h.likes(job, h.jobs[0]) {
 		return job

@@ -76,13 +76,13 @@ func responseAt(in *policy.Snapshot, j, s int) protocol.Duration {
 	return max(in.AWT[at], in.Transfer(j, s)).Plus(in.ERT[at])
 }
 
-// nobody is no job.
-const nobody = -1
+// noJob stands for no job.
+const noJob = -1
 
 // place lets a job propose until a site holds it, then the job that had to go for it,
 // and so on, until each job has a site or has asked all.
 func (m *matching) place(job int) {
-	for job != nobody && m.asked[job] < len(m.wants[job]) {
+	for job != noJob && m.asked[job] < len(m.wants[job]) {
 		site := m.wants[job][m.asked[job]]
 		m.asked[job]++
 		job = m.sites[site].consider(job)

@@ -32,7 +32,7 @@ func Kinds() []string {
 }
 
 // UnsendableError is a message that has no form on the wire: a fault of this site, that
-// no repetition mends.
+// no retry fixes.
 type UnsendableError struct{ Why error }
 
 func (e *UnsendableError) Error() string { return e.Why.Error() }
