@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -135,6 +136,27 @@ func TestJoinForms(t *testing.T) {
 	} {
 		if _, err := plan.Join(text); err == nil {
 			t.Errorf("%q joins", text)
+		}
+	}
+}
+
+// TestRenamedSettings: a key of an earlier version gets one that --set takes.
+func TestRenamedSettings(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Preset("heavy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, now := range map[string]experiment.Setting{
+		"part_nodes": {Key: "size_unit", Value: "node"},
+		"phi":        {Key: "rounds.local_wait_threshold", Value: "60s"},
+	} {
+		_, err := plan.With(experiment.Setting{Key: old, Value: now.Value})
+		if err == nil || err.Error() != fmt.Sprintf("%q is now %q", old, now.Key) {
+			t.Errorf("%s: %v", old, err)
+		}
+		if _, err := plan.With(now); err != nil {
+			t.Errorf("%s: %v", now.Key, err)
 		}
 	}
 }

@@ -61,7 +61,11 @@ func unsettable(key string) error {
 	for _, one := range settings.Renames() {
 		old := strings.ReplaceAll(one.Old, ".", "_") // as protect_share and peer_policy
 		if _, name, _ := strings.Cut(one.Old, "."); (old == key || name == key) && !strings.HasPrefix(one.New, "[") {
-			return fmt.Errorf("%q is now %q", key, one.New)
+			now := one.New
+			if _, last, _ := strings.Cut(now, "."); setters()[last] != nil { // that of all workloads
+				now = last
+			}
+			return fmt.Errorf("%q is now %q", key, now)
 		}
 	}
 	return fmt.Errorf("%q cannot be set; use %s, or any key with its tables, as policy.name or site.NAME.cost.cpu.price", key, strings.Join(SettableKeys(), ", "))
