@@ -49,8 +49,8 @@ func (p *Peer) forgetCycle() {
 }
 
 // lineup is the grid queue before a round.
-func (p *Peer) lineup() *lineup.Lineup {
-	return &lineup.Lineup{
+func (p *Peer) lineup() lineup.Lineup {
+	return lineup.Lineup{
 		Rows: &p.rows, Queue: p.queue, Partners: p.partners, Here: hosting.Here(&p.cfg), Policy: &p.cfg.Policy, Admits: p.admissionOnce(),
 	}
 }

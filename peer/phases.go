@@ -60,8 +60,8 @@ func (p *Peer) moveRun(r *localrun.Run, to row.RunPhase) { must(r.Enter(to)) }
 
 // flush gives the rows out that this step has changed, if they go together.
 func (p *Peer) flush() {
-	records, err := p.rows.Records()
+	records, err := p.rows.Records(p.out.Records)
 	must(err)
-	p.out.Records = append(p.out.Records, records...)
+	p.out.Records = records
 	p.raiseGeneration()
 }

@@ -100,7 +100,7 @@ func TestSettle(t *testing.T) {
 	if l.Site.Totals.Energy != 72_000_000 || l.Site.Totals.Since != now {
 		t.Errorf("the totals: %+v", l.Site.Totals)
 	}
-	if records, err := l.Rows.Records(); err != nil || len(records) != 1 || records[0].Table != row.SiteTable {
+	if records, err := l.Rows.Records(nil); err != nil || len(records) != 1 || records[0].Table != row.SiteTable {
 		t.Errorf("saved are %v, %v", records, err)
 	}
 }

@@ -46,7 +46,7 @@ func Rows(p *policy.Description, j *tables.Job) int {
 // Fill are the rows of the next round, of jobs that were taken and those that have to be in it with them,
 // each in all its shapes. What no message holds goes back into the queue. The components of an
 // application are not parted.
-func (l *Lineup) Fill(ids []protocol.JobID) (specs []protocol.Spec, kept []Kept) {
+func (l Lineup) Fill(ids []protocol.JobID) (specs []protocol.Spec, kept []Kept) {
 	ids, kept = l.placeable(l.withSiblings(ids))
 	request := quoting.Request{}
 	specs, left := rounds.Pack(ids, l.sameApplication,
@@ -59,13 +59,13 @@ func (l *Lineup) Fill(ids []protocol.JobID) (specs []protocol.Spec, kept []Kept)
 }
 
 // All are all jobs of the queue that may be placed, for a policy that keeps every job at its origin.
-func (l *Lineup) All() (ids []protocol.JobID, kept []Kept) {
+func (l Lineup) All() (ids []protocol.JobID, kept []Kept) {
 	return l.placeable(l.Queue.Take(l.Queue.Len()))
 }
 
 // Take takes up to n jobs from the queue, oldest first. A job that has had a round and waits for a site gets no other
 // while nothing has changed, not even after a restart.
-func (l *Lineup) Take(n int) (ids []protocol.JobID, kept []Kept) {
+func (l Lineup) Take(n int) (ids []protocol.JobID, kept []Kept) {
 	for {
 		ids, more := l.placeable(l.Queue.Take(n))
 		kept = append(kept, more...)
@@ -79,7 +79,7 @@ func (l *Lineup) Take(n int) (ids []protocol.JobID, kept []Kept) {
 // placeable are the jobs that the policy in force may place. Those whose users want what it does not look
 // at wait for one that does, or for their users; members of groups wait for those that are on their way
 // back, or would be placed without them.
-func (l *Lineup) placeable(ids []protocol.JobID) (may []protocol.JobID, kept []Kept) {
+func (l Lineup) placeable(ids []protocol.JobID) (may []protocol.JobID, kept []Kept) {
 	may = slices.DeleteFunc(ids, func(id protocol.JobID) bool {
 		one, keeps := l.keeps(l.Rows.Jobs[id])
 		if keeps {
@@ -90,7 +90,7 @@ func (l *Lineup) placeable(ids []protocol.JobID) (may []protocol.JobID, kept []K
 	return may, kept
 }
 
-func (l *Lineup) keeps(j *tables.Job) (Kept, bool) {
+func (l Lineup) keeps(j *tables.Job) (Kept, bool) {
 	if !l.Policy.DecidesApplications() {
 		if !broker.Bound(&j.Job, j.ApplicationRow()) {
 			return Kept{}, false
@@ -110,7 +110,7 @@ func (l *Lineup) keeps(j *tables.Job) (Kept, bool) {
 
 // withSiblings adds to jobs that were taken the other components of their applications that have no
 // place.
-func (l *Lineup) withSiblings(ids []protocol.JobID) []protocol.JobID {
+func (l Lineup) withSiblings(ids []protocol.JobID) []protocol.JobID {
 	if !l.Policy.DecidesApplications() {
 		return ids
 	}
@@ -132,30 +132,30 @@ func (l *Lineup) withSiblings(ids []protocol.JobID) []protocol.JobID {
 }
 
 // sameApplication says whether two jobs have to be in one round.
-func (l *Lineup) sameApplication(a, b protocol.JobID) bool {
+func (l Lineup) sameApplication(a, b protocol.JobID) bool {
 	of := l.Rows.Jobs[a].App
 	return of != nil && of == l.Rows.Jobs[b].App && l.Policy.DecidesApplications()
 }
 
 // AwaitsSite says whether no site that may be asked now could run the job in any of its shapes.
-func (l *Lineup) AwaitsSite(j *tables.Job) bool {
+func (l Lineup) AwaitsSite(j *tables.Job) bool {
 	if l.Policy.LocalOnly() || l.couldRunHere(j) {
 		return false
 	}
 	return !slices.ContainsFunc(l.Partners.All(), func(one *partner.Partner) bool { return one.Usable() && l.couldRunAt(j, one) })
 }
 
-func (l *Lineup) couldRunHere(j *tables.Job) bool {
+func (l Lineup) couldRunHere(j *tables.Job) bool {
 	return j.AnyShape(Rows(l.Policy, j), func(spec *protocol.Spec) bool { return l.Here.Judge(spec, j.Together()) == eligible.Eligible })
 }
 
 // couldRunAt goes by the partner's card, which must be known.
-func (l *Lineup) couldRunAt(j *tables.Job, one *partner.Partner) bool {
+func (l Lineup) couldRunAt(j *tables.Job, one *partner.Partner) bool {
 	return j.AnyShape(Rows(l.Policy, j), func(spec *protocol.Spec) bool { return one.Eligible(spec, j.Together()) })
 }
 
 // blockAgain blocks a job without a round if an earlier one has said why it waits.
-func (l *Lineup) blockAgain(id protocol.JobID) bool {
+func (l Lineup) blockAgain(id protocol.JobID) bool {
 	j := l.Rows.Jobs[id]
 	if j.Reason != view.ReasonNoEligibleSite && j.Reason != view.ReasonAllDeclined || !l.AwaitsSite(j) {
 		return false
@@ -169,7 +169,7 @@ func (l *Lineup) blockAgain(id protocol.JobID) bool {
 
 // Unblock lets jobs have rounds again when a partner can be asked that could not be in the last step, or
 // its card is known now.
-func (l *Lineup) Unblock() {
+func (l Lineup) Unblock() {
 	for _, one := range l.Partners.All() {
 		if !one.Notice() {
 			continue

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
@@ -47,11 +48,13 @@ func (t *Tables) mark(table row.Table, id protocol.JobID) {
 	t.changed.Mark(step.Row{Table: table, Job: id})
 }
 
-// Records are the rows that this step has changed, in the order of their marking; the next step begins
+// Records adds the rows that this step has changed, in the order of their marking; the next step begins
 // without any. The error says which rows do not go together: nothing of the step may become durable.
-func (t *Tables) Records() (out []row.Record, err error) {
+func (t *Tables) Records(out []row.Record) ([]row.Record, error) {
 	defer t.changed.Clear()
-	for _, d := range t.changed.Changed() {
+	changed := t.changed.Changed()
+	out = slices.Grow(out, len(changed)+1) // the core adds the generation
+	for _, d := range changed {
 		if err := t.check(d); err != nil {
 			return nil, err
 		}

@@ -90,7 +90,7 @@ func TestRowsGoTogether(t *testing.T) {
 		if tt.queue {
 			h.queue.Put(seven)
 		}
-		records, err := h.Records()
+		records, err := h.Records(nil)
 		if (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -116,7 +116,7 @@ func TestRecords(t *testing.T) {
 	h.SaveExecutions("ada\x00solver\x00b")
 	h.site.NextSeq, h.site.Generation = 8, 4
 	want := []string{"site site", "partner b", "job 0000000000000007", "payload", "dedup k", "dedup gone", "application", "execution ada\x00solver\x00b"}
-	records, err := h.Records()
+	records, err := h.Records(nil)
 	if err != nil || len(records) != len(want) {
 		t.Fatalf("%d records: %v, %v", len(records), records, err)
 	}
@@ -135,11 +135,11 @@ func TestRecords(t *testing.T) {
 	if job, _ := records[2].Row.(row.Job); job.Reason != "changed after the mark" {
 		t.Errorf("the row of the job: %+v", job)
 	}
-	if again, failed := h.Records(); failed != nil || len(again) > 0 {
+	if again, failed := h.Records(nil); failed != nil || len(again) > 0 {
 		t.Errorf("the next step begins with %v, %v", again, failed)
 	}
 	h.RemoveJob(h.Jobs[seven])
-	records, err = h.Records()
+	records, err = h.Records(nil)
 	if err != nil || len(records) != 2 || records[0].Row != nil || records[1].Row != nil || h.JobsOf("ada") != 0 {
 		t.Errorf("a job that ends leaves %v, %v, and %d of its user", records, err, h.JobsOf("ada"))
 	}
@@ -151,7 +151,7 @@ func TestPartnersAreKept(t *testing.T) {
 	site, partners, queue := lives.New(lives.Here{Site: "a"}), partner.NewSet(), gridqueue.Queue{}
 	h := tables.New(&site, &partners, &queue)
 	h.SavePartner("b")
-	if records, err := h.Records(); err != nil || len(records) > 0 {
+	if records, err := h.Records(nil); err != nil || len(records) > 0 {
 		t.Errorf("%v, %v", records, err)
 	}
 }
@@ -179,7 +179,7 @@ func TestRestore(t *testing.T) {
 	h.SaveGuest(guest.Spec.Job)
 	h.SavePayload(guest.Spec.Job)
 	h.SaveDedup("k")
-	records, err := h.Records()
+	records, err := h.Records(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

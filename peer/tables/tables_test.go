@@ -117,7 +117,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("submissions %v are left", h.Dedup)
 	}
 	delete(h.Guests, 5) // it has no run here
-	if records, err := h.Records(); err != nil || len(records) != 3 {
+	if records, err := h.Records(nil); err != nil || len(records) != 3 {
 		t.Errorf("%v, %v", records, err)
 	}
 }
