@@ -3,6 +3,10 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchyard-hpc/switchyard/internal/oldnames"
 )
 
 func TestRenamed(t *testing.T) {
@@ -27,4 +31,36 @@ func TestRenamed(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q; want %q", line, got.code, got.stderr, now)
 		}
 	}
+}
+
+// TestPresentNames: each command of the table has the flags of the present names and none of the
+// old ones, itself or in its subcommands.
+func TestPresentNames(t *testing.T) {
+	t.Parallel()
+	root := newApp().root()
+	for path, names := range oldnames.Flags() {
+		cmd, _, err := root.Find(strings.Fields(path)[1:])
+		if err != nil || cmd.CommandPath() != path {
+			t.Errorf("there is no %q: %v", path, err)
+			continue
+		}
+		for old, now := range names {
+			if !hasFlag(cmd, now) || hasFlag(cmd, old) {
+				t.Errorf("%s: want a flag --%s and no --%s", path, now, old)
+			}
+		}
+	}
+}
+
+// hasFlag reports whether a command or one of its subcommands has a flag.
+func hasFlag(cmd *cobra.Command, name string) bool {
+	if cmd.Flags().Lookup(name) != nil {
+		return true
+	}
+	for _, sub := range cmd.Commands() {
+		if hasFlag(sub, name) {
+			return true
+		}
+	}
+	return false
 }

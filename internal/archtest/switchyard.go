@@ -67,6 +67,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/fileguard", Level: nouns},
 		{Path: "internal/sparse", Level: nouns, Pure: true},
 		{Path: "internal/malformed", Level: nouns, Pure: true},
+		{Path: "internal/oldnames", Level: nouns, Pure: true},
 		{Path: "internal/parallel", Level: nouns},
 		{Path: "internal/testprogram", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},

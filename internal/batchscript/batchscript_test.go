@@ -328,6 +328,18 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	}
 }
 
+func TestOldNames(t *testing.T) {
+	t.Parallel()
+	got := problems(t, script("#SWITCHYARD --alpha=1"), batchscript.Setting{Long: "data", Value: "1G"})
+	want := []string{
+		"job.sh:2: unknown option --alpha; it was renamed to --compute-weight",
+		"command line: unknown option --data; it was renamed to --stage-in-size",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestWhatIsNoBatchScript(t *testing.T) {
 	t.Parallel()
 	cases := map[string]string{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/oldnames"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -329,18 +330,9 @@ func newCatalog() catalog {
 	return c
 }
 
-// Renamed returns the present name of an option of a version before 0.1, or "".
-func Renamed(long string) string {
-	return map[string]string{
-		"alpha": "compute-weight", "beta": "wait-weight", "gamma": "energy-weight", "delta": "data-weight",
-		"waiting": "waiting-cost", "data": "stage-in-size", "data-out": "stage-out-size",
-		"sent": "words-sent", "messages": "messages-sent", "accesses": "memory-accesses",
-	}[long]
-}
-
 // hint suggests an option for an unknown one.
 func (c catalog) hint(long string) string {
-	if now := Renamed(long); now != "" {
+	if now := oldnames.Directive(long); now != "" {
 		return "it was renamed to --" + now
 	}
 	best, bestLen := "", 2
