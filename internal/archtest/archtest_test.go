@@ -1,12 +1,14 @@
 package archtest_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/archtest"
@@ -61,10 +63,15 @@ func TestArchitecturePageListsEveryRoom(t *testing.T) {
 	}
 }
 
-// load reads a module. It looks at every folder first: what go list reads is
-// unknown to the cache of test results, and a new room must not go unseen.
-func load(t *testing.T, dir string) *archtest.Module {
-	t.Helper()
+// loaded reads each module once for all tests, which leave it as it is. It looks at every
+// directory first: what go list reads is unknown to the cache of test results, and a new room
+// must not go unseen.
+var loaded = map[string]func() (*archtest.Module, error){
+	root: sync.OnceValues(func() (*archtest.Module, error) { return read(root) }),
+	grid: sync.OnceValues(func() (*archtest.Module, error) { return read(grid) }),
+}
+
+func read(dir string) (*archtest.Module, error) {
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && path != dir && strings.HasPrefix(entry.Name(), ".") {
 			return fs.SkipDir
@@ -72,9 +79,14 @@ func load(t *testing.T, dir string) *archtest.Module {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	module, err := archtest.Load(t.Context(), dir)
+	return archtest.Load(context.Background(), dir)
+}
+
+func load(t *testing.T, dir string) *archtest.Module {
+	t.Helper()
+	module, err := loaded[dir]()
 	if err != nil {
 		t.Fatal(err)
 	}

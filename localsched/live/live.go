@@ -59,7 +59,7 @@ func (d *Driver) Begin(machine engine.Machine, rules driver.Rules, feed *changef
 func (d *Driver) Now() protocol.Instant {
 	now, stepped := d.clock.Now()
 	if stepped != 0 && d.Driver != nil {
-		d.log.Info("planned_anew", "why", "the clock was set", "by", stepped.String())
+		d.log.Info("planned_again", "why", "the clock was set", "by", stepped.String())
 		d.Rebuilt(d.ClockSet(now, stepped))
 	}
 	return now

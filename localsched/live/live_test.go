@@ -68,7 +68,7 @@ func TestClock(t *testing.T) {
 	if now := r.Now(); now != r.clock.Wall || j.Began != now {
 		t.Errorf("it is %d and the job began at %d, want %d", now, j.Began, r.clock.Wall)
 	}
-	if text := r.log.String(); strings.Count(text, "planned_anew") != 1 {
+	if text := r.log.String(); strings.Count(text, "planned_again") != 1 {
 		t.Errorf("got the log %q, want one new plan", text)
 	}
 }
