@@ -125,7 +125,7 @@ func TestExitCodes(t *testing.T) {
 			5, "switchyard: no\nswitchyard:   aurora: needs 99 CPUs\n",
 		},
 		"config":          {nil, "", []string{"config"}, 2, "missing subcommand: use config check"},
-		"bad config":      {nil, "", []string{"config", "check", "--config", "/nowhere.toml"}, 1, "/nowhere.toml: there is no such file"},
+		"bad config":      {nil, "", []string{"config", "check", "--config", "/nowhere.toml"}, 1, "/nowhere.toml: no such file or directory"},
 		"keygen":          {nil, "", []string{"keygen"}, 2, "missing --out FILE"},
 		"completion":      {nil, "", []string{"completion", "tcsh"}, 2, "use bash, zsh or fish"},
 		"demo jobs":       {nil, "", []string{"demo", "--jobs=0"}, 2, "--jobs: invalid value 0; use 1 to 500"},

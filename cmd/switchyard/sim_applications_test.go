@@ -21,7 +21,7 @@ func TestSimRunShowsWhereComponentsGo(t *testing.T) {
 		`(?m)^Experiment park, seed 1: 6 sites, 0 jobs, 4 applications with 403 components$`,
 		`(?m)^farmed +farmed +farm +COMPLETED +1 +400 `, `(?m)^neighbours +neighbours +(xeon|pentium) +COMPLETED +128 +1 `,
 		`(?m)^transposed +transposed +xeon +COMPLETED +64 +1 `, `(?m)^shared +shared +smp +COMPLETED +16 +1 `,
-		`(?m)^xt3 +0 +0.0 % +0.00$`, `(?m)^Run times were foreseen with an error of [0-9.]+ %, `,
+		`(?m)^xt3 +0 +0.0 % +0.00$`, `(?m)^Mean relative error of the predicted run times: [0-9.]+ %, `,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("no line matches %s", want)

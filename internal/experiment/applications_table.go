@@ -27,7 +27,7 @@ func (o *Outcome) applicationsText() string {
 		out.WriteString(t.Text("", true) + "\n")
 	}
 	out.WriteString(all.unstarted())
-	fmt.Fprintf(&out, "Run times were foreseen with an error of %s, costs of %s; %s of all CPUs worked.\n",
+	fmt.Fprintf(&out, "Mean relative error of the predicted run times: %s, of the predicted costs: %s. Utilization: %s.\n",
 		console.Part(all.RunError), console.Part(all.CostError), console.Part(all.Utilization))
 	return out.String()
 }

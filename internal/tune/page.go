@@ -170,8 +170,8 @@ func (r *Result) bought() (report.Section, error) {
 	}
 	section.Figures = []report.Figure{ranking, used}
 	if len(r.Demands) > 0 {
-		section.Text += "\n\nWith β = 0 nobody minds waiting, and all go where it is cheapest: demand is the part of all work that a site " +
-			"then gets by its part of all CPUs. A machine far above 1 is overused; another of its kind \"should in addition be installed\" [IS 4.2]."
+		section.Text += "\n\nIf waiting costs nothing (β = 0), all components run where the cost is lowest. Demand is the share of all work that " +
+			"a site then gets, divided by its share of all CPUs. A machine far above 1 is overused; another of its kind \"should in addition be installed\" [IS 4.2]."
 		section.Tables = append(section.Tables, r.demandTable())
 	}
 	return section, nil

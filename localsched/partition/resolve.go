@@ -38,7 +38,7 @@ func (d *draft) sortCards(l *Layout) {
 	slices.SortStableFunc(d.cards, func(a, b cardLine) int { return cmp.Compare(a.Name, b.Name) })
 	for i, c := range d.cards {
 		if n := len(l.Cards); n > 0 && l.Cards[n-1].Name == c.Name {
-			d.Add(c.line, "card %s is there twice, first in line %d; remove one", c.Name, d.firstCard(i))
+			d.Add(c.line, "duplicate card %s, first in line %d; remove one", c.Name, d.firstCard(i))
 			continue
 		}
 		l.Cards = append(l.Cards, c.Card)
@@ -59,7 +59,7 @@ func (d *draft) sortPartitions(l *Layout) {
 	kept := d.partitions[:0]
 	for _, p := range d.partitions {
 		if n := len(kept); n > 0 && kept[n-1].name == p.name {
-			d.Add(p.line, "partition %s is there twice, first in line %d; remove one", p.name, kept[n-1].line)
+			d.Add(p.line, "duplicate partition %s, first in line %d; remove one", p.name, kept[n-1].line)
 			continue
 		}
 		kept = append(kept, p)

@@ -103,7 +103,7 @@ func addLine(u *protocol.Usage, given map[string]bool, line string) error {
 	case !slices.Contains(keys, key):
 		return fmt.Errorf("the key %.40q is unknown; there are %s", key, strings.Join(keys, ", "))
 	case given[key]:
-		return fmt.Errorf("%s is there twice; have one process write for all", key)
+		return fmt.Errorf("duplicate key %s; have one process write for all", key)
 	}
 	given[key] = true
 	unit := 1.0

@@ -45,7 +45,7 @@ func TestReportIsRefused(t *testing.T) {
 		"operations = 1e9\nflops = 3\nsent 4\nmessages = many": {
 			`line 2: the key "flops" is unknown; there are operations, accesses, sent, messages`, `line 3: "sent 4" is not key = number`, `line 4: messages: "many" is no number`,
 		},
-		"sent = 1\nsent = 2":  {"line 2: sent is there twice"},
+		"sent = 1\nsent = 2":  {"line 2: duplicate key sent"},
 		"energy = 0":          {`the key "energy" is unknown`},
 		"sent = -1":           {"negative"},
 		"sent = 1.1e18":       {"more than 1e+18"},

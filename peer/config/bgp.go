@@ -97,7 +97,7 @@ func (r *checker) readLayout(b *BGP) {
 	}
 }
 
-// absolute makes a path that begins at the folder of the file that set a key absolute.
+// absolute makes a path that begins at the directory of the file that set a key absolute.
 func (r *checker) absolute(key, path string) (string, error) {
 	if filepath.IsAbs(path) {
 		return path, nil

@@ -89,7 +89,7 @@ func (r *checker) checkSite(s *Site) {
 	case err != nil:
 		r.Problem("site.number", "%v", err)
 	}
-	r.required("site.state_dir", s.StateDir, "name a folder on a local disk")
+	r.required("site.state_dir", s.StateDir, "name a directory on a local disk")
 	r.required("site.key", s.Key, "make a key with \"switchyard keygen --out PATH\" and name its path")
 	r.required("site.socket", s.Socket, "name the socket for submit, queue and the rest")
 	if n := len(s.Socket); n > maxSocket {

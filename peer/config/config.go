@@ -105,7 +105,7 @@ const (
 // Slurm is the table [localsched.slurm].
 type Slurm struct {
 	Conf         settings.Path     `toml:"conf"`    // slurm.conf; empty: as the commands find it
-	BinDir       settings.Path     `toml:"bin_dir"` // folder of the commands; empty: PATH
+	BinDir       settings.Path     `toml:"bin_dir"` // directory of the commands; empty: PATH
 	Partitions   []string          `toml:"partitions"`
 	Spool        settings.Path     `toml:"spool"` // empty: below [Site.StateDir]
 	PollInterval protocol.Duration `toml:"poll_interval"`

@@ -8,5 +8,5 @@
 //
 // Durations are written as "30s", "2h" or "7d", sizes as "512MB" or "4GB".
 // Secrets are never in the configuration, only the paths of their files. A
-// relative path begins at the folder of the file in which it stands.
+// relative path begins at the directory of the file in which it stands.
 package config

@@ -17,7 +17,7 @@ import (
 // DefaultDir is where [Load] looks when it is given no paths.
 const DefaultDir = "/etc/switchyard"
 
-// Load reads the configuration from files, and from the *.toml files of folders
+// Load reads the configuration from files, and from the *.toml files of directories
 // in the order of their names; without paths, from [DefaultDir]. A key that
 // stands in several files has the value of the last; partners add up. The error
 // is of type [settings.Problems].
@@ -79,7 +79,7 @@ func (r *checker) find(paths []string) (files []string) {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			r.Reject(path, 0, "there is no such file or folder; begin with: switchyard config sample")
+			r.Reject(path, 0, "no such file or directory; begin with: switchyard config sample")
 		case err != nil:
 			r.Reject(path, 0, settings.Unreadable(err))
 		case !info.IsDir():
@@ -87,7 +87,7 @@ func (r *checker) find(paths []string) (files []string) {
 		default:
 			inside, err := filepath.Glob(filepath.Join(escape(path), "*.toml"))
 			if err != nil || len(inside) == 0 {
-				r.Reject(path, 0, "this folder has no *.toml file; begin with: switchyard config sample")
+				r.Reject(path, 0, "this directory has no *.toml file; begin with: switchyard config sample")
 			}
 			files = append(files, inside...)
 		}

@@ -24,7 +24,7 @@ const (
 	west  = "UBFLUYQEPGBR3KFONRH43GMAQNMUURU622EINITN2KQXZKURJXVXBSQI"
 )
 
-// folder makes a folder of files.
+// folder writes files into a new directory.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func TestFilesOfAFolderAddUp(t *testing.T) {
 	checkPeer(t, c)
 }
 
-// checkPeer checks what the state machine gets of the folder above.
+// checkPeer checks what the state machine gets of the directory above.
 func checkPeer(t *testing.T, c *config.Config) {
 	t.Helper()
 	people := accounts.New(accounts.Tables{Local: c.Accounts.Local, Guests: c.Guests()})

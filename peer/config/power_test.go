@@ -35,7 +35,7 @@ func packed(t *testing.T, text string) string {
 }
 
 // A machine in partitions has the nodes of its layout, wherever that comes from. A path
-// begins at the folder of the configuration, and is the same when it is shown.
+// begins at the directory of the configuration, and is the same when it is shown.
 func TestMachinesInPartitions(t *testing.T) {
 	t.Parallel()
 	const table = "[localsched]\nmachine = \"bgp\"\ncpus = 163840\n[localsched.bgp]\n"

@@ -14,8 +14,8 @@ const sampleHead = `## The configuration of a Switchyard peer, with every key.
 ## Lines with ## explain. Lines with # show a key's default or, where there is
 ## none, an example; remove the # to set it. Durations are "500ms", "30s", "2h",
 ## "7d" or "1h30m"; sizes are "512MB" or "4GB". A relative path begins at the
-## folder of this file. Several files add up: a key has the value of the last file
-## that sets it. Check with: switchyard config check
+## directory of this file. Several files add up: a key has the value of the last
+## file that sets it. Check with: switchyard config check
 `
 
 // Sample returns a configuration in TOML with every key, its default and what it
