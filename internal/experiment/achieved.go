@@ -23,7 +23,7 @@ type Applications struct {
 	Waiting      float64 `json:"waiting_cost"`    // K_w
 	LimitsMet    float64 `json:"limits_met"`      // part of the applications that were completed within their limits
 	RunError     float64 `json:"run_time_error"`  // mean of |predicted/actual - 1|, of the predicted run times
-	CostError    float64 `json:"cost_error"`      // likewise of the costs
+	CostError    float64 `json:"cost_error"`      // the same, of the costs
 	KWh          float64 `json:"energy_kwh"`      // that was measured
 	Utilization  float64 `json:"utilization"`     // of all CPUs, by all jobs
 
@@ -122,10 +122,10 @@ type mean struct {
 	n   int
 }
 
-// add takes an error in. What was not foreseen or did not come has none.
-func (m *mean) add(foreseen, came float64) {
-	if foreseen > 0 && came > 0 {
-		m.sum += math.Abs(foreseen/came - 1)
+// add adds the relative error of a prediction, unless the predicted or the actual value is missing.
+func (m *mean) add(predicted, actual float64) {
+	if predicted > 0 && actual > 0 {
+		m.sum += math.Abs(predicted/actual - 1)
 		m.n++
 	}
 }

@@ -32,7 +32,7 @@ type Application struct {
 	Start protocol.Duration `toml:"start"` // of the first, after the beginning
 	Count int               `toml:"count"`
 	Every protocol.Duration `toml:"every"`
-	Rate  float64           `toml:"rate"`  // a day, by chance; 0: by Every
+	Rate  float64           `toml:"rate"`  // a day, at random times; 0: by Every
 	Cases int               `toml:"cases"` // of each component, in one application
 
 	Noise      settings.Share `toml:"noise"`

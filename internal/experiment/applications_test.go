@@ -139,7 +139,7 @@ func parameters() []string {
 	}
 }
 
-// changed is what a parameter of a site is when it is so many times as large.
+// changed is a parameter of a site, multiplied.
 func changed(s *experiment.Site, parameter string, by float64) experiment.Setting {
 	rate := func(of float64) string { return fmt.Sprintf("\"%.0fB/s\"", by*of) }
 	money := func(of float64) string { return fmt.Sprintf("%.6f", by*of/1e6) }
@@ -188,7 +188,7 @@ func TestLandingsSurviveEachChange(t *testing.T) {
 	}
 }
 
-// They survive all of these at once, in directions drawn by chance.
+// They survive all of these at once, in random directions.
 func TestLandingsSurviveAllChanges(t *testing.T) {
 	t.Parallel()
 	plan := park(t)
@@ -241,7 +241,7 @@ func TestSettingsByPath(t *testing.T) {
 	}
 }
 
-// grid is an experiment with an application, in a folder of its own.
+// grid is an experiment with an application, in a directory of its own.
 func grid(t *testing.T, text, application string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -437,7 +437,7 @@ func TestCurrencyOfTheSums(t *testing.T) {
 	}
 }
 
-// TestFaultyApplicationFiles: what is wrong with the users' files is told when they are
+// TestFaultyApplicationFiles: errors in the users' files are reported when they are
 // opened.
 func TestFaultyApplicationFiles(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ site = "day"
 trace = "TRACE"
 `
 
-// steady writes a trace of so many days: every quarter of an hour a job of so many CPUs
+// steady writes a trace of these days: every quarter of an hour a job with these CPUs
 // comes, for half an hour.
 func steady(t *testing.T, days, cpus int) string {
 	t.Helper()
@@ -287,7 +287,7 @@ func mostAtOnce(o *experiment.Outcome) (most int) {
 	return most
 }
 
-// TestPartitionsOfAFile: relative to the experiment's; what is wrong is told with its line.
+// TestPartitionsOfAFile: relative to the experiment's; errors have their line.
 func TestPartitionsOfAFile(t *testing.T) {
 	t.Parallel()
 	const site = "[[site]]\nname = \"blue\"\n[site.localsched]\nmachine = \"bgp\"\ncpus = 64\n[site.localsched.bgp]\nsmallest = 1\npartitions = \"cut.csv\"\n" +

@@ -19,14 +19,14 @@ type Data struct {
 	Bandwidth config.Bandwidth  `toml:"bandwidth"`
 	Latency   protocol.Duration `toml:"latency"`
 	PerGB     settings.Amount   `toml:"per_gb"`   // what the way costs the site where a job comes from
-	PerHour   settings.Amount   `toml:"per_hour"` // likewise, while data travel
+	PerHour   settings.Amount   `toml:"per_hour"` // the same, while data travel
 	Links     []DataLink        `toml:"link"`
 }
 
 // DataLink is the way of data between two sites, or one and all others, instead.
 type DataLink struct {
 	A         string            `toml:"a"`
-	B         string            `toml:"b"` // empty: everybody
+	B         string            `toml:"b"` // empty: all sites
 	Bandwidth config.Bandwidth  `toml:"bandwidth"`
 	Latency   protocol.Duration `toml:"latency"`
 	PerGB     settings.Amount   `toml:"per_gb"`

@@ -237,10 +237,10 @@ func (of *supply) market(ctx context.Context, when calendar, ahead string) (*pri
 		if err != nil {
 			return nil, err
 		}
-		return of.foreseen(series, Known)
+		return of.hindsightOf(series, Known)
 	}
 	if of.feed != nil {
-		return of.told(ctx, when)
+		return of.feedPrices(ctx, when)
 	}
 	if err := covers(of.series, when); err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (of *supply) market(ctx context.Context, when calendar, ahead string) (*pri
 	if made := of.hindsight[ahead]; made != nil {
 		return made, nil
 	}
-	made, err := of.foreseen(of.series, ahead)
+	made, err := of.hindsightOf(of.series, ahead)
 	if err == nil {
 		of.hindsight[ahead] = made
 	}
@@ -271,8 +271,8 @@ func covers(series price.Series, when calendar) error {
 	return nil
 }
 
-// foreseen is a series with what is known of it ahead.
-func (of *supply) foreseen(series price.Series, ahead string) (*priceforecast.Hindsight, error) {
+// hindsightOf is a series with what is known of it ahead.
+func (of *supply) hindsightOf(series price.Series, ahead string) (*priceforecast.Hindsight, error) {
 	name := ahead
 	if ahead == Known {
 		name = "auto" // of what is after the end

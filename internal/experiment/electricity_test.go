@@ -92,7 +92,7 @@ func electricPlan(t *testing.T, changes ...string) *experiment.Plan {
 }
 
 // TestCyclesPlaceByCost: at either kind of cycle, a policy that goes by cost alone has a
-// smaller bill than nobody, and its fairness is told.
+// smaller bill than no policy, and its fairness is reported.
 func TestCyclesPlaceByCost(t *testing.T) {
 	t.Parallel()
 	plan := set(t, electricPlan(t), experiment.Setting{Key: "delay_price", Value: "0"})

@@ -43,7 +43,7 @@ func TestFitTrace(t *testing.T) {
 	}
 }
 
-// What is asked for wrongly is told apart from what is wrong with the trace.
+// Errors in the options are distinguished from errors in the trace.
 func TestFitTraceRefuses(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*experiment.FitOptions){

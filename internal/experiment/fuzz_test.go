@@ -55,7 +55,7 @@ func FuzzFlags(f *testing.F) {
 	})
 }
 
-// FuzzResults: what is taken as results can be shown, or is told why not.
+// FuzzResults: what is taken as results can be shown, or the error says why not.
 func FuzzResults(f *testing.F) {
 	f.Add([]byte(`{"experiment":"x","scheme":"local","seed":1,"jobs":2,"sites":[{"site":"a"}],"hash":""}`))
 	f.Add([]byte(`{"experiment":"x","scheme":"cycle","seed":1,"jobs":0,"sites":[{"site":"a"}],"hash":"","applications":{"currency":"CHF",` +

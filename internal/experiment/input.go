@@ -58,8 +58,8 @@ func ReadTrace(path, format string, lenient bool) (*workload.Trace, error) {
 	}
 	if len(trace.Records) == 0 {
 		text := fmt.Sprintf("%s: the trace has no records in the format %s", path, format)
-		if odd := trace.Report.String(); odd != "" {
-			text += "; " + odd
+		if report := trace.Report.String(); report != "" {
+			text += "; " + report
 		}
 		return nil, errors.New(text)
 	}
@@ -152,10 +152,10 @@ func builtInModel(name string) (workload.Model, bool) {
 	return workload.Model{}, false
 }
 
-// Open reads the files that the plan names. What is odd about them is in
+// Open reads the files that the plan names. Notes about them are in
 // [Plan.Notes] afterwards.
 func (p *Plan) Open() error {
-	p.inputs, p.supplies, p.notes = nil, make([]*supply, len(p.Sites)), slices.Clone(p.odd)
+	p.inputs, p.supplies, p.notes = nil, make([]*supply, len(p.Sites)), slices.Clone(p.fileNotes)
 	var errs []error
 	for i := range p.Workloads {
 		opened, err := p.open(i)
@@ -193,8 +193,8 @@ func (p *Plan) open(work int) ([]input, error) {
 	if in.trace, err = ReadTrace(string(w.Trace), w.Format, w.Lenient); err != nil {
 		return nil, err
 	}
-	if odd := in.trace.Report.String(); odd != "" {
-		p.note(w, "%s", odd)
+	if report := in.trace.Report.String(); report != "" {
+		p.note(w, "%s", report)
 	}
 	inputs := []input{in}
 	if w.Split != "" {
@@ -205,7 +205,7 @@ func (p *Plan) open(work int) ([]input, error) {
 	return inputs, p.clean(w, inputs)
 }
 
-// note says what is odd about a trace.
+// note adds a note about a trace.
 func (p *Plan) note(w *Workload, format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf("%s: ", w.Trace)+fmt.Sprintf(format, args...))
 }

@@ -27,7 +27,7 @@ type Plan struct {
 	Check     int      `toml:"check"`
 
 	GridShare settings.Share    `toml:"grid_share"` // of the jobs after the history, that go through the grid
-	Perturb   protocol.Duration `toml:"perturb"`    // bound of the error of each wait that is told
+	Perturb   protocol.Duration `toml:"perturb"`    // bound of the error of each quoted wait
 
 	Sites     []Site     `toml:"site"`
 	Workloads []Workload `toml:"workload"`
@@ -56,13 +56,13 @@ type Plan struct {
 	Power       Power       `toml:"power"`
 	Data        Data        `toml:"data"`
 
-	began    protocol.Instant // of the traces of sites as they are configured; 0: by Electricity
-	places   settings.Places  // of the keys; nil: the plan is of no file
-	inputs   []input          // of the workloads, in their order; none before Open
-	supplies []*supply        // of the sites, in their order; nil: without electricity
-	notes    []string
-	odd      []string           // what is odd about the file
-	files    []*applicationFile // of the applications, in their order; none before Open
+	began     protocol.Instant // of the traces of sites as they are configured; 0: by Electricity
+	places    settings.Places  // of the keys; nil: the plan is of no file
+	inputs    []input          // of the workloads, in their order; none before Open
+	supplies  []*supply        // of the sites, in their order; nil: without electricity
+	notes     []string
+	fileNotes []string           // notes about the file
+	files     []*applicationFile // of the applications, in their order; none before Open
 
 	started map[string]*pluginhost.Plugin // by name; none before Start
 }
@@ -125,7 +125,7 @@ type Workload struct {
 
 // LocalSched is what the table [localsched] of a site's configuration says here of all sites.
 type LocalSched struct {
-	WaitPrediction string `toml:"wait_prediction"` // a method of foresight
+	WaitPrediction string `toml:"wait_prediction"` // a method of prediction
 }
 
 // Power bounds the power of jobs, as factors of the sites' [MC 5.9].
@@ -145,7 +145,7 @@ type Network struct {
 // Link is what happens on the link of two sites, or of one and all others, instead.
 type Link struct {
 	A         string            `toml:"a"`
-	B         string            `toml:"b"` // empty: everybody
+	B         string            `toml:"b"` // empty: all sites
 	Latency   protocol.Duration `toml:"latency"`
 	Jitter    protocol.Duration `toml:"jitter"`
 	Loss      float64           `toml:"loss"`
@@ -155,7 +155,7 @@ type Link struct {
 // Cut parts two sites, or one from all others, for a while.
 type Cut struct {
 	A     string            `toml:"a"`
-	B     string            `toml:"b"` // empty: everybody
+	B     string            `toml:"b"` // empty: all sites
 	From  protocol.Duration `toml:"from"`
 	Until protocol.Duration `toml:"until"`
 }

@@ -28,7 +28,7 @@ func TestBuiltInPolicies(t *testing.T) {
 		if outcome.Metrics.Jobs == 0 || outcome.Unplaced > 0 {
 			t.Errorf("%s: %d jobs ran, %d were not placed", name, outcome.Metrics.Jobs, outcome.Unplaced)
 		}
-		if name != builtin.MCMF && name != builtin.TwoPrice && name != builtin.ISS { // alike without prices and wishes
+		if name != builtin.MCMF && name != builtin.TwoPrice && name != builtin.ISS { // alike without prices and objectives
 			if other := seen[outcome.Hash]; other != "" {
 				t.Errorf("%s places jobs as %s does", name, other)
 			}

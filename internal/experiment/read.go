@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 )
 
-// Path is a file that a plan names; relative ones begin at the plan's folder.
+// Path is a file that a plan names; relative ones begin at the plan's directory.
 type Path = settings.Path
 
 // presets are the built-in experiments.
@@ -33,7 +33,7 @@ func Read(file string) (*Plan, error) {
 func Presets() []string {
 	files, err := fs.ReadDir(presets, "presets")
 	if err != nil {
-		return nil // the folder is in the program
+		return nil // the directory is in the program
 	}
 	var names []string
 	for _, file := range files {
@@ -87,8 +87,8 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	for _, odd := range r.Warnings() {
-		plan.odd = append(plan.odd, odd.String())
+	for _, warning := range r.Warnings() {
+		plan.fileNotes = append(plan.fileNotes, warning.String())
 	}
 	return plan, nil
 }

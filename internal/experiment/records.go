@@ -10,7 +10,7 @@ import (
 // as it is printed in JSON.
 type Records struct {
 	Site    string          `json:"site,omitempty"` // where its jobs are submitted
-	Trace   string          `json:"trace"`          // the file's name, without its folder
+	Trace   string          `json:"trace"`          // the file's name, without its directory
 	Records int             `json:"records"`
 	Jobs    int             `json:"jobs"`
 	LeftOut map[string]int  `json:"records_left_out"` // by reason: see [workload.Cleaning]

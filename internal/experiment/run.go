@@ -38,8 +38,8 @@ type Outcome struct {
 	config sim.Config
 }
 
-// Run simulates the plan under a scheme for a seed. Progress is told now and then
-// how many of the jobs have ended; it may be nil.
+// Run simulates the plan under a scheme for a seed. Progress is called now and then
+// with the number of jobs that have ended; it may be nil.
 func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress func(ended, jobs int)) (*Outcome, error) {
 	jobs, err := p.Jobs(seed)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 			return cfg, fmt.Errorf("site %s: %w", s.Name, err)
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
-			Machine: s.machine(), Local: local, Engine: other, Waits: LocalSched{cmp.Or(s.LocalSched.WaitPrediction, p.LocalSched.WaitPrediction)}.foreseen(),
+			Machine: s.machine(), Local: local, Engine: other, Waits: LocalSched{cmp.Or(s.LocalSched.WaitPrediction, p.LocalSched.WaitPrediction)}.waits(),
 			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.Tariff.CPUHour), Currency: cmp.Or(s.Tariff.Currency, s.Currency, p.Currency)},
 		})
 	}
@@ -136,9 +136,9 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 // ppm is a factor in parts per million.
 func ppm(factor float64) int { return int(math.Round(factor * protocol.PPM)) }
 
-// foreseen is where the waits of quotes come from. The plan alone needs no interval,
-// which nobody looks at here.
-func (l LocalSched) foreseen() waitpredict.Method {
+// waits is the method of the quoted waits. With the plan alone no interval is computed,
+// as nothing here uses it.
+func (l LocalSched) waits() waitpredict.Method {
 	if method := waitpredict.Method(l.WaitPrediction); method != waitpredict.Plan {
 		return method
 	}

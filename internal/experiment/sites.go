@@ -47,7 +47,7 @@ func OfSites(configs []*config.Config, traces []SiteTrace) (*Plan, error) {
 		}
 		errs = append(errs, err)
 		plan.Sites = append(plan.Sites, site)
-		plan.odd = append(plan.odd, notes...)
+		plan.fileNotes = append(plan.fileNotes, notes...)
 	}
 	for _, trace := range traces {
 		work := defaultWorkload()
@@ -119,7 +119,7 @@ func (p *Plan) configure(cfg *sim.Config, scheme Scheme, when calendar) {
 		own := live.Peer(config.Parts{Policy: policy.Describe(decides), Capacity: to.Capacity()})
 		to.Tariff, to.Costs, to.Currency = live.SiteTariff(), own.Costs, own.Currency
 		to.Waiting, to.Weighing = own.Waiting, own.Weighing
-		to.Waits = LocalSched{WaitPrediction: live.LocalSched.WaitPrediction}.foreseen()
+		to.Waits = LocalSched{WaitPrediction: live.LocalSched.WaitPrediction}.waits()
 		if own.Costs != nil {
 			to.Electricity.Milliwatts = own.Power
 		}
@@ -166,13 +166,13 @@ func feedOf(from *config.Prices) (feeds.Feed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prices.config: %w", err)
 	}
-	quiet := slog.New(slog.DiscardHandler) // what is wrong with files is told when they are asked
+	quiet := slog.New(slog.DiscardHandler) // errors in files are returned when prices are requested
 	return feeds.Open(from.Feed, string(from.Config), filepath.Dir(string(from.Config)), string(text), from.Area, quiet)
 }
 
-// told are the prices of a live site's feed for a run, with what is known of them ahead: all of
+// feedPrices are the prices of a live site's feed for a run, with what is known of them ahead: all of
 // a contract, and of files what had been published.
-func (of *supply) told(ctx context.Context, when calendar) (*priceforecast.Hindsight, error) {
+func (of *supply) feedPrices(ctx context.Context, when calendar) (*priceforecast.Hindsight, error) {
 	from := of.from
 	series, err := of.feed.Prices(ctx, price.Query{
 		Area: from.Area, From: when.begin - protocol.Instant(from.History), Until: when.last.Add(afterwards),
@@ -184,7 +184,7 @@ func (of *supply) told(ctx context.Context, when calendar) (*priceforecast.Hinds
 		return nil, err
 	}
 	if from.Feed == feeds.TariffName {
-		return of.foreseen(series, Known)
+		return of.hindsightOf(series, Known)
 	}
-	return of.foreseen(series, from.Forecast)
+	return of.hindsightOf(series, from.Forecast)
 }

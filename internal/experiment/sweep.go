@@ -115,7 +115,7 @@ type cell struct {
 }
 
 // Run simulates all. The order of what it returns and every byte of it depend on
-// the sweep alone. Progress is told how many of the runs are done, from one
+// the sweep alone. Progress is called with the number of finished runs, from one
 // goroutine at a time; it may be nil.
 func (s *Sweep) Run(ctx context.Context, progress func(done, of int)) (*Swept, error) {
 	cells, err := s.cells()

@@ -83,8 +83,8 @@ func (p *Plan) names(table string) (names []string) {
 	return names
 }
 
-// Patient returns the plan with β = 0 for everybody: where waiting costs nothing, users go
-// where they would like to be [IS 4.2].
+// Patient returns the plan with β = 0 for all users: where waiting costs nothing, jobs run
+// at the cheapest sites [IS 4.2].
 func (p *Plan) Patient() (*Plan, error) {
 	changed, err := p.With(Setting{"default_weights.wait_weight", "0"})
 	if err != nil {

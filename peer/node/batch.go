@@ -42,7 +42,7 @@ type effects struct {
 
 func newBatch() *batch { return &batch{index: make(map[rowKey]int)} }
 
-// add takes in what a step brought; decider is the policy in force after it.
+// add takes in what a step brought; decider is the active policy after it.
 func (b *batch) add(r event.Ready, decider policy.Policy) {
 	for _, record := range r.Records {
 		key := rowKey{record.Table, record.Key}

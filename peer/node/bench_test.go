@@ -18,11 +18,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// everybody may run jobs, under their own name.
-type everybody struct{}
+// allUsers are accounts with which all users may run jobs, under their own names.
+type allUsers struct{}
 
-func (everybody) Local(user string) (string, error)                      { return user, nil }
-func (everybody) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
+func (allUsers) Local(user string) (string, error)                      { return user, nil }
+func (allUsers) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
 
 // idle is a batch system that takes every job and never starts one.
 type idle struct{ outside }
@@ -39,7 +39,7 @@ func liveConfig(file node.Store) node.Config {
 			Site: "here", Number: 1, PublicKey: "U", Software: "bench",
 			Capacity:   protocol.Capacity{CPUs: 1 << 20, Nodes: 1 << 10},
 			Policy:     policy.Description{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Can: []policy.Capability{policy.SkipRoundBelowThreshold}},
-			Initiation: policy.Sender, Accounts: everybody{},
+			Initiation: policy.Sender, Accounts: allUsers{},
 		},
 		Store: file, Scheduler: surroundings, Policy: surroundings, Deliverer: surroundings,
 	}

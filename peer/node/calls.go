@@ -126,7 +126,7 @@ func (n *Node) call(ctx context.Context, lane *callQueue, t task, call event.Cal
 		n.post(event.CallDone{ID: call.ID, Err: cause})
 		return true
 	} else if cause != nil {
-		return true // nobody waits for the answer
+		return true // the caller does not wait for the answer any more
 	}
 	if quote, ok := call.Op.(event.QuoteOp); ok && quote.Until != 0 && n.clock.now() >= quote.Until {
 		n.post(event.CallDone{ID: call.ID, Err: errLate})

@@ -28,7 +28,7 @@ const (
 // clock is the time of the core: the wall clock's, but it never runs back.
 //
 // When the wall clock is set forward, or the machine was suspended, it follows at once, so that
-// what it says is right again; the core is told, so that nothing seems overdue ([event.ClockSet]).
+// what it says is right again; the core gets [event.ClockSet], so that nothing seems overdue.
 // When the wall clock is set back, it goes on at half its pace until that has caught up: order
 // is kept, and time-outs still come, late. Until then it is ahead.
 type clock struct {
@@ -37,7 +37,7 @@ type clock struct {
 	mu      sync.Mutex
 	wall    *wallclock.Clock
 	slow    slowed
-	skipped protocol.Duration // forward, as the core is to be told
+	skipped protocol.Duration // forward, not yet reported to the core
 	last    setting
 	leapt   setting // the last one forward by a leap or more
 }
@@ -83,7 +83,7 @@ func (c *clock) step() (now protocol.Instant, skipped protocol.Duration) {
 	return now, skipped
 }
 
-// look says whether the core is to be told that the clock was set.
+// look says whether [event.ClockSet] is due to the core.
 func (c *clock) look() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// machine has clocks that do as they are told.
+// machine has clocks that the test sets.
 type machine struct {
 	now wallclock.Reading
 }
@@ -75,7 +75,7 @@ func TestTimeOfTheCore(t *testing.T) {
 }
 
 // TestTimeCatchesUp: after the clock was set back by an hour, two hours bring the time of the core
-// back to it. People are told.
+// back to it. The log says so.
 func TestTimeCatchesUp(t *testing.T) {
 	t.Parallel()
 	m := &machine{wallclock.Reading{Wall: noon, Steady: 1000}}

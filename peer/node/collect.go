@@ -83,7 +83,7 @@ func (n *Node) bringHome(ctx context.Context, op event.CollectOp, outputs []Outp
 			return result, err
 		}
 	}
-	for _, i := range left { // only now: of what is kept before another try nobody is told
+	for _, i := range left { // only now: what is kept before another try is not reported
 		path, err := outputs[i].Keep()
 		if err != nil {
 			return result, fmt.Errorf("keep %v: %w", op.Files[i].Stream, err)
@@ -172,7 +172,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// errDiscarded ends a collection whose files nobody wants any more.
+// errDiscarded ends a collection whose files are not needed any more.
 var errDiscarded = errors.New("the output is not wanted any more")
 
 // collecting are the collections that are under way, or wait for their turn.

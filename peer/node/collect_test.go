@@ -165,7 +165,7 @@ func checkCollected(t *testing.T, done event.CallDone, got, want map[string][]by
 	}
 }
 
-// stalled is a partner that sends nothing until nobody waits for it.
+// stalled is a partner that sends nothing until no caller waits for it.
 type stalled struct {
 	partnerSide
 

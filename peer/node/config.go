@@ -20,8 +20,8 @@ type Config struct {
 	Store     Store
 	Scheduler localsched.Scheduler
 	Policy    policy.Policy       // until [Node.Retune] brings another; it answers nothing that [policy.Snapshot.Check] refuses
-	Fallback  policy.Policy       // decides the rounds in which the policy fails; nil: nobody does
-	Fronter   policy.ParetoPolicy // lays out the choices of an application where the policy does not; nil: nobody does
+	Fallback  policy.Policy       // decides the rounds in which the policy fails; may be nil
+	Fronter   policy.ParetoPolicy // lays out the choices of an application where the policy does not; may be nil
 	Deliverer Deliverer
 	Prices    Prices   // of electricity; nil: none are known
 	Meter     Meter    // nil: nothing is counted
@@ -42,7 +42,7 @@ type Config struct {
 	Retention Retention
 }
 
-// Retention is how long the node keeps what nobody needs any more to run jobs.
+// Retention is how long the node keeps what is no longer needed to run jobs.
 type Retention struct {
 	FinishedJobs    protocol.Duration // since their end; default 90 days
 	MaxFinishedJobs int               // of more, those that ended first go; default 100,000

@@ -11,12 +11,12 @@
 // transaction, and none of its effects leaves before that is durable. Effects
 // leave in the order of the steps. When the store fails, nothing more leaves and
 // [Node.Run] returns the reason: what is in memory is then ahead of the rows, so
-// the process must start anew.
+// the process must restart.
 //
 // # The clock
 //
 // The machine is stepped with the wall clock's time, which never runs back for it: when the wall
-// clock is set forward the time follows at once and the machine is told ([event.ClockSet]), when
+// clock is set forward the time follows at once and the machine gets [event.ClockSet], when
 // it is set back the time goes on at half its pace until the wall clock has caught up.
 //
 // The node knows its surroundings only as the ports declared here; peer/daemon

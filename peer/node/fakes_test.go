@@ -21,7 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// script is a machine that does what it is told.
+// script is a machine that does what the test says.
 type script struct {
 	step  func(now protocol.Instant, ev event.Event) event.Ready
 	mu    sync.Mutex

@@ -88,7 +88,7 @@ func TestFullLaneAnswers(t *testing.T) {
 	})
 }
 
-// TestLateQuotesAreNotMade has questions wait in the lane until nobody reads the answer.
+// TestLateQuotesAreNotMade has questions wait in the lane until no caller reads the answer.
 func TestLateQuotesAreNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := protocol.InstantOf(time.Now()).Add(1500 * protocol.Millisecond)

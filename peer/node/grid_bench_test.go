@@ -56,7 +56,7 @@ func (n noting) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decisi
 	decisions, hint, err := n.Policy.Decide(ctx, in)
 	select {
 	case n.decided <- time.Now():
-	default: // nobody counts
+	default: // the benchmark does not count it
 	}
 	return decisions, hint, err
 }
@@ -151,7 +151,7 @@ func (s *gridSite) start(
 	cfg := rules.Config{
 		Site: s.name, Number: protocol.SiteNumber(number + 1), PublicKey: s.key.Public(), Software: "bench",
 		Capacity: protocol.Capacity{CPUs: 1 << 20, Nodes: 1}, Policy: policy.Describe(place),
-		Initiation: policy.Sender, Accounts: everybody{}, Watermark: 10 * protocol.Second,
+		Initiation: policy.Sender, Accounts: allUsers{}, Watermark: 10 * protocol.Second,
 	}
 	links := bus.Config{Site: s.name, Key: s.key, Listen: "127.0.0.1:0"}
 	for _, one := range partners {
@@ -198,9 +198,9 @@ func (s *gridSite) submit(b *testing.B, jobs int) {
 
 // BenchmarkRound is a sender-initiated round of one job over three sites beside a
 // bare NATS scatter-gather of as many messages: from the moment at which the
-// arrival is durable, before which nobody may be asked, to the decision. That
+// arrival is durable, before which no partner may be asked, to the decision. That
 // ratio of medians is to stay below 4. What making the arrival durable takes is
-// told apart, and the whole of both.
+// reported separately, and the whole of both.
 func BenchmarkRound(b *testing.B) {
 	sites := startGrid(b, []protocol.Duration{protocol.Hour, protocol.Minute, 2 * protocol.Minute},
 		func(address string) string { return address })

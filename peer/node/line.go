@@ -11,7 +11,7 @@ import (
 )
 
 // party is for whom a call is made: results that come home, for the partner that has them and
-// the user that waits for them. All other calls are for nobody in particular.
+// the user that waits for them. All other calls have neither.
 type party struct {
 	site protocol.SiteName
 	user string

@@ -105,7 +105,7 @@ type storedFact struct {
 	event.LogEvent
 
 	At  protocol.Instant `json:"at_ms,omitempty"` // always 0, in place of the fact's own
-	Job protocol.JobID   `json:"job,omitempty"`   // likewise
+	Job protocol.JobID   `json:"job,omitempty"`   // always 0, too
 }
 
 // ofAll says whether a fact about no job belongs to the stories of all jobs that

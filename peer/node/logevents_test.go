@@ -37,7 +37,7 @@ func (r *rig) tell(job protocol.JobID, number int) {
 	synctest.Wait()
 }
 
-// texts tells the numbers of what job 7 was told.
+// texts are those of the log events of job 7.
 func texts(t *testing.T, n *node.Node) []string {
 	t.Helper()
 	facts, err := n.Explain(7)

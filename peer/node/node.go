@@ -75,7 +75,7 @@ var (
 // stopGrace is how long stopping waits for calls that do not heed their context.
 const stopGrace = 10 * time.Second
 
-// manyRows are so many that it is worth a moment at the start to give memory back.
+// manyRows is the number of rows from which a start returns memory to the system, which takes a moment.
 const manyRows = 50_000
 
 // New restores a peer from the store's rows. [Node.Run] starts it.
@@ -166,7 +166,7 @@ func (n *Node) post(ev event.Event) {
 	}
 }
 
-// failure is why the node stops, if not by wish.
+// failure is why the node stops, unless a stop was requested.
 type failure struct {
 	stop context.CancelFunc
 	mu   sync.Mutex

@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// watchTry is how long one Watch may take before it is asked anew, in case the
-// scheduler has lost the question.
+// watchTry is how long one Watch may take before it is requested again, in case the
+// scheduler has lost the request.
 const watchTry = 5 * time.Minute
 
 // do carries out what a call asks for.

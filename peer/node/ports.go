@@ -74,7 +74,7 @@ type Deliverer interface {
 	// r fails. An error with Permanent() true says that repeating cannot help.
 	Deliver(ctx context.Context, user, path string, r io.Reader) error
 	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
-	// What was kept, but of which nobody was told, has come home and is on its way again.
+	// A file that was kept but not reported has come home and is on its way again.
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
 	// Whole takes all of a file at once. Dropping it drops what had come of it before, too.
 	Whole(tag protocol.Tag, stream protocol.Stream, data []byte) Output
@@ -118,7 +118,7 @@ type Meter interface {
 	Rejected(reason string)
 }
 
-// Recorder is told all that the machine is told, and what it makes of it. Its
+// Recorder gets all inputs of the machine, and what each step returns. Its
 // methods are called by one goroutine at a time, in the order of the steps.
 type Recorder interface {
 	// Listen returns the configuration with parts that answer like its own; the machine is

@@ -21,7 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// recordedLife runs a peer on the folder's store, with a recording, and stops it
+// recordedLife runs a peer on the directory's store, with a recording, and stops it
 // again.
 func recordedLife(t *testing.T, dir, name string, during func(*node.Node)) {
 	t.Helper()

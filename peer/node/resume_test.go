@@ -61,7 +61,7 @@ func TestCollectGoesOn(t *testing.T) {
 }
 
 // TestPartOfAnotherFileIsDropped finds more here than the file has, and other content: it
-// begins anew.
+// begins again.
 func TestPartOfAnotherFileIsDropped(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789abcdef"), 10)
 	for name, before := range map[string]struct {

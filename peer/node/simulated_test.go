@@ -21,7 +21,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// scripted is a policy that fails so often, and then places every job of up to so many CPUs at its own
+// scripted is a policy that fails a number of times, and then places every job up to a number of CPUs at its own
 // site. What it is asked, and when, goes into a log.
 type scripted struct {
 	name  string
@@ -59,7 +59,7 @@ func pair() (plugin, fallback *scripted) {
 	return &scripted{"plugin", 2, 4, log}, &scripted{"fallback", 0, 1, log}
 }
 
-// live is what the policies of a live peer are asked about jobs of so many CPUs each.
+// live is what the policies of a live peer are asked about jobs of these CPUs.
 func live(t *testing.T, cpus []int) (log []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func simulated(t *testing.T, cpus []int) []string {
 	return *plugin.log
 }
 
-// TestLiveAsSimulated: a policy that fails twice and then works, and the one that decides in its stead,
+// TestLiveAsSimulated: a policy that fails twice and then works, and the fallback policy,
 // are asked the same, at the same times, by a live peer and by the simulator.
 func TestLiveAsSimulated(t *testing.T) {
 	cpus := []int{1, 4}

@@ -38,29 +38,29 @@ func TestCheckedPolicy(t *testing.T) {
 	}
 }
 
-// odd is a scheduler whose answers make no sense.
-type odd struct{ memory }
+// invalid is a scheduler whose answers are invalid.
+type invalid struct{ memory }
 
-func (*odd) Describe(context.Context) (localsched.Description, error) { panic("no idea") }
+func (*invalid) Describe(context.Context) (localsched.Description, error) { panic("no idea") }
 
-func (*odd) Load(context.Context) (protocol.Load, error) {
+func (*invalid) Load(context.Context) (protocol.Load, error) {
 	return protocol.Load{CPUs: -1}, nil
 }
 
-func (*odd) FindByTag(context.Context, protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
+func (*invalid) FindByTag(context.Context, protocol.Tag) (localsched.Presence, localsched.LocalID, error) {
 	return 9, "", nil
 }
 
-func (*odd) Withdraw(context.Context, protocol.Tag) (localsched.Withdrawal, error) { return 9, nil }
+func (*invalid) Withdraw(context.Context, protocol.Tag) (localsched.Withdrawal, error) { return 9, nil }
 
-func (*odd) Watch(context.Context, localsched.Cursor) (localsched.Watched, error) {
+func (*invalid) Watch(context.Context, localsched.Cursor) (localsched.Watched, error) {
 	ended := localsched.Change{Tag: tagOf(1), State: protocol.Failed, Outcome: protocol.Outcome{State: protocol.Failed}}
 	return localsched.Watched{Cursor: "next", Changes: []localsched.Change{ended, {Tag: tagOf(1), State: protocol.Running}}}, nil
 }
 
 func TestCheckedScheduler(t *testing.T) {
 	t.Parallel()
-	s, ctx := pluginhost.CheckedScheduler(&odd{}), t.Context()
+	s, ctx := pluginhost.CheckedScheduler(&invalid{}), t.Context()
 	const name, nonsense = "local scheduler: ", "invalid response: "
 	_, err := s.Describe(ctx)
 	wants(t, err, name+"Describe: panic: no idea\n")

@@ -135,7 +135,7 @@ func (e *remoteEngine) Plan(now protocol.Instant, ahead, jobs []protocol.Request
 	return ask(context.Background(), e.door, "Engine.Plan", engineClient.Plan, request, read)
 }
 
-// Load implements [localsched.Engine]: every call that changes it has told it.
+// Load implements [localsched.Engine]: every call that changes the load returns it.
 func (e *remoteEngine) Load() (protocol.Load, error) { return e.load, nil }
 
 // Close drops the engine.

@@ -6,7 +6,7 @@ import (
 )
 
 // CheckHello is checkHello.
-func CheckHello(line, folder string, plain bool) error { return checkHello(line, folder, plain) }
+func CheckHello(line, dir string, plain bool) error { return checkHello(line, dir, plain) }
 
 // Pauses are the pauses after failures at these times.
 func Pauses(spec Spec, at []time.Time) (pauses []time.Duration) {

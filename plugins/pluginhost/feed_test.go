@@ -21,7 +21,7 @@ func (prices) Describe(context.Context) (price.Description, error) {
 
 func (prices) Prices(_ context.Context, query price.Query) (s price.Series, err error) {
 	switch query.Area {
-	case "XX": // wrong: one slot that nobody asked for
+	case "XX": // wrong: one slot that was not requested
 		s.Slots = []price.Slot{{Start: 0, Length: price.Resolution}}
 	case "PT":
 		for at := query.From; at < query.Until; at = at.Add(price.Resolution) {

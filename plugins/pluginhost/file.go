@@ -55,7 +55,7 @@ func (s *Spec) checkSum(file string) error {
 	return nil
 }
 
-// unpath takes the path out of an error that will be told with it.
+// unpath takes the path out of an error whose message will contain it.
 func unpath(err error) error {
 	if of, ok := errors.AsType[*fs.PathError](err); ok {
 		return of.Err

@@ -15,8 +15,8 @@ import (
 // checkHello says what is wrong with the first line that a plugin printed, if
 // anything: "core version|protocol version|network|address|protocol|certificate". It
 // is checked here, before go-plugin reads it, for better words and a stricter rule:
-// only a socket in the folder that was made for this plugin is accepted.
-func checkHello(line, folder string, plain bool) error {
+// only a socket in the directory that was made for this plugin is accepted.
+func checkHello(line, dir string, plain bool) error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	if len(parts) < 5 {
 		return fmt.Errorf("it does not speak the protocol of plugins: its first line is %.80q", line)
@@ -31,7 +31,7 @@ func checkHello(line, folder string, plain bool) error {
 			version, sdk.ProtocolVersion)
 	case wire != string(plugin.ProtocolGRPC):
 		return fmt.Errorf("it speaks %.20q, not gRPC", wire)
-	case network != "unix" || filepath.Dir(address) != folder:
+	case network != "unix" || filepath.Dir(address) != dir:
 		return fmt.Errorf("it listens at %.20s %.200q, not on a unix socket in PLUGIN_UNIX_SOCKET_DIR", network, address)
 	}
 	hasTLS := len(parts) > 5 && parts[5] != ""

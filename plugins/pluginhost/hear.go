@@ -30,7 +30,7 @@ func (p *process) hear(from *os.File, read func(io.Reader)) {
 func (p *process) readHello(from io.Reader) {
 	line, err := firstLine(from)
 	if err == nil {
-		err = checkHello(line, p.folder, p.spec.Plain)
+		err = checkHello(line, p.dir, p.spec.Plain)
 	}
 	p.helloErr = err
 	if err == nil {

@@ -270,8 +270,8 @@ func sumOf(t testing.TB, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Answers that make no sense are errors that name the plugin, its file and the call,
-// and after a few of them in a row it is started anew.
+// Invalid answers are errors that name the plugin, its file and the call, and after a
+// few of them in a row it is restarted.
 func TestNonsense(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

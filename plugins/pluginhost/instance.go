@@ -22,7 +22,7 @@ type instance struct {
 	spec    *Spec
 	process *process
 	client  *plugin.Client
-	folder  *folder
+	dir     *socketDir
 	conn    *grpc.ClientConn
 
 	faults faults
@@ -35,12 +35,12 @@ func launch(ctx context.Context, spec *Spec, log *output) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := newFolder()
+	dir, err := newSocketDir()
 	if err != nil {
 		return nil, err
 	}
 	log.begin()
-	i := &instance{spec: spec, process: newProcess(spec, file, log), folder: folder, broken: make(chan error, 1)}
+	i := &instance{spec: spec, process: newProcess(spec, file, log), dir: dir, broken: make(chan error, 1)}
 	i.client = plugin.NewClient(i.clientConfig(log))
 
 	limited, cancel := context.WithTimeout(ctx, spec.Timing.Start)
@@ -73,9 +73,9 @@ func (i *instance) clientConfig(log *output) *plugin.ClientConfig {
 		AutoMTLS:         !i.spec.Plain,
 		SkipHostEnv:      true,
 		StartTimeout:     2 * i.spec.Timing.Start, // ours comes first
-		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: i.folder.path},
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, folder string) (runner.Runner, error) {
-			i.process.command, i.process.folder = cmd, folder
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: i.dir.path},
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, dir string) (runner.Runner, error) {
+			i.process.command, i.process.dir = cmd, dir
 			return i.process, nil
 		},
 		SyncStdout: &lineWriter{to: log},
@@ -126,7 +126,7 @@ func (i *instance) end() {
 	go func() {
 		defer close(over)
 		i.client.Kill()
-		i.folder.remove()
+		i.dir.remove()
 	}()
 	patience := time.NewTimer(i.spec.Timing.Stop)
 	defer patience.Stop()

@@ -154,7 +154,7 @@ func (e *laxEngine) Load() (protocol.Load, error) {
 	return load, err
 }
 
-// A host that is late with a Tick is told of it again, which is right.
+// A host that is late with a Tick gets the same wake time again, which is correct.
 func TestLateTick(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "memory")

@@ -10,7 +10,7 @@ import (
 // engineAudit is what a host knows of an engine's jobs, to check what the engine says. A job
 // that has ended or was withdrawn is not in it.
 type engineAudit struct {
-	now  protocol.Instant // the latest that the engine was told
+	now  protocol.Instant // the latest that was passed to the engine
 	wake protocol.Instant // what it answered last, unless it was ticked since; 0: none
 	jobs map[protocol.Tag]phase
 }
@@ -42,7 +42,7 @@ func (l *engineAudit) check(now protocol.Instant, a localsched.Actions) error {
 		}
 		l.jobs[tag] = killed
 	}
-	// A host that makes other calls before the Tick that is due is told of it again.
+	// A host that makes other calls before the Tick that is due gets the same wake time again.
 	overdue := l.wake != 0 && a.Wake >= l.wake
 	if a.Wake != 0 && a.Wake < l.now && !overdue {
 		return fmt.Errorf("wake: %d is before now, %d; 0 says that nothing is to come", a.Wake, l.now)

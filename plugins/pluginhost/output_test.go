@@ -66,7 +66,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// FuzzHello: whatever a plugin says first, it is an address in the folder or refused.
+// FuzzHello: whatever a plugin says first, it is an address in the directory or refused.
 func FuzzHello(f *testing.F) {
 	f.Add("1|1|unix|/tmp/x/plugin1|grpc|", true)
 	f.Add("1|1|unix|/tmp/x/../y|grpc|cert|", false)

@@ -68,7 +68,7 @@ func TestPolicyDecidesAlike(t *testing.T) {
 	}
 }
 
-// What the plugin is told of its host, and what it writes.
+// What the plugin gets about its host, and what it writes.
 func TestHostAndLog(t *testing.T) {
 	t.Parallel()
 	book := new(logBook)

@@ -25,7 +25,7 @@ type process struct {
 	log  *output
 
 	command *exec.Cmd // as go-plugin made it: only its environment counts
-	folder  string    // of its socket
+	dir     string    // of its socket
 
 	hello    *io.PipeReader // the first line of its standard output
 	helloIn  *io.PipeWriter
@@ -97,7 +97,7 @@ func (p *process) live(attr *os.ProcAttr, started chan<- error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// Until it is reaped its number is nobody else's, nor is its group's.
+	// Until it is reaped no other process has its number or that of its group.
 	_ = unix.Kill(-child.Pid, unix.SIGKILL)
 	state, err := child.Wait()
 	if err != nil {

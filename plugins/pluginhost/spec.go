@@ -39,9 +39,9 @@ type Spec struct {
 	Plain      bool         // without TLS, for plugins that cannot; SHA256 is then required
 	Config     string       // TOML, for the plugin
 	ConfigFile string       // where Config is from, for messages; may be empty
-	Host       sdk.Host     // what the plugin is told of its host
+	Host       sdk.Host     // what the plugin gets about its host
 	Timing     Timing       // zero values: the defaults
-	OnState    func(Status) // told of each state, in order; may be nil, must not wait or Close
+	OnState    func(Status) // called with each state, in order; may be nil, must not wait or Close
 }
 
 // Timing bounds what a plugin may take. A zero stands for the default.
@@ -52,8 +52,8 @@ type Timing struct {
 	Stop   time.Duration // from the request to end to the end; 5 s
 	Health time.Duration // between health checks, and for one; 5 s
 
-	Misses int // health checks in a row without answer, after which it is started anew; 3
-	Faults int // failures of one kind of call in a row, after which it is started anew; 5
+	Misses int // health checks in a row without answer, after which it is restarted; 3
+	Faults int // failures of one kind of call in a row, after which it is restarted; 5
 
 	Backoff    time.Duration // pause after a failure, doubled with each; 1 s
 	BackoffMax time.Duration // longest of these pauses; 1 min

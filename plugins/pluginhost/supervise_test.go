@@ -39,7 +39,7 @@ func (s *states) names() (names []string) {
 	return names
 }
 
-// failed says whether a failure with these words was told.
+// failed says whether a failure with these words was reported.
 func (s *states) failed(words string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *states) failed(words string) bool {
 }
 
 // A plugin that dies in a call is started again; the call fails, later ones do not,
-// and each state is told.
+// and each state is reported.
 func TestRestartAfterDeath(t *testing.T) {
 	t.Parallel()
 	told := new(states)
@@ -169,7 +169,7 @@ func TestHangingCall(t *testing.T) {
 	}
 }
 
-// Calls that reach their deadline count until the plugin is started anew.
+// Calls that reach their deadline count until the plugin is restarted.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "moody")
@@ -261,7 +261,7 @@ func TestErrorsOfThePluginDoNotCount(t *testing.T) {
 	}
 }
 
-// A plugin that does not answer its health checks is started anew.
+// A plugin that does not answer its health checks is restarted.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "raw", "Check")
@@ -414,7 +414,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Nothing stays in the folder of temporary files, nor as a process; the plugin sees
+// Nothing stays in the directory of temporary files, nor as a process; the plugin sees
 // little of the host's environment.
 func TestNothingIsLeft(t *testing.T) { //nolint:paralleltest // it sets the environment
 	temp := shortDir(t)
@@ -427,7 +427,7 @@ func TestNothingIsLeft(t *testing.T) { //nolint:paralleltest // it sets the envi
 	}
 	info, err := os.Stat(filepath.Dir(filepath.Dir(sockets[0])))
 	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder has mode %v, %v", info.Mode(), err)
+		t.Errorf("the directory has mode %v, %v", info.Mode(), err)
 	}
 	pid := plugin.Status().PID
 	environment, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
@@ -445,7 +445,7 @@ func TestNothingIsLeft(t *testing.T) { //nolint:paralleltest // it sets the envi
 	}
 }
 
-// shortDir is a new folder with a path that leaves room for that of a socket.
+// shortDir is a new directory with a path that leaves room for that of a socket.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "left-") //nolint:usetesting // that one is too long

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Folders of hosts that were killed before they locked them are swept, those that are
+// Directories of hosts that were killed before they locked them are swept, those that are
 // new are not.
-func TestFreshFoldersAreSwept(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestFreshDirectoriesAreSwept(t *testing.T) { //nolint:paralleltest // it sets the environment
 	temp := shortDir(t)
 	t.Setenv("TMPDIR", temp)
 	kept := filepath.Join(temp, "new-switchyard-plugin-1")
