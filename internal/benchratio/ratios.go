@@ -32,8 +32,8 @@ func compareKeys(a, b key) int {
 // cpus is the number of CPUs that go test adds to a benchmark's name.
 var cpus = regexp.MustCompile(`-\d+$`)
 
-// parseBenchmarks reads what go test prints of one package; the reference workload takes so many
-// nanoseconds. The median of each benchmark's repetitions counts.
+// parseBenchmarks reads what go test prints of one package; reference is the
+// time of the reference workload in nanoseconds. The median of each benchmark's repetitions counts.
 func parseBenchmarks(lines *bufio.Scanner, reference float64) ratios {
 	all := map[key][]float64{}
 	pkg := ""

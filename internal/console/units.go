@@ -57,7 +57,7 @@ func Energy(millijoules int64) string {
 	return strconv.FormatFloat(n, 'f', digits, 64) + " kWh"
 }
 
-// Measured prints an amount in so many units with a prefix and three digits or so, "-" when
+// Measured prints an amount in units with a prefix and three digits or so, "-" when
 // it was not measured.
 func Measured(n int64, unit float64, name string) string {
 	if n <= 0 {

@@ -119,7 +119,7 @@ func Number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Flowed breaks a text that is too long for one line between words, after so many
+// Flowed breaks a text that is too long for one line between words, at the width in
 // characters; what follows is indented.
 func Flowed(text string, indent, width int) string {
 	var out strings.Builder

@@ -112,7 +112,7 @@ func ParseDays(text string) (set contract.Set, err error) {
 	return set | named, nil
 }
 
-// kind is that of a day, which is so many days after 1970-01-01.
+// kind is that of a day, which is this number of days after 1970-01-01.
 func (c *Calendar) kind(number int64) (month time.Month, kind int) {
 	day := protocol.Instant(number * int64(protocol.Day)).Time()
 	date := Date{day.Year(), day.Month(), day.Day()}

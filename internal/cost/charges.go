@@ -22,7 +22,7 @@ type Charges struct {
 
 // CPU is what a CPU costs an hour: k_e(t).
 type CPU struct {
-	Own   *Curve // for jobs of the site's own users
+	Own   *Curve // for jobs of local users
 	Guest *Curve // for those of other sites
 }
 
@@ -199,8 +199,8 @@ type Link struct {
 	PerHour protocol.Micro // an hour in which data travel
 }
 
-// Cost is the link's part of K_d, for so many bytes there and back that keep it busy for so
-// long.
+// Cost is the link's part of K_d, for the bytes there and back that keep it busy for this
+// time.
 func (l Link) Cost(in, out int64, busy protocol.Duration) protocol.Micro {
 	bytes := int128.Product(int64(l.PerGB), in).Plus(int128.Product(int64(l.PerGB), out))
 	time := int128.Product(int64(l.PerHour), int64(busy))

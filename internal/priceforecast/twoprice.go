@@ -38,7 +38,7 @@ func twoPrices(known []price.Slot, from, until protocol.Instant, zone *time.Loca
 	return s
 }
 
-// percentile is the least price that holds for at least so many percent of the slots'
+// percentile is the least price that holds for at least this percentage of the slots'
 // time, with those below it.
 func percentile(slots []price.Slot, percent int64) protocol.Micro {
 	sorted := slices.Clone(slots)

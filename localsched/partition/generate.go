@@ -25,7 +25,7 @@ const (
 //	2048             pairs of racks
 //	4096             half rows of 8 racks; a torus runs through the other half, so each is a mesh too
 //	the row's        rows
-//	more             rows in one from an even row to an odd one or to the last
+//	more             several rows; the first has an even number, the last is the second of its pair or the last of all
 //
 // Rows are numbered from 0 to at most 9.
 func Generate(rows, columns int) (*Layout, error) {

@@ -19,10 +19,10 @@ const (
 	maxPlaces     = 4_000_000 // cards of partitions, summed over the partitions
 	maxNodes      = 100_000_000
 	longestName   = 200
-	maxProblems   = 1000 // that are told
+	maxProblems   = 1000 // that are reported
 )
 
-// maxForeignNames is how many lines that are no card and no partition are told one by one.
+// maxForeignNames is how many lines that are no card and no partition are reported one by one.
 const maxForeignNames = 10
 
 // draft is a layout as it is written, before names are looked up.

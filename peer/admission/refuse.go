@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// RefuseCount says why a user cannot submit so many jobs now: open are those of the site that have
+// RefuseCount says why a user cannot submit this number of jobs now: open are those of the site that have
 // not ended, and ofUser those of the user among them.
 func (d *Desk) RefuseCount(user string, jobs, open, ofUser int) (view.Refusal, bool) {
 	switch {

@@ -86,7 +86,7 @@ const (
 	maxLast = 8 << 20
 )
 
-// room makes room for so many more bytes by forgetting all that is kept.
+// room makes room for more bytes by dropping all that is kept.
 func (a *Store) room(bytes int) {
 	if a.bytes += bytes; a.texts == nil || a.bytes > maxText {
 		a.texts, a.sites, a.bytes = map[string]string{}, map[string][]protocol.SiteName{}, bytes

@@ -30,7 +30,7 @@ type Conn struct {
 	from netip.Prefix
 }
 
-// New makes a limiter of so many connections at most, and so many of one address.
+// New makes a limiter of at most this number of connections, and mostOfOne of one address.
 func New(most, mostOfOne int) *Limiter {
 	return &Limiter{most: most, mostOfOne: mostOfOne, from: map[netip.Prefix]int{}}
 }

@@ -21,8 +21,8 @@ type Paces struct {
 	of map[netip.Prefix]*rate.Limiter
 }
 
-// NewPaces makes paces of one in every span, and burst at once, and remembers so many
-// addresses at most.
+// NewPaces makes paces of one in every span, and burst at once. It remembers at most this
+// number of addresses.
 func NewPaces(every time.Duration, burst, most int) *Paces {
 	return &Paces{every: every, burst: burst, most: most, of: map[netip.Prefix]*rate.Limiter{}}
 }

@@ -4,7 +4,7 @@
 //
 // It goes by what does not change from one moment to the next: whom the user names, what the
 // site's machine is, whether it can hold room. Whether the site has room now, or has just refused
-// the job, or takes so many of its partner's jobs is the business of those who ask.
+// the job, or takes more of its partner's jobs is the business of those who ask.
 package eligible
 
 import "github.com/switchyard-hpc/switchyard/protocol"

@@ -22,8 +22,8 @@ type Call struct {
 //sumtype:decl
 type Op interface{ op() }
 
-// QuoteOp asks the local scheduler for quotes and the load: [QuoteResult]. After Until nobody
-// reads the answer, and the call need not be carried out; 0: it is always read.
+// QuoteOp asks the local scheduler for quotes and the load: [QuoteResult]. After Until the
+// answer is not read, and the call need not be carried out; 0: it is always read.
 type QuoteOp struct {
 	Query localsched.Query
 	Until protocol.Instant
@@ -61,14 +61,14 @@ type CollectOp struct {
 // way: [DiscardResult].
 type DiscardOp struct{ Tag protocol.Tag }
 
-// DecideOp asks the policy in force about a round, or the one that decides when that has
+// DecideOp asks the active policy about a round, or the fallback policy when that has
 // failed: [DecideResult].
 type DecideOp struct {
 	Snapshot policy.Snapshot
 	Fallback bool // asked is [rules.Config.Fallback]
 }
 
-// ParetoOp asks the policy in force, or the built-in one that [rules.Config.Fronts] tells of, for the
+// ParetoOp asks the active policy, or the built-in one that [rules.Config.Fronts] allows, for the
 // choices that an application leaves between cost and time: [FrontResult]. The snapshot has one
 // application.
 type ParetoOp struct {

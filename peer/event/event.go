@@ -70,7 +70,7 @@ type Submit struct {
 	User  string // who submits, at this site
 	Jobs  []protocol.Job
 	// Application is what the user wants of all the jobs together; nil: each is one of its
-	// own, without wishes.
+	// own, without objectives and limits.
 	Application *protocol.Application
 }
 
@@ -160,10 +160,10 @@ type AskOutput struct {
 // AskSites asks for what is known of every site. Answered by [view.Sites].
 type AskSites struct{ Asked AskID }
 
-// AskRunHistory asks what has been learnt of a user's components. Answered by [view.RunHistory].
+// AskRunHistory asks for the run history of a user's components. Answered by [view.RunHistory].
 type AskRunHistory struct {
 	Asked     AskID
-	User      string // whose; empty: everybody's
+	User      string // whose; empty: those of all users
 	Component string // empty: all
 }
 

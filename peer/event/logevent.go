@@ -79,6 +79,6 @@ const (
 	LogPricesMissing       LogKind = "prices-missing"
 	LogBillDisputed        LogKind = "bill-disputed"      // a partner bills another amount than its tariff comes to
 	LogLimitExceeded       LogKind = "limit-exceeded"     // an application has cost more, or taken longer, than its user allowed
-	LogPolicyFailed        LogKind = "policy-failed"      // and another decided in its stead
+	LogPolicyFailed        LogKind = "policy-failed"      // and the fallback policy decided
 	LogUnexpectedMessage   LogKind = "unexpected-message" // authentic, but not valid here
 )

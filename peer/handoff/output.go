@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// OutputLimitReason says why the files of a job are not collected, of at most so many bytes together;
+// OutputLimitReason says why the files of a job are not collected, which may have at most this number of bytes together;
 // empty: they are.
 func OutputLimitReason(files []protocol.File, most int64) string {
 	total := int64(0)

@@ -37,7 +37,7 @@ func Here(c *rules.Config) eligible.Site {
 // Free is how many CPUs neither run a job nor are claimed by one.
 func (h Host) Free() int { return h.Claims.Free(h.Load.Free()) }
 
-// DeclineOwn says why the site would not run a job of its own user, as described; empty: it would. The
+// DeclineOwn says why the site would not run a job of a local user, as described; empty: it would. The
 // job may be nil: it has ended meanwhile.
 func (h Host) DeclineOwn(j *tables.Job, spec *protocol.Spec) string {
 	here := Here(h.Config)
@@ -56,7 +56,7 @@ func (h Host) DeclineOwn(j *tables.Job, spec *protocol.Spec) string {
 	return ""
 }
 
-// QuoteOwn is the local scheduler's quote for a job of the site's own user, which got the error instead:
+// QuoteOwn is the local scheduler's quote for a job of a local user, which got the error instead:
 // with its price, or declined if the site must not run the job.
 func (h Host) QuoteOwn(j *tables.Job, spec *protocol.Spec, q protocol.Quote, failed error, by protocol.EnergyPricing) protocol.Quote {
 	if failed != nil {
@@ -143,9 +143,9 @@ type Answer struct {
 	places  []int // in the reply, of the jobs that the local scheduler is asked about
 }
 
-// Answer declines the jobs of a partner's request that the site would not take, of which it takes so many
-// more in this period; the query asks the local scheduler about the others. Without any the answer is
-// complete.
+// Answer declines the jobs of a partner's request that the site would not take. left is the number of jobs
+// that it still takes in this period. The query asks the local scheduler about the others; if there are none,
+// the answer is complete.
 func (h Host) Answer(one *partner.Partner, m protocol.QuoteRequest, left int) (Answer, localsched.Query) {
 	limits := h.Limits(one)
 	a := Answer{Request: m, Reply: protocol.QuoteReply{

@@ -76,7 +76,7 @@ func (l Lineup) Take(n int) (ids []protocol.JobID, kept []Kept) {
 	}
 }
 
-// placeable are the jobs that the policy in force may place. Those whose users want what it does not look
+// placeable are the jobs that the active policy may place. Those whose users want what it does not look
 // at wait for one that does, or for their users; members of groups wait for those that are on their way
 // back, or would be placed without them.
 func (l Lineup) placeable(ids []protocol.JobID) (may []protocol.JobID, kept []Kept) {

@@ -140,7 +140,7 @@ func (r *Run) OutcomeOf(c localsched.Change) (outcome protocol.Outcome, started 
 	return outcome, started
 }
 
-// End ends the run with an outcome that the local scheduler told now.
+// End ends the run with an outcome that the local scheduler has just reported.
 func (r *Run) End(outcome *protocol.Outcome, started, now protocol.Instant) error {
 	err := r.Enter(row.RunEnded)
 	r.Started, r.Ended, r.Outcome = started, now, outcome

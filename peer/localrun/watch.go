@@ -18,8 +18,8 @@ type Watch struct {
 	failures int                                // since it worked
 }
 
-// MayForget says whether the changes up to the cursor need not be told again after a restart. As
-// long as the local queue has jobs that no row knows, a restart must be told of them.
+// MayForget says whether the changes up to the cursor need not be reported again after a restart. As
+// long as the local queue has jobs that no row knows, they must be reported again after a restart.
 func (w *Watch) MayForget() bool { return len(w.aside) == 0 }
 
 // Failed counts a failure, and is how many came before it since the watch worked.
@@ -34,7 +34,7 @@ func (w *Watch) Works() int {
 	return w.failures
 }
 
-// Put sets a job aside that no row knows, as it was told last. It is false if it was there already.
+// Put sets a job aside that no row knows, as it was last reported. It is false if it was there already.
 func (w *Watch) Put(c localsched.Change) bool {
 	if w.aside == nil {
 		w.aside = map[protocol.Tag]localsched.Change{}

@@ -3,7 +3,7 @@ package rounds
 import "github.com/switchyard-hpc/switchyard/protocol"
 
 // Exclusions are the sites that are not asked about a job for a while: those that refused it or where
-// it failed, and volunteers that were no better than the own site. The zero value excludes nobody. They
+// it failed, and volunteers that were no better than the own site. The zero value excludes no site. They
 // are in memory only.
 type Exclusions struct {
 	until map[protocol.SiteName]protocol.Instant

@@ -13,8 +13,8 @@ const (
 )
 
 // ReachOf is whom to ask about a job by what opens rounds; volunteers says whether there are any for
-// it. Where the own site declines the job there is nobody better to be waited for. A policy that has no
-// use for φ is asked about the own site when nobody volunteers.
+// it. Where the own site declines the job there is no better site to wait for. A policy that has no
+// use for φ is asked about the own site when no partner volunteers.
 func ReachOf(by policy.Initiation, homeDeclines, shortcut bool, volunteers func() bool) Reach {
 	switch {
 	case by == policy.Sender || by == policy.Cycle || homeDeclines:

@@ -68,7 +68,7 @@ const (
 	Kept         Conduct = iota // started about when its quote said, or sooner
 	Late                        // had not started long after that
 	FailedAtOnce                // failed within seconds, far below its time limit
-	Returned                    // came back though nobody asked for it
+	Returned                    // came back without a recall
 	Refused                     // was refused though it had just been quoted
 	conducts
 )

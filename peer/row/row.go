@@ -95,7 +95,7 @@ func Decode(table Table, data []byte) (Row, error) {
 }
 
 // decodeAs reads a row of which each field must be known: another version's row is refused,
-// since a part of it that is left out could be a user's wish, or who owns a job.
+// since a part of it that is left out could be an objective of a user, or the owner of a job.
 func decodeAs[R Row](data []byte) (Row, error) {
 	var row R
 	decoder := json.NewDecoder(bytes.NewReader(data))

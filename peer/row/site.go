@@ -37,7 +37,7 @@ type Site struct {
 	Gaps        []Gap         `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
 }
 
-// Settlement is what an operator has said of all jobs of which nobody knows whether they
+// Settlement is what an operator has said of all jobs of which it is not known whether they
 // have run since older rows were written.
 type Settlement string
 

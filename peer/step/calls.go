@@ -49,7 +49,7 @@ func ResultAs[R event.Result](result event.Result, err error) (R, error) {
 	return r, nil
 }
 
-// QuotesFor reads the answer to a query about so many jobs. Another number of quotes is an error of the
+// QuotesFor reads the answer to a query about a number of jobs. Another number of quotes is an error of the
 // local scheduler.
 func QuotesFor(jobs int, result event.Result, err error) (event.QuoteResult, error) {
 	quoted, err := ResultAs[event.QuoteResult](result, err)

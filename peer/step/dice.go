@@ -26,7 +26,7 @@ func (d *Dice) Jitter(span protocol.Duration) protocol.Duration {
 	return span*3/4 + protocol.Duration(d.Rand().Int64N(int64(span/2)))
 }
 
-// Backoff is the pause before the next repetition after so many tries: the first one, doubled
+// Backoff is the pause before the next repetition after a number of tries: the first one, doubled
 // with each try up to the most, with [Dice.Jitter].
 func (d *Dice) Backoff(tries int, first, most protocol.Duration) protocol.Duration {
 	pause := first

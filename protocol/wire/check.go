@@ -85,7 +85,7 @@ func Amount[T ~int64](field string, n T) error {
 	return nil
 }
 
-// Required checks a text of at most so many bytes that must not be empty.
+// Required checks a text of at most this number of bytes that must not be empty.
 func Required(field, s string, most int) error {
 	if s == "" {
 		return Present(field, false)
@@ -93,7 +93,7 @@ func Required(field, s string, most int) error {
 	return AtMost(field, len(s), most)
 }
 
-// Text checks a text of at most so many bytes, which may be empty, for one that travels as a
+// Text checks a text of at most this number of bytes, which may be empty, for one that travels as a
 // string.
 func Text(field, s string, most int) error {
 	if !utf8.ValidString(s) {
@@ -110,7 +110,7 @@ func UnixString(field, s string, most int) error {
 	return AtMost(field, len(s), most)
 }
 
-// Env checks one variable, which is NAME=value in at most so many bytes.
+// Env checks one variable, which is NAME=value in at most this number of bytes.
 func Env(pair string, most int) error {
 	if strings.IndexByte(pair, '=') < 1 {
 		return errors.New("is not NAME=value")

@@ -66,7 +66,7 @@ func Narrow(n int64) int {
 }
 
 // Clip makes a text for people valid UTF-8 and cuts it, between two characters, to
-// at most so many bytes: batch systems say what they like.
+// at most this number of bytes: batch systems say what they like.
 func Clip(s string, most int) string {
 	s = strings.ToValidUTF8(s, "?")
 	if len(s) <= most {
@@ -91,7 +91,7 @@ func Sparse[T comparable](column []T) []T {
 	return nil
 }
 
-// Dense is a column of so many rows that may be one of zeros and not have travelled.
+// Dense is a column of this number of rows that may be one of zeros and not have travelled.
 // The caller has checked it by [SparseLength].
 func Dense[T comparable](column []T, rows int) []T {
 	if len(column) == 0 {

@@ -64,7 +64,7 @@ func (s Seasonal) Forecast(past Past, steps int) []protocol.Micro {
 // units is an amount in the currency's units.
 func units(amount protocol.Micro) float64 { return float64(amount) / 1e6 }
 
-// hourly is up to so many hours before the end, each the mean of its slots; NaN where
+// hourly is the last hours, at most this number, each the mean of its slots; NaN where
 // none is known.
 func hourly(prices []protocol.Micro, per, hours int) []float64 {
 	hours = min(hours, len(prices)/per)

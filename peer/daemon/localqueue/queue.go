@@ -25,7 +25,7 @@ import (
 
 // Budget is the power budget as the local queue needs it; see peer/daemon/powerbudget.
 type Budget interface {
-	// Current is the budget in force.
+	// Current is the active budget.
 	Current() engine.Budget
 	// Attach has apply called with every later budget.
 	Attach(apply func(engine.Budget) error)
