@@ -26,7 +26,7 @@ func JobAccount() (*user.User, error) {
 	return nil, errors.New("jobs do not run as root, and neither account nobody nor daemon exists; run as an ordinary user")
 }
 
-// MakeShared makes a folder in which the jobs' account may write.
+// MakeShared makes a directory in which the jobs' account may write.
 func MakeShared(path string) error {
 	account, err := JobAccount()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Config says what grid to make. Dir, Binary and Sites are required.
 type Config struct {
-	Dir    string   // an existing folder; everything is kept in it
+	Dir    string   // an existing directory; everything is kept in it
 	Binary string   // the switchyard binary
 	Env    []string // added to the peers' environment
 	Sites  []Machine
@@ -36,7 +36,7 @@ type Machine struct {
 	Name protocol.SiteName
 	CPUs int
 
-	LocalSched string // TOML of the table [localsched]; "": the built-in batch system with so many CPUs
+	LocalSched string // TOML of the table [localsched]; "": the built-in batch system with the site's CPUs
 	Policy     string // that decides rounds; "": that of the grid
 	Currency   string // of the site's money; "": it names none
 	More       string // further tables in TOML

@@ -169,7 +169,7 @@ func (s *Site) Stop(patience time.Duration) error {
 	return nil
 }
 
-// linked waits until the peer answers and is linked to so many others.
+// linked waits until the peer answers and is linked to this number of others.
 func (s *Site) linked(ctx context.Context, others int) error {
 	for {
 		sites, err := s.Client().Sites(ctx)

@@ -22,7 +22,7 @@ type Task struct {
 }
 
 // Work makes n tasks of one to four seconds, on one to three CPUs. Each run adds
-// a line to a file in the folder witnesses. The same seed makes the same tasks.
+// a line to a file in the directory witnesses. The same seed makes the same tasks.
 func Work(seed uint64, n int, witnesses string) []Task {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	tasks := make([]Task, n)

@@ -26,7 +26,7 @@ type able struct {
 	draw  int64
 }
 
-// maxCells bounds the table: 100 jobs on a machine of 163,840 units have so many when the
+// maxCells bounds the table: 100 jobs on a machine of 163,840 units have this many when the
 // jobs share no divisor. Rows then take 11 MB, and never more than 150 MB.
 const maxCells = 16 << 20
 
@@ -104,7 +104,7 @@ func (c *Chooser) fill(from []able, room int, draw int64) (filled int) {
 	return filled
 }
 
-// solve chooses the best set of items for so many steps.
+// solve chooses the best set of items for this number of steps.
 func (c *Chooser) solve(from []able, steps int, draw int64) (filled int, spent int64) {
 	none := c.row(0, steps+1)
 	for i := range none {
@@ -123,7 +123,7 @@ func (c *Chooser) solve(from []able, steps int, draw int64) (filled int, spent i
 
 // decide chooses among items in their order, by halves. The row after is that of the items
 // behind them. A row of some items has a cell for each number of steps: the most power that
-// is left when a set of them fills just so many, or -1 if none does.
+// is left when a set of them fills exactly that number, or -1 if none does.
 func (c *Chooser) decide(from []able, after []int64, depth int) {
 	for len(from) > 1 {
 		half := len(from) / 2
@@ -153,7 +153,7 @@ func extend(row []int64, by []able) {
 	}
 }
 
-// row is memory of so many cells.
+// row is memory of this number of cells.
 func (c *Chooser) row(depth, cells int) []int64 {
 	for len(c.rows) <= depth {
 		c.rows = append(c.rows, nil)

@@ -51,7 +51,7 @@ func (g *Gate) withdrawUnknown(ctx context.Context, j *job) (localsched.Withdraw
 	return became, g.setWithdrawn(j)
 }
 
-// dropUnsubmitted drops a job that did not come to be. What is told of its tag is the batch
+// dropUnsubmitted drops a job that did not come to be. What is reported of its tag is the batch
 // system's.
 func (g *Gate) dropUnsubmitted(j *job) {
 	g.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// watchTry is how long one Watch may take before the batch system is asked anew, in case
-// it has lost the question.
+// watchTry is how long one Watch may take before the batch system is asked again, in case
+// it has lost the request.
 const watchTry = 5 * time.Minute
 
 // reported is what is reported of a job, which need not be one of the gate's. The lock is held.

@@ -52,12 +52,12 @@ func (j *job) arrived(since protocol.Instant, request protocol.Request) {
 	j.since, j.Since, j.Request = since, since, request
 }
 
-// lock waits until nobody else is at work on the job.
+// lock waits until no other goroutine is at work on the job.
 func (j *job) lock(ctx context.Context) error {
 	select {
 	case j.mutex <- struct{}{}:
 		return nil
-	default: // somebody is; who does not wait must not leave a new job to nobody
+	default: // another one is; a caller that does not wait must not leave a new job without one
 	}
 	select {
 	case j.mutex <- struct{}{}:

@@ -32,7 +32,7 @@ type Gate struct {
 	changes        *changefeed.Feed
 	seq            uint64        // of the latest submission
 	starts         []start       // the loop has yet to do them
-	lastLoadBehind protocol.Load // the last one that the batch system has told
+	lastLoadBehind protocol.Load // the last one that the batch system has reported
 	closed         bool
 
 	unmanaged   map[protocol.Tag]*changefeed.Job // what is reported of jobs that are not the gate's
@@ -75,7 +75,7 @@ func Open(config Config) (*Gate, error) {
 	return g, nil
 }
 
-// budget is the one in force. The lock is held.
+// budget is the active one. The lock is held.
 func (g *Gate) budget() engine.Budget { return g.driver.Rules().Budget }
 
 // load is what the engine says of the jobs that it has started and that wait here. The lock is

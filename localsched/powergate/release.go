@@ -66,7 +66,7 @@ func (g *Gate) submitOnce(ctx context.Context, j *job) error {
 	}
 	defer j.unlock()
 	if g.stateOf(j) != stateReleasing || !g.isCurrent(j) {
-		return nil // withdrawn meanwhile, or the batch system told of it
+		return nil // withdrawn meanwhile, or the batch system reported it
 	}
 	err := g.resolve(ctx, j)
 	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
@@ -166,7 +166,7 @@ func (g *Gate) lookUp(ctx context.Context, j *job, absent func() error) error {
 	return errPresenceUnknown
 }
 
-// setSubmitted enters that the batch system has a job, if it has not told more by now.
+// setSubmitted enters that the batch system has a job, if it has not reported more by now.
 func (g *Gate) setSubmitted(j *job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -86,8 +86,8 @@ func (g *Gate) restoreJob(one found) {
 	}
 }
 
-// addReleased has a job that the batch system may have hold its CPUs and its power, unless nobody
-// knows how many. The lock is held.
+// addReleased has a job that the batch system may have hold its CPUs and its power, unless their
+// number is not known. The lock is held.
 func (g *Gate) addReleased(one found) {
 	if one.job.damaged == "" {
 		one.job.Began = one.Released

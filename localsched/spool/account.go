@@ -16,7 +16,7 @@ type Account struct {
 	Name   string   `json:"name"`
 	UID    uint32   `json:"uid"`
 	GID    uint32   `json:"gid"`
-	Groups []uint32 `json:"groups,omitempty"` // all of them; empty where nobody asked
+	Groups []uint32 `json:"groups,omitempty"` // all of them; empty where they were not looked up
 	Home   string   `json:"home"`
 	Shell  string   `json:"shell"`
 }

@@ -17,7 +17,7 @@ type End struct {
 	ExitCode int               `json:"exit_code"`
 	Signal   int               `json:"signal,omitempty"`
 	Reason   string            `json:"reason,omitempty"`
-	Started  protocol.Instant  `json:"started_ms,omitempty"` // 0: it never did, or nobody knows
+	Started  protocol.Instant  `json:"started_ms,omitempty"` // 0: it never did, or that is not known
 	Ran      protocol.Duration `json:"ran_ms"`
 	Files    []File            `json:"files,omitempty"` // of a guest
 	Usage    protocol.Usage    `json:"usage,omitzero"`
@@ -67,7 +67,7 @@ func ReadEnd[T interface{ Check() error }](dir, name string) (record T, err erro
 	return record, err
 }
 
-// Change reports the end of a job that was submitted then; 0: nobody knows when.
+// Change reports the end of a job that was submitted then; 0: the time is not known.
 func (e End) Change(tag protocol.Tag, submitted protocol.Instant) localsched.Change {
 	outcome := protocol.Outcome{
 		State:    e.State,

@@ -45,7 +45,7 @@ func ReplaceFile(dir, name string, data []byte) error {
 
 // CreateOnce makes a file, durably, as a whole, if it is not there. Of all that
 // ever try, one wins. It is written in the directory beside first, which must be on
-// the same file system, and in which nobody else can touch it.
+// the same file system, and in which no other account can change it.
 func CreateOnce(path, beside string, data []byte, mode fs.FileMode) (won bool, err error) {
 	dir, name := filepath.Split(path)
 	temp, err := temporary(beside, name, data, mode)

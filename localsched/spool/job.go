@@ -39,7 +39,7 @@ type Job struct {
 }
 
 // NewJob describes a submission that comes now. The submission must have a payload. A
-// guest may write so many bytes to a file; 0: [DefaultMaxOutput].
+// guest may write maxOutput bytes to a file; 0: [DefaultMaxOutput].
 func NewJob(submission localsched.Submission, owner Account, site protocol.SiteName, maxOutput int64) Job {
 	payload := *submission.Payload
 	payload.Script = nil

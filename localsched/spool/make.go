@@ -14,9 +14,9 @@ const lockFile = "lock"
 
 func jobsOf(dir string) string { return filepath.Join(dir, "jobs") }
 
-// Make makes the directories of a spool if need be, and checks that nobody but the
-// peer can put anything in them. It changes nothing of a directory that is not a spool
-// already, unless that is empty, the peer's and writable for nobody else; the error
+// Make makes the directories of a spool if need be, and checks that no account but the
+// peer's can put anything in them. It changes nothing of a directory that is not a spool
+// already, unless that is empty, the peer's and writable for no other account; the error
 // says what to do.
 func Make(dir string) error {
 	if err := CheckPath(dir); err != nil {

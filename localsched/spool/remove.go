@@ -30,7 +30,7 @@ type removal struct {
 var errPassOver = errors.New("the pass is over")
 
 // removeTree removes what is at the path, whose parent must be the peer's, following no
-// links and entering no other file system. It looks at most at so many directory entries;
+// links and entering no other file system. It looks at no more than most directory entries;
 // removed is false, without an error, when more are left. That nothing is there is no error.
 func removeTree(ctx context.Context, path string, most int) (removed bool, err error) {
 	if err = os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {

@@ -21,8 +21,8 @@ const (
 // that adds as fast as is removed does not keep a CPU busy.
 const sweepPause = time.Second
 
-// orphanedAfter is the age from which on a temporary file in a job's directory is nobody's:
-// one that is younger may be a living shim's, which renames it at once.
+// orphanedAfter is the age from which on a temporary file in a job's directory has no owner any more:
+// one that is younger may be a running shim's, which renames it at once.
 const orphanedAfter = time.Minute
 
 // sweeper removes trees, one after another, beside what else goes on.

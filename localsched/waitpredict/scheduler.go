@@ -21,7 +21,7 @@ type Scheduler struct {
 	reserved  map[protocol.Tag]bool // jobs for which room is held: their waits say nothing of others
 }
 
-// New puts a foresight over a batch system. Now is a clock, of which only the pace matters. What comes of it is a
+// New corrects the quotes of a batch system by predictions. Now is a clock, of which only the pace matters. What comes of it is a
 // [localsched.Reserver] exactly if the batch system is one.
 func New(under localsched.Scheduler, f *Predictor, now func() protocol.Instant) localsched.Scheduler {
 	s := &Scheduler{Scheduler: under, predictor: f, now: now, predicts: f.Predicts(), reserved: map[protocol.Tag]bool{}}

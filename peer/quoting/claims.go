@@ -42,7 +42,7 @@ func (c Claims) Ahead() []localsched.Tentative {
 	return out
 }
 
-// Free is how many of so many idle CPUs are not claimed.
+// Free is how many of the idle CPUs are not claimed.
 func (c Claims) Free(idle int) int {
 	for _, one := range c {
 		idle -= one.request.CPUs

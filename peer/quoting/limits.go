@@ -19,7 +19,7 @@ type Limits struct {
 	Site  int // CPUs of the site
 }
 
-// Reason says why a job of the partner of so many CPUs would be one too many for what is agreed with
+// Reason says why a job of the partner with this number of CPUs would be one too many for what is agreed with
 // it; empty: it would not.
 func (l *Limits) Reason(partner protocol.SiteName, cpus int) string {
 	switch {
@@ -32,7 +32,7 @@ func (l *Limits) Reason(partner protocol.SiteName, cpus int) string {
 	return ""
 }
 
-// ShareReason says why a guest of so many CPUs would be one too many for the local users; empty: it
+// ShareReason says why a guest with this number of CPUs would be one too many for the local users; empty: it
 // would not.
 func (l *Limits) ShareReason(cpus int) string {
 	if l.Share == 0 {
@@ -52,7 +52,7 @@ func (l *Limits) shared() int {
 	return int(((int64(l.Share)+1)*l.site() - 1) / protocol.PPM)
 }
 
-// Accept is how many jobs more the partner may bring now, if the site takes so many in this period.
+// Accept is how many jobs more the partner may bring now, if the site takes left jobs in this period.
 func (l *Limits) Accept(left int) int { return max(0, min(l.MaxJobs-l.Jobs, left)) }
 
 // MostJobs is how many jobs of the partner are here at once at most; 0: none.

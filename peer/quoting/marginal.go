@@ -20,7 +20,7 @@ type Marginal struct {
 	waits   []protocol.Duration
 }
 
-// FindMarginal begins the search for so many jobs of a question, whose quotes are these. It ends at
+// FindMarginal begins the search for this number of jobs of a question, whose quotes are these. It ends at
 // the instant with what is known by then; false: there is nothing to be found.
 func FindMarginal(specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *protocol.Capacity, until protocol.Instant) (Marginal, bool) {
 	i := median(specs, quotes)
