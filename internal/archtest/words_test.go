@@ -61,6 +61,7 @@ var cleanComments = []string{
 	"internal/budget",
 	"internal/console",
 	"internal/cost",
+	"internal/decimal",
 	"internal/experiment",
 	"internal/fileguard",
 	"internal/int128",

@@ -197,7 +197,7 @@ func parseLicense(text string) (one protocol.License, err error) {
 // number takes a number of things.
 func number(field func(*jobOptions) *int64) func(*jobOptions, string) error {
 	return func(w *jobOptions, value string) (err error) {
-		*field(w), err = parseQuantity(value, 1)
+		*field(w), err = parseQuantity(value, 0)
 		return err
 	}
 }
@@ -205,7 +205,7 @@ func number(field func(*jobOptions) *int64) func(*jobOptions, string) error {
 // millions takes a number of things and keeps it in millions, rounded up.
 func millions(field func(*jobOptions) *int64) func(*jobOptions, string) error {
 	return func(w *jobOptions, value string) (err error) {
-		*field(w), err = parseQuantity(value, 1_000_000)
+		*field(w), err = parseQuantity(value, 6)
 		return err
 	}
 }

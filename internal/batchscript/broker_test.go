@@ -235,6 +235,7 @@ func TestParseMoney(t *testing.T) {
 	t.Parallel()
 	good := map[string]batchscript.Money{
 		"10.50 CHF": {Amount: 10_500_000, Currency: "CHF"}, "3EUR": {Amount: 3_000_000, Currency: "EUR"}, "0": {}, "0.000001": {Amount: 1},
+		"1.5000000 CHF": {Amount: 1_500_000, Currency: "CHF"}, "5. CHF": {Amount: 5_000_000, Currency: "CHF"}, ".5": {Amount: 500_000}, "-0": {},
 	}
 	for text, want := range good {
 		if got, err := batchscript.ParseMoney(text); err != nil || got != want {

@@ -2,9 +2,10 @@ package batchscript
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,38 +22,23 @@ func ParseMoney(text string) (Money, error) {
 	if end := strings.IndexFunc(text, func(r rune) bool { return r >= 'A' && r <= 'Z' }); end >= 0 {
 		number, currency = strings.TrimRight(text[:end], " "), text[end:]
 	}
-	amount, err := parseDecimal(number)
+	amount, err := decimal.Millionths(0).Parse(number)
 	odd := func(r rune) bool { return r < 'A' || r > 'Z' }
-	if err != nil || amount < 0 || (currency != "" && len(currency) != 3) || strings.ContainsFunc(currency, odd) {
+	if err != nil || (currency != "" && len(currency) != 3) || strings.ContainsFunc(currency, odd) {
 		return Money{}, fmt.Errorf("%q is not an amount of money; write for instance 10.50 CHF, with up to six decimals", text)
 	}
 	return Money{Amount: protocol.Micro(amount), Currency: currency}, nil
 }
 
-// parseDecimal reads a number of units with up to six decimals, exactly, in millionths.
-func parseDecimal(text string) (millionths int64, err error) {
-	const decimals = 6
-	whole, part, _ := strings.Cut(text, ".")
-	digits := whole + part
-	if whole == "" || len(part) > decimals || strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' }) {
-		return 0, fmt.Errorf("%q is not a number with up to six decimals", text)
-	}
-	return strconv.ParseInt(digits+strings.Repeat("0", decimals-len(part)), 10, 64)
-}
-
 // maxQuantity is the most that a number of operations, words or messages may be.
 const maxQuantity = 1 << 53
 
-// parseQuantity reads a number as 3.2e12, in units of so many, rounded up.
-func parseQuantity(text string, unit float64) (int64, error) {
-	n, err := strconv.ParseFloat(text, 64)
-	n /= unit
-	if err != nil || strings.ContainsAny(text, "xX_") || !(n >= 0 && n <= maxQuantity) {
-		return 0, fmt.Errorf("%q is not a number from 0 to %.0e; write for instance 3.2e12", text, maxQuantity*unit)
+// parseQuantity reads a number as 3.2e12, in units of a power of ten, rounded up.
+func parseQuantity(text string, power int) (int64, error) {
+	form := decimal.Form{Scale: -power, Max: maxQuantity, Scientific: true, Rounding: decimal.AwayFromZero}
+	read, err := form.Parse(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number from 0 to %.0e; write for instance 3.2e12", text, maxQuantity*math.Pow10(power))
 	}
-	rounded := int64(n)
-	if float64(rounded) < n {
-		rounded++
-	}
-	return rounded, nil
+	return read, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -258,19 +259,14 @@ func setPowerShare(w *jobOptions, value string) error {
 // parsePercent reads a percentage above 0 in parts per million, with up to four
 // decimals.
 func parsePercent(value string) (ppm int, err error) {
-	const decimals = 4 // of a percent: a part per million
 	number, marked := strings.CutSuffix(value, "%")
-	whole, part, _ := strings.Cut(number, ".")
-	digits := whole + part
-	unsigned := !strings.ContainsFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
-	if marked && unsigned && len(part) <= decimals {
-		ppm, err = strconv.Atoi(digits + strings.Repeat("0", decimals-len(part)))
-	}
-	if err != nil || ppm < 1 || ppm > protocol.MaxPower {
+	form := decimal.Form{Scale: 4, Max: protocol.MaxPower} // a ten-thousandth of a percent is one part per million
+	read, err := form.Parse(number)
+	if err != nil || read == 0 || !marked {
 		return 0, fmt.Errorf("%q is not a percentage above 0%%, up to %d%%; write for instance 80%% or 112.5%%",
 			value, protocol.MaxPower*100/protocol.PPM)
 	}
-	return ppm, nil
+	return int(read), nil
 }
 
 // setData takes an amount of data.

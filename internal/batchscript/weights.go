@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -74,8 +75,8 @@ func objectives() string {
 func setWeight(which weight) func(*jobOptions, string) error {
 	return func(w *jobOptions, value string) error {
 		w.weighing.from(w.source)
-		ppm, err := parseDecimal(value)
-		if err != nil || ppm < 0 || ppm > maxWeight {
+		ppm, err := decimal.Millionths(maxWeight).Parse(value)
+		if err != nil {
 			return fmt.Errorf("%q is not a weight; write a number from 0 to %d with up to six decimals, as 0.5", value, maxWeight/protocol.PPM)
 		}
 		w.weighing.said[which], w.weighing.values[which] = true, int(ppm)

@@ -3,10 +3,10 @@ package experiment
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -62,19 +62,19 @@ func ParseBytes(text string) (Bytes, error) {
 		return 0, nil
 	}
 	end := max(0, strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }))
-	number, err := strconv.ParseFloat(text[:end], 64)
 	unit := -1
 	for i, name := range dataUnits() {
 		if name == strings.TrimSpace(text[end:]) {
 			unit = i
 		}
 	}
-	if err != nil || unit < 0 {
-		return 0, fmt.Errorf(`is not a valid amount of data; write a number and a unit of %s, as "10GB" or "1.5TB"`, strings.Join(dataUnits(), ", "))
-	}
-	size := math.Round(number * math.Pow10(3*unit))
-	if size > maxBytes {
+	form := decimal.Form{Scale: 3 * unit, Max: maxBytes, Rounding: decimal.Nearest}
+	size, err := form.Parse(text[:end])
+	switch {
+	case unit >= 0 && errors.Is(err, decimal.ErrRange):
 		return 0, errors.New("is more than 10PB")
+	case unit < 0 || err != nil:
+		return 0, fmt.Errorf(`is not a valid amount of data; write a number and a unit of %s, as "10GB" or "1.5TB"`, strings.Join(dataUnits(), ", "))
 	}
 	return Bytes(size), nil
 }

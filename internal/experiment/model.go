@@ -22,22 +22,22 @@ func WriteModel(w io.Writer, m workload.Model, comments ...string) error {
 	fmt.Fprintf(&b, "\n[machine]\nname = %q\nnodes = %d\ncpus_per_node = %d\nmhz = %d\n",
 		printable(m.Machine.Name), m.Machine.Nodes, m.Machine.CPUsPerNode, m.Machine.MHz)
 	for _, c := range m.Classes {
-		fmt.Fprintf(&b, "\n[[classes]]\nmin_cpus = %d\nmax_cpus = %d\nshare = %s\n", c.Min, c.Max, decimal(c.Share))
+		fmt.Fprintf(&b, "\n[[classes]]\nmin_cpus = %d\nmax_cpus = %d\nshare = %s\n", c.Min, c.Max, floatTOML(c.Share))
 		for _, part := range []struct {
 			key string
 			of  workload.HyperErlang
 		}{{"inter_arrival", c.Arrival}, {"service", c.Service}} {
 			fmt.Fprintf(&b, "%s = { n = %d, lambda1 = %s, lambda2 = %s, rho = %s }\n", part.key,
-				part.of.N, decimal(part.of.Lambda1), decimal(part.of.Lambda2), decimal(part.of.Rho))
+				part.of.N, floatTOML(part.of.Lambda1), floatTOML(part.of.Lambda2), floatTOML(part.of.Rho))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// decimal prints a number so that it reads back as the same, always as one with a
+// floatTOML prints a number so that it reads back as the same, always as one with a
 // point or an exponent.
-func decimal(x float64) string {
+func floatTOML(x float64) string {
 	text := strconv.FormatFloat(x, 'g', -1, 64)
 	if strings.ContainsAny(text, ".e") {
 		return text

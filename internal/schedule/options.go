@@ -3,12 +3,11 @@ package schedule
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/budget"
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/power"
@@ -50,14 +49,14 @@ func (p *Power) ReadRates(r Rates) error {
 	return nil
 }
 
-// Thousandths reads a number with up to three decimals; -1: it is none.
+// Thousandths reads a number from 0 to a million with up to three decimals; -1: it is none.
 func Thousandths(text string) int64 {
-	number, err := strconv.ParseFloat(text, 64)
-	scaled := math.Round(number * 1000)
-	if err != nil || !(number >= 0 && number <= 1_000_000) || math.Abs(scaled-number*1000) > 1e-6 {
+	form := decimal.Form{Scale: 3, Max: 1_000_000_000, Scientific: true}
+	number, err := form.Parse(text)
+	if err != nil {
 		return -1
 	}
-	return int64(scaled)
+	return number
 }
 
 // Clock says when it is on-peak.

@@ -106,6 +106,8 @@ func TestReadRates(t *testing.T) {
 		}, ""},
 		{schedule.Rates{Name: "power", Text: "33-20", Idle: "13", CPUs: 4096}, schedule.Power{}, "--power 33-20: a range begins above 0"},
 		{schedule.Rates{Name: "power", Text: "x", Idle: "13", CPUs: 4096}, schedule.Power{}, "--power x: write a number as 25.5"},
+		{schedule.Rates{Name: "power", Text: "25.5005", Idle: "13", CPUs: 4096}, schedule.Power{}, "--power 25.5005: write a number as 25.5"},
+		{schedule.Rates{Name: "power", Text: "0x20", Idle: "13", CPUs: 4096}, schedule.Power{}, "--power 0x20: write a number as 25.5"},
 		{schedule.Rates{Name: "power", Text: "12", IdleName: "idle-power", Idle: "13", CPUs: 4096}, schedule.Power{}, "--idle-power 13: what is held idle"},
 	} {
 		var got schedule.Power

@@ -3,10 +3,10 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,27 +21,16 @@ const maxAmount = 1_000_000_000_000
 
 // UnmarshalTOML implements [Unmarshaler]. It is exact: 0.04 is 40,000 millionths.
 func (a *Amount) UnmarshalTOML(raw any) error {
-	switch number := raw.(type) {
-	case int64:
-		if number < -maxAmount || number > maxAmount {
-			return fmt.Errorf("%d is too large an amount", number)
-		}
-		*a = Amount(number * micros)
-		return nil
-	case float64:
-		switch {
-		case math.IsNaN(number) || math.IsInf(number, 0):
-			return fmt.Errorf("%v is no number; write one in digits, as 0.04", number)
-		case number < -maxAmount || number > maxAmount:
-			return fmt.Errorf("%v is too large an amount", number)
-		}
-		parsed, err := millionths(number)
-		if err == nil {
-			*a = Amount(parsed)
-		}
-		return err
+	read, err := Millionths(raw, -maxAmount*micros, maxAmount*micros, "an amount of money, as 0.04")
+	switch {
+	case errors.Is(err, decimal.ErrSyntax):
+		return fmt.Errorf("%v is no number; write one in digits, as 0.04", raw)
+	case errors.Is(err, decimal.ErrRange):
+		return fmt.Errorf("%v is too large an amount", raw)
+	case err == nil:
+		*a = Amount(read)
 	}
-	return Mismatch(raw, "an amount of money, as 0.04")
+	return err
 }
 
 // TOML implements [Literal].
@@ -57,16 +46,26 @@ func (a Amount) TOML() string {
 	return text
 }
 
-// millionths goes by the shortest decimal that is this number, which is what was
-// written.
-func millionths(number float64) (int64, error) {
-	whole, decimals, _ := strings.Cut(strconv.FormatFloat(number, 'f', -1, 64), ".")
-	if len(decimals) > 6 {
+// Millionths reads a number with up to six decimals and these bounds in millionths, exactly as it is written: a
+// floating-point number is read from the shortest decimal that stands for it. [OutOfBounds] recognizes the error of a
+// number outside the bounds.
+func Millionths(raw any, least, most int64, want string) (int64, error) {
+	var text string
+	switch number := raw.(type) {
+	case int64:
+		text = strconv.FormatInt(number, 10)
+	case float64:
+		text = strconv.FormatFloat(number, 'f', -1, 64)
+	default:
+		return 0, Mismatch(raw, want)
+	}
+	form := decimal.Form{Scale: 6, Max: max(-least, most), Negative: least < 0}
+	read, err := form.Parse(text)
+	switch {
+	case errors.Is(err, decimal.ErrPrecision):
 		return 0, errors.New("has more than six decimals; write fewer")
+	case err == nil && (read < least || read > most):
+		return 0, decimal.ErrRange
 	}
-	parts, err := strconv.ParseInt(whole+decimals+strings.Repeat("0", 6-len(decimals)), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%v has too many digits: %w", number, err)
-	}
-	return parts, nil
+	return read, err
 }

@@ -1,8 +1,11 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 )
 
 // Share is a part of a whole in parts per million, written as a number from 0 to
@@ -14,29 +17,19 @@ const Whole Share = 1_000_000
 
 // UnmarshalTOML implements [Unmarshaler]. It is exact: 0.7 is 700,000.
 func (s *Share) UnmarshalTOML(raw any) error {
-	switch number := raw.(type) {
-	case int64:
-		if number < 0 || number > 1 {
-			return fmt.Errorf("%d is outside 0 to 1", number)
-		}
-		*s = Share(number) * Whole
-		return nil
-	case float64:
-		parsed, err := parseShare(number)
-		if err == nil {
-			*s = parsed
-		}
-		return err
+	read, err := Millionths(raw, 0, int64(Whole), "a number from 0 to 1, as 0.7")
+	if OutOfBounds(err) {
+		return fmt.Errorf("%v is outside 0 to 1", raw)
 	}
-	return Mismatch(raw, "a number from 0 to 1, as 0.7")
+	if err == nil {
+		*s = Share(read)
+	}
+	return err
 }
 
-func parseShare(number float64) (Share, error) {
-	if !(number >= 0 && number <= 1) {
-		return 0, fmt.Errorf("%v is outside 0 to 1", number)
-	}
-	parts, err := millionths(number)
-	return Share(parts), err
+// OutOfBounds reports whether the error of [Millionths] says that a number is below 0, too large, infinite or NaN.
+func OutOfBounds(err error) bool {
+	return errors.Is(err, decimal.ErrNegative) || errors.Is(err, decimal.ErrRange) || errors.Is(err, decimal.ErrSyntax)
 }
 
 // TOML implements [Literal].

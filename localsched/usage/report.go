@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -106,11 +106,11 @@ func addLine(u *protocol.Usage, given map[string]bool, line string) error {
 		return fmt.Errorf("duplicate key %s; have one process write for all", key)
 	}
 	given[key] = true
-	unit := 1.0
+	power := 0
 	if key == keyOperations || key == keyAccesses {
-		unit = 1e6
+		power = 6 // millions
 	}
-	value, err := parseAmount(text, unit)
+	value, err := parseAmount(text, power)
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
@@ -128,21 +128,23 @@ func addLine(u *protocol.Usage, given map[string]bool, line string) error {
 }
 
 // parseAmount reads a decimal number that is not negative, such as 12000 or 3.2e12, and
-// counts it in units, to the nearest. What is more than 0 stays so, because 0 says that
+// counts it in units of a power of ten, to the nearest. What is more than 0 stays so, because 0 says that
 // nothing was measured.
-func parseAmount(text string, unit float64) (int64, error) {
+func parseAmount(text string, power int) (int64, error) {
 	const most = 1e18 // units, so that they fit
-	decimal := !strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune("0123456789.eE+-", r) })
-	value, err := strconv.ParseFloat(text, 64)
-	switch {
-	case !decimal || err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%.40q is no number; write it as 12000 or 3.2e12", text)
-	case math.Signbit(value) && value != 0:
-		return 0, fmt.Errorf("%.40s is negative", text)
-	case value/unit > most:
-		return 0, fmt.Errorf("%.40s is more than %g", text, most*unit)
-	case value > 0:
-		return max(1, int64(math.Round(value/unit))), nil
+	form := decimal.Form{Scale: -power, Max: most, Scientific: true, Rounding: decimal.Nearest}
+	value, err := form.Parse(text)
+	if err == nil && value == 0 {
+		form.Rounding = decimal.AwayFromZero
+		value, err = form.Parse(text)
 	}
-	return 0, nil
+	switch {
+	case err == nil:
+		return value, nil
+	case errors.Is(err, decimal.ErrNegative):
+		return 0, fmt.Errorf("%.40s is negative", text)
+	case errors.Is(err, decimal.ErrRange):
+		return 0, fmt.Errorf("%.40s is more than %g", text, most*math.Pow10(power))
+	}
+	return 0, fmt.Errorf("%.40q is no number; write it as 12000 or 3.2e12", text)
 }

@@ -30,7 +30,7 @@ func TestReport(t *testing.T) {
 		"operations = 0\nsent = 0":         {},
 		"operations = 1e24\nsent = 1e18":   {Mflop: 1e18, Sent: 1e18},
 		"messages = -0":                    {},
-		"messages = 1e-400\naccesses = +7": {Mwords: 1},
+		"messages = 1e-400\naccesses = +7": {Mwords: 1, Messages: 1}, // more than 0 stays so
 	} {
 		if got, err := usage.ReadReport(strings.NewReader(text)); err != nil || got != want {
 			t.Errorf("%q is %+v, %v; want %+v", text, got, err, want)

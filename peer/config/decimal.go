@@ -8,19 +8,11 @@ import (
 
 // millionths reads a number with up to six decimals, exactly, from 0 to a limit.
 func millionths(raw any, most int64, want string) (int64, error) {
-	switch raw.(type) {
-	case int64, float64:
-	default:
-		return 0, settings.Mismatch(raw, want)
-	}
-	var read settings.Amount
-	if err := read.UnmarshalTOML(raw); err != nil {
-		return 0, err
-	}
-	if read < 0 || int64(read) > most*1_000_000 {
+	read, err := settings.Millionths(raw, 0, most*1_000_000, want)
+	if settings.OutOfBounds(err) {
 		return 0, fmt.Errorf("is outside 0 to %d", most)
 	}
-	return int64(read), nil
+	return read, err
 }
 
 // Factor multiplies something, in parts per million. It is written as a number with up to

@@ -212,6 +212,9 @@ func TestReadCSVRefuses(t *testing.T) {
 			header + first + "2026-03-29T01:00Z,10000.000001\n", a,
 			[]string{`prices:3: the price "10000.000001" is beyond ±10000 per MWh; is it of another unit? Raise max_price`},
 		},
+		"no int64": {
+			header + first + "2026-03-29T01:00Z,-99999999999999999999\n", a, []string{`prices:3: the price "-99999999999999999999" is beyond ±10000 per MWh`},
+		},
 		"too cheap": {header + "2026-03-29T01:00Z,-501\n", with(func(o *priceformat.Options) { o.MaxPrice = 500 * unit }), []string{"is beyond ±500 per MWh"}},
 		"per kWh by its size": {
 			header + hours(slices.Repeat([]string{"0.3", "0.31", "-0.29"}, 12)...), a,

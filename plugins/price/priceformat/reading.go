@@ -1,6 +1,7 @@
 package priceformat
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/malformed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -104,17 +106,17 @@ func (r *reading) track(area string) *track {
 
 // price reads a price, and checks that it can be one.
 func (r *reading) price(line int, text string, point byte) (amount protocol.Micro, ok bool) {
-	amount, ok = parseMicro(text, point)
-	if !ok {
-		r.problem(line, "%s is no price; write a plain number with a decimal %s", malformed.Quote(text), pointName(point))
-		return 0, false
-	}
-	if most := r.maxPrice(); amount > most || amount < -most {
+	most := r.maxPrice()
+	form := decimal.Form{Scale: 6, Max: int64(most), Negative: true, Comma: point == ',', Rounding: decimal.Nearest}
+	read, err := form.Parse(text)
+	switch {
+	case errors.Is(err, decimal.ErrRange):
 		r.problem(line, "the price %s is beyond ±%s per MWh; is it of another unit? Raise max_price if it is right",
 			malformed.Quote(text), FormatMicro(most))
-		return 0, false
+	case err != nil:
+		r.problem(line, "%s is no price; write a plain number with a decimal %s", malformed.Quote(text), pointName(point))
 	}
-	return amount, true
+	return protocol.Micro(read), err == nil
 }
 
 func pointName(point byte) string {
