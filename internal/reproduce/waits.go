@@ -49,6 +49,7 @@ func waits() Exhibit {
 			r.Notes = append(r.Notes,
 				"Recorded: the waits of the log, whose local policy is unknown, so that there is no plan. Again: the same jobs simulated under",
 				"EASY, where the plan of the engine is a predictor too. PPE is 100 × |error| ÷ max(response, 10 s). The paper's DAS-2 is not to be had.",
+				"Baselines: zero answers 0, last the wait of the job that started last, median100 the median of the last 100, mean that of all.",
 				"The paper: errors below one hour for 88 to 98 % of the jobs; 22 % less AAE and 56 % less PPE than QBETS and IBL.")
 			r.Tables = append(r.Tables, logTable(logs(), studies))
 			for i, l := range logs() {
@@ -113,8 +114,12 @@ func predictors() ([]wait.Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []wait.Predictor{adaptive, bounds, instances}, nil
+	return append([]wait.Predictor{adaptive, bounds, instances}, wait.Baselines(recent)...), nil
 }
+
+// recent is how many starts of each magnitude the intervals of the baselines and of the plan
+// are calibrated with.
+const recent = 1000
 
 // machineOf is one whose CPUs are allotted singly.
 func machineOf(cpus int) engine.Machine {
@@ -155,7 +160,6 @@ type planner struct {
 }
 
 func newPlanner(cpus int) *planner {
-	const recent = 1000 // as the other predictors' intervals
 	return &planner{
 		engine: engine.New(machineOf(cpus), engine.EASY()), around: wait.NewPlan(recent), told: map[int64]protocol.Duration{},
 	}
@@ -215,7 +219,7 @@ func scoreTable(title string, scores []wait.Score) Table {
 		{"under_1_h_pct", "< 1 h", "%", 1},
 		{"ppe_pct", "PPE", "%", 0},
 		{"p10_p90_pct", "within P10 to P90", "%", 1},
-		{"bound_pct", "within the 95 % bound", "%", 1},
+		{"bound_pct", "within the bound, nominal 95 %", "%", 1},
 	}}
 	for i := range scores {
 		s := &scores[i]

@@ -12,6 +12,10 @@ import (
 type EvaluateOptions struct {
 	CPUs int // of the system
 	Warm int // jobs at the beginning that are learned from but not scored
+
+	// CompletedOnly scores no job that failed or was cancelled, as [MC] Table III
+	// counts jobs. Predictors observe all jobs.
+	CompletedOnly bool
 }
 
 // Evaluate replays jobs whose fate is known, in their recorded order, and asks
@@ -35,7 +39,7 @@ func Evaluate(past []Past, o EvaluateOptions, predictors ...Predictor) ([]Score,
 			arrival := state.Arrival(m.at, job.Job)
 			for i, p := range predictors {
 				told := p.Predict(arrival)
-				if m.index >= o.Warm && !job.Withdrawn {
+				if m.index >= o.Warm && o.scores(job) {
 					ledgers[i].add(told, job)
 				}
 			}
@@ -53,6 +57,10 @@ func Evaluate(past []Past, o EvaluateOptions, predictors ...Predictor) ([]Score,
 		scores[i] = ledgers[i].score(p.Name())
 	}
 	return scores, nil
+}
+
+func (o *EvaluateOptions) scores(job *Past) bool {
+	return !job.Withdrawn && (job.Completed || !o.CompletedOnly)
 }
 
 // moment is when something happened to a job of the past.

@@ -25,7 +25,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			var scores []wait.Score
 			for b.Loop() {
 				var err error
-				scores, err = wait.Evaluate(past, wait.EvaluateOptions{CPUs: c.cpus, Warm: 1000}, rivals(b)...)
+				scores, err = wait.Evaluate(past, wait.EvaluateOptions{CPUs: c.cpus, Warm: 1000}, contestants(b)...)
 				if err != nil {
 					b.Fatal(err)
 				}

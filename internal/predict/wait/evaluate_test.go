@@ -134,7 +134,7 @@ func excerpt(tb testing.TB) []wait.Past {
 
 func evaluate(tb testing.TB, past []wait.Past) []wait.Score {
 	tb.Helper()
-	scores, err := wait.Evaluate(past, wait.EvaluateOptions{CPUs: 1152, Warm: 200}, rivals(tb)...)
+	scores, err := wait.Evaluate(past, wait.EvaluateOptions{CPUs: 1152, Warm: 200}, contestants(tb)...)
 	if err != nil {
 		tb.Fatal(err)
 	}

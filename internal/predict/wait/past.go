@@ -12,6 +12,7 @@ type Past struct {
 	Wait      protocol.Duration // until it started, or was withdrawn
 	Run       protocol.Duration // 0 if it was withdrawn
 	Withdrawn bool
+	Completed bool // it ran to its end by itself: neither failed nor cancelled
 }
 
 // Response is how long the job took from its submission to its end.
@@ -64,6 +65,7 @@ func PastOf(t *workload.Trace, o PastOptions) ([]Past, Left) {
 		past = append(past, Past{
 			Job: job, Submit: r.Submit, Wait: r.Wait, Run: max(r.Run, 0),
 			Withdrawn: r.Status == workload.StatusCancelled && r.Run <= 0,
+			Completed: r.Status == workload.StatusCompleted,
 		})
 	}
 	return past, left

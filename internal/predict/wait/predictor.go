@@ -28,6 +28,7 @@ const (
 	ByNearest  Method = "nearest" // the job most like it
 	ByKernel   Method = "kernel"  // the jobs around it, weighted by distance
 	ByQuantile Method = "bounds"  // the waits of its size class
+	BySummary  Method = "summary" // one number for all jobs
 )
 
 // Prediction is an answer: 0 ≤ Low ≤ Median ≤ High ≤ Bound. What a predictor

@@ -67,6 +67,12 @@ func readPast(tb testing.TB, name string, data []byte, o wait.PastOptions) []wai
 	return past
 }
 
+// contestants are the rivals and the baselines, for tables of scores.
+func contestants(tb testing.TB) []wait.Predictor {
+	tb.Helper()
+	return append(rivals(tb), wait.Baselines(1000)...)
+}
+
 // rivals are the predictors of this package with their default parameters.
 func rivals(tb testing.TB) []wait.Predictor {
 	tb.Helper()
