@@ -27,7 +27,7 @@ func TestPastOf(t *testing.T) {
 `
 	s := protocol.Second
 	want := []wait.Past{
-		{Job: wait.Job{ID: 1, User: 3, Queue: 2, CPUs: 4, Estimate: 600 * s}, Submit: 100 * second, Wait: 5 * s, Run: 50 * s},
+		{Job: wait.Job{ID: 1, User: 3, Queue: 2, CPUs: 4, Estimate: 600 * s}, Submit: 100 * second, Wait: 5 * s, Run: 50 * s, Completed: true},
 		{Job: wait.Job{ID: 2, User: 4, Queue: 2, CPUs: 16, Estimate: 700 * s}, Submit: 110 * second, Wait: 6 * s, Withdrawn: true},
 		{Job: wait.Job{ID: 3, User: wait.Nobody, Queue: 1, CPUs: 2}, Submit: 140 * second, Wait: 8 * s, Run: 9 * s},
 	}
