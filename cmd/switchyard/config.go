@@ -34,7 +34,7 @@ func (f *configFlag) load(a *app) (*config.Config, error) {
 	return nil, &exitError{code: exitFailed}
 }
 
-// warn tells what is odd about a configuration.
+// warn prints the warnings about a configuration.
 func (a *app) warn(cfg *config.Config) {
 	for _, warning := range cfg.Warnings {
 		a.notice("warning: %s", warning)

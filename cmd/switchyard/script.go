@@ -124,7 +124,7 @@ func (s *jobOptions) wrapped() (command string, ok bool) {
 	return command, ok
 }
 
-// quiet says whether only errors are to be told.
+// quiet reports whether only errors are to be printed.
 func quiet(batch batchscript.Batch) bool {
 	return anyJob(batch, func(job *batchscript.Job) bool { return job.Quiet })
 }

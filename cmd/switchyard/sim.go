@@ -55,8 +55,7 @@ func (a *app) simulating(run func(*cobra.Command, []string) error) func(*cobra.C
 	}
 }
 
-// simError gives an error its exit code. What is wrong in several places is told
-// one by one.
+// simError gives an error its exit code. Several problems are printed one by one.
 func (a *app) simError(err error) error {
 	var coded *exitError
 	var problems settings.Problems
@@ -114,7 +113,7 @@ func (a *app) experiment(name string) (*experiment.Plan, error) {
 	return plan, err
 }
 
-// open reads the files that a plan names and tells what is odd about them.
+// open reads the files that a plan names and prints its warnings about them.
 func (a *app) open(plan *experiment.Plan) error {
 	if err := plan.Open(); err != nil {
 		return err

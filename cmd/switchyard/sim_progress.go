@@ -15,7 +15,7 @@ type progress struct {
 	bar *progressbar.ProgressBar
 }
 
-// newProgress returns a bar for so many of what, or one that shows nothing.
+// newProgress returns a bar of total steps, or one that shows nothing.
 func (a *app) newProgress(total int, doing string) *progress {
 	file, ok := a.stderr.(*os.File)
 	if !ok || !terminal(file) {
@@ -48,7 +48,7 @@ func (p *progress) end() {
 	_ = p.bar.Finish()
 }
 
-// progressOf shows how far a run is of which the number of steps is told with the first.
+// progressOf returns a bar whose number of steps becomes known with the first call of step.
 func (a *app) progressOf(doing string) (step func(done, of int), end func()) {
 	bar := &progress{}
 	started := false

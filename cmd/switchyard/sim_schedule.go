@@ -42,7 +42,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.overruns, "keep-overruns", false, "do not end jobs at their requested time")
 }
 
-// read reads the trace and tells what is odd about it.
+// read reads the trace and prints the counts of records that were corrected or skipped.
 func (f *traceFlags) read(a *app) (*workload.Trace, error) {
 	if f.path == "" {
 		return nil, usage("missing --trace")

@@ -169,7 +169,7 @@ func (a *app) showSwept(swept *experiment.Swept) error {
 	return a.showTables(swept.Summary(), len(swept.Seeds))
 }
 
-// showTables prints tables of means over so many seeds.
+// showTables prints tables of means over the seeds.
 func (a *app) showTables(tables []report.Table, seeds int) error {
 	for i, shown := range tables {
 		if i > 0 {

@@ -81,14 +81,14 @@ func (s *simTune) run(ctx context.Context, name string, limited bool) (err error
 	return s.page(name, found)
 }
 
-// folder makes that of the page before hours are spent on what it will show. Unmake removes it
-// again, unless it was there.
+// folder creates the directory of the page before hours are spent on its content. Unmake removes
+// it again if it was created here.
 func (s *simTune) folder() (unmake func(), err error) {
 	if s.html == "" {
 		return func() {}, nil
 	}
 	_, missing := os.Stat(s.html)
-	if err = os.MkdirAll(s.html, 0o755); err != nil || missing == nil { //nolint:gosec // a report is for everybody
+	if err = os.MkdirAll(s.html, 0o755); err != nil || missing == nil { //nolint:gosec // a report is for all users
 		return func() {}, err
 	}
 	return func() { _ = os.Remove(s.html) }, nil // it is empty

@@ -19,8 +19,8 @@
 //     ascent looks for in floating point; what they prove is then worked out in integers;
 //   - choices that the bound rules out are left out, the others are searched depth first,
 //     in the order of the components, where waits at shared sites are known exactly;
-//   - where that search takes long, a local search of moves and exchanges mends what the
-//     relaxation chose until it keeps the limits;
+//   - where that search takes long, a local search of moves and exchanges repairs the
+//     relaxation's choice until it keeps the limits;
 //   - boxes that this does not settle soon are halved, the one of the least bound first;
 //   - a last search takes the first choices of those that are equally good.
 //

@@ -9,13 +9,13 @@ import (
 // Front is what no choices beat in both cost and end, the fastest first.
 type Front struct {
 	Points []Solution
-	Gap    int  // the cost of a point is above the least for its end by so many parts per million of it, at most
+	Gap    int  // at most this many ppm lie between the cost of a point and the least cost for its end
 	Whole  bool // no point was passed over
 }
 
-// Pareto finds the front of cost and end within the limits, of so many points at most and
-// 2 at least, if there are as many. It lowers the limit of time to below the end of the
-// point before and looks for the least cost (the ε-constraint method); if there are more
+// Pareto finds the front of cost and end within the limits, of at most the given number of points
+// and 2 at least, if there are as many. It lowers the limit of time to below the end of the
+// previous point and looks for the least cost (the ε-constraint method); if there are more
 // points than asked for, by steps. The weights and the cost of waiting count for nothing.
 // The points between the ends share the steps of a few solutions. The error is that of [Solve].
 func Pareto(p *Problem, opt Options, points int) (Front, error) {
@@ -87,8 +87,8 @@ func (p *Problem) point(opt Options, soon Solution) Solution {
 	return soon
 }
 
-// add adds a point. Where the least cost is not proven it may be no dearer than those
-// before it, which it then beats.
+// add adds a point. If its least cost is not proven, it may cost no more than earlier points,
+// which it then dominates.
 func (f *Front) add(point Solution) {
 	for len(f.Points) > 0 && f.Points[len(f.Points)-1].Cost >= point.Cost {
 		f.Points = f.Points[:len(f.Points)-1]

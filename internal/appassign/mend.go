@@ -28,9 +28,9 @@ type plan struct {
 	steps    int
 }
 
-// worthMending says whether a better solution of a box would be worth looking for, and not
-// better in a half of it: where waiting until its end is so dear that what ends then is no
-// better than the best, that deadline says little.
+// worthMending reports whether a better solution of a box is worth looking for, and no better one
+// is to be expected in a half of it: if waiting until the box's end costs so much that a solution
+// that ends then is no better than the best, the box's deadline says little.
 func (s *search) worthMending(b *cut) bool {
 	if s.tuned > s.opt.Nodes/2 || len(s.in.p.Components) < 2 {
 		return false
@@ -46,9 +46,9 @@ func (s *search) worthMending(b *cut) bool {
 	return gain > size>>10 && rise <= size>>5 || gain-rise > size>>10
 }
 
-// mend looks for a solution of a box. It starts from what is cheapest with the prices, and
-// tries moves that are drawn at random, the same ones each time. From round to round it
-// costs more to break limits.
+// mend looks for a solution of a box. It starts from the cheapest choices at the current prices
+// and tries random moves from a fixed seed. The penalty of breaking limits rises from round to
+// round.
 func (s *search) mend(b *cut) {
 	const tries, rounds, patience = 50, 2, 6 // tries of each component; rounds while no solution is known
 	p := s.plan(b)
@@ -100,7 +100,7 @@ func (p *plan) first(k int) int {
 // room says whether a site takes one more.
 func (p *plan) room(site int) bool { return len(p.at[site]) < p.in.sites[site].accept }
 
-// weigh works out anew what breaking limits costs.
+// weigh recomputes the penalty of all limits that are broken.
 func (p *plan) weigh() {
 	p.pains = 0
 	for site := range p.at {
@@ -109,7 +109,7 @@ func (p *plan) weigh() {
 	}
 }
 
-// feel works out anew what breaking limits costs at a site.
+// feel recomputes the penalty of the limits that are broken at a site.
 func (p *plan) feel(site int) {
 	row := &p.in.sites[site]
 	there, sum := row.before, 0.0
@@ -141,7 +141,7 @@ func (p *plan) excess() float64 {
 // total is what the plan counts in all.
 func (p *plan) total() float64 { return float64(p.load) + p.pains + p.excess() }
 
-// charge makes it dearer to break limits.
+// charge raises the penalty of breaking limits.
 func (p *plan) charge() {
 	p.late, p.crowd, p.money = 2*p.late, 2*p.crowd, 2*p.money
 	p.weigh()

@@ -31,7 +31,7 @@ type Problem struct {
 
 // Site is where components may go.
 type Site struct {
-	CPUs   int   // 0: not known; nobody waits for others there
+	CPUs   int   // Zero means not known: no component waits for others there
 	Free   int   // CPUs that are neither in use nor promised
 	Accept int   // components that it takes
 	Taken  int   // CPUs of other jobs that have just been placed there, which quotes do not know of
@@ -68,7 +68,7 @@ type Options struct {
 const (
 	// DefaultNodes is [Options.Nodes] where none are given.
 	DefaultNodes = 10_000_000
-	// DefaultGap is an [Options.Gap] that nobody would notice: a hundredth.
+	// DefaultGap is an [Options.Gap] too small to matter to users: a hundredth.
 	DefaultGap = protocol.PPM / 100
 )
 

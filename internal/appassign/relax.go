@@ -154,8 +154,8 @@ func (r *relaxation) prove(p *exactPrices) int64 {
 	return r.in.given(p)
 }
 
-// ascend looks for prices of a high bound, by a subgradient method of so many rounds, and
-// has each solution on the way looked at. The steps aim at a bound of target.
+// ascend looks for prices with a high bound, by a subgradient method of the given number of
+// rounds, and has each solution on the way looked at. The steps aim at a bound of target.
 func (r *relaxation) ascend(p *prices, rounds int, target float64, look func()) {
 	const patience = 6 // rounds without a better bound until steps are halved
 	best, top, pace, stale := p.clone(), 0.0, 1.0, 0

@@ -109,11 +109,11 @@ const (
 	laterRounds = 25
 )
 
-// add bounds a box, with so many rounds of the ascent, and looks for solutions in it; it
+// add bounds a box, with the given rounds of the ascent, and looks for solutions in it. The box
 // stays open if it may have better ones.
 func (s *search) add(lo, hi protocol.Duration, p *prices, rounds int) {
 	if len(s.in.p.Components) == 1 {
-		rounds = 0 // there is nobody to share with
+		rounds = 0 // a single component shares no site
 	}
 	own := p.clone()
 	b, ok := s.bound(lo, hi, &own, rounds)
@@ -230,8 +230,8 @@ func (s *search) narrow(c *cut) bool {
 	return ok
 }
 
-// worthwhile is the last end from lo to hi at which waiting is not too dear to be as good
-// as the best.
+// worthwhile is the last end from lo to hi at which the cost of waiting still allows a solution
+// as good as the best.
 func (s *search) worthwhile(bare int64, lo, hi protocol.Duration) protocol.Duration {
 	if s.chosen == nil || bare+s.in.late(hi) <= s.best.z {
 		return hi

@@ -106,7 +106,7 @@ type InfeasibleError struct {
 	// MaxCost is what it has to be at least, with MaxEnd as it is, under [Cost] and
 	// [Either], or, under [Both], with it changed too; [Unlimited]: this alone does not help.
 	MaxCost int64
-	MaxEnd  protocol.Duration // likewise, under [Time], [Either] and [Both]; [protocol.Never]: this alone does not help
+	MaxEnd  protocol.Duration // the same, under [Time], [Either] and [Both]; [protocol.Never] if this alone does not help
 	Exact   bool
 	Without int // under [Room], the first component without any choice; -1: each has some
 }

@@ -148,7 +148,7 @@ func (s *state) value() value {
 // within says whether what is placed keeps the limits.
 func (s *state) within() bool { return s.now.cost <= s.in.maxCost && s.now.end <= s.in.latest }
 
-// try places all components anew. Without ok the options break a limit.
+// try places all components from scratch. It returns ok = false if the options break a limit.
 func (s *state) try(options []int) (v value, ok bool) {
 	for len(s.frames) > 0 {
 		s.undo()

@@ -17,14 +17,14 @@ type Alternative struct {
 }
 
 // Alternatives are the best other choices of each component while the others of a solution
-// stay as they are. The most promising are placed first, and those that cannot be better not
-// at all: placing all components anew for each choice takes minutes when there are thousands.
+// stay as they are. The most promising are placed first, and those that cannot be better are not
+// placed: to place all components for each choice takes minutes when there are thousands.
 func Alternatives(p *Problem, chosen []int) []Alternative {
 	out, _ := alternatives(p, chosen)
 	return out
 }
 
-// alternatives also tells how often all components were placed anew.
+// alternatives also returns how often all components were placed.
 func alternatives(p *Problem, chosen []int) (out []Alternative, tries int) {
 	whole := newBare(p)
 	o := others{state: newState(whole), earlier: newState(whole), options: make([]int, len(chosen))}
@@ -49,8 +49,8 @@ type others struct {
 	each    []int64             // at each site what EachLate has those count who wait there
 	jobs    []int               // at each site
 	sum     value               // what the options count, and their last end if each were alone
-	tries   int                 // how often all were placed anew
-	before  protocol.Duration   // the last end but for that one, likewise
+	tries   int                 // how often all components were placed
+	before  protocol.Duration   // the last end without that one
 }
 
 // measure places the solution.

@@ -19,7 +19,7 @@ type Setting struct {
 type spot struct {
 	place string
 	named bool // the place names it already
-	wrong bool // the value makes no sense, which is said
+	wrong bool // the value is invalid, which has been reported
 }
 
 // spot is where the setting was said.
@@ -128,8 +128,7 @@ const MaxComponents = 1000
 // maxComponent bounds a component's name, in bytes.
 const maxComponent = 64
 
-// CheckName says what is wrong with a component's name, under which what is learnt of it is
-// kept.
+// CheckName returns what is wrong with a component's name, which is the key of its run history.
 func CheckName(name string) error {
 	odd := func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }
 	if name == "" || len(name) > maxComponent || strings.ContainsFunc(name, odd) {
@@ -151,14 +150,14 @@ func cutMark(line string) (mark, rest string) {
 	return "", ""
 }
 
-// follow applies directives to the wishes.
+// follow applies directives to the options.
 func (c catalog) follow(directives []directive, w *jobOptions, r *report) {
 	for _, d := range directives {
 		c.followOne(d, w, r)
 	}
 }
 
-// followOne applies a directive's words to the wishes.
+// followOne applies the words of one directive to the options.
 func (c catalog) followOne(d directive, w *jobOptions, r *report) {
 	words := d.words
 	for len(words) > 0 {
@@ -242,7 +241,7 @@ func apply(option Option, v verdict, value string, at spot, w *jobOptions, r *re
 	}
 }
 
-// override applies settings to the wishes.
+// override applies settings to the options.
 func (c catalog) override(settings []Setting, w *jobOptions, r *report) {
 	for _, setting := range settings {
 		at := setting.spot()

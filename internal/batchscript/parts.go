@@ -123,7 +123,7 @@ func (p plan) distinct(r *report) {
 	}
 }
 
-// checkStarts looks for wishes about a start together where no components start together.
+// checkStarts reports options about a common start where no components start together.
 func (p plan) checkStarts(r *report) {
 	if slices.ContainsFunc(p.drafts, func(d draft) bool { return d.together }) {
 		return

@@ -53,7 +53,7 @@ func (w *jobOptions) allow(long string) {
 	w.refused = slices.DeleteFunc(w.refused, func(one refusal) bool { return one.long == long })
 }
 
-// judge reports what is refused, and notices what is left out by the user's wish.
+// judge reports the options that are refused, and notes those that the user asked to leave out.
 func (w *jobOptions) judge(r *report) {
 	for _, one := range w.refused {
 		switch {

@@ -71,8 +71,8 @@ func (w *jobOptions) fault(r *report, script Script, long, format string, args .
 	r.wrongAt(at, long, format, args...)
 }
 
-// wrong says whether the value of an option was said and makes no sense, so that nothing
-// follows from it.
+// wrong reports whether the value of an option was given and is invalid, so that nothing follows
+// from it.
 func (w *jobOptions) wrong(long string) bool { return w.spots[long].wrong }
 
 // behaves is what the job does, for the Γ model.

@@ -20,7 +20,7 @@ const MaxCount = 1_000_000
 // DefaultWallTime is the limit of a job that names none.
 const DefaultWallTime = protocol.Hour
 
-// wishes are what the options have said. A zero field was not set.
+// jobOptions are the values of the options. A zero field was not set.
 type jobOptions struct {
 	spec protocol.Spec // of the job, but for what its size and its times come to
 
@@ -43,7 +43,7 @@ type jobOptions struct {
 	maxCost  *Money
 	maxTime  protocol.Duration // 0: none
 
-	startTolerance protocol.Duration // 0: the usual one
+	startTolerance protocol.Duration // Zero means the default.
 	startMissed    string            // empty: as usual
 
 	waiting string

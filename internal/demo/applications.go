@@ -19,8 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// plainJobs is how many jobs the demo of iss submits beside its applications, when
-// nobody says.
+// plainJobs is the default number of jobs that the demo of iss submits beside its applications.
 const plainJobs = 8
 
 // apart is how far apart components may start that start together.
@@ -74,8 +73,8 @@ type application struct {
 	text       string
 }
 
-// applications are one that needs room at two sites at once, and one that has limits.
-// The first has the grid for itself, so that nobody watches it wait for long.
+// applications are one that needs CPUs at two sites at the same time, and one that has limits.
+// The first has the grid for itself, so that viewers of the demo do not wait long for it.
 func applications() []application {
 	return []application{
 		{"weather", []string{"ocean", "air"}, `[application]
@@ -179,8 +178,8 @@ func (d *Demo) componentTasks() (n int) {
 	return n
 }
 
-// tellApplications tells what each application cost and took, the story of one, what there
-// was to choose from, and what was learnt.
+// tellApplications prints what each application cost and took, the event log of one, the choices
+// that there were, and the run history.
 func (d *Demo) tellApplications(ctx context.Context) error {
 	if !d.brokered() {
 		return nil

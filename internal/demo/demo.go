@@ -32,8 +32,8 @@ const sigma = 2 * protocol.Second
 
 // Config says how the demonstration is run.
 type Config struct {
-	Dir  string // an empty or new folder for everything; empty: a temporary one
-	Keep bool   // the folder stays
+	Dir  string // an empty or new directory for all files; if unset, a temporary one
+	Keep bool   // the directory is not removed at the end
 	Jobs int    // how many are submitted; 0: as many as suit the policy
 	Seed uint64 // of the jobs' sizes
 
@@ -48,7 +48,7 @@ type Config struct {
 
 // User is what somebody at the first site does with the command line.
 type User interface {
-	// Submit submits a batch script or an application, which work in the folder work.
+	// Submit submits a batch script or an application, whose working directory is work.
 	Submit(ctx context.Context, file, work string) (batchscript.Batch, []protocol.JobID, error)
 	// Choices prints what an application has to choose from between cost and time.
 	Choices(ctx context.Context, batch batchscript.Batch) error
@@ -97,8 +97,8 @@ func New(cfg Config) (*Demo, error) {
 	return d, nil
 }
 
-// Run runs the demonstration, and removes all that it has made. An error says what went
-// wrong; it is [ErrNotEmpty] when the folder holds something.
+// Run runs the demonstration, and removes all that it has made. It returns [ErrNotEmpty] if the
+// directory has files.
 func (d *Demo) Run(ctx context.Context) (err error) {
 	made, err := d.makeDir()
 	if err != nil {
@@ -110,10 +110,10 @@ func (d *Demo) Run(ctx context.Context) (err error) {
 	return d.run(ctx)
 }
 
-// ErrNotEmpty says that the folder for the demonstration holds something.
+// ErrNotEmpty is the error for a directory of the demonstration that has files.
 var ErrNotEmpty = errors.New("is not empty; name a new directory")
 
-// makeDir makes the demo's folder and says whether it is ours to remove.
+// makeDir creates the demo's directory and reports whether it did, so that it may be removed.
 func (d *Demo) makeDir() (made bool, err error) {
 	if d.Dir == "" {
 		d.Dir, err = os.MkdirTemp("", "switchyard-demo-")

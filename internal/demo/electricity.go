@@ -43,8 +43,7 @@ type site struct {
 	gflops   float64 // of a CPU, as the site says
 }
 
-// sites are the sites of the demo. The jobs come from the first, where electricity is
-// dearest.
+// sites are the sites of the demo. The jobs come from the first, where electricity costs most.
 func sites() []site {
 	return []site{
 		{"aurora", 4, 150 * protocol.Unit, "CHF", 180, 8},
@@ -53,7 +52,7 @@ func sites() []site {
 	}
 }
 
-// machines writes the sites' contracts for electricity into the demo's folder.
+// machines writes the sites' electricity contracts into the demo's directory.
 func (d *Demo) machines() ([]testbed.Machine, error) {
 	dir := filepath.Join(d.Dir, "prices")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -8,8 +8,8 @@ const (
 )
 
 // formatHint writes the version, the number of systems, their prices and that of
-// the unserved as variable-length integers. Nothing is written of so many systems
-// that it would be too long.
+// the unserved as variable-length integers. It writes nothing for a number of
+// systems that would make the hint too long.
 func formatHint(prices []int64, unserved int64) []byte {
 	hint := binary.AppendUvarint(nil, hintVersion)
 	hint = binary.AppendUvarint(hint, uint64(len(prices)))

@@ -61,7 +61,7 @@ func Instance(jobs, systems, capacity int, seed uint64, scale int) (*Problem, er
 
 type drawnSystem struct{ wait, speed, price int64 }
 
-// score is what a job is told on one system; without a price it cannot run there.
+// score is the quote of one system for a job; without a price the job cannot run there.
 type score struct{ response, price int64 }
 
 // weigh draws one job and the costs of its row.

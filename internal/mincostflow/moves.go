@@ -5,7 +5,7 @@ import "slices"
 // moves knows the cheapest job to move from one system to another; from a to b is
 // the pair a*systems+b, with the unserved among the systems.
 //
-// It knows only the offers that were listed. All others were dearer than slack, and
+// It knows only the offers that were listed. All others cost more than slack, and
 // do not become cheapest before the prices of two systems have moved apart by more.
 type moves struct {
 	length []int64   // of each pair: extra cost of the cheapest job, shifted, plus one arc; or far
@@ -84,7 +84,7 @@ func (m *market) fill() {
 	}
 }
 
-// space makes room for so many entries.
+// space grows the tables to the given number of entries.
 func (m *market) space(entries int) {
 	k, pairs := m.moves, int(m.sink)*int(m.sink)
 	if len(k.queue) != pairs {

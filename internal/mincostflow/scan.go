@@ -7,7 +7,7 @@ import "math"
 // for each block of a row: to find what is near the least, most blocks are passed
 // over.
 //
-// Sums below Missing are right: dearer prices count as Missing, and what is missing
+// Sums below Missing are right: higher prices count as Missing, and what is missing
 // costs no less. The few rows without such a sum are read again, with care.
 type scan struct {
 	price []int64  // of each system and of the unserved

@@ -10,11 +10,11 @@ const (
 	manyOffers = 24      // and at most, about, if they are known well
 	mostOffers = 48      // for all jobs on average; beyond that lists are given up
 	spareOffer = 1 << 16 // beyond that average, for few jobs
-	asked      = 96      // jobs that are asked how dear their offers are
+	asked      = 96      // jobs whose offers are sampled
 	smallTable = 1 << 12 // pairs of a problem so small that all are listed
 )
 
-// ask returns by how much the count-th offer of a typical job is dearer than its
+// ask returns by how much the count-th offer of a typical job costs more than its
 // first.
 func (m *market) ask(count int) int64 {
 	if int(m.sink)*m.jobs <= smallTable || int(m.sink) <= count {
@@ -44,7 +44,7 @@ func (m *market) ask(count int) int64 {
 	return slacks[len(slacks)/2]
 }
 
-// shortlist lists the offers to each job that are dearer than its cheapest by at
+// shortlist lists the offers to each job that cost more than its cheapest by at
 // most slack, or by less if these are too many. Jobs that are nowhere go to a
 // cheapest system, and take one of the places left.
 func (m *market) shortlist(slack int64, left []int) {

@@ -86,7 +86,7 @@ func (m *market) solution() *Solution {
 		load[a]++
 	}
 	for i, price := range s.Prices {
-		s.Prices[i] = max(0, price) // below, where nobody goes, it is as good
+		s.Prices[i] = max(0, price) // a system without jobs may as well cost nothing
 	}
 	s.Hint = formatHint(s.Prices, s.Unserved)
 	return s

@@ -22,7 +22,7 @@ type Panel struct {
 	Title  string       // the metric, with its unit
 	Kind   Kind         // of its values
 	Values [][]Estimate // by series, then group
-	Marks  [][]Mark     // what the paper says, likewise; nil: nothing
+	Marks  [][]Mark     // values of the paper, in the same order; nil without any
 }
 
 // The size of a panel, in points: three stand side by side.

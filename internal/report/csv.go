@@ -41,7 +41,7 @@ func (c *CSV) Seconds(ms int64) {
 	c.line = append(strconv.AppendFloat(c.line, float64(ms)/1000, 'f', -1, 64), ',')
 }
 
-// Number adds a cell of a number with so many decimals.
+// Number adds a cell of a number with the given number of decimals.
 func (c *CSV) Number(x float64, decimals int) {
 	c.line = append(strconv.AppendFloat(c.line, x, 'f', decimals, 64), ',')
 }

@@ -56,7 +56,7 @@ func (d *drawing) say(class string, x, y float64, words string) {
 	d.Labels = append(d.Labels, label{Class: class, X: places(x), Y: places(y), Text: words})
 }
 
-// turned puts words at a place, turned by so many degrees.
+// turned puts words at a place, turned by an angle in degrees.
 func (d *drawing) turned(class string, x, y float64, degrees int, words string) {
 	d.say(class, x, y, words)
 	d.Labels[len(d.Labels)-1].Turn = degrees

@@ -44,7 +44,7 @@ type Table struct {
 	Title   string
 	Columns []string
 	Rows    [][]string // each as long as Columns
-	Numbers int        // so many of the last columns are numbers, for a terminal
+	Numbers int        // how many of the last columns are numbers, for a terminal
 }
 
 // Console is the table for a terminal, without its title.

@@ -82,7 +82,7 @@ func (r rectangle) inset(until float64) rectangle {
 	return r
 }
 
-// cells are a band cut into rows and columns. What is told for each cell stands at
+// cells are a band cut into rows and columns. The value of each cell stands at
 // row × columns + column.
 type cells struct {
 	band          *band

@@ -88,20 +88,20 @@ func (p Page) HTML() ([]byte, error) {
 	return bytes.Map(printable, out.Bytes()), nil
 }
 
-// WriteFolder writes the page, as index.html, and its figures into a folder, which it makes,
+// WriteFolder writes the page, as index.html, and its figures into a directory, which it creates,
 // and returns their paths.
 func (p Page) WriteFolder(dir string) (made []string, err error) {
 	html, err := p.HTML()
 	if err != nil {
 		return nil, err
 	}
-	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a report is for everybody
+	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a report is for all users
 		return nil, err
 	}
 	write := func(name string, data []byte) error {
 		path := filepath.Join(dir, name)
 		made = append(made, path)
-		return os.WriteFile(path, data, 0o666) //nolint:gosec // likewise
+		return os.WriteFile(path, data, 0o666) //nolint:gosec // a report is for all users
 	}
 	if err = write("index.html", html); err != nil {
 		return made, err

@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// hit is how near the waits that the portal was told came.
+// hit is how near the waits quoted to the portal came.
 type hit struct {
 	percent float64 // mean of 100 × |error| ÷ max(response, 10 s), as for [MC] Figure 2
 	minutes float64 // mean |error|

@@ -72,7 +72,7 @@ func Names() []string {
 	return names
 }
 
-// Run makes the exhibits of the names. Progress is told how many of the simulations and
+// Run makes the exhibits of the names. Progress receives how many of the simulations and
 // exhibits are done, from one goroutine at a time; it may be nil. An error says which
 // option is wrong, or which file is missing or malformed.
 func Run(ctx context.Context, o Options, names []string, progress func(done, of int)) ([]Report, error) {
@@ -135,7 +135,7 @@ func (o *Options) portal(policy string, weight int) trial {
 	}
 }
 
-// peers has every site place its own users' jobs, as live.
+// peers has every site place the jobs of its local users, as live.
 func (o *Options) peers(weight int) trial {
 	t := o.portal(builtin.MCMF, weight)
 	t.portal = false
@@ -147,7 +147,7 @@ func (o *Options) turnaround() trial {
 	return trial{scene: xsede, policy: builtin.TC, waits: o.foreseen(), oracle: o.Oracle}
 }
 
-// foreseen is where the waits of quotes come from. The policies look at no interval, so
+// foreseen is where the waits of quotes come from. The policies do not read the interval, so
 // that the bare plan serves as well as one with intervals.
 func (o *Options) foreseen() waitpredict.Method {
 	if o.Waits == waitpredict.Plan {

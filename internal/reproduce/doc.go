@@ -1,7 +1,7 @@
 // Package reproduce makes the tables and figures of [MC] again, and what it left
 // unmeasured, with the paper's values beside ours.
 //
-//	folder of data ─► scene: sites, prices, jobs of one seed ─┐
+//	data directory ─► scene: sites, prices, jobs of one seed ─┐
 //	                                                          ├─► sim.Run ─► outcome
 //	exhibit: a table or figure ─► trials: who places jobs how ┘                 │
 //	    ▲                                                                       │

@@ -73,7 +73,7 @@ func (o *Options) fairness() Exhibit {
 	}
 }
 
-// guard is a protection of own users, with its label.
+// guard is a protection of local users, with its label.
 type guard struct {
 	label   string
 	protect rules.Protection

@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 )
 
-// folder is where the data are, laid out as their README says.
+// folder is the data directory, laid out as its README says.
 type folder string
 
 // text reads a file; one whose name ends in .gz is unpacked. The error names the file,

@@ -14,8 +14,8 @@ import (
 
 // Size says how big the experiments are, and what they are made of.
 type Size struct {
-	Data    string // folder of the traces and prices
-	Seeds   int    // seeds 1 to so many, each of which draws another workload
+	Data    string // directory of the traces and prices
+	Seeds   int    // the number of seeds, counted from 1; each samples another workload
 	Workers int    // simulations at once; 0: one for each CPU
 }
 

@@ -19,7 +19,7 @@ const (
 	Plain                 // columns that line up, for a terminal
 )
 
-// Write prints the report for people. Series are told only in JSON.
+// Write prints the report for people. Series are only in the JSON.
 func (r *Report) Write(w io.Writer, style Style) error {
 	var b strings.Builder
 	heading := "## "

@@ -49,7 +49,7 @@ type Cell struct {
 	Paper *float64        `json:"paper,omitempty"`
 }
 
-// Series is a value for each hour, or for each of so many minutes of the day.
+// Series is a value for each hour, or for each interval of the day.
 type Series struct {
 	Label   string    `json:"label"`
 	Unit    string    `json:"unit"`

@@ -49,7 +49,7 @@ type strategyColumn struct {
 	Digits     int    `toml:"digits"`
 	Measure    string `toml:"measure"`     // empty: the key
 	Weight     *int   `toml:"weight"`      // instead of the row's
-	Peers      bool   `toml:"peers"`       // each site places its own users' jobs
+	Peers      bool   `toml:"peers"`       // each site places the jobs of its local users
 	OverPortal bool   `toml:"over_portal"` // relative to the same trial with a portal, not to the baseline
 }
 
@@ -163,7 +163,7 @@ func measures() map[string]measure {
 	}
 }
 
-// told is what the paper says of a column of a row: that value, or what follows from others.
+// told is the paper's value of a column of a row: the stated one, or what follows from others.
 func (v *strategy) told(column string, base *strategy) (value float64, ok bool) {
 	if value, ok = v.Paper[column]; ok {
 		return value, true

@@ -105,7 +105,7 @@ func (s *study) tasks(trials []trial) ([]task, error) {
 	return tasks, nil
 }
 
-// run simulates all tasks, several at once. Done is told of each that is over, from one
+// run simulates all tasks, several at once. It calls done for each that is over, from one
 // goroutine at a time.
 func (s *study) run(ctx context.Context, tasks []task, done func()) error {
 	count := parallel.Counter{Tell: func(int) { done() }}

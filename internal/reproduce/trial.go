@@ -47,7 +47,7 @@ type outcome struct {
 	result  *sim.Result
 	metrics sim.Metrics
 	bill    sim.Bill
-	told    []protocol.Duration // the waits that the portal was told of the measured jobs where it sent them; nil without a portal
+	told    []protocol.Duration // the waits quoted to the portal for the measured jobs at the sites that it chose; nil without a portal
 }
 
 // run simulates the trial.
@@ -130,8 +130,8 @@ func (w *witness) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Deci
 	return decisions, hint, err
 }
 
-// told are the waits in the order in which the jobs were submitted, which is that of
-// their numbers at one peer.
+// told are the quoted waits in the order in which the jobs were submitted, which is that of
+// their IDs at one peer.
 func (w *witness) told() []protocol.Duration {
 	out := make([]protocol.Duration, 0, len(w.waits))
 	for _, id := range slices.SortedFunc(maps.Keys(w.waits), cmp.Compare) {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Problem is one thing that is wrong, or odd, in a file.
+// Problem is an error or a warning about one place of a file.
 type Problem struct {
 	File string // empty: no file was found
 	Line int    // 0: not known, or of no single line

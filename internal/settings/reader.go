@@ -118,7 +118,7 @@ func (r *Reader) Problem(key, format string, args ...any) {
 	}
 }
 
-// Warn notes that something about a key is odd.
+// Warn notes a warning about a key.
 func (r *Reader) Warn(key, format string, args ...any) {
 	r.warnings = append(r.warnings, r.about(key, format, args...))
 }
@@ -158,7 +158,7 @@ func (r *Reader) Err() error {
 	return Problems(r.sorted(r.problems))
 }
 
-// Warnings are what is odd, in the order of the files, lines and keys.
+// Warnings are the warnings, in the order of the files, lines and keys.
 func (r *Reader) Warnings() []Problem { return r.sorted(r.warnings) }
 
 // sorted names the keys for people and puts problems in order.

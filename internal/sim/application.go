@@ -11,7 +11,7 @@ import (
 )
 
 // Application is one that a user submits beside the workload [IS 1]. Peers whose policy
-// looks at no wishes get its components as plain jobs, in the first of their shapes.
+// does not know applications get its components as plain jobs, in the first of their shapes.
 type Application struct {
 	At         protocol.Instant // since the workload's beginning
 	Origin     int              // index of Config.Sites
@@ -130,7 +130,7 @@ func (s *site) charges(from *Site) {
 	}
 }
 
-// reckons tells the site's peer how it weighs money. The portal does as the first site.
+// reckons gives the site's peer its weights of money. The portal uses those of the first site.
 func (s *site) reckons(from *Site) {
 	s.cfg.Currency, s.cfg.Exchange = from.Currency, s.grid.cfg.Exchange
 	s.cfg.Waiting, s.cfg.Weighing = from.Waiting, from.Weighing

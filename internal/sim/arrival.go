@@ -83,6 +83,6 @@ func (g *grid) answered(s *site, reply view.Reply) {
 		}
 		s.sent = s.sent[:last]
 		g.ended += s.latest
-	case view.Done, view.Job, view.Queue, view.TestSubmitResult, view.Sites, view.RunHistory, view.Recovery: // nobody asked
+	case view.Done, view.Job, view.Queue, view.TestSubmitResult, view.Sites, view.RunHistory, view.Recovery: // replies to questions that the simulator does not ask
 	}
 }

@@ -131,7 +131,7 @@ func (b *batchSystem) added(query localsched.Query, quotes []protocol.Quote) ([]
 	return added, nil
 }
 
-// expect makes of a planned wait what partners are told: what is foreseen, with the
+// expect turns a planned wait into the one quoted to partners: the prediction, with the
 // error that the configuration asks for, and for the portal until the job's data can be
 // here.
 func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *protocol.Quote, added protocol.Duration) {
@@ -259,7 +259,7 @@ func (b *batchSystem) slot(j *batchJob) int32 {
 	return int32(len(b.slots) - 1) //nolint:gosec // a slot for each job that is kept at once
 }
 
-// changed lets foresight know of a change, and the peer.
+// changed passes a change on to the wait prediction and to the peer.
 func (b *batchSystem) changed(j *batchJob, change localsched.Change) {
 	if b.foresight != nil {
 		if change.State == protocol.Pending && !j.Reserved { // the wait for a reservation says nothing of others
@@ -279,7 +279,7 @@ func (b *batchSystem) ends(now protocol.Instant, slot int32) {
 	}
 }
 
-// tick lets reserved starts begin. Limits need nobody: in a workload no job runs
+// tick starts jobs at their reservations. Time limits need no timer: in a workload no job runs
 // longer than its estimate.
 func (b *batchSystem) tick(now protocol.Instant) {
 	if b.wake == now {

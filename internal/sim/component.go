@@ -13,7 +13,7 @@ import (
 
 // componentRun is how a component runs at a site, if it starts there.
 type componentRun struct {
-	spec  protocol.Spec // as its origin told the site
+	spec  protocol.Spec // as its origin sent it to the site
 	ran   protocol.Duration
 	full  protocol.Duration // what that would be at the full frequency
 	state protocol.State
@@ -65,8 +65,8 @@ func (g *grid) prepare(s *site, index int32, told *localsched.Submission) *compo
 	return r
 }
 
-// frequency is that at which the CPUs of a job are told to run, in MHz; 0: they are not
-// told.
+// frequency is the one that a job's environment sets for its CPUs, in MHz. Zero means that it
+// sets none.
 func frequency(env []string) int {
 	for _, one := range env {
 		if value, ok := strings.CutPrefix(one, "SWITCHYARD_MHZ="); ok {
@@ -77,7 +77,7 @@ func frequency(env []string) int {
 	return 0
 }
 
-// seconds is how long the component runs on so many CPUs of a machine, without errors.
+// seconds is how long the component runs on cpus CPUs of a machine, without errors.
 func (c *Component) seconds(m protocol.Machine, cpus int) float64 {
 	p := gamma.Predict(c.True, m, cpus)
 	talk := p.Send + p.Latency

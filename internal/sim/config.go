@@ -74,7 +74,7 @@ type Site struct {
 	Engine func(protocol.Capacity) (localsched.Engine, error)
 
 	Costs    pricing.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
-	Currency string        // that its users reckon in
+	Currency string        // of its users' costs and limits
 	Waiting  map[string]rules.Waiting
 	Weighing rules.Weighing
 
@@ -85,7 +85,7 @@ type Site struct {
 
 // Peer are the rules of one site.
 type Peer struct {
-	// Config is what the peer is told, but for who it is, what the machine is, and what the
+	// Config is the peer's configuration, except for its identity, its machine, and what the
 	// simulator does its own way. Of the Partners those count that are sites of the grid and
 	// have this one as a partner, too.
 	Config   rules.Config
@@ -128,7 +128,7 @@ type Config struct {
 	Bytes    bool // count the bytes of messages, which takes time
 	Check    int  // moments between two full checks of the invariants; 0: only at the end
 
-	History    int // so many of the first jobs go where they were submitted and are not measured
+	History    int // how many of the first jobs go where they were submitted and are not measured
 	LocalShare int // of the other jobs, in parts per million, that do so too; drawn from the seed
 	Protect    rules.Protection
 	Stage      Stage
@@ -161,13 +161,13 @@ type Link struct {
 
 // LinkBetween is the link of two sites. Later ones take the place of earlier ones.
 type LinkBetween struct {
-	A, B int // sites; B < 0: A and everybody
+	A, B int // sites; a negative B means all other sites
 	Link
 }
 
 // Cut parts two sites for a while.
 type Cut struct {
-	A, B  int // sites; B < 0: A from everybody
+	A, B  int // sites; a negative B means all other sites
 	From  protocol.Instant
 	Until protocol.Instant
 }

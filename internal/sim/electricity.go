@@ -57,7 +57,7 @@ type DataLink struct {
 	PerHour   protocol.Micro // an hour in which data travel
 }
 
-// takes is how long so many bytes travel.
+// takes is how long the transfer of bytes takes.
 func (l DataLink) takes(bytes int64) protocol.Duration {
 	if bytes == 0 || l.Bandwidth == 0 {
 		return 0

@@ -136,7 +136,7 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 	return s
 }
 
-// partner gives each site its partners: all others, or so many of them drawn from
+// partner gives each site its partners: all others, or the configured number sampled by
 // the seed. Partnership is mutual.
 func (g *grid) partner() {
 	linked := make([][]int, len(g.sites))
@@ -182,8 +182,8 @@ func (g *grid) partner() {
 	}
 }
 
-// dataLink is the way of jobs' data between two sites. The portal holds no data: what
-// it is told of a job's wait counts them.
+// dataLink is the way of jobs' data between two sites. The portal holds no data: the
+// waits quoted to it already include them.
 func (g *grid) dataLink(from, to int) DataLink {
 	links := g.cfg.Stage.Links
 	if links == nil || max(from, to) >= len(links) {

@@ -31,7 +31,7 @@ type AchievedComponent struct {
 	State    protocol.State // 0: it has not ended
 	Reason   string
 	Ran      protocol.Duration
-	Foreseen protocol.Duration // run time, when it was placed; 0: nobody foresaw any
+	Foreseen protocol.Duration // run time predicted when it was placed; zero without a prediction
 	Cost     protocol.Micro    // of the real run, at its real start
 	Expected protocol.Micro    // cost, when it was placed
 	Usage    protocol.Usage
@@ -140,7 +140,7 @@ func (g *grid) back(a *Application, component, from int) protocol.Duration {
 }
 
 // waited is K_w from the submission on: by the user's own rates, or by a curve of the
-// origin; where nobody names one an hour costs one of its currency, as [rules.Config] has it.
+// origin. Without either an hour costs one of its currency, as [rules.Config] has it.
 func (g *grid) waited(a *Application, d protocol.Duration) protocol.Micro {
 	site := &g.cfg.Sites[a.Origin]
 	rates, currency := a.Wishes.Rates, cmp.Or(a.Wishes.Currency, site.Currency)
@@ -155,7 +155,7 @@ func (g *grid) waited(a *Application, d protocol.Duration) protocol.Micro {
 	return g.exchanged(sum.WaitCost(d), currency, site.Currency)
 }
 
-// exchanged is an amount in another currency. Peers have refused what nobody can convert.
+// exchanged is an amount in another currency. Peers have declined what cannot be converted.
 func (g *grid) exchanged(amount protocol.Micro, from, to string) protocol.Micro {
 	converted, err := g.cfg.Exchange.Convert(amount, from, to)
 	if err != nil {
@@ -174,7 +174,7 @@ func (g *grid) owed(one *part, p Placement) protocol.Micro {
 	return owed.Plus(g.carriage(a.Origin, p.Site, spec.Data, spec.DataOut))
 }
 
-// carriage is what the way of so many bytes there and back costs their origin, in its
+// carriage is what the transfer of the bytes there and back costs their origin, in its
 // currency: the link's part of K_d.
 func (g *grid) carriage(origin, to int, in, out int64) protocol.Micro {
 	if to == origin {
@@ -201,7 +201,7 @@ func (g *grid) paid(index int32) protocol.Micro {
 }
 
 // billed is what the site charges for a run that takes so long at the full frequency, at
-// its real start. At which frequency it ran follows from what the site was told of it.
+// its real start. The frequency at which it ran follows from its environment.
 func (g *grid) billed(p Placement, spec *protocol.Spec, full protocol.Duration, origin int) (protocol.Micro, string) {
 	site := &g.cfg.Sites[p.Site]
 	q := protocol.Quote{ERT: full}

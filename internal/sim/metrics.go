@@ -136,7 +136,7 @@ func allocationOn(m Machine) allocation {
 	return allocation{model}
 }
 
-// cpus is for a job that requests so many.
+// cpus is the number that a job with this request gets.
 func (a allocation) cpus(requested int) int {
 	if a.machine == nil {
 		return requested

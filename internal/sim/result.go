@@ -9,7 +9,7 @@ import (
 
 // Placement is what became of one job.
 type Placement struct {
-	Site  int              // index of the site that ran it; -1: nobody ran it
+	Site  int              // index of the site that ran it; -1 if no site did
 	Start protocol.Instant // since the workload's beginning, as Job.Submit
 	End   protocol.Instant
 }
@@ -20,11 +20,11 @@ type Result struct {
 	Traffic    Traffic
 	Events     int64  // that the peers and machines were given
 	Hash       uint64 // of all that happened in order; the same seed gives the same
-	History    int    // so many of the first jobs are not measured
+	History    int    // how many of the first jobs are not measured
 	Virtual    bool   // jobs ran on the one virtual machine of the scheme [Ideal]
 
 	Applications []Achieved // in the order of Config.Applications
-	Ledgers      []Ledger   // of the sites; none where nobody charges and there are no applications
+	Ledgers      []Ledger   // of the sites; none where no site charges and there are no applications
 }
 
 // Traffic is what went over the network.

@@ -11,7 +11,7 @@ import (
 )
 
 // Run simulates a grid until all jobs have ended. Jobs are sorted by Submit, and
-// their Origin is an index of Config.Sites. Progress is told now and then how many
+// their Origin is an index of Config.Sites. Progress receives now and then how many
 // jobs have ended; it may be nil. Jobs that no site can ever run stay unplaced. The
 // error says what is wrong with the configuration or the jobs, that an invariant
 // does not hold, or is that of a cancelled ctx.

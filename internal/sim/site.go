@@ -22,7 +22,7 @@ type site struct {
 	name  protocol.SiteName
 	cfg   rules.Config
 
-	decides, fallback policy.Policy // rounds, and those in which that fails; nil: nobody
+	decides, fallback policy.Policy // of rounds, and of those in which that fails; nil without a fallback
 
 	peer        *peer.Peer   // nil: down
 	batch       *batchSystem // nil: a site without a machine
@@ -46,7 +46,7 @@ type site struct {
 	tells      bool // a gossip moment is in the heap
 }
 
-// everyone lets everybody in.
+// everyone accepts every user.
 type everyone struct{}
 
 // Local implements [rules.Accounts].
@@ -124,8 +124,8 @@ func (s *site) keep(records []row.Record) {
 	}
 }
 
-// settle looks after a site that something has happened to: changes of the batch
-// system go to the watch, and the peer's next wish goes into the heap.
+// settle runs after each event of a site: changes of the batch system go to the watch, and the
+// peer's next timer goes into the heap.
 func (s *site) settle() {
 	s.touched = false
 	if s.watch != nil && s.batch != nil {
@@ -203,7 +203,7 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 	return nil, fmt.Errorf("the simulator has no %T", op)
 }
 
-// decide asks the policy that the peer names. If one fails in whose stead nobody is asked, the
+// decide asks the policy that the peer names. If one fails that has no fallback, the
 // simulation ends: its results would mislead.
 func (s *site) decide(ctx context.Context, op event.DecideOp) (event.Result, error) {
 	decider := s.decides

@@ -43,7 +43,7 @@ func measure(o *experiment.Outcome, retired []string) Outcome {
 	return m
 }
 
-// mean is that of two means of so many.
+// mean is the mean of two means, weighted by the sizes of their samples.
 func mean(a, as, b, bs float64) float64 {
 	if as+bs == 0 {
 		return 0
@@ -51,7 +51,7 @@ func mean(a, as, b, bs float64) float64 {
 	return (a*as + b*bs) / (as + bs)
 }
 
-// part is how much of so many CPUs so many CPU seconds are.
+// part is the share of the CPU time of cpus CPUs in a span that was busy.
 func part(busy float64, cpus int, span float64) float64 {
 	if cpus == 0 || span <= 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Priced is a candidate and what it costs in a year; 0: nobody looks at that.
+// Priced is a candidate and its cost of a year. Zero means that costs do not count.
 type Priced struct {
 	Name    string
 	PerYear float64

@@ -61,7 +61,7 @@ func (s *Search) Simulations() int {
 	return (1 + points) * len(s.Seeds)
 }
 
-// Run searches. Without axes it simulates the baseline alone. Progress is told how many
+// Run searches. Without axes it simulates the baseline alone. Progress receives how many
 // simulations are done, from one goroutine at a time; it may be nil.
 func (s *Search) Run(ctx context.Context, progress func(done int)) (*Found, error) {
 	run := &running{Search: s, count: &parallel.Counter{Tell: progress}}
@@ -147,7 +147,7 @@ func (r *running) grid(ctx context.Context) error {
 	return r.try(ctx, combinations(r.Axes))
 }
 
-// fits says why a grid cannot be tried in so many runs.
+// fits returns why a grid cannot be tried in the given number of runs.
 func fits(axes []experiment.TuneAxis, runs int) error {
 	if n := gridPoints(axes); n > runs {
 		return fmt.Errorf("the grid has %d points, and %d runs are allowed; raise runs, give fewer values, or use the method %q",

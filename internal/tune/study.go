@@ -20,7 +20,7 @@ type Study struct {
 	Runs     int
 	Buy      bool // rank the candidates, too
 	Workers  int
-	Progress func(done int) // how many simulations are; nil: nobody asks
+	Progress func(done int) // receives how many simulations are done; may be nil
 }
 
 // Result is what a study has found, as it is printed in JSON.

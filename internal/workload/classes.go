@@ -132,7 +132,7 @@ func fewestJobs(classes []SizeClass) int {
 	return best
 }
 
-// classOf is the index of the class that holds jobs of so many CPUs, or the
+// classOf is the index of the class that holds jobs of cpus CPUs, or the
 // number of classes if none does.
 func classOf(classes []SizeClass, cpus int) int {
 	i, _ := slices.BinarySearchFunc(classes, cpus, func(c SizeClass, want int) int { return cmp.Compare(c.Max, want) })

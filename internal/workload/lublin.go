@@ -85,7 +85,7 @@ func lublinOf(classes ...LublinClass) Lublin {
 // lublinMedium is how far the reference sets Medium below High.
 const lublinMedium = 2.5
 
-// For returns the model for a machine of so many CPUs: High is the logarithm of
+// For returns the model for a machine of cpus CPUs: High is the logarithm of
 // its size and Medium 2.5 less, but not below Low.
 func (l Lublin) For(cpus int) Lublin {
 	l.Classes = slices.Clone(l.Classes)
@@ -98,7 +98,7 @@ func (l Lublin) For(cpus int) Lublin {
 	return l
 }
 
-// The bounds of what a model may be told: times stay far inside 64 bits.
+// The bounds of a model's parameters: times stay far inside 64 bits.
 const (
 	lublinMaxLog  = 20   // of times in s
 	lublinMaxLoad = 1000 // and its inverse

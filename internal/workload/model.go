@@ -81,7 +81,7 @@ func (m Model) Validate() error {
 	return nil
 }
 
-// validate checks a class above one that ends at below, on a machine of so many
+// validate checks a class above one that ends at below, on a machine of cpus
 // CPUs.
 func (c Class) validate(below, cpus int) error {
 	switch {

@@ -122,7 +122,7 @@ func (d *powerDraw) stream(origin, purpose int, number int64) *rand.Rand {
 	return randomStream(mixBits(d.seed)+uint64(origin*powerPurposes+purpose), int(number)) //nolint:gosec // an index
 }
 
-// inPowerRange tells whether so many deviations from the mean lie in the range.
+// inPowerRange reports whether z standard deviations from the mean lie in the range.
 func inPowerRange(z float64) bool {
 	return z >= -powerMean/powerDeviation && z <= (1-powerMean)/powerDeviation
 }

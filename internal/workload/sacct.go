@@ -205,8 +205,8 @@ func (p *sacctParser) idColumn() sacctColumn {
 	return sacctJobID
 }
 
-// name notes what a record's job is called. An id that comes again, as that of a
-// job that was requeued does with sacct -D, is told apart: 123#2.
+// name notes the name of a record's job. A job ID that occurs again, as that of a
+// requeued job does with sacct -D, gets a number: 123#2.
 func (p *sacctParser) name() {
 	name := string(p.cell(p.idColumn()))
 	p.seen[name]++

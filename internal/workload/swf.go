@@ -94,7 +94,7 @@ type Report struct {
 	Unfinished int                 `json:"unfinished"`        // lines of sacct for jobs without an end, which have no run time
 }
 
-// String tells the counts of what is odd and not zero; a trace without oddities
+// String lists the counts of irregular records that are not zero; a trace without any
 // has an empty text.
 func (r Report) String() string {
 	var parts []string

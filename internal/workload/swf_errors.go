@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/malformed"
 )
 
-// swfMaxProblems bounds how many problems of one file are told.
+// swfMaxProblems bounds how many problems of one file are reported.
 const swfMaxProblems = 20
 
 // ReadOptions says how a trace is read.
@@ -43,7 +43,7 @@ func (f *swfFaults) add(line int, problem string) {
 	}
 }
 
-// settle ends a reading that gave so many records: the problems are an error, or
+// settle ends a reading of the given number of records: the problems are an error, or
 // they go into the report.
 func (f *swfFaults) settle(o ReadOptions, report *Report, records int) error {
 	if f.count == 0 {

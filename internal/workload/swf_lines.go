@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// swfMaxLine bounds a line, so that a file without line ends is told as such
+	// swfMaxLine bounds a line, so that a file without line ends is reported as such
 	// and does not fill the memory. The longest real lines, of headers and of
 	// resource lists of the Grid Workloads Archive, stay far below.
 	swfMaxLine = 64 << 10

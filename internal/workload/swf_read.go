@@ -92,7 +92,7 @@ type swfParser struct {
 
 // swfShape is how the lines of records are made.
 type swfShape struct {
-	line    int // number of the record's line that told it; 0: none did yet
+	line    int // number of the record's line that set it; zero while none has
 	columns int // of each line; 0: 18, or 19 with a site
 	numbers int // how many of them are read: 18 or 19
 }

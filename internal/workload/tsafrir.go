@@ -202,7 +202,7 @@ func headShare(rank int) float64 {
 	return (14.0491*math.Exp(-0.177531*float64(rank)) + 0.462513) / 100
 }
 
-// distinct is how many values so many jobs ask for: linear between the points
+// distinct is how many values a number of jobs ask for: linear between the points
 // that the paper has from logs.
 func distinct(jobs int) int {
 	points := [...][2]float64{{0, 0}, {20, 10}, {200, 20}, {1000, 35}, {10_000, 90}, {70_000, 340}, {250_000, 565}}

@@ -95,7 +95,7 @@ func chooseRank(rng *rand.Rand, pool []int, passed [tsafrirHead + 1]int) int {
 	return chosen
 }
 
-// tail returns the values that are not popular, for so many jobs. Their times lie
+// tail returns the values that are not popular, for a number of jobs. Their times lie
 // on a curve between Least and Max, and which of them have which share is random.
 func (t Tsafrir) tail(head []EstimateBin, jobs int, rng *rand.Rand) []EstimateBin {
 	share := 1.0

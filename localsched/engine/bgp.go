@@ -14,7 +14,7 @@ import (
 type PlaceNamer interface {
 	// PlaceName is empty for what is no place of the machine.
 	PlaceName(place Place) string
-	// PlaceNamed is the place of a name for a job of so many units.
+	// PlaceNamed is the place of a name for a job of the given units.
 	PlaceNamed(name string, units int) (place Place, ok bool)
 }
 
@@ -146,7 +146,7 @@ func (m *partitioned) classify() {
 	}
 }
 
-// class is the smallest one that holds so many nodes, nil if none does.
+// class is the smallest one that holds the nodes, nil if none does.
 func (m *partitioned) class(nodes int) *class {
 	i := sort.Search(len(m.classes), func(i int) bool { return m.classes[i].nodes >= nodes })
 	if i == len(m.classes) {

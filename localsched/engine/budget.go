@@ -69,8 +69,8 @@ func (b Budget) Check() error {
 // jobs, the oldest, have such places at once as a window has.
 //
 // Jobs that the budget never allows, after it was lowered, are passed over. Under a budget
-// the promises of a base policy that makes any are made anew with each pass. The budget is
-// one that [Budget.Check] finds right; of another one what is wrong has its default.
+// the reservations of a base policy that makes any are planned again in each pass. The budget is
+// one that [Budget.Check] accepts; in another one each invalid value has its default.
 func Within(budget Budget, base Policy) Policy {
 	b := &budgeted{Budget: budget, base: base}
 	if inner, ok := base.(*budgeted); ok {

@@ -25,7 +25,7 @@ type Core struct {
 
 	version           uint64 // rises with every change; 0 is that of no plan
 	plan              plan
-	pendingEndVersion uint64 // the version in which an end that the plan may foresee waits for its pass
+	pendingEndVersion uint64 // the version in which an end that the plan may have predicted waits for its pass
 	trial             future // for quotes that are not lookups
 	planCache         planCache
 	numbers           []int // of the jobs just started
@@ -306,7 +306,7 @@ func (c *Core) placeName(place Place) string {
 	return ""
 }
 
-// placeNamed is the place of a name for so many units, if the machine has names for places.
+// placeNamed is the place of a name for a number of units, if the machine has names for places.
 func (c *Core) placeNamed(name string, units int) (place Place, ok bool) {
 	names, named := c.machine.(PlaceNamer)
 	if !named || name == "" {

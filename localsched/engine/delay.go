@@ -5,8 +5,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Delays implements [localsched.DelayEstimator]. Under reservations that stand a newcomer delays
-// nobody; else the whole queue is planned with it and without it, once for each shape.
+// Delays implements [localsched.DelayEstimator]. Under fixed reservations a new job delays
+// no other; else the whole queue is planned with it and without it, once for each shape.
 func (e *Engine) Delays(
 	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
 ) []protocol.Duration {

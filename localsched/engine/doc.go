@@ -58,7 +58,7 @@
 //
 // What a job draws is worked out from its request when it comes. Jobs that run when the
 // budget falls go on, and count. The pass asks to be woken when the budget changes, and
-// plans foresee the change, so that a quote knows that a job waits for the night. Newcomers
+// plans include the change, so that a quote knows that a job waits for the night. New jobs
 // take power that others wait for, so each quote is a future of its own.
 //
 // # Holds
@@ -87,8 +87,8 @@
 // the job comes. While anything is held each quote is a future of its own, but under
 // [PlanReserved]. Without holds nothing of this is looked at.
 //
-// A machine of partitions holds nothing: in which partition would have to be kept over a
-// restart. Nor does a budgeted policy, since nobody can promise the power; but it leaves
+// A machine of partitions has no reservations: the partition would have to be kept over a
+// restart. Nor has a budgeted policy, since the power cannot be guaranteed; but it leaves
 // alone the reservations that are older than the budget, and counts what they draw once
 // they run ([Engine.CanReserve]).
 //

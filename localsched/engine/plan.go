@@ -323,7 +323,7 @@ func (g *planWindow) include(other *planWindow) {
 }
 
 // follow takes note that a running job has ended in time and that a pass was
-// made. It returns false if the plan did not foresee that.
+// made. It returns false if the plan did not contain that pass.
 func (p *plan) follow(live *ClusterState, left BackfillWindow) bool {
 	if len(p.events) > maxEvents || p.past == len(p.events) && !p.advance() {
 		return false

@@ -115,8 +115,8 @@ func startFitting(f *ClusterState, starting func(left BackfillWindow, job Pendin
 
 // EASY is first come first served with EASY backfilling: jobs start in the order
 // of submission; the first that does not fit is given a reservation at the
-// earliest time at which enough is free by estimates (the shadow), and later
-// jobs may overtake it as long as they do not delay that. Nobody else has a
+// earliest time at which enough is free by estimates (the shadow time), and later
+// jobs may start before it if they do not delay that. No other job has a
 // reservation. [Lifka, The ANL/IBM SP scheduling system, JSSPP 1995] FCFS+BF of
 // [SS 3].
 func EASY() Policy { return easy{} }
@@ -196,9 +196,9 @@ func backfill(f *ClusterState, c Cursor, left BackfillWindow, beside FreeSet) bo
 	return ok
 }
 
-// Conservative is conservative backfilling: every job is promised a start when
-// it comes, and none may delay another's promise. When a job leaves, those that
-// wait are promised anew in the order of submission, never later.
+// Conservative is conservative backfilling: every job gets a reservation when
+// it comes, and none may delay another's. When a job leaves, the reservations of those
+// that wait are planned again in the order of submission, never later.
 // [Mu'alem, Feitelson, Utilization, predictability, workloads, and user runtime
 // estimates in scheduling the IBM SP2 with backfilling, TPDS 2001]
 func Conservative() Policy { return conservative{} }

@@ -55,7 +55,7 @@ type BackfillWindow struct {
 	Shadow protocol.Instant // until then all free units may be used
 }
 
-// Open is the opening of a machine on which nobody waits.
+// Open is the backfill window of a machine without pending jobs.
 func Open(free int) BackfillWindow {
 	return BackfillWindow{Free: free, Extra: free, Shadow: lastInstant}
 }

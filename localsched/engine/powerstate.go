@@ -6,11 +6,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// powerState is the power of a floor: what its jobs draw, and what a budgeted policy needs for
-// its passes. Under other policies nobody asks, and every draw is 0.
+// powerState is the power of a cluster state: what its jobs draw, and what a budgeted policy
+// needs for its passes. Other policies do not use it, and every draw is 0.
 type powerState struct {
 	taken      int64            // milliwatts that running jobs draw
-	change     protocol.Instant // the next one at which the budget is another; 0: nobody waits for it
+	change     protocol.Instant // the next instant at which the budget changes; zero if no job waits for it
 	oldest     protocol.Instant // no job waits longer than since then
 	budgetPass *budgetPass      // of passes that may not start all that they choose; nil until there is one
 
@@ -37,7 +37,7 @@ func (s *powerState) setDraw(f *ClusterState, job *PendingJob) {
 	s.oldest, s.maxDemand = min(s.oldest, job.since), max(s.maxDemand, job.draw)
 }
 
-// recompute works out anew what the running jobs draw, under another policy.
+// recompute sums what the running jobs draw, under another policy.
 func (s *powerState) recompute(f *ClusterState) {
 	s.taken, s.change = 0, 0
 	list := f.running.list()

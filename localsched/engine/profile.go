@@ -13,7 +13,7 @@ type profile struct {
 	made     bool
 	firm     bool             // no job could be given an earlier start
 	freed    bool             // a job has left since the last pass
-	restored bool             // pending jobs have starts of before a restart, which are not in the profile yet
+	restored bool             // pending jobs have planned starts from before a restart, which are not in the profile yet
 	due      protocol.Instant // the first reserved start of a job that waits, or unreserved
 	wake     protocol.Instant // the first that a pass must be made for; 0: none
 	steps    []step           // rising; the last lasts for ever
@@ -37,7 +37,7 @@ func newProfile(m Machine) profile {
 // forget drops the profile. The next pass gives every job a new start.
 func (p *profile) forget() { p.made, p.firm, p.due, p.wake = false, false, unreserved, 0 }
 
-// reset makes the profile of a room with nobody on it.
+// reset makes the profile of a free set without pending jobs.
 func (p *profile) reset(now protocol.Instant, room FreeSet) {
 	for _, s := range p.steps[p.begin:] {
 		p.drop(s)

@@ -27,7 +27,7 @@ type driver struct {
 // driven is a job as the driver knows it.
 type driven struct {
 	localsched.Queued
-	run     protocol.Duration // how long it runs, if nobody ends it
+	run     protocol.Duration // how long it runs if it is not killed
 	started protocol.Instant
 	phase   phase
 	killed  bool

@@ -11,7 +11,7 @@ import (
 const maxIdle = 1000
 
 // next is the running job that ends first, of several the one started first. Jobs
-// that were told to end do so at once.
+// that are being killed end immediately.
 func (d *driver) next() (first *driven, at protocol.Instant) {
 	for _, job := range d.running {
 		end := job.end()

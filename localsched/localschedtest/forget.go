@@ -26,7 +26,7 @@ func forgetDrops(ctx context.Context, s *session) error {
 	if err = isUnknown("fetch from a forgotten job", err); err != nil {
 		return err
 	}
-	marker := s.logging(s.one()) // with its end, all that is known has been told
+	marker := s.logging(s.one()) // its end is the last change that the scheduler has
 	if _, err = s.finish(ctx, marker); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 // impatient is how many submissions are given up.
 const impatient = 8
 
-// givenUp gives submissions up, each a little later than the one before it, and asks at
-// once what became of them. A peer that is told that a job is absent places it elsewhere.
+// givenUp gives submissions up, each a little later than the one before it, and immediately asks
+// what became of them. A peer places a job elsewhere if the answer is that it is absent.
 func givenUp(ctx context.Context, s *session) error {
 	jobs := make([]localsched.Submission, impatient)
 	became := make([]localsched.Presence, len(jobs))

@@ -58,7 +58,7 @@ func (s *session) load(ctx context.Context) (protocol.Load, error) {
 }
 
 // loadAtRest is the load once the jobs of earlier cases have left: a batch system may count their
-// CPUs for a moment after it has told their ends.
+// CPUs for a moment after it has reported their ends.
 func (s *session) loadAtRest(ctx context.Context) (load protocol.Load, err error) {
 	atRest := func() (bool, error) {
 		load, err = s.load(ctx)

@@ -80,7 +80,7 @@ func (s *session) beyondTheEnd(ctx context.Context, tag protocol.Tag) error {
 	return nil
 }
 
-// localOutput lets a job of this site write where it was told to.
+// localOutput checks that a job of the local site writes to the paths that it names.
 func localOutput(ctx context.Context, s *session) error {
 	job := s.local(s.one(), "pwd; echo oops >&2")
 	job.Payload.Stdout, job.Payload.Stderr = s.path(job.Tag, "out"), s.path(job.Tag, "err")

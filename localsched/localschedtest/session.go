@@ -75,7 +75,7 @@ func (s *session) close() error {
 }
 
 // restart closes the scheduler and opens it again, after what happens meanwhile. The
-// cursor stays: what was told before it may be told again.
+// cursor stays: changes reported before it may be reported again.
 func (s *session) restart(ctx context.Context, meanwhile func() error) error {
 	if !s.bench.target.Restart {
 		return conformance.Skip("the target does not keep jobs while it is closed")

@@ -47,7 +47,7 @@ func changesInOrder(ctx context.Context, s *session) error {
 	return s.after(ctx)
 }
 
-// fromBeginning watches with the empty cursor until the end of a job is told.
+// fromBeginning watches with the empty cursor until the end of a job is reported.
 func (s *session) fromBeginning(ctx context.Context, tag protocol.Tag) (localsched.Change, error) {
 	kept, cursor := s.seen, s.cursor
 	s.seen, s.cursor = map[protocol.Tag][]localsched.Change{}, ""

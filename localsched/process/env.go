@@ -77,7 +77,7 @@ func perNode(numbers []int) string {
 	return strings.Join(out, ",")
 }
 
-// plan is what the second stage of a shim is told.
+// plan is the input of the second stage of a shim.
 type plan struct {
 	Parent int      `json:"parent"` // the shim's pid
 	Script string   `json:"script"`

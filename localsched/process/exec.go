@@ -81,7 +81,7 @@ func readPlan() (p plan, err error) {
 	return p, nil
 }
 
-// dieWith lets the kernel kill the job when its shim dies: nobody would watch it.
+// dieWith lets the kernel kill the job when its shim dies: no process would watch it.
 func dieWith(shim int) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("tie the job to its shim: %w", err)

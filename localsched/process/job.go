@@ -38,7 +38,7 @@ type job struct {
 	shim     processID
 	group    cgroup.Group      // of its processes
 	began    protocol.Duration // when the engine started it, by the steady clock, as it was found; see Began
-	launched protocol.Duration // when its shim did, likewise; 0: none has
+	launched protocol.Duration // when its shim did, on the same clock; zero while none has
 	started  protocol.Instant  // when its shim did, by the wall clock of then
 	over     chan struct{}     // closed when it has ended or was withdrawn
 

@@ -190,7 +190,7 @@ func killIf(pid int, match func(stat) bool) bool {
 }
 
 // killSession kills what a dead shim left: all of the session that it led. While
-// a process of the session lives, the kernel gives its number to nobody else.
+// a process of the session lives, the kernel gives its number to no other.
 func killSession(shim processID) {
 	if boot, err := bootID(); err != nil || boot != shim.Boot || shim.PID < 2 {
 		return

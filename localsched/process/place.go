@@ -110,7 +110,7 @@ func placeFile(path string, mode fs.FileMode, from, all io.Reader) error {
 }
 
 func copyAll(temp *os.File, mode fs.FileMode, from, all io.Reader) error {
-	err := sparse.Copy(temp, from) // zeros count against nobody's quota
+	err := sparse.Copy(temp, from) // zeros count against no quota
 	if err == nil {
 		_, err = io.ReadFull(all, make([]byte, 1))
 	}

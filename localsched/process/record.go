@@ -41,7 +41,7 @@ type startedRecord struct {
 	processID
 	Started   protocol.Instant  `json:"started_ms,omitempty"`
 	Launched  protocol.Duration `json:"launched_ms,omitempty"` // the same, by the steady clock
-	Began     protocol.Duration `json:"began_ms,omitempty"`    // when the engine started the job, likewise: it plans with that
+	Began     protocol.Duration `json:"began_ms,omitempty"`    // when the engine started the job, on the same clock: it plans with that
 	Place     string            `json:"place,omitempty"`       // where the job runs
 	Withdrawn bool              `json:"withdrawn,omitempty"`
 	Group     cgroup.Group      `json:"cgroup,omitzero"` // of its processes

@@ -28,8 +28,8 @@ type Scheduler struct {
 	jobs              map[protocol.Tag]*job
 	changes           *changefeed.Feed
 	seq               uint64 // of the latest submission
-	starts            []*job // the driver has said so, the loop has yet to do it
-	kills             []*job // likewise
+	starts            []*job // the driver has started these, the loop has yet to do it
+	kills             []*job // the driver has ended these, the loop has yet to do it
 	reservations      map[protocol.Tag]*reservation
 	endedReservations []protocol.Tag // reservations whose records are to be removed
 	powerHistory      powerHistory

@@ -20,7 +20,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// The exit codes of shims. Nobody but people reads the first three.
+// The exit codes of shims. The first three are for people; no program reads them.
 const (
 	exitOK        = 0
 	exitFailed    = 1
@@ -39,7 +39,7 @@ const (
 // it returns. The arguments are what follows the command line of [Config.Shim].
 // It must be called before the program does anything else, on the main goroutine.
 func ShimMain(args []string) int {
-	// A job is told of the death of the thread that started it, not the process.
+	// The kernel signals a job at the death of the thread that started it, not of the process.
 	runtime.LockOSThread()
 	// Nor does it inherit what the peer was started with; older kernels cannot do it.
 	_ = unix.CloseRange(answerFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)

@@ -189,7 +189,7 @@ func (w *watch) untilEnd() {
 }
 
 // killGroup signals the job's process group, and the job itself should it have
-// left that. As long as the job is not reaped, nobody else gets its number.
+// left that. As long as the job is not reaped, no other process gets its number.
 func (w *watch) killGroup(sig unix.Signal) {
 	_ = unix.Kill(-w.pid, sig)
 	_ = unix.Kill(w.pid, sig)

@@ -13,8 +13,8 @@
 //
 // The CPU time of a tree of processes is what the kernel adds up when parents wait for
 // their children, and what those that still run have used. It is in user and system mode
-// together. Not in it are children that nobody waits for because their parent ignores
-// SIGCHLD, once they have ended, and work that is handed to another service (a container
+// together. It does not include children whose parent ignores SIGCHLD, and so does not wait
+// for them, once they have ended, nor work that is handed to another service (a container
 // engine, srun, ssh).
 //
 // # Memory

@@ -71,8 +71,8 @@ func NewMeter(roots Roots, watcher int) *Meter {
 	return m
 }
 
-// read reads the counters that are of the machine. Without both of them nobody can tell
-// whose energy it was.
+// read reads the counters of the machine. Energy can be attributed to a run only if both
+// counters can be read.
 func (m *Meter) read(cpu protocol.Duration) reading {
 	packages := m.roots.packages()
 	if len(packages) == 0 {

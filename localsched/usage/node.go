@@ -22,12 +22,12 @@ const (
 type Node struct {
 	CPUs     int
 	Busy     protocol.Duration // of all its CPUs together, since it was started
-	MemoryMB int64             // in use; 0: not told
+	MemoryMB int64             // in use; zero if not reported
 	packages []counter
 }
 
-// ReadNode reads the metrics of a node in Prometheus' text format. One that does not tell of
-// its CPUs is refused: its other counters could be given to nobody.
+// ReadNode reads the metrics of a node in Prometheus' text format. A text without CPU metrics
+// is refused: its other counters could not be attributed to runs.
 func ReadNode(from io.Reader) (Node, error) {
 	var node Node
 	var seconds, total, free float64
@@ -109,9 +109,9 @@ func (t *Tally) Energy(cpu protocol.Duration) int64 {
 	return int64(math.Round(float64(t.microjoules) / 1000 * float64(max(0, cpu)) / float64(t.powered)))
 }
 
-// Alone is what is measured of a run that had the node to itself: also what cannot be told
-// apart when runs share a node. What a node sends is not in it: the CPUs of a node send each
-// other nothing through its network.
+// Alone is what is measured of a run that had the node to itself, including the counters that
+// cannot be divided between runs of a shared node. What a node sends is not in it: the CPUs of a
+// node send each other nothing through its network.
 func (t *Tally) Alone() protocol.Usage {
 	if t.broken || t.busy <= 0 {
 		return protocol.Usage{}

@@ -39,9 +39,9 @@ func (r Roots) packages() (counters []counter) {
 	return counters
 }
 
-// drawn is what the packages have drawn from one reading to a later one, in microjoules;
-// false when that cannot be told: other packages, or a counter that began again at an
-// unknown height. Of a counter that has begun again it is assumed that it did so once.
+// drawn is what the packages have drawn from one reading to a later one, in microjoules. It
+// returns false if that is undefined: other packages, or a counter that wrapped around at an
+// unknown value. A counter is assumed to have wrapped at most once.
 func drawn(from, to []counter) (microjoules uint64, ok bool) {
 	if len(from) == 0 || !samePackages(from, to) {
 		return 0, false

@@ -34,9 +34,9 @@ const (
 //	sent = 4e9            # 64-bit words that each CPU has sent
 //	messages = 12000      # messages that each CPU has sent
 //
-// Time, memory and energy are no keys: they are measured, and what a run is taken to draw
-// the next time must not be its own word. An error names every line that is wrong, and then
-// nothing of the report counts: part of a truth would be learnt as a whole one.
+// Time, memory and energy are no keys: they are measured, and the power that is predicted for
+// the next run must not depend on what a run says. An error names every line that is wrong,
+// and then nothing of the report counts: a part of it would be recorded as the whole.
 func ReadReport(from io.Reader) (protocol.Usage, error) {
 	data, err := io.ReadAll(io.LimitReader(from, MaxReport+1))
 	if err != nil {

@@ -53,8 +53,8 @@ func later(a, b *Execution) int {
 
 // Measure is the Γ model's reading of one run [IS 4.3]: r_a = O/(P·t_comp),
 // b = S/(T - t_comp - t_lat) and Γ. O, W, S and Z are those that were counted, else those
-// that are stated. Where the CPU time does not tell t_comp, the run time is shared out as
-// the model foresees it.
+// that are stated. Where the CPU time does not determine t_comp, the run time is split as
+// the model predicts it.
 func Measure(stated protocol.Behavior, e Execution) Prediction {
 	b := e.counted(stated)
 	if !b.Stated() || !e.fits() {

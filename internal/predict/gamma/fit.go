@@ -22,9 +22,9 @@ type vector [unknowns]float64
 const (
 	doubtMeasured = 0.05 // of a measured time or a counter
 	doubtStated   = 1.0  // of what a user states: often wrong by a factor of e
-	doubtInferred = 3.0  // of what nobody stated: measurements alone tell
+	doubtInferred = 3.0  // of amounts that were not stated: only measurements determine them
 	doubtBelow    = 0.7  // of W that is presumed because the peak was nearly reached
-	doubtSilent   = 1.5  // of S that is presumed because nobody said that nothing is sent
+	doubtSilent   = 1.5  // of S that is presumed because S = 0 was not stated
 	doubtCompute  = 0.15 // of the pace of computing
 	doubtNetwork  = 0.25 // of the pace of communicating
 )

@@ -79,8 +79,8 @@ func (k *Knowledge) compare(runs []Execution, samples []sample) {
 	}
 }
 
-// Behavior is what the next run will do, as far as is known. Of what nobody stated it
-// says what is presumed.
+// Behavior is what the next run will do, as far as is known. Amounts that were not stated are
+// the presumed ones.
 func (k *Knowledge) Behavior() protocol.Behavior {
 	w, _ := k.factors.apply(&k.presumed)
 	return protocol.Behavior{
@@ -89,10 +89,10 @@ func (k *Knowledge) Behavior() protocol.Behavior {
 	}
 }
 
-// Expect foresees the component's next run on so many CPUs of a site's machine, and says
+// Expect predicts the component's next run on cpus CPUs of a site's machine, and returns
 // in a few words for the user what that rests on. Not ok: nothing is known. Where the Γ
-// model cannot say anything but the component ran at the site, the CPU time of those runs
-// is expected again, and only the Time is told.
+// model has no prediction but the component ran at the site, the CPU time of those runs
+// is expected again, and only the Time is set.
 func (k *Knowledge) Expect(site protocol.SiteName, m protocol.Machine, cpus int) (p Prediction, source string, ok bool) {
 	here := k.ranAt(site)
 	switch {
@@ -146,9 +146,9 @@ func (k *Knowledge) cpuSeconds(site protocol.SiteName, cpus int) float64 {
 	return k.typical(site, cpus, func(p *past) (float64, bool) { return p.cpus * p.seconds, true })
 }
 
-// Draws is what the component is likely to draw at a site on so many CPUs, as
+// Draws is the predicted power of the component at a site on cpus CPUs, as
 // [protocol.Request.Power] counts it: what it drew there, else what it drew elsewhere, for it
-// uses its CPUs alike; 0: it was measured nowhere.
+// uses its CPUs alike. Zero means that it was measured nowhere.
 func (k *Knowledge) Draws(site protocol.SiteName, cpus int) int {
 	if cpus < 1 {
 		return 0
@@ -172,7 +172,7 @@ func (k *Knowledge) typical(site protocol.SiteName, cpus int, number func(*past)
 
 // middle is that of the runs at all sites.
 func (k *Knowledge) middle(cpus int, number func(*past) (float64, bool)) float64 {
-	const halving = 2 // a run on twice or half the CPUs counts so many times half
+	const halving = 2 // the weight of a run is divided by this for each factor of two in CPUs
 	var numbers []weighted
 	for i := range k.past {
 		p := &k.past[i]

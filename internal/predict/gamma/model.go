@@ -30,7 +30,7 @@ type Prediction struct {
 	Computing  int               // t_comp/T, in parts per million
 }
 
-// Predict foresees a run of a component on so many CPUs of a machine. It says nothing
+// Predict predicts a run of a component on cpus CPUs of a machine. The prediction is empty
 // where the behavior or the machine does not say enough. A run on one CPU sends nothing.
 func Predict(b protocol.Behavior, m protocol.Machine, cpus int) Prediction {
 	if !b.Stated() || !m.Stated() || cpus < 1 {
@@ -65,8 +65,8 @@ func newNode(m *protocol.Machine, cpus int) node {
 type work struct {
 	flop     float64 // O, of all CPUs
 	words    float64 // W, of all CPUs
-	sent     float64 // S, of each of so many CPUs
-	messages float64 // Z, of each of so many CPUs
+	sent     float64 // S of each CPU
+	messages float64 // Z of each CPU
 	cpus     float64 // that sent and messages are meant for; 0: any number
 	scaling  protocol.Scaling
 }
@@ -82,7 +82,7 @@ func count(n int64) float64 { return max(0, float64(n)) }
 
 func million(n int64) float64 { return 1e6 * count(n) }
 
-// on is S and Z of each CPU when the component runs on so many, see [protocol.Scaling].
+// on is S and Z of each CPU when the component runs on cpus CPUs, see [protocol.Scaling].
 func (w *work) on(cpus float64) (sent, messages float64) {
 	switch {
 	case cpus <= 1:
@@ -125,7 +125,7 @@ type times struct {
 
 func (t *times) total() float64 { return t.compute + t.send + t.latency }
 
-// stretch makes all parts so many times as long.
+// stretch multiplies all parts by a factor.
 func (t *times) stretch(by float64) {
 	t.compute, t.send, t.latency = by*t.compute, by*t.send, by*t.latency
 }
@@ -146,7 +146,7 @@ func (n *node) times(w *work, p pace) times {
 	return t
 }
 
-// run foresees what the work takes.
+// run predicts a run of the work.
 func (n *node) run(w *work, p pace) Prediction {
 	return n.tell(w, n.times(w, p))
 }

@@ -36,7 +36,7 @@ func (p *presumption) state(b *protocol.Behavior) {
 	}
 }
 
-// count takes from the counters of a run what nobody stated, but O. These amounts are where
+// count takes from the counters of a run the amounts that were not stated, but O. These are where
 // the fit begins; S and Z need not be right for the CPUs that the work is stated for.
 func (p *presumption) count(e *Execution) {
 	w, u := &p.work, &e.Usage
