@@ -173,7 +173,7 @@ func (s *Spec) ForgetPrediction() {
 	s.PredictedRunTime, s.Intensity, s.Computing, s.MeasuredPower = 0, 0, 0, 0
 }
 
-// License is so many of a license.
+// License is a number of licenses of one name.
 type License struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`

@@ -61,7 +61,7 @@ func (r *Request) NodeCPUs() int {
 	return tasks * r.CPUsPerTask()
 }
 
-// NodesOf is how many nodes of so many CPUs each the job needs, at least 1, if one of them is
+// NodesOf is how many nodes of cpus CPUs each the job needs, at least 1, if one of them is
 // large enough; see [Request.NodeCPUs].
 func (r *Request) NodesOf(cpus int) int {
 	each := max(1, cpus/r.CPUsPerTask())

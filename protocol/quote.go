@@ -27,7 +27,7 @@ type Quote struct {
 	AWTLow   Duration // P10
 	AWTHigh  Duration // P90
 	Bound    Duration // the job starts within it with 95 % confidence; 0: not stated
-	Delay    Duration // that it would bring to a waiting job of the site's own users; not sent to other sites
+	Delay    Duration // of a pending job of a local user that it would cause; not sent to other sites
 	ERT      Duration // expected run time
 	Terms    []Term   // price over the planned hours, in Currency
 	Currency string

@@ -183,7 +183,7 @@ type Load struct {
 	Busy       int   // CPUs that run jobs; on a whole-node machine all CPUs of the nodes taken
 	QueuedJobs int   // jobs in the local queue that have not started
 	QueuedWork int64 // CPU·ms that queued jobs ask for
-	Benefit    int   // of the site's own users from the grid, in parts per million: 2,000,000 halves their response; 0: not measured
+	Benefit    int   // of local users from the grid, in parts per million: 2,000,000 halves their response time. Zero means not measured.
 	Withheld   int   // idle CPUs that a power budget keeps from working now
 	Draw       int64 // milliwatts that the jobs which run are taken to draw; 0: not known
 	Budget     int64 // milliwatts that they may draw now, [NoPower] for none at all; 0: there is no budget now

@@ -1,6 +1,6 @@
 package protocol
 
-// Tariff is what a site charges for one job. The one in force when the job is granted holds
+// Tariff is what a site charges for one job. The one active when the job is granted holds
 // for its whole run, so that both sites can work out the same bill. A Tariff is never changed
 // once made.
 type Tariff struct {
@@ -20,7 +20,7 @@ type Charge struct {
 	Name  string      `json:"name"`                 // of the term of the bill that it belongs to
 	Once  Micro       `json:"once_micro,omitempty"` // however long the job runs
 	Units int64       `json:"units,omitempty"`      // that the job uses: CPUs, milliwatts
-	Per   int64       `json:"per,omitempty"`        // so many of them cost Steps' prices; at least 1 where there are Steps
+	Per   int64       `json:"per,omitempty"`        // the number of units that Steps' prices are for; at least 1 where there are Steps
 	Steps []PriceStep `json:"steps,omitempty"`      // by time
 }
 

@@ -24,8 +24,8 @@ func CheckText(s string) error {
 	return nil
 }
 
-// checkLabel says what is wrong with a text that people choose, of at most so many bytes, if
-// anything. It may be empty.
+// checkLabel returns what is wrong with a text that people choose, of at most the given bytes.
+// It may be empty.
 func checkLabel(what, s string, most int) error {
 	if len(s) > most {
 		return fmt.Errorf("%s %.80q has %d bytes; use at most %d", what, s, len(s), most)

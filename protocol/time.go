@@ -14,7 +14,7 @@ type Instant int64
 // Duration is a span of time in milliseconds.
 type Duration int64
 
-// The usual spans.
+// The common spans.
 const (
 	Millisecond Duration = 1
 	Second               = 1000 * Millisecond

@@ -12,7 +12,7 @@ import (
 // What one user, by the kernel's word, may have at the socket at once.
 const (
 	maxConns  = 1024 // connections that are served
-	spare     = 64   // that are told so, before the rest are closed without a word
+	spare     = 64   // of these connections over the bound get an answer, the rest are closed without one
 	maxBodies = 2    // submissions that are read; more wait
 )
 

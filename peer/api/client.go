@@ -61,7 +61,7 @@ func (c *Client) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	return call[view.Job](ctx, c, http.MethodGet, jobPath(id, ""), nil)
 }
 
-// Cancel asks for a job's end. When it returns, the wish is durable.
+// Cancel asks for a job's end. When it returns, the request is durable.
 func (c *Client) Cancel(ctx context.Context, id protocol.JobID) error {
 	_, err := call[view.Done](ctx, c, http.MethodDelete, jobPath(id, ""), nil)
 	return err
@@ -95,8 +95,8 @@ func (c *Client) Sites(ctx context.Context) (view.Sites, error) {
 	return call[view.Sites](ctx, c, http.MethodGet, "/v1/sites", nil)
 }
 
-// RunHistory tells what has been learnt of the caller's components, or of everybody's; of
-// the one of a name, if one is given.
+// RunHistory returns the run history of the caller's components, or of all users' with all. With a
+// component it is limited to the components of that name.
 func (c *Client) RunHistory(ctx context.Context, component string, all bool) (view.RunHistory, error) {
 	query := url.Values{}
 	if component != "" {

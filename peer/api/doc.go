@@ -13,8 +13,8 @@
 //	GET    /v1/history           ?component=name&all=true         → view.RunHistory
 //	GET    /v1/info                what peer this is                → Info
 //
-// Whatever goes wrong is a view.Refusal in JSON, with the HTTP status that fits
-// its code. Everybody on the machine may submit and look at the queue, of which
+// All errors are a view.Refusal in JSON, with the HTTP status that fits
+// its code. All users of the machine may submit and look at the queue, of which
 // with [Config.Private] they see their own jobs. Only a job's user, root, the
 // account of the peer and [Config.Admins] may cancel it, and all but the last read
 // its output. What a job runs is never shown.

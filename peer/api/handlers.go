@@ -214,7 +214,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, who caller) err
 	return reply(w, http.StatusOK, Explanation{Events: facts})
 }
 
-// runHistory tells what is known of the caller's components, or of everybody's.
+// runHistory answers with the run history of the caller's components, or of all users'.
 func (s *server) runHistory(w http.ResponseWriter, r *http.Request, who caller) error {
 	query := r.URL.Query()
 	user, component := who.user, query.Get("component")

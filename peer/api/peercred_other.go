@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// uidOf is known on Linux only; elsewhere the server turns everybody away.
+// uidOf is implemented on Linux only; elsewhere the server refuses all callers.
 func uidOf(net.Conn) (int, error) {
 	return 0, errors.New("callers can be identified on Linux only")
 }

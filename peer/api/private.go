@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// manages says whether the caller sees and may cancel everybody's jobs.
+// manages reports whether the caller sees and may cancel the jobs of all users.
 func (s *server) manages(who caller) bool { return who.admin || slices.Contains(s.Admins, who.user) }
 
 // sees says whether the caller may look at the job. A guest's user is one of another site,

@@ -28,7 +28,7 @@ const (
 type Listing struct {
 	view.QueueFilter
 
-	Finished int // list up to so many finished jobs too, the youngest ones; 0: none
+	Finished int // how many finished jobs to list too, the latest ones; zero for none
 }
 
 // query is the listing as parameters of a request.

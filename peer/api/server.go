@@ -36,12 +36,12 @@ type Config struct {
 	Version string
 	Log     *slog.Logger                 // nil: nothing is logged
 	Ready   func()                       // called when the socket can be used; may be nil
-	Rules   func() Rules                 // in force now; nil: not told
+	Rules   func() Rules                 // returns the active ones; nil if they are not shown
 	Plugins func() []Plugin              // that the peer has started; nil: none
 	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
 
 	Private bool     // people see their own jobs only, but for root, the peer's account and Admins
-	Admins  []string // users who see and may cancel everybody's jobs
+	Admins  []string // users who see and may cancel the jobs of all users
 
 	ExportRemote []string // variables that leave the site with every job, as [protocol.Export.Allows] reads them
 

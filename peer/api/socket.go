@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// listen opens the socket for everybody on the machine. What a dead peer left is
+// listen opens the socket for all users of the machine. What a dead peer left is
 // replaced.
 func listen(ctx context.Context, socket string) (net.Listener, error) {
 	if err := removeStale(ctx, socket); err != nil {
@@ -27,7 +27,7 @@ func listen(ctx context.Context, socket string) (net.Listener, error) {
 	return listener, nil
 }
 
-// removeStale removes a socket that nobody serves.
+// removeStale removes a socket that no process serves.
 func removeStale(ctx context.Context, socket string) error {
 	info, err := os.Lstat(socket)
 	if errors.Is(err, fs.ErrNotExist) {

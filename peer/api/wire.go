@@ -100,8 +100,8 @@ type Plugin struct {
 type Reloaded struct {
 	Problems []string `json:"problems,omitempty"` // "file:line: key: text"
 	Warnings []string `json:"warnings,omitempty"`
-	Changed  []Change `json:"changed"` // in force now
-	Restart  []Change `json:"restart"` // in force when the peer is started again
+	Changed  []Change `json:"changed"` // active now
+	Restart  []Change `json:"restart"` // active after a restart of the peer
 	Rules    Rules    `json:"rules"`
 
 	// Partners that there are now, and that there are no more; their keys are not in Changed.
@@ -135,8 +135,8 @@ type where struct {
 	Path string `json:"path"`
 }
 
-// DecodeSubmission reads a [Submission]. Fields that it does not know are errors,
-// so that a wish is never passed over in silence.
+// DecodeSubmission reads a [Submission]. Unknown fields are errors, so that no option is
+// silently ignored.
 func DecodeSubmission(body io.Reader) (Submission, error) {
 	decoder := json.NewDecoder(body)
 	decoder.DisallowUnknownFields()

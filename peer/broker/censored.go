@@ -36,8 +36,8 @@ func (e *executions) latest() (runs []*row.Execution) {
 	return runs[:min(len(runs), latestRuns)]
 }
 
-// atLeast is how long the censored runs of a component let one on so many CPUs expect; 0: they say
-// nothing.
+// atLeast is the lower bound that the censored runs of a component set for one on cpus CPUs. Zero
+// means that they set none.
 func (e *executions) atLeast(cpus int, on *protocol.Capacity) (d protocol.Duration) {
 	if cpus < 1 {
 		return 0
@@ -79,8 +79,8 @@ func withoutCensored(runs []row.Execution) []row.Execution {
 // unreachable bounds nothing.
 const unreachable = 1 << 62
 
-// believed is what is learnt of a run: what it cannot have done on its CPUs in its time counts as
-// not measured. What comes from another site may be wrong, or made up.
+// believed returns a run without the measurements that are impossible for its CPUs and its time:
+// a record from another site may be wrong, or forged.
 func believed(run gamma.Execution, limit protocol.Duration) gamma.Execution {
 	longest := int128.Product(int64(limit), limitTolerant).Up(10)
 	run.Ran = min(run.Ran, protocol.Duration(longest))

@@ -62,8 +62,8 @@ func rowsEnd(in *policy.Snapshot, i int) int {
 	return end
 }
 
-// numberGroups numbers the groups of which several members are in the round. One alone has nobody
-// to start with.
+// numberGroups numbers the groups of which several members are in the round. A single member
+// would have no other to start with.
 func (o *Objectives) numberGroups(in *policy.Snapshot, rows []Asked) {
 	type group struct{ application, number int }
 	members := map[group]int{}

@@ -15,7 +15,7 @@ import (
 // not fit, the policy is asked again about places that do, and only about these: it still has
 // the last word on limits and costs. The places are those that leave as many members as possible
 // where the policy wants them, then the cheapest, then those that end first. A group without
-// such places waits, and is told why.
+// such places waits, with the reason.
 
 // fit is that of one group.
 type fit struct {

@@ -37,13 +37,13 @@ func splitKey(key string) (Component, protocol.SiteName) {
 
 // History is how components ran: on which machine, how long, and what was measured of them
 // [IS 4.3]. It is what [IS 4.1] calls the DataWarehouse. Its rows are written in the transaction that
-// ends a job, so that every run is learnt from exactly once. The zero History is empty.
+// ends a job, so that every run is counted exactly once. The zero History is empty.
 type History struct{ components map[Component]*executions }
 
 // executions are those of one component, by site.
 type executions struct {
 	sites map[protocol.SiteName][]row.Execution
-	known map[protocol.Behavior]*gamma.Knowledge // what was learnt from them, by what a job states
+	known map[protocol.Behavior]*gamma.Knowledge // the fit to them, by what a job states
 }
 
 // of are the executions of a component, none at first.
@@ -135,10 +135,10 @@ func (e *executions) last() (at protocol.Instant) {
 	return at
 }
 
-// View tells what has been learnt of the components of a user, or of everybody where it is empty;
-// of one by its name, or of all. What all runs of a component say together is only told of one that
-// is asked for by its name: to fit it takes a millisecond, in which the peer does nothing else, and
-// there may be thousands.
+// View is the run history of the components of a user, or of all users if it is empty; of one
+// component by its name, or of all. The fit to all runs of a component is included only if one is
+// asked for by its name: it takes a millisecond, in which the peer does nothing else, and there may
+// be thousands of components.
 func (h *History) View(user, component string) view.RunHistory {
 	var out view.RunHistory
 	for _, c := range slices.SortedFunc(maps.Keys(h.components), compareComponents) {

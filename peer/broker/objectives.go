@@ -103,8 +103,8 @@ type Placed struct {
 	Done protocol.Instant
 }
 
-// application is what a policy is told of the application of a job; of a job on its own, what the
-// site's weights say. Rates of waiting are stated until so much later.
+// application is the policy's view of the application of a job; of a job on its own, what the
+// site's weights say. Rates of waiting are stated up to the duration until.
 func (o *Objectives) application(one *Asked, placed Placed, now protocol.Instant, until protocol.Duration) policy.Application {
 	a := one.App
 	if a == nil {
@@ -125,8 +125,8 @@ func (o *Objectives) application(one *Asked, placed Placed, now protocol.Instant
 	return out
 }
 
-// defaultRate is what an hour of waiting costs where nobody says, so that a weight β means something:
-// one of the site's currency.
+// defaultRate is the cost of an hour of waiting without any curve, so that a weight β has an effect:
+// one unit of the site's currency.
 const defaultRate = protocol.Unit
 
 // rates are those of a named curve from now on; without a name the default one.

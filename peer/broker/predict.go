@@ -25,9 +25,9 @@ func (h *History) Predict(j *row.Job, shape int, spec *protocol.Spec, site proto
 	}
 }
 
-// correct has what is expected of a run be at least what the censored runs of the component say,
-// and, since it is learnt and not what the user says, no more than the time limit: later the run
-// is ended.
+// correct raises what is expected of a run to the lower bound of the component's censored runs,
+// and, since that is a prediction and not the user's estimate, at most to the time limit, at which
+// the run is ended.
 func (e *executions) correct(spec *protocol.Spec, on *protocol.Capacity) {
 	if expected := max(spec.PredictedRunTime, e.atLeast(spec.CPUs, on)); expected > 0 {
 		spec.PredictedRunTime = max(1, min(expected, spec.ScaledRequest(on).WallTime))

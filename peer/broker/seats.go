@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// What is certain about the room for a group at one instant: its members need at most so many
-// jobs, CPUs, nodes and memory of each site as that has when nothing else runs there. Sites
+// Necessary conditions for a group at one instant: its members need at most as many jobs, CPUs,
+// nodes and as much memory of each site as that has when nothing else runs there. Sites
 // that give whole nodes count nodes. How the members are packed on nodes is left to the batch
 // systems.
 

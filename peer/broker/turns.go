@@ -16,7 +16,7 @@ type Place struct {
 // same time are in each other's way: each finds its instant taken by what the other has reserved, and
 // asks for a later one. So of the groups of one origin only one at a time seeks room at a site. The
 // others wait for the end of that, which is a matter of a few messages, and have another round then,
-// whose quotes know of it. In cycles they would wait for the next one, so there nobody takes turns.
+// whose quotes know of it. In cycles they would wait for the next one, so there groups take no turns.
 type Turns struct {
 	at      map[protocol.SiteName]GroupKey
 	waiting []protocol.JobID // members of others, for the end of a turn

@@ -14,8 +14,7 @@ import (
 )
 
 // Charging checks the tables of what a site charges and what waiting costs, in whatever file
-// they stand, and makes of them what bills. Its methods are told the dotted keys of the
-// tables.
+// they stand, and makes of them what bills. Its methods take the dotted keys of the tables.
 type Charging struct {
 	*settings.Reader
 
@@ -23,7 +22,7 @@ type Charging struct {
 	CurrencyKey   string // where it is named
 	ExchangeRates ExchangeRates
 	Zone          *time.Location // of the clock
-	NoZone        bool           // nobody has set it: warn
+	NoZone        bool           // the time zone is not set: warn
 	Powered       bool           // it is known what a CPU draws
 	Priced        bool           // a feed tells what electricity costs
 	MHz           int            // of a CPU at its full frequency; 0: not stated

@@ -135,7 +135,7 @@ func (r *checker) checkPorts() {
 	}
 }
 
-// clash says whether nobody can listen on both addresses.
+// clash reports whether two listeners cannot have these addresses at the same time.
 func clash(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)

@@ -35,7 +35,7 @@ type Config struct {
 	Plugins        []Plugin       `toml:"plugin"`  // in the order of the files
 	Partners       []Partner      `toml:"partner"` // in the order of the files
 
-	// Warnings are what [Load] found odd, but not wrong. Sorted.
+	// Warnings are those of [Load], sorted.
 	Warnings []settings.Problem
 
 	places settings.Places
@@ -48,7 +48,7 @@ type Site struct {
 	StateDir settings.Path       `toml:"state_dir"`
 	Key      settings.Path       `toml:"key"` // of the seed; read with identity.LoadKey
 	Socket   settings.Path       `toml:"socket"`
-	Seed     int                 `toml:"seed"`     // of all choices by chance
+	Seed     int                 `toml:"seed"`     // of all random choices
 	Machine  string              `toml:"machine"`  // stands for the computer and the directory's inode; empty: they count
 	Currency string              `toml:"currency"` // of all money but that of [Tariff]; empty: there is none
 }
@@ -83,7 +83,7 @@ type LocalSched struct {
 	Memory         Megabytes         `toml:"memory"`          // per node; 0: not stated
 	MHz            int               `toml:"mhz"`             // of a CPU; 0: not stated
 	Mflops         int               `toml:"mflops"`          // Mflop/s of a CPU; 0: not stated
-	WaitPrediction string            `toml:"wait_prediction"` // a method of foresight
+	WaitPrediction string            `toml:"wait_prediction"` // a method of wait prediction
 	MaxWallTime    protocol.Duration `toml:"max_wall_time"`
 	Policy         string            `toml:"policy"`        // of engine.Named
 	KillGrace      protocol.Duration `toml:"kill_grace"`    // between SIGTERM and SIGKILL
@@ -153,7 +153,7 @@ type PowerSeries struct {
 	Config settings.Path `toml:"config"`
 	Area   string        `toml:"area"`
 
-	Fallback Kilowatts `toml:"fallback_kw"` // after the last hour that was told; 0: the last budget that was told
+	Fallback Kilowatts `toml:"fallback_kw"` // after the last hour with a budget. Zero means that the last budget continues.
 	Max      Kilowatts `toml:"max_kw"`      // the most that is believed; 0: what the machine draws at most
 }
 
@@ -170,7 +170,7 @@ type Prices struct {
 }
 
 // GuestLimits is the table [guest_limits]: when guests are declined for the sake of the
-// site's own users.
+// local users.
 type GuestLimits struct {
 	MaxOwnerDelay protocol.Duration `toml:"max_owner_delay"` // 0: not looked at
 	MaxCPUShare   settings.Share    `toml:"max_cpu_share"`   // 0: not looked at
@@ -328,7 +328,7 @@ type Partner struct {
 	URL           string            `toml:"url"`             // empty: the partner connects to this site
 	MaxJobs       int               `toml:"max_jobs"`        // 0: none
 	MaxCPUs       int               `toml:"max_cpus"`        // 0: no limit
-	Users         map[string]string `toml:"users"`           // "*": everybody else
+	Users         map[string]string `toml:"users"`           // "*" stands for all other users
 	Latency       protocol.Duration `toml:"latency"`         // of the link to it
 	Bandwidth     Bandwidth         `toml:"bandwidth"`       // of the link; 0: not stated
 	PerGB         settings.Amount   `toml:"per_gb"`          // of the link

@@ -113,7 +113,7 @@ type WaitingCost struct {
 	curve *cost.Waiting // after Load set
 }
 
-// The usual working hours.
+// The default working hours.
 const (
 	usualDays  = "mon-fri"
 	usualHours = "08:00-12:00, 13:00-17:00"
@@ -129,7 +129,7 @@ type DefaultWeights struct {
 	WaitingCost   string `toml:"waiting_cost"` // the name of a [[waiting_cost]]; empty: none
 }
 
-// brokered puts what applications are chosen by into what the state machine is told.
+// brokered puts what applications are chosen by into the configuration of the state machine.
 func (c *Config) brokered(out *rules.Config) {
 	if g := c.LocalSched.CPUModel; g != nil {
 		out.Capacity.Machine = g.Model()

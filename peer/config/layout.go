@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 )
 
-// The values of [BGP.Partitions] that are no paths: a machine that is known, and what
-// begins one of so many rows and columns of racks.
+// The values of [BGP.Partitions] that are not paths: a machine that is known, and the
+// prefix of one given by its rows and columns of racks.
 const (
 	Intrepid = "intrepid"
 	racks    = "racks "
@@ -22,7 +22,7 @@ const (
 // RacksForm is how such a layout is named.
 const RacksForm = racks + "2x8"
 
-// Racks is the name of the layout of so many rows and columns, as "2x8".
+// Racks is the name of the layout of a size in rows and columns, as "2x8".
 func Racks(size string) string { return racks + size }
 
 // IsRacks says whether a layout of the name is made and not read.
@@ -55,7 +55,7 @@ func parseRacks(name string) (rows, columns int, ok bool, err error) {
 }
 
 // ReadLayout makes or reads how a machine is cut into partitions: that of Intrepid by the
-// name "intrepid", one of so many rows and columns of racks as "racks 2x8", or a file,
+// name "intrepid", one of rows and columns of racks as "racks 2x8", or a file,
 // packed by gzip or not. What is wrong with a file is a [*partition.MalformedError]; that
 // there is none wraps [fs.ErrNotExist].
 func ReadLayout(name string) (*partition.Layout, error) {

@@ -34,7 +34,7 @@ type Parts struct {
 // watermark is how often partners are sent how far the store has come.
 const watermark = 10 * protocol.Second
 
-// Peer returns what the state machine is told.
+// Peer returns the configuration of the state machine.
 func (c *Config) Peer(parts Parts) rules.Config {
 	out := rules.Config{
 		Site:               c.Site.Name,
@@ -74,7 +74,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 	return out.WithRuntime(c.Tuning(parts.Policy))
 }
 
-// PeerPartners returns the partners as the state machine is told of them, sorted by name.
+// PeerPartners returns the state machine's partners, sorted by name.
 func (c *Config) PeerPartners() (out []rules.Partner) {
 	for _, p := range c.Partners {
 		out = append(out, rules.Partner{
@@ -86,7 +86,7 @@ func (c *Config) PeerPartners() (out []rules.Partner) {
 	return out
 }
 
-// Tuning returns the part of what the state machine is told that may change while
+// Tuning returns the part of the state machine's configuration that may change while
 // it runs, with the policy that decides.
 func (c *Config) Tuning(decides policy.Description) rules.RuntimeConfig {
 	tuning := c.Rounds.Tuning()
@@ -118,7 +118,7 @@ func (p *GuestLimits) Protection() rules.Protection {
 }
 
 // BuiltIn returns the built-in policy of this name with its parameters, or nil if there
-// is none. It chooses by chance with the site's seed.
+// is none. Its random choices are seeded by the site's seed.
 func (c *Config) BuiltIn(name string) policy.Policy {
 	made, err := c.Policy.Parameters(c.Site.Seed, c.Currency()).Make(name)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Config) BuiltIn(name string) policy.Policy {
 	return made
 }
 
-// Parameters are those of the built-in policies. The seed is of what is chosen by chance.
+// Parameters are those of the built-in policies. The seed is that of their random choices.
 func (p *Policy) Parameters(seed int, currency string) builtin.Config {
 	return builtin.Config{
 		TC:     tc.Config{Epsilon: p.TC.TurnaroundTolerance},

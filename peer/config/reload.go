@@ -15,8 +15,8 @@ import (
 // Change is a key that has another value in a configuration that was read again.
 type Change struct {
 	Key  string
-	From string // in TOML; empty: the table was not there
-	To   string // likewise
+	From string // in TOML; empty if the table was missing
+	To   string // in TOML; empty if the table is missing now
 	Live bool   // whether it can change while the peer runs
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// accountsInForce are the accounts by the configuration that is in force.
+// accountsInForce are the accounts of the active configuration.
 type accountsInForce struct {
 	now atomic.Pointer[accounts.Accounts]
 }
@@ -29,7 +29,7 @@ func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, er
 	return a.now.Load().Guest(site, user)
 }
 
-// set puts the accounts of a configuration in force.
+// set makes the accounts of a configuration the active ones.
 func (a *accountsInForce) set(cfg *config.Config) {
 	a.now.Store(accounts.New(accounts.Tables{
 		SameNames: cfg.Accounts.Users == config.Same,

@@ -65,7 +65,7 @@ type Daemon struct {
 	budget    *powerbudget.Keeper
 	feedFiles []*pricefeed.File // guarded by reloading
 	queue     *localqueue.Queue
-	deciding  atomic.Pointer[string] // name of the policy in force
+	deciding  atomic.Pointer[string] // name of the active policy
 	shim      []string
 	meter     *metrics.Metrics
 	accounts  accountsInForce

@@ -4,7 +4,7 @@
 //	d := daemon.New(daemon.Options{Config: cfg, Paths: paths, Build: build, Log: os.Stderr})
 //	err := d.Run(ctx)
 //
-// The program switchyard runs one until it is told to end, internal/testbed runs them as
+// The program switchyard runs one until it receives a signal, internal/testbed runs them as
 // processes or in a test's own process. There is nothing else that makes a peer.
 //
 // # What is where
@@ -28,14 +28,14 @@
 //
 // [Daemon.Run] opens the parts in a fixed order, each of which may use those before it, and
 // closes them in the opposite one, also when a start fails half-way. A part that ends by itself
-// ends the whole: in memory it may be ahead of the rows, so the program must start anew. When
+// ends the whole: in memory it may be ahead of the rows, so the program must restart. When
 // its context ends Run stops the peer, and running jobs go on or end as [localsched] on_stop
 // says. Run may be called once. Several daemons may run in one process if their sites differ;
 // they share the bound of its garbage.
 //
-// [Daemon.Reload] puts in force what may change while the peer runs, by one call at a time
-// (reloading). The configuration in force is replaced as a whole at the end (inForce), so that
-// others see the one before or the one after. A policy whose plugin comes up late takes its place
+// [Daemon.Reload] applies what may change while the peer runs, by one call at a time
+// (reloading). The active configuration is replaced as a whole at the end (inForce), so that
+// others see the old one or the new one. A policy whose plugin comes up late takes its place
 // under the same lock.
 //
 // # What lasts

@@ -107,7 +107,7 @@ func (d *Daemon) missingPartnersHere(ctx context.Context, next *config.Config) [
 	return missingPartners(next, knownPartnerJobs(sites))
 }
 
-// changePartners puts the partners of a configuration in force.
+// changePartners applies the partners of a configuration.
 func (d *Daemon) changePartners(ctx context.Context, next *config.Config) error {
 	err := d.setPartners(ctx, next)
 	if err != nil { // all or nothing

@@ -56,7 +56,7 @@ func (d *Daemon) initialPolicy(ctx context.Context) (decides policy.Policy, name
 	return wanted, d.cfg.Policy.Name, err
 }
 
-// putLatePolicyInForce puts the configured policy in force once its plugin has come up.
+// putLatePolicyInForce activates the configured policy once its plugin has come up.
 func (d *Daemon) putLatePolicyInForce(ctx context.Context) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
@@ -71,14 +71,14 @@ func (d *Daemon) putLatePolicyInForce(ctx context.Context) {
 	d.log.Info("policy_in_force", "policy", cfg.Policy.Name)
 }
 
-// decides notes which policy is in force.
+// decides notes which policy is active.
 func (d *Daemon) decides(name string) {
 	d.deciding.Store(&name)
 	rules := d.rules()
 	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
 }
 
-// changePolicy puts the policy and the rules of rounds of a configuration in force.
+// changePolicy applies the policy and the rules of rounds of a configuration.
 func (d *Daemon) changePolicy(ctx context.Context, cfg *config.Config) error {
 	wanted, err := d.policyOf(ctx, cfg)
 	if err != nil {
@@ -87,7 +87,7 @@ func (d *Daemon) changePolicy(ctx context.Context, cfg *config.Config) error {
 	return d.putPolicyInForce(ctx, cfg, wanted)
 }
 
-// putPolicyInForce puts rules of rounds in force, with the policy that decides by them.
+// putPolicyInForce activates rules of rounds, with the policy that decides by them.
 func (d *Daemon) putPolicyInForce(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
 	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 // changeTimeout bounds how long the peer may take to change its rules.
 const changeTimeout = 10 * time.Second
 
-// rules are those in force.
+// rules are the active ones.
 func (d *Daemon) rules() api.Rules {
 	cfg := d.inForce.Load()
 	rules := api.Rules{
@@ -33,7 +33,7 @@ func (d *Daemon) rules() api.Rules {
 // errNotReady says that a reload comes too soon.
 var errNotReady = errors.New("the peer is still starting")
 
-// Reload reads the configuration again and puts in force what may change while the peer runs:
+// Reload reads the configuration again and applies what may change while the peer runs:
 // all of it, or nothing when something is wrong with the files, which is then among the
 // problems of what it returns. By says in the log who wants it. It may be called from any
 // goroutine between Ready and the end of Run; calls wait for each other.
@@ -46,7 +46,7 @@ func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
 	}
 }
 
-// reload reads the configuration again and puts in force what may change while
+// reload reads the configuration again and applies what may change while
 // the peer runs: all of it, or nothing when something is wrong with the files.
 func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	d.reloading.Lock()
@@ -85,7 +85,7 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	return done, nil
 }
 
-// notReloaded says what is wrong with the files, of which nothing was put in force.
+// notReloaded returns what is wrong with the files, of which nothing was applied.
 func (d *Daemon) notReloaded(by string, err error) api.Reloaded {
 	problems := config.ProblemsOf(err)
 	d.log.Error("config_reload_failed", "by", by, "problems", problems)
@@ -112,7 +112,7 @@ func changesOf(before, next *config.Config) (changed, restart []api.Change) {
 	return changed, restart
 }
 
-// apply puts a configuration in force that differs in some keys.
+// apply activates a configuration that differs in some keys.
 func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.Change) error {
 	in := func(prefix string) bool {
 		return slices.ContainsFunc(changed, func(c api.Change) bool { return strings.HasPrefix(c.Key, prefix) })
@@ -129,7 +129,7 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 	if in("rounds.") || in("policy.") {
 		before := d.plugins.names()
 		if err = d.changePolicy(ctx, next); err != nil {
-			return errors.Join(err, d.plugins.keep(before)) // a mended file may be read again
+			return errors.Join(err, d.plugins.keep(before)) // a fixed file may be read again
 		}
 	}
 	if in("localsched.") {

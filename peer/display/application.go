@@ -11,8 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Application is an application as one: what is told of its components that have not ended,
-// together.
+// Application is an application as one: the sums over its components that have not ended.
 type Application struct {
 	ID         protocol.JobID      `json:"id"` // of its first component
 	Name       string              `json:"name"`
@@ -21,7 +20,7 @@ type Application struct {
 	Pending    int                 `json:"pending"`
 	Running    int                 `json:"running"`
 	Ended      int                 `json:"ended"`
-	Spent      protocol.Micro      `json:"spent_micro"` // foreseen, of what is placed or has ended
+	Spent      protocol.Micro      `json:"spent_micro"` // predicted, of components that are placed or have ended
 	Currency   string              `json:"spent_currency,omitempty"`
 	Together   *view.Start         `json:"together,omitempty"` // of components that start together; nil: none do
 	Sites      []protocol.SiteName `json:"sites"`

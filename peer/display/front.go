@@ -60,7 +60,7 @@ func timesOf(front *view.ParetoFront) []string {
 // columnsOfComponents is the most components that have a column each.
 const columnsOfComponents = 6
 
-// eachPlace tells where each component goes; the peer may have told of fewer.
+// eachPlace lists where each component goes; the peer may have returned fewer.
 func eachPlace(choices []view.ParetoChoice, components int) []string {
 	cells := slices.Repeat([]string{"-"}, components)
 	for i, c := range choices[:min(len(choices), components)] {

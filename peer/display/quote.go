@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// CostNotice says what is not so of the costs in quotes under a policy that reckons with other
+// CostNotice says how the costs in quotes differ under a policy that computes with other
 // prices than those of the planned hours; empty under all others.
 func CostNotice(policy string) string {
 	switch mcmf.Variant(policy) {

@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// componentText says what application a job belongs to, and what was foreseen of it where
-// it is placed.
+// componentText says what application a job belongs to, and what was predicted for the site
+// where it is placed.
 func componentText(job view.Job) string {
 	if job.Application == 0 {
 		return ""

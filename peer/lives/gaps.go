@@ -20,8 +20,8 @@ func sinceEpoch(now protocol.Instant) uint64 { return uint64(max(0, now.Sub(epoc
 const maxGaps = 64
 
 // SkipSeen keeps job IDs above the sequence number of one that a partner has seen of this site:
-// an older store, now lost, gave it out. Nobody can check what partners say of job IDs, so that
-// such are only skipped. Odd is what is not believed; empty: nothing.
+// an older store, now lost, gave it out. What partners say of job IDs cannot be checked, so that
+// such are only skipped. Odd is the reason why a claim is ignored, empty if none is.
 func (s *Store) SkipSeen(now protocol.Instant, seq uint64) (changed bool, odd string) {
 	if seq < s.NextSeq || s.Recovery != "" {
 		return false, ""

@@ -13,7 +13,7 @@ import (
 type Here struct {
 	Site      protocol.SiteName
 	Number    protocol.SiteNumber
-	TellApart bool          // the lives of stores are told apart
+	TellApart bool          // the lives of stores have numbers
 	Machine   string        // that the state directory is on; empty: not known
 	Witness   protocol.Life // what the file beside the rows has seen; zero: nothing
 	// QueueApart: nothing of the local queue is in the state directory, so that it is not copied
@@ -39,10 +39,10 @@ type Store struct {
 // New is a store of which no row is known yet.
 func New(here Here) Store { return Store{here: here} }
 
-// TellsApart says whether the lives of stores are told apart at all.
+// TellsApart reports whether the lives of stores have numbers at all.
 func (s *Store) TellsApart() bool { return s.here.TellApart }
 
-// Life is the present life, as the rows have it; zero: lives are not told apart.
+// Life is the present life, as the rows have it; zero if lives have no numbers.
 func (s *Store) Life() protocol.Life {
 	if !s.TellsApart() {
 		return protocol.Life{}

@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// A partner can have as many facts of some kinds made as it sends messages. So many of a kind
-// are made in each period; of more only the number is said, at the end of the period.
+// A partner can cause as many log events of some kinds as it sends messages. Of each kind at
+// most factsOneByOne are made in each period; of the rest only the number, at the end of the period.
 const (
 	factsOneByOne = 5
 	factPeriod    = protocol.Hour

@@ -57,8 +57,8 @@ type ID struct {
 }
 
 // Bounds of what a partner may make this site write. Each offer that is taken back leaves a
-// tombstone for days; so many may be taken back at once, and one in five seconds for ever. Of
-// refused offers so many a second have a fact each.
+// tombstone for days: 16,384 may be taken back in a burst, and then one in five seconds. The log
+// events of refused offers are bounded by refusalsRate.
 const (
 	UndoneCost    = 10 // of an offer that is taken back
 	undoneRate    = 2  // a second
@@ -224,7 +224,7 @@ func (p *Partner) LinkCost(spec *protocol.Spec) protocol.Micro {
 	return cost.Link{PerGB: p.PerGB, PerHour: p.PerHour}.Cost(spec.Data, spec.DataOut, busy)
 }
 
-// Admit counts an open guest of so many CPUs, or with by -1 takes it off.
+// Admit counts an open guest of cpus CPUs, or with by = -1 takes it off.
 func (p *Partner) Admit(cpus, by int) {
 	p.JobsHere += by
 	p.CPUsHere += by * cpus

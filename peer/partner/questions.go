@@ -17,7 +17,7 @@ type Questions struct {
 // Question is a quote request.
 type Question struct {
 	Request protocol.QuoteRequest
-	Until   protocol.Instant // nobody reads the reply any more then
+	Until   protocol.Instant // a reply is ignored from then on
 }
 
 // Full says whether all places are taken.

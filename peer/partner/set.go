@@ -32,7 +32,7 @@ func (s *Set) Begin(cfg rules.Partner) {
 	s.named[cfg.Site] = one
 }
 
-// All are the partners, by name. Nobody changes the list.
+// All are the partners, by name. Callers must not change the list.
 func (s *Set) All() []*Partner { return s.all }
 
 // Of is the partner of a name; nil: there is none.
@@ -142,8 +142,8 @@ func (s *Set) holderOf(number protocol.SiteNumber) *Partner {
 }
 
 // Bar notes why no jobs can be exchanged with the partner by its card, if so; mine is this site's
-// number. It says whether that is news which people need: why nothing that it says of jobs is
-// believed they are told elsewhere.
+// number. It reports whether that is news for people: what the partner says of jobs is then
+// ignored, and the reason is logged elsewhere.
 func (s *Set) Bar(one *Partner, mine protocol.SiteNumber) (news bool) {
 	why := s.barReason(one, mine)
 	news = why != "" && why != one.Barred && why != one.DistrustReason()

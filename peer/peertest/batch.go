@@ -20,7 +20,7 @@ type Batch struct {
 	running []*batchJob        // by start
 	due     []*batchJob        // that the engine has started while nothing may start, in that order
 	paused  bool               // nothing may start
-	started func(protocol.Tag) // told of every start
+	started func(protocol.Tag) // called for every start
 
 	Most int // jobs that it has at once, more are refused; 0: any number
 }
@@ -35,7 +35,7 @@ type scripted struct {
 
 type batchJob = virtual.Job[scripted]
 
-// NewBatch returns an idle scheduler. Started is told of every start.
+// NewBatch returns an idle scheduler. It calls started for every start.
 func NewBatch(machine engine.Machine, started func(protocol.Tag)) *Batch {
 	b := &Batch{machine: machine, started: started}
 	b.System = virtual.New(machine, easy(), b.runner())

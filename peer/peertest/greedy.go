@@ -79,7 +79,7 @@ func complete(in *policy.Snapshot, decisions []policy.Decision) []policy.Decisio
 	})
 }
 
-// longer is how much longer a job waits after so many others of its round.
+// longer is how much longer a job waits after sent others of its round.
 func longer(s *policy.Site, sent int) protocol.Duration {
 	if sent == 0 || len(s.MarginalWaits) == 0 {
 		return 0

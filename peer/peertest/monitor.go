@@ -111,8 +111,8 @@ func (m *monitor) sent(s *Site, body protocol.Message) {
 	}
 }
 
-// outputGone sees a site answer that it has the output of a job no longer. Of one that has
-// ended at its origin meanwhile nobody wants it.
+// outputGone sees a site answer that it has the output of a job no longer. Once the job has
+// ended at its origin the output is not needed.
 func (m *monitor) outputGone(s *Site, op event.CollectOp) {
 	_, open := s.rows.Job(op.Tag.Job)
 	if open && !m.again[op.Tag] && !m.respool[op.From] {
@@ -300,7 +300,7 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 	m.starts[tag.Job] = append(earlier, start{epoch: tag.Epoch, site: s.Name, at: m.world.now})
 }
 
-// answered sees what an API question is told.
+// answered sees the reply to an API question.
 func (m *monitor) answered(s *Site, reply view.Reply) {
 	if submitted, ok := reply.(view.Submitted); ok {
 		for _, id := range submitted.Jobs {

@@ -92,7 +92,7 @@ func (n *Nemesis) Unleash(w *World) {
 	n.every(w, n.CutEach, func() { n.cut(w) })
 }
 
-// Relent ends all faults: wires are mended, peers restarted and connected.
+// Relent ends all faults: wires are restored, peers restarted and connected.
 func (n *Nemesis) Relent(w *World) {
 	n.calm = true
 	clear(w.cuts)

@@ -15,7 +15,7 @@ import (
 
 // Script runs a world by commands in words, one to a line:
 //
-//	sites a=4 b=4              makes a new world of sites with so many CPUs
+//	sites a=4 b=4              makes a new world of sites with these CPUs
 //	set a phi=60s max-jobs=1   configures a site, or all; before anything happens
 //	link a b                   only linked sites are partners
 //	tune a initiation=receiver stay
@@ -25,7 +25,7 @@ import (
 //	                           also n= user= exit= sites=b,c key= power= requeue fail refuse
 //	quote a cpus=2 time=60s    asks what the job would be quoted
 //	cancel a a1                job a1 is the first of site a
-//	deliver a->b [kind]        the oldest message of a wire; drop, duplicate likewise
+//	deliver a->b [kind]        the oldest message of a wire; also drop, duplicate
 //	deliver-all                until no message is left
 //	advance 30s
 //	crash b, restart b, wipe b

@@ -70,14 +70,14 @@ type Site struct {
 	told        map[protocol.SiteName]bool // partners that the peer believes connected
 	feedDown    bool                       // its prices are not answered
 
-	losesReleases uint64 // the life in which its batch system is not told of room that is given up
+	losesReleases uint64 // the life in which its batch system does not get cancellations of reservations
 }
 
 // LoseReleases keeps the batch system from hearing of room that this life of the peer gives
 // up, as if the peer had died just before.
 func (s *Site) LoseReleases() { s.losesReleases = s.life }
 
-// Accounts lets everybody in whose name does not begin with "no".
+// Accounts accepts all users whose names do not begin with "no".
 type Accounts struct{}
 
 // Local implements [rules.Accounts].

@@ -44,7 +44,7 @@ func (w *World) send(s *Site, m event.Outgoing) {
 	}
 }
 
-// arrive hands the message in, unless there is nobody to hear it.
+// arrive hands the message in, unless its receiver is down.
 func (w *World) arrive(wire *Wire) {
 	to := w.holder(wire.To, wire.From)
 	if to == nil || !to.Up() || w.severed(wire.From, wire.To) {
@@ -83,7 +83,7 @@ func (w *World) Drop(wire *Wire) {
 // Cut severs one direction between two sites: what arrives is lost.
 func (w *World) Cut(from, to protocol.SiteName) { w.cuts[direction{from, to}] = true }
 
-// Heal mends one direction.
+// Heal restores one direction.
 func (w *World) Heal(from, to protocol.SiteName) { delete(w.cuts, direction{from, to}) }
 
 func (w *World) severed(from, to protocol.SiteName) bool { return w.cuts[direction{from, to}] }

@@ -30,9 +30,9 @@ type World struct {
 	monitor *monitor
 	scribe  scribe
 
-	// Journal, when set, is told in words of every step and every message.
+	// Journal, when set, receives a line for every step and every message.
 	Journal func(line string)
-	// Facts, when set, is told of every fact, in the step that makes it.
+	// Facts, when set, receives every log event, in the step that makes it.
 	Facts func(at protocol.SiteName, fact event.LogEvent)
 	// Step makes the steps of all peers; [New] sets [peer.Peer.Step].
 	Step func(p *peer.Peer, now protocol.Instant, ev event.Event) event.Ready
@@ -54,7 +54,7 @@ type Options struct {
 	Seed   uint64
 	Faults Faults // nil: [ByHand]
 	Sites  []SiteOptions
-	Links  [][2]protocol.SiteName // nil: everybody with everybody
+	Links  [][2]protocol.SiteName // nil links all sites with each other
 }
 
 // direction is one way between two sites.

@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// A job is billed as it ran, by the tariff that was in force when it was granted: the site that
+// A job is billed as it ran, by the tariff that was active when it was granted: the site that
 // prepares it states the tariff before the grant, both sites keep it, and the origin works out
 // the bill itself and compares.
 

@@ -106,7 +106,7 @@ func (d Desk) work(spec *protocol.Spec, q *protocol.Quote, by protocol.EnergyPri
 }
 
 // starts is when a quoted job may start: within the quote's interval, where it has one and the
-// site reckons by it.
+// site's pricing takes it into account.
 func (d Desk) starts(q *protocol.Quote, by protocol.EnergyPricing, now protocol.Instant) price.Starts {
 	planned := now.Add(q.AWT)
 	switch {
@@ -132,7 +132,8 @@ func (d Desk) Unsold(spec *protocol.Spec) string {
 	return ""
 }
 
-// MHz is the frequency that the CPUs of a job which starts now are to run at; 0: nobody says.
+// MHz is the frequency at which the CPUs of a job that starts now are to run. Zero means that it
+// is not set.
 func (d Desk) MHz(spec *protocol.Spec, now protocol.Instant) int {
 	if d.Costs == nil || spec.PredictedRunTime == 0 {
 		return 0
@@ -142,8 +143,8 @@ func (d Desk) MHz(spec *protocol.Spec, now protocol.Instant) int {
 	return billed.MHz
 }
 
-// AtSpeed is what a job runs that starts now: its payload, which is told at which frequency its CPUs
-// are to run where its bill says so.
+// AtSpeed is the payload of a job that starts now, with the frequency of its CPUs in the
+// environment if its bill depends on it.
 func (d Desk) AtSpeed(s *localsched.Submission, now protocol.Instant) *protocol.Payload {
 	mhz := d.MHz(&s.Spec, now)
 	if mhz == 0 {

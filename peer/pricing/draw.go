@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// JobPower is the power in milliwatts of a job on CPUs of so many milliwatts each
+// JobPower is the power in milliwatts of a job on CPUs of perCPU milliwatts each
 // ([MC 4.5.1]).
 func JobPower(perCPU int64, spec *protocol.Spec) int64 {
 	share := int64(protocol.PPM)
@@ -43,7 +43,7 @@ type Drawing struct {
 	cpus  int
 }
 
-// Add counts a run on so many CPUs that has started.
+// Add counts a run on cpus CPUs that has started.
 func (r *Drawing) Add(milliwatts int64, cpus int) {
 	r.power += milliwatts
 	r.cpus += cpus
@@ -65,8 +65,8 @@ func (d Desk) DrawOfAll(running Drawing, load *protocol.Load) int64 {
 	return others.Plus(int128.Whole(running.power)).Down()
 }
 
-// Measured is the power that a job on so many CPUs was measured to draw here, in parts per million of
-// what the site states; 0: not known.
+// Measured is the power that a job on cpus CPUs was measured to draw here, in parts per million of
+// what the site states. Zero means that it is not known.
 func (d Desk) Measured(cpus int, o *protocol.Outcome) int {
 	if d.Power <= 0 || cpus < 1 || o.Ran <= 0 || o.Usage.Energy <= 0 {
 		return 0

@@ -62,8 +62,8 @@ func Energy(milliwatts int64, d protocol.Duration) int64 {
 // AddEnergy adds up millijoules, to the most that there is.
 func AddEnergy(a, b int64) int64 { return int128.Whole(a).Plus(int128.Whole(b)).Down() }
 
-// EnergyOfJob shows the energy of a job of this site of so many milliwatts, where it is placed; nil:
-// nothing is known.
+// EnergyOfJob shows the energy of a job of this site, with its power in milliwatts, where it is
+// placed. It is nil if nothing is known.
 func EnergyOfJob(j *row.Job, power int64, bill *view.Bill, now protocol.Instant) *view.JobEnergy {
 	switch {
 	case j.Outcome != nil:
@@ -74,7 +74,8 @@ func EnergyOfJob(j *row.Job, power int64, bill *view.Bill, now protocol.Instant)
 	return JobEnergy(power, j.Quoted, bill, 0, 0)
 }
 
-// EnergyOfRun shows the energy of a partner's job of so many milliwatts; nil: it has not started.
+// EnergyOfRun shows the energy of a partner's job, with its power in milliwatts. It is nil if the
+// job has not started.
 func EnergyOfRun(r *row.Run, power int64, bill *view.Bill, now protocol.Instant) *view.JobEnergy {
 	switch {
 	case r.Outcome != nil:
@@ -85,8 +86,8 @@ func EnergyOfRun(r *row.Run, power int64, bill *view.Bill, now protocol.Instant)
 	return nil
 }
 
-// JobEnergy shows the energy of a job of so many milliwatts that was quoted and billed so, and of which
-// so many millijoules were measured; nil: nothing is known.
+// JobEnergy shows the energy of a job by its power in milliwatts, its quote, its bill, and the
+// millijoules measured. It is nil if nothing is known.
 func JobEnergy(power int64, quoted *view.QuotedPrice, bill *view.Bill, ran protocol.Duration, measured int64) *view.JobEnergy {
 	v := view.JobEnergy{Power: power, Used: Energy(power, ran), Measured: measured}
 	if quoted != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Money is what a site reckons in.
+// Money is a site's currency and its exchange rates.
 type Money struct {
 	Own      string        // its currency; empty: it has none
 	Exchange cost.Exchange // what one of a currency is worth in a common unit
@@ -43,7 +43,8 @@ func (m Money) MaxCost(a *protocol.Application) protocol.Micro {
 // Text is an amount in the site's own currency, for people.
 func (m Money) Text(amount protocol.Micro) string { return amount.TextIn(m.Own) }
 
-// Unreadable says why nobody here can compare the price of a quote; empty: it can be, or there is none.
+// Unreadable is the reason why the price of a quote cannot be compared here; empty if it can be, or
+// there is no price.
 func (m Money) Unreadable(q *protocol.Quote) string {
 	if q.Declined != "" || len(q.Terms) == 0 {
 		return ""

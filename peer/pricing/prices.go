@@ -17,7 +17,7 @@ type Prices struct {
 	missing  string           // why there are none, or none that are new
 }
 
-// Take takes new prices in, in place of those of before. An answer without any price changes nothing
+// Take replaces the prices with new ones. An answer without any price changes nothing
 // but that they are missing.
 func (p *Prices) Take(f price.Forecast) {
 	if len(f.Prices.Slots) == 0 {
@@ -30,7 +30,7 @@ func (p *Prices) Take(f price.Forecast) {
 	}
 }
 
-// Miss notes why there are no new prices. Those of before go on to serve.
+// Miss notes why there are no new prices. The previous ones stay active.
 func (p *Prices) Miss(why string) { p.missing = why }
 
 // Missing says why there are no prices, or none that are new; empty: these are the newest.
@@ -64,7 +64,7 @@ func (p *Prices) Text(area string) string {
 	return fmt.Sprintf("%s in %s, known until %s", area, p.currency, p.known.Time().Format("2006-01-02 15:04Z"))
 }
 
-// meter has the prices that are reckoned by; nil: none are known.
+// meter has the prices for a kind of pricing; nil if there are none.
 func (p *Prices) meter(by protocol.EnergyPricing) *price.Meter {
 	if by == protocol.TwoPrice {
 		return p.twoPrice

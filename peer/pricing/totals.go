@@ -13,8 +13,8 @@ import (
 // Totals counts in what the runs that are over came to. What is counted first says since when that is.
 type Totals view.Totals
 
-// AddRun counts a run of so many milliwatts that has ended at this site, and says whether anything
-// changed.
+// AddRun counts a run that has ended at this site, with its power in milliwatts, and reports
+// whether anything changed.
 func (t *Totals) AddRun(milliwatts int64, o *protocol.Outcome, now protocol.Instant) (changed bool) {
 	if energy := Energy(milliwatts, o.Ran); energy > 0 {
 		t.begin(now)

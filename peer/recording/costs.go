@@ -31,7 +31,7 @@ func (r *Rated) asks(curve string, submitted, now protocol.Instant, until protoc
 	return r.Curve == curve && r.Submitted == submitted && r.Now == now && r.Until == until
 }
 
-// fingerprint tells works apart. Prices are what the recorded peer was told in events.
+// fingerprint distinguishes works. It leaves out prices, which the recorded peer got in events.
 func fingerprint(w cost.Work) string {
 	w.Prices = nil
 	text, err := canonical(w)

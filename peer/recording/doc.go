@@ -1,4 +1,4 @@
-// Package recording keeps all that a live peer was told in a file, and replays it:
+// Package recording keeps all inputs of a live peer in a file, and replays it:
 // the same configuration, rows and events must give the same decisions.
 //
 // # The file

@@ -57,7 +57,7 @@ func put(h hash.Hash, piece []byte) int {
 	return len(piece)
 }
 
-// isStandIn says whether a script stands for a payload, beside so many arguments.
+// isStandIn reports whether a script stands for a payload with this number of arguments.
 func isStandIn(script []byte, args int) bool {
 	if args > 0 || len(script) > len(standInForm)+20+2*sha256.Size { // spares scripts the scan
 		return false

@@ -89,7 +89,7 @@ type replay struct {
 
 	peer     *peer.Peer
 	policies Policies
-	policy   policy.Policy // in force; nil: not known
+	policy   policy.Policy // the active one; nil if not known
 	open     map[event.CallID]asked
 }
 
@@ -175,7 +175,7 @@ func (p *replay) count(ev event.Event, ready event.Ready) {
 }
 
 // decided lets the policy decide again what it decided in the recording. A round
-// whose decision was an error, a time-out for one, or another policy's in its stead,
+// whose decision was an error, such as a time-out, or one of the fallback policy
 // is not decided again.
 func (p *replay) decided(step Step) error {
 	done, ok := step.Event.(event.CallDone)

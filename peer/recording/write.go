@@ -88,7 +88,7 @@ type heard struct {
 // closeGrace is how long Close waits for the disk.
 const closeGrace = 10 * time.Second
 
-// Create makes the file, readable by its owner only. If the path is a folder, the
+// Create makes the file, readable by its owner only. If the path is a directory, the
 // file gets a name there from the time: each life of a peer has a recording of
 // its own. A file that exists is left alone, with an error.
 func Create(path string, o Options) (*Writer, error) {

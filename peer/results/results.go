@@ -36,7 +36,7 @@ type Dir struct {
 	Path    string
 	MaxKept int64                  // bytes on the disk that kept files may take together; those of the newest job stay in any case. 0: any number
 	KeepFor time.Duration          // 0: for ever
-	Removed func(name, why string) // of a kept file; nil: nobody is interested
+	Removed func(name, why string) // called for each kept file that is removed; may be nil
 
 	mu     sync.Mutex
 	pruned time.Time
@@ -92,9 +92,9 @@ func (w *Whole) Drop() error {
 // Close leaves it as it is.
 func (w *Whole) Close() error { return nil }
 
-// Part opens what has come so far of a file of a job, nothing at first. A file that was kept,
-// but of which nobody was told since the peer ended or the next file could not be kept, is on
-// its way again.
+// Part opens what has come so far of a file of a job, nothing at first. A file that was complete,
+// but not reported before the peer ended or the next file could not be kept, is received
+// again.
 func (d *Dir) Part(tag protocol.Tag, stream protocol.Stream) (*Part, error) {
 	if err := os.MkdirAll(d.Path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of results: %w", err)
@@ -219,7 +219,7 @@ type keptFile struct {
 }
 
 // prune removes what is too old, and the oldest of what is too much. The files of the job of
-// the newest one stay: their names are being told. What cannot be removed stays until the next
+// the newest one stay: their names are being reported. What cannot be removed stays until the next
 // time.
 func (d *Dir) prune(now time.Time, newest string) {
 	d.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Config is what a peer is told before its first step. The zero value of a
+// Config is the configuration of a peer. The zero value of a
 // duration or count means the default of [Config.WithDefaults].
 type Config struct {
 	Site               protocol.SiteName
@@ -17,15 +17,15 @@ type Config struct {
 	Capacity           protocol.Capacity
 	Partners           []Partner // sorted by name
 	Policy             policy.Description
-	Fallback           string // the name of the policy that decides a round in which Policy fails; empty: nobody does
+	Fallback           string // the name of the policy that decides a round in which Policy fails; empty without one
 	Fronts             bool   // a built-in [policy.ParetoPolicy] lays out choices where Policy is none
 	Initiation         policy.Initiation
 	LocalWaitThreshold protocol.Duration // φ: below this AWT a job stays at home; default 60 s
-	CheckInterval      protocol.Duration // σ: checks of the own utilisation, rechecks, probes of silent partners; default 300 s
+	CheckInterval      protocol.Duration // σ: checks of the local utilization, rechecks, probes of unresponsive partners; default 300 s
 	VolunteerBelow     int               // δ in parts per million: below this RUS the site volunteers; default 700,000
 	RecheckJobs        int               // jobs waiting for volunteers whose own AWT is looked at every σ; default 0: all
 	JobsPerVolunteer   int               // jobs that one availability message may bring into rounds; default 0: any number
-	StayLocal          bool              // under symmetric, a job whose volunteers all lost stays at home; default: it asks everybody
+	StayLocal          bool              // under symmetric, a job whose volunteers all lost stays at the local site; by default it asks all partners
 	QuoteTimeout       protocol.Duration // for quotes; default 2 s
 	RoundJobs          int               // jobs that may share a round; default 64
 	PartnersPerRound   int               // partners asked in a round; default 16
@@ -46,9 +46,9 @@ type Config struct {
 	Spread            bool              // electricity is quoted over the interval in which a job may start; default: for the planned start, as [MC] has it
 	PriceSpan         protocol.Duration // how far ahead prices are asked for; default 7 days
 	PriceRefresh      protocol.Duration // how often; default 1 h
-	Protect           Protection        // of the own users from guests
+	Protect           Protection        // of local users from guests
 	AskUnreliableLast bool              // who does not keep its quotes is asked last; default: that is not looked at
-	DisableLogEvents  bool              // nobody reads facts: make none
+	DisableLogEvents  bool              // for drivers that read no log events
 	ExportRemote      []string          // variables that leave with every job, as [protocol.Export.Allows] reads them; nil: [DefaultExportRemote]
 
 	// Watermark is how often partners are sent, at most, how far this store has come, so that
@@ -64,7 +64,7 @@ type Config struct {
 	Tariff   localsched.Tariff         // of CPUs, that the local scheduler's quotes have, where there are no Costs
 	Costs    pricing.Costs             // what the site charges; nil: nothing but Power's energy
 	Exchange map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid
-	Currency string                    // that the site's users reckon in; empty: that of their own site's quotes
+	Currency string                    // of the users' costs and limits; if empty, that of the site's own quotes
 	Waiting  map[string]Waiting        // k_w curves by their names
 	Weighing Weighing                  // of applications whose users do not say
 	Margin   protocol.Duration         // between the last wait quoted and the common start of components; default 10 s
@@ -97,9 +97,9 @@ type Partner struct {
 	PerHour protocol.Micro
 }
 
-// Protection says when guests are declined for the sake of the site's own users.
+// Protection says when guests are declined for the sake of local users.
 type Protection struct {
-	Delay protocol.Duration // the most that planning may show a waiting job of an own user delayed; 0: not looked at
+	Delay protocol.Duration // the most that a plan may delay a pending job of a local user. Zero means no limit.
 	Share int               // of the site's CPUs that guests may hold or wait for, in parts per million; 0: not looked at
 }
 

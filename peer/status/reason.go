@@ -33,15 +33,15 @@ type Job struct {
 	NoEligibleSite bool             // no site that is known can run it
 }
 
-// Remedy is what an operator can do about a job of which nobody knows whether it ran.
+// Remedy is what an operator can do about a job that may have run.
 const Remedy = "; check whether it ran, then cancel it, or requeue it with `switchyard requeue --force`"
 
-// LostRecords is why nobody knows whether a job ran that was at a site.
+// LostRecords is why it is unknown whether a job ran that was at a site.
 func LostRecords(site protocol.SiteName) string {
 	return fmt.Sprintf("%s has lost its records of this job, which may have run there", site)
 }
 
-// stuck is why nobody knows whether the job ran; empty: that is known.
+// stuck is why it is unknown whether the job ran, empty if it is known.
 func (j *Job) stuck() string {
 	if j.OperatorReason == "" && j.Run != nil {
 		return j.Run.OperatorReason
@@ -49,7 +49,7 @@ func (j *Job) stuck() string {
 	return j.OperatorReason
 }
 
-// NeedsOperator is why nobody but an operator can say what becomes of the job; empty: it goes on
+// NeedsOperator is why only an operator can decide about the job, empty if it proceeds
 // by itself.
 func (j *Job) NeedsOperator(links Links) string {
 	if why := j.stuck(); why != "" {

@@ -16,7 +16,7 @@ type QueueFilter struct {
 	States      []protocol.State
 	Application protocol.JobID // of its first component; 0: any, and none
 	Guests      GuestFilter
-	Viewer      string // only jobs that this user submitted here; empty: everybody's
+	Viewer      string // only jobs that this user submitted here; if empty, those of all users
 
 	After protocol.JobID // only jobs with a greater id
 	Limit int            // the most jobs of an answer, those with the least ids; 0: all

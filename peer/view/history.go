@@ -7,7 +7,7 @@ type RunHistory struct {
 	Components []ComponentHistory `json:"components"`
 }
 
-// ComponentHistory is what has been learnt of a component.
+// ComponentHistory is the run history of a component.
 type ComponentHistory struct {
 	User     string            `json:"user"`
 	Name     string            `json:"name"`

@@ -41,14 +41,14 @@ type Job struct {
 	WallTime    protocol.Duration   `json:"wall_time_ms"`
 	Sites       []protocol.SiteName `json:"sites,omitempty"`
 	Requeue     bool                `json:"requeue"`
-	Power       int                 `json:"power_ppm,omitempty"`  // that the job says it draws, of the usual; 0: the usual
+	Power       int                 `json:"power_ppm,omitempty"`  // stated power draw relative to the site's default; zero if not stated
 	Data        int64               `json:"data_bytes,omitempty"` // that travel with it
 	Comment     string              `json:"comment,omitempty"`    // of its user's
 	Submitted   protocol.Instant    `json:"submitted_ms"`
 	CommittedAt protocol.Instant    `json:"committed_ms"`  // the last commit or grant; 0: none
 	Started     protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
 	Ended       protocol.Instant    `json:"ended_ms"`      // 0: not yet
-	QuotedAWT   protocol.Duration   `json:"quoted_awt_ms"` // -1: nobody was asked
+	QuotedAWT   protocol.Duration   `json:"quoted_awt_ms"` // -1 if no quote was requested
 	ExitCode    int                 `json:"exit_code"`
 	Signal      int                 `json:"signal"`
 	WorkDir     string              `json:"work_dir"`
@@ -58,7 +58,7 @@ type Job struct {
 	Application      protocol.JobID    `json:"application,omitempty"` // of its first component; 0: the job is on its own
 	Component        string            `json:"component,omitempty"`
 	ReservedAt       protocol.Instant  `json:"reserved_at_ms,omitempty"`   // from when on room is held for it; 0: it is not
-	Cost             protocol.Micro    `json:"cost_micro,omitempty"`       // foreseen, in the site's own currency
+	Cost             protocol.Micro    `json:"cost_micro,omitempty"`       // predicted, in the site's own currency
 	PredictedRunTime protocol.Duration `json:"predicted_run_ms,omitempty"` // run time
 	Usage            protocol.Usage    `json:"usage"`                      // measured
 	Quoted           *QuotedPrice      `json:"quoted,omitempty"`           // the price that it was placed at; nil: none was named
@@ -92,7 +92,7 @@ type Objectives struct {
 	protocol.Application
 
 	Components    int            `json:"components"`
-	Spent         protocol.Micro `json:"spent_micro"`              // cost of those that have ended, and foreseen cost of those that are placed
+	Spent         protocol.Micro `json:"spent_micro"`              // cost of those that have ended, and predicted cost of those that are placed
 	Broken        string         `json:"limit_exceeded,omitempty"` // which limit was broken in fact, and why; empty: none
 	SpentCurrency string         `json:"spent_currency,omitempty"`
 	Alpha         int            `json:"compute_weight_ppm"` // of this component

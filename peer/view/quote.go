@@ -17,7 +17,7 @@ type HeldPrice struct {
 	Currency string            `json:"currency"`
 	Terms    []PriceTerm       `json:"terms"`
 	Start    protocol.Instant  `json:"start_ms"` // since when room is held
-	Run      protocol.Duration `json:"run_ms"`   // that it is for: as foreseen, or else the time limit
+	Run      protocol.Duration `json:"run_ms"`   // that it is for: the prediction, or else the time limit
 }
 
 // TestSubmitResult answers [TestSubmit]: for each job every site's quote, best first.
@@ -34,7 +34,7 @@ type TestSubmitResult struct {
 type ParetoFront struct {
 	Currency  string        `json:"currency"`
 	Points    []ParetoPoint `json:"points"`
-	Truncated bool          `json:"truncated,omitempty"` // there are more choices than these, which are told by steps of time
+	Truncated bool          `json:"truncated,omitempty"` // there are more choices than these, which are spaced by steps of time
 	Gap       int           `json:"gap_ppm"`             // of the cost of each point above the least, at most
 	Reason    string        `json:"reason,omitempty"`    // why there is none, or what the limits rule out
 }

@@ -21,7 +21,7 @@ type Elsewhere struct {
 	MayLeaveTo []protocol.SiteName `json:"may_leave_to,omitempty"` // by what is known now, sorted
 }
 
-// Done answers [Cancel]: the wish is durable, and carried out as soon as it can
+// Done answers [Cancel]: the request is durable, and carried out as soon as it can
 // be.
 type Done struct{}
 

@@ -24,8 +24,8 @@ type Site struct {
 	Software  string              `json:"software,omitempty"`
 	GuestJobs int                 `json:"guest_jobs"` // of that site, at this one
 	SentJobs  int                 `json:"sent_jobs"`  // of this site, at that one
-	// Benefit is what the grid brings the site's own users, in parts per million: their
-	// response alone over the one that they have. 0: not measured.
+	// Benefit is what the grid brings local users, in parts per million: their mean
+	// response time without the grid over the one with it. Zero means that it was not measured.
 	Benefit        int    `json:"benefit_ppm"`
 	PowerIdledCPUs int    `json:"power_idled_cpus,omitempty"` // idle CPUs that a power budget keeps from working now
 	Draw           int64  `json:"draw_w,omitempty"`           // that the jobs which run are taken to draw, in watts; 0: not known

@@ -6,7 +6,7 @@ const MaxReason = 2048
 // Clip keeps foreign text within [MaxReason].
 func Clip(text string) string { return ClipTo(MaxReason, text) }
 
-// ClipTo cuts a text after so many bytes, never inside a character, and marks the cut.
+// ClipTo cuts a text after limit bytes, never inside a character, and marks the cut.
 func ClipTo(limit int, text string) string {
 	if len(text) <= limit {
 		return text

@@ -12,7 +12,7 @@ import (
 
 // Acquire takes the lock of a site's key for the peer with a state directory. The error is a
 // *[HeldError] when another peer has it. A holder of another account, who is not root, is no
-// peer of this site: anybody may take any name. The lock is then none, and odd says so.
+// peer of this site: any process may take any name. The lock is then nil, and odd says so.
 func Acquire(ctx context.Context, publicKey, stateDir string) (lock *Lock, odd string, err error) {
 	name := "@switchyard/" + publicKey
 	listener, err := new(net.ListenConfig).Listen(ctx, "unix", name)

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
-// samples are snapshots that leave a policy something to choose, with the wishes of users
-// if it looks at them.
+// samples are snapshots that leave a policy something to choose, with the objectives and limits
+// of users if it supports them.
 func (s subject) samples() []policy.Snapshot {
 	all := []policy.Snapshot{drawn(1, 5, 30), drawn(2, 3, 12), drawn(3, 12, 40), snapshotOf(6, 12)}
 	if says := s.Describe(); says.DecidesApplications() {

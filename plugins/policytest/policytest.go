@@ -22,7 +22,7 @@ import (
 
 // Target is the policy under test.
 type Target struct {
-	// Open makes the policy anew, with the same configuration: for a plugin, in a
+	// Open makes another policy with the same configuration: for a plugin, in a
 	// new process. One that is an [io.Closer] is closed at the end of a case.
 	Open func(ctx context.Context) (policy.Policy, error)
 }

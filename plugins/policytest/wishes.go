@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// applications gives a [policy.ApplicationPolicy] jobs with wishes of all kinds: what they
-// place keeps the limits of its application, and is chosen again.
+// applications gives a [policy.ApplicationPolicy] jobs with objectives and limits of all kinds:
+// its placements must keep the limits of the application, and must be chosen again.
 func applications(ctx context.Context, s subject) error {
 	if says := s.Describe(); !says.DecidesApplications() {
 		return nil
@@ -133,7 +133,7 @@ func drawnWishes(random *rand.Rand, id protocol.JobID) policy.Application {
 	return a
 }
 
-// farWishing has wishes of least and largest values.
+// farWishing has objectives and limits of the least and largest values.
 func farWishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 4))
 	in = wishing(in, seed)

@@ -24,8 +24,8 @@ import (
 // feedAnswers are the latest answers of the feeds of a power budget. The peer keeps them in its
 // state_dir, so that a restart while a feed is silent does not lift the budget.
 type feedAnswers struct {
-	Prices *feedAnswer `json:"prices,omitempty"` // of electricity, with forecasts; nil: there was none
-	Series *feedAnswer `json:"series,omitempty"` // kilowatts; likewise
+	Prices *feedAnswer `json:"prices,omitempty"` // of electricity, with forecasts; nil before the first
+	Series *feedAnswer `json:"series,omitempty"` // budgets in kilowatts; nil before the first
 }
 
 // feedAnswer is the latest answer of one feed about its area.

@@ -21,7 +21,7 @@ type reply struct {
 
 // after is the latest answer of a feed after this reply. Hours that are missing while something
 // is wrong with the feed stay as it answered before, and so does all when it answers only hours
-// that have passed: nobody knows from these that a budget was lifted.
+// that have passed: these do not show whether a budget was lifted.
 func (r reply) after(before *feedAnswer, now protocol.Instant) *feedAnswer {
 	switch {
 	case r.answer == nil, !r.answer.ahead(now) && before.end() >= r.answer.end():

@@ -10,11 +10,11 @@
 // # Contract
 //
 // A [Keeper] is made by [New], gets its feed of budgets by [Keeper.SetSeries], and makes its
-// first budget in [Keeper.Start]. Until that has returned nobody else may use it. From then on
-// all methods may be called from any goroutine, and [Keeper.Run] renews the budget: when it is
+// first budget in [Keeper.Start]. Until that has returned it must not be used otherwise. From then
+// on all methods may be called from any goroutine, and [Keeper.Run] renews the budget: when it is
 // woken, and else after a time that depends on the feeds.
 //
-// One lock guards the configuration, the answers and the budget in force. It is free while
+// One lock guards the configuration, the answers and the active budget. It is free while
 // feeds are asked, so a slow feed holds up only those who need its answer. The function that
 // was given to [Keeper.Attach] is called with the lock held, one call at a time, and must not
 // call the keeper.

@@ -16,19 +16,19 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Keeper keeps the power budget of the batch system: it is made anew as time goes
-// by, as the feeds have news, and when the configuration is read again. The feeds are
-// asked while mu is free, so nobody waits for a slow one who does not need its answer.
+// Keeper keeps the power budget of the batch system. It computes the budget again as time
+// passes, as the feeds have news, and when the configuration is read again. Feeds are
+// asked while mu is free, so that a slow one delays only those who need its answer.
 type Keeper struct {
 	log    *slog.Logger
 	prices *pricefeed.Watch // nil: the site has none
 	news   chan struct{}    // gets one when the prices may be others
 	path   string           // of the file of the latest answers; empty: they are not kept
 
-	current atomic.Pointer[engine.Budget] // in force; set under mu
+	current atomic.Pointer[engine.Budget] // the active one; set under mu
 
 	mu     sync.Mutex
-	cfg    *config.Config            // in force
+	cfg    *config.Config            // the active one
 	series *pricefeed.Source         // of budgets; nil: there is none
 	latest feedAnswers               // of the feeds
 	faults feedFaults                // found when the feeds were asked last
@@ -54,7 +54,7 @@ const (
 
 // Config is what a keeper begins with.
 type Config struct {
-	Site   *config.Config   // in force first
+	Site   *config.Config   // the first active one
 	Prices *pricefeed.Watch // nil: the site has none
 	CPUs   int              // of the machine; 0: not known yet
 	Log    *slog.Logger
@@ -92,7 +92,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	return k.renewWithin(ctx, timeout)
 }
 
-// Run makes the budget anew when the feeds may know more, and once an hour at least.
+// Run computes the budget again when the feeds may know more, and once an hour at least.
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		select {
@@ -138,7 +138,7 @@ func (k *Keeper) seriesSource() *pricefeed.Source {
 	return k.series
 }
 
-// Wake has the budget made anew soon.
+// Wake has the budget computed again soon.
 func (k *Keeper) Wake() {
 	select {
 	case k.news <- struct{}{}:
@@ -153,10 +153,10 @@ func (k *Keeper) Attach(apply func(engine.Budget) error) {
 	k.apply = apply
 }
 
-// Current is the budget in force.
+// Current is the active budget.
 func (k *Keeper) Current() engine.Budget { return *k.current.Load() }
 
-// renew makes the budget anew by what the feeds answer now.
+// renew computes the budget from what the feeds answer now.
 func (k *Keeper) renew(ctx context.Context) error { return k.renewWithin(ctx, feedTimeout) }
 
 // renewWithin is renew with feeds that have so much time to answer.
@@ -172,7 +172,7 @@ func (k *Keeper) renewWithin(ctx context.Context, timeout time.Duration) error {
 	return k.putInForce(k.cfg)
 }
 
-// inForce is the configuration in force.
+// inForce is the active configuration.
 func (k *Keeper) inForce() *config.Config {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -203,7 +203,7 @@ func (k *Keeper) CheckChange(next *config.Config) error {
 	return nil
 }
 
-// Change puts the budget of a configuration in force. It waits for the feed of prices only
+// Change applies the budget of a configuration. It waits for the feed of prices only
 // if the budget did not go by prices before.
 func (k *Keeper) Change(ctx context.Context, next *config.Config) error {
 	now := protocol.InstantOf(time.Now())
@@ -221,7 +221,7 @@ func (k *Keeper) Change(ctx context.Context, next *config.Config) error {
 		return err
 	}
 	k.cfg = next
-	k.Wake() // files may have been mended
+	k.Wake() // files may have been fixed
 	return nil
 }
 

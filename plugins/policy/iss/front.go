@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// MaxPoints bounds a front. One of more points is told by steps of time.
+// MaxPoints bounds a front. One of more points is thinned by steps of time.
 const MaxPoints = 32
 
 // ParetoFront implements [policy.ParetoPolicy].

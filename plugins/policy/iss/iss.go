@@ -5,7 +5,7 @@
 //
 // is least, while the bill Σ_k (K_e + K_l + K_eco + K_d) stays within KMAX and the last
 // results are back before TMAX. K_w, what waiting for the last of them costs, counts once;
-// as printed, where each component's own counts too, is an option. All of this is reckoned
+// as printed, where each component's own counts too, is an option. All of this is computed
 // from the round on: what has passed since the submission is the same for all choices.
 //
 // A quote answers for its component alone. Those that an application sends to one site
@@ -100,7 +100,7 @@ func (p *Policy) Info() policy.Info {
 // DecidesApplications implements [policy.ApplicationPolicy].
 func (*Policy) DecidesApplications() {}
 
-// Restore returns the policy that [Policy.Info] told these parameters of.
+// Restore returns the policy whose [Policy.Info] has these parameters.
 func Restore(params []policy.Param) (*Policy, error) {
 	names := []string{gapName, nodesName, printedName}
 	if !slices.EqualFunc(params, names, func(p policy.Param, name string) bool { return p.Name == name }) {

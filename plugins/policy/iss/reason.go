@@ -11,8 +11,8 @@ import (
 )
 
 // reason says what the choice for component k costs, what proves it, and what the next one
-// would have cost. Amounts are told whole: z is the sum of what its components weigh and of
-// what waiting does.
+// would have cost. Amounts are totals: z is the sum of the weighted costs of its components and
+// of waiting.
 func (r *round) reason(t *task, solution *appassign.Solution, k int, other *appassign.Alternative) string {
 	pair := t.pairs[k][solution.Chosen[k]]
 	m := t.money(pair.row, pair.site)

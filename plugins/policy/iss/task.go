@@ -61,7 +61,7 @@ func (t *task) choice(row, s int) appassign.Choice {
 	}
 }
 
-// countGains has choices that would bring money in count as what they are foreseen to.
+// countGains has choices that would bring money in count as what they are predicted to.
 func (t *task) countGains() {
 	for k, pairs := range t.pairs {
 		for i, one := range pairs {
@@ -81,7 +81,7 @@ func (t *task) keepBack(amount protocol.Micro) {
 	t.problem.MaxCost = left(t.problem.MaxCost, int64(amount))
 }
 
-// least is the least that component k is quoted for, 0 when nobody has quoted it.
+// least is the least that component k is quoted for, 0 without any quote.
 func (t *task) least(k int) protocol.Micro {
 	least := int64(math.MaxInt64)
 	for _, choice := range t.problem.Components[k].Choices {

@@ -229,8 +229,8 @@ func (c *cycle) steps(capacity []int) [][]int32 {
 	return steps
 }
 
-// growth is how much longer the job after k others of the round waits. Beyond what was
-// told it goes on as it grew last.
+// growth is how much longer the job after k others of the round waits. Beyond the reported values
+// it continues with the last difference.
 func growth(told []protocol.Duration, k int) protocol.Duration {
 	n := len(told)
 	switch {

@@ -7,10 +7,10 @@
 // times the scale (equations 4 to 6), where R is the job's response time there, from now
 // on, E what its electricity costs there, and the extremes are those of all quotes of the
 // sites that take jobs in this round. All of this is integers. When the sites do not take
-// all jobs, older ones go first: a younger one counts as dearer, wherever it goes.
+// all jobs, older ones go first: a younger one costs more, wherever it goes.
 //
 // The paper's w is one number, so that in each round the whole range of response times is
-// worth as much money as that round happens to have between its cheapest and its dearest
+// worth as much money as that round happens to have between its cheapest and its most expensive
 // quote: hours may be given for a hundredth of a cent. With [Config.ByPrice] the w of each round
 // is the one at which an hour of a job is worth [Config.DelayPrice], whatever the round's ranges:
 //
@@ -59,7 +59,7 @@ type Config struct {
 const (
 	// DefaultWeight is the w of [MC] Table IV that serves both sides.
 	DefaultWeight = protocol.PPM / 4
-	// DefaultDelayPrice is what an hour of a job is worth where nobody says. On the grid of [MC]
+	// DefaultDelayPrice is what an hour of a job is worth by default. On the grid of [MC]
 	// it saves nearly what DefaultWeight does, at half of the waits (docs/reproduction.md).
 	DefaultDelayPrice = protocol.Unit
 	// DefaultScale tells prices apart beside waits of days.
@@ -174,7 +174,7 @@ func (p *Policy) EnergyPricing() protocol.EnergyPricing {
 	return protocol.Hourly
 }
 
-// Restore returns the policy that [Policy.Info] told these parameters of.
+// Restore returns the policy whose [Policy.Info] has these parameters.
 func Restore(params []policy.Param) (*Policy, error) {
 	var cfg Config
 	var delay int

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// decisions are the flow as the peer is told of it.
+// decisions are the flow in the form that the peer reads.
 func (c *cycle) decisions(systems []int32) []policy.Decision {
 	in := c.in
 	load := make([]int, len(in.Sites))

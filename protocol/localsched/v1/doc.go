@@ -7,7 +7,7 @@
 // Decoders check every known field and name the one that is wrong; no message makes
 // them panic, and what they decode encodes and decodes again to an equal value.
 // Encoders trust their side: what cannot be is sent as something that the other side
-// refuses. They mend and cut native texts, since batch systems say what they like,
+// refuses. They repair and cut native texts, whose form batch systems choose freely,
 // and return an error where a mistake could not be seen from afar: quotes in another
 // order than the jobs, text that cannot travel.
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // EncodeWatched converts what has happened. Native texts that are not UTF-8, or
-// longer than [MaxReason], are mended and cut.
+// longer than [MaxReason], are repaired and cut.
 func EncodeWatched(w localsched.Watched) *WatchResponse {
 	return &WatchResponse{
 		Cursor: string(w.Cursor), Load: commonv1.EncodeLoad(w.Load), Changes: wire.Convert(w.Changes, encodeChange),

@@ -17,8 +17,8 @@ const (
 	maxText = 4096 // bytes
 )
 
-// EncodeNotes converts what is wrong and what is odd with a configuration, the
-// wrong first. Files stay behind: a plugin knows only the text. What is beyond
+// EncodeNotes converts the errors and warnings about a configuration, the
+// errors first. File names are not sent: a plugin knows only the text. What is beyond
 // [MaxNotes], or too long, is cut.
 func EncodeNotes(wrong, odd settings.Problems) []*Note {
 	notes := make([]*Note, 0, len(wrong)+len(odd))
@@ -32,7 +32,7 @@ func EncodeNotes(wrong, odd settings.Problems) []*Note {
 }
 
 // DecodeNotes checks and converts what a plugin says of a configuration that is
-// from the file, into what is wrong and what is odd. The error names the note.
+// from the file, into errors and warnings. The error names the note.
 func DecodeNotes(notes []*Note, file string) (wrong, odd settings.Problems, _ error) {
 	if err := wire.AtMost("notes", len(notes), MaxNotes); err != nil {
 		return nil, nil, err
