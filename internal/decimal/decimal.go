@@ -53,11 +53,14 @@ func (f Form) Parse(text string) (int64, error) {
 	if text == "" {
 		return 0, ErrEmpty
 	}
+	if size, ok := f.plain(text); ok {
+		return size, nil
+	}
 	value, negative, ok := f.split(text)
 	if !ok {
 		return 0, ErrSyntax
 	}
-	if negative && !f.Negative && !value.zero() {
+	if negative && !f.Negative && !value.zero {
 		return 0, ErrNegative
 	}
 	size, err := value.round(f.Rounding, f.max())
@@ -67,6 +70,31 @@ func (f Form) Parse(text string) (int64, error) {
 	return size, err
 }
 
+// plain reads most numbers in one loop: those without a sign or an exponent that need no rounding and are too short to
+// overflow. Files of prices have a million of them. Of any other text, ok is false.
+func (f Form) plain(text string) (size int64, ok bool) {
+	const safe = 18 // digits that an int64 always holds
+	if f.Scale < 0 || len(text)+f.Scale > safe {
+		return 0, false
+	}
+	point := len(text)
+	for i, c := range []byte(text) {
+		switch {
+		case c >= '0' && c <= '9':
+			size = size*10 + int64(c-'0')
+		case c == f.point() && point == len(text):
+			point = i
+		default:
+			return 0, false
+		}
+	}
+	decimals := max(len(text)-point-1, 0)
+	for range f.Scale - decimals {
+		size *= 10
+	}
+	return size, decimals <= f.Scale && size <= f.max() && point+decimals > 0
+}
+
 // split reads the notation of a number; ok is false if it is not in this form.
 func (f Form) split(text string) (value number, negative, ok bool) {
 	digits, negative := strings.CutPrefix(text, "-")
@@ -74,19 +102,34 @@ func (f Form) split(text string) (value number, negative, ok bool) {
 		digits, _ = strings.CutPrefix(text, "+")
 	}
 	exponent := 0
-	if at := strings.IndexAny(digits, "eE"); f.Scientific && at >= 0 {
-		if exponent, ok = parseExponent(digits[at+1:]); !ok {
-			return number{}, false, false
+	if f.Scientific {
+		if at := strings.IndexAny(digits, "eE"); at >= 0 {
+			if exponent, ok = parseExponent(digits[at+1:]); !ok {
+				return number{}, false, false
+			}
+			digits = digits[:at]
 		}
-		digits = digits[:at]
 	}
-	point := "."
+	whole, zero := len(digits), true
+	for i, c := range []byte(digits) {
+		switch {
+		case c == f.point() && whole == len(digits):
+			whole = i
+		case c < '0' || c > '9':
+			return number{}, false, false
+		case c > '0':
+			zero = false
+		}
+	}
+	part := digits[min(whole+1, len(digits)):]
+	return number{digits[:whole], part, whole + exponent + f.Scale, zero}, negative, whole > 0 || part != ""
+}
+
+func (f Form) point() byte {
 	if f.Comma {
-		point = ","
+		return ','
 	}
-	whole, part, _ := strings.Cut(digits, point)
-	ok = onlyDigits(whole) && onlyDigits(part) && (whole != "" || part != "")
-	return number{whole, part, len(whole) + exponent + f.Scale}, negative, ok
+	return '.'
 }
 
 func (f Form) max() int64 {
@@ -126,48 +169,49 @@ func onlyDigits(text string) bool {
 type number struct {
 	whole, part string // its digits
 	units       int    // how many of the digits count whole units; it may be negative, or more than there are
+	zero        bool   // it is 0
 }
 
-func (n number) len() int { return len(n.whole) + len(n.part) }
-
-// digit is the i-th digit; all beyond the last are 0.
-func (n number) digit(i int) int64 {
-	switch {
-	case i < len(n.whole):
-		return int64(n.whole[i] - '0')
-	case i < n.len():
-		return int64(n.part[i-len(n.whole)] - '0')
+func allZeros(digits string) bool {
+	for _, c := range []byte(digits) {
+		if c != '0' {
+			return false
+		}
 	}
-	return 0
+	return true
 }
 
-func (n number) zero() bool {
-	return strings.Trim(n.whole, "0") == "" && strings.Trim(n.part, "0") == ""
+// cut is a text before and from the i-th byte; all of it is before an i beyond its end.
+func cut(text string, i int) (before, from string) {
+	i = min(max(i, 0), len(text))
+	return text[:i], text[i:]
 }
 
 // round is the number in whole units, at most a limit.
 func (n number) round(rounding Rounding, limit int64) (int64, error) {
-	if n.zero() {
-		return 0, nil
+	whole, wholeRest := cut(n.whole, n.units)
+	part, partRest := cut(n.part, n.units-len(n.whole))
+	size, ok := appendDigits(0, whole, limit)
+	if ok {
+		size, ok = appendDigits(size, part, limit)
 	}
-	var size int64
-	for i := range max(n.units, 0) {
-		digit := n.digit(i)
-		if size > limit/10 || size*10 > limit-digit {
-			return 0, ErrRange
+	for range n.units - len(n.whole) - len(n.part) {
+		if size == 0 || !ok {
+			break
 		}
-		size = size*10 + digit
+		size, ok = appendDigits(size, "0", limit)
 	}
 	up := false
 	switch rounding {
 	case Nearest:
-		up = n.units >= 0 && n.digit(n.units) >= 5
+		rest := wholeRest + partRest
+		up = n.units >= 0 && rest != "" && rest[0] >= '5'
 	case Exact, AwayFromZero:
-		for i := max(n.units, 0); i < n.len() && !up; i++ {
-			up = n.digit(i) > 0
-		}
+		up = !allZeros(wholeRest) || !allZeros(partRest)
 	}
 	switch {
+	case !ok:
+		return 0, ErrRange
 	case !up:
 		return size, nil
 	case rounding == Exact:
@@ -176,4 +220,17 @@ func (n number) round(rounding Rounding, limit int64) (int64, error) {
 		return 0, ErrRange
 	}
 	return size + 1, nil
+}
+
+// appendDigits is a number with further digits; ok is false if it would be above the limit.
+func appendDigits(size int64, digits string, limit int64) (longer int64, ok bool) {
+	tenth := limit / 10
+	for _, c := range []byte(digits) {
+		digit := int64(c - '0')
+		if size > tenth || size*10 > limit-digit {
+			return 0, false
+		}
+		size = size*10 + digit
+	}
+	return size, true
 }
