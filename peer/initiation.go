@@ -117,12 +117,15 @@ func (p *Peer) handleVolunteer(one *partner.Partner, m protocol.Volunteer) {
 	}
 }
 
-// beginLoadChecks starts the checks every σ, at a phase drawn from the seed.
-func (p *Peer) beginLoadChecks() {
+// beginLoadChecks starts the checks every σ. Without a first one its phase is drawn from the seed.
+func (p *Peer) beginLoadChecks(first protocol.Duration) {
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
 		return
 	}
-	p.after(1+protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval))), timer{kind: loadCheckTimer})
+	if first == 0 {
+		first = 1 + protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval)))
+	}
+	p.after(first, timer{kind: loadCheckTimer})
 }
 
 // loadCheckDue lets waiting jobs look at their own AWT again and looks at the own

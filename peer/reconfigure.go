@@ -28,7 +28,7 @@ func (p *Peer) handleReconfigure(ev event.Reconfigure) {
 	p.intake.Change(before, p.intakeRule(), p.now)
 	p.reconfigured++
 	p.timers.Stop(timer{kind: loadCheckTimer})
-	p.beginLoadChecks()
+	p.beginLoadChecks(0)
 	p.forgetCycle()
 	p.queue.Unpark(-1, gridqueue.Any)
 	p.queue.ReleaseAll()

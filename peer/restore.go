@@ -61,7 +61,7 @@ func (p *Peer) resume() {
 	p.learnLoad()
 	p.watched.Cursor = p.site.Cursor
 	p.watch()
-	p.beginLoadChecks()
+	p.beginLoadChecks(p.cfg.FirstCheck)
 	p.beginPrices()
 	p.after(protocol.Hour, timer{kind: pruneTimer})
 }

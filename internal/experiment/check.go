@@ -134,6 +134,7 @@ func (p *Plan) checkSite(c *checker, key string, i int) {
 		c.Problem(key+".localsched.cpu_model", "is missing; components run by the Γ model, so describe the machine in a table [site.localsched.cpu_model]")
 	}
 	p.checkSupply(c, key, s)
+	c.latency(key, s)
 }
 
 func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
@@ -154,6 +155,7 @@ func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
 		c.Problem(key, "says %d times where its jobs come from; set one of trace, model and model_file", sources)
 	case w.Trace != "":
 		w.checkTrace(c, key)
+		p.checkLatencies(c, key, w)
 	default:
 		w.checkModel(c, key)
 		if w.Model == XSEDE {
@@ -210,6 +212,7 @@ func (w *Workload) checkModel(c *checker, key string) {
 		{"skip_zero_runs", w.SkipZero},
 		{"keep_overruns", w.Overruns},
 		{"lenient", w.Lenient},
+		{"latencies", w.Latencies != ""},
 		{"split", w.Split != ""},
 	})
 }

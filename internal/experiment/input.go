@@ -19,12 +19,13 @@ import (
 // input is what jobs of a workload are made of; a trace of several sites is one for
 // each of them.
 type input struct {
-	work     int             // index of the workload
-	site     string          // empty: the jobs are of several sites
-	trace    *workload.Trace // nil: the jobs come from the model
-	jobs     []workload.Job  // of the trace, with its estimates
-	cleaning workload.Cleaning
-	model    workload.Model
+	work      int             // index of the workload
+	site      string          // empty: the jobs are of several sites
+	trace     *workload.Trace // nil: the jobs come from the model
+	jobs      []workload.Job  // of the trace, with its estimates
+	cleaning  workload.Cleaning
+	latencies JobLatencies // nil: none are stated
+	model     workload.Model
 }
 
 // Formats returns the formats of traces.
@@ -192,6 +193,11 @@ func (p *Plan) open(work int) ([]input, error) {
 	}
 	if in.trace, err = ReadTrace(string(w.Trace), w.Format, w.Lenient); err != nil {
 		return nil, err
+	}
+	if w.Latencies != "" {
+		if in.latencies, err = readLatencies(string(w.Latencies)); err != nil {
+			return nil, err
+		}
 	}
 	if report := in.trace.Report.String(); report != "" {
 		p.note(w, "%s", report)

@@ -91,6 +91,9 @@ type Site struct {
 	Periods   []feeds.Period   `toml:"period"`
 	PriceFile *feeds.PriceFile `toml:"price_file"`
 
+	Latency    Latency           `toml:"latency"`
+	FirstCheck protocol.Duration `toml:"first_check"` // after the start of the experiment; 0: drawn from the seed
+
 	live    *config.Config // of a site that is simulated as it is configured; nil: none
 	charges *cost.Charges  // of Cost; nil: it charges nothing by it
 }
@@ -110,6 +113,7 @@ type Workload struct {
 	SkipZero   bool   `toml:"skip_zero_runs"`
 	Overruns   bool   `toml:"keep_overruns"`
 	Lenient    bool   `toml:"lenient"`
+	Latencies  Path   `toml:"latencies"` // of its jobs; empty: those of the sites that run them
 
 	Model     string            `toml:"model"` // a built-in one
 	ModelFile Path              `toml:"model_file"`

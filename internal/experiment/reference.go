@@ -42,6 +42,7 @@ func Reference() []Table {
 		{"[site.localsched.bgp]", `Partitions of the machine, for machine = "bgp".`, shared("localsched.bgp", bgp)},
 		{"[site.localsched.slurm]", `No effect: a site is simulated with plugin = "process".`, shared("localsched.slurm", slurm)},
 		{"[site.localsched.cpu_model]", "A CPU of the preceding site in the Γ model (docs/cost-model.md). It determines the run times of components.", shared("localsched.cpu_model", &config.CPUModel{})},
+		{"[site.latency]", "Times that the peer and the local scheduler of the preceding site need for their work. The key latencies of [[workload]] overrides submit, start and end for single jobs. Messages between sites have the latency of [network] or [[link]] in addition.", latencyKeys()},
 		{"[site.tariff]", "Price of a CPU at the preceding site, for policies that use prices.", shared("tariff", &site.Tariff)},
 		{"[site.power]", "Power draw of the machine and power budget of the preceding site: a job that would exceed the budget stays pending. The draw of a job is watts_per_cpu times its factor of [power]. Hours are in the site's time zone, and the budget uses the actual prices. Without a budget, idle CPUs draw nothing.", shared("power", &site.Power)},
 		{"[site.power.series]", "Not simulated; an experiment that sets feed is refused.", shared("power.series", &site.Power.Series)},
@@ -123,6 +124,17 @@ func siteKeys() []Key {
 		{"currency", "", "Currency of the site's charges and of its users. If unset, that of the experiment."},
 		{"price", "", "Price of a MWh outside the [[site.period]] tables. Not allowed with [site.price_file] or [site.prices] area."},
 		{"area", "", "Price area of the site, for a [site.price_file] with several areas."},
+		{"first_check", `"0s"`, "Time from the start of the experiment to the first check of utilization by the site's peer; further ones follow after each check_interval of [rounds]. With 0, sampled by the seed."},
+	}
+}
+
+func latencyKeys() []Key {
+	return []Key{
+		{"commit", `"0s"`, "Time until the records of a decision are durable. Messages to partners and calls of the local scheduler wait for it."},
+		{"call", `"0s"`, "Time of a quote by the local scheduler, or of a decision by the policy."},
+		{"submit", `"0s"`, "Time until a job is in the local queue."},
+		{"start", `"0s"`, "Time from the decision of the local scheduler to start a job to the start of the job, whose CPUs are allocated."},
+		{"end", `"0s"`, "Time from the end of a job until its CPUs are free."},
 	}
 }
 
@@ -139,6 +151,7 @@ func workloadKeys() []Key {
 		{"skip_status", "[]", "Numbers of job states that are omitted: 0 failed, 5 cancelled."},
 		{"skip_zero_runs", "false", "Omit jobs with run time 0. Otherwise they run for one second."},
 		{"keep_overruns", "false", "Let jobs that ran longer than their time limit run as long as in the trace, with the limit raised to match. Otherwise they are cut to the time limit, as by a local scheduler that enforces limits."},
+		{"latencies", "", "CSV file with the latencies of the trace's jobs, wherever they run: the columns job_id, submit, start and end, in seconds, with the meanings of [site.latency]. Jobs that are not in it have those of the site that runs them."},
 		{"lenient", "false", "Omit malformed lines, which are counted and reported. Otherwise they are errors."},
 		{"model", "", "Built-in model that jobs are sampled from: " + strings.Join(Models(), ", ") + ", the machines of the superscheduler paper; or xsede, the grid of the MCMF paper, for the sites with the names of its systems: " + xsedeNames() + "."},
 		{"model_file", "", `File of a model, as "switchyard sim fit --out" writes it.`},

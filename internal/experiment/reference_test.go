@@ -57,7 +57,7 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 		"[[site.cost.license]]": &config.LicenseCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
 		"[exchange_rates]": &plan.ExchangeRates, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
 		"[site.localsched]": &site.LocalSched, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
-		"[site.tariff]": &site.Tariff, "[site.power.series]": &site.Power.Series, "[site.prices]": &site.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
+		"[site.tariff]": &site.Tariff, "[site.latency]": &site.Latency, "[site.power.series]": &site.Power.Series, "[site.prices]": &site.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
 	for _, table := range experiment.Reference() {
 		var keys []string

@@ -57,6 +57,7 @@ func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress fun
 	if err != nil {
 		return nil, err
 	}
+	cfg.JobLatencies = p.jobLatencies(jobs)
 	p.brokered(&cfg, applications, when)
 	if p.configured() {
 		p.configure(&cfg, scheme, when)
@@ -105,6 +106,7 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
 			Machine: s.machine(), Local: local, Engine: other, Waits: LocalSched{cmp.Or(s.LocalSched.WaitPrediction, p.LocalSched.WaitPrediction)}.waits(),
+			Latencies: s.Latency.simulated(), FirstCheck: s.FirstCheck,
 			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.Tariff.CPUHour), Currency: cmp.Or(s.Tariff.Currency, s.Currency, p.Currency)},
 		})
 	}

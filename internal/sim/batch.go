@@ -239,13 +239,29 @@ func (b *batchSystem) watched(after localsched.Cursor) (w localsched.Watched, ok
 	return w, ok
 }
 
-// starts has a job begin that the engine has started.
+// starts has a job begin that the engine has started, now or when its start-up is over.
 func (b *batchSystem) starts(j *batchJob) error {
-	now := b.site.grid.now
 	j.Detail.slot = b.slot(j)
-	b.site.grid.heap.push(now.Add(b.site.grid.started(b.site, j, now)), jobEnds, b.site.index, int(j.Detail.slot))
-	b.Begin(j)
+	if latency := b.site.latenciesOf(j.Detail.index).Start; latency > 0 {
+		b.site.grid.heap.push(b.site.grid.now.Add(latency), jobBegins, b.site.index, int(j.Detail.slot))
+		return nil
+	}
+	b.begin(j)
 	return nil
+}
+
+// begins is the end of a job's start-up, unless it was withdrawn before.
+func (b *batchSystem) begins(slot int32) {
+	if j := b.slots[slot]; j.State == protocol.Pending && !j.Withdrawn {
+		b.begin(j)
+	}
+}
+
+func (b *batchSystem) begin(j *batchJob) {
+	now := b.site.grid.now
+	run := b.site.grid.started(b.site, j, now)
+	b.site.grid.heap.push(now.Add(run).Add(b.site.latenciesOf(j.Detail.index).End), jobEnds, b.site.index, int(j.Detail.slot))
+	b.Begin(j)
 }
 
 func (b *batchSystem) slot(j *batchJob) int32 {
@@ -274,9 +290,16 @@ func (b *batchSystem) changed(j *batchJob, change localsched.Change) {
 
 // ends is the end of a running job, unless it was killed before.
 func (b *batchSystem) ends(now protocol.Instant, slot int32) {
-	if j := b.slots[slot]; j.State == protocol.Running && b.site.grid.endOf(j.Detail.index) == now {
-		_ = b.done(b.End(j, j.Detail.run.outcome()))
+	j := b.slots[slot]
+	end := b.site.grid.endOf(j.Detail.index)
+	if j.State != protocol.Running || end.Add(b.site.latenciesOf(j.Detail.index).End) != now {
+		return
 	}
+	outcome := j.Detail.run.outcome()
+	if end < now && outcome.Ran == 0 {
+		outcome.Ran = end.Sub(j.Started)
+	}
+	_ = b.done(b.End(j, outcome))
 }
 
 // tick starts jobs at their reservations. Time limits need no timer: in a workload no job runs

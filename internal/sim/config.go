@@ -78,6 +78,9 @@ type Site struct {
 	Waiting  map[string]rules.Waiting
 	Weighing rules.Weighing
 
+	Latencies  Latencies
+	FirstCheck protocol.Duration // from the beginning to the peer's first check of its load; 0: drawn from the seed
+
 	// Peer are the rules of the site's own peer, of a grid of sites as they are configured; nil:
 	// those of the grid.
 	Peer *Peer
@@ -116,17 +119,18 @@ const (
 // Config describes a simulated grid. The peers' own settings have the defaults of
 // [rules.Config].
 type Config struct {
-	Seed     uint64
-	Sites    []Site
-	Scheme   Scheme
-	Policy   policy.Policy       // of the peers; the same serves all, since policies keep nothing
-	Fallback policy.Policy       // decides the rounds in which Policy fails, as at a live site; nil: the simulation ends with the first failure
-	Tuning   rules.RuntimeConfig // its Policy is set from the above
-	Partners int                 // size of each site's partner set, drawn from the seed; 0: all others
-	Network  Network
-	Crashes  []Crash
-	Bytes    bool // count the bytes of messages, which takes time
-	Check    int  // moments between two full checks of the invariants; 0: only at the end
+	Seed         uint64
+	Sites        []Site
+	Scheme       Scheme
+	Policy       policy.Policy       // of the peers; the same serves all, since policies keep nothing
+	Fallback     policy.Policy       // decides the rounds in which Policy fails, as at a live site; nil: the simulation ends with the first failure
+	Tuning       rules.RuntimeConfig // its Policy is set from the above
+	Partners     int                 // size of each site's partner set, drawn from the seed; 0: all others
+	Network      Network
+	Crashes      []Crash
+	Bytes        bool            // count the bytes of messages, which takes time
+	JobLatencies []*JobLatencies // of the jobs of the workload, wherever they run; nil, or nil for a job: those of the site that runs it
+	Check        int             // moments between two full checks of the invariants; 0: only at the end
 
 	History    int // how many of the first jobs go where they were submitted and are not measured
 	LocalShare int // of the other jobs, in parts per million, that do so too; drawn from the seed

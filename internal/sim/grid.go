@@ -32,18 +32,19 @@ type grid struct {
 	byName   map[protocol.SiteName]*site
 	wires    wires
 
-	now    protocol.Instant
-	heap   moments
-	inbox  queue[delivery] // messages that arrive at once
-	calls  queue[pending]  // calls that are answered at once
-	dirty  []*site
-	next   int // job of the workload that arrives next
-	asking int // application that arrives next
-	result *Result
-	ended  int // jobs that are over at their origin, or were refused
-	events uint64
-	trace  uint64 // a hash of all steps
-	check  *checker
+	now      protocol.Instant
+	heap     moments
+	inbox    queue[delivery] // messages that arrive at once
+	calls    queue[pending]  // calls that are answered at once
+	underWay slots[pending]  // calls that take time
+	dirty    []*site
+	next     int // job of the workload that arrives next
+	asking   int // application that arrives next
+	result   *Result
+	ended    int // jobs that are over at their origin, or were refused
+	events   uint64
+	trace    uint64 // a hash of all steps
+	check    *checker
 
 	keepsRows bool // peers crash
 	staged    bool // data travel with jobs
@@ -87,11 +88,13 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 			return nil, err
 		}
 		s.wakesBatch, s.electricity = one.wakes(), one.Electricity
+		s.latencies = one.Latencies
 		s.charges(one)
 		s.reckons(one)
 		if one.Peer != nil {
 			s.configure(one.Peer)
 		}
+		s.cfg.FirstCheck = one.FirstCheck
 		if one.Electricity.Ahead != nil {
 			s.cfg.Area, s.cfg.Power = string(one.Name), one.Electricity.Milliwatts
 		}
@@ -294,6 +297,8 @@ func (g *grid) happen(ctx context.Context, m moment) {
 	switch m.kind {
 	case arrival:
 		g.arrive()
+	case jobBegins:
+		s.batch.begins(m.which)
 	case jobEnds:
 		s.batch.ends(g.now, m.which)
 	case batch:
@@ -301,7 +306,9 @@ func (g *grid) happen(ctx context.Context, m moment) {
 	case wake:
 		s.woken()
 	case arrives:
-		g.deliver(g.wires.take(m.which))
+		g.deliver(g.wires.onWay.take(m.which))
+	case answers:
+		g.answer(ctx, m.which)
 	case gossips:
 		s.gossip()
 	case cutBegins:
@@ -331,7 +338,7 @@ func (g *grid) indexOf(id protocol.JobID) (int32, error) {
 	return 0, fmt.Errorf("job %v was never submitted", id)
 }
 
-// started notes a start and is how long the job will be there: held while its data
+// started notes a start and returns how long the job will be there: held while its data
 // travel, then running.
 func (g *grid) started(s *site, job *batchJob, now protocol.Instant) protocol.Duration {
 	w := &g.jobs[job.Detail.index]

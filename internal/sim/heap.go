@@ -16,10 +16,12 @@ type momentKind uint8
 
 const (
 	arrival     momentKind = iota // of the next job of the workload
-	jobEnds                       // which is a slot of the site's batch system
+	jobBegins                     // which is a slot of the site's batch system
+	jobEnds                       // the same
 	batch                         // the batch system wants to be woken
 	wake                          // the site's peer wants to be woken
 	arrives                       // which is a message on its way
+	answers                       // which is a call under way
 	gossips                       // the site tells its load
 	cutBegins                     // which is a cut
 	cutEnds                       // which is a cut

@@ -30,11 +30,15 @@ type site struct {
 	life        uint64
 	rows        row.Rows // when the grid keeps rows
 
-	first   uint64       // sequence number of its first job; known once one was submitted
-	asked   int          // submissions answered so far
-	sent    []int32      // index in the workload of each job submitted here, by sequence number
-	latest  int          // jobs of the last submission
-	late    []submission // that came while the peer was down
+	first  uint64       // sequence number of its first job; known once one was submitted
+	asked  int          // submissions answered so far
+	sent   []int32      // index in the workload of each job submitted here, by sequence number
+	latest int          // jobs of the last submission
+	late   []submission // that came while the peer was down
+
+	latencies Latencies
+	durable   protocol.Instant // when all records so far are
+
 	watch   *event.Call
 	wake    protocol.Instant // when the peer wants a tick; 0: not at all
 	queued  protocol.Instant // of the earliest tick in the heap; 0: none
@@ -76,7 +80,7 @@ func (s *site) start() error {
 
 // crash stops the peer: it loses all but its rows, and what was on its way to it.
 func (s *site) crash() {
-	s.peer, s.watch, s.wake = nil, nil, 0
+	s.peer, s.watch, s.wake, s.durable = nil, nil, 0, 0
 	s.life++
 }
 
@@ -93,11 +97,12 @@ func (s *site) step(ev event.Event) {
 	g.events++
 	g.mix(s.index, len(ready.Messages), len(ready.Calls))
 	s.keep(ready.Records)
+	wait := s.untilDurable(len(ready.Records) > 0)
 	for _, m := range ready.Messages {
-		g.send(s, m)
+		g.send(s, m, wait)
 	}
 	for _, call := range ready.Calls {
-		g.calls.push(pending{site: s, life: s.life, call: call})
+		g.call(pending{site: s, life: s.life, call: call}, wait.Plus(s.callLatency(call.Op)))
 	}
 	for _, a := range ready.Answers {
 		g.answered(s, a.Reply)

@@ -20,8 +20,7 @@ type wires struct {
 	sites   int
 	chances map[int]*rand.Rand // by link
 	cut     map[int]int        // by link: how many cuts are on
-	onWay   []delivery
-	free    []int32
+	onWay   slots[delivery]
 }
 
 func (w *wires) init(seed uint64, sites int, network Network) {
@@ -57,35 +56,23 @@ func (w *wires) chance(link int) *rand.Rand {
 	return rng
 }
 
-// put keeps a message that is on its way.
-func (w *wires) put(d delivery) int {
-	if n := len(w.free); n > 0 {
-		at := w.free[n-1]
-		w.free = w.free[:n-1]
-		w.onWay[at] = d
-		return int(at)
-	}
-	w.onWay = append(w.onWay, d)
-	return len(w.onWay) - 1
-}
-
-func (w *wires) take(at int32) delivery {
-	d := w.onWay[at]
-	w.onWay[at] = delivery{}
-	w.free = append(w.free, at)
-	return d
-}
-
-// send puts a message on its wire.
-func (g *grid) send(from *site, m event.Outgoing) {
+// send puts a message on its wire, in which it is after a while.
+func (g *grid) send(from *site, m event.Outgoing, after protocol.Duration) {
 	to := g.site(m.To)
 	g.result.Traffic.Messages++
 	if g.cfg.Bytes {
 		g.result.Traffic.Bytes += int64(peerv1.Size(m.Body))
 	}
 	d := delivery{from: from, to: to, body: m.Body}
-	if from.name == portalName || to.name == portalName || g.wires.perfect {
-		g.inbox.push(d) // the central scheme sees all at once
+	switch {
+	case from.name == portalName || to.name == portalName: // the central scheme sees all at once
+		g.inbox.push(d)
+		return
+	case g.wires.perfect && after == 0:
+		g.inbox.push(d)
+		return
+	case g.wires.perfect:
+		g.heap.push(g.now.Add(after), arrives, to.index, g.wires.onWay.put(d))
 		return
 	}
 	link := g.wires.link(from.index, to.index)
@@ -103,11 +90,11 @@ func (g *grid) send(from *site, m event.Outgoing) {
 		return
 	}
 	for range copies {
-		delay := n.Latency
+		delay := n.Latency.Plus(after)
 		if n.Jitter > 0 {
 			delay += protocol.Duration(rng.Int64N(int64(n.Jitter) + 1))
 		}
-		g.heap.push(g.now.Add(delay), arrives, to.index, g.wires.put(d))
+		g.heap.push(g.now.Add(delay), arrives, to.index, g.wires.onWay.put(d))
 	}
 }
 
@@ -165,6 +152,7 @@ func (g *grid) crash(s *site) {
 }
 
 func (g *grid) restart(ctx context.Context, s *site) error {
+	s.cfg.FirstCheck = 0
 	if err := s.start(); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type Config struct {
 	Initiation         policy.Initiation
 	LocalWaitThreshold protocol.Duration // φ: below this AWT a job stays at home; default 60 s
 	CheckInterval      protocol.Duration // σ: checks of the local utilization, rechecks, probes of unresponsive partners; default 300 s
+	FirstCheck         protocol.Duration // from the start of the peer to its first check of the local utilization; default: drawn from the seed, up to CheckInterval
 	VolunteerBelow     int               // δ in parts per million: below this RUS the site volunteers; default 700,000
 	RecheckJobs        int               // jobs waiting for volunteers whose own AWT is looked at every σ; default 0: all
 	JobsPerVolunteer   int               // jobs that one availability message may bring into rounds; default 0: any number

@@ -48,7 +48,7 @@ func (c Config) Validate() error {
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
-	if min(c.LocalWaitThreshold, c.CheckInterval, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
+	if min(c.LocalWaitThreshold, c.CheckInterval, c.FirstCheck, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput) < 0 {
