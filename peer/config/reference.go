@@ -109,7 +109,7 @@ func gossipKeys() []entry {
 		{name: "join", example: `["gossip.south.example.org:7601"]`, about: "Host and port of sites to contact first. Two or three are enough; they report the other sites."},
 		{name: "keyring", required: true, example: `"/etc/switchyard/gossip.keys"`, about: "File with the keys that encrypt the gossip, with mode 0600 and the same at all sites: one base64 key on each line. The first key encrypts, all keys decrypt. \"switchyard keygen --gossip PATH\" creates a key."},
 		{name: "announce_interval", about: "Time between two announcements of this site's load while the load does not change."},
-		{name: "rejoin_interval", about: "Time between two attempts to reach sites that are down."},
+		{name: "rejoin_interval", about: "Time between two attempts to reach sites that are down; the first attempts follow each other faster."},
 	}
 }
 

@@ -107,7 +107,7 @@ type lockedRing struct {
 }
 
 // Start begins to gossip. It does not wait for any other member; seeds that do
-// not answer are tried again every Rejoin.
+// not answer are tried again after a second, then less and less often, at last every Rejoin.
 func Start(cfg Config) (*Gossip, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err

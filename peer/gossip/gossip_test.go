@@ -308,6 +308,31 @@ func TestPartitionHeals(t *testing.T) {
 	})
 }
 
+// TestSeedThatStartsLater has a site whose only seed does not listen yet.
+func TestSeedThatStartsLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		keys, w := keyring(t, gossip.NewKey()), newWire()
+		early, late := configure(1, 2, keys), configure(2, 2, keys)
+		first, second := w.host(1), w.host(2)
+		for s, h := range map[*site]*host{&early: first, &late: second} {
+			s.config.SetTransport(h)
+			s.config.Bind = h.address()
+		}
+		early.config.Join = []string{second.address()}
+		w.part(1, second)
+		early.start(t)
+		early.Advertise(load(0))
+		time.Sleep(5 * time.Second)
+		w.part(0, second)
+		late.start(t)
+		late.Advertise(load(1))
+		time.Sleep(10 * time.Second)
+		wantLoads(t, []*site{&early, &late}, "ten seconds after the seed has started", func(i int) int { return i })
+		closeAll(t, []*site{&early, &late})
+	})
+}
+
 // TestTwinNames has two sites of one name; the second is not the partner.
 func TestTwinNames(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,9 @@ const (
 	// rejoinAtMost is how many seeds, and how many lost members, are tried at a
 	// time.
 	rejoinAtMost = 3
+	// firstRejoin is the first pause between two attempts; each is twice the one before, up to
+	// Config.Rejoin. Sites that start together find each other in seconds.
+	firstRejoin = time.Second
 	// maxLost is how many members are remembered after they have gone.
 	maxLost = 1024
 )
@@ -83,11 +86,11 @@ func (g *Gossip) send() {
 	g.broadcast(h)
 }
 
-// rejoin contacts the seeds at once, and then every now and then those and the
-// members that are missing. memberlist alone stays parted for ever after a
+// rejoin contacts the seeds at once, and then repeatedly those and the members
+// that are missing. memberlist alone stays parted for ever after a
 // partition that outlasts its failure detection.
 func (g *Gossip) rejoin(ctx context.Context, random *rand.Rand) {
-	for {
+	for pause := firstRejoin; ; pause *= 2 {
 		for _, address := range g.missing(random) {
 			if ctx.Err() != nil {
 				return
@@ -96,8 +99,9 @@ func (g *Gossip) rejoin(ctx context.Context, random *rand.Rand) {
 				g.log.Debug("gossip_join_failed", "address", address, "error", err)
 			}
 		}
-		jitter := time.Duration(random.Int64N(int64(g.cfg.Rejoin)/5 + 1))
-		if !sleep(ctx, g.cfg.Rejoin-g.cfg.Rejoin/10+jitter) {
+		pause = min(pause, g.cfg.Rejoin)
+		jitter := time.Duration(random.Int64N(int64(pause)/5 + 1))
+		if !sleep(ctx, pause-pause/10+jitter) {
 			return
 		}
 	}
