@@ -405,7 +405,7 @@ func TestSites(t *testing.T) {
 	}}, nil)}
 	want := "" +
 		"SITE      NO  LINK  CPUS  BUSY   RUS  QUEUED      AGE  HERE  THERE  BENEFIT  NOTE\n" +
-		"aurora     1  self     4     3  75 %       2  0:00:00     0      0    1.25x  initiation sender, policy tc, local queue easy; " +
+		"aurora     1  self     4     3  75 %       2  0:00:00     0      0    1.25x  initiation sender, policy tc, local queue easy; no gossip; " +
 		"electricity: NO1 in NOK,; known until then\n" +
 		"borealis   -  down     -     -     -       -        -     0      0        -  no route\n"
 	socket := serve(t, n)
@@ -414,7 +414,7 @@ func TestSites(t *testing.T) {
 	}
 	var answer display.Grid
 	got := command(t, socket, "", "sites", "--json")
-	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || len(answer.Sites.Sites) != 2 || answer.Rules != someRules() {
+	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || len(answer.Sites.Sites) != 2 || answer.Rules != someRules() || answer.Gossip {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
 	}
 }
@@ -422,7 +422,7 @@ func TestSites(t *testing.T) {
 // A site whose jobs' power is known has all sites show it.
 func TestSitesUnderAPowerBudget(t *testing.T) {
 	t.Parallel()
-	n := &fakeNode{replyF: always(view.Sites{Sites: []view.Site{
+	n := &fakeNode{gossip: true, replyF: always(view.Sites{Sites: []view.Site{
 		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, PowerIdledCPUs: 5, Draw: 12_399, Budget: new(int64(50_000))},
 		{Site: "borealis", Link: "up", CPUs: 4, PowerIdledCPUs: 1, Draw: 180, Budget: new(int64(300)), LastSeen: 1},
 		{Site: "cygnus", Link: "up", Draw: 1_260_000},

@@ -27,6 +27,7 @@ type fakeNode struct {
 	alarms []string
 	sites  []view.Site // told where replyF is nil
 	notes  []string
+	gossip bool
 	looked func() // called when a job is looked up; may be nil
 }
 
@@ -99,6 +100,7 @@ func serveUntil(t *testing.T, n *fakeNode) (socket string, stop func()) {
 	go func() {
 		ended <- api.Serve(ctx, api.Config{
 			Socket: socket, Node: n, Site: "aurora", Number: 1, Ready: func() { close(ready) },
+			Gossip: n.gossip,
 			Rules:  func() api.Rules { return someRules() },
 			Power:  func(context.Context) *api.Power { return n.power },
 			Alarms: func() []string { return n.alarms },

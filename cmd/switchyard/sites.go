@@ -19,8 +19,9 @@ func (a *app) sitesCommand() *cobra.Command {
 			"would be 25 % longer; below 1 the grid makes it longer. POWER is shown if any site reports it:\n" +
 			"the power draw of its jobs and its active power budget; CPUs that the budget keeps idle count as\n" +
 			"busy in RUS. The NOTE of this site has the active policies, the errors of its power budget's\n" +
-			"feeds, and the state of its electricity prices. The NOTE of a partner names a rejected key if\n" +
-			"that keeps its link down.",
+			"feeds, and the state of its electricity prices; \"no gossip\" means that this site knows the load\n" +
+			"of a partner only from its quotes and volunteer messages. The NOTE of a partner names a rejected key if that keeps its\n" +
+			"link down.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
 	}
@@ -30,6 +31,6 @@ func (a *app) sitesCommand() *cobra.Command {
 			return display.Grid{}, err
 		}
 		info, err := a.client().Info(ctx)
-		return display.Grid{Sites: sites, Rules: info.Rules, Alarms: info.Alarms}, err
+		return display.Grid{Sites: sites, Rules: info.Rules, Gossip: info.Gossip, Alarms: info.Alarms}, err
 	}, display.Sites)
 }

@@ -239,7 +239,9 @@ func (s *server) plugins(w http.ResponseWriter, _ *http.Request, _ caller) error
 }
 
 func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
-	info := Info{Site: s.Site, Number: s.Number, Version: s.Version, Uptime: protocol.DurationOf(time.Since(s.started))}
+	info := Info{
+		Site: s.Site, Number: s.Number, Version: s.Version, Gossip: s.Gossip, Uptime: protocol.DurationOf(time.Since(s.started)),
+	}
 	if s.Rules != nil {
 		info.Rules = s.Rules()
 	}

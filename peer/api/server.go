@@ -40,6 +40,7 @@ type Config struct {
 	Plugins func() []Plugin              // that the peer has started; nil: none
 	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
 
+	Gossip  bool     // whether the site exchanges load data by gossip
 	Private bool     // people see their own jobs only, but for root, the peer's account and Admins
 	Admins  []string // users who see and may cancel the jobs of all users
 

@@ -55,6 +55,7 @@ type Info struct {
 	Version string              `json:"version"`
 	Uptime  protocol.Duration   `json:"uptime_ms"`
 	Rules   Rules               `json:"rules"`
+	Gossip  bool                `json:"gossip"`           // whether the site exchanges load data by gossip
 	Power   *Power              `json:"power,omitempty"`  // nil: the site has no power budget
 	Alarms  []string            `json:"alarms,omitempty"` // what the site's operator should look at now
 	Notes   []string            `json:"notes,omitempty"`  // what the site's operator should know

@@ -18,6 +18,7 @@ type Grid struct {
 	view.Sites
 
 	Rules  api.Rules `json:"rules"`
+	Gossip bool      `json:"gossip"` // whether this site exchanges load data by gossip
 	Alarms []string  `json:"alarms,omitempty"`
 }
 
@@ -41,7 +42,7 @@ func Sites(grid Grid) *console.Table {
 		if powers {
 			cells = append(cells, console.Power(site.Draw, site.Budget))
 		}
-		t.Add(append(cells, notes(withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), siteNote(site, grid.Rules)))...)
+		t.Add(append(cells, notes(withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), siteNote(site, grid)))...)
 	}
 	return t
 }
@@ -62,7 +63,7 @@ func withheld(site view.Site) string {
 	return protocol.Count(site.PowerIdledCPUs, "idle CPU") + " withheld by the power budget"
 }
 
-func siteNote(site view.Site, rules api.Rules) string {
+func siteNote(site view.Site, grid Grid) string {
 	prices := ""
 	if site.Prices != "" {
 		prices = "electricity: " + console.Plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
@@ -70,12 +71,20 @@ func siteNote(site view.Site, rules api.Rules) string {
 	switch {
 	case site.Reason != "":
 		return notes(console.Plain(site.Reason), prices)
-	case site.Self && rules != (api.Rules{}):
-		return notes(Rules(rules), prices)
+	case site.Self && grid.Rules != (api.Rules{}):
+		return notes(Rules(grid.Rules), noGossip(grid), prices)
 	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
 		return "last seen " + console.Clock(site.LastSeen)
 	}
 	return prices
+}
+
+// noGossip explains loads that are old or absent.
+func noGossip(grid Grid) string {
+	if grid.Gossip {
+		return ""
+	}
+	return "no gossip"
 }
 
 // Rules tells rules in words.
