@@ -9,6 +9,7 @@ umask 077
 mkdir -p keys
 switchyard keygen --out keys/north
 switchyard keygen --out keys/south
+switchyard keygen --gossip keys/gossip.keys
 umask 022
 mkdir -p state # a job must be able to pass through it to its own folder
 ./peak.sh now

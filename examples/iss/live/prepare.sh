@@ -8,6 +8,7 @@ umask 077
 mkdir -p keys
 switchyard keygen --out keys/alp
 switchyard keygen --out keys/lowland
+switchyard keygen --gossip keys/gossip.keys
 umask 022
 mkdir -p state # a job must be able to pass through it to its own folder
 
