@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,8 @@ import (
 
 // Data is what travels with jobs that leave their site ([MC] equation 10).
 type Data struct {
-	Size      Bytes             `toml:"size"` // of each job; 0: nothing travels
+	Size      Bytes             `toml:"size"`  // of each job; 0: nothing travels
+	Sizes     []Bytes           `toml:"sizes"` // of which one is drawn for each job, instead
 	Bandwidth config.Bandwidth  `toml:"bandwidth"`
 	Latency   protocol.Duration `toml:"latency"`
 	PerGB     settings.Amount   `toml:"per_gb"`   // what the way costs the site where a job comes from
@@ -115,20 +117,38 @@ func (p *Plan) stage() sim.Stage {
 			}
 		}
 	}
-	return sim.Stage{Bytes: int64(p.Data.Size), Links: all}
+	return sim.Stage{Sizes: p.Data.sizes(), Links: all}
 }
+
+// sizes are those that jobs may have, in bytes.
+func (d *Data) sizes() []int64 {
+	if len(d.Sizes) == 0 {
+		return []int64{int64(d.Size)}
+	}
+	sizes := make([]int64, len(d.Sizes))
+	for i, size := range d.Sizes {
+		sizes[i] = int64(size)
+	}
+	return sizes
+}
+
+// travel says whether any job of the workloads has data.
+func (d *Data) travel() bool { return slices.Max(d.sizes()) > 0 }
 
 func (p *Plan) checkData(c *checker) {
 	c.span("data.latency", p.Data.Latency, 0)
 	c.price("data.per_gb", p.Data.PerGB)
 	c.price("data.per_hour", p.Data.PerHour)
-	if p.Data.Size == 0 && len(p.Applications) == 0 {
+	if p.Data.Size > 0 && len(p.Data.Sizes) > 0 {
+		c.Problem("data.sizes", "has no effect with size; leave one of the two out")
+	}
+	if !p.Data.travel() && len(p.Applications) == 0 {
 		c.idle("data", "data of size 0", []idleKey{
 			{"bandwidth", p.Data.Bandwidth != 0}, {"latency", p.Data.Latency != 0}, {"link", len(p.Data.Links) > 0},
 		})
 		return
 	}
-	if p.Data.Bandwidth == 0 && (p.Data.Size > 0 || len(p.Data.Links) > 0) {
+	if p.Data.Bandwidth == 0 && (p.Data.travel() || len(p.Data.Links) > 0) {
 		c.Problem("data.bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
 	}
 	for i, link := range p.Data.Links {

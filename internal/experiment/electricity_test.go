@@ -235,6 +235,25 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 	if one == base || one == two {
 		t.Error("data change nothing")
 	}
+	drawn := electricPlan(t, "history", "load = 12\nhistory", "[electricity]", "[data]\nsizes = [\"0\", \"1kB\", \"1TB\", \"2TB\"]\nbandwidth = \"50MB/s\"\n[electricity]")
+	if got := told(run(t, drawn, experiment.Cycle, 1)); got == one || got == base {
+		t.Error("sizes that are drawn change nothing")
+	}
+}
+
+func TestSizesOfDataAreChecked(t *testing.T) {
+	t.Parallel()
+	for table, want := range map[string]string{
+		"size = \"1TB\"\nsizes = [\"0\", \"1GB\"]\nbandwidth = \"1MB/s\"": "data.sizes: has no effect with size; leave one of the two out",
+		"sizes = [\"0\", \"1 ton\"]\nbandwidth = \"1MB/s\"":               "is not a valid amount of data",
+		"sizes = [\"0\", \"1GB\"]":                                        "data.bandwidth: is missing",
+		"sizes = [\"0\"]\nbandwidth = \"1MB/s\"":                          "data.bandwidth: has no effect with data of size 0",
+	} {
+		_, err := experiment.Read(write(t, "sizes.toml", "[data]\n"+table+"\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", table, err, want)
+		}
+	}
 }
 
 // TestForecastIsOfPublishedPrices only: a contract is known whatever the forecast.

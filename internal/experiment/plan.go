@@ -226,7 +226,7 @@ func (p *Plan) clone() *Plan {
 	c.Cuts = slices.Clone(p.Cuts)
 	c.Crashes = slices.Clone(p.Crashes)
 	c.Plugins = slices.Clone(p.Plugins)
-	c.Data.Links = slices.Clone(p.Data.Links)
+	c.Data.Links, c.Data.Sizes = slices.Clone(p.Data.Links), slices.Clone(p.Data.Sizes)
 	c.supplies = slices.Clone(p.supplies)
 	c.ownBroker()
 	return &c

@@ -208,7 +208,10 @@ func powerKeys() []Key {
 }
 
 func dataKeys() []Key {
-	return append([]Key{{"size", `"0B"`, "Size of the data of each job of the workloads, such as \"1TB\". With 0, nothing is transferred. Components of applications have their own sizes."}}, dataLinkKeys()...)
+	return append([]Key{
+		{"size", `"0B"`, "Size of the data of each job of the workloads, such as \"1TB\". With 0, nothing is transferred. Components of applications have their own sizes."},
+		{"sizes", "", "Sizes of which one is drawn from the seed for each job, all equally likely, instead of size: [\"0\", \"1GB\", \"10TB\"]."},
+	}, dataLinkKeys()...)
 }
 
 func dataLinkKeys() []Key {

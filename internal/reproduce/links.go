@@ -17,6 +17,18 @@ const (
 	acrossZone = 10 * protocol.Millisecond
 )
 
+// drawnData has each job's data drawn from [dataSizes].
+const drawnData = -1
+
+// dataSizes are those of [MC 5.8], in bytes, of which each job has one.
+func dataSizes() []int64 {
+	const kilobyte, megabyte, terabyte = 1_000, 1_000_000, 1_000_000_000_000
+	return []int64{
+		0, kilobyte, megabyte, 10 * megabyte, 100 * megabyte, 500 * megabyte,
+		gigabyte, 10 * gigabyte, 100 * gigabyte, 500 * gigabyte, terabyte, 10 * terabyte,
+	}
+}
+
 // links are those between the systems.
 func links(systems []workload.System) [][]sim.DataLink {
 	all := make([][]sim.DataLink, len(systems))

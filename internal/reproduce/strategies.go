@@ -65,6 +65,7 @@ type strategy struct {
 	Cycle       protocol.Duration  `toml:"cycle"`
 	Perturb     protocol.Duration  `toml:"perturb"`
 	DataGB      int64              `toml:"data_gb"`
+	DrawnData   bool               `toml:"drawn_data"`
 	Power       []int              `toml:"power"`
 	ThroughGrid int                `toml:"through_grid"`
 	Paper       map[string]float64 `toml:"paper"`
@@ -75,7 +76,7 @@ func (v *strategy) or(all *strategy) strategy {
 	one := *v
 	one.Scene, one.Policy, one.Weight = cmp.Or(v.Scene, all.Scene), cmp.Or(v.Policy, all.Policy), cmp.Or(v.Weight, all.Weight)
 	one.Planned, one.MaxQ, one.Cycle = v.Planned || all.Planned, cmp.Or(v.MaxQ, all.MaxQ), cmp.Or(v.Cycle, all.Cycle)
-	one.DataGB = cmp.Or(v.DataGB, all.DataGB)
+	one.DataGB, one.DrawnData = cmp.Or(v.DataGB, all.DataGB), v.DrawnData || all.DrawnData
 	if v.Power == nil {
 		one.Power = all.Power
 	}
@@ -106,6 +107,9 @@ func (o *Options) trial(v *strategy) trial {
 	}
 	t.scene = cmp.Or(sceneName(v.Scene), xsede)
 	t.marginal, t.perturb, t.data = v.Marginal, v.Perturb, v.DataGB*gigabyte
+	if v.DrawnData {
+		t.data = drawnData
+	}
 	if v.ThroughGrid > 0 {
 		t.stays = protocol.PPM - v.ThroughGrid*partPerPPM
 	}

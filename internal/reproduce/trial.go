@@ -34,7 +34,7 @@ type trial struct {
 	stays    int // share of the measured jobs that stay at their origin, in parts per million
 	protect  rules.Protection
 	perturb  protocol.Duration
-	data     int64 // bytes of each job
+	data     int64 // bytes of each job, or drawnData
 	powerLow int   // bounds of the jobs' power, in parts per million of the sites'
 	powerTop int
 }
@@ -100,8 +100,11 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	if t.cycle > 0 {
 		cfg.Tuning.Initiation, cfg.Tuning.CycleInterval = policy.Cycle, t.cycle
 	}
-	if t.data > 0 {
-		cfg.Stage = sim.Stage{Bytes: t.data, Links: links(s.systems)}
+	switch {
+	case t.data == drawnData:
+		cfg.Stage = sim.Stage{Sizes: dataSizes(), Links: links(s.systems)}
+	case t.data > 0:
+		cfg.Stage = sim.Stage{Sizes: []int64{t.data}, Links: links(s.systems)}
 	}
 	cfg.Sites = slices.Clone(s.sites)
 	for i := range cfg.Sites {

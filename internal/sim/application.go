@@ -108,7 +108,7 @@ func (c Config) withComponents(jobs []workload.Job) []workload.Job {
 
 // staged says whether data travel with any job.
 func (c Config) staged() bool {
-	if c.Stage.Bytes > 0 {
+	if c.Stage.some() {
 		return true
 	}
 	for i := range c.Applications {

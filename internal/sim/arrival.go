@@ -53,7 +53,7 @@ func (g *grid) submit(s *site, one submission) {
 	spec := protocol.Spec{
 		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)},
 		MHz:     g.machines[job.Origin].MHz, Mflops: g.machines[job.Origin].Mflops,
-		Data: g.cfg.Stage.Bytes,
+		Data: g.cfg.dataOf(index),
 	}
 	if !g.cfg.throughGrid(index) {
 		spec.Sites = []protocol.SiteName{s.name}

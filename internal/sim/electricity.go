@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -45,8 +46,13 @@ func (s *site) priced(op event.PriceOp) (event.Result, error) {
 // Stage is how jobs' data reach the sites that run them ([MC] equation 10). Nodes
 // stand held from a job's start until its data are there.
 type Stage struct {
-	Bytes int64        // of each job
+	Sizes []int64      // of the jobs' data, in bytes; one is drawn for each job from the seed. None: there are no data
 	Links [][]DataLink // from the site where a job was submitted to the one that runs it; nil: no data travel
+}
+
+// some says whether any job has data.
+func (s *Stage) some() bool {
+	return slices.ContainsFunc(s.Sizes, func(bytes int64) bool { return bytes > 0 })
 }
 
 // DataLink is the way of data between two sites.
@@ -67,7 +73,7 @@ func (l DataLink) takes(bytes int64) protocol.Duration {
 
 // transfer is how long a job's data travel to a site.
 func (g *grid) transfer(index int32, to int) protocol.Duration {
-	bytes, from := g.cfg.Stage.Bytes, g.jobs[index].Origin
+	bytes, from := g.cfg.dataOf(index), g.jobs[index].Origin
 	if c := g.component(index); c != nil {
 		bytes = c.Spec.Data
 	}
@@ -107,6 +113,7 @@ const (
 	chanceOfAccesses
 	chanceOfWords
 	chanceOfMessages
+	chanceOfData
 )
 
 // throughGrid says whether a job of the workload goes through the grid; the others
@@ -128,6 +135,18 @@ func (c Config) powerOf(job *workload.Job, index int32) int {
 		return c.PowerLow
 	}
 	return max(1, c.PowerLow+int(c.chance(chanceOfPower, uint64(index), 0, uint64(c.PowerHigh-c.PowerLow+1)))) //nolint:gosec // checked: in order
+}
+
+// dataOf is the size of a job's data in bytes.
+func (c Config) dataOf(index int32) int64 {
+	switch n := len(c.Stage.Sizes); n {
+	case 0:
+		return 0
+	case 1:
+		return c.Stage.Sizes[0]
+	default:
+		return c.Stage.Sizes[c.chance(chanceOfData, uint64(index), 0, uint64(n))] //nolint:gosec // not negative
+	}
 }
 
 // perturb adds to a planned wait a chance between minus and plus Perturb ([MC 5.3]).

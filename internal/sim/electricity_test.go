@@ -180,7 +180,7 @@ func staged(scheme sim.Scheme, busy int64) (sim.Config, []workload.Job) {
 			{Machine: sim.Machine{Name: "a", Nodes: 1, CPUsPerNode: 1}, Local: engine.EASY()},
 			{Machine: sim.Machine{Name: "b", Nodes: 2, CPUsPerNode: 1}, Local: engine.EASY()},
 		},
-		Stage: sim.Stage{Bytes: 1e9, Links: [][]sim.DataLink{
+		Stage: sim.Stage{Sizes: []int64{1e9}, Links: [][]sim.DataLink{
 			{{}, {Latency: 2 * protocol.Second, Bandwidth: 1e8}},
 			{{Latency: protocol.Second, Bandwidth: 1e9}, {}},
 		}},
@@ -215,7 +215,7 @@ func TestStageByHand(t *testing.T) {
 				}
 			}
 			cfg, jobs := staged(scheme, 5)
-			cfg.Stage.Bytes = 0
+			cfg.Stage.Sizes = nil
 			if r, _ := run(t, cfg, jobs); r.Placements[1].End != 105*second {
 				t.Errorf("without data: %+v", r.Placements[1])
 			}
@@ -377,6 +377,41 @@ func TestPricesReachThePolicy(t *testing.T) {
 }
 
 // TestSpeedsByMflops: a job goes to where it is allowed to take as long as it takes there.
+// TestDataAreDrawnForEachJob: each job has one of the sizes, all about equally often, the
+// same for the same seed; and what travels is what the job was drawn.
+func TestDataAreDrawnForEachJob(t *testing.T) {
+	t.Parallel()
+	cfg, first := staged(sim.Distributed, 1)
+	cfg.Sites[1].Nodes = 2_000
+	cfg.Stage.Sizes = []int64{0, 1e9, 3e9}
+	const many = 900
+	jobs := first[:1]
+	for range many {
+		jobs = append(jobs, first[1])
+	}
+	took := map[protocol.Duration]int{}
+	r, _ := run(t, cfg, jobs)
+	for i := range many {
+		took[r.Placements[1+i].End.Sub(first[1].Submit)-first[1].Run]++
+	}
+	for _, want := range []protocol.Duration{0, 12 * protocol.Second, 32 * protocol.Second} {
+		if n := took[want]; n < many/4 || n > many/2 {
+			t.Errorf("the data of %d of %d jobs took %v: %v", n, many, want, took)
+		}
+	}
+	if again, _ := run(t, cfg, jobs); !slices.Equal(again.Placements, r.Placements) {
+		t.Error("the same seed draws other sizes")
+	}
+	cfg.Seed++
+	if other, _ := run(t, cfg, jobs); slices.Equal(other.Placements, r.Placements) {
+		t.Error("another seed draws the same sizes")
+	}
+	cfg.Stage.Sizes = []int64{1, -1}
+	if _, err := sim.Run(t.Context(), cfg, jobs, nil); err == nil || !strings.Contains(err.Error(), "must not be negative") {
+		t.Errorf("a negative size: %v", err)
+	}
+}
+
 func TestSpeedsByMflops(t *testing.T) {
 	t.Parallel()
 	for estimate, want := range map[protocol.Duration]sim.Placement{
@@ -408,7 +443,7 @@ func whole(t testing.TB, scheme sim.Scheme) sim.Config {
 	cfg.PowerLow, cfg.PowerHigh = 600_000, 1_400_000
 	cfg.Tuning.MaxJobsPerCycle = 4
 	cfg.Protect = rules.Protection{Delay: protocol.Hour, Share: 900_000}
-	cfg.Stage.Bytes = 1e9
+	cfg.Stage.Sizes = []int64{1e9}
 	for i := range cfg.Sites {
 		cfg.Sites[i].Electricity = at(10*int64(i+1), 30, -5, 80)
 		cfg.Stage.Links = append(cfg.Stage.Links, slices.Repeat([]sim.DataLink{{Latency: 100, Bandwidth: 1e8}}, len(cfg.Sites)))
@@ -562,7 +597,7 @@ func TestStageAtTheLimit(t *testing.T) {
 		})
 	}
 	link := sim.DataLink{Bandwidth: 1e6}
-	cfg.Stage = sim.Stage{Bytes: 60e6, Links: [][]sim.DataLink{{link, link}, {link, link}}}
+	cfg.Stage = sim.Stage{Sizes: []int64{60e6}, Links: [][]sim.DataLink{{link, link}, {link, link}}}
 	var jobs []workload.Job
 	for range 4 {
 		jobs = append(jobs, workload.Job{CPUs: 1, Run: protocol.Hour, Estimate: protocol.Hour})

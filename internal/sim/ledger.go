@@ -66,7 +66,7 @@ func (g *grid) account() {
 		if i < g.parts.first {
 			ledger.Jobs = ledger.Jobs.Plus(paid)
 			home := &r.Ledgers[job.Origin]
-			home.Links = home.Links.Plus(g.carriage(job.Origin, p.Site, g.cfg.Stage.Bytes, 0))
+			home.Links = home.Links.Plus(g.carriage(job.Origin, p.Site, g.cfg.dataOf(int32(i)), 0))
 		}
 	}
 	r.Applications = make([]Achieved, len(g.cfg.Applications))
@@ -89,7 +89,7 @@ func (g *grid) account() {
 func (c Config) charged() bool {
 	dear := func(l DataLink) bool { return l.PerGB > 0 || l.PerHour > 0 }
 	return slices.ContainsFunc(c.Sites, func(s Site) bool { return s.Costs != nil || s.Tariff.CPUHour > 0 }) ||
-		c.Stage.Bytes > 0 && slices.ContainsFunc(c.Stage.Links, func(from []DataLink) bool { return slices.ContainsFunc(from, dear) })
+		c.Stage.some() && slices.ContainsFunc(c.Stage.Links, func(from []DataLink) bool { return slices.ContainsFunc(from, dear) })
 }
 
 func (g *grid) achieved(one *part, p Placement) AchievedComponent {
@@ -190,7 +190,7 @@ func (g *grid) paid(index int32) protocol.Micro {
 	p, job := g.result.Placements[index], &g.jobs[index]
 	there := &g.cfg.Sites[p.Site]
 	spec := protocol.Spec{
-		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)}, Data: g.cfg.Stage.Bytes,
+		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)}, Data: g.cfg.dataOf(index),
 	}
 	run := p.End.Sub(p.Start)
 	if one := g.parts.at(index); one != nil {

@@ -104,7 +104,7 @@ func (c Config) checkElectricity(jobs int) error {
 		return fmt.Errorf("a share of %d parts per million of the jobs stays at home; use 0 to %d", c.LocalShare, protocol.PPM)
 	case c.PowerLow < 0 || c.PowerHigh < c.PowerLow || c.PowerHigh > protocol.MaxPower:
 		return fmt.Errorf("the jobs' power is drawn from %d to %d parts per million; use an ordered pair up to %d", c.PowerLow, c.PowerHigh, protocol.MaxPower)
-	case c.Perturb < 0 || c.Stage.Bytes < 0:
+	case c.Perturb < 0 || slices.ContainsFunc(c.Stage.Sizes, func(bytes int64) bool { return bytes < 0 }):
 		return errors.New("the error of waits and the size of data must not be negative")
 	case c.Stage.Links != nil && len(c.Stage.Links) != len(c.Sites):
 		return fmt.Errorf("data links of %d sites for a grid of %d", len(c.Stage.Links), len(c.Sites))
