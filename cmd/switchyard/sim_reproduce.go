@@ -22,6 +22,7 @@ type simReproduce struct {
 	options reproduce.Options
 	waits   string
 	html    string
+	out     string
 	list    bool
 	plain   bool
 }
@@ -36,7 +37,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 			"half-widths of their 95 % confidence intervals. Without names, all of the MCMF paper except\n" +
 			"nordugrid, which takes much longer. A simulation that several exhibits need runs once.\n" +
 			"--data is the directory of the traces and prices. --json prints the values of each seed and the\n" +
-			"series of the figures, --html draws the figures. Only --data, --seeds and --workers also apply to\n" +
+			"series of the figures, --html and --out draw the figures. Only --data, --seeds and --workers also apply to\n" +
 			"the Blue Gene/P paper.\n" +
 			"Names: " + console.Wrapped(papers.Names(), 90) + ".",
 		Example: "  switchyard sim reproduce table4 fig10 --data ../shared/data\n" +
@@ -60,6 +61,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.Oracle, "oracle", false, "use the actual prices as forecasts, as in the authors' code")
 	cmd.Flags().IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
 	cmd.Flags().StringVar(&r.html, "html", "", "write a page with tables and figures to this file; - is the output")
+	cmd.Flags().StringVar(&r.out, "out", "", "directory for index.html and the figures as SVG files; it is created")
 	cmd.Flags().BoolVar(&r.plain, "plain", false, "print aligned columns in place of Markdown")
 	return a.query(cmd)
 }
@@ -89,7 +91,7 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if r.html != "" {
+	if r.html != "" || r.out != "" {
 		if err = r.page(reports, names); err != nil || whole {
 			return err
 		}
@@ -115,6 +117,14 @@ func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
 	page, err := reproduce.Page("Papers, reproduced", reports, source)
 	if err != nil {
 		return err
+	}
+	if r.out != "" {
+		if _, err = page.WriteFolder(r.out); err != nil {
+			return err
+		}
+	}
+	if r.html == "" {
+		return nil
 	}
 	return r.app.writePage(r.html, page)
 }

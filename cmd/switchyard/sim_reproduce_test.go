@@ -74,8 +74,8 @@ func TestSimReproducePrints(t *testing.T) {
 // The exhibits of two papers in one call, and the page with both.
 func TestSimReproduceDrawsAPage(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "page.html")
-	r := again(t, "bg-fig5", "fig5", "--data", flatPrices(t), "--seeds", "1", "--waits", "plan", "--jobs", "200", "--html", path)
+	path, folder := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "figures")
+	r := again(t, "bg-fig5", "fig5", "--data", flatPrices(t), "--seeds", "1", "--waits", "plan", "--jobs", "200", "--html", path, "--out", folder)
 	if r.code != 0 || r.stderr != "" {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
@@ -90,6 +90,9 @@ func TestSimReproduceDrawsAPage(t *testing.T) {
 	}
 	if !strings.Contains(r.stdout, "## fig5: ") || !strings.Contains(r.stdout, "## bg-fig5: ") {
 		t.Errorf("one is not printed:\n%s", r.stdout)
+	}
+	if figures, _ := filepath.Glob(filepath.Join(folder, "bg-fig5-*.svg")); len(figures) != 2 {
+		t.Errorf("the folder has the figures %q, want two of bg-fig5", figures)
 	}
 	whole := again(t, "bg-fig5", "--seeds", "1", "--html", "-")
 	if whole.code != 0 || !strings.HasPrefix(whole.stdout, "<!DOCTYPE html>") || strings.Contains(whole.stdout, "## bg-fig5") {

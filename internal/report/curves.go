@@ -33,6 +33,9 @@ type Point struct {
 
 const curvesHeight = 300 // points, without the legend
 
+// mostDots is how many points of a curve are marked at most: with more, marks would cover each other and the line.
+const mostDots = 60
+
 // Figure draws the curves. Its table has a row for each value of the parameter and a
 // column for each curve.
 func (cs Curves) Figure() (Figure, error) {
@@ -45,7 +48,9 @@ func (cs Curves) Figure() (Figure, error) {
 	for i, curve := range sorted {
 		keys = append(keys, key{short(curve.Name), func(d *drawing, at point) {
 			d.line(lineOf(i), point{at.x - 5, at.y}, point{at.x + 5, at.y})
-			dot(d, i, at)
+			if len(curve.Points) <= mostDots {
+				dot(d, i, at)
+			}
 		}})
 	}
 	top := d.legend(keys)
@@ -145,6 +150,9 @@ func (cs Curves) draw(d *drawing, i int, points []Point, x, y *axis) {
 		d.fill("band "+series(i), band...)
 	}
 	d.line(lineOf(i), means...)
+	if len(means) > mostDots {
+		return
+	}
 	for _, at := range means {
 		dot(d, i, at)
 	}

@@ -52,3 +52,73 @@ func sortCounting(starts, spare []protocol.Instant) (pairs int64) {
 	copy(starts, merged)
 	return pairs
 }
+
+// InverseReadings are local readings of the inverse pairs of two schedules. [BG 4.2] defines the pairs over
+// all jobs, but its numbers are those of a local count.
+type InverseReadings struct {
+	OnePass   int64 // that one pass of the second schedule chose between: it started the later job and left the earlier
+	Neighbors int64 // at most [NeighborPlaces] places apart in the order of the first schedule
+	Near      int64 // whose starts in the first schedule are at most [NearStarts] apart
+	Adjacent  int64 // next to each other in the order of the first schedule
+	Moved     int64 // jobs, not pairs: those that start at another time
+}
+
+// What counts as near.
+const (
+	NeighborPlaces = 5
+	NearStarts     = 5 * protocol.Minute
+)
+
+// ReadInversePairs counts the inverse pairs of two schedules by each local reading. The choices are those of
+// the second schedule, see [ScheduleChoices]. Jobs that start together in the first schedule are ordered as
+// they are listed.
+func ReadInversePairs(first, second []protocol.Instant, choices []Choice) (r InverseReadings) {
+	var order []int
+	for i := range first {
+		if first[i] == NeverStarts || second[i] == NeverStarts {
+			continue
+		}
+		order = append(order, i)
+		if first[i] != second[i] {
+			r.Moved++
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(first[a], first[b]) })
+	for place, i := range order {
+		for far, j := range order[place+1:] {
+			far++ // places from i to j
+			near := first[j].Sub(first[i]) <= NearStarts
+			if !near && far > NeighborPlaces {
+				break
+			}
+			if first[i] >= first[j] || second[i] <= second[j] {
+				continue
+			}
+			r.Near += count(near)
+			r.Neighbors += count(far <= NeighborPlaces)
+			r.Adjacent += count(far == 1)
+		}
+	}
+	r.OnePass = onePass(first, second, choices)
+	return r
+}
+
+// onePass counts the inverse pairs that one pass made.
+func onePass(first, second []protocol.Instant, choices []Choice) (pairs int64) {
+	for _, c := range choices {
+		for _, left := range c.From {
+			for _, started := range c.From {
+				inverse := first[left] != NeverStarts && first[left] < first[started] && second[left] > second[started]
+				pairs += count(inverse && second[started] == c.At)
+			}
+		}
+	}
+	return pairs
+}
+
+func count(holds bool) int64 {
+	if holds {
+		return 1
+	}
+	return 0
+}

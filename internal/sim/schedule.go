@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -54,24 +55,57 @@ type Misfit struct {
 func Schedule(
 	jobs []workload.Job, machine engine.Machine, policy engine.Policy, tie Tie,
 ) (starts []protocol.Instant, misfits []Misfit, err error) {
-	if _, err := ParseTie(string(tie)); err != nil {
-		return nil, nil, fmt.Errorf("the workload %w: %w", ErrNoSchedule, err)
-	}
-	if err := checkSchedulable(jobs); err != nil {
+	r, err := newSchedule(jobs, machine, policy, tie)
+	if err != nil {
 		return nil, nil, err
 	}
-	r := scheduleRun{
+	r.simulate(tie)
+	return r.starts, r.misfits, nil
+}
+
+// Choice is a pass that chose jobs within a power budget.
+type Choice struct {
+	At   protocol.Instant
+	From []int // indices of the jobs each of which could have started alone
+}
+
+// ScheduleChoices is [Schedule] that also returns the passes in which a power budget made the policy
+// choose, in the order of time.
+func ScheduleChoices(
+	jobs []workload.Job, machine engine.Machine, policy engine.Policy, tie Tie,
+) (starts []protocol.Instant, choices []Choice, err error) {
+	r, err := newSchedule(jobs, machine, policy, tie)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.choices = new([]Choice)
+	r.simulate(tie)
+	return r.starts, *r.choices, nil
+}
+
+func newSchedule(jobs []workload.Job, machine engine.Machine, policy engine.Policy, tie Tie) (*scheduleRun, error) {
+	if _, err := ParseTie(string(tie)); err != nil {
+		return nil, fmt.Errorf("the workload %w: %w", ErrNoSchedule, err)
+	}
+	if err := checkSchedulable(jobs); err != nil {
+		return nil, err
+	}
+	r := &scheduleRun{
 		jobs:   jobs,
 		core:   engine.NewCore(machine, policy),
 		starts: make([]protocol.Instant, len(jobs)),
 	}
 	r.core.Expect(len(jobs))
+	return r, nil
+}
+
+// simulate runs the schedule to its end.
+func (r *scheduleRun) simulate(tie Tie) {
 	if tie == TieBatch {
 		r.run(r.together)
 	} else {
 		r.run(r.oneByOne)
 	}
-	return r.starts, r.misfits, nil
 }
 
 func checkSchedulable(jobs []workload.Job) error {
@@ -105,6 +139,7 @@ type scheduleRun struct {
 	begun   uint64
 	next    int       // the next job to submit
 	ended   []realEnd // at the present time
+	choices *[]Choice // nil: they are not kept
 }
 
 // run goes from one time stamp to the next.
@@ -189,11 +224,15 @@ func (r *scheduleRun) size() (w engine.PendingJob, ok bool) {
 	return w, reason == ""
 }
 
+// begin enters the jobs that a pass has started, and what it chose from.
 func (r *scheduleRun) begin(now protocol.Instant, started []int) {
 	for _, i := range started {
 		r.begun++
 		r.starts[i] = now
 		r.pending.push(realEnd{now.Add(r.jobs[i].Run), r.begun, i})
+	}
+	if from := r.core.Candidates(); r.choices != nil && len(from) > 0 {
+		*r.choices = append(*r.choices, Choice{now, slices.Clone(from)})
 	}
 }
 

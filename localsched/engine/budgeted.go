@@ -32,6 +32,9 @@ func (*budgeted) PlanMode() PlanMode { return PlanSimulate }
 func (b *budgeted) Pass(f *ClusterState) BackfillWindow {
 	s := &f.supply
 	s.change = 0
+	if s.budgetPass != nil {
+		s.budgetPass.considered = s.budgetPass.considered[:0]
+	}
 	limit, until := b.Signal.At(f.now)
 	late := b.late(f)
 	if limit == power.Unlimited && len(late) == 0 {
@@ -78,6 +81,7 @@ func (b *budgeted) filter(f *ClusterState, t *budgetPass) {
 	if t.looksAhead(f) {
 		t.avoidReserved(f)
 	}
+	t.consider()
 	for i, chosen := range t.affordable(f.now, math.MaxInt) {
 		if p := &t.candidates[i]; chosen && f.free.Has(p.job.Units, p.place) {
 			f.startOne(&p.job, p.place)
@@ -132,6 +136,7 @@ func (t *budgetPass) beside(f *ClusterState, p *candidate) bool {
 // chosen again.
 func (b *budgeted) fill(f *ClusterState, t *budgetPass) {
 	b.window(f, t)
+	t.consider()
 	for len(t.candidates) > 0 {
 		if all := t.place(f, t.affordable(f.now, f.free.Free())); all {
 			return

@@ -17,6 +17,7 @@ type budgetPass struct {
 	items      []power.Item
 	chosen     []bool
 	order      []int
+	considered []int // engine's numbers of the candidates that the last pass chose from
 
 	limit    int64            // the budget
 	slack    int64            // limit − power of the running jobs
@@ -40,6 +41,13 @@ func (t *budgetPass) begin(limit, taken int64) {
 		t.slack = max(0, limit-taken)
 	}
 	t.reserved, t.until, t.spare = false, power.End, power.Unlimited
+}
+
+// consider keeps which jobs the pass chooses from, see [Core.Candidates].
+func (t *budgetPass) consider() {
+	for i := range t.candidates {
+		t.considered = append(t.considered, t.candidates[i].job.slot)
+	}
 }
 
 // project makes a profile of the running jobs and the advance reservations. A job past its estimate

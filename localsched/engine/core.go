@@ -254,6 +254,16 @@ func (c *Core) Pass(now protocol.Instant) []int {
 	return c.noteStarts()
 }
 
+// Candidates returns the numbers of the jobs that the last pass chose from within a power budget: each of
+// them could have started alone [BG 3.3]. There are none if no budget held. The slice is valid until the
+// next pass.
+func (c *Core) Candidates() []int {
+	if t := c.state.supply.budgetPass; t != nil {
+		return t.considered
+	}
+	return nil
+}
+
 // noteStarts enters the jobs just started.
 func (c *Core) noteStarts() []int {
 	c.numbers = c.numbers[:0]

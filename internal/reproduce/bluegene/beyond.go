@@ -60,10 +60,75 @@ func compared(ways []way, percents []int) (trials []trial, build func(*study, *r
 func inMonths(t trial) []trial {
 	var all []trial
 	for index := range halfYear.names() {
-		t.month = month{source: halfYear, index: index}
+		t.source, t.index = halfYear, index
 		all = append(all, t)
 	}
 	return all
+}
+
+// idlePower is the other reading of the baseline, with which [BG]'s order of the ranges is tried.
+func idlePower() exhibit {
+	bases := []struct {
+		basis basis
+		label string
+	}{
+		{jobsAlone, "jobs"},
+		{idleBaseline, "jobs and idle nodes, of which jobs count"},
+		{idleDrawn, "jobs and idle nodes, both count"},
+	}
+	percents := []int{50, 90}
+	var trials []trial
+	each := func(do func(percent int, label string, basis basis)) {
+		for _, percent := range percents {
+			for _, b := range bases {
+				do(percent, b.label, b.basis)
+			}
+		}
+	}
+	rows := func(percent int, basis basis) (rows [][]trial) {
+		for powers := range ranges {
+			rows = append(rows, inMonths(trial{month: month{powers: powers}, percent: percent, basis: basis}))
+		}
+		return rows
+	}
+	each(func(percent int, _ string, basis basis) {
+		trials = append(trials, slices.Concat(rows(percent, basis)...)...)
+	})
+	return exhibit{
+		name: "bg-idle", title: "budgets of jobs and idle nodes, by ranges of power", paper: "[BG 4.1] and Figure 6", trials: trials,
+		notes: []string{
+			"The text has greater savings for narrower ranges. An idle rack draws 13 kW, all of them 520 kW.",
+			"Means of the six months. The system's cost is that of all jobs' energy in the month and of the nodes without a job.",
+		},
+		build: func(s *study, r *reproduce.Report) {
+			var labels []string
+			for powers := range ranges {
+				labels = append(labels, rangeName(powers))
+			}
+			each(func(percent int, label string, basis basis) {
+				t := s.table(fmt.Sprintf("PB-%d of %s", percent, label), rows(percent, basis), labels, systemMeasures())
+				t.Stub = "range"
+				r.Tables = append(r.Tables, t)
+			})
+		},
+	}
+}
+
+// systemMeasures are the columns that ranges of power are compared by.
+func systemMeasures() []measure {
+	var all []measure
+	for i, ratio := range ratios() {
+		all = append(all, measure{
+			reproduce.Column{Key: fmt.Sprintf("saving_%d", ratio), Title: fmt.Sprintf("saving, 1:%d", ratio), Unit: "%", Digits: 1},
+			func(r *result) float64 { return r.saving[i] },
+		})
+	}
+	return append(all,
+		measure{reproduce.Column{Key: "saving_raw", Title: "raw, 1:3", Unit: "%", Digits: 1}, func(r *result) float64 { return r.raw[ratio13] }},
+		measure{reproduce.Column{Key: "saving_system", Title: "system's cost, 1:3", Unit: "%", Digits: 1}, func(r *result) float64 { return r.system[ratio13] }},
+		measure{reproduce.Column{Key: "held", Title: "utilization", Unit: "%", Digits: 1}, func(r *result) float64 { return r.held }},
+		measure{reproduce.Column{Key: "wait", Title: "mean wait", Unit: "h", Digits: 1}, func(r *result) float64 { return r.wait / 3600 }},
+	)
 }
 
 func modes() exhibit {
@@ -90,7 +155,25 @@ func bounds() exhibit {
 }
 
 func ownLog() exhibit {
-	return another(realLog, "bg-real", "the real log of Intrepid, 10,000 jobs of January and February 2009", nil)
+	e := another(realLog, "bg-real", "the real log of Intrepid, 10,000 jobs of January and February 2009", nil)
+	whole := budgeted(e.trials[:len(budgets())]) // within budgets from January to February
+	filtered := slices.Clone(whole)
+	for i := range filtered {
+		filtered[i].mode = engine.Filter
+	}
+	e.trials = append(e.trials, filtered...)
+	before := e.build
+	e.build = func(s *study, r *reproduce.Report) {
+		before(s, r)
+		for _, one := range []struct {
+			mode   engine.Mode
+			trials []trial
+		}{{engine.Window, whole}, {engine.Filter, filtered}} {
+			title := fmt.Sprintf("Local readings of inverse pairs, %s, %s", realLog.names()[0], one.mode)
+			r.Tables = append(r.Tables, s.table(title, singly(one.trials), labels(one.trials), readings()))
+		}
+	}
+	return e
 }
 
 func otherMachine() exhibit {

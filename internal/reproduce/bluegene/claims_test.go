@@ -1,6 +1,7 @@
 package bluegene_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
@@ -26,6 +27,25 @@ func TestEveryMonthBearsTheClaimsOut(t *testing.T) {
 		claims, err := bluegene.Claims(t.Context(), reproduce.Size{Data: shared(t), Seeds: 1}, bluegene.BlueHorizon, 50, 90)
 		bearOut(t, claims, err)
 	})
+}
+
+// [BG 4.3]: a narrower range of powers saves more. That holds if the idle power of nodes counts in the budget
+// and its baseline.
+func TestNarrowRangesSaveMore(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("schedules a half year six times")
+	}
+	r := run(t, reproduce.Size{Seeds: 1}, "bg-idle")[0]
+	for _, title := range []string{"PB-50 of jobs and idle nodes, both count", "PB-90 of jobs and idle nodes, both count"} {
+		i := slices.IndexFunc(r.Tables, func(t reproduce.Table) bool { return t.Title == title })
+		for _, ratio := range []string{"saving, 1:3", "saving, 1:4", "saving, 1:5"} {
+			narrow, wide, widest := value(t, &r.Tables[i], "20 to 33 kW", ratio), value(t, &r.Tables[i], "30 to 90 kW", ratio), value(t, &r.Tables[i], "30 to 120 kW", ratio)
+			if narrow <= wide || wide <= widest {
+				t.Errorf("%s: %s of %.1f, %.1f and %.1f %%", title, ratio, narrow, wide, widest)
+			}
+		}
+	}
 }
 
 // bearOut takes claims at 50 and 90 % of the power, in turn.

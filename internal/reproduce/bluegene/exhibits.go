@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,13 +16,17 @@ import (
 type exhibit struct {
 	name, title, paper string
 
-	notes  []string
-	trials []trial
-	build  func(s *study, r *reproduce.Report)
+	notes   []string
+	trials  []trial
+	build   func(s *study, r *reproduce.Report)
+	example func(r *reproduce.Report) error // in place of build, if there are no trials
 }
 
 func exhibits() []exhibit {
-	return []exhibit{savings(), utilization(), fairness(), days(), sensitivity(), wideUtilization(), modes(), bounds(), ownLog(), otherMachine()}
+	return []exhibit{
+		figureOne(), savings(), utilization(), fairness(), days(), sensitivity(), wideUtilization(),
+		idlePower(), modes(), bounds(), ownLog(), otherMachine(),
+	}
 }
 
 // budgets are the percentages of [BG] Table 1; 0 is the default scheduling.
@@ -125,17 +130,48 @@ func utilization() exhibit {
 }
 
 func fairness() exhibit {
-	trials := budgeted(tried(halfYear, 0))
+	window := budgeted(tried(halfYear, 0))
+	type cut struct {
+		percent int
+		mode    engine.Mode
+	}
+	cuts := []cut{{50, ""}, {60, ""}, {50, engine.Filter}, {60, engine.Filter}}
+	trials := slices.Clone(window)
+	for _, c := range cuts {
+		trials = append(trials, inMonths(trial{percent: c.percent, mode: c.mode})...)
+	}
 	return exhibit{
 		name: "bg-fig4", title: "fairness: inverse pairs, 20 to 33 kW a rack", paper: "[BG] Figure 4", trials: trials,
-		notes: []string{"The text has nearly 7,000 in March and up to 8,000 at 50 %, and half of it at 60 %."},
+		notes: []string{
+			"The text has nearly 7,000 in March and up to 8,000 at 50 %, and half of it at 60 %.",
+			"In one pass: one pass within the budget had the choice between both jobs, started the later one of the default's order and left the earlier one.",
+			"Neighbors are at most 5 places apart in the default's order. The last column counts jobs.",
+		},
 		build: func(s *study, r *reproduce.Report) {
-			pairs := s.byMonth("Inverse pairs", trials, reproduce.Column{Key: "inverse"}, func(r *result) float64 { return r.inverse })
+			pairs := s.byMonth("Inverse pairs", window, reproduce.Column{Key: "inverse"}, func(r *result) float64 { return r.inverse })
 			tell(&pairs, "March", "PB-50", 7000)
-			share := s.byMonth("Of all pairs of jobs", trials, reproduce.Column{Key: "inverse_pct", Unit: "%", Digits: 2},
+			share := s.byMonth("Of all pairs of jobs", window, reproduce.Column{Key: "inverse_pct", Unit: "%", Digits: 2},
 				func(r *result) float64 { return percent(r.inverse, r.pairs) })
 			r.Tables = []reproduce.Table{pairs, share}
+			for _, c := range cuts {
+				months := inMonths(trial{percent: c.percent, mode: c.mode})
+				t := s.table(fmt.Sprintf("Local readings, PB-%d, %s", c.percent, cmp.Or(c.mode, engine.Window)), singly(months), halfYear.names(), readings())
+				t.Stub = "month"
+				r.Tables = append(r.Tables, t)
+			}
 		},
+	}
+}
+
+// readings are the columns of the ways to count inverse pairs.
+func readings() []measure {
+	return []measure{
+		{reproduce.Column{Key: "inverse", Title: "all pairs"}, func(r *result) float64 { return r.inverse }},
+		{reproduce.Column{Key: "one_pass", Title: "in one pass"}, func(r *result) float64 { return float64(r.local.OnePass) }},
+		{reproduce.Column{Key: "neighbors", Title: "neighbors"}, func(r *result) float64 { return float64(r.local.Neighbors) }},
+		{reproduce.Column{Key: "near", Title: "starts 5 min apart"}, func(r *result) float64 { return float64(r.local.Near) }},
+		{reproduce.Column{Key: "adjacent", Title: "adjacent"}, func(r *result) float64 { return float64(r.local.Adjacent) }},
+		{reproduce.Column{Key: "moved", Title: "jobs moved"}, func(r *result) float64 { return float64(r.local.Moved) }},
 	}
 }
 
@@ -146,7 +182,7 @@ func days() exhibit {
 		name: "bg-fig5", title: "power and utilization by the time of the day, March, budget of 50 %", paper: "[BG] Figure 5", trials: trials,
 		notes: []string{
 			"The text has the default at 80 to 70 % by day, the budget's at 40 to 50 %, and more than the default by night.",
-			"The curves are in JSON and on the page.",
+			"The curves are in JSON; --html and --out draw them.",
 		},
 		build: func(s *study, r *reproduce.Report) {
 			draw := func(r *result, b sim.Bin) float64 { return kilowatts(b.Draw) }

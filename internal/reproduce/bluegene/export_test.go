@@ -44,8 +44,36 @@ func Judge(jobs []workload.Job, before, now []protocol.Instant) (Judgement, erro
 		return Judgement{}, err
 	}
 	rates := p.site.rates(workload.PowerRanges()[0])
-	r := judge(jobs, p.follow(jobs, rates, before), p.follow(jobs, rates, now), meters)
+	r := judge(jobs, rates, p.follow(jobs, rates, before), p.follow(jobs, rates, now), meters)
 	return Judgement{r.saving[0], r.whole[0], r.raw[0], r.same, r.used, r.held, r.power, r.inverse}, nil
+}
+
+// Basis is what a budget is a percentage of.
+type Basis = basis
+
+// The bases of budgets.
+const (
+	JobsAlone    = jobsAlone
+	IdleBaseline = idleBaseline
+	IdleDrawn    = idleDrawn
+)
+
+// Starts schedules jobs in March within a budget; 20 to 33 kW a rack.
+func Starts(jobs []workload.Job, percent int, b basis) ([]protocol.Instant, error) {
+	p, _, err := march()
+	if err != nil {
+		return nil, err
+	}
+	rates := p.site.rates(workload.PowerRanges()[0])
+	base, err := p.schedule(jobs, rates, engine.EASY())
+	if err != nil {
+		return nil, err
+	}
+	s, err := trial{percent: percent, basis: b}.schedule(jobs, rates, base)
+	if err != nil {
+		return nil, err
+	}
+	return s.starts, nil
 }
 
 // Claim is what a budget saves in a period, at each ratio, and the utilizations.
@@ -107,10 +135,9 @@ func RealLog(data string, mode engine.Mode) (run func() error, jobs int, err err
 	if err != nil {
 		return nil, 0, err
 	}
-	policy, err := trial{percent: 50, mode: mode}.policy(p, rates, base)
 	run = func() error {
-		_, failed := p.schedule(drawn, rates, policy)
+		_, failed := trial{percent: 50, mode: mode}.schedule(drawn, rates, base)
 		return failed
 	}
-	return run, len(drawn), err
+	return run, len(drawn), nil
 }

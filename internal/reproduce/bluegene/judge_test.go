@@ -2,6 +2,7 @@ package bluegene_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -110,4 +111,41 @@ func TestJobsThatNeverStartCountNowhere(t *testing.T) {
 	j := judged(t, jobs, starts, starts)
 	near(t, "saving", j.Saving+j.Raw+j.Whole, 0)
 	near(t, "same", j.Same, 50)
+}
+
+// TestIdlePowerInBudgets: 40 racks idle at 520 kW, and ten jobs of a rack at 33 kW each come on-peak. The
+// mean of their power over the month is half a kilowatt.
+func TestIdlePowerInBudgets(t *testing.T) {
+	t.Parallel()
+	jobs := make([]workload.Job, 10)
+	for i := range jobs {
+		jobs[i] = hours(1024)
+		jobs[i].ID = int64(i) + 1
+	}
+	for name, c := range map[string]struct {
+		percent int
+		basis   bluegene.Basis
+		atOnce  int // jobs that start on arrival
+		later   protocol.Instant
+	}{
+		"half of next to nothing":         {50, bluegene.JobsAlone, 0, instant(2, 23)},
+		"half of 520 kW are seven jobs":   {50, bluegene.IdleBaseline, 7, instant(2, 10)},
+		"half of it does not even idle":   {50, bluegene.IdleDrawn, 0, instant(2, 23)},
+		"a fifth more, each job adds 20":  {120, bluegene.IdleDrawn, 5, instant(2, 10)},
+		"twice as much is enough for all": {200, bluegene.IdleDrawn, 10, instant(2, 9)},
+	} {
+		starts, err := bluegene.Starts(jobs, c.percent, c.basis)
+		if err != nil {
+			t.Fatal(err)
+		}
+		atOnce := 0
+		for _, at := range starts {
+			if at == instant(2, 9) {
+				atOnce++
+			}
+		}
+		if last := slices.Max(starts); atOnce != c.atOnce || last != c.later {
+			t.Errorf("%s: %d jobs start on arrival and the last at %v, want %d and %v", name, atOnce, last.Time(), c.atOnce, c.later.Time())
+		}
+	}
 }

@@ -3,6 +3,7 @@ package bluegene
 import (
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/power"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -12,6 +13,7 @@ type result struct {
 	saving [3]float64 // % of the energy cost of the same jobs, by [ratios]
 	whole  [3]float64 // % of that of all jobs
 	raw    [3]float64 // % of what all jobs' energy costs in the period
+	system [3]float64 // % of the same with that of the nodes without a job
 	same   float64    // % of the jobs that end in the period in both schedules
 
 	used, held float64 // % of the machine's CPU time in the period that jobs asked for, and that they held
@@ -20,6 +22,7 @@ type result struct {
 	longest    float64 // s
 	slowdown   float64 // bounded
 	inverse    float64 // pairs of jobs
+	local      sim.InverseReadings
 	pairs      float64 // that there are
 	drain      float64 // s from the period's end to the last job's
 
@@ -28,7 +31,7 @@ type result struct {
 }
 
 // judge compares a schedule of jobs with the default's.
-func judge(jobs []workload.Job, base, s *schedule, meters [3]*price.Meter) *result {
+func judge(jobs []workload.Job, rates power.Rates, base, s *schedule, meters [3]*price.Meter) *result {
 	p := s.period
 	mean := p.mean(s.uses)
 	r := &result{cpus: float64(p.site.CPUs()), power: kilowatts(mean.Draw), day: s.day()}
@@ -40,6 +43,8 @@ func judge(jobs []workload.Job, base, s *schedule, meters [3]*price.Meter) *resu
 		r.saving[i] = saved(before, now, meter)
 		r.whole[i] = saved(base.uses, s.uses, meter)
 		r.raw[i] = saved(base.within(), s.within(), meter)
+		was := base.systemCost(rates, meter)
+		r.system[i] = percent(float64(was-s.systemCost(rates, meter)), float64(was))
 	}
 	for i, use := range s.uses {
 		if s.starts[i] == sim.NeverStarts {
@@ -51,6 +56,7 @@ func judge(jobs []workload.Job, base, s *schedule, meters [3]*price.Meter) *resu
 	m := sim.Measure([]sim.Machine{p.site.Machine}, jobs, sim.Placed(jobs, s.starts))
 	r.wait, r.slowdown = m.MeanWait, m.BoundedSlowdown
 	r.inverse = float64(sim.InversePairs(base.starts, s.starts))
+	r.local = sim.ReadInversePairs(base.starts, s.starts, s.choices)
 	r.pairs = float64(len(jobs)) * float64(len(jobs)-1) / 2
 	return r
 }

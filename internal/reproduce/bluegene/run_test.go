@@ -69,6 +69,24 @@ func TestTheDayOfMarch(t *testing.T) {
 	}
 }
 
+// The paper's totals of both halves of its Figure 1.
+func TestFigureOne(t *testing.T) {
+	t.Parallel()
+	r := run(t, reproduce.Size{Seeds: 1}, "bg-fig1")[0]
+	table := &r.Tables[1]
+	for row, want := range map[string][2]float64{
+		"traditional: J1, J2":              {8, 140},
+		"power-aware (window): J3, J4, J5": {9, 145},
+	} {
+		if nodes, watts := value(t, table, row, "nodes"), value(t, table, row, "power"); nodes != want[0] || watts != want[1] {
+			t.Errorf("%s: %v nodes with %v W, want %v", row, nodes, watts, want)
+		}
+	}
+	if r.Seeds != nil {
+		t.Errorf("seeds %v, but nothing is drawn", r.Seeds)
+	}
+}
+
 func TestWhatIsWrongIsSaid(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
@@ -77,7 +95,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	}{
 		"seeds: 0 is not from 1":                           {reproduce.Size{}, []string{"bg-fig2"}},
 		"workers: -1 is negative":                          {reproduce.Size{Seeds: 1, Workers: -1}, []string{"bg-fig2"}},
-		`nothing is called "bg-fig9"; choose from bg-fig2`: {reproduce.Size{Seeds: 1}, []string{"bg-fig9"}},
+		`nothing is called "bg-fig9"; choose from bg-fig1`: {reproduce.Size{Seeds: 1}, []string{"bg-fig9"}},
 	} {
 		err := bluegene.Check(c.o, c.names)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -15,15 +15,19 @@ type schedule struct {
 	starts []protocol.Instant
 	uses   []sim.Use // what each job holds and draws; of no time for one that never starts
 	asked  []sim.Use // the same with what each job asks for
+
+	choices []sim.Choice // of the passes within a budget
 }
 
 // schedule schedules a period's jobs, of which each has its power.
 func (p *period) schedule(jobs []workload.Job, rates power.Rates, policy engine.Policy) (*schedule, error) {
-	starts, _, err := sim.Schedule(jobs, p.site.model, policy, sim.TieBatch)
+	starts, choices, err := sim.ScheduleChoices(jobs, p.site.model, policy, sim.TieBatch)
 	if err != nil {
 		return nil, err
 	}
-	return p.follow(jobs, rates, starts), nil
+	s := p.follow(jobs, rates, starts)
+	s.choices = choices
+	return s, nil
 }
 
 // follow is the schedule with these starts.
@@ -70,6 +74,17 @@ func done(a, b *schedule) (inA, inB []sim.Use) {
 		}
 	}
 	return inA, inB
+}
+
+// systemCost is what the energy of the whole machine costs in the period: that of its jobs, and of the nodes
+// without a job at the idle rate.
+func (s *schedule) systemCost(rates power.Rates, meter *price.Meter) protocol.Micro {
+	p := s.period
+	sum := meter.Cost(rates.Draw(0, p.site.CPUs(), 0), p.from, p.until.Sub(p.from))
+	for _, u := range s.within() {
+		sum += meter.Cost(u.Draw-rates.Draw(0, u.CPUs, 0), u.Start, u.End.Sub(u.Start))
+	}
+	return sum
 }
 
 // cost is what the energy of uses costs, each part by the price of its time.

@@ -3,6 +3,7 @@ package bluegene
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/parallel"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
@@ -23,11 +24,22 @@ type month struct {
 type trial struct {
 	month
 
-	percent int // the budget, of the mean power of the default's jobs; 0: the default
+	percent int // the budget, in percent of the baseline; 0: the default
+	basis   basis
 	mode    engine.Mode
 	window  int
 	bound   protocol.Duration
 }
+
+// basis is what a budget is a percentage of, and which power counts against it. [BG 4.1] has "the runtime
+// power of the system", which may include that of nodes without a job.
+type basis string
+
+const (
+	jobsAlone    basis = ""              // the mean power of the default's jobs; the power of jobs counts
+	idleBaseline basis = "idle baseline" // that of its jobs and idle nodes; the power of jobs counts
+	idleDrawn    basis = "idle drawn"    // that of its jobs and idle nodes; so does the power that counts
+)
 
 // study is the results of some trials.
 type study struct {
@@ -56,8 +68,15 @@ func Run(ctx context.Context, o reproduce.Size, names []string, progress func(do
 	}
 	reports := make([]reproduce.Report, len(exhibits))
 	for i, e := range exhibits {
-		reports[i] = reproduce.Report{Name: e.name, Title: e.title, Paper: e.paper, Seeds: o.SeedNumbers(), Notes: e.notes}
-		e.build(s, &reports[i])
+		reports[i] = reproduce.Report{Name: e.name, Title: e.title, Paper: e.paper, Notes: e.notes}
+		if len(e.trials) > 0 {
+			reports[i].Seeds = o.SeedNumbers()
+			e.build(s, &reports[i])
+			continue
+		}
+		if err = e.example(&reports[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.name, err)
+		}
 	}
 	return reports, nil
 }
@@ -152,27 +171,66 @@ func (t *task) run(ctx context.Context, seed uint64, keep func(trial, *result)) 
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	for _, tried := range t.trials {
-		if err := ctx.Err(); err != nil {
+		if err = ctx.Err(); err != nil {
 			return err
 		}
 		made := base
 		if tried.percent > 0 {
-			policy, err := tried.policy(p, rates, base)
-			if err != nil {
-				return err
-			}
-			if made, err = p.schedule(jobs, rates, policy); err != nil {
+			if made, err = tried.schedule(jobs, rates, base); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
 		}
-		keep(tried, judge(jobs, base, made, meters))
+		keep(tried, judge(jobs, rates, base, made, meters))
 	}
 	return nil
 }
 
-// policy is the default within the budget.
-func (t trial) policy(p *period, rates power.Rates, base *schedule) (engine.Policy, error) {
-	signal, err := p.signal(int64(p.mean(base.uses).Draw) / 100 * int64(t.percent))
+// schedule schedules jobs by the default policy within the budget.
+func (t trial) schedule(jobs []workload.Job, rates power.Rates, base *schedule) (*schedule, error) {
+	p := base.period
+	mean := p.mean(base.uses)
+	baseline, idle := int64(mean.Draw), rates.Draw(0, p.site.CPUs(), 0)
+	if t.basis != jobsAlone {
+		baseline += idle - int64(mean.CPUs)*rates.Idle/1000
+	}
+	limit := baseline / 100 * int64(t.percent)
+	if t.basis != idleDrawn {
+		policy, err := t.policy(p, rates, limit)
+		if err != nil {
+			return nil, err
+		}
+		return p.schedule(jobs, rates, policy)
+	}
+	// The idle power of the whole machine is always drawn: a job adds what it draws beyond that of its nodes.
+	added, addedRates := aboveIdle(jobs, rates)
+	policy, err := t.policy(p, addedRates, max(0, limit-idle))
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.schedule(added, addedRates, policy)
+	if err != nil {
+		return nil, err
+	}
+	made := p.follow(jobs, rates, s.starts)
+	made.choices = s.choices
+	return made, nil
+}
+
+// aboveIdle are jobs and rates by which a job draws what it does beyond the idle power of the nodes that it
+// holds.
+func aboveIdle(jobs []workload.Job, rates power.Rates) ([]workload.Job, power.Rates) {
+	above := power.Rates{Busy: rates.Busy - rates.Idle}
+	all := slices.Clone(jobs)
+	for i := range all {
+		share := rates.Busy*int64(all[i].Power) - rates.Idle*protocol.PPM
+		all[i].Power = int(max(1, (share+above.Busy-1)/above.Busy)) // 0 would stand for all of it
+	}
+	return all, above
+}
+
+// policy is the default within a budget in milliwatts.
+func (t trial) policy(p *period, rates power.Rates, limit int64) (engine.Policy, error) {
+	signal, err := p.signal(limit)
 	if err != nil {
 		return nil, err
 	}
