@@ -2,8 +2,8 @@ package protocol
 
 import (
 	"math"
-	"strconv"
-	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 )
 
 // Micro is an amount of money in millionths of the currency's unit.
@@ -68,15 +68,7 @@ func (m Micro) Plus(n Micro) Micro {
 }
 
 // Text prints the amount with all its decimals, and two at least.
-func (m Micro) Text() string {
-	sign, size := "", uint64(m) //nolint:gosec // the sign is looked at next
-	if m < 0 {
-		sign, size = "-", -size
-	}
-	decimals := strconv.FormatUint(size%uint64(Unit)+uint64(Unit), 10)[1:]
-	decimals = decimals[:2] + strings.TrimRight(decimals[2:], "0")
-	return sign + strconv.FormatUint(size/uint64(Unit), 10) + "." + decimals
-}
+func (m Micro) Text() string { return decimal.Text(int64(m), 6, 2) }
 
 // TextIn prints the amount as [Micro.Text] does, with its currency if it is named.
 func (m Micro) TextIn(currency string) string {

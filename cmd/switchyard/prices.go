@@ -248,7 +248,7 @@ func (p *prices) show(set *priceformat.Set, zone *time.Location) error {
 		for _, c := range set.Curves {
 			for _, slot := range c.Series.Slots {
 				t.Add(console.Plain(c.Area), slot.Start.Time().In(zone).Format(slotTime), console.Span(slot.Length),
-					priceformat.FormatMicro(slot.Price))
+					slot.Price.Text())
 			}
 		}
 		return t

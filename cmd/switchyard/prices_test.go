@@ -19,7 +19,7 @@ func TestPricesTable(t *testing.T) {
 	want := "" +
 		"AREA  START                     LENGTH  EUR/MWh\n" +
 		"EE    2014-03-30 01:00 +01:00  1:00:00    25.92\n" +
-		"EE    2014-03-30 03:00 +02:00  1:00:00     -1.5\n"
+		"EE    2014-03-30 03:00 +02:00  1:00:00    -1.50\n"
 	if code != 0 || out != want {
 		t.Errorf("exit code %d, got\n%s%s\nwant\n%s", code, out, errs, want)
 	}
@@ -98,7 +98,7 @@ func TestPricesHourly(t *testing.T) {
 	path := tempFile(t, "Indiana.csv", "\"price\"\n26.1\n-1.72")
 	code, out, errs := cli(t, "prices", path, "--format", "hourly", "--zone", "America/Indiana/Indianapolis",
 		"--start", "2014-06-01 00:00", "--currency", "USD", "--no-header")
-	want := "Indiana  2014-06-01 00:00 -04:00  1:00:00     26.1\nIndiana  2014-06-01 01:00 -04:00  1:00:00    -1.72\n"
+	want := "Indiana  2014-06-01 00:00 -04:00  1:00:00    26.10\nIndiana  2014-06-01 01:00 -04:00  1:00:00    -1.72\n"
 	if strings.Join(strings.Fields(out), " ") != strings.Join(strings.Fields(want), " ") || code != 0 {
 		t.Errorf("exit code %d, got\n%s%s\nwant\n%s", code, out, errs, want)
 	}
@@ -116,7 +116,7 @@ func TestPricesConfig(t *testing.T) {
 		"[[period]]\nhours = \"22:00-06:00\"\nprice = 50\n")
 	code, out, errs = cli(t, "prices", "--config", contract, "--feed", "tariff", "--from", "2026-03-29", "--until", "2026-03-30",
 		"--zone", "Europe/Berlin", "--no-header")
-	if code != 0 || strings.Count(out, "\n") != 23 || strings.Count(out, " 50\n") != 7 {
+	if code != 0 || strings.Count(out, "\n") != 23 || strings.Count(out, " 50.00\n") != 7 {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 	if code, out, errs = cli(t, "prices", "--config", contract, "--feed", "tariff", "--no-header"); code != 0 || strings.Count(out, "\n") < 24 {

@@ -3,6 +3,8 @@ package console
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 )
 
 // Power prints what jobs draw and, if there is one, the budget that they are under, both
@@ -14,7 +16,7 @@ func Power(draw int64, budget *int64) string {
 	}
 	text, unit := thousands, " kW"
 	if most < 10_000 {
-		text, unit = decimal, " W"
+		text, unit = whole, " W"
 	}
 	switch {
 	case budget != nil:
@@ -25,16 +27,10 @@ func Power(draw int64, budget *int64) string {
 	return text(draw) + unit
 }
 
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+func whole(n int64) string { return decimal.Text(n, 0, 0) }
 
 // thousands prints a thousandth of a number, to the tenth if it is not whole.
-func thousands(n int64) string {
-	text := decimal(n / 1000)
-	if tenth := n % 1000 / 100; tenth > 0 {
-		text += "." + decimal(tenth)
-	}
-	return text
-}
+func thousands(n int64) string { return decimal.Text(n/100, 1, 0) }
 
 // Kilowatts prints milliwatts to the tenth of a kilowatt.
 func Kilowatts(milliwatts int64) string { return fmt.Sprintf("%.1f kW", float64(milliwatts)/1e6) }

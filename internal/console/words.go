@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -79,8 +80,7 @@ func Percent(ppm int) string {
 
 // FinePercent prints parts per million with two decimals, rounded up.
 func FinePercent(ppm int) string {
-	hundredths := (ppm + 99) / 100
-	return fmt.Sprintf("%d.%02d %%", hundredths/100, hundredths%100)
+	return decimal.Text(int64(ppm+99)/100, 2, 2) + " %"
 }
 
 // Part prints a fraction of 1 in percent, with one decimal.
@@ -91,8 +91,7 @@ func Ratio(ppm int) string {
 	if ppm == 0 {
 		return "-"
 	}
-	hundredths := (ppm + protocol.PPM/200) / (protocol.PPM / 100)
-	return fmt.Sprintf("%d.%02dx", hundredths/100, hundredths%100)
+	return decimal.Text(int64(ppm+protocol.PPM/200)/(protocol.PPM/100), 2, 2) + "x"
 }
 
 // Times says how many times shorter the second is.

@@ -1,11 +1,12 @@
-// Package decimal reads decimal numbers from text into integers of a fixed unit, such as millionths, exactly and
-// without floating point. It is a package of its own because configurations, batch scripts, price files and the
+// Package decimal reads decimal numbers from text into integers of a fixed unit, such as millionths, and prints them,
+// exactly and without floating point. It is a package of its own because configurations, batch scripts, price files and the
 // reports of jobs share it.
 package decimal
 
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -233,4 +234,32 @@ func appendDigits(size int64, digits string, limit int64) (longer int64, ok bool
 		size = size*10 + digit
 	}
 	return size, true
+}
+
+// Text prints a number that is given in units of 10^-scale, exactly: with at least this many decimals, 0 to scale, and more only as
+// it needs them. With a scale of 6, -1,720,000 is "-1.72", or with at least 3 decimals "-1.720".
+func Text(number int64, scale, least int) string { return string(Append(nil, number, scale, least)) }
+
+// Append appends what [Text] prints.
+func Append(b []byte, number int64, scale, least int) []byte {
+	size := uint64(number) //nolint:gosec // the sign is looked at next
+	if number < 0 {
+		b, size = append(b, '-'), -size
+	}
+	for ; scale > least && size%10 == 0; scale-- {
+		size /= 10
+	}
+	unit := uint64(1)
+	for range scale {
+		unit *= 10
+	}
+	b = strconv.AppendUint(b, size/unit, 10)
+	if scale > 0 {
+		b = append(b, '.')
+	}
+	for rest := size % unit; unit > 1; rest %= unit {
+		unit /= 10
+		b = append(b, "0123456789"[rest/unit])
+	}
+	return b
 }

@@ -101,6 +101,46 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		number       int64
+		scale, least int
+		want         string
+	}{
+		{0, 6, 0, "0"},
+		{0, 6, 2, "0.00"},
+		{-1_720_000, 6, 0, "-1.72"},
+		{-1_720_000, 6, 3, "-1.720"},
+		{-1, 6, 0, "-0.000001"},
+		{40_000, 6, 1, "0.04"},
+		{30_000_000, 6, 1, "30.0"},
+		{100, 0, 0, "100"},
+		{12, 1, 1, "1.2"},
+		{math.MaxInt64, 6, 2, "9223372036854.775807"},
+		{math.MinInt64, 6, 2, "-9223372036854.775808"},
+	} {
+		if got := decimal.Text(c.number, c.scale, c.least); got != c.want {
+			t.Errorf("%d of scale %d with %d decimals: got %q, want %q", c.number, c.scale, c.least, got, c.want)
+		}
+	}
+}
+
+// FuzzText: what is printed reads back.
+func FuzzText(f *testing.F) {
+	f.Add(int64(-1_720_000), 6, 2)
+	f.Fuzz(func(t *testing.T, number int64, scale, least int) {
+		scale = min(max(scale, 0), 18)
+		if number == math.MinInt64 {
+			return
+		}
+		text := decimal.Text(number, scale, min(max(least, 0), scale))
+		if got, err := (decimal.Form{Scale: scale, Negative: true}).Parse(text); err != nil || got != number {
+			t.Fatalf("%d of scale %d is printed as %q, which is read as %d, %v", number, scale, text, got, err)
+		}
+	})
+}
+
 // FuzzParse compares with exact fractions.
 func FuzzParse(f *testing.F) {
 	f.Add("1.5", 6, int64(0), byte(1))

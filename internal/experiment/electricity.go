@@ -338,7 +338,7 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 func checkTariff(c *checker, key string, amount *settings.Amount) {
 	const most = settings.Amount(priceformat.MostMaxPrice)
 	if amount != nil && (*amount > most || *amount < -most) {
-		c.Problem(key, "is beyond ±%s per MWh", priceformat.FormatMicro(priceformat.MostMaxPrice))
+		c.Problem(key, "is beyond ±%s per MWh", priceformat.MostMaxPrice.Text())
 	}
 }
 

@@ -465,7 +465,7 @@ cpus = 1
 		"bad.toml:34: site[a].localsched.mflops: is -1; use 0 or more",
 		"bad.toml:36: site[a].power.watts_per_cpu: is outside 0 to ",
 		`bad.toml:38: site[a].prices.time_zone: invalid time zone "Olso"`,
-		"bad.toml:31: site[a].price: is beyond ±1000000 per MWh",
+		"bad.toml:31: site[a].price: is beyond ±1000000.00 per MWh",
 		"bad.toml:39: site[a].period[1].price: is missing",
 		"bad.toml:40: site[a].period[1].hours: ",
 		"bad.toml:43: site[b].price: has no effect with a file of prices",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
@@ -163,4 +164,4 @@ func (t trial) plan() trial {
 }
 
 // percent writes parts per million.
-func percent(ppm int) string { return fmt.Sprintf("%g %%", float64(ppm)/10_000) }
+func percent(ppm int) string { return decimal.Text(int64(ppm), 4, 0) + " %" }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -34,17 +33,7 @@ func (a *Amount) UnmarshalTOML(raw any) error {
 }
 
 // TOML implements [Literal].
-func (a Amount) TOML() string {
-	sign, whole := "", uint64(a) //nolint:gosec // the sign is looked at next
-	if a < 0 {
-		sign, whole = "-", -whole
-	}
-	text := strings.TrimRight(fmt.Sprintf("%s%d.%06d", sign, whole/micros, whole%micros), "0")
-	if strings.HasSuffix(text, ".") {
-		text += "0"
-	}
-	return text
-}
+func (a Amount) TOML() string { return decimal.Text(int64(a), 6, 1) }
 
 // Millionths reads a number with up to six decimals and these bounds in millionths, exactly as it is written: a
 // floating-point number is read from the shortest decimal that stands for it. [OutOfBounds] recognizes the error of a

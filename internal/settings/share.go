@@ -3,7 +3,6 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
 )
@@ -33,10 +32,4 @@ func OutOfBounds(err error) bool {
 }
 
 // TOML implements [Literal].
-func (s Share) TOML() string {
-	text := strings.TrimRight(fmt.Sprintf("%d.%06d", s/Whole, s%Whole), "0")
-	if strings.HasSuffix(text, ".") {
-		text += "0"
-	}
-	return text
-}
+func (s Share) TOML() string { return decimal.Text(int64(s), 6, 1) }

@@ -2,8 +2,8 @@ package power
 
 import (
 	"fmt"
-	"strconv"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -57,13 +57,9 @@ func Text(milliwatts int64) string {
 	case milliwatts == Unlimited:
 		return "any power"
 	case milliwatts >= protocol.Megawatt:
-		return decimal(milliwatts, protocol.Megawatt) + " MW"
+		return decimal.Text(milliwatts, 9, 0) + " MW"
 	case milliwatts >= 1_000_000:
-		return decimal(milliwatts, 1_000_000) + " kW"
+		return decimal.Text(milliwatts, 6, 0) + " kW"
 	}
-	return decimal(milliwatts, 1000) + " W"
-}
-
-func decimal(n, unit int64) string {
-	return strconv.FormatFloat(float64(n)/float64(unit), 'f', -1, 64)
+	return decimal.Text(milliwatts, 3, 0) + " W"
 }

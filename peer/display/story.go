@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -60,7 +61,7 @@ func since(at, submitted protocol.Instant) string {
 	if d < 0 || d >= protocol.Hour {
 		return console.Clock(at)[len("2006-01-02 "):]
 	}
-	return fmt.Sprintf("+%d.%03d s", d/protocol.Second, d%protocol.Second)
+	return "+" + decimal.Text(int64(d), 3, 3) + " s"
 }
 
 // roundTable shows the quotes of a round, the best first.

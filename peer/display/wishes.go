@@ -3,10 +3,10 @@ package display
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -79,4 +79,4 @@ func missedText(missed string) string {
 }
 
 // weightText prints a weight with the decimals that it has.
-func weightText(ppm int) string { return strconv.FormatFloat(float64(ppm)/protocol.PPM, 'f', -1, 64) }
+func weightText(ppm int) string { return decimal.Text(int64(ppm), 6, 0) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/appassign"
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -58,8 +59,7 @@ func proof(solution *appassign.Solution) string {
 
 // percent prints parts per million as percent, rounded up to a tenth.
 func percent(ppm int) string {
-	tenths := (ppm + 999) / 1000
-	return strconv.Itoa(tenths/10) + "." + strconv.Itoa(tenths%10) + " %"
+	return decimal.Text(int64(ppm+999)/1000, 1, 1) + " %"
 }
 
 // grouped prints a number with its thousands apart.

@@ -3,9 +3,9 @@ package mcmf
 import (
 	"strconv"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/mincostflow"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // decisions are the flow in the form that the peer reads.
@@ -51,7 +51,7 @@ func (c *cycle) weighted() string {
 	if !c.ByPrice {
 		return ""
 	}
-	return ", weight of the response " + strconv.FormatFloat(float64(c.weight)/protocol.PPM, 'g', 3, 64) + " at " +
+	return ", weight of the response " + decimal.Text(int64(c.weight), 6, 0) + " at " +
 		c.DelayPrice.TextIn(c.money.currency) + " an hour"
 }
 

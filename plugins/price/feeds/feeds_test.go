@@ -120,7 +120,7 @@ func TestOpenRefuses(t *testing.T) {
 		{feeds.FileName, "areas = [\"a,b\"]\n", "feed.toml: file: is missing; add a table [[file]] for each file of prices\n" +
 			"feed.toml:1: areas: the area \"a,b\" has characters that do not print, or a comma"},
 		{feeds.FileName, "grid_fee = 1e9\ntax = -1\n", "feed.toml: file: is missing; add a table [[file]] for each file of prices\n" +
-			"feed.toml:1: grid_fee: is outside ±1000000 per MWh\n" +
+			"feed.toml:1: grid_fee: is outside ±1000000.00 per MWh\n" +
 			"feed.toml:2: tax: is outside 0 to 1000 percent"},
 		{feeds.FileName, `[[file]]
 zone = "Europe/Olso"
@@ -161,7 +161,7 @@ days = 3
 hours = "6-22"
 `, `feed.toml: area: an area has no name; name the price area that the tariff is for
 feed.toml: currency: invalid currency ""; use three capital letters, such as "EUR"
-feed.toml:1: price: is beyond ±1000000 per MWh
+feed.toml:1: price: is beyond ±1000000.00 per MWh
 feed.toml:2: zone: invalid time zone "Local"; use a name such as "Europe/Oslo" or "UTC"
 feed.toml:3: period[1].price: is missing; set the price of a MWh
 feed.toml:4: period[1].months: "mon" is no month; use jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec, or ranges of them as jan-mar

@@ -56,7 +56,7 @@ func checkPrice(r *settings.Reader, key string, amount *settings.Amount) {
 	case amount == nil:
 		r.Problem(key, "is missing; set the price of a MWh")
 	case *amount > most || *amount < -most:
-		r.Problem(key, "is beyond ±%s per MWh", priceformat.FormatMicro(priceformat.MostMaxPrice))
+		r.Problem(key, "is beyond ±%s per MWh", priceformat.MostMaxPrice.Text())
 	case *amount > -one && *amount < one && *amount != 0:
 		r.Warn(key, "is less than 1 per MWh; is it per kWh?")
 	}

@@ -88,7 +88,7 @@ func parse[T any](into *T, raw any, want string, read func(string) (T, error)) e
 // both feeds have.
 func checkSurcharge(r *settings.Reader, fee, tax settings.Amount) {
 	if most := settings.Amount(priceformat.MostMaxPrice); fee < -most || fee > most {
-		r.Problem("grid_fee", "is outside ±%s per MWh", priceformat.FormatMicro(priceformat.MostMaxPrice))
+		r.Problem("grid_fee", "is outside ±%s per MWh", priceformat.MostMaxPrice.Text())
 	}
 	if tax < 0 || contract.Percent(tax) > contract.MostTax {
 		r.Problem("tax", "is outside 0 to %d percent", contract.MostTax/1_000_000)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/malformed"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -144,7 +145,7 @@ func (s *Set) AppendCSV(b []byte) []byte {
 			b = append(b, ',')
 			b = slot.End().Time().AppendFormat(b, time.RFC3339)
 			b = append(append(append(b, ','), curve.Area...), ',')
-			b = append(appendMicro(b, slot.Price), '\n')
+			b = append(decimal.Append(b, int64(slot.Price), 6, 0), '\n')
 		}
 	}
 	return b

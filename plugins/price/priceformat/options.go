@@ -96,7 +96,7 @@ func (o *Options) Faults(format Format) (faults []Fault) {
 	find("currency", o.Currency != "" && !IsCurrency(o.Currency), "invalid currency %q; use three capital letters, such as \"EUR\"", o.Currency)
 	find("slot", !lengthFits(o.slot()), "is %v; use a multiple of %v up to %v", o.slot(), price.Resolution, price.MaxSlot)
 	find("hours", o.ByClock && o.slot() != protocol.Hour, "counts hours of the clock, so slot must be an hour")
-	find("max_price", o.MaxPrice < 0 || o.MaxPrice > MostMaxPrice, "is outside 0 to %s", FormatMicro(MostMaxPrice))
+	find("max_price", o.MaxPrice < 0 || o.MaxPrice > MostMaxPrice, "is outside 0 to %s", MostMaxPrice.Text())
 	find("sequence", o.Sequence < 0, "is %d; use 1 or more", o.Sequence)
 	if !o.Start.IsZero() && o.Zone != nil {
 		find("start", len(instants(o.Start, o.Zone)) == 0, "%s does not exist in %s: the clock was put forward then",

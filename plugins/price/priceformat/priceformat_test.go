@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -39,7 +40,7 @@ func shown(set *priceformat.Set) string {
 	var b strings.Builder
 	for _, c := range set.Curves {
 		for _, slot := range c.Series.Slots {
-			fmt.Fprintf(&b, "%s %s %d %s\n", c.Area, slot.Start.Time().Format("02T15:04"), slot.Length/protocol.Minute, priceformat.FormatMicro(slot.Price))
+			fmt.Fprintf(&b, "%s %s %d %s\n", c.Area, slot.Start.Time().Format("02T15:04"), slot.Length/protocol.Minute, decimal.Text(int64(slot.Price), 6, 0))
 		}
 	}
 	return b.String()
@@ -210,12 +211,12 @@ func TestReadCSVRefuses(t *testing.T) {
 		},
 		"too dear": {
 			header + first + "2026-03-29T01:00Z,10000.000001\n", a,
-			[]string{`prices:3: the price "10000.000001" is beyond ±10000 per MWh; is it of another unit? Raise max_price`},
+			[]string{`prices:3: the price "10000.000001" is beyond ±10000.00 per MWh; is it of another unit? Raise max_price`},
 		},
 		"no int64": {
-			header + first + "2026-03-29T01:00Z,-99999999999999999999\n", a, []string{`prices:3: the price "-99999999999999999999" is beyond ±10000 per MWh`},
+			header + first + "2026-03-29T01:00Z,-99999999999999999999\n", a, []string{`prices:3: the price "-99999999999999999999" is beyond ±10000.00 per MWh`},
 		},
-		"too cheap": {header + "2026-03-29T01:00Z,-501\n", with(func(o *priceformat.Options) { o.MaxPrice = 500 * unit }), []string{"is beyond ±500 per MWh"}},
+		"too cheap": {header + "2026-03-29T01:00Z,-501\n", with(func(o *priceformat.Options) { o.MaxPrice = 500 * unit }), []string{"is beyond ±500.00 per MWh"}},
 		"per kWh by its size": {
 			header + hours(slices.Repeat([]string{"0.3", "0.31", "-0.29"}, 12)...), a,
 			[]string{"prices:3: no price of A is beyond ±0.31, which looks like prices per kWh"},
@@ -454,7 +455,7 @@ func TestOptionFaults(t *testing.T) {
 		`currency: invalid currency "eur"`:                                   {priceformat.ENTSOE, priceformat.Options{Currency: "eur"}},
 		`slot: is 20m0s; use a multiple`:                                     {priceformat.CSV, priceformat.Options{Slot: 20 * protocol.Minute}},
 		`slot: is 48h0m0s; use a`:                                            {priceformat.CSV, priceformat.Options{Slot: 2 * protocol.Day}},
-		`max_price: is outside 0 to 1000`:                                    {priceformat.CSV, priceformat.Options{MaxPrice: priceformat.MostMaxPrice + 1}},
+		`max_price: is outside 0 to 1000000.00`:                              {priceformat.CSV, priceformat.Options{MaxPrice: priceformat.MostMaxPrice + 1}},
 		`sequence: is -1; use 1 or more`:                                     {priceformat.ENTSOE, priceformat.Options{Sequence: -1}},
 		`rename: an area has no name`:                                        {priceformat.ENTSOE, priceformat.Options{Rename: map[string]string{"FI": ""}}},
 		`area: the area "a,b" has`:                                           {priceformat.CSV, priceformat.Options{Area: "a,b"}},

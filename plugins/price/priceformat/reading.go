@@ -112,7 +112,7 @@ func (r *reading) price(line int, text string, point byte) (amount protocol.Micr
 	switch {
 	case errors.Is(err, decimal.ErrRange):
 		r.problem(line, "the price %s is beyond ±%s per MWh; is it of another unit? Raise max_price if it is right",
-			malformed.Quote(text), FormatMicro(most))
+			malformed.Quote(text), most.Text())
 	case err != nil:
 		r.problem(line, "%s is no price; write a plain number with a decimal %s", malformed.Quote(text), pointName(point))
 	}
@@ -198,7 +198,7 @@ func (r *reading) checkWhole() {
 		t := r.tracks[area]
 		if !r.perMWh && t.above >= enough && t.largest < unit {
 			r.problem(t.peak, "no price of %s is beyond ±%s, which looks like prices per kWh; give prices per MWh, or say unit = \"MWh\" if they are",
-				area, FormatMicro(t.largest))
+				area, t.largest.Text())
 		}
 	}
 	for _, from := range sortedKeys(r.Rename) {
