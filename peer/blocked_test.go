@@ -192,7 +192,7 @@ func TestAVolunteerThatCannotHoldRoom(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	l := newLone(t, func(c *rules.Config) {
-		c.Policy, c.Initiation, c.Reserves = policy.Describe(peertest.Greedy{Whole: true}), policy.Symmetric, true
+		c.Policy, c.Initiation, c.Reserves = policy.Describe(peertest.Greedy{ApplicationAware: true}), policy.Symmetric, true
 	}, func(op event.Op) (event.Result, error) {
 		if _, decide := op.(event.DecideOp); !decide {
 			return idle(nil, atOnce)(op)

@@ -143,7 +143,7 @@ func (c *chaos) site(t *testing.T, i int, settle protocol.Duration) peertest.Sit
 	}
 	switch c.rng.IntN(6) {
 	case 0, 1, 2:
-		o.Policy = peertest.Greedy{Extra: c.rng.IntN(4), Reckon: c.reckoning(), Whole: c.rng.IntN(4) > 0}
+		o.Policy = peertest.Greedy{MarginalJobs: c.rng.IntN(4), EnergyPricing: c.reckoning(), ApplicationAware: c.rng.IntN(4) > 0}
 	case 3:
 		o.Policy = solver(t)
 	}

@@ -37,7 +37,7 @@ func holdersAt(
 	options := peertest.Options{Seed: 1, Faults: calm}
 	for _, name := range names {
 		o := peertest.SiteOptions{
-			Name: protocol.SiteName(name), Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: peertest.Greedy{Whole: true},
+			Name: protocol.SiteName(name), Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Policy: peertest.Greedy{ApplicationAware: true},
 			Skew: skew[protocol.SiteName(name)],
 		}
 		reserves := true

@@ -102,7 +102,7 @@ func cpu() []protocol.Term { return []protocol.Term{{Name: "cpu", Amount: 5}} }
 // site and at partners; people who ask are told hourly prices.
 func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	t.Parallel()
-	place := peertest.Greedy{Reckon: protocol.AtOnce}
+	place := peertest.Greedy{EnergyPricing: protocol.AtOnce}
 	later := func(r protocol.Request) protocol.Quote {
 		return protocol.Quote{Job: r.Job, AWT: 30 * protocol.Minute, ERT: protocol.Hour}
 	}

@@ -79,7 +79,7 @@ func (z *fuzzed) configure() {
 	if z.pick(2) == 0 {
 		return
 	}
-	z.cfg.Policy = policy.Describe(peertest.Greedy{Extra: z.pick(4), Whole: z.pick(2) == 0})
+	z.cfg.Policy = policy.Describe(peertest.Greedy{MarginalJobs: z.pick(4), ApplicationAware: z.pick(2) == 0})
 	z.cfg.Reserves, z.cfg.Currency, z.cfg.Margin = z.pick(2) == 0, "EUR", protocol.Duration(1+z.pick(20_000))
 	z.cfg.Initiation = z.cfg.Policy.Initiations[z.pick(4)]
 	z.cfg.CycleInterval, z.cfg.MaxJobsPerCycle = protocol.Duration(z.pick(256))*protocol.Second, z.pick(3)

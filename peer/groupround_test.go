@@ -23,7 +23,7 @@ func roomy(t *testing.T, names string, change func(*peertest.SiteOptions)) *peer
 	options := peertest.Options{Seed: 1, Faults: calm}
 	for _, name := range names {
 		o := peertest.SiteOptions{
-			Name: protocol.SiteName(name), Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Policy: peertest.Greedy{Whole: true},
+			Name: protocol.SiteName(name), Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Policy: peertest.Greedy{ApplicationAware: true},
 			Config: func(cfg *rules.Config) { cfg.Reserves = true },
 		}
 		change(&o)

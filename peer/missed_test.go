@@ -364,7 +364,7 @@ func TestNoGroupEndsWhileTheStoreIsInDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := goodConfig()
-		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []rules.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
+		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{ApplicationAware: true}), true, []rules.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
 		if l.peer, err = peer.New(cfg, 2, records); err != nil {
 			t.Fatal(err)
 		}

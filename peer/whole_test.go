@@ -36,7 +36,7 @@ func (f *fickle) Guest(_ protocol.SiteName, user string) (string, error) { retur
 
 // answering is an idle batch system but for what a test wants otherwise; nil: nothing.
 func answering(other func(event.Op) (event.Result, error)) func(event.Op) (event.Result, error) {
-	usual := idle(peertest.Greedy{Whole: true}, atOnce)
+	usual := idle(peertest.Greedy{ApplicationAware: true}, atOnce)
 	return func(op event.Op) (event.Result, error) {
 		if result, err := other(op); result != nil || err != nil {
 			return result, err
@@ -49,7 +49,7 @@ func answering(other func(event.Op) (event.Result, error)) func(event.Op) (event
 func holder(t *testing.T, change func(*rules.Config), other func(event.Op) (event.Result, error)) *lone {
 	t.Helper()
 	l := newLone(t, func(cfg *rules.Config) {
-		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []rules.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
+		cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{ApplicationAware: true}), true, []rules.Partner{{Site: "b", MaxJobs: 9}, {Site: "c", MaxJobs: 9}}
 		change(cfg)
 	}, answering(other))
 	l.connect()
@@ -194,7 +194,7 @@ func TestGroupOutlivesItsPartner(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := goodConfig()
-	cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{Whole: true}), true, []rules.Partner{{Site: "c", MaxJobs: 9}}
+	cfg.Policy, cfg.Reserves, cfg.Partners = policy.Describe(peertest.Greedy{ApplicationAware: true}), true, []rules.Partner{{Site: "c", MaxJobs: 9}}
 	if l.peer, err = peer.New(cfg, 1, records); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestRetuneBeforeTheDecision(t *testing.T) {
 	l.calls = func(op event.Op) (event.Result, error) {
 		if _, decides := op.(event.DecideOp); decides {
 			tuning := goodConfig().Runtime()
-			tuning.Policy = policy.Describe(peertest.Greedy{Whole: true})
+			tuning.Policy = policy.Describe(peertest.Greedy{ApplicationAware: true})
 			l.step(event.Reconfigure{Tuning: tuning})
 		}
 		return usual(op)

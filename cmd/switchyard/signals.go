@@ -17,9 +17,9 @@ func untilSignal(ctx context.Context) context.Context {
 // hangups gets each SIGHUP, by which a peer reads its configuration again. The
 // signal is never ignored, because jobs would inherit that.
 func hangups() <-chan os.Signal {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGHUP)
-	return told
+	received := make(chan os.Signal, 1)
+	signal.Notify(received, syscall.SIGHUP)
+	return received
 }
 
 // untilLeft is a context that ends when the user goes, by Ctrl-C or with the

@@ -57,8 +57,8 @@ func resolved(path string) string {
 	if there, err := filepath.EvalSymlinks(path); err == nil {
 		return there
 	}
-	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(folder, filepath.Base(path))
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
 	}
 	return path
 }
@@ -72,9 +72,9 @@ func writable(path string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return fmt.Errorf("missing directory %s for %s", folder, filepath.Base(path))
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("missing directory %s for %s", dir, filepath.Base(path))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (a *app) report(paths []string, dir, title string) error {
 	if err != nil {
 		return err
 	}
-	made, err := page.WriteFolder(dir)
+	made, err := page.WriteDir(dir)
 	for _, path := range made {
 		a.printf("%s\n", console.Plain(path))
 	}

@@ -55,7 +55,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	cmd.Flags().StringVar(&o.Data, "data", o.Data, "directory of the traces and prices")
 	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "number of seeds, with a workload each")
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "number of measured jobs (default: as in the paper)")
-	choice(cmd, &r.waits, "waits", string(o.Waits), "prediction of the quoted waits", foresightMethods()...)
+	choice(cmd, &r.waits, "waits", string(o.Waits), "prediction of the quoted waits", waitMethods()...)
 	cmd.Flags().StringVar(&o.Forecast, "forecast", o.Forecast,
 		"forecast of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order such as (1,0,1)(1,0,1)24)")
 	cmd.Flags().BoolVar(&o.Oracle, "oracle", false, "use the actual prices as forecasts, as in the authors' code")
@@ -66,7 +66,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	return a.query(cmd)
 }
 
-func foresightMethods() []string {
+func waitMethods() []string {
 	var names []string
 	for _, m := range waitpredict.Methods() {
 		names = append(names, string(m))
@@ -119,7 +119,7 @@ func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
 		return err
 	}
 	if r.out != "" {
-		if _, err = page.WriteFolder(r.out); err != nil {
+		if _, err = page.WriteDir(r.out); err != nil {
 			return err
 		}
 	}

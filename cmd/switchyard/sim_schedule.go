@@ -56,8 +56,8 @@ func (f *traceFlags) read(a *app) (*workload.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if odd := trace.Report.String(); odd != "" {
-		a.notice("%s: %s", console.Plain(f.path), console.Plain(odd))
+	if counts := trace.Report.String(); counts != "" {
+		a.notice("%s: %s", console.Plain(f.path), console.Plain(counts))
 	}
 	return trace, nil
 }

@@ -63,7 +63,7 @@ func (s *simTune) run(ctx context.Context, name string, limited bool) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, study.Plan.Close()) }()
-	unmake, err := s.folder()
+	unmake, err := s.makeDir()
 	if err != nil {
 		return err
 	}
@@ -81,9 +81,9 @@ func (s *simTune) run(ctx context.Context, name string, limited bool) (err error
 	return s.page(name, found)
 }
 
-// folder creates the directory of the page before hours are spent on its content. Unmake removes
+// makeDir creates the directory of the page before hours are spent on its content. Unmake removes
 // it again if it was created here.
-func (s *simTune) folder() (unmake func(), err error) {
+func (s *simTune) makeDir() (unmake func(), err error) {
 	if s.html == "" {
 		return func() {}, nil
 	}
@@ -139,6 +139,6 @@ func (s *simTune) page(name string, found *tune.Result) error {
 	if err != nil {
 		return err
 	}
-	_, err = page.WriteFolder(s.html)
+	_, err = page.WriteDir(s.html)
 	return err
 }

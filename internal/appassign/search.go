@@ -123,8 +123,8 @@ func (s *search) add(lo, hi protocol.Duration, p *prices, rounds int) {
 	if s.dive(&b, 1000+50*len(s.in.p.Components)) {
 		return
 	}
-	if s.worthMending(&b) {
-		s.mend(&b)
+	if s.worthRepairing(&b) {
+		s.repair(&b)
 	}
 	if b.least.compare(s.best) >= 0 {
 		return

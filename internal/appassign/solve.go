@@ -169,10 +169,10 @@ func advise(p *Problem, opt Options, sure bool) error {
 	if without := free.without(); without >= 0 || !newRelaxation(newInstance(&free)).roomy() {
 		return &InfeasibleError{Limit: Room, MaxCost: Unlimited, MaxEnd: protocol.Never, Exact: true, Without: without}
 	}
-	dear, slow := solved(p.cheapest(), opt), solved(p.fastest(), opt)
-	out := &InfeasibleError{MaxCost: Unlimited, MaxEnd: protocol.Never, Exact: sure && dear.exhausted() && slow.exhausted(), Without: -1}
-	if dear.chosen != nil {
-		out.MaxCost = dear.best.cost
+	cheapest, slow := solved(p.cheapest(), opt), solved(p.fastest(), opt)
+	out := &InfeasibleError{MaxCost: Unlimited, MaxEnd: protocol.Never, Exact: sure && cheapest.exhausted() && slow.exhausted(), Without: -1}
+	if cheapest.chosen != nil {
+		out.MaxCost = cheapest.best.cost
 	}
 	if slow.chosen != nil {
 		out.MaxEnd = slow.best.end
@@ -180,9 +180,9 @@ func advise(p *Problem, opt Options, sure bool) error {
 	switch {
 	case !sure:
 		out.Limit = Steps
-	case dear.chosen != nil && slow.chosen != nil:
+	case cheapest.chosen != nil && slow.chosen != nil:
 		out.Limit = Either
-	case dear.chosen != nil:
+	case cheapest.chosen != nil:
 		out.Limit = Cost
 	case slow.chosen != nil:
 		out.Limit = Time

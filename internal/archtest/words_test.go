@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // privateWords are words that only this project used in their sense, and what replaces them.
@@ -50,20 +51,31 @@ var privateWords = map[string]string{
 	`centres?`:           "center",
 }
 
-// oldComments lists the packages whose comments still have private words. Entries are only removed.
-var oldComments = []string{
-	"cmd/switchyard",
-	"internal/appassign",
+// oldPackages lists the packages whose comments and identifiers still have private words. Entries are
+// only removed.
+var oldPackages = []string{
 	"internal/predict/wait",
-	"internal/reproduce",
-	"internal/sim",
 	"peer",
-	"peer/lives",
-	"peer/witness",
+	"peer/rounds",
 }
 
-// TestWords checks that no private word comes back in a page, in a string of the program, or in a comment
-// of a package that oldComments does not list.
+// splitWords puts a space between the words of an identifier: a new one begins at a capital that follows
+// a small letter, and at the last of several capitals if a small letter follows (JobID, HTTPServer).
+func splitWords(name string) string {
+	var words strings.Builder
+	letters := []rune(name)
+	for i, c := range letters {
+		if i > 0 && unicode.IsUpper(c) &&
+			(!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) {
+			words.WriteByte(' ')
+		}
+		words.WriteRune(c)
+	}
+	return strings.ReplaceAll(words.String(), "_", " ")
+}
+
+// TestWords checks that no private word comes back in a page, in a string of the program, or in the name
+// of a Go file, a comment or an identifier of a package that oldPackages does not list.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	all := slices.Sorted(maps.Keys(privateWords))
@@ -71,7 +83,8 @@ func TestWords(t *testing.T) {
 	account := regexp.MustCompile("[\"`]nobody|account nobody|for root, nobody") // the user of Unix
 	oldKey := regexp.MustCompile(`^"(?:cost\.licence|component\.behaviour|component\.licences)"$`)
 	target := regexp.MustCompile(`\]\([^)]*\)`) // decisions keep their file names
-	old := map[string]bool{}                    // the packages that have a private word in a comment
+	selected := map[*ast.Ident]bool{}           // names after a dot, which are checked where they are declared
+	old := map[string]bool{}                    // the packages that have a private word in their code
 	check := func(place, s string) {
 		for _, at := range text.FindAllStringIndex(s, -1) {
 			word := s[at[0]:at[1]]
@@ -97,26 +110,51 @@ func TestWords(t *testing.T) {
 			continue
 		}
 		unit := path.Dir(file.path)
+		code := func(at token.Pos, what, s string) {
+			word := text.FindString(s)
+			if old[unit] = old[unit] || word != ""; word == "" || slices.Contains(oldPackages, unit) {
+				return
+			}
+			t.Errorf("%s: %s has the private word %q; see privateWords for another",
+				repository.positions.Position(at), what, word)
+		}
+		code(file.tree.Package, "the name of the file", strings.TrimSuffix(path.Base(file.path), ".go"))
 		for _, group := range file.tree.Comments {
 			for _, comment := range group.List {
-				word := text.FindString(comment.Text)
-				if old[unit] = old[unit] || word != ""; word == "" || slices.Contains(oldComments, unit) {
-					continue
-				}
-				t.Errorf("%s: a comment has the private word %q; see privateWords for another",
-					repository.positions.Position(comment.Pos()), word)
+				code(comment.Pos(), "a comment", comment.Text)
 			}
 		}
 		ast.Inspect(file.tree, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				check(repository.positions.Position(lit.Pos()).String(), lit.Value)
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if n.Kind == token.STRING {
+					check(repository.positions.Position(n.Pos()).String(), n.Value)
+				}
+			case *ast.SelectorExpr:
+				selected[n.Sel] = true
+			case *ast.Ident:
+				if !selected[n] {
+					code(n.Pos(), n.Name, splitWords(n.Name))
+				}
 			}
 			return true
 		})
 	}
-	for _, unit := range oldComments {
+	for _, unit := range oldPackages {
 		if !old[unit] {
-			t.Errorf("oldComments lists %s, whose comments have no private word any more; take it out", unit)
+			t.Errorf("oldPackages lists %s, which has no private word any more; take it out", unit)
+		}
+	}
+}
+
+func TestSplitWords(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"toldOf": "told Of", "keysTold": "keys Told", "JobID": "Job ID", "HTTPTold": "HTTP Told", "folder_2": "folder 2",
+		"candidate": "candidate", "inForce": "in Force",
+	} {
+		if got := splitWords(name); got != want {
+			t.Errorf("splitWords(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

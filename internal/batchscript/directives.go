@@ -130,8 +130,8 @@ const maxComponent = 64
 
 // CheckName returns what is wrong with a component's name, which is the key of its run history.
 func CheckName(name string) error {
-	odd := func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }
-	if name == "" || len(name) > maxComponent || strings.ContainsFunc(name, odd) {
+	invalid := func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }
+	if name == "" || len(name) > maxComponent || strings.ContainsFunc(name, invalid) {
 		return fmt.Errorf("invalid component name %.80q; use 1 to %d letters, digits, dots, hyphens and underscores",
 			name, maxComponent)
 	}

@@ -28,17 +28,17 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 	for _, part := range parts {
 		d := draft{
 			component: part.Name, place: part.Place, script: part.Script, unread: part.Unread || !checkScript(part.Script, &r), together: part.Together,
-			wishes: jobOptions{spots: map[string]spot{}, whole: "in [application] of the application's file"},
+			options: jobOptions{spots: map[string]spot{}, whole: "in [application] of the application's file"},
 		}
 		if !d.unread {
 			sections := collect(part.Script, &r)
-			options.followAll(sections[0], from.Env, &d.wishes, &r)
+			options.followAll(sections[0], from.Env, &d.options, &r)
 			for _, s := range sections[1:] {
 				r.wrong(s.place, "the application's file names the components; leave them out here, or submit this script without that file")
 			}
 		}
-		d.wishes.whole, d.wishes.spec.Name = "", part.Name
-		options.override(part.Settings, &d.wishes, &r)
+		d.options.whole, d.options.spec.Name = "", part.Name
+		options.override(part.Settings, &d.options, &r)
 		p.drafts = append(p.drafts, d)
 	}
 	batch = p.batch(from, &r)
@@ -52,7 +52,7 @@ type draft struct {
 	script    Script
 	unread    bool // what the script says is not known
 	together  bool // it is to start together with others
-	wishes    jobOptions
+	options   jobOptions
 }
 
 // plan is a batch before the conclusions are drawn.
@@ -65,17 +65,17 @@ type plan struct {
 // the application's.
 func (c catalog) plan(all draft, sections []section, settings []Setting, r *report) plan {
 	naming := func(s Setting) bool { return s.Long == "job-name" }
-	c.override(slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return !naming(s) }), &all.wishes, r)
+	c.override(slices.DeleteFunc(slices.Clone(settings), func(s Setting) bool { return !naming(s) }), &all.options, r)
 	settings = slices.DeleteFunc(slices.Clone(settings), naming)
-	p := plan{name: cmp.Or(all.wishes.spec.Name, defaultName(all.script))}
+	p := plan{name: cmp.Or(all.options.spec.Name, defaultName(all.script))}
 	for i := range sections {
 		s := &sections[i]
-		d := draft{component: s.name, place: s.place, script: all.script, wishes: all.wishes.clone()}
-		d.wishes.spec.Name, d.wishes.source = s.name, fromScript
-		d.wishes.whole = "before the first component"
-		c.follow(s.directives(), &d.wishes, r)
-		d.wishes.whole = ""
-		c.override(settings, &d.wishes, r)
+		d := draft{component: s.name, place: s.place, script: all.script, options: all.options.clone()}
+		d.options.spec.Name, d.options.source = s.name, fromScript
+		d.options.whole = "before the first component"
+		c.follow(s.directives(), &d.options, r)
+		d.options.whole = ""
+		c.override(settings, &d.options, r)
 		p.drafts = append(p.drafts, d)
 	}
 	return p
@@ -86,14 +86,14 @@ func (p plan) batch(from Origin, r *report) Batch {
 	b := Batch{Name: p.name}
 	p.distinct(r)
 	p.checkStarts(r)
-	weighed := slices.ContainsFunc(p.drafts, func(d draft) bool { _, ok := d.wishes.weighing.weights(); return ok })
+	weighed := slices.ContainsFunc(p.drafts, func(d draft) bool { _, ok := d.options.weighing.weights(); return ok })
 	for i := range p.drafts {
 		d := &p.drafts[i]
-		d.wishes.judge(r)
+		d.options.judge(r)
 		if d.unread {
 			continue // it may say what the conclusions would be drawn from
 		}
-		job := d.wishes.job(d.script, from, r)
+		job := d.options.job(d.script, from, r)
 		if d.component != "" {
 			job.Component.Name = d.component
 			job.Payload.Env = withComponent(job.Payload.Env, d.component)
@@ -104,7 +104,7 @@ func (p plan) batch(from Origin, r *report) Batch {
 		d.checkTime(&job, r)
 		b.Jobs = append(b.Jobs, job)
 	}
-	first := &p.drafts[0].wishes
+	first := &p.drafts[0].options
 	if p.name != "" || weighed || first.maxCost != nil || first.maxTime > 0 || first.waiting != "" {
 		b.Application = first.application(p.name, weighed)
 	}
@@ -129,7 +129,7 @@ func (p plan) checkStarts(r *report) {
 		return
 	}
 	for i := range p.drafts {
-		w := &p.drafts[i].wishes
+		w := &p.drafts[i].options
 		for _, long := range []string{"start-tolerance", "start-missed"} {
 			if _, said := w.spots[long]; said && !w.wrong(long) {
 				w.fault(r, p.drafts[i].script, long,
@@ -142,9 +142,9 @@ func (p plan) checkStarts(r *report) {
 // weigh sets the weights of the component. Where weights are named for other components
 // only, those of this one are 1.
 func (d *draft) weigh(c *protocol.Component, r *report) {
-	w, _ := d.wishes.weighing.weights()
+	w, _ := d.options.weighing.weights()
 	if w == (cost.Weights{}) {
-		d.wishes.fault(r, d.script, d.wishes.weighing.lastWeight(),
+		d.options.fault(r, d.script, d.options.weighing.lastWeight(),
 			"all weights are 0; set one of them above 0")
 	}
 	c.Alpha, c.Gamma, c.Delta = w.Alpha, w.Gamma, w.Delta
@@ -152,7 +152,7 @@ func (d *draft) weigh(c *protocol.Component, r *report) {
 
 // checkTime looks for a component that by its own estimates cannot end in time.
 func (d *draft) checkTime(job *Job, r *report) {
-	most := d.wishes.maxTime
+	most := d.options.maxTime
 	if most == 0 || job.Component.Estimate == 0 {
 		return
 	}
@@ -161,7 +161,7 @@ func (d *draft) checkTime(job *Job, r *report) {
 		shortest = min(shortest, s.Estimate)
 	}
 	if shortest > most {
-		d.wishes.fault(r, d.script, "max-time", "%s is less than the shortest estimate of the run time of %s, %s",
+		d.options.fault(r, d.script, "max-time", "%s is less than the shortest estimate of the run time of %s, %s",
 			most.Text(), cmp.Or(d.component, job.Spec.Name), shortest.Text())
 	}
 }

@@ -23,8 +23,8 @@ func ParseMoney(text string) (Money, error) {
 		number, currency = strings.TrimRight(text[:end], " "), text[end:]
 	}
 	amount, err := decimal.Millionths(0).Parse(number)
-	odd := func(r rune) bool { return r < 'A' || r > 'Z' }
-	if err != nil || (currency != "" && len(currency) != 3) || strings.ContainsFunc(currency, odd) {
+	invalid := func(r rune) bool { return r < 'A' || r > 'Z' }
+	if err != nil || (currency != "" && len(currency) != 3) || strings.ContainsFunc(currency, invalid) {
 		return Money{}, fmt.Errorf("%q is not an amount of money; write for instance 10.50 CHF, with up to six decimals", text)
 	}
 	return Money{Amount: protocol.Micro(amount), Currency: currency}, nil

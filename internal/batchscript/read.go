@@ -49,11 +49,11 @@ type Job struct {
 func Read(script Script, settings []Setting, from Origin) (batch Batch, notices []string, err error) {
 	var r report
 	options := newCatalog()
-	all := draft{script: script, wishes: jobOptions{spots: map[string]spot{}}}
+	all := draft{script: script, options: jobOptions{spots: map[string]spot{}}}
 	var sections []section
 	if checkScript(script, &r) {
 		sections = collect(script, &r)
-		options.followAll(sections[0], from.Env, &all.wishes, &r)
+		options.followAll(sections[0], from.Env, &all.options, &r)
 		sections = sections[1:]
 	}
 	if n := len(sections); n > MaxComponents {
@@ -63,7 +63,7 @@ func Read(script Script, settings []Setting, from Origin) (batch Batch, notices 
 	if len(sections) > 0 {
 		p = options.plan(all, sections, settings, &r)
 	} else {
-		options.override(settings, &p.drafts[0].wishes, &r)
+		options.override(settings, &p.drafts[0].options, &r)
 	}
 	batch = p.batch(from, &r)
 	return batch.unless(r)

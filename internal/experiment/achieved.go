@@ -95,7 +95,7 @@ func (p *Plan) achieved(cfg *sim.Config, jobs []workload.Job, r *sim.Result) *Ap
 		for k := range done.Components {
 			c := &done.Components[k]
 			all.KWh += float64(c.Usage.Energy) / millijoulesOfKWh
-			run.add(float64(c.Foreseen), float64(c.Ran))
+			run.add(float64(c.Predicted), float64(c.Ran))
 			cost.add(float64(c.Expected), float64(c.Cost))
 		}
 		all.Each = append(all.Each, one)
@@ -143,7 +143,7 @@ func (p *Plan) units(cfg *sim.Config, amount protocol.Micro, from string) float6
 func (p *Plan) oneApplication(cfg *sim.Config, a *sim.Application, done *sim.Achieved) OneApplication {
 	home := &cfg.Sites[a.Origin]
 	one := OneApplication{
-		Name: a.Wishes.Name, Origin: string(home.Name), Submitted: inSeconds(protocol.Duration(a.At)),
+		Name: a.Objectives.Name, Origin: string(home.Name), Submitted: inSeconds(protocol.Duration(a.At)),
 		Cost: p.units(cfg, done.Cost, home.Currency), Waiting: p.units(cfg, done.Waiting, home.Currency),
 		CostMet: done.CostMet, TimeMet: done.TimeMet, Refused: done.Refused,
 	}
@@ -155,7 +155,7 @@ func (p *Plan) oneApplication(cfg *sim.Config, a *sim.Application, done *sim.Ach
 		c := &done.Components[k]
 		part := OneComponent{
 			Name: a.Components[k].Stated.Name, State: fmt.Sprint(protocol.Pending), Reason: c.Reason, CPUs: c.CPUs,
-			Run: inSeconds(c.Ran), PredictedRun: inSeconds(c.Foreseen),
+			Run: inSeconds(c.Ran), PredictedRun: inSeconds(c.Predicted),
 			Cost: p.units(cfg, c.Cost, home.Currency), PredictedCost: p.units(cfg, c.Expected, home.Currency),
 		}
 		if c.State != 0 {

@@ -14,26 +14,26 @@ import (
 // jobs. Further sentences tell what else one must know to believe it. Differences are
 // taken seed by seed, and their intervals are at 95 %.
 func (s *Swept) Answer() string {
-	told := s.joiningAnswer()
+	answer := s.joiningAnswer()
 	if len(s.Joining) == 0 {
-		told = s.bestAnswer()
+		answer = s.bestAnswer()
 	}
-	if told == "" {
+	if answer == "" {
 		return ""
 	}
 	if len(s.Seeds) == 1 {
-		told += " It is one seed, so nothing tells how sure that is."
+		answer += " It is one seed, so nothing tells how sure that is."
 	}
-	return told + s.neverRan()
+	return answer + s.neverRan()
 }
 
 // answers are the first words of a page: a paragraph for each result.
 func answers(results []*Swept) string {
-	var told []string
+	var all []string
 	for _, s := range results {
-		told = append(told, s.Answer())
+		all = append(all, s.Answer())
 	}
-	return strings.Join(told, "\n\n")
+	return strings.Join(all, "\n\n")
 }
 
 // response is the metric that answers go by: how long users wait in all.
@@ -127,13 +127,13 @@ func (s *Swept) contests(key string) (all []contest) {
 	return all
 }
 
-// maxTold bounds how many settings an answer goes through; the tables have all.
-const maxTold = 4
+// maxInTurn bounds how many settings an answer goes through; the tables have all.
+const maxInTurn = 4
 
 // inTurn joins what there is to say of some settings.
 func inTurn(parts []string) string {
-	if left := len(parts) - maxTold; left > 0 {
-		return fmt.Sprintf("%s; and so on for %d more settings", strings.Join(parts[:maxTold], "; "), left)
+	if left := len(parts) - maxInTurn; left > 0 {
+		return fmt.Sprintf("%s; and so on for %d more settings", strings.Join(parts[:maxInTurn], "; "), left)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -274,8 +274,8 @@ func (a *Application) submissions(batch *batchscript.Batch, site int, rng *rand.
 	all := make([]sim.Application, a.Count)
 	at := protocol.Instant(a.Start)
 	for i := range all {
-		all[i] = sim.Application{At: at, Origin: site, User: a.User, Wishes: *batch.Application}
-		all[i].Wishes.Name = a.called()
+		all[i] = sim.Application{At: at, Origin: site, User: a.User, Objectives: *batch.Application}
+		all[i].Objectives.Name = a.called()
 		for n := range a.Cases {
 			for _, c := range parts {
 				c.True = times(c.True, func() float64 { return math.Pow(1+a.Growth, float64(i)) })

@@ -39,8 +39,8 @@ func Certify(p *Problem, s *Solution) error {
 		highest = max(highest, top)
 		short = short || at == Nowhere && top >= 0
 	}
-	if dearest := int64(p.Systems)*int64(highest) + p.lastStep(); short && s.Unserved <= dearest {
-		return fmt.Errorf("unserved: a price of %d does not prove the flow maximum, a rerouting may cost %d", s.Unserved, dearest)
+	if highestCost := int64(p.Systems)*int64(highest) + p.lastStep(); short && s.Unserved <= highestCost {
+		return fmt.Errorf("unserved: a price of %d does not prove the flow maximum, a rerouting may cost %d", s.Unserved, highestCost)
 	}
 	return nil
 }

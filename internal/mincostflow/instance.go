@@ -88,8 +88,8 @@ func weigh(row []int32, scores []score, sites []drawnSystem, draw *splitmix64, s
 			row[s] = Missing
 			continue
 		}
-		slow, dear := scores[s].response*n/worst.response, scores[s].price*n/worst.price
-		row[s] = int32((scale/4*slow + 3*scale/4*dear + n/2) / n) //nolint:gosec // up to the scale
+		slow, costly := scores[s].response*n/worst.response, scores[s].price*n/worst.price
+		row[s] = int32((scale/4*slow + 3*scale/4*costly + n/2) / n) //nolint:gosec // up to the scale
 	}
 }
 

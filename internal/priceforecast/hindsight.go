@@ -19,8 +19,8 @@ type Hindsight struct {
 	options  Options
 	oracle   bool
 
-	mu   sync.Mutex
-	told map[outing]price.Forecast
+	mu      sync.Mutex
+	answers map[outing]price.Forecast
 }
 
 // outing is a day and how far one looks ahead on it.
@@ -33,7 +33,7 @@ type outing struct {
 // the series ahead, as one knows those of a contract, and forecasts only what is after
 // its end.
 func NewHindsight(series price.Series, currency string, o Options, oracle bool) *Hindsight {
-	return &Hindsight{series: series, currency: currency, options: o, oracle: oracle, told: map[outing]price.Forecast{}}
+	return &Hindsight{series: series, currency: currency, options: o, oracle: oracle, answers: map[outing]price.Forecast{}}
 }
 
 // Series are the prices of the area.
@@ -50,16 +50,16 @@ func (h *Hindsight) Ahead(query price.Query) (price.Forecast, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if told, ok := h.told[asked]; ok {
-		return told, nil
+	if forecast, ok := h.answers[asked]; ok {
+		return forecast, nil
 	}
-	told, err := Of(h.series, known, asked.day, asked.until, h.options)
+	forecast, err := Of(h.series, known, asked.day, asked.until, h.options)
 	if err != nil {
-		return told, err
+		return forecast, err
 	}
-	told.Currency = h.currency
-	h.told[asked] = told
-	return told, nil
+	forecast.Currency = h.currency
+	h.answers[asked] = forecast
+	return forecast, nil
 }
 
 // Since answers questions that are asked on another clock, which began to count from 0
@@ -67,13 +67,13 @@ func (h *Hindsight) Ahead(query price.Query) (price.Forecast, error) {
 func (h *Hindsight) Since(start protocol.Instant) func(price.Query) (price.Forecast, error) {
 	return func(query price.Query) (price.Forecast, error) {
 		query.From, query.Until = query.From+start, query.Until+start
-		told, err := h.Ahead(query)
+		forecast, err := h.Ahead(query)
 		if err != nil {
-			return told, err
+			return forecast, err
 		}
-		told.Prices, told.TwoPrice = Since(told.Prices, start), Since(told.TwoPrice, start)
-		told.Known -= start
-		return told, nil
+		forecast.Prices, forecast.TwoPrice = Since(forecast.Prices, start), Since(forecast.TwoPrice, start)
+		forecast.Known -= start
+		return forecast, nil
 	}
 }
 

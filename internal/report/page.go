@@ -88,9 +88,9 @@ func (p Page) HTML() ([]byte, error) {
 	return bytes.Map(printable, out.Bytes()), nil
 }
 
-// WriteFolder writes the page, as index.html, and its figures into a directory, which it creates,
+// WriteDir writes the page, as index.html, and its figures into a directory, which it creates,
 // and returns their paths.
-func (p Page) WriteFolder(dir string) (made []string, err error) {
+func (p Page) WriteDir(dir string) (made []string, err error) {
 	html, err := p.HTML()
 	if err != nil {
 		return nil, err

@@ -22,11 +22,11 @@ func (o *outcome) hit() hit {
 	var sum hit
 	n := 0
 	o.measured(func(_ int, job *workload.Job, p sim.Placement) {
-		if n >= len(o.told) {
+		if n >= len(o.quotedWaits) {
 			return
 		}
 		waited := p.Start.Sub(job.Submit)
-		off := max(waited, o.told[n]) - min(waited, o.told[n])
+		off := max(waited, o.quotedWaits[n]) - min(waited, o.quotedWaits[n])
 		sum.percent += 100 * float64(off) / float64(max(p.End.Sub(job.Submit), shortest))
 		sum.minutes += minutes(off)
 		if off < protocol.Hour {

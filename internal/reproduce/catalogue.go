@@ -132,7 +132,7 @@ func (o *Options) baseline() trial { return trial{scene: xsede, policy: builtin.
 func (o *Options) portal(policy string, weight int) trial {
 	return trial{
 		scene: xsede, policy: policy, weight: weight, portal: true, maxQ: xsedeMaxQ, cycle: cycle,
-		waits: o.foreseen(), oracle: o.Oracle,
+		waits: o.waitMethod(), oracle: o.Oracle,
 	}
 }
 
@@ -145,12 +145,12 @@ func (o *Options) peers(weight int) trial {
 
 // turnaround is the superscheduler's policy, with which a job is placed when it comes.
 func (o *Options) turnaround() trial {
-	return trial{scene: xsede, policy: builtin.TC, waits: o.foreseen(), oracle: o.Oracle}
+	return trial{scene: xsede, policy: builtin.TC, waits: o.waitMethod(), oracle: o.Oracle}
 }
 
-// foreseen is where the waits of quotes come from. The policies do not read the interval, so
+// waitMethod is where the waits of quotes come from. The policies do not read the interval, so
 // that the bare plan serves as well as one with intervals.
-func (o *Options) foreseen() waitpredict.Method {
+func (o *Options) waitMethod() waitpredict.Method {
 	if o.Waits == waitpredict.Plan {
 		return ""
 	}

@@ -132,8 +132,8 @@ func (s *study) hourly(
 			site := o.site(name)
 			values := of(o, site)
 			r.Series = append(r.Series, Series{Label: name + " " + key + ", " + one.label, Unit: unit, Values: values})
-			mean, dear := o.overPrice(site, values)
-			t.Rows = append(t.Rows, Row{name + ", " + one.label, []Cell{Ours(mean), Ours(dear), Ours(slices.Max(values))}})
+			mean, onPeak := o.overPrice(site, values)
+			t.Rows = append(t.Rows, Row{name + ", " + one.label, []Cell{Ours(mean), Ours(onPeak), Ours(slices.Max(values))}})
 		}
 		o := s.outcomes[rivals[0].trial][0]
 		r.Series = append(r.Series, Series{Label: name + " price", Unit: "$/MWh", Values: o.hourlyPrices(o.site(name))})
@@ -162,7 +162,7 @@ func (o *outcome) hourlyPrices(site int) []float64 {
 }
 
 // overPrice is the mean of hourly values, and that of the tenth with the highest prices.
-func (o *outcome) overPrice(site int, values []float64) (mean, dear float64) {
+func (o *outcome) overPrice(site int, values []float64) (mean, onPeak float64) {
 	prices := o.hourlyPrices(site)
 	order := make([]int, len(values))
 	for i := range order {
@@ -173,10 +173,10 @@ func (o *outcome) overPrice(site int, values []float64) (mean, dear float64) {
 	for rank, i := range order {
 		mean += values[i] / float64(len(order))
 		if rank < top {
-			dear += values[i] / float64(top)
+			onPeak += values[i] / float64(top)
 		}
 	}
-	return mean, dear
+	return mean, onPeak
 }
 
 // load is, for each hour, the core hours of the measured jobs that wait or run at a

@@ -87,17 +87,17 @@ func (r *Report) section() (report.Section, error) {
 func (t *Table) bars(name string) report.Bars {
 	b := report.Bars{Words: report.Words{Name: name, Title: t.Title}, Of: [2]string{t.Stub, "series"}}
 	panel := report.Panel{Title: t.Measure}
-	told := false
+	hasPaper := false
 	for c, column := range t.Columns {
 		b.Series = append(b.Series, column.Title)
 		values, marks := make([]report.Estimate, len(t.Rows)), make([]report.Mark, len(t.Rows))
 		for i, row := range t.Rows {
 			values[i], marks[i] = row.Cells[c].drawn()
-			told = told || row.Cells[c].Paper != nil
+			hasPaper = hasPaper || row.Cells[c].Paper != nil
 		}
 		panel.Values, panel.Marks = append(panel.Values, values), append(panel.Marks, marks)
 	}
-	if !told {
+	if !hasPaper {
 		panel.Marks = nil
 	}
 	for _, row := range t.Rows {

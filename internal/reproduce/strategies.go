@@ -167,8 +167,8 @@ func measures() map[string]measure {
 	}
 }
 
-// told is the paper's value of a column of a row: the stated one, or what follows from others.
-func (v *strategy) told(column string, base *strategy) (value float64, ok bool) {
+// stated is the paper's value of a column of a row: printed there, or computed from others.
+func (v *strategy) stated(column string, base *strategy) (value float64, ok bool) {
 	if value, ok = v.Paper[column]; ok {
 		return value, true
 	}
@@ -261,7 +261,7 @@ func (s *study) tableOf(t *strategyTable, columns []strategyColumn) Table {
 			if m.relative {
 				cell = Ours(s.against(one, over, relative(m.of))...)
 			}
-			value, known := v.told(c.Key, baseRow)
+			value, known := v.stated(c.Key, baseRow)
 			row.Cells = append(row.Cells, cell.besideKnown(value, known))
 		}
 		made.Rows = append(made.Rows, row)

@@ -12,7 +12,7 @@ import (
 // study is the runs of some exhibits.
 type study struct {
 	options    Options
-	data       folder
+	data       dataDir
 	forecaster forecast.Forecaster
 	outcomes   map[trial][]*outcome // by seed
 
@@ -29,7 +29,7 @@ func newStudy(o Options) (*study, error) {
 		return nil, err
 	}
 	return &study{
-		options: o, data: folder(o.Data), forecaster: forecaster,
+		options: o, data: dataDir(o.Data), forecaster: forecaster,
 		outcomes: map[trial][]*outcome{}, areas: map[string]*area{},
 	}, nil
 }

@@ -43,11 +43,11 @@ type trial struct {
 type outcome struct {
 	*scene
 
-	cfg     sim.Config
-	result  *sim.Result
-	metrics sim.Metrics
-	bill    sim.Bill
-	told    []protocol.Duration // the waits quoted to the portal for the measured jobs at the sites that it chose; nil without a portal
+	cfg         sim.Config
+	result      *sim.Result
+	metrics     sim.Metrics
+	bill        sim.Bill
+	quotedWaits []protocol.Duration // the waits quoted to the portal for the measured jobs at the sites that it chose; nil without a portal
 }
 
 // run simulates the trial.
@@ -67,7 +67,7 @@ func (t trial) run(ctx context.Context, s *scene, seed uint64) (*outcome, error)
 		metrics: sim.Measure(cfg.Machines(), s.jobs, result), bill: cfg.Charge(s.jobs, result),
 	}
 	if t.portal && t.stays == 0 {
-		out.told = seen.told()
+		out.quotedWaits = seen.quotedWaits()
 	}
 	return out, nil
 }
@@ -133,9 +133,9 @@ func (w *witness) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Deci
 	return decisions, hint, err
 }
 
-// told are the quoted waits in the order in which the jobs were submitted, which is that of
+// quotedWaits are the quoted waits in the order in which the jobs were submitted, which is that of
 // their IDs at one peer.
-func (w *witness) told() []protocol.Duration {
+func (w *witness) quotedWaits() []protocol.Duration {
 	out := make([]protocol.Duration, 0, len(w.waits))
 	for _, id := range slices.SortedFunc(maps.Keys(w.waits), cmp.Compare) {
 		out = append(out, w.waits[id])

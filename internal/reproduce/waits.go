@@ -154,14 +154,14 @@ func again(trace *workload.Trace, cpus int) ([]wait.Past, error) {
 // planner is the predictor that a batch system with estimates has in itself: an engine
 // that sees the same jobs.
 type planner struct {
-	engine *engine.Engine
-	around *wait.Plan
-	told   map[int64]protocol.Duration
+	engine    *engine.Engine
+	around    *wait.Plan
+	predicted map[int64]protocol.Duration
 }
 
 func newPlanner(cpus int) *planner {
 	return &planner{
-		engine: engine.New(machineOf(cpus), engine.EASY()), around: wait.NewPlan(recent), told: map[int64]protocol.Duration{},
+		engine: engine.New(machineOf(cpus), engine.EASY()), around: wait.NewPlan(recent), predicted: map[int64]protocol.Duration{},
 	}
 }
 
@@ -174,8 +174,8 @@ func (p *planner) Predict(a wait.Arrival) wait.Prediction {
 	if planned.Declined != "" {
 		return p.around.Around(0)
 	}
-	p.told[a.Job.ID] = max(0, planned.Start.Sub(a.At))
-	return p.around.Around(p.told[a.Job.ID])
+	p.predicted[a.Job.ID] = max(0, planned.Start.Sub(a.At))
+	return p.around.Around(p.predicted[a.Job.ID])
 }
 
 func requestOf(job wait.Job) protocol.Request {
@@ -192,8 +192,8 @@ func (p *planner) Observe(e wait.Event) {
 	case wait.Submitted:
 		_, _ = p.engine.Submit(e.At, localsched.Queued{Request: requestOf(job), Tag: tag}) // what does not fit is declined again
 	case wait.Started:
-		p.around.Learn(p.told[job.ID], e.Wait)
-		delete(p.told, job.ID)
+		p.around.Learn(p.predicted[job.ID], e.Wait)
+		delete(p.predicted, job.ID)
 	case wait.Ended, wait.Withdrawn:
 		if _, err := p.engine.Finished(e.At, tag); err != nil {
 			_, _ = p.engine.Withdraw(e.At, tag) // one of the two holds

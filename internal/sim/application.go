@@ -16,7 +16,7 @@ type Application struct {
 	At         protocol.Instant // since the workload's beginning
 	Origin     int              // index of Config.Sites
 	User       string
-	Wishes     protocol.Application
+	Objectives protocol.Application
 	Components []Component
 }
 
@@ -130,8 +130,8 @@ func (s *site) charges(from *Site) {
 	}
 }
 
-// reckons gives the site's peer its weights of money. The portal uses those of the first site.
-func (s *site) reckons(from *Site) {
+// setMoney gives the site's peer its weights of money. The portal uses those of the first site.
+func (s *site) setMoney(from *Site) {
 	s.cfg.Currency, s.cfg.Exchange = from.Currency, s.grid.cfg.Exchange
 	s.cfg.Waiting, s.cfg.Weighing = from.Waiting, from.Weighing
 }
@@ -184,7 +184,7 @@ func (g *grid) asked(index int) event.Submit {
 	ev := event.Submit{User: a.User, Jobs: make([]protocol.Job, len(a.Components))}
 	whole := g.cfg.Tuning.Policy.DecidesApplications()
 	if whole {
-		ev.Application = &a.Wishes
+		ev.Application = &a.Objectives
 	}
 	for k := range a.Components {
 		c := &a.Components[k]

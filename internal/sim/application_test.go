@@ -56,7 +56,7 @@ func component(cpus int, seconds int64) sim.Component {
 func asks(at protocol.Duration, components ...sim.Component) sim.Application {
 	return sim.Application{
 		At: protocol.Instant(at), User: "ada", Components: components,
-		Wishes: protocol.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Rates: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
+		Objectives: protocol.Application{Beta: protocol.PPM, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, Rates: []protocol.WaitingRate{{PerHour: protocol.Unit}}},
 	}
 }
 
@@ -78,7 +78,7 @@ func TestComponentRunsByTheModel(t *testing.T) {
 	r := achieve(t, cfg, workload.Job{ID: 1, Run: protocol.Hour, Estimate: protocol.Hour, CPUs: 8})
 	one := r.Applications[0]
 	c := one.Components[0]
-	if c.Site != 2 || c.State != protocol.Completed || c.CPUs != 4 || c.Ran != 25*protocol.Second || c.Foreseen != c.Ran {
+	if c.Site != 2 || c.State != protocol.Completed || c.CPUs != 4 || c.Ran != 25*protocol.Second || c.Predicted != c.Ran {
 		t.Errorf("it ran so: %+v", c)
 	}
 	if one.Completion != c.End.Sub(protocol.Instant(protocol.Minute)) || !one.CostMet || !one.TimeMet {
@@ -90,7 +90,7 @@ func TestComponentRunsByTheModel(t *testing.T) {
 	if want := one.Completion; one.Waiting != protocol.Micro(math.Round(float64(want)/float64(protocol.Hour)*1e6)) {
 		t.Errorf("waiting %v cost %d", want, one.Waiting)
 	}
-	cfg.Applications[0].Wishes.Rates = nil // nobody says what waiting costs: an hour costs one
+	cfg.Applications[0].Objectives.Rates = nil // nobody says what waiting costs: an hour costs one
 	if silent := achieve(t, cfg).Applications[0]; silent.Waiting == 0 || silent.Completion == one.Completion && silent.Waiting != one.Waiting {
 		t.Errorf("waiting %v cost %d where nobody says how much", silent.Completion, silent.Waiting)
 	}
@@ -144,8 +144,8 @@ func TestNoiseOverlapAndLimit(t *testing.T) {
 	if plain.Ran != 35*protocol.Second {
 		t.Errorf("25 s of computing and 10 s of communication take %v", plain.Ran)
 	}
-	if hidden := run(func(c *sim.Component) { c.Overlap = 500_000 }); hidden.Ran != 30*protocol.Second || hidden.Foreseen != plain.Foreseen {
-		t.Errorf("half of it hidden: %v, foreseen %v", hidden.Ran, hidden.Foreseen)
+	if hidden := run(func(c *sim.Component) { c.Overlap = 500_000 }); hidden.Ran != 30*protocol.Second || hidden.Predicted != plain.Predicted {
+		t.Errorf("half of it hidden: %v, foreseen %v", hidden.Ran, hidden.Predicted)
 	}
 	noisy := run(func(c *sim.Component) { c.Noise = 100_000 })
 	if off := math.Abs(float64(noisy.Ran)/float64(plain.Ran) - 1); off == 0 || off > 0.1 {
@@ -287,7 +287,7 @@ func TestPlainPoliciesRunComponents(t *testing.T) {
 		c.Stated.Shapes = []protocol.Shape{{CPUs: 8, WallTime: protocol.Hour}}
 		cfg.Applications = []sim.Application{asks(0, c, c)}
 		for i, done := range achieve(t, cfg).Applications[0].Components {
-			if done.State != protocol.Completed || done.CPUs != 4 || done.Foreseen != 0 {
+			if done.State != protocol.Completed || done.CPUs != 4 || done.Predicted != 0 {
 				t.Errorf("%s: component %d: %+v", name, i+1, done)
 			}
 		}
@@ -331,7 +331,7 @@ func TestLimitsOfTheRealRun(t *testing.T) {
 	c := component(4, 100)
 	c.Stated.Behavior.Mflop /= 10 // it is believed to take 2.5 s
 	a := asks(0, c)
-	a.Wishes.MaxTime = 10 * protocol.Second
+	a.Objectives.MaxTime = 10 * protocol.Second
 	cfg.Applications = []sim.Application{a}
 	if one := achieve(t, cfg).Applications[0]; one.Completion != 25*protocol.Second || one.TimeMet || !one.CostMet {
 		t.Errorf("got %+v", one)
@@ -360,7 +360,7 @@ func TestFaultyApplications(t *testing.T) {
 }
 
 // off is the relative error of what was foreseen.
-func off(c sim.AchievedComponent) float64 { return math.Abs(float64(c.Foreseen)/float64(c.Ran) - 1) }
+func off(c sim.AchievedComponent) float64 { return math.Abs(float64(c.Predicted)/float64(c.Ran) - 1) }
 
 // taught is the grid of a park: five runs of a class at one site, then one at each site at
 // once, of a component of which users state everything wrong by a factor of up to five.

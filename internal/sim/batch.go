@@ -20,7 +20,7 @@ type batchSystem struct {
 	site      *site
 	held      io.Closer // an engine elsewhere; nil: it is in this program
 	tariff    localsched.Tariff
-	foresight *waitpredict.Predictor // nil: quotes tell the plan
+	predictor *waitpredict.Predictor // nil if quotes are the planned waits
 	slots     []*batchJob            // of jobs that have begun, as the heap knows them
 	free      []int32
 	wake      protocol.Instant // the engine's wake that is in the heap; 0: none
@@ -52,7 +52,7 @@ func newBatchSystem(s *site, from *Site) (*batchSystem, error) {
 	}
 	var err error
 	if from.Waits != "" {
-		b.foresight, err = waitpredict.NewPredictor(from.Waits, from.CPUs())
+		b.predictor, err = waitpredict.NewPredictor(from.Waits, from.CPUs())
 	}
 	return b, err
 }
@@ -116,7 +116,7 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 // know of them.
 func (b *batchSystem) added(query localsched.Query, quotes []protocol.Quote) ([]protocol.Duration, error) {
 	added := make([]protocol.Duration, len(quotes))
-	if len(query.Ahead) == 0 || b.foresight == nil || !b.foresight.Predicts() {
+	if len(query.Ahead) == 0 || b.predictor == nil || !b.predictor.Predicts() {
 		return added, nil
 	}
 	without, err := b.Quote(localsched.Query{Jobs: query.Jobs})
@@ -135,8 +135,8 @@ func (b *batchSystem) added(query localsched.Query, quotes []protocol.Quote) ([]
 // error that the configuration asks for, and for the portal until the job's data can be
 // here.
 func (b *batchSystem) expect(now protocol.Instant, r *protocol.Request, q *protocol.Quote, added protocol.Duration) {
-	if b.foresight != nil {
-		b.foresight.Annotate(now, *r, q, added)
+	if b.predictor != nil {
+		b.predictor.Annotate(now, *r, q, added)
 	}
 	c := &b.site.grid.cfg
 	if c.Perturb == 0 && !b.site.grid.staged {
@@ -201,8 +201,8 @@ func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (loc
 
 // withdraw takes a job out of the queue if it has not started.
 func (b *batchSystem) withdraw(now protocol.Instant, tag protocol.Tag) (localsched.Withdrawal, error) {
-	if j := b.Job(tag); j != nil && b.foresight != nil && j.State == protocol.Pending && !j.Withdrawn {
-		b.foresight.Withdrawn(now, tag)
+	if j := b.Job(tag); j != nil && b.predictor != nil && j.State == protocol.Pending && !j.Withdrawn {
+		b.predictor.Withdrawn(now, tag)
 	}
 	became, err := b.Withdraw(tag)
 	return became, b.done(err)
@@ -277,13 +277,13 @@ func (b *batchSystem) slot(j *batchJob) int32 {
 
 // changed passes a change on to the wait prediction and to the peer.
 func (b *batchSystem) changed(j *batchJob, change localsched.Change) {
-	if b.foresight != nil {
+	if b.predictor != nil {
 		if change.State == protocol.Pending && !j.Reserved { // the wait for a reservation says nothing of others
 			request := j.Request
 			request.WallTime = j.Detail.limit
-			b.foresight.Submitted(b.site.grid.now, j.Tag, request)
+			b.predictor.Submitted(b.site.grid.now, j.Tag, request)
 		}
-		b.foresight.Changed(b.site.grid.now, change)
+		b.predictor.Changed(b.site.grid.now, change)
 	}
 	b.site.grid.touch(b.site)
 }

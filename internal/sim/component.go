@@ -32,26 +32,26 @@ func (r *componentRun) outcome() protocol.Outcome {
 	return out
 }
 
-// prepare foretells how a component will run at a site: as the Γ model has it for what it
+// prepare decides how a component will run at a site: as the Γ model has it for what it
 // really does, with what of communication is hidden behind computing and the error that is
 // drawn for this run at this site. It is ended at its limit. A job of the workload has nil.
-func (g *grid) prepare(s *site, index int32, told *localsched.Submission) *componentRun {
+func (g *grid) prepare(s *site, index int32, sub *localsched.Submission) *componentRun {
 	c := g.component(index)
 	if c == nil {
 		return nil
 	}
 	m := &g.machines[s.index]
 	slow, mhz := m.Gamma, m.MHz
-	if asked := frequency(told.Payload.Env); asked > 0 && m.MHz > 0 {
+	if asked := frequency(sub.Payload.Env); asked > 0 && m.MHz > 0 {
 		slow.Flops, mhz = whole(float64(slow.Flops)*float64(asked)/float64(m.MHz)), asked
 	}
 	stretch := 1 + g.cfg.drift(chanceOfRun, index, s.index, c.Noise)
 	r := &componentRun{
-		spec: told.Spec, full: milliseconds(stretch * c.seconds(m.Gamma, told.Spec.CPUs)),
-		ran: milliseconds(stretch * c.seconds(slow, told.Spec.CPUs)), state: protocol.Completed,
+		spec: sub.Spec, full: milliseconds(stretch * c.seconds(m.Gamma, sub.Spec.CPUs)),
+		ran: milliseconds(stretch * c.seconds(slow, sub.Spec.CPUs)), state: protocol.Completed,
 	}
 	done := 1.0
-	if limit := told.Spec.WallTime; r.ran > limit {
+	if limit := sub.Spec.WallTime; r.ran > limit {
 		done = float64(limit) / float64(r.ran)
 		r.full = max(1, protocol.Duration(done*float64(r.full))) // rounded down, so that it stays within the limit
 		r.ran, r.state = limit, protocol.Timeout

@@ -90,7 +90,7 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 		s.wakesBatch, s.electricity = one.wakes(), one.Electricity
 		s.latencies = one.Latencies
 		s.charges(one)
-		s.reckons(one)
+		s.setMoney(one)
 		if one.Peer != nil {
 			s.configure(one.Peer)
 		}
@@ -100,7 +100,7 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 		}
 	}
 	if cfg.Scheme == Central {
-		g.addSite(len(cfg.Sites), portalName, protocol.Capacity{}).reckons(&cfg.Sites[0])
+		g.addSite(len(cfg.Sites), portalName, protocol.Capacity{}).setMoney(&cfg.Sites[0])
 	}
 	g.partner()
 	g.wires.init(cfg.Seed, len(g.sites), cfg.Network)
@@ -124,7 +124,7 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 	s := &site{grid: g, index: i, name: name, rows: row.Rows{}}
 	s.cfg = rules.Config{
 		Site: name, Number: protocol.SiteNumber(i + 1), PublicKey: fmt.Sprintf("U%055d", i+1), //nolint:gosec // checked: at most 9000 sites
-		Software: "simulator", Capacity: capacity, Accounts: everyone{}, DisableLogEvents: true,
+		Software: "simulator", Capacity: capacity, Accounts: allUsers{}, DisableLogEvents: true,
 		MaxGridJobs: len(g.jobs) + 1, MaxUserJobs: len(g.jobs) + 1,
 	}.WithRuntime(g.cfg.Tuning)
 	if name != portalName && g.cfg.Scheme == Central { // it takes what the portal gives it, and keeps the rest

@@ -27,14 +27,14 @@ type Achieved struct {
 type AchievedComponent struct {
 	Placement
 
-	CPUs     int
-	State    protocol.State // 0: it has not ended
-	Reason   string
-	Ran      protocol.Duration
-	Foreseen protocol.Duration // run time predicted when it was placed; zero without a prediction
-	Cost     protocol.Micro    // of the real run, at its real start
-	Expected protocol.Micro    // cost, when it was placed
-	Usage    protocol.Usage
+	CPUs      int
+	State     protocol.State // 0: it has not ended
+	Reason    string
+	Ran       protocol.Duration
+	Predicted protocol.Duration // run time predicted when it was placed; zero without a prediction
+	Cost      protocol.Micro    // of the real run, at its real start
+	Expected  protocol.Micro    // cost, when it was placed
+	Usage     protocol.Usage
 }
 
 // Ledger is what a site did, for the workload and for applications.
@@ -87,15 +87,15 @@ func (g *grid) account() {
 
 // charged says whether some site charges for jobs, or the way of their data costs anything.
 func (c Config) charged() bool {
-	dear := func(l DataLink) bool { return l.PerGB > 0 || l.PerHour > 0 }
+	charges := func(l DataLink) bool { return l.PerGB > 0 || l.PerHour > 0 }
 	return slices.ContainsFunc(c.Sites, func(s Site) bool { return s.Costs != nil || s.Tariff.CPUHour > 0 }) ||
-		c.Stage.some() && slices.ContainsFunc(c.Stage.Links, func(from []DataLink) bool { return slices.ContainsFunc(from, dear) })
+		c.Stage.some() && slices.ContainsFunc(c.Stage.Links, func(from []DataLink) bool { return slices.ContainsFunc(from, charges) })
 }
 
 func (g *grid) achieved(one *part, p Placement) AchievedComponent {
 	done := AchievedComponent{
 		Placement: p, CPUs: one.cpus, State: one.view.State, Reason: one.view.Reason,
-		Foreseen: one.view.PredictedRunTime, Expected: one.view.Cost,
+		Predicted: one.view.PredictedRunTime, Expected: one.view.Cost,
 	}
 	if g.cfg.Scheme == Central {
 		home := &g.cfg.Sites[g.cfg.Applications[one.application].Origin]
@@ -121,11 +121,11 @@ func (g *grid) conclude(a *Application, done *Achieved) {
 		done.Completion = max(done.Completion, back.Sub(a.At))
 	}
 	site := &g.cfg.Sites[a.Origin]
-	limit := a.Wishes.MaxCost
+	limit := a.Objectives.MaxCost
 	if limit != protocol.Unlimited {
-		limit = g.exchanged(limit, cmp.Or(a.Wishes.Currency, site.Currency), site.Currency)
+		limit = g.exchanged(limit, cmp.Or(a.Objectives.Currency, site.Currency), site.Currency)
 	}
-	done.CostMet, done.TimeMet = done.Cost <= limit, done.Completion <= a.Wishes.MaxTime
+	done.CostMet, done.TimeMet = done.Cost <= limit, done.Completion <= a.Objectives.MaxTime
 	if done.Completion < protocol.Never {
 		done.Waiting = g.waited(a, done.Completion)
 	}
@@ -143,10 +143,10 @@ func (g *grid) back(a *Application, component, from int) protocol.Duration {
 // origin. Without either an hour costs one of its currency, as [rules.Config] has it.
 func (g *grid) waited(a *Application, d protocol.Duration) protocol.Micro {
 	site := &g.cfg.Sites[a.Origin]
-	rates, currency := a.Wishes.Rates, cmp.Or(a.Wishes.Currency, site.Currency)
+	rates, currency := a.Objectives.Rates, cmp.Or(a.Objectives.Currency, site.Currency)
 	if len(rates) == 0 {
 		rates, currency = []protocol.WaitingRate{{PerHour: protocol.Unit}}, site.Currency
-		if curve := site.Waiting[cmp.Or(a.Wishes.Waiting, site.Weighing.Waiting)]; curve != nil {
+		if curve := site.Waiting[cmp.Or(a.Objectives.Waiting, site.Weighing.Waiting)]; curve != nil {
 			at := g.zero.Add(protocol.Duration(a.At))
 			rates, currency = curve.Rates(at, at, d)
 		}

@@ -50,14 +50,14 @@ type site struct {
 	tells      bool // a gossip moment is in the heap
 }
 
-// everyone accepts every user.
-type everyone struct{}
+// allUsers accepts every user.
+type allUsers struct{}
 
 // Local implements [rules.Accounts].
-func (everyone) Local(user string) (string, error) { return user, nil }
+func (allUsers) Local(user string) (string, error) { return user, nil }
 
 // Guest implements [rules.Accounts].
-func (everyone) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
+func (allUsers) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
 
 func (s *site) knows(other protocol.SiteName) bool {
 	return slices.ContainsFunc(s.cfg.Partners, func(p rules.Partner) bool { return p.Site == other })

@@ -211,18 +211,18 @@ func (c Cleaning) String() string {
 // times are cut and estimates raised would read as if of different jobs.
 func (c Cleaning) overruns() string {
 	over := c.Cut + c.Kept
-	told := fmt.Sprintf("%d (%.1f %%) that ran longer than requested: ", over, 100*float64(over)/float64(c.Jobs))
+	text := fmt.Sprintf("%d (%.1f %%) that ran longer than requested: ", over, 100*float64(over)/float64(c.Jobs))
 	remedy := ""
 	if c.Kept > 0 {
-		told += fmt.Sprintf("not cut, with %.1f %% of the work beyond the requests", 100*c.Overran())
+		text += fmt.Sprintf("not cut, with %.1f %% of the work beyond the requests", 100*c.Overran())
 	} else {
-		told += fmt.Sprintf("cut to the request, without %.1f %% of the work", 100*c.Overran())
+		text += fmt.Sprintf("cut to the request, without %.1f %% of the work", 100*c.Overran())
 		remedy = " (--keep-overruns or keep_overruns = true keeps it)"
 	}
 	if c.Raised > 0 {
-		told += ", and planned with the recorded run time"
+		text += ", and planned with the recorded run time"
 	}
-	return told + remedy
+	return text + remedy
 }
 
 // plus sums up the counts of two parts of a trace.

@@ -236,7 +236,7 @@ func (c *Core) leave(now protocol.Instant, number int) {
 
 // Pass starts what may start now and returns the numbers.
 func (c *Core) Pass(now protocol.Instant) []int {
-	foreseen := c.pendingEndVersion == c.version && now <= c.state.now
+	predicted := c.pendingEndVersion == c.version && now <= c.state.now
 	c.change(now)
 	held := c.state.hasReservations()
 	c.window = c.state.pass()
@@ -244,7 +244,7 @@ func (c *Core) Pass(now protocol.Instant) []int {
 		c.lookUp()
 	}
 	c.passDone = true
-	if foreseen && c.plan.follow(&c.state, c.window) {
+	if predicted && c.plan.follow(&c.state, c.window) {
 		c.plan.version = c.version
 	}
 	for i := range c.state.started {

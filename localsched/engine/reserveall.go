@@ -18,7 +18,7 @@ func (f *ClusterState) ReserveAll() {
 	case p.restored && !f.overdue():
 		f.restoreReservedStarts()
 	case !kept:
-		f.reserveAnew()
+		f.reserveAgain()
 	case p.freed && !p.firm:
 		f.improveReservedStarts()
 	default:
@@ -60,7 +60,7 @@ func (f *ClusterState) reserveEarliest(w *PendingJob) {
 	p.note(w.reserved)
 }
 
-func (f *ClusterState) reserveAnew() {
+func (f *ClusterState) reserveAgain() {
 	p := &f.profile
 	p.due, p.restored = unreserved, false
 	for w := range f.pending.all() {

@@ -23,7 +23,7 @@ func delaysReported(ctx context.Context, s *session) error {
 		return conformance.Skip("the scheduler does not say whom jobs would delay")
 	}
 	newcomers := s.shapes(s.one(), s.tooLarge(), s.all())
-	if err = s.delaysNobody(ctx, "no job waits", localsched.Query{Jobs: newcomers, ProtectSite: site}); err != nil {
+	if err = s.delaysNone(ctx, "no job waits", localsched.Query{Jobs: newcomers, ProtectSite: site}); err != nil {
 		return err
 	}
 	if _, err = s.full(ctx); err != nil {
@@ -36,10 +36,10 @@ func delaysReported(ctx context.Context, s *session) error {
 	if err = s.waiting(ctx, waits.Tag); err != nil {
 		return err
 	}
-	if err = s.delaysNobody(ctx, "no site is protected", localsched.Query{Jobs: newcomers}); err != nil {
+	if err = s.delaysNone(ctx, "no site is protected", localsched.Query{Jobs: newcomers}); err != nil {
 		return err
 	}
-	if err = s.delaysNobody(ctx, "no job of that site waits", localsched.Query{Jobs: newcomers, ProtectSite: site - 1}); err != nil {
+	if err = s.delaysNone(ctx, "no job of that site waits", localsched.Query{Jobs: newcomers, ProtectSite: site - 1}); err != nil {
 		return err
 	}
 	quotes, err := s.quote(ctx, localsched.Query{Jobs: newcomers, ProtectSite: site})
@@ -54,8 +54,8 @@ func delaysReported(ctx context.Context, s *session) error {
 	return nil
 }
 
-// delaysNobody says which quote tells of a delay though it must not.
-func (s *session) delaysNobody(ctx context.Context, why string, query localsched.Query) error {
+// delaysNone returns which quote has a delay that it must not have.
+func (s *session) delaysNone(ctx context.Context, why string, query localsched.Query) error {
 	quotes, err := s.quote(ctx, query)
 	if err != nil {
 		return err

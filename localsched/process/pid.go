@@ -160,11 +160,11 @@ func parseStat(line string) (st stat, err error) {
 
 // killWhere kills every living process that matches and says how many there were.
 func killWhere(match func(stat) bool) (killed int) {
-	folders, err := os.ReadDir("/proc")
+	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0
 	}
-	for _, f := range folders {
+	for _, f := range entries {
 		pid, err := strconv.Atoi(f.Name())
 		if err != nil {
 			continue

@@ -67,7 +67,7 @@ func watchMain(dir string, command []string) int {
 
 	syscall.CloseOnExec(answerFD)
 	pipe := os.NewFile(answerFD, "answer")
-	folder, err := os.Open(dir)
+	jobDir, err := os.Open(dir)
 	if err != nil {
 		sayAnswer(pipe, shimAnswer{Error: err.Error()})
 		return exitFailed
@@ -79,7 +79,7 @@ func watchMain(dir string, command []string) int {
 		return exitFailed
 	}
 	w := watch{
-		dir: dir, opened: opened(folder), command: command, record: record, place: claim.Place, group: claim.Group, start: start,
+		dir: dir, opened: opened(jobDir), command: command, record: record, place: claim.Place, group: claim.Group, start: start,
 		asked: asked, children: children, meter: usage.NewMeter(usage.Kernel(), os.Getpid()),
 	}
 	trouble, err := w.startJob()
@@ -96,7 +96,7 @@ func watchMain(dir string, command []string) int {
 		exit.Started, exit.Ran = claim.Started, exit.Ended.Sub(claim.Started)
 	}
 	exit.Usage, exit.Notice = w.usage()
-	return writeExit(folder, exit, asideTimeout)
+	return writeExit(jobDir, exit, asideTimeout)
 }
 
 // claimJob makes the file started, for a shim that was started at the time that is read. A job that
@@ -151,7 +151,7 @@ func sayAnswer(pipe *os.File, answer shimAnswer) {
 // opened is a path of an open directory that stays right when the directory is renamed, as
 // "switchyard peer --new-store" does with those of all jobs. It is of use to this process
 // alone.
-func opened(folder *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", folder.Fd()) }
+func opened(jobDir *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", jobDir.Fd()) }
 
 // asideTimeout is how long a shim tries to write down how its job ended where no peer looks
 // for it any more.
@@ -160,28 +160,28 @@ const asideTimeout = 10 * time.Minute
 // writeExit writes down how the job ended, in the directory that was opened at the start. The
 // result must not be lost: while the disk is full, it tries again for ever. It does not once
 // the directory is removed, nor for longer than the patience once the directory has another name.
-func writeExit(folder *os.File, exit exitRecord, patience time.Duration) int {
+func writeExit(jobDir *os.File, exit exitRecord, patience time.Duration) int {
 	const longest = 30 * time.Second
 	inPlace := time.Now() // the directory was, or may have been
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longest) {
-		err := spool.ReplaceRecord(opened(folder), exitFile, exit)
-		found := named(folder)
+		err := spool.ReplaceRecord(opened(jobDir), exitFile, exit)
+		found := named(jobDir)
 		if found {
 			inPlace = time.Now()
 		}
 		if err == nil && !found {
-			fmt.Fprintf(os.Stderr, "no peer looks at this directory any more, which was %s; how the job ended is in the file %s\n", folder.Name(), exitFile)
+			fmt.Fprintf(os.Stderr, "no peer looks at this directory any more, which was %s; how the job ended is in the file %s\n", jobDir.Name(), exitFile)
 		}
 		if err == nil {
 			return exitOK
 		}
 		fmt.Fprintln(os.Stderr, "write how the job ended:", err)
-		if removed(folder) {
+		if removed(jobDir) {
 			return exitFailed
 		}
 		if time.Since(inPlace) > patience {
 			fmt.Fprintf(os.Stderr, "no peer looks at this directory any more, which was %s; the job ended as %v, exit code %d: %s\n",
-				folder.Name(), exit.State, exit.ExitCode, exit.Reason)
+				jobDir.Name(), exit.State, exit.ExitCode, exit.Reason)
 			return exitFailed
 		}
 		time.Sleep(pause)
@@ -189,17 +189,17 @@ func writeExit(folder *os.File, exit exitRecord, patience time.Duration) int {
 }
 
 // named reports whether an open directory still has the name with which it was opened.
-func named(folder *os.File) bool {
-	this, err := folder.Stat()
+func named(jobDir *os.File) bool {
+	this, err := jobDir.Stat()
 	if err != nil {
 		return false
 	}
-	there, err := os.Stat(folder.Name())
+	there, err := os.Stat(jobDir.Name())
 	return err == nil && os.SameFile(this, there)
 }
 
 // removed reports whether an open directory has no name any more.
-func removed(folder *os.File) bool {
+func removed(jobDir *os.File) bool {
 	var st unix.Stat_t
-	return unix.Fstat(int(folder.Fd()), &st) == nil && st.Nlink == 0
+	return unix.Fstat(int(jobDir.Fd()), &st) == nil && st.Nlink == 0
 }

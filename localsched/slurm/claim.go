@@ -174,8 +174,8 @@ func takeClaim(dir string, owner spool.Account, by string) (claim, error) {
 // ask its server what is new in it.
 func readSmallFile(path string, owner spool.Account) (string, error) {
 	const most = 4096
-	if folder, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = folder.Close()
+	if parent, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = parent.Close()
 	}
 	file, err := spool.OpenPlain(path, owner.UID, uint32(os.Geteuid())) //nolint:gosec // uids have 32 bits
 	if err != nil {

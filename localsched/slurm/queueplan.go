@@ -176,7 +176,7 @@ func (o *queuePlan) reserve(r *reservation, index map[string]int) {
 		}
 		n := &o.cluster.nodes[i]
 		use := step{cpus: n.cpus}
-		if own, told := r.cores[name]; told {
+		if own, stated := r.cores[name]; stated {
 			use.cpus = own * n.threads
 		} else if r.coreCount > 0 && r.coreCount < cores {
 			use.cpus = ceil(r.coreCount, len(r.nodes)) * n.threads

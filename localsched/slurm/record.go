@@ -98,9 +98,9 @@ func tagName(name string) string {
 
 // parseName reads what nameOf prints for this site, and nothing else.
 func parseName(site protocol.SiteName, name string) (tag protocol.Tag, ok bool) {
-	folder, ours := strings.CutPrefix(name, "sy."+string(site)+".")
+	dir, ours := strings.CutPrefix(name, "sy."+string(site)+".")
 	if !ours {
 		return protocol.Tag{}, false
 	}
-	return spool.ParseDirName(folder)
+	return spool.ParseDirName(dir)
 }

@@ -29,8 +29,8 @@ func Make(dir string) error {
 	if err := os.Rename(filepath.Join(dir, "holds"), reservationsOf(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("spool %s: rename holds to reservations: %w", dir, err)
 	}
-	for _, folder := range []string{dir, jobsOf(dir), reservationsOf(dir)} {
-		if err := makeDir(folder); err != nil {
+	for _, path := range []string{dir, jobsOf(dir), reservationsOf(dir)} {
+		if err := makeDir(path); err != nil {
 			return fmt.Errorf("spool %s: %w", dir, err)
 		}
 	}

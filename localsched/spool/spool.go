@@ -39,8 +39,8 @@ func Open(dir string, log *slog.Logger) (*Spool, error) {
 		sp.sweeper.end()
 		return nil, errors.Join(fmt.Errorf("spool %s: %w", dir, err), sp.lock.Close())
 	}
-	if folder := closedTo(dir); folder != "" && os.Geteuid() == 0 {
-		log.Warn("spool_not_reachable_for_accounts", "spool", dir, "dir", folder,
+	if closed := closedTo(dir); closed != "" && os.Geteuid() == 0 {
+		log.Warn("spool_not_reachable_for_accounts", "spool", dir, "dir", closed,
 			"advice", "choose another spool, or let all accounts pass through the directory (chmod o+x)")
 	}
 	return sp, nil

@@ -118,9 +118,9 @@ func (s *Spool) sweep(dir string) error {
 		if _, isJob := ParseDirName(e.Name()); !isJob {
 			continue
 		}
-		folder := filepath.Join(s.jobs, e.Name())
-		if err = s.sweepNames(folder, func(path string) { s.sweepTemporary(path, orphanedAfter) }); err != nil {
-			notRemoved(s.log, folder, err)
+		path := filepath.Join(s.jobs, e.Name())
+		if err = s.sweepNames(path, func(path string) { s.sweepTemporary(path, orphanedAfter) }); err != nil {
+			notRemoved(s.log, path, err)
 		}
 	}
 	return nil

@@ -32,11 +32,11 @@ type partner struct {
 	window  chan struct{} // a token for each chunk that may be under way
 	fetchID atomic.Uint64
 
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	conns  []*nats.Conn       // to its server and the own one, for it alone; while it runs only dial adds one
-	met    *nats.Subscription // to what it says at the external system; nil: none
-	told   bool               // whether the handler was last called with connected. Only deliver uses it while it runs
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+	conns    []*nats.Conn       // to its server and the own one, for it alone; while it runs only dial adds one
+	met      *nats.Subscription // to what it says at the external system; nil: none
+	reported bool               // whether the handler was last called with connected. Only deliver uses it while it runs
 
 	mu        sync.Mutex
 	connected bool   // as reported to the handler
@@ -53,7 +53,7 @@ func newPartner(b *Bus, cfg Partner) *partner {
 		fetches: map[uint64]chan *peerv1.FetchReply{},
 
 		unproven: rate.NewLimiter(rate.Every(warnAgain), 1),
-		refusals: rate.NewLimiter(rate.Every(tellKeysEvery), keysTold),
+		refusals: rate.NewLimiter(rate.Every(logKeysEvery), keysLogged),
 	}
 }
 
@@ -110,7 +110,7 @@ func (p *partner) stop() {
 	if p.met != nil {
 		_ = p.met.Unsubscribe() // fails if the connection is closed
 	}
-	if p.told {
+	if p.reported {
 		p.bus.cfg.Handler.Disconnected(p.Site, "")
 	}
 }

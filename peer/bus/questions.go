@@ -113,10 +113,10 @@ func (p *partner) handOver(e event) {
 	case e.message != nil:
 		handler.Received(p.Site, e.message)
 	case e.connected != nil:
-		p.told = true
+		p.reported = true
 		handler.Connected(*e.connected)
 	default:
-		p.told = false
+		p.reported = false
 		handler.Disconnected(p.Site, e.why)
 	}
 }

@@ -21,10 +21,10 @@ const (
 	// badCertificate is in the error of a handshake that the caller ended because of the key.
 	badCertificate = "remote error: tls: bad certificate"
 
-	// Limit of reports about refused keys of one partner: keysTold at once, then one per
-	// tellKeysEvery.
-	keysTold      = 3
-	tellKeysEvery = time.Minute
+	// Limit of reports about refused keys of one partner: keysLogged immediately, then one per
+	// logKeysEvery.
+	keysLogged   = 3
+	logKeysEvery = time.Minute
 )
 
 // keyRefused records that a key keeps the link down and why, and calls the handler if the

@@ -16,21 +16,21 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// accountsInForce are the accounts of the active configuration.
-type accountsInForce struct {
+// activeAccounts are the accounts of the active configuration.
+type activeAccounts struct {
 	now atomic.Pointer[accounts.Accounts]
 }
 
 // Local implements [rules.Accounts].
-func (a *accountsInForce) Local(user string) (string, error) { return a.now.Load().Local(user) }
+func (a *activeAccounts) Local(user string) (string, error) { return a.now.Load().Local(user) }
 
 // Guest implements [rules.Accounts].
-func (a *accountsInForce) Guest(site protocol.SiteName, user string) (string, error) {
+func (a *activeAccounts) Guest(site protocol.SiteName, user string) (string, error) {
 	return a.now.Load().Guest(site, user)
 }
 
 // set makes the accounts of a configuration the active ones.
-func (a *accountsInForce) set(cfg *config.Config) {
+func (a *activeAccounts) set(cfg *config.Config) {
 	a.now.Store(accounts.New(accounts.Tables{
 		SameNames: cfg.Accounts.Users == config.Same,
 		Local:     cfg.Accounts.Local,
@@ -86,7 +86,7 @@ func accountProblems(cfg *config.Config, own string, known func(account string) 
 
 // logAccountProblems has the log say what accounts can run no job.
 func (d *Daemon) logAccountProblems(ctx context.Context) {
-	for _, odd := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
-		d.log.Warn("config_warning", "what", odd)
+	for _, problem := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
+		d.log.Warn("config_warning", "what", problem)
 	}
 }

@@ -48,7 +48,7 @@ const loadTimeout = 2 * time.Second
 
 // power is what the jobs of this site draw and may draw; nil without a budget.
 func (d *Daemon) power(ctx context.Context) *api.Power {
-	if !d.inForce.Load().Power.Budgeted() {
+	if !d.active.Load().Power.Budgeted() {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, loadTimeout)

@@ -52,7 +52,7 @@ type Daemon struct {
 	ready   chan struct{} // closed when all parts run
 
 	reloading sync.Mutex // held by one reload at a time
-	inForce   atomic.Pointer[config.Config]
+	active    atomic.Pointer[config.Config]
 	level     slog.LevelVar
 
 	key       *identity.Key
@@ -68,7 +68,7 @@ type Daemon struct {
 	deciding  atomic.Pointer[string] // name of the active policy
 	shim      []string
 	meter     *metrics.Metrics
-	accounts  accountsInForce
+	accounts  activeAccounts
 	node      *node.Node
 	links     *bus.Bus
 	gossip    *gossip.Gossip // nil: the site does not gossip
@@ -82,7 +82,7 @@ func New(options Options) *Daemon {
 		cfg: options.Config, options: options, ready: make(chan struct{}),
 		failed: make(chan struct{}, 8), plugins: newPluginSet(),
 	}
-	d.inForce.Store(d.cfg)
+	d.active.Store(d.cfg)
 	d.level.Set(levelOf(d.cfg.Log))
 	d.log = newLogger(options.Log, d.cfg.Log, &d.level)
 	return d
@@ -95,8 +95,8 @@ func (d *Daemon) Ready() <-chan struct{} { return d.ready }
 // returns nil if ctx ended it and all parts closed well. It must be called once.
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, d.stop()) }()
-	for _, odd := range d.cfg.Warnings {
-		d.log.Warn("config_warning", "what", odd.String())
+	for _, warning := range d.cfg.Warnings {
+		d.log.Warn("config_warning", "what", warning.String())
 	}
 	d.logAccountProblems(ctx)
 	for _, start := range []func(context.Context) error{
@@ -130,7 +130,7 @@ func (d *Daemon) serve(ctx context.Context) {
 		case <-d.failed:
 			return
 		case <-d.plugins.up:
-			d.putLatePolicyInForce(ctx)
+			d.activateLatePolicy(ctx)
 			d.budget.Wake() // a feed may have come up
 		case <-d.options.Reload:
 			if _, err := d.reload(ctx, "SIGHUP"); err != nil {

@@ -34,7 +34,7 @@
 // they share the bound of its garbage.
 //
 // [Daemon.Reload] applies what may change while the peer runs, by one call at a time
-// (reloading). The active configuration is replaced as a whole at the end (inForce), so that
+// (reloading). The active configuration is replaced as a whole at the end (active), so that
 // others see the old one or the new one. A policy whose plugin comes up late takes its place
 // under the same lock.
 //

@@ -111,7 +111,7 @@ func (d *Daemon) missingPartnersHere(ctx context.Context, next *config.Config) [
 func (d *Daemon) changePartners(ctx context.Context, next *config.Config) error {
 	err := d.setPartners(ctx, next)
 	if err != nil { // all or nothing
-		return errors.Join(err, d.setPartners(ctx, d.inForce.Load()))
+		return errors.Join(err, d.setPartners(ctx, d.active.Load()))
 	}
 	return nil
 }

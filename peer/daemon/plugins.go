@@ -137,7 +137,7 @@ func (d *Daemon) pluginStatus() []api.Plugin {
 	d.plugins.mu.Lock()
 	defer d.plugins.mu.Unlock()
 	var all []api.Plugin
-	plugins := slices.Clone(d.inForce.Load().Plugins)
+	plugins := slices.Clone(d.active.Load().Plugins)
 	slices.SortFunc(plugins, func(a, b config.Plugin) int { return strings.Compare(a.Name, b.Name) })
 	for i := range plugins {
 		table := &plugins[i]

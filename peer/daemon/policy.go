@@ -56,11 +56,11 @@ func (d *Daemon) initialPolicy(ctx context.Context) (decides policy.Policy, name
 	return wanted, d.cfg.Policy.Name, err
 }
 
-// putLatePolicyInForce activates the configured policy once its plugin has come up.
-func (d *Daemon) putLatePolicyInForce(ctx context.Context) {
+// activateLatePolicy activates the configured policy once its plugin has come up.
+func (d *Daemon) activateLatePolicy(ctx context.Context) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
-	cfg := d.inForce.Load()
+	cfg := d.active.Load()
 	if cfg.Policy.Name == *d.deciding.Load() {
 		return
 	}
@@ -84,11 +84,11 @@ func (d *Daemon) changePolicy(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("change the policy to %s: %w", cfg.Policy.Name, err)
 	}
-	return d.putPolicyInForce(ctx, cfg, wanted)
+	return d.activatePolicy(ctx, cfg, wanted)
 }
 
-// putPolicyInForce activates rules of rounds, with the policy that decides by them.
-func (d *Daemon) putPolicyInForce(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
+// activatePolicy activates rules of rounds, with the policy that decides by them.
+func (d *Daemon) activatePolicy(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
 	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	if err := d.node.Retune(limited, cfg.Tuning(policy.Describe(decides)), decides); err != nil {

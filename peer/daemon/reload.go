@@ -20,7 +20,7 @@ const changeTimeout = 10 * time.Second
 
 // rules are the active ones.
 func (d *Daemon) rules() api.Rules {
-	cfg := d.inForce.Load()
+	cfg := d.active.Load()
 	rules := api.Rules{
 		Initiation: string(cfg.Rounds.Initiation), Policy: *d.deciding.Load(), LocalPolicy: cfg.LocalSched.Plugin,
 	}
@@ -51,7 +51,7 @@ func (d *Daemon) Reload(ctx context.Context, by string) (api.Reloaded, error) {
 func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	d.reloading.Lock()
 	defer d.reloading.Unlock()
-	before := d.inForce.Load()
+	before := d.active.Load()
 	next, err := config.Load(d.options.Paths...)
 	if err != nil {
 		return d.notReloaded(by, err), nil
@@ -76,8 +76,8 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	done.Changed = slices.DeleteFunc(done.Changed, func(c api.Change) bool {
 		return concerns(c, done.Added) || concerns(c, done.Removed)
 	})
-	for _, odd := range next.Warnings {
-		done.Warnings = append(done.Warnings, odd.String())
+	for _, warning := range next.Warnings {
+		done.Warnings = append(done.Warnings, warning.String())
 	}
 	done.Warnings = append(done.Warnings, d.missingPartnersHere(ctx, next)...)
 	d.log.Info("config_reloaded", "by", by, "changed", lines(done.Changed), "needs_restart", lines(restart),
@@ -150,7 +150,7 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 	if in("log.") {
 		d.level.Set(levelOf(next.Log))
 	}
-	d.inForce.Store(next)
+	d.active.Store(next)
 	rules := d.rules()
 	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
 	return nil

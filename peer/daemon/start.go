@@ -27,12 +27,12 @@ func (d *Daemon) openKey(context.Context) (err error) {
 
 // lockKey keeps a second peer of the site from starting on this machine.
 func (d *Daemon) lockKey(ctx context.Context) error {
-	lock, odd, err := witness.Acquire(ctx, d.key.Public(), string(d.cfg.Site.StateDir))
+	lock, warning, err := witness.Acquire(ctx, d.key.Public(), string(d.cfg.Site.StateDir))
 	if err != nil {
 		return fmt.Errorf("[site] key: %w", err)
 	}
-	if odd != "" {
-		d.log.Warn("key_lock_failed", "why", odd)
+	if warning != "" {
+		d.log.Warn("key_lock_failed", "why", warning)
 	}
 	d.onStop("the lock of the key", lock.Close)
 	return nil

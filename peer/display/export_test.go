@@ -3,5 +3,5 @@ package display
 // What stories are made of, for the tests.
 var (
 	Sentence   = sentence
-	WishesText = wishesText
+	WishesText = objectivesText
 )

@@ -20,13 +20,13 @@ func Front(front *view.ParetoFront, components []string) *console.Table {
 	} else {
 		t.Titles = append(t.Titles, "COMPONENTS")
 	}
-	told := timesOf(front)
+	times := timesOf(front)
 	for i, point := range front.Points {
 		mark := ""
 		if point.Chosen {
 			mark = "→"
 		}
-		cells := []string{mark, told[i], console.Amount(point.Cost, front.Currency)}
+		cells := []string{mark, times[i], console.Amount(point.Cost, front.Currency)}
 		if each {
 			cells = append(cells, eachPlace(point.Choices, len(components))...)
 		} else {
@@ -40,21 +40,21 @@ func Front(front *view.ParetoFront, components []string) *console.Table {
 // timesOf are the times of the choices, with tenths of a second where two would look alike:
 // each beats all others in time or in cost.
 func timesOf(front *view.ParetoFront) []string {
-	told := make([]string, len(front.Points))
+	texts := make([]string, len(front.Points))
 	alike := false
 	for i, point := range front.Points {
-		told[i] = console.Span(point.Time)
-		alike = alike || i > 0 && told[i] == told[i-1]
+		texts[i] = console.Span(point.Time)
+		alike = alike || i > 0 && texts[i] == texts[i-1]
 	}
 	if !alike {
-		return told
+		return texts
 	}
 	const tenth = protocol.Second / 10
 	for i, point := range front.Points {
 		tenths := (point.Time + tenth - 1) / tenth
-		told[i] = fmt.Sprintf("%s.%d", console.Span(tenths/10*protocol.Second), tenths%10)
+		texts[i] = fmt.Sprintf("%s.%d", console.Span(tenths/10*protocol.Second), tenths%10)
 	}
-	return told
+	return texts
 }
 
 // columnsOfComponents is the most components that have a column each.

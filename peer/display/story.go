@@ -25,7 +25,7 @@ func (t Story) Text(job view.Job, facts []event.LogEvent) string {
 	fmt.Fprintf(&out, "Job %s %q of %s: %s.\n", job.ID, console.Plain(job.Name), console.Plain(job.User), sizeText(job))
 	out.WriteString(componentText(job))
 	if t.Long && job.Objectives != nil {
-		out.WriteString(console.Flowed(wishesText(job.Objectives), 0, storyIndent+storyWidth) + "\n")
+		out.WriteString(console.Flowed(objectivesText(job.Objectives), 0, storyIndent+storyWidth) + "\n")
 	}
 	fmt.Fprintf(&out, "Submitted at %s on %s. Now %s.\n\n", console.Plain(string(job.Origin)), console.Clock(job.Submitted), nowText(job))
 	if len(facts) == 0 {

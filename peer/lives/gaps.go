@@ -21,8 +21,8 @@ const maxGaps = 64
 
 // SkipSeen keeps job IDs above the sequence number of one that a partner has seen of this site:
 // an older store, now lost, gave it out. What partners say of job IDs cannot be checked, so that
-// such are only skipped. Odd is the reason why a claim is ignored, empty if none is.
-func (s *Store) SkipSeen(now protocol.Instant, seq uint64) (changed bool, odd string) {
+// such are only skipped. Ignored is the reason why the claim is ignored, empty if it is not.
+func (s *Store) SkipSeen(now protocol.Instant, seq uint64) (changed bool, ignored string) {
 	if seq < s.NextSeq || s.Recovery != "" {
 		return false, ""
 	}

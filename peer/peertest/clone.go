@@ -89,7 +89,7 @@ func (w *World) Stop(s *Site) {
 	s.crash()
 	for _, other := range w.partnersOf(s) {
 		if w.holder(s.Name, other.Name) == s {
-			delete(other.told, s.Name)
+			delete(other.reported, s.Name)
 			other.step(event.Disconnected{Site: s.Name})
 		}
 	}
@@ -125,10 +125,10 @@ func (w *World) take(s, other *Site) {
 	key := direction{s.Name, other.Name}
 	was := w.holders[key]
 	w.holders[key] = s
-	if was == nil || was == s || !was.Up() || !was.told[other.Name] {
+	if was == nil || was == s || !was.Up() || !was.reported[other.Name] {
 		return
 	}
-	delete(was.told, other.Name)
+	delete(was.reported, other.Name)
 	was.step(event.Disconnected{Site: other.Name})
 	w.after(redial, func() {
 		if was.Up() && other.Up() && w.holder(was.Name, other.Name) != was {

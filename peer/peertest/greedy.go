@@ -12,9 +12,9 @@ import (
 // sends each job, the oldest first, to the site of least turnaround that takes one more;
 // among equals to the cheapest, then the first by name.
 type Greedy struct {
-	Reckon protocol.EnergyPricing
-	Extra  int  // jobs of a round that it asks the growing wait of
-	Whole  bool // it decides about applications: it takes the first shape that a site takes, and groups whole or not at all
+	EnergyPricing    protocol.EnergyPricing
+	MarginalJobs     int  // jobs of a round that it asks the growing wait of
+	ApplicationAware bool // it decides about applications: it takes the first shape that a site takes, and groups whole or not at all
 }
 
 // Info implements [policy.Policy].
@@ -28,8 +28,8 @@ func (g Greedy) Info() policy.Info {
 // Describe implements [policy.Describer]: what it can is the test's choice.
 func (g Greedy) Describe() policy.Description {
 	info := g.Info()
-	d := policy.Description{Name: info.Name, Initiations: info.Initiations, EnergyPricing: g.Reckon, MarginalJobs: g.Extra}
-	if g.Whole {
+	d := policy.Description{Name: info.Name, Initiations: info.Initiations, EnergyPricing: g.EnergyPricing, MarginalJobs: g.MarginalJobs}
+	if g.ApplicationAware {
 		d.Can = []policy.Capability{policy.Applications}
 	}
 	return d

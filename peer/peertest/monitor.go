@@ -173,8 +173,8 @@ func (m *monitor) guestRecorded(s *Site, stored row.Guest) {
 	if stored.Phase == row.GuestPrepared && (!ok || stored.Epoch > old.Epoch) {
 		m.countIntake(s, stored)
 	}
-	buried := old.Phase == row.GuestAborted || old.Phase == row.GuestClosed
-	if ok && stored.Epoch == old.Epoch && buried && stored.Phase != old.Phase {
+	closed := old.Phase == row.GuestAborted || old.Phase == row.GuestClosed
+	if ok && stored.Epoch == old.Epoch && closed && stored.Phase != old.Phase {
 		m.problem("guest %v at %s rises from its tombstone as %s", stored.Spec.Job, s.Name, stored.Phase)
 	}
 }

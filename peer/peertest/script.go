@@ -206,10 +206,10 @@ func configureWord(o *SiteOptions, key, value string) (change func(*rules.Config
 	case "stay":
 		return func(c *rules.Config) { c.StayLocal = true }, true, nil
 	case "greedy": // the policy; its value is the reckoning of energy
-		o.Policy = Greedy{Reckon: protocol.EnergyPricing(value)}
+		o.Policy = Greedy{EnergyPricing: protocol.EnergyPricing(value)}
 		return nothing, true, nil
 	case "whole": // the policy, for groups
-		o.Policy = Greedy{Whole: true}
+		o.Policy = Greedy{ApplicationAware: true}
 		return nothing, true, nil
 	case "prices": // EUR:10,20
 		if o.Prices, err = readPrices(value); err != nil {
@@ -269,7 +269,7 @@ func configureCount(o *SiteOptions, key string, n int) (func(*rules.Config), err
 		if !ok {
 			return nil, errors.New("only the policy greedy has extra")
 		}
-		greedy.Extra = n
+		greedy.MarginalJobs = n
 		o.Policy = greedy
 	default:
 		return nil, fmt.Errorf("the setting %q is unknown", key)

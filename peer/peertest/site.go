@@ -67,7 +67,7 @@ type Site struct {
 	answers     map[event.AskID]view.Reply
 	asked       event.AskID
 	digests     uint64
-	told        map[protocol.SiteName]bool // partners that the peer believes connected
+	reported    map[protocol.SiteName]bool // partners that the peer believes connected
 	feedDown    bool                       // its prices are not answered
 
 	losesReleases uint64 // the life in which its batch system does not get cancellations of reservations
@@ -109,7 +109,7 @@ func newSite(w *World, o SiteOptions) *Site {
 	s := &Site{
 		Name: o.Name, world: w, skew: o.Skew, policy: o.Policy, prices: o.Prices,
 		rows: Rows{row.Rows{}}, archive: map[protocol.JobID]view.Job{},
-		answers: map[event.AskID]view.Reply{}, told: map[protocol.SiteName]bool{},
+		answers: map[event.AskID]view.Reply{}, reported: map[protocol.SiteName]bool{},
 	}
 	if s.policy == nil {
 		s.policy = tc.New(tc.Config{Epsilon: o.Epsilon})
@@ -323,7 +323,7 @@ func (s *Site) crash() {
 	s.peer, s.wake, s.watch, s.committing = nil, 0, nil, false
 	s.uncommitted, s.calls, s.holding = nil, nil, false
 	s.life++
-	clear(s.told)
+	clear(s.reported)
 }
 
 func (s *Site) partner(name protocol.SiteName) bool {

@@ -102,7 +102,7 @@ func (w *World) join(sa, sb *Site) {
 	w.take(sa, sb)
 	w.take(sb, sa)
 	toB, toA := w.card(sa, b), w.card(sb, a)
-	sa.told[b], sb.told[a] = true, true
+	sa.reported[b], sb.reported[a] = true, true
 	sa.step(event.Connected{Card: toA})
 	sb.step(event.Connected{Card: toB})
 	w.settleIfByHand()
@@ -110,8 +110,8 @@ func (w *World) join(sa, sb *Site) {
 
 // Disconnect tells a site that its session with another is down.
 func (w *World) Disconnect(site, from protocol.SiteName) {
-	if s := w.Site(site); s.told[from] {
-		delete(s.told, from)
+	if s := w.Site(site); s.reported[from] {
+		delete(s.reported, from)
 		s.step(event.Disconnected{Site: from})
 		w.settleIfByHand()
 	}

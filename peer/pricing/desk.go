@@ -150,9 +150,9 @@ func (d Desk) AtSpeed(s *localsched.Submission, now protocol.Instant) *protocol.
 	if mhz == 0 {
 		return s.Payload
 	}
-	told := *s.Payload
-	told.Env = append(slices.Clip(told.Env), fmt.Sprintf("SWITCHYARD_MHZ=%d", mhz))
-	return &told
+	payload := *s.Payload
+	payload.Env = append(slices.Clip(payload.Env), fmt.Sprintf("SWITCHYARD_MHZ=%d", mhz))
+	return &payload
 }
 
 // tariffAhead is for how long beyond twice its time limit a job's tariff states the price of each

@@ -82,7 +82,7 @@ func TestReplayMakesTheSameSteps(t *testing.T) {
 // protection, and rules that change meanwhile.
 func TestElectricityIsReplayed(t *testing.T) {
 	t.Parallel()
-	place := peertest.Greedy{Extra: 3, Reckon: protocol.TwoPrice}
+	place := peertest.Greedy{MarginalJobs: 3, EnergyPricing: protocol.TwoPrice}
 	p := newPairOf(t, options(), func(s *site) {
 		s.place = place
 		s.cfg.Policy, s.cfg.Initiation, s.cfg.CycleInterval, s.cfg.MaxJobsPerCycle = policy.Describe(place), policy.Cycle, 5*protocol.Second, 2
@@ -128,7 +128,7 @@ func TestElectricityIsReplayed(t *testing.T) {
 // want of their applications is.
 func TestCostsAreReplayed(t *testing.T) {
 	t.Parallel()
-	place := peertest.Greedy{Whole: true}
+	place := peertest.Greedy{ApplicationAware: true}
 	o := options()
 	o.Clear = true
 	p := newPairOf(t, o, func(s *site) {

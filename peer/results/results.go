@@ -236,8 +236,8 @@ func (d *Dir) prune(now time.Time, newest string) {
 	newest = jobOf(cmp.Or(newest, last))
 	for _, f := range files {
 		why := d.tooMuch(f, now.Sub(f.since), total)
-		told := !isPart(f.name) && jobOf(f.name) == newest
-		if why == "" || told || os.Remove(filepath.Join(d.Path, f.name)) != nil {
+		reported := !isPart(f.name) && jobOf(f.name) == newest
+		if why == "" || reported || os.Remove(filepath.Join(d.Path, f.name)) != nil {
 			continue
 		}
 		if !isPart(f.name) {

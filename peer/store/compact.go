@@ -93,7 +93,7 @@ func (s *Store) replace(old, small opened) error {
 	}
 	s.db, s.file = small.db, small.file
 	err := old.close()
-	if syncErr := syncFolder(s.path); syncErr != nil { // a power failure could bring the old file back
+	if syncErr := syncDir(s.path); syncErr != nil { // a power failure could bring the old file back
 		return errors.Join(s.breakDown(syncErr), err)
 	}
 	return err
@@ -110,7 +110,7 @@ func upgrade(o opened, path string, log *slog.Logger) (opened, error) {
 	if err = os.Rename(path+scratchSuffix, path); err != nil {
 		return o, errors.Join(fmt.Errorf("store %s: upgrade: %w", path, err), discard(small, path))
 	}
-	if err = errors.Join(syncFolder(path), o.close()); err != nil {
+	if err = errors.Join(syncDir(path), o.close()); err != nil {
 		return small, fmt.Errorf("store %s: upgrade: %w", path, err)
 	}
 	log.Info("store_upgraded", "path", path, "from", o.survey.format, "to", format, "took", time.Since(started))

@@ -38,8 +38,8 @@ type opened struct {
 // close gives the file back.
 func (o opened) close() error { return o.db.Close() }
 
-// checkFolder looks at where the file is to be, before anything is created.
-func checkFolder(path string, opts Options) error {
+// checkDir looks at where the file is to be, before anything is created.
+func checkDir(path string, opts Options) error {
 	directory := filepath.Dir(path)
 	info, err := os.Stat(directory)
 	switch {
@@ -243,7 +243,7 @@ func tooNew(path string, version uint64) error {
 func create(o opened, path string) error {
 	err := o.db.Update(func(tx *bbolt.Tx) error { return mark(tx, tallies{}) })
 	if err == nil {
-		err = syncFolder(path)
+		err = syncDir(path)
 	}
 	switch {
 	case localdisk.Full(err):
@@ -270,11 +270,11 @@ func putTallies(own *bbolt.Bucket, held tallies) error {
 	return own.Put([]byte(talliesKey), seal(metaTable, talliesKey, held.encode()))
 }
 
-// syncFolder makes the file's name durable.
-func syncFolder(path string) (err error) {
-	folder, err := os.Open(filepath.Dir(path))
+// syncDir makes the file's name durable.
+func syncDir(path string) (err error) {
+	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -87,7 +87,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := checkFolder(path, opts); err != nil {
+	if err := checkDir(path, opts); err != nil {
 		return nil, err
 	}
 	o, err := openFile(path, opts.LockTimeout)

@@ -12,8 +12,8 @@ import (
 
 // Acquire takes the lock of a site's key for the peer with a state directory. The error is a
 // *[HeldError] when another peer has it. A holder of another account, who is not root, is no
-// peer of this site: any process may take any name. The lock is then nil, and odd says so.
-func Acquire(ctx context.Context, publicKey, stateDir string) (lock *Lock, odd string, err error) {
+// peer of this site: any process may take any name. The lock is then nil, and warning says so.
+func Acquire(ctx context.Context, publicKey, stateDir string) (lock *Lock, warning string, err error) {
 	name := "@switchyard/" + publicKey
 	listener, err := new(net.ListenConfig).Listen(ctx, "unix", name)
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Acquire takes no lock: only Linux has sockets without a file.
-func Acquire(context.Context, string, string) (lock *Lock, odd string, err error) {
+func Acquire(context.Context, string, string) (lock *Lock, warning string, err error) {
 	return &Lock{}, "", nil
 }
 

@@ -107,11 +107,11 @@ func (p *Plugin) configure(ctx context.Context, base pluginv1.BaseClient) error 
 	if err != nil {
 		return err
 	}
-	wrong, odd, err := pluginv1.DecodeNotes(seen.GetNotes(), p.spec.ConfigFile)
+	wrong, warnings, err := pluginv1.DecodeNotes(seen.GetNotes(), p.spec.ConfigFile)
 	if err != nil {
 		return err
 	}
-	for _, note := range odd {
+	for _, note := range warnings {
 		p.log.Warn("plugin_configuration", "note", note.String())
 	}
 	if len(wrong) > 0 {

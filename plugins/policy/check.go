@@ -71,9 +71,9 @@ func (d *Description) Check() error {
 	if d.MarginalJobs < 0 || d.MarginalJobs > protocol.MaxMarginalJobs {
 		return fmt.Errorf("policy %s asks for the waits of %d jobs; use 0 to %d", d.Name, d.MarginalJobs, protocol.MaxMarginalJobs)
 	}
-	if len(d.EnergyPricing) > maxReckon || strings.Trim(string(d.EnergyPricing), reckonLetters) != "" {
+	if len(d.EnergyPricing) > maxPricing || strings.Trim(string(d.EnergyPricing), pricingLetters) != "" {
 		return fmt.Errorf("policy %s asks for energy by %.40q; use at most %d of a to z and 0 to 9, as %q, or nothing for hourly prices",
-			d.Name, string(d.EnergyPricing), maxReckon, protocol.TwoPrice)
+			d.Name, string(d.EnergyPricing), maxPricing, protocol.TwoPrice)
 	}
 	return nil
 }
@@ -105,11 +105,11 @@ func (i *Info) check() error {
 	return nil
 }
 
-// maxReckon and reckonLetters bound the name of a reckoning, which travels. Whether a
-// site knows it is the site's business: one that does not uses hourly prices.
+// maxPricing and pricingLetters bound the name of an energy pricing, which goes to other sites. A
+// site that does not know it uses hourly prices.
 const (
-	maxReckon     = 16 // bytes
-	reckonLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	maxPricing     = 16 // bytes
+	pricingLetters = "abcdefghijklmnopqrstuvwxyz0123456789"
 )
 
 // maxName bounds a policy's name, in bytes.

@@ -14,7 +14,7 @@ import (
 func (s subject) samples() []policy.Snapshot {
 	all := []policy.Snapshot{drawn(1, 5, 30), drawn(2, 3, 12), drawn(3, 12, 40), snapshotOf(6, 12)}
 	if says := s.Describe(); says.DecidesApplications() {
-		all = append(all, wishing(drawn(1, 5, 30), 1), wishing(snapshotOf(6, 12), 2))
+		all = append(all, withApplications(drawn(1, 5, 30), 1), withApplications(snapshotOf(6, 12), 2))
 	}
 	return all
 }

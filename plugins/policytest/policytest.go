@@ -111,6 +111,6 @@ func rules() []rule {
 		{"a round of 2,000 jobs and 20 sites", on(drawn(7, 20, 2000))},
 		{"random snapshots", randomSnapshots},
 		{"applications of all kinds keep their limits", applications},
-		{"the largest objectives and limits are accepted", extremeWishes},
+		{"the largest objectives and limits are accepted", extremeApplications},
 	}
 }

@@ -162,18 +162,18 @@ func (k *Keeper) renew(ctx context.Context) error { return k.renewWithin(ctx, fe
 // renewWithin is renew with feeds that have so much time to answer.
 func (k *Keeper) renewWithin(ctx context.Context, timeout time.Duration) error {
 	now := protocol.InstantOf(time.Now())
-	found := k.askFeeds(ctx, k.inForce(), now, timeout)
+	found := k.askFeeds(ctx, k.active(), now, timeout)
 	if ctx.Err() != nil {
 		return ctx.Err() // the peer stops; the feeds are not to blame
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.keepAnswers(k.cfg, found, now)
-	return k.putInForce(k.cfg)
+	return k.activate(k.cfg)
 }
 
-// inForce is the active configuration.
-func (k *Keeper) inForce() *config.Config {
+// active is the active configuration.
+func (k *Keeper) active() *config.Config {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.cfg
@@ -207,7 +207,7 @@ func (k *Keeper) CheckChange(next *config.Config) error {
 // if the budget did not go by prices before.
 func (k *Keeper) Change(ctx context.Context, next *config.Config) error {
 	now := protocol.InstantOf(time.Now())
-	first := next.Power.Price != 0 && k.inForce().Power.Price == 0
+	first := next.Power.Price != 0 && k.active().Power.Price == 0
 	var found replies
 	if first {
 		found = k.askFeeds(ctx, next, now, feedTimeout)
@@ -217,7 +217,7 @@ func (k *Keeper) Change(ctx context.Context, next *config.Config) error {
 	if first {
 		k.keepAnswers(next, found, now)
 	}
-	if err := k.putInForce(next); err != nil {
+	if err := k.activate(next); err != nil {
 		return err
 	}
 	k.cfg = next
@@ -225,9 +225,9 @@ func (k *Keeper) Change(ctx context.Context, next *config.Config) error {
 	return nil
 }
 
-// putInForce makes the budget of a configuration and has the batch system take it if it is
+// activate computes the budget of a configuration and has the batch system take it if it is
 // another from now on.
-func (k *Keeper) putInForce(cfg *config.Config) error {
+func (k *Keeper) activate(cfg *config.Config) error {
 	now := protocol.InstantOf(time.Now())
 	made, err := k.make(cfg, now)
 	if err != nil || sameFrom(now, made, k.Current()) {

@@ -29,7 +29,7 @@ func (k *Keeper) SetCPUs(cpus int) error {
 		return nil
 	}
 	k.report(k.cfg, protocol.InstantOf(time.Now()))
-	return k.putInForce(k.cfg)
+	return k.activate(k.cfg)
 }
 
 // dropImplausible drops the hours of the latest answer that are beyond what is plausible, and

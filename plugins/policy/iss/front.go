@@ -27,7 +27,7 @@ func (p *Policy) front(in policy.Snapshot, application int) (policy.ParetoFront,
 		return front, fmt.Errorf("policy %s: application %d of %d", Name, application, len(in.Applications))
 	}
 	r := p.round(&in)
-	at := slices.IndexFunc(r.applications, func(a *applying) bool { return a.wishes == &in.Applications[application] })
+	at := slices.IndexFunc(r.applications, func(a *applying) bool { return a.application == &in.Applications[application] })
 	if at < 0 {
 		return front, fmt.Errorf("policy %s: application %d has no components", Name, application)
 	}

@@ -127,7 +127,7 @@ func (p *Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decisio
 	for _, a := range r.applications {
 		placed, err := r.place(a)
 		if err != nil {
-			return nil, nil, fmt.Errorf("policy %s: application %v: %w", Name, a.wishes.ID, err)
+			return nil, nil, fmt.Errorf("policy %s: application %v: %w", Name, a.application.ID, err)
 		}
 		decisions = append(decisions, placed...)
 	}

@@ -31,7 +31,7 @@ func (r *round) reason(t *task, solution *appassign.Solution, k int, other *appa
 	}
 	switch {
 	case other.Choice >= 0:
-	case t.wishes.MaxCost == protocol.Unlimited && t.wishes.MaxTime == protocol.Never:
+	case t.application.MaxCost == protocol.Unlimited && t.application.MaxTime == protocol.Never:
 		return b.String() + "; it has no other choice"
 	default:
 		return b.String() + "; no other choice is within the limits"
@@ -104,8 +104,8 @@ func (r *round) refused(t *task, none *appassign.InfeasibleError) []policy.Decis
 
 // advice says which limit rules out all choices, and the smallest change that would not.
 func (t *task) advice(none *appassign.InfeasibleError, nodes int) string {
-	if none.Limit != appassign.Room && t.wishes.Elapsed >= t.wishes.MaxTime {
-		return fmt.Sprintf("max_time: %s since its submission are over; cancel the application and submit it again", t.wishes.MaxTime.Text())
+	if none.Limit != appassign.Room && t.application.Elapsed >= t.application.MaxTime {
+		return fmt.Sprintf("max_time: %s since its submission are over; cancel the application and submit it again", t.application.MaxTime.Text())
 	}
 	cost, time := t.costAdvice(none.MaxCost), t.timeAdvice(none.MaxEnd)
 	more := ""
@@ -132,33 +132,33 @@ func (t *task) advice(none *appassign.InfeasibleError, nodes int) string {
 type change struct{ found, change string }
 
 func (t *task) costAdvice(least int64) change {
-	if t.wishes.MaxCost == protocol.Unlimited {
+	if t.application.MaxCost == protocol.Unlimited {
 		return change{}
 	}
-	needed := protocol.Micro(least).Plus(t.wishes.Spent).Plus(t.kept)
-	over := left(int64(needed), int64(t.wishes.MaxCost))
+	needed := protocol.Micro(least).Plus(t.application.Spent).Plus(t.kept)
+	over := left(int64(needed), int64(t.application.MaxCost))
 	found := "the cheapest choice costs " + t.priced(protocol.Micro(least))
-	if used := t.wishes.Spent.Plus(t.kept); used != 0 {
+	if used := t.application.Spent.Plus(t.kept); used != 0 {
 		found += " besides " + t.priced(used) + " for the other components"
 	}
 	return change{
-		found + ", " + t.priced(protocol.Micro(over)) + " above max_cost " + t.priced(t.wishes.MaxCost),
+		found + ", " + t.priced(protocol.Micro(over)) + " above max_cost " + t.priced(t.application.MaxCost),
 		"max_cost to " + t.priced(needed),
 	}
 }
 
 func (t *task) timeAdvice(end protocol.Duration) change {
-	if t.wishes.MaxTime == protocol.Never {
+	if t.application.MaxTime == protocol.Never {
 		return change{}
 	}
-	needed := end.Plus(max(0, t.wishes.Elapsed))
+	needed := end.Plus(max(0, t.application.Elapsed))
 	since := ""
-	if t.wishes.Elapsed > 0 { // max_time counts from the submission, and the reader from now
+	if t.application.Elapsed > 0 { // max_time counts from the submission, and the reader from now
 		since = fmt.Sprintf(", %s from its submission", needed.Text())
 	}
 	return change{
 		fmt.Sprintf("the fastest choice is done in %s%s, %s after max_time %s", end.Text(), since,
-			protocol.Duration(left(int64(needed), int64(t.wishes.MaxTime))).Text(), t.wishes.MaxTime.Text()),
+			protocol.Duration(left(int64(needed), int64(t.application.MaxTime))).Text(), t.application.MaxTime.Text()),
 		"max_time to " + needed.Text(),
 	}
 }

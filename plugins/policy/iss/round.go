@@ -21,8 +21,8 @@ type round struct {
 
 // applying are the components of one that wait for a place.
 type applying struct {
-	wishes     *policy.Application
-	components []component
+	application *policy.Application
+	components  []component
 }
 
 // component is a job and the rows of its shapes.
@@ -53,20 +53,20 @@ func (p *Policy) round(in *policy.Snapshot) *round {
 			continue
 		}
 		if known[of] == nil {
-			known[of] = &applying{wishes: &in.Applications[of]}
+			known[of] = &applying{application: &in.Applications[of]}
 			r.applications = append(r.applications, known[of])
 		}
 		known[of].components = append(known[of].components, c)
 	}
-	slices.SortStableFunc(r.applications, func(a, b *applying) int { return cmp.Compare(a.wishes.ID, b.wishes.ID) })
+	slices.SortStableFunc(r.applications, func(a, b *applying) int { return cmp.Compare(a.application.ID, b.application.ID) })
 	return r
 }
 
 // lone is the application of a job that is of none: only time counts.
 func (r *round) lone(c component) *applying {
 	return &applying{
-		wishes:     &policy.Application{ID: r.in.Jobs[c.first].ID, MaxCost: protocol.Unlimited, MaxTime: protocol.Never},
-		components: []component{c},
+		application: &policy.Application{ID: r.in.Jobs[c.first].ID, MaxCost: protocol.Unlimited, MaxTime: protocol.Never},
+		components:  []component{c},
 	}
 }
 

@@ -10,26 +10,26 @@ import (
 
 // task is some components of an application as the problem of the solver.
 type task struct {
-	in      *policy.Snapshot
-	wishes  *policy.Application
-	members []component
-	problem *appassign.Problem
-	pairs   [][]pair       // of each component, as its choices
-	kept    protocol.Micro // of the limit of cost, for components that no site takes yet
+	in          *policy.Snapshot
+	application *policy.Application
+	members     []component
+	problem     *appassign.Problem
+	pairs       [][]pair       // of each component, as its choices
+	kept        protocol.Micro // of the limit of cost, for components that no site takes yet
 }
 
 // pair is a row of the snapshot at a site that has quoted it.
 type pair struct{ row, site int }
 
 func (r *round) task(a *applying, members []component) *task {
-	t := &task{in: r.in, wishes: a.wishes, members: members}
+	t := &task{in: r.in, application: a.application, members: members}
 	t.problem = &appassign.Problem{
 		Sites: r.sites, EachLate: r.Double,
-		MaxCost: left(int64(a.wishes.MaxCost), int64(a.wishes.Spent)),
-		MaxEnd:  protocol.Duration(left(int64(a.wishes.MaxTime), int64(a.wishes.Elapsed))),
-		Floor:   max(0, a.wishes.CommittedUntil),
+		MaxCost: left(int64(a.application.MaxCost), int64(a.application.Spent)),
+		MaxEnd:  protocol.Duration(left(int64(a.application.MaxTime), int64(a.application.Elapsed))),
+		Floor:   max(0, a.application.CommittedUntil),
 	}
-	if a.wishes.Beta > 0 && len(a.wishes.WaitingCost) > 0 {
+	if a.application.Beta > 0 && len(a.application.WaitingCost) > 0 {
 		t.problem.Late = func(end protocol.Duration) int64 { return int64(t.waiting(end)) }
 	}
 	for _, c := range members {
@@ -72,7 +72,7 @@ func (t *task) countGains() {
 
 // waiting is β·K_w from now until end.
 func (t *task) waiting(end protocol.Duration) protocol.Micro {
-	return weigh(term{t.wishes.WaitCost(end), t.wishes.Beta})
+	return weigh(term{t.application.WaitCost(end), t.application.Beta})
 }
 
 // keepBack lowers the limit of cost.

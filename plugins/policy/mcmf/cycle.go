@@ -87,11 +87,11 @@ func (c *cycle) weighing() int {
 	}
 	const most = math.MaxInt64 / 2 // so that the sum fits
 	slow := min(most, int128.Product(c.response.width(), int64(c.DelayPrice)).Nearest(int64(protocol.Hour)))
-	dear := min(most, c.energy.width())
-	if slow+dear == 0 {
+	energy := min(most, c.energy.width())
+	if slow+energy == 0 {
 		return protocol.PPM // no choice is cheaper
 	}
-	return int(int128.Product(slow, protocol.PPM).Nearest(slow + dear))
+	return int(int128.Product(slow, protocol.PPM).Nearest(slow + energy))
 }
 
 // responseAt is the R of equation 4 of a pair, in ms, from now on. What a job has waited
@@ -104,10 +104,10 @@ func (c *cycle) responseAt(at int) int64 { return int64(c.runs[at]) }
 func (c *cycle) weigh() {
 	in := c.in
 	slow := c.response.scaled(c.Scale * c.weight)
-	dear := c.energy.scaled(c.Scale * (protocol.PPM - c.weight))
+	energy := c.energy.scaled(c.Scale * (protocol.PPM - c.weight))
 	c.costs = make([]int32, len(c.runs))
 	for j := range in.Jobs {
-		guess := c.guess(j, &dear)
+		guess := c.guess(j, &energy)
 		for s := range in.Sites {
 			at := in.At(j, s)
 			if c.runs[at] == protocol.Never {
@@ -116,7 +116,7 @@ func (c *cycle) weigh() {
 			}
 			parts := guess
 			if c.money.counts[s] {
-				parts = dear.of(int64(in.Cost[at]))
+				parts = energy.of(int64(in.Cost[at]))
 			}
 			parts += slow.of(c.responseAt(at))
 			c.costs[at] = int32((parts + protocol.PPM/2) / protocol.PPM) //nolint:gosec // at most the scale
@@ -125,29 +125,29 @@ func (c *cycle) weigh() {
 }
 
 // energyTerm is the term of equation 5 of a pair.
-func (c *cycle) energyTerm(j, s int, dear *scaled) uint64 {
+func (c *cycle) energyTerm(j, s int, energy *scaled) uint64 {
 	if c.money.counts[s] {
-		return dear.of(int64(c.in.Cost[c.in.At(j, s)]))
+		return energy.of(int64(c.in.Cost[c.in.At(j, s)]))
 	}
-	return c.guess(j, dear)
+	return c.guess(j, energy)
 }
 
 // guess is the energy term of a job at sites whose prices do not count, since what is
 // unknown is not free: the mean of its terms at those whose do. A job without such is
 // taken to be in the middle.
-func (c *cycle) guess(j int, dear *scaled) uint64 {
+func (c *cycle) guess(j int, energy *scaled) uint64 {
 	if c.money.all {
 		return 0
 	}
 	sum, n := uint64(0), uint64(0)
 	for s := range c.in.Sites {
 		if c.money.counts[s] && c.open(j, s) {
-			sum += dear.of(int64(c.in.Cost[c.in.At(j, s)]))
+			sum += energy.of(int64(c.in.Cost[c.in.At(j, s)]))
 			n++
 		}
 	}
 	if n == 0 {
-		return dear.middle()
+		return energy.middle()
 	}
 	return (sum + n/2) / n
 }
@@ -216,13 +216,13 @@ func (c *cycle) steps(capacity []int) [][]int32 {
 	slow := c.response.scaled(c.Scale * c.weight)
 	steps := make([][]int32, len(capacity))
 	for s := range steps {
-		told := c.in.Sites[s].MarginalWaits
-		if len(told) == 0 {
+		waits := c.in.Sites[s].MarginalWaits
+		if len(waits) == 0 {
 			continue
 		}
 		steps[s] = make([]int32, min(capacity[s], len(c.in.Jobs)))
 		for k := range steps[s] {
-			parts := slow.length(int64(growth(told, k)))
+			parts := slow.length(int64(growth(waits, k)))
 			steps[s][k] = int32(min((parts+protocol.PPM/2)/protocol.PPM, uint64(mincostflow.MaxCost)))
 		}
 	}
@@ -231,17 +231,17 @@ func (c *cycle) steps(capacity []int) [][]int32 {
 
 // growth is how much longer the job after k others of the round waits. Beyond the reported values
 // it continues with the last difference.
-func growth(told []protocol.Duration, k int) protocol.Duration {
-	n := len(told)
+func growth(waits []protocol.Duration, k int) protocol.Duration {
+	n := len(waits)
 	switch {
 	case k == 0 || n == 0:
 		return 0
 	case k <= n:
-		return told[k-1]
+		return waits[k-1]
 	}
-	last, rise := told[n-1], told[n-1]
+	last, rise := waits[n-1], waits[n-1]
 	if n > 1 {
-		rise -= told[n-2]
+		rise -= waits[n-2]
 	}
 	if rise > 0 && int64(k-n) > math.MaxInt64/int64(rise) {
 		return protocol.Never

@@ -15,13 +15,13 @@ type money struct {
 func (c *cycle) compare() money {
 	in := c.in
 	m := money{currency: c.currency(), counts: make([]bool, len(in.Sites)), all: true}
-	told := false
+	priced := false
 	for s := range in.Sites {
 		m.counts[s] = m.currency != "" && in.Sites[s].Currency == m.currency
-		told = told || (m.counts[s] && !in.Sites[s].NoEnergy && c.offers(s))
+		priced = priced || (m.counts[s] && !in.Sites[s].NoEnergy && c.offers(s))
 	}
 	for s := range in.Sites {
-		m.counts[s] = m.counts[s] && (!told || !in.Sites[s].NoEnergy)
+		m.counts[s] = m.counts[s] && (!priced || !in.Sites[s].NoEnergy)
 		m.all = m.all && m.counts[s]
 	}
 	return m

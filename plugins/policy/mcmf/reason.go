@@ -40,10 +40,10 @@ func (c *cycle) decisions(systems []int32) []policy.Decision {
 // have. Load is how many jobs the flow sends to each site.
 func (c *cycle) reason(j, s int, load []int) string {
 	in, at := c.in, c.in.At(j, s)
-	slow, dear := c.response.scaled(hundred), c.energy.scaled(hundred)
+	slow, energy := c.response.scaled(hundred), c.energy.scaled(hundred)
 	return "flow of " + strconv.Itoa(len(in.Jobs)) + " jobs over " + strconv.Itoa(len(in.Sites)) + " sites: cost " +
 		number(c.costs[at]) + " of " + strconv.Itoa(c.Scale) + " here (response " + hundredths(slow.of(c.responseAt(at))) +
-		", energy " + hundredths(c.energyTerm(j, s, &dear)) + c.guessed(s) + c.weighted() + "); " + c.alternative(j, s, load)
+		", energy " + hundredths(c.energyTerm(j, s, &energy)) + c.guessed(s) + c.weighted() + "); " + c.alternative(j, s, load)
 }
 
 // weighted is the weight of the response, where that is not the same in each round.

@@ -20,12 +20,12 @@ const (
 // EncodeNotes converts the errors and warnings about a configuration, the
 // errors first. File names are not sent: a plugin knows only the text. What is beyond
 // [MaxNotes], or too long, is cut.
-func EncodeNotes(wrong, odd settings.Problems) []*Note {
-	notes := make([]*Note, 0, len(wrong)+len(odd))
+func EncodeNotes(wrong, warnings settings.Problems) []*Note {
+	notes := make([]*Note, 0, len(wrong)+len(warnings))
 	for _, p := range wrong {
 		notes = append(notes, wireNote(Note_SEVERITY_ERROR, p))
 	}
-	for _, p := range odd {
+	for _, p := range warnings {
 		notes = append(notes, wireNote(Note_SEVERITY_WARNING, p))
 	}
 	return notes[:min(len(notes), MaxNotes)]
@@ -33,7 +33,7 @@ func EncodeNotes(wrong, odd settings.Problems) []*Note {
 
 // DecodeNotes checks and converts what a plugin says of a configuration that is
 // from the file, into errors and warnings. The error names the note.
-func DecodeNotes(notes []*Note, file string) (wrong, odd settings.Problems, _ error) {
+func DecodeNotes(notes []*Note, file string) (wrong, warnings settings.Problems, _ error) {
 	if err := wire.AtMost("notes", len(notes), MaxNotes); err != nil {
 		return nil, nil, err
 	}
@@ -45,10 +45,10 @@ func DecodeNotes(notes []*Note, file string) (wrong, odd settings.Problems, _ er
 		if note.GetSeverity() == Note_SEVERITY_ERROR {
 			wrong = append(wrong, p)
 		} else {
-			odd = append(odd, p)
+			warnings = append(warnings, p)
 		}
 	}
-	return wrong, odd, nil
+	return wrong, warnings, nil
 }
 
 func wireNote(severity Note_Severity, p settings.Problem) *Note {

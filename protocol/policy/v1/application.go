@@ -77,8 +77,8 @@ func readLimit(n int64) protocol.Micro {
 	return protocol.Micro(n)
 }
 
-// writeWishes enters what the users of single jobs want of them.
-func writeWishes(m *DecideRequest, jobs []policy.Job) {
+// writeObjectives enters what the users of single jobs want of them.
+func writeObjectives(m *DecideRequest, jobs []policy.Job) {
 	m.JobDataOut = jobColumn(jobs, func(j *policy.Job) int64 { return j.DataOut })
 	m.JobApplication = jobColumn(jobs, func(j *policy.Job) int64 { return int64(j.Application) })
 	m.JobTogether = jobColumn(jobs, func(j *policy.Job) int64 { return int64(j.Together) })
@@ -102,7 +102,7 @@ func jobColumn(jobs []policy.Job, entry func(*policy.Job) int64) []int64 {
 	return column
 }
 
-func readWishes(m *DecideRequest, jobs []policy.Job) {
+func readObjectives(m *DecideRequest, jobs []policy.Job) {
 	each := func(column []int64, set func(*policy.Job, int64)) {
 		for i, n := range column {
 			set(&jobs[i], n)

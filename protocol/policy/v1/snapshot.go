@@ -99,7 +99,7 @@ func writeJobs(m *DecideRequest, jobs []policy.Job) {
 	}
 	m.JobData = wire.Sparse(m.GetJobData())
 	writeNames(m, jobs)
-	writeWishes(m, jobs)
+	writeObjectives(m, jobs)
 }
 
 func writeQuotes(m *DecideRequest, in *policy.Snapshot) {
@@ -157,7 +157,7 @@ func readJobs(m *DecideRequest) []policy.Job {
 		}
 	}
 	readNames(m, jobs)
-	readWishes(m, jobs)
+	readObjectives(m, jobs)
 	return jobs
 }
 

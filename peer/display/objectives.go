@@ -28,8 +28,8 @@ func componentText(job view.Job) string {
 	return text + "\n"
 }
 
-// wishesText tells the weights and limits of an application, and how far it has come.
-func wishesText(w *view.Objectives) string {
+// objectivesText tells the weights and limits of an application, and how far it has come.
+func objectivesText(w *view.Objectives) string {
 	text := "Application"
 	if w.Name != "" {
 		text += " " + console.Plain(w.Name)

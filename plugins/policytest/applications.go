@@ -21,7 +21,7 @@ func applications(ctx context.Context, s subject) error {
 			return err
 		}
 		random := rand.New(rand.NewPCG(seed, 2))
-		in := wishing(drawn(seed, 1+random.IntN(5), random.IntN(12)), seed)
+		in := withApplications(drawn(seed, 1+random.IntN(5), random.IntN(12)), seed)
 		before := clone(in)
 		first, _, err := decide(ctx, s, in)
 		if err == nil {
@@ -37,8 +37,8 @@ func applications(ctx context.Context, s subject) error {
 	return nil
 }
 
-// extremeWishes gives them least and largest values.
-func extremeWishes(ctx context.Context, s subject) error {
+// extremeApplications gives them the least and largest values.
+func extremeApplications(ctx context.Context, s subject) error {
 	if says := s.Describe(); !says.DecidesApplications() {
 		return nil
 	}
@@ -46,7 +46,7 @@ func extremeWishes(ctx context.Context, s subject) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, _, err := decide(ctx, s, farWishing(extreme(seed), seed)); err != nil {
+		if _, _, err := decide(ctx, s, withExtremeApplications(extreme(seed), seed)); err != nil {
 			return fmt.Errorf("extreme applications of snapshot %d: %w", seed, err)
 		}
 	}
@@ -80,15 +80,15 @@ func limitsKept(in *policy.Snapshot, decisions []policy.Decision) error {
 	return nil
 }
 
-// wishing makes applications of the jobs: one after the other belongs to the same one, and
+// withApplications makes applications of the jobs: one after the other belongs to the same one, and
 // some are shapes of the one before.
-func wishing(in policy.Snapshot, seed uint64) policy.Snapshot {
+func withApplications(in policy.Snapshot, seed uint64) policy.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 3))
 	in.Currency = "EUR"
 	for j := range in.Jobs {
 		job := &in.Jobs[j]
 		if j == 0 || random.IntN(3) == 0 {
-			in.Applications = append(in.Applications, drawnWishes(random, job.ID))
+			in.Applications = append(in.Applications, randomApplication(random, job.ID))
 		}
 		job.Application = len(in.Applications) - 1
 		job.Together, job.DataOut = max(0, random.IntN(5)-2), max(0, random.Int64N(20_000_000_000)-10_000_000_000)
@@ -111,8 +111,8 @@ func wishing(in policy.Snapshot, seed uint64) policy.Snapshot {
 	return in
 }
 
-// drawnWishes are a user's: half of the limits can be kept or not.
-func drawnWishes(random *rand.Rand, id protocol.JobID) policy.Application {
+// randomApplication has random objectives and limits: half of the limits can be kept or not.
+func randomApplication(random *rand.Rand, id protocol.JobID) policy.Application {
 	a := policy.Application{ID: id, Beta: random.IntN(2_000_000), MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 	if random.IntN(2) == 0 {
 		a.MaxCost = protocol.Micro(random.Int64N(60_000_000))
@@ -133,10 +133,10 @@ func drawnWishes(random *rand.Rand, id protocol.JobID) policy.Application {
 	return a
 }
 
-// farWishing has objectives and limits of the least and largest values.
-func farWishing(in policy.Snapshot, seed uint64) policy.Snapshot {
+// withExtremeApplications has objectives and limits of the least and largest values.
+func withExtremeApplications(in policy.Snapshot, seed uint64) policy.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 4))
-	in = wishing(in, seed)
+	in = withApplications(in, seed)
 	amount := func() protocol.Micro {
 		return []protocol.Micro{math.MinInt64, -1, 0, 1, math.MaxInt64}[random.IntN(5)]
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/price/priceformat"
 )
 
-// folder is the data directory, laid out as its README says.
-type folder string
+// dataDir is the data directory, laid out as its README says.
+type dataDir string
 
 // text reads a file; one whose name ends in .gz is unpacked. The error names the file,
 // and is an [fs.ErrNotExist] if it is not there.
-func (f folder) text(path ...string) ([]byte, error) {
+func (f dataDir) text(path ...string) ([]byte, error) {
 	name := filepath.Join(append([]string{string(f)}, path...)...)
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (f folder) text(path ...string) ([]byte, error) {
 }
 
 // trace reads a log.
-func (f folder) trace(name string) (*workload.Trace, error) {
+func (f dataDir) trace(name string) (*workload.Trace, error) {
 	data, err := f.text("traces", name)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (f folder) trace(name string) (*workload.Trace, error) {
 
 // hourly reads prices in the authors' format, which has no dates: the first hour begins
 // at the instant 0.
-func (f folder) hourly(currency string, path ...string) (price.Series, error) {
+func (f dataDir) hourly(currency string, path ...string) (price.Series, error) {
 	text, err := f.text(path...)
 	if err != nil {
 		return price.Series{}, err
@@ -67,7 +67,7 @@ func (f folder) hourly(currency string, path ...string) (price.Series, error) {
 }
 
 // nordPool reads the prices of the year 2014 in Nord Pool's own format.
-func (f folder) nordPool() (*priceformat.Set, error) {
+func (f dataDir) nordPool() (*priceformat.Set, error) {
 	const name = "elspot-prices_2014_hourly_eur.csv.gz"
 	zone, err := time.LoadLocation("Europe/Oslo")
 	if err != nil {

@@ -28,10 +28,10 @@ type plan struct {
 	steps    int
 }
 
-// worthMending reports whether a better solution of a box is worth looking for, and no better one
+// worthRepairing reports whether a better solution of a box is worth looking for, and no better one
 // is to be expected in a half of it: if waiting until the box's end costs so much that a solution
 // that ends then is no better than the best, the box's deadline says little.
-func (s *search) worthMending(b *cut) bool {
+func (s *search) worthRepairing(b *cut) bool {
 	if s.tuned > s.opt.Nodes/2 || len(s.in.p.Components) < 2 {
 		return false
 	}
@@ -46,10 +46,10 @@ func (s *search) worthMending(b *cut) bool {
 	return gain > size>>10 && rise <= size>>5 || gain-rise > size>>10
 }
 
-// mend looks for a solution of a box. It starts from the cheapest choices at the current prices
+// repair looks for a solution of a box. It starts from the cheapest choices at the current prices
 // and tries random moves from a fixed seed. The penalty of breaking limits rises from round to
 // round.
-func (s *search) mend(b *cut) {
+func (s *search) repair(b *cut) {
 	const tries, rounds, patience = 50, 2, 6 // tries of each component; rounds while no solution is known
 	p := s.plan(b)
 	for round := 0; round < rounds || s.chosen == nil && round < patience; round++ {
