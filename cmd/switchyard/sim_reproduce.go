@@ -21,6 +21,7 @@ type simReproduce struct {
 	app     *app
 	options reproduce.Options
 	waits   string
+	authors []string
 	html    string
 	out     string
 	list    bool
@@ -57,8 +58,8 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "number of measured jobs (default: as in the paper)")
 	choice(cmd, &r.waits, "waits", string(o.Waits), "prediction of the quoted waits", waitMethods()...)
 	cmd.Flags().StringVar(&o.Forecast, "forecast", o.Forecast,
-		"forecast of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order such as (1,0,1)(1,0,1)24)")
-	cmd.Flags().BoolVar(&o.Oracle, "oracle", false, "use the actual prices as forecasts, as in the authors' code")
+		"forecast of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order such as (1,0,1)(1,0,1)24; known: the actual prices)")
+	cmd.Flags().StringSliceVar(&r.authors, "authors", nil, "choices of the authors' released code: "+choiceNames())
 	cmd.Flags().IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
 	cmd.Flags().StringVar(&r.html, "html", "", "write a page with tables and figures to this file; - is the output")
 	cmd.Flags().StringVar(&r.out, "out", "", "directory for index.html and the figures as SVG files; it is created")
@@ -74,6 +75,14 @@ func waitMethods() []string {
 	return names
 }
 
+func choiceNames() string {
+	var names []string
+	for _, c := range reproduce.Choices() {
+		names = append(names, string(c))
+	}
+	return strings.Join(names, ", ")
+}
+
 func (r *simReproduce) run(ctx context.Context, names []string) error {
 	if r.list {
 		return r.show()
@@ -83,6 +92,9 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 		return err
 	}
 	r.options.Waits = waitpredict.Method(r.waits)
+	for _, name := range r.authors {
+		r.options.Authors = append(r.options.Authors, reproduce.Choice(name))
+	}
 	chosen, err := papers.Choose(r.options, names)
 	if err != nil {
 		return usage("%w", err)

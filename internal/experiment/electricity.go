@@ -28,11 +28,8 @@ import (
 type Electricity struct {
 	Start    string `toml:"start"` // what clocks show at the beginning, see [Plan.calendar]
 	Zone     string `toml:"zone"`
-	Forecast string `toml:"forecast"` // as [forecast.Named] has it, or Known
+	Forecast string `toml:"forecast"` // as [forecast.Named] has it, or [priceforecast.Known]
 }
-
-// Known is the forecast of an oracle.
-const Known = "known"
 
 // electric says whether the plan's sites have electricity.
 func (p *Plan) electric() bool {
@@ -237,7 +234,7 @@ func (of *supply) market(ctx context.Context, when calendar, ahead string) (*pri
 		if err != nil {
 			return nil, err
 		}
-		return of.hindsightOf(series, Known)
+		return of.hindsightOf(series, priceforecast.Known)
 	}
 	if of.feed != nil {
 		return of.feedPrices(ctx, when)
@@ -274,7 +271,7 @@ func covers(series price.Series, when calendar) error {
 // hindsightOf is a series with what is known of it ahead.
 func (of *supply) hindsightOf(series price.Series, ahead string) (*priceforecast.Hindsight, error) {
 	name := ahead
-	if ahead == Known {
+	if ahead == priceforecast.Known {
 		name = "auto" // of what is after the end
 	}
 	forecaster, err := forecast.Named(name)
@@ -282,7 +279,7 @@ func (of *supply) hindsightOf(series price.Series, ahead string) (*priceforecast
 		return nil, err
 	}
 	options := priceforecast.Options{Zone: of.zone, Forecaster: forecaster}
-	return priceforecast.NewHindsight(series, of.currency, options, ahead == Known), nil
+	return priceforecast.NewHindsight(series, of.currency, options, ahead == priceforecast.Known), nil
 }
 
 var errNotOpen = errors.New("the plan's files have not been read; this is a mistake in the program")
@@ -293,9 +290,9 @@ func (p *Plan) checkElectricity(c *checker) {
 	} else if _, err = p.beginning(); err != nil {
 		c.Problem("electricity.start", "%v", err)
 	}
-	if p.Electricity.Forecast != Known {
+	if p.Electricity.Forecast != priceforecast.Known {
 		if _, err := forecast.Named(p.Electricity.Forecast); err != nil {
-			c.Problem("electricity.forecast", "%v; or %q, the prices that will come", err, Known)
+			c.Problem("electricity.forecast", "%v; or %q, the prices that will come", err, priceforecast.Known)
 		}
 	}
 	if p.electric() && !priceformat.IsCurrency(p.Currency) {

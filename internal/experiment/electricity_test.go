@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -260,7 +261,7 @@ func TestSizesOfDataAreChecked(t *testing.T) {
 func TestForecastIsOfPublishedPrices(t *testing.T) {
 	t.Parallel()
 	plan := electricPlan(t, "price_file = { path", "price = 45\n#")
-	known := set(t, plan, experiment.Setting{Key: "forecast", Value: experiment.Known})
+	known := set(t, plan, experiment.Setting{Key: "forecast", Value: priceforecast.Known})
 	if a, b := run(t, plan, experiment.Cycle, 1), run(t, known, experiment.Cycle, 1); a.Hash != b.Hash {
 		t.Error("contracts are forecast")
 	}

@@ -184,7 +184,7 @@ func (of *supply) feedPrices(ctx context.Context, when calendar) (*priceforecast
 		return nil, err
 	}
 	if from.Feed == feeds.TariffName {
-		return of.hindsightOf(series, Known)
+		return of.hindsightOf(series, priceforecast.Known)
 	}
 	return of.hindsightOf(series, from.Forecast)
 }

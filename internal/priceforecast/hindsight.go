@@ -9,6 +9,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// Known is what configurations call the forecast of an oracle.
+const Known = "known"
+
 // Hindsight has all prices of an area, past and to come, and tells of each day what one
 // could know on it: a day's prices are published by its local midnight (day-ahead), and
 // forecasts go on from its end. It keeps what it has worked out for a day, and may be

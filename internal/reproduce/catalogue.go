@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
@@ -40,7 +41,7 @@ func (o *Options) exhibits() []Exhibit {
 		waits(), prices(),
 		overall, tabled["table5"], o.estimates(), o.sizes(), o.cores(), o.hours(),
 		o.fairness(), tabled["fig12"], tabled["fig13"], tabled["table7"], tabled["table8"],
-		decentral, o.protect(), tabled["sample"], tabled["nordugrid"],
+		decentral, o.protect(), tabled["sample"], o.walk(), tabled["nordugrid"],
 	}
 }
 
@@ -119,21 +120,23 @@ func Run(ctx context.Context, o Options, names []string, progress func(done, of 
 
 // known says what the sites know of prices.
 func (o *Options) known() string {
-	if o.Oracle {
+	if o.Forecast == priceforecast.Known {
 		return "all known ahead"
 	}
 	return "known for the local day, then " + o.Forecast
 }
 
 // baseline runs every job at its origin.
-func (o *Options) baseline() trial { return trial{scene: xsede, policy: builtin.Local} }
+func (o *Options) baseline() trial {
+	return trial{scene: xsede, policy: builtin.Local, forecast: o.Forecast}
+}
 
 // portal has one peer place all jobs, as [MC] has it.
 func (o *Options) portal(policy string, weight int) trial {
 	return trial{
 		scene: xsede, policy: policy, weight: weight, portal: true, maxQ: xsedeMaxQ, cycle: cycle,
-		waits: o.waitMethod(), oracle: o.Oracle,
-	}
+		waits: o.waitMethod(), forecast: o.Forecast,
+	}.with(o.Authors...)
 }
 
 // peers has every site place the jobs of its local users, as live.
@@ -145,7 +148,7 @@ func (o *Options) peers(weight int) trial {
 
 // turnaround is the superscheduler's policy, with which a job is placed when it comes.
 func (o *Options) turnaround() trial {
-	return trial{scene: xsede, policy: builtin.TC, waits: o.waitMethod(), oracle: o.Oracle}
+	return trial{scene: xsede, policy: builtin.TC, waits: o.waitMethod(), forecast: o.Forecast}
 }
 
 // waitMethod is where the waits of quotes come from. The policies do not read the interval, so

@@ -4,22 +4,28 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Ahead is what a site is told of prices that begin at its midnight start, at an
+// Ahead is what a site is days of prices that begin at its midnight start, at an
 // instant.
 func Ahead(paid price.Series, start, now protocol.Instant, oracle bool) (price.Forecast, error) {
-	forecaster, err := forecast.Named("auto")
+	a, err := newArea(paid, "USD")
 	if err != nil {
 		return price.Forecast{}, err
 	}
-	a, err := newArea(paid, "USD", forecaster)
+	name := forecast.NewAuto().Name()
+	if oracle {
+		name = priceforecast.Known
+	}
+	days, err := a.outlook(name)
 	if err != nil {
 		return price.Forecast{}, err
 	}
-	return a.ahead(start, oracle)(price.Query{From: now, Until: now.Add(7 * protocol.Day)})
+	return ahead(days, start)(price.Query{From: now, Until: now.Add(7 * protocol.Day)})
 }
 
 // Ceiling is what all CPUs of the XSEDE grid cost at full power for the first days of
@@ -72,4 +78,31 @@ func CostAt(line [][2]float64, response float64) (cost float64, ok bool) {
 func Geometric(values []float64) (mean, half float64) {
 	c := geometric(values)
 	return c.Ours.Mean, *c.Ours.CI95
+}
+
+// ReleasedCost is what the released code's choices make of a job of 2 CPUs at a site with 500 W for each
+// whose first midnight is at an hour of the workload, some days after which it is now.
+func ReleasedCost(
+	paid price.Series, variant string, now, wait, estimate protocol.Duration, choices ...Choice,
+) (cost float64, ok bool, err error) {
+	a, err := newArea(paid, "USD")
+	if err != nil {
+		return 0, false, err
+	}
+	t := trial{policy: variant, portal: true, forecast: forecast.NewAuto().Name()}.with(choices...)
+	days, err := a.outlook(t.forecast)
+	if err != nil {
+		return 0, false, err
+	}
+	start := protocol.Instant(7 * protocol.Hour)
+	r := &released{
+		authors: t.authors, variant: variant, outlooks: [][]price.Forecast{days},
+		scene: &scene{starts: []protocol.Instant{start}, sites: []sim.Site{{Electricity: sim.Electricity{Milliwatts: 500_000}}}},
+	}
+	run := estimate
+	if r.hours && !r.fractions {
+		run = wholeHours(estimate)
+	}
+	micro, ok := r.cost(0, 2, start.Add(3*protocol.Day+now), wait, run)
+	return float64(micro) / float64(protocol.Unit), ok, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
+	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -55,8 +56,8 @@ type Options struct {
 	Jobs int // measured jobs of a workload; 0: as many as the paper's
 
 	Waits    waitpredict.Method // where the waits of quotes come from
-	Forecast string             // of prices that are not published yet, see [forecast.Named]
-	Oracle   bool               // all prices are known ahead, as in the authors' released code
+	Forecast string             // of prices that are not published yet, see [forecast.Named]; or [priceforecast.Known]
+	Authors  []Choice           // of the authors' released code that all portals make
 }
 
 // Default is the paper's set-up, with the forecaster that is measured best.
@@ -82,8 +83,13 @@ func (o *Options) check() error {
 	if !slices.Contains(waitpredict.Methods(), o.Waits) {
 		problems = append(problems, fmt.Errorf("waits: %q is none of %s", string(o.Waits), methodNames()))
 	}
-	if _, err := forecast.Named(o.Forecast); err != nil {
+	if _, err := forecast.Named(o.Forecast); err != nil && o.Forecast != priceforecast.Known {
 		problems = append(problems, fmt.Errorf("forecast: %w", err))
+	}
+	for _, c := range o.Authors {
+		if !slices.Contains(Choices(), c) {
+			problems = append(problems, fmt.Errorf("authors: %q is none of %s", string(c), choiceNames()))
+		}
 	}
 	return errors.Join(problems...)
 }

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
@@ -16,47 +17,70 @@ import (
 type area struct {
 	currency string
 	paid     price.Series
-	days     []price.Forecast // what is known throughout each day, with forecasts beyond
-	oracle   price.Forecast   // what is known by who knows all
+
+	mu   sync.Mutex
+	days map[string][]price.Forecast // by the forecast
 }
 
 // lookahead is how far sites look ahead from the beginning of a day: a peer asks for
 // seven days.
 const lookahead = 9 * protocol.Day
 
-// newArea works out what was known when: prices are published by local midnight for the
-// day that begins, and forecast beyond.
-func newArea(paid price.Series, currency string, f forecast.Forecaster) (*area, error) {
-	a := &area{currency: currency, paid: paid}
-	o := priceforecast.Options{Zone: time.UTC, Forecaster: f}
-	last := paid.Slots[len(paid.Slots)-1].End()
-	for at := paid.Slots[0].Start; at.Add(protocol.Day) <= last; at = at.Add(protocol.Day) {
-		known, err := priceforecast.Of(paid, at.Add(protocol.Day), at, at.Add(lookahead), o)
-		if err != nil {
-			return nil, fmt.Errorf("day %d: %w", len(a.days), err)
-		}
-		known.Currency = currency
-		a.days = append(a.days, known)
+// newArea takes prices of a day or more.
+func newArea(paid price.Series, currency string) (*area, error) {
+	if span := paid.Slots[len(paid.Slots)-1].End().Sub(paid.Slots[0].Start); span < protocol.Day {
+		return nil, fmt.Errorf("prices: they span %v; a day is the least", span)
 	}
-	if len(a.days) == 0 {
-		return nil, fmt.Errorf("prices: they span %v; a day is the least", last.Sub(paid.Slots[0].Start))
-	}
-	var err error
-	a.oracle, err = priceforecast.Of(paid, math.MaxInt64, paid.Slots[0].Start, last.Add(lookahead), o)
-	a.oracle.Currency = currency
-	return a, err
+	return &area{currency: currency, paid: paid, days: map[string][]price.Forecast{}}, nil
 }
 
-// ahead answers a site whose first local midnight with prices is start. Before it, when
-// only history runs, and after the last day with prices, it tells what is known at the
-// first and on the last.
-func (a *area) ahead(start protocol.Instant, oracle bool) func(price.Query) (price.Forecast, error) {
-	return func(query price.Query) (price.Forecast, error) {
-		known := a.oracle
-		if !oracle {
-			day := int(query.From.Sub(start) / protocol.Day)
-			known = a.days[min(max(day, 0), len(a.days)-1)]
+// outlook is what is known on each day with a forecast, see [Options.Forecast]; with
+// [priceforecast.Known] it is the same on all days. It is worked out once.
+func (a *area) outlook(name string) ([]price.Forecast, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if days, ok := a.days[name]; ok {
+		return days, nil
+	}
+	days, err := a.look(name)
+	a.days[name] = days
+	return days, err
+}
+
+// look works out what was known when: prices are published by local midnight for the day
+// that begins, and forecast beyond.
+func (a *area) look(name string) (days []price.Forecast, err error) {
+	first, last := a.paid.Slots[0].Start, a.paid.Slots[len(a.paid.Slots)-1].End()
+	o := priceforecast.Options{Zone: time.UTC}
+	if name == priceforecast.Known {
+		o.Forecaster = forecast.NewAuto() // of what is after the end
+		all, err := priceforecast.Of(a.paid, math.MaxInt64, first, last.Add(lookahead), o)
+		all.Currency = a.currency
+		return []price.Forecast{all}, err
+	}
+	if o.Forecaster, err = forecast.Named(name); err != nil {
+		return nil, err
+	}
+	for at := first; at.Add(protocol.Day) <= last; at = at.Add(protocol.Day) {
+		known, err := priceforecast.Of(a.paid, at.Add(protocol.Day), at, at.Add(lookahead), o)
+		if err != nil {
+			return nil, fmt.Errorf("day %d: %w", len(days), err)
 		}
+		known.Currency = a.currency
+		days = append(days, known)
+	}
+	return days, nil
+}
+
+// on is what is known on a day of those from the first midnight with prices on. Before it,
+// when only history runs, and after the last day with prices, it is what is known at the
+// first and on the last.
+func on(days []price.Forecast, day int) price.Forecast { return days[min(max(day, 0), len(days)-1)] }
+
+// ahead answers a site whose first local midnight with prices is start.
+func ahead(days []price.Forecast, start protocol.Instant) func(price.Query) (price.Forecast, error) {
+	return func(query price.Query) (price.Forecast, error) {
+		known := on(days, int(query.From.Sub(start)/protocol.Day))
 		known.Prices, known.TwoPrice = known.Prices.Later(start), known.TwoPrice.Later(start)
 		known.Known = known.Known.Add(protocol.Duration(start))
 		return known, nil

@@ -18,6 +18,7 @@ type sceneName string
 const (
 	xsede             sceneName = "xsede"              // [MC 4.2.1], drawn from the seed
 	sample            sceneName = "sample"             // the same grid with the authors' 4,100 jobs, all of them measured
+	sampleEnd         sceneName = "sample-end"         // the same, with all but the last 100 as history
 	nordugrid         sceneName = "nordugrid"          // a stand-in for [MC 4.2.2], with run times and gaps as the paper's
 	nordugridUnscaled sceneName = "nordugrid-unscaled" // the same with those of the log
 )
@@ -97,8 +98,8 @@ func (s *study) scene(name sceneName, seed uint64) (*scene, error) {
 	switch name {
 	case xsede:
 		return s.xsede(seed)
-	case sample:
-		return s.sample()
+	case sample, sampleEnd:
+		return s.sample(name)
 	case nordugrid, nordugridUnscaled:
 		return s.nordugrid(name, seed)
 	}
@@ -118,8 +119,11 @@ func (s *study) xsede(seed uint64) (*scene, error) {
 	return newScene(grid.Systems, grid.Jobs, grid.History, areas)
 }
 
+// sampleParts is how many times more jobs the authors' sample has than it measures.
+const sampleParts = 41
+
 // sample is the workload that the authors published; fewer jobs if the options say so.
-func (s *study) sample() (*scene, error) {
+func (s *study) sample(name sceneName) (*scene, error) {
 	trace, err := s.data.trace("xsede-sample-4100.swf.gz")
 	if err != nil {
 		return nil, err
@@ -140,7 +144,11 @@ func (s *study) sample() (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newScene(systems, jobs, 0, areas)
+	history := 0
+	if name == sampleEnd {
+		history = len(jobs) - len(jobs)/sampleParts
+	}
+	return newScene(systems, jobs, history, areas)
 }
 
 // nordugrid has a twentieth of the jobs as history.

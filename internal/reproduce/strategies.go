@@ -66,6 +66,7 @@ type strategy struct {
 	Perturb     protocol.Duration  `toml:"perturb"`
 	DataGB      int64              `toml:"data_gb"`
 	DrawnData   bool               `toml:"drawn_data"`
+	Forecast    string             `toml:"forecast"`
 	Power       []int              `toml:"power"`
 	ThroughGrid int                `toml:"through_grid"`
 	Paper       map[string]float64 `toml:"paper"`
@@ -106,6 +107,10 @@ func (o *Options) trial(v *strategy) trial {
 		t = t.plan()
 	}
 	t.scene = cmp.Or(sceneName(v.Scene), xsede)
+	t.forecast = cmp.Or(v.Forecast, t.forecast)
+	if slices.Contains(o.Authors, History) {
+		t = t.with(History)
+	}
 	t.marginal, t.perturb, t.data = v.Marginal, v.Perturb, v.DataGB*gigabyte
 	if v.DrawnData {
 		t.data = drawnData

@@ -5,16 +5,14 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/parallel"
-	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 )
 
 // study is the runs of some exhibits.
 type study struct {
-	options    Options
-	data       dataDir
-	forecaster forecast.Forecaster
-	outcomes   map[trial][]*outcome // by seed
+	options  Options
+	data     dataDir
+	outcomes map[trial][]*outcome // by seed
 
 	areas map[string]*area
 	log   *workload.Trace
@@ -24,13 +22,8 @@ func newStudy(o Options) (*study, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	forecaster, err := forecast.Named(o.Forecast)
-	if err != nil {
-		return nil, err
-	}
 	return &study{
-		options: o, data: dataDir(o.Data), forecaster: forecaster,
-		outcomes: map[trial][]*outcome{}, areas: map[string]*area{},
+		options: o, data: dataDir(o.Data), outcomes: map[trial][]*outcome{}, areas: map[string]*area{},
 	}, nil
 }
 
@@ -44,7 +37,7 @@ func (s *study) area(currency string, path []string) (*area, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := newArea(series, currency, s.forecaster)
+	made, err := newArea(series, currency)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -29,7 +30,8 @@ type trial struct {
 	maxQ     int                // 0: unbounded
 	cycle    protocol.Duration  // 0: rounds are opened by each job's arrival
 	waits    waitpredict.Method // empty: the bare plan
-	oracle   bool
+	forecast string             // of prices, see [Options.Forecast]
+	authors  authors
 
 	stays    int // share of the measured jobs that stay at their origin, in parts per million
 	protect  rules.Protection
@@ -81,6 +83,9 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	choice := builtin.Default()
 	choice.MCMF = mcmf.Published(mcmf.Full)
 	choice.MCMF.Weight, choice.MCMF.Marginal = t.weight, t.marginal
+	if t.authors.floor {
+		choice.MCMF.LeastRange = protocol.Unit
+	}
 	if t.scale > 0 {
 		choice.MCMF.Scale = t.scale
 	}
@@ -107,11 +112,18 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 		cfg.Stage = sim.Stage{Sizes: []int64{t.data}, Links: links(s.systems)}
 	}
 	cfg.Sites = slices.Clone(s.sites)
+	var outlooks [][]price.Forecast
 	for i := range cfg.Sites {
 		cfg.Sites[i].Waits = t.waits
-		cfg.Sites[i].Electricity.Ahead = s.areas[i].ahead(s.starts[i], t.oracle)
+		days, err := s.areas[i].outlook(t.forecast)
+		if err != nil {
+			return sim.Config{}, fmt.Errorf("%s: %w", s.systems[i].PriceArea, err)
+		}
+		cfg.Sites[i].Electricity.Ahead = ahead(days, s.starts[i])
+		outlooks = append(outlooks, days)
 	}
-	return cfg, nil
+	cfg.Policy, err = t.released(s, &cfg, outlooks)
+	return cfg, err
 }
 
 // witness remembers the wait that a policy expected of each job at last.

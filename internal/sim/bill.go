@@ -13,7 +13,7 @@ import (
 // [MC 4.5.1]; nodes that stand held for data draw what the job draws.
 type Bill struct {
 	Cost    float64 `json:"energy_cost"`         // units of the currency: exact overlap with each price ([MC] equation 7)
-	Authors float64 `json:"energy_cost_authors"` // as the authors' released code counts, see [authorsCost]
+	Authors float64 `json:"energy_cost_authors"` // as the authors' released code counts, see [AuthorsCost]
 	MWh     float64 `json:"energy_mwh"`
 
 	Sites []SiteBill `json:"sites,omitempty"`
@@ -42,7 +42,7 @@ func (c Config) Charge(jobs []workload.Job, r *Result) Bill {
 		cost := float64(site.Paid.Cost(power, p.Start, p.End.Sub(p.Start))) / float64(protocol.Unit)
 		mwh := float64(power) * float64(p.End-p.Start) / protocol.MegawattHour
 		b.Cost, b.MWh = b.Cost+cost, b.MWh+mwh
-		b.Authors += authorsCost(price.Series{Slots: site.Slots}, power, p)
+		b.Authors += AuthorsCost(price.Series{Slots: site.Slots}, power, p.Start, p.End)
 		b.Sites[p.Site].Cost += cost
 		b.Sites[p.Site].MWh += mwh
 	}
@@ -54,21 +54,21 @@ func (c Config) drawOf(site int, job *workload.Job, index int32) int64 {
 	return pricing.JobPower(c.Sites[site].Electricity.Milliwatts, &spec)
 }
 
-// authorsCost is the cost of a run as the released code of [MC] has it: every hour that
+// AuthorsCost is the cost of a run as the released code of [MC] has it: every hour that
 // the run touches in full, and a last term (duration mod 3600 s)/3600 s × the price of
 // the hour after the end, without the power (facts/mcmf-experiments.md section 3).
-func authorsCost(s price.Series, milliwatts int64, p Placement) float64 {
+func AuthorsCost(s price.Series, milliwatts int64, start, end protocol.Instant) float64 {
 	hour := int64(protocol.Hour)
 	megawatts := float64(milliwatts) / 1e9
 	at := func(h int64) float64 {
 		micro, _ := s.At(protocol.Instant(h * hour))
 		return float64(micro) / float64(protocol.Unit)
 	}
-	cost, last := 0.0, int64(p.End)/hour
-	for h := int64(p.Start) / hour; h <= last; h++ {
+	cost, last := 0.0, int64(end)/hour
+	for h := int64(start) / hour; h <= last; h++ {
 		cost += at(h) * megawatts
 	}
-	return cost + float64(int64(p.End-p.Start)%hour)/float64(hour)*at(last+1)
+	return cost + float64(int64(end-start)%hour)/float64(hour)*at(last+1)
 }
 
 // Fairness is, for each site, the geometric mean over the measured jobs submitted there

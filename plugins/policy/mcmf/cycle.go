@@ -77,6 +77,9 @@ func (c *cycle) measure() {
 			}
 		}
 	}
+	if c.energy.least <= c.energy.most && c.energy.least <= math.MaxInt64-int64(c.LeastRange) {
+		c.energy.include(c.energy.least + int64(c.LeastRange))
+	}
 }
 
 // weighing is w. By price it is the share of the response times in the widest range of what

@@ -53,6 +53,7 @@ type Config struct {
 	DelayPrice protocol.Micro // P, what an hour of a job's response time is worth
 	Currency   string         // of P: only prices in it count; empty: it is the one that most sites name
 	Scale      int            // of the costs, which are rounded to whole ones
+	LeastRange protocol.Micro // of electricity costs in a round, as the authors' released code has it: a smaller range counts as this
 	Marginal   int            // jobs of a round that sites tell the growing wait of; 0: none
 }
 
@@ -118,6 +119,7 @@ func (c Config) Faults() (faults []Fault) {
 	}
 	add(c.Weight < 0 || c.Weight > protocol.PPM, "weight", "%d millionths are outside 0 to %d", c.Weight, protocol.PPM)
 	add(c.DelayPrice < 0 || c.DelayPrice > MaxDelayPrice, "delay_price", "%s is outside 0 to %d", c.DelayPrice.Text(), MaxDelayPrice/protocol.Unit)
+	add(c.LeastRange < 0, "least_range", "%s is negative", c.LeastRange.Text())
 	add(c.Scale < 1 || c.Scale > MaxScale, "cost_steps", "%d is outside 1 to %d", c.Scale, MaxScale)
 	add(c.Marginal < 0 || c.Marginal == 1 || c.Marginal > protocol.MaxMarginalJobs, "marginal_jobs",
 		"%d is neither 0 (none) nor 2 to %d; the first job waits as quoted", c.Marginal, protocol.MaxMarginalJobs)
@@ -132,6 +134,7 @@ func (c Config) Faults() (faults []Fault) {
 const (
 	currencyName = "currency"
 	delayName    = "delay_price_micro" // there by price alone, as currency is
+	rangeName    = "least_range_micro" // there unless it is 0
 	marginalName = "marginal"
 	scaleName    = "scale"
 	variantName  = "variant"
@@ -151,6 +154,10 @@ func (p *Policy) Info() policy.Info {
 			{Name: currencyName, Value: p.Currency},
 			{Name: delayName, Value: strconv.FormatInt(int64(p.DelayPrice), 10)},
 		}, params...)
+	}
+	if p.LeastRange > 0 {
+		at := slices.IndexFunc(params, func(one policy.Param) bool { return one.Name > rangeName })
+		params = slices.Insert(params, at, policy.Param{Name: rangeName, Value: strconv.FormatInt(int64(p.LeastRange), 10)})
 	}
 	return policy.Info{
 		Name:        string(p.Variant),
@@ -177,7 +184,7 @@ func (p *Policy) EnergyPricing() protocol.EnergyPricing {
 // Restore returns the policy whose [Policy.Info] has these parameters.
 func Restore(params []policy.Param) (*Policy, error) {
 	var cfg Config
-	var delay int
+	var delay, least int
 	missing := map[string]func(text string) error{
 		variantName:  func(text string) error { cfg.Variant = Variant(text); return nil },
 		marginalName: whole(&cfg.Marginal), scaleName: whole(&cfg.Scale), weightName: whole(&cfg.Weight),
@@ -185,6 +192,9 @@ func Restore(params []policy.Param) (*Policy, error) {
 	if cfg.ByPrice = slices.ContainsFunc(params, func(p policy.Param) bool { return p.Name == delayName }); cfg.ByPrice {
 		missing[currencyName] = func(text string) error { cfg.Currency = text; return nil }
 		missing[delayName] = whole(&delay)
+	}
+	if slices.ContainsFunc(params, func(p policy.Param) bool { return p.Name == rangeName }) {
+		missing[rangeName] = whole(&least)
 	}
 	for _, param := range params {
 		set := missing[param.Name]
@@ -199,7 +209,7 @@ func Restore(params []policy.Param) (*Policy, error) {
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("policy mcmf: of its parameters %q some are missing: %q", params, slices.Sorted(maps.Keys(missing)))
 	}
-	cfg.DelayPrice = protocol.Micro(delay)
+	cfg.DelayPrice, cfg.LeastRange = protocol.Micro(delay), protocol.Micro(least)
 	return New(cfg)
 }
 

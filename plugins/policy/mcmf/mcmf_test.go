@@ -554,6 +554,26 @@ func TestGrowthSaturates(t *testing.T) {
 	}
 }
 
+// TestLeastRange: costs that range over less count as if they ranged over it, so that a
+// cent is no reason to wait; those that range over more count as before.
+func TestLeastRange(t *testing.T) {
+	t.Parallel()
+	sites := []policy.Site{site("a", 1), site("b", 1)}
+	cfg := weighing(25)
+	for _, c := range []struct {
+		dear, least protocol.Micro
+		want        string
+	}{
+		{euro / 100, 0, "0:b"}, {euro / 100, euro, "0:a"}, {euro * 2, euro, "0:b"}, {euro / 4, euro / 2, "0:b"}, {euro / 4, euro, "0:a"},
+	} {
+		cfg.LeastRange = c.least
+		in := snapshot(sites, []quote{{0, 100 * second, c.dear}, {0, 300 * second, 0}})
+		if got := placed(in, decide(t, cfg, in)); len(got) != 1 || got[0] != c.want {
+			t.Errorf("%v dearer, at least %v: %v, want %s", c.dear, c.least, got, c.want)
+		}
+	}
+}
+
 func TestInfoAndRestore(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []mcmf.Config{
@@ -561,6 +581,7 @@ func TestInfoAndRestore(t *testing.T) {
 		{Variant: mcmf.TwoPrice, Weight: 0, Scale: 1_000_000, Marginal: 64},
 		{Variant: mcmf.Full, Scale: 100, ByPrice: true},
 		{Variant: mcmf.Inst, Scale: 1, ByPrice: true, DelayPrice: euro / 50, Currency: "EUR"},
+		{Variant: mcmf.Full, Scale: 100, LeastRange: euro},
 	} {
 		p := made(t, cfg)
 		info := p.Info()
@@ -573,6 +594,9 @@ func TestInfoAndRestore(t *testing.T) {
 		if cfg.ByPrice {
 			delay := strconv.FormatInt(int64(cfg.DelayPrice), 10)
 			want = append([]policy.Param{{Name: "currency", Value: cfg.Currency}, {Name: "delay_price_micro", Value: delay}}, want...)
+		}
+		if cfg.LeastRange > 0 {
+			want = append([]policy.Param{{Name: "least_range_micro", Value: strconv.FormatInt(int64(cfg.LeastRange), 10)}}, want...)
 		}
 		if !slices.Equal(info.Params, want) || !slices.Equal(info.Initiations, []policy.Initiation{policy.Sender, policy.Cycle}) {
 			t.Errorf("Info() = %+v", info)
