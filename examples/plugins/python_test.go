@@ -277,7 +277,7 @@ func fullSnapshot() policy.Snapshot {
 		Currency: "EUR",
 		Applications: []policy.Application{
 			{ID: protocol.NewJobID(1, 14), Beta: 42, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, WaitingCost: []protocol.WaitingRate{{PerHour: 43}, {From: 44, PerHour: 45}}},
-			{ID: protocol.NewJobID(1, 24), MaxCost: 46, MaxTime: 47, Elapsed: 48, Spent: 49, CommittedUntil: 50},
+			{ID: protocol.NewJobID(1, 24), MaxCost: 46, MaxTime: 47, Elapsed: 48, Spent: 49, CommittedUntil: 50, WaitedCost: 54},
 		},
 		Outcomes: []policy.Outcome{
 			{Job: protocol.NewJobID(1, 2), Site: "gone", DecidedAt: 51, QuotedWait: 52, Wait: protocol.Never, State: protocol.Failed, ExitCode: 53},
@@ -341,7 +341,7 @@ func inPython(in *policy.Snapshot) map[string]any {
 			}
 			return object{
 				"id": uint64(a.ID), "beta": a.Beta, "max_cost": a.MaxCost, "max_time": a.MaxTime, "elapsed": a.Elapsed, "spent": a.Spent,
-				"committed_until": a.CommittedUntil, "waiting_cost": rates,
+				"committed_until": a.CommittedUntil, "waited_cost": a.WaitedCost, "waiting_cost": rates,
 			}
 		}),
 		"outcomes": rows(len(in.Outcomes), func(i int) object {

@@ -108,21 +108,37 @@ type Placed struct {
 func (o *Objectives) application(one *Asked, placed Placed, now protocol.Instant, until protocol.Duration) policy.Application {
 	a := one.App
 	if a == nil {
-		return policy.Application{
+		out := policy.Application{
 			ID: one.Job.Spec.Job, Beta: o.Weighing.Beta, MaxCost: protocol.Unlimited, MaxTime: protocol.Never,
-			Elapsed:     max(0, now.Sub(one.Job.Spec.Submitted)),
-			WaitingCost: o.rates(o.Weighing.Waiting, one.Job.Spec.Submitted, now, until),
+			Elapsed: max(0, now.Sub(one.Job.Spec.Submitted)),
 		}
+		o.priceWaiting(&out, o.Weighing.Waiting, one.Job.Spec.Submitted, now, until)
+		return out
 	}
 	out := policy.Application{
 		ID: a.ID, Beta: a.Beta, MaxCost: o.Money.MaxCost(&a.Application), MaxTime: a.MaxTime,
 		Elapsed: max(0, now.Sub(a.Submitted)), Spent: placed.Cost, CommittedUntil: max(0, placed.Done.Sub(now)),
-		WaitingCost: o.rates(cmp.Or(a.Waiting, o.Weighing.Waiting), a.Submitted, now, until),
 	}
 	if len(a.Rates) > 0 {
+		out.WaitedCost = costOf(o.Money.Rates(a.Rates, a.Currency), out.Elapsed)
 		out.WaitingCost = o.Money.Rates(from(a.Rates, out.Elapsed), a.Currency)
+		return out
 	}
+	o.priceWaiting(&out, cmp.Or(a.Waiting, o.Weighing.Waiting), a.Submitted, now, until)
 	return out
+}
+
+// priceWaiting sets K_w of an application by a named curve: what waiting has cost since the first submission t⁰,
+// from which [IS 4.2] integrates, and what it costs from now on.
+func (o *Objectives) priceWaiting(a *policy.Application, name string, submitted, now protocol.Instant, until protocol.Duration) {
+	a.WaitedCost = costOf(o.rates(name, submitted, submitted, a.Elapsed), a.Elapsed)
+	a.WaitingCost = o.rates(name, submitted, now, until)
+}
+
+// costOf is what rates come to until a time after the first of them.
+func costOf(rates []protocol.WaitingRate, until protocol.Duration) protocol.Micro {
+	sum := policy.Application{WaitingCost: rates}
+	return sum.WaitCost(until)
 }
 
 // defaultRate is the cost of an hour of waiting without any curve, so that a weight β has an effect:

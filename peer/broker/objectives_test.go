@@ -148,6 +148,40 @@ func snapshot(ids ...protocol.JobID) (policy.Snapshot, []broker.Asked) {
 	return in, rows
 }
 
+// TestWaitedCost: K_w counts from the first submission [IS 4.2], by the user's own rates, by a curve, or by the default.
+func TestWaitedCost(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		app  *row.Application
+		want protocol.Micro // of three hours
+	}{
+		"rates of the user, in another currency": {
+			&row.Application{Application: protocol.Application{
+				Currency: "EUR", Rates: []protocol.WaitingRate{{PerHour: 10 * protocol.Unit}, {From: protocol.Hour, PerHour: 20 * protocol.Unit}},
+			}},
+			51_666_667, // 50 EUR at 0.31 for 0.30, as [francs] has it
+		},
+		"a curve": {&row.Application{Application: protocol.Application{Waiting: "flat"}}, 21 * protocol.Unit},
+		"nothing": {&row.Application{}, 3 * protocol.Unit},
+	} {
+		in, rows := snapshot(1)
+		o := objectives()
+		o.Weighing.Waiting, o.Waiting = "", map[string]rules.Waiting{"flat": flat{}}
+		tt.app.ID, tt.app.Submitted, rows[0].App = 1, noon.Add(-3*protocol.Hour), tt.app
+		o.Describe(&in, rows, func(*row.Application) broker.Placed { return broker.Placed{} }, noon)
+		if got := in.Applications[0].WaitedCost; got != tt.want {
+			t.Errorf("%s: %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// flat charges 7 an hour.
+type flat struct{}
+
+func (flat) Rates(protocol.Instant, protocol.Instant, protocol.Duration) ([]protocol.WaitingRate, string) {
+	return []protocol.WaitingRate{{PerHour: 7 * protocol.Unit}}, "CHF"
+}
+
 // TestDescribe: each application is told once, with what is placed of it, and groups are numbered of
 // which several members are in the round.
 func TestDescribe(t *testing.T) {
@@ -175,6 +209,10 @@ func TestDescribe(t *testing.T) {
 	if a.ID != 1 || a.Beta != 5 || a.MaxCost != 3_100_000 || a.MaxTime != protocol.Day || a.Elapsed != protocol.Minute+protocol.Second || a.Spent != 77 ||
 		a.CommittedUntil != protocol.Hour-protocol.Second || len(a.WaitingCost) != 2 || a.WaitingCost[0].PerHour != protocol.Micro(protocol.Minute+protocol.Second) {
 		t.Errorf("the application: %+v", a)
+	}
+	// The curve charges so many millionths an hour as it is asked for ms after the submission: nothing for the time since.
+	if a.WaitedCost != 0 || own.WaitedCost != 0 {
+		t.Errorf("waiting has cost %d and %d", a.WaitedCost, own.WaitedCost)
 	}
 	if own.ID != 9 || own.Beta != 2 || own.MaxCost != protocol.Unlimited || own.MaxTime != protocol.Never || own.Elapsed != protocol.Second || own.Spent != 0 || own.CommittedUntil != 0 ||
 		own.WaitingCost[0].PerHour != protocol.Micro(protocol.Second) {

@@ -128,6 +128,7 @@ type Application struct {
 	Elapsed        protocol.Duration      // since the first submission
 	Spent          protocol.Micro         // cost, unweighted, of its components: of those that have ended as billed, of those that are placed as predicted, and no less than 0 each
 	CommittedUntil protocol.Duration      // from now until the last of these has ended and its data are back; 0: none, or past
+	WaitedCost     protocol.Micro         // K_w from the first submission until now; not below 0
 	WaitingCost    []protocol.WaitingRate // k_w from now on; empty: waiting costs nothing
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // WaitCost is K_w from now until d from now, rounded to a millionth, half up: the integral
-// of Waiting ([IS 4.2]). What would overflow is the largest amount.
+// of WaitingCost ([IS 4.2]). What it has cost before is in WaitedCost. What would overflow is the largest amount.
 func (a *Application) WaitCost(d protocol.Duration) protocol.Micro {
 	var total int128.Number
 	for i, rate := range a.WaitingCost {

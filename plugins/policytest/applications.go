@@ -125,6 +125,9 @@ func randomApplication(random *rand.Rand, id protocol.JobID) policy.Application 
 	if random.IntN(3) == 0 {
 		a.CommittedUntil = protocol.Duration(random.Int64N(int64(protocol.Day)))
 	}
+	if random.IntN(3) == 0 {
+		a.WaitedCost = protocol.Micro(random.Int64N(1000)) * protocol.Unit
+	}
 	for k := range random.IntN(4) {
 		a.WaitingCost = append(a.WaitingCost, protocol.WaitingRate{
 			From: protocol.Duration(k) * 6 * protocol.Hour, PerHour: protocol.Micro(random.Int64N(2)) * 50 * protocol.Unit,
@@ -148,6 +151,7 @@ func withExtremeApplications(in policy.Snapshot, seed uint64) policy.Snapshot {
 		row := &in.Applications[a]
 		row.Beta, row.MaxCost, row.Spent = weight(), max(0, amount()), amount()
 		row.MaxTime, row.Elapsed, row.CommittedUntil = span(), span(), span()
+		row.WaitedCost = max(0, amount())
 		row.WaitingCost = []protocol.WaitingRate{{PerHour: max(0, amount())}, {From: min(max(1, span()), protocol.Never-1), PerHour: max(0, amount())}}
 	}
 	for j := range in.Jobs {

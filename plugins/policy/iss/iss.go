@@ -5,8 +5,8 @@
 //
 // is least, while the bill Σ_k (K_e + K_l + K_eco + K_d) stays within KMAX and the last
 // results are back before TMAX. K_w, what waiting for the last of them costs, counts once;
-// as printed, where each component's own counts too, is an option. All of this is computed
-// from the round on: what has passed since the submission is the same for all choices.
+// as printed, where each component's own counts too, is an option. K_w counts from the first
+// submission on. Choices are compared from the round on: what has passed before is the same for all.
 //
 // A quote answers for its component alone. Those that an application sends to one site
 // wait for each other as [appassign.Problem] has it; so do the applications of a round,

@@ -272,6 +272,36 @@ func TestReason(t *testing.T) {
 	}
 }
 
+// TestWaitedCost: what waiting has cost since the first submission is part of z, once or with that of each component,
+// and changes no choice.
+func TestWaitedCost(t *testing.T) {
+	t.Parallel()
+	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(2))},
+		row{1, 0, 8, []quote{{ert: hour, use: 3}, {ert: 2 * hour, use: 2}}})
+	for _, c := range []struct {
+		double bool
+		waited protocol.Micro
+		want   []string
+	}{
+		{false, 0, []string{"z 5.00 CHF", ", waiting 2.00;", "z 6.00, done in 2:00:00"}},
+		{false, 10 * franc, []string{"z 15.00 CHF", ", waiting 12.00;", "z 16.00, done in 2:00:00"}},
+		{true, 10 * franc, []string{"z 27.00 CHF", ", its own waiting 12.00,", ", waiting 12.00;", "z 30.00, done in 2:00:00"}},
+	} {
+		in.Applications[0].WaitedCost = c.waited
+		cfg := iss.Default()
+		cfg.Double = c.double
+		decisions, _, err := made(t, cfg).Decide(t.Context(), in)
+		if err != nil || len(decisions) != 1 || decisions[0].Site != 0 {
+			t.Fatalf("%+v, %v", decisions, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(decisions[0].Reason, want) {
+				t.Errorf("no %q in %s", want, decisions[0].Reason)
+			}
+		}
+	}
+}
+
 // TestReasonsAddUp: what the components weigh and what waiting does is z, to the millionth,
 // and so are small amounts by large weights.
 func TestReasonsAddUp(t *testing.T) {
@@ -287,7 +317,7 @@ func TestReasonsAddUp(t *testing.T) {
 	for _, double := range []bool{false, true} {
 		in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
 			row{1, 0, 1, []quote{{awt: minute, ert: hour}, no}}, row{2, 0, 1, []quote{no, {ert: minute}}})
-		in.Applications[0].Beta = 700_001
+		in.Applications[0].Beta, in.Applications[0].WaitedCost = 700_001, 333_334
 		for j := range in.Jobs {
 			in.Jobs[j].Alpha, in.Jobs[j].Gamma, in.Jobs[j].Delta = 1_500_000, 100_000_000, 333_333
 			at := in.At(j, j)

@@ -13,21 +13,21 @@ import (
 
 // reason says what the choice for component k costs, what proves it, and what the next one
 // would have cost. Amounts are totals: z is the sum of the weighted costs of its components and
-// of waiting.
+// of waiting since the first submission.
 func (r *round) reason(t *task, solution *appassign.Solution, k int, other *appassign.Alternative) string {
 	pair := t.pairs[k][solution.Chosen[k]]
 	m := t.money(pair.row, pair.site)
 	var b strings.Builder
 	fmt.Fprintf(&b, "z %s, %s; here on %d CPUs: use %s, license %s, energy %s, data %s, weighed %s",
-		t.priced(protocol.Micro(solution.Z)), proof(solution), r.in.Jobs[pair.row].CPUs,
+		t.priced(t.z(solution.Z)), proof(solution), r.in.Jobs[pair.row].CPUs,
 		m.use.Text(), m.license.Text(), m.eco.Text(), m.data.Text(), m.weighted(&r.in.Jobs[pair.row]).Text())
 	if t.problem.Late != nil && t.problem.EachLate {
-		fmt.Fprintf(&b, ", its own waiting %s", t.waiting(solution.Ends[k]).Text())
+		fmt.Fprintf(&b, ", its own waiting %s", t.waited().Plus(t.waiting(solution.Ends[k])).Text())
 	}
 	fmt.Fprintf(&b, ", wait %s, run %s; all done in %s",
 		solution.Starts[k].Text(), t.in.ERT[t.in.At(pair.row, pair.site)].Text(), solution.End.Text())
 	if t.problem.Late != nil {
-		fmt.Fprintf(&b, ", waiting %s", t.waiting(solution.End).Text())
+		fmt.Fprintf(&b, ", waiting %s", t.waited().Plus(t.waiting(solution.End)).Text())
 	}
 	switch {
 	case other.Choice >= 0:
@@ -38,7 +38,7 @@ func (r *round) reason(t *task, solution *appassign.Solution, k int, other *appa
 	}
 	next := t.pairs[k][other.Choice]
 	fmt.Fprintf(&b, "; next: %s on %d CPUs, z %s, done in %s",
-		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, protocol.Micro(other.Z).Text(), other.End.Text())
+		r.in.Sites[next.site].Name, r.in.Jobs[next.row].CPUs, t.z(other.Z).Text(), other.End.Text())
 	return b.String()
 }
 

@@ -70,9 +70,30 @@ func (t *task) countGains() {
 	}
 }
 
-// waiting is β·K_w from now until end.
+// waiting is β·K_w from now until end. What waiting has cost before is the same for all choices, so the solver
+// does without it.
 func (t *task) waiting(end protocol.Duration) protocol.Micro {
 	return weigh(term{t.application.WaitCost(end), t.application.Beta})
+}
+
+// waited is β·K_w from the first submission until now.
+func (t *task) waited() protocol.Micro {
+	if t.problem.Late == nil {
+		return 0
+	}
+	return weigh(term{t.application.WaitedCost, t.application.Beta})
+}
+
+// z is that of a solution with K_w from the first submission on [IS 4.2]: once, or with that of each component
+// as well.
+func (t *task) z(solved int64) protocol.Micro {
+	z := protocol.Micro(solved).Plus(t.waited())
+	if t.problem.EachLate {
+		for range t.members {
+			z = z.Plus(t.waited())
+		}
+	}
+	return z
 }
 
 // keepBack lowers the limit of cost.

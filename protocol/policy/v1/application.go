@@ -21,12 +21,14 @@ func writeApplications(m *DecideRequest, in *policy.Snapshot) {
 		m.ApplicationElapsed = append(m.ApplicationElapsed, wire.EncodeSpan(max(0, a.Elapsed)))
 		m.ApplicationSpent = append(m.ApplicationSpent, int64(a.Spent))
 		m.ApplicationCommittedUntil = append(m.ApplicationCommittedUntil, wire.EncodeSpan(a.CommittedUntil))
+		m.ApplicationWaitedCost = append(m.ApplicationWaitedCost, int64(max(0, a.WaitedCost)))
 		m.ApplicationRates = append(m.ApplicationRates, int64(len(a.WaitingCost)))
 		for _, rate := range a.WaitingCost {
 			m.RateFrom = append(m.RateFrom, wire.EncodeSpan(rate.From))
 			m.RatePerHour = append(m.RatePerHour, int64(rate.PerHour))
 		}
 	}
+	m.ApplicationWaitedCost = wire.Sparse(m.GetApplicationWaitedCost())
 	m.ApplicationRates = wire.Sparse(m.GetApplicationRates())
 }
 
@@ -36,13 +38,13 @@ func readApplications(m *DecideRequest) []policy.Application {
 		return nil
 	}
 	applications, rates := make([]policy.Application, n), readRates(m)
-	counts := wire.Dense(m.GetApplicationRates(), n)
+	counts, waited := wire.Dense(m.GetApplicationRates(), n), wire.Dense(m.GetApplicationWaitedCost(), n)
 	for i := range applications {
 		applications[i] = policy.Application{
 			ID: protocol.JobID(m.GetApplicationId()[i]), Beta: int(m.GetApplicationBeta()[i]),
 			MaxCost: readLimit(m.GetApplicationMaxCost()[i]), MaxTime: wire.DecodeSpan(m.GetApplicationMaxTime()[i]),
 			Elapsed: wire.DecodeSpan(m.GetApplicationElapsed()[i]), Spent: protocol.Micro(m.GetApplicationSpent()[i]),
-			CommittedUntil: wire.DecodeSpan(m.GetApplicationCommittedUntil()[i]),
+			CommittedUntil: wire.DecodeSpan(m.GetApplicationCommittedUntil()[i]), WaitedCost: protocol.Micro(waited[i]),
 		}
 		if k := counts[i]; k > 0 {
 			applications[i].WaitingCost, rates = rates[:k:k], rates[k:]

@@ -113,6 +113,8 @@ func TestDecodeSnapshotRefuses(t *testing.T) {
 		"application_elapsed: has 1":                     func(m *policyv1.DecideRequest) { m.ApplicationElapsed = short },
 		"application_spent: has 1":                       func(m *policyv1.DecideRequest) { m.ApplicationSpent = short },
 		"application_committed_until: has 1":             func(m *policyv1.DecideRequest) { m.ApplicationCommittedUntil = short },
+		"application_waited_cost: has 1":                 func(m *policyv1.DecideRequest) { m.ApplicationWaitedCost = short },
+		"application_waited_cost[1]: -1 is negative":     func(m *policyv1.DecideRequest) { m.ApplicationWaitedCost = []int64{0, -1} },
 		"application_rates: has 1":                       func(m *policyv1.DecideRequest) { m.ApplicationRates = short },
 		"rate_per_hour: has 1 entries, not 3":            func(m *policyv1.DecideRequest) { m.RatePerHour = short },
 		"rate_from: has 3 entries, not 2":                func(m *policyv1.DecideRequest) { m.ApplicationRates[1] = 0 },

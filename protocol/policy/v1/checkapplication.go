@@ -22,6 +22,7 @@ func checkWholeShape(m *DecideRequest) error {
 		wire.Length("application_elapsed", len(m.GetApplicationElapsed()), applications),
 		wire.Length("application_spent", len(m.GetApplicationSpent()), applications),
 		wire.Length("application_committed_until", len(m.GetApplicationCommittedUntil()), applications),
+		wire.SparseLength("application_waited_cost", len(m.GetApplicationWaitedCost()), applications),
 		wire.SparseLength("application_rates", len(m.GetApplicationRates()), applications),
 		wire.Length("rate_per_hour", len(m.GetRatePerHour()), len(m.GetRateFrom())),
 		wire.SparseLength("job_application", len(m.GetJobApplication()), jobs),
@@ -57,6 +58,7 @@ func checkApplications(m *DecideRequest) error {
 		counts("job_alpha", m.GetJobAlpha()),
 		counts("job_gamma", m.GetJobGamma()),
 		counts("job_delta", m.GetJobDelta()),
+		amounts("application_waited_cost", m.GetApplicationWaitedCost()),
 		amounts("rate_per_hour", m.GetRatePerHour()),
 		checkRates(m),
 	)

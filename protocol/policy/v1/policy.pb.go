@@ -381,6 +381,9 @@ type DecideRequest struct {
 	ApplicationRates []int64 `protobuf:"varint,32,rep,packed,name=application_rates,json=applicationRates,proto3" json:"application_rates,omitempty"`
 	RateFrom         []int64 `protobuf:"varint,33,rep,packed,name=rate_from,json=rateFrom,proto3" json:"rate_from,omitempty"`
 	RatePerHour      []int64 `protobuf:"varint,34,rep,packed,name=rate_per_hour,json=ratePerHour,proto3" json:"rate_per_hour,omitempty"`
+	// What waiting has cost from the first submission until now, in millionths. Absent when it is 0 for all
+	// applications.
+	ApplicationWaitedCost []int64 `protobuf:"varint,49,rep,packed,name=application_waited_cost,json=applicationWaitedCost,proto3" json:"application_waited_cost,omitempty"`
 	// More columns of jobs, each absent when all its entries are 0. The index of its
 	// application.
 	JobApplication []int64 `protobuf:"varint,35,rep,packed,name=job_application,json=jobApplication,proto3" json:"job_application,omitempty"`
@@ -699,6 +702,13 @@ func (x *DecideRequest) GetRateFrom() []int64 {
 func (x *DecideRequest) GetRatePerHour() []int64 {
 	if x != nil {
 		return x.RatePerHour
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetApplicationWaitedCost() []int64 {
+	if x != nil {
+		return x.ApplicationWaitedCost
 	}
 	return nil
 }
@@ -1213,7 +1223,7 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\fpareto_front\x18\t \x01(\bR\vparetoFront\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xf3\f\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xab\r\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
@@ -1257,7 +1267,8 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x1bapplication_committed_until\x18\x1f \x03(\x12R\x19applicationCommittedUntil\x12+\n" +
 	"\x11application_rates\x18  \x03(\x03R\x10applicationRates\x12\x1b\n" +
 	"\trate_from\x18! \x03(\x03R\brateFrom\x12\"\n" +
-	"\rrate_per_hour\x18\" \x03(\x03R\vratePerHour\x12'\n" +
+	"\rrate_per_hour\x18\" \x03(\x03R\vratePerHour\x126\n" +
+	"\x17application_waited_cost\x181 \x03(\x03R\x15applicationWaitedCost\x12'\n" +
 	"\x0fjob_application\x18# \x03(\x03R\x0ejobApplication\x12!\n" +
 	"\fjob_together\x18$ \x03(\x03R\vjobTogether\x12\x1b\n" +
 	"\tjob_alpha\x18% \x03(\x03R\bjobAlpha\x12\x1b\n" +

@@ -250,7 +250,7 @@ func TestApplicationsLieAsTheContractSays(t *testing.T) {
 		Currency: "CHF",
 		Applications: []policy.Application{
 			{ID: 7, MaxCost: protocol.Unlimited, MaxTime: protocol.Never, WaitingCost: []protocol.WaitingRate{{PerHour: 8}, {From: 9, PerHour: 10}}},
-			{ID: 8, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, CommittedUntil: 16},
+			{ID: 8, Beta: 11, MaxCost: 12, MaxTime: 13, Elapsed: 14, Spent: -15, CommittedUntil: 16, WaitedCost: 17},
 		},
 		UsageCost: []protocol.Micro{1, 99, 3, 4, 5, -6}, LicenseCost: make([]protocol.Micro, 6), EnergyCost: make([]protocol.Micro, 6), DataCost: make([]protocol.Micro, 6),
 	}
@@ -262,6 +262,7 @@ func TestApplicationsLieAsTheContractSays(t *testing.T) {
 		"application_elapsed":         {m.GetApplicationElapsed(), {0, 14}},
 		"application_spent":           {m.GetApplicationSpent(), {0, -15}},
 		"application_committed_until": {m.GetApplicationCommittedUntil(), {0, 16}},
+		"application_waited_cost":     {m.GetApplicationWaitedCost(), {0, 17}},
 		"application_rates":           {m.GetApplicationRates(), {2, 0}},
 		"rate_from":                   {m.GetRateFrom(), {0, 9}},
 		"rate_per_hour":               {m.GetRatePerHour(), {8, 10}},

@@ -71,7 +71,8 @@ class Application(NamedTuple):
     elapsed: int = 0  # since the first submission, in ms
     spent: int = 0  # cost of its jobs that have ended or are placed
     committed_until: int = 0  # in ms from now until these have ended and their data are back
-    waiting_cost: tuple[WaitingRate, ...] = ()
+    waited_cost: int = 0  # cost of waiting from the first submission until now
+    waiting_cost: tuple[WaitingRate, ...] = ()  # from now on
 
 
 class Outcome(NamedTuple):

@@ -67,6 +67,7 @@ def read_snapshot(m: policy_pb2.DecideRequest) -> Snapshot:
             elapsed=_durations(m.application_elapsed),
             spent=m.application_spent,
             committed_until=_durations(m.application_committed_until),
+            waited_cost=m.application_waited_cost,
             waiting_cost=_parts(m.application_rates, map(WaitingRate, _durations(m.rate_from), m.rate_per_hour)),
         ),
         usage_cost=_part_of_cost(m, m.usage_cost, count),
