@@ -34,9 +34,9 @@ func (p *Peer) awaitCycle() {
 }
 
 // beginCycle is the time of a cycle, and sets that of the next one.
-func (p *Peer) beginCycle() {
+func (p *Peer) beginCycle(due protocol.Instant) {
 	p.cycleDue = true
-	p.after(p.cfg.CycleInterval, timer{kind: cycleTimer})
+	p.every(p.cfg.CycleInterval, due, timer{kind: cycleTimer})
 }
 
 // forgetCycle drops what was planned by other rules, or for jobs that have gone.

@@ -130,8 +130,8 @@ func (p *Peer) beginLoadChecks(first protocol.Duration) {
 
 // loadCheckDue lets waiting jobs look at their own AWT again and looks at the own
 // utilisation: below δ the site volunteers [SS 2.1.2].
-func (p *Peer) loadCheckDue() {
-	p.after(p.cfg.CheckInterval, timer{kind: loadCheckTimer})
+func (p *Peer) loadCheckDue(due protocol.Instant) {
+	p.every(p.cfg.CheckInterval, due, timer{kind: loadCheckTimer})
 	again := p.cfg.RecheckJobs
 	if again == 0 {
 		again = -1

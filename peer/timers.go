@@ -39,6 +39,12 @@ const (
 	releaseWaitTimer                  // the cancellation of a reservation is not waited for any longer
 )
 
+// every sets a timer that was due at an instant again: a period later, so that late ticks do not shift its
+// phase. Periods that have passed are left out.
+func (p *Peer) every(period protocol.Duration, due protocol.Instant, what timer) {
+	p.timers.Set(what, due.Add(period*(p.now.Sub(due)/period+1)))
+}
+
 func (p *Peer) after(d protocol.Duration, what timer) { p.timers.Set(what, p.now.Add(d)) }
 
 func (p *Peer) fireTimers() {
@@ -48,11 +54,12 @@ func (p *Peer) fireTimers() {
 			return
 		}
 		p.timers.Stop(what)
-		p.fire(what)
+		p.fire(what, at)
 	}
 }
 
-func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of timer
+// fire does what was due at an instant, which may have passed.
+func (p *Peer) fire(t timer, due protocol.Instant) { //nolint:cyclop // one case for each kind of timer
 	switch t.kind {
 	case jobTimer:
 		p.sendForPhase(t.job)
@@ -75,9 +82,9 @@ func (p *Peer) fire(t timer) { //nolint:cyclop // one case for each kind of time
 	case pruneTimer:
 		p.prune()
 	case loadCheckTimer:
-		p.loadCheckDue()
+		p.loadCheckDue(due)
 	case cycleTimer:
-		p.beginCycle()
+		p.beginCycle(due)
 	case priceTimer:
 		p.askPrices()
 	case startTimer:

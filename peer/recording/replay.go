@@ -57,8 +57,19 @@ func (d *Difference) String() string {
 // recording cannot be read or replayed; the summary then tells how far it went. A
 // recording that is cut off is no error.
 func Replay(r *Reader, policies Policies) (Summary, error) {
+	return replayed(r, replay{policies: policies})
+}
+
+// Observe is [Replay] without policies for one who wants to know what the recorded peer did: see is
+// called with each step and what the peer made of it. After the first difference in the [Summary] that
+// may not be what the recorded peer made.
+func Observe(r *Reader, see func(Step, event.Ready)) (Summary, error) {
+	return replayed(r, replay{see: see})
+}
+
+func replayed(r *Reader, p replay) (Summary, error) {
 	h := r.Header()
-	p := replay{policies: policies, open: map[event.CallID]asked{}}
+	p.open = map[event.CallID]asked{}
 	err := p.choose(h.Config.Policy)
 	if err != nil {
 		return p.Summary, err
@@ -89,6 +100,7 @@ type replay struct {
 
 	peer     *peer.Peer
 	policies Policies
+	see      func(Step, event.Ready) // nil: it is only compared
 	policy   policy.Policy // the active one; nil if not known
 	open     map[event.CallID]asked
 }
@@ -116,6 +128,9 @@ func (p *replay) step(step Step) error {
 		return err
 	}
 	ready := p.peer.Step(step.Now, step.Event)
+	if p.see != nil {
+		p.see(step, ready)
+	}
 	if err := p.retuned(step.Event, ready); err != nil {
 		return err
 	}
