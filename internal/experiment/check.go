@@ -50,10 +50,15 @@ func (p *Plan) check(c *checker) {
 }
 
 func (p *Plan) checkTop(c *checker) {
-	if _, err := ParseScheme(string(p.Scheme)); err != nil {
+	if p.configured() {
+		p.checkConfigured(c)
+	} else if _, err := ParseScheme(string(p.Scheme)); err != nil {
 		c.Problem("scheme", "%v", err)
 	}
 	for i, name := range p.Compare {
+		if p.configured() {
+			break
+		}
 		if _, err := ParseScheme(name); err != nil {
 			c.Problem(fmt.Sprintf("compare[%d]", i), "%v", err)
 		}
@@ -78,6 +83,19 @@ func (p *Plan) checkGrid(c *checker) {
 	c.span("perturb", p.Perturb, 0)
 	c.OneOf("localsched.wait_prediction", p.LocalSched.WaitPrediction, config.WaitMethods()...)
 	c.network("network", p.Network)
+}
+
+// checkConfigured checks the schemes of sites that are simulated as they are configured.
+func (p *Plan) checkConfigured(c *checker) {
+	schemes := []Scheme{Configured, Local}
+	if !slices.Contains(schemes, p.Scheme) {
+		c.Problem("scheme", "%q is none of sites that are simulated as they are configured; use %s", p.Scheme, oneOf(schemes))
+	}
+	for i, name := range p.Compare {
+		if !slices.Contains(schemes, Scheme(name)) {
+			c.Problem(fmt.Sprintf("compare[%d]", i), "%q is none of sites that are simulated as they are configured; use %s", name, oneOf(schemes))
+		}
+	}
 }
 
 func (p *Plan) checkPower(c *checker) {

@@ -76,6 +76,7 @@ const (
 // Site is a machine of the grid [SS Table 1] and its local scheduler.
 type Site struct {
 	Name     string `toml:"name"`
+	Config   Path   `toml:"config"`   // of a live site, which is simulated as it is configured; empty: the tables below describe the site
 	Currency string `toml:"currency"` // of what it charges; empty: that of the plan
 
 	// The tables of the site's configuration, see [Plan.checkTables].

@@ -75,9 +75,8 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 	if plan.Name == "" {
 		plan.Name = name
 	}
-	if !r.Broken() {
+	if c := (&checker{r}); !r.Broken() && plan.ofConfigurations(c) {
 		plan.places = r.Places()
-		c := &checker{r}
 		plan.opened(c)
 		plan.checkTables(c)
 		plan.GuestLimits.Check(r, "guest_limits")
@@ -97,7 +96,7 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 func (p *Plan) opened(c *checker) {
 	by := Scheme(p.Rounds.Initiation)
 	switch {
-	case !c.Set("rounds.initiation"):
+	case !c.Set("rounds.initiation") || p.configured():
 	case !c.Set("scheme"):
 		p.Scheme = by
 	case p.Scheme != by:

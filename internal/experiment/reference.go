@@ -120,7 +120,8 @@ func topKeys() []Key {
 
 func siteKeys() []Key {
 	return []Key{
-		{"name", "", "Name of the site: lower case letters, digits and hyphens. Required."},
+		{"name", "", "Name of the site: lower case letters, digits and hyphens. Required, except with config."},
+		{"config", "", `Configuration of a live site, a file or a directory of files, instead of all other keys except first_check and [site.latency]: the site is simulated as it is configured, as with "switchyard sim run --site". Either all sites have one, or none. The scheme is then "configured" or "local"; [policy] name and [rounds] initiation override those of all configurations.`},
 		{"currency", "", "Currency of the site's charges and of its users. If unset, that of the experiment."},
 		{"price", "", "Price of a MWh outside the [[site.period]] tables. Not allowed with [site.price_file] or [site.prices] area."},
 		{"area", "", "Price area of the site, for a [site.price_file] with several areas."},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,22 +34,8 @@ type SiteTrace struct {
 func OfSites(configs []*config.Config, traces []SiteTrace) (*Plan, error) {
 	plan := Default()
 	plan.Name, plan.Scheme, plan.Compare = "sites", Configured, []string{string(Local)}
-	for _, c := range configs {
-		plan.Currency, plan.ExchangeRates = cmp.Or(plan.Currency, c.Currency()), c.ExchangeRates
-	}
-	var errs []error
-	for _, c := range configs {
-		site, notes, err := ofSite(c)
-		if err == nil && plan.site(site.Name) >= 0 {
-			err = fmt.Errorf("site %s comes twice", site.Name)
-		}
-		if own := c.Currency(); err == nil && own != "" && own != plan.Currency {
-			err = fmt.Errorf("site %s counts in %s and others in %s; sites that are simulated as they are configured have one currency", site.Name, own, plan.Currency)
-		}
-		errs = append(errs, err)
-		plan.Sites = append(plan.Sites, site)
-		plan.fileNotes = append(plan.fileNotes, notes...)
-	}
+	plan.Sites = make([]Site, len(configs))
+	errs := plan.configuredAs(configs)
 	for _, trace := range traces {
 		work := defaultWorkload()
 		work.Site, work.Trace = trace.Site, Path(trace.Path)
@@ -66,6 +53,111 @@ func OfSites(configs []*config.Config, traces []SiteTrace) (*Plan, error) {
 		return nil, err
 	}
 	return &plan, nil
+}
+
+// configuredAs gives the plan's sites, in their order, what their configurations state. It returns an error
+// for each, nil if all is well.
+func (p *Plan) configuredAs(configs []*config.Config) (errs []error) {
+	for _, c := range configs {
+		p.Currency, p.ExchangeRates = cmp.Or(p.Currency, c.Currency()), c.ExchangeRates
+	}
+	for i, c := range configs {
+		site, notes, err := ofSite(c)
+		if first := p.site(site.Name); err == nil && first >= 0 && first < i {
+			err = fmt.Errorf("site %s comes twice", site.Name)
+		}
+		if own := c.Currency(); err == nil && own != "" && own != p.Currency {
+			err = fmt.Errorf("site %s counts in %s and others in %s; sites that are simulated as they are configured have one currency", site.Name, own, p.Currency)
+		}
+		errs = append(errs, err)
+		site.Config, site.Latency, site.FirstCheck = p.Sites[i].Config, p.Sites[i].Latency, p.Sites[i].FirstCheck
+		p.Sites[i] = site
+		p.fileNotes = append(p.fileNotes, notes...)
+	}
+	return errs
+}
+
+// ofConfigurations reads the configurations of sites that [Site].Config names, if it does. It returns false
+// if they cannot be read, so that nothing is known of the sites.
+func (p *Plan) ofConfigurations(c *checker) bool {
+	missing := slices.IndexFunc(p.Sites, func(s Site) bool { return s.Config == "" })
+	switch {
+	case !slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Config != "" }):
+		return true
+	case missing >= 0:
+		c.Problem(fmt.Sprintf("site[%d].config", missing), "is missing; either all sites are simulated as they are configured, or none")
+		return false
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Places())) {
+		if key != "" && !besideConfigurations(key) {
+			c.Problem(key, "has no effect on sites that are simulated as they are configured; set it in their configurations")
+		}
+	}
+	configs := make([]*config.Config, len(p.Sites))
+	for i := range p.Sites {
+		one, err := config.LoadElsewhere(string(p.Sites[i].Config))
+		if err != nil {
+			c.Problem(fmt.Sprintf("site[%d].config", i), "%v", err)
+			return false
+		}
+		if err = p.override(c, one); err != nil {
+			c.Problem("policy.name", "site %s: %v", one.Site.Name, err)
+		}
+		configs[i] = one
+	}
+	for i, err := range p.configuredAs(configs) {
+		if err != nil {
+			c.Problem(fmt.Sprintf("site[%d].config", i), "%v", err)
+		}
+	}
+	if !c.Set("scheme") {
+		p.Scheme = Configured
+	}
+	return true
+}
+
+// override has a site decide by the policy and the initiation of the experiment, if that states any.
+func (p *Plan) override(c *checker, site *config.Config) error {
+	named := c.Set("policy.name")
+	if named {
+		site.Policy.Name = p.Policy.Name
+	}
+	if c.Set("rounds.initiation") {
+		site.Rounds.Initiation = p.Rounds.Initiation
+	}
+	decides := site.BuiltIn(site.Policy.Name)
+	switch {
+	case !named && !c.Set("rounds.initiation"):
+		return nil
+	case decides == nil:
+		return fmt.Errorf("%q is no built-in policy; use one of %s", site.Policy.Name, oneOf(config.PolicyNames()))
+	}
+	allowed := policy.Describe(decides).Initiations
+	if !c.Set("rounds.initiation") && !slices.Contains(allowed, site.Rounds.Initiation) {
+		site.Rounds.Initiation = config.InitiationFor(site.Policy.Name)
+	}
+	if !slices.Contains(allowed, site.Rounds.Initiation) {
+		return fmt.Errorf("policy %q does not accept initiation %q; use %s", site.Policy.Name, site.Rounds.Initiation, oneOf(allowed))
+	}
+	return nil
+}
+
+// besideConfigurations says whether a key of an experiment has an effect on sites that are simulated as they are
+// configured.
+func besideConfigurations(key string) bool {
+	if _, below, of := strings.Cut(key, "]."); of && strings.HasPrefix(key, "site[") {
+		return below == "config" || below == "first_check" || below == "latency" || strings.HasPrefix(below, "latency.")
+	}
+	table, _, _ := strings.Cut(key, ".")
+	table, _, _ = strings.Cut(table, "[")
+	switch key {
+	case "policy", "policy.name", "rounds", "rounds.initiation":
+		return true
+	}
+	return slices.Contains([]string{
+		"name", "about", "scheme", "compare", "seed", "seeds", "estimates", "load", "history", "check",
+		"grid_share", "perturb", "site", "workload", "network", "link", "cut", "crash",
+	}, table)
 }
 
 // ofSite is a site as its configuration has it.

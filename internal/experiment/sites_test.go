@@ -142,3 +142,62 @@ func TestSitesPayAndKeepTheirBudgets(t *testing.T) {
 		t.Errorf("at most %d CPUs worked", atOnce)
 	}
 }
+
+// filed is an experiment's file of two sites as they are configured, with a trace at the first one.
+func filed(t *testing.T, first, second, top, more string) string {
+	t.Helper()
+	return fmt.Sprintf("%s\n[[site]]\nconfig = %q\n%s\n[[site]]\nconfig = %q\n[[workload]]\nsite = \"busy\"\ntrace = %q\n",
+		top, write(t, "first.toml", first), more, write(t, "second.toml", second), smallTrace(t))
+}
+
+// TestConfiguredSitesAsAFile: an experiment that names configurations is that of the sites as they are configured.
+func TestConfiguredSitesAsAFile(t *testing.T) {
+	t.Parallel()
+	const rules = "[rounds]\ninitiation = \"symmetric\"\nlocal_wait_threshold = \"30s\"\ncheck_interval = \"2m\"\n"
+	first, second := siteText("busy", "idle", 1, 4, rules), siteText("idle", "busy", 2, 6, rules)
+	plan, err := sites(t, first, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = plan.Open(); err != nil {
+		t.Fatal(err)
+	}
+	want := run(t, plan, experiment.Configured, 1)
+	same := opened(t, filed(t, first, second, "", ""))
+	if same.Scheme != experiment.Configured {
+		t.Errorf("the scheme is %q", same.Scheme)
+	}
+	if got := run(t, same, same.Scheme, 1); got.Hash != want.Hash {
+		t.Errorf("placed as\n%v\nand from the command line as\n%v", got.Result.Placements, want.Result.Placements)
+	}
+	for _, other := range []string{
+		filed(t, first, second, "[rounds]\ninitiation = \"sender\"\n", ""),
+		filed(t, first, second, "[policy]\nname = \"mcmf\"\n", ""), // which needs another initiation
+		filed(t, first, second, "", "first_check = \"7s\"\n"),
+		filed(t, first, second, "", "[site.latency]\nstart = \"3s\"\n"),
+	} {
+		plan := opened(t, other)
+		if got := run(t, plan, plan.Scheme, 1); got.Hash == want.Hash {
+			t.Errorf("nothing changes with\n%s", other)
+		}
+	}
+}
+
+// TestConfiguredSitesRefuse: what has no effect on them, or contradicts them, is an error.
+func TestConfiguredSitesRefuse(t *testing.T) {
+	t.Parallel()
+	first, second := siteText("busy", "idle", 1, 4, ""), siteText("idle", "busy", 2, 6, "")
+	for want, text := range map[string]string{
+		"localsched.cpus: has no effect on sites that are simulated as they are configured": filed(t, first, second, "", "[site.localsched]\ncpus = 3\n"),
+		"rounds.check_interval: has no effect":                                              filed(t, first, second, "[rounds]\ncheck_interval = \"9s\"\n", ""),
+		"config: is missing":                                                                filed(t, first, second, "", "") + "[[site]]\nname = \"third\"\n",
+		`scheme: "central" is none of sites`:                                                filed(t, first, second, "scheme = \"central\"\n", ""),
+		`policy "tc" does not accept initiation "cycle"`:                                    filed(t, first, second, "[rounds]\ninitiation = \"cycle\"\n", ""),
+		"site busy comes twice":                                                             filed(t, first, first, "", ""),
+		`"nonsense" is no built-in policy`:                                                  filed(t, first, second, "[policy]\nname = \"nonsense\"\n", ""),
+	} {
+		if _, err := experiment.Read(write(t, "plan.toml", text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
