@@ -35,7 +35,7 @@ func (a *app) simCommand() *cobra.Command {
 		},
 	}
 	cmd.AddCommand(a.simRunCommand(), a.simScheduleCommand(), a.simFitCommand(), a.simGenerateCommand(), a.simSweepCommand(), a.simTuneCommand(),
-		a.simReproduceCommand(), a.simReplayCommand(), a.simReportCommand(), a.simFlowCommand(), a.simPartitionsCommand(),
+		a.simReproduceCommand(), a.simReplayCommand(), a.simFromRecordCommand(), a.simReportCommand(), a.simFlowCommand(), a.simPartitionsCommand(),
 		a.simListCommand(), a.simShowCommand())
 	for _, sub := range cmd.Commands() {
 		sub.RunE = a.simulating(sub.RunE)

@@ -2,372 +2,238 @@ package main
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/recordedgrid"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
-	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/api"
-	"github.com/switchyard-hpc/switchyard/peer/event"
-	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 var (
-	simDayJobs = flag.Int("simday.jobs", 0, "how many jobs TestSimulatedDay submits; 0: it is left out")
-	simDaySeed = flag.Uint64("simday.seed", 1, "the seed of its jobs")
+	simDayJobs  = flag.Int("simday.jobs", 0, "the number of jobs of each grid of TestSimulatedDay; 0: it is left out")
+	simDaySeed  = flag.Uint64("simday.seed", 1, "the seed of its jobs")
+	simDayScale = flag.Int("simday.scale", 4, "the factor of its times: jobs of 1 to 10 seconds, one in a second")
+	simDayKeep  = flag.String("simday.keep", "", "a directory for its recordings and configurations; empty: they are removed")
 )
 
-// simDaySeeds is how many seeds the simulation has. Chance decides when peers volunteer.
-const simDaySeeds = 8
-
-// simDayLead is the time before the first submission, in which each peer checks its load once.
+// simDayLead is the time before the first submission, in which each peer checks its load.
 const simDayLead = 6 * time.Second
 
-// closeStart is how far apart the starts of a job may be that are the same decision: what a peer, a shim
-// and two shared cores need for a start.
-const closeStart = 500 * protocol.Millisecond
+// liveDay is one of the grids of TestSimulatedDay.
+type liveDay struct {
+	name, initiation, policy string
+}
 
-// simDayEpsilon is within what turnarounds are the same to the policy tc at the sites of the testbed.
-const simDayEpsilon = protocol.Second
-
-// TestSimulatedDay is the differential test of the simulator: three real peers run a day that is scaled
-// to minutes, and sim run --site simulates their configurations on the trace of that day. It prints what
-// became of each job in both, and why the outcomes differ. How many do depends on the machine's load, so
-// it fails only if a job does not complete in both, or if a peer's recording does not replay.
-func TestSimulatedDay(t *testing.T) { //nolint:tparallel // one day at a time has the machine
+// TestSimulatedDay is the differential test of the simulator: for each policy three real peers run a day that
+// is scaled to minutes, and sim from-record simulates their recordings and compares each job. What it
+// prints depends on the machine's load, so it fails only if a job does not complete, if a recording
+// does not replay, or if a difference is not explained.
+func TestSimulatedDay(t *testing.T) {
 	t.Parallel()
 	if *simDayJobs == 0 {
 		t.Skip("minutes by the clock, whose outcome depends on the machine's load: give -simday.jobs")
 	}
-	for _, initiation := range []string{"sender", "receiver", "symmetric"} {
-		t.Run(initiation, func(t *testing.T) {
-			day := runLiveDay(t, initiation)
-			simulated := day.simulate(t)
-			t.Logf("-simday.seed=%d, initiation %s\n%s\n%s", *simDaySeed, initiation, day.compare(simulated[0]), day.means(simulated))
-			day.replay(t)
+	for _, day := range []liveDay{
+		{"sender", "sender", "tc"},
+		{"receiver", "receiver", "tc"},
+		{"symmetric", "symmetric", "tc"},
+		{"mcmf", "cycle", "mcmf"},
+		{"iss", "cycle", "iss"},
+	} {
+		t.Run(day.name, func(t *testing.T) {
+			t.Parallel()
+			args := day.record(t, *simDayJobs, *simDayScale)
+			got := simulate(t, append([]string{"from-record"}, args...)...)
+			t.Logf("-simday.jobs=%d -simday.seed=%d -simday.scale=%d\n%s", *simDayJobs, *simDaySeed, *simDayScale, got.stdout)
+			if got.code != 0 {
+				t.Errorf("%+v", got)
+			}
+			replayAll(t, args)
 		})
 	}
 }
 
-// dayJob is a job of the day and what became of it.
+// TestLiveGridIsCompared: a short live grid is recorded, simulated and compared, whatever its differences, and
+// the experiment that is written gives what was compared.
+func TestLiveGridIsCompared(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("half a minute by the clock")
+	}
+	day := liveDay{"symmetric", "symmetric", "tc"}
+	const jobs = 20
+	args := day.record(t, jobs, 1)
+	out := filepath.Join(t.TempDir(), "out")
+	got := simulate(t, append([]string{"from-record", "--json", "--out", out}, args...)...)
+	var report recordedgrid.Report
+	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	classed := 0
+	for _, count := range report.Classes {
+		classed += count
+	}
+	if report.Jobs != jobs || report.Same+len(report.Each) != jobs || classed != len(report.Each) || report.SameSite < report.Same {
+		t.Errorf("%+v", report)
+	}
+	if (got.code == exitFailed) != (report.Classes[string(recordedgrid.Other)] > 0) {
+		t.Errorf("exit code %d for %+v", got.code, report.Classes)
+	}
+	wait := 0.0
+	rows, err := csv.NewReader(strings.NewReader(simulate(t, "run", filepath.Join(out, recordedgrid.File), "--starts", "-").stdout)).ReadAll()
+	if err != nil || len(rows) != jobs+1 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if simulated := simulate(t, "run", filepath.Join(out, recordedgrid.File), "--json"); simulated.code != 0 {
+		t.Errorf("%+v", simulated)
+	} else if err := json.Unmarshal([]byte(simulated.stdout), &struct {
+		Wait *float64 `json:"mean_wait_s"`
+	}{&wait}); err != nil || math.Abs(wait-report.Simulated.MeanWait) > 1e-3 {
+		t.Errorf("mean wait %g, compared was %g: %v", wait, report.Simulated.MeanWait, err)
+	}
+	replayAll(t, args)
+}
+
+// replayAll replays the recordings among the options of sim from-record.
+func replayAll(t *testing.T, args []string) {
+	t.Helper()
+	for _, arg := range args {
+		if strings.HasSuffix(arg, ".rec") {
+			if got := simulate(t, "replay", arg); got.code != 0 {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
+}
+
+// dayJob is a job of the day.
 type dayJob struct {
 	site *testbed.Site // where it is submitted
 	at   time.Duration
 	run  time.Duration
 	cpus int
-
-	number int64 // in the trace of its site
-	view.Job
-	events []event.LogEvent
 }
 
-type liveDay struct {
-	*grid
-
-	initiation string
-	begin      protocol.Instant // a whole second, simDayLead before the first submission
-	jobs       []*dayJob        // by their submission
-	recordings []string
-}
-
-// dayMachines are the sites and the share of the jobs that each one's users submit, in percent.
-func dayMachines(dir string) ([]testbed.Machine, []int) {
+// record runs the grid and returns the options of sim from-record for it.
+func (d *liveDay) record(t *testing.T, count, scale int) (args []string) {
+	t.Helper()
+	dir := t.TempDir()
+	if *simDayKeep != "" {
+		dir = filepath.Join(*simDayKeep, d.name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	machines := []testbed.Machine{{Name: "north", CPUs: 4}, {Name: "south", CPUs: 4}, {Name: "west", CPUs: 8}}
 	for i := range machines {
 		machines[i].Recording = filepath.Join(dir, string(machines[i].Name)+".rec")
+		if d.policy == "iss" {
+			machines[i].Currency, machines[i].More = "CHF", fmt.Sprintf(dayCosts, 2+i)
+		}
 	}
-	return machines, []int{60, 25, 15}
-}
-
-func runLiveDay(t *testing.T, initiation string) *liveDay {
-	t.Helper()
-	machines, shares := dayMachines(t.TempDir())
-	g := makeGridFrom(t, testbed.Config{Binary: ownBinary(t), Sites: machines, Initiation: initiation, Sigma: 5 * protocol.Second})
+	g := makeGridFrom(t, testbed.Config{
+		Binary: ownBinary(t), Sites: machines, Initiation: d.initiation, Policy: d.policy,
+		Sigma: 5 * protocol.Second * protocol.Duration(scale), Cycle: 2 * protocol.Second * protocol.Duration(scale),
+	})
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}
-	day := &liveDay{grid: g, initiation: initiation}
-	for _, machine := range machines {
-		day.recordings = append(day.recordings, machine.Recording)
+	begun := time.Now()
+	var waiting sync.WaitGroup
+	for _, job := range drawDay(g, count, scale) {
+		time.Sleep(time.Until(begun.Add(job.at)))
+		waiting.Go(func() { g.runDay(t, job) })
 	}
+	waiting.Wait()
+	if err := g.Stop(stopPatience); err != nil {
+		t.Error(err)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	for i, site := range g.Sites {
+		text := strings.ReplaceAll(content(t, site.Config), filepath.Dir(site.Config), dir)
+		config := filepath.Join(dir, string(site.Name)+".toml")
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, machines[i].Recording, "--site", config)
+	}
+	return args
+}
+
+// dayCosts are what iss weighs.
+const dayCosts = `
+[prices]
+time_zone = "UTC"
+
+[cost.cpu]
+price = %d
+
+[[waiting_cost]]
+name = "salary"
+kind = "salary"
+rate = 60.0
+days = "mon-sun"
+hours = "00:00-24:00"
+
+[default_weights]
+waiting_cost = "salary"
+`
+
+// drawDay makes the jobs of a day, of which users of the sites submit 60, 25 and 15 percent.
+func drawDay(g *grid, count, scale int) (jobs []dayJob) {
 	rng := rand.New(rand.NewPCG(*simDaySeed, 5))
+	shares := []int{60, 25, 15}
 	at := simDayLead
-	for range *simDayJobs {
-		job := &dayJob{at: at, run: time.Second + time.Duration(rng.Int64N(int64(9*time.Second))), cpus: 1 << rng.IntN(3)}
+	scaled := func(seconds float64) time.Duration {
+		return time.Duration(float64(scale) * seconds * float64(time.Second))
+	}
+	for range count {
+		job := dayJob{at: at, run: scaled(1 + float64(rng.Int64N(int64(9*time.Second)))/float64(time.Second)), cpus: 1 << rng.IntN(3)}
 		from, share := 0, rng.IntN(100)
 		for share >= shares[from] {
 			share -= shares[from]
 			from++
 		}
 		job.site = g.Sites[from]
-		day.jobs = append(day.jobs, job)
-		at += time.Duration(rng.ExpFloat64() * float64(time.Second))
+		jobs = append(jobs, job)
+		at += scaled(rng.ExpFloat64())
 	}
-	begun := time.Now()
-	var waiting sync.WaitGroup
-	for _, job := range day.jobs {
-		time.Sleep(time.Until(begun.Add(job.at)))
-		waiting.Go(func() { day.run(t, job) })
-	}
-	waiting.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	day.begin = day.jobs[0].Submitted.Add(-protocol.DurationOf(simDayLead)) / 1000 * 1000
-	return day
+	return jobs
 }
 
-// run submits the job and waits until it has ended.
-func (d *liveDay) run(t *testing.T, job *dayJob) {
+// runDay submits a job and waits until it has ended.
+func (g *grid) runDay(t *testing.T, job dayJob) {
 	t.Helper()
 	client := job.site.Client()
 	defer client.Close()
-	out := filepath.Join(d.work, "%j.out")
+	out := filepath.Join(g.work, "%j.out")
 	submitted, err := client.Submit(t.Context(), api.Submission{Jobs: []protocol.Job{{
 		Spec: protocol.Spec{
 			Request: protocol.Request{CPUs: job.cpus, WallTime: protocol.Duration(2 * job.run.Milliseconds())}, Name: "day",
 		},
 		Payload: &protocol.Payload{
-			Script: fmt.Appendf(nil, "#!/bin/sh\nexec sleep %.3f\n", job.run.Seconds()), WorkDir: d.work, Stdout: out, Stderr: out,
+			Script: fmt.Appendf(nil, "#!/bin/sh\nexec sleep %.3f\n", job.run.Seconds()), WorkDir: g.work, Stdout: out, Stderr: out,
 		},
 	}}})
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	if job.Job, err = client.Wait(t.Context(), submitted.Jobs[0]); err != nil || job.State != protocol.Completed {
-		t.Errorf("%+v, %v", job.Job, err)
-		return
+	ended, err := client.Wait(t.Context(), submitted.Jobs[0])
+	if err != nil || ended.State != protocol.Completed {
+		t.Errorf("%+v, %v", ended, err)
 	}
-	if job.events, err = client.Explain(t.Context(), job.ID); err != nil {
-		t.Error(err)
-	}
-}
-
-// traces writes the trace of each site as its peer has it: submissions, and how long the runs took.
-func (d *liveDay) traces(t *testing.T, dir string) []string {
-	t.Helper()
-	var args []string
-	for _, site := range d.Sites {
-		trace := workload.Trace{Header: workload.Header{
-			workload.HeaderField("UnixStartTime", strconv.FormatInt(int64(d.begin/1000), 10)),
-			workload.HeaderField("MaxProcs", strconv.Itoa(site.CPUs)),
-		}}
-		for _, job := range d.jobs {
-			if job.site != site {
-				continue
-			}
-			job.number = int64(job.ID.Seq())
-			record := workload.UnknownRecord()
-			record.ID, record.Submit, record.Run, record.CPUs, record.ReqTime = job.number, job.Submitted-d.begin,
-				protocol.Duration(job.Ended-job.Started), job.cpus, job.WallTime
-			record.Status = workload.StatusCompleted
-			trace.Records = append(trace.Records, record)
-		}
-		path := filepath.Join(dir, string(site.Name)+".swf")
-		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := workload.WriteSWF(file, &trace); err != nil {
-			t.Fatal(err)
-		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
-		args = append(args, "--site", site.Config, "--trace", string(site.Name)+"="+path)
-	}
-	return args
-}
-
-// outcome is where and when a job has run.
-type outcome struct {
-	site       protocol.SiteName
-	start, end protocol.Instant
-}
-
-func (j dayJob) outcome() outcome { return outcome{j.Site, j.Started, j.Ended} }
-
-// replay replays each peer's recording, which its stop completes.
-func (d *liveDay) replay(t *testing.T) {
-	t.Helper()
-	if err := d.Stop(stopPatience); err != nil {
-		t.Fatal(err)
-	}
-	for _, recording := range d.recordings {
-		if got := simulate(t, "replay", recording); got.code != 0 {
-			t.Errorf("%+v", got)
-		}
-	}
-}
-
-// simulate runs the day again by sim run --site, with the seeds from 1.
-func (d *liveDay) simulate(t *testing.T) (all []map[protocol.JobID]outcome) {
-	t.Helper()
-	args := append([]string{"run", "--starts", "-"}, d.traces(t, t.TempDir())...)
-	for seed := range simDaySeeds {
-		got := simulate(t, append(args, "--seed", strconv.Itoa(seed+1))...)
-		if got.code != 0 {
-			t.Fatalf("%+v", got)
-		}
-		all = append(all, d.outcomes(t, got.stdout))
-	}
-	return all
-}
-
-// outcomes reads the CSV of sim run --starts.
-func (d *liveDay) outcomes(t *testing.T, starts string) map[protocol.JobID]outcome {
-	t.Helper()
-	lines, err := csv.NewReader(strings.NewReader(starts)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	simulated := map[protocol.JobID]outcome{}
-	for _, line := range lines[1:] { // job_id, start, end, origin, site
-		var instants [2]protocol.Instant
-		for i, text := range line[1:3] {
-			seconds, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			instants[i] = protocol.Instant(math.Round(seconds * 1000))
-		}
-		for _, job := range d.jobs {
-			if string(job.Origin) == line[3] && strconv.FormatInt(job.number, 10) == line[0] {
-				simulated[job.ID] = outcome{protocol.SiteName(line[4]), d.begin + instants[0], d.begin + instants[1]}
-			}
-		}
-	}
-	if len(simulated) != len(d.jobs) {
-		t.Fatalf("%d of %d jobs have run in the simulation", len(simulated), len(d.jobs))
-	}
-	return simulated
-}
-
-// compare has a line for each job with both outcomes, and then how far apart they are.
-func (d *liveDay) compare(simulated map[protocol.JobID]outcome) string {
-	table := console.NewTable("JOB", "ORIGIN", " CPUS", " SUBMITTED", " RUN", "SITE", " WAIT", "SIMULATED", " WAIT", " LATER", "WHY")
-	var later []protocol.Duration
-	var differ []*dayJob
-	for _, job := range d.jobs {
-		live, other := job.outcome(), simulated[job.ID]
-		apart := protocol.Duration(live.start - other.start)
-		why := ""
-		if live.site == other.site && max(apart, -apart) <= closeStart {
-			later = append(later, apart)
-		} else {
-			why = d.whyApart(job, simulated, differ)
-			differ = append(differ, job)
-		}
-		table.Add(job.ID.String(), string(job.Origin), strconv.Itoa(job.cpus), inSeconds(protocol.Duration(job.Submitted-d.begin)),
-			inSeconds(protocol.Duration(live.end-live.start)), string(live.site), inSeconds(protocol.Duration(live.start-job.Submitted)),
-			string(other.site), inSeconds(protocol.Duration(other.start-job.Submitted)), inSeconds(apart), why)
-	}
-	text := table.Text("", true) + fmt.Sprintf("%d of %d jobs ran at the same site and started within %s s",
-		len(later), len(d.jobs), inSeconds(closeStart))
-	if n := len(later); n > 0 {
-		slices.Sort(later)
-		text += fmt.Sprintf(": %s s later than simulated in the median, %s to %s in all", inSeconds(later[n/2]), inSeconds(later[0]), inSeconds(later[n-1]))
-	}
-	return text
-}
-
-// means are the mean wait and the moved jobs, live and simulated with each seed.
-func (d *liveDay) means(simulated []map[protocol.JobID]outcome) string {
-	mean := func(of func(dayJob) outcome) string {
-		wait, moved := 0.0, 0
-		for _, job := range d.jobs {
-			one := of(*job)
-			wait += float64(one.start-job.Submitted) / 1000 / float64(len(d.jobs))
-			if one.site != job.Origin {
-				moved++
-			}
-		}
-		return fmt.Sprintf("%.2f s, %d moved", wait, moved)
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "Mean wait %s; simulated", mean(dayJob.outcome))
-	for _, one := range simulated {
-		fmt.Fprintf(&text, " %s;", mean(func(j dayJob) outcome { return one[j.ID] }))
-	}
-	return text.String()
-}
-
-func inSeconds(d protocol.Duration) string { return fmt.Sprintf("%.3f", float64(d)/1000) }
-
-// whyApart explains why the outcomes of a job differ:
-//   - it follows an earlier job whose outcomes differ and that had not ended when this one was submitted,
-//   - the quotes are so close that the delays decide,
-//   - a job ended at so nearly the same instant that the delays decide which comes first,
-//   - peers volunteer at other instants, which chance decides.
-func (d *liveDay) whyApart(job *dayJob, simulated map[protocol.JobID]outcome, earlier []*dayJob) string {
-	for _, other := range slices.Backward(earlier) {
-		if max(other.Ended, simulated[other.ID].end) > job.Submitted {
-			return "follows " + other.ID.String() + quotesText(job)
-		}
-	}
-	other := simulated[job.ID].site
-	if quotes := lastQuotes(job.events); job.Site != other && areClose(quotes, job.Site, other) {
-		return "close" + quotesText(job)
-	}
-	for _, one := range d.jobs {
-		if after := protocol.Duration(job.Submitted - one.Ended); max(after, -after) <= closeStart {
-			return fmt.Sprintf("%s s after the end of %s%s", inSeconds(after), one.ID, quotesText(job))
-		}
-	}
-	if d.initiation != "sender" {
-		return "volunteers" + quotesText(job)
-	}
-	return "unknown" + quotesText(job)
-}
-
-// areClose reports whether the turnarounds of two sites are about the same, or about the tolerance apart.
-func areClose(quotes []view.Quote, one, other protocol.SiteName) bool {
-	at := func(name protocol.SiteName) int {
-		return slices.IndexFunc(quotes, func(q view.Quote) bool { return q.Site == name })
-	}
-	a, b := at(one), at(other)
-	if a < 0 || b < 0 {
-		return false
-	}
-	margin := quotes[b].ATT() - quotes[a].ATT()
-	return slices.ContainsFunc([]protocol.Duration{-simDayEpsilon, 0, simDayEpsilon}, func(edge protocol.Duration) bool {
-		return max(margin-edge, edge-margin) <= closeStart
-	})
-}
-
-// lastQuotes are those of the job's last round; none if it was placed without one.
-func lastQuotes(events []event.LogEvent) (quotes []view.Quote) {
-	for _, e := range events {
-		switch e.Kind { //nolint:exhaustive // what places a job
-		case event.LogJobPlacedLocally:
-			quotes = nil
-		case event.LogRoundDecided:
-			quotes = e.Quotes
-		}
-	}
-	return quotes
-}
-
-func quotesText(job *dayJob) string {
-	text := ": placed at once"
-	for i, q := range lastQuotes(job.events) {
-		if i == 0 {
-			text = ":"
-		}
-		text += fmt.Sprintf(" %s %s (%s)", q.Site, inSeconds(q.ATT()), console.Percent(q.RUS))
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package recordedgrid
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,11 +36,12 @@ type Comparison struct {
 // Compared is a job beside its simulation.
 type Compared struct {
 	*Job
-	SimulatedSite  int
-	SimulatedStart protocol.Instant
-	SimulatedEnd   protocol.Instant
-	Class          Class  // empty: no difference
-	Because        string // of the class
+	SimulatedSite   int
+	SimulatedStart  protocol.Instant
+	SimulatedEnd    protocol.Instant
+	simulatedQueued protocol.Instant
+	Class           Class  // empty: no difference
+	Because         string // of the class
 }
 
 // Later is how much later than simulated the job started.
@@ -70,7 +72,7 @@ func (g *Grid) Compare(ctx context.Context, outcome *experiment.Outcome, toleran
 		}
 		placed := outcome.Result.Placements[at]
 		c.Jobs = append(c.Jobs, Compared{
-			Job: job, SimulatedSite: placed.Site, SimulatedStart: g.Begin + placed.Start, SimulatedEnd: g.Begin + placed.End,
+			Job: job, SimulatedSite: placed.Site, SimulatedStart: g.Begin + placed.Start, SimulatedEnd: g.Begin + placed.End, simulatedQueued: g.Begin + placed.Queued,
 		})
 	}
 	if classify {
@@ -85,15 +87,25 @@ func (c *Comparison) Same(job *Compared) bool {
 	return job.Site == job.SimulatedSite && max(later, -later) <= c.Tolerance
 }
 
+// diverged is when the two differ first: when the job comes into a local queue, or when it starts.
+func (c *Compared) diverged(tolerance protocol.Duration) protocol.Instant {
+	apart := c.queued.Sub(c.simulatedQueued)
+	if c.Site != c.SimulatedSite || max(apart, -apart) > tolerance {
+		return min(c.queued, c.simulatedQueued)
+	}
+	return min(c.Started, c.SimulatedStart)
+}
+
 func (c *Comparison) classify(ctx context.Context) {
-	var earlier []*Compared
+	var differ []*Compared
 	for i := range c.Jobs {
-		job := &c.Jobs[i]
-		if c.Same(job) {
-			continue
+		if job := &c.Jobs[i]; !c.Same(job) {
+			differ = append(differ, job)
 		}
-		job.Class, job.Because = c.classOf(ctx, job, earlier)
-		earlier = append(earlier, job)
+	}
+	slices.SortStableFunc(differ, func(a, b *Compared) int { return cmp.Compare(a.diverged(c.Tolerance), b.diverged(c.Tolerance)) })
+	for i, job := range differ {
+		job.Class, job.Because = c.classOf(ctx, job, differ[:i])
 	}
 }
 
@@ -154,27 +166,14 @@ func (c *Comparison) isTie(ctx context.Context, job *Compared) string {
 	return ""
 }
 
-// isLate says which event is so close to the decision about a job, or between its submission and its start, that latencies
-// decide; empty: none is.
+// isLate says which event is so close that latencies decide; empty: none is.
 func (c *Comparison) isLate(job *Compared) string {
 	if job.Site == job.SimulatedSite {
-		for i := range c.Jobs {
-			other := &c.Jobs[i]
-			if apart := other.queued.Sub(job.queued); other.ID != job.ID && other.Site == job.Site && max(apart, -apart) <= c.Grid.Noise {
-				return fmt.Sprintf("in the local queue within %v of %s", c.Grid.Noise, other.ID)
-			}
-		}
-		if took := job.queued.Sub(job.Submitted); job.decision != nil && job.Later() > 0 && job.Later() <= took+c.Tolerance {
-			return fmt.Sprintf("in the local queue %v after its submission", took)
-		}
-		return ""
+		return c.isLateStart(job)
 	}
 	at := job.Submitted
 	if job.decision != nil {
 		at = job.decision.at.Add(-c.Grid.Sites[job.Origin].Ahead)
-	}
-	near := func(other protocol.Instant) bool {
-		return other >= job.Submitted.Add(-c.Grid.Noise) && other <= at.Add(c.Grid.Noise)
 	}
 	for i := range c.Jobs {
 		other := &c.Jobs[i]
@@ -190,10 +189,25 @@ func (c *Comparison) isLate(job *Compared) string {
 			{other.Started, "start"},
 			{other.Submitted, "submission"},
 		} {
-			if near(one.at) {
+			if one.at >= job.Submitted.Add(-c.Grid.Noise) && one.at <= at.Add(c.Grid.Noise) {
 				return fmt.Sprintf("%s of %s within %v of its decision", one.what, other.ID, c.Grid.Noise)
 			}
 		}
+	}
+	return ""
+}
+
+// isLateStart says why a job started at another time at the same site: another one came into the local queue at
+// nearly the same time, or it came there late.
+func (c *Comparison) isLateStart(job *Compared) string {
+	for i := range c.Jobs {
+		other := &c.Jobs[i]
+		if apart := other.queued.Sub(job.queued); other.ID != job.ID && other.Site == job.Site && max(apart, -apart) <= c.Grid.Noise {
+			return fmt.Sprintf("in the local queue within %v of %s", c.Grid.Noise, other.ID)
+		}
+	}
+	if took := job.queued.Sub(job.Submitted); job.decision != nil && job.Later() > 0 && job.Later() <= took+c.Tolerance {
+		return fmt.Sprintf("in the local queue %v after its submission", took)
 	}
 	return ""
 }

@@ -201,7 +201,7 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 			g.note("site %s: %s with partners ended; links are always up in the simulation", r.config.Site, protocol.Count(lost, "session"))
 		}
 	}
-	var unstarted, running, outside int
+	unstarted := 0
 	for i, r := range readings {
 		for _, s := range r.jobs {
 			job := Job{
@@ -212,21 +212,29 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 					job.ranAt(k, found, ahead[k], end)
 				}
 			}
-			switch {
-			case job.Site < 0:
+			if job.Site < 0 {
 				unstarted++
 				continue
-			case !job.Ended:
-				running++
 			}
 			g.handOff(&job, ahead[i])
-			if job.Submitted < begin || job.Submitted > end {
-				outside++
-			}
 			g.Jobs = append(g.Jobs, job)
 		}
 	}
 	slices.SortStableFunc(g.Jobs, func(a, b Job) int { return cmp.Compare(a.Submitted, b.Submitted) })
+	g.noteJobs(unstarted, begin, end)
+}
+
+// noteJobs notes which jobs are not simulated as they were.
+func (g *Grid) noteJobs(unstarted int, begin, end protocol.Instant) {
+	running, outside := 0, 0
+	for i := range g.Jobs {
+		if !g.Jobs[i].Ended {
+			running++
+		}
+		if at := g.Jobs[i].Submitted; at < begin || at > end {
+			outside++
+		}
+	}
 	for _, one := range []struct {
 		count int
 		text  string

@@ -132,8 +132,8 @@ func readSite(path string) (*reading, error) {
 // openJobs counts the jobs in the rows of a peer that have not ended, at its site or from there.
 func openJobs(rows []row.Record) (open int) {
 	for _, rec := range rows {
-		switch rec.Row.(type) {
-		case row.Job, row.Run:
+		_, isJob := rec.Row.(row.Job)
+		if _, isRun := rec.Row.(row.Run); isJob || isRun {
 			open++
 		}
 	}
@@ -206,15 +206,11 @@ func (r *reading) made(step recording.Step, ready event.Ready) {
 	_, ticked := step.Event.(event.Tick)
 	for _, one := range ready.Calls {
 		r.calls[one.ID] = call{op: one.Op, at: step.Now, durable: durable}
-		switch op := one.Op.(type) {
-		case event.QuoteOp:
-			if ticked && step.N > 1 && len(op.Query.Jobs) == 0 { // the first step asks for the load, too
-				r.checks = append(r.checks, step.Now)
-			}
-		case event.SubmitOp:
-			if r.runs[op.Job.Tag] == nil {
-				r.runs[op.Job.Tag] = &run{tag: op.Job.Tag, called: step.Now}
-			}
+		if quote, ok := one.Op.(event.QuoteOp); ok && ticked && step.N > 1 && len(quote.Query.Jobs) == 0 { // the first step asks for the load, too
+			r.checks = append(r.checks, step.Now)
+		}
+		if submit, ok := one.Op.(event.SubmitOp); ok && r.runs[submit.Job.Tag] == nil {
+			r.runs[submit.Job.Tag] = &run{tag: submit.Job.Tag, called: step.Now}
 		}
 	}
 	for _, answer := range ready.Answers {
@@ -253,26 +249,28 @@ func (r *reading) called(now protocol.Instant, done event.CallDone) {
 	if done.Err != nil {
 		return
 	}
-	switch result := done.Result.(type) {
-	case event.SubmitResult:
-		if op, ok := of.op.(event.SubmitOp); ok && result.Refused == "" && r.runs[op.Job.Tag].queued == 0 {
-			r.runs[op.Job.Tag].queued = now
-		}
-	case event.QuoteResult:
-		if !of.durable {
-			r.quick = append(r.quick, now.Sub(of.at))
-		}
-	case event.DecideResult:
-		if !of.durable {
-			r.quick = append(r.quick, now.Sub(of.at))
-		}
-		if op, ok := of.op.(event.DecideOp); ok && !op.Fallback {
-			r.decided(of.at, now, op.Snapshot, result.Decisions)
-		}
-	case event.WatchResult:
+	_, quoted := done.Result.(event.QuoteResult)
+	decided, isDecision := done.Result.(event.DecideResult)
+	if (quoted || isDecision) && !of.durable {
+		r.quick = append(r.quick, now.Sub(of.at))
+	}
+	if op, ok := of.op.(event.DecideOp); ok && isDecision && !op.Fallback {
+		r.decided(of.at, now, op.Snapshot, decided.Decisions)
+	}
+	if result, ok := done.Result.(event.SubmitResult); ok && result.Refused == "" {
+		r.submitted(of, now)
+	}
+	if result, ok := done.Result.(event.WatchResult); ok {
 		for _, change := range result.Watched.Changes {
 			r.changed(now, change)
 		}
+	}
+}
+
+// submitted notes that a job is in the local queue.
+func (r *reading) submitted(by call, now protocol.Instant) {
+	if op, ok := by.op.(event.SubmitOp); ok && r.runs[op.Job.Tag].queued == 0 {
+		r.runs[op.Job.Tag].queued = now
 	}
 }
 

@@ -350,7 +350,7 @@ func (g *grid) started(s *site, job *batchJob, now protocol.Instant) protocol.Du
 	run = run.Plus(max(0, job.Detail.data.Sub(now)))
 	p := &g.result.Placements[job.Detail.index]
 	g.check.started(s, job.Detail.index)
-	*p = Placement{Site: s.index, Start: now - g.zero, End: now.Add(run) - g.zero}
+	*p = Placement{Site: s.index, Queued: job.Queued - g.zero, Start: now - g.zero, End: now.Add(run) - g.zero}
 	return run
 }
 

@@ -82,16 +82,17 @@ func (s *site) untilDurable(writes bool) protocol.Duration {
 
 // callLatency is the time from a call to its answer.
 func (s *site) callLatency(op event.Op) protocol.Duration {
-	switch op := op.(type) {
-	case event.WatchOp: // waits for something to happen
+	if _, waits := op.(event.WatchOp); waits { // for something to happen
 		return 0
-	case event.SubmitOp:
-		if index, err := s.grid.indexOf(op.Job.Tag.Job); err == nil {
-			return s.latenciesOf(index).Submit
-		}
-		return s.latencies.Job.Submit
 	}
-	return s.latencies.Call
+	submit, ok := op.(event.SubmitOp)
+	if !ok {
+		return s.latencies.Call
+	}
+	if index, err := s.grid.indexOf(submit.Job.Tag.Job); err == nil {
+		return s.latenciesOf(index).Submit
+	}
+	return s.latencies.Job.Submit
 }
 
 // call has a call answered at once, or when its time has come.

@@ -32,19 +32,19 @@ func aSecond(id int64, submit protocol.Instant) workload.Job {
 }
 
 // TestLatenciesOfAStart: a job is committed (10 ms), quoted (2), committed to the local queue (10),
-// submitted (5) and started (7). The next one waits for its CPU until the end is through (3), and is
-// started (7).
+// submitted (5) and started (7). The next one has its round after that (12 ms later in the queue), waits for its CPU until the
+// end is through (3), and is started (7).
 func TestLatenciesOfAStart(t *testing.T) {
 	t.Parallel()
 	cfg, jobs := lone(), []workload.Job{aSecond(1, 1000), aSecond(2, 1000)}
 	got, _ := run(t, cfg, jobs)
-	want := []sim.Placement{{Start: 1034, End: 2034}, {Start: 2044, End: 3044}}
+	want := []sim.Placement{{Queued: 1027, Start: 1034, End: 2034}, {Queued: 1039, Start: 2044, End: 3044}}
 	if !reflect.DeepEqual(got.Placements, want) {
 		t.Errorf("placed %+v, want %+v", got.Placements, want)
 	}
 	cfg.JobLatencies = []*sim.JobLatencies{{Submit: 1, Start: 100}, nil}
 	got, _ = run(t, cfg, jobs)
-	want = []sim.Placement{{Start: 1123, End: 2123}, {Start: 2130, End: 3130}}
+	want = []sim.Placement{{Queued: 1023, Start: 1123, End: 2123}, {Queued: 1039, Start: 2130, End: 3130}}
 	if !reflect.DeepEqual(got.Placements, want) {
 		t.Errorf("with latencies of its own the first is placed %+v, want %+v", got.Placements, want)
 	}
@@ -88,7 +88,7 @@ func TestFirstCheck(t *testing.T) {
 		long := aSecond(1, 0)
 		long.Run, long.Estimate = 100_000, 100_000
 		got, _ := run(t, cfg, []workload.Job{long, aSecond(2, 1000)})
-		if want := (sim.Placement{Site: 1, Start: protocol.Instant(first), End: protocol.Instant(first) + 1000}); got.Placements[1] != want {
+		if want := (sim.Placement{Site: 1, Queued: protocol.Instant(first), Start: protocol.Instant(first), End: protocol.Instant(first) + 1000}); got.Placements[1] != want {
 			t.Errorf("first check after %v: placed %+v, want %+v", first, got.Placements[1], want)
 		}
 	}

@@ -9,9 +9,10 @@ import (
 
 // Placement is what became of one job.
 type Placement struct {
-	Site  int              // index of the site that ran it; -1 if no site did
-	Start protocol.Instant // since the workload's beginning, as Job.Submit
-	End   protocol.Instant
+	Site   int              // index of the site that ran it; -1 if no site did
+	Queued protocol.Instant // when it came into the local queue of the site, since the workload's beginning; 0 under the scheme [Ideal]
+	Start  protocol.Instant // as Queued
+	End    protocol.Instant
 }
 
 // Result is the outcome of a simulation.

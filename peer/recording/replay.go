@@ -101,7 +101,7 @@ type replay struct {
 	peer     *peer.Peer
 	policies Policies
 	see      func(Step, event.Ready) // nil: it is only compared
-	policy   policy.Policy // the active one; nil if not known
+	policy   policy.Policy           // the active one; nil if not known
 	open     map[event.CallID]asked
 }
 
