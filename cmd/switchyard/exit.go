@@ -59,7 +59,7 @@ func (a *app) exitCode(err error) int {
 		}
 		return known.code
 	case errors.As(err, &script):
-		for _, problem := range script.Problems {
+		for _, problem := range script.List {
 			a.notice("%s", console.Plain(problem.String()))
 		}
 		return exitUsage

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/plugins/price/feeds"
@@ -205,9 +206,9 @@ func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 	}
 	r := settings.NewReader(&file)
 	file.Check(r, "")
-	problems, _ := errors.AsType[settings.Problems](r.Err())
+	list, _ := errors.AsType[problems.List](r.Err())
 	var wrong []error
-	for _, problem := range problems {
+	for _, problem := range list {
 		flag := strings.ReplaceAll(problem.Key, "_", "-")
 		if flag == "gaps" {
 			flag = "allow-gaps"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 )
@@ -58,15 +58,15 @@ func (a *app) simulating(run func(*cobra.Command, []string) error) func(*cobra.C
 // simError gives an error its exit code. Several problems are printed one by one.
 func (a *app) simError(err error) error {
 	var coded *exitError
-	var problems settings.Problems
+	var list problems.List
 	var malformed *workload.MalformedError
 	var cut *partition.MalformedError
 	var asked *experiment.OptionError
 	switch {
 	case err == nil || errors.As(err, &coded):
 		return err
-	case errors.As(err, &problems):
-		for _, problem := range problems {
+	case errors.As(err, &list):
+		for _, problem := range list {
 			a.notice("%s", console.Plain(problem.String()))
 		}
 		return &exitError{code: exitUsage}

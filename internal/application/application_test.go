@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -204,7 +205,7 @@ script = "missing.sh"
 		`runs/app.toml:22: the component a is at runs/app.toml:12 already`,
 	}
 	for _, line := range want {
-		found := slices.ContainsFunc(list.Problems, func(p batchscript.Problem) bool { return strings.HasPrefix(p.String(), line) })
+		found := slices.ContainsFunc(list.List, func(p problems.Problem) bool { return strings.HasPrefix(p.String(), line) })
 		if !found {
 			t.Errorf("missing %q", line)
 		}

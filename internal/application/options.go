@@ -1,9 +1,8 @@
 package application
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
@@ -91,7 +90,9 @@ func (r *reader) settingsOf(options []option, table, label string) (list []batch
 	return list
 }
 
-// place is "file:line: key" for a key, of which people know the label.
-func (r *reader) place(key, label string) string {
-	return fmt.Sprintf("%s: %s", r.toml.Places().Find(key), label)
+// place is that of a key, of which people know the label.
+func (r *reader) place(key, label string) problems.Place {
+	at := r.toml.Places().Find(key)
+	at.Key = label
+	return at
 }

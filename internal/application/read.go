@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
@@ -128,7 +129,7 @@ func (r *reader) parts(options []batchscript.Setting) []batchscript.Part {
 		script, ok := r.script(c, table(i))
 		label := "component[" + cmp.Or(c.Name, strconv.Itoa(i+1)) + "]"
 		parts = append(parts, batchscript.Part{
-			Name: c.Name, Place: r.toml.Places().Find(table(i)).String(), Script: script, Unread: !ok, Together: c.Together != "",
+			Name: c.Name, Place: r.toml.Places().Find(table(i)), Script: script, Unread: !ok, Together: c.Together != "",
 			Settings: append(r.settings(c, table(i), label), options...),
 		})
 	}
@@ -176,25 +177,18 @@ func (r *reader) finish(batch *batchscript.Batch) {
 // err is all that is wrong with the file and the scripts.
 func (r *reader) err(scripts error) error {
 	var all batchscript.Error
-	if found, ok := errors.AsType[settings.Problems](r.toml.Err()); ok {
+	if found, ok := errors.AsType[problems.List](r.toml.Err()); ok {
 		for _, p := range found {
-			one := batchscript.Problem{Place: placeOf(p), Text: p.Text}
-			if !slices.Contains(all.Problems, one) { // the elements of a list have one key for people
-				all.Problems = append(all.Problems, one)
+			if !slices.Contains(all.List, p) { // the elements of a list have one key for people
+				all.List = append(all.List, p)
 			}
 		}
 	}
 	if found, ok := errors.AsType[*batchscript.Error](scripts); ok {
-		all.Problems = append(all.Problems, found.Problems...)
+		all.List = append(all.List, found.List...)
 	}
-	if len(all.Problems) == 0 {
+	if len(all.List) == 0 {
 		return nil
 	}
 	return &all
-}
-
-// placeOf is a problem's place without its text.
-func placeOf(p settings.Problem) string {
-	p.Text = ""
-	return strings.TrimSuffix(p.String(), ": ")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -195,7 +196,7 @@ func TestContradictionsAreFound(t *testing.T) {
 				readAll(t, script(c.lines...))
 				return
 			}
-			if got := problems(t, script(c.lines...)); !strings.HasPrefix(got[0], c.want) {
+			if got := problemsOf(t, script(c.lines...)); !strings.HasPrefix(got[0], c.want) {
 				t.Errorf("got  %q\nwant %s", got, c.want)
 			}
 		})
@@ -213,7 +214,7 @@ func TestNothingFollowsFromMistakes(t *testing.T) {
 		"--cpus=4,8 --time=3h,2h,1h --estimate=9h,3h":           "--time: names 3 times, but the job has 2 counts of CPUs; name one, or one for each count of --cpus",
 		"--operations=many --words-sent=3 --scaling=all-to-all": `--operations: "many" is not a number from 0 to 9e+21; write for instance 3.2e12`,
 	} {
-		if got := problems(t, script("#SWITCHYARD "+line)); len(got) != 1 || got[0] != "job.sh:2: "+want {
+		if got := problemsOf(t, script("#SWITCHYARD "+line)); len(got) != 1 || got[0] != "job.sh:2: "+want {
 			t.Errorf("%s: got %q", line, got)
 		}
 	}
@@ -226,7 +227,7 @@ func TestTooManyComponents(t *testing.T) {
 		lines[i] = fmt.Sprintf("#SWITCHYARD component c%d", i)
 	}
 	readAll(t, script(lines[1:]...))
-	if got := problems(t, script(lines...)); len(got) != 1 || got[0] != "job.sh: there are 1001 components; at most 1000 are allowed" {
+	if got := problemsOf(t, script(lines...)); len(got) != 1 || got[0] != "job.sh: there are 1001 components; at most 1000 are allowed" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -253,12 +254,12 @@ func TestParseMoney(t *testing.T) {
 
 func TestJoinedPartsBeatTheirScripts(t *testing.T) {
 	t.Parallel()
-	from := func(place, long, value string) batchscript.Setting {
+	from := func(place problems.Place, long, value string) batchscript.Setting {
 		return batchscript.Setting{Long: long, Value: value, Place: place}
 	}
 	parts := []batchscript.Part{
-		{Name: "a", Place: "app.toml:3", Script: script("#SBATCH -n 4 -t 5 -J x"), Settings: []batchscript.Setting{from("app.toml:4: component[a].time", "time", "2h")}},
-		{Name: "b", Place: "app.toml:9", Script: script("#SBATCH --mem=1G"), Settings: []batchscript.Setting{said("time", "3h")}},
+		{Name: "a", Place: problems.Place{File: "app.toml", Line: 3}, Script: script("#SBATCH -n 4 -t 5 -J x"), Settings: []batchscript.Setting{from(problems.Place{File: "app.toml", Line: 4, Key: "component[a].time"}, "time", "2h")}},
+		{Name: "b", Place: problems.Place{File: "app.toml", Line: 9}, Script: script("#SBATCH --mem=1G"), Settings: []batchscript.Setting{said("time", "3h")}},
 	}
 	batch, _, err := batchscript.Join("both", parts, origin())
 	if err != nil {

@@ -35,7 +35,7 @@ func read(t *testing.T, s batchscript.Script, settings ...batchscript.Setting) (
 	return batch.Jobs[0], notices
 }
 
-func problems(t *testing.T, s batchscript.Script, settings ...batchscript.Setting) []string {
+func problemsOf(t *testing.T, s batchscript.Script, settings ...batchscript.Setting) []string {
 	t.Helper()
 	_, _, err := batchscript.Read(s, settings, origin())
 	if err == nil {
@@ -45,8 +45,8 @@ func problems(t *testing.T, s batchscript.Script, settings ...batchscript.Settin
 	if !errors.As(err, &list) {
 		t.Fatalf("Read returned a %T", err)
 	}
-	if got := len(strings.Split(err.Error(), "\n")); got != len(list.Problems) {
-		t.Errorf("%d problems on %d lines", len(list.Problems), got)
+	if got := len(strings.Split(err.Error(), "\n")); got != len(list.List) {
+		t.Errorf("%d problems on %d lines", len(list.List), got)
 	}
 	return strings.Split(err.Error(), "\n")
 }
@@ -246,7 +246,7 @@ func TestExportRemote(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "no variable is named", "A=b": `"A=b" has a value`, "NONE": "NONE cannot be asked for", "'A": "not closed",
 	} {
-		got := problems(t, script(), batchscript.Setting{Long: "export-remote", Value: value})
+		got := problemsOf(t, script(), batchscript.Setting{Long: "export-remote", Value: value})
 		if len(got) != 1 || !strings.HasPrefix(got[0], "command line: --export-remote: ") || !strings.Contains(got[0], want) {
 			t.Errorf("%q: %q", value, got)
 		}
@@ -257,7 +257,7 @@ func TestExportRemote(t *testing.T) {
 // a script's file gives its job, too.
 func TestNamesThatCannotBeSeen(t *testing.T) {
 	t.Parallel()
-	got := problems(t, script("#SWITCHYARD -J 'pay\u202eroll' -L 'mesh\u200b'"))
+	got := problemsOf(t, script("#SWITCHYARD -J 'pay\u202eroll' -L 'mesh\u200b'"))
 	want := []string{
 		`job.sh:2: --job-name: the job's name "pay\u202eroll": the character U+202E (byte 4) cannot be seen`,
 		`job.sh:2: --licenses: "mesh\u200b" is not a license: the character U+200B (byte 5) cannot be seen`,
@@ -265,7 +265,7 @@ func TestNamesThatCannotBeSeen(t *testing.T) {
 	if len(got) != len(want) || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
 		t.Errorf("got %q", got)
 	}
-	got = problems(t, batchscript.Script{Name: "jobs/a\u2066.sh", Data: []byte("#!/bin/sh\n")})
+	got = problemsOf(t, batchscript.Script{Name: "jobs/a\u2066.sh", Data: []byte("#!/bin/sh\n")})
 	if len(got) != 1 || !strings.HasPrefix(got[0], `jobs/a\u2066.sh: the job would have the script's name: the character U+2066`) {
 		t.Errorf("a script's name: %q", got)
 	}
@@ -293,7 +293,7 @@ func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 
 func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	got := problems(t, script(
+	got := problemsOf(t, script(
 		"#SBATCH --ntask=2", "#SBATCH -n none -t 1:2:3:4", "#SBATCH --mem", "#SBATCH -J 'open",
 		"#SWITCHYARD --sites=Aurora", "#SBATCH --wait=3", "#SBATCH stray", "#SBATCH -Z 3", "#SBATCH -o %q",
 		"#SBATCH --array=1-3", `#SBATCH -J x\`, "#SBATCH --nodes=4-2", "#SBATCH -Wx"),
@@ -330,7 +330,7 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 
 func TestOldNames(t *testing.T) {
 	t.Parallel()
-	got := problems(t, script("#SWITCHYARD --alpha=1"), batchscript.Setting{Long: "data", Value: "1G"})
+	got := problemsOf(t, script("#SWITCHYARD --alpha=1"), batchscript.Setting{Long: "data", Value: "1G"})
 	want := []string{
 		"job.sh:2: unknown option --alpha; it was renamed to --compute-weight",
 		"command line: unknown option --data; it was renamed to --stage-in-size",
@@ -351,7 +351,7 @@ func TestWhatIsNoBatchScript(t *testing.T) {
 		"#!" + strings.Repeat("x", 4<<20): "job.sh: the batch script has 4194306 bytes, the limit is 4194304",
 	}
 	for text, want := range cases {
-		got := problems(t, batchscript.Script{Name: "job.sh", Data: []byte(text)})
+		got := problemsOf(t, batchscript.Script{Name: "job.sh", Data: []byte(text)})
 		if len(got) != 1 || !strings.HasPrefix(got[0], want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -423,7 +423,7 @@ func TestPowerAndDataAreChecked(t *testing.T) {
 		"stage-in-size": {"", "-1", "10X", "1.5G", "99999999999T", "9000000T"},
 	} {
 		for _, value := range values {
-			got := problems(t, script(), batchscript.Setting{Long: long, Value: value})
+			got := problemsOf(t, script(), batchscript.Setting{Long: long, Value: value})
 			if len(got) != 1 || !strings.HasPrefix(got[0], "command line: --"+long+": ") {
 				t.Errorf("--%s=%q: %q", long, value, got)
 			}

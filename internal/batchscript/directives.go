@@ -6,26 +6,28 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 )
 
 // Setting is an option as the command line gives it, or a file that is no script.
 type Setting struct {
 	Long  string // without the hyphens
 	Value string
-	Place string // "file:line: key", where a file gives it; empty: the command line
+	Place problems.Place // where a file gives it; none: the command line
 }
 
 // spot is where an option was said.
 type spot struct {
-	place string
+	place problems.Place
 	named bool // the place names it already
 	wrong bool // the value is invalid, which has been reported
 }
 
 // spot is where the setting was said.
 func (s Setting) spot() spot {
-	if s.Place == "" {
-		return spot{place: commandLine}
+	if s.Place == (problems.Place{}) {
+		return spot{place: problems.Place{File: commandLine}}
 	}
 	return spot{place: s.Place, named: true}
 }
@@ -40,7 +42,7 @@ func (r *report) wrongAt(at spot, long, format string, args ...any) {
 
 // directive is one line of options, cut into words.
 type directive struct {
-	place string
+	place problems.Place
 	words []string
 	slurm bool // of sbatch, not of switchyard
 }
@@ -48,9 +50,9 @@ type directive struct {
 // section are the directives of a component, or those of all components.
 type section struct {
 	name       string // of the component; empty: of all
-	place      string
+	place      problems.Place
 	slurm, own []directive
-	other      string // place of the first line for another batch system; empty: there is none
+	other      problems.Place // of the first line for another batch system; empty: there is none
 }
 
 // directives are those of the section, the weakest first.
@@ -80,9 +82,9 @@ func collect(script Script, r *report) []section {
 			commands = true
 		}
 		mark, rest := cutMark(line)
-		place := fmt.Sprintf("%s:%d", script.Name, number)
+		place := problems.Place{File: script.Name, Line: number}
 		if mark == "" {
-			if of := &sections[0]; of.other == "" && !commands && isForeign(line) {
+			if of := &sections[0]; of.other == (problems.Place{}) && !commands && isForeign(line) {
 				of.other = place
 			}
 			continue
@@ -111,7 +113,7 @@ func collect(script Script, r *report) []section {
 }
 
 // begin makes the section that a directive begins.
-func begin(place string, words []string, r *report) section {
+func begin(place problems.Place, words []string, r *report) section {
 	s := section{place: place}
 	if len(words) > 1 {
 		s.name = words[1]
@@ -251,7 +253,7 @@ func (c catalog) override(settings []Setting, w *jobOptions, r *report) {
 			continue
 		}
 		w.source = fromFile
-		if setting.Place == "" {
+		if setting.Place == (problems.Place{}) {
 			w.source = fromCommandLine
 		}
 		apply(option, option.verdict, setting.Value, at, w, r)
@@ -281,7 +283,7 @@ func (c catalog) followAll(of section, env []string, w *jobOptions, r *report) {
 	c.follow(of.slurm, w, r)
 	c.follow(c.variables(env), w, r)
 	c.follow(of.own, w, r)
-	if of.other != "" {
+	if of.other != (problems.Place{}) {
 		w.refused = append(w.refused, refusal{
 			pbsMark,
 			spot{place: of.other, named: true},

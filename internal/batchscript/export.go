@@ -20,7 +20,7 @@ type exports struct {
 func (w *jobOptions) hand(job *Job, script Script, from Origin, r *report) {
 	out, err := environment(w.export, from.Env)
 	if err != nil {
-		r.wrong(script.Name, "--export: %s", err)
+		r.wrong(script.place(), "--export: %s", err)
 		return
 	}
 	if w.exportRemote != "" {
@@ -47,7 +47,7 @@ func (w *jobOptions) warnOfAll(job *Job, script Script, r *report) {
 	if w.exportRemote != "" {
 		long = "export-remote"
 	}
-	place := script.Name
+	place := script.place()
 	if at, said := w.spots[long]; said {
 		place = at.place
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Part is a component of an application that a file of its own describes.
 type Part struct {
 	Name     string
-	Place    string // where it is described
+	Place    problems.Place // where it is described
 	Script   Script
 	Unread   bool      // the script could not be read, which is said
 	Together bool      // it is to start together with others
@@ -47,8 +48,8 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 
 // draft is a job before the conclusions are drawn.
 type draft struct {
-	component string // its name; empty: the job is none
-	place     string // where the component is described
+	component string         // its name; empty: the job is none
+	place     problems.Place // where the component is described
 	script    Script
 	unread    bool // what the script says is not known
 	together  bool // it is to start together with others
@@ -113,7 +114,7 @@ func (p plan) batch(from Origin, r *report) Batch {
 
 // distinct checks that no two components have one name.
 func (p plan) distinct(r *report) {
-	seen := map[string]string{}
+	seen := map[string]problems.Place{}
 	for _, d := range p.drafts {
 		if other, twice := seen[d.component]; twice && d.component != "" {
 			r.wrong(d.place, "the component %s is at %s already; give each a name of its own", d.component, other)

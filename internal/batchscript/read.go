@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,6 +15,8 @@ type Script struct {
 	Wrapped bool   // it was made of a command by [Wrap]
 	Data    []byte
 }
+
+func (s Script) place() problems.Place { return problems.Place{File: s.Name} }
 
 // Origin is where and by whom the job is submitted.
 type Origin struct {
@@ -57,7 +60,7 @@ func Read(script Script, settings []Setting, from Origin) (batch Batch, notices 
 		sections = sections[1:]
 	}
 	if n := len(sections); n > MaxComponents {
-		r.wrong(script.Name, "there are %d components; at most %d are allowed", n, MaxComponents)
+		r.wrong(script.place(), "there are %d components; at most %d are allowed", n, MaxComponents)
 	}
 	p := plan{drafts: []draft{all}}
 	if len(sections) > 0 {
@@ -82,19 +85,19 @@ func checkScript(script Script, r *report) bool {
 	data := script.Data
 	switch {
 	case len(data) == 0:
-		r.wrong(script.Name, "the batch script is empty")
+		r.wrong(script.place(), "the batch script is empty")
 	case len(data) > protocol.MaxScript:
-		r.wrong(script.Name, "the batch script has %d bytes, the limit is %d; keep data in files of their own",
+		r.wrong(script.place(), "the batch script has %d bytes, the limit is %d; keep data in files of their own",
 			len(data), protocol.MaxScript)
 	case len(bytes.TrimSpace(data)) == 0:
-		r.wrong(script.Name, "the batch script contains only white space")
+		r.wrong(script.place(), "the batch script contains only white space")
 	case bytes.IndexByte(data, 0) >= 0:
-		r.wrong(script.Name, "the batch script contains NUL bytes: it is a program or data; submit a script that runs it")
+		r.wrong(script.place(), "the batch script contains NUL bytes: it is a program or data; submit a script that runs it")
 	case !bytes.HasPrefix(data, []byte("#!")):
-		r.wrong(script.Name, "this does not look like a batch script. The first line must start with #! followed by "+
+		r.wrong(script.place(), "this does not look like a batch script. The first line must start with #! followed by "+
 			"the path to an interpreter, for instance: #!/bin/sh")
 	case bytes.Contains(data, []byte("\r\n")):
-		r.wrong(script.Name, "the batch script contains DOS line breaks (\\r\\n); "+
+		r.wrong(script.place(), "the batch script contains DOS line breaks (\\r\\n); "+
 			"convert it with dos2unix, or with: sed -i 's/\\r$//' %s", script.Name)
 	default:
 		return true
@@ -111,7 +114,7 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	if job.Spec.Name == "" {
 		job.Spec.Name = defaultName(script)
 		if err := protocol.CheckText(job.Spec.Name); err != nil {
-			r.wrong(protocol.EscapeText(script.Name), "the job would have the script's name: %s; choose one with --job-name", err)
+			r.wrong(problems.Place{File: protocol.EscapeText(script.Name)}, "the job would have the script's name: %s; choose one with --job-name", err)
 		}
 	}
 	w.shape(&job, script, r)
@@ -138,7 +141,7 @@ func (w *jobOptions) file(script Script, given, otherwise string, job Job, from 
 	}
 	name, err := pattern(given, job.Spec.Name, from)
 	if err != nil {
-		r.wrong(script.Name, "%s", err)
+		r.wrong(script.place(), "%s", err)
 		return ""
 	}
 	return inside(literal(job.Payload.WorkDir), name)

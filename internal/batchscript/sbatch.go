@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 )
 
 // Fate is what becomes of an option of sbatch(1).
@@ -157,7 +159,7 @@ func (c catalog) variables(env []string) (out []directive) {
 			case option.Value != "" && value != "":
 				word += "=" + value
 			}
-			out = append(out, directive{place: "variable " + name, words: []string{word}, slurm: true})
+			out = append(out, directive{place: problems.Place{File: "variable " + name}, words: []string{word}, slurm: true})
 		}
 	}
 	return out

@@ -140,9 +140,9 @@ func TestRefusedOptions(t *testing.T) {
 		}
 		setting := batchscript.Setting{Long: o.Long, Value: value}
 		for place, got := range map[string][]string{
-			"job.sh:2":     problems(t, script("#SBATCH "+word)),
-			"job.sh:3":     problems(t, script("", "#SWITCHYARD "+word)),
-			"command line": problems(t, script("true"), setting),
+			"job.sh:2":     problemsOf(t, script("#SBATCH "+word)),
+			"job.sh:3":     problemsOf(t, script("", "#SWITCHYARD "+word)),
+			"command line": problemsOf(t, script("true"), setting),
 		} {
 			if start := place + ": --" + o.Long + ": "; len(got) != 1 || !strings.HasPrefix(got[0], start) || !strings.Contains(got[0], "; ") {
 				t.Errorf("got %q, want %q and what to do", got, start)
@@ -201,7 +201,7 @@ func TestWhatIsRefusedAndWhatIsSaid(t *testing.T) {
 			read(t, script(tt.lines...), tt.settings...)
 			continue
 		}
-		got := problems(t, script(tt.lines...), tt.settings...)
+		got := problemsOf(t, script(tt.lines...), tt.settings...)
 		if !slices.EqualFunc(got, tt.problems, strings.HasPrefix) {
 			t.Errorf("%s:\ngot  %q\nwant %q", name, got, tt.problems)
 		}
@@ -282,7 +282,7 @@ func TestWrap(t *testing.T) {
 	if _, _, err = batchscript.Read(batchscript.Wrap(" "), wrap(" "), origin()); err == nil || err.Error() != "command line: --wrap: the command is empty" {
 		t.Errorf("an empty command: %v", err)
 	}
-	if got := problems(t, script("#SBATCH --wrap=true")); len(got) != 1 || got[0] != "job.sh:2: --wrap: it is allowed only on the command line" {
+	if got := problemsOf(t, script("#SBATCH --wrap=true")); len(got) != 1 || got[0] != "job.sh:2: --wrap: it is allowed only on the command line" {
 		t.Errorf("in a script: %q", got)
 	}
 }

@@ -16,7 +16,7 @@ func (w *jobOptions) shape(job *Job, script Script, r *report) {
 		return // how many times there must be is not known
 	}
 	if most := counts[len(counts)-1]; most > math.MaxInt32 {
-		r.wrong(script.Name, "the job asks for %d CPUs in all, more than any site can have", most)
+		r.wrong(script.place(), "the job asks for %d CPUs in all, more than any site can have", most)
 	}
 	if len(w.cpus) > 0 && nodes > counts[0] {
 		w.fault(r, script, "nodes", "asks for %d nodes, but a job of %d CPUs has CPUs on %[2]d at most", nodes, counts[0])
@@ -66,7 +66,7 @@ func (w *jobOptions) oneForEach(
 func (w *jobOptions) fault(r *report, script Script, long, format string, args ...any) {
 	at, said := w.spots[long]
 	if !said {
-		at = spot{place: script.Name}
+		at = spot{place: script.place()}
 	}
 	r.wrongAt(at, long, format, args...)
 }

@@ -52,7 +52,7 @@ func TestLayoutsThatSayTwoThings(t *testing.T) {
 		"-n 9 -N 2-4 --ntasks-per-node=2": "job.sh:2: --ntasks-per-node: allows 8 tasks on 4 nodes; the job has 9",
 		"-n 0":                            `job.sh:2: --ntasks: "0" is not a whole number from 1 to 1000000`,
 	} {
-		if got := problems(t, script("#SBATCH "+options)); len(got) != 1 || got[0] != want {
+		if got := problemsOf(t, script("#SBATCH "+options)); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: got %q, want %q", options, got, want)
 		}
 	}

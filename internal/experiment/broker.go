@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -93,11 +94,11 @@ func (p *Plan) setPath(path, value string) error {
 	into := p.at(table, nameIn(path))
 	r := settings.NewReader(into)
 	r.Text("", "", key+" = "+value)
-	if faults, ok := errors.AsType[settings.Problems](r.Err()); ok { // a text or a duration without its quotes?
+	if faults, ok := errors.AsType[problems.List](r.Err()); ok { // a text or a duration without its quotes?
 		broken := r.Broken()
 		r = settings.NewReader(into)
 		r.Text("", "", key+" = "+settings.Quote(value))
-		if again, ok := errors.AsType[settings.Problems](r.Err()); ok {
+		if again, ok := errors.AsType[problems.List](r.Err()); ok {
 			if broken {
 				faults = again
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -25,7 +26,7 @@ func (p *Plan) newChecker() *checker {
 
 // fault is the first thing that is wrong, without its place.
 func (c *checker) fault() error {
-	if faults, ok := errors.AsType[settings.Problems](c.Err()); ok {
+	if faults, ok := errors.AsType[problems.List](c.Err()); ok {
 		return errors.New(faults[0].Key + ": " + faults[0].Text)
 	}
 	return nil

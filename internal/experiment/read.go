@@ -20,7 +20,7 @@ type Path = settings.Path
 //go:embed presets/*.toml
 var presets embed.FS
 
-// Read reads an experiment's file. The error is a [settings.Problems] with all
+// Read reads an experiment's file. The error is a [problems.List] with all
 // that is wrong with it. The files that it names are read by [Plan.Open].
 func Read(file string) (*Plan, error) {
 	plan := Default()
@@ -105,7 +105,7 @@ func (p *Plan) opened(c *checker) {
 }
 
 // ReadModel reads a model's file, as [WriteModel] writes it. The error is a
-// [settings.Problems].
+// [problems.List].
 func ReadModel(file string) (workload.Model, error) {
 	var model workload.Model
 	r := settings.NewReader(&model)

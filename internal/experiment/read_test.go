@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -72,8 +72,8 @@ site = "z"
 `
 	path := write(t, "bad.toml", text)
 	_, err := experiment.Read(path)
-	var problems settings.Problems
-	if !errors.As(err, &problems) {
+	var list problems.List
+	if !errors.As(err, &list) {
 		t.Fatalf("the error is %v", err)
 	}
 	got := strings.ReplaceAll(err.Error(), path, "bad.toml")
@@ -105,7 +105,7 @@ site = "z"
 			t.Errorf("missing %q in\n%s", want, got)
 		}
 	}
-	if n := len(problems); n != 22 {
+	if n := len(list); n != 22 {
 		t.Errorf("%d problems:\n%s", n, got)
 	}
 }

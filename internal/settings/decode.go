@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -95,7 +96,7 @@ func withoutIndices(key string) string {
 }
 
 // note remembers where a key was set.
-func (d *decoder) note(key string) { d.places[key] = Place{d.file, d.line(key)} }
+func (d *decoder) note(key string) { d.places[key] = problems.Place{File: d.file, Line: d.line(key)} }
 
 // line is where the key stands, or what it belongs to.
 func (d *decoder) line(key string) int {

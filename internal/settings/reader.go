@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -26,8 +26,8 @@ type Reader struct {
 type merged struct {
 	root     reflect.Value
 	places   Places
-	problems []Problem
-	warnings []Problem
+	problems problems.List
+	warnings problems.List
 }
 
 // NewReader reads into the struct that into points to, which holds the defaults.
@@ -63,7 +63,7 @@ func (r *Reader) Text(file, dir, text string) {
 		return
 	}
 	if _, ok := r.places[""]; !ok {
-		r.places[""] = Place{File: file}
+		r.places[""] = problems.Place{File: file}
 	}
 	d := decoder{Reader: r, file: file, dir: dir, lines: keyLines(text, r.length)}
 	d.table(r.root, tree, "")
@@ -79,13 +79,13 @@ func Unreadable(err error) string {
 
 // Reject notes that a whole file cannot be used.
 func (r *Reader) Reject(file string, line int, text string) {
-	r.problems = append(r.problems, Problem{File: file, Line: line, Text: text})
+	r.problems.Add(problems.Place{File: file, Line: line}, "%s", text)
 }
 
 // Broken says whether a whole file could not be used, so that checks would find
 // too much missing.
 func (r *Reader) Broken() bool {
-	return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == "" })
+	return slices.ContainsFunc(r.problems, func(p problems.Problem) bool { return p.Key == "" })
 }
 
 // Places are where the keys were set. The map is the Reader's own; who finds that
@@ -99,7 +99,7 @@ func (r *Reader) At(table string) *Reader {
 }
 
 // Place is where the key was set, or what it belongs to.
-func (r *Reader) Place(key string) Place { return r.places.Find(Join(r.table, key)) }
+func (r *Reader) Place(key string) problems.Place { return r.places.Find(Join(r.table, key)) }
 
 // Set says whether a file has set the key.
 func (r *Reader) Set(key string) bool {
@@ -112,7 +112,7 @@ func (r *Reader) Set(key string) bool {
 // place is reported where its table is.
 func (r *Reader) Problem(key, format string, args ...any) {
 	p := r.about(key, format, args...)
-	same := func(other Problem) bool { return key != "" && other.Key == p.Key && other.File == p.File }
+	same := func(other problems.Problem) bool { return key != "" && other.Key == p.Key && other.File == p.File }
 	if !slices.ContainsFunc(r.problems, same) {
 		r.problems = append(r.problems, p)
 	}
@@ -123,10 +123,10 @@ func (r *Reader) Warn(key, format string, args ...any) {
 	r.warnings = append(r.warnings, r.about(key, format, args...))
 }
 
-func (r *Reader) about(key, format string, args ...any) Problem {
-	key = Join(r.table, key)
-	at := r.places.Find(key)
-	return Problem{File: at.File, Line: at.Line, Key: key, Text: fmt.Sprintf(format, args...)}
+func (r *Reader) about(key, format string, args ...any) problems.Problem {
+	at := r.places.Find(Join(r.table, key))
+	at.Key = Join(r.table, key)
+	return problems.Problem{Place: at, Text: fmt.Sprintf(format, args...)}
 }
 
 // OneOf checks a value that must be one of a few.
@@ -150,25 +150,20 @@ func (r *Reader) Positive(key string, d protocol.Duration) {
 	}
 }
 
-// Err is all that is wrong, of type [Problems], or nil.
+// Err is all that is wrong, of type [problems.List], or nil.
 func (r *Reader) Err() error {
-	if len(r.problems) == 0 {
-		return nil
-	}
-	return Problems(r.sorted(r.problems))
+	return r.sorted(r.problems).Err()
 }
 
 // Warnings are the warnings, in the order of the files, lines and keys.
-func (r *Reader) Warnings() []Problem { return r.sorted(r.warnings) }
+func (r *Reader) Warnings() problems.List { return r.sorted(r.warnings) }
 
 // sorted names the keys for people and puts problems in order.
-func (r *Reader) sorted(problems []Problem) []Problem {
-	problems = slices.Clone(problems)
-	for i := range problems {
-		problems[i].Key = r.label(problems[i].Key)
+func (r *Reader) sorted(all problems.List) problems.List {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Key = r.label(all[i].Key)
 	}
-	slices.SortStableFunc(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Key, b.Key))
-	})
-	return problems
+	all.Sort()
+	return all
 }

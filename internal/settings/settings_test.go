@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -281,8 +282,8 @@ func FuzzText(f *testing.F) {
 	f.Add("'[' = 1\ngroup = { '[' = { x = 1 } }\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		_, r := read(text)
-		problems, _ := errors.AsType[settings.Problems](r.Err())
-		for _, p := range problems {
+		list, _ := errors.AsType[problems.List](r.Err())
+		for _, p := range list {
 			if p.File != "a.toml" || p.Text == "" || p.Line < 0 || p.Line > strings.Count(text, "\n")+1 {
 				t.Fatalf("%+v", p)
 			}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -108,7 +108,7 @@ func (p *gwfParser) line(line []byte, _ int) (problem string) {
 func (p *gwfParser) record(line []byte) (problem string) {
 	p.cut(line)
 	if len(p.fields) != gwfFields {
-		return fmt.Sprintf("%d fields where a record has %d: %s", len(p.fields), gwfFields, malformed.Quote(line))
+		return fmt.Sprintf("%d fields where a record has %d: %s", len(p.fields), gwfFields, problems.Quote(line))
 	}
 	var v [gwfNumbers]int64
 	for n := range v {
@@ -130,7 +130,7 @@ func (p *gwfParser) record(line []byte) (problem string) {
 	for n := range record.Words {
 		word := p.fields[gwfNumbers+n]
 		if slices.ContainsFunc(word, gwfControl) {
-			return swfField(gwfNumbers+n+1, gwfFieldName(gwfNumbers+n), malformed.Quote(word)+" has control characters")
+			return swfField(gwfNumbers+n+1, gwfFieldName(gwfNumbers+n), problems.Quote(word)+" has control characters")
 		}
 		record.Words[n] = string(word)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -162,7 +162,7 @@ func (p *sacctParser) job(line []byte) (problem string) {
 		p.cells = p.cells[:p.count]
 	}
 	if len(p.cells) != p.count {
-		return fmt.Sprintf("%d cells where there are %d columns: %s", len(p.cells), p.count, malformed.Quote(line))
+		return fmt.Sprintf("%d cells where there are %d columns: %s", len(p.cells), p.count, problems.Quote(line))
 	}
 	if bytes.IndexByte(p.cell(sacctJobID), '.') >= 0 {
 		p.trace.Report.Steps++
@@ -192,7 +192,7 @@ func (p *sacctParser) id(r *Record) (problem string) {
 	}
 	n, _, text := swfNumber(digits, swfWhole)
 	if text != "" || n < 0 || len(bytes.Trim(id, "0123456789_+[],-%")) > 0 {
-		return p.wrong(column, malformed.Quote(id)+" is not the id of a job")
+		return p.wrong(column, problems.Quote(id)+" is not the id of a job")
 	}
 	r.ID = n
 	return ""
@@ -258,7 +258,7 @@ func sacctNoLimit(cell []byte) bool {
 func (p *sacctParser) times(r *Record) (problem string) {
 	submit, known, text := p.time(p.cell(sacctSubmit))
 	if text == "" && !known {
-		text = malformed.Quote(p.cell(sacctSubmit)) + " is not a time"
+		text = problems.Quote(p.cell(sacctSubmit)) + " is not a time"
 	}
 	if text != "" {
 		return p.wrong(sacctSubmit, text)
@@ -310,9 +310,9 @@ func (p *sacctParser) time(cell []byte) (t protocol.Instant, known bool, problem
 	}
 	switch {
 	case err != nil || parsed.Year() < 1970 || parsed.Year() > 2200:
-		return 0, false, malformed.Quote(cell) + " is not a time like 2026-11-21T01:36:53 or 2026-11-21T01:36:53+0100"
+		return 0, false, problems.Quote(cell) + " is not a time like 2026-11-21T01:36:53 or 2026-11-21T01:36:53+0100"
 	case p.timed && zoned != p.zoned:
-		return 0, false, malformed.Quote(cell) + " must have a time zone if the times above have, and none if they have none"
+		return 0, false, problems.Quote(cell) + " must have a time zone if the times above have, and none if they have none"
 	}
 	p.timed, p.zoned = true, zoned
 	return protocol.InstantOf(parsed), true, ""
@@ -334,7 +334,7 @@ func (p *sacctParser) state(r *Record) (problem string) {
 		r.Run = Unknown // what has elapsed of it is not its run time
 		p.trace.Report.Unfinished++
 	default:
-		return p.wrong(sacctState, malformed.Quote(p.cell(sacctState))+" is not a state of Slurm")
+		return p.wrong(sacctState, problems.Quote(p.cell(sacctState))+" is not a state of Slurm")
 	}
 	return ""
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -82,16 +82,16 @@ func UnknownRecord() Record {
 
 // Report tells what a reader met that its records do not show.
 type Report struct {
-	Lines      int                 `json:"lines"`             // of the file, comments and empty ones too
-	Skipped    int                 `json:"malformed"`         // lines left out by a lenient reading
-	Problems   []malformed.Problem `json:"-"`                 // what was wrong with the first of them
-	Columns    int                 `json:"columns_ignored"`   // of each line, behind those of the format
-	Several    int                 `json:"several_preceding"` // records that wait for several jobs, taken as waiting for none
-	IDsBack    int                 `json:"ids_back"`          // records whose job number is not above the one before
-	SubmitBack int                 `json:"submit_back"`       // records submitted before one that stands above them; they are sorted
-	Negative   int                 `json:"negative"`          // values below zero other than −1, taken as unknown
-	Steps      int                 `json:"steps"`             // lines of sacct for steps of jobs, left out
-	Unfinished int                 `json:"unfinished"`        // lines of sacct for jobs without an end, which have no run time
+	Lines      int           `json:"lines"`             // of the file, comments and empty ones too
+	Skipped    int           `json:"malformed"`         // lines left out by a lenient reading
+	Problems   problems.List `json:"-"`                 // what was wrong with the first of them
+	Columns    int           `json:"columns_ignored"`   // of each line, behind those of the format
+	Several    int           `json:"several_preceding"` // records that wait for several jobs, taken as waiting for none
+	IDsBack    int           `json:"ids_back"`          // records whose job number is not above the one before
+	SubmitBack int           `json:"submit_back"`       // records submitted before one that stands above them; they are sorted
+	Negative   int           `json:"negative"`          // values below zero other than −1, taken as unknown
+	Steps      int           `json:"steps"`             // lines of sacct for steps of jobs, left out
+	Unfinished int           `json:"unfinished"`        // lines of sacct for jobs without an end, which have no run time
 }
 
 // String lists the counts of irregular records that are not zero; a trace without any

@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 )
 
 // swfMaxProblems bounds how many problems of one file are reported.
@@ -25,21 +25,22 @@ func (o ReadOptions) file() string {
 // MalformedError says which lines of a trace cannot be read and why, as one
 // line of text for each problem.
 type MalformedError struct {
-	malformed.FileError
+	problems.FileError
 
 	Read int // lines that can be read: records
 }
 
 // swfFaults collects the problems of one reading.
 type swfFaults struct {
-	first malformed.Problems
+	file  string
+	first problems.List
 	count int
 }
 
 func (f *swfFaults) add(line int, problem string) {
 	f.count++
 	if len(f.first) < swfMaxProblems {
-		f.first.Add(line, "%s", problem)
+		f.first.Add(problems.Place{File: f.file, Line: line}, "%s", problem)
 	}
 }
 
@@ -50,7 +51,7 @@ func (f *swfFaults) settle(o ReadOptions, report *Report, records int) error {
 		return nil
 	}
 	if !o.Lenient {
-		return &MalformedError{malformed.FileError{File: o.file(), Problems: f.first, More: f.count - len(f.first)}, records}
+		return &MalformedError{problems.FileError{List: f.first, More: f.count - len(f.first)}, records}
 	}
 	report.Skipped, report.Problems = f.count, f.first
 	return nil

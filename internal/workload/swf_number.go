@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 )
 
 // swfKind is how the number of a field is read.
@@ -57,11 +57,11 @@ func swfNumber(token []byte, kind swfKind) (value int64, negative bool, problem 
 	d, ok := swfSplit(token)
 	switch {
 	case !ok:
-		return 0, false, malformed.Quote(token) + " is not a number"
+		return 0, false, problems.Quote(token) + " is not a number"
 	case d.units > swfLimit(kind):
-		return 0, false, fmt.Sprintf("%s is too large: at most %d", malformed.Quote(token), swfLimit(kind))
+		return 0, false, fmt.Sprintf("%s is too large: at most %d", problems.Quote(token), swfLimit(kind))
 	case kind != swfSeconds && kind != swfKB && d.fraction:
-		return 0, false, malformed.Quote(token) + " is not a whole number"
+		return 0, false, problems.Quote(token) + " is not a whole number"
 	}
 	value = d.units
 	switch kind {

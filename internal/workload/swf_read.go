@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -59,7 +59,7 @@ func swfEach(
 	if err != nil {
 		return err
 	}
-	var faults swfFaults
+	faults := swfFaults{file: o.file()}
 	for {
 		line, long, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -72,7 +72,7 @@ func swfEach(
 		problem := ""
 		switch {
 		case long:
-			problem = fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, malformed.Quote(line))
+			problem = fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, problems.Quote(line))
 		case len(bytes.TrimLeft(line, " \t")) > 0:
 			problem = parse(line, lines.line)
 		}
@@ -250,9 +250,9 @@ func swfColumns(line []byte, i int) (n int, last []byte) {
 func (s swfShape) wrong(columns int, line []byte) string {
 	if s.columns == 0 {
 		return fmt.Sprintf("%d fields where a record has %d, or %d with a site: %s",
-			columns, swfFields, swfMaxFields, malformed.Quote(line))
+			columns, swfFields, swfMaxFields, problems.Quote(line))
 	}
-	return fmt.Sprintf("%d fields where the first record, on line %d, has %d: %s", columns, s.line, s.columns, malformed.Quote(line))
+	return fmt.Sprintf("%d fields where the first record, on line %d, has %d: %s", columns, s.line, s.columns, problems.Quote(line))
 }
 
 // swfTitle tells a line of names from a record: as many as a record has fields,

@@ -17,7 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -459,9 +459,9 @@ func TestReportTellsEachCount(t *testing.T) {
 	if text := (workload.Report{Lines: 9}).String(); text != "" {
 		t.Errorf("nothing is odd, and it tells %q", text)
 	}
-	problem := malformed.Problem{Line: 17, Text: "field 4 (run time): no number"}
+	problem := problems.Problem{Place: problems.Place{Line: 17}, Text: "field 4 (run time): no number"}
 	for want, report := range map[string]workload.Report{
-		"malformed lines left out: 3, the first is line 17: field 4 (run time): no number": {Skipped: 3, Problems: []malformed.Problem{problem}},
+		"malformed lines left out: 3, the first is line 17: field 4 (run time): no number": {Skipped: 3, Problems: problems.List{problem}},
 		"lines for steps of jobs left out: 2; job numbers not above the one before: 5":     {Steps: 2, IDsBack: 5},
 		"jobs without an end, which have no run time: 1":                                   {Unfinished: 1},
 		"negative values taken as unknown: 4":                                              {Negative: 4},

@@ -35,7 +35,7 @@ func Generate(rows, columns int) (*Layout, error) {
 	if !slices.Contains([]int{1, 2, 4, 8}, columns) {
 		return nil, fmt.Errorf("rows of %d racks cannot be laid out; choose 1, 2, 4 or 8", columns)
 	}
-	f := floor{rows: rows, columns: columns}
+	f := floor{draft: draft{file: "the generated layout"}, rows: rows, columns: columns}
 	for row := range rows {
 		for column := range columns {
 			f.rack(row, column)
@@ -243,7 +243,7 @@ func rowLinks(rows int) (links [][2]int) {
 
 // nested is the layout with the parents that its cards tell.
 func (f *floor) nested() (*Layout, error) {
-	l, err := f.layout("the generated layout")
+	l, err := f.layout()
 	if err != nil {
 		return nil, err
 	}

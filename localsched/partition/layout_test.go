@@ -138,7 +138,7 @@ func TestAllProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []int
-	for _, p := range malformed.Problems {
+	for _, p := range malformed.List {
 		lines = append(lines, p.Line)
 	}
 	if !slices.Equal(lines, want) {
@@ -261,7 +261,7 @@ func FuzzParse(f *testing.F) {
 		l, err := partition.Parse(strings.NewReader(text), "fuzz.csv")
 		if err != nil {
 			var malformed *partition.MalformedError
-			if !errors.As(err, &malformed) || len(malformed.Problems) == 0 {
+			if !errors.As(err, &malformed) || len(malformed.List) == 0 {
 				t.Fatalf("%v", err)
 			}
 			return

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 )
 
 // What a file may have at most. The bounds keep a wrong file from taking all memory.
@@ -27,19 +27,25 @@ const maxForeignNames = 10
 
 // draft is a layout as it is written, before names are looked up.
 type draft struct {
-	malformed.Problems
+	problems.List
 
+	file       string // its name
 	cards      []cardLine
 	partitions []partitionLine
 	foreign    int // lines that are neither
 }
 
 // MalformedError says what is wrong with a file of partitions.
-type MalformedError struct{ malformed.FileError }
+type MalformedError struct{ problems.FileError }
+
+// wrong notes what is wrong with a line; 0: with the file as a whole.
+func (d *draft) wrong(line int, format string, args ...any) {
+	d.Add(problems.Place{File: d.file, Line: line}, format, args...)
+}
 
 // err is what was collected, or nil.
-func (d *draft) err(file string) error {
-	if wrong := d.Of(file, maxProblems); wrong != nil {
+func (d *draft) err() error {
+	if wrong := d.OfFile(maxProblems); wrong != nil {
 		return &MalformedError{*wrong}
 	}
 	return nil
@@ -67,10 +73,10 @@ func Parse(r io.Reader, file string) (*Layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	var d draft
+	d := draft{file: file}
 	if len(text) > maxBytes {
-		d.Add(0, "it has more than %d MB; a layout has at most that", maxBytes>>20)
-		return nil, d.err(file)
+		d.wrong(0, "it has more than %d MB; a layout has at most that", maxBytes>>20)
+		return nil, d.err()
 	}
 	number := 0
 	for line := range strings.Lines(string(text)) {
@@ -78,9 +84,9 @@ func Parse(r io.Reader, file string) (*Layout, error) {
 		d.read(number, strings.TrimSpace(line))
 	}
 	if d.foreign > maxForeignNames {
-		d.Add(0, "%d more lines begin with neither card nor partition; it may be a file of another kind", d.foreign-maxForeignNames)
+		d.wrong(0, "%d more lines begin with neither card nor partition; it may be a file of another kind", d.foreign-maxForeignNames)
 	}
-	return d.layout(file)
+	return d.layout()
 }
 
 // read takes one line.
@@ -89,7 +95,7 @@ func (d *draft) read(number int, line string) {
 		return
 	}
 	if !utf8.ValidString(line) {
-		d.Add(number, "%s is not UTF-8; save the file as UTF-8", malformed.Quote(line))
+		d.wrong(number, "%s is not UTF-8; save the file as UTF-8", problems.Quote(line))
 		return
 	}
 	fields := strings.Split(line, ",")
@@ -103,14 +109,14 @@ func (d *draft) read(number int, line string) {
 		d.readPartition(number, fields)
 	default:
 		if d.foreign++; d.foreign <= maxForeignNames {
-			d.Add(number, "a line begins with card, partition or #, not with %s", malformed.Quote(fields[0]))
+			d.wrong(number, "a line begins with card, partition or #, not with %s", problems.Quote(fields[0]))
 		}
 	}
 }
 
 func (d *draft) readCard(number int, fields []string) {
 	if len(fields) != 3 {
-		d.Add(number, "a card has 3 fields, not %d: card,NAME,NODES", len(fields))
+		d.wrong(number, "a card has 3 fields, not %d: card,NAME,NODES", len(fields))
 		return
 	}
 	if d.checkName(number, fields[1]) {
@@ -120,7 +126,7 @@ func (d *draft) readCard(number int, fields []string) {
 
 func (d *draft) readPartition(number int, fields []string) {
 	if len(fields) < 5 || len(fields) > 8 {
-		d.Add(number, "a partition has 5 to 8 fields, not %d: "+
+		d.wrong(number, "a partition has 5 to 8 fields, not %d: "+
 			"partition,NAME,NODES,torus|mesh|diagnostics,CARDS,WIRES,PARENTS,CONFLICTS", len(fields))
 		return
 	}
@@ -142,7 +148,7 @@ func (d *draft) readPartition(number int, fields []string) {
 func (d *draft) checkName(number int, name string) bool {
 	unfit := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
 	if name == "" || len(name) > longestName || strings.ContainsFunc(name, unfit) {
-		d.Add(number, "%s is no name; use 1 to %d printable characters without spaces and commas", malformed.Quote(name), longestName)
+		d.wrong(number, "%s is no name; use 1 to %d printable characters without spaces and commas", problems.Quote(name), longestName)
 		return false
 	}
 	return true
@@ -152,7 +158,7 @@ func (d *draft) checkName(number int, name string) bool {
 func (d *draft) count(number int, field string) int {
 	nodes, err := strconv.Atoi(field)
 	if err != nil || nodes < 1 || nodes > maxNodes || strconv.Itoa(nodes) != field {
-		d.Add(number, "%s is no number of nodes; use a whole number from 1 to %d", malformed.Quote(field), maxNodes)
+		d.wrong(number, "%s is no number of nodes; use a whole number from 1 to %d", problems.Quote(field), maxNodes)
 		return 0
 	}
 	return nodes
@@ -164,6 +170,6 @@ func (d *draft) kind(number int, field string) Kind {
 			return kind
 		}
 	}
-	d.Add(number, "%s is no type of partition; use torus, mesh or diagnostics", malformed.Quote(field))
+	d.wrong(number, "%s is no type of partition; use torus, mesh or diagnostics", problems.Quote(field))
 	return Diagnostics
 }

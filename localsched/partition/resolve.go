@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 )
 
 // layout looks all names up and checks what the lines say of each other.
-func (d *draft) layout(file string) (*Layout, error) {
-	if len(d.Problems) == 0 && len(d.partitions) == 0 {
-		d.Add(0, "it has no partition; see the documentation of the format")
+func (d *draft) layout() (*Layout, error) {
+	if len(d.List) == 0 && len(d.partitions) == 0 {
+		d.wrong(0, "it has no partition; see the documentation of the format")
 	}
 	if len(d.cards) > maxCards || len(d.partitions) > maxPartitions {
-		d.Add(0, "it has %d cards and %d partitions; a layout has at most %d and %d",
+		d.wrong(0, "it has %d cards and %d partitions; a layout has at most %d and %d",
 			len(d.cards), len(d.partitions), maxCards, maxPartitions)
-		return nil, d.err(file)
+		return nil, d.err()
 	}
 	l := &Layout{}
 	d.sortCards(l)
@@ -26,7 +26,7 @@ func (d *draft) layout(file string) (*Layout, error) {
 		d.checkParents(l)
 		d.checkCycles(l)
 	}
-	if err := d.err(file); err != nil {
+	if err := d.err(); err != nil {
 		return nil, err
 	}
 	l.index()
@@ -38,7 +38,7 @@ func (d *draft) sortCards(l *Layout) {
 	slices.SortStableFunc(d.cards, func(a, b cardLine) int { return cmp.Compare(a.Name, b.Name) })
 	for i, c := range d.cards {
 		if n := len(l.Cards); n > 0 && l.Cards[n-1].Name == c.Name {
-			d.Add(c.line, "duplicate card %s, first in line %d; remove one", c.Name, d.firstCard(i))
+			d.wrong(c.line, "duplicate card %s, first in line %d; remove one", c.Name, d.firstCard(i))
 			continue
 		}
 		l.Cards = append(l.Cards, c.Card)
@@ -59,7 +59,7 @@ func (d *draft) sortPartitions(l *Layout) {
 	kept := d.partitions[:0]
 	for _, p := range d.partitions {
 		if n := len(kept); n > 0 && kept[n-1].name == p.name {
-			d.Add(p.line, "duplicate partition %s, first in line %d; remove one", p.name, kept[n-1].line)
+			d.wrong(p.line, "duplicate partition %s, first in line %d; remove one", p.name, kept[n-1].line)
 			continue
 		}
 		kept = append(kept, p)
@@ -76,9 +76,9 @@ func (d *draft) placeCards(l *Layout) bool {
 		from, p := &d.partitions[i], &l.Partitions[i]
 		p.Cards = d.cardsOf(l, from)
 		p.Wires = slices.Sorted(slices.Values(from.wires))
-		p.Wires = unique(p.Wires, func(wire string) { d.Add(from.line, "wire %s is listed twice; remove one", wire) })
+		p.Wires = unique(p.Wires, func(wire string) { d.wrong(from.line, "wire %s is listed twice; remove one", wire) })
 		if places += len(p.Cards); places > maxPlaces {
-			d.Add(from.line, "the partitions up to this one have more than %d cards in all", maxPlaces)
+			d.wrong(from.line, "the partitions up to this one have more than %d cards in all", maxPlaces)
 			return false
 		}
 		d.checkSum(l, from, p)
@@ -94,7 +94,7 @@ func (d *draft) cardsOf(l *Layout, p *partitionLine) (cards []int) {
 		}
 		from, to := below(l.Cards, name)
 		if from == to {
-			d.Add(p.line, "there is no card %s and none below it; declare it as card,%s,NODES", malformed.Quote(name), name)
+			d.wrong(p.line, "there is no card %s and none below it; declare it as card,%s,NODES", problems.Quote(name), name)
 		}
 		for i := from; i < to; i++ {
 			cards = append(cards, i)
@@ -105,7 +105,7 @@ func (d *draft) cardsOf(l *Layout, p *partitionLine) (cards []int) {
 	}
 	slices.Sort(cards)
 	return unique(cards, func(card int) {
-		d.Add(p.line, "card %s is listed twice; remove one", l.Cards[card].Name)
+		d.wrong(p.line, "card %s is listed twice; remove one", l.Cards[card].Name)
 	})
 }
 
@@ -118,9 +118,9 @@ func (d *draft) checkSum(l *Layout, from *partitionLine, p *Partition) {
 	}
 	switch {
 	case len(from.cards) == 0:
-		d.Add(from.line, "%s has no cards; list them in the fifth field", p.Name)
+		d.wrong(from.line, "%s has no cards; list them in the fifth field", p.Name)
 	case known && len(p.Cards) > 0 && nodes != p.Nodes:
-		d.Add(from.line, "%s is to have %d nodes, but its cards have %d in all", p.Name, p.Nodes, nodes)
+		d.wrong(from.line, "%s is to have %d nodes, but its cards have %d in all", p.Name, p.Nodes, nodes)
 	}
 }
 
@@ -131,7 +131,7 @@ func (d *draft) relate(l *Layout) {
 		p.Parents = d.find(l, from, "parent", from.parents)
 		p.Apart = d.find(l, from, "conflict", from.conflicts)
 		if slices.Contains(p.Apart, i) {
-			d.Add(from.line, "%s is in conflict with itself; remove that", p.Name)
+			d.wrong(from.line, "%s is in conflict with itself; remove that", p.Name)
 		}
 	}
 }
@@ -140,14 +140,14 @@ func (d *draft) find(l *Layout, p *partitionLine, what string, names []string) (
 	for _, name := range names {
 		i, ok := l.Find(name)
 		if !ok {
-			d.Add(p.line, "there is no partition %s to be a %s of %s", malformed.Quote(name), what, p.name)
+			d.wrong(p.line, "there is no partition %s to be a %s of %s", problems.Quote(name), what, p.name)
 			continue
 		}
 		found = append(found, i)
 	}
 	slices.Sort(found)
 	return unique(found, func(i int) {
-		d.Add(p.line, "%s %s is listed twice; remove one", what, l.Partitions[i].Name)
+		d.wrong(p.line, "%s %s is listed twice; remove one", what, l.Partitions[i].Name)
 	})
 }
 
@@ -157,7 +157,7 @@ func (d *draft) checkParents(l *Layout) {
 		p := &l.Partitions[i]
 		for _, parent := range p.Parents {
 			if lacks := l.Partitions[parent].lacks(p); len(lacks) > 0 {
-				d.Add(d.partitions[i].line, "%s is no parent of %s: it lacks %d of its cards, the first of them %s",
+				d.wrong(d.partitions[i].line, "%s is no parent of %s: it lacks %d of its cards, the first of them %s",
 					l.Partitions[parent].Name, p.Name, len(lacks), l.Cards[lacks[0]].Name)
 			}
 		}
@@ -201,7 +201,7 @@ func (d *draft) sayCycle(l *Layout, cycle []int) {
 		names = append(names, "…")
 	}
 	names = append(names, names[0])
-	d.Add(d.partitions[cycle[0]].line, "the parents run in a circle: %s; remove one of them", strings.Join(names, " > "))
+	d.wrong(d.partitions[cycle[0]].line, "the parents run in a circle: %s; remove one of them", strings.Join(names, " > "))
 }
 
 // unique drops the second of two equal neighbours and tells of each.

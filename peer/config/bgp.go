@@ -83,8 +83,8 @@ func (r *checker) readLayout(b *BGP) {
 		b.layout, err = ReadLayout(b.Partitions)
 	}
 	if malformed, ok := errors.AsType[*partition.MalformedError](err); ok {
-		for _, problem := range malformed.Problems {
-			r.Reject(malformed.File, problem.Line, problem.Text)
+		for _, problem := range malformed.List {
+			r.Reject(problem.File, problem.Line, problem.Text)
 		}
 		return
 	}

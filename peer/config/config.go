@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -36,7 +37,7 @@ type Config struct {
 	Partners       []Partner      `toml:"partner"` // in the order of the files
 
 	// Warnings are those of [Load], sorted.
-	Warnings []settings.Problem
+	Warnings []problems.Problem
 
 	places settings.Places
 }

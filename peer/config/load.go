@@ -20,7 +20,7 @@ const DefaultDir = "/etc/switchyard"
 // Load reads the configuration from files, and from the *.toml files of directories
 // in the order of their names; without paths, from [DefaultDir]. A key that
 // stands in several files has the value of the last; partners add up. The error
-// is of type [settings.Problems].
+// is of type [problems.List].
 func Load(paths ...string) (*Config, error) {
 	if len(paths) == 0 {
 		paths = []string{DefaultDir}

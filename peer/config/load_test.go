@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -188,8 +189,8 @@ func TestAllPlacesAreReported(t *testing.T) {
 		"b.toml": "# two\n[rounds]\npartners_per_round = 0\n\n[[partner]]\nname = \"east\"\nurl = \"east\"\n",
 	})
 	_, err := config.Load(dir)
-	var problems settings.Problems
-	if !errors.As(err, &problems) {
+	var list problems.List
+	if !errors.As(err, &list) {
 		t.Fatalf("got %v", err)
 	}
 	want := []string{
@@ -197,7 +198,7 @@ func TestAllPlacesAreReported(t *testing.T) {
 		"b.toml:3: rounds.partners_per_round: ", "b.toml:5: partner[east].public_key: ", "b.toml:7: partner[east].url: ",
 	}
 	lines := strings.Split(err.Error(), "\n")
-	if len(problems) != len(want) || len(lines) != len(want) {
+	if len(list) != len(want) || len(lines) != len(want) {
 		t.Fatalf("got\n%v", err)
 	}
 	for i := range want {

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 )
 
 func TestSizesSurviveAPrint(t *testing.T) {
@@ -97,10 +97,10 @@ func FuzzLoad(f *testing.F) {
 	f.Add(Sample())
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := parseAll(text)
-		var problems settings.Problems
+		var list problems.List
 		switch {
-		case errors.As(err, &problems):
-			for _, p := range problems {
+		case errors.As(err, &list):
+			for _, p := range list {
 				if p.File != "fuzz.toml" || p.Text == "" || p.Line < 0 || p.Line > strings.Count(text, "\n")+1 {
 					t.Fatalf("%+v", p)
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -149,7 +150,7 @@ func (c *Config) With(next *Config) *Config {
 		}
 	}
 	if c.mayHave(next.Partners) {
-		maps.DeleteFunc(mixed.places, func(key string, _ settings.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
+		maps.DeleteFunc(mixed.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
 		mixed.Partners = slices.Clone(next.Partners)
 		for i := range next.Partners {
 			mixed.movePlaces(next, partnerSection, i, i)
@@ -171,7 +172,7 @@ func (c *Config) movePlaces(from *Config, section string, element, to int) {
 
 // ProblemsOf lists the lines of an error of [Load].
 func ProblemsOf(err error) []string {
-	all, ok := errors.AsType[settings.Problems](err)
+	all, ok := errors.AsType[problems.List](err)
 	if !ok {
 		return []string{err.Error()}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 )
 
@@ -47,25 +47,23 @@ func TestProblemsAndWarnings(t *testing.T) {
 func said(t *testing.T, file string) string {
 	t.Helper()
 	c, err := config.Load(file)
-	var problems []settings.Problem
+	var all problems.List
 	if strings.HasSuffix(file, ".warn.toml") {
 		if err != nil {
 			t.Fatalf("refused: %v", err)
 		}
-		problems = c.Warnings
+		all = c.Warnings
 	} else {
-		var all settings.Problems
 		if !errors.As(err, &all) {
 			t.Fatalf("got %v, want problems", err)
 		}
-		problems = all
 	}
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for _, p := range problems {
+	for _, p := range all {
 		line := strings.ReplaceAll(p.String(), dir, "/etc/switchyard")
 		b.WriteString("#! " + strings.ReplaceAll(line, filepath.Dir(file)+string(filepath.Separator), "") + "\n")
 	}

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	pluginv1 "github.com/switchyard-hpc/switchyard/protocol/plugin/v1"
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
@@ -69,7 +69,7 @@ func describe(ctx context.Context, life *instance) (policy.Description, error) {
 
 // during says what failed before the plugin was up.
 func (p *Plugin) during(limited context.Context, call string, life *instance, err error) error {
-	if _, ok := errors.AsType[settings.Problems](err); ok {
+	if _, ok := errors.AsType[problems.List](err); ok {
 		return err
 	}
 	if errors.Is(over(limited), context.DeadlineExceeded) {
@@ -101,7 +101,7 @@ func (p *Plugin) ask(ctx context.Context, base pluginv1.BaseClient) (Info, error
 }
 
 // configure has the plugin look at its configuration, which changes nothing, and take
-// it. What is wrong is the error, of type [settings.Problems] within.
+// it. What is wrong is the error, of type [problems.List] within.
 func (p *Plugin) configure(ctx context.Context, base pluginv1.BaseClient) error {
 	seen, err := base.Validate(ctx, &pluginv1.ValidateRequest{Config: p.spec.Config})
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *Plugin) configure(ctx context.Context, base pluginv1.BaseClient) error 
 	return nil
 }
 
-func refusedConfig(wrong settings.Problems) error {
+func refusedConfig(wrong problems.List) error {
 	return fmt.Errorf("its configuration is wrong:\n%w", wrong)
 }
 

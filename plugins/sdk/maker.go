@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	pluginv1 "github.com/switchyard-hpc/switchyard/protocol/plugin/v1"
 )
@@ -38,7 +39,7 @@ func (m *maker[C, T]) read(text string) (config C, notes []*pluginv1.Note, ok bo
 	if m.check != nil && !r.Broken() {
 		m.check(r, &config)
 	}
-	wrong, _ := errors.AsType[settings.Problems](r.Err())
+	wrong, _ := errors.AsType[problems.List](r.Err())
 	return config, pluginv1.EncodeNotes(wrong, r.Warnings()), len(wrong) == 0
 }
 
@@ -62,7 +63,7 @@ func (m *maker[C, T]) configure(text string, host Host) ([]*pluginv1.Note, error
 	if !m.siteOnly || host.Site != "" {
 		made, err := m.make(config, host)
 		if err != nil {
-			return append(notes, pluginv1.EncodeNotes(settings.Problems{{Text: err.Error()}}, nil)...), nil
+			return append(notes, pluginv1.EncodeNotes(problems.List{{Text: err.Error()}}, nil)...), nil
 		}
 		m.made = &made
 	}

@@ -34,7 +34,7 @@ type Feed interface {
 // for in errors; relative paths begin at dir. The area, if one is named, is the only one
 // that the feed will be asked for: others in its files are not read, so that nothing that
 // is wrong with them keeps anybody from its prices. The error is all that is wrong with the
-// configuration, of type [settings.Problems]. What is wrong with files of prices is
+// configuration, of type [problems.List]. What is wrong with files of prices is
 // logged and reported by the feed itself, as it may be fixed while the feed is in use.
 func Open(name, file, dir, text, area string, log *slog.Logger) (Feed, error) {
 	switch name {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -20,7 +20,7 @@ func ParseClock(text string) (time.Time, error) {
 			return clock, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s is no date and time; write it as \"2026-01-31 00:00\", without a zone", malformed.Quote(text))
+	return time.Time{}, fmt.Errorf("%s is no date and time; write it as \"2026-01-31 00:00\", without a zone", problems.Quote(text))
 }
 
 // parseTime reads a time with its offset from UTC (RFC 3339, seconds optional).

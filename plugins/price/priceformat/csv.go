@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -48,7 +48,7 @@ func (r *reading) csvHeader(line row) *csvColumns {
 		}
 	}
 	if c.start < 0 || next != c.price {
-		r.problem(line.number, "the header is %s; %s", malformed.Quote(line.text), want)
+		r.problem(line.number, "the header is %s; %s", problems.Quote(line.text), want)
 		return nil
 	}
 	if !r.priceColumn(line.number, names[c.price]) {
@@ -71,9 +71,9 @@ func (r *reading) priceColumn(line int, name string) bool {
 	case name == "price":
 		r.currency(line, "")
 	case !isPrice || !strings.HasPrefix(named, "_") || !hasUnit:
-		r.problem(line, "%s is no name of a column of prices; use price_eur_per_mwh or the like, or price", malformed.Quote(name))
+		r.problem(line, "%s is no name of a column of prices; use price_eur_per_mwh or the like, or price", problems.Quote(name))
 	case energy != "mwh":
-		r.problem(line, "the prices are per %s; give them per MWh, and name the column price_%s_per_mwh", malformed.Quote(energy), money)
+		r.problem(line, "the prices are per %s; give them per MWh, and name the column price_%s_per_mwh", problems.Quote(energy), money)
 	default:
 		r.perMWh = true
 		r.currency(line, strings.ToUpper(money))
@@ -119,14 +119,14 @@ func (r *reading) csvLine(line row, c *csvColumns) {
 func (r *reading) csvTime(line int, text string) (at protocol.Instant, ok bool) {
 	read, ok := parseTime(text)
 	if !ok {
-		r.problem(line, "%s is no time with its offset from UTC; write it as 2026-01-31T00:00:00+01:00, or with Z for UTC", malformed.Quote(text))
+		r.problem(line, "%s is no time with its offset from UTC; write it as 2026-01-31T00:00:00+01:00, or with Z for UTC", problems.Quote(text))
 		return 0, false
 	}
 	if r.Zone != nil {
 		_, offset := read.Zone()
 		if right := offsetAt(read.Unix(), r.Zone); int64(offset) != right {
 			r.problem(line, "%s has the offset %s, but that of %s is %s then; correct the times, or the key zone",
-				malformed.Quote(text), offsetText(int64(offset)), r.Zone, offsetText(right))
+				problems.Quote(text), offsetText(int64(offset)), r.Zone, offsetText(right))
 			return 0, false
 		}
 	}

@@ -4,7 +4,7 @@
 // zone than the one that is named.
 //
 // [Read] takes the text of a file and gives a [Set] of curves, one for each price
-// area. All that is wrong with a file is an error of type [*malformed.FileError], each
+// area. All that is wrong with a file is an error of type [*problems.FileError], each
 // problem with its line. Prices are whole millionths of the currency's unit per MWh,
 // read without floating point.
 package priceformat

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -50,15 +50,15 @@ func (r *reading) entsoe(text []byte) {
 	}
 	if document.name == xmlRefusal {
 		why, at := document.value("Reason", "text")
-		r.problem(at, "the platform refused: %s", malformed.Quote(why))
+		r.problem(at, "the platform refused: %s", problems.Quote(why))
 		return
 	}
 	if document.name != xmlDocument {
-		r.problem(document.line, "the document is a %s; day-ahead prices are a %s of type %s", malformed.Quote(document.name), xmlDocument, xmlPriceDocument)
+		r.problem(document.line, "the document is a %s; day-ahead prices are a %s of type %s", problems.Quote(document.name), xmlDocument, xmlPriceDocument)
 		return
 	}
 	if kind, at := document.value("type"); kind != xmlPriceDocument {
-		r.problem(at, "the document is of type %s; day-ahead prices are %s", malformed.Quote(kind), xmlPriceDocument)
+		r.problem(at, "the document is of type %s; day-ahead prices are %s", problems.Quote(kind), xmlPriceDocument)
 		return
 	}
 	r.perMWh = true
@@ -95,7 +95,7 @@ func (r *reading) xmlSeries(series *element) (slots []xmlSlot) {
 	found := len(r.problems)
 	domain, line := series.value(xmlInDomain)
 	if out, at := series.value(xmlOutDomain); out != domain {
-		r.problem(at, "the time series is for %s and %s; prices are for one area", malformed.Quote(domain), malformed.Quote(out))
+		r.problem(at, "the time series is for %s and %s; prices are for one area", problems.Quote(domain), problems.Quote(out))
 	}
 	area, ok := r.area(line, domain)
 	if !ok {
@@ -108,11 +108,11 @@ func (r *reading) xmlSeries(series *element) (slots []xmlSlot) {
 		r.currency(line, currency)
 	}
 	if energy, at := series.value(xmlEnergy); energy != xmlPerMWh {
-		r.problem(at, "the prices are per %s; only %s is read", malformed.Quote(energy), xmlPerMWh)
+		r.problem(at, "the prices are per %s; only %s is read", problems.Quote(energy), xmlPerMWh)
 	}
 	curve, line := series.value("curveType")
 	if curve != "" && curve != xmlEachBlock && curve != xmlChangedBlocks {
-		r.problem(line, "the curve type %s is unknown; %s and %s are read", malformed.Quote(curve), xmlEachBlock, xmlChangedBlocks)
+		r.problem(line, "the curve type %s is unknown; %s and %s are read", problems.Quote(curve), xmlEachBlock, xmlChangedBlocks)
 	}
 	if len(r.problems) > found {
 		return nil
@@ -144,7 +144,7 @@ func (r *reading) xmlPeriod(period *element, area string, fills bool) (slots []x
 		text, line := point.value("position")
 		position, err := strconv.Atoi(text)
 		if err != nil || position < 1 || position > count {
-			r.problem(line, "the position %s is not one of the %d of the period", malformed.Quote(text), count)
+			r.problem(line, "the position %s is not one of the %d of the period", problems.Quote(text), count)
 			return nil
 		}
 		if len(slots) > 0 && position <= last.position(begin, length) {
@@ -178,7 +178,7 @@ func (s xmlSlot) position(begin protocol.Instant, length protocol.Duration) int 
 func (r *reading) xmlFrame(period *element) (begin protocol.Instant, count int, length protocol.Duration, ok bool) {
 	text, line := period.value("resolution")
 	if length, ok = xmlResolution(text); !ok {
-		r.problem(line, "the resolution %s is unknown; PT15M, PT30M and PT60M are read", malformed.Quote(text))
+		r.problem(line, "the resolution %s is unknown; PT15M, PT30M and PT60M are read", problems.Quote(text))
 		return 0, 0, 0, false
 	}
 	begin, beginOK := r.xmlBound(period, "start")
@@ -200,7 +200,7 @@ func (r *reading) xmlBound(period *element, name string) (at protocol.Instant, o
 	text, line := period.value("timeInterval", name)
 	read, ok := parseTime(text)
 	if !ok {
-		r.problem(line, "the %s of the period, %s, is no time; it is written as 2026-01-31T23:00Z", name, malformed.Quote(text))
+		r.problem(line, "the %s of the period, %s, is no time; it is written as 2026-01-31T23:00Z", name, problems.Quote(text))
 		return 0, false
 	}
 	if r.Zone != nil {

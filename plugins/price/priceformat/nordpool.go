@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,7 +27,7 @@ func (r *reading) nordpool(all []row) {
 	t := nordpoolTable{reading: r}
 	names := fields(all[0].text, ";")
 	if len(names) < 3 || !strings.EqualFold(names[0], "datetime") || !strings.EqualFold(names[1], "hours") {
-		r.problem(all[0].number, "the header is %s; Nord Pool's begins with datetime;Hours and has a column for each area", malformed.Quote(all[0].text))
+		r.problem(all[0].number, "the header is %s; Nord Pool's begins with datetime;Hours and has a column for each area", problems.Quote(all[0].text))
 		return
 	}
 	r.perMWh = true
@@ -63,7 +63,7 @@ func (t *nordpoolTable) line(line row) {
 	}
 	clock, ok := nordpoolClock(cells[0], cells[1])
 	if !ok {
-		t.problem(line.number, "%s and %s are no day and hour; they are written as 31.01.2026;00 - 01", malformed.Quote(cells[0]), malformed.Quote(cells[1]))
+		t.problem(line.number, "%s and %s are no day and hour; they are written as 31.01.2026;00 - 01", problems.Quote(cells[0]), problems.Quote(cells[1]))
 		return
 	}
 	start, exists := t.start(line.number, clock)

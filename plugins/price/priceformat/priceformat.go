@@ -53,7 +53,7 @@ func (s *Set) Find(area string) *Curve {
 }
 
 // Read reads the text of a file. The name is that of the file, for errors: one of type
-// [*malformed.FileError] if the file is wrong, another one if the options are.
+// [*problems.FileError] if the file is wrong, another one if the options are.
 func Read(format Format, name string, text []byte, options Options) (*Set, error) {
 	if faults := options.Faults(format); len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %s: %s", name, faults[0].Option, faults[0].Text)

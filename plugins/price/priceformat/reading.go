@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
-	"github.com/switchyard-hpc/switchyard/internal/malformed"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -23,7 +23,7 @@ type reading struct {
 	Options
 
 	name     string
-	problems malformed.Problems
+	problems problems.List
 	tracks   map[string]*track // by area, as the result names it
 	others   map[string]bool   // areas that are not read
 	renamed  map[string]bool   // areas whose new names were used
@@ -52,7 +52,7 @@ func (r *reading) problem(line int, format string, args ...any) {
 	if n := len(r.problems); n > 0 && r.problems[n-1].Line == line {
 		return
 	}
-	r.problems.Add(line, format, args...)
+	r.problems.Add(problems.Place{File: r.name, Line: line}, format, args...)
 }
 
 // currency takes the currency that the file names, or that of the options if it names
@@ -63,7 +63,7 @@ func (r *reading) currency(line int, named string) {
 		r.problem(line, "no currency is named; set currency, as \"EUR\"")
 	case named == "":
 	case !IsCurrency(named):
-		r.problem(line, "%s is no currency; three capital letters are needed, as EUR", malformed.Quote(named))
+		r.problem(line, "%s is no currency; three capital letters are needed, as EUR", problems.Quote(named))
 	case r.Currency != "" && r.Currency != named:
 		r.problem(line, "the prices are in %s, but before, or by the key currency, in %s; correct the one that is wrong", named, r.Currency)
 	default:
@@ -112,9 +112,9 @@ func (r *reading) price(line int, text string, point byte) (amount protocol.Micr
 	switch {
 	case errors.Is(err, decimal.ErrRange):
 		r.problem(line, "the price %s is beyond ±%s per MWh; is it of another unit? Raise max_price if it is right",
-			malformed.Quote(text), most.Text())
+			problems.Quote(text), most.Text())
 	case err != nil:
-		r.problem(line, "%s is no price; write a plain number with a decimal %s", malformed.Quote(text), pointName(point))
+		r.problem(line, "%s is no price; write a plain number with a decimal %s", problems.Quote(text), pointName(point))
 	}
 	return protocol.Micro(read), err == nil
 }
@@ -175,7 +175,7 @@ func (r *reading) settle() (*Set, error) {
 	if len(r.problems) == 0 {
 		r.checkWhole()
 	}
-	if wrong := r.problems.Of(r.name, maxProblems); wrong != nil {
+	if wrong := r.problems.OfFile(maxProblems); wrong != nil {
 		return nil, wrong
 	}
 	set := &Set{Currency: r.Currency, Others: sortedKeys(r.others)}

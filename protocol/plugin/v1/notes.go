@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -20,7 +20,7 @@ const (
 // EncodeNotes converts the errors and warnings about a configuration, the
 // errors first. File names are not sent: a plugin knows only the text. What is beyond
 // [MaxNotes], or too long, is cut.
-func EncodeNotes(wrong, warnings settings.Problems) []*Note {
+func EncodeNotes(wrong, warnings problems.List) []*Note {
 	notes := make([]*Note, 0, len(wrong)+len(warnings))
 	for _, p := range wrong {
 		notes = append(notes, wireNote(Note_SEVERITY_ERROR, p))
@@ -33,7 +33,7 @@ func EncodeNotes(wrong, warnings settings.Problems) []*Note {
 
 // DecodeNotes checks and converts what a plugin says of a configuration that is
 // from the file, into errors and warnings. The error names the note.
-func DecodeNotes(notes []*Note, file string) (wrong, warnings settings.Problems, _ error) {
+func DecodeNotes(notes []*Note, file string) (wrong, warnings problems.List, _ error) {
 	if err := wire.AtMost("notes", len(notes), MaxNotes); err != nil {
 		return nil, nil, err
 	}
@@ -51,20 +51,20 @@ func DecodeNotes(notes []*Note, file string) (wrong, warnings settings.Problems,
 	return wrong, warnings, nil
 }
 
-func wireNote(severity Note_Severity, p settings.Problem) *Note {
+func wireNote(severity Note_Severity, p problems.Problem) *Note {
 	return &Note{
 		Severity: severity, Line: uint32(max(0, min(p.Line, math.MaxInt32))),
 		Key: wire.Clip(p.Key, maxKey), Text: wire.Clip(p.Text, maxText),
 	}
 }
 
-func readNote(note *Note, file string) (settings.Problem, error) {
+func readNote(note *Note, file string) (problems.Problem, error) {
 	if s := note.GetSeverity(); s != Note_SEVERITY_ERROR && s != Note_SEVERITY_WARNING {
-		return settings.Problem{}, fmt.Errorf("severity: %d is unknown or missing", int32(s))
+		return problems.Problem{}, fmt.Errorf("severity: %d is unknown or missing", int32(s))
 	}
 	if note.GetLine() > math.MaxInt32 {
-		return settings.Problem{}, errors.New("line: no file has this number of lines")
+		return problems.Problem{}, errors.New("line: no file has this number of lines")
 	}
-	return settings.Problem{File: file, Line: int(note.GetLine()), Key: note.GetKey(), Text: note.GetText()},
+	return problems.Problem{Place: problems.Place{File: file, Line: int(note.GetLine()), Key: note.GetKey()}, Text: note.GetText()},
 		wire.First(wire.AtMost("key", len(note.GetKey()), maxKey), wire.Required("text", note.GetText(), maxText))
 }

@@ -9,17 +9,17 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
-	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	pluginv1 "github.com/switchyard-hpc/switchyard/protocol/plugin/v1"
 )
 
 const file = "/etc/switchyard/own.toml"
 
-func drawProblems(t *rapid.T) (out settings.Problems) {
+func drawProblems(t *rapid.T) (out problems.List) {
 	for range rapid.IntRange(0, 3).Draw(t, "problems") {
-		out = append(out, settings.Problem{
-			File: file, Line: rapid.IntRange(0, math.MaxInt32).Draw(t, "line"),
-			Key: rapid.StringN(0, 20, 100).Draw(t, "key"), Text: rapid.StringN(1, 20, 100).Draw(t, "text"),
+		out = append(out, problems.Problem{
+			Place: problems.Place{File: file, Line: rapid.IntRange(0, math.MaxInt32).Draw(t, "line"), Key: rapid.StringN(0, 20, 100).Draw(t, "key")},
+			Text:  rapid.StringN(1, 20, 100).Draw(t, "text"),
 		})
 	}
 	return out
@@ -52,8 +52,8 @@ func TestNotesRoundTrip(t *testing.T) {
 // However much is wrong, the operator must be told of it.
 func TestManyAndLongNotesAreCut(t *testing.T) {
 	t.Parallel()
-	wrong := settings.Problems{{Line: -1, Key: "\xff", Text: "x" + strings.Repeat("ß", 5000)}}
-	odd := make(settings.Problems, 2000)
+	wrong := problems.List{{Place: problems.Place{Line: -1, Key: "\xff"}, Text: "x" + strings.Repeat("ß", 5000)}}
+	odd := make(problems.List, 2000)
 	for i := range odd {
 		odd[i].Text = "odd"
 	}
@@ -61,7 +61,7 @@ func TestManyAndLongNotesAreCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := settings.Problem{File: file, Key: "?", Text: "x" + strings.Repeat("ß", 2047)}
+	want := problems.Problem{Place: problems.Place{File: file, Key: "?"}, Text: "x" + strings.Repeat("ß", 2047)}
 	if len(gotWrong) != 1 || gotWrong[0] != want || len(gotOdd) != pluginv1.MaxNotes-1 {
 		t.Errorf("got %d wrong, %d odd", len(gotWrong), len(gotOdd))
 	}
@@ -92,7 +92,7 @@ func TestDecodeNotesRefuses(t *testing.T) {
 }
 
 func FuzzDecodeNotes(f *testing.F) {
-	notes := pluginv1.EncodeNotes(settings.Problems{{Line: 3, Key: "a.b", Text: "is wrong"}}, settings.Problems{{Text: "is odd"}})
+	notes := pluginv1.EncodeNotes(problems.List{{Place: problems.Place{Line: 3, Key: "a.b"}, Text: "is wrong"}}, problems.List{{Text: "is odd"}})
 	data, err := proto.Marshal(&pluginv1.ValidateResponse{Notes: notes})
 	if err != nil {
 		f.Fatal(err)
