@@ -92,3 +92,22 @@ func TestKnownPricesAreAForecast(t *testing.T) {
 		t.Errorf("%+v", known)
 	}
 }
+
+// TestTheValueOfKnowingPrices: every forecast is tried, and with prices that nearly repeat from day to
+// day none costs much more than knowing them.
+func TestTheValueOfKnowingPrices(t *testing.T) {
+	t.Parallel()
+	o := small(t)
+	o.Waits = waitpredict.Plan
+	for _, table := range run(t, o, "knowledge")[0].Tables {
+		cost := values(t, table, "cost")
+		if len(cost) != 6 {
+			t.Errorf("%s: %v", table.Title, cost)
+		}
+		for label, one := range cost {
+			if one <= 0 || one > 1.2*cost["known"] {
+				t.Errorf("%s, %s: %v, known %v", table.Title, label, one, cost["known"])
+			}
+		}
+	}
+}

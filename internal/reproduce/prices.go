@@ -58,7 +58,11 @@ func (a *area) look(name string) (days []price.Forecast, err error) {
 		all.Currency = a.currency
 		return []price.Forecast{all}, err
 	}
-	if o.Forecaster, err = forecast.Named(name); err != nil {
+	curve, err := forecast.NewCurve(a.paid, o.Zone)
+	if err != nil {
+		return nil, err
+	}
+	if o.Forecaster, err = forecasterOf(name, curve.Past()); err != nil {
 		return nil, err
 	}
 	for at := first; at.Add(protocol.Day) <= last; at = at.Add(protocol.Day) {
