@@ -32,14 +32,15 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	r := simReproduce{app: a, options: reproduce.Default()}
 	cmd := &cobra.Command{
 		Use:   "reproduce [NAME...]",
-		Short: "Reproduce the tables and figures of the MCMF and Blue Gene/P papers",
-		Long: "Reproduce tables and figures of the MCMF metascheduling paper and of the Blue Gene/P paper on power\n" +
-			"budgets (names with bg; bg means all of them), next to the published values: means over seeds and\n" +
+		Short: "Reproduce the tables and figures of the MCMF, Blue Gene/P and ISS papers",
+		Long: "Reproduce tables and figures of the MCMF metascheduling paper, of the Blue Gene/P paper on power\n" +
+			"budgets (names with bg; bg means all of them) and of the ISS paper on the cost model (names with\n" +
+			"is), next to the published values: means over seeds and\n" +
 			"half-widths of their 95 % confidence intervals. Without names, all of the MCMF paper except\n" +
 			"nordugrid, which takes much longer. A simulation that several exhibits need runs once.\n" +
 			"--data is the directory of the traces and prices. --json prints the values of each seed and the\n" +
-			"series of the figures, --html and --out draw the figures. Only --data, --seeds and --workers also apply to\n" +
-			"the Blue Gene/P paper.\n" +
+			"series of the figures, --html and --out draw the figures. Only --data, --seeds and\n" +
+			"--workers also apply to the Blue Gene/P paper, only --machines to the ISS paper.\n" +
 			"Names: " + console.Wrapped(papers.Names(), 90) + ".",
 		Example: "  switchyard sim reproduce table4 fig10 --data ../shared/data\n" +
 			"  switchyard sim reproduce bg-fig2 bg-fig5 --seeds 1 --html power-budget.html\n" +
@@ -54,6 +55,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	o := &r.options
 	cmd.Flags().BoolVar(&r.list, "list", false, "list the exhibits")
 	cmd.Flags().StringVar(&o.Data, "data", o.Data, "directory of the traces and prices")
+	cmd.Flags().StringVar(&o.Machines, "machines", o.Machines, "directory of park.csv and classes.csv, for the ISS paper")
 	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "number of seeds, with a workload each")
 	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "number of measured jobs (default: as in the paper)")
 	choice(cmd, &r.waits, "waits", string(o.Waits), "prediction of the quoted waits", waitMethods()...)

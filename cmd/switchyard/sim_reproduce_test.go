@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
-	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
+	"github.com/switchyard-hpc/switchyard/internal/reproduce/papers"
 )
 
 // again runs sim reproduce.
@@ -106,7 +106,7 @@ func TestSimReproduceLists(t *testing.T) {
 	if r.code != 0 {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
-	exhibits := append(reproduce.Exhibits(), bluegene.Exhibits()...)
+	exhibits := papers.Exhibits()
 	for _, e := range exhibits {
 		if !strings.Contains(r.stdout, e.Name) || !strings.Contains(r.stdout, e.Title) {
 			t.Errorf("%s is not in\n%s", e.Name, r.stdout)

@@ -198,6 +198,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/reproduce", Level: grids, Race: workers},
 		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
 		{Path: "internal/recordedgrid", Level: studies},
+		{Path: "internal/reproduce/gridcost", Level: studies},
 		{Path: "internal/tune", Level: studies, Race: workers},
 		{Path: "internal/reproduce/papers", Level: surveys},
 		{Path: "internal/schedule", Level: studies},

@@ -15,9 +15,10 @@ import (
 
 // Size says how big the experiments are, and what they are made of.
 type Size struct {
-	Data    string // directory of the traces and prices
-	Seeds   int    // the number of seeds, counted from 1; each samples another workload
-	Workers int    // simulations at once; 0: one for each CPU
+	Data     string // directory of the traces and prices
+	Machines string // directory of the machines and classes of [IS]
+	Seeds    int    // the number of seeds, counted from 1; each samples another workload
+	Workers  int    // simulations at once; 0: one for each CPU
 }
 
 // Check says what is wrong with the size.
@@ -62,7 +63,7 @@ type Options struct {
 
 // Default is the paper's set-up, with the forecaster that is measured best.
 func Default() Options {
-	return Options{Size: Size{Data: "../shared/data", Seeds: 5}, Waits: waitpredict.Adaptive, Forecast: forecast.NewAuto().Name()}
+	return Options{Size: Size{Data: "../shared/data", Machines: "examples/iss", Seeds: 5}, Waits: waitpredict.Adaptive, Forecast: forecast.NewAuto().Name()}
 }
 
 // MaxSeeds bounds the seeds of one call.

@@ -10,18 +10,21 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
+	"github.com/switchyard-hpc/switchyard/internal/reproduce/gridcost"
 )
 
-// Names lists what [Run] takes, of the MCMF paper first, then of the one on power budgets.
-func Names() []string { return append(reproduce.Names(), bluegene.Names()...) }
+// Names lists what [Choose] takes, of the MCMF paper first, then of the one on power budgets, then of the ISS paper.
+func Names() []string { return slices.Concat(reproduce.Names(), bluegene.Names(), gridcost.Names()) }
 
 // Exhibits lists all exhibits, in the same order.
-func Exhibits() []reproduce.Exhibit { return append(reproduce.Exhibits(), bluegene.Exhibits()...) }
+func Exhibits() []reproduce.Exhibit {
+	return slices.Concat(reproduce.Exhibits(), bluegene.Exhibits(), gridcost.Exhibits())
+}
 
 // Choice is what of each paper is made.
 type Choice struct {
-	options     reproduce.Options
-	mcmf, power []string
+	options           reproduce.Options
+	mcmf, power, grid []string
 }
 
 // Choose checks the options and the names, before anything is read. Without names all of the
@@ -32,6 +35,8 @@ func Choose(o reproduce.Options, names []string) (*Choice, error) {
 		switch {
 		case slices.Contains(bluegene.Names(), name):
 			c.power = append(c.power, name)
+		case slices.Contains(gridcost.Names(), name):
+			c.grid = append(c.grid, name)
 		case slices.Contains(reproduce.Names(), name):
 			c.mcmf = append(c.mcmf, name)
 		default:
@@ -56,7 +61,7 @@ func (c *Choice) Run(ctx context.Context, progress func() (step func(done, of in
 		return err
 	}
 	var err error
-	if len(c.mcmf) > 0 || len(c.power) == 0 {
+	if len(c.mcmf) > 0 || len(c.power)+len(c.grid) == 0 {
 		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
 			return reproduce.Run(ctx, c.options, c.mcmf, step)
 		})
@@ -65,6 +70,11 @@ func (c *Choice) Run(ctx context.Context, progress func() (step func(done, of in
 		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
 			return bluegene.Run(ctx, c.options.Size, c.power, step)
 		})
+	}
+	if err == nil && len(c.grid) > 0 {
+		var reports []reproduce.Report
+		reports, err = gridcost.Run(c.options.Machines, c.grid)
+		made = append(made, reports...)
 	}
 	return made, err
 }
