@@ -112,7 +112,7 @@ func TestGuideHasTheReference(t *testing.T) {
 	if !opened || !closed {
 		t.Fatalf("%s has no section between %q and %q", file, begin, end)
 	}
-	want := "\n" + experiment.ReferenceText()
+	want := settings.Reference("###", experiment.Reference()) + "\n"
 	if *update {
 		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o600); err != nil {
 			t.Fatal(err)

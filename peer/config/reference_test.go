@@ -2,7 +2,6 @@ package config
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -249,29 +248,15 @@ minimum for two sites.
 
 // markdown is the page made of the reference.
 func markdown() string {
-	var b strings.Builder
-	b.WriteString(pageHead)
+	var tables []settings.Table
 	for _, s := range reference() {
-		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n| key | default | meaning |\n|---|---|---|\n", s.header(), s.about)
+		table := settings.Table{Name: s.header(), About: s.about}
 		for _, e := range s.keys {
-			value, has := settings.Field(defaultsOf(s), e.name)
-			initial := "none"
-			switch {
-			case has && !value.IsZero():
-				initial = "`" + settings.Format(value) + "`"
-			case e.required:
-				initial = "**required**"
-			}
-			about := strings.ReplaceAll(e.about, "|", `\|`)
-			if e.example != "" {
-				about += " For example `" + e.name + " = " + e.example + "`."
-			}
-			mark := ""
-			if e.live {
-				mark = " ⟳"
-			}
-			fmt.Fprintf(&b, "| `%s`%s | %s | %s |\n", e.name, mark, initial, about)
+			table.Keys = append(table.Keys, settings.Key{
+				Name: e.name, Default: e.initial(defaultsOf(s)), Required: e.required, Live: e.live, Example: e.example, About: e.about,
+			})
 		}
+		tables = append(tables, table)
 	}
-	return b.String()
+	return pageHead + settings.Reference("##", tables)
 }

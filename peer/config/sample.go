@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -50,11 +51,7 @@ func (s section) header() string {
 
 // shown is the key's default, or the example when it has none.
 func shown(e entry, table reflect.Value) string {
-	value, has := settings.Field(table, e.name)
-	if !has || value.IsZero() {
-		return e.example
-	}
-	return settings.Format(value)
+	return cmp.Or(e.initial(table), e.example)
 }
 
 // entries are the keys of a table: those of its section or, if users choose the names, those
