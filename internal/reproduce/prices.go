@@ -54,9 +54,10 @@ func (a *area) look(name string) (days []price.Forecast, err error) {
 	o := priceforecast.Options{Zone: time.UTC}
 	if name == priceforecast.Known {
 		o.Forecaster = forecast.NewAuto() // of what is after the end
-		all, err := priceforecast.Of(a.paid, math.MaxInt64, first, last.Add(lookahead), o)
-		all.Currency = a.currency
-		return []price.Forecast{all}, err
+		days = make([]price.Forecast, 1)
+		days[0], err = priceforecast.Of(a.paid, math.MaxInt64, first, last.Add(lookahead), o)
+		days[0].Currency = a.currency
+		return days, err
 	}
 	curve, err := forecast.NewCurve(a.paid, o.Zone)
 	if err != nil {

@@ -115,9 +115,9 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	var outlooks [][]price.Forecast
 	for i := range cfg.Sites {
 		cfg.Sites[i].Waits = t.waits
-		days, err := s.areas[i].outlook(t.forecast)
-		if err != nil {
-			return sim.Config{}, fmt.Errorf("%s: %w", s.systems[i].PriceArea, err)
+		days, problem := s.areas[i].outlook(t.forecast)
+		if problem != nil {
+			return sim.Config{}, fmt.Errorf("%s: %w", s.systems[i].PriceArea, problem)
 		}
 		cfg.Sites[i].Electricity.Ahead = ahead(days, s.starts[i])
 		outlooks = append(outlooks, days)
