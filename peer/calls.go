@@ -1,9 +1,9 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/step"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // pending is a [event.Call] that is not answered yet: what is done with its answer. It is data: it
@@ -19,7 +19,7 @@ type pending interface {
 func (p *Peer) call(op event.Op, then pending) {
 	call := event.Call{ID: p.calls.Open(then), Op: op}
 	if cancel, ok := op.(event.CancelReservationOp); ok {
-		p.after(step.MaxReleaseWait, releaseWaitTimerOf(cancel.Tag))
+		p.after(step.MaxReleaseWait, due.OfTag(due.ReleaseWaitTimer, cancel.Tag))
 	}
 	if p.releases.Issue(call) {
 		p.out.Calls = append(p.out.Calls, call)
@@ -34,11 +34,7 @@ func (p *Peer) callDone(ev event.CallDone) {
 	then.answered(p, ev.Result, ev.Err)
 	over, tag, next := p.releases.Answered(ev.ID)
 	if over {
-		p.timers.Stop(releaseWaitTimerOf(tag))
+		p.timers.Stop(due.OfTag(due.ReleaseWaitTimer, tag))
 	}
 	p.out.Calls = append(p.out.Calls, next...)
-}
-
-func releaseWaitTimerOf(tag protocol.Tag) timer {
-	return timer{kind: releaseWaitTimer, job: tag.Job, epoch: tag.Epoch}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// cancel notes the wish durably and begins to carry it out. What is terminal is
-// whichever becomes durable first here, the job's own end or its recall.
+// cancel makes the cancellation durable and starts it. The outcome is whichever becomes durable first: the
+// job's own end or its recall.
 func (p *Peer) cancel(ev event.Cancel) {
 	j, refusal := p.answers().MayChange(ev.Job, ev.User, ev.Admin, "cancel")
 	if j == nil {
@@ -54,10 +54,10 @@ func (p *Peer) cancel(ev event.Cancel) {
 	}
 }
 
-// discard gives up what has come of a job's output. Nobody would be told where it is.
+// discard deletes the part of a job's output that has arrived. No user would learn where it is.
 func (p *Peer) discard(tag protocol.Tag) { p.call(event.DiscardOp{Tag: tag}, discardOutput{tag}) }
 
-// discardOutput gives up what has come of a job's output.
+// discardOutput deletes that part.
 type discardOutput struct{ tag protocol.Tag }
 
 func (c discardOutput) answered(p *Peer, _ event.Result, err error) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
-	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
@@ -35,7 +35,7 @@ func (p *Peer) beginGroup(first *tables.Job, members []broker.Place) {
 	if d.Do == broker.Wait {
 		p.endTurn(g.Key)
 		for _, j := range p.rows.Of(d.Members) {
-			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: detailed(view.ReasonInfeasible, d.Why)})
+			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: view.Detailed(view.ReasonInfeasible, d.Why)})
 			p.waitForRound(j, view.ReasonInfeasible, d.Why)
 		}
 		return
@@ -100,9 +100,7 @@ func (p *Peer) reserveFrom(g *broker.Group, members []*tables.Job, d broker.Deci
 
 func (p *Peer) noteReserving(j *tables.Job, d broker.Decision) {
 	j.NextEpoch()
-	if f := j.Prediction; f != nil && f.End < d.Start.Add(f.Run).Add(f.Back) { // it waits for the others, and TMAX is told so
-		j.Prediction = &row.Prediction{Cost: f.Cost, Run: f.Run, Back: f.Back, End: d.Start.Add(f.Run).Add(f.Back)}
-	}
+	j.Prediction = j.Prediction.From(d.Start) // it waits for the others, and TMAX has to include that
 	if j.Site == p.cfg.Site {
 		p.moveJob(j, row.JobReserving)
 	} else {
@@ -153,12 +151,8 @@ func (c reserveLocal) answered(p *Peer, result event.Result, err error) {
 // setReserved notes that a member has its room.
 func (p *Peer) setReserved(j *tables.Job, start protocol.Instant) {
 	j.ReservedAt, j.Tries = start, 0
-	text := "from " + start.Text() + " on"
-	if start > j.ReserveFrom {
-		text += fmt.Sprintf(", %s later than it was asked for", start.Sub(j.ReserveFrom).Text())
-	}
-	p.logEvent(event.LogEvent{Kind: event.LogReserved, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: text, Price: pricing.HeldPrice(&j.Job)})
-	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.logEvent(event.LogEvent{Kind: event.LogReserved, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: handoff.ReservedText(&j.Job), Price: pricing.HeldPrice(&j.Job)})
+	p.timers.Stop(due.OfJob(due.JobTimer, j.Spec.Job))
 	p.rows.SaveJob(j.Spec.Job)
 	p.tryGrantGroup(j)
 }
@@ -169,7 +163,7 @@ func (p *Peer) setReserved(j *tables.Job, start protocol.Instant) {
 // asked for the latest start instead; after a few attempts all members are requeued.
 func (p *Peer) tryGrantGroup(j *tables.Job) {
 	if p.site.StopReason() != "" { // goes on when jobs may start
-		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: j.Spec.Job})
+		p.after(p.cfg.RetryMax, due.OfJob(due.JobTimer, j.Spec.Job))
 		return
 	}
 	g, rows := p.rows.Group(j)
@@ -178,7 +172,7 @@ func (p *Peer) tryGrantGroup(j *tables.Job) {
 
 // cancelReservation tells the member's site that this epoch is over.
 func (p *Peer) cancelReservation(j *tables.Job) {
-	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.timers.Stop(due.OfJob(due.JobTimer, j.Spec.Job))
 	if j.Phase == row.JobReserving {
 		p.release(j.Tag())
 		return
@@ -206,17 +200,9 @@ func (p *Peer) grantTogether(members []*tables.Job) {
 		p.moveJob(j, row.JobCommittedLocal)
 		j.CommittedAt = p.now
 		p.rows.SaveJob(j.Spec.Job)
-		p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: agreed(j)})
+		p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: handoff.StartText(&j.Job)})
 		p.startRun(j.Tag(), account, j.Spec)
 	}
-}
-
-// agreed tells the instant at which a member of a group starts with the others.
-func agreed(j *tables.Job) string {
-	if j.ReserveFrom == 0 {
-		return ""
-	}
-	return fmt.Sprintf("all sites of its group hold room from %s on", j.ReservedAt.Text())
 }
 
 // cannotGrant says what has changed for a member since its room was held; empty: nothing
@@ -287,14 +273,11 @@ func (p *Peer) recallOtherMembers(j *tables.Job, why string) (coming bool) {
 // room that the job has by the first answer stays.
 func (p *Peer) releaseLate(tag protocol.Tag) {
 	if p.rows.Runs[tag] != nil {
-		delete(p.unreleased, tag)
+		p.releases.Settle(tag)
 		return
 	}
 	p.release(tag)
 }
-
-// releaseTries is how often the local scheduler is asked to give room up: for about ten minutes.
-const releaseTries = 20
 
 // release gives up room that the own batch system holds. It is asked again while that fails;
 // what it never hears of ends by itself with the time that was asked for.
@@ -308,20 +291,15 @@ type releaseRoom struct{ tag protocol.Tag }
 func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 	tag := c.tag
 	if err == nil {
-		delete(p.unreleased, tag)
+		p.releases.Settle(tag)
 		return
 	}
-	p.unreleased[tag]++
-	tries, next := p.unreleased[tag], "asked again"
-	if tries >= releaseTries {
-		delete(p.unreleased, tag)
-		next = "given up; the room ends with the time that was asked for"
-	} else {
-		p.after(p.backoff(tries-1), timer{kind: releaseTimer, job: tag.Job, epoch: tag.Epoch})
+	before, again, report := p.releases.Failed(tag, err)
+	if again {
+		p.after(p.backoff(before), due.OfTag(due.ReleaseTimer, tag))
 	}
-	if tries == 1 || tries >= releaseTries {
-		text := fmt.Sprintf("release: %v; %s", err, next)
-		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(text)})
+	if report != "" {
+		p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: tag.Job, Site: p.cfg.Site, Epoch: tag.Epoch, Text: clip(report)})
 	}
 }
 
@@ -357,25 +335,31 @@ func (c reserveGuest) answered(p *Peer, result event.Result, err error) {
 		g.ReservedAt, g.Tries = done.Start, 0
 		p.rows.SaveGuest(tag.Job)
 		p.send(g.Origin, handoff.PreparedOf(&g.Guest))
-		p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
+		p.after(p.backoff(0), due.OfJob(due.GuestTimer, tag.Job))
 	}
 }
 
-// leftOut are the partners that a round does not ask about a component since they hold no
-// room, as people see them.
-func (p *Peer) leftOut(r *round, i int) (out []view.Quote) {
-	j := r.job(p, i)
-	if j == nil || !j.Together() || p.cfg.Policy.LocalOnly() {
-		return nil
+// review checks what the policy has decided about the groups of a round. It says whether the policy
+// is to be asked again.
+func (p *Peer) review(r *round, decisions []policy.Decision) (again bool) {
+	line := p.lineup()
+	rooms := func(group broker.GroupKey, site int) (broker.Room, bool) {
+		return line.Room(&r.Round, &r.fitting.In, group, site, p.cfg.MaxJobsPerCycle > 0, p.now)
 	}
-	for _, one := range p.partners.All() {
-		asked := r.AskOf(one) != nil
-		site := one.AsSite()
-		if asked || !one.Usable() || site.Judge(&r.Specs[i], true) != eligible.HoldsNoRoom {
-			continue
-		}
-		q := protocol.Quote{Declined: site.Why(&r.Specs[i], true)}
-		out = append(out, p.annotateQuote(r, i, nil, view.NewQuote(one.Site, q, one.Load, one.LoadAge(p.now))))
+	return r.fitting.Review(decisions, rooms, r.reconfigured != p.reconfigured)
+}
+
+// excludeReservingSite keeps a member from a site that has no room for it, or the group from having as many
+// members there.
+func (p *Peer) excludeReservingSite(j *tables.Job) {
+	if !p.learnCrowd(j) {
+		p.excludeSite(j, j.Site)
 	}
-	return out
+}
+
+// learnCrowd notes that a site refused a member of a group, and says whether the members there were too
+// many. Fewer are asked for there for a while.
+func (p *Peer) learnCrowd(j *tables.Job) (tooMany bool) {
+	g, rows := p.rows.Group(j)
+	return g != nil && j.App.Crowds.Refused(rows, &j.Job, func() protocol.Instant { return p.now.Add(p.dice.Jitter(p.cfg.ExclusionTime())) })
 }

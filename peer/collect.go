@@ -3,6 +3,7 @@ package peer
 import (
 	"errors"
 
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -11,8 +12,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// A job that ended at a partner is shown as running until its output is here, or nobody waits
-// for it any more. Its site keeps the files until then.
+// A job that ended at a partner is shown as running until its output has arrived, or is given up. Its site
+// keeps the files until then.
 
 // collect brings the files of a job that ended elsewhere home.
 func (p *Peer) collect(j *tables.Job) {
@@ -20,7 +21,7 @@ func (p *Peer) collect(j *tables.Job) {
 		return
 	}
 	if p.site.Mute() {
-		p.after(p.cfg.RetryMax, timer{kind: collectTimer, job: j.Spec.Job})
+		p.after(p.cfg.RetryMax, due.OfJob(due.CollectTimer, j.Spec.Job))
 		return
 	}
 	if len(j.Outcome.Files) == 0 {
@@ -64,7 +65,7 @@ func (p *Peer) collectLater(j *tables.Job, err error) {
 	j.Reason = clip("output not here yet: " + err.Error())
 	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: j.Spec.Job, Site: j.Site, Text: clip("collect: " + err.Error())})
-	p.after(p.backoff(j.Tries), timer{kind: collectTimer, job: j.Spec.Job})
+	p.after(p.backoff(j.Tries), due.OfJob(due.CollectTimer, j.Spec.Job))
 	j.Tries++
 }
 

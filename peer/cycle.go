@@ -1,12 +1,12 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lineup"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
-	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -29,14 +29,14 @@ func (p *Peer) awaitCycle() {
 		p.forgetCycle()
 	case !p.cycleTimed:
 		p.cycleTimed = true
-		p.after(p.cfg.CycleInterval, timer{kind: cycleTimer})
+		p.after(p.cfg.CycleInterval, due.Once(due.CycleTimer))
 	}
 }
 
 // beginCycle is the time of a cycle, and sets that of the next one.
-func (p *Peer) beginCycle(due protocol.Instant) {
+func (p *Peer) beginCycle(at protocol.Instant) {
 	p.cycleDue = true
-	p.every(p.cfg.CycleInterval, due, timer{kind: cycleTimer})
+	p.every(p.cfg.CycleInterval, at, due.Once(due.CycleTimer))
 }
 
 // forgetCycle drops what was planned by other rules, or for jobs that have gone.
@@ -44,7 +44,7 @@ func (p *Peer) forgetCycle() {
 	if !p.cycleTimed {
 		return
 	}
-	p.timers.Stop(timer{kind: cycleTimer})
+	p.timers.Stop(due.Once(due.CycleTimer))
 	p.cycleTimed, p.cycleDue = false, false
 }
 
@@ -76,7 +76,7 @@ func (p *Peer) keepOut(kept []lineup.Kept) {
 			p.requeueLater(j, one.Reason, one.Detail)
 		default:
 			if j.Reason != one.Reason {
-				p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: detailed(one.Reason, one.Detail)})
+				p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: view.Detailed(one.Reason, one.Detail)})
 			}
 			p.requeueAfter(j, p.dice.Jitter(p.cfg.CheckInterval), one.Reason, one.Detail)
 		}
@@ -103,68 +103,18 @@ func (p *Peer) staysLocal(j *tables.Job) bool {
 		j.App == nil && lineup.Rows(&p.cfg.Policy, j) == 1
 }
 
-// intakeRule is how many jobs the site takes in a period.
-func (p *Peer) intakeRule() intake.Rule {
-	return intake.Rule{Max: p.cfg.MaxJobsPerCycle, Period: p.cfg.CycleInterval}
-}
-
-// countIntake notes that a job has come into the local queue by a policy's choice, and returns the
+// countIntake counts a job that has come into the local queue by the choice of a policy, and returns the
 // intake in which it counts.
 func (p *Peer) countIntake() intake.Number {
-	number := p.intake.Take(p.intakeRule(), p.now)
+	number := p.intake.Take(p.now)
 	p.saveIntake()
 	return number
 }
 
-// countOwn notes the same of an own job, which only cycles count.
-func (p *Peer) countOwn() {
-	if p.cfg.Initiation == policy.Cycle {
-		p.countIntake()
-	}
-}
-
-// uncountIntake takes a guest that did not come after all out of the count, if it was in this
-// period's.
-func (p *Peer) uncountIntake(g *tables.Guest) {
-	if p.intake.GiveBack(p.intakeRule(), p.now, g.Intake) {
-		p.saveIntake()
-	}
-	g.Intake = 0
-}
-
-// saveIntake has the intake outlive the peer.
+// saveIntake keeps the intake over a restart.
 func (p *Peer) saveIntake() {
 	if p.cfg.MaxJobsPerCycle > 0 {
-		p.site.Intake = p.intake.Row(p.intakeRule())
+		p.site.Intake = p.intake.Row()
 		p.rows.SaveSite()
 	}
-}
-
-// resumeIntake goes on with the period in which an earlier life ended, and counts the guests
-// for which that had made room last.
-func (p *Peer) resumeIntake() {
-	since, number, lasts := p.intake.Resume(p.intakeRule(), p.now, p.site.Intake)
-	if !lasts {
-		return
-	}
-	for _, g := range p.rows.Guests {
-		if g.Phase == row.GuestPrepared && g.Since >= since {
-			g.Intake = number
-		}
-	}
-}
-
-// intakeLeft is how many jobs the site may still take in this period (MaxQ).
-func (p *Peer) intakeLeft() int { return p.intake.Left(p.intakeRule(), p.now) }
-
-// intakeFullReason says why the site takes no more jobs in this period; empty: it does.
-func (p *Peer) intakeFullReason() string { return p.intake.FullReason(p.intakeRule(), p.now) }
-
-// intakeFullForOwn says the same of a job that a cycle would keep at home: guests may have come
-// while its policy thought.
-func (p *Peer) intakeFullForOwn() string {
-	if p.cfg.Initiation != policy.Cycle {
-		return ""
-	}
-	return p.intakeFullReason()
 }

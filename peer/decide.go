@@ -53,8 +53,8 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 	}
 }
 
-// askFallback asks the fallback about a round in which the policy failed: jobs do not wait for
-// a broken policy to be mended.
+// askFallback asks the fallback policy about a round in which the policy failed: jobs do not wait until that
+// works again.
 func (p *Peer) askFallback(r *round, because error) {
 	in := r.fitting.Narrowed()
 	in.Hint, in.Outcomes = nil, nil // they are the other policy's
@@ -80,32 +80,21 @@ func (c decideFallback) answered(p *Peer, result event.Result, err error) {
 	p.closeRound(r)
 	why := clip(fmt.Sprintf("fallback policy %s decided: %s", p.cfg.Fallback, c.because))
 	p.logEvent(event.LogEvent{Kind: event.LogPolicyFailed, Site: p.cfg.Site, Round: r.ID, Text: why})
-	p.carryOut(r, r.fitting.Settled(p.fallbackDecisions(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
+	p.carryOut(r, r.fitting.Settled(p.rows.WithoutBound(&r.fitting.In, rounds.Explained(decided.Decisions, why))), true)
 }
 
-// undecided ends a round in which nobody decided. Its jobs get another one.
+// undecided ends a round without decisions. Its jobs get another one.
 func (p *Peer) undecided(r *round, err error) {
 	p.closeRound(r)
 	p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Round: r.ID, Text: clip("policy: " + err.Error())})
 	p.requeueAllAfter(r, p.cfg.RetryInitial, "the policy failed", err.Error())
 }
 
-// fallbackDecisions are the decisions of another policy than that in force, without those for jobs
-// whose limits or groups it need not have looked at.
-func (p *Peer) fallbackDecisions(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
-	for i, d := range decisions {
-		if j := p.rows.Jobs[in.Jobs[d.Job].ID]; j != nil && broker.Bound(&j.Job, j.ApplicationRow()) {
-			decisions[i].Site = policy.NoSite
-		}
-	}
-	return decisions
-}
-
 // snapshot turns the round into the policy's columns.
 func (p *Peer) snapshot(r *round) policy.Snapshot {
 	own := p.own()
 	if own.Accept = len(r.Specs); p.cfg.Initiation == policy.Cycle { // it takes no more jobs of its own than of others (MaxQ)
-		own.Accept = min(own.Accept, p.intakeLeft())
+		own.Accept = min(own.Accept, p.intake.Left(p.now))
 	}
 	in := r.Snapshot(own, p.now)
 	in.Hint = p.hint
@@ -175,16 +164,18 @@ func (c *decisionRun) leave(i int, j *tables.Job, because string) {
 		c.p.rejectVolunteers(c.r, i, j)
 		return
 	}
-	why, detail := view.ReasonInfeasible, because
-	switch room := c.roomless[j.Spec.Job]; {
-	case room != "" && c.r.Takers(i) > 0:
-		why, detail = view.ReasonNoCommonStart, room
-	case because == "":
-		why, detail = c.waitReason(i, j)
-	case c.stead:
-		why = view.ReasonPolicyUnsupported
+	u := rounds.Unplaced{
+		Takers: c.r.Takers(i), NoRoom: c.roomless[j.Spec.Job], Because: because, Fallback: c.stead,
+		Unknown: func() bool { j.NoEligibleSite = c.desk().Unknown(&j.Job); return j.NoEligibleSite },
+		Declines: func() string {
+			if c.p.cfg.DisableLogEvents {
+				return ""
+			}
+			return rounds.Declines(c.p.reportOf(c.r).Job(i))
+		},
 	}
-	c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", detailed(why, detail))
+	why, detail := u.Reason()
+	c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", view.Detailed(why, detail))
 	c.p.requeueUnplaced(c.r, j, why, detail)
 }
 
@@ -207,8 +198,8 @@ func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 	if !c.stead {
 		j.Decided = row.Decided{Policy: p.cfg.Policy.Name, At: p.now, AWT: c.in.AWT[c.in.At(d.Job, d.Site)]}
 	}
-	if home {
-		p.countOwn()
+	if home && p.cfg.Initiation == policy.Cycle { // only cycles count local jobs
+		p.countIntake()
 	} else if own := &c.r.Home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
 		j.Home = pricing.QuotedPrice(own)
 	}
@@ -230,8 +221,8 @@ func (c *decisionRun) staysQueued(i int, j *tables.Job) bool {
 		c.leave(i, j, "")
 		return true
 	}
-	full := p.intakeFullForOwn()
-	if full == "" {
+	full := p.intake.FullReason(p.now) // guests may have come while the policy decided
+	if full == "" || p.cfg.Initiation != policy.Cycle {
 		return false
 	}
 	if broker.StartsWithOthers(c.in, &j.Job) {
@@ -247,26 +238,11 @@ func (p *Peer) logRound(r *round, i int, silent []string, kind event.LogKind, si
 	if p.cfg.DisableLogEvents {
 		return
 	}
-	quotes, others := p.reported(r, i)
+	quotes, others := p.reportOf(r).Job(i)
 	p.logEvent(event.LogEvent{
 		Kind: kind, Job: r.Specs[i].Job, Site: site, Round: r.ID, Text: clip(why),
 		Quotes: quotes, OmittedQuotes: others, Silent: silent, Duration: p.now.Sub(r.Opened),
 	})
-}
-
-// waitReason says why no site was chosen for job i: a word, and what the sites said.
-func (c *decisionRun) waitReason(i int, j *tables.Job) (word, detail string) {
-	if j.NoEligibleSite = c.desk().Unknown(&j.Job); j.NoEligibleSite {
-		return view.ReasonNoEligibleSite, ""
-	}
-	if would := c.r.Takers(i); would > 0 {
-		return view.ReasonCycleLimit, fmt.Sprintf("%d sites would take it, but not in this round", would)
-	}
-	if c.p.cfg.DisableLogEvents {
-		return view.ReasonAllDeclined, ""
-	}
-	quotes, others := c.p.reported(c.r, i)
-	return view.ReasonAllDeclined, rounds.Declines(quotes, others)
 }
 
 // requeueUnplaced lets a job that no site was chosen for wait for another round: if no site that may be
@@ -296,9 +272,6 @@ func (p *Peer) explain(j *tables.Job, why, detail string) {
 		p.rows.SaveJob(j.Spec.Job)
 	}
 }
-
-// detailed is a reason as people read it.
-func detailed(why, detail string) string { return view.Detailed(why, detail) }
 
 // requeueAfter keeps a job in the grid queue until it is worth asking again.
 func (p *Peer) requeueAfter(j *tables.Job, d protocol.Duration, why, detail string) {

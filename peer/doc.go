@@ -1,11 +1,11 @@
 // Package peer is one site's part of the grid as a deterministic state machine.
 //
 // A [Peer] has no goroutine, clock, network or file. A shell feeds it events and
-// carries out what it asks for:
+// carries out the effects:
 //
 //	events (with the time)                      effects
 //	  messages, API questions,   ──► Step ──►   rows in one transaction, then messages,
-//	  answers to calls, ticks                   calls, the next wake, digest, facts, answers
+//	  answers to calls, ticks                   calls, the next wake, digest, log events, answers
 //
 // The live shell is peer/node; the simulator is another. Neither decides
 // anything.
@@ -16,10 +16,10 @@
 //  2. Make the Records of a [event.Ready] durable, in order, before any other part of
 //     it is carried out. Many steps may share one transaction; effects are then
 //     released in the order of the steps.
-//  3. Answer each [event.Call] at most once by [event.CallDone]; after a time-out with Err.
-//  4. Tick at [event.Ready.Wake]. After [New], Tick at once: that first step takes up
-//     again what the rows say was under way.
-//  5. Hand in only messages that are authentic and from a configured partner.
+//  3. Answer each [event.Call] at most once by [event.CallDone]; after a timeout with Err.
+//  4. Tick at [event.Ready.Wake]. After [New], Tick at once: the first step continues
+//     everything that the rows have in progress.
+//  5. Pass in only messages that are authentic and from a configured partner.
 //
 // # What is where
 //
@@ -27,56 +27,49 @@
 //
 //	event/               what goes in, and what comes out
 //	rules/, reconfigure.go
-//	                     what a peer is told before its first step, and what of that may change
+//	                     the configuration of a peer, and what of it may change while it runs
 //	peer.go, receive.go  [Peer] and its step; which message goes where
-//	row/                 what is kept durably: rows, their phases, their JSON
+//	row/                 durable rows, their phases, their JSON
 //	step/, tables/       what the parts share in a step; the rows in memory
+//	view/, status/, answers/
+//	                     answers to users and operators
 //	phases.go            how rows change their phase, and what a step has changed
-//	calls.go             what waits for the shell; each kind stands beside what makes the call
-//	due/, timers.go      what waits for an instant
+//	calls.go             calls to the shell; each kind is next to the code that makes the call
+//	due/, timers.go      timers, and what happens when the clock is set
 //	admission/, jobs.go, cancel.go
 //	                     jobs of this origin, from submission to archive
-//	eligible/            whether a site may run a job
-//	leaving.go           what of a job leaves the site
-//	gridqueue/           jobs that have no place
+//	gridqueue/           jobs that have no site
 //	rounds/, round.go, decide.go
-//	                     rounds: own quote, φ, partners' quotes, decision [SS 2.1.1]
+//	                     rounds: local quote, φ, quotes of partners, decision [SS 2.1.1]
 //	lineup/, initiation.go, cycle.go
-//	                     who begins a round, and who is asked [SS 2.1.2, 2.1.3], [MC 2]
+//	                     what opens a round, and which partners are asked [SS 2.1.2, 2.1.3], [MC 2]
 //	intake/              how many jobs the site takes in a period
 //	testsubmit.go        rounds that only answer a question
 //	quoting/, hosting/, quotes.go
-//	                     what partners are quoted, and the tentative allocations of jobs
-//	pricing/, energy.go  prices: of jobs here, and of electricity
+//	                     quotes for partners, and the tentative allocations of jobs
+//	pricing/, energy.go  prices: of jobs at this site, and of electricity
 //	handoff/             what the messages of a hand-off mean for the rows that they are about
 //	origin.go            the origin's side of the hand-off
-//	target.go            the other side
+//	target.go            the target's side
 //	localrun/, runs.go, watch.go
-//	                     placements in the own local queue, for both, and what happens to them
-//	collect.go           output on its way home
-//	ledger/              what runs are charged and draw, and what that comes to
-//	application.go, objectives.go, limits.go
-//	                     what users want of several jobs [IS 4.1]
-//	broker/, predictions.go
-//	                     what is known of their runs: before and after them [IS 4.3]
+//	                     runs in the local queue, for both sides, and what happens to them
+//	collect.go           stage out: the output of jobs comes to their origin
+//	ledger/              what runs are charged and draw, and the totals of that
+//	application.go, objectives.go
+//	                     applications, their objectives and limits [IS 4.1]
+//	broker/              prediction and history of their runs [IS 4.3], co-allocation groups
 //	coallocation.go      components that start at one instant
-//	groupround.go        where they have room
 //	missed.go            starts that were missed
-//	partner/             what is known of a partner, and of all of them
-//	partners.go, quality.go
-//	                     sessions, cards, silence, and how well their jobs went
-//	setpartners.go, conflicts.go
-//	                     other partners, those that have left, and two with one number
-//	lives/               which store of a site goes on, and what may have run
-//	life.go, restore.go  the present life and what partners say of it; from rows back to work
-//	recover.go, operator.go, fenced.go
-//	                     what people decide: which store goes on, what became of a job, where it is given up
-//	clockset.go          the clock was set
-//	view/, status/, answers/, views.go
-//	                     what they are answered
+//	partner/, partners.go
+//	                     partners: sessions, cards, silence, and how well their jobs went
+//	setpartners.go       other partners, and those that have left
+//	lives/               which store of a site continues, and what may have run
+//	life.go, restore.go  the present life and what partners say of it; how the rows continue after a restart
+//	recover.go, operator.go
+//	                     decisions of operators: which store continues, what became of a job
 //
 // The outbox is not a table of its own: what must be sent again follows from the
-// phase of a job, guest or run, so that a state and its messages cannot part
-// (docs/decisions/0002). All of a [Peer] is data, pending calls and random numbers too, but for what
+// phase of a job, guest or run, so that a state and its messages cannot diverge
+// (docs/decisions/0002). All of a [Peer] is data, pending calls and random numbers too, except for what
 // is behind the interfaces of its [rules.Config].
 package peer

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/step"
@@ -38,7 +39,7 @@ func (askPrices) answered(p *Peer, result event.Result, err error) {
 		p.logEvent(event.LogEvent{Kind: event.LogPricesMissing, Site: p.cfg.Site, Text: why})
 		again = min(again, p.dice.Jitter(p.cfg.CheckInterval))
 	}
-	p.after(again, timer{kind: priceTimer})
+	p.after(again, due.Once(due.PriceTimer))
 }
 
 // desk is where jobs are priced, as the site is configured and by the prices of now.

@@ -3,6 +3,8 @@ package peer
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/switchyard-hpc/switchyard/peer/due"
 )
 
 // Leftovers says what a peer still keeps in memory that it must not keep once
@@ -32,8 +34,8 @@ func (p *Peer) Leftovers() (out []string) {
 		out = append(out, "an open round")
 	}
 	for t := range p.timers.Keys() {
-		if t.kind != pruneTimer && t.kind != probeTimer && t.kind != loadCheckTimer && t.kind != priceTimer && t.kind != markTimer &&
-			t.kind != paceTimer {
+		if t.Kind != due.PruneTimer && t.Kind != due.ProbeTimer && t.Kind != due.LoadCheckTimer && t.Kind != due.PriceTimer && t.Kind != due.MarkTimer &&
+			t.Kind != due.PaceTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}
 	}

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -83,7 +84,7 @@ func (p *Peer) rejectVolunteers(r *round, i int, j *tables.Job) {
 	case !rejected:
 		p.requeueUnplaced(r, j, view.ReasonVolunteer, "")
 	default:
-		p.queue.Put(j.Spec.Job) // its next round asks everybody
+		p.queue.Put(j.Spec.Job) // its next round asks all partners
 	}
 }
 
@@ -125,13 +126,13 @@ func (p *Peer) beginLoadChecks(first protocol.Duration) {
 	if first == 0 {
 		first = 1 + protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval)))
 	}
-	p.after(first, timer{kind: loadCheckTimer})
+	p.after(first, due.Once(due.LoadCheckTimer))
 }
 
-// loadCheckDue lets waiting jobs look at their own AWT again and looks at the own
-// utilisation: below δ the site volunteers [SS 2.1.2].
-func (p *Peer) loadCheckDue(due protocol.Instant) {
-	p.every(p.cfg.CheckInterval, due, timer{kind: loadCheckTimer})
+// loadCheckDue has the local AWT of waiting jobs checked again, and the local utilization:
+// below δ the site volunteers [SS 2.1.2].
+func (p *Peer) loadCheckDue(at protocol.Instant) {
+	p.every(p.cfg.CheckInterval, at, due.Once(due.LoadCheckTimer))
 	again := p.cfg.RecheckJobs
 	if again == 0 {
 		again = -1
@@ -140,7 +141,7 @@ func (p *Peer) loadCheckDue(due protocol.Instant) {
 	p.call(event.QuoteOp{}, checkLoad{})
 }
 
-// checkLoad asks for the own utilisation, every σ.
+// checkLoad asks for the local utilization, every σ.
 type checkLoad struct{}
 
 func (checkLoad) answered(p *Peer, result event.Result, err error) {

@@ -2,18 +2,14 @@ package peer
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/peer/admission"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
-	"github.com/switchyard-hpc/switchyard/peer/partner"
-	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
-	"github.com/switchyard-hpc/switchyard/peer/view"
-	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -25,10 +21,10 @@ func (p *Peer) submit(ev event.Submit) {
 	}
 	key, desk := ev.User+"\x00"+ev.Key, p.admission()
 	if row, ok := p.rows.Dedup[key]; ok && ev.Key != "" {
-		p.answer(ev.Asked, view.Submitted{Elsewhere: desk.MayLeaveTo(specsOf(ev.Jobs)), Jobs: p.idsFrom(row.First, row.Count)})
+		p.answer(ev.Asked, desk.Submitted(ev.Jobs, row.First, row.Count))
 		return
 	}
-	if refusal, ok := p.refuseSubmission(desk, ev); ok {
+	if refusal, ok := desk.RefuseSubmission(ev.User, ev.Application, ev.Jobs, len(p.rows.Jobs), p.rows.JobsOf(ev.User)); ok {
 		p.answer(ev.Asked, refusal)
 		return
 	}
@@ -39,8 +35,7 @@ func (p *Peer) submit(ev event.Submit) {
 	for i := range ev.Jobs {
 		j := p.newJob(desk, ev.User, &ev.Jobs[i], a)
 		if j.NoEligibleSite {
-			notices = append(notices, fmt.Sprintf(
-				"job %v: no site that is known can run it; it waits for one that is not known yet", j.Spec.Job))
+			notices = append(notices, admission.UnknownNotice(j.Spec.Job))
 		}
 	}
 	if a != nil {
@@ -51,38 +46,17 @@ func (p *Peer) submit(ev event.Submit) {
 		p.rows.Dedup[key] = row.Dedup{First: first, Count: len(ev.Jobs), At: p.now}
 		p.rows.SaveDedup(key)
 	}
-	p.answer(ev.Asked, view.Submitted{Elsewhere: desk.MayLeaveTo(specsOf(ev.Jobs)), Jobs: p.idsFrom(first, len(ev.Jobs)), Notices: notices})
-}
-
-func specsOf(jobs []protocol.Job) []protocol.Spec {
-	specs := make([]protocol.Spec, len(jobs))
-	for i := range jobs {
-		specs[i] = jobs[i].Spec
-	}
-	return specs
+	submitted := desk.Submitted(ev.Jobs, first, len(ev.Jobs))
+	submitted.Notices = notices
+	p.answer(ev.Asked, submitted)
 }
 
 // admission is where this site admits jobs now.
 func (p *Peer) admission() *admission.Desk {
-	desk := &admission.Desk{
+	return &admission.Desk{
 		Site: hosting.Here(&p.cfg), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle,
-		Policy: &p.cfg.Policy, Objectives: p.objectives(),
+		Stopped: p.site.StopReason(), Accounts: p.cfg.Accounts, Policy: &p.cfg.Policy, Objectives: p.objectives(), Partners: admission.Known(p.partners.All()),
 	}
-	for _, one := range p.partners.All() {
-		if !one.Departed {
-			desk.Partners = append(desk.Partners, admits(one))
-		}
-	}
-	return desk
-}
-
-// admits is what is known of a partner, by its card, for jobs that are to run there.
-func admits(one *partner.Partner) admission.Partner {
-	known := admission.Partner{Site: one.AsSite()}
-	if one.Card != nil {
-		known.MaxJobs, known.MaxCPUs = one.Card.MaxJobs, one.Card.MaxCPUs
-	}
-	return known
 }
 
 // admissionOnce is [Peer.admission] for a look at many jobs: it is made for the first one, and only then.
@@ -94,14 +68,6 @@ func (p *Peer) admissionOnce() func() *admission.Desk {
 		}
 		return desk
 	}
-}
-
-func (p *Peer) idsFrom(first protocol.JobID, count int) []protocol.JobID {
-	out := make([]protocol.JobID, count)
-	for i := range out {
-		out[i] = first + protocol.JobID(i)
-	}
-	return out
 }
 
 func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *tables.Application) *tables.Job {
@@ -125,30 +91,6 @@ func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *t
 	return j
 }
 
-func (p *Peer) refuseSubmission(desk *admission.Desk, ev event.Submit) (view.Refusal, bool) {
-	if why := p.site.StopReason(); why != "" {
-		return view.Refusal{Code: view.Unavailable, Reason: why}, true
-	}
-	if refusal, ok := desk.RefuseCount(ev.User, len(ev.Jobs), len(p.rows.Jobs), p.rows.JobsOf(ev.User)); ok {
-		return refusal, true
-	}
-	if _, err := p.cfg.Accounts.Local(ev.User); err != nil {
-		return view.Refusal{Code: view.Denied, Reason: err.Error()}, true
-	}
-	if refusal, ok := admission.RefuseEmpty(ev.Jobs); ok {
-		return refusal, true
-	}
-	return p.refuseJobs(desk, ev.User, ev.Application, ev.Jobs)
-}
-
-// refuseJobs says why none of the jobs can be taken, or asked about.
-func (p *Peer) refuseJobs(desk *admission.Desk, user string, a *protocol.Application, jobs []protocol.Job) (view.Refusal, bool) {
-	if why := quoting.TooLargeReason(user, jobs); a != nil && why != "" {
-		return view.Refusal{Code: view.BadRequest, Reason: why}, true
-	}
-	return desk.Refuse(a, jobs)
-}
-
 // finish ends a job of this origin, if nothing of it can start any more: see [Peer.endCancelled].
 func (p *Peer) finish(j *tables.Job, state protocol.State, reason string) {
 	if state == protocol.Cancelled {
@@ -166,7 +108,7 @@ func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 		j.Ended = p.now
 	}
 	p.logEvent(event.LogEvent{Kind: event.LogJobEnded, Job: id, Site: j.Site, Epoch: j.Epoch, State: state, Text: j.Reason})
-	p.noteBenefit(j)
+	p.ledger().NoteBenefit(&p.benefit, j)
 	if o, ok := j.PolicyOutcome(); ok && j.Decided.Policy == p.cfg.Policy.Name {
 		p.outcomes.Add(o)
 	}
@@ -185,8 +127,8 @@ func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 
 // stopTimers ends what is repeated or waited for because of the job.
 func (p *Peer) stopTimers(j *tables.Job) {
-	for _, kind := range []timerKind{jobTimer, collectTimer, reclaimTimer} {
-		p.timers.Stop(timer{kind: kind, job: j.Spec.Job})
+	for _, kind := range []due.Kind{due.JobTimer, due.CollectTimer, due.ReclaimTimer} {
+		p.timers.Stop(due.OfJob(kind, j.Spec.Job))
 	}
 }
 
@@ -199,8 +141,8 @@ func (p *Peer) finishWith(j *tables.Job) {
 // or ends it if it was to be cancelled.
 func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
 	p.logEvent(event.LogEvent{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
-	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
-	p.timers.Stop(timer{kind: reclaimTimer, job: j.Spec.Job})
+	p.timers.Stop(due.OfJob(due.JobTimer, j.Spec.Job))
+	p.timers.Stop(due.OfJob(due.ReclaimTimer, j.Spec.Job))
 	p.leaveSite(j)
 	j.Unplace()
 	switch {
@@ -245,7 +187,7 @@ func (p *Peer) inQueue(j *tables.Job) bool {
 
 // leaveSite takes the job off its partner's count.
 func (p *Peer) leaveSite(j *tables.Job) {
-	p.timers.Stop(timer{kind: startTimer, job: j.Spec.Job, epoch: j.Epoch})
+	p.timers.Stop(due.OfTag(due.StartTimer, j.Tag()))
 	if one := p.partners.Of(j.Site); one != nil && j.CountsThere {
 		one.JobsThere--
 	}
@@ -255,14 +197,7 @@ func (p *Peer) leaveSite(j *tables.Job) {
 // excludeSite keeps the site from being asked about the job for σ; under cycles also in the next one,
 // or the policy would have the same choice again, and make it.
 func (p *Peer) excludeSite(j *tables.Job, site protocol.SiteName) {
-	p.excludeFor(j, site, p.exclusionTime())
-}
-
-func (p *Peer) exclusionTime() protocol.Duration {
-	if p.cfg.Initiation == policy.Cycle {
-		return max(p.cfg.CheckInterval, 2*p.cfg.CycleInterval) // at least one and a half
-	}
-	return p.cfg.CheckInterval
+	p.excludeFor(j, site, p.cfg.ExclusionTime())
 }
 
 func (p *Peer) excludeFor(j *tables.Job, site protocol.SiteName, d protocol.Duration) {
@@ -277,28 +212,13 @@ func (p *Peer) excludeFor(j *tables.Job, site protocol.SiteName, d protocol.Dura
 func (p *Peer) excludeHere(j *tables.Job, why string) {
 	p.excludeSite(j, p.cfg.Site)
 	j.NotHere = clip(why)
-	if !j.AwaitsMove {
-		j.AwaitsMove = true
-		p.awaitMove = append(p.awaitMove, j.Spec.Job)
-	}
+	p.refused.Add(j)
 }
 
-// queueMoved lets the next jobs that the own scheduler has refused try it again, since something
-// has left its queue. They are few, so that very many that it refuses for ever cost little, and
-// those that were refused last come last.
+// queueMoved lets the next jobs that the local scheduler has refused try it again, since a job has left its
+// queue.
 func (p *Peer) queueMoved() {
-	const most = 2
-	for tried := 0; tried < most && len(p.awaitMove) > 0; {
-		j := p.rows.Jobs[p.awaitMove[0]]
-		p.awaitMove = p.awaitMove[1:]
-		if j == nil {
-			continue
-		}
-		j.AwaitsMove = false
-		if j.Phase == row.JobInGridQueue && j.Excluded.Excludes(p.cfg.Site, p.now) {
-			j.Excluded.Allow(p.cfg.Site)
-			p.queue.Wake(j.Spec.Job)
-			tried++
-		}
+	for _, id := range p.refused.Next(p.rows.Jobs, p.cfg.Site, p.now) {
+		p.queue.Wake(id)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -36,7 +37,7 @@ func (p *Peer) listen() {
 		return
 	}
 	p.site.Listening = true
-	p.after(listenFor, timer{kind: listenTimer})
+	p.after(listenFor, due.Once(due.ListenTimer))
 }
 
 // markSpoken notes that a partner has said what it knows. The last one ends the listening, unless
@@ -45,9 +46,9 @@ func (p *Peer) markSpoken(one *partner.Partner, overlapped bool) {
 	one.Spoken = true
 	switch {
 	case !p.site.Listening:
-	case overlapped && !p.overlapped: // once: nobody may put a start off for ever
+	case overlapped && !p.overlapped: // once: no partner may delay a start for ever
 		p.overlapped = true
-		p.after(listenFor, timer{kind: listenTimer})
+		p.after(listenFor, due.Once(due.ListenTimer))
 	case !p.overlapped && p.partners.AllSpoke():
 		p.endListening()
 	}
@@ -58,7 +59,7 @@ func (p *Peer) endListening() {
 		return
 	}
 	p.site.Listening = false
-	p.timers.Stop(timer{kind: listenTimer})
+	p.timers.Stop(due.Once(due.ListenTimer))
 	early := p.early
 	p.early = nil
 	for _, ev := range early {
@@ -72,13 +73,13 @@ func (p *Peer) resumeStarts() {
 	if p.site.StopReason() != "" {
 		return
 	}
-	p.fireSoon(func(t timer) bool {
-		return t.kind == jobTimer || t.kind == collectTimer || t.kind == guestTimer || t.kind == reportTimer
+	p.fireSoon(func(t due.Timer) bool {
+		return t.Kind == due.JobTimer || t.Kind == due.CollectTimer || t.Kind == due.GuestTimer || t.Kind == due.ReportTimer
 	})
 	for _, tag := range p.rows.RunTags() {
 		if r := p.rows.Runs[tag]; r.Waits {
 			r.Waits = false
-			p.after(0, runTimerOf(tag))
+			p.after(0, due.OfTag(due.RunTimer, tag))
 		}
 	}
 }
@@ -148,7 +149,7 @@ func (p *Peer) handleWatermark(one *partner.Partner, m protocol.Watermark) {
 	if m.Life.Incarnation != before.Incarnation && before.Boot != 0 {
 		p.requestOwnershipCheck(one)
 	}
-	p.judgeCards()
+	p.judgeCards(nil)
 	p.handleSeenLife(one, m.Seen)
 	p.advanceJobSeq(one, m.SeenSeq)
 	p.handleTwin(one, m.Twin)
@@ -184,7 +185,7 @@ func (p *Peer) raiseGeneration() {
 	p.out.Records = append(p.out.Records, row.Record{
 		Table: row.GenerationTable, Key: string(row.GenerationTable), Row: row.Generation{Generation: p.site.Generation},
 	})
-	if news && !p.timers.Has(timer{kind: markTimer}) {
-		p.after(p.dice.Jitter(p.cfg.Watermark), timer{kind: markTimer})
+	if news && !p.timers.Has(due.Once(due.MarkTimer)) {
+		p.after(p.dice.Jitter(p.cfg.Watermark), due.Once(due.MarkTimer))
 	}
 }

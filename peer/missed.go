@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -12,14 +13,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func startByTimerOf(tag protocol.Tag) timer {
-	return timer{kind: startByTimer, job: tag.Job, epoch: tag.Epoch}
-}
-
 // watchStartBy sets the time from which on a placement must not start any more.
 func (p *Peer) watchStartBy(tag protocol.Tag) {
 	if by, limited := p.rows.StartBy(tag); limited {
-		p.timers.Set(startByTimerOf(tag), max(p.now, by.Add(1)))
+		p.timers.Set(due.OfTag(due.StartByTimer, tag), max(p.now, by.Add(1)))
 	}
 }
 
@@ -30,7 +27,7 @@ func (p *Peer) startByDue(tag protocol.Tag) {
 		return
 	}
 	if p.site.StopReason() != "" {
-		p.after(p.cfg.RetryMax, startByTimerOf(tag))
+		p.after(p.cfg.RetryMax, due.OfTag(due.StartByTimer, tag))
 		return
 	}
 	p.missStart(r)
@@ -44,7 +41,7 @@ func (p *Peer) missStart(r *localrun.Run) {
 	if r.Reason == why {
 		return
 	}
-	p.setRunReason(r, why)
+	p.rows.ExplainRun(r, why)
 	if p.rows.Guests[r.Tag.Job] != nil {
 		p.report(r, protocol.Pending, why) // Recalled, which follows, has no words
 	}
@@ -78,7 +75,7 @@ func (p *Peer) tooLate(r *localrun.Run) bool {
 	p.missStart(r)
 	r.Withdraw = true
 	p.rows.SaveRun(r.Tag)
-	p.after(0, runTimerOf(r.Tag))
+	p.after(0, due.OfTag(due.RunTimer, r.Tag))
 	return true
 }
 

@@ -8,17 +8,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
-	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// money is what this site reckons in.
+// money is the currency that this site calculates in.
 func (p *Peer) money() pricing.Money {
 	return pricing.Money{Own: p.currency(), Exchange: p.cfg.Exchange}
 }
 
-// currency is the site's own: that of its electricity where nobody says.
+// currency is the site's own: that of its electricity where it is not configured.
 func (p *Peer) currency() string { return cmp.Or(p.cfg.Currency, p.prices.Currency()) }
 
 // ledger is the accounts of the site.
@@ -35,7 +35,7 @@ func (p *Peer) objectives() *broker.Objectives {
 	}
 }
 
-// declineUnknownCurrency declines a quote whose currency nobody here can convert, for policies that
+// declineUnknownCurrency declines a quote whose currency this site cannot convert, for policies that
 // weigh money.
 func (p *Peer) declineUnknownCurrency(q *protocol.Quote) {
 	if !p.cfg.Policy.DecidesApplications() {
@@ -60,34 +60,35 @@ func (p *Peer) addObjectives(in *policy.Snapshot, r *round, answers []*rounds.As
 	p.objectives().Describe(in, rows, p.ledger().Placed, p.now)
 	for i := range r.Specs {
 		for _, a := range answers {
-			broker.AddMoney(in, p.quoteMoney(r, i, a))
+			broker.AddMoney(in, r.Money(p.money(), i, a))
 		}
 	}
 }
 
-// quoteMoney are the parts of the price of a quote in the own currency.
-func (p *Peer) quoteMoney(r *round, i int, a *rounds.Ask) view.Money {
-	q, link := r.Quote(i, a), protocol.Micro(0)
-	if a != nil {
-		link = a.Partner.LinkCost(&r.Specs[i])
-	}
-	return p.money().Parts(&q, link)
+// The Prologue [IS 4.1] gathers what the choice of a machine needs: what the user wants of
+// an application, in which shapes its components may run, and how long each is expected to
+// run on which machine, by the history of its runs. The Epilogue [IS 4.3] keeps how they ran.
+
+// entry is one row of a round: a job in one of its shapes.
+type entry struct {
+	job   *tables.Job
+	shape int // index in Component.Shapes; 0 for one that has none
 }
 
-// annotateQuote adds to a quote what people want to know of components.
-func (p *Peer) annotateQuote(r *round, i int, a *rounds.Ask, q view.Quote) view.Quote {
-	if !p.cfg.Policy.DecidesApplications() {
-		return q
+// predict states what is expected of the run on a machine: by the executions of the
+// component and the Γ model, else by the user's estimate. Nothing is of a plain job, since others
+// with its name may be quite another size.
+func (p *Peer) predict(e entry, spec *protocol.Spec, site protocol.SiteName, on *protocol.Capacity) {
+	spec.ForgetPrediction()
+	if !p.cfg.Policy.DecidesApplications() || e.job == nil || !e.job.IsComponent() {
+		return
 	}
-	if j := r.job(p, i); j != nil && len(j.Shapes()) > 1 {
-		q.CPUs = r.Specs[i].CPUs
+	p.rows.History.Predict(&e.job.Job, e.shape, spec, site, on)
+}
+
+// epilogue learns from the run of a component that has ended.
+func (p *Peer) epilogue(j *tables.Job) {
+	if p.cfg.Policy.DecidesApplications() && j.IsComponent() && p.rows.History.Learn(&j.Job, p.ledger().Capacity(j.Site), p.now) {
+		p.rows.SaveExecutions(broker.ComponentOf(&j.Job).Key(j.Site))
 	}
-	if q.Declined == "" {
-		m := p.quoteMoney(r, i, a)
-		if all, err := p.money().Convert(q.Cost, q.Currency); err == nil {
-			m.Cost = all
-		}
-		q.Money = &m
-	}
-	return q
 }

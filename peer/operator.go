@@ -6,16 +6,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// What nobody can know is left to people: a job that may or may not have run waits as
-// NeedsOperator until one of them cancels it, which ends it with its outcome unknown, or
-// requeues it by force, and it may run twice.
+// An operator decides about a job that may or may not have run: it waits as NeedsOperator until it is
+// cancelled, which ends it with its outcome unknown, or requeued by force, and it may run twice.
 
 // closeUnknown ends a job of which only an operator could say what became of it.
 func (p *Peer) closeUnknown(j *tables.Job, why string) {
@@ -33,7 +34,7 @@ func (p *Peer) closeUnknown(j *tables.Job, why string) {
 	p.conclude(j, protocol.Cancelled, "outcome unknown: "+why)
 }
 
-// abandon gives up whatever may still be somewhere of a job in doubt. Nobody waits for it.
+// abandon ends what any site may still have of a job in doubt, without waiting for that.
 func (p *Peer) abandon(j *tables.Job) {
 	if r := p.rows.Runs[j.Tag()]; r != nil {
 		p.removeRun(r.Tag)
@@ -59,7 +60,7 @@ func (c endPlacement) answered(p *Peer, result event.Result, err error) {
 	}
 }
 
-// killPlacement ends one that has started. Nobody waits for that.
+// killPlacement ends one that has started. The peer does not wait for that.
 type killPlacement struct{ tag protocol.Tag }
 
 func (killPlacement) answered(*Peer, event.Result, error) {}
@@ -104,4 +105,46 @@ func (p *Peer) setAside(c localsched.Change) {
 	if c.State == protocol.Pending {
 		p.scheduleQueueCheck()
 	}
+}
+
+// fencedOver takes a partner's word that a placement that was given up is over. It is no proof
+// when the records that it comes from may be of another store than the one that held room;
+// seen says that the partner names the end itself.
+func (p *Peer) fencedOver(one *partner.Partner, tag protocol.Tag, seen bool) {
+	at := p.rows.FencedAt(one.Site, tag)
+	if at < 0 {
+		return
+	}
+	j := p.rows.Jobs[tag.Job]
+	j.FencedOver(at, seen || j.Fenced[at].Holder == one.Incarnation() || !p.site.TellsApart())
+	p.rows.SaveJob(tag.Job)
+	if j.Phase == row.JobEnding && !j.AwaitsFenced() {
+		p.endFenced(j, j.Reason)
+	}
+}
+
+// endCancelled ends a job as CANCELLED once nothing of it can start any more. Until then it waits,
+// and the sites that it was taken from get a message to end what they have of it.
+func (p *Peer) endCancelled(j *tables.Job, reason string) {
+	if !j.AwaitsFenced() {
+		p.endFenced(j, reason)
+		return
+	}
+	id := j.Spec.Job
+	p.stopTimers(j)
+	p.leaveSite(j)
+	p.queue.Remove(id)
+	p.moveJob(j, row.JobEnding)
+	j.Reason = clip(reason)
+	p.rows.SaveJob(id)
+	p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Epoch: j.Epoch, Text: clip(status.EndingReason(&j.Job))})
+	p.sendForPhase(id)
+}
+
+// endFenced ends a job as CANCELLED of which no site has anything more to say.
+func (p *Peer) endFenced(j *tables.Job, reason string) {
+	if len(j.Fenced) > 0 {
+		reason = joined("outcome unknown: "+status.LostRecords(j.Fenced[0].Site), reason)
+	}
+	p.conclude(j, protocol.Cancelled, reason)
 }

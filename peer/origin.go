@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -35,7 +36,7 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 		return
 	}
 	if p.site.StopReason() != "" {
-		p.after(p.cfg.RetryMax, timer{kind: jobTimer, job: id})
+		p.after(p.cfg.RetryMax, due.OfJob(due.JobTimer, id))
 		return
 	}
 	step, messages := handoff.Due(&j.Job, j.Tries, j.OwnershipPending)
@@ -49,7 +50,7 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 	case handoff.ReserveLocally:
 		p.reserveLocal(j)
 	case handoff.SendOffer:
-		p.send(j.Site, handoff.OfferOf(&j.Job, p.leaving(j), j.Tolerance()))
+		p.send(j.Site, handoff.OfferOf(&j.Job, j.PayloadAbroad(p.cfg.ExportRemote), j.Tolerance()))
 	case handoff.SendMessages:
 		for _, m := range messages {
 			p.send(m.To, m.Body)
@@ -57,7 +58,7 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 	default:
 		return
 	}
-	p.after(p.backoff(j.Tries), timer{kind: jobTimer, job: id})
+	p.after(p.backoff(j.Tries), due.OfJob(due.JobTimer, id))
 	j.Tries++
 }
 
@@ -126,7 +127,7 @@ func (p *Peer) grant(j *tables.Job, one *partner.Partner) {
 	j.CountsThere = true
 	one.JobsThere++
 	p.rows.SaveJob(j.Spec.Job)
-	p.logEvent(event.LogEvent{Kind: event.LogJobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: agreed(j)})
+	p.logEvent(event.LogEvent{Kind: event.LogJobGranted, Job: j.Spec.Job, Site: one.Site, Epoch: j.Epoch, Text: handoff.StartText(&j.Job)})
 	p.sendForPhase(j.Spec.Job)
 	p.armReclaimTimer(j)
 }
@@ -169,7 +170,7 @@ func (p *Peer) handleAccept(one *partner.Partner, tag protocol.Tag) {
 			j.Restored = false
 			p.rows.SaveJob(tag.Job)
 		}
-		p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
+		p.timers.Stop(due.OfJob(due.JobTimer, tag.Job))
 	}
 }
 
@@ -182,7 +183,7 @@ func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 	if one.JobsThere == 0 {
 		return
 	}
-	again := timer{kind: ownershipTimer, site: one.Site}
+	again := due.OfSite(due.OwnershipTimer, one.Site)
 	if next := one.Rechecks.Next(p.now, p.cfg.RetryMax); next > p.now {
 		if !p.timers.Has(again) {
 			p.timers.Set(again, next)
@@ -203,7 +204,7 @@ func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 func (p *Peer) setHandedOff(j *tables.Job) {
 	p.moveJob(j, row.JobHandedOff)
 	p.watchStart(j)
-	p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
+	p.timers.Stop(due.OfJob(due.JobTimer, j.Spec.Job))
 	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{
 		Kind: event.LogJobHandedOff, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Duration: p.now.Sub(j.Asked),
@@ -283,13 +284,10 @@ func (p *Peer) sendFenced(one *partner.Partner, tag protocol.Tag) {
 	if p.site.Mute() {
 		return
 	}
-	if m := handoff.FencedOf(p.rows.JobRow(tag.Job), tag, p.issued(tag.Job)); m != nil {
+	if m := handoff.FencedOf(p.rows.JobRow(tag.Job), tag, p.site.Over(tag.Job)); m != nil {
 		p.send(one.Site, m)
 	}
 }
-
-// issued says whether a job without a row has ended: this store has issued its ID, or has given it up.
-func (p *Peer) issued(id protocol.JobID) bool { return p.site.IssuedHere(id) || p.site.GivenUp(id) }
 
 // handleResult takes the end of a job that a partner ran. Its output is staged out before
 // ResultAck lets the partner drop it. One that comes again after that is acknowledged again.
@@ -299,7 +297,7 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	j := p.rows.At(one.Site, m.Tag)
 	if j == nil {
 		p.site.NoteUnknown(one.Site, m.Tag, p.rows.JobRow(m.Tag.Job))
-		if p.rows.Jobs[m.Tag.Job] == nil && p.issued(m.Tag.Job) {
+		if p.rows.Jobs[m.Tag.Job] == nil && p.site.Over(m.Tag.Job) {
 			p.send(one.Site, protocol.ResultAck{Tag: m.Tag}) // the acknowledgement was lost
 			return
 		}
@@ -326,8 +324,8 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 		p.rerun(j, why)
 		return
 	}
-	p.timers.Stop(timer{kind: jobTimer, job: m.Tag.Job})
-	p.timers.Stop(timer{kind: reclaimTimer, job: m.Tag.Job})
+	p.timers.Stop(due.OfJob(due.JobTimer, m.Tag.Job))
+	p.timers.Stop(due.OfJob(due.ReclaimTimer, m.Tag.Job))
 	p.moveJob(j, row.JobStagingOut)
 	p.rows.SaveJob(m.Tag.Job)
 	p.collect(j)
@@ -368,7 +366,7 @@ func (p *Peer) mayRun(j *tables.Job, why string, lost bool) {
 	}
 	if j.OwnershipPending {
 		j.OwnershipPending = false
-		p.timers.Stop(timer{kind: jobTimer, job: j.Spec.Job})
+		p.timers.Stop(due.OfJob(due.JobTimer, j.Spec.Job))
 	}
 	if j.OperatorReason != "" {
 		return
@@ -385,7 +383,7 @@ func (p *Peer) mayRun(j *tables.Job, why string, lost bool) {
 // site that is silent.
 func (p *Peer) armReclaimTimer(j *tables.Job) {
 	if j.Spec.Requeue && j.Reclaimable() {
-		p.after(p.cfg.ReclaimAfter, timer{kind: reclaimTimer, job: j.Spec.Job})
+		p.after(p.cfg.ReclaimAfter, due.OfJob(due.ReclaimTimer, j.Spec.Job))
 	}
 }
 
@@ -395,21 +393,17 @@ func (p *Peer) reclaim(id protocol.JobID) {
 		return
 	}
 	if p.site.StopReason() != "" {
-		p.after(p.cfg.RetryMax, timer{kind: reclaimTimer, job: id})
+		p.after(p.cfg.RetryMax, due.OfJob(due.ReclaimTimer, id))
 		return
 	}
 	if one := p.partners.Of(j.Site); one != nil {
-		heard := one.Heard
-		if one.Linked {
-			heard = p.now
-		}
-		if left := p.cfg.ReclaimAfter - p.now.Sub(heard); left > 0 {
-			p.after(left, timer{kind: reclaimTimer, job: id})
+		if left := p.cfg.ReclaimAfter - one.Silence(p.now); left > 0 {
+			p.after(left, due.OfJob(due.ReclaimTimer, id))
 			return
 		}
 	}
 	if p.rows.EndsUnheard(j, p.now) {
-		p.after(p.cfg.ReclaimAfter, timer{kind: reclaimTimer, job: id})
+		p.after(p.cfg.ReclaimAfter, due.OfJob(due.ReclaimTimer, id))
 		return
 	}
 	p.fence(j, "its site was not heard for "+p.cfg.ReclaimAfter.Text(), false)

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,8 +20,7 @@ func (p *Peer) connected(card protocol.Card) {
 	}
 	renewed, overlapped := one.Connect(card)
 	p.handleLife(one, card.Life(), card.Stopped)
-	p.claimNumber(one)
-	p.judgeCards()
+	p.judgeCards(one)
 	p.handleSeenLife(one, card.Seen)
 	p.advanceJobSeq(one, card.SeenSeq)
 	p.sendMark(one, overlapped)
@@ -52,37 +53,25 @@ func (p *Peer) advanceJobSeq(one *partner.Partner, seq uint64) {
 
 // resend repeats at once what a partner that is back has not answered.
 func (p *Peer) resend(site protocol.SiteName) {
-	p.fireSoon(func(t timer) bool { return p.concerns(t, site) })
+	p.fireSoon(func(t due.Timer) bool {
+		job, guest := t.Resent()
+		j, g := p.rows.Jobs[t.Job], p.rows.Guests[t.Job]
+		return job && j != nil && j.AwaitsAnswerOf(site) || guest && g != nil && g.Origin == site
+	})
 }
 
 // fireSoon fires timers now.
-func (p *Peer) fireSoon(which func(timer) bool) {
+func (p *Peer) fireSoon(which func(due.Timer) bool) {
 	for t := range p.timers.Keys() {
 		if which(t) {
 			p.resendSoon = append(p.resendSoon, t)
 		}
 	}
-	slices.SortFunc(p.resendSoon, func(a, b timer) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.job, b.job), cmp.Compare(a.epoch, b.epoch))
-	})
+	slices.SortFunc(p.resendSoon, due.Timer.Compare)
 	for _, t := range p.resendSoon {
 		p.timers.Set(t, p.now)
 	}
 	p.resendSoon = p.resendSoon[:0]
-}
-
-func (p *Peer) concerns(t timer, site protocol.SiteName) bool {
-	switch t.kind {
-	case jobTimer, collectTimer:
-		j := p.rows.Jobs[t.job]
-		return j != nil && (j.Site == site || j.Phase == row.JobEnding && slices.Contains(row.PartnersWith(&j.Job), site))
-	case guestTimer, reportTimer:
-		g := p.rows.Guests[t.job]
-		return g != nil && g.Origin == site
-	case runTimer, reclaimTimer, roundTimer, probeTimer, watchTimer, pruneTimer, loadCheckTimer, cycleTimer, priceTimer, startTimer,
-		listenTimer, markTimer, ownershipTimer, paceTimer, queueTimer, limitTimer, releaseTimer, releaseWaitTimer, startByTimer:
-	}
-	return false
 }
 
 func (p *Peer) disconnected(ev event.Disconnected) {
@@ -103,7 +92,7 @@ func (p *Peer) disconnected(ev event.Disconnected) {
 // markResponsive notes that the partner is alive; it is asked again.
 func (p *Peer) markResponsive(one *partner.Partner) {
 	if one.Hear(p.now) {
-		p.timers.Stop(timer{kind: probeTimer, site: one.Site})
+		p.timers.Stop(due.OfSite(due.ProbeTimer, one.Site))
 		p.queue.ReleaseAll()
 	}
 }
@@ -113,7 +102,7 @@ func (p *Peer) markResponsive(one *partner.Partner) {
 func (p *Peer) markUnresponsive(one *partner.Partner) {
 	if one.MissDeadline() {
 		p.logEvent(event.LogEvent{Kind: event.LogPartnerUnresponsive, Site: one.Site})
-		p.after(p.dice.Jitter(p.cfg.CheckInterval), timer{kind: probeTimer, site: one.Site})
+		p.after(p.dice.Jitter(p.cfg.CheckInterval), due.OfSite(due.ProbeTimer, one.Site))
 	}
 }
 
@@ -125,7 +114,7 @@ func (p *Peer) probe(site protocol.SiteName) {
 	if one.Linked {
 		p.send(site, protocol.QuoteRequest{Deadline: p.cfg.QuoteTimeout})
 	}
-	p.after(p.dice.Jitter(p.cfg.CheckInterval), timer{kind: probeTimer, site: site})
+	p.after(p.dice.Jitter(p.cfg.CheckInterval), due.OfSite(due.ProbeTimer, site))
 }
 
 func (p *Peer) digestSeen(ev event.DigestSeen) {
@@ -143,7 +132,7 @@ func (p *Peer) logEventAbout(one *partner.Partner, f event.LogEvent) {
 		p.logEvent(f)
 		return
 	}
-	if t := (timer{kind: paceTimer, site: one.Site}); !p.timers.Has(t) {
+	if t := (due.OfSite(due.PaceTimer, one.Site)); !p.timers.Has(t) {
 		p.timers.Set(t, end)
 	}
 }
@@ -152,9 +141,84 @@ func (p *Peer) logEventAbout(one *partner.Partner, f event.LogEvent) {
 func (p *Peer) endPeriod(one *partner.Partner) {
 	over, next := one.EndPeriod(p.now)
 	if next != 0 {
-		p.timers.Set(timer{kind: paceTimer, site: one.Site}, next)
+		p.timers.Set(due.OfSite(due.PaceTimer, one.Site), next)
 	}
 	for _, f := range over {
 		p.logEvent(event.LogEvent{Kind: event.LogKind(f.Kind), Site: one.Site, OmittedQuotes: f.Others, Text: f.Text})
+	}
+}
+
+// hintPause is the time between two hints, however many sites are seen.
+const hintPause = protocol.Hour
+
+// memberSeen warns the operator of another site that says it has this one's name or number.
+func (p *Peer) memberSeen(m event.MemberSeen) {
+	conflict := partner.ConflictReason(&p.cfg, m.Site, m.Number, m.PublicKey)
+	if conflict == "" || p.hinted != 0 && p.now.Sub(p.hinted) < hintPause {
+		return
+	}
+	p.hinted = p.now
+	p.logEvent(event.LogEvent{Kind: event.LogMemberConflict, Site: m.Site, Text: conflict})
+}
+
+// judgeCards reports the partners with which no jobs can be exchanged by the cards. First is a partner whose
+// card is new; nil: none is.
+func (p *Peer) judgeCards(first *partner.Partner) {
+	claimed, barred := p.partners.JudgeCards(first, p.cfg.Number)
+	for _, one := range claimed {
+		p.rows.SavePartner(one.Site)
+	}
+	for _, one := range barred {
+		p.logEventAbout(one, event.LogEvent{Kind: event.LogSiteIDConflict, Text: one.Barred})
+	}
+}
+
+// recordConduct counts one job of this site at a partner, or at least quoted by it.
+func (p *Peer) recordConduct(one *partner.Partner, what row.Conduct) {
+	if !p.cfg.AskUnreliableLast || one == nil {
+		return
+	}
+	changed, save := one.Judge(what, p.now, p.cfg.CheckInterval)
+	if save {
+		p.rows.SavePartner(one.Site)
+	}
+	if changed {
+		p.logEvent(event.LogEvent{Kind: event.LogPartnerQuality, Site: one.Site, Text: one.QualityText()})
+	}
+}
+
+// watchStart sets the time by which a job that was handed over has to have started.
+func (p *Peer) watchStart(j *tables.Job) {
+	if !p.cfg.AskUnreliableLast || j.ReserveFrom != 0 || j.QuotedAWT < 0 {
+		return
+	}
+	p.after(partner.LateAfter(j.QuotedAWT), due.OfTag(due.StartTimer, j.Tag()))
+}
+
+// startDue looks whether a job has started that should have. A partner that cannot be reached
+// cannot say so, and one whose job is wanted back need not start it.
+func (p *Peer) startDue(tag protocol.Tag) {
+	j := p.rows.Jobs[tag.Job]
+	if j == nil || j.Epoch != tag.Epoch || j.Phase != row.JobHandedOff || j.Started != 0 || j.Cancelling {
+		return
+	}
+	if one := p.partners.Of(j.Site); one != nil && one.Reached() {
+		p.recordConduct(one, row.Late)
+	}
+}
+
+// recordStart counts a job whose start became known, unless it counted as late already.
+func (p *Peer) recordStart(j *tables.Job) {
+	t := due.OfTag(due.StartTimer, j.Tag())
+	if p.timers.Has(t) {
+		p.timers.Stop(t)
+		p.recordConduct(p.partners.Of(j.Site), row.Kept)
+	}
+}
+
+// recordEnd counts a job that failed as soon as it ran.
+func (p *Peer) recordEnd(j *tables.Job, outcome *protocol.Outcome) {
+	if one := p.partners.Of(j.Site); one != nil && one.FailedAtOnce(&j.Spec, outcome) {
+		p.recordConduct(one, row.FailedAtOnce)
 	}
 }

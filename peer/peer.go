@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/answers"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
+	"github.com/switchyard-hpc/switchyard/peer/lineup"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -62,12 +64,12 @@ type Peer struct {
 	calls     step.Calls[pending]
 	instances step.Instance // the last one
 	releases  step.Releases
-	timers    due.Set[timer]
+	timers    due.Set[due.Timer]
 
 	tentatives   quoting.Claims
 	watched      localrun.Watch              // the local queue
 	impactChecks map[protocol.Tag]partner.ID // whose offers the local scheduler is asked about
-	resendSoon   []timer                     // scratch
+	resendSoon   []due.Timer                 // scratch
 	lastCalled   uint64                      // numbers the availability messages heard
 	reconfigured int                         // made so far; an older policy's hint is not kept
 
@@ -77,9 +79,8 @@ type Peer struct {
 	prices     pricing.Prices
 	benefit    status.Benefit
 
-	awaitMove  []protocol.JobID // that the own scheduler has refused, and since when in order
-	turns      broker.Turns
-	unreleased map[protocol.Tag]int // room to be given up, and how often asking for that has failed
+	refused lineup.Refused // by the local scheduler
+	turns   broker.Turns
 }
 
 // New restores a peer from its rows, or makes one without rows. The same
@@ -112,11 +113,9 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		tentatives:   quoting.Claims{},
 		impactChecks: map[protocol.Tag]partner.ID{},
 
-		unreleased: map[protocol.Tag]int{},
-
 		site: &site, partners: &partners, queue: queue,
 		rows: tables.New(&site, &partners, queue),
-		load: protocol.Load{CPUs: cfg.Capacity.CPUs},
+		load: protocol.Load{CPUs: cfg.Capacity.CPUs}, intake: intake.New(cfg.Intake()),
 	}
 	for _, c := range cfg.Partners {
 		p.partners.Begin(c)
@@ -236,7 +235,7 @@ func (p *Peer) logEvent(f event.LogEvent) {
 	p.out.LogEvents = append(p.out.LogEvents, f)
 }
 
-// backoff is the pause before the next repetition after so many tries.
+// backoff is the pause before the next repetition after a number of tries.
 func (p *Peer) backoff(tries int) protocol.Duration {
 	return p.dice.Backoff(tries, p.cfg.RetryInitial, p.cfg.RetryMax)
 }
@@ -258,4 +257,16 @@ func (p *Peer) setLoad(load protocol.Load) {
 		p.out.Digest = &load
 	}
 	p.load, p.loadAt = load, p.now
+}
+
+// answers is what questions are answered by.
+func (p *Peer) answers() answers.Answers {
+	return answers.Answers{Ledger: p.ledger(), Number: p.cfg.Number, Watched: &p.watched, Objectives: p.objectives()}
+}
+
+// here is what the site shows of itself.
+func (p *Peer) here() answers.Here {
+	return answers.Here{
+		Software: p.cfg.Software, Area: p.cfg.Area, Load: p.load, Loaded: p.loadAt != 0, Benefit: p.benefit.PPM(),
+	}
 }

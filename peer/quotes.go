@@ -61,7 +61,7 @@ func (p *Peer) questionAnswered(one *partner.Partner) {
 // is not there by the instant is not asked for any more.
 func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 	m := question.Request
-	answer, query := p.host().Answer(one, m, p.intakeLeft())
+	answer, query := p.host().Answer(one, m, p.intake.Left(p.now))
 	if answer.Asked() == 0 {
 		p.send(one.Site, p.host().Complete(answer.Reply))
 		return

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -14,7 +15,11 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		return
 	}
 	p.markResponsive(one)
-	if !p.actsOn(one, m) {
+	acts, unknown := handoff.ActsOn(m, one.DistrustReason() != "", p.site.Mute())
+	if unknown != nil {
+		p.site.NoteUnknown(one.Site, *unknown, p.rows.JobRow(unknown.Job))
+	}
+	if !acts {
 		return
 	}
 	switch m := m.(type) {

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
@@ -20,14 +21,13 @@ func (p *Peer) handleReconfigure(ev event.Reconfigure) {
 	if cfg.Policy.DecidesApplications() != p.cfg.Policy.DecidesApplications() {
 		p.beginAgain()
 	}
-	before := p.intakeRule()
 	if cfg.Policy.Name != p.cfg.Policy.Name {
 		p.outcomes = rounds.Outcomes{}
 	}
 	p.cfg, p.hint = cfg, nil
-	p.intake.Change(before, p.intakeRule(), p.now)
+	p.intake.Change(cfg.Intake(), p.now)
 	p.reconfigured++
-	p.timers.Stop(timer{kind: loadCheckTimer})
+	p.timers.Stop(due.Once(due.LoadCheckTimer))
 	p.beginLoadChecks(0)
 	p.forgetCycle()
 	p.queue.Unpark(-1, gridqueue.Any)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
@@ -49,30 +50,6 @@ func (p *Peer) dropRound() {
 	}
 }
 
-// actsOn says whether anything is done about a message now. A partner that two peers speak for,
-// or an older store, is believed nothing about jobs; and while this store may be older, nothing
-// is taken that rests on what it has forgotten.
-func (p *Peer) actsOn(one *partner.Partner, m protocol.Message) bool {
-	if _, mark := m.(protocol.Watermark); mark {
-		return true
-	}
-	if one.DistrustReason() != "" {
-		return false
-	}
-	if !p.site.Mute() {
-		return true
-	}
-	switch m := m.(type) { //nolint:gochecksumtype // the others may end something
-	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused:
-		return true // which end nothing
-	case protocol.Status:
-		p.site.NoteUnknown(one.Site, m.Tag, p.rows.JobRow(m.Tag.Job))
-	case protocol.Result: // its sender keeps it, and will say so again
-		p.site.NoteUnknown(one.Site, m.Tag, p.rows.JobRow(m.Tag.Job))
-	}
-	return false
-}
-
 // adopt takes a partner's word that it has a job at an epoch that these rows, which are of
 // before, do not know: the lost life gave it there.
 func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
@@ -82,14 +59,14 @@ func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	}
 	p.leaveSite(j)
 	p.queue.Remove(tag.Job)
-	p.timers.Stop(timer{kind: jobTimer, job: tag.Job})
+	p.timers.Stop(due.OfJob(due.JobTimer, tag.Job))
 	p.moveJob(j, row.JobHandedOff)
 	j.Adopt(one.Site, tag.Epoch)
 	j.CountsThere = true
 	one.JobsThere++
 	if j.Cancelling { // its user has said so before the site was known
 		p.moveJob(j, row.JobRecalling)
-		p.after(0, timer{kind: jobTimer, job: tag.Job})
+		p.after(0, due.OfJob(due.JobTimer, tag.Job))
 	}
 	p.armReclaimTimer(j)
 	p.rows.SaveJob(tag.Job)
@@ -108,7 +85,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 	}
 	by := fmt.Sprintf("%s (uid %d)", ev.User, ev.UID)
 	p.logEvent(event.LogEvent{Kind: event.LogRecovered, Site: p.cfg.Site, Text: "this store goes on, says " + by})
-	p.site.Settle, p.site.SettledBy = settlement(ev), by
+	p.site.Settle, p.site.SettledBy = ev.Settlement(), by
 	copied := p.site.QueueMayHaveRun()
 	doubts := p.site.JobsMayHaveRun()
 	p.site.NewLine(p.now, p.partners.Highest())
@@ -147,7 +124,7 @@ func (p *Peer) markAllRestored(copied bool) {
 		}
 		r.Restored, r.Copied = true, copied
 		p.rows.SaveRun(tag)
-		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(tag)) // a submission may be under way
+		p.after(p.cfg.SubmitRecheckDelay, due.OfTag(due.RunTimer, tag)) // a submission may be under way
 	}
 }
 
@@ -159,7 +136,7 @@ func (p *Peer) acceptRestored(g *tables.Guest) {
 	last, aside := p.watched.Aside(tag)
 	p.moveGuest(g, row.GuestAccepted)
 	g.OwnershipGuessed = true
-	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
+	p.timers.Stop(due.OfJob(due.GuestTimer, tag.Job))
 	p.rows.SaveGuest(tag.Job)
 	p.addRun(tag, g.Account, g.Spec)
 	if aside {
@@ -178,7 +155,7 @@ func (p *Peer) markJobRestored(j *tables.Job) {
 		p.requeue(j, event.LogJobRequeued, lives.RestoredReason)
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		j.OwnershipPending, j.Tries = true, 0
-		p.after(0, timer{kind: jobTimer, job: j.Spec.Job})
+		p.after(0, due.OfJob(due.JobTimer, j.Spec.Job))
 	case row.JobStagingOut, row.JobEnding: // it is placed nowhere any more
 		j.Restored = false
 	case row.JobCommittedLocal:
@@ -192,17 +169,6 @@ func (p *Peer) leaveToOperator(j *tables.Job) {
 	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogNeedsOperator, Job: j.Spec.Job, Epoch: j.Epoch, Text: lives.RestoredReason + status.Remedy})
 	p.settleJob(j)
-}
-
-// settlement is what the operator says of all jobs in doubt.
-func settlement(ev event.Recover) row.Settlement {
-	switch {
-	case ev.Cancel:
-		return row.SettleByCancel
-	case ev.Requeue:
-		return row.SettleByRequeue
-	}
-	return ""
 }
 
 // settleJob does with a job in doubt what an operator has said of all of them.
@@ -219,7 +185,7 @@ func (p *Peer) settleJob(j *tables.Job) {
 // verify asks the local scheduler whether it still has a placement of older rows.
 func (p *Peer) verify(r *localrun.Run) {
 	if r.Calling {
-		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(r.Tag))
+		p.after(p.cfg.SubmitRecheckDelay, due.OfTag(due.RunTimer, r.Tag))
 		return
 	}
 	p.callFor(r, event.LookupOp{Tag: r.Tag}, verifying)
@@ -231,11 +197,11 @@ func (p *Peer) verified(r *localrun.Run, result event.Result, err error) {
 	switch {
 	case !r.Restored || r.Phase == row.RunEnded: // a change said more meanwhile
 	case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):
-		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+		p.after(p.cfg.RetryMax, due.OfTag(due.RunTimer, r.Tag))
 	case found.Presence == localsched.Present && r.Copied && r.Phase != row.RunRunning:
 		p.withdrawCopied(r)
 	case found.Presence == localsched.Present:
-		p.confirm(r)
+		p.rows.Confirm(r)
 		p.inLocalQueue(r, found.Local)
 	default:
 		p.lostRun(r)
@@ -260,11 +226,11 @@ func (c withdrawCopied) answered(p *Peer, result event.Result, err error) {
 	switch {
 	case r == nil || r.Instance != c.instance || !r.Restored:
 	case err != nil:
-		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+		p.after(p.cfg.RetryMax, due.OfTag(due.RunTimer, r.Tag))
 	case done.Withdrawal == localsched.Withdrawn:
 		p.lostRun(r)
 	default:
-		p.confirm(r)
+		p.rows.Confirm(r)
 		p.inLocalQueue(r, "")
 	}
 }
@@ -274,21 +240,19 @@ func (c withdrawCopied) answered(p *Peer, result event.Result, err error) {
 // its first answer to the watch.
 func (p *Peer) scheduleQueueCheck() {
 	if p.site.TakesOut() {
-		p.after(p.cfg.SubmitRecheckDelay, timer{kind: queueTimer})
+		p.after(p.cfg.SubmitRecheckDelay, due.Once(due.QueueTimer))
 	}
 }
 
 // queueCheckPending says whether that is not done yet.
 func (p *Peer) queueCheckPending() bool {
-	for _, r := range p.rows.Runs {
-		if r.Copied && r.Phase != row.RunEnded {
-			return true
-		}
+	if p.rows.HasCopiedRun() {
+		return true
 	}
 	if !p.site.QueueCopied {
 		return false
 	}
-	waits := p.timers.Has(timer{kind: queueTimer}) || len(p.watched.Waiting()) > 0
+	waits := p.timers.Has(due.Once(due.QueueTimer)) || len(p.watched.Waiting()) > 0
 	if !waits {
 		p.site.QueueCopied = false
 		p.rows.SaveSite()
@@ -318,29 +282,12 @@ func (c withdrawAside) answered(p *Peer, result event.Result, err error) {
 	case errors.Is(err, localsched.ErrUnknownJob):
 		p.watched.Remove(c.tag)
 	case err != nil:
-		p.after(p.cfg.RetryMax, timer{kind: queueTimer})
+		p.after(p.cfg.RetryMax, due.Once(due.QueueTimer))
 	case done.Withdrawal == localsched.Withdrawn:
 		p.watched.Remove(c.tag)
 		p.forget(c.tag)
 	default:
 		p.watched.Put(localsched.Change{Tag: c.tag, State: protocol.Running})
-	}
-}
-
-// confirm notes that the local scheduler has a placement of older rows.
-func (p *Peer) confirm(r *localrun.Run) {
-	if !r.Restored {
-		return
-	}
-	r.Restored, r.Copied = false, false
-	p.rows.SaveRun(r.Tag)
-	if g := p.rows.Guests[r.Tag.Job]; g != nil && g.OwnershipGuessed && g.Tag() == r.Tag {
-		g.OwnershipGuessed = false
-		p.rows.SaveGuest(r.Tag.Job)
-	}
-	if j := p.rows.Jobs[r.Tag.Job]; j != nil && j.Tag() == r.Tag {
-		j.Restored = false
-		p.rows.SaveJob(r.Tag.Job)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -24,7 +25,7 @@ func (p *Peer) restore(rows iter.Seq2[row.Record, error]) error {
 		if one := p.partners.Of(g.Origin); one != nil {
 			one.SeenSeq = max(one.SeenSeq, id.Seq())
 			if g.Phase.Open() {
-				p.countGuest(one, g, +1)
+				g.CountAt(one, +1)
 			}
 		}
 	}
@@ -43,7 +44,9 @@ func (p *Peer) resume() {
 		p.rows.SaveSite()
 	}
 	p.beginLife(fresh)
-	p.resumeIntake()
+	if since, number, lasts := p.intake.Resume(p.now, p.site.Intake); lasts {
+		p.rows.CountPrepared(since, number)
+	}
 	for _, id := range p.rows.JobIDs() {
 		p.resumeJob(p.rows.Jobs[id])
 	}
@@ -63,7 +66,7 @@ func (p *Peer) resume() {
 	p.watch()
 	p.beginLoadChecks(p.cfg.FirstCheck)
 	p.beginPrices()
-	p.after(protocol.Hour, timer{kind: pruneTimer})
+	p.after(protocol.Hour, due.Once(due.PruneTimer))
 }
 
 // learnLoad asks the local scheduler for its load, so that partners know it
@@ -127,7 +130,7 @@ func (p *Peer) resumeGuest(g *tables.Guest) {
 
 func (p *Peer) resumeRun(r *localrun.Run) {
 	if r.Restored {
-		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(r.Tag))
+		p.after(p.cfg.SubmitRecheckDelay, due.OfTag(due.RunTimer, r.Tag))
 	}
 	p.watchStartBy(r.Tag)
 	switch r.Phase {
@@ -135,20 +138,20 @@ func (p *Peer) resumeRun(r *localrun.Run) {
 		if !p.rows.HasReservation(r.Tag) {
 			p.tentatives.Add(r.Tag, r.Since, r.Request)
 		}
-		p.after(p.cfg.SubmitRecheckDelay, runTimerOf(r.Tag))
+		p.after(p.cfg.SubmitRecheckDelay, due.OfTag(due.RunTimer, r.Tag))
 	case row.RunQueued, row.RunRunning, row.RunEnded:
 		p.reportGuest(r.Tag)
 		p.continueWithdrawal(r)
 	}
 }
 
-// prune forgets tombstones and submission keys that nobody can ask for any more, and
-// components that nobody has run for long.
+// prune deletes tombstones and submission keys that no request can refer to any more, and
+// components that no user has run for long.
 func (p *Peer) prune() {
 	if p.site.Recovery != "" || p.now < p.keepAll {
-		p.after(protocol.Hour, timer{kind: pruneTimer})
+		p.after(protocol.Hour, due.Once(due.PruneTimer))
 		return
 	}
 	p.rows.Prune(p.now - protocol.Instant(p.cfg.TombstoneTTL))
-	p.after(protocol.Hour, timer{kind: pruneTimer})
+	p.after(protocol.Hour, due.Once(due.PruneTimer))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
@@ -28,7 +29,7 @@ type round struct {
 	crowded      bool                           // there were more jobs than one message holds
 	opening      bool                           // jobs may still stay at home by the own quotes alone
 	fitting      *broker.Fitting                // what the policy was asked, and the places of its groups; nil: nothing yet
-	reconfigured int                            // in force when it was asked first
+	reconfigured int                            // the number of reconfigurations when it was asked first
 	outcomes     uint64                         // end of the outcomes that the policy was given, see [rounds.Outcomes]
 }
 
@@ -54,7 +55,7 @@ func (p *Peer) openRound() {
 	p.quoteLocal(r)
 }
 
-// commitLocalJobs commits jobs at home that nobody would send away. No quote is needed for that.
+// commitLocalJobs commits jobs that must not leave the local site. No quote is needed for that.
 func (p *Peer) commitLocalJobs(ids []protocol.JobID, because string) {
 	for _, id := range ids {
 		j := p.rows.Jobs[id]
@@ -69,7 +70,7 @@ func (p *Peer) commitLocalJobs(ids []protocol.JobID, because string) {
 	}
 }
 
-// notQuoted is the quoted wait of a job that nobody was asked about.
+// notQuoted is the quoted wait of a job for which no site was asked.
 const notQuoted protocol.Duration = -1
 
 func (p *Peer) newRound(specs []protocol.Spec) *round {
@@ -211,18 +212,14 @@ func (p *Peer) logPlacedLocally(r *round, i int) {
 	if p.cfg.DisableLogEvents {
 		return
 	}
-	own := "own wait " + r.Home[i].AWT.Text()
-	if r.Home[i].AWT.Text() == p.cfg.LocalWaitThreshold.Text() {
-		own = "own wait" // would read as no less than φ
-	}
 	p.logEvent(event.LogEvent{
 		Kind: event.LogJobPlacedLocally, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
-		Text: own + " is below φ = " + p.cfg.LocalWaitThreshold.Text() + " ([rounds] local_wait_threshold), so no partner was asked",
+		Text: rounds.StaysReason(r.Home[i].AWT, p.cfg.LocalWaitThreshold),
 	})
 }
 
-// askPartners sends the round's jobs to the partners and settles at once when
-// there is nobody to ask.
+// askPartners sends the round's jobs to the partners, and decides at once when there are
+// none to ask.
 func (p *Peer) askPartners(r *round) {
 	asking := p.asking(r)
 	for _, one := range p.choosePartners(asking) {
@@ -232,7 +229,7 @@ func (p *Peer) askPartners(r *round) {
 		if !p.cfg.DisableLogEvents {
 			p.logEvent(event.LogEvent{Kind: event.LogRoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
 		}
-		p.after(p.cfg.QuoteTimeout, timer{kind: roundTimer, round: r.ID})
+		p.after(p.cfg.QuoteTimeout, due.OfRound(r.ID))
 	}
 	p.decideIfComplete(r)
 }
@@ -319,7 +316,7 @@ func (p *Peer) decideIfComplete(r *round) {
 		return
 	}
 	r.Decided = true
-	p.timers.Stop(timer{kind: roundTimer, round: r.ID})
+	p.timers.Stop(due.OfRound(r.ID))
 	if r.asked != 0 {
 		p.answerQuestion(r)
 		return
@@ -329,23 +326,17 @@ func (p *Peer) decideIfComplete(r *round) {
 
 func (p *Peer) closeRound(r *round) {
 	delete(p.rounds, r.ID)
-	p.timers.Stop(timer{kind: roundTimer, round: r.ID})
+	p.timers.Stop(due.OfRound(r.ID))
 	if p.open == r {
 		p.open = nil
 	}
 }
 
-// report shows a round's quotes to people.
+// reportOf shows the quotes of a round to users.
 func (p *Peer) reportOf(r *round) *rounds.Report {
-	return &rounds.Report{
-		Round: &r.Round, Own: p.own(), Now: p.now,
-		Unasked:  p.asking(r).UnaskedReason,
-		Describe: func(row int, a *rounds.Ask, q view.Quote) view.Quote { return p.annotateQuote(r, row, a, q) },
+	report := &rounds.Report{Round: &r.Round, Own: p.own(), Now: p.now, Asking: p.asking(r), LocalOnly: p.cfg.Policy.LocalOnly()}
+	if money := p.money(); p.cfg.Policy.DecidesApplications() {
+		report.Money = &money
 	}
-}
-
-// reported are the quotes for the job whose first row is i as facts have them, and how many others there are.
-func (p *Peer) reported(r *round, i int) (quotes []view.Quote, others int) {
-	quotes, others = p.reportOf(r).Job(i)
-	return append(quotes, p.leftOut(r, i)...), others
+	return report
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
@@ -65,7 +66,7 @@ func (p *Peer) submitRun(r *localrun.Run) {
 	if p.tooLate(r) {
 		return
 	}
-	submission, ok := p.submission(r)
+	submission, ok := p.host().Submission(&p.rows, r)
 	if !ok {
 		return
 	}
@@ -76,7 +77,7 @@ func (p *Peer) submitRun(r *localrun.Run) {
 func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 	done, err := step.ResultAs[event.SubmitResult](result, err)
 	switch {
-	case r.Phase != row.RunSubmitting: // a change told more meanwhile
+	case r.Phase != row.RunSubmitting: // a change has reported more meanwhile
 		r.Local = cmp.Or(r.Local, done.Local)
 		p.rows.SaveRun(r.Tag)
 	case err != nil:
@@ -86,22 +87,6 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 	default:
 		p.inLocalQueue(r, done.Local)
 	}
-}
-
-func (p *Peer) submission(r *localrun.Run) (localsched.Submission, bool) {
-	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: p.cfg.Site}
-	s.StartBy, _ = p.rows.StartBy(r.Tag)
-	switch j, g := p.rows.Jobs[r.Tag.Job], p.rows.Guests[r.Tag.Job]; {
-	case j != nil:
-		s.Spec, s.Payload = j.Spec, j.Payload()
-	case g != nil:
-		s.Spec, s.Payload, s.Origin, s.Guest = g.Spec, g.Payload, g.Origin, true
-	default:
-		return s, false
-	}
-	s.Payload = p.desk().AtSpeed(&s, p.now)
-	s.Spec.Request = r.Request
-	return s, true
 }
 
 // runCall is a call about a run, one at a time. The answer is dropped when the run has gone
@@ -153,10 +138,10 @@ func (c runCall) answered(p *Peer, result event.Result, err error) {
 // retryAmbiguousSubmit is a submission that may or may not have worked: after a pause the
 // local scheduler is asked.
 func (p *Peer) retryAmbiguousSubmit(r *localrun.Run, err error) {
-	p.setRunReason(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
+	p.rows.ExplainRun(r, "submission failed: "+err.Error()+"; the local scheduler is asked whether it has the job")
 	p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, Text: clip(
 		"submit: " + err.Error() + "; the local scheduler is asked whether it has the job")})
-	p.after(p.cfg.SubmitRecheckDelay+p.backoff(r.Tries), runTimerOf(r.Tag))
+	p.after(p.cfg.SubmitRecheckDelay+p.backoff(r.Tries), due.OfTag(due.RunTimer, r.Tag))
 	r.Tries++
 }
 
@@ -164,12 +149,12 @@ func (p *Peer) retryAmbiguousSubmit(r *localrun.Run, err error) {
 func (p *Peer) found(r *localrun.Run, result event.Result, err error) {
 	found, err := step.ResultAs[event.FindResult](result, err)
 	switch {
-	case r.Phase != row.RunSubmitting: // a change told more meanwhile
-	case r.Restored: // meanwhile an operator has said that the rows go on: they are looked at anew
-		p.after(0, runTimerOf(r.Tag))
+	case r.Phase != row.RunSubmitting: // a change has reported more meanwhile
+	case r.Restored: // meanwhile an operator has said that the rows go on: they are checked again
+		p.after(0, due.OfTag(due.RunTimer, r.Tag))
 	case err != nil:
-		p.setRunReason(r, "the local scheduler does not answer: "+err.Error())
-		p.after(p.backoff(r.Tries), runTimerOf(r.Tag))
+		p.rows.ExplainRun(r, "the local scheduler does not answer: "+err.Error())
+		p.after(p.backoff(r.Tries), due.OfTag(due.RunTimer, r.Tag))
 		r.Tries++
 	case found.Presence == localsched.Present:
 		p.inLocalQueue(r, found.Local)
@@ -179,7 +164,7 @@ func (p *Peer) found(r *localrun.Run, result event.Result, err error) {
 		p.submitRun(r)
 	default:
 		p.setAmbiguous(r, "the local scheduler cannot tell whether it has the job")
-		p.after(p.cfg.RetryMax, runTimerOf(r.Tag))
+		p.after(p.cfg.RetryMax, due.OfTag(due.RunTimer, r.Tag))
 	}
 }
 
@@ -233,7 +218,7 @@ func (p *Peer) continueWithdrawal(r *localrun.Run) {
 	if p.rows.Runs[r.Tag] != r {
 		return
 	}
-	op := r.Next(p.timers.Has(runTimerOf(r.Tag)))
+	op := r.Next(p.timers.Has(due.OfTag(due.RunTimer, r.Tag)))
 	if op == nil {
 		return
 	}
@@ -253,9 +238,9 @@ func (p *Peer) withdrawn(r *localrun.Run, result event.Result, err error) {
 	done, err := step.ResultAs[event.WithdrawResult](result, err)
 	switch {
 	case err != nil:
-		p.setRunReason(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
+		p.rows.ExplainRun(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
 		r.Tries++
-		p.after(p.backoff(r.Tries), runTimerOf(r.Tag))
+		p.after(p.backoff(r.Tries), due.OfTag(due.RunTimer, r.Tag))
 	case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn:
 		p.neverStarted(r)
 	case r.Phase == row.RunQueued:
@@ -265,14 +250,14 @@ func (p *Peer) withdrawn(r *localrun.Run, result event.Result, err error) {
 	}
 }
 
-// killed goes on after the local scheduler was told to end the run: it is told again until the end
+// killed continues after the local scheduler was asked to end the run: it is asked again until the end
 // is reported.
 func (p *Peer) killed(r *localrun.Run, result event.Result, err error) {
 	if _, err = step.ResultAs[event.KillResult](result, err); err != nil {
-		p.setRunReason(r, "the local scheduler could not be asked to end it: "+err.Error()+"; tried again")
+		p.rows.ExplainRun(r, "the local scheduler could not be asked to end it: "+err.Error()+"; tried again")
 	}
 	r.Tries++
-	p.after(p.backoff(r.Tries), runTimerOf(r.Tag))
+	p.after(p.backoff(r.Tries), due.OfTag(due.RunTimer, r.Tag))
 }
 
 // neverStarted ends a run that is proven not to have started.
@@ -305,9 +290,9 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 	delete(p.rows.Runs, tag)
 	p.ledger().NoteDraw(r)
 	p.tentatives.Drop(tag)
-	p.timers.Stop(runTimerOf(tag))
-	p.timers.Stop(reportTimerOf(tag))
-	p.timers.Stop(startByTimerOf(tag))
+	p.timers.Stop(due.OfTag(due.RunTimer, tag))
+	p.timers.Stop(due.OfTag(due.ReportTimer, tag))
+	p.timers.Stop(due.OfTag(due.StartByTimer, tag))
 	p.rows.SaveRun(tag)
 	if held {
 		p.release(tag) // the job may never have come to take it
@@ -344,17 +329,6 @@ func (p *Peer) report(r *localrun.Run, state protocol.State, reason string) {
 	p.reportGuest(r.Tag)
 }
 
-func (p *Peer) setRunReason(r *localrun.Run, reason string) {
-	if !r.Explain(reason) {
-		return
-	}
-	p.rows.SaveRun(r.Tag)
-	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
-		j.Reason = r.Reason
-		p.rows.SaveJob(r.Tag.Job)
-	}
-}
-
 // repeatRun makes the call that the run's phase asks for.
 func (p *Peer) repeatRun(tag protocol.Tag) {
 	r := p.rows.Runs[tag]
@@ -385,14 +359,6 @@ func (p *Peer) reportGuest(tag protocol.Tag) {
 		}
 		p.send(g.Origin, report)
 	}
-	p.after(p.backoff(r.Reports), reportTimerOf(tag))
+	p.after(p.backoff(r.Reports), due.OfTag(due.ReportTimer, tag))
 	r.Reports++
-}
-
-func runTimerOf(tag protocol.Tag) timer {
-	return timer{kind: runTimer, job: tag.Job, epoch: tag.Epoch}
-}
-
-func reportTimerOf(tag protocol.Tag) timer {
-	return timer{kind: reportTimer, job: tag.Job, epoch: tag.Epoch}
 }

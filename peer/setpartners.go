@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -43,7 +44,7 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 			p.enter(partner.New(c))
 		}
 	}
-	p.judgeCards() // a number may have become free
+	p.judgeCards(nil) // a number may have become free
 	if p.site.Listening && !p.overlapped && p.partners.AllSpoke() {
 		p.endListening()
 	}
@@ -53,7 +54,7 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 	p.answer(ev.Asked, view.Done{})
 }
 
-// reconfigure gives a partner another configuration. With another key it is heard anew.
+// reconfigure gives a partner another configuration. With another key nothing heard from it counts any more.
 func (p *Peer) reconfigure(one *partner.Partner, cfg rules.Partner) {
 	if one.Departed || one.PublicKey != cfg.PublicKey {
 		p.resetPartner(one)
@@ -67,8 +68,8 @@ func (p *Peer) resetPartner(one *partner.Partner) {
 	if one.Linked {
 		p.disconnected(event.Disconnected{Site: one.Site})
 	}
-	for _, kind := range []timerKind{probeTimer, paceTimer, ownershipTimer} {
-		p.timers.Stop(timer{kind: kind, site: one.Site})
+	for _, kind := range []due.Kind{due.ProbeTimer, due.PaceTimer, due.OwnershipTimer} {
+		p.timers.Stop(due.OfSite(kind, one.Site))
 	}
 	for tag, origin := range p.impactChecks {
 		if origin == one.ID() {

@@ -2,8 +2,8 @@ package peer
 
 import (
 	"cmp"
-	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/hosting"
@@ -42,7 +42,7 @@ func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 		p.refuse(one, tag, why)
 		return false
 	}
-	if why := cmp.Or(p.intakeFullReason(), p.undoneReason(one)); why != "" {
+	if why := cmp.Or(p.intake.FullReason(p.now), one.UndoneReason(p.now)); why != "" {
 		p.refuseFor(one, protocol.Refused{Tag: tag, Full: true, Reason: why})
 		return false
 	}
@@ -141,7 +141,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	}
 	p.rows.Guests[tag.Job] = g
 	g.Tariff = p.desk().TariffOf(&g.Spec, p.now)
-	p.countGuest(one, g, +1)
+	g.CountAt(one, +1)
 	g.Intake = p.countIntake()
 	one.SeenSeq = max(one.SeenSeq, tag.Job.Seq())
 	p.rows.SaveGuest(tag.Job)
@@ -154,7 +154,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 		p.tentatives.Add(tag, p.now, m.Spec.ScaledRequest(&p.cfg.Capacity))
 		p.send(one.Site, handoff.PreparedOf(&g.Guest))
 	}
-	p.after(p.backoff(0), timer{kind: guestTimer, job: tag.Job})
+	p.after(p.backoff(0), due.OfJob(due.GuestTimer, tag.Job))
 }
 
 func (p *Peer) refuse(one *partner.Partner, tag protocol.Tag, why string) {
@@ -185,7 +185,7 @@ func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 		return
 	}
 	p.moveGuest(g, row.GuestAccepted)
-	p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
+	p.timers.Stop(due.OfJob(due.GuestTimer, tag.Job))
 	p.rows.SaveGuest(tag.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	p.reply(one, answer)
@@ -210,7 +210,7 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 		return
 	}
 	if p.site.Mute() {
-		p.after(p.cfg.RetryMax, timer{kind: guestTimer, job: id})
+		p.after(p.cfg.RetryMax, due.OfJob(due.GuestTimer, id))
 		return
 	}
 	switch answer := handoff.GuestDue(&g.Guest, g.Tries); answer.Do { //nolint:exhaustive // the replies that follow from a row
@@ -224,16 +224,8 @@ func (p *Peer) repeatGuest(id protocol.JobID) {
 	default:
 		return
 	}
-	p.after(p.backoff(g.Tries+1), timer{kind: guestTimer, job: id})
+	p.after(p.backoff(g.Tries+1), due.OfJob(due.GuestTimer, id))
 	g.Tries++
-}
-
-// undoneReason says why no offer of a partner is prepared for a while; empty: they are.
-func (p *Peer) undoneReason(one *partner.Partner) string {
-	if one.Undone.Wait(p.now) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("too many jobs of %s were taken back here before they started; it takes no more for a while", one.Site)
 }
 
 // handleAbort takes the origin's word that it did not grant and will not.
@@ -281,7 +273,7 @@ func (p *Peer) withdrawGuest(one *partner.Partner, g *tables.Guest, m protocol.R
 	}
 	r := p.rows.Runs[g.Tag()]
 	p.withdrawRun(r, g.Cancel)
-	if g.Cancel && r != nil && r.OperatorReason != "" { // the origin need not wait for what nobody knows
+	if g.Cancel && r != nil && r.OperatorReason != "" { // the origin need not wait for an unknown outcome
 		p.send(one.Site, protocol.UnknownJob{Tag: m.Tag, InDoubt: true})
 	}
 }
@@ -324,7 +316,7 @@ func (p *Peer) handleStatusAck(one *partner.Partner, m protocol.StatusAck) {
 	}
 	p.rows.SaveRun(m.Tag)
 	if r.Acked == r.Seq && r.Phase != row.RunEnded {
-		p.timers.Stop(reportTimerOf(m.Tag))
+		p.timers.Stop(due.OfTag(due.ReportTimer, m.Tag))
 	}
 }
 
@@ -337,7 +329,7 @@ func (p *Peer) handleResultAck(one *partner.Partner, tag protocol.Tag) {
 	}
 	if g.ReturnUnacked {
 		g.ReturnUnacked = false
-		p.timers.Stop(timer{kind: guestTimer, job: tag.Job})
+		p.timers.Stop(due.OfJob(due.GuestTimer, tag.Job))
 		p.rows.SaveGuest(tag.Job)
 	}
 	if g.Phase != row.GuestAccepted {
@@ -391,23 +383,17 @@ func (p *Peer) tombstone(g *tables.Guest, phase row.GuestPhase) {
 // dropPrepared takes the guest off the books.
 func (p *Peer) dropPrepared(g *tables.Guest) {
 	if g.Phase == row.GuestPrepared {
-		p.uncountIntake(g)
+		if p.intake.GiveBack(p.now, g.Intake) {
+			p.saveIntake()
+		}
+		g.Intake = 0
 		if g.ReserveFrom != 0 {
 			p.release(g.Tag())
 		}
 	}
 	p.tentatives.Drop(g.Tag())
-	p.timers.Stop(timer{kind: guestTimer, job: g.Spec.Job})
+	p.timers.Stop(due.OfJob(due.GuestTimer, g.Spec.Job))
 	if one := p.partners.Of(g.Origin); one != nil {
-		p.countGuest(one, g, -1)
+		g.CountAt(one, -1)
 	}
-}
-
-// countGuest counts an open guest, or takes it off.
-func (p *Peer) countGuest(one *partner.Partner, g *tables.Guest, by int) {
-	if g.Counted == (by > 0) {
-		return
-	}
-	g.Counted = by > 0
-	one.Admit(g.Spec.CPUs, by)
 }

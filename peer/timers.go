@@ -1,51 +1,17 @@
 package peer
 
-import "github.com/switchyard-hpc/switchyard/protocol"
-
-// timer names something that is due at one instant; setting it again moves it.
-type timer struct {
-	kind  timerKind
-	job   protocol.JobID
-	epoch protocol.Epoch
-	round protocol.RoundID
-	site  protocol.SiteName
-}
-
-type timerKind uint8
-
-const (
-	jobTimer         timerKind = iota // an unanswered message about a job of this origin
-	collectTimer                      // files to be collected again
-	reclaimTimer                      // a requeue job whose site may be lost
-	guestTimer                        // a prepared guest without a decision
-	runTimer                          // a placement: call the local scheduler again
-	reportTimer                       // a placement: report to the origin again
-	roundTimer                        // the deadline of a round
-	probeTimer                        // a silent partner
-	watchTimer                        // the watch failed
-	pruneTimer                        // old tombstones
-	loadCheckTimer                    // σ: the own utilisation, and jobs that wait for volunteers
-	cycleTimer                        // a round of all jobs
-	priceTimer                        // prices are asked for again
-	startTimer                        // a job of this origin should have started at its partner
-	listenTimer                       // the partners have been listened to for long enough
-	markTimer                         // partners are sent how far the store has come
-	queueTimer                        // a local queue that was copied is looked through
-	paceTimer                         // facts about a partner were not made, because there were many
-	ownershipTimer                    // a partner is asked again whether it still has what was handed to it
-	limitTimer                        // an application has used up its max_time
-	startByTimer                      // a placement of a group has missed its start
-	releaseTimer                      // room that the local scheduler has not given up yet
-	releaseWaitTimer                  // the cancellation of a reservation is not waited for any longer
+import (
+	"github.com/switchyard-hpc/switchyard/peer/due"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // every sets a timer that was due at an instant again: a period later, so that late ticks do not shift its
 // phase. Periods that have passed are left out.
-func (p *Peer) every(period protocol.Duration, due protocol.Instant, what timer) {
-	p.timers.Set(what, due.Add(period*(p.now.Sub(due)/period+1)))
+func (p *Peer) every(period protocol.Duration, at protocol.Instant, what due.Timer) {
+	p.timers.Set(what, at.Add(period*(p.now.Sub(at)/period+1)))
 }
 
-func (p *Peer) after(d protocol.Duration, what timer) { p.timers.Set(what, p.now.Add(d)) }
+func (p *Peer) after(d protocol.Duration, what due.Timer) { p.timers.Set(what, p.now.Add(d)) }
 
 func (p *Peer) fireTimers() {
 	for {
@@ -59,54 +25,54 @@ func (p *Peer) fireTimers() {
 }
 
 // fire does what was due at an instant, which may have passed.
-func (p *Peer) fire(t timer, due protocol.Instant) { //nolint:cyclop // one case for each kind of timer
-	switch t.kind {
-	case jobTimer:
-		p.sendForPhase(t.job)
-	case collectTimer:
-		p.collect(p.rows.Jobs[t.job])
-	case reclaimTimer:
-		p.reclaim(t.job)
-	case guestTimer:
-		p.repeatGuest(t.job)
-	case runTimer:
-		p.repeatRun(protocol.Tag{Job: t.job, Epoch: t.epoch})
-	case reportTimer:
-		p.reportGuest(protocol.Tag{Job: t.job, Epoch: t.epoch})
-	case roundTimer:
-		p.roundDue(t.round)
-	case probeTimer:
-		p.probe(t.site)
-	case watchTimer:
+func (p *Peer) fire(t due.Timer, at protocol.Instant) { //nolint:cyclop // one case for each kind of timer
+	switch t.Kind {
+	case due.JobTimer:
+		p.sendForPhase(t.Job)
+	case due.CollectTimer:
+		p.collect(p.rows.Jobs[t.Job])
+	case due.ReclaimTimer:
+		p.reclaim(t.Job)
+	case due.GuestTimer:
+		p.repeatGuest(t.Job)
+	case due.RunTimer:
+		p.repeatRun(t.Tag())
+	case due.ReportTimer:
+		p.reportGuest(t.Tag())
+	case due.RoundTimer:
+		p.roundDue(t.Round)
+	case due.ProbeTimer:
+		p.probe(t.Site)
+	case due.WatchTimer:
 		p.watch()
-	case pruneTimer:
+	case due.PruneTimer:
 		p.prune()
-	case loadCheckTimer:
-		p.loadCheckDue(due)
-	case cycleTimer:
-		p.beginCycle(due)
-	case priceTimer:
+	case due.LoadCheckTimer:
+		p.loadCheckDue(at)
+	case due.CycleTimer:
+		p.beginCycle(at)
+	case due.PriceTimer:
 		p.askPrices()
-	case startTimer:
-		p.startDue(protocol.Tag{Job: t.job, Epoch: t.epoch})
-	case listenTimer:
+	case due.StartTimer:
+		p.startDue(t.Tag())
+	case due.ListenTimer:
 		p.endListening()
-	case markTimer:
+	case due.MarkTimer:
 		p.markAll()
-	case queueTimer:
+	case due.QueueTimer:
 		p.takeOutAside()
-	case paceTimer:
-		p.endPeriod(p.partners.Of(t.site))
-	case ownershipTimer:
-		p.requestOwnershipCheck(p.partners.Of(t.site))
-	case limitTimer:
-		p.limitDue(t.job)
-	case startByTimer:
-		p.startByDue(protocol.Tag{Job: t.job, Epoch: t.epoch})
-	case releaseTimer:
-		p.releaseLate(protocol.Tag{Job: t.job, Epoch: t.epoch})
-	case releaseWaitTimer:
-		p.out.Calls = append(p.out.Calls, p.releases.TimedOut(protocol.Tag{Job: t.job, Epoch: t.epoch})...)
+	case due.PaceTimer:
+		p.endPeriod(p.partners.Of(t.Site))
+	case due.OwnershipTimer:
+		p.requestOwnershipCheck(p.partners.Of(t.Site))
+	case due.LimitTimer:
+		p.limitDue(t.Job)
+	case due.StartByTimer:
+		p.startByDue(t.Tag())
+	case due.ReleaseTimer:
+		p.releaseLate(t.Tag())
+	case due.ReleaseWaitTimer:
+		p.out.Calls = append(p.out.Calls, p.releases.TimedOut(t.Tag())...)
 	}
 }
 
@@ -117,4 +83,40 @@ func (p *Peer) nextWake() protocol.Instant {
 		wake = at
 	}
 	return wake
+}
+
+// clockSet puts off, by as much as the clock was set forward, all that is to happen after some
+// time, and with it how long ago others were heard: the time has not gone by for anybody. Else
+// partners would seem silent, and jobs with Requeue would be taken from a site that is well.
+// Rows keep their instants, which people read. As these may have come to seem old at one blow,
+// by a clock that is wrong now, a long step puts off what is forgotten by its age.
+func (p *Peer) clockSet(by protocol.Duration) {
+	if by <= 0 {
+		return
+	}
+	if by >= p.cfg.TombstoneTTL/2 {
+		p.keepAll = p.now.Add(p.cfg.TombstoneTTL)
+	}
+	p.timers.PutOff(by)
+	p.queue.PutOff(by)
+	putOff(by, &p.hinted, &p.loadAt)
+	for _, one := range p.partners.All() {
+		one.PutOff(by)
+	}
+	for _, j := range p.rows.Jobs {
+		putOff(by, &j.Asked)
+		j.Excluded.PutOff(by)
+	}
+	for _, r := range p.rounds {
+		putOff(by, &r.Opened)
+	}
+}
+
+// putOff moves instants, but for those that are 0: they have not come about.
+func putOff(by protocol.Duration, instants ...*protocol.Instant) {
+	for _, at := range instants {
+		if *at != 0 {
+			*at = at.Add(by)
+		}
+	}
 }

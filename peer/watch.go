@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -13,7 +14,7 @@ import (
 )
 
 // watch waits for the next changes in the local queue. When that fails it is tried again, less
-// and less often; people are told once, and once when it works again.
+// and less often; the first failure is reported, and the first success after it.
 func (p *Peer) watch() {
 	p.call(event.WatchOp{After: p.watched.Cursor}, watchQueue{})
 }
@@ -28,7 +29,7 @@ func (watchQueue) answered(p *Peer, result event.Result, err error) {
 		if tries == 0 {
 			p.logEvent(event.LogEvent{Kind: event.LogCallFailed, Site: p.cfg.Site, Text: clip("watch: " + err.Error() + "; what happens in the local queue is not heard; tried again until it works")})
 		}
-		p.after(p.backoff(tries), timer{kind: watchTimer})
+		p.after(p.backoff(tries), due.Once(due.WatchTimer))
 		return
 	}
 	if failures := p.watched.Works(); failures > 0 {
@@ -44,7 +45,7 @@ func (watchQueue) answered(p *Peer, result event.Result, err error) {
 }
 
 // keepCursor makes durable how far the local queue was watched. As long as that has jobs which no
-// row knows, a restart must be told of them again.
+// row knows, they must be reported again after a restart.
 func (p *Peer) keepCursor() {
 	if p.watched.MayForget() && p.site.Cursor != p.watched.Cursor {
 		p.site.Cursor = p.watched.Cursor
@@ -65,7 +66,7 @@ func (p *Peer) changed(c localsched.Change) {
 		return
 	}
 	if !r.Copied || c.State != protocol.Pending {
-		p.confirm(r)
+		p.rows.Confirm(r)
 	}
 	switch {
 	case r.Phase == row.RunEnded:
@@ -84,7 +85,7 @@ func (p *Peer) changed(c localsched.Change) {
 		p.runStarted(r, c)
 	default:
 		p.inLocalQueue(r, r.Local)
-		p.setRunReason(r, c.Reason)
+		p.rows.ExplainRun(r, c.Reason)
 	}
 	p.continueWithdrawal(r)
 }
@@ -117,7 +118,7 @@ func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
 	must(r.End(&outcome, started, p.now))
 	p.ledger().NoteDraw(r)
 	p.rows.SaveRun(r.Tag)
-	p.timers.Stop(runTimerOf(r.Tag))
+	p.timers.Stop(due.OfTag(due.RunTimer, r.Tag))
 	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		p.endedHere(j, r)
 		return

@@ -7,7 +7,9 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,9 +19,11 @@ import (
 type Desk struct {
 	Site       eligible.Site
 	Number     protocol.SiteNumber
-	MaxJobs    int // of this site that have not ended
-	MaxOfUser  int // of them of one user
-	MaxCycle   int // that the site takes in a period, over all senders; 0: any number
+	MaxJobs    int    // of this site that have not ended
+	MaxOfUser  int    // of them of one user
+	MaxCycle   int    // that the site takes in a period, over all senders; 0: any number
+	Stopped    string // why the site takes no jobs now; empty: it does
+	Accounts   rules.Accounts
 	Policy     *policy.Description
 	Objectives *broker.Objectives
 	Partners   []Partner // those that are configured, in order
@@ -151,4 +155,36 @@ func expand(name string, id protocol.JobID) string {
 		return name
 	}
 	return strings.NewReplacer("%%", "%", "%j", id.String(), "%A", id.String()).Replace(name)
+}
+
+// Known are the partners that jobs may be sent to, by their cards.
+func Known(partners []*partner.Partner) (all []Partner) {
+	for _, one := range partners {
+		if one.Departed {
+			continue
+		}
+		known := Partner{Site: one.AsSite()}
+		if one.Card != nil {
+			known.MaxJobs, known.MaxCPUs = one.Card.MaxJobs, one.Card.MaxCPUs
+		}
+		all = append(all, known)
+	}
+	return all
+}
+
+// Submitted answers the submission of jobs whose IDs are those from the first on.
+func (d *Desk) Submitted(jobs []protocol.Job, first protocol.JobID, count int) view.Submitted {
+	specs, ids := make([]protocol.Spec, len(jobs)), make([]protocol.JobID, count)
+	for i := range jobs {
+		specs[i] = jobs[i].Spec
+	}
+	for i := range ids {
+		ids[i] = first + protocol.JobID(i)
+	}
+	return view.Submitted{Elsewhere: d.MayLeaveTo(specs), Jobs: ids}
+}
+
+// UnknownNotice is what the submitter of a job reads that no known site can run.
+func UnknownNotice(id protocol.JobID) string {
+	return fmt.Sprintf("job %v: no site that is known can run it; it waits for one that is not known yet", id)
 }

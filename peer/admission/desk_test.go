@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,7 +9,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/admission"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	partners "github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -47,32 +50,98 @@ func application() *protocol.Application {
 	return &protocol.Application{MaxCost: protocol.Unlimited, MaxTime: protocol.Never}
 }
 
-// TestRefuseCount: the limits of jobs hold to the last one.
-func TestRefuseCount(t *testing.T) {
+// users has an account for each user but eve.
+type users struct{}
+
+func (users) Local(user string) (string, error) {
+	if user == "eve" {
+		return "", errors.New("eve has no account here")
+	}
+	return user, nil
+}
+
+func (users) Guest(protocol.SiteName, string) (string, error) { return "", nil }
+
+// TestRefuseSubmission: the limits of jobs hold to the last one, and each job needs an account and a script.
+func TestRefuseSubmission(t *testing.T) {
 	t.Parallel()
+	empty := job(1)
+	empty.Payload = nil
 	for name, tt := range map[string]struct {
-		jobs, open, ofUser int
-		want               view.RefusalCode
+		jobs         []protocol.Job
+		open, ofUser int
+		user         string
+		stopped      string
+		want         view.RefusalCode
 	}{
-		"none":                    {0, 0, 0, view.BadRequest},
-		"one":                     {1, 0, 0, ""},
-		"the last one":            {1, 9, 4, ""},
-		"one too many":            {1, 10, 0, view.Unavailable},
-		"the last ones of a user": {5, 0, 0, ""},
-		"one too many of a user":  {2, 4, 4, view.Denied},
-		"too many of both":        {6, 5, 5, view.Unavailable},
+		"none":                    {nil, 0, 0, "ada", "", view.BadRequest},
+		"one":                     {slices.Repeat([]protocol.Job{job(1)}, 1), 0, 0, "ada", "", ""},
+		"the last one":            {slices.Repeat([]protocol.Job{job(1)}, 1), 9, 4, "ada", "", ""},
+		"one too many":            {slices.Repeat([]protocol.Job{job(1)}, 1), 10, 0, "ada", "", view.Unavailable},
+		"the last ones of a user": {slices.Repeat([]protocol.Job{job(1)}, 5), 0, 0, "ada", "", ""},
+		"one too many of a user":  {slices.Repeat([]protocol.Job{job(1)}, 2), 4, 4, "ada", "", view.Denied},
+		"too many of both":        {slices.Repeat([]protocol.Job{job(1)}, 6), 5, 5, "ada", "", view.Unavailable},
+		"a store that is stopped": {slices.Repeat([]protocol.Job{job(1)}, 1), 0, 0, "ada", "an operator decides", view.Unavailable},
+		"no account":              {slices.Repeat([]protocol.Job{job(1)}, 1), 0, 0, "eve", "", view.Denied},
+		"no script":               {[]protocol.Job{job(1), empty}, 0, 0, "ada", "", view.BadRequest},
+		"no site":                 {[]protocol.Job{job(99)}, 0, 0, "ada", "", view.NoSite},
 	} {
-		got, refused := desk().RefuseCount("ada", tt.jobs, tt.open, tt.ofUser)
+		d := desk()
+		d.Accounts, d.Stopped = users{}, tt.stopped
+		got, refused := d.RefuseSubmission(tt.user, nil, tt.jobs, tt.open, tt.ofUser)
 		if got.Code != tt.want || refused != (tt.want != "") || refused != (got.Reason != "") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	empty := job(1)
-	empty.Payload = nil
-	if got, refused := admission.RefuseEmpty([]protocol.Job{job(1), empty}); !refused || got.Reason != "job 2 of 2: no script" {
+	d := desk()
+	d.Accounts = users{}
+	if got, _ := d.RefuseSubmission("ada", nil, []protocol.Job{job(1), empty}, 0, 0); got.Reason != "job 2 of 2: no script" {
 		t.Errorf("%+v", got)
 	}
-	if got, refused := admission.RefuseEmpty([]protocol.Job{job(1)}); refused {
+}
+
+// TestRefuseQuestion: a question needs jobs, and the choices between cost and time a policy that weighs them.
+func TestRefuseQuestion(t *testing.T) {
+	t.Parallel()
+	simple := desk()
+	simple.Policy = &policy.Description{Name: "tc"}
+	for name, tt := range map[string]struct {
+		desk  *admission.Desk
+		jobs  []protocol.Job
+		front bool
+		want  view.RefusalCode
+	}{
+		"no jobs":                           {desk(), nil, false, view.BadRequest},
+		"a job":                             {desk(), []protocol.Job{job(1)}, false, ""},
+		"the choices":                       {desk(), []protocol.Job{job(1)}, true, ""},
+		"the choices of a policy with none": {simple, []protocol.Job{job(1)}, true, view.BadRequest},
+		"a job, and that policy":            {simple, []protocol.Job{job(1)}, false, ""},
+		"a job that no site can run":        {desk(), []protocol.Job{job(99)}, false, view.NoSite},
+	} {
+		got, refused := tt.desk.RefuseQuestion("ada", nil, tt.jobs, tt.front)
+		if got.Code != tt.want || refused != (tt.want != "") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestKnown: a partner that has left is no site to send jobs to, and its limits are those of its card.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	b, c, d := partners.New(rules.Partner{Site: "b"}), partners.New(rules.Partner{Site: "c"}), partners.New(rules.Partner{Site: "d"})
+	b.Card, c.Departed = &protocol.Card{Capacity: protocol.Capacity{CPUs: 4}, MaxJobs: 2, MaxCPUs: 3}, true
+	got := admission.Known([]*partners.Partner{b, c, d})
+	if len(got) != 2 || got[0].Name != "b" || got[0].MaxJobs != 2 || got[0].MaxCPUs != 3 || got[0].Capacity.CPUs != 4 ||
+		got[1].Name != "d" || got[1].Capacity != nil || got[1].MaxJobs != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestSubmitted: the IDs of a submission follow each other, and the answer says where its jobs may go.
+func TestSubmitted(t *testing.T) {
+	t.Parallel()
+	got := desk(partner("b", 16)).Submitted([]protocol.Job{job(9), job(1)}, 7, 2)
+	if !slices.Equal(got.Jobs, []protocol.JobID{7, 8}) || !slices.Equal(got.Elsewhere.MayLeaveTo, []protocol.SiteName{"b"}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// RefuseCount says why a user cannot submit this number of jobs now: open are those of the site that have
+// refuseCount says why a user cannot submit this number of jobs now: open are those of the site that have
 // not ended, and ofUser those of the user among them.
-func (d *Desk) RefuseCount(user string, jobs, open, ofUser int) (view.Refusal, bool) {
+func (d *Desk) refuseCount(user string, jobs, open, ofUser int) (view.Refusal, bool) {
 	switch {
 	case jobs == 0:
 		return view.Refusal{Code: view.BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
@@ -28,8 +29,8 @@ func (d *Desk) RefuseCount(user string, jobs, open, ofUser int) (view.Refusal, b
 	return view.Refusal{}, false
 }
 
-// RefuseEmpty says which job has nothing to run.
-func RefuseEmpty(jobs []protocol.Job) (view.Refusal, bool) {
+// refuseEmpty says which job has nothing to run.
+func refuseEmpty(jobs []protocol.Job) (view.Refusal, bool) {
 	for i := range jobs {
 		if jobs[i].Payload == nil {
 			return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf("job %d of %d: no script", i+1, len(jobs))}, true
@@ -140,4 +141,43 @@ func (d *Desk) knows(name protocol.SiteName) bool {
 		return true
 	}
 	return slices.ContainsFunc(d.Partners, func(one Partner) bool { return one.Name == name })
+}
+
+// RefuseSubmission says why a user cannot submit the jobs now: open are those of the site that have not
+// ended, and ofUser those of the user among them.
+func (d *Desk) RefuseSubmission(user string, a *protocol.Application, jobs []protocol.Job, open, ofUser int) (view.Refusal, bool) {
+	if d.Stopped != "" {
+		return view.Refusal{Code: view.Unavailable, Reason: d.Stopped}, true
+	}
+	if refusal, ok := d.refuseCount(user, len(jobs), open, ofUser); ok {
+		return refusal, true
+	}
+	if _, err := d.Accounts.Local(user); err != nil {
+		return view.Refusal{Code: view.Denied, Reason: err.Error()}, true
+	}
+	if refusal, ok := refuseEmpty(jobs); ok {
+		return refusal, true
+	}
+	return d.refuse(user, a, jobs)
+}
+
+// RefuseQuestion says why a user cannot ask about the jobs; front says that the choices between cost and
+// time are asked for.
+func (d *Desk) RefuseQuestion(user string, a *protocol.Application, jobs []protocol.Job, front bool) (view.Refusal, bool) {
+	switch {
+	case len(jobs) == 0:
+		return view.Refusal{Code: view.BadRequest, Reason: "the question has no jobs; send 1 or more"}, true
+	case front && !d.Policy.DecidesApplications():
+		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
+			"the policy %s of this site weighs no cost against time; ask at a site with the policy iss", d.Policy.Name)}, true
+	}
+	return d.refuse(user, a, jobs)
+}
+
+// refuse says why none of the jobs of a user can be taken, or asked about.
+func (d *Desk) refuse(user string, a *protocol.Application, jobs []protocol.Job) (view.Refusal, bool) {
+	if why := quoting.TooLargeReason(user, jobs); a != nil && why != "" {
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
+	}
+	return d.Refuse(a, jobs)
 }

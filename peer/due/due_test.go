@@ -70,3 +70,35 @@ func TestAsAList(t *testing.T) {
 		})
 	})
 }
+
+// TestTimers: timers about different things differ, and only those that repeat a message to a partner are
+// fired when that is back.
+func TestTimers(t *testing.T) {
+	t.Parallel()
+	tag := protocol.Tag{Job: 5, Epoch: 2}
+	for name, tt := range map[string]struct {
+		timer      due.Timer
+		want       due.Timer
+		job, guest bool
+	}{
+		"a message":    {due.OfJob(due.JobTimer, 5), due.Timer{Kind: due.JobTimer, Job: 5}, true, false},
+		"files":        {due.OfJob(due.CollectTimer, 5), due.Timer{Kind: due.CollectTimer, Job: 5}, true, false},
+		"a guest":      {due.OfJob(due.GuestTimer, 5), due.Timer{Kind: due.GuestTimer, Job: 5}, false, true},
+		"a report":     {due.OfTag(due.ReportTimer, tag), due.Timer{Kind: due.ReportTimer, Job: 5, Epoch: 2}, false, true},
+		"a placement":  {due.OfTag(due.RunTimer, tag), due.Timer{Kind: due.RunTimer, Job: 5, Epoch: 2}, false, false},
+		"a partner":    {due.OfSite(due.ProbeTimer, "b"), due.Timer{Kind: due.ProbeTimer, Site: "b"}, false, false},
+		"a round":      {due.OfRound(3), due.Timer{Kind: due.RoundTimer, Round: 3}, false, false},
+		"the only one": {due.Once(due.WatchTimer), due.Timer{Kind: due.WatchTimer}, false, false},
+	} {
+		if job, guest := tt.timer.Resent(); tt.timer != tt.want || job != tt.job || guest != tt.guest {
+			t.Errorf("%s: %+v, %t, %t", name, tt.timer, job, guest)
+		}
+	}
+	if due.OfTag(due.RunTimer, tag).Tag() != tag {
+		t.Error("a timer is about another placement than it was set for")
+	}
+	order := []due.Timer{due.OfJob(due.JobTimer, 9), due.OfTag(due.RunTimer, protocol.Tag{Job: 1, Epoch: 7}), due.OfTag(due.RunTimer, protocol.Tag{Job: 2, Epoch: 1}), due.OfTag(due.RunTimer, tag)}
+	if !slices.IsSortedFunc(order, due.Timer.Compare) || order[0].Compare(order[0]) != 0 || order[1].Compare(order[0]) <= 0 {
+		t.Errorf("%+v are in another order", order)
+	}
+}

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -188,3 +189,15 @@ func (AskJob) event()        {}
 func (AskOutput) event()     {}
 func (AskSites) event()      {}
 func (AskRunHistory) event() {}
+
+// Settlement is what the operator decides about all jobs of which it is not known whether they ran; empty:
+// nothing.
+func (ev *Recover) Settlement() row.Settlement {
+	switch {
+	case ev.Cancel:
+		return row.SettleByCancel
+	case ev.Requeue:
+		return row.SettleByRequeue
+	}
+	return ""
+}

@@ -382,3 +382,51 @@ func TestGuestDue(t *testing.T) {
 		}
 	}
 }
+
+// TestStartOfAGroup: what is said of the instants from which CPUs are reserved.
+func TestStartOfAGroup(t *testing.T) {
+	t.Parallel()
+	late, alone := job(row.JobOffered, reserved), job(row.JobOffered)
+	if got := handoff.ReservedText(late); !strings.HasSuffix(got, " on, 0:00:01 later than it was asked for") {
+		t.Errorf("%q", got)
+	}
+	if got := handoff.StartText(late); got != "all sites of its group hold room from "+late.ReservedAt.Text()+" on" {
+		t.Errorf("%q", got)
+	}
+	late.ReserveFrom = late.ReservedAt
+	if got := handoff.ReservedText(late); got != "from "+late.ReservedAt.Text()+" on" {
+		t.Errorf("%q", got)
+	}
+	if got := handoff.StartText(alone); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestActsOn: a partner in doubt is not believed about jobs, and a store that may be older takes nothing that
+// ends what it does not remember.
+func TestActsOn(t *testing.T) {
+	t.Parallel()
+	tag := protocol.Tag{Job: 9, Epoch: 1}
+	for name, tt := range map[string]struct {
+		m                protocol.Message
+		distrusted, mute bool
+		acts, unknown    bool
+	}{
+		"a mark":                    {protocol.Watermark{}, true, true, true, false},
+		"a partner in doubt":        {protocol.Offer{}, true, false, false, false},
+		"a partner":                 {protocol.ResultAck{Tag: tag}, false, false, true, false},
+		"a quote, while it is mute": {protocol.QuoteReply{}, false, true, true, false},
+		"a question":                {protocol.QuoteRequest{}, false, true, true, false},
+		"an offer":                  {protocol.Offer{}, false, true, true, false},
+		"a refusal":                 {protocol.Refused{Tag: tag}, false, true, true, false},
+		"a report":                  {protocol.Status{Tag: tag}, false, true, false, true},
+		"a result":                  {protocol.Result{Tag: tag}, false, true, false, true},
+		"an end":                    {protocol.ResultAck{Tag: tag}, false, true, false, false},
+		"a report of one in doubt":  {protocol.Status{Tag: tag}, true, true, false, false},
+	} {
+		acts, unknown := handoff.ActsOn(tt.m, tt.distrusted, tt.mute)
+		if acts != tt.acts || (unknown != nil) != tt.unknown || unknown != nil && *unknown != tag {
+			t.Errorf("%s: %t, %v", name, acts, unknown)
+		}
+	}
+}

@@ -203,3 +203,20 @@ func ReturnReason(j *row.Job, site protocol.SiteName) string {
 	}
 	return "its site gave it back"
 }
+
+// ReservedText says from which instant on a member of a group has CPUs.
+func ReservedText(j *row.Job) string {
+	text := "from " + j.ReservedAt.Text() + " on"
+	if j.ReservedAt > j.ReserveFrom {
+		text += fmt.Sprintf(", %s later than it was asked for", j.ReservedAt.Sub(j.ReserveFrom).Text())
+	}
+	return text
+}
+
+// StartText says from which instant on all members of a job's group have CPUs; empty: it has no group.
+func StartText(j *row.Job) string {
+	if j.ReserveFrom == 0 {
+		return ""
+	}
+	return fmt.Sprintf("all sites of its group hold room from %s on", j.ReservedAt.Text())
+}

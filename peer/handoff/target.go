@@ -178,3 +178,24 @@ func GuestDue(g *row.Guest, attempts int) Answer[Reply] {
 	}
 	return Answer[Reply]{}
 }
+
+// ActsOn says whether a site acts on a message now. A partner that two peers speak for, or an older store, is
+// not believed about jobs (distrusted); and while the store of this site may be older (mute), it takes nothing
+// that may end what it does not remember. Unknown is a placement that the message reports meanwhile.
+func ActsOn(m protocol.Message, distrusted, mute bool) (acts bool, unknown *protocol.Tag) {
+	if _, mark := m.(protocol.Watermark); mark {
+		return true, nil
+	}
+	if distrusted || !mute {
+		return !distrusted, nil
+	}
+	switch m := m.(type) { //nolint:gochecksumtype // the others may end something
+	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused:
+		return true, nil // which end nothing
+	case protocol.Status:
+		return false, &m.Tag
+	case protocol.Result: // its sender keeps it, and sends it again
+		return false, &m.Tag
+	}
+	return false, nil
+}

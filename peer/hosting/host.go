@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
@@ -226,4 +227,21 @@ func (h Host) Card(to protocol.SiteName) protocol.Card {
 		card.MaxJobs, card.MaxCPUs = limits.MostJobs(), limits.MostCPUs()
 	}
 	return card
+}
+
+// Submission is what the local scheduler gets of a run; false: no row says what it runs.
+func (h Host) Submission(rows *tables.Tables, r *localrun.Run) (localsched.Submission, bool) {
+	s := localsched.Submission{Tag: r.Tag, Account: r.Account, Origin: h.Config.Site}
+	s.StartBy, _ = rows.StartBy(r.Tag)
+	switch j, g := rows.Jobs[r.Tag.Job], rows.Guests[r.Tag.Job]; {
+	case j != nil:
+		s.Spec, s.Payload = j.Spec, j.Payload()
+	case g != nil:
+		s.Spec, s.Payload, s.Origin, s.Guest = g.Spec, g.Payload, g.Origin, true
+	default:
+		return s, false
+	}
+	s.Payload = h.Desk.AtSpeed(&s, h.Now)
+	s.Spec.Request = r.Request
+	return s, true
 }

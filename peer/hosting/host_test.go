@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
+	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
@@ -166,5 +168,27 @@ func TestCard(t *testing.T) {
 	}
 	if got := h.Card("c"); got.Number != 1 || got.MaxJobs != 0 || got.SeenSeq != 0 || got.Stopped {
 		t.Errorf("to a site that is no partner: %+v", got)
+	}
+}
+
+// TestSubmission: what the local scheduler gets of a job of this site, and of a guest.
+func TestSubmission(t *testing.T) {
+	t.Parallel()
+	h, _ := siteA()
+	rows := tables.New(h.Site, h.Partners, &gridqueue.Queue{})
+	r := &localrun.Run{Run: row.Run{Tag: protocol.Tag{Job: 5, Epoch: 1}, Account: "acct"}, Request: protocol.Request{Job: 5, CPUs: 7}}
+	if _, ok := h.Submission(&rows, r); ok {
+		t.Error("a run without a row is submitted")
+	}
+	rows.Guests[5] = &tables.Guest{Guest: row.Guest{Spec: spec(5, 2), Origin: "b", Epoch: 1, ReservedAt: 40}, Payload: &protocol.Payload{WorkDir: "/w"}}
+	rows.Guests[5].Tolerance = 3
+	s, ok := h.Submission(&rows, r)
+	if !ok || !s.Guest || s.Origin != "b" || s.Account != "acct" || s.Spec.CPUs != 7 || s.Payload.WorkDir != "/w" || s.StartBy != 43 {
+		t.Errorf("a guest: %+v", s)
+	}
+	j := &tables.Job{Job: row.Job{Spec: spec(5, 2)}}
+	rows.AddJob(j, &protocol.Payload{Script: []byte("x")})
+	if s, ok = h.Submission(&rows, r); !ok || s.Guest || s.Origin != "a" || s.Spec.User != "ada" || string(s.Payload.Script) != "x" {
+		t.Errorf("a job of this site: %+v", s)
 	}
 }

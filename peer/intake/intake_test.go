@@ -16,7 +16,7 @@ const minute = protocol.Instant(protocol.Minute)
 
 func TestJobsOfOnePeriod(t *testing.T) {
 	t.Parallel()
-	var in intake.Intake
+	in := intake.New(two)
 	steps := []struct {
 		name string
 		now  protocol.Instant
@@ -25,27 +25,27 @@ func TestJobsOfOnePeriod(t *testing.T) {
 		why  string
 	}{
 		{"nothing has come", 5 * minute, nil, 2, ""},
-		{"one job", 5 * minute, func(now protocol.Instant) { in.Take(two, now) }, 1, ""},
+		{"one job", 5 * minute, func(now protocol.Instant) { in.Take(now) }, 1, ""},
 		{
-			"a second one, late in the period", 6*minute - 1, func(now protocol.Instant) { in.Take(two, now) }, 0,
+			"a second one, late in the period", 6*minute - 1, func(now protocol.Instant) { in.Take(now) }, 0,
 			"has taken 2 jobs in this period, as many as it allows",
 		},
 		{
-			"more than it allows", 6*minute - 1, func(now protocol.Instant) { in.Take(two, now) }, 0,
+			"more than it allows", 6*minute - 1, func(now protocol.Instant) { in.Take(now) }, 0,
 			"has taken 2 jobs in this period, as many as it allows",
 		},
 		{"the next period", 6 * minute, nil, 2, ""},
-		{"and one in it", 6*minute + 1, func(now protocol.Instant) { in.Take(two, now) }, 1, ""},
+		{"and one in it", 6*minute + 1, func(now protocol.Instant) { in.Take(now) }, 1, ""},
 		{"the clock went back by a period", 5 * minute, nil, 2, ""},
 	}
 	for _, step := range steps {
 		if step.do != nil {
 			step.do(step.now)
 		}
-		if got := in.Left(two, step.now); got != step.left {
+		if got := in.Left(step.now); got != step.left {
 			t.Errorf("%s: %d are left, want %d", step.name, got, step.left)
 		}
-		if got := in.FullReason(two, step.now); got != step.why {
+		if got := in.FullReason(step.now); got != step.why {
 			t.Errorf("%s: %q, want %q", step.name, got, step.why)
 		}
 	}
@@ -53,15 +53,14 @@ func TestJobsOfOnePeriod(t *testing.T) {
 
 func TestAnyNumber(t *testing.T) {
 	t.Parallel()
-	var in intake.Intake
-	anyNumber := intake.Rule{Period: protocol.Minute}
+	in := intake.New(intake.Rule{Period: protocol.Minute})
 	for range 10 {
-		in.Take(anyNumber, minute)
+		in.Take(minute)
 	}
-	if got, why := in.Left(anyNumber, minute), in.FullReason(anyNumber, minute); got != math.MaxInt32 || why != "" {
+	if got, why := in.Left(minute), in.FullReason(minute); got != math.MaxInt32 || why != "" {
 		t.Errorf("%d are left, %q", got, why)
 	}
-	if got := in.Row(anyNumber); got.Jobs != 10 {
+	if got := in.Row(); got.Jobs != 10 {
 		t.Errorf("the count is %d, want 10: a rule may come", got.Jobs)
 	}
 }
@@ -78,21 +77,21 @@ func TestGiveBack(t *testing.T) {
 		"in the next one":          {nil, 6 * minute, false, 2},
 		"one that was not counted": {func(_ *intake.Intake, taken *intake.Number) { *taken = 0 }, 5 * minute, false, 1},
 		"more than have come": {func(in *intake.Intake, taken *intake.Number) {
-			in.GiveBack(two, 5*minute, *taken)
+			in.GiveBack(5*minute, *taken)
 		}, 5 * minute, false, 2},
 	} {
-		var in intake.Intake
-		taken := in.Take(two, 5*minute)
+		in := intake.New(two)
+		taken := in.Take(5 * minute)
 		if taken == 0 {
 			t.Fatalf("%s: no number", name)
 		}
 		if c.change != nil {
 			c.change(&in, &taken)
 		}
-		if got := in.GiveBack(two, c.now, taken); got != c.back {
+		if got := in.GiveBack(c.now, taken); got != c.back {
 			t.Errorf("%s: %v, want %v", name, got, c.back)
 		}
-		if got := in.Left(two, c.now); got != c.left {
+		if got := in.Left(c.now); got != c.left {
 			t.Errorf("%s: %d are left, want %d", name, got, c.left)
 		}
 	}
@@ -101,19 +100,19 @@ func TestGiveBack(t *testing.T) {
 // TestChange: by another rule what has come goes on to count, in a period of the new length.
 func TestChange(t *testing.T) {
 	t.Parallel()
-	var in intake.Intake
-	taken := in.Take(two, 5*minute)
+	in := intake.New(two)
+	taken := in.Take(5 * minute)
 	hourly := intake.Rule{Max: 3, Period: protocol.Hour}
-	in.Change(two, hourly, 5*minute)
-	if got := in.Left(hourly, 59*minute); got != 2 {
+	in.Change(hourly, 5*minute)
+	if got := in.Left(59 * minute); got != 2 {
 		t.Errorf("%d are left, want 2", got)
 	}
-	if !in.GiveBack(hourly, 59*minute, taken) {
+	if !in.GiveBack(59*minute, taken) {
 		t.Error("the job is not in the count any more")
 	}
-	in.Take(hourly, 59*minute)
-	in.Change(hourly, two, 120*minute)
-	if got := in.Left(two, 120*minute); got != 2 {
+	in.Take(59 * minute)
+	in.Change(two, 120*minute)
+	if got := in.Left(120 * minute); got != 2 {
 		t.Errorf("of an hour that is over %d are left, want 2", got)
 	}
 }
@@ -121,9 +120,9 @@ func TestChange(t *testing.T) {
 // TestResume: a period goes on in the next life of the peer.
 func TestResume(t *testing.T) {
 	t.Parallel()
-	var before intake.Intake
-	before.Take(two, 5*minute)
-	last := before.Row(two)
+	before := intake.New(two)
+	before.Take(5 * minute)
+	last := before.Row()
 	if last != (row.Intake{Until: 6 * minute, Jobs: 1}) {
 		t.Fatalf("the row is %+v", last)
 	}
@@ -137,12 +136,12 @@ func TestResume(t *testing.T) {
 		"long so":      {60 * minute, false, 2},
 		"at its begin": {5 * minute, true, 1},
 	} {
-		var in intake.Intake
-		since, number, lasts := in.Resume(two, c.now, last)
-		if lasts != c.lasts || in.Left(two, c.now) != c.left {
-			t.Errorf("%s: %v, and %d are left", name, lasts, in.Left(two, c.now))
+		in := intake.New(two)
+		since, number, lasts := in.Resume(c.now, last)
+		if lasts != c.lasts || in.Left(c.now) != c.left {
+			t.Errorf("%s: %v, and %d are left", name, lasts, in.Left(c.now))
 		}
-		if lasts && (since != 5*minute || !in.GiveBack(two, c.now, number)) {
+		if lasts && (since != 5*minute || !in.GiveBack(c.now, number)) {
 			t.Errorf("%s: jobs since %d with number %d are in the count", name, since, number)
 		}
 		if !lasts && (since != 0 || number != 0) {

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -209,4 +210,19 @@ func (l Ledger) ShowJob(v *view.Job, j *tables.Job) {
 func (l Ledger) ShowGuest(v *view.Job, g *tables.Guest, r *localrun.Run) {
 	v.Bill = pricing.BillView(g.Tariff, protocol.Running, r.Started, r.Outcome, l.Now)
 	v.Energy = pricing.EnergyOfRun(&r.Run, l.powerOf(r.Tag), v.Bill, l.Now)
+}
+
+// NoteBenefit compares a job that has run with what it would have had at this site.
+func (l Ledger) NoteBenefit(b *status.Benefit, j *tables.Job) {
+	if !j.LocalQuote.Known {
+		return
+	}
+	var there *protocol.Capacity
+	if one := l.Partners.Of(j.Site); one != nil {
+		if one.Card == nil {
+			return
+		}
+		there = &one.Card.Capacity
+	}
+	b.AddJob(&j.Job, j.LocalQuote.AWT, l.Desk.Capacity, there)
 }

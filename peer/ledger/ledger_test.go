@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
+	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -214,5 +215,31 @@ func TestShown(t *testing.T) {
 	v = view.Job{}
 	if l.ShowGuest(&v, guest, r); v.Bill != nil || v.Energy == nil || v.Energy.Used != 20_000 {
 		t.Errorf("a guest: %+v, %+v", v.Bill, v.Energy)
+	}
+}
+
+// TestNoteBenefit: a job counts if this site had quoted it, and the machine that it has run on is known.
+func TestNoteBenefit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		site  protocol.SiteName
+		known bool
+		card  *protocol.Card
+		want  bool
+	}{
+		"at this site":                   {"a", true, nil, true},
+		"that it has not quoted":         {"a", false, nil, false},
+		"at a partner":                   {"b", true, &protocol.Card{Capacity: protocol.Capacity{CPUs: 8, MHz: 2000}}, true},
+		"at one whose card is not there": {"b", true, nil, false},
+	} {
+		l, b := accounts(), &status.Benefit{}
+		l.Partners.Of("b").Card = tt.card
+		j := jobAt(tt.site, row.JobHandedOff)
+		j.Spec.Submitted, j.Started, j.Outcome = now-10, now-5, &protocol.Outcome{Ran: protocol.Hour}
+		j.LocalQuote = tables.LocalQuote{AWT: protocol.Hour, Known: tt.known}
+		none := b.PPM()
+		if l.NoteBenefit(b, j); (b.PPM() != none) != tt.want {
+			t.Errorf("%s: the benefit is %d, and was %d", name, b.PPM(), none)
+		}
 	}
 }

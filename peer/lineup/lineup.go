@@ -180,3 +180,26 @@ func (l Lineup) Unblock() {
 		})
 	}
 }
+
+// Room is what a site of a round has for a group; false: its machine is not known. Limited says that this
+// site takes a limited number of jobs in a period.
+func (l Lineup) Room(r *rounds.Round, in *policy.Snapshot, group broker.GroupKey, site int, limited bool, now protocol.Instant) (broker.Room, bool) {
+	row := &in.Sites[site]
+	room := broker.Room{
+		Site: eligible.Site{Name: row.Name}, MaxJobs: row.MaxJobs, Learned: l.Rows.LearnedCrowd(group, row.Name, now),
+	}
+	if one := l.Partners.Of(row.Name); one != nil && one.Card != nil {
+		room.Capacity = &one.Card.Capacity
+	} else if row.Name == l.Here.Name {
+		room.Capacity = l.Here.Capacity
+	}
+	if site == in.Self && !limited {
+		room.MaxJobs = -1
+	}
+	for _, a := range r.Asks {
+		if a.Partner.Site == row.Name && a.Reply != nil {
+			room.MaxCPUs = a.Reply.MaxCPUs
+		}
+	}
+	return room, room.Capacity != nil
+}

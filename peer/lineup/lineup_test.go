@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/admission"
+	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/lineup"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -201,4 +204,85 @@ func TestFill(t *testing.T) {
 			t.Errorf("%s: left are %v", name, left)
 		}
 	}
+}
+
+// TestRefused: two jobs try the local scheduler again at a time, in the order in which it has refused them.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	var r lineup.Refused
+	jobs := map[protocol.JobID]*tables.Job{}
+	refuse := func(id protocol.JobID, phase row.JobPhase, until protocol.Instant) {
+		j := &tables.Job{Job: row.Job{Spec: protocol.Spec{Request: protocol.Request{Job: id}}, Phase: phase}}
+		j.Excluded.Exclude("a", until)
+		jobs[id] = j
+		r.Add(j)
+		r.Add(j) // it is in the list once
+	}
+	refuse(1, row.JobInGridQueue, 20)
+	refuse(2, row.JobInGridQueue, 20)
+	refuse(3, row.JobOffered, 20)
+	refuse(4, row.JobInGridQueue, 10) // not excluded any more
+	refuse(5, row.JobInGridQueue, 20)
+	refuse(6, row.JobInGridQueue, 20)
+	delete(jobs, 2)
+	if got := r.Next(jobs, "a", 10); !slices.Equal(got, []protocol.JobID{1, 5}) || jobs[1].Excluded.Excludes("a", 10) {
+		t.Errorf("first %v", got)
+	}
+	r.Add(jobs[1])
+	if got := r.Next(jobs, "a", 10); !slices.Equal(got, []protocol.JobID{6}) || jobs[1].AwaitsMove {
+		t.Errorf("then %v", got)
+	}
+	if got := r.Next(jobs, "a", 10); len(got) > 0 {
+		t.Errorf("at last %v", got)
+	}
+}
+
+// TestQuestion: the jobs of a question have the last IDs of the site, and a row for each shape.
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	l, _ := line([]policy.Capability{policy.Applications})
+	desk := l.Admits()
+	desk.Number, desk.Objectives = 3, &broker.Objectives{Policy: l.Policy}
+	ev := event.TestSubmit{User: "ada", Application: &protocol.Application{MaxTime: protocol.Never, MaxCost: protocol.Unlimited}, Jobs: []protocol.Job{
+		{Spec: protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}}},
+		{
+			Spec:      protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: protocol.Hour}},
+			Component: protocol.Component{Name: "mesh", Shapes: []protocol.Shape{{CPUs: 4, WallTime: protocol.Hour}}},
+		},
+	}}
+	jobs, specs := lineup.Question(desk, &ev, 50)
+	last := protocol.NewJobID(3, protocol.SeqsPerSite-1)
+	if len(jobs) != 2 || len(specs) != 3 || specs[0].Job != last || specs[1].Job != last-1 || specs[2].Job != last-1 || specs[2].CPUs != 4 {
+		t.Fatalf("%d jobs, rows %+v", len(jobs), specs)
+	}
+	if a := jobs[last].App; a == nil || a != jobs[last-1].App || a.Submitted != 50 || jobs[last].Spec.User != "ada" {
+		t.Errorf("%+v", jobs[last])
+	}
+}
+
+// TestRoom: what a site of a round has for a group.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	l, b := line([]policy.Capability{policy.Applications}, 1)
+	join(&l, protocol.Never, 1, 1)
+	r := &rounds.Round{Asks: []*rounds.Ask{{Partner: b, Reply: &protocol.QuoteReply{MaxCPUs: 5}}}}
+	in := &policy.Snapshot{Self: 0, Sites: []policy.Site{{Name: "a", MaxJobs: 3}, {Name: "b", MaxJobs: 4}, {Name: "c"}}}
+	key := broker.GroupKey{Application: 1, Number: 1}
+	room := func(site int, limited bool) broker.Room {
+		one, known := l.Room(r, in, key, site, limited, 0)
+		if known != (site < 2) {
+			t.Errorf("the machine of site %d: known %t", site, known)
+		}
+		return one
+	}
+	if got := room(0, false); got.MaxJobs != -1 || got.Capacity.CPUs != 8 || got.MaxCPUs != 0 {
+		t.Errorf("this site has %+v", got)
+	}
+	if got := room(0, true); got.MaxJobs != 3 {
+		t.Errorf("this site with a limit has %+v", got)
+	}
+	if got := room(1, false); got.MaxJobs != 4 || got.Capacity.CPUs != 64 || got.MaxCPUs != 5 || got.Name != "b" {
+		t.Errorf("b has %+v", got)
+	}
+	room(2, false)
 }

@@ -75,3 +75,7 @@ func (s *Store) IssuedHere(id protocol.JobID) bool {
 func (s *Store) GivenUp(id protocol.JobID) bool {
 	return s.Settle == row.SettleByCancel && !s.Mute() && s.InGap(id)
 }
+
+// Over says whether a job without a row has ended: this store has issued its ID, or an operator has given it
+// up.
+func (s *Store) Over(id protocol.JobID) bool { return s.IssuedHere(id) || s.GivenUp(id) }

@@ -1,6 +1,8 @@
 package partner
 
 import (
+	"fmt"
+
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/tokens"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
@@ -280,4 +282,20 @@ func (r *Rechecks) Next(now protocol.Instant, pause protocol.Duration) protocol.
 	}
 	r.last = now
 	return now
+}
+
+// UndoneReason says why no offer of the partner is prepared for a while; empty: offers are.
+func (p *Partner) UndoneReason(now protocol.Instant) string {
+	if p.Undone.Wait(now) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("too many jobs of %s were taken back here before they started; it takes no more for a while", p.Site)
+}
+
+// Silence is how long the partner has not been heard; 0 during a session.
+func (p *Partner) Silence(now protocol.Instant) protocol.Duration {
+	if p.Linked {
+		return 0
+	}
+	return now.Sub(p.Heard)
 }

@@ -117,6 +117,42 @@ func (s *Set) CPUsHere() (cpus int) {
 // partners with one number the one keeps it that this store knew first by it: a card cannot
 // say that it is the older.
 
+// JudgeCards judges the cards of all partners: claimed are those whose row has changed, and barred those with
+// which no jobs can be exchanged, for a reason that is new. The card of the first partner comes first, if one is
+// given. One card may give up a number that another partner waits for.
+func (s *Set) JudgeCards(first *Partner, mine protocol.SiteNumber) (claimed, barred []*Partner) {
+	claim := func(one *Partner) {
+		if s.ClaimNumber(one) {
+			claimed = append(claimed, one)
+		}
+	}
+	if first != nil {
+		claim(first)
+	}
+	for _, one := range s.all {
+		if one.Card == nil {
+			continue
+		}
+		claim(one)
+		if s.Bar(one, mine) {
+			barred = append(barred, one)
+		}
+	}
+	return claimed, barred
+}
+
+// ConflictReason says which other site has the name or number of this one, as gossip says; empty: the member
+// has neither, or is this site.
+func ConflictReason(here *rules.Config, site protocol.SiteName, number protocol.SiteNumber, key string) string {
+	if key == here.PublicKey || (site != here.Site && number != here.Number) {
+		return ""
+	}
+	return fmt.Sprintf(
+		"gossip has a site %s with number %d and key %s, and this site is %s with number %d; nothing is done about it: "+
+			"ask its operator, and make a new gossip keyring if no operator knows that site",
+		site, number, key, here.Site, here.Number)
+}
+
 // ClaimNumber notes which number the partner's card says, if no other partner has it. A partner
 // whose card says another one than before gives that up. It says whether the row has changed.
 func (s *Set) ClaimNumber(one *Partner) bool {

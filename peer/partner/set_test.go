@@ -187,3 +187,73 @@ func TestBar(t *testing.T) {
 		})
 	}
 }
+
+// TestJudgeCards: the card that is new comes first, and a reason is reported once.
+func TestJudgeCards(t *testing.T) {
+	t.Parallel()
+	s := set("b", "c", "d")
+	b, c := s.Of("b"), s.Of("c")
+	b.Connect(of("b", 5))
+	c.Connect(of("c", 5))
+	claimed, barred := s.JudgeCards(c, 1)
+	if len(claimed) != 2 || claimed[0] != c || claimed[1] != b || c.Row.Number != 5 || b.Row.Number != 0 || len(barred) != 1 || barred[0] != b {
+		t.Errorf("claimed %v, barred %v", claimed, barred)
+	}
+	if _, barred = s.JudgeCards(nil, 1); len(barred) != 0 {
+		t.Errorf("barred again %v", barred)
+	}
+	c.Connect(of("c", 6))
+	if _, barred = s.JudgeCards(c, 1); len(barred) != 0 || b.Row.Number != 5 || b.Barred != "" {
+		t.Errorf("b waits for a number that is free: %+v, %v", b.Row, barred)
+	}
+}
+
+// TestConflictReason: another site with the name or the number of this one is reported.
+func TestConflictReason(t *testing.T) {
+	t.Parallel()
+	here := &rules.Config{Site: "a", Number: 1, PublicKey: "k"}
+	for name, tt := range map[string]struct {
+		site   protocol.SiteName
+		number protocol.SiteNumber
+		key    string
+		want   bool
+	}{
+		"this site":     {"a", 1, "k", false},
+		"its name":      {"a", 2, "x", true},
+		"its number":    {"b", 1, "x", true},
+		"another site":  {"b", 2, "x", false},
+		"its other key": {"a", 1, "x", true},
+	} {
+		if got := partner.ConflictReason(here, tt.site, tt.number, tt.key); (got != "") != tt.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestSilence: a partner with a session is not silent.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	b := set("b").Of("b")
+	b.Heard = 10
+	if got := b.Silence(15); got != 5 {
+		t.Errorf("%d, want 5", got)
+	}
+	if b.Linked = true; b.Silence(15) != 0 {
+		t.Error("silent during a session")
+	}
+}
+
+// TestUndoneReason: a partner that takes too many offers back has to wait.
+func TestUndoneReason(t *testing.T) {
+	t.Parallel()
+	b := set("b").Of("b")
+	if got := b.UndoneReason(10); got != "" {
+		t.Errorf("%q of one that takes none back", got)
+	}
+	for range 20_000 {
+		b.Undone.Take(10, partner.UndoneCost)
+	}
+	if got := b.UndoneReason(10); !strings.Contains(got, "of b were taken back") {
+		t.Errorf("%q", got)
+	}
+}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -17,35 +18,64 @@ type Report struct {
 	Round *Round
 	Own   Own
 	Now   protocol.Instant
-	// Unasked says why a partner that is asked about other jobs is not asked about a row.
-	Unasked func(row int, one *partner.Partner) string
-	// Describe adds what people want to know of components; a is nil for the own site.
-	Describe func(row int, a *Ask, q view.Quote) view.Quote
-}
-
-// QuoteView is a site's quote as people see it.
-func QuoteView(site protocol.SiteName, q *protocol.Quote, load protocol.Load, age protocol.Duration) view.Quote {
-	return view.Quote{
-		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, AWTHigh: q.AWTHigh, ERT: q.ERT,
-		RUS: load.RUS(), Age: age,
-		Bound: q.Bound, Terms: view.PriceTerms(q.Terms), Cost: q.Cost(), Currency: q.Currency, Note: q.Note,
-	}
+	// Asking judges whom the round asks about which rows.
+	Asking *Asking
+	// Money converts the parts of prices for a policy that decides about applications; nil: the policy does
+	// not.
+	Money *pricing.Money
+	// LocalOnly says that the policy asks no partner.
+	LocalOnly bool
 }
 
 // Quote is a partner's quote for a row as people see it; without an ask the own one.
 func (p *Report) Quote(row int, a *Ask) view.Quote {
 	if a == nil {
-		return p.Describe(row, nil, QuoteView(p.Own.Site, &p.Round.Home[row], p.Own.Load, 0))
+		return p.describe(row, nil, view.NewQuote(p.Own.Site, p.Round.Home[row], p.Own.Load, 0))
 	}
 	quote := a.Quote(row)
-	q := QuoteView(a.Partner.Site, &quote, a.Partner.Load, a.Partner.LoadAge(p.Now))
+	q := view.NewQuote(a.Partner.Site, quote, a.Partner.Load, a.Partner.LoadAge(p.Now))
 	if q.Declined == NotAsked {
-		q.Declined = p.Unasked(row, a.Partner)
+		q.Declined = p.Asking.UnaskedReason(row, a.Partner)
 	}
 	if q.Declined == "" {
 		q.Transfer = a.Partner.Transfer(&p.Round.Specs[row])
 	}
-	return p.Describe(row, a, q)
+	return p.describe(row, a, q)
+}
+
+// describe adds to a quote what users want to know of components; a is nil for the local site.
+func (p *Report) describe(row int, a *Ask, q view.Quote) view.Quote {
+	if p.Money == nil {
+		return q
+	}
+	if j := p.Asking.Job(row).Row; j != nil && len(j.Shapes()) > 1 {
+		q.CPUs = p.Round.Specs[row].CPUs
+	}
+	if q.Declined == "" {
+		m := p.Round.Money(*p.Money, row, a)
+		if all, err := p.Money.Convert(q.Cost, q.Currency); err == nil {
+			m.Cost = all
+		}
+		q.Money = &m
+	}
+	return q
+}
+
+// leftOut are the partners that the round does not ask about the job whose first row is i, a component that
+// starts with others, since they cannot reserve CPUs.
+func (p *Report) leftOut(i int) (out []view.Quote) {
+	if j := p.Asking.Job(i).Row; j == nil || !j.Together() || p.LocalOnly {
+		return nil
+	}
+	for _, one := range p.Asking.Partners {
+		site, spec := one.AsSite(), &p.Round.Specs[i]
+		if p.Round.AskOf(one) != nil || !one.Usable() || site.Judge(spec, true) != eligible.HoldsNoRoom {
+			continue
+		}
+		q := protocol.Quote{Declined: site.Why(spec, true)}
+		out = append(out, p.describe(i, nil, view.NewQuote(one.Site, q, one.Load, one.LoadAge(p.Now))))
+	}
+	return out
 }
 
 // Row are the quotes for a row, the least turnaround first, refusals last, each by name: at most so
@@ -92,15 +122,22 @@ func (p *Report) Job(i int) (quotes []view.Quote, others int) {
 	for row := i; row < end; row++ {
 		quotes = append(quotes, p.Row(row, limit)...)
 	}
-	return quotes, all*(end-i) - len(quotes)
+	others = all*(end-i) - len(quotes)
+	return append(quotes, p.leftOut(i)...), others
 }
 
-// All are all quotes for the job whose first row is i.
-func (p *Report) All(i int) (quotes []view.Quote) {
-	for row := i; row < p.Round.End(i); row++ {
-		quotes = append(quotes, p.Row(row, len(p.Round.Asks)+1)...)
+// Jobs are all quotes for each job of the round, the least turnaround first.
+func (p *Report) Jobs() (jobs [][]view.Quote) {
+	for i := 0; i < len(p.Round.Specs); i = p.Round.End(i) {
+		var quotes []view.Quote
+		for row := i; row < p.Round.End(i); row++ {
+			quotes = append(quotes, p.Row(row, len(p.Round.Asks)+1)...)
+		}
+		quotes = append(quotes, p.leftOut(i)...)
+		slices.SortStableFunc(quotes, func(a, b view.Quote) int { return cmp.Compare(a.ATT(), b.ATT()) })
+		jobs = append(jobs, quotes)
 	}
-	return quotes
+	return jobs
 }
 
 // Declines says what the sites said that take a job not, and how many others said so.
@@ -128,4 +165,16 @@ func FrontView(in *policy.Snapshot, f *policy.ParetoFront) *view.ParetoFront {
 		out.Points = append(out.Points, seen)
 	}
 	return out
+}
+
+// NoFrontReason says why no policy can find the choices between cost and time that the jobs have; empty: one
+// can. BuiltIn says that a built-in policy finds them where the policy of the site does not.
+func NoFrontReason(in *policy.Snapshot, by *policy.Description, builtIn bool) string {
+	switch {
+	case len(in.Applications) != 1:
+		return "the jobs are of several applications; ask about one"
+	case !by.HasParetoFront() && !builtIn:
+		return fmt.Sprintf("the policy %s of this site lays out none", by.Name)
+	}
+	return ""
 }

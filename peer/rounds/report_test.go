@@ -1,30 +1,27 @@
 package rounds_test
 
 import (
-	"fmt"
+	"cmp"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// report shows the round to people: why a row was not asked about is its number and the partner, and
-// what describes a quote sets its CPUs to 1 for the own site's and 2 for partners'.
+// report shows the round to users: its jobs are components in two shapes, and so each quote has its CPUs.
 func report(r *rounds.Round) *rounds.Report {
+	component := &row.Job{Component: &protocol.Component{Shapes: []protocol.Shape{{CPUs: 2}, {CPUs: 8}}}}
+	r.Reach = make([]rounds.Reach, len(r.Specs))
 	return &rounds.Report{
-		Round: r, Own: rounds.Own{Site: "m", Load: protocol.Load{CPUs: 4, Busy: 1}}, Now: 100,
-		Unasked: func(row int, one *partner.Partner) string { return fmt.Sprintf("row %d not at %s", row, one.Site) },
-		Describe: func(_ int, a *rounds.Ask, q view.Quote) view.Quote {
-			if q.CPUs = 1; a != nil {
-				q.CPUs = 2
-			}
-			return q
-		},
+		Round: r, Own: rounds.Own{Site: "m", Load: protocol.Load{CPUs: 4, Busy: 1}}, Now: 100, Money: &pricing.Money{Own: "EUR"},
+		Asking: &rounds.Asking{Round: r, Job: func(int) rounds.Job { return rounds.Job{Row: component, Excluded: &rounds.Exclusions{}} }},
 	}
 }
 
@@ -41,7 +38,8 @@ func TestReportedQuote(t *testing.T) {
 	}
 	p := report(r)
 	want := view.Quote{
-		Site: "b", AWT: 5, AWTLow: 4, AWTHigh: 6, ERT: 7, Bound: 8, Note: "soon", Currency: "EUR", Cost: 3, CPUs: 2,
+		Site: "b", AWT: 5, AWTLow: 4, AWTHigh: 6, ERT: 7, Bound: 8, Note: "soon", Currency: "EUR", Cost: 3, CPUs: 4,
+		Money: &view.Money{Currency: "EUR", Cost: 3, CPU: 3},
 		Terms: []view.PriceTerm{{Name: "use", Amount: 3}}, RUS: 500_000, Age: 30, Transfer: 9001,
 	}
 	if got := p.Quote(0, b); !reflect.DeepEqual(got, want) {
@@ -50,13 +48,13 @@ func TestReportedQuote(t *testing.T) {
 	if got := p.Quote(1, b); got.Declined != "no" || got.Transfer != 0 {
 		t.Errorf("b's refusal is %+v", got)
 	}
-	if got := p.Quote(1, c); got.Declined != "row 1 not at c" || got.Age != -1 {
+	if got := p.Quote(1, c); got.Declined != "nothing is known of its machine yet" || got.Age != -1 {
 		t.Errorf("of what c was not asked: %+v", got)
 	}
 	if got := p.Quote(0, c); got.Declined != "no answer in time" {
 		t.Errorf("of what c has not answered: %+v", got)
 	}
-	if got := p.Quote(0, nil); got.Site != "m" || got.RUS != 250_000 || got.Age != 0 || got.CPUs != 1 || got.AWT != 60*protocol.Second {
+	if got := p.Quote(0, nil); got.Site != "m" || got.RUS != 250_000 || got.Age != 0 || got.CPUs != 4 || got.AWT != 60*protocol.Second {
 		t.Errorf("the own quote is %+v", got)
 	}
 }
@@ -93,8 +91,12 @@ func TestReportedOrder(t *testing.T) {
 	if quotes, others := p.Job(1); len(quotes) != 6 || others != 0 {
 		t.Errorf("of a job in two shapes %d quotes, and %d others", len(quotes), others)
 	}
-	if got := p.All(1); len(got) != 6 || got[2].Site == got[3].Site && got[3].Declined != "" {
-		t.Errorf("all of them are %+v", got)
+	jobs := p.Jobs()
+	if len(jobs) != 3 || len(jobs[1]) != 6 {
+		t.Fatalf("all quotes are %+v", jobs)
+	}
+	if !slices.IsSortedFunc(jobs[1], func(a, b view.Quote) int { return cmp.Compare(a.ATT(), b.ATT()) }) {
+		t.Errorf("all quotes of a job in two shapes are %+v", jobs[1])
 	}
 }
 
@@ -113,7 +115,7 @@ func TestReportOfManyJobs(t *testing.T) {
 		if quotes, others := p.Job(0); len(quotes) != c.quotes || others != c.others {
 			t.Errorf("of %d jobs: %d quotes and %d others, want %d and %d", c.rows, len(quotes), others, c.quotes, c.others)
 		}
-		if got := p.All(0); len(got) != 11 {
+		if got := p.Jobs(); len(got) != c.rows || len(got[0]) != 11 {
 			t.Errorf("of %d jobs all are %d", c.rows, len(got))
 		}
 	}
@@ -146,5 +148,64 @@ func TestFrontView(t *testing.T) {
 	}
 	if got := rounds.FrontView(&in, &policy.ParetoFront{}); got.Points == nil {
 		t.Error("no points are not an empty list")
+	}
+}
+
+// TestNoFrontReason: a front is of one application, and needs a policy that lays it out.
+func TestNoFrontReason(t *testing.T) {
+	t.Parallel()
+	one := []policy.Application{{}}
+	for name, tt := range map[string]struct {
+		apps    []policy.Application
+		can     []policy.Capability
+		builtIn bool
+		ok      bool
+	}{
+		"the policy":     {one, []policy.Capability{policy.Applications, policy.ParetoFronts}, false, true},
+		"a built-in one": {one, nil, true, true},
+		"none":           {one, []policy.Capability{policy.Applications}, false, false},
+		"no application": {nil, nil, true, false},
+		"more than one":  {append(one, policy.Application{}), nil, true, false},
+	} {
+		got := rounds.NoFrontReason(&policy.Snapshot{Applications: tt.apps}, &policy.Description{Name: "p", Can: tt.can}, tt.builtIn)
+		if (got == "") != tt.ok {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestLeftOut: users see why a member of a group is not offered to a partner that cannot reserve CPUs.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*scene, *rounds.Report, *row.Job)
+		want   bool
+	}{
+		"a partner without reservations": {func(*scene, *rounds.Report, *row.Job) {}, true},
+		"a job on its own":               {func(_ *scene, _ *rounds.Report, j *row.Job) { j.Component = nil }, false},
+		"no partner is asked":            {func(_ *scene, p *rounds.Report, _ *row.Job) { p.LocalOnly = true }, false},
+		"one that was asked": {func(s *scene, p *rounds.Report, _ *row.Job) {
+			p.Round.Asks = append(p.Round.Asks, &rounds.Ask{Partner: s.c})
+		}, false},
+		"one without a session": {func(s *scene, _ *rounds.Report, _ *row.Job) { s.c.Linked = false }, false},
+		"one that reserves":     {func(s *scene, _ *rounds.Report, _ *row.Job) { s.c.Card.Reserves = true }, false},
+		"a job that is over":    {func(s *scene, _ *rounds.Report, _ *row.Job) { s.jobs[0].Row = nil }, false},
+	} {
+		s := newScene()
+		j := &row.Job{Spec: spec(1, 4), Component: &protocol.Component{Together: 1}}
+		s.jobs[0].Row, s.b.Card.Reserves = j, true
+		r := s.asking.Round
+		r.Home = waits(r, 1, 1)
+		p := &rounds.Report{Round: r, Own: rounds.Own{Site: "m"}, Now: now, Asking: &s.asking}
+		tt.change(s, p, j)
+		quotes, others := p.Job(0)
+		left := quotes[1+len(r.Asks):]
+		got := len(left) == 1 && left[0].Site == "c" && strings.Contains(left[0].Declined, "room")
+		if got != tt.want || got != (len(left) > 0) || others != 0 {
+			t.Errorf("%s: %+v, and %d others", name, quotes, others)
+		}
+		if all := p.Jobs()[0]; len(all) != len(quotes) {
+			t.Errorf("%s: a question has %+v", name, all)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -100,4 +101,13 @@ func Explained(decisions []policy.Decision, why string) []policy.Decision {
 		all[i].Reason += "; the policy failed, " + why
 	}
 	return all
+}
+
+// Money are the parts of the price of a site's quote in a currency; a is nil for the local site.
+func (r *Round) Money(in pricing.Money, row int, a *Ask) view.Money {
+	q, link := r.Quote(row, a), protocol.Micro(0)
+	if a != nil {
+		link = a.Partner.LinkCost(&r.Specs[row])
+	}
+	return in.Parts(&q, link)
 }

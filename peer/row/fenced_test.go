@@ -162,3 +162,24 @@ func TestCompareTags(t *testing.T) {
 		}
 	}
 }
+
+// TestAwaitsAnswerOf: a site answers about the jobs that it has, and about those that end only after it has.
+func TestAwaitsAnswerOf(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		phase row.JobPhase
+		site  protocol.SiteName
+		want  bool
+	}{
+		"its site":                         {row.JobHandedOff, "b", true},
+		"a site that it was taken from":    {row.JobHandedOff, "c", false},
+		"which it waits for":               {row.JobEnding, "c", true},
+		"a site that has lost its records": {row.JobEnding, "d", false},
+		"another site":                     {row.JobEnding, "e", false},
+	} {
+		j := row.Job{Site: "b", Phase: tt.phase, Fenced: []row.FencedPlacement{fenced("c", 1, 0, false), fenced("d", 2, 0, true)}}
+		if got := j.AwaitsAnswerOf(tt.site); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -178,6 +178,15 @@ type Prediction struct {
 	Back protocol.Duration `json:"back,omitempty"` // of its data
 }
 
+// From is the prediction for a job that starts no earlier than an instant, since it waits for the others of
+// its group; nil: there is none.
+func (p *Prediction) From(start protocol.Instant) *Prediction {
+	if p == nil || p.End >= start.Add(p.Run).Add(p.Back) {
+		return p
+	}
+	return &Prediction{Cost: p.Cost, Run: p.Run, Back: p.Back, End: start.Add(p.Run).Add(p.Back)}
+}
+
 // PredictedCost is what the job is predicted to cost where it is placed; 0: nothing is predicted.
 func (j *Job) PredictedCost() protocol.Micro {
 	if j.Prediction == nil {

@@ -115,3 +115,8 @@ type Partner struct {
 }
 
 func (Partner) table() Table { return PartnerTable }
+
+// AwaitsAnswerOf says whether a message about the job is repeated to a site until it answers.
+func (j *Job) AwaitsAnswerOf(site protocol.SiteName) bool {
+	return j.Site == site || j.Phase == JobEnding && slices.Contains(PartnersWith(j), site)
+}

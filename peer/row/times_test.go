@@ -75,3 +75,18 @@ func TestAdoptAndRerun(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 }
+
+// TestPredictionFrom: a member that waits for its group ends later, and costs the same.
+func TestPredictionFrom(t *testing.T) {
+	t.Parallel()
+	p := &row.Prediction{Cost: 3, Run: 10, Back: 2, End: 50}
+	if got := p.From(38); got != p {
+		t.Errorf("%+v for a job that starts in time", got)
+	}
+	if got := p.From(39); *got != (row.Prediction{Cost: 3, Run: 10, Back: 2, End: 51}) || p.End != 50 {
+		t.Errorf("%+v", got)
+	}
+	if (*row.Prediction)(nil).From(1) != nil {
+		t.Error("nothing was predicted")
+	}
+}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -111,4 +112,18 @@ type Accounts interface {
 	Local(user string) (account string, err error)
 	// Guest is the account that runs a job of a partner's user. Deny by default.
 	Guest(site protocol.SiteName, user string) (account string, err error)
+}
+
+// Intake is the number of jobs that the site takes in a period.
+func (c *Config) Intake() intake.Rule {
+	return intake.Rule{Max: c.MaxJobsPerCycle, Period: c.CycleInterval}
+}
+
+// ExclusionTime is how long a site is not asked about a job that has failed there: σ, under cycles also
+// the next one.
+func (c *Config) ExclusionTime() protocol.Duration {
+	if c.Initiation == policy.Cycle {
+		return max(c.CheckInterval, 2*c.CycleInterval) // at least one and a half
+	}
+	return c.CheckInterval
 }

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -15,6 +16,8 @@ type Releases struct {
 	// order has the cancellations that are not answered, the first one first, and between and after
 	// them the calls that wait for those before them.
 	order []event.Call
+	// failures counts the failures of the cancellation of a reservation that the local scheduler still has.
+	failures map[protocol.Tag]int
 }
 
 // MaxReleaseWait is how long a cancellation is waited for.
@@ -79,3 +82,30 @@ func cancelsOf(tag protocol.Tag) func(event.Call) bool {
 		return ok && of == tag
 	}
 }
+
+// maxReleaseTries is how often the local scheduler is asked to cancel a reservation: for about ten minutes.
+const maxReleaseTries = 20
+
+// Failed counts a failure of the cancellation of a reservation, and says how many came before it, whether
+// the local scheduler is asked again, and what to report; empty: nothing.
+func (r *Releases) Failed(tag protocol.Tag, err error) (before int, again bool, report string) {
+	if r.failures == nil {
+		r.failures = map[protocol.Tag]int{}
+	}
+	before = r.failures[tag]
+	r.failures[tag]++
+	switch {
+	case before+1 >= maxReleaseTries:
+		r.Settle(tag)
+		return before, false, fmt.Sprintf("release: %v; given up; the room ends with the time that was asked for", err)
+	case before == 0:
+		report = fmt.Sprintf("release: %v; asked again", err)
+	}
+	return before, true, report
+}
+
+// Settle forgets the failures of a cancellation: the reservation is cancelled, or its job has come.
+func (r *Releases) Settle(tag protocol.Tag) { delete(r.failures, tag) }
+
+// Unsettled counts the reservations whose cancellation has failed so far.
+func (r *Releases) Unsettled() int { return len(r.failures) }

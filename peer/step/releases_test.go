@@ -1,6 +1,7 @@
 package step_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -99,5 +100,37 @@ func TestReleasesOfOneReservation(t *testing.T) {
 	}
 	if over, of, _ := r.Answered(1); !over || of != tag {
 		t.Errorf("not over with the last: %t %v", over, of)
+	}
+}
+
+// TestFailedReleases: a cancellation that fails is tried again 20 times, and only the first and the last
+// failure are reported.
+func TestFailedReleases(t *testing.T) {
+	t.Parallel()
+	var r step.Releases
+	one, two, failed := protocol.Tag{Job: 1, Epoch: 1}, protocol.Tag{Job: 2, Epoch: 1}, errors.New("down")
+	for i := range 20 {
+		before, again, report := r.Failed(one, failed)
+		want := ""
+		switch i {
+		case 0:
+			want = "release: down; asked again"
+		case 19:
+			want = "release: down; given up; the room ends with the time that was asked for"
+		}
+		if before != i || again != (i < 19) || report != want {
+			t.Errorf("failure %d: %d before it, again %t, %q", i, before, again, report)
+		}
+	}
+	if r.Unsettled() != 0 {
+		t.Error("what is given up is remembered")
+	}
+	r.Failed(two, failed)
+	r.Failed(one, failed)
+	if r.Settle(two); r.Unsettled() != 1 {
+		t.Errorf("%d cancellations have failed, want 1", r.Unsettled())
+	}
+	if before, _, _ := r.Failed(two, failed); before != 0 {
+		t.Errorf("%d failures before the first one", before)
 	}
 }

@@ -3,6 +3,7 @@ package tables
 import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -120,4 +121,15 @@ func (t *Tables) Returning(j *Job) *Job {
 func (t *Tables) isReturning(j *Job) bool {
 	r := t.Runs[j.Tag()]
 	return !j.Cancelling && (j.Parted || j.Phase == row.JobRecalling || (j.Phase == row.JobCommittedLocal && r != nil && r.Withdraw))
+}
+
+// WithoutBound are the decisions of a policy that need not look at limits and groups, without those for
+// jobs that have such.
+func (t *Tables) WithoutBound(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {
+	for i, d := range decisions {
+		if j := t.Jobs[in.Jobs[d.Job].ID]; j != nil && broker.Bound(&j.Job, j.ApplicationRow()) {
+			decisions[i].Site = policy.NoSite
+		}
+	}
+	return decisions
 }

@@ -1,10 +1,13 @@
 package tables
 
 import (
+	"strings"
+
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
@@ -135,4 +138,26 @@ func (a *Application) Join(j *Job) {
 	}
 	number := j.Component.Together
 	a.groups[number] = &broker.Group{Key: broker.GroupKey{Application: a.ID, Number: number}}
+}
+
+// PayloadAbroad is what the job runs as a partner gets it: without the variables that stay at this site,
+// whose list of variables that leave with every job is given.
+func (j *Job) PayloadAbroad(leave []string) *protocol.Payload {
+	out := j.Payload()
+	var env []string
+	for _, pair := range out.Env {
+		if name, _, _ := strings.Cut(pair, "="); j.Export.Allows(name, leave) {
+			env = append(env, pair)
+		}
+	}
+	out.Env = env
+	return out
+}
+
+// CountAt counts an open guest among those of its origin (+1), or takes it off the count (-1), once.
+func (g *Guest) CountAt(origin *partner.Partner, by int) {
+	if g.Counted != (by > 0) {
+		g.Counted = by > 0
+		origin.Admit(g.Spec.CPUs, by)
+	}
 }

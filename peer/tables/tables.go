@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/compact"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -224,5 +225,14 @@ func (t *Tables) Prune(before protocol.Instant) {
 	}
 	for _, key := range t.History.Prune() {
 		t.SaveExecutions(key)
+	}
+}
+
+// CountPrepared has the guests that were prepared since an instant count in an intake.
+func (t *Tables) CountPrepared(since protocol.Instant, in intake.Number) {
+	for _, g := range t.Guests {
+		if g.Phase == row.GuestPrepared && g.Since >= since {
+			g.Intake = in
+		}
 	}
 }

@@ -5,9 +5,13 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
+	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -227,5 +231,117 @@ func TestGroups(t *testing.T) {
 	}
 	if members[0].Tolerance() != protocol.DefaultStartTolerance || (&tables.Job{}).Tolerance() != 0 {
 		t.Error("the tolerance of a start")
+	}
+}
+
+// TestPayloadAbroad: a partner gets no variable that the site keeps.
+func TestPayloadAbroad(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	j := jobIn(row.JobInGridQueue)
+	h.AddJob(j, &protocol.Payload{Env: []string{"A=1", "B=2", "C=3=4"}})
+	j.Export = protocol.Export{Names: []string{"C"}}
+	if got := j.PayloadAbroad([]string{"A"}).Env; !slices.Equal(got, []string{"A=1", "C=3=4"}) {
+		t.Errorf("%q", got)
+	}
+	if got := j.Payload().Env; len(got) != 3 {
+		t.Errorf("the job keeps %q", got)
+	}
+}
+
+// TestCountPrepared: the guests that a restart finds prepared count in the period in which they came.
+func TestCountPrepared(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		phase row.GuestPhase
+		since protocol.Instant
+		want  intake.Number
+	}{
+		"at its begin":  {row.GuestPrepared, 10, 3},
+		"before it":     {row.GuestPrepared, 9, 0},
+		"after that":    {row.GuestPrepared, 11, 3},
+		"accepted ones": {row.GuestAccepted, 11, 0},
+	} {
+		h := newHouse()
+		g := guestIn(tt.phase)
+		g.Since = tt.since
+		h.Guests[seven] = g
+		h.CountPrepared(10, 3)
+		if g.Intake != tt.want {
+			t.Errorf("%s: %d, want %d", name, g.Intake, tt.want)
+		}
+	}
+}
+
+// TestWithoutBound: a policy that looks at no limits places no component that has some.
+func TestWithoutBound(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	bound, free := jobIn(row.JobInGridQueue), jobIn(row.JobInGridQueue)
+	bound.Component, free.Spec.Job = &protocol.Component{Together: 1}, seven+1
+	bound.App = &tables.Application{Application: row.Application{ID: seven, Count: 2}}
+	h.Jobs[seven], h.Jobs[seven+1] = bound, free
+	in := &policy.Snapshot{Jobs: []policy.Job{{ID: seven}, {ID: seven + 1}, {ID: seven + 2}}}
+	got := h.WithoutBound(in, []policy.Decision{{Job: 0, Site: 1}, {Job: 1, Site: 2}, {Job: 2, Site: 3}})
+	if got[0].Site != policy.NoSite || got[1].Site != 2 || got[2].Site != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRestoredRuns: the local scheduler's confirmation of a run counts for its row and for that of its job.
+func TestRestoredRuns(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	r := &localrun.Run{Run: row.Run{Tag: protocol.Tag{Job: seven, Epoch: 2}, Phase: row.RunQueued, Restored: true, Copied: true}}
+	h.Runs[r.Tag] = r
+	h.Jobs[seven] = jobIn(row.JobCommittedLocal)
+	h.Jobs[seven].Restored = true
+	if !h.HasCopiedRun() {
+		t.Error("a run of a copied queue is not found")
+	}
+	h.ExplainRun(r, "no nodes")
+	if r.Reason != "no nodes" || h.Jobs[seven].Reason != "no nodes" {
+		t.Errorf("the reasons are %q and %q", r.Reason, h.Jobs[seven].Reason)
+	}
+	h.Confirm(r)
+	if r.Restored || r.Copied || h.Jobs[seven].Restored || h.HasCopiedRun() {
+		t.Errorf("%+v of %+v", r, h.Jobs[seven])
+	}
+
+	r.Restored, r.Copied, r.Phase = true, true, row.RunEnded
+	h.Jobs[seven].Epoch, h.Jobs[seven].Restored = 3, true
+	if h.HasCopiedRun() {
+		t.Error("a run that has ended is in the queue")
+	}
+	if h.Confirm(r); !h.Jobs[seven].Restored {
+		t.Error("an earlier epoch confirms the job")
+	}
+	delete(h.Jobs, seven)
+	g := guestIn(row.GuestAccepted)
+	g.OwnershipGuessed, r.Restored = true, true
+	h.Guests[seven] = g
+	if h.Confirm(r); g.OwnershipGuessed {
+		t.Error("the guest is not confirmed")
+	}
+	g.OwnershipGuessed = true
+	if h.Confirm(r); !g.OwnershipGuessed {
+		t.Error("a run that is not restored confirms its guest")
+	}
+}
+
+// TestCountAt: an open guest counts once.
+func TestCountAt(t *testing.T) {
+	t.Parallel()
+	g, b := guestIn(row.GuestPrepared), partner.New(rules.Partner{Site: "b"})
+	g.Spec.CPUs = 3
+	g.CountAt(b, -1)
+	g.CountAt(b, +1)
+	g.CountAt(b, +1)
+	if b.JobsHere != 1 || b.CPUsHere != 3 {
+		t.Errorf("%d jobs with %d CPUs", b.JobsHere, b.CPUsHere)
+	}
+	g.CountAt(b, -1)
+	if b.JobsHere != 0 || b.CPUsHere != 0 {
+		t.Errorf("%d jobs with %d CPUs are left", b.JobsHere, b.CPUsHere)
 	}
 }
