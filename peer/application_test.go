@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// looker is a policy that keeps what it was shown, and decides as told.
+// looker is a policy that keeps what it was shown, and decides as configured.
 type looker struct {
 	seen   *[]policy.Snapshot
 	decide func(policy.Snapshot) []policy.Decision
@@ -280,7 +280,7 @@ func TestMeasuredPowerIsCharged(t *testing.T) {
 		power     int            // stated by the user
 		energy    int64          // measured of the run, in millijoules
 		eco       protocol.Micro // in the quote before it: the draw in milliwatts
-		elsewhere int            // what another site is told of the power
+		elsewhere int            // the power that another site reads
 	}{
 		{eco: 160_000, energy: 2 * 20_000 * 100}, // 20 W a CPU for 100 s
 		{eco: 40_000, elsewhere: 250_000},        // not measured
@@ -320,7 +320,7 @@ func (l *lone) endMeasured(ran protocol.Duration, used protocol.Usage) {
 	l.t.Fatal("nothing was submitted")
 }
 
-// Contradictory wishes, unknown currencies and curves are refused before anything is taken.
+// Contradictory options, unknown currencies and curves are refused before anything is taken.
 func TestWishesAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*event.Submit){
@@ -367,7 +367,7 @@ func TestWishesAreChecked(t *testing.T) {
 	}
 }
 
-// A site declines what it does not sell, and quotes in currencies that nobody can convert
+// A site declines what it does not sell, and quotes in currencies that it cannot convert
 // count as declined.
 func TestUnsoldIsDeclined(t *testing.T) {
 	t.Parallel()
@@ -393,8 +393,8 @@ func TestUnsoldIsDeclined(t *testing.T) {
 	}
 }
 
-// Limits and groups wait while the policy in force does not look at them, and while another
-// one decides in its stead; an application without them does not.
+// Limits and groups wait while the active policy does not look at them, and while the
+// fallback policy decides; an application without them does not.
 func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	t.Parallel()
 	l, _ := seeing(t, nil)
@@ -448,7 +448,7 @@ func TestNoLimitsInStead(t *testing.T) {
 	}
 }
 
-// A run that is foreseen to take longer than its limit is quoted so: a machine that is too
+// A run that is predicted to take longer than its limit is quoted so: a machine that is too
 // slow must not look cheap because the job would be ended there.
 func TestForeseenBeyondTheLimit(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// trial is many applications with limits, whose components run shorter or longer than foreseen, or
+// trial is many applications with limits, whose components run shorter or longer than predicted, or
 // fail, over sites whose electricity has another price each hour.
 type trial struct {
 	*peertest.World
@@ -144,7 +144,7 @@ func (tr *trial) look(t *testing.T) {
 }
 
 // settled checks the bill of each job against a sum of the prices of its hours, and that what broke
-// a limit in fact is told, and nothing else.
+// a limit in fact is reported, and nothing else.
 func (tr *trial) settled(t *testing.T) (broken int) {
 	t.Helper()
 	paid, late, told := map[protocol.JobID]protocol.Micro{}, map[protocol.JobID]bool{}, map[protocol.JobID]string{}
@@ -200,7 +200,7 @@ func (tr *trial) integral(site protocol.SiteName, cpus int, bill *view.Bill) pro
 var trialApplications = flag.Int("trial.applications", 120, "applications of TestApplicationsWithinTheirLimits")
 
 // TestApplicationsWithinTheirLimits: no grant breaks a limit as known then, what
-// is billed is the integral of the prices, what was broken in fact is told, and none is left.
+// is billed is the integral of the prices, what was broken in fact is reported, and none is left.
 func TestApplicationsWithinTheirLimits(t *testing.T) {
 	t.Parallel()
 	applications := *trialApplications

@@ -76,7 +76,7 @@ func TestALateOfferMakesNoSecondPlacement(t *testing.T) {
 }
 
 // TestCancelOfWhatMayHaveRun: by rows of an earlier time a job waits, or is at a site that has
-// given it back since. Its end says that nobody knows.
+// given it back since. Its end says that the outcome is unknown.
 func TestCancelOfWhatMayHaveRun(t *testing.T) {
 	t.Parallel()
 	id := protocol.NewJobID(1, 7)
@@ -124,7 +124,7 @@ func TestCancelOfWhatMayHaveRun(t *testing.T) {
 }
 
 // TestWhatIsSetAsideIsToldAgain: only the memory of a peer has what no row knows, so the rows
-// do not say that it was told until a peer that starts on them need not know it.
+// do not say that it was reported until a peer that starts on them need not know it.
 func TestWhatIsSetAsideIsToldAgain(t *testing.T) {
 	t.Parallel()
 	c := withAside(t, protocol.Tag{Job: protocol.NewJobID(2, 1), Epoch: 3})

@@ -50,8 +50,8 @@ func atPartner(t *testing.T, components int) (*lone, []protocol.JobID) {
 	return l, submitted.Jobs
 }
 
-// dear has b answer the last question: 20 francs for each job.
-func (l *lone) dear() protocol.Offer {
+// expensive has b answer the last question: 20 francs for each job.
+func (l *lone) expensive() protocol.Offer {
 	l.t.Helper()
 	request, ok := l.last().(protocol.QuoteRequest)
 	if !ok {
@@ -105,7 +105,7 @@ func billOf(start protocol.Instant, amount protocol.Micro) *protocol.Bill {
 func TestComponentsCountAsTheyRan(t *testing.T) {
 	t.Parallel()
 	l, ids := atPartner(t, 2)
-	offer := l.dear()
+	offer := l.expensive()
 	tariff := perHour(20 * protocol.Unit)
 	l.runsAtB(offer, tariff, 200, protocol.Outcome{State: protocol.Failed, ExitCode: 1, Bill: billOf(l.now, 1111)})
 	ended := l.finished()
@@ -120,12 +120,12 @@ func TestComponentsCountAsTheyRan(t *testing.T) {
 	}
 }
 
-// A component that ran for longer than foreseen breaks max_cost: that is told with why, and what
+// A component that ran for longer than predicted breaks max_cost: that is reported with why, and what
 // has not started ends.
 func TestBrokenLimitsAreTold(t *testing.T) {
 	t.Parallel()
 	l, ids := atPartner(t, 2)
-	offer := l.dear()
+	offer := l.expensive()
 	l.runsAtB(offer, perHour(20*protocol.Unit), 2*protocol.Hour, protocol.Outcome{State: protocol.Completed, Bill: billOf(l.now, 40*protocol.Unit)})
 	l.advance(protocol.Second)
 	const why = "max_cost: what has run cost 40.00 CHF of at most 30.00 CHF; solver ran 2:00:00 and cost 40.00 CHF, predicted were 1:00:00 and 20.00 CHF"
@@ -146,11 +146,11 @@ func TestBrokenLimitsAreTold(t *testing.T) {
 }
 
 // While a component runs it counts for what it has come to already where that is more than was
-// foreseen.
+// predicted.
 func TestRunningComponentsCountAsTheyCome(t *testing.T) {
 	t.Parallel()
 	l, ids := atPartner(t, 1)
-	offer := l.dear()
+	offer := l.expensive()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
 	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)}})
 	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
@@ -169,7 +169,7 @@ func TestRunningComponentsCountAsTheyCome(t *testing.T) {
 func TestGainsCountOnceBilled(t *testing.T) {
 	t.Parallel()
 	l, ids := atPartner(t, 2)
-	offer := l.dear()
+	offer := l.expensive()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
 	say := func(m protocol.Message) { l.step(event.MessageIn{From: "b", Body: m}) }
 	spent := func(want protocol.Micro) {
@@ -195,7 +195,7 @@ func TestGainsCountOnceBilled(t *testing.T) {
 func TestMaxTimeEndsWhatWaits(t *testing.T) {
 	t.Parallel()
 	l, ids := atPartner(t, 2)
-	l.dear()
+	l.expensive()
 	l.advance(protocol.Day)
 	last := l.finished()
 	if last.State != protocol.Cancelled || last.Reason != "max_time of its application, 1-00:00:00 from the submission on, is over" {
@@ -211,7 +211,7 @@ func TestMaxTimeEndsWhatWaits(t *testing.T) {
 		t.Error("its row is left")
 	}
 	l, _ = atPartner(t, 1)
-	offer := l.dear()
+	offer := l.expensive()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
 	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
 	l.step(event.MessageIn{From: "b", Body: protocol.Accept{Tag: tag}})
@@ -224,14 +224,14 @@ func TestMaxTimeEndsWhatWaits(t *testing.T) {
 		t.Errorf("back from b it is %v: %s", last.State, last.Reason)
 	}
 	l, _ = atPartner(t, 1)
-	offer = l.dear()
+	offer = l.expensive()
 	l.runsAtB(offer, perHour(protocol.Unit), 25*protocol.Hour, protocol.Outcome{State: protocol.Completed, Bill: billOf(l.now, 25*protocol.Unit)})
 	if last = l.finished(); last.State != protocol.Completed || !strings.HasPrefix(last.Objectives.Broken, "max_time: solver ended 1-01:00:00 after the submission, at most 1-00:00:00; solver ran") {
 		t.Errorf("what ran is %v, and told is %q", last.State, last.Objectives.Broken)
 	}
 }
 
-// A partner's bill is compared with what its tariff comes to; what differs is told, and does not
+// A partner's bill is compared with what its tariff comes to; what differs is reported, and does not
 // count.
 func TestBillsAreChecked(t *testing.T) {
 	t.Parallel()
@@ -251,7 +251,7 @@ func TestBillsAreChecked(t *testing.T) {
 		"for another start": {&protocol.Tariff{Currency: "CHF", Charges: []protocol.Charge{{Name: cost.CPUTerm, Units: 1, Per: 1, Steps: []protocol.PriceStep{{From: 0, PerHour: 20 * protocol.Unit}, {From: now.Add(6 * protocol.Hour), PerHour: 90 * protocol.Unit}}}}}, billOf(now.Add(6*protocol.Hour), 90*protocol.Unit), 20 * protocol.Unit, "b bills 90.00 CHF"},
 	} {
 		l, _ := atPartner(t, 1)
-		offer := l.dear()
+		offer := l.expensive()
 		if c.bill != nil && c.bill.Start == 0 {
 			own := *c.bill
 			own.Start, c.bill = l.now, &own
@@ -275,7 +275,7 @@ func TestBillsAreChecked(t *testing.T) {
 func TestBillWithoutARun(t *testing.T) {
 	t.Parallel()
 	l, _ := atPartner(t, 1)
-	offer := l.dear()
+	offer := l.expensive()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
 	say := func(m protocol.Message) { l.step(event.MessageIn{From: "b", Body: m}) }
 	say(protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)})
@@ -300,7 +300,7 @@ func (l *lone) told(kind event.LogKind) bool {
 func TestTariffsAreWithinLimits(t *testing.T) {
 	t.Parallel()
 	l, ids := atPartner(t, 1)
-	offer := l.dear()
+	offer := l.expensive()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
 	l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag, Tariff: perHour(31 * protocol.Unit)}})
 	if _, aborted := l.last().(protocol.Abort); !aborted {

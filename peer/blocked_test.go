@@ -187,7 +187,7 @@ func TestJobsThatWaitForASiteAndOtherRules(t *testing.T) {
 }
 
 // TestAVolunteerThatCannotHoldRoom is not waited for by components that start together: under
-// symmetric they ask everybody, and the policy is not asked about them without end.
+// symmetric they ask all partners, and the policy is not asked about them without end.
 func TestAVolunteerThatCannotHoldRoom(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -76,7 +76,7 @@ func TestCensoredRunsRaiseEstimates(t *testing.T) {
 	}
 }
 
-// Failures teach nothing, and neither do numbers that a machine cannot have reached; what is learnt
+// Failures teach nothing, and neither do numbers that a machine cannot have reached; what is measured
 // is never above the limit.
 func TestOutliersDoNotPoison(t *testing.T) {
 	t.Parallel()

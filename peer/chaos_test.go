@@ -38,7 +38,7 @@ func TestChaos(t *testing.T) {
 	runSeeds(t, func(i uint64) uint64 { return i + 1 }, func(*chaos) {})
 }
 
-// runSeeds runs chaos with the seeds that the flags ask for: those of so many numbers from the
+// runSeeds runs chaos with the seeds that the flags ask for: that number of seeds from the
 // first one on, or one seed alone. prepare has the last word on each.
 func runSeeds(t *testing.T, seedOf func(i uint64) uint64, prepare func(*chaos)) {
 	t.Helper()

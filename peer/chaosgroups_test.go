@@ -19,7 +19,7 @@ type groupRoom struct {
 	members, nodes, perNode int
 }
 
-// within is the room when a site takes so many jobs in a period; 0: any number.
+// within is the room when a site takes this number of jobs in a period; 0: any number.
 func (r groupRoom) within(maxQ int) groupRoom {
 	if maxQ > 0 {
 		r.members = min(r.members, maxQ)
@@ -88,7 +88,7 @@ func (c *chaos) gather(at protocol.SiteName) {
 	}
 }
 
-// component fits on so many nodes, of which it asks for all or for CPUs alone.
+// component fits on this number of nodes, of which it asks for all or for CPUs alone.
 func (c *chaos) component(nodes, perNode int) protocol.Job {
 	spec := protocol.Spec{
 		Request: protocol.Request{CPUs: nodes * (1 + c.rng.IntN(perNode)), WallTime: protocol.Minute},

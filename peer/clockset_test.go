@@ -137,7 +137,7 @@ func timeless(m event.Outgoing) event.Outgoing {
 	return m
 }
 
-// TestClockSetForward: a clock that is set forward changes nothing of what a peer does: nobody
+// TestClockSetForward: a clock that is set forward changes nothing of what a peer does: no site
 // has missed a deadline or is silent, and no job is taken from its site.
 func TestClockSetForward(t *testing.T) {
 	t.Parallel()

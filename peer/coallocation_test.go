@@ -355,7 +355,7 @@ func TestRefusedComponentGivesItsRoomUp(t *testing.T) {
 	}
 }
 
-// People are told of partners that are left out since they hold no room, also where another
+// Users see the partners that are left out since they hold no room, also where another
 // job of the round is asked about there.
 func TestLeftOutIsTold(t *testing.T) {
 	t.Parallel()
@@ -424,7 +424,7 @@ func TestGroupsLargerThanAllSites(t *testing.T) {
 	}
 }
 
-// member is a component of a group; below 0 it may run on so many CPUs or on one.
+// member is a component of a group; below 0 it may run on that number of CPUs or on one.
 func member(cpus int) protocol.Job {
 	one := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: max(cpus, -cpus), WallTime: 2 * protocol.Minute}, Name: "x",
@@ -438,7 +438,7 @@ func member(cpus int) protocol.Job {
 }
 
 // Room that the local scheduler does not give up at once is asked for again until it is, less
-// and less often and not for ever. Its first failure is told, and giving up is.
+// and less often and not for ever. Its first failure is reported, and giving up is.
 func TestReleaseIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestCycle checks the clauses of [MC 2], and what protects a site's own users.
+// TestCycle checks the clauses of [MC 2], and what protects a site's local users.
 func TestCycle(t *testing.T) {
 	t.Parallel()
 	const cycle = "set all greedy initiation=cycle\n"
@@ -143,13 +143,13 @@ func TestCycle(t *testing.T) {
 }
 
 // TestMaxQOverBothSenders: what guests have taken of a period is not there for the own
-// jobs, and the other way round. A repeated offer counts once; a refused job is not shunned.
+// jobs, and the other way round. A repeated offer counts once; a refused job is not excluded.
 func TestMaxQOverBothSenders(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(c *rules.Config) {
 		c.Initiation, c.MaxJobsPerCycle = policy.Cycle, 3
 	}, idle(peertest.Greedy{}, atOnce))
-	l.step(event.Disconnected{Site: "b"}) // so that the cycle asks nobody
+	l.step(event.Disconnected{Site: "b"}) // so that the cycle asks no partner
 	l.step(submission(5))
 	l.advance(protocol.Minute - 1)
 	if got := count[event.SubmitOp](l); got != 0 {

@@ -27,7 +27,7 @@ func gettingDear(t *testing.T, dear protocol.SiteName) *peertest.World {
 }
 
 // inDearHours submits a group of two at a, one for each site, of which the other is full for
-// an hour and a half, until the dear one is dear. It returns what is left of the group after a second.
+// an hour and a half, until the expensive one is expensive. It returns what is left of the group after a second.
 func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro) (left []row.Job) {
 	w.Advance(protocol.Second)
 	w.Submit("a", "ada", "", peertest.Plan{Run: 90 * protocol.Minute}.Job(protocol.Spec{
@@ -48,7 +48,7 @@ func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro)
 	return left
 }
 
-// What the hours cost that a site holds is told beside their instant, at home and elsewhere, and
+// What the hours cost that a site holds is reported beside their instant, at home and elsewhere, and
 // nothing of a site that charges nothing.
 func TestHeldHoursHaveTheirPrice(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestHeldHoursHaveTheirPrice(t *testing.T) {
 }
 
 // A group is not granted hours in which it costs more than its limit, though it was quoted for
-// cheaper ones: wherever the dear hours are. Within the limit it is, and is billed for them.
+// cheaper ones: wherever the expensive hours are. Within the limit it is, and is billed for them.
 func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
 	t.Parallel()
 	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestFallback: when the policy fails or does not answer, the fallback decides the round, and
-// both is told; without one, or when that fails too, the job waits. The hint is the policy's.
+// both is reported; without one, or when that fails too, the job waits. The hint is the policy's.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	down, late := errors.New("the plugin is down"), errors.New("no answer within 1m0s")

@@ -65,7 +65,7 @@ func TestDescriptionInViews(t *testing.T) {
 	}
 }
 
-// TestRequestBytes: no job takes more of a quote request than it is reckoned with.
+// TestRequestBytes: no job takes more of a quote request than it is calculated with.
 func TestRequestBytes(t *testing.T) {
 	t.Parallel()
 	spec := protocoltest.Full[protocol.Spec]()

@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestWhereJobsMayGo: a submission is told which other sites may run it, by the user's wish,
+// TestWhereJobsMayGo: the answer to a submission says which other sites may run it, by the user's options,
 // the partners' cards and the policy. A partner that is not known yet may.
 func TestWhereJobsMayGo(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,7 @@ func TestEnergyTerms(t *testing.T) {
 	}
 }
 
-// terms are so many of the local scheduler's own.
+// terms are that number of the local scheduler's own.
 func terms(n int) (out []protocol.Term) {
 	for i := range n {
 		out = append(out, protocol.Term{Name: strconv.Itoa(i), Amount: 1})
@@ -98,8 +98,8 @@ func energy(amount protocol.Micro) []protocol.Term {
 
 func cpu() []protocol.Term { return []protocol.Term{{Name: "cpu", Amount: 5}} }
 
-// TestOwnQuotesHaveTheSameTerms: a placing round reckons as its policy wants, at the own
-// site and at partners; people who ask are told hourly prices.
+// TestOwnQuotesHaveTheSameTerms: a placing round calculates as its policy wants, at the own
+// site and at partners; users who ask get hourly prices.
 func TestOwnQuotesHaveTheSameTerms(t *testing.T) {
 	t.Parallel()
 	place := peertest.Greedy{EnergyPricing: protocol.AtOnce}
@@ -228,7 +228,7 @@ func TestNoAreaNoPrices(t *testing.T) {
 	}
 }
 
-// What runs draws power without a budget, too: each job what is foreseen of it, and CPUs that others
+// What runs draws power without a budget, too: each job what is predicted of it, and CPUs that others
 // keep busy what the site states. The price of this hour stands beside it.
 func TestDrawWithoutABudget(t *testing.T) {
 	t.Parallel()
@@ -258,7 +258,7 @@ func TestDrawWithoutABudget(t *testing.T) {
 }
 
 // Where the start is not certain the electricity is priced over the interval that the quote has; by
-// the plan where no interval is stated, it is one point, or the site reckons by plans.
+// the plan where no interval is stated, it is one point, or the site calculates by plans.
 func TestEnergyOverTheInterval(t *testing.T) {
 	t.Parallel()
 	const half = 30 * protocol.Minute

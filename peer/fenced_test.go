@@ -47,7 +47,7 @@ func part(w *peertest.World) {
 	w.Disconnect("b", "a")
 }
 
-// meet mends them.
+// meet connects them again.
 func meet(w *peertest.World) {
 	w.Heal("a", "b")
 	w.Heal("b", "a")

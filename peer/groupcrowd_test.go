@@ -24,8 +24,8 @@ type crowded struct {
 	packed   float64           // the same when groups are packed by their limits, the first ones first
 }
 
-// wish is a group of a crowd.
-type wish struct {
+// wanted is a group of a crowd.
+type wanted struct {
 	cpus  []int
 	sites []protocol.SiteName // empty: any
 	limit protocol.Duration
@@ -33,7 +33,7 @@ type wish struct {
 
 // packedByLimits is how long groups take when each, one after the other, starts as soon as there
 // is room for all of its time limit.
-func packedByLimits(wishes []wish) (last protocol.Duration) {
+func packedByLimits(wishes []wanted) (last protocol.Duration) {
 	const step = protocol.Second
 	busy := map[protocol.SiteName][]int{"a": nil, "b": nil, "c": nil, "d": nil}
 	for _, one := range wishes {
@@ -62,7 +62,7 @@ func packedByLimits(wishes []wish) (last protocol.Duration) {
 	return last
 }
 
-func (one *wish) seat(free map[protocol.SiteName]int, chosen []protocol.SiteName, k int) bool {
+func (one *wanted) seat(free map[protocol.SiteName]int, chosen []protocol.SiteName, k int) bool {
 	if k == len(chosen) {
 		return true
 	}
@@ -92,10 +92,10 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 	})
 	w.Advance(protocol.Second)
 	names := []protocol.SiteName{"a", "b", "c", "d"}
-	var wishes []wish
+	var wishes []wanted
 	for g := range groups {
 		limit := protocol.Duration(60+rng.IntN(60)) * protocol.Second
-		one := wish{limit: limit}
+		one := wanted{limit: limit}
 		var jobs []protocol.Job
 		for range 2 + rng.IntN(3) {
 			cpus, run := 1+rng.IntN(6), protocol.Duration(20+rng.IntN(40))*protocol.Second

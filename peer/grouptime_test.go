@@ -99,7 +99,7 @@ func TestQuotesPastMaxTime(t *testing.T) {
 }
 
 // A batch system that is asked twice for the same room and answers with two instants has not
-// kept its word: nobody starts by it, at home or at a partner. [found.md J8]
+// kept its word: no member starts by it, at home or at a partner. [found.md J8]
 func TestRoomThatMoves(t *testing.T) {
 	t.Parallel()
 	moves := func(op event.Op) (event.Result, error) {

@@ -34,7 +34,7 @@ const (
 
 // limited is a group with limits.
 type limited struct {
-	wish
+	wanted
 
 	maxTime protocol.Duration
 	maxCost protocol.Micro
@@ -43,7 +43,7 @@ type limited struct {
 }
 
 // costs are the least and the most that a group can cost, by its time limit.
-func (one *wish) costs() (least, most protocol.Micro) {
+func (one *wanted) costs() (least, most protocol.Micro) {
 	for k, cpus := range one.cpus {
 		low, high := hourPrices["a"], hourPrices["d"]
 		if site := one.sites[k]; site != "" {
@@ -59,7 +59,7 @@ func (one *wish) costs() (least, most protocol.Micro) {
 // keep at all times, never, or sometimes.
 func randomLimited(rng *rand.Rand) *limited {
 	names := []protocol.SiteName{"a", "b", "c", "d"}
-	one := &limited{wish: wish{limit: protocol.Duration(60+rng.IntN(60)) * protocol.Second}, maxTime: longest, fate: mustStart}
+	one := &limited{wanted: wanted{limit: protocol.Duration(60+rng.IntN(60)) * protocol.Second}, maxTime: longest, fate: mustStart}
 	for range 2 + rng.IntN(3) {
 		var pin protocol.SiteName
 		if rng.IntN(3) == 0 {
@@ -156,7 +156,7 @@ func judge(t *testing.T, w *peertest.World, groups []*limited, began protocol.In
 		}
 	}
 	last := began
-	var packed []wish
+	var packed []wanted
 	work, counts := int64(0), map[string]int{}
 	for i, one := range groups {
 		var starts []protocol.Instant
@@ -183,7 +183,7 @@ func judge(t *testing.T, w *peertest.World, groups []*limited, began protocol.In
 		switch {
 		case started:
 			counts["started"]++
-			packed = append(packed, one.wish)
+			packed = append(packed, one.wanted)
 		case len(one.jobs) == 0:
 			counts["refused"]++
 		default:

@@ -27,7 +27,7 @@ func TestGrowingWaits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cpus   []int // of the jobs of the round
 		extra  int
-		behind []protocol.Duration // AWT of the job that is asked about, behind so many; -1 declined, -2 no answer
+		behind []protocol.Duration // AWT of the job that is asked about, behind this number of jobs; -1 declined, -2 no answer
 		want   []protocol.Duration
 		middle int // CPUs of the job that is asked about
 	}{
@@ -67,7 +67,7 @@ func TestGrowingWaits(t *testing.T) {
 	}
 }
 
-// quotedBehind answers as told for so many jobs ahead.
+// quotedBehind answers as configured for a number of jobs ahead.
 func quotedBehind(query localsched.Query, behind []protocol.Duration) (event.Result, error) {
 	awt := behind[len(query.Ahead)]
 	if awt == -2 {
@@ -84,7 +84,7 @@ func quotedBehind(query localsched.Query, behind []protocol.Duration) (event.Res
 	return out, nil
 }
 
-// checkGrowth: all questions but the first are about one job of nobody's, behind others
+// checkGrowth: all questions but the first are about one job that does not exist, behind others
 // of its shape that have tags of their own.
 func checkGrowth(t *testing.T, asked []event.Op, middle int) {
 	t.Helper()
@@ -132,7 +132,7 @@ func TestGrowthIsBehindPromises(t *testing.T) {
 }
 
 // TestGrowthEndsInTime: when half of the asker's deadline has passed, what is known is
-// told. A second question gets none meanwhile.
+// sent. A second question gets none meanwhile.
 func TestGrowthEndsInTime(t *testing.T) {
 	t.Parallel()
 	answers := idle(peertest.Greedy{}, atOnce)

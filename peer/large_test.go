@@ -112,7 +112,7 @@ func noted(r protocol.Request) protocol.Quote {
 	return protocol.Quote{Job: r.Job, ERT: r.WallTime, Note: strings.Repeat("é", 5000)}
 }
 
-// large is site a with so many partners, which all answer as told, and the policy that
+// large is site a with this number of partners, which all answer as configured, and the policy that
 // places nothing.
 type large struct {
 	peer *peer.Peer

@@ -167,7 +167,7 @@ func TestProofsAreReturned(t *testing.T) {
 	}
 }
 
-// holding is a site with so many jobs that its partner b has, and so many that have ended there
+// holding is a site with a number of jobs that its partner b has, and a number of jobs that have ended there
 // and whose output is on its way for ever.
 func holding(t *testing.T, handed, collecting int) *lone {
 	t.Helper()
@@ -270,7 +270,7 @@ func TestAPartnerWithoutJobsIsNotAskedForAny(t *testing.T) {
 	}
 }
 
-// TestAPartnersFactsAreFew: what a partner says that makes no sense makes five facts an hour,
+// TestAPartnersFactsAreFew: unexpected messages of a partner make five facts an hour,
 // and then how often it was; and so are its two lives that speak by turns, and the numbers of
 // its cards. All of it is counted.
 func TestAPartnersFactsAreFew(t *testing.T) {

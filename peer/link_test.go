@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Why no link to a partner comes up is told once in the log and shown with it, until one does.
+// Why no link to a partner comes up is reported once in the log and shown with it, until one does.
 func TestRefusedKeyIsShown(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))

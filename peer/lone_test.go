@@ -24,7 +24,7 @@ type lone struct {
 	now   protocol.Instant
 	wake  protocol.Instant
 	calls func(event.Op) (event.Result, error)
-	costs map[protocol.SiteName]protocol.Micro // that partners quote; 0: the usual
+	costs map[protocol.SiteName]protocol.Micro // that partners quote; 0: the default
 
 	asked    []event.Op   // all calls
 	open     []event.Call // those that are answered later
@@ -139,7 +139,7 @@ func guest(seq uint64, cpus int) protocol.Spec {
 	}
 }
 
-// idle answers as a batch system that takes everything, whose quotes are as told.
+// idle answers as a batch system that takes everything, whose quotes are as configured.
 func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func(event.Op) (event.Result, error) {
 	return func(op event.Op) (event.Result, error) {
 		switch op := op.(type) {
@@ -168,7 +168,7 @@ func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func
 // atOnce quotes no wait.
 func atOnce(r protocol.Request) protocol.Quote { return protocol.Quote{Job: r.Job, ERT: r.WallTime} }
 
-// submitted makes so many jobs of site a.
+// submitted makes this number of jobs of site a.
 func submission(jobs int) event.Submit {
 	out := event.Submit{User: "ada"}
 	for range jobs {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestLongFileNames: a job whose file name is too long for the wire once its id stands in it is
-// refused; the longest that is taken can be offered. Else the offers that nobody can encode would
+// refused; the longest that is taken can be offered. Else the offers that no site can encode would
 // look like the partner's silence.
 func TestLongFileNames(t *testing.T) {
 	t.Parallel()

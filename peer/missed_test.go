@@ -174,7 +174,7 @@ func TestStartMissedAsTheOtherEnds(t *testing.T) {
 	}
 }
 
-// A component whose site is silent may still start there: its end is told only when the site says that
+// A component whose site is silent may still start there: its end is reported only when the site says that
 // it has not, even if it may run twice.
 func TestNoEndWhileTheSiteIsSilent(t *testing.T) {
 	t.Parallel()
@@ -328,7 +328,7 @@ func TestStartWishesNeedAGroup(t *testing.T) {
 	}
 }
 
-// refused is why a submission with such wishes is refused; empty: it is not.
+// refused is why a submission with such options is refused; empty: it is not.
 func refused(t *testing.T, w *peertest.World, jobs []protocol.Job, change func(*protocol.Application)) string {
 	t.Helper()
 	app := wanting()

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestNotesTravel: what a site notes of a wait is told to partners and to the own users,
+// TestNotesTravel: what a site notes of a wait is reported to partners and to local users,
 // cut to what the wire takes. A job that is declined has a reason instead.
 func TestNotesTravel(t *testing.T) {
 	t.Parallel()

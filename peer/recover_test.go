@@ -43,7 +43,7 @@ func at(site protocol.SiteName, cpus int, run protocol.Duration) protocol.Job {
 }
 
 // waiting submits jobs at a: one that fills its machine and some behind it, at a and at b
-// likewise. It returns how many there are.
+// also. It returns how many there are.
 func fill(t *testing.T, w *peertest.World) int {
 	t.Helper()
 	n := 0
@@ -91,7 +91,7 @@ func starts(w *peertest.World) (n int) {
 	return n
 }
 
-// TestAnOrdinaryRestartGoesOn: nothing is refused or lost, and nobody is named, however often
+// TestAnOrdinaryRestartGoesOn: nothing is refused or lost, and no site is named, however often
 // peers are killed.
 func TestAnOrdinaryRestartGoesOn(t *testing.T) {
 	t.Parallel()
@@ -212,7 +212,7 @@ func TestTheLocalQueueIsAsOldAsItsDirectory(t *testing.T) {
 		witness bool   // the witness file stayed
 		apart   bool   // the local queue is elsewhere
 		machine string // another one
-		cut     bool   // nobody can say what the partner knows
+		cut     bool   // it is not known what the partner knows
 		again   bool   // the peer starts once more before the operator says so
 		doubted bool
 	}{
@@ -264,7 +264,7 @@ func TestTheLocalQueueIsAsOldAsItsDirectory(t *testing.T) {
 			}
 			w.Advance(5 * protocol.Second)
 			if tt.again {
-				w.Configure(tt.site, func(cfg *rules.Config) { cfg.Witness = w.Site(tt.site).Rows().Life() }) // it has been written anew
+				w.Configure(tt.site, func(cfg *rules.Config) { cfg.Witness = w.Site(tt.site).Rows().Life() }) // it has been written again
 				restart(t, w, tt.site)
 				w.Advance(5 * protocol.Second)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// holdsRoom is a site alone that holds room for so many guests of b, the jobs 1, 2 …, and from here on
+// holdsRoom is a site alone that holds room for a number of guests of b, the jobs 1, 2 …, and from here on
 // answers no call by itself.
 func holdsRoom(t *testing.T, guests uint64) *lone {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// asked is a site a with the partners b and c, whose calls nobody answers by itself.
+// asked is a site a with the partners b and c, whose calls are not answered by themselves.
 type asked struct {
 	*peer.Peer
 	now   protocol.Instant
@@ -159,7 +159,7 @@ func TestQuoteFloodOfAPartner(t *testing.T) {
 	}
 }
 
-// TestQuestionThatWaitsTooLong is not worked on, since nobody reads the reply.
+// TestQuestionThatWaitsTooLong is not worked on, since the reply is not read.
 func TestQuestionThatWaitsTooLong(t *testing.T) {
 	t.Parallel()
 	a := newAsked(t, 100)

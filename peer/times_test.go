@@ -69,7 +69,7 @@ func TestNoImpossibleTimes(t *testing.T) {
 		"a partner without a clock": {Outcome: protocol.Outcome{Ran: protocol.Minute}},
 	} {
 		l, _ := atPartner(t, 1)
-		offer := l.dear()
+		offer := l.expensive()
 		tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
 		l.step(event.MessageIn{From: "b", Body: protocol.Prepared{Tag: tag}})
 		granted := l.now

@@ -34,8 +34,8 @@ func (l *lone) heard(change localsched.Change, busy int) {
 	}}})
 }
 
-// A job's energy and its cost are told as quoted and as it ran; the site's total counts it once, and keeps
-// it, and partners are told what is drawn without a budget.
+// A job's energy and its cost are reported as quoted and as it ran; the site's total counts it once, and keeps
+// it, and partners read what is drawn without a budget.
 func TestEnergyIsCounted(t *testing.T) {
 	t.Parallel()
 	l := priced(t, atOnce)
@@ -115,7 +115,7 @@ func TestSavedAgainstHome(t *testing.T) {
 				return answers(op)
 			})
 			l.step(submission(1))
-			offer := l.dear()
+			offer := l.expensive()
 			outcome := protocol.Outcome{State: protocol.Completed}
 			if tt.ran > 0 {
 				outcome.Bill = billOf(l.now, protocol.Micro(int64(20*protocol.Unit)*int64(tt.ran)/int64(protocol.Hour)))

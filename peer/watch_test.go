@@ -12,7 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// A local scheduler whose watch fails is tried again less and less often, and people are told
+// A local scheduler whose watch fails is tried again less and less often, and it is reported
 // once when it fails and once when it works again.
 func TestWatchThatFails(t *testing.T) {
 	t.Parallel()

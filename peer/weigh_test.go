@@ -102,7 +102,7 @@ func TestOffersAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestGuardedQuestionsAreBounded: while own jobs wait, so many shapes are looked at, and
+// TestGuardedQuestionsAreBounded: while own jobs wait, a number of shapes is looked at, and
 // as many jobs of these as are asked about.
 func TestGuardedQuestionsAreBounded(t *testing.T) {
 	t.Parallel()

@@ -435,7 +435,7 @@ func TestApplicationFitsInOneRound(t *testing.T) {
 	}
 }
 
-// The site that runs a job is told what is foreseen of it, and tells it the frequency that
+// The site that runs a job gets what is predicted of it, and tells it the frequency that
 // its bill says.
 func TestJobIsToldItsFrequency(t *testing.T) {
 	t.Parallel()
@@ -544,7 +544,7 @@ func TestGroupWaitsForItsMargin(t *testing.T) {
 	}
 }
 
-// What waits for the others of its group is foreseen to end later.
+// What waits for the others of its group is predicted to end later.
 func TestGroupIsForeseenFromItsStart(t *testing.T) {
 	t.Parallel()
 	l := holder(t, func(cfg *rules.Config) { cfg.Margin = protocol.Hour }, nothingElse)
