@@ -26,7 +26,7 @@ func (p *Peer) setReach(r *round) {
 	asking, reach := p.asking(r), make([]rounds.Reach, 0, len(r.Specs))
 	r.Keep(func(i int) bool {
 		whom := asking.Reach(i, p.cfg.Initiation, p.cfg.Policy.SkipsRoundBelowThreshold())
-		if whom == rounds.Nobody {
+		if whom == rounds.NoPartner {
 			p.waitForVolunteer(p.rows.Jobs[r.Specs[i].Job])
 			return false
 		}

@@ -19,7 +19,7 @@ const listenFor = 3 * protocol.Second
 
 // beginLife raises the number of starts, and looks whether the rows are what they were.
 func (p *Peer) beginLife(fresh bool) {
-	if !p.site.TellsApart() {
+	if !p.site.TracksLives() {
 		return
 	}
 	if p.site.Begin(p.now, fresh) {
@@ -87,7 +87,7 @@ func (p *Peer) resumeStarts() {
 // allowStarts lets the local scheduler start jobs, or keeps it from that.
 func (p *Peer) allowStarts() {
 	may := p.site.StopReason() == ""
-	if !p.site.TellsApart() || (p.allows != nil && *p.allows == may) {
+	if !p.site.TracksLives() || (p.allows != nil && *p.allows == may) {
 		return
 	}
 	if may && p.queueCheckPending() {
@@ -109,7 +109,7 @@ func (p *Peer) handleTwin(one *partner.Partner, twin protocol.Life) {
 
 // handleSeenLife takes what a partner durably knows of this site.
 func (p *Peer) handleSeenLife(one *partner.Partner, seen protocol.Life) {
-	if !p.site.TellsApart() || seen.Boot == 0 {
+	if !p.site.TracksLives() || seen.Boot == 0 {
 		return
 	}
 	one.OfHere = lives.Latest(one.OfHere, seen)
@@ -124,7 +124,7 @@ func (p *Peer) handleSeenLife(one *partner.Partner, seen protocol.Life) {
 
 // handleLife takes which life of a partner speaks.
 func (p *Peer) handleLife(one *partner.Partner, life protocol.Life, stopped bool) {
-	if !p.site.TellsApart() || life.Boot == 0 {
+	if !p.site.TracksLives() || life.Boot == 0 {
 		return
 	}
 	twoPeers, changed := one.HearLife(life, stopped, p.now, p.cfg.Watermark/2)
@@ -138,7 +138,7 @@ func (p *Peer) handleLife(one *partner.Partner, life protocol.Life, stopped bool
 
 // handleWatermark takes what a partner says of its store and of this one.
 func (p *Peer) handleWatermark(one *partner.Partner, m protocol.Watermark) {
-	if !p.site.TellsApart() {
+	if !p.site.TracksLives() {
 		return
 	}
 	before := one.Voice.Present
@@ -158,7 +158,7 @@ func (p *Peer) handleWatermark(one *partner.Partner, m protocol.Watermark) {
 
 // sendMark sends a partner how far this store has come and what is known of its own.
 func (p *Peer) sendMark(one *partner.Partner, overlapped bool) {
-	if !p.site.TellsApart() || !one.Linked {
+	if !p.site.TracksLives() || !one.Linked {
 		return
 	}
 	p.send(one.Site, protocol.Watermark{
@@ -177,7 +177,7 @@ func (p *Peer) markAll() {
 // raiseGeneration counts a step that changes rows. What is noted of partners is not news itself: two peers
 // would go on for ever.
 func (p *Peer) raiseGeneration() {
-	if !p.site.TellsApart() || len(p.out.Records) == 0 {
+	if !p.site.TracksLives() || len(p.out.Records) == 0 {
 		return
 	}
 	p.site.Generation++

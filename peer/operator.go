@@ -116,7 +116,7 @@ func (p *Peer) fencedOver(one *partner.Partner, tag protocol.Tag, seen bool) {
 		return
 	}
 	j := p.rows.Jobs[tag.Job]
-	j.FencedOver(at, seen || j.Fenced[at].Holder == one.Incarnation() || !p.site.TellsApart())
+	j.FencedOver(at, seen || j.Fenced[at].Holder == one.Incarnation() || !p.site.TracksLives())
 	p.rows.SaveJob(tag.Job)
 	if j.Phase == row.JobEnding && !j.AwaitsFenced() {
 		p.endFenced(j, j.Reason)

@@ -120,7 +120,7 @@ func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 func (p *Peer) grant(j *tables.Job, one *partner.Partner) {
 	p.moveJob(j, row.JobGranted)
 	j.CommittedAt = p.now
-	if p.site.TellsApart() {
+	if p.site.TracksLives() {
 		j.Holder = one.Incarnation()
 	}
 	j.ReplacedAt(one.Site)

@@ -42,12 +42,12 @@ func (p *Peer) connected(card protocol.Card) {
 // advanceJobSeq keeps job ids above those that a partner has seen of this site.
 func (p *Peer) advanceJobSeq(one *partner.Partner, seq uint64) {
 	one.Highest = max(one.Highest, seq)
-	changed, odd := p.site.SkipSeen(p.now, seq)
+	changed, unexpected := p.site.SkipSeen(p.now, seq)
 	if changed {
 		p.rows.SaveSite()
 	}
-	if odd != "" {
-		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Text: odd})
+	if unexpected != "" {
+		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Text: unexpected})
 	}
 }
 

@@ -103,7 +103,7 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		return nil, err
 	}
 	site, partners, queue := lives.New(lives.Here{
-		Site: cfg.Site, Number: cfg.Number, TellApart: cfg.Watermark > 0,
+		Site: cfg.Site, Number: cfg.Number, TrackLives: cfg.Watermark > 0,
 		Machine: cfg.Machine, Witness: cfg.Witness, QueueApart: cfg.QueueApart,
 	}), partner.NewSet(), &gridqueue.Queue{}
 	p := &Peer{

@@ -21,7 +21,7 @@ func (p *Peer) testSubmit(ev event.TestSubmit) {
 	tests, specs := lineup.Question(desk, &ev, p.now)
 	r := p.newRound(specs)
 	r.asked, r.front, r.tests = ev.Asked, ev.Front, tests
-	r.Reach = slices.Repeat([]rounds.Reach{rounds.Everybody}, len(specs))
+	r.Reach = slices.Repeat([]rounds.Reach{rounds.AllPartners}, len(specs))
 	p.quoteLocal(r)
 	p.askPartners(r)
 }

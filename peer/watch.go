@@ -103,11 +103,11 @@ func (p *Peer) runStarted(r *localrun.Run, c localsched.Change) {
 
 // runsOn tells the origin what else the batch system says of a run, such as that it is suspended.
 func (p *Peer) runsOn(r *localrun.Run, reason string) {
-	told := r.Reason
+	reported := r.Reason
 	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
-		told = j.Reason
+		reported = j.Reason
 	}
-	if told != clip(reason) {
+	if reported != clip(reason) {
 		p.report(r, protocol.Running, reason)
 	}
 }

@@ -55,8 +55,6 @@ var privateWords = map[string]string{
 // only removed.
 var oldPackages = []string{
 	"internal/predict/wait",
-	"peer",
-	"peer/rounds",
 }
 
 // splitWords puts a space between the words of an identifier: a new one begins at a capital that follows

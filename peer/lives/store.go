@@ -11,11 +11,11 @@ import (
 
 // Here is what a start knows of its store beside the rows.
 type Here struct {
-	Site      protocol.SiteName
-	Number    protocol.SiteNumber
-	TellApart bool          // the lives of stores have numbers
-	Machine   string        // that the state directory is on; empty: not known
-	Witness   protocol.Life // what the file beside the rows has seen; zero: nothing
+	Site       protocol.SiteName
+	Number     protocol.SiteNumber
+	TrackLives bool          // the lives of stores have numbers
+	Machine    string        // that the state directory is on; empty: not known
+	Witness    protocol.Life // what the file beside the rows has seen; zero: nothing
 	// QueueApart: nothing of the local queue is in the state directory, so that it is not copied
 	// or put back with the rows.
 	QueueApart bool
@@ -39,12 +39,12 @@ type Store struct {
 // New is a store of which no row is known yet.
 func New(here Here) Store { return Store{here: here} }
 
-// TellsApart reports whether the lives of stores have numbers at all.
-func (s *Store) TellsApart() bool { return s.here.TellApart }
+// TracksLives reports whether the lives of stores have numbers at all.
+func (s *Store) TracksLives() bool { return s.here.TrackLives }
 
 // Life is the present life, as the rows have it; zero if lives have no numbers.
 func (s *Store) Life() protocol.Life {
-	if !s.TellsApart() {
+	if !s.TracksLives() {
 		return protocol.Life{}
 	}
 	return protocol.Life{Incarnation: s.Incarnation, Boot: s.Boot, Begun: s.Begun, Generation: s.Generation}
@@ -66,7 +66,7 @@ func (s *Store) Found(now protocol.Instant) {
 // Begin begins a life, and looks whether the rows are what they were, unless the store is new.
 // It says whether starts have to stop, which they had not before.
 func (s *Store) Begin(now protocol.Instant, fresh bool) (stops bool) {
-	if !s.TellsApart() {
+	if !s.TracksLives() {
 		return false
 	}
 	s.began = s.Generation
@@ -140,7 +140,7 @@ func (s *Store) NeedRecovery(why string) (stops bool) {
 // checked that this site has said so itself.
 func (s *Store) SeenBy(partner protocol.SiteName, seen protocol.Life) (stops, changed bool) {
 	mine := s.atBegin()
-	if !s.TellsApart() || seen.Boot == 0 || mine.Follows(seen) {
+	if !s.TracksLives() || seen.Boot == 0 || mine.Follows(seen) {
 		return false, false
 	}
 	s.known = Latest(s.known, seen)

@@ -13,7 +13,7 @@ const epoch2026 protocol.Instant = 1_767_225_600_000
 
 // here is site a, number 7, whose lives are told apart.
 func here(set ...func(*lives.Here)) lives.Here {
-	h := lives.Here{Site: "a", Number: 7, TellApart: true}
+	h := lives.Here{Site: "a", Number: 7, TrackLives: true}
 	for _, f := range set {
 		f(&h)
 	}
@@ -125,9 +125,9 @@ func TestBeginWithTwoReasons(t *testing.T) {
 // A store whose lives are not told apart says nothing of them, and never stops.
 func TestLivesNotToldApart(t *testing.T) {
 	t.Parallel()
-	s := store(func(h *lives.Here) { h.TellApart, h.Machine, h.Witness = false, "n", life(9, 9, 9) })
+	s := store(func(h *lives.Here) { h.TrackLives, h.Machine, h.Witness = false, "n", life(9, 9, 9) })
 	s.Machine = "m"
-	if s.Begin(1000, false) || s.TellsApart() || s.Life() != (protocol.Life{}) || s.Boot != 3 {
+	if s.Begin(1000, false) || s.TracksLives() || s.Life() != (protocol.Life{}) || s.Boot != 3 {
 		t.Errorf("a life: %+v", s)
 	}
 	if stops, changed := s.SeenBy("b", life(9, 9, 9)); stops || changed || s.StopReason() != "" {

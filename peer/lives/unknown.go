@@ -15,7 +15,7 @@ const maxUnknown = 10_000
 // NoteUnknown remembers for the operator that a partner speaks of a placement of a job of this
 // site which the rows do not have; j is the job by the rows, nil where they have none.
 func (s *Store) NoteUnknown(partner protocol.SiteName, tag protocol.Tag, j *row.Job) {
-	if !s.TellsApart() || tag.Job.Origin() != s.here.Number || len(s.unknown) >= maxUnknown {
+	if !s.TracksLives() || tag.Job.Origin() != s.here.Number || len(s.unknown) >= maxUnknown {
 		return
 	}
 	if j == nil && s.IssuedHere(tag.Job) || j != nil && j.Epoch >= tag.Epoch {

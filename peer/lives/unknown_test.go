@@ -42,7 +42,7 @@ func TestNoteUnknown(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	apart := store(func(h *lives.Here) { h.TellApart = false })
+	apart := store(func(h *lives.Here) { h.TrackLives = false })
 	if apart.NoteUnknown("b", tag(7, 500, 1), nil); apart.View().Unknown != nil {
 		t.Error("noted though lives are not told apart")
 	}

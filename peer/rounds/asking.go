@@ -38,7 +38,7 @@ func (a *Asking) Asks(row int, one *partner.Partner) bool {
 	if j.Row == nil || !one.Eligible(&a.Round.Specs[row], j.Row.Together()) {
 		return false
 	}
-	return !j.Excluded.Excludes(one.Site, a.Now) && (a.Round.Reach[row] == Everybody || a.volunteers(j, one)) && !a.avoids(row, one)
+	return !j.Excluded.Excludes(one.Site, a.Now) && (a.Round.Reach[row] == AllPartners || a.volunteers(j, one)) && !a.avoids(row, one)
 }
 
 // volunteers says whether a partner would take jobs and has not lost for this one.

@@ -164,23 +164,23 @@ func TestReachOfARow(t *testing.T) {
 	}{
 		"volunteers":       {func(*scene) {}, rounds.Volunteers},
 		"one is enough":    {func(s *scene) { s.b.Linked = false }, rounds.Volunteers},
-		"none":             {nobody, rounds.Nobody},
-		"declined at home": {func(s *scene) { s.asking.Round.Home[0].Declined = "no" }, rounds.Everybody},
-		"none is reached":  {func(s *scene) { s.b.Linked, s.c.Unresponsive = false, true }, rounds.Nobody},
+		"none":             {nobody, rounds.NoPartner},
+		"declined at home": {func(s *scene) { s.asking.Round.Home[0].Declined = "no" }, rounds.AllPartners},
+		"none is reached":  {func(s *scene) { s.b.Linked, s.c.Unresponsive = false, true }, rounds.NoPartner},
 		"all have lost": {func(s *scene) {
 			s.jobs[0].Excluded.Reject("b", 1)
 			s.jobs[0].Excluded.Reject("c", 1)
-		}, rounds.Nobody},
+		}, rounds.NoPartner},
 		"all are excluded": {func(s *scene) {
 			s.jobs[0].Excluded.Exclude("b", now+1)
 			s.jobs[0].Excluded.Exclude("c", now+1)
-		}, rounds.Nobody},
-		"all are too small": {func(s *scene) { s.jobs[0].Row.Spec.CPUs = 9 }, rounds.Nobody},
+		}, rounds.NoPartner},
+		"all are too small": {func(s *scene) { s.jobs[0].Row.Spec.CPUs = 9 }, rounds.NoPartner},
 		"in doubt, and the own site could": {func(s *scene) {
 			doubt(s.b, false)
 			doubt(s.c, false)
 			s.home = true
-		}, rounds.Nobody},
+		}, rounds.NoPartner},
 		"in doubt, and nobody else could": {func(s *scene) {
 			doubt(s.b, false)
 			doubt(s.c, false)

@@ -7,9 +7,9 @@ type Reach uint8
 
 // The reaches [SS 2.1.1 to 2.1.3].
 const (
-	Everybody  Reach = iota // sender-initiated
-	Volunteers              // those that said they would take jobs
-	Nobody                  // the job waits for a volunteer
+	AllPartners Reach = iota // sender-initiated
+	Volunteers               // those that said they would take jobs
+	NoPartner                // the job waits for a volunteer
 )
 
 // ReachOf is whom to ask about a job by what opens rounds; volunteers says whether there are any for
@@ -18,13 +18,13 @@ const (
 func ReachOf(by policy.Initiation, homeDeclines, shortcut bool, volunteers func() bool) Reach {
 	switch {
 	case by == policy.Sender || by == policy.Cycle || homeDeclines:
-		return Everybody
+		return AllPartners
 	case volunteers():
 		return Volunteers
 	case by == policy.Symmetric:
-		return Everybody
+		return AllPartners
 	case !shortcut:
 		return Volunteers // of whom there are none
 	}
-	return Nobody
+	return NoPartner
 }

@@ -15,16 +15,16 @@ func TestReachOf(t *testing.T) {
 		volunteers         bool
 		want               rounds.Reach
 	}{
-		"S-I":                            {policy.Sender, false, true, true, rounds.Everybody},
-		"a cycle":                        {policy.Cycle, false, true, true, rounds.Everybody},
+		"S-I":                            {policy.Sender, false, true, true, rounds.AllPartners},
+		"a cycle":                        {policy.Cycle, false, true, true, rounds.AllPartners},
 		"R-I with volunteers":            {policy.Receiver, false, true, true, rounds.Volunteers},
-		"R-I without":                    {policy.Receiver, false, true, false, rounds.Nobody},
-		"R-I, declined at home":          {policy.Receiver, true, true, true, rounds.Everybody},
+		"R-I without":                    {policy.Receiver, false, true, false, rounds.NoPartner},
+		"R-I, declined at home":          {policy.Receiver, true, true, true, rounds.AllPartners},
 		"R-I without, and no use for φ":  {policy.Receiver, false, false, false, rounds.Volunteers},
 		"Sy-I with volunteers":           {policy.Symmetric, false, true, true, rounds.Volunteers},
-		"Sy-I without":                   {policy.Symmetric, false, true, false, rounds.Everybody},
-		"Sy-I, declined at home":         {policy.Symmetric, true, true, true, rounds.Everybody},
-		"Sy-I without, and no use for φ": {policy.Symmetric, false, false, false, rounds.Everybody},
+		"Sy-I without":                   {policy.Symmetric, false, true, false, rounds.AllPartners},
+		"Sy-I, declined at home":         {policy.Symmetric, true, true, true, rounds.AllPartners},
+		"Sy-I without, and no use for φ": {policy.Symmetric, false, false, false, rounds.AllPartners},
 	} {
 		if got := rounds.ReachOf(c.by, c.declines, c.shortcut, func() bool { return c.volunteers }); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

@@ -39,7 +39,7 @@ func (t *Tables) SaveSite() { t.changed.Mark(step.Row{Table: row.SiteTable}) }
 
 // SavePartner marks the row of a partner, where stores may be lost or restored.
 func (t *Tables) SavePartner(site protocol.SiteName) {
-	if t.site.TellsApart() {
+	if t.site.TracksLives() {
 		t.changed.Mark(step.Row{Table: row.PartnerTable, Key: string(site)})
 	}
 }

@@ -24,7 +24,7 @@ type house struct {
 }
 
 func newHouse() *house {
-	h := &house{site: lives.New(lives.Here{Site: "a", Number: 1, TellApart: true}), partners: partner.NewSet()}
+	h := &house{site: lives.New(lives.Here{Site: "a", Number: 1, TrackLives: true}), partners: partner.NewSet()}
 	h.partners.Begin(rules.Partner{Site: "b"})
 	h.Tables = tables.New(&h.site, &h.partners, &h.queue)
 	return h
