@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
@@ -23,6 +24,7 @@ type simTune struct {
 	rankCandidates bool
 	workers        int
 	html           string
+	history        string
 }
 
 func (a *app) simTuneCommand() *cobra.Command {
@@ -36,11 +38,20 @@ func (a *app) simTuneCommand() *cobra.Command {
 			"It also shows which machines users would choose if waiting cost nothing: these are overloaded.",
 		Example: "  switchyard sim tune examples/experiments/iss-tune.toml\n" +
 			"  switchyard sim tune examples/experiments/iss-tune.toml --method nelder-mead --runs 20\n" +
-			"  switchyard sim tune examples/iss/buy.toml --rank-candidates --html bought",
+			"  switchyard sim tune examples/iss/buy.toml --rank-candidates --html bought\n" +
+			"  switchyard history --all --json >runs.json; switchyard sim tune examples/iss/buy.toml --history runs.json",
 		Args:              oneExperiment,
 		ValidArgsFunction: completeExperiments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.run(cmd.Context(), args[0], cmd.Flags().Changed("runs"))
+			if s.history == "" {
+				return s.run(cmd.Context(), args[0], cmd.Flags().Changed("runs"))
+			}
+			for _, other := range []string{"method", "runs", "rank-candidates", "html", "workers"} {
+				if cmd.Flags().Changed(other) {
+					return usage("--%s has no effect with --history; leave one of them out", other)
+				}
+			}
+			return s.priceHistory(args[0])
 		},
 	}
 	choice(cmd, &s.method, "method", "", "search method (default: as in the experiment)", experiment.Methods()...)
@@ -48,7 +59,43 @@ func (a *app) simTuneCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&s.rankCandidates, "rank-candidates", false, "also rank the candidates of the experiment")
 	cmd.Flags().IntVar(&s.workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
 	cmd.Flags().StringVar(&s.html, "html", "", "directory for index.html and its figures; it is created")
+	cmd.Flags().StringVar(&s.history, "history", "",
+		"instead of a search, price the runs of this file, the output of history --all --json, at all sites and candidates")
 	return a.query(cmd)
+}
+
+// priceHistory prices a run history by the sites of an experiment.
+func (s *simTune) priceHistory(name string) error {
+	plan, err := s.app.experiment(name)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(s.history)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	history, err := tune.ReadHistory(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.history, err)
+	}
+	priced, err := tune.PriceHistory(plan, &history)
+	if err != nil {
+		return err
+	}
+	if s.app.json {
+		return s.app.printJSON(priced)
+	}
+	for i, t := range priced.Tables() {
+		if i > 0 {
+			s.app.printf("\n")
+		}
+		s.app.printf("%s\n\n", t.Title)
+		if err = t.Console().Write(s.app.stdout, "", true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *simTune) run(ctx context.Context, name string, limited bool) (err error) {

@@ -209,3 +209,30 @@ func TestSimTuneMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A run history is priced by the experiment's sites, in place of a search.
+func TestSimTuneHistory(t *testing.T) {
+	t.Parallel()
+	park := filepath.Join("..", "..", "examples", "iss", "buy.toml")
+	file := filepath.Join(t.TempDir(), "runs.json")
+	text := `{"components": [{"user": "ada", "name": "mesh", "sites": [{"site": "opteron", "runs": [{"at_ms": 1772500000000, "cpus": 128, "ran_ms": 36000000}]}]}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := simulate(t, "tune", park, "--history", file)
+	for _, want := range []string{"1 run at each site", "opteron", "mesh", "a second cluster of Xeons"} {
+		if r.code != 0 || !strings.Contains(r.stdout, want) {
+			t.Errorf("exit %d, no %q in\n%s%s", r.code, want, r.stdout, r.stderr)
+		}
+	}
+	var priced struct {
+		Runs int `json:"runs"`
+	}
+	r = simulate(t, "tune", park, "--history", file, "--json")
+	if err := json.Unmarshal([]byte(r.stdout), &priced); err != nil || priced.Runs != 1 {
+		t.Errorf("%v: %s", err, r.stdout)
+	}
+	if r = simulate(t, "tune", park, "--history", file, "--rank-candidates"); r.code != exitUsage || !strings.Contains(r.stderr, "--rank-candidates has no effect with --history") {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+}
