@@ -17,7 +17,7 @@ type Reserver interface {
 	// limit without delaying other reservations. Reserve returns that instant. Repeating a tag returns
 	// the same one. A later Submit of the tag uses the reservation: the job starts when it begins, or
 	// immediately if that is past. A *RefusedError says that no reservation is possible.
-	Reserve(ctx context.Context, hold Reservation) (protocol.Instant, error)
+	Reserve(ctx context.Context, reservation Reservation) (protocol.Instant, error)
 	// CancelReservation cancels a reservation whose job has not come. It need not exist.
 	CancelReservation(ctx context.Context, tag protocol.Tag) error
 }
@@ -33,9 +33,9 @@ type Reservation struct {
 // EngineReserver is an [Engine] that makes advance reservations. Plans and passes count one as a job
 // that runs from its start on.
 type EngineReserver interface {
-	// Reserve makes a reservation as [Reserver.Reserve] does. With exactly it begins at hold.Start,
-	// whatever has been reserved since, as after a restart.
-	Reserve(now protocol.Instant, hold Reservation, exactly bool) (protocol.Instant, Actions, error)
+	// Reserve makes a reservation as [Reserver.Reserve] does. With exactly it begins at
+	// reservation.Start, whatever has been reserved since, as after a restart.
+	Reserve(now protocol.Instant, reservation Reservation, exactly bool) (protocol.Instant, Actions, error)
 	// CancelReservation cancels a reservation. It need not exist.
 	CancelReservation(now protocol.Instant, tag protocol.Tag) (Actions, error)
 }

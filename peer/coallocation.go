@@ -35,8 +35,8 @@ func (p *Peer) beginGroup(first *tables.Job, members []broker.Place) {
 	if d.Do == broker.Wait {
 		p.endTurn(g.Key)
 		for _, j := range p.rows.Of(d.Members) {
-			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: view.Detailed(view.ReasonInfeasible, d.Why)})
-			p.waitForRound(j, view.ReasonInfeasible, d.Why)
+			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: j.Spec.Job, Text: view.Detailed(view.ReasonInfeasible, d.Reason)})
+			p.waitForRound(j, view.ReasonInfeasible, d.Reason)
 		}
 		return
 	}
@@ -73,7 +73,7 @@ func (p *Peer) carryOutGroup(g *broker.Group, d broker.Decision) {
 	case broker.Grant:
 		p.grantTogether(members)
 	case broker.Dissolve:
-		p.requeueMembers(members, d.Why, false)
+		p.requeueMembers(members, d.Reason, false)
 	case broker.Nothing, broker.Wait:
 	}
 }
@@ -108,7 +108,7 @@ func (p *Peer) noteReserving(j *tables.Job, d broker.Decision) {
 	}
 	j.ReserveFrom, j.ReservedAt = d.Start, 0
 	p.rows.SaveJob(j.Spec.Job)
-	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Why)})
+	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("to hold room from " + d.Start.Text() + " on, " + d.Reason)})
 }
 
 // reserveLocal has the own batch system hold room for a member.
@@ -228,7 +228,7 @@ func (p *Peer) abortGroupOf(j *tables.Job, why string) { p.releaseGroup(j, why, 
 func (p *Peer) releaseGroup(j *tables.Job, why string, changed bool) {
 	if g, rows := p.rows.Group(j); g != nil {
 		d := g.Refused(rows, &j.Job, why)
-		p.requeueMembers(p.rows.Of(d.Members), d.Why, changed)
+		p.requeueMembers(p.rows.Of(d.Members), d.Reason, changed)
 	}
 }
 
@@ -256,7 +256,7 @@ func (p *Peer) recallOtherMembers(j *tables.Job, why string) (coming bool) {
 		return false
 	}
 	others, d := p.rows.Of(rows.Others(&j.Job)), g.Without(rows, &j.Job, why)
-	p.requeueMembers(p.rows.Of(d.Members), d.Why, true)
+	p.requeueMembers(p.rows.Of(d.Members), d.Reason, true)
 	for _, other := range others {
 		switch {
 		case other.ReserveFrom == 0 || other.State == protocol.Running:

@@ -276,7 +276,7 @@ func (p *Peer) explain(j *tables.Job, why, detail string) {
 // requeueAfter keeps a job in the grid queue until it is worth asking again.
 func (p *Peer) requeueAfter(j *tables.Job, d protocol.Duration, why, detail string) {
 	p.explain(j, why, detail)
-	p.queue.Hold(j.Spec.Job, p.now.Add(d))
+	p.queue.Defer(j.Spec.Job, p.now.Add(d))
 }
 
 // requeueLater keeps a job in the grid queue for a while: another round at once would end as the last one did.

@@ -25,7 +25,7 @@ func Copy[T any](of T) T {
 
 // shared are the interfaces behind which a peer has what is not its own and never changes, and errors.
 var shared = map[reflect.Type]bool{
-	reflect.TypeFor[rules.Accounts](): true, reflect.TypeFor[pricing.Costs](): true, reflect.TypeFor[rules.Waiting](): true, reflect.TypeFor[error](): true,
+	reflect.TypeFor[rules.Accounts](): true, reflect.TypeFor[pricing.Costs](): true, reflect.TypeFor[rules.WaitingCost](): true, reflect.TypeFor[error](): true,
 }
 
 // copier remembers the copies that pointers have, so that what was one stays one.

@@ -32,7 +32,7 @@ func (p *Peer) connected(card protocol.Card) {
 	for _, j := range p.rows.Jobs {
 		j.Excluded.Allow(card.Site)
 	}
-	p.queue.ReleaseAll()
+	p.queue.ResumeAll()
 	p.resend(card.Site)
 	if renewed {
 		p.requestOwnershipCheck(one)
@@ -93,7 +93,7 @@ func (p *Peer) disconnected(ev event.Disconnected) {
 func (p *Peer) markResponsive(one *partner.Partner) {
 	if one.Hear(p.now) {
 		p.timers.Stop(due.OfSite(due.ProbeTimer, one.Site))
-		p.queue.ReleaseAll()
+		p.queue.ResumeAll()
 	}
 }
 

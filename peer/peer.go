@@ -141,7 +141,7 @@ func (p *Peer) Step(now protocol.Instant, ev event.Event) (ready event.Ready) {
 	}
 	p.take(ev)
 	p.fireTimers()
-	p.queue.Release(p.now)
+	p.queue.ResumeDue(p.now)
 	p.lineup().Unblock()
 	p.openRound()
 	p.awaitCycle()

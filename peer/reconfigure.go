@@ -31,7 +31,7 @@ func (p *Peer) handleReconfigure(ev event.Reconfigure) {
 	p.beginLoadChecks(0)
 	p.forgetCycle()
 	p.queue.Unpark(-1, gridqueue.Any)
-	p.queue.ReleaseAll()
+	p.queue.ResumeAll()
 	p.queue.Unblock(gridqueue.Any)
 	p.logEvent(event.LogEvent{Kind: event.LogReconfigured, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})
 	p.answer(ev.Asked, view.Done{})

@@ -49,7 +49,7 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 		p.endListening()
 	}
 	p.queue.Unpark(-1, gridqueue.Any)
-	p.queue.ReleaseAll()
+	p.queue.ResumeAll()
 	p.queue.Unblock(gridqueue.Any)
 	p.answer(ev.Asked, view.Done{})
 }

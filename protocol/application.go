@@ -43,10 +43,10 @@ const DefaultStartTolerance = 30 * Second
 
 // Bounds of what users may want.
 const (
-	mostWeight    = 1000 * PPM // of α, β, γ and δ
-	mostRates     = 64         // of the user's own k_w
-	mostTolerance = Day
-	maxLabel      = 256 // bytes of the name of an application or a component
+	maxWeight    = 1000 * PPM // of α, β, γ and δ
+	maxRates     = 64         // of the user's own k_w
+	maxTolerance = Day
+	maxLabel     = 256 // bytes of the name of an application or a component
 )
 
 // Tolerance is how much later than its group a component may start.
@@ -81,12 +81,12 @@ func (a *Application) labelFaults() string {
 
 func (a *Application) ownFaults() string {
 	switch {
-	case a.Beta < 0 || a.Beta > mostWeight:
-		return fmt.Sprintf("the weight β is %d; use 0 to %d parts per million", a.Beta, mostWeight)
+	case a.Beta < 0 || a.Beta > maxWeight:
+		return fmt.Sprintf("the weight β is %d; use 0 to %d parts per million", a.Beta, maxWeight)
 	case a.MaxTime <= 0:
 		return fmt.Sprintf("the time limit of the application is %s; give a positive one", a.MaxTime.Text())
-	case len(a.Rates) > mostRates:
-		return fmt.Sprintf("the application has %d rates of waiting; use at most %d", len(a.Rates), mostRates)
+	case len(a.Rates) > maxRates:
+		return fmt.Sprintf("the application has %d rates of waiting; use at most %d", len(a.Rates), maxRates)
 	case len(a.Rates) > 0 && a.Waiting != "":
 		return "the application has rates of waiting of its own and names a curve of the site; choose one"
 	}
@@ -104,8 +104,8 @@ func (a *Application) startFaults(jobs []Job) string {
 	switch {
 	case (a.StartTolerance != 0 || a.StartMissed != "") && !slices.ContainsFunc(jobs, together):
 		return "start_tolerance and start_missed mean nothing where no components start together; leave them out, or name the group of those that do"
-	case a.StartTolerance < 0 || a.StartTolerance > mostTolerance:
-		return fmt.Sprintf("the tolerance of starts is %s; give one of at most %s", a.StartTolerance.Text(), mostTolerance.Text())
+	case a.StartTolerance < 0 || a.StartTolerance > maxTolerance:
+		return fmt.Sprintf("the tolerance of starts is %s; give one of at most %s", a.StartTolerance.Text(), maxTolerance.Text())
 	case a.StartMissed != "" && a.StartMissed != RetryMissed && a.StartMissed != FailMissed:
 		return fmt.Sprintf("%.40q is nothing that can be done when a start is missed; use %s or %s", a.StartMissed, RetryMissed, FailMissed)
 	}
@@ -117,8 +117,8 @@ func (a *Application) componentFaults(jobs []Job) string {
 	for i := range jobs {
 		c := &jobs[i].Component
 		switch {
-		case min(c.Alpha, c.Gamma, c.Delta) < 0 || max(c.Alpha, c.Gamma, c.Delta) > mostWeight:
-			return fmt.Sprintf("component %d has weights outside 0 to %d parts per million", i+1, mostWeight)
+		case min(c.Alpha, c.Gamma, c.Delta) < 0 || max(c.Alpha, c.Gamma, c.Delta) > maxWeight:
+			return fmt.Sprintf("component %d has weights outside 0 to %d parts per million", i+1, maxWeight)
 		case !none && c.Alpha+a.Beta+c.Gamma+c.Delta == 0:
 			return fmt.Sprintf("component %d has no weight above 0, so that any place would do; give one", i+1)
 		case c.Together < 0:

@@ -64,7 +64,7 @@ func (a *app) exitCode(err error) int {
 		}
 		return exitUsage
 	case errors.As(err, &refused):
-		a.tellRefusal(refused.Refusal)
+		a.printRefusal(refused.Refusal)
 		return refusalExit(refused.Code)
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -76,7 +76,7 @@ func (a *app) exitCode(err error) int {
 	return exitFailed
 }
 
-func (a *app) tellRefusal(why view.Refusal) {
+func (a *app) printRefusal(why view.Refusal) {
 	a.notice("%s", console.Plain(why.Reason))
 	for _, site := range why.Sites {
 		a.notice("  %s: %s", console.Plain(string(site.Site)), console.Plain(site.Reason))

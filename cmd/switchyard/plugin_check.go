@@ -76,19 +76,19 @@ func (a *app) checkPlugin(ctx context.Context, s *suite.Suite) error {
 
 // caseJSON is how a case went, as JSON.
 type caseJSON struct {
-	Name    string            `json:"name"`
-	Result  string            `json:"result"` // "ok", "failed" or "skipped"
-	Why     string            `json:"why,omitempty"`
-	Seconds protocol.Duration `json:"took_ms"`
+	Name     string            `json:"name"`
+	Result   string            `json:"result"` // "ok", "failed" or "skipped"
+	Reason   string            `json:"reason,omitempty"`
+	Duration protocol.Duration `json:"duration_ms"`
 }
 
 func resultOf(r conformance.Result) caseJSON {
-	one := caseJSON{Name: r.Name, Result: "ok", Seconds: protocol.DurationOf(r.Took)}
+	one := caseJSON{Name: r.Name, Result: "ok", Duration: protocol.DurationOf(r.Duration)}
 	switch {
 	case r.Err != nil:
-		one.Result, one.Why = "failed", r.Err.Error()
+		one.Result, one.Reason = "failed", r.Err.Error()
 	case r.Skipped != "":
-		one.Result, one.Why = "skipped", r.Skipped
+		one.Result, one.Reason = "skipped", r.Skipped
 	}
 	return one
 }
@@ -100,8 +100,8 @@ func (a *app) showCase(r conformance.Result) {
 	}
 	one := resultOf(r)
 	a.printf("%-7s  %s\n", one.Result, console.Plain(one.Name))
-	if one.Why != "" {
-		a.printf("         %s\n", strings.ReplaceAll(console.PlainLines(one.Why), "\n", "\n         "))
+	if one.Reason != "" {
+		a.printf("         %s\n", strings.ReplaceAll(console.PlainLines(one.Reason), "\n", "\n         "))
 	}
 }
 

@@ -190,7 +190,7 @@ func (f *priceFileFlags) read(path string) (feeds.PriceFile, error) {
 	file := f.PriceFile
 	file.Path = settings.Path(path)
 	file.Slot = protocol.DurationOf(f.slot)
-	if most := int64(priceformat.MostMaxPrice / micros); f.maxPrice < 0 || f.maxPrice > most {
+	if most := int64(priceformat.MaxPriceLimit / micros); f.maxPrice < 0 || f.maxPrice > most {
 		return file, usage("invalid --max-price; use a number from 0 to %d", most)
 	}
 	file.MaxPrice = settings.Amount(f.maxPrice * micros)

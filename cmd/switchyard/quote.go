@@ -76,7 +76,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 			return err
 		}
 		if i < len(quoted.Exports) && (batch.Jobs[i].TestOnly || options.long) {
-			a.tellExports(quoted.Exports[i])
+			a.printExports(quoted.Exports[i])
 		}
 	}
 	info, err := a.client().Info(ctx)
@@ -89,8 +89,8 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 	return nil
 }
 
-// tellExports says which variables another site that ran the job would see.
-func (a *app) tellExports(of api.Exported) {
+// printExports says which variables another site that ran the job would see.
+func (a *app) printExports(of api.Exported) {
 	for _, list := range []struct {
 		what  string
 		names []string

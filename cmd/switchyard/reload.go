@@ -28,7 +28,7 @@ func (a *app) reloadCommand() *cobra.Command {
 			if a.json {
 				err = a.printJSON(done)
 			} else {
-				a.tellReload(done)
+				a.printReload(done)
 			}
 			if err == nil && len(done.Problems) > 0 {
 				return &exitError{code: exitFailed}
@@ -39,7 +39,7 @@ func (a *app) reloadCommand() *cobra.Command {
 	return a.query(cmd)
 }
 
-func (a *app) tellReload(done api.Reloaded) {
+func (a *app) printReload(done api.Reloaded) {
 	for _, problem := range done.Problems {
 		a.notice("%s", console.Plain(problem))
 	}

@@ -144,7 +144,7 @@ func (d *liveDay) record(t *testing.T, count, scale int) (args []string) {
 	}
 	g := makeGridFrom(t, testbed.Config{
 		Binary: ownBinary(t), Sites: machines, Initiation: d.initiation, Policy: d.policy,
-		Sigma: 5 * protocol.Second * protocol.Duration(scale), Cycle: 2 * protocol.Second * protocol.Duration(scale),
+		CheckInterval: 5 * protocol.Second * protocol.Duration(scale), CycleInterval: 2 * protocol.Second * protocol.Duration(scale),
 	})
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func (a *app) replay(path string, plugin policy.Policy) (err error) {
 	if summary.Cut != "" {
 		a.notice("%s", console.Plain(summary.Cut))
 	}
-	a.tellUnchecked(&summary, unknown)
+	a.printUnchecked(&summary, unknown)
 	if err = a.showReplay(path, &summary); err != nil {
 		return err
 	}
@@ -86,9 +86,9 @@ func (a *app) replay(path string, plugin policy.Policy) (err error) {
 	return nil
 }
 
-// tellUnchecked says which rounds were not decided again, and why: that nothing
+// printUnchecked says which rounds were not decided again, and why: that nothing
 // differs says nothing of them.
-func (a *app) tellUnchecked(s *recording.Summary, unknown []string) {
+func (a *app) printUnchecked(s *recording.Summary, unknown []string) {
 	if s.Checked >= s.Rounds {
 		return
 	}

@@ -24,9 +24,9 @@ import (
 // How long the command goes on asking when the peer vanishes, as it does when it
 // restarts.
 const (
-	submitPatience = 20 * time.Second
-	waitPatience   = 10 * time.Minute
-	retryPause     = 200 * time.Millisecond
+	submitTimeout = 20 * time.Second
+	waitTimeout   = 10 * time.Minute
+	retryPause    = 200 * time.Millisecond
 )
 
 func (a *app) submitCommand() *cobra.Command {
@@ -155,7 +155,7 @@ func (a *app) sendSafely(ctx context.Context, batch batchscript.Batch) (view.Sub
 	if err == nil || !brokenOff(err) {
 		return submitted, err
 	}
-	err = a.insist(ctx, submitPatience, func() (err error) {
+	err = a.insist(ctx, submitTimeout, func() (err error) {
 		submitted, err = a.client().Submit(ctx, request)
 		return err
 	})
@@ -215,7 +215,7 @@ func (a *app) waitForAll(ctx context.Context, ids []protocol.JobID) error {
 // waitFor waits for the job's end and returns its exit code.
 func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err error) {
 	var job view.Job
-	err = a.insist(ctx, waitPatience, func() (err error) {
+	err = a.insist(ctx, waitTimeout, func() (err error) {
 		job, err = a.client().Wait(ctx, id)
 		return err
 	})

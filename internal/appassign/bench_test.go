@@ -24,7 +24,7 @@ func grid(components, sites int, seed uint64) *appassign.Problem {
 	}
 	speed, price, wait := make([]float64, sites), make([]float64, sites), make([]float64, sites)
 	for s := range sites {
-		p.Sites = append(p.Sites, appassign.Site{CPUs: 1024 << random.IntN(4), Free: 1 << 20, Accept: components})
+		p.Sites = append(p.Sites, appassign.Site{CPUs: 1024 << random.IntN(4), Free: 1 << 20, MaxJobs: components})
 		speed[s], price[s] = 0.5+1.5*random.Float64(), 0.02+0.06*random.Float64()
 		wait[s] = random.Float64() * float64(4*protocol.Hour)
 	}
@@ -73,7 +73,7 @@ func limited(tb testing.TB, components, sites int, kind string, seed uint64) *ap
 		row := &p.Sites[s]
 		switch kind {
 		case shared, poor, poorer, hurried, all:
-			row.Free, row.Accept = 64+random.IntN(row.CPUs/4), 2+2*components/sites
+			row.Free, row.MaxJobs = 64+random.IntN(row.CPUs/4), 2+2*components/sites
 		case crowded:
 			row.Free, row.CPUs = 16, 64+row.CPUs/32
 		}

@@ -32,7 +32,7 @@ func worked(p *appassign.Problem, chosen []int) (out outcome, ok bool) {
 				work += before.CPUs * int(before.Run)
 			}
 		}
-		if jobs >= site.Accept {
+		if jobs >= site.MaxJobs {
 			return outcome{}, false
 		}
 		wait := c.Wait

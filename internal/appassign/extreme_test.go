@@ -28,7 +28,7 @@ func TestNothingWraps(t *testing.T) {
 			return math.MinInt64
 		}
 		for s := range p.Sites {
-			p.Sites[s] = appassign.Site{CPUs: count.Draw(t, "CPUs"), Free: count.Draw(t, "free"), Accept: count.Draw(t, "accept"), Taken: count.Draw(t, "taken"), Work: amount.Draw(t, "work")}
+			p.Sites[s] = appassign.Site{CPUs: count.Draw(t, "CPUs"), Free: count.Draw(t, "free"), MaxJobs: count.Draw(t, "accept"), Taken: count.Draw(t, "taken"), Work: amount.Draw(t, "work")}
 		}
 		for k := range p.Components {
 			for i := range p.Components[k].Choices {
@@ -61,7 +61,7 @@ func TestNothingWraps(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	p := &appassign.Problem{
-		Sites:      []appassign.Site{{CPUs: 1, Accept: 1}},
+		Sites:      []appassign.Site{{CPUs: 1, MaxJobs: 1}},
 		Components: []appassign.Component{{Choices: []appassign.Choice{{Site: 1}, {Site: -1}, {Run: -1}, {CPUs: -1}}}},
 	}
 	want := "assignment: choice 0 of component 0 is site 1 of 1\nchoice 1 of component 0 is site -1 of 1\n" +

@@ -85,7 +85,7 @@ func newBare(p *Problem) *instance {
 	in.sites = make([]site, 0, len(p.Sites))
 	for _, s := range p.Sites {
 		in.sites = append(in.sites, site{
-			cpus: int64(s.CPUs), free: int64(max(0, s.Free)), accept: min(s.Accept, n),
+			cpus: int64(s.CPUs), free: int64(max(0, s.Free)), accept: min(s.MaxJobs, n),
 			before: tally{cpus: int64(max(0, s.Taken)), work: max(0, min(s.Work, most))},
 		})
 	}
@@ -186,7 +186,7 @@ func (in *instance) soonest() []protocol.Duration {
 
 // measureSites finds where components may come into each other's way.
 func (in *instance) measureSites() {
-	cpus, visitors := in.mostAt(func(o *option) int64 { return o.cpus })
+	cpus, visitors := in.maxAt(func(o *option) int64 { return o.cpus })
 	for s := range in.sites {
 		row := &in.sites[s]
 		waits := visitors[s] > 1 && row.before.cpus+cpus[s] > row.free && row.cpus > 0
@@ -197,9 +197,9 @@ func (in *instance) measureSites() {
 	in.coupled = in.coupled || in.groups > 0
 }
 
-// mostAt is how much of something is at each site if every component takes its largest
+// maxAt is how much of something is at each site if every component takes its largest
 // option there, and how many components can go there.
-func (in *instance) mostAt(of func(o *option) int64) (sums []int64, visitors []int) {
+func (in *instance) maxAt(of func(o *option) int64) (sums []int64, visitors []int) {
 	sums, visitors = make([]int64, len(in.sites)), make([]int, len(in.sites))
 	largest := make([]int64, len(in.sites))
 	for k := range in.p.Components {
@@ -266,7 +266,7 @@ func (in *instance) beats(a, b *option) bool {
 
 // horizon is when the last component ends at the latest, if each waits for all others.
 func (in *instance) horizon() protocol.Duration {
-	work, _ := in.mostAt(func(o *option) int64 { return o.work })
+	work, _ := in.maxAt(func(o *option) int64 { return o.work })
 	last, start, tail, extra := in.p.Floor, protocol.Duration(0), protocol.Duration(0), protocol.Duration(0)
 	for i := range in.options {
 		o := &in.options[i]

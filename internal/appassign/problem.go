@@ -31,11 +31,11 @@ type Problem struct {
 
 // Site is where components may go.
 type Site struct {
-	CPUs   int   // Zero means not known: no component waits for others there
-	Free   int   // CPUs that are neither in use nor promised
-	Accept int   // components that it takes
-	Taken  int   // CPUs of other jobs that have just been placed there, which quotes do not know of
-	Work   int64 // CPU·ms of these
+	CPUs    int   // Zero means not known: no component waits for others there
+	Free    int   // CPUs that are neither in use nor promised
+	MaxJobs int   // components that it takes
+	Taken   int   // CPUs of other jobs that have just been placed there, which quotes do not know of
+	Work    int64 // CPU·ms of these
 }
 
 // Component is one of an application.

@@ -34,7 +34,7 @@ func drawn(t *rapid.T) *appassign.Problem {
 		p.Late = stairs(int64(small("rise", 0, 5)), protocol.Duration(small("step", 1, 7)))
 	}
 	for s := range p.Sites {
-		p.Sites[s] = appassign.Site{CPUs: small("CPUs", 0, 6), Free: small("free", 0, 6), Accept: small("accept", 0, 5)}
+		p.Sites[s] = appassign.Site{CPUs: small("CPUs", 0, 6), Free: small("free", 0, 6), MaxJobs: small("accept", 0, 5)}
 		if small("taken", 0, 2) == 0 {
 			p.Sites[s].Taken, p.Sites[s].Work = small("taken CPUs", 0, 4), int64(small("work", 0, 20))
 		}

@@ -161,7 +161,7 @@ func (in *instance) find(k, index int) int {
 
 // Take has a site know of a choice that was placed there.
 func Take(s *Site, c *Choice) {
-	s.Accept--
+	s.MaxJobs--
 	s.Taken = min(s.Taken+c.CPUs, math.MaxInt32)
 	s.Work = min(s.Work+product(int64(c.CPUs), int64(c.Run)), most)
 }

@@ -98,7 +98,7 @@ func (w *jobOptions) behaves(cpus int, script Script, r *report) protocol.Behavi
 // size is the counts of CPUs that the job may have, rising, and its nodes and how the CPUs
 // are divided, as sbatch counts them.
 func (w *jobOptions) size(script Script, r *report) (cpus []int, size protocol.Request) {
-	size.Nodes, size.Layout.MaxNodes = w.nodes, w.mostNodes
+	size.Nodes, size.Layout.MaxNodes = w.nodes, w.maxNodes
 	if len(w.cpus) > 0 {
 		w.noticeUndivided(r)
 		return w.cpus, size

@@ -26,7 +26,7 @@ type jobOptions struct {
 
 	tasks        int
 	nodes        int
-	mostNodes    int
+	maxNodes     int
 	tasksPerNode int
 	cpusPerTask  int
 	memoryMB     int64 // per node
@@ -120,7 +120,7 @@ func setNodes(w *jobOptions, value string) error {
 			return fmt.Errorf("%q ends below its beginning", value)
 		}
 	}
-	w.nodes, w.mostNodes = least, most
+	w.nodes, w.maxNodes = least, most
 	return nil
 }
 

@@ -19,8 +19,8 @@ import (
 
 // The peer asks both.
 var (
-	_ pricing.Costs = (*cost.Charges)(nil)
-	_ rules.Waiting = (*cost.Waiting)(nil)
+	_ pricing.Costs     = (*cost.Charges)(nil)
+	_ rules.WaitingCost = (*cost.WaitingCost)(nil)
 )
 
 func flat(perHour protocol.Micro) *cost.Curve { return cost.NewCurve(cost.Calendar{}, perHour, nil) }

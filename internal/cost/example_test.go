@@ -129,7 +129,7 @@ func TestExampleByHand(t *testing.T) {
 	salary := cost.Salary{Curve: cost.NewCurve(cost.Calendar{Zone: zurich}, 0, []cost.Period{
 		{Days: 0b0111110, Hours: []contract.Span{{From: 480, Until: 720}, {From: 780, Until: 1020}}, PerHour: 60 * unit},
 	})}
-	waiting := cost.Waiting{Currency: "CHF", Parts: []cost.WaitingPart{salary}}
+	waiting := cost.WaitingCost{Currency: "CHF", Parts: []cost.WaitingPart{salary}}
 	for name, cells := range readPage(t) {
 		s := &site{T: t, name: name, cells: cells, read: map[string]bool{}}
 		spec := s.spec()

@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Waiting is what waiting for results costs: k_w(t) of [IS 4.2], the sum of its parts.
-type Waiting struct {
+// WaitingCost is what waiting for results costs: k_w(t) of [IS 4.2], the sum of its parts.
+type WaitingCost struct {
 	Currency string
 	Parts    []WaitingPart
 }
@@ -48,8 +48,8 @@ const (
 )
 
 // Rates are what waiting costs from now until so much later, of an application that was
-// submitted at an instant, and their currency. It implements rules.Waiting.
-func (w *Waiting) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
+// submitted at an instant, and their currency. It implements rules.WaitingCost.
+func (w *WaitingCost) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
 	span := min(max(until, protocol.Millisecond), Horizon)
 	sum := []protocol.WaitingRate{{}}
 	for _, part := range w.Parts {

@@ -49,7 +49,7 @@ func TestFigure2(t *testing.T) {
 		{"both", []cost.WaitingPart{salary(t, zurich), launch(t, zurich)}, "2026-06-01 07:00", 2 * protocol.Hour, 2060 * unit},
 		{"neither", nil, "2026-06-01 07:00", 2 * protocol.Hour, 0},
 	} {
-		w := &cost.Waiting{Currency: "CHF", Parts: c.parts}
+		w := &cost.WaitingCost{Currency: "CHF", Parts: c.parts}
 		now := at(t, zurich, c.now)
 		rates, currency := w.Rates(now, now, c.until)
 		a := policy.Application{WaitingCost: rates}
@@ -62,7 +62,7 @@ func TestFigure2(t *testing.T) {
 // Steps after the submission stay where they are while the application waits.
 func TestStepsAfterTheSubmission(t *testing.T) {
 	t.Parallel()
-	w := &cost.Waiting{Parts: []cost.WaitingPart{cost.Steps{
+	w := &cost.WaitingCost{Parts: []cost.WaitingPart{cost.Steps{
 		Before: 1, Steps: []cost.Step{{After: 2 * protocol.Hour, PerHour: 5}, {After: protocol.Hour, PerHour: 3}, {At: 9_000_000, PerHour: 7}},
 	}}}
 	const h = protocol.Hour
@@ -91,7 +91,7 @@ func TestRatesAreBounded(t *testing.T) {
 		hourly[i] = contract.Span{From: i * 120, Until: i*120 + 60}
 	}
 	curve := cost.NewCurve(cost.Calendar{}, 0, []cost.Period{{Hours: hourly, PerHour: 100}})
-	w := &cost.Waiting{Parts: []cost.WaitingPart{cost.Salary{Curve: curve}}}
+	w := &cost.WaitingCost{Parts: []cost.WaitingPart{cost.Salary{Curve: curve}}}
 	for _, until := range []protocol.Duration{30 * protocol.Day, 50 * protocol.Day, cost.Horizon, 10 * cost.Horizon, protocol.Never} {
 		rates, _ := w.Rates(0, 0, until)
 		rises(t, rates)
@@ -104,7 +104,7 @@ func TestRatesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	yearly := &cost.Waiting{Parts: []cost.WaitingPart{salary(t, time.UTC)}}
+	yearly := &cost.WaitingCost{Parts: []cost.WaitingPart{salary(t, time.UTC)}}
 	rates, _ := yearly.Rates(0, 0, protocol.Never)
 	rises(t, rates)
 	if last := rates[len(rates)-1]; last.PerHour < 12*unit || last.PerHour > 15*unit { // 40 h of 168, less the holidays
@@ -138,7 +138,7 @@ func TestWaitingAddsUp(t *testing.T) {
 		})
 		second := cost.Steps{Before: 2 * unit, Steps: []cost.Step{step("first"), step("second")}}
 		until := protocol.Duration(rapid.Int64Range(1, int64(20*protocol.Day)).Draw(t, "until"))
-		w := &cost.Waiting{Parts: []cost.WaitingPart{cost.Salary{Curve: first}, second}}
+		w := &cost.WaitingCost{Parts: []cost.WaitingPart{cost.Salary{Curve: first}, second}}
 		rates, _ := w.Rates(now, now, until)
 		sum := new(big.Rat)
 		for piece := range first.Pieces(now, now.Add(until)) {
@@ -154,7 +154,7 @@ func TestWaitingAddsUp(t *testing.T) {
 
 // BenchmarkRates is of an application that may take a month.
 func BenchmarkRates(b *testing.B) {
-	w := &cost.Waiting{Parts: []cost.WaitingPart{salary(b, zone(b, "Europe/Zurich"))}}
+	w := &cost.WaitingCost{Parts: []cost.WaitingPart{salary(b, zone(b, "Europe/Zurich"))}}
 	for b.Loop() {
 		w.Rates(0, 1_774_746_000_000, 30*protocol.Day)
 	}

@@ -178,14 +178,14 @@ func (d *Demo) componentTasks() (n int) {
 	return n
 }
 
-// tellApplications prints what each application cost and took, the event log of one, the choices
+// printApplications prints what each application cost and took, the event log of one, the choices
 // that there were, and the run history.
-func (d *Demo) tellApplications(ctx context.Context) error {
+func (d *Demo) printApplications(ctx context.Context) error {
 	if !d.brokered() {
 		return nil
 	}
 	wing := d.applied[len(d.applied)-1]
-	if err := d.tellComponent(ctx, wing.jobs[1]); err != nil {
+	if err := d.printComponent(ctx, wing.jobs[1]); err != nil {
 		return err
 	}
 	d.say("\nIf %s were submitted again: the choices by the run history, as \"switchyard quote --pareto\"\nprints them:\n", wing.Name)
@@ -213,7 +213,7 @@ func (d *Demo) tellApplications(ctx context.Context) error {
 	return nil
 }
 
-func (d *Demo) tellComponent(ctx context.Context, job *tracked) error {
+func (d *Demo) printComponent(ctx context.Context, job *tracked) error {
 	facts, err := d.client.Explain(ctx, job.id)
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", job.Name, err)

@@ -160,11 +160,11 @@ func (d *Demo) run(ctx context.Context) error {
 	}
 	took := time.Since(began)
 	if d.Initiation != string(policy.Sender) && !d.brokered() {
-		if err := d.tellStory(ctx, tracked); err != nil {
+		if err := d.printEvents(ctx, tracked); err != nil {
 			return err
 		}
 	}
-	if err := d.tellApplications(ctx); err != nil {
+	if err := d.printApplications(ctx); err != nil {
 		return err
 	}
 	return d.report(tracked, took)
@@ -181,11 +181,11 @@ func (d *Demo) build() (err error) {
 	}
 	settings := testbed.Config{
 		Dir: d.Dir, Binary: binary, OnStop: "end",
-		Initiation: d.Initiation, Policy: d.Policy, LocalPolicy: d.Local, Sigma: sigma,
+		Initiation: d.Initiation, Policy: d.Policy, LocalPolicy: d.Local, CheckInterval: sigma,
 		Sites: machines,
 	}
 	if d.Initiation == string(policy.Cycle) {
-		settings.Cycle, settings.MaxQ = cycle, maxQ
+		settings.CycleInterval, settings.MaxJobsPerCycle = cycle, maxQ
 	}
 	d.grid, err = testbed.New(settings)
 	if err != nil {

@@ -92,8 +92,8 @@ func (s site) bill(job *tracked) protocol.Micro {
 	return price.NewMeter(price.Series{Slots: []price.Slot{hour}}).Cost(draw, view.Started, view.Ended.Sub(view.Started))
 }
 
-// tellBill compares what the electricity of the jobs cost with what it would have at home.
-func (d *Demo) tellBill(jobs []*tracked) {
+// printBill compares what the electricity of the jobs cost with what it would have at home.
+func (d *Demo) printBill(jobs []*tracked) {
 	sites := sites()
 	var paid, home protocol.Micro
 	for _, job := range jobs {

@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// tellStory explains the last job that waited for a site and ran elsewhere.
-func (d *Demo) tellStory(ctx context.Context, jobs []*tracked) error {
+// printEvents explains the last job that waited for a site and ran elsewhere.
+func (d *Demo) printEvents(ctx context.Context, jobs []*tracked) error {
 	for _, job := range slices.Backward(jobs) {
 		if job.seen.job.Site == d.origin().Name {
 			continue
@@ -57,7 +57,7 @@ func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 		return err
 	}
 	if !d.brokered() {
-		d.tellBill(jobs)
+		d.printBill(jobs)
 	}
 	for i := range d.applied {
 		wrong = append(wrong, d.applied[i].faults()...)

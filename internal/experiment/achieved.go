@@ -95,8 +95,8 @@ func (p *Plan) achieved(cfg *sim.Config, jobs []workload.Job, r *sim.Result) *Ap
 		for k := range done.Components {
 			c := &done.Components[k]
 			all.KWh += float64(c.Usage.Energy) / millijoulesOfKWh
-			run.add(float64(c.Predicted), float64(c.Ran))
-			cost.add(float64(c.Expected), float64(c.Cost))
+			run.add(float64(c.PredictedRunTime), float64(c.Ran))
+			cost.add(float64(c.PredictedCost), float64(c.Cost))
 		}
 		all.Each = append(all.Each, one)
 	}
@@ -155,8 +155,8 @@ func (p *Plan) oneApplication(cfg *sim.Config, a *sim.Application, done *sim.Ach
 		c := &done.Components[k]
 		part := OneComponent{
 			Name: a.Components[k].Stated.Name, State: fmt.Sprint(protocol.Pending), Reason: c.Reason, CPUs: c.CPUs,
-			Run: inSeconds(c.Ran), PredictedRun: inSeconds(c.Predicted),
-			Cost: p.units(cfg, c.Cost, home.Currency), PredictedCost: p.units(cfg, c.Expected, home.Currency),
+			Run: inSeconds(c.Ran), PredictedRun: inSeconds(c.PredictedRunTime),
+			Cost: p.units(cfg, c.Cost, home.Currency), PredictedCost: p.units(cfg, c.PredictedCost, home.Currency),
 		}
 		if c.State != 0 {
 			part.State = c.State.String()

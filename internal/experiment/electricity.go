@@ -333,9 +333,9 @@ func (p *Plan) checkSupply(c *checker, key string, s *Site) {
 
 // checkTariff checks a price that may be missing.
 func checkTariff(c *checker, key string, amount *settings.Amount) {
-	const most = settings.Amount(priceformat.MostMaxPrice)
+	const most = settings.Amount(priceformat.MaxPriceLimit)
 	if amount != nil && (*amount > most || *amount < -most) {
-		c.Problem(key, "is beyond ±%s per MWh", priceformat.MostMaxPrice.Text())
+		c.Problem(key, "is beyond ±%s per MWh", priceformat.MaxPriceLimit.Text())
 	}
 }
 

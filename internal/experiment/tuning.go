@@ -222,9 +222,9 @@ func (p *Plan) checkValues(c *checker, key string, axis *TuneAxis) {
 	}
 }
 
-// mostPaid is the largest price of a candidate in units of money, so that parts of it can be
+// maxPaid is the largest price of a candidate in units of money, so that parts of it can be
 // compared.
-const mostPaid = 1_000_000_000
+const maxPaid = 1_000_000_000
 
 func (p *Plan) checkCandidate(c *checker, i int) {
 	one, key := &p.Candidates[i], fmt.Sprintf("candidate[%d]", i)
@@ -245,8 +245,8 @@ func (p *Plan) checkCandidate(c *checker, i int) {
 
 func (p *Plan) checkPaid(c *checker, key string, one *Candidate) {
 	c.price(key+".price", one.Price)
-	if one.Price > mostPaid*protocol.PPM {
-		c.Problem(key+".price", "is more than %d", mostPaid)
+	if one.Price > maxPaid*protocol.PPM {
+		c.Problem(key+".price", "is more than %d", maxPaid)
 	}
 	if one.Price > 0 && p.Currency == "" {
 		c.Problem(key+".price", "is in no currency; set the key currency above the tables, as \"EUR\"")

@@ -35,7 +35,7 @@ func Find(path string) (file string, err error) {
 		case err != nil:
 			return "", err
 		case info.Mode()&fs.ModeSymlink != 0:
-			if links++; links > mostLinks {
+			if links++; links > maxLinks {
 				return "", &fs.PathError{Op: "follow", Path: path, Err: syscall.ELOOP}
 			}
 			if at, rest, err = follow(at, next, info, rest); err != nil {
@@ -52,8 +52,8 @@ func Find(path string) (file string, err error) {
 	return at, nil
 }
 
-// mostLinks is how many links a path may lead through, as in the kernel.
-const mostLinks = 40
+// maxLinks is how many links a path may lead through, as in the kernel.
+const maxLinks = 40
 
 // follow goes on behind a link: from a directory, with the parts that are left.
 func follow(at, link string, info fs.FileInfo, rest []string) (from string, left []string, err error) {

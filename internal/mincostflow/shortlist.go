@@ -8,7 +8,7 @@ type offer struct{ system, cost int32 }
 const (
 	fewOffers  = 12      // offers listed for a job, about, if prices are a guess
 	manyOffers = 24      // and at most, about, if they are known well
-	mostOffers = 48      // for all jobs on average; beyond that lists are given up
+	maxOffers  = 48      // for all jobs on average; beyond that lists are given up
 	spareOffer = 1 << 16 // beyond that average, for few jobs
 	asked      = 96      // jobs whose offers are sampled
 	smallTable = 1 << 12 // pairs of a problem so small that all are listed
@@ -73,7 +73,7 @@ func (m *market) unlist() {
 
 // list is shortlist with that slack; it gives up if offers are too many.
 func (m *market) list(slack int64, left []int) bool {
-	most := mostOffers*m.jobs + spareOffer
+	most := maxOffers*m.jobs + spareOffer
 	k := m.moves
 	k.start = append(k.start[:0], 0)
 	k.offers = k.offers[:0]

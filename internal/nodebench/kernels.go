@@ -62,20 +62,20 @@ type vectors struct{ a, b, c []float64 }
 
 // The sizes of the vectors of one CPU, in elements, and of those of all, in bytes.
 const (
-	mostElements  = 1 << 23 // 192 MiB for the three
+	maxElements   = 1 << 23 // 192 MiB for the three
 	leastElements = 1 << 18
-	mostBytes     = 1 << 30
+	maxBytes      = 1 << 30
 	wordSize      = 8
 )
 
 // newVectors makes vectors for each CPU, of no more than a quarter of the memory that is
 // free.
 func newVectors(cpus int) []vectors {
-	budget := int64(mostBytes)
+	budget := int64(maxBytes)
 	if free := freeMemory(procRoot); free > 0 {
 		budget = min(budget, free/4)
 	}
-	n := int(min(mostElements, max(leastElements, budget/int64(3*wordSize*cpus))))
+	n := int(min(maxElements, max(leastElements, budget/int64(3*wordSize*cpus))))
 	all := make([]vectors, cpus)
 	var filled sync.WaitGroup
 	for i := range all {

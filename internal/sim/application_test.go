@@ -78,7 +78,7 @@ func TestComponentRunsByTheModel(t *testing.T) {
 	r := achieve(t, cfg, workload.Job{ID: 1, Run: protocol.Hour, Estimate: protocol.Hour, CPUs: 8})
 	one := r.Applications[0]
 	c := one.Components[0]
-	if c.Site != 2 || c.State != protocol.Completed || c.CPUs != 4 || c.Ran != 25*protocol.Second || c.Predicted != c.Ran {
+	if c.Site != 2 || c.State != protocol.Completed || c.CPUs != 4 || c.Ran != 25*protocol.Second || c.PredictedRunTime != c.Ran {
 		t.Errorf("it ran so: %+v", c)
 	}
 	if one.Completion != c.End.Sub(protocol.Instant(protocol.Minute)) || !one.CostMet || !one.TimeMet {
@@ -144,8 +144,8 @@ func TestNoiseOverlapAndLimit(t *testing.T) {
 	if plain.Ran != 35*protocol.Second {
 		t.Errorf("25 s of computing and 10 s of communication take %v", plain.Ran)
 	}
-	if hidden := run(func(c *sim.Component) { c.Overlap = 500_000 }); hidden.Ran != 30*protocol.Second || hidden.Predicted != plain.Predicted {
-		t.Errorf("half of it hidden: %v, foreseen %v", hidden.Ran, hidden.Predicted)
+	if hidden := run(func(c *sim.Component) { c.Overlap = 500_000 }); hidden.Ran != 30*protocol.Second || hidden.PredictedRunTime != plain.PredictedRunTime {
+		t.Errorf("half of it hidden: %v, foreseen %v", hidden.Ran, hidden.PredictedRunTime)
 	}
 	noisy := run(func(c *sim.Component) { c.Noise = 100_000 })
 	if off := math.Abs(float64(noisy.Ran)/float64(plain.Ran) - 1); off == 0 || off > 0.1 {
@@ -174,7 +174,7 @@ func TestFrequencyOfTheBill(t *testing.T) {
 	cfg.Applications = []sim.Application{asks(0, c)}
 	got := achieve(t, cfg).Applications[0].Components[0]
 	// 8 CPUs of 1 kW at a quarter of the power, for 50 s, at 100 CHF/MWh.
-	if got.Usage.MHz != 500 || got.Ran != 50*protocol.Second || got.Usage.Energy != 100_000_000 || got.Cost != 2778 || got.Cost != got.Expected {
+	if got.Usage.MHz != 500 || got.Ran != 50*protocol.Second || got.Usage.Energy != 100_000_000 || got.Cost != 2778 || got.Cost != got.PredictedCost {
 		t.Errorf("at half the frequency: %+v", got)
 	}
 }
@@ -287,7 +287,7 @@ func TestPlainPoliciesRunComponents(t *testing.T) {
 		c.Stated.Shapes = []protocol.Shape{{CPUs: 8, WallTime: protocol.Hour}}
 		cfg.Applications = []sim.Application{asks(0, c, c)}
 		for i, done := range achieve(t, cfg).Applications[0].Components {
-			if done.State != protocol.Completed || done.CPUs != 4 || done.Predicted != 0 {
+			if done.State != protocol.Completed || done.CPUs != 4 || done.PredictedRunTime != 0 {
 				t.Errorf("%s: component %d: %+v", name, i+1, done)
 			}
 		}
@@ -319,7 +319,7 @@ func TestDataOfComponents(t *testing.T) {
 	cfg.Applications = []sim.Application{asks(0, c)}
 	one := achieve(t, cfg).Applications[0]
 	// 10 s there and 5 s back for 1.50, and 0.15 for the time of the link.
-	if got := one.Components[0]; got.Site != 2 || one.Completion != 40*protocol.Second || one.Cost != 1_650_000 || got.Expected != got.Cost {
+	if got := one.Components[0]; got.Site != 2 || one.Completion != 40*protocol.Second || one.Cost != 1_650_000 || got.PredictedCost != got.Cost {
 		t.Errorf("%v, %+v", one.Completion, one)
 	}
 }
@@ -360,7 +360,9 @@ func TestFaultyApplications(t *testing.T) {
 }
 
 // off is the relative error of what was foreseen.
-func off(c sim.AchievedComponent) float64 { return math.Abs(float64(c.Predicted)/float64(c.Ran) - 1) }
+func off(c sim.AchievedComponent) float64 {
+	return math.Abs(float64(c.PredictedRunTime)/float64(c.Ran) - 1)
+}
 
 // taught is the grid of a park: five runs of a class at one site, then one at each site at
 // once, of a component of which users state everything wrong by a factor of up to five.

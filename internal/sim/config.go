@@ -75,8 +75,8 @@ type Site struct {
 
 	Costs    pricing.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
 	Currency string        // of its users' costs and limits
-	Waiting  map[string]rules.Waiting
-	Weighing rules.Weighing
+	Waiting  map[string]rules.WaitingCost
+	Weighing rules.DefaultWeights
 
 	Latencies  Latencies
 	FirstCheck protocol.Duration // from the beginning to the peer's first check of its load; 0: drawn from the seed

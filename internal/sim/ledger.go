@@ -27,14 +27,14 @@ type Achieved struct {
 type AchievedComponent struct {
 	Placement
 
-	CPUs      int
-	State     protocol.State // 0: it has not ended
-	Reason    string
-	Ran       protocol.Duration
-	Predicted protocol.Duration // run time predicted when it was placed; zero without a prediction
-	Cost      protocol.Micro    // of the real run, at its real start
-	Expected  protocol.Micro    // cost, when it was placed
-	Usage     protocol.Usage
+	CPUs             int
+	State            protocol.State // 0: it has not ended
+	Reason           string
+	Ran              protocol.Duration
+	PredictedRunTime protocol.Duration // run time predicted when it was placed; zero without a prediction
+	Cost             protocol.Micro    // of the real run, at its real start
+	PredictedCost    protocol.Micro    // cost, when it was placed
+	Usage            protocol.Usage
 }
 
 // Ledger is what a site did, for the workload and for applications.
@@ -95,11 +95,11 @@ func (c Config) charged() bool {
 func (g *grid) achieved(one *part, p Placement) AchievedComponent {
 	done := AchievedComponent{
 		Placement: p, CPUs: one.cpus, State: one.view.State, Reason: one.view.Reason,
-		Predicted: one.view.PredictedRunTime, Expected: one.view.Cost,
+		PredictedRunTime: one.view.PredictedRunTime, PredictedCost: one.view.Cost,
 	}
 	if g.cfg.Scheme == Central {
 		home := &g.cfg.Sites[g.cfg.Applications[one.application].Origin]
-		done.Expected = g.exchanged(one.view.Cost, g.cfg.Sites[0].Currency, home.Currency)
+		done.PredictedCost = g.exchanged(one.view.Cost, g.cfg.Sites[0].Currency, home.Currency)
 	}
 	if one.run != nil {
 		done.Ran, done.Usage = one.run.ran, one.run.usage

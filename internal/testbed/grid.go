@@ -20,15 +20,15 @@ type Config struct {
 	Env    []string // added to the peers' environment
 	Sites  []Machine
 
-	Initiation  string            // of rounds; "": "sender"
-	Policy      string            // that decides rounds; "": "tc"
-	LocalPolicy string            // of the local queues; "": "easy"
-	Phi         protocol.Duration // φ; 0: 1 s
-	Sigma       protocol.Duration // σ; 0: 5 min
-	Deadline    protocol.Duration // for quotes; 0: 1 s
-	Cycle       protocol.Duration // under the initiation cycle; 0: 1 s
-	MaxQ        int               // jobs that a site takes in a cycle; 0: any number
-	OnStop      string            // what becomes of running jobs when a peer stops: "leave" or "end"; "" is "leave"
+	Initiation         string            // of rounds; "": "sender"
+	Policy             string            // that decides rounds; "": "tc"
+	LocalPolicy        string            // of the local queues; "": "easy"
+	LocalWaitThreshold protocol.Duration // φ; 0: 1 s
+	CheckInterval      protocol.Duration // σ; 0: 5 min
+	QuoteTimeout       protocol.Duration // for quotes; 0: 1 s
+	CycleInterval      protocol.Duration // under the initiation cycle; 0: 1 s
+	MaxJobsPerCycle    int               // jobs that a site takes in a cycle; 0: any number
+	OnStop             string            // what becomes of running jobs when a peer stops: "leave" or "end"; "" is "leave"
 }
 
 // Machine is a site to make.
@@ -89,10 +89,10 @@ func (c Config) withDefaults() Config {
 	c.Initiation = cmp.Or(c.Initiation, "sender")
 	c.Policy = cmp.Or(c.Policy, "tc")
 	c.LocalPolicy = cmp.Or(c.LocalPolicy, "easy")
-	c.Phi = cmp.Or(c.Phi, protocol.Second)
-	c.Sigma = cmp.Or(c.Sigma, 5*protocol.Minute)
-	c.Deadline = cmp.Or(c.Deadline, protocol.Second)
-	c.Cycle = cmp.Or(c.Cycle, protocol.Second)
+	c.LocalWaitThreshold = cmp.Or(c.LocalWaitThreshold, protocol.Second)
+	c.CheckInterval = cmp.Or(c.CheckInterval, 5*protocol.Minute)
+	c.QuoteTimeout = cmp.Or(c.QuoteTimeout, protocol.Second)
+	c.CycleInterval = cmp.Or(c.CycleInterval, protocol.Second)
 	c.OnStop = cmp.Or(c.OnStop, "leave")
 	return c
 }

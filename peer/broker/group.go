@@ -82,14 +82,14 @@ type Decision struct {
 	Do      Verb
 	Members []*row.Job // with which
 	Start   protocol.Instant
-	Why     string
+	Reason  string
 	Late    []*row.Job // whose sites are left out for a while, since they have room only later than was asked for
 }
 
 // Begin decides about members that a round has placed and whose turn has come: their sites are asked to
 // reserve room from the latest quote and a margin on, which is in the quotes already.
 func (g *Group) Begin(app *row.Application, places []Place, now protocol.Instant, margin protocol.Duration) Decision {
-	d := Decision{Do: Reserve, Why: "as soon as its group can start by the quotes"}
+	d := Decision{Do: Reserve, Reason: "as soon as its group can start by the quotes"}
 	latest := margin
 	for _, one := range places {
 		latest = max(latest, one.Wait)
@@ -97,11 +97,11 @@ func (g *Group) Begin(app *row.Application, places []Place, now protocol.Instant
 	}
 	d.Start = now.Add(latest)
 	if past := (Limits{App: app}).PastTime(d.Members, d.Start); past != "" {
-		return Decision{Do: Wait, Members: d.Members, Why: past}
+		return Decision{Do: Wait, Members: d.Members, Reason: past}
 	}
 	for _, one := range places {
 		if one.Wait == latest && latest > margin {
-			d.Why = fmt.Sprintf("when job %v can start at %s by its quote", one.Job.Spec.Job, one.Site)
+			d.Reason = fmt.Sprintf("when job %v can start at %s by its quote", one.Job.Spec.Job, one.Site)
 		}
 	}
 	g.forgetTries()
@@ -121,19 +121,19 @@ func (g *Group) Reserved(rows Rows, now protocol.Instant, margin protocol.Durati
 	case start == 0:
 		return Decision{}
 	case past != "":
-		return Decision{Do: Dissolve, Members: seeking, Why: past, Late: late(seeking)}
+		return Decision{Do: Dissolve, Members: seeking, Reason: past, Late: late(seeking)}
 	case agreed:
 		return Decision{Do: Grant, Members: seeking, Start: start}
 	}
 	if g.tries++; g.tries > maxTries {
 		return Decision{
 			Do: Dissolve, Members: seeking, Late: late(seeking),
-			Why: fmt.Sprintf("its sites found no common instant to start in %d tries", maxTries),
+			Reason: fmt.Sprintf("its sites found no common instant to start in %d tries", maxTries),
 		}
 	}
 	start = max(start, now.Add(margin))
 	again := slices.DeleteFunc(seeking, func(j *row.Job) bool { return j.ReservedAt == start })
-	return Decision{Do: Reserve, Members: again, Start: start, Why: why}
+	return Decision{Do: Reserve, Members: again, Start: start, Reason: why}
 }
 
 // agree compares the instants from which members have room. A grant needs half of the margin; a new
@@ -174,12 +174,12 @@ func late(members []*row.Job) (out []*row.Job) {
 // Without decides about the others when a member of the group that seeks room has left it.
 func (g *Group) Without(rows Rows, j *row.Job, why string) Decision {
 	seeking := slices.DeleteFunc(rows.Seeking(), func(other *row.Job) bool { return other == j })
-	return Decision{Do: Dissolve, Members: seeking, Why: cmp.Or(why, fmt.Sprintf("job %v has left the group", j.Spec.Job))}
+	return Decision{Do: Dissolve, Members: seeking, Reason: cmp.Or(why, fmt.Sprintf("job %v has left the group", j.Spec.Job))}
 }
 
 // Refused decides when a site does not reserve room for a member, or cannot be granted it any more.
 func (g *Group) Refused(rows Rows, j *row.Job, why string) Decision {
-	return Decision{Do: Dissolve, Members: rows.Seeking(), Why: fmt.Sprintf("job %v: %s", j.Spec.Job, why)}
+	return Decision{Do: Dissolve, Members: rows.Seeking(), Reason: fmt.Sprintf("job %v: %s", j.Spec.Job, why)}
 }
 
 // Ended says why the group has ended; empty: it has not.

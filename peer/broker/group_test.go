@@ -60,7 +60,7 @@ func TestReserved(t *testing.T) {
 		for _, i := range tt.again {
 			members = append(members, rows.Members[i])
 		}
-		if got.Do != tt.do || got.Start != tt.start || got.Why != tt.why || !slices.Equal(got.Members, members) || got.Late != nil {
+		if got.Do != tt.do || got.Start != tt.start || got.Reason != tt.why || !slices.Equal(got.Members, members) || got.Late != nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -75,7 +75,7 @@ func TestReservedPastTheLimit(t *testing.T) {
 	g, rows := groupOf(a, b)
 	rows.App.MaxTime = protocol.Hour
 	got := g.Reserved(rows, noon.Add(-protocol.Minute), margin)
-	if got.Do != broker.Dissolve || !strings.HasPrefix(got.Why, "max_time") || len(got.Members) != 2 || len(got.Late) != 1 || got.Late[0] != b {
+	if got.Do != broker.Dissolve || !strings.HasPrefix(got.Reason, "max_time") || len(got.Members) != 2 || len(got.Late) != 1 || got.Late[0] != b {
 		t.Errorf("%+v", got)
 	}
 	b.ReservedAt = 0
@@ -97,7 +97,7 @@ func TestReservedInVain(t *testing.T) {
 		for n = range 100 {
 			got := g.Reserved(rows, noon.Add(-protocol.Minute), margin)
 			if got.Do == broker.Dissolve {
-				if !strings.Contains(got.Why, "no common instant to start in 8 tries") || len(got.Late) != 1 || got.Late[0] != b || len(got.Members) != 2 {
+				if !strings.Contains(got.Reason, "no common instant to start in 8 tries") || len(got.Late) != 1 || got.Late[0] != b || len(got.Members) != 2 {
 					t.Errorf("%+v", got)
 				}
 				return n
@@ -145,7 +145,7 @@ func TestBegin(t *testing.T) {
 		g, rows := groupOf(a, b)
 		rows.App.MaxTime = tt.limit
 		got := g.Begin(rows.App, []broker.Place{{Job: a, Site: "c", Wait: tt.waits[0]}, {Job: b, Site: "d", Wait: tt.waits[1]}}, noon, margin)
-		if got.Do != tt.do || got.Start != tt.start || !strings.HasPrefix(got.Why, tt.why) || len(got.Members) != 2 || got.Members[0] != a || got.Members[1] != b {
+		if got.Do != tt.do || got.Start != tt.start || !strings.HasPrefix(got.Reason, tt.why) || len(got.Members) != 2 || got.Members[0] != a || got.Members[1] != b {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -156,13 +156,13 @@ func TestDissolving(t *testing.T) {
 	t.Parallel()
 	a, b, c := member(1, row.JobOffered, 0), member(2, row.JobReserving, noon), member(3, row.JobHandedOff, noon)
 	g, rows := groupOf(a, b, c)
-	if got := g.Refused(rows, a, "no"); got.Do != broker.Dissolve || got.Why != "job 1: no" || !slices.Equal(got.Members, []*row.Job{a, b}) {
+	if got := g.Refused(rows, a, "no"); got.Do != broker.Dissolve || got.Reason != "job 1: no" || !slices.Equal(got.Members, []*row.Job{a, b}) {
 		t.Errorf("refused: %+v", got)
 	}
-	if got := g.Without(rows, a, ""); got.Do != broker.Dissolve || got.Why != "job 1 has left the group" || !slices.Equal(got.Members, []*row.Job{b}) {
+	if got := g.Without(rows, a, ""); got.Do != broker.Dissolve || got.Reason != "job 1 has left the group" || !slices.Equal(got.Members, []*row.Job{b}) {
 		t.Errorf("left: %+v", got)
 	}
-	if got := g.Without(rows, c, "it came back"); got.Why != "it came back" || !slices.Equal(got.Members, []*row.Job{a, b}) {
+	if got := g.Without(rows, c, "it came back"); got.Reason != "it came back" || !slices.Equal(got.Members, []*row.Job{a, b}) {
 		t.Errorf("came back: %+v", got)
 	}
 }

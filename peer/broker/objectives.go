@@ -17,8 +17,8 @@ import (
 // Objectives is what a site makes of the objectives and limits of applications [IS 4.1].
 type Objectives struct {
 	Policy   *policy.Description
-	Weighing rules.Weighing
-	Waiting  map[string]rules.Waiting // curves of waiting costs by their names
+	Weighing rules.DefaultWeights
+	Waiting  map[string]rules.WaitingCost // curves of waiting costs by their names
 	Money    pricing.Money
 	Margin   protocol.Duration // in which the sites of a group agree on an instant
 }
@@ -99,8 +99,8 @@ func Bound(j *row.Job, a *row.Application) bool {
 // Placed is what the components of an application cost that have ended or are placed, and when the
 // last of these is predicted to be done.
 type Placed struct {
-	Cost protocol.Micro
-	Done protocol.Instant
+	Cost           protocol.Micro
+	CommittedUntil protocol.Instant
 }
 
 // application is the policy's view of the application of a job; of a job on its own, what the
@@ -117,7 +117,7 @@ func (o *Objectives) application(one *Asked, placed Placed, now protocol.Instant
 	}
 	out := policy.Application{
 		ID: a.ID, Beta: a.Beta, MaxCost: o.Money.MaxCost(&a.Application), MaxTime: a.MaxTime,
-		Elapsed: max(0, now.Sub(a.Submitted)), Spent: placed.Cost, CommittedUntil: max(0, placed.Done.Sub(now)),
+		Elapsed: max(0, now.Sub(a.Submitted)), Spent: placed.Cost, CommittedUntil: max(0, placed.CommittedUntil.Sub(now)),
 	}
 	if len(a.Rates) > 0 {
 		out.WaitedCost = costOf(o.Money.Rates(a.Rates, a.Currency), out.Elapsed)

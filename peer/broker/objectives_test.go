@@ -25,8 +25,8 @@ func (salary) Rates(submitted, now protocol.Instant, until protocol.Duration) ([
 func objectives() *broker.Objectives {
 	return &broker.Objectives{
 		Policy:   &policy.Description{Name: "iss", Can: []policy.Capability{policy.Applications}},
-		Weighing: rules.Weighing{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"},
-		Waiting:  map[string]rules.Waiting{"salary": salary{}, "market": salary{}}, Money: francs(), Margin: margin,
+		Weighing: rules.DefaultWeights{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"},
+		Waiting:  map[string]rules.WaitingCost{"salary": salary{}, "market": salary{}}, Money: francs(), Margin: margin,
 	}
 }
 
@@ -166,7 +166,7 @@ func TestWaitedCost(t *testing.T) {
 	} {
 		in, rows := snapshot(1)
 		o := objectives()
-		o.Weighing.Waiting, o.Waiting = "", map[string]rules.Waiting{"flat": flat{}}
+		o.Weighing.Waiting, o.Waiting = "", map[string]rules.WaitingCost{"flat": flat{}}
 		tt.app.ID, tt.app.Submitted, rows[0].App = 1, noon.Add(-3*protocol.Hour), tt.app
 		o.Describe(&in, rows, func(*row.Application) broker.Placed { return broker.Placed{} }, noon)
 		if got := in.Applications[0].WaitedCost; got != tt.want {
@@ -199,7 +199,7 @@ func TestDescribe(t *testing.T) {
 		if a != app {
 			t.Errorf("asked of %+v", a)
 		}
-		return broker.Placed{Cost: 77, Done: noon.Add(protocol.Hour)}
+		return broker.Placed{Cost: 77, CommittedUntil: noon.Add(protocol.Hour)}
 	}
 	objectives().Describe(&in, rows, placed, noon.Add(protocol.Second))
 	if in.Currency != "CHF" || len(in.Applications) != 2 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// keep opens sessions, pings and notices silence, until the context ends.
-func (l *link) keep(ctx context.Context) {
+// maintain opens sessions, pings and notices silence, until the context ends.
+func (l *link) maintain(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

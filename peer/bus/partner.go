@@ -83,7 +83,7 @@ func (p *partner) start(ctx context.Context) {
 	run(p.serve)
 	for _, l := range p.links {
 		run(l.send)
-		run(l.keep)
+		run(l.maintain)
 	}
 	if p.outbound != nil {
 		run(func(ctx context.Context) { p.bus.dial(ctx, p) })

@@ -23,7 +23,7 @@ const (
 // 2^38 bytes), and what a thief of one session's keys can read stays small.
 const (
 	renewFrames, renewBytes = 1 << 30, 1 << 36
-	mostFrames, mostBytes   = 1 << 32, 1 << 38
+	maxFrames, maxBytes     = 1 << 32, 1 << 38
 )
 
 // errWorn says that a session may seal no more. The link ends by silence then,
@@ -83,7 +83,7 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 func (d *direction) next(size int) (sequence uint64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.seq+1 >= mostFrames || d.bytes > mostBytes {
+	if d.seq+1 >= maxFrames || d.bytes > maxBytes {
 		return 0, errWorn
 	}
 	d.seq++

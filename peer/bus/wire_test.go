@@ -178,8 +178,8 @@ func TestAWornSessionIsRenewedAndThenRefuses(t *testing.T) {
 		"many sent":     {func(s *session) { s.sending.seq = renewFrames }, true, false},
 		"much sent":     {func(s *session) { s.sending.bytes = renewBytes }, true, false},
 		"much received": {func(s *session) { s.received.bytes = renewBytes }, true, false},
-		"frames at end": {func(s *session) { s.sending.seq = mostFrames - 1 }, true, true},
-		"bytes at end":  {func(s *session) { s.sending.bytes = mostBytes + 1 }, true, true},
+		"frames at end": {func(s *session) { s.sending.seq = maxFrames - 1 }, true, true},
+		"bytes at end":  {func(s *session) { s.sending.bytes = maxBytes + 1 }, true, true},
 	}
 	for name, c := range cases {
 		a, b := ends(t)

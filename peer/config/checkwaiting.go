@@ -34,7 +34,7 @@ func (r *Charging) Curves(table string, list []WaitingCost, holidays []string) {
 		r.OneOf(key+".kind", w.Kind, SalaryWaiting, StepsWaiting, SumWaiting)
 		r.checkWaitingKeys(key, w)
 		r.price(key+".rate", w.Rate)
-		w.curve = &cost.Waiting{Currency: r.Currency}
+		w.curve = &cost.WaitingCost{Currency: r.Currency}
 		switch w.Kind {
 		case SalaryWaiting:
 			parts[w.Name] = r.salary(key, w, calendar)

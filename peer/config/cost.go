@@ -110,7 +110,7 @@ type WaitingCost struct {
 	Steps    map[string]settings.Amount `toml:"steps"`    // by a time, or one since the submission
 	Parts    []string                   `toml:"parts"`    // of a sum: names of others
 
-	curve *cost.Waiting // after Load set
+	curve *cost.WaitingCost // after Load set
 }
 
 // The default working hours.
@@ -142,15 +142,15 @@ func (c *Config) brokered(out *rules.Config) {
 }
 
 // Weights are the table as the peer's core has it, after [Charging.Weights].
-func (w *DefaultWeights) Weights() rules.Weighing {
-	return rules.Weighing{
+func (w *DefaultWeights) Weights() rules.DefaultWeights {
+	return rules.DefaultWeights{
 		Alpha: int(w.ComputeWeight), Beta: int(w.WaitWeight), Gamma: int(w.EnergyWeight), Delta: int(w.DataWeight), Waiting: w.WaitingCost,
 	}
 }
 
 // Curves are the tables as the peer's core has them, after [Charging.Curves].
-func Curves(list []WaitingCost) map[string]rules.Waiting {
-	curves := make(map[string]rules.Waiting, len(list))
+func Curves(list []WaitingCost) map[string]rules.WaitingCost {
+	curves := make(map[string]rules.WaitingCost, len(list))
 	for i := range list {
 		curves[list[i].Name] = list[i].curve
 	}

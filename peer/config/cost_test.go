@@ -122,7 +122,7 @@ func TestMachineAndWeighing(t *testing.T) {
 	if got.Capacity.Machine != machine {
 		t.Errorf("the machine is %+v", got.Capacity.Machine)
 	}
-	if want := (rules.Weighing{Alpha: 1_000_000, Beta: 250_000, Gamma: 1_000_000, Delta: 1_000_000, Waiting: "both"}); got.Weighing != want {
+	if want := (rules.DefaultWeights{Alpha: 1_000_000, Beta: 250_000, Gamma: 1_000_000, Delta: 1_000_000, Waiting: "both"}); got.Weighing != want {
 		t.Errorf("the weights are %+v", got.Weighing)
 	}
 	if want := map[string]protocol.Micro{"CHF": 1_000_000, "EUR": 940_000}; got.Currency != "CHF" || !reflect.DeepEqual(got.Exchange, want) {
@@ -204,7 +204,7 @@ func TestWithoutCosts(t *testing.T) {
 	if got.Costs != nil || got.Currency != "EUR" || len(got.Waiting) > 0 || got.Capacity.Machine.Stated() {
 		t.Errorf("%v, %q, %v, %+v", got.Costs, got.Currency, got.Waiting, got.Capacity.Machine)
 	}
-	if want := (rules.Weighing{Alpha: 1_000_000, Beta: 1_000_000, Gamma: 1_000_000, Delta: 1_000_000}); got.Weighing != want {
+	if want := (rules.DefaultWeights{Alpha: 1_000_000, Beta: 1_000_000, Gamma: 1_000_000, Delta: 1_000_000}); got.Weighing != want {
 		t.Errorf("the weights are %+v", got.Weighing)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // the oldest of the address that has the most, so that a single address never
 // displaces others. An address is an IPv4 address or an IPv6 network of 64 bits.
 type Limiter struct {
-	most      int
-	mostOfOne int
+	most     int
+	maxOfOne int
 
 	mu      sync.Mutex
 	closed  bool
@@ -32,7 +32,7 @@ type Conn struct {
 
 // New makes a limiter of at most this number of connections, and mostOfOne of one address.
 func New(most, mostOfOne int) *Limiter {
-	return &Limiter{most: most, mostOfOne: mostOfOne, from: map[netip.Prefix]int{}}
+	return &Limiter{most: most, maxOfOne: mostOfOne, from: map[netip.Prefix]int{}}
 }
 
 // Add lets a connection wait, and closes another if there are too many.
@@ -48,7 +48,7 @@ func (l *Limiter) Add(conn net.Conn) *Conn {
 	l.waiting = append(l.waiting, one)
 	l.from[one.from]++
 	switch {
-	case l.from[one.from] > l.mostOfOne:
+	case l.from[one.from] > l.maxOfOne:
 		l.closeOldest(one.from)
 	case len(l.waiting) > l.most:
 		l.closeOldest(l.busiest())

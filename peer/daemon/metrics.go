@@ -29,7 +29,7 @@ func (d *Daemon) startMetrics(ctx context.Context) error {
 		return fmt.Errorf("[metrics]: %w%s", err, addressRemedy(err, "[metrics] listen"))
 	}
 	server := &http.Server{
-		Handler:           d.meter.Handler(metrics.Health{Live: d.well, Ready: d.well}),
+		Handler:           d.meter.Handler(metrics.Health{Live: d.healthy, Ready: d.healthy}),
 		ReadHeaderTimeout: scrapeTimeout,
 		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 	}
@@ -63,7 +63,7 @@ func (d *Daemon) alive(ctx context.Context) error {
 	return err
 }
 
-func (d *Daemon) well() error {
+func (d *Daemon) healthy() error {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	return d.alive(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// mostNamed bounds the jobs that a line of people's text names.
-const mostNamed = 10
+// maxNamed bounds the jobs that a line of people's text names.
+const maxNamed = 10
 
 // Recovery is what recover prints for people.
 func Recovery(v view.Recovery) string {
@@ -68,12 +68,12 @@ func choose(holds bool, ids []protocol.JobID) []protocol.JobID {
 
 // namedJobs counts jobs and names the first of them.
 func namedJobs(ids []protocol.JobID) string {
-	names := make([]string, 0, mostNamed)
-	for _, id := range ids[:min(len(ids), mostNamed)] {
+	names := make([]string, 0, maxNamed)
+	for _, id := range ids[:min(len(ids), maxNamed)] {
 		names = append(names, id.String())
 	}
 	text := fmt.Sprintf("%s (%s", protocol.Count(len(ids), "job"), strings.Join(names, " "))
-	if len(ids) > mostNamed {
+	if len(ids) > maxNamed {
 		text += " …"
 	}
 	return text + ")"

@@ -14,16 +14,16 @@ import (
 // Queue is a grid queue. Its zero value is empty and ready to use. Job ids of one
 // origin rise with submission, so the smallest id is the oldest job.
 type Queue struct {
-	places  map[protocol.JobID]place
-	ready   ids   // may hold ids that are no longer ready
-	held    holds // may hold ids that are no longer held so
-	parked  ids   // may hold ids that are no longer parked
-	blocked int   // jobs
+	places   map[protocol.JobID]place
+	ready    ids       // may hold ids that are no longer ready
+	deferred deferrals // may have ids that are no longer deferred so
+	parked   ids       // may hold ids that are no longer parked
+	blocked  int       // jobs
 }
 
 type place struct {
 	kind  kind
-	until protocol.Instant // of held
+	until protocol.Instant // of deferred
 }
 
 type kind uint8
@@ -32,7 +32,7 @@ const (
 	absent kind = iota // not in the queue
 	ready
 	taken
-	held
+	deferred
 	parked
 	blocked
 )
@@ -69,18 +69,18 @@ func (q *Queue) Put(id protocol.JobID) {
 	heap.Push(&q.ready, id)
 }
 
-// Hold keeps a job of the queue from being taken until an instant.
-func (q *Queue) Hold(id protocol.JobID, until protocol.Instant) {
+// Defer keeps a job of the queue from being taken until an instant.
+func (q *Queue) Defer(id protocol.JobID, until protocol.Instant) {
 	if !q.Has(id) {
 		return
 	}
-	q.put(id, place{kind: held, until: until})
-	heap.Push(&q.held, hold{id: id, until: until})
+	q.put(id, place{kind: deferred, until: until})
+	heap.Push(&q.deferred, deferral{id: id, until: until})
 }
 
-// Wake makes a job ready that is held or parked.
+// Wake makes a job ready that is deferred or parked.
 func (q *Queue) Wake(id protocol.JobID) {
-	if kind := q.places[id].kind; kind == held || kind == parked {
+	if kind := q.places[id].kind; kind == deferred || kind == parked {
 		q.Put(id)
 	}
 }
@@ -177,7 +177,7 @@ func (q *Queue) Take(n int) []protocol.JobID {
 // TakeAlso hands one more job out, ready, held or blocked, that shall not be parted from one
 // that was taken. It says whether it could.
 func (q *Queue) TakeAlso(id protocol.JobID) bool {
-	if kind := q.places[id].kind; kind != ready && kind != held && kind != blocked {
+	if kind := q.places[id].kind; kind != ready && kind != deferred && kind != blocked {
 		return false
 	}
 	q.put(id, place{kind: taken})
@@ -195,56 +195,56 @@ func (q *Queue) Ready() bool {
 	return false
 }
 
-// Release makes ready what was held until now or earlier.
-func (q *Queue) Release(now protocol.Instant) {
-	for q.held.Len() > 0 && q.held[0].until <= now {
-		q.popHeld()
+// ResumeDue makes ready the jobs that were deferred until now or earlier.
+func (q *Queue) ResumeDue(now protocol.Instant) {
+	for q.deferred.Len() > 0 && q.deferred[0].until <= now {
+		q.popDeferred()
 	}
 }
 
-// ReleaseAll makes every held job ready.
-func (q *Queue) ReleaseAll() {
-	for q.held.Len() > 0 {
-		q.popHeld()
+// ResumeAll makes every deferred job ready.
+func (q *Queue) ResumeAll() {
+	for q.deferred.Len() > 0 {
+		q.popDeferred()
 	}
 }
 
-// PutOff holds all jobs that are held for so much longer.
+// PutOff defers all deferred jobs for longer.
 func (q *Queue) PutOff(by protocol.Duration) {
 	for id, p := range q.places {
-		if p.kind == held {
+		if p.kind == deferred {
 			p.until = p.until.Add(by)
 			q.places[id] = p
 		}
 	}
-	for i := range q.held {
-		q.held[i].until = q.held[i].until.Add(by)
+	for i := range q.deferred {
+		q.deferred[i].until = q.deferred[i].until.Add(by)
 	}
 }
 
-// Next is when the next held job becomes ready; 0 when none is held.
+// Next is when the next deferred job becomes ready. Zero means that none is deferred.
 func (q *Queue) Next() protocol.Instant {
-	for q.held.Len() > 0 {
-		h := q.held[0]
-		if q.isHeld(h) {
+	for q.deferred.Len() > 0 {
+		h := q.deferred[0]
+		if q.isDeferred(h) {
 			return h.until
 		}
-		heap.Pop(&q.held)
+		heap.Pop(&q.deferred)
 	}
 	return 0
 }
 
-func (q *Queue) popHeld() {
-	h := q.held[0]
-	heap.Pop(&q.held)
-	if q.isHeld(h) {
+func (q *Queue) popDeferred() {
+	h := q.deferred[0]
+	heap.Pop(&q.deferred)
+	if q.isDeferred(h) {
 		q.Put(h.id)
 	}
 }
 
-// isHeld says whether the job is still held so.
-func (q *Queue) isHeld(h hold) bool {
-	return q.places[h.id] == place{kind: held, until: h.until}
+// isDeferred reports whether the job is still deferred until that instant.
+func (q *Queue) isDeferred(h deferral) bool {
+	return q.places[h.id] == place{kind: deferred, until: h.until}
 }
 
 type ids []protocol.JobID
@@ -268,26 +268,26 @@ func (s *ids) Pop() any {
 	return id
 }
 
-type hold struct {
+type deferral struct {
 	id    protocol.JobID
 	until protocol.Instant
 }
 
-type holds []hold
+type deferrals []deferral
 
-func (s *holds) Len() int           { return len(*s) }
-func (s *holds) Less(i, j int) bool { return (*s)[i].until < (*s)[j].until }
-func (s *holds) Swap(i, j int)      { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
+func (s *deferrals) Len() int           { return len(*s) }
+func (s *deferrals) Less(i, j int) bool { return (*s)[i].until < (*s)[j].until }
+func (s *deferrals) Swap(i, j int)      { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
 
 // Push implements [heap.Interface].
-func (s *holds) Push(x any) {
-	if h, ok := x.(hold); ok {
+func (s *deferrals) Push(x any) {
+	if h, ok := x.(deferral); ok {
 		*s = append(*s, h)
 	}
 }
 
 // Pop implements [heap.Interface].
-func (s *holds) Pop() any {
+func (s *deferrals) Pop() any {
 	last := len(*s) - 1
 	h := (*s)[last]
 	*s = (*s)[:last]

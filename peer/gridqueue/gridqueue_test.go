@@ -37,7 +37,7 @@ var kinds = []struct {
 	{"absent", func(*gridqueue.Queue) {}},
 	{"ready", func(q *gridqueue.Queue) { q.Put(1) }},
 	{"taken", func(q *gridqueue.Queue) { q.Put(1); q.Take(1) }},
-	{"held", func(q *gridqueue.Queue) { q.Put(1); q.Hold(1, 5) }},
+	{"held", func(q *gridqueue.Queue) { q.Put(1); q.Defer(1, 5) }},
 	{"parked", func(q *gridqueue.Queue) { q.Put(1); q.Park(1) }},
 	{"blocked", func(q *gridqueue.Queue) { q.Put(1); q.Block(1) }},
 }
@@ -71,7 +71,7 @@ func TestCalls(t *testing.T) {
 	}{
 		"Put":             {func(q *gridqueue.Queue) { q.Put(1) }, func(string) string { return "ready" }},
 		"Remove":          {func(q *gridqueue.Queue) { q.Remove(1) }, func(string) string { return "absent" }},
-		"Hold":            {func(q *gridqueue.Queue) { q.Hold(1, 9) }, unlessAbsent("held")},
+		"Hold":            {func(q *gridqueue.Queue) { q.Defer(1, 9) }, unlessAbsent("held")},
 		"Park":            {func(q *gridqueue.Queue) { q.Park(1) }, unlessAbsent("parked")},
 		"Block":           {func(q *gridqueue.Queue) { q.Block(1) }, unlessAbsent("blocked")},
 		"Wake":            {func(q *gridqueue.Queue) { q.Wake(1) }, change("ready", "held", "parked")},
@@ -81,11 +81,11 @@ func TestCalls(t *testing.T) {
 		"Take":            {func(q *gridqueue.Queue) { q.Take(1) }, change("taken", "ready")},
 		"Take none":       {func(q *gridqueue.Queue) { q.Take(0) }, same},
 		"TakeAlso":        {func(q *gridqueue.Queue) { q.TakeAlso(1) }, change("taken", "ready", "held", "blocked")},
-		"Release early":   {func(q *gridqueue.Queue) { q.Release(4) }, same},
-		"Release in time": {func(q *gridqueue.Queue) { q.Release(5) }, change("ready", "held")},
-		"ReleaseAll":      {func(q *gridqueue.Queue) { q.ReleaseAll() }, change("ready", "held")},
-		"PutOff":          {func(q *gridqueue.Queue) { q.PutOff(1); q.Release(5) }, same},
-		"PutOff in time":  {func(q *gridqueue.Queue) { q.PutOff(1); q.Release(6) }, change("ready", "held")},
+		"Release early":   {func(q *gridqueue.Queue) { q.ResumeDue(4) }, same},
+		"Release in time": {func(q *gridqueue.Queue) { q.ResumeDue(5) }, change("ready", "held")},
+		"ReleaseAll":      {func(q *gridqueue.Queue) { q.ResumeAll() }, change("ready", "held")},
+		"PutOff":          {func(q *gridqueue.Queue) { q.PutOff(1); q.ResumeDue(5) }, same},
+		"PutOff in time":  {func(q *gridqueue.Queue) { q.PutOff(1); q.ResumeDue(6) }, change("ready", "held")},
 	} {
 		for _, kind := range kinds {
 			t.Run(name+" when "+kind.name, func(t *testing.T) {
@@ -148,22 +148,22 @@ func TestTheLatestCallCounts(t *testing.T) {
 	var q gridqueue.Queue
 	q.Put(1)
 	for _, until := range []protocol.Instant{5, 9, 7} {
-		q.Hold(1, until)
+		q.Defer(1, until)
 	}
 	if next := q.Next(); next != 7 {
 		t.Errorf("held until %d, want 7", next)
 	}
-	q.Release(6)
+	q.ResumeDue(6)
 	if q.Ready() {
 		t.Error("released at a time that counts no more")
 	}
-	q.Release(7)
+	q.ResumeDue(7)
 	if got := q.Take(2); len(got) != 1 {
 		t.Errorf("one job was taken as %v", got)
 	}
 	q.Put(1)
 	q.Take(1)
-	q.ReleaseAll()
+	q.ResumeAll()
 	if q.Ready() {
 		t.Error("a job that a round has taken was released from a hold before")
 	}
@@ -206,7 +206,7 @@ func TestQueueIsItsModel(t *testing.T) {
 			"remove": func(t *rapid.T) { id := job(t); q.Remove(id); delete(m, id) },
 			"hold": func(t *rapid.T) {
 				id, until := job(t), instant(t)
-				q.Hold(id, until)
+				q.Defer(id, until)
 				if _, in := m[id]; in {
 					m[id] = place{kind: "held", until: until}
 				}
@@ -224,7 +224,7 @@ func TestQueueIsItsModel(t *testing.T) {
 			},
 			"release": func(t *rapid.T) {
 				now := instant(t)
-				q.Release(now)
+				q.ResumeDue(now)
 				for _, id := range m.of("held") {
 					if m[id].until <= now {
 						m[id] = place{kind: "ready"}
@@ -284,7 +284,7 @@ func TestQueueIsItsModel(t *testing.T) {
 				}
 			},
 			"release all": func(*rapid.T) {
-				q.ReleaseAll()
+				q.ResumeAll()
 				for _, id := range m.of("held") {
 					m[id] = place{kind: "ready"}
 				}
@@ -305,7 +305,7 @@ func begin(t *rapid.T, q *gridqueue.Queue, m model, id protocol.JobID) {
 	switch kind {
 	case "held":
 		m[id] = place{kind: kind, until: 10}
-		q.Hold(id, 10)
+		q.Defer(id, 10)
 	case "parked":
 		q.Park(id)
 	case "blocked":

@@ -106,7 +106,7 @@ func (l Ledger) Placed(a *row.Application) broker.Placed {
 		j := l.Rows.Jobs[id]
 		if f := j.Prediction; f != nil {
 			cost := l.Money.SoFar(&j.Job, l.LinkCost(j), l.Now)
-			placed.Cost, placed.Done = placed.Cost.Plus(cost), max(placed.Done, f.End)
+			placed.Cost, placed.CommittedUntil = placed.Cost.Plus(cost), max(placed.CommittedUntil, f.End)
 		}
 	}
 	return placed

@@ -130,11 +130,11 @@ func TestPlaced(t *testing.T) {
 	j := jobAt("b", row.JobHandedOff)
 	a := component(l, j, protocol.Unlimited)
 	a.Spent = 5
-	if got := l.Placed(&a.Application); got.Cost != 5 || got.Done != 0 {
+	if got := l.Placed(&a.Application); got.Cost != 5 || got.CommittedUntil != 0 {
 		t.Errorf("nothing is placed: %+v", got)
 	}
 	j.Prediction = &row.Prediction{Cost: 30, End: 77}
-	if got := l.Placed(&a.Application); got.Cost != 35 || got.Done != 77 {
+	if got := l.Placed(&a.Application); got.Cost != 35 || got.CommittedUntil != 77 {
 		t.Errorf("a component is placed: %+v", got)
 	}
 	if got := l.Placed(&row.Application{ID: 1, Spent: 9}); got.Cost != 9 {

@@ -18,11 +18,11 @@ const (
 	// readWithin is how long the local scheduler has for the files of a result that waits to be
 	// sent.
 	readWithin = time.Second
-	// mostReading is how many results wait for their files at once. The others go without.
-	mostReading = 8
-	// mostBrought is how many bytes of files wait to be collected. The oldest go first, and are
+	// maxReading is how many results wait for their files at once. The others go without.
+	maxReading = 8
+	// maxBrought is how many bytes of files wait to be collected. The oldest go first, and are
 	// fetched.
-	mostBrought = 4 << 20
+	maxBrought = 4 << 20
 )
 
 // small says whether a result brings the files.
@@ -113,7 +113,7 @@ func (b *brought) set(from protocol.SiteName, result protocol.Result) protocol.R
 	b.remove(b.byFrom[one.from])
 	b.byFrom[one.from] = b.all.PushBack(one)
 	b.bytes += one.cost()
-	for b.bytes > mostBrought {
+	for b.bytes > maxBrought {
 		b.remove(b.all.Front())
 	}
 	return result

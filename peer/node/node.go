@@ -110,7 +110,7 @@ func newNode(cfg Config, machine core, moves moves) *Node {
 		events:  make(chan inboxItem, 4096),
 		asks:    make(chan inboxItem, 1024),
 		lanes:   newLanes(),
-		reading: make(chan struct{}, mostReading),
+		reading: make(chan struct{}, maxReading),
 		facts:   newFactLog(cfg.Store),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),

@@ -57,7 +57,7 @@ func (r *rig) background(t *testing.T, question func(event.AskID) event.Event) <
 func TestUnsendableMessagesAreWarnedOf(t *testing.T) {
 	for level, failure := range map[string]error{
 		"DEBUG": errors.New("no session"),
-		"WARN":  fmt.Errorf("send: %w", &peerv1.UnsendableError{Why: errors.New("too long")}),
+		"WARN":  fmt.Errorf("send: %w", &peerv1.UnsendableError{Err: errors.New("too long")}),
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer

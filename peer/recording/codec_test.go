@@ -156,7 +156,7 @@ func fill(v reflect.Value, n *int) {
 			fill(one, n)
 			v.SetMapIndex(reflect.ValueOf(key), one)
 		}
-	case v.Type() == reflect.TypeFor[rules.Accounts](), v.Type() == reflect.TypeFor[pricing.Costs](), v.Type() == reflect.TypeFor[rules.Waiting]():
+	case v.Type() == reflect.TypeFor[rules.Accounts](), v.Type() == reflect.TypeFor[pricing.Costs](), v.Type() == reflect.TypeFor[rules.WaitingCost]():
 		v.Set(reflect.ValueOf(people{}))
 	case v.Type() == reflect.TypeFor[protocol.Message]():
 		v.Set(reflect.ValueOf(protocol.Grant{Tag: protocol.Tag{Job: 1_000_000_000_001, Epoch: 3}}))

@@ -17,7 +17,7 @@ type Charge struct {
 	Reason string
 }
 
-// Rated is what a curve of [rules.Waiting] said of a time.
+// Rated is what a curve of [rules.WaitingCost] said of a time.
 type Rated struct {
 	Curve     string
 	Submitted protocol.Instant
@@ -57,11 +57,11 @@ func (l *chargeListener) Bill(w cost.Work) (cost.Bill, string) {
 // rateListener is a curve of a peer whose answers are recorded.
 type rateListener struct {
 	curve string
-	to    rules.Waiting
+	to    rules.WaitingCost
 	heard func(Rated)
 }
 
-// Rates implements [rules.Waiting].
+// Rates implements [rules.WaitingCost].
 func (l *rateListener) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
 	rates, currency := l.to.Rates(submitted, now, until)
 	l.heard(Rated{Curve: l.curve, Submitted: submitted, Now: now, Until: until, Rates: rates, Currency: currency})
@@ -82,14 +82,14 @@ func (a *answers) Bill(w cost.Work) (cost.Bill, string) {
 }
 
 // curve is a curve of a replayed peer: it gives again what was answered in the step.
-func (a *answers) curve(name string) rules.Waiting { return replayedCurve{name, a} }
+func (a *answers) curve(name string) rules.WaitingCost { return replayedCurve{name, a} }
 
 type replayedCurve struct {
 	name string
 	from *answers
 }
 
-// Rates implements [rules.Waiting]. What the recorded peer did not ask costs nothing, which
+// Rates implements [rules.WaitingCost]. What the recorded peer did not ask costs nothing, which
 // shows as a difference.
 func (c replayedCurve) Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string) {
 	for i := range c.from.rates {

@@ -20,9 +20,9 @@ import (
 // [json.Number].
 type decoder struct {
 	kinds    kinds
-	accounts rules.Accounts                  // stands where accounts were
-	costs    pricing.Costs                   // where costs were
-	curve    func(name string) rules.Waiting // where the curve of a name was
+	accounts rules.Accounts                      // stands where accounts were
+	costs    pricing.Costs                       // where costs were
+	curve    func(name string) rules.WaitingCost // where the curve of a name was
 }
 
 // into sets v from the parsed JSON. It is strict: unknown fields, numbers out of
@@ -180,7 +180,7 @@ func (d *decoder) mapping(v reflect.Value, from any) error {
 
 // entry sets the value of a map's key. A curve of waiting has its name from there.
 func (d *decoder) entry(v reflect.Value, name string, from any) error {
-	if v.Type() != reflect.TypeFor[rules.Waiting]() {
+	if v.Type() != reflect.TypeFor[rules.WaitingCost]() {
 		return d.into(v, from)
 	}
 	if d.curve != nil {

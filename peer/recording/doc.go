@@ -33,6 +33,6 @@
 //
 // # Code
 //
-// [rules.Accounts], [pricing.Costs] and [rules.Waiting] are code. Each step holds the answers
+// [rules.Accounts], [pricing.Costs] and [rules.WaitingCost] are code. Each step holds the answers
 // that they gave in that step, and those of the reader's Config give them again.
 package recording

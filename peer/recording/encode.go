@@ -187,7 +187,7 @@ func (e *encoder) choice(v reflect.Value) error {
 	switch one := v.Interface().(type) {
 	case error:
 		return e.text(one.Error())
-	case rules.Accounts, pricing.Costs, rules.Waiting:
+	case rules.Accounts, pricing.Costs, rules.WaitingCost:
 		e.out = append(e.out, "true"...)
 		return nil
 	case protocol.Message:

@@ -45,8 +45,8 @@ func Decode(data []byte, to any, accounts rules.Accounts) error {
 	}
 	d := decoder{kinds: newKinds(), accounts: accounts}
 	d.costs, _ = accounts.(pricing.Costs)
-	if curve, ok := accounts.(rules.Waiting); ok {
-		d.curve = func(string) rules.Waiting { return curve }
+	if curve, ok := accounts.(rules.WaitingCost); ok {
+		d.curve = func(string) rules.WaitingCost { return curve }
 	}
 	return d.into(reflect.ValueOf(to).Elem(), from)
 }

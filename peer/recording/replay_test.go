@@ -135,8 +135,8 @@ func TestCostsAreReplayed(t *testing.T) {
 		s.place = place
 		s.cfg.Policy, s.cfg.Costs, s.cfg.Reserves, s.cfg.Currency = policy.Describe(place), people{}, true, "EUR"
 		s.cfg.Exchange = map[string]protocol.Micro{"EUR": protocol.Unit, "CHF": protocol.Unit / 2}
-		s.cfg.Waiting = map[string]rules.Waiting{"salary": people{}, "market": people{}}
-		s.cfg.Weighing = rules.Weighing{Alpha: protocol.PPM, Beta: protocol.PPM, Waiting: "salary"}
+		s.cfg.Waiting = map[string]rules.WaitingCost{"salary": people{}, "market": people{}}
+		s.cfg.Weighing = rules.DefaultWeights{Alpha: protocol.PPM, Beta: protocol.PPM, Waiting: "salary"}
 	})
 	p.run(protocol.Second)
 	both := submission(1, "ada", 2)

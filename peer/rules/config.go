@@ -67,20 +67,20 @@ type Config struct {
 	Costs    pricing.Costs             // what the site charges; nil: nothing but Power's energy
 	Exchange map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid
 	Currency string                    // of the users' costs and limits; if empty, that of the site's own quotes
-	Waiting  map[string]Waiting        // k_w curves by their names
-	Weighing Weighing                  // of applications whose users do not say
+	Waiting  map[string]WaitingCost    // k_w curves by their names
+	Weighing DefaultWeights            // of applications whose users do not say
 	Margin   protocol.Duration         // between the last wait quoted and the common start of components; default 10 s
 }
 
-// Waiting is what waiting for results costs, by the clock [IS Figure 2]. It must be pure.
-type Waiting interface {
+// WaitingCost is what waiting for results costs, by the clock [IS Figure 2]. It must be pure.
+type WaitingCost interface {
 	// Rates are the rates from now until so much later, of an application that was
 	// submitted at an instant; in the currency of the second result.
 	Rates(submitted, now protocol.Instant, until protocol.Duration) ([]protocol.WaitingRate, string)
 }
 
-// Weighing are weights for those who give none, in parts per million.
-type Weighing struct {
+// DefaultWeights are weights for those who give none, in parts per million.
+type DefaultWeights struct {
 	Alpha, Beta, Gamma, Delta int
 	Waiting                   string // one of [Config.Waiting]; empty: an hour costs one of the currency
 }

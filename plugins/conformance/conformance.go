@@ -32,10 +32,10 @@ const grace = 5 * time.Second
 
 // Result is how a case went.
 type Result struct {
-	Name    string
-	Err     error  // nil: well, or skipped
-	Skipped string // why the case does not apply; empty: it was run
-	Took    time.Duration
+	Name     string
+	Err      error  // nil: well, or skipped
+	Skipped  string // why the case does not apply; empty: it was run
+	Duration time.Duration
 }
 
 // Skip is what a case returns that does not apply, with the reason: a capability
@@ -83,7 +83,7 @@ func Test(t *testing.T, cases []Case) {
 func (c *Case) result(ctx context.Context) Result {
 	begin := time.Now()
 	err := c.bounded(ctx)
-	result := Result{Name: c.Name, Err: err, Took: time.Since(begin)}
+	result := Result{Name: c.Name, Err: err, Duration: time.Since(begin)}
 	if skip := new(skipError); errors.As(err, &skip) {
 		result.Err, result.Skipped = nil, skip.reason
 	}

@@ -67,10 +67,10 @@ func TestLimit(t *testing.T) {
 			}},
 			{Name: "after", Run: held},
 		}, nil)
-		if got := results[0]; got.Err == nil || got.Err.Error() != "no start was seen" || got.Took != time.Hour {
+		if got := results[0]; got.Err == nil || got.Err.Error() != "no start was seen" || got.Duration != time.Hour {
 			t.Errorf("got %+v", got)
 		}
-		if got := results[1]; got.Err == nil || !strings.Contains(got.Err.Error(), "ignores its context") || got.Took > 2*conformance.DefaultLimit {
+		if got := results[1]; got.Err == nil || !strings.Contains(got.Err.Error(), "ignores its context") || got.Duration > 2*conformance.DefaultLimit {
 			t.Errorf("got %+v", got)
 		}
 		if got := results[2]; got.Err != nil {

@@ -54,7 +54,7 @@ func (p *Plugin) introduce(ctx context.Context, life *instance) error {
 	if err = p.recognise(&is); err != nil {
 		return err
 	}
-	p.learnHolds(limited, life, info.Kind)
+	p.findReserver(limited, life, info.Kind)
 	return nil
 }
 

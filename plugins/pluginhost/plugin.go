@@ -22,12 +22,12 @@ type Plugin struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it is not watched over any more
 
-	mu      sync.Mutex
-	status  Status
-	changed chan struct{} // closed at the next state
-	life    *instance     // in the state Up
-	first   *identity     // of the first life that was up
-	holds   bool          // a life has had the capability [localsched.Reserve]
+	mu       sync.Mutex
+	status   Status
+	changed  chan struct{} // closed at the next state
+	life     *instance     // in the state Up
+	first    *identity     // of the first life that was up
+	reserves bool          // a life has had the capability [localsched.Reserve]
 }
 
 // quiet keeps gRPC from writing to standard error by itself.

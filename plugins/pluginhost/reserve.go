@@ -11,9 +11,9 @@ import (
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
-// learnHolds asks a scheduler that serves a site whether it has the capability
+// findReserver asks a scheduler that serves a site whether it has the capability
 // [localsched.Reserve]. One that cannot say so now has it not.
-func (p *Plugin) learnHolds(ctx context.Context, life *instance, kind Kind) {
+func (p *Plugin) findReserver(ctx context.Context, life *instance, kind Kind) {
 	if kind != SchedulerKind || p.spec.Host.Site == "" {
 		return
 	}
@@ -27,29 +27,29 @@ func (p *Plugin) learnHolds(ctx context.Context, life *instance, kind Kind) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.holds = true
+	p.reserves = true
 }
 
-// canHold says whether the plugin has ever said that it can hold room.
-func (p *Plugin) canHold() bool {
+// canReserve reports whether the plugin has ever had the capability [localsched.Reserve].
+func (p *Plugin) canReserve() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.holds
+	return p.reserves
 }
 
-// remoteReserver is a local scheduler in another process that holds room.
+// remoteReserver is a local scheduler in another process that makes reservations.
 type remoteReserver struct{ remoteScheduler }
 
 // Reserve implements [localsched.Reserver]. After any error but a refusal and a
 // [*DownError] it is open whether the room is held.
 func (r remoteReserver) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
-	request, err := localschedv1.EncodeHold(hold)
+	request, err := localschedv1.EncodeReservation(hold)
 	if err != nil {
 		return 0, fmt.Errorf("%s: Reserve: %w", r.spec, err)
 	}
 	var refused *localsched.RefusedError
 	read := func(reply *localschedv1.ReserveResponse) (protocol.Instant, error) {
-		start, wrong := localschedv1.DecodeHeld(reply, hold.Start)
+		start, wrong := localschedv1.DecodeReservedFrom(reply, hold.Start)
 		if errors.As(wrong, &refused) {
 			return 0, nil // an answer like others
 		}
@@ -79,7 +79,7 @@ type checkedReserver struct {
 func (c checkedReserver) Reserve(ctx context.Context, hold localsched.Reservation) (protocol.Instant, error) {
 	call := func() (protocol.Instant, error) { return c.reserver.Reserve(ctx, hold) }
 	return guarded(scheduler, "Reserve", call, func(start protocol.Instant) error {
-		_, err := localschedv1.DecodeHeld(localschedv1.EncodeHeld(start), hold.Start)
+		_, err := localschedv1.DecodeReservedFrom(localschedv1.EncodeReservedFrom(start), hold.Start)
 		return err
 	})
 }

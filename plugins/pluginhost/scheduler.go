@@ -27,7 +27,7 @@ func (p *Plugin) Scheduler() localsched.Scheduler {
 	polls := calls
 	polls.limit += p.spec.Timing.Poll
 	scheduler := remoteScheduler{spec: &p.spec, calls: calls, polls: polls}
-	if p.canHold() {
+	if p.canReserve() {
 		return remoteReserver{scheduler}
 	}
 	return scheduler

@@ -43,7 +43,7 @@ type Status struct {
 // DownError says that a plugin is down: the call did not reach it.
 type DownError struct {
 	Plugin  string    // "plugin cheapest (/usr/lib/…/cheapest)"
-	Why     string    // "exit status 1"
+	Reason  string    // "exit status 1"
 	RetryAt time.Time // when it is started again; zero: it is being started, or closed
 
 	wait time.Duration // until RetryAt, when the call was made
@@ -51,24 +51,24 @@ type DownError struct {
 
 func (e *DownError) Error() string {
 	if e.RetryAt.IsZero() {
-		return fmt.Sprintf("%s is down (%s)", e.Plugin, e.Why)
+		return fmt.Sprintf("%s is down (%s)", e.Plugin, e.Reason)
 	}
-	return fmt.Sprintf("%s is down (%s); next try in %v", e.Plugin, e.Why, e.wait)
+	return fmt.Sprintf("%s is down (%s); next try in %v", e.Plugin, e.Reason, e.wait)
 }
 
 // down is why calls cannot reach the plugin in this state.
 func (s *Status) down(plugin string) *DownError {
-	e := &DownError{Plugin: plugin, Why: s.Failure}
+	e := &DownError{Plugin: plugin, Reason: s.Failure}
 	switch s.State {
 	case Down:
 		e.RetryAt = s.RetryAt
 		e.wait = max(0, time.Until(s.RetryAt)).Round(time.Second)
 	case Closed:
-		e.Why = "closed"
+		e.Reason = "closed"
 	case Starting, Up:
-		e.Why = "it is being started"
+		e.Reason = "it is being started"
 		if s.Failure != "" {
-			e.Why += " again; before: " + s.Failure
+			e.Reason += " again; before: " + s.Failure
 		}
 	}
 	return e

@@ -91,7 +91,7 @@ func TestDown(t *testing.T) {
 	})
 	_, _, err := plugin.Policy().Decide(t.Context(), withMood(calm))
 	down, ok := errors.AsType[*pluginhost.DownError](err)
-	if !ok || down.Why != "it ended (signal: killed)" || time.Until(down.RetryAt) < 50*time.Minute {
+	if !ok || down.Reason != "it ended (signal: killed)" || time.Until(down.RetryAt) < 50*time.Minute {
 		t.Errorf("%#v", err)
 	}
 	wants(t, err, "plugin moody (", ") is down (it ended (signal: killed)); next try in 1h")

@@ -17,7 +17,7 @@ import (
 // [localsched.Reserver]. A refusal is an answer. It takes turns with Submit and Release:
 // what the host has given up and then released must not be held after all.
 func (s *schedulerServer) Reserve(ctx context.Context, in *localschedv1.ReserveRequest) (*localschedv1.ReserveResponse, error) {
-	return answer(s.reserver, in, localschedv1.DecodeHold, func(of localsched.Reserver, hold localsched.Reservation) (*localschedv1.ReserveResponse, error) {
+	return answer(s.reserver, in, localschedv1.DecodeReservation, func(of localsched.Reserver, hold localsched.Reservation) (*localschedv1.ReserveResponse, error) {
 		end, err := s.turns.take(ctx, hold.Tag)
 		if err != nil {
 			return nil, err
@@ -25,9 +25,9 @@ func (s *schedulerServer) Reserve(ctx context.Context, in *localschedv1.ReserveR
 		defer end()
 		start, err := of.Reserve(ctx, hold)
 		if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
-			return localschedv1.EncodeNoRoom(refused), nil
+			return localschedv1.EncodeNoReservation(refused), nil
 		}
-		return localschedv1.EncodeHeld(start), err
+		return localschedv1.EncodeReservedFrom(start), err
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // waited is K_w from a submission until an end.
-func waited(w *cost.Waiting, from, until protocol.Instant) protocol.Micro {
+func waited(w *cost.WaitingCost, from, until protocol.Instant) protocol.Micro {
 	rates, _ := w.Rates(from, from, until.Sub(from))
 	sum := policy.Application{WaitingCost: rates}
 	return sum.WaitCost(until.Sub(from))

@@ -97,8 +97,8 @@ func waiting() exhibit {
 				return err
 			}
 			curve := cost.NewCurve(cost.Calendar{}, 0, []cost.Period{office})
-			salary := cost.Waiting{Parts: []cost.WaitingPart{cost.Salary{Curve: curve}}}
-			market := cost.Waiting{Parts: []cost.WaitingPart{cost.Steps{
+			salary := cost.WaitingCost{Parts: []cost.WaitingPart{cost.Salary{Curve: curve}}}
+			market := cost.WaitingCost{Parts: []cost.WaitingPart{cost.Steps{
 				Before: 10 * protocol.Unit, Steps: []cost.Step{{At: at(5, 0), PerHour: 1000 * protocol.Unit}},
 			}}}
 			t := reproduce.Table{Stub: "results are back on", Columns: []reproduce.Column{

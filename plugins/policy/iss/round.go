@@ -32,7 +32,7 @@ func (p *Policy) round(in *policy.Snapshot) *round {
 	r := &round{Policy: p, in: in}
 	for s := range in.Sites {
 		row := &in.Sites[s]
-		r.sites = append(r.sites, appassign.Site{CPUs: row.CPUs, Free: row.Free, Accept: row.MaxJobs})
+		r.sites = append(r.sites, appassign.Site{CPUs: row.CPUs, Free: row.Free, MaxJobs: row.MaxJobs})
 		if s != in.Self {
 			r.order = append(r.order, s)
 		}

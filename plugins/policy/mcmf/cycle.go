@@ -173,8 +173,8 @@ func (c *cycle) problem() *mincostflow.Problem {
 // be placed.
 const patience = 10 * protocol.Minute
 
-// mostLate bounds how much younger jobs are put back, in whole costs.
-const mostLate = 1000
+// maxLate bounds how much younger jobs are put back, in whole costs.
+const maxLate = 1000
 
 // aged are the costs with something on top of all arcs of a job that is younger than
 // the oldest one. Where a job goes is the same with it; when the sites do not take all
@@ -186,7 +186,7 @@ func (c *cycle) aged() []int32 {
 	}
 	costs, sites := slices.Clone(c.costs), len(c.in.Sites)
 	for j := range c.in.Jobs {
-		late := min(max(0, oldest-c.in.Jobs[j].Waited), mostLate*patience)
+		late := min(max(0, oldest-c.in.Jobs[j].Waited), maxLate*patience)
 		back := int32(int64(late) * int64(c.Scale) / int64(patience)) //nolint:gosec // at most 1000 scales
 		for i := range costs[j*sites : (j+1)*sites] {
 			if costs[j*sites+i] != mincostflow.Missing {

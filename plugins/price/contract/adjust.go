@@ -15,13 +15,13 @@ type Percent int64
 // whole is a hundred percent.
 const whole Percent = 100_000_000
 
-// MostTax is the highest tax that may be set.
-const MostTax = 10 * whole
+// MaxTax is the highest tax that may be set.
+const MaxTax = 10 * whole
 
 // Adjustment is what is paid above the price of the energy.
 type Adjustment struct {
 	GridFee protocol.Micro // per MWh, added first
-	Tax     Percent        // of price and fee together, 0 to [MostTax]
+	Tax     Percent        // of price and fee together, 0 to [MaxTax]
 }
 
 // Apply is what a MWh costs at this price, rounded to a millionth, half away from zero.

@@ -209,8 +209,8 @@ func TestApply(t *testing.T) {
 		{0, 50_000_000, 1, 2}, // half away from zero
 		{0, 50_000_000, -1, -2},
 		{0, 10_000_000, 4, 4},
-		{0, contract.MostTax, math.MaxInt64 / 2, math.MaxInt64},
-		{0, contract.MostTax, math.MinInt64, -math.MaxInt64},
+		{0, contract.MaxTax, math.MaxInt64 / 2, math.MaxInt64},
+		{0, contract.MaxTax, math.MinInt64, -math.MaxInt64},
 		{math.MaxInt64, 0, math.MaxInt64, math.MaxInt64},
 	}
 	for _, c := range cases {
@@ -226,7 +226,7 @@ func TestApplyIsExact(t *testing.T) {
 	amounts := rapid.Int64Range(-1_000_000_000_000, 1_000_000_000_000)
 	rapid.Check(t, func(t *rapid.T) {
 		in, fee := amounts.Draw(t, "price"), amounts.Draw(t, "fee")
-		tax := rapid.Int64Range(0, int64(contract.MostTax)).Draw(t, "tax")
+		tax := rapid.Int64Range(0, int64(contract.MaxTax)).Draw(t, "tax")
 		got := contract.Adjustment{GridFee: protocol.Micro(fee), Tax: contract.Percent(tax)}.Apply(protocol.Micro(in))
 		exact := big.NewRat(in+fee, 1)
 		exact.Mul(exact, big.NewRat(100_000_000+tax, 100_000_000))

@@ -51,12 +51,12 @@ func (c *Tariff) Check(r *settings.Reader) {
 const one = settings.Amount(1_000_000)
 
 func checkPrice(r *settings.Reader, key string, amount *settings.Amount) {
-	most := settings.Amount(priceformat.MostMaxPrice)
+	most := settings.Amount(priceformat.MaxPriceLimit)
 	switch {
 	case amount == nil:
 		r.Problem(key, "is missing; set the price of a MWh")
 	case *amount > most || *amount < -most:
-		r.Problem(key, "is beyond ±%s per MWh", priceformat.MostMaxPrice.Text())
+		r.Problem(key, "is beyond ±%s per MWh", priceformat.MaxPriceLimit.Text())
 	case *amount > -one && *amount < one && *amount != 0:
 		r.Warn(key, "is less than 1 per MWh; is it per kWh?")
 	}

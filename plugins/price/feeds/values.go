@@ -87,10 +87,10 @@ func parse[T any](into *T, raw any, want string, read func(string) (T, error)) e
 // checkSurcharge checks the keys of what is paid above the price of the energy, which
 // both feeds have.
 func checkSurcharge(r *settings.Reader, fee, tax settings.Amount) {
-	if most := settings.Amount(priceformat.MostMaxPrice); fee < -most || fee > most {
-		r.Problem("grid_fee", "is outside ±%s per MWh", priceformat.MostMaxPrice.Text())
+	if most := settings.Amount(priceformat.MaxPriceLimit); fee < -most || fee > most {
+		r.Problem("grid_fee", "is outside ±%s per MWh", priceformat.MaxPriceLimit.Text())
 	}
-	if tax < 0 || contract.Percent(tax) > contract.MostTax {
-		r.Problem("tax", "is outside 0 to %d percent", contract.MostTax/1_000_000)
+	if tax < 0 || contract.Percent(tax) > contract.MaxTax {
+		r.Problem("tax", "is outside 0 to %d percent", contract.MaxTax/1_000_000)
 	}
 }

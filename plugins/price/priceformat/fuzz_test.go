@@ -19,7 +19,7 @@ func readsBack(t *testing.T, format priceformat.Format, text []byte, options pri
 		return
 	}
 	sound(t, set)
-	again, err := priceformat.Read(priceformat.CSV, "prices", set.AppendCSV(nil), priceformat.Options{Gaps: true, MaxPrice: priceformat.MostMaxPrice})
+	again, err := priceformat.Read(priceformat.CSV, "prices", set.AppendCSV(nil), priceformat.Options{Gaps: true, MaxPrice: priceformat.MaxPriceLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

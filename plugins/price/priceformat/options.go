@@ -56,8 +56,8 @@ const (
 	// DefaultMaxPrice bounds prices where nothing else is said. No European day-ahead
 	// auction has allowed as much; currencies of small units need another bound.
 	DefaultMaxPrice = 10_000 * unit
-	// MostMaxPrice is the highest bound that may be set.
-	MostMaxPrice = 1_000_000 * unit
+	// MaxPriceLimit is the highest bound that may be set.
+	MaxPriceLimit = 1_000_000 * unit
 
 	maxAreaName = 64 // bytes; as protocol.MaxName
 )
@@ -96,7 +96,7 @@ func (o *Options) Faults(format Format) (faults []Fault) {
 	find("currency", o.Currency != "" && !IsCurrency(o.Currency), "invalid currency %q; use three capital letters, such as \"EUR\"", o.Currency)
 	find("slot", !lengthFits(o.slot()), "is %v; use a multiple of %v up to %v", o.slot(), price.Resolution, price.MaxSlot)
 	find("hours", o.ByClock && o.slot() != protocol.Hour, "counts hours of the clock, so slot must be an hour")
-	find("max_price", o.MaxPrice < 0 || o.MaxPrice > MostMaxPrice, "is outside 0 to %s", MostMaxPrice.Text())
+	find("max_price", o.MaxPrice < 0 || o.MaxPrice > MaxPriceLimit, "is outside 0 to %s", MaxPriceLimit.Text())
 	find("sequence", o.Sequence < 0, "is %d; use 1 or more", o.Sequence)
 	if !o.Start.IsZero() && o.Zone != nil {
 		find("start", len(instants(o.Start, o.Zone)) == 0, "%s does not exist in %s: the clock was put forward then",

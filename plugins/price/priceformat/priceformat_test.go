@@ -455,7 +455,7 @@ func TestOptionFaults(t *testing.T) {
 		`currency: invalid currency "eur"`:                                   {priceformat.ENTSOE, priceformat.Options{Currency: "eur"}},
 		`slot: is 20m0s; use a multiple`:                                     {priceformat.CSV, priceformat.Options{Slot: 20 * protocol.Minute}},
 		`slot: is 48h0m0s; use a`:                                            {priceformat.CSV, priceformat.Options{Slot: 2 * protocol.Day}},
-		`max_price: is outside 0 to 1000000.00`:                              {priceformat.CSV, priceformat.Options{MaxPrice: priceformat.MostMaxPrice + 1}},
+		`max_price: is outside 0 to 1000000.00`:                              {priceformat.CSV, priceformat.Options{MaxPrice: priceformat.MaxPriceLimit + 1}},
 		`sequence: is -1; use 1 or more`:                                     {priceformat.ENTSOE, priceformat.Options{Sequence: -1}},
 		`rename: an area has no name`:                                        {priceformat.ENTSOE, priceformat.Options{Rename: map[string]string{"FI": ""}}},
 		`area: the area "a,b" has`:                                           {priceformat.CSV, priceformat.Options{Area: "a,b"}},

@@ -37,7 +37,7 @@ func FuzzDecodeAsked(f *testing.F) {
 		return localschedv1.EncodeQueued(5, q, 7)
 	}
 	encodeHold := func(h localsched.Reservation) *localschedv1.ReserveRequest {
-		m, err := localschedv1.EncodeHold(h)
+		m, err := localschedv1.EncodeReservation(h)
 		if err != nil {
 			panic(err)
 		}
@@ -53,7 +53,7 @@ func FuzzDecodeAsked(f *testing.F) {
 		fuzzed(t, data, func() *localschedv1.SubmitRequest { return &localschedv1.SubmitRequest{} },
 			localschedv1.DecodeSubmission, encodeSubmission)
 		fuzzed(t, data, func() *localschedv1.ReserveRequest { return &localschedv1.ReserveRequest{} },
-			localschedv1.DecodeHold, encodeHold)
+			localschedv1.DecodeReservation, encodeHold)
 		fuzzed(t, data, func() *localschedv1.EngineSubmitRequest { return &localschedv1.EngineSubmitRequest{} },
 			func(m *localschedv1.EngineSubmitRequest) (localsched.Queued, error) {
 				_, q, err := localschedv1.DecodeQueued(m)
@@ -115,8 +115,10 @@ func FuzzDecodeAnswered(f *testing.F) {
 		fuzzed(t, data, func() *localschedv1.WithdrawResponse { return &localschedv1.WithdrawResponse{} },
 			localschedv1.DecodeWithdrawal, localschedv1.EncodeWithdrawal)
 		fuzzed(t, data, func() *localschedv1.ReserveResponse { return &localschedv1.ReserveResponse{} },
-			func(m *localschedv1.ReserveResponse) (protocol.Instant, error) { return localschedv1.DecodeHeld(m, 5) },
-			localschedv1.EncodeHeld)
+			func(m *localschedv1.ReserveResponse) (protocol.Instant, error) {
+				return localschedv1.DecodeReservedFrom(m, 5)
+			},
+			localschedv1.EncodeReservedFrom)
 		m := &localschedv1.FindByTagResponse{}
 		if proto.Unmarshal(data, m) == nil {
 			_, _, _ = localschedv1.DecodePresence(m)

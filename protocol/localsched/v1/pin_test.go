@@ -56,7 +56,7 @@ func pinned(t *testing.T) []proto.Message {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hold, err := localschedv1.EncodeHold(localsched.Reservation{Tag: at, Request: shape, Start: 8, Account: "c"})
+	hold, err := localschedv1.EncodeReservation(localsched.Reservation{Tag: at, Request: shape, Start: 8, Account: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func pinned(t *testing.T) []proto.Message {
 		localschedv1.EncodeSubmitted("i"),
 		localschedv1.EncodeRefused(&localsched.RefusedError{Reason: "r"}),
 		hold,
-		localschedv1.EncodeHeld(9),
+		localschedv1.EncodeReservedFrom(9),
 		localschedv1.EncodePresence(localsched.Absent, "i"),
 		localschedv1.EncodeWithdrawal(localsched.Started),
 		localschedv1.EncodeWatched(localsched.Watched{

@@ -9,9 +9,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
-// EncodeHold converts room to be held. The job is that of the tag. The error is a
+// EncodeReservation converts a request for a reservation. The job is that of the tag. The error is a
 // *[localsched.RefusedError] as that of [EncodeSubmission].
-func EncodeHold(hold localsched.Reservation) (*ReserveRequest, error) {
+func EncodeReservation(hold localsched.Reservation) (*ReserveRequest, error) {
 	if err := checkAccount(hold.Account); err != nil {
 		return nil, &localsched.RefusedError{Reason: err.Error()}
 	}
@@ -19,8 +19,8 @@ func EncodeHold(hold localsched.Reservation) (*ReserveRequest, error) {
 	return &ReserveRequest{Tag: tag, Request: request, StartMs: int64(hold.Start), Account: hold.Account}, nil
 }
 
-// DecodeHold checks and converts room to be held. The error names the field.
-func DecodeHold(m *ReserveRequest) (localsched.Reservation, error) {
+// DecodeReservation checks and converts a request for a reservation. The error names the field.
+func DecodeReservation(m *ReserveRequest) (localsched.Reservation, error) {
 	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
 	hold := localsched.Reservation{Tag: tag, Request: request, Start: protocol.Instant(m.GetStartMs()), Account: m.GetAccount()}
 	if err = wire.First(err, wire.Amount("start_ms", hold.Start), checkAccount(hold.Account)); err != nil {
@@ -29,19 +29,19 @@ func DecodeHold(m *ReserveRequest) (localsched.Reservation, error) {
 	return hold, nil
 }
 
-// EncodeHeld says since when the room is held.
-func EncodeHeld(start protocol.Instant) *ReserveResponse {
+// EncodeReservedFrom converts the start of a reservation.
+func EncodeReservedFrom(start protocol.Instant) *ReserveResponse {
 	return &ReserveResponse{StartMs: int64(start)}
 }
 
-// EncodeNoRoom says that there is no room to hold.
-func EncodeNoRoom(refused *localsched.RefusedError) *ReserveResponse {
+// EncodeNoReservation converts the refusal of a reservation.
+func EncodeNoReservation(refused *localsched.RefusedError) *ReserveResponse {
 	return &ReserveResponse{Refused: refusal(refused)}
 }
 
-// DecodeHeld checks and converts since when room is held that was asked for. The error
-// is a *[localsched.RefusedError] when there is none.
-func DecodeHeld(m *ReserveResponse, asked protocol.Instant) (protocol.Instant, error) {
+// DecodeReservedFrom checks and converts the start of a reservation, not before the one that was
+// asked for. The error is a *[localsched.RefusedError] if there is none.
+func DecodeReservedFrom(m *ReserveResponse, asked protocol.Instant) (protocol.Instant, error) {
 	start := protocol.Instant(m.GetStartMs())
 	switch {
 	case m.GetRefused() != "" && start != 0:

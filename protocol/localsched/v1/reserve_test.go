@@ -10,11 +10,11 @@ import (
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
-func TestDecodeHoldRefuses(t *testing.T) {
+func TestDecodeReservationRefuses(t *testing.T) {
 	t.Parallel()
 	type m = *localschedv1.ReserveRequest
 	right := func() m {
-		hold, err := localschedv1.EncodeHold(localsched.Reservation{
+		hold, err := localschedv1.EncodeReservation(localsched.Reservation{
 			Tag: placed, Request: protocol.Request{CPUs: 1, WallTime: 60}, Start: 5, Account: "ada",
 		})
 		if err != nil {
@@ -22,7 +22,7 @@ func TestDecodeHoldRefuses(t *testing.T) {
 		}
 		return hold
 	}
-	spoilt(t, right, localschedv1.DecodeHold, map[string]func(m){
+	spoilt(t, right, localschedv1.DecodeReservation, map[string]func(m){
 		"hold: tag: is missing":              func(m m) { m.Tag = nil },
 		"hold: tag.epoch: is 0":              func(m m) { m.Tag.Epoch = 0 },
 		"hold: request: is missing":          func(m m) { m.Request = nil },
@@ -37,18 +37,18 @@ func TestDecodeHoldRefuses(t *testing.T) {
 // A hold is about the job of its tag, whatever its shape says.
 func TestHoldsAreAboutTheirTags(t *testing.T) {
 	t.Parallel()
-	m, err := localschedv1.EncodeHold(localsched.Reservation{Tag: placed, Request: protocol.Request{Job: 9, CPUs: 1}})
+	m, err := localschedv1.EncodeReservation(localsched.Reservation{Tag: placed, Request: protocol.Request{Job: 9, CPUs: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := localschedv1.DecodeHold(m); err != nil || got.Tag != placed || got.Request.Job != placed.Job {
+	if got, err := localschedv1.DecodeReservation(m); err != nil || got.Tag != placed || got.Request.Job != placed.Job {
 		t.Errorf("got %+v, %v; want the job of %v", got, err, placed)
 	}
 }
 
 func TestHoldsThatCannotTravelAreRefused(t *testing.T) {
 	t.Parallel()
-	_, err := localschedv1.EncodeHold(localsched.Reservation{Tag: placed, Account: "caf\xe9"})
+	_, err := localschedv1.EncodeReservation(localsched.Reservation{Tag: placed, Account: "caf\xe9"})
 	if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || got.Reason != "account: is not UTF-8" {
 		t.Errorf("got %v, want a refusal that names the account", err)
 	}
@@ -65,13 +65,13 @@ func TestDecodeHeldRefuses(t *testing.T) {
 		"refused: is set, and start_ms too":             {StartMs: 100, Refused: "no"},
 		"refused: has 4097":                             {Refused: strings.Repeat("x", 4097)},
 	} {
-		start, err := localschedv1.DecodeHeld(m, 100)
+		start, err := localschedv1.DecodeReservedFrom(m, 100)
 		refused(t, err, want)
 		if _, is := errors.AsType[*localsched.RefusedError](err); is || start != 0 {
 			t.Errorf("%s: got %d, %v", want, start, err)
 		}
 	}
-	if start, err := localschedv1.DecodeHeld(&localschedv1.ReserveResponse{StartMs: 100}, 100); start != 100 || err != nil {
+	if start, err := localschedv1.DecodeReservedFrom(&localschedv1.ReserveResponse{StartMs: 100}, 100); start != 100 || err != nil {
 		t.Errorf("got %d, %v", start, err)
 	}
 }

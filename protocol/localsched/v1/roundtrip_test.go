@@ -64,17 +64,17 @@ func TestRoundTrips(t *testing.T) {
 		},
 		"hold": func(t *rapid.T) {
 			want := drawHold(t)
-			m, err := localschedv1.EncodeHold(want)
+			m, err := localschedv1.EncodeReservation(want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := localschedv1.DecodeHold(travel(t, m, &localschedv1.ReserveRequest{}))
+			got, err := localschedv1.DecodeReservation(travel(t, m, &localschedv1.ReserveRequest{}))
 			same(t, got, want, err)
 		},
 		"held": func(t *rapid.T) {
 			want := protocol.Instant(rapid.Int64Min(1).Draw(t, "start"))
-			m := travel(t, localschedv1.EncodeHeld(want), &localschedv1.ReserveResponse{})
-			got, err := localschedv1.DecodeHeld(m, protocol.Instant(rapid.Int64Range(0, int64(want)).Draw(t, "asked")))
+			m := travel(t, localschedv1.EncodeReservedFrom(want), &localschedv1.ReserveResponse{})
+			got, err := localschedv1.DecodeReservedFrom(m, protocol.Instant(rapid.Int64Range(0, int64(want)).Draw(t, "asked")))
 			same(t, got, want, err)
 		},
 		"watched": func(t *rapid.T) {
@@ -149,7 +149,7 @@ func TestRefusalsRoundTrip(t *testing.T) {
 		if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || got.Reason != want {
 			t.Errorf("submission: got %v, want a refusal for %q", err, want)
 		}
-		_, err = localschedv1.DecodeHeld(travel(t, localschedv1.EncodeNoRoom(refused), &localschedv1.ReserveResponse{}), 0)
+		_, err = localschedv1.DecodeReservedFrom(travel(t, localschedv1.EncodeNoReservation(refused), &localschedv1.ReserveResponse{}), 0)
 		if got, ok := errors.AsType[*localsched.RefusedError](err); !ok || got.Reason != want {
 			t.Errorf("hold: got %v, want a refusal for %q", err, want)
 		}

@@ -33,12 +33,12 @@ func Kinds() []string {
 
 // UnsendableError is a message that has no form on the wire: a fault of this site, that
 // no retry fixes.
-type UnsendableError struct{ Why error }
+type UnsendableError struct{ Err error }
 
-func (e *UnsendableError) Error() string { return e.Why.Error() }
+func (e *UnsendableError) Error() string { return e.Err.Error() }
 
 // Unwrap is why.
-func (e *UnsendableError) Unwrap() error { return e.Why }
+func (e *UnsendableError) Unwrap() error { return e.Err }
 
 // Encode checks a message and makes the body of its frame. The error is an
 // [UnsendableError] and names the kind and the field.
