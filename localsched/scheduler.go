@@ -79,8 +79,8 @@ type Query struct {
 	// end of the queue. One that the scheduler has by now counts where it is.
 	Ahead []Tentative
 	// ProtectSite is the site for whose pending jobs the quotes calculate delays, if the scheduler has
-	// the capability [Delays]. Zero requests no delays.
-	ProtectSite protocol.SiteNumber
+	// the capability [Delays]. If it is nil, no delays are requested.
+	ProtectSite *protocol.SiteNumber
 }
 
 // Delays is the capability of a scheduler that fills in [protocol.Quote].Delay.

@@ -36,7 +36,7 @@ func TestOffersAreWeighed(t *testing.T) {
 			}
 			l.asked, l.records = nil, nil
 			answer := l.offer(1)
-			if query := l.asked[0].(event.QuoteOp).Query; query.ProtectSite != 1 || len(query.Ahead) != 0 || len(query.Jobs) != 1 {
+			if query := l.asked[0].(event.QuoteOp).Query; query.ProtectSite == nil || *query.ProtectSite != 1 || len(query.Ahead) != 0 || len(query.Jobs) != 1 {
 				t.Errorf("the local scheduler is asked %+v", query)
 			}
 			refused, no := answer.(protocol.Refused)

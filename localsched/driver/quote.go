@@ -57,10 +57,10 @@ func (d *Driver) quoteOf(now protocol.Instant, r protocol.Request, p localsched.
 // the query asks for that and the engine can calculate it.
 func (d *Driver) quoteDelays(now protocol.Instant, ahead []protocol.Request, query localsched.Query, quotes []protocol.Quote) error {
 	guard, ok := d.engine.(localsched.DelayEstimator)
-	if query.ProtectSite == 0 || !ok {
+	if query.ProtectSite == nil || !ok {
 		return nil
 	}
-	delays, err := guard.Delays(now, ahead, query.Jobs, query.ProtectSite)
+	delays, err := guard.Delays(now, ahead, query.Jobs, *query.ProtectSite)
 	for i, delay := range delays {
 		if quotes[i].Declined == "" {
 			quotes[i].Delay = delay

@@ -23,7 +23,7 @@ func delaysReported(ctx context.Context, s *session) error {
 		return conformance.Skip("the scheduler does not say whom jobs would delay")
 	}
 	newcomers := s.shapes(s.one(), s.tooLarge(), s.all())
-	if err = s.delaysNone(ctx, "no job waits", localsched.Query{Jobs: newcomers, ProtectSite: site}); err != nil {
+	if err = s.delaysNone(ctx, "no job waits", localsched.Query{Jobs: newcomers, ProtectSite: new(site)}); err != nil {
 		return err
 	}
 	if _, err = s.full(ctx); err != nil {
@@ -39,10 +39,10 @@ func delaysReported(ctx context.Context, s *session) error {
 	if err = s.delaysNone(ctx, "no site is protected", localsched.Query{Jobs: newcomers}); err != nil {
 		return err
 	}
-	if err = s.delaysNone(ctx, "no job of that site waits", localsched.Query{Jobs: newcomers, ProtectSite: site - 1}); err != nil {
+	if err = s.delaysNone(ctx, "no job of that site waits", localsched.Query{Jobs: newcomers, ProtectSite: new(site - 1)}); err != nil {
 		return err
 	}
-	quotes, err := s.quote(ctx, localsched.Query{Jobs: newcomers, ProtectSite: site})
+	quotes, err := s.quote(ctx, localsched.Query{Jobs: newcomers, ProtectSite: new(site)})
 	if err != nil {
 		return err
 	}

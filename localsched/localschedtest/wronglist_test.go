@@ -120,28 +120,28 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 			},
 			"unasked": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.ProtectSite == 0 {
+					if query.ProtectSite == nil {
 						q.Delay = 1
 					}
 				})
 			},
 			"whosever job it is": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.ProtectSite != 0 && q.AWT > 0 {
+					if query.ProtectSite != nil && q.AWT > 0 {
 						q.Delay = protocol.Minute
 					}
 				})
 			},
 			"though it comes after the job that waits": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.ProtectSite == conformanceSite && q.AWT > protocol.Minute {
+					if query.ProtectSite != nil && *query.ProtectSite == conformanceSite && q.AWT > protocol.Minute {
 						q.Delay = 1
 					}
 				})
 			},
 			"of nobody, though it comes before": func() *wrong {
 				return delaying(func(query *localsched.Query, q *protocol.Quote) {
-					if query.ProtectSite == conformanceSite && q.AWT > protocol.Minute {
+					if query.ProtectSite != nil && *query.ProtectSite == conformanceSite && q.AWT > protocol.Minute {
 						q.AWT, q.AWTLow = protocol.Second, 0
 					}
 				})

@@ -270,7 +270,7 @@ func (p *pair) setBudget(t *testing.T, cpus int) {
 // compare asks both for quotes, alone and behind what is reserved, and for their loads.
 func (p *pair) compare(t *testing.T, when string) {
 	t.Helper()
-	query := localsched.Query{ProtectSite: 7}
+	query := localsched.Query{ProtectSite: new(protocol.SiteNumber(7))}
 	for cpus := range 6 {
 		for _, limit := range []protocol.Duration{protocol.Minute, protocol.Hour, protocol.Day} {
 			query.Jobs = append(query.Jobs, protocol.Request{CPUs: cpus, Nodes: 1, WallTime: limit})

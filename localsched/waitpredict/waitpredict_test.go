@@ -544,11 +544,11 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 	} {
 		under := &fake{quotes: with, alone: without}
 		s := waitpredict.New(under, newForesight(t, tt.method), func() protocol.Instant { return begin })
-		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: tt.ahead, ProtectSite: 3})
+		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: tt.ahead, ProtectSite: new(protocol.SiteNumber(3))})
 		if err != nil || len(under.asked) != tt.asked {
 			t.Fatalf("%s: asked %d times, %v", name, len(under.asked), err)
 		}
-		if again := under.asked[len(under.asked)-1]; tt.asked == 2 && (again.Ahead != nil || again.ProtectSite != 0 || len(again.Jobs) != len(jobs)) {
+		if again := under.asked[len(under.asked)-1]; tt.asked == 2 && (again.Ahead != nil || again.ProtectSite != nil || len(again.Jobs) != len(jobs)) {
 			t.Errorf("%s: asked again for %+v", name, again)
 		}
 		for i, want := range tt.want {

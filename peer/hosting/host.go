@@ -132,7 +132,7 @@ func (h Host) Protects() bool { return h.Config.Protect.Delay != 0 }
 func (h Host) Query() localsched.Query {
 	query := localsched.Query{Ahead: h.Claims.Ahead()}
 	if h.Protects() {
-		query.ProtectSite = h.Config.Number
+		query.ProtectSite = new(h.Config.Number)
 	}
 	return query
 }

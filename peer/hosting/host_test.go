@@ -113,7 +113,7 @@ func TestAnswer(t *testing.T) {
 	h, one := siteA()
 	h.Config.Protect.Delay, h.Load.QueuedJobs = protocol.Minute, 1
 	a, query := h.Answer(one, protocol.QuoteRequest{Round: 3, Jobs: []protocol.Spec{spec(7, 1), spec(8, 9), spec(9, 2)}}, 1)
-	if a.Asked() != 2 || len(query.Jobs) != 2 || query.ProtectSite != 1 || a.Reply.Round != 3 || a.Reply.MaxJobs != 1 {
+	if a.Asked() != 2 || len(query.Jobs) != 2 || query.ProtectSite == nil || *query.ProtectSite != 1 || a.Reply.Round != 3 || a.Reply.MaxJobs != 1 {
 		t.Fatalf("asked are %d, the query %+v, the reply %+v", a.Asked(), query, a.Reply)
 	}
 	if got := a.Reply.Quotes; got[0].Declined != "" || got[1].Declined == "" || got[2].Job != 9 {
@@ -131,7 +131,7 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	h.Config.Protect.Delay = 0
-	if h.Protects() || h.Query().ProtectSite != 0 {
+	if h.Protects() || h.Query().ProtectSite != nil {
 		t.Error("local users are protected without a limit")
 	}
 }

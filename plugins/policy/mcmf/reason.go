@@ -58,8 +58,8 @@ func (c *cycle) weighted() string {
 // alternative says what the job's cheapest site but the chosen one would have cost, and
 // what stood against it.
 func (c *cycle) alternative(j, chosen int, load []int) string {
-	other := c.cheapestBut(j, chosen)
-	if other < 0 {
+	other, ok := c.cheapestBut(j, chosen)
+	if !ok {
 		return "no other site quoted it"
 	}
 	here, there := c.costs[c.in.At(j, chosen)], c.costs[c.in.At(j, other)]
@@ -81,16 +81,16 @@ func (c *cycle) against(other int, cheaper bool, load []int) string {
 	return "which has room"
 }
 
-// cheapestBut is the cheapest site for a job but for one, of equals the first; -1: no
-// other quoted it.
-func (c *cycle) cheapestBut(j, but int) int {
-	cheapest, least := -1, mincostflow.Missing
+// cheapestBut is the cheapest site for a job but for one, of equals the first; false if
+// no other quoted it.
+func (c *cycle) cheapestBut(j, but int) (cheapest int, ok bool) {
+	least := mincostflow.Missing
 	for s, cost := range c.costs[c.in.At(j, 0):c.in.At(j+1, 0)] {
 		if s != but && cost < least {
-			cheapest, least = s, cost
+			cheapest, least, ok = s, cost, true
 		}
 	}
-	return cheapest
+	return cheapest, ok
 }
 
 // guessed says why an energy term is a guess, if it is one.

@@ -57,14 +57,17 @@ func drawHold(t *rapid.T) localsched.Reservation {
 }
 
 func drawQuery(t *rapid.T) localsched.Query {
-	return localsched.Query{
+	query := localsched.Query{
 		Jobs: protocoltest.Slice(t, drawRequest),
 		Ahead: protocoltest.Slice(t, func(t *rapid.T) localsched.Tentative {
 			tag := protocoltest.Tag(t)
 			return localsched.Tentative{Tag: tag, Request: protocoltest.Request(t, tag.Job)}
 		}),
-		ProtectSite: protocol.SiteNumber(rapid.Uint16Range(0, uint16(protocol.MaxSiteNumber)).Draw(t, "protect_site")),
 	}
+	if rapid.Bool().Draw(t, "protects") {
+		query.ProtectSite = new(protocol.SiteNumber(rapid.Uint16Range(1, uint16(protocol.MaxSiteNumber)).Draw(t, "protect_site")))
+	}
+	return query
 }
 
 // drawRequest draws the shape of any job.

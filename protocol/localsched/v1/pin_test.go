@@ -67,7 +67,7 @@ func pinned(t *testing.T) []proto.Message {
 	return []proto.Message{
 		localschedv1.EncodeDescription(localsched.Description{Name: "d", Capabilities: []string{"x"}, Capacity: protocol.Capacity{CPUs: 1}}),
 		localschedv1.EncodeLoad(protocol.Load{CPUs: 1}),
-		localschedv1.EncodeQuery(localsched.Query{Jobs: []protocol.Request{shape}, Ahead: []localsched.Tentative{{Tag: at, Request: shape}}, ProtectSite: 7}),
+		localschedv1.EncodeQuery(localsched.Query{Jobs: []protocol.Request{shape}, Ahead: []localsched.Tentative{{Tag: at, Request: shape}}, ProtectSite: new(protocol.SiteNumber(7))}),
 		quotes,
 		submission,
 		localschedv1.EncodeSubmitted("i"),

@@ -41,9 +41,12 @@ func encodePlaced(tag protocol.Tag, r protocol.Request) (*commonv1.Tag, *commonv
 	return commonv1.EncodeTag(tag), commonv1.EncodeRequest(r)
 }
 
-// EncodeQuery converts a query. The job of a promise is that of its tag.
+// EncodeQuery converts a query. The job of a tentative allocation is that of its tag.
 func EncodeQuery(q localsched.Query) *QuoteRequest {
-	m := &QuoteRequest{Jobs: EncodeRequests(q.Jobs), ProtectSite: uint32(q.ProtectSite)}
+	m := &QuoteRequest{Jobs: EncodeRequests(q.Jobs)}
+	if q.ProtectSite != nil {
+		m.ProtectSite = uint32(*q.ProtectSite)
+	}
 	for _, one := range q.Ahead {
 		tag, request := encodePlaced(one.Tag, one.Request)
 		m.Ahead = append(m.Ahead, &Tentative{Tag: tag, Request: request})
@@ -61,7 +64,11 @@ func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 	if err != nil {
 		return localsched.Query{}, fmt.Errorf("query: %w", err)
 	}
-	return localsched.Query{Jobs: jobs, Ahead: ahead, ProtectSite: protocol.SiteNumber(m.GetProtectSite())}, nil //nolint:gosec // checked
+	query := localsched.Query{Jobs: jobs, Ahead: ahead}
+	if number := m.GetProtectSite(); number != 0 {
+		query.ProtectSite = new(protocol.SiteNumber(number)) //nolint:gosec // checked
+	}
+	return query, nil
 }
 
 func decodeTentative(m *Tentative) (localsched.Tentative, error) {
