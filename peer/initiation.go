@@ -1,6 +1,8 @@
 package peer
 
 import (
+	"cmp"
+
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
@@ -123,10 +125,8 @@ func (p *Peer) beginLoadChecks(first protocol.Duration) {
 	if p.cfg.Initiation == policy.Sender || p.cfg.Initiation == policy.Cycle {
 		return
 	}
-	if first == 0 {
-		first = 1 + protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval)))
-	}
-	p.after(first, due.Once(due.LoadCheckTimer))
+	drawn := 1 + protocol.Duration(p.dice.Rand().Int64N(int64(p.cfg.CheckInterval))) // in any case: what is drawn later does not depend on first
+	p.after(cmp.Or(first, drawn), due.Once(due.LoadCheckTimer))
 }
 
 // loadCheckDue has the local AWT of waiting jobs checked again, and the local utilization:

@@ -33,6 +33,7 @@ func (l Latency) simulated() sim.Latencies {
 
 func (c *checker) latency(key string, s *Site) {
 	c.span(key+".first_check", s.FirstCheck, 0)
+	c.AtLeast(key+".peer_seed", s.PeerSeed, 0)
 	for _, one := range []struct {
 		name string
 		of   protocol.Duration

@@ -93,6 +93,7 @@ type Site struct {
 	PriceFile *feeds.PriceFile `toml:"price_file"`
 
 	Latency    Latency           `toml:"latency"`
+	PeerSeed   int               `toml:"peer_seed"`   // 0: by the seed of the run
 	FirstCheck protocol.Duration `toml:"first_check"` // after the start of the experiment; 0: drawn from the seed
 
 	live    *config.Config // of a site that is simulated as it is configured; nil: none

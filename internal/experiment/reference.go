@@ -86,10 +86,11 @@ func topKeys() []settings.Key {
 func siteKeys() []settings.Key {
 	return []settings.Key{
 		{Name: "name", About: "Name of the site: lower case letters, digits and hyphens. Required, except with config."},
-		{Name: "config", About: `Configuration of a live site, a file or a directory of files, instead of all other keys except first_check and [site.latency]: the site is simulated as it is configured, as with "switchyard sim run --site". Either all sites have one, or none. The scheme is then "configured" or "local"; [policy] name and [rounds] initiation override those of all configurations.`},
+		{Name: "config", About: `Configuration of a live site, a file or a directory of files, instead of all other keys except peer_seed, first_check and [site.latency]: the site is simulated as it is configured, as with "switchyard sim run --site". Either all sites have one, or none. The scheme is then "configured" or "local"; [policy] name and [rounds] initiation override those of all configurations.`},
 		{Name: "currency", About: "Currency of the site's charges and of its users. If unset, that of the experiment."},
 		{Name: "price", About: "Price of a MWh outside the [[site.period]] tables. Not allowed with [site.price_file] or [site.prices] area."},
 		{Name: "area", About: "Price area of the site, for a [site.price_file] with several areas."},
+		{Name: "peer_seed", Default: "0", About: "Random seed of the site's peer, which samples pauses and the order of partners. With 0, it follows from the seed of the run."},
 		{Name: "first_check", Default: `"0s"`, About: "Time from the start of the experiment to the first check of utilization by the site's peer; further ones follow after each check_interval of [rounds]. With 0, sampled by the seed."},
 	}
 }

@@ -70,7 +70,7 @@ func (p *Plan) configuredAs(configs []*config.Config) (errs []error) {
 			err = fmt.Errorf("site %s counts in %s and others in %s; sites that are simulated as they are configured have one currency", site.Name, own, p.Currency)
 		}
 		errs = append(errs, err)
-		site.Config, site.Latency, site.FirstCheck = p.Sites[i].Config, p.Sites[i].Latency, p.Sites[i].FirstCheck
+		site.Config, site.Latency, site.FirstCheck, site.PeerSeed = p.Sites[i].Config, p.Sites[i].Latency, p.Sites[i].FirstCheck, p.Sites[i].PeerSeed
 		p.Sites[i] = site
 		p.fileNotes = append(p.fileNotes, notes...)
 	}
@@ -146,7 +146,7 @@ func (p *Plan) override(c *checker, site *config.Config) error {
 // configured.
 func besideConfigurations(key string) bool {
 	if _, below, of := strings.Cut(key, "]."); of && strings.HasPrefix(key, "site[") {
-		return below == "config" || below == "first_check" || below == "latency" || strings.HasPrefix(below, "latency.")
+		return below == "config" || below == "peer_seed" || below == "first_check" || below == "latency" || strings.HasPrefix(below, "latency.")
 	}
 	table, _, _ := strings.Cut(key, ".")
 	table, _, _ = strings.Cut(table, "[")

@@ -27,6 +27,7 @@ type Grid struct {
 type Site struct {
 	Name       protocol.SiteName
 	Recording  string
+	Seed       uint64            // of its peer
 	Ahead      protocol.Duration // of its clock
 	Latencies  sim.Latencies     // medians; those of the jobs are in [Job]
 	FirstCheck protocol.Duration // of its load, from Begin; 0: it makes none
@@ -136,7 +137,7 @@ func gridOf(readings []*reading) (*Grid, error) {
 	ahead := x.clocks(g)
 	begin, end := protocol.Instant(0), protocol.Instant(0)
 	for i, r := range readings {
-		g.Sites = append(g.Sites, Site{Name: r.config.Site, Recording: r.path, Ahead: ahead[i]})
+		g.Sites = append(g.Sites, Site{Name: r.config.Site, Recording: r.path, Seed: r.seed, Ahead: ahead[i]})
 		begin = max(begin, r.first.Add(-ahead[i]))
 		if last := r.last.Add(-ahead[i]); end == 0 || last < end {
 			end = last

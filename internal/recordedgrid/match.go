@@ -50,7 +50,11 @@ func matched(readings []*reading) *exchange {
 		}
 	}
 	for key, rest := range waiting {
-		x.lost[key.way] += len(rest)
+		for _, m := range rest {
+			if m.at < readings[key.way[1]].last { // else the receiver may have stopped before
+				x.lost[key.way]++
+			}
+		}
 	}
 	return x
 }

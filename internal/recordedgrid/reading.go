@@ -20,6 +20,7 @@ import (
 type reading struct {
 	path        string
 	config      rules.Config
+	seed        uint64
 	first, last protocol.Instant
 
 	sent     []message
@@ -102,7 +103,7 @@ func readSite(path string) (*reading, error) {
 		return nil, err
 	}
 	r := &reading{
-		path: path, config: in.Header().Config, calls: map[event.CallID]call{}, asked: map[event.AskID]submission{},
+		path: path, config: in.Header().Config, seed: in.Header().Seed, calls: map[event.CallID]call{}, asked: map[event.AskID]submission{},
 		runs: map[protocol.Tag]*run{}, decisions: map[protocol.JobID]*decision{}, cancelled: map[protocol.JobID]bool{},
 		connected: map[protocol.SiteName]bool{},
 	}

@@ -3,6 +3,7 @@ package recordedgrid
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,6 +48,9 @@ func (g *Grid) Write(dir string, configs map[protocol.SiteName]string, change Ch
 			return fmt.Errorf("find the configuration of site %s: %w", s.Name, err)
 		}
 		line("\n[[site]]\nconfig = %q", path)
+		if s.Seed <= math.MaxInt64 {
+			line("peer_seed = %d", s.Seed)
+		}
 		if s.FirstCheck > 0 {
 			line("first_check = %q", settings.FormatDuration(s.FirstCheck))
 		}

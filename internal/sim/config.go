@@ -9,7 +9,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
+	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -78,6 +80,7 @@ type Site struct {
 	Waiting  map[string]rules.WaitingCost
 	Weighing rules.DefaultWeights
 
+	Seed       uint64 // of the site's peer; 0: by that of the grid
 	Latencies  Latencies
 	FirstCheck protocol.Duration // from the beginning to the peer's first check of its load; 0: drawn from the seed
 
@@ -140,11 +143,23 @@ type Config struct {
 	PowerHigh  int
 	Perturb    protocol.Duration // bound of the error that is drawn for each planned wait; 0: none
 
+	Record func(protocol.SiteName) Recorder // of the first life of a site's peer; nil: none is recorded
+
 	Applications []Application // that are submitted beside the workload, in the order of their times
 	Exchange     cost.Exchange // the same at all sites
 	// Begin is the time of the calendar at which the workload begins, for all that goes by
 	// it: Costs and Waiting of the sites. 0: the beginning of 2026.
 	Begin protocol.Instant
+}
+
+// Recorder records a peer, as peer/recording does for a live one.
+type Recorder interface {
+	// Listen returns the configuration that the peer is made with.
+	Listen(cfg rules.Config) rules.Config
+	// Begin records what the peer is made from, before its first step.
+	Begin(cfg rules.Config, seed uint64, rows []row.Record)
+	// Stepped records a step.
+	Stepped(now protocol.Instant, ev event.Event, ready event.Ready)
 }
 
 // Network is what happens to messages. The zero value delivers all at once, in

@@ -88,7 +88,7 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 			return nil, err
 		}
 		s.wakesBatch, s.electricity = one.wakes(), one.Electricity
-		s.latencies = one.Latencies
+		s.latencies, s.seed = one.Latencies, one.Seed
 		s.charges(one)
 		s.setMoney(one)
 		if one.Peer != nil {

@@ -36,6 +36,8 @@ type site struct {
 	latest int          // jobs of the last submission
 	late   []submission // that came while the peer was down
 
+	recorder  Recorder // nil: none
+	seed      uint64   // of the peer; 0: by that of the grid
 	latencies Latencies
 	durable   protocol.Instant // when all records so far are
 
@@ -70,7 +72,17 @@ func (s *site) start() error {
 		return fmt.Errorf("site %s: %w", s.name, err)
 	}
 	s.life++
-	if s.peer, err = peer.New(s.cfg, s.grid.cfg.Seed+s.life<<32, rows); err != nil {
+	cfg, seed := s.cfg, s.grid.cfg.Seed+s.life<<32
+	if s.seed != 0 {
+		seed = s.seed + (s.life-1)<<32
+	}
+	s.recorder = nil
+	if record := s.grid.cfg.Record; record != nil && s.life == 1 {
+		s.recorder = record(s.name)
+		cfg = s.recorder.Listen(cfg)
+		s.recorder.Begin(cfg, seed, rows)
+	}
+	if s.peer, err = peer.New(cfg, seed, rows); err != nil {
 		s.peer = nil
 		return fmt.Errorf("site %s: %w", s.name, err)
 	}
@@ -91,6 +103,9 @@ func (s *site) step(ev event.Event) {
 	}
 	g := s.grid
 	ready := s.peer.Step(g.now, ev)
+	if s.recorder != nil {
+		s.recorder.Stepped(g.now, ev, ready)
+	}
 	if ready.Fault != nil {
 		g.fail("site %s, event %T: %w", s.name, ev, ready.Fault)
 	}
