@@ -132,7 +132,7 @@ func (p *Peer) logEventAbout(one *partner.Partner, f event.LogEvent) {
 		p.logEvent(f)
 		return
 	}
-	if t := (due.OfSite(due.PaceTimer, one.Site)); !p.timers.Has(t) {
+	if t := due.OfSite(due.PaceTimer, one.Site); !p.timers.Has(t) {
 		p.timers.Set(t, end)
 	}
 }

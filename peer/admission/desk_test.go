@@ -141,7 +141,7 @@ func TestKnown(t *testing.T) {
 func TestSubmitted(t *testing.T) {
 	t.Parallel()
 	got := desk(partner("b", 16)).Submitted([]protocol.Job{job(9), job(1)}, 7, 2)
-	if !slices.Equal(got.Jobs, []protocol.JobID{7, 8}) || !slices.Equal(got.Elsewhere.MayLeaveTo, []protocol.SiteName{"b"}) {
+	if !slices.Equal(got.Jobs, []protocol.JobID{7, 8}) || !slices.Equal(got.MayLeaveTo, []protocol.SiteName{"b"}) {
 		t.Errorf("%+v", got)
 	}
 }

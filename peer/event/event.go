@@ -192,7 +192,7 @@ func (AskRunHistory) event() {}
 
 // Settlement is what the operator decides about all jobs of which it is not known whether they ran; empty:
 // nothing.
-func (ev *Recover) Settlement() row.Settlement {
+func (ev Recover) Settlement() row.Settlement {
 	switch {
 	case ev.Cancel:
 		return row.SettleByCancel

@@ -115,13 +115,13 @@ type Accounts interface {
 }
 
 // Intake is the number of jobs that the site takes in a period.
-func (c *Config) Intake() intake.Rule {
+func (c Config) Intake() intake.Rule {
 	return intake.Rule{Max: c.MaxJobsPerCycle, Period: c.CycleInterval}
 }
 
 // ExclusionTime is how long a site is not asked about a job that has failed there: σ, under cycles also
 // the next one.
-func (c *Config) ExclusionTime() protocol.Duration {
+func (c Config) ExclusionTime() protocol.Duration {
 	if c.Initiation == policy.Cycle {
 		return max(c.CheckInterval, 2*c.CycleInterval) // at least one and a half
 	}
