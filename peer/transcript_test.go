@@ -55,3 +55,22 @@ func firstDifference(want, got string) string {
 	}
 	return "one is longer"
 }
+
+// TestScriptErrors: a transcript with words that mean nothing is an error, not another command.
+func TestScriptErrors(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"recover a resumed":    "recover a resumed: give the site, and requeue, cancel, resume or nothing",
+		"recover a cancel now": "recover a cancel now: give the site, and requeue, cancel, resume or nothing",
+		"cancel a":             "which job?",
+		"requeue a a1 a2":      "which job?",
+		"requeue x a1":         `there is no site "x"`,
+		"cancel a 1":           `"1" names no job; a1 is the first of site a`,
+	} {
+		var s peertest.Script
+		s.Do("sites a=4 b=4")
+		if out := s.Do(command); len(out) != 1 || out[0] != "error: "+want {
+			t.Errorf("%s: %q, want %q", command, out, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -53,14 +54,7 @@ func splitBy(words []string, separator string) func(yield func([]string) bool) {
 
 // requeue has an operator put a job back into the grid queue, which may run it twice.
 func (s *Script) requeue(args []string) error {
-	site, err := s.site(args)
-	if err != nil {
-		return err
-	}
-	if len(args) != 2 {
-		return errors.New("which job?")
-	}
-	id, err := s.world.scribe.id(args[1])
+	site, id, err := s.siteAndJob(args)
 	if err != nil {
 		return err
 	}
@@ -100,6 +94,9 @@ func (s *Script) recover(args []string) error {
 	how := ""
 	if len(args) > 1 {
 		how = args[1]
+	}
+	if len(args) > 2 || !slices.Contains([]string{"", "requeue", "cancel", "resume"}, how) {
+		return fmt.Errorf("recover %s: give the site, and requeue, cancel, resume or nothing", strings.Join(args, " "))
 	}
 	asked := s.world.Ask(site.Name, func(asked event.AskID) event.Event {
 		if how == "" {

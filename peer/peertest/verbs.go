@@ -148,19 +148,25 @@ func (s *Script) partners(args []string) error {
 }
 
 func (s *Script) cancel(args []string) error {
-	site, err := s.site(args)
-	if err != nil {
-		return err
-	}
-	if len(args) != 2 {
-		return errors.New("which job?")
-	}
-	id, err := s.world.scribe.id(args[1])
+	site, id, err := s.siteAndJob(args)
 	if err != nil {
 		return err
 	}
 	s.world.Cancel(site.Name, id)
 	return nil
+}
+
+// siteAndJob reads the name of a site and the name of a job.
+func (s *Script) siteAndJob(args []string) (*Site, protocol.JobID, error) {
+	site, err := s.site(args)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(args) != 2 {
+		return nil, 0, errors.New("which job?")
+	}
+	id, err := s.world.scribe.id(args[1])
+	return site, id, err
 }
 
 // id reads a job's name, as a1.
