@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
@@ -516,4 +518,26 @@ func weightless(batch batchscript.Batch) bool {
 		sum += c.Alpha + c.Gamma + c.Delta
 	}
 	return sum == 0
+}
+
+// FuzzValues: what the parsers of values accept is within bounds, and amounts of memory and times read back as they are printed.
+func FuzzValues(f *testing.F) {
+	for _, text := range []string{"4G", "1025K", "9223372036854775807K", "2TB", "1-02:03:04", "5:30", "1h30m", "16777215-16777215", "10.50 CHF", "0x1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if mb, err := batchscript.ParseMemory(text); err == nil {
+			if again, err := batchscript.ParseMemory(strconv.FormatInt(mb, 10) + "M"); err != nil || again != mb || mb < 0 {
+				t.Errorf("%q is %d MB, which reads back as %d, %v", text, mb, again, err)
+			}
+		}
+		if limit, err := batchscript.ParseTime(text); err == nil {
+			if again, err := batchscript.ParseTime(strconv.FormatInt(int64(limit), 10) + "ms"); limit <= 0 || limit <= settings.MaxDuration && (err != nil || again != limit) {
+				t.Errorf("%q is %d ms, which reads back as %d, %v", text, limit, again, err)
+			}
+		}
+		if money, err := batchscript.ParseMoney(text); err == nil && (money.Amount < 0 || len(money.Currency)%3 != 0) {
+			t.Errorf("%q is %+v", text, money)
+		}
+	})
 }

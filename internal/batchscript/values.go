@@ -157,7 +157,7 @@ func ParseMemory(value string) (mb int64, err error) {
 	var factor int64 = 1
 	switch unit {
 	case "K":
-		return n/1024 + min(1, n%1024), nil
+		n = n/1024 + min(1, n%1024)
 	case "", "M":
 	case "G":
 		factor = 1 << 10

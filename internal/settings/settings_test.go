@@ -290,3 +290,20 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParseDuration: a duration is within bounds, and reads back as it is printed.
+func FuzzParseDuration(f *testing.F) {
+	for _, text := range []string{"0", "30s", "7d", "1d12h", "1h30m", "1.5h", "100us", "-1s", "0d", "36500d", "1d-1h", "9999999999d"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := settings.ParseDuration(text)
+		if err != nil {
+			return
+		}
+		printed := settings.FormatDuration(d)
+		if again, err := settings.ParseDuration(printed); err != nil || again != d || d < 0 || d > settings.MaxDuration {
+			t.Errorf("%q is %d, prints as %s and reads back as %d, %v", text, d, printed, again, err)
+		}
+	})
+}

@@ -124,3 +124,24 @@ func parseAll(text string) (*Config, error) {
 	r.Text("fuzz.toml", "/nowhere", text)
 	return r.finish()
 }
+
+// FuzzUnits: sizes and bandwidths are within bounds, and read back as they are printed.
+func FuzzUnits(f *testing.F) {
+	for _, text := range []string{"512MB", "4 GiB", "9223372036854775807MB", "8796093022207TB", "125MB/s", "1Gbit/s", "7kbit/s", "1000000GB/s"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var size, sizeAgain Megabytes
+		if err := size.UnmarshalTOML(text); err == nil {
+			if err := sizeAgain.UnmarshalTOML(strings.Trim(size.TOML(), `"`)); err != nil || sizeAgain != size || size < 0 {
+				t.Errorf("%q is %d MB, prints as %s and reads back as %d, %v", text, size, size.TOML(), sizeAgain, err)
+			}
+		}
+		var rate, rateAgain Bandwidth
+		if err := rate.UnmarshalTOML(text); err == nil {
+			if err := rateAgain.UnmarshalTOML(strings.Trim(rate.TOML(), `"`)); err != nil || rateAgain != rate || rate <= 0 {
+				t.Errorf("%q is %d B/s, prints as %s and reads back as %d, %v", text, rate, rate.TOML(), rateAgain, err)
+			}
+		}
+	})
+}
