@@ -2,6 +2,7 @@ package gridcost
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
@@ -62,7 +63,7 @@ func byFrequency(title string, intensity int) (reproduce.Table, error) {
 		}
 		longer := float64(now.run)/float64(full.run) - 1
 		byEnergy := float64(full.cost) / float64(now.cost)
-		t.Rows = append(t.Rows, reproduce.Row{Label: fmt.Sprint(mhz), Cells: []reproduce.Cell{
+		t.Rows = append(t.Rows, reproduce.Row{Label: strconv.Itoa(mhz), Cells: []reproduce.Cell{
 			reproduce.Ours(100 * longer), reproduce.Ours(byEnergy * (1 + longer)), reproduce.Ours(byEnergy),
 		}})
 	}

@@ -108,8 +108,13 @@ func waiting() exhibit {
 				label string
 				at    protocol.Instant
 			}{
-				{"Monday 12:00", at(2, 12)}, {"Monday 17:00", at(2, 17)}, {"Tuesday 8:00", at(3, 8)}, {"Thursday 0:00", at(5, 0)}, {"Thursday 12:00", at(5, 12)},
-				{"Friday 17:00", at(6, 17)}, {"next Monday 8:00", at(9, 8)},
+				{"Monday 12:00", at(2, 12)},
+				{"Monday 17:00", at(2, 17)},
+				{"Tuesday 8:00", at(3, 8)},
+				{"Thursday 0:00", at(5, 0)},
+				{"Thursday 12:00", at(5, 12)},
+				{"Friday 17:00", at(6, 17)},
+				{"next Monday 8:00", at(9, 8)},
 			} {
 				t.Rows = append(t.Rows, reproduce.Row{Label: end.label, Cells: []reproduce.Cell{
 					reproduce.Ours(units(waited(&salary, at(2, 8), end.at))), reproduce.Ours(units(waited(&market, at(2, 8), end.at))),
