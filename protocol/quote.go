@@ -22,11 +22,20 @@ type Term struct {
 // alone came after what is queued or reserved at the site.
 type Quote struct {
 	Job      JobID
-	Declined string   // why the site would not take the job; empty: it would
-	AWT      Duration // approximate wait time [SS 2.1], the median
-	AWTLow   Duration // P10
-	AWTHigh  Duration // P90
-	Bound    Duration // the job starts within it with 95 % confidence; 0: not stated
+	Declined string // why the site would not take the job; empty: it would
+
+	// AWT is the approximate wait time [SS 2.1] by which policies place jobs: the plan
+	// of the batch system, unless the site's wait_prediction replaces it. The three
+	// that follow predict the wait from those of earlier jobs. They are of the
+	// best estimate by backtest, which is another one than places best
+	// (docs/reproduction.md). AWTLow ≤ AWTMedian ≤ AWTHigh, and AWTLow ≤ AWT ≤
+	// AWTHigh; all three are 0 if they are not stated.
+	AWT       Duration
+	AWTLow    Duration // P10
+	AWTMedian Duration // P50
+	AWTHigh   Duration // P90
+
+	Bound    Duration // the job starts within it with a probability of nominally 95 %; 0: not stated
 	Delay    Duration // of a pending job of a local user that it would cause; not sent to other sites
 	ERT      Duration // expected run time
 	Terms    []Term   // price over the planned hours, in Currency

@@ -188,14 +188,14 @@ func TestQuotesOfAnApplication(t *testing.T) {
 	path := someApplication(t, coupled)
 	want := "" +
 		"Component mesh:\n" +
-		"SITE    CPUS     WAIT      P10      P90      RUN    TOTAL      COST  RUS  NOTE\n" +
-		"cygnus     8  0:00:00  0:00:00  0:00:00  1:00:00  1:00:00  3.75 EUR  0 %\n" +
-		"cygnus     4  0:00:00  0:00:00  0:00:00  2:00:00  2:00:00  3.00 EUR  0 %\n" +
-		"aurora     8        -        -        -        -        -         -  0 %  has 4 CPUs\n" +
+		"SITE    CPUS     WAIT      P10      P50      P90      RUN    TOTAL      COST  RUS  NOTE\n" +
+		"cygnus     8  0:00:00  0:00:00  0:00:00  0:00:00  1:00:00  1:00:00  3.75 EUR  0 %\n" +
+		"cygnus     4  0:00:00  0:00:00  0:00:00  0:00:00  2:00:00  2:00:00  3.00 EUR  0 %\n" +
+		"aurora     8        -        -        -        -        -        -         -  0 %  has 4 CPUs\n" +
 		"\n" +
 		"Component solve:\n" +
-		"SITE       WAIT      P10      P90      RUN    TOTAL  COST  RUS  NOTE\n" +
-		"aurora  0:00:00  0:00:00  0:00:00  0:01:00  0:01:00     -  0 %\n"
+		"SITE       WAIT      P10      P50      P90      RUN    TOTAL  COST  RUS  NOTE\n" +
+		"aurora  0:00:00  0:00:00  0:00:00  0:00:00  0:01:00  0:01:00     -  0 %\n"
 	if got := command(t, socket, "", "quote", path); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}

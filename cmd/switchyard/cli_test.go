@@ -185,7 +185,7 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.TestSubmitResult{Jobs: [][]view.Quote{{
 		{
-			Site: "borealis", AWT: 1500, AWTLow: 0, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000,
+			Site: "borealis", AWT: 1500, AWTLow: 0, Median: protocol.Hour, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000,
 			Bound: 2*protocol.Hour + 9*protocol.Minute + 1, Age: protocol.Minute, Cost: 1_230_000, Currency: "EUR",
 			Note: "waits for off-peak\x1b",
 		},
@@ -194,11 +194,11 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	}}}, nil)}
 	socket := serve(t, n)
 	want := "" +
-		"SITE         WAIT      P10         P90      RUN    TOTAL                COST    RUS  NOTE\n" +
-		"borealis  0:00:02  0:00:00  1-00:00:00  1:00:00  1:00:02            1.23 EUR   50 %  " +
-		"waits for off-peak\\u001b; starts within 2:09:01, 95 %; RUS is 0:01:00 old\n" +
-		"cygnus    0:00:02  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E\\u001bR    0 %\n" +
-		"aurora          -        -           -        -        -                   -  100 %  needs 8 CPUs, the site has 4\n"
+		"SITE         WAIT      P10      P50         P90      RUN    TOTAL                COST    RUS  NOTE\n" +
+		"borealis  0:00:02  0:00:00  1:00:00  1-00:00:00  1:00:00  1:00:02            1.23 EUR   50 %  " +
+		"waits for off-peak\\u001b; starts within 2:09:01, nominally 95 %; RUS is 0:01:00 old\n" +
+		"cygnus    0:00:02  0:00:00  0:00:00     0:00:00  1:00:00  1:00:02  -0.000005 E\\u001bR    0 %\n" +
+		"aurora          -        -        -           -        -        -                   -  100 %  needs 8 CPUs, the site has 4\n"
 	for _, args := range [][]string{{"submit", "--test-only", "--export=NONE"}, {"quote"}} {
 		if got := command(t, socket, goodScript, args...); got != (result{0, want, ""}) {
 			t.Errorf("%q printed %+v", args, got)
@@ -552,7 +552,7 @@ func TestExplainTellsTheStory(t *testing.T) {
 		}
 	}
 	long := command(t, socket, "", "explain", "--long", someID.String()).stdout
-	if want := "3.50 EUR  100 %  cpu 3.00 EUR + energy 0.50 EUR; starts within 1:00:00, 95 %\n"; !strings.Contains(long, want) {
+	if want := "3.50 EUR  100 %  cpu 3.00 EUR + energy 0.50 EUR; starts within 1:00:00, nominally 95 %\n"; !strings.Contains(long, want) {
 		t.Errorf("missing %q in\n%s", want, long)
 	}
 	if i, j := strings.Index(got.stdout, "→  cygnus"), strings.Index(got.stdout, "   aurora"); i > j {

@@ -14,7 +14,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Print a job's event log: every quote and the reason for each decision",
 		Long: "Print a job's event log: its submission, the quotes of all sites in each round, the reason for\n" +
 			"each decision, the hand-offs, the run and the outcome. --long adds the price terms of each\n" +
-			"quote, the terms that the policy weighted, and the 95 % bound of the start time.",
+			"quote, the terms that the policy weighted, and the bound of the start time (nominally 95 %).",
 		Example: "  switchyard explain 1000000000042\n  switchyard explain --long 1000000000042\n" +
 			"  switchyard explain --json 1000000000042",
 		Args: oneJob,
@@ -38,6 +38,6 @@ func (a *app) explainCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&long, "long", false, "also print price terms and the 95 % bound of the start time")
+	cmd.Flags().BoolVar(&long, "long", false, "also print price terms and the bound of the start time (nominally 95 %)")
 	return a.query(cmd)
 }

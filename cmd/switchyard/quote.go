@@ -21,10 +21,11 @@ func (a *app) quoteCommand() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Request quotes for a job from every site",
 		Long: "Request quotes for a batch script from every site, and submit nothing; the same as\n" +
-			"submit --test-only. WAIT is the median; with a probability of 80 %, the wait is between P10 and\n" +
-			"P90. COST is the price of the site plus electricity, if the site has prices; --json has the\n" +
-			"terms. NOTE has other causes of the wait than the queue and, if the site predicts it, the 95 %\n" +
-			"bound of the start time. Quotes are not binding.\n" +
+			"submit --test-only. WAIT is the approximate wait, by which jobs are placed. P10, P50 and P90 are\n" +
+			"predicted: with a probability of 80 %, the wait is between P10 and P90. COST is the price of the\n" +
+			"site plus electricity, if the site has prices; --json has the terms. NOTE has other causes of the\n" +
+			"wait than the queue and, if the site predicts it, an upper bound of the wait, nominally of 95 %\n" +
+			"of the jobs. Quotes are not binding.\n" +
 			"\n" +
 			"Each component of an application has its own table. A component with several shapes has a row\n" +
 			"for each CPU count. --long adds the cost by kind: CPU, LICENSE, ENERGY and DATA.\n" +

@@ -138,13 +138,15 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 // ppm is a factor in parts per million.
 func ppm(factor float64) int { return int(math.Round(factor * protocol.PPM)) }
 
-// waits is the method of the quoted waits. With the plan alone no interval is computed,
-// as nothing here uses it.
+// waits is the method of the quoted waits. Where jobs are placed by the plan no prediction
+// is made beside it, as nothing here uses it.
 func (l LocalSched) waits() waitpredict.Method {
-	if method := waitpredict.Method(l.WaitPrediction); method != waitpredict.Plan {
+	switch method := waitpredict.Method(l.WaitPrediction); method {
+	case waitpredict.Plan, waitpredict.Auto:
+		return ""
+	default:
 		return method
 	}
-	return ""
 }
 
 // CPUs is how many a site has.

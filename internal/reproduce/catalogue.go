@@ -154,7 +154,7 @@ func (o *Options) turnaround() trial {
 // waitMethod is where the waits of quotes come from. The policies do not read the interval, so
 // that the bare plan serves as well as one with intervals.
 func (o *Options) waitMethod() waitpredict.Method {
-	if o.Waits == waitpredict.Plan {
+	if o.Waits == waitpredict.Plan || o.Waits == waitpredict.Auto {
 		return ""
 	}
 	return o.Waits

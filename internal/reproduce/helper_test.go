@@ -105,6 +105,7 @@ func trace(t *testing.T, jobs int) []byte {
 		if i%20 == 0 {
 			r.Run = 20 * protocol.Hour
 		}
+		r.Status = workload.StatusCompleted
 		r.CPUs, r.ReqTime, r.Partition, r.Extra = 1, 2*r.Run, i%8+1, i%8+1
 		log.Records = append(log.Records, r)
 	}

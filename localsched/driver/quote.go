@@ -46,7 +46,7 @@ func (d *Driver) quoteOf(now protocol.Instant, r protocol.Request, p localsched.
 		return protocol.Quote{Job: r.Job, Declined: "no start is in sight"}
 	}
 	wait := p.Start.Sub(now)
-	q := protocol.Quote{Job: r.Job, AWT: wait, AWTLow: wait, AWTHigh: wait, ERT: r.WallTime, Note: p.Note}
+	q := protocol.Quote{Job: r.Job, AWT: wait, AWTLow: wait, AWTMedian: wait, AWTHigh: wait, ERT: r.WallTime, Note: p.Note}
 	if wait > 0 && d.builtin != nil { // the plan assumes time limits, and most jobs end earlier
 		q.AWTLow = max(0, d.builtin.Earliest(now, r, p.Start).Sub(now))
 	}

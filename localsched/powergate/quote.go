@@ -49,6 +49,7 @@ func combine(own protocol.Quote, q *protocol.Quote) {
 		q.Bound = 0 // of a wait that is another now
 	}
 	q.AWTLow, q.AWT, q.AWTHigh = max(q.AWTLow, own.AWTLow), max(q.AWT, own.AWT), max(q.AWTHigh, own.AWTHigh)
+	q.AWTMedian = min(max(q.AWTMedian, own.AWTMedian, q.AWTLow), q.AWTHigh)
 	q.Delay = max(q.Delay, own.Delay)
 	switch {
 	case q.Note == "":

@@ -72,6 +72,7 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 		waits := s.record.waits(kindOf(request), guess)
 		s.mu.Unlock()
 		quotes[i].AWTLow, quotes[i].AWT, quotes[i].AWTHigh = waits.low, waits.middle, waits.high
+		quotes[i].AWTMedian = waits.middle
 	}
 	return quotes, nil
 }

@@ -14,7 +14,7 @@ import (
 type Scheduler struct {
 	localsched.Scheduler
 	now      func() protocol.Instant
-	predicts bool
+	planOnly bool
 
 	mu        sync.Mutex
 	predictor *Predictor
@@ -24,7 +24,7 @@ type Scheduler struct {
 // New corrects the quotes of a batch system by predictions. Now is a clock, of which only the pace matters. What comes of it is a
 // [localsched.Reserver] exactly if the batch system is one.
 func New(under localsched.Scheduler, f *Predictor, now func() protocol.Instant) localsched.Scheduler {
-	s := &Scheduler{Scheduler: under, predictor: f, now: now, predicts: f.Predicts(), reserved: map[protocol.Tag]bool{}}
+	s := &Scheduler{Scheduler: under, predictor: f, now: now, planOnly: f.PlanOnly(), reserved: map[protocol.Tag]bool{}}
 	if holds, ok := under.(localsched.Reserver); ok {
 		return &reserver{Scheduler: s, under: holds}
 	}
@@ -78,7 +78,7 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 // time, without them.
 func (s *Scheduler) added(ctx context.Context, query localsched.Query, quotes []protocol.Quote) ([]protocol.Duration, error) {
 	added := make([]protocol.Duration, len(quotes))
-	if len(query.Ahead) == 0 || !s.predicts {
+	if len(query.Ahead) == 0 || s.planOnly {
 		return added, nil
 	}
 	without, err := s.Scheduler.Quote(ctx, localsched.Query{Jobs: query.Jobs})

@@ -5,6 +5,8 @@ package waitpredict
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/wait"
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -14,18 +16,24 @@ import (
 // Method is where the waits of quotes come from.
 type Method string
 
-// The methods. Whatever the method, what its answers were off lately makes the interval.
+// The methods. Whatever the method, the errors of recent quotes make the interval. Under
+// [Plan] and [Auto] the plan stays the approximate wait time, by which policies place jobs;
+// under the others the estimate replaces it.
 const (
 	Plan     Method = "plan"     // the batch system's own plan
+	Auto     Method = "auto"     // the one of several estimates that was best lately, beside the plan
+	Median   Method = "median"   // the plan, corrected to the median of the waits
+	Mean     Method = "mean"     // the plan, corrected to their mean
 	Adaptive Method = "adaptive" // jobs like it [MC 3.1]
 	QBETS    Method = "qbets"    // bounds from the waits alone
 	IBL      Method = "ibl"      // instance-based learning
 )
 
 // Methods returns all methods.
-func Methods() []Method { return []Method{Plan, Adaptive, QBETS, IBL} }
+func Methods() []Method { return []Method{Plan, Auto, Median, Mean, Adaptive, QBETS, IBL} }
 
-// recent is how many starts of each magnitude the interval of a plan looks back on.
+// recent is how many starts the intervals of a plan (of each magnitude) and the choice of
+// [Auto] look back on.
 const recent = 1000
 
 // maxQuoted bounds how many quoted waits are remembered until their jobs come.
@@ -33,19 +41,12 @@ const maxQuoted = 1 << 16
 
 // Predictor predicts queue waits from the jobs of one batch system. It is used by one goroutine.
 type Predictor struct {
+	method    Method
 	state     *wait.State
-	predictor wait.Predictor // nil: the plan
-	plan      *wait.Plan
+	predictor wait.Predictor
 	lastID    int64
-	jobs      map[protocol.Tag]trackedJob
+	jobs      map[protocol.Tag]int64               // of pending and running jobs, their numbers
 	quoted    map[protocol.JobID]protocol.Duration // planned waits of jobs that have not come
-}
-
-// trackedJob is a pending or running job.
-type trackedJob struct {
-	id        int64
-	submitted protocol.Instant
-	planned   protocol.Duration // at its last quote; -1: it had none
 }
 
 // NewPredictor returns a predictor for a machine with a number of CPUs.
@@ -55,15 +56,21 @@ func NewPredictor(method Method, cpus int) (*Predictor, error) {
 		return nil, err
 	}
 	return &Predictor{
-		state: wait.NewState(cpus), predictor: predictor, plan: wait.NewPlan(recent),
-		jobs: map[protocol.Tag]trackedJob{}, quoted: map[protocol.JobID]protocol.Duration{},
+		method: method, state: wait.NewState(cpus), predictor: predictor,
+		jobs: map[protocol.Tag]int64{}, quoted: map[protocol.JobID]protocol.Duration{},
 	}, nil
 }
 
 func predictorOf(method Method) (wait.Predictor, error) {
 	switch method {
 	case Plan:
-		return nil, nil
+		return wait.NewPlan(recent), nil
+	case Median:
+		return wait.Calibrated{Predictor: wait.NewPlan(recent)}, nil
+	case Mean:
+		return wait.Expected{Predictor: wait.NewPlan(recent)}, nil
+	case Auto:
+		return wait.DefaultAuto()
 	case Adaptive:
 		return wait.NewAdaptive(wait.DefaultParams())
 	case QBETS:
@@ -71,12 +78,18 @@ func predictorOf(method Method) (wait.Predictor, error) {
 	case IBL:
 		return wait.NewIBL(wait.DefaultLearningParams())
 	}
-	return nil, fmt.Errorf("invalid wait prediction %q; use %q, %q, %q or %q", string(method), Plan, Adaptive, QBETS, IBL)
+	names := make([]string, len(Methods()))
+	for i, m := range Methods() {
+		names[i] = strconv.Quote(string(m))
+	}
+	return nil, fmt.Errorf("invalid wait prediction %q; use one of %s", string(method), strings.Join(names, ", "))
 }
 
-// Predicts reports whether waits are predicted from those of earlier jobs: then they know
-// nothing of jobs that are promised room and have not come.
-func (f *Predictor) Predicts() bool { return f.predictor != nil }
+// PlanOnly reports whether the waits come from the plan alone, which includes the tentative
+// jobs. Other predictions know nothing of those.
+func (f *Predictor) PlanOnly() bool {
+	return f.method == Plan || f.method == Median || f.method == Mean
+}
 
 // Annotate sets the predicted waits of a quote, unless it is declined. Added is the part of the planned
 // wait that is due to tentative jobs: predictions do not know of those, so it is added to them.
@@ -88,14 +101,16 @@ func (f *Predictor) Annotate(now protocol.Instant, r protocol.Request, q *protoc
 		f.remember(r.Job, q.AWT)
 	}
 	p := f.predict(now, r, q.AWT, added)
-	if f.predictor != nil {
+	if f.method != Auto {
 		q.AWT = p.Wait
 	}
 	switch {
 	case p.High != protocol.Never:
 		q.AWTLow, q.AWTHigh = min(p.Low, q.AWT), max(p.High, q.AWT)
+		q.AWTMedian = p.Median
 	case q.AWTHigh != 0: // the batch system's own interval
 		q.AWTLow, q.AWTHigh = min(q.AWTLow, q.AWT), max(q.AWTHigh, q.AWT)
+		q.AWTMedian = min(max(p.Median, q.AWTLow), q.AWTHigh)
 	}
 	if p.Bound != protocol.Never {
 		q.Bound = max(p.Bound, q.AWT)
@@ -103,11 +118,14 @@ func (f *Predictor) Annotate(now protocol.Instant, r protocol.Request, q *protoc
 }
 
 func (f *Predictor) predict(now protocol.Instant, r protocol.Request, planned, added protocol.Duration) wait.Prediction {
-	if f.predictor == nil {
-		return f.plan.Around(planned)
+	if f.PlanOnly() {
+		added = 0
 	}
-	p := f.predictor.Predict(f.state.Arrival(now, jobOf(0, r)))
-	p.Wait, p.Low, p.High, p.Bound = p.Wait.Plus(added), p.Low.Plus(added), p.High.Plus(added), p.Bound.Plus(added)
+	a := f.state.Arrival(now, jobOf(0, r))
+	a.Planned, a.HasPlan = max(0, planned-added), true
+	p := f.predictor.Predict(a)
+	p.Wait, p.Low, p.Median = p.Wait.Plus(added), p.Low.Plus(added), p.Median.Plus(added)
+	p.High, p.Bound = p.High.Plus(added), p.Bound.Plus(added)
 	return p
 }
 
@@ -126,54 +144,42 @@ func (f *Predictor) Submitted(now protocol.Instant, tag protocol.Tag, r protocol
 		return
 	}
 	f.lastID++
-	one := trackedJob{id: f.lastID, submitted: now, planned: -1}
-	if planned, ok := f.quoted[tag.Job]; ok {
-		one.planned = planned
+	a := f.state.Arrival(now, jobOf(f.lastID, r))
+	if a.Planned, a.HasPlan = f.quoted[tag.Job]; a.HasPlan {
 		delete(f.quoted, tag.Job)
 	}
-	f.jobs[tag] = one
-	f.observe(f.state.Submit(now, jobOf(one.id, r)))
+	f.jobs[tag] = f.lastID
+	f.observe(f.state.Submit(a))
 }
 
 // Withdrawn notes that a job has left the queue without a start.
 func (f *Predictor) Withdrawn(now protocol.Instant, tag protocol.Tag) {
-	if one, ok := f.jobs[tag]; ok {
+	if id, ok := f.jobs[tag]; ok {
 		delete(f.jobs, tag)
-		f.observe(f.state.Leave(now, one.id))
+		f.observe(f.state.Leave(now, id))
 	}
 }
 
 // Changed records a change that the batch system has reported. Repeating it changes nothing.
 func (f *Predictor) Changed(now protocol.Instant, c localsched.Change) {
-	one, ok := f.jobs[c.Tag]
+	id, ok := f.jobs[c.Tag]
 	if !ok || c.State == protocol.Pending {
 		return
 	}
-	f.started(now, one)
+	f.observe(f.state.Start(now, id))
 	if c.State.Terminal() {
 		delete(f.jobs, c.Tag)
-		f.observe(f.state.Leave(now, one.id))
-	}
-}
-
-func (f *Predictor) started(now protocol.Instant, one trackedJob) {
-	event, ok := f.state.Start(now, one.id)
-	if !ok {
-		return
-	}
-	f.observe(event, ok)
-	if one.planned >= 0 {
-		f.plan.Learn(one.planned, max(0, now.Sub(one.submitted)))
+		f.observe(f.state.Leave(now, id))
 	}
 }
 
 func (f *Predictor) observe(event wait.Event, ok bool) {
-	if ok && f.predictor != nil {
+	if ok {
 		f.predictor.Observe(event)
 	}
 }
 
 // jobOf has no user: quotes are asked for jobs without their user.
 func jobOf(id int64, r protocol.Request) wait.Job {
-	return wait.Job{ID: id, User: wait.Nobody, CPUs: r.CPUs, Estimate: r.WallTime}
+	return wait.Job{ID: id, User: wait.UnknownUser, CPUs: r.CPUs, Estimate: r.WallTime}
 }

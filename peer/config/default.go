@@ -33,7 +33,7 @@ func Default() *Config {
 			Plugin:         "process",
 			Machine:        PerCPU,
 			Nodes:          1,
-			WaitPrediction: string(waitpredict.Plan),
+			WaitPrediction: string(waitpredict.Auto),
 			Policy:         "easy",
 			KillGrace:      10 * protocol.Second,
 			OnStop:         Leave,

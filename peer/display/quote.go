@@ -39,6 +39,7 @@ func Quotes(quotes []view.Quote, long bool) *console.Table {
 		[]quoteColumn{
 			{" WAIT", func(q view.Quote) string { return console.Span(q.AWT) }, false},
 			{" P10", func(q view.Quote) string { return console.Span(q.AWTLow) }, false},
+			{" P50", func(q view.Quote) string { return console.Span(q.Median) }, false},
 			{" P90", func(q view.Quote) string { return console.Span(q.AWTHigh) }, false},
 			{" RUN", func(q view.Quote) string { return console.Span(q.ERT) }, false},
 			{" TOTAL", func(q view.Quote) string { return console.Span(q.ATT()) }, false},
@@ -144,7 +145,7 @@ func bound(q view.Quote) string {
 	if q.Bound == 0 {
 		return ""
 	}
-	return "starts within " + console.Span(q.Bound) + ", 95 %"
+	return "starts within " + console.Span(q.Bound) + ", nominally 95 %"
 }
 
 // terms lists what a quote's price is made of.

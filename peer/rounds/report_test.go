@@ -31,14 +31,14 @@ func TestReportedQuote(t *testing.T) {
 	b.Partner.Load, b.Partner.LoadAt = protocol.Load{CPUs: 10, Busy: 5}, 70
 	b.Partner.Latency, b.Partner.Bandwidth, r.Specs[0].Data = 1, 1000, 9000
 	full := protocol.Quote{
-		Job: 1, AWT: 5, AWTLow: 4, AWTHigh: 6, ERT: 7, Bound: 8, Note: "soon", Currency: "EUR", Terms: []protocol.Term{{Name: "use", Amount: 3}},
+		Job: 1, AWT: 5, AWTLow: 4, AWTMedian: 5, AWTHigh: 6, ERT: 7, Bound: 8, Note: "soon", Currency: "EUR", Terms: []protocol.Term{{Name: "use", Amount: 3}},
 	}
 	if err := r.Take(b, protocol.QuoteReply{Quotes: []protocol.Quote{full, {Job: 2, Declined: "no"}, {Job: 2}, {Job: 3}}}); err != nil {
 		t.Fatal(err)
 	}
 	p := report(r)
 	want := view.Quote{
-		Site: "b", AWT: 5, AWTLow: 4, AWTHigh: 6, ERT: 7, Bound: 8, Note: "soon", Currency: "EUR", Cost: 3, CPUs: 4,
+		Site: "b", AWT: 5, AWTLow: 4, Median: 5, AWTHigh: 6, ERT: 7, Bound: 8, Note: "soon", Currency: "EUR", Cost: 3, CPUs: 4,
 		Money: &view.Money{Currency: "EUR", Cost: 3, CPU: 3},
 		Terms: []view.PriceTerm{{Name: "use", Amount: 3}}, RUS: 500_000, Age: 30, Transfer: 9001,
 	}

@@ -140,7 +140,7 @@ func Quote(t *rapid.T, job protocol.JobID, priced bool) protocol.Quote {
 	q := protocol.Quote{Job: job, ERT: Span(t), Bound: Span(t), Note: Text(t)}
 	q.AWT = protocol.Duration(rapid.Int64Range(0, math.MaxInt64-1).Draw(t, "awt"))
 	if rapid.Bool().Draw(t, "ranged") {
-		q.AWTLow, q.AWTHigh = q.AWT/2, q.AWT.Plus(1)
+		q.AWTLow, q.AWTMedian, q.AWTHigh = q.AWT/2, q.AWT/2+1, q.AWT.Plus(1)
 	}
 	if priced {
 		q.Terms, q.Currency = terms(t), "EUR"

@@ -9,11 +9,10 @@ type Adaptive struct {
 	params  Params
 	history *History
 	weights Weights
-	asked   int // predictions since the weights were reckoned; below 0: never
+	asked   int // predictions since the weights were calculated; below 0: never
 	learned int // jobs ever in the history at that time
 
 	last      answer
-	waiting   map[int64]answer // of the jobs that wait
 	intervals *calibration
 	room      adaptiveRoom
 }
@@ -44,7 +43,7 @@ func NewAdaptive(p Params) (*Adaptive, error) {
 	}
 	return &Adaptive{
 		params: p, history: NewHistory(p.History), asked: -1,
-		waiting: make(map[int64]answer), intervals: newCalibration(p.Recent),
+		intervals: newCalibration(p.Recent),
 	}, nil
 }
 
@@ -58,6 +57,7 @@ func (d *Adaptive) Predict(a Arrival) Prediction {
 	if found.by == ByNothing {
 		return unknown()
 	}
+	d.intervals.elapse(a.At)
 	p := Prediction{Wait: duration(found.wait), By: found.by}
 	return d.intervals.correct(found.similar, p)
 }
@@ -72,15 +72,14 @@ func (d *Adaptive) Observe(e Event) {
 		if d.last.arrival != e.Arrival {
 			d.last = d.answer(&e.Arrival)
 		}
-		d.waiting[id] = d.last
-	case Started:
-		if told, ok := d.waiting[id]; ok && told.by != ByNothing {
-			d.intervals.learn(told.similar, seconds(e.Wait))
+		if d.last.by != ByNothing {
+			d.intervals.submitted(id, e.At, d.last.similar)
 		}
-		delete(d.waiting, id)
+	case Started:
+		d.intervals.started(id, e.At, seconds(e.Wait))
 		d.history.Add(e)
 	case Withdrawn:
-		delete(d.waiting, id)
+		d.intervals.withdrawn(id)
 	case Ended:
 	}
 }
@@ -130,7 +129,7 @@ func (d *Adaptive) choose(a *Arrival) (wait float64, by Method) {
 	return wait, ByNearest
 }
 
-// refresh reckons the weights when they are due and jobs have started since.
+// refresh calculates the weights when they are due and jobs have started since.
 func (d *Adaptive) refresh() {
 	due := d.asked < 0 || d.asked >= d.params.Refresh
 	if due && (d.asked < 0 || d.learned != d.history.seen) {

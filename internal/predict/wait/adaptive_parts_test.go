@@ -18,7 +18,7 @@ func near(got, want, relative float64) bool {
 	return math.Abs(got-want) <= relative*max(math.Abs(want), 1)
 }
 
-// started is the event of a job that met some features and waited so many seconds.
+// started is the event of a job that met some features and waited for some seconds.
 func started(meets wait.Features, waited float64) wait.Event {
 	return wait.Event{
 		Kind: wait.Started, Arrival: wait.Arrival{Meets: meets},

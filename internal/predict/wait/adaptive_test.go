@@ -20,7 +20,7 @@ func newAdaptive(tb testing.TB, p wait.Params) *wait.Adaptive {
 	return d
 }
 
-// meets is what a job of so many CPUs meets when so many CPUs wait.
+// meets is what a job of some CPUs meets when a number of CPUs wait.
 func meets(cpus, waiting float64) wait.Features {
 	return wait.Features{wait.FeatureCPUs: cpus, wait.FeatureWaitingCPUs: waiting}
 }
@@ -134,7 +134,7 @@ func TestPredictionsAreOrdered(t *testing.T) {
 		params.History, params.Least, params.Ridge.Least = rapid.IntRange(1, 40).Draw(t, "history"), 2, 3
 		adaptive, _ := wait.NewAdaptive(params)
 		bounds, _ := wait.NewQBETS(wait.BoundParams{Quantile: 0.8, Confidence: 0.6, Sizes: []int{8}, History: 30})
-		instances, _ := wait.NewIBL(wait.LearningParams{History: 30, Neighbours: 3})
+		instances, _ := wait.NewIBL(wait.LearningParams{History: 30, Neighbours: 3, Recent: 50})
 		predictors := []wait.Predictor{adaptive, bounds, instances}
 		s, l := wait.NewState(64), &life{}
 		for range rapid.IntRange(0, 80).Draw(t, "steps") {
@@ -156,7 +156,7 @@ func observeAll(s *wait.State, predictors []wait.Predictor, kind wait.Kind, now 
 	var ok bool
 	switch kind {
 	case wait.Submitted:
-		event, ok = s.Submit(now, job)
+		event, ok = s.Submit(s.Arrival(now, job))
 	case wait.Started:
 		event, ok = s.Start(now, job.ID)
 	case wait.Ended, wait.Withdrawn:

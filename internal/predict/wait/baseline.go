@@ -10,7 +10,6 @@ type Baseline struct {
 	name      string
 	summary   summary
 	intervals *calibration
-	waiting   map[int64]float64 // job ID to the answer at its submission, in seconds
 }
 
 // summary is one number that sums up the waits of earlier jobs, in seconds. It is
@@ -32,16 +31,17 @@ func Baselines(recent int) []Predictor {
 }
 
 func newBaseline(name string, s summary, recent int) *Baseline {
-	return &Baseline{name: name, summary: s, intervals: newCalibration(recent), waiting: map[int64]float64{}}
+	return &Baseline{name: name, summary: s, intervals: newCalibration(recent)}
 }
 
 // Name implements [Predictor].
 func (b *Baseline) Name() string { return b.name }
 
 // Predict implements [Predictor].
-func (b *Baseline) Predict(Arrival) Prediction {
+func (b *Baseline) Predict(a Arrival) Prediction {
+	b.intervals.elapse(a.At)
 	v := b.summary.value()
-	return b.intervals.correct(quantiles{v, v, v}, Prediction{Wait: duration(v), By: BySummary})
+	return b.intervals.correct(point(v), Prediction{Wait: duration(v), By: BySummary})
 }
 
 // Observe implements [Predictor].
@@ -49,15 +49,12 @@ func (b *Baseline) Observe(e Event) {
 	id := e.Arrival.Job.ID
 	switch e.Kind {
 	case Submitted:
-		b.waiting[id] = b.summary.value()
+		b.intervals.submitted(id, e.At, point(b.summary.value()))
 	case Started:
-		if v, ok := b.waiting[id]; ok {
-			b.intervals.learn(quantiles{v, v, v}, seconds(e.Wait))
-		}
-		delete(b.waiting, id)
+		b.intervals.started(id, e.At, seconds(e.Wait))
 		b.summary.add(seconds(e.Wait))
 	case Withdrawn:
-		delete(b.waiting, id)
+		b.intervals.withdrawn(id)
 	case Ended:
 	}
 }

@@ -14,13 +14,16 @@
 //	┌─ Predictor ─────────────────────────────────────────────────┐
 //	│ Adaptive   similar jobs, clustered; else ridge regression   │ ─► Prediction
 //	│ QBETS      binomial bounds on the waits of a size class     │    wait, P10 to
-//	│ IBL        the nearest jobs, weighted by a kernel           │    P90, 95 % bound
+//	│ IBL        the nearest jobs, weighted by a kernel           │    P90, bound
 //	└─────────────────────────────────────────────────────────────┘
+//
+// Besides, [Plan] corrects the plans of the batch system, [Baselines] look at no
+// job, and [Auto] answers with the estimate of these that was best lately.
 //
 // [Evaluate] replays a trace whose waits are known and scores any predictors side
 // by side.
 //
-// A predictor is told every [Event], in order, and answers for any [Arrival]. It
+// A predictor observes every [Event], in order, and answers for any [Arrival]. It
 // is deterministic: equal calls give equal answers. It is not safe for use by
 // several goroutines.
 package wait

@@ -16,6 +16,16 @@ type EvaluateOptions struct {
 	// CompletedOnly scores no job that failed or was cancelled, as [MC] Table III
 	// counts jobs. Predictors observe all jobs.
 	CompletedOnly bool
+
+	// Planner is the batch system's own plan; nil if its policy is not known.
+	Planner Planner
+}
+
+// Planner plans the waits of jobs as a batch system does. It is asked at each
+// submission, after it has observed all that came before.
+type Planner interface {
+	Plan(a Arrival) (waited protocol.Duration, ok bool)
+	Observe(e Event)
 }
 
 // Evaluate replays jobs whose fate is known, in their recorded order, and asks
@@ -35,8 +45,12 @@ func Evaluate(past []Past, o EvaluateOptions, predictors ...Predictor) ([]Score,
 	}
 	for _, m := range moments {
 		job := &past[m.index]
+		var arrival Arrival
 		if m.kind == Submitted {
-			arrival := state.Arrival(m.at, job.Job)
+			arrival = state.Arrival(m.at, job.Job)
+			if o.Planner != nil {
+				arrival.Planned, arrival.HasPlan = o.Planner.Plan(arrival)
+			}
 			for i, p := range predictors {
 				told := p.Predict(arrival)
 				if m.index >= o.Warm && o.scores(job) {
@@ -44,9 +58,12 @@ func Evaluate(past []Past, o EvaluateOptions, predictors ...Predictor) ([]Score,
 				}
 			}
 		}
-		event, ok := m.apply(state, job.Job)
+		event, ok := m.apply(state, arrival, job.Job.ID)
 		if !ok {
 			return nil, fmt.Errorf("job %d: %s at %d ms, but there is another job of its number", job.Job.ID, m.kind, m.at)
+		}
+		if o.Planner != nil {
+			o.Planner.Observe(event)
 		}
 		for _, p := range predictors {
 			p.Observe(event)
@@ -111,15 +128,15 @@ func momentsOf(past []Past) ([]moment, error) {
 	return moments, nil
 }
 
-// apply tells the state what happened.
-func (m moment) apply(s *State, job Job) (event Event, ok bool) {
+// apply enters into the state what happened. The arrival is that of a submission.
+func (m moment) apply(s *State, arrival Arrival, id int64) (event Event, ok bool) {
 	switch m.kind {
 	case Submitted:
-		return s.Submit(m.at, job)
+		return s.Submit(arrival)
 	case Started:
-		return s.Start(m.at, job.ID)
+		return s.Start(m.at, id)
 	case Ended, Withdrawn:
-		return s.Leave(m.at, job.ID)
+		return s.Leave(m.at, id)
 	default:
 		return Event{}, false
 	}

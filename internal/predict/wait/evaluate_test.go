@@ -29,7 +29,7 @@ func TestPastOf(t *testing.T) {
 	want := []wait.Past{
 		{Job: wait.Job{ID: 1, User: 3, Queue: 2, CPUs: 4, Estimate: 600 * s}, Submit: 100 * second, Wait: 5 * s, Run: 50 * s, Completed: true},
 		{Job: wait.Job{ID: 2, User: 4, Queue: 2, CPUs: 16, Estimate: 700 * s}, Submit: 110 * second, Wait: 6 * s, Withdrawn: true},
-		{Job: wait.Job{ID: 3, User: wait.Nobody, Queue: 1, CPUs: 2}, Submit: 140 * second, Wait: 8 * s, Run: 9 * s},
+		{Job: wait.Job{ID: 3, User: wait.UnknownUser, Queue: 1, CPUs: 2}, Submit: 140 * second, Wait: 8 * s, Run: 9 * s},
 	}
 	if got := readPast(t, "six", []byte(swf), wait.PastOptions{}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -41,7 +41,7 @@ func TestPastOf(t *testing.T) {
 	}
 }
 
-// script is a predictor that has its answers by heart and notes what it is told.
+// script is a predictor that has its answers by heart and notes what it observes.
 type script struct {
 	answers map[int64]wait.Prediction
 	told    []string

@@ -16,7 +16,7 @@ const (
 	FeatureUserWaitingEstimate // their estimates
 
 	FeatureUserRunning         // jobs of the same user that run
-	FeatureUserRunningWork     // and likewise
+	FeatureUserRunningWork     // and the same of these
 	FeatureUserRunningCPUs     //
 	FeatureUserRunningEstimate //
 

@@ -27,7 +27,7 @@ func (s span) with(v float64) span { return span{min(s.low, v), max(s.high, v)} 
 // width is 0 of no values.
 func (s span) width() float64 { return max(s.high-s.low, 0) }
 
-// NewHistory returns a history of at most so many jobs, and at least one.
+// NewHistory returns a history of at most limit jobs, and at least one.
 func NewHistory(limit int) *History {
 	h := &History{limit: max(limit, 1), waitRange: newSpan()}
 	for f := range h.ranges {

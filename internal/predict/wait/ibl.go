@@ -10,18 +10,26 @@ import (
 type LearningParams struct {
 	History    int // jobs that started last
 	Neighbours int // the nearest that count
+
+	// Recent is how many of the last starts the intervals of each magnitude are
+	// calibrated with.
+	Recent int
 }
 
 // DefaultLearningParams remembers as many jobs as [Adaptive].
-func DefaultLearningParams() LearningParams { return LearningParams{History: 4000, Neighbours: 20} }
+func DefaultLearningParams() LearningParams {
+	return LearningParams{History: 4000, Neighbours: 20, Recent: 1000}
+}
 
-// Validate reports the first number that makes no sense, by name.
+// Validate reports the first invalid number, by name.
 func (p LearningParams) Validate() error {
 	switch {
 	case p.History < 1:
 		return fmt.Errorf("history: %d, at least 1 is needed", p.History)
 	case p.Neighbours < 1:
 		return fmt.Errorf("neighbours: %d, at least 1 is needed", p.Neighbours)
+	case p.Recent < 1:
+		return fmt.Errorf("recent: %d, at least 1 is needed", p.Recent)
 	}
 	return nil
 }
@@ -32,10 +40,14 @@ func (p LearningParams) Validate() error {
 // state of the system under the heterogeneous Euclidean-overlap distance: users
 // and queues are equal or not, numbers are apart by their share of the range. All
 // attributes weigh the same; the paper's genetic search for weights is left out.
-// Its quantiles are those of the neighbours, uncorrected.
+// Its quantiles are those of the neighbours, calibrated like those of [Adaptive];
+// the paper has none.
 type IBL struct {
-	params  LearningParams
-	history *History
+	params    LearningParams
+	history   *History
+	last      answer
+	intervals *calibration
+
 	squares []float64
 	near    []neighbour
 	similar []float64
@@ -47,26 +59,50 @@ func NewIBL(p LearningParams) (*IBL, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &IBL{params: p, history: NewHistory(p.History)}, nil
+	return &IBL{params: p, history: NewHistory(p.History), intervals: newCalibration(p.Recent)}, nil
 }
 
 // Name implements [Predictor].
 func (l *IBL) Name() string { return "ibl" }
 
-// Observe implements [Predictor].
+// Predict implements [Predictor].
+func (l *IBL) Predict(a Arrival) Prediction {
+	l.last = l.answer(&a)
+	if l.last.by == ByNothing {
+		return unknown()
+	}
+	l.intervals.elapse(a.At)
+	return l.intervals.correct(l.last.similar, Prediction{Wait: duration(l.last.wait), By: l.last.by})
+}
+
+// Observe implements [Predictor]. It makes a prediction of its own for a submission
+// that it was not just asked about.
 func (l *IBL) Observe(e Event) {
-	if e.Kind == Started {
+	id := e.Arrival.Job.ID
+	switch e.Kind {
+	case Submitted:
+		if l.last.arrival != e.Arrival {
+			l.last = l.answer(&e.Arrival)
+		}
+		if l.last.by != ByNothing {
+			l.intervals.submitted(id, e.At, l.last.similar)
+		}
+	case Started:
+		l.intervals.started(id, e.At, seconds(e.Wait))
 		l.history.Add(e)
+	case Withdrawn:
+		l.intervals.withdrawn(id)
+	case Ended:
 	}
 }
 
-// Predict implements [Predictor].
-func (l *IBL) Predict(a Arrival) Prediction {
+// answer is the wait as published, and the spread of the neighbours.
+func (l *IBL) answer(a *Arrival) answer {
 	h := l.history
 	if h.Len() < l.params.Neighbours {
-		return unknown()
+		return answer{arrival: *a, by: ByNothing}
 	}
-	l.compare(&a)
+	l.compare(a)
 	l.near = h.nearest(l.squares, l.params.Neighbours, l.near)
 	width := l.near[len(l.near)-1].square
 	l.similar = l.similar[:0]
@@ -81,13 +117,7 @@ func (l *IBL) Predict(a Arrival) Prediction {
 		l.similar = append(l.similar, h.waits[n.place])
 	}
 	slices.Sort(l.similar)
-	spread := quantilesOf(l.similar)
-	p := Prediction{
-		Wait: duration(weighted / weights), By: ByKernel,
-		Low: duration(spread.low), Median: duration(spread.median), High: duration(spread.high),
-		Bound: duration(l.similar[len(l.similar)*95/100]),
-	}
-	return p.ordered()
+	return answer{arrival: *a, wait: weighted / weights, similar: quantilesOf(l.similar), by: ByKernel}
 }
 
 // attributes are the features that instances are compared by, as numbers.

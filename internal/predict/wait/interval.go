@@ -1,8 +1,11 @@
 package wait
 
 import (
+	"container/heap"
 	"math"
 	"slices"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // slack is the wait in seconds below which waits hardly differ: errors are
@@ -18,25 +21,121 @@ func quantilesOf(sorted []float64) quantiles {
 	return quantiles{at(0.1), at(0.5), at(0.9)}
 }
 
+// point are the quantiles of a predictor that has only one number for a job.
+func point(seconds float64) quantiles { return quantiles{seconds, seconds, seconds} }
+
 // calibration corrects quantiles by how far the recent ones were off: split
 // conformal prediction of quantiles (Romano, Patterson and Candès, 2019), each
 // quantile by itself, on a logarithmic scale, and apart for each magnitude of what
 // is corrected (Mondrian). For each job that started it keeps the score
 // ln((wait + 60 s) ÷ (quantile + 60 s)); a corrected P90 is the quantile times the
-// ratio that 90 % of the recent scores did not exceed, and the bound of 95 %
-// likewise. With jobs that are exchangeable these hold with at least their
-// probability; with real ones, which come in bursts, the evaluation tells.
-type calibration struct{ low, median, high magnitudes }
+// ratio that 90 % of the recent scores did not exceed. With jobs that are
+// exchangeable these hold with at least their probability. Real ones come in
+// bursts, so that the bound has a level of its own, see [Nominal].
+type calibration struct {
+	low, median, high magnitudes
 
-func newCalibration(recent int) *calibration {
-	return &calibration{newMagnitudes(recent), newMagnitudes(recent), newMagnitudes(recent)}
+	level   float64            // the share of the scores that the bound covers
+	pending map[int64]*promise // job ID to what was predicted at its submission
+	due     dueBounds          // bounds of pending jobs that time has not passed
 }
 
-// learn notes what came of quantiles.
-func (c *calibration) learn(q quantiles, waited float64) {
+// promise is a prediction for a job that has not started.
+type promise struct {
+	quantiles quantiles
+	id        int64
+	bound     float64 // in seconds; below 0: there is none
+	due       float64 // the instant that the bound names, in seconds
+	judged    bool    // the bound has been counted as held or missed
+}
+
+// Nominal is the share of jobs that are to start within [Prediction.Bound]. The
+// level of the scores that the bound covers begins there and follows the
+// outcomes (adaptive conformal inference, Gibbs and Candès, 2021): each bound
+// that holds lowers it by 0.05 steps, each that is missed raises it by 0.95, so
+// that over many jobs the share that holds is Nominal whatever the sequence of
+// the jobs. A bound counts as missed as soon as it is: a job that waits for days
+// tells of a burst before it starts.
+const Nominal = 0.95
+
+// How the level follows the outcomes.
+const (
+	levelStep  = 0.005
+	leastLevel = 0.5
+	mostLevel  = 0.9995
+)
+
+func newCalibration(recent int) *calibration {
+	return &calibration{
+		low: newMagnitudes(recent), median: newMagnitudes(recent), high: newMagnitudes(recent),
+		level: Nominal, pending: map[int64]*promise{},
+	}
+}
+
+// submitted notes what is predicted for a job that has just been submitted.
+func (c *calibration) submitted(id int64, now protocol.Instant, q quantiles) {
+	p := &promise{quantiles: q, id: id, bound: -1}
+	if bound, ok := c.bound(q); ok {
+		p.bound, p.due = bound, seconds(protocol.Duration(now))+bound
+		heap.Push(&c.due, p)
+	}
+	c.pending[id] = p
+}
+
+// started learns from the wait of a job.
+func (c *calibration) started(id int64, now protocol.Instant, waited float64) {
+	p, ok := c.pending[id]
+	if !ok {
+		return
+	}
+	c.elapse(now)
+	delete(c.pending, id)
+	if !p.judged && p.bound >= 0 {
+		c.judge(p, waited <= p.bound)
+	}
+	q := p.quantiles
 	c.low.of(q.low).add(score(q.low, waited))
 	c.median.of(q.median).add(score(q.median, waited))
 	c.high.of(q.high).add(score(q.high, waited))
+}
+
+// withdrawn forgets a job that will not start.
+func (c *calibration) withdrawn(id int64) {
+	if p, ok := c.pending[id]; ok {
+		p.judged = true
+		delete(c.pending, id)
+	}
+}
+
+// elapse counts the bounds that pending jobs have missed by now.
+func (c *calibration) elapse(now protocol.Instant) {
+	for len(c.due) > 0 && c.due[0].due < seconds(protocol.Duration(now)) {
+		if p, _ := heap.Pop(&c.due).(*promise); !p.judged {
+			c.judge(p, false)
+		}
+	}
+}
+
+func (c *calibration) judge(p *promise, held bool) {
+	p.judged = true
+	c.level += levelStep * Nominal
+	if held {
+		c.level -= levelStep
+	}
+	c.level = min(max(c.level, leastLevel), mostLevel)
+}
+
+// bound is the corrected wait that a job exceeds with the probability 1 − Nominal.
+func (c *calibration) bound(q quantiles) (waited float64, ok bool) {
+	scores := c.high.of(q.high)
+	if _, ok := scores.above(Nominal); !ok {
+		return 0, false
+	}
+	ratio, ok := scores.above(c.level)
+	if !ok {
+		ratio = scores.sorted[len(scores.sorted)-1]
+	}
+	return max(scaled(q.high, ratio), 0), true
 }
 
 // correct writes calibrated quantiles into a prediction.
@@ -49,18 +148,45 @@ func (c *calibration) correct(q quantiles, p Prediction) Prediction {
 	if ratio, ok := c.median.of(q.median).above(0.5); ok {
 		p.Median = duration(scaled(q.median, ratio))
 	}
+	p.Mean = p.Median
+	if s := c.median.of(q.median); len(s.sorted) > 0 {
+		p.Mean = duration((q.median+slack)*s.ratios/float64(len(s.sorted)) - slack)
+	}
 	if ratio, ok := c.high.of(q.high).above(0.9); ok {
 		p.High = duration(scaled(q.high, ratio))
 	}
-	if ratio, ok := c.high.of(q.high).above(0.95); ok {
-		p.Bound = duration(scaled(q.high, ratio))
+	if bound, ok := c.bound(q); ok {
+		p.Bound = duration(bound)
 	}
 	return p.ordered()
 }
 
-// magnitudes are the scores of a quantile by its size: up to a minute, a quarter,
-// two hours, half a day, two days, and more. An hour off is much where nobody
-// waits and little where all wait for days.
+// dueBounds is a heap of promises by the instants that their bounds name.
+type dueBounds []*promise
+
+func (d dueBounds) Len() int { return len(d) }
+func (d dueBounds) Less(i, j int) bool {
+	return d[i].due < d[j].due || d[i].due == d[j].due && d[i].id < d[j].id
+}
+func (d dueBounds) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
+
+// Push implements [heap.Interface].
+func (d *dueBounds) Push(x any) {
+	p, _ := x.(*promise)
+	*d = append(*d, p)
+}
+
+// Pop implements [heap.Interface].
+func (d *dueBounds) Pop() any {
+	last := (*d)[len(*d)-1]
+	(*d)[len(*d)-1] = nil
+	*d = (*d)[:len(*d)-1]
+	return last
+}
+
+// magnitudes are the scores of a quantile by its size: up to a minute, a quarter of
+// an hour, two hours, half a day, two days, and more. An hour off is much where no
+// job waits and little where all wait for days.
 type magnitudes [6]scores
 
 func newMagnitudes(recent int) (m magnitudes) {
@@ -86,12 +212,15 @@ type scores struct {
 	recent []float64 // a ring
 	next   int
 	sorted []float64
+	ratios float64 // the sum of exp(score)
 }
 
 func (s *scores) add(score float64) {
+	s.ratios += math.Exp(score)
 	if len(s.recent) < s.limit {
 		s.recent = append(s.recent, score)
 	} else {
+		s.ratios -= math.Exp(s.recent[s.next])
 		oldest, _ := slices.BinarySearch(s.sorted, s.recent[s.next])
 		s.sorted = slices.Delete(s.sorted, oldest, oldest+1)
 		s.recent[s.next] = score
@@ -102,7 +231,7 @@ func (s *scores) add(score float64) {
 }
 
 // above is the score that a new one stays at or below with that probability, if
-// all come in any order alike: of n the ⌈share·(n+1)⌉-th. There must be so many.
+// all come in any order alike: of n the ⌈share·(n+1)⌉-th. ok is false if there are fewer.
 func (s *scores) above(share float64) (score float64, ok bool) {
 	rank := int(math.Ceil(share * float64(len(s.sorted)+1)))
 	if rank < 1 || rank > len(s.sorted) {

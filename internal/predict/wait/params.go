@@ -40,7 +40,7 @@ type Ridge struct {
 	Lambda         float64 // penalty on squared coefficients of standardised features
 }
 
-// DefaultParams are the values in force in the authors' code
+// DefaultParams are the active values in the authors' code
 // (facts/mcmf-experiments.md, section 7), with running ranges.
 func DefaultParams() Params {
 	return Params{
@@ -52,6 +52,17 @@ func DefaultParams() Params {
 	}
 }
 
+// EarlierParams are the values that stand beside those in comments of the authors' code, with
+// running ranges.
+func EarlierParams() Params {
+	p := DefaultParams()
+	p.Density = dbscan.Density{Reach: 0.1, MinPoints: 3}
+	p.Near, p.Outliers, p.Window = 0.4, 0.8, 0.02
+	p.Ridge.From, p.Ridge.Lambda = 0.5, 1
+	p.Neighbour = 10
+	return p
+}
+
 // IntrepidRanges replaces the running ranges by the constants that the authors
 // left on for all systems: those of Intrepid's trace.
 func (p Params) IntrepidRanges() Params {
@@ -59,7 +70,7 @@ func (p Params) IntrepidRanges() Params {
 	return p
 }
 
-// Validate reports the first number that makes no sense, by name.
+// Validate reports the first invalid number, by name.
 func (p Params) Validate() error {
 	for _, count := range []struct {
 		name         string

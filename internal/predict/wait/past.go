@@ -36,7 +36,7 @@ type Left struct {
 
 // PastOf makes jobs of a trace's records, in their order. CPUs are those
 // allocated, else those requested. The estimate is the requested time, never the
-// run time, which nobody knew at the submission: without one it is 0. A record
+// run time, which is unknown at the submission: without one it is 0. A record
 // that was cancelled and never ran was withdrawn after its wait.
 func PastOf(t *workload.Trace, o PastOptions) ([]Past, Left) {
 	left := Left{Records: len(t.Records)}

@@ -1,30 +1,42 @@
 package wait
 
-import "github.com/switchyard-hpc/switchyard/protocol"
-
 // ByPlan is the method of a batch system that plans its queue.
 const ByPlan Method = "plan"
 
-// Plan puts intervals around the waits that a batch system plans. What a plan does
-// not know, jobs that end before their estimates and jobs still to come, shows in how
-// far the recent ones were off; the calibration is that of the other predictors.
-type Plan struct{ calibration *calibration }
+// Plan answers with the wait that the batch system plans, [Arrival.Planned], and
+// puts an interval around it. What a plan does not know, jobs that end before
+// their estimates and jobs still to come, shows in how far the recent plans were
+// off; the calibration is that of the other predictors.
+type Plan struct{ intervals *calibration }
 
-// NewPlan returns one that looks back on so many starts of each magnitude of waits.
-func NewPlan(recent int) *Plan { return &Plan{calibration: newCalibration(recent)} }
+// NewPlan returns one that calibrates with the last recent starts of each magnitude
+// of waits.
+func NewPlan(recent int) *Plan { return &Plan{newCalibration(recent)} }
 
-// Around is the prediction for a planned wait. Until enough has been learnt its
-// interval is open.
-func (p *Plan) Around(planned protocol.Duration) Prediction {
-	return p.calibration.correct(ofPlan(planned), Prediction{Wait: planned, By: ByPlan})
+// Name implements [Predictor].
+func (p *Plan) Name() string { return "plan" }
+
+// Predict implements [Predictor]. The interval is open until enough jobs have started.
+func (p *Plan) Predict(a Arrival) Prediction {
+	if !a.HasPlan {
+		return unknown()
+	}
+	p.intervals.elapse(a.At)
+	return p.intervals.correct(point(seconds(a.Planned)), Prediction{Wait: a.Planned, By: ByPlan})
 }
 
-// Learn notes what came of a planned wait.
-func (p *Plan) Learn(planned, waited protocol.Duration) {
-	p.calibration.learn(ofPlan(planned), seconds(waited))
-}
-
-func ofPlan(planned protocol.Duration) quantiles {
-	s := seconds(planned)
-	return quantiles{s, s, s}
+// Observe implements [Predictor].
+func (p *Plan) Observe(e Event) {
+	id := e.Arrival.Job.ID
+	switch e.Kind {
+	case Submitted:
+		if e.Arrival.HasPlan {
+			p.intervals.submitted(id, e.At, point(seconds(e.Arrival.Planned)))
+		}
+	case Started:
+		p.intervals.started(id, e.At, seconds(e.Wait))
+	case Withdrawn:
+		p.intervals.withdrawn(id)
+	case Ended:
+	}
 }

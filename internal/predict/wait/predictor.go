@@ -37,8 +37,9 @@ type Prediction struct {
 	Wait   protocol.Duration // the predictor's answer as published, which may lie outside of Low to High
 	Low    protocol.Duration // P10: one job in ten starts before
 	Median protocol.Duration // P50
+	Mean   protocol.Duration // expected value, by the mean ratio of recent waits to medians
 	High   protocol.Duration // P90: one job in ten starts after
-	Bound  protocol.Duration // the job starts within it with 95 % confidence
+	Bound  protocol.Duration // the job starts within it with a probability of nominally 95 %, see [Nominal]
 	By     Method
 }
 

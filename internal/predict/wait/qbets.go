@@ -23,7 +23,7 @@ func DefaultBoundParams() BoundParams {
 	return BoundParams{Quantile: 0.95, Confidence: 0.95, Sizes: []int{4, 16, 64}, History: 4000}
 }
 
-// Validate reports the first number that makes no sense, by name.
+// Validate reports the first invalid number, by name.
 func (p BoundParams) Validate() error {
 	switch {
 	case !(p.Quantile > 0 && p.Quantile < 1):
@@ -53,7 +53,7 @@ func (p BoundParams) least() int {
 type QBETS struct {
 	params  BoundParams
 	classes []class
-	told    map[int64]float64 // the bound in force when a waiting job was submitted
+	told    map[int64]float64 // the active bound when a waiting job was submitted
 }
 
 // class is the waits of one size class.
@@ -124,7 +124,7 @@ func (q *QBETS) class(cpus int) *class {
 	return &q.classes[at]
 }
 
-// judge compares a wait with the bound that was told, and forgets the past if that
+// judge compares a wait with the stated bound, and forgets the past if that
 // was missed too often.
 func (c *class) judge(bound, waited float64, keep int) {
 	if waited <= bound {
@@ -199,7 +199,7 @@ func correlation(waits []float64) float64 {
 	for i, w := range waits {
 		logs[i] = math.Log(w + 1)
 	}
-	centre(logs)
+	center(logs)
 	var products, squares float64
 	for i, v := range logs {
 		squares += v * v

@@ -12,7 +12,7 @@ type ridge struct {
 	places  []int
 	points  []float64 // a row for each feature, a column for each job, centred on the jobs
 	targets []float64
-	asked   []float64 // the features of the job asked about, from the same centres
+	asked   []float64 // the features of the job asked about, from the same means
 	scale   []float64 // 1 ÷ deviation of each feature
 	gram    mat.SymDense
 	factor  mat.Cholesky
@@ -34,7 +34,7 @@ func (r *ridge) predict(h *History, squares []float64, w *Weights, a *Arrival, p
 	for _, place := range r.places {
 		r.targets = append(r.targets, h.waits[place])
 	}
-	mean := centre(r.targets)
+	mean := center(r.targets)
 	if len(r.asked) == 0 {
 		return mean, true
 	}
@@ -73,7 +73,7 @@ func (r *ridge) column(values []float64, asked float64) {
 		r.points = r.points[:begin]
 		return
 	}
-	r.asked = append(r.asked, asked-centre(r.points[begin:]))
+	r.asked = append(r.asked, asked-center(r.points[begin:]))
 }
 
 // solve returns x·β for the job asked about, where (Z Zᵀ + λ) β = Z y for the
@@ -113,8 +113,8 @@ func (r *ridge) solve(lambda float64) (fitted float64, ok bool) {
 	return fitted, true
 }
 
-// centre takes the mean from values and returns it.
-func centre(values []float64) (mean float64) {
+// center takes the mean from values and returns it.
+func center(values []float64) (mean float64) {
 	for _, v := range values {
 		mean += v
 	}

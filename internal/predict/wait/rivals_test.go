@@ -161,7 +161,7 @@ func TestQBETSForgets(t *testing.T) {
 
 func TestIBLByHand(t *testing.T) {
 	t.Parallel()
-	l, err := wait.NewIBL(wait.LearningParams{History: 10, Neighbours: 2})
+	l, err := wait.NewIBL(wait.LearningParams{History: 10, Neighbours: 2, Recent: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestIBLByHand(t *testing.T) {
 	// Squared distances: 0, (5 ÷ 10)², 1 and 1; the second is the kernel's width.
 	weight := math.Exp(-1)
 	want := protocol.Duration(math.Round(1000 * (100 + 200*weight) / (1 + weight)))
-	if got := l.Predict(ask); got.Wait != want || got.By != wait.ByKernel || got.Bound != 200*protocol.Second {
+	if got := l.Predict(ask); got.Wait != want || got.By != wait.ByKernel || got.Median != 200*protocol.Second || got.Bound != protocol.Never {
 		t.Errorf("got %+v, want a wait of %v", got, want)
 	}
 }
@@ -197,7 +197,7 @@ func TestRivalsCheckTheirParams(t *testing.T) {
 			t.Errorf("%+v is taken", p)
 		}
 	}
-	for _, p := range []wait.LearningParams{{History: 0, Neighbours: 1}, {History: 1, Neighbours: 0}} {
+	for _, p := range []wait.LearningParams{{History: 0, Neighbours: 1, Recent: 1}, {History: 1, Neighbours: 0, Recent: 1}, {History: 1, Neighbours: 1}} {
 		if _, err := wait.NewIBL(p); err == nil {
 			t.Errorf("%+v is taken", p)
 		}

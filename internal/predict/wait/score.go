@@ -15,22 +15,22 @@ type Score struct {
 	MeanError    protocol.Duration `json:"mean_error_ms"`   // average absolute error (AAE)
 	MedianError  protocol.Duration `json:"median_error_ms"` // half the jobs have no larger one
 	Under15Min   float64           `json:"under_15_min"`    // share of jobs with an error below that
-	Under1Hour   float64           `json:"under_1_hour"`    // likewise
+	Under1Hour   float64           `json:"under_1_hour"`    // the same
 	PercentError float64           `json:"percent_error"`   // mean of 100 × |error| ÷ max(response, 10 s)
 	ByResponse   []ResponseRange   `json:"by_response"`     // [MC] Figure 2
 
 	MedianOff protocol.Duration `json:"median_off_ms"` // mean |error| of the median instead
-	Ranged    float64           `json:"ranged"`        // share of jobs for which Low to High was told
+	Ranged    float64           `json:"ranged"`        // share of jobs for which Low to High was stated
 	BelowLow  float64           `json:"below_low"`     // share of those; 0.1 is meant
-	AboveHigh float64           `json:"above_high"`    // likewise
+	AboveHigh float64           `json:"above_high"`    // the same
 	MeanWidth protocol.Duration `json:"mean_width_ms"` // High − Low
 
-	Bounded   float64           `json:"bounded"`       // share of jobs for which a bound was told
+	Bounded   float64           `json:"bounded"`       // share of jobs for which a bound was stated
 	BoundHeld float64           `json:"bound_held"`    // share of those that started within it; 0.95 is meant
 	MeanBound protocol.Duration `json:"mean_bound_ms"` // of those
 }
 
-// Covered is the share of the waits from Low to High, where that was told; 0.8 is
+// Covered is the share of the waits from Low to High, where that was stated; 0.8 is
 // meant.
 func (s Score) Covered() float64 { return 1 - s.BelowLow - s.AboveHigh }
 
@@ -74,7 +74,7 @@ func newLedger() *ledger {
 	return l
 }
 
-// add notes what was told of a job and what came.
+// add notes what was stated of a job and what came.
 func (l *ledger) add(told Prediction, job *Past) {
 	off := apart(told.Wait, job.Wait)
 	l.methods[told.By]++

@@ -42,7 +42,7 @@ type tally struct {
 	since    int64 // the instants since when they wait or run
 }
 
-// NewState returns an empty system of so many CPUs.
+// NewState returns an empty system with a number of CPUs.
 func NewState(cpus int) *State {
 	return &State{cpus: cpus, jobs: make(map[int64]*held), queues: make(map[int]*queue)}
 }
@@ -61,7 +61,7 @@ func (s *State) Arrival(now protocol.Instant, job Job) Arrival {
 	if !ok {
 		return arrival
 	}
-	if own, ok := q.users[job.User]; ok && job.User != Nobody {
+	if own, ok := q.users[job.User]; ok && job.User != UnknownUser {
 		own.waiting.describe(f[FeatureUserWaiting:])
 		own.running.describe(f[FeatureUserRunning:])
 	}
@@ -74,17 +74,16 @@ func (s *State) Arrival(now protocol.Instant, job Job) Arrival {
 	return arrival
 }
 
-// Submit puts a job into the queue. One that is known already stays as it is, and
-// ok is false.
-func (s *State) Submit(now protocol.Instant, job Job) (event Event, ok bool) {
-	if _, known := s.jobs[job.ID]; known {
+// Submit puts the job of an arrival into the queue at the arrival's instant. One
+// that is known already stays as it is, and ok is false.
+func (s *State) Submit(a Arrival) (event Event, ok bool) {
+	if _, known := s.jobs[a.Job.ID]; known {
 		return Event{}, false
 	}
-	arrival := s.Arrival(now, job)
-	h := &held{arrival: arrival, since: now}
-	s.jobs[job.ID] = h
+	h := &held{arrival: a, since: a.At}
+	s.jobs[a.Job.ID] = h
 	s.count(h, 1)
-	return Event{Kind: Submitted, At: now, Arrival: arrival}, true
+	return Event{Kind: Submitted, At: a.At, Arrival: a}, true
 }
 
 // Start moves a job from the queue to those that run; ok is false if it does not

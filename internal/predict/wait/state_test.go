@@ -24,7 +24,7 @@ func TestFeaturesByHand(t *testing.T) {
 		{ID: 4, User: ben, CPUs: 40, Estimate: 400 * protocol.Second},
 		{ID: 5, User: ann, Queue: 7, CPUs: 25, Estimate: 500 * protocol.Second},
 	} {
-		if _, ok := s.Submit(protocol.Instant(job.ID)*10*second, job); !ok {
+		if _, ok := s.Submit(s.Arrival(protocol.Instant(job.ID)*10*second, job)); !ok {
 			t.Fatalf("job %d is not taken", job.ID)
 		}
 	}
@@ -54,8 +54,8 @@ func TestFeaturesByHand(t *testing.T) {
 func TestNobodyIsNoUser(t *testing.T) {
 	t.Parallel()
 	s := wait.NewState(4)
-	s.Submit(0, wait.Job{ID: 1, User: wait.Nobody, CPUs: 2})
-	met := s.Arrival(second, wait.Job{User: wait.Nobody, CPUs: 1}).Meets
+	s.Submit(s.Arrival(0, wait.Job{ID: 1, User: wait.UnknownUser, CPUs: 2}))
+	met := s.Arrival(second, wait.Job{User: wait.UnknownUser, CPUs: 1}).Meets
 	if met[wait.FeatureUserWaiting] != 0 || met[wait.FeatureWaitingCPUs] != 2 {
 		t.Errorf("a job of an unknown user meets %v", met)
 	}
@@ -70,8 +70,8 @@ func TestStateRefusesNonsense(t *testing.T) {
 	if _, ok := s.Leave(0, 1); ok {
 		t.Error("an unknown job leaves")
 	}
-	s.Submit(0, wait.Job{ID: 1, CPUs: 1})
-	if _, ok := s.Submit(0, wait.Job{ID: 1, CPUs: 3}); ok {
+	s.Submit(s.Arrival(0, wait.Job{ID: 1, CPUs: 1}))
+	if _, ok := s.Submit(s.Arrival(0, wait.Job{ID: 1, CPUs: 3})); ok {
 		t.Error("a job is submitted twice")
 	}
 	s.Start(0, 1)
@@ -84,13 +84,13 @@ func TestStateRefusesNonsense(t *testing.T) {
 	if !s.Arrival(0, wait.Job{CPUs: 1}).Empty {
 		t.Error("a system that all have left is not empty")
 	}
-	s.Submit(0, wait.Job{ID: 2, CPUs: 1 << 62, Estimate: protocol.Never, User: 1})
+	s.Submit(s.Arrival(0, wait.Job{ID: 2, CPUs: 1 << 62, Estimate: protocol.Never, User: 1}))
 	if met := s.Arrival(0, wait.Job{User: 1}).Meets; met[wait.FeatureUserWaitingWork] <= 0 {
 		t.Errorf("a huge job is met as %v", met)
 	}
 }
 
-// life is a random history of jobs, told to states.
+// life is a random history of jobs, that states observe.
 type life struct {
 	now  protocol.Instant
 	jobs []lived
@@ -131,7 +131,7 @@ func (l *life) step(t *rapid.T, tell func(kind wait.Kind, now protocol.Instant, 
 func tellState(s *wait.State, kind wait.Kind, now protocol.Instant, job wait.Job) {
 	switch kind {
 	case wait.Submitted:
-		s.Submit(now, job)
+		s.Submit(s.Arrival(now, job))
 	case wait.Started:
 		s.Start(now, job.ID)
 	case wait.Ended, wait.Withdrawn:
@@ -139,7 +139,7 @@ func tellState(s *wait.State, kind wait.Kind, now protocol.Instant, job wait.Job
 	}
 }
 
-// TestSumsAreThoseOfTheJobs reckons all features anew from the jobs.
+// TestSumsAreThoseOfTheJobs calculates all features again from the jobs.
 func TestSumsAreThoseOfTheJobs(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -172,7 +172,7 @@ func (l *life) features(asked wait.Job, cpus int64) wait.Features {
 		if one.runs {
 			own, all = wait.FeatureUserRunning, wait.FeatureRunningEstimate
 		}
-		if one.job.User == asked.User && asked.User != wait.Nobody {
+		if one.job.User == asked.User && asked.User != wait.UnknownUser {
 			sums[own] += 1000
 			sums[own+1] += int64(one.job.CPUs) * int64(one.job.Estimate)
 			sums[own+2] += 1000 * int64(one.job.CPUs)
@@ -200,7 +200,7 @@ func TestNamesAndTimesDoNotMatter(t *testing.T) {
 		shift := protocol.Instant(rapid.Int64Range(0, 1<<41).Draw(t, "shift"))
 		names := rapid.Permutation([]int{10, 11, 12}).Draw(t, "names")
 		renamed := func(job wait.Job) wait.Job {
-			if job.User != wait.Nobody {
+			if job.User != wait.UnknownUser {
 				job.User = names[job.User]
 			}
 			return job

@@ -133,6 +133,7 @@ func TestCheckQuote(t *testing.T) {
 		"delay_ms: -1 is negative":                   func(q q) { q.Delay = -1 },
 		"awt_ms: 10ms is outside its range 11ms to ": func(q q) { q.AWTLow = 11 },
 		"awt_ms: 10ms is outside its range 5ms to 9": func(q q) { q.AWTHigh = 9 },
+		"awt_median_ms: 4ms is outside its range 5m": func(q q) { q.AWTMedian = 4 },
 		"awt_ms: never is outside":                   func(q q) { q.AWT = protocol.Never },
 		"note: has 257":                              func(q q) { q.Note = long[:257] },
 		"note: is not UTF-8":                         func(q q) { q.Note = "\xff" },

@@ -912,12 +912,12 @@ type Quote struct {
 	// Optional. Why the site would not take the job, at most 4096 bytes; empty: it
 	// would. A declined quote says nothing else.
 	Declined string `protobuf:"bytes,2,opt,name=declined,proto3" json:"declined,omitempty"`
-	// Optional. Approximate wait time in ms, the median.
+	// Optional. Approximate wait time in ms, by which policies place the job.
 	AwtMs int64 `protobuf:"varint,3,opt,name=awt_ms,json=awtMs,proto3" json:"awt_ms,omitempty"`
-	// Optional. Its P10 in ms, at most awt_ms.
+	// Optional. The predicted P10 of the wait in ms, at most awt_ms.
 	AwtLowMs int64 `protobuf:"varint,4,opt,name=awt_low_ms,json=awtLowMs,proto3" json:"awt_low_ms,omitempty"`
-	// Optional. Its P90 in ms, at least awt_ms; 0 together with awt_low_ms: not
-	// stated.
+	// Optional. The predicted P90 of the wait in ms, at least awt_ms; 0 together with
+	// awt_low_ms: not stated.
 	AwtHighMs int64 `protobuf:"varint,5,opt,name=awt_high_ms,json=awtHighMs,proto3" json:"awt_high_ms,omitempty"`
 	// Optional. Expected run time in ms.
 	ErtMs int64 `protobuf:"varint,6,opt,name=ert_ms,json=ertMs,proto3" json:"ert_ms,omitempty"`
@@ -925,13 +925,17 @@ type Quote struct {
 	Terms []*Term `protobuf:"bytes,7,rep,name=terms,proto3" json:"terms,omitempty"`
 	// Required with terms. The currency, at most 16 bytes.
 	Currency string `protobuf:"bytes,8,opt,name=currency,proto3" json:"currency,omitempty"`
-	// Optional. In ms: the job starts within it with 95 % confidence; 0: not stated.
+	// Optional. In ms: the job starts within it with a probability of nominally 95 %; 0:
+	// not stated.
 	BoundMs int64 `protobuf:"varint,9,opt,name=bound_ms,json=boundMs,proto3" json:"bound_ms,omitempty"`
 	// Optional. What else to know of the wait, for people, at most 256 bytes.
 	Note string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
 	// Optional. How long in ms the job would delay a waiting job of the guarded site, at most.
 	// Only a local scheduler says so, and only when asked.
-	DelayMs       int64 `protobuf:"varint,11,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
+	DelayMs int64 `protobuf:"varint,11,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
+	// Optional. The predicted median of the wait in ms, from awt_low_ms to awt_high_ms; 0
+	// below awt_low_ms: not stated.
+	AwtMedianMs   int64 `protobuf:"varint,12,opt,name=awt_median_ms,json=awtMedianMs,proto3" json:"awt_median_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1039,6 +1043,13 @@ func (x *Quote) GetNote() string {
 func (x *Quote) GetDelayMs() int64 {
 	if x != nil {
 		return x.DelayMs
+	}
+	return 0
+}
+
+func (x *Quote) GetAwtMedianMs() int64 {
+	if x != nil {
+		return x.AwtMedianMs
 	}
 	return 0
 }
@@ -1680,7 +1691,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\tbudget_mw\x18\b \x01(\x03R\bbudgetMw\"=\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
-	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\xb9\x02\n" +
+	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\xdd\x02\n" +
 	"\x05Quote\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x1a\n" +
 	"\bdeclined\x18\x02 \x01(\tR\bdeclined\x12\x15\n" +
@@ -1694,7 +1705,8 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\bbound_ms\x18\t \x01(\x03R\aboundMs\x12\x12\n" +
 	"\x04note\x18\n" +
 	" \x01(\tR\x04note\x12\x19\n" +
-	"\bdelay_ms\x18\v \x01(\x03R\adelayMs\"o\n" +
+	"\bdelay_ms\x18\v \x01(\x03R\adelayMs\x12\"\n" +
+	"\rawt_median_ms\x18\f \x01(\x03R\vawtMedianMs\"o\n" +
 	"\x04Bill\x12\x19\n" +
 	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12\x1a\n" +
 	"\bcurrency\x18\x02 \x01(\tR\bcurrency\x120\n" +

@@ -19,7 +19,7 @@ func TestWireFormIsPinned(t *testing.T) {
 		"28ffffffffffffffffff01",
 		"0a01781201611a02453d2201772a016f320165",
 		"08011002180320042805300638074008",
-		"08011802200128ffffffffffffffffff0130033a100a0363707510fcffffffffffffffff014203455552480552016e5806",
+		"08011802200128ffffffffffffffffff0130033a100a0363707510fcffffffffffffffff014203455552480552016e58066007",
 		"080212026e6f",
 		"080410011802220172280330043a26080210051a20000000000000000000000000000000000000000000000000000000000000000042120801100218032004280530063807400848094a10080612034555521a070a036370751007",
 		"0801100218032001280430053806420a080110021803200428014807",
@@ -51,7 +51,7 @@ func pinned() []proto.Message {
 		commonv1.EncodePayload(&protocol.Payload{Script: []byte("x"), Args: []string{"a"}, Env: []string{"E="}, WorkDir: "w", Stdout: "o", Stderr: "e"}),
 		commonv1.EncodeLoad(protocol.Load{CPUs: 1, Busy: 2, QueuedJobs: 3, QueuedWork: 4, Benefit: 5, Withheld: 6, Draw: 7, Budget: 8}),
 		commonv1.EncodeQuote(protocol.Quote{
-			Job: 1, AWT: 2, AWTLow: 1, AWTHigh: protocol.Never, ERT: 3, Bound: 5, Delay: 6, Note: "n",
+			Job: 1, AWT: 2, AWTLow: 1, AWTMedian: 7, AWTHigh: protocol.Never, ERT: 3, Bound: 5, Delay: 6, Note: "n",
 			Terms: []protocol.Term{{Name: "cpu", Amount: -4}}, Currency: "EUR",
 		}),
 		commonv1.EncodeQuote(protocol.Quote{Job: 2, Declined: "no"}),

@@ -13,7 +13,8 @@ func EncodeQuote(q protocol.Quote) *Quote {
 	return &Quote{
 		Job: uint64(q.Job), Declined: q.Declined,
 		AwtMs: wire.EncodeSpan(q.AWT), AwtLowMs: wire.EncodeSpan(q.AWTLow), AwtHighMs: wire.EncodeSpan(q.AWTHigh),
-		ErtMs: wire.EncodeSpan(q.ERT), BoundMs: wire.EncodeSpan(q.Bound), DelayMs: wire.EncodeSpan(q.Delay),
+		AwtMedianMs: wire.EncodeSpan(q.AWTMedian),
+		ErtMs:       wire.EncodeSpan(q.ERT), BoundMs: wire.EncodeSpan(q.Bound), DelayMs: wire.EncodeSpan(q.Delay),
 		Terms: wire.Convert(q.Terms, encodeTerm), Currency: q.Currency, Note: q.Note,
 	}
 }
@@ -23,7 +24,8 @@ func DecodeQuote(m *Quote) protocol.Quote {
 	return protocol.Quote{
 		Job: protocol.JobID(m.GetJob()), Declined: m.GetDeclined(),
 		AWT: wire.DecodeSpan(m.GetAwtMs()), AWTLow: wire.DecodeSpan(m.GetAwtLowMs()), AWTHigh: wire.DecodeSpan(m.GetAwtHighMs()),
-		ERT: wire.DecodeSpan(m.GetErtMs()), Bound: wire.DecodeSpan(m.GetBoundMs()), Delay: wire.DecodeSpan(m.GetDelayMs()),
+		AWTMedian: wire.DecodeSpan(m.GetAwtMedianMs()),
+		ERT:       wire.DecodeSpan(m.GetErtMs()), Bound: wire.DecodeSpan(m.GetBoundMs()), Delay: wire.DecodeSpan(m.GetDelayMs()),
 		Terms: wire.Convert(m.GetTerms(), decodeTerm), Currency: m.GetCurrency(), Note: m.GetNote(),
 	}
 }
@@ -35,6 +37,7 @@ func CheckQuote(q protocol.Quote) error {
 		wire.Amount("awt_ms", q.AWT),
 		wire.Amount("awt_low_ms", q.AWTLow),
 		wire.Amount("awt_high_ms", q.AWTHigh),
+		wire.Amount("awt_median_ms", q.AWTMedian),
 		wire.Amount("ert_ms", q.ERT),
 		wire.Amount("bound_ms", q.Bound),
 		wire.Amount("delay_ms", q.Delay),
@@ -51,12 +54,15 @@ func CheckQuote(q protocol.Quote) error {
 	if stated := q.AWTLow != 0 || q.AWTHigh != 0; stated && (q.AWTLow > q.AWT || q.AWT > q.AWTHigh) {
 		return fmt.Errorf("awt_ms: %v is outside its range %v to %v", q.AWT, q.AWTLow, q.AWTHigh)
 	}
+	if q.AWTMedian != 0 && (q.AWTLow > q.AWTMedian || q.AWTMedian > q.AWTHigh) {
+		return fmt.Errorf("awt_median_ms: %v is outside its range %v to %v", q.AWTMedian, q.AWTLow, q.AWTHigh)
+	}
 	return nil
 }
 
 func checkDeclined(q protocol.Quote) error {
 	switch {
-	case (q.AWT != 0 && q.AWT != protocol.Never) || q.AWTLow != 0 || q.AWTHigh != 0 || q.ERT != 0 || q.Bound != 0 || q.Delay != 0:
+	case (q.AWT != 0 && q.AWT != protocol.Never) || q.AWTLow != 0 || q.AWTMedian != 0 || q.AWTHigh != 0 || q.ERT != 0 || q.Bound != 0 || q.Delay != 0:
 		return errors.New("awt_ms: a declined quote has no times; use 0")
 	case len(q.Terms) > 0:
 		return errors.New("terms: a declined quote has none")
