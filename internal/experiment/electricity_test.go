@@ -449,7 +449,7 @@ cpus = 1
 		"bad.toml:2: history: is -1; use 0 or more",
 		"bad.toml:3: grid_share: 1.5 is outside 0 to 1",
 		`policy.name: "tc" does not decide in cycles, as the scheme "cycle" does; use "local", "mcmf", "inst", "twoprice", "iss", "stable" or "random"`,
-		`bad.toml:5: localsched.wait_prediction: "guess" is unknown; allowed are "plan", "adaptive", "qbets", "ibl"`,
+		`bad.toml:5: localsched.wait_prediction: "guess" is unknown; allowed are "plan", "auto", "median", "mean", "adaptive", "qbets", "ibl"`,
 		"bad.toml:7: rounds.max_jobs_per_cycle: is -2; use 0 or more",
 		"bad.toml:4: perturb: ",
 		"bad.toml:9: guest_limits.max_cpu_share: 2 is outside 0 to 1",

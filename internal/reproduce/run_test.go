@@ -162,7 +162,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		"seeds":    {func(o *reproduce.Options) { o.Seeds = 0 }, nil, "seeds: 0 is not from 1 to 100"},
 		"jobs":     {func(o *reproduce.Options) { o.Jobs = 7 }, nil, "jobs: 7; give 200 or more"},
 		"workers":  {func(o *reproduce.Options) { o.Workers = -1 }, nil, "workers: -1 is negative"},
-		"waits":    {func(o *reproduce.Options) { o.Waits = "guess" }, nil, `waits: "guess" is none of plan, adaptive`},
+		"waits":    {func(o *reproduce.Options) { o.Waits = "guess" }, nil, `waits: "guess" is none of plan, auto`},
 		"forecast": {func(o *reproduce.Options) { o.Forecast = "tea" }, nil, `no forecaster is called "tea"`},
 	}
 	for name, test := range tests {
