@@ -52,9 +52,9 @@ func Evaluate(past []Past, o EvaluateOptions, predictors ...Predictor) ([]Score,
 				arrival.Planned, arrival.HasPlan = o.Planner.Plan(arrival)
 			}
 			for i, p := range predictors {
-				told := p.Predict(arrival)
+				prediction := p.Predict(arrival)
 				if m.index >= o.Warm && o.scores(job) {
-					ledgers[i].add(told, job)
+					ledgers[i].add(prediction, job)
 				}
 			}
 		}

@@ -53,7 +53,7 @@ func (p BoundParams) least() int {
 type QBETS struct {
 	params  BoundParams
 	classes []class
-	told    map[int64]float64 // the active bound when a waiting job was submitted
+	stated  map[int64]float64 // the active bound when a waiting job was submitted
 }
 
 // class is the waits of one size class.
@@ -75,7 +75,7 @@ func NewQBETS(p BoundParams) (*QBETS, error) {
 	for i := range classes {
 		classes[i].rare = rareRun(0)
 	}
-	return &QBETS{params: p, classes: classes, told: make(map[int64]float64)}, nil
+	return &QBETS{params: p, classes: classes, stated: make(map[int64]float64)}, nil
 }
 
 // Name implements [Predictor].
@@ -104,17 +104,17 @@ func (q *QBETS) Observe(e Event) {
 	switch e.Kind {
 	case Submitted:
 		if bound, ok := q.class(e.Arrival.Job.CPUs).bound(q.params.Quantile, q.params.Confidence); ok {
-			q.told[id] = bound
+			q.stated[id] = bound
 		}
 	case Started:
 		c := q.class(e.Arrival.Job.CPUs)
-		if bound, ok := q.told[id]; ok {
+		if bound, ok := q.stated[id]; ok {
 			c.judge(bound, seconds(e.Wait), q.params.least())
 		}
-		delete(q.told, id)
+		delete(q.stated, id)
 		c.add(seconds(e.Wait), q.params.History)
 	case Withdrawn:
-		delete(q.told, id)
+		delete(q.stated, id)
 	case Ended:
 	}
 }

@@ -75,12 +75,12 @@ func newLedger() *ledger {
 }
 
 // add notes what was stated of a job and what came.
-func (l *ledger) add(told Prediction, job *Past) {
-	off := apart(told.Wait, job.Wait)
-	l.methods[told.By]++
+func (l *ledger) add(prediction Prediction, job *Past) {
+	off := apart(prediction.Wait, job.Wait)
+	l.methods[prediction.By]++
 	l.errors = append(l.errors, seconds(off))
 	l.percent += 100 * seconds(off) / seconds(max(job.Response(), shortest))
-	l.medianOff += seconds(apart(told.Median, job.Wait))
+	l.medianOff += seconds(apart(prediction.Median, job.Wait))
 	if off < 15*protocol.Minute {
 		l.under15Minutes++
 	}
@@ -94,26 +94,26 @@ func (l *ledger) add(told Prediction, job *Past) {
 			break
 		}
 	}
-	l.addInterval(told, job.Wait)
+	l.addInterval(prediction, job.Wait)
 }
 
-func (l *ledger) addInterval(told Prediction, waited protocol.Duration) {
-	if told.Bound != protocol.Never {
+func (l *ledger) addInterval(prediction Prediction, waited protocol.Duration) {
+	if prediction.Bound != protocol.Never {
 		l.bounded++
-		l.bounds += seconds(told.Bound)
-		if waited <= told.Bound {
+		l.bounds += seconds(prediction.Bound)
+		if waited <= prediction.Bound {
 			l.held++
 		}
 	}
-	if told.High == protocol.Never {
+	if prediction.High == protocol.Never {
 		return
 	}
 	l.ranged++
-	l.width += seconds(told.High - told.Low)
-	if waited < told.Low {
+	l.width += seconds(prediction.High - prediction.Low)
+	if waited < prediction.Low {
 		l.below++
 	}
-	if waited > told.High {
+	if waited > prediction.High {
 		l.above++
 	}
 }
