@@ -53,9 +53,7 @@ var privateWords = map[string]string{
 
 // oldPackages lists the packages whose comments and identifiers still have private words. Entries are
 // only removed.
-var oldPackages = []string{
-	"internal/predict/wait",
-}
+var oldPackages = []string{}
 
 // splitWords puts a space between the words of an identifier: a new one begins at a capital that follows
 // a small letter, and at the last of several capitals if a small letter follows (JobID, HTTPServer).
