@@ -1,0 +1,45 @@
+package recordedgrid
+
+import (
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/plugins/policy"
+	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// compared is a job that was queued at once at one site and by the simulation at another, for ten seconds.
+func compared(id protocol.JobID, at protocol.Instant, site, simulated int) Compared {
+	return Compared{
+		Job: &Job{
+			ID: id, Site: site, CPUs: 1, WallTime: 20_000, Submitted: at, queued: at, Started: at, Ran: 10_000, Ended: true,
+			decision: &decision{at: at, policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000}))},
+		},
+		SimulatedSite: simulated, SimulatedStart: at, SimulatedEnd: at + 10_000, simulatedQueued: at,
+	}
+}
+
+// TestClasses: one difference of each class, far enough from the others, and a job without one.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	tie := compared(1, 100_000, 0, 1) // b is 1.005 s slower: with 0.02 s less its lower RUS counts
+	tie.decision.snapshot = policy.Snapshot{
+		Sites: []policy.Site{{Name: "a", CPUs: 4, Free: 4, MaxJobs: 1, RUS: 500_000}, {Name: "b", CPUs: 4, Free: 4, MaxJobs: 1}},
+		Jobs:  []policy.Job{{ID: 1, CPUs: 1, WallTime: 20_000}},
+		AWT:   []protocol.Duration{0, 1005}, ERT: []protocol.Duration{20_000, 20_000}, Cost: []protocol.Micro{0, 0},
+	}
+	ends := compared(2, 290_010, 1, 1) // at 300.010 s at b
+	c := Comparison{
+		Grid: &Grid{Sites: []Site{{Name: "a"}, {Name: "b"}}, Noise: 20}, Tolerance: 500,
+		Jobs: []Compared{tie, compared(3, 200_000, 0, 1), ends, compared(4, 300_000, 0, 1), compared(5, 305_000, 1, 0)},
+	}
+	c.classify(t.Context())
+	for i, want := range []Class{Tie, Other, "", Latency, Consequence} {
+		if got := c.Jobs[i]; got.Class != want || (want != "" && want != Other) != (got.Because != "") {
+			t.Errorf("job %v: %q because %q, want %q", got.ID, got.Class, got.Because, want)
+		}
+	}
+	if report := c.Report(""); report.Unexplained() != 1 || len(report.Each) != 4 || report.Same != 1 {
+		t.Errorf("%+v", report)
+	}
+}
