@@ -49,15 +49,14 @@ func (a *area) outlook(name string) ([]price.Forecast, error) {
 
 // look works out what was known when: prices are published by local midnight for the day
 // that begins, and forecast beyond.
-func (a *area) look(name string) (days []price.Forecast, err error) {
+func (a *area) look(name string) ([]price.Forecast, error) {
 	first, last := a.paid.Slots[0].Start, a.paid.Slots[len(a.paid.Slots)-1].End()
 	o := priceforecast.Options{Zone: time.UTC}
 	if name == priceforecast.Known {
 		o.Forecaster = forecast.NewAuto() // of what is after the end
-		days = make([]price.Forecast, 1)
-		days[0], err = priceforecast.Of(a.paid, math.MaxInt64, first, last.Add(lookahead), o)
-		days[0].Currency = a.currency
-		return days, err
+		whole, err := priceforecast.Of(a.paid, math.MaxInt64, first, last.Add(lookahead), o)
+		whole.Currency = a.currency
+		return []price.Forecast{whole}, err
 	}
 	curve, err := forecast.NewCurve(a.paid, o.Zone)
 	if err != nil {
@@ -66,6 +65,7 @@ func (a *area) look(name string) (days []price.Forecast, err error) {
 	if o.Forecaster, err = forecasterOf(name, curve.Past()); err != nil {
 		return nil, err
 	}
+	var days []price.Forecast
 	for at := first; at.Add(protocol.Day) <= last; at = at.Add(protocol.Day) {
 		known, err := priceforecast.Of(a.paid, at.Add(protocol.Day), at, at.Add(lookahead), o)
 		if err != nil {
