@@ -14,7 +14,7 @@ import (
 // Options say how jobs are drawn from a [Model]. The zero value of each but
 // Span leaves the model as it is.
 type Options struct {
-	Span    protocol.Duration `json:"span_ms" toml:"span_ms"` // jobs are submitted in [0, Span)
+	Span    protocol.Duration `json:"span_ms" toml:"span_ms"` // jobs are submitted in [0, Span); 0: that of a [PeriodModel]
 	Load    float64           `json:"load"    toml:"load"`    // divides the inter-arrival times; 0 is 1
 	Service float64           `json:"service" toml:"service"` // multiplies the service times; 0 is 1
 	Jobs    int               `json:"jobs"    toml:"jobs"`    // how many are wanted in expectation, by dropping some at random; 0: all
@@ -269,16 +269,28 @@ func mixBits(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// JobModel is a model that jobs of a machine are drawn from: a [Model] or a
+// [PeriodModel].
+type JobModel interface {
+	// On is the machine that the model is of.
+	On() Machine
+	// Validate reports the first thing that is wrong, by its place in a file.
+	Validate() error
+	// Generate draws jobs in the order of their submissions, numbered from 1, with the
+	// origin 0.
+	Generate(o Options, seed uint64) ([]Job, error)
+}
+
 // Source is one site's share of a workload of several.
 type Source struct {
-	Model   Model   `json:"model"   toml:"model"`
-	Options Options `json:"options" toml:"options"`
+	Model   JobModel
+	Options Options
 }
 
 // Site is the machine where the jobs are submitted.
 func (s Source) Site() Machine {
 	if s.Options.Machine == (Machine{}) {
-		return s.Model.Machine
+		return s.Model.On()
 	}
 	return s.Options.Machine
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func generate(t rapid.TB, m workload.Model, o workload.Options, seed uint64) []workload.Job {
+func generate(t rapid.TB, m workload.JobModel, o workload.Options, seed uint64) []workload.Job {
 	t.Helper()
 	if o.Span == 0 {
 		o.Span = workload.Table6Span

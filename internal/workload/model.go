@@ -55,6 +55,9 @@ type Model struct {
 	Classes []Class `json:"classes" toml:"classes"` // by size, without overlap
 }
 
+// On is the machine that the model is of.
+func (m Model) On() Machine { return m.Machine }
+
 // shareTolerance is how far printed shares may be from a sum of 1: each class
 // of a printed table is rounded.
 const shareTolerance = 0.01
