@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +25,9 @@ const (
 	intrepidModel  = "intrepid"
 )
 
+// fittedModel stands for the file of a model in the table of flags.
+const fittedModel = "FILE"
+
 // simGenerate is one call of sim generate.
 type simGenerate struct {
 	app      *app
@@ -36,6 +42,7 @@ type simGenerate struct {
 	longest  time.Duration
 	trace    traceFlags
 	unscaled bool
+	span     time.Duration
 	out      string
 }
 
@@ -54,32 +61,40 @@ func (a *app) simGenerateCommand() *cobra.Command {
 			"             scaled to the means of the MCMF paper; the table of systems is invented\n" +
 			"  intrepid   the Blue Gene/P of the power paper, March to August 2009, with its monthly job counts\n" +
 			"             and utilization; the rest is fitted to the machine's log of January and February\n" +
+			"  FILE       one machine, by the file of a model that sim fit --out wrote; without --span, for the\n" +
+			"             time of its trace\n" +
 			"Without --out, only a summary for each system is printed.",
 		Example: "  switchyard sim generate --model lublin --cpus 256 --jobs 10000 --max-estimate 36h --out lublin.swf\n" +
 			"  switchyard sim generate --model xsede --seed 3 --out xsede.swf\n" +
-			"  switchyard sim generate --model nordugrid --trace LCG.swf.gz --unscaled --json",
+			"  switchyard sim generate --model nordugrid --trace LCG.swf.gz --unscaled --json\n" +
+			"  switchyard sim generate --model mine.toml --seed 3 --out mine.swf",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g.cmd = cmd
 			return g.run()
 		},
 	}
-	choice(cmd, &g.model, "model", "", "workload model", lublinModel, xsedeModel, nordugridModel, intrepidModel)
+	cmd.Flags().StringVar(&g.model, "model", "", "workload model ("+strings.Join(generated(), ", ")+"), or the file of one")
 	cmd.Flags().Uint64Var(&g.seed, "seed", 1, "random seed")
-	cmd.Flags().IntVar(&g.jobs, "jobs", 0, "number of jobs (lublin 1000, xsede 10000 after the history, nordugrid 126344)")
+	cmd.Flags().IntVar(&g.jobs, "jobs", 0, "number of jobs (lublin 1000, xsede 10000 after the history, nordugrid 126344; of a file, to drop others at random)")
 	cmd.Flags().IntVar(&g.history, "history", 4000, "jobs before these that fill the machines and are not measured (xsede)")
-	cmd.Flags().Float64Var(&g.load, "load", 1, "factor that divides the interarrival times (lublin, xsede)")
+	cmd.Flags().Float64Var(&g.load, "load", 1, "factor that divides the interarrival times (lublin, xsede, file)")
 	cmd.Flags().IntVar(&g.cpus, "cpus", 128, "CPUs of the machine (lublin)")
 	cmd.Flags().BoolVar(&g.typeless, "typeless", false, "do not distinguish batch and interactive jobs (lublin)")
 	cmd.Flags().DurationVar(&g.longest, "max-estimate", 0, "maximum time limit that users may request, such as 36h (lublin)")
 	g.trace.addTo(cmd)
 	cmd.Flags().BoolVar(&g.unscaled, "unscaled", false, "keep the times of the log (nordugrid)")
+	cmd.Flags().DurationVar(&g.span, "span", 0, "time over which jobs are submitted, such as 336h (file; default: that of its trace, or 14 days for a model of classes)")
 	cmd.Flags().StringVar(&g.out, "out", "", "write the trace to this file; - is the output")
 	return a.query(cmd)
 }
 
 func (g *simGenerate) run() error {
-	whole, err := g.app.outputs([]string{g.trace.path}, output{"out", g.out})
+	inputs := []string{g.trace.path}
+	if g.ofFile() {
+		inputs = append(inputs, g.model)
+	}
+	whole, err := g.app.outputs(inputs, output{"out", g.out})
 	if err != nil {
 		return err
 	}
@@ -94,18 +109,41 @@ func (g *simGenerate) run() error {
 	return g.app.showText(drawn, drawn.Text)
 }
 
+// generated are the built-in models.
+func generated() []string {
+	return []string{lublinModel, xsedeModel, nordugridModel, intrepidModel}
+}
+
+// ofFile says whether the model is a file: a path, or the name of a file that exists or
+// ends in .toml, but never the name of a built-in model.
+func (g *simGenerate) ofFile() bool {
+	if slices.Contains(generated(), g.model) || g.model == "" {
+		return false
+	}
+	if filepath.Ext(g.model) == ".toml" || strings.ContainsRune(g.model, filepath.Separator) {
+		return true
+	}
+	_, err := os.Stat(g.model)
+	return err == nil
+}
+
 func (g *simGenerate) draw() (*workload.Grid, error) {
 	if g.model == "" {
-		return nil, usage("missing --model; use %s, %s, %s or %s", lublinModel, xsedeModel, nordugridModel, intrepidModel)
+		return nil, usage("missing --model; use %s, or the file of a model", strings.Join(generated(), ", "))
 	}
-	if err := chosen("model", g.model, lublinModel, xsedeModel, nordugridModel, intrepidModel); err != nil {
-		return nil, err
+	if !g.ofFile() {
+		if err := chosen("model", g.model, append(generated(), "or the file of a model")...); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.fitting(); err != nil {
 		return nil, err
 	}
 	var grid *workload.Grid
 	var err error
+	if g.ofFile() {
+		return g.fitted()
+	}
 	switch g.model {
 	case lublinModel:
 		grid, err = g.lublin()
@@ -124,13 +162,18 @@ func (g *simGenerate) draw() (*workload.Grid, error) {
 
 // fitting refuses flags that mean nothing to the model, and values that none takes.
 func (g *simGenerate) fitting() error {
+	model := g.model
+	if g.ofFile() {
+		model = fittedModel
+	}
 	for _, flag := range []struct {
 		name   string
 		models []string
 	}{
-		{"jobs", []string{lublinModel, xsedeModel, nordugridModel}},
+		{"jobs", []string{lublinModel, xsedeModel, nordugridModel, fittedModel}},
 		{"history", []string{xsedeModel}},
-		{"load", []string{lublinModel, xsedeModel}},
+		{"load", []string{lublinModel, xsedeModel, fittedModel}},
+		{"span", []string{fittedModel}},
 		{"cpus", []string{lublinModel}},
 		{"typeless", []string{lublinModel}},
 		{"max-estimate", []string{lublinModel}},
@@ -140,7 +183,7 @@ func (g *simGenerate) fitting() error {
 		{"keep-overruns", []string{nordugridModel}},
 		{"unscaled", []string{nordugridModel}},
 	} {
-		if g.cmd.Flags().Changed(flag.name) && !slices.Contains(flag.models, g.model) {
+		if g.cmd.Flags().Changed(flag.name) && !slices.Contains(flag.models, model) {
 			return usage("--%s does not apply to --model %s; omit it", flag.name, g.model)
 		}
 	}
@@ -150,7 +193,26 @@ func (g *simGenerate) fitting() error {
 	if g.cmd.Flags().Changed("load") && !(g.load > 0) {
 		return usage("--load: invalid value %v; use a positive number", g.load)
 	}
+	if g.cmd.Flags().Changed("span") && g.span < time.Second {
+		return usage("--span: invalid value %s; use at least 1s", g.span)
+	}
 	return nil
+}
+
+// fitted draws the jobs of the machine of a model's file.
+func (g *simGenerate) fitted() (*workload.Grid, error) {
+	if _, err := os.Stat(g.model); err != nil {
+		return nil, fmt.Errorf("open the model: %w", err)
+	}
+	model, err := experiment.ReadModel(g.model)
+	if err != nil {
+		return nil, err
+	}
+	grid, err := workload.FittedMachine(model, workload.Options{Span: protocol.DurationOf(g.span), Load: g.load, Jobs: g.jobs}, g.seed)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", g.model, err)
+	}
+	return grid, nil
 }
 
 // lublin draws the jobs of one machine.

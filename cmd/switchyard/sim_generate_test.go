@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,7 +134,7 @@ func TestSimGenerateExitCodes(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no model":        {nil, 2, "missing --model; use lublin, xsede, nordugrid or intrepid"},
+		"no model":        {nil, 2, "missing --model; use lublin, xsede, nordugrid, intrepid, or the file of a model"},
 		"unknown":         {[]string{"--model", "cirne"}, 2, `--model: unknown value "cirne"; use lublin, xsede, nordugrid, intrepid`},
 		"no log":          {[]string{"--model", "nordugrid"}, 2, "set --trace"},
 		"lost log":        {[]string{"--model", "nordugrid", "--trace", "none.swf"}, 3, "none.swf: no such file"},
@@ -160,5 +161,42 @@ func TestSimGenerateExitCodes(t *testing.T) {
 				t.Errorf("got %+v, want code %d and %q", got, test.code, test.stderr)
 			}
 		})
+	}
+}
+
+// TestSimGenerateOfAFittedModel: a log, its model, and a trace of that with the log's load,
+// in which its days of the week are the log's.
+func TestSimGenerateOfAFittedModel(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	model, drawn := filepath.Join(dir, "model.toml"), filepath.Join(dir, "drawn.swf")
+	good(t, simulate(t, "fit", "--trace", lublin, "--cpus-per-node", "1", "--out", model))
+	good(t, simulate(t, "generate", "--model", model, "--seed", "3", "--out", drawn))
+	var fitted [2]experiment.FittedModel
+	for i, trace := range []string{lublin, drawn} {
+		if err := json.Unmarshal([]byte(good(t, simulate(t, "fit", "--trace", trace, "--cpus-per-node", "1", "--json"))), &fitted[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, made := fitted[0].Measured, fitted[1].Measured
+	if made.Jobs != log.Jobs || math.Abs(made.Load/log.Load-1) > 0.01 {
+		t.Errorf("drew %+v of\n%+v", made, log)
+	}
+	for day, share := range log.Weekdays {
+		if math.Abs(made.Weekdays[day]-share) > 0.02 {
+			t.Errorf("day %d has %.3f of the jobs, in the log %.3f", day, made.Weekdays[day], share)
+		}
+	}
+	for want, args := range map[string][]string{
+		"--cpus does not apply to --model": {"--cpus", "4"},
+		"jobs: 1000000 are wanted":         {"--jobs", "1000000"},
+		"--span: invalid value 1ms":        {"--span", "1ms"},
+	} {
+		if got := simulate(t, append([]string{"generate", "--model", model}, args...)...); got.code == 0 || !strings.Contains(got.stderr, want) {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+	if got := simulate(t, "generate", "--model", filepath.Join(dir, "missing.toml")); got.code != 3 {
+		t.Errorf("a missing file: %+v", got)
 	}
 }

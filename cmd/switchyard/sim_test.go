@@ -453,13 +453,17 @@ func TestSimReport(t *testing.T) {
 func TestSimFit(t *testing.T) {
 	t.Parallel()
 	model := filepath.Join(t.TempDir(), "model.toml")
-	args := []string{"fit", "--trace", traces + "SDSC-BLUE-2002-08.swf", "--cpus-per-node", "8", "--skip-queue", "3", "--out", model}
-	out := good(t, simulate(t, args...))
+	args := []string{"fit", "--method", "classes", "--trace", traces + "SDSC-BLUE-2002-08.swf", "--cpus-per-node", "8", "--skip-queue", "3", "--out", model}
+	got := simulate(t, args...)
+	if got.code != 0 || !strings.Contains(got.stderr, "% more than that of the trace, ") {
+		t.Errorf("the load of this log's classes is not its own, and the command says %+v", got)
+	}
+	out := got.stdout
 	if !strings.Contains(out, "left out by their queue") || !strings.Contains(out, "Machine: 144 nodes of 8 CPUs.") {
 		t.Errorf("printed\n%s", out)
 	}
 	var fitted experiment.FittedModel
-	if err := json.Unmarshal([]byte(good(t, simulate(t, append(args, "--json")...))), &fitted); err != nil {
+	if err := json.Unmarshal([]byte(simulate(t, append(args, "--json")...).stdout), &fitted); err != nil {
 		t.Fatal(err)
 	}
 	jobs := 0
@@ -487,7 +491,7 @@ func TestSimFit(t *testing.T) {
 func TestSimFitReadsOtherFormats(t *testing.T) {
 	t.Parallel()
 	for flag, name := range map[string]string{"--sacct": "hand-written.sacct", "--trace": "hand-written.gwf"} {
-		got := simulate(t, "fit", flag, traces+name, "--cpus-per-node", "4")
+		got := simulate(t, "fit", "--method", "classes", flag, traces+name, "--cpus-per-node", "4")
 		if got.code != 0 || !strings.Contains(got.stdout, "jobs of ") || !strings.Contains(got.stdout, "MATCHED") {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -520,7 +524,7 @@ func TestSimTellsWhatBecameOfRecords(t *testing.T) {
 		"schedule": {[]string{"schedule", "--trace", trace}, []string{read, cleaned}},
 		"run":      {[]string{"run", plan}, []string{read, cleaned}},
 		"sweep":    {[]string{"sweep", plan, "--seeds", "1"}, []string{read, cleaned}},
-		"fit":      {[]string{"fit", "--trace", trace, "--cpus-per-node", "1"}, []string{read}},
+		"fit":      {[]string{"fit", "--method", "classes", "--trace", trace, "--cpus-per-node", "1"}, []string{read}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -98,8 +98,8 @@ func TestSimKeepsOverruns(t *testing.T) {
 		"perfect": {
 			[]string{"schedule", "--trace", trace, "--keep-overruns", "--perfect", "--json"}, `"mean_response_s": 32.5,`, told + "\n",
 		},
-		"fit, cut": {[]string{"fit", "--trace", trace, "--cpus-per-node", "1", "--json"}, `"cut": 1`, ""},
-		"fit":      {[]string{"fit", "--trace", trace, "--cpus-per-node", "1", "--keep-overruns"}, told + ".\n", ""},
+		"fit, cut": {[]string{"fit", "--method", "classes", "--trace", trace, "--cpus-per-node", "1", "--json"}, `"cut": 1`, ""},
+		"fit":      {[]string{"fit", "--method", "classes", "--trace", trace, "--cpus-per-node", "1", "--keep-overruns"}, told + ".\n", ""},
 		"run, cut": {[]string{"run", cut, "--starts", "-"}, "2,5,14,a,a\n", "cut to the request"},
 		"run":      {[]string{"run", kept, "--starts", "-"}, "2,5,65,a,a\n", told},
 		"join":     {[]string{"sweep", alone, "--seeds", "1", "--add-site", "b=4x1,trace=" + trace + ",keep_overruns=true"}, "", told},

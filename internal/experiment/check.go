@@ -213,7 +213,9 @@ func (w *Workload) checkModel(c *checker, key string) {
 	if _, ok := builtInModel(w.Model); w.Model != "" && !ok && w.Model != XSEDE {
 		c.Problem(key+".model", "invalid model %q; use %s, %q for that grid, or model_file for your own", w.Model, oneOf(Models()), XSEDE)
 	}
-	c.span(key+".span", w.Span, protocol.Second)
+	if w.Span != 0 || c.Set(key+".span") {
+		c.span(key+".span", w.Span, protocol.Second)
+	}
 	c.factor(key+".service", w.Service)
 	c.AtLeast(key+".jobs", w.Jobs, 0)
 	if !slices.Contains(workload.SizeUnits(), w.SizeUnit) {

@@ -3,6 +3,7 @@ package experiment_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func everyMinute(t *testing.T) *workload.Trace {
 
 func TestFitTrace(t *testing.T) {
 	t.Parallel()
-	o := experiment.FitOptions{Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}}
+	o := experiment.FitOptions{Method: experiment.ByClasses, Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}}
 	f, err := experiment.FitTrace("minutes.swf", everyMinute(t), o)
 	if err != nil {
 		t.Fatal(err)
@@ -51,15 +52,75 @@ func TestFitTraceRefuses(t *testing.T) {
 		"the machine:":       func(o *experiment.FitOptions) { o.Machine.CPUsPerNode = 0 },
 		"a job has 8 CPUs, the machine 4; correct --nodes or --cpus-per-node": func(o *experiment.FitOptions) { o.Machine.Nodes = 1 },
 	} {
-		o := experiment.FitOptions{Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}}
+		o := experiment.FitOptions{Method: experiment.ByClasses, Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}}
 		change(&o)
 		_, err := experiment.FitTrace("minutes.swf", everyMinute(t), o)
 		if asked := new(experiment.OptionError); !errors.As(err, &asked) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	o := experiment.FitOptions{Skip: []int{1}, Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}}
+	o := experiment.FitOptions{Method: experiment.ByClasses, Skip: []int{1}, Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}}
 	if _, err := experiment.FitTrace("minutes.swf", everyMinute(t), o); err == nil || !strings.Contains(err.Error(), "there are no jobs to model") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFitTraceByPeriods: short traces are errors with a remedy; a longer one is compared
+// with what is drawn, and its model reads back as the same.
+func TestFitTraceByPeriods(t *testing.T) {
+	t.Parallel()
+	o := experiment.FitOptions{Machine: workload.Machine{Name: "mine", CPUsPerNode: 4, MHz: 1000}, Replays: 2}
+	if _, err := experiment.FitTrace("minutes.swf", everyMinute(t), o); err == nil ||
+		!strings.HasPrefix(err.Error(), "minutes.swf: fit: a log of 1:39:00 is too short") || !strings.Contains(err.Error(), "--method classes") {
+		t.Errorf("got %v", err)
+	}
+	trace := everyMinute(t)
+	for i := range trace.Records {
+		trace.Records[i].Submit *= 100
+	}
+	f, err := experiment.FitTrace("days.swf", trace, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warning := f.Warning(); warning != "" {
+		t.Error(warning)
+	}
+	text := f.Text()
+	for _, want := range []string{"Model: ", "load", "mean gap", "variation of gaps", "peak hour", "Sunday", "MEAN WAIT"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	var model strings.Builder
+	if err = f.WriteModel(&model); err != nil {
+		t.Fatal(err)
+	}
+	read, err := experiment.ReadModel(write(t, "model.toml", model.String()))
+	periods, ok := read.(*workload.PeriodModel)
+	if err != nil || !ok || !reflect.DeepEqual(&periods.Profile, f.Result().Profile) {
+		t.Errorf("%v\n%+v\nwant\n%+v", err, read, f.Result().Profile)
+	}
+	plan := opened(t, "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 8\n[[workload]]\nsite = \"a\"\nmodel_file = '"+write(t, "model.toml", model.String())+"'\n")
+	jobs, err := plan.Jobs(3)
+	if err != nil || len(jobs) != 100 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+}
+
+// TestFitTraceWarns of a model whose load is not the trace's.
+func TestFitTraceWarns(t *testing.T) {
+	t.Parallel()
+	trace := everyMinute(t)
+	for i := range trace.Records {
+		trace.Records[i].ReqCPUs, trace.Records[i].CPUs = 1, 1
+	}
+	trace.Records[99].CPUs = 100
+	o := experiment.FitOptions{Method: experiment.ByClasses, Machine: workload.Machine{Name: "mine", CPUsPerNode: 100, MHz: 1000}}
+	f, err := experiment.FitTrace("minutes.swf", trace, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if warning := f.Warning(); !strings.HasPrefix(warning, "minutes.swf: the load drawn from the model is ") || !strings.Contains(warning, "--method periods") {
+		t.Errorf("the warning is %q", warning)
 	}
 }

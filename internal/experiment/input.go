@@ -24,8 +24,8 @@ type input struct {
 	trace     *workload.Trace // nil: the jobs come from the model
 	jobs      []workload.Job  // of the trace, with its estimates
 	cleaning  workload.Cleaning
-	latencies JobLatencies // nil: none are stated
-	model     workload.Model
+	latencies JobLatencies      // nil: none are stated
+	model     workload.JobModel // nil: the jobs come from the trace
 }
 
 // Formats returns the formats of traces.

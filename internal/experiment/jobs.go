@@ -131,8 +131,12 @@ const xsedeJobs = 10_000
 func (p *Plan) source(in *input, site *Site) workload.Source {
 	w := &p.Workloads[in.work]
 	load := p.Load * w.Load
+	span := w.Span
+	if _, periods := in.model.(*workload.PeriodModel); !periods {
+		span = cmp.Or(span, workload.Table6Span)
+	}
 	return workload.Source{Model: in.model, Options: workload.Options{
-		Span: w.Span, Load: load, Service: w.Service, Jobs: int(math.Round(float64(w.Jobs) * load)), Bias: w.Bias,
+		Span: span, Load: load, Service: w.Service, Jobs: int(math.Round(float64(w.Jobs) * load)), Bias: w.Bias,
 		SizeUnit: workload.SizeUnit(w.SizeUnit), Scale: w.Scale,
 		Machine: workload.Machine{
 			Name: site.Name, Nodes: site.LocalSched.Nodes, CPUsPerNode: site.cpusPerNode(), MHz: site.LocalSched.MHz,

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -61,16 +63,13 @@ func (p *Plan) Join(text string) (*Plan, error) {
 }
 
 // span is the longest of the plan's models, so that one more has jobs as long as
-// the others have.
+// the others have; 0 without models.
 func (p *Plan) span() protocol.Duration {
 	var longest protocol.Duration
 	for i := range p.Workloads {
 		if p.Workloads[i].Trace == "" {
-			longest = max(longest, p.Workloads[i].Span)
+			longest = max(longest, cmp.Or(p.Workloads[i].Span, workload.Table6Span))
 		}
-	}
-	if longest == 0 {
-		return defaultWorkload().Span
 	}
 	return longest
 }

@@ -119,7 +119,7 @@ type Workload struct {
 
 	Model     string            `toml:"model"` // a built-in one
 	ModelFile Path              `toml:"model_file"`
-	Span      protocol.Duration `toml:"span"`
+	Span      protocol.Duration `toml:"span"` // 0: that of a [workload.PeriodModel], or [workload.Table6Span]
 	Service   float64           `toml:"service"`
 	Bias      float64           `toml:"bias"`
 	Jobs      int               `toml:"jobs"`
@@ -208,7 +208,7 @@ func defaultSite() (s Site) {
 
 // SetDefaults implements [settings.Defaulter].
 func (w *Workload) SetDefaults() {
-	*w = Workload{Span: workload.Table6Span, Service: 1, SizeUnit: string(workload.SizeInCPUs), Load: 1}
+	*w = Workload{Service: 1, SizeUnit: string(workload.SizeInCPUs), Load: 1}
 }
 
 func defaultWorkload() (w Workload) {

@@ -104,13 +104,33 @@ func (p *Plan) opened(c *checker) {
 	}
 }
 
+// modelFile is the file of a model of either kind.
+type modelFile struct {
+	Machine workload.Machine  `toml:"machine"`
+	Classes []workload.Class  `toml:"classes"`
+	Profile *workload.Profile `toml:"profile"`
+}
+
+// model is the one that the file has.
+func (f *modelFile) model() workload.JobModel {
+	if f.Profile != nil {
+		return &workload.PeriodModel{Machine: f.Machine, Profile: *f.Profile}
+	}
+	return workload.Model{Machine: f.Machine, Classes: f.Classes}
+}
+
 // ReadModel reads a model's file, as [WriteModel] writes it. The error is a
 // [problems.List].
-func ReadModel(file string) (workload.Model, error) {
-	var model workload.Model
-	r := settings.NewReader(&model)
+func ReadModel(file string) (workload.JobModel, error) {
+	var read modelFile
+	r := settings.NewReader(&read)
 	r.File(file)
-	if !r.Broken() {
+	model := read.model()
+	switch {
+	case r.Broken():
+	case read.Profile != nil && len(read.Classes) > 0:
+		r.Problem("classes", "a model has either classes or a profile; leave one of the two out")
+	default:
 		if err := model.Validate(); err != nil {
 			key, text, _ := strings.Cut(err.Error(), ": ")
 			r.Problem(key, "%s", text)
