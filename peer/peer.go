@@ -77,6 +77,7 @@ type Peer struct {
 	cycleDue   bool // its time has come
 	intake     intake.Intake
 	prices     pricing.Prices
+	priceFeed  int // which feed they are asked of: it counts up when the feed is replaced
 	benefit    status.Benefit
 
 	refused lineup.Refused // by the local scheduler
@@ -180,6 +181,8 @@ func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind 
 		p.handleReconfigure(ev)
 	case event.SetPartners:
 		p.setPartners(ev)
+	case event.ChangePrices:
+		p.changePrices(ev)
 	case event.ClockSet:
 		p.clockSet(ev.By)
 	}
@@ -202,7 +205,7 @@ func (p *Peer) takeQuestion(ev event.Event) {
 		p.answer(ev.Asked, p.rows.History.View(ev.User, ev.Component))
 	case event.AskRecovery:
 		p.answer(ev.Asked, p.answers().Recovery())
-	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Reconfigure, event.SetPartners, event.ClockSet:
+	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Reconfigure, event.SetPartners, event.ChangePrices, event.ClockSet:
 	}
 }
 

@@ -31,6 +31,7 @@ func TestReloadOpensAChangedFeed(t *testing.T) {
 	}
 	writeText(t, budget, slots("first.csv", 30))
 	g := makeGrid(t, pricedByFile(t, dir, "aurora", 2, 200, fmt.Sprintf("[power.series]\nfeed = \"file\"\nconfig = %q\narea = \"plug\"\n", budget)))
+	edit(t, g.Sites[0], `refresh_interval = "1s"`, `refresh_interval = "10h"`) // the reload has the prices asked for
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -70,6 +71,9 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	}
 	if len(feeds) > 0 {
 		d.budget.Wake()
+		if err = d.changePrices(ctx); err != nil {
+			return api.Reloaded{}, fmt.Errorf("ask for the changed prices: %w", err)
+		}
 	}
 	done := api.Reloaded{Changed: changed, Restart: restart, Rules: d.rules()}
 	done.Added, done.Removed = before.OtherPartners(mixed)
@@ -154,6 +158,14 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 	rules := d.rules()
 	d.meter.Rules(rules.Initiation, rules.Policy, rules.LocalPolicy)
 	return nil
+}
+
+// changePrices has the node ask the feed of prices, which may be another one now.
+func (d *Daemon) changePrices(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	_, err := d.node.Ask(limited, func(asked event.AskID) event.Event { return event.ChangePrices{Asked: asked} })
+	return err
 }
 
 func lines(changes []api.Change) []string {

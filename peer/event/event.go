@@ -123,6 +123,11 @@ type SetPartners struct {
 	Partners []rules.Partner // in any order
 }
 
+// ChangePrices says that the feed of electricity prices has been replaced: the peer asks it now, and
+// not at the next refresh. Until it answers, the prices of the previous one are used. Answered by
+// [view.Done].
+type ChangePrices struct{ Asked AskID }
+
 // TestSubmit asks for the quotes that jobs would get now, from every site.
 // Answered by [view.TestSubmitResult] or [view.Refusal].
 type TestSubmit struct {
@@ -182,6 +187,7 @@ func (AskRecovery) event()   {}
 func (Recover) event()       {}
 func (Reconfigure) event()   {}
 func (SetPartners) event()   {}
+func (ChangePrices) event()  {}
 func (ClockSet) event()      {}
 func (TestSubmit) event()    {}
 func (AskQueue) event()      {}

@@ -41,7 +41,8 @@ import (
 //	recover a [resume|requeue|cancel]
 //	                           shows what a restored store needs; has its peer go on
 //	clock a 10m                sets a site's clock forward
-//	feed a down                the prices of site a are not answered; up: they are again
+//	feed a down                the prices of site a are not answered; up: they are again; EUR:10,20:
+//	                           another feed, with these prices
 //	show wires | queue a | sites a | rows b | archive a
 //
 // Errors of a script show in its output.

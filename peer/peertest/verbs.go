@@ -294,16 +294,23 @@ func (s *Script) member(args []string) error {
 	return nil
 }
 
-// feed takes a site's prices away, or gives them back.
+// feed takes a site's prices away, gives them back, or has another feed with other prices.
 func (s *Script) feed(args []string) error {
 	site, err := s.site(args)
 	if err != nil {
 		return err
 	}
-	if len(args) != 2 || (args[1] != "down" && args[1] != "up") {
-		return errors.New("feed takes a site, and down or up")
+	if len(args) != 2 {
+		return errors.New("feed takes a site, and down, up or the prices of another feed")
 	}
-	site.feedDown = args[1] == "down"
+	if args[1] == "down" || args[1] == "up" {
+		site.feedDown = args[1] == "down"
+		return nil
+	}
+	if site.prices, err = readPrices(args[1]); err != nil {
+		return err
+	}
+	s.world.Ask(site.Name, func(asked event.AskID) event.Event { return event.ChangePrices{Asked: asked} })
 	return nil
 }
 

@@ -70,7 +70,7 @@ func idle(ev event.Event) bool {
 		case event.ForgetResult, event.DiscardResult:
 			return true
 		}
-	case event.MessageIn, event.Connected, event.Disconnected, event.MemberSeen, event.Submit, event.Cancel, event.Requeue, event.Recover, event.TestSubmit, event.Reconfigure, event.SetPartners, event.ClockSet:
+	case event.MessageIn, event.Connected, event.Disconnected, event.MemberSeen, event.Submit, event.Cancel, event.Requeue, event.Recover, event.TestSubmit, event.Reconfigure, event.SetPartners, event.ChangePrices, event.ClockSet:
 	}
 	return false
 }
@@ -100,6 +100,8 @@ func (c *scribe) event(ev event.Event) string { //nolint:cyclop // one case for 
 		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
 	case event.SetPartners:
 		return fmt.Sprintf("given %d partners", len(ev.Partners))
+	case event.ChangePrices:
+		return "given another feed of prices"
 	case event.DigestSeen:
 		return fmt.Sprintf("sees the digest of %s: %d of %d CPUs busy", ev.Digest.Site, ev.Digest.Load.Busy, ev.Digest.Load.CPUs)
 	case event.MemberSeen:

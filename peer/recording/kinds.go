@@ -24,6 +24,7 @@ func events() []event.Event {
 		event.AskRecovery{},
 		event.Reconfigure{},
 		event.SetPartners{},
+		event.ChangePrices{},
 		event.TestSubmit{},
 		event.AskQueue{},
 		event.AskJob{},

@@ -414,13 +414,13 @@ func TestTamperedEntriesAreFound(t *testing.T) {
 	}
 }
 
-// forge replaces the first occurrence and makes the line's checksum right.
+// forge replaces all that one line has of a text, the first line with it, and makes its checksum right.
 func forge(t *testing.T, data []byte, old, forged string) []byte {
 	t.Helper()
 	lines := strings.SplitAfter(string(data), "\n")
 	for i, line := range lines {
 		if i > 0 && strings.Contains(line, old) {
-			body := strings.Replace(line[9:len(line)-1], old, forged, 1)
+			body := strings.ReplaceAll(line[9:len(line)-1], old, forged)
 			lines[i] = recording.CRC([]byte(body)) + body + "\n"
 			return []byte(strings.Join(lines, ""))
 		}
