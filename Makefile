@@ -82,7 +82,7 @@ check-full: ## the same with the slow tests at full size, and fuzzing; an hour
 # Two calls of go test run side by side: what needs the race detector waits for processes and
 # clocks most of the time, the rest computes. internal/archtest knows which is which. The
 # long packages are named first, so that none is left alone at the end.
-LONG := ./cmd/switchyard ./examples/compose/peers ./localsched/slurm ./localsched/localschedtest ./examples/plugins
+LONG := ./cmd/switchyard ./examples/compose ./localsched/slurm ./localsched/localschedtest ./examples/plugins
 
 .PHONY: test
 test: ## run the tests, with the race detector where goroutines are

@@ -3,8 +3,9 @@
 # once in the whole grid, at the site and as the account that it should, and its exit code
 # and its output must be at aurora.
 set -euo pipefail
-# shellcheck source=grid.sh
-. "$(dirname "$0")/grid.sh"
+# shellcheck source=../grid.sh
+. "$(dirname "$0")/../grid.sh"
+sites+=(draco electra)
 
 # records prints, for each job that aurora knows: number state exit-code site.
 records() {
@@ -46,14 +47,6 @@ expected() {
 same() {
 	diff <(sort <<<"$2") <(sort <<<"$3") >"$GRID/diff" ||
 		fail "$1 (< is what should be, > what is):"$'\n'"$(head -20 "$GRID/diff")"
-}
-
-# all_running: no peer may have ended meanwhile; there is nothing that starts it again.
-all_running() {
-	local site
-	for site in "${sites[@]}"; do
-		[ "$(docker inspect --format '{{.State.Status}}' "$(container "$site")")" = running ] || fail "the peer of $site has ended"
-	done
 }
 
 count=$1

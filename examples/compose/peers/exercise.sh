@@ -2,8 +2,9 @@
 # Submits jobs at aurora, cuts networks while jobs run and while others are handed over,
 # heals them, and waits until all jobs have ended; then check.sh looks at the results.
 set -euo pipefail
-# shellcheck source=grid.sh
-. "$(dirname "$0")/grid.sh"
+# shellcheck source=../grid.sh
+. "$(dirname "$0")/../grid.sh"
+sites+=(draco electra)
 
 # submit SCRIPT FIRST LAST SECONDS|until:NAME [OPTION...]: submits the jobs of these numbers at
 # aurora, one after the other, each of so many seconds, or until release NAME.
@@ -39,19 +40,6 @@ burst() {
 # submitted COUNT: whether so many jobs have been.
 submitted() { [ "$(wc -l <"$GRID/submitted")" -ge "$1" ]; }
 
-# linked SITE up|down: whether aurora finds its partner so.
-linked() {
-	at aurora switchyard sites --no-header |
-		awk -v site="$1" -v want="$2" '$1 == site { link = $3 } END { exit link != want }'
-}
-
-all_linked() {
-	local site
-	for site in "${sites[@]:1}"; do
-		linked "$site" "$1" || return
-	done
-}
-
 # noted SITE WORD NUMBER...: whether all these jobs noted there that they began, or ended.
 noted() {
 	local n log
@@ -71,11 +59,6 @@ state_of() {
 	at aurora switchyard queue --recent 1000 --no-header | awk -v name="job-$1" '$2 == name { print $4 }'
 }
 
-all_ended() {
-	local queue
-	queue=$(at aurora switchyard queue --no-header) && [ -z "$queue" ]
-}
-
 # waiting prints how many jobs have no site yet.
 waiting() {
 	at aurora switchyard queue --no-header | awk '$8 == "-" { n++ } END { print n + 0 }'
@@ -89,7 +72,7 @@ line() {
 
 begin() {
 	await "all partners of aurora are up" all_linked up
-	ada sh -c 'cat >job.sh' <"$here/job.sh"
+	ada sh -c 'cat >job.sh' <"$here/peers/job.sh"
 	ada sh -c '{ cat job.sh; head -c 1000000 /dev/zero | tr "\0" "#"; } >big.sh'
 	: >"$GRID/submitted"
 	say "submitting 14 jobs at aurora, the first two for cygnus only"
@@ -169,4 +152,4 @@ fi
 say "waiting until all jobs have ended"
 await "all jobs have ended" all_ended
 interrupted || fail "no hand-off was under way when a network was cut, so nothing was shown"
-"$here/check.sh" "$(wc -l <"$GRID/submitted")"
+"$here/peers/check.sh" "$(wc -l <"$GRID/submitted")"

@@ -1,9 +1,10 @@
-// Package peers_test runs the compose test bed as its users do.
-package peers_test
+// Package compose_test runs the test beds of examples/compose as their users do.
+package compose_test
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,14 +20,22 @@ import (
 // patience bounds one run of up.sh; it takes a minute or two.
 const patience = 15 * time.Minute
 
-// The runs are not parallel: each has five to eight containers busy.
-func TestEveryResultComesBackThroughCutNetworks(t *testing.T) {
+// TestBeds has each bed check what it shows. The runs are not parallel: each has three to eight
+// containers busy.
+func TestBeds(t *testing.T) {
 	need(t)
-	for _, profile := range []string{"peers", "nats"} {
-		t.Run(profile, func(t *testing.T) {
-			up := start(t, "--profile", profile)
+	for name, args := range map[string][]string{
+		"initiations":  {"initiations"},
+		"electricity":  {"electricity"},
+		"power-budget": {"power-budget"},
+		"iss":          {"iss"},
+		"peers":        {"peers", "--profile", "peers"},
+		"nats":         {"peers", "--profile", "nats"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			up := start(t, args...)
 			<-up.ended
-			t.Logf("up.sh says:\n%s", up.said)
+			t.Logf("up.sh prints:\n%s", up.said)
 			if up.err != nil {
 				t.Errorf("up.sh: %v", up.err)
 			}
@@ -35,9 +44,21 @@ func TestEveryResultComesBackThroughCutNetworks(t *testing.T) {
 	}
 }
 
+// TestUsage has up.sh refuse what is no bed, and a profile that a bed does not have.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{}, {"nowhere"}, {"iss", "peers"}, {"iss", "--profile", "nats"}, {"peers", "--profile", "x"}, {"--frob"}} {
+		out, err := exec.CommandContext(t.Context(), "./up.sh", args...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !bytes.HasPrefix(out, []byte("usage: up.sh BED")) {
+			t.Errorf("up.sh %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
 func TestInterruptedRunTakesTheGridDown(t *testing.T) {
 	need(t)
-	up := start(t)
+	up := start(t, "peers")
 	up.says(t, "cutting its link")
 	if err := up.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -56,7 +77,7 @@ func need(t *testing.T) {
 	ci := os.Getenv("CI") == "true"
 	if out, err := docker(t, "version"); err != nil {
 		if ci {
-			fmt.Fprintln(os.Stderr, "examples/compose/peers is NOT tested: no Docker engine answers here")
+			fmt.Fprintln(os.Stderr, "examples/compose is NOT tested: no Docker engine answers here")
 		}
 		t.Skipf("no Docker engine answers: %v\n%s", err, out)
 	}
@@ -136,7 +157,7 @@ func (r *run) says(t *testing.T, words string) {
 // leavesNothing fails the test if anything of the run is left.
 func (r *run) leavesNothing(t *testing.T) {
 	t.Helper()
-	project := regexp.MustCompile(`switchyard-peers-[0-9a-f]{8}`).FindString(r.said.String())
+	project := regexp.MustCompile(`switchyard-[a-z-]+-[0-9a-f]{8}`).FindString(r.said.String())
 	if project == "" {
 		t.Fatal("up.sh has not named the grid")
 	}

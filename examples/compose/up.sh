@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
-# Starts five sites in containers, has exercise.sh submit jobs, cut networks and check the
-# results, and takes all down again, also when something fails. README.md says more.
+# Starts the sites of a test bed in containers, has its exercise.sh submit jobs and check what
+# becomes of them, and takes all down again, also when something fails. README.md says more.
 set -euo pipefail
 # shellcheck source=grid.sh
 . "$(dirname "$0")/grid.sh"
 
 usage() {
 	cat <<-'TEXT'
-		usage: up.sh [--profile peers|nats] [--keep]
+		usage: up.sh BED [--keep] [--profile peers|nats]
 
-		  --profile peers  each site has a NATS server of its own, and partners dial it (the default)
-		  --profile nats   all sites use a cluster of three NATS servers
+		  BED              initiations, electricity, power-budget, iss or peers: a directory here
 		  --keep           leave the grid running afterwards; down.sh takes it down
+		  --profile peers  of the bed peers: each site has a NATS server, and partners dial it (the default)
+		  --profile nats   of the bed peers: all sites use a cluster of three NATS servers
 
 		  BUSYBOX=PATH     a static busybox, if not /bin/busybox
 		  SWITCHYARD=PATH  a static switchyard, if it is not to be built here
 	TEXT
 }
 
-profile=peers keep=false child=
+BED= profile= keep=false child=
+
+wrong_usage() {
+	usage >&2
+	exit 2
+}
 
 options() {
 	while [ $# -gt 0 ]; do
@@ -33,36 +39,36 @@ options() {
 			usage
 			exit
 			;;
+		-*) wrong_usage ;;
 		*)
-			usage >&2
-			exit 2
+			[ -z "$BED" ] || wrong_usage
+			BED=${1%/}
 			;;
 		esac
 		shift || break
 	done
-	case $profile in
-	peers | nats) ;;
-	*)
-		usage >&2
-		exit 2
-		;;
+	[ -n "$BED" ] && [ -x "$here/$BED/exercise.sh" ] || wrong_usage
+	case $BED:$profile in
+	peers:peers | peers:nats | *:) ;;
+	*) wrong_usage ;;
 	esac
+	[ "$BED" != peers ] || profile=${profile:-peers}
 }
 
 # name_grid makes the grid's folder, and writes down there what down.sh must know. The
 # project's name is random: nothing of another run or project has it.
 name_grid() {
-	COMPOSE_PROJECT_NAME=switchyard-peers-$(od -An -N4 -tx1 /dev/urandom | tr -d ' \n')
+	COMPOSE_PROJECT_NAME=switchyard-$BED-$(od -An -N4 -tx1 /dev/urandom | tr -d ' \n')
 	GRID=${TMPDIR:-/tmp}/$COMPOSE_PROJECT_NAME
 	COMPOSE_PROFILES=
-	[ "$profile" = peers ] || COMPOSE_PROFILES=$profile
-	export COMPOSE_PROJECT_NAME COMPOSE_PROFILES GRID
+	[ "$profile" != nats ] || COMPOSE_PROFILES=nats
+	export COMPOSE_PROJECT_NAME COMPOSE_PROFILES BED GRID
 	mkdir -m 700 "$GRID"
 	trap finish EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	cat >"$GRID/grid.env" <<-ENV
-		export COMPOSE_PROJECT_NAME=$COMPOSE_PROJECT_NAME COMPOSE_PROFILES=$COMPOSE_PROFILES GRID='$GRID'
+		export COMPOSE_PROJECT_NAME=$COMPOSE_PROJECT_NAME COMPOSE_PROFILES=$COMPOSE_PROFILES BED=$BED GRID='$GRID'
 	ENV
 }
 
@@ -98,7 +104,7 @@ invite() {
 	cat <<-TEXT
 		The grid $COMPOSE_PROJECT_NAME is still there. To talk to it:
 		  docker exec $(container aurora) switchyard sites
-		  docker exec -iu ada -w /home/ada $(container aurora) switchyard submit <$here/job.sh - 7 20
+		  docker exec -iu ada -w /home/ada $(container aurora) switchyard submit <$here/job.sh - 20
 		  docker exec $(container aurora) switchyard queue --recent 100
 		To take it down:
 		  $here/down.sh $GRID
@@ -126,7 +132,7 @@ build() {
 
 compile() {
 	say "building $1"
-	CGO_ENABLED=0 go -C "$here/../../.." build -trimpath -ldflags '-s -w' -o "$GRID/image/$1" "$2"
+	CGO_ENABLED=0 go -C "$here/../.." build -trimpath -ldflags '-s -w' -o "$GRID/image/$1" "$2"
 }
 
 image() {
@@ -134,11 +140,20 @@ image() {
 	docker build --quiet --target "$1" --tag "$COMPOSE_PROJECT_NAME:$1" "$GRID/image" >/dev/null
 }
 
+configure() {
+	local script=$here/$BED/configure.sh
+	if [ -x "$script" ]; then
+		"$script" "$GRID/image/switchyard" "$GRID" "$profile"
+	else
+		"$here/configure.sh" "$GRID/image/switchyard" "$GRID" "$BED"
+	fi
+}
+
 # exercise waits for a child in the background: bash would hold back a signal until one
 # in the foreground has ended.
 exercise() {
 	local code=0
-	"$here/exercise.sh" &
+	"$here/$BED/exercise.sh" &
 	child=$!
 	wait "$child" || code=$?
 	child=
@@ -150,6 +165,6 @@ docker version >/dev/null || fail "no Docker engine answers; it must run, and yo
 compose version >/dev/null
 name_grid
 build
-"$here/configure.sh" "$GRID/image/switchyard" "$GRID" "$profile"
+configure
 compose up --detach --no-build
 exercise

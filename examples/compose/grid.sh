@@ -1,10 +1,9 @@
-# What up.sh, exercise.sh and down.sh share; they source it. The variables
-# COMPOSE_PROJECT_NAME, COMPOSE_PROFILES and GRID say which grid, see up.sh.
+# What up.sh, down.sh and the scripts of the beds share; they source it. The variables
+# COMPOSE_PROJECT_NAME, COMPOSE_PROFILES, BED and GRID name the grid, see up.sh.
 # shellcheck shell=bash
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck disable=SC2034 # for those that source it
-sites=(aurora borealis cygnus draco electra)
+sites=(aurora borealis cygnus)
 
 say() { printf '%s %s\n' "$(date +%T)" "$*"; }
 
@@ -15,10 +14,12 @@ fail() {
 
 # compose runs Compose v2 where it is installed, else docker-compose 1.29.
 compose() {
+	local file=$here/$BED/compose.yml
+	[ -e "$file" ] || file=$here/sites.yml
 	if docker compose version >/dev/null 2>&1; then
-		docker compose --file "$here/compose.yml" "$@"
+		docker compose --file "$file" "$@"
 	elif command -v docker-compose >/dev/null; then
-		docker-compose --file "$here/compose.yml" "$@"
+		docker-compose --file "$file" "$@"
 	else
 		fail "neither \"docker compose\" nor docker-compose is installed (Debian: apt install docker-compose)"
 	fi
@@ -33,6 +34,48 @@ container() {
 # at SITE COMMAND...: runs the command in the site's container, with the standard input.
 at() {
 	docker exec --interactive "$(container "$1")" "${@:2}"
+}
+
+# reload SITE: has the peer read its configuration again.
+reload() {
+	at "$1" switchyard reload </dev/null >/dev/null
+}
+
+# linked SITE up|down: whether aurora finds its partner so.
+linked() {
+	at aurora switchyard sites --no-header |
+		awk -v site="$1" -v want="$2" '$1 == site { link = $3 } END { exit link != want }'
+}
+
+all_linked() {
+	local site
+	for site in "${sites[@]:1}"; do
+		linked "$site" "$1" || return
+	done
+}
+
+# load_known: whether aurora knows the load of all partners; before the first round only
+# gossip can have brought it.
+load_known() {
+	at aurora switchyard sites --no-header | awk '$8 == "-" { unknown = 1 } END { exit unknown }'
+}
+
+all_ended() {
+	local queue
+	queue=$(at aurora switchyard queue --no-header) && [ -z "$queue" ]
+}
+
+# placed PREFIX: prints, for each job whose name begins so, its name, state and site.
+placed() {
+	at aurora switchyard queue --recent 1000 --no-header | awk -v prefix="$1" 'index($2, prefix) == 1 { print $2, $4, $8 }'
+}
+
+# all_running: no peer may have ended meanwhile; there is nothing that starts it again.
+all_running() {
+	local site
+	for site in "${sites[@]}"; do
+		[ "$(docker inspect --format '{{.State.Status}}' "$(container "$site")")" = running ] || fail "the peer of $site has ended"
+	done
 }
 
 # ada COMMAND...: runs the command at aurora as its user, at home.
