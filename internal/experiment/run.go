@@ -141,12 +141,11 @@ func ppm(factor float64) int { return int(math.Round(factor * protocol.PPM)) }
 // waits is the method of the quoted waits. Where jobs are placed by the plan no prediction
 // is made beside it, as nothing here uses it.
 func (l LocalSched) waits() waitpredict.Method {
-	switch method := waitpredict.Method(l.WaitPrediction); method {
-	case waitpredict.Plan, waitpredict.Auto:
+	method := waitpredict.Method(l.WaitPrediction)
+	if method == waitpredict.Plan || method == waitpredict.Auto {
 		return ""
-	default:
-		return method
 	}
+	return method
 }
 
 // CPUs is how many a site has.

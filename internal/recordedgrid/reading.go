@@ -172,7 +172,7 @@ func (r *reading) see(step recording.Step, ready event.Ready) {
 			r.lost = append(r.lost, step.Now)
 		}
 		r.connected[ev.Site] = false
-	case event.Reconfigure, event.SetPartners:
+	case event.Reconfigure, event.SetPartners, event.ChangePrices:
 		r.problem("the peer was reconfigured at step %d; the simulator has one configuration of a site", step.N)
 	case event.CallDone:
 		r.called(step.Now, ev)

@@ -193,10 +193,10 @@ func TestRecordingsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	cut, twice := filepath.Join(t.TempDir(), "cut.rec"), filepath.Join(t.TempDir(), "twice.rec")
-	if err := os.WriteFile(cut, text[:len(text)*2/3], 0o600); err != nil {
+	if err = os.WriteFile(cut, text[:len(text)*2/3], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(twice, text, 0o600); err != nil {
+	if err = os.WriteFile(twice, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for want, paths := range map[string][]string{
@@ -206,7 +206,7 @@ func TestRecordingsThatAreRefused(t *testing.T) {
 		"has no recordings":                                         {t.TempDir()},
 		"no such file":                                              {file("east")},
 	} {
-		if _, err := recordedgrid.Read(paths); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err = recordedgrid.Read(paths); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q, got %v", paths, want, err)
 		}
 	}

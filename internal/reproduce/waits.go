@@ -286,8 +286,10 @@ func logTable(all []log, studies []logStudy) Table {
 // claimTable is by how much the errors of the adaptive predictor are smaller than those of its rivals.
 func claimTable(all []log, studies []logStudy) Table {
 	t := Table{Title: "Errors of adaptive, less than those of", Stub: "log", Columns: []Column{
-		{"aae_qbets_pct", "QBETS: AAE", "%", 1}, {"ppe_qbets_pct", "QBETS: PPE", "%", 1},
-		{"aae_ibl_pct", "IBL: AAE", "%", 1}, {"ppe_ibl_pct", "IBL: PPE", "%", 1},
+		{"aae_qbets_pct", "QBETS: AAE", "%", 1},
+		{"ppe_qbets_pct", "QBETS: PPE", "%", 1},
+		{"aae_ibl_pct", "IBL: AAE", "%", 1},
+		{"ppe_ibl_pct", "IBL: PPE", "%", 1},
 		{"aae_zero_pct", "zero: AAE", "%", 1},
 	}}
 	for i, l := range all {

@@ -128,7 +128,7 @@ func (c *calibration) judge(p *promise, held bool) {
 // bound is the corrected wait that a job exceeds with the probability 1 − Nominal.
 func (c *calibration) bound(q quantiles) (waited float64, ok bool) {
 	scores := c.high.of(q.high)
-	if _, ok := scores.above(Nominal); !ok {
+	if _, enough := scores.above(Nominal); !enough {
 		return 0, false
 	}
 	ratio, ok := scores.above(c.level)
@@ -164,11 +164,12 @@ func (c *calibration) correct(q quantiles, p Prediction) Prediction {
 // dueBounds is a heap of promises by the instants that their bounds name.
 type dueBounds []*promise
 
-func (d dueBounds) Len() int { return len(d) }
-func (d dueBounds) Less(i, j int) bool {
-	return d[i].due < d[j].due || d[i].due == d[j].due && d[i].id < d[j].id
+func (d *dueBounds) Len() int { return len(*d) }
+func (d *dueBounds) Less(i, j int) bool {
+	a, b := (*d)[i], (*d)[j]
+	return a.due < b.due || a.due == b.due && a.id < b.id
 }
-func (d dueBounds) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
+func (d *dueBounds) Swap(i, j int) { (*d)[i], (*d)[j] = (*d)[j], (*d)[i] }
 
 // Push implements [heap.Interface].
 func (d *dueBounds) Push(x any) {
