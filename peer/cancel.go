@@ -19,28 +19,25 @@ func (p *Peer) cancel(ev event.Cancel) {
 		return
 	}
 	p.answer(ev.Asked, view.Done{})
-	if why := cmp.Or(p.answers().NeedsOperator(j), p.site.MayHaveRun(j.Phase)); why != "" {
-		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
-		p.closeUnknown(j, why)
+	why := cmp.Or(p.answers().NeedsOperator(j), p.site.MayHaveRun(j.Phase))
+	if why == "" && j.Cancelling && j.Phase != row.JobStagingOut && j.Phase != row.JobEnding {
 		return
 	}
-	if j.Phase == row.JobStagingOut {
-		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
+	p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
+	switch {
+	case why != "":
+		p.closeUnknown(j, why)
+		return
+	case j.Phase == row.JobStagingOut:
 		p.discard(j.Tag())
 		p.endWithoutOutput(j, "cancelled by "+ev.User+" while it was on its way")
 		return
-	}
-	if j.Phase == row.JobEnding { // its user does not want to wait
-		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
+	case j.Phase == row.JobEnding: // its user does not want to wait
 		p.closeUnknown(j, status.UnheardReason(&j.Job))
-		return
-	}
-	if j.Cancelling {
 		return
 	}
 	j.Cancelling = true
 	p.rows.SaveJob(ev.Job)
-	p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: ev.Job, Text: "by " + ev.User})
 	switch j.Phase {
 	case row.JobInGridQueue:
 		p.finish(j, protocol.Cancelled, "")

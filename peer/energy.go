@@ -5,7 +5,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/step"
-	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 )
 
@@ -18,31 +17,16 @@ func (p *Peer) beginPrices() {
 	p.askPrices()
 }
 
-// changePrices asks another feed. An answer of the previous one that is still to come is ignored.
-func (p *Peer) changePrices(ev event.ChangePrices) {
-	if p.cfg.Area != "" {
-		p.priceFeed++
-		p.askPrices()
-	}
-	p.answer(ev.Asked, view.Done{})
-}
-
 // askPrices takes the prices of the next days in, and asks again later. The previous
 // ones are used until then.
 func (p *Peer) askPrices() {
-	p.timers.Stop(due.Once(due.PriceTimer))
-	p.call(event.PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{p.priceFeed})
+	p.call(event.PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{})
 }
 
-// askPrices asks a feed for the prices of the next days.
-type askPrices struct {
-	feed int // [Peer.priceFeed] when it was asked
-}
+// askPrices asks for the prices of the next days.
+type askPrices struct{}
 
-func (a askPrices) answered(p *Peer, result event.Result, err error) {
-	if a.feed != p.priceFeed {
-		return
-	}
+func (askPrices) answered(p *Peer, result event.Result, err error) {
 	priced, err := step.ResultAs[event.PriceResult](result, err)
 	if err == nil {
 		priced.Trouble = clip(priced.Trouble)

@@ -77,7 +77,6 @@ type Peer struct {
 	cycleDue   bool // its time has come
 	intake     intake.Intake
 	prices     pricing.Prices
-	priceFeed  int // which feed they are asked of: it counts up when the feed is replaced
 	benefit    status.Benefit
 
 	refused lineup.Refused // by the local scheduler
@@ -182,7 +181,8 @@ func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind 
 	case event.SetPartners:
 		p.setPartners(ev)
 	case event.ChangePrices:
-		p.changePrices(ev)
+		p.beginPrices()
+		p.answer(ev.Asked, view.Done{})
 	case event.ClockSet:
 		p.clockSet(ev.By)
 	}

@@ -10,7 +10,7 @@
 //
 // A [Watch] may be used from any goroutine. Its lock guards only which feed is asked and is
 // not held during a question, so a slow feed delays no other caller. When a feed is replaced,
-// a question that has begun ends with the feed that it began with.
+// a question that has begun is asked again of the new one, so no answer of the previous one comes later.
 //
 // A [File] belongs to whoever serialises reloads of the configuration: [OpenFile], [Reopen]
 // and [Reopened.Use] must not run at once. Nothing changes until Use, so a reload that fails

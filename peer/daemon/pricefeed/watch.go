@@ -22,9 +22,15 @@ type Watch struct {
 	seen atomic.Pointer[lastAnswer] // nil: nothing was asked yet
 	news func()                     // is called when the peer has asked; nil: nothing is
 
-	mu      sync.Mutex
+	mu     sync.Mutex
+	source asked
+}
+
+// asked is what is asked.
+type asked struct {
 	live    priceforecast.Live
 	refresh func(context.Context) error // has the feed look at its sources; the error is what is wrong with them
+	nth     int                         // how often it has been replaced
 }
 
 // lastAnswer is how the last question went.
@@ -43,27 +49,28 @@ func NewWatch(cfg config.Prices) (*Watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forecast: %w", err)
 	}
-	return &Watch{live: priceforecast.Live{
+	return &Watch{source: asked{live: priceforecast.Live{
 		Options: priceforecast.Options{Zone: zone.Location, Forecaster: forecaster}, History: cfg.History,
-	}}, nil
+	}}}, nil
 }
 
 // SetSource has another feed be asked from now on.
 func (w *Watch) SetSource(from Source) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.live.Feed, w.refresh = from.Feed, from.Refresh
+	w.source.live.Feed, w.source.refresh = from.Feed, from.Refresh
+	w.source.nth++
 }
 
 // OnAhead has news be called after each answer of [Watch.Ahead], when the published prices
 // may be others. It must be set before the first question.
 func (w *Watch) OnAhead(news func()) { w.news = news }
 
-// asked is what is asked now.
-func (w *Watch) asked() (priceforecast.Live, func(context.Context) error) {
+// now is what is asked now.
+func (w *Watch) now() asked {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.live, w.refresh
+	return w.source
 }
 
 // Ahead implements [node.Prices]. When the feed's sources have gone wrong, what they said
@@ -79,9 +86,12 @@ func (w *Watch) Ahead(ctx context.Context, query price.Query) (price.Forecast, e
 // Ask is Ahead for those who act on the answer themselves.
 func (w *Watch) Ask(ctx context.Context, query price.Query) (price.Forecast, error) {
 	published, _ := w.Known()
-	live, refresh := w.asked() // one feed, whatever a reload does meanwhile
-	trouble := refresh(ctx)
-	result, err := live.Ahead(ctx, query)
+	from := w.now()
+	trouble := from.refresh(ctx)
+	result, err := from.live.Ahead(ctx, query)
+	if w.now().nth != from.nth { // this answer may come after that of the new feed
+		return w.Ask(ctx, query)
+	}
 	if err != nil {
 		w.seen.Store(&lastAnswer{published: published})
 		return price.Forecast{}, errors.Join(trouble, err)

@@ -59,6 +59,36 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// replacedFeed is replaced while it is asked.
+type replacedFeed struct {
+	flatFeed
+	replace func()
+}
+
+func (f replacedFeed) Prices(ctx context.Context, query price.Query) (price.Series, error) {
+	f.replace()
+	series, err := f.flatFeed.Prices(ctx, query)
+	series.Slots[0].Price *= 9
+	return series, err
+}
+
+// TestReplacedWhileAsked: no answer of a previous feed comes after a reload.
+func TestReplacedWhileAsked(t *testing.T) {
+	t.Parallel()
+	w, err := pricefeed.NewWatch(config.Default().Prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fine := func(context.Context) error { return nil }
+	replace := func() { w.SetSource(pricefeed.Source{Feed: flatFeed{}, Refresh: fine}) }
+	w.SetSource(pricefeed.Source{Feed: replacedFeed{replace: replace}, Refresh: fine})
+	now := protocol.InstantOf(time.Now())
+	result, err := w.Ahead(t.Context(), price.Query{Area: "here", From: now, Until: now.Add(protocol.Day)})
+	if err != nil || len(result.Prices.Slots) == 0 || result.Prices.Slots[0].Price != protocol.Unit {
+		t.Errorf("%+v, %v, want a price of 1", result.Prices, err)
+	}
+}
+
 // A configuration that names no time zone or forecast that there is makes no watch.
 func TestNewWatchIsStrict(t *testing.T) {
 	t.Parallel()
