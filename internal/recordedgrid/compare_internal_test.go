@@ -43,3 +43,30 @@ func TestClasses(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// TestMoreThanCPUs: what a trace does not have is noted.
+func TestMoreThanCPUs(t *testing.T) {
+	t.Parallel()
+	plain := protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: 1, Layout: protocol.Layout{Tasks: 2}}, Name: "x", Requeue: true, Comment: "y"}
+	if moreThanCPUs(&plain) {
+		t.Errorf("%+v is all simulated", plain)
+	}
+	for name, change := range map[string]func(*protocol.Spec){
+		"nodes":    func(s *protocol.Spec) { s.Nodes = 1 },
+		"memory":   func(s *protocol.Spec) { s.MemoryMB = 1 },
+		"power":    func(s *protocol.Spec) { s.Power = 1 },
+		"per node": func(s *protocol.Spec) { s.Layout.TasksPerNode = 1 },
+		"at most":  func(s *protocol.Spec) { s.Layout.MaxNodes = 1 },
+		"sites":    func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a"} },
+		"data":     func(s *protocol.Spec) { s.Data = 1 },
+		"data out": func(s *protocol.Spec) { s.DataOut = 1 },
+		"licenses": func(s *protocol.Spec) { s.Licenses = []protocol.License{{Name: "l"}} },
+		"QOS":      func(s *protocol.Spec) { s.QOS = "q" },
+	} {
+		s := plain
+		change(&s)
+		if !moreThanCPUs(&s) {
+			t.Errorf("%s is not noted", name)
+		}
+	}
+}

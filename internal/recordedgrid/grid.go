@@ -202,7 +202,7 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 			g.note("site %s: %s with partners ended; links are always up in the simulation", r.config.Site, protocol.Count(lost, "session"))
 		}
 	}
-	unstarted := 0
+	unstarted, simplified := 0, 0
 	for i, r := range readings {
 		for _, s := range r.jobs {
 			job := Job{
@@ -217,16 +217,25 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 				unstarted++
 				continue
 			}
+			if moreThanCPUs(&s.spec) {
+				simplified++
+			}
 			g.handOff(&job, ahead[i])
 			g.Jobs = append(g.Jobs, job)
 		}
 	}
 	slices.SortStableFunc(g.Jobs, func(a, b Job) int { return cmp.Compare(a.Submitted, b.Submitted) })
-	g.noteJobs(unstarted, begin, end)
+	g.noteJobs(unstarted, simplified, begin, end)
+}
+
+// moreThanCPUs says whether a job requested more than CPUs and time, which is all that its trace has.
+func moreThanCPUs(s *protocol.Spec) bool {
+	return s.Nodes > 0 || s.MemoryMB > 0 || s.Power > 0 || s.Layout.TasksPerNode > 0 || s.Layout.MaxNodes > 0 ||
+		len(s.Sites) > 0 || s.Data > 0 || s.DataOut > 0 || len(s.Licenses) > 0 || s.QOS != ""
 }
 
 // noteJobs notes which jobs are not simulated as they were.
-func (g *Grid) noteJobs(unstarted int, begin, end protocol.Instant) {
+func (g *Grid) noteJobs(unstarted, simplified int, begin, end protocol.Instant) {
 	running, outside := 0, 0
 	for i := range g.Jobs {
 		if !g.Jobs[i].Ended {
@@ -241,6 +250,7 @@ func (g *Grid) noteJobs(unstarted int, begin, end protocol.Instant) {
 		text  string
 	}{
 		{unstarted, "did not start and are left out"},
+		{simplified, "requested nodes, memory, power, sites, data, licenses or a QOS; only their CPUs and time are simulated"},
 		{running, "had not ended when the recordings end; they run until then"},
 		{outside, "were submitted while a peer did not record; all sites are up in the simulation"},
 	} {
