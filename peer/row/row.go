@@ -19,12 +19,7 @@ type Record struct {
 func JobKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
 
 // ParseJobKey is the job ID that a row has as its key.
-func ParseJobKey(key string) (protocol.JobID, error) {
-	for len(key) > 1 && key[0] == '0' {
-		key = key[1:]
-	}
-	return protocol.ParseJobID(key)
-}
+func ParseJobKey(key string) (protocol.JobID, error) { return protocol.ParseJobID(key) }
 
 // Table names a kind of row.
 type Table string

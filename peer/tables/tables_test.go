@@ -345,3 +345,15 @@ func TestCountAt(t *testing.T) {
 		t.Errorf("%d jobs with %d CPUs are left", b.JobsHere, b.CPUsHere)
 	}
 }
+
+// TestIsComponent: a job is one by what it runs, or by its application.
+func TestIsComponent(t *testing.T) {
+	t.Parallel()
+	alone, named, member := jobIn(row.JobInGridQueue), jobIn(row.JobInGridQueue), jobIn(row.JobInGridQueue)
+	alone.Component, alone.App = nil, nil
+	named.Component, named.App = &protocol.Component{Name: "solve"}, nil
+	member.Component, member.App = nil, &tables.Application{}
+	if alone.IsComponent() || !named.IsComponent() || !member.IsComponent() {
+		t.Errorf("alone %t, with a component %t, in an application %t", alone.IsComponent(), named.IsComponent(), member.IsComponent())
+	}
+}
