@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -241,8 +242,8 @@ func TestExamplesLoad(t *testing.T) {
 	found := 0
 	root := filepath.Join("..", "..", "examples")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if entry != nil && slices.Contains([]string{"experiments", "plugins", "prices"}, entry.Name()) {
-			return fs.SkipDir // those are for the simulator, for the plugins themselves, or for price feeds
+		if entry != nil && slices.Contains([]string{"experiments", "plugins", "prices", "compose"}, entry.Name()) {
+			return fs.SkipDir // for the simulator, for the plugins themselves, for price feeds, or parts: see TestBedsLoad
 		}
 		if err != nil || filepath.Ext(path) != ".toml" || notOfPeers(filepath.ToSlash(path)) {
 			return err
@@ -270,4 +271,51 @@ func TestExamplesLoad(t *testing.T) {
 	if err != nil || found < 4 {
 		t.Errorf("found %d examples, %v", found, err)
 	}
+}
+
+// TestBedsLoad: the parts of a configuration that examples/compose puts together make one, without warnings.
+func TestBedsLoad(t *testing.T) {
+	t.Parallel()
+	compose := filepath.Join("..", "..", "examples", "compose")
+	network := content(t, filepath.Join(compose, "network.toml"))
+	beds, err := filepath.Glob(filepath.Join(compose, "*", "common.toml"))
+	if err != nil || len(beds) < 4 {
+		t.Fatalf("found %d beds, %v", len(beds), err)
+	}
+	for _, common := range beds {
+		bed := filepath.Dir(common)
+		for _, site := range []string{"aurora", "borealis", "cygnus"} {
+			dir := t.TempDir()
+			if prices := filepath.Join(bed, "prices"); isDir(prices) {
+				if err := os.CopyFS(filepath.Join(dir, "prices"), os.DirFS(prices)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			writeFile(t, filepath.Join(dir, "network.toml"), strings.ReplaceAll(network, "ADDRESS", "192.0.2.7"))
+			writeFile(t, filepath.Join(dir, "common.toml"), content(t, common))
+			writeFile(t, filepath.Join(dir, "site.toml"), content(t, filepath.Join(bed, site+".toml")))
+			writeFile(t, filepath.Join(dir, "partners.toml"), fmt.Sprintf(
+				"[[partner]]\nname = \"other\"\npublic_key = %q\nmax_jobs = 100\nusers = { \"*\" = \"gridguest\" }\n", south))
+			c, err := config.Load(dir)
+			if err != nil {
+				t.Errorf("%s, %s: %v", bed, site, err)
+			} else if len(c.Warnings) > 0 {
+				t.Errorf("%s, %s: %v", bed, site, c.Warnings)
+			}
+		}
+	}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
