@@ -198,8 +198,10 @@ func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 	if !c.stead {
 		j.Decided = row.Decided{Policy: p.cfg.Policy.Name, At: p.now, AWT: c.in.AWT[c.in.At(d.Job, d.Site)]}
 	}
-	if home && p.cfg.Initiation == policy.Cycle { // only cycles count local jobs
-		p.countIntake()
+	if home {
+		if p.cfg.Initiation == policy.Cycle { // only cycles count local jobs
+			p.countIntake()
+		}
 	} else if own := &c.r.Home[d.Job]; own.Declined == "" && own.AWT != protocol.Never {
 		j.Home = pricing.QuotedPrice(own)
 	}

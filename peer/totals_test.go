@@ -130,3 +130,34 @@ func TestSavedAgainstHome(t *testing.T) {
 		})
 	}
 }
+
+// TestNoLocalQuoteOfALocalJob: what home quoted is kept of jobs that a round places elsewhere, and of no others.
+func TestNoLocalQuoteOfALocalJob(t *testing.T) {
+	t.Parallel()
+	answers := idle(peertest.Greedy{}, func(r protocol.Request) protocol.Quote {
+		return protocol.Quote{Job: r.Job, AWT: protocol.Hour, ERT: protocol.Hour, Currency: "CHF", Terms: []protocol.Term{{Name: "cpu", Amount: protocol.Unit}}}
+	})
+	l := newLone(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
+		if op, ok := op.(event.DecideOp); ok {
+			return event.DecideResult{Decisions: []policy.Decision{{Job: 0, Site: slices.IndexFunc(op.Snapshot.Sites, func(s policy.Site) bool { return s.Name == "a" })}}}, nil
+		}
+		return answers(op)
+	})
+	l.step(submission(1))
+	request, ok := l.last().(protocol.QuoteRequest)
+	if !ok {
+		t.Fatalf("got %T instead of a question", l.last())
+	}
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{
+		Round: request.Round, MaxJobs: 1, Load: protocol.Load{CPUs: 8}, Free: 8, Quotes: []protocol.Quote{{Job: request.Jobs[0].Job, ERT: protocol.Hour}},
+	}})
+	for _, rec := range slices.Backward(l.records) {
+		if j, ok := rec.Row.(row.Job); ok {
+			if j.Site != "a" || j.Quoted == nil || j.Home != nil {
+				t.Errorf("placed at %s, quoted %+v, at home %+v", j.Site, j.Quoted, j.Home)
+			}
+			return
+		}
+	}
+	t.Error("the job was not placed")
+}
