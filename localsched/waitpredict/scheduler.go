@@ -64,6 +64,9 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 	}
 	added, err := s.added(ctx, query, quotes)
 	if err != nil {
+		if s.predictor.method == Auto { // the waits are those of the plan, which are known; only predictions are missing
+			return quotes, nil
+		}
 		return nil, err
 	}
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -567,6 +568,12 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 	s := waitpredict.New(under, newForesight(t, waitpredict.QBETS), func() protocol.Instant { return begin })
 	if _, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead}); err == nil || !strings.Contains(err.Error(), "quotes 5 jobs, and 2 of them when no jobs are ahead") {
 		t.Errorf("got %v", err)
+	}
+	// By auto the waits are the plan's, which the first answer has.
+	s = waitpredict.New(under, newForesight(t, waitpredict.Auto), func() protocol.Instant { return begin })
+	quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead})
+	if err != nil || !reflect.DeepEqual(quotes, with) {
+		t.Errorf("by auto: %+v, %v", quotes, err)
 	}
 }
 

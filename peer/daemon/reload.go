@@ -69,11 +69,10 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	for i := range feeds {
 		changed = append(changed, feeds[i].Use())
 	}
+	var late error
 	if len(feeds) > 0 {
 		d.budget.Wake()
-		if err = d.changePrices(ctx); err != nil {
-			return api.Reloaded{}, fmt.Errorf("ask for the changed prices: %w", err)
-		}
+		late = d.changePrices(ctx)
 	}
 	done := api.Reloaded{Changed: changed, Restart: restart, Rules: d.rules()}
 	done.Added, done.Removed = before.OtherPartners(mixed)
@@ -84,6 +83,9 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 		done.Warnings = append(done.Warnings, warning.String())
 	}
 	done.Warnings = append(done.Warnings, d.missingPartnersHere(ctx, next)...)
+	if late != nil {
+		done.Warnings = append(done.Warnings, fmt.Sprintf("quotes use the previous prices until the next refresh: %v", late))
+	}
 	d.log.Info("config_reloaded", "by", by, "changed", lines(done.Changed), "needs_restart", lines(restart),
 		"added_partners", done.Added, "removed_partners", done.Removed)
 	return done, nil
