@@ -32,8 +32,7 @@ type reading struct {
 	jobs      []submitted
 	runs      map[protocol.Tag]*run
 	decisions map[protocol.JobID]*decision // the last of each job
-	cancelled map[protocol.JobID]bool
-	order     []*run // in which they came into the local queue, of those that were seen pending there
+	order     []*run                       // in which they came into the local queue, of those that were seen pending there
 
 	checks    []protocol.Instant // of the own load, every σ
 	connected map[protocol.SiteName]bool
@@ -104,7 +103,7 @@ func readSite(path string) (*reading, error) {
 	}
 	r := &reading{
 		path: path, config: in.Header().Config, seed: in.Header().Seed, calls: map[event.CallID]call{}, asked: map[event.AskID]submission{},
-		runs: map[protocol.Tag]*run{}, decisions: map[protocol.JobID]*decision{}, cancelled: map[protocol.JobID]bool{},
+		runs: map[protocol.Tag]*run{}, decisions: map[protocol.JobID]*decision{},
 		connected: map[protocol.SiteName]bool{},
 	}
 	open := openJobs(in.Rows())
@@ -159,8 +158,6 @@ func (r *reading) see(step recording.Step, ready event.Ready) {
 	switch ev := step.Event.(type) {
 	case event.Submit:
 		r.asked[ev.Asked] = submission{at: step.Now, jobs: ev.Jobs, app: ev.Application != nil}
-	case event.Cancel:
-		r.cancelled[ev.Job] = true
 	case event.MessageIn:
 		if ofPeer(ev.Body) {
 			r.received = append(r.received, r.message(ev.From, step.Now, ev.Body, false))
@@ -176,7 +173,7 @@ func (r *reading) see(step recording.Step, ready event.Ready) {
 		r.problem("the peer was reconfigured at step %d; the simulator has one configuration of a site", step.N)
 	case event.CallDone:
 		r.called(step.Now, ev)
-	case event.Tick, event.ClockSet, event.DigestSeen, event.MemberSeen, event.Requeue, event.AskRecovery, event.Recover, event.TestSubmit,
+	case event.Tick, event.ClockSet, event.Cancel, event.DigestSeen, event.MemberSeen, event.Requeue, event.AskRecovery, event.Recover, event.TestSubmit,
 		event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskRunHistory:
 	}
 	r.made(step, ready)

@@ -141,6 +141,10 @@ func (e *Elsewhere) component(plan *experiment.Plan, c *view.ComponentHistory) e
 				e.LeftOut++
 				continue
 			}
+			if most := plan.Sites[i].LocalSched.CPUs; run.Ran < 1 || run.CPUs < 1 || run.CPUs > most {
+				return fmt.Errorf("component %s: the run history has a run of %d ms on %d CPUs at site %s, which has %d CPUs in the experiment",
+					c.Name, int64(run.Ran), run.CPUs, there.Site, most)
+			}
 			runs = append(runs, pastRun{run, i, run.At.Add(-run.Ran)})
 			seen = append(seen, gamma.Execution{
 				Site: there.Site, Machine: plan.Sites[i].CPUModel(), MHz: plan.Sites[i].LocalSched.MHz, CPUs: run.CPUs, Ran: run.Ran, Usage: run.Usage, At: run.At,

@@ -96,9 +96,16 @@ func TestHistoryMistakes(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	free := example(t, "iss/buy.toml")
-	free.Sites[3].LocalSched.CPUs = 1 // the site of the run does not have the CPUs it ran on: it is left out there
-	if e, err := tune.PriceHistory(free, history(t, pastRuns)); err != nil || e.Sites[3].Fit != 0 || e.Sites[3].Ran != 1 {
-		t.Errorf("%+v, %v", e, err)
+	small := example(t, "iss/buy.toml")
+	small.Sites[3].LocalSched.CPUs = 1 // the site of the run does not have the CPUs it ran on
+	if _, err := tune.PriceHistory(small, history(t, pastRuns)); err == nil || !strings.Contains(err.Error(), "which has 1 CPUs in the experiment") {
+		t.Error(err)
+	}
+	for _, damage := range []func(*view.PastRun){func(r *view.PastRun) { r.Ran = 0 }, func(r *view.PastRun) { r.Ran = -1 }, func(r *view.PastRun) { r.CPUs = 0 }} {
+		h := history(t, pastRuns)
+		damage(&h.Components[0].Sites[0].Runs[0])
+		if _, err := tune.PriceHistory(plan, h); err == nil || !strings.Contains(err.Error(), "the run history has a run of") {
+			t.Error(err)
+		}
 	}
 }

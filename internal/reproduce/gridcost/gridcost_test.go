@@ -139,3 +139,29 @@ func TestNamesAndMistakes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestParkWithoutMachines: a park that has none, or none that suits a class, leaves cells empty.
+func TestParkWithoutMachines(t *testing.T) {
+	t.Parallel()
+	full := strings.SplitAfter(content(t, filepath.Join(park, "park.csv")), "\n")
+	for rows := 1; rows < len(full); rows++ {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"park.csv": strings.Join(full[:rows], ""), "classes.csv": content(t, filepath.Join(park, "classes.csv"))} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if reports, err := gridcost.Run(dir, []string{"is-cost"}); err == nil && len(reports) != 1 {
+			t.Errorf("%d rows: %d reports", rows, len(reports))
+		}
+	}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -213,6 +213,13 @@ func (c *class) row(machines []machine) reproduce.Row {
 			adequate = append(adequate, costs)
 		}
 	}
-	return reproduce.Row{Label: row.Label, Cells: append(row.Cells,
-		reproduce.Ours(slices.Max(adequate)/slices.Min(adequate)).Beside(10), reproduce.Ours(slices.Max(all)/slices.Min(all)))}
+	return reproduce.Row{Label: row.Label, Cells: append(row.Cells, ratio(adequate).Beside(10), ratio(all))}
+}
+
+// ratio is how many times the largest of some costs is the smallest; an empty cell without any.
+func ratio(costs []float64) reproduce.Cell {
+	if len(costs) == 0 {
+		return reproduce.Cell{}
+	}
+	return reproduce.Ours(slices.Max(costs) / slices.Min(costs))
 }
