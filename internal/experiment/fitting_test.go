@@ -105,6 +105,14 @@ func TestFitTraceByPeriods(t *testing.T) {
 	if err != nil || len(jobs) != 100 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
+	last := jobs[len(jobs)-1].Submit
+	busy := opened(t, "load = 2\n[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 8\n[[workload]]\nsite = \"a\"\njobs = 100\nmodel_file = '"+write(t, "model.toml", model.String())+"'\n")
+	if jobs, err = busy.Jobs(3); err != nil || len(jobs) != 100 || jobs[99].Submit > last/2+1 {
+		t.Errorf("at a load of 2: %d jobs until %v, at 1 until %v, %v", len(jobs), jobs[len(jobs)-1].Submit, last, err)
+	}
+	if _, err = plan.Join("mine=8x1@1000,model=M1"); err == nil || !strings.Contains(err.Error(), "site mine: the workload of site a has the span of its model_file; set its span") {
+		t.Errorf("joined: %v", err)
+	}
 }
 
 // TestFitTraceWarns of a model whose load is not the trace's.

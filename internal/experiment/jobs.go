@@ -131,12 +131,15 @@ const xsedeJobs = 10_000
 func (p *Plan) source(in *input, site *Site) workload.Source {
 	w := &p.Workloads[in.work]
 	load := p.Load * w.Load
-	span := w.Span
-	if _, periods := in.model.(*workload.PeriodModel); !periods {
+	span, jobs := w.Span, float64(w.Jobs)*load
+	switch _, periods := in.model.(*workload.PeriodModel); {
+	case !periods:
 		span = cmp.Or(span, workload.Table6Span)
+	case span == 0: // the load divides the time of the log, and the jobs are the same
+		jobs = float64(w.Jobs)
 	}
 	return workload.Source{Model: in.model, Options: workload.Options{
-		Span: span, Load: load, Service: w.Service, Jobs: int(math.Round(float64(w.Jobs) * load)), Bias: w.Bias,
+		Span: span, Load: load, Service: w.Service, Jobs: int(math.Round(jobs)), Bias: w.Bias,
 		SizeUnit: workload.SizeUnit(w.SizeUnit), Scale: w.Scale,
 		Machine: workload.Machine{
 			Name: site.Name, Nodes: site.LocalSched.Nodes, CPUsPerNode: site.cpusPerNode(), MHz: site.LocalSched.MHz,

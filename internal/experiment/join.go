@@ -48,6 +48,9 @@ func (p *Plan) Join(text string) (*Plan, error) {
 	}
 	joined.Sites, joined.inputs, joined.supplies = append(joined.Sites, site), nil, nil
 	if w.Trace != "" || w.Model != "" || w.ModelFile != "" {
+		if other := p.spanOfModel(); other != "" && w.Trace == "" {
+			return nil, fmt.Errorf("site %s: the workload of site %s has the span of its model_file; set its span, which the new site's workload gets too", site.Name, other)
+		}
 		if w.Trace != "" {
 			w.Span = defaultWorkload().Span
 		}
@@ -60,6 +63,16 @@ func (p *Plan) Join(text string) (*Plan, error) {
 		return nil, fmt.Errorf("site %s: %w", site.Name, err)
 	}
 	return joined, nil
+}
+
+// spanOfModel names a site whose workload takes its span from a file; empty: there is none.
+func (p *Plan) spanOfModel() string {
+	for i := range p.Workloads {
+		if w := &p.Workloads[i]; w.ModelFile != "" && w.Span == 0 {
+			return w.Site
+		}
+	}
+	return ""
 }
 
 // span is the longest of the plan's models, so that one more has jobs as long as

@@ -190,7 +190,10 @@ func (p *Profile) validateWork(cpus int) error {
 		if !within(0, maxPeriodWork, period...) || period[2*len(p.Widths)] > cpus {
 			return fmt.Errorf("periods[%d]: a value is negative or too large", i)
 		}
-		for class := range p.Widths {
+		for class, width := range p.Widths {
+			if here := period[2*class]; float64(period[2*class+1]) > float64(here)*float64(width)*maxProfileTime {
+				return fmt.Errorf("periods[%d]: %d jobs of up to %d CPUs cannot have %d CPU-seconds", i, here, width, period[2*class+1])
+			}
 			jobs += period[2*class]
 			work = max(work, period[2*class+1])
 		}

@@ -13,6 +13,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// The loads at which jobs are drawn.
+const (
+	leastLoad = 0.01
+	mostLoad  = 100.0
+)
+
 // Generate draws jobs from the model, in the order of their submissions and numbered
 // from 1. A span of 0 is that of the log, with as many jobs as it has; a shorter span
 // has its first periods, a longer one repeats its whole weeks, or days if it has no
@@ -22,6 +28,9 @@ import (
 func (m *PeriodModel) Generate(o Options, seed uint64) ([]Job, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
+	}
+	if load := factorOrOne(o.Load); !(load >= leastLoad && load <= mostLoad) {
+		return nil, fmt.Errorf("options: load: %v is not a factor from %v to %v", load, leastLoad, mostLoad)
 	}
 	end := m.span() // in the log's time
 	if o.Span == 0 {

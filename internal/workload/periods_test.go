@@ -121,6 +121,8 @@ func TestPeriodsUnderOptions(t *testing.T) {
 		want string
 	}{
 		{workload.Options{Bias: 0.5}, "bias: 0.5 does not apply"},
+		{workload.Options{Load: 1e-300}, "load: 1e-300 is not a factor from 0.01 to 100"},
+		{workload.Options{Load: 1e12}, "load: 1e+12 is not a factor"},
 		{workload.Options{Jobs: 5000}, "jobs: 5000 are wanted and the model gives 2000"},
 		{workload.Options{Span: protocol.Duration(math.MaxInt64 / 4)}, "shorten span_ms"},
 	} {
@@ -197,6 +199,7 @@ func TestPeriodsValidate(t *testing.T) {
 		"profile.periods: ":                          func(p *workload.Profile) { p.Periods = p.Periods[1:] },
 		"profile.periods[0]: 1 values":               func(p *workload.Profile) { p.Periods[0] = []int{1} },
 		"profile.periods[1]: a value is":             func(p *workload.Profile) { p.Periods[1][0] = -1 },
+		"profile.periods[0]: ":                       func(p *workload.Profile) { p.Periods[0][1] = 1 << 45 }, // more work than its jobs can have
 		"profile.kinds: a model has":                 func(p *workload.Profile) { p.Kinds = nil },
 		"profile.kinds: they have":                   func(p *workload.Profile) { p.Periods[0][0]++ },
 		"profile.kinds[0].jobs: 0":                   func(p *workload.Profile) { p.Kinds[0].Jobs = 0 },
