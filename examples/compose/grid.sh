@@ -67,7 +67,7 @@ all_ended() {
 
 # placed PREFIX: prints, for each job whose name begins so, its name, state and site.
 placed() {
-	at aurora switchyard queue --recent 1000 --no-header | awk -v prefix="$1" 'index($2, prefix) == 1 { print $2, $4, $8 }'
+	at aurora switchyard queue --recent 1000 --no-header | awk -v prefix="$1" 'substr($2, 1, length(prefix)) == prefix { print $2, $4, $8 }'
 }
 
 # all_running: no peer may have ended meanwhile; there is nothing that starts it again.
