@@ -55,6 +55,7 @@ type Job struct {
 	Latencies sim.JobLatencies
 	decision  *decision        // that placed it; nil: none is known
 	queued    protocol.Instant // when it was in the local queue
+	tag       protocol.Tag     // of its last placement
 }
 
 // Wait is from its submission to its start.
@@ -220,7 +221,7 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 			if moreThanCPUs(&s.spec) {
 				simplified++
 			}
-			g.handOff(&job, ahead[i])
+			g.handOff(&job, r, ahead[i])
 			g.Jobs = append(g.Jobs, job)
 		}
 	}
@@ -260,22 +261,22 @@ func (g *Grid) noteJobs(unstarted, simplified int, begin, end protocol.Instant) 
 	}
 }
 
-// handOff sets the latency of a job's submission to what the time from its decision until it was in the local queue
-// has beyond the latencies of the records and messages of a hand-off. So jobs of one round enter a queue in
-// the order that was recorded.
-func (g *Grid) handOff(job *Job, ahead protocol.Duration) {
-	if job.decision == nil {
+// handOff sets the latency of a job's submission to what the time from its commitment to its site, or from its offer to
+// a partner, until it was in the local queue has beyond the latencies of the records and messages of a hand-off. So jobs
+// of one round enter a queue in the order that was recorded. The decision before may be older: under receiver
+// initiation a job that a round leaves at its origin waits there for its next check.
+func (g *Grid) handOff(job *Job, origin *reading, ahead protocol.Duration) {
+	if job.Site == job.Origin {
+		return // its latency is that from the call
+	}
+	offered, known := origin.offers[job.tag]
+	if !known {
 		return
 	}
-	took := job.queued.Sub(job.decision.answered.Add(-ahead))
+	took := job.queued.Sub(offered.Add(-ahead))
 	from, to := g.Sites[job.Origin].Latencies.Commit, g.Sites[job.Site].Latencies.Commit
-	usual := from
-	if job.Site != job.Origin { // offer, prepared, grant, and the records of all and of the submission
-		usual = 2*from + 2*to + 3*g.link(job.Origin, job.Site)
-	}
-	if took >= usual {
-		job.Latencies.Submit = took - usual
-	}
+	// offer, prepared, grant, and the records of all and of the submission
+	job.Latencies.Submit = max(0, took-2*from-2*to-3*g.link(job.Origin, job.Site))
 }
 
 // link is the latency between two sites.
@@ -300,7 +301,7 @@ func (r *reading) runOf(id protocol.JobID) (last *run) {
 
 func (j *Job) ranAt(site int, r *run, ahead protocol.Duration, end protocol.Instant) {
 	j.Site, j.Started, j.queued = site, r.started.Add(-ahead), r.queued.Add(-ahead)
-	j.Ran, j.Ended, j.Latencies = r.ran, r.freed != 0, r.latency
+	j.Ran, j.Ended, j.Latencies, j.tag = r.ran, r.freed != 0, r.latency, r.tag
 	if !j.Ended {
 		j.Ran = max(1, end.Sub(j.Started))
 	}

@@ -175,17 +175,22 @@ func (r *reading) jobLatencies(commit protocol.Duration) sim.JobLatencies {
 }
 
 // inOrder moves the times at which jobs came into the local queue so that they have the order of the queue. Answers to
-// submissions at the same time may come in another order, but none comes before its job is in the queue.
+// submissions at the same time may come in another order, but none comes before its job is in the queue. Of jobs that come
+// at the same time, the simulator queues first what was called first.
 func (r *reading) inOrder() {
-	next := protocol.Instant(0)
+	var next *run
 	for _, one := range slices.Backward(r.order) {
 		if one.queued == 0 {
 			continue
 		}
-		if next != 0 && one.queued >= next {
-			one.queued = max(one.called, next-1)
+		if next != nil && (one.queued > next.queued || one.queued == next.queued && one.call > next.call) {
+			latest := next.queued
+			if one.call > next.call {
+				latest--
+			}
+			one.queued = max(one.called, latest)
 		}
-		next = one.queued
+		next = one
 	}
 }
 

@@ -31,8 +31,9 @@ type reading struct {
 	asked     map[event.AskID]submission
 	jobs      []submitted
 	runs      map[protocol.Tag]*run
-	decisions map[protocol.JobID]*decision // the last of each job
-	order     []*run                       // in which they came into the local queue, of those that were seen pending there
+	offers    map[protocol.Tag]protocol.Instant // to partners, when first made
+	decisions map[protocol.JobID]*decision      // the last of each job
+	order     []*run                            // in which they came into the local queue, of those that were seen pending there
 
 	checks    []protocol.Instant // of the own load, every σ
 	connected map[protocol.SiteName]bool
@@ -70,6 +71,7 @@ type submitted struct {
 // run is a placement of a job in the local queue of the site.
 type run struct {
 	tag     protocol.Tag
+	call    event.CallID     // by which the peer put it in the queue
 	called  protocol.Instant // when the peer wanted it in the queue
 	queued  protocol.Instant // when it was there; 0: it was not
 	started protocol.Instant // 0: it did not start
@@ -103,7 +105,7 @@ func readSite(path string) (*reading, error) {
 	}
 	r := &reading{
 		path: path, config: in.Header().Config, seed: in.Header().Seed, calls: map[event.CallID]call{}, asked: map[event.AskID]submission{},
-		runs: map[protocol.Tag]*run{}, decisions: map[protocol.JobID]*decision{},
+		runs: map[protocol.Tag]*run{}, offers: map[protocol.Tag]protocol.Instant{}, decisions: map[protocol.JobID]*decision{},
 		connected: map[protocol.SiteName]bool{},
 	}
 	open := openJobs(in.Rows())
@@ -193,13 +195,23 @@ func (r *reading) message(other protocol.SiteName, at protocol.Instant, body pro
 	return message{other: other, at: at, content: body.Kind() + string(text), durable: durable}
 }
 
+// sends takes in a message that the peer sends. An offer may be repeated.
+func (r *reading) sends(now protocol.Instant, m event.Outgoing, durable bool) {
+	if ofPeer(m.Body) {
+		r.sent = append(r.sent, r.message(m.To, now, m.Body, durable))
+	}
+	if offer, ok := m.Body.(protocol.Offer); ok {
+		if _, repeated := r.offers[offer.Tag()]; !repeated {
+			r.offers[offer.Tag()] = now
+		}
+	}
+}
+
 // made takes in what the peer made of a step.
 func (r *reading) made(step recording.Step, ready event.Ready) {
 	durable := len(ready.Records) > 0
 	for _, m := range ready.Messages {
-		if ofPeer(m.Body) {
-			r.sent = append(r.sent, r.message(m.To, step.Now, m.Body, durable))
-		}
+		r.sends(step.Now, m, durable)
 	}
 	_, ticked := step.Event.(event.Tick)
 	for _, one := range ready.Calls {
@@ -208,7 +220,7 @@ func (r *reading) made(step recording.Step, ready event.Ready) {
 			r.checks = append(r.checks, step.Now)
 		}
 		if submit, ok := one.Op.(event.SubmitOp); ok && r.runs[submit.Job.Tag] == nil {
-			r.runs[submit.Job.Tag] = &run{tag: submit.Job.Tag, called: step.Now}
+			r.runs[submit.Job.Tag] = &run{tag: submit.Job.Tag, call: one.ID, called: step.Now}
 		}
 	}
 	for _, answer := range ready.Answers {

@@ -136,7 +136,7 @@ func simulated(t *testing.T, dir string, configs map[protocol.SiteName]string, c
 func TestRecordedGridIsSimulated(t *testing.T) {
 	t.Parallel()
 	for _, one := range []struct{ initiation, policy string }{
-		{"sender", "tc"}, {"symmetric", "tc"}, {"cycle", "mcmf"}, {"cycle", "iss"},
+		{"sender", "tc"}, {"receiver", "tc"}, {"symmetric", "tc"}, {"cycle", "mcmf"}, {"cycle", "iss"},
 	} {
 		t.Run(one.initiation+" "+one.policy, func(t *testing.T) {
 			t.Parallel()
