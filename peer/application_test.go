@@ -222,7 +222,7 @@ func (l *lone) view(id protocol.JobID) view.Job {
 
 // Every run is kept once, in the transaction that ends the job, and the next one is expected
 // to last as long; a restarted peer knows it too.
-func TestExecutionsAreLearntFrom(t *testing.T) {
+func TestRunHistoryIsUsed(t *testing.T) {
 	t.Parallel()
 	l, seen := seeing(t, func(in policy.Snapshot) []policy.Decision {
 		return []policy.Decision{{Job: 0, Site: 0}}
@@ -269,7 +269,7 @@ func TestMeasuredPowerIsCharged(t *testing.T) {
 	l, seen := seeing(t, func(in policy.Snapshot) []policy.Decision {
 		return []policy.Decision{{Job: 0, Site: 0}}
 	}, func(c *rules.Config) { c.Power, c.Costs = 80_000, byPower{} })
-	run := func(power int) (told protocol.Spec) {
+	run := func(power int) (reported protocol.Spec) {
 		ev := submission(1)
 		ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.Power = 2, power
 		ev.Jobs[0].Component = protocol.Component{Name: "solver", Delta: 1, Estimate: protocol.Hour}
@@ -287,10 +287,10 @@ func TestMeasuredPowerIsCharged(t *testing.T) {
 		{eco: 40_000, elsewhere: 250_000},
 		{eco: 16_000, elsewhere: 250_000, power: 100_000},
 	} {
-		told := run(c.power)
+		reported := run(c.power)
 		in := (*seen)[len(*seen)-1]
-		if in.EnergyCost[0] != c.eco || told.MeasuredPower != c.elsewhere {
-			t.Errorf("charged for %d mW, and elsewhere it draws %d ppm, want %+v", in.EnergyCost[0], told.MeasuredPower, c)
+		if in.EnergyCost[0] != c.eco || reported.MeasuredPower != c.elsewhere {
+			t.Errorf("charged for %d mW, and elsewhere it draws %d ppm, want %+v", in.EnergyCost[0], reported.MeasuredPower, c)
 		}
 		l.endMeasured(100*protocol.Second, protocol.Usage{Energy: c.energy})
 	}
@@ -321,7 +321,7 @@ func (l *lone) endMeasured(ran protocol.Duration, used protocol.Usage) {
 }
 
 // Contradictory options, unknown currencies and curves are refused before anything is taken.
-func TestWishesAreChecked(t *testing.T) {
+func TestObjectivesAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*event.Submit){
 		"CPF":                    func(ev *event.Submit) { ev.Application.Currency = "CPF" },
@@ -450,7 +450,7 @@ func TestNoLimitsInStead(t *testing.T) {
 
 // A run that is predicted to take longer than its limit is quoted so: a machine that is too
 // slow must not look cheap because the job would be ended there.
-func TestForeseenBeyondTheLimit(t *testing.T) {
+func TestPredictedBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	l, seen := seeing(t, nil)
 	ev := submission(1)
@@ -460,10 +460,10 @@ func TestForeseenBeyondTheLimit(t *testing.T) {
 	if got := (*seen)[0].ERT[0]; got != 10*protocol.Hour {
 		t.Errorf("with a limit of an hour it is quoted %v", got)
 	}
-	told := func(f event.LogEvent) bool {
+	reported := func(f event.LogEvent) bool {
 		return slices.ContainsFunc(f.Quotes, func(q view.Quote) bool { return q.Note == "would be ended at its limit of time, 1:00:00" })
 	}
-	if !slices.ContainsFunc(l.facts, told) {
+	if !slices.ContainsFunc(l.facts, reported) {
 		t.Errorf("nobody is told that its limit is too low: %+v", l.facts)
 	}
 }

@@ -147,7 +147,7 @@ func (tr *trial) look(t *testing.T) {
 // a limit in fact is reported, and nothing else.
 func (tr *trial) settled(t *testing.T) (broken int) {
 	t.Helper()
-	paid, late, told := map[protocol.JobID]protocol.Micro{}, map[protocol.JobID]bool{}, map[protocol.JobID]string{}
+	paid, late, reported := map[protocol.JobID]protocol.Micro{}, map[protocol.JobID]bool{}, map[protocol.JobID]string{}
 	for _, s := range tr.Sites() {
 		for _, view := range s.Finished() {
 			if bill := view.Bill; bill != nil {
@@ -170,17 +170,17 @@ func (tr *trial) settled(t *testing.T) (broken int) {
 				late[first] = true
 			}
 			if view.Objectives != nil && view.Objectives.Broken != "" {
-				told[first] = view.Objectives.Broken
+				reported[first] = view.Objectives.Broken
 			}
 		}
 	}
 	for first, limits := range tr.wanted {
 		over := paid[first] > limits.MaxCost
-		if (over || late[first]) != (told[first] != "") {
-			t.Errorf("application %v cost %v of at most %v, late: %t; told: %q", first, paid[first], limits.MaxCost, late[first], told[first])
+		if (over || late[first]) != (reported[first] != "") {
+			t.Errorf("application %v cost %v of at most %v, late: %t; told: %q", first, paid[first], limits.MaxCost, late[first], reported[first])
 		}
-		if over && !late[first] && !strings.HasPrefix(told[first], "max_cost: ") {
-			t.Errorf("application %v cost %v of at most %v; told: %q", first, paid[first], limits.MaxCost, told[first])
+		if over && !late[first] && !strings.HasPrefix(reported[first], "max_cost: ") {
+			t.Errorf("application %v cost %v of at most %v; told: %q", first, paid[first], limits.MaxCost, reported[first])
 		}
 		if over || late[first] {
 			broken++

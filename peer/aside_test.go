@@ -123,9 +123,9 @@ func TestCancelOfWhatMayHaveRun(t *testing.T) {
 	}
 }
 
-// TestWhatIsSetAsideIsToldAgain: only the memory of a peer has what no row knows, so the rows
+// TestWhatIsSetAsideIsReportedAgain: only the memory of a peer has what no row knows, so the rows
 // do not say that it was reported until a peer that starts on them need not know it.
-func TestWhatIsSetAsideIsToldAgain(t *testing.T) {
+func TestWhatIsSetAsideIsReportedAgain(t *testing.T) {
 	t.Parallel()
 	c := withAside(t, protocol.Tag{Job: protocol.NewJobID(2, 1), Epoch: 3})
 	again := newCards(t, c.rows)

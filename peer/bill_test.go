@@ -122,21 +122,21 @@ func TestComponentsCountAsTheyRan(t *testing.T) {
 
 // A component that ran for longer than predicted breaks max_cost: that is reported with why, and what
 // has not started ends.
-func TestBrokenLimitsAreTold(t *testing.T) {
+func TestBrokenLimitsAreReported(t *testing.T) {
 	t.Parallel()
 	l, ids := atPartner(t, 2)
 	offer := l.expensive()
 	l.runsAtB(offer, perHour(20*protocol.Unit), 2*protocol.Hour, protocol.Outcome{State: protocol.Completed, Bill: billOf(l.now, 40*protocol.Unit)})
 	l.advance(protocol.Second)
 	const why = "max_cost: what has run cost 40.00 CHF of at most 30.00 CHF; solver ran 2:00:00 and cost 40.00 CHF, predicted were 1:00:00 and 20.00 CHF"
-	told := ""
+	reported := ""
 	for _, f := range l.facts {
 		if f.Kind == event.LogLimitExceeded {
-			told = f.Text
+			reported = f.Text
 		}
 	}
-	if told != why {
-		t.Errorf("it is told %q", told)
+	if reported != why {
+		t.Errorf("it is told %q", reported)
 	}
 	last := l.finished()
 	if last.ID != ids[1] || last.State != protocol.Cancelled || last.Objectives.Broken != why ||
@@ -265,8 +265,8 @@ func TestBillsAreChecked(t *testing.T) {
 		if paid != c.cost || !strings.HasPrefix(disputed, c.disputed) || (c.disputed == "") != (disputed == "") {
 			t.Errorf("%s: it counts %d, and is said to be %q", name, paid, disputed)
 		}
-		if told := l.told(event.LogBillDisputed); told != (c.disputed != "") {
-			t.Errorf("%s: told: %t", name, told)
+		if reported := l.reported(event.LogBillDisputed); reported != (c.disputed != "") {
+			t.Errorf("%s: told: %t", name, reported)
 		}
 	}
 }
@@ -281,12 +281,12 @@ func TestBillWithoutARun(t *testing.T) {
 	say(protocol.Prepared{Tag: tag, Tariff: perHour(20 * protocol.Unit)})
 	say(protocol.Accept{Tag: tag})
 	say(protocol.Result{Tag: tag, Outcome: protocol.Outcome{State: protocol.Failed, Bill: billOf(l.now, 20*protocol.Unit)}})
-	if view := l.finished(); view.Bill != nil || !l.told(event.LogBillDisputed) {
+	if view := l.finished(); view.Bill != nil || !l.reported(event.LogBillDisputed) {
 		t.Errorf("billed %+v, and the facts are %+v", view.Bill, l.facts)
 	}
 }
 
-func (l *lone) told(kind event.LogKind) bool {
+func (l *lone) reported(kind event.LogKind) bool {
 	for _, f := range l.facts {
 		if f.Kind == kind {
 			return true

@@ -113,14 +113,14 @@ func (c *chaos) untilQuiet() (busy string) {
 		if busy == "" || c.world.Err() != nil {
 			break
 		}
-		c.cancelDear()
+		c.cancelExpensive()
 		busy = c.world.RunUntilQuiet(10 * protocol.Minute)
 	}
 	return busy
 }
 
-// cancelDear cancels what waits and has such a limit.
-func (c *chaos) cancelDear() {
+// cancelExpensive cancels what waits and has such a limit.
+func (c *chaos) cancelExpensive() {
 	for _, s := range c.world.Sites() {
 		for _, stored := range s.Rows().Jobs() {
 			if stored.Phase == row.JobInGridQueue && c.maxCost(s, stored.Application) < protocol.Unlimited {

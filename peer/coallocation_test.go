@@ -357,7 +357,7 @@ func TestRefusedComponentGivesItsRoomUp(t *testing.T) {
 
 // Users see the partners that are left out since they hold no room, also where another
 // job of the round is asked about there.
-func TestLeftOutIsTold(t *testing.T) {
+func TestLeftOutIsReported(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{false, true} {
 		w := holders(t, "abc", "b")
@@ -442,8 +442,8 @@ func member(cpus int) protocol.Job {
 func TestReleaseIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		failures, asked, told int
-		last                  string
+		failures, asked, reported int
+		last                      string
 	}{
 		"at once":     {0, 1, 0, ""},
 		"third try":   {2, 3, 1, "release: it hangs; asked again"},
@@ -473,14 +473,14 @@ func TestReleaseIsRepeated(t *testing.T) {
 			if n := count[event.CancelReservationOp](l); n != tt.asked {
 				t.Errorf("asked %d times, want %d", n, tt.asked)
 			}
-			var told []string
+			var reported []string
 			for _, f := range l.facts {
 				if f.Kind == event.LogCallFailed {
-					told = append(told, f.Text)
+					reported = append(reported, f.Text)
 				}
 			}
-			if len(told) != tt.told || (tt.told > 0 && told[tt.told-1] != tt.last) {
-				t.Errorf("told %q, want %d ending with %q", told, tt.told, tt.last)
+			if len(reported) != tt.reported || (tt.reported > 0 && reported[tt.reported-1] != tt.last) {
+				t.Errorf("told %q, want %d ending with %q", reported, tt.reported, tt.last)
 			}
 		})
 	}

@@ -13,22 +13,22 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// gettingDear has two sites, at one of which a megawatt hour comes to cost ten thousand francs after
+// gettingExpensive has two sites, at one of which a megawatt hour comes to cost ten thousand francs after
 // an hour instead of one.
-func gettingDear(t *testing.T, dear protocol.SiteName) *peertest.World {
+func gettingExpensive(t *testing.T, expensive protocol.SiteName) *peertest.World {
 	t.Helper()
 	return roomy(t, "ab", func(o *peertest.SiteOptions) {
 		o.Prices = peertest.HourlyPrices("CHF", 0, 0, 0, 0)
-		if o.Name == dear {
+		if o.Name == expensive {
 			o.Prices = peertest.HourlyPrices("CHF", 1, 10_000, 10_000, 10_000)
 		}
 		also(o, func(c *rules.Config) { c.Area, c.Power, c.Currency = string(o.Name), 1_000_000, "CHF" })
 	})
 }
 
-// inDearHours submits a group of two at a, one for each site, of which the other is full for
+// inExpensiveHours submits a group of two at a, one for each site, of which the other is full for
 // an hour and a half, until the expensive one is expensive. It returns what is left of the group after a second.
-func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro) (left []row.Job) {
+func inExpensiveHours(w *peertest.World, full protocol.SiteName, most protocol.Micro) (left []row.Job) {
 	w.Advance(protocol.Second)
 	w.Submit("a", "ada", "", peertest.Plan{Run: 90 * protocol.Minute}.Job(protocol.Spec{
 		Request: protocol.Request{CPUs: 8, WallTime: 90 * protocol.Minute}, Sites: []protocol.SiteName{full},
@@ -53,17 +53,17 @@ func inDearHours(w *peertest.World, full protocol.SiteName, most protocol.Micro)
 func TestHeldHoursHaveTheirPrice(t *testing.T) {
 	t.Parallel()
 	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
-		w, last := gettingDear(t, sites[0]), map[protocol.SiteName]event.LogEvent{}
+		w, last := gettingExpensive(t, sites[0]), map[protocol.SiteName]event.LogEvent{}
 		w.Facts = func(site protocol.SiteName, fact event.LogEvent) {
 			if site == "a" && fact.Kind == event.LogReserved {
 				last[fact.Site] = fact
 			}
 		}
-		inDearHours(w, sites[1], 10*protocol.Unit)
-		dear := last[sites[0]].Price
-		if dear == nil || dear.Cost != 2_666_667 || dear.Currency != "CHF" || dear.Run != 2*protocol.Minute || dear.Start < peertest.Epoch.Add(protocol.Hour) ||
-			len(dear.Terms) != 1 || dear.Terms[0] != (view.PriceTerm{Name: "energy", Amount: 2_666_667}) {
-			t.Errorf("dear at %s: held for %+v", sites[0], dear)
+		inExpensiveHours(w, sites[1], 10*protocol.Unit)
+		expensive := last[sites[0]].Price
+		if expensive == nil || expensive.Cost != 2_666_667 || expensive.Currency != "CHF" || expensive.Run != 2*protocol.Minute || expensive.Start < peertest.Epoch.Add(protocol.Hour) ||
+			len(expensive.Terms) != 1 || expensive.Terms[0] != (view.PriceTerm{Name: "energy", Amount: 2_666_667}) {
+			t.Errorf("dear at %s: held for %+v", sites[0], expensive)
 		}
 		if free := last[sites[1]].Price; free == nil || free.Cost != 0 {
 			t.Errorf("dear at %s: the other one is held for %+v", sites[0], free)
@@ -90,7 +90,7 @@ func TestHeldHoursHaveTheirPrice(t *testing.T) {
 func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
 	t.Parallel()
 	for _, sites := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
-		left := inDearHours(gettingDear(t, sites[0]), sites[1], protocol.Unit)
+		left := inExpensiveHours(gettingExpensive(t, sites[0]), sites[1], protocol.Unit)
 		if len(left) != 2 {
 			t.Fatalf("dear at %s: %d of 2 members are left", sites[0], len(left))
 		}
@@ -99,8 +99,8 @@ func TestHoldsCostWhatTheirHoursCost(t *testing.T) {
 				t.Errorf("dear at %s: job %v is %v: %s", sites[0], stored.Spec.Job, stored.Phase, stored.Reason)
 			}
 		}
-		w := gettingDear(t, sites[0])
-		inDearHours(w, sites[1], 10*protocol.Unit)
+		w := gettingExpensive(t, sites[0])
+		inExpensiveHours(w, sites[1], 10*protocol.Unit)
 		if busy := w.RunUntilQuiet(3 * protocol.Hour); busy != "" {
 			t.Fatalf("still busy:\n%s", busy)
 		}

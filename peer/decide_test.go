@@ -62,8 +62,8 @@ func TestFallback(t *testing.T) {
 			if (view.CommittedAt != 0) != tt.placed {
 				t.Errorf("placed at %v, it says %s", view.CommittedAt, view.Reason)
 			}
-			told := func(f event.LogEvent) bool { return f.Kind == tt.fact && f.Text == tt.text }
-			if tt.fact != "" && !slices.ContainsFunc(l.facts, told) {
+			reported := func(f event.LogEvent) bool { return f.Kind == tt.fact && f.Text == tt.text }
+			if tt.fact != "" && !slices.ContainsFunc(l.facts, reported) {
 				t.Errorf("%s: %q is not told: %+v", tt.fact, tt.text, l.facts)
 			}
 			reason := func(f event.LogEvent) bool {

@@ -38,16 +38,16 @@ func TestEnergyTerms(t *testing.T) {
 	t.Parallel()
 	const half = 30 * protocol.Minute
 	for name, tt := range map[string]struct {
-		quote  protocol.Quote
-		reckon protocol.EnergyPricing
-		power  int
-		want   []protocol.Term
+		quote   protocol.Quote
+		pricing protocol.EnergyPricing
+		power   int
+		want    []protocol.Term
 	}{
 		"an hour at once":                {quote: protocol.Quote{ERT: protocol.Hour}, want: energy(10_000)},
 		"parts of two hours":             {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, want: energy(5_000 + 15_000)},
-		"as if it started now":           {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, reckon: protocol.AtOnce, want: energy(10_000)},
-		"by two prices":                  {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, reckon: protocol.TwoPrice, want: energy(-10_000 + 15_000)},
-		"by what nobody knows: hourly":   {quote: protocol.Quote{ERT: protocol.Hour}, reckon: "moon", want: energy(10_000)},
+		"as if it started now":           {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, pricing: protocol.AtOnce, want: energy(10_000)},
+		"by two prices":                  {quote: protocol.Quote{AWT: half, ERT: protocol.Hour}, pricing: protocol.TwoPrice, want: energy(-10_000 + 15_000)},
+		"by what nobody knows: hourly":   {quote: protocol.Quote{ERT: protocol.Hour}, pricing: "moon", want: energy(10_000)},
 		"a minute and a half":            {quote: protocol.Quote{ERT: 90 * protocol.Second}, want: energy(250)},
 		"a negative hour":                {quote: protocol.Quote{AWT: 2 * protocol.Hour, ERT: protocol.Hour}, want: energy(-20_000)},
 		"a job of 60 %":                  {quote: protocol.Quote{ERT: protocol.Hour}, power: 600_000, want: energy(6_000)},
@@ -69,7 +69,7 @@ func TestEnergyTerms(t *testing.T) {
 			})
 			spec := guest(1, 4)
 			spec.Power = tt.power
-			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}, EnergyPricing: tt.reckon})
+			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}, EnergyPricing: tt.pricing})
 			if _, err := peerv1.Encode(reply); err != nil {
 				t.Error(err)
 			}
@@ -265,7 +265,7 @@ func TestEnergyOverTheInterval(t *testing.T) {
 	for name, tt := range map[string]struct {
 		quote   protocol.Quote
 		planned bool
-		reckon  protocol.EnergyPricing
+		pricing protocol.EnergyPricing
 		want    protocol.Micro
 	}{
 		// half of the starts lie in the hour at 10, and as much of the run in that at 30 as they are late
@@ -273,7 +273,7 @@ func TestEnergyOverTheInterval(t *testing.T) {
 		"all before the plan": {quote: protocol.Quote{AWT: protocol.Hour, AWTHigh: protocol.Hour, ERT: protocol.Hour}, want: 24_000},
 		"one point":           {quote: protocol.Quote{AWT: half, AWTLow: half, AWTHigh: half, ERT: protocol.Hour}, want: 20_000},
 		"none stated":         {quote: protocol.Quote{AWT: protocol.Hour, ERT: protocol.Hour}, want: 30_000},
-		"at once":             {quote: protocol.Quote{AWT: protocol.Hour, AWTHigh: protocol.Hour, ERT: protocol.Hour}, reckon: protocol.AtOnce, want: 10_000},
+		"at once":             {quote: protocol.Quote{AWT: protocol.Hour, AWTHigh: protocol.Hour, ERT: protocol.Hour}, pricing: protocol.AtOnce, want: 10_000},
 		"a site that plans":   {quote: protocol.Quote{AWT: protocol.Hour, AWTHigh: protocol.Hour, ERT: protocol.Hour}, planned: true, want: 30_000},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestEnergyOverTheInterval(t *testing.T) {
 				}
 				return answers(op)
 			})
-			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, EnergyPricing: tt.reckon})
+			reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{guest(1, 4)}, EnergyPricing: tt.pricing})
 			if got := reply.Quotes[0].Terms; !reflect.DeepEqual(got, energy(tt.want)) {
 				t.Errorf("terms %+v, want %d", got, tt.want)
 			}

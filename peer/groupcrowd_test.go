@@ -33,10 +33,10 @@ type wanted struct {
 
 // packedByLimits is how long groups take when each, one after the other, starts as soon as there
 // is room for all of its time limit.
-func packedByLimits(wishes []wanted) (last protocol.Duration) {
+func packedByLimits(allWanted []wanted) (last protocol.Duration) {
 	const step = protocol.Second
 	busy := map[protocol.SiteName][]int{"a": nil, "b": nil, "c": nil, "d": nil}
-	for _, one := range wishes {
+	for _, one := range allWanted {
 		length := int(one.limit / step)
 		for at := 0; ; at++ {
 			free := map[protocol.SiteName]int{}
@@ -92,7 +92,7 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 	})
 	w.Advance(protocol.Second)
 	names := []protocol.SiteName{"a", "b", "c", "d"}
-	var wishes []wanted
+	var allWanted []wanted
 	for g := range groups {
 		limit := protocol.Duration(60+rng.IntN(60)) * protocol.Second
 		one := wanted{limit: limit}
@@ -116,7 +116,7 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 		if _, refused := w.Site(origin).Answer(asked).(view.Refusal); refused {
 			continue
 		}
-		wishes = append(wishes, one)
+		allWanted = append(allWanted, one)
 	}
 	began := w.Now()
 	work := int64(0)
@@ -154,7 +154,7 @@ func crowd(t *testing.T, seed uint64, groups int, origins []protocol.SiteName) (
 	}
 	out.inVain, out.makespan = len(facts), last.Sub(began)
 	out.used = float64(work) / float64(int64(out.makespan)*32)
-	out.packed = float64(work) / float64(int64(packedByLimits(wishes))*32)
+	out.packed = float64(work) / float64(int64(packedByLimits(allWanted))*32)
 	return out
 }
 

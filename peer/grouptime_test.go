@@ -50,7 +50,7 @@ func TestInstantPastMaxTime(t *testing.T) {
 }
 
 // An instant before max_time is agreed on, and explain tells all of it.
-func TestInstantIsTold(t *testing.T) {
+func TestInstantIsReported(t *testing.T) {
 	t.Parallel()
 	l := holder(t, func(*rules.Config) {}, nothingElse)
 	l.gatherWithin(2*protocol.Hour, "b", "c")
@@ -60,13 +60,13 @@ func TestInstantIsTold(t *testing.T) {
 	if got := l.phases(); got != "[granted granted]" {
 		t.Fatalf("phases %s", got)
 	}
-	var told []string
+	var reported []string
 	for _, f := range l.facts {
 		if f.Job == l.jobs()[1].Spec.Job && f.Kind != event.LogRoundDecided && f.Kind != event.LogJobSubmitted {
-			told = append(told, string(f.Kind)+" "+f.Text)
+			reported = append(reported, string(f.Kind)+" "+f.Text)
 		}
 	}
-	all := strings.Join(told, "\n")
+	all := strings.Join(reported, "\n")
 	for _, want := range []string{
 		"offered to hold room from ", "as soon as its group can start by the quotes", "reserved from ",
 		"since b has room for job", "granted all sites of its group hold room from ",

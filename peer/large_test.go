@@ -59,7 +59,7 @@ func full(r protocol.Request) protocol.Quote {
 // quote for each job.
 func TestLargeRepliesFitTheWire(t *testing.T) {
 	t.Parallel()
-	dear := func(r protocol.Request) protocol.Quote {
+	expensive := func(r protocol.Request) protocol.Quote {
 		q := protocol.Quote{Job: r.Job, ERT: protocol.Never - 1, Currency: "EUR"}
 		for i := range 32 {
 			q.Terms = append(q.Terms, protocol.Term{Name: fmt.Sprintf("%064d", i), Amount: -1})
@@ -74,8 +74,8 @@ func TestLargeRepliesFitTheWire(t *testing.T) {
 	}{
 		"few long reasons":  {full, 64, 64, 2051},
 		"many long reasons": {full, 16384, 16384, 163},
-		"few prices":        {dear, 1000, 0, 0},
-		"many prices":       {dear, 16384, 15500, 163},
+		"few prices":        {expensive, 1000, 0, 0},
+		"many prices":       {expensive, 16384, 15500, 163},
 		"many short ones":   {atOnce, 16384, 0, 0},
 		"few long notes":    {noted, 64, 0, 0},
 		"many long notes":   {noted, 16384, 0, 0},
@@ -179,7 +179,7 @@ func (l *large) cycle(tb testing.TB) event.Ready {
 // small ones all.
 func TestFactsOfLargeRounds(t *testing.T) {
 	t.Parallel()
-	for jobs, told := range map[int]int{256: 31, 257: 8} {
+	for jobs, reported := range map[int]int{256: 31, 257: 8} {
 		t.Run(fmt.Sprint(jobs, " jobs"), func(t *testing.T) {
 			t.Parallel()
 			facts := newLarge(t, 30, jobs).cycle(t).LogEvents
@@ -187,7 +187,7 @@ func TestFactsOfLargeRounds(t *testing.T) {
 				t.Fatalf("%d facts", len(facts))
 			}
 			for _, f := range facts {
-				if f.Kind != event.LogJobDeferred || len(f.Quotes) != told || f.OmittedQuotes != 31-told {
+				if f.Kind != event.LogJobDeferred || len(f.Quotes) != reported || f.OmittedQuotes != 31-reported {
 					t.Fatalf("%s tells %d quotes and %d others", f.Kind, len(f.Quotes), f.OmittedQuotes)
 				}
 				if f.Quotes[0].Site != "p00" || f.Quotes[1].Site != "p01" || f.Quotes[7].Site != "p10" {

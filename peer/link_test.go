@@ -22,7 +22,7 @@ func TestRefusedKeyIsShown(t *testing.T) {
 		i := slices.IndexFunc(sites.Sites, func(s view.Site) bool { return s.Site == "b" })
 		return sites.Sites[i].Link, sites.Sites[i].Reason
 	}
-	told := func() (n int) {
+	reported := func() (n int) {
 		for _, f := range l.facts {
 			if f.Kind == event.LogKeyRefused && f.Site == "b" && f.Text == "its key is refused here" {
 				n++
@@ -31,13 +31,13 @@ func TestRefusedKeyIsShown(t *testing.T) {
 		return n
 	}
 	l.step(event.Disconnected{Site: "b"})
-	if link, why := shown(); link != "down" || why != "" || told() != 0 {
-		t.Errorf("down for no known reason: %s, %q, told %d times", link, why, told())
+	if link, why := shown(); link != "down" || why != "" || reported() != 0 {
+		t.Errorf("down for no known reason: %s, %q, told %d times", link, why, reported())
 	}
 	l.step(event.Disconnected{Site: "b", Why: "its key is refused here"})
 	l.step(event.Disconnected{Site: "nobody", Why: "its key is refused here"})
-	if link, why := shown(); link != "down" || why != "its key is refused here" || told() != 1 {
-		t.Errorf("a refused key: %s, %q, told %d times", link, why, told())
+	if link, why := shown(); link != "down" || why != "its key is refused here" || reported() != 1 {
+		t.Errorf("a refused key: %s, %q, told %d times", link, why, reported())
 	}
 	l.step(event.Connected{Card: protocol.Card{
 		Site: "b", Number: 2, Protocol: protocol.ProtocolVersion, Incarnation: 1, FirstStart: 1,

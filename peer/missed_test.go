@@ -18,7 +18,7 @@ import (
 
 // missing has a pair of components start together at a and b, of which b is down at the instant:
 // it has room for its own, and the grant does not come.
-func missing(t *testing.T, requeue bool, wishes func(*protocol.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
+func missing(t *testing.T, requeue bool, options func(*protocol.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
 	t.Helper()
 	jobs := pair(2, []protocol.SiteName{"a"}, []protocol.SiteName{"b"})
 	for i := range jobs {
@@ -26,15 +26,15 @@ func missing(t *testing.T, requeue bool, wishes func(*protocol.Application), dow
 		jobs[i].Spec.WallTime = 4 * protocol.Minute
 		jobs[i].Spec.Requeue = requeue
 	}
-	return lastMissing(t, jobs, wishes, down)
+	return lastMissing(t, jobs, options, down)
 }
 
 // lastMissing does so with other components, the last of which runs at b.
-func lastMissing(t *testing.T, jobs []protocol.Job, wishes func(*protocol.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
+func lastMissing(t *testing.T, jobs []protocol.Job, options func(*protocol.Application), down protocol.Duration) (*peertest.World, *peertest.Site) {
 	t.Helper()
 	w, last := holders(t, "abc"), len(jobs)-1
 	app := wanting()
-	wishes(app)
+	options(app)
 	w.Ask("a", func(asked event.AskID) event.Event {
 		return event.Submit{Asked: asked, User: "ada", Jobs: jobs, Application: app}
 	})
@@ -191,7 +191,7 @@ func TestNoEndWhileTheSiteIsSilent(t *testing.T) {
 }
 
 // What users say of starts is checked.
-func TestStartWishesAreChecked(t *testing.T) {
+func TestStartOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	w := holders(t, "ab")
 	for want, change := range map[string]func(*protocol.Application){
@@ -231,7 +231,7 @@ func TestNeverBegan(t *testing.T) {
 	t.Parallel()
 	l, here, there := begun(t)
 	l.heard(localsched.Change{Tag: here, State: protocol.Cancelled, Outcome: protocol.Outcome{State: protocol.Cancelled}}, 0)
-	if recall, ok := l.last().(protocol.Recall); !ok || recall.Tag != there || !recall.Cancel || !l.told(event.LogStartMissed) {
+	if recall, ok := l.last().(protocol.Recall); !ok || recall.Tag != there || !recall.Cancel || !l.reported(event.LogStartMissed) {
 		t.Errorf("b is sent %+v", l.last())
 	}
 	if got := l.phases(); got != "[grid-queue recalling]" {
@@ -248,7 +248,7 @@ func TestNeverBeganAtAPartner(t *testing.T) {
 		kill, ok := op.(event.KillOp)
 		return ok && kill.Tag == here
 	})
-	if !killed || !l.told(event.LogStartMissed) {
+	if !killed || !l.reported(event.LogStartMissed) {
 		t.Errorf("asked: %+v", l.asked)
 	}
 	if got := l.phases(); got != "[committed-local grid-queue]" {
@@ -277,7 +277,7 @@ func TestGuestNeverBegan(t *testing.T) {
 
 // What holds of a start together is shown of each job, at its origin and its site, also once it has
 // ended and where its user has said nothing.
-func TestStartWishesAreShown(t *testing.T) {
+func TestStartOptionsAreShown(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ said, want view.Start }{
 		"said":    {view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}, view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
@@ -311,7 +311,7 @@ func TestStartWishesAreShown(t *testing.T) {
 }
 
 // What is wanted of a start together means nothing to jobs that do not start together.
-func TestStartWishesNeedAGroup(t *testing.T) {
+func TestStartOptionsNeedAGroup(t *testing.T) {
 	t.Parallel()
 	w := holders(t, "ab")
 	apart := pair(2, nil, nil)

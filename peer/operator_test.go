@@ -73,9 +73,9 @@ func reasonAt(w *peertest.World, id protocol.JobID) string {
 	return view.Reason
 }
 
-// TestCancelEndsWhatNobodyKnows: a job that needs an operator ends by cancel, at once, and
+// TestCancelEndsUnknownJobs: a job that needs an operator ends by cancel, at once, and
 // says that its outcome is unknown. Its place is free.
-func TestCancelEndsWhatNobodyKnows(t *testing.T) {
+func TestCancelEndsUnknownJobs(t *testing.T) {
 	t.Parallel()
 	w, id := inDoubt(t)
 	w.Cancel("a", id)

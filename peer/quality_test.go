@@ -234,8 +234,8 @@ func TestPartnerThatDoesNotKeepItsQuotes(t *testing.T) {
 	}
 }
 
-// TestDoubtfulPartnerIsAskedWhenNobodyElseIs, since a bad chance is better than none.
-func TestDoubtfulPartnerIsAskedWhenNobodyElseIs(t *testing.T) {
+// TestDoubtfulPartnerIsAskedWhenNoOtherIs, since a bad chance is better than none.
+func TestDoubtfulPartnerIsAskedWhenNoOtherIs(t *testing.T) {
 	t.Parallel()
 	j := newJudged(t, map[protocol.SiteName]manner{"b": {}})
 	j.submits(30, 2*protocol.Minute)

@@ -56,18 +56,18 @@ func TestRefusedHereSaysWhy(t *testing.T) {
 func TestRefusedThereSaysWhy(t *testing.T) {
 	t.Parallel()
 	w := twoSites(t)
-	told := ""
+	reported := ""
 	w.Journal = func(line string) {
 		if strings.Contains(line, "event requeued") {
-			told = line
+			reported = line
 		}
 	}
 	job := twoCPUs(protocol.Second)
 	job.Payload = peertest.Plan{Refuse: true}.Payload()
 	w.Submit("a", "alice", "", job)
 	w.Advance(10 * protocol.Second)
-	if !strings.Contains(told, "b: the local scheduler refused it: its script asks to be refused") {
-		t.Errorf("the job came back with %q", told)
+	if !strings.Contains(reported, "b: the local scheduler refused it: its script asks to be refused") {
+		t.Errorf("the job came back with %q", reported)
 	}
 }
 

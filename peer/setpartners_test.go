@@ -40,10 +40,10 @@ func TestPartnersAsAfterARestart(t *testing.T) {
 			c.setPartnersOf(s, whole[s.Name])
 			c.world.Configure(s.Name, func(has *rules.Config) { cfg = *has })
 			again := newCardsOf(t, cfg, s.Rows().Copy().Rows)
-			live := toldOf(func(ev event.Event) view.Reply {
+			live := reportedBy(func(ev event.Event) view.Reply {
 				return s.Answer(c.world.Ask(s.Name, func(asked event.AskID) event.Event { return numbered(ev, asked) }))
 			}, s.Rows())
-			restarted := toldOf(func(ev event.Event) view.Reply { return again.ask(numbered(ev, 77)) }, s.Rows())
+			restarted := reportedBy(func(ev event.Event) view.Reply { return again.ask(numbered(ev, 77)) }, s.Rows())
 			if live != restarted {
 				t.Fatalf("seed %d: the live peer says\n%s\nand one that is started\n%s", seed, live, restarted)
 			}
@@ -80,9 +80,9 @@ func numbered(ev event.Event, asked event.AskID) event.Event {
 	return ev
 }
 
-// toldOf is what a peer says of its partners but for their sessions, and of the jobs in the rows that
+// reportedBy is what a peer says of its partners but for their sessions, and of the jobs in the rows that
 // need an operator.
-func toldOf(ask func(event.Event) view.Reply, rows peertest.Rows) string {
+func reportedBy(ask func(event.Event) view.Reply, rows peertest.Rows) string {
 	var out strings.Builder
 	sites, _ := ask(event.AskSites{}).(view.Sites)
 	for _, one := range sites.Sites[1:] {

@@ -21,7 +21,7 @@ func TestWatchThatFails(t *testing.T) {
 		watched := event.WatchResult{Watched: localsched.Watched{Load: protocol.Load{CPUs: 4}}}
 		l.step(event.CallDone{ID: l.watching, Result: watched, Err: err})
 	}
-	told := func() (lines []string) {
+	reported := func() (lines []string) {
 		for _, f := range l.facts {
 			if f.Kind == event.LogCallFailed || f.Kind == event.LogCallRestored {
 				lines = append(lines, string(f.Kind)+": "+f.Text)
@@ -43,13 +43,13 @@ func TestWatchThatFails(t *testing.T) {
 		if tries < 100 || tries > 180 { // every 30 s in the end
 			t.Errorf("tried %d times in an hour", tries)
 		}
-		if lines := told(); len(lines) != 1+2*round || !strings.HasPrefix(lines[2*round], "call-failed: watch: the plugin is away") {
+		if lines := reported(); len(lines) != 1+2*round || !strings.HasPrefix(lines[2*round], "call-failed: watch: the plugin is away") {
 			t.Errorf("after an hour without: told %q", lines)
 		}
 		for range 3 {
 			answer(nil)
 		}
-		if lines := told(); len(lines) != 2+2*round || !strings.HasPrefix(lines[1+2*round], "call-restored: watch: it works again after ") {
+		if lines := reported(); len(lines) != 2+2*round || !strings.HasPrefix(lines[1+2*round], "call-restored: watch: it works again after ") {
 			t.Errorf("when it works: told %q", lines)
 		}
 	}

@@ -437,7 +437,7 @@ func TestApplicationFitsInOneRound(t *testing.T) {
 
 // The site that runs a job gets what is predicted of it, and tells it the frequency that
 // its bill says.
-func TestJobIsToldItsFrequency(t *testing.T) {
+func TestJobGetsItsFrequency(t *testing.T) {
 	t.Parallel()
 	l := holder(t, func(cfg *rules.Config) { cfg.Costs, cfg.Currency = slow{}, "CHF" }, nothingElse)
 	ev := submission(1)
@@ -545,7 +545,7 @@ func TestGroupWaitsForItsMargin(t *testing.T) {
 }
 
 // What waits for the others of its group is predicted to end later.
-func TestGroupIsForeseenFromItsStart(t *testing.T) {
+func TestGroupIsPredictedFromItsStart(t *testing.T) {
 	t.Parallel()
 	l := holder(t, func(cfg *rules.Config) { cfg.Margin = protocol.Hour }, nothingElse)
 	l.gather("b", "c", unchanged)

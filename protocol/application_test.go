@@ -55,8 +55,8 @@ func TestApplicationsFaults(t *testing.T) {
 	}
 }
 
-// TestApplicationsFaultsAreAllTold: of each kind one, not the first alone.
-func TestApplicationsFaultsAreAllTold(t *testing.T) {
+// TestApplicationsFaultsAreAllReported: of each kind one, not the first alone.
+func TestApplicationsFaultsAreAllReported(t *testing.T) {
 	t.Parallel()
 	a, jobs := wanted(), pair()
 	a.Beta, a.StartMissed, jobs[0].Component.Together = -1, "ignore", 2

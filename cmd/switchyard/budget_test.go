@@ -21,7 +21,7 @@ import (
 func TestStatusOfTheSite(t *testing.T) {
 	t.Parallel()
 	until := protocol.InstantOf(time.Date(2026, 11, 21, 23, 0, 0, 0, time.Local))
-	for want, told := range map[string]*api.Power{
+	for want, reported := range map[string]*api.Power{
 		"": nil,
 		"Power      the running jobs draw 1.2 kW; a budget of 3 kW\n":                                                      {Draw: 1_200_000, Budget: new(int64(3_000_000))},
 		"Power      the running jobs draw 0 W; no budget until 2026-11-21 23:00:00, then a budget of 3 kW\n":               {Until: until, Next: new(int64(3_000_000))},
@@ -30,7 +30,7 @@ func TestStatusOfTheSite(t *testing.T) {
 		"Power      the running jobs draw 0 W, 8 kW are reserved for jobs pending in the batch system; a budget of 3 kW\n": {Pending: 8_000_000, Budget: new(int64(3_000_000))},
 		"Power      the running jobs draw 1 W; a budget of 2 W until 2026-11-21 23:00:00, then a budget of 1.5 MW\n":       {Draw: 1000, Budget: new(int64(2000)), Until: until, Next: new(int64(1_500_000_000))},
 	} {
-		socket := serve(t, &fakeNode{power: told})
+		socket := serve(t, &fakeNode{power: reported})
 		got := command(t, socket, "", "status")
 		_, rest, found := strings.Cut(got.stdout, "Rules      initiation sender, policy tc, local queue easy\n")
 		if got.code != 0 || !found || rest != want || !strings.HasPrefix(got.stdout, "Site       aurora (number 1)\nPeer ") {
@@ -38,7 +38,7 @@ func TestStatusOfTheSite(t *testing.T) {
 		}
 		var info api.Info
 		got = command(t, socket, "", "status", "--json")
-		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || !reflect.DeepEqual(info.Power, told) {
+		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || !reflect.DeepEqual(info.Power, reported) {
 			t.Errorf("as JSON: %+v, %v", got, err)
 		}
 	}

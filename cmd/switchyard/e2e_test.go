@@ -28,7 +28,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"wait exits as the job did":    waitExits,
 		"quotes":                       quotes,
 		"only a partner can run it":    onlyAPartner,
-		"nobody can run it":            nobody,
+		"nobody can run it":            onlyTheOwner,
 		"cancel":                       cancels,
 		"cancel with sparse output":    cancelsSparse,
 		"endless output":               endlessOutput,
@@ -37,7 +37,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"explain":                      explains,
 		"sites":                        listsSites,
 		"unknown job":                  unknownJob,
-		"a job without a known folder": noFolder,
+		"a job without a known folder": noDir,
 		"files do not travel":          filesStay,
 		"one number everywhere":        oneNumber,
 	} {
@@ -94,17 +94,17 @@ func secretsStay(t *testing.T, g *grid, site *testbed.Site) {
 // where it begins; not when it stays, or needs none.
 func filesStay(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
-	folder := filepath.Join(g.work, "sub")
-	want := "switchyard: files are not transferred: at another site (borealis) the job starts in an empty directory instead of " + folder +
+	dir := filepath.Join(g.work, "sub")
+	want := "switchyard: files are not transferred: at another site (borealis) the job starts in an empty directory instead of " + dir +
 		", and only its output is returned; keep it at this site with --sites=aurora, or state with --stage-in-size=0 that it needs no files\n"
 	const script = "#!/bin/sh\nls -A\n"
-	for options, told := range map[string]bool{
+	for options, reported := range map[string]bool{
 		"": true, "--sites=borealis": true, "--stage-in-size=3": true, "--test-only": true,
 		"--sites=aurora": false, "--stage-in-size=0": false, "--quiet": false,
 	} {
 		got := g.at(t, site, script, append([]string{"submit", "--chdir=sub", "-o", "/dev/null", "--export=NONE"}, strings.Fields(options)...)...)
-		if got.code != 0 || strings.Contains(got.stderr, want) != told || !told && got.stderr != "" {
-			t.Errorf("%q: %+v, want %t: %s", options, got, told, want)
+		if got.code != 0 || strings.Contains(got.stderr, want) != reported || !reported && got.stderr != "" {
+			t.Errorf("%q: %+v, want %t: %s", options, got, reported, want)
 		}
 	}
 	job := g.until(t, site, g.submit(t, site, script, "--chdir=sub", "--sites=borealis", "-o", filepath.Join(g.work, "%x")), ended)
@@ -158,7 +158,7 @@ func onlyAPartner(t *testing.T, g *grid, site *testbed.Site) {
 	}
 }
 
-func nobody(t *testing.T, g *grid, site *testbed.Site) {
+func onlyTheOwner(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	got := g.at(t, site, "#!/bin/sh\n", "submit", "-n", "99")
 	if got.code != 5 || got.stdout != "" ||
@@ -298,7 +298,7 @@ func unknownJob(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 // A result that cannot be put where the submitter wants it is kept, and said.
-func noFolder(t *testing.T, g *grid, site *testbed.Site) {
+func noDir(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	id := g.submit(t, site, "#!/bin/sh\necho precious\n", "--sites=borealis", "-o", "/nowhere/out")
 	job := g.until(t, site, id, ended)

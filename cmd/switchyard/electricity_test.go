@@ -88,17 +88,17 @@ func TestElectricity(t *testing.T) {
 	}
 	aurora, borealis := g.Sites[0], g.Sites[1]
 	for _, site := range g.Sites {
-		told(t, g, site, "electricity: "+string(site.Name)+" in EUR, known until 20")
+		reported(t, g, site, "electricity: "+string(site.Name)+" in EUR, known until 20")
 	}
 	quotesNameCosts(t, g, aurora)
 	cheapestWins(t, g, aurora)
 	fullSiteGetsItLater(t, g, aurora)
-	ownUsersAreProtected(t, g, aurora)
+	localUsersAreProtected(t, g, aurora)
 	badPrices(t, g, aurora, borealis, filepath.Join(dir, "borealis.csv"))
 }
 
-// told waits until a site's own line in "sites" has the text.
-func told(t *testing.T, g *grid, site *testbed.Site, text string) {
+// reported waits until a site's own line in "sites" has the text.
+func reported(t *testing.T, g *grid, site *testbed.Site, text string) {
 	t.Helper()
 	for ctx := patience(t); ; time.Sleep(50 * time.Millisecond) {
 		got := g.at(t, site, "", "sites", "--no-header")
@@ -175,7 +175,7 @@ func fullSiteGetsItLater(t *testing.T, g *grid, site *testbed.Site) {
 	}
 }
 
-func ownUsersAreProtected(t *testing.T, g *grid, site *testbed.Site) {
+func localUsersAreProtected(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	id := g.submit(t, site, trivialScript, "-n", "2", "--sites=cygnus")
 	job := g.until(t, site, id, func(job view.Job) bool { return strings.Contains(job.Reason, "guests would have") })
@@ -190,8 +190,8 @@ func ownUsersAreProtected(t *testing.T, g *grid, site *testbed.Site) {
 func badPrices(t *testing.T, g *grid, aurora, borealis *testbed.Site, file string) {
 	t.Helper()
 	writeText(t, file, "start,price_eur_per_kwh\n")
-	told(t, g, borealis, "electricity: old prices of borealis: ")
-	told(t, g, borealis, file+":1: ")
+	reported(t, g, borealis, "electricity: old prices of borealis: ")
+	reported(t, g, borealis, file+":1: ")
 	id := g.submit(t, aurora, trivialScript)
 	if job := g.until(t, aurora, id, ended); job.Site != "borealis" {
 		t.Errorf("by its earlier prices borealis is the cheapest, and the job ran at %s", job.Site)
@@ -205,13 +205,13 @@ func badPrices(t *testing.T, g *grid, aurora, borealis *testbed.Site, file strin
 	if err := g.Linked(patience(t)); err != nil {
 		t.Fatal(err)
 	}
-	told(t, g, borealis, "electricity: no prices of borealis: ")
+	reported(t, g, borealis, "electricity: no prices of borealis: ")
 	id = g.submit(t, aurora, trivialScript, "--sites=borealis")
 	if job := g.until(t, aurora, id, ended); job.State != protocol.Completed {
 		t.Errorf("without prices: %+v", job)
 	}
 	writeText(t, file, curveText(20))
-	told(t, g, borealis, "electricity: borealis in EUR")
+	reported(t, g, borealis, "electricity: borealis in EUR")
 }
 
 // "config check" reads the feed's configuration too.

@@ -30,9 +30,9 @@ func TestBrokerExample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := cfg.Peer(config.Parts{})
-		if told.Costs == nil || told.Currency != currency || told.Exchange["EUR"] == 0 || cfg.Policy.Name != "iss" || !told.Capacity.Machine.Stated() {
-			t.Errorf("%s: %+v", site, told)
+		reported := cfg.Peer(config.Parts{})
+		if reported.Costs == nil || reported.Currency != currency || reported.Exchange["EUR"] == 0 || cfg.Policy.Name != "iss" || !reported.Capacity.Machine.Stated() {
+			t.Errorf("%s: %+v", site, reported)
 		}
 	}
 	from := batchscript.Origin{User: "ada", Host: "alp", Dir: dir}

@@ -128,15 +128,15 @@ time = "1m"
 operations = 8e10
 `
 
-// wish is an application of one component.
-func wish(name string, wishes ...string) string {
-	return "[application]\n" + strings.Join(wishes, "\n") + "\n" + fmt.Sprintf(work80, name)
+// applicationText is an application of one component.
+func applicationText(name string, settings ...string) string {
+	return "[application]\n" + strings.Join(settings, "\n") + "\n" + fmt.Sprintf(work80, name)
 }
 
 func objectives(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	for objective, where := range map[string]protocol.SiteName{"fastest": "aurora", "cheapest": "borealis"} {
-		ids := g.apply(t, site, wish(objective, fmt.Sprintf("objective = %q", objective)))
+		ids := g.apply(t, site, applicationText(objective, fmt.Sprintf("objective = %q", objective)))
 		if job := g.until(t, site, ids[0], ended); job.State != protocol.Completed || job.Site != where {
 			t.Errorf("%s: %+v", objective, job)
 		}
@@ -154,7 +154,7 @@ func limits(t *testing.T, g *grid, site *testbed.Site) {
 		},
 		`max_time = "4s"`: {"hasty", "max_time: the fastest choice is done in 0:00:05, ", `max_time = "6s"`},
 	} {
-		id := g.apply(t, site, wish(c.name, limit))[0]
+		id := g.apply(t, site, applicationText(c.name, limit))[0]
 		job := g.until(t, site, id, func(job view.Job) bool { return strings.HasPrefix(job.Reason, "Infeasible") })
 		if job.State != protocol.Pending || !strings.Contains(job.Reason, c.reason) {
 			t.Errorf("%s: %+v", limit, job)
@@ -171,7 +171,7 @@ func limits(t *testing.T, g *grid, site *testbed.Site) {
 		if got := g.at(t, site, "", "queue", "--no-header"); strings.Contains(got.stdout, id.String()) {
 			t.Errorf("after cancel it is still queued: %+v", got)
 		}
-		id = g.apply(t, site, wish(c.name, c.change))[0]
+		id = g.apply(t, site, applicationText(c.name, c.change))[0]
 		if job = g.until(t, site, id, ended); job.State != protocol.Completed {
 			t.Errorf("with %s: %+v", c.change, job)
 		}
@@ -180,7 +180,7 @@ func limits(t *testing.T, g *grid, site *testbed.Site) {
 
 func contradictory(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
-	text := wish("odd", `objective = "cheapest"`, "wait_weight = 2", `max_time = "-1s"`) + "sent = 3\nscaling = \"cubic\"\n"
+	text := applicationText("odd", `objective = "cheapest"`, "wait_weight = 2", `max_time = "-1s"`) + "sent = 3\nscaling = \"cubic\"\n"
 	file := g.written(t, text)
 	before := g.at(t, site, "", "queue", "--json").stdout
 	got := g.at(t, site, "", "submit", file)
@@ -197,7 +197,7 @@ func contradictory(t *testing.T, g *grid, site *testbed.Site) {
 		`waiting_cost = "rent"`: `no curve "rent" of waiting costs is known here; this site has salary`,
 		`max_cost = "5 NOK"`:    "NOK",
 	} {
-		if got = g.at(t, site, "", "submit", g.written(t, wish("odd", wrong))); got.code != 2 || !strings.Contains(got.stderr, want) {
+		if got = g.at(t, site, "", "submit", g.written(t, applicationText("odd", wrong))); got.code != 2 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", wrong, got)
 		}
 	}
@@ -209,7 +209,7 @@ func contradictory(t *testing.T, g *grid, site *testbed.Site) {
 // No point of the front beats another one in both time and cost.
 func paretoFront(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
-	text := wish("chosen", `objective = "cheapest"`) + strings.Replace(fmt.Sprintf(work80, "more"), "cpus = 2", "cpus = [1, 2, 4]", 1)
+	text := applicationText("chosen", `objective = "cheapest"`) + strings.Replace(fmt.Sprintf(work80, "more"), "cpus = 2", "cpus = [1, 2, 4]", 1)
 	var quoted view.TestSubmitResult
 	got := g.at(t, site, "", "quote", "--pareto", "--json", g.written(t, text))
 	if err := json.Unmarshal([]byte(got.stdout), &quoted); err != nil || got.code != 0 || quoted.Front == nil {
@@ -238,7 +238,7 @@ func paretoFront(t *testing.T, g *grid, site *testbed.Site) {
 
 func everyTerm(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
-	text := strings.Replace(wish("termed", `objective = "cheapest"`, `max_cost = "3 CHF"`, `max_time = "1h"`),
+	text := strings.Replace(applicationText("termed", `objective = "cheapest"`, `max_cost = "3 CHF"`, `max_time = "1h"`),
 		"[component.behavior]", "licenses = [\"solver:2\"]\ndata_in = \"1GB\"\n[component.behavior]", 1)
 	id := g.apply(t, site, text)[0]
 	g.until(t, site, id, ended)
@@ -261,7 +261,7 @@ func everyTerm(t *testing.T, g *grid, site *testbed.Site) {
 func learns(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	const sleepy = "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 1000000; i++) s += i }'\nsleep 1.5\n"
-	text := strings.Replace(wish("sleepy", `objective = "balanced"`), "cpus = 2", "cpus = 2\nsites = [\"borealis\"]", 1)
+	text := strings.Replace(applicationText("sleepy", `objective = "balanced"`), "cpus = 2", "cpus = 2\nsites = [\"borealis\"]", 1)
 	quoted := func() protocol.Duration {
 		var all view.TestSubmitResult
 		got := g.at(t, site, "", "quote", "--json", g.written(t, text))
@@ -302,7 +302,7 @@ func (g *grid) known(t *testing.T, site *testbed.Site, name string) []view.PastR
 func partnersMeasure(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	const busy = "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 1000000; i++) s += i }'\necho operations = 5e6 >$SWITCHYARD_USAGE\n"
-	text := strings.Replace(wish("busy"), "cpus = 2", "cpus = 2\nsites = [\"borealis\"]", 1)
+	text := strings.Replace(applicationText("busy"), "cpus = 2", "cpus = 2\nsites = [\"borealis\"]", 1)
 	job := g.until(t, site, g.applyScript(t, site, text, busy)[0], ended)
 	if job.Site != "borealis" || job.Usage.CPU <= 0 || job.Usage.Mflop != 5 {
 		t.Errorf("got %+v", job)
@@ -315,7 +315,7 @@ func partnersMeasure(t *testing.T, g *grid, site *testbed.Site) {
 // A job that may run at home alone keeps its limits, too.
 func homeAlone(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
-	text := strings.Replace(wish("home", `max_cost = "0.1 CHF"`), "cpus = 2", "cpus = 2\nsites = [\"aurora\"]", 1)
+	text := strings.Replace(applicationText("home", `max_cost = "0.1 CHF"`), "cpus = 2", "cpus = 2\nsites = [\"aurora\"]", 1)
 	id := g.apply(t, site, text)[0]
 	g.until(t, site, id, func(job view.Job) bool { return strings.HasPrefix(job.Reason, "Infeasible (max_cost: ") })
 	if got := g.at(t, site, "", "cancel", id.String()); got != (result{}) {
@@ -357,7 +357,7 @@ func reasons(t *testing.T, g *grid, site *testbed.Site, name string) (all []stri
 	client := site.Client()
 	defer client.Close()
 	for _, objective := range []string{"fastest", "cheapest"} {
-		text := wish(name+objective, fmt.Sprintf("objective = %q", objective)) + strings.Replace(fmt.Sprintf(work80, name+objective+"too"), "cpus = 2", "cpus = [1, 2, 4]", 1)
+		text := applicationText(name+objective, fmt.Sprintf("objective = %q", objective)) + strings.Replace(fmt.Sprintf(work80, name+objective+"too"), "cpus = 2", "cpus = [1, 2, 4]", 1)
 		for _, id := range g.apply(t, site, text) {
 			g.until(t, site, id, ended)
 			facts, err := client.Explain(patience(t), id)
@@ -384,7 +384,7 @@ func TestReloadToTheBrokerAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	rulesAre(t, aurora, api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"})
-	got := g.at(t, aurora, "", "submit", g.written(t, wish("refused", `max_cost = "1 CHF"`)))
+	got := g.at(t, aurora, "", "submit", g.written(t, applicationText("refused", `max_cost = "1 CHF"`)))
 	if got.code != 2 || !strings.Contains(got.stderr, "the policy tc of this site looks at no objectives, limits or groups") {
 		t.Errorf("under tc: %+v", got)
 	}

@@ -69,7 +69,7 @@ const (
 func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)
-	nobody := filepath.Join(dir, "nobody.sock")
+	noPeer := filepath.Join(dir, "nobody.sock")
 	check := func(socket string, words ...string) {
 		t.Helper()
 		code, out, errs := cli(t, "config", "check", "--config", configOf(t, dir, socket))
@@ -78,9 +78,9 @@ func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
 			t.Errorf("said %q", errs)
 		}
 	}
-	check(nobody) // no database
+	check(noPeer) // no database
 	opened := storeWithPartners(t, dir)
-	check(nobody, wereNotCounted, "another peer is running", nobody)
+	check(noPeer, wereNotCounted, "another peer is running", noPeer)
 	sites := view.Sites{Sites: []view.Site{
 		{Site: "aurora", Self: true, GuestJobs: 7}, {Site: "borealis", Link: "up", SentJobs: 2, GuestJobs: 1}, {Site: "dione", Link: "down"},
 	}}
@@ -90,11 +90,11 @@ func TestConfigCheckCountsJobsOfMissingPartners(t *testing.T) {
 	if err := opened.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check(nobody, borealisMissing, charonMissing)
+	check(noPeer, borealisMissing, charonMissing)
 	if err := os.WriteFile(statedir.Database(dir), []byte("no database"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check(nobody, wereNotCounted)
+	check(noPeer, wereNotCounted)
 }
 
 // A partner that leaves the configuration while it has a job: config check and reload say so

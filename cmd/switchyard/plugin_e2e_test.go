@@ -224,8 +224,8 @@ func TestReloadTakesPluginsUp(t *testing.T) {
 	if list := g.at(t, here, "", "plugin", "list", "--json").stdout; strings.Contains(list, moodyPlugin) {
 		t.Errorf("the refused plugin is still there:\n%s", list)
 	}
-	mend := fmt.Sprintf("mood = %q\n", tempFile(t, "mood", "well"))
-	if err := os.WriteFile(config, []byte(mend), 0o600); err != nil {
+	fix := fmt.Sprintf("mood = %q\n", tempFile(t, "mood", "well"))
+	if err := os.WriteFile(config, []byte(fix), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got = g.at(t, here, "", "reload"); got.code != 0 || !strings.Contains(got.stdout, "policy "+moodyPlugin) {

@@ -32,15 +32,15 @@ type powerRun struct {
 // powerRule is a budget that is told from one time on and must be kept from a later one on. Until then
 // the one before it may still be the rule.
 type powerRule struct {
-	told, kept time.Time
-	watts      int64
+	reported, kept time.Time
+	watts          int64
 }
 
 // allowed is the most that a job which starts at a time may take the running ones to. The rules are
 // in the order of time, and the first one is told before all.
 func allowed(rules []powerRule, at time.Time) int64 {
 	next, _ := slices.BinarySearchFunc(rules, at, func(r powerRule, at time.Time) int {
-		if r.told.After(at) {
+		if r.reported.After(at) {
 			return 1
 		}
 		return -1

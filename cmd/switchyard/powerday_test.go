@@ -81,7 +81,7 @@ type dayHour struct {
 
 // What an hour's budget comes from.
 const (
-	isTold     = "told"     // by the feed
+	isReported = "told"     // by the feed
 	isSilent   = "silent"   // told before, by a feed whose file cannot be read now
 	isStale    = "stale"    // the last one of a feed that has told nothing of this time
 	isFallback = "fallback" // fallback_kw, with such a feed
@@ -92,15 +92,15 @@ func hoursOf(rng *rand.Rand) []dayHour {
 	kilowatts := func(least, most int) int64 { return 1000 * int64(least+rng.IntN(most-least+1)) }
 	before := kilowatts(6, 14)
 	parts := [][]dayHour{
-		{{isTold, before}, {isSilent, before}},
-		{{isTold, kilowatts(4, 8)}},
-		{{isTold, kilowatts(10, 18)}},
-		{{isTold, 0}},
+		{{isReported, before}, {isSilent, before}},
+		{{isReported, kilowatts(4, 8)}},
+		{{isReported, kilowatts(10, 18)}},
+		{{isReported, 0}},
 		{{isStale, kilowatts(6, 14)}},
 		{{isFallback, kilowatts(6, 14)}},
 	}
 	rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-	none := []dayHour{{isTold, unlimited}}
+	none := []dayHour{{isReported, unlimited}}
 	return slices.Concat(none, slices.Concat(parts...), none)
 }
 
@@ -257,7 +257,7 @@ func (d *powerDay) configure(area string, fallback int64) {
 func (d *powerDay) begin(hour dayHour) {
 	d.t.Helper()
 	switch hour.what {
-	case isTold:
+	case isReported:
 		d.tells(areaNow, hour.watts)
 		d.configure(areaNow, 0)
 	case isSilent:
@@ -298,7 +298,7 @@ func (d *powerDay) pass(ctx context.Context, hour dayHour, events []dayEvent) {
 		d.t.Fatalf("the peer never knew the budget %+v", hour)
 	}
 	kept := when.Add(d.aside(ctx))
-	d.rules = append(d.rules, powerRule{told: began, kept: kept, watts: hour.watts})
+	d.rules = append(d.rules, powerRule{reported: began, kept: kept, watts: hour.watts})
 	d.t.Logf("%s: %s %d W, known after %v, to be kept after %v", began.Format("04:05.000"), hour.what, hour.watts,
 		when.Sub(began).Round(time.Millisecond), kept.Sub(began).Round(time.Millisecond))
 	d.wait(kept.Add(hourLength / 3))
@@ -326,7 +326,7 @@ func (d *powerDay) known(ctx context.Context, hour dayHour) time.Time {
 	defer client.Close()
 	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		info, err := client.Info(ctx)
-		if err != nil || info.Power == nil || (len(info.Alarms) > 0) != (hour.what != isTold) {
+		if err != nil || info.Power == nil || (len(info.Alarms) > 0) != (hour.what != isReported) {
 			continue
 		}
 		if budget := info.Power.Budget; budget == nil && hour.watts == unlimited || budget != nil && *budget == 1000*hour.watts {

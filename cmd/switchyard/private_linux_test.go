@@ -27,12 +27,12 @@ func TestPrivateSite(t *testing.T) {
 		t.Errorf("root is shown %+v", got)
 	}
 	for _, args := range [][]string{{"queue"}, {"queue", "--recent", "10"}} {
-		if got := g.asNobody(t, site, args...); got.code != 0 || strings.Contains(got.stdout, id.String()) {
+		if got := g.asUnprivileged(t, site, args...); got.code != 0 || strings.Contains(got.stdout, id.String()) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
 	for _, command := range []string{"status", "explain", "logs", "cancel"} {
-		got := g.asNobody(t, site, command, id.String())
+		got := g.asUnprivileged(t, site, command, id.String())
 		if want := "job " + id.String() + " is not known here"; got.code != exitNotFound || got.stdout != "" || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", command, got)
 		}
@@ -42,11 +42,11 @@ func TestPrivateSite(t *testing.T) {
 	}
 }
 
-// asNobody runs switchyard as the account nobody. The program is handed over open, since that
+// asUnprivileged runs switchyard as the account nobody. The program is handed over open, since that
 // account may not pass through the directory where it is.
-func (g *grid) asNobody(t *testing.T, site *testbed.Site, args ...string) result {
+func (g *grid) asUnprivileged(t *testing.T, site *testbed.Site, args ...string) result {
 	t.Helper()
-	const nobody = 65534
+	const unprivileged = 65534
 	cmd := g.process(patience(t), t, site, args...)
 	program, err := os.Open(cmd.Path)
 	if err != nil {
@@ -56,7 +56,7 @@ func (g *grid) asNobody(t *testing.T, site *testbed.Site, args ...string) result
 	var stdout, stderr bytes.Buffer
 	cmd.Path, cmd.Dir, cmd.ExtraFiles = "/proc/self/fd/3", "/", []*os.File{program}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

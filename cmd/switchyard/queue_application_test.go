@@ -14,12 +14,12 @@ import (
 
 // wingJobs are the two open components of an application of three, and a job on its own.
 func wingJobs() []view.Job {
-	wishes := &view.Objectives{
+	stated := &view.Objectives{
 		Application: protocol.Application{Name: "wing"}, Components: 3, Spent: 2_500_000, SpentCurrency: "CHF",
 	}
 	return []view.Job{
-		{ID: someID + 1, Name: "solve", User: "ann", State: protocol.Running, Site: "cygnus", Application: someID, Objectives: wishes},
-		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "WaitingForRound", Application: someID, Objectives: wishes, Together: &view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
+		{ID: someID + 1, Name: "solve", User: "ann", State: protocol.Running, Site: "cygnus", Application: someID, Objectives: stated},
+		{ID: someID + 2, Name: "plot", User: "ann", State: protocol.Pending, Reason: "WaitingForRound", Application: someID, Objectives: stated, Together: &view.Start{Tolerance: protocol.Minute, Missed: protocol.FailMissed}},
 		{ID: someID + 3, Name: "alone", User: "ann", State: protocol.Pending},
 	}
 }

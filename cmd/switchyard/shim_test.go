@@ -46,7 +46,7 @@ func TestShimBinary(t *testing.T) {
 				t.Errorf("%q, %v, want %q", text, err, c.watches)
 			}
 			log, err := os.ReadFile(origin.Log)
-			if told := strings.Contains(string(log), "shim_unusable"); err != nil || told != (c.log != "") || !strings.Contains(string(log), c.log) {
+			if reported := strings.Contains(string(log), "shim_unusable"); err != nil || reported != (c.log != "") || !strings.Contains(string(log), c.log) {
 				t.Errorf("%v, the log has: %s", err, log)
 			}
 		})

@@ -89,8 +89,8 @@ func TestSimScheduleWithinABudget(t *testing.T) {
 	if other := scheduleOf(t, append(args, "--seed", "2")...); other.MWh == got.MWh {
 		t.Error("another seed draws the same powers")
 	}
-	if dearer := scheduleOf(t, append(args, "--price-ratio", "5")...); dearer.Saving <= got.Saving {
-		t.Errorf("at 1:5 %g are saved, at 1:3 %g", dearer.Saving, got.Saving)
+	if moreExpensive := scheduleOf(t, append(args, "--price-ratio", "5")...); moreExpensive.Saving <= got.Saving {
+		t.Errorf("at 1:5 %g are saved, at 1:3 %g", moreExpensive.Saving, got.Saving)
 	}
 }
 

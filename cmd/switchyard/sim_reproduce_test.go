@@ -32,13 +32,13 @@ func again(t *testing.T, args ...string) result {
 func flatPrices(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	folder := filepath.Join(dir, "prices", "xsede-2014-06")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	directory := filepath.Join(dir, "prices", "xsede-2014-06")
+	if err := os.MkdirAll(directory, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for i, area := range []string{"Indiana", "Louisiana", "Pittsburgh", "San_Diego", "Tennessee", "Texas"} {
 		text := "\"price\"\n" + strings.Repeat(fmt.Sprintf("%d\n", 30+i), 240)
-		if err := os.WriteFile(filepath.Join(folder, area+".csv"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(directory, area+".csv"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,8 +74,8 @@ func TestSimReproducePrints(t *testing.T) {
 // The exhibits of two papers in one call, and the page with both.
 func TestSimReproduceDrawsAPage(t *testing.T) {
 	t.Parallel()
-	path, folder := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "figures")
-	r := again(t, "bg-fig5", "fig5", "--data", flatPrices(t), "--seeds", "1", "--waits", "plan", "--jobs", "200", "--html", path, "--out", folder)
+	path, dir := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "figures")
+	r := again(t, "bg-fig5", "fig5", "--data", flatPrices(t), "--seeds", "1", "--waits", "plan", "--jobs", "200", "--html", path, "--out", dir)
 	if r.code != 0 || r.stderr != "" {
 		t.Fatalf("exit %d: %s", r.code, r.stderr)
 	}
@@ -91,7 +91,7 @@ func TestSimReproduceDrawsAPage(t *testing.T) {
 	if !strings.Contains(r.stdout, "## fig5: ") || !strings.Contains(r.stdout, "## bg-fig5: ") {
 		t.Errorf("one is not printed:\n%s", r.stdout)
 	}
-	if figures, _ := filepath.Glob(filepath.Join(folder, "bg-fig5-*.svg")); len(figures) != 2 {
+	if figures, _ := filepath.Glob(filepath.Join(dir, "bg-fig5-*.svg")); len(figures) != 2 {
 		t.Errorf("the folder has the figures %q, want two of bg-fig5", figures)
 	}
 	whole := again(t, "bg-fig5", "--seeds", "1", "--html", "-")

@@ -501,9 +501,9 @@ func TestSimFitReadsOtherFormats(t *testing.T) {
 	}
 }
 
-// oddTrace is a trace of two jobs: one record has no run time, one comes after a
+// invalidTrace is a trace of two jobs: one record has no run time, one comes after a
 // later one, one is cut to its request.
-const oddTrace = `; MaxProcs: 4
+const invalidTrace = `; MaxProcs: 4
 1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
 3 9 -1 -1 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
 2 5 -1 60 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1
@@ -512,14 +512,14 @@ const oddTrace = `; MaxProcs: 4
 // TestSimTellsWhatBecameOfRecords, on stderr and in JSON, whoever reads a trace.
 func TestSimTellsWhatBecameOfRecords(t *testing.T) {
 	t.Parallel()
-	trace := tempFile(t, "odd.swf", oddTrace)
+	trace := tempFile(t, "odd.swf", invalidTrace)
 	plan := tempFile(t, "odd.toml", blueSite(t, trace))
 	const read = "odd.swf: records sorted, which came after later submissions: 1; job numbers not above the one before: 1\n"
 	const cleaned = "odd.swf: 2 jobs of 3 records; 1 left out without a run time; 1 (50.0 %) that ran longer than requested: " +
 		"cut to the request, without 78.5 % of the work, and planned with the recorded run time (--keep-overruns or keep_overruns = true keeps it)\n"
 	for name, c := range map[string]struct {
-		args []string
-		told []string
+		args     []string
+		reported []string
 	}{
 		"schedule": {[]string{"schedule", "--trace", trace}, []string{read, cleaned}},
 		"run":      {[]string{"run", plan}, []string{read, cleaned}},
@@ -529,7 +529,7 @@ func TestSimTellsWhatBecameOfRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := simulate(t, append(c.args, "--json")...)
-			for _, want := range c.told {
+			for _, want := range c.reported {
 				if got.code != 0 || !strings.Contains(got.stderr, want) {
 					t.Errorf("stderr lacks %q: %+v", want, got)
 				}
@@ -591,8 +591,8 @@ func TestSimSaysThatATraceIsEmpty(t *testing.T) {
 				if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "empty.swf: the trace has no records") {
 					t.Errorf("%s: %+v", args[0], got)
 				}
-				if told := strings.Contains(got.stderr, "malformed lines left out: 1, the first is line 1: 3 fields"); told != (name == "malformed") {
-					t.Errorf("%s: tells of malformed lines: %t: %s", args[0], told, got.stderr)
+				if reported := strings.Contains(got.stderr, "malformed lines left out: 1, the first is line 1: 3 fields"); reported != (name == "malformed") {
+					t.Errorf("%s: tells of malformed lines: %t: %s", args[0], reported, got.stderr)
 				}
 			}
 		})

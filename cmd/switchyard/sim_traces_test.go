@@ -81,34 +81,34 @@ func TestSimNamesSacctJobs(t *testing.T) {
 // of the trace ran for 60 s and had asked for 9.
 func TestSimKeepsOverruns(t *testing.T) {
 	t.Parallel()
-	trace := tempFile(t, "odd.swf", oddTrace)
+	trace := tempFile(t, "odd.swf", invalidTrace)
 	site := "[[site]]\nname = \"a\"\n\n[site.localsched]\ncpus = 4\nnodes = 4\n"
 	load := "[[workload]]\nsite = \"a\"\ntrace = '" + trace + "'\n"
 	kept := tempFile(t, "kept.toml", site+load+"keep_overruns = true\n")
 	cut := tempFile(t, "cut.toml", site+load)
 	alone := tempFile(t, "alone.toml", site+"[[workload]]\nsite = \"a\"\nmodel = \"M1\"\nscale = true\nspan = \"1h\"\n")
-	const told = "1 (50.0 %) that ran longer than requested: not cut, with 78.5 % of the work beyond the requests"
+	const reported = "1 (50.0 %) that ran longer than requested: not cut, with 78.5 % of the work beyond the requests"
 	for name, c := range map[string]struct {
-		args []string
-		want string // on the standard output
-		told string // beside it, or on it
+		args     []string
+		want     string // on the standard output
+		reported string // beside it, or on it
 	}{
 		"schedule, cut": {[]string{"schedule", "--trace", trace, "--json"}, `"mean_response_s": 7,`, "cut to the request"},
-		"schedule":      {[]string{"schedule", "--trace", trace, "--keep-overruns", "--json"}, `"mean_response_s": 32.5,`, told + ", and planned with the recorded run time\n"},
+		"schedule":      {[]string{"schedule", "--trace", trace, "--keep-overruns", "--json"}, `"mean_response_s": 32.5,`, reported + ", and planned with the recorded run time\n"},
 		"perfect": {
-			[]string{"schedule", "--trace", trace, "--keep-overruns", "--perfect", "--json"}, `"mean_response_s": 32.5,`, told + "\n",
+			[]string{"schedule", "--trace", trace, "--keep-overruns", "--perfect", "--json"}, `"mean_response_s": 32.5,`, reported + "\n",
 		},
 		"fit, cut": {[]string{"fit", "--method", "classes", "--trace", trace, "--cpus-per-node", "1", "--json"}, `"cut": 1`, ""},
-		"fit":      {[]string{"fit", "--method", "classes", "--trace", trace, "--cpus-per-node", "1", "--keep-overruns"}, told + ".\n", ""},
+		"fit":      {[]string{"fit", "--method", "classes", "--trace", trace, "--cpus-per-node", "1", "--keep-overruns"}, reported + ".\n", ""},
 		"run, cut": {[]string{"run", cut, "--starts", "-"}, "2,5,14,a,a\n", "cut to the request"},
-		"run":      {[]string{"run", kept, "--starts", "-"}, "2,5,65,a,a\n", told},
-		"join":     {[]string{"sweep", alone, "--seeds", "1", "--add-site", "b=4x1,trace=" + trace + ",keep_overruns=true"}, "", told},
+		"run":      {[]string{"run", kept, "--starts", "-"}, "2,5,65,a,a\n", reported},
+		"join":     {[]string{"sweep", alone, "--seeds", "1", "--add-site", "b=4x1,trace=" + trace + ",keep_overruns=true"}, "", reported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := simulate(t, c.args...)
-			if got.code != 0 || !strings.Contains(got.stdout, c.want) || !strings.Contains(got.stderr, c.told) {
-				t.Errorf("got %+v\nwant %q and %q", got, c.want, c.told)
+			if got.code != 0 || !strings.Contains(got.stdout, c.want) || !strings.Contains(got.stderr, c.reported) {
+				t.Errorf("got %+v\nwant %q and %q", got, c.want, c.reported)
 			}
 		})
 	}
@@ -124,14 +124,14 @@ func TestSimGenerateKeepsOverruns(t *testing.T) {
 	}
 	args := []string{"generate", "--model", "nordugrid", "--trace", tempFile(t, "log.swf", log.String()), "--jobs", "400", "--unscaled", "--json"}
 	for _, c := range []struct {
-		flags      []string
-		want, told string
+		flags          []string
+		want, reported string
 	}{
 		{nil, `"mean_run_s": 20,`, "400 (100.0 %) that ran longer than requested: cut to the request, without 66.7 % of the work"},
 		{[]string{"--keep-overruns"}, `"mean_run_s": 60,`, ""},
 	} {
 		got := simulate(t, append(args, c.flags...)...)
-		if got.code != 0 || strings.Count(got.stdout, c.want) < 2 || !strings.Contains(got.stderr, c.told) || (got.stderr == "") != (c.told == "") {
+		if got.code != 0 || strings.Count(got.stdout, c.want) < 2 || !strings.Contains(got.stderr, c.reported) || (got.stderr == "") != (c.reported == "") {
 			t.Errorf("%q: %+v", c.flags, got)
 		}
 	}

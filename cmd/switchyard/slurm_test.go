@@ -369,7 +369,7 @@ func TestSlurmSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	quote := func() string { return g.at(t, here, "#!/bin/sh\ntrue\n", "quote", "--ntasks=1", "--time=5").stdout }
-	told := func(wanted string) {
+	reported := func(wanted string) {
 		t.Helper()
 		var said string
 		for ctx := patience(t); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
@@ -379,9 +379,9 @@ func TestSlurmSaysWhatIsWrong(t *testing.T) {
 		}
 		t.Errorf("quotes never said %q:\n%s", wanted, said)
 	}
-	told("0:00:00")
+	reported("0:00:00")
 	c.signal(t, "siteA", syscall.SIGSTOP)
-	told("does not answer")
+	reported("does not answer")
 	id := g.submit(t, here, "#!/bin/sh\necho back\n", "--time=5")
 	c.signal(t, "siteA", syscall.SIGCONT)
 	if job := g.until(t, here, id, ended); job.State != protocol.Completed || g.output(t, job) != "back\n" {

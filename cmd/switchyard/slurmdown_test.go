@@ -56,7 +56,7 @@ func TestPeerStartsWhileSlurmIsDown(t *testing.T) {
 	wantWords(t, g.at(t, here, "", "peer", "--config", here.Config), 1,
 		"[localsched]", "scontrol ping", "never has to this peer", "start the peer again")
 	answer()
-	told := func(wanted string) {
+	reported := func(wanted string) {
 		t.Helper()
 		said := ""
 		for ctx := patience(t); ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
@@ -69,7 +69,7 @@ func TestPeerStartsWhileSlurmIsDown(t *testing.T) {
 	if err := here.Start(); err != nil {
 		t.Fatal(err)
 	}
-	told("0:00:00")
+	reported("0:00:00")
 	if err := here.Stop(stopPatience); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestPeerStartsWhileSlurmIsDown(t *testing.T) {
 	if err := here.Start(); err != nil {
 		t.Fatal(err)
 	}
-	told("Insane message length")
+	reported("Insane message length")
 	answer()
-	told("0:00:00")
+	reported("0:00:00")
 }

@@ -89,15 +89,15 @@ func TestEmptiedDatabaseIsRefused(t *testing.T) {
 		got := g.at(t, site, "", append(strings.Fields(command), "--config", site.Config)...)
 		wantWords(t, got, 1, "the database is lost", path+" is empty", "machine.json", "switchyard recover", "switchyard peer --new-store")
 	}
-	startAnew(t, g, site)
+	startAgain(t, g, site)
 	if aside, err := filepath.Glob(filepath.Join(dir, "machine.json.set-aside-*")); err != nil || len(aside) != 1 {
 		t.Errorf("set aside: %q, %v", aside, err)
 	}
 	wantWords(t, g.at(t, site, "", "peer", "--new-store", "--config", site.Config), 1, "is whole", "start without --new-store")
 }
 
-// startAnew runs a peer with --new-store until it is ready.
-func startAnew(t *testing.T, g *grid, site *testbed.Site) {
+// startAgain runs a peer with --new-store until it is ready.
+func startAgain(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	peer := g.process(patience(t), t, site, "peer", "--new-store", "--config", site.Config)
 	log, err := peer.StderrPipe()

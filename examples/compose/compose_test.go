@@ -106,18 +106,18 @@ func docker(t *testing.T, args ...string) (string, error) {
 // run is a run of up.sh.
 type run struct {
 	*exec.Cmd
-	said   *transcript
-	folder string        // where it makes the grid's folder
-	ended  chan struct{} // closed when it has; err is set then
-	err    error
+	said  *transcript
+	dir   string        // where it makes the grid's folder
+	ended chan struct{} // closed when it has; err is set then
+	err   error
 }
 
 func start(t *testing.T, args ...string) *run {
 	t.Helper()
-	folder := t.TempDir()
+	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	up := &run{Cmd: exec.CommandContext(ctx, "./up.sh", args...), said: &transcript{}, folder: folder, ended: make(chan struct{})}
-	up.Env = append(os.Environ(), "TMPDIR="+up.folder)
+	up := &run{Cmd: exec.CommandContext(ctx, "./up.sh", args...), said: &transcript{}, dir: dir, ended: make(chan struct{})}
+	up.Env = append(os.Environ(), "TMPDIR="+up.dir)
 	if shared := os.Getenv("SWITCHYARD_TEST_BIN"); shared != "" { // make test has built it for all packages
 		up.Env = append(up.Env, "SWITCHYARD="+filepath.Join(shared, "switchyard"))
 	}
@@ -171,7 +171,7 @@ func (r *run) leavesNothing(t *testing.T) {
 			t.Errorf("docker %s: %v\n%s", strings.Join(list, " "), err, out)
 		}
 	}
-	left, err := os.ReadDir(r.folder)
+	left, err := os.ReadDir(r.dir)
 	if err != nil || len(left) > 0 {
 		t.Errorf("left in the folder: %v, %v", left, err)
 	}

@@ -28,7 +28,7 @@ type grid struct {
 func startGrid(t *testing.T, plugins []example) *grid {
 	t.Helper()
 	dir := publicDir(t)
-	g := &grid{dir: dir, work: jobFolder(t, dir)}
+	g := &grid{dir: dir, work: jobDir(t, dir)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once: its port is free
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +194,8 @@ func publicDir(t *testing.T) string {
 	return dir
 }
 
-// jobFolder makes a folder of the account that runs the jobs.
-func jobFolder(t *testing.T, dir string) string {
+// jobDir makes a folder of the account that runs the jobs.
+func jobDir(t *testing.T, dir string) string {
 	t.Helper()
 	path, account := filepath.Join(dir, "jobs"), jobAccount(t)
 	uid, uidErr := strconv.Atoi(account.Uid)

@@ -34,7 +34,7 @@ func TestSchedulerConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	localschedtest.Test(t, localschedtest.Target{
-		Account: jobAccount(t).Username, Dir: jobFolder(t, dir), Limit: protocol.Second, Restart: true,
+		Account: jobAccount(t).Username, Dir: jobDir(t, dir), Limit: protocol.Second, Restart: true,
 		Open: func(ctx context.Context) (localsched.Scheduler, error) {
 			plugin, err := pluginhost.Open(spec, log) //nolint:contextcheck // it runs until it is closed
 			if err != nil {

@@ -15,7 +15,7 @@ const (
 	apart = "[[component]]\nname = \"a\"\nscript = \"a.sh\"\n[[component]]\nname = \"b\"\nscript = \"b.sh\"\n"
 )
 
-func TestWishesOfStarts(t *testing.T) {
+func TestStartOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		table     string
@@ -39,7 +39,7 @@ func TestWishesOfStarts(t *testing.T) {
 	}
 }
 
-func TestWrongWishesOfStarts(t *testing.T) {
+func TestWrongStartOptions(t *testing.T) {
 	t.Parallel()
 	const nothing = "means nothing where no components start together; leave it out, or name those that do with together in an application's file"
 	for name, c := range map[string]struct{ text, want string }{

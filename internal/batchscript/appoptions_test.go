@@ -29,7 +29,7 @@ func said(long, value string) batchscript.Setting {
 	return batchscript.Setting{Long: long, Value: value}
 }
 
-func TestAPlainJobHasNoWishes(t *testing.T) {
+func TestAPlainJobHasNoObjectives(t *testing.T) {
 	t.Parallel()
 	batch := readAll(t, script("#SBATCH -n 4 -t 10"))
 	if batch.Application != nil || batch.Name != "" || !reflect.DeepEqual(batch.Jobs[0].Component, protocol.Component{}) {
@@ -303,7 +303,7 @@ func TestEveryOptionIsDocumented(t *testing.T) {
 
 // Licenses and classes of service in #SBATCH are those of one cluster. What is said for the
 // grid beats them.
-func TestLocalWishesOfSlurm(t *testing.T) {
+func TestLocalOptionsOfSlurm(t *testing.T) {
 	t.Parallel()
 	script := batchscript.Script{Name: "job.sh", Data: []byte("#!/bin/sh\n#SBATCH --qos=normal -L matlab\n#SWITCHYARD -L ansys:2\ntrue\n")}
 	batch, notices, err := batchscript.Read(script, nil, batchscript.Origin{User: "ada", Host: "h", Dir: "/w"})

@@ -456,7 +456,7 @@ func FuzzRead(f *testing.F) {
 		for i := range batch.Jobs {
 			checkJob(t, &batch.Jobs[i])
 		}
-		checkWishes(t, batch)
+		checkOptions(t, batch)
 	})
 }
 
@@ -489,8 +489,8 @@ func checkJob(t *testing.T, job *batchscript.Job) {
 	}
 }
 
-// checkWishes checks what the peer asks of an application.
-func checkWishes(t *testing.T, batch batchscript.Batch) {
+// checkOptions checks what the peer asks of an application.
+func checkOptions(t *testing.T, batch batchscript.Batch) {
 	t.Helper()
 	a := batch.Application
 	if a == nil {

@@ -8,7 +8,7 @@ import (
 
 // Components of one script do not start together: what is wanted of such a start is refused
 // where it is said, and what is wrong with it is told once.
-func TestWishesOfStartsWithoutAGroup(t *testing.T) {
+func TestStartOptionsWithoutAGroup(t *testing.T) {
 	t.Parallel()
 	const nothing = "means nothing where no components start together; leave it out, or name those that do with together in an application's file"
 	for name, c := range map[string]struct {

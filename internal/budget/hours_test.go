@@ -45,8 +45,8 @@ func utc(tb testing.TB, text string) protocol.Instant {
 	return protocol.InstantOf(at)
 }
 
-// told is a signal in words: when which budget begins, in UTC.
-func told(s power.Signal) (lines []string) {
+// reported is a signal in words: when which budget begins, in UTC.
+func reported(s power.Signal) (lines []string) {
 	for _, step := range s.Steps() {
 		limit := "free"
 		if step.Limit != power.Unlimited {
@@ -59,7 +59,7 @@ func told(s power.Signal) (lines []string) {
 
 func wants(t *testing.T, s power.Signal, want ...string) {
 	t.Helper()
-	if got := told(s); !slices.Equal(got, want) {
+	if got := reported(s); !slices.Equal(got, want) {
 		t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }

@@ -46,7 +46,7 @@ func TestNewRefusesRulesThatDoNotGoTogether(t *testing.T) {
 }
 
 // A folder of somebody else's is left as it is.
-func TestRunLeavesAFolderAlone(t *testing.T) {
+func TestRunLeavesADirectoryAlone(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	cfg := rules()

@@ -16,12 +16,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 )
 
-const issFolder = "../../examples/iss/"
+const issDir = "../../examples/iss/"
 
 // issRows are the rows of a file of the example, by the names of its columns.
 func issRows(t testing.TB, name string) (all []map[string]string) {
 	t.Helper()
-	file, err := os.Open(issFolder + name)
+	file, err := os.Open(issDir + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func issRows(t testing.TB, name string) (all []map[string]string) {
 
 func park(t testing.TB) *experiment.Plan {
 	t.Helper()
-	plan, err := experiment.Read(issFolder + "park.toml")
+	plan, err := experiment.Read(issDir + "park.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestParkIsThatOfTheTables(t *testing.T) {
 		}
 	}
 	for _, row := range issRows(t, "classes.csv") {
-		text, err := os.ReadFile(issFolder + row["class"] + ".toml")
+		text, err := os.ReadFile(issDir + row["class"] + ".toml")
 		if err != nil {
 			t.Fatal(err)
 		}

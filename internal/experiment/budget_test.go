@@ -189,12 +189,12 @@ func TestBudgetIsGossip(t *testing.T) {
 // TestBudgetByPrice: it holds while a MWh costs more, and not around noon.
 func TestBudgetByPrice(t *testing.T) {
 	t.Parallel()
-	const dear = `
+	const expensive = `
 [[site.period]]
 hours = "09:00-12:00,15:00-21:00"
 price = 60
 `
-	plan := budgeted(t, "currency = \"EUR\"\n"+within, `on_peak = "09:00-21:00"`, "price = 50"+dear, `name = "day"`, "name = \"day\"\nprice = 40",
+	plan := budgeted(t, "currency = \"EUR\"\n"+within, `on_peak = "09:00-21:00"`, "price = 50"+expensive, `name = "day"`, "name = \"day\"\nprice = 40",
 		`name = "free"`, "name = \"free\"\nprice = 40\npower = { watts_per_cpu = 100 }")
 	got := run(t, plan, experiment.Sender, 1)
 	away := map[bool]int{}

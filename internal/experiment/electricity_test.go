@@ -158,9 +158,9 @@ func TestPricesAreOnTheCalendar(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("price\n")
-	const dear = 2 // 3 June in Chicago
+	const expensive = 2 // 3 June in Chicago
 	for hour := range 24 * 40 {
-		b.WriteString(map[bool]string{true: "50\n", false: "0\n"}[hour/24 == dear])
+		b.WriteString(map[bool]string{true: "50\n", false: "0\n"}[hour/24 == expensive])
 	}
 	text := strings.ReplaceAll(electric, "PRICES", write(t, "prices.csv", b.String()))
 	got := run(t, opened(t, text), experiment.Local, 1)
@@ -174,7 +174,7 @@ func TestPricesAreOnTheCalendar(t *testing.T) {
 	}
 	last := got.Jobs[39].Submit
 	begin := protocol.InstantOf(time.Date(2014, 6, 3, 0, 0, 0, 0, newYork)) - (last - last%protocol.Instant(protocol.Day))
-	from := protocol.InstantOf(time.Date(2014, 6, 1+dear, 0, 0, 0, 0, zone))
+	from := protocol.InstantOf(time.Date(2014, 6, 1+expensive, 0, 0, 0, 0, zone))
 	until := from.Add(protocol.Day)
 	want := 0.0
 	for i := 40; i < len(got.Jobs); i++ {
@@ -193,8 +193,8 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 	t.Parallel()
 	calm := electricPlan(t)
 	plan := set(t, calm, experiment.Setting{Key: "load", Value: "12"})
-	told := func(o *experiment.Outcome) string { return fmt.Sprint(o.Hash, o.Cost, o.Metrics.Jobs) }
-	base := told(run(t, plan, experiment.Cycle, 1))
+	reported := func(o *experiment.Outcome) string { return fmt.Sprint(o.Hash, o.Cost, o.Metrics.Jobs) }
+	base := reported(run(t, plan, experiment.Cycle, 1))
 	for _, setting := range []experiment.Setting{
 		{Key: "delay_price", Value: "100"},
 		{Key: "normalise", Value: "round"},
@@ -210,12 +210,12 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 		{Key: "estimates", Value: "perfect"},
 		{Key: "load", Value: "0.8"},
 	} {
-		if got := told(run(t, set(t, plan, setting), experiment.Cycle, 1)); got == base {
+		if got := reported(run(t, set(t, plan, setting), experiment.Cycle, 1)); got == base {
 			t.Errorf("%s = %s changes nothing", setting.Key, setting.Value)
 		}
 	}
-	slowly := told(run(t, set(t, calm, experiment.Setting{Key: "forecast", Value: "flat"}), experiment.Cycle, 1))
-	if slowly == told(run(t, calm, experiment.Cycle, 1)) {
+	slowly := reported(run(t, set(t, calm, experiment.Setting{Key: "forecast", Value: "flat"}), experiment.Cycle, 1))
+	if slowly == reported(run(t, calm, experiment.Cycle, 1)) {
 		t.Error("the forecast changes nothing")
 	}
 	crowded, err := experiment.Preset("electricity")
@@ -227,17 +227,17 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 	if err = crowded.Open(); err != nil {
 		t.Fatal(err)
 	}
-	guarded := told(run(t, set(t, crowded, experiment.Setting{Key: "max_owner_delay", Value: "1ms"}), experiment.Cycle, 1))
-	if guarded == told(run(t, crowded, experiment.Cycle, 1)) {
+	guarded := reported(run(t, set(t, crowded, experiment.Setting{Key: "max_owner_delay", Value: "1ms"}), experiment.Cycle, 1))
+	if guarded == reported(run(t, crowded, experiment.Cycle, 1)) {
 		t.Error("protect_delay changes nothing")
 	}
 	data := electricPlan(t, "history", "load = 12\nhistory", "[electricity]", "[data]\nsize = \"1TB\"\nbandwidth = \"50MB/s\"\n[[data.link]]\na = \"steele\"\nbandwidth = \"1Gbit/s\"\n[electricity]")
-	one, two := told(run(t, data, experiment.Cycle, 1)), told(run(t, set(t, data, experiment.Setting{Key: "data_size", Value: "2TB"}), experiment.Cycle, 1))
+	one, two := reported(run(t, data, experiment.Cycle, 1)), reported(run(t, set(t, data, experiment.Setting{Key: "data_size", Value: "2TB"}), experiment.Cycle, 1))
 	if one == base || one == two {
 		t.Error("data change nothing")
 	}
 	drawn := electricPlan(t, "history", "load = 12\nhistory", "[electricity]", "[data]\nsizes = [\"0\", \"1kB\", \"1TB\", \"2TB\"]\nbandwidth = \"50MB/s\"\n[electricity]")
-	if got := told(run(t, drawn, experiment.Cycle, 1)); got == one || got == base {
+	if got := reported(run(t, drawn, experiment.Cycle, 1)); got == one || got == base {
 		t.Error("sizes that are drawn change nothing")
 	}
 }
@@ -331,8 +331,8 @@ func checkElectricPage(t *testing.T, got *experiment.Swept) {
 	}
 }
 
-// TestWithoutElectricityNothingIsTold of it.
-func TestWithoutElectricityNothingIsTold(t *testing.T) {
+// TestWithoutElectricityNothingIsReported of it.
+func TestWithoutElectricityNothingIsReported(t *testing.T) {
 	t.Parallel()
 	plan := opened(t, "currency = \"EUR\"\n"+smallPlan)
 	text, err := json.Marshal(run(t, plan, experiment.Sender, 1))

@@ -15,8 +15,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestEveryProblemIsToldAtOnce, each with its file, line and key.
-func TestEveryProblemIsToldAtOnce(t *testing.T) {
+// TestAllProblemsAreReportedAtOnce, each with its file, line and key.
+func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	const text = `scheme = "sendr"
 seeds = 0
@@ -147,8 +147,8 @@ max_cpu_share = 0.4
 	}
 }
 
-// TestOldKeysAreToldTheNewOnes: each with its line.
-func TestOldKeysAreToldTheNewOnes(t *testing.T) {
+// TestOldKeysAreAnsweredWithTheNewOnes: each with its line.
+func TestOldKeysAreAnsweredWithTheNewOnes(t *testing.T) {
 	t.Parallel()
 	_, err := experiment.Read(write(t, "old.toml", "[peer]\npolicy = \"mcmf\"\nrecheck = 1\nwhatever = 3\npartners = 2\n[[site]]\nname = \"a\"\n\n[site.localsched]\ncpus = 4\nnodes = 4\n"))
 	for _, want := range []string{
@@ -161,7 +161,7 @@ func TestOldKeysAreToldTheNewOnes(t *testing.T) {
 	}
 }
 
-func TestAnEmptyFileIsToldWhatItNeeds(t *testing.T) {
+func TestAnEmptyFileIsAnsweredWithWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	_, err := experiment.Read(write(t, "empty.toml", ""))
 	if err == nil || !strings.Contains(err.Error(), "[[site]]") || !strings.Contains(err.Error(), "[[workload]]") {

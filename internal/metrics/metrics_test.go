@@ -218,9 +218,9 @@ func TestSites(t *testing.T) {
 		`switchyard_power_draw_watts 4500`, `switchyard_power_budget_watts 6000`, `switchyard_power_idled_cpus 8`,
 		`switchyard_site_busy_cpus{site="here"} 16`, `switchyard_partner_sent_jobs{partner="there"} 2`,
 	)
-	for _, odd := range []string{`gossip_age_seconds{partner="away"}`, `partner_link_up{partner="here"}`, `cpus{site="away"}`} {
-		if strings.Contains(body, odd) {
-			t.Errorf("%s is there", odd)
+	for _, invalid := range []string{`gossip_age_seconds{partner="away"}`, `partner_link_up{partner="here"}`, `cpus{site="away"}`} {
+		if strings.Contains(body, invalid) {
+			t.Errorf("%s is there", invalid)
 		}
 	}
 	trouble = errors.New("stopped")

@@ -196,12 +196,12 @@ func newSimplex(n *Network) *simplex {
 		tree:      newTree(nodes + 1),
 		block:     max(64, int(math.Sqrt(float64(given)))),
 	}
-	var dearest int64
+	var mostExpensive int64
 	for i, arc := range n.Arcs {
 		s.place[i] = empty
-		dearest = max(dearest, arc.Cost, -arc.Cost)
+		mostExpensive = max(mostExpensive, arc.Cost, -arc.Cost)
 	}
-	artificial := (dearest + 1) * int64(nodes+1)
+	artificial := (mostExpensive + 1) * int64(nodes+1)
 	root := int32(nodes)
 	for v, supply := range n.Supply {
 		arc := Arc{From: v, To: nodes, Capacity: UnboundedArc, Cost: artificial}

@@ -65,18 +65,18 @@ func TestEachThatFails(t *testing.T) {
 
 func TestCounter(t *testing.T) {
 	t.Parallel()
-	var told []int
-	count := parallel.Counter{Tell: func(done int) { told = append(told, done) }}
+	var reported []int
+	count := parallel.Counter{Tell: func(done int) { reported = append(reported, done) }}
 	if err := parallel.Each(t.Context(), 8, 100, func(context.Context, int) error { count.Add(); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	for i, n := range told {
+	for i, n := range reported {
 		if n != i+1 {
-			t.Fatalf("told %v", told)
+			t.Fatalf("told %v", reported)
 		}
 	}
-	if len(told) != 100 {
-		t.Errorf("told %d times", len(told))
+	if len(reported) != 100 {
+		t.Errorf("told %d times", len(reported))
 	}
 	(&parallel.Counter{}).Add()
 }

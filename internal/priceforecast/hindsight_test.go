@@ -14,11 +14,11 @@ import (
 
 func ahead(t *testing.T, ask func(price.Query) (price.Forecast, error), from protocol.Instant) price.Forecast {
 	t.Helper()
-	told, err := ask(price.Query{From: from, Until: from.Add(3 * protocol.Day)})
+	reported, err := ask(price.Query{From: from, Until: from.Add(3 * protocol.Day)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told
+	return reported
 }
 
 // TestHindsightKnowsTheDay: to the end of the local day, at any of its hours, and the

@@ -35,7 +35,7 @@ func TestTomorrowIsNotKnown(t *testing.T) {
 		day := rapid.IntRange(0, span-2).Draw(t, "day")
 		start := protocol.Instant(rapid.IntRange(0, 30*24).Draw(t, "start")) * protocol.Instant(protocol.Hour)
 		now := start.Add(protocol.Duration(day)*protocol.Day + protocol.Duration(rapid.Int64Range(0, int64(protocol.Day)-1).Draw(t, "time")))
-		told, err := reproduce.Ahead(days(hours), start, now, false)
+		reported, err := reproduce.Ahead(days(hours), start, now, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,20 +47,20 @@ func TestTomorrowIsNotKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(told.Prices.Slots, again.Prices.Slots) || !slices.Equal(told.TwoPrice.Slots, again.TwoPrice.Slots) {
+		if !slices.Equal(reported.Prices.Slots, again.Prices.Slots) || !slices.Equal(reported.TwoPrice.Slots, again.TwoPrice.Slots) {
 			t.Fatal("what is told depends on what comes after")
 		}
 		midnight := start.Add(protocol.Duration(day+1) * protocol.Day)
-		if told.Known != midnight {
-			t.Fatalf("prices are known until %v, want %v", told.Known.Time(), midnight.Time())
+		if reported.Known != midnight {
+			t.Fatalf("prices are known until %v, want %v", reported.Known.Time(), midnight.Time())
 		}
 		for i := 24 * day; i < 24*(day+1); i++ {
 			at := start.Add(protocol.Duration(i) * protocol.Hour)
-			if got, ok := told.Prices.At(at); !ok || got != protocol.Micro(hours[i])*protocol.Unit {
+			if got, ok := reported.Prices.At(at); !ok || got != protocol.Micro(hours[i])*protocol.Unit {
 				t.Fatalf("the price at %v is told as %v, %v; want %d", at.Time(), got, ok, hours[i])
 			}
 		}
-		if _, ok := told.Prices.At(now.Add(7 * protocol.Day)); !ok {
+		if _, ok := reported.Prices.At(now.Add(7 * protocol.Day)); !ok {
 			t.Fatal("the prices do not reach as far as they are asked for")
 		}
 		all, err := reproduce.Ahead(days(hours), start, now, true)

@@ -46,8 +46,8 @@ func TestWithinABudget(t *testing.T) {
 		Modes: engine.Modes(), Window: engine.DefaultWindow, Ratio: 3 * protocol.Unit,
 		Peak: experiment.Peak{Hours: hours, Zone: time.UTC},
 	}
-	var told []string
-	cfg.Notice = func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
+	var reported []string
+	cfg.Notice = func(format string, args ...any) { reported = append(reported, fmt.Sprintf(format, args...)) }
 	study, err := schedule.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -55,8 +55,8 @@ func TestWithinABudget(t *testing.T) {
 	if err = study.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 1 || !strings.HasPrefix(told[0], "1 job cannot run on this machine, the first is job 5, which ") {
-		t.Errorf("told %q", told)
+	if len(reported) != 1 || !strings.HasPrefix(reported[0], "1 job cannot run on this machine, the first is job 5, which ") {
+		t.Errorf("told %q", reported)
 	}
 	got := study.Shown()
 	if len(got.Compare) != 2 || got.Jobs != 4 || got.Saving <= 0 || got.Budget != 0.002 {

@@ -18,24 +18,24 @@ import (
 
 // plan has a field of every kind.
 type plan struct {
-	Title  string              `toml:"title"`
-	Fast   bool                `toml:"fast"`
-	Load   float64             `toml:"load"   within:"0,2"`
-	Runs   int                 `toml:"runs"   within:"1,99"`
-	Seed   uint64              `toml:"seed"`
-	Small  int8                `toml:"small"`
-	Length protocol.Duration   `toml:"length"`
-	Delta  settings.Share      `toml:"delta"`
-	Trace  settings.Path       `toml:"trace"`
-	Loads  []float64           `toml:"loads"`
-	Phis   []protocol.Duration `toml:"phis"`
-	Sizes  [][]int             `toml:"sizes"`
-	Weight map[string]float64  `toml:"weight"`
-	Extra  *extra              `toml:"extra"`
-	Groups map[string]extra    `toml:"group"`
-	Sites  []site              `toml:"site"`
-	Odd    chan int            `toml:"odd"`
-	Hidden int                 // not in files
+	Title   string              `toml:"title"`
+	Fast    bool                `toml:"fast"`
+	Load    float64             `toml:"load"   within:"0,2"`
+	Runs    int                 `toml:"runs"   within:"1,99"`
+	Seed    uint64              `toml:"seed"`
+	Small   int8                `toml:"small"`
+	Length  protocol.Duration   `toml:"length"`
+	Delta   settings.Share      `toml:"delta"`
+	Trace   settings.Path       `toml:"trace"`
+	Loads   []float64           `toml:"loads"`
+	Phis    []protocol.Duration `toml:"phis"`
+	Sizes   [][]int             `toml:"sizes"`
+	Weight  map[string]float64  `toml:"weight"`
+	Extra   *extra              `toml:"extra"`
+	Groups  map[string]extra    `toml:"group"`
+	Sites   []site              `toml:"site"`
+	Channel chan int            `toml:"odd"`
+	Hidden  int                 // not in files
 }
 
 type extra struct {
@@ -116,7 +116,7 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeIsToldAtOnce(t *testing.T) {
+func TestAllMistakesAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, r := read(`titles = "x"
 fast = 1
@@ -192,8 +192,8 @@ a.toml:2: runs: is 2; use 3 or more`
 	if err := r.Err(); err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
-	if odd := r.Warnings(); len(odd) != 1 || odd[0].String() != "a.toml:2: runs: is 2, which is few" {
-		t.Errorf("warnings: %v", odd)
+	if warnings := r.Warnings(); len(warnings) != 1 || warnings[0].String() != "a.toml:2: runs: is 2, which is few" {
+		t.Errorf("warnings: %v", warnings)
 	}
 }
 

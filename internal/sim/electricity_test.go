@@ -478,9 +478,9 @@ func TestWholeIsDeterministic(t *testing.T) {
 	}
 }
 
-// TestForeseenWaits: sites may quote what is foreseen instead of the plan; the simulation
+// TestPredictedWaits: sites may quote what is foreseen instead of the plan; the simulation
 // is as deterministic, and another one.
-func TestForeseenWaits(t *testing.T) {
+func TestPredictedWaits(t *testing.T) {
 	t.Parallel()
 	jobs := work(200, 6)
 	hashes := map[uint64]waitpredict.Method{}

@@ -233,7 +233,7 @@ func (never) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []byte
 	return nil, nil, nil
 }
 
-// TestJobsThatNobodyPlacesWait: the simulation ends all the same, and says so.
+// TestJobsThatAreNotPlacedWait: the simulation ends all the same, and says so.
 // homely sends away what would wait for long, and has no use for φ.
 type homely struct{}
 
@@ -270,7 +270,7 @@ func TestPoliciesWithoutShortcutPlaceAllJobs(t *testing.T) {
 	}
 }
 
-func TestJobsThatNobodyPlacesWait(t *testing.T) {
+func TestJobsThatAreNotPlacedWait(t *testing.T) {
 	t.Parallel()
 	cfg := three(policy.Sender)
 	cfg.Policy = never{}

@@ -96,8 +96,8 @@ func TestSimplexFindsTheBottom(t *testing.T) {
 	})
 }
 
-// TestSimplexBeginsAnew: from a plain without a slope, runs that are left find the hole.
-func TestSimplexBeginsAnew(t *testing.T) {
+// TestSimplexBeginsAgain: from a plain without a slope, runs that are left find the hole.
+func TestSimplexBeginsAgain(t *testing.T) {
 	t.Parallel()
 	hole := func(_ context.Context, at tune.Point, _ uint64) (tune.Outcome, error) {
 		if at != nil && at[0] < 0.3 {
@@ -211,11 +211,11 @@ func TestSearchThatFails(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	s := overCost(experiment.GridSearch, 9, valley(1, 1), axes([]float64{1, 2}, []float64{1, 2, 3}))
-	var told []int
-	if _, err := s.Run(t.Context(), func(done int) { told = append(told, done) }); err != nil {
+	var reported []int
+	if _, err := s.Run(t.Context(), func(done int) { reported = append(reported, done) }); err != nil {
 		t.Fatal(err)
 	}
-	if want := s.Simulations(); want != 14 || len(told) != want || told[want-1] != want {
-		t.Errorf("told %v of %d", told, want)
+	if want := s.Simulations(); want != 14 || len(reported) != want || reported[want-1] != want {
+		t.Errorf("told %v of %d", reported, want)
 	}
 }

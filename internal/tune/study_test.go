@@ -165,14 +165,14 @@ func TestWeightsByRealSimulation(t *testing.T) {
 		p := &r.Points[i]
 		at[fmt.Sprint(p.At)] = p
 	}
-	patient, hasty, dear := at["[0 0.1]"], at["[100 0.1]"], at["[0 2]"]
+	patient, hasty, expensive := at["[0 0.1]"], at["[100 0.1]"], at["[0 2]"]
 	if !(patient.Cost.Mean < hasty.Cost.Mean && patient.Response.Mean > hasty.Response.Mean) {
 		t.Errorf("β = 0: %v CHF, %v s; β = 100: %v CHF, %v s",
 			patient.Cost.Mean, patient.Response.Mean, hasty.Cost.Mean, hasty.Response.Mean)
 	}
-	if !(patient.Sites[1].Utilization.Mean > 0.9 && dear.Sites[1].Utilization.Mean < 0.1) {
+	if !(patient.Sites[1].Utilization.Mean > 0.9 && expensive.Sites[1].Utilization.Mean < 0.1) {
 		t.Errorf("the slow site works %v while it is cheap, and %v while it is dear",
-			patient.Sites[1].Utilization.Mean, dear.Sites[1].Utilization.Mean)
+			patient.Sites[1].Utilization.Mean, expensive.Sites[1].Utilization.Mean)
 	}
 	if r.Best < 0 || r.Points[r.Best].At[0] == 0 {
 		t.Fatalf("best is %d, and not a point where waiting counts", r.Best)
@@ -249,11 +249,11 @@ func TestStudyHasTheSameBytes(t *testing.T) {
 		for _, workers := range []int{1, 3} {
 			s := study(t)
 			s.Buy, s.Workers, s.Method, s.Runs = true, workers, method, 8
-			told := 0
-			s.Progress = func(done int) { told = done }
+			reported := 0
+			s.Progress = func(done int) { reported = done }
 			r := result(t, s)
-			if most := s.Simulations(); told > most || method == experiment.GridSearch && told != most {
-				t.Errorf("%s: %d simulations of %d", method, told, most)
+			if most := s.Simulations(); reported > most || method == experiment.GridSearch && reported != most {
+				t.Errorf("%s: %d simulations of %d", method, reported, most)
 			}
 			page, err := r.Page(report.Source{})
 			if err != nil {

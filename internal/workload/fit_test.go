@@ -109,7 +109,7 @@ func TestFitRecoversTheClasses(t *testing.T) {
 }
 
 // The order of the jobs says nothing, and what is wrong with data is said.
-func TestFitOfOddData(t *testing.T) {
+func TestFitOfUnexpectedData(t *testing.T) {
 	t.Parallel()
 	m := workload.Machine{Nodes: 4, CPUsPerNode: 1, MHz: 1}
 	at := func(submit, run int, cpus int) workload.Job {

@@ -542,9 +542,9 @@ func TestRestoreInPlace(t *testing.T) {
 	if _, err = restored("", "", ""); !errors.Is(err, engine.ErrNoFreeUnits) {
 		t.Errorf("without their places: %v", err)
 	}
-	for _, odd := range [][]string{{"nowhere"}, {"RIGHT-MESH"}, {"L0", "L0"}} {
-		if _, err = restored(odd...); err != nil {
-			t.Errorf("restored in %v: %v; a place that cannot be is another one", odd, err)
+	for _, invalid := range [][]string{{"nowhere"}, {"RIGHT-MESH"}, {"L0", "L0"}} {
+		if _, err = restored(invalid...); err != nil {
+			t.Errorf("restored in %v: %v; a place that cannot be is another one", invalid, err)
 		}
 	}
 	if got := e.PlaceName(tag(9)); got != "" {

@@ -358,19 +358,19 @@ func drawBudget(t *rapid.T, from protocol.Instant) engine.Budget {
 	}
 }
 
-// TestNobodyIsStuck: with budgets that change under way, none is exceeded by a start, and
+// TestNoJobIsStuck: with budgets that change under way, none is exceeded by a start, and
 // in the end only those wait that the last one never allows.
-func TestNobodyIsStuck(t *testing.T) {
+func TestNoJobIsStuck(t *testing.T) {
 	t.Parallel()
 	for name, draw := range machines() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rapid.Check(t, func(t *rapid.T) { nobodyIsStuck(t, draw(t)) })
+			rapid.Check(t, func(t *rapid.T) { noJobIsStuck(t, draw(t)) })
 		})
 	}
 }
 
-func nobodyIsStuck(t *rapid.T, m engine.Machine) {
+func noJobIsStuck(t *rapid.T, m engine.Machine) {
 	base, err := engine.Named(rapid.SampledFrom(engine.Names()).Draw(t, "base"))
 	if err != nil {
 		t.Fatal(err)

@@ -148,8 +148,8 @@ type foreseeing struct {
 	io.Closer
 }
 
-// TestForesight: the suite holds for real processes with a foresight over them.
-func TestForesight(t *testing.T) {
+// TestPredictor: the suite holds for real processes with a predictor over them.
+func TestPredictor(t *testing.T) {
 	t.Parallel()
 	localschedtest.Test(t, targetOf(t, func(s *process.Scheduler) localsched.Scheduler {
 		f, err := waitpredict.NewPredictor(waitpredict.Plan, 4)

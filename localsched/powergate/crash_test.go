@@ -168,18 +168,18 @@ func (c crash) recover(t *testing.T, pause time.Duration) {
 func (s *site) ended(t *testing.T, n int, want string) (wrong string) {
 	t.Helper()
 	j, _ := s.behind.get(tagOf(n))
-	told := s.last[tagOf(n)].State
+	reported := s.last[tagOf(n)].State
 	switch {
-	case want == "back" && (j.runs > 0 || told != 0):
-		return fmt.Sprintf("was withdrawn, ran %d times and is %v", j.runs, told)
+	case want == "back" && (j.runs > 0 || reported != 0):
+		return fmt.Sprintf("was withdrawn, ran %d times and is %v", j.runs, reported)
 	case want != "back" && j.runs != 1:
 		return fmt.Sprintf("ran %d times", j.runs)
-	case want == "run" && told != protocol.Completed:
-		return fmt.Sprintf("is %v", told)
+	case want == "run" && reported != protocol.Completed:
+		return fmt.Sprintf("is %v", reported)
 	case want != "forgotten":
 		return ""
 	}
-	if told.Terminal() { // of a job that the peer has no more
+	if reported.Terminal() { // of a job that the peer has no more
 		if err := s.Forget(t.Context(), tagOf(n)); err != nil {
 			return err.Error()
 		}
@@ -269,7 +269,7 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 		}
 	}
 	s := openSite(t, f, engine.Budget{Signal: signal, Rates: watt(), Bound: 30 * protocol.Minute})
-	var mended time.Time                              // when the records could be read and written again
+	var fixed time.Time                               // when the records could be read and written again
 	wanted, unclear := map[int]bool{}, map[int]bool{} // what withdrawals were unclear
 	for _, one := range steps {
 		tag := tagOf(one.n)
@@ -298,27 +298,27 @@ func play(t *testing.T, steps []step, limits []int64) (wrong string) {
 			f.set("submit", kind[one.n%2], kind[one.n/2%2])
 			f.set("find", kind[one.n/4%2], nil)
 		case "spoil":
-			mended = time.Now().Add(24 * time.Hour) // the records of all, also of those that come
-			s.mendAll(t)
+			fixed = time.Now().Add(24 * time.Hour) // the records of all, also of those that come
+			s.fixAll(t)
 			for n := range jobs {
 				s.spoil(t, tagOf(n))
 			}
 		case "mend":
-			s.mendAll(t)
-			mended = time.Now()
+			s.fixAll(t)
+			fixed = time.Now()
 		case "reopen": // damage that stays ends jobs, see [TestDamagedRecords]
-			s.mendAll(t)
-			mended = time.Now()
+			s.fixAll(t)
+			fixed = time.Now()
 			s.reopen(t)
 		}
 		synctest.Wait()
-		if limit, _ := signal.At(now()); time.Since(mended) > time.Minute && wrong == "" {
+		if limit, _ := signal.At(now()); time.Since(fixed) > time.Minute && wrong == "" {
 			wrong = f.waitsBeyond(limit)
 		}
 	}
 	f.set("submit", nil, nil)
 	f.set("find", nil, nil)
-	s.mendAll(t)
+	s.fixAll(t)
 	time.Sleep(time.Minute)
 	s.settle(t, wanted, unclear)
 	for range 19 {
@@ -387,9 +387,9 @@ func (s *site) settle(t testing.TB, wanted, unclear map[int]bool) {
 	}
 }
 
-func (s *site) mendAll(t testing.TB) {
+func (s *site) fixAll(t testing.TB) {
 	t.Helper()
 	for n := range jobs {
-		s.mend(t, tagOf(n))
+		s.fix(t, tagOf(n))
 	}
 }

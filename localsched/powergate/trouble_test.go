@@ -30,8 +30,8 @@ func (s *site) spoil(t testing.TB, tag protocol.Tag) {
 	}
 }
 
-// mend brings a spoilt record back as it was. Others are left alone.
-func (s *site) mend(t testing.TB, tag protocol.Tag) {
+// fix brings a spoilt record back as it was. Others are left alone.
+func (s *site) fix(t testing.TB, tag protocol.Tag) {
 	t.Helper()
 	path := filepath.Join(s.config.Dir, powergate.NameOf(tag))
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
@@ -96,7 +96,7 @@ func TestRefusalStands(t *testing.T) {
 	}{
 		"absent": {func(t *testing.T, s *site, tag protocol.Tag) {
 			t.Helper()
-			s.mend(t, tag)
+			s.fix(t, tag)
 			s.presence(t, tag, localsched.Absent)
 			s.reopen(t)
 			s.presence(t, tag, localsched.Absent)
@@ -106,14 +106,14 @@ func TestRefusalStands(t *testing.T) {
 			if _, err := s.Withdraw(t.Context(), tag); err == nil {
 				t.Error("it is withdrawn, and nobody will know")
 			}
-			s.mend(t, tag)
+			s.fix(t, tag)
 			s.withdraws(t, tag, localsched.Withdrawn)
 			s.reopen(t)
 			s.presence(t, tag, localsched.Absent)
 		}, false},
 		"found again": {func(t *testing.T, s *site, tag protocol.Tag) {
 			t.Helper()
-			s.mend(t, tag)
+			s.fix(t, tag)
 			s.reopen(t)
 			s.presence(t, tag, localsched.Present)
 		}, true},
@@ -122,7 +122,7 @@ func TestRefusalStands(t *testing.T) {
 			if _, err := s.Submit(t.Context(), submission(1, 1)); err == nil || isRefusal(err) {
 				t.Errorf("it came again: %v", err)
 			}
-			s.mend(t, tag)
+			s.fix(t, tag)
 			s.submit(t, 1, 1)
 			s.presence(t, tag, localsched.Present)
 		}, true},
@@ -150,7 +150,7 @@ func TestNotHeld(t *testing.T) {
 			t.Errorf("submitted: %v", err)
 		}
 		s.unclear(t, tag)
-		s.mend(t, tag)
+		s.fix(t, tag)
 		s.presence(t, tag, localsched.Absent)
 		s.submit(t, 1, 1)
 		s.behindIs(t, tag, true)
@@ -195,7 +195,7 @@ func letGoTooLate(t *testing.T, reload bool) {
 			t.Fatal(err)
 		}
 	}
-	s.mend(t, tag)
+	s.fix(t, tag)
 	time.Sleep(10 * time.Minute)
 	s.behindIs(t, tag, false)
 	s.is(t, tag, protocol.Pending, changefeed.PowerBudget)

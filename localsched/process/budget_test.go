@@ -303,7 +303,7 @@ func TestWaitSurvivesRestart(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	back(t, s.folder(wide.Tag, "job.json"), 2*protocol.Hour)
+	back(t, s.dir(wide.Tag, "job.json"), 2*protocol.Hour)
 	s.open(t)
 	if awt := wait(); awt < 30*protocol.Second {
 		t.Errorf("a job that has waited for hours may be overtaken: %v", awt)

@@ -111,7 +111,7 @@ func TestWithdrawBeforeSubmit(t *testing.T) {
 	if err := s.Forget(t.Context(), job.Tag); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(s.folder(job.Tag, "")); !os.IsNotExist(err) {
+	if _, err := os.Stat(s.dir(job.Tag, "")); !os.IsNotExist(err) {
 		t.Errorf("its directory is left: %v", err)
 	}
 }
@@ -317,7 +317,7 @@ func TestFullDisk(t *testing.T) {
 		children, err := os.ReadFile("/proc/" + shim + "/task/" + shim + "/children")
 		return err != nil || len(children) == 0
 	})
-	if err := os.Truncate(s.folder(job.Tag, "out"), 0); err != nil {
+	if err := os.Truncate(s.dir(job.Tag, "out"), 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.awaitEnd(t, job.Tag); got.ExitCode != 5 {

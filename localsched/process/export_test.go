@@ -21,8 +21,8 @@ func (s *Scheduler) ReleaseGroups() { s.groups.Parent.Release() }
 
 // WriteExit writes down that the job of an open directory has ended, as its shim does, and returns
 // the exit code of that.
-func WriteExit(folder *os.File, patience time.Duration) int {
-	return writeExit(folder, exitRecord{}, patience)
+func WriteExit(dir *os.File, patience time.Duration) int {
+	return writeExit(dir, exitRecord{}, patience)
 }
 
 // MakeGroupsIn has jobs get their groups below another one from now on.
@@ -35,8 +35,8 @@ func (s *Scheduler) Looks() uint64 {
 	return s.driver.BudgetScans()
 }
 
-// SaveLearnt writes down what was learnt, as happens now and then.
-func (s *Scheduler) SaveLearnt() error { return s.savePowerHistory() }
+// SavePowerHistory writes down what was learnt, as happens now and then.
+func (s *Scheduler) SavePowerHistory() error { return s.savePowerHistory() }
 
 // Measured is what a run has taught.
 func Measured(rates power.Rates, cpus int, end spool.End) (ppm int, ok bool) {

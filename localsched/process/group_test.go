@@ -40,7 +40,7 @@ type started struct {
 
 func (s *site) started(t testing.TB, tag protocol.Tag) (record started) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(readFile(t, s.folder(tag, "started"))), &record); err != nil {
+	if err := json.Unmarshal([]byte(readFile(t, s.dir(tag, "started"))), &record); err != nil {
 		t.Fatal(err)
 	}
 	return record
@@ -68,7 +68,7 @@ func TestKilledShimLeavesNothing(t *testing.T) {
 		contained(t, s)
 		tag := s.submit(t, guest(t, daemon+"sleep 600"))
 		s.awaitRunning(t, tag)
-		alive := s.folder(tag, "work/alive")
+		alive := s.dir(tag, "work/alive")
 		eventually(t, "the daemon writes", func() bool { info, err := os.Stat(alive); return err == nil && info.Size() > 0 })
 		shim := s.started(t, tag)
 		if away {
@@ -111,7 +111,7 @@ func TestNothingOutlivesAJob(t *testing.T) {
 	for _, script := range []string{daemon, daemon + "exit 3", daemon + "kill -9 $$"} {
 		tag := s.submit(t, guest(t, script))
 		s.awaitEnd(t, tag)
-		silent(t, s.folder(tag, "work/alive"))
+		silent(t, s.dir(tag, "work/alive"))
 		if s.Uncontained() == "" {
 			gone(t, s.started(t, tag).Group)
 		}
@@ -153,14 +153,14 @@ func TestStaleGroups(t *testing.T) {
 	contained(t, s)
 	tag := s.submit(t, guest(t, daemon+"while [ ! -e stop ]; do sleep .02; done"))
 	s.awaitRunning(t, tag)
-	alive := s.folder(tag, "work/alive")
+	alive := s.dir(tag, "work/alive")
 	eventually(t, "the daemon writes", func() bool { info, err := os.Stat(alive); return err == nil && info.Size() > 0 })
 	record := s.started(t, tag)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	kept := newDir(t)
-	lost := s.folder(tag, "")
+	lost := s.dir(tag, "")
 	if err := os.Rename(lost, kept+"/lost"); err != nil { // as after a spool was restored
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestJobsThatCannotBeContained(t *testing.T) {
 		if got := s.Uncontained(); !strings.HasPrefix(got, said) {
 			t.Errorf("the site says %q, want %q", got, said)
 		}
-		write(t, s.folder(tag, "work/go"), "")
+		write(t, s.dir(tag, "work/go"), "")
 		got := s.awaitEnd(t, tag)
 		if got.State != protocol.Failed || got.ExitCode != 3 || !strings.Contains(got.Reason, "exit code 3; "+want) {
 			t.Errorf("%+v", got)
@@ -229,7 +229,7 @@ func TestJobsThatCannotBeContained(t *testing.T) {
 	if got := s.Uncontained(); strings.Contains(got, "since the start") {
 		t.Errorf("after a restart the site says %q", got)
 	}
-	write(t, s.folder(tag, "work/go"), "")
+	write(t, s.dir(tag, "work/go"), "")
 	s.awaitEnd(t, tag)
 	if got := s.Uncontained(); !strings.Contains(got, "since the start: 1, the last one "+tag.String()) {
 		t.Errorf("the site says %q", got)

@@ -299,6 +299,6 @@ func readFile(t testing.TB, path string) string {
 	return string(data)
 }
 
-func (s *site) folder(tag protocol.Tag, name string) string {
+func (s *site) dir(tag protocol.Tag, name string) string {
 	return filepath.Join(s.config.Dir, "jobs", spool.DirName(tag), name)
 }

@@ -38,8 +38,8 @@ while [ ! -e done ]; do sleep 0.1; done; sleep 0.5; echo ${#x} >/dev/null; rm do
 		if worker := usedBy(t, s.read(t, job, protocol.Stdout)); used.CPU < worker || worker < 10 {
 			t.Errorf("the orphan has used %v of the processor, its job %v", worker, used.CPU)
 		}
-		if told := usage.Kernel().MHz(); (used.MHz > 0) != (told > 0) {
-			t.Errorf("its CPUs ran at %d MHz, those of the machine run at %d", used.MHz, told)
+		if reported := usage.Kernel().MHz(); (used.MHz > 0) != (reported > 0) {
+			t.Errorf("its CPUs ran at %d MHz, those of the machine run at %d", used.MHz, reported)
 		}
 		if used.MemoryMB < 76 || used.MemoryMB > 4000 {
 			t.Errorf("a job that holds 80 MB is measured to hold %d MB", used.MemoryMB)
@@ -62,7 +62,7 @@ func TestUsageSurvivesRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the job has ended", func() bool {
-		_, err := os.Stat(s.folder(job.Tag, "exit"))
+		_, err := os.Stat(s.dir(job.Tag, "exit"))
 		return err == nil
 	})
 	for range 2 {

@@ -120,7 +120,7 @@ func TestOutputOnAFullDisk(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		var st syscall.Stat_t
-		if err := syscall.Stat(s.folder(tag, "out"), &st); err != nil || st.Blocks*512 > got.Files[0].Size+4095 {
+		if err := syscall.Stat(s.dir(tag, "out"), &st); err != nil || st.Blocks*512 > got.Files[0].Size+4095 {
 			t.Errorf("%s: %d blocks are kept for %d bytes, %v", name, st.Blocks, got.Files[0].Size, err)
 		}
 		if err := errors.Join(os.Remove(ballast), s.Forget(t.Context(), tag)); err != nil {
@@ -146,7 +146,7 @@ func TestKillWhileOutputIsRead(t *testing.T) {
 	s := openSite(t, func(c *process.Config) { c.MaxOutput = 8 << 40 })
 	tag := s.submit(t, guest(t, ": >begun; while [ ! -e go ]; do sleep .02; done"))
 	s.makeSparse(t, tag)
-	write(t, s.folder(tag, "work/go"), "")
+	write(t, s.dir(tag, "work/go"), "")
 	eventually(t, "the job's processes are gone", func() bool { return scriptEnded(t, s.shimOf(t, tag)) })
 	if err := s.Kill(t.Context(), tag); err != nil {
 		t.Fatal(err)
@@ -178,8 +178,8 @@ func TestCancelWithSlowOutput(t *testing.T) {
 // makeSparse has the output of a job that makes the file begun seem to be 4 TiB.
 func (s *site) makeSparse(t *testing.T, tag protocol.Tag) {
 	t.Helper()
-	eventually(t, "the job has begun", func() bool { _, err := os.Stat(s.folder(tag, "work/begun")); return err == nil })
-	if err := os.Truncate(s.folder(tag, "out"), 4<<40); err != nil {
+	eventually(t, "the job has begun", func() bool { _, err := os.Stat(s.dir(tag, "work/begun")); return err == nil })
+	if err := os.Truncate(s.dir(tag, "out"), 4<<40); err != nil {
 		t.Skip("no sparse file of this size can be made here:", err)
 	}
 }

@@ -16,12 +16,12 @@ import (
 func TestAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
-	const nobody = 65534
+	const unprivileged = 65534
 	again := exec.CommandContext(t.Context(), shimCommand[2],
 		"-test.run", "TestEnds|TestGuest|TestHomeJob|TestFetch|TestKill|TestRefusals|TestRestart|TestDeliver|TestShimKilled|TestUsage|TestWrongReports|TestPipeHeld|TestJobsThatCannot")
 	again.Env = []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
 	again.Dir = "/"
-	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

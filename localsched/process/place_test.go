@@ -75,7 +75,7 @@ partition,D,1,mesh,D
 // let has a job of this file end.
 func (s *site) let(t *testing.T, tag protocol.Tag) {
 	t.Helper()
-	if err := os.WriteFile(s.folder(tag, "work/go"), nil, 0o644); err != nil {
+	if err := os.WriteFile(s.dir(tag, "work/go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

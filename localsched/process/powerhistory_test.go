@@ -38,7 +38,7 @@ type lessons struct {
 func (l *lessons) attend(t testing.TB, s *site, job localsched.Submission) {
 	t.Helper()
 	s.awaitEnd(t, job.Tag)
-	exit, err := process.ReadExit(s.folder(job.Tag, ""))
+	exit, err := process.ReadExit(s.dir(job.Tag, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,13 +159,13 @@ func TestCutShortTeachesNothing(t *testing.T) {
 	job := alike(t, busy, "sleep 1.2; : >late; sleep 300")
 	s.submit(t, job)
 	eventually(t, "the job has run for a while", func() bool {
-		_, err := os.Stat(s.folder(job.Tag, "work/late"))
+		_, err := os.Stat(s.dir(job.Tag, "work/late"))
 		return err == nil
 	})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if exit, err := process.ReadExit(s.folder(job.Tag, "")); err != nil || exit.State != protocol.Cancelled {
+	if exit, err := process.ReadExit(s.dir(job.Tag, "")); err != nil || exit.State != protocol.Cancelled {
 		t.Fatalf("it ended %+v, %v", exit, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(s.config.Dir, "likely")); err == nil {
@@ -173,8 +173,8 @@ func TestCutShortTeachesNothing(t *testing.T) {
 	}
 }
 
-// TestLearntIsKeptLater: what could not be written down is news until it is.
-func TestLearntIsKeptLater(t *testing.T) {
+// TestMeasuredPowerIsKeptLater: what could not be written down is news until it is.
+func TestMeasuredPowerIsKeptLater(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, func(c *process.Config) { c.Budget, c.LearnJobPower = engine.Budget{Rates: watts()}, true })
 	path := filepath.Join(s.config.Dir, "likely")
@@ -183,7 +183,7 @@ func TestLearntIsKeptLater(t *testing.T) {
 	}
 	s.awaitEnd(t, s.submit(t, alike(t, idle, "sleep 1.2")))
 	for range 2 {
-		if err := s.SaveLearnt(); err == nil {
+		if err := s.SavePowerHistory(); err == nil {
 			t.Error("it is written down")
 		}
 	}

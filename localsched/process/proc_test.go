@@ -33,7 +33,7 @@ func alive(pid string) bool {
 func (s *site) shimOf(t testing.TB, tag protocol.Tag) int {
 	t.Helper()
 	var started struct{ PID int }
-	if err := json.Unmarshal([]byte(readFile(t, s.folder(tag, "started"))), &started); err != nil || started.PID < 2 {
+	if err := json.Unmarshal([]byte(readFile(t, s.dir(tag, "started"))), &started); err != nil || started.PID < 2 {
 		t.Fatal(started, err)
 	}
 	return started.PID

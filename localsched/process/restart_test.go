@@ -71,7 +71,7 @@ func TestEndWhileAway(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "go"), "")
 	eventually(t, "the end is written", func() bool {
-		_, err := os.Stat(s.folder(tag, "exit"))
+		_, err := os.Stat(s.dir(tag, "exit"))
 		return err == nil
 	})
 	s.open(t)
@@ -94,7 +94,7 @@ func TestSpoolSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	jobs := filepath.Join(s.config.Dir, "jobs")
-	aside := filepath.Join(jobs+".set-aside", filepath.Base(s.folder(tag, "")))
+	aside := filepath.Join(jobs+".set-aside", filepath.Base(s.dir(tag, "")))
 	if err := os.Rename(jobs, jobs+".set-aside"); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestSpoolSetAside(t *testing.T) {
 	if err != nil || exit.ExitCode != 7 || len(exit.Files) != 2 || exit.Files[0].Size != int64(len("begun\ndone\n")) {
 		t.Errorf("in the directory under its new name: %+v, %v", exit, err)
 	}
-	if log := readFile(t, filepath.Join(aside, "shim.log")); !strings.Contains(log, "no peer looks at this directory any more, which was "+filepath.Dir(s.folder(tag, "x"))) {
+	if log := readFile(t, filepath.Join(aside, "shim.log")); !strings.Contains(log, "no peer looks at this directory any more, which was "+filepath.Dir(s.dir(tag, "x"))) {
 		t.Errorf("the shim says %q", log)
 	}
 }
@@ -123,15 +123,15 @@ func TestExitThatCannotBeWritten(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, "exit/in-its-place"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		folder, err := os.Open(dir)
+		directory, err := os.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer folder.Close()
+		defer directory.Close()
 		if err = lose(dir); err != nil {
 			t.Fatal(err)
 		}
-		if code := process.WriteExit(folder, 0); code == 0 {
+		if code := process.WriteExit(directory, 0); code == 0 {
 			t.Error(name, "is taken for written")
 		}
 	}
@@ -184,7 +184,7 @@ func TestEndJobsAtStop(t *testing.T) {
 	if _, err := s.Submit(t.Context(), guest(t, "true")); !errors.Is(err, localsched.ErrClosed) {
 		t.Error("a closed scheduler says", err)
 	}
-	if _, err := os.Stat(s.folder(waits, "started")); err == nil {
+	if _, err := os.Stat(s.dir(waits, "started")); err == nil {
 		t.Error("a queued job was started at the stop")
 	}
 	s.open(t)
@@ -207,8 +207,8 @@ func TestDamagedSpool(t *testing.T) {
 	half := filepath.Join(jobs, ".new-1234")
 	s.Close()
 	for _, err := range []error{
-		os.WriteFile(s.folder(damaged, "job.json"), []byte(`{"format": 3, "seq"`), 0o600),
-		os.Rename(s.folder(misplaced, ""), s.folder(moved, "")),
+		os.WriteFile(s.dir(damaged, "job.json"), []byte(`{"format": 3, "seq"`), 0o600),
+		os.Rename(s.dir(misplaced, ""), s.dir(moved, "")),
 		os.MkdirAll(filepath.Join(half, "work"), 0o700),
 		os.Mkdir(filepath.Join(jobs, "lost+found"), 0o700),
 	} {
@@ -355,7 +355,7 @@ func TestOrderAfterRestart(t *testing.T) {
 	}
 	s.letGo(t, first)
 	eventually(t, "the end is written", func() bool {
-		_, err := os.Stat(s.folder(first, "exit"))
+		_, err := os.Stat(s.dir(first, "exit"))
 		return err == nil
 	})
 	s.open(t)
@@ -429,5 +429,5 @@ const waitsForGo = "while [ ! -e go ]; do sleep 0.02; done"
 // letGo has a guest end.
 func (s *site) letGo(t *testing.T, tag protocol.Tag) {
 	t.Helper()
-	write(t, s.folder(tag, "work/go"), "")
+	write(t, s.dir(tag, "work/go"), "")
 }

@@ -121,7 +121,7 @@ func TestGuestRunsApart(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	id := job.Tag.Job.String()
 	want := []string{
-		job.Account, s.folder(tag, "work"), "a b c", "COLOUR=blue green", "LD=a=b", "HOME=" + account.HomeDir,
+		job.Account, s.dir(tag, "work"), "a b c", "COLOUR=blue green", "LD=a=b", "HOME=" + account.HomeDir,
 		"USER=" + job.Account, "LOGNAME=" + job.Account, "PATH=/usr/local/bin:/usr/bin:/bin",
 		"SWITCHYARD_JOB_ID=" + id, "SWITCHYARD_JOB_NAME=test", "SWITCHYARD_ORIGIN_SITE=south",
 		"SWITCHYARD_EXEC_SITE=north", "SWITCHYARD_EPOCH=3", "SLURM_JOB_ID=" + id, "SLURM_JOB_NAME=test",
@@ -141,7 +141,7 @@ func TestGuestRunsApart(t *testing.T) {
 		t.Errorf("stderr is %q", errs)
 	}
 	checkFiles(t, outcome.Files, out, errs)
-	if info, err := os.Stat(s.folder(tag, "work")); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(s.dir(tag, "work")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the working directory: %v, %v", info.Mode(), err)
 	}
 }

@@ -108,7 +108,7 @@ func tooLateToBegin(t *testing.T) {
 		job.StartBy = protocol.InstantOf(time.Now()).Add(patience)
 		s.submit(t, job)
 		eventually(t, "its wrapper has looked at the time", func() bool {
-			text, err := os.ReadFile(s.folder(job.Tag, "claim/started"))
+			text, err := os.ReadFile(s.dir(job.Tag, "claim/started"))
 			claimed = err == nil && !strings.Contains(string(text), "withdrawn")
 			return err == nil
 		})

@@ -63,7 +63,7 @@ func TestWithdrawnWhileSlurmSleeps(t *testing.T) {
 	job := home(dir, "echo ran > ran")
 	s.submit(t, job)
 	// The spool alone is withdrawn from, as if scancel had been lost.
-	if err := os.WriteFile(s.folder(job.Tag, "claim/started"), []byte("withdrawn\n"), 0o644); err != nil {
+	if err := os.WriteFile(s.dir(job.Tag, "claim/started"), []byte("withdrawn\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.cluster.must(t, "scontrol", "release", s.cluster.must(t, "squeue", "-h", "-n", s.jobName(job.Tag), "-o", "%A"))
@@ -73,7 +73,7 @@ func TestWithdrawnWhileSlurmSleeps(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("a withdrawn job ran")
 	}
-	log, err := os.ReadFile(s.folder(job.Tag, "slurm.log"))
+	log, err := os.ReadFile(s.dir(job.Tag, "slurm.log"))
 	if err != nil || !strings.Contains(string(log), "taken back before: withdrawn") {
 		t.Errorf("the wrapper says %q, %v", log, err)
 	}
@@ -346,7 +346,7 @@ func (s *site) requeue(t *testing.T) (again bool) {
 			hurried = time.Now()
 		}
 		over := s.cluster.must(t, "squeue", "-h", "-n", s.jobName(tag)) == ""
-		log, _ := os.ReadFile(s.folder(tag, "slurm.log"))
+		log, _ := os.ReadFile(s.dir(tag, "slurm.log"))
 		again = strings.Contains(string(log), "started or taken back before")
 		return over || again
 	})

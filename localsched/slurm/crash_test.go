@@ -78,7 +78,7 @@ func TestControllerKilled(t *testing.T) {
 		case outcome.State == protocol.Completed && once:
 		case outcome.State == protocol.NodeFail && (once || len(ran) == 0):
 			lost++
-			if _, err := os.Stat(s.folder(tag, "claim/started")); err != nil {
+			if _, err := os.Stat(s.dir(tag, "claim/started")); err != nil {
 				t.Errorf("job %v is %+v and never started; %s", tag, outcome, s.story(tag))
 			}
 		default:
@@ -429,7 +429,7 @@ func TestNumberReused(t *testing.T) {
 	// What was acknowledged was another number, and now that is another job.
 	name := s.jobName(job.Tag)
 	s.cluster.must(t, "scancel", "--name="+name)
-	if err := os.WriteFile(s.folder(job.Tag, "native.json"),
+	if err := os.WriteFile(s.dir(job.Tag, "native.json"),
 		[]byte(`{"id":`+other+`,"submitted_ms":0,"tries":1,"past":[`+s.ended(t, job.Tag)+`]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -466,7 +466,7 @@ func (s *site) story(tag protocol.Tag) string {
 	var text strings.Builder
 	numbers := map[string]bool{}
 	for _, name := range []string{"native.json", "claim/started", "claim/exit", "claim/trouble", "slurm.log", "end.json"} {
-		data, err := os.ReadFile(s.folder(tag, name))
+		data, err := os.ReadFile(s.dir(tag, name))
 		if err != nil {
 			fmt.Fprintf(&text, "%v\n", err)
 			continue
@@ -477,7 +477,7 @@ func (s *site) story(tag protocol.Tag) string {
 			numbers[number] = true
 		}
 	}
-	record, _ := os.ReadFile(s.folder(tag, "native.json"))
+	record, _ := os.ReadFile(s.dir(tag, "native.json"))
 	for _, found := range regexp.MustCompile(`"id":\s*(\d+)`).FindAllSubmatch(record, -1) {
 		numbers[string(found[1])] = true
 	}

@@ -240,12 +240,12 @@ func EndedItself(text, state string, end protocol.Instant, refused bool) bool {
 
 // EndInLog is when a job started and ended by a line of the log, if it is about the one that was
 // submitted at an instant, which Slurm has told or the peer alone knows.
-func EndInLog(line string, submitted protocol.Instant, told bool) (start, end protocol.Instant, ok bool) {
+func EndInLog(line string, submitted protocol.Instant, reported bool) (start, end protocol.Instant, ok bool) {
 	e, _ := parseEnding(line)
 	j := &job{name: e.name, submitted: submitted - 300}
 	j.record.Account.UID = e.uid
 	is := native{ID: e.ID}
-	if told {
+	if reported {
 		is.Submitted = submitted
 	}
 	h := history{ended: map[string][]ending{e.name: {e}}}

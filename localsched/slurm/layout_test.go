@@ -54,7 +54,7 @@ func TestLayoutIsThatOfSbatch(t *testing.T) {
 			if _, err := s.Submit(t.Context(), job); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the job ends", func() bool { _, err := os.Stat(s.folder(tag, "end.json")); return err == nil })
+			eventually(t, "the job ends", func() bool { _, err := os.Stat(s.dir(tag, "end.json")); return err == nil })
 			got := ofTasks(s.read(t, tag, protocol.Stdout), options)
 			if want := ofTasks(string(want), options); !maps.Equal(got, want) {
 				t.Errorf("Switchyard: %v\nsbatch:     %v", got, want)

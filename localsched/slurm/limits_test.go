@@ -57,7 +57,7 @@ func TestRefused(t *testing.T) {
 		if presence, _, err := s.FindByTag(t.Context(), job.Tag); err != nil || presence != localsched.Absent {
 			t.Errorf("%s: %v %v", reason, presence, err)
 		}
-		if _, err := os.Stat(s.folder(job.Tag, "")); err == nil {
+		if _, err := os.Stat(s.dir(job.Tag, "")); err == nil {
 			t.Errorf("%s: its directory is still there", reason)
 		}
 	}

@@ -507,7 +507,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 	}
 }
 
-func (s *site) folder(tag protocol.Tag, name string) string {
+func (s *site) dir(tag protocol.Tag, name string) string {
 	return filepath.Join(s.config.Dir, "jobs", fmt.Sprintf("%d.%d", tag.Job, tag.Epoch), name)
 }
 

@@ -33,12 +33,12 @@ echo "$SLURM_JOB_ID" >number; echo complaint >&2; exit 3
 	if outcome.State != protocol.Failed || outcome.ExitCode != 3 || outcome.Signal != 0 || outcome.Ran <= 0 || outcome.Waited < 0 {
 		t.Errorf("outcome %+v", outcome)
 	}
-	want := s.folder(job.Tag, "work") + "\nnobody\nit's|a b\nc|hello 'world'|/nonexistent|" + job.Tag.Job.String() + "|" +
+	want := s.dir(job.Tag, "work") + "\nnobody\nit's|a b\nc|hello 'world'|/nonexistent|" + job.Tag.Job.String() + "|" +
 		string(s.config.Site) + "|test|2\n"
 	if got := s.read(t, job.Tag, protocol.Stdout); got != want {
 		t.Errorf("stdout %q, want %q", got, want)
 	}
-	if number, err := os.ReadFile(s.folder(job.Tag, "work/number")); err != nil || strings.TrimSpace(string(number)) != string(id) {
+	if number, err := os.ReadFile(s.dir(job.Tag, "work/number")); err != nil || strings.TrimSpace(string(number)) != string(id) {
 		t.Errorf("SLURM_JOB_ID is %q, %v, want Slurm's %v", number, err, id)
 	}
 	if len(outcome.Files) != 2 || outcome.Files[0].Size != int64(len(want)) || outcome.Files[0].SHA256 != sha256.Sum256([]byte(want)) {
@@ -168,9 +168,9 @@ func TestLocalOutput(t *testing.T) {
 	}
 }
 
-// TestFetchReadsNobodyElses has a job name a file of root's as its output, which it
+// TestFetchReadsNoOtherUsersFiles has a job name a file of root's as its output, which it
 // cannot write, and the peer could read.
-func TestFetchReadsNobodyElses(t *testing.T) {
+func TestFetchReadsNoOtherUsersFiles(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, "siteA", nil)
 	secret := filepath.Join(newDir(t), "secret")
@@ -211,12 +211,12 @@ func TestCloseWhileOutputIsRead(t *testing.T) {
 	s := openSite(t, "siteA", func(c *slurm.Config) { c.MaxOutput = 8 << 40 })
 	job := guest(": >begun; while [ ! -e go ]; do sleep .1; done")
 	s.submit(t, job)
-	eventually(t, "the job has begun", func() bool { _, err := os.Stat(s.folder(job.Tag, "work/begun")); return err == nil })
-	out := s.folder(job.Tag, "out")
+	eventually(t, "the job has begun", func() bool { _, err := os.Stat(s.dir(job.Tag, "work/begun")); return err == nil })
+	out := s.dir(job.Tag, "out")
 	if err := os.Truncate(out, 4<<40); err != nil {
 		t.Skip("no sparse file of this size can be made here:", err)
 	}
-	if err := os.WriteFile(s.folder(job.Tag, "work/go"), nil, 0o600); err != nil {
+	if err := os.WriteFile(s.dir(job.Tag, "work/go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the output is read", func() bool { return isOpen(out) })

@@ -213,22 +213,22 @@ func TestWrapperOnAFullDisk(t *testing.T) {
 			if !full {
 				job = guest("exit 0")
 			}
-			folder := filepath.Join(dir, strconv.FormatBool(full))
+			directory := filepath.Join(dir, strconv.FormatBool(full))
 			record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
-			writeAll(t, folder, map[string]string{
-				"claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(folder, record),
+			writeAll(t, directory, map[string]string{
+				"claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(directory, record),
 			})
-			cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(folder, "launch"))...)
+			cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(directory, "launch"))...)
 			cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
 			if said, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %v, %s", shell, err, said)
 			}
-			_, marked := os.Stat(filepath.Join(folder, "claim/full"))
-			last, ended := os.ReadFile(filepath.Join(folder, "claim/exit"))
+			_, marked := os.Stat(filepath.Join(directory, "claim/full"))
+			last, ended := os.ReadFile(filepath.Join(directory, "claim/exit"))
 			if (marked == nil) != full || (ended == nil) == full {
 				t.Errorf("%v: full %t: marked %v; %q, %v", shell, full, marked, last, ended)
 			}
-			if err := os.Truncate(filepath.Join(folder, "out"), 0); err != nil {
+			if err := os.Truncate(filepath.Join(directory, "out"), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -253,8 +253,8 @@ func TestOutputOnAFullSpool(t *testing.T) {
 	})
 	s := openSite(t, "siteA", func(c *slurm.Config) { c.Dir = filepath.Join(dir, "spool") })
 	tag := s.submit(t, guest("head -c 3000000 /dev/zero; exit 0"))
-	eventually(t, "the wrapper has no room", func() bool { _, err := os.Stat(s.folder(tag, "claim/full")); return err == nil })
-	if err := os.Truncate(s.folder(tag, "out"), 1000); err != nil {
+	eventually(t, "the wrapper has no room", func() bool { _, err := os.Stat(s.dir(tag, "claim/full")); return err == nil })
+	if err := os.Truncate(s.dir(tag, "out"), 1000); err != nil {
 		t.Fatal(err)
 	}
 	got := s.awaitEnd(t, tag)

@@ -18,8 +18,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// nobody is the uid and gid of an account without rights, which jobs run as.
-const nobody = 65534
+// unprivileged is the uid and gid of an account without rights, which jobs run as.
+const unprivileged = 65534
 
 // TestAsOrdinaryUser runs the other tests again as an account without rights.
 func TestAsOrdinaryUser(t *testing.T) {
@@ -28,7 +28,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	again := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.skip", "TestAsOrdinaryUser|Fuzz")
 	again.Env = []string{"PATH=" + os.Getenv("PATH"), "CI=" + os.Getenv("CI")}
 	again.Dir = "/"
-	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	if out, err := again.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -46,7 +46,7 @@ func asRoot(t testing.TB) {
 func me() spool.Account {
 	uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
 	if uid == 0 {
-		uid, gid = nobody, nobody
+		uid, gid = unprivileged, unprivileged
 	}
 	return spool.Account{Name: "me", UID: uid, GID: gid, Home: "/home/me", Shell: "/bin/sh"}
 }
@@ -113,13 +113,13 @@ func only(t testing.TB, dir string, names ...string) {
 	}
 }
 
-// asNobody calls f with the file system rights of an account without rights.
-func asNobody(f func()) {
+// asUnprivileged calls f with the file system rights of an account without rights.
+func asUnprivileged(f func()) {
 	runtime.LockOSThread() // and never unlocked, so that the thread ends
-	if err := unix.Setfsgid(nobody); err != nil {
+	if err := unix.Setfsgid(unprivileged); err != nil {
 		panic(err)
 	}
-	if err := unix.Setfsuid(nobody); err != nil {
+	if err := unix.Setfsuid(unprivileged); err != nil {
 		panic(err)
 	}
 	f()

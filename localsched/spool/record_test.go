@@ -249,9 +249,9 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// TestRecordsOfBefore reads what earlier versions have written: the script in
+// TestRecordsOfFormerVersions reads what earlier versions have written: the script in
 // job.json, a number beside it that only one scheduler knows.
-func TestRecordsOfBefore(t *testing.T) {
+func TestRecordsOfFormerVersions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, spool.JobFile), `{"format": 3, "seq": 9, "submitted_ms": 12,

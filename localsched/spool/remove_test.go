@@ -162,7 +162,7 @@ func TestRemoveWhatChanges(t *testing.T) {
 	if err := sp.Add(tag, func(dir string) error { return me().AddDir(filepath.Join(dir, "work")) }); err != nil {
 		t.Fatal(err)
 	}
-	folder, err := unix.Open(filepath.Join(sp.JobDir(tag), "work"), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	directory, err := unix.Open(filepath.Join(sp.JobDir(tag), "work"), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestRemoveWhatChanges(t *testing.T) {
 	defer adding.Wait()
 	refused := make(chan error, 1)
 	begun := make(chan struct{})
-	adding.Go(func() { asNobody(func() { refused <- addUntilRefused(folder, begun) }) })
+	adding.Go(func() { asUnprivileged(func() { refused <- addUntilRefused(directory, begun) }) })
 	<-begun
 	if err := sp.Remove(tag); err != nil {
 		t.Error(err)
@@ -182,14 +182,14 @@ func TestRemoveWhatChanges(t *testing.T) {
 }
 
 // addUntilRefused adds directories with a file in each.
-func addUntilRefused(folder int, begun chan<- struct{}) error {
-	defer unix.Close(folder)
+func addUntilRefused(dir int, begun chan<- struct{}) error {
+	defer unix.Close(dir)
 	for i := 0; ; i++ {
 		name := fmt.Sprint("d", i)
-		if err := unix.Mkdirat(folder, name, 0o755); err != nil {
+		if err := unix.Mkdirat(dir, name, 0o755); err != nil {
 			return err
 		}
-		if err := unix.Mknodat(folder, name+"/file", unix.S_IFREG|0o600, 0); err != nil {
+		if err := unix.Mknodat(dir, name+"/file", unix.S_IFREG|0o600, 0); err != nil {
 			return err
 		}
 		if i == 100 {
@@ -289,13 +289,13 @@ func TestSweepTemporaries(t *testing.T) {
 	if err := errors.Join(sp.Add(tag, func(string) error { return nil }), sp.Close()); err != nil {
 		t.Fatal(err)
 	}
-	folder := sp.JobDir(tag)
+	directory := sp.JobDir(tag)
 	for path, age := range map[string]time.Duration{
 		filepath.Join(dir, ".likely-123"):              0,
 		filepath.Join(dir, "reservations", ".7.3-123"): 0,
-		filepath.Join(folder, ".exit-123"):             time.Hour,
-		filepath.Join(folder, ".exit-124"):             0,
-		filepath.Join(folder, "shim.log"):              time.Hour,
+		filepath.Join(directory, ".exit-123"):          time.Hour,
+		filepath.Join(directory, ".exit-124"):          0,
+		filepath.Join(directory, "shim.log"):           time.Hour,
 	} {
 		write(t, path, "half")
 		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
@@ -315,5 +315,5 @@ func TestSweepTemporaries(t *testing.T) {
 	}
 	only(t, dir, ".snapshot", "jobs", "lock", "reservations")
 	only(t, filepath.Join(dir, "reservations"))
-	only(t, folder, ".exit-124", "shim.log")
+	only(t, directory, ".exit-124", "shim.log")
 }

@@ -34,7 +34,7 @@ func TestSpoolOfAnotherAccount(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	dir := t.TempDir()
-	if err := os.Chown(dir, nobody, nobody); err != nil {
+	if err := os.Chown(dir, unprivileged, unprivileged); err != nil {
 		t.Fatal(err)
 	}
 	if err := spool.Make(dir); err == nil || !strings.Contains(err.Error(), "must belong to the account of the peer") {
@@ -133,7 +133,7 @@ func TestAddTwice(t *testing.T) {
 	only(t, filepath.Join(dir, "jobs"), "7000000000005.3")
 }
 
-func FuzzFolder(f *testing.F) {
+func FuzzDirectory(f *testing.F) {
 	for _, name := range []string{"7000000000005.3", "7.", ".3", "7.3.1", "+7.3", "07.3", "7.99999999999", "lost+found"} {
 		f.Add(name)
 	}

@@ -25,16 +25,16 @@ func (h holding) CancelReservation(_ context.Context, tag protocol.Tag) error {
 	return h.fails
 }
 
-// TestForesightPassesReserver: with a foresight a batch system holds room exactly if it does
+// TestPredictorPassesReserver: with a predictor a batch system holds room exactly if it does
 // without.
-func TestForesightPassesReserver(t *testing.T) {
+func TestPredictorPassesReserver(t *testing.T) {
 	t.Parallel()
 	clock := func() protocol.Instant { return begin }
-	if _, ok := waitpredict.New(&fake{}, newForesight(t, waitpredict.Plan), clock).(localsched.Reserver); ok {
+	if _, ok := waitpredict.New(&fake{}, newPredictor(t, waitpredict.Plan), clock).(localsched.Reserver); ok {
 		t.Error("one that holds no room does with a foresight")
 	}
 	under := holding{&fake{}, map[protocol.Tag]bool{}}
-	holds, ok := waitpredict.New(under, newForesight(t, waitpredict.Plan), clock).(localsched.Reserver)
+	holds, ok := waitpredict.New(under, newPredictor(t, waitpredict.Plan), clock).(localsched.Reserver)
 	if !ok {
 		t.Fatal("one that holds room does not with a foresight")
 	}
@@ -55,7 +55,7 @@ func TestHeldJobsTeachNothing(t *testing.T) {
 			t.Parallel()
 			under := holding{&fake{quotes: []protocol.Quote{{AWT: protocol.Minute, ERT: 1}}}, map[protocol.Tag]bool{}}
 			now := begin
-			s := waitpredict.New(under, newForesight(t, waitpredict.Plan), func() protocol.Instant { return now })
+			s := waitpredict.New(under, newPredictor(t, waitpredict.Plan), func() protocol.Instant { return now })
 			holds, ok := s.(localsched.Reserver)
 			if !ok {
 				t.Fatal("it holds no room")

@@ -16,7 +16,7 @@ import (
 
 const begin protocol.Instant = 1_800_000_000_000
 
-func newForesight(t *testing.T, method waitpredict.Method) *waitpredict.Predictor {
+func newPredictor(t *testing.T, method waitpredict.Method) *waitpredict.Predictor {
 	t.Helper()
 	f, err := waitpredict.NewPredictor(method, 8)
 	if err != nil {
@@ -58,7 +58,7 @@ func sec(n int64) protocol.Duration { return protocol.Duration(n) * protocol.Sec
 // one started at once (half), one after three (twice), the others in time.
 func TestPlanByHand(t *testing.T) {
 	t.Parallel()
-	f := newForesight(t, waitpredict.Plan)
+	f := newPredictor(t, waitpredict.Plan)
 	life(f, 1, 0, 60, 60, 60, 60, 60, 60, 60)
 	later := begin.Add(protocol.Day)
 	check := func(what string, planned protocol.Duration, low, high, bound int64) {
@@ -97,9 +97,9 @@ func TestOthersByTheirPredictors(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := &oracle{state: wait.NewState(8), predictor: predictor}
-			told := followOracle(t, newForesight(t, method), o)
-			if told < 50 {
-				t.Errorf("only %d quotes had an interval", told)
+			reported := followOracle(t, newPredictor(t, method), o)
+			if reported < 50 {
+				t.Errorf("only %d quotes had an interval", reported)
 			}
 		})
 	}
@@ -117,7 +117,7 @@ func (o *oracle) observe(e wait.Event, ok bool) {
 	}
 }
 
-func followOracle(t *testing.T, f *waitpredict.Predictor, o *oracle) (told int) {
+func followOracle(t *testing.T, f *waitpredict.Predictor, o *oracle) (reported int) {
 	t.Helper()
 	rng, now := rand.New(rand.NewPCG(1, 2)), begin
 	var waiting, running []uint64
@@ -134,7 +134,7 @@ func followOracle(t *testing.T, f *waitpredict.Predictor, o *oracle) (told int) 
 			t.Fatalf("job %d: quoted %+v, foreseen %+v", n, got, want)
 		}
 		if want.High != protocol.Never {
-			told++
+			reported++
 			if got.AWTLow != min(want.Low, want.Wait) || got.AWTHigh != max(want.High, want.Wait) {
 				t.Fatalf("job %d: quoted %+v, foreseen %+v", n, got, want)
 			}
@@ -149,7 +149,7 @@ func followOracle(t *testing.T, f *waitpredict.Predictor, o *oracle) (told int) 
 			waiting, running = happen(rng, now, f, o, waiting, running)
 		}
 	}
-	return told
+	return reported
 }
 
 // happen starts, ends or withdraws one job.
@@ -242,7 +242,7 @@ func TestWhatCountsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newForesight(t, waitpredict.Plan)
+			f := newPredictor(t, waitpredict.Plan)
 			life(f, 1, 60, 60, 60, 60, 60, 60, 60, 60)
 			for n := range uint64(8) { // all that they did is told again, twice
 				for range 2 {
@@ -266,7 +266,7 @@ func TestWhatCountsOnce(t *testing.T) {
 // TestRepeatedChangesCountOnce while a job runs, too.
 func TestRepeatedChangesCountOnce(t *testing.T) {
 	t.Parallel()
-	f := newForesight(t, waitpredict.Plan)
+	f := newPredictor(t, waitpredict.Plan)
 	expected(f, begin, request(1), protocol.Minute)
 	f.Submitted(begin, tagOf(1), request(1))
 	for i := range protocol.Duration(20) {
@@ -282,7 +282,7 @@ func TestRepeatedChangesCountOnce(t *testing.T) {
 // a job's quote.
 func TestGrowthQuotesChangeNothing(t *testing.T) {
 	t.Parallel()
-	f := newForesight(t, waitpredict.Plan)
+	f := newPredictor(t, waitpredict.Plan)
 	for n := uint64(1); n <= 9; n++ {
 		expected(f, begin, request(n), protocol.Minute)
 		expected(f, begin, request(0), protocol.Hour)
@@ -301,7 +301,7 @@ func TestGrowthQuotesChangeNothing(t *testing.T) {
 func TestDeclinedQuotesStay(t *testing.T) {
 	t.Parallel()
 	for _, method := range waitpredict.Methods() {
-		f := newForesight(t, method)
+		f := newPredictor(t, method)
 		life(f, 1, 60, 60, 60, 60, 60, 60, 60, 60, 60)
 		for _, want := range []protocol.Quote{{Job: 5, Declined: "full"}, {Job: 5, AWT: protocol.Never, ERT: 1}} {
 			got := want
@@ -319,7 +319,7 @@ func TestIntervalsHoldTheWait(t *testing.T) {
 	t.Parallel()
 	for _, method := range waitpredict.Methods() {
 		q := protocol.Quote{Job: 5, AWT: protocol.Hour, AWTLow: protocol.Hour, AWTHigh: protocol.Hour, ERT: 1}
-		newForesight(t, method).Annotate(begin, request(5), &q, protocol.Hour)
+		newPredictor(t, method).Annotate(begin, request(5), &q, protocol.Hour)
 		if q.AWTLow > q.AWT || q.AWT > q.AWTHigh {
 			t.Errorf("%s: %+v", method, q)
 		}
@@ -332,7 +332,7 @@ func TestPredictionsArePutBack(t *testing.T) {
 	t.Parallel()
 	const added protocol.Duration = 7 * protocol.Minute
 	for _, method := range waitpredict.Methods() {
-		f := newForesight(t, method)
+		f := newPredictor(t, method)
 		for n := range uint64(10) {
 			life(f, 1+10*n, 0, 30, 60, 90, 120, 60, 60, 60, 60, 60)
 		}
@@ -408,7 +408,7 @@ func (f *fake) Watch(context.Context, localsched.Cursor) (localsched.Watched, er
 func schedule(t *testing.T, under *fake, nth func(s localsched.Scheduler, n uint64)) (known bool) {
 	t.Helper()
 	now := begin
-	s := waitpredict.New(under, newForesight(t, waitpredict.Plan), func() protocol.Instant { return now })
+	s := waitpredict.New(under, newPredictor(t, waitpredict.Plan), func() protocol.Instant { return now })
 	under.quotes = []protocol.Quote{{AWT: protocol.Minute, ERT: 1}}
 	for n := uint64(1); n <= 9; n++ {
 		quote(t, s, n)
@@ -513,7 +513,7 @@ func TestSchedulerAfterARestart(t *testing.T) {
 			localsched.Change{Tag: tagOf(n), State: protocol.Running},
 			localsched.Change{Tag: tagOf(n), State: protocol.Completed})
 	}
-	s := waitpredict.New(under, newForesight(t, waitpredict.Plan), func() protocol.Instant { return begin })
+	s := waitpredict.New(under, newPredictor(t, waitpredict.Plan), func() protocol.Instant { return begin })
 	if watched, err := s.Watch(t.Context(), ""); err != nil || len(watched.Changes) != 90 {
 		t.Errorf("got %d changes, %v", len(watched.Changes), err)
 	}
@@ -550,7 +550,7 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 		"planned, some ahead":     {waitpredict.Plan, ahead, 1, []protocol.Duration{sec(90), sec(20), sec(9), protocol.Never, 0}},
 	} {
 		under := &fake{quotes: with, alone: without}
-		s := waitpredict.New(under, newForesight(t, tt.method), func() protocol.Instant { return begin })
+		s := waitpredict.New(under, newPredictor(t, tt.method), func() protocol.Instant { return begin })
 		quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: tt.ahead, ProtectSite: new(protocol.SiteNumber(3))})
 		if err != nil || len(under.asked) != tt.asked {
 			t.Fatalf("%s: asked %d times, %v", name, len(under.asked), err)
@@ -565,12 +565,12 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 		}
 	}
 	under := &fake{quotes: with, alone: without[:2]}
-	s := waitpredict.New(under, newForesight(t, waitpredict.QBETS), func() protocol.Instant { return begin })
+	s := waitpredict.New(under, newPredictor(t, waitpredict.QBETS), func() protocol.Instant { return begin })
 	if _, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead}); err == nil || !strings.Contains(err.Error(), "quotes 5 jobs, and 2 of them when no jobs are ahead") {
 		t.Errorf("got %v", err)
 	}
 	// By auto the waits are the plan's, which the first answer has.
-	s = waitpredict.New(under, newForesight(t, waitpredict.Auto), func() protocol.Instant { return begin })
+	s = waitpredict.New(under, newPredictor(t, waitpredict.Auto), func() protocol.Instant { return begin })
 	quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead})
 	if err != nil || !reflect.DeepEqual(quotes, with) {
 		t.Errorf("by auto: %+v, %v", quotes, err)
@@ -582,7 +582,7 @@ func TestSchedulerPassesErrorsOn(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
 	under := &fake{fails: down, quotes: []protocol.Quote{{ERT: 1}, {ERT: 2}}}
-	s := waitpredict.New(under, newForesight(t, waitpredict.Adaptive), func() protocol.Instant { return begin })
+	s := waitpredict.New(under, newPredictor(t, waitpredict.Adaptive), func() protocol.Instant { return begin })
 	query := localsched.Query{Jobs: []protocol.Request{request(1)}}
 	if _, err := s.Quote(t.Context(), query); !errors.Is(err, down) {
 		t.Errorf("got %v", err)

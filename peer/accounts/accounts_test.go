@@ -105,7 +105,7 @@ func check(t *testing.T, got string, err error, want, denied string) {
 
 // Whatever the tables say, nobody gets root, an unprivileged peer's jobs all run
 // as its own account, and a guest gets only what stands in the partner's table.
-func TestNobodyGetsMoreThanTheTables(t *testing.T) {
+func TestNoUserGetsMoreThanTheTables(t *testing.T) {
 	t.Parallel()
 	name := rapid.SampledFrom([]string{"", "root", "alice", "bob", "*", "guest"})
 	table := rapid.MapOf(name, name)

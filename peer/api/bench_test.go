@@ -15,10 +15,10 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-type everybody struct{}
+type anyUser struct{}
 
-func (everybody) Local(user string) (string, error)                      { return user, nil }
-func (everybody) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
+func (anyUser) Local(user string) (string, error)                      { return user, nil }
+func (anyUser) Guest(_ protocol.SiteName, user string) (string, error) { return user, nil }
 
 // idle is a batch system that takes every job and never starts one. What it does
 // not have is not called here.
@@ -55,7 +55,7 @@ func liveNode(b *testing.B) *node.Node {
 			Site: "here", Number: 1, PublicKey: "U", Software: "bench",
 			Capacity:   protocol.Capacity{CPUs: 1 << 20, Nodes: 1 << 10},
 			Policy:     policy.Description{Name: "fake", Initiations: []policy.Initiation{policy.Sender}, Can: []policy.Capability{policy.SkipRoundBelowThreshold}},
-			Initiation: policy.Sender, Accounts: everybody{},
+			Initiation: policy.Sender, Accounts: anyUser{},
 		},
 		Store: file, Scheduler: idle{}, Policy: idle{}, Deliverer: idle{},
 	})

@@ -118,8 +118,8 @@ func me(t *testing.T) string {
 	return u.Username
 }
 
-// folder is a short one: the paths of sockets are limited to about 100 bytes.
-func folder(t testing.TB) string {
+// directory is a short one: the paths of sockets are limited to about 100 bytes.
+func directory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "api") //nolint:usetesting // t.TempDir may be too long for a socket
 	if err != nil {
@@ -139,7 +139,7 @@ func serve(t testing.TB, node api.Node) *api.Client {
 // serveUntil runs a server until it is told to stop, or the test ends.
 func serveUntil(t testing.TB, node api.Node) (client *api.Client, end func()) {
 	t.Helper()
-	socket := filepath.Join(folder(t), "s")
+	socket := filepath.Join(directory(t), "s")
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -328,7 +328,7 @@ func raw(
 	return response.StatusCode, string(data)
 }
 
-func TestOddRequests(t *testing.T) {
+func TestUnexpectedRequests(t *testing.T) {
 	t.Parallel()
 	client := serve(t, &peerFake{reply: view.Queue{}})
 	tests := map[string]struct {
@@ -422,7 +422,7 @@ func TestWait(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	socket := filepath.Join(folder(t), "s")
+	socket := filepath.Join(directory(t), "s")
 	_, err := api.Dial(socket).Info(t.Context())
 	if !errors.Is(err, api.ErrUnreachable) || !strings.Contains(err.Error(), socket) {
 		t.Errorf("error %v", err)
@@ -433,7 +433,7 @@ func TestSockets(t *testing.T) {
 	t.Parallel()
 	t.Run("stale", func(t *testing.T) {
 		t.Parallel()
-		socket := filepath.Join(folder(t), "s")
+		socket := filepath.Join(directory(t), "s")
 		dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
@@ -468,7 +468,7 @@ func TestSockets(t *testing.T) {
 	})
 	t.Run("a file", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(folder(t), "s")
+		path := filepath.Join(directory(t), "s")
 		if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 			t.Fatal(err)
 		}

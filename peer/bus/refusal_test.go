@@ -66,8 +66,8 @@ func TestRefusedKeysAreNamedAtBothEnds(t *testing.T) {
 				want []string
 			}{{a, c.served}, {b, c.dialling}} {
 				end.at.eventually(t, "what is told: "+strings.Join(end.want, "…"), func() bool {
-					return slices.ContainsFunc(end.at.refusals, func(told string) bool {
-						return !slices.ContainsFunc(end.want, func(part string) bool { return !strings.Contains(told, keys.Replace(part)) })
+					return slices.ContainsFunc(end.at.refusals, func(reported string) bool {
+						return !slices.ContainsFunc(end.want, func(part string) bool { return !strings.Contains(reported, keys.Replace(part)) })
 					})
 				})
 				end.at.mu.Lock()
@@ -92,7 +92,7 @@ func TestRefusedKeysAreNamedAtBothEnds(t *testing.T) {
 
 // Whoever calls itself a partner has that told a few times, however often and with however many
 // keys it comes, and not at all while the partner is there.
-func TestStrangersInAPartnersNameAreToldRarely(t *testing.T) {
+func TestStrangersInAPartnersNameAreReportedRarely(t *testing.T) {
 	t.Parallel()
 	a, b := newSite(t, "cern"), newSite(t, "desy")
 	a.start(t, loopback, nil, b.partner())
@@ -103,10 +103,10 @@ func TestStrangersInAPartnersNameAreToldRarely(t *testing.T) {
 	}
 	a.eventually(t, "the strangers", func() bool { return a.rejected[bus.UnknownSender] == times && len(a.refusals) > 0 })
 	a.mu.Lock()
-	told := len(a.refusals)
+	reported := len(a.refusals)
 	a.mu.Unlock()
-	if told > 3+int(time.Since(begun)/time.Minute) {
-		t.Errorf("%d strangers were told %d times", times, told)
+	if reported > 3+int(time.Since(begun)/time.Minute) {
+		t.Errorf("%d strangers were told %d times", times, reported)
 	}
 	b.start(t, "", nil, a.partner())
 	a.connected(t, b, 1)
@@ -114,7 +114,7 @@ func TestStrangersInAPartnersNameAreToldRarely(t *testing.T) {
 	a.eventually(t, "one more", func() bool { return a.rejected[bus.UnknownSender] == times+1 })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.refusals) != told {
-		t.Errorf("one was told while the partner is there: %q", a.refusals[told:])
+	if len(a.refusals) != reported {
+		t.Errorf("one was told while the partner is there: %q", a.refusals[reported:])
 	}
 }

@@ -101,8 +101,8 @@ per_hour = 0.5
 // common is a file that all sites of a grid have.
 const common = "[exchange_rates]\nCHF = 1.0\nEUR = 0.94\n"
 
-// told is what the state machine of the site is told.
-func told(t *testing.T) rules.Config {
+// reported is what the state machine of the site is told.
+func reported(t *testing.T) rules.Config {
 	t.Helper()
 	dir := t.TempDir()
 	site, grid := filepath.Join(dir, "site.toml"), filepath.Join(dir, "exchange.toml")
@@ -117,7 +117,7 @@ func told(t *testing.T) rules.Config {
 
 func TestMachineAndWeighing(t *testing.T) {
 	t.Parallel()
-	got := told(t)
+	got := reported(t)
 	machine := protocol.Machine{Flops: 4_800_000_000, Words: 800_000_000, Network: 1_562_500, Latency: 60_250, Bus: true}
 	if got.Capacity.Machine != machine {
 		t.Errorf("the machine is %+v", got.Capacity.Machine)
@@ -135,7 +135,7 @@ func TestMachineAndWeighing(t *testing.T) {
 
 func TestWhatASiteCharges(t *testing.T) {
 	t.Parallel()
-	costs := told(t).Costs
+	costs := reported(t).Costs
 	zurich, err := time.LoadLocation("Europe/Zurich")
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestWhatASiteCharges(t *testing.T) {
 
 func TestWhatWaitingCosts(t *testing.T) {
 	t.Parallel()
-	curves := told(t).Waiting
+	curves := reported(t).Waiting
 	if len(curves) != 3 {
 		t.Fatalf("%d curves", len(curves))
 	}

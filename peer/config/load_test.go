@@ -26,8 +26,8 @@ const (
 	west  = "UBFLUYQEPGBR3KFONRH43GMAQNMUURU622EINITN2KQXZKURJXVXBSQI"
 )
 
-// folder writes files into a new directory.
-func folder(t *testing.T, files map[string]string) string {
+// directory writes files into a new directory.
+func directory(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -36,9 +36,9 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func TestFilesOfAFolderAddUp(t *testing.T) {
+func TestFilesOfADirectoryAddUp(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := directory(t, map[string]string{
 		"10-site.toml": `
 			[site]
 			name = "north"
@@ -102,7 +102,7 @@ func checkPeer(t *testing.T, c *config.Config) {
 // What the tables about electricity and links make of the state machine.
 func TestElectricityReachesThePeer(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"site.toml": `
+	dir := directory(t, map[string]string{"site.toml": `
 		[site]
 		name = "north"
 		number = 7
@@ -185,7 +185,7 @@ func TestInitiationSuitsThePolicy(t *testing.T) {
 
 func TestAllPlacesAreReported(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := directory(t, map[string]string{
 		"a.toml": "[site]\nname = \"north\"\nnumber = true\n[[partner]]\nname = \"south\"\n",
 		"b.toml": "# two\n[rounds]\npartners_per_round = 0\n\n[[partner]]\nname = \"east\"\nurl = \"east\"\n",
 	})
@@ -215,7 +215,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := folder(t, map[string]string{
+	dir := directory(t, map[string]string{
 		"seed.toml": "[site]\nname = \"north\"\nnumber = 1\n[[partner]]\nname = \"south\"\npublic_key_file = \"south.key\"\n",
 		"south.key": string(seed),
 	})

@@ -52,7 +52,7 @@ func TestMachinesInPartitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := folder(t, map[string]string{"site.toml": reloadBase + table + c.keys, "cards.csv": cards, "cards.csv.gz": packed(t, cards)})
+			dir := directory(t, map[string]string{"site.toml": reloadBase + table + c.keys, "cards.csv": cards, "cards.csv.gz": packed(t, cards)})
 			cfg, err := config.Load(filepath.Join(dir, "site.toml"))
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func TestMachinesInPartitions(t *testing.T) {
 			if err = cfg.Show(&shown, true); err != nil {
 				t.Fatal(err)
 			}
-			elsewhere := folder(t, map[string]string{"site.toml": shown.String()})
+			elsewhere := directory(t, map[string]string{"site.toml": shown.String()})
 			again, err := config.Load(filepath.Join(elsewhere, "site.toml"))
 			if err != nil || again.LocalSched.BGP.Partitions != cfg.LocalSched.BGP.Partitions {
 				t.Errorf("shown: %v\n%s", err, shown.String())
@@ -127,8 +127,8 @@ func TestBudgetsMayChange(t *testing.T) {
 	if !slices.Equal(restart, want) {
 		t.Errorf("a restart is needed for %q, want %q", restart, want)
 	}
-	told := loaded(t, "[power]\nwatts_per_cpu = 3\n[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\nfallback_kw = 3\nmax_kw = 4\n")
-	for _, change := range loaded(t, "[power]\nwatts_per_cpu = 3\n[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\n").Changes(told) {
+	reported := loaded(t, "[power]\nwatts_per_cpu = 3\n[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\nfallback_kw = 3\nmax_kw = 4\n")
+	for _, change := range loaded(t, "[power]\nwatts_per_cpu = 3\n[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\n").Changes(reported) {
 		if !change.Live && strings.HasSuffix(change.Key, "_kw") {
 			t.Errorf("%s needs a restart", change.Key)
 		}
@@ -139,8 +139,8 @@ func TestBudgetsMayChange(t *testing.T) {
 	}
 }
 
-// TestOddBudgets: a budget in watts is asked about, and a limit of 0 is none.
-func TestOddBudgets(t *testing.T) {
+// TestUnexpectedBudgets: a budget in watts is asked about, and a limit of 0 is none.
+func TestUnexpectedBudgets(t *testing.T) {
 	t.Parallel()
 	const machine = "[localsched]\ncpus = 4\n[power]\nwatts_per_cpu = 500\n"
 	for keys, want := range map[string]string{
@@ -151,15 +151,15 @@ func TestOddBudgets(t *testing.T) {
 		"[power.series]\nfeed = \"tariff\"\nconfig = \"x.toml\"\narea = \"a\"\nfallback_kw = 5\nmax_kw = 4": "fallback_kw: is more than max_kw",
 		"budget_kw = 1\non_peak = \"always\"\n": "",
 	} {
-		cfg, err := config.Load(filepath.Join(folder(t, map[string]string{"site.toml": reloadBase + machine + keys + "\n"}), "site.toml"))
-		var told string
+		cfg, err := config.Load(filepath.Join(directory(t, map[string]string{"site.toml": reloadBase + machine + keys + "\n"}), "site.toml"))
+		var reported string
 		if err != nil {
-			told = err.Error()
+			reported = err.Error()
 		} else {
-			told = fmt.Sprint(cfg.Warnings)
+			reported = fmt.Sprint(cfg.Warnings)
 		}
-		if !strings.Contains(told, want) || want == "" && strings.Contains(told, "budget_kw") {
-			t.Errorf("%q: %q is told, want %q", keys, told, want)
+		if !strings.Contains(reported, want) || want == "" && strings.Contains(reported, "budget_kw") {
+			t.Errorf("%q: %q is told, want %q", keys, reported, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ const reloadBase = "[site]\nname = \"north\"\nnumber = 1\n"
 
 func loaded(t *testing.T, text string) *config.Config {
 	t.Helper()
-	dir := folder(t, map[string]string{"site.toml": reloadBase + text})
+	dir := directory(t, map[string]string{"site.toml": reloadBase + text})
 	c, err := config.Load(filepath.Join(dir, "site.toml"))
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func TestStatusShowsQuotedBesideBilled(t *testing.T) {
 }
 
 // The price of the hours that a site holds stands beside their instant.
-func TestHeldHoursAreTold(t *testing.T) {
+func TestHeldHoursAreReported(t *testing.T) {
 	t.Parallel()
 	fact := event.LogEvent{Kind: event.LogReserved, Site: "b", Text: "from 2026-01-01 08:00:00Z on", Epoch: 3}
 	if got, want := display.Sentence(fact), "b made an advance reservation for it: from 2026-01-01 08:00:00Z on (epoch 3)"; got != want {
@@ -100,7 +100,7 @@ func TestStatusShowsHowAGroupStarts(t *testing.T) {
 		t.Errorf("a job on its own:\n%s", text)
 	}
 	w := view.Objectives{Application: protocol.Application{MaxTime: protocol.Never, StartTolerance: protocol.Minute, StartMissed: protocol.FailMissed}}
-	if text, want := display.WishesText(&w), "components start at most 0:01:00 after the start of their group; if one starts later, the group fails."; !strings.Contains(text, want) {
+	if text, want := display.OptionsText(&w), "components start at most 0:01:00 after the start of their group; if one starts later, the group fails."; !strings.Contains(text, want) {
 		t.Errorf("missing %q in %s", want, text)
 	}
 }

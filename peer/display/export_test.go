@@ -2,6 +2,6 @@ package display
 
 // What stories are made of, for the tests.
 var (
-	Sentence   = sentence
-	WishesText = objectivesText
+	Sentence    = sentence
+	OptionsText = objectivesText
 )

@@ -246,8 +246,8 @@ func TestQueueIsItsModel(t *testing.T) {
 				}
 			},
 			"unpark": func(t *rapid.T) {
-				n, odd := rapid.IntRange(-1, 3).Draw(t, "n"), rapid.Bool().Draw(t, "only odd ones")
-				wanted := func(id protocol.JobID) bool { return !odd || id%2 == 1 }
+				n, unevenOnly := rapid.IntRange(-1, 3).Draw(t, "n"), rapid.Bool().Draw(t, "only odd ones")
+				wanted := func(id protocol.JobID) bool { return !unevenOnly || id%2 == 1 }
 				q.Unpark(n, wanted)
 				for _, id := range m.of("parked") {
 					if n != 0 && wanted(id) {
@@ -264,8 +264,8 @@ func TestQueueIsItsModel(t *testing.T) {
 				}
 			},
 			"unblock": func(t *rapid.T) {
-				odd := rapid.Bool().Draw(t, "only odd ones")
-				wanted := func(id protocol.JobID) bool { return !odd || id%2 == 1 }
+				unevenOnly := rapid.Bool().Draw(t, "only odd ones")
+				wanted := func(id protocol.JobID) bool { return !unevenOnly || id%2 == 1 }
 				q.Unblock(wanted)
 				for _, id := range m.of("blocked") {
 					if wanted(id) {

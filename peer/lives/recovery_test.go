@@ -153,7 +153,7 @@ func TestSkipSeen(t *testing.T) {
 		set     func(*lives.Store)
 		seq     uint64
 		changed bool
-		odd     bool
+		warned  bool
 		next    uint64
 	}{
 		"known":             {nil, 199, false, false, 200},
@@ -173,9 +173,9 @@ func TestSkipSeen(t *testing.T) {
 			if tt.set != nil {
 				tt.set(s)
 			}
-			changed, odd := s.SkipSeen(now, tt.seq)
-			if changed != tt.changed || (odd != "") != tt.odd || s.NextSeq != tt.next {
-				t.Errorf("changed %v, odd %q, next %d", changed, odd, s.NextSeq)
+			changed, warned := s.SkipSeen(now, tt.seq)
+			if changed != tt.changed || (warned != "") != tt.warned || s.NextSeq != tt.next {
+				t.Errorf("changed %v, odd %q, next %d", changed, warned, s.NextSeq)
 			}
 		})
 	}

@@ -123,7 +123,7 @@ func TestBeginWithTwoReasons(t *testing.T) {
 }
 
 // A store whose lives are not told apart says nothing of them, and never stops.
-func TestLivesNotToldApart(t *testing.T) {
+func TestLivesNotDistinguished(t *testing.T) {
 	t.Parallel()
 	s := store(func(h *lives.Here) { h.TrackLives, h.Machine, h.Witness = false, "n", life(9, 9, 9) })
 	s.Machine = "m"

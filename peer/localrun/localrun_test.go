@@ -108,22 +108,22 @@ func TestStatusOfARunThatHasStarted(t *testing.T) {
 func TestTheEndOfARun(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		known, told protocol.Instant // of its start
-		ran         protocol.Duration
-		waited      protocol.Duration
-		ended       protocol.Instant
+		known, reported protocol.Instant // of its start
+		ran             protocol.Duration
+		waited          protocol.Duration
+		ended           protocol.Instant
 	}{
-		"it ended while it was watched":        {known: now + 10, told: now + 10, ran: 30, waited: 10, ended: now + 40},
-		"its start is told with its end":       {told: now + 20, ran: 30, waited: 20, ended: now + 50},
+		"it ended while it was watched":        {known: now + 10, reported: now + 10, ran: 30, waited: 10, ended: now + 40},
+		"its start is told with its end":       {reported: now + 20, ran: 30, waited: 20, ended: now + 50},
 		"its start was told before":            {known: now + 10, ran: 30, waited: 10, ended: now + 40},
 		"it never began":                       {ended: now + 100},
-		"its clock is ahead":                   {told: now + 20, ran: 300, waited: 20, ended: now + 100},
-		"it is said to have started too early": {told: now - 5, ran: 30, ended: now + 25},
+		"its clock is ahead":                   {reported: now + 20, ran: 300, waited: 20, ended: now + 100},
+		"it is said to have started too early": {reported: now - 5, ran: 30, ended: now + 25},
 	} {
 		r := placed(row.RunRunning)
 		r.Started = tt.known
 		outcome, started := r.OutcomeOf(localsched.Change{
-			Tag: tag, State: protocol.Failed, Started: tt.told, Reason: "the queue says", Outcome: protocol.Outcome{Ran: tt.ran},
+			Tag: tag, State: protocol.Failed, Started: tt.reported, Reason: "the queue says", Outcome: protocol.Outcome{Ran: tt.ran},
 		})
 		if err := r.End(&outcome, started, now+100); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -179,7 +179,7 @@ func TestCallsThatHangAreAnsweredOnce(t *testing.T) {
 	})
 }
 
-func TestWatchIsAskedAnew(t *testing.T) {
+func TestWatchIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := caller(event.WatchOp{})
 		tries := 0

@@ -154,9 +154,9 @@ func set(by func() protocol.Duration) option {
 	}
 }
 
-// TestNodeIsToldOfTheClock sets the clock of an idle node forward: its machine hears of it within
+// TestNodeReportsTheClock sets the clock of an idle node forward: its machine hears of it within
 // about a second, and only then of the time.
-func TestNodeIsToldOfTheClock(t *testing.T) {
+func TestNodeReportsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		ahead := func() protocol.Duration {
@@ -173,15 +173,15 @@ func TestNodeIsToldOfTheClock(t *testing.T) {
 		if len(steps) != 3 {
 			t.Fatalf("steps: %+v", steps)
 		}
-		told, tick := steps[1], steps[2]
-		if told.event != (event.ClockSet{By: 2 * protocol.Hour}) || tick.event != (event.Tick{}) {
-			t.Errorf("it is told %+v and %+v", told.event, tick.event)
+		reported, tick := steps[1], steps[2]
+		if reported.event != (event.ClockSet{By: 2 * protocol.Hour}) || tick.event != (event.Tick{}) {
+			t.Errorf("it is told %+v and %+v", reported.event, tick.event)
 		}
-		if late := told.at.Sub(begin) - time.Minute; late > 2*time.Second {
+		if late := reported.at.Sub(begin) - time.Minute; late > 2*time.Second {
 			t.Errorf("it is told after %v", late)
 		}
-		if want := protocol.InstantOf(told.at).Add(2 * protocol.Hour); told.now != want || tick.now != want {
-			t.Errorf("it is %d and %d then, want %d", told.now, tick.now, want)
+		if want := protocol.InstantOf(reported.at).Add(2 * protocol.Hour); reported.now != want || tick.now != want {
+			t.Errorf("it is %d and %d then, want %d", reported.now, tick.now, want)
 		}
 		if note := r.ClockNote(); !strings.Contains(note, "set forward by 2:00:00") {
 			t.Errorf("people are told %q", note)

@@ -80,7 +80,7 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 }
 
 // Without a policy that lays choices out the call fails.
-func TestNobodyLaysOutChoices(t *testing.T) {
+func TestPolicyWithoutChoices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := caller(event.ParetoOp{}, event.ParetoOp{BuiltIn: true})
 		r := start(t, core)

@@ -61,20 +61,20 @@ func (n noting) Decide(ctx context.Context, in policy.Snapshot) ([]policy.Decisi
 	return decisions, hint, err
 }
 
-// told is a meter that hands on the facts of some kinds.
-type told struct {
+// reported is a meter that hands on the facts of some kinds.
+type reported struct {
 	kinds []event.LogKind
 	facts chan event.LogEvent
 }
 
-func (t told) Count(f event.LogEvent) {
+func (t reported) Count(f event.LogEvent) {
 	if slices.Contains(t.kinds, f.Kind) {
 		t.facts <- f
 	}
 }
-func (told) Moved(protocol.State, protocol.State) {}
-func (told) Rejected(string)                      {}
-func (told) Refused(view.RefusalCode)             {}
+func (reported) Moved(protocol.State, protocol.State) {}
+func (reported) Rejected(string)                      {}
+func (reported) Refused(view.RefusalCode)             {}
 
 // ear is a node as the bus sees it, transport a bus as the node sees it.
 type (
@@ -94,11 +94,11 @@ func (t transport) Fetch(
 
 // gridSite is a site of a grid in this process: real store, real bus, real core.
 type gridSite struct {
-	name protocol.SiteName
-	key  *identity.Key
-	node *node.Node
-	bus  *bus.Bus
-	told told
+	name     protocol.SiteName
+	key      *identity.Key
+	node     *node.Node
+	bus      *bus.Bus
+	reported reported
 
 	decided chan time.Time
 }
@@ -116,7 +116,7 @@ func startGrid(b *testing.B, waits []protocol.Duration, via func(address string)
 		if err != nil {
 			b.Fatal(err)
 		}
-		sites[i] = &gridSite{name: name, key: key, told: told{
+		sites[i] = &gridSite{name: name, key: key, reported: reported{
 			kinds: []event.LogKind{event.LogJobHandedOff, event.LogPartnerUp},
 			facts: make(chan event.LogEvent, 1<<16),
 		}, decided: make(chan time.Time, 1)}
@@ -130,7 +130,7 @@ func startGrid(b *testing.B, waits []protocol.Duration, via func(address string)
 	}
 	sites[0].start(b, 0, waits[0], urls, sites[1:])
 	for range sites[1:] {
-		for f := range sites[0].told.facts {
+		for f := range sites[0].reported.facts {
 			if f.Kind == event.LogPartnerUp {
 				break
 			}
@@ -160,7 +160,7 @@ func (s *gridSite) start(
 	}
 	batch := &quoting{wait: wait}
 	s.node, err = node.New(node.Config{
-		Peer: cfg, Store: file, Scheduler: batch, Policy: place, Deliverer: batch, Meter: s.told,
+		Peer: cfg, Store: file, Scheduler: batch, Policy: place, Deliverer: batch, Meter: s.reported,
 		Witness: witnessFile(b, cfg.PublicKey),
 	})
 	if err != nil {
@@ -216,7 +216,7 @@ func BenchmarkRound(b *testing.B) {
 		durable := time.Now()
 		durableTimes = append(durableTimes, durable.Sub(start))
 		roundTimes = append(roundTimes, max(0, (<-sites[0].decided).Sub(durable)))
-		for f := range sites[0].told.facts { // its hand-off must not be in the next one's way
+		for f := range sites[0].reported.facts { // its hand-off must not be in the next one's way
 			if f.Kind == event.LogJobHandedOff {
 				break
 			}
@@ -288,7 +288,7 @@ func BenchmarkPlacedOverSlowLink(b *testing.B) {
 	for b.Loop() {
 		sites[0].submit(b, batch)
 		for left := batch; left > 0; {
-			if f := <-sites[0].told.facts; f.Kind == event.LogJobHandedOff {
+			if f := <-sites[0].reported.facts; f.Kind == event.LogJobHandedOff {
 				left--
 				handed++
 			}

@@ -65,8 +65,8 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 		if !slices.Equal(deciders, []string{"first", "first", "second"}) {
 			t.Errorf("decided by %v", deciders)
 		}
-		if told := seenOf[event.Reconfigure](core); len(told) != 2 || told[1].Tuning.LocalWaitThreshold != 3 {
-			t.Errorf("the machine was told %+v", told)
+		if reported := seenOf[event.Reconfigure](core); len(reported) != 2 || reported[1].Tuning.LocalWaitThreshold != 3 {
+			t.Errorf("the machine was told %+v", reported)
 		}
 		_ = r.end()
 	})

@@ -319,7 +319,7 @@ func TestStandInsHaveNoValues(t *testing.T) {
 func TestStandIns(t *testing.T) {
 	t.Parallel()
 	seen := map[string]protocol.Payload{}
-	told := []string{"SWITCHYARD_APPLICATION=7", "SWITCHYARD_MHZ=2400"}
+	reported := []string{"SWITCHYARD_APPLICATION=7", "SWITCHYARD_MHZ=2400"}
 	for _, p := range []protocol.Payload{
 		{},
 		{Script: []byte("x")},
@@ -332,7 +332,7 @@ func TestStandIns(t *testing.T) {
 	} {
 		p.WorkDir, p.Stdout, p.Stderr = "/w", "/o", "/e"
 		short := recording.StandIn(p)
-		if later := recording.StandIn(with(p, told...)); !reflect.DeepEqual(later, with(short, told...)) {
+		if later := recording.StandIn(with(p, reported...)); !reflect.DeepEqual(later, with(short, reported...)) {
 			t.Errorf("what the peer tells a job is not told its stand-in: %+v", later)
 		}
 		key := fmt.Sprintf("%s %q", short.Script, short.Env)

@@ -18,7 +18,7 @@ func (noAccounts) Local(string) (string, error)                    { return "", 
 func (noAccounts) Guest(protocol.SiteName, string) (string, error) { return "", errNoAccount }
 
 // Output of a user who has no account here any more is kept at once: repeating cannot help.
-func TestDeliverToNobody(t *testing.T) {
+func TestDeliverWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	d := results.Deliverer{Accounts: noAccounts{}, Dir: &results.Dir{Path: t.TempDir()}}
 	err := d.Deliver(t.Context(), "ann", "/home/ann/out", strings.NewReader("x"))

@@ -157,14 +157,14 @@ func TestAsks(t *testing.T) {
 
 func TestReachOfARow(t *testing.T) {
 	t.Parallel()
-	nobody := func(s *scene) { s.b.Volunteer, s.c.Volunteer = partner.Volunteering{}, partner.Volunteering{} }
+	noVolunteer := func(s *scene) { s.b.Volunteer, s.c.Volunteer = partner.Volunteering{}, partner.Volunteering{} }
 	for name, c := range map[string]struct {
 		change func(s *scene)
 		want   rounds.Reach
 	}{
 		"volunteers":       {func(*scene) {}, rounds.Volunteers},
 		"one is enough":    {func(s *scene) { s.b.Linked = false }, rounds.Volunteers},
-		"none":             {nobody, rounds.NoPartner},
+		"none":             {noVolunteer, rounds.NoPartner},
 		"declined at home": {func(s *scene) { s.asking.Round.Home[0].Declined = "no" }, rounds.AllPartners},
 		"none is reached":  {func(s *scene) { s.b.Linked, s.c.Unresponsive = false, true }, rounds.NoPartner},
 		"all have lost": {func(s *scene) {

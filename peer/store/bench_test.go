@@ -14,9 +14,9 @@ import (
 
 // appendAndSync measures how many 576-byte records a second the disk of the
 // folder takes with one fdatasync each: what a store of one caller cannot beat.
-func appendAndSync(b *testing.B, folder string) float64 {
+func appendAndSync(b *testing.B, dir string) float64 {
 	b.Helper()
-	file, err := os.Create(filepath.Join(folder, "raw"))
+	file, err := os.Create(filepath.Join(dir, "raw"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,9 +51,9 @@ func jobRows(id int64) []store.Put {
 func BenchmarkCommit(b *testing.B) {
 	for _, callers := range []int{1, 16, 128} {
 		b.Run(strconv.Itoa(callers), func(b *testing.B) {
-			folder := b.TempDir()
-			raw := appendAndSync(b, folder)
-			s := open(b, filepath.Join(folder, "peer.db"))
+			dir := b.TempDir()
+			raw := appendAndSync(b, dir)
+			s := open(b, filepath.Join(dir, "peer.db"))
 			var last atomic.Int64
 			b.SetParallelism(max(1, callers/runtime.GOMAXPROCS(0)))
 			b.ResetTimer()
@@ -82,9 +82,9 @@ func BenchmarkCommit(b *testing.B) {
 
 // BenchmarkEnqueue is the shell's way: one caller that does not wait.
 func BenchmarkEnqueue(b *testing.B) {
-	folder := b.TempDir()
-	raw := appendAndSync(b, folder)
-	s := open(b, filepath.Join(folder, "peer.db"))
+	dir := b.TempDir()
+	raw := appendAndSync(b, dir)
+	s := open(b, filepath.Join(dir, "peer.db"))
 	room := make(chan struct{}, 1024)
 	id := int64(0)
 	for b.Loop() {

@@ -70,11 +70,11 @@ func varied(t *testing.T, path string) map[string]string {
 // stay so when more is written.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	whole := filepath.Join(folder, "whole.db")
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole.db")
 	want := varied(t, whole)
 	data := read(t, whole)
-	path := filepath.Join(folder, "flipped.db")
+	path := filepath.Join(dir, "flipped.db")
 	refused, harmless := 0, 0
 	for _, bit := range sampleBits(len(data)) {
 		data[bit/8] ^= 1 << (bit % 8)

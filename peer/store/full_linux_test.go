@@ -16,28 +16,28 @@ import (
 // smallDisk mounts a file system of its own with room for size bytes.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
-	folder := t.TempDir()
-	err := syscall.Mount("tmpfs", folder, "tmpfs", 0, fmt.Sprintf("size=%d", size))
+	dir := t.TempDir()
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size))
 	if err != nil {
 		t.Skipf("needs the right to mount a tmpfs: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(folder, 0); err != nil {
+		if err := syscall.Unmount(dir, 0); err != nil {
 			t.Error(err)
 		}
 	})
-	return folder
+	return dir
 }
 
 // fill uses up the rest of the disk and returns how to free it.
-func fill(t *testing.T, folder string, leave int) (free func()) {
+func fill(t *testing.T, dir string, leave int) (free func()) {
 	t.Helper()
 	var st syscall.Statfs_t
-	if err := syscall.Statfs(folder, &st); err != nil {
+	if err := syscall.Statfs(dir, &st); err != nil {
 		t.Fatal(err)
 	}
 	room := int(st.Bavail)*int(st.Bsize) - leave
-	path := filepath.Join(folder, "ballast")
+	path := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(path, make([]byte, max(room, 0)), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,14 @@ func wantFull(t *testing.T, err error) {
 
 // TestFullDisk fills the disk at many different moments of the file's growth.
 func TestFullDisk(t *testing.T) {
-	folder := smallDisk(t, 24<<20)
-	path := filepath.Join(folder, "peer.db")
+	dir := smallDisk(t, 24<<20)
+	path := filepath.Join(dir, "peer.db")
 	s := open(t, path)
 	want := map[string]bool{}
 	value := make([]byte, 3000)
 	id := 0
 	for round := range 12 {
-		free := fill(t, folder, round*5000)
+		free := fill(t, dir, round*5000)
 		var failed error
 		for n := 0; n < 500 && failed == nil; n++ {
 			id++
@@ -106,10 +106,10 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestNewStoreOnFullDisk(t *testing.T) {
-	folder := smallDisk(t, 1<<20)
-	path := filepath.Join(folder, "peer.db")
+	dir := smallDisk(t, 1<<20)
+	path := filepath.Join(dir, "peer.db")
 	for leave := 0; leave <= 24<<10; leave += 4 << 10 {
-		free := fill(t, folder, leave)
+		free := fill(t, dir, leave)
 		s, err := store.Open(path, store.Options{})
 		if err != nil {
 			wantFull(t, err)
@@ -130,8 +130,8 @@ func TestNewStoreOnFullDisk(t *testing.T) {
 // TestRequestsBehindAFailure expects that what was in line behind a failed
 // transaction is not written, though it would fit.
 func TestRequestsBehindAFailure(t *testing.T) {
-	folder := smallDisk(t, 4<<20)
-	s := open(t, filepath.Join(folder, "peer.db"))
+	dir := smallDisk(t, 4<<20)
+	s := open(t, filepath.Join(dir, "peer.db"))
 	hold, held := make(chan struct{}), make(chan struct{})
 	s.Enqueue(nil, func(error) { close(held); <-hold })
 	<-held

@@ -43,7 +43,7 @@ func TestSecondPeer(t *testing.T) {
 	wantError(t, err, store.ErrLocked, path, "another peer is running", "state directory of its own")
 }
 
-func TestMissingFolder(t *testing.T) {
+func TestMissingDirectory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "no", "peer.db")
 	_, err := store.Open(path, store.Options{})
@@ -139,8 +139,8 @@ func setFormat(t *testing.T, path string, version []byte) {
 // with an error, and must not panic or hang.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	whole := filepath.Join(folder, "whole.db")
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole.db")
 	s := open(t, whole)
 	for i := range 200 {
 		commit(t, s, put(fmt.Sprintf("%03d", i), strings.Repeat("v", 100)))
@@ -154,10 +154,10 @@ func TestDamage(t *testing.T) {
 	for i := range len(content) / page {
 		spoiled := bytes.Clone(content)
 		copy(spoiled[i*page:], bytes.Repeat([]byte{0xa5}, page))
-		refused += tryDamaged(t, filepath.Join(folder, fmt.Sprint("spoiled", i)), spoiled)
+		refused += tryDamaged(t, filepath.Join(dir, fmt.Sprint("spoiled", i)), spoiled)
 		cut := content[:i*page]
 		if i >= 3 { // shorter files are not even a beginning
-			refused += tryDamaged(t, filepath.Join(folder, fmt.Sprint("cut", i)), cut)
+			refused += tryDamaged(t, filepath.Join(dir, fmt.Sprint("cut", i)), cut)
 		}
 	}
 	if refused == 0 {

@@ -320,11 +320,11 @@ func TestClosedStore(t *testing.T) {
 // TestAgainstMap compares random requests, with reopening in between, to a map.
 func TestAgainstMap(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
-		path := filepath.Join(folder, fmt.Sprintf("%d.db", n))
+		path := filepath.Join(dir, fmt.Sprintf("%d.db", n))
 		model := map[string]string{}
 		key := rapid.StringMatching(`[a-e]{1,2}`)
 		var s *store.Store

@@ -83,9 +83,9 @@ func TestMachine(t *testing.T) {
 func TestOnePeerOfAKeyOnAMachine(t *testing.T) {
 	t.Parallel()
 	name := key + t.Name()
-	first, odd, err := witness.Acquire(t.Context(), name, "/srv/one")
-	if err != nil || odd != "" {
-		t.Fatal(err, odd)
+	first, warning, err := witness.Acquire(t.Context(), name, "/srv/one")
+	if err != nil || warning != "" {
+		t.Fatal(err, warning)
 	}
 	_, _, err = witness.Acquire(t.Context(), name, "/srv/two")
 	var held *witness.HeldError

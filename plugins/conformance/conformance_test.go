@@ -21,7 +21,7 @@ func held(context.Context) error { return nil }
 func TestRun(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("it is wrong")
-	var told []string
+	var reported []string
 	results := conformance.Run(t.Context(), []conformance.Case{
 		{Name: "good", Run: held},
 		{Name: "bad", Run: func(context.Context) error { return wrong }},
@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 		{Name: "wrapped", Run: func(context.Context) error { return fmt.Errorf("case: %w", conformance.Skip("no")) }},
 		{Name: "panics", Run: func(context.Context) error { panic("at the disco") }},
 		{Name: "leaves", Run: func(context.Context) error { runtime.Goexit(); return nil }},
-	}, func(r conformance.Result) { told = append(told, r.Name) })
+	}, func(r conformance.Result) { reported = append(reported, r.Name) })
 	want := []string{"good <nil> ", "bad it is wrong ", "elsewhere <nil> only on Mondays", "wrapped <nil> no"}
 	for i, text := range want {
 		r := results[i]
@@ -44,8 +44,8 @@ func TestRun(t *testing.T) {
 	if left == nil {
 		t.Error("a case that ends its goroutine passes")
 	}
-	if !slices.Equal(told, []string{"good", "bad", "elsewhere", "wrapped", "panics", "leaves"}) {
-		t.Errorf("told of %q", told)
+	if !slices.Equal(reported, []string{"good", "bad", "elsewhere", "wrapped", "panics", "leaves"}) {
+		t.Errorf("told of %q", reported)
 	}
 }
 

@@ -296,8 +296,8 @@ func TestNonsense(t *testing.T) {
 			t.Parallel()
 			spec := specOf(t, tt.args[0], tt.args[1:]...)
 			spec.Timing.Faults = 3
-			told := new(states)
-			spec.OnState = told.add
+			reported := new(states)
+			spec.OnState = reported.add
 			plugin := up(t, spec)
 			pid := plugin.Status().PID
 			for range 3 {
@@ -308,8 +308,8 @@ func TestNonsense(t *testing.T) {
 				s := plugin.Status()
 				return s.State == pluginhost.Up && s.PID != pid
 			})
-			if !told.failed("3 calls of Decide in a row failed; the last one: ") {
-				t.Errorf("told %+v", told.seen)
+			if !reported.failed("3 calls of Decide in a row failed; the last one: ") {
+				t.Errorf("told %+v", reported.seen)
 			}
 		})
 	}

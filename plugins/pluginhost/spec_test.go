@@ -100,8 +100,8 @@ func TestOpenRefusesWhatOthersMayChange(t *testing.T) {
 	}
 	right := owned{0, 0, 0o755}
 	tests := map[string]struct {
-		folder, file owned
-		want         string // empty: nothing is wrong
+		dir, file owned
+		want      string // empty: nothing is wrong
 	}{
 		"root's":           {right, right, ""},
 		"root's group":     {owned{0, 0, 0o775}, owned{0, 0, 0o775}, ""},
@@ -117,10 +117,10 @@ func TestOpenRefusesWhatOthersMayChange(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := t.TempDir()
-			path := filepath.Join(folder, "plugin")
+			dir := t.TempDir()
+			path := filepath.Join(dir, "plugin")
 			script(t, path, "exit")
-			for path, o := range map[string]owned{path: tt.file, folder: tt.folder} {
+			for path, o := range map[string]owned{path: tt.file, dir: tt.dir} {
 				if err := errors.Join(os.Chown(path, o.uid, o.gid), os.Chmod(path, o.mode)); err != nil {
 					t.Fatal(err)
 				}

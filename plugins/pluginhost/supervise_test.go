@@ -50,9 +50,9 @@ func (s *states) failed(words string) bool {
 // and each state is reported.
 func TestRestartAfterDeath(t *testing.T) {
 	t.Parallel()
-	told := new(states)
+	reported := new(states)
 	spec := specOf(t, "moody")
-	spec.OnState = told.add
+	spec.OnState = reported.add
 	plugin := up(t, spec)
 	first := plugin.Status().PID
 	_, _, err := plugin.Policy().Decide(t.Context(), withMood(dies))
@@ -72,7 +72,7 @@ func TestRestartAfterDeath(t *testing.T) {
 		t.Error(err)
 	}
 	want := []string{"starting", "up", "down", "starting", "up", "closed"}
-	if got := told.names(); !slices.Equal(got, want) {
+	if got := reported.names(); !slices.Equal(got, want) {
 		t.Errorf("told %v, want %v", got, want)
 	}
 }
@@ -189,8 +189,8 @@ func TestTimeouts(t *testing.T) {
 func TestFaultsOfOneCall(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "memory")
-	told := new(states)
-	spec.Kind, spec.Timing.Faults, spec.Timing.Call, spec.OnState = pluginhost.SchedulerKind, 3, 200*time.Millisecond, told.add
+	reported := new(states)
+	spec.Kind, spec.Timing.Faults, spec.Timing.Call, spec.OnState = pluginhost.SchedulerKind, 3, 200*time.Millisecond, reported.add
 	plugin := up(t, spec)
 	for range 3 {
 		_, err := plugin.Scheduler().Submit(t.Context(), submission(stuck))
@@ -199,7 +199,9 @@ func TestFaultsOfOneCall(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	until(t, "a restart", func() bool { return told.failed("3 calls of Submit in a row failed; the last one: no answer within ") })
+	until(t, "a restart", func() bool {
+		return reported.failed("3 calls of Submit in a row failed; the last one: no answer within ")
+	})
 }
 
 // The panic of one life does not explain the end of the next.
@@ -209,12 +211,12 @@ func TestWordsOfOneLife(t *testing.T) {
 	script(t, path, `if mkdir "$1"; then echo "panic: at first"; exit 2; fi >&2 2>&-; echo "no license found" >&2; exit 3`)
 	spec := specOf(t, "moody")
 	spec.Path, spec.Args = path, []string{filepath.Join(filepath.Dir(path), "was-here")}
-	told := new(states)
-	spec.OnState = told.add
+	reported := new(states)
+	spec.OnState = reported.add
 	_ = opened(t, spec)
-	until(t, "the second end", func() bool { return told.failed("(exit status 3)") })
-	if !told.failed("(exit status 2): panic: at first") || !told.failed("(exit status 3): no license found") {
-		t.Errorf("told %+v", told.seen)
+	until(t, "the second end", func() bool { return reported.failed("(exit status 3)") })
+	if !reported.failed("(exit status 2): panic: at first") || !reported.failed("(exit status 3): no license found") {
+		t.Errorf("told %+v", reported.seen)
 	}
 }
 

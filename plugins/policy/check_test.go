@@ -61,8 +61,8 @@ func TestInfoCheck(t *testing.T) {
 		Name: strings.Repeat("x", 64), Initiations: []policy.Initiation{policy.Symmetric, policy.Sender, policy.Receiver, policy.Cycle},
 		Params: []policy.Param{{Name: "a"}, {Name: "b"}},
 	}
-	for _, reckon := range []protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "greenest2030", "0123456789abcdef"} {
-		right.EnergyPricing = reckon
+	for _, pricing := range []protocol.EnergyPricing{protocol.Hourly, protocol.AtOnce, protocol.TwoPrice, "greenest2030", "0123456789abcdef"} {
+		right.EnergyPricing = pricing
 		if err := right.Check(); err != nil {
 			t.Error(err)
 		}

@@ -23,8 +23,8 @@ func TestWaitCost(t *testing.T) {
 			t.Errorf("until %v: %d, want %d", d, got, want)
 		}
 	}
-	dear := policy.Application{WaitingCost: []protocol.WaitingRate{{PerHour: math.MaxInt64}}}
-	if got := dear.WaitCost(protocol.Never); got != math.MaxInt64 {
+	expensive := policy.Application{WaitingCost: []protocol.WaitingRate{{PerHour: math.MaxInt64}}}
+	if got := expensive.WaitCost(protocol.Never); got != math.MaxInt64 {
 		t.Errorf("got %d instead of the largest amount", got)
 	}
 	if got := (&policy.Application{}).WaitCost(protocol.Day); got != 0 {

@@ -169,14 +169,14 @@ func withHint(hint []byte) policy.Policy {
 // wrongs are policies by the case that must catch them.
 func wrongs() map[string]func() policy.Policy {
 	var rounds, inside, instances atomic.Int64
-	odd := func() bool { return rounds.Add(1)%2 == 1 }
+	everyOther := func() bool { return rounds.Add(1)%2 == 1 }
 	return map[string]func() policy.Policy{
 		"info is sound": func() policy.Policy {
 			return wrong{Policy: right(), says: func(policy.Description) policy.Description { return policy.Description{Name: "nothing served"} }}
 		},
 		"info stays the same": func() policy.Policy {
 			return wrong{Policy: right(), says: func(d policy.Description) policy.Description {
-				if odd() {
+				if everyOther() {
 					d.Can = nil
 				}
 				return d
@@ -184,7 +184,7 @@ func wrongs() map[string]func() policy.Policy {
 		},
 		"equal snapshots get equal decisions": func() policy.Policy {
 			return answering(func(_ policy.Snapshot, right decisions) decisions {
-				if odd() {
+				if everyOther() {
 					return nil
 				}
 				return right

@@ -46,14 +46,14 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	base := pluginv1.NewBaseClient(served(t, p))
-	const bad, odd = pluginv1.Note_SEVERITY_ERROR, pluginv1.Note_SEVERITY_WARNING
+	const bad, warning = pluginv1.Note_SEVERITY_ERROR, pluginv1.Note_SEVERITY_WARNING
 	tests := []struct {
 		text string
 		want []*pluginv1.Note
 	}{
 		{"[rows]\na = 1", nil},
 		{"", nil},
-		{"number = 7", []*pluginv1.Note{{Severity: odd, Line: 1, Key: "number", Text: "is lucky"}}},
+		{"number = 7", []*pluginv1.Note{{Severity: warning, Line: 1, Key: "number", Text: "is lucky"}}},
 		{"numbre = 1\n\nnumber = 70", []*pluginv1.Note{{Severity: bad, Line: 1, Key: "numbre"}, {Severity: bad, Line: 3, Key: "number"}}},
 		{"number =", []*pluginv1.Note{{Severity: bad, Line: 1}}},
 	}

@@ -62,8 +62,8 @@ func wished() policy.Snapshot {
 	return in
 }
 
-// TestISSMistakesAreTold, all at once and with their lines.
-func TestISSMistakesAreTold(t *testing.T) {
+// TestISSMistakesAreReported, all at once and with their lines.
+func TestISSMistakesAreReported(t *testing.T) {
 	t.Parallel()
 	refuses(t, iss.Name, "max_gap = 2\nmax_search_nodes = 0\npaper_objective = false\nbeta = 1\n",
 		"iss.toml:1: max_gap: 2", "iss.toml:2: max_search_nodes: 0 is outside", "iss.toml:4: beta: unknown key")

@@ -59,8 +59,8 @@ func round(jobs, sites int) policy.Snapshot {
 	return in
 }
 
-// TestMCMFMistakesAreTold, all at once and with their lines.
-func TestMCMFMistakesAreTold(t *testing.T) {
+// TestMCMFMistakesAreReported, all at once and with their lines.
+func TestMCMFMistakesAreReported(t *testing.T) {
 	t.Parallel()
 	refuses(t, "mcmf", "variant = \"best\"\nweight = 0.5\ncost_steps = 0\nmarginal_jobs = 1\n",
 		`mcmf.toml:1: variant: "best" is unknown; use mcmf`, `mcmf.toml:2: weight: it has no effect with normalise = "price"`, "mcmf.toml:3: cost_steps: 0 is outside", "mcmf.toml:4: marginal_jobs: 1 is neither")

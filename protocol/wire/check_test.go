@@ -80,16 +80,16 @@ func TestFirstKeepsTheOrderOfTheList(t *testing.T) {
 func TestFieldsAreNamedAroundTheFault(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("is odd")
-	odd := func(n int) error {
+	even := func(n int) error {
 		if n%2 != 0 {
 			return fault
 		}
 		return nil
 	}
 	says(t, wire.In("load", nil), "")
-	says(t, wire.Each("free", []int{0, 2}, odd), "")
-	says(t, wire.Each("free", nil, odd), "")
-	err := wire.In("load", wire.Each("free", []int{2, 3, 5}, odd))
+	says(t, wire.Each("free", []int{0, 2}, even), "")
+	says(t, wire.Each("free", nil, even), "")
+	err := wire.In("load", wire.Each("free", []int{2, 3, 5}, even))
 	says(t, err, "load: free[1]: is odd")
 	if !errors.Is(err, fault) {
 		t.Error("the fault is lost")

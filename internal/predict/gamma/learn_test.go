@@ -278,8 +278,8 @@ func TestChange(t *testing.T) {
 		for i := range runs {
 			runs[i].Stated = c.behavior
 		}
-		told := gamma.Learn(larger, runs)
-		p, _, _ := told.Expect(s.name, s.machine, c.cpus)
+		reported := gamma.Learn(larger, runs)
+		p, _, _ := reported.Expect(s.name, s.machine, c.cpus)
 		if e := off(p.Time, after.seconds(&s.machine, c.cpus)); e > 0.10 {
 			t.Errorf("told: %.0f %% off", 100*e)
 		}

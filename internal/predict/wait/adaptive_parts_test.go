@@ -275,15 +275,15 @@ func leastSquares(t *testing.T, meets []wait.Features, waits []float64, asked wa
 			values = append(values, m[f])
 		}
 		standardise(values)
-		centre := 0.0
+		center := 0.0
 		for _, v := range values[1:] {
-			centre += v / float64(n)
+			center += v / float64(n)
 		}
 		for i, v := range values[1:] {
-			rows.Set(i, c, v-centre)
+			rows.Set(i, c, v-center)
 		}
 		rows.Set(n+c, c, math.Sqrt(lambda))
-		x[c] = values[0] - centre
+		x[c] = values[0] - center
 	}
 	var beta mat.VecDense
 	if err := beta.SolveVec(rows, targets); err != nil {

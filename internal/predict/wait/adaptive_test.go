@@ -100,7 +100,7 @@ func TestIntervalsHold(t *testing.T) {
 		waited := (60 + 50*met[wait.FeatureWaitingCPUs]) * math.Exp(random.NormFloat64())
 		e := started(met, waited)
 		e.Arrival.Job.ID = int64(i)
-		told := d.Predict(e.Arrival)
+		reported := d.Predict(e.Arrival)
 		submitted := e
 		submitted.Kind = wait.Submitted
 		d.Observe(submitted)
@@ -109,9 +109,9 @@ func TestIntervalsHold(t *testing.T) {
 			continue
 		}
 		n++
-		low += held(e.Wait < told.Low)
-		high += held(e.Wait > told.High)
-		bound += held(e.Wait <= told.Bound)
+		low += held(e.Wait < reported.Low)
+		high += held(e.Wait > reported.High)
+		bound += held(e.Wait <= reported.Bound)
 	}
 	if !near(low/n, 0.1, 0.02) || !near(high/n, 0.1, 0.02) || !near(bound/n, 0.95, 0.015) {
 		t.Errorf("%.3f were below P10, %.3f above P90, %.3f within the bound", low/n, high/n, bound/n)

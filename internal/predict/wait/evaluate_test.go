@@ -43,19 +43,19 @@ func TestPastOf(t *testing.T) {
 
 // script is a predictor that has its answers by heart and notes what it observes.
 type script struct {
-	answers map[int64]wait.Prediction
-	told    []string
+	answers  map[int64]wait.Prediction
+	reported []string
 }
 
 func (s *script) Name() string { return "script" }
 
 func (s *script) Predict(a wait.Arrival) wait.Prediction {
-	s.told = append(s.told, "asked "+string(rune('0'+a.Job.ID)))
+	s.reported = append(s.reported, "asked "+string(rune('0'+a.Job.ID)))
 	return s.answers[a.Job.ID]
 }
 
 func (s *script) Observe(e wait.Event) {
-	s.told = append(s.told, string(e.Kind)+" "+string(rune('0'+e.Arrival.Job.ID)))
+	s.reported = append(s.reported, string(e.Kind)+" "+string(rune('0'+e.Arrival.Job.ID)))
 }
 
 // TestEvaluateByHand has a job that starts at once, one that starts when it ends,
@@ -80,7 +80,7 @@ func TestEvaluateByHand(t *testing.T) {
 	}
 	order := "asked 1, submitted 1, started 1, asked 2, submitted 2, asked 3, submitted 3, " +
 		"ended 1, withdrawn 3, started 2, asked 4, submitted 4, started 4, ended 4, ended 2"
-	if got := strings.Join(s.told, ", "); got != order {
+	if got := strings.Join(s.reported, ", "); got != order {
 		t.Errorf("the predictor was told %s", got)
 	}
 	got := scores[0]

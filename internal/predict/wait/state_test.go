@@ -51,7 +51,7 @@ func TestFeaturesByHand(t *testing.T) {
 	}
 }
 
-func TestNobodyIsNoUser(t *testing.T) {
+func TestNoUserIsNone(t *testing.T) {
 	t.Parallel()
 	s := wait.NewState(4)
 	s.Submit(s.Arrival(0, wait.Job{ID: 1, User: wait.UnknownUser, CPUs: 2}))

@@ -114,7 +114,7 @@ func TestStaleBudgetsHold(t *testing.T) {
 			if (alarms == "") != (c.alarm == "") || !strings.Contains(alarms, c.alarm) {
 				t.Errorf("alarms %q, want %q", alarms, c.alarm)
 			}
-			if told := strings.Count(log.String(), "power_budget_"); told != strings.Count(c.log, "power_budget_") || !strings.Contains(log.String(), c.log) {
+			if reported := strings.Count(log.String(), "power_budget_"); reported != strings.Count(c.log, "power_budget_") || !strings.Contains(log.String(), c.log) {
 				t.Errorf("the log is\n%swant %q once", log, c.log)
 			}
 			if stale := strings.Contains(c.log, "ERROR"); (k.StaleFor() > 0) != stale {

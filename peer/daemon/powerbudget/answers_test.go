@@ -103,8 +103,8 @@ func TestBudgetKeepsWhatIsMissing(t *testing.T) {
 func TestStoredAnswers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), answersFile)
-	if told, err := loadAnswers(path); err != nil || !told.same(feedAnswers{}) {
-		t.Errorf("without a file: %+v, %v", told, err)
+	if reported, err := loadAnswers(path); err != nil || !reported.same(feedAnswers{}) {
+		t.Errorf("without a file: %+v, %v", reported, err)
 	}
 	slots := []price.Slot{{Start: 0, Length: protocol.Hour, Price: -3}, {Start: 7_200_000, Length: protocol.Hour, Price: 1}}
 	want := feedAnswers{

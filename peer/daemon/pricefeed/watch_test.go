@@ -50,7 +50,7 @@ func TestWatch(t *testing.T) {
 		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
 			t.Errorf("step %d: %+v, %v", i, result, err)
 		}
-		if told := result.Trouble != ""; told != (step.wrong != nil && step.want == nil) {
+		if reported := result.Trouble != ""; reported != (step.wrong != nil && step.want == nil) {
 			t.Errorf("step %d: trouble %q", i, result.Trouble)
 		}
 		if published, up := w.Known(); up != step.up || published.IsZero() == step.known {

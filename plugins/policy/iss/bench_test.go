@@ -21,7 +21,7 @@ func large(applications, components, sites int) policy.Snapshot {
 		in.Sites = append(in.Sites, one)
 	}
 	for a := range applications {
-		in.Applications = append(in.Applications, wishes(uint64(a*components), hourly(20), protocol.WaitingRate{From: 8 * hour}, protocol.WaitingRate{From: 16 * hour, PerHour: franc}))
+		in.Applications = append(in.Applications, wants(uint64(a*components), hourly(20), protocol.WaitingRate{From: 8 * hour}, protocol.WaitingRate{From: 16 * hour, PerHour: franc}))
 		for k := range components {
 			in.Jobs = append(in.Jobs, policy.Job{
 				ID: protocol.NewJobID(1, uint64(a*components+k)), CPUs: 16, WallTime: protocol.Day, Application: a, Alpha: one, Gamma: one, Delta: one,

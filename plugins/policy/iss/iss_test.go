@@ -39,8 +39,8 @@ func site(name string) policy.Site {
 	return policy.Site{Name: protocol.SiteName(name), CPUs: 1000, Free: 1000, MaxJobs: 100, Currency: "CHF"}
 }
 
-// wishes are those of an application that all terms count once for, without limits.
-func wishes(first uint64, waiting ...protocol.WaitingRate) policy.Application {
+// wants are those of an application that all terms count once for, without limits.
+func wants(first uint64, waiting ...protocol.WaitingRate) policy.Application {
 	return policy.Application{
 		ID: protocol.NewJobID(1, first), Beta: one, MaxCost: protocol.Unlimited, MaxTime: never, WaitingCost: waiting,
 	}
@@ -118,7 +118,7 @@ func TestDecide(t *testing.T) {
 	// Site a is dear and done in an hour, b is cheap and done in three.
 	fast, slow := quote{ert: hour, use: 10, eco: 2}, quote{awt: hour, ert: 2 * hour, use: 5, eco: 1}
 	single := func(change func(*policy.Snapshot), waiting ...protocol.WaitingRate) policy.Snapshot {
-		in := snapshot(ab, []policy.Application{wishes(1, waiting...)}, row{1, 0, 1, []quote{fast, slow}})
+		in := snapshot(ab, []policy.Application{wants(1, waiting...)}, row{1, 0, 1, []quote{fast, slow}})
 		change(&in)
 		return in
 	}
@@ -144,9 +144,9 @@ func TestDecide(t *testing.T) {
 		"a wait that costs nothing":          {single(weights(0, one, 0, 0)), "0:a"},
 		"the night is free (Figure 2)":       {single(same, hourly(10), protocol.WaitingRate{From: hour}), "0:b"},
 		"a plateau of waiting ends earliest": {single(weights(0, one, 0, 0), protocol.WaitingRate{}, protocol.WaitingRate{From: 9 * hour, PerHour: franc}), "0:a"},
-		"no sites":                           {snapshot(nil, []policy.Application{wishes(1)}, row{1, 0, 1, nil}), ""},
-		"no quotes":                          {snapshot(ab, []policy.Application{wishes(1)}, row{1, 0, 1, []quote{no, no}}), ""},
-		"declined":                           {snapshot(ab, []policy.Application{wishes(1)}, row{1, 0, 1, []quote{no, slow}}), "0:b"},
+		"no sites":                           {snapshot(nil, []policy.Application{wants(1)}, row{1, 0, 1, nil}), ""},
+		"no quotes":                          {snapshot(ab, []policy.Application{wants(1)}, row{1, 0, 1, []quote{no, no}}), ""},
+		"declined":                           {snapshot(ab, []policy.Application{wants(1)}, row{1, 0, 1, []quote{no, slow}}), "0:b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -162,7 +162,7 @@ func TestDecide(t *testing.T) {
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	for francs, want := range map[int64]string{1: "1:a", 3: "0:a"} {
-		in := snapshot([]policy.Site{site("a")}, []policy.Application{wishes(1, hourly(francs))},
+		in := snapshot([]policy.Site{site("a")}, []policy.Application{wants(1, hourly(francs))},
 			row{1, 0, 4, []quote{{ert: hour, use: 8}}}, row{1, 0, 2, []quote{{ert: 2 * hour, use: 6}}})
 		if got := strings.Join(placed(in, decide(t, in)), " "); got != want {
 			t.Errorf("at %d francs an hour: %s, want %s", francs, got, want)
@@ -173,7 +173,7 @@ func TestShapes(t *testing.T) {
 // TestWaitingCountsOnce: of two components only the later end costs; as printed, both do.
 func TestWaitingCountsOnce(t *testing.T) {
 	t.Parallel()
-	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(2))},
+	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wants(1, hourly(2))},
 		row{1, 0, 1, []quote{{ert: 5 * hour, use: 1}, no}},
 		row{2, 0, 1, []quote{{ert: hour, use: 4}, {ert: 3 * hour, use: 1}}}) // 3 francs for 2 hours sooner
 	if got := placed(in, decide(t, in)); !slices.Equal(got, []string{"0:a", "1:b"}) {
@@ -191,7 +191,7 @@ func TestWaitingCountsOnce(t *testing.T) {
 func TestTies(t *testing.T) {
 	t.Parallel()
 	q := quote{ert: hour, use: 1}
-	in := snapshot([]policy.Site{site("a"), site("b"), site("c")}, []policy.Application{wishes(1)}, row{1, 0, 1, []quote{q, q, q}})
+	in := snapshot([]policy.Site{site("a"), site("b"), site("c")}, []policy.Application{wants(1)}, row{1, 0, 1, []quote{q, q, q}})
 	for self, want := range map[int]string{-1: "0:a", 0: "0:a", 1: "0:b", 2: "0:c"} {
 		in.Self = self
 		if got := placed(in, decide(t, in)); got[0] != want {
@@ -208,7 +208,7 @@ func TestSharing(t *testing.T) {
 	small.CPUs, small.Free = 10, 10
 	q := []quote{{awt: minute, ert: hour, use: 1}}
 	for name, applications := range map[string][]int{"one application": {0, 0}, "two applications": {0, 1}} {
-		in := snapshot([]policy.Site{small}, []policy.Application{wishes(1), wishes(2)}, row{1, applications[0], 6, q}, row{2, applications[1], 6, q})
+		in := snapshot([]policy.Site{small}, []policy.Application{wants(1), wants(2)}, row{1, applications[0], 6, q}, row{2, applications[1], 6, q})
 		got := decide(t, in)
 		if len(got) != 2 || got[0].Wait != minute || got[1].Wait != minute+36*minute {
 			t.Errorf("%s: %+v", name, got)
@@ -220,7 +220,7 @@ func TestSharing(t *testing.T) {
 // placed at all.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
+	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wants(1, hourly(1))},
 		row{1, 0, 1, []quote{{awt: minute, ert: hour}, no}}, row{2, 0, 1, []quote{no, {awt: hour, ert: hour}}}, row{3, 0, 1, []quote{{ert: hour}, no}})
 	in.Jobs[0].Together, in.Jobs[1].Together = 4, 4
 	got := decide(t, in)
@@ -239,7 +239,7 @@ func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	narrow := site("a")
 	narrow.MaxJobs = 1
-	in := snapshot([]policy.Site{narrow}, []policy.Application{wishes(1)},
+	in := snapshot([]policy.Site{narrow}, []policy.Application{wants(1)},
 		row{1, 0, 1, []quote{{ert: hour, use: 3}}}, row{2, 0, 1, []quote{{ert: hour, use: 4}}})
 	if got := placed(in, decide(t, in)); len(got) != 2 || got[0] != "0:a" || !strings.Contains(got[1], "take no more jobs this round") {
 		t.Errorf("got %v", got)
@@ -255,7 +255,7 @@ func TestNoRoom(t *testing.T) {
 // TestReason tells all terms, what proves the choice, and the next one.
 func TestReason(t *testing.T) {
 	t.Parallel()
-	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
+	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wants(1, hourly(1))},
 		row{1, 0, 8, []quote{{awt: minute, ert: hour, use: 3, license: 1, eco: 2, data: 5}, {ert: 9 * hour, use: 4}}})
 	want := "z 12.016667 CHF, the least of all choices from 2 quotes, proven; here on 8 CPUs: use 3.00, license 1.00, energy 2.00, data 5.00, weighed 11.00, wait 0:01:00, run 1:00:00; " +
 		"all done in 1:01:00, waiting 1.016667; next: b on 8 CPUs, z 13.00, done in 9:00:00"
@@ -276,7 +276,7 @@ func TestReason(t *testing.T) {
 // and changes no choice.
 func TestWaitedCost(t *testing.T) {
 	t.Parallel()
-	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(2))},
+	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wants(1, hourly(2))},
 		row{1, 0, 8, []quote{{ert: hour, use: 3}, {ert: 2 * hour, use: 2}}})
 	for _, c := range []struct {
 		double bool
@@ -306,7 +306,7 @@ func TestWaitedCost(t *testing.T) {
 // and so are small amounts by large weights.
 func TestReasonsAddUp(t *testing.T) {
 	t.Parallel()
-	told := func(reason, name string) (micro int64) {
+	reported := func(reason, name string) (micro int64) {
 		found := regexp.MustCompile(`\b` + name + ` (\d+)\.(\d+)`).FindStringSubmatch(reason)
 		if found == nil {
 			t.Fatalf("no %s in %q", name, reason)
@@ -315,7 +315,7 @@ func TestReasonsAddUp(t *testing.T) {
 		return micro
 	}
 	for _, double := range []bool{false, true} {
-		in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(1))},
+		in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wants(1, hourly(1))},
 			row{1, 0, 1, []quote{{awt: minute, ert: hour}, no}}, row{2, 0, 1, []quote{no, {ert: minute}}})
 		in.Applications[0].Beta, in.Applications[0].WaitedCost = 700_001, 333_334
 		for j := range in.Jobs {
@@ -329,13 +329,13 @@ func TestReasonsAddUp(t *testing.T) {
 		if err != nil || len(decisions) != 2 {
 			t.Fatalf("got %+v, %v", decisions, err)
 		}
-		z, sum := told(decisions[0].Reason, "z"), told(decisions[0].Reason, "done in [^,]*, waiting")
+		z, sum := reported(decisions[0].Reason, "z"), reported(decisions[0].Reason, "done in [^,]*, waiting")
 		for _, d := range decisions {
-			sum += told(d.Reason, "weighed")
+			sum += reported(d.Reason, "weighed")
 			if double {
-				sum += told(d.Reason, "its own waiting")
+				sum += reported(d.Reason, "its own waiting")
 			}
-			if got := told(d.Reason, "energy"); got != 77 {
+			if got := reported(d.Reason, "energy"); got != 77 {
 				t.Errorf("energy %d of 77: %s", got, d.Reason)
 			}
 		}
@@ -384,7 +384,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := snapshot(sites, []policy.Application{wishes(1)}, row{1, 0, 1, quotes})
+			in := snapshot(sites, []policy.Application{wants(1)}, row{1, 0, 1, quotes})
 			a := &in.Applications[0]
 			a.MaxCost, a.MaxTime, a.Spent, a.Elapsed = tt.cost, tt.time, tt.spent, tt.since
 			d := decide(t, in)[0]
@@ -399,7 +399,7 @@ func TestLimits(t *testing.T) {
 // TestGainsAreNoCredit: what one component would bring in does not pay for another one.
 func TestGainsAreNoCredit(t *testing.T) {
 	t.Parallel()
-	limited := wishes(1)
+	limited := wants(1)
 	limited.MaxCost = 10 * franc
 	in := snapshot([]policy.Site{site("a")}, []policy.Application{limited},
 		row{1, 0, 1, []quote{{ert: hour, use: 1, eco: -6}}}, row{2, 0, 1, []quote{{ert: hour, use: 15}}})
@@ -419,7 +419,7 @@ func TestGainsAreNoCredit(t *testing.T) {
 // the others costs: it is no use to be done before.
 func TestPlacedBefore(t *testing.T) {
 	t.Parallel()
-	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wishes(1, hourly(100))},
+	in := snapshot([]policy.Site{site("a"), site("b")}, []policy.Application{wants(1, hourly(100))},
 		row{2, 0, 1, []quote{{ert: hour, use: 2}, {ert: 3 * hour, use: 1}}})
 	for done, want := range map[protocol.Duration]string{0: "0:a", 3 * hour: "0:b"} {
 		in.Applications[0].CommittedUntil = done
@@ -453,12 +453,12 @@ func TestRestore(t *testing.T) {
 func TestFront(t *testing.T) {
 	t.Parallel()
 	sites := []policy.Site{site("a"), site("b"), site("c")}
-	in := snapshot(sites, []policy.Application{wishes(1, hourly(1)), wishes(2)},
+	in := snapshot(sites, []policy.Application{wants(1, hourly(1)), wants(2)},
 		row{1, 0, 8, []quote{{ert: hour, use: 20}, {awt: hour, ert: hour, use: 15}, {ert: 6 * hour, use: 10}}},
 		row{1, 0, 4, []quote{{ert: 3 * hour, use: 18}, no, {ert: 8 * hour, eco: 5}}},
 		row{2, 1, 1, []quote{no, no, no}})
 	p := made(t, iss.Default())
-	told := func(f policy.ParetoFront) (out []string) {
+	reported := func(f policy.ParetoFront) (out []string) {
 		for _, point := range f.Points {
 			words := []string{fmt.Sprintf("%v %d", point.Time, point.Cost/franc)}
 			for _, c := range point.Choices {
@@ -473,19 +473,19 @@ func TestFront(t *testing.T) {
 	}
 	front, err := p.FrontOf(in, 0)
 	want := []string{"1h0m0s 20 a:8", "2h0m0s 15 b:8", "6h0m0s 10 c:8", "8h0m0s 5 c:4 chosen"}
-	if err != nil || front.Gap != 0 || front.Reason != "" || front.Currency != "CHF" || !slices.Equal(told(front), want) {
-		t.Errorf("got %q, %+v, %v", told(front), front, err)
+	if err != nil || front.Gap != 0 || front.Reason != "" || front.Currency != "CHF" || !slices.Equal(reported(front), want) {
+		t.Errorf("got %q, %+v, %v", reported(front), front, err)
 	}
 	in.Applications[0].MaxTime = 5 * hour
 	front, err = p.FrontOf(in, 0)
-	if err != nil || !slices.Contains(told(front), "2h0m0s 15 b:8 chosen") {
-		t.Errorf("within 5 hours: %q, %v", told(front), err)
+	if err != nil || !slices.Contains(reported(front), "2h0m0s 15 b:8 chosen") {
+		t.Errorf("within 5 hours: %q, %v", reported(front), err)
 	}
 	in.Jobs[0].Alpha, in.Jobs[1].Alpha, in.Applications[0].Beta = 0, 0, 0 // the use of machines counts nothing
 	in.Applications[0].MaxCost = 4 * franc
 	front, err = p.FrontOf(in, 0)
 	if err != nil || len(front.Points) != 4 || !strings.HasPrefix(front.Reason, "max_cost") {
-		t.Errorf("without enough money: %q, %+v, %v", told(front), front, err)
+		t.Errorf("without enough money: %q, %+v, %v", reported(front), front, err)
 	}
 	front, err = p.FrontOf(in, 1)
 	if err != nil || len(front.Points) != 0 || front.Reason != "no site can run component 1 of 1" {
@@ -505,7 +505,7 @@ func TestFrontOfMany(t *testing.T) {
 			sites[i] = site(fmt.Sprintf("site-%d", i))
 			quotes[i] = quote{ert: protocol.Duration(i+1) * hour, use: int64(many - i)}
 		}
-		in := snapshot(sites, []policy.Application{wishes(1, hourly(1))}, row{1, 0, 8, quotes})
+		in := snapshot(sites, []policy.Application{wants(1, hourly(1))}, row{1, 0, 8, quotes})
 		front, err := made(t, iss.Default()).FrontOf(in, 0)
 		if err != nil || front.More != more || more == (len(front.Points) == many) {
 			t.Errorf("of %d choices %d are shown, more: %v, %v", many, len(front.Points), front.More, err)

@@ -37,7 +37,7 @@ func drawnWhole(t *rapid.T) policy.Snapshot {
 			rows = append(rows, row{uint64(seq + 1), 0, int(2 - shape), quotes})
 		}
 	}
-	a := wishes(1, waiting...)
+	a := wants(1, waiting...)
 	a.Beta, a.Spent = drawnWeight(t, "beta"), protocol.Micro(number("spent", -5, 5))*franc
 	a.Elapsed, a.CommittedUntil = hours("elapsed", 0, 3), hours("done", 0, 3)
 	if rapid.Bool().Draw(t, "limits") {

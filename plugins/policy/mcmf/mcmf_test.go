@@ -223,8 +223,8 @@ func TestTheOldChangeNoRange(t *testing.T) {
 func TestOlderJobsGoFirst(t *testing.T) {
 	t.Parallel()
 	const minute = protocol.Minute
-	cheap, dear := []quote{{0, 100 * second, 0}, {0, 1, 0}}, []quote{{0, 200 * second, 0}, {0, 1, 0}}
-	nobody, full := []quote{no, no}, []quote{no, {0, 1, 0}}
+	cheap, expensive := []quote{{0, 100 * second, 0}, {0, 1, 0}}, []quote{{0, 200 * second, 0}, {0, 1, 0}}
+	declined, full := []quote{no, no}, []quote{no, {0, 1, 0}}
 	for name, tt := range map[string]struct {
 		rows   [][]quote
 		waited []protocol.Duration // of the same jobs
@@ -233,12 +233,12 @@ func TestOlderJobsGoFirst(t *testing.T) {
 		"equal jobs, the second older":       {[][]quote{cheap, cheap}, []protocol.Duration{0, 6 * second}, "1:a"},
 		"equal jobs, the first older":        {[][]quote{cheap, cheap}, []protocol.Duration{6 * second, 0}, "0:a"},
 		"both are old":                       {[][]quote{cheap, cheap}, []protocol.Duration{5000 * minute, 5001 * minute}, "1:a"},
-		"dearer, and a little older":         {[][]quote{cheap, dear}, []protocol.Duration{0, 10*minute - 6*second}, "0:a"},
-		"dearer, and so much older":          {[][]quote{cheap, dear}, []protocol.Duration{0, 10*minute + 6*second}, "1:a"},
-		"dearer, and a month older":          {[][]quote{cheap, dear}, []protocol.Duration{0, 30 * protocol.Day}, "1:a"},
-		"cheaper, and a month younger":       {[][]quote{dear, cheap}, []protocol.Duration{30 * protocol.Day, 0}, "0:a"},
-		"beside one that nobody takes":       {[][]quote{cheap, cheap, nobody}, []protocol.Duration{0, protocol.Hour, 90 * protocol.Day}, "1:a"},
-		"beside one that nobody takes, too":  {[][]quote{cheap, cheap, nobody}, []protocol.Duration{protocol.Hour, 0, 90 * protocol.Day}, "0:a"},
+		"dearer, and a little older":         {[][]quote{cheap, expensive}, []protocol.Duration{0, 10*minute - 6*second}, "0:a"},
+		"dearer, and so much older":          {[][]quote{cheap, expensive}, []protocol.Duration{0, 10*minute + 6*second}, "1:a"},
+		"dearer, and a month older":          {[][]quote{cheap, expensive}, []protocol.Duration{0, 30 * protocol.Day}, "1:a"},
+		"cheaper, and a month younger":       {[][]quote{expensive, cheap}, []protocol.Duration{30 * protocol.Day, 0}, "0:a"},
+		"beside one that nobody takes":       {[][]quote{cheap, cheap, declined}, []protocol.Duration{0, protocol.Hour, 90 * protocol.Day}, "1:a"},
+		"beside one that nobody takes, too":  {[][]quote{cheap, cheap, declined}, []protocol.Duration{protocol.Hour, 0, 90 * protocol.Day}, "0:a"},
 		"beside one that only the full take": {[][]quote{cheap, cheap, full}, []protocol.Duration{0, protocol.Hour, never}, "1:a"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,10 +254,10 @@ func TestOlderJobsGoFirst(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves: under steady overload, three jobs a minute for two places, none that
+// TestNoJobStarves: under steady overload, three jobs a minute for two places, none that
 // came more than ten minutes later goes before one that waits, however dear that is. The
 // first of all is the dearest ever.
-func TestNobodyStarves(t *testing.T) {
+func TestNoJobStarves(t *testing.T) {
 	t.Parallel()
 	type waiting struct {
 		came protocol.Instant
@@ -317,14 +317,14 @@ func TestTheFullSayNothing(t *testing.T) {
 		return snapshot(sites,
 			[]quote{{0, 60, 7}, {0, 70, 3}, {0, 80, 1}, q}, []quote{{9, 80, 2}, {5, 90, 8}, no, q}, []quote{no, {7, 60, 3}, {8, 10, 5}, q})
 	}
-	told := func(in policy.Snapshot) (all []string) {
+	reported := func(in policy.Snapshot) (all []string) {
 		for _, d := range decide(t, weighing(50), in) {
 			chosen, _, _ := strings.Cut(d.Reason, ");")
 			all = append(all, fmt.Sprint(d.Job, d.Site, d.Wait, chosen))
 		}
 		return all
 	}
-	want := told(round(silent, no))
+	want := reported(round(silent, no))
 	for name, full := range map[string]policy.Site{
 		"as the others":       silent,
 		"in another currency": hostile(func(s *policy.Site) { s.Currency = "SEK" }),
@@ -332,7 +332,7 @@ func TestTheFullSayNothing(t *testing.T) {
 		"without prices":      hostile(func(s *policy.Site) { s.Currency, s.NoEnergy = "", true }),
 	} {
 		for _, q := range []quote{{0, 1, 0}, {never - 9, 1, math.MaxInt64}, {1, never - 9, math.MinInt64}, {50, 50, 50}} {
-			if got := told(round(full, q)); !slices.Equal(got, want) {
+			if got := reported(round(full, q)); !slices.Equal(got, want) {
 				t.Errorf("%s, %+v:\n%q, was\n%q", name, q, got, want)
 			}
 		}
@@ -376,9 +376,9 @@ func TestVariants(t *testing.T) {
 	t.Parallel()
 	in := snapshot([]policy.Site{site("a", 9), site("b", 9)}, []quote{{0, 60 * second, 0}, {protocol.Day, 59 * second, 0}})
 	for variant, want := range map[mcmf.Variant]struct {
-		reckon protocol.EnergyPricing
-		placed string
-		wait   protocol.Duration
+		pricing protocol.EnergyPricing
+		placed  string
+		wait    protocol.Duration
 	}{
 		mcmf.Full:     {protocol.Hourly, "0:a", 0},
 		mcmf.TwoPrice: {protocol.TwoPrice, "0:a", 0},
@@ -392,7 +392,7 @@ func TestVariants(t *testing.T) {
 				t.Errorf("placed %v with a wait of %v", got, decisions[0].Wait)
 			}
 			info := policy.Describe(made(t, cfg))
-			if info.Name != string(variant) || info.EnergyPricing != want.reckon || len(info.Can) != 0 || info.MarginalJobs != 0 {
+			if info.Name != string(variant) || info.EnergyPricing != want.pricing || len(info.Can) != 0 || info.MarginalJobs != 0 {
 				t.Errorf("it says %+v", info)
 			}
 			if err := info.Check(); err != nil {
@@ -561,15 +561,15 @@ func TestLeastRange(t *testing.T) {
 	sites := []policy.Site{site("a", 1), site("b", 1)}
 	cfg := weighing(25)
 	for _, c := range []struct {
-		dear, least protocol.Micro
-		want        string
+		expensive, least protocol.Micro
+		want             string
 	}{
 		{euro / 100, 0, "0:b"}, {euro / 100, euro, "0:a"}, {euro * 2, euro, "0:b"}, {euro / 4, euro / 2, "0:b"}, {euro / 4, euro, "0:a"},
 	} {
 		cfg.LeastRange = c.least
-		in := snapshot(sites, []quote{{0, 100 * second, c.dear}, {0, 300 * second, 0}})
+		in := snapshot(sites, []quote{{0, 100 * second, c.expensive}, {0, 300 * second, 0}})
 		if got := placed(in, decide(t, cfg, in)); len(got) != 1 || got[0] != c.want {
-			t.Errorf("%v dearer, at least %v: %v, want %s", c.dear, c.least, got, c.want)
+			t.Errorf("%v dearer, at least %v: %v, want %s", c.expensive, c.least, got, c.want)
 		}
 	}
 }

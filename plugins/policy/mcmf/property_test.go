@@ -89,9 +89,9 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 		currency = cfg.Currency
 	}
 	priced := func(s int) bool { return currency != "" && in.Sites[s].Currency == currency }
-	told := false
-	m.open(func(_, s, _ int) { told = told || priced(s) && !in.Sites[s].NoEnergy })
-	known := func(s int) bool { return priced(s) && (!told || !in.Sites[s].NoEnergy) }
+	reported := false
+	m.open(func(_, s, _ int) { reported = reported || priced(s) && !in.Sites[s].NoEnergy })
+	known := func(s int) bool { return priced(s) && (!reported || !in.Sites[s].NoEnergy) }
 	var responses, energies []*big.Rat
 	response := make([]*big.Rat, len(in.AWT))
 	m.pairs(func(j, s, at int) {
@@ -116,11 +116,11 @@ func newModel(in policy.Snapshot, cfg mcmf.Config) *model {
 		w = weightByPrice(cfg.DelayPrice, responses, energies)
 	}
 	slow := normaliser(responses, new(big.Rat).Mul(w, big.NewRat(int64(cfg.Scale), 1)))
-	dear := normaliser(energies, new(big.Rat).Mul(new(big.Rat).Sub(big.NewRat(1, 1), w), big.NewRat(int64(cfg.Scale), 1)))
+	expensive := normaliser(energies, new(big.Rat).Mul(new(big.Rat).Sub(big.NewRat(1, 1), w), big.NewRat(int64(cfg.Scale), 1)))
 	m.open(func(j, s, at int) {
-		term := m.guess(j, known, dear)
+		term := m.guess(j, known, expensive)
 		if known(s) {
-			term = rounded(dear.of(big.NewRat(int64(in.Cost[at]), 1)), protocol.PPM)
+			term = rounded(expensive.of(big.NewRat(int64(in.Cost[at]), 1)), protocol.PPM)
 		}
 		sum := new(big.Rat).Add(term, rounded(slow.of(response[at]), protocol.PPM))
 		m.costs[at] = rounded(sum, 1)
@@ -212,28 +212,28 @@ func (m *model) currency() (best string) {
 }
 
 // guess is the mean of the job's known energy terms, the middle without any.
-func (m *model) guess(j int, known func(int) bool, dear normal) *big.Rat {
+func (m *model) guess(j int, known func(int) bool, expensive normal) *big.Rat {
 	sum, n := new(big.Rat), int64(0)
 	for s := range m.in.Sites {
 		if at := m.in.At(j, s); known(s) && m.in.AWT[at] != never && m.in.Sites[s].MaxJobs > 0 {
-			sum.Add(sum, rounded(dear.of(big.NewRat(int64(m.in.Cost[at]), 1)), protocol.PPM))
+			sum.Add(sum, rounded(expensive.of(big.NewRat(int64(m.in.Cost[at]), 1)), protocol.PPM))
 			n++
 		}
 	}
 	switch {
 	case n > 0:
 		return rounded(sum.Quo(sum, big.NewRat(n, 1)), protocol.PPM)
-	case dear.width.Sign() == 0:
+	case expensive.width.Sign() == 0:
 		return sum
 	}
-	return rounded(new(big.Rat).Quo(dear.whole, big.NewRat(2, 1)), protocol.PPM)
+	return rounded(new(big.Rat).Quo(expensive.whole, big.NewRat(2, 1)), protocol.PPM)
 }
 
 // later is how much longer the job after k others waits.
-func later(told []protocol.Duration, k int) int64 {
+func later(reported []protocol.Duration, k int) int64 {
 	var waits []int64
 	waits = append(waits, 0)
-	for _, d := range told {
+	for _, d := range reported {
 		waits = append(waits, int64(d))
 	}
 	for len(waits) <= k {

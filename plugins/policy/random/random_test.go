@@ -84,10 +84,10 @@ func TestJobsAreDrawnAlone(t *testing.T) {
 	}
 }
 
-// TestRefusedJobsDrawAnew: of 4 sites, each as likely in every later round, a job that
+// TestRefusedJobsDrawAgain: of 4 sites, each as likely in every later round, a job that
 // comes back for 20 rounds sees all but with a chance of 4·(3/4)²⁰, 1 in 80; of 200 jobs
 // a few may miss one, none draws the same site always.
-func TestRefusedJobsDrawAnew(t *testing.T) {
+func TestRefusedJobsDrawAgain(t *testing.T) {
 	t.Parallel()
 	seen := make([][4]bool, 200)
 	for round := range 20 {

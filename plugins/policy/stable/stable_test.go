@@ -146,9 +146,9 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 	return in
 }
 
-// TestNobodyPrefersEachOther: there is no blocking pair, a job and a site that both
+// TestNoPairPrefersEachOther: there is no blocking pair, a job and a site that both
 // would rather have each other than what they got.
-func TestNobodyPrefersEachOther(t *testing.T) {
+func TestNoPairPrefersEachOther(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawSnapshot(t)

@@ -188,8 +188,8 @@ func TestTariffWarns(t *testing.T) {
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if odd := r.Warnings(); len(odd) != 1 || odd[0].String() != "feed.toml:4: price: is less than 1 per MWh; is it per kWh?" {
-		t.Errorf("got %v", odd)
+	if warnings := r.Warnings(); len(warnings) != 1 || warnings[0].String() != "feed.toml:4: price: is less than 1 per MWh; is it per kWh?" {
+		t.Errorf("got %v", warnings)
 	}
 	s, err := c.Open().Prices(t.Context(), price.Query{Area: "A", Until: 1})
 	if err != nil || s.Slots[0].Price != 310_000*unit/unit {

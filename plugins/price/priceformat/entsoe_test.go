@@ -107,14 +107,14 @@ func TestENTSOESequence(t *testing.T) {
 	const mark = "<classificationSequence_AttributeInstanceComponent.position>%</classificationSequence_AttributeInstanceComponent.position>"
 	before, second, _ := strings.Cut(excerpt(t), "</TimeSeries>")
 	head, series, _ := strings.Cut(before, "<TimeSeries>")
-	one := func(sequence, dear string) string {
-		return "<TimeSeries>" + strings.ReplaceAll(mark, "%", sequence) + strings.ReplaceAll(series, ">60<", ">"+dear+"<") + "</TimeSeries>"
+	one := func(sequence, expensive string) string {
+		return "<TimeSeries>" + strings.ReplaceAll(mark, "%", sequence) + strings.ReplaceAll(series, ">60<", ">"+expensive+"<") + "</TimeSeries>"
 	}
 	text := head + one("1", "60") + one("2", "70") + second
 	refuses(t, priceformat.ENTSOE, map[string]refusal{"both": {text, priceformat.Options{}, []string{"has two prices for", "set sequence to the classificationSequence"}}})
-	for sequence, dear := range map[int]protocol.Micro{1: 60, 2: 70} {
+	for sequence, expensive := range map[int]protocol.Micro{1: 60, 2: 70} {
 		slots := read(t, priceformat.ENTSOE, text, priceformat.Options{Sequence: sequence}).Curves[0].Series.Slots
-		if got := slots[len(slots)-1].Price; len(slots) != 24+92 || got != dear*unit {
+		if got := slots[len(slots)-1].Price; len(slots) != 24+92 || got != expensive*unit {
 			t.Errorf("sequence %d: %d prices, the last is %d", sequence, len(slots), got)
 		}
 	}

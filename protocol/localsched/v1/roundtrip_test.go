@@ -162,7 +162,7 @@ func TestRefusalsRoundTrip(t *testing.T) {
 }
 
 // What a batch system says must not keep a job's end from being told.
-func TestNativeTextsAreMendedAndCut(t *testing.T) {
+func TestNativeTextsAreFixedAndCut(t *testing.T) {
 	t.Parallel()
 	native := "slurmstepd:  \xff\xfe " + strings.Repeat("é", localschedv1.MaxReason)
 	want := localsched.Watched{Changes: []localsched.Change{{

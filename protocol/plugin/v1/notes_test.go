@@ -41,10 +41,10 @@ func travel(t interface{ Fatal(args ...any) }, notes []*pluginv1.Note) []*plugin
 func TestNotesRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		wrong, odd := drawProblems(t), drawProblems(t)
-		gotWrong, gotOdd, err := pluginv1.DecodeNotes(travel(t, pluginv1.EncodeNotes(wrong, odd)), file)
-		if err != nil || !reflect.DeepEqual(gotWrong, wrong) || !reflect.DeepEqual(gotOdd, odd) {
-			t.Fatalf("got %+v, %+v, %v\nwant %+v, %+v", gotWrong, gotOdd, err, wrong, odd)
+		wrong, warnings := drawProblems(t), drawProblems(t)
+		gotWrong, gotWarnings, err := pluginv1.DecodeNotes(travel(t, pluginv1.EncodeNotes(wrong, warnings)), file)
+		if err != nil || !reflect.DeepEqual(gotWrong, wrong) || !reflect.DeepEqual(gotWarnings, warnings) {
+			t.Fatalf("got %+v, %+v, %v\nwant %+v, %+v", gotWrong, gotWarnings, err, wrong, warnings)
 		}
 	})
 }
@@ -53,17 +53,17 @@ func TestNotesRoundTrip(t *testing.T) {
 func TestManyAndLongNotesAreCut(t *testing.T) {
 	t.Parallel()
 	wrong := problems.List{{Place: problems.Place{Line: -1, Key: "\xff"}, Text: "x" + strings.Repeat("ß", 5000)}}
-	odd := make(problems.List, 2000)
-	for i := range odd {
-		odd[i].Text = "odd"
+	warnings := make(problems.List, 2000)
+	for i := range warnings {
+		warnings[i].Text = "odd"
 	}
-	gotWrong, gotOdd, err := pluginv1.DecodeNotes(travel(t, pluginv1.EncodeNotes(wrong, odd)), file)
+	gotWrong, gotWarnings, err := pluginv1.DecodeNotes(travel(t, pluginv1.EncodeNotes(wrong, warnings)), file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := problems.Problem{Place: problems.Place{File: file, Key: "?"}, Text: "x" + strings.Repeat("ß", 2047)}
-	if len(gotWrong) != 1 || gotWrong[0] != want || len(gotOdd) != pluginv1.MaxNotes-1 {
-		t.Errorf("got %d wrong, %d odd", len(gotWrong), len(gotOdd))
+	if len(gotWrong) != 1 || gotWrong[0] != want || len(gotWarnings) != pluginv1.MaxNotes-1 {
+		t.Errorf("got %d wrong, %d odd", len(gotWrong), len(gotWarnings))
 	}
 }
 
@@ -103,13 +103,13 @@ func FuzzDecodeNotes(f *testing.F) {
 		if proto.Unmarshal(data, m) != nil {
 			return
 		}
-		wrong, odd, err := pluginv1.DecodeNotes(m.GetNotes(), file)
+		wrong, warnings, err := pluginv1.DecodeNotes(m.GetNotes(), file)
 		if err != nil {
 			return
 		}
-		wrong2, odd2, err := pluginv1.DecodeNotes(travel(t, pluginv1.EncodeNotes(wrong, odd)), file)
-		if err != nil || !reflect.DeepEqual(wrong2, wrong) || !reflect.DeepEqual(odd2, odd) {
-			t.Fatalf("got %+v, %+v, %v\nwant %+v, %+v", wrong2, odd2, err, wrong, odd)
+		wrong2, odd2, err := pluginv1.DecodeNotes(travel(t, pluginv1.EncodeNotes(wrong, warnings)), file)
+		if err != nil || !reflect.DeepEqual(wrong2, wrong) || !reflect.DeepEqual(odd2, warnings) {
+			t.Fatalf("got %+v, %+v, %v\nwant %+v, %+v", wrong2, odd2, err, wrong, warnings)
 		}
 	})
 }

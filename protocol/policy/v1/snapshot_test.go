@@ -66,7 +66,7 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		})
 	}
 	in.Outcomes = drawOutcomes(t)
-	drawWishes(t, &in)
+	drawOptions(t, &in)
 	for range len(in.Jobs) * len(in.Sites) {
 		awt, ert, cost := drawSpan(t), drawSpan(t), protocol.Micro(rapid.Int64().Draw(t, "cost"))
 		if awt == protocol.Never {
@@ -122,8 +122,8 @@ func drawRates(t *rapid.T) (rates []protocol.WaitingRate) {
 	return rates
 }
 
-// drawWishes draws what users want of single jobs.
-func drawWishes(t *rapid.T, in *policy.Snapshot) {
+// drawOptions draws what users want of single jobs.
+func drawOptions(t *rapid.T, in *policy.Snapshot) {
 	if len(in.Applications) == 0 {
 		return
 	}
@@ -288,7 +288,7 @@ func TestApplicationsLieAsTheContractSays(t *testing.T) {
 
 // What a partner overstates and what a clock set back leaves must not stop the
 // rounds of this site.
-func TestOddSnapshotsArePutRight(t *testing.T) {
+func TestUnexpectedSnapshotsAreFixed(t *testing.T) {
 	t.Parallel()
 	in := policy.Snapshot{
 		Self:  -1,
