@@ -83,17 +83,17 @@ func (r Rules) checkOwnNames(m *Module) (found []string) {
 // of its own room.
 func (r Rules) checkArrows(m *Module, p *Package, room Room) (found []string) {
 	for _, imp := range p.Imports {
-		folder, own := m.folder(imp.Path)
+		dir, own := m.dir(imp.Path)
 		if !own {
 			continue
 		}
-		if why := r.forbidden(p.Folder, folder); why != "" {
-			found = append(found, fmt.Sprintf("%s: %s must not import %s: %s", imp.At, p.Folder, folder, why))
+		if why := r.forbidden(p.Folder, dir); why != "" {
+			found = append(found, fmt.Sprintf("%s: %s must not import %s: %s", imp.At, p.Folder, dir, why))
 			continue
 		}
-		target, ok := r.room(folder)
+		target, ok := r.room(dir)
 		if ok && target != room && target.Level >= room.Level {
-			found = append(found, fmt.Sprintf("%s: %s must not import %s: arrows point down", imp.At, p.Folder, folder))
+			found = append(found, fmt.Sprintf("%s: %s must not import %s: arrows point down", imp.At, p.Folder, dir))
 		}
 	}
 	return found
@@ -153,9 +153,9 @@ func (r Rules) checkClean(p *Package) (found []string) {
 // third-party code that is meant for the package's own room.
 func (r Rules) checkReach(m *Module, p *Package) (found []string) {
 	for target, via := range m.reach(p) {
-		if folder, own := m.folder(target); own {
-			if room, ok := r.room(folder); !ok || !room.Pure {
-				found = append(found, fmt.Sprintf("%s is pure and must not reach %s (by %s)", p.Folder, folder, via))
+		if dir, own := m.dir(target); own {
+			if room, ok := r.room(dir); !ok || !room.Pure {
+				found = append(found, fmt.Sprintf("%s is pure and must not reach %s (by %s)", p.Folder, dir, via))
 			}
 			continue
 		}
@@ -203,9 +203,9 @@ func (r Rules) CheckPlugin(m *Module, p *Package) (found []string) {
 
 // allowance is the folder or module that allows an import, "" if none does.
 func (p Plugins) allowance(m *Module, target string) string {
-	if folder, own := m.folder(target); own {
-		if slices.Contains(p.Own, folder) {
-			return folder
+	if dir, own := m.dir(target); own {
+		if slices.Contains(p.Own, dir) {
+			return dir
 		}
 		return ""
 	}
@@ -218,8 +218,8 @@ func (p Plugins) allowance(m *Module, target string) string {
 
 // ReadPlugin reads the imports of source files that are no package of a module. Folder is what
 // the plugin is called.
-func ReadPlugin(folder string, paths []string) (*Package, error) {
-	p := &Package{Folder: folder}
+func ReadPlugin(dir string, paths []string) (*Package, error) {
+	p := &Package{Folder: dir}
 	for _, path := range paths {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
@@ -247,8 +247,8 @@ func (r Rules) library(target string) (Library, bool) {
 }
 
 // serves says whether the library may be imported in the folder.
-func (l Library) serves(folder string) bool {
-	return slices.ContainsFunc(l.Rooms, func(room string) bool { return match(room, folder) })
+func (l Library) serves(dir string) bool {
+	return slices.ContainsFunc(l.Rooms, func(room string) bool { return match(room, dir) })
 }
 
 // checkPlain checks that the patterns of [Room.Plain] name tests of their rooms, and none

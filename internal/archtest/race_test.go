@@ -65,8 +65,8 @@ func TestPatternsForTheRaceDetectorNameTests(t *testing.T) {
 		{Path: "a", Race: "Workers"}, {Path: "b", Race: "Gone"}, {Path: "c", Race: "("}, {Path: "d", Race: "Workers", Pure: true},
 	}}
 	module := &archtest.Module{}
-	for _, folder := range []string{"a", "b", "c", "d"} {
-		module.Packages = append(module.Packages, &archtest.Package{Folder: folder, Tests: []string{"TestWorkers"}})
+	for _, dir := range []string{"a", "b", "c", "d"} {
+		module.Packages = append(module.Packages, &archtest.Package{Folder: dir, Tests: []string{"TestWorkers"}})
 	}
 	want := []string{
 		`b has no test for the race detector, which the rules call "Gone"`,
@@ -90,8 +90,8 @@ func TestPlainPatternsNameTestsOfTheirRoomAlone(t *testing.T) {
 		{Path: "f", Race: "Simple"},
 	}}
 	module := &archtest.Module{}
-	for _, folder := range []string{"a", "b", "c", "d", "e", "f"} {
-		module.Packages = append(module.Packages, &archtest.Package{Folder: folder, Tests: []string{"TestSimple"}})
+	for _, dir := range []string{"a", "b", "c", "d", "e", "f"} {
+		module.Packages = append(module.Packages, &archtest.Package{Folder: dir, Tests: []string{"TestSimple"}})
 	}
 	want := []string{
 		"b has a test TestSimple, which is skipped as those of a are: rename it",

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// folder is the module's folder of an import path.
-func (m *Module) folder(target string) (folder string, own bool) {
+// dir is the module's folder of an import path.
+func (m *Module) dir(target string) (dir string, own bool) {
 	if target == m.Path {
 		return ".", true
 	}
@@ -16,7 +16,7 @@ func (m *Module) folder(target string) (folder string, own bool) {
 }
 
 func (m *Module) thirdParty(target string) bool {
-	_, own := m.folder(target)
+	_, own := m.dir(target)
 	return !own && !standard(target)
 }
 

@@ -21,12 +21,12 @@ func CheckRooms(m *Module, page string) ([]string, error) {
 		return nil, err
 	}
 	var found []string
-	for i, folder := range named {
-		if slices.Contains(named[:i], folder) {
-			found = append(found, folder+" stands twice in the table of rooms")
+	for i, dir := range named {
+		if slices.Contains(named[:i], dir) {
+			found = append(found, dir+" stands twice in the table of rooms")
 		}
-		if !slices.ContainsFunc(m.Packages, func(p *Package) bool { return p.Folder == folder }) {
-			found = append(found, folder+" stands in the table of rooms, but holds no package")
+		if !slices.ContainsFunc(m.Packages, func(p *Package) bool { return p.Folder == dir }) {
+			found = append(found, dir+" stands in the table of rooms, but holds no package")
 		}
 	}
 	for _, p := range m.Packages {

@@ -24,6 +24,7 @@ type goFile struct {
 	path string
 	text string
 	tree *ast.File // nil for tests and testdata
+	test *ast.File // without comments; nil for all but tests
 }
 
 type page struct {
@@ -67,7 +68,11 @@ func (all *texts) read(path string) error {
 		return nil
 	}
 	file := goFile{path: relative, text: string(text)}
-	if !strings.HasSuffix(path, "_test.go") && !within(relative, "testdata") {
+	switch {
+	case within(relative, "testdata"):
+	case strings.HasSuffix(path, "_test.go"):
+		file.test, err = parser.ParseFile(all.positions, path, text, parser.SkipObjectResolution)
+	default:
 		file.tree, err = parser.ParseFile(all.positions, path, text, parser.SkipObjectResolution|parser.ParseComments)
 	}
 	all.files = append(all.files, file)

@@ -70,8 +70,8 @@ func splitWords(name string) string {
 	return strings.ReplaceAll(words.String(), "_", " ")
 }
 
-// TestWords checks that no private word comes back in a page, in a string of the program, or in the name
-// of a Go file, a comment or an identifier of a package that oldPackages does not list.
+// TestWords checks that no private word comes back in a page, in a string of the program, in an identifier
+// of a test, or in the name of a Go file, a comment or an identifier of a package that oldPackages does not list.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	all := slices.Sorted(maps.Keys(privateWords))
@@ -79,7 +79,6 @@ func TestWords(t *testing.T) {
 	account := regexp.MustCompile("[\"`]nobody|account nobody|for root, nobody") // the user of Unix
 	oldKey := regexp.MustCompile(`^"(?:cost\.licence|component\.behaviour|component\.licences)"$`)
 	target := regexp.MustCompile(`\]\([^)]*\)`) // decisions keep their file names
-	selected := map[*ast.Ident]bool{}           // names after a dot, which are checked where they are declared
 	old := map[string]bool{}                    // the packages that have a private word in their code
 	check := func(place, s string) {
 		for _, at := range text.FindAllStringIndex(s, -1) {
@@ -121,19 +120,22 @@ func TestWords(t *testing.T) {
 			}
 		}
 		ast.Inspect(file.tree, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.BasicLit:
-				if n.Kind == token.STRING {
-					check(repository.positions.Position(n.Pos()).String(), n.Value)
-				}
-			case *ast.SelectorExpr:
-				selected[n.Sel] = true
-			case *ast.Ident:
-				if !selected[n] {
-					code(n.Pos(), n.Name, splitWords(n.Name))
-				}
+			if n, ok := n.(*ast.BasicLit); ok && n.Kind == token.STRING {
+				check(repository.positions.Position(n.Pos()).String(), n.Value)
 			}
 			return true
+		})
+		eachDeclaredName(file.tree, func(n *ast.Ident) { code(n.Pos(), n.Name, splitWords(n.Name)) })
+	}
+	for _, file := range repository.files {
+		if file.test == nil || within(file.path, unchecked...) {
+			continue
+		}
+		eachDeclaredName(file.test, func(n *ast.Ident) {
+			if word := text.FindString(splitWords(n.Name)); word != "" {
+				t.Errorf("%s: %s has the private word %q; see privateWords for another",
+					repository.positions.Position(n.Pos()), n.Name, word)
+			}
 		})
 	}
 	for _, unit := range oldPackages {
@@ -141,6 +143,22 @@ func TestWords(t *testing.T) {
 			t.Errorf("oldPackages lists %s, which has no private word any more; take it out", unit)
 		}
 	}
+}
+
+// eachDeclaredName passes the identifiers of a file but for those after a dot, which are checked where they are declared.
+func eachDeclaredName(file *ast.File, visit func(*ast.Ident)) {
+	selected := map[*ast.Ident]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			selected[n.Sel] = true
+		case *ast.Ident:
+			if !selected[n] {
+				visit(n)
+			}
+		}
+		return true
+	})
 }
 
 func TestSplitWords(t *testing.T) {
