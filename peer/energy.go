@@ -20,13 +20,16 @@ func (p *Peer) beginPrices() {
 // askPrices takes the prices of the next days in, and asks again later. The previous
 // ones are used until then.
 func (p *Peer) askPrices() {
-	p.call(event.PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{})
+	p.call(event.PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{p.prices.Ask()})
 }
 
 // askPrices asks for the prices of the next days.
-type askPrices struct{}
+type askPrices struct{ nth int }
 
-func (askPrices) answered(p *Peer, result event.Result, err error) {
+func (a askPrices) answered(p *Peer, result event.Result, err error) {
+	if !p.prices.Awaits(a.nth) {
+		return
+	}
 	priced, err := step.ResultAs[event.PriceResult](result, err)
 	if err == nil {
 		priced.Trouble = clip(priced.Trouble)

@@ -160,7 +160,7 @@ func TestPricesComeAndGo(t *testing.T) {
 		if got := count[event.PriceOp](l); got != calls {
 			t.Errorf("prices were asked for %d times, want %d", got, calls)
 		}
-		l.step(event.AskSites{})
+		l.step(event.AskSites{Asked: 5})
 		view, _ := l.answers[len(l.answers)-1].(view.Sites)
 		if view.Sites[0].Prices != sites {
 			t.Errorf("sites says %q, want %q", view.Sites[0].Prices, sites)
@@ -294,5 +294,29 @@ func TestEnergyOverTheInterval(t *testing.T) {
 				t.Errorf("terms %+v, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+// The feed is replaced while it is being asked: the answer of the old one may come after that of the new
+// one, and must not replace it.
+func TestALateAnswerOfAReplacedFeed(t *testing.T) {
+	t.Parallel()
+	old, replacement := peertest.HourlyPrices("EUR", 10), peertest.HourlyPrices("EUR", 50)
+	l := newLone(t, func(c *rules.Config) { c.Area, c.Power = "a", 250_000 }, func(op event.Op) (event.Result, error) {
+		if _, ok := op.(event.PriceOp); ok {
+			return nil, errLater
+		}
+		return idle(peertest.Greedy{}, nil)(op)
+	})
+	l.step(event.ChangePrices{Asked: 4})
+	for i, prices := range []peertest.Prices{replacement, old} { // the new one answers first
+		call := l.open[len(l.open)-1-i]
+		result, err := prices.Answer(call.Op.(event.PriceOp))
+		l.step(event.CallDone{ID: call.ID, Result: result, Err: err})
+	}
+	l.step(event.AskSites{Asked: 5})
+	sites := l.answers[len(l.answers)-1].(view.Sites)
+	if at := sites.Sites[0].Price; at == nil || *at != 50*protocol.Unit {
+		t.Errorf("the price is not the 50 of the new feed: %v", sites.Sites[0].Price)
 	}
 }

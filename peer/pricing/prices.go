@@ -15,7 +15,18 @@ type Prices struct {
 	currency string
 	known    protocol.Instant // end of the prices that are published; later ones are forecast
 	missing  string           // why there are none, or none that are new
+	asked    int              // how often they have been asked for
 }
+
+// Ask numbers a question for the prices.
+func (p *Prices) Ask() int {
+	p.asked++
+	return p.asked
+}
+
+// Awaits says whether the question of that number is the last one. The answer to an earlier one counts no
+// more: the feed may have been replaced since.
+func (p *Prices) Awaits(asked int) bool { return asked == p.asked }
 
 // Take replaces the prices with new ones. An answer without any price changes nothing
 // but that they are missing.
@@ -26,7 +37,7 @@ func (p *Prices) Take(f price.Forecast) {
 	}
 	*p = Prices{
 		hourly: price.NewMeter(f.Prices), twoPrice: price.NewMeter(f.TwoPrice),
-		currency: f.Currency, known: f.Known, missing: f.Trouble,
+		currency: f.Currency, known: f.Known, missing: f.Trouble, asked: p.asked,
 	}
 }
 
