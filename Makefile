@@ -23,6 +23,10 @@ ROOMS     ?= plugins/policy/tc internal/int128 peer/gridqueue localsched/engine
 KILLED    ?= 85
 GREMLINSFLAGS ?=
 
+# What make reproduce makes, and the directory of the traces and prices.
+NAMES ?=
+DATA  ?= ../shared/data
+
 # What make release builds for.
 PLATFORMS ?= linux/amd64 linux/arm64
 
@@ -212,6 +216,13 @@ bench-record: ## the same, and record the ratios of those that ran, the median o
 .PHONY: bench-lemon
 bench-lemon: ## compare the flow solver with LEMON (Debian: liblemon-dev), some minutes; LEMON_LARGE=1 for the largest, 10 GB
 	$(GO) test -tags lemon -run '^$$' -bench LEMON -benchtime 1x ./internal/mincostflow
+
+# The program names the commit that made each block, so nothing else may differ from that.
+.PHONY: reproduce
+reproduce: ## write the tables, figures and claims of docs/reproduction.md, or of NAMES alone; an hour of CPU
+	@[ -z "$$(git status --porcelain -- . ':!docs')" ] || { echo "make reproduce: there are uncommitted changes outside docs; commit or stash them" >&2; exit 1; }
+	$(MAKE) --no-print-directory build
+	$(BINARY) sim reproduce --page docs/reproduction.md --data '$(DATA)' $(NAMES)
 
 .PHONY: demo
 demo: build ## start three sites on this machine and watch jobs move

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,14 +21,13 @@ import (
 
 // simReproduce is one call of sim reproduce.
 type simReproduce struct {
-	app     *app
-	options reproduce.Options
-	waits   string
-	authors []string
-	html    string
-	out     string
-	list    bool
-	plain   bool
+	app      *app
+	options  reproduce.Options
+	html     string
+	document string // that --page names
+	out      string
+	list     bool
+	plain    bool
 }
 
 func (a *app) simReproduceCommand() *cobra.Command {
@@ -56,15 +58,14 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&r.list, "list", false, "list the exhibits")
 	cmd.Flags().StringVar(&o.Data, "data", o.Data, "directory of the traces and prices")
 	cmd.Flags().StringVar(&o.Machines, "machines", o.Machines, "directory of park.csv and classes.csv, for the ISS paper")
-	cmd.Flags().IntVar(&o.Seeds, "seeds", o.Seeds, "number of seeds, with a workload each")
-	cmd.Flags().IntVar(&o.Jobs, "jobs", 0, "number of measured jobs (default: as in the paper)")
-	choice(cmd, &r.waits, "waits", string(o.Waits), "prediction of the quoted waits", waitMethods()...)
-	cmd.Flags().StringVar(&o.Forecast, "forecast", o.Forecast,
-		"forecast of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order such as (1,0,1)(1,0,1)24; known: the actual prices)")
-	cmd.Flags().StringSliceVar(&r.authors, "authors", nil, "choices of the authors' released code: "+choiceNames())
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	o.Flags(flags)
+	cmd.Flags().AddGoFlagSet(flags)
+	_ = cmd.RegisterFlagCompletionFunc("waits", cobra.FixedCompletions(waitMethods(), cobra.ShellCompDirectiveNoFileComp)) // the flag was just made
 	cmd.Flags().IntVar(&o.Workers, "workers", runtime.GOMAXPROCS(0), "number of parallel simulations")
 	cmd.Flags().StringVar(&r.html, "html", "", "write a page with tables and figures to this file; - is the output")
 	cmd.Flags().StringVar(&r.out, "out", "", "directory for index.html and the figures as SVG files; it is created")
+	cmd.Flags().StringVar(&r.document, "page", "", "write the named exhibits, or all, into the marked blocks of this page (docs/reproduction.md), its claims and figures")
 	cmd.Flags().BoolVar(&r.plain, "plain", false, "print aligned columns in place of Markdown")
 	return a.query(cmd)
 }
@@ -77,25 +78,16 @@ func waitMethods() []string {
 	return names
 }
 
-func choiceNames() string {
-	var names []string
-	for _, c := range reproduce.Choices() {
-		names = append(names, string(c))
-	}
-	return strings.Join(names, ", ")
-}
-
 func (r *simReproduce) run(ctx context.Context, names []string) error {
 	if r.list {
 		return r.show()
 	}
+	if r.document != "" {
+		return r.write(ctx, names)
+	}
 	whole, err := r.app.outputs(nil, output{"html", r.html})
 	if err != nil {
 		return err
-	}
-	r.options.Waits = waitpredict.Method(r.waits)
-	for _, name := range r.authors {
-		r.options.Authors = append(r.options.Authors, reproduce.Choice(name))
 	}
 	chosen, err := papers.Choose(r.options, names)
 	if err != nil {
@@ -126,8 +118,8 @@ func (r *simReproduce) run(ctx context.Context, names []string) error {
 }
 
 func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
-	command := append([]string{"switchyard", "sim", "reproduce"}, names...)
-	source := report.Source{Command: fmt.Sprintf("%s --seeds %d", strings.Join(command, " "), r.options.Seeds), Version: version}
+	command := slices.Concat([]string{"switchyard", "sim", "reproduce"}, names, r.options.Args())
+	source := report.Source{Command: strings.Join(command, " "), Version: version}
 	page, err := reproduce.Page("Papers, reproduced", reports, source)
 	if err != nil {
 		return err
@@ -141,6 +133,38 @@ func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
 		return nil
 	}
 	return r.app.writePage(r.html, page)
+}
+
+// write makes the blocks of a page in Markdown, and its figures.
+func (r *simReproduce) write(ctx context.Context, names []string) error {
+	if args := r.options.Args(); len(args) > 0 || r.html != "" || r.out != "" || r.plain || r.app.json {
+		return usage("--page takes names, --data, --machines and --workers alone; sizes stand in the markers of the page")
+	}
+	if commit == "unknown" {
+		return usage("--page writes the commit of the program, which this one does not know; build it with make build")
+	}
+	text, err := os.ReadFile(r.document)
+	if err != nil {
+		return err
+	}
+	document, err := papers.ReadPage(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.document, err)
+	}
+	figures, err := document.Make(ctx, r.options.Size, names, commit, func() (step func(done, of int), end func()) { return r.app.progressOf("simulations") })
+	if err != nil {
+		return err
+	}
+	for i := range figures {
+		path := filepath.Join(filepath.Dir(r.document), filepath.FromSlash(papers.FigurePath(figures[i].Name)))
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a page is for all users
+			return err
+		}
+		if err = os.WriteFile(path, figures[i].SVG(), 0o666); err != nil { //nolint:gosec // a page is for all users
+			return err
+		}
+	}
+	return os.WriteFile(r.document, []byte(document.Text()), 0o666) //nolint:gosec // a page is for all users
 }
 
 // show lists what there is.

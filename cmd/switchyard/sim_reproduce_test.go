@@ -83,7 +83,7 @@ func TestSimReproduceDrawsAPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"fig5: ", "bg-fig5: ", "utilization, PB-50", "switchyard sim reproduce bg-fig5 fig5 --seeds 1"} {
+	for _, want := range []string{"fig5: ", "bg-fig5: ", "utilization, PB-50", "switchyard sim reproduce bg-fig5 fig5 --jobs 200 --seeds 1 --waits plan"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("no %q on the page", want)
 		}
@@ -130,15 +130,17 @@ func TestSimReproduceSaysWhatIsWrong(t *testing.T) {
 		code int
 		want string
 	}{
-		"no such table": {[]string{"table99"}, exitUsage, `nothing is called "table99"`},
-		"nor figure":    {[]string{"bg-fig2", "bg-fig9"}, exitUsage, `nothing is called "bg-fig9"; choose from`},
-		"no seeds here": {[]string{"bg-fig2", "--seeds", "0"}, exitUsage, "seeds: 0"},
-		"no such log":   {[]string{"bg-real", "--data", dir}, exitNotFound, "ANL-Intrepid-2009-1"},
-		"no folder":     {[]string{"bg-fig5", "--html", filepath.Join(dir, "none", "x.html")}, exitFailed, "--html"},
-		"no seeds":      {[]string{"fig5", "--seeds", "0"}, exitUsage, "seeds: 0"},
-		"no such waits": {[]string{"fig5", "--waits", "stars"}, exitUsage, `waits: "stars" is none of plan`},
-		"no such order": {[]string{"fig5", "--forecast", "tea"}, exitUsage, `no forecaster is called "tea"`},
-		"missing data":  {[]string{"fig5", "--data", dir, "--jobs", "200"}, exitNotFound, filepath.Join("xsede-2014-06", "Texas.csv")},
+		"a page and a size":    {[]string{"--page", "docs/reproduction.md", "--seeds", "1"}, exitUsage, "sizes stand in the markers of the page"},
+		"a page and no commit": {[]string{"--page", "docs/reproduction.md"}, exitUsage, "build it with make build"},
+		"no such table":        {[]string{"table99"}, exitUsage, `nothing is called "table99"`},
+		"nor figure":           {[]string{"bg-fig2", "bg-fig9"}, exitUsage, `nothing is called "bg-fig9"; choose from`},
+		"no seeds here":        {[]string{"bg-fig2", "--seeds", "0"}, exitUsage, "seeds: 0"},
+		"no such log":          {[]string{"bg-real", "--data", dir}, exitNotFound, "ANL-Intrepid-2009-1"},
+		"no folder":            {[]string{"bg-fig5", "--html", filepath.Join(dir, "none", "x.html")}, exitFailed, "--html"},
+		"no seeds":             {[]string{"fig5", "--seeds", "0"}, exitUsage, "seeds: 0"},
+		"no such waits":        {[]string{"fig5", "--waits", "stars"}, exitUsage, `waits: "stars" is none of plan`},
+		"no such order":        {[]string{"fig5", "--forecast", "tea"}, exitUsage, `no forecaster is called "tea"`},
+		"missing data":         {[]string{"fig5", "--data", dir, "--jobs", "200"}, exitNotFound, filepath.Join("xsede-2014-06", "Texas.csv")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"runtime"
 	"slices"
@@ -64,6 +65,49 @@ type Options struct {
 // Default is the paper's set-up, with the forecaster that is measured best.
 func Default() Options {
 	return Options{Size: Size{Data: "../shared/data", Machines: "examples/iss", Seeds: 5}, Waits: waitpredict.Adaptive, Forecast: forecast.NewAuto().Name()}
+}
+
+// Flags defines the options that change what exhibits show, with their values as the defaults.
+func (o *Options) Flags(set *flag.FlagSet) {
+	set.IntVar(&o.Seeds, "seeds", o.Seeds, "number of seeds, with a workload each")
+	set.IntVar(&o.Jobs, "jobs", o.Jobs, "number of measured jobs, or of records of a log (0: as in the paper)")
+	set.StringVar((*string)(&o.Waits), "waits", string(o.Waits), "prediction of the quoted waits ("+methodNames()+")")
+	set.StringVar(&o.Forecast, "forecast", o.Forecast,
+		"forecast of prices that are not published yet (auto, blend, yesterday, mean, flat, sarima or an order such as (1,0,1)(1,0,1)24; known: the actual prices)")
+	set.Var((*choices)(&o.Authors), "authors", "choices of the authors' released code: "+choiceNames())
+}
+
+// Args are the flags of the options that are not the defaults.
+func (o *Options) Args() []string {
+	usual, own := flag.NewFlagSet("", flag.ContinueOnError), flag.NewFlagSet("", flag.ContinueOnError)
+	standard, copied := Default(), *o
+	standard.Flags(usual)
+	copied.Flags(own)
+	var args []string
+	own.VisitAll(func(f *flag.Flag) {
+		if value := f.Value.String(); value != usual.Lookup(f.Name).Value.String() {
+			args = append(args, "--"+f.Name, value)
+		}
+	})
+	return args
+}
+
+// choices are a flag whose values have commas between them.
+type choices []Choice
+
+func (c *choices) String() string {
+	var names []string
+	for _, one := range *c {
+		names = append(names, string(one))
+	}
+	return strings.Join(names, ",")
+}
+
+func (c *choices) Set(text string) error {
+	for name := range strings.SplitSeq(text, ",") {
+		*c = append(*c, Choice(name))
+	}
+	return nil
 }
 
 // MaxSeeds bounds the seeds of one call.

@@ -57,8 +57,15 @@ func answer(reports []Report) string {
 		protocol.Count(len(agrees), "value"), agreed)
 }
 
+// Drawn are the figures of the report.
+func (r *Report) Drawn() ([]report.Figure, error) {
+	s, err := r.section()
+	return s.Figures, err
+}
+
 func (r *Report) section() (report.Section, error) {
 	s := report.Section{Title: r.Name + ": " + r.Title, Text: strings.Join(append([]string{"Beside " + r.Paper + "." + r.setting()}, r.Notes...), "\n\n")}
+	s.Figures = append(s.Figures, r.Figures...)
 	for i := range r.Tables {
 		t := &r.Tables[i]
 		if t.Measure == "" {
@@ -128,7 +135,8 @@ func (r *Report) days() []report.Curves {
 		i := slices.IndexFunc(all, func(c report.Curves) bool { return c.Y == s.Unit })
 		if i < 0 {
 			i = len(all)
-			all = append(all, report.Curves{Words: report.Words{Title: r.Title}, X: "hour of the day", Y: s.Unit})
+			what, _, _ := strings.Cut(s.Label, ",")
+			all = append(all, report.Curves{Words: report.Words{Title: r.Title + ": " + what}, X: "hour of the day", Y: s.Unit})
 		}
 		all[i].Curves = append(all[i].Curves, s.curve())
 	}

@@ -19,7 +19,7 @@ const (
 	Plain                 // columns that line up, for a terminal
 )
 
-// Write prints the report for people. Series are only in the JSON.
+// Write prints the report for people, without series and details.
 func (r *Report) Write(w io.Writer, style Style) error {
 	var b strings.Builder
 	heading := "## "
@@ -33,6 +33,9 @@ func (r *Report) Write(w io.Writer, style Style) error {
 	}
 	for i := range r.Tables {
 		t := &r.Tables[i]
+		if t.Detail {
+			continue
+		}
 		if t.Title != "" {
 			fmt.Fprintf(&b, "\n%s\n", t.Title)
 		}

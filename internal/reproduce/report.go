@@ -17,6 +17,8 @@ type Report struct {
 	Notes  []string `json:"notes,omitempty"`  // that a reader must know
 	Tables []Table  `json:"tables"`
 	Series []Series `json:"series,omitempty"`
+
+	Figures []report.Figure `json:"-"` // drawn, beside those of the tables and series
 }
 
 // Table is rows of estimates.
@@ -25,6 +27,7 @@ type Table struct {
 	Stub    string   `json:"stub"`             // what the rows' labels are
 	Beside  string   `json:"beside,omitempty"` // whose the values beside ours are; empty: the paper's
 	Measure string   `json:"-"`                // what every column tells, so that a page draws them as bars; empty: they differ
+	Detail  bool     `json:"-"`                // not printed: for --json and --html
 	Columns []Column `json:"columns"`
 	Rows    []Row    `json:"rows"`
 }

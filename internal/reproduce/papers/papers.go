@@ -21,6 +21,11 @@ func Exhibits() []reproduce.Exhibit {
 	return slices.Concat(reproduce.Exhibits(), bluegene.Exhibits(), gridcost.Exhibits())
 }
 
+// Claims are what the papers say, in the order of [Exhibits].
+func Claims() []PaperClaims {
+	return []PaperClaims{{"[IS]", gridcost.Claims()}}
+}
+
 // Choice is what of each paper is made.
 type Choice struct {
 	options           reproduce.Options
