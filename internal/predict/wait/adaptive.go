@@ -6,33 +6,23 @@ import "slices"
 // their outliers where they are alike, else a ridge regression over the jobs
 // around, else the nearest job. It adds intervals, which the paper does not have.
 type Adaptive struct {
+	learner
+
 	params  Params
-	history *History
 	weights Weights
 	asked   int // predictions since the weights were calculated; below 0: never
 	learned int // jobs ever in the history at that time
-
-	last      answer
-	intervals *calibration
-	room      adaptiveRoom
+	room    adaptiveRoom
 }
 
 // adaptiveRoom is what a prediction works on, kept for the next.
 type adaptiveRoom struct {
-	ranker  ranker
-	squares []float64
-	near    []neighbour
-	circle  circle
-	ridge   ridge
-	similar []float64
-}
-
-// answer is a prediction before it is calibrated.
-type answer struct {
-	arrival Arrival
-	wait    float64 // seconds
-	similar quantiles
-	by      Method
+	ranker   ranker
+	distance distance
+	near     []neighbour
+	circle   circle
+	ridge    ridge
+	similar  []float64
 }
 
 // NewAdaptive returns a predictor that has seen nothing, or says which parameter
@@ -41,48 +31,13 @@ func NewAdaptive(p Params) (*Adaptive, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Adaptive{
-		params: p, history: NewHistory(p.History), asked: -1,
-		intervals: newCalibration(p.Recent),
-	}, nil
+	d := &Adaptive{learner: newLearner(p.History, p.Recent), params: p, asked: -1}
+	d.find = d.answer
+	return d, nil
 }
 
 // Name implements [Predictor].
 func (d *Adaptive) Name() string { return "adaptive" }
-
-// Predict implements [Predictor].
-func (d *Adaptive) Predict(a Arrival) Prediction {
-	found := d.answer(&a)
-	d.last = found
-	if found.by == ByNothing {
-		return unknown()
-	}
-	d.intervals.elapse(a.At)
-	p := Prediction{Wait: duration(found.wait), By: found.by}
-	return d.intervals.correct(found.similar, p)
-}
-
-// Observe implements [Predictor]. It makes a prediction of its own for a
-// submission that it was not just asked about, so that the intervals are
-// calibrated with all jobs.
-func (d *Adaptive) Observe(e Event) {
-	id := e.Arrival.Job.ID
-	switch e.Kind {
-	case Submitted:
-		if d.last.arrival != e.Arrival {
-			d.last = d.answer(&e.Arrival)
-		}
-		if d.last.by != ByNothing {
-			d.intervals.submitted(id, e.At, d.last.similar)
-		}
-	case Started:
-		d.intervals.started(id, e.At, seconds(e.Wait))
-		d.history.Add(e)
-	case Withdrawn:
-		d.intervals.withdrawn(id)
-	case Ended:
-	}
-}
 
 // answer finds the wait as tabled, and the spread of similar jobs.
 func (d *Adaptive) answer(a *Arrival) answer {
@@ -90,15 +45,19 @@ func (d *Adaptive) answer(a *Arrival) answer {
 	if h.Len() < d.params.Least {
 		return answer{arrival: *a, by: ByNothing}
 	}
-	d.refresh()
-	r.squares = h.squares(a, &d.weights, seconds(d.params.EstimateRange), r.squares)
-	r.near = h.nearest(r.squares, min(int(d.params.Share*float64(h.Len()))+1, h.Len()), r.near)
+	if weighed := d.refresh(); !weighed && d.known(a) {
+		return d.last
+	}
+	r.distance = h.distance(a, &d.weights, seconds(d.params.EstimateRange), r.distance)
+	r.near = h.nearest(min(int(d.params.Share*float64(h.Len()))+1, h.Len()), func(place int, limit float64) float64 {
+		return r.distance.square(&h.meets[place], limit)
+	}, r.near)
 	r.similar = r.similar[:0]
 	for _, n := range r.near {
 		r.similar = append(r.similar, h.waits[n.place])
 	}
 	slices.Sort(r.similar)
-	found := answer{arrival: *a, similar: quantilesOf(r.similar)}
+	found := answer{arrival: *a, seen: h.seen, similar: quantilesOf(r.similar)}
 	found.wait, found.by = d.choose(a)
 	return found
 }
@@ -119,7 +78,7 @@ func (d *Adaptive) choose(a *Arrival) (wait float64, by Method) {
 			return steady, ByCluster
 		}
 	}
-	if fitted, ok := r.ridge.predict(h, r.squares, &d.weights, a, &d.params.Ridge); ok && fitted > 0 {
+	if fitted, ok := r.ridge.predict(h, &r.distance, &d.weights, a, &d.params.Ridge); ok && fitted > 0 {
 		return fitted, ByRidge
 	}
 	nearest := r.near[:min(d.params.Neighbour, len(r.near))]
@@ -129,12 +88,15 @@ func (d *Adaptive) choose(a *Arrival) (wait float64, by Method) {
 	return wait, ByNearest
 }
 
-// refresh calculates the weights when they are due and jobs have started since.
-func (d *Adaptive) refresh() {
+// refresh calculates the weights when they are due and jobs have started since, and
+// reports whether it has.
+func (d *Adaptive) refresh() (weighed bool) {
 	due := d.asked < 0 || d.asked >= d.params.Refresh
 	if due && (d.asked < 0 || d.learned != d.history.seen) {
 		d.weights = d.room.ranker.weights(d.history)
 		d.asked, d.learned = 0, d.history.seen
+		weighed = true
 	}
 	d.asked++
+	return weighed
 }

@@ -1,7 +1,5 @@
 package wait
 
-import "slices"
-
 // Baseline is a predictor that looks at no job: its answer follows from the waits of
 // the jobs that started before, or is fixed. A predictor that is worth its cost
 // has smaller errors than all of these. Its interval is how far off the answer was
@@ -26,7 +24,7 @@ func Baselines(recent int) []Predictor {
 	const last = 100
 	return []Predictor{
 		newBaseline("zero", zero{}, recent), newBaseline("last", new(latest), recent),
-		newBaseline("median100", &medianOfLast{limit: last}, recent), newBaseline("mean", new(meanOfAll), recent),
+		newBaseline("median100", &medianOfLast{window{limit: last}}, recent), newBaseline("mean", new(meanOfAll), recent),
 	}
 }
 
@@ -74,24 +72,15 @@ type meanOfAll struct{ sum, count float64 }
 func (m *meanOfAll) add(waited float64) { m.sum, m.count = m.sum+waited, m.count+1 }
 func (m *meanOfAll) value() float64     { return m.sum / max(m.count, 1) }
 
-// medianOfLast is the median of the last limit waits; of an even number of them
-// the lower of the two in the middle.
-type medianOfLast struct {
-	limit  int
-	recent []float64
-}
+// medianOfLast is the median of the last waits; of an even number of them the lower
+// of the two in the middle.
+type medianOfLast struct{ recent window }
 
-func (m *medianOfLast) add(waited float64) {
-	if len(m.recent) == m.limit {
-		m.recent = slices.Delete(m.recent, 0, 1)
-	}
-	m.recent = append(m.recent, waited)
-}
+func (m *medianOfLast) add(waited float64) { m.recent.add(waited) }
 
 func (m *medianOfLast) value() float64 {
-	if len(m.recent) == 0 {
+	if len(m.recent.sorted) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(m.recent))
-	return sorted[(len(sorted)-1)/2]
+	return m.recent.sorted[(len(m.recent.sorted)-1)/2]
 }

@@ -5,53 +5,60 @@ import (
 	"slices"
 )
 
-// squares are the squared distances of the jobs of a history from an arrival:
-// Σ w·d ÷ Σ w over the features. The CPUs' d is 0 if they are equal, else 1; for
-// the others it is the difference over the running range, 0 if that is empty. An
-// estimate range above 0 replaces the running one.
-func (h *History) squares(a *Arrival, w *Weights, estimateRange float64, into []float64) []float64 {
-	into = slices.Grow(into[:0], h.Len())[:h.Len()]
-	clear(into)
+// term is what one number adds to the square of a distance.
+type term struct {
+	feature int
+	asked   float64 // the arrival's
+	scale   float64
+}
+
+// distance is that of the jobs of a history from one arrival, squared: Σ w·d ÷ Σ w
+// over the features. The CPUs' d is 0 if they are equal, else 1; for the others it is
+// the difference over the running range, 0 if that is empty.
+type distance struct {
+	cpus    float64
+	unequal float64 // what other CPUs add
+	terms   []term
+}
+
+// distance is that from an arrival. An estimate range above 0, in seconds, replaces
+// the running one. Terms are kept in the memory of an earlier distance.
+func (h *History) distance(a *Arrival, w *Weights, estimateRange float64, earlier distance) distance {
+	d := distance{cpus: a.Meets[FeatureCPUs], terms: earlier.terms[:0]}
 	total := w.sum()
 	if total == 0 {
-		return into
+		return d
 	}
+	d.unequal = w[FeatureCPUs] / total
 	for f, weight := range w {
-		if weight == 0 {
+		if weight == 0 || f == FeatureCPUs {
 			continue
 		}
-		asked, column := a.Meets[f], h.meets[f]
-		if f == FeatureCPUs {
-			addUnequal(into, column, asked, weight/total)
-			continue
-		}
-		width := h.width(f, asked)
+		width := h.width(f, a.Meets[f])
 		if f == FeatureEstimate && estimateRange > 0 {
 			width = estimateRange
 		}
 		if width > 0 {
-			addApart(into, column, asked, weight/total/width)
+			d.terms = append(d.terms, term{f, a.Meets[f], weight / total / width})
 		}
 	}
-	return into
+	return d
 }
 
-// addUnequal adds a share where a value is not the one asked about.
-func addUnequal(sums, values []float64, asked, share float64) {
-	values = values[:len(sums)]
-	for i := range sums {
-		if values[i] != asked {
-			sums[i] += share
+// square is the squared distance of a job. Once the sum has reached the limit the rest
+// of its terms, none of which is below 0, is left out.
+func (d *distance) square(met *Features, limit float64) (sum float64) {
+	if met[FeatureCPUs] != d.cpus {
+		sum = d.unequal
+	}
+	for i := range d.terms {
+		if sum >= limit {
+			return sum
 		}
+		t := &d.terms[i]
+		sum += math.Abs(met[t.feature]-t.asked) * t.scale
 	}
-}
-
-// addApart adds what a value is apart from the one asked about, scaled.
-func addApart(sums, values []float64, asked, scale float64) {
-	values = values[:len(sums)]
-	for i := range sums {
-		sums[i] += math.Abs(values[i]-asked) * scale
-	}
+	return sum
 }
 
 // neighbour is a place in a history and its squared distance.
@@ -61,33 +68,33 @@ type neighbour struct {
 }
 
 // nearest are the count nearest jobs, nearest first; of equally near ones the
-// newer is nearer.
-func (h *History) nearest(squares []float64, count int, into []neighbour) []neighbour {
+// newer is nearer. Square is the squared distance of the job at a place, or any
+// number from the limit on if it is not below the limit.
+func (h *History) nearest(count int, square func(place int, limit float64) float64, into []neighbour) []neighbour {
 	near := into[:0]
 	farthest := math.Inf(1)
 	look := func(place int) {
+		distance := square(place, farthest)
+		if distance >= farthest {
+			return
+		}
 		if len(near) == count {
 			near = near[:count-1]
 		}
-		square := squares[place]
 		at := len(near)
-		for at > 0 && near[at-1].square > square {
+		for at > 0 && near[at-1].square > distance {
 			at--
 		}
-		near = slices.Insert(near, at, neighbour{square, place})
+		near = slices.Insert(near, at, neighbour{distance, place})
 		if len(near) == count {
 			farthest = near[count-1].square
 		}
 	}
 	for place := h.next - 1; place >= 0; place-- {
-		if squares[place] < farthest {
-			look(place)
-		}
+		look(place)
 	}
 	for place := h.Len() - 1; place >= h.next; place-- {
-		if squares[place] < farthest {
-			look(place)
-		}
+		look(place)
 	}
 	return near
 }

@@ -1,5 +1,7 @@
 package wait
 
+import "math"
+
 // These let the tests see the parts that the adaptive predictor is made of.
 
 // Ranks are those of values from 0 on.
@@ -15,11 +17,17 @@ func WeightsOf(h *History) Weights {
 }
 
 // Squares are the squared distances of a history's jobs from an arrival.
-func (h *History) Squares(a Arrival, w Weights) []float64 { return h.squares(&a, &w, 0, nil) }
+func (h *History) Squares(a Arrival, w Weights) (squares []float64) {
+	d := h.distance(&a, &w, 0, distance{})
+	for i := range h.meets {
+		squares = append(squares, d.square(&h.meets[i], math.Inf(1)))
+	}
+	return squares
+}
 
 // Nearest are the places of the nearest jobs.
 func (h *History) Nearest(squares []float64, count int) (places []int) {
-	for _, n := range h.nearest(squares, count, nil) {
+	for _, n := range h.nearest(count, func(place int, _ float64) float64 { return squares[place] }, nil) {
 		places = append(places, n.place)
 	}
 	return places
@@ -28,7 +36,8 @@ func (h *History) Nearest(squares []float64, count int) (places []int) {
 // Fit is the wait that a ridge regression over a history gives an arrival.
 func (h *History) Fit(a Arrival, w Weights, p Ridge) (wait float64, ok bool) {
 	var r ridge
-	return r.predict(h, h.squares(&a, &w, 0, nil), &w, &a, &p)
+	d := h.distance(&a, &w, 0, distance{})
+	return r.predict(h, &d, &w, &a, &p)
 }
 
 // Steadiest clusters points (distance, wait) in the order of their distances, and

@@ -2,10 +2,9 @@ package wait
 
 import "math"
 
-// History is the jobs that started last, as columns: what they met and how long
-// they waited.
+// History is the jobs that started last: what they met and how long they waited.
 type History struct {
-	meets  [FeatureCount][]float64
+	meets  []Features
 	waits  []float64 // seconds
 	users  []int
 	queues []int
@@ -43,17 +42,12 @@ func (h *History) Len() int { return len(h.waits) }
 func (h *History) Add(started Event) {
 	a, waited := started.Arrival, seconds(started.Wait)
 	if h.Len() < h.limit {
-		for f := range h.meets {
-			h.meets[f] = append(h.meets[f], a.Meets[f])
-		}
+		h.meets = append(h.meets, a.Meets)
 		h.waits = append(h.waits, waited)
 		h.users = append(h.users, a.Job.User)
 		h.queues = append(h.queues, a.Job.Queue)
 	} else {
-		for f := range h.meets {
-			h.meets[f][h.next] = a.Meets[f]
-		}
-		h.waits[h.next], h.users[h.next], h.queues[h.next] = waited, a.Job.User, a.Job.Queue
+		h.meets[h.next], h.waits[h.next], h.users[h.next], h.queues[h.next] = a.Meets, waited, a.Job.User, a.Job.Queue
 		h.next = (h.next + 1) % h.limit
 	}
 	h.seen++
@@ -67,4 +61,13 @@ func (h *History) Add(started Event) {
 // counted in, so that no distance exceeds 1.
 func (h *History) width(feature int, asked float64) float64 {
 	return h.ranges[feature].with(asked).width()
+}
+
+// column is one feature of all jobs.
+func (h *History) column(feature int, into []float64) []float64 {
+	into = into[:0]
+	for i := range h.meets {
+		into = append(into, h.meets[i][feature])
+	}
+	return into
 }

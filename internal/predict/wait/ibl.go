@@ -43,12 +43,10 @@ func (p LearningParams) Validate() error {
 // Its quantiles are those of the neighbours, calibrated like those of [Adaptive];
 // the paper has none.
 type IBL struct {
-	params    LearningParams
-	history   *History
-	last      answer
-	intervals *calibration
+	learner
 
-	squares []float64
+	params  LearningParams
+	terms   []term // the numbers that instances are compared by
 	near    []neighbour
 	similar []float64
 }
@@ -59,42 +57,13 @@ func NewIBL(p LearningParams) (*IBL, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &IBL{params: p, history: NewHistory(p.History), intervals: newCalibration(p.Recent)}, nil
+	l := &IBL{learner: newLearner(p.History, p.Recent), params: p}
+	l.find = l.answer
+	return l, nil
 }
 
 // Name implements [Predictor].
 func (l *IBL) Name() string { return "ibl" }
-
-// Predict implements [Predictor].
-func (l *IBL) Predict(a Arrival) Prediction {
-	l.last = l.answer(&a)
-	if l.last.by == ByNothing {
-		return unknown()
-	}
-	l.intervals.elapse(a.At)
-	return l.intervals.correct(l.last.similar, Prediction{Wait: duration(l.last.wait), By: l.last.by})
-}
-
-// Observe implements [Predictor]. It makes a prediction of its own for a submission
-// that it was not just asked about.
-func (l *IBL) Observe(e Event) {
-	id := e.Arrival.Job.ID
-	switch e.Kind {
-	case Submitted:
-		if l.last.arrival != e.Arrival {
-			l.last = l.answer(&e.Arrival)
-		}
-		if l.last.by != ByNothing {
-			l.intervals.submitted(id, e.At, l.last.similar)
-		}
-	case Started:
-		l.intervals.started(id, e.At, seconds(e.Wait))
-		l.history.Add(e)
-	case Withdrawn:
-		l.intervals.withdrawn(id)
-	case Ended:
-	}
-}
 
 // answer is the wait as published, and the spread of the neighbours.
 func (l *IBL) answer(a *Arrival) answer {
@@ -102,8 +71,13 @@ func (l *IBL) answer(a *Arrival) answer {
 	if h.Len() < l.params.Neighbours {
 		return answer{arrival: *a, by: ByNothing}
 	}
+	if l.known(a) {
+		return l.last
+	}
 	l.compare(a)
-	l.near = h.nearest(l.squares, l.params.Neighbours, l.near)
+	l.near = h.nearest(l.params.Neighbours, func(place int, limit float64) float64 {
+		return l.square(&a.Job, place, limit)
+	}, l.near)
 	width := l.near[len(l.near)-1].square
 	l.similar = l.similar[:0]
 	var weights, weighted float64
@@ -117,7 +91,7 @@ func (l *IBL) answer(a *Arrival) answer {
 		l.similar = append(l.similar, h.waits[n.place])
 	}
 	slices.Sort(l.similar)
-	return answer{arrival: *a, wait: weighted / weights, similar: quantilesOf(l.similar), by: ByKernel}
+	return answer{arrival: *a, seen: h.seen, wait: weighted / weights, similar: quantilesOf(l.similar), by: ByKernel}
 }
 
 // attributes are the features that instances are compared by, as numbers.
@@ -129,29 +103,35 @@ func attributes() []int {
 	}
 }
 
-// compare finds the squared distances from an arrival.
+// compare prepares the distances from an arrival: the scale of a term is the range of
+// its numbers. A range that is empty adds nothing.
 func (l *IBL) compare(a *Arrival) {
-	h := l.history
-	l.squares = slices.Grow(l.squares[:0], h.Len())[:h.Len()]
-	for i := range l.squares {
-		l.squares[i] = 0
-		if h.users[i] != a.Job.User {
-			l.squares[i]++
-		}
-		if h.queues[i] != a.Job.Queue {
-			l.squares[i]++
-		}
-	}
+	l.terms = l.terms[:0]
 	for _, f := range attributes() {
-		asked := a.Meets[f]
-		width := h.width(f, asked)
-		if width == 0 {
-			continue
-		}
-		column := h.meets[f][:len(l.squares)]
-		for i, v := range column {
-			apart := (v - asked) / width
-			l.squares[i] += apart * apart
+		if width := l.history.width(f, a.Meets[f]); width > 0 {
+			l.terms = append(l.terms, term{f, a.Meets[f], width})
 		}
 	}
+}
+
+// square is the squared distance of the job at a place from the one that is compared.
+// Once the sum has reached the limit the rest, which is not below 0, is left out.
+func (l *IBL) square(asked *Job, place int, limit float64) (sum float64) {
+	h := l.history
+	if h.users[place] != asked.User {
+		sum++
+	}
+	if h.queues[place] != asked.Queue {
+		sum++
+	}
+	met := &h.meets[place]
+	for i := range l.terms {
+		if sum >= limit {
+			return sum
+		}
+		t := &l.terms[i]
+		apart := (met[t.feature] - t.asked) / t.scale
+		sum += apart * apart
+	}
+	return sum
 }

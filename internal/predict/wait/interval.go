@@ -207,28 +207,18 @@ func score(quantile, waited float64) float64 { return math.Log((waited + slack) 
 
 func scaled(quantile, score float64) float64 { return (quantile+slack)*math.Exp(score) - slack }
 
-// scores are the last ones, in the order that they came and sorted.
+// scores are the last ones.
 type scores struct {
-	limit  int
-	recent []float64 // a ring
-	next   int
-	sorted []float64
+	window
+
 	ratios float64 // the sum of exp(score)
 }
 
 func (s *scores) add(score float64) {
 	s.ratios += math.Exp(score)
-	if len(s.recent) < s.limit {
-		s.recent = append(s.recent, score)
-	} else {
-		s.ratios -= math.Exp(s.recent[s.next])
-		oldest, _ := slices.BinarySearch(s.sorted, s.recent[s.next])
-		s.sorted = slices.Delete(s.sorted, oldest, oldest+1)
-		s.recent[s.next] = score
-		s.next = (s.next + 1) % s.limit
+	if oldest, full := s.window.add(score); full {
+		s.ratios -= math.Exp(oldest)
 	}
-	at, _ := slices.BinarySearch(s.sorted, score)
-	s.sorted = slices.Insert(s.sorted, at, score)
 }
 
 // above is the score that a new one stays at or below with that probability, if

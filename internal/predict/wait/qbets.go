@@ -53,13 +53,14 @@ func (p BoundParams) least() int {
 type QBETS struct {
 	params  BoundParams
 	classes []class
+	ranks   map[rankOf]int    // of the bounds that were asked for; 0: too few waits
 	stated  map[int64]float64 // the active bound when a waiting job was submitted
 }
 
-// class is the waits of one size class.
+// class is the waits of one size class, in seconds.
 type class struct {
-	waits  []float64 // seconds, in the order of the starts
-	sorted []float64
+	window
+
 	added  int // waits, ever
 	misses int // of the bound, in a row
 	rare   int // misses in a row that tell of a change
@@ -73,9 +74,9 @@ func NewQBETS(p BoundParams) (*QBETS, error) {
 	}
 	classes := make([]class, len(p.Sizes)+1)
 	for i := range classes {
-		classes[i].rare = rareRun(0)
+		classes[i] = class{window: window{limit: p.History}, rare: rareRun(0)}
 	}
-	return &QBETS{params: p, classes: classes, stated: make(map[int64]float64)}, nil
+	return &QBETS{params: p, classes: classes, ranks: make(map[rankOf]int), stated: make(map[int64]float64)}, nil
 }
 
 // Name implements [Predictor].
@@ -84,7 +85,7 @@ func (q *QBETS) Name() string { return "qbets" }
 // Predict implements [Predictor].
 func (q *QBETS) Predict(a Arrival) Prediction {
 	c := q.class(a.Job.CPUs)
-	median, ok := c.bound(0.5, q.params.Confidence)
+	median, ok := q.bound(c, 0.5)
 	if !ok {
 		return unknown()
 	}
@@ -92,7 +93,7 @@ func (q *QBETS) Predict(a Arrival) Prediction {
 	p := unknown()
 	p.Wait, p.By = duration(median), ByQuantile
 	p.Low, p.Median, p.High = duration(spread.low), duration(spread.median), duration(spread.high)
-	if bound, ok := c.bound(q.params.Quantile, q.params.Confidence); ok {
+	if bound, ok := q.bound(c, q.params.Quantile); ok {
 		p.Bound = duration(bound)
 	}
 	return p.ordered()
@@ -103,7 +104,7 @@ func (q *QBETS) Observe(e Event) {
 	id := e.Arrival.Job.ID
 	switch e.Kind {
 	case Submitted:
-		if bound, ok := q.class(e.Arrival.Job.CPUs).bound(q.params.Quantile, q.params.Confidence); ok {
+		if bound, ok := q.bound(q.class(e.Arrival.Job.CPUs), q.params.Quantile); ok {
 			q.stated[id] = bound
 		}
 	case Started:
@@ -112,7 +113,7 @@ func (q *QBETS) Observe(e Event) {
 			c.judge(bound, seconds(e.Wait), q.params.least())
 		}
 		delete(q.stated, id)
-		c.add(seconds(e.Wait), q.params.History)
+		c.add(seconds(e.Wait))
 	case Withdrawn:
 		delete(q.stated, id)
 	case Ended:
@@ -132,40 +133,41 @@ func (c *class) judge(bound, waited float64, keep int) {
 		return
 	}
 	c.misses++
-	if c.misses < c.rare || len(c.waits) <= keep {
+	if c.misses < c.rare || len(c.values) <= keep {
 		return
 	}
 	c.misses = 0
-	c.waits = slices.Delete(c.waits, 0, len(c.waits)-keep)
-	c.sorted = append(c.sorted[:0], c.waits...)
-	slices.Sort(c.sorted)
-	c.rare = rareRun(correlation(c.waits))
+	c.keep(keep)
+	c.rare = rareRun(correlation(c.inOrder()))
 }
 
-func (c *class) add(waited float64, limit int) {
-	if len(c.waits) == limit {
-		oldest, _ := slices.BinarySearch(c.sorted, c.waits[0])
-		c.sorted = slices.Delete(c.sorted, oldest, oldest+1)
-		c.waits = slices.Delete(c.waits, 0, 1)
-	}
-	c.waits = append(c.waits, waited)
-	at, _ := slices.BinarySearch(c.sorted, waited)
-	c.sorted = slices.Insert(c.sorted, at, waited)
+func (c *class) add(waited float64) {
+	c.window.add(waited)
 	const often = 50 // one wait more or less does not change the correlation
 	if c.added++; c.added%often == 0 {
-		c.rare = rareRun(correlation(c.waits))
+		c.rare = rareRun(correlation(c.inOrder()))
 	}
 }
 
-// bound is the smallest of the waits that is above their quantile with that
-// confidence; ok is false if there are too few.
-func (c *class) bound(quantile, confidence float64) (wait float64, ok bool) {
-	n := len(c.sorted)
-	rank, ok := boundRank(n, quantile, confidence)
-	if !ok {
+// bound is the smallest of the waits of a class that is above their quantile with the
+// confidence of the parameters; ok is false if there are too few.
+func (q *QBETS) bound(c *class, quantile float64) (wait float64, ok bool) {
+	asked := rankOf{len(c.sorted), quantile}
+	rank, known := q.ranks[asked]
+	if !known {
+		rank, _ = boundRank(asked.waits, quantile, q.params.Confidence)
+		q.ranks[asked] = rank
+	}
+	if rank == 0 {
 		return 0, false
 	}
 	return c.sorted[rank-1], true
+}
+
+// rankOf is a quantile of a number of waits.
+type rankOf struct {
+	waits    int
+	quantile float64
 }
 
 // boundRank is the least k for which the k-th smallest of n values is above their

@@ -9,6 +9,7 @@ import (
 // ridge is a regression of the waits of jobs on their features. It keeps its room
 // between calls.
 type ridge struct {
+	squares []float64 // of the distances of all jobs
 	places  []int
 	points  []float64 // a row for each feature, a column for each job, centred on the jobs
 	targets []float64
@@ -20,15 +21,19 @@ type ridge struct {
 
 // predict fits the jobs around an arrival and returns the wait that the fit gives
 // it, which may be below 0; ok is false if there are too few jobs.
-func (r *ridge) predict(h *History, squares []float64, w *Weights, a *Arrival, p *Ridge) (wait float64, ok bool) {
-	r.gather(squares, p)
+func (r *ridge) predict(h *History, d *distance, w *Weights, a *Arrival, p *Ridge) (wait float64, ok bool) {
+	r.squares = r.squares[:0]
+	for place := range h.meets {
+		r.squares = append(r.squares, d.square(&h.meets[place], math.Inf(1)))
+	}
+	r.gather(p)
 	if len(r.places)+1 < p.Least {
 		return 0, false
 	}
 	r.points, r.asked, r.targets = r.points[:0], r.asked[:0], r.targets[:0]
 	for f, weight := range w {
 		if weight > 0 {
-			r.column(h.meets[f], a.Meets[f])
+			r.column(h, f, a.Meets[f])
 		}
 	}
 	for _, place := range r.places {
@@ -43,12 +48,12 @@ func (r *ridge) predict(h *History, squares []float64, w *Weights, a *Arrival, p
 }
 
 // gather takes the jobs within the first circle that has enough, or the widest.
-func (r *ridge) gather(squares []float64, p *Ridge) {
+func (r *ridge) gather(p *Ridge) {
 	for step := 0; ; step++ {
 		radius := p.From + float64(step)*p.Step
 		last := radius+p.Step > p.To*(1+1e-9)
 		r.places = r.places[:0]
-		for place, square := range squares {
+		for place, square := range r.squares {
 			if square < radius*radius {
 				r.places = append(r.places, place)
 			}
@@ -61,11 +66,11 @@ func (r *ridge) gather(squares []float64, p *Ridge) {
 
 // column adds the row of a feature, centred on the jobs. One that is the same for
 // all is left out.
-func (r *ridge) column(values []float64, asked float64) {
+func (r *ridge) column(h *History, feature int, asked float64) {
 	begin := len(r.points)
 	low, high := asked, asked
 	for _, place := range r.places {
-		v := values[place]
+		v := h.meets[place][feature]
 		low, high = min(low, v), max(high, v)
 		r.points = append(r.points, v)
 	}

@@ -18,13 +18,16 @@ func (r *ranker) weights(h *History) (w Weights) {
 		return flat()
 	}
 	waits := r.ranks(h.waits, nil)
-	var ranks []float64
+	var column, ranks []float64
 	sum := 0.0
 	for f := range w {
-		if !weighs(f) || constant(h.meets[f]) {
+		if !weighs(f) {
 			continue
 		}
-		ranks = r.ranks(h.meets[f], ranks)
+		if column = h.column(f, column); constant(column) {
+			continue
+		}
+		ranks = r.ranks(column, ranks)
 		w[f] = math.Abs(rankCorrelation(ranks, waits))
 		sum += w[f]
 	}
