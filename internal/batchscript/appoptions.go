@@ -160,27 +160,32 @@ func label(what, value string, most int) error {
 	return nil
 }
 
-// setLicenses takes the list of sbatch(1): "name", "name:count", separated by commas.
-func setLicenses(w *jobOptions, value string) error {
+func setLicenses(w *jobOptions, value string) (err error) {
+	w.spec.Licenses, err = ParseLicenses(value)
+	return err
+}
+
+// ParseLicenses reads the list of sbatch(1), "name" or "name:count", separated by commas, and sorts it. An unknown form or
+// a license that comes twice is an error.
+func ParseLicenses(value string) ([]protocol.License, error) {
 	var list []protocol.License
 	for text := range strings.SplitSeq(value, ",") {
 		one, err := parseLicense(strings.TrimSpace(text))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b protocol.License) int { return cmp.Compare(a.Name, b.Name) })
 	for i := 1; i < len(list); i++ {
 		if list[i].Name == list[i-1].Name {
-			return fmt.Errorf("duplicate license %s; write %s:%d", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
+			return nil, fmt.Errorf("duplicate license %s; write %s:%d", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
 		}
 	}
 	if len(list) > protocol.MaxLicenses {
-		return fmt.Errorf("%d licenses; use at most %d", len(list), protocol.MaxLicenses)
+		return nil, fmt.Errorf("%d licenses; use at most %d", len(list), protocol.MaxLicenses)
 	}
-	w.spec.Licenses = list
-	return nil
+	return list, nil
 }
 
 func parseLicense(text string) (one protocol.License, err error) {

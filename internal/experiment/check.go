@@ -174,7 +174,7 @@ func (p *Plan) checkWorkload(c *checker, key string, w *Workload) {
 		c.Problem(key, "says %d times where its jobs come from; set one of trace, model and model_file", sources)
 	case w.Trace != "":
 		w.checkTrace(c, key)
-		p.checkLatencies(c, key, w)
+		p.checkJobTables(c, key, w)
 	default:
 		w.checkModel(c, key)
 		if w.Model == XSEDE {
@@ -234,6 +234,7 @@ func (w *Workload) checkModel(c *checker, key string) {
 		{"keep_overruns", w.Overruns},
 		{"lenient", w.Lenient},
 		{"latencies", w.Latencies != ""},
+		{"requests", w.Requests != ""},
 		{"split", w.Split != ""},
 	})
 }

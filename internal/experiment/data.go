@@ -142,7 +142,8 @@ func (p *Plan) checkData(c *checker) {
 	if p.Data.Size > 0 && len(p.Data.Sizes) > 0 {
 		c.Problem("data.sizes", "has no effect with size; leave one of the two out")
 	}
-	if !p.Data.travel() && len(p.Applications) == 0 {
+	requests := slices.ContainsFunc(p.Workloads, func(w Workload) bool { return w.Requests != "" })
+	if !p.Data.travel() && len(p.Applications) == 0 && !requests {
 		c.idle("data", "data of size 0", []idleKey{
 			{"bandwidth", p.Data.Bandwidth != 0}, {"latency", p.Data.Latency != 0}, {"link", len(p.Data.Links) > 0},
 		})

@@ -25,6 +25,7 @@ type input struct {
 	jobs      []workload.Job  // of the trace, with its estimates
 	cleaning  workload.Cleaning
 	latencies JobLatencies      // nil: none are stated
+	requests  Requests          // the same
 	model     workload.JobModel // nil: the jobs come from the trace
 }
 
@@ -196,6 +197,11 @@ func (p *Plan) open(work int) ([]input, error) {
 	}
 	if w.Latencies != "" {
 		if in.latencies, err = readLatencies(string(w.Latencies)); err != nil {
+			return nil, err
+		}
+	}
+	if w.Requests != "" {
+		if in.requests, err = readRequests(string(w.Requests)); err != nil {
 			return nil, err
 		}
 	}

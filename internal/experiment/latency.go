@@ -2,10 +2,9 @@ package experiment
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"os"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +51,7 @@ func (c *checker) latency(key string, s *Site) {
 type JobLatencies map[int64]sim.JobLatencies
 
 // latencyColumns is the first line of a file of latencies.
-func latencyColumns() []string { return []string{"job_id", "submit", "start", "end"} }
+func latencyColumns() []string { return []string{jobIDColumn, "submit", "start", "end"} }
 
 // Write writes the file that [Workload].Latencies names: a line for each job, by its number, with
 // seconds.
@@ -61,12 +60,7 @@ func (l JobLatencies) Write(w io.Writer) error {
 	if err := out.Write(latencyColumns()); err != nil {
 		return err
 	}
-	ids := make([]int64, 0, len(l))
-	for id := range l {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(l)) {
 		one := l[id]
 		if err := out.Write([]string{strconv.FormatInt(id, 10), seconds(one.Submit), seconds(one.Start), seconds(one.End)}); err != nil {
 			return err
@@ -80,67 +74,48 @@ func seconds(d protocol.Duration) string { return fmt.Sprintf("%d.%03d", d/1000,
 
 // readLatencies reads a file of latencies. The error names the line.
 func readLatencies(path string) (JobLatencies, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the latencies: %w", err)
-	}
-	all, err := parseLatencies(file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return all, nil
-}
-
-func parseLatencies(from io.Reader) (JobLatencies, error) {
-	in := csv.NewReader(from)
-	head, err := in.Read()
-	if err != nil || !slices.Equal(head, latencyColumns()) {
-		return nil, errors.Join(fmt.Errorf("line 1: write the columns %s", strings.Join(latencyColumns(), ",")), err)
-	}
 	all := JobLatencies{}
-	for {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		line, _ := in.FieldPos(0)
-		id, err := strconv.ParseInt(fields[0], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: job_id %q is no number", line, fields[0])
-		}
-		if _, twice := all[id]; twice {
-			return nil, fmt.Errorf("line %d: job %d comes twice", line, id)
-		}
-		var values [3]protocol.Duration
-		for i, text := range fields[1:] {
-			ms, err := (decimal.Form{Scale: 3, Max: int64(365 * protocol.Day)}).Parse(text)
-			if err != nil {
-				return nil, fmt.Errorf("line %d: %s %q: %w; write seconds, such as 0.25", line, latencyColumns()[i+1], text, err)
+	table := jobTable{
+		about: "latencies",
+		header: func(columns []string) error {
+			if !slices.Equal(columns, latencyColumns()) {
+				return fmt.Errorf("write the columns %s", strings.Join(latencyColumns(), ","))
 			}
-			values[i] = protocol.Duration(ms)
-		}
-		all[id] = sim.JobLatencies{Submit: values[0], Start: values[1], End: values[2]}
+			return nil
+		},
+		row: func(id int64, fields []string) error {
+			var values [3]protocol.Duration
+			for i, text := range fields[1:] {
+				ms, err := (decimal.Form{Scale: 3, Max: int64(365 * protocol.Day)}).Parse(text)
+				if err != nil {
+					return fmt.Errorf("%s %q: %w; write seconds, such as 0.25", latencyColumns()[i+1], text, err)
+				}
+				values[i] = protocol.Duration(ms)
+			}
+			all[id] = sim.JobLatencies{Submit: values[0], Start: values[1], End: values[2]}
+			return nil
+		},
 	}
+	return all, table.read(path)
 }
 
-// checkLatencies checks that the jobs of a file of latencies are those of the only workload of their site,
-// whose numbers they keep.
-func (p *Plan) checkLatencies(c *checker, key string, w *Workload) {
-	if w.Latencies == "" {
+// checkJobTables checks that the jobs of files of latencies and requests are those of the only workload of their
+// site, whose numbers they keep.
+func (p *Plan) checkJobTables(c *checker, key string, w *Workload) {
+	if w.Latencies == "" && w.Requests == "" {
 		return
 	}
-	c.idle(key, "jobs of several sites", []idleKey{{"latencies", w.ofGrid()}})
+	c.idle(key, "jobs of several sites", []idleKey{{"latencies", w.Latencies != "" && w.ofGrid()}, {"requests", w.Requests != "" && w.ofGrid()}})
 	others := 0
 	for i := range p.Workloads {
 		if other := &p.Workloads[i]; other.Site == w.Site || other.ofGrid() {
 			others++
 		}
 	}
-	if others > 1 {
-		c.Problem(key+".latencies", "is for a site with one workload, whose job numbers it has; %s has %d", w.Site, others)
+	for _, one := range []idleKey{{"latencies", w.Latencies != ""}, {"requests", w.Requests != ""}} {
+		if one.set && others > 1 {
+			c.Problem(key+"."+one.name, "is for a site with one workload, whose job numbers it has; %s has %d", w.Site, others)
+		}
 	}
 }
 

@@ -116,6 +116,7 @@ type Workload struct {
 	Overruns   bool   `toml:"keep_overruns"`
 	Lenient    bool   `toml:"lenient"`
 	Latencies  Path   `toml:"latencies"` // of its jobs; empty: those of the sites that run them
+	Requests   Path   `toml:"requests"`  // of its jobs beyond CPUs and time; empty: none
 
 	Model     string            `toml:"model"` // a built-in one
 	ModelFile Path              `toml:"model_file"`

@@ -119,6 +119,7 @@ func workloadKeys() []settings.Key {
 		{Name: "skip_zero_runs", Default: "false", About: "Omit jobs with run time 0. Otherwise they run for one second."},
 		{Name: "keep_overruns", Default: "false", About: "Let jobs that ran longer than their time limit run as long as in the trace, with the limit raised to match. Otherwise they are cut to the time limit, as by a local scheduler that enforces limits."},
 		{Name: "latencies", About: "CSV file with the latencies of the trace's jobs, wherever they run: the columns job_id, submit, start and end, in seconds, with the meanings of [site.latency]. Jobs that are not in it have those of the site that runs them."},
+		{Name: "requests", About: "CSV file with what the trace's jobs request beyond CPUs and a time limit: the column job_id and some of " + requestNames() + ", with the meanings of the API. An empty field is unset. Jobs that are not in it request no more. Their data cost and take what the sites' configurations and [data] say."},
 		{Name: "lenient", Default: "false", About: "Omit malformed lines, which are counted and reported. Otherwise they are errors."},
 		{Name: "model", About: "Built-in model that jobs are sampled from: " + strings.Join(Models(), ", ") + ", the machines of the superscheduler paper; or xsede, the grid of the MCMF paper, for the sites with the names of its systems: " + xsedeNames() + "."},
 		{Name: "model_file", About: `File of a model, as "switchyard sim fit --out" writes it, of periods or of classes.`},

@@ -58,6 +58,9 @@ func (p *Plan) Run(ctx context.Context, scheme Scheme, seed uint64, progress fun
 		return nil, err
 	}
 	cfg.JobLatencies = p.jobLatencies(jobs)
+	if cfg.Requests, err = p.requests(jobs); err != nil {
+		return nil, err
+	}
 	p.brokered(&cfg, applications, when)
 	if p.configured() {
 		p.configure(&cfg, scheme, when)

@@ -44,7 +44,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestMoreThanCPUs: what a trace does not have is noted.
+// TestMoreThanCPUs: what a trace does not have is carried.
 func TestMoreThanCPUs(t *testing.T) {
 	t.Parallel()
 	plain := protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: 1, Layout: protocol.Layout{Tasks: 2}}, Name: "x", Requeue: true, Comment: "y"}
@@ -66,7 +66,7 @@ func TestMoreThanCPUs(t *testing.T) {
 		s := plain
 		change(&s)
 		if !moreThanCPUs(&s) {
-			t.Errorf("%s is not noted", name)
+			t.Errorf("%s is not carried", name)
 		}
 	}
 }

@@ -53,6 +53,7 @@ type Job struct {
 	Ran       protocol.Duration
 	Ended     bool // before the recordings end; else Ran is until then
 	Latencies sim.JobLatencies
+	request   *protocol.Spec   // nil: CPUs and time alone
 	decision  *decision        // that placed it; nil: none is known
 	queued    protocol.Instant // when it was in the local queue
 	tag       protocol.Tag     // of its last placement
@@ -203,7 +204,7 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 			g.note("site %s: %s with partners ended; links are always up in the simulation", r.config.Site, protocol.Count(lost, "session"))
 		}
 	}
-	unstarted, simplified := 0, 0
+	unstarted := 0
 	for i, r := range readings {
 		for _, s := range r.jobs {
 			job := Job{
@@ -219,24 +220,24 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 				continue
 			}
 			if moreThanCPUs(&s.spec) {
-				simplified++
+				job.request = &s.spec
 			}
 			g.handOff(&job, r, ahead[i])
 			g.Jobs = append(g.Jobs, job)
 		}
 	}
 	slices.SortStableFunc(g.Jobs, func(a, b Job) int { return cmp.Compare(a.Submitted, b.Submitted) })
-	g.noteJobs(unstarted, simplified, begin, end)
+	g.noteJobs(unstarted, begin, end)
 }
 
-// moreThanCPUs says whether a job requested more than CPUs and time, which is all that its trace has.
+// moreThanCPUs says whether a job requested more than CPUs and time, which is all that a trace has.
 func moreThanCPUs(s *protocol.Spec) bool {
 	return s.Nodes > 0 || s.MemoryMB > 0 || s.Power > 0 || s.Layout.TasksPerNode > 0 || s.Layout.MaxNodes > 0 ||
 		len(s.Sites) > 0 || s.Data > 0 || s.DataOut > 0 || len(s.Licenses) > 0 || s.QOS != ""
 }
 
 // noteJobs notes which jobs are not simulated as they were.
-func (g *Grid) noteJobs(unstarted, simplified int, begin, end protocol.Instant) {
+func (g *Grid) noteJobs(unstarted int, begin, end protocol.Instant) {
 	running, outside := 0, 0
 	for i := range g.Jobs {
 		if !g.Jobs[i].Ended {
@@ -251,7 +252,6 @@ func (g *Grid) noteJobs(unstarted, simplified int, begin, end protocol.Instant) 
 		text  string
 	}{
 		{unstarted, "did not start and are left out"},
-		{simplified, "requested nodes, memory, power, sites, data, licenses or a QOS; only their CPUs and time are simulated"},
 		{running, "had not ended when the recordings end; they run until then"},
 		{outside, "were submitted while a peer did not record; all sites are up in the simulation"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ var sites = []struct {
 // configText is the configuration of one of the sites.
 func configText(site int, initiation, decides string) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "[site]\nname = %q\nnumber = %d\n[localsched]\ncpus = %d\nnodes = 1\n[policy]\nname = %q\n[policy.tc]\nturnaround_tolerance = \"1s\"\n",
+	fmt.Fprintf(&out, "[site]\nname = %q\nnumber = %d\n[localsched]\ncpus = %d\nnodes = 1\nmemory = \"8GB\"\n[policy]\nname = %q\n[policy.tc]\nturnaround_tolerance = \"1s\"\n",
 		sites[site].name, site+1, sites[site].cpus, decides)
 	fmt.Fprintf(&out, "[rounds]\ninitiation = %q\nlocal_wait_threshold = \"1s\"\ncheck_interval = \"20s\"\ncycle_interval = \"8s\"\n", initiation)
 	for other := range sites {
@@ -45,10 +46,10 @@ func configText(site int, initiation, decides string) string {
 
 // recorded simulates a grid of slow sites, records it, and returns the directory of the recordings and the
 // configurations.
-func recorded(t *testing.T, initiation, decides string) (dir string, configs map[protocol.SiteName]string) {
+func recorded(t *testing.T, initiation, decides string, requests ...*protocol.Spec) (dir string, configs map[protocol.SiteName]string) {
 	t.Helper()
 	dir, configs = t.TempDir(), map[protocol.SiteName]string{}
-	cfg := sim.Config{Seed: 7, Scheme: sim.Distributed, Policy: local.New(), Begin: 1_800_000_000_000}
+	cfg := sim.Config{Seed: 7, Scheme: sim.Distributed, Policy: local.New(), Begin: 1_800_000_000_000, Requests: requests}
 	cfg.Network.Latency = 3
 	for i, site := range sites {
 		path := filepath.Join(dir, site.name+".toml")
@@ -61,7 +62,7 @@ func recorded(t *testing.T, initiation, decides string) (dir string, configs map
 		}
 		configs[protocol.SiteName(site.name)] = path
 		one := sim.Site{
-			Machine: sim.Machine{Name: protocol.SiteName(site.name), Nodes: 1, CPUsPerNode: site.cpus}, Local: engine.EASY(),
+			Machine: sim.Machine{Name: protocol.SiteName(site.name), Nodes: 1, CPUsPerNode: site.cpus, MemoryMB: int64(live.LocalSched.Memory)}, Local: engine.EASY(),
 			Latencies:  sim.Latencies{Commit: 4, Call: 1, Job: sim.JobLatencies{Submit: 5, Start: 60, End: 20}},
 			FirstCheck: protocol.Duration(7000 + 3000*i),
 		}
@@ -113,7 +114,13 @@ func simulated(t *testing.T, dir string, configs map[protocol.SiteName]string, c
 	if err = grid.Write(out, configs, change); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := experiment.Read(filepath.Join(out, recordedgrid.File))
+	return grid, compared(t, grid, filepath.Join(out, recordedgrid.File), change)
+}
+
+// compared runs an experiment of the grid and compares.
+func compared(t *testing.T, grid *recordedgrid.Grid, file string, change recordedgrid.Change) *recordedgrid.Report {
+	t.Helper()
+	plan, err := experiment.Read(file)
 	if err == nil {
 		err = plan.Open()
 	}
@@ -128,7 +135,7 @@ func simulated(t *testing.T, dir string, configs map[protocol.SiteName]string, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	return grid, compared.Report(change.Policy)
+	return compared.Report(change.Policy)
 }
 
 // TestRecordedGridIsSimulated: of a grid whose latencies do not vary, the simulation of its recordings is what happened,
@@ -156,6 +163,44 @@ func TestRecordedGridIsSimulated(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRequestsAreSimulated: jobs that request memory, sites, data and tasks run in the simulation as they were recorded.
+// Without their requests they do not.
+func TestRequestsAreSimulated(t *testing.T) {
+	t.Parallel()
+	requests := make([]*protocol.Spec, len(recordedJobs()))
+	for i := range requests {
+		switch i % 4 {
+		case 0:
+			requests[i] = &protocol.Spec{Request: protocol.Request{MemoryMB: 5000}}
+		case 1:
+			requests[i] = &protocol.Spec{Sites: []protocol.SiteName{"south", "west"}, Data: 3_000_000_000, DataOut: 1_000_000}
+		case 2:
+			requests[i] = &protocol.Spec{Request: protocol.Request{Nodes: 1, Layout: protocol.Layout{MaxNodes: 1}, Power: 400_000}}
+		}
+	}
+	dir, configs := recorded(t, "sender", "tc", requests...)
+	grid, report := simulated(t, dir, configs, recordedgrid.Change{})
+	if report.Jobs != 60 || report.Same != 60 || len(grid.Notes) > 0 {
+		t.Errorf("%+v\n%s", grid.Notes, report.Text())
+	}
+	out := t.TempDir()
+	if err := grid.Write(out, configs, recordedgrid.Change{}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(out, recordedgrid.File)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := regexp.MustCompile("(?m)^requests = .*$").ReplaceAll(text, nil)
+	if err := os.WriteFile(file, without, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if plain := compared(t, grid, file, recordedgrid.Change{}); plain.SameSite > 50 {
+		t.Errorf("without requests\n%s", plain.Text())
 	}
 }
 

@@ -3,6 +3,7 @@ package recordedgrid
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -25,8 +26,8 @@ type Change struct {
 // File is the name of the experiment that [Grid.Write] writes.
 const File = "experiment.toml"
 
-// Write writes the experiment of the grid to an existing directory: [File], and for each site a trace and the latencies
-// of its jobs. Configs are the files or directories with the configurations of the sites, by name.
+// Write writes the experiment of the grid to an existing directory: [File], and for each site a trace, the latencies
+// and the requests of its jobs. Configs are the files or directories with the configurations of the sites, by name.
 func (g *Grid) Write(dir string, configs map[protocol.SiteName]string, change Change) error {
 	if err := g.checkConfigs(configs); err != nil {
 		return err
@@ -72,12 +73,8 @@ func (g *Grid) Write(dir string, configs map[protocol.SiteName]string, change Ch
 		line("\n[[link]]\na = %q\nb = %q\nlatency = %q", g.Sites[l.A].Name, g.Sites[l.B].Name, settings.FormatDuration(l.Latency))
 	}
 	for i := range g.Sites {
-		wrote, err := g.writeJobs(dir, i)
-		if err != nil {
+		if err := g.writeJobs(dir, i, line); err != nil {
 			return err
-		}
-		if name := g.Sites[i].Name; wrote {
-			line("\n[[workload]]\nsite = %q\ntrace = \"%s.swf\"\nlatencies = \"%s.csv\"", name, name, name)
 		}
 	}
 	return os.WriteFile(filepath.Join(dir, File), []byte(out.String()), 0o600)
@@ -97,12 +94,13 @@ func (g *Grid) checkConfigs(configs map[protocol.SiteName]string) error {
 	return errors.Join(errs...)
 }
 
-// writeJobs writes the trace and the latencies of the jobs that were submitted at a site, if there are any.
-func (g *Grid) writeJobs(dir string, site int) (wrote bool, err error) {
+// writeJobs writes the trace, the latencies and the requests of the jobs that were submitted at a site, and the table of
+// their workload. A site without jobs has none.
+func (g *Grid) writeJobs(dir string, site int, line func(format string, args ...any)) error {
 	trace := workload.Trace{Header: workload.Header{
 		workload.HeaderField("UnixStartTime", strconv.FormatInt(int64(g.Begin/1000), 10)),
 	}}
-	latencies := experiment.JobLatencies{}
+	latencies, requests := experiment.JobLatencies{}, experiment.Requests{}
 	for i := range g.Jobs {
 		job := &g.Jobs[i]
 		if job.Origin != site {
@@ -113,16 +111,31 @@ func (g *Grid) writeJobs(dir string, site int) (wrote bool, err error) {
 		record.Wait, record.Status = job.Wait(), workload.StatusCompleted
 		trace.Records = append(trace.Records, record)
 		latencies[record.ID] = job.Latencies
+		if job.request != nil {
+			requests[record.ID] = *job.request
+		}
 	}
 	if len(trace.Records) == 0 {
-		return false, nil
+		return nil
 	}
-	name := filepath.Join(dir, string(g.Sites[site].Name))
-	var swf, table strings.Builder
-	if err := errors.Join(workload.WriteSWF(&swf, &trace), latencies.Write(&table)); err != nil {
-		return false, fmt.Errorf("write the jobs of site %s: %w", g.Sites[site].Name, err)
+	name := string(g.Sites[site].Name)
+	line("\n[[workload]]\nsite = %q", name)
+	write := func(key, file string, to func(io.Writer) error) error {
+		var text strings.Builder
+		if err := to(&text); err != nil {
+			return fmt.Errorf("write the jobs of site %s: %w", name, err)
+		}
+		line("%s = %q", key, file)
+		return os.WriteFile(filepath.Join(dir, file), []byte(text.String()), 0o600)
 	}
-	return true, errors.Join(os.WriteFile(name+".swf", []byte(swf.String()), 0o600), os.WriteFile(name+".csv", []byte(table.String()), 0o600))
+	err := errors.Join(
+		write("trace", name+".swf", func(w io.Writer) error { return workload.WriteSWF(w, &trace) }),
+		write("latencies", name+".csv", latencies.Write),
+	)
+	if len(requests) > 0 {
+		err = errors.Join(err, write("requests", name+"-requests.csv", requests.Write))
+	}
+	return err
 }
 
 // number is that of a job in the trace of its origin.

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -108,7 +109,8 @@ func (c Config) withComponents(jobs []workload.Job) []workload.Job {
 
 // staged says whether data travel with any job.
 func (c Config) staged() bool {
-	if c.Stage.some() {
+	withData := func(one *protocol.Spec) bool { return one != nil && one.Data > 0 }
+	if c.Stage.some() || c.Stage.Links != nil && slices.ContainsFunc(c.Requests, withData) {
 		return true
 	}
 	for i := range c.Applications {

@@ -50,11 +50,8 @@ func (g *grid) submit(s *site, one submission) {
 		return
 	}
 	job, index := &g.jobs[one.job], one.job
-	spec := protocol.Spec{
-		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)},
-		MHz:     g.machines[job.Origin].MHz, Mflops: g.machines[job.Origin].Mflops,
-		Data: g.cfg.dataOf(index),
-	}
+	spec := g.cfg.specOf(job, index)
+	spec.MHz, spec.Mflops = g.machines[job.Origin].MHz, g.machines[job.Origin].Mflops
 	if !g.cfg.throughGrid(index) {
 		spec.Sites = []protocol.SiteName{s.name}
 	}

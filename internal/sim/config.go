@@ -131,9 +131,10 @@ type Config struct {
 	Partners     int                 // size of each site's partner set, drawn from the seed; 0: all others
 	Network      Network
 	Crashes      []Crash
-	Bytes        bool            // count the bytes of messages, which takes time
-	JobLatencies []*JobLatencies // of the jobs of the workload, wherever they run; nil, or nil for a job: those of the site that runs it
-	Check        int             // moments between two full checks of the invariants; 0: only at the end
+	Bytes        bool             // count the bytes of messages, which takes time
+	JobLatencies []*JobLatencies  // of the jobs of the workload, wherever they run; nil, or nil for a job: those of the site that runs it
+	Requests     []*protocol.Spec // what jobs of the workload request beyond CPUs and time; nil, or nil for a job: nothing
+	Check        int              // moments between two full checks of the invariants; 0: only at the end
 
 	History    int // how many of the first jobs go where they were submitted and are not measured
 	LocalShare int // of the other jobs, in parts per million, that do so too; drawn from the seed
@@ -150,6 +151,23 @@ type Config struct {
 	// Begin is the time of the calendar at which the workload begins, for all that goes by
 	// it: Costs and Waiting of the sites. 0: the beginning of 2026.
 	Begin protocol.Instant
+}
+
+// requestOf is what a job of the workload requests beyond CPUs and time; nil: nothing.
+func (c Config) requestOf(index int32) *protocol.Spec {
+	if int(index) < len(c.Requests) {
+		return c.Requests[index]
+	}
+	return nil
+}
+
+// specOf describes a job of the workload.
+func (c Config) specOf(job *workload.Job, index int32) (spec protocol.Spec) {
+	if own := c.requestOf(index); own != nil {
+		spec = *own
+	}
+	spec.CPUs, spec.WallTime, spec.Power, spec.Data = job.CPUs, job.Estimate, c.powerOf(job, index), c.dataOf(index)
+	return spec
 }
 
 // Recorder records a peer, as peer/recording does for a live one.

@@ -128,6 +128,9 @@ func (c Config) throughGrid(index int32) bool {
 // powerOf is the share of a site's power that a job draws, in parts per million: what the
 // workload says, else what is drawn; 0: all of it, which none that is drawn is.
 func (c Config) powerOf(job *workload.Job, index int32) int {
+	if own := c.requestOf(index); own != nil && own.Power > 0 {
+		return own.Power
+	}
 	if job.Power > 0 {
 		return job.Power
 	}
@@ -139,6 +142,9 @@ func (c Config) powerOf(job *workload.Job, index int32) int {
 
 // dataOf is the size of a job's data in bytes.
 func (c Config) dataOf(index int32) int64 {
+	if own := c.requestOf(index); own != nil && own.Data > 0 {
+		return own.Data
+	}
 	switch n := len(c.Stage.Sizes); n {
 	case 0:
 		return 0

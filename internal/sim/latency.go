@@ -37,8 +37,8 @@ func (l JobLatencies) validate() error {
 	return nil
 }
 
-// checkLatencies says what is wrong with the latencies and first checks.
-func (c Config) checkLatencies(jobs int) (problems []error) {
+// checkJobTables says what is wrong with the latencies and first checks, and with the lengths of what single jobs have.
+func (c Config) checkJobTables(jobs int) (problems []error) {
 	for i := range c.Sites {
 		if err := c.Sites[i].Latencies.validate(); err != nil {
 			problems = append(problems, fmt.Errorf("site %s: %w", c.Sites[i].Name, err))
@@ -49,6 +49,9 @@ func (c Config) checkLatencies(jobs int) (problems []error) {
 	}
 	if n := len(c.JobLatencies); n != 0 && n != jobs {
 		return append(problems, fmt.Errorf("latencies of %d jobs for a workload of %d", n, jobs))
+	}
+	if n := len(c.Requests); n != 0 && n != jobs {
+		return append(problems, fmt.Errorf("requests of %d jobs for a workload of %d", n, jobs))
 	}
 	for i, one := range c.JobLatencies {
 		if one == nil {

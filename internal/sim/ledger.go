@@ -189,9 +189,7 @@ func (g *grid) carriage(origin, to int, in, out int64) protocol.Micro {
 func (g *grid) paid(index int32) protocol.Micro {
 	p, job := g.result.Placements[index], &g.jobs[index]
 	there := &g.cfg.Sites[p.Site]
-	spec := protocol.Spec{
-		Request: protocol.Request{CPUs: job.CPUs, WallTime: job.Estimate, Power: g.cfg.powerOf(job, index)}, Data: g.cfg.dataOf(index),
-	}
+	spec := g.cfg.specOf(job, index)
 	run := p.End.Sub(p.Start)
 	if one := g.parts.at(index); one != nil {
 		spec, run = one.run.spec, one.run.full

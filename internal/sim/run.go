@@ -60,7 +60,7 @@ func (c Config) validate(jobs []workload.Job) error {
 		problem("the policy is missing")
 	}
 	problems = append(problems, c.checkApplications()...)
-	problems = append(problems, c.checkLatencies(len(jobs))...)
+	problems = append(problems, c.checkJobTables(len(jobs))...)
 	problems = append(problems, c.checkElectricity(len(jobs)), checkJobs(jobs, len(c.Sites)))
 	return errors.Join(problems...)
 }

@@ -1,0 +1,79 @@
+package experiment_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestRequestsReachTheSimulation: what is written is read, and of two jobs that need all the memory of a node the
+// second waits for the first.
+func TestRequestsReachTheSimulation(t *testing.T) {
+	t.Parallel()
+	trace := write(t, "jobs.swf", "1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n2 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
+	big := protocol.Spec{Request: protocol.Request{MemoryMB: 900}, Sites: []protocol.SiteName{"one"}, Licenses: []protocol.License{{Name: "ansys", Count: 2}}, QOS: "fast", Data: 5}
+	var text strings.Builder
+	if err := (experiment.Requests{1: big, 2: {Request: protocol.Request{MemoryMB: 200, Nodes: 1}}}).Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "job_id,nodes,max_nodes,tasks,tasks_per_node,cpus_per_task,memory_mb,power_ppm,data_bytes,data_out_bytes,sites,licenses,qos\n" +
+		"1,,,,,,900,,5,,one,ansys:2,fast\n2,1,,,,,200,,,,,,\n"; text.String() != want {
+		t.Errorf("written as %q, want %q", text.String(), want)
+	}
+	for requests, second := range map[string]int64{
+		"":                                        0,
+		"job_id,memory_mb\n1,900\n2,200\n":        10_000,
+		"job_id,memory_mb\n1,500\n2,200\n":        0,
+		"job_id,sites,memory_mb\n1,one,900\n":     10_000, // more than a CPU's share of the memory takes more CPUs
+		"job_id,nodes,memory_mb\n2,,200\n1,1,900": 10_000,
+	} {
+		key := ""
+		if requests != "" {
+			key = fmt.Sprintf("requests = %q", write(t, "requests.csv", requests))
+		}
+		plan := opened(t, strings.Replace(fmt.Sprintf(slowPlan, trace, key), "cpus = 1\n", "cpus = 2\nmemory = \"1GB\"\n", 1))
+		got := run(t, plan, experiment.Local, 1).Result.Placements
+		if got[0].Start != 0 || int64(got[1].Start) != second {
+			t.Errorf("%q: starts at %d and %d, want 0 and %d", requests, got[0].Start, got[1].Start, second)
+		}
+	}
+}
+
+// TestRequestsThatAreNone: what is wrong with a file is told with its line, and with a request by its job.
+func TestRequestsThatAreNone(t *testing.T) {
+	t.Parallel()
+	trace := write(t, "jobs.swf", "1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
+	for text, want := range map[string]string{
+		"":                                 "line 1: write the column job_id",
+		"nodes\n1\n":                       "line 1: write the column job_id",
+		"job_id,memory\n1,5\n":             `line 1: the column "memory" is unknown; use nodes, max_nodes`,
+		"job_id,nodes,nodes\n1,5,5\n":      "line 1: duplicate column nodes",
+		"job_id,nodes\nx,5\n":              `line 2: job_id "x" is no number`,
+		"job_id,nodes\n1,5\n1,5\n":         "line 3: job 1 comes twice",
+		"job_id,nodes\n1,-5\n":             `line 2: nodes "-5": is no whole number`,
+		"job_id,sites\n1,No Site\n":        `line 2: sites "No Site"`,
+		"job_id,licenses\n1,\"a:x\"\n":     `line 2: licenses "a:x"`,
+		"job_id,sites\n1,two\n":            "requests of job 1 of site one: sites: two is no [[site]]",
+		"job_id,tasks_per_node\n1,-1\n":    "is no whole number",
+		"job_id,power_ppm\n1,4000000000\n": "requests of job 1 of site one: ",
+	} {
+		plan, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "requests = "+fmt.Sprintf("%q", write(t, "requests.csv", text)))))
+		if err == nil {
+			err = plan.Open()
+		}
+		if err == nil {
+			_, err = plan.Run(t.Context(), plan.Scheme, 1, nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: want %q, got %v", text, want, err)
+		}
+	}
+	const second = "\n[[workload]]\nsite = \"one\"\nmodel = \"M1\"\n"
+	_, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "requests = \"x.csv\""+second)))
+	if err == nil || !strings.Contains(err.Error(), "requests: is for a site with one workload") {
+		t.Errorf("with two workloads: %v", err)
+	}
+}
