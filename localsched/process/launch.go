@@ -142,5 +142,12 @@ func whenBegan() protocol.Duration {
 }
 
 // shimEnv is the environment of both stages of a shim. They need next to nothing,
-// and one processor is enough for them.
-func shimEnv() []string { return []string{"PATH=" + defaultPath, "GOMAXPROCS=1"} }
+// and one processor is enough for them. A shim that is built with the race detector has its
+// options, without which it sleeps for a second before it ends.
+func shimEnv() []string {
+	env := []string{"PATH=" + defaultPath, "GOMAXPROCS=1"}
+	if options, ok := os.LookupEnv("GORACE"); ok {
+		env = append(env, "GORACE="+options)
+	}
+	return env
+}
