@@ -171,13 +171,10 @@ func (c *Comparison) isLate(job *Compared) string {
 	if job.Site == job.SimulatedSite {
 		return c.isLateStart(job)
 	}
-	at := job.Submitted
-	if job.decision != nil {
-		at = job.decision.at.Add(-c.Grid.Sites[job.Origin].Ahead)
-	}
+	from, to := c.placing(job)
 	for i := range c.Jobs {
 		other := &c.Jobs[i]
-		if other == job || other.Site != job.Site && other.Site != job.SimulatedSite {
+		if other == job || other.sameRound(job.Job) || other.Site != job.Site && other.Site != job.SimulatedSite {
 			continue
 		}
 		for _, one := range []struct {
@@ -185,16 +182,36 @@ func (c *Comparison) isLate(job *Compared) string {
 			what string
 		}{
 			{other.end(), "end"},
+			{other.called, "placement"},
 			{other.queued, "arrival in the local queue"},
 			{other.Started, "start"},
 			{other.Submitted, "submission"},
 		} {
-			if one.at >= job.Submitted.Add(-c.Grid.Noise) && one.at <= at.Add(c.Grid.Noise) {
-				return fmt.Sprintf("%s of %s within %v of its decision", one.what, other.ID, c.Grid.Noise)
+			if one.at >= from.Add(-c.Grid.Noise) && one.at <= to.Add(c.Grid.Noise) {
+				return fmt.Sprintf("%s of %s within %v of its placement", one.what, other.ID, c.Grid.Noise)
 			}
 		}
 	}
 	return ""
+}
+
+// sameRound says whether one decision placed both jobs: then neither came before the other.
+func (j *Job) sameRound(other *Job) bool {
+	a, b := j.decision, other.decision
+	return j.Origin == other.Origin && a != nil && b != nil && !a.local && !b.local && a.at == b.at
+}
+
+// placing is when a job was placed by the one of the two that placed it first: from the question to the policy until it was
+// in the local queue. Of the simulation the beginning is not known; it took as long as recorded.
+func (c *Comparison) placing(job *Compared) (from, to protocol.Instant) {
+	from = job.called
+	if job.decision != nil {
+		from = job.decision.at.Add(-c.Grid.Sites[job.Origin].Ahead)
+	}
+	if job.simulatedQueued < from {
+		return job.simulatedQueued.Add(from.Sub(job.queued)), job.simulatedQueued
+	}
+	return from, job.queued
 }
 
 // isLateStart says why a job started at another time at the same site: another one came into the local queue at

@@ -12,7 +12,7 @@ import (
 func compared(id protocol.JobID, at protocol.Instant, site, simulated int) Compared {
 	return Compared{
 		Job: &Job{
-			ID: id, Site: site, CPUs: 1, WallTime: 20_000, Submitted: at, queued: at, Started: at, Ran: 10_000, Ended: true,
+			ID: id, Site: site, CPUs: 1, WallTime: 20_000, Submitted: at, called: at, queued: at, Started: at, Ran: 10_000, Ended: true,
 			decision: &decision{at: at, policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000}))},
 		},
 		SimulatedSite: simulated, SimulatedStart: at, SimulatedEnd: at + 10_000, simulatedQueued: at,
@@ -41,6 +41,24 @@ func TestClasses(t *testing.T) {
 	}
 	if report := c.Report(""); report.Unexplained() != 1 || len(report.Each) != 4 || report.Same != 1 {
 		t.Errorf("%+v", report)
+	}
+}
+
+// TestLateIsCloseToThePlacement: what happened at the two sites while a job waited to be placed does not explain where it
+// went, and neither does a job of the same round.
+func TestLateIsCloseToThePlacement(t *testing.T) {
+	t.Parallel()
+	for apart, want := range map[protocol.Duration]Class{0: Latency, 20: Latency, 21: Other, 3000: Other} {
+		late := compared(4, 300_000, 0, 1)
+		late.Submitted = 290_000
+		ends := compared(2, 290_000-protocol.Instant(apart), 1, 1)
+		mate := compared(6, 300_000, 1, 1)
+		mate.Submitted = 280_000
+		c := Comparison{Grid: &Grid{Sites: []Site{{Name: "a"}, {Name: "b"}}, Noise: 20}, Tolerance: 500, Jobs: []Compared{ends, late, mate}}
+		c.classify(t.Context())
+		if got := c.Jobs[1]; got.Class != want {
+			t.Errorf("an end %v before the placement: %q because %q, want %q", apart, got.Class, got.Because, want)
+		}
 	}
 }
 

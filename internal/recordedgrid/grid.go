@@ -55,7 +55,8 @@ type Job struct {
 	Latencies sim.JobLatencies
 	request   *protocol.Spec   // nil: CPUs and time alone
 	decision  *decision        // that placed it; nil: none is known
-	queued    protocol.Instant // when it was in the local queue
+	called    protocol.Instant // when the peer of its site put it in the local queue
+	queued    protocol.Instant // when it was there
 	tag       protocol.Tag     // of its last placement
 }
 
@@ -219,6 +220,9 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 				unstarted++
 				continue
 			}
+			if !job.decision.placed(&job, r.config.Site, g.Sites[job.Site].Name, ahead[i]) {
+				job.decision = nil
+			}
 			if moreThanCPUs(&s.spec) {
 				job.request = &s.spec
 			}
@@ -300,7 +304,7 @@ func (r *reading) runOf(id protocol.JobID) (last *run) {
 }
 
 func (j *Job) ranAt(site int, r *run, ahead protocol.Duration, end protocol.Instant) {
-	j.Site, j.Started, j.queued = site, r.started.Add(-ahead), r.queued.Add(-ahead)
+	j.Site, j.Started, j.called, j.queued = site, r.started.Add(-ahead), r.called.Add(-ahead), r.queued.Add(-ahead)
 	j.Ran, j.Ended, j.Latencies, j.tag = r.ran, r.freed != 0, r.latency, r.tag
 	if !j.Ended {
 		j.Ran = max(1, end.Sub(j.Started))

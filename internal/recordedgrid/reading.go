@@ -97,6 +97,12 @@ type decision struct {
 	threshold protocol.Duration // φ
 }
 
+// placed says whether the decision is the one that placed the job. One that leaves it at its origin may be
+// older: under receiver initiation the job then waits, and a later check commits it.
+func (d *decision) placed(job *Job, origin, site protocol.SiteName, ahead protocol.Duration) bool {
+	return d != nil && d.site == site && (site != origin || d.answered.Add(-ahead) == job.called)
+}
+
 // readSite replays a recording. The error says why it cannot be used.
 func readSite(path string) (*reading, error) {
 	in, err := recording.Open(path)
