@@ -81,10 +81,37 @@ func TestSettingsAreChecked(t *testing.T) {
 		{"size_unit", "core"},
 		{"loss", "1"},
 		{"seed", "2"},
+		{"workload.m1.bias", "3"},
+		{"workload.m1.trace", "m1.swf"}, // read before
+		{"workload.m7.bias", "0"},
+		{"workload.m1", "0"},
 	} {
 		if _, err := plan.With(one); err == nil {
 			t.Errorf("%s = %s is allowed", one.Key, one.Value)
 		}
+	}
+}
+
+// TestAWorkloadIsSetByItsSite: bias sets that of all models, this key that of one.
+func TestAWorkloadIsSetByItsSite(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Preset("heavy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := set(t, plan, experiment.Setting{Key: "workload.m2.bias", Value: "0.5"})
+	for i, before := range plan.Workloads {
+		want := before.Bias
+		if before.Site == "m2" {
+			want = 0.5
+		}
+		if got := changed.Workloads[i].Bias; got != want {
+			t.Errorf("%s has the bias %v, want %v", before.Site, got, want)
+		}
+	}
+	several := opened(t, smallPlan+"\n[[workload]]\nsite = \"idle\"\nmodel = \"M2\"\n")
+	if _, err = several.With(experiment.Setting{Key: "workload.idle.bias", Value: "0"}); err == nil {
+		t.Error("a site with two workloads is taken for one of them")
 	}
 }
 

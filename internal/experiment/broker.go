@@ -124,6 +124,8 @@ func (p *Plan) at(table, name string) any {
 		return &p.Applications[p.application(name)]
 	case "waiting_cost":
 		return &p.WaitingCosts[p.curve(name)]
+	case "workload":
+		return &p.Workloads[p.workloadOf(name)]
 	}
 	return p
 }
@@ -143,10 +145,15 @@ func (p *Plan) tableOf(path string) (table, key string, err error) {
 		index = p.application(name)
 	case "waiting_cost":
 		index = p.curve(name)
+	case "workload":
+		index = p.workloadOf(name)
 	default:
 		return "", path, nil
 	}
 	_, key, named := strings.Cut(rest, ".")
+	if kind == "workload" && named && !slices.Contains(drawnKeys(), key) {
+		return "", "", fmt.Errorf("%q of a workload cannot be set; use %s", key, strings.Join(drawnKeys(), ", "))
+	}
 	if index < 0 || !named {
 		return "", "", fmt.Errorf("unknown name %q; no [[%s]] has it", nameIn(path), kind)
 	}
@@ -158,6 +165,19 @@ func nameIn(path string) string {
 	_, rest, _ := strings.Cut(path, ".")
 	name, _, _ := strings.Cut(rest, ".")
 	return name
+}
+
+// drawnKeys are the keys of a workload that apply when its jobs are drawn. The others apply when its files are read.
+func drawnKeys() []string { return []string{"bias", "jobs", "load", "service", "size_unit", "span"} }
+
+// workloadOf is the only workload of a site; -1: the site has none or several.
+func (p *Plan) workloadOf(site string) int {
+	of := func(w Workload) bool { return w.Site == site && !w.ofGrid() }
+	i := slices.IndexFunc(p.Workloads, of)
+	if i < 0 || slices.ContainsFunc(p.Workloads[i+1:], of) {
+		return -1
+	}
+	return i
 }
 
 func (p *Plan) curve(name string) int {

@@ -45,8 +45,8 @@ func slug(title string) string {
 	}, title)
 }
 
-// label is a scheme as the paper calls it.
-func (s Scheme) label() string {
+// Label is the scheme as [SS] calls it.
+func (s Scheme) Label() string {
 	switch s {
 	case Sender:
 		return "S-I"
@@ -59,15 +59,21 @@ func (s Scheme) label() string {
 	return string(s)
 }
 
-// schemesSection is the figure of the schemes of all results that have one setting
-// and the local scheme to compare with, as the first such one has them.
+// schemesSection shows [SchemesFigure], if the results have one.
 func schemesSection(results []*Swept) (section report.Section, ok bool, err error) {
+	drawn, ok, err := SchemesFigure("schemes", results)
+	return report.Section{Title: "The schemes beside each other", Figures: []report.Figure{drawn}}, ok, err
+}
+
+// SchemesFigure is the figure of the schemes of all results that have one setting
+// and the local scheme to compare with, as the first such one has them. It is not ok if there is no such result.
+func SchemesFigure(name string, results []*Swept) (drawn report.Figure, ok bool, err error) {
 	var runs []report.WorkloadRuns
 	figure := 4
 	for _, swept := range results {
 		w := report.WorkloadRuns{Workload: swept.Experiment}
 		for _, p := range swept.Points {
-			w.Schemes = append(w.Schemes, report.SchemeRuns{Scheme: p.Scheme.label(), Samples: p.samples()})
+			w.Schemes = append(w.Schemes, report.SchemeRuns{Scheme: p.Scheme.Label(), Samples: p.samples()})
 		}
 		sameSchemes := len(runs) == 0 || slices.EqualFunc(runs[0].Schemes, w.Schemes,
 			func(a, b report.SchemeRuns) bool { return a.Scheme == b.Scheme })
@@ -80,17 +86,17 @@ func schemesSection(results []*Swept) (section report.Section, ok bool, err erro
 		runs = append(runs, w)
 	}
 	if len(runs) == 0 {
-		return section, false, nil
+		return drawn, false, nil
 	}
 	bars, err := report.PaperFigure(figure, report.Words{
-		Name: "schemes", Title: "The schemes",
+		Name: name, Title: "The schemes",
 		Caption: "Means over the seeds with 95 % intervals. Times are relative to the local scheme.",
 	}, runs)
 	if err != nil {
-		return section, false, err
+		return drawn, false, err
 	}
-	drawn, err := bars.Figure()
-	return report.Section{Title: "The schemes beside each other", Figures: []report.Figure{drawn}}, true, err
+	drawn, err = bars.Figure()
+	return drawn, true, err
 }
 
 // plain says whether a sweep has one setting, several schemes, and local.
@@ -128,12 +134,16 @@ func (s *Swept) section(name string) (report.Section, error) {
 	if err != nil {
 		return section, err
 	}
-	policies, err := s.policyBars(name)
+	section.Figures = bars
+	policies, ok, err := s.PoliciesFigure(name + "-policies")
 	if err != nil {
 		return section, err
 	}
+	if ok {
+		section.Figures = append(section.Figures, policies)
+	}
 	curves, err := s.curves(name)
-	section.Figures = slices.Concat(bars, policies, curves)
+	section.Figures = append(section.Figures, curves...)
 	return section, err
 }
 

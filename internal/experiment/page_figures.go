@@ -10,45 +10,15 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
-// curves draws each metric over the first axis of numbers, a curve for each
-// combination of the rest. A sweep without such an axis has none.
+// curves draws each metric over the first axis of numbers, see [Swept.CurvesFigure]. A sweep without such an axis
+// has none.
 func (s *Swept) curves(name string) ([]report.Figure, error) {
-	axis, ok := s.numberAxis()
-	if !ok {
+	if _, ok := s.numberAxis(); !ok {
 		return nil, nil
 	}
 	var figures []report.Figure
 	for _, m := range s.shown() {
-		curves := report.Curves{
-			Words: report.Words{
-				Name:  name + "-" + slug(m.key),
-				Title: m.title + " over " + axis,
-				Caption: fmt.Sprintf("Experiment %s, means over %d seeds; the bands are 95 %% intervals.",
-					s.Experiment, len(s.Seeds)),
-			},
-			X: axis, Y: m.title, KindX: axisKind(s.Axes, axis), KindY: m.kind,
-		}
-		index := map[string]int{}
-		for i := range s.Points {
-			p := &s.Points[i]
-			if m.partial && len(p.Metrics[m.key].Values) == 0 {
-				continue
-			}
-			x, err := axisNumber(p.Settings[axis])
-			if err != nil {
-				return nil, err
-			}
-			title := s.curve(p, axis)
-			at, known := index[title]
-			if !known {
-				at = len(curves.Curves)
-				index[title] = at
-				curves.Curves = append(curves.Curves, report.Curve{Name: title})
-			}
-			c := &curves.Curves[at]
-			c.Points = append(c.Points, report.Point{X: x, Y: p.Metrics[m.key].Scaled(m.scale)})
-		}
-		figure, err := curves.Figure()
+		figure, err := s.CurvesFigure(name+"-"+slug(m.key), m.key)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +27,51 @@ func (s *Swept) curves(name string) ([]report.Figure, error) {
 	return figures, nil
 }
 
+// CurvesFigure draws a metric, by its key in JSON, over the first axis of numbers: a curve for each combination of
+// the rest.
+func (s *Swept) CurvesFigure(name, key string) (report.Figure, error) {
+	axis, ok := s.numberAxis()
+	shown := s.shown()
+	at := slices.IndexFunc(shown, func(m column) bool { return m.key == key })
+	if !ok || at < 0 {
+		return report.Figure{}, fmt.Errorf("%s of %s cannot be drawn: the sweep has no axis of numbers or not this metric", key, s.Experiment)
+	}
+	m := shown[at]
+	curves := report.Curves{
+		Words: report.Words{
+			Name:  name,
+			Title: m.title + " over " + axis,
+			Caption: fmt.Sprintf("Experiment %s, means over %d seeds; the bands are 95 %% intervals.",
+				s.Experiment, len(s.Seeds)),
+		},
+		X: axis, Y: m.title, KindX: axisKind(s.Axes, axis), KindY: m.kind,
+	}
+	index := map[string]int{}
+	for i := range s.Points {
+		p := &s.Points[i]
+		if m.partial && len(p.Metrics[m.key].Values) == 0 {
+			continue
+		}
+		x, err := axisNumber(p.Settings[axis])
+		if err != nil {
+			return report.Figure{}, err
+		}
+		title := s.curve(p, axis)
+		at, known := index[title]
+		if !known {
+			at = len(curves.Curves)
+			index[title] = at
+			curves.Curves = append(curves.Curves, report.Curve{Name: title})
+		}
+		c := &curves.Curves[at]
+		c.Points = append(c.Points, report.Point{X: x, Y: p.Metrics[m.key].Scaled(m.scale)})
+	}
+	return curves.Figure()
+}
+
 // curve names what tells a point apart but for its place on the axis.
 func (s *Swept) curve(p *Point, axis string) string {
-	words := []string{p.Scheme.label()}
+	words := []string{p.Scheme.Label()}
 	if p.Membership != "" {
 		words = append(words, string(p.Membership))
 	}
@@ -108,13 +120,13 @@ func axisNumber(value string) (float64, error) {
 	return float64(d) / 1000, err
 }
 
-// policyBars shows the sender-initiated scheme under each local policy, as the
+// PoliciesFigure shows the sender-initiated scheme under each local policy, as the
 // paper's Figure 5: beside the local scheme under the first of them. Only a sweep of
-// policies has it, and of nothing else, under both schemes.
-func (s *Swept) policyBars(name string) ([]report.Figure, error) {
+// policies has it, and of nothing else, under both schemes; others are not ok.
+func (s *Swept) PoliciesFigure(name string) (drawn report.Figure, ok bool, err error) {
 	varied := s.varied()
 	if len(varied) != 1 || varied[0].Key != "policy" || len(s.Joining) > 0 {
-		return nil, nil
+		return drawn, false, nil
 	}
 	runs := report.WorkloadRuns{Workload: s.Experiment}
 	local := slices.IndexFunc(s.Points, func(p Point) bool { return p.Scheme == Local })
@@ -124,26 +136,26 @@ func (s *Swept) policyBars(name string) ([]report.Figure, error) {
 		case i == local:
 			runs.Schemes = slices.Insert(runs.Schemes, 0, report.SchemeRuns{Scheme: report.Local, Samples: p.samples()})
 		case p.Scheme == Sender:
-			runs.Schemes = append(runs.Schemes, report.SchemeRuns{Scheme: policyLabel(p.Settings["policy"]), Samples: p.samples()})
+			runs.Schemes = append(runs.Schemes, report.SchemeRuns{Scheme: PolicyLabel(p.Settings["policy"]), Samples: p.samples()})
 		}
 	}
 	if local < 0 || len(runs.Schemes) < 2 {
-		return nil, nil
+		return drawn, false, nil
 	}
 	bars, err := report.PaperFigure(5, report.Words{
-		Name: name + "-policies", Title: "Local policies under S-I",
+		Name: name, Title: "Local policies under S-I",
 		Caption: fmt.Sprintf("Means over %d seeds with 95 %% intervals. Times are relative to the local scheme under %s.",
-			len(s.Seeds), policyLabel(s.Points[local].Settings["policy"])),
+			len(s.Seeds), PolicyLabel(s.Points[local].Settings["policy"])),
 	}, []report.WorkloadRuns{runs})
 	if err != nil {
-		return nil, err
+		return drawn, false, err
 	}
-	figure, err := bars.Figure()
-	return []report.Figure{figure}, err
+	drawn, err = bars.Figure()
+	return drawn, true, err
 }
 
-// policyLabel is a local policy as the paper calls it.
-func policyLabel(name string) string {
+// PolicyLabel is a local policy as [SS] calls it.
+func PolicyLabel(name string) string {
 	switch name {
 	case "easy", "fcfsbf":
 		return "FCFS+BF"

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
@@ -181,10 +182,23 @@ func TestSweepIsTheSameOnAnyNumberOfWorkers(t *testing.T) {
 func TestSweepPoints(t *testing.T) {
 	t.Parallel()
 	plan := opened(t, smallPlan)
-	sweep := experiment.Sweep{Plan: plan, Seeds: 3, Axes: []experiment.Axis{{Key: "load", Values: []string{"1", "1.5"}}}}
+	var observed [3]atomic.Int32
+	sweep := experiment.Sweep{
+		Plan: plan, Seeds: 3, Axes: []experiment.Axis{{Key: "load", Values: []string{"1", "1.5"}}},
+		Observe: func(seed int, o *experiment.Outcome) {
+			if o.Seed == uint64(seed)+1 && len(o.Jobs) > 0 {
+				observed[seed].Add(1)
+			}
+		},
+	}
 	got, err := sweep.Run(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for seed := range observed {
+		if n := observed[seed].Load(); n != 6 {
+			t.Errorf("%d outcomes of seed %d are observed, want 6", n, seed+1)
+		}
 	}
 	var order []string
 	for _, p := range got.Points {

@@ -25,7 +25,7 @@ func SettableKeys() []string {
 }
 
 // With returns a plan that differs in these settings: of [SettableKeys], or of any key by
-// its tables, where those of sites, applications and curves go by their names, as
+// its tables, where those of sites, applications and curves go by their names and that of a workload by its site, as
 // "site.farm.cost.cpu.price" or "default_weights.wait_weight". The error names the key and what it may
 // be.
 func (p *Plan) With(changes ...Setting) (*Plan, error) {

@@ -23,6 +23,9 @@ type Sweep struct {
 	Joining []string // sites of the plan: each point is run with and without them
 	Seeds   int      // from Plan.Seed on
 	Workers int      // 0: one for each CPU
+	// Observe is called with each simulation and the index of its seed, from several goroutines at a time. It
+	// may be nil. What it keeps of an outcome stays in memory until the sweep is over.
+	Observe func(seed int, o *Outcome)
 }
 
 // Axis is a key and the values that it takes.
@@ -164,7 +167,7 @@ func (s *Sweep) cells() ([]cell, error) {
 		}
 	}
 	var cells []cell
-	for _, settings := range combine(s.Axes) {
+	for _, settings := range Combine(s.Axes) {
 		plan, err := s.Plan.With(settings...)
 		if err != nil {
 			return nil, err
@@ -193,8 +196,8 @@ func (s *Sweep) memberships(scheme Scheme) []Membership {
 	return []Membership{Apart, Joined}
 }
 
-// combine lists all combinations of the axes' values.
-func combine(axes []Axis) [][]Setting {
+// Combine lists all combinations of the axes' values, in the order of a sweep: the last axis changes fastest.
+func Combine(axes []Axis) [][]Setting {
 	all := [][]Setting{nil}
 	for _, axis := range axes {
 		var longer [][]Setting
@@ -274,6 +277,9 @@ func (s *Sweep) run(ctx context.Context, t task, tell func()) error {
 		outcome.CompareWith(local)
 		c.outcomes[t.seed], c.energies[t.seed] = outcome.Metrics, outcome.Energy
 		c.applications[t.seed] = outcome.Applications
+		if s.Observe != nil {
+			s.Observe(t.seed, outcome)
+		}
 		tell()
 	}
 	return nil
