@@ -34,19 +34,21 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	r := simReproduce{app: a, options: reproduce.Default()}
 	cmd := &cobra.Command{
 		Use:   "reproduce [NAME...]",
-		Short: "Reproduce the tables and figures of the MCMF, Blue Gene/P and ISS papers",
+		Short: "Reproduce the tables and figures of the MCMF, Blue Gene/P, ISS and superscheduler papers",
 		Long: "Reproduce tables and figures of the MCMF metascheduling paper, of the Blue Gene/P paper on power\n" +
-			"budgets (names with bg; bg means all of them) and of the ISS paper on the cost model (names with\n" +
-			"is), next to the published values: means over seeds and\n" +
+			"budgets (names with bg; bg means all of them), of the ISS paper on the cost model (names with is)\n" +
+			"and of the superscheduler paper (names with ss), next to the published values: means over seeds and\n" +
 			"half-widths of their 95 % confidence intervals. Without names, all of the MCMF paper except\n" +
 			"nordugrid, which takes much longer. A simulation that several exhibits need runs once.\n" +
 			"--data is the directory of the traces and prices. --json prints the values of each seed and the\n" +
 			"series of the figures, --html and --out draw the figures. Only --data, --seeds and\n" +
-			"--workers also apply to the Blue Gene/P paper, only --machines to the ISS paper.\n" +
+			"--workers also apply to the Blue Gene/P and superscheduler papers, --experiments to the latter, and\n" +
+			"only --machines to the ISS paper.\n" +
 			"Names: " + console.Wrapped(papers.Names(), 90) + ".",
 		Example: "  switchyard sim reproduce table4 fig10 --data ../shared/data\n" +
 			"  switchyard sim reproduce bg-fig2 bg-fig5 --seeds 1 --html power-budget.html\n" +
 			"  switchyard sim reproduce table5 --waits plan --seeds 10 --json >table5.json\n" +
+			"  switchyard sim reproduce ss-fig4 ss-table6 --out figures\n" +
 			"  switchyard sim reproduce --list",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			left := slices.DeleteFunc(papers.Names(), func(name string) bool { return slices.Contains(args, name) })
@@ -58,6 +60,7 @@ func (a *app) simReproduceCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&r.list, "list", false, "list the exhibits")
 	cmd.Flags().StringVar(&o.Data, "data", o.Data, "directory of the traces and prices")
 	cmd.Flags().StringVar(&o.Machines, "machines", o.Machines, "directory of park.csv and classes.csv, for the ISS paper")
+	cmd.Flags().StringVar(&o.Experiments, "experiments", o.Experiments, "directory of one-month.toml and six-months.toml, for the superscheduler paper")
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	o.Flags(flags)
 	cmd.Flags().AddGoFlagSet(flags)
@@ -138,7 +141,7 @@ func (r *simReproduce) page(reports []reproduce.Report, names []string) error {
 // write makes the blocks of a page in Markdown, and its figures.
 func (r *simReproduce) write(ctx context.Context, names []string) error {
 	if args := r.options.Args(); len(args) > 0 || r.html != "" || r.out != "" || r.plain || r.app.json {
-		return usage("--page takes names, --data, --machines and --workers alone; sizes stand in the markers of the page")
+		return usage("--page takes names, --data, --machines, --experiments and --workers alone; sizes stand in the markers of the page")
 	}
 	if commit == "unknown" {
 		return usage("--page writes the commit of the program, which this one does not know; build it with make build")

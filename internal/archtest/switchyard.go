@@ -199,6 +199,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/reproduce/bluegene", Level: studies, Race: workers},
 		{Path: "internal/recordedgrid", Level: studies},
 		{Path: "internal/reproduce/gridcost", Level: studies},
+		{Path: "internal/reproduce/superscheduler", Level: studies, Race: workers},
 		{Path: "internal/tune", Level: studies, Race: workers},
 		{Path: "internal/reproduce/papers", Level: surveys},
 		{Path: "internal/schedule", Level: studies},

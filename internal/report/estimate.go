@@ -107,16 +107,34 @@ type Mark struct {
 }
 
 func (m Mark) text(k Kind) string {
-	switch m.Bound {
-	case About:
-		return k.Text(m.Value)
-	case AtMost:
-		return "< " + k.Text(m.Value)
-	case AtLeast:
-		return "> " + k.Text(m.Value)
-	case Unstated:
+	if m.Bound == Unstated {
+		return "–"
 	}
-	return "–"
+	return m.Bound.Sign() + k.Text(m.Value)
+}
+
+// Sign stands before a value that is a bound.
+func (b Bound) Sign() string {
+	switch b {
+	case AtMost:
+		return "< "
+	case AtLeast:
+		return "> "
+	case Unstated, About:
+	}
+	return ""
+}
+
+// Off is how far another value is from the one that is stated, or beyond the bound that is.
+func (m Mark) Off(value float64) float64 {
+	switch m.Bound {
+	case AtMost:
+		return max(0, value-m.Value)
+	case AtLeast:
+		return max(0, m.Value-value)
+	case Unstated, About:
+	}
+	return math.Abs(value - m.Value)
 }
 
 // maxDrawn bounds what an axis is asked to show; times in seconds and counts stay

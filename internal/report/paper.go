@@ -162,12 +162,18 @@ func (w WorkloadRuns) column(figure int, m metric, base []Sample) ([]Estimate, [
 			}
 			samples = append(samples, x)
 		}
-		values[i] = Interval(samples)
-		for _, c := range claims() {
-			if c.figure == figure && c.metric == m.key && c.workload == w.Workload && c.scheme == s.Scheme {
-				marks[i] = c.mark
-			}
-		}
+		values[i], marks[i] = Interval(samples), Stated(figure, m.key, w.Workload, s.Scheme)
 	}
 	return values, marks
+}
+
+// Stated is the value of [SS] for a panel of Figure 3, 4 or 5, a workload and a scheme, or a local policy, as
+// [PaperFigure] has them: "wait", "response" and "deviation" over local, "efficiency" and "transferred" in per cent.
+func Stated(figure int, metric, workload, scheme string) (m Mark) {
+	for _, c := range claims() {
+		if c.figure == figure && c.metric == metric && c.workload == workload && c.scheme == scheme {
+			m = c.mark
+		}
+	}
+	return m
 }

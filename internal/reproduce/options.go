@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
@@ -16,10 +17,12 @@ import (
 
 // Size says how big the experiments are, and what they are made of.
 type Size struct {
-	Data     string // directory of the traces and prices
-	Machines string // directory of the machines and classes of [IS]
-	Seeds    int    // the number of seeds, counted from 1; each samples another workload
-	Workers  int    // simulations at once; 0: one for each CPU
+	Data        string // directory of the traces and prices
+	Machines    string // directory of the machines and classes of [IS]
+	Experiments string // directory of the experiments of [SS] on a real log
+	Seeds       int    // the number of seeds, counted from 1; each samples another workload
+	Stated      bool   // Seeds was asked for, so that [SS] has as many, instead of those that its experiments state
+	Workers     int    // simulations at once; 0: one for each CPU
 }
 
 // Check says what is wrong with the size.
@@ -64,12 +67,12 @@ type Options struct {
 
 // Default is the paper's set-up, with the forecaster that is measured best.
 func Default() Options {
-	return Options{Size: Size{Data: "../shared/data", Machines: "examples/iss", Seeds: 5}, Waits: waitpredict.Adaptive, Forecast: forecast.NewAuto().Name()}
+	return Options{Size: Size{Data: "../shared/data", Machines: "examples/iss", Experiments: "examples/experiments", Seeds: 5}, Waits: waitpredict.Adaptive, Forecast: forecast.NewAuto().Name()}
 }
 
 // Flags defines the options that change what exhibits show, with their values as the defaults.
 func (o *Options) Flags(set *flag.FlagSet) {
-	set.IntVar(&o.Seeds, "seeds", o.Seeds, "number of seeds, with a workload each")
+	set.Var((*seeds)(&o.Size), seedsFlag, "`number` of seeds, with a workload each; without it the experiments of the superscheduler paper have theirs")
 	set.IntVar(&o.Jobs, "jobs", o.Jobs, "number of measured jobs, or of records of a log (0: as in the paper)")
 	set.StringVar((*string)(&o.Waits), "waits", string(o.Waits), "prediction of the quoted waits ("+methodNames()+")")
 	set.StringVar(&o.Forecast, "forecast", o.Forecast,
@@ -85,11 +88,24 @@ func (o *Options) Args() []string {
 	copied.Flags(own)
 	var args []string
 	own.VisitAll(func(f *flag.Flag) {
-		if value := f.Value.String(); value != usual.Lookup(f.Name).Value.String() {
+		if value := f.Value.String(); value != usual.Lookup(f.Name).Value.String() || f.Name == seedsFlag && o.Stated {
 			args = append(args, "--"+f.Name, value)
 		}
 	})
 	return args
+}
+
+const seedsFlag = "seeds"
+
+// seeds are the flag of [Size.Seeds].
+type seeds Size
+
+func (s *seeds) String() string { return strconv.Itoa(s.Seeds) }
+
+func (s *seeds) Set(text string) (err error) {
+	s.Stated = true
+	s.Seeds, err = strconv.Atoi(text)
+	return err
 }
 
 // choices are a flag whose values have commas between them.

@@ -42,7 +42,7 @@ func answer(reports []Report) string {
 					if _, known := agrees[at]; known || cell.Ours == nil || cell.Paper == nil || cell.Ours.Mean == *cell.Paper {
 						continue
 					}
-					off := math.Abs(*cell.Paper - cell.Ours.Mean)
+					off := cell.mark().Off(cell.Ours.Mean)
 					if agrees[at] = off <= max(near*math.Abs(cell.Ours.Mean), cell.Ours.Half()); agrees[at] {
 						agreed++
 					}
@@ -119,10 +119,7 @@ func (c Cell) drawn() (value report.Estimate, mark report.Mark) {
 	if c.Ours != nil {
 		value = report.Estimate{Mean: c.Ours.Mean, Half: c.Ours.Half(), N: len(c.Ours.Values)}
 	}
-	if c.Paper != nil {
-		mark = report.Mark{Bound: report.About, Value: *c.Paper}
-	}
-	return value, mark
+	return value, c.mark()
 }
 
 // days are the series over the day, those of one unit together.

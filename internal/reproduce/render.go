@@ -114,7 +114,7 @@ func (c Cell) paperText(digits int) string {
 	if c.Paper == nil {
 		return ""
 	}
-	return number(*c.Paper, digits)
+	return c.Bound.Sign() + number(*c.Paper, digits)
 }
 
 // number has commas between thousands.

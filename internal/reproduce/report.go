@@ -50,6 +50,7 @@ type Row struct {
 type Cell struct {
 	Ours  *report.Average `json:"ours,omitempty"`
 	Paper *float64        `json:"paper,omitempty"`
+	Bound report.Bound    `json:"-"` // how the paper's value is meant; [report.Unstated] is the value itself
 }
 
 // Series is a value for each hour, or for each interval of the day.
@@ -70,6 +71,24 @@ func Ours(values ...float64) Cell {
 func (c Cell) Beside(paper float64) Cell {
 	c.Paper = &paper
 	return c
+}
+
+// Marked puts a value or bound of the paper beside ours.
+func (c Cell) Marked(m report.Mark) Cell {
+	c.Bound = m.Bound
+	return c.Beside(m.Value)
+}
+
+// mark is the paper's value for a figure.
+func (c Cell) mark() (m report.Mark) {
+	switch {
+	case c.Paper == nil:
+	case c.Bound == report.Unstated:
+		m = report.Mark{Bound: report.About, Value: *c.Paper}
+	default:
+		m = report.Mark{Bound: c.Bound, Value: *c.Paper}
+	}
+	return m
 }
 
 // besideKnown is Beside for a value that may not be known.

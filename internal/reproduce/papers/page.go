@@ -187,7 +187,7 @@ func (p *Page) Text() string {
 	return b.String()
 }
 
-// Make makes the exhibits of the names again, or all without names, with the data, machines and workers of a size, and
+// Make makes the exhibits of the names again, or all without names, with the data, machines, experiments and workers of a size, and
 // writes their blocks and those that depend on them. Commit is the one of the program. It returns the
 // figures of these exhibits that the page shows. With one commit a page becomes the same bytes each time.
 func (p *Page) Make(
@@ -256,7 +256,7 @@ func (p *Page) reports(
 	made := map[string]*reproduce.Report{}
 	for _, flags := range order {
 		options := together[flags][0].options
-		options.Data, options.Machines, options.Workers = where.Data, where.Machines, where.Workers
+		options.Data, options.Machines, options.Experiments, options.Workers = where.Data, where.Machines, where.Experiments, where.Workers
 		var exhibits []string
 		for _, m := range together[flags] {
 			exhibits = append(exhibits, m.exhibit)

@@ -4,6 +4,7 @@ package papers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,14 +12,18 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce/bluegene"
 	"github.com/switchyard-hpc/switchyard/internal/reproduce/gridcost"
+	"github.com/switchyard-hpc/switchyard/internal/reproduce/superscheduler"
 )
 
-// Names lists what [Choose] takes, of the MCMF paper first, then of the one on power budgets, then of the ISS paper.
-func Names() []string { return slices.Concat(reproduce.Names(), bluegene.Names(), gridcost.Names()) }
+// Names lists what [Choose] takes, of the MCMF paper first, then of the one on power budgets, of the ISS paper, and of
+// the superscheduler paper.
+func Names() []string {
+	return slices.Concat(reproduce.Names(), bluegene.Names(), gridcost.Names(), superscheduler.Names())
+}
 
 // Exhibits lists all exhibits, in the same order.
 func Exhibits() []reproduce.Exhibit {
-	return slices.Concat(reproduce.Exhibits(), bluegene.Exhibits(), gridcost.Exhibits())
+	return slices.Concat(reproduce.Exhibits(), bluegene.Exhibits(), gridcost.Exhibits(), superscheduler.Exhibits())
 }
 
 // Claims are what the papers say, in the order of [Exhibits].
@@ -30,6 +35,7 @@ func Claims() []PaperClaims {
 type Choice struct {
 	options           reproduce.Options
 	mcmf, power, grid []string
+	super             []string
 }
 
 // Choose checks the options and the names, before anything is read. Without names all of the
@@ -42,6 +48,8 @@ func Choose(o reproduce.Options, names []string) (*Choice, error) {
 			c.power = append(c.power, name)
 		case slices.Contains(gridcost.Names(), name):
 			c.grid = append(c.grid, name)
+		case slices.Contains(superscheduler.Names(), name):
+			c.super = append(c.super, name)
 		case slices.Contains(reproduce.Names(), name):
 			c.mcmf = append(c.mcmf, name)
 		default:
@@ -51,7 +59,7 @@ func Choose(o reproduce.Options, names []string) (*Choice, error) {
 	if err := o.Check(c.mcmf); err != nil {
 		return nil, err
 	}
-	return c, bluegene.Check(o.Size, c.power)
+	return c, errors.Join(bluegene.Check(o.Size, c.power), superscheduler.Check(o.Size, c.super))
 }
 
 // Run makes what was chosen. Progress is called for each paper, and returns what is called with how
@@ -66,7 +74,7 @@ func (c *Choice) Run(ctx context.Context, progress func() (step func(done, of in
 		return err
 	}
 	var err error
-	if len(c.mcmf) > 0 || len(c.power)+len(c.grid) == 0 {
+	if len(c.mcmf) > 0 || len(c.power)+len(c.grid)+len(c.super) == 0 {
 		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
 			return reproduce.Run(ctx, c.options, c.mcmf, step)
 		})
@@ -80,6 +88,11 @@ func (c *Choice) Run(ctx context.Context, progress func() (step func(done, of in
 		var reports []reproduce.Report
 		reports, err = gridcost.Run(c.options.Machines, c.grid)
 		made = append(made, reports...)
+	}
+	if err == nil && len(c.super) > 0 {
+		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
+			return superscheduler.Run(ctx, c.options.Size, c.super, step)
+		})
 	}
 	return made, err
 }
