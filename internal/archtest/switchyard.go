@@ -76,6 +76,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/sdk/python", Level: nouns, Pure: true},
 
 		{Path: "internal/tokens", Level: borders, Pure: true},
+		{Path: "internal/quantity", Level: borders, Pure: true},
 		{Path: "localsched", Level: borders, Pure: true},
 		{Path: "localsched/partition", Level: borders, Pure: true},
 		{Path: "localsched/power", Level: borders, Pure: true},

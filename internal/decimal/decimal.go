@@ -27,6 +27,7 @@ const (
 	Exact        Rounding = iota // they are an error
 	Nearest                      // to the nearest integer, halves away from zero
 	AwayFromZero                 // to the next integer away from zero
+	TowardZero                   // they are dropped
 )
 
 // Form is a form in which decimal numbers are written, and the unit in which they are read.
@@ -209,6 +210,7 @@ func (n number) round(rounding Rounding, limit int64) (int64, error) {
 		up = n.units >= 0 && rest != "" && rest[0] >= '5'
 	case Exact, AwayFromZero:
 		up = !allZeros(wholeRest) || !allZeros(partRest)
+	case TowardZero:
 	}
 	switch {
 	case !ok:

@@ -61,6 +61,8 @@ func TestParse(t *testing.T) {
 		{millions, "1000000.0000", 1},
 		{millions, "1000000.0001", 2},
 		{decimal.Form{Negative: true, Rounding: decimal.AwayFromZero}, "-0.1", -1},
+		{decimal.Form{Negative: true, Rounding: decimal.TowardZero}, "-1.9", -1},
+		{decimal.Form{Scale: 3, Max: 1999, Rounding: decimal.TowardZero}, "1.9999", 1999},
 		{decimal.Form{Max: 1}, "1", 1},
 	} {
 		if got, err := c.form.Parse(c.text); err != nil || got != c.want {
@@ -148,7 +150,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("0,5", 0, int64(1), byte(8))
 	f.Fuzz(func(t *testing.T, text string, scale int, most int64, bits byte) {
 		form := decimal.Form{
-			Scale: scale % 20, Max: max(most, 0), Rounding: decimal.Rounding(bits % 3), Negative: bits&4 > 0, Comma: bits&8 > 0, Scientific: bits&16 > 0,
+			Scale: scale % 20, Max: max(most, 0), Rounding: decimal.Rounding(bits % 4), Negative: bits&4 > 0, Comma: bits&8 > 0, Scientific: bits&16 > 0,
 		}
 		got, err := form.Parse(text)
 		plain := text
@@ -209,6 +211,7 @@ func exactly(form decimal.Form, value *big.Rat) (int64, error) {
 		if rest.Sign() > 0 {
 			size.Add(size, big.NewInt(1))
 		}
+	case decimal.TowardZero:
 	}
 	if size.Cmp(limit) > 0 {
 		return 0, decimal.ErrRange
