@@ -257,8 +257,8 @@ runs/app.toml:10: component[a].script: is missing; name the batch script that th
 runs/app.toml:14: component[b c].name: invalid component name "b c"; use 1 to 64 letters, digits, dots, hyphens and underscores
 runs/app.toml:3: application.objective: invalid objective "best"; use fastest, cheapest, green or balanced
 runs/app.toml:2: application.max_cost: "-5 CHF" is not an amount of money; write for instance 10.50 CHF, with up to six decimals
-runs/app.toml:9: component[a].memory: "much" is not an amount of memory; write for instance 4000, 4000M or 4G
-runs/app.toml:12: component[a].time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m
+runs/app.toml:9: component[a].memory: "much" is not a valid size; write a whole number and possibly a unit of K, M, G, T or P, as "512M" or "4G"
+runs/app.toml:12: component[a].time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min or d-h:min:s, or as 1h30m
 runs/app.toml:16: component[b c].cpus: "0" is not a whole number from 1 to 1000000
 runs/app.toml:10: the component a is at runs/app.toml:4 already; give each a name of its own`,
 		},

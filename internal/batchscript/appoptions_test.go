@@ -208,7 +208,7 @@ func TestNothingFollowsFromMistakes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"--cpus=8,4 --time=2h,1h --nodes=9 --estimate=3h":       "--cpus: 4 after 8; list each count once, in ascending order",
-		"--time=soon --estimate=9h":                             `--time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m`,
+		"--time=soon --estimate=9h":                             `--time: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min or d-h:min:s, or as 1h30m`,
 		"--time=0:00 --estimate=9h":                             `--time: "0:00" is no time at all; give more than 0`,
 		"--max-time=0s --estimate=9m":                           `--max-time: "0s" is no time at all; give more than 0`,
 		"--cpus=4,8 --time=3h,2h,1h --estimate=9h,3h":           "--time: names 3 times, but the job has 2 counts of CPUs; name one, or one for each count of --cpus",

@@ -21,7 +21,7 @@ func TestStartOptionsWithoutAGroup(t *testing.T) {
 		"with a limit":   {[]string{"#SWITCHYARD --max-time=2h", "#SWITCHYARD --start-missed=retry"}, nil, "job.sh:3: --start-missed: " + nothing},
 		"components":     {[]string{"#SWITCHYARD --start-tolerance=90s", "#SWITCHYARD component a", "#SWITCHYARD component b"}, nil, "job.sh:2: --start-tolerance: " + nothing},
 		"an unknown one": {[]string{"#SWITCHYARD --start-missed=sulk"}, nil, `job.sh:2: --start-missed: invalid value "sulk"; use retry or fail`},
-		"no time":        {[]string{"#SWITCHYARD --start-tolerance=soon"}, nil, `job.sh:2: --start-tolerance: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m`},
+		"no time":        {[]string{"#SWITCHYARD --start-tolerance=soon"}, nil, `job.sh:2: --start-tolerance: "soon" is not a time; write min, min:s, h:min:s, d-h, d-h:min or d-h:min:s, or as 1h30m`},
 	} {
 		_, _, err := batchscript.Read(script(c.lines...), c.settings, origin())
 		if err == nil || err.Error() != c.want {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
+	"github.com/switchyard-hpc/switchyard/internal/quantity"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -145,93 +145,39 @@ func setMemoryPerCPU(w *jobOptions, value string) error {
 	return nil
 }
 
-// ParseMemory reads an amount of memory in MB, or with one of the letters K, M,
-// G, T (powers of 1024), as sbatch does. A part of a MB counts as a whole one;
-// 0 asks for no particular amount.
-func ParseMemory(value string) (mb int64, err error) {
-	digits, unit := splitUnit(value)
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not an amount of memory; write for instance 4000, 4000M or 4G", value)
-	}
-	var factor int64 = 1
-	switch unit {
-	case "K":
-		n = n/1024 + min(1, n%1024)
-	case "", "M":
-	case "G":
-		factor = 1 << 10
-	case "T":
-		factor = 1 << 20
-	default:
-		return 0, fmt.Errorf("%q has the unit %q; use K, M, G or T", value, unit)
-	}
-	if n > math.MaxInt64>>10/factor {
-		return 0, fmt.Errorf("%q is more memory than can be counted", value)
-	}
-	return n * factor, nil
+// memory is the form of amounts of memory, as sbatch has it but for P. A part of a MB counts as a whole one.
+func memory() quantity.Size {
+	return quantity.Size{Bare: quantity.Mega, In: quantity.Mega, Max: 1 << 50, Rounding: decimal.AwayFromZero}
 }
 
-func splitUnit(value string) (digits, unit string) {
-	end := strings.IndexFunc(value, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		return value, ""
+// ParseMemory reads an amount of memory in MB, or with one of the letters K, M,
+// G, T, P (powers of 1024); 0 asks for no particular amount.
+func ParseMemory(value string) (mb int64, err error) {
+	if mb, err = memory().Parse(value); err != nil {
+		return 0, fmt.Errorf("%q %w", value, err)
 	}
-	unit = strings.ToUpper(value[end:])
-	if len(unit) == 2 {
-		unit = strings.TrimSuffix(unit, "B")
-	}
-	return value[:end], unit
+	return mb, nil
 }
 
 // ParseTime reads a wall-time limit as sbatch does: "min", "min:s", "h:min:s",
 // "d-h", "d-h:min" or "d-h:min:s", or with units, as "1h30m". It must be above zero
 // and bounded, because the grid plans by it.
 func ParseTime(value string) (protocol.Duration, error) {
-	switch strings.ToLower(value) {
-	case "unlimited", "infinite", "-1", "0":
-		return 0, fmt.Errorf("%q sets no limit, and the grid plans by limits; give the longest time that the job may take", value)
+	limit, err := settings.ParseDuration(value)
+	if err != nil {
+		limit, err = quantity.ParseTimeLimit(value)
 	}
-	if d, err := settings.ParseDuration(value); err == nil {
-		return aboveZero(value, d)
-	}
-	days, clock, hasDays := strings.Cut(value, "-")
-	if !hasDays {
-		days, clock = "0", value
-	}
-	parts := strings.Split(clock, ":")
-	var units []protocol.Duration
 	switch {
-	case hasDays:
-		units = []protocol.Duration{protocol.Hour, protocol.Minute, protocol.Second}
-	case len(parts) <= 2:
-		units = []protocol.Duration{protocol.Minute, protocol.Second}
-	default:
-		units = []protocol.Duration{protocol.Hour, protocol.Minute, protocol.Second}
-	}
-	total, ok := span(days, protocol.Day)
-	ok = ok && len(parts) <= len(units)
-	for i := 0; ok && i < len(parts); i++ {
-		var part protocol.Duration
-		part, ok = span(parts[i], units[i])
-		total = total.Plus(part)
-	}
-	if !ok {
-		return 0, fmt.Errorf("%q is not a time; write min, min:s, h:min:s, d-h, d-h:min, d-h:min:s, or as 1h30m", value)
-	}
-	return aboveZero(value, total)
-}
-
-func aboveZero(value string, d protocol.Duration) (protocol.Duration, error) {
-	if d <= 0 {
+	case errors.Is(err, quantity.ErrTime):
+		return 0, fmt.Errorf("%q %w, or as 1h30m", value, err)
+	case err != nil:
+		return 0, fmt.Errorf("%q %w; give a shorter one", value, err)
+	case limit == protocol.Never || value == "0":
+		return 0, fmt.Errorf("%q sets no limit, and the grid plans by limits; give the longest time that the job may take", value)
+	case limit <= 0:
 		return 0, fmt.Errorf("%q is no time at all; give more than 0", value)
 	}
-	return d, nil
-}
-
-func span(digits string, unit protocol.Duration) (protocol.Duration, bool) {
-	n, err := strconv.ParseUint(digits, 10, 24)
-	return protocol.Duration(n) * unit, err == nil && digits[0] != '+'
+	return limit, nil
 }
 
 func setSites(w *jobOptions, value string) error {
@@ -271,13 +217,13 @@ func parsePercent(value string) (ppm int, err error) {
 
 // setData takes an amount of data.
 func setData(field func(*jobOptions) *int64) func(*jobOptions, string) error {
-	const bytesPerMB = 20 // the power of two
+	form := quantity.Size{Bare: quantity.Mega, In: quantity.Byte}
 	return func(w *jobOptions, value string) error {
-		mb, err := ParseMemory(value)
-		if err != nil || mb > math.MaxInt64>>bytesPerMB {
-			return fmt.Errorf("%q is not an amount of data; write for instance 500M, 10G or 2T", value)
+		size, err := form.Parse(value)
+		if err != nil {
+			return fmt.Errorf("%q %w", value, err)
 		}
-		*field(w) = mb << bytesPerMB
+		*field(w) = size
 		return nil
 	}
 }

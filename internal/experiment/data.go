@@ -1,13 +1,12 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
+	"github.com/switchyard-hpc/switchyard/internal/quantity"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -38,58 +37,28 @@ type DataLink struct {
 // Bytes is an amount of data.
 type Bytes int64 //nolint:recvcheck // it is changed where it is read, and printed by value
 
-// maxBytes bounds a job's data: ten million GB.
-const maxBytes = 10_000_000_000_000_000
+// dataSizes is the form of amounts of data. A job has at most ten million GB.
+func dataSizes() quantity.Size {
+	return quantity.Size{
+		Units: quantity.SI, In: quantity.Byte, Max: 10_000_000_000_000_000, Decimals: quantity.MaxDecimals, Rounding: decimal.Nearest,
+	}
+}
 
-// dataUnits are the units of amounts of data, from the smallest up; each is a thousand
-// of the one before.
-func dataUnits() []string { return []string{"B", "kB", "MB", "GB", "TB", "PB"} }
-
-// UnmarshalTOML implements [settings.Unmarshaler].
+// UnmarshalTOML reads "10GB" or "1.5TB", or "0". It implements [settings.Unmarshaler].
 func (b *Bytes) UnmarshalTOML(raw any) error {
 	text, ok := raw.(string)
 	if !ok {
 		return settings.Mismatch(raw, `an amount of data in quotes, as "10GB" or "1.5TB"`)
 	}
-	read, err := ParseBytes(text)
+	read, err := dataSizes().Parse(text)
 	if err == nil {
-		*b = read
+		*b = Bytes(read)
 	}
 	return err
 }
 
-// ParseBytes reads "10GB" or "1.5TB", or "0".
-func ParseBytes(text string) (Bytes, error) {
-	if text == "0" {
-		return 0, nil
-	}
-	end := max(0, strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }))
-	unit := -1
-	for i, name := range dataUnits() {
-		if name == strings.TrimSpace(text[end:]) {
-			unit = i
-		}
-	}
-	form := decimal.Form{Scale: 3 * unit, Max: maxBytes, Rounding: decimal.Nearest}
-	size, err := form.Parse(text[:end])
-	switch {
-	case unit >= 0 && errors.Is(err, decimal.ErrRange):
-		return 0, errors.New("is more than 10PB")
-	case unit < 0 || err != nil:
-		return 0, fmt.Errorf(`is not a valid amount of data; write a number and a unit of %s, as "10GB" or "1.5TB"`, strings.Join(dataUnits(), ", "))
-	}
-	return Bytes(size), nil
-}
-
-// TOML implements [settings.Literal].
-func (b Bytes) TOML() string {
-	units := dataUnits()
-	unit := 0
-	for b != 0 && b%1000 == 0 && unit+1 < len(units) {
-		b, unit = b/1000, unit+1
-	}
-	return fmt.Sprintf("%q", strconv.FormatInt(int64(b), 10)+units[unit])
-}
+// TOML prints what UnmarshalTOML reads. It implements [settings.Literal].
+func (b Bytes) TOML() string { return strconv.Quote(dataSizes().Text(int64(b))) }
 
 // stage is how data travel in a simulation.
 func (p *Plan) stage() sim.Stage {

@@ -246,7 +246,7 @@ func TestSizesOfDataAreChecked(t *testing.T) {
 	t.Parallel()
 	for table, want := range map[string]string{
 		"size = \"1TB\"\nsizes = [\"0\", \"1GB\"]\nbandwidth = \"1MB/s\"": "data.sizes: has no effect with size; leave one of the two out",
-		"sizes = [\"0\", \"1 ton\"]\nbandwidth = \"1MB/s\"":               "is not a valid amount of data",
+		"sizes = [\"0\", \"1 ton\"]\nbandwidth = \"1MB/s\"":               "is not a valid size",
 		"sizes = [\"0\", \"1GB\"]":                                        "data.bandwidth: is missing",
 		"sizes = [\"0\"]\nbandwidth = \"1MB/s\"":                          "data.bandwidth: has no effect with data of size 0",
 	} {
@@ -456,7 +456,7 @@ cpus = 1
 		"bad.toml:11: electricity.start: 2014-03-09 02:30 does not exist in America/New_York",
 		`bad.toml:13: electricity.forecast: no forecaster is called "weather"`,
 		"bad.toml:16: power.high: 0.6 is less than low, 1.4",
-		"bad.toml:18: data.size: is not a valid amount of data",
+		"bad.toml:18: data.size: is not a valid size",
 		"bad.toml:21: data.link[1].bandwidth: is not a valid bandwidth",
 		`bad.toml:23: workload[1].model: the systems of "xsede" are blacklight, darter, `,
 		"bad.toml:24: workload[1].site: has no effect with jobs of several sites",
@@ -633,31 +633,32 @@ func TestXSEDEExample(t *testing.T) {
 	}
 }
 
-func TestParseBytes(t *testing.T) {
+func TestBytes(t *testing.T) {
 	t.Parallel()
+	var got experiment.Bytes
 	for text, want := range map[string]experiment.Bytes{
-		"0": 0, "0B": 0, "12B": 12, "1.5kB": 1500, "10 GB": 10_000_000_000, "1TB": 1_000_000_000_000, "10PB": 10_000_000_000_000_000,
+		"0": 0, "0B": 0, "12B": 12, "1.5kB": 1500, "10 GB": 10_000_000_000, "1TB": 1_000_000_000_000, "1tb": 1_000_000_000_000, "10PB": 10_000_000_000_000_000,
 	} {
-		if got, err := experiment.ParseBytes(text); err != nil || got != want {
+		if err := got.UnmarshalTOML(text); err != nil || got != want {
 			t.Errorf("%q: %d, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "1", "TB", "1tb", "-1GB", "1e3GB", "11PB", "1.2.3GB", "1GB/s", "..B"} {
-		if got, err := experiment.ParseBytes(text); err == nil {
+	for _, text := range []string{"", "1", "TB", "-1GB", "1e3GB", "11PB", "1.2.3GB", "1GB/s", "..B"} {
+		if err := got.UnmarshalTOML(text); err == nil {
 			t.Errorf("%q is %d", text, got)
 		}
 	}
 }
 
-func FuzzParseBytes(f *testing.F) {
+func FuzzBytes(f *testing.F) {
 	f.Add("1TB")
 	f.Add("1.25 MB")
 	f.Fuzz(func(t *testing.T, text string) {
-		read, err := experiment.ParseBytes(text)
-		if err != nil {
+		var read, again experiment.Bytes
+		if read.UnmarshalTOML(text) != nil {
 			return
 		}
-		if again, err := experiment.ParseBytes(strings.Trim(read.TOML(), `"`)); err != nil || again != read || read < 0 {
+		if err := again.UnmarshalTOML(strings.Trim(read.TOML(), `"`)); err != nil || again != read || read < 0 {
 			t.Errorf("%q is %d, prints as %s and reads back as %d, %v", text, read, read.TOML(), again, err)
 		}
 	})

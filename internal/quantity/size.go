@@ -7,13 +7,12 @@ package quantity
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 )
 
 // Units are the names of units, and what they are multiples of.
@@ -73,6 +72,9 @@ func (u Units) prefix(name string) (Prefix, bool) {
 	return Kilo + Prefix(i), i >= 0 && slices.Contains(behind, name[1:])
 }
 
+// maxSize is where [Size].Max ends. A larger size is known to be larger, though int128 stops at the largest int64.
+const maxSize = 1 << 62
+
 // MaxDecimals is the most that [Size].Decimals may be.
 const MaxDecimals = 12
 
@@ -82,7 +84,7 @@ type Size struct {
 	Units    Units
 	Bare     Prefix // the unit of a number without one; None: a unit is required, but for 0
 	In       Prefix // the unit of the result: [Byte], [Kilo] or [Mega]
-	Max      int64  // the largest size, in the unit of the result; 0: the largest int64
+	Max      int64  // the largest size, in the unit of the result; 0: 2^62
 	Decimals int    // how many decimals the number may have, besides zeros at their end; 0: no decimal point
 	Rounding decimal.Rounding
 }
@@ -126,37 +128,35 @@ func (s Size) split(text string) (number string, unit Prefix, ok bool) {
 
 // convert returns a number of 10^-scale units in the unit of the result.
 func (s Size) convert(digits int64, scale int, unit Prefix) (int64, error) {
-	times, by := uint64(1), uint64(1)
+	times, by := int64(1), int64(1)
 	for ; unit > s.In; unit-- {
-		times *= uint64(s.Units.base())
+		times *= s.Units.base()
 	}
 	for ; unit < s.In; unit++ {
-		by *= uint64(s.Units.base())
+		by *= s.Units.base()
 	}
 	for range scale {
 		by *= 10
 	}
-	high, low := bits.Mul64(uint64(digits), times)
-	if high >= by {
-		return 0, s.tooLarge()
-	}
-	whole, rest := bits.Div64(high, low, by)
+	exact := int128.Product(digits, times)
+	size, above := exact.Down(by), exact.Up(by)
 	switch {
-	case rest == 0 || s.Rounding == decimal.TowardZero || s.Rounding == decimal.Nearest && rest < by-rest:
-	case s.Rounding == decimal.Exact:
+	case s.Rounding == decimal.Nearest:
+		size = exact.Nearest(by)
+	case s.Rounding == decimal.AwayFromZero:
+		size = above
+	case s.Rounding == decimal.Exact && size < above:
 		return 0, fmt.Errorf("is not a multiple of 1%s; write a multiple", s.Units.name(s.In))
-	default:
-		whole++
 	}
-	if whole > uint64(s.max()) {
+	if size > s.max() {
 		return 0, s.tooLarge()
 	}
-	return int64(whole), nil
+	return size, nil
 }
 
 func (s Size) max() int64 {
 	if s.Max == 0 {
-		return math.MaxInt64
+		return maxSize
 	}
 	return s.Max
 }

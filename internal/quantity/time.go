@@ -13,9 +13,10 @@ import (
 // maxTimeLimit is the longest time limit of Slurm, which counts its minutes in 32 bits.
 const maxTimeLimit = math.MaxUint32 * protocol.Minute
 
+// The errors of times.
 var (
-	errTime     = errors.New("is not a time; write min, min:s, h:min:s, d-h, d-h:min or d-h:min:s")
-	errLongTime = errors.New("is a longer time than Slurm can count")
+	ErrTime     = errors.New("is not a time; write min, min:s, h:min:s, d-h, d-h:min or d-h:min:s")
+	ErrLongTime = errors.New("is a longer time than Slurm can count")
 )
 
 // ParseTimeLimit reads a time limit as Slurm's commands take it, and as they print it (sbatch(1), --time): "min", "min:s",
@@ -28,7 +29,7 @@ func ParseTimeLimit(text string) (protocol.Duration, error) {
 	}
 	limit, _, err := parseTime(text)
 	if err == nil && limit > maxTimeLimit {
-		return 0, errLongTime
+		return 0, ErrLongTime
 	}
 	return limit, err
 }
@@ -43,7 +44,7 @@ func ParseCPUTime(text string) (protocol.Duration, error) {
 	}
 	ms, err := decimal.Form{Scale: 3, Rounding: decimal.TowardZero}.Parse("0." + fraction)
 	if err != nil || !hasSeconds {
-		return 0, errTime
+		return 0, ErrTime
 	}
 	return total + protocol.Duration(ms), nil
 }
@@ -61,15 +62,15 @@ func parseTime(text string) (total protocol.Duration, hasSeconds bool, err error
 		units = units[1:]
 	}
 	if len(parts) > len(units) {
-		return 0, false, errTime
+		return 0, false, ErrTime
 	}
 	for i, digits := range parts {
 		n, err := strconv.ParseUint(digits, 10, 32)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
-			return 0, false, errLongTime
+			return 0, false, ErrLongTime
 		case err != nil:
-			return 0, false, errTime
+			return 0, false, ErrTime
 		}
 		total += protocol.Duration(n) * units[i]
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
+	"github.com/switchyard-hpc/switchyard/internal/quantity"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -23,40 +25,19 @@ func parseTime(text string) (protocol.Instant, error) {
 	return protocol.InstantOf(t), nil
 }
 
-// parseLimit reads a time limit, [days-][[hours:]minutes:]seconds, as squeue,
-// sinfo and scontrol print it. It is [protocol.Never] where there is none.
+// parseLimit reads a time limit as squeue, sinfo and scontrol print it. It is
+// [protocol.Never] where there is none.
 func parseLimit(text string) (protocol.Duration, error) {
 	switch text {
-	case "UNLIMITED", "infinite", "INFINITE", "NOT_SET", "INVALID", "Partition_Limit", "n/a":
+	case "NOT_SET", "INVALID", "Partition_Limit", "n/a":
 		return protocol.Never, nil
 	}
-	bad := fmt.Errorf("%q is not a time limit as Slurm prints it", text)
-	days, clock, dashed := strings.Cut(text, "-")
-	if !dashed {
-		days, clock = "0", text
-	}
-	parts := strings.Split(clock, ":")
-	if len(parts) < 2 || len(parts) > 3 || dashed && len(parts) == 2 {
-		return 0, bad
-	}
-	d, err := parseCount(days, maxLimit)
+	limit, err := quantity.ParseTimeLimit(text)
 	if err != nil {
-		return 0, bad
+		return 0, fmt.Errorf("time limit %.50q %w", text, err)
 	}
-	seconds := 0
-	for _, part := range parts {
-		n, err := parseCount(part, maxLimit)
-		if err != nil {
-			return 0, bad
-		}
-		seconds = 60*seconds + n
-	}
-	return protocol.Duration(d)*protocol.Day + protocol.Duration(seconds)*protocol.Second, nil
+	return limit, nil
 }
-
-// maxLimit is the largest number in a time limit: Slurm counts minutes in 32
-// bits.
-const maxLimit = 1 << 32
 
 // parseCount reads a decimal number from 0 to most.
 func parseCount(text string, most int) (int, error) {
@@ -68,31 +49,19 @@ func parseCount(text string, most int) (int, error) {
 }
 
 // parseMegabytes reads an amount of memory as a list of TRES has it, a number with
-// decimals or not and a unit, such as "1.50G"; without a unit it is in MB.
+// decimals or not and a unit, such as "1.50G"; without a unit it is in MB. It is
+// rounded down.
 func parseMegabytes(text string) (int64, error) {
-	digits := strings.TrimRight(text, "KMGTP")
-	whole, decimals, _ := strings.Cut(digits, ".")
-	n, err := parseCount(whole, 1<<30)
-	thousandths, bad := 0, err
-	if decimals != "" {
-		thousandths, bad = parseCount((decimals + "000")[:3], 999)
+	form := quantity.Size{Bare: quantity.Mega, In: quantity.Mega, Max: 1 << 50, Decimals: printedDecimals, Rounding: decimal.TowardZero}
+	mb, err := form.Parse(text)
+	if err != nil {
+		return 0, fmt.Errorf("memory %.50q %w", text, err)
 	}
-	if err != nil || bad != nil || len(decimals) > 3 || len(text)-len(digits) > 1 {
-		return 0, fmt.Errorf("%.50q is no amount of memory as Slurm prints it", text)
-	}
-	amount := int64(n)*1000 + int64(thousandths)
-	switch text[len(digits):] {
-	case "K":
-		amount >>= 10
-	case "G":
-		amount <<= 10
-	case "T":
-		amount <<= 20
-	case "P":
-		amount = min(amount, 1<<32) << 30
-	}
-	return amount / 1000, nil
+	return mb, nil
 }
+
+// printedDecimals is how many decimals sizes that Slurm prints may have; it prints two.
+const printedDecimals = 3
 
 // parseExit reads "code:signal".
 func parseExit(text string) (code, signal int, err error) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/decimal"
+	"github.com/switchyard-hpc/switchyard/internal/quantity"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/localsched/usage"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -101,7 +103,10 @@ func parseUsage(out, name string) (u protocol.Usage, complete bool) {
 		if len(f) != fields {
 			continue
 		}
-		is := protocol.Usage{CPU: parseCPUTime(f[2]), MemoryMB: parseMemory(f[3]), Energy: parseJoules(f[4])}
+		is := protocol.Usage{MemoryMB: parseMemory(f[3]), Energy: parseJoules(f[4])}
+		if cpu, err := quantity.ParseCPUTime(f[2]); err == nil { // else it was not gathered
+			is.CPU = cpu
+		}
 		job, _, step := strings.Cut(f[0], ".")
 		switch {
 		case !step && tagName(f[1]) == name:
@@ -119,41 +124,15 @@ func parseUsage(out, name string) (u protocol.Usage, complete bool) {
 	return usage.Prefer(whole, steps), complete
 }
 
-// parseCPUTime reads [days-][hours:]minutes:seconds[.milliseconds]; 0 for what is no such.
-func parseCPUTime(text string) protocol.Duration {
-	clock, fraction, _ := strings.Cut(text, ".")
-	d, err := parseLimit(clock)
-	if err != nil || d == protocol.Never {
-		return 0
-	}
-	if fraction != "" {
-		part, err := parseCount((fraction + "00")[:3], 999)
-		if err != nil {
-			return 0
-		}
-		d += protocol.Duration(part)
-	}
-	return d
-}
-
-// parseMemory reads bytes, or a number with K, M, G or T for powers of 1024, and rounds up to
-// MB; 0 for what is no such.
+// parseMemory reads the memory of a task, in bytes or with a unit, and rounds it up to MB; 0 for
+// what is no such.
 func parseMemory(text string) int64 {
-	unit := 1.0
-	if text != "" {
-		if power := strings.IndexByte("KMGT", text[len(text)-1]); power >= 0 {
-			text = text[:len(text)-1]
-			for range power + 1 {
-				unit *= 1024
-			}
-		}
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	const perMB, most = 1 << 20, 1 << 60
-	if err != nil || !(n > 0 && n*unit < most) {
+	form := quantity.Size{Bare: quantity.Byte, In: quantity.Mega, Max: 1 << 40, Decimals: printedDecimals, Rounding: decimal.AwayFromZero}
+	mb, err := form.Parse(text)
+	if err != nil {
 		return 0
 	}
-	return (int64(n*unit) + perMB - 1) / perMB
+	return mb
 }
 
 // parseJoules reads joules as millijoules; 0 for what is no such. Slurm prints a number near
@@ -173,12 +152,11 @@ func parseShellTimes(words []string) (sum protocol.Duration) {
 	for _, word := range words {
 		minutes, rest, _ := strings.Cut(word, "m")
 		seconds, ok := strings.CutSuffix(rest, "s")
-		n, err := parseCount(minutes, maxLimit)
-		part, wrong := strconv.ParseFloat(strings.ReplaceAll(seconds, ",", "."), 64)
-		if !ok || err != nil || wrong != nil || !(part >= 0 && part < 61) {
+		cpu, err := quantity.ParseCPUTime(minutes + ":" + strings.ReplaceAll(seconds, ",", "."))
+		if !ok || err != nil {
 			return 0
 		}
-		sum += protocol.Duration(n)*protocol.Minute + protocol.Duration(part*float64(protocol.Second))
+		sum += cpu
 	}
 	return sum
 }

@@ -248,13 +248,13 @@ func TestSmallParts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]protocol.Duration{
 		"1:00": protocol.Minute, "10:00": 10 * protocol.Minute, "2:00:05": 2*protocol.Hour + 5*protocol.Second,
-		"1-02:00:00": 26 * protocol.Hour, "UNLIMITED": protocol.Never, "infinite": protocol.Never,
+		"1-02:00:00": 26 * protocol.Hour, "5": 5 * protocol.Minute, "1-2:3": 26*protocol.Hour + 3*protocol.Minute, "UNLIMITED": protocol.Never, "infinite": protocol.Never,
 	} {
 		if got, err := slurm.ParseLimit(text); err != nil || got != want {
 			t.Errorf("%s: %v %v", text, got, err)
 		}
 	}
-	for _, bad := range []string{"", "5", "1:2:3:4", "1-2:3", "-1:00", "1:x", "+1:00", "1--2:00:00"} {
+	for _, bad := range []string{"", "1:2:3:4", "1:00.5", "-1:00", "1:x", "+1:00", "1--2:00:00"} {
 		if got, err := slurm.ParseLimit(bad); err == nil {
 			t.Errorf("%q: read as %v", bad, got)
 		}
