@@ -38,7 +38,10 @@ func madeUp(t *testing.T) string {
 		put(t, packed(t, []byte(hourly(12, 20+i))), dir, "prices", "nordu-2014", area+".csv.gz")
 	}
 	put(t, packed(t, []byte(nordPool(12))), dir, "prices", "nordpool", "elspot-prices_2014_hourly_eur.csv.gz")
-	for _, log := range []string{"CEA-Curie-2011-2.1-cln", "SDSC-Par-1996-3.1-cln", "SDSC-BLUE-2000-4.2-cln", "LCG", "xsede-sample-4100"} {
+	for _, log := range []string{
+		"CEA-Curie-2011-2.1-cln", "SDSC-Par-1996-3.1-cln", "SDSC-BLUE-2000-4.2-cln", "KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln",
+		"ANL-Intrepid-2009-1.first10000", "LCG", "xsede-sample-4100",
+	} {
 		put(t, packed(t, trace(t, 500)), dir, "traces", log+".swf.gz")
 	}
 	return dir

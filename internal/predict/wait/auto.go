@@ -52,6 +52,7 @@ func NewAuto(recent int, predictors ...Predictor) *Auto {
 		predictors: predictors, recent: recent,
 		waiting: map[int64][]protocol.Duration{}, intervals: newCalibration(recent),
 	}
+	u.intervals.keepsMedian = true
 	for i := range predictors {
 		u.estimates = append(u.estimates, estimate{predictor: i, median: true}, estimate{predictor: i})
 	}
@@ -89,9 +90,8 @@ func (u *Auto) Predict(a Arrival) Prediction {
 	}
 	u.intervals.elapse(a.At)
 	p := u.intervals.correct(spreadOf(c.prediction), c.prediction)
-	p.Median, p.Mean = c.prediction.Wait, c.prediction.Mean
-	p.Low = min(p.Low, p.Wait)
-	return p.ordered()
+	p.Mean = c.prediction.Mean
+	return p
 }
 
 // spreadOf are the quantiles that a prediction states.

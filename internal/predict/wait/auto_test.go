@@ -138,3 +138,27 @@ func TestCompletedOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundOfWaitsThatGrow: waits double with every 50 jobs, so that each new one may be the
+// longest that ever was; the bound goes beyond all of them.
+func TestBoundOfWaitsThatGrow(t *testing.T) {
+	t.Parallel()
+	zero := wait.Baselines(1000)[0]
+	random := rand.New(rand.NewPCG(6, 6))
+	held, jobs := 0, 0
+	for i := range int64(600) {
+		waited := (1 + random.Float64()) * 100 * math.Exp2(float64(i)/50)
+		bound := zero.Predict(wait.Arrival{}).Bound
+		come(zero, i+1, 1, waited)
+		if bound == protocol.Never {
+			continue
+		}
+		jobs++
+		if ofSeconds(int64(waited)) <= bound {
+			held++
+		}
+	}
+	if share := float64(held) / float64(jobs); share < 0.8 {
+		t.Errorf("%.2f of %d bounds hold", share, jobs)
+	}
+}

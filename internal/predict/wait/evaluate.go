@@ -54,7 +54,7 @@ func Evaluate(past []Past, o EvaluateOptions, predictors ...Predictor) ([]Score,
 			for i, p := range predictors {
 				prediction := p.Predict(arrival)
 				if m.index >= o.Warm && o.scores(job) {
-					ledgers[i].add(prediction, job)
+					ledgers[i].add(prediction, arrival.Planned, job)
 				}
 			}
 		}

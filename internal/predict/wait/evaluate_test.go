@@ -91,6 +91,7 @@ func TestEvaluateByHand(t *testing.T) {
 		MedianOff: 1000 / 3,
 		Ranged:    2.0 / 3, BelowLow: 0.5, MeanWidth: 30 * minute,
 		Bounded: 1.0 / 3, BoundHeld: 1, MeanBound: 3 * hour,
+		AtOnce: 2.0 / 3, QuotedHeld: 1,
 	}
 	if percent := 100 * (0.25 + 3601.0/3659) / 3; !near(got.PercentError, percent, 1e-12) {
 		t.Errorf("a percent error of %v, want %v", got.PercentError, percent)

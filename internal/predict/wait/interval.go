@@ -35,6 +35,8 @@ func point(seconds float64) quantiles { return quantiles{seconds, seconds, secon
 type calibration struct {
 	low, median, high magnitudes
 
+	keepsMedian bool // the median is right as it is; only the others are corrected
+
 	level   float64            // the share of the scores that the bound covers
 	pending map[int64]*promise // job ID to what was predicted at its submission
 	due     dueBounds          // bounds of pending jobs that time has not passed
@@ -58,11 +60,16 @@ type promise struct {
 // tells of a burst before it starts.
 const Nominal = 0.95
 
-// How the level follows the outcomes.
+// How the level follows the outcomes. Where most jobs do not wait the bound of most
+// is 0 and holds for more than Nominal; without a least level the others would pay
+// for all of these. Above 1 the bound is beyond the largest of the recent scores, by
+// a factor of e for each fifth of a level: in a burst waits exceed all that came
+// before.
 const (
 	levelStep  = 0.005
-	leastLevel = 0.5
-	mostLevel  = 0.9995
+	leastLevel = 0.7
+	mostLevel  = 1.5
+	beyond     = 5
 )
 
 func newCalibration(recent int) *calibration {
@@ -125,7 +132,8 @@ func (c *calibration) judge(p *promise, held bool) {
 	c.level = min(max(c.level, leastLevel), mostLevel)
 }
 
-// bound is the corrected wait that a job exceeds with the probability 1 − Nominal.
+// bound is the corrected wait that a job exceeds with the probability 1 − Nominal. It
+// is no less than the corrected median, which stands beside it.
 func (c *calibration) bound(q quantiles) (waited float64, ok bool) {
 	scores := c.high.of(q.high)
 	if _, enough := scores.above(Nominal); !enough {
@@ -133,21 +141,33 @@ func (c *calibration) bound(q quantiles) (waited float64, ok bool) {
 	}
 	ratio, ok := scores.above(c.level)
 	if !ok {
-		ratio = scores.sorted[len(scores.sorted)-1]
+		ratio = scores.sorted[len(scores.sorted)-1] + beyond*max(c.level-1, 0)
 	}
-	return max(scaled(q.high, ratio), 0), true
+	low, median := c.center(q)
+	return max(scaled(q.high, ratio), low, median, 0), true
 }
 
-// correct writes calibrated quantiles into a prediction.
-func (c *calibration) correct(q quantiles, p Prediction) Prediction {
-	open := unknown()
-	p.Low, p.Median, p.High, p.Bound = open.Low, duration(q.median), open.High, open.Bound
+// center are the corrected P10 and P50. The P10 is 0 until enough jobs have started.
+func (c *calibration) center(q quantiles) (low, median float64) {
+	median = q.median
+	if ratio, ok := c.median.of(q.median).above(0.5); ok && !c.keepsMedian {
+		median = scaled(q.median, ratio)
+	}
 	if ratio, ok := c.low.of(q.low).below(0.1); ok {
-		p.Low = duration(scaled(q.low, ratio))
+		low = scaled(q.low, ratio)
 	}
-	if ratio, ok := c.median.of(q.median).above(0.5); ok {
-		p.Median = duration(scaled(q.median, ratio))
+	if c.keepsMedian {
+		low = min(low, median)
 	}
+	return low, median
+}
+
+// correct writes calibrated quantiles into a prediction. The P90 is at most the bound:
+// that holds for 95 % of all jobs, so that for some of them it may be below the P90 of
+// their magnitude.
+func (c *calibration) correct(q quantiles, p Prediction) Prediction {
+	low, median := c.center(q)
+	p.Low, p.Median, p.High, p.Bound = duration(low), duration(median), protocol.Never, protocol.Never
 	p.Mean = p.Median
 	if s := c.median.of(q.median); len(s.sorted) > 0 {
 		p.Mean = duration((q.median+slack)*s.ratios/float64(len(s.sorted)) - slack)
@@ -157,6 +177,7 @@ func (c *calibration) correct(q quantiles, p Prediction) Prediction {
 	}
 	if bound, ok := c.bound(q); ok {
 		p.Bound = duration(bound)
+		p.High = min(p.High, p.Bound)
 	}
 	return p.ordered()
 }

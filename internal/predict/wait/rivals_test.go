@@ -2,6 +2,7 @@ package wait_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -202,4 +203,20 @@ func TestRivalsCheckTheirParams(t *testing.T) {
 			t.Errorf("%+v is taken", p)
 		}
 	}
+}
+
+// TestMedianOf100 against a sort of the last 100 waits, many of them equal.
+func TestMedianOf100(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		median := wait.Baselines(1000)[2]
+		waits := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 250).Draw(t, "waits")
+		for i, waited := range waits {
+			come(median, int64(i)+1, 1, float64(waited))
+			last := slices.Sorted(slices.Values(waits[max(0, i-99) : i+1]))
+			if got, want := median.Predict(wait.Arrival{}).Wait, ofSeconds(int64(last[(len(last)-1)/2])); got != want {
+				t.Fatalf("after %d waits the median is %v, want %v", i+1, got, want)
+			}
+		}
+	})
 }

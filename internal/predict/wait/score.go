@@ -28,6 +28,9 @@ type Score struct {
 	Bounded   float64           `json:"bounded"`       // share of jobs for which a bound was stated
 	BoundHeld float64           `json:"bound_held"`    // share of those that started within it; 0.95 is meant
 	MeanBound protocol.Duration `json:"mean_bound_ms"` // of those
+
+	AtOnce     float64 `json:"at_once"`     // share of jobs that did not wait
+	QuotedHeld float64 `json:"quoted_held"` // share of those with a bound that started within it or the plan, the later of which is what a quote states
 }
 
 // Covered is the share of the waits from Low to High, where that was stated; 0.8 is
@@ -60,6 +63,7 @@ type ledger struct {
 	bounded, held            int
 	bounds                   float64
 	under15Minutes, under1Hr int
+	atOnce, quoted           int
 }
 
 func newLedger() *ledger {
@@ -74,8 +78,14 @@ func newLedger() *ledger {
 	return l
 }
 
-// add notes what was stated of a job and what came.
-func (l *ledger) add(prediction Prediction, job *Past) {
+// add notes what was stated of a job and what came. Planned is 0 without a plan.
+func (l *ledger) add(prediction Prediction, planned protocol.Duration, job *Past) {
+	if job.Wait == 0 {
+		l.atOnce++
+	}
+	if prediction.Bound != protocol.Never && job.Wait <= max(prediction.Bound, planned) {
+		l.quoted++
+	}
 	off := apart(prediction.Wait, job.Wait)
 	l.methods[prediction.By]++
 	l.errors = append(l.errors, seconds(off))
@@ -129,6 +139,7 @@ func (l *ledger) score(predictor string) Score {
 		Ranged:       share(l.ranged, n), MeanWidth: mean(l.width, l.ranged),
 		BelowLow: share(l.below, l.ranged), AboveHigh: share(l.above, l.ranged),
 		Bounded: share(l.bounded, n), BoundHeld: share(l.held, l.bounded), MeanBound: mean(l.bounds, l.bounded),
+		AtOnce: share(l.atOnce, n), QuotedHeld: share(l.quoted, l.bounded),
 	}
 	for i := range s.ByResponse {
 		s.ByResponse[i].MeanError = mean(l.rangeErrors[i], s.ByResponse[i].Jobs)
