@@ -20,9 +20,9 @@ import (
 // patience bounds one run of up.sh; it takes a minute or two.
 const patience = 15 * time.Minute
 
-// TestBeds has each bed check what it shows. The runs are not parallel: each has three to eight
-// containers busy.
+// TestBeds has each bed check what it shows.
 func TestBeds(t *testing.T) {
+	t.Parallel()
 	need(t)
 	for name, args := range map[string][]string{
 		"initiations":  {"initiations"},
@@ -33,6 +33,7 @@ func TestBeds(t *testing.T) {
 		"nats":         {"peers", "--profile", "nats"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			up := start(t, args...)
 			<-up.ended
 			t.Logf("up.sh prints:\n%s", up.said)
@@ -57,6 +58,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestInterruptedRunTakesTheGridDown(t *testing.T) {
+	t.Parallel()
 	need(t)
 	up := start(t, "peers")
 	up.says(t, "cutting its link")

@@ -10,7 +10,8 @@ set -euo pipefail
 . "$1/grid.env"
 
 compose down --volumes --remove-orphans --timeout 5
-docker images --quiet "$COMPOSE_PROJECT_NAME" | while read -r image; do
+# By name: the image of another grid that was built from the same files is the same one.
+docker images --format '{{.Repository}}:{{.Tag}}' "$COMPOSE_PROJECT_NAME" | while read -r image; do
 	docker rmi --force "$image" >/dev/null
 done
 rm -r "$GRID"
