@@ -23,23 +23,12 @@ for site in "${sites[@]}"; do
 	mv "$dir/$site/site.key.pub" "$dir/$site.pub"
 done
 
-partner() {
-	cat <<-TOML
-		[[partner]]
-		name = "$1"
-		public_key = "${public[$1]}"
-		max_jobs = 100
-		users = { "*" = "gridguest" }
-	TOML
-	if [[ $1 < $2 ]]; then
-		echo "url = \"nats://$1:7501\""
-	fi
-}
-
 for site in "${sites[@]}"; do
 	cp "$here/network.toml" "$bed/$site.toml" "$bed/common.toml" "$dir/gossip.keys" "$dir/$site"
 	[ ! -e "$bed/prices" ] || cp -r "$bed/prices" "$dir/$site"
 	for other in "${sites[@]}"; do
-		[ "$other" = "$site" ] || partner "$other" "$site" >>"$dir/$site/partners.toml"
+		url=
+		[[ $other > $site ]] || url=nats://$other:7501
+		[ "$other" = "$site" ] || partner "$other" "${public[$other]}" "$url" >>"$dir/$site/partners.toml"
 	done
 done

@@ -1,4 +1,4 @@
-# What up.sh, down.sh and the scripts of the beds share; they source it. The variables
+# What up.sh, down.sh, configure.sh and the scripts of the beds share; they source it. The variables
 # COMPOSE_PROJECT_NAME, COMPOSE_PROFILES, BED and GRID name the grid, see up.sh.
 # shellcheck shell=bash
 
@@ -10,6 +10,20 @@ say() { printf '%s %s\n' "$(date +%T)" "$*"; }
 fail() {
 	printf '%s\n' "$*" >&2
 	exit 1
+}
+
+# partner SITE KEY [URL]: prints the table of a partner, whose users run as gridguest. It is dialed at
+# the URL, if there is one.
+partner() {
+	cat <<-TOML
+
+		[[partner]]
+		name = "$1"
+		public_key = "$2"
+		max_jobs = 100
+		users = { "*" = "gridguest" }
+	TOML
+	[ -z "${3-}" ] || echo "url = \"$3\""
 }
 
 # compose runs Compose v2 where it is installed, else docker-compose 1.29.

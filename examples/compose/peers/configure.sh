@@ -6,6 +6,8 @@
 #
 # SWITCHYARD is the program that makes the keys.
 set -euo pipefail
+# shellcheck source=../grid.sh
+. "$(dirname "$0")/../grid.sh"
 
 switchyard=$1 folder=$2 profile=$3
 sites=(aurora borealis cygnus draco electra)
@@ -68,29 +70,16 @@ bus() {
 	fi
 }
 
-# What the partner may do here: its users run as gridguest. A site dials those before it.
-partner() {
-	local i=$1 j=$2
-	cat <<-TOML
-
-		[[partner]]
-		name = "${sites[j]}"
-		public_key = "${public[${sites[j]}]}"
-		max_jobs = 100
-		users = { "*" = "gridguest" }
-	TOML
-	if [ "$profile" = peers ] && [ "$j" -lt "$i" ]; then
-		echo "url = \"nats://peer.${sites[j]}:7501\""
-	fi
-}
-
+# A site dials those before it.
 write_sites() {
-	local i j
+	local i j url
 	for i in "${!sites[@]}"; do
 		{
 			settings "$i"
 			for j in "${!sites[@]}"; do
-				[ "$i" -eq "$j" ] || partner "$i" "$j"
+				url=
+				[ "$profile" = nats ] || [ "$j" -gt "$i" ] || url=nats://peer.${sites[j]}:7501
+				[ "$i" -eq "$j" ] || partner "${sites[j]}" "${public[${sites[j]}]}" "$url"
 			done
 		} >"$folder/${sites[i]}/site.toml"
 	done
