@@ -5,45 +5,23 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Latency are the times that the peer and the local scheduler of a site need for their work.
-type Latency struct {
-	Commit protocol.Duration `toml:"commit"`
-	Call   protocol.Duration `toml:"call"`
-	Submit protocol.Duration `toml:"submit"`
-	Start  protocol.Duration `toml:"start"`
-	End    protocol.Duration `toml:"end"`
-}
-
-func (l Latency) simulated() sim.Latencies {
-	return sim.Latencies{
-		Commit: l.Commit, Call: l.Call, Job: sim.JobLatencies{Submit: l.Submit, Start: l.Start, End: l.End},
-	}
-}
-
 func (c *checker) latency(key string, s *Site) {
 	c.span(key+".first_check", s.FirstCheck, 0)
 	c.AtLeast(key+".peer_seed", s.PeerSeed, 0)
-	for _, one := range []struct {
-		name string
-		of   protocol.Duration
-	}{
-		{"commit", s.Latency.Commit},
-		{"call", s.Latency.Call},
-		{"submit", s.Latency.Submit},
-		{"start", s.Latency.Start},
-		{"end", s.Latency.End},
-	} {
-		c.span(key+".latency."+one.name, one.of, 0)
+	for name, value := range settings.Fields(reflect.ValueOf(s.Latency)) {
+		c.span(key+".latency."+name, protocol.Duration(value.Int()), 0)
 	}
 }
 

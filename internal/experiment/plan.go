@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
@@ -92,7 +93,7 @@ type Site struct {
 	Periods   []feeds.Period   `toml:"period"`
 	PriceFile *feeds.PriceFile `toml:"price_file"`
 
-	Latency    Latency           `toml:"latency"`
+	Latency    sim.Latencies     `toml:"latency"`
 	PeerSeed   int               `toml:"peer_seed"`   // 0: by the seed of the run
 	FirstCheck protocol.Duration `toml:"first_check"` // after the start of the experiment; 0: drawn from the seed
 

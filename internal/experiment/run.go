@@ -109,7 +109,7 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 		}
 		cfg.Sites = append(cfg.Sites, sim.Site{
 			Machine: s.machine(), Local: local, Engine: other, Waits: LocalSched{cmp.Or(s.LocalSched.WaitPrediction, p.LocalSched.WaitPrediction)}.waits(),
-			Seed: uint64(s.PeerSeed), Latencies: s.Latency.simulated(), FirstCheck: s.FirstCheck, //nolint:gosec // checked: not negative
+			Seed: uint64(s.PeerSeed), Latencies: s.Latency, FirstCheck: s.FirstCheck, //nolint:gosec // checked: not negative
 			Tariff: localsched.Tariff{CPUHour: protocol.Micro(s.Tariff.CPUHour), Currency: cmp.Or(s.Tariff.Currency, s.Currency, p.Currency)},
 		})
 	}

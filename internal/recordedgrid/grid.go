@@ -194,7 +194,7 @@ func (g *Grid) note(format string, args ...any) {
 // gather makes the jobs of the grid of what their origins and the sites that ran them recorded.
 func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end protocol.Instant) {
 	for i, r := range readings {
-		g.Sites[i].Latencies.Job = r.jobLatencies(g.Sites[i].Latencies.Commit)
+		r.measureJobs(&g.Sites[i].Latencies)
 		lost := 0
 		for _, at := range r.lost {
 			if at.Add(-ahead[i]) < end { // else a partner was stopped

@@ -140,9 +140,9 @@ func (x *exchange) latencies(g *Grid, ahead []protocol.Duration) {
 	g.Noise = share(apart, 95)
 }
 
-// jobLatencies measures those of each job that ran here, and returns the medians. Records of a call to submit
-// take so long to be durable.
-func (r *reading) jobLatencies(commit protocol.Duration) sim.JobLatencies {
+// measureJobs measures the latencies of each job that ran here, and sets their medians. Commit is set: the records of a
+// call to submit take so long to be durable.
+func (r *reading) measureJobs(medians *sim.Latencies) {
 	var runs []*run
 	var submits, starts, ends []protocol.Duration
 	var atOnce []protocol.Duration
@@ -161,7 +161,7 @@ func (r *reading) jobLatencies(commit protocol.Duration) sim.JobLatencies {
 		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.tag.Job, b.tag.Job), cmp.Compare(a.tag.Epoch, b.tag.Epoch))
 	})
 	for _, one := range runs {
-		one.latency.Submit = max(0, min(one.queued, one.started).Sub(one.called)-commit)
+		one.latency.Submit = max(0, min(one.queued, one.started).Sub(one.called)-medians.Commit)
 		one.latency.Start = max(0, one.started.Sub(r.enabled(one, runs, shortest)))
 		submits, starts = append(submits, one.latency.Submit), append(starts, one.latency.Start)
 	}
@@ -171,7 +171,7 @@ func (r *reading) jobLatencies(commit protocol.Duration) sim.JobLatencies {
 			ends = append(ends, one.latency.End)
 		}
 	}
-	return sim.JobLatencies{Submit: median(submits), Start: median(starts), End: median(ends)}
+	medians.Submit, medians.Start, medians.End = median(submits), median(starts), median(ends)
 }
 
 // inOrder moves the times at which jobs came into the local queue so that they have the order of the queue. Answers to

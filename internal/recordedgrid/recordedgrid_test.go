@@ -63,7 +63,7 @@ func recorded(t *testing.T, initiation, decides string, requests ...*protocol.Sp
 		configs[protocol.SiteName(site.name)] = path
 		one := sim.Site{
 			Machine: sim.Machine{Name: protocol.SiteName(site.name), Nodes: 1, CPUsPerNode: site.cpus, MemoryMB: int64(live.LocalSched.Memory)}, Local: engine.EASY(),
-			Latencies:  sim.Latencies{Commit: 4, Call: 1, Job: sim.JobLatencies{Submit: 5, Start: 60, End: 20}},
+			Latencies:  sim.Latencies{Commit: 4, Call: 1, Submit: 5, Start: 60, End: 20},
 			FirstCheck: protocol.Duration(7000 + 3000*i),
 		}
 		made := live.BuiltIn(decides)
@@ -158,7 +158,7 @@ func TestRecordedGridIsSimulated(t *testing.T) {
 				}
 			}
 			for _, site := range grid.Sites {
-				if l := site.Latencies; site.Ahead != 0 || l.Commit != 4 || l.Call != 1 || l.Job.Start != 60 || l.Job.End != 20 {
+				if l := site.Latencies; site.Ahead != 0 || l.Commit != 4 || l.Call != 1 || l.Start != 60 || l.End != 20 {
 					t.Errorf("site %+v", site)
 				}
 			}

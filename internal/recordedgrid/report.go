@@ -113,7 +113,7 @@ func (c *Comparison) Report(policy string) *Report {
 		l := s.Latencies
 		r.Latencies = append(r.Latencies, SiteLatency{
 			Site: string(s.Name), Ahead: inSeconds(s.Ahead), Commit: inSeconds(l.Commit), Call: inSeconds(l.Call),
-			Submit: inSeconds(l.Job.Submit), Start: inSeconds(l.Job.Start), End: inSeconds(l.Job.End),
+			Submit: inSeconds(l.Submit), Start: inSeconds(l.Start), End: inSeconds(l.End),
 		})
 	}
 	for _, l := range c.Grid.Links {

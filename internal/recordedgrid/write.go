@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -56,17 +57,8 @@ func (g *Grid) Write(dir string, configs map[protocol.SiteName]string, change Ch
 			line("first_check = %q", settings.FormatDuration(s.FirstCheck))
 		}
 		line("\n[site.latency]")
-		for _, one := range []struct {
-			key string
-			of  protocol.Duration
-		}{
-			{"commit", s.Latencies.Commit},
-			{"call", s.Latencies.Call},
-			{"submit", s.Latencies.Job.Submit},
-			{"start", s.Latencies.Job.Start},
-			{"end", s.Latencies.Job.End},
-		} {
-			line("%-6s = %q", one.key, settings.FormatDuration(one.of))
+		for name, value := range settings.Fields(reflect.ValueOf(s.Latencies)) {
+			line("%-6s = %s", name, settings.Format(value))
 		}
 	}
 	for _, l := range g.Links {

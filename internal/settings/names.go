@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,6 +29,17 @@ func fieldOf(table reflect.Type, name string) (field reflect.StructField, ok boo
 		}
 	}
 	return reflect.StructField{}, false
+}
+
+// Fields are the keys of a table's struct with their values, as they are declared.
+func Fields(table reflect.Value) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		for field, value := range table.Fields() {
+			if tag := field.Tag.Get("toml"); tag != "" && !yield(tag, value) {
+				return
+			}
+		}
+	}
 }
 
 // namesIn lists the keys of a table, as they are declared.

@@ -11,9 +11,16 @@ import (
 // Latencies are the times that the peer and the batch system of a live site need for their work. The
 // zero value needs none.
 type Latencies struct {
-	Commit protocol.Duration // until the records of a step are durable; messages and calls of this and later steps wait
-	Call   protocol.Duration // of a call of the peer, other than a submission
-	Job    JobLatencies
+	Commit protocol.Duration `toml:"commit"` // until the records of a step are durable; messages and calls of this and later steps wait
+	Call   protocol.Duration `toml:"call"`   // of a call of the peer, other than a submission
+	Submit protocol.Duration `toml:"submit"` // these are of each job that has none of its own, see [JobLatencies]
+	Start  protocol.Duration `toml:"start"`
+	End    protocol.Duration `toml:"end"`
+}
+
+// job are the latencies of jobs that have none of their own.
+func (l Latencies) job() JobLatencies {
+	return JobLatencies{Submit: l.Submit, Start: l.Start, End: l.End}
 }
 
 // JobLatencies are the times that a batch system needs for a job.
@@ -27,7 +34,7 @@ func (l Latencies) validate() error {
 	if min(l.Commit, l.Call) < 0 {
 		return fmt.Errorf("latencies %+v: none may be negative", l)
 	}
-	return l.Job.validate()
+	return l.job().validate()
 }
 
 func (l JobLatencies) validate() error {
@@ -71,7 +78,7 @@ func (s *site) latenciesOf(index int32) JobLatencies {
 			return *own
 		}
 	}
-	return s.latencies.Job
+	return s.latencies.job()
 }
 
 // untilDurable is how long the messages and calls of the present step wait for its records and for
@@ -95,7 +102,7 @@ func (s *site) callLatency(op event.Op) protocol.Duration {
 	if index, err := s.grid.indexOf(submit.Job.Tag.Job); err == nil {
 		return s.latenciesOf(index).Submit
 	}
-	return s.latencies.Job.Submit
+	return s.latencies.Submit
 }
 
 // call has a call answered at once, or when its time has come.

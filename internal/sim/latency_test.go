@@ -21,7 +21,7 @@ func lone() sim.Config {
 		Seed: 1, Scheme: sim.Distributed, Policy: tc.New(tc.Config{}), Tuning: rules.RuntimeConfig{Initiation: policy.Sender, RoundJobs: 1},
 		Sites: []sim.Site{{
 			Machine: sim.Machine{Name: "one", Nodes: 1, CPUsPerNode: 1, MHz: 1000}, Local: engine.EASY(),
-			Latencies: sim.Latencies{Commit: 10, Call: 2, Job: sim.JobLatencies{Submit: 5, Start: 7, End: 3}},
+			Latencies: sim.Latencies{Commit: 10, Call: 2, Submit: 5, Start: 7, End: 3},
 		}},
 	}
 }
@@ -59,7 +59,7 @@ func TestLatenciesKeepWhatHolds(t *testing.T) {
 		without, _ := run(t, cfg, jobs)
 		cfg.Network.Latency = 20
 		for i := range cfg.Sites {
-			cfg.Sites[i].Latencies = sim.Latencies{Commit: 30, Call: 1, Job: sim.JobLatencies{Submit: 40, Start: 200, End: 50}}
+			cfg.Sites[i].Latencies = sim.Latencies{Commit: 30, Call: 1, Submit: 40, Start: 200, End: 50}
 		}
 		a, _ := run(t, cfg, jobs)
 		b, _ := run(t, cfg, jobs)
@@ -98,7 +98,7 @@ func TestLatenciesAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*sim.Config){
 		"none may be negative":    func(c *sim.Config) { c.Sites[0].Latencies.Commit = -1 },
-		"of a job: none may be":   func(c *sim.Config) { c.Sites[0].Latencies.Job.End = -1 },
+		"of a job: none may be":   func(c *sim.Config) { c.Sites[0].Latencies.End = -1 },
 		"job with index 0":        func(c *sim.Config) { c.JobLatencies = []*sim.JobLatencies{{Start: -1}} },
 		"latencies of 2 jobs for": func(c *sim.Config) { c.JobLatencies = make([]*sim.JobLatencies, 2) },
 		"first check is at -1ms":  func(c *sim.Config) { c.Sites[0].FirstCheck = -1 },
