@@ -85,10 +85,5 @@ figure delta heavy-1-mean_wait_s delta.json
 figure phi heavy-1-mean_wait_s phi.json
 figure epsilon heavy-1-mean_wait_s epsilon.json
 
-# Figure 5 of [BG].
-./switchyard sim reproduce bg-fig5 --out page-bg-fig5 >bg-fig5.md
-cp page-bg-fig5/bg-fig5-day-1.svg "$root/docs/figures/bg-figure5-power.svg"
-cp page-bg-fig5/bg-fig5-day-2.svg "$root/docs/figures/bg-figure5-utilization.svg"
-
 sh "$root/docs/reproduce-tables.sh" >tables.md
 echo "$dir/tables.md" >&2
