@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -154,20 +155,22 @@ func (r *simReproduce) write(ctx context.Context, names []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.document, err)
 	}
-	figures, err := document.Make(ctx, r.options.Size, names, commit, func() (step func(done, of int), end func()) { return r.app.progressOf("simulations") })
-	if err != nil {
-		return err
-	}
-	for i := range figures {
-		path := filepath.Join(filepath.Dir(r.document), filepath.FromSlash(papers.FigurePath(figures[i].Name)))
-		if err = os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a page is for all users
-			return err
+	progress := func() (step func(done, of int), end func()) { return r.app.progressOf("simulations") }
+	var wrong error
+	err = document.Make(ctx, r.options.Size, names, commit, progress, func(figures []report.Figure) error {
+		for i := range figures {
+			path := filepath.Join(filepath.Dir(r.document), filepath.FromSlash(papers.FigurePath(figures[i].Name)))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a page is for all users
+				return err
+			}
+			if err := os.WriteFile(path, figures[i].SVG(), 0o666); err != nil { //nolint:gosec // a page is for all users
+				return err
+			}
 		}
-		if err = os.WriteFile(path, figures[i].SVG(), 0o666); err != nil { //nolint:gosec // a page is for all users
-			return err
-		}
-	}
-	return os.WriteFile(r.document, []byte(document.Text()), 0o666) //nolint:gosec // a page is for all users
+		wrong = document.Refresh()                                      // what was computed for an hour is kept, even if a claim no longer finds its table
+		return os.WriteFile(r.document, []byte(document.Text()), 0o666) //nolint:gosec // a page is for all users
+	})
+	return errors.Join(err, wrong)
 }
 
 // show lists what there is.

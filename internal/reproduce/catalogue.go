@@ -41,7 +41,7 @@ func (o *Options) exhibits() []Exhibit {
 		waits(), prices(),
 		overall, tabled["table5"], o.estimates(), o.sizes(), o.cores(), o.hours(),
 		o.fairness(), tabled["fig12"], tabled["fig13"], tabled["table7"], tabled["table8"], tabled["knowledge"],
-		decentral, o.protect(), tabled["sample"], o.walk(), o.nordugrid(tabled["nordugrid"]),
+		decentral, o.protect(), tabled["delay"], tabled["sample"], o.walk(), o.nordugrid(tabled["nordugrid"]),
 	}
 }
 

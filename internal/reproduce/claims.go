@@ -97,11 +97,13 @@ func (p *Printed) Add(name, text string) {
 		p.exhibits = map[string][]grid{}
 	}
 	var all []grid
-	title, inside := "", false
+	title, inside, preamble := "", false, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "|") {
-			if inside = false; line != "" {
+			inside = false
+			preamble = line != "" && preamble || strings.HasPrefix(line, "Beside ") // the setting and the notes
+			if line != "" && !preamble && !strings.HasPrefix(line, "## ") {
 				title = line
 			}
 			continue

@@ -20,6 +20,7 @@ func TestEveryExhibitIsWhole(t *testing.T) {
 	t.Parallel()
 	o := small(t)
 	o.Waits = waitpredict.Plan
+	var printed reproduce.Printed
 	for _, r := range run(t, o, reproduce.Names()...) {
 		if len(r.Tables) == 0 || r.Paper == "" || r.Title == "" {
 			t.Errorf("%s has no table, title or counterpart", r.Name)
@@ -28,8 +29,14 @@ func TestEveryExhibitIsWhole(t *testing.T) {
 			checkTable(t, r.Name, table)
 		}
 		var text bytes.Buffer
-		if err := r.Write(&text, reproduce.Plain); err != nil {
+		if err := r.Write(&text, reproduce.Markdown); err != nil {
 			t.Errorf("%s: %v", r.Name, err)
+		}
+		printed.Add(r.Name, text.String())
+	}
+	for _, c := range reproduce.Claims() {
+		if _, verdict, err := c.Judge(&printed); err != nil || verdict == reproduce.NotMade {
+			t.Errorf("%s: %s %v", c.Says, verdict, err)
 		}
 	}
 }

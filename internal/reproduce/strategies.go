@@ -59,6 +59,7 @@ type strategy struct {
 	Scene       string             `toml:"scene"`
 	Policy      string             `toml:"policy"`
 	Weight      int                `toml:"weight"`
+	DelayPrice  protocol.Micro     `toml:"delay_price"` // an hour of a job, in place of w
 	Planned     bool               `toml:"planned"`
 	MaxQ        *int               `toml:"max_q"`
 	Marginal    int                `toml:"marginal"`
@@ -111,6 +112,7 @@ func (o *Options) trial(v *strategy) trial {
 	if slices.Contains(o.Authors, History) {
 		t = t.with(History)
 	}
+	t.delay = v.DelayPrice
 	t.marginal, t.perturb, t.data = v.Marginal, v.Perturb, v.DataGB*gigabyte
 	if v.DrawnData {
 		t.data = drawnData

@@ -22,9 +22,10 @@ import (
 // trial is who places the jobs of a scene, and how. Equal trials are run once.
 type trial struct {
 	scene    sceneName
-	policy   string // as [builtin.Names] has them
-	weight   int    // w, in parts per million
-	scale    int    // of the flow's costs; 0: the paper's
+	policy   string         // as [builtin.Names] has them
+	weight   int            // w, in parts per million
+	scale    int            // of the flow's costs; 0: the paper's
+	delay    protocol.Micro // what an hour of a job is worth, in place of w; 0: w
 	marginal int
 	portal   bool               // one peer places all; else every site its own
 	maxQ     int                // 0: unbounded
@@ -83,6 +84,10 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	choice := builtin.Default()
 	choice.MCMF = mcmf.Published(mcmf.Full)
 	choice.MCMF.Weight, choice.MCMF.Marginal = t.weight, t.marginal
+	if t.delay > 0 {
+		choice.MCMF = mcmf.Default(mcmf.Full)
+		choice.MCMF.DelayPrice = t.delay
+	}
 	if t.authors.floor {
 		choice.MCMF.LeastRange = protocol.Unit
 	}

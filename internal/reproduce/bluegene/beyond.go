@@ -51,7 +51,9 @@ func compared(ways []way, percents []int) (trials []trial, build func(*study, *r
 			for _, row := range rows {
 				ofMonth = append(ofMonth, row[index:index+1])
 			}
-			r.Tables = append(r.Tables, s.table(name, ofMonth, labels, judgement()))
+			t := s.table(name, ofMonth, labels, judgement())
+			t.Detail = true
+			r.Tables = append(r.Tables, t)
 		}
 	}
 }

@@ -14,18 +14,18 @@ func TestEveryMonthBearsTheClaimsOut(t *testing.T) {
 	t.Parallel()
 	t.Run("half year", func(t *testing.T) {
 		t.Parallel()
-		claims, err := bluegene.Claims(t.Context(), reproduce.Size{Seeds: 1}, bluegene.HalfYear, 50, 90)
-		bearOut(t, claims, err)
+		effects, err := bluegene.Effects(t.Context(), reproduce.Size{Seeds: 1}, bluegene.HalfYear, 50, 90)
+		bearOut(t, effects, err)
 	})
 	t.Run("real log", func(t *testing.T) {
 		t.Parallel()
-		claims, err := bluegene.Claims(t.Context(), reproduce.Size{Data: shared(t), Seeds: 1}, bluegene.RealIntrepid, 50, 90)
-		bearOut(t, claims, err)
+		effects, err := bluegene.Effects(t.Context(), reproduce.Size{Data: shared(t), Seeds: 1}, bluegene.RealIntrepid, 50, 90)
+		bearOut(t, effects, err)
 	})
 	t.Run("Blue Horizon", func(t *testing.T) {
 		t.Parallel()
-		claims, err := bluegene.Claims(t.Context(), reproduce.Size{Data: shared(t), Seeds: 1}, bluegene.BlueHorizon, 50, 90)
-		bearOut(t, claims, err)
+		effects, err := bluegene.Effects(t.Context(), reproduce.Size{Data: shared(t), Seeds: 1}, bluegene.BlueHorizon, 50, 90)
+		bearOut(t, effects, err)
 	})
 }
 
@@ -48,15 +48,15 @@ func TestNarrowRangesSaveMore(t *testing.T) {
 	}
 }
 
-// bearOut takes claims at 50 and 90 % of the power, in turn.
-func bearOut(t *testing.T, claims []bluegene.Claim, err error) {
+// bearOut takes effects at 50 and 90 % of the power, in turn.
+func bearOut(t *testing.T, effects []bluegene.Effect, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 	best := 0.0
-	for i := 0; i < len(claims); i += 2 {
-		half, most := &claims[i], &claims[i+1]
+	for i := 0; i < len(effects); i += 2 {
+		half, most := &effects[i], &effects[i+1]
 		best = max(best, half.Saving[0])
 		checkSaving(t, half, most)
 		checkRatios(t, half)
@@ -70,7 +70,7 @@ func bearOut(t *testing.T, claims []bluegene.Claim, err error) {
 
 // checkSaving: half the power saves at least a tenth of the cost, and more than nine tenths
 // of it save.
-func checkSaving(t *testing.T, half, most *bluegene.Claim) {
+func checkSaving(t *testing.T, half, most *bluegene.Effect) {
 	t.Helper()
 	if half.Saving[0] < 10 {
 		t.Errorf("%s: half the power saves %.1f %%, less than 10", half.Month, half.Saving[0])
@@ -83,7 +83,7 @@ func checkSaving(t *testing.T, half, most *bluegene.Claim) {
 }
 
 // checkRatios: the dearer the day, the more is saved.
-func checkRatios(t *testing.T, c *bluegene.Claim) {
+func checkRatios(t *testing.T, c *bluegene.Effect) {
 	t.Helper()
 	if c.Saving[0] >= c.Saving[1] || c.Saving[1] >= c.Saving[2] {
 		t.Errorf("%s, %d %%: %.2f %% are saved at 1:3, 1:4 and 1:5", c.Month, c.Percent, c.Saving)
@@ -93,7 +93,7 @@ func checkRatios(t *testing.T, c *bluegene.Claim) {
 // checkLoss: what half the power costs in work done in the month is more than what nine
 // tenths cost, and less than what the budget withholds in 14 of 24 hours: the night makes
 // up for some.
-func checkLoss(t *testing.T, half, most *bluegene.Claim) {
+func checkLoss(t *testing.T, half, most *bluegene.Effect) {
 	t.Helper()
 	t.Logf("%s: utilization %.1f %%, %.1f at 90 %% of the power, %.1f at 50 %%", half.Month, half.Default, most.Held, half.Held)
 	if least := half.Default * (1 - 0.5*14/24); half.Held >= most.Held || most.Held > half.Default+0.5 || half.Held < least {

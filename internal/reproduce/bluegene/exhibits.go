@@ -101,7 +101,8 @@ func savings() exhibit {
 			whole := s.byMonth("All jobs, until the last of them ends", budgeted(trials), column, func(r *result) float64 { return r.whole[ratio13] })
 			share := s.byMonth("Jobs that end within the month in both", budgeted(trials), reproduce.Column{Key: "same", Unit: "%", Digits: 1},
 				func(r *result) float64 { return r.same })
-			r.Tables = []reproduce.Table{same, whole, raw, share}
+			whole.Detail = true
+			r.Tables = []reproduce.Table{same, raw, share, whole}
 		},
 	}
 }
@@ -124,7 +125,8 @@ func utilization() exhibit {
 			longest := s.byMonth("Longest wait", trials, reproduce.Column{Key: "longest", Unit: "d", Digits: 1},
 				func(r *result) float64 { return r.longest / 86400 })
 			slow := s.byMonth("Mean bounded slowdown", trials, reproduce.Column{Key: "slowdown", Digits: 1}, func(r *result) float64 { return r.slowdown })
-			r.Tables = []reproduce.Table{held, used, wait, longest, slow}
+			used.Detail, slow.Detail = true, true
+			r.Tables = []reproduce.Table{held, wait, longest, used, slow}
 		},
 	}
 }
@@ -269,14 +271,23 @@ func sensitivity() exhibit {
 			"The text has more than 10 % at 50 % everywhere, up to more than 25 %, more for higher ratios and, mostly, narrower ranges.",
 		},
 		build: func(s *study, r *reproduce.Report) {
+			half := reproduce.Table{Title: halfPower + ": saving", Stub: "month", Measure: "saving, %"}
+			var columns []trial
+			var values []func(*result) float64
 			for powers := range ranges {
 				for i, ratio := range ratios() {
-					title := fmt.Sprintf("%s a rack, 1:%d", rangeName(powers), ratio)
+					value := func(r *result) float64 { return r.saving[i] }
 					column := reproduce.Column{Key: fmt.Sprintf("saving_%d_%d", powers, ratio), Unit: "%", Digits: 1}
-					r.Tables = append(r.Tables, s.byMonth(title, budgeted(tried(halfYear, powers)), column,
-						func(r *result) float64 { return r.saving[i] }))
+					t := s.byMonth(rangeColumn(powers, ratio), budgeted(tried(halfYear, powers)), column, value)
+					t.Detail = true
+					r.Tables = append(r.Tables, t)
+					column.Title = rangeColumn(powers, ratio)
+					half.Columns = append(half.Columns, column)
+					columns, values = append(columns, trial{month: month{powers: powers}, percent: 50}), append(values, value)
 				}
 			}
+			half.Rows = s.monthly(columns, values)
+			r.Tables = slices.Insert(r.Tables, 0, half)
 		},
 	}
 }
@@ -290,12 +301,45 @@ func wideUtilization() exhibit {
 		name: "bg-fig7", title: "utilization by ranges of power", paper: "[BG] Figure 7", trials: trials,
 		notes: []string{"The text has a drop of about 15 points in June as the largest, and less of it in some months with wider ranges."},
 		build: func(s *study, r *reproduce.Report) {
+			held := func(r *result) float64 { return r.held }
+			half := reproduce.Table{Title: halfPower + ": utilization", Stub: "month", Measure: "utilization, %"}
+			half.Columns = append(half.Columns, reproduce.Column{Key: "held_default", Title: "default", Unit: "%", Digits: 1})
+			columns, values := []trial{{}}, []func(*result) float64{held}
 			for powers := range ranges {
-				r.Tables = append(r.Tables, s.byMonth(rangeName(powers)+" a rack", tried(halfYear, powers),
-					reproduce.Column{Key: fmt.Sprintf("held_%d", powers), Unit: "%", Digits: 1}, func(r *result) float64 { return r.held }))
+				column := reproduce.Column{Key: fmt.Sprintf("held_%d", powers), Unit: "%", Digits: 1}
+				t := s.byMonth(rangeName(powers)+" a rack", tried(halfYear, powers), column, held)
+				t.Detail = true
+				r.Tables = append(r.Tables, t)
+				column.Title = rangeName(powers)
+				half.Columns = append(half.Columns, column)
+				columns, values = append(columns, trial{month: month{powers: powers}, percent: 50}), append(values, held)
 			}
+			half.Rows = s.monthly(columns, values)
+			r.Tables = slices.Insert(r.Tables, 0, half)
 		},
 	}
+}
+
+// halfPower begins the titles of tables at half the power.
+const halfPower = "Half the power"
+
+// monthly has a row for each month of the half year, of columns with a trial and a value of it.
+func (s *study) monthly(columns []trial, values []func(*result) float64) []reproduce.Row {
+	var rows []reproduce.Row
+	for index, name := range halfYear.names() {
+		row := reproduce.Row{Label: name}
+		for c, t := range columns {
+			t.source, t.index = halfYear, index
+			row.Cells = append(row.Cells, s.each(values[c], t))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// rangeColumn is how savings with a range of powers and a ratio of prices are called.
+func rangeColumn(powers, ratio int) string {
+	return fmt.Sprintf("%s, 1:%d", rangeName(powers), ratio)
 }
 
 // rangeName is how a range of powers is called.

@@ -76,8 +76,8 @@ func Starts(jobs []workload.Job, percent int, b basis) ([]protocol.Instant, erro
 	return s.starts, nil
 }
 
-// Claim is what a budget saves in a period, at each ratio, and the utilizations.
-type Claim struct {
+// Effect is what a budget saves in a period, at each ratio, and the utilizations.
+type Effect struct {
 	Month         string
 	Percent       int
 	Saving        [3]float64
@@ -91,8 +91,8 @@ const (
 	BlueHorizon  = blueLog
 )
 
-// Claims are those of the periods of a source within budgets; 20 to 33 kW a rack.
-func Claims(ctx context.Context, o reproduce.Size, from source, percents ...int) ([]Claim, error) {
+// Effects are those of the periods of a source within budgets; 20 to 33 kW a rack.
+func Effects(ctx context.Context, o reproduce.Size, from source, percents ...int) ([]Effect, error) {
 	var trials []trial
 	for index := range from.names() {
 		for _, percent := range append([]int{0}, percents...) {
@@ -107,15 +107,15 @@ func Claims(ctx context.Context, o reproduce.Size, from source, percents ...int)
 	if err = s.run(ctx, tasks, nil); err != nil {
 		return nil, err
 	}
-	var claims []Claim
+	var effects []Effect
 	for _, t := range trials {
 		if t.percent == 0 {
 			continue
 		}
 		r, base := s.results[t][0], s.results[trial{month: t.month}][0]
-		claims = append(claims, Claim{from.names()[t.index], t.percent, r.saving, base.held, r.held})
+		effects = append(effects, Effect{from.names()[t.index], t.percent, r.saving, base.held, r.held})
 	}
-	return claims, nil
+	return effects, nil
 }
 
 // RealLog is a run of the real log within a budget of half its mean power, ready to be made

@@ -188,25 +188,76 @@ func (p *Page) Text() string {
 }
 
 // Make makes the exhibits of the names again, or all without names, with the data, machines, experiments and workers of a size, and
-// writes their blocks and those that depend on them. Commit is the one of the program. It returns the
-// figures of these exhibits that the page shows. With one commit a page becomes the same bytes each time.
+// writes their blocks. Exhibits of the same flags are made together, so that they share simulations; after each of these
+// groups save receives its figures that the page shows. Commit is the one of the program. With one commit a page becomes
+// the same bytes each time.
 func (p *Page) Make(
-	ctx context.Context, where reproduce.Size, names []string, commit string, progress func() (step func(done, of int), end func()),
+	ctx context.Context, where reproduce.Size, names []string, commit string,
+	progress func() (step func(done, of int), end func()), save func([]report.Figure) error,
+) error {
+	groups, err := p.groups(names)
+	if err != nil {
+		return err
+	}
+	for _, group := range groups {
+		figures, err := p.makeGroup(ctx, group, where, commit, progress)
+		if err != nil {
+			return err
+		}
+		if err = save(figures); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups are the blocks of exhibits, those of the same flags together.
+func (p *Page) groups(names []string) (groups [][]*part, err error) {
+	left := slices.Clone(names)
+	at := map[string]int{}
+	for i := range p.parts {
+		one := &p.parts[i]
+		if one.marker == nil || one.kind != exhibitKind || len(names) > 0 && !slices.Contains(names, one.exhibit) {
+			continue
+		}
+		left = slices.DeleteFunc(left, func(name string) bool { return name == one.exhibit })
+		flags := strings.Join(one.options.Args(), " ")
+		if _, known := at[flags]; !known {
+			at[flags] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[flags]] = append(groups[at[flags]], one)
+	}
+	if len(left) > 0 {
+		return nil, fmt.Errorf("the page has no block of %s", strings.Join(left, ", "))
+	}
+	return groups, nil
+}
+
+func (p *Page) makeGroup(
+	ctx context.Context, group []*part, where reproduce.Size, commit string, progress func() (step func(done, of int), end func()),
 ) ([]report.Figure, error) {
-	made, err := p.reports(ctx, where, names, progress)
+	options := group[0].options
+	options.Data, options.Machines, options.Experiments, options.Workers = where.Data, where.Machines, where.Experiments, where.Workers
+	var names []string
+	for _, one := range group {
+		names = append(names, one.exhibit)
+	}
+	chosen, err := Choose(options, names)
 	if err != nil {
 		return nil, err
 	}
-	var figures []report.Figure
+	reports, err := chosen.Run(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
 	page := p.Text()
-	for i := range p.parts {
-		one := &p.parts[i]
-		if one.marker == nil || made[one.exhibit] == nil {
-			continue
-		}
-		r := made[one.exhibit]
+	var figures []report.Figure
+	for i := range reports {
+		r := &reports[i]
+		one := group[slices.Index(names, r.Name)]
 		one.commit = commit
-		if one.text, err = Text(r); err != nil {
+		if one.text, err = text(r); err != nil {
 			return nil, err
 		}
 		drawn, err := r.Drawn()
@@ -219,61 +270,17 @@ func (p *Page) Make(
 			}
 		}
 	}
-	return figures, p.Refresh()
+	return figures, nil
 }
 
 // FigurePath is where the page looks for a figure, beside itself.
 func FigurePath(name string) string { return "figures/" + name + ".svg" }
 
-// Text is what a block has of an exhibit.
-func Text(r *reproduce.Report) (string, error) {
+// text is what a block has of an exhibit.
+func text(r *reproduce.Report) (string, error) {
 	var b bytes.Buffer
 	err := r.Write(&b, reproduce.Markdown)
 	return strings.TrimSpace(b.String()) + "\n", err
-}
-
-// reports makes exhibits. Those of the same flags are made together, so that they share simulations.
-func (p *Page) reports(
-	ctx context.Context, where reproduce.Size, names []string, progress func() (step func(done, of int), end func()),
-) (map[string]*reproduce.Report, error) {
-	left := slices.Clone(names)
-	var order []string
-	together := map[string][]*marker{}
-	for _, one := range p.parts {
-		if one.marker == nil || one.kind != exhibitKind || len(names) > 0 && !slices.Contains(names, one.exhibit) {
-			continue
-		}
-		left = slices.DeleteFunc(left, func(name string) bool { return name == one.exhibit })
-		flags := strings.Join(one.options.Args(), " ")
-		if together[flags] == nil {
-			order = append(order, flags)
-		}
-		together[flags] = append(together[flags], one.marker)
-	}
-	if len(left) > 0 {
-		return nil, fmt.Errorf("the page has no block of %s", strings.Join(left, ", "))
-	}
-	made := map[string]*reproduce.Report{}
-	for _, flags := range order {
-		options := together[flags][0].options
-		options.Data, options.Machines, options.Experiments, options.Workers = where.Data, where.Machines, where.Experiments, where.Workers
-		var exhibits []string
-		for _, m := range together[flags] {
-			exhibits = append(exhibits, m.exhibit)
-		}
-		chosen, err := Choose(options, exhibits)
-		if err != nil {
-			return nil, err
-		}
-		reports, err := chosen.Run(ctx, progress)
-		if err != nil {
-			return nil, err
-		}
-		for i := range reports {
-			made[reports[i].Name] = &reports[i]
-		}
-	}
-	return made, nil
 }
 
 // Refresh computes the claims and the source from the exhibits' blocks.
