@@ -95,12 +95,17 @@ func (a *app) simError(err error) error {
 
 // experiment reads an experiment: a file, or a built-in one of the name.
 func (a *app) experiment(name string) (*experiment.Plan, error) {
+	return a.experimentOf(name, experiment.Read)
+}
+
+// experimentOf is experiment with another way to read a file.
+func (a *app) experimentOf(name string, read func(file string) (*experiment.Plan, error)) (*experiment.Plan, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir() && !slices.Contains(experiment.Presets(), name):
 		return nil, usage("%s is a directory; name the file of an experiment", name)
 	case err == nil && !info.IsDir():
-		return experiment.Read(name)
+		return read(name)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}

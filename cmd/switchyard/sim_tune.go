@@ -66,7 +66,7 @@ func (a *app) simTuneCommand() *cobra.Command {
 
 // priceHistory prices a run history by the sites of an experiment.
 func (s *simTune) priceHistory(name string) error {
-	plan, err := s.app.experiment(name)
+	plan, err := s.app.experimentOf(name, experiment.ReadPark)
 	if err != nil {
 		return err
 	}

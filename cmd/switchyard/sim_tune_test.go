@@ -232,6 +232,14 @@ func TestSimTuneHistory(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &priced); err != nil || priced.Runs != 1 {
 		t.Errorf("%v: %s", err, r.stdout)
 	}
+	text = content(t, park)
+	only := filepath.Join(t.TempDir(), filepath.Base(park))
+	if err := os.WriteFile(only, []byte(text[:strings.Index(text, "[[application]]")]+text[strings.Index(text, "[[candidate]]"):]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if bare := simulate(t, "tune", only, "--history", file, "--json"); bare.code != 0 || bare.stdout != r.stdout {
+		t.Errorf("without jobs and a goal: exit %d, %s%s", bare.code, bare.stderr, bare.stdout)
+	}
 	if r = simulate(t, "tune", park, "--history", file, "--rank-candidates"); r.code != exitUsage || !strings.Contains(r.stderr, "--rank-candidates has no effect with --history") {
 		t.Errorf("exit %d: %s", r.code, r.stderr)
 	}

@@ -127,7 +127,7 @@ func (p *Plan) checkSites(c *checker) {
 	for i := range p.Sites {
 		p.checkSite(c, fmt.Sprintf("site[%d]", i), i)
 	}
-	if len(p.Workloads)+len(p.Applications) == 0 {
+	if len(p.Workloads)+len(p.Applications) == 0 && !p.onlyPark {
 		c.Problem("workload", "there are no jobs; say where they come from in a table [[workload]]")
 	}
 }

@@ -58,6 +58,7 @@ type Plan struct {
 	Data        Data        `toml:"data"`
 
 	began     protocol.Instant // of the traces of sites as they are configured; 0: by Electricity
+	onlyPark  bool             // nothing is simulated
 	places    settings.Places  // of the keys; nil: the plan is of no file
 	inputs    []input          // of the workloads, in their order; none before Open
 	supplies  []*supply        // of the sites, in their order; nil: without electricity

@@ -22,8 +22,16 @@ var presets embed.FS
 
 // Read reads an experiment's file. The error is a [problems.List] with all
 // that is wrong with it. The files that it names are read by [Plan.Open].
-func Read(file string) (*Plan, error) {
+func Read(file string) (*Plan, error) { return read(file, Default()) }
+
+// ReadPark is [Read] for an experiment of which only the sites and candidates count: it needs neither jobs nor a goal.
+func ReadPark(file string) (*Plan, error) {
 	plan := Default()
+	plan.onlyPark = true
+	return read(file, plan)
+}
+
+func read(file string, plan Plan) (*Plan, error) {
 	r := settings.NewReader(&plan)
 	r.File(file)
 	return finish(r, &plan, strings.TrimSuffix(path.Base(file), ".toml"))

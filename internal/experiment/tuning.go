@@ -136,7 +136,7 @@ func (p *Plan) checkTuning(c *checker) {
 	if p.Tune != nil {
 		p.checkTune(c)
 	}
-	if len(p.Candidates) > 0 && p.Tune == nil {
+	if len(p.Candidates) > 0 && p.Tune == nil && !p.onlyPark {
 		c.Problem("candidate[0]", "is judged by a goal; say what counts, as response = 1 and cost = 1 in a table [tune.goal]")
 	}
 	for i := range p.Candidates {
