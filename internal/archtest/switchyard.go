@@ -69,6 +69,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/sparse", Level: nouns, Pure: true},
 		{Path: "internal/decimal", Level: numbers, Pure: true},
 		{Path: "internal/problems", Level: nouns, Pure: true},
+		{Path: "internal/problems/problemstest", Level: borders},
 		{Path: "internal/oldnames", Level: nouns, Pure: true},
 		{Path: "internal/parallel", Level: nouns},
 		{Path: "internal/testprogram", Level: nouns},

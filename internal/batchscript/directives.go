@@ -32,10 +32,10 @@ func (s Setting) spot() spot {
 	return spot{place: s.Place, named: true}
 }
 
-// wrongAt notes a problem with an option that was said there.
+// wrongAt notes a problem with an option that was said there; the key is the option.
 func (r *report) wrongAt(at spot, long, format string, args ...any) {
 	if !at.named {
-		format = "--" + long + ": " + format
+		at.place.Key = "--" + long
 	}
 	r.wrong(at.place, format, args...)
 }

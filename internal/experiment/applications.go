@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/cost"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -213,7 +214,8 @@ func (f *applicationFile) read(a *Application, open func(string) (batchscript.Sc
 	}
 	for i := range batch.Jobs {
 		if !batch.Jobs[i].Component.Behavior.Stated() {
-			return nil, fmt.Errorf("%s: component[%s].behavior: is missing; the simulator runs the component by it", a.File, batch.Jobs[i].Spec.Name)
+			at := problems.Place{File: string(a.File), Key: "component[" + batch.Jobs[i].Spec.Name + "].behavior"}
+			return nil, problems.List{{Place: at, Text: "is missing; the simulator runs the component by it"}}.OfFile(1)
 		}
 	}
 	return &batch, nil

@@ -2,7 +2,9 @@ package experiment_test
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -14,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 )
 
 const issDir = "../../examples/iss/"
@@ -224,20 +228,23 @@ func TestSettingsByPath(t *testing.T) {
 		plan.Applications[3].Objective != "" || plan.WaitingCosts[0].Rate != 60_000_000 || len(plan.ExchangeRates) != 0 {
 		t.Error("a setting is not there, or changed the plan that it was made of")
 	}
-	for key, c := range map[string]struct{ value, want string }{
-		"site.nowhere.mhz":                   {"5", `unknown name "nowhere"; no [[site]] has it`},
-		"site.farm.cost.cpu.prise":           {"5", "unknown key"},
-		"site.farm.cost.cpu.price":           {"-5", "is negative"},
-		"site.farm.localsched.cpu_model.bus": {"maybe", "true or false"},
-		"application.shared.objective":       {"best", `invalid objective "best"`},
-		"default_weights.waiting_cost":       {"lunch", "lunch"},
-		"waiting_cost.engineer.kind":         {"steps", "steps: is missing"},
-		"site.farm.watts_per_cpu":            {"5", "is now watts_per_cpu in [site.power]"},
-		"site.farm.cpu_model.bus":            {"true", "is now [site.localsched.cpu_model]"},
+	for _, c := range []struct{ key, value, at, word string }{
+		{"site.nowhere.mhz", "5", "", "nowhere"},
+		{"site.farm.cost.cpu.prise", "5", "", "unknown key"},
+		{"site.farm.cost.cpu.price", "-5", "site[farm].cost.cpu.price", "negative"},
+		{"site.farm.localsched.cpu_model.bus", "maybe", "", "true or false"},
+		{"application.shared.objective", "best", "application[4].objective", "best"},
+		{"default_weights.waiting_cost", "lunch", "default_weights.waiting_cost", "lunch"},
+		{"waiting_cost.engineer.kind", "steps", "waiting_cost[engineer].steps", "missing"},
+		{"site.farm.watts_per_cpu", "5", "", "watts_per_cpu in [site.power]"},
+		{"site.farm.cpu_model.bus", "true", "", "[site.localsched.cpu_model]"},
 	} {
-		if _, err := plan.With(experiment.Setting{Key: key, Value: c.value}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s = %s: got %v, want %s", key, c.value, err, c.want)
+		_, err := plan.With(experiment.Setting{Key: c.key, Value: c.value})
+		at := c.at
+		if at == "" { // of the setting itself
+			at = c.key
 		}
+		problemstest.Check(t, err, problemstest.Key(at, c.word))
 	}
 }
 
@@ -394,27 +401,18 @@ waiting_cost = "lunch"
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{
-		"application[1].file: is missing", `application[1].site: unknown name "nowhere"; no [[site]] has it`,
-		"application[1].every: is missing", "application[1].misstated: 0.5 is not a factor", `"joy" is nothing that is measured`,
-		`application[1].objective: invalid objective "best"`, "application[1].wait_weight: has no effect with an objective",
-		"application[2].cases: 0 is outside", "application[2].every: has no effect with a rate", "application[2].growth: 7 is not",
-		"application[3].name: ", "application[3].noise: is all of a run time", `default_weights.waiting_cost: `,
-		"site[home].localsched.cpu_model.peak_gflops: is missing", `site[away].currency: "EUR" has no exchange rate`,
-		"site[away].cost.cpu.price: is negative", "site[away].cost.eco: needs [site.power] watts_per_cpu",
-	} {
-		i := strings.Index(err.Error(), want)
-		if i < 0 {
-			t.Errorf("missing %q", want)
-			continue
+	at := func(key, word string) problemstest.Want { return problemstest.At("grid.toml", 0, key, word) }
+	problemstest.Check(t, err,
+		at("application[1].file", "missing"), at("application[1].site", "nowhere"), at("application[1].every", "missing"),
+		at("application[1].misstated", "factor"), at("application[1].unmeasured", "joy"), at("application[1].objective", "best"),
+		at("application[1].wait_weight", "objective"), at("application[2].cases", "0 is outside"), at("application[2].every", "rate"),
+		at("application[2].growth", "7"), at("application[3].name", ""), at("application[3].noise", "run time"),
+		at("default_weights.waiting_cost", "lunch"), at("site[home].localsched.cpu_model.peak_gflops", "missing"),
+		at("site[away].currency", "exchange rate"), at("site[away].cost.cpu.price", "negative"), at("site[away].cost.eco", "watts_per_cpu"))
+	for _, problem := range problems.Of(err) {
+		if problem.Line == 0 {
+			t.Errorf("without a line: %s", problem)
 		}
-		line := err.Error()[strings.LastIndex(err.Error()[:i], "\n")+1 : i]
-		if !strings.Contains(line, "grid.toml:") {
-			t.Errorf("%q has no line: %q", want, line)
-		}
-	}
-	if t.Failed() {
-		t.Log(err)
 	}
 }
 
@@ -425,16 +423,12 @@ func TestCurrencyOfTheSums(t *testing.T) {
 	named := strings.Replace(two, "name = \"home\"\n", "name = \"home\"\ncurrency = \"USD\"\n", 1)
 	named = strings.Replace(named, "EUR = 2.0", "EUR = 2.0\nUSD = 1.0", 1)
 	named += "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
-	for want, text := range map[string]string{
-		"": named,
-		"grid.toml: currency: is missing; set the currency of the sums": strings.Replace(named, "currency = \"CHF\"\n[policy]", "[policy]", 1),
-		`grid.toml:3: currency: "CHF" has no exchange rate; add it`:     strings.Replace(named, "CHF = 1.0\n", "", 1),
-	} {
-		_, err := experiment.Read(grid(t, text, solver))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
+	_, err := experiment.Read(grid(t, named, solver))
+	problemstest.Check(t, err)
+	_, err = experiment.Read(grid(t, strings.Replace(named, "currency = \"CHF\"\n[policy]", "[policy]", 1), solver))
+	problemstest.Check(t, err, problemstest.At("grid.toml", 0, "currency", "missing"))
+	_, err = experiment.Read(grid(t, strings.Replace(named, "CHF = 1.0\n", "", 1), solver))
+	problemstest.Check(t, err, problemstest.At("grid.toml", 3, "currency", "exchange rate"))
 }
 
 // TestFaultyApplicationFiles: errors in the users' files are reported when they are
@@ -442,12 +436,15 @@ func TestCurrencyOfTheSums(t *testing.T) {
 func TestFaultyApplicationFiles(t *testing.T) {
 	t.Parallel()
 	table := "[[application]]\nfile = \"app.toml\"\nsite = \"home\"\n"
-	for name, c := range map[string]struct{ table, application, want string }{
-		"no behavior": {table, strings.Split(solver, "[component.behavior]")[0], "component[solve].behavior: is missing"},
-		"no script":   {table, strings.Replace(solver, "run.sh", "gone.sh", 1), "gone.sh cannot be read"},
-		"no file":     {strings.Replace(table, "app.toml", "gone.toml", 1), solver, "gone.toml"},
-		"no such key": {table, solver + "colour = 1\n", "unknown key"},
-		"no amount":   {table + "max_cost = \"lots\"\n", solver, "lots"},
+	at := problemstest.At
+	for name, c := range map[string]struct {
+		table, application string
+		want               problemstest.Want
+	}{
+		"no behavior": {table, strings.Split(solver, "[component.behavior]")[0], at("app.toml", 0, "component[solve].behavior", "missing")},
+		"no script":   {table, strings.Replace(solver, "run.sh", "gone.sh", 1), at("app.toml", 0, "component[solve].script", "gone.sh")},
+		"no such key": {table, solver + "colour = 1\n", at("app.toml", 12, "component[solve].behavior.colour", "unknown key")},
+		"no amount":   {table + "max_cost = \"lots\"\n", solver, at("command line", 0, "--max-cost", "lots")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -455,10 +452,16 @@ func TestFaultyApplicationFiles(t *testing.T) {
 			if err == nil {
 				err = plan.Open()
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
+			problemstest.Check(t, err, c.want)
 		})
+	}
+	plan, err := experiment.Read(grid(t, two+strings.Replace(table, "app.toml", "gone.toml", 1), solver))
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := new(fs.PathError)
+	if err = plan.Open(); !errors.As(err, &missing) || filepath.Base(missing.Path) != "gone.toml" {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }
 

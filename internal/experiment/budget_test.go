@@ -1,7 +1,9 @@
 package experiment_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -293,12 +296,16 @@ func TestPartitionsOfAFile(t *testing.T) {
 	const site = "[[site]]\nname = \"blue\"\n[site.localsched]\nmachine = \"bgp\"\ncpus = 64\n[site.localsched.bgp]\nsmallest = 1\npartitions = \"cut.csv\"\n" +
 		"[[workload]]\nsite = \"blue\"\nmodel = \"M1\"\n"
 	const cards = "card,A-0,32\ncard,A-1,32\n"
-	for _, c := range []struct{ file, machine, bgp, want string }{
-		{cards + "partition,ALL,64,torus,A\n", "", "", ""},
-		{cards + "partition,ALL,96,torus,A\n", "", "", "cut.csv:3: ALL is to have 96 nodes, but its cards have 64 in all"},
-		{cards + "partition,ALL,64,torus,A\n", "nodes = 65\n", "", "plan.toml:5: site[blue].localsched.nodes: is 65, but the partitions have 64 nodes in all"},
-		{cards + "partition,ALL,64,torus,A\n", "", "mesh = false\n", ""},
-		{cards + "partition,ALL,64,mesh,A\n", "", "mesh = false\n", "plan.toml:8: site[blue].localsched.bgp.smallest: the layout has no partition of at least 1 nodes"},
+	at := problemstest.At
+	for _, c := range []struct {
+		file, machine, bgp string
+		want               []problemstest.Want
+	}{
+		{cards + "partition,ALL,64,torus,A\n", "", "", nil},
+		{cards + "partition,ALL,96,torus,A\n", "", "", []problemstest.Want{at("cut.csv", 3, "", "64")}},
+		{cards + "partition,ALL,64,torus,A\n", "nodes = 65\n", "", []problemstest.Want{at("plan.toml", 5, "site[blue].localsched.nodes", "64")}},
+		{cards + "partition,ALL,64,torus,A\n", "", "mesh = false\n", nil},
+		{cards + "partition,ALL,64,mesh,A\n", "", "mesh = false\n", []problemstest.Want{at("plan.toml", 8, "site[blue].localsched.bgp.smallest", "no partition")}},
 	} {
 		text := strings.Replace(strings.Replace(site, "cpus =", c.machine+"cpus =", 1), "smallest", c.bgp+"smallest", 1)
 		plan := write(t, "plan.toml", text)
@@ -306,15 +313,12 @@ func TestPartitionsOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := experiment.Read(plan)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%q with %q: %v, not %q", c.file, c.machine+c.bgp, err, c.want)
-		}
+		problemstest.Check(t, err, c.want...)
 	}
 	_, err := experiment.Read(write(t, "plan.toml", site))
-	if err == nil || !strings.Contains(err.Error(), "plan.toml:8: site[blue].localsched.bgp.partitions: ") || !strings.Contains(err.Error(), "cannot be read: no such file") {
-		t.Errorf("a file that is not there: %v", err)
-	}
-	if _, err := config.ReadLayout("none.csv"); err == nil || !strings.Contains(err.Error(), "none.csv") {
+	problemstest.Check(t, err, at("plan.toml", 8, "site[blue].localsched.bgp.partitions", "no such file"))
+	missing := new(fs.PathError)
+	if _, err := config.ReadLayout("none.csv"); !errors.As(err, &missing) || missing.Path != "none.csv" {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

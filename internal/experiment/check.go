@@ -26,8 +26,8 @@ func (p *Plan) newChecker() *checker {
 
 // fault is the first thing that is wrong, without its place.
 func (c *checker) fault() error {
-	if faults, ok := errors.AsType[problems.List](c.Err()); ok {
-		return errors.New(faults[0].Key + ": " + faults[0].Text)
+	if faults := problems.Of(c.Err()); faults != nil {
+		return &KeyError{Key: faults[0].Key, Err: errors.New(faults[0].Text)}
 	}
 	return nil
 }

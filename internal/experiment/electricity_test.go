@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -244,16 +245,17 @@ func TestElectricSettingsReachTheSimulation(t *testing.T) {
 
 func TestSizesOfDataAreChecked(t *testing.T) {
 	t.Parallel()
-	for table, want := range map[string]string{
-		"size = \"1TB\"\nsizes = [\"0\", \"1GB\"]\nbandwidth = \"1MB/s\"": "data.sizes: has no effect with size; leave one of the two out",
-		"sizes = [\"0\", \"1 ton\"]\nbandwidth = \"1MB/s\"":               "is not a valid size",
-		"sizes = [\"0\", \"1GB\"]":                                        "data.bandwidth: is missing",
-		"sizes = [\"0\"]\nbandwidth = \"1MB/s\"":                          "data.bandwidth: has no effect with data of size 0",
+	at := func(line int, key, word string) problemstest.Want {
+		return problemstest.At("sizes.toml", line, key, word)
+	}
+	for table, want := range map[string]problemstest.Want{
+		"size = \"1TB\"\nsizes = [\"0\", \"1GB\"]\nbandwidth = \"1MB/s\"": at(3, "data.sizes", "with size"),
+		"sizes = [\"0\", \"1 ton\"]\nbandwidth = \"1MB/s\"":               at(2, "data.sizes", "valid size"),
+		"sizes = [\"0\", \"1GB\"]":                                        at(0, "data.bandwidth", "missing"),
+		"sizes = [\"0\"]\nbandwidth = \"1MB/s\"":                          at(3, "data.bandwidth", "size 0"),
 	} {
 		_, err := experiment.Read(write(t, "sizes.toml", "[data]\n"+table+"\n"))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", table, err, want)
-		}
+		problemstest.Check(t, err, want)
 	}
 }
 
@@ -353,9 +355,8 @@ func TestWithoutElectricityNothingIsReported(t *testing.T) {
 func TestElectricSiteJoins(t *testing.T) {
 	t.Parallel()
 	plan := electricPlan(t)
-	if _, err := plan.Join("mine=512x1"); err == nil || !strings.Contains(err.Error(), "watts_per_cpu: is missing") {
-		t.Errorf("a site without electricity joins others: %v", err)
-	}
+	_, err := plan.Join("mine=512x1") // without electricity
+	problemstest.Check(t, err, problemstest.Key("site[mine].power.watts_per_cpu", "missing"))
 	joined, err := plan.Join("mine=512x1,mflops=9000,watts=12.5,price=35")
 	if err != nil {
 		t.Fatal(err)

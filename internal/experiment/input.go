@@ -86,22 +86,22 @@ func readTrace(r io.Reader, format string, o workload.ReadOptions) (*workload.Tr
 
 // Window converts bounds on the site's clock, each a date or a date with a time,
 // to the time of the trace, for [workload.CleanOptions]. A bound without a value
-// is unset. The error begins with the bound's key. A window that ends before it
+// is unset. The error is a [*KeyError] of the bound. A window that ends before it
 // or the trace begins is an error.
 func Window(t *workload.Trace, from, to Setting) (begin, end protocol.Instant, err error) {
 	if begin, _, err = traceTime(t, from.Value); err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", from.Key, err)
+		return 0, 0, &KeyError{Key: from.Key, Err: err}
 	}
 	end, clock, err := traceTime(t, to.Value)
 	switch {
 	case err != nil:
-		return 0, 0, fmt.Errorf("%s: %w", to.Key, err)
+		return 0, 0, &KeyError{Key: to.Key, Err: err}
 	case to.Value == "":
 	case end <= 0:
 		starts := time.Unix(clock.Unix()-int64(end)/1000, 0).UTC().Format(time.DateTime)
-		return 0, 0, fmt.Errorf("%s: empty window: it ends at %s, and the trace begins at %s", to.Key, to.Value, starts)
+		return 0, 0, &KeyError{Key: to.Key, Err: fmt.Errorf("empty window: it ends at %s, and the trace begins at %s", to.Value, starts)}
 	case from.Value != "" && end <= begin:
-		return 0, 0, fmt.Errorf("%s: empty window: it ends at %s and begins at %s", to.Key, to.Value, from.Value)
+		return 0, 0, &KeyError{Key: to.Key, Err: fmt.Errorf("empty window: it ends at %s and begins at %s", to.Value, from.Value)}
 	}
 	return begin, end, nil
 }

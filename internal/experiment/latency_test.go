@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
 )
 
@@ -58,30 +59,25 @@ func TestLatenciesReachTheSimulation(t *testing.T) {
 func TestLatenciesThatAreNone(t *testing.T) {
 	t.Parallel()
 	trace := write(t, "jobs.swf", "1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
-	for text, want := range map[string]string{
-		"":                                   "line 1: write the columns job_id,submit,start,end",
-		"job,submit,start,end\n":             "line 1: write the columns",
-		"job_id,submit,start,end\nx,1,1,1\n": `line 2: job_id "x" is no number`,
-		"job_id,submit,start,end\n1,1,1,1\n1,1,1,1\n": "line 3: job 1 comes twice",
-		"job_id,submit,start,end\n1,1,0.0001,1\n":     `line 2: start "0.0001"`,
-		"job_id,submit,start,end\n1,1,1,-1\n":         `line 2: end "-1"`,
-		"job_id,submit,start,end\n1,1,1\n":            "wrong number of fields",
+	at := func(line int, word string) problemstest.Want { return problemstest.At("jobs.csv", line, "", word) }
+	for text, want := range map[string]problemstest.Want{
+		"":                                   at(1, "job_id,submit,start,end"),
+		"job,submit,start,end\n":             at(1, "job_id,submit,start,end"),
+		"job_id,submit,start,end\nx,1,1,1\n": at(2, `"x"`),
+		"job_id,submit,start,end\n1,1,1,1\n1,1,1,1\n": at(3, "twice"),
+		"job_id,submit,start,end\n1,1,0.0001,1\n":     at(2, `start "0.0001"`),
+		"job_id,submit,start,end\n1,1,1,-1\n":         at(2, `end "-1"`),
+		"job_id,submit,start,end\n1,1,1\n":            at(2, "fields"),
 	} {
 		plan, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "latencies = "+fmt.Sprintf("%q", write(t, "jobs.csv", text)))))
 		if err == nil {
 			err = plan.Open()
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: want %q, got %v", text, want, err)
-		}
+		problemstest.Check(t, err, want)
 	}
 	const second = "\n[[workload]]\nsite = \"one\"\nmodel = \"M1\"\n"
 	_, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "latencies = \"x.csv\""+second)))
-	if err == nil || !strings.Contains(err.Error(), "is for a site with one workload") {
-		t.Errorf("with two workloads: %v", err)
-	}
+	problemstest.Check(t, err, problemstest.At("plan.toml", 0, "workload[1].latencies", "one workload"))
 	_, err = experiment.Read(write(t, "plan.toml", strings.Replace(fmt.Sprintf(slowPlan, trace, ""), "[[workload]]", "[site.latency]\ncall = \"-1s\"\n[[workload]]", 1)))
-	if err == nil || !strings.Contains(err.Error(), "call") {
-		t.Errorf("a negative latency: %v", err)
-	}
+	problemstest.Check(t, err, problemstest.At("plan.toml", 0, "site[one].latency.call"))
 }

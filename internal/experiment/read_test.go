@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -72,41 +73,20 @@ site = "z"
 `
 	path := write(t, "bad.toml", text)
 	_, err := experiment.Read(path)
-	var list problems.List
-	if !errors.As(err, &list) {
-		t.Fatalf("the error is %v", err)
+	at := func(line int, key, word string) problemstest.Want {
+		return problemstest.At("bad.toml", line, key, word)
 	}
-	got := strings.ReplaceAll(err.Error(), path, "bad.toml")
-	for _, want := range []string{
-		`bad.toml:1: scheme: invalid scheme "sendr"`,
-		"bad.toml:2: seeds: is 0; use 1 or more",
-		"bad.toml:3: estimates: ",
-		"bad.toml:4: colour: unknown key",
-		"bad.toml:7: rounds.volunteer_below: 7 is outside 0 to 1",
-		"bad.toml:8: rounds.local_wait_threshold: is 0; use 1ms or more",
-		"bad.toml:14: site[a].localsched.cpus: is missing",
-		"bad.toml:15: site[a].localsched.nodes: is 0; use 1 or more",
-		`bad.toml:16: site[a].localsched.policy: "lottery" is unknown; allowed are "easy", `,
-		`bad.toml:19: site[a].name: "a" is the name of another site too`,
-		"bad.toml:24: site[a].localsched.machine: is a number",
-		`bad.toml:27: workload[1].site: unknown name "b"; no [[site]] has it`,
-		`bad.toml:28: workload[1].model: invalid model "M9"`,
-		"bad.toml:29: workload[1].from: has no effect with a model",
-		"bad.toml:34: workload[2].bias: has no effect with a trace",
-		`bad.toml:35: workload[2].to: invalid date "yesterday"`,
-		"bad.toml:37: workload[3]: says 2 times where its jobs come from",
-		"bad.toml:43: network.loss: 1 is not a probability",
-		"bad.toml:47: cut[1].b: is the same site as a",
-		"bad.toml:48: cut[1].until: must be later than from",
-		`bad.toml:51: crash[1].site: unknown name "z"; no [[site]] has it`,
-		"bad.toml:50: crash[1].for: 0s is less than 1ms",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("missing %q in\n%s", want, got)
-		}
-	}
-	if n := len(list); n != 22 {
-		t.Errorf("%d problems:\n%s", n, got)
+	problemstest.Check(t, err,
+		at(1, "scheme", "sendr"), at(2, "seeds", "1 or more"), at(3, "estimates", ""), at(4, "colour", "unknown key"),
+		at(7, "rounds.volunteer_below", "0 to 1"), at(8, "rounds.local_wait_threshold", "1ms or more"),
+		at(14, "site[a].localsched.cpus", "missing"), at(15, "site[a].localsched.nodes", "1 or more"),
+		at(16, "site[a].localsched.policy", `allowed are "easy", `), at(19, "site[a].name", "another site"),
+		at(24, "site[a].localsched.machine", "number"), at(27, "workload[1].site", `"b"`), at(28, "workload[1].model", "M9"),
+		at(29, "workload[1].from", "model"), at(34, "workload[2].bias", "trace"), at(35, "workload[2].to", "yesterday"),
+		at(37, "workload[3]", "2 times"), at(43, "network.loss", "probability"), at(47, "cut[1].b", "same site"),
+		at(48, "cut[1].until", "later than from"), at(51, "crash[1].site", `"z"`), at(50, "crash[1].for", "1ms"))
+	if n := len(problems.Of(err)); n != 22 {
+		t.Errorf("%d problems:\n%v", n, err)
 	}
 }
 
@@ -151,22 +131,17 @@ max_cpu_share = 0.4
 func TestOldKeysAreAnsweredWithTheNewOnes(t *testing.T) {
 	t.Parallel()
 	_, err := experiment.Read(write(t, "old.toml", "[peer]\npolicy = \"mcmf\"\nrecheck = 1\nwhatever = 3\npartners = 2\n[[site]]\nname = \"a\"\n\n[site.localsched]\ncpus = 4\nnodes = 4\n"))
-	for _, want := range []string{
-		"old.toml:2: peer.policy: is now name in [policy]", "old.toml:3: peer.recheck: is now recheck_jobs in [rounds]",
-		"old.toml:5: peer.partners: is now the key partners above all tables", "old.toml:4: peer.whatever: unknown key",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("missing %q in %v", want, err)
-		}
+	at := func(line int, key, word string) problemstest.Want {
+		return problemstest.At("old.toml", line, key, word)
 	}
+	problemstest.Check(t, err, at(2, "peer.policy", "name in [policy]"), at(3, "peer.recheck", "recheck_jobs in [rounds]"),
+		at(5, "peer.partners", "key partners"), at(4, "peer.whatever", "unknown key"))
 }
 
 func TestAnEmptyFileIsAnsweredWithWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	_, err := experiment.Read(write(t, "empty.toml", ""))
-	if err == nil || !strings.Contains(err.Error(), "[[site]]") || !strings.Contains(err.Error(), "[[workload]]") {
-		t.Errorf("the error is %v", err)
-	}
+	problemstest.Check(t, err, problemstest.Key("site", "[[site]]"), problemstest.Key("workload", "[[workload]]"))
 }
 
 func TestPresetUnknown(t *testing.T) {
@@ -224,9 +199,7 @@ func TestModelsRoundTrip(t *testing.T) {
 		}
 	}
 	_, err := experiment.ReadModel(write(t, "bad.toml", "[machine]\nnodes = 3\ncpus_per_node = 0\nmhz = 1\n"))
-	if err == nil || !strings.Contains(err.Error(), "bad.toml:3: machine.cpus_per_node: ") {
-		t.Errorf("the error is %v", err)
-	}
+	problemstest.Check(t, err, problemstest.At("bad.toml", 3, "machine.cpus_per_node"))
 }
 
 // TestTraceWorkload: the window, the queue, the estimates and the load of a trace.
@@ -331,19 +304,23 @@ func TestWindow(t *testing.T) {
 	for _, c := range []struct {
 		from, to   string
 		begin, end protocol.Instant
-		err        string
+		key, word  string // of the error
 	}{
-		{"", "", 0, 0, ""},
-		{"1970-01-03", "", day, 0, ""},
-		{"1970-01-01", "1970-01-02 00:00:01", -day, 1000, ""},
-		{"", "1970-01-02", 0, 0, "to: empty window: it ends at 1970-01-02, and the trace begins at 1970-01-02 00:00:00"},
-		{"", "0001-01-01", 0, 0, "to: empty window: it ends at 0001-01-01, and the trace begins at 1970-01-02 00:00:00"},
-		{"1970-01-03", "1970-01-03 00:00:00", 0, 0, "to: empty window: it ends at 1970-01-03 00:00:00 and begins at 1970-01-03"},
-		{"May", "", 0, 0, `from: invalid date "May"`},
-		{"", "June", 0, 0, `to: invalid date "June"`},
+		{"", "", 0, 0, "", ""},
+		{"1970-01-03", "", day, 0, "", ""},
+		{"1970-01-01", "1970-01-02 00:00:01", -day, 1000, "", ""},
+		{"", "1970-01-02", 0, 0, "to", "begins at 1970-01-02 00:00:00"},
+		{"", "0001-01-01", 0, 0, "to", "begins at 1970-01-02 00:00:00"},
+		{"1970-01-03", "1970-01-03 00:00:00", 0, 0, "to", "begins at 1970-01-03"},
+		{"May", "", 0, 0, "from", `date "May"`},
+		{"", "June", 0, 0, "to", `date "June"`},
 	} {
 		begin, end, err := experiment.Window(trace, experiment.Setting{Key: "from", Value: c.from}, experiment.Setting{Key: "to", Value: c.to})
-		if begin != c.begin || end != c.end || (err != nil) != (c.err != "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {
+		var want []problemstest.Want
+		if c.key != "" {
+			want = append(want, problemstest.Key(c.key, c.word))
+		}
+		if ok := problemstest.Check(t, err, want...); !ok || begin != c.begin || end != c.end {
 			t.Errorf("from %q to %q: %d, %d, %v", c.from, c.to, begin, end, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -42,38 +43,46 @@ func TestRequestsReachTheSimulation(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAreNone: what is wrong with a file is told with its line, and with a request by its job.
+// TestRequestsThatAreNone: what is wrong with a file has its line, and with a request by its job.
 func TestRequestsThatAreNone(t *testing.T) {
 	t.Parallel()
 	trace := write(t, "jobs.swf", "1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
-	for text, want := range map[string]string{
-		"":                                 "line 1: write the column job_id",
-		"nodes\n1\n":                       "line 1: write the column job_id",
-		"job_id,memory\n1,5\n":             `line 1: the column "memory" is unknown; use nodes, max_nodes`,
-		"job_id,nodes,nodes\n1,5,5\n":      "line 1: duplicate column nodes",
-		"job_id,nodes\nx,5\n":              `line 2: job_id "x" is no number`,
-		"job_id,nodes\n1,5\n1,5\n":         "line 3: job 1 comes twice",
-		"job_id,nodes\n1,-5\n":             `line 2: nodes "-5": is no whole number`,
-		"job_id,sites\n1,No Site\n":        `line 2: sites "No Site"`,
-		"job_id,licenses\n1,\"a:x\"\n":     `line 2: licenses "a:x"`,
-		"job_id,sites\n1,two\n":            "requests of job 1 of site one: sites: two is no [[site]]",
-		"job_id,tasks_per_node\n1,-1\n":    "is no whole number",
-		"job_id,power_ppm\n1,4000000000\n": "requests of job 1 of site one: ",
-	} {
-		plan, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "requests = "+fmt.Sprintf("%q", write(t, "requests.csv", text)))))
+	refused := func(requests string) error {
+		plan, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "requests = "+fmt.Sprintf("%q", write(t, "requests.csv", requests)))))
 		if err == nil {
 			err = plan.Open()
 		}
 		if err == nil {
 			_, err = plan.Run(t.Context(), plan.Scheme, 1, nil)
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
+		return err
+	}
+	at := func(line int, word string) problemstest.Want {
+		return problemstest.At("requests.csv", line, "", word)
+	}
+	for text, want := range map[string]problemstest.Want{
+		"":                              at(1, "job_id"),
+		"nodes\n1\n":                    at(1, "job_id"),
+		"job_id,memory\n1,5\n":          at(1, "use nodes, max_nodes"),
+		"job_id,nodes,nodes\n1,5,5\n":   at(1, "nodes"),
+		"job_id,nodes\nx,5\n":           at(2, `job_id "x"`),
+		"job_id,nodes\n1,5\n1,5\n":      at(3, "twice"),
+		"job_id,nodes\n1,-5\n":          at(2, `nodes "-5"`),
+		"job_id,sites\n1,No Site\n":     at(2, `sites "No Site"`),
+		"job_id,licenses\n1,\"a:x\"\n":  at(2, `licenses "a:x"`),
+		"job_id,tasks_per_node\n1,-1\n": at(2, "whole number"),
+	} {
+		problemstest.Check(t, refused(text), want)
+	}
+	for text, want := range map[string]string{
+		"job_id,sites\n1,two\n":            "requests of job 1 of site one: sites: two is no [[site]]",
+		"job_id,power_ppm\n1,4000000000\n": "requests of job 1 of site one: ",
+	} {
+		if err := refused(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want %q, got %v", text, want, err)
 		}
 	}
 	const second = "\n[[workload]]\nsite = \"one\"\nmodel = \"M1\"\n"
 	_, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "requests = \"x.csv\""+second)))
-	if err == nil || !strings.Contains(err.Error(), "requests: is for a site with one workload") {
-		t.Errorf("with two workloads: %v", err)
-	}
+	problemstest.Check(t, err, problemstest.At("plan.toml", 0, "workload[1].requests", "one workload"))
 }

@@ -45,7 +45,7 @@ func (p *Plan) With(changes ...Setting) (*Plan, error) {
 			return nil, unsettable(one.Key)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s = %s: %w", one.Key, one.Value, err)
+			return nil, &KeyError{Key: one.Key, Value: one.Value, Err: err}
 		}
 	}
 	c := changed.newChecker()

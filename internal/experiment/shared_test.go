@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 )
@@ -67,18 +68,13 @@ func TestKeysOfFormerVersionsNameTheTables(t *testing.T) {
 	t.Parallel()
 	_, err := experiment.Read(write(t, "old.toml", "[[site]]\nname = \"a\"\nnodes = 4\ncpus_per_node = 8\nwhole_node = true\nmesh = true\ncpu_hour = 0.5\n"+
 		"watts_per_cpu = 3\nzone = \"UTC\"\n[site.cpu_model]\nbus = true\n[[candidate]]\nname = \"c\"\n[candidate.site]\nmhz = 3\n"))
-	for _, want := range []string{
-		"old.toml:3: site[a].nodes: is now nodes in [site.localsched]",
-		"old.toml:4: site[a].cpus_per_node: is now cpus in [site.localsched], the CPUs of all nodes together",
-		`old.toml:5: site[a].whole_node: is now machine in [site.localsched]; instead of true write "whole-node"`,
-		"old.toml:6: site[a].mesh: is now mesh in [site.localsched.bgp]", "old.toml:7: site[a].cpu_hour: is now cpu_hour in [site.tariff], with its currency",
-		"old.toml:8: site[a].watts_per_cpu: is now watts_per_cpu in [site.power]", "old.toml:9: site[a].zone: is now time_zone in [site.prices]",
-		"old.toml:10: site[a].cpu_model: is now [site.localsched.cpu_model]", "candidate[c].site.mhz: is now mhz in [site.localsched]",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("missing %q in\n%v", want, err)
-		}
-	}
+	at := func(line int, key, now string) problemstest.Want { return problemstest.At("old.toml", line, key, now) }
+	problemstest.Check(t, err,
+		at(3, "site[a].nodes", "nodes in [site.localsched]"), at(4, "site[a].cpus_per_node", "cpus in [site.localsched]"),
+		at(5, "site[a].whole_node", `"whole-node"`), at(6, "site[a].mesh", "mesh in [site.localsched.bgp]"),
+		at(7, "site[a].cpu_hour", "cpu_hour in [site.tariff]"), at(8, "site[a].watts_per_cpu", "watts_per_cpu in [site.power]"),
+		at(9, "site[a].zone", "time_zone in [site.prices]"), at(10, "site[a].cpu_model", "[site.localsched.cpu_model]"),
+		at(0, "candidate[c].site.mhz", "mhz in [site.localsched]"))
 	plan := opened(t, "[[site]]\nname = \"a\"\n[site.localsched]\ncpus = 32\n[[workload]]\nsite = \"a\"\nmodel = \"M1\"\nscale = true\nspan = \"6h\"\n")
 	if changed := set(t, plan, experiment.Setting{Key: "site.a.localsched.cpus", Value: "64"}); changed.CPUs(0) != 64 || plan.CPUs(0) != 32 {
 		t.Errorf("%d CPUs, and %d before", changed.CPUs(0), plan.CPUs(0))
@@ -90,15 +86,13 @@ func TestTablesOfASiteAreChecked(t *testing.T) {
 	t.Parallel()
 	_, err := experiment.Read(write(t, "bad.toml", "[[site]]\nname = \"a\"\nmhz = 4\n[site.localsched]\ncpus = 3\nnodes = 2\nplugin = \"slurm\"\n"+
 		"[site.power]\nbudget_kw = 3\n[site.power.series]\nfeed = \"file\"\n[site.prices]\nspan = \"1d\"\narea = \"x\"\n"))
-	for _, want := range []string{
-		"bad.toml:3: site[a].mhz: is now mhz in [site.localsched]", "bad.toml:7: site[a].localsched.plugin: \"slurm\" is not simulated",
-		"bad.toml:9: site[a].power.budget_kw: needs watts_per_cpu", "bad.toml:11: site[a].power.series.feed: ",
-		"bad.toml:13: site[a].prices.span: is now horizon", "site[a].prices.feed: is missing",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("missing %q in\n%v", want, err)
-		}
+	at := func(line int, key, word string) problemstest.Want {
+		return problemstest.At("bad.toml", line, key, word)
 	}
+	problemstest.Check(t, err,
+		at(3, "site[a].mhz", "mhz in [site.localsched]"), at(7, "site[a].localsched.plugin", "slurm"),
+		at(9, "site[a].power.budget_kw", "watts_per_cpu"), at(11, "site[a].power.series.feed", ""),
+		at(13, "site[a].prices.span", "horizon"), at(0, "site[a].prices.feed", "missing"))
 }
 
 // leaves are the keys of a struct and of its tables, dotted, with their types.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 )
 
@@ -187,17 +188,16 @@ func TestConfiguredSitesAsAFile(t *testing.T) {
 func TestConfiguredSitesRefuse(t *testing.T) {
 	t.Parallel()
 	first, second := siteText("busy", "idle", 1, 4, ""), siteText("idle", "busy", 2, 6, "")
-	for want, text := range map[string]string{
-		"localsched.cpus: has no effect on sites that are simulated as they are configured": filed(t, first, second, "", "[site.localsched]\ncpus = 3\n"),
-		"rounds.check_interval: has no effect":                                              filed(t, first, second, "[rounds]\ncheck_interval = \"9s\"\n", ""),
-		"config: is missing":                                                                filed(t, first, second, "", "") + "[[site]]\nname = \"third\"\n",
-		`scheme: "central" is none of sites`:                                                filed(t, first, second, "scheme = \"central\"\n", ""),
-		`policy "tc" does not accept initiation "cycle"`:                                    filed(t, first, second, "[rounds]\ninitiation = \"cycle\"\n", ""),
-		"site busy comes twice":                                                             filed(t, first, first, "", ""),
-		`"nonsense" is no built-in policy`:                                                  filed(t, first, second, "[policy]\nname = \"nonsense\"\n", ""),
+	for _, c := range []struct{ key, word, text string }{
+		{"site[busy].localsched.cpus", "no effect", filed(t, first, second, "", "[site.localsched]\ncpus = 3\n")},
+		{"rounds.check_interval", "no effect", filed(t, first, second, "[rounds]\ncheck_interval = \"9s\"\n", "")},
+		{"site[third].config", "missing", filed(t, first, second, "", "") + "[[site]]\nname = \"third\"\n"},
+		{"scheme", "central", filed(t, first, second, "scheme = \"central\"\n", "")},
+		{"policy.name", `"cycle"`, filed(t, first, second, "[rounds]\ninitiation = \"cycle\"\n", "")},
+		{"site[busy].config", "twice", filed(t, first, first, "", "")},
+		{"policy.name", "nonsense", filed(t, first, second, "[policy]\nname = \"nonsense\"\n", "")},
 	} {
-		if _, err := experiment.Read(write(t, "plan.toml", text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
-		}
+		_, err := experiment.Read(write(t, "plan.toml", c.text))
+		problemstest.Check(t, err, problemstest.At("plan.toml", 0, c.key, c.word))
 	}
 }

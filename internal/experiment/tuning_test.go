@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 )
 
 // tunable is an experiment with all that "sim tune" reads.
@@ -236,70 +237,64 @@ nodes = 2
 name = "d"
 retire = ["a"]
 `
-	file := write(t, "bad.toml", text)
-	_, err := experiment.Read(file)
-	if err == nil {
-		t.Fatal("all was taken")
+	_, err := experiment.Read(write(t, "bad.toml", text))
+	at := func(line int, key string, words ...string) problemstest.Want {
+		return problemstest.At("bad.toml", line, key, words...)
 	}
-	got := strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")
-	for _, want := range []string{
-		`bad.toml:11: tune.method: invalid method "guess"; use "grid" or "nelder-mead"`,
-		`bad.toml:12: tune.runs: 0 is outside 1 to 20000`,
-		`bad.toml:13: tune.seeds: is -1; use 0 or more`,
-		`bad.toml:14: tune.goals: unknown key; did you mean "goal"?`,
-		`bad.toml:16: tune.goal.cost: -1 is not a weight from 0 to 1000`,
-		`bad.toml:17: tune.goal.speed: unknown key`,
-		`bad.toml:18: tune.axis[1].key: is missing; name a key`,
-		`bad.toml:20: tune.axis[2]: default_weights.betta = 1: `,
-		`bad.toml:23: tune.axis[3]: rounds.volunteer_below = 7: 7 is outside 0 to 1`,
-		`bad.toml:28: tune.axis[4].values: needs two numbers or more`,
-		`bad.toml:30: tune.axis[5].key: "default_weights.compute_weight" is another axis too`,
-		`bad.toml:34: tune.axis[6].values: has a number twice`,
-		`bad.toml:32: tune.axis[6]: site.x.nodes = 3: unknown name "x"; no [[site]] has it`,
-		`bad.toml:35: candidate[1].name: is missing`,
-		`bad.toml:36: candidate[1].price: is negative`,
-		`bad.toml:37: candidate[1].lifetime: `,
-		`bad.toml:35: candidate[1]: changes nothing`,
-		`bad.toml:40: candidate[b].retire: unknown name "z"; no [[site]] has it`,
-		`bad.toml:42: candidate[b].site.name: "a" is the name of another site too`,
-		`bad.toml:46: candidate[b].site.localsched.nodes: is 0; use 1 or more`,
-		`bad.toml:43: candidate[b].site.cpu_hours: unknown key`,
-		`candidate[b].site.cost.cpu.price: `,
-		`bad.toml:50: candidate[b].name: "b" is the name of another candidate too`,
-		`bad.toml:51: candidate[b].price: is in no currency`,
-		`candidate[d].retire: leaves no machine`,
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("not told: %s", want)
-		}
-	}
-	if t.Failed() {
-		t.Log(got)
-	}
+	problemstest.Check(t, err,
+		at(11, "tune.method", `"grid" or "nelder-mead"`),
+		at(12, "tune.runs", "1 to 20000"),
+		at(13, "tune.seeds", "0 or more"),
+		at(14, "tune.goals", `mean "goal"`),
+		at(16, "tune.goal.cost", "0 to 1000"),
+		at(17, "tune.goal.speed", "unknown key"),
+		at(18, "tune.axis[1].key", "missing"),
+		at(20, "tune.axis[2]", "default_weights.betta = 1"),
+		at(23, "tune.axis[3]", "0 to 1"),
+		at(28, "tune.axis[4].values", "two numbers"),
+		at(30, "tune.axis[5].key", "another axis"),
+		at(34, "tune.axis[6].values", "twice"),
+		at(32, "tune.axis[6]", `"x"`),
+		at(35, "candidate[1].name", "missing"),
+		at(36, "candidate[1].price", "negative"),
+		at(37, "candidate[1].lifetime"),
+		at(35, "candidate[1]", "nothing"),
+		at(40, "candidate[b].retire", `"z"`),
+		at(42, "candidate[b].site.name", "another site"),
+		at(46, "candidate[b].site.localsched.nodes", "1 or more"),
+		at(43, "candidate[b].site.cpu_hours", "unknown key"),
+		at(0, "candidate[b].site.cost.cpu.price"),
+		at(50, "candidate[b].name", "another candidate"),
+		at(51, "candidate[b].price", "currency"),
+		at(0, "candidate[d].retire", "no machine"))
 }
 
 func TestTuningAndTheRestOfTheFile(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ from, to, want string }{
-		"no limits":   {"cost = 1\n", "cost = 1\nlimits = 1\n", "tune.goal.limits: counts applications, and there are none"},
-		"no goal":     {"cost = 1\n", "", "tune.goal: is missing; set at least one weight"},
-		"no tune":     {tunable[strings.Index(tunable, "[tune]"):strings.Index(tunable, "[[candidate]]")], "", "candidate[more]: is judged by a goal"},
-		"too fine":    {"seeds = 2", "runs = 5", "tune.runs: 5 is less than the points of the grid"},
-		"by factors":  {"seeds = 2", "method = \"nelder-mead\"", ""},
-		"no room":     {"[0, 1, 2]\n", "[0, 1]\n[[tune.axis]]\nkey = \"load\"\nvalues = [1, 2]\n", ""},
-		"no factors":  {"seeds = 2\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"default_weights.wait_weight\"\nvalues = [0, 1, 2]", "method = \"nelder-mead\"\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"default_weights.wait_weight\"\nvalues = [0, 2]", "goes by factors"},
-		"no such":     {"default_weights.wait_weight", "application.*.wait_weight", "there is nothing that \"application.*.wait_weight\" could mean"},
-		"bad star":    {"default_weights.wait_weight", "site*", "there is nothing that"},
-		"no currency": {"currency = \"CHF\"\n", "", "candidate[more].price: is in no currency"},
-		"half priced": {"retire = [\"b\"]\n", "[candidate.site]\nname = \"d\"\n\n[candidate.site.localsched]\ncpus = 1\n", "candidate[less].price: is needed for all candidates that bring a machine, or for none"},
-		"history":     {"currency", "history = 3\ncurrency", "candidate[less].retire: excludes history"},
+	for name, test := range map[string]struct{ from, to, key, word string }{
+		"no limits":   {"cost = 1\n", "cost = 1\nlimits = 1\n", "tune.goal.limits", "applications"},
+		"no goal":     {"cost = 1\n", "", "tune.goal", "missing"},
+		"no tune":     {tunable[strings.Index(tunable, "[tune]"):strings.Index(tunable, "[[candidate]]")], "", "candidate[more]", "goal"},
+		"too fine":    {"seeds = 2", "runs = 5", "tune.runs", "5"},
+		"by factors":  {"seeds = 2", "method = \"nelder-mead\"", "", ""},
+		"no room":     {"[0, 1, 2]\n", "[0, 1]\n[[tune.axis]]\nkey = \"load\"\nvalues = [1, 2]\n", "", ""},
+		"no factors":  {"seeds = 2\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"default_weights.wait_weight\"\nvalues = [0, 1, 2]", "method = \"nelder-mead\"\n[tune.goal]\ncost = 1\n[[tune.axis]]\nkey = \"default_weights.wait_weight\"\nvalues = [0, 2]", "tune.axis[1].values", "factors"},
+		"no such":     {"default_weights.wait_weight", "application.*.wait_weight", "tune.axis[1].key", "application.*.wait_weight"},
+		"bad star":    {"default_weights.wait_weight", "site*", "tune.axis[1].key", "site*"},
+		"no currency": {"currency = \"CHF\"\n", "", "candidate[more].price", "currency"},
+		"half priced": {"retire = [\"b\"]\n", "[candidate.site]\nname = \"d\"\n\n[candidate.site.localsched]\ncpus = 1\n", "candidate[less].price", "all candidates"},
+		"history":     {"currency", "history = 3\ncurrency", "candidate[less].retire", "history"},
 	} {
 		if !strings.Contains(tunable, test.from) {
 			t.Fatalf("%s: nothing to replace", name)
 		}
 		_, err := experiment.Read(write(t, "x.toml", strings.Replace(tunable, test.from, test.to, 1)))
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
+		var want []problemstest.Want
+		if test.key != "" {
+			want = append(want, problemstest.At("x.toml", 0, test.key, test.word))
+		}
+		if !problemstest.Check(t, err, want...) {
+			t.Log(name)
 		}
 	}
 }

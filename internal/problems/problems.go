@@ -5,6 +5,7 @@ package problems
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,6 +68,21 @@ func (l List) Error() string {
 func (l *List) Add(at Place, format string, args ...any) {
 	*l = append(*l, Problem{at, fmt.Sprintf(format, args...)})
 }
+
+// Of lists the problems within an error: those of a [List] or of a [FileError], also where another type has these
+// embedded; nil: it is another error.
+func Of(err error) List {
+	if e, ok := errors.AsType[interface {
+		error
+		Problems() List
+	}](err); ok {
+		return e.Problems()
+	}
+	return nil
+}
+
+// Problems is the list itself. Types that have it embedded are found by [Of].
+func (l List) Problems() List { return l }
 
 // Err is the list, or nil if it is empty.
 func (l List) Err() error {

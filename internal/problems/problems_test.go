@@ -1,6 +1,9 @@
 package problems_test
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -56,6 +59,27 @@ func TestOfFile(t *testing.T) {
 		if err := l.OfFile(most); err == nil || err.Error() != want {
 			t.Errorf("%d: got %v", most, err)
 		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	type malformed struct{ problems.FileError }
+	at := problems.Place{File: "f", Line: 7}
+	list := problems.List{{Place: at, Text: "is 1"}}
+	for name, err := range map[string]error{
+		"one": list, "wrapped": fmt.Errorf("read: %w", list), "of a file": list.OfFile(1),
+		"embedded": &malformed{*list.OfFile(1)}, "joined": errors.Join(fs.ErrExist, list),
+	} {
+		if got := problems.Of(err); len(got) != 1 || got[0] != list[0] {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+	if got := problems.Of(fs.ErrExist); got != nil {
+		t.Errorf("of another error: %v", got)
+	}
+	if got := problems.Of(nil); got != nil {
+		t.Errorf("without an error: %v", got)
 	}
 }
 
