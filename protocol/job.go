@@ -228,15 +228,15 @@ func (s *Spec) checkLicenseNames() error {
 // comes from. What another site may call a license is not looked at.
 func CheckLicenses(list []License) error {
 	if len(list) > MaxLicenses {
-		return fmt.Errorf("licenses: has %d entries or bytes, at most %d are allowed", len(list), MaxLicenses)
+		return wrongField("licenses", "has %d entries or bytes, at most %d are allowed", len(list), MaxLicenses)
 	}
 	for i := range list {
 		err := list[i].check()
 		if err == nil && i > 0 && list[i-1].Name >= list[i].Name {
-			err = fmt.Errorf("name: %q does not sort after %q", list[i].Name, list[i-1].Name)
+			err = wrongField("name", "%q does not sort after %q", list[i].Name, list[i-1].Name)
 		}
 		if err != nil {
-			return fmt.Errorf("licenses[%d]: %w", i, err)
+			return &FieldError{fmt.Sprintf("licenses[%d]", i), err}
 		}
 	}
 	return nil
@@ -245,13 +245,13 @@ func CheckLicenses(list []License) error {
 func (l *License) check() error {
 	switch {
 	case l.Name == "":
-		return errors.New("name: is missing")
+		return wrongField("name", "is missing")
 	case len(l.Name) > MaxName:
-		return fmt.Errorf("name: has %d entries or bytes, at most %d are allowed", len(l.Name), MaxName)
+		return wrongField("name", "has %d entries or bytes, at most %d are allowed", len(l.Name), MaxName)
 	case !utf8.ValidString(l.Name):
-		return errors.New("name: is not UTF-8")
+		return wrongField("name", "is not UTF-8")
 	case l.Count < 1 || l.Count > math.MaxInt32:
-		return fmt.Errorf("count: %d is outside 1 to %d", l.Count, math.MaxInt32)
+		return wrongField("count", "%d is outside 1 to %d", l.Count, math.MaxInt32)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // First returns the first error, so that checks read as lists.
@@ -18,19 +20,27 @@ func First(errs ...error) error {
 	return nil
 }
 
-// In names the field that holds the fault.
+// In names the field that holds the fault, by a [*protocol.FieldError].
 func In(field string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", field, err)
+	return &protocol.FieldError{Field: field, Err: err}
 }
+
+// Wrong is a fault of a field.
+func Wrong(field, format string, args ...any) error {
+	return In(field, fmt.Errorf(format, args...))
+}
+
+// Entry is the name of an entry of a column, counted from 0.
+func Entry(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
 
 // Each checks every entry of a column and names the first that is wrong.
 func Each[T any](field string, column []T, check func(T) error) error {
 	for i := range column {
 		if err := check(column[i]); err != nil {
-			return fmt.Errorf("%s[%d]: %w", field, i, err)
+			return In(Entry(field, i), err)
 		}
 	}
 	return nil
@@ -39,7 +49,7 @@ func Each[T any](field string, column []T, check func(T) error) error {
 // Present checks that a field is there.
 func Present(field string, is bool) error {
 	if !is {
-		return fmt.Errorf("%s: is missing", field)
+		return Wrong(field, "is missing")
 	}
 	return nil
 }
@@ -47,7 +57,7 @@ func Present(field string, is bool) error {
 // AtMost checks how many entries a column has, or bytes a text.
 func AtMost(field string, n, most int) error {
 	if n > most {
-		return fmt.Errorf("%s: has %d entries or bytes, at most %d are allowed", field, n, most)
+		return Wrong(field, "has %d entries or bytes, at most %d are allowed", n, most)
 	}
 	return nil
 }
@@ -55,7 +65,7 @@ func AtMost(field string, n, most int) error {
 // Length checks that a column has an entry for each row.
 func Length(field string, n, rows int) error {
 	if n != rows {
-		return fmt.Errorf("%s: has %d entries, not %d", field, n, rows)
+		return Wrong(field, "has %d entries, not %d", n, rows)
 	}
 	return nil
 }
@@ -63,7 +73,7 @@ func Length(field string, n, rows int) error {
 // Bytes checks the length of bytes, such as those of a checksum.
 func Bytes(field string, b []byte, n int) error {
 	if len(b) != n {
-		return fmt.Errorf("%s: has %d bytes, not %d", field, len(b), n)
+		return Wrong(field, "has %d bytes, not %d", len(b), n)
 	}
 	return nil
 }
@@ -71,7 +81,7 @@ func Bytes(field string, b []byte, n int) error {
 // Count checks a number that must not be negative and must fit an int anywhere.
 func Count[T int | int64](field string, n T) error {
 	if n < 0 || n > math.MaxInt32 {
-		return fmt.Errorf("%s: %d is outside 0 to %d", field, n, math.MaxInt32)
+		return Wrong(field, "%d is outside 0 to %d", n, math.MaxInt32)
 	}
 	return nil
 }
@@ -80,7 +90,7 @@ func Count[T int | int64](field string, n T) error {
 // sizes, work.
 func Amount[T ~int64](field string, n T) error {
 	if n < 0 {
-		return fmt.Errorf("%s: %d is negative", field, n)
+		return Wrong(field, "%d is negative", n)
 	}
 	return nil
 }
@@ -97,7 +107,7 @@ func Required(field, s string, most int) error {
 // string.
 func Text(field, s string, most int) error {
 	if !utf8.ValidString(s) {
-		return fmt.Errorf("%s: is not UTF-8", field)
+		return Wrong(field, "is not UTF-8")
 	}
 	return AtMost(field, len(s), most)
 }
@@ -105,7 +115,7 @@ func Text(field, s string, most int) error {
 // UnixString checks what is handed to a program as a C string, in bytes.
 func UnixString(field, s string, most int) error {
 	if strings.IndexByte(s, 0) >= 0 {
-		return fmt.Errorf("%s: contains a NUL byte", field)
+		return Wrong(field, "contains a NUL byte")
 	}
 	return AtMost(field, len(s), most)
 }

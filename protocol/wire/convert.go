@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +28,7 @@ func Decode[A, B any](field string, column []A, decode func(A) (B, error)) ([]B,
 	for i := range column {
 		one, err := decode(column[i])
 		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", field, i, err)
+			return nil, In(Entry(field, i), err)
 		}
 		out = append(out, one)
 	}

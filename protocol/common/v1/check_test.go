@@ -8,15 +8,8 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
-
-// refused checks that an error begins as it should.
-func refused(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
-	}
-}
 
 // spoilt checks a noun after each change, which must be refused in words of the case.
 func spoilt[N any](t *testing.T, right func() N, check func(N) error, cases map[string]func(*N)) {
@@ -27,7 +20,7 @@ func spoilt[N any](t *testing.T, right func() N, check func(N) error, cases map[
 	for want, change := range cases {
 		noun := right()
 		change(&noun)
-		refused(t, check(noun), want)
+		protocoltest.Refused(t, check(noun), want)
 	}
 }
 
@@ -51,15 +44,15 @@ func TestCheckSpec(t *testing.T) {
 		return protocol.Spec{Request: protocol.Request{Job: 1, CPUs: 1, WallTime: 60}, Sites: []protocol.SiteName{"a", "b"}}
 	}
 	spoilt(t, right, commonv1.CheckSpec, map[string]func(s){
-		"request: cpus: -1":                            func(s s) { s.CPUs = -1 },
-		"request: cpus: 2147483648":                    func(s s) { s.CPUs = math.MaxInt32 + 1 },
-		"request: nodes: -1":                           func(s s) { s.Nodes = -1 },
-		"request: memory_mb: -1":                       func(s s) { s.MemoryMB = -1 },
-		"request: wall_time_ms: -2 is negative":        func(s s) { s.WallTime = -2 },
-		"request: power_ppm: -1":                       func(s s) { s.Power = -1 },
-		"request: power_ppm: 100000001 is outside 0 t": func(s s) { s.Power = protocol.MaxPower + 1 },
-		"request: layout: asks for 1 CPUs, but its 3 ": func(s s) { s.Layout.Tasks = 3 },
-		"request: layout: asks for -1 tasks":           func(s s) { s.Layout.Tasks = -1 },
+		"request.cpus: -1":                             func(s s) { s.CPUs = -1 },
+		"request.cpus: 2147483648":                     func(s s) { s.CPUs = math.MaxInt32 + 1 },
+		"request.nodes: -1":                            func(s s) { s.Nodes = -1 },
+		"request.memory_mb: -1":                        func(s s) { s.MemoryMB = -1 },
+		"request.wall_time_ms: -2 is negative":         func(s s) { s.WallTime = -2 },
+		"request.power_ppm: -1":                        func(s s) { s.Power = -1 },
+		"request.power_ppm: 100000001 is outside 0 t":  func(s s) { s.Power = protocol.MaxPower + 1 },
+		"request.layout: asks for 1 CPUs, but its 3 ":  func(s s) { s.Layout.Tasks = 3 },
+		"request.layout: asks for -1 tasks":            func(s s) { s.Layout.Tasks = -1 },
 		"name: has 4097":                               func(s s) { s.Name = long },
 		"name: is not UTF-8":                           func(s s) { s.Name = "\xff" },
 		"user: has 4097":                               func(s s) { s.User = long },
@@ -72,12 +65,12 @@ func TestCheckSpec(t *testing.T) {
 		"data_bytes: -1":                               func(s s) { s.Data = -1 },
 		"data_out_bytes: -1":                           func(s s) { s.DataOut = -1 },
 		"licenses: has 17":                             func(s s) { s.Licenses = make([]protocol.License, 17) },
-		"licenses[1]: name: is missing":                func(s s) { s.Licenses = license("", 1) },
-		"licenses[1]: name: has 4097":                  func(s s) { s.Licenses = license(long, 1) },
-		"licenses[1]: name: is not UTF-8":              func(s s) { s.Licenses = license("\xff", 1) },
-		"licenses[1]: count: 0 is outside 1 to":        func(s s) { s.Licenses = license("b", 0) },
-		"licenses[1]: count: 2147483648 is outside":    func(s s) { s.Licenses = license("b", math.MaxInt32+1) },
-		`licenses[1]: name: "a" does not sort after`:   func(s s) { s.Licenses = license("a", 1) },
+		"licenses[1].name: is missing":                 func(s s) { s.Licenses = license("", 1) },
+		"licenses[1].name: has 4097":                   func(s s) { s.Licenses = license(long, 1) },
+		"licenses[1].name: is not UTF-8":               func(s s) { s.Licenses = license("\xff", 1) },
+		"licenses[1].count: 0 is outside 1 to":         func(s s) { s.Licenses = license("b", 0) },
+		"licenses[1].count: 2147483648 is outside":     func(s s) { s.Licenses = license("b", math.MaxInt32+1) },
+		`licenses[1].name: "a" does not sort after`:    func(s s) { s.Licenses = license("a", 1) },
 		"qos: has 33":                                  func(s s) { s.QOS = long[:33] },
 		"qos: is not UTF-8":                            func(s s) { s.QOS = "\xff" },
 		"comment: has 4097":                            func(s s) { s.Comment = long },
@@ -98,16 +91,16 @@ func TestCheckPayload(t *testing.T) {
 		return &protocol.Payload{Script: []byte("x"), Args: []string{"", "\xff"}, Env: []string{"A=1"}, WorkDir: "/\xff"}
 	}
 	spoilt(t, right, commonv1.CheckPayload, map[string]func(p){
-		"payload: is missing":                    func(p p) { *p = nil },
-		"payload: script: has 4194305":           func(p p) { (*p).Script = make([]byte, 4<<20+1) },
-		"payload: args: has 65537":               func(p p) { (*p).Args = make([]string, 65537) },
-		"payload: env: has 65537":                func(p p) { (*p).Env = make([]string, 65537) },
-		"payload: args[1]: arg: contains a NUL":  func(p p) { (*p).Args[1] = "a\x00" },
-		"payload: env[0]: is not NAME=value":     func(p p) { (*p).Env[0] = "=1" },
-		"payload: env[0]: value: contains a NUL": func(p p) { (*p).Env[0] = "A=\x00" },
-		"payload: work_dir: has 4097":            func(p p) { (*p).WorkDir = long },
-		"payload: stdout: has 4097":              func(p p) { (*p).Stdout = long },
-		"payload: stderr: contains a NUL byte":   func(p p) { (*p).Stderr = "\x00" },
+		"payload: is missing":                  func(p p) { *p = nil },
+		"payload.script: has 4194305":          func(p p) { (*p).Script = make([]byte, 4<<20+1) },
+		"payload.args: has 65537":              func(p p) { (*p).Args = make([]string, 65537) },
+		"payload.env: has 65537":               func(p p) { (*p).Env = make([]string, 65537) },
+		"payload.args[1].arg: contains a NUL":  func(p p) { (*p).Args[1] = "a\x00" },
+		"payload.env[0]: is not NAME=value":    func(p p) { (*p).Env[0] = "=1" },
+		"payload.env[0].value: contains a NUL": func(p p) { (*p).Env[0] = "A=\x00" },
+		"payload.work_dir: has 4097":           func(p p) { (*p).WorkDir = long },
+		"payload.stdout: has 4097":             func(p p) { (*p).Stdout = long },
+		"payload.stderr: contains a NUL byte":  func(p p) { (*p).Stderr = "\x00" },
 	})
 }
 
@@ -140,9 +133,9 @@ func TestCheckQuote(t *testing.T) {
 		"currency: has 17":                           func(q q) { q.Currency = long[:17] },
 		"currency: is missing":                       func(q q) { q.Currency = "" },
 		"terms: has 33":                              func(q q) { q.Terms = terms(33) },
-		"terms[0]: name: is missing":                 func(q q) { q.Terms[0].Name = "" },
-		"terms[0]: name: has 65":                     func(q q) { q.Terms[0].Name = long[:65] },
-		`terms[1]: name: duplicate "0"`:              func(q q) { q.Terms[1].Name = "0" },
+		"terms[0].name: is missing":                  func(q q) { q.Terms[0].Name = "" },
+		"terms[0].name: has 65":                      func(q q) { q.Terms[0].Name = long[:65] },
+		`terms[1].name: duplicate "0"`:               func(q q) { q.Terms[1].Name = "0" },
 	})
 	declined := func() protocol.Quote { return protocol.Quote{Job: 1, Declined: "full", AWT: protocol.Never} }
 	spoilt(t, declined, commonv1.CheckQuote, map[string]func(q){
@@ -167,32 +160,32 @@ func TestCheckOutcome(t *testing.T) {
 		}
 	}
 	spoilt(t, right, commonv1.CheckOutcome, map[string]func(o){
-		"outcome: state: 0 is unknown or missing":         func(o o) { o.State = 0 },
-		"outcome: state: 8 is unknown":                    func(o o) { o.State = 8 },
-		"outcome: state: RUNNING is not a last state":     func(o o) { o.State = protocol.Running },
-		"outcome: exit_code: -1":                          func(o o) { o.ExitCode = -1 },
-		"outcome: exit_code: is 3, but signal 9 ended":    func(o o) { o.Signal = 9 },
-		"outcome: signal: 128 is outside 0 to 127":        func(o o) { o.Signal = 128 },
-		"outcome: signal: -1":                             func(o o) { o.Signal = -1 },
-		"outcome: reason: has 4097":                       func(o o) { o.Reason = strings.Repeat("x", 4097) },
-		"outcome: reason: is not UTF-8":                   func(o o) { o.Reason = "\xff" },
-		"outcome: waited_ms: -1":                          func(o o) { o.Waited = -1 },
-		"outcome: ran_ms: -1":                             func(o o) { o.Ran = -1 },
-		"outcome: files[1]: stream: 3 is unknown or miss": func(o o) { o.Files[1].Stream = 3 },
-		"outcome: files[1]: stream: duplicate stdout":     func(o o) { o.Files[1].Stream = protocol.Stdout },
-		"outcome: files[0]: size: -1":                     func(o o) { o.Files[0].Size = -1 },
-		"outcome: usage: cpu_ms: -1":                      func(o o) { o.Usage.CPU = -1 },
-		"outcome: usage: memory_mb: -1":                   func(o o) { o.Usage.MemoryMB = -1 },
-		"outcome: usage: energy_mj: -1":                   func(o o) { o.Usage.Energy = -1 },
-		"outcome: usage: mflop: -1":                       func(o o) { o.Usage.Mflop = -1 },
-		"outcome: usage: mwords: -1":                      func(o o) { o.Usage.Mwords = -1 },
-		"outcome: usage: sent: -1":                        func(o o) { o.Usage.Sent = -1 },
-		"outcome: usage: messages: -1":                    func(o o) { o.Usage.Messages = -1 },
-		"outcome: usage: mhz: -1":                         func(o o) { o.Usage.MHz = -1 },
-		"outcome: usage: power_ppm: -1":                   func(o o) { o.Usage.Power = -1 },
-		"outcome: bill: start_ms: -1":                     func(o o) { o.Bill.Start = -1 },
-		"outcome: bill: currency: is missing":             func(o o) { o.Bill.Currency = "" },
-		"outcome: bill: terms[0]: name: is missing":       func(o o) { o.Bill.Terms[0].Name = "" },
+		"outcome.state: 0 is unknown or missing":        func(o o) { o.State = 0 },
+		"outcome.state: 8 is unknown":                   func(o o) { o.State = 8 },
+		"outcome.state: RUNNING is not a last state":    func(o o) { o.State = protocol.Running },
+		"outcome.exit_code: -1":                         func(o o) { o.ExitCode = -1 },
+		"outcome.exit_code: is 3, but signal 9 ended":   func(o o) { o.Signal = 9 },
+		"outcome.signal: 128 is outside 0 to 127":       func(o o) { o.Signal = 128 },
+		"outcome.signal: -1":                            func(o o) { o.Signal = -1 },
+		"outcome.reason: has 4097":                      func(o o) { o.Reason = strings.Repeat("x", 4097) },
+		"outcome.reason: is not UTF-8":                  func(o o) { o.Reason = "\xff" },
+		"outcome.waited_ms: -1":                         func(o o) { o.Waited = -1 },
+		"outcome.ran_ms: -1":                            func(o o) { o.Ran = -1 },
+		"outcome.files[1].stream: 3 is unknown or miss": func(o o) { o.Files[1].Stream = 3 },
+		"outcome.files[1].stream: duplicate stdout":     func(o o) { o.Files[1].Stream = protocol.Stdout },
+		"outcome.files[0].size: -1":                     func(o o) { o.Files[0].Size = -1 },
+		"outcome.usage.cpu_ms: -1":                      func(o o) { o.Usage.CPU = -1 },
+		"outcome.usage.memory_mb: -1":                   func(o o) { o.Usage.MemoryMB = -1 },
+		"outcome.usage.energy_mj: -1":                   func(o o) { o.Usage.Energy = -1 },
+		"outcome.usage.mflop: -1":                       func(o o) { o.Usage.Mflop = -1 },
+		"outcome.usage.mwords: -1":                      func(o o) { o.Usage.Mwords = -1 },
+		"outcome.usage.sent: -1":                        func(o o) { o.Usage.Sent = -1 },
+		"outcome.usage.messages: -1":                    func(o o) { o.Usage.Messages = -1 },
+		"outcome.usage.mhz: -1":                         func(o o) { o.Usage.MHz = -1 },
+		"outcome.usage.power_ppm: -1":                   func(o o) { o.Usage.Power = -1 },
+		"outcome.bill.start_ms: -1":                     func(o o) { o.Bill.Start = -1 },
+		"outcome.bill.currency: is missing":             func(o o) { o.Bill.Currency = "" },
+		"outcome.bill.terms[0].name: is missing":        func(o o) { o.Bill.Terms[0].Name = "" },
 	})
 }
 
@@ -200,31 +193,31 @@ func TestCheckMachines(t *testing.T) {
 	t.Parallel()
 	type c = *protocol.Capacity
 	spoilt(t, func() protocol.Capacity { return protocol.Capacity{CPUs: 1} }, commonv1.CheckCapacity, map[string]func(c){
-		"capacity: cpus: -1":                func(c c) { c.CPUs = -1 },
-		"capacity: nodes: -1":               func(c c) { c.Nodes = -1 },
-		"capacity: node_cpus: -1":           func(c c) { c.NodeCPUs = -1 },
-		"capacity: memory_mb: -1":           func(c c) { c.MemoryMB = -1 },
-		"capacity: max_wall_time_ms: -2":    func(c c) { c.MaxWallTime = -2 },
-		"capacity: mhz: -1":                 func(c c) { c.MHz = -1 },
-		"capacity: mflops: -1":              func(c c) { c.Mflops = -1 },
-		"capacity: machine: flops: -1":      func(c c) { c.Machine.Flops = -1 },
-		"capacity: machine: words: -1":      func(c c) { c.Machine.Words = -1 },
-		"capacity: machine: network: -1":    func(c c) { c.Machine.Network = -1 },
-		"capacity: machine: latency_ns: -1": func(c c) { c.Machine.Latency = -1 },
+		"capacity.cpus: -1":               func(c c) { c.CPUs = -1 },
+		"capacity.nodes: -1":              func(c c) { c.Nodes = -1 },
+		"capacity.node_cpus: -1":          func(c c) { c.NodeCPUs = -1 },
+		"capacity.memory_mb: -1":          func(c c) { c.MemoryMB = -1 },
+		"capacity.max_wall_time_ms: -2":   func(c c) { c.MaxWallTime = -2 },
+		"capacity.mhz: -1":                func(c c) { c.MHz = -1 },
+		"capacity.mflops: -1":             func(c c) { c.Mflops = -1 },
+		"capacity.machine.flops: -1":      func(c c) { c.Machine.Flops = -1 },
+		"capacity.machine.words: -1":      func(c c) { c.Machine.Words = -1 },
+		"capacity.machine.network: -1":    func(c c) { c.Machine.Network = -1 },
+		"capacity.machine.latency_ns: -1": func(c c) { c.Machine.Latency = -1 },
 	})
 	type l = *protocol.Load
 	spoilt(t, func() protocol.Load { return protocol.Load{} }, commonv1.CheckLoad, map[string]func(l){
-		"load: cpus: -1":           func(l l) { l.CPUs = -1 },
-		"load: busy: -1":           func(l l) { l.Busy = -1 },
-		"load: queued_jobs: -1":    func(l l) { l.QueuedJobs = -1 },
-		"load: queued_work_ms: -1": func(l l) { l.QueuedWork = -1 },
-		"load: benefit_ppm: -1":    func(l l) { l.Benefit = -1 },
-		"load: withheld: -1":       func(l l) { l.Withheld = -1 },
-		"load: draw_mw: -1":        func(l l) { l.Draw = -1 },
-		"load: budget_mw: -1":      func(l l) { l.Budget = -1 },
+		"load.cpus: -1":           func(l l) { l.CPUs = -1 },
+		"load.busy: -1":           func(l l) { l.Busy = -1 },
+		"load.queued_jobs: -1":    func(l l) { l.QueuedJobs = -1 },
+		"load.queued_work_ms: -1": func(l l) { l.QueuedWork = -1 },
+		"load.benefit_ppm: -1":    func(l l) { l.Benefit = -1 },
+		"load.withheld: -1":       func(l l) { l.Withheld = -1 },
+		"load.draw_mw: -1":        func(l l) { l.Draw = -1 },
+		"load.budget_mw: -1":      func(l l) { l.Budget = -1 },
 	})
 	_, err := commonv1.DecodeLoad(nil)
-	refused(t, err, "load: is missing")
+	protocoltest.Refused(t, err, "load: is missing")
 }
 
 // What has no place in a noun must not become something else that can be.
@@ -239,19 +232,19 @@ func TestWideNumbersDoNotPass(t *testing.T) {
 		return commonv1.CheckOutcome(o)
 	}
 	for want, err := range map[string]error{
-		"request: cpus: -1":                              spec(&commonv1.Spec{Request: &commonv1.Request{Cpus: 1 << 32}}),
-		"request: power_ppm: -1":                         spec(&commonv1.Spec{Request: &commonv1.Request{PowerPpm: 1 << 32}}),
-		"request: wall_time_ms: -2":                      spec(&commonv1.Spec{Request: &commonv1.Request{WallTimeMs: -2}}),
-		"request: layout: asks for -1 tasks":             spec(&commonv1.Spec{Request: &commonv1.Request{Layout: &commonv1.Layout{Tasks: 1 << 32}}}),
-		"licenses[0]: count: -1":                         spec(&commonv1.Spec{Licenses: []*commonv1.License{{Name: "a", Count: 1<<32 + 1}}}),
-		"intensity_ppm: -1":                              spec(&commonv1.Spec{IntensityPpm: 1 << 32}),
-		"outcome: state: 0":                              outcome(&commonv1.Outcome{State: 257}),
-		"outcome: exit_code: -1":                         outcome(&commonv1.Outcome{State: 4, ExitCode: 1 << 32}),
-		"outcome: signal: -1":                            outcome(&commonv1.Outcome{State: 4, Signal: 1<<32 + 9}),
-		"outcome: files[0]: stream: 0":                   outcome(&commonv1.Outcome{State: 4, Files: []*commonv1.File{{Stream: 258, Sha256: make([]byte, 32)}}}),
-		"outcome: files[0]: sha256: has 1 bytes, not 32": outcome(&commonv1.Outcome{State: 4, Files: []*commonv1.File{{Stream: 1, Sha256: []byte("x")}}}),
-		"outcome: usage: mhz: -1":                        outcome(&commonv1.Outcome{State: 4, Usage: &commonv1.Usage{Mhz: 1 << 32}}),
+		"request.cpus: -1":                             spec(&commonv1.Spec{Request: &commonv1.Request{Cpus: 1 << 32}}),
+		"request.power_ppm: -1":                        spec(&commonv1.Spec{Request: &commonv1.Request{PowerPpm: 1 << 32}}),
+		"request.wall_time_ms: -2":                     spec(&commonv1.Spec{Request: &commonv1.Request{WallTimeMs: -2}}),
+		"request.layout: asks for -1 tasks":            spec(&commonv1.Spec{Request: &commonv1.Request{Layout: &commonv1.Layout{Tasks: 1 << 32}}}),
+		"licenses[0].count: -1":                        spec(&commonv1.Spec{Licenses: []*commonv1.License{{Name: "a", Count: 1<<32 + 1}}}),
+		"intensity_ppm: -1":                            spec(&commonv1.Spec{IntensityPpm: 1 << 32}),
+		"outcome.state: 0":                             outcome(&commonv1.Outcome{State: 257}),
+		"outcome.exit_code: -1":                        outcome(&commonv1.Outcome{State: 4, ExitCode: 1 << 32}),
+		"outcome.signal: -1":                           outcome(&commonv1.Outcome{State: 4, Signal: 1<<32 + 9}),
+		"outcome.files[0].stream: 0":                   outcome(&commonv1.Outcome{State: 4, Files: []*commonv1.File{{Stream: 258, Sha256: make([]byte, 32)}}}),
+		"outcome.files[0].sha256: has 1 bytes, not 32": outcome(&commonv1.Outcome{State: 4, Files: []*commonv1.File{{Stream: 1, Sha256: []byte("x")}}}),
+		"outcome.usage.mhz: -1":                        outcome(&commonv1.Outcome{State: 4, Usage: &commonv1.Usage{Mhz: 1 << 32}}),
 	} {
-		refused(t, err, want)
+		protocoltest.Refused(t, err, want)
 	}
 }

@@ -1,8 +1,6 @@
 package commonv1
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -24,9 +22,9 @@ func CheckTag(t protocol.Tag) error {
 	case t == (protocol.Tag{}):
 		return wire.Present("tag", false)
 	case t.Job == 0:
-		return errors.New("tag.job: is 0, which is no job's number")
+		return wire.Wrong("tag.job", "is 0, which is no job's number")
 	case t.Epoch == 0:
-		return errors.New("tag.epoch: is 0; epochs start at 1")
+		return wire.Wrong("tag.epoch", "is 0; epochs start at 1")
 	}
 	return nil
 }
@@ -186,14 +184,14 @@ func encodeTexts(texts []string) [][]byte {
 
 func checkShare(field string, ppm int) error {
 	if ppm < 0 || ppm > protocol.PPM {
-		return fmt.Errorf("%s: %d is outside 0 to %d", field, ppm, protocol.PPM)
+		return wire.Wrong(field, "%d is outside 0 to %d", ppm, protocol.PPM)
 	}
 	return nil
 }
 
 func checkPower(field string, ppm int) error {
 	if ppm < 0 || ppm > protocol.MaxPower {
-		return fmt.Errorf("%s: %d is outside 0 to %d", field, ppm, protocol.MaxPower)
+		return wire.Wrong(field, "%d is outside 0 to %d", ppm, protocol.MaxPower)
 	}
 	return nil
 }

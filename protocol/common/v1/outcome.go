@@ -1,8 +1,6 @@
 package commonv1
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
@@ -21,7 +19,7 @@ func DecodeState(m JobState) protocol.State {
 // CheckState checks that a state is one.
 func CheckState(s protocol.State) error {
 	if s < protocol.Pending || s > protocol.NodeFail {
-		return fmt.Errorf("state: %d is unknown or missing", uint8(s))
+		return wire.Wrong("state", "%d is unknown or missing", uint8(s))
 	}
 	return nil
 }
@@ -40,7 +38,7 @@ func DecodeStream(m Stream) protocol.Stream {
 // CheckStream checks that a stream is one.
 func CheckStream(s protocol.Stream) error {
 	if s != protocol.Stdout && s != protocol.Stderr {
-		return fmt.Errorf("stream: %d is unknown or missing", uint8(s))
+		return wire.Wrong("stream", "%d is unknown or missing", uint8(s))
 	}
 	return nil
 }
@@ -83,7 +81,7 @@ func CheckOutcome(o protocol.Outcome) error {
 
 func checkLast(s protocol.State) error {
 	if !s.Terminal() {
-		return fmt.Errorf("state: %v is not a last state", s)
+		return wire.Wrong("state", "%v is not a last state", s)
 	}
 	return nil
 }
@@ -91,9 +89,9 @@ func checkLast(s protocol.State) error {
 func checkEnd(exitCode, signal int) error {
 	switch {
 	case signal < 0 || signal > 127:
-		return fmt.Errorf("signal: %d is outside 0 to 127", signal)
+		return wire.Wrong("signal", "%d is outside 0 to 127", signal)
 	case signal != 0 && exitCode != 0:
-		return fmt.Errorf("exit_code: is %d, but signal %d ended the job", exitCode, signal)
+		return wire.Wrong("exit_code", "is %d, but signal %d ended the job", exitCode, signal)
 	}
 	return wire.Count("exit_code", exitCode)
 }
@@ -112,10 +110,10 @@ func checkFiles(files []protocol.File) error {
 	seen := map[protocol.Stream]bool{}
 	for i, f := range files {
 		if err := wire.First(CheckStream(f.Stream), wire.Amount("size", f.Size)); err != nil {
-			return fmt.Errorf("files[%d]: %w", i, err)
+			return wire.In(wire.Entry("files", i), err)
 		}
 		if seen[f.Stream] {
-			return fmt.Errorf("files[%d]: stream: duplicate %v", i, f.Stream)
+			return wire.In(wire.Entry("files", i), wire.Wrong("stream", "duplicate %v", f.Stream))
 		}
 		seen[f.Stream] = true
 	}

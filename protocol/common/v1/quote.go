@@ -1,9 +1,6 @@
 package commonv1
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
@@ -52,10 +49,10 @@ func CheckQuote(q protocol.Quote) error {
 		return checkDeclined(q)
 	}
 	if stated := q.AWTLow != 0 || q.AWTHigh != 0; stated && (q.AWTLow > q.AWT || q.AWT > q.AWTHigh) {
-		return fmt.Errorf("awt_ms: %v is outside its range %v to %v", q.AWT, q.AWTLow, q.AWTHigh)
+		return wire.Wrong("awt_ms", "%v is outside its range %v to %v", q.AWT, q.AWTLow, q.AWTHigh)
 	}
 	if q.AWTMedian != 0 && (q.AWTLow > q.AWTMedian || q.AWTMedian > q.AWTHigh) {
-		return fmt.Errorf("awt_median_ms: %v is outside its range %v to %v", q.AWTMedian, q.AWTLow, q.AWTHigh)
+		return wire.Wrong("awt_median_ms", "%v is outside its range %v to %v", q.AWTMedian, q.AWTLow, q.AWTHigh)
 	}
 	return nil
 }
@@ -63,11 +60,11 @@ func CheckQuote(q protocol.Quote) error {
 func checkDeclined(q protocol.Quote) error {
 	switch {
 	case (q.AWT != 0 && q.AWT != protocol.Never) || q.AWTLow != 0 || q.AWTMedian != 0 || q.AWTHigh != 0 || q.ERT != 0 || q.Bound != 0 || q.Delay != 0:
-		return errors.New("awt_ms: a declined quote has no times; use 0")
+		return wire.Wrong("awt_ms", "a declined quote has no times; use 0")
 	case len(q.Terms) > 0:
-		return errors.New("terms: a declined quote has none")
+		return wire.Wrong("terms", "a declined quote has none")
 	case q.Note != "":
-		return errors.New("note: a declined quote has none; say it in declined")
+		return wire.Wrong("note", "a declined quote has none; say it in declined")
 	}
 	return nil
 }
@@ -84,11 +81,11 @@ func checkTerms(terms []protocol.Term) error {
 	}
 	for i, term := range terms {
 		if err := wire.First(wire.Required("name", term.Name, protocol.MaxName), wire.Text("name", term.Name, protocol.MaxName)); err != nil {
-			return fmt.Errorf("terms[%d]: %w", i, err)
+			return wire.In(wire.Entry("terms", i), err)
 		}
 		for _, earlier := range terms[:i] {
 			if earlier.Name == term.Name {
-				return fmt.Errorf("terms[%d]: name: duplicate %q", i, term.Name)
+				return wire.In(wire.Entry("terms", i), wire.Wrong("name", "duplicate %q", term.Name))
 			}
 		}
 	}

@@ -1,10 +1,9 @@
 package localschedv1
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // Limits of fields, beside those of package wire.
@@ -25,7 +24,7 @@ func DecodeTag(m *commonv1.Tag) (protocol.Tag, error) {
 
 func sameJob(job, of protocol.JobID) error {
 	if job != of {
-		return fmt.Errorf("job: is %v, but the tag's is %v", job, of)
+		return wire.Wrong("job", "is %v, but the tag's is %v", job, of)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package localschedv1_test
 
 import (
 	"strings"
-	"testing"
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
@@ -22,14 +21,6 @@ func travel[M proto.Message](t interface{ Fatal(args ...any) }, m, into M) M {
 		t.Fatal(err)
 	}
 	return into
-}
-
-// refused checks that an error is there and names what it should.
-func refused(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want an error with %q", err, want)
-	}
 }
 
 // with returns a changed copy.

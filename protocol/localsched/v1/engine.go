@@ -1,8 +1,6 @@
 package localschedv1
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -99,11 +97,11 @@ func decodePlanned(m *Planned) (localsched.Planned, error) {
 	one := localsched.Planned{Start: protocol.Instant(m.GetStartMs()), Declined: m.GetDeclined(), Note: m.GetNote()}
 	switch {
 	case one.Start < -1:
-		return one, fmt.Errorf("start_ms: %d is negative; -1 says that none is in sight", int64(one.Start))
+		return one, wire.Wrong("start_ms", "%d is negative; -1 says that none is in sight", int64(one.Start))
 	case one.Declined != "" && one.Start != 0:
-		return one, fmt.Errorf("start_ms: is %d, but the job is declined; use 0", int64(one.Start))
+		return one, wire.Wrong("start_ms", "is %d, but the job is declined; use 0", int64(one.Start))
 	case one.Declined != "" && one.Note != "":
-		return one, errors.New("note: a declined job has none; say it in declined")
+		return one, wire.Wrong("note", "a declined job has none; say it in declined")
 	case one.Start == -1:
 		one.Start = lastInstant
 	}

@@ -1,8 +1,6 @@
 package localschedv1
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
@@ -36,7 +34,7 @@ func EncodeDescription(d localsched.Description) *DescribeResponse {
 func DecodeDescription(m *DescribeResponse) (localsched.Description, error) {
 	capacity, err := DecodeCapacity(m.GetCapacity())
 	if err = wire.First(wire.Required("name", m.GetName(), protocol.MaxName), err, checkCapabilities(m.GetCapabilities())); err != nil {
-		return localsched.Description{}, fmt.Errorf("description: %w", err)
+		return localsched.Description{}, wire.In("description", err)
 	}
 	return localsched.Description{Name: m.GetName(), Capacity: capacity, Capabilities: m.GetCapabilities()}, nil
 }
@@ -47,10 +45,10 @@ func checkCapabilities(list []string) error {
 	}
 	for i, one := range list {
 		if err := wire.Required("name", one, protocol.MaxName); err != nil {
-			return fmt.Errorf("capabilities[%d]: %w", i, err)
+			return wire.In(wire.Entry("capabilities", i), err)
 		}
 		if i > 0 && list[i-1] >= one {
-			return fmt.Errorf("capabilities[%d]: %q does not sort after %q", i, one, list[i-1])
+			return wire.Wrong(wire.Entry("capabilities", i), "%q does not sort after %q", one, list[i-1])
 		}
 	}
 	return nil

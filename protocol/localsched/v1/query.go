@@ -1,8 +1,6 @@
 package localschedv1
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
@@ -58,11 +56,11 @@ func EncodeQuery(q localsched.Query) *QuoteRequest {
 func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 	jobs, err := DecodeRequests("jobs", m.GetJobs())
 	if err = wire.First(err, wire.AtMost("ahead", len(m.GetAhead()), MaxJobs), checkProtectSite(m.GetProtectSite())); err != nil {
-		return localsched.Query{}, fmt.Errorf("query: %w", err)
+		return localsched.Query{}, wire.In("query", err)
 	}
 	ahead, err := wire.Decode("ahead", m.GetAhead(), decodeTentative)
 	if err != nil {
-		return localsched.Query{}, fmt.Errorf("query: %w", err)
+		return localsched.Query{}, wire.In("query", err)
 	}
 	query := localsched.Query{Jobs: jobs, Ahead: ahead}
 	if number := m.GetProtectSite(); number != 0 {
@@ -78,7 +76,7 @@ func decodeTentative(m *Tentative) (localsched.Tentative, error) {
 
 func checkProtectSite(number uint32) error {
 	if number > uint32(protocol.MaxSiteNumber) {
-		return fmt.Errorf("protect_site: %d is above %d", number, protocol.MaxSiteNumber)
+		return wire.Wrong("protect_site", "%d is above %d", number, protocol.MaxSiteNumber)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func EncodeQuotes(jobs []protocol.Request, quotes []protocol.Quote) (*QuoteRespo
 		}
 		q.Note = wire.Clip(q.Note, protocol.MaxNote)
 		if err := checkQuote(q, jobs[i].Job, &currency); err != nil {
-			return nil, fmt.Errorf("quotes[%d]: %w", i, err)
+			return nil, wire.In(wire.Entry("quotes", i), err)
 		}
 		m.Quotes[i] = commonv1.EncodeQuote(q)
 	}
@@ -40,7 +40,7 @@ func DecodeQuotes(m *QuoteResponse, jobs []protocol.Request) ([]protocol.Quote, 
 	for i, one := range m.GetQuotes() {
 		quotes[i] = commonv1.DecodeQuote(one)
 		if err := checkQuote(quotes[i], jobs[i].Job, &currency); err != nil {
-			return nil, fmt.Errorf("quotes[%d]: %w", i, err)
+			return nil, wire.In(wire.Entry("quotes", i), err)
 		}
 	}
 	return quotes, nil
@@ -52,7 +52,7 @@ func checkQuote(q protocol.Quote, of protocol.JobID, currency *string) error {
 	case q.Job != of:
 		return fmt.Errorf("is for job %v, not %v; keep the order of the jobs", q.Job, of)
 	case q.Currency != "" && *currency != "" && q.Currency != *currency:
-		return fmt.Errorf("currency: is %s, but %s in an earlier quote", q.Currency, *currency)
+		return wire.Wrong("currency", "is %s, but %s in an earlier quote", q.Currency, *currency)
 	case q.Currency != "":
 		*currency = q.Currency
 	}

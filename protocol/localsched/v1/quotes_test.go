@@ -7,22 +7,23 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func TestDecodeQueryRefuses(t *testing.T) {
 	t.Parallel()
 	type m = *localschedv1.QuoteRequest
 	spoilt(t, rightQuery, localschedv1.DecodeQuery, map[string]func(m){
-		"query: jobs: has 1048577":                     func(m m) { m.Jobs = make([]*commonv1.Request, localschedv1.MaxJobs+1) },
-		"query: jobs[1]: cpus: -1 is outside":          func(m m) { m.Jobs[1].Cpus = -1 },
-		"query: ahead: has 1048577":                    func(m m) { m.Ahead = make([]*localschedv1.Tentative, localschedv1.MaxJobs+1) },
-		"query: ahead[0]: tag.epoch: is 0; epochs":     func(m m) { m.Ahead[0].Tag.Epoch = 0 },
-		"query: ahead[0]: tag: is missing":             func(m m) { m.Ahead[0].Tag = nil },
-		"query: ahead[0]: request: is missing":         func(m m) { m.Ahead[0].Request = nil },
-		"query: ahead[0]: request: nodes: -1":          func(m m) { m.Ahead[0].Request.Nodes = -1 },
-		"query: ahead[0]: request: job: is 5, but the": func(m m) { m.Ahead[0].Request.Job = 5 },
-		"query: protect_site: 9001 is above 9000":      func(m m) { m.ProtectSite = 9001 },
-		"query: protect_site: 65537 is above 9000":     func(m m) { m.ProtectSite = 1<<16 + 1 },
+		"query.jobs: has 1048577":                   func(m m) { m.Jobs = make([]*commonv1.Request, localschedv1.MaxJobs+1) },
+		"query.jobs[1].cpus: -1 is outside":         func(m m) { m.Jobs[1].Cpus = -1 },
+		"query.ahead: has 1048577":                  func(m m) { m.Ahead = make([]*localschedv1.Tentative, localschedv1.MaxJobs+1) },
+		"query.ahead[0].tag.epoch: is 0; epochs":    func(m m) { m.Ahead[0].Tag.Epoch = 0 },
+		"query.ahead[0].tag: is missing":            func(m m) { m.Ahead[0].Tag = nil },
+		"query.ahead[0].request: is missing":        func(m m) { m.Ahead[0].Request = nil },
+		"query.ahead[0].request.nodes: -1":          func(m m) { m.Ahead[0].Request.Nodes = -1 },
+		"query.ahead[0].request.job: is 5, but the": func(m m) { m.Ahead[0].Request.Job = 5 },
+		"query.protect_site: 9001 is above 9000":    func(m m) { m.ProtectSite = 9001 },
+		"query.protect_site: 65537 is above 9000":   func(m m) { m.ProtectSite = 1<<16 + 1 },
 	})
 }
 
@@ -34,9 +35,9 @@ func TestDecodeQuotesRefuses(t *testing.T) {
 	spoilt(t, rightQuotes, decode, map[string]func(m){
 		"quotes: has 2 entries, not 3":                func(m m) { m.Quotes = m.GetQuotes()[:2] },
 		"quotes[1]: is for job 3, not 2; keep the or": func(m m) { m.Quotes[1].Job = 3 },
-		"quotes[2]: currency: is USD, but EUR in an ": func(m m) { m.Quotes[2].Currency = "USD" },
-		"quotes[0]: awt_ms: -2 is negative":           func(m m) { m.Quotes[0].AwtMs = -2 },
-		"quotes[1]: note: a declined quote has none":  func(m m) { m.Quotes[1].Note = "x" },
+		"quotes[2].currency: is USD, but EUR in an ":  func(m m) { m.Quotes[2].Currency = "USD" },
+		"quotes[0].awt_ms: -2 is negative":            func(m m) { m.Quotes[0].AwtMs = -2 },
+		"quotes[1].note: a declined quote has none":   func(m m) { m.Quotes[1].Note = "x" },
 	})
 }
 
@@ -51,16 +52,16 @@ func TestEncodeQuotesRefuses(t *testing.T) {
 		return []protocol.Quote{right[0], with(right[1], change)}
 	}
 	cases := map[string][]protocol.Quote{
-		"1 quotes for 2 jobs":                          right[:1],
-		"quotes[0]: is for job 2, not 1":               {right[1], right[0]},
-		"quotes[1]: ert_ms: -1 is negative":            second(func(q *protocol.Quote) { q.ERT = -1 }),
-		"quotes[1]: currency: is USD, but EUR in an e": second(func(q *protocol.Quote) { q.Currency = "USD" }),
+		": 1 quotes for 2 jobs":                       right[:1],
+		"quotes[0]: is for job 2, not 1":              {right[1], right[0]},
+		"quotes[1].ert_ms: -1 is negative":            second(func(q *protocol.Quote) { q.ERT = -1 }),
+		"quotes[1].currency: is USD, but EUR in an e": second(func(q *protocol.Quote) { q.Currency = "USD" }),
 	}
 	for want, quotes := range cases {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			_, err := localschedv1.EncodeQuotes(jobs, quotes)
-			refused(t, err, want)
+			protocoltest.Refused(t, err, want)
 		})
 	}
 }

@@ -1,9 +1,6 @@
 package localschedv1
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
@@ -24,7 +21,7 @@ func DecodeReservation(m *ReserveRequest) (localsched.Reservation, error) {
 	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
 	hold := localsched.Reservation{Tag: tag, Request: request, Start: protocol.Instant(m.GetStartMs()), Account: m.GetAccount()}
 	if err = wire.First(err, wire.Amount("start_ms", hold.Start), checkAccount(hold.Account)); err != nil {
-		return localsched.Reservation{}, fmt.Errorf("hold: %w", err)
+		return localsched.Reservation{}, wire.In("hold", err)
 	}
 	return hold, nil
 }
@@ -45,16 +42,16 @@ func DecodeReservedFrom(m *ReserveResponse, asked protocol.Instant) (protocol.In
 	start := protocol.Instant(m.GetStartMs())
 	switch {
 	case m.GetRefused() != "" && start != 0:
-		return 0, errors.New("refused: is set, and start_ms too; use one")
+		return 0, wire.Wrong("refused", "is set, and start_ms too; use one")
 	case m.GetRefused() != "":
 		if err := wire.AtMost("refused", len(m.GetRefused()), MaxReason); err != nil {
 			return 0, err
 		}
 		return 0, &localsched.RefusedError{Reason: m.GetRefused()}
 	case start == 0:
-		return 0, errors.New("start_ms: is missing, and refused too; use one")
+		return 0, wire.Wrong("start_ms", "is missing, and refused too; use one")
 	case start < asked:
-		return 0, fmt.Errorf("start_ms: %d is before the %d that was asked for", start, asked)
+		return 0, wire.Wrong("start_ms", "%d is before the %d that was asked for", start, asked)
 	}
 	return start, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func TestDecodeReservationRefuses(t *testing.T) {
@@ -23,14 +24,14 @@ func TestDecodeReservationRefuses(t *testing.T) {
 		return hold
 	}
 	spoilt(t, right, localschedv1.DecodeReservation, map[string]func(m){
-		"hold: tag: is missing":              func(m m) { m.Tag = nil },
-		"hold: tag.epoch: is 0":              func(m m) { m.Tag.Epoch = 0 },
-		"hold: request: is missing":          func(m m) { m.Request = nil },
-		"hold: request: cpus: -1":            func(m m) { m.Request.Cpus = -1 },
-		"hold: request: job: is 5, but the ": func(m m) { m.Request.Job = 5 },
-		"hold: start_ms: -1 is negative":     func(m m) { m.StartMs = -1 },
-		"hold: account: has 257":             func(m m) { m.Account = strings.Repeat("x", 257) },
-		"hold: account: contains a NUL byte": func(m m) { m.Account = "\x00" },
+		"hold.tag: is missing":              func(m m) { m.Tag = nil },
+		"hold.tag.epoch: is 0":              func(m m) { m.Tag.Epoch = 0 },
+		"hold.request: is missing":          func(m m) { m.Request = nil },
+		"hold.request.cpus: -1":             func(m m) { m.Request.Cpus = -1 },
+		"hold.request.job: is 5, but the ":  func(m m) { m.Request.Job = 5 },
+		"hold.start_ms: -1 is negative":     func(m m) { m.StartMs = -1 },
+		"hold.account: has 257":             func(m m) { m.Account = strings.Repeat("x", 257) },
+		"hold.account: contains a NUL byte": func(m m) { m.Account = "\x00" },
 	})
 }
 
@@ -66,7 +67,7 @@ func TestDecodeHeldRefuses(t *testing.T) {
 		"refused: has 4097":                             {Refused: strings.Repeat("x", 4097)},
 	} {
 		start, err := localschedv1.DecodeReservedFrom(m, 100)
-		refused(t, err, want)
+		protocoltest.Refused(t, err, want)
 		if _, is := errors.AsType[*localsched.RefusedError](err); is || start != 0 {
 			t.Errorf("%s: got %d, %v", want, start, err)
 		}

@@ -2,8 +2,6 @@ package localschedv1
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -40,7 +38,7 @@ func DecodeSubmission(m *SubmitRequest) (localsched.Submission, error) {
 		checkAccount(s.Account),
 		wire.Amount("start_by_ms", s.StartBy),
 	); err != nil {
-		return localsched.Submission{}, fmt.Errorf("submission: %w", err)
+		return localsched.Submission{}, wire.In("submission", err)
 	}
 	return s, nil
 }
@@ -64,10 +62,10 @@ func EncodeRefused(refused *localsched.RefusedError) *SubmitResponse {
 // *[localsched.RefusedError] when the batch system will never take the job.
 func DecodeSubmitted(m *SubmitResponse) (localsched.LocalID, error) {
 	if m.GetRefused() != "" && m.GetLocalId() != "" {
-		return "", errors.New("refused: is set, and local_id too; use one")
+		return "", wire.Wrong("refused", "is set, and local_id too; use one")
 	}
 	if m.GetRefused() == "" && m.GetLocalId() == "" {
-		return "", errors.New("local_id: is missing, and refused too; use one")
+		return "", wire.Wrong("local_id", "is missing, and refused too; use one")
 	}
 	if err := wire.First(
 		wire.AtMost("local_id", len(m.GetLocalId()), maxID),
@@ -113,7 +111,7 @@ func DecodePresence(m *FindByTagResponse) (localsched.Presence, localsched.Local
 	case FindByTagResponse_PRESENCE_UNSPECIFIED:
 		return localsched.PresenceUnknown, id, nil
 	}
-	return localsched.PresenceUnknown, "", fmt.Errorf("presence: %d is unknown", int32(m.GetPresence()))
+	return localsched.PresenceUnknown, "", wire.Wrong("presence", "%d is unknown", int32(m.GetPresence()))
 }
 
 // EncodeWithdrawal converts what became of a withdrawal.
@@ -137,5 +135,5 @@ func DecodeWithdrawal(m *WithdrawResponse) (localsched.Withdrawal, error) {
 		return localsched.Started, nil
 	case WithdrawResponse_WITHDRAWAL_UNSPECIFIED:
 	}
-	return 0, fmt.Errorf("withdrawal: %d is unknown or missing", int32(m.GetWithdrawal()))
+	return 0, wire.Wrong("withdrawal", "%d is unknown or missing", int32(m.GetWithdrawal()))
 }

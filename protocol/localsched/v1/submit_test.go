@@ -11,23 +11,24 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func TestDecodeSubmissionRefuses(t *testing.T) {
 	t.Parallel()
 	type m = *localschedv1.SubmitRequest
 	spoilt(t, rightSubmission, localschedv1.DecodeSubmission, map[string]func(m){
-		"submission: tag: is missing":                    func(m m) { m.Tag = nil },
-		"submission: tag.job: is 0":                      func(m m) { m.Tag.Job = 0 },
-		"submission: tag.epoch: is 0":                    func(m m) { m.Tag.Epoch = 0 },
-		"submission: spec: is missing":                   func(m m) { m.Spec = nil },
-		"submission: spec: job: is 5, but the tag's is ": func(m m) { m.Spec.Request.Job = 5 },
-		"submission: spec: request: cpus: -1":            func(m m) { m.Spec.Request.Cpus = -1 },
-		"submission: payload: is missing":                func(m m) { m.Payload = nil },
-		"submission: payload: args[0]: arg: contains":    func(m m) { m.Payload.Args[0] = []byte("a\x00") },
-		"submission: origin: site name":                  func(m m) { m.Origin = "" },
-		"submission: account: has 4097":                  func(m m) { m.Account = strings.Repeat("x", 4097) },
-		"submission: start_by_ms: -1":                    func(m m) { m.StartByMs = -1 },
+		"submission.tag: is missing":                   func(m m) { m.Tag = nil },
+		"submission.tag.job: is 0":                     func(m m) { m.Tag.Job = 0 },
+		"submission.tag.epoch: is 0":                   func(m m) { m.Tag.Epoch = 0 },
+		"submission.spec: is missing":                  func(m m) { m.Spec = nil },
+		"submission.spec.job: is 5, but the tag's is ": func(m m) { m.Spec.Request.Job = 5 },
+		"submission.spec.request.cpus: -1":             func(m m) { m.Spec.Request.Cpus = -1 },
+		"submission.payload: is missing":               func(m m) { m.Payload = nil },
+		"submission.payload.args[0].arg: contains":     func(m m) { m.Payload.Args[0] = []byte("a\x00") },
+		"submission.origin: site name":                 func(m m) { m.Origin = "" },
+		"submission.account: has 4097":                 func(m m) { m.Account = strings.Repeat("x", 4097) },
+		"submission.start_by_ms: -1":                   func(m m) { m.StartByMs = -1 },
 	})
 }
 
@@ -89,8 +90,9 @@ func TestPayloadsAreBytes(t *testing.T) {
 func TestEmptyAnswerToASubmission(t *testing.T) {
 	t.Parallel()
 	id, err := localschedv1.DecodeSubmitted(&localschedv1.SubmitResponse{})
-	if id != "" || err == nil || !strings.HasPrefix(err.Error(), "local_id: is missing") {
-		t.Errorf("got %q, %v", id, err)
+	protocoltest.Refused(t, err, "local_id: is missing")
+	if id != "" {
+		t.Errorf("got %q", id)
 	}
 	if _, refused := errors.AsType[*localsched.RefusedError](err); refused {
 		t.Error("it is taken for a refusal")

@@ -1,9 +1,6 @@
 package localschedv1
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
@@ -64,9 +61,9 @@ func decodeChange(m *Change) (localsched.Change, error) {
 	last, there := change.State.Terminal(), m.GetOutcome() != nil
 	switch {
 	case last && !there:
-		return localsched.Change{}, fmt.Errorf("outcome: is missing, though %v is a last state", change.State)
+		return localsched.Change{}, wire.Wrong("outcome", "is missing, though %v is a last state", change.State)
 	case !last && there:
-		return localsched.Change{}, fmt.Errorf("outcome: is there, though %v is not a last state", change.State)
+		return localsched.Change{}, wire.Wrong("outcome", "is there, though %v is not a last state", change.State)
 	case !last:
 		return change, nil
 	}
@@ -78,9 +75,9 @@ func decodeChange(m *Change) (localsched.Change, error) {
 func sameEnd(c *localsched.Change) error {
 	switch {
 	case c.Outcome.State != c.State:
-		return fmt.Errorf("outcome: state: is %v, but the change's is %v", c.Outcome.State, c.State)
+		return wire.In("outcome", wire.Wrong("state", "is %v, but the change's is %v", c.Outcome.State, c.State))
 	case c.Outcome.Bill != nil:
-		return errors.New("outcome: bill: is there, and a local scheduler makes none")
+		return wire.In("outcome", wire.Wrong("bill", "is there, and a local scheduler makes none"))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 
 func positive(field string, n int) error {
 	if n < 1 || n > math.MaxInt32 {
-		return fmt.Errorf("%s: %d is outside 1 to %d", field, n, math.MaxInt32)
+		return wire.Wrong(field, "%d is outside 1 to %d", n, math.MaxInt32)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func checkTag(t protocol.Tag) error {
 
 func checkEpoch(field string, e protocol.Epoch) error {
 	if e == 0 {
-		return fmt.Errorf("%s: is 0; epochs start at 1", field)
+		return wire.Wrong(field, "is 0; epochs start at 1")
 	}
 	return nil
 }
@@ -77,14 +77,14 @@ func checkLife(field string, l protocol.Life) error {
 	case l == (protocol.Life{}):
 		return nil
 	case l.Incarnation == 0 || l.Boot == 0:
-		return fmt.Errorf("%s: a life has an incarnation and a boot from 1 on", field)
+		return wire.Wrong(field, "a life has an incarnation and a boot from 1 on")
 	}
 	return wire.In(field, wire.Amount("begun_ms", l.Begun))
 }
 
 func checkSeq(seq uint64) error {
 	if seq >= protocol.SeqsPerSite {
-		return fmt.Errorf("seen_seq: %d is not below %d", seq, uint64(protocol.SeqsPerSite))
+		return wire.Wrong("seen_seq", "%d is not below %d", seq, uint64(protocol.SeqsPerSite))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package peerv1
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -83,7 +82,7 @@ func checkExtra(waits []protocol.Duration) error {
 	}
 	for i, wait := range waits {
 		if wait < 0 || (i > 0 && wait < waits[i-1]) {
-			return fmt.Errorf("marginal_wait_ms[%d]: is %d; waits are not negative and do not fall", i, int64(wait))
+			return wire.Wrong(wire.Entry("marginal_wait_ms", i), "is %d; waits are not negative and do not fall", int64(wait))
 		}
 	}
 	return nil
@@ -91,7 +90,7 @@ func checkExtra(waits []protocol.Duration) error {
 
 func atMost(field string, n, most int) error {
 	if n > most {
-		return fmt.Errorf("%s: is %d, at most %d is allowed", field, n, most)
+		return wire.Wrong(field, "is %d, at most %d is allowed", n, most)
 	}
 	return nil
 }
@@ -104,9 +103,9 @@ func checkQuote(q protocol.Quote) error {
 func checkWait(q protocol.Quote) error {
 	switch {
 	case q.Delay != 0:
-		return errors.New("delay_ms: is not for another site")
+		return wire.Wrong("delay_ms", "is not for another site")
 	case q.AWT == protocol.Never && q.Declined == "":
-		return errors.New("awt_ms: is never, but the quote is not declined")
+		return wire.Wrong("awt_ms", "is never, but the quote is not declined")
 	}
 	return nil
 }
@@ -135,7 +134,7 @@ func checkCharge(c protocol.Charge) error {
 	}
 	for i, step := range c.Steps {
 		if step.From < 0 || (i > 0 && step.From <= c.Steps[i-1].From) {
-			return fmt.Errorf("from_ms[%d]: is %d; prices begin in order", i, int64(step.From))
+			return wire.Wrong(wire.Entry("from_ms", i), "is %d; prices begin in order", int64(step.From))
 		}
 	}
 	return nil
@@ -143,7 +142,7 @@ func checkCharge(c protocol.Charge) error {
 
 func checkStatus(m protocol.Status) error {
 	if m.State != protocol.Pending && m.State != protocol.Running {
-		return fmt.Errorf("state: %v is neither PENDING nor RUNNING", m.State)
+		return wire.Wrong("state", "%v is neither PENDING nor RUNNING", m.State)
 	}
 	return wire.First(
 		checkTag(m.Tag),
@@ -168,12 +167,12 @@ func checkContents(contents [][]byte, files []protocol.File) error {
 		return nil
 	}
 	if len(contents) != len(files) {
-		return fmt.Errorf("contents: are of %d files, and the job has %d", len(contents), len(files))
+		return wire.Wrong("contents", "are of %d files, and the job has %d", len(contents), len(files))
 	}
 	total := 0
 	for i, content := range contents {
 		if int64(len(content)) != files[i].Size {
-			return fmt.Errorf("contents[%d]: has %d bytes, and its file %d", i, len(content), files[i].Size)
+			return wire.Wrong(wire.Entry("contents", i), "has %d bytes, and its file %d", len(content), files[i].Size)
 		}
 		total += len(content)
 	}
@@ -185,7 +184,7 @@ func checkFenced(m protocol.Fenced) error {
 		return err
 	}
 	if m.Current <= m.Tag.Epoch {
-		return fmt.Errorf("current: epoch %d is not above the fenced epoch %d", m.Current, m.Tag.Epoch)
+		return wire.Wrong("current", "epoch %d is not above the fenced epoch %d", m.Current, m.Tag.Epoch)
 	}
 	return nil
 }

@@ -2,11 +2,11 @@ package peerv1
 
 import (
 	"errors"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
+	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
 // Limits of encoded messages, in bytes.
@@ -48,7 +48,7 @@ func Encode(m protocol.Message) ([]byte, error) {
 	}
 	kind := m.Kind()
 	if err := checkMessage(m); err != nil {
-		return nil, &UnsendableError{fmt.Errorf("%s: %w", kind, err)}
+		return nil, &UnsendableError{wire.In(kind, err)}
 	}
 	body, err := marshal(kind, limit(kind), wireMessage(m))
 	if err != nil {
@@ -73,10 +73,10 @@ func Decode(kind string, body []byte) (protocol.Message, error) {
 	}
 	m, err := readMessage(kind, body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
+		return nil, wire.In(kind, err)
 	}
 	if err := checkMessage(m); err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
+		return nil, wire.In(kind, err)
 	}
 	return m, nil
 }
@@ -84,7 +84,7 @@ func Decode(kind string, body []byte) (protocol.Message, error) {
 // EncodeCard checks and encodes a site card.
 func EncodeCard(c protocol.Card) ([]byte, error) {
 	if err := checkCard(c); err != nil {
-		return nil, fmt.Errorf("card: %w", err)
+		return nil, wire.In("card", err)
 	}
 	return marshal("card", MaxNotice, wireCard(c))
 }
@@ -100,7 +100,7 @@ func DecodeCard(data []byte) (protocol.Card, error) {
 		err = checkCard(c)
 	}
 	if err != nil {
-		return protocol.Card{}, fmt.Errorf("card: %w", err)
+		return protocol.Card{}, wire.In("card", err)
 	}
 	return c, nil
 }
@@ -118,7 +118,7 @@ func limit(kind string) int {
 
 func checkSize(what string, most, n int) error {
 	if n > most {
-		return fmt.Errorf("%s: has %d bytes, at most %d are allowed", what, n, most)
+		return wire.Wrong(what, "has %d bytes, at most %d are allowed", n, most)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func checkSize(what string, most, n int) error {
 func marshal(what string, most int, w proto.Message) ([]byte, error) {
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(w)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, wire.In(what, err)
 	}
 	return data, checkSize(what, most, len(data))
 }
@@ -136,7 +136,7 @@ func unmarshal(what string, data []byte, w proto.Message) error {
 		return err
 	}
 	if err := parse(data, w); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return wire.In(what, err)
 	}
 	return nil
 }

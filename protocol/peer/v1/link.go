@@ -1,7 +1,6 @@
 package peerv1
 
 import (
-	"fmt"
 	"math"
 
 	"google.golang.org/protobuf/proto"
@@ -72,7 +71,7 @@ func DecodeFetchReply(data []byte) (*FetchReply, error) {
 
 func encodeChecked[W proto.Message](what string, most int, w W, check func(W) error) ([]byte, error) {
 	if err := check(w); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, wire.In(what, err)
 	}
 	return marshal(what, most, w)
 }
@@ -82,7 +81,7 @@ func decodeChecked[W proto.Message](what string, most int, data []byte, w W, che
 		return err
 	}
 	if err := parse(data, w); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return wire.In(what, err)
 	}
 	return wire.In(what, check(w))
 }
@@ -103,7 +102,7 @@ func checkHello(h *Hello) error {
 
 func checkVersion(version uint32) error {
 	if version != protocol.ProtocolVersion {
-		return fmt.Errorf("version: is %d, not %d", version, protocol.ProtocolVersion)
+		return wire.Wrong("version", "is %d, not %d", version, protocol.ProtocolVersion)
 	}
 	return nil
 }
@@ -149,7 +148,7 @@ func optional(field string, b []byte, n int) error {
 
 func within(field string, n, least, most int64) error {
 	if n < least || n > most {
-		return fmt.Errorf("%s: %d is outside %d to %d", field, n, least, most)
+		return wire.Wrong(field, "%d is outside %d to %d", n, least, most)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package peerv1
 
 import (
 	"errors"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
@@ -163,7 +162,7 @@ func readResult(w *Result) (protocol.Message, error) {
 
 func readCard(w *Card) (protocol.Card, error) {
 	if w.GetNumber() > uint32(protocol.MaxSiteNumber) {
-		return protocol.Card{}, fmt.Errorf("number: %d is above %d", w.GetNumber(), protocol.MaxSiteNumber)
+		return protocol.Card{}, wire.Wrong("number", "%d is above %d", w.GetNumber(), protocol.MaxSiteNumber)
 	}
 	proof, err := readProof(w.GetProof())
 	if err != nil {
@@ -209,7 +208,7 @@ func readLife(field string, w *Life) (protocol.Life, error) {
 // readProof takes nothing for no proof.
 func readProof(data []byte) (proof protocol.Proof, err error) {
 	if len(data) != 0 && len(data) != len(proof) {
-		return proof, fmt.Errorf("proof: has %d bytes, not %d", len(data), len(proof))
+		return proof, wire.Wrong("proof", "has %d bytes, not %d", len(data), len(proof))
 	}
 	copy(proof[:], data)
 	return proof, nil

@@ -1,7 +1,6 @@
 package pluginv1
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,16 +54,16 @@ func CheckInfo(m *InfoResponse) error {
 		wire.AtMost("services", len(m.GetServices()), maxList),
 		checkCapabilities(m.GetCapabilities()),
 	); err != nil {
-		return fmt.Errorf("info: %w", err)
+		return wire.In("info", err)
 	}
 	for i, one := range m.GetServices() {
 		if err := wire.Required(fmt.Sprintf("services[%d]", i), one, maxService); err != nil {
-			return fmt.Errorf("info: %w", err)
+			return wire.In("info", err)
 		}
 	}
 	for _, one := range Services(m.GetKind(), m.GetCapabilities()) {
 		if !slices.Contains(m.GetServices(), one) {
-			return fmt.Errorf("info: services: %s is not among them, which a %s plugin must serve", one, m.GetKind())
+			return wire.In("info", wire.Wrong("services", "%s is not among them, which a %s plugin must serve", one, m.GetKind()))
 		}
 	}
 	return nil
@@ -72,7 +71,7 @@ func CheckInfo(m *InfoResponse) error {
 
 func checkKind(kind string) error {
 	if Services(kind, nil) == nil {
-		return fmt.Errorf("kind: %.64q is unknown; use %s, %s or %s", kind, KindPolicy, KindScheduler, KindFeed)
+		return wire.Wrong("kind", "%.64q is unknown; use %s, %s or %s", kind, KindPolicy, KindScheduler, KindFeed)
 	}
 	return nil
 }
@@ -82,14 +81,14 @@ func checkName(name string) error {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._", r)
 	}
 	if name == "" || len(name) > protocol.MaxName || strings.ContainsFunc(name, strange) {
-		return fmt.Errorf("name: %.80q is not the name of a plugin; use 1 to %d lower case letters, digits, '-', '.' and '_'", name, protocol.MaxName)
+		return wire.Wrong("name", "%.80q is not the name of a plugin; use 1 to %d lower case letters, digits, '-', '.' and '_'", name, protocol.MaxName)
 	}
 	return nil
 }
 
 func checkAbout(about string) error {
 	if strings.ContainsAny(about, "\r\n") {
-		return errors.New("about: has several lines, use one")
+		return wire.Wrong("about", "has several lines, use one")
 	}
 	return wire.AtMost("about", len(about), maxAbout)
 }
@@ -103,7 +102,7 @@ func checkCapabilities(list []string) error {
 			return err
 		}
 		if i > 0 && list[i-1] >= one {
-			return fmt.Errorf("capabilities[%d]: %q does not sort after %q", i, one, list[i-1])
+			return wire.Wrong(wire.Entry("capabilities", i), "%q does not sort after %q", one, list[i-1])
 		}
 	}
 	return nil

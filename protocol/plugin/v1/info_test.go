@@ -8,15 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pluginv1 "github.com/switchyard-hpc/switchyard/protocol/plugin/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
-
-// refused checks that an error is there and names what it should.
-func refused(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want an error with %q", err, want)
-	}
-}
 
 func rightInfo() *pluginv1.InfoResponse {
 	return &pluginv1.InfoResponse{
@@ -45,7 +38,7 @@ func TestCheckInfo(t *testing.T) {
 		`name: "" is not the name of a plugin`:                          func(m m) { m.Name = "" },
 		`name: "Own" is not the name of a plugin`:                       func(m m) { m.Name = "Own" },
 		`name: "a/b" is not the name of a plugin`:                       func(m m) { m.Name = "a/b" },
-		"use 1 to 64 lower case letters":                                func(m m) { m.Name = strings.Repeat("x", 65) },
+		"name: use 1 to 64 lower case letters":                          func(m m) { m.Name = strings.Repeat("x", 65) },
 		"version: is missing":                                           func(m m) { m.Version = "" },
 		"version: has 65":                                               func(m m) { m.Version = strings.Repeat("x", 65) },
 		"about: has 257":                                                func(m m) { m.About = strings.Repeat("x", 257) },
@@ -68,8 +61,7 @@ func TestCheckInfo(t *testing.T) {
 			m := rightInfo()
 			change(m)
 			err := pluginv1.CheckInfo(m)
-			refused(t, err, want)
-			refused(t, err, "info: ")
+			protocoltest.Refused(t, err, "info."+want)
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package pluginv1
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
@@ -40,7 +38,7 @@ func DecodeNotes(notes []*Note, file string) (wrong, warnings problems.List, _ e
 	for i, note := range notes {
 		p, err := readNote(note, file)
 		if err != nil {
-			return nil, nil, fmt.Errorf("notes[%d]: %w", i, err)
+			return nil, nil, wire.In(wire.Entry("notes", i), err)
 		}
 		if note.GetSeverity() == Note_SEVERITY_ERROR {
 			wrong = append(wrong, p)
@@ -60,10 +58,10 @@ func wireNote(severity Note_Severity, p problems.Problem) *Note {
 
 func readNote(note *Note, file string) (problems.Problem, error) {
 	if s := note.GetSeverity(); s != Note_SEVERITY_ERROR && s != Note_SEVERITY_WARNING {
-		return problems.Problem{}, fmt.Errorf("severity: %d is unknown or missing", int32(s))
+		return problems.Problem{}, wire.Wrong("severity", "%d is unknown or missing", int32(s))
 	}
 	if note.GetLine() > math.MaxInt32 {
-		return problems.Problem{}, errors.New("line: no file has this number of lines")
+		return problems.Problem{}, wire.Wrong("line", "no file has this number of lines")
 	}
 	return problems.Problem{Place: problems.Place{File: file, Line: int(note.GetLine()), Key: note.GetKey()}, Text: note.GetText()},
 		wire.First(wire.AtMost("key", len(note.GetKey()), maxKey), wire.Required("text", note.GetText(), maxText))

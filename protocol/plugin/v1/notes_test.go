@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
 	pluginv1 "github.com/switchyard-hpc/switchyard/protocol/plugin/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 const file = "/etc/switchyard/own.toml"
@@ -82,13 +83,13 @@ func TestDecodeNotesRefuses(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := pluginv1.DecodeNotes([]*pluginv1.Note{{Severity: wrong, Text: "right"}, note}, file)
-			refused(t, err, "notes[1]: "+want)
+			protocoltest.Refused(t, err, "notes[1]."+want)
 		})
 	}
 	_, _, err := pluginv1.DecodeNotes(make([]*pluginv1.Note, pluginv1.MaxNotes+1), file)
-	refused(t, err, "notes: has 1001")
+	protocoltest.Refused(t, err, "notes: has 1001")
 	_, _, err = pluginv1.DecodeNotes([]*pluginv1.Note{nil}, file)
-	refused(t, err, "notes[0]: severity")
+	protocoltest.Refused(t, err, "notes[0].severity")
 }
 
 func FuzzDecodeNotes(f *testing.F) {

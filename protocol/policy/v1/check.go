@@ -1,7 +1,6 @@
 package policyv1
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -32,7 +31,7 @@ const (
 func counts(field string, column []int64) error {
 	for i, n := range column {
 		if n < 0 || n > math.MaxInt32 {
-			return fmt.Errorf("%s[%d]: %d is outside 0 to %d", field, i, n, math.MaxInt32)
+			return wire.Wrong(wire.Entry(field, i), "%d is outside 0 to %d", n, math.MaxInt32)
 		}
 	}
 	return nil
@@ -42,7 +41,7 @@ func counts(field string, column []int64) error {
 func spans(field string, column []int64) error {
 	for i, n := range column {
 		if n < -1 {
-			return fmt.Errorf("%s[%d]: %d is negative; -1 is never", field, i, n)
+			return wire.Wrong(wire.Entry(field, i), "%d is negative; -1 is never", n)
 		}
 	}
 	return nil
@@ -52,7 +51,7 @@ func spans(field string, column []int64) error {
 func amounts(field string, column []int64) error {
 	for i, n := range column {
 		if n < 0 {
-			return fmt.Errorf("%s[%d]: %d is negative", field, i, n)
+			return wire.Wrong(wire.Entry(field, i), "%d is negative", n)
 		}
 	}
 	return nil
@@ -61,7 +60,7 @@ func amounts(field string, column []int64) error {
 func texts(field string, column []string, most int) error {
 	for i, s := range column {
 		if len(s) > most {
-			return fmt.Errorf("%s[%d]: has %d bytes, at most %d are allowed", field, i, len(s), most)
+			return wire.Wrong(wire.Entry(field, i), "has %d bytes, at most %d are allowed", len(s), most)
 		}
 	}
 	return nil
@@ -81,7 +80,7 @@ func checkShape(m *DecideRequest) error {
 		return err
 	}
 	if self := m.GetSelf(); self < -1 || int(self) >= sites {
-		return fmt.Errorf("self: %d is none of the %d sites; -1 is none", self, sites)
+		return wire.Wrong("self", "%d is none of the %d sites; -1 is none", self, sites)
 	}
 	return wire.First(
 		wire.Length("site_rus", len(m.GetSiteRus()), sites),
@@ -114,10 +113,10 @@ func checkSites(m *DecideRequest) error {
 	names := m.GetSiteName()
 	for i, name := range names {
 		if err := protocol.SiteName(name).Validate(); err != nil {
-			return fmt.Errorf("site_name[%d]: %w", i, err)
+			return wire.In(wire.Entry("site_name", i), err)
 		}
 		if i > 0 && names[i-1] >= name {
-			return fmt.Errorf("site_name[%d]: %q does not sort after %q", i, name, names[i-1])
+			return wire.Wrong(wire.Entry("site_name", i), "%q does not sort after %q", name, names[i-1])
 		}
 	}
 	return wire.First(
@@ -138,7 +137,7 @@ func checkMarginalWaits(m *DecideRequest) error {
 	total := 0
 	for i, n := range m.GetSiteMarginalWaits() {
 		if n < 0 || n >= protocol.MaxMarginalJobs {
-			return fmt.Errorf("site_marginal_waits[%d]: %d is outside 0 to %d", i, n, protocol.MaxMarginalJobs-1)
+			return wire.Wrong(wire.Entry("site_marginal_waits", i), "%d is outside 0 to %d", n, protocol.MaxMarginalJobs-1)
 		}
 		first := total
 		if total += int(n); total > len(m.GetMarginalWait()) {
@@ -146,7 +145,7 @@ func checkMarginalWaits(m *DecideRequest) error {
 		}
 		for k := first + 1; k < total; k++ {
 			if before, wait := m.GetMarginalWait()[k-1], m.GetMarginalWait()[k]; wait != -1 && (before == -1 || wait < before) {
-				return fmt.Errorf("marginal_wait[%d]: %d is below the %d before it", k, wait, before)
+				return wire.Wrong(wire.Entry("marginal_wait", k), "%d is below the %d before it", wait, before)
 			}
 		}
 	}
@@ -173,11 +172,11 @@ func checkQuotes(m *DecideRequest) error {
 	for i, awt := range m.GetAwt() {
 		switch {
 		case awt < -1:
-			return fmt.Errorf("awt[%d]: %d is negative; -1 is never", i, awt)
+			return wire.Wrong(wire.Entry("awt", i), "%d is negative; -1 is never", awt)
 		case ert[i] < -1:
-			return fmt.Errorf("ert[%d]: %d is negative; -1 is never", i, ert[i])
+			return wire.Wrong(wire.Entry("ert", i), "%d is negative; -1 is never", ert[i])
 		case awt == -1 && (ert[i] != -1 || cost[i] != 0):
-			return fmt.Errorf("awt[%d]: is -1, but ert is %d and cost %d; use -1 and 0", i, ert[i], cost[i])
+			return wire.Wrong(wire.Entry("awt", i), "is -1, but ert is %d and cost %d; use -1 and 0", ert[i], cost[i])
 		}
 	}
 	return nil

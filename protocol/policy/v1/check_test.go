@@ -5,15 +5,8 @@ import (
 	"testing"
 
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
-
-// refused checks that an error is there and names what it should.
-func refused(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want an error with %q", err, want)
-	}
-}
 
 // round is a right request for two jobs and two sites.
 func round() *policyv1.DecideRequest {
@@ -48,11 +41,11 @@ func TestDecodeSnapshotRefuses(t *testing.T) {
 		"job_id: has 1048577":                            func(m *policyv1.DecideRequest) { m.JobId = make([]uint64, policyv1.MaxJobs+1) },
 		"quotes: has":                                    func(m *policyv1.DecideRequest) { m.SiteName, m.JobId = make([]string, 100), make([]uint64, 200_000) },
 		"outcomes: has 257":                              func(m *policyv1.DecideRequest) { m.Outcomes = make([]*policyv1.Outcome, 257) },
-		`outcomes[0]: state: "RUNNING" is not`:           func(m *policyv1.DecideRequest) { m.Outcomes[0].State = "RUNNING" },
+		`outcomes[0].state: "RUNNING" is not`:            func(m *policyv1.DecideRequest) { m.Outcomes[0].State = "RUNNING" },
 		`outcomes[0]: site name ""`:                      func(m *policyv1.DecideRequest) { m.Outcomes[0].Site = "" },
-		"outcomes[0]: wait_ms: -2 is negative":           func(m *policyv1.DecideRequest) { m.Outcomes[0].WaitMs = -2 },
-		"outcomes[0]: quoted_wait_ms: -2 is negative":    func(m *policyv1.DecideRequest) { m.Outcomes[0].QuotedWaitMs = -2 },
-		"outcomes[0]: exit_code: -1 is outside":          func(m *policyv1.DecideRequest) { m.Outcomes[0].ExitCode = -1 },
+		"outcomes[0].wait_ms: -2 is negative":            func(m *policyv1.DecideRequest) { m.Outcomes[0].WaitMs = -2 },
+		"outcomes[0].quoted_wait_ms: -2 is negative":     func(m *policyv1.DecideRequest) { m.Outcomes[0].QuotedWaitMs = -2 },
+		"outcomes[0].exit_code: -1 is outside":           func(m *policyv1.DecideRequest) { m.Outcomes[0].ExitCode = -1 },
 		"job_user: has 1":                                func(m *policyv1.DecideRequest) { m.JobUser = []string{""} },
 		"job_account: has 1":                             func(m *policyv1.DecideRequest) { m.JobAccount = []string{""} },
 		"job_name: has 1":                                func(m *policyv1.DecideRequest) { m.JobName = []string{""} },
@@ -153,7 +146,7 @@ func TestDecodeSnapshotRefuses(t *testing.T) {
 			m := round()
 			change(m)
 			_, err := policyv1.DecodeSnapshot(m)
-			refused(t, err, "snapshot: "+want)
+			protocoltest.Refused(t, err, "snapshot."+want)
 		})
 	}
 }

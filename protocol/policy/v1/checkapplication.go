@@ -1,8 +1,6 @@
 package policyv1
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -41,12 +39,12 @@ func checkWholeShape(m *DecideRequest) error {
 func checkApplications(m *DecideRequest) error {
 	for i, limit := range m.GetApplicationMaxCost() {
 		if limit < -1 {
-			return fmt.Errorf("application_max_cost[%d]: %d is negative; -1 is none", i, limit)
+			return wire.Wrong(wire.Entry("application_max_cost", i), "%d is negative; -1 is none", limit)
 		}
 	}
 	for i, application := range m.GetJobApplication() {
 		if application < 0 || application >= int64(len(m.GetApplicationId())) {
-			return fmt.Errorf("job_application[%d]: %d is none of the %d applications", i, application, len(m.GetApplicationId()))
+			return wire.Wrong(wire.Entry("job_application", i), "%d is none of the %d applications", application, len(m.GetApplicationId()))
 		}
 	}
 	return wire.First(
@@ -69,7 +67,7 @@ func checkRates(m *DecideRequest) error {
 	total, from := 0, m.GetRateFrom()
 	for i, n := range m.GetApplicationRates() {
 		if n < 0 || n > MaxRates {
-			return fmt.Errorf("application_rates[%d]: %d is outside 0 to %d", i, n, MaxRates)
+			return wire.Wrong(wire.Entry("application_rates", i), "%d is outside 0 to %d", n, MaxRates)
 		}
 		first := total
 		if total += int(n); total > len(from) {
@@ -78,9 +76,9 @@ func checkRates(m *DecideRequest) error {
 		for k := first; k < total; k++ {
 			switch {
 			case k == first && from[k] != 0:
-				return fmt.Errorf("rate_from[%d]: is %d; the first rate of an application counts from 0", k, from[k])
+				return wire.Wrong(wire.Entry("rate_from", k), "is %d; the first rate of an application counts from 0", from[k])
 			case k > first && from[k] <= from[k-1]:
-				return fmt.Errorf("rate_from[%d]: %d is not above the %d before it", k, from[k], from[k-1])
+				return wire.Wrong(wire.Entry("rate_from", k), "%d is not above the %d before it", from[k], from[k-1])
 			}
 		}
 	}
@@ -95,7 +93,7 @@ func checkMoney(m *DecideRequest) error {
 	}{{"usage_cost", m.GetUsageCost()}, {"license_cost", m.GetLicenseCost()}, {"energy_cost", m.GetEnergyCost()}, {"data_cost", m.GetDataCost()}} {
 		for i, amount := range column.amounts {
 			if amount != 0 && m.GetAwt()[i] == -1 {
-				return fmt.Errorf("%s[%d]: is %d, but awt is -1; use 0", column.name, i, amount)
+				return wire.Wrong(wire.Entry(column.name, i), "is %d, but awt is -1; use 0", amount)
 			}
 		}
 	}

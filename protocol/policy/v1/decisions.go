@@ -1,7 +1,6 @@
 package policyv1
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -39,7 +38,7 @@ func DecodeDecisions(m *DecideResponse) ([]policy.Decision, []byte, error) {
 		texts("reason", m.GetReason(), MaxReason),
 		wire.AtMost("hint", len(m.GetHint()), policy.MaxHint),
 	); err != nil {
-		return nil, nil, fmt.Errorf("decisions: %w", err)
+		return nil, nil, wire.In("decisions", err)
 	}
 	var hint []byte
 	if len(m.GetHint()) > 0 {

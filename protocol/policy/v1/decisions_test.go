@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func drawDecisions(t *rapid.T) (decisions []policy.Decision) {
@@ -110,7 +111,7 @@ func TestIndicesDoNotWrap(t *testing.T) {
 		if err == nil {
 			err = in.Check(decisions)
 		}
-		refused(t, err, "of 1 jobs and 1 sites")
+		protocoltest.Refused(t, err, ": of 1 jobs and 1 sites")
 	}
 }
 
@@ -132,7 +133,7 @@ func TestDecodeDecisionsRefuses(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := policyv1.DecodeDecisions(m)
-			refused(t, err, "decisions: "+want)
+			protocoltest.Refused(t, err, "decisions."+want)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func TestDescriptionsRoundTrip(t *testing.T) {
@@ -39,25 +40,25 @@ func TestDecodeDescriptionRefuses(t *testing.T) {
 	cycle := []policyv1.Initiation{policyv1.Initiation_INITIATION_CYCLE}
 	long := strings.Repeat("x", 1025)
 	cases := map[string]*policyv1.DescribeResponse{
-		"name has 0 characters":                {Initiations: cycle},
-		"policy p serves no initiation":        {Name: "p"},
+		": name has 0 characters":              {Initiations: cycle},
+		": policy p serves no initiation":      {Name: "p"},
 		"initiations[0]: 0 is unknown":         {Name: "p", Initiations: []policyv1.Initiation{0}},
 		"initiations[1]: 9 is unknown":         {Name: "p", Initiations: append(cycle, 9)},
-		`the initiation "cycle" twice`:         {Name: "p", Initiations: append(cycle, cycle...)},
+		`: the initiation "cycle" twice`:       {Name: "p", Initiations: append(cycle, cycle...)},
 		"marginal_jobs: -1 is outside":         {Name: "p", Initiations: cycle, MarginalJobs: -1},
 		"marginal_jobs: 4294967296 is outside": {Name: "p", Initiations: cycle, MarginalJobs: 1 << 32},
-		"the waits of 65 jobs; use 0 to 64":    {Name: "p", Initiations: cycle, MarginalJobs: 65},
-		`asks for energy by "Hourly"; use`:     {Name: "p", Initiations: cycle, EnergyPricing: "Hourly"},
+		": the waits of 65 jobs; use 0 to 64":  {Name: "p", Initiations: cycle, MarginalJobs: 65},
+		`: asks for energy by "Hourly"; use`:   {Name: "p", Initiations: cycle, EnergyPricing: "Hourly"},
 		"params: has 257":                      {Name: "p", Initiations: cycle, Params: make([]*policyv1.Param, 257)},
-		"params[0]: name: has 1025":            {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: long}}},
-		"params[0]: value: has 1025":           {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Value: long}}},
-		`parameters "a" and "a" are not so`:    {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: "a"}, {Name: "a"}}},
+		"params[0].name: has 1025":             {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: long}}},
+		"params[0].value: has 1025":            {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Value: long}}},
+		`: parameters "a" and "a" are not so`:  {Name: "p", Initiations: cycle, Params: []*policyv1.Param{{Name: "a"}, {Name: "a"}}},
 	}
 	for want, m := range cases {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			_, err := policyv1.DecodeDescription(m)
-			refused(t, err, want)
+			protocoltest.Refused(t, err, want)
 		})
 	}
 }
@@ -66,7 +67,7 @@ func TestDecodeDescriptionRefuses(t *testing.T) {
 func TestUnknownInitiationsAreRefused(t *testing.T) {
 	t.Parallel()
 	_, err := policyv1.DecodeDescription(policyv1.EncodeDescription(policy.Description{Name: "p", Initiations: []policy.Initiation{"whim"}}))
-	refused(t, err, "initiations[0]")
+	protocoltest.Refused(t, err, "initiations[0]")
 }
 
 func FuzzDecodeDescription(f *testing.F) {

@@ -1,8 +1,6 @@
 package policyv1
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
@@ -40,7 +38,7 @@ func DecodeFront(m *ParetoFrontResponse) (policy.ParetoFront, error) {
 		wire.Count("gap", m.GetGap()),
 		wire.Text("reason", m.GetReason(), MaxReason),
 	); err != nil {
-		return policy.ParetoFront{}, fmt.Errorf("front: %w", err)
+		return policy.ParetoFront{}, wire.In("front", err)
 	}
 	return policy.ParetoFront{
 		Currency: m.GetCurrency(), Points: points, More: m.GetMore(), Gap: int(m.GetGap()), Reason: m.GetReason(),
@@ -50,7 +48,7 @@ func DecodeFront(m *ParetoFrontResponse) (policy.ParetoFront, error) {
 // span checks a time in ms; -1 is never.
 func span(field string, n int64) error {
 	if n < -1 {
-		return fmt.Errorf("%s: %d is negative; -1 is never", field, n)
+		return wire.Wrong(field, "%d is negative; -1 is never", n)
 	}
 	return nil
 }

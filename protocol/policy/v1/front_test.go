@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func drawFront(t *rapid.T) policy.ParetoFront {
@@ -48,16 +49,16 @@ func TestDecodeFrontRefuses(t *testing.T) {
 		return &policyv1.ParetoFrontResponse{Points: []*policyv1.FrontPoint{{Choices: []*policyv1.FrontChoice{{}, c}}}}
 	}
 	for want, m := range map[string]*policyv1.ParetoFrontResponse{
-		"points: has 257":                                    {Points: make([]*policyv1.FrontPoint, policy.MaxFrontPoints+1)},
-		"currency: has 17":                                   {Currency: strings.Repeat("x", 17)},
-		"gap: -1 is outside":                                 {Gap: -1},
-		"reason: has 513 entries or bytes":                   {Reason: strings.Repeat("x", policyv1.MaxReason+1)},
-		"points[0]: time: -2 is n":                           {Points: []*policyv1.FrontPoint{{Time: -2}}},
-		"points[0]: choices[1]: cpus: 2147483648 is outside": choice(&policyv1.FrontChoice{Cpus: math.MaxInt32 + 1}),
-		"points[0]: choices[1]: wait: -2 is negative":        choice(&policyv1.FrontChoice{Wait: -2}),
-		"points[0]: choices[1]: run: -2 is negative":         choice(&policyv1.FrontChoice{Run: -2}),
+		"points: has 257":                                  {Points: make([]*policyv1.FrontPoint, policy.MaxFrontPoints+1)},
+		"currency: has 17":                                 {Currency: strings.Repeat("x", 17)},
+		"gap: -1 is outside":                               {Gap: -1},
+		"reason: has 513 entries or bytes":                 {Reason: strings.Repeat("x", policyv1.MaxReason+1)},
+		"points[0].time: -2 is n":                          {Points: []*policyv1.FrontPoint{{Time: -2}}},
+		"points[0].choices[1].cpus: 2147483648 is outside": choice(&policyv1.FrontChoice{Cpus: math.MaxInt32 + 1}),
+		"points[0].choices[1].wait: -2 is negative":        choice(&policyv1.FrontChoice{Wait: -2}),
+		"points[0].choices[1].run: -2 is negative":         choice(&policyv1.FrontChoice{Run: -2}),
 	} {
 		_, err := policyv1.DecodeFront(m)
-		refused(t, err, "front: "+want)
+		protocoltest.Refused(t, err, "front."+want)
 	}
 }

@@ -1,7 +1,6 @@
 package policyv1
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -19,7 +18,7 @@ func encodeOutcome(o policy.Outcome) *Outcome {
 func decodeOutcome(m *Outcome) (policy.Outcome, error) {
 	state, err := protocol.ParseState(m.GetState())
 	if err != nil || !state.Terminal() {
-		return policy.Outcome{}, fmt.Errorf("state: %.20q is not a terminal state", m.GetState())
+		return policy.Outcome{}, wire.Wrong("state", "%.20q is not a terminal state", m.GetState())
 	}
 	o := policy.Outcome{
 		Job: protocol.JobID(m.GetJob()), Site: protocol.SiteName(m.GetSite()), DecidedAt: protocol.Instant(m.GetDecidedAtMs()),

@@ -1,7 +1,6 @@
 package policyv1
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -37,7 +36,7 @@ func DecodeSnapshot(m *DecideRequest) (policy.Snapshot, error) {
 		outcomes, err = wire.Decode("outcomes", m.GetOutcomes(), decodeOutcome)
 	}
 	if err != nil {
-		return policy.Snapshot{}, fmt.Errorf("snapshot: %w", err)
+		return policy.Snapshot{}, wire.In("snapshot", err)
 	}
 	in := policy.Snapshot{
 		Self: int(m.GetSelf()), Sites: readSites(m), Jobs: readJobs(m),

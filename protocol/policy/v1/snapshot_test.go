@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	policyv1 "github.com/switchyard-hpc/switchyard/protocol/policy/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 func drawCount(t *rapid.T) int { return rapid.IntRange(0, math.MaxInt32).Draw(t, "count") }
@@ -361,7 +362,7 @@ func TestImpossibleSnapshotsAreRefused(t *testing.T) {
 			in := one
 			change(&in)
 			_, err := policyv1.DecodeSnapshot(policyv1.EncodeSnapshot(&in))
-			refused(t, err, want)
+			protocoltest.Refused(t, err, want)
 		})
 	}
 }

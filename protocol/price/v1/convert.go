@@ -29,7 +29,7 @@ func DecodeDescription(m *DescribeResponse) (price.Description, error) {
 		wire.Each("areas", d.Areas, checkArea),
 		d.Check(),
 	); err != nil {
-		return price.Description{}, fmt.Errorf("description: %w", err)
+		return price.Description{}, wire.In("description", err)
 	}
 	return d, nil
 }
@@ -43,7 +43,7 @@ func EncodeQuery(q price.Query) *PricesRequest {
 // begins asks for nothing.
 func DecodeQuery(m *PricesRequest) (price.Query, error) {
 	if err := checkArea(m.GetArea()); err != nil {
-		return price.Query{}, fmt.Errorf("query: area: %w", err)
+		return price.Query{}, wire.In("query", wire.In("area", err))
 	}
 	return price.Query{
 		Area: m.GetArea(), From: protocol.Instant(m.GetFrom()), Until: protocol.Instant(m.GetUntil()),

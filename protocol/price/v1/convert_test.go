@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	pricev1 "github.com/switchyard-hpc/switchyard/protocol/price/v1"
+	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
 // travel is what is left of a message on the other side.
@@ -24,14 +25,6 @@ func travel[M proto.Message](t interface{ Fatal(args ...any) }, m, into M) M {
 		t.Fatal(err)
 	}
 	return into
-}
-
-// refused checks that an error is there and names what it should.
-func refused(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want an error with %q", err, want)
-	}
 }
 
 // always is a query that every slot answers.
@@ -90,24 +83,24 @@ func TestDecodeSeriesRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]*pricev1.PricesResponse{
-		"start: has 1048577":                  {Start: make([]int64, pricev1.MaxSlots+1)},
-		"length: has 0 entries, not 1":        {Start: []int64{0}, Price: []int64{0}},
-		"price: has 1 entries, not 0":         {Price: []int64{0}},
-		"slot 0 lasts 0s":                     series(0, 0),
-		"slot 0 lasts -15m0s":                 series(0, -quarter),
-		"slot 0 lasts 1ms":                    series(0, 1),
-		"slot 0 lasts 24h15m0s":               series(0, 97*quarter),
-		"slot 0 begins at 1970-01-01 00:00:0": series(1, quarter),
-		"slot 1 begins at 1970-01-01 00:15:0": series(0, 2*quarter, quarter, quarter),
-		"slot 1 begins at 1970-01-01 00:00:0": series(quarter, quarter, 0, quarter),
-		"slot 0 at 1970-01-01 01:00:00 +0000": series(4*quarter, quarter),
-		"slot 0 at 1969-12-31 23:45:00 +0000": series(-quarter, quarter),
+		"start: has 1048577":                    {Start: make([]int64, pricev1.MaxSlots+1)},
+		"length: has 0 entries, not 1":          {Start: []int64{0}, Price: []int64{0}},
+		"price: has 1 entries, not 0":           {Price: []int64{0}},
+		": slot 0 lasts 0s":                     series(0, 0),
+		": slot 0 lasts -15m0s":                 series(0, -quarter),
+		": slot 0 lasts 1ms":                    series(0, 1),
+		": slot 0 lasts 24h15m0s":               series(0, 97*quarter),
+		": slot 0 begins at 1970-01-01 00:00:0": series(1, quarter),
+		": slot 1 begins at 1970-01-01 00:15:0": series(0, 2*quarter, quarter, quarter),
+		": slot 1 begins at 1970-01-01 00:00:0": series(quarter, quarter, 0, quarter),
+		": slot 0 at 1970-01-01 01:00:00 +0000": series(4*quarter, quarter),
+		": slot 0 at 1969-12-31 23:45:00 +0000": series(-quarter, quarter),
 	}
 	for want, m := range cases {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			_, err := pricev1.DecodeSeries(m, query)
-			refused(t, err, want)
+			protocoltest.Refused(t, err, want)
 		})
 	}
 }
@@ -115,24 +108,23 @@ func TestDecodeSeriesRefuses(t *testing.T) {
 func TestDecodeDescriptionRefuses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]*pricev1.DescribeResponse{
-		"areas: has 4097":          {Areas: make([]string, pricev1.MaxAreas+1), Currency: "EUR"},
-		`areas[0]: "" has 0 bytes`: {Areas: []string{""}, Currency: "EUR"},
-		"has 65 bytes; use 1 to 6": {Areas: []string{strings.Repeat("x", 65)}, Currency: "EUR"},
-		`"b" and "a" are not sort`: {Areas: []string{"b", "a"}, Currency: "EUR"},
-		"knows no area":            {Currency: "EUR"},
-		"names no currency":        {Areas: []string{"a"}},
-		"currency: has 17":         {Areas: []string{"a"}, Currency: strings.Repeat("x", 17)},
+		"description.areas: has 4097":           {Areas: make([]string, pricev1.MaxAreas+1), Currency: "EUR"},
+		`description.areas[0]: "" has 0 bytes`:  {Areas: []string{""}, Currency: "EUR"},
+		"description.areas[0]: use 1 to 64":     {Areas: []string{strings.Repeat("x", 65)}, Currency: "EUR"},
+		`description: "b" and "a" are not sort`: {Areas: []string{"b", "a"}, Currency: "EUR"},
+		"description: no area":                  {Currency: "EUR"},
+		"description: no currency":              {Areas: []string{"a"}},
+		"description.currency: has 17":          {Areas: []string{"a"}, Currency: strings.Repeat("x", 17)},
 	}
 	for want, m := range cases {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			_, err := pricev1.DecodeDescription(m)
-			refused(t, err, "description: ")
-			refused(t, err, want)
+			protocoltest.Refused(t, err, want)
 		})
 	}
 	_, err := pricev1.DecodeQuery(&pricev1.PricesRequest{})
-	refused(t, err, `query: area: "" has 0 bytes`)
+	protocoltest.Refused(t, err, `query.area: "" has 0 bytes`)
 }
 
 func FuzzDecode(f *testing.F) {
