@@ -96,25 +96,25 @@ type gwfParser struct {
 	fields [][]byte // of the line being read
 }
 
-func (p *gwfParser) line(line []byte, _ int) (problem string) {
+func (p *gwfParser) line(line []byte, _ int) (fault lineFault) {
 	text := bytes.TrimLeft(line, " \t")
 	if text[0] == '#' {
 		p.trace.Comments = append(p.trace.Comments, string(text[1:]))
-		return ""
+		return lineFault{}
 	}
 	return p.record(line)
 }
 
-func (p *gwfParser) record(line []byte) (problem string) {
+func (p *gwfParser) record(line []byte) (fault lineFault) {
 	p.cut(line)
 	if len(p.fields) != gwfFields {
-		return fmt.Sprintf("%d fields where a record has %d: %s", len(p.fields), gwfFields, problems.Quote(line))
+		return lineFault{text: fmt.Sprintf("%d fields where a record has %d: %s", len(p.fields), gwfFields, problems.Quote(line))}
 	}
 	var v [gwfNumbers]int64
 	for n := range v {
 		value, negative, text := swfNumber(p.fields[n], swfFieldKind(n))
 		if text != "" {
-			return swfField(n+1, gwfFieldName(n), text)
+			return fieldFault(n+1, gwfFieldName(n), text)
 		}
 		if negative {
 			p.trace.Report.Negative++
@@ -130,12 +130,12 @@ func (p *gwfParser) record(line []byte) (problem string) {
 	for n := range record.Words {
 		word := p.fields[gwfNumbers+n]
 		if slices.ContainsFunc(word, gwfControl) {
-			return swfField(gwfNumbers+n+1, gwfFieldName(gwfNumbers+n), problems.Quote(word)+" has control characters")
+			return fieldFault(gwfNumbers+n+1, gwfFieldName(gwfNumbers+n), problems.Quote(word)+" has control characters")
 		}
 		record.Words[n] = string(word)
 	}
 	p.trace.Records = append(p.trace.Records, record)
-	return ""
+	return lineFault{}
 }
 
 // cut splits a line into p.fields.

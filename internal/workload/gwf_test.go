@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -124,20 +125,19 @@ func TestGridTraceNumbers(t *testing.T) {
 func TestReadGWFMalformed(t *testing.T) {
 	t.Parallel()
 	good := strings.Repeat("1\t", 28) + "1"
-	for name, tc := range map[string]struct{ line, want string }{
-		"too few fields":  {"1 2 3", "2: 3 fields where a record has 29: \"1 2 3\""},
-		"too many fields": {good + "\t1", "2: 30 fields where a record has 29"},
-		"not a number":    {strings.Replace(good, "1\t1\t1\t1\t", "1\t1\t1\t12x\t", 1), "2: field 4 (RunTime): \"12x\" is not a number"},
-		"a fraction":      {strings.Replace(good, "1\t1\t1\t1\t1", "1\t1\t1\t1\t1.5", 1), "2: field 5 (NProcs): \"1.5\" is not a whole number"},
-		"control bytes":   {good[:len(good)-5] + "a\x00b\t1\t1", "2: field 27 (ReqResources): \"a\\x00b\" has control characters"},
-		"column names":    {"JobID" + good[1:], "2: field 1 (JobID): \"JobID\" is not a number"},
+	for name, tc := range map[string]struct{ line, field, word string }{
+		"too few fields":  {"1 2 3", "", "3 fields where a record has 29: \"1 2 3\""},
+		"too many fields": {good + "\t1", "", "30 fields where a record has 29"},
+		"not a number":    {strings.Replace(good, "1\t1\t1\t1\t", "1\t1\t1\t12x\t", 1), "field 4 (RunTime)", "\"12x\" is not a number"},
+		"a fraction":      {strings.Replace(good, "1\t1\t1\t1\t1", "1\t1\t1\t1\t1.5", 1), "field 5 (NProcs)", "\"1.5\" is not a whole number"},
+		"control bytes":   {good[:len(good)-5] + "a\x00b\t1\t1", "field 27 (ReqResources)", "\"a\\x00b\" has control characters"},
+		"column names":    {"JobID" + good[1:], "field 1 (JobID)", "\"JobID\" is not a number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := "# comment\n" + tc.line + "\n" + good + "\n"
-			if _, err := readGWF(text, false); err == nil || !strings.HasPrefix(err.Error(), "grid.gwf:"+tc.want) {
-				t.Errorf("error %v\nwant  grid.gwf:%s", err, tc.want)
-			}
+			_, err := readGWF(text, false)
+			problemstest.Check(t, err, problemstest.At("grid.gwf", 2, tc.field, tc.word))
 			trace, err := readGWF(text, true)
 			if err != nil || len(trace.Records) != 1 || trace.Report.Skipped != 1 {
 				t.Errorf("lenient: %v, %+v", err, trace)

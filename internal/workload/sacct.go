@@ -83,16 +83,16 @@ type sacctParser struct {
 	partitions []string
 }
 
-func (p *sacctParser) line(line []byte, number int) (problem string) {
+func (p *sacctParser) line(line []byte, number int) (fault lineFault) {
 	if p.fatal != nil {
-		return ""
+		return lineFault{}
 	}
 	p.cells = p.cells[:0]
 	for cell := range bytes.SplitSeq(line, []byte{'|'}) {
 		p.cells = append(p.cells, bytes.TrimSpace(cell))
 	}
 	if p.count == 0 && p.head(number) {
-		return ""
+		return lineFault{}
 	}
 	return p.job(line)
 }
@@ -152,38 +152,38 @@ func (p *sacctParser) cell(c sacctColumn) []byte {
 	return p.cells[p.at[c]]
 }
 
-func (p *sacctParser) wrong(c sacctColumn, text string) string {
-	return swfField(p.at[c]+1, sacctNames()[c], text)
+func (p *sacctParser) wrong(c sacctColumn, text string) lineFault {
+	return fieldFault(p.at[c]+1, sacctNames()[c], text)
 }
 
-func (p *sacctParser) job(line []byte) (problem string) {
+func (p *sacctParser) job(line []byte) (fault lineFault) {
 	// sacct -p, unlike -P, ends its lines with a separator.
 	if len(p.cells) == p.count+1 && len(p.cells[p.count]) == 0 {
 		p.cells = p.cells[:p.count]
 	}
 	if len(p.cells) != p.count {
-		return fmt.Sprintf("%d cells where there are %d columns: %s", len(p.cells), p.count, problems.Quote(line))
+		return lineFault{text: fmt.Sprintf("%d cells where there are %d columns: %s", len(p.cells), p.count, problems.Quote(line))}
 	}
 	if bytes.IndexByte(p.cell(sacctJobID), '.') >= 0 {
 		p.trace.Report.Steps++
-		return ""
+		return lineFault{}
 	}
 	r := UnknownRecord()
-	for _, set := range []func(*Record) string{p.id, p.numbers, p.times, p.state} {
-		if problem = set(&r); problem != "" {
-			return problem
+	for _, set := range []func(*Record) lineFault{p.id, p.numbers, p.times, p.state} {
+		if fault = set(&r); fault.text != "" {
+			return fault
 		}
 	}
 	p.trace.Records = append(p.trace.Records, r)
 	p.name()
 	p.users = append(p.users, string(p.cell(sacctUser)))
 	p.partitions = append(p.partitions, string(p.cell(sacctPartition)))
-	return ""
+	return lineFault{}
 }
 
 // id reads the job's number: the raw one, else the one before the index of an
 // array's element or a heterogeneous job's part.
-func (p *sacctParser) id(r *Record) (problem string) {
+func (p *sacctParser) id(r *Record) (fault lineFault) {
 	column := p.idColumn()
 	id := p.cell(column)
 	digits := id
@@ -195,7 +195,7 @@ func (p *sacctParser) id(r *Record) (problem string) {
 		return p.wrong(column, problems.Quote(id)+" is not the id of a job")
 	}
 	r.ID = n
-	return ""
+	return lineFault{}
 }
 
 func (p *sacctParser) idColumn() sacctColumn {
@@ -220,7 +220,7 @@ func (p *sacctParser) name() {
 
 // numbers reads the CPUs and the spans. Of a job that was never started sacct
 // gives 0 CPUs.
-func (p *sacctParser) numbers(r *Record) (problem string) {
+func (p *sacctParser) numbers(r *Record) (fault lineFault) {
 	var values [sacctColumns]int64
 	for _, c := range []sacctColumn{sacctAllocCPUs, sacctReqCPUs, sacctElapsed, sacctLimit} {
 		values[c] = Unknown
@@ -246,7 +246,7 @@ func (p *sacctParser) numbers(r *Record) (problem string) {
 	if values[sacctLimit] >= 0 {
 		r.ReqTime = protocol.Duration(values[sacctLimit]) * protocol.Minute
 	}
-	return ""
+	return lineFault{}
 }
 
 func sacctNoLimit(cell []byte) bool {
@@ -255,7 +255,7 @@ func sacctNoLimit(cell []byte) bool {
 
 // times reads the submission, since the epoch until finish makes it relative,
 // and the wait.
-func (p *sacctParser) times(r *Record) (problem string) {
+func (p *sacctParser) times(r *Record) (fault lineFault) {
 	submit, known, text := p.time(p.cell(sacctSubmit))
 	if text == "" && !known {
 		text = problems.Quote(p.cell(sacctSubmit)) + " is not a time"
@@ -270,7 +270,7 @@ func (p *sacctParser) times(r *Record) (problem string) {
 	}
 	if !known || p.at[sacctAllocCPUs] >= 0 && r.CPUs == Unknown {
 		r.Run = Unknown // it did not start: sacct gives 0 s, and the start of a cancelled one as its end
-		return ""
+		return lineFault{}
 	}
 	if start < submit {
 		p.trace.Report.Negative++
@@ -282,7 +282,7 @@ func (p *sacctParser) times(r *Record) (problem string) {
 
 // ended checks the end of a job that did start. It is not needed: the time
 // elapsed leaves out when the job was suspended.
-func (p *sacctParser) ended(r *Record, start protocol.Instant) (problem string) {
+func (p *sacctParser) ended(r *Record, start protocol.Instant) (fault lineFault) {
 	end, known, text := p.time(p.cell(sacctEnd))
 	if text != "" {
 		return p.wrong(sacctEnd, text)
@@ -291,7 +291,7 @@ func (p *sacctParser) ended(r *Record, start protocol.Instant) (problem string) 
 	if known && end < start && !putBack {
 		return p.wrong(sacctEnd, fmt.Sprintf("the job ends at %s, before it starts at %s", p.cell(sacctEnd), p.cell(sacctStart)))
 	}
-	return ""
+	return lineFault{}
 }
 
 // time reads a time, or one of the words that sacct prints where there is none.
@@ -319,7 +319,7 @@ func (p *sacctParser) time(cell []byte) (t protocol.Instant, known bool, problem
 }
 
 // state reads how the job ended. Words may follow: "CANCELLED by 1001".
-func (p *sacctParser) state(r *Record) (problem string) {
+func (p *sacctParser) state(r *Record) (fault lineFault) {
 	word, _, _ := strings.Cut(string(p.cell(sacctState)), " ")
 	switch word {
 	case "COMPLETED":
@@ -336,7 +336,7 @@ func (p *sacctParser) state(r *Record) (problem string) {
 	default:
 		return p.wrong(sacctState, problems.Quote(p.cell(sacctState))+" is not a state of Slurm")
 	}
-	return ""
+	return lineFault{}
 }
 
 // finish makes a trace of the records.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -112,23 +113,22 @@ func TestReadSacctMalformed(t *testing.T) {
 	t.Parallel()
 	head := strings.ReplaceAll(workload.SacctFormat, ",", "|")
 	good := "12|2026-11-21T01:36:53|2026-11-21T01:36:55|2026-11-21T01:46:55|600|4|4|15|COMPLETED|batch|ada"
-	for name, tc := range map[string]struct{ from, to, want string }{
-		"id":        {"12|", "12x|", `3: field 1 (JobID): "12x" is not the id of a job`},
-		"no submit": {"2026-11-21T01:36:53", "Unknown", `3: field 2 (Submit): "Unknown" is not a time`},
-		"start":     {"2026-11-21T01:36:55", "yesterday", `3: field 3 (Start): "yesterday" is not a time like 2026-`},
-		"zone":      {"2026-11-21T01:36:55", "2026-11-21T01:36:55Z", `3: field 3 (Start): "2026-11-21T01:36:55Z" must have a time zone if`},
-		"elapsed":   {"600", "00:10:00", `3: field 5 (ElapsedRaw): "00:10:00" is not a number`},
-		"limit":     {"15", "never", `3: field 8 (TimelimitRaw): "never" is not a number`},
-		"CPUs":      {"|4|", "|4K|", `3: field 6 (AllocCPUS): "4K" is not a number`},
-		"state":     {"COMPLETED", "DONE", `3: field 9 (State): "DONE" is not a state of Slurm`},
-		"cells":     {"|batch", "", `3: 10 cells where there are 11 columns: "12|`},
+	for name, tc := range map[string]struct{ from, to, field, word string }{
+		"id":        {"12|", "12x|", "field 1 (JobID)", `"12x" is not the id of a job`},
+		"no submit": {"2026-11-21T01:36:53", "Unknown", "field 2 (Submit)", `"Unknown" is not a time`},
+		"start":     {"2026-11-21T01:36:55", "yesterday", "field 3 (Start)", `"yesterday" is not a time like 2026-`},
+		"zone":      {"2026-11-21T01:36:55", "2026-11-21T01:36:55Z", "field 3 (Start)", `"2026-11-21T01:36:55Z" must have a time zone if`},
+		"elapsed":   {"600", "00:10:00", "field 5 (ElapsedRaw)", `"00:10:00" is not a number`},
+		"limit":     {"15", "never", "field 8 (TimelimitRaw)", `"never" is not a number`},
+		"CPUs":      {"|4|", "|4K|", "field 6 (AllocCPUS)", `"4K" is not a number`},
+		"state":     {"COMPLETED", "DONE", "field 9 (State)", `"DONE" is not a state of Slurm`},
+		"cells":     {"|batch", "", "", `10 cells where there are 11 columns: "12|`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := head + "\n1" + good + "\n" + strings.Replace(good, tc.from, tc.to, 1) + "\n"
-			if _, err := readSacct(text, false); err == nil || !strings.HasPrefix(err.Error(), "jobs.txt:"+tc.want) {
-				t.Errorf("error %v\nwant  jobs.txt:%s", err, tc.want)
-			}
+			_, err := readSacct(text, false)
+			problemstest.Check(t, err, problemstest.At("jobs.txt", 3, tc.field, tc.word))
 			trace, err := readSacct(text, true)
 			if err != nil || len(trace.Records) != 1 || trace.Report.Skipped != 1 {
 				t.Errorf("lenient: %v, %+v", err, trace)

@@ -101,7 +101,8 @@ func (r Report) String() string {
 	if r.Skipped > 0 {
 		part := fmt.Sprintf("malformed lines left out: %d", r.Skipped)
 		if len(r.Problems) > 0 {
-			part += fmt.Sprintf(", the first is line %d: %s", r.Problems[0].Line, r.Problems[0].Text)
+			first := r.Problems[0]
+			part += fmt.Sprintf(", the first is line %d: %s", first.Line, problems.Problem{Place: problems.Place{Key: first.Key}, Text: first.Text})
 		}
 		parts = append(parts, part)
 	}

@@ -37,10 +37,10 @@ type swfFaults struct {
 	count int
 }
 
-func (f *swfFaults) add(line int, problem string) {
+func (f *swfFaults) add(line int, fault lineFault) {
 	f.count++
 	if len(f.first) < swfMaxProblems {
-		f.first.Add(problems.Place{File: f.file, Line: line}, "%s", problem)
+		f.first.Add(problems.Place{File: f.file, Line: line, Key: fault.field}, "%s", fault.text)
 	}
 }
 
@@ -57,7 +57,13 @@ func (f *swfFaults) settle(o ReadOptions, report *Report, records int) error {
 	return nil
 }
 
-// swfField says where in a line something is wrong: in which field, from 1, of which name.
-func swfField(n int, name, text string) string {
-	return fmt.Sprintf("field %d (%s): %s", n, name, text)
+// lineFault is what is wrong with a line; without a text: nothing.
+type lineFault struct {
+	field string // the key of the problem; empty: of no single field
+	text  string
+}
+
+// fieldFault says where in a line something is wrong: in which field, from 1, of which name.
+func fieldFault(n int, name, text string) lineFault {
+	return lineFault{fmt.Sprintf("field %d (%s)", n, name), text}
 }

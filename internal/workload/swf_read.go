@@ -53,7 +53,7 @@ func ReadSWF(r io.Reader, o ReadOptions) (*Trace, error) {
 // swfEach hands every line that is not empty to a parser, which says what is wrong with it, if
 // anything. The problems are an error, or go into the report; records counts what could be read.
 func swfEach(
-	r io.Reader, o ReadOptions, report *Report, parse func(line []byte, number int) (problem string), records func() int,
+	r io.Reader, o ReadOptions, report *Report, parse func(line []byte, number int) lineFault, records func() int,
 ) error {
 	lines, err := swfOpen(r, o)
 	if err != nil {
@@ -69,15 +69,15 @@ func swfEach(
 		if err != nil {
 			return err
 		}
-		problem := ""
+		var fault lineFault
 		switch {
 		case long:
-			problem = fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, problems.Quote(line))
+			fault.text = fmt.Sprintf("line longer than %d bytes, beginning with %s", swfMaxLine, problems.Quote(line))
 		case len(bytes.TrimLeft(line, " \t")) > 0:
-			problem = parse(line, lines.line)
+			fault = parse(line, lines.line)
 		}
-		if problem != "" {
-			faults.add(lines.line, problem)
+		if fault.text != "" {
+			faults.add(lines.line, fault)
 		}
 	}
 }
@@ -111,23 +111,23 @@ func swfShapeOf(line []byte, number int) swfShape {
 	return swfShape{line: number, columns: columns, numbers: swfFields}
 }
 
-func (p *swfParser) line(line []byte, number int) (problem string) {
+func (p *swfParser) line(line []byte, number int) (fault lineFault) {
 	start := swfSkip(line, 0)
 	if line[start] == ';' {
 		p.trace.Header = append(p.trace.Header, string(line[start+1:]))
-		return ""
+		return lineFault{}
 	}
 	shape := p.shape
 	if shape.line == 0 {
 		if !p.titled && swfTitle(line) {
 			p.titled = true
 			p.trace.Header = append(p.trace.Header, " "+string(line))
-			return ""
+			return lineFault{}
 		}
 		shape = swfShapeOf(line, number)
 	}
-	if problem = p.fields(line, shape); problem != "" {
-		return problem
+	if fault = p.fields(line, shape); fault.text != "" {
+		return fault
 	}
 	if p.shape.line == 0 {
 		p.shape = shape
@@ -135,12 +135,12 @@ func (p *swfParser) line(line []byte, number int) (problem string) {
 		p.trace.Records = make([]Record, 0, p.trace.Header.records())
 	}
 	p.record()
-	return ""
+	return lineFault{}
 }
 
 // fields reads the numbers of a line into p.values. It is the inner loop of the
 // reading.
-func (p *swfParser) fields(line []byte, shape swfShape) (problem string) {
+func (p *swfParser) fields(line []byte, shape swfShape) (fault lineFault) {
 	n, i := 0, swfSkip(line, 0)
 	for ; i < len(line) && n < shape.numbers; i = swfSkip(line, i) {
 		value, next := swfPlain(line, i)
@@ -149,7 +149,7 @@ func (p *swfParser) fields(line []byte, shape swfShape) (problem string) {
 			next = swfEnd(line, i)
 			var text string
 			if value, text = p.number(n, line[i:next]); text != "" {
-				return swfField(n+1, swfFieldName(n), text)
+				return fieldFault(n+1, swfFieldName(n), text)
 			}
 		case value > 0 && swfTimes>>n&1 == 1:
 			value *= 1000
@@ -165,7 +165,7 @@ func (p *swfParser) fields(line []byte, shape swfShape) (problem string) {
 	if n == swfFields {
 		p.values[swfFields] = Unknown
 	}
-	return ""
+	return lineFault{}
 }
 
 func (p *swfParser) number(n int, token []byte) (value int64, problem string) {
@@ -247,12 +247,12 @@ func swfColumns(line []byte, i int) (n int, last []byte) {
 }
 
 // wrong says that a line has another number of fields than it should.
-func (s swfShape) wrong(columns int, line []byte) string {
+func (s swfShape) wrong(columns int, line []byte) lineFault {
 	if s.columns == 0 {
-		return fmt.Sprintf("%d fields where a record has %d, or %d with a site: %s",
-			columns, swfFields, swfMaxFields, problems.Quote(line))
+		return lineFault{text: fmt.Sprintf("%d fields where a record has %d, or %d with a site: %s",
+			columns, swfFields, swfMaxFields, problems.Quote(line))}
 	}
-	return fmt.Sprintf("%d fields where the first record, on line %d, has %d: %s", columns, s.line, s.columns, problems.Quote(line))
+	return lineFault{text: fmt.Sprintf("%d fields where the first record, on line %d, has %d: %s", columns, s.line, s.columns, problems.Quote(line))}
 }
 
 // swfTitle tells a line of names from a record: as many as a record has fields,
