@@ -9,6 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
 )
 
@@ -80,50 +82,52 @@ func TestShortNamesAreClear(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	const cards = "card,A-1,32\ncard,A-2,32\ncard,B,32\n"
-	for _, c := range []struct{ name, text, want string }{
-		{"empty", "# nothing\n\n", "m.csv: it has no partition"},
-		{"no keyword", cards + "wire,X", `m.csv:4: a line begins with card, partition or #, not with "wire"`},
-		{"not UTF-8", cards + "partition,P\xff,32,mesh,B", "m.csv:4: \"partition,P\\xff,32,mesh,B\" is not UTF-8"},
-		{"card: fields", "card,A", "m.csv:1: a card has 3 fields, not 2"},
-		{"card: trailing junk", "card,A,32,x", "m.csv:1: a card has 3 fields, not 4"},
-		{"card: no name", "card,,32", `m.csv:1: "" is no name`},
-		{"card: space", "card,A B,32", `m.csv:1: "A B" is no name`},
-		{"card: control character", "card,A\x01,32", `m.csv:1: "A\x01" is no name`},
-		{"card: nodes", "card,A,0", `m.csv:1: "0" is no number of nodes`},
-		{"card: nodes with a sign", "card,A,+32", `m.csv:1: "+32" is no number of nodes`},
-		{"card: too many nodes", "card,A,99999999999999999999", "is no number of nodes"},
-		{"card: twice", cards + "card,A-1,64", "m.csv:4: duplicate card A-1, first in line 1"},
-		{"fields", cards + "partition,P,32,mesh", "m.csv:4: a partition has 5 to 8 fields, not 4"},
-		{"trailing junk", cards + "partition,P,32,mesh,B,,,,x", "m.csv:4: a partition has 5 to 8 fields, not 9"},
-		{"nodes", cards + "partition,P,many,mesh,B", `m.csv:4: "many" is no number of nodes`},
-		{"type", cards + "partition,P,32,ring,B", `m.csv:4: "ring" is no type of partition`},
-		{"twice", cards + "partition,P,32,mesh,B\npartition,P,32,mesh,B", "m.csv:5: duplicate partition P, first in line 4"},
-		{"unknown card", cards + "partition,P,32,mesh,C", `m.csv:4: there is no card "C" and none below it`},
-		{"half a name is no prefix", cards + "partition,P,64,mesh,A-", `there is no card "A-"`},
-		{"no cards", cards + "partition,P,32,mesh,", "m.csv:4: P has no cards"},
-		{"card listed twice", cards + "partition,P,64,mesh,A A-2", "m.csv:4: card A-2 is listed twice"},
-		{"wire listed twice", cards + "partition,P,32,mesh,B,X X", "m.csv:4: wire X is listed twice"},
-		{"sum", cards + "partition,P,64,mesh,B", "m.csv:4: P is to have 64 nodes, but its cards have 32 in all"},
-		{"unknown parent", cards + "partition,P,32,mesh,B,,Q", `m.csv:4: there is no partition "Q" to be a parent of P`},
-		{"unknown conflict", cards + "partition,P,32,mesh,B,,,Q", `m.csv:4: there is no partition "Q" to be a conflict of P`},
-		{"conflict with itself", cards + "partition,P,32,mesh,B,,,P", "m.csv:4: P is in conflict with itself"},
+	for _, c := range []struct {
+		name, text string
+		line       int
+		word       string
+	}{
+		{"empty", "# nothing\n\n", 0, "it has no partition"},
+		{"no keyword", cards + "wire,X", 4, `a line begins with card, partition or #, not with "wire"`},
+		{"not UTF-8", cards + "partition,P\xff,32,mesh,B", 4, "\"partition,P\\xff,32,mesh,B\" is not UTF-8"},
+		{"card: fields", "card,A", 1, "a card has 3 fields, not 2"},
+		{"card: trailing junk", "card,A,32,x", 1, "a card has 3 fields, not 4"},
+		{"card: no name", "card,,32", 1, `"" is no name`},
+		{"card: space", "card,A B,32", 1, `"A B" is no name`},
+		{"card: control character", "card,A\x01,32", 1, `"A\x01" is no name`},
+		{"card: nodes", "card,A,0", 1, `"0" is no number of nodes`},
+		{"card: nodes with a sign", "card,A,+32", 1, `"+32" is no number of nodes`},
+		{"card: too many nodes", "card,A,99999999999999999999", 1, "is no number of nodes"},
+		{"card: twice", cards + "card,A-1,64", 4, "duplicate card A-1, first in line 1"},
+		{"fields", cards + "partition,P,32,mesh", 4, "a partition has 5 to 8 fields, not 4"},
+		{"trailing junk", cards + "partition,P,32,mesh,B,,,,x", 4, "a partition has 5 to 8 fields, not 9"},
+		{"nodes", cards + "partition,P,many,mesh,B", 4, `"many" is no number of nodes`},
+		{"type", cards + "partition,P,32,ring,B", 4, `"ring" is no type of partition`},
+		{"twice", cards + "partition,P,32,mesh,B\npartition,P,32,mesh,B", 5, "duplicate partition P, first in line 4"},
+		{"unknown card", cards + "partition,P,32,mesh,C", 4, `there is no card "C" and none below it`},
+		{"half a name is no prefix", cards + "partition,P,64,mesh,A-", 4, `there is no card "A-"`},
+		{"no cards", cards + "partition,P,32,mesh,", 4, "P has no cards"},
+		{"card listed twice", cards + "partition,P,64,mesh,A A-2", 4, "card A-2 is listed twice"},
+		{"wire listed twice", cards + "partition,P,32,mesh,B,X X", 4, "wire X is listed twice"},
+		{"sum", cards + "partition,P,64,mesh,B", 4, "P is to have 64 nodes, but its cards have 32 in all"},
+		{"unknown parent", cards + "partition,P,32,mesh,B,,Q", 4, `there is no partition "Q" to be a parent of P`},
+		{"unknown conflict", cards + "partition,P,32,mesh,B,,,Q", 4, `there is no partition "Q" to be a conflict of P`},
+		{"conflict with itself", cards + "partition,P,32,mesh,B,,,P", 4, "P is in conflict with itself"},
 		{
-			"no parent", cards + "partition,P,96,mesh,A B,,Q\npartition,Q,32,mesh,A-2",
-			"m.csv:4: Q is no parent of P: it lacks 2 of its cards, the first of them A-1",
+			"no parent", cards + "partition,P,96,mesh,A B,,Q\npartition,Q,32,mesh,A-2", 4, "Q is no parent of P: it lacks 2 of its cards, the first of them A-1",
 		},
-		{"own parent", cards + "partition,P,32,mesh,B,,P", "m.csv:4: the parents run in a circle: P > P;"},
+		{"own parent", cards + "partition,P,32,mesh,B,,P", 4, "the parents run in a circle: P > P;"},
 		{
-			"cycle", cards + "partition,R,32,mesh,B,,P\npartition,O,32,mesh,B,,P\npartition,P,32,mesh,B,,Q\npartition,Q,32,mesh,B,,R",
-			"m.csv:6: the parents run in a circle: P > Q > R > P;",
+			"cycle", cards + "partition,R,32,mesh,B,,P\npartition,O,32,mesh,B,,P\npartition,P,32,mesh,B,,Q\npartition,Q,32,mesh,B,,R", 6, "the parents run in a circle: P > Q > R > P;",
 		},
-		{"too large", "#" + strings.Repeat(" ", 16<<20), "m.csv: it has more than 16 MB"},
-		{"too many", strings.Repeat("card,A,1\n", 100_001), "m.csv: it has 100001 cards and 0 partitions"},
+		{"too large", "#" + strings.Repeat(" ", 16<<20), 0, "it has more than 16 MB"},
+		{"too many", strings.Repeat("card,A,1\n", 100_001), 0, "it has 100001 cards and 0 partitions"},
 	} {
 		_, err := partition.Parse(strings.NewReader(c.text), "m.csv")
-		var malformed *partition.MalformedError
-		if !errors.As(err, &malformed) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		if _, ok := errors.AsType[*partition.MalformedError](err); !ok {
+			t.Errorf("%s: an error of type %T", c.name, err)
 		}
+		problemstest.Check(t, err, problemstest.At("m.csv", c.line, "", c.word))
 	}
 }
 
@@ -157,20 +161,18 @@ func TestMemoryIsBounded(t *testing.T) {
 		fmt.Fprintf(&text, "partition,P%d,10000,mesh,A\n", i)
 	}
 	_, err := partition.Parse(strings.NewReader(text.String()), "m.csv")
-	if err == nil || !strings.Contains(err.Error(), "have more than 4000000 cards in all") {
-		t.Error(err)
-	}
+	problemstest.Check(t, err, problemstest.At("m.csv", 0, "", "4000000 cards in all"))
 }
 
 func TestMostProblems(t *testing.T) {
 	t.Parallel()
 	_, err := partition.Parse(strings.NewReader(strings.Repeat("card,A\n", 1234)), "m.csv")
-	if err == nil || !strings.HasSuffix(err.Error(), "m.csv: and 234 more") {
+	if malformed, ok := errors.AsType[*partition.MalformedError](err); !ok || len(malformed.List) != 1000 || malformed.More != 234 {
 		t.Error(err)
 	}
 	_, err = partition.Parse(strings.NewReader(strings.Repeat("x\n", 1234)), "m.csv")
-	const foreign = "m.csv: 1224 more lines begin with neither card nor partition; it may be a file of another kind\n"
-	if err == nil || !strings.HasPrefix(err.Error(), foreign) || strings.Count(err.Error(), "\n") != 10 {
+	problemstest.Check(t, err, problemstest.At("m.csv", 0, "", "1224 more lines"))
+	if found := problems.Of(err); len(found) != 11 || found[0].Line != 0 {
 		t.Error(err)
 	}
 }
