@@ -28,7 +28,7 @@ func Exhibits() []reproduce.Exhibit {
 
 // Claims are what the papers say, in the order of [Exhibits].
 func Claims() []PaperClaims {
-	return []PaperClaims{{"[MC]", reproduce.Claims()}, {"[BG]", bluegene.Claims()}, {"[IS]", gridcost.Claims()}}
+	return []PaperClaims{{"[MC]", reproduce.Claims()}, {"[BG]", bluegene.Claims()}, {"[IS]", gridcost.Claims()}, {"[SS]", superscheduler.Claims()}}
 }
 
 // Choice is what of each paper is made.

@@ -16,7 +16,7 @@ func delta() exhibit {
 		name: "ss-delta", also: []string{"ss-sigma"}, title: "R-I over the utilization threshold δ and the check interval σ, heavy workload", paper: "[SS 4.1]",
 		sweeps: []sweep{thresholds, intervals},
 		build: func(s *study, r *reproduce.Report) error {
-			r.Tables = append(r.Tables, s.parameter("δ, at σ = 300 s", thresholds), s.parameter("σ, at δ = 0.7", intervals))
+			r.Tables = append(r.Tables, s.parameter("δ", "Over δ, at σ = 300 s", thresholds), s.parameter("σ", "Over σ, at δ = 0.7", intervals))
 			return drawCurves(r, s.swept(thresholds))
 		},
 	}
@@ -38,18 +38,18 @@ func ofSender(name, key, values, symbol, what, note string) exhibit {
 	return exhibit{
 		name: name, title: "S-I over " + what + ", heavy workload", paper: "[SS 2.1]", sweeps: []sweep{w}, notes: []string{note},
 		build: func(s *study, r *reproduce.Report) error {
-			r.Tables = append(r.Tables, s.parameter(symbol, w))
+			r.Tables = append(r.Tables, s.parameter(symbol, "", w))
 			return drawCurves(r, s.swept(w))
 		},
 	}
 }
 
 // parameter is a table of a sweep over one parameter under one scheme.
-func (s *study) parameter(symbol string, w sweep) reproduce.Table {
+func (s *study) parameter(symbol, title string, w sweep) reproduce.Table {
 	columns := []measure{seconds("wait", "wait", waitKey), seconds("response", "response", responseKey), percent("moved", "moved", movedKey), messages()}
 	swept := s.swept(w)
 	axis := swept.Axes[0]
-	t := reproduce.Table{Stub: symbol, Columns: titles(columns)}
+	t := reproduce.Table{Title: title, Stub: symbol, Columns: titles(columns)}
 	for _, value := range axis.Values {
 		p := find(swept, w.schemes[0], setting(axis.Key, value))
 		t.Rows = append(t.Rows, row(value, rival{p, p}, columns))

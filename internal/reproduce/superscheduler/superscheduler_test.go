@@ -102,6 +102,7 @@ func TestGoldenReports(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("the exhibits print another text than %s; run go test ./internal/reproduce/superscheduler -update and look at what changed\n%s", path, got)
 	}
+	checkClaims(t, reports)
 	page, err := reproduce.Page("Superscheduler", reports, report.Source{})
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +114,21 @@ func TestGoldenReports(t *testing.T) {
 	for _, figure := range []string{"ss-fig3", "ss-fig4", "ss-fig5", "ss-delta", "ss-phi", "ss-epsilon"} {
 		if !bytes.Contains(html, []byte(`id="`+figure+`"`)) {
 			t.Errorf("the page has no figure %s", figure)
+		}
+	}
+}
+
+// checkClaims: each claim is computed from the exhibits as they are printed.
+func checkClaims(t *testing.T, reports []reproduce.Report) {
+	t.Helper()
+	var printed reproduce.Printed
+	for i := range reports {
+		printed.Add(reports[i].Name, string(text(t, reports[i:i+1])))
+	}
+	for _, c := range superscheduler.Claims() {
+		ours, verdict, err := c.Judge(&printed)
+		if err != nil || verdict == reproduce.NotMade || strings.Contains(ours, "NaN") {
+			t.Errorf("%s: %s, %s, %v", c.Says, ours, verdict, err)
 		}
 	}
 }
