@@ -68,8 +68,8 @@ func seeing(t *testing.T, decide func(policy.Snapshot) []policy.Decision, change
 	l := newLone(t, func(c *rules.Config) {
 		c.Policy, c.Costs, c.Currency = policy.Describe(looker{}), flat{3 * protocol.Unit, "CHF"}, "CHF"
 		c.Exchange = map[string]protocol.Micro{"CHF": protocol.Unit, "EUR": 2 * protocol.Unit, "USD": protocol.Unit * 3 / 4}
-		c.Waiting = map[string]rules.WaitingCost{"salary": salary{60 * protocol.Unit}}
-		c.Weighing = rules.DefaultWeights{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"}
+		c.WaitingCosts = map[string]rules.WaitingCost{"salary": salary{60 * protocol.Unit}}
+		c.DefaultWeights = rules.DefaultWeights{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, WaitingCost: "salary"}
 		c.Capacity.Machine = protocol.Machine{Flops: 1e9, Words: 1e9, Network: 1e8, Latency: 1000}
 		c.Partners[0].PerGB, c.Partners[0].Bandwidth, c.Partners[0].PerHour = protocol.Unit, 1e6, 3600*protocol.Unit
 		for _, change := range changes {
@@ -408,7 +408,7 @@ func TestLimitsOutliveTheirPolicy(t *testing.T) {
 	cfg := goodConfig()
 	cfg.Policy, cfg.Initiation = policy.Describe(peertest.Greedy{}), policy.Sender
 	l.calls = idle(peertest.Greedy{}, atOnce)
-	l.step(event.Reconfigure{Asked: 5, Tuning: cfg.Runtime()})
+	l.step(event.Reconfigure{Asked: 5, Runtime: cfg.Runtime()})
 	for range 5 {
 		l.advance(protocol.Minute)
 		if _, asks := l.last().(protocol.QuoteRequest); asks {

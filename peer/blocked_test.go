@@ -173,14 +173,14 @@ func TestJobsThatWaitForASiteAndOtherRules(t *testing.T) {
 	l := awaiting(t, func(*rules.Config) {})
 	cfg := goodConfig().WithDefaults()
 	cfg.LocalWaitThreshold = protocol.Hour
-	l.step(event.Reconfigure{Tuning: cfg.Runtime()})
+	l.step(event.Reconfigure{Runtime: cfg.Runtime()})
 	l.advance(protocol.Hour)
 	if n := count[event.DecideOp](l); n != 1 { // its row says why it waits already
 		t.Errorf("%d rounds", n)
 	}
 	cfg.Policy = policy.Describe(local.New()) // for which there is nothing to wait for
 	l.facts = nil
-	l.step(event.Reconfigure{Tuning: cfg.Runtime()})
+	l.step(event.Reconfigure{Runtime: cfg.Runtime()})
 	if len(l.facts) != 2 || l.facts[1].Kind != event.LogJobDeferred {
 		t.Errorf("no partner is asked any more: %+v", l.facts)
 	}

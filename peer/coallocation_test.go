@@ -459,7 +459,7 @@ func TestReleaseIsRepeated(t *testing.T) {
 				if left--; left >= 0 {
 					return nil, errors.New("it hangs")
 				}
-				return event.ReleaseResult{}, nil
+				return event.CancelReservationResult{}, nil
 			})
 			spec := guest(1, 1)
 			l.step(event.MessageIn{From: "b", Body: protocol.Offer{

@@ -193,7 +193,7 @@ func TestMaxQWithAnotherCycle(t *testing.T) {
 		l.offer(1)
 		cfg := goodConfig().WithDefaults()
 		cfg.Policy, cfg.MaxJobsPerCycle, cfg.CycleInterval = policy.Describe(peertest.Greedy{}), 2, cycle
-		l.step(event.Reconfigure{Tuning: cfg.Runtime()})
+		l.step(event.Reconfigure{Runtime: cfg.Runtime()})
 		if got := accept(); got != 1 {
 			t.Errorf("cycle %v: %d are taken beside one guest, want 1", cycle, got)
 		}

@@ -65,8 +65,8 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 			rt.Fatalf("refused: %+v", refusal)
 		}
 		for _, no := range refusal.Sites {
-			if s := siteOf(sites, no.Site); no.Reason != s.Why(&given, false) {
-				rt.Fatalf("%s: refused with %q, want %q", no.Site, no.Reason, s.Why(&given, false))
+			if s := siteOf(sites, no.Site); no.Reason != s.IneligibleReason(&given, false) {
+				rt.Fatalf("%s: refused with %q, want %q", no.Site, no.Reason, s.IneligibleReason(&given, false))
 			}
 		}
 		return
@@ -76,8 +76,8 @@ func submissionAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec pro
 		rt.Fatalf("accepted, and nobody may run it: %+v", w.Site("a").Answer(asked))
 	}
 	for _, q := range quoted.Jobs[0] {
-		if s := siteOf(sites, q.Site); q.Declined != s.Why(&given, false) {
-			rt.Fatalf("%s: quoted with %q, want %q", q.Site, q.Declined, s.Why(&given, false))
+		if s := siteOf(sites, q.Site); q.Declined != s.IneligibleReason(&given, false) {
+			rt.Fatalf("%s: quoted with %q, want %q", q.Site, q.Declined, s.IneligibleReason(&given, false))
 		}
 	}
 	for _, s := range sites {
@@ -99,7 +99,7 @@ func offerAgrees(t *testing.T, rt *rapid.T, sites []eligible.Site, spec protocol
 		offer.Start = l.now.Add(protocol.Minute)
 	}
 	l.step(event.MessageIn{From: "b", Body: offer})
-	want, got := sites[0].Why(&spec, together), ""
+	want, got := sites[0].IneligibleReason(&spec, together), ""
 	if refused, ok := l.last().(protocol.Refused); ok {
 		got = refused.Reason
 	}

@@ -32,7 +32,7 @@ func (a askPrices) answered(p *Peer, result event.Result, err error) {
 	}
 	priced, err := step.ResultAs[event.PriceResult](result, err)
 	if err == nil {
-		priced.Trouble = clip(priced.Trouble)
+		priced.StaleReason = clip(priced.StaleReason)
 		p.prices.Take(price.Forecast(priced))
 	} else {
 		p.prices.Miss(clip(err.Error()))

@@ -187,7 +187,7 @@ func TestPricesComeAndGo(t *testing.T) {
 	check(5, "old prices of FR: gone", energy(10_000))
 	answer, failure = event.PriceResult{Prices: price.Series{Slots: []price.Slot{
 		{Start: peertest.Epoch, Length: protocol.Day, Price: 40 * protocol.Unit},
-	}}, Known: peertest.Epoch.Add(protocol.Day), Currency: "EUR"}, nil
+	}}, PublishedUntil: peertest.Epoch.Add(protocol.Day), Currency: "EUR"}, nil
 	l.advance(span * 5 / 4)
 	check(6, "FR in EUR, known until 2026-11-22 12:00Z", energy(40_000))
 	missing := 0

@@ -51,7 +51,7 @@ func TestFront(t *testing.T) {
 			l.calls = func(op event.Op) (event.Result, error) {
 				if front, ok := op.(event.ParetoOp); ok {
 					asked = append(asked, front.BuiltIn)
-					return event.FrontResult{Front: laid}, tt.fails
+					return event.ParetoResult{Front: laid}, tt.fails
 				}
 				return answer(op)
 			}

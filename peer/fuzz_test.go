@@ -324,7 +324,7 @@ func (z *fuzzed) result(op event.Op) event.Result {
 	case event.SubmitOp:
 		return event.SubmitResult{Refused: []string{"", "", "", "never"}[z.pick(4)]}
 	case event.LookupOp:
-		return event.FindResult{Presence: localsched.Presence(z.pick(3))}
+		return event.LookupResult{Presence: localsched.Presence(z.pick(3))}
 	case event.WithdrawOp:
 		return event.WithdrawResult{Withdrawal: localsched.Withdrawal(1 + z.pick(2))}
 	case event.KillOp:
@@ -350,9 +350,9 @@ func (z *fuzzed) result(op event.Op) event.Result {
 	case event.ReserveOp:
 		return event.ReserveResult{Start: op.Hold.Start.Add(protocol.Duration(z.pick(2)) * protocol.Second), Refused: []string{"", "", "full"}[z.pick(3)]}
 	case event.CancelReservationOp:
-		return event.ReleaseResult{}
+		return event.CancelReservationResult{}
 	case event.ParetoOp:
-		return event.FrontResult{}
+		return event.ParetoResult{}
 	case event.PriceOp:
 		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7).Answer(op)
 		if z.pick(2) == 0 {

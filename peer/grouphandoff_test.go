@@ -229,7 +229,7 @@ func TestUnplacedJobHasItsFirstShape(t *testing.T) {
 
 // A policy that knows only one shape takes over while the own site is asked about all of
 // them: the job starts once.
-func TestRetuneBeforeTheQuotes(t *testing.T) {
+func TestReconfigureBeforeTheQuotes(t *testing.T) {
 	t.Parallel()
 	var l *lone
 	retuned := false
@@ -237,7 +237,7 @@ func TestRetuneBeforeTheQuotes(t *testing.T) {
 		if quote, ok := op.(event.QuoteOp); ok && len(quote.Query.Jobs) > 1 && !retuned {
 			retuned = true
 			tuning := goodConfig().Runtime()
-			l.step(event.Reconfigure{Tuning: tuning})
+			l.step(event.Reconfigure{Runtime: tuning})
 		}
 		return nil, nil
 	})
@@ -250,7 +250,7 @@ func TestRetuneBeforeTheQuotes(t *testing.T) {
 }
 
 // A policy that decides about applications takes over while one that does not decides: what that says is done.
-func TestRetuneBeforeTheDecision(t *testing.T) {
+func TestReconfigureBeforeTheDecision(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
 	usual := l.calls
@@ -258,7 +258,7 @@ func TestRetuneBeforeTheDecision(t *testing.T) {
 		if _, decides := op.(event.DecideOp); decides {
 			tuning := goodConfig().Runtime()
 			tuning.Policy = policy.Describe(peertest.Greedy{ApplicationAware: true})
-			l.step(event.Reconfigure{Tuning: tuning})
+			l.step(event.Reconfigure{Runtime: tuning})
 		}
 		return usual(op)
 	}

@@ -34,8 +34,8 @@ func TestRefusedKeyIsShown(t *testing.T) {
 	if link, why := shown(); link != "down" || why != "" || reported() != 0 {
 		t.Errorf("down for no known reason: %s, %q, told %d times", link, why, reported())
 	}
-	l.step(event.Disconnected{Site: "b", Why: "its key is refused here"})
-	l.step(event.Disconnected{Site: "nobody", Why: "its key is refused here"})
+	l.step(event.Disconnected{Site: "b", Reason: "its key is refused here"})
+	l.step(event.Disconnected{Site: "nobody", Reason: "its key is refused here"})
 	if link, why := shown(); link != "down" || why != "its key is refused here" || reported() != 1 {
 		t.Errorf("a refused key: %s, %q, told %d times", link, why, reported())
 	}

@@ -31,7 +31,7 @@ func (p *Peer) ledger() ledger.Ledger {
 // objectives is what this site makes of those of applications now.
 func (p *Peer) objectives() *broker.Objectives {
 	return &broker.Objectives{
-		Policy: &p.cfg.Policy, Weighing: p.cfg.Weighing, Waiting: p.cfg.Waiting, Money: p.money(), Margin: p.cfg.Margin,
+		Policy: &p.cfg.Policy, DefaultWeights: p.cfg.DefaultWeights, WaitingCosts: p.cfg.WaitingCosts, Money: p.money(), Margin: p.cfg.Margin,
 	}
 }
 

@@ -79,7 +79,7 @@ func (p *Peer) disconnected(ev event.Disconnected) {
 	if one == nil {
 		return
 	}
-	why := view.Clip(ev.Why)
+	why := view.Clip(ev.Reason)
 	if one.Disconnect(p.now, why) {
 		p.logEvent(event.LogEvent{Kind: event.LogPartnerDown, Site: ev.Site})
 		p.stopWaitingFor(one)

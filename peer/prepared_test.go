@@ -55,7 +55,7 @@ func TestAPreparedGuestOfRestoredRows(t *testing.T) {
 							answer(c.step(event.CallDone{ID: call.ID, Result: event.WatchResult{Watched: watched}}))
 						}
 					case event.LookupOp:
-						answer(c.step(event.CallDone{ID: call.ID, Result: event.FindResult{Presence: tt.found}}))
+						answer(c.step(event.CallDone{ID: call.ID, Result: event.LookupResult{Presence: tt.found}}))
 					case event.QuoteOp:
 						answer(c.step(event.CallDone{ID: call.ID, Result: event.QuoteResult{Quotes: make([]protocol.Quote, 1)}}))
 					case event.SubmitOp:

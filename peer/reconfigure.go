@@ -13,7 +13,7 @@ import (
 // decides; everything else goes on by the new rules, and jobs that wait get a
 // round by them.
 func (p *Peer) handleReconfigure(ev event.Reconfigure) {
-	cfg := p.cfg.WithRuntime(ev.Tuning).WithDefaults()
+	cfg := p.cfg.WithRuntime(ev.Runtime).WithDefaults()
 	if err := cfg.Validate(); err != nil {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: err.Error()})
 		return

@@ -193,7 +193,7 @@ func (p *Peer) verify(r *localrun.Run) {
 
 // verified goes on with whether the local scheduler has a run of older rows.
 func (p *Peer) verified(r *localrun.Run, result event.Result, err error) {
-	found, err := step.ResultAs[event.FindResult](result, err)
+	found, err := step.ResultAs[event.LookupResult](result, err)
 	switch {
 	case !r.Restored || r.Phase == row.RunEnded: // a change said more meanwhile
 	case err != nil || (found.Presence != localsched.Present && found.Presence != localsched.Absent):

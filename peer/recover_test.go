@@ -607,7 +607,7 @@ func TestACopiedQueueIsTakenOutFirst(t *testing.T) {
 	answer := func(calls []event.Call) (all []event.Call) {
 		for _, call := range calls {
 			if _, find := call.Op.(event.LookupOp); find {
-				all = append(all, step(event.CallDone{ID: call.ID, Result: event.FindResult{Presence: localsched.Present}})...)
+				all = append(all, step(event.CallDone{ID: call.ID, Result: event.LookupResult{Presence: localsched.Present}})...)
 			}
 			if _, withdraw := call.Op.(event.WithdrawOp); withdraw {
 				if slices.Contains(starts, true) {

@@ -73,7 +73,7 @@ func (l *lone) done(seq uint64, err error) {
 	}
 	id := l.open[i].ID
 	l.open = slices.Delete(l.open, i, i+1)
-	l.step(event.CallDone{ID: id, Result: event.ReleaseResult{}, Err: err})
+	l.step(event.CallDone{ID: id, Result: event.CancelReservationResult{}, Err: err})
 }
 
 func (l *lone) wantMade(when string, want ...string) {

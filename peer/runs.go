@@ -147,7 +147,7 @@ func (p *Peer) retryAmbiguousSubmit(r *localrun.Run, err error) {
 
 // found goes on with whether the local scheduler has a run that was submitted, or may have been.
 func (p *Peer) found(r *localrun.Run, result event.Result, err error) {
-	found, err := step.ResultAs[event.FindResult](result, err)
+	found, err := step.ResultAs[event.LookupResult](result, err)
 	switch {
 	case r.Phase != row.RunSubmitting: // a change has reported more meanwhile
 	case r.Restored: // meanwhile an operator has said that the rows go on: they are checked again

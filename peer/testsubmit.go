@@ -50,7 +50,7 @@ func (c findFront) answered(p *Peer, result event.Result, err error) {
 	if r == nil {
 		return
 	}
-	done, err := step.ResultAs[event.FrontResult](result, err)
+	done, err := step.ResultAs[event.ParetoResult](result, err)
 	if err != nil {
 		p.answerFront(r, &view.ParetoFront{Reason: clip("the choices could not be found: " + err.Error())})
 		return

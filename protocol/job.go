@@ -141,10 +141,10 @@ type Spec struct {
 
 	// What the origin predicts for the run on the machine that this is sent to. Another site
 	// may get other numbers.
-	PredictedRunTime Duration `json:"expected_ms,omitempty"`   // run time; 0: not known, the wall time counts
-	Intensity        int      `json:"intensity_ppm,omitempty"` // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
-	Computing        int      `json:"computing_ppm,omitempty"` // share of the run time in which they compute, in parts per million; 0: not known
-	MeasuredPower    int      `json:"draws_ppm,omitempty"`     // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
+	PredictedRunTime Duration `json:"predicted_run_ms,omitempty"`   // run time; 0: not known, the wall time counts
+	Intensity        int      `json:"intensity_ppm,omitempty"`      // r_a/R∞: share of the peak that its CPUs reach while they compute, in parts per million; 0: not known
+	Computing        int      `json:"computing_ppm,omitempty"`      // share of the run time in which they compute, in parts per million; 0: not known
+	MeasuredPower    int      `json:"measured_power_ppm,omitempty"` // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
 
 // Described is the job as its user may describe it: without what peers say of it.

@@ -179,14 +179,14 @@ const NoPower int64 = 1
 
 // Load is how busy a machine is. Queued work is apart from [Load.RUS].
 type Load struct {
-	CPUs       int
-	Busy       int   // CPUs that run jobs; on a whole-node machine all CPUs of the nodes taken
-	QueuedJobs int   // jobs in the local queue that have not started
-	QueuedWork int64 // CPU·ms that queued jobs ask for
-	Benefit    int   // of local users from the grid, in parts per million: 2,000,000 halves their response time. Zero means not measured.
-	Withheld   int   // idle CPUs that a power budget keeps from working now
-	Draw       int64 // milliwatts that the jobs which run are taken to draw; 0: not known
-	Budget     int64 // milliwatts that they may draw now, [NoPower] for none at all; 0: there is no budget now
+	CPUs           int
+	Busy           int   // CPUs that run jobs; on a whole-node machine all CPUs of the nodes taken
+	QueuedJobs     int   // jobs in the local queue that have not started
+	QueuedWork     int64 // CPU·ms that queued jobs ask for
+	Benefit        int   // of local users from the grid, in parts per million: 2,000,000 halves their response time. Zero means not measured.
+	PowerIdledCPUs int   // idle CPUs that a power budget keeps from working now
+	Draw           int64 // milliwatts that the jobs which run are taken to draw; 0: not known
+	Budget         int64 // milliwatts that they may draw now, [NoPower] for none at all; 0: there is no budget now
 }
 
 // RUS is the resource utilization status of [SS 2.1.1]: busy CPUs over CPUs, in
@@ -195,11 +195,11 @@ func (l Load) RUS() int {
 	if l.CPUs <= 0 {
 		return PPM
 	}
-	return int((int64(l.Busy) + int64(l.Withheld)) * PPM / int64(l.CPUs))
+	return int((int64(l.Busy) + int64(l.PowerIdledCPUs)) * PPM / int64(l.CPUs))
 }
 
 // Free is how many CPUs run nothing now and may.
-func (l Load) Free() int { return max(0, l.CPUs-l.Busy-l.Withheld) }
+func (l Load) Free() int { return max(0, l.CPUs-l.Busy-l.PowerIdledCPUs) }
 
 // PPM is the whole in parts per million.
 const PPM = 1_000_000

@@ -93,8 +93,8 @@ func TestLoad(t *testing.T) {
 	}{
 		{protocol.Load{CPUs: 8, Busy: 2}, 250_000, 6},
 		{protocol.Load{CPUs: 3, Busy: 1}, 333_333, 2},
-		{protocol.Load{CPUs: 8, Busy: 2, Withheld: 4}, 750_000, 2},
-		{protocol.Load{CPUs: 8, Withheld: 8}, protocol.PPM, 0},
+		{protocol.Load{CPUs: 8, Busy: 2, PowerIdledCPUs: 4}, 750_000, 2},
+		{protocol.Load{CPUs: 8, PowerIdledCPUs: 8}, protocol.PPM, 0},
 		{protocol.Load{CPUs: 8, Busy: 8, QueuedJobs: 5}, protocol.PPM, 0},
 		{protocol.Load{}, protocol.PPM, 0}, // unknown: as if full
 		{protocol.Load{CPUs: 2, Busy: 3}, 1_500_000, 0},

@@ -470,14 +470,14 @@ func TestSimFit(t *testing.T) {
 	for i, class := range fitted.Classes {
 		jobs += class.Jobs
 		for _, times := range []experiment.FittedTimes{class.Arrival, class.Service} {
-			if times.Matched < 3 && times.Why == "" {
+			if times.Matched < 3 && times.Reason == "" {
 				t.Errorf("class %d: %d moments are matched and nothing says why", i, times.Matched)
 			}
 			if times.Matched == 3 && max(times.Error[0], times.Error[1], times.Error[2]) > 0.01 {
 				t.Errorf("class %d: errors %v", i, times.Error)
 			}
-			if times.Why != "" && !strings.Contains(out, times.Why) {
-				t.Errorf("the table does not say: %s", times.Why)
+			if times.Reason != "" && !strings.Contains(out, times.Reason) {
+				t.Errorf("the table does not say: %s", times.Reason)
 			}
 		}
 	}

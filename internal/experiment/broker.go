@@ -233,7 +233,7 @@ func (p *Plan) brokered(cfg *sim.Config, applications []sim.Application, when ca
 	for i := range p.Sites {
 		s, to := &p.Sites[i], &cfg.Sites[i]
 		to.Currency = cmp.Or(s.Currency, p.Currency)
-		to.Waiting, to.Weighing = config.Curves(p.WaitingCosts), p.DefaultWeights.Weights()
+		to.WaitingCosts, to.DefaultWeights = config.Curves(p.WaitingCosts), p.DefaultWeights.Weights()
 		if s.charges != nil {
 			to.Costs, to.Tariff, charged = s.charges, localsched.Tariff{}, true
 			to.Electricity.Milliwatts = s.Power.WattsPerCPU.Milliwatts()

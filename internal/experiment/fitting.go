@@ -290,8 +290,8 @@ func (f *Fitting) classText(out *strings.Builder) {
 			name string
 			fit  workload.MomentFit
 		}{{"times between submissions", fit.Arrival}, {"run times", fit.Service}} {
-			if part.fit.Why != "" {
-				fmt.Fprintf(out, "%d-%d CPUs, %s: %s.\n", fit.Min, fit.Max, part.name, part.fit.Why)
+			if part.fit.Reason != "" {
+				fmt.Fprintf(out, "%d-%d CPUs, %s: %s.\n", fit.Min, fit.Max, part.name, part.fit.Reason)
 			}
 		}
 	}

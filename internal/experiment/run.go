@@ -94,7 +94,7 @@ func (p *Plan) outcome(scheme Scheme, cfg sim.Config, jobs []workload.Job, resul
 // config is the plan without its workload.
 func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when calendar) (sim.Config, error) {
 	cfg := sim.Config{
-		Seed: seed, Partners: p.Partners, Check: p.Check, Bytes: true, Tuning: p.Rounds.Tuning(),
+		Seed: seed, Partners: p.Partners, Check: p.Check, Bytes: true, Tuning: p.Rounds.Runtime(),
 		History: p.History, LocalShare: int(settings.Whole - p.GridShare), Perturb: p.Perturb, Stage: p.stage(),
 		Protect: p.GuestLimits.Protection(),
 	}

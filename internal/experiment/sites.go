@@ -210,7 +210,7 @@ func (p *Plan) configure(cfg *sim.Config, scheme Scheme, when calendar) {
 		decides := pluginhost.CheckedPolicy(live.BuiltIn(live.Policy.Name))
 		own := live.Peer(config.Parts{Policy: policy.Describe(decides), Capacity: to.Capacity()})
 		to.Tariff, to.Costs, to.Currency = live.SiteTariff(), own.Costs, own.Currency
-		to.Waiting, to.Weighing = own.Waiting, own.Weighing
+		to.WaitingCosts, to.DefaultWeights = own.WaitingCosts, own.DefaultWeights
 		to.Waits = LocalSched{WaitPrediction: live.LocalSched.WaitPrediction}.waits()
 		if own.Costs != nil {
 			to.Electricity.Milliwatts = own.Power

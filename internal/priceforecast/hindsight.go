@@ -75,7 +75,7 @@ func (h *Hindsight) Since(start protocol.Instant) func(price.Query) (price.Forec
 			return forecast, err
 		}
 		forecast.Prices, forecast.TwoPrice = Since(forecast.Prices, start), Since(forecast.TwoPrice, start)
-		forecast.Known -= start
+		forecast.PublishedUntil -= start
 		return forecast, nil
 	}
 }

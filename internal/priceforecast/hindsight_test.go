@@ -32,10 +32,10 @@ func TestHindsightKnowsTheDay(t *testing.T) {
 	// On the 29th clocks are put forward, so that day has 23 hours.
 	for day, hours := range map[protocol.Instant]int{begin: 24, begin.Add(47 * protocol.Hour): 48, begin.Add(48 * protocol.Hour): 71, begin.Add(71 * protocol.Hour): 95} {
 		got := ahead(t, h.Ahead, day)
-		if want := begin.Add(protocol.Duration(hours) * protocol.Hour); got.Known != want || got.Currency != "EUR" {
-			t.Errorf("at %v: known until %v in %q, want %v", day.Time(), got.Known.Time(), got.Currency, want.Time())
+		if want := begin.Add(protocol.Duration(hours) * protocol.Hour); got.PublishedUntil != want || got.Currency != "EUR" {
+			t.Errorf("at %v: known until %v in %q, want %v", day.Time(), got.PublishedUntil.Time(), got.Currency, want.Time())
 		}
-		known, err := priceforecast.Of(series, got.Known, day, day.Add(3*protocol.Day), o)
+		known, err := priceforecast.Of(series, got.PublishedUntil, day, day.Add(3*protocol.Day), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +60,8 @@ func TestOracleKnowsAll(t *testing.T) {
 	begin := at(2026, 11, 1, 0)
 	series := hourly(begin, 24*4)
 	got := ahead(t, priceforecast.NewHindsight(series, "EUR", options(t, "UTC"), true).Ahead, begin.Add(2*protocol.Day))
-	if got.Known != begin.Add(4*protocol.Day) {
-		t.Errorf("known until %v", got.Known.Time())
+	if got.PublishedUntil != begin.Add(4*protocol.Day) {
+		t.Errorf("known until %v", got.PublishedUntil.Time())
 	}
 	for hour := 48; hour < 96; hour++ {
 		if is, _ := got.Prices.At(begin.Add(protocol.Duration(hour) * protocol.Hour)); is != protocol.Micro(hour)*protocol.Unit {
@@ -81,7 +81,7 @@ func TestSince(t *testing.T) {
 	const start = protocol.Instant(math.MaxInt32) * 1000
 	want := ahead(t, h.Ahead, begin.Add(protocol.Day))
 	got := ahead(t, h.Since(start), begin.Add(protocol.Day)-start)
-	if got.Known != want.Known-start || !reflect.DeepEqual(got.Prices, priceforecast.Since(want.Prices, start)) ||
+	if got.PublishedUntil != want.PublishedUntil-start || !reflect.DeepEqual(got.Prices, priceforecast.Since(want.Prices, start)) ||
 		!reflect.DeepEqual(got.TwoPrice, priceforecast.Since(want.TwoPrice, start)) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}

@@ -28,9 +28,9 @@ func Of(series price.Series, known, now, until protocol.Instant, o Options) (pri
 		return price.Forecast{}, fmt.Errorf("look ahead: %w", err)
 	}
 	return price.Forecast{
-		Prices:   prices,
-		TwoPrice: twoPrices(published.Slots, now, until, o.Zone),
-		Known:    published.Slots[len(published.Slots)-1].End(),
+		Prices:         prices,
+		TwoPrice:       twoPrices(published.Slots, now, until, o.Zone),
+		PublishedUntil: published.Slots[len(published.Slots)-1].End(),
 	}, nil
 }
 

@@ -54,8 +54,8 @@ func TestPublishedPricesThenForecasts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Known != known {
-		t.Errorf("known until %v, want %v", got.Known.Time(), known.Time())
+	if got.PublishedUntil != known {
+		t.Errorf("known until %v, want %v", got.PublishedUntil.Time(), known.Time())
 	}
 	if n := len(got.Prices.Slots); n != 30 || got.Prices.Slots[0].Start > now {
 		t.Fatalf("%d slots, the first %+v", n, got.Prices.Slots[0])
@@ -185,8 +185,8 @@ func TestLiveAsksForThePastToo(t *testing.T) {
 	if want := (price.Query{Area: "NO1", From: now.Add(-14 * protocol.Day), Until: query.Until}); f.asked != want {
 		t.Errorf("asked for %+v, want %+v", f.asked, want)
 	}
-	if got.Currency != "NOK" || got.Known != now.Add(12*protocol.Hour) {
-		t.Errorf("in %q, known until %v", got.Currency, got.Known.Time())
+	if got.Currency != "NOK" || got.PublishedUntil != now.Add(12*protocol.Hour) {
+		t.Errorf("in %q, known until %v", got.Currency, got.PublishedUntil.Time())
 	}
 	if cost, ok := got.Prices.At(now.Add(70 * protocol.Hour)); !ok || cost == 0 {
 		t.Errorf("nothing is forecast: %d, %v", cost, ok)

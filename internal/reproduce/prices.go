@@ -87,7 +87,7 @@ func ahead(days []price.Forecast, start protocol.Instant) func(price.Query) (pri
 	return func(query price.Query) (price.Forecast, error) {
 		known := on(days, int(query.From.Sub(start)/protocol.Day))
 		known.Prices, known.TwoPrice = known.Prices.Later(start), known.TwoPrice.Later(start)
-		known.Known = known.Known.Add(protocol.Duration(start))
+		known.PublishedUntil = known.PublishedUntil.Add(protocol.Duration(start))
 		return known, nil
 	}
 }

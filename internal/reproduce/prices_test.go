@@ -51,8 +51,8 @@ func TestTomorrowIsNotKnown(t *testing.T) {
 			t.Fatal("what is told depends on what comes after")
 		}
 		midnight := start.Add(protocol.Duration(day+1) * protocol.Day)
-		if reported.Known != midnight {
-			t.Fatalf("prices are known until %v, want %v", reported.Known.Time(), midnight.Time())
+		if reported.PublishedUntil != midnight {
+			t.Fatalf("prices are known until %v, want %v", reported.PublishedUntil.Time(), midnight.Time())
 		}
 		for i := 24 * day; i < 24*(day+1); i++ {
 			at := start.Add(protocol.Duration(i) * protocol.Hour)

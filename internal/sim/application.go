@@ -135,7 +135,7 @@ func (s *site) charges(from *Site) {
 // setMoney gives the site's peer its weights of money. The portal uses those of the first site.
 func (s *site) setMoney(from *Site) {
 	s.cfg.Currency, s.cfg.Exchange = from.Currency, s.grid.cfg.Exchange
-	s.cfg.Waiting, s.cfg.Weighing = from.Waiting, from.Weighing
+	s.cfg.WaitingCosts, s.cfg.DefaultWeights = from.WaitingCosts, from.DefaultWeights
 }
 
 // component is the component that a job is; nil: it is one of the workload.

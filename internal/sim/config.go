@@ -75,10 +75,10 @@ type Site struct {
 	// the policy Local.
 	Engine func(protocol.Capacity) (localsched.Engine, error)
 
-	Costs    pricing.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
-	Currency string        // of its users' costs and limits
-	Waiting  map[string]rules.WaitingCost
-	Weighing rules.DefaultWeights
+	Costs          pricing.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
+	Currency       string        // of its users' costs and limits
+	WaitingCosts   map[string]rules.WaitingCost
+	DefaultWeights rules.DefaultWeights
 
 	Seed       uint64 // of the site's peer; 0: by that of the grid
 	Latencies  Latencies

@@ -39,7 +39,7 @@ func (s *site) priced(op event.PriceOp) (event.Result, error) {
 		return nil, err
 	}
 	priced.Prices, priced.TwoPrice = priced.Prices.Later(s.grid.zero), priced.TwoPrice.Later(s.grid.zero)
-	priced.Known += s.grid.zero
+	priced.PublishedUntil += s.grid.zero
 	return event.PriceResult(priced), nil
 }
 

@@ -59,7 +59,7 @@ func at(units ...int64) sim.Electricity {
 			if query.From < 0 || query.From > 400*hour || query.Until.Sub(query.From) != 7*protocol.Day { // or it is on the peers' clock
 				return price.Forecast{}, fmt.Errorf("asked for %+v", query)
 			}
-			return price.Forecast{Prices: series, TwoPrice: series, Known: slots[len(slots)-1].End(), Currency: "USD"}, nil
+			return price.Forecast{Prices: series, TwoPrice: series, PublishedUntil: slots[len(slots)-1].End(), Currency: "USD"}, nil
 		},
 	}
 }

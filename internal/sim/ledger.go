@@ -146,7 +146,7 @@ func (g *grid) waited(a *Application, d protocol.Duration) protocol.Micro {
 	rates, currency := a.Objectives.Rates, cmp.Or(a.Objectives.Currency, site.Currency)
 	if len(rates) == 0 {
 		rates, currency = []protocol.WaitingRate{{PerHour: protocol.Unit}}, site.Currency
-		if curve := site.Waiting[cmp.Or(a.Objectives.Waiting, site.Weighing.Waiting)]; curve != nil {
+		if curve := site.WaitingCosts[cmp.Or(a.Objectives.Waiting, site.DefaultWeights.WaitingCost)]; curve != nil {
 			at := g.zero.Add(protocol.Duration(a.At))
 			rates, currency = curve.Rates(at, at, d)
 		}

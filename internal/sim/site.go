@@ -202,7 +202,7 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 		return refusedOr(local, err)
 	case event.LookupOp:
 		presence, local := s.batch.Find(op.Tag)
-		return event.FindResult{Presence: presence, Local: local}, nil
+		return event.LookupResult{Presence: presence, Local: local}, nil
 	case event.WithdrawOp:
 		withdrawal, err := s.batch.withdraw(now, op.Tag)
 		return event.WithdrawResult{Withdrawal: withdrawal}, err
@@ -217,7 +217,7 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 	case event.ReserveOp:
 		return heldOr(s.batch.reserve(op.Hold))
 	case event.CancelReservationOp:
-		return event.ReleaseResult{}, s.batch.done(s.batch.CancelReservation(op.Tag))
+		return event.CancelReservationResult{}, s.batch.done(s.batch.CancelReservation(op.Tag))
 	case event.WatchOp, event.DecideOp, event.ParetoOp, event.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
@@ -245,7 +245,7 @@ func (s *site) front(ctx context.Context, op event.ParetoOp) (event.Result, erro
 		return nil, errors.New("the policy lays out no choices")
 	}
 	front, err := fronter.ParetoFront(ctx, op.Snapshot)
-	return event.FrontResult{Front: front}, err
+	return event.ParetoResult{Front: front}, err
 }
 
 func heldOr(start protocol.Instant, err error) (event.Result, error) {

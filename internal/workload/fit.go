@@ -36,12 +36,12 @@ type ClassFit struct {
 
 // MomentFit compares a fitted distribution with its data.
 type MomentFit struct {
-	Values  int        `json:"values"`          // how many times were measured
-	Data    Moments    `json:"moments"`         // of these times; s, s², s³
-	Fit     Moments    `json:"fitted_moments"`  // of the distribution
-	Error   [3]float64 `json:"relative_error"`  // |Fit − Data| / Data; 0 where both are 0
-	Matched int        `json:"matched_moments"` // how many moments the distribution matches, see [Match]: 3 is the paper's method, less a fallback
-	Why     string     `json:"why,omitempty"`   // why it is less than 3; empty otherwise
+	Values  int        `json:"values"`           // how many times were measured
+	Data    Moments    `json:"moments"`          // of these times; s, s², s³
+	Fit     Moments    `json:"fitted_moments"`   // of the distribution
+	Error   [3]float64 `json:"relative_error"`   // |Fit − Data| / Data; 0 where both are 0
+	Matched int        `json:"matched_moments"`  // how many moments the distribution matches, see [Match]: 3 is the paper's method, less a fallback
+	Reason  string     `json:"reason,omitempty"` // why it is less than 3; empty otherwise
 }
 
 // Fit models jobs as [SS 3.1] does: classes by size ([SizeClasses]), and for each the
@@ -131,7 +131,7 @@ func fitTimes(times []float64, most int, instead float64) (HyperErlang, MomentFi
 	if matched == 0 {
 		h = HyperErlang{N: 1, Lambda1: 1 / instead, Lambda2: 1 / instead, Rho: 1}
 	}
-	f.Matched, f.Why = matched, whyNot(f.Data, len(times), matched, most)
+	f.Matched, f.Reason = matched, whyNot(f.Data, len(times), matched, most)
 	f.Fit = h.Moments()
 	for k, data := range f.Data {
 		if f.Fit[k] != data {

@@ -63,8 +63,8 @@ func drawn(c workload.Class, count int, seed uint64) []workload.Job {
 
 func wantMatched(t *testing.T, what string, f workload.MomentFit) {
 	t.Helper()
-	if f.Matched != 3 || f.Why != "" {
-		t.Errorf("%s: %d moments matched: %s", what, f.Matched, f.Why)
+	if f.Matched != 3 || f.Reason != "" {
+		t.Errorf("%s: %d moments matched: %s", what, f.Matched, f.Reason)
 	}
 	for k, e := range f.Error {
 		if e > 1e-9 {
@@ -137,10 +137,10 @@ func TestFitOfUnexpectedData(t *testing.T) {
 			got := f.Classes[0]
 			if got.Arrival.Matched != test.arrival || got.Service.Matched != test.service {
 				t.Errorf("matched %d and %d moments, want %d and %d (%s)",
-					got.Arrival.Matched, got.Service.Matched, test.arrival, test.service, got.Arrival.Why)
+					got.Arrival.Matched, got.Service.Matched, test.arrival, test.service, got.Arrival.Reason)
 			}
-			if !strings.Contains(got.Arrival.Why, test.why) || (got.Arrival.Why == "") != (test.why == "") {
-				t.Errorf("the reason is %q, want %q", got.Arrival.Why, test.why)
+			if !strings.Contains(got.Arrival.Reason, test.why) || (got.Arrival.Reason == "") != (test.why == "") {
+				t.Errorf("the reason is %q, want %q", got.Arrival.Reason, test.why)
 			}
 			if mean := f.Model.Classes[0].Arrival.Mean(); !near(mean, test.mean, 1e-9) {
 				t.Errorf("a mean of %v s between arrivals, want %v", mean, test.mean)
@@ -183,8 +183,8 @@ func TestFitOfAnything(t *testing.T) {
 						t.Fatalf("%d moments are said to match: %+v", times.Matched, times)
 					}
 				}
-				if (times.Matched == 3) != (times.Why == "") {
-					t.Fatalf("%d moments matched because %q", times.Matched, times.Why)
+				if (times.Matched == 3) != (times.Reason == "") {
+					t.Fatalf("%d moments matched because %q", times.Matched, times.Reason)
 				}
 			}
 		}

@@ -190,5 +190,5 @@ func (b *budgeted) addToLoad(load *protocol.Load, f *ClusterState) {
 	if left := max(0, limit-f.supply.taken); left < math.MaxInt64/1000 {
 		usable = min(idle, left*1000/b.Rates.Busy)
 	}
-	load.Withheld = int(idle - usable)
+	load.PowerIdledCPUs = int(idle - usable)
 }

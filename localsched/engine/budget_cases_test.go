@@ -30,7 +30,7 @@ func TestRestoredUnderLessPower(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.submit(job(1, 2, 10), 10)
-	if load := r.engine.Load(); load.Busy != 6 || load.Draw != 6000 || load.QueuedJobs != 1 || load.Withheld != 2 {
+	if load := r.engine.Load(); load.Busy != 6 || load.Draw != 6000 || load.QueuedJobs != 1 || load.PowerIdledCPUs != 2 {
 		t.Errorf("the load is %+v", load)
 	}
 }
@@ -333,7 +333,7 @@ func TestLoadOfAnyBudget(t *testing.T) {
 			if _, err := r.engine.Submit(0, job(0, 1, 5)); err != nil && limit > power.MaxDraw {
 				t.Error(err)
 			}
-			if load := r.engine.Load(); load.Withheld < 0 || load.Busy+load.Withheld > load.CPUs || limit > power.MaxDraw*8 && load.Withheld > 0 {
+			if load := r.engine.Load(); load.PowerIdledCPUs < 0 || load.Busy+load.PowerIdledCPUs > load.CPUs || limit > power.MaxDraw*8 && load.PowerIdledCPUs > 0 {
 				t.Errorf("%d mW at %+v: the load is %+v", limit, rates, load)
 			}
 		}

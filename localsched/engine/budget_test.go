@@ -217,7 +217,7 @@ func budgetHolds(t *rapid.T, m engine.Machine, budget engine.Budget, base engine
 			t.Fatalf("at %d jobs draw %d mW of %d after %v started", r.now, total, limit, r.order[started:])
 		}
 		load := r.engine.Load()
-		if load.Draw != total || load.Withheld < 0 || load.Busy+load.Withheld > load.CPUs {
+		if load.Draw != total || load.PowerIdledCPUs < 0 || load.Busy+load.PowerIdledCPUs > load.CPUs {
 			t.Fatalf("at %d the load is %+v, and jobs draw %d mW", r.now, load, total)
 		}
 		started = len(r.order)
@@ -551,7 +551,7 @@ func TestRunningOnCount(t *testing.T) {
 	r.submit(job(1, 2, 30), 30)
 	r.advance(105)
 	r.submit(job(2, 2, 5), 5)
-	if load := r.engine.Load(); load.Draw != 6000 || load.Budget != 4000 || load.Withheld != 2 || load.Free() != 0 {
+	if load := r.engine.Load(); load.Draw != 6000 || load.Budget != 4000 || load.PowerIdledCPUs != 2 || load.Free() != 0 {
 		t.Errorf("the load is %+v", load)
 	}
 	r.drain()

@@ -38,7 +38,7 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 				return &wrong{load: func(l protocol.Load) protocol.Load { l.Busy = l.CPUs + 1; return l }}
 			},
 			"withholds more than is idle": func() *wrong {
-				return &wrong{load: func(l protocol.Load) protocol.Load { l.Withheld = l.CPUs - l.Busy + 1; return l }}
+				return &wrong{load: func(l protocol.Load) protocol.Load { l.PowerIdledCPUs = l.CPUs - l.Busy + 1; return l }}
 			},
 			"draws less than nothing": func() *wrong {
 				return &wrong{load: func(l protocol.Load) protocol.Load { l.Draw = -1; return l }}

@@ -45,8 +45,8 @@ func (g *Gate) within(load protocol.Load) protocol.Load {
 	if g.unrated {
 		load.Draw = 0
 	}
-	if own.Withheld > 0 {
-		load.Withheld = max(0, load.CPUs-load.Busy-own.Free())
+	if own.PowerIdledCPUs > 0 {
+		load.PowerIdledCPUs = max(0, load.CPUs-load.Busy-own.Free())
 	}
 	return load
 }

@@ -177,7 +177,7 @@ func TestHeldUntilOffPeak(t *testing.T) {
 		s.is(t, two, protocol.Pending, "")
 		s.is(t, one, protocol.Pending, changefeed.PowerBudget)
 		want := protocol.Load{
-			CPUs: cpus, QueuedJobs: 2, QueuedWork: 2 + int64(protocol.Hour), Withheld: cpus, Budget: 2000,
+			CPUs: cpus, QueuedJobs: 2, QueuedWork: 2 + int64(protocol.Hour), PowerIdledCPUs: cpus, Budget: 2000,
 		}
 		if load := s.load(t); load != want {
 			t.Errorf("the load is %+v, want %+v", load, want)
@@ -215,12 +215,12 @@ func TestAnotherBudget(t *testing.T) {
 		if err := s.SetBudget(until(t, now().Add(protocol.Hour), 0)); err != nil {
 			t.Fatal(err)
 		}
-		if load := <-news; load.Withheld != cpus {
+		if load := <-news; load.PowerIdledCPUs != cpus {
 			t.Errorf("watchers are told of %+v", load)
 		}
 		s.hear(t)
 		end := now().Add(protocol.Hour)
-		if watched, err := s.Watch(t.Context(), s.cursor); err != nil || watched.Load.Withheld != 0 || now() > end {
+		if watched, err := s.Watch(t.Context(), s.cursor); err != nil || watched.Load.PowerIdledCPUs != 0 || now() > end {
 			t.Errorf("at the end of the budget: %+v, %v", watched, err)
 		}
 		if err := s.SetBudget(until(t, now().Add(protocol.Hour), 0)); err != nil {
@@ -295,7 +295,7 @@ func TestReleasedCounts(t *testing.T) {
 		held := s.submit(t, 5, 1)
 		synctest.Wait() // the batch system has told what runs
 		for n := range 3 {
-			if load := s.load(t); load.Draw != 1000*int64(cpus-n) || load.Withheld != n {
+			if load := s.load(t); load.Draw != 1000*int64(cpus-n) || load.PowerIdledCPUs != n {
 				t.Errorf("with %d jobs the load is %+v", cpus-n, load)
 			}
 			s.behindIs(t, held, false)

@@ -78,7 +78,7 @@ func TestProcessesStartWithinTheBudget(t *testing.T) {
 	one := s.submit(t, guest(t, "true"))
 	s.awaitReason(t, one, changefeed.PowerBudget)
 	want := protocol.Load{
-		CPUs: 4, Busy: 2, QueuedJobs: 1, QueuedWork: int64(protocol.Minute), Withheld: 2, Draw: 2000, Budget: 2000,
+		CPUs: 4, Busy: 2, QueuedJobs: 1, QueuedWork: int64(protocol.Minute), PowerIdledCPUs: 2, Draw: 2000, Budget: 2000,
 	}
 	if load := s.load(t); load != want {
 		t.Errorf("the load is %+v, want %+v", load, want)
@@ -109,7 +109,7 @@ func TestHeldNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.awaitReason(t, one, "")
-	if load := s.load(t); load.Budget != 0 || load.Withheld != 0 || load.Draw != 0 {
+	if load := s.load(t); load.Budget != 0 || load.PowerIdledCPUs != 0 || load.Draw != 0 {
 		t.Errorf("the load is %+v", load)
 	}
 }
@@ -151,7 +151,7 @@ func TestWatchersHearOfTheBudget(t *testing.T) {
 	if err = s.SetBudget(until(t, now().Add(protocol.Hour), 1)); err != nil {
 		t.Fatal(err)
 	}
-	if watched := <-news; watched.Load.Budget != 1000 || watched.Load.Withheld != 3 {
+	if watched := <-news; watched.Load.Budget != 1000 || watched.Load.PowerIdledCPUs != 3 {
 		t.Errorf("told of %+v", watched)
 	}
 }

@@ -98,7 +98,7 @@ func (d *Desk) refusals(spec *protocol.Spec, together bool) []view.SiteRefusal {
 	all := make([]view.SiteRefusal, 1+len(d.Partners))
 	for i := range all {
 		site := d.site(i)
-		all[i] = view.SiteRefusal{Site: site.Name, Reason: site.Why(spec, together)}
+		all[i] = view.SiteRefusal{Site: site.Name, Reason: site.IneligibleReason(spec, together)}
 	}
 	return all
 }

@@ -186,7 +186,7 @@ func (g *Group) Refused(rows Rows, j *row.Job, why string) Decision {
 func (g *Group) Ended(app *row.Application) string {
 	for _, one := range app.Apart {
 		if one.Number == g.Key.Number {
-			return one.Why
+			return one.Reason
 		}
 	}
 	return ""
@@ -198,6 +198,6 @@ func (g *Group) End(app *row.Application, why string) bool {
 	if g.Ended(app) != "" {
 		return false
 	}
-	app.Apart = append(slices.Clone(app.Apart), row.EndedGroup{Number: g.Key.Number, Why: why})
+	app.Apart = append(slices.Clone(app.Apart), row.EndedGroup{Number: g.Key.Number, Reason: why})
 	return true
 }

@@ -16,11 +16,11 @@ import (
 
 // Objectives is what a site makes of the objectives and limits of applications [IS 4.1].
 type Objectives struct {
-	Policy   *policy.Description
-	Weighing rules.DefaultWeights
-	Waiting  map[string]rules.WaitingCost // curves of waiting costs by their names
-	Money    pricing.Money
-	Margin   protocol.Duration // in which the sites of a group agree on an instant
+	Policy         *policy.Description
+	DefaultWeights rules.DefaultWeights
+	WaitingCosts   map[string]rules.WaitingCost // curves of waiting costs by their names
+	Money          pricing.Money
+	Margin         protocol.Duration // in which the sites of a group agree on an instant
 }
 
 // Refuse names all that a user wants of an application and that cannot be granted here; empty: nothing.
@@ -36,7 +36,7 @@ func (o *Objectives) Refuse(a *protocol.Application, jobs []protocol.Job) string
 	if _, err := o.Money.Convert(1, a.Currency); err != nil {
 		faults = append(faults, err.Error())
 	}
-	if _, ok := o.Waiting[a.Waiting]; a.Waiting != "" && !ok {
+	if _, ok := o.WaitingCosts[a.Waiting]; a.Waiting != "" && !ok {
 		faults = append(faults, fmt.Sprintf("no curve %q of waiting costs is known here; %s", a.Waiting, o.curves()))
 	}
 	return strings.Join(append(faults, a.Faults(jobs)...), "; ")
@@ -44,10 +44,10 @@ func (o *Objectives) Refuse(a *protocol.Application, jobs []protocol.Job) string
 
 // curves names those that the site has.
 func (o *Objectives) curves() string {
-	if len(o.Waiting) == 0 {
+	if len(o.WaitingCosts) == 0 {
 		return "this site has none"
 	}
-	return "this site has " + strings.Join(slices.Sorted(maps.Keys(o.Waiting)), ", ")
+	return "this site has " + strings.Join(slices.Sorted(maps.Keys(o.WaitingCosts)), ", ")
 }
 
 // Weighed gives an application the site's weights where its user gives none.
@@ -56,11 +56,11 @@ func (o *Objectives) Weighed(a *protocol.Application, jobs []protocol.Job) (*pro
 		return a, jobs
 	}
 	weighed := *a
-	weighed.Beta = o.Weighing.Beta
+	weighed.Beta = o.DefaultWeights.Beta
 	jobs = slices.Clone(jobs)
 	for i := range jobs {
 		c := &jobs[i].Component
-		c.Alpha, c.Gamma, c.Delta = o.Weighing.Alpha, o.Weighing.Gamma, o.Weighing.Delta
+		c.Alpha, c.Gamma, c.Delta = o.DefaultWeights.Alpha, o.DefaultWeights.Gamma, o.DefaultWeights.Delta
 	}
 	return &weighed, jobs
 }
@@ -69,7 +69,7 @@ func (o *Objectives) Weighed(a *protocol.Application, jobs []protocol.Job) (*pro
 func (o *Objectives) Weights(j *row.Job, a *row.Application) (alpha, gamma, delta int) {
 	switch {
 	case a == nil:
-		return o.Weighing.Alpha, o.Weighing.Gamma, o.Weighing.Delta
+		return o.DefaultWeights.Alpha, o.DefaultWeights.Gamma, o.DefaultWeights.Delta
 	case j.Component == nil: // its user gives β alone
 		return 0, 0, 0
 	}
@@ -109,10 +109,10 @@ func (o *Objectives) application(one *Asked, placed Placed, now protocol.Instant
 	a := one.App
 	if a == nil {
 		out := policy.Application{
-			ID: one.Job.Spec.Job, Beta: o.Weighing.Beta, MaxCost: protocol.Unlimited, MaxTime: protocol.Never,
+			ID: one.Job.Spec.Job, Beta: o.DefaultWeights.Beta, MaxCost: protocol.Unlimited, MaxTime: protocol.Never,
 			Elapsed: max(0, now.Sub(one.Job.Spec.Submitted)),
 		}
-		o.priceWaiting(&out, o.Weighing.Waiting, one.Job.Spec.Submitted, now, until)
+		o.priceWaiting(&out, o.DefaultWeights.WaitingCost, one.Job.Spec.Submitted, now, until)
 		return out
 	}
 	out := policy.Application{
@@ -124,7 +124,7 @@ func (o *Objectives) application(one *Asked, placed Placed, now protocol.Instant
 		out.WaitingCost = o.Money.Rates(from(a.Rates, out.Elapsed), a.Currency)
 		return out
 	}
-	o.priceWaiting(&out, cmp.Or(a.Waiting, o.Weighing.Waiting), a.Submitted, now, until)
+	o.priceWaiting(&out, cmp.Or(a.Waiting, o.DefaultWeights.WaitingCost), a.Submitted, now, until)
 	return out
 }
 
@@ -147,7 +147,7 @@ const defaultRate = protocol.Unit
 
 // rates are those of a named curve from now on; without a name the default one.
 func (o *Objectives) rates(name string, submitted, now protocol.Instant, until protocol.Duration) []protocol.WaitingRate {
-	curve := o.Waiting[name]
+	curve := o.WaitingCosts[name]
 	if name == "" || curve == nil {
 		return []protocol.WaitingRate{{PerHour: defaultRate}}
 	}

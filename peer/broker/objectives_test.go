@@ -24,9 +24,9 @@ func (salary) Rates(submitted, now protocol.Instant, until protocol.Duration) ([
 
 func objectives() *broker.Objectives {
 	return &broker.Objectives{
-		Policy:   &policy.Description{Name: "iss", Can: []policy.Capability{policy.Applications}},
-		Weighing: rules.DefaultWeights{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, Waiting: "salary"},
-		Waiting:  map[string]rules.WaitingCost{"salary": salary{}, "market": salary{}}, Money: francs(), Margin: margin,
+		Policy:         &policy.Description{Name: "iss", Can: []policy.Capability{policy.Applications}},
+		DefaultWeights: rules.DefaultWeights{Alpha: 1, Beta: 2, Gamma: 3, Delta: 4, WaitingCost: "salary"},
+		WaitingCosts:   map[string]rules.WaitingCost{"salary": salary{}, "market": salary{}}, Money: francs(), Margin: margin,
 	}
 }
 
@@ -42,7 +42,7 @@ func TestRefuseObjectives(t *testing.T) {
 		"no application":           {nil, nil, nil},
 		"all can be granted":       {&protocol.Application{MaxCost: 1, MaxTime: protocol.Hour, Currency: "EUR", Waiting: "market"}, nil, nil},
 		"a currency and a curve":   {&protocol.Application{MaxCost: 1, MaxTime: protocol.Hour, Currency: "XAU", Waiting: "love"}, nil, []string{"XAU", `no curve "love"`, "this site has market, salary"}},
-		"a site without any curve": {&protocol.Application{MaxCost: 1, MaxTime: protocol.Hour, Waiting: "love"}, func(o *broker.Objectives) { o.Waiting = nil }, []string{"this site has none"}},
+		"a site without any curve": {&protocol.Application{MaxCost: 1, MaxTime: protocol.Hour, Waiting: "love"}, func(o *broker.Objectives) { o.WaitingCosts = nil }, []string{"this site has none"}},
 		"a policy that looks at none": {&protocol.Application{MaxCost: 1, MaxTime: protocol.Hour}, func(o *broker.Objectives) {
 			o.Policy = &policy.Description{Name: "tc"}
 		}, []string{"the policy tc of this site"}},
@@ -166,7 +166,7 @@ func TestWaitedCost(t *testing.T) {
 	} {
 		in, rows := snapshot(1)
 		o := objectives()
-		o.Weighing.Waiting, o.Waiting = "", map[string]rules.WaitingCost{"flat": flat{}}
+		o.DefaultWeights.WaitingCost, o.WaitingCosts = "", map[string]rules.WaitingCost{"flat": flat{}}
 		tt.app.ID, tt.app.Submitted, rows[0].App = 1, noon.Add(-3*protocol.Hour), tt.app
 		o.Describe(&in, rows, func(*row.Application) broker.Placed { return broker.Placed{} }, noon)
 		if got := in.Applications[0].WaitedCost; got != tt.want {
@@ -272,8 +272,8 @@ func TestRatesOfAnApplication(t *testing.T) {
 		"its own, of which one is to come": {func(_ *broker.Objectives, a *row.Application) {
 			a.Rates = []protocol.WaitingRate{{PerHour: 1}, {From: protocol.Minute, PerHour: 2}, {From: protocol.Hour + 1, PerHour: 3}}
 		}, []protocol.WaitingRate{{PerHour: 2}, {From: 1, PerHour: 3}}},
-		"no curve is named": {func(o *broker.Objectives, _ *row.Application) { o.Weighing.Waiting = "" }, []protocol.WaitingRate{{PerHour: protocol.Unit}}},
-		"a curve that went": {func(o *broker.Objectives, _ *row.Application) { o.Waiting = nil }, []protocol.WaitingRate{{PerHour: protocol.Unit}}},
+		"no curve is named": {func(o *broker.Objectives, _ *row.Application) { o.DefaultWeights.WaitingCost = "" }, []protocol.WaitingRate{{PerHour: protocol.Unit}}},
+		"a curve that went": {func(o *broker.Objectives, _ *row.Application) { o.WaitingCosts = nil }, []protocol.WaitingRate{{PerHour: protocol.Unit}}},
 		"the site's":        {func(*broker.Objectives, *row.Application) {}, []protocol.WaitingRate{{PerHour: protocol.Micro(protocol.Hour)}, {From: 2*protocol.Day + protocol.Hour + protocol.Minute}}},
 	} {
 		in, rows := snapshot(1)

@@ -138,13 +138,13 @@ func (c *Config) brokered(out *rules.Config) {
 		out.Costs = c.Cost.charges
 	}
 	out.Exchange, out.Currency = c.ExchangeRates.Exchange(), c.Currency()
-	out.Weighing, out.Waiting = c.DefaultWeights.Weights(), Curves(c.WaitingCosts)
+	out.DefaultWeights, out.WaitingCosts = c.DefaultWeights.Weights(), Curves(c.WaitingCosts)
 }
 
 // Weights are the table as the peer's core has it, after [Charging.Weights].
 func (w *DefaultWeights) Weights() rules.DefaultWeights {
 	return rules.DefaultWeights{
-		Alpha: int(w.ComputeWeight), Beta: int(w.WaitWeight), Gamma: int(w.EnergyWeight), Delta: int(w.DataWeight), Waiting: w.WaitingCost,
+		Alpha: int(w.ComputeWeight), Beta: int(w.WaitWeight), Gamma: int(w.EnergyWeight), Delta: int(w.DataWeight), WaitingCost: w.WaitingCost,
 	}
 }
 

@@ -122,8 +122,8 @@ func TestMachineAndWeighing(t *testing.T) {
 	if got.Capacity.Machine != machine {
 		t.Errorf("the machine is %+v", got.Capacity.Machine)
 	}
-	if want := (rules.DefaultWeights{Alpha: 1_000_000, Beta: 250_000, Gamma: 1_000_000, Delta: 1_000_000, Waiting: "both"}); got.Weighing != want {
-		t.Errorf("the weights are %+v", got.Weighing)
+	if want := (rules.DefaultWeights{Alpha: 1_000_000, Beta: 250_000, Gamma: 1_000_000, Delta: 1_000_000, WaitingCost: "both"}); got.DefaultWeights != want {
+		t.Errorf("the weights are %+v", got.DefaultWeights)
 	}
 	if want := map[string]protocol.Micro{"CHF": 1_000_000, "EUR": 940_000}; got.Currency != "CHF" || !reflect.DeepEqual(got.Exchange, want) {
 		t.Errorf("money is in %s, exchanged by %v", got.Currency, got.Exchange)
@@ -175,7 +175,7 @@ func TestWhatASiteCharges(t *testing.T) {
 
 func TestWhatWaitingCosts(t *testing.T) {
 	t.Parallel()
-	curves := reported(t).Waiting
+	curves := reported(t).WaitingCosts
 	if len(curves) != 3 {
 		t.Fatalf("%d curves", len(curves))
 	}
@@ -201,11 +201,11 @@ func TestWithoutCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := c.Peer(config.Parts{Policy: policy.Describe(c.BuiltIn("tc"))})
-	if got.Costs != nil || got.Currency != "EUR" || len(got.Waiting) > 0 || got.Capacity.Machine.Stated() {
-		t.Errorf("%v, %q, %v, %+v", got.Costs, got.Currency, got.Waiting, got.Capacity.Machine)
+	if got.Costs != nil || got.Currency != "EUR" || len(got.WaitingCosts) > 0 || got.Capacity.Machine.Stated() {
+		t.Errorf("%v, %q, %v, %+v", got.Costs, got.Currency, got.WaitingCosts, got.Capacity.Machine)
 	}
-	if want := (rules.DefaultWeights{Alpha: 1_000_000, Beta: 1_000_000, Gamma: 1_000_000, Delta: 1_000_000}); got.Weighing != want {
-		t.Errorf("the weights are %+v", got.Weighing)
+	if want := (rules.DefaultWeights{Alpha: 1_000_000, Beta: 1_000_000, Gamma: 1_000_000, Delta: 1_000_000}); got.DefaultWeights != want {
+		t.Errorf("the weights are %+v", got.DefaultWeights)
 	}
 }
 

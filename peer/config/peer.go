@@ -71,7 +71,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 	}
 	out.Partners = c.PeerPartners()
 	c.brokered(&out)
-	return out.WithRuntime(c.Tuning(parts.Policy))
+	return out.WithRuntime(c.Runtime(parts.Policy))
 }
 
 // PeerPartners returns the state machine's partners, sorted by name.
@@ -86,16 +86,16 @@ func (c *Config) PeerPartners() (out []rules.Partner) {
 	return out
 }
 
-// Tuning returns the part of the state machine's configuration that may change while
+// Runtime returns the part of the state machine's configuration that may change while
 // it runs, with the policy that decides.
-func (c *Config) Tuning(decides policy.Description) rules.RuntimeConfig {
-	tuning := c.Rounds.Tuning()
-	tuning.Policy = decides
-	return tuning
+func (c *Config) Runtime(decides policy.Description) rules.RuntimeConfig {
+	runtime := c.Rounds.Runtime()
+	runtime.Policy = decides
+	return runtime
 }
 
-// Tuning is the table as the state machine has it.
-func (o *Rounds) Tuning() rules.RuntimeConfig {
+// Runtime is the table as the state machine has it.
+func (o *Rounds) Runtime() rules.RuntimeConfig {
 	return rules.RuntimeConfig{
 		Initiation:         o.Initiation,
 		LocalWaitThreshold: o.LocalWaitThreshold,

@@ -66,7 +66,7 @@ func TestOnlyWhatMayChangeChanges(t *testing.T) {
 	after := loaded(t, "[localsched]\ncpus = 4\n[policy]\nname = \"local\"\n[rounds]\nlocal_wait_threshold = \"7s\"\nstay_local = true\n"+
 		"check_interval = \"2s\"\nquote_timeout = \"1s\"\n[handoff]\nretry_initial = \"2s\"\n")
 	mixed := before.With(after)
-	tuning := mixed.Tuning(policy.Describe(mixed.BuiltIn(mixed.Policy.Name)))
+	tuning := mixed.Runtime(policy.Describe(mixed.BuiltIn(mixed.Policy.Name)))
 	if tuning.Policy.Name != "local" || tuning.LocalWaitThreshold != 7*protocol.Second || !tuning.StayLocal || tuning.VolunteerBelow != 700_000 ||
 		tuning.CheckInterval != 2*protocol.Second || tuning.QuoteTimeout != protocol.Second {
 		t.Errorf("tuning: %+v", tuning)

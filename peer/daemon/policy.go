@@ -91,7 +91,7 @@ func (d *Daemon) changePolicy(ctx context.Context, cfg *config.Config) error {
 func (d *Daemon) activatePolicy(ctx context.Context, cfg *config.Config, decides policy.Policy) error {
 	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	if err := d.node.Retune(limited, cfg.Tuning(policy.Describe(decides)), decides); err != nil {
+	if err := d.node.Reconfigure(limited, cfg.Runtime(policy.Describe(decides)), decides); err != nil {
 		return fmt.Errorf("change the rules of rounds: %w", err)
 	}
 	d.decides(cfg.Policy.Name)

@@ -47,8 +47,8 @@ func (s *Site) Judge(spec *protocol.Spec, together bool) Verdict {
 	return Eligible
 }
 
-// Why is why the site may not run a job, for people; empty: it may.
-func (s *Site) Why(spec *protocol.Spec, together bool) string {
+// IneligibleReason is why the site may not run a job, for people. It is empty if the site may run it.
+func (s *Site) IneligibleReason(spec *protocol.Spec, together bool) string {
 	switch s.Judge(spec, together) {
 	case NotNamed:
 		return "not among the sites that the job names"

@@ -33,7 +33,7 @@ func TestJudge(t *testing.T) {
 		capacity, spec := machine, job
 		site := eligible.Site{Name: "a", Capacity: &capacity, Reserves: true}
 		c.change(&site, &spec)
-		got, why := site.Judge(&spec, true), site.Why(&spec, true)
+		got, why := site.Judge(&spec, true), site.IneligibleReason(&spec, true)
 		if got != c.want || !strings.HasPrefix(why, c.why) || (why == "") != (got == eligible.Eligible) {
 			t.Errorf("%s: %d, %q; want %d, %q", name, got, why, c.want, c.why)
 		}

@@ -32,7 +32,7 @@ type QuoteOp struct {
 // SubmitOp puts a job in the local queue: [SubmitResult].
 type SubmitOp struct{ Job localsched.Submission }
 
-// LookupOp asks whether an earlier SubmitOp took effect: [FindResult].
+// LookupOp asks whether an earlier SubmitOp took effect: [LookupResult].
 type LookupOp struct{ Tag protocol.Tag }
 
 // WithdrawOp takes a job out of the local queue: [WithdrawResult].
@@ -69,7 +69,7 @@ type DecideOp struct {
 }
 
 // ParetoOp asks the active policy, or the built-in one that [rules.Config.Fronts] allows, for the
-// choices that an application leaves between cost and time: [FrontResult]. The snapshot has one
+// choices that an application leaves between cost and time: [ParetoResult]. The snapshot has one
 // application.
 type ParetoOp struct {
 	Snapshot policy.Snapshot
@@ -79,7 +79,7 @@ type ParetoOp struct {
 // ReserveOp has the local scheduler hold room: [ReserveResult].
 type ReserveOp struct{ Hold localsched.Reservation }
 
-// CancelReservationOp gives a hold up that was not taken: [ReleaseResult].
+// CancelReservationOp gives a hold up that was not taken: [CancelReservationResult].
 type CancelReservationOp struct{ Tag protocol.Tag }
 
 // PriceOp asks for the electricity prices of an area: [PriceResult].
@@ -118,8 +118,8 @@ type SubmitResult struct {
 	Refused string
 }
 
-// FindResult answers [LookupOp].
-type FindResult struct {
+// LookupResult answers [LookupOp].
+type LookupResult struct {
 	Presence localsched.Presence
 	Local    localsched.LocalID
 }
@@ -155,8 +155,8 @@ type DecideResult struct {
 	Hint      []byte
 }
 
-// FrontResult answers [ParetoOp]; [policy.Snapshot.CheckFront] has passed it.
-type FrontResult struct{ Front policy.ParetoFront }
+// ParetoResult answers [ParetoOp]; [policy.Snapshot.CheckFront] has passed it.
+type ParetoResult struct{ Front policy.ParetoFront }
 
 // ReserveResult answers [ReserveOp]. Refused is why no room can be held; empty: it is, from
 // Start on.
@@ -165,23 +165,23 @@ type ReserveResult struct {
 	Refused string
 }
 
-// ReleaseResult answers [CancelReservationOp].
-type ReleaseResult struct{}
+// CancelReservationResult answers [CancelReservationOp].
+type CancelReservationResult struct{}
 
 // PriceResult answers [PriceOp].
 type PriceResult price.Forecast
 
-func (QuoteResult) result()    {}
-func (SubmitResult) result()   {}
-func (FindResult) result()     {}
-func (WithdrawResult) result() {}
-func (KillResult) result()     {}
-func (WatchResult) result()    {}
-func (ForgetResult) result()   {}
-func (CollectResult) result()  {}
-func (DiscardResult) result()  {}
-func (DecideResult) result()   {}
-func (FrontResult) result()    {}
-func (ReserveResult) result()  {}
-func (ReleaseResult) result()  {}
-func (PriceResult) result()    {}
+func (QuoteResult) result()             {}
+func (SubmitResult) result()            {}
+func (LookupResult) result()            {}
+func (WithdrawResult) result()          {}
+func (KillResult) result()              {}
+func (WatchResult) result()             {}
+func (ForgetResult) result()            {}
+func (CollectResult) result()           {}
+func (DiscardResult) result()           {}
+func (DecideResult) result()            {}
+func (ParetoResult) result()            {}
+func (ReserveResult) result()           {}
+func (CancelReservationResult) result() {}
+func (PriceResult) result()             {}

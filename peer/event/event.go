@@ -36,8 +36,8 @@ type Connected struct{ Card protocol.Card }
 // Disconnected says that there is no session with the partner, any more or still, and why if
 // that is known: a key that one of the two sites refuses.
 type Disconnected struct {
-	Site protocol.SiteName
-	Why  string
+	Site   protocol.SiteName
+	Reason string
 }
 
 // DigestSeen is a partner's advertised load, age old when it was handed over.
@@ -112,8 +112,8 @@ type Recover struct {
 // [view.Done] or [view.Refusal]. The shell must ask the policy of that name by the time it
 // hands this in.
 type Reconfigure struct {
-	Asked  AskID
-	Tuning rules.RuntimeConfig
+	Asked   AskID
+	Runtime rules.RuntimeConfig
 }
 
 // SetPartners replaces the configured partners, from here on. Answered by [view.Done] or
@@ -155,7 +155,7 @@ type AskJob struct {
 }
 
 // AskOutput asks whether a partner may fetch the output of a guest. Answered by [view.Done] or
-// [view.Refusal]: NotFound when the site has nothing of the job and will not have it again, NotNow
+// [view.Refusal]: NotFound when the site has nothing of the job and will not have it again, Unavailable
 // when its rows may be older than what has happened.
 type AskOutput struct {
 	Asked AskID

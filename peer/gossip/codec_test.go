@@ -37,7 +37,7 @@ func TestDigestRoundTrip(t *testing.T) {
 			Load: protocol.Load{
 				CPUs: count.Draw(t, "cpus"), Busy: count.Draw(t, "busy"), QueuedJobs: count.Draw(t, "jobs"),
 				QueuedWork: rapid.Int64Min(0).Draw(t, "work"), Benefit: count.Draw(t, "benefit"),
-				Withheld: count.Draw(t, "withheld"), Draw: rapid.Int64Min(0).Draw(t, "draw"),
+				PowerIdledCPUs: count.Draw(t, "withheld"), Draw: rapid.Int64Min(0).Draw(t, "draw"),
 				Budget: rapid.Int64Min(0).Draw(t, "budget"),
 			},
 		}
@@ -68,7 +68,7 @@ func TestDigestRoundTrip(t *testing.T) {
 func TestDigestSize(t *testing.T) {
 	t.Parallel()
 	d := digestOf(protocol.SiteName(strings.Repeat("s", 32)), 1_800_000_000_000, 900)
-	d.Load = protocol.Load{CPUs: 1 << 20, Busy: 1 << 20, QueuedJobs: 1 << 20, QueuedWork: 1 << 50, Withheld: 1 << 20, Draw: 1 << 32, Budget: 1 << 32}
+	d.Load = protocol.Load{CPUs: 1 << 20, Busy: 1 << 20, QueuedJobs: 1 << 20, QueuedWork: 1 << 50, PowerIdledCPUs: 1 << 20, Draw: 1 << 32, Budget: 1 << 32}
 	if b := encoded(t, d, 1000, newSigner("a")); len(b) > 80+gossip.SigSize {
 		t.Errorf("the digest of a large site has %d bytes", len(b))
 	}

@@ -42,7 +42,7 @@ func (h Host) Free() int { return h.Claims.Free(h.Load.Free()) }
 // job may be nil: it has ended meanwhile.
 func (h Host) DeclineOwn(j *tables.Job, spec *protocol.Spec) string {
 	here := Here(h.Config)
-	if why := here.Why(spec, j != nil && j.Together()); why != "" {
+	if why := here.IneligibleReason(spec, j != nil && j.Together()); why != "" {
 		return why
 	}
 	if j != nil && j.Excluded.Excludes(h.Config.Site, h.Now) {
@@ -113,7 +113,7 @@ func (h Host) DeclineGuest(one *partner.Partner, spec *protocol.Spec, together b
 		return err.Error()
 	}
 	here := Here(h.Config)
-	if why := here.Why(spec, together); why != "" {
+	if why := here.IneligibleReason(spec, together); why != "" {
 		return why
 	}
 	if _, err := h.Config.Accounts.Guest(one.Site, spec.User); err != nil {

@@ -169,7 +169,7 @@ func TestKept(t *testing.T) {
 
 	l, _ = line(iss, 1, 1)
 	a := join(&l, protocol.Never, 1, 1, 2)
-	a.Apart = []row.EndedGroup{{Number: 1, Why: "it did not start"}}
+	a.Apart = []row.EndedGroup{{Number: 1, Reason: "it did not start"}}
 	ids, kept = l.Take(3)
 	if len(ids) > 0 || len(kept) != 2 || kept[0].Ends != "it did not start" {
 		t.Errorf("a group that has ended: %v, %+v", ids, kept)

@@ -15,12 +15,12 @@ import (
 )
 
 // RefusedError says that a question was answered by a refusal.
-type RefusedError struct{ Why view.Refusal }
+type RefusedError view.Refusal
 
-func (e *RefusedError) Error() string { return e.Why.Reason }
+func (e *RefusedError) Error() string { return e.Reason }
 
 // Refusal is what was answered.
-func (e *RefusedError) Refusal() view.Refusal { return e.Why }
+func (e *RefusedError) Refusal() view.Refusal { return view.Refusal(*e) }
 
 // Ask puts a question to the peer and waits for the answer, which is durable.
 // event makes the question with the given number. The error is a *[RefusedError]
@@ -32,7 +32,7 @@ func (n *Node) Ask(ctx context.Context, question func(event.AskID) event.Event) 
 	reply, err := n.ask(ctx, id, inboxItem{event: ev})
 	var refused *RefusedError
 	if _, submission := ev.(event.Submit); submission && errors.As(err, &refused) {
-		n.cfg.Meter.Refused(refused.Why.Code)
+		n.cfg.Meter.Refused(refused.Code)
 	}
 	return reply, err
 }
@@ -76,16 +76,16 @@ func (n *Node) await(ctx context.Context, answer <-chan view.Reply) (view.Reply,
 
 func granted(reply view.Reply) (view.Reply, error) {
 	if no, ok := reply.(view.Refusal); ok {
-		return nil, &RefusedError{Why: no}
+		return nil, (*RefusedError)(&no)
 	}
 	return reply, nil
 }
 
-// Retune has rounds opened and decided in another way from here on: the machine is
-// tuned, and decider is asked. The error is as that of [Node.Ask].
-func (n *Node) Retune(ctx context.Context, tuning rules.RuntimeConfig, decider policy.Policy) error {
+// Reconfigure has rounds opened and decided in another way from here on: the machine is
+// reconfigured, and decider is asked. The error is as that of [Node.Ask].
+func (n *Node) Reconfigure(ctx context.Context, runtime rules.RuntimeConfig, decider policy.Policy) error {
 	id := event.AskID(n.lastID.Add(1))
-	_, err := n.ask(ctx, id, inboxItem{event: event.Reconfigure{Asked: id, Tuning: tuning}, policy: decider})
+	_, err := n.ask(ctx, id, inboxItem{event: event.Reconfigure{Asked: id, Runtime: runtime}, policy: decider})
 	return err
 }
 
@@ -106,11 +106,11 @@ func (n *Node) room(ev event.Event) error {
 	if err != nil || free >= n.cfg.Reserve {
 		return nil //nolint:nilerr // not knowing is no reason to refuse; the store checks for itself
 	}
-	return &RefusedError{Why: view.Refusal{
+	return &RefusedError{
 		Code: view.Unavailable,
 		Reason: fmt.Sprintf("the peer's disk has %d MiB left, and the last %d are for the jobs that are there; "+
 			"free space in the file system of its state directory and submit again", free>>20, n.cfg.Reserve>>20),
-	}}
+	}
 }
 
 // Ready says why the peer would not take jobs now, if so: it does not answer while

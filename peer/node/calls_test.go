@@ -69,7 +69,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 		if done, ok := got[1].Result.(event.SubmitResult); !ok || done.Local != "L1" {
 			t.Errorf("submit: %+v", got[1])
 		}
-		if found, ok := got[2].Result.(event.FindResult); !ok || found.Presence != localsched.Present {
+		if found, ok := got[2].Result.(event.LookupResult); !ok || found.Presence != localsched.Present {
 			t.Errorf("find: %+v", got[2])
 		}
 		if done, ok := got[3].Result.(event.WithdrawResult); !ok || done.Withdrawal != localsched.Started {

@@ -19,7 +19,7 @@ type Config struct {
 
 	Store     Store
 	Scheduler localsched.Scheduler
-	Policy    policy.Policy       // until [Node.Retune] brings another; it answers nothing that [policy.Snapshot.Check] refuses
+	Policy    policy.Policy       // until [Node.Reconfigure] brings another; it answers nothing that [policy.Snapshot.Check] refuses
 	Fallback  policy.Policy       // decides the rounds in which the policy fails; may be nil
 	Fronter   policy.ParetoPolicy // lays out the choices of an application where the policy does not; may be nil
 	Deliverer Deliverer

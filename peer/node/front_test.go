@@ -55,7 +55,7 @@ func TestFrontIsByThePolicyThatDecides(t *testing.T) {
 			})
 			synctest.Wait()
 			got := answers(core)[0]
-			found, ok := got.Result.(event.FrontResult)
+			found, ok := got.Result.(event.ParetoResult)
 			if got.Err != nil || !ok {
 				t.Fatalf("%s: %+v", name, got)
 			}

@@ -72,7 +72,7 @@ func (n *Node) Connected(card protocol.Card) { n.post(event.Connected{Card: card
 
 // Disconnected says that there is no session with the partner, and why if a key is refused.
 func (n *Node) Disconnected(site protocol.SiteName, why string) {
-	n.post(event.Disconnected{Site: site, Why: why})
+	n.post(event.Disconnected{Site: site, Reason: why})
 }
 
 // Rejected counts what a gate of the network refused.
@@ -101,7 +101,7 @@ func (n *Node) Fetch(
 	_, err := n.Ask(ctx, func(asked event.AskID) event.Event {
 		return event.AskOutput{Asked: asked, From: from, Tag: tag}
 	})
-	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Why.Code == view.NotFound {
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == view.NotFound {
 		return nil, fmt.Errorf("%w: %w", protocol.ErrOutputGone, err)
 	}
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func (n *Node) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	reply, err := n.Ask(ctx, func(asked event.AskID) event.Event { return event.AskJob{Asked: asked, Job: id} })
 	var refused *RefusedError
-	if errors.As(err, &refused) && refused.Why.Code == view.NotFound {
+	if errors.As(err, &refused) && refused.Code == view.NotFound {
 		view, found, archiveErr := n.Archived(id)
 		if archiveErr != nil || found {
 			return view, archiveErr

@@ -212,7 +212,7 @@ func TestFullDiskRefusesNewJobsOnly(t *testing.T) {
 		}}, func(c *node.Config) { c.Space = func() (uint64, error) { return free, nil } })
 		var refused *node.RefusedError
 		_, err := r.Ask(t.Context(), submitOne)
-		if !errors.As(err, &refused) || refused.Why.Code != view.Unavailable || !strings.Contains(err.Error(), "10 MiB") {
+		if !errors.As(err, &refused) || refused.Code != view.Unavailable || !strings.Contains(err.Error(), "10 MiB") {
 			t.Errorf("a submission on a full disk: %v", err)
 		}
 		if got := len(seenOf[event.Submit](r.core)); got != 0 {

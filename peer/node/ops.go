@@ -27,7 +27,7 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 		return n.submit(ctx, op.Job)
 	case event.LookupOp:
 		presence, local, err := scheduler.FindByTag(ctx, op.Tag)
-		return event.FindResult{Presence: presence, Local: local}, err
+		return event.LookupResult{Presence: presence, Local: local}, err
 	case event.WithdrawOp:
 		withdrawal, err := scheduler.Withdraw(ctx, op.Tag)
 		return event.WithdrawResult{Withdrawal: withdrawal}, err
@@ -74,7 +74,7 @@ func (n *Node) front(ctx context.Context, op event.ParetoOp, decider policy.Poli
 		return nil, errors.New("the policy lays out no choices")
 	}
 	front, err := fronter.ParetoFront(ctx, op.Snapshot)
-	return event.FrontResult{Front: front}, err
+	return event.ParetoResult{Front: front}, err
 }
 
 func (n *Node) price(ctx context.Context, query price.Query) (event.Result, error) {

@@ -31,5 +31,5 @@ func (n *Node) giveUp(ctx context.Context, tag protocol.Tag) (event.Result, erro
 	if !ok {
 		return nil, errNoReserver
 	}
-	return event.ReleaseResult{}, reserver.CancelReservation(ctx, tag)
+	return event.CancelReservationResult{}, reserver.CancelReservation(ctx, tag)
 }

@@ -449,7 +449,7 @@ func TestView(t *testing.T) {
 		},
 		"busy": {
 			func(p *partner.Partner) {
-				p.HearLoad(protocol.Load{CPUs: 8, Busy: 4, QueuedJobs: 3, Benefit: 7, Withheld: 2, Draw: 1500, Budget: protocol.NoPower}, now-10)
+				p.HearLoad(protocol.Load{CPUs: 8, Busy: 4, QueuedJobs: 3, Benefit: 7, PowerIdledCPUs: 2, Draw: 1500, Budget: protocol.NoPower}, now-10)
 			},
 			func(v *view.Site) {
 				v.Age, v.Busy, v.Queued, v.RUS, v.Benefit, v.PowerIdledCPUs, v.Draw, v.Budget = 10, 4, 3, 750_000, 7, 2, 2, new(int64)

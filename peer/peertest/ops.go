@@ -26,7 +26,7 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 		return s.submitted(op)
 	case event.LookupOp:
 		presence, local := s.Batch.Find(op.Tag)
-		return event.FindResult{Presence: presence, Local: local}, nil
+		return event.LookupResult{Presence: presence, Local: local}, nil
 	case event.WithdrawOp:
 		w, err := s.Batch.Withdraw(op.Tag)
 		return event.WithdrawResult{Withdrawal: w}, err
@@ -48,14 +48,14 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 		decisions, hint, err := s.policy.Decide(context.Background(), op.Snapshot)
 		return event.DecideResult{Decisions: decisions, Hint: hint}, err
 	case event.ParetoOp:
-		return event.FrontResult{}, nil
+		return event.ParetoResult{}, nil
 	case event.ReserveOp:
 		return s.reserved(op)
 	case event.CancelReservationOp:
 		if s.losesReleases == s.life {
 			return nil, errCallLost
 		}
-		return event.ReleaseResult{}, s.Batch.CancelReservation(op.Tag)
+		return event.CancelReservationResult{}, s.Batch.CancelReservation(op.Tag)
 	case event.PriceOp:
 		return s.priced(op)
 	}

@@ -26,7 +26,7 @@ func HourlyPrices(currency string, units ...int64) Prices {
 	}
 	known := hourly.Slots[len(hourly.Slots)-1].End()
 	return func(price.Query) (price.Forecast, error) {
-		return price.Forecast{Prices: hourly, TwoPrice: two, Known: known, Currency: currency}, nil
+		return price.Forecast{Prices: hourly, TwoPrice: two, PublishedUntil: known, Currency: currency}, nil
 	}
 }
 

@@ -97,7 +97,7 @@ func (c *scribe) event(ev event.Event) string { //nolint:cyclop // one case for 
 	case event.Recover:
 		return "an operator lets this store go on"
 	case event.Reconfigure:
-		return fmt.Sprintf("tuned to %s, policy %s", ev.Tuning.Initiation, ev.Tuning.Policy.Name)
+		return fmt.Sprintf("tuned to %s, policy %s", ev.Runtime.Initiation, ev.Runtime.Policy.Name)
 	case event.SetPartners:
 		return fmt.Sprintf("given %d partners", len(ev.Partners))
 	case event.ChangePrices:

@@ -173,7 +173,7 @@ func (c *scribe) result(r event.Result) string { //nolint:cyclop // one line for
 			return "refused" + because(r.Refused)
 		}
 		return "submitted"
-	case event.FindResult:
+	case event.LookupResult:
 		return r.Presence.String()
 	case event.WithdrawResult:
 		return r.Withdrawal.String()
@@ -192,14 +192,14 @@ func (c *scribe) result(r event.Result) string { //nolint:cyclop // one line for
 		return "discarded"
 	case event.DecideResult:
 		return fmt.Sprintf("decided for %d jobs", len(r.Decisions))
-	case event.FrontResult:
+	case event.ParetoResult:
 		return fmt.Sprintf("front of %d points", len(r.Front.Points))
 	case event.ReserveResult:
 		if r.Refused != "" {
 			return "refused" + because(r.Refused)
 		}
 		return "reserved from " + r.Start.Time().Format("15:04:05.000")
-	case event.ReleaseResult:
+	case event.CancelReservationResult:
 		return "released"
 	case event.PriceResult:
 		return fmt.Sprintf("priced %d slots", len(r.Prices.Slots))

@@ -181,7 +181,7 @@ func (w *World) Tune(name protocol.SiteName, change func(*rules.Config)) event.A
 	site := w.Site(name)
 	change(&site.cfg)
 	return w.Ask(name, func(asked event.AskID) event.Event {
-		return event.Reconfigure{Asked: asked, Tuning: site.cfg.Runtime()}
+		return event.Reconfigure{Asked: asked, Runtime: site.cfg.Runtime()}
 	})
 }
 

@@ -18,7 +18,7 @@ const epoch protocol.Instant = 1_767_225_600_000
 func desk(hourly ...int64) pricing.Desk {
 	var prices pricing.Prices
 	prices.Take(price.Forecast{
-		Prices: series(hourly...), TwoPrice: series(20, 40), Currency: "EUR", Known: epoch.Add(protocol.Hour),
+		Prices: series(hourly...), TwoPrice: series(20, 40), Currency: "EUR", PublishedUntil: epoch.Add(protocol.Hour),
 	})
 	return pricing.Desk{Number: 1, Capacity: &protocol.Capacity{CPUs: 8, Nodes: 8}, Power: 250_000, Prices: &prices}
 }

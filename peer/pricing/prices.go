@@ -37,7 +37,7 @@ func (p *Prices) Take(f price.Forecast) {
 	}
 	*p = Prices{
 		hourly: price.NewMeter(f.Prices), twoPrice: price.NewMeter(f.TwoPrice),
-		currency: f.Currency, known: f.Known, missing: f.Trouble, asked: p.asked,
+		currency: f.Currency, known: f.PublishedUntil, missing: f.StaleReason, asked: p.asked,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Format is the version of the recordings that this package writes and reads.
-const Format = 9
+const Format = 10
 
 // magic begins the first line of a recording.
 const magic = "switchyard-recording"
@@ -23,7 +23,7 @@ const magic = "switchyard-recording"
 type Header struct {
 	Software string // that wrote the recording
 	Seed     uint64
-	Config   rules.Config // with its defaults and the policy's parameters; Accounts, Costs and Waiting answer for the last step read
+	Config   rules.Config // with its defaults and the policy's parameters; Accounts, Costs and WaitingCosts answer for the last step read
 	Rows     int          // that follow
 	Bodies   bool         // payloads are whole, not their stand-ins
 }

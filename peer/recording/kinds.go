@@ -39,7 +39,7 @@ func results() []event.Result {
 	return []event.Result{
 		event.QuoteResult{},
 		event.SubmitResult{},
-		event.FindResult{},
+		event.LookupResult{},
 		event.WithdrawResult{},
 		event.KillResult{},
 		event.WatchResult{},
@@ -48,9 +48,9 @@ func results() []event.Result {
 		event.DiscardResult{},
 		event.DecideResult{},
 		event.PriceResult{},
-		event.FrontResult{},
+		event.ParetoResult{},
 		event.ReserveResult{},
-		event.ReleaseResult{},
+		event.CancelReservationResult{},
 	}
 }
 

@@ -240,7 +240,7 @@ func (s *site) call(call event.Call) {
 		s.runs(op.Job.Tag)
 		result = event.SubmitResult{Local: localsched.LocalID("L" + op.Job.Tag.String())}
 	case event.LookupOp:
-		result = event.FindResult{Presence: localsched.Absent}
+		result = event.LookupResult{Presence: localsched.Absent}
 	case event.WithdrawOp:
 		result = event.WithdrawResult{Withdrawal: localsched.Withdrawn}
 	case event.KillOp:
@@ -264,11 +264,11 @@ func (s *site) call(call event.Call) {
 		}
 		result = event.DecideResult{Decisions: decisions, Hint: hint}
 	case event.ParetoOp:
-		result = event.FrontResult{Front: policy.ParetoFront{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
+		result = event.ParetoResult{Front: policy.ParetoFront{Currency: op.Snapshot.Currency, Points: []policy.FrontPoint{{Time: 1, Cost: 2}}}}
 	case event.ReserveOp:
 		result = event.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
 	case event.CancelReservationOp:
-		result = event.ReleaseResult{}
+		result = event.CancelReservationResult{}
 	case event.PriceOp:
 		result, failure = s.price(op)
 	}
@@ -284,7 +284,7 @@ func (s *site) price(op event.PriceOp) (event.Result, error) {
 	series := func(units int64) price.Series {
 		return price.Series{Slots: []price.Slot{{Start: start, Length: protocol.Day, Price: protocol.Micro(units) * protocol.Unit}}}
 	}
-	return event.PriceResult{Prices: series(40), TwoPrice: series(-7), Known: start.Add(protocol.Hour), Currency: "EUR"}, nil
+	return event.PriceResult{Prices: series(40), TwoPrice: series(-7), PublishedUntil: start.Add(protocol.Hour), Currency: "EUR"}, nil
 }
 
 func (s *site) load() protocol.Load { return protocol.Load{CPUs: 8, Busy: len(s.changes) % 8} }

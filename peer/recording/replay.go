@@ -160,7 +160,7 @@ func (p *replay) retuned(ev event.Event, ready event.Ready) error {
 	}
 	for _, answer := range ready.Answers {
 		if _, done := answer.Reply.(view.Done); done && answer.Asked == tune.Asked {
-			return p.choose(tune.Tuning.Policy)
+			return p.choose(tune.Runtime.Policy)
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func TestElectricityIsReplayed(t *testing.T) {
 	tuning := a.cfg.Runtime()
 	tuning.MaxJobsPerCycle, tuning.CycleInterval = 1, 7*protocol.Second
 	p.post(0, "a", submission(11, "eve", 3))
-	p.post(1, "a", event.Reconfigure{Asked: 12, Tuning: tuning})
+	p.post(1, "a", event.Reconfigure{Asked: 12, Runtime: tuning})
 	partners := slices.Clone(a.cfg.Partners)
 	partners[0].MaxJobs = 3
 	p.post(2, "a", event.SetPartners{Asked: 13})
@@ -135,8 +135,8 @@ func TestCostsAreReplayed(t *testing.T) {
 		s.place = place
 		s.cfg.Policy, s.cfg.Costs, s.cfg.Reserves, s.cfg.Currency = policy.Describe(place), people{}, true, "EUR"
 		s.cfg.Exchange = map[string]protocol.Micro{"EUR": protocol.Unit, "CHF": protocol.Unit / 2}
-		s.cfg.Waiting = map[string]rules.WaitingCost{"salary": people{}, "market": people{}}
-		s.cfg.Weighing = rules.DefaultWeights{Alpha: protocol.PPM, Beta: protocol.PPM, Waiting: "salary"}
+		s.cfg.WaitingCosts = map[string]rules.WaitingCost{"salary": people{}, "market": people{}}
+		s.cfg.DefaultWeights = rules.DefaultWeights{Alpha: protocol.PPM, Beta: protocol.PPM, WaitingCost: "salary"}
 	})
 	p.run(protocol.Second)
 	both := submission(1, "ada", 2)
@@ -164,7 +164,7 @@ func TestCostsAreReplayed(t *testing.T) {
 		}
 	}
 	data := p.sites["a"].recording()
-	for _, want := range []string{`"Curve":"salary"`, `"Curve":"market"`, `"Waiting":{"market":true,"salary":true}`, `"Exchange":{"CHF":500000,"EUR":1000000}`} {
+	for _, want := range []string{`"Curve":"salary"`, `"Curve":"market"`, `"WaitingCosts":{"market":true,"salary":true}`, `"Exchange":{"CHF":500000,"EUR":1000000}`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s is not in the recording", want)
 		}
@@ -310,7 +310,7 @@ func TestRetuning(t *testing.T) {
 	a := p.sites["a"]
 	info := policy.Describe(a.place)
 	info.Name = "stubborn"
-	p.post(0, "a", event.Reconfigure{Asked: 1, Tuning: rules.RuntimeConfig{Policy: info, Initiation: policy.Sender}})
+	p.post(0, "a", event.Reconfigure{Asked: 1, Runtime: rules.RuntimeConfig{Policy: info, Initiation: policy.Sender}})
 	p.run(10)
 	a.place = stubborn{}
 	p.post(0, "a", submission(2, "ada", 2))
@@ -344,12 +344,12 @@ func TestRetuningOfParameters(t *testing.T) {
 	p.run(500)
 	refused := tuning
 	refused.LocalWaitThreshold = -1
-	a.step(event.Reconfigure{Asked: 2, Tuning: refused})
+	a.step(event.Reconfigure{Asked: 2, Runtime: refused})
 	p.post(0, "a", submission(3, "bob", 1)) // likewise
 	for before := a.rounds; a.rounds == before; {
 		p.run(1)
 	}
-	a.step(event.Reconfigure{Asked: 4, Tuning: tuning})
+	a.step(event.Reconfigure{Asked: 4, Runtime: tuning})
 	a.place = lax
 	p.run(500)
 	p.post(0, "a", submission(5, "cyd", 1)) // stays: within ε, and a is less busy

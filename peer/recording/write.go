@@ -138,11 +138,11 @@ func (w *Writer) Listen(cfg rules.Config) rules.Config {
 	if cfg.Costs != nil {
 		cfg.Costs = &chargeListener{to: cfg.Costs, heard: w.hearCharge}
 	}
-	curves := maps.Clone(cfg.Waiting)
+	curves := maps.Clone(cfg.WaitingCosts)
 	for name, curve := range curves {
 		curves[name] = &rateListener{curve: name, to: curve, heard: w.hearRates}
 	}
-	cfg.Waiting = curves
+	cfg.WaitingCosts = curves
 	return cfg
 }
 

@@ -120,7 +120,7 @@ func (a *Asking) UnaskedReason(row int, one *partner.Partner) string {
 		return NotAsked
 	}
 	site := one.AsSite()
-	if why := site.Why(&a.Round.Specs[row], j.Row.Together()); why != "" {
+	if why := site.IneligibleReason(&a.Round.Specs[row], j.Row.Together()); why != "" {
 		return why
 	}
 	switch {

@@ -72,7 +72,7 @@ func (p *Report) leftOut(i int) (out []view.Quote) {
 		if p.Round.AskOf(one) != nil || !one.Usable() || site.Judge(spec, true) != eligible.HoldsNoRoom {
 			continue
 		}
-		q := protocol.Quote{Declined: site.Why(spec, true)}
+		q := protocol.Quote{Declined: site.IneligibleReason(spec, true)}
 		out = append(out, p.describe(i, nil, view.NewQuote(one.Site, q, one.Load, one.LoadAge(p.Now))))
 	}
 	return out

@@ -25,7 +25,7 @@ func (a *Application) Deadline() protocol.Instant { return a.Submitted.Add(a.Max
 // EndedGroup is a group of components that did not start together.
 type EndedGroup struct {
 	Number int    `json:"number"`
-	Why    string `json:"why"` // it has ended
+	Reason string `json:"reason"` // why it has ended
 }
 
 // Executions are the last executions of a component at one site.

@@ -62,14 +62,14 @@ type Config struct {
 	// copied or put back with the rows, and what waits in it has not started. Default: it is there.
 	QueueApart bool
 
-	Reserves bool                      // the batch system is a [localsched.Reserver]
-	Tariff   localsched.Tariff         // of CPUs, that the local scheduler's quotes have, where there are no Costs
-	Costs    pricing.Costs             // what the site charges; nil: nothing but Power's energy
-	Exchange map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid
-	Currency string                    // of the users' costs and limits; if empty, that of the site's own quotes
-	Waiting  map[string]WaitingCost    // k_w curves by their names
-	Weighing DefaultWeights            // of applications whose users do not say
-	Margin   protocol.Duration         // between the last wait quoted and the common start of components; default 10 s
+	Reserves       bool                      // the batch system is a [localsched.Reserver]
+	Tariff         localsched.Tariff         // of CPUs, that the local scheduler's quotes have, where there are no Costs
+	Costs          pricing.Costs             // what the site charges; nil: nothing but Power's energy
+	Exchange       map[string]protocol.Micro // what one of a currency is worth in a common unit, the same on the whole grid
+	Currency       string                    // of the users' costs and limits; if empty, that of the site's own quotes
+	WaitingCosts   map[string]WaitingCost    // k_w curves by their names
+	DefaultWeights DefaultWeights            // of applications whose users do not say
+	Margin         protocol.Duration         // between the last wait quoted and the common start of components; default 10 s
 }
 
 // WaitingCost is what waiting for results costs, by the clock [IS Figure 2]. It must be pure.
@@ -82,7 +82,7 @@ type WaitingCost interface {
 // DefaultWeights are weights for those who give none, in parts per million.
 type DefaultWeights struct {
 	Alpha, Beta, Gamma, Delta int
-	Waiting                   string // one of [Config.Waiting]; empty: an hour costs one of the currency
+	WaitingCost               string // one of [Config.WaitingCosts]. If it is empty, an hour costs one of the currency
 }
 
 // Partner is a site that this one is configured to exchange jobs with.

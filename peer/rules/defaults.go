@@ -54,7 +54,7 @@ func (c Config) Validate() error {
 	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput) < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.Weighing.Alpha, c.Weighing.Beta, c.Weighing.Gamma, c.Weighing.Delta) < 0 {
+	if min(c.DefaultWeights.Alpha, c.DefaultWeights.Beta, c.DefaultWeights.Gamma, c.DefaultWeights.Delta) < 0 {
 		problems = append(problems, errors.New("a weight is negative; give a positive one, or 0"))
 	}
 	for i, one := range c.Partners {

@@ -81,7 +81,7 @@ func TestAnAnswerOfAnotherKindIsAnError(t *testing.T) {
 	if got, err := step.ResultAs[event.SubmitResult](event.SubmitResult{Local: "7"}, nil); err != nil || got.Local != "7" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := step.ResultAs[event.SubmitResult](event.FindResult{Local: "7"}, nil); err == nil {
+	if got, err := step.ResultAs[event.SubmitResult](event.LookupResult{Local: "7"}, nil); err == nil {
 		t.Errorf("got %+v of another kind", got)
 	}
 	late := errors.New("late")

@@ -45,7 +45,7 @@ type Site struct {
 // ShowLoad shows how busy the site is.
 func (s *Site) ShowLoad(load *protocol.Load) {
 	s.Busy, s.Queued, s.RUS, s.Benefit = load.Busy, load.QueuedJobs, load.RUS(), load.Benefit
-	s.PowerIdledCPUs, s.Draw, s.Budget = load.Withheld, watts(load.Draw), budgetWatts(load.Budget)
+	s.PowerIdledCPUs, s.Draw, s.Budget = load.PowerIdledCPUs, watts(load.Draw), budgetWatts(load.Budget)
 }
 
 // watts are milliwatts in watts, rounded up, so that a small draw never reads as none.

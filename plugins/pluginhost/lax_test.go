@@ -32,7 +32,7 @@ func (*lax) Watch(_ context.Context, after localsched.Cursor) (localsched.Watche
 	case "busy":
 		return localsched.Watched{Cursor: "x", Load: protocol.Load{CPUs: 1, Busy: 2}}, nil
 	case "withheld":
-		return localsched.Watched{Cursor: "x", Load: protocol.Load{CPUs: 3, Busy: 2, Withheld: 2}}, nil
+		return localsched.Watched{Cursor: "x", Load: protocol.Load{CPUs: 3, Busy: 2, PowerIdledCPUs: 2}}, nil
 	}
 	return localsched.Watched{}, nil
 }
@@ -61,7 +61,7 @@ func TestLaxScheduler(t *testing.T) {
 		_, err = s.Watch(t.Context(), "busy")
 		wants(t, err, name, "Watch: ", "load: busy: is 2, but")
 		_, err = s.Watch(t.Context(), "withheld")
-		wants(t, err, name, "Watch: ", "load: withheld: is 2, but 1 CPUs are idle")
+		wants(t, err, name, "Watch: ", "load: power_idled_cpus: is 2, but 1 CPUs are idle")
 	}
 	watched, err := pluginhost.CheckedScheduler(&lax{}).Watch(t.Context(), "x")
 	if err != nil || watched.Cursor != "x" {

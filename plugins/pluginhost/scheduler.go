@@ -147,8 +147,8 @@ func checkLoad(load protocol.Load) error {
 	if load.Busy > load.CPUs {
 		return fmt.Errorf("load: busy: is %d, but the machine has %d CPUs", load.Busy, load.CPUs)
 	}
-	if idle := load.CPUs - load.Busy; load.Withheld > idle {
-		return fmt.Errorf("load: withheld: is %d, but %d CPUs are idle", load.Withheld, idle)
+	if idle := load.CPUs - load.Busy; load.PowerIdledCPUs > idle {
+		return fmt.Errorf("load: power_idled_cpus: is %d, but %d CPUs are idle", load.PowerIdledCPUs, idle)
 	}
 	return nil
 }

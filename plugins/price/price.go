@@ -60,13 +60,13 @@ type Slot struct {
 func (s Slot) End() protocol.Instant { return s.Start.Add(s.Length) }
 
 // Forecast is what the answer to a [Query] says of the time ahead: the published prices until
-// Known, and forecast ones after it.
+// PublishedUntil, and forecast ones after it.
 type Forecast struct {
-	Prices   Series
-	TwoPrice Series // on-peak and off-peak prices of the same time [MC 5]
-	Known    protocol.Instant
-	Currency string
-	Trouble  string // why there are no newer ones; empty: these are the newest
+	Prices         Series
+	TwoPrice       Series // on-peak and off-peak prices of the same time [MC 5]
+	PublishedUntil protocol.Instant
+	Currency       string
+	StaleReason    string // why there are no newer ones; empty if these are the newest
 }
 
 // Resolution is what all slots are made of: starts and lengths are multiples of it.

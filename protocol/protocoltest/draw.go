@@ -128,7 +128,7 @@ func Unix(t *rapid.T) string {
 func Load(t *rapid.T) protocol.Load {
 	return protocol.Load{
 		CPUs: Count(t), Busy: Count(t), QueuedJobs: Count(t), QueuedWork: Amount(t),
-		Withheld: Count(t), Draw: Amount(t), Budget: Amount(t),
+		PowerIdledCPUs: Count(t), Draw: Amount(t), Budget: Amount(t),
 	}
 }
 

@@ -57,8 +57,8 @@ func (k *Keeper) askPrices(ctx context.Context, from pricefeed.Origin, query pri
 	case err != nil:
 		r.err = fmt.Errorf("[prices]: %w", err)
 		return r
-	case result.Trouble != "":
-		r.err = errors.New("[prices]: " + result.Trouble)
+	case result.StaleReason != "":
+		r.err = errors.New("[prices]: " + result.StaleReason)
 	}
 	r.answer = answerOf(from, result.Prices)
 	return r

@@ -97,9 +97,9 @@ func (w *Watch) Ask(ctx context.Context, query price.Query) (price.Forecast, err
 		return price.Forecast{}, errors.Join(trouble, err)
 	}
 	if trouble != nil {
-		result.Trouble = trouble.Error()
+		result.StaleReason = trouble.Error()
 	}
-	w.seen.Store(&lastAnswer{published: result.Known.Time(), up: trouble == nil})
+	w.seen.Store(&lastAnswer{published: result.PublishedUntil.Time(), up: trouble == nil})
 	return result, nil
 }
 

@@ -50,8 +50,8 @@ func TestWatch(t *testing.T) {
 		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
 			t.Errorf("step %d: %+v, %v", i, result, err)
 		}
-		if reported := result.Trouble != ""; reported != (step.wrong != nil && step.want == nil) {
-			t.Errorf("step %d: trouble %q", i, result.Trouble)
+		if reported := result.StaleReason != ""; reported != (step.wrong != nil && step.want == nil) {
+			t.Errorf("step %d: trouble %q", i, result.StaleReason)
 		}
 		if published, up := w.Known(); up != step.up || published.IsZero() == step.known {
 			t.Errorf("step %d: up %v, known until %v", i, up, published)

@@ -207,14 +207,14 @@ func TestCheckMachines(t *testing.T) {
 	})
 	type l = *protocol.Load
 	spoilt(t, func() protocol.Load { return protocol.Load{} }, commonv1.CheckLoad, map[string]func(l){
-		"load.cpus: -1":           func(l l) { l.CPUs = -1 },
-		"load.busy: -1":           func(l l) { l.Busy = -1 },
-		"load.queued_jobs: -1":    func(l l) { l.QueuedJobs = -1 },
-		"load.queued_work_ms: -1": func(l l) { l.QueuedWork = -1 },
-		"load.benefit_ppm: -1":    func(l l) { l.Benefit = -1 },
-		"load.withheld: -1":       func(l l) { l.Withheld = -1 },
-		"load.draw_mw: -1":        func(l l) { l.Draw = -1 },
-		"load.budget_mw: -1":      func(l l) { l.Budget = -1 },
+		"load.cpus: -1":             func(l l) { l.CPUs = -1 },
+		"load.busy: -1":             func(l l) { l.Busy = -1 },
+		"load.queued_jobs: -1":      func(l l) { l.QueuedJobs = -1 },
+		"load.queued_work_ms: -1":   func(l l) { l.QueuedWork = -1 },
+		"load.benefit_ppm: -1":      func(l l) { l.Benefit = -1 },
+		"load.power_idled_cpus: -1": func(l l) { l.PowerIdledCPUs = -1 },
+		"load.draw_mw: -1":          func(l l) { l.Draw = -1 },
+		"load.budget_mw: -1":        func(l l) { l.Budget = -1 },
 	})
 	_, err := commonv1.DecodeLoad(nil)
 	protocoltest.Refused(t, err, "load: is missing")

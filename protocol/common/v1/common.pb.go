@@ -754,7 +754,7 @@ type Load struct {
 	// they have, in parts per million; 0: not measured. A local scheduler has none.
 	BenefitPpm int64 `protobuf:"varint,5,opt,name=benefit_ppm,json=benefitPpm,proto3" json:"benefit_ppm,omitempty"`
 	// Optional. Idle CPUs that a power budget keeps from working now.
-	Withheld int64 `protobuf:"varint,6,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	PowerIdledCpus int64 `protobuf:"varint,6,opt,name=power_idled_cpus,json=powerIdledCpus,proto3" json:"power_idled_cpus,omitempty"`
 	// Optional. Milliwatts that the jobs which run are taken to draw; 0: not known.
 	DrawMw int64 `protobuf:"varint,7,opt,name=draw_mw,json=drawMw,proto3" json:"draw_mw,omitempty"`
 	// Optional. Milliwatts that they may draw now; 0: there is no budget now.
@@ -828,9 +828,9 @@ func (x *Load) GetBenefitPpm() int64 {
 	return 0
 }
 
-func (x *Load) GetWithheld() int64 {
+func (x *Load) GetPowerIdledCpus() int64 {
 	if x != nil {
-		return x.Withheld
+		return x.PowerIdledCpus
 	}
 	return 0
 }
@@ -1677,7 +1677,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x03env\x18\x03 \x03(\fR\x03env\x12\x19\n" +
 	"\bwork_dir\x18\x04 \x01(\fR\aworkDir\x12\x16\n" +
 	"\x06stdout\x18\x05 \x01(\fR\x06stdout\x12\x16\n" +
-	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\xe8\x01\n" +
+	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\xf6\x01\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
@@ -1685,8 +1685,8 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"queuedJobs\x12$\n" +
 	"\x0equeued_work_ms\x18\x04 \x01(\x03R\fqueuedWorkMs\x12\x1f\n" +
 	"\vbenefit_ppm\x18\x05 \x01(\x03R\n" +
-	"benefitPpm\x12\x1a\n" +
-	"\bwithheld\x18\x06 \x01(\x03R\bwithheld\x12\x17\n" +
+	"benefitPpm\x12(\n" +
+	"\x10power_idled_cpus\x18\x06 \x01(\x03R\x0epowerIdledCpus\x12\x17\n" +
 	"\adraw_mw\x18\a \x01(\x03R\x06drawMw\x12\x1b\n" +
 	"\tbudget_mw\x18\b \x01(\x03R\bbudgetMw\"=\n" +
 	"\x04Term\x12\x12\n" +

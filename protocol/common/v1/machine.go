@@ -63,7 +63,7 @@ func EncodeLoad(l protocol.Load) *Load {
 	return &Load{
 		Cpus: int64(l.CPUs), Busy: int64(l.Busy),
 		QueuedJobs: int64(l.QueuedJobs), QueuedWorkMs: l.QueuedWork, BenefitPpm: int64(l.Benefit),
-		Withheld: int64(l.Withheld), DrawMw: l.Draw, BudgetMw: l.Budget,
+		PowerIdledCpus: int64(l.PowerIdledCPUs), DrawMw: l.Draw, BudgetMw: l.Budget,
 	}
 }
 
@@ -73,7 +73,7 @@ func DecodeLoad(m *Load) (protocol.Load, error) {
 	return protocol.Load{
 		CPUs: wire.Narrow(m.GetCpus()), Busy: wire.Narrow(m.GetBusy()),
 		QueuedJobs: wire.Narrow(m.GetQueuedJobs()), QueuedWork: m.GetQueuedWorkMs(), Benefit: wire.Narrow(m.GetBenefitPpm()),
-		Withheld: wire.Narrow(m.GetWithheld()), Draw: m.GetDrawMw(), Budget: m.GetBudgetMw(),
+		PowerIdledCPUs: wire.Narrow(m.GetPowerIdledCpus()), Draw: m.GetDrawMw(), Budget: m.GetBudgetMw(),
 	}, wire.Present("load", m != nil)
 }
 
@@ -85,7 +85,7 @@ func CheckLoad(l protocol.Load) error {
 		wire.Count("queued_jobs", l.QueuedJobs),
 		wire.Amount("queued_work_ms", l.QueuedWork),
 		wire.Count("benefit_ppm", l.Benefit),
-		wire.Count("withheld", l.Withheld),
+		wire.Count("power_idled_cpus", l.PowerIdledCPUs),
 		wire.Amount("draw_mw", l.Draw),
 		wire.Amount("budget_mw", l.Budget),
 	))

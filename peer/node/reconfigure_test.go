@@ -26,7 +26,7 @@ func (n named) Decide(context.Context, policy.Snapshot) ([]policy.Decision, []by
 
 // A round that was handed over before the policy changed keeps the old one; a
 // change that the machine refuses changes nothing.
-func TestRetuneChangesWhoDecides(t *testing.T) {
+func TestReconfigureChangesWhoDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core := &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
 			if _, ok := ev.(event.MessageIn); ok {
@@ -37,7 +37,7 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 				return event.Ready{}
 			}
 			reply := view.Reply(view.Done{})
-			if tune.Tuning.LocalWaitThreshold < 0 {
+			if tune.Runtime.LocalWaitThreshold < 0 {
 				reply = view.Refusal{Code: view.BadRequest, Reason: "negative"}
 			}
 			return event.Ready{Answers: []event.Answer{{Asked: tune.Asked, Reply: reply}}}
@@ -49,11 +49,11 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 		}
 		decide()
 		var refused *node.RefusedError
-		if err := r.Retune(t.Context(), rules.RuntimeConfig{LocalWaitThreshold: -1}, named("bad")); !errors.As(err, &refused) {
+		if err := r.Reconfigure(t.Context(), rules.RuntimeConfig{LocalWaitThreshold: -1}, named("bad")); !errors.As(err, &refused) {
 			t.Errorf("got %v, want a refusal", err)
 		}
 		decide()
-		if err := r.Retune(t.Context(), rules.RuntimeConfig{LocalWaitThreshold: 3}, named("second")); err != nil {
+		if err := r.Reconfigure(t.Context(), rules.RuntimeConfig{LocalWaitThreshold: 3}, named("second")); err != nil {
 			t.Error(err)
 		}
 		decide()
@@ -65,7 +65,7 @@ func TestRetuneChangesWhoDecides(t *testing.T) {
 		if !slices.Equal(deciders, []string{"first", "first", "second"}) {
 			t.Errorf("decided by %v", deciders)
 		}
-		if reported := seenOf[event.Reconfigure](core); len(reported) != 2 || reported[1].Tuning.LocalWaitThreshold != 3 {
+		if reported := seenOf[event.Reconfigure](core); len(reported) != 2 || reported[1].Runtime.LocalWaitThreshold != 3 {
 			t.Errorf("the machine was told %+v", reported)
 		}
 		_ = r.end()
