@@ -139,12 +139,14 @@ func (f *powerFlags) readBudget(p *powerPlan) error {
 	case f.budgetKW != "" && f.budget != "":
 		return usage("--budget-kw and --budget are mutually exclusive")
 	case f.budgetKW != "":
-		if p.Limit = schedule.Thousandths(f.budgetKW) * 1000; p.Limit <= 0 {
+		watts, ok := schedule.Thousandths(f.budgetKW)
+		if p.Limit = watts * 1000; !ok || p.Limit <= 0 {
 			return usage("--budget-kw: invalid value %s; use kilowatts above 0, such as 450", f.budgetKW)
 		}
 	case f.budget != "":
 		text, percent := strings.CutSuffix(f.budget, "%")
-		if p.Share = schedule.Thousandths(strings.TrimSpace(text)) * 10; p.Share <= 0 || !percent {
+		thousandths, ok := schedule.Thousandths(strings.TrimSpace(text))
+		if p.Share = thousandths * 10; !ok || p.Share <= 0 || !percent {
 			return usage("--budget: invalid value %s; use a percentage of the mean power, such as 50%%, or --budget-kw", f.budget)
 		}
 	}
@@ -178,7 +180,8 @@ func (f *powerFlags) readHours(cmd *cobra.Command, p *powerPlan) error {
 		}
 		p.clock.Zone = zone.Location
 	}
-	if p.Ratio = protocol.Micro(schedule.Thousandths(f.ratio) * 1000); p.Ratio <= 0 {
+	ratio, ok := schedule.Thousandths(f.ratio)
+	if p.Ratio = protocol.Micro(ratio * 1000); !ok || p.Ratio <= 0 {
 		return usage("--price-ratio: invalid value %s; use a number above 0, such as 3", f.ratio)
 	}
 	if cmd.Flags().Changed("on-peak") {

@@ -96,8 +96,12 @@ func checkDirectory(path string) error {
 
 // Owner says whether a file, link or directory belongs to root or to this account.
 func Owner(what string, info fs.FileInfo) error {
-	owner, own := OwnerOf(info), os.Geteuid()
-	if owner == 0 || owner == own {
+	owner, known := OwnerOf(info)
+	own := os.Geteuid()
+	switch {
+	case !known:
+		return fmt.Errorf("the owner of %s is unknown; move it to a file system with owners, and chown it to user %d, which runs this", what, own)
+	case owner == 0 || owner == own:
 		return nil
 	}
 	return fmt.Errorf("%s belongs to user %d, who may change it: chown it to root, or to user %d, which runs this", what, owner, own)
@@ -110,25 +114,31 @@ func Change(what string, info fs.FileInfo) error {
 	switch mode := info.Mode().Perm(); {
 	case mode&0o002 != 0:
 		return fmt.Errorf("all users may change %s: chmod o-w", what)
-	case mode&0o020 != 0 && groupOf(info) != 0 && (os.Geteuid() == 0 || groupOf(info) != os.Getegid()):
-		return fmt.Errorf("group %d may change %s: chmod g-w, or chgrp it to root", groupOf(info), what)
+	case mode&0o020 != 0:
+		return changeByGroup(what, info)
 	}
 	return nil
 }
 
-// OwnerOf is the user that a file or directory belongs to; -1: it is not known.
-func OwnerOf(info fs.FileInfo) int {
-	if of, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(of.Uid)
+// changeByGroup is the part of [Change] for a file or directory that its group may change.
+func changeByGroup(what string, info fs.FileInfo) error {
+	of, known := info.Sys().(*syscall.Stat_t)
+	if !known {
+		return fmt.Errorf("a group that is unknown may change %s: chmod g-w", what)
 	}
-	return -1
+	if group := int(of.Gid); group != 0 && (os.Geteuid() == 0 || group != os.Getegid()) {
+		return fmt.Errorf("group %d may change %s: chmod g-w, or chgrp it to root", group, what)
+	}
+	return nil
 }
 
-func groupOf(info fs.FileInfo) int {
+// OwnerOf is the user that a file or directory belongs to. It returns false if the file system
+// does not say.
+func OwnerOf(info fs.FileInfo) (uid int, known bool) {
 	if of, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(of.Gid)
+		return int(of.Uid), true
 	}
-	return -1
+	return 0, false
 }
 
 // Secret reads a file of at most the given size that only its owner may read, who is root or

@@ -29,7 +29,8 @@ func (p *Power) ReadRates(r Rates) error {
 	}
 	var numbers [3]int64
 	for i, one := range [3]string{low, high, r.Idle} {
-		if numbers[i] = Thousandths(one); numbers[i] < 0 {
+		var ok bool
+		if numbers[i], ok = Thousandths(one); !ok {
 			return fmt.Errorf("--%s %s: write a number as 25.5, or a range as 20-33", [3]string{r.Name, r.Name, r.IdleName}[i], one)
 		}
 	}
@@ -49,14 +50,12 @@ func (p *Power) ReadRates(r Rates) error {
 	return nil
 }
 
-// Thousandths reads a number from 0 to a million with up to three decimals; -1: it is none.
-func Thousandths(text string) int64 {
+// Thousandths reads a number from 0 to a million with up to three decimals. It returns false
+// if the text is no such number.
+func Thousandths(text string) (number int64, ok bool) {
 	form := decimal.Form{Scale: 3, Max: 1_000_000_000, Scientific: true}
 	number, err := form.Parse(text)
-	if err != nil {
-		return -1
-	}
-	return number
+	return number, err == nil
 }
 
 // Clock says when it is on-peak.

@@ -91,7 +91,11 @@ func ownDirs(base, prefix string, old time.Duration) []string {
 	paths, _ := filepath.Glob(filepath.Join(base, prefix+"*"))
 	return slices.DeleteFunc(paths, func(path string) bool {
 		info, err := os.Lstat(path)
-		return err != nil || !info.IsDir() || fileguard.OwnerOf(info) != os.Geteuid() || time.Since(info.ModTime()) < old
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < old {
+			return true
+		}
+		owner, known := fileguard.OwnerOf(info)
+		return !known || owner != os.Geteuid()
 	})
 }
 
