@@ -43,7 +43,7 @@ func (p *Peer) beginGroup(first *tables.Job, members []broker.Place) {
 	for _, one := range members {
 		j := p.rows.Jobs[one.Job.Spec.Job]
 		p.queue.Remove(j.Spec.Job)
-		j.QuotedAWT, j.Reason, j.Asked = d.Start.Sub(p.now), view.ReasonGroup, p.now
+		j.QuotedAWT, j.Reason, j.Asked = new(d.Start.Sub(p.now)), view.ReasonGroup, p.now
 		j.Site = one.Site
 	}
 	p.carryOutGroup(g, d)

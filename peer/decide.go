@@ -209,7 +209,7 @@ func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 	case broker.StartsWithOthers(c.in, &j.Job):
 		c.groups.Place(broker.Place{Job: &j.Job, Site: site, Wait: c.in.Start(d.Job, d.Site, d.Wait)})
 	case home:
-		p.commitLocal(j, d.Wait)
+		p.commitLocal(j, &d.Wait)
 	default:
 		p.offer(j, site, d.Wait)
 	}

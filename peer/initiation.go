@@ -82,7 +82,7 @@ func (p *Peer) rejectVolunteers(r *round, i int, j *tables.Job) {
 	case p.cfg.Initiation == policy.Receiver:
 		p.waitForVolunteer(j)
 	case p.cfg.Initiation == policy.Symmetric && p.cfg.StayLocal:
-		p.commitLocal(j, r.Home[i].AWT)
+		p.commitLocal(j, &r.Home[i].AWT)
 	case !rejected:
 		p.requeueUnplaced(r, j, view.ReasonVolunteer, "")
 	default:

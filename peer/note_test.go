@@ -85,7 +85,7 @@ func TestPowerClassIsStatedAtTheOrigin(t *testing.T) {
 // TestSitesTellPower: in watts, of this site as it is and of partners as they said last.
 func TestSitesTellPower(t *testing.T) {
 	t.Parallel()
-	load := protocol.Load{CPUs: 4, Busy: 1, PowerIdledCPUs: 2, Draw: 12_300_001, Budget: 50_000_000}
+	load := protocol.Load{CPUs: 4, Busy: 1, PowerIdledCPUs: 2, Draw: 12_300_001, Budget: protocol.ActiveBudget(50_000_000)}
 	l := newLone(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
 		if _, ok := op.(event.QuoteOp); ok {
 			return event.QuoteResult{Load: load, Quotes: make([]protocol.Quote, 1)}, nil
@@ -93,7 +93,7 @@ func TestSitesTellPower(t *testing.T) {
 		return idle(peertest.Greedy{}, atOnce)(op)
 	})
 	l.quote(protocol.QuoteRequest{Jobs: []protocol.Spec{guest(1, 1)}})
-	l.step(event.DigestSeen{Digest: protocol.Digest{Site: "b", Seq: 1, Load: protocol.Load{CPUs: 8, PowerIdledCPUs: 3, Draw: 1, Budget: 2000}}})
+	l.step(event.DigestSeen{Digest: protocol.Digest{Site: "b", Seq: 1, Load: protocol.Load{CPUs: 8, PowerIdledCPUs: 3, Draw: 1, Budget: protocol.ActiveBudget(2000)}}})
 	l.step(event.AskSites{})
 	view, _ := l.answers[len(l.answers)-1].(view.Sites)
 	own, other := view.Sites[0], view.Sites[1]

@@ -19,7 +19,7 @@ import (
 func (p *Peer) offer(j *tables.Job, site protocol.SiteName, awt protocol.Duration) {
 	j.NextEpoch()
 	p.moveJob(j, row.JobOffered)
-	j.Site, j.QuotedAWT, j.Reason, j.Asked = site, awt, view.ReasonHandOff, p.now
+	j.Site, j.QuotedAWT, j.Reason, j.Asked = site, new(awt), view.ReasonHandOff, p.now
 	p.queue.Remove(j.Spec.Job)
 	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})

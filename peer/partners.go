@@ -189,10 +189,10 @@ func (p *Peer) recordConduct(one *partner.Partner, what row.Conduct) {
 
 // watchStart sets the time by which a job that was handed over has to have started.
 func (p *Peer) watchStart(j *tables.Job) {
-	if !p.cfg.AskUnreliableLast || j.ReserveFrom != 0 || j.QuotedAWT < 0 {
+	if !p.cfg.AskUnreliableLast || j.ReserveFrom != 0 || j.QuotedAWT == nil {
 		return
 	}
-	p.after(partner.LateAfter(j.QuotedAWT), due.OfTag(due.StartTimer, j.Tag()))
+	p.after(partner.LateAfter(*j.QuotedAWT), due.OfTag(due.StartTimer, j.Tag()))
 }
 
 // startDue looks whether a job has started that should have. A partner that cannot be reached

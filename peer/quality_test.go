@@ -216,8 +216,8 @@ func TestPartnerThatDoesNotKeepItsQuotes(t *testing.T) {
 			j.submits(30, 2*protocol.Minute)
 			j.pass(protocol.Hour)
 			view := j.view("b")
-			if !strings.HasPrefix(view.AskedLastReason, "asked last") || !strings.Contains(view.AskedLastReason, test.why) || view.QuotesMet > 500_000 {
-				t.Fatalf("after 30 jobs: %q, %d ppm kept", view.AskedLastReason, view.QuotesMet)
+			if !strings.HasPrefix(view.AskedLastReason, "asked last") || !strings.Contains(view.AskedLastReason, test.why) || *view.QuotesMet > 500_000 {
+				t.Fatalf("after 30 jobs: %q, %d ppm kept", view.AskedLastReason, *view.QuotesMet)
 			}
 			before, c := j.asked["b"], j.given["c"]
 			j.submits(60, 2*protocol.Minute)
@@ -227,8 +227,8 @@ func TestPartnerThatDoesNotKeepItsQuotes(t *testing.T) {
 			if got := j.given["c"] - c; got < 35 {
 				t.Errorf("the honest partner got %d of 60 jobs", got)
 			}
-			if view = j.view("c"); view.AskedLastReason != "" || view.QuotesMet != protocol.PPM {
-				t.Errorf("the honest partner: %q, %d ppm", view.AskedLastReason, view.QuotesMet)
+			if view = j.view("c"); view.AskedLastReason != "" || *view.QuotesMet != protocol.PPM {
+				t.Errorf("the honest partner: %q, %d ppm", view.AskedLastReason, *view.QuotesMet)
 			}
 		})
 	}
@@ -263,8 +263,8 @@ func TestPartnersThatAreNotToBlame(t *testing.T) {
 			j := newJudged(t, map[protocol.SiteName]manner{"b": how})
 			j.submits(30, protocol.Minute)
 			j.pass(protocol.Day)
-			if view := j.view("b"); view.AskedLastReason != "" || view.QuotesMet != protocol.PPM {
-				t.Errorf("%q, %d ppm", view.AskedLastReason, view.QuotesMet)
+			if view := j.view("b"); view.AskedLastReason != "" || *view.QuotesMet != protocol.PPM {
+				t.Errorf("%q, %d ppm", view.AskedLastReason, *view.QuotesMet)
 			}
 		})
 	}
@@ -276,7 +276,7 @@ func TestPartnersThatAreNotToBlame(t *testing.T) {
 			j.submits(1, protocol.Minute)
 		}
 		if view := j.view("b"); view.AskedLastReason != "" {
-			t.Errorf("%q, %d ppm", view.AskedLastReason, view.QuotesMet)
+			t.Errorf("%q, %d ppm", view.AskedLastReason, *view.QuotesMet)
 		}
 	})
 }
@@ -291,8 +291,8 @@ func TestDoubtOutlivesARestart(t *testing.T) {
 		t.Fatal("it is not in doubt")
 	}
 	j.start()
-	if after := j.view("b"); after.AskedLastReason != before.AskedLastReason || after.QuotesMet != before.QuotesMet {
-		t.Errorf("after a restart: %q, %d ppm kept; before: %q, %d", after.AskedLastReason, after.QuotesMet, before.AskedLastReason, before.QuotesMet)
+	if after := j.view("b"); after.AskedLastReason != before.AskedLastReason || *after.QuotesMet != *before.QuotesMet {
+		t.Errorf("after a restart: %q, %d ppm kept; before: %q, %d", after.AskedLastReason, *after.QuotesMet, before.AskedLastReason, *before.QuotesMet)
 	}
 	asked := j.asked["b"]
 	j.submits(10, protocol.Second)
@@ -324,6 +324,6 @@ func TestDoubtEnds(t *testing.T) {
 	j.manners["b"] = manner{starts: 1, runs: protocol.Minute, state: protocol.Completed}
 	j.submits(100, 2*protocol.Minute)
 	if view := j.view("b"); view.AskedLastReason != "" {
-		t.Errorf("after 100 jobs: %q, %d ppm", view.AskedLastReason, view.QuotesMet)
+		t.Errorf("after 100 jobs: %q, %d ppm", view.AskedLastReason, *view.QuotesMet)
 	}
 }

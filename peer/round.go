@@ -66,12 +66,9 @@ func (p *Peer) commitLocalJobs(ids []protocol.JobID, because string) {
 			continue
 		}
 		p.logEvent(event.LogEvent{Kind: event.LogRoundDecided, Job: id, Site: p.cfg.Site, Text: because})
-		p.commitLocal(j, notQuoted)
+		p.commitLocal(j, nil)
 	}
 }
-
-// notQuoted is the quoted wait of a job for which no site was asked.
-const notQuoted protocol.Duration = -1
 
 func (p *Peer) newRound(specs []protocol.Spec) *round {
 	p.lastRound++
@@ -189,7 +186,7 @@ func (p *Peer) applyLocalQuotes(r *round) {
 		j.NoteLocalQuote(&r.Home[i])
 		j.Quoted = pricing.QuotedPrice(&r.Home[i])
 		p.logPlacedLocally(r, i)
-		p.commitLocal(j, r.Home[i].AWT)
+		p.commitLocal(j, &r.Home[i].AWT)
 	}
 	if len(kept) > 0 {
 		r.Keep(func(i int) bool {

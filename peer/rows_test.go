@@ -30,7 +30,7 @@ func fullRows() map[row.Table]row.Row {
 	return map[row.Table]row.Row{
 		row.JobTable: row.Job{
 			Spec: spec, Phase: row.JobStagingOut, Epoch: 3, Site: "b", Cancelling: true, State: protocol.Running, Reason: "r",
-			StatusSeq: 4, QuotedAWT: 5, CommittedAt: 6, Started: 7, Ended: 8, Outcome: outcome, OperatorReason: "s", Reruns: 9, Holder: 10, Restored: true, SkipEpochs: true, Forced: true,
+			StatusSeq: 4, QuotedAWT: new(protocol.Duration(5)), CommittedAt: 6, Started: 7, Ended: 8, Outcome: outcome, OperatorReason: "s", Reruns: 9, Holder: 10, Restored: true, SkipEpochs: true, Forced: true,
 			Fenced:  []row.FencedPlacement{{Site: "c", Epoch: 2, Holder: 3, Lost: true}},
 			WorkDir: "/w", Stdout: "/o", Stderr: "/e",
 			Application: 1_000_000_000_006, Prediction: &row.Prediction{Cost: -1, End: 2, Run: 3}, ReserveFrom: 4, ReservedAt: 5,

@@ -14,8 +14,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// commitLocal moves a job of this origin to the own local queue.
-func (p *Peer) commitLocal(j *tables.Job, awt protocol.Duration) {
+// commitLocal moves a job of this origin to the local queue of this site. quoted is the wait that this site
+// quoted; it is nil if no quote was requested.
+func (p *Peer) commitLocal(j *tables.Job, quoted *protocol.Duration) {
 	account, err := p.cfg.Accounts.Local(j.Spec.User)
 	if err != nil {
 		p.excludeHere(j, err.Error())
@@ -25,7 +26,10 @@ func (p *Peer) commitLocal(j *tables.Job, awt protocol.Duration) {
 	}
 	j.NextEpoch()
 	p.moveJob(j, row.JobCommittedLocal)
-	j.Site, j.QuotedAWT, j.CommittedAt = p.cfg.Site, awt, p.now
+	j.Site, j.QuotedAWT, j.CommittedAt = p.cfg.Site, nil, p.now
+	if quoted != nil {
+		j.QuotedAWT = new(*quoted) // a quote of a round is not to be kept in memory
+	}
 	p.queue.Remove(j.Spec.Job)
 	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})

@@ -174,8 +174,17 @@ func (l Life) String() string {
 	return fmt.Sprintf("start %d of %s, change %d", l.Boot, l.Begun.Time().UTC().Format("2006-01-02 15:04:05Z"), l.Generation)
 }
 
-// NoPower is a budget of nothing in [Load], where 0 is no budget.
-const NoPower int64 = 1
+// PowerBudget is the power that the running jobs of a machine may draw together now. The zero
+// PowerBudget means that no budget is active.
+type PowerBudget struct {
+	Active     bool
+	Milliwatts int64 // while it is active. Zero lets no job run
+}
+
+// ActiveBudget is a budget of this power.
+func ActiveBudget(milliwatts int64) PowerBudget {
+	return PowerBudget{Active: true, Milliwatts: milliwatts}
+}
 
 // Load is how busy a machine is. Queued work is apart from [Load.RUS].
 type Load struct {
@@ -186,7 +195,7 @@ type Load struct {
 	Benefit        int   // of local users from the grid, in parts per million: 2,000,000 halves their response time. Zero means not measured.
 	PowerIdledCPUs int   // idle CPUs that a power budget keeps from working now
 	Draw           int64 // milliwatts that the jobs which run are taken to draw; 0: not known
-	Budget         int64 // milliwatts that they may draw now, [NoPower] for none at all; 0: there is no budget now
+	Budget         PowerBudget
 }
 
 // RUS is the resource utilization status of [SS 2.1.1]: busy CPUs over CPUs, in

@@ -186,7 +186,7 @@ func TestTestOnlyPrintsTheQuotes(t *testing.T) {
 	n := &fakeNode{replyF: always(view.TestSubmitResult{Jobs: [][]view.Quote{{
 		{
 			Site: "borealis", AWT: 1500, AWTLow: 0, Median: protocol.Hour, AWTHigh: protocol.Day, ERT: protocol.Hour, RUS: 500_000,
-			Bound: 2*protocol.Hour + 9*protocol.Minute + 1, Age: protocol.Minute, Cost: 1_230_000, Currency: "EUR",
+			Bound: 2*protocol.Hour + 9*protocol.Minute + 1, Age: new(protocol.Minute), Cost: 1_230_000, Currency: "EUR",
 			Note: "waits for off-peak\x1b",
 		},
 		{Site: "cygnus", AWT: 2000, ERT: protocol.Hour, Cost: -5, Currency: "E\x1bR"},
@@ -401,7 +401,7 @@ func TestSites(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Sites{Sites: []view.Site{
 		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2, Benefit: 1_254_000, Prices: "NO1 in NOK,\nknown until then"},
-		{Site: "borealis", Link: "down", Age: -1, Reason: "no route"},
+		{Site: "borealis", Link: "down", Reason: "no route"},
 	}}, nil)}
 	want := "" +
 		"SITE      NO  LINK  CPUS  BUSY   RUS  QUEUED      AGE  HERE  THERE  BENEFIT  NOTE\n" +
@@ -428,7 +428,7 @@ func TestSitesUnderAPowerBudget(t *testing.T) {
 		{Site: "cygnus", Link: "up", Draw: 1_260_000},
 		{Site: "draco", Link: "up", Budget: new(int64(20_000))},
 		{Site: "dorado", Link: "up", Budget: new(int64(0))},
-		{Site: "eridanus", Link: "down", Age: -1},
+		{Site: "eridanus", Link: "down"},
 	}}, nil)}
 	want := "" +
 		"SITE      NO  LINK  CPUS  BUSY    RUS  QUEUED      AGE  HERE  THERE  BENEFIT       POWER  NOTE\n" +

@@ -38,7 +38,7 @@ func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 	for _, job := range jobs {
 		view := job.seen.job
 		t.Add(job.id.String(), job.Name, string(view.Origin), console.OrDash(string(view.Site)),
-			console.Brief(view.QuotedAWT), console.Brief(actualWait(view)), exitText(view))
+			quotedWait(view), console.Brief(actualWait(view)), exitText(view))
 		if view.State != protocol.Completed {
 			wrong = append(wrong, fmt.Errorf("%s: %s", job.Name, display.State(view)))
 		}
@@ -71,6 +71,13 @@ func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 }
 
 // actualWait is the wait that the quote was about: from the placement on.
+func quotedWait(job view.Job) string {
+	if job.QuotedAWT == nil {
+		return "-"
+	}
+	return console.Brief(*job.QuotedAWT)
+}
+
 func actualWait(job view.Job) protocol.Duration {
 	if job.Started == 0 || job.CommittedAt == 0 {
 		return 0

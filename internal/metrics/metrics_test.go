@@ -206,8 +206,8 @@ func TestSites(t *testing.T) {
 	m.WatchSites(func(context.Context) ([]view.Site, error) {
 		return []view.Site{
 			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, PowerIdledCPUs: 8, Draw: 4500, Budget: new(int64(6000))},
-			{Site: "there", Link: "up", CPUs: 8, Age: 1500, Draw: 7, Budget: new(int64(7)), PowerIdledCPUs: 7, LastSeen: 1_800_000_000_500, SentJobs: 2},
-			{Site: "away", Link: "down", Age: -1},
+			{Site: "there", Link: "up", CPUs: 8, Age: new(protocol.Duration(1500)), Draw: 7, Budget: new(int64(7)), PowerIdledCPUs: 7, LastSeen: 1_800_000_000_500, SentJobs: 2},
+			{Site: "away", Link: "down"},
 		}, trouble
 	})
 	body := scrape(t, m)

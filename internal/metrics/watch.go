@@ -106,19 +106,19 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 	gauge(s.up, up)
 	gauge(s.here, float64(v.GuestJobs))
 	gauge(s.there, float64(v.SentJobs))
-	if v.QuotesMet > 0 || v.AskedLastReason != "" {
+	if v.QuotesMet != nil {
 		doubt := 0.0
 		if v.AskedLastReason != "" {
 			doubt = 1
 		}
-		gauge(s.kept, float64(v.QuotesMet)/protocol.PPM)
+		gauge(s.kept, float64(*v.QuotesMet)/protocol.PPM)
 		gauge(s.doubt, doubt)
 	}
 	if v.LastSeen > 0 {
 		gauge(s.seen, unix(v.LastSeen))
 	}
-	if v.Age >= 0 && v.Age != protocol.Never {
-		gauge(s.stale, seconds(v.Age))
+	if v.Age != nil && *v.Age != protocol.Never {
+		gauge(s.stale, seconds(*v.Age))
 	}
 }
 

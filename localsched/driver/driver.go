@@ -29,11 +29,11 @@ type Driver struct {
 	jobs         map[protocol.Tag]*Job // from Submit or Add to Leave
 	reservations map[protocol.Tag]localsched.Reservation
 	work         Work
-	wake         protocol.Instant // the engine's
-	budgetChange protocol.Instant // when the budget changes next
-	budget       int64            // the last one reported, as in [protocol.Load]
-	blocked      []*Job           // by the budget, as reported
-	budgetScans  uint64           // at the budget
+	wake         protocol.Instant     // the engine's
+	budgetChange protocol.Instant     // when the budget changes next
+	budget       protocol.PowerBudget // the last one reported, as in [protocol.Load]
+	blocked      []*Job               // by the budget, as reported
+	budgetScans  uint64               // at the budget
 }
 
 // Job is a job of a driver; runners embed it in theirs. Set Tag and Request before passing it to
@@ -248,7 +248,7 @@ func (d *Driver) apply(now protocol.Instant, actions localsched.Actions) {
 // updateBlocked reports the pending jobs that the budget keeps from starting, and stores when the
 // budget changes next. A changed budget also wakes watchers, so that they see it in the load.
 func (d *Driver) updateBlocked(now protocol.Instant) {
-	if d.builtin == nil || !d.rules.Budgeted() && d.budget == 0 && len(d.blocked) == 0 {
+	if d.builtin == nil || !d.rules.Budgeted() && !d.budget.Active && len(d.blocked) == 0 {
 		return
 	}
 	was := d.blocked

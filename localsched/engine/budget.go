@@ -184,7 +184,7 @@ func (b *budgeted) addToLoad(load *protocol.Load, f *ClusterState) {
 	if limit == power.Unlimited {
 		return
 	}
-	load.Budget = max(protocol.NoPower, limit)
+	load.Budget = protocol.ActiveBudget(limit)
 	idle := int64(max(0, load.CPUs-load.Busy))
 	usable := idle
 	if left := max(0, limit-f.supply.taken); left < math.MaxInt64/1000 {

@@ -551,7 +551,7 @@ func TestRunningOnCount(t *testing.T) {
 	r.submit(job(1, 2, 30), 30)
 	r.advance(105)
 	r.submit(job(2, 2, 5), 5)
-	if load := r.engine.Load(); load.Draw != 6000 || load.Budget != 4000 || load.PowerIdledCPUs != 2 || load.Free() != 0 {
+	if load := r.engine.Load(); load.Draw != 6000 || load.Budget != protocol.ActiveBudget(4000) || load.PowerIdledCPUs != 2 || load.Free() != 0 {
 		t.Errorf("the load is %+v", load)
 	}
 	r.drain()

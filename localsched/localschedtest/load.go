@@ -39,7 +39,7 @@ func descriptionStays(ctx context.Context, s *session) error {
 func saneLoad(load protocol.Load) error {
 	if load.CPUs < 0 || load.Busy < 0 || load.Busy > load.CPUs || load.QueuedJobs < 0 || load.QueuedWork < 0 ||
 		load.QueuedJobs == 0 && load.QueuedWork > 0 || load.PowerIdledCPUs < 0 || load.PowerIdledCPUs > load.CPUs-load.Busy ||
-		load.Draw < 0 || load.Budget < 0 {
+		load.Draw < 0 || load.Budget.Milliwatts < 0 || !load.Budget.Active && load.Budget.Milliwatts > 0 {
 		return fmt.Errorf("the load is %+v", load)
 	}
 	return nil

@@ -177,7 +177,7 @@ func TestHeldUntilOffPeak(t *testing.T) {
 		s.is(t, two, protocol.Pending, "")
 		s.is(t, one, protocol.Pending, changefeed.PowerBudget)
 		want := protocol.Load{
-			CPUs: cpus, QueuedJobs: 2, QueuedWork: 2 + int64(protocol.Hour), PowerIdledCPUs: cpus, Budget: 2000,
+			CPUs: cpus, QueuedJobs: 2, QueuedWork: 2 + int64(protocol.Hour), PowerIdledCPUs: cpus, Budget: protocol.ActiveBudget(2000),
 		}
 		if load := s.load(t); load != want {
 			t.Errorf("the load is %+v, want %+v", load, want)

@@ -246,7 +246,7 @@ func TestDrawNotKnown(t *testing.T) {
 		s.behind.start(s.submit(t, 0, 1))
 		s.submit(t, 1, 1)
 		synctest.Wait()
-		if load := s.load(t); load.Draw != 0 || load.Budget != 0 || s.Pending() != 0 {
+		if load := s.load(t); load.Draw != 0 || load.Budget.Active || s.Pending() != 0 {
 			t.Errorf("the load is %+v, and %d mW are kept for what waits", load, s.Pending())
 		}
 		if err := s.SetBudget(until(t, now().Add(protocol.Hour), 1)); err != nil {

@@ -78,7 +78,7 @@ func TestProcessesStartWithinTheBudget(t *testing.T) {
 	one := s.submit(t, guest(t, "true"))
 	s.awaitReason(t, one, changefeed.PowerBudget)
 	want := protocol.Load{
-		CPUs: 4, Busy: 2, QueuedJobs: 1, QueuedWork: int64(protocol.Minute), PowerIdledCPUs: 2, Draw: 2000, Budget: 2000,
+		CPUs: 4, Busy: 2, QueuedJobs: 1, QueuedWork: int64(protocol.Minute), PowerIdledCPUs: 2, Draw: 2000, Budget: protocol.ActiveBudget(2000),
 	}
 	if load := s.load(t); load != want {
 		t.Errorf("the load is %+v, want %+v", load, want)
@@ -109,7 +109,7 @@ func TestHeldNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.awaitReason(t, one, "")
-	if load := s.load(t); load.Budget != 0 || load.PowerIdledCPUs != 0 || load.Draw != 0 {
+	if load := s.load(t); load.Budget.Active || load.PowerIdledCPUs != 0 || load.Draw != 0 {
 		t.Errorf("the load is %+v", load)
 	}
 }
@@ -133,7 +133,7 @@ func TestWatchersHearOfTheBudget(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	first, err := s.Watch(ctx, "")
-	for err == nil && first.Load.Budget != 0 {
+	for err == nil && first.Load.Budget.Active {
 		first, err = s.Watch(ctx, first.Cursor)
 	}
 	const apart = 50 * protocol.Millisecond // the scheduler follows the wall clock, and may be ahead of it
@@ -151,7 +151,7 @@ func TestWatchersHearOfTheBudget(t *testing.T) {
 	if err = s.SetBudget(until(t, now().Add(protocol.Hour), 1)); err != nil {
 		t.Fatal(err)
 	}
-	if watched := <-news; watched.Load.Budget != 1000 || watched.Load.PowerIdledCPUs != 3 {
+	if watched := <-news; watched.Load.Budget != protocol.ActiveBudget(1000) || watched.Load.PowerIdledCPUs != 3 {
 		t.Errorf("told of %+v", watched)
 	}
 }

@@ -50,7 +50,7 @@ func TestPowerGate(t *testing.T) {
 	if got := s.cluster.must(t, "squeue", "-h", "-o", "%j", "-n", s.jobName(first.Tag)+","+s.jobName(second.Tag)+","+s.jobName(third.Tag)); got != s.jobName(first.Tag) {
 		t.Errorf("Slurm has %q, want the first job alone", got)
 	}
-	if load, failed := g.Load(t.Context()); failed != nil || load.Draw != 1000 || load.Budget != 1000 || load.Free() > 0 {
+	if load, failed := g.Load(t.Context()); failed != nil || load.Draw != 1000 || load.Budget != protocol.ActiveBudget(1000) || load.Free() > 0 {
 		t.Errorf("the load is %+v, %v", load, failed)
 	}
 	if became, failed := g.Withdraw(t.Context(), third.Tag); failed != nil || became != localsched.Withdrawn {

@@ -199,11 +199,11 @@ func TestSites(t *testing.T) {
 	a := peerA()
 	load := protocol.Load{CPUs: 8, Busy: 3}
 	got := a.Sites(answers.Here{Software: "v1", Load: load}).Sites
-	if len(got) != 2 || !got[0].Self || got[0].Site != "a" || got[0].Age != -1 || got[0].Busy != 3 || got[1].Site != "b" {
+	if len(got) != 2 || !got[0].Self || got[0].Site != "a" || got[0].Age != nil || got[0].Busy != 3 || got[1].Site != "b" {
 		t.Errorf("%+v", got)
 	}
 	a.Rows.Jobs[seven].Phase = row.JobCommittedLocal
-	if got := a.Sites(answers.Here{Load: load, Loaded: true, Benefit: 5}).Sites[0]; got.Age != 0 || got.Benefit != 5 || got.GuestJobs != 1 {
+	if got := a.Sites(answers.Here{Load: load, Loaded: true, Benefit: 5}).Sites[0]; got.Age == nil || *got.Age != 0 || got.Benefit != 5 || got.GuestJobs != 1 {
 		t.Errorf("%+v", got)
 	}
 }

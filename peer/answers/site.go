@@ -20,13 +20,13 @@ type Here struct {
 func (a Answers) Sites(here Here) view.Sites {
 	own := view.Site{
 		Site: a.Name, Number: a.Number, Self: true, Link: "self", Reason: a.Site.StopReason(),
-		CPUs: a.Desk.Capacity.CPUs, Nodes: a.Desk.Capacity.Nodes, Age: -1, GuestJobs: a.Rows.Committed(),
+		CPUs: a.Desk.Capacity.CPUs, Nodes: a.Desk.Capacity.Nodes, GuestJobs: a.Rows.Committed(),
 		LastSeen: a.Now, Software: here.Software, Prices: a.Desk.Prices.Text(here.Area),
 	}
 	own.ShowLoad(&here.Load)
 	own.Benefit = here.Benefit
 	if here.Loaded {
-		own.Age = 0
+		own.Age = new(protocol.Duration(0))
 	}
 	own.Price, own.PriceCurrency = a.Desk.Prices.At(a.Now)
 	own.Electricity = a.Electricity(here.Load.Draw)

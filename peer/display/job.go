@@ -83,12 +83,12 @@ func priced(cost protocol.Micro, currency string, run protocol.Duration, terms [
 	return fmt.Sprintf("%s for %s (%s)", console.Amount(cost, currency), console.Span(run), strings.Join(parts, ", "))
 }
 
-// quotedWait is the wait that a job was quoted, if anybody was asked.
-func quotedWait(d protocol.Duration) string {
-	if d < 0 {
+// quotedWait is the wait that a job was quoted, if a quote was requested.
+func quotedWait(awt *protocol.Duration) string {
+	if awt == nil {
 		return ""
 	}
-	return ", quoted a wait of " + console.Span(d)
+	return ", quoted a wait of " + console.Span(*awt)
 }
 
 // State tells the state of a job, how it ended, and why it is as it is.

@@ -174,11 +174,11 @@ func notes(remarks ...string) string {
 }
 
 // oldLoad remarks on a RUS that is not from just now.
-func oldLoad(age protocol.Duration) string {
-	if age < 10*protocol.Second {
+func oldLoad(age *protocol.Duration) string {
+	if age == nil || *age < 10*protocol.Second {
 		return ""
 	}
-	return "RUS is " + console.Span(age) + " old"
+	return "RUS is " + console.Span(*age) + " old"
 }
 
 // joined joins texts, without those that are empty.

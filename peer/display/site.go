@@ -32,8 +32,8 @@ func Sites(grid Grid) *console.Table {
 	t := console.NewTable(append(titles, "NOTE")...)
 	for _, site := range grid.Sites.Sites {
 		load := []string{"-", "-", "-", "-"}
-		if site.Age >= 0 {
-			load = []string{strconv.Itoa(site.Busy), console.Percent(site.RUS), strconv.Itoa(site.Queued), console.Span(site.Age)}
+		if site.Age != nil {
+			load = []string{strconv.Itoa(site.Busy), console.Percent(site.RUS), strconv.Itoa(site.Queued), console.Span(*site.Age)}
 		}
 		cells := append([]string{
 			console.Plain(string(site.Site)), console.Number(int(site.Number)), console.Plain(site.Link), console.Number(site.CPUs),

@@ -38,7 +38,7 @@ func TestDigestRoundTrip(t *testing.T) {
 				CPUs: count.Draw(t, "cpus"), Busy: count.Draw(t, "busy"), QueuedJobs: count.Draw(t, "jobs"),
 				QueuedWork: rapid.Int64Min(0).Draw(t, "work"), Benefit: count.Draw(t, "benefit"),
 				PowerIdledCPUs: count.Draw(t, "withheld"), Draw: rapid.Int64Min(0).Draw(t, "draw"),
-				Budget: rapid.Int64Min(0).Draw(t, "budget"),
+				Budget: protocol.PowerBudget{Active: rapid.Bool().Draw(t, "budgeted"), Milliwatts: rapid.Int64Min(0).Draw(t, "budget")},
 			},
 		}
 		incarnation := rapid.Uint64().Draw(t, "incarnation")
@@ -68,7 +68,7 @@ func TestDigestRoundTrip(t *testing.T) {
 func TestDigestSize(t *testing.T) {
 	t.Parallel()
 	d := digestOf(protocol.SiteName(strings.Repeat("s", 32)), 1_800_000_000_000, 900)
-	d.Load = protocol.Load{CPUs: 1 << 20, Busy: 1 << 20, QueuedJobs: 1 << 20, QueuedWork: 1 << 50, PowerIdledCPUs: 1 << 20, Draw: 1 << 32, Budget: 1 << 32}
+	d.Load = protocol.Load{CPUs: 1 << 20, Busy: 1 << 20, QueuedJobs: 1 << 20, QueuedWork: 1 << 50, PowerIdledCPUs: 1 << 20, Draw: 1 << 32, Budget: protocol.ActiveBudget(1 << 32)}
 	if b := encoded(t, d, 1000, newSigner("a")); len(b) > 80+gossip.SigSize {
 		t.Errorf("the digest of a large site has %d bytes", len(b))
 	}
@@ -86,13 +86,13 @@ func TestBadDigests(t *testing.T) {
 		word string
 	}{
 		"empty":         {nil, "cut off"},
-		"newer version": {append([]byte{3}, good[1:]...), "version 3"},
+		"newer version": {append([]byte{4}, good[1:]...), "version 4"},
 		"older version": {append([]byte{1}, good[1:]...), "version 1"},
 		"trailing byte": {append(bytes.Clone(good), 0), "1 bytes too many"},
 		"no signature":  {good[:len(good)-gossip.SigSize], "cut off"},
 		"bad name":      {encoded(t, digestOf("A b", 1, 1), 1, key), "must begin with"},
-		"long name":     {[]byte{2, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "cut off"},
-		"huge busy":     {[]byte{2, 0, 1, 'a', 1, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x7f}, "is above"},
+		"long name":     {[]byte{3, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "cut off"},
+		"huge busy":     {[]byte{3, 0, 1, 'a', 1, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x7f}, "is above"},
 	} {
 		_, _, _, _, err := gossip.DecodeDigest(c.b, key.public(), verify)
 		if err == nil || !strings.Contains(err.Error(), c.word) {

@@ -24,7 +24,8 @@ func newPacket(d protocol.Digest, incarnation uint64, sign func([]byte) []byte) 
 	body = binary.AppendUvarint(body, d.Seq)
 	l := &d.Load
 	body = appendNumbers(body, int64(l.CPUs), int64(l.Busy), int64(l.QueuedJobs), l.QueuedWork, int64(l.Benefit))
-	body = appendNumbers(body, int64(l.PowerIdledCPUs), l.Draw, l.Budget)
+	body = appendNumbers(body, int64(l.PowerIdledCPUs), l.Draw)
+	body = appendNumbers(body, flag(l.Budget.Active), l.Budget.Milliwatts)
 	sig := sign(append([]byte(digestContext), body...))
 	if len(sig) != sigSize {
 		return packet{}, fmt.Errorf("gossip: the site's key made a signature of %d bytes; an Ed25519 key makes %d", len(sig), sigSize)
@@ -51,7 +52,8 @@ func decode(b []byte) (packet, error) {
 	p.Digest.Seq = r.number()
 	p.Digest.Load = protocol.Load{
 		CPUs: r.integer(), Busy: r.integer(), QueuedJobs: r.integer(), QueuedWork: r.integer64(), Benefit: r.integer(),
-		PowerIdledCPUs: r.integer(), Draw: r.integer64(), Budget: r.integer64(),
+		PowerIdledCPUs: r.integer(), Draw: r.integer64(),
+		Budget: protocol.PowerBudget{Active: r.upTo(1) == 1, Milliwatts: r.integer64()},
 	}
 	p.body = start[:len(start)-len(r.rest)]
 	p.sig = r.signature()

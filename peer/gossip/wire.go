@@ -11,16 +11,16 @@ import (
 const sigSize = 64
 
 // The first byte of a message is the version of its kind. Digests of version 1 had fewer
-// figures of the load.
+// figures of the load, those of version 2 had no mark of an active budget.
 const (
-	digestVersion   = 2
+	digestVersion   = 3
 	identityVersion = 1
 )
 
 // What a site's key signs begins with one of these, so that no signature made
 // for one purpose serves another.
 const (
-	digestContext   = "switchyard gossip digest 2\n"
+	digestContext   = "switchyard gossip digest 3\n"
 	identityContext = "switchyard gossip identity 1\n"
 )
 
@@ -91,6 +91,14 @@ func (r *reader) signature() []byte {
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// flag is 1 if the value is true, else 0.
+func flag(v bool) int64 {
+	if v {
+		return 1
+	}
+	return 0
 }
 
 // appendNumbers appends non-negative numbers; a negative one becomes 0.

@@ -165,7 +165,10 @@ func (l Ledger) Agree(j *tables.Job, m protocol.Prepared) (why string) {
 	}
 	start := m.Start
 	if start == 0 {
-		start = l.Now.Add(max(0, j.QuotedAWT))
+		start = l.Now
+		if j.QuotedAWT != nil {
+			start = l.Now.Add(max(0, *j.QuotedAWT))
+		}
 	}
 	agreed := l.Money.AtTariff(&j.Job, start, l.LinkCost(j))
 	j.Prediction = agreed

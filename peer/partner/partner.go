@@ -183,12 +183,12 @@ func (p *Partner) HearDigest(seq uint64, load protocol.Load, at protocol.Instant
 	}
 }
 
-// LoadAge is how old what is known of the partner's load is; -1: nothing is.
-func (p *Partner) LoadAge(now protocol.Instant) protocol.Duration {
+// LoadAge is the age of the partner's last load. It is nil if no load is known.
+func (p *Partner) LoadAge(now protocol.Instant) *protocol.Duration {
 	if p.LoadAt == 0 {
-		return -1
+		return nil
 	}
-	return now.Sub(p.LoadAt)
+	return new(now.Sub(p.LoadAt))
 }
 
 // HearLimits keeps what the card says no lower than the jobs and CPUs that the partner takes

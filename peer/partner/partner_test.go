@@ -209,8 +209,8 @@ func TestLoad(t *testing.T) {
 	t.Parallel()
 	busy := func(cpus int) protocol.Load { return protocol.Load{CPUs: 8, Busy: cpus} }
 	p := connected()
-	if p.LoadAge(now) != -1 {
-		t.Errorf("age of a load that is not known: %d", p.LoadAge(now))
+	if p.LoadAge(now) != nil {
+		t.Errorf("age of a load that is not known: %d", *p.LoadAge(now))
 	}
 	p.HearDigest(7, busy(1), now-50)
 	for _, tt := range []struct {
@@ -229,10 +229,10 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %d CPUs are busy, want %d", tt.what, p.Load.Busy, tt.want)
 		}
 	}
-	if p.LoadAge(now) != 40 {
-		t.Errorf("age %d", p.LoadAge(now))
+	if *p.LoadAge(now) != 40 {
+		t.Errorf("age %d", *p.LoadAge(now))
 	}
-	if p.HearLoad(busy(3), now-10); p.Load.Busy != 3 || p.LoadAge(now) != 10 {
+	if p.HearLoad(busy(3), now-10); p.Load.Busy != 3 || *p.LoadAge(now) != 10 {
 		t.Errorf("by its own word: %+v at %d", p.Load, p.LoadAt)
 	}
 	first := connected()
@@ -449,10 +449,10 @@ func TestView(t *testing.T) {
 		},
 		"busy": {
 			func(p *partner.Partner) {
-				p.HearLoad(protocol.Load{CPUs: 8, Busy: 4, QueuedJobs: 3, Benefit: 7, PowerIdledCPUs: 2, Draw: 1500, Budget: protocol.NoPower}, now-10)
+				p.HearLoad(protocol.Load{CPUs: 8, Busy: 4, QueuedJobs: 3, Benefit: 7, PowerIdledCPUs: 2, Draw: 1500, Budget: protocol.ActiveBudget(0)}, now-10)
 			},
 			func(v *view.Site) {
-				v.Age, v.Busy, v.Queued, v.RUS, v.Benefit, v.PowerIdledCPUs, v.Draw, v.Budget = 10, 4, 3, 750_000, 7, 2, 2, new(int64)
+				v.Age, v.Busy, v.Queued, v.RUS, v.Benefit, v.PowerIdledCPUs, v.Draw, v.Budget = new(protocol.Duration(10)), 4, 3, 750_000, 7, 2, 2, new(int64)
 			},
 		},
 		"judged": {
@@ -460,7 +460,7 @@ func TestView(t *testing.T) {
 				p.Row.Quality.Weights[row.Kept], p.Row.Quality.Weights[row.Late], p.Row.Quality.Doubtful = 1000, 3000, true
 			},
 			func(v *view.Site) {
-				v.QuotesMet, v.AskedLastReason = 250_000, "asked last, since of the latest jobs 75 % started long after its quote said"
+				v.QuotesMet, v.AskedLastReason = new(250_000), "asked last, since of the latest jobs 75 % started long after its quote said"
 			},
 		},
 		"with jobs": {
@@ -473,7 +473,7 @@ func TestView(t *testing.T) {
 			t.Parallel()
 			p := connected()
 			tt.set(p)
-			want := view.Site{Site: "b", Number: 2, Link: "up", CPUs: 8, Nodes: 1, Age: -1, Software: "1.0"}
+			want := view.Site{Site: "b", Number: 2, Link: "up", CPUs: 8, Nodes: 1, Software: "1.0"}
 			tt.want(&want)
 			if got := p.View(now, "2 jobs"); !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v\nwant %+v", got, want)

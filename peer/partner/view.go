@@ -13,7 +13,7 @@ func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 		GuestJobs: p.JobsHere, SentJobs: p.JobsThere,
 	}
 	if all := p.Row.Quality.Total(); all > 0 {
-		v.QuotesMet = p.Row.Quality.Weights[row.Kept] * protocol.PPM / all
+		v.QuotesMet = new(p.Row.Quality.Weights[row.Kept] * protocol.PPM / all)
 	}
 	if p.Row.Quality.Doubtful {
 		v.AskedLastReason = p.Row.Quality.String()

@@ -58,7 +58,7 @@ func (r *Drawing) Idle() bool { return r.cpus == 0 }
 // DrawOfAll is the power of all that runs here in milliwatts: as a power budget counts it, else what
 // is expected of each job, and of CPUs that others keep busy what the site states.
 func (d Desk) DrawOfAll(running Drawing, load *protocol.Load) int64 {
-	if load.Draw > 0 || load.Budget > 0 || d.Power == 0 {
+	if load.Draw > 0 || load.Budget.Active || d.Power == 0 {
 		return load.Draw
 	}
 	others := int128.Product(int64(max(0, load.Busy-running.cpus)), d.Power)

@@ -53,7 +53,7 @@ func TestDrawOfAll(t *testing.T) {
 		"two, and one of others":  {protocol.Load{Busy: 3}, d.Power, 650_000},
 		"the load is older":       {protocol.Load{Busy: 1}, d.Power, 400_000},
 		"a budget says":           {protocol.Load{Busy: 3, Draw: 7}, d.Power, 7},
-		"a budget of which 0 go":  {protocol.Load{Busy: 3, Budget: 7}, d.Power, 0},
+		"a budget of which 0 go":  {protocol.Load{Busy: 3, Budget: protocol.ActiveBudget(7)}, d.Power, 0},
 		"no power is stated here": {protocol.Load{Busy: 3}, 0, 0},
 	} {
 		d.Power = tt.power

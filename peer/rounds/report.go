@@ -30,7 +30,7 @@ type Report struct {
 // Quote is a partner's quote for a row as people see it; without an ask the own one.
 func (p *Report) Quote(row int, a *Ask) view.Quote {
 	if a == nil {
-		return p.describe(row, nil, view.NewQuote(p.Own.Site, p.Round.Home[row], p.Own.Load, 0))
+		return p.describe(row, nil, view.NewQuote(p.Own.Site, p.Round.Home[row], p.Own.Load, new(protocol.Duration(0))))
 	}
 	quote := a.Quote(row)
 	q := view.NewQuote(a.Partner.Site, quote, a.Partner.Load, a.Partner.LoadAge(p.Now))

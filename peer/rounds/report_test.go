@@ -40,7 +40,7 @@ func TestReportedQuote(t *testing.T) {
 	want := view.Quote{
 		Site: "b", AWT: 5, AWTLow: 4, Median: 5, AWTHigh: 6, ERT: 7, Bound: 8, Note: "soon", Currency: "EUR", Cost: 3, CPUs: 4,
 		Money: &view.Money{Currency: "EUR", Cost: 3, CPU: 3},
-		Terms: []view.PriceTerm{{Name: "use", Amount: 3}}, RUS: 500_000, Age: 30, Transfer: 9001,
+		Terms: []view.PriceTerm{{Name: "use", Amount: 3}}, RUS: 500_000, Age: new(protocol.Duration(30)), Transfer: 9001,
 	}
 	if got := p.Quote(0, b); !reflect.DeepEqual(got, want) {
 		t.Errorf("b's quote is\n%+v, want\n%+v", got, want)
@@ -48,13 +48,13 @@ func TestReportedQuote(t *testing.T) {
 	if got := p.Quote(1, b); got.Declined != "no" || got.Transfer != 0 {
 		t.Errorf("b's refusal is %+v", got)
 	}
-	if got := p.Quote(1, c); got.Declined != "nothing is known of its machine yet" || got.Age != -1 {
+	if got := p.Quote(1, c); got.Declined != "nothing is known of its machine yet" || got.Age != nil {
 		t.Errorf("of what c was not asked: %+v", got)
 	}
 	if got := p.Quote(0, c); got.Declined != "no answer in time" {
 		t.Errorf("of what c has not answered: %+v", got)
 	}
-	if got := p.Quote(0, nil); got.Site != "m" || got.RUS != 250_000 || got.Age != 0 || got.CPUs != 4 || got.AWT != 60*protocol.Second {
+	if got := p.Quote(0, nil); got.Site != "m" || got.RUS != 250_000 || got.Age == nil || *got.Age != 0 || got.CPUs != 4 || got.AWT != 60*protocol.Second {
 		t.Errorf("the own quote is %+v", got)
 	}
 }

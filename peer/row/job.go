@@ -24,36 +24,36 @@ const (
 
 // Job is a job of this origin.
 type Job struct { //nolint:recvcheck // the core moves it, and gives it out by value
-	Spec           protocol.Spec     `json:"spec"`
-	Phase          JobPhase          `json:"phase"`
-	Epoch          protocol.Epoch    `json:"epoch"` // the highest used
-	Site           protocol.SiteName `json:"site,omitempty"`
-	Cancelling     bool              `json:"cancelling,omitempty"`
-	State          protocol.State    `json:"state"` // shown outside
-	Reason         string            `json:"reason,omitempty"`
-	StatusSeq      uint32            `json:"status_seq,omitempty"` // of the last status taken at this epoch
-	QuotedAWT      protocol.Duration `json:"quoted_awt,omitempty"`
-	CommittedAt    protocol.Instant  `json:"committed_at,omitempty"`
-	Decided        Decided           `json:"decided,omitzero"` // the policy's decision that placed it; zero: none did
-	Started        protocol.Instant  `json:"started,omitempty"`
-	Ended          protocol.Instant  `json:"ended,omitempty"`
-	Outcome        *protocol.Outcome `json:"outcome,omitempty"`
-	Quoted         *view.QuotedPrice `json:"quoted,omitempty"`          // the price that it is placed at; nil: none was named
-	Home           *view.QuotedPrice `json:"home,omitempty"`            // that the own site quoted when it was placed elsewhere; nil: none
-	Tariff         *protocol.Tariff  `json:"tariff,omitempty"`          // that holds for its run; nil: it costs nothing, or its site does not say
-	Offset         protocol.Duration `json:"offset,omitempty"`          // how far the clock of its site is ahead of this one's, as last heard
-	Disputed       string            `json:"disputed,omitempty"`        // why the bill of its site is not believed
-	OperatorReason string            `json:"operator_reason,omitempty"` // why an operator must look
-	Reruns         int               `json:"reruns,omitempty"`          // after failures of nodes
-	Holder         uint64            `json:"holder,omitempty"`          // incarnation of its site's store when that held room for it; 0: not known
-	Restored       bool              `json:"restored,omitempty"`        // the row is older than what may have become of the job
-	SkipEpochs     bool              `json:"skip_epochs,omitempty"`     // it was, so the next epochs may have been used
-	Forced         bool              `json:"forced,omitempty"`          // an operator has requeued it by force: it may run twice
-	Fenced         []FencedPlacement `json:"fenced,omitempty"`          // which its sites may still start; oldest first
-	WorkDir        string            `json:"work_dir,omitempty"`
-	Stdout         string            `json:"stdout,omitempty"`
-	Stderr         string            `json:"stderr,omitempty"`
-	Export         protocol.Export   `json:"export,omitzero"`
+	Spec           protocol.Spec      `json:"spec"`
+	Phase          JobPhase           `json:"phase"`
+	Epoch          protocol.Epoch     `json:"epoch"` // the highest used
+	Site           protocol.SiteName  `json:"site,omitempty"`
+	Cancelling     bool               `json:"cancelling,omitempty"`
+	State          protocol.State     `json:"state"` // shown outside
+	Reason         string             `json:"reason,omitempty"`
+	StatusSeq      uint32             `json:"status_seq,omitempty"` // of the last status taken at this epoch
+	QuotedAWT      *protocol.Duration `json:"quoted_awt,omitempty"` // nil if no quote was requested
+	CommittedAt    protocol.Instant   `json:"committed_at,omitempty"`
+	Decided        Decided            `json:"decided,omitzero"` // the policy's decision that placed it; zero: none did
+	Started        protocol.Instant   `json:"started,omitempty"`
+	Ended          protocol.Instant   `json:"ended,omitempty"`
+	Outcome        *protocol.Outcome  `json:"outcome,omitempty"`
+	Quoted         *view.QuotedPrice  `json:"quoted,omitempty"`          // the price that it is placed at; nil: none was named
+	Home           *view.QuotedPrice  `json:"home,omitempty"`            // that the own site quoted when it was placed elsewhere; nil: none
+	Tariff         *protocol.Tariff   `json:"tariff,omitempty"`          // that holds for its run; nil: it costs nothing, or its site does not say
+	Offset         protocol.Duration  `json:"offset,omitempty"`          // how far the clock of its site is ahead of this one's, as last heard
+	Disputed       string             `json:"disputed,omitempty"`        // why the bill of its site is not believed
+	OperatorReason string             `json:"operator_reason,omitempty"` // why an operator must look
+	Reruns         int                `json:"reruns,omitempty"`          // after failures of nodes
+	Holder         uint64             `json:"holder,omitempty"`          // incarnation of its site's store when that held room for it; 0: not known
+	Restored       bool               `json:"restored,omitempty"`        // the row is older than what may have become of the job
+	SkipEpochs     bool               `json:"skip_epochs,omitempty"`     // it was, so the next epochs may have been used
+	Forced         bool               `json:"forced,omitempty"`          // an operator has requeued it by force: it may run twice
+	Fenced         []FencedPlacement  `json:"fenced,omitempty"`          // which its sites may still start; oldest first
+	WorkDir        string             `json:"work_dir,omitempty"`
+	Stdout         string             `json:"stdout,omitempty"`
+	Stderr         string             `json:"stderr,omitempty"`
+	Export         protocol.Export    `json:"export,omitzero"`
 
 	Application protocol.JobID      `json:"application,omitempty"`  // that it is a component of; 0: of its own
 	Component   *protocol.Component `json:"component,omitempty"`    // nil: a plain job

@@ -21,7 +21,7 @@ func placed(phase row.JobPhase) row.Job {
 			Request:          protocol.Request{Job: protocol.NewJobID(1, 7), CPUs: 8, WallTime: protocol.Minute},
 			PredictedRunTime: 5, Intensity: 6, Computing: 7, MeasuredPower: 8,
 		},
-		Phase: phase, Epoch: 3, Site: "b", State: protocol.Running, Reason: "why", StatusSeq: 4, QuotedAWT: 5, CommittedAt: 6, Started: 7,
+		Phase: phase, Epoch: 3, Site: "b", State: protocol.Running, Reason: "why", StatusSeq: 4, QuotedAWT: new(protocol.Duration(5)), CommittedAt: 6, Started: 7,
 		Quoted: &view.QuotedPrice{}, Home: &view.QuotedPrice{}, Tariff: &protocol.Tariff{}, Offset: 1, Disputed: "no", OperatorReason: "lost",
 		Reruns: 2, Restored: true, Component: &protocol.Component{Shapes: shapes}, Prediction: &row.Prediction{}, ReserveFrom: 8, ReservedAt: 9, Parted: true,
 	}

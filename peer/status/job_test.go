@@ -20,11 +20,11 @@ func TestJobView(t *testing.T) {
 	quoted, home := &view.QuotedPrice{Cost: 5}, &view.QuotedPrice{Cost: 6}
 	plain := row.Job{
 		Spec: described(), Phase: row.JobHandedOff, Site: "b", Epoch: 3, State: protocol.Running, CommittedAt: 10, Started: 20, Ended: 30,
-		QuotedAWT: 40, WorkDir: "/w", Stdout: "/o", Stderr: "/e", Quoted: quoted, Home: home, Offset: 9,
+		QuotedAWT: new(protocol.Duration(40)), WorkDir: "/w", Stdout: "/o", Stderr: "/e", Quoted: quoted, Home: home, Offset: 9,
 	}
 	want := view.Described(plain.Spec)
 	want.State, want.Origin, want.Site, want.Epoch = protocol.Running, "a", "b", 3
-	want.CommittedAt, want.Started, want.Ended, want.QuotedAWT = 10, 20, 30, 40
+	want.CommittedAt, want.Started, want.Ended, want.QuotedAWT = 10, 20, 30, new(protocol.Duration(40))
 	want.WorkDir, want.Stdout, want.Stderr = "/w", "/o", "/e"
 	want.Quoted, want.LocalQuoted, want.ClockOffset = quoted, home, 9
 	s := status.Job{Job: &plain}

@@ -45,10 +45,10 @@ type Job struct {
 	Data        int64               `json:"data_bytes,omitempty"` // that travel with it
 	Comment     string              `json:"comment,omitempty"`    // of its user's
 	Submitted   protocol.Instant    `json:"submitted_ms"`
-	CommittedAt protocol.Instant    `json:"committed_ms"`  // the last commit or grant; 0: none
-	Started     protocol.Instant    `json:"started_ms"`    // 0: not yet; by the origin's clock
-	Ended       protocol.Instant    `json:"ended_ms"`      // 0: not yet
-	QuotedAWT   protocol.Duration   `json:"quoted_awt_ms"` // -1 if no quote was requested
+	CommittedAt protocol.Instant    `json:"committed_ms"`            // the last commit or grant; 0: none
+	Started     protocol.Instant    `json:"started_ms"`              // 0: not yet; by the origin's clock
+	Ended       protocol.Instant    `json:"ended_ms"`                // 0: not yet
+	QuotedAWT   *protocol.Duration  `json:"quoted_awt_ms,omitempty"` // nil if no quote was requested
 	ExitCode    int                 `json:"exit_code"`
 	Signal      int                 `json:"signal"`
 	WorkDir     string              `json:"work_dir"`

@@ -58,27 +58,27 @@ type ParetoChoice struct {
 
 // Quote is one site's quote as people see it.
 type Quote struct {
-	Site     protocol.SiteName `json:"site"`
-	Declined string            `json:"declined,omitempty"`
-	AWT      protocol.Duration `json:"awt_ms"` // by which policies place the job
-	AWTLow   protocol.Duration `json:"awt_p10_ms"`
-	Median   protocol.Duration `json:"awt_p50_ms"` // predicted from earlier jobs
-	AWTHigh  protocol.Duration `json:"awt_p90_ms"`
-	ERT      protocol.Duration `json:"ert_ms"`
-	Transfer protocol.Duration `json:"transfer_ms,omitempty"` // of the job's data to the site; it goes on while the job waits
-	Bound    protocol.Duration `json:"bound_ms"`              // starts within it with a probability of nominally 95 %; 0: not stated
-	Note     string            `json:"note,omitempty"`        // what else to know of the wait
-	Terms    []PriceTerm       `json:"terms,omitempty"`
-	Cost     protocol.Micro    `json:"cost_micro"` // of all terms
-	Currency string            `json:"currency,omitempty"`
-	RUS      int               `json:"rus_ppm"`
-	Age      protocol.Duration `json:"rus_age_ms"`
-	CPUs     int               `json:"cpus,omitempty"`  // of a component that may run on several counts
-	Money    *Money            `json:"money,omitempty"` // the terms as an application's costs, in its currency
+	Site     protocol.SiteName  `json:"site"`
+	Declined string             `json:"declined,omitempty"`
+	AWT      protocol.Duration  `json:"awt_ms"` // by which policies place the job
+	AWTLow   protocol.Duration  `json:"awt_p10_ms"`
+	Median   protocol.Duration  `json:"awt_p50_ms"` // predicted from earlier jobs
+	AWTHigh  protocol.Duration  `json:"awt_p90_ms"`
+	ERT      protocol.Duration  `json:"ert_ms"`
+	Transfer protocol.Duration  `json:"transfer_ms,omitempty"` // of the job's data to the site; it goes on while the job waits
+	Bound    protocol.Duration  `json:"bound_ms"`              // starts within it with a probability of nominally 95 %; 0: not stated
+	Note     string             `json:"note,omitempty"`        // what else to know of the wait
+	Terms    []PriceTerm        `json:"terms,omitempty"`
+	Cost     protocol.Micro     `json:"cost_micro"` // of all terms
+	Currency string             `json:"currency,omitempty"`
+	RUS      int                `json:"rus_ppm"`
+	Age      *protocol.Duration `json:"rus_age_ms,omitempty"` // nil if no load of the site is known
+	CPUs     int                `json:"cpus,omitempty"`       // of a component that may run on several counts
+	Money    *Money             `json:"money,omitempty"`      // the terms as an application's costs, in its currency
 }
 
 // NewQuote is a site's quote for people, with how busy the site is and how old that is.
-func NewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age protocol.Duration) Quote {
+func NewQuote(site protocol.SiteName, q protocol.Quote, load protocol.Load, age *protocol.Duration) Quote {
 	return Quote{
 		Site: site, Declined: q.Declined, AWT: q.AWT, AWTLow: q.AWTLow, Median: q.AWTMedian, AWTHigh: q.AWTHigh, ERT: q.ERT,
 		RUS: load.RUS(), Age: age,

@@ -19,8 +19,8 @@ type Site struct {
 	Busy      int                 `json:"busy_cpus"`
 	Queued    int                 `json:"queued_jobs"`
 	RUS       int                 `json:"rus_ppm"`
-	Age       protocol.Duration   `json:"age_ms"`       // of the load; -1: never heard
-	LastSeen  protocol.Instant    `json:"last_seen_ms"` // 0: never
+	Age       *protocol.Duration  `json:"age_ms,omitempty"` // of the load; nil if no load is known
+	LastSeen  protocol.Instant    `json:"last_seen_ms"`     // 0: never
 	Software  string              `json:"software,omitempty"`
 	GuestJobs int                 `json:"guest_jobs"` // of that site, at this one
 	SentJobs  int                 `json:"sent_jobs"`  // of this site, at that one
@@ -35,10 +35,10 @@ type Site struct {
 	Price         *protocol.Micro `json:"price_micro_mwh,omitempty"`
 	PriceCurrency string          `json:"price_currency,omitempty"`
 	Electricity   *Electricity    `json:"electricity,omitempty"` // of the own site; nil: nothing is known
-	// QuotesMet is the share of this site's latest jobs that went at the partner as it had said, in
-	// parts per million; 0: none was there, or none did. Doubt says what did
-	// not, when the partner is asked last for it.
-	QuotesMet       int    `json:"quotes_met_ppm,omitempty"`
+	// QuotesMet is the share of this site's latest jobs at the partner that met its quotes, in parts per
+	// million. It is nil if no job was there. AskedLastReason says what they did not meet, when the
+	// partner is asked last for it.
+	QuotesMet       *int   `json:"quotes_met_ppm,omitempty"`
 	AskedLastReason string `json:"asked_last_reason,omitempty"`
 }
 
@@ -57,16 +57,12 @@ func watts(mw int64) int64 {
 	return w
 }
 
-// budgetWatts is a budget of [protocol.Load] in watts; nil where there is none.
-func budgetWatts(mw int64) *int64 {
-	var w int64
-	switch {
-	case mw == 0:
+// budgetWatts is a budget in watts. It is nil if none is active.
+func budgetWatts(b protocol.PowerBudget) *int64 {
+	if !b.Active {
 		return nil
-	case mw > protocol.NoPower:
-		w = watts(mw)
 	}
-	return &w
+	return new(watts(b.Milliwatts))
 }
 
 func (Sites) reply() {}

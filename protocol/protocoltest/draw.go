@@ -126,10 +126,14 @@ func Unix(t *rapid.T) string {
 
 // Load draws a load as a local scheduler measures it.
 func Load(t *rapid.T) protocol.Load {
-	return protocol.Load{
+	load := protocol.Load{
 		CPUs: Count(t), Busy: Count(t), QueuedJobs: Count(t), QueuedWork: Amount(t),
-		PowerIdledCPUs: Count(t), Draw: Amount(t), Budget: Amount(t),
+		PowerIdledCPUs: Count(t), Draw: Amount(t),
 	}
+	if rapid.Bool().Draw(t, "budget") {
+		load.Budget = protocol.ActiveBudget(Amount(t))
+	}
+	return load
 }
 
 // Quote draws a quote for a job, as one site gives it to another: in euros if priced.

@@ -214,7 +214,7 @@ func TestCheckMachines(t *testing.T) {
 		"load.benefit_ppm: -1":      func(l l) { l.Benefit = -1 },
 		"load.power_idled_cpus: -1": func(l l) { l.PowerIdledCPUs = -1 },
 		"load.draw_mw: -1":          func(l l) { l.Draw = -1 },
-		"load.budget_mw: -1":        func(l l) { l.Budget = -1 },
+		"load.budget_mw: -1":        func(l l) { l.Budget = protocol.ActiveBudget(-1) },
 	})
 	_, err := commonv1.DecodeLoad(nil)
 	protocoltest.Refused(t, err, "load: is missing")

@@ -757,8 +757,8 @@ type Load struct {
 	PowerIdledCpus int64 `protobuf:"varint,6,opt,name=power_idled_cpus,json=powerIdledCpus,proto3" json:"power_idled_cpus,omitempty"`
 	// Optional. Milliwatts that the jobs which run are taken to draw; 0: not known.
 	DrawMw int64 `protobuf:"varint,7,opt,name=draw_mw,json=drawMw,proto3" json:"draw_mw,omitempty"`
-	// Optional. Milliwatts that they may draw now; 0: there is no budget now.
-	BudgetMw      int64 `protobuf:"varint,8,opt,name=budget_mw,json=budgetMw,proto3" json:"budget_mw,omitempty"`
+	// Milliwatts that they may draw now. It is absent if no power budget is active; 0 lets no job run.
+	BudgetMw      *int64 `protobuf:"varint,8,opt,name=budget_mw,json=budgetMw,proto3,oneof" json:"budget_mw,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -843,8 +843,8 @@ func (x *Load) GetDrawMw() int64 {
 }
 
 func (x *Load) GetBudgetMw() int64 {
-	if x != nil {
-		return x.BudgetMw
+	if x != nil && x.BudgetMw != nil {
+		return *x.BudgetMw
 	}
 	return 0
 }
@@ -1677,7 +1677,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x03env\x18\x03 \x03(\fR\x03env\x12\x19\n" +
 	"\bwork_dir\x18\x04 \x01(\fR\aworkDir\x12\x16\n" +
 	"\x06stdout\x18\x05 \x01(\fR\x06stdout\x12\x16\n" +
-	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\xf6\x01\n" +
+	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\x89\x02\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
@@ -1687,8 +1687,10 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\vbenefit_ppm\x18\x05 \x01(\x03R\n" +
 	"benefitPpm\x12(\n" +
 	"\x10power_idled_cpus\x18\x06 \x01(\x03R\x0epowerIdledCpus\x12\x17\n" +
-	"\adraw_mw\x18\a \x01(\x03R\x06drawMw\x12\x1b\n" +
-	"\tbudget_mw\x18\b \x01(\x03R\bbudgetMw\"=\n" +
+	"\adraw_mw\x18\a \x01(\x03R\x06drawMw\x12 \n" +
+	"\tbudget_mw\x18\b \x01(\x03H\x00R\bbudgetMw\x88\x01\x01B\f\n" +
+	"\n" +
+	"_budget_mw\"=\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\famount_micro\x18\x02 \x01(\x03R\vamountMicro\"\xdd\x02\n" +
@@ -1824,6 +1826,7 @@ func file_protocol_common_v1_common_proto_init() {
 	if File_protocol_common_v1_common_proto != nil {
 		return
 	}
+	file_protocol_common_v1_common_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -60,21 +60,29 @@ func checkMachine(m protocol.Machine) error {
 
 // EncodeLoad converts a load.
 func EncodeLoad(l protocol.Load) *Load {
-	return &Load{
+	m := &Load{
 		Cpus: int64(l.CPUs), Busy: int64(l.Busy),
 		QueuedJobs: int64(l.QueuedJobs), QueuedWorkMs: l.QueuedWork, BenefitPpm: int64(l.Benefit),
-		PowerIdledCpus: int64(l.PowerIdledCPUs), DrawMw: l.Draw, BudgetMw: l.Budget,
+		PowerIdledCpus: int64(l.PowerIdledCPUs), DrawMw: l.Draw,
 	}
+	if l.Budget.Active {
+		m.BudgetMw = &l.Budget.Milliwatts
+	}
+	return m
 }
 
 // DecodeLoad converts a load. It must be there: an absent one would say that the machine has no
 // CPUs.
 func DecodeLoad(m *Load) (protocol.Load, error) {
-	return protocol.Load{
+	l := protocol.Load{
 		CPUs: wire.Narrow(m.GetCpus()), Busy: wire.Narrow(m.GetBusy()),
 		QueuedJobs: wire.Narrow(m.GetQueuedJobs()), QueuedWork: m.GetQueuedWorkMs(), Benefit: wire.Narrow(m.GetBenefitPpm()),
-		PowerIdledCPUs: wire.Narrow(m.GetPowerIdledCpus()), Draw: m.GetDrawMw(), Budget: m.GetBudgetMw(),
-	}, wire.Present("load", m != nil)
+		PowerIdledCPUs: wire.Narrow(m.GetPowerIdledCpus()), Draw: m.GetDrawMw(),
+	}
+	if m != nil && m.BudgetMw != nil {
+		l.Budget = protocol.ActiveBudget(m.GetBudgetMw())
+	}
+	return l, wire.Present("load", m != nil)
 }
 
 // CheckLoad checks a load.
@@ -87,6 +95,6 @@ func CheckLoad(l protocol.Load) error {
 		wire.Count("benefit_ppm", l.Benefit),
 		wire.Count("power_idled_cpus", l.PowerIdledCPUs),
 		wire.Amount("draw_mw", l.Draw),
-		wire.Amount("budget_mw", l.Budget),
+		wire.Amount("budget_mw", l.Budget.Milliwatts),
 	))
 }

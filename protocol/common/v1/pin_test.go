@@ -49,7 +49,7 @@ func pinned() []proto.Message {
 		}),
 		commonv1.EncodeRequest(protocol.Request{WallTime: protocol.Never}),
 		commonv1.EncodePayload(&protocol.Payload{Script: []byte("x"), Args: []string{"a"}, Env: []string{"E="}, WorkDir: "w", Stdout: "o", Stderr: "e"}),
-		commonv1.EncodeLoad(protocol.Load{CPUs: 1, Busy: 2, QueuedJobs: 3, QueuedWork: 4, Benefit: 5, PowerIdledCPUs: 6, Draw: 7, Budget: 8}),
+		commonv1.EncodeLoad(protocol.Load{CPUs: 1, Busy: 2, QueuedJobs: 3, QueuedWork: 4, Benefit: 5, PowerIdledCPUs: 6, Draw: 7, Budget: protocol.ActiveBudget(8)}),
 		commonv1.EncodeQuote(protocol.Quote{
 			Job: 1, AWT: 2, AWTLow: 1, AWTMedian: 7, AWTHigh: protocol.Never, ERT: 3, Bound: 5, Delay: 6, Note: "n",
 			Terms: []protocol.Term{{Name: "cpu", Amount: -4}}, Currency: "EUR",
