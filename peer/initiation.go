@@ -109,14 +109,11 @@ func (p *Peer) handleVolunteer(one *partner.Partner, m protocol.Volunteer) {
 		return
 	}
 	left := p.cfg.JobsPerVolunteer
-	if left == 0 {
-		left = -1
-	}
 	p.lastCalled++
-	one.Volunteer = partner.Volunteering{Number: p.lastCalled, Heard: p.now, Until: until, Left: left}
+	one.Volunteer = partner.Volunteering{Number: p.lastCalled, Heard: p.now, Until: until, Left: left, AnyNumber: left == 0}
 	p.logEvent(event.LogEvent{Kind: event.LogPartnerVolunteered, Site: one.Site})
 	if one.Usable() {
-		p.queue.Unpark(left, func(id protocol.JobID) bool { return p.rows.Jobs[id].ForRound().MayAsk(one, p.now) })
+		p.unpark(left, func(id protocol.JobID) bool { return p.rows.Jobs[id].ForRound().MayAsk(one, p.now) })
 	}
 }
 
@@ -133,12 +130,17 @@ func (p *Peer) beginLoadChecks(first protocol.Duration) {
 // below δ the site volunteers [SS 2.1.2].
 func (p *Peer) loadCheckDue(at protocol.Instant) {
 	p.every(p.cfg.CheckInterval, at, due.Once(due.LoadCheckTimer))
-	again := p.cfg.RecheckJobs
-	if again == 0 {
-		again = -1
-	}
-	p.queue.Unpark(again, gridqueue.Any)
+	p.unpark(p.cfg.RecheckJobs, gridqueue.Any)
 	p.call(event.QuoteOp{}, checkLoad{})
+}
+
+// unpark makes as many parked jobs that are wanted ready as a setting says. Zero, its default, means all.
+func (p *Peer) unpark(setting int, wanted func(protocol.JobID) bool) {
+	if setting == 0 {
+		p.queue.UnparkAll(wanted)
+		return
+	}
+	p.queue.Unpark(setting, wanted)
 }
 
 // checkLoad asks for the local utilization, every σ.

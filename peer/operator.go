@@ -111,8 +111,8 @@ func (p *Peer) setAside(c localsched.Change) {
 // when the records that it comes from may be of another store than the one that held room;
 // seen says that the partner names the end itself.
 func (p *Peer) fencedOver(one *partner.Partner, tag protocol.Tag, seen bool) {
-	at := p.rows.FencedAt(one.Site, tag)
-	if at < 0 {
+	at, ok := p.rows.FencedAt(one.Site, tag)
+	if !ok {
 		return
 	}
 	j := p.rows.Jobs[tag.Job]

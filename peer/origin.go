@@ -94,7 +94,8 @@ func (p *Peer) handlePrepared(one *partner.Partner, m protocol.Prepared) {
 			return
 		}
 	}
-	answer := handoff.OnPrepared(j.Row(), m, p.rows.FencedAt(one.Site, m.Tag) >= 0, p.now)
+	_, fenced := p.rows.FencedAt(one.Site, m.Tag)
+	answer := handoff.OnPrepared(j.Row(), m, fenced, p.now)
 	switch answer.Do { //nolint:exhaustive // the steps of a job that was offered
 	case handoff.Grant:
 		p.grant(j, one)

@@ -30,7 +30,7 @@ func (p *Peer) handleReconfigure(ev event.Reconfigure) {
 	p.timers.Stop(due.Once(due.LoadCheckTimer))
 	p.beginLoadChecks(0)
 	p.forgetCycle()
-	p.queue.Unpark(-1, gridqueue.Any)
+	p.queue.UnparkAll(gridqueue.Any)
 	p.queue.ResumeAll()
 	p.queue.Unblock(gridqueue.Any)
 	p.logEvent(event.LogEvent{Kind: event.LogReconfigured, Site: p.cfg.Site, Text: "policy " + cfg.Policy.Name + ", initiation " + string(cfg.Initiation)})

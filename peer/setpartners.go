@@ -48,7 +48,7 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 	if p.site.Listening && !p.overlapped && p.partners.AllSpoke() {
 		p.endListening()
 	}
-	p.queue.Unpark(-1, gridqueue.Any)
+	p.queue.UnparkAll(gridqueue.Any)
 	p.queue.ResumeAll()
 	p.queue.Unblock(gridqueue.Any)
 	p.answer(ev.Asked, view.Done{})

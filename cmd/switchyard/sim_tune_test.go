@@ -140,7 +140,7 @@ func TestSimTuneJSON(t *testing.T) {
 	}
 	var found struct {
 		Method string
-		Best   int
+		Best   *int
 		Points []struct {
 			At   []float64
 			Goal struct{ Mean float64 }
@@ -150,7 +150,7 @@ func TestSimTuneJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(one), &found); err != nil {
 		t.Fatal(err)
 	}
-	if found.Method != "nelder-mead" || len(found.Points) == 0 || len(found.Points) > 6 || found.Candidates != nil || found.Points[found.Best].Goal.Mean >= 1 {
+	if found.Method != "nelder-mead" || len(found.Points) == 0 || len(found.Points) > 6 || found.Candidates != nil || found.Points[*found.Best].Goal.Mean >= 1 {
 		t.Errorf("found %+v", found)
 	}
 }

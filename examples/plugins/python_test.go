@@ -289,7 +289,7 @@ func fullSnapshot() policy.Snapshot {
 // sparseSnapshot has nothing in the columns that may be absent.
 func sparseSnapshot() policy.Snapshot {
 	return policy.Snapshot{
-		Self: -1, Sites: []policy.Site{{Name: "a"}}, Jobs: []policy.Job{{ID: 1, CPUs: 1, WallTime: 1}},
+		Self: policy.NoSite, Sites: []policy.Site{{Name: "a"}}, Jobs: []policy.Job{{ID: 1, CPUs: 1, WallTime: 1}},
 		AWT: []protocol.Duration{0}, ERT: []protocol.Duration{0}, Cost: []protocol.Micro{0},
 	}
 }
@@ -311,7 +311,7 @@ func inPython(in *policy.Snapshot) map[string]any {
 		}
 	}
 	local := any(in.Self)
-	if in.Self < 0 {
+	if in.Self == policy.NoSite {
 		local = nil
 	}
 	return object{

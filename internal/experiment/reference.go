@@ -52,7 +52,7 @@ func Reference() []settings.Table {
 		{Name: "[policy.iss]", About: "Parameters of the policy iss.", Keys: config.TableKeys("policy.iss", &plan.Policy.ISS)},
 		{Name: "[rounds]", About: "When a round starts, and which sites it asks for quotes, at all sites. The scheme of the experiment sets what opens a round; initiation is another way to set it.", Keys: config.TableKeys("rounds", &plan.Rounds)},
 		{Name: "[localsched]", About: "Settings of the local schedulers of all sites.", Keys: config.TableKeys("localsched", &plan.LocalSched)},
-		{Name: "[guest_limits]", About: "When sites decline guests to protect their local users. Under central and portal all jobs of the grid are guests; the local jobs are those that stay by grid_share.", Keys: config.TableKeys("guest_limits", &plan.GuestLimits)},
+		{Name: "[guest_limits]", About: "Limits at which sites decline guests, to protect their local users. Under central and portal, all jobs of the grid are guests; the local jobs are those that stay by grid_share.", Keys: config.TableKeys("guest_limits", &plan.GuestLimits)},
 		{Name: "[electricity]", About: "Date of the experiment, and what sites know of prices that are not published yet.", Keys: electricityKeys()},
 		{Name: "[power]", About: "Power draw of a job as a factor of its site's, sampled for each job between two bounds.", Keys: powerKeys()},
 		{Name: "[data]", About: "Data that are transferred with a job that leaves its site. Its CPUs are allocated and idle until the transfer ends.", Keys: dataKeys()},

@@ -29,8 +29,8 @@ func TestExampleOfWeights(t *testing.T) {
 	}
 	s.Workers = 2
 	r := result(t, s)
-	if r.Best < 0 || r.Points[r.Best].At[0] != 0.3 || r.Points[r.Best].Goal.Mean > 0.96 {
-		t.Errorf("the best is %d, docs/simulator.md says β = 0.3", r.Best)
+	if r.Best == nil || r.Points[*r.Best].At[0] != 0.3 || r.Points[*r.Best].Goal.Mean > 0.96 {
+		t.Errorf("the best is %v, docs/simulator.md says β = 0.3", r.Best)
 	}
 	for i := range r.Points {
 		if p := &r.Points[i]; (p.Goal.Mean > 2) != (p.At[0] == 0) {

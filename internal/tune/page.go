@@ -70,7 +70,7 @@ func (r *Result) tuned() (report.Section, error) {
 		}
 		section.Figures = append(section.Figures, figure)
 	}
-	if r.Best >= 0 {
+	if r.Best != nil {
 		figure, err := r.sitesFigure()
 		if err != nil {
 			return section, err
@@ -86,7 +86,7 @@ func (r *Result) conclusion() string {
 	if len(r.Axes) == 0 {
 		return ""
 	}
-	if r.Best < 0 {
+	if r.Best == nil {
 		return fmt.Sprintf("None of the %d points that were tried is better than the experiment as it stands.", len(r.Points))
 	}
 	var at []string

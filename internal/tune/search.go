@@ -40,16 +40,16 @@ type Tried struct {
 // Found is what a search has found.
 type Found struct {
 	Baseline Tried   `json:"baseline"`
-	Points   []Tried `json:"points"` // in the order in which they were first tried
-	Best     int     `json:"best"`   // of the points; -1: none is better than the baseline
+	Points   []Tried `json:"points"`         // in the order in which they were first tried
+	Best     *int    `json:"best,omitempty"` // index of a point; nil if none is better than the baseline
 }
 
 // best is what does best.
 func (f *Found) best() *Tried {
-	if f.Best < 0 {
+	if f.Best == nil {
 		return &f.Baseline
 	}
-	return &f.Points[f.Best]
+	return &f.Points[*f.Best]
 }
 
 // Simulations is how many a search needs at most.
@@ -129,11 +129,11 @@ func (r *running) try(ctx context.Context, points []Point) error {
 // found picks the best; of equals the one that was tried first, and the baseline before
 // all.
 func (r *running) found() *Found {
-	f := &Found{Baseline: r.tried[0], Points: r.tried[1:], Best: -1}
+	f := &Found{Baseline: r.tried[0], Points: r.tried[1:]}
 	least := f.Baseline.Goal.Mean
 	for i := range f.Points {
 		if goal := f.Points[i].Goal.Mean; goal < least {
-			least, f.Best = goal, i
+			least, f.Best = goal, &i
 		}
 	}
 	return f

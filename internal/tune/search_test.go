@@ -61,7 +61,7 @@ func TestGridFindsTheBestOfItsPoints(t *testing.T) {
 	if len(found.Points) != 12 {
 		t.Fatalf("%d points, want all 12 combinations", len(found.Points))
 	}
-	best := found.Points[found.Best]
+	best := found.Points[*found.Best]
 	if best.At[0] != 2 || best.At[1] != 0.5 || best.Goal.Mean != 0.5 {
 		t.Errorf("best %v with %v, want 2 and 0.5, half as dear as the baseline", best.At, best.Goal.Mean)
 	}
@@ -81,7 +81,7 @@ func TestSimplexFindsTheBottom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		best := found.Points[found.Best]
+		best := found.Points[*found.Best]
 		if math.Abs(math.Log(best.At[0]/a)) > 0.15 || math.Abs(math.Log(best.At[1]/b)) > 0.15 {
 			t.Errorf("found %v, the bottom is at %v and %v", best.At, a, b)
 		}
@@ -106,8 +106,8 @@ func TestSimplexBeginsAgain(t *testing.T) {
 		return tune.Outcome{Cost: 2}, nil
 	}
 	found := run(t, overCost(experiment.NelderMead, 80, hole, axes([]float64{0.1, 10})))
-	if found.Best < 0 || found.Points[found.Best].At[0] >= 0.3 {
-		t.Errorf("best %d of %d points", found.Best, len(found.Points))
+	if found.Best == nil || found.Points[*found.Best].At[0] >= 0.3 {
+		t.Errorf("best %v of %d points", found.Best, len(found.Points))
 	}
 }
 
@@ -126,7 +126,7 @@ func TestSimplexLeavesAPlain(t *testing.T) {
 		}
 	}
 	found := run(t, overCost(experiment.NelderMead, 20, steps, axes([]float64{0.3, 30}, []float64{0.3, 3})))
-	if found.Best < 0 {
+	if found.Best == nil {
 		t.Errorf("none of %d points is below the plain", len(found.Points))
 	}
 }
@@ -171,8 +171,8 @@ func TestSameBytes(t *testing.T) {
 func TestTheBaselineMayBeBest(t *testing.T) {
 	t.Parallel()
 	flat := func(context.Context, tune.Point, uint64) (tune.Outcome, error) { return tune.Outcome{Cost: 1}, nil }
-	if found := run(t, overCost(experiment.GridSearch, 9, flat, axes([]float64{1, 2}))); found.Best != -1 {
-		t.Errorf("point %d is called better than what it equals", found.Best)
+	if found := run(t, overCost(experiment.GridSearch, 9, flat, axes([]float64{1, 2}))); found.Best != nil {
+		t.Errorf("point %d is called better than what it equals", *found.Best)
 	}
 }
 

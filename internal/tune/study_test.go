@@ -174,11 +174,11 @@ func TestWeightsByRealSimulation(t *testing.T) {
 		t.Errorf("the slow site works %v while it is cheap, and %v while it is dear",
 			patient.Sites[1].Utilization.Mean, expensive.Sites[1].Utilization.Mean)
 	}
-	if r.Best < 0 || r.Points[r.Best].At[0] == 0 {
-		t.Fatalf("best is %d, and not a point where waiting counts", r.Best)
+	if r.Best == nil || r.Points[*r.Best].At[0] == 0 {
+		t.Fatalf("best is %v, and not a point where waiting counts", r.Best)
 	}
 	for i := range r.Points {
-		if r.Points[i].Goal.Mean < r.Points[r.Best].Goal.Mean {
+		if r.Points[i].Goal.Mean < r.Points[*r.Best].Goal.Mean {
 			t.Errorf("%v does better than the best", r.Points[i].At)
 		}
 	}

@@ -49,7 +49,7 @@ const (
 // Summary are the tables that say the most.
 func (r *Result) Summary() []report.Table {
 	tables := []report.Table{r.pointsTable()}
-	if r.Best >= 0 {
+	if r.Best != nil {
 		tables = append(tables, r.sitesTable())
 	}
 	if len(r.Candidates) > 0 {
@@ -74,7 +74,7 @@ func (r *Result) pointsTable() report.Table {
 	t.Rows = append(t.Rows, r.pointRow(asItStands, &r.Baseline))
 	for i := range r.Points {
 		name := strconv.Itoa(i + 1)
-		if i == r.Best {
+		if r.Best != nil && i == *r.Best {
 			name = theBest
 		}
 		t.Rows = append(t.Rows, r.pointRow(name, &r.Points[i]))

@@ -77,12 +77,12 @@ func (d *Desk) rooms() (rooms []broker.Room, certain bool) {
 	return rooms, true
 }
 
-// atMost is a limit of jobs as [broker.Room] has it; of 0, any number.
-func atMost(jobs int) int {
-	if jobs > 0 {
-		return jobs
+// atMost is a limit of jobs as [broker.Room] has it. A setting of zero limits nothing.
+func atMost(setting int) *int {
+	if setting > 0 {
+		return &setting
 	}
-	return -1
+	return nil
 }
 
 // seats are the places that a member could have by the site cards, in all its shapes.

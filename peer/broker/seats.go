@@ -20,7 +20,7 @@ import (
 type Room struct {
 	eligible.Site // whose machine is known
 
-	MaxJobs int  // that it takes; below 0: any number
+	MaxJobs *int // that it takes. If it is nil, any number
 	MaxCPUs int  // CPUs that its limits leave to these jobs; 0: any number
 	Learned int  // members that it took at most when it refused one more; 0: none was refused
 	Used    Need // by members that have a seat
@@ -65,7 +65,7 @@ func NeedOf(r protocol.Request, c *protocol.Capacity) Need {
 func (b *Room) Holds(n Need) bool {
 	all, c := b.Used.Plus(n), b.Capacity
 	switch {
-	case b.MaxJobs >= 0 && all.Jobs > b.MaxJobs, b.Learned > 0 && all.Jobs > b.Learned:
+	case b.MaxJobs != nil && all.Jobs > *b.MaxJobs, b.Learned > 0 && all.Jobs > b.Learned:
 		return false
 	case all.CPUs > c.CPUs, b.MaxCPUs > 0 && all.CPUs > b.MaxCPUs:
 		return false
@@ -90,8 +90,8 @@ func (b *Room) Text(own protocol.SiteName) string {
 	if b.Name != own {
 		of = " of this site"
 	}
-	if b.MaxJobs >= 0 && b.MaxJobs < math.MaxInt32 {
-		out += " and takes " + protocol.Count(b.MaxJobs, "job") + of + " at once"
+	if b.MaxJobs != nil && *b.MaxJobs < math.MaxInt32 {
+		out += " and takes " + protocol.Count(*b.MaxJobs, "job") + of + " at once"
 	}
 	if b.MaxCPUs > 0 {
 		out += " and gives jobs" + of + " " + protocol.Count(b.MaxCPUs, "CPU") + " together"

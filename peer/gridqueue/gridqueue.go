@@ -94,11 +94,13 @@ func (q *Queue) Park(id protocol.JobID) {
 	heap.Push(&q.parked, id)
 }
 
-// Unpark makes the first n parked jobs that are wanted ready, oldest first; all of
-// them when n is negative.
+// UnparkAll makes all parked jobs that are wanted ready.
+func (q *Queue) UnparkAll(wanted func(protocol.JobID) bool) { q.Unpark(q.parked.Len(), wanted) }
+
+// Unpark makes the first n parked jobs that are wanted ready, oldest first.
 func (q *Queue) Unpark(n int, wanted func(protocol.JobID) bool) {
 	var stay ids
-	for n != 0 && q.parked.Len() > 0 {
+	for n > 0 && q.parked.Len() > 0 {
 		id := q.parked[0]
 		heap.Pop(&q.parked)
 		if q.places[id].kind != parked {

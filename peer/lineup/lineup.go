@@ -186,7 +186,7 @@ func (l Lineup) Unblock() {
 func (l Lineup) Room(r *rounds.Round, in *policy.Snapshot, group broker.GroupKey, site int, limited bool, now protocol.Instant) (broker.Room, bool) {
 	row := &in.Sites[site]
 	room := broker.Room{
-		Site: eligible.Site{Name: row.Name}, MaxJobs: row.MaxJobs, Learned: l.Rows.LearnedCrowd(group, row.Name, now),
+		Site: eligible.Site{Name: row.Name}, MaxJobs: &row.MaxJobs, Learned: l.Rows.LearnedCrowd(group, row.Name, now),
 	}
 	if one := l.Partners.Of(row.Name); one != nil && one.Card != nil {
 		room.Capacity = &one.Card.Capacity
@@ -194,7 +194,7 @@ func (l Lineup) Room(r *rounds.Round, in *policy.Snapshot, group broker.GroupKey
 		room.Capacity = l.Here.Capacity
 	}
 	if site == in.Self && !limited {
-		room.MaxJobs = -1
+		room.MaxJobs = nil
 	}
 	for _, a := range r.Asks {
 		if a.Partner.Site == row.Name && a.Reply != nil {

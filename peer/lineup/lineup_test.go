@@ -275,13 +275,13 @@ func TestRoom(t *testing.T) {
 		}
 		return one
 	}
-	if got := room(0, false); got.MaxJobs != -1 || got.Capacity.CPUs != 8 || got.MaxCPUs != 0 {
+	if got := room(0, false); got.MaxJobs != nil || got.Capacity.CPUs != 8 || got.MaxCPUs != 0 {
 		t.Errorf("this site has %+v", got)
 	}
-	if got := room(0, true); got.MaxJobs != 3 {
+	if got := room(0, true); *got.MaxJobs != 3 {
 		t.Errorf("this site with a limit has %+v", got)
 	}
-	if got := room(1, false); got.MaxJobs != 4 || got.Capacity.CPUs != 64 || got.MaxCPUs != 5 || got.Name != "b" {
+	if got := room(1, false); *got.MaxJobs != 4 || got.Capacity.CPUs != 64 || got.MaxCPUs != 5 || got.Name != "b" {
 		t.Errorf("b has %+v", got)
 	}
 	room(2, false)

@@ -12,11 +12,15 @@ type Volunteering struct {
 	Number uint64           // of the message, among all that were heard
 	Heard  protocol.Instant // when it came; 0: none has
 	Until  protocol.Instant // it is not valid then any more
-	Left   int              // jobs that it may still bring into rounds; -1: any number
+	Left   int              // jobs that it may still bring into rounds, unless that is AnyNumber
+
+	AnyNumber bool // it may bring all jobs into rounds; Left is 0
 }
 
 // Live says whether the partner would take jobs now.
-func (v *Volunteering) Live(now protocol.Instant) bool { return now < v.Until && v.Left != 0 }
+func (v *Volunteering) Live(now protocol.Instant) bool {
+	return now < v.Until && (v.AnyNumber || v.Left > 0)
+}
 
 // Renew takes the next message of a partner. It says whether that is only the same again soon after,
 // which must not make all jobs ask again.

@@ -17,7 +17,7 @@ func TestVolunteerForAJob(t *testing.T) {
 		want bool
 	}{
 		"it would":            {partner.Volunteering{Number: 3, Until: 101, Left: 1}, 0, true},
-		"any number":          {partner.Volunteering{Number: 3, Until: 101, Left: -1}, 0, true},
+		"any number":          {partner.Volunteering{Number: 3, Until: 101, AnyNumber: true}, 0, true},
 		"not any more":        {partner.Volunteering{Number: 3, Until: 100, Left: 1}, 0, false},
 		"no more jobs":        {partner.Volunteering{Number: 3, Until: 101}, 0, false},
 		"it has lost":         {partner.Volunteering{Number: 3, Until: 101, Left: 1}, 3, false},

@@ -120,7 +120,7 @@ func TestConnect(t *testing.T) {
 func TestDisconnect(t *testing.T) {
 	t.Parallel()
 	p := connected()
-	p.Volunteer = partner.Volunteering{Until: now + 1, Left: -1}
+	p.Volunteer = partner.Volunteering{Until: now + 1, AnyNumber: true}
 	if !p.Disconnect(now, "") || p.Volunteer.Live(now) {
 		t.Error("a partner without a session still volunteers")
 	}
@@ -132,7 +132,7 @@ func TestDisconnect(t *testing.T) {
 func TestResponsive(t *testing.T) {
 	t.Parallel()
 	p := connected()
-	p.Volunteer = partner.Volunteering{Until: now + 1, Left: -1}
+	p.Volunteer = partner.Volunteering{Until: now + 1, AnyNumber: true}
 	if p.Hear(now) || p.Heard != now {
 		t.Error("a partner comes back that was there")
 	}
@@ -390,10 +390,10 @@ func TestVolunteering(t *testing.T) {
 		want bool
 	}{
 		"never":         {partner.Volunteering{}, false},
-		"for any jobs":  {partner.Volunteering{Until: now + 1, Left: -1}, true},
+		"for any jobs":  {partner.Volunteering{Until: now + 1, AnyNumber: true}, true},
 		"for one more":  {partner.Volunteering{Until: now + 1, Left: 1}, true},
 		"for none more": {partner.Volunteering{Until: now + 1}, false},
-		"no longer":     {partner.Volunteering{Until: now, Left: -1}, false},
+		"no longer":     {partner.Volunteering{Until: now, AnyNumber: true}, false},
 	} {
 		if tt.v.Live(now) != tt.want {
 			t.Errorf("%s: %v", name, !tt.want)

@@ -23,8 +23,8 @@ type Marginal struct {
 // FindMarginal begins the search for this number of jobs of a question, whose quotes are these. It ends at
 // the instant with what is known by then; false: there is nothing to be found.
 func FindMarginal(specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *protocol.Capacity, until protocol.Instant) (Marginal, bool) {
-	i := median(specs, quotes)
-	if jobs = min(jobs, len(specs), protocol.MaxMarginalJobs); jobs < 2 || i < 0 {
+	i, ok := median(specs, quotes)
+	if jobs = min(jobs, len(specs), protocol.MaxMarginalJobs); jobs < 2 || !ok {
 		return Marginal{}, false
 	}
 	return Marginal{jobs: jobs, until: until, request: specs[i].ScaledRequest(on), first: quotes[i].AWT}, true
@@ -63,9 +63,9 @@ func (m *Marginal) Take(answer []protocol.Quote) bool {
 	return true
 }
 
-// median is the index of the job of median size among those that the site would take; -1: it
-// takes none.
-func median(specs []protocol.Spec, quotes []protocol.Quote) int {
+// median is the index of the job of median size among those that the site would take. It returns
+// false if the site takes none.
+func median(specs []protocol.Spec, quotes []protocol.Quote) (i int, ok bool) {
 	var taken []int
 	for i := range quotes {
 		if quotes[i].Declined == "" {
@@ -73,8 +73,8 @@ func median(specs []protocol.Spec, quotes []protocol.Quote) int {
 		}
 	}
 	if len(taken) == 0 {
-		return -1
+		return 0, false
 	}
 	slices.SortStableFunc(taken, func(a, b int) int { return cmp.Compare(specs[a].CPUs, specs[b].CPUs) })
-	return taken[len(taken)/2]
+	return taken[len(taken)/2], true
 }

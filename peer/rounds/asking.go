@@ -62,7 +62,7 @@ func (a *Asking) Rows(one *partner.Partner) (rows []int) {
 	drawn := 0
 	for row := range a.Round.Specs {
 		draws := a.Round.Reach[row] == Volunteers
-		if draws && one.Volunteer.Left > 0 && drawn == one.Volunteer.Left {
+		if draws && !one.Volunteer.AnyNumber && drawn >= one.Volunteer.Left {
 			continue
 		}
 		if a.Asks(row, one) && (!a.doubts(row, one) || len(rows) == 0) {

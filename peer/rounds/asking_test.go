@@ -53,7 +53,7 @@ func newScene() *scene {
 		p := at(site)
 		p.Linked = true
 		p.Card = &protocol.Card{Capacity: protocol.Capacity{CPUs: 8, Nodes: 1}}
-		p.Volunteer = partner.Volunteering{Number: 1, Until: now + 1, Left: -1}
+		p.Volunteer = partner.Volunteering{Number: 1, Until: now + 1, AnyNumber: true}
 		return p
 	}
 	s.b, s.c = partnerOf("b"), partnerOf("c")
@@ -102,12 +102,15 @@ func TestAsks(t *testing.T) {
 		}, []int{1}, rounds.NotAsked + ", since it does not volunteer for it"},
 		"about as many as it volunteers for": {func(s *scene) {
 			s.asking.Round.Reach[0], s.asking.Round.Reach[1], s.b.Volunteer.Left = rounds.Volunteers, rounds.Volunteers, 1
+			s.b.Volunteer.AnyNumber = false
 		}, []int{0}, rounds.NotAsked + ", since it does not volunteer for it"},
 		"and others that everybody is asked about": {func(s *scene) {
 			s.asking.Round.Reach[0], s.b.Volunteer.Left = rounds.Volunteers, 1
+			s.b.Volunteer.AnyNumber = false
 		}, []int{0, 1}, rounds.NotAsked + ", since it does not volunteer for it"},
 		"two are as many": {func(s *scene) {
 			s.asking.Round.Reach[0], s.asking.Round.Reach[1], s.b.Volunteer.Left = rounds.Volunteers, rounds.Volunteers, 2
+			s.b.Volunteer.AnyNumber = false
 		}, []int{0, 1}, rounds.NotAsked + ", since it does not volunteer for it"},
 		"not as a doubtful one":                     {func(s *scene) { doubt(s.b, false) }, nil, rounds.NotAsked + ", since it does not keep its quotes"},
 		"one job that shows whether it has changed": {func(s *scene) { doubt(s.b, true) }, []int{0}, rounds.NotAsked + ", since it does not keep its quotes"},

@@ -49,9 +49,11 @@ func (j *Job) ReplacedAt(site protocol.SiteName) {
 	}
 }
 
-// FencedAt is where in the list a placement is that was given up at a site; -1: nowhere.
-func (j *Job) FencedAt(site protocol.SiteName, epoch protocol.Epoch) int {
-	return slices.IndexFunc(j.Fenced, func(f FencedPlacement) bool { return f.Site == site && f.Epoch == epoch && !f.Lost })
+// FencedAt is the index in the list of a placement that was given up at a site. It returns false if
+// there is none.
+func (j *Job) FencedAt(site protocol.SiteName, epoch protocol.Epoch) (at int, ok bool) {
+	at = slices.IndexFunc(j.Fenced, func(f FencedPlacement) bool { return f.Site == site && f.Epoch == epoch && !f.Lost })
+	return at, at >= 0
 }
 
 // FencedOver takes a site's word that the placement at a place of the list is over. Without proof

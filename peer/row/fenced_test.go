@@ -81,9 +81,10 @@ func TestFencedOver(t *testing.T) {
 		site  protocol.SiteName
 		epoch protocol.Epoch
 		want  int
-	}{{"b", 1, 0}, {"c", 2, 1}, {"b", 2, -1}, {"c", 1, -1}, {"b", 3, -1}} {
-		if got := j.FencedAt(tt.site, tt.epoch); got != tt.want {
-			t.Errorf("epoch %d at %s: place %d, want %d", tt.epoch, tt.site, got, tt.want)
+		found bool
+	}{{"b", 1, 0, true}, {"c", 2, 1, true}, {"b", 2, 0, false}, {"c", 1, 0, false}, {"b", 3, 0, false}} {
+		if got, ok := j.FencedAt(tt.site, tt.epoch); ok != tt.found || ok && got != tt.want {
+			t.Errorf("epoch %d at %s: place %d, %t, want %d, %t", tt.epoch, tt.site, got, ok, tt.want, tt.found)
 		}
 	}
 	j.FencedOver(1, true)

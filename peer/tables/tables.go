@@ -110,12 +110,13 @@ func (t *Tables) At(site protocol.SiteName, tag protocol.Tag) *Job {
 	return j
 }
 
-// FencedAt is where in a job's list the placement at a site is that was given up; -1: nowhere.
-func (t *Tables) FencedAt(site protocol.SiteName, tag protocol.Tag) int {
+// FencedAt is the index in a job's list of the placement at a site that was given up. It returns false
+// if there is none.
+func (t *Tables) FencedAt(site protocol.SiteName, tag protocol.Tag) (at int, ok bool) {
 	if j := t.Jobs[tag.Job]; j != nil {
 		return j.FencedAt(site, tag.Epoch)
 	}
-	return -1
+	return 0, false
 }
 
 // SpecOf is what a placement here is to run; nil: no row says it.

@@ -48,7 +48,7 @@ func TestPolicyDecidesAlike(t *testing.T) {
 	for _, size := range [][2]int{{0, 1}, {1, 0}, {1, 3}, {200, 20}} {
 		in := round(size[0], size[1])
 		if size[1] == 0 {
-			in.Self = -1
+			in.Self = policy.NoSite
 		}
 		want, _, err := local.Decide(t.Context(), in)
 		if err != nil {

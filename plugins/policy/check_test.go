@@ -47,7 +47,7 @@ func TestSnapshotCheck(t *testing.T) {
 	for want, decisions := range wrong {
 		refused(t, in.Check(decisions), want)
 	}
-	empty := policy.Snapshot{Self: -1}
+	empty := policy.Snapshot{Self: policy.NoSite}
 	if err := empty.Check(nil); err != nil {
 		t.Error(err)
 	}

@@ -55,7 +55,7 @@ const (
 // A [ApplicationPolicy] sees a job that may run on several counts of CPUs as one row for each
 // with one ID, one after the other, of which it chooses at most one.
 type Snapshot struct {
-	Self  int // index of the deciding site, -1 when it is not in Sites
+	Self  int // index of the deciding site, [NoSite] if it is not in Sites
 	Sites []Site
 	Jobs  []Job
 
@@ -132,7 +132,8 @@ type Application struct {
 	WaitingCost    []protocol.WaitingRate // k_w from now on; empty: waiting costs nothing
 }
 
-// NoSite is the [Decision.Site] of a job that stays in the grid queue, to say why.
+// NoSite is the [Decision.Site] of a job that stays in the grid queue, to say why, and the
+// [Snapshot.Self] of a deciding site that is not among the sites.
 const NoSite = -1
 
 // Decision proposes a site for a job.

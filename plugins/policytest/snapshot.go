@@ -40,7 +40,7 @@ func snapshotOf(sites, jobs int) policy.Snapshot {
 
 // withoutSelf is a peer's that has no machine of its own.
 func withoutSelf(in policy.Snapshot) policy.Snapshot {
-	in.Self = -1
+	in.Self = policy.NoSite
 	return in
 }
 

@@ -28,7 +28,7 @@ func (p patient) Info() policy.Info {
 }
 
 func (p patient) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
-	if in.Self < 0 {
+	if in.Self == policy.NoSite {
 		return nil, nil, errors.New("the own site is not among the sites")
 	}
 	room := make([]int, len(in.Sites))

@@ -30,7 +30,7 @@ func newRound(in *policy.Snapshot) *round {
 // currencyOf is the own site's currency or, without one, that of the first site that
 // names prices. Prices in another one cannot be compared with it.
 func currencyOf(in *policy.Snapshot) string {
-	if in.Self >= 0 && in.Sites[in.Self].Currency != "" {
+	if in.Self != policy.NoSite && in.Sites[in.Self].Currency != "" {
 		return in.Sites[in.Self].Currency
 	}
 	for s := range in.Sites {

@@ -60,7 +60,7 @@ type row struct {
 }
 
 func snapshot(sites []policy.Site, applications []policy.Application, rows ...row) policy.Snapshot {
-	in := policy.Snapshot{Self: -1, Sites: sites, Applications: applications, Currency: "CHF"}
+	in := policy.Snapshot{Self: policy.NoSite, Sites: sites, Applications: applications, Currency: "CHF"}
 	for _, r := range rows {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: protocol.NewJobID(1, r.seq), CPUs: r.cpus, WallTime: protocol.Day, Application: r.application, Alpha: one, Gamma: one, Delta: one,

@@ -37,7 +37,7 @@ func (p *Policy) round(in *policy.Snapshot) *round {
 			r.order = append(r.order, s)
 		}
 	}
-	if in.Self >= 0 {
+	if in.Self != policy.NoSite {
 		r.order = slices.Insert(r.order, 0, in.Self)
 	}
 	known := make([]*applying, len(in.Applications))

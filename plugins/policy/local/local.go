@@ -33,7 +33,7 @@ func (Policy) LocalOnly() {}
 // Decide implements [policy.Policy]. A job that its own site has declined gets no
 // decision.
 func (Policy) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision, []byte, error) {
-	if in.Self < 0 {
+	if in.Self == policy.NoSite {
 		return nil, nil, nil
 	}
 	decisions := make([]policy.Decision, 0, len(in.Jobs))

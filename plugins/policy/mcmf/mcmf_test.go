@@ -147,7 +147,7 @@ func TestDecide(t *testing.T) {
 		return in
 	}
 	away := func(in policy.Snapshot) policy.Snapshot {
-		in.Self = -1
+		in.Self = policy.NoSite
 		return in
 	}
 	for name, tt := range map[string]struct {
