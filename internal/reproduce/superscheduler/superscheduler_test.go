@@ -181,11 +181,18 @@ func TestFewerSeedsAreThoseAlone(t *testing.T) {
 func TestNumberOfWorkersChangesNothing(t *testing.T) {
 	t.Parallel()
 	o := size(t)
-	o.Seeds, o.Workers = 3, 1
-	names := []string{"ss-table6", "ss-volunteers"}
-	one := text(t, run(t, o, names...))
-	o.Workers = 4
-	if several := text(t, run(t, o, names...)); !bytes.Equal(one, several) {
+	o.Seeds = 3
+	with := func(workers int) []byte {
+		o.Workers = workers
+		reports, err := superscheduler.RunOf(t.Context(), o, []string{"ss-table6", "ss-volunteers"}, func(plan *experiment.Plan) {
+			shorten(plan, 2*protocol.Hour)
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text(t, reports)
+	}
+	if one, several := with(1), with(4); !bytes.Equal(one, several) {
 		t.Errorf("one worker\n%s\nfour\n%s", one, several)
 	}
 }
@@ -193,10 +200,18 @@ func TestNumberOfWorkersChangesNothing(t *testing.T) {
 // TestUsualValuesAreThoseOfTheExperiments: a point with such a setting is the point without it.
 func TestUsualValuesAreThoseOfTheExperiments(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"heavy", "light"} {
-		plan, err := experiment.Preset(name)
-		if err != nil {
-			t.Fatal(err)
+	o := size(t)
+	month, err := experiment.Read(filepath.Join(o.Experiments, "one-month.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	month.Workloads[2].Trace = experiment.Path(filepath.Join(o.Data, "traces", "SDSC-BLUE-2000-4.2-cln.swf.gz"))
+	for _, name := range []string{"heavy", "light", "one-month"} {
+		plan := month
+		if name != "one-month" {
+			if plan, err = experiment.Preset(name); err != nil {
+				t.Fatal(err)
+			}
 		}
 		shorten(plan, 4*protocol.Hour)
 		if err = plan.Open(); err != nil {
