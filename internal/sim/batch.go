@@ -116,7 +116,7 @@ func (b *batchSystem) quote(now protocol.Instant, query localsched.Query) ([]pro
 // know of them.
 func (b *batchSystem) added(query localsched.Query, quotes []protocol.Quote) ([]protocol.Duration, error) {
 	added := make([]protocol.Duration, len(quotes))
-	if len(query.Ahead) == 0 || b.predictor == nil || b.predictor.PlanOnly() {
+	if len(query.Ahead) == 0 || b.predictor == nil || b.predictor.ByPlan() {
 		return added, nil
 	}
 	without, err := b.Quote(localsched.Query{Jobs: query.Jobs})

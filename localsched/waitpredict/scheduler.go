@@ -13,8 +13,7 @@ import (
 // gone when the peer ends; jobs that came to the batch system by other ways are unseen.
 type Scheduler struct {
 	localsched.Scheduler
-	now      func() protocol.Instant
-	planOnly bool
+	now func() protocol.Instant
 
 	mu        sync.Mutex
 	predictor *Predictor
@@ -24,7 +23,7 @@ type Scheduler struct {
 // New corrects the quotes of a batch system by predictions. Now is a clock, of which only the pace matters. What comes of it is a
 // [localsched.Reserver] exactly if the batch system is one.
 func New(under localsched.Scheduler, f *Predictor, now func() protocol.Instant) localsched.Scheduler {
-	s := &Scheduler{Scheduler: under, predictor: f, now: now, planOnly: f.PlanOnly(), reserved: map[protocol.Tag]bool{}}
+	s := &Scheduler{Scheduler: under, predictor: f, now: now, reserved: map[protocol.Tag]bool{}}
 	if holds, ok := under.(localsched.Reserver); ok {
 		return &reserver{Scheduler: s, under: holds}
 	}
@@ -78,10 +77,13 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 }
 
 // added is by how much those ahead put each job back: the batch system is asked a second
-// time, without them.
+// time, without them, unless the predictions are of the plan, which has them. If a job that
+// starts meanwhile changes that under auto, the predictions of one quote leave them out.
 func (s *Scheduler) added(ctx context.Context, query localsched.Query, quotes []protocol.Quote) ([]protocol.Duration, error) {
 	added := make([]protocol.Duration, len(quotes))
-	if len(query.Ahead) == 0 || s.planOnly {
+	byPlan := false
+	s.record(func(protocol.Instant) { byPlan = s.predictor.ByPlan() })
+	if len(query.Ahead) == 0 || byPlan {
 		return added, nil
 	}
 	without, err := s.Scheduler.Quote(ctx, localsched.Query{Jobs: query.Jobs})

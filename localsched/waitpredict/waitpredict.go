@@ -72,7 +72,7 @@ func predictorOf(method Method) (wait.Predictor, error) {
 	case Auto:
 		return wait.DefaultAuto()
 	case Adaptive:
-		return wait.NewAdaptive(wait.DefaultParams())
+		return wait.NewAdaptive(wait.EarlierParams())
 	case QBETS:
 		return wait.NewQBETS(wait.DefaultBoundParams())
 	case IBL:
@@ -85,9 +85,13 @@ func predictorOf(method Method) (wait.Predictor, error) {
 	return nil, fmt.Errorf("invalid wait prediction %q; use one of %s", string(method), strings.Join(names, ", "))
 }
 
-// PlanOnly reports whether the waits come from the plan alone, which includes the tentative
-// jobs. Other predictions know nothing of those.
-func (f *Predictor) PlanOnly() bool {
+// ByPlan reports whether the next predictions come from the plan alone, which includes the
+// tentative jobs. Other predictions know nothing of those. Under [Auto] it may change with each
+// job that starts.
+func (f *Predictor) ByPlan() bool {
+	if auto, ok := f.predictor.(*wait.Auto); ok {
+		return auto.ByPlan()
+	}
 	return f.method == Plan || f.method == Median || f.method == Mean
 }
 
@@ -118,7 +122,7 @@ func (f *Predictor) Annotate(now protocol.Instant, r protocol.Request, q *protoc
 }
 
 func (f *Predictor) predict(now protocol.Instant, r protocol.Request, planned, added protocol.Duration) wait.Prediction {
-	if f.PlanOnly() {
+	if f.ByPlan() {
 		added = 0
 	}
 	a := f.state.Arrival(now, jobOf(0, r))

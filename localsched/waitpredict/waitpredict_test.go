@@ -86,7 +86,7 @@ func TestPlanByHand(t *testing.T) {
 func TestOthersByTheirPredictors(t *testing.T) {
 	t.Parallel()
 	for method, open := range map[waitpredict.Method]func() (wait.Predictor, error){
-		waitpredict.Adaptive: func() (wait.Predictor, error) { return wait.NewAdaptive(wait.DefaultParams()) },
+		waitpredict.Adaptive: func() (wait.Predictor, error) { return wait.NewAdaptive(wait.EarlierParams()) },
 		waitpredict.QBETS:    func() (wait.Predictor, error) { return wait.NewQBETS(wait.DefaultBoundParams()) },
 		waitpredict.IBL:      func() (wait.Predictor, error) { return wait.NewIBL(wait.DefaultLearningParams()) },
 	} {
@@ -350,7 +350,7 @@ func TestPredictionsArePutBack(t *testing.T) {
 			awt, want = 0, 0
 			after.AWTHigh, after.AWTLow, after.Bound = alone.AWTHigh, alone.AWTLow, alone.Bound
 		}
-		if f.PlanOnly() != planOnly || after.AWT != alone.AWT+awt || alone.Bound == 0 || after.Bound != alone.Bound+want {
+		if (method != waitpredict.Auto && f.ByPlan() != planOnly) || after.AWT != alone.AWT+awt || alone.Bound == 0 || after.Bound != alone.Bound+want {
 			t.Errorf("%s: %+v became %+v", method, alone, after)
 		}
 		if (alone.AWTHigh != 0 && after.AWTHigh != alone.AWTHigh+want) || (alone.AWTHigh != 0 && after.AWTLow != alone.AWTLow+want) {
@@ -569,11 +569,32 @@ func TestSchedulerAsksForThoseAhead(t *testing.T) {
 	if _, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead}); err == nil || !strings.Contains(err.Error(), "quotes 5 jobs, and 2 of them when no jobs are ahead") {
 		t.Errorf("got %v", err)
 	}
-	// By auto the waits are the plan's, which the first answer has.
-	s = waitpredict.New(under, newPredictor(t, waitpredict.Auto), func() protocol.Instant { return begin })
-	quotes, err := s.Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead})
-	if err != nil || !reflect.DeepEqual(quotes, with) {
-		t.Errorf("by auto: %+v, %v", quotes, err)
+	// By auto the waits are the plan's, which the first answer has. The second question is for
+	// estimates that know of no tentative job; that it fails costs no quote.
+	for knowsSize, asked := range map[bool]int{false: 1, true: 2} {
+		under = &fake{quotes: with, alone: without[:2]}
+		f := newPredictor(t, waitpredict.Auto)
+		if knowsSize {
+			waitBySize(f)
+		}
+		quotes, err := waitpredict.New(under, f, func() protocol.Instant { return begin }).Quote(t.Context(), localsched.Query{Jobs: jobs, Ahead: ahead})
+		if err != nil || len(under.asked) != asked || !reflect.DeepEqual(quotes, with) {
+			t.Errorf("by auto, %v: asked %d times, %+v, %v", knowsSize, len(under.asked), quotes, err)
+		}
+	}
+}
+
+// waitBySize has jobs wait by their CPUs, of which the plan knows nothing.
+func waitBySize(f *waitpredict.Predictor) {
+	for n := uint64(1); n <= 200; n++ {
+		r := request(n)
+		r.CPUs = 1 + int(n%2)*7
+		now := begin.Add(protocol.Duration(n) * protocol.Day)
+		expected(f, now, r, protocol.Minute)
+		f.Submitted(now, tagOf(n), r)
+		start := now.Add(sec(1000 * int64(r.CPUs)))
+		f.Changed(start, localsched.Change{Tag: tagOf(n), State: protocol.Running})
+		f.Changed(start.Add(protocol.Minute), localsched.Change{Tag: tagOf(n), State: protocol.Completed})
 	}
 }
 

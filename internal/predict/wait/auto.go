@@ -123,6 +123,19 @@ func (u *Auto) choose(a Arrival) choice {
 	return choice{arrival: a}
 }
 
+// ByPlan reports whether the answer for an arrival that has a plan would be an estimate
+// of the plan.
+func (u *Auto) ByPlan() bool {
+	best := 0
+	for i := range u.estimates {
+		if u.estimates[i].mean() < u.estimates[best].mean() {
+			best = i
+		}
+	}
+	_, ok := u.predictors[u.estimates[best].predictor].(*Plan)
+	return ok
+}
+
 // Observe implements [Predictor]. Of a submission it asks all predictors.
 func (u *Auto) Observe(e Event) {
 	id := e.Arrival.Job.ID
