@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/report"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 )
 
 // FuzzPlan: any file is an experiment or has problems; what can be changed in an
@@ -34,6 +35,76 @@ func FuzzPlan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// smallModel is a file of a model of periods: 100 jobs of one kind in two days.
+const smallModel = `
+[machine]
+name = "ours"
+nodes = 8
+cpus_per_node = 1
+mhz = 1000
+
+[profile]
+weekday = 4
+begin_s = 3600
+span_s = 100000
+period_h = 24
+hours = [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 8]
+alike_ppm = 0
+gaps_s = []
+max_cpus = [4, 8]
+periods = [[60, 12000, 0, 0, 2], [40, 8000, 0, 0, 2]]
+
+[[profile.kinds]]
+jobs = 100
+cpus = [2]
+runs_s = [100]
+estimates_s = [200]
+batches = [100]
+`
+
+// FuzzModel: any file is a model or has problems; what is read is written so that it is read
+// again, and jobs can be drawn from it, or the error says why not.
+func FuzzModel(f *testing.F) {
+	f.Add(smallModel)
+	f.Add(strings.NewReplacer("gaps_s = []", "gaps_s = [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]]", "batches = [100]", "batches = [50, 25]").Replace(smallModel))
+	f.Add("[machine]\nnodes = 4\ncpus_per_node = 2\nmhz = 500\n[[classes]]\nmin_cpus = 1\nmax_cpus = 8\nshare = 1.0\n" +
+		"inter_arrival = { n = 1, lambda1 = 0.01, lambda2 = 0.02, rho = 0.5 }\nservice = { n = 2, lambda1 = 0.001, lambda2 = 0.01, rho = 0.1 }\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		model, err := experiment.ReadModel(write(t, "model.toml", text))
+		if err != nil {
+			return
+		}
+		var written strings.Builder
+		if err := experiment.WriteModel(&written, model); err != nil {
+			t.Fatal(err)
+		}
+		again, err := experiment.ReadModel(write(t, "again.toml", written.String()))
+		if err != nil {
+			t.Fatalf("cannot read what was written: %v\n%s", err, written.String())
+		}
+		var twice strings.Builder
+		if err := experiment.WriteModel(&twice, again); err != nil || twice.String() != written.String() {
+			t.Fatalf("not the same, %v:\n%s\n%s", err, written.String(), twice.String())
+		}
+		periods, ok := model.(*workload.PeriodModel)
+		if !ok || jobsOf(&periods.Profile) > 10_000 {
+			return
+		}
+		jobs, err := periods.Generate(workload.Options{}, 1)
+		if err == nil && len(jobs) != jobsOf(&periods.Profile) {
+			t.Errorf("%d jobs of %d", len(jobs), jobsOf(&periods.Profile))
+		}
+	})
+}
+
+// jobsOf is how many jobs the kinds of a profile have.
+func jobsOf(p *workload.Profile) (sum int) {
+	for i := range p.Kinds {
+		sum += p.Kinds[i].Jobs
+	}
+	return sum
 }
 
 // FuzzFlags: no text of an axis or a joining site is more than an error.
