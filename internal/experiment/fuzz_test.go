@@ -77,7 +77,7 @@ func FuzzModel(f *testing.F) {
 			return
 		}
 		var written strings.Builder
-		if err := experiment.WriteModel(&written, model); err != nil {
+		if err = experiment.WriteModel(&written, model); err != nil {
 			t.Fatal(err)
 		}
 		again, err := experiment.ReadModel(write(t, "again.toml", written.String()))
@@ -85,7 +85,7 @@ func FuzzModel(f *testing.F) {
 			t.Fatalf("cannot read what was written: %v\n%s", err, written.String())
 		}
 		var twice strings.Builder
-		if err := experiment.WriteModel(&twice, again); err != nil || twice.String() != written.String() {
+		if err = experiment.WriteModel(&twice, again); err != nil || twice.String() != written.String() {
 			t.Fatalf("not the same, %v:\n%s\n%s", err, written.String(), twice.String())
 		}
 		periods, ok := model.(*workload.PeriodModel)
