@@ -160,10 +160,10 @@ func (r *simReproduce) write(ctx context.Context, names []string) error {
 	err = document.Make(ctx, r.options.Size, names, commit, progress, func(figures []report.Figure) error {
 		for i := range figures {
 			path := filepath.Join(filepath.Dir(r.document), filepath.FromSlash(papers.FigurePath(figures[i].Name)))
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a page is for all users
+			if err = os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a page is for all users
 				return err
 			}
-			if err := os.WriteFile(path, figures[i].SVG(), 0o666); err != nil { //nolint:gosec // a page is for all users
+			if err = os.WriteFile(path, figures[i].SVG(), 0o666); err != nil { //nolint:gosec // a page is for all users
 				return err
 			}
 		}

@@ -8,7 +8,9 @@ import (
 )
 
 // Claims are what [BG] says, beside what the exhibits give.
-func Claims() []reproduce.Claim { return slices.Concat(savingClaims(), scheduleClaims()) }
+func Claims() []reproduce.Claim {
+	return slices.Concat(savingClaims(), rangeClaims(), utilizationClaims(), orderClaims())
+}
 
 // columnOf is how a budget's column is called.
 func columnOf(percent int, unit string) string {
@@ -43,6 +45,7 @@ func byRange(p *reproduce.Printed) (all [ranges][][]float64) {
 	return all
 }
 
+// savingClaims are on Figures 1 and 2.
 func savingClaims() []reproduce.Claim {
 	same := "The same jobs"
 	return []reproduce.Claim{
@@ -71,6 +74,12 @@ func savingClaims() []reproduce.Claim {
 			Ours: func(p *reproduce.Printed) []float64 { return stepsOf(p.Table("bg-fig2", same), "%") },
 			Unit: "points", Digits: 1, Borne: reproduce.AtLeast(0),
 		},
+	}
+}
+
+// rangeClaims are on the ranges of power and the ratios of prices.
+func rangeClaims() []reproduce.Claim {
+	return []reproduce.Claim{
 		{
 			Says: "half the power saves at all ranges of power and ratios of prices (Figure 6)", Paper: "> 10 %",
 			Ours: func(p *reproduce.Printed) []float64 {
@@ -130,8 +139,9 @@ func savingClaims() []reproduce.Claim {
 	}
 }
 
-func scheduleClaims() []reproduce.Claim {
-	held, pairs := "Nodes of the partitions", "Inverse pairs"
+// utilizationClaims are on Figures 3 and 7.
+func utilizationClaims() []reproduce.Claim {
+	held := "Nodes of the partitions"
 	loss := func(p *reproduce.Printed, month string) float64 {
 		t := p.Table("bg-fig3", held)
 		return t.At(month, "default, %") - t.At(month, "PB-50, %")
@@ -167,6 +177,13 @@ func scheduleClaims() []reproduce.Claim {
 			},
 			Unit: "points", Digits: 1, Borne: reproduce.AtLeast(2), Why: "less than the intervals",
 		},
+	}
+}
+
+// orderClaims are on Figures 4 and 5, and on delays.
+func orderClaims() []reproduce.Claim {
+	pairs := "Inverse pairs"
+	return []reproduce.Claim{
 		{
 			Says: "inverse pairs at half the power (Figure 4)", Paper: "7,000 in March, up to 8,000", Ours: reproduce.Of("bg-fig4", pairs, "PB-50"),
 			Borne: reproduce.AtMost(9000), Why: "over all pairs of jobs, as defined; its numbers are those of a local count",
