@@ -400,7 +400,7 @@ func fields(s string) string { return strings.Join(strings.Fields(s), " ") }
 func TestSites(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Sites{Sites: []view.Site{
-		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2, Benefit: 1_254_000, Prices: "NO1 in NOK,\nknown until then"},
+		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 4, Busy: 3, RUS: 750_000, Queued: 2, Age: new(protocol.Duration(0)), Benefit: 1_254_000, Prices: "NO1 in NOK,\nknown until then"},
 		{Site: "borealis", Link: "down", Reason: "no route"},
 	}}, nil)}
 	want := "" +
@@ -422,12 +422,13 @@ func TestSites(t *testing.T) {
 // A site whose jobs' power is known has all sites show it.
 func TestSitesUnderAPowerBudget(t *testing.T) {
 	t.Parallel()
+	age := new(protocol.Duration(0))
 	n := &fakeNode{gossip: true, replyF: always(view.Sites{Sites: []view.Site{
-		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, PowerIdledCPUs: 5, Draw: 12_399, Budget: new(int64(50_000))},
-		{Site: "borealis", Link: "up", CPUs: 4, PowerIdledCPUs: 1, Draw: 180, Budget: new(int64(300)), LastSeen: 1},
-		{Site: "cygnus", Link: "up", Draw: 1_260_000},
-		{Site: "draco", Link: "up", Budget: new(int64(20_000))},
-		{Site: "dorado", Link: "up", Budget: new(int64(0))},
+		{Site: "aurora", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 3, RUS: protocol.PPM, Age: age, PowerIdledCPUs: 5, Draw: 12_399, Budget: new(int64(50_000))},
+		{Site: "borealis", Link: "up", CPUs: 4, Age: age, PowerIdledCPUs: 1, Draw: 180, Budget: new(int64(300)), LastSeen: 1},
+		{Site: "cygnus", Link: "up", Age: age, Draw: 1_260_000},
+		{Site: "draco", Link: "up", Age: age, Budget: new(int64(20_000))},
+		{Site: "dorado", Link: "up", Age: age, Budget: new(int64(0))},
 		{Site: "eridanus", Link: "down"},
 	}}, nil)}
 	want := "" +
