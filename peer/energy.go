@@ -20,6 +20,7 @@ func (p *Peer) beginPrices() {
 // askPrices takes the prices of the next days in, and asks again later. The previous
 // ones are used until then.
 func (p *Peer) askPrices() {
+	p.timers.Stop(due.Once(due.PriceTimer)) // what it would ask for is asked for now
 	p.call(event.PriceOp{Area: p.cfg.Area, From: p.now, Until: p.now.Add(p.cfg.PriceSpan)}, askPrices{p.prices.Ask()})
 }
 

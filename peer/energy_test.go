@@ -297,6 +297,27 @@ func TestEnergyOverTheInterval(t *testing.T) {
 	}
 }
 
+// A replaced feed is asked at once, and not a second time when the next refresh would have been: the answer to the first
+// question would be dropped.
+func TestAReplacedFeedIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	prices, later := peertest.HourlyPrices("EUR", 10, 20, 30), false
+	l := newLone(t, func(c *rules.Config) { c.Area, c.Power, c.PriceRefresh = "a", 250_000, protocol.Hour }, func(op event.Op) (event.Result, error) {
+		if op, ok := op.(event.PriceOp); ok && !later {
+			return prices.Answer(op)
+		} else if ok {
+			return nil, errLater
+		}
+		return idle(peertest.Greedy{}, nil)(op)
+	})
+	later = true
+	l.step(event.ChangePrices{Asked: 4})
+	l.advance(2 * protocol.Hour)
+	if len(l.open) != 1 {
+		t.Errorf("the feed was asked %d times", len(l.open))
+	}
+}
+
 // The feed is replaced while it is being asked: the answer of the old one may come after that of the new
 // one, and must not replace it.
 func TestALateAnswerOfAReplacedFeed(t *testing.T) {

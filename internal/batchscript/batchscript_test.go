@@ -381,6 +381,9 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%q was taken as %v", text, got)
 		}
 	}
+	if _, err := batchscript.ParseTime("40000d"); !errors.Is(err, settings.ErrTooLong) {
+		t.Errorf("40000d: %v; it has the right form", err)
+	}
 }
 
 func TestParseMemory(t *testing.T) {

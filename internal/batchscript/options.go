@@ -72,12 +72,12 @@ func shape() []Option {
 			set: counter(func(w *jobOptions) *int { return &w.cpusPerTask }), Slurm: true,
 		},
 		{
-			Long: "mem", Value: "size[K|M|G|T]", Help: "memory per node; MB unless a unit is given (default: no requirement)", set: setMemory,
+			Long: "mem", Value: "size[K|M|G|T|P]", Help: "memory per node; MB unless a unit is given (default: no requirement)", set: setMemory,
 			Slurm: true, Vars: []string{"SBATCH_MEM_PER_NODE"}, partly: true,
 			Note: "`0` (all memory of the nodes) is refused",
 		},
 		{
-			Long: "mem-per-cpu", Value: "size[K|M|G|T]", Help: "memory per CPU", set: setMemoryPerCPU,
+			Long: "mem-per-cpu", Value: "size[K|M|G|T|P]", Help: "memory per CPU", set: setMemoryPerCPU,
 			Slurm: true, Vars: []string{"SBATCH_MEM_PER_CPU"}, Note: "converted to memory per node, for the most CPUs of the job on one node",
 		},
 		{
@@ -93,11 +93,11 @@ func shape() []Option {
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (default: all)", set: setSites},
 		{Long: "power-share", Value: "percent%", Help: "power draw of the job, as a percentage of the power of busy CPUs (default: 100%)", set: setPowerShare},
 		{
-			Long: "stage-in-size", Value: "size[K|M|G|T]", Help: "size of the input data, used to estimate transfer time (nothing is transferred); MB unless a unit is given; 0 if the job needs only its script (default: unknown)",
+			Long: "stage-in-size", Value: "size[K|M|G|T|P]", Help: "size of the input data, used to estimate transfer time (nothing is transferred); MB unless a unit is given; 0 if the job needs only its script (default: unknown)",
 			set: setData(func(w *jobOptions) *int64 { return &w.spec.Data }),
 		},
 		{
-			Long: "stage-out-size", Value: "size[K|M|G|T]", Help: "size of the output data, used to estimate transfer time (default: 0)",
+			Long: "stage-out-size", Value: "size[K|M|G|T|P]", Help: "size of the output data, used to estimate transfer time (default: 0)",
 			set: setData(func(w *jobOptions) *int64 { return &w.spec.DataOut }),
 		},
 		{

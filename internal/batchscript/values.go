@@ -163,9 +163,15 @@ func ParseMemory(value string) (mb int64, err error) {
 // "d-h", "d-h:min" or "d-h:min:s", or with units, as "1h30m". It must be above zero
 // and bounded, because the grid plans by it.
 func ParseTime(value string) (protocol.Duration, error) {
-	limit, err := settings.ParseDuration(value)
-	if err != nil {
-		limit, err = quantity.ParseTimeLimit(value)
+	limit, err := quantity.ParseTimeLimit(value)
+	if errors.Is(err, quantity.ErrTime) {
+		withUnits, wrong := settings.ParseDuration(value)
+		if errors.Is(wrong, settings.ErrTooLong) {
+			return 0, fmt.Errorf("%q %w", value, wrong)
+		}
+		if wrong == nil {
+			limit, err = withUnits, nil
+		}
 	}
 	switch {
 	case errors.Is(err, quantity.ErrTime):

@@ -70,7 +70,6 @@ func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 	return nil
 }
 
-// actualWait is the wait that the quote was about: from the placement on.
 func quotedWait(job view.Job) string {
 	if job.QuotedAWT == nil {
 		return "-"
@@ -78,6 +77,7 @@ func quotedWait(job view.Job) string {
 	return console.Brief(*job.QuotedAWT)
 }
 
+// actualWait is the wait that the quote was about: from the placement on.
 func actualWait(job view.Job) protocol.Duration {
 	if job.Started == 0 || job.CommittedAt == 0 {
 		return 0

@@ -21,8 +21,8 @@ type Units int
 // The kinds of units. Upper and lower case are the same.
 const (
 	Slurm  Units = iota // K, M, G, T and P, or KB to PB, right behind the number: powers of 1024, as in sbatch(1)
-	Binary              // these, or KiB to PiB; a space may precede them
-	SI                  // B, kB, MB, GB, TB and PB: powers of 1000; a space may precede them
+	Binary              // these, or KiB to PiB; spaces may stand around them
+	SI                  // B, kB, MB, GB, TB and PB: powers of 1000; spaces may stand around them
 )
 
 // Prefix is the power of 1024 or 1000 of a unit.
@@ -120,7 +120,7 @@ func (s Size) split(text string) (number string, unit Prefix, ok bool) {
 	}
 	name := text[end:]
 	if s.Units != Slurm {
-		name = strings.TrimLeft(name, " ")
+		name = strings.TrimSpace(name)
 	}
 	unit, ok = s.Units.prefix(name)
 	return text[:end], unit, ok

@@ -34,6 +34,9 @@ func decodeDuration(raw any) (protocol.Duration, error) {
 	return ParseDuration(text)
 }
 
+// ErrTooLong says that a duration is longer than [MaxDuration].
+var ErrTooLong = errors.New("is more than a hundred years; write less")
+
 // ParseDuration reads "30s", "2h", "7d", "1h30m", or "0".
 func ParseDuration(text string) (protocol.Duration, error) {
 	errForm := errors.New(`is not a valid duration; write a number and a unit of ms, s, m, h or d, as "30s", "2h" or "1h30m"`)
@@ -62,7 +65,7 @@ func ParseDuration(text string) (protocol.Duration, error) {
 		total += protocol.DurationOf(d)
 	}
 	if total > MaxDuration {
-		return 0, errors.New("is more than a hundred years; write less")
+		return 0, ErrTooLong
 	}
 	return total, nil
 }

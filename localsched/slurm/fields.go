@@ -34,7 +34,7 @@ func parseLimit(text string) (protocol.Duration, error) {
 	}
 	limit, err := quantity.ParseTimeLimit(text)
 	if err != nil {
-		return 0, fmt.Errorf("time limit %.50q %w", text, err)
+		return 0, fmt.Errorf("the time limit that Slurm printed: %.50q %w", text, err)
 	}
 	return limit, nil
 }
@@ -55,7 +55,7 @@ func parseMegabytes(text string) (int64, error) {
 	form := quantity.Size{Bare: quantity.Mega, In: quantity.Mega, Max: 1 << 50, Decimals: printedDecimals, Rounding: decimal.TowardZero}
 	mb, err := form.Parse(text)
 	if err != nil {
-		return 0, fmt.Errorf("memory %.50q %w", text, err)
+		return 0, fmt.Errorf("the memory that Slurm printed: %.50q %w", text, err)
 	}
 	return mb, nil
 }

@@ -37,6 +37,15 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// A number of megabytes has the bound of a size with a unit, so that what is printed can be read.
+func TestMegabytesAreBounded(t *testing.T) {
+	t.Parallel()
+	var m Megabytes
+	if err := m.UnmarshalTOML(int64(1)<<50 + 1); err == nil || !strings.Contains(err.Error(), "is more than 1048576PB") {
+		t.Error(err)
+	}
+}
+
 func TestPowersSurviveAPrint(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -28,6 +28,9 @@ func (m *Megabytes) UnmarshalTOML(raw any) error {
 		if raw < 0 {
 			return errors.New("is negative; sizes are 0 or more")
 		}
+		if most := sizes().Max; raw > most {
+			return fmt.Errorf("is more than %s; write less", sizes().Text(most))
+		}
 		*m = Megabytes(raw)
 		return nil
 	case string:

@@ -31,8 +31,8 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Cancelling     bool               `json:"cancelling,omitempty"`
 	State          protocol.State     `json:"state"` // shown outside
 	Reason         string             `json:"reason,omitempty"`
-	StatusSeq      uint32             `json:"status_seq,omitempty"` // of the last status taken at this epoch
-	QuotedAWT      *protocol.Duration `json:"quoted_awt,omitempty"` // nil if no quote was requested
+	StatusSeq      uint32             `json:"status_seq,omitempty"`  // of the last status taken at this epoch
+	QuotedAWT      *protocol.Duration `json:"quoted_wait,omitempty"` // nil if no quote was requested
 	CommittedAt    protocol.Instant   `json:"committed_at,omitempty"`
 	Decided        Decided            `json:"decided,omitzero"` // the policy's decision that placed it; zero: none did
 	Started        protocol.Instant   `json:"started,omitempty"`
