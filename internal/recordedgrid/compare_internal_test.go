@@ -74,6 +74,7 @@ func TestMoreThanCPUs(t *testing.T) {
 		"memory":   func(s *protocol.Spec) { s.MemoryMB = 1 },
 		"power":    func(s *protocol.Spec) { s.Power = 1 },
 		"per node": func(s *protocol.Spec) { s.Layout.TasksPerNode = 1 },
+		"per task": func(s *protocol.Spec) { s.Layout.Tasks, s.Layout.CPUsPerTask = 1, 2 },
 		"at most":  func(s *protocol.Spec) { s.Layout.MaxNodes = 1 },
 		"sites":    func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a"} },
 		"data":     func(s *protocol.Spec) { s.Data = 1 },
