@@ -60,7 +60,7 @@ func (b *Bytes) UnmarshalTOML(raw any) error {
 // TOML prints what UnmarshalTOML reads. It implements [settings.Literal].
 func (b Bytes) TOML() string { return strconv.Quote(dataSizes().Text(int64(b))) }
 
-// stage is how data travel in a simulation.
+// stage is how data travel in a simulation. Without a bandwidth they take no time and cost nothing.
 func (p *Plan) stage() sim.Stage {
 	if p.Data.Bandwidth == 0 {
 		return sim.Stage{}
@@ -104,6 +104,11 @@ func (d *Data) sizes() []int64 {
 // travel says whether any job of the workloads has data.
 func (d *Data) travel() bool { return slices.Max(d.sizes()) > 0 }
 
+// described says whether anything is said of the way of data, besides their bandwidth.
+func (d *Data) described() bool {
+	return d.Latency != 0 || d.PerGB != 0 || d.PerHour != 0 || len(d.Links) > 0
+}
+
 func (p *Plan) checkData(c *checker) {
 	c.span("data.latency", p.Data.Latency, 0)
 	c.price("data.per_gb", p.Data.PerGB)
@@ -114,11 +119,15 @@ func (p *Plan) checkData(c *checker) {
 	requests := slices.ContainsFunc(p.Workloads, func(w Workload) bool { return w.Requests != "" })
 	if !p.Data.travel() && len(p.Applications) == 0 && !requests {
 		c.idle("data", "data of size 0", []idleKey{
-			{"bandwidth", p.Data.Bandwidth != 0}, {"latency", p.Data.Latency != 0}, {"link", len(p.Data.Links) > 0},
+			{"bandwidth", p.Data.Bandwidth != 0},
+			{"latency", p.Data.Latency != 0},
+			{"link", len(p.Data.Links) > 0},
+			{"per_gb", p.Data.PerGB != 0},
+			{"per_hour", p.Data.PerHour != 0},
 		})
 		return
 	}
-	if p.Data.Bandwidth == 0 && (p.Data.travel() || len(p.Data.Links) > 0) {
+	if p.Data.Bandwidth == 0 && (p.Data.travel() || p.Data.described()) { // without it nothing travels
 		c.Problem("data.bandwidth", "is missing; say how fast data travel, as \"125MB/s\"")
 	}
 	for i, link := range p.Data.Links {

@@ -253,6 +253,8 @@ func TestSizesOfDataAreChecked(t *testing.T) {
 		"sizes = [\"0\", \"1 ton\"]\nbandwidth = \"1MB/s\"":               at(2, "data.sizes", "valid size"),
 		"sizes = [\"0\", \"1GB\"]":                                        at(0, "data.bandwidth", "missing"),
 		"sizes = [\"0\"]\nbandwidth = \"1MB/s\"":                          at(3, "data.bandwidth", "size 0"),
+		"per_gb = 1.0":                                                    at(2, "data.per_gb", "size 0"),
+		"per_hour = 1.0":                                                  at(2, "data.per_hour", "size 0"),
 	} {
 		_, err := experiment.Read(write(t, "sizes.toml", "[data]\n"+table+"\n"))
 		problemstest.Check(t, err, want)

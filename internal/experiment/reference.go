@@ -186,7 +186,7 @@ func dataKeys() []settings.Key {
 
 func dataLinkKeys() []settings.Key {
 	return []settings.Key{
-		{Name: "bandwidth", About: `Transfer rate, such as "125MB/s" or "1Gbit/s". Required if there are data to transfer.`},
+		{Name: "bandwidth", About: `Transfer rate, such as "125MB/s" or "1Gbit/s". Required if there are data to transfer, or with a latency or a price.`},
 		{Name: "latency", Default: `"0s"`, About: "Time until the first data arrive."},
 		{Name: "per_gb", Default: "0.0", About: "Cost of the transfer of a GB in each direction, for the origin of the job and in its currency."},
 		{Name: "per_hour", Default: "0.0", About: "Cost of each hour of data transfer."},

@@ -2,6 +2,7 @@ package experiment_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,22 @@ func TestRequestsReachTheSimulation(t *testing.T) {
 	}
 }
 
+// TestWayOfRequestedDataIsPaid: what requests state of data travels by [data] and costs what it says.
+func TestWayOfRequestedDataIsPaid(t *testing.T) {
+	t.Parallel()
+	trace := write(t, "jobs.swf", "1 0 -1 100 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n")
+	text := strings.Replace(fmt.Sprintf(slowPlan, trace, fmt.Sprintf("requests = %q", write(t, "requests.csv", "job_id,data_bytes,data_out_bytes\n1,1000000000,500000000\n"))),
+		"[[workload]]", "[[site]]\nname = \"two\"\n[site.localsched]\ncpus = 2\nnodes = 1\n[data]\nbandwidth = \"100MB/s\"\nlatency = \"2s\"\nper_gb = 1.0\nper_hour = 36.0\n[[workload]]", 1)
+	ran := run(t, opened(t, text), experiment.Sender, 1)
+	if got := ran.Result.Placements[0]; got.Site != 1 || got.End-got.Start != 112_000 {
+		t.Errorf("placed %+v", got)
+	}
+	// 12 s there and 7 s back.
+	if users, sites := ran.Paid(); users != 1.69 || !slices.Equal(sites, []float64{0, 0}) {
+		t.Errorf("users pay %v and sites earn %v", users, sites)
+	}
+}
+
 // TestRequestsThatAreNone: what is wrong with a file has its line, and with a request by its job.
 func TestRequestsThatAreNone(t *testing.T) {
 	t.Parallel()
@@ -81,6 +98,10 @@ func TestRequestsThatAreNone(t *testing.T) {
 		if err := refused(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want %q, got %v", text, want, err)
 		}
+	}
+	for _, key := range []string{"latency = \"1s\"", "per_gb = 1.0", "per_hour = 1.0"} {
+		_, err := experiment.Read(write(t, "plan.toml", "[data]\n"+key+fmt.Sprintf(slowPlan, trace, "requests = \"x.csv\"")))
+		problemstest.Check(t, err, problemstest.At("plan.toml", 0, "data.bandwidth", "missing"))
 	}
 	const second = "\n[[workload]]\nsite = \"one\"\nmodel = \"M1\"\n"
 	_, err := experiment.Read(write(t, "plan.toml", fmt.Sprintf(slowPlan, trace, "requests = \"x.csv\""+second)))

@@ -155,6 +155,14 @@ func (c Config) dataOf(index int32) int64 {
 	}
 }
 
+// dataOutOf is the size in bytes of what a job brings home. Only requests state it.
+func (c Config) dataOutOf(index int32) int64 {
+	if own := c.requestOf(index); own != nil {
+		return own.DataOut
+	}
+	return 0
+}
+
 // perturb adds to a planned wait a chance between minus and plus Perturb ([MC 5.3]).
 func (c Config) perturb(wait protocol.Duration, index int32, site int) protocol.Duration {
 	if c.Perturb == 0 {

@@ -223,6 +223,32 @@ func TestStageByHand(t *testing.T) {
 	}
 }
 
+// TestLinksOfRequestedData: the origin pays for the way of the data that a job's request states, there and back,
+// where no site charges anything and no sizes are drawn.
+func TestLinksOfRequestedData(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemesOfPeers() {
+		for name, c := range map[string]struct {
+			data, out int64
+			want      protocol.Micro
+		}{
+			// 12 s there and 7 s back, at 36 an hour, and 1 a GB.
+			"there":          {1e9, 0, 1_120_000},
+			"back":           {0, 5e8, 570_000},
+			"there and back": {1e9, 5e8, 1_690_000},
+		} {
+			cfg, jobs := staged(scheme, 5)
+			cfg.Stage.Sizes = nil
+			cfg.Stage.Links[0][1].PerGB, cfg.Stage.Links[0][1].PerHour = protocol.Unit, 36*protocol.Unit
+			cfg.Requests = []*protocol.Spec{nil, {Data: c.data, DataOut: c.out}}
+			r, _ := run(t, cfg, jobs)
+			if len(r.Ledgers) != 2 || r.Ledgers[0].Links != c.want || r.Ledgers[1].Links != 0 || r.Ledgers[1].Income != 0 {
+				t.Errorf("%s, %s: %+v, want links of %d", scheme, name, r.Ledgers, c.want)
+			}
+		}
+	}
+}
+
 // TestTransferIsSeen: the policy of a site is told the link, and the portal a wait that
 // counts it.
 func TestTransferIsSeen(t *testing.T) {

@@ -66,7 +66,7 @@ func (g *grid) account() {
 		if i < g.parts.first {
 			ledger.Jobs = ledger.Jobs.Plus(paid)
 			home := &r.Ledgers[job.Origin]
-			home.Links = home.Links.Plus(g.carriage(job.Origin, p.Site, g.cfg.dataOf(int32(i)), 0))
+			home.Links = home.Links.Plus(g.carriage(job.Origin, p.Site, g.cfg.dataOf(int32(i)), g.cfg.dataOutOf(int32(i))))
 		}
 	}
 	r.Applications = make([]Achieved, len(g.cfg.Applications))
@@ -87,9 +87,11 @@ func (g *grid) account() {
 
 // charged says whether some site charges for jobs, or the way of their data costs anything.
 func (c Config) charged() bool {
+	withData := func(one *protocol.Spec) bool { return one != nil && (one.Data > 0 || one.DataOut > 0) }
 	charges := func(l DataLink) bool { return l.PerGB > 0 || l.PerHour > 0 }
 	return slices.ContainsFunc(c.Sites, func(s Site) bool { return s.Costs != nil || s.Tariff.CPUHour > 0 }) ||
-		c.Stage.some() && slices.ContainsFunc(c.Stage.Links, func(from []DataLink) bool { return slices.ContainsFunc(from, charges) })
+		(c.Stage.some() || slices.ContainsFunc(c.Requests, withData)) &&
+			slices.ContainsFunc(c.Stage.Links, func(from []DataLink) bool { return slices.ContainsFunc(from, charges) })
 }
 
 func (g *grid) achieved(one *part, p Placement) AchievedComponent {
