@@ -92,6 +92,26 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
+// TestAPlanHasItsValues: however they are written, and whether its file or a default states them.
+func TestAPlanHasItsValues(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Preset("heavy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for one, want := range map[experiment.Setting]bool{
+		{Key: "policy", Value: "easy"}: true, {Key: "policy", Value: "sjf"}: false,
+		{Key: "check_interval", Value: "300s"}: true, {Key: "check_interval", Value: "5m"}: true, {Key: "check_interval", Value: "6m"}: false,
+		{Key: "estimates", Value: "trace"}: true, {Key: "estimates", Value: "perfect"}: false,
+		{Key: "workload.m1.bias", Value: "-0.40"}: true, {Key: "workload.m1.bias", Value: "0"}: false, {Key: "bias", Value: "-0.4"}: false,
+		{Key: "load", Value: "1.0"}: true, {Key: "load", Value: "x"}: false,
+	} {
+		if plan.Has(one) != want {
+			t.Errorf("has %s = %s: %t", one.Key, one.Value, !want)
+		}
+	}
+}
+
 // TestAWorkloadIsSetByItsSite: bias sets that of all models, this key that of one.
 func TestAWorkloadIsSetByItsSite(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,23 @@ func (p *Plan) With(changes ...Setting) (*Plan, error) {
 		return nil, err
 	}
 	return changed, nil
+}
+
+// Has says whether the plan has this value already: [Plan.With] would return the same plan. It is false if the value
+// cannot be set.
+func (p *Plan) Has(one Setting) bool {
+	changed, err := p.With(one)
+	if err != nil {
+		return false
+	}
+	// What is not exported follows from the keys, or says where they stand.
+	before, after := reflect.ValueOf(p).Elem(), reflect.ValueOf(changed).Elem()
+	for i := range before.NumField() {
+		if before.Type().Field(i).IsExported() && !reflect.DeepEqual(before.Field(i).Interface(), after.Field(i).Interface()) {
+			return false
+		}
+	}
+	return true
 }
 
 func unsettable(key string) error {

@@ -14,9 +14,6 @@ func RunOf(
 	return (&study{options: o, shrink: shrink}).reports(ctx, names, progress)
 }
 
-// UsualValues are the parameters' values that experiments have without a setting.
-func UsualValues() map[string]string { return usual() }
-
 // Placed is how far a paper's value lies outside the interval of ours.
 func Placed(paper float64, ours ...float64) float64 {
 	return placed("", reproduce.Ours(ours...), paper).Cells[1].Ours.Mean

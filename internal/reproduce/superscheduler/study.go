@@ -132,30 +132,23 @@ func (s *study) seedsOf(w sweep, plan *experiment.Plan) int {
 	return plan.Seeds
 }
 
-// usual are the paper's values of the parameters, which the experiments have without a setting.
-func usual() map[string]string {
-	return map[string]string{
-		"volunteer_below": "0.7", "check_interval": "300s", "local_wait_threshold": "60s", // [SS 2.1]
-		"turnaround_tolerance": "30s", "recheck_jobs": "0", "jobs_per_volunteer": "0", "stay_local": "false", // ours
-		"policy": "easy", "load": "1", "estimates": "perfect",
-	}
+// changes are the settings that the experiment does not have without them. Whoever gives --experiments may have other
+// values in its file than the paper.
+func changes(plan *experiment.Plan, settings []experiment.Setting) []experiment.Setting {
+	return slices.DeleteFunc(slices.Clone(settings), plan.Has)
 }
 
-// changes are the settings that are not [usual].
-func changes(settings []experiment.Setting) []experiment.Setting {
-	return slices.DeleteFunc(slices.Clone(settings), func(one experiment.Setting) bool { return usual()[one.Key] == one.Value })
-}
-
-func pointOf(name string, settings []experiment.Setting, scheme experiment.Scheme) point {
+// pointOf is the point of the changes of an experiment.
+func pointOf(name string, changes []experiment.Setting, scheme experiment.Scheme) point {
 	var words []string
-	for _, one := range changes(settings) {
+	for _, one := range changes {
 		words = append(words, one.Key+"="+one.Value)
 	}
 	return point{name, strings.Join(words, " "), scheme}
 }
 
-// each calls do with the points of a sweep, in its order.
-func (s *study) each(w sweep, do func(at point, settings []experiment.Setting, plan *experiment.Plan)) error {
+// each calls do with the points of a sweep, in its order: with all settings, and with those that change the experiment.
+func (s *study) each(w sweep, do func(at point, settings, changed []experiment.Setting)) error {
 	plan, err := s.plan(w.experiment)
 	if err != nil {
 		return err
@@ -169,8 +162,9 @@ func (s *study) each(w sweep, do func(at point, settings []experiment.Setting, p
 		schemes = plan.All()
 	}
 	for _, settings := range experiment.Combine(axes) {
+		changed := changes(plan, settings)
 		for _, scheme := range schemes {
-			do(pointOf(w.experiment, settings, scheme), settings, plan)
+			do(pointOf(w.experiment, changed, scheme), settings, changed)
 		}
 	}
 	return nil
@@ -181,13 +175,13 @@ func (s *study) simulate(ctx context.Context, exhibits []exhibit, progress func(
 	s.results = map[point]*result{}
 	for _, e := range exhibits {
 		for _, w := range e.sweeps {
-			err := s.each(w, func(at point, settings []experiment.Setting, plan *experiment.Plan) {
+			err := s.each(w, func(at point, _, changed []experiment.Setting) {
 				r := s.results[at]
 				if r == nil {
-					r = &result{settings: changes(settings)}
+					r = &result{settings: changed}
 					s.results[at], s.order = r, append(s.order, at)
 				}
-				r.seeds, r.observed = max(r.seeds, s.seedsOf(w, plan)), r.observed || w.observed
+				r.seeds, r.observed = max(r.seeds, s.seedsOf(w, s.plans[w.experiment])), r.observed || w.observed
 			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", e.name, err)
@@ -277,7 +271,7 @@ func (s *study) swept(w sweep) *experiment.Swept {
 	for i := range seeds {
 		swept.Seeds = append(swept.Seeds, uint64(plan.Seed)+uint64(i)) //nolint:gosec // checked: not negative
 	}
-	err = errors.Join(err, s.each(w, func(at point, settings []experiment.Setting, _ *experiment.Plan) {
+	err = errors.Join(err, s.each(w, func(at point, settings, _ []experiment.Setting) {
 		p := s.results[at].metrics
 		p.Settings, p.Metrics, p.Sites = map[string]string{}, first(p.Metrics, seeds), slices.Clone(p.Sites)
 		for _, one := range settings {

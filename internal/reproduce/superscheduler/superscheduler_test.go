@@ -197,8 +197,8 @@ func TestNumberOfWorkersChangesNothing(t *testing.T) {
 	}
 }
 
-// TestUsualValuesAreThoseOfTheExperiments: a point with such a setting is the point without it.
-func TestUsualValuesAreThoseOfTheExperiments(t *testing.T) {
+// TestExperimentsHaveThePapersValues: exhibits that change a parameter share the points that have the usual value.
+func TestExperimentsHaveThePapersValues(t *testing.T) {
 	t.Parallel()
 	o := size(t)
 	month, err := experiment.Read(filepath.Join(o.Experiments, "one-month.toml"))
@@ -217,26 +217,45 @@ func TestUsualValuesAreThoseOfTheExperiments(t *testing.T) {
 		if err = plan.Open(); err != nil {
 			t.Fatal(err)
 		}
-		hashes := func(plan *experiment.Plan) (all []string) {
-			for _, scheme := range []experiment.Scheme{experiment.Sender, experiment.Receiver, experiment.Symmetric} {
-				o, err := plan.Run(t.Context(), scheme, 1, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, o.Hash)
-			}
-			return all
-		}
-		want := hashes(plan)
-		for key, value := range superscheduler.UsualValues() {
-			changed, err := plan.With(experiment.Setting{Key: key, Value: value})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := hashes(changed); !slices.Equal(got, want) {
-				t.Errorf("%s: %s = %s changes the schedule", name, key, value)
+		for key, value := range map[string]string{
+			"volunteer_below": "0.7", "check_interval": "300s", "local_wait_threshold": "60s", // [SS 2.1]
+			"turnaround_tolerance": "30s", "recheck_jobs": "0", "jobs_per_volunteer": "0", "stay_local": "false", // ours
+			"policy": "easy", "load": "1",
+		} {
+			if !plan.Has(experiment.Setting{Key: key, Value: value}) {
+				t.Errorf("%s: %s = %s changes the experiment", name, key, value)
 			}
 		}
+		if name == "one-month" && !plan.Has(experiment.Setting{Key: "estimates", Value: "perfect"}) {
+			t.Errorf("%s has other estimates", name)
+		}
+	}
+}
+
+// TestOwnExperimentsAreSet: where a file of --experiments has other values than the paper, an exhibit that sets them is the
+// same, also beside one that takes them from the file.
+func TestOwnExperimentsAreSet(t *testing.T) {
+	t.Parallel()
+	o := size(t)
+	own := o
+	own.Experiments = t.TempDir()
+	shipped, err := os.ReadFile(filepath.Join(o.Experiments, "one-month.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Replace(shipped, []byte(`estimates = "perfect"`), []byte(`estimates = "trace"`), 1)
+	if bytes.Equal(changed, shipped) {
+		t.Fatal("the shipped experiment has no perfect estimates")
+	}
+	if err = os.WriteFile(filepath.Join(own.Experiments, "one-month.toml"), changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want, got := run(t, o, "ss-fig5", "ss-estimates"), run(t, own, "ss-fig5", "ss-estimates")
+	if a, b := text(t, want[1:]), text(t, got[1:]); !bytes.Equal(a, b) {
+		t.Errorf("with users' estimates in the file\n%s\nwith perfect ones\n%s", b, a)
+	}
+	if bytes.Equal(text(t, want[:1]), text(t, got[:1])) {
+		t.Error("an exhibit that sets no estimates does not have those of the file")
 	}
 }
 
