@@ -144,20 +144,16 @@ func (r *simReproduce) write(ctx context.Context, names []string) error {
 	if args := r.options.Args(); len(args) > 0 || r.html != "" || r.out != "" || r.plain || r.app.json {
 		return usage("--page takes names, --data, --machines, --experiments and --workers alone; sizes stand in the markers of the page")
 	}
-	if commit == "unknown" {
-		return usage("--page writes the commit of the program, which this one does not know; build it with make build")
+	if err := papers.CheckCommit(commit); err != nil {
+		return usage("--page: %w", err)
 	}
-	text, err := os.ReadFile(r.document)
+	document, err := r.read()
 	if err != nil {
 		return err
 	}
-	document, err := papers.ReadPage(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.document, err)
-	}
 	progress := func() (step func(done, of int), end func()) { return r.app.progressOf("simulations") }
 	var wrong error
-	err = document.Make(ctx, r.options.Size, names, commit, progress, func(figures []report.Figure) error {
+	err = document.Make(ctx, r.options.Size, names, commit, progress, func(figures []report.Figure) (err error) {
 		for i := range figures {
 			path := filepath.Join(filepath.Dir(r.document), filepath.FromSlash(papers.FigurePath(figures[i].Name)))
 			if err = os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a page is for all users
@@ -167,10 +163,39 @@ func (r *simReproduce) write(ctx context.Context, names []string) error {
 				return err
 			}
 		}
-		wrong = document.Refresh()                                      // what was computed for an hour is kept, even if a claim no longer finds its table
-		return os.WriteFile(r.document, []byte(document.Text()), 0o666) //nolint:gosec // a page is for all users
+		now, err := r.read() // its prose may have been edited since
+		if err != nil {
+			return err
+		}
+		if err = document.Carry(now, commit); err != nil {
+			return fmt.Errorf("%s: %w", r.document, err)
+		}
+		wrong = now.Refresh() // what was computed is kept, even if a claim no longer finds its table
+		return replaceFile(r.document, []byte(now.Text()))
 	})
 	return errors.Join(err, wrong)
+}
+
+// read reads the page.
+func (r *simReproduce) read() (*papers.Page, error) {
+	text, err := os.ReadFile(r.document)
+	if err != nil {
+		return nil, err
+	}
+	page, err := papers.ReadPage(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.document, err)
+	}
+	return page, nil
+}
+
+// replaceFile writes a file that exists, as a whole or not at all.
+func replaceFile(path string, data []byte) error {
+	err := os.WriteFile(path+".new", data, 0o666) //nolint:gosec // a page is for all users
+	if err != nil {
+		return errors.Join(err, os.Remove(path+".new"))
+	}
+	return os.Rename(path+".new", path)
 }
 
 // show lists what there is.

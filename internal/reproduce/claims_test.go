@@ -1,6 +1,7 @@
 package reproduce_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -40,6 +41,9 @@ func TestClaims(t *testing.T) {
 		"a bound":      {claim: reproduce.Claim{Ours: waits("", "a"), Borne: reproduce.AtMost(1234.5)}, ours: "1,234", verdict: reproduce.BorneOut},
 		"in kind":      {claim: reproduce.Claim{Ours: waits(""), Borne: reproduce.AtLeast(0), InKind: reproduce.AtLeast(-2)}, ours: "-2 to 1,234", verdict: reproduce.InKind},
 		"one outside":  {claim: reproduce.Claim{Ours: waits(""), Borne: reproduce.Bounds{Low: 0, High: 2000}}, ours: "-2 to 1,234", verdict: reproduce.NotBorneOut},
+		"one may be":   {claim: reproduce.Claim{Ours: waits(""), Borne: reproduce.Bounds{Low: 0, High: 2000}, Except: 1}, ours: "-2 to 1,234", verdict: reproduce.BorneOut},
+		"two may not":  {claim: reproduce.Claim{Ours: waits(""), Borne: reproduce.AtLeast(2000), Except: 1}, ours: "-2 to 1,234", verdict: reproduce.NotBorneOut},
+		"over nothing": {claim: reproduce.Claim{Ours: func(*reproduce.Printed) []float64 { return []float64{math.NaN()} }, Borne: reproduce.AtLeast(0)}, wrong: "divided by a 0"},
 		"no bounds":    {claim: reproduce.Claim{Ours: waits("", "b")}, ours: "-2", verdict: reproduce.NotBorneOut},
 		"no number":    {claim: reproduce.Claim{Says: "x", Ours: waits("By month")}, wrong: `"x": fig9, table "By month": "–" in row "a", column "wait, min" is no number`},
 		"no row":       {claim: reproduce.Claim{Ours: waits("", "c")}, wrong: `no row "c" with a column "wait, min"`},

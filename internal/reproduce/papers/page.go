@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,6 +60,16 @@ type PaperClaims struct {
 }
 
 var markerLine = regexp.MustCompile(`^<!-- (sim reproduce|claims|source)(?: ([^@]*?))?(?: @([0-9a-f]{7,40}))? -->$`)
+
+// CheckCommit says what is wrong with the name of a commit on a page, if anything.
+func CheckCommit(commit string) error {
+	if !commitName.MatchString(commit) {
+		return fmt.Errorf("the program's commit is %q, and a page names commits by 7 to 40 hexadecimal digits; build the program with make build, without uncommitted changes", commit)
+	}
+	return nil
+}
+
+var commitName = regexp.MustCompile("^[0-9a-f]{7,40}$")
 
 // ReadPage reads a page. An error says which line is wrong: a marker of an unknown exhibit or paper, an unknown
 // flag, a duplicate block, a missing end.
@@ -188,7 +199,7 @@ func (p *Page) Text() string {
 }
 
 // Make makes the exhibits of the names again, or all without names, with the data, machines, experiments and workers of a size, and
-// writes their blocks. Exhibits of the same flags are made together, so that they share simulations; after each of these
+// writes their blocks. Exhibits of a paper with the same flags are made together, so that they share simulations; after each of these
 // groups save receives its figures that the page shows. Commit is the one of the program. With one commit a page becomes
 // the same bytes each time.
 func (p *Page) Make(
@@ -211,7 +222,7 @@ func (p *Page) Make(
 	return nil
 }
 
-// groups are the blocks of exhibits, those of the same flags together.
+// groups are the blocks of exhibits, those of a paper with the same flags together.
 func (p *Page) groups(names []string) (groups [][]*part, err error) {
 	left := slices.Clone(names)
 	at := map[string]int{}
@@ -221,12 +232,12 @@ func (p *Page) groups(names []string) (groups [][]*part, err error) {
 			continue
 		}
 		left = slices.DeleteFunc(left, func(name string) bool { return name == one.exhibit })
-		flags := strings.Join(one.options.Args(), " ")
-		if _, known := at[flags]; !known {
-			at[flags] = len(groups)
+		of := paperOf(one.exhibit) + " " + strings.Join(one.options.Args(), " ")
+		if _, known := at[of]; !known {
+			at[of] = len(groups)
 			groups = append(groups, nil)
 		}
-		groups[at[flags]] = append(groups[at[flags]], one)
+		groups[at[of]] = append(groups[at[of]], one)
 	}
 	if len(left) > 0 {
 		return nil, fmt.Errorf("the page has no block of %s", strings.Join(left, ", "))
@@ -281,6 +292,29 @@ func text(r *reproduce.Report) (string, error) {
 	var b bytes.Buffer
 	err := r.Write(&b, reproduce.Markdown)
 	return strings.TrimSpace(b.String()) + "\n", err
+}
+
+// Carry writes the blocks that a commit has made on another reading of this page into that: its prose may have changed
+// since. An error names what is not there any more.
+func (p *Page) Carry(to *Page, commit string) error {
+	made := map[string]*part{}
+	for i := range p.parts {
+		if one := &p.parts[i]; one.marker != nil && one.kind == exhibitKind && one.commit == commit {
+			made[one.words] = one
+		}
+	}
+	for i := range to.parts {
+		one := &to.parts[i]
+		if one.marker == nil || one.kind != exhibitKind || made[one.words] == nil {
+			continue
+		}
+		one.text, one.commit = made[one.words].text, commit
+		delete(made, one.words)
+	}
+	if len(made) > 0 {
+		return fmt.Errorf("the page has no block of %s any more", strings.Join(slices.Sorted(maps.Keys(made)), ", "))
+	}
+	return nil
 }
 
 // Refresh computes the claims and the source from the exhibits' blocks.

@@ -2,6 +2,7 @@ package papers_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +134,36 @@ func TestReproductionNamesCommits(t *testing.T) {
 		seen[b.Commit] = true
 		if _, err := git("merge-base", "--is-ancestor", b.Commit, "HEAD"); err != nil {
 			t.Errorf("%s was made by %s, which did not lead to this commit: %v", b.Exhibit, b.Commit, err)
+		}
+	}
+}
+
+// What was made goes into the page as it is by then: prose that was edited meanwhile stays.
+func TestCarry(t *testing.T) {
+	t.Parallel()
+	const block = "<!-- sim reproduce is-fig1%s -->\n%s<!-- end -->\n"
+	read := func(text string) *papers.Page {
+		page, err := papers.ReadPage(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	made := read("Old.\n" + fmt.Sprintf(block, " @0123456789ab", "table\n"))
+	now := read("New.\n" + fmt.Sprintf(block, " @aaaaaaaaaaaa", "older\n"))
+	if err := made.Carry(now, "0123456789ab"); err != nil || now.Text() != "New.\n"+fmt.Sprintf(block, " @0123456789ab", "table\n") {
+		t.Errorf("%v:\n%s", err, now.Text())
+	}
+	if err := made.Carry(read("New.\n"), "0123456789ab"); err == nil || !strings.Contains(err.Error(), "no block of is-fig1 any more") {
+		t.Error(err)
+	}
+}
+
+func TestCheckCommit(t *testing.T) {
+	t.Parallel()
+	for commit, good := range map[string]bool{"0123456789ab": true, "unknown": false, "0123456789ab-dirty": false, "": false} {
+		if err := papers.CheckCommit(commit); (err == nil) != good {
+			t.Errorf("%q: %v", commit, err)
 		}
 	}
 }

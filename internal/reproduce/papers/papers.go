@@ -26,6 +26,19 @@ func Exhibits() []reproduce.Exhibit {
 	return slices.Concat(reproduce.Exhibits(), bluegene.Exhibits(), gridcost.Exhibits(), superscheduler.Exhibits())
 }
 
+// paperOf is which paper's an exhibit is.
+func paperOf(exhibit string) string {
+	for _, one := range []struct {
+		paper string
+		names []string
+	}{{"[BG]", bluegene.Names()}, {"[IS]", gridcost.Names()}, {"[SS]", superscheduler.Names()}} {
+		if slices.Contains(one.names, exhibit) {
+			return one.paper
+		}
+	}
+	return "[MC]"
+}
+
 // Claims are what the papers say, in the order of [Exhibits].
 func Claims() []PaperClaims {
 	return []PaperClaims{{"[MC]", reproduce.Claims()}, {"[BG]", bluegene.Claims()}, {"[IS]", gridcost.Claims()}, {"[SS]", superscheduler.Claims()}}
