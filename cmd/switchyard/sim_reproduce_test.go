@@ -131,7 +131,7 @@ func TestSimReproduceSaysWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		"a page and a size":    {[]string{"--page", "docs/reproduction.md", "--seeds", "1"}, exitUsage, "sizes stand in the markers of the page"},
-		"a page and no commit": {[]string{"--page", "docs/reproduction.md"}, exitUsage, "build it with make build"},
+		"a page and no commit": {[]string{"--page", "docs/reproduction.md"}, exitUsage, "build the program with make build"},
 		"no such table":        {[]string{"table99"}, exitUsage, `nothing is called "table99"`},
 		"nor figure":           {[]string{"bg-fig2", "bg-fig9"}, exitUsage, `nothing is called "bg-fig9"; choose from`},
 		"no seeds here":        {[]string{"bg-fig2", "--seeds", "0"}, exitUsage, "seeds: 0"},
