@@ -38,7 +38,7 @@ func (o *Options) exhibits() []Exhibit {
 	overall := tabled["table4"].then(func(s *study, r *Report) { r.Tables = append(r.Tables, s.equalResponse(o)) })
 	decentral := tabled["decentral"].then(messagesOfTurnaround, o.turnaround())
 	return []Exhibit{
-		waits(), prices(),
+		waits(), quoted(), prices(),
 		overall, tabled["table5"], o.estimates(), o.sizes(), o.cores(), o.hours(),
 		o.fairness(), tabled["fig12"], tabled["fig13"], tabled["table7"], tabled["table8"], tabled["knowledge"],
 		decentral, o.protect(), tabled["delay"], tabled["sample"], o.walk(), o.nordugrid(tabled["nordugrid"]),

@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/predict/forecast"
 	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
 	"github.com/switchyard-hpc/switchyard/internal/sim"
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -105,4 +106,21 @@ func ReleasedCost(
 	}
 	micro, ok := r.cost(0, 2, start.Add(3*protocol.Day+now), wait, run)
 	return float64(micro) / float64(protocol.Unit), ok, nil
+}
+
+// Logged are the jobs of the grids of logs, in the order of the grids.
+func Logged(o Options) ([][]workload.Job, error) {
+	s, err := newStudy(o)
+	if err != nil {
+		return nil, err
+	}
+	var all [][]workload.Job
+	for _, grid := range logGrids() {
+		made, err := s.scene(grid.scene, 1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, made.jobs)
+	}
+	return all, nil
 }

@@ -1,10 +1,13 @@
 package reproduce
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Claims are what [MC] says, beside what the exhibits give.
 func Claims() []Claim {
-	return slices.Concat(tradeoffClaims(), shareClaims(), robustnessClaims(), usersClaims(), predictionClaims())
+	return slices.Concat(tradeoffClaims(), shareClaims(), robustnessClaims(), usersClaims(), predictionClaims(), placementClaims())
 }
 
 // Of gives the means of a column, of some rows; of all without any.
@@ -221,4 +224,59 @@ func predictionClaims() []Claim {
 			Says: "SARIMA's mean error of Texas' prices", Paper: "8 %", Ours: Of("fig3", "Texas", "mean error, %", "sarima"), Unit: "%", Digits: 1, Borne: Bounds{7, 9},
 		},
 	}
+}
+
+// placementClaims are on what the waits of quotes are for. They are of means over the grids: under tc and under mcmf.
+func placementClaims() []Claim {
+	others := func() (columns []string) {
+		for _, e := range placedBy() {
+			if e.method != "" {
+				columns = append(columns, e.title+", min")
+			}
+		}
+		return columns
+	}
+	plan := placedBy()[0].title + ", min"
+	return []Claim{
+		{
+			Says: "jobs can be placed by waits that are predicted from past jobs: wait by adaptive over wait by the plan of the local scheduler", Paper: "places by it",
+			Ours: func(p *Printed) []float64 { return overByPolicy(p, "adaptive, min", plan) },
+			Unit: "%", Borne: AtMost(102), InKind: AtMost(110),
+			Why: "predictions do not rise with the jobs that a site has just been sent; so our default, auto, places by the plan",
+		},
+		{
+			Says: "our default places best: wait by the plan over wait by the best of the other estimates", Paper: "has no plan",
+			Ours: func(p *Printed) []float64 {
+				var most []float64
+				for _, column := range others() {
+					for i, over := range overByPolicy(p, plan, column) {
+						if i == len(most) {
+							most = append(most, over)
+						}
+						most[i] = max(most[i], over)
+					}
+				}
+				return most
+			},
+			Unit: "%", Digits: 1, Borne: AtMost(102), InKind: AtMost(110), Why: "the plan's median places as well",
+		},
+	}
+}
+
+// overByPolicy is by policy the geometric mean over the grids of the waits of a column, in percent of those of another one.
+func overByPolicy(p *Printed, column, base string) []float64 {
+	t := p.Table("quoted", "Mean wait")
+	var means []float64
+	for _, placed := range placingPolicies() {
+		var ratios []float64
+		for _, row := range t.Rows() {
+			if strings.HasSuffix(row, ", "+placed.policy) {
+				ratios = append(ratios, ratio(t.At(row, column), t.At(row, base)))
+			}
+		}
+		if ratios != nil {
+			means = append(means, 100*geometric(ratios).Ours.Mean)
+		}
+	}
+	return means
 }

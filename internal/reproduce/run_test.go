@@ -194,6 +194,7 @@ func TestMissingDataAreNamed(t *testing.T) {
 		"fig5":      filepath.Join("prices", "xsede-2014-06", "Texas.csv"),
 		"fig3":      filepath.Join("prices", "nordpool", "elspot-prices_2014_hourly_eur.csv.gz"),
 		"table3":    filepath.Join("traces", "SDSC-Par-1996-3.1-cln.swf.gz"),
+		"quoted":    filepath.Join("traces", "KTH-SP2-1996-2.1-cln.swf.gz"),
 		"sample":    filepath.Join("traces", "xsede-sample-4100.swf.gz"),
 		"nordugrid": filepath.Join("prices", "nordu-2014", "SE3.csv.gz"),
 	}

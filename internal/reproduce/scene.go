@@ -30,7 +30,7 @@ type scene struct {
 	systems []workload.System
 	sites   []sim.Site // without what they know ahead
 	starts  []protocol.Instant
-	areas   []*area
+	areas   []*area        // nil: there are no prices
 	ceiling []*price.Meter // prices without negative ones
 }
 
@@ -102,6 +102,11 @@ func (s *study) scene(name sceneName, seed uint64) (*scene, error) {
 		return s.sample(name)
 	case nordugrid, nordugridUnscaled:
 		return s.nordugrid(name, seed)
+	}
+	for _, grid := range logGrids() {
+		if grid.scene == name {
+			return s.logged(&grid)
+		}
 	}
 	return nil, fmt.Errorf("no scene is called %q", string(name))
 }

@@ -119,7 +119,9 @@ func (t trial) config(s *scene, seed uint64) (sim.Config, error) {
 	cfg.Sites = slices.Clone(s.sites)
 	var outlooks [][]price.Forecast
 	for i := range cfg.Sites {
-		cfg.Sites[i].Waits = t.waits
+		if cfg.Sites[i].Waits = t.waits; s.areas == nil {
+			continue
+		}
 		days, problem := s.areas[i].outlook(t.forecast)
 		if problem != nil {
 			return sim.Config{}, fmt.Errorf("%s: %w", s.systems[i].PriceArea, problem)
