@@ -93,6 +93,17 @@ type Request struct {
 	Power      int      `json:"power_ppm,omitempty"`   // that the job draws, in parts per million of what a site states; 0: not known
 	PowerClass uint64   `json:"power_class,omitempty"` // equal for jobs that are expected to draw similar power, see [PowerClassOf]; 0: not known
 	Layout     Layout   `json:"layout,omitzero"`       // of the CPUs
+
+	Resources []Resource `json:"resources,omitempty"` // beside CPUs and memory, sorted
+	Features  string     `json:"features,omitempty"`  // that its nodes must have, see [ParseFeatures]; empty: none
+	Exclusive bool       `json:"exclusive,omitempty"` // no other job runs on its nodes, and it has all their CPUs
+}
+
+// Equal says whether two requests are the same in everything.
+func (r Request) Equal(other Request) bool {
+	return r.Job == other.Job && r.CPUs == other.CPUs && r.Nodes == other.Nodes && r.MemoryMB == other.MemoryMB &&
+		r.WallTime == other.WallTime && r.Power == other.Power && r.PowerClass == other.PowerClass && r.Layout == other.Layout &&
+		r.Features == other.Features && r.Exclusive == other.Exclusive && slices.Equal(r.Resources, other.Resources)
 }
 
 // CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
@@ -108,7 +119,7 @@ func (r *Request) CheckRequest() error {
 	if err := r.CheckLayout(); err != nil {
 		return fmt.Errorf("the job %w", err)
 	}
-	return nil
+	return r.CheckExtras()
 }
 
 // PowerClassOf returns a hash of the site, the user and the job name. Jobs with equal values are

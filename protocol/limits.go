@@ -3,18 +3,25 @@ package protocol
 // Limits that the protocols share: what one peer may say of a job to another must
 // reach the batch system there, and a price the policies.
 const (
-	MaxName     = 64      // bytes of the name of a term, a scheduler, an area
-	MaxReason   = 4096    // bytes of any text for people
-	MaxNote     = 256     // bytes of what people should know of a quote
-	MaxCurrency = 16      // bytes
-	MaxTerms    = 32      // of a quote
-	MaxJobName  = 1024    // bytes
-	MaxUser     = 256     // bytes
-	MaxJobSites = 1024    // where a job may run
-	MaxLicenses = 16      // that a job uses
-	MaxQOS      = 32      // bytes of a class of service
-	MaxScript   = 4 << 20 // bytes
-	MaxArgs     = 65536   // arguments of a script, and as many variables
-	MaxWords    = 2 << 20 // bytes of both together, as they are submitted
-	MaxPath     = 4096    // bytes
+	MaxName     = 64   // bytes of the name of a term, a scheduler, an area
+	MaxReason   = 4096 // bytes of any text for people
+	MaxNote     = 256  // bytes of what people should know of a quote
+	MaxCurrency = 16   // bytes
+	MaxTerms    = 32   // of a quote
+	MaxJobName  = 1024 // bytes
+	MaxUser     = 256  // bytes
+	MaxJobSites = 1024 // where a job may run
+	MaxLicenses = 16   // that a job uses
+	MaxQOS      = 32   // bytes of a class of service
+
+	MaxResources       = 16   // that a job asks for, or a node or a site has
+	MaxGroups          = 256  // of nodes of a site
+	MaxFeatures        = 256  // of a node
+	MaxConstraint      = 1024 // bytes of an expression of features
+	MaxConstraintDepth = 16   // of its parentheses
+
+	MaxScript = 4 << 20 // bytes
+	MaxArgs   = 65536   // arguments of a script, and as many variables
+	MaxWords  = 2 << 20 // bytes of both together, as they are submitted
+	MaxPath   = 4096    // bytes
 )

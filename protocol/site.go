@@ -53,6 +53,11 @@ type Capacity struct {
 	MHz         int      // speed of a CPU; 0: not stated
 	Mflops      int      // the same in Mflop/s, as a benchmark measured it; 0: not stated
 	Machine     Machine  // a CPU as the Γ model sees it
+
+	Groups []NodeGroup `json:",omitempty"` // the nodes; none: nothing is stated of them but what stands above
+	Shared []Resource  `json:",omitempty"` // of the whole site, on no node, sorted
+
+	Exclusive bool `json:",omitempty"` // a job can have nodes for itself; on a WholeNode machine each has
 }
 
 // Rescale is how long work lasts on the machine that takes d on CPUs of the given
@@ -67,7 +72,8 @@ func (c *Capacity) Rescale(d Duration, mhz, mflops int) Duration {
 // CanRun says whether a job of this shape could ever run here.
 func (c *Capacity) CanRun(r Request) bool {
 	return r.CPUs <= c.CPUs && r.LeastNodes() <= c.Nodes && (c.NodeCPUs <= 0 || r.NodeCPUs() <= c.NodeCPUs) &&
-		(c.MemoryMB <= 0 || r.MemoryMB <= c.MemoryMB) && (c.MaxWallTime <= 0 || r.WallTime <= c.MaxWallTime)
+		(c.MemoryMB <= 0 || r.MemoryMB <= c.MemoryMB) && (c.MaxWallTime <= 0 || r.WallTime <= c.MaxWallTime) &&
+		(!r.Exclusive || c.Exclusive || c.WholeNode) && c.lacks(&r) == ""
 }
 
 // Fits is [Capacity.CanRun] with the reason when it does not; empty when it does.
@@ -84,13 +90,15 @@ func (c *Capacity) Fits(r Request) (reason string) {
 		return fmt.Sprintf("needs %d MB per node, the site has %d", r.MemoryMB, c.MemoryMB)
 	case c.MaxWallTime > 0 && r.WallTime > c.MaxWallTime:
 		return fmt.Sprintf("needs %s, the site's limit is %s", r.WallTime.Text(), c.MaxWallTime.Text())
+	case r.Exclusive && !c.Exclusive && !c.WholeNode:
+		return "needs nodes for itself, the site gives none"
 	}
-	return ""
+	return c.lacks(&r)
 }
 
 // ProtocolVersion is the version of the peer messages and sessions that this code
 // speaks.
-const ProtocolVersion = 4
+const ProtocolVersion = 5
 
 // Card is a site card: what a site tells each partner about itself on
 // connecting. It is signed by the site's key.

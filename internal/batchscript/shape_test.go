@@ -34,7 +34,7 @@ func TestLayout(t *testing.T) {
 	} {
 		job, _ := read(t, script("#SWITCHYARD "+options))
 		got := protocol.Request{CPUs: job.Spec.CPUs, Nodes: job.Spec.Nodes, Layout: job.Spec.Layout}
-		if got != want {
+		if !got.Equal(want) {
 			t.Errorf("%q: got %+v, want %+v", options, got, want)
 		}
 		if err := got.CheckLayout(); err != nil {

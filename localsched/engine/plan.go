@@ -102,7 +102,7 @@ type planCache struct {
 
 // at is what is known of a state; what was known of another one is forgotten.
 func (a *planCache) at(version uint64, now protocol.Instant, ahead []protocol.Request) map[shape]protocol.Instant {
-	if a.known == nil || a.version != version || a.now != now || !slices.Equal(a.ahead, ahead) {
+	if a.known == nil || a.version != version || a.now != now || !slices.EqualFunc(a.ahead, ahead, protocol.Request.Equal) {
 		*a = planCache{version: version, now: now, ahead: slices.Clone(ahead), known: map[shape]protocol.Instant{}}
 	}
 	return a.known
@@ -135,7 +135,7 @@ func (c *Core) profileWith(now protocol.Instant, ahead []protocol.Request) *prof
 // planAt is the plan of the present state with the ahead requests.
 func (c *Core) planAt(now protocol.Instant, ahead []protocol.Request) *plan {
 	p := &c.plan
-	if p.version != c.version || !p.validAt(now) || !slices.Equal(p.ahead, ahead) {
+	if p.version != c.version || !p.validAt(now) || !slices.EqualFunc(p.ahead, ahead, protocol.Request.Equal) {
 		p.version = c.version
 		p.ahead = append(p.ahead[:0], ahead...)
 		p.begin(&c.state, now, ahead)

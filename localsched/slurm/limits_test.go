@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if capacity := (protocol.Capacity{CPUs: allCPUs, Nodes: nodes, NodeCPUs: nodeCPUs, MemoryMB: 4000, MaxWallTime: want}); got.Name != "slurm" || got.Capacity != capacity {
+		if capacity := (protocol.Capacity{CPUs: allCPUs, Nodes: nodes, NodeCPUs: nodeCPUs, MemoryMB: 4000, MaxWallTime: want}); got.Name != "slurm" || !reflect.DeepEqual(got.Capacity, capacity) {
 			t.Errorf("%+v, want %+v", got, capacity)
 		}
 	}

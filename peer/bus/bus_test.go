@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func TestOneReachableSideIsEnoughForBothDirections(t *testing.T) {
 	b.receives(t, a, protocol.Prepared{Tag: tag})
 	b.sends(t, a, protocol.Grant{Tag: tag}) // evidence, signed
 	a.receives(t, b, protocol.Grant{Tag: tag})
-	if got := a.cards["desy"]; got != b.card("") {
+	if got := a.cards["desy"]; !reflect.DeepEqual(got, b.card("")) {
 		t.Errorf("cern has the card %+v, want desy's", got)
 	}
 	if b.bus.ListenAddr() != nil {

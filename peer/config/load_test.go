@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func checkPeer(t *testing.T, c *config.Config) {
 		PublicKey: "U", Software: "test", Capacity: c.LocalSched.Capacity(64), Accounts: people,
 	})
 	want := protocol.Capacity{CPUs: 8, Nodes: 2, NodeCPUs: 4, MemoryMB: 2048, WholeNode: true}
-	if p.Site != "north" || p.Number != 7 || p.Capacity != want || p.LocalWaitThreshold != 90*protocol.Minute || p.MaxGridJobs != 1_000_000 {
+	if p.Site != "north" || p.Number != 7 || !reflect.DeepEqual(p.Capacity, want) || p.LocalWaitThreshold != 90*protocol.Minute || p.MaxGridJobs != 1_000_000 {
 		t.Errorf("peer: %+v", p)
 	}
 	if len(p.Partners) != 2 || p.Partners[0].Site != "east" || p.Partners[0].MaxCPUs != 2 || p.Partners[1].PublicKey != south {

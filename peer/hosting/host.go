@@ -171,11 +171,11 @@ func (h Host) Answer(one *partner.Partner, m protocol.QuoteRequest, left int) (A
 }
 
 // guarded has no bound while no job is pending here, since then none can be delayed.
-func (h Host) guarded() quoting.Guarded {
+func (h Host) guarded() *quoting.Guarded {
 	if !h.Protects() || h.Load.QueuedJobs == 0 {
 		return nil
 	}
-	return quoting.Guarded{}
+	return &quoting.Guarded{}
 }
 
 // Asked counts the jobs that the local scheduler is asked about.

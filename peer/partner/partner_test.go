@@ -110,7 +110,7 @@ func TestConnect(t *testing.T) {
 			if renewed != tt.renewed || overlapped != tt.overlapped {
 				t.Errorf("renewed %v, overlapped %v", renewed, overlapped)
 			}
-			if !p.Linked || p.Unlinked != "" || *p.Card != tt.card {
+			if !p.Linked || p.Unlinked != "" || !reflect.DeepEqual(*p.Card, tt.card) {
 				t.Errorf("in the session: %+v", p)
 			}
 		})

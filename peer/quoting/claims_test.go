@@ -1,6 +1,7 @@
 package quoting_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestClaims(t *testing.T) {
 	if got := tags(); !slices.Equal(got, want) {
 		t.Errorf("the oldest first, and then by tag: %v, want %v", got, want)
 	}
-	if got := claims.Ahead()[3]; got != (localsched.Tentative{Tag: want[3], Request: protocol.Request{Job: 1, CPUs: 1}}) {
+	if got := claims.Ahead()[3]; !reflect.DeepEqual(got, localsched.Tentative{Tag: want[3], Request: protocol.Request{Job: 1, CPUs: 1}}) {
 		t.Errorf("the claim is %+v", got)
 	}
 	if got := claims.Free(12); got != 2 {
@@ -51,11 +52,11 @@ func TestClaims(t *testing.T) {
 
 func TestGuarded(t *testing.T) {
 	t.Parallel()
-	var open quoting.Guarded
+	var open *quoting.Guarded
 	if !open.Reserve(protocol.Request{CPUs: 1}) {
 		t.Error("a question that is not guarded has no bound")
 	}
-	guarded := quoting.Guarded{}
+	guarded := &quoting.Guarded{}
 	for cpus := range 256 {
 		if !guarded.Reserve(protocol.Request{Job: 1, CPUs: cpus}) {
 			t.Fatalf("no place for the shape %d", cpus)

@@ -2,6 +2,7 @@ package quoting
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -12,19 +13,19 @@ const maxGuarded = 256
 
 // Guarded are the shapes of the jobs in a question that asks whom they would delay; nil: it does not
 // ask that.
-type Guarded map[protocol.Request]bool
+type Guarded struct{ shapes []protocol.Request }
 
 // Reserve says whether the question has a place for the job, and gives it that. Jobs of one shape
 // share a place.
-func (g Guarded) Reserve(r protocol.Request) bool {
+func (g *Guarded) Reserve(r protocol.Request) bool {
 	r.Job = 0
 	switch {
-	case g == nil || g[r]:
+	case g == nil || slices.ContainsFunc(g.shapes, r.Equal):
 		return true
-	case len(g) == maxGuarded:
+	case len(g.shapes) == maxGuarded:
 		return false
 	}
-	g[r] = true
+	g.shapes = append(g.shapes, r)
 	return true
 }
 

@@ -2,6 +2,7 @@ package quoting_test
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestMarginalQuestion(t *testing.T) {
 		if !ok || !more || len(query.Jobs) != 1 || query.Jobs[0].CPUs != c.want || query.Jobs[0].Job != 0 {
 			t.Fatalf("%s: %v %v %+v", name, ok, more, query)
 		}
-		if len(query.Ahead) != 2 || query.Ahead[0] != claimed[0] || query.Ahead[1].Request.CPUs != c.want ||
+		if len(query.Ahead) != 2 || !reflect.DeepEqual(query.Ahead[0], claimed[0]) || query.Ahead[1].Request.CPUs != c.want ||
 			query.Ahead[1].Tag.Epoch != math.MaxUint32 || query.Ahead[1].Tag.Job != query.Ahead[1].Request.Job {
 			t.Errorf("%s: ahead are %+v", name, query.Ahead)
 		}

@@ -59,9 +59,41 @@ func Tag(t *rapid.T) protocol.Tag {
 // Request draws the shape of a job.
 func Request(t *rapid.T, job protocol.JobID) protocol.Request {
 	return layout(t, protocol.Request{
-		Job: job, CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: Count(t), MemoryMB: Amount(t),
+		Resources: resources(t, protocol.PerNode, protocol.PerTask, protocol.PerJob), Exclusive: rapid.Bool().Draw(t, "exclusive"),
+		Features: rapid.SampledFrom([]string{"", "skylake", "a&(b|c)", "[r1|r2]", "a*2&b*1"}).Draw(t, "features"),
+		Job:      job, CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: Count(t), MemoryMB: Amount(t),
 		WallTime: max(1, Span(t)), Power: Power(t), PowerClass: rapid.Uint64().Draw(t, "like"),
 	})
+}
+
+// resources draws a list of what a job asks for, counted by one of the given, or of what a node
+// has.
+func resources(t *rapid.T, per ...protocol.Per) (out []protocol.Resource) {
+	for range rapid.IntRange(0, 3).Draw(t, "resources") {
+		one := protocol.Resource{
+			Name:  rapid.SampledFrom([]string{"gpu", "nic", "license"}).Draw(t, "resource"),
+			Type:  rapid.SampledFrom([]string{"", "a100", "v100"}).Draw(t, "type"),
+			Count: rapid.IntRange(1, 8).Draw(t, "count"),
+		}
+		if len(per) > 0 {
+			one.Per = rapid.SampledFrom(per).Draw(t, "per")
+		}
+		out = append(out, one)
+	}
+	slices.SortFunc(out, protocol.CompareResources)
+	return slices.CompactFunc(out, func(a, b protocol.Resource) bool { return protocol.CompareResources(a, b) == 0 })
+}
+
+func group(t *rapid.T) protocol.NodeGroup {
+	features := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "r1", "r2", "skylake"}), 0, 4, rapid.ID).Draw(t, "features")
+	slices.Sort(features)
+	if len(features) == 0 {
+		features = nil
+	}
+	return protocol.NodeGroup{
+		Nodes: rapid.IntRange(1, 64).Draw(t, "nodes"), CPUs: rapid.IntRange(0, 64).Draw(t, "cpus"), MemoryMB: Amount(t),
+		Resources: resources(t), Features: features,
+	}
 }
 
 // Power draws a power in parts per million.
@@ -204,7 +236,9 @@ func usage(t *rapid.T) protocol.Usage {
 func Capacity(t *rapid.T) protocol.Capacity {
 	c := protocol.Capacity{
 		CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: Count(t), NodeCPUs: Count(t), MemoryMB: Amount(t),
-		WholeNode: rapid.Bool().Draw(t, "whole node"), MaxWallTime: Span(t), MHz: Count(t), Mflops: Count(t),
+		WholeNode: rapid.Bool().Draw(t, "whole node"), Exclusive: rapid.Bool().Draw(t, "exclusive"),
+		Groups: Slice(t, group), Shared: resources(t),
+		MaxWallTime: Span(t), MHz: Count(t), Mflops: Count(t),
 	}
 	if rapid.Bool().Draw(t, "stated") {
 		c.Machine = protocol.Machine{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestMachineAsLastKnown(t *testing.T) {
 	for _, now := range []*describedAs{{machine: capable}, {err: errors.New("down")}} {
 		q := open()
 		q.scheduler = now
-		if got, err := q.describe(t.Context()); err != nil || got != capable.Capacity || !q.reserves {
+		if got, err := q.describe(t.Context()); err != nil || !reflect.DeepEqual(got, capable.Capacity) || !q.reserves {
 			t.Errorf("%v: %+v, %v; reserves: %t", now.err, got, err, q.reserves)
 		}
 	}
@@ -52,7 +53,7 @@ func TestMachineAsLastKnown(t *testing.T) {
 	if err := statedir.WriteJSON(filepath.Join(string(cfg.Site.StateDir), "machine.json"), capable.Capacity); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := q.describe(t.Context()); err != nil || got != capable.Capacity {
+	if got, err := q.describe(t.Context()); err != nil || !reflect.DeepEqual(got, capable.Capacity) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -154,6 +154,63 @@ func (Stream) EnumDescriptor() ([]byte, []int) {
 	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{1}
 }
 
+// Per is what a job's count of a resource is of.
+type Per int32
+
+const (
+	// What a node or a site has; never in a Request.
+	Per_PER_UNSPECIFIED Per = 0
+	// Each of its nodes.
+	Per_PER_NODE Per = 1
+	// Each of its tasks.
+	Per_PER_TASK Per = 2
+	// The whole job.
+	Per_PER_JOB Per = 3
+)
+
+// Enum value maps for Per.
+var (
+	Per_name = map[int32]string{
+		0: "PER_UNSPECIFIED",
+		1: "PER_NODE",
+		2: "PER_TASK",
+		3: "PER_JOB",
+	}
+	Per_value = map[string]int32{
+		"PER_UNSPECIFIED": 0,
+		"PER_NODE":        1,
+		"PER_TASK":        2,
+		"PER_JOB":         3,
+	}
+)
+
+func (x Per) Enum() *Per {
+	p := new(Per)
+	*p = x
+	return p
+}
+
+func (x Per) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Per) Descriptor() protoreflect.EnumDescriptor {
+	return file_protocol_common_v1_common_proto_enumTypes[2].Descriptor()
+}
+
+func (Per) Type() protoreflect.EnumType {
+	return &file_protocol_common_v1_common_proto_enumTypes[2]
+}
+
+func (x Per) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Per.Descriptor instead.
+func (Per) EnumDescriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{2}
+}
+
 // Tag identifies one placement of one job.
 type Tag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -359,7 +416,14 @@ type Request struct {
 	PowerClass uint64 `protobuf:"fixed64,7,opt,name=power_class,json=powerClass,proto3" json:"power_class,omitempty"`
 	// Optional. How its CPUs are divided: tasks times CPUs of each are cpus, where it says
 	// anything of tasks. Absent: cpus is all that is asked for.
-	Layout        *Layout `protobuf:"bytes,8,opt,name=layout,proto3" json:"layout,omitempty"`
+	Layout *Layout `protobuf:"bytes,8,opt,name=layout,proto3" json:"layout,omitempty"`
+	// Optional. What it uses beside CPUs and memory, sorted by name, type and per; at most 16.
+	Resources []*Resource `protobuf:"bytes,9,rep,name=resources,proto3" json:"resources,omitempty"`
+	// Optional. Features that its nodes must have: an expression as sbatch(1) has it, at most
+	// 1024 bytes; empty: none.
+	Features string `protobuf:"bytes,10,opt,name=features,proto3" json:"features,omitempty"`
+	// Optional. Whether no other job may run on its nodes. It has all their CPUs.
+	Exclusive     bool `protobuf:"varint,11,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -450,6 +514,101 @@ func (x *Request) GetLayout() *Layout {
 	return nil
 }
 
+func (x *Request) GetResources() []*Resource {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+func (x *Request) GetFeatures() string {
+	if x != nil {
+		return x.Features
+	}
+	return ""
+}
+
+func (x *Request) GetExclusive() bool {
+	if x != nil {
+		return x.Exclusive
+	}
+	return false
+}
+
+// Resource is a number of things of one kind beside CPUs and memory: GPUs, network cards,
+// whatever a site names.
+type Resource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. At most 64 letters, digits and _ . - + = / @.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Optional. In a Request empty is any type, elsewhere none. As name.
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// Required. At least 1.
+	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// Required in a Request, else absent.
+	Per           Per `protobuf:"varint,4,opt,name=per,proto3,enum=switchyard.common.v1.Per" json:"per,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Resource) Reset() {
+	*x = Resource{}
+	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Resource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Resource) ProtoMessage() {}
+
+func (x *Resource) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Resource.ProtoReflect.Descriptor instead.
+func (*Resource) Descriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Resource) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Resource) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Resource) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Resource) GetPer() Per {
+	if x != nil {
+		return x.Per
+	}
+	return Per_PER_UNSPECIFIED
+}
+
 // Spec is a job without what it runs.
 type Spec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -500,7 +659,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -512,7 +671,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -525,7 +684,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{4}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Spec) GetRequest() *Request {
@@ -669,7 +828,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +840,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +853,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{5}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Payload) GetScript() []byte {
@@ -765,7 +924,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +936,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +949,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{6}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -862,7 +1021,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +1033,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +1046,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Term) GetName() string {
@@ -942,7 +1101,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1113,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1126,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -1070,7 +1229,7 @@ type Bill struct {
 
 func (x *Bill) Reset() {
 	*x = Bill{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1082,7 +1241,7 @@ func (x *Bill) String() string {
 func (*Bill) ProtoMessage() {}
 
 func (x *Bill) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1095,7 +1254,7 @@ func (x *Bill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bill.ProtoReflect.Descriptor instead.
 func (*Bill) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Bill) GetStartMs() int64 {
@@ -1147,7 +1306,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1318,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1331,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Outcome) GetState() JobState {
@@ -1253,7 +1412,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1424,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1437,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *File) GetStream() Stream {
@@ -1331,7 +1490,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1502,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1515,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1442,14 +1601,20 @@ type Capacity struct {
 	// Optional. A CPU as the model of run times sees it; absent: nothing is stated.
 	Machine *Machine `protobuf:"bytes,8,opt,name=machine,proto3" json:"machine,omitempty"`
 	// Optional. CPUs of the node with the most; 0: not stated.
-	NodeCpus      int64 `protobuf:"varint,9,opt,name=node_cpus,json=nodeCpus,proto3" json:"node_cpus,omitempty"`
+	NodeCpus int64 `protobuf:"varint,9,opt,name=node_cpus,json=nodeCpus,proto3" json:"node_cpus,omitempty"`
+	// Optional. Its nodes; none: nothing more is stated of them. At most 256.
+	Groups []*NodeGroup `protobuf:"bytes,10,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Optional. What the whole machine has and no node, as Request.resources.
+	Shared []*Resource `protobuf:"bytes,11,rep,name=shared,proto3" json:"shared,omitempty"`
+	// Optional. Whether a job can have nodes for itself; with whole_node each has.
+	Exclusive     bool `protobuf:"varint,13,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1461,7 +1626,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1474,7 +1639,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -1540,6 +1705,110 @@ func (x *Capacity) GetNodeCpus() int64 {
 	return 0
 }
 
+func (x *Capacity) GetGroups() []*NodeGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Capacity) GetShared() []*Resource {
+	if x != nil {
+		return x.Shared
+	}
+	return nil
+}
+
+func (x *Capacity) GetExclusive() bool {
+	if x != nil {
+		return x.Exclusive
+	}
+	return false
+}
+
+// NodeGroup is a number of nodes that are alike.
+type NodeGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. At least 1.
+	Nodes int64 `protobuf:"varint,1,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	// Optional. CPUs of each; 0: not stated.
+	Cpus int64 `protobuf:"varint,2,opt,name=cpus,proto3" json:"cpus,omitempty"`
+	// Optional. Memory of each in MB; 0: not stated.
+	MemoryMb int64 `protobuf:"varint,3,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`
+	// Optional. What each has beside CPUs and memory, as Request.resources.
+	Resources []*Resource `protobuf:"bytes,4,rep,name=resources,proto3" json:"resources,omitempty"`
+	// Optional. Features of each, sorted; at most 256 of at most 64 bytes, spelt as names of
+	// resources are.
+	Features      []string `protobuf:"bytes,5,rep,name=features,proto3" json:"features,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeGroup) Reset() {
+	*x = NodeGroup{}
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeGroup) ProtoMessage() {}
+
+func (x *NodeGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeGroup.ProtoReflect.Descriptor instead.
+func (*NodeGroup) Descriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *NodeGroup) GetNodes() int64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *NodeGroup) GetCpus() int64 {
+	if x != nil {
+		return x.Cpus
+	}
+	return 0
+}
+
+func (x *NodeGroup) GetMemoryMb() int64 {
+	if x != nil {
+		return x.MemoryMb
+	}
+	return 0
+}
+
+func (x *NodeGroup) GetResources() []*Resource {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+func (x *NodeGroup) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
 // Machine is one CPU of a machine as the model of run times sees it. What is 0 is not
 // stated.
 type Machine struct {
@@ -1561,7 +1830,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1842,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1855,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -1639,7 +1908,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x05tasks\x18\x01 \x01(\x03R\x05tasks\x12$\n" +
 	"\x0etasks_per_node\x18\x02 \x01(\x03R\ftasksPerNode\x12\"\n" +
 	"\rcpus_per_task\x18\x03 \x01(\x03R\vcpusPerTask\x12\x1b\n" +
-	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xf8\x01\n" +
+	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xf0\x02\n" +
 	"\aRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -1650,7 +1919,16 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\tpower_ppm\x18\x06 \x01(\x03R\bpowerPpm\x12\x1f\n" +
 	"\vpower_class\x18\a \x01(\x06R\n" +
 	"powerClass\x124\n" +
-	"\x06layout\x18\b \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\"\xbb\x04\n" +
+	"\x06layout\x18\b \x01(\v2\x1c.switchyard.common.v1.LayoutR\x06layout\x12<\n" +
+	"\tresources\x18\t \x03(\v2\x1e.switchyard.common.v1.ResourceR\tresources\x12\x1a\n" +
+	"\bfeatures\x18\n" +
+	" \x01(\tR\bfeatures\x12\x1c\n" +
+	"\texclusive\x18\v \x01(\bR\texclusive\"u\n" +
+	"\bResource\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x12+\n" +
+	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xbb\x04\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1736,7 +2014,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x1a\n" +
 	"\bmessages\x18\a \x01(\x03R\bmessages\x12\x10\n" +
 	"\x03mhz\x18\b \x01(\x03R\x03mhz\x12\x1b\n" +
-	"\tpower_ppm\x18\t \x01(\x03R\bpowerPpm\"\x99\x02\n" +
+	"\tpower_ppm\x18\t \x01(\x03R\bpowerPpm\"\xa8\x03\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -1747,7 +2025,17 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x03mhz\x18\x06 \x01(\x03R\x03mhz\x12\x16\n" +
 	"\x06mflops\x18\a \x01(\x03R\x06mflops\x127\n" +
 	"\amachine\x18\b \x01(\v2\x1d.switchyard.common.v1.MachineR\amachine\x12\x1b\n" +
-	"\tnode_cpus\x18\t \x01(\x03R\bnodeCpus\"\x80\x01\n" +
+	"\tnode_cpus\x18\t \x01(\x03R\bnodeCpus\x127\n" +
+	"\x06groups\x18\n" +
+	" \x03(\v2\x1f.switchyard.common.v1.NodeGroupR\x06groups\x126\n" +
+	"\x06shared\x18\v \x03(\v2\x1e.switchyard.common.v1.ResourceR\x06shared\x12\x1c\n" +
+	"\texclusive\x18\r \x01(\bR\texclusive\"\xac\x01\n" +
+	"\tNodeGroup\x12\x14\n" +
+	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x12\n" +
+	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x1b\n" +
+	"\tmemory_mb\x18\x03 \x01(\x03R\bmemoryMb\x12<\n" +
+	"\tresources\x18\x04 \x03(\v2\x1e.switchyard.common.v1.ResourceR\tresources\x12\x1a\n" +
+	"\bfeatures\x18\x05 \x03(\tR\bfeatures\"\x80\x01\n" +
 	"\aMachine\x12\x14\n" +
 	"\x05flops\x18\x01 \x01(\x03R\x05flops\x12\x14\n" +
 	"\x05words\x18\x02 \x01(\x03R\x05words\x12\x18\n" +
@@ -1767,7 +2055,12 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02BBZ@github.com/switchyard-hpc/switchyard/protocol/common/v1;commonv1b\x06proto3"
+	"\rSTREAM_STDERR\x10\x02*C\n" +
+	"\x03Per\x12\x13\n" +
+	"\x0fPER_UNSPECIFIED\x10\x00\x12\f\n" +
+	"\bPER_NODE\x10\x01\x12\f\n" +
+	"\bPER_TASK\x10\x02\x12\v\n" +
+	"\aPER_JOB\x10\x03BBZ@github.com/switchyard-hpc/switchyard/protocol/common/v1;commonv1b\x06proto3"
 
 var (
 	file_protocol_common_v1_common_proto_rawDescOnce sync.Once
@@ -1781,44 +2074,52 @@ func file_protocol_common_v1_common_proto_rawDescGZIP() []byte {
 	return file_protocol_common_v1_common_proto_rawDescData
 }
 
-var file_protocol_common_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_protocol_common_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_protocol_common_v1_common_proto_goTypes = []any{
-	(JobState)(0),    // 0: switchyard.common.v1.JobState
-	(Stream)(0),      // 1: switchyard.common.v1.Stream
-	(*Tag)(nil),      // 2: switchyard.common.v1.Tag
-	(*License)(nil),  // 3: switchyard.common.v1.License
-	(*Layout)(nil),   // 4: switchyard.common.v1.Layout
-	(*Request)(nil),  // 5: switchyard.common.v1.Request
-	(*Spec)(nil),     // 6: switchyard.common.v1.Spec
-	(*Payload)(nil),  // 7: switchyard.common.v1.Payload
-	(*Load)(nil),     // 8: switchyard.common.v1.Load
-	(*Term)(nil),     // 9: switchyard.common.v1.Term
-	(*Quote)(nil),    // 10: switchyard.common.v1.Quote
-	(*Bill)(nil),     // 11: switchyard.common.v1.Bill
-	(*Outcome)(nil),  // 12: switchyard.common.v1.Outcome
-	(*File)(nil),     // 13: switchyard.common.v1.File
-	(*Usage)(nil),    // 14: switchyard.common.v1.Usage
-	(*Capacity)(nil), // 15: switchyard.common.v1.Capacity
-	(*Machine)(nil),  // 16: switchyard.common.v1.Machine
+	(JobState)(0),     // 0: switchyard.common.v1.JobState
+	(Stream)(0),       // 1: switchyard.common.v1.Stream
+	(Per)(0),          // 2: switchyard.common.v1.Per
+	(*Tag)(nil),       // 3: switchyard.common.v1.Tag
+	(*License)(nil),   // 4: switchyard.common.v1.License
+	(*Layout)(nil),    // 5: switchyard.common.v1.Layout
+	(*Request)(nil),   // 6: switchyard.common.v1.Request
+	(*Resource)(nil),  // 7: switchyard.common.v1.Resource
+	(*Spec)(nil),      // 8: switchyard.common.v1.Spec
+	(*Payload)(nil),   // 9: switchyard.common.v1.Payload
+	(*Load)(nil),      // 10: switchyard.common.v1.Load
+	(*Term)(nil),      // 11: switchyard.common.v1.Term
+	(*Quote)(nil),     // 12: switchyard.common.v1.Quote
+	(*Bill)(nil),      // 13: switchyard.common.v1.Bill
+	(*Outcome)(nil),   // 14: switchyard.common.v1.Outcome
+	(*File)(nil),      // 15: switchyard.common.v1.File
+	(*Usage)(nil),     // 16: switchyard.common.v1.Usage
+	(*Capacity)(nil),  // 17: switchyard.common.v1.Capacity
+	(*NodeGroup)(nil), // 18: switchyard.common.v1.NodeGroup
+	(*Machine)(nil),   // 19: switchyard.common.v1.Machine
 }
 var file_protocol_common_v1_common_proto_depIdxs = []int32{
-	4,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
-	5,  // 1: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
-	3,  // 2: switchyard.common.v1.Spec.licenses:type_name -> switchyard.common.v1.License
-	9,  // 3: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
-	9,  // 4: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
-	0,  // 5: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
-	13, // 6: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
-	14, // 7: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
-	11, // 8: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
-	1,  // 9: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
-	16, // 10: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	5,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
+	7,  // 1: switchyard.common.v1.Request.resources:type_name -> switchyard.common.v1.Resource
+	2,  // 2: switchyard.common.v1.Resource.per:type_name -> switchyard.common.v1.Per
+	6,  // 3: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
+	4,  // 4: switchyard.common.v1.Spec.licenses:type_name -> switchyard.common.v1.License
+	11, // 5: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
+	11, // 6: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
+	0,  // 7: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
+	15, // 8: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
+	16, // 9: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
+	13, // 10: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
+	1,  // 11: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
+	19, // 12: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
+	18, // 13: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
+	7,  // 14: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
+	7,  // 15: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_protocol_common_v1_common_proto_init() }
@@ -1826,14 +2127,14 @@ func file_protocol_common_v1_common_proto_init() {
 	if File_protocol_common_v1_common_proto != nil {
 		return
 	}
-	file_protocol_common_v1_common_proto_msgTypes[6].OneofWrappers = []any{}
+	file_protocol_common_v1_common_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_common_v1_common_proto_rawDesc), len(file_protocol_common_v1_common_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   15,
+			NumEnums:      3,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -34,6 +34,7 @@ func EncodeRequest(r protocol.Request) *Request {
 	return &Request{
 		Job: uint64(r.Job), Cpus: int64(r.CPUs), Nodes: int64(r.Nodes), MemoryMb: r.MemoryMB,
 		WallTimeMs: wire.EncodeSpan(r.WallTime), PowerPpm: int64(r.Power), PowerClass: r.PowerClass, Layout: encodeLayout(r.Layout),
+		Resources: wire.Convert(r.Resources, encodeResource), Features: r.Features, Exclusive: r.Exclusive,
 	}
 }
 
@@ -43,6 +44,7 @@ func DecodeRequest(m *Request) protocol.Request {
 		Job: protocol.JobID(m.GetJob()), CPUs: wire.Narrow(m.GetCpus()), Nodes: wire.Narrow(m.GetNodes()),
 		MemoryMB: m.GetMemoryMb(), WallTime: wire.DecodeSpan(m.GetWallTimeMs()),
 		Power: wire.Narrow(m.GetPowerPpm()), PowerClass: m.GetPowerClass(), Layout: decodeLayout(m.GetLayout()),
+		Resources: wire.Convert(m.GetResources(), decodeResource), Features: m.GetFeatures(), Exclusive: m.GetExclusive(),
 	}
 }
 
@@ -56,6 +58,7 @@ func CheckRequest(r protocol.Request) error {
 		wire.Amount("wall_time_ms", r.WallTime),
 		checkPower("power_ppm", r.Power),
 		wire.In("layout", r.CheckLayout()),
+		r.CheckExtras(),
 	)
 }
 

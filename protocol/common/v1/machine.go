@@ -1,6 +1,8 @@
 package commonv1
 
 import (
+	"math"
+
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
@@ -10,6 +12,7 @@ func EncodeCapacity(c protocol.Capacity) *Capacity {
 	return &Capacity{
 		Cpus: int64(c.CPUs), Nodes: int64(c.Nodes), NodeCpus: int64(c.NodeCPUs), MemoryMb: c.MemoryMB, WholeNode: c.WholeNode,
 		MaxWallTimeMs: wire.EncodeSpan(c.MaxWallTime), Mhz: int64(c.MHz), Mflops: int64(c.Mflops), Machine: encodeMachine(c.Machine),
+		Groups: wire.Convert(c.Groups, encodeGroup), Shared: wire.Convert(c.Shared, encodeResource), Exclusive: c.Exclusive,
 	}
 }
 
@@ -19,6 +22,7 @@ func DecodeCapacity(m *Capacity) protocol.Capacity {
 		CPUs: wire.Narrow(m.GetCpus()), Nodes: wire.Narrow(m.GetNodes()), NodeCPUs: wire.Narrow(m.GetNodeCpus()), MemoryMB: m.GetMemoryMb(),
 		WholeNode: m.GetWholeNode(), MaxWallTime: wire.DecodeSpan(m.GetMaxWallTimeMs()), MHz: wire.Narrow(m.GetMhz()),
 		Mflops: wire.Narrow(m.GetMflops()), Machine: decodeMachine(m.GetMachine()),
+		Groups: wire.Convert(m.GetGroups(), decodeGroup), Shared: wire.Convert(m.GetShared(), decodeResource), Exclusive: m.GetExclusive(),
 	}
 }
 
@@ -33,7 +37,38 @@ func CheckCapacity(c protocol.Capacity) error {
 		wire.Count("mhz", c.MHz),
 		wire.Count("mflops", c.Mflops),
 		checkMachine(c.Machine),
+		c.CheckGroups(),
 	))
+}
+
+func encodeGroup(g protocol.NodeGroup) *NodeGroup {
+	return &NodeGroup{
+		Nodes: int64(g.Nodes), Cpus: int64(g.CPUs), MemoryMb: g.MemoryMB,
+		Resources: wire.Convert(g.Resources, encodeResource), Features: g.Features,
+	}
+}
+
+func decodeGroup(m *NodeGroup) protocol.NodeGroup {
+	return protocol.NodeGroup{
+		Nodes: wire.Narrow(m.GetNodes()), CPUs: wire.Narrow(m.GetCpus()), MemoryMB: m.GetMemoryMb(),
+		Resources: wire.Convert(m.GetResources(), decodeResource), Features: m.GetFeatures(),
+	}
+}
+
+func encodeResource(r protocol.Resource) *Resource {
+	return &Resource{Name: r.Name, Type: r.Type, Count: int64(r.Count), Per: Per(r.Per)}
+}
+
+func decodeResource(m *Resource) protocol.Resource {
+	return protocol.Resource{Name: m.GetName(), Type: m.GetType(), Count: wire.Narrow(m.GetCount()), Per: decodePer(m.GetPer())}
+}
+
+// decodePer keeps an unknown value unknown.
+func decodePer(p Per) protocol.Per {
+	if p < 0 || p > math.MaxUint8 {
+		return math.MaxUint8
+	}
+	return protocol.Per(p)
 }
 
 func encodeMachine(m protocol.Machine) *Machine {

@@ -15,14 +15,14 @@ func TestWireFormIsPinned(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"08011002",
-		"0a1f0801100818032004280530063907000000000000004208080410091802200a12016e1a01752201732801300b380c400d480e500f5a050a016c1010620170681170127813800114",
+		"0a350801100818032004280530063907000000000000004208080410091802200a4a0f0a0367707512046131303018152002520166580112016e1a01752201732801300b380c400d480e500f5a050a016c1010620170681170127813800114",
 		"28ffffffffffffffffff01",
 		"0a01781201611a02453d2201772a016f320165",
 		"08011002180320042805300638074008",
 		"08011802200128ffffffffffffffffff0130033a100a0363707510fcffffffffffffffff014203455552480552016e58066007",
 		"080212026e6f",
 		"080410011802220172280330043a26080210051a20000000000000000000000000000000000000000000000000000000000000000042120801100218032004280530063807400848094a10080612034555521a070a036370751007",
-		"0801100218032001280430053806420a080110021803200428014807",
+		"0801100218032001280430053806420a080110021803200428014807521508081009180a220a0a03677075120174180b2a01665a050a016c180c6801",
 	}
 	for i, m := range pinned() {
 		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
@@ -42,7 +42,8 @@ func pinned() []proto.Message {
 		commonv1.EncodeSpec(protocol.Spec{
 			Request: protocol.Request{
 				Job: 1, CPUs: 8, Nodes: 3, MemoryMB: 4, WallTime: 5, Power: 6, PowerClass: 7,
-				Layout: protocol.Layout{Tasks: 4, TasksPerNode: 9, CPUsPerTask: 2, MaxNodes: 10},
+				Layout:    protocol.Layout{Tasks: 4, TasksPerNode: 9, CPUsPerTask: 2, MaxNodes: 10},
+				Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 21, Per: protocol.PerTask}}, Features: "f", Exclusive: true,
 			},
 			Name: "n", User: "u", Sites: []protocol.SiteName{"s"}, Requeue: true, Submitted: 11, MHz: 12, Mflops: 13, Data: 14, DataOut: 15,
 			Licenses: []protocol.License{{Name: "l", Count: 16}}, QOS: "p", PredictedRunTime: 17, Intensity: 18, Computing: 19, MeasuredPower: 20,
@@ -64,6 +65,8 @@ func pinned() []proto.Message {
 		commonv1.EncodeCapacity(protocol.Capacity{
 			CPUs: 1, Nodes: 2, MemoryMB: 3, WholeNode: true, MaxWallTime: 4, MHz: 5, Mflops: 6, NodeCPUs: 7,
 			Machine: protocol.Machine{Flops: 1, Words: 2, Network: 3, Latency: 4, Bus: true},
+			Groups:  []protocol.NodeGroup{{Nodes: 8, CPUs: 9, MemoryMB: 10, Resources: []protocol.Resource{{Name: "gpu", Type: "t", Count: 11}}, Features: []string{"f"}}},
+			Shared:  []protocol.Resource{{Name: "l", Count: 12}}, Exclusive: true,
 		}),
 	}
 }

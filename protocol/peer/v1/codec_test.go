@@ -84,7 +84,7 @@ func TestCardsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := peerv1.DecodeCard(data)
-		if err != nil || got != card {
+		if err != nil || !reflect.DeepEqual(got, card) {
 			t.Fatalf("got %+v, %v\nwant %+v", got, err, card)
 		}
 	})
@@ -162,7 +162,7 @@ func FuzzDecodeCard(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what decodes must encode: %v", err)
 		}
-		if c2, err := peerv1.DecodeCard(again); err != nil || c2 != c {
+		if c2, err := peerv1.DecodeCard(again); err != nil || !reflect.DeepEqual(c2, c) {
 			t.Fatalf("got %+v, %v\nwant %+v", c2, err, c)
 		}
 	})

@@ -69,7 +69,7 @@ func TestWireFormOfCardsIsPinned(t *testing.T) {
 	if got := hex.EncodeToString(data); err != nil || got != want {
 		t.Errorf("it is now %s, %v", got, err)
 	}
-	if back, err := peerv1.DecodeCard(data); err != nil || back != card {
+	if back, err := peerv1.DecodeCard(data); err != nil || !reflect.DeepEqual(back, card) {
 		t.Errorf("got %+v, %v", back, err)
 	}
 }
