@@ -39,11 +39,11 @@ func (o *outcome) hit() hit {
 }
 
 // estimates is [MC] Table VI.
-func (o *Options) estimates() Exhibit {
+func (o *Options) estimates() exhibit {
 	mcmf, two, inst := o.portal(builtin.MCMF, usual), o.portal(builtin.TwoPrice, usual), o.portal(builtin.Inst, usual)
-	return Exhibit{
-		Name: "table6", Title: "MCMF's response by how far estimates exceed run times, w = 25 %", Paper: "[MC] Table VI",
-		waits: o.Waits, trials: []trial{o.baseline(), inst, two, mcmf},
+	return exhibit{
+		Exhibit: Exhibit{Name: "table6", Title: "MCMF's response by how far estimates exceed run times, w = 25 %", Paper: "[MC] Table VI"},
+		waits:   o.Waits, trials: []trial{o.baseline(), inst, two, mcmf},
 		build: func(_ context.Context, s *study, r *Report) error {
 			t := Table{Stub: "estimate over run time by, %", Columns: []Column{
 				{"jobs", "jobs", "", 0},

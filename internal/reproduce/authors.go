@@ -202,7 +202,7 @@ func steps(choices ...Choice) []step {
 }
 
 // walk makes the authors' choices one after the other.
-func (o *Options) walk() Exhibit {
+func (o *Options) walk() exhibit {
 	rivals := []struct {
 		label, key, policy string
 		weight             int
@@ -225,9 +225,12 @@ func (o *Options) walk() Exhibit {
 		t.scene = scene
 		return t.with(one.choices...)
 	}
-	e := Exhibit{
-		Name: "walk", Title: "the authors' choices, one after the other, each with those before it",
-		Paper: "[MC] Table IV", waits: o.Waits,
+	e := exhibit{
+		Exhibit: Exhibit{
+			Name: "walk", Title: "the authors' choices, one after the other, each with those before it",
+			Paper: "[MC] Table IV",
+		},
+		waits: o.Waits,
 	}
 	for _, table := range tables {
 		for _, one := range table.steps {

@@ -72,11 +72,11 @@ func TestChoicesOfTheAuthorsAreChecked(t *testing.T) {
 	t.Parallel()
 	o := small(t)
 	o.Authors = []reproduce.Choice{"haste"}
-	if err := o.Check(nil); err == nil || !strings.Contains(err.Error(), `authors: "haste" is none of whole-hours, known`) {
+	if err := o.Check(); err == nil || !strings.Contains(err.Error(), `authors: "haste" is none of whole-hours, known`) {
 		t.Errorf("%v", err)
 	}
 	o.Authors = []reproduce.Choice{reproduce.WholeHours}
-	_, err := reproduce.Run(t.Context(), o, []string{"decentral"}, nil)
+	_, err := reproduce.MCMF().Run(t.Context(), o, []string{"decentral"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "need one portal") {
 		t.Errorf("a peer at each site: %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/priceforecast"
@@ -12,72 +11,46 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
 )
 
-// Exhibit is a table or figure that can be made again.
-type Exhibit struct {
-	Name  string   `json:"name"`
-	Also  []string `json:"also,omitempty"` // other tables and figures that it shows
-	Title string   `json:"title"`
-	Paper string   `json:"paper"`
+// exhibit is how an exhibit of [MC] is made.
+type exhibit struct {
+	Exhibit
 
 	trials []trial
 	waits  waitpredict.Method // of most trials
 	build  func(ctx context.Context, s *study, r *Report) error
 }
 
-// Exhibits lists all exhibits, in the paper's order; then what the paper has not.
-func Exhibits() []Exhibit {
+// MCMF is [MC].
+func MCMF() Paper {
 	o := Default()
-	return o.exhibits()
+	return o.catalogue().Of("[MC]", Claims(), run)
 }
 
-func (o *Options) exhibits() []Exhibit {
+func (o *Options) catalogue() *Catalogue[exhibit] {
 	tabled, err := o.tabled()
 	if err != nil {
 		panic(err) // it is embedded; a test reads it
 	}
 	overall := tabled["table4"].then(func(s *study, r *Report) { r.Tables = append(r.Tables, s.equalResponse(o)) })
 	decentral := tabled["decentral"].then(messagesOfTurnaround, o.turnaround())
-	return []Exhibit{
+	return &Catalogue[exhibit]{Exhibits: []exhibit{
 		waits(), quoted(), prices(),
 		overall, tabled["table5"], o.estimates(), o.sizes(), o.cores(), o.hours(),
 		o.fairness(), tabled["fig12"], tabled["fig13"], tabled["table7"], tabled["table8"], tabled["knowledge"],
 		decentral, o.protect(), tabled["delay"], tabled["sample"], o.walk(), o.nordugrid(tabled["nordugrid"]),
-	}
+	}}
 }
 
-// chosen are the exhibits of the names; all but nordugrid, which takes long, if there
-// are none. A figure's name stands for the exhibit that shows it.
-func (o *Options) chosen(names []string) ([]Exhibit, error) {
-	var found []Exhibit
-	all := o.exhibits()
+// chosen are the exhibits of the names; all but nordugrid, which takes long, if there are none.
+func (o *Options) chosen(names []string) ([]exhibit, error) {
+	all := o.catalogue()
 	if len(names) == 0 {
-		return slices.DeleteFunc(all, func(e Exhibit) bool { return e.Name == string(nordugrid) }), nil
+		return slices.DeleteFunc(all.Exhibits, func(e exhibit) bool { return e.Name == string(nordugrid) }), nil
 	}
-	for _, name := range names {
-		i := slices.IndexFunc(all, func(e Exhibit) bool { return e.Name == name || slices.Contains(e.Also, name) })
-		if i < 0 {
-			return nil, fmt.Errorf("nothing is called %q; choose from %s", name, strings.Join(Names(), ", "))
-		}
-		if !slices.ContainsFunc(found, func(e Exhibit) bool { return e.Name == all[i].Name }) {
-			found = append(found, all[i])
-		}
-	}
-	return found, nil
+	return all.Chosen(names)
 }
 
-// Names lists what [Run] takes.
-func Names() []string {
-	var names []string
-	for _, e := range Exhibits() {
-		names = append(append(names, e.Name), e.Also...)
-	}
-	return names
-}
-
-// Run makes the exhibits of the names. Progress receives how many of the simulations and
-// exhibits are done, from one goroutine at a time; it may be nil. An error says which
-// option is wrong, or which file is missing or malformed.
-func Run(ctx context.Context, o Options, names []string, progress func(done, of int)) ([]Report, error) {
+func run(ctx context.Context, o Options, names []string, progress func(done, of int)) ([]Report, error) {
 	s, err := newStudy(o)
 	if err != nil {
 		return nil, err
@@ -105,7 +78,7 @@ func Run(ctx context.Context, o Options, names []string, progress func(done, of 
 	}
 	reports := make([]Report, len(exhibits))
 	for i, e := range exhibits {
-		reports[i] = Report{Name: e.Name, Title: e.Title, Paper: e.Paper}
+		reports[i] = e.Report()
 		if len(e.trials) > 0 {
 			reports[i].Seeds = o.SeedNumbers()[:s.seedsOf(e.trials[0].scene)]
 			reports[i].Waits, reports[i].Prices = string(e.waits), o.known()

@@ -30,7 +30,7 @@ func (s *study) fair(t, base trial, wanted func(o *outcome, i int) bool) [][]flo
 }
 
 // fairness is [MC] Figure 10.
-func (o *Options) fairness() Exhibit {
+func (o *Options) fairness() exhibit {
 	all := o.portal(builtin.MCMF, usual)
 	half := all
 	half.stays = protocol.PPM / 2
@@ -50,9 +50,9 @@ func (o *Options) fairness() Exhibit {
 		{"half_grid_w50", "half grid, w = 50 %: grid jobs", highHalf, through},
 		{"half_local_w50", "local jobs", highHalf, kept},
 	}
-	return Exhibit{
-		Name: "fig10", Title: "fairness of MCMF to each system's users (equation 9; above 1 they gain)", Paper: "[MC] Figure 10",
-		waits: o.Waits, trials: []trial{o.baseline(), all, half, high, highHalf},
+	return exhibit{
+		Exhibit: Exhibit{Name: "fig10", Title: "fairness of MCMF to each system's users (equation 9; above 1 they gain)", Paper: "[MC] Figure 10"},
+		waits:   o.Waits, trials: []trial{o.baseline(), all, half, high, highHalf},
 		build: func(_ context.Context, s *study, r *Report) error {
 			t := Table{Stub: "system", Columns: []Column{{"baseline_wait_min", "wait without the grid", "min", 1}}}
 			systems := s.outcomes[o.baseline()][0].systems
@@ -93,7 +93,7 @@ func guards() []guard {
 
 // protect is what [guest_limits] does for equation 9, and what it costs. Every site has a
 // peer, since to a portal's sites all jobs are guests.
-func (o *Options) protect() Exhibit {
+func (o *Options) protect() exhibit {
 	under := func(t trial, g guard) trial {
 		t.protect = g.protect
 		return t
@@ -107,9 +107,9 @@ func (o *Options) protect() Exhibit {
 		{"MCMF w = 100 %, placed at once", o.atOnce(0)},
 		{"MCMF w = 100 %, placed at once, costs to a millionth", o.atOnce(mcmf.MaxScale)},
 	}
-	e := Exhibit{
-		Name: "protect", Title: "protection of local users: equation 9 of each system, and its price", Paper: "[MC 5.6], which has no protection",
-		waits: waitpredict.Plan, trials: []trial{o.baseline()},
+	e := exhibit{
+		Exhibit: Exhibit{Name: "protect", Title: "protection of local users: equation 9 of each system, and its price", Paper: "[MC 5.6], which has no protection"},
+		waits:   waitpredict.Plan, trials: []trial{o.baseline()},
 	}
 	for _, p := range planned {
 		for _, g := range guards() {

@@ -11,9 +11,9 @@ import (
 )
 
 // prices is [MC] Figure 3.
-func prices() Exhibit {
-	return Exhibit{
-		Name: "fig3", Title: "prices 24 hours ahead", Paper: "[MC] Figure 3 and section 5.3",
+func prices() exhibit {
+	return exhibit{
+		Exhibit: Exhibit{Name: "fig3", Title: "prices 24 hours ahead", Paper: "[MC] Figure 3 and section 5.3"},
 		build: func(ctx context.Context, s *study, r *Report) error {
 			r.Notes = append(r.Notes, "Each day from the fourth on, from what was known before it. The paper: 8 % mean error in Texas, 1 to 20 June;",
 				"75 % of the jobs with less than 15 %. Beside the five regions: R's SARIMA and the rules as in facts/performance.md.")

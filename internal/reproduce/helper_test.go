@@ -122,7 +122,7 @@ func trace(t *testing.T, jobs int) []byte {
 // run makes exhibits.
 func run(t *testing.T, o reproduce.Options, names ...string) []reproduce.Report {
 	t.Helper()
-	reports, err := reproduce.Run(t.Context(), o, names, nil)
+	reports, err := reproduce.MCMF().Run(t.Context(), o, names, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

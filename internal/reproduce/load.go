@@ -37,12 +37,15 @@ func trialsOf(all []named) []trial {
 }
 
 // cores is [MC] Figures 6 and 8.
-func (o *Options) cores() Exhibit {
+func (o *Options) cores() exhibit {
 	rivals := o.rivals(usual)
 	sweep := []int{0, 250_000, 500_000, 750_000, 1_000_000}
-	e := Exhibit{
-		Name: "fig6", Also: []string{"fig8"}, Title: "core hours of each system, the cheapest service unit first; utilization over w",
-		Paper: "[MC] Figures 6 and 8", waits: o.Waits, trials: trialsOf(rivals),
+	e := exhibit{
+		Exhibit: Exhibit{
+			Name: "fig6", Also: []string{"fig8"}, Title: "core hours of each system, the cheapest service unit first; utilization over w",
+			Paper: "[MC] Figures 6 and 8",
+		},
+		waits: o.Waits, trials: trialsOf(rivals),
 	}
 	for _, w := range sweep {
 		e.trials = append(e.trials, o.portal(builtin.MCMF, w))
@@ -102,11 +105,14 @@ func (o *outcome) utilization(site int) float64 {
 }
 
 // hours is [MC] Figures 7 and 9: the first seed, hour by hour.
-func (o *Options) hours() Exhibit {
+func (o *Options) hours() exhibit {
 	rivals := o.rivals(usual)
-	return Exhibit{
-		Name: "fig7", Also: []string{"fig9"}, Title: "load and power hour by hour of the first seed, w = 25 %",
-		Paper: "[MC] Figures 7 and 9; --json has the series", waits: o.Waits, trials: trialsOf(rivals),
+	return exhibit{
+		Exhibit: Exhibit{
+			Name: "fig7", Also: []string{"fig9"}, Title: "load and power hour by hour of the first seed, w = 25 %",
+			Paper: "[MC] Figures 7 and 9; --json has the series",
+		},
+		waits: o.Waits, trials: trialsOf(rivals),
 		build: func(_ context.Context, s *study, r *Report) error {
 			r.Seeds = r.Seeds[:1]
 			r.Notes = append(r.Notes, "Load is the core hours of what waits and runs over the cores ([MC 4.6]); power is what runs.",

@@ -129,14 +129,8 @@ func (c *choices) Set(text string) error {
 // MaxSeeds bounds the seeds of one call.
 const MaxSeeds = 100
 
-// Check says what is wrong with the options and with the names of exhibits, before
-// anything is read.
-func (o *Options) Check(names []string) error {
-	_, err := o.chosen(names)
-	return errors.Join(o.check(), err)
-}
-
-func (o *Options) check() error {
+// Check says what is wrong with the options, before anything is read.
+func (o *Options) Check() error {
 	problems := []error{o.Size.Check()}
 	if o.Jobs < 0 || o.Jobs > 0 && o.Jobs < fewestJobs {
 		problems = append(problems, fmt.Errorf("jobs: %d; give %d or more, or 0 for the paper's", o.Jobs, fewestJobs))

@@ -105,8 +105,12 @@ type estimate struct {
 
 func placedBy() []estimate {
 	return []estimate{
-		{"plan", "plan (auto)", ""}, {"median", "its median", waitpredict.Median}, {"mean", "its mean", waitpredict.Mean},
-		{"adaptive", "adaptive", waitpredict.Adaptive}, {"ibl", "IBL", waitpredict.IBL}, {"qbets", "QBETS", waitpredict.QBETS},
+		{"plan", "plan (auto)", ""},
+		{"median", "its median", waitpredict.Median},
+		{"mean", "its mean", waitpredict.Mean},
+		{"adaptive", "adaptive", waitpredict.Adaptive},
+		{"ibl", "IBL", waitpredict.IBL},
+		{"qbets", "QBETS", waitpredict.QBETS},
 	}
 }
 
@@ -116,8 +120,8 @@ func placingPolicies() []trial {
 }
 
 // quoted places jobs by each of the estimates.
-func quoted() Exhibit {
-	e := Exhibit{Name: "quoted", Title: "which estimate of waits places best", Paper: "[MC 3.1], which places by adaptive"}
+func quoted() exhibit {
+	e := exhibit{Exhibit: Exhibit{Name: "quoted", Title: "which estimate of waits places best", Paper: "[MC 3.1], which places by adaptive"}}
 	row := func(g *logGrid, p trial) (alone trial, placed []trial) {
 		p.scene = g.scene
 		for _, one := range placedBy() {

@@ -21,7 +21,7 @@ func TestEveryExhibitIsWhole(t *testing.T) {
 	o := small(t)
 	o.Waits = waitpredict.Plan
 	var printed reproduce.Printed
-	for _, r := range run(t, o, reproduce.Names()...) {
+	for _, r := range run(t, o, reproduce.MCMF().Names...) {
 		if len(r.Tables) == 0 || r.Paper == "" || r.Title == "" {
 			t.Errorf("%s has no table, title or counterpart", r.Name)
 		}
@@ -146,7 +146,7 @@ func TestSeriesAreByTheHour(t *testing.T) {
 func TestProgressCountsToTheEnd(t *testing.T) {
 	t.Parallel()
 	last, total := 0, 0
-	_, err := reproduce.Run(t.Context(), small(t), []string{"table6", "fig5"}, func(done, of int) {
+	_, err := reproduce.MCMF().Run(t.Context(), small(t), []string{"table6", "fig5"}, func(done, of int) {
 		if done != last+1 {
 			t.Errorf("%d follows %d", done, last)
 		}
@@ -177,12 +177,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			t.Parallel()
 			o := whole
 			test.change(&o)
-			err := o.Check(test.names)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := reproduce.MCMF().Run(t.Context(), o, test.names, nil); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
-			}
-			if _, ran := reproduce.Run(t.Context(), o, test.names, nil); ran == nil {
-				t.Error("it ran")
 			}
 		})
 	}
@@ -205,7 +201,7 @@ func TestMissingDataAreNamed(t *testing.T) {
 			if err := os.Remove(filepath.Join(o.Data, missing)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := reproduce.Run(t.Context(), o, []string{name}, nil)
+			_, err := reproduce.MCMF().Run(t.Context(), o, []string{name}, nil)
 			if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || !strings.Contains(err.Error(), "--data") {
 				t.Errorf("%v, want one that names %s", err, missing)
 			}
@@ -217,7 +213,7 @@ func TestMalformedPricesAreRefused(t *testing.T) {
 	t.Parallel()
 	o := small(t)
 	put(t, []byte("\"price\"\n25\ncheap\n"), o.Data, "prices", "xsede-2014-06", "Texas.csv")
-	_, err := reproduce.Run(t.Context(), o, []string{"fig5"}, nil)
+	_, err := reproduce.MCMF().Run(t.Context(), o, []string{"fig5"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "Texas.csv:3:") {
 		t.Errorf("%v, want the file and the line", err)
 	}

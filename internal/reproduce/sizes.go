@@ -9,11 +9,11 @@ import (
 )
 
 // sizes is [MC] Figure 5, the half of XSEDE.
-func (o *Options) sizes() Exhibit {
+func (o *Options) sizes() exhibit {
 	mcmf := o.portal(builtin.MCMF, usual)
-	return Exhibit{
-		Name: "fig5", Title: "what MCMF saves by the size of jobs, w = 25 %; nordugrid has the half of NorduGrid", Paper: "[MC] Figure 5",
-		waits: o.Waits, trials: []trial{o.baseline(), mcmf},
+	return exhibit{
+		Exhibit: Exhibit{Name: "fig5", Title: "what MCMF saves by the size of jobs, w = 25 %; nordugrid has the half of NorduGrid", Paper: "[MC] Figure 5"},
+		waits:   o.Waits, trials: []trial{o.baseline(), mcmf},
 		build: func(_ context.Context, s *study, r *Report) error {
 			r.Tables = append(r.Tables, s.savedBySize("", "$", mcmf, o.baseline()))
 			return nil
@@ -22,7 +22,7 @@ func (o *Options) sizes() Exhibit {
 }
 
 // nordugrid is the exhibit of NorduGrid's tables with the other half of Figure 5.
-func (o *Options) nordugrid(tables Exhibit) Exhibit {
+func (o *Options) nordugrid(tables exhibit) exhibit {
 	mcmf, base := o.portal(builtin.MCMF, protocol.PPM/2), o.baseline()
 	mcmf.scene, base.scene, mcmf.maxQ = nordugrid, nordugrid, 0
 	return tables.then(func(s *study, r *Report) {

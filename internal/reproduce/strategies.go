@@ -198,22 +198,22 @@ func (v *strategy) stated(column string, base *strategy) (value float64, ok bool
 }
 
 // tabled are the exhibits of mcmf.toml, by their names.
-func (o *Options) tabled() (map[string]Exhibit, error) {
+func (o *Options) tabled() (map[string]exhibit, error) {
 	var data strategies
 	reader := settings.NewReader(&data)
 	reader.Text("mcmf.toml", "", strategiesText)
 	if err := reader.Err(); err != nil {
 		return nil, err
 	}
-	made := map[string]Exhibit{}
+	made := map[string]exhibit{}
 	for _, e := range data.Exhibits {
 		made[e.Name] = o.exhibitOf(&e, data.Columns)
 	}
 	return made, nil
 }
 
-func (o *Options) exhibitOf(e *strategyExhibit, columns map[string][]strategyColumn) Exhibit {
-	made := Exhibit{Name: e.Name, Also: e.Also, Title: e.Title, Paper: e.Paper, waits: o.Waits}
+func (o *Options) exhibitOf(e *strategyExhibit, columns map[string][]strategyColumn) exhibit {
+	made := exhibit{Exhibit: Exhibit{Name: e.Name, Also: e.Also, Title: e.Title, Paper: e.Paper}, waits: o.Waits}
 	if e.Planned {
 		made.waits = waitpredict.Plan
 	}
@@ -277,7 +277,7 @@ func (s *study) tableOf(t *strategyTable, columns []strategyColumn) Table {
 }
 
 // then is the exhibit with more built from the same trials, and others.
-func (e Exhibit) then(more func(s *study, r *Report), trials ...trial) Exhibit {
+func (e exhibit) then(more func(s *study, r *Report), trials ...trial) exhibit {
 	first := e.build
 	e.trials = append(e.trials, trials...)
 	e.build = func(ctx context.Context, s *study, r *Report) error {

@@ -19,7 +19,7 @@ type study struct {
 }
 
 func newStudy(o Options) (*study, error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	return &study{

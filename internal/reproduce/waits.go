@@ -52,9 +52,9 @@ type logStudy struct {
 }
 
 // waits is [MC] Table III and Figure 2.
-func waits() Exhibit {
-	return Exhibit{
-		Name: "table3", Also: []string{"fig2"}, Title: "how well waits are predicted", Paper: "[MC] Table III, Figure 2 and section 5.1.1",
+func waits() exhibit {
+	return exhibit{
+		Exhibit: Exhibit{Name: "table3", Also: []string{"fig2"}, Title: "how well waits are predicted", Paper: "[MC] Table III, Figure 2 and section 5.1.1"},
 		build: func(ctx context.Context, s *study, r *Report) error {
 			studies, err := s.studyLogs(ctx, logs())
 			if err != nil {

@@ -97,7 +97,7 @@ func idlePower() exhibit {
 		trials = append(trials, slices.Concat(rows(percent, basis)...)...)
 	})
 	return exhibit{
-		name: "bg-idle", title: "budgets of jobs and idle nodes, by ranges of power", paper: "[BG 4.1] and Figure 6", trials: trials,
+		Exhibit: reproduce.Exhibit{Name: "bg-idle", Title: "budgets of jobs and idle nodes, by ranges of power", Paper: "[BG 4.1] and Figure 6"}, trials: trials,
 		notes: []string{
 			"The text has greater savings for narrower ranges. An idle rack draws 13 kW, all of them 520 kW.",
 			"Means of the six months. The system's cost is that of all jobs' energy in the month and of the nodes without a job.",
@@ -138,8 +138,8 @@ func modes() exhibit {
 		{"filter", engine.Filter, 0, 0}, {"window of 20", "", 20, 0}, {"window of 50", "", 50, 0}, {"window of 100", "", 0, 0}, {"window of 200", "", 200, 0},
 	}, []int{50, 60, 70, 80, 90})
 	return exhibit{
-		name: "bg-modes", title: "steps 1 to 5 as printed (filter) and Figure 1 (window), 20 to 33 kW a rack, 1:3", paper: "[BG 3.2] and [BG 3.4]",
-		trials: trials, build: build,
+		Exhibit: reproduce.Exhibit{Name: "bg-modes", Title: "steps 1 to 5 as printed (filter) and Figure 1 (window), 20 to 33 kW a rack, 1:3", Paper: "[BG 3.2] and [BG 3.4]"},
+		trials:  trials, build: build,
 	}
 }
 
@@ -151,8 +151,8 @@ func bounds() exhibit {
 		{"filter, a day", engine.Filter, 0, protocol.Day},
 	}, []int{50, 90})
 	return exhibit{
-		name: "bg-bound", title: "a bound of 24 h on waits, 20 to 33 kW a rack, 1:3", paper: "[BG 4.4], whose delays are \"limited to a day\"",
-		trials: trials, build: build,
+		Exhibit: reproduce.Exhibit{Name: "bg-bound", Title: "a bound of 24 h on waits, 20 to 33 kW a rack, 1:3", Paper: "[BG 4.4], whose delays are \"limited to a day\""},
+		trials:  trials, build: build,
 	}
 }
 
@@ -188,7 +188,7 @@ func otherMachine() exhibit {
 func another(from source, name, title string, notes []string) exhibit {
 	trials := tried(from, 0)
 	return exhibit{
-		name: name, title: title + ", 20 to 33 kW a rack, 1:3", paper: "[BG] Figures 2 to 4", notes: notes, trials: trials,
+		Exhibit: reproduce.Exhibit{Name: name, Title: title + ", 20 to 33 kW a rack, 1:3", Paper: "[BG] Figures 2 to 4"}, notes: notes, trials: trials,
 		build: func(s *study, r *reproduce.Report) {
 			n := len(budgets())
 			for index, name := range from.names() {

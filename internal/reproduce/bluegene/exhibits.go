@@ -14,7 +14,7 @@ import (
 
 // exhibit is a figure that can be made again.
 type exhibit struct {
-	name, title, paper string
+	reproduce.Exhibit
 
 	notes   []string
 	trials  []trial
@@ -22,11 +22,11 @@ type exhibit struct {
 	example func(r *reproduce.Report) error // in place of build, if there are no trials
 }
 
-func exhibits() []exhibit {
-	return []exhibit{
+func catalogue() *reproduce.Catalogue[exhibit] {
+	return &reproduce.Catalogue[exhibit]{All: "bg", Exhibits: []exhibit{
 		figureOne(), savings(), utilization(), fairness(), days(), sensitivity(), wideUtilization(),
 		idlePower(), modes(), bounds(), ownLog(), otherMachine(),
-	}
+	}}
 }
 
 // budgets are the percentages of [BG] Table 1; 0 is the default scheduling.
@@ -89,7 +89,7 @@ const ratio13 = 0
 func savings() exhibit {
 	trials := tried(halfYear, 0)
 	return exhibit{
-		name: "bg-fig2", title: "energy cost saving, 20 to 33 kW a rack, 1:3", paper: "[BG] Figure 2", trials: trials,
+		Exhibit: reproduce.Exhibit{Name: "bg-fig2", Title: "energy cost saving, 20 to 33 kW a rack, 1:3", Paper: "[BG] Figure 2"}, trials: trials,
 		notes: []string{"The text has 23 % in August and more than 15 % elsewhere at 50 %, more than 5 % in most months at 90 %."},
 		build: func(s *study, r *reproduce.Report) {
 			column := reproduce.Column{Key: "saving", Unit: "%", Digits: 1}
@@ -110,7 +110,7 @@ func savings() exhibit {
 func utilization() exhibit {
 	trials := tried(halfYear, 0)
 	return exhibit{
-		name: "bg-fig3", title: "utilization, 20 to 33 kW a rack", paper: "[BG] Figure 3", trials: trials,
+		Exhibit: reproduce.Exhibit{Name: "bg-fig3", Title: "utilization, 20 to 33 kW a rack", Paper: "[BG] Figure 3"}, trials: trials,
 		notes: []string{
 			"The default's loads are those of the model: what the text says of the figure. What a budget takes of them is simulated.",
 		},
@@ -143,7 +143,7 @@ func fairness() exhibit {
 		trials = append(trials, inMonths(trial{percent: c.percent, mode: c.mode})...)
 	}
 	return exhibit{
-		name: "bg-fig4", title: "fairness: inverse pairs, 20 to 33 kW a rack", paper: "[BG] Figure 4", trials: trials,
+		Exhibit: reproduce.Exhibit{Name: "bg-fig4", Title: "fairness: inverse pairs, 20 to 33 kW a rack", Paper: "[BG] Figure 4"}, trials: trials,
 		notes: []string{
 			"The text has nearly 7,000 in March and up to 8,000 at 50 %, and half of it at 60 %.",
 			"In one pass: one pass within the budget had the choice between both jobs, started the later one of the default's order and left the earlier one.",
@@ -181,7 +181,7 @@ func days() exhibit {
 	march := month{halfYear, 0, 0}
 	trials := []trial{{month: march}, {month: march, percent: 50}}
 	return exhibit{
-		name: "bg-fig5", title: "power and utilization by the time of the day, March, budget of 50 %", paper: "[BG] Figure 5", trials: trials,
+		Exhibit: reproduce.Exhibit{Name: "bg-fig5", Title: "power and utilization by the time of the day, March, budget of 50 %", Paper: "[BG] Figure 5"}, trials: trials,
 		notes: []string{
 			"The text has the default at 80 to 70 % by day, the budget's at 40 to 50 %, and more than the default by night.",
 			"The curves are in JSON; --html and --out draw them.",
@@ -266,7 +266,7 @@ func sensitivity() exhibit {
 		trials = append(trials, budgeted(tried(halfYear, powers))...)
 	}
 	return exhibit{
-		name: "bg-fig6", title: "energy cost saving by ranges of power and price ratios", paper: "[BG] Figure 6", trials: trials,
+		Exhibit: reproduce.Exhibit{Name: "bg-fig6", Title: "energy cost saving by ranges of power and price ratios", Paper: "[BG] Figure 6"}, trials: trials,
 		notes: []string{
 			"The text has more than 10 % at 50 % everywhere, up to more than 25 %, more for higher ratios and, mostly, narrower ranges.",
 		},
@@ -298,7 +298,7 @@ func wideUtilization() exhibit {
 		trials = append(trials, tried(halfYear, powers)...)
 	}
 	return exhibit{
-		name: "bg-fig7", title: "utilization by ranges of power", paper: "[BG] Figure 7", trials: trials,
+		Exhibit: reproduce.Exhibit{Name: "bg-fig7", Title: "utilization by ranges of power", Paper: "[BG] Figure 7"}, trials: trials,
 		notes: []string{"The text has a drop of about 15 points in June as the largest, and less of it in some months with wider ranges."},
 		build: func(s *study, r *reproduce.Report) {
 			held := func(r *result) float64 { return r.held }

@@ -29,7 +29,7 @@ func exampleJobs() []exampleJob {
 // figureOne is the example by which [BG 3.1] explains the budget.
 func figureOne() exhibit {
 	return exhibit{
-		name: "bg-fig1", title: "five jobs on nine nodes, 150 W", paper: "[BG] Figure 1",
+		Exhibit: reproduce.Exhibit{Name: "bg-fig1", Title: "five jobs on nine nodes, 150 W", Paper: "[BG] Figure 1"},
 		notes: []string{
 			"The paper prints the totals of both halves, not the sizes and powers of the jobs: those of the first table are assumed.",
 			"Its text names J1 and J5 for the upper half, where J3 to J5 have no room beside them; with these jobs that is so of J1 and J2.",

@@ -25,7 +25,7 @@ func shared(tb testing.TB) string {
 // run makes exhibits.
 func run(t *testing.T, o reproduce.Size, names ...string) []reproduce.Report {
 	t.Helper()
-	reports, err := bluegene.Run(t.Context(), o, names, nil)
+	reports, err := bluegene.Paper().Run(t.Context(), reproduce.Options{Size: o}, names, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

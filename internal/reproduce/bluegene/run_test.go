@@ -22,7 +22,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	var texts [2][]byte
 	for i, workers := range []int{1, 3} {
 		last, total := 0, 0
-		reports, err := bluegene.Run(t.Context(), reproduce.Size{Seeds: 2, Workers: workers}, []string{"bg-fig5"}, func(done, of int) {
+		reports, err := bluegene.Paper().Run(t.Context(), reproduce.Options{Size: reproduce.Size{Seeds: 2, Workers: workers}}, []string{"bg-fig5"}, func(done, of int) {
 			if done != last+1 {
 				t.Errorf("%d follows %d", done, last)
 			}
@@ -97,12 +97,9 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		"workers: -1 is negative":                          {reproduce.Size{Seeds: 1, Workers: -1}, []string{"bg-fig2"}},
 		`nothing is called "bg-fig9"; choose from bg-fig1`: {reproduce.Size{Seeds: 1}, []string{"bg-fig9"}},
 	} {
-		err := bluegene.Check(c.o, c.names)
+		_, err := bluegene.Paper().Run(t.Context(), reproduce.Options{Size: c.o}, c.names, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
-		}
-		if _, ran := bluegene.Run(t.Context(), c.o, c.names, nil); ran == nil {
-			t.Error("it ran")
 		}
 	}
 }
@@ -113,22 +110,10 @@ func TestMissingDataAreNamed(t *testing.T) {
 		"bg-real": filepath.Join("traces", "ANL-Intrepid-2009-1.first10000.swf.gz"),
 		"bg-blue": filepath.Join("traces", "SDSC-BLUE-2000-4.2-cln.swf.gz"),
 	} {
-		_, err := bluegene.Run(t.Context(), reproduce.Size{Data: t.TempDir(), Seeds: 1}, []string{name}, nil)
+		_, err := bluegene.Paper().Run(t.Context(), reproduce.Options{Size: reproduce.Size{Data: t.TempDir(), Seeds: 1}}, []string{name}, nil)
 		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || !strings.Contains(err.Error(), "--data") {
 			t.Errorf("%s: %v, want one that names %s", name, err, missing)
 		}
-	}
-}
-
-// All names are exhibits, and one that stands for all.
-func TestNames(t *testing.T) {
-	t.Parallel()
-	names := bluegene.Names()
-	if err := bluegene.Check(reproduce.Size{Seeds: 1}, names); err != nil {
-		t.Error(err)
-	}
-	if len(names) != len(bluegene.Exhibits())+1 || slices.ContainsFunc(reproduce.Names(), func(n string) bool { return slices.Contains(names, n) }) {
-		t.Errorf("%v", names)
 	}
 }
 

@@ -2,6 +2,7 @@ package bluegene
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,15 +48,16 @@ type study struct {
 	results map[trial][]*result // by seed
 }
 
-// Run makes the exhibits of the names. Progress is called with how many of the simulations are
-// done, from one goroutine at a time; it may be nil. An error says which option is wrong,
-// or which file is missing or malformed.
-func Run(ctx context.Context, o reproduce.Size, names []string, progress func(done, of int)) ([]reproduce.Report, error) {
-	if err := Check(o, names); err != nil {
-		return nil, err
-	}
-	exhibits, err := chosen(names)
-	if err != nil {
+// Paper is [BG]. Of the options its exhibits have the size alone; each seed draws other powers, and another half year.
+func Paper() reproduce.Paper {
+	return catalogue().Of("[BG]", Claims(), func(ctx context.Context, o reproduce.Options, names []string, progress func(done, of int)) ([]reproduce.Report, error) {
+		return run(ctx, o.Size, names, progress)
+	})
+}
+
+func run(ctx context.Context, o reproduce.Size, names []string, progress func(done, of int)) ([]reproduce.Report, error) {
+	exhibits, err := catalogue().Chosen(names)
+	if err = errors.Join(o.Check(), err); err != nil {
 		return nil, err
 	}
 	s := &study{options: o, results: map[trial][]*result{}}
@@ -68,14 +70,14 @@ func Run(ctx context.Context, o reproduce.Size, names []string, progress func(do
 	}
 	reports := make([]reproduce.Report, len(exhibits))
 	for i, e := range exhibits {
-		reports[i] = reproduce.Report{Name: e.name, Title: e.title, Paper: e.paper, Notes: e.notes}
+		reports[i] = e.Report(e.notes...)
 		if len(e.trials) > 0 {
 			reports[i].Seeds = o.SeedNumbers()
 			e.build(s, &reports[i])
 			continue
 		}
 		if err = e.example(&reports[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.name, err)
+			return nil, fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
 	return reports, nil

@@ -26,7 +26,7 @@ const (
 // energy is [IS] Figure 3 and the numbers of the text beside it.
 func energy() exhibit {
 	return exhibit{
-		name: "is-fig3", title: "K_eco: the frequency of the CPUs", paper: "[IS 4.2] and Figure 3", also: []string{"is-energy"},
+		Exhibit: reproduce.Exhibit{Name: "is-fig3", Also: []string{"is-energy"}, Title: "K_eco: the frequency of the CPUs", Paper: "[IS 4.2] and Figure 3"},
 		notes: []string{
 			"The paper has a factor of 6 of energy for one of 2.5 of the frequency, at 10 % more run time. 2.5² is 6.25: that is the power. The energy is the power times the run time.",
 			"The memory-bound code reaches 44 % of the peak and the other one all of it; no power is independent of the frequency.",

@@ -17,10 +17,16 @@ import (
 // park is the directory of the machines.
 var park = filepath.Join("..", "..", "..", "examples", "iss")
 
+// run makes exhibits from the machines of a directory.
+func run(t *testing.T, machines string, names ...string) ([]reproduce.Report, error) {
+	t.Helper()
+	return gridcost.Paper().Run(t.Context(), reproduce.Options{Size: reproduce.Size{Machines: machines}}, names, nil)
+}
+
 // columns are our values in the rows of an exhibit's table, one list for each row.
 func columns(t *testing.T, name string, table int) map[string][]float64 {
 	t.Helper()
-	reports, err := gridcost.Run(park, []string{name})
+	reports, err := run(t, park, name)
 	if err != nil || len(reports) != 1 {
 		t.Fatalf("%d reports, %v", len(reports), err)
 	}
@@ -112,9 +118,9 @@ func TestMachineCosts(t *testing.T) {
 
 func TestNamesAndMistakes(t *testing.T) {
 	t.Parallel()
-	reports, err := gridcost.Run(park, []string{gridcost.All})
-	if err != nil || len(reports) != len(gridcost.Exhibits()) {
-		t.Fatalf("%d reports of %d exhibits, %v", len(reports), len(gridcost.Exhibits()), err)
+	reports, err := run(t, park, "is")
+	if err != nil || len(reports) != len(gridcost.Paper().Exhibits) {
+		t.Fatalf("%d reports of %d exhibits, %v", len(reports), len(gridcost.Paper().Exhibits), err)
 	}
 	page, err := reproduce.Page("ISS", reports, report.Source{})
 	if err != nil {
@@ -123,10 +129,10 @@ func TestNamesAndMistakes(t *testing.T) {
 	if _, err = page.HTML(); err != nil {
 		t.Error(err)
 	}
-	if err = gridcost.Check([]string{"is-fig9"}); err == nil || !strings.Contains(err.Error(), `nothing is called "is-fig9"; choose from is-fig1`) {
+	if _, err = run(t, park, "is-fig9"); err == nil || !strings.Contains(err.Error(), `nothing is called "is-fig9"; choose from is-fig1`) {
 		t.Error(err)
 	}
-	if _, err = gridcost.Run(t.TempDir(), []string{"is-gamma"}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "--machines") {
+	if _, err = run(t, t.TempDir(), "is-gamma"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "--machines") {
 		t.Error(err)
 	}
 	wrong := t.TempDir()
@@ -135,7 +141,7 @@ func TestNamesAndMistakes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err = gridcost.Run(wrong, []string{"is-cost"}); err == nil || !strings.Contains(err.Error(), `park.csv: cpus "many" is no number`) {
+	if _, err = run(t, wrong, "is-cost"); err == nil || !strings.Contains(err.Error(), `park.csv: cpus "many" is no number`) {
 		t.Error(err)
 	}
 }
@@ -151,7 +157,7 @@ func TestParkWithoutMachines(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if reports, err := gridcost.Run(dir, []string{"is-cost"}); err == nil && len(reports) != 1 {
+		if reports, err := run(t, dir, "is-cost"); err == nil && len(reports) != 1 {
 			t.Errorf("%d rows: %d reports", rows, len(reports))
 		}
 	}

@@ -129,7 +129,7 @@ func ranges() exhibit {
 		{"xt3", "Cray XT3: Γ ≫ 100", 100, math.Inf(1)},
 	}
 	return exhibit{
-		name: "is-gamma", title: "Γ of point-to-point communication", paper: "[IS 2.2]",
+		Exhibit: reproduce.Exhibit{Name: "is-gamma", Title: "Γ of point-to-point communication", Paper: "[IS 2.2]"},
 		notes: []string{
 			"The paper's ranges are in the labels; the last column is 1 where ours is within. The machines and the class \"neighbours\" are those of examples/iss.",
 		},
@@ -170,7 +170,7 @@ const (
 // machineCosts is what a component of each class costs on each machine.
 func machineCosts() exhibit {
 	return exhibit{
-		name: "is-cost", title: "K_e + K_eco of each class on each machine, CHF", paper: "[IS 1]: \"up to an order of magnitude\"",
+		Exhibit: reproduce.Exhibit{Name: "is-cost", Title: "K_e + K_eco of each class on each machine, CHF", Paper: "[IS 1]: \"up to an order of magnitude\""},
 		notes: []string{
 			"Prices per CPU-hour and watts are those of examples/iss, where prices are chosen. Energy costs 150 CHF per MWh, with 30 % more for cooling. Waiting is left out.",
 			"A machine counts as adequate if Γ > 1 there. –: too few CPUs or too little memory.",

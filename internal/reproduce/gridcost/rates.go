@@ -44,8 +44,8 @@ func daysOf(what, unit string, curve *cost.Curve) []reproduce.Series {
 // usage is [IS] Figure 1: other prices by day, by night and at the weekend.
 func usage() exhibit {
 	return exhibit{
-		name: "is-fig1", title: "K_e: the price of CPUs by day, night and weekend", paper: "[IS] Figure 1",
-		notes: []string{"The figure has no numbers: 4, 2 and 1 per CPU-hour are assumed. K_e is that of a run of 12 hours on 100 CPUs."},
+		Exhibit: reproduce.Exhibit{Name: "is-fig1", Title: "K_e: the price of CPUs by day, night and weekend", Paper: "[IS] Figure 1"},
+		notes:   []string{"The figure has no numbers: 4, 2 and 1 per CPU-hour are assumed. K_e is that of a run of 12 hours on 100 CPUs."},
 		build: func(_ string, r *reproduce.Report) error {
 			day, err := hoursOf("mon-fri", 4*protocol.Unit, contract.Span{From: 8 * 60, Until: 20 * 60})
 			weekend, wrong := hoursOf("sat-sun", protocol.Unit)
@@ -86,7 +86,7 @@ func termOf(bill *cost.Bill, name string) protocol.Micro {
 // waiting is [IS] Figure 2: the salary of an engineer who waits in working hours, and a product with a launch.
 func waiting() exhibit {
 	return exhibit{
-		name: "is-fig2", title: "K_w: an engineer's salary, and time to market", paper: "[IS] Figure 2",
+		Exhibit: reproduce.Exhibit{Name: "is-fig2", Title: "K_w: an engineer's salary, and time to market", Paper: "[IS] Figure 2"},
 		notes: []string{
 			"The figure has no numbers: 60 per working hour (8 to 12 and 13 to 17 h), and 10 before and 1,000 from Thursday 0:00 on are assumed.",
 			"K_w counts from the submission on Monday 8:00 to the last data collected.",

@@ -225,14 +225,14 @@ func (p *Page) Make(
 // groups are the blocks of exhibits, those of a paper with the same flags together.
 func (p *Page) groups(names []string) (groups [][]*part, err error) {
 	left := slices.Clone(names)
-	at := map[string]int{}
+	at, all := map[string]int{}, All()
 	for i := range p.parts {
 		one := &p.parts[i]
 		if one.marker == nil || one.kind != exhibitKind || len(names) > 0 && !slices.Contains(names, one.exhibit) {
 			continue
 		}
 		left = slices.DeleteFunc(left, func(name string) bool { return name == one.exhibit })
-		of := paperOf(one.exhibit) + " " + strings.Join(one.options.Args(), " ")
+		of := all[paperOf(all, one.exhibit)].Name + " " + strings.Join(one.options.Args(), " ")
 		if _, known := at[of]; !known {
 			at[of] = len(groups)
 			groups = append(groups, nil)

@@ -4,7 +4,6 @@ package papers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,97 +14,83 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/reproduce/superscheduler"
 )
 
-// Names lists what [Choose] takes, of the MCMF paper first, then of the one on power budgets, of the ISS paper, and of
-// the superscheduler paper.
+// All lists the papers.
+func All() []reproduce.Paper {
+	return []reproduce.Paper{reproduce.MCMF(), bluegene.Paper(), gridcost.Paper(), superscheduler.Paper()}
+}
+
+// Names lists what [Choose] takes, in the order of the papers.
 func Names() []string {
-	return slices.Concat(reproduce.Names(), bluegene.Names(), gridcost.Names(), superscheduler.Names())
+	var names []string
+	for _, p := range All() {
+		names = append(names, p.Names...)
+	}
+	return names
 }
 
 // Exhibits lists all exhibits, in the same order.
 func Exhibits() []reproduce.Exhibit {
-	return slices.Concat(reproduce.Exhibits(), bluegene.Exhibits(), gridcost.Exhibits(), superscheduler.Exhibits())
+	var all []reproduce.Exhibit
+	for _, p := range All() {
+		all = append(all, p.Exhibits...)
+	}
+	return all
 }
 
-// paperOf is which paper's an exhibit is.
-func paperOf(exhibit string) string {
-	for _, one := range []struct {
-		paper string
-		names []string
-	}{{"[BG]", bluegene.Names()}, {"[IS]", gridcost.Names()}, {"[SS]", superscheduler.Names()}} {
-		if slices.Contains(one.names, exhibit) {
-			return one.paper
-		}
-	}
-	return "[MC]"
+// paperOf is which of the papers a name is of; negative: none.
+func paperOf(all []reproduce.Paper, name string) int {
+	return slices.IndexFunc(all, func(p reproduce.Paper) bool { return slices.Contains(p.Names, name) })
 }
 
 // Claims are what the papers say, in the order of [Exhibits].
 func Claims() []PaperClaims {
-	return []PaperClaims{{"[MC]", reproduce.Claims()}, {"[BG]", bluegene.Claims()}, {"[IS]", gridcost.Claims()}, {"[SS]", superscheduler.Claims()}}
+	var claims []PaperClaims
+	for _, p := range All() {
+		claims = append(claims, PaperClaims{p.Name, p.Claims})
+	}
+	return claims
 }
 
 // Choice is what of each paper is made.
 type Choice struct {
-	options           reproduce.Options
-	mcmf, power, grid []string
-	super             []string
+	options reproduce.Options
+	papers  []reproduce.Paper
+	names   [][]string // of exhibits, by paper
 }
 
 // Choose checks the options and the names, before anything is read. Without names all of the
 // MCMF paper is made but what takes long.
 func Choose(o reproduce.Options, names []string) (*Choice, error) {
-	c := &Choice{options: o}
+	c := &Choice{options: o, papers: All()}
+	c.names = make([][]string, len(c.papers))
 	for _, name := range names {
-		switch {
-		case slices.Contains(bluegene.Names(), name):
-			c.power = append(c.power, name)
-		case slices.Contains(gridcost.Names(), name):
-			c.grid = append(c.grid, name)
-		case slices.Contains(superscheduler.Names(), name):
-			c.super = append(c.super, name)
-		case slices.Contains(reproduce.Names(), name):
-			c.mcmf = append(c.mcmf, name)
-		default:
+		i := paperOf(c.papers, name)
+		if i < 0 {
 			return nil, fmt.Errorf("nothing is called %q; choose from %s", name, strings.Join(Names(), ", "))
 		}
+		c.names[i] = append(c.names[i], name)
 	}
-	if err := o.Check(c.mcmf); err != nil {
-		return nil, err
+	if len(names) == 0 {
+		c.papers = c.papers[:1]
 	}
-	return c, errors.Join(bluegene.Check(o.Size, c.power), superscheduler.Check(o.Size, c.super))
+	return c, o.Check()
 }
 
 // Run makes what was chosen. Progress is called for each paper, and returns what is called with how
 // many of its simulations are done, and what is called when they are.
 func (c *Choice) Run(ctx context.Context, progress func() (step func(done, of int), end func())) ([]reproduce.Report, error) {
 	var made []reproduce.Report
-	run := func(paper func(step func(done, of int)) ([]reproduce.Report, error)) error {
+	for i := range c.papers {
+		if len(c.papers) > 1 && len(c.names[i]) == 0 {
+			continue
+		}
 		step, end := progress()
-		reports, err := paper(step)
+		reports, err := c.papers[i].Run(ctx, c.options, c.names[i], step)
 		end()
-		made = append(made, reports...)
-		return err
-	}
-	var err error
-	if len(c.mcmf) > 0 || len(c.power)+len(c.grid)+len(c.super) == 0 {
-		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
-			return reproduce.Run(ctx, c.options, c.mcmf, step)
-		})
-	}
-	if err == nil && len(c.power) > 0 {
-		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
-			return bluegene.Run(ctx, c.options.Size, c.power, step)
-		})
-	}
-	if err == nil && len(c.grid) > 0 {
-		var reports []reproduce.Report
-		reports, err = gridcost.Run(c.options.Machines, c.grid)
+		if err != nil {
+			return nil, err
+		}
 		made = append(made, reports...)
 	}
-	if err == nil && len(c.super) > 0 {
-		err = run(func(step func(done, of int)) ([]reproduce.Report, error) {
-			return superscheduler.Run(ctx, c.options.Size, c.super, step)
-		})
-	}
-	return made, err
+	return made, nil
 }

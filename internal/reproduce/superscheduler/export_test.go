@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/reproduce"
 )
 
-// RunOf is [Run] with experiments that are changed before their files are read.
+// RunOf runs [Paper] with experiments that are changed before their files are read.
 func RunOf(
 	ctx context.Context, o reproduce.Size, names []string, shrink func(*experiment.Plan), progress func(done, of int),
 ) ([]reproduce.Report, error) {

@@ -66,7 +66,7 @@ func tableFive() exhibit {
 
 func machinesExhibit(name, title, paper string, sweeps []sweep) exhibit {
 	return exhibit{
-		name: name, title: title, paper: paper, sweeps: sweeps,
+		Exhibit: reproduce.Exhibit{Name: name, Title: title, Paper: paper}, sweeps: sweeps,
 		notes: []string{"The utilization counts the nodes that jobs are allocated, over the machine's own span, as in the paper; used, the CPUs that they request."},
 		build: func(s *study, r *reproduce.Report) error {
 			for _, w := range sweeps {
@@ -138,7 +138,7 @@ func wholeNodes() exhibit {
 	set, schemes := []string{"size_unit=node"}, append(localAndSender(), experiment.Ideal)
 	sweeps := []sweep{{experiment: sixMonths, set: set, schemes: schemes}, {experiment: oneMonth, set: set, schemes: schemes}}
 	return exhibit{
-		name: "ss-nodes", title: "the real log, where modeled jobs request whole nodes instead of CPUs", paper: "[SS] Table 5 and Figure 3", sweeps: sweeps,
+		Exhibit: reproduce.Exhibit{Name: "ss-nodes", Title: "the real log, where modeled jobs request whole nodes instead of CPUs", Paper: "[SS] Table 5 and Figure 3"}, sweeps: sweeps,
 		notes: schemesNotes(),
 		build: func(s *study, r *reproduce.Report) error {
 			for _, w := range sweeps {
@@ -156,7 +156,7 @@ func estimates() exhibit {
 		experiment.Local, experiment.Sender, experiment.Receiver,
 	}}
 	return exhibit{
-		name: "ss-estimates", title: "one month, with the estimates of Blue Horizon's users", paper: "[SS 4.1], which states no estimates", sweeps: []sweep{w},
+		Exhibit: reproduce.Exhibit{Name: "ss-estimates", Title: "one month, with the estimates of Blue Horizon's users", Paper: "[SS 4.1], which states no estimates"}, sweeps: []sweep{w},
 		build: func(s *study, r *reproduce.Report) error {
 			columns := []measure{
 				seconds("wait", "wait", waitKey), gain("gain", "gain, by seed", waitKey),
@@ -182,7 +182,7 @@ func estimates() exhibit {
 func loads() exhibit {
 	w := sweep{experiment: light, set: []string{"load=0.7,0.9,1"}, schemes: localAndSender()}
 	return exhibit{
-		name: "ss-load", title: "the light workload at lower loads", paper: "[SS] Figure 4", sweeps: []sweep{w},
+		Exhibit: reproduce.Exhibit{Name: "ss-load", Title: "the light workload at lower loads", Paper: "[SS] Figure 4"}, sweeps: []sweep{w},
 		notes: []string{"The paper's waits are those of its Table 6, weighted by jobs, and that divided by its gain."},
 		build: func(s *study, r *reproduce.Report) error {
 			columns := []measure{

@@ -13,8 +13,8 @@ func delta() exhibit {
 	}
 	thresholds, intervals := of("volunteer_below=0.5..0.9"), of("check_interval=60s,300s,900s")
 	return exhibit{
-		name: "ss-delta", also: []string{"ss-sigma"}, title: "R-I over the utilization threshold δ and the check interval σ, heavy workload", paper: "[SS 4.1]",
-		sweeps: []sweep{thresholds, intervals},
+		Exhibit: reproduce.Exhibit{Name: "ss-delta", Also: []string{"ss-sigma"}, Title: "R-I over the utilization threshold δ and the check interval σ, heavy workload", Paper: "[SS 4.1]"},
+		sweeps:  []sweep{thresholds, intervals},
 		build: func(s *study, r *reproduce.Report) error {
 			r.Tables = append(r.Tables, s.parameter("δ", "Over δ, at σ = 300 s", thresholds), s.parameter("σ", "Over σ, at δ = 0.7", intervals))
 			return drawCurves(r, s.swept(thresholds))
@@ -36,7 +36,7 @@ func epsilon() exhibit {
 func ofSender(name, key, values, symbol, what, note string) exhibit {
 	w := sweep{experiment: heavy, set: []string{key + "=" + values}, schemes: []experiment.Scheme{experiment.Sender}, seeds: 5}
 	return exhibit{
-		name: name, title: "S-I over " + what + ", heavy workload", paper: "[SS 2.1]", sweeps: []sweep{w}, notes: []string{note},
+		Exhibit: reproduce.Exhibit{Name: name, Title: "S-I over " + what + ", heavy workload", Paper: "[SS 2.1]"}, sweeps: []sweep{w}, notes: []string{note},
 		build: func(s *study, r *reproduce.Report) error {
 			r.Tables = append(r.Tables, s.parameter(symbol, "", w))
 			return drawCurves(r, s.swept(w))
@@ -73,8 +73,8 @@ func readings() exhibit {
 		return sweep{experiment: name, set: []string{"stay_local=false,true"}, schemes: []experiment.Scheme{experiment.Symmetric}, seeds: 5}
 	}
 	return exhibit{
-		name: "ss-readings", title: "the rules that the paper leaves open", paper: "[SS 2.1.2] and [SS 2.1.3]",
-		sweeps: []sweep{receiver, symmetric(heavy), symmetric(light)},
+		Exhibit: reproduce.Exhibit{Name: "ss-readings", Title: "the rules that the paper leaves open", Paper: "[SS 2.1.2] and [SS 2.1.3]"},
+		sweeps:  []sweep{receiver, symmetric(heavy), symmetric(light)},
 		build: func(s *study, r *reproduce.Report) error {
 			columns := []measure{
 				seconds("wait", "wait", waitKey), seconds("response", "response", responseKey), percent("efficiency", "efficiency", efficiencyKey),
@@ -105,7 +105,7 @@ func readings() exhibit {
 func figureFive() exhibit {
 	w := sweep{experiment: oneMonth, set: []string{"policy=easy,firstfit,sjf,sjffit"}, schemes: localAndSender()}
 	return exhibit{
-		name: "ss-fig5", title: "local policies under S-I, one month of the real log", paper: "[SS] Figure 5", sweeps: []sweep{w},
+		Exhibit: reproduce.Exhibit{Name: "ss-fig5", Title: "local policies under S-I, one month of the real log", Paper: "[SS] Figure 5"}, sweeps: []sweep{w},
 		notes: []string{"The gain is the mean response under local FCFS+BF over that under S-I, by seed. The paper does not tell the kinds of SJF apart."},
 		build: func(s *study, r *reproduce.Report) error {
 			swept := s.swept(w)

@@ -13,7 +13,7 @@ import (
 func figureThree() exhibit {
 	sweeps := []sweep{{experiment: sixMonths}, {experiment: oneMonth}}
 	return exhibit{
-		name: "ss-fig3", title: "the schemes on the real log and two modeled machines", paper: "[SS] Figure 3", sweeps: sweeps,
+		Exhibit: reproduce.Exhibit{Name: "ss-fig3", Title: "the schemes on the real log and two modeled machines", Paper: "[SS] Figure 3"}, sweeps: sweeps,
 		notes: schemesNotes(),
 		build: func(s *study, r *reproduce.Report) error { return s.schemes(r, 3, sweeps) },
 	}
@@ -23,7 +23,7 @@ func figureThree() exhibit {
 func figureFour() exhibit {
 	sweeps := []sweep{{experiment: heavy}, {experiment: light}}
 	return exhibit{
-		name: "ss-fig4", title: "the schemes under the heavy and the light workload", paper: "[SS] Figure 4", sweeps: sweeps,
+		Exhibit: reproduce.Exhibit{Name: "ss-fig4", Title: "the schemes under the heavy and the light workload", Paper: "[SS] Figure 4"}, sweeps: sweeps,
 		notes: schemesNotes(),
 		build: func(s *study, r *reproduce.Report) error {
 			if err := s.schemes(r, 4, sweeps); err != nil {

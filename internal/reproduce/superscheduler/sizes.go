@@ -25,7 +25,7 @@ func sizes() exhibit {
 		sweeps = append(sweeps, one.sweep)
 	}
 	return exhibit{
-		name: "ss-sizes", title: "the heavy workload with other sizes of jobs", paper: "[SS] Table 6 and Figure 4", sweeps: sweeps,
+		Exhibit: reproduce.Exhibit{Name: "ss-sizes", Title: "the heavy workload with other sizes of jobs", Paper: "[SS] Table 6 and Figure 4"}, sweeps: sweeps,
 		notes: []string{
 			"Work is the time that the whole grid needs for all jobs at full efficiency. The paper's values stand beside the preset; " +
 				"its waits of all jobs are those of Table 6, weighted by jobs, and that divided by its gain.",
@@ -96,7 +96,7 @@ func besidePreset(waits, work []reproduce.Cell) {
 func backfilling() exhibit {
 	w := sweep{experiment: heavy, set: []string{"policy=easy,conservative"}, schemes: localAndSender(), seeds: 5}
 	return exhibit{
-		name: "ss-backfill", title: "the heavy workload with conservative backfilling", paper: "[SS] Table 6 and Figure 4", sweeps: []sweep{w},
+		Exhibit: reproduce.Exhibit{Name: "ss-backfill", Title: "the heavy workload with conservative backfilling", Paper: "[SS] Table 6 and Figure 4"}, sweeps: []sweep{w},
 		build: func(s *study, r *reproduce.Report) error {
 			waits, work := sizesColumns()
 			columns := slices.Concat(waits[1:], work[1:4])

@@ -184,7 +184,7 @@ func (s *study) simulate(ctx context.Context, exhibits []exhibit, progress func(
 				r.seeds, r.observed = max(r.seeds, s.seedsOf(w, s.plans[w.experiment])), r.observed || w.observed
 			})
 			if err != nil {
-				return fmt.Errorf("%s: %w", e.name, err)
+				return fmt.Errorf("%s: %w", e.Name, err)
 			}
 		}
 	}

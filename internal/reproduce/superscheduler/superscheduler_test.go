@@ -88,7 +88,7 @@ func text(t *testing.T, reports []reproduce.Report) []byte {
 // TestGoldenReports: all exhibits of one day and one seed, as they are printed.
 func TestGoldenReports(t *testing.T) {
 	t.Parallel()
-	reports := run(t, size(t), superscheduler.All)
+	reports := run(t, size(t), "ss")
 	got, path := text(t, reports), filepath.Join("testdata", "reports.md")
 	if *update {
 		if err := os.WriteFile(path, got, 0o600); err != nil {
@@ -309,21 +309,16 @@ func TestPaperOutsideTheInterval(t *testing.T) {
 func TestNamesAndMistakes(t *testing.T) {
 	t.Parallel()
 	o := size(t)
-	if err := superscheduler.Check(o, []string{"ss-fig9"}); err == nil || !strings.Contains(err.Error(), `nothing is called "ss-fig9"; choose from ss-table4`) {
-		t.Error(err)
-	}
-	if err := superscheduler.Check(o, superscheduler.Names()); err != nil {
-		t.Error(err)
-	}
 	for name, c := range map[string]struct {
 		size reproduce.Size
 		want string
 	}{
 		"ss-fig3":   {reproduce.Size{Experiments: t.TempDir(), Seeds: 1}, "--experiments"},
 		"ss-fig5":   {reproduce.Size{Data: t.TempDir(), Experiments: o.Experiments, Seeds: 1}, filepath.Join("traces", "SDSC-BLUE-2000-4.2-cln.swf.gz")},
+		"ss-fig9":   {o, `nothing is called "ss-fig9"; choose from ss-table4`},
 		"ss-table4": {reproduce.Size{Data: t.TempDir(), Seeds: 1}, "--data"},
 	} {
-		if _, err := superscheduler.Run(t.Context(), c.size, []string{name}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := superscheduler.Paper().Run(t.Context(), reproduce.Options{Size: c.size}, []string{name}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // tableFour fits the log that the paper's model of M3 is of.
 func tableFour() exhibit {
 	return exhibit{
-		name: "ss-table4", title: "the paper's method on the archive's log of M3", paper: "[SS] Table 4",
+		Exhibit: reproduce.Exhibit{Name: "ss-table4", Title: "the paper's method on the archive's log of M3", Paper: "[SS] Table 4"},
 		notes: []string{
 			"From March to August 2002, without the interactive queue. Rates are in 10⁻⁵/s. Classes of less than 2 % of the jobs are merged with the next smaller one.",
 		},

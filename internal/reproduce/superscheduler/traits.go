@@ -137,7 +137,7 @@ func wide() exhibit {
 		{experiment: sixMonths, observed: true, schemes: []experiment.Scheme{experiment.Local, experiment.Sender, experiment.Receiver}},
 	}
 	return exhibit{
-		name: "ss-wide", title: "waits of the jobs that fit M1 alone, over 1,220 CPUs", paper: "[SS] Figures 3 and 4, whose means do not show them", sweeps: sweeps,
+		Exhibit: reproduce.Exhibit{Name: "ss-wide", Title: "waits of the jobs that fit M1 alone, over 1,220 CPUs", Paper: "[SS] Figures 3 and 4, whose means do not show them"}, sweeps: sweeps,
 		notes: []string{"Late jobs start after the last submission."},
 		build: func(s *study, r *reproduce.Report) error {
 			of := func(title, unit string, digits int, value func(*traits) float64) trait {
@@ -195,7 +195,7 @@ func volunteers() exhibit {
 	schemes := []experiment.Scheme{experiment.Sender, experiment.Symmetric}
 	sweeps := []sweep{{experiment: heavy, observed: true, schemes: schemes}, {experiment: light, observed: true, schemes: schemes}}
 	return exhibit{
-		name: "ss-volunteers", title: "part of the time until the last submission in which machines are busy below δ = 0.7", paper: "[SS 2.1.3]", sweeps: sweeps,
+		Exhibit: reproduce.Exhibit{Name: "ss-volunteers", Title: "part of the time until the last submission in which machines are busy below δ = 0.7", Paper: "[SS 2.1.3]"}, sweeps: sweeps,
 		build: func(s *study, r *reproduce.Report) error {
 			columns := []trait{{reproduce.Column{Key: "any", Title: "any", Unit: "%", Digits: 1}, func(t *traits) float64 { return t.anyBelow }}}
 			for i := range s.plans[heavy].Sites {
