@@ -51,8 +51,8 @@ func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"beware"}}, nil)}
 	socket := serve(t, n)
-	got := command(t, socket, "", "submit", "-N2", "--tasks-per-node=2", "-c2", "--gres=gpu", "--ignore", "gres", "--wrap", "hostname; date")
-	want := "switchyard: command line: --gres ignored because of --ignore\nswitchyard: beware\n"
+	got := command(t, socket, "", "submit", "-N2", "--tasks-per-node=2", "-c2", "--contiguous", "--ignore", "contiguous", "--gres=gpu:2", "--wrap", "hostname; date")
+	want := "switchyard: command line: --contiguous ignored because of --ignore\nswitchyard: beware\n"
 	if got != (result{0, "Submitted batch job 1000000000042\n", want}) {
 		t.Errorf("got %+v", got)
 	}
@@ -61,6 +61,7 @@ func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 	}
 	job := n.submits()[0].Jobs[0]
 	request := protocol.Request{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Layout: protocol.Layout{TasksPerNode: 2, CPUsPerTask: 2, MaxNodes: 2}}
+	request.Resources = []protocol.Resource{{Name: "gpu", Count: 2, Per: protocol.PerNode}}
 	if job.Spec.Name != "wrap" || !job.Spec.Request.Equal(request) || !strings.HasSuffix(string(job.Payload.Script), "\nhostname; date\n") {
 		t.Errorf("%+v: %s", job.Spec, job.Payload.Script)
 	}
@@ -103,12 +104,12 @@ func TestExitCodes(t *testing.T) {
 		"missing script":   {nil, "", []string{"submit", "/nowhere/job.sh"}, 3, "the batch script /nowhere/job.sh cannot be read: no such file or directory"},
 		"script is folder": {nil, "", []string{"submit", "/"}, 2, "the batch script / cannot be read: is a directory"},
 		"array":            {nil, goodScript, []string{"submit", "--array=1-3"}, 2, "--array: --array is not supported"},
-		"GPUs": {
-			nil, "#!/bin/sh\n#SBATCH --gres=gpu:4\ntrue\n",
-			[]string{"submit", "-C", "a100"},
+		"a topology": {
+			nil, "#!/bin/sh\n#SBATCH --switches=4\ntrue\n",
+			[]string{"submit", "-w", "node7"},
 			2,
-			"switchyard: stdin:2: --gres: GPUs and other devices are not supported; " +
-				"if the job does not need it, remove it or add --ignore=gres\nswitchyard: command line: --constraint: ",
+			"switchyard: stdin:2: --switches: constraints on the network topology are not supported; " +
+				"if the job does not need it, remove it or add --ignore=switches\nswitchyard: command line: --nodelist: ",
 		},
 		"wrap and a file":  {nil, "", []string{"submit", "--wrap=true", "job.sh"}, 2, "--wrap replaces the script; omit the file and its arguments"},
 		"wrap of nothing":  {nil, "", []string{"submit", "--wrap="}, 2, "command line: --wrap: the command is empty"},

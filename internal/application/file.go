@@ -48,6 +48,8 @@ type component struct {
 	Time          values   `toml:"time"`
 	Estimate      values   `toml:"estimate"`
 	Licenses      values   `toml:"licenses"`
+	Resources     values   `toml:"resources"`
+	Features      values   `toml:"features"`
 	DataIn        values   `toml:"data_in"`
 	DataOut       values   `toml:"data_out"`
 	Sites         values   `toml:"sites"`

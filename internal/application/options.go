@@ -37,6 +37,8 @@ func (c *component) options() []option {
 		{"time", "time", c.Time},
 		{"estimate", "estimate", c.Estimate},
 		{"licenses", "licenses", c.Licenses},
+		{"resources", "gres", c.Resources},
+		{"features", "constraint", c.Features},
 		{"data_in", "stage-in-size", c.DataIn},
 		{"data_out", "stage-out-size", c.DataOut},
 		{"sites", "sites", c.Sites},

@@ -83,7 +83,7 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script(
 		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
-		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b",
+		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b --gres=gpu:1 --constraint=c --exclusive",
 	))
 	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
 		t.Errorf("no option sets %q", unset)

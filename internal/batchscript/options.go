@@ -41,7 +41,7 @@ func Options() []Option {
 }
 
 func honoured() []Option {
-	return slices.Concat(shape(), broker(), behavior(), surroundings())
+	return slices.Concat(shape(), resources(), broker(), behavior(), surroundings())
 }
 
 func shape() []Option {
@@ -181,15 +181,15 @@ func surroundings() []Option {
 
 // foreign are the options of sbatch(1) that are not carried, of Slurm 22.05 to 26.05. The
 // reason for each is part of messages and of docs/cli.md.
-func foreign() []Option { return slices.Concat(resources(), conduct(), conveniences()) }
+func foreign() []Option { return slices.Concat(narrower(), conduct(), conveniences()) }
 
-// resources are refused because the job would have others, or less.
-func resources() []Option {
+// narrower are refused because the job would have other resources, or less.
+func narrower() []Option {
 	const (
-		devices  = "GPUs and other devices are not supported"
-		features = "node features are not supported"
+		devices  = "how GPUs and other devices are bound and set is not supported; srun in the script can do it"
+		features = "constraints on clusters and on the first node are not supported"
 		named    = "choosing nodes of a site is not supported"
-		whole    = "exclusive nodes and specialized cores are not supported"
+		whole    = "specialized cores are not supported"
 		cores    = "constraints on sockets, cores and threads are not supported"
 		network  = "constraints on the network topology are not supported"
 		placing  = "placement, binding and frequency of tasks are not supported; srun in the script can set them"
@@ -199,24 +199,21 @@ func resources() []Option {
 	)
 	return slices.Concat(
 		refused(devices, "",
-			row{"cpus-per-gpu", "count", "SBATCH_CPUS_PER_GPU"}, row{"gpu-bind", "type", "SBATCH_GPU_BIND"},
-			row{"gpu-freq", "value", "SBATCH_GPU_FREQ"}, row{"gpus/G", "count", "SBATCH_GPUS"},
-			row{"gpus-per-node", "count", "SBATCH_GPUS_PER_NODE"}, row{"gpus-per-socket", "count", "SBATCH_GPUS_PER_SOCKET"},
-			row{"gpus-per-task", "count", "SBATCH_GPUS_PER_TASK"}, row{"gres", "list", "SBATCH_GRES"},
-			row{"gres-flags", "type", "SBATCH_GRES_FLAGS"}, row{"mem-per-gpu", "size", "SBATCH_MEM_PER_GPU"},
-			row{"ntasks-per-gpu", "count", ""}, row{"tres-bind", "list", "SBATCH_TRES_BIND"},
+			row{"gpu-bind", "type", "SBATCH_GPU_BIND"}, row{"gpu-freq", "value", "SBATCH_GPU_FREQ"},
+			row{"gres-flags", "type", "SBATCH_GRES_FLAGS"}, row{"tres-bind", "list", "SBATCH_TRES_BIND"}),
+		refused("it is not supported", "use --gpus-per-node or --gpus-per-task",
+			row{"gpus-per-socket", "count", "SBATCH_GPUS_PER_SOCKET"}, row{"ntasks-per-gpu", "count", ""},
 			row{"tres-per-task", "list", "SBATCH_TRES_PER_TASK"}),
 		refused(features, "",
 			row{"batch", "list", "SBATCH_BATCH"}, row{"cluster-constraint", "list", "SBATCH_CLUSTER_CONSTRAINT"},
-			row{"constraint/C", "list", "SBATCH_CONSTRAINT"}, row{"extra", "text", ""}),
+			row{"extra", "text", ""}),
 		refused(named, "",
 			row{"exclude/x", "nodes", ""}, row{"nodefile/F", "file", ""}, row{"nodelist/w", "nodes", ""},
 			row{"reservation", "name", "SBATCH_RESERVATION"}),
 		refused("it selects clusters of one Slurm installation", "use --sites, or add --ignore=clusters",
 			row{"clusters/M", "names", "SBATCH_CLUSTERS SLURM_CLUSTERS"}),
 		refused(whole, "",
-			row{"core-spec/S", "count", "SBATCH_CORE_SPEC"}, row{"exclusive", "[who]", "SBATCH_EXCLUSIVE"},
-			row{"thread-spec", "count", "SBATCH_THREAD_SPEC"}),
+			row{"core-spec/S", "count", "SBATCH_CORE_SPEC"}, row{"thread-spec", "count", "SBATCH_THREAD_SPEC"}),
 		refused(cores, "",
 			row{"cores-per-socket", "count", ""}, row{"extra-node-info/B", "counts", ""}, row{"hint", "type", "SBATCH_HINT SLURM_HINT"},
 			row{"mincpus", "count", ""}, row{"ntasks-per-core", "count", ""}, row{"ntasks-per-socket", "count", ""},

@@ -153,7 +153,7 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("got %q, want %q", notices, want)
 		}
 	}
-	if count < 70 {
+	if count < 65 {
 		t.Errorf("only %d options are refused", count)
 	}
 }
@@ -167,15 +167,15 @@ func TestWhatIsRefusedAndWhatIsSaid(t *testing.T) {
 		settings []batchscript.Setting
 		problems []string
 	}{
-		"a GPU": {
-			lines: []string{"#SBATCH --gres=gpu:1"},
-			problems: []string{"job.sh:2: --gres: GPUs and other devices are not supported; " +
-				"if the job does not need it, remove it or add --ignore=gres"},
+		"a topology": {
+			lines: []string{"#SBATCH --switches=1"},
+			problems: []string{"job.sh:2: --switches: constraints on the network topology are not supported; " +
+				"if the job does not need it, remove it or add --ignore=switches"},
 		},
 		"all at once": {
-			lines: []string{"#SBATCH -G 4 -C a100", "#SBATCH --exclusive -t soon", "#SBATCH -a 1-3 --mail-type=END"},
+			lines: []string{"#SBATCH --tmp 4 -w node7", "#SBATCH --contiguous -t soon", "#SBATCH -a 1-3 --mail-type=END"},
 			problems: []string{
-				`job.sh:3: --time: "soon" is not a time`, "job.sh:2: --gpus: ", "job.sh:2: --constraint: ", "job.sh:3: --exclusive: ",
+				`job.sh:3: --time: "soon" is not a time`, "job.sh:2: --tmp: ", "job.sh:2: --nodelist: ", "job.sh:3: --contiguous: ",
 				"job.sh:4: --array: --array is not supported; submit one job per element",
 			},
 		},
@@ -188,7 +188,7 @@ func TestWhatIsRefusedAndWhatIsSaid(t *testing.T) {
 		"limits of all":       {lines: []string{"#SBATCH --propagate"}, problems: []string{"job.sh:2: --propagate: shell limits"}},
 		"one license":         {lines: []string{"#SBATCH -L matlab"}, problems: []string{"job.sh:2: --licenses: in #SBATCH it names licenses of one cluster; write #SWITCHYARD --licenses for"}},
 		"another license":     {lines: []string{"#SBATCH -L matlab", "#SWITCHYARD -L ansys"}},
-		"without":             {lines: []string{"#SBATCH -L matlab -G1"}, settings: []batchscript.Setting{{Long: "ignore", Value: "licenses, --gpus"}}},
+		"without":             {lines: []string{"#SBATCH -L matlab -wnode7"}, settings: []batchscript.Setting{{Long: "ignore", Value: "licenses, --nodelist"}}},
 		"without what":        {lines: []string{"#SWITCHYARD --ignore=gers"}, problems: []string{`job.sh:2: --ignore: unknown option "gers"`}},
 		"without a carried":   {lines: []string{"#SWITCHYARD --ignore=ntasks"}, problems: []string{"job.sh:2: --ignore: --ntasks is not refused; remove it instead"}},
 		"PBS":                 {lines: []string{"#PBS -l nodes=4", "#PBS -N x"}, problems: []string{"job.sh:2: sbatch would apply this line of another batch system; write it as #SBATCH, or add --ignore-pbs"}},
@@ -253,12 +253,12 @@ func TestVariablesOfSbatch(t *testing.T) {
 	}) {
 		t.Errorf("notices %q", notices)
 	}
-	_, _, err = batchscript.Read(script("true"), nil, with("SBATCH_GRES=gpu:1", "SBATCH_EXCLUSIVE=", "SBATCH_SPREAD_JOB=no", "SBATCH_OVERCOMMIT=yes"))
+	_, _, err = batchscript.Read(script("true"), nil, with("SBATCH_BURST_BUFFER=x", "SBATCH_CORE_SPEC=1", "SBATCH_SPREAD_JOB=no", "SBATCH_OVERCOMMIT=yes"))
 	if err == nil {
 		t.Fatal("variables are passed over")
 	}
 	for i, line := range strings.Split(err.Error(), "\n") {
-		want := []string{"variable SBATCH_GRES: --gres: ", "variable SBATCH_EXCLUSIVE: --exclusive: ", "variable SBATCH_OVERCOMMIT: --overcommit: "}
+		want := []string{"variable SBATCH_CORE_SPEC: --core-spec: ", "variable SBATCH_OVERCOMMIT: --overcommit: ", "variable SBATCH_BURST_BUFFER: --bb: "}
 		if i >= len(want) || !strings.HasPrefix(line, want[i]) {
 			t.Errorf("problem %d: %s", i, line)
 		}

@@ -12,6 +12,7 @@ func (w *jobOptions) shape(job *Job, script Script, r *report) {
 	counts, size := w.size(script, r)
 	nodes := size.Nodes
 	job.Spec.CPUs, job.Spec.Layout = counts[0], size.Layout
+	job.Spec.Resources = w.resources(script, r)
 	if w.wrong("cpus") {
 		return // how many times there must be is not known
 	}
@@ -24,6 +25,7 @@ func (w *jobOptions) shape(job *Job, script Script, r *report) {
 	limits := w.oneForEach(counts, w.limits, DefaultWallTime, "time", script, r)
 	estimates := w.oneForEach(counts, w.estimates, 0, "estimate", script, r)
 	job.Spec.Nodes, job.Spec.WallTime, job.Component.Estimate = nodes, limits[0], estimates[0]
+	job.Spec.MemoryMB = w.memoryByGPU(&size, script, r)
 	for i, cpus := range counts {
 		job.Spec.MemoryMB = max(job.Spec.MemoryMB, w.memory(cpus, size.LeastNodes())) // a shape has none of its own
 		if estimates[i] > limits[i] && !w.wrong("time") && !w.wrong("estimate") {
@@ -115,6 +117,7 @@ func (w *jobOptions) size(script Script, r *report) (cpus []int, size protocol.R
 	if l.Tasks > 0 {
 		l.MaxNodes = min(l.MaxNodes, l.Tasks)
 	}
+	w.divideByGPU(&size, script, r)
 	if room := l.MaxNodes * l.TasksPerNode; room > 0 && l.Tasks > room {
 		w.fault(r, script, "ntasks-per-node", "allows %d tasks on %d nodes; the job has %d", room, l.MaxNodes, l.Tasks)
 	}

@@ -32,6 +32,11 @@ type jobOptions struct {
 	memoryMB     int64 // per node
 	cpuMemoryMB  int64 // per CPU; at most one of the two is set
 
+	gres        []protocol.Resource // on each node
+	gpus        []protocol.Resource
+	cpusPerGPU  int
+	gpuMemoryMB int64 // per GPU; 0: not said
+
 	// One for each shape of the job, or one for all of them.
 	cpus      []int // in all; none: by tasks
 	limits    []protocol.Duration

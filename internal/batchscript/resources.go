@@ -1,0 +1,210 @@
+package batchscript
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// resources are the options for what a job uses beside CPUs and memory, and for the nodes that
+// it may have.
+func resources() []Option {
+	const kinds = "[type:]count[,…]"
+	return []Option{
+		{
+			Long: "gres", Value: "name[:type][:count][,…]", Help: "resources on each node, for example gpu:a100:2", Slurm: true, Vars: []string{"SBATCH_GRES"},
+			set:  func(w *jobOptions, value string) (err error) { w.gres, err = ParseResources(value); return err },
+			Note: "per node, as named by the sites (`switchyard sites --json`)",
+		},
+		{
+			Long: "gpus", Short: "G", Value: kinds, Help: "GPUs of the whole job", set: gpus(protocol.PerJob), Slurm: true, Vars: []string{"SBATCH_GPUS"},
+		},
+		{
+			Long: "gpus-per-node", Value: kinds, Help: "GPUs on each node, as --gres=gpu:…", set: gpus(protocol.PerNode),
+			Slurm: true, Vars: []string{"SBATCH_GPUS_PER_NODE"},
+		},
+		{
+			Long: "gpus-per-task", Value: kinds, Help: "GPUs of each task", set: gpus(protocol.PerTask),
+			Slurm: true, Vars: []string{"SBATCH_GPUS_PER_TASK"},
+		},
+		{
+			Long: "cpus-per-gpu", Value: "count", Help: "CPUs for each GPU, instead of --cpus-per-task", Slurm: true, Vars: []string{"SBATCH_CPUS_PER_GPU"},
+			set:  counter(func(w *jobOptions) *int { return &w.cpusPerGPU }),
+			Note: "converted to CPUs per task",
+		},
+		{
+			Long: "mem-per-gpu", Value: "size[K|M|G|T|P]", Help: "memory for each GPU", set: setMemoryPerGPU, Slurm: true, Vars: []string{"SBATCH_MEM_PER_GPU"},
+			Note: "converted to memory per node, for the most GPUs of the job on one node",
+		},
+		{
+			Long: "constraint", Short: "C", Value: "features", Help: "features that the nodes must have, for example 'skylake|icelake'",
+			set: setConstraint, Slurm: true, Vars: []string{"SBATCH_CONSTRAINT"},
+			Note: "features as named by the sites (`switchyard sites --json`)",
+		},
+		{
+			Long: "exclusive", Value: "user", Maybe: true, Help: "whole nodes, shared with no other job", set: setExclusive,
+			Slurm: true, Vars: []string{"SBATCH_EXCLUSIVE"}, partly: true, Note: "with a value (`user`, `mcs`, `topo`) it is refused",
+		},
+	}
+}
+
+// gpus takes a list of GPUs by type. It replaces an earlier one with the same meaning.
+func gpus(per protocol.Per) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) error {
+		list, err := parseList(value, func(text string) (protocol.Resource, error) {
+			kind, count, typed := strings.Cut(text, ":")
+			if !typed {
+				kind, count = "", text
+			}
+			return newResource(protocol.GPU, kind, count, per)
+		})
+		if err != nil {
+			return err
+		}
+		w.gpus = append(slices.DeleteFunc(slices.Clone(w.gpus), func(r protocol.Resource) bool { return r.Per == per }), list...)
+		return nil
+	}
+}
+
+// ParseResources reads the list of sbatch's --gres: "name", "name:count", "name:type" or
+// "name:type:count", separated by commas, each on every node; "none" is none. It is sorted.
+func ParseResources(value string) ([]protocol.Resource, error) {
+	if strings.EqualFold(value, "none") {
+		return nil, nil
+	}
+	return parseList(value, func(text string) (protocol.Resource, error) {
+		parts := strings.Split(strings.TrimPrefix(text, "gres:"), ":")
+		switch {
+		case len(parts) == 1:
+			return newResource(parts[0], "", "1", protocol.PerNode)
+		case len(parts) == 2 && startsWithDigit(parts[1]):
+			return newResource(parts[0], "", parts[1], protocol.PerNode)
+		case len(parts) == 2:
+			return newResource(parts[0], parts[1], "1", protocol.PerNode)
+		case len(parts) == 3:
+			return newResource(parts[0], parts[1], parts[2], protocol.PerNode)
+		}
+		return protocol.Resource{}, fmt.Errorf("%q is not name, name:count, name:type or name:type:count", text)
+	})
+}
+
+func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
+// parseList reads a list with commas and sorts it.
+func parseList(value string, parse func(string) (protocol.Resource, error)) ([]protocol.Resource, error) {
+	var list []protocol.Resource
+	for text := range strings.SplitSeq(value, ",") {
+		one, err := parse(strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	slices.SortFunc(list, protocol.CompareResources)
+	for i := 1; i < len(list); i++ {
+		if protocol.CompareResources(list[i-1], list[i]) == 0 {
+			return nil, fmt.Errorf("names %s twice; write %s:%d", list[i].Kind(), list[i].Kind(), list[i-1].Count+list[i].Count)
+		}
+	}
+	if err := (&protocol.Request{Resources: list}).CheckExtras(); err != nil {
+		_, text := protocol.FieldPath(err)
+		return nil, fmt.Errorf("%q: a name or type %s", value, text)
+	}
+	return list, nil
+}
+
+func newResource(name, kind, count string, per protocol.Per) (protocol.Resource, error) {
+	n, err := ParseCount(count)
+	return protocol.Resource{Name: name, Type: kind, Count: n, Per: per}, err
+}
+
+func setMemoryPerGPU(w *jobOptions, value string) (err error) {
+	w.gpuMemoryMB, err = ParseMemory(value)
+	return err
+}
+
+func setConstraint(w *jobOptions, value string) error {
+	if _, err := protocol.ParseFeatures(value); err != nil {
+		return err
+	}
+	w.spec.Features = value
+	return nil
+}
+
+func setExclusive(w *jobOptions, value string) error {
+	if value != "" {
+		return &refusalError{why: "nodes cannot be kept for one user or group", do: "write --exclusive without a value"}
+	}
+	w.spec.Exclusive = true
+	return nil
+}
+
+// resources are what the job asks for beside CPUs and memory, in one list.
+func (w *jobOptions) resources(script Script, r *report) []protocol.Resource {
+	all := slices.Concat(w.gres, w.gpus)
+	slices.SortFunc(all, protocol.CompareResources)
+	for i := 1; i < len(all); i++ {
+		if protocol.CompareResources(all[i-1], all[i]) == 0 {
+			w.fault(r, script, "gres", "names %s, which --gpus-per-node names, too; use one of the two", all[i].Kind())
+			return nil
+		}
+	}
+	if len(all) > protocol.MaxResources {
+		w.fault(r, script, "gres", "the job names %d resources; name at most %d", len(all), protocol.MaxResources)
+		return nil
+	}
+	return all
+}
+
+// gpuCount is how many GPUs a job of this size has in all; 0: none, or it is not known.
+func (w *jobOptions) gpuCount(size *protocol.Request) int {
+	var n int64
+	for _, one := range slices.Concat(w.gres, w.gpus) {
+		if one.Name == protocol.GPU {
+			n += int64(size.InAll(one))
+		}
+	}
+	return int(min(n, math.MaxInt32))
+}
+
+// divideByGPU sets the CPUs of each task from those of each GPU.
+func (w *jobOptions) divideByGPU(size *protocol.Request, script Script, r *report) {
+	if w.cpusPerGPU == 0 {
+		return
+	}
+	all, tasks := w.gpuCount(size), tasksOf(*size)
+	switch {
+	case all == 0:
+		w.fault(r, script, "cpus-per-gpu", "the job asks for no GPUs; name --gpus or --gres=gpu, too")
+	case w.cpusPerTask > 0:
+		w.fault(r, script, "cpus-per-gpu", "the job names --cpus-per-task, too; use one of the two")
+	case all%tasks != 0:
+		w.fault(r, script, "cpus-per-gpu", "%d GPUs cannot be divided evenly among %d tasks; use --cpus-per-task", all, tasks)
+	default:
+		size.Layout.CPUsPerTask = all / tasks * w.cpusPerGPU
+	}
+}
+
+// memoryByGPU is the memory of each node from that of each GPU, in MB; 0: not asked for.
+func (w *jobOptions) memoryByGPU(size *protocol.Request, script Script, r *report) int64 {
+	if w.gpuMemoryMB == 0 {
+		return 0
+	}
+	all, nodes := w.gpuCount(size), max(1, size.LeastNodes())
+	if all == 0 {
+		w.fault(r, script, "mem-per-gpu", "the job asks for no GPUs; name --gpus or --gres=gpu, too")
+		return 0
+	}
+	if w.memoryMB > 0 || w.cpuMemoryMB > 0 {
+		w.fault(r, script, "mem-per-gpu", "the job names --mem or --mem-per-cpu, too; use one of them")
+		return 0
+	}
+	perNode := int64((all-1)/nodes + 1)
+	if w.gpuMemoryMB > maxMemoryMB/perNode {
+		return maxMemoryMB
+	}
+	return w.gpuMemoryMB * perNode
+}

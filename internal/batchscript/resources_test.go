@@ -1,0 +1,71 @@
+package batchscript_test
+
+import (
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// TestResources: what sbatch's options ask for beside CPUs and memory, as a site is asked for it.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	of := func(name, kind string, count int, per protocol.Per) protocol.Resource {
+		return protocol.Resource{Name: name, Type: kind, Count: count, Per: per}
+	}
+	list := func(all ...protocol.Resource) []protocol.Resource { return all }
+	for options, want := range map[string]protocol.Request{
+		"--gres=gpu":                {CPUs: 1, Resources: list(of("gpu", "", 1, protocol.PerNode))},
+		"--gres=gpu:2":              {CPUs: 1, Resources: list(of("gpu", "", 2, protocol.PerNode))},
+		"--gres=gpu:a100":           {CPUs: 1, Resources: list(of("gpu", "a100", 1, protocol.PerNode))},
+		"--gres=gpu:a100:2,nic:1":   {CPUs: 1, Resources: list(of("gpu", "a100", 2, protocol.PerNode), of("nic", "", 1, protocol.PerNode))},
+		"--gres=gpu:2 --gres=none":  {CPUs: 1},
+		"-G 4":                      {CPUs: 1, Resources: list(of("gpu", "", 4, protocol.PerJob))},
+		"-G a100:1,v100:2":          {CPUs: 1, Resources: list(of("gpu", "a100", 1, protocol.PerJob), of("gpu", "v100", 2, protocol.PerJob))},
+		"-G 4 -G 2":                 {CPUs: 1, Resources: list(of("gpu", "", 2, protocol.PerJob))},
+		"--gpus-per-node=a100:2":    {CPUs: 1, Resources: list(of("gpu", "a100", 2, protocol.PerNode))},
+		"-n 3 --gpus-per-task=1":    {CPUs: 3, Layout: protocol.Layout{Tasks: 3}, Resources: list(of("gpu", "", 1, protocol.PerTask))},
+		"-G 2 --cpus-per-gpu=4":     {CPUs: 8, Layout: protocol.Layout{CPUsPerTask: 8}, Resources: list(of("gpu", "", 2, protocol.PerJob))},
+		"-n2 -G 4 --cpus-per-gpu=3": {CPUs: 12, Layout: protocol.Layout{Tasks: 2, CPUsPerTask: 6}, Resources: list(of("gpu", "", 4, protocol.PerJob))},
+		"-N2 --gres=gpu:2 --cpus-per-gpu=3": {
+			CPUs: 12, Nodes: 2, Layout: protocol.Layout{MaxNodes: 2, CPUsPerTask: 6}, Resources: list(of("gpu", "", 2, protocol.PerNode)),
+		},
+		"-G 2 --mem-per-gpu=8G": {CPUs: 1, MemoryMB: 16384, Resources: list(of("gpu", "", 2, protocol.PerJob))},
+		"-C skylake":            {CPUs: 1, Features: "skylake"},
+		"-C 'ib&(a|b)'":         {CPUs: 1, Features: "ib&(a|b)"},
+		"--exclusive":           {CPUs: 1, Exclusive: true},
+	} {
+		job, _ := read(t, script("#SBATCH "+options))
+		got := job.Spec.Request
+		got.WallTime = 0
+		if !got.Equal(want) {
+			t.Errorf("%q: got %+v, want %+v", options, got, want)
+		}
+		if err := got.CheckExtras(); err != nil {
+			t.Errorf("%q: %v", options, err)
+		}
+	}
+}
+
+// TestResourcesThatCannotBe: each with the line, the option and what to do.
+func TestResourcesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]string{
+		"--gres=gpu:a100:2:3":            `job.sh:2: --gres: "gpu:a100:2:3" is not name, name:count, name:type or name:type:count`,
+		"--gres=gpu:a100:x":              `job.sh:2: --gres: "x" is not a whole number from 1 to 1000000`,
+		"--gres=gpu:1,gpu:2":             "job.sh:2: --gres: names gpu twice; write gpu:3",
+		"--gres=,gpu":                    `job.sh:2: --gres: ",gpu": a name or type is missing`,
+		"-G all":                         `job.sh:2: --gpus: "all" is not a whole number from 1 to 1000000`,
+		"--gres=gpu:1 --gpus-per-node=2": "job.sh:2: --gres: names gpu, which --gpus-per-node names, too; use one of the two",
+		"--cpus-per-gpu=2":               "job.sh:2: --cpus-per-gpu: the job asks for no GPUs; name --gpus or --gres=gpu, too",
+		"-G2 -c2 --cpus-per-gpu=2":       "job.sh:2: --cpus-per-gpu: the job names --cpus-per-task, too; use one of the two",
+		"-n2 -G3 --cpus-per-gpu=2":       "job.sh:2: --cpus-per-gpu: 3 GPUs cannot be divided evenly among 2 tasks; use --cpus-per-task",
+		"--mem-per-gpu=1G":               "job.sh:2: --mem-per-gpu: the job asks for no GPUs; name --gpus or --gres=gpu, too",
+		"-G1 --mem=1G --mem-per-gpu=1G":  "job.sh:2: --mem-per-gpu: the job names --mem or --mem-per-cpu, too; use one of them",
+		"-C 'a&'":                        `job.sh:2: --constraint: "a&": ends where a feature is expected`,
+		"--exclusive=user":               "job.sh:2: --exclusive: nodes cannot be kept for one user or group; write --exclusive without a value",
+	} {
+		if got := problemsOf(t, script("#SBATCH "+options)); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: got %q, want %q", options, got, want)
+		}
+	}
+}
