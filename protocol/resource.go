@@ -276,6 +276,28 @@ func (c *Capacity) lacks(r *Request) string {
 	return reason
 }
 
+// Eligible says of each group whether its nodes have all that each node of the job must have. Of
+// several alternatives of features it looks at the first that the site could serve. The job must be one that
+// [Capacity.CanRun].
+func (c *Capacity) Eligible(r *Request) []bool {
+	groups := make([]bool, len(c.Groups))
+	features, err := ParseFeatures(r.Features)
+	if err != nil {
+		return groups
+	}
+	alternatives := features.Alternatives()
+	for i, alternative := range alternatives {
+		if i+1 < len(alternatives) && c.lacksTogether(r, alternative) != "" {
+			continue
+		}
+		for i := range c.Groups {
+			groups[i] = c.Groups[i].lacks(r, alternative) == ""
+		}
+		break
+	}
+	return groups
+}
+
 // lacksTogether looks at the nodes that have all that one node must have.
 func (c *Capacity) lacksTogether(r *Request, features Constraint) string {
 	var nodes, cpus int

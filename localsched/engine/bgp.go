@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -42,6 +43,9 @@ func Partitioned(layout *partition.Layout, capacity protocol.Capacity, enabled E
 	}
 	if capacity.CPUs < 1 || capacity.CPUs%nodes != 0 {
 		return nil, fmt.Errorf("%d CPUs cannot be shared evenly by %d nodes; give a multiple", capacity.CPUs, nodes)
+	}
+	if len(capacity.Groups) > 1 || hasResources(&capacity) {
+		return nil, errors.New("a machine in partitions has no resources beside its nodes, and these are alike; remove them")
 	}
 	m := &partitioned{capacity: capacity, perNode: capacity.CPUs / nodes, cards: layout.Cards}
 	chosen := enabled.of(layout)

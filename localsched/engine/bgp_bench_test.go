@@ -128,7 +128,7 @@ func BenchmarkPartitionFind(b *testing.B) {
 		b.Run(strconv.Itoa(units), func(b *testing.B) {
 			room := m.NewFreeSet()
 			for b.Loop() {
-				if _, ok := room.Find(units, nil); !ok {
+				if _, ok := room.Find(engine.Demand{Units: units}, nil); !ok {
 					b.Fatal("the empty machine has no place")
 				}
 			}
@@ -142,10 +142,10 @@ func BenchmarkPartitionTake(b *testing.B) {
 	for _, units := range []int{64, 512, 8192, 40960} {
 		b.Run(strconv.Itoa(units), func(b *testing.B) {
 			room := m.NewFreeSet()
-			place, _ := room.Find(units, nil)
+			place, _ := room.Find(engine.Demand{Units: units}, nil)
 			for b.Loop() {
-				room.Allocate(units, place)
-				room.Release(units, place)
+				room.Allocate(engine.Demand{Units: units}, place)
+				room.Release(engine.Demand{Units: units}, place)
 			}
 		})
 	}

@@ -19,5 +19,5 @@ func (e *Engine) Queue() (units []int) {
 // Sift is what a room says before a search of it and another one.
 func Sift(room FreeSet, units int, beside FreeSet) bool {
 	s, ok := room.(sifter)
-	return ok && s.sift(units, []step{{freeSet: beside}})
+	return ok && s.sift(Demand{Units: units}, []step{{freeSet: beside}})
 }

@@ -22,9 +22,9 @@ type partitionFreeSet struct {
 // Free is the number of nodes on free cards, whatever partition they could be in.
 func (r *partitionFreeSet) Free() int { return r.nodes }
 
-func (r *partitionFreeSet) Find(units int, beside FreeSet) (place Place, ok bool) {
-	c := r.machine.class(units)
-	if c == nil || c.nodes != units {
+func (r *partitionFreeSet) Find(demand Demand, beside FreeSet) (place Place, ok bool) {
+	c := r.machine.class(demand.Units)
+	if c == nil || c.nodes != demand.Units {
 		return 0, false
 	}
 	other, both := beside.(*partitionFreeSet)
@@ -45,9 +45,9 @@ func (r *partitionFreeSet) Find(units int, beside FreeSet) (place Place, ok bool
 	return place, ok
 }
 
-func (r *partitionFreeSet) Has(_ int, place Place) bool { return r.free.has(int(place)) }
+func (r *partitionFreeSet) Has(_ Demand, place Place) bool { return r.free.has(int(place)) }
 
-func (r *partitionFreeSet) Allocate(_ int, place Place) {
+func (r *partitionFreeSet) Allocate(_ Demand, place Place) {
 	l := &r.machine.lots[place]
 	for _, lot := range l.blocks {
 		r.blocked[lot]++
@@ -64,7 +64,7 @@ func (r *partitionFreeSet) Allocate(_ int, place Place) {
 	}
 }
 
-func (r *partitionFreeSet) Release(_ int, place Place) {
+func (r *partitionFreeSet) Release(_ Demand, place Place) {
 	l := &r.machine.lots[place]
 	for _, lot := range l.blocks {
 		r.blocked[lot]--
@@ -147,12 +147,12 @@ func (b bitset) common(other bitset) (n int) {
 // sifter is a room that tells cheaply that a search of several rooms would be in vain.
 type sifter interface {
 	// sift reports whether some place for a job is free here and in all of the steps.
-	sift(units int, steps []step) bool
+	sift(demand Demand, steps []step) bool
 }
 
-func (r *partitionFreeSet) sift(units int, steps []step) bool {
-	c := r.machine.class(units)
-	if c == nil || c.nodes != units {
+func (r *partitionFreeSet) sift(demand Demand, steps []step) bool {
+	c := r.machine.class(demand.Units)
+	if c == nil || c.nodes != demand.Units {
 		return false
 	}
 	for i, mask := range c.mask {

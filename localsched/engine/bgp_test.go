@@ -153,12 +153,12 @@ func TestLeastBlocking(t *testing.T) {
 		room := m.NewFreeSet()
 		var got []string
 		for _, units := range c.units {
-			place, ok := room.Find(units, nil)
+			place, ok := room.Find(engine.Demand{Units: units}, nil)
 			if !ok {
 				got = append(got, "-")
 				continue
 			}
-			room.Allocate(units, place)
+			room.Allocate(engine.Demand{Units: units}, place)
 			got = append(got, nameOf(t, m, place))
 		}
 		if strings.Join(got, " ") != c.want {
@@ -319,12 +319,12 @@ func TestRoomIsThePlot(t *testing.T) {
 			switch rapid.IntRange(0, 6).Draw(t, "step") {
 			case 0, 1, 2:
 				place := rapid.SampledFrom(g.places).Draw(t, "taken")
-				room.Allocate(layout.Partitions[g.at[place]].Nodes, place)
+				room.Allocate(engine.Demand{Units: layout.Partitions[g.at[place]].Nodes}, place)
 				p.taken = append(p.taken, place)
 			case 3, 4:
 				if len(p.taken) > 0 {
 					n := rapid.IntRange(0, len(p.taken)-1).Draw(t, "given")
-					room.Release(layout.Partitions[g.at[p.taken[n]]].Nodes, p.taken[n])
+					room.Release(engine.Demand{Units: layout.Partitions[g.at[p.taken[n]]].Nodes}, p.taken[n])
 					p.taken = slices.Delete(p.taken, n, n+1)
 				}
 			case 5:
@@ -345,16 +345,16 @@ func sameRoom(t *rapid.T, room, beside engine.FreeSet, p, other *plot) {
 		t.Fatalf("%d nodes are free, want %d", got, want)
 	}
 	for _, place := range p.places {
-		if got, want := room.Has(0, place), p.has(place); got != want {
+		if got, want := room.Has(engine.Demand{}, place), p.has(place); got != want {
 			t.Fatalf("place %d is free: %v, want %v", place, got, want)
 		}
 	}
 	for units := range p.layout.Nodes() + 2 {
-		place, ok := room.Find(units, nil)
+		place, ok := room.Find(engine.Demand{Units: units}, nil)
 		if at, found := p.find(units, nil); ok != found || ok && place != at {
 			t.Fatalf("%d units find %d %v, want %d %v", units, place, ok, at, found)
 		}
-		place, ok = room.Find(units, beside)
+		place, ok = room.Find(engine.Demand{Units: units}, beside)
 		if at, found := p.find(units, other); ok != found || ok && place != at {
 			t.Fatalf("beside the other %d units find %d %v, want %d %v", units, place, ok, at, found)
 		}
@@ -375,15 +375,15 @@ func TestManyOfOneSize(t *testing.T) {
 	m := partitioned(t, layoutOf(t, text.String()), 1, engine.Enabled{})
 	room, beside := m.NewFreeSet(), m.NewFreeSet()
 	for place := range engine.Place(lots - 1) {
-		[]engine.FreeSet{room, beside}[place%2].Allocate(2, place)
+		[]engine.FreeSet{room, beside}[place%2].Allocate(engine.Demand{Units: 2}, place)
 		if !engine.Sift(room, 2, beside) {
 			t.Fatalf("no place is left beside %d of %d", place+1, lots)
 		}
 	}
-	if place, ok := room.Find(2, beside); !ok || place != lots-1 {
+	if place, ok := room.Find(engine.Demand{Units: 2}, beside); !ok || place != lots-1 {
 		t.Errorf("found %d %t, want the last place", place, ok)
 	}
-	if beside.Allocate(2, lots-1); engine.Sift(room, 2, beside) {
+	if beside.Allocate(engine.Demand{Units: 2}, lots-1); engine.Sift(room, 2, beside) {
 		t.Error("a place is left though all are taken")
 	}
 }

@@ -83,7 +83,7 @@ func (b *budgeted) filter(f *ClusterState, t *budgetPass) {
 	}
 	t.consider()
 	for i, chosen := range t.affordable(f.now, math.MaxInt) {
-		if p := &t.candidates[i]; chosen && f.free.Has(p.job.Units, p.place) {
+		if p := &t.candidates[i]; chosen && f.free.Has(p.job.Demand(), p.place) {
 			f.startOne(&p.job, p.place)
 		}
 	}
@@ -120,14 +120,14 @@ func (t *budgetPass) avoidReserved(f *ClusterState) {
 // the base policy wants it, or elsewhere.
 func (t *budgetPass) beside(f *ClusterState, p *candidate) bool {
 	end := f.now.Add(p.job.Time)
-	if !t.profile.hasFree(f.now, end, p.job.Units, p.place) {
+	if !t.profile.hasFree(f.now, end, p.job.Demand(), p.place) {
 		place, ok := t.find(f, &p.job)
 		if !ok {
 			return false
 		}
 		p.place = place
 	}
-	t.profile.allocate(f.now, end, p.job.Units, p.place)
+	t.profile.allocate(f.now, end, p.job.Demand(), p.place)
 	return true
 }
 
@@ -170,10 +170,10 @@ func (t *budgetPass) looksAhead(f *ClusterState) bool { return t.reserved || f.h
 // find is a place for a job beside those that are kept.
 func (t *budgetPass) find(f *ClusterState, w *PendingJob) (Place, bool) {
 	if !t.looksAhead(f) {
-		return f.free.Find(w.Units, nil)
+		return f.free.Find(w.Demand(), nil)
 	}
-	at, place := t.profile.earliest(f.now, w.Units, w.Time)
-	return place, at == f.now && f.free.Has(w.Units, place)
+	at, place := t.profile.earliest(f.now, w.Demand(), w.Time)
+	return place, at == f.now && f.free.Has(w.Demand(), place)
 }
 
 // place starts the chosen picks that have a place, the largest first, and forgets all that
@@ -195,7 +195,7 @@ func (t *budgetPass) place(f *ClusterState, chosen []bool) (all bool) {
 			continue
 		}
 		if t.looksAhead(f) {
-			t.profile.allocate(f.now, f.now.Add(job.Time), job.Units, place)
+			t.profile.allocate(f.now, f.now.Add(job.Time), job.Demand(), place)
 		}
 		f.startOne(job, place)
 		t.consumePower(f.now, job)
@@ -257,9 +257,9 @@ func (b *budgeted) serveLate(f *ClusterState, t *budgetPass, late []candidate) {
 	free := b.Signal.Free(f.now)
 	for i := range late {
 		job := &late[i].job
-		at, place := t.profile.earliest(f.now, job.Units, job.Time)
-		if at == f.now && t.affords(f.now, job) && f.free.Has(job.Units, place) {
-			t.profile.allocate(at, at.Add(job.Time), job.Units, place)
+		at, place := t.profile.earliest(f.now, job.Demand(), job.Time)
+		if at == f.now && t.affords(f.now, job) && f.free.Has(job.Demand(), place) {
+			t.profile.allocate(at, at.Add(job.Time), job.Demand(), place)
 			f.startOne(job, place)
 			t.consumePower(f.now, job)
 			continue
@@ -281,8 +281,8 @@ func (b *budgeted) reserveHead(f *ClusterState, t *budgetPass) {
 		return
 	}
 	t.project(f)
-	at, place := t.profile.earliest(f.now, head.Units, head.Time)
-	if at == f.now && head.draw <= t.slack && f.free.Has(head.Units, place) {
+	at, place := t.profile.earliest(f.now, head.Demand(), head.Time)
+	if at == f.now && head.draw <= t.slack && f.free.Has(head.Demand(), place) {
 		return
 	}
 	if free := b.Signal.Free(f.now); head.draw > t.limit && free != power.End {
@@ -309,7 +309,7 @@ func (b *budgeted) head(f *ClusterState) (head PendingJob, ok bool) {
 // as the power is there as well, which is then kept too.
 func (b *budgeted) reserveSoonest(f *ClusterState, t *budgetPass, job *PendingJob, at protocol.Instant, place Place) {
 	if from := max(b.Signal.Allows(f.now, job.draw), t.powered(f, job)); from > at {
-		at, place = t.profile.earliest(from, job.Units, job.Time)
+		at, place = t.profile.earliest(from, job.Demand(), job.Time)
 	}
 	if limit, _ := b.Signal.At(at); limit != power.Unlimited {
 		t.reservePower(f, job, at, limit)
@@ -320,12 +320,12 @@ func (b *budgeted) reserveSoonest(f *ClusterState, t *budgetPass, job *PendingJo
 // reserveOffPeak keeps it the first place from then on while no budget holds.
 func (b *budgeted) reserveOffPeak(t *budgetPass, job *PendingJob, at protocol.Instant, place Place) {
 	for from := b.Signal.Free(at); from > at && from != power.End; from = b.Signal.Free(at) {
-		at, place = t.profile.earliest(from, job.Units, job.Time)
+		at, place = t.profile.earliest(from, job.Demand(), job.Time)
 	}
 	t.reserve(job, at, place)
 }
 
 func (t *budgetPass) reserve(job *PendingJob, at protocol.Instant, place Place) {
-	t.profile.allocate(at, at.Add(job.Time), job.Units, place)
+	t.profile.allocate(at, at.Add(job.Time), job.Demand(), place)
 	t.reserved = true
 }

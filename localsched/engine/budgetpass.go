@@ -57,7 +57,7 @@ func (t *budgetPass) project(f *ClusterState) {
 	p.reset(f.now, f.free)
 	list := f.running.list()
 	for i := range list {
-		p.release(max(list[i].End, f.now), lastInstant, list[i].Units, list[i].Place)
+		p.release(max(list[i].End, f.now), lastInstant, list[i].Demand(), list[i].Place)
 	}
 	f.allocateReservations(p)
 }

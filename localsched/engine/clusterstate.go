@@ -12,11 +12,15 @@ type PendingJob struct {
 	rank     int64             // by the policy
 	order    uint64            // of submission
 	place    Place             // of its reserved start
+	extras   int32             // see [Demand]
 	slot     int               // of the engine's job, or one of those below
 	since    protocol.Instant  // it has been pending since then
 	draw     int64             // milliwatts, under a budget
 	powerDemand
 }
+
+// Demand is what the job takes of the machine.
+func (w *PendingJob) Demand() Demand { return Demand{w.Units, w.extras} }
 
 // powerDemand is the part of a request that determines the power of the job.
 type powerDemand struct {
@@ -40,11 +44,15 @@ type Running struct {
 	time   protocol.Duration // the estimate
 	order  uint64            // of starting
 	Place  Place
+	extras int32 // see [Demand]
 	slot   int
 	killed bool  // its end was asked for
 	draw   int64 // milliwatts, under a budget
 	powerDemand
 }
+
+// Demand is what the job takes of the machine.
+func (r *Running) Demand() Demand { return Demand{r.Units, r.extras} }
 
 // ClusterState is the machine at one instant with its running and pending jobs: the live state, or one
 // in a plan. Policies read it and start jobs in it.
@@ -59,8 +67,10 @@ type ClusterState struct {
 	pending queue
 	second  queue // the same jobs in the order of overtake, when that is not nil
 	running ends
-	starts  uint64    // jobs started so far
-	started []Running // since Core last called noteStarts
+	starts  uint64 // jobs started so far
+
+	withExtras int       // jobs, pending or running, that take more than units
+	started    []Running // since Core last called noteStarts
 
 	head         headReservation
 	profile      profile
@@ -86,7 +96,7 @@ func newClusterState(m Machine, p Policy) ClusterState {
 		free:         m.NewFreeSet(),
 		head:         headReservation{extra: m.NewFreeSet()},
 		profile:      newProfile(m),
-		reservations: reservations{ahead: profile{pool: m.Pool()}},
+		reservations: reservations{ahead: newProfile(m)},
 	}
 	f.serve(p)
 	return f
@@ -163,6 +173,9 @@ func (f *ClusterState) Start(c Cursor, place Place) {
 func (f *ClusterState) take(c Cursor) PendingJob {
 	job := *f.pending.at(c)
 	f.pending.remove(c)
+	if job.extras != 0 {
+		f.withExtras--
+	}
 	if f.over != nil {
 		if at, ok := f.second.find(&PendingJob{rank: f.over.Overtake(job), order: job.order}); ok {
 			f.second.remove(at)
@@ -179,8 +192,8 @@ func (f *ClusterState) StartHeads() {
 		if head == nil {
 			return
 		}
-		place, ok := f.free.Find(head.Units, nil)
-		if !ok || f.hasReservations() && !f.avoidsReservations(head.Units, head.Time, place) {
+		place, ok := f.free.Find(head.Demand(), nil)
+		if !ok || f.hasReservations() && !f.avoidsReservations(head, place) {
 			return
 		}
 		f.Start(Cursor{}, place)
@@ -192,6 +205,9 @@ func (f *ClusterState) enqueue(job *PendingJob) {
 	job.rank, job.reserved = f.policy.Rank(*job), unreserved
 	f.supply.setDraw(f, job)
 	f.pending.insert(job)
+	if job.extras != 0 {
+		f.withExtras++
+	}
 	if f.over != nil {
 		second := *job
 		second.rank = f.over.Overtake(second)
@@ -202,12 +218,15 @@ func (f *ClusterState) enqueue(job *PendingJob) {
 // run starts a job that is in no queue.
 func (f *ClusterState) run(job *PendingJob, started protocol.Instant, place Place) {
 	f.starts++
+	if job.extras != 0 {
+		f.withExtras++
+	}
 	r := Running{
-		End: started.Add(job.Time), Units: job.Units, Place: place, order: f.starts, slot: job.slot, time: job.Time,
+		End: started.Add(job.Time), Units: job.Units, extras: job.extras, Place: place, order: f.starts, slot: job.slot, time: job.Time,
 		draw: job.draw, powerDemand: job.powerDemand,
 	}
 	f.supply.taken += r.draw
-	f.free.Allocate(job.Units, place)
+	f.free.Allocate(job.Demand(), place)
 	f.head.started(job.order, &r)
 	if f.hasReservations() {
 		f.reservations.began(f.now, &r)
@@ -223,7 +242,10 @@ func (f *ClusterState) run(job *PendingJob, started protocol.Instant, place Plac
 func (f *ClusterState) end(i int) {
 	r := f.running.list()[i]
 	f.running.remove(i)
-	f.free.Release(r.Units, r.Place)
+	if r.extras != 0 {
+		f.withExtras--
+	}
+	f.free.Release(r.Demand(), r.Place)
 	f.supply.taken -= r.draw
 	if r.End != f.now {
 		f.head.forget()
@@ -261,6 +283,12 @@ func (f *ClusterState) setPolicy(p Policy) {
 	f.invalidate()
 	f.pending.clear()
 	f.second.clear()
+	f.withExtras = 0
+	for i := range f.running.list() {
+		if f.running.list()[i].extras != 0 {
+			f.withExtras++
+		}
+	}
 	f.supply.recompute(f)
 	for i := range jobs {
 		f.enqueue(&jobs[i])
@@ -270,6 +298,7 @@ func (f *ClusterState) setPolicy(p Policy) {
 // copyFrom copies another state of the same machine.
 func (f *ClusterState) copyFrom(other *ClusterState) {
 	f.now, f.starts, f.policy, f.over = other.now, other.starts, other.policy, other.over
+	f.withExtras = other.withExtras
 	f.free.CopyFrom(other.free)
 	f.running.copyFrom(&other.running)
 	f.pending.copyFrom(&other.pending)

@@ -52,6 +52,7 @@ const (
 
 // NewCore returns a core with an empty machine.
 func NewCore(machine Machine, policy Policy) *Core {
+	machine = ofCore(machine)
 	c := &Core{
 		machine: machine,
 		pool:    machine.Pool(),
@@ -97,8 +98,13 @@ func machineSize(m Machine, r protocol.Request) (w PendingJob, reason string) {
 	if r.WallTime < 1 {
 		return PendingJob{}, "has no wall-time limit; ask for at least 1ms"
 	}
-	units, reason := m.Units(r)
-	return PendingJob{Units: units, Time: r.WallTime, powerDemand: powerDemandOf(r)}, reason
+	var of Demand
+	if c, ok := m.(*counted); ok {
+		of, reason = c.demand(&r)
+	} else {
+		of.Units, reason = m.Units(r)
+	}
+	return PendingJob{Units: of.Units, Time: r.WallTime, extras: of.Extras, powerDemand: powerDemandOf(r)}, reason
 }
 
 // Submit puts a job that [Core.Size] made at the end of the queue and makes a
@@ -116,7 +122,13 @@ func (c *Core) Submit(now protocol.Instant, number int, w PendingJob) []int {
 		return c.Pass(now)
 	}
 	if c.window.Admits(c.state.now, w.Units, w.Time) {
-		return c.startNow(number, w)
+		switch {
+		case w.extras == 0:
+			return c.startNow(number, w)
+		case c.state.free.Has(w.Demand(), 0): // what the head leaves of resources does not stand in the window
+			c.enqueue(number, w)
+			return c.Pass(now)
+		}
 	}
 	var started []int
 	head := c.state.pending.length == 0
@@ -142,7 +154,7 @@ func (c *Core) planned(now protocol.Instant) bool {
 // [PlanLookup] a pass would then start this job and no other, so the shortcut changes the cost and not
 // the schedule. TestReference checks it.
 func (c *Core) startNow(number int, w PendingJob) []int {
-	place, _ := c.state.free.Find(w.Units, nil)
+	place, _ := c.state.free.Find(w.Demand(), nil)
 	c.entry(number)
 	w.slot, w.order = number, c.version
 	c.state.run(&w, c.state.now, place)
@@ -291,8 +303,8 @@ func (c *Core) SetPolicy(now protocol.Instant, policy Policy) {
 // restore enters a job that runs already.
 func (c *Core) restore(number int, w PendingJob, started protocol.Instant, name string) bool {
 	place, ok := c.placeNamed(name, w.Units)
-	if !ok || !c.state.free.Has(w.Units, place) {
-		place, ok = c.state.free.Find(w.Units, nil)
+	if !ok || !c.state.free.Has(w.Demand(), place) {
+		place, ok = c.state.free.Find(w.Demand(), nil)
 	}
 	if !ok {
 		return false

@@ -10,6 +10,7 @@ import (
 func (e *Engine) Delays(
 	now protocol.Instant, ahead, jobs []protocol.Request, guarded protocol.SiteNumber,
 ) []protocol.Duration {
+	e.core.sweepExtras()
 	now = max(now, e.core.state.now)
 	delays := make([]protocol.Duration, len(jobs))
 	waiting := e.core.waitingOf(func(slot int) bool { return e.tags.tags[slot].Job.Origin() == guarded })

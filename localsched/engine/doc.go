@@ -45,6 +45,23 @@
 // time, and with each waiting job the start that [ClusterState.ReserveAll] promised it.
 // The policy can be changed at any time.
 //
+// # Resources
+//
+// On a pool whose capacity names resources, or groups of nodes that differ, jobs may take more than
+// units: a [Demand]. What else they take is one number of each resource, and the units count again
+// among those of the nodes that have what the job asks for. All of it is numbers, so that the shadow of
+// the head, promised starts and holds are what they are on a pool of units alone. A resource without a type
+// is taken of the type of which the site has most.
+//
+//	job --gpus=2 --constraint=fast --ntasks=4    units 4 of the machine
+//	                                             units 4 of the groups with the feature and the resource
+//	                                             gpu   2
+//
+// On one node the numbers are exact. On several they say that there is room if the jobs could be moved:
+// how jobs are packed on nodes, and whether GPUs that are free are on nodes whose CPUs are, is not modelled.
+// The window of a pass speaks of units. A newcomer that takes no more is looked up in it as before; the
+// start of another one is looked up while no job takes more than units, else planned in a future of its own.
+//
 // # Power budgets
 //
 // [Within] puts any policy under a power budget [BG], on any machine:

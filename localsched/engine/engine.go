@@ -170,11 +170,13 @@ func (e *Engine) Load() protocol.Load { return e.core.Load() }
 
 // Plan is [Core.Plan].
 func (e *Engine) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
+	e.core.sweepExtras()
 	return e.core.Plan(now, ahead, jobs)
 }
 
 // admit turns a job into what the queue holds, or says why it cannot.
 func (e *Engine) admit(job localsched.Queued) (PendingJob, error) {
+	e.core.sweepExtras()
 	waiting, reason := e.core.Size(job.Request)
 	waiting.since = job.Since
 	return waiting, e.admits(job.Tag, reason)

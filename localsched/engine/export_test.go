@@ -65,6 +65,18 @@ func (e *Engine) Check() string {
 		}
 	}
 	total := c.machine.NewFreeSet().Free()
+	free := c.machine.NewFreeSet()
+	for i := range c.state.running.list() {
+		free.Allocate(c.state.running.list()[i].Demand(), c.state.running.list()[i].Place)
+	}
+	if set, ok := c.state.free.(*countedSet); ok {
+		if again, _ := free.(*countedSet); !set.same(again) {
+			return "what is free beside units does not add up"
+		}
+		if set.overdrawn() {
+			return "more is allocated than exists"
+		}
+	}
 	switch {
 	case busy != c.busy || total-busy != c.state.free.Free():
 		return "busy units do not add up"
@@ -132,22 +144,23 @@ func (f *ClusterState) checkProfile() string {
 		return ""
 	}
 	var scratch ClusterState
-	scratch.profile = profile{pool: true, made: true}
+	scratch.profile = newProfile(f.machine)
+	scratch.profile.made = true
 	p := &scratch.profile
 	p.reset(f.now, f.free)
 	for _, r := range f.running.list() {
-		p.release(r.End, lastInstant, r.Units, r.Place)
+		p.release(r.End, lastInstant, r.Demand(), r.Place)
 	}
 	f.allocateReservations(p)
 	for w := range f.pending.all() {
-		p.allocate(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+		p.allocate(w.reserved, w.reserved.Add(w.Time), w.Demand(), w.place)
 	}
 	for i := range p.steps {
 		at := p.steps[i].at
-		if kept := &f.profile.steps[f.profile.index(at)]; kept.free != p.steps[i].free {
+		if kept := &f.profile.steps[f.profile.index(at)]; !kept.same(&p.steps[i]) {
 			return "the profile does not add up"
 		}
-		if p.steps[i].free < 0 && !f.reservationOverrun(f.now) {
+		if p.steps[i].overdrawn() && !f.reservationOverrun(f.now) {
 			return "more is promised than there is"
 		}
 	}
@@ -160,10 +173,10 @@ func (f *ClusterState) checkHolds() string {
 		return ""
 	}
 	f.reservations.setHead(reservation{})
-	scratch := profile{pool: true}
+	scratch := newProfile(f.machine)
 	f.projectRunning(&scratch)
 	for _, s := range scratch.steps {
-		if f.reservations.ahead.steps[f.reservations.ahead.index(s.at)].free != s.free {
+		if !f.reservations.ahead.steps[f.reservations.ahead.index(s.at)].same(&s) {
 			return "what is free beside the holds does not add up"
 		}
 	}

@@ -148,7 +148,7 @@ func (f *future) startInOrder(job PendingJob) protocol.Instant {
 // serve starts a job as soon as it fits. It returns false when it never does.
 func (f *future) serve(w *PendingJob) bool {
 	for {
-		if place, ok := f.state.free.Find(w.Units, nil); ok {
+		if place, ok := f.state.free.Find(w.Demand(), nil); ok {
 			f.state.run(w, f.state.now, place)
 			return true
 		}

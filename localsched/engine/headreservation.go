@@ -28,7 +28,7 @@ func (s *headReservation) started(order uint64, r *Running) {
 		return
 	}
 	if r.End > s.shadowTime {
-		s.extra.Allocate(r.Units, r.Place)
+		s.extra.Allocate(r.Demand(), r.Place)
 	}
 }
 
@@ -70,15 +70,15 @@ func (f *ClusterState) findShadowTime(job PendingJob) protocol.Instant {
 		if found && end > shadow {
 			break
 		}
-		beside.Release(r.Units, r.Place)
+		beside.Release(r.Demand(), r.Place)
 		if !found && beside.Free() >= job.Units {
-			if place, found = beside.Find(job.Units, nil); found {
+			if place, found = beside.Find(job.Demand(), nil); found {
 				shadow = end
 			}
 		}
 	}
 	if found {
-		beside.Allocate(job.Units, place)
+		beside.Allocate(job.Demand(), place)
 	}
 	return shadow
 }

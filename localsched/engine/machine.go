@@ -17,9 +17,17 @@ type Machine interface {
 	CPUs(units int) int
 	// NewFreeSet returns the free set of the empty machine.
 	NewFreeSet() FreeSet
-	// Pool says that units are alike: any units that are free serve any job.
-	// Starts can then be looked up by numbers.
+	// Pool says that units are alike: any units that are free serve any job, if what else
+	// it takes is free as well, and it does not matter where they are.
 	Pool() bool
+}
+
+// Demand is what a job takes of a machine.
+type Demand struct {
+	Units int
+	// What it takes beside units, by a number that the engine's core gives; 0: nothing.
+	// A [FreeSet] of a machine without resources need not look at it.
+	Extras int32
 }
 
 // FreeSet is the set of free units of a machine at one time, now or in a plan.
@@ -28,14 +36,14 @@ type FreeSet interface {
 	Free() int
 	// Find is a place for a job that is free here and, unless beside is nil, in
 	// beside too.
-	Find(units int, beside FreeSet) (place Place, ok bool)
+	Find(demand Demand, beside FreeSet) (place Place, ok bool)
 	// Has reports whether a place is free.
-	Has(units int, place Place) bool
+	Has(demand Demand, place Place) bool
 	// Intersect removes what is not free in another set of the same machine.
 	Intersect(other FreeSet)
 	// Allocate and Release change what is free. The place comes from Find.
-	Allocate(units int, place Place)
-	Release(units int, place Place)
+	Allocate(demand Demand, place Place)
+	Release(demand Demand, place Place)
 	// CopyFrom copies another set of the same machine.
 	CopyFrom(other FreeSet)
 }
@@ -46,7 +54,8 @@ type Place int32
 
 // WholeNode is a machine whose nodes run one job at a time. A unit is a node; a
 // job takes as many as it asks for or as its CPUs, or its tasks, need, whichever is more.
-func WholeNode(capacity protocol.Capacity) Machine { return wholeNode{capacity} }
+// What the capacity states of resources and of groups of nodes is counted beside units.
+func WholeNode(capacity protocol.Capacity) Machine { return withResources(wholeNode{capacity}) }
 
 type wholeNode struct{ capacity protocol.Capacity }
 
@@ -85,8 +94,9 @@ func (m wholeNode) Pool() bool { return true }
 // PerCPU is a machine whose nodes are shared by jobs, seen as one pool of CPUs. A
 // unit is a CPU; a job that asks for more than its CPUs' share of the memory is
 // charged for the CPUs that go with it, as Slurm does under MaxMemPerCPU. How
-// jobs are packed on nodes is not modelled.
-func PerCPU(capacity protocol.Capacity) Machine { return perCPU{capacity} }
+// jobs are packed on nodes is not modelled. A job that asks for nodes of its own is
+// charged for all their CPUs. Resources and groups of nodes are counted as by [WholeNode].
+func PerCPU(capacity protocol.Capacity) Machine { return withResources(perCPU{capacity}) }
 
 type perCPU struct{ capacity protocol.Capacity }
 
@@ -99,7 +109,19 @@ func (m perCPU) Units(r protocol.Request) (units int, reason string) {
 	if m.capacity.CPUs < 1 {
 		return 0, "the site has no CPUs"
 	}
-	return max(1, r.CPUs, m.memoryCPUs(r)), ""
+	units = max(1, r.CPUs, m.memoryCPUs(r))
+	if r.Exclusive {
+		units = max(units, m.nodeCPUs(r))
+	}
+	return units, ""
+}
+
+// nodeCPUs is how many CPUs the nodes of a request have, if it has as few as it can.
+func (m perCPU) nodeCPUs(r protocol.Request) int {
+	each := int64(ceil(int64(m.capacity.CPUs), int64(max(1, m.capacity.Nodes))))
+	each = max(each, int64(m.capacity.NodeCPUs))
+	nodes := max(1, int64(r.LeastNodes()), ceil(int64(r.CPUs), each))
+	return int(min(nodes*each, int64(m.capacity.CPUs)))
 }
 
 // memoryCPUs is how many CPUs go with the memory of a request, over all the
@@ -132,17 +154,17 @@ type pool struct{ free int }
 
 func (p *pool) Free() int { return p.free }
 
-func (p *pool) Find(units int, beside FreeSet) (place Place, ok bool) {
-	return 0, units <= p.free && (beside == nil || units <= beside.Free())
+func (p *pool) Find(demand Demand, beside FreeSet) (place Place, ok bool) {
+	return 0, demand.Units <= p.free && (beside == nil || demand.Units <= beside.Free())
 }
 
-func (p *pool) Has(units int, _ Place) bool { return units <= p.free }
+func (p *pool) Has(demand Demand, _ Place) bool { return demand.Units <= p.free }
 
 func (p *pool) Intersect(other FreeSet) { p.free = min(p.free, other.Free()) }
 
-func (p *pool) Allocate(units int, _ Place) { p.free -= units }
+func (p *pool) Allocate(demand Demand, _ Place) { p.free -= demand.Units }
 
-func (p *pool) Release(units int, _ Place) { p.free += units }
+func (p *pool) Release(demand Demand, _ Place) { p.free += demand.Units }
 
 func (p *pool) CopyFrom(other FreeSet) { p.free = other.Free() }
 

@@ -50,8 +50,13 @@ func (c *Core) note(now, start protocol.Instant, job PendingJob) string {
 // starts is the cheapest way to tell when a job would start.
 func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(PendingJob) protocol.Instant {
 	if c.lookup {
-		p := c.planAt(now, ahead)
-		return func(job PendingJob) protocol.Instant { return p.start(now, job) }
+		p, alone := c.planAt(now, ahead), c.startsAlone(now, ahead)
+		return func(job PendingJob) protocol.Instant {
+			if job.extras == 0 || p.unitsOnly {
+				return p.start(now, job)
+			}
+			return alone(job)
+		}
 	}
 	switch c.policy.PlanMode() {
 	case PlanInOrder:
@@ -63,12 +68,17 @@ func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Pendi
 		if c.reservationsFixed(now) {
 			p := c.profileWith(now, ahead)
 			return func(job PendingJob) protocol.Instant {
-				at, _ := p.earliest(now, job.Units, job.Time)
+				at, _ := p.earliest(now, job.Demand(), job.Time)
 				return at
 			}
 		}
 	case PlanSimulate, PlanLookup:
 	}
+	return c.startsAlone(now, ahead)
+}
+
+// startsAlone plans each shape of a job in a future of its own.
+func (c *Core) startsAlone(now protocol.Instant, ahead []protocol.Request) func(PendingJob) protocol.Instant {
 	known := c.planCache.at(c.version, now, ahead)
 	return func(job PendingJob) protocol.Instant {
 		of := shapeOf(&job)
@@ -83,13 +93,13 @@ func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Pendi
 
 // shape is all of a newcomer that decides when it starts, and whom it delays.
 type shape struct {
-	units int
-	time  protocol.Duration
+	demand Demand
+	time   protocol.Duration
 	powerDemand
 }
 
 func shapeOf(job *PendingJob) shape {
-	return shape{units: job.Units, time: job.Time, powerDemand: job.powerDemand}
+	return shape{demand: job.Demand(), time: job.Time, powerDemand: job.powerDemand}
 }
 
 // planCache are the starts of newcomers that were each planned alone, in one state.
@@ -125,8 +135,8 @@ func (c *Core) profileWith(now protocol.Instant, ahead []protocol.Request) *prof
 	p.copyFrom(&c.state.profile)
 	for _, r := range ahead {
 		if w, reason := size(c.machine, c.policy, now, r); reason == "" {
-			at, place := p.earliest(now, w.Units, w.Time)
-			p.allocate(at, at.Add(w.Time), w.Units, place)
+			at, place := p.earliest(now, w.Demand(), w.Time)
+			p.allocate(at, at.Add(w.Time), w.Demand(), place)
 		}
 	}
 	return p
@@ -150,9 +160,12 @@ type plan struct {
 	future
 	version uint64 // of the state
 	ahead   []protocol.Request
-	moving  bool           // jobs start as soon as it is made
-	first   BackfillWindow // in the state itself
-	left    BackfillWindow // by the last pass
+	moving  bool // jobs start as soon as it is made
+	// No job in it takes more than units: one that does, and fits on the empty machine, starts
+	// when its units are free.
+	unitsOnly bool
+	first     BackfillWindow // in the state itself
+	left      BackfillWindow // by the last pass
 
 	events  []plannedEvent
 	past    int          // events that have happened
@@ -201,6 +214,7 @@ func (p *plan) begin(live *ClusterState, now protocol.Instant, ahead []protocol.
 	p.future.begin(live, now)
 	p.events, p.past, p.windows, p.blocks = p.events[:0], 0, p.windows[:0], p.blocks[:0]
 	starts := p.state.starts
+	p.unitsOnly = live.withExtras == 0
 	for _, r := range ahead {
 		if p.submit(r) {
 			p.first = p.pass()
@@ -211,6 +225,7 @@ func (p *plan) begin(live *ClusterState, now protocol.Instant, ahead []protocol.
 		p.noteOffers()
 	}
 	p.moving = p.state.starts > starts
+	p.unitsOnly = p.unitsOnly && p.state.withExtras == 0
 	p.left = p.first
 }
 
@@ -346,6 +361,9 @@ func (p *plan) remade(live *ClusterState, left BackfillWindow) {
 // what is simulated already than the last event: if it would have started before,
 // or been the head.
 func (p *plan) join(job PendingJob) bool {
+	if job.extras != 0 {
+		return false // its start is no lookup
+	}
 	i, n := p.lookUp(p.coming(), &job), len(p.events)
 	if i == len(p.windows) && (n == p.past || p.events[n-1].queued > 0) {
 		p.state.enqueue(&job)

@@ -101,7 +101,7 @@ func startFitting(f *ClusterState, starting func(left BackfillWindow, job Pendin
 	left := f.window()
 	for c, ok := f.Next(Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		job := f.At(c)
-		place, fits := f.Find(job.Units, job.Time, nil)
+		place, fits := f.Find(&job, nil)
 		if !fits {
 			c = c.After()
 			continue
@@ -189,7 +189,7 @@ func backfill(f *ClusterState, c Cursor, left BackfillWindow, beside FreeSet) bo
 	if left.Shadow.Sub(f.Now()) >= job.Time {
 		beside = nil
 	}
-	place, ok := f.Find(job.Units, job.Time, beside)
+	place, ok := f.Find(&job, beside)
 	if ok {
 		f.Start(c, place)
 	}

@@ -10,6 +10,7 @@ import (
 // job runs when it was promised to. Only policies that reserve use it.
 type profile struct {
 	pool     bool
+	sets     bool // each step has its free set: numbers of units do not say all
 	made     bool
 	firm     bool             // no job could be given an earlier start
 	freed    bool             // a job has left since the last pass
@@ -27,11 +28,27 @@ type profile struct {
 type step struct {
 	at      protocol.Instant
 	free    int
-	freeSet FreeSet // nil where units are alike
+	freeSet FreeSet // nil where the number of units is all
+}
+
+// same says whether two steps of a pool have the same free.
+func (s *step) same(other *step) bool {
+	if s.free != other.free || s.freeSet == nil {
+		return s.free == other.free
+	}
+	a, isCounted := s.freeSet.(*countedSet)
+	b, _ := other.freeSet.(*countedSet)
+	return isCounted && a.same(b)
+}
+
+// overdrawn says whether more is allocated than there is, in a pool.
+func (s *step) overdrawn() bool {
+	set, ok := s.freeSet.(*countedSet)
+	return s.free < 0 || ok && set.overdrawn()
 }
 
 func newProfile(m Machine) profile {
-	return profile{pool: m.Pool(), fresh: m.NewFreeSet, common: m.NewFreeSet(), due: unreserved}
+	return profile{pool: m.Pool(), sets: !m.Pool() || countsExtras(m), fresh: m.NewFreeSet, common: m.NewFreeSet(), due: unreserved}
 }
 
 // forget drops the profile. The next pass gives every job a new start.
@@ -43,7 +60,7 @@ func (p *profile) reset(now protocol.Instant, room FreeSet) {
 		p.drop(s)
 	}
 	p.steps, p.begin = append(p.steps[:0], step{at: now, free: room.Free()}), 0
-	if !p.pool {
+	if p.sets {
 		p.steps[0].freeSet = p.copyOf(room)
 	}
 }
@@ -83,7 +100,7 @@ func (p *profile) from(at protocol.Instant) int {
 		return i
 	}
 	added := step{at: at, free: p.steps[i].free}
-	if !p.pool {
+	if p.sets {
 		added.freeSet = p.copyOf(p.steps[i].freeSet)
 	}
 	p.steps = append(p.steps, step{})
@@ -99,20 +116,20 @@ func (p *profile) index(at protocol.Instant) int {
 }
 
 // allocate takes units from one time to another; release does the opposite.
-func (p *profile) allocate(from, to protocol.Instant, units int, place Place) {
+func (p *profile) allocate(from, to protocol.Instant, demand Demand, place Place) {
 	p.change(from, to, func(s *step) {
-		s.free -= units
+		s.free -= demand.Units
 		if s.freeSet != nil {
-			s.freeSet.Allocate(units, place)
+			s.freeSet.Allocate(demand, place)
 		}
 	})
 }
 
-func (p *profile) release(from, to protocol.Instant, units int, place Place) {
+func (p *profile) release(from, to protocol.Instant, demand Demand, place Place) {
 	p.change(from, to, func(s *step) {
-		s.free += units
+		s.free += demand.Units
 		if s.freeSet != nil {
-			s.freeSet.Release(units, place)
+			s.freeSet.Release(demand, place)
 		}
 	})
 }
@@ -135,16 +152,17 @@ func (p *profile) change(from, to protocol.Instant, do func(*step)) {
 
 // join drops a step that changes nothing.
 func (p *profile) join(i int) {
-	if p.pool && i > p.begin && i < len(p.steps) && p.steps[i].free == p.steps[i-1].free {
+	if p.pool && i > p.begin && i < len(p.steps) && p.steps[i].same(&p.steps[i-1]) {
+		p.drop(p.steps[i])
 		p.steps = append(p.steps[:i], p.steps[i+1:]...)
 	}
 }
 
 // earliest is the first start for a job from now on, and the place.
-func (p *profile) earliest(now protocol.Instant, units int, time protocol.Duration) (protocol.Instant, Place) {
+func (p *profile) earliest(now protocol.Instant, demand Demand, time protocol.Duration) (protocol.Instant, Place) {
 	for i := p.index(now); i < len(p.steps); {
 		at := max(p.steps[i].at, now)
-		place, next, ok := p.fits(i, at.Add(time), units)
+		place, next, ok := p.fits(i, at.Add(time), demand)
 		if ok {
 			return at, place
 		}
@@ -155,32 +173,33 @@ func (p *profile) earliest(now protocol.Instant, units int, time protocol.Durati
 
 // fits looks for a place that is free from step i to an end. If there is none,
 // next is the step to try after it.
-func (p *profile) fits(i int, end protocol.Instant, units int) (place Place, next int, ok bool) {
+func (p *profile) fits(i int, end protocol.Instant, demand Demand) (place Place, next int, ok bool) {
 	j := i
 	for ; j < len(p.steps) && (j == i || p.steps[j].at < end); j++ {
-		if p.steps[j].free < units {
+		s := &p.steps[j]
+		if s.free < demand.Units || p.pool && s.freeSet != nil && !s.freeSet.Has(demand, 0) {
 			return 0, j + 1, false
 		}
 	}
 	if p.pool {
 		return 0, 0, true
 	}
-	if s, can := p.steps[i].freeSet.(sifter); can && !s.sift(units, p.steps[i+1:j]) {
+	if s, can := p.steps[i].freeSet.(sifter); can && !s.sift(demand, p.steps[i+1:j]) {
 		return 0, i + 1, false
 	}
 	p.common.CopyFrom(p.steps[i].freeSet)
 	for _, s := range p.steps[i+1 : j] {
 		p.common.Intersect(s.freeSet)
 	}
-	place, ok = p.common.Find(units, nil)
+	place, ok = p.common.Find(demand, nil)
 	return place, i + 1, ok
 }
 
 // hasFree reports whether a place is free from now until an end.
-func (p *profile) hasFree(now, end protocol.Instant, units int, place Place) bool {
+func (p *profile) hasFree(now, end protocol.Instant, demand Demand, place Place) bool {
 	for i := p.index(now); i < len(p.steps) && p.steps[i].at < end; i++ {
 		s := &p.steps[i]
-		if s.free < units || s.freeSet != nil && !s.freeSet.Has(units, place) {
+		if s.free < demand.Units || s.freeSet != nil && !s.freeSet.Has(demand, place) {
 			return false
 		}
 	}
@@ -198,7 +217,7 @@ func (p *profile) earlier(now protocol.Instant, w *PendingJob) bool {
 			return false
 		}
 		end := min(at.Add(w.Time), w.reserved)
-		_, next, ok := p.fits(i, end, w.Units)
+		_, next, ok := p.fits(i, end, w.Demand())
 		if ok {
 			return true
 		}
@@ -218,7 +237,7 @@ func (p *profile) ended(now protocol.Instant, r *Running) {
 		return
 	}
 	p.trim(now)
-	p.release(now, r.End, r.Units, r.Place)
+	p.release(now, r.End, r.Demand(), r.Place)
 	p.firm = false
 }
 
@@ -240,7 +259,7 @@ func (p *profile) withdrawn(now protocol.Instant, w PendingJob) {
 		return
 	}
 	p.trim(now)
-	p.release(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	p.release(w.reserved, w.reserved.Add(w.Time), w.Demand(), w.place)
 	p.firm = false
 }
 
@@ -251,7 +270,7 @@ func (p *profile) copyFrom(other *profile) {
 	p.steps, p.begin = append(p.steps[:0], other.steps[other.begin:]...), 0
 	p.made, p.firm, p.freed, p.restored = other.made, other.firm, other.freed, other.restored
 	p.due, p.wake = other.due, other.wake
-	if p.pool {
+	if !p.sets {
 		return
 	}
 	for i := range p.steps {

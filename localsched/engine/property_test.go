@@ -18,25 +18,82 @@ func drawCapacity(t *rapid.T) protocol.Capacity {
 		MemoryMB: rapid.Int64Range(0, 3).Draw(t, "GB") * 1000,
 	}
 	capacity.CPUs = capacity.Nodes * rapid.IntRange(1, 4).Draw(t, "CPUs per node")
+	if rapid.Bool().Draw(t, "resources") {
+		capacity.Groups, capacity.Shared = drawGroups(t, capacity.Nodes, capacity.CPUs/capacity.Nodes), drawResources(t, "license")
+		capacity.Exclusive = true
+	}
 	return capacity
+}
+
+// drawGroups draws groups of nodes with some resources and features.
+func drawGroups(t *rapid.T, nodes, cpus int) (groups []protocol.NodeGroup) {
+	for nodes > 0 {
+		g := protocol.NodeGroup{Nodes: rapid.IntRange(1, nodes).Draw(t, "nodes of a group"), CPUs: cpus, Resources: drawResources(t, "gpu", "nic")}
+		if len(groups) == 2 {
+			g.Nodes = nodes
+		}
+		for _, name := range []string{"big", "fast"} {
+			if rapid.Bool().Draw(t, name) {
+				g.Features = append(g.Features, name)
+			}
+		}
+		groups = append(groups, g)
+		nodes -= g.Nodes
+	}
+	return groups
+}
+
+func drawResources(t *rapid.T, names ...string) (list []protocol.Resource) {
+	for _, name := range names {
+		if n := rapid.IntRange(0, 4).Draw(t, name); n > 0 {
+			list = append(list, protocol.Resource{Name: name, Count: n})
+		}
+	}
+	return list
 }
 
 func drawMachine(t *rapid.T) engine.Machine {
 	if rapid.Bool().Draw(t, "whole node") {
-		return engine.WholeNode(drawCapacity(t))
+		c := drawCapacity(t)
+		c.WholeNode = true
+		return engine.WholeNode(c)
 	}
 	return engine.PerCPU(drawCapacity(t))
 }
 
 func drawRequest(t *rapid.T, m engine.Machine) protocol.Request {
 	c := m.Capacity()
-	return protocol.Request{
+	r := protocol.Request{
 		CPUs:     rapid.IntRange(0, c.CPUs).Draw(t, "CPUs"),
 		Nodes:    rapid.IntRange(0, c.Nodes).Draw(t, "job nodes"),
 		MemoryMB: rapid.Int64Range(0, c.MemoryMB).Draw(t, "memory"),
 		WallTime: protocol.Duration(rapid.IntRange(1, 12).Draw(t, "time")),
 		Power:    rapid.SampledFrom([]int{0, protocol.PPM / 4, 2 * protocol.PPM}).Draw(t, "power"),
 	}
+	if len(c.Groups) > 0 {
+		return drawExtras(t, m, r)
+	}
+	return r
+}
+
+// drawExtras adds what the machine might have beside units, if a job with it could run.
+func drawExtras(t *rapid.T, m engine.Machine, r protocol.Request) protocol.Request {
+	more := r
+	for _, name := range []string{"gpu", "license", "nic"} {
+		if n := rapid.IntRange(0, 5).Draw(t, "job "+name); n > 0 {
+			per := rapid.SampledFrom([]protocol.Per{protocol.PerNode, protocol.PerTask, protocol.PerJob}).Draw(t, "per")
+			if name == "license" {
+				per = protocol.PerJob
+			}
+			more.Resources = append(more.Resources, protocol.Resource{Name: name, Count: n, Per: per})
+		}
+	}
+	more.Features = rapid.SampledFrom([]string{"", "", "big", "fast", "big|fast"}).Draw(t, "features")
+	more.Exclusive = rapid.IntRange(0, 3).Draw(t, "exclusive") == 0
+	if _, reason := m.Units(more); reason == "" {
+		return more
+	}
+	return r
 }
 
 func drawRequests(t *rapid.T, m engine.Machine, most int, label string) []protocol.Request {
@@ -175,11 +232,7 @@ func TestReferenceLongQueue(t *testing.T) {
 
 func followReference(t failer, m engine.Machine, trace []arrival) {
 	r := newRig(t, m, engine.EASY())
-	free := m.NewFreeSet().Free()
-	f := &reference{free: free, bound: map[*testJob]protocol.Instant{}, units: func(q protocol.Request) int {
-		units, _ := m.Units(q)
-		return units
-	}}
+	f := &reference{machine: m, bound: map[*testJob]protocol.Instant{}}
 	twins := map[protocol.Tag]*testJob{}
 	same := func() {
 		for tag, j := range r.jobs {

@@ -31,16 +31,16 @@ type reservations struct {
 // hasReservations reports whether there is any advance reservation.
 func (f *ClusterState) hasReservations() bool { return len(f.reservations.list) > 0 }
 
-// Find returns a place, as [FreeSet.Find] does, for a job that would start now and run for a time
-// without delaying any advance reservation.
-func (f *ClusterState) Find(units int, time protocol.Duration, beside FreeSet) (place Place, ok bool) {
-	place, ok = f.free.Find(units, beside)
-	return place, ok && (!f.hasReservations() || f.avoidsReservations(units, time, place))
+// Find returns a place, as [FreeSet.Find] does, for a job that would start now, without
+// delaying any advance reservation.
+func (f *ClusterState) Find(job *PendingJob, beside FreeSet) (place Place, ok bool) {
+	place, ok = f.free.Find(job.Demand(), beside)
+	return place, ok && (!f.hasReservations() || f.avoidsReservations(job, place))
 }
 
 // avoidsReservations reports whether a job that starts now at a place delays no advance reservation.
-func (f *ClusterState) avoidsReservations(units int, time protocol.Duration, place Place) bool {
-	return f.reservations.ahead.hasFree(f.now, f.now.Add(time), units, place)
+func (f *ClusterState) avoidsReservations(job *PendingJob, place Place) bool {
+	return f.reservations.ahead.hasFree(f.now, f.now.Add(job.Time), job.Demand(), place)
 }
 
 // pass starts the jobs whose reservations have begun, then makes the pass of the policy.
@@ -65,7 +65,7 @@ func (f *ClusterState) serveReservations() {
 			s.expired = append(s.expired, h.slot)
 			f.removeReservation(i)
 			f.profile.freed = true
-		case (h.claimed || f.inPlan) && f.free.Has(h.Units, 0):
+		case (h.claimed || f.inPlan) && f.free.Has(h.Demand(), 0):
 			f.startReserved(i)
 		case h.claimed && h.start < f.now:
 			f.delayReservation(i)
@@ -112,7 +112,7 @@ func (f *ClusterState) addReservation(h reservation) {
 		return cmp.Or(cmp.Compare(one.start, h.start), cmp.Compare(one.order, h.order))
 	})
 	s.list = slices.Insert(s.list, at, h)
-	s.ahead.allocate(max(h.start, f.now), h.end(), h.Units, 0)
+	s.ahead.allocate(max(h.start, f.now), h.end(), h.Demand(), 0)
 	f.head.forget()
 }
 
@@ -121,7 +121,7 @@ func (f *ClusterState) removeReservation(i int) reservation {
 	s := &f.reservations
 	h := s.list[i]
 	s.list = slices.Delete(s.list, i, i+1)
-	s.ahead.release(max(h.start, f.now), h.end(), h.Units, 0)
+	s.ahead.release(max(h.start, f.now), h.end(), h.Demand(), 0)
 	f.head.forget()
 	return h
 }
@@ -132,7 +132,7 @@ func (f *ClusterState) claimReservation(i int, job PendingJob) {
 	was := f.reservations.list[i]
 	job.slot, job.order = was.slot, was.order
 	h := reservation{PendingJob: job, start: was.start, claimed: true}
-	if job.Units == was.Units && job.Time == was.Time {
+	if job.Demand() == was.Demand() && job.Time == was.Time {
 		f.reservations.list[i] = h
 		return
 	}
@@ -146,7 +146,7 @@ func (f *ClusterState) claimReservation(i int, job PendingJob) {
 func (p *profile) addReservation(now protocol.Instant, h *reservation) {
 	if p.made {
 		p.trim(now)
-		p.allocate(max(h.start, now), h.end(), h.Units, 0)
+		p.allocate(max(h.start, now), h.end(), h.Demand(), 0)
 	}
 }
 
@@ -155,7 +155,7 @@ func (p *profile) removeReservation(now protocol.Instant, h *reservation) {
 	p.freed = true
 	if p.made {
 		p.trim(now)
-		p.release(max(h.start, now), h.end(), h.Units, 0)
+		p.release(max(h.start, now), h.end(), h.Demand(), 0)
 		p.firm = false
 	}
 }
@@ -165,10 +165,15 @@ func (p *profile) removeReservation(now protocol.Instant, h *reservation) {
 func (f *ClusterState) reserveHeadAround(job PendingJob) protocol.Instant {
 	s := &f.reservations
 	s.setHead(reservation{})
-	at, _ := s.ahead.earliest(f.now, job.Units, job.Time)
+	at, _ := s.ahead.earliest(f.now, job.Demand(), job.Time)
 	s.setHead(reservation{PendingJob: job, start: at})
 	f.head.extra.CopyFrom(f.free)
-	f.head.extra.Allocate(f.free.Free()-s.ahead.steps[s.ahead.index(at)].free, 0)
+	switch then := &s.ahead.steps[s.ahead.index(at)]; {
+	case then.freeSet != nil:
+		f.head.extra.CopyFrom(then.freeSet)
+	default:
+		f.head.extra.Allocate(Demand{Units: f.free.Free() - then.free}, 0)
+	}
 	return at
 }
 
@@ -192,10 +197,10 @@ func (f *ClusterState) window() BackfillWindow {
 // setHead replaces the reservation of the head in the profile; one without units removes it.
 func (s *reservations) setHead(head reservation) {
 	if s.head.Units > 0 {
-		s.ahead.release(s.head.start, s.head.end(), s.head.Units, 0)
+		s.ahead.release(s.head.start, s.head.end(), s.head.Demand(), 0)
 	}
 	if s.head = head; head.Units > 0 {
-		s.ahead.allocate(head.start, head.end(), head.Units, 0)
+		s.ahead.allocate(head.start, head.end(), head.Demand(), 0)
 	}
 }
 
@@ -203,12 +208,14 @@ func (s *reservations) setHead(head reservation) {
 // estimate is assumed to end in the next millisecond.
 func (f *ClusterState) projectRunning(p *profile) {
 	p.reset(f.now, f.free)
-	for _, r := range f.running.list() {
+	list := f.running.list()
+	for i := range list {
+		r := &list[i]
 		end := r.End
 		if end < f.now {
 			end = f.now.Add(1)
 		}
-		p.release(end, lastInstant, r.Units, r.Place)
+		p.release(end, lastInstant, r.Demand(), r.Place)
 	}
 	f.allocateReservations(p)
 }
@@ -217,7 +224,7 @@ func (f *ClusterState) projectRunning(p *profile) {
 func (f *ClusterState) allocateReservations(p *profile) {
 	for i := range f.reservations.list {
 		h := &f.reservations.list[i]
-		p.allocate(max(h.start, f.now), h.end(), h.Units, 0)
+		p.allocate(max(h.start, f.now), h.end(), h.Demand(), 0)
 	}
 }
 
@@ -228,12 +235,12 @@ func (f *ClusterState) projectAll(p *profile) {
 	for w := range f.pending.all() {
 		if w.reserved != unreserved {
 			from := max(w.reserved, f.now)
-			p.allocate(from, from.Add(w.Time), w.Units, w.place)
+			p.allocate(from, from.Add(w.Time), w.Demand(), w.place)
 		}
 	}
 	if head := f.pending.first(); head != nil && f.head.order == head.order {
 		from := max(f.head.shadowTime, f.now)
-		p.allocate(from, from.Add(head.Time), head.Units, 0)
+		p.allocate(from, from.Add(head.Time), head.Demand(), 0)
 	}
 }
 
@@ -246,7 +253,7 @@ func (f *ClusterState) reservationOverrun(now protocol.Instant) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.reservations.ahead.steps[f.reservations.ahead.begin:], func(s step) bool {
-		return s.free < 0
+		return s.overdrawn()
 	})
 }
 
@@ -268,11 +275,11 @@ func (f *ClusterState) reservationWake() (wake protocol.Instant) {
 
 // began allocates a started job in the profile of the reservations, and ended releases it.
 func (s *reservations) began(now protocol.Instant, r *Running) {
-	s.ahead.allocate(now, r.End, r.Units, r.Place)
+	s.ahead.allocate(now, r.End, r.Demand(), r.Place)
 }
 
 func (s *reservations) ended(now protocol.Instant, r *Running) {
-	s.ahead.release(now, r.End, r.Units, r.Place)
+	s.ahead.release(now, r.End, r.Demand(), r.Place)
 }
 
 func (s *reservations) copyFrom(other *reservations) {

@@ -122,7 +122,7 @@ func (c *Core) earliestFree(now protocol.Instant, w PendingJob, from protocol.In
 	c.advance(now)
 	p := &c.trial.state.profile
 	c.state.projectAll(p)
-	at, _ := p.earliest(max(from, c.state.now), w.Units, w.Time)
+	at, _ := p.earliest(max(from, c.state.now), w.Demand(), w.Time)
 	return at
 }
 
@@ -149,6 +149,9 @@ func (c *Core) exceedsReason(number int, w PendingJob) (reason string) {
 	if w.Units > h.Units || w.Time > h.Time {
 		return fmt.Sprintf("requests %s for %s; its reservation has %s for %s",
 			protocol.Count(c.machine.CPUs(w.Units), "CPU"), w.Time.Text(), protocol.Count(c.machine.CPUs(h.Units), "CPU"), h.Time.Text())
+	}
+	if m, ok := c.machine.(*counted); ok && !m.covers(h.extras, w.extras) {
+		return "requests resources or features of nodes that its reservation does not have"
 	}
 	return ""
 }

@@ -47,7 +47,7 @@ func (f *ClusterState) refresh() (kept bool) {
 func (f *ClusterState) allocateReservedStarts() {
 	for w := range f.pending.all() {
 		if w.reserved != unreserved {
-			f.profile.allocate(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+			f.profile.allocate(w.reserved, w.reserved.Add(w.Time), w.Demand(), w.place)
 		}
 	}
 }
@@ -55,8 +55,8 @@ func (f *ClusterState) allocateReservedStarts() {
 // reserveEarliest reserves the earliest start for a job.
 func (f *ClusterState) reserveEarliest(w *PendingJob) {
 	p := &f.profile
-	w.reserved, w.place = p.earliest(f.now, w.Units, w.Time)
-	p.allocate(w.reserved, w.reserved.Add(w.Time), w.Units, w.place)
+	w.reserved, w.place = p.earliest(f.now, w.Demand(), w.Time)
+	p.allocate(w.reserved, w.reserved.Add(w.Time), w.Demand(), w.place)
 	p.note(w.reserved)
 }
 
@@ -81,7 +81,7 @@ func (f *ClusterState) improveReservedStarts() {
 			p.note(w.reserved)
 		default:
 			at, place := w.reserved, w.place
-			p.release(at, at.Add(w.Time), w.Units, place)
+			p.release(at, at.Add(w.Time), w.Demand(), place)
 			f.reserveEarliest(w)
 			p.firm = p.firm && w.reserved == at && w.place == place
 		}
@@ -122,7 +122,7 @@ func (f *ClusterState) startDue() {
 	p.due = unreserved
 	for c, ok := f.pending.valid(Cursor{}); ok; c, ok = f.pending.valid(c) {
 		w := f.pending.at(c)
-		if w.reserved <= f.now && f.free.Has(w.Units, w.place) {
+		if w.reserved <= f.now && f.free.Has(w.Demand(), w.place) {
 			f.Start(c, w.place)
 			continue
 		}

@@ -64,9 +64,9 @@ func (f *ClusterState) restoreReservedStarts() {
 	slices.SortStableFunc(found, func(a, b *PendingJob) int { return cmp.Compare(a.reserved, b.reserved) })
 	for _, w := range found {
 		at := max(w.reserved, f.now)
-		if w.reserved = unreserved; p.hasFree(at, at.Add(w.Time), w.Units, w.place) {
+		if w.reserved = unreserved; p.hasFree(at, at.Add(w.Time), w.Demand(), w.place) {
 			w.reserved = at
-			p.allocate(at, at.Add(w.Time), w.Units, w.place)
+			p.allocate(at, at.Add(w.Time), w.Demand(), w.place)
 		}
 	}
 	p.made = true

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -174,24 +175,23 @@ func cpus(n int) engine.Machine { return engine.PerCPU(protocol.Capacity{CPUs: n
 // reference is EASY written a second time, without any structure: at each event
 // it looks at every job.
 type reference struct {
-	free    int
 	waiting []*testJob
 	running []*testJob
-	units   func(protocol.Request) int
+	machine engine.Machine
 	bound   map[*testJob]protocol.Instant // the head's shadows
 }
 
 func (f *reference) pass(now protocol.Instant) {
-	for len(f.waiting) > 0 && f.units(f.waiting[0].Request) <= f.free {
+	for len(f.waiting) > 0 && possible(f.machine, f.running, f.waiting[0]) {
 		f.start(now, 0)
 	}
 	if len(f.waiting) == 0 {
 		return
 	}
 	for i := 1; i < len(f.waiting); i++ {
-		shadow, extra := f.shadow(now)
-		units := f.units(f.waiting[i].Request)
-		if units <= f.free && (now.Add(f.waiting[i].WallTime) <= shadow || units <= extra) {
+		j := f.waiting[i]
+		shadow, then := f.shadow(now)
+		if possible(f.machine, f.running, j) && (now.Add(j.WallTime) <= shadow || possible(f.machine, then, j)) {
 			f.start(now, i)
 			i--
 		}
@@ -202,32 +202,103 @@ func (f *reference) pass(now protocol.Instant) {
 	}
 }
 
-func (f *reference) shadow(now protocol.Instant) (shadow protocol.Instant, extra int) {
+// shadow is when the head starts, and which jobs run then.
+func (f *reference) shadow(now protocol.Instant) (shadow protocol.Instant, then []*testJob) {
 	ends := func(j *testJob) protocol.Instant { return max(j.start.Add(j.WallTime), now) }
 	slices.SortStableFunc(f.running, func(a, b *testJob) int { return cmp.Compare(ends(a), ends(b)) })
-	need, free := f.units(f.waiting[0].Request), f.free
+	then = slices.Clone(f.running)
 	for _, j := range f.running {
-		if free >= need && ends(j) > shadow {
+		if ends(j) > shadow && possible(f.machine, then, f.waiting[0]) {
 			break
 		}
-		free += f.units(j.Request)
+		then = then[1:]
 		shadow = ends(j)
 	}
-	return shadow, free - need
+	return shadow, append(then, f.waiting[0])
 }
 
 func (f *reference) start(now protocol.Instant, i int) {
 	j := f.waiting[i]
 	j.start = now
-	f.free -= f.units(j.Request)
 	f.waiting = slices.Delete(f.waiting, i, i+1)
 	f.running = append(f.running, j)
 }
 
 func (f *reference) finish(now protocol.Instant, j *testJob) {
 	f.running = slices.DeleteFunc(f.running, func(o *testJob) bool { return o == j })
-	f.free += f.units(j.Request)
 	f.pass(now)
+}
+
+// possible says whether jobs can run at once: whether the machine has the units and resources that
+// they take together, and each set of its groups the units of those that may have no other.
+func possible(m engine.Machine, running []*testJob, more ...*testJob) bool {
+	c := m.Capacity()
+	units, has := 0, map[string]int{}
+	for _, one := range c.Shared {
+		has[one.Name] += one.Count
+	}
+	of := func(g protocol.NodeGroup) int { // units of the group
+		if c.WholeNode {
+			return g.Nodes
+		}
+		return g.Nodes * g.CPUs
+	}
+	for _, g := range c.Groups {
+		for _, one := range g.Resources {
+			has[one.Name] += g.Nodes * one.Count
+		}
+	}
+	within := make([]int, 1<<len(c.Groups)) // units of jobs by the set of groups that they may have
+	for _, j := range append(slices.Clone(running), more...) {
+		takes, _ := m.Units(j.Request)
+		units += takes
+		for _, asked := range j.Resources {
+			count := j.InAll(asked)
+			if c.WholeNode && asked.Per == protocol.PerNode {
+				count = asked.Count * takes
+			}
+			if has[asked.Name] -= count; has[asked.Name] < 0 {
+				return false
+			}
+		}
+		within[groupsOf(&c, &j.Request)] += takes
+	}
+	for set := 1; set < len(within); set++ {
+		room, taken := 0, 0
+		for i, g := range c.Groups {
+			if set&(1<<i) != 0 {
+				room += of(g)
+			}
+		}
+		for inner, takes := range within {
+			if inner&^set == 0 {
+				taken += takes
+			}
+		}
+		if taken > room && set != len(within)-1 {
+			return false
+		}
+	}
+	return units <= m.NewFreeSet().Free()
+}
+
+// groupsOf is the set of groups that serve a request: with the features and the resources that a
+// node must have, if nodes have such resources at all.
+func groupsOf(c *protocol.Capacity, r *protocol.Request) (set int) {
+	for i, g := range c.Groups {
+		ok := r.Features == "" || slices.ContainsFunc(strings.Split(r.Features, "|"), g.Has)
+		for _, asked := range r.Resources {
+			onNodes := slices.ContainsFunc(c.Groups, func(g protocol.NodeGroup) bool { return protocol.CountOf(g.Resources, asked) > 0 })
+			ok = ok && (!onNodes || protocol.CountOf(g.Resources, asked) >= max(1, r.OnNode(asked)))
+		}
+		if len(r.Resources) > 0 || r.Features != "" {
+			ok = ok && g.CPUs >= r.NodeCPUs() && (g.MemoryMB == 0 || g.MemoryMB >= r.MemoryMB)
+		}
+		if ok {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // startsOf runs jobs through a rig: each at its time, running as long as it says.

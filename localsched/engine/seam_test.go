@@ -174,7 +174,8 @@ type outerFit struct{ plain }
 func (outerFit) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	left := engine.Open(f.FreeSet().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
-		place, fits := f.FreeSet().Find(f.At(c).Units, nil)
+		job := f.At(c)
+		place, fits := f.FreeSet().Find(job.Demand(), nil)
 		if !fits {
 			c = c.After()
 			continue
@@ -219,7 +220,8 @@ func (p *partitionRoom) Free() (free int) {
 	return free
 }
 
-func (p *partitionRoom) Find(units int, beside engine.FreeSet) (place engine.Place, ok bool) {
+func (p *partitionRoom) Find(demand engine.Demand, beside engine.FreeSet) (place engine.Place, ok bool) {
+	units := demand.Units
 	other, both := beside.(*partitionRoom)
 	for at := 0; at < len(p.taken); at += units {
 		free := true
@@ -233,8 +235,8 @@ func (p *partitionRoom) Find(units int, beside engine.FreeSet) (place engine.Pla
 	return 0, false
 }
 
-func (p *partitionRoom) Has(units int, place engine.Place) bool {
-	return !slices.Contains(p.taken[place:int(place)+units], true)
+func (p *partitionRoom) Has(demand engine.Demand, place engine.Place) bool {
+	return !slices.Contains(p.taken[place:int(place)+demand.Units], true)
 }
 
 func (p *partitionRoom) Intersect(other engine.FreeSet) {
@@ -245,8 +247,12 @@ func (p *partitionRoom) Intersect(other engine.FreeSet) {
 	}
 }
 
-func (p *partitionRoom) Allocate(units int, place engine.Place) { p.set(units, place, true) }
-func (p *partitionRoom) Release(units int, place engine.Place)  { p.set(units, place, false) }
+func (p *partitionRoom) Allocate(demand engine.Demand, place engine.Place) {
+	p.set(demand.Units, place, true)
+}
+func (p *partitionRoom) Release(demand engine.Demand, place engine.Place) {
+	p.set(demand.Units, place, false)
+}
 func (p *partitionRoom) set(units int, place engine.Place, taken bool) {
 	for i := range units {
 		p.taken[int(place)+i] = taken

@@ -25,7 +25,8 @@ func (widestFirst) PlanMode() engine.PlanMode { return engine.PlanSimulate }
 func (widestFirst) Pass(f *engine.ClusterState) engine.BackfillWindow {
 	left := engine.Open(f.FreeSet().Free())
 	for c, ok := f.Next(engine.Cursor{}, left); ok; c, ok = f.Next(c, left) {
-		place, fits := f.Find(f.At(c).Units, f.At(c).Time, nil)
+		job := f.At(c)
+		place, fits := f.Find(&job, nil)
 		if !fits {
 			c = c.After()
 			continue
