@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -254,4 +255,106 @@ func withHolds(b *testing.B, holds int, from protocol.Instant) *engine.Engine {
 		}
 	}
 	return e
+}
+
+// BenchmarkCore replays jobs by number, as simulators do, on 256 CPUs at half load: plain ones, the
+// same on a machine that has three resources, and with jobs of which half take some of them.
+func BenchmarkCore(b *testing.B) {
+	three := protocol.Capacity{CPUs: 256, Nodes: 1, Groups: []protocol.NodeGroup{{Nodes: 1, CPUs: 256, Resources: []protocol.Resource{
+		{Name: "gpu", Count: 64}, {Name: "nic", Count: 32},
+	}}}, Shared: []protocol.Resource{{Name: "license", Count: 48}}}
+	for _, c := range []struct {
+		name    string
+		machine engine.Machine
+		extras  bool
+	}{
+		{"plain", cpus(256), false},
+		{"plain-beside-resources", engine.Of(three), false},
+		{"three-resources", engine.Of(three), true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			trace := load(100_000, 50)
+			for i := range trace {
+				if c.extras && i%2 == 0 {
+					trace[i].job.Resources = threeOf(trace[i].job.CPUs)
+				}
+			}
+			b.ReportAllocs()
+			before := cpuSeconds(b)
+			for b.Loop() {
+				replayCore(engine.NewCore(c.machine, engine.EASY()), trace)
+			}
+			b.ReportMetric(float64(len(trace))*float64(b.N)/(cpuSeconds(b)-before), "jobs/cpu-s")
+		})
+	}
+}
+
+// threeOf are resources of a job, about as many of all there are as it has of the CPUs.
+func threeOf(cpus int) []protocol.Resource {
+	return []protocol.Resource{
+		{Name: "gpu", Count: max(1, cpus/4), Per: protocol.PerJob},
+		{Name: "license", Count: max(1, cpus/8), Per: protocol.PerJob},
+		{Name: "nic", Count: max(1, cpus/8), Per: protocol.PerJob},
+	}
+}
+
+// replayCore runs a trace by numbers.
+func replayCore(core *engine.Core, trace []arrival) {
+	core.Expect(len(trace))
+	running := &ends{}
+	begin := func(now protocol.Instant, started []int) {
+		for _, i := range started {
+			running.add(ending{now.Add(trace[i].run), i, protocol.Tag{}})
+		}
+	}
+	finish := func(until protocol.Instant) {
+		for running.Len() > 0 && (*running)[0].at <= until {
+			next := running.take()
+			core.End(next.at, next.order)
+			begin(next.at, core.Pass(next.at))
+		}
+	}
+	for i := range trace {
+		finish(trace[i].at)
+		w, _ := core.Size(trace[i].job.Request)
+		begin(trace[i].at, core.Submit(trace[i].at, i, w))
+	}
+	finish(1 << 62)
+}
+
+// add and take are those of a heap, without the calls by interfaces of container/heap.
+func (h *ends) add(e ending) {
+	*h = append(*h, e)
+	for i := len(*h) - 1; i > 0 && h.Less(i, (i-1)/2); i = (i - 1) / 2 {
+		h.Swap(i, (i-1)/2)
+	}
+}
+
+func (h *ends) take() ending {
+	first, last := (*h)[0], len(*h)-1
+	(*h)[0] = (*h)[last]
+	*h = (*h)[:last]
+	for i := 0; ; {
+		least := i
+		for _, child := range []int{2*i + 1, 2*i + 2} {
+			if child < last && h.Less(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return first
+		}
+		h.Swap(i, least)
+		i = least
+	}
+}
+
+// cpuSeconds is what the process has used, user and system.
+func cpuSeconds(b *testing.B) float64 {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return float64(used.Utime.Sec+used.Stime.Sec) + float64(used.Utime.Usec+used.Stime.Usec)/1e6
 }
