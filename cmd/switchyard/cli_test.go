@@ -51,7 +51,7 @@ func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"beware"}}, nil)}
 	socket := serve(t, n)
-	got := command(t, socket, "", "submit", "-N2", "--tasks-per-node=2", "-c2", "--contiguous", "--ignore", "contiguous", "--gres=gpu:2", "--wrap", "hostname; date")
+	got := command(t, socket, "", "submit", "-N2", "--tasks-per-node=2", "-c2", "--contiguous", "--ignore", "contiguous", "--gres=gpu:2", "--exclusive", "--wrap", "hostname; date")
 	want := "switchyard: command line: --contiguous ignored because of --ignore\nswitchyard: beware\n"
 	if got != (result{0, "Submitted batch job 1000000000042\n", want}) {
 		t.Errorf("got %+v", got)
@@ -61,7 +61,7 @@ func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 	}
 	job := n.submits()[0].Jobs[0]
 	request := protocol.Request{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Layout: protocol.Layout{TasksPerNode: 2, CPUsPerTask: 2, MaxNodes: 2}}
-	request.Resources = []protocol.Resource{{Name: "gpu", Count: 2, Per: protocol.PerNode}}
+	request.Exclusive, request.Resources = true, []protocol.Resource{{Name: "gpu", Count: 2, Per: protocol.PerNode}}
 	if job.Spec.Name != "wrap" || !job.Spec.Request.Equal(request) || !strings.HasSuffix(string(job.Payload.Script), "\nhostname; date\n") {
 		t.Errorf("%+v: %s", job.Spec, job.Payload.Script)
 	}

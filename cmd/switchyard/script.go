@@ -52,7 +52,7 @@ type setting struct {
 	option batchscript.Option
 }
 
-// without is what the flag package hands over when there is no value.
+// without is what the flag package hands over when there is no value: never nothing.
 func (s *setting) without() string {
 	if s.option.Maybe {
 		return " "
@@ -63,6 +63,9 @@ func (s *setting) without() string {
 func (s *setting) Set(value string) error {
 	if s.option.Value == "" && value != s.without() {
 		return errors.New("the option takes no value")
+	}
+	if s.option.Maybe && value == s.without() {
+		value = ""
 	}
 	s.into.list = append(s.into.list, batchscript.Setting{Long: s.option.Long, Value: value})
 	return nil
