@@ -149,6 +149,7 @@ type Spec struct {
 	Licenses  []License  `json:"licenses,omitempty"`       // that it uses while it runs, sorted by name
 	QOS       string     `json:"qos,omitempty"`            // quality of service, by its name at the site; empty: the default one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
+	Container string     `json:"container,omitempty"`      // image in which the script runs, as the site's container command takes it; empty: none
 
 	// What the origin predicts for the run on the machine that this is sent to. Another site
 	// may get other numbers.
@@ -166,10 +167,11 @@ func (s *Spec) Described() Spec {
 	return d
 }
 
-// Asked is the job as sites are asked for quotes of it: without what its user has written for people.
+// Asked is the job as sites are asked for quotes of it: without what its user has written for people, and
+// without its image, which only says whether a site is asked at all.
 func (s *Spec) Asked() Spec {
 	a := *s
-	a.Name, a.Comment = "", ""
+	a.Name, a.Comment, a.Container = "", "", ""
 	return a
 }
 
@@ -178,6 +180,23 @@ const MaxComment = 1024
 
 // CheckComment says what is wrong with a job's comment, if anything. It may be empty.
 func CheckComment(s string) error { return checkLabel("the job's comment", s, MaxComment) }
+
+// CheckContainer says what is wrong with the image of a job's container, if anything, wherever it comes
+// from. It becomes an argument of a command, which must not take it for an option.
+func CheckContainer(image string) error {
+	err := CheckText(image)
+	switch {
+	case image == "":
+		return nil
+	case len(image) > MaxPath:
+		return wrongField("container", "has %d bytes, at most %d are allowed", len(image), MaxPath)
+	case strings.HasPrefix(image, "-"):
+		return wrongField("container", "%.80q begins with a hyphen, as an option does", image)
+	case err != nil:
+		return wrongField("container", "%.80q: %w", image, err)
+	}
+	return nil
+}
 
 // ForgetPrediction takes back what the origin expected of the run on a machine.
 func (s *Spec) ForgetPrediction() {
@@ -204,6 +223,7 @@ func (s *Spec) Check() error {
 		s.checkLicenseNames(),
 		checkLabel("qos", s.QOS, MaxQOS),
 		CheckComment(s.Comment),
+		CheckContainer(s.Container),
 	)
 }
 

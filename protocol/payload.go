@@ -16,6 +16,43 @@ type Payload struct {
 	WorkDir string   // at the origin
 	Stdout  string   // at the origin, absolute
 	Stderr  string   // at the origin, absolute; equal to Stdout: both in one file
+
+	Input        string      // file of the standard input at the origin, absolute; empty: nothing is read
+	AppendOutput bool        // Stdout and Stderr go behind what is in their files already
+	LimitSignal  LimitSignal // before the wall-time limit
+}
+
+// LimitSignal is a signal that a job gets before its wall-time limit, as --signal of sbatch(1) asks
+// for it. The zero LimitSignal is none.
+type LimitSignal struct {
+	Signal             int      `json:"signal,omitempty"`              // its number on Linux; 0: none is sent
+	Before             Duration `json:"before_ms,omitempty"`           // the limit
+	ScriptOnly         bool     `json:"script_only,omitempty"`         // the script's own process gets it; otherwise all but that
+	OverlapReservation bool     `json:"overlap_reservation,omitempty"` // the batch system may let the job overlap an advance reservation that can begin later
+}
+
+// MaxSignal is the highest number of a signal on Linux.
+const MaxSignal = 64
+
+// check says what is wrong with the signal, if anything, wherever it comes from.
+func (s *LimitSignal) check() error {
+	switch {
+	case *s == LimitSignal{}:
+		return nil
+	case s.Signal < 1 || s.Signal > MaxSignal:
+		return wrongField("signal", "%d is outside 1 to %d", s.Signal, MaxSignal)
+	case s.Before < 0:
+		return wrongField("before_ms", "is negative")
+	}
+	return nil
+}
+
+// CheckLimitSignal says what is wrong with the signal that a job gets before its limit, if anything.
+func (p *Payload) CheckLimitSignal() error {
+	if err := p.LimitSignal.check(); err != nil {
+		return &FieldError{"limit_signal", err}
+	}
+	return nil
 }
 
 // payloadJSON is a payload in JSON: its strings as bytes, since they need not be
@@ -27,6 +64,10 @@ type payloadJSON struct {
 	WorkDir []byte   `json:"work_dir,omitempty"`
 	Stdout  []byte   `json:"stdout,omitempty"`
 	Stderr  []byte   `json:"stderr,omitempty"`
+
+	Input        []byte      `json:"input,omitempty"`
+	AppendOutput bool        `json:"append_output,omitempty"`
+	LimitSignal  LimitSignal `json:"limit_signal,omitzero"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -34,6 +75,7 @@ func (p *Payload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(payloadJSON{
 		Script: p.Script, Args: converted[[]byte](p.Args), Env: converted[[]byte](p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
+		Input: []byte(p.Input), AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal,
 	})
 }
 
@@ -48,6 +90,7 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 	*p = Payload{
 		Script: read.Script, Args: converted[string](read.Args), Env: converted[string](read.Env),
 		WorkDir: string(read.WorkDir), Stdout: string(read.Stdout), Stderr: string(read.Stderr),
+		Input: string(read.Input), AppendOutput: read.AppendOutput, LimitSignal: read.LimitSignal,
 	}
 	return nil
 }
@@ -63,7 +106,7 @@ func (p *Payload) Check() error {
 	}
 	return cmp.Or(
 		checkPath("working directory", p.WorkDir), checkPath("stdout", p.Stdout), checkPath("stderr", p.Stderr),
-		p.checkWords(),
+		checkPath("standard input", p.Input), p.CheckLimitSignal(), p.checkWords(),
 	)
 }
 

@@ -57,7 +57,8 @@ type Capacity struct {
 	Groups []NodeGroup `json:",omitempty"` // the nodes; none: nothing is stated of them but what stands above
 	Shared []Resource  `json:",omitempty"` // of the whole site, on no node, sorted
 
-	Exclusive bool `json:",omitempty"` // a job can have nodes for itself; on a WholeNode machine each has
+	Exclusive  bool `json:",omitempty"` // a job can have nodes for itself; on a WholeNode machine each has
+	Containers bool `json:",omitzero"`  // it runs jobs in containers
 }
 
 // Rescale is how long work lasts on the machine that takes d on CPUs of the given

@@ -83,7 +83,8 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script(
 		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
-		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b --gres=gpu:1 --constraint=c --exclusive",
+		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b --container=c --gres=gpu:1 --constraint=c --exclusive",
+		"#SWITCHYARD --input=d --open-mode=append --signal=RB:USR1@9",
 	))
 	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
 		t.Errorf("no option sets %q", unset)
@@ -525,7 +526,7 @@ func weightless(batch batchscript.Batch) bool {
 
 // FuzzValues: what the parsers of values accept is within bounds, and amounts of memory and times read back as they are printed.
 func FuzzValues(f *testing.F) {
-	for _, text := range []string{"4G", "1025K", "9223372036854775807K", "2TB", "1-02:03:04", "5:30", "1h30m", "16777215-16777215", "10.50 CHF", "0x1"} {
+	for _, text := range []string{"4G", "1025K", "9223372036854775807K", "2TB", "1-02:03:04", "5:30", "1h30m", "16777215-16777215", "10.50 CHF", "0x1", "RB:SIGUSR1@65535", ":10@"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -538,6 +539,9 @@ func FuzzValues(f *testing.F) {
 			if again, err := batchscript.ParseTime(strconv.FormatInt(int64(limit), 10) + "ms"); limit <= 0 || limit <= settings.MaxDuration && (err != nil || again != limit) {
 				t.Errorf("%q is %d ms, which reads back as %d, %v", text, limit, again, err)
 			}
+		}
+		if signal, err := batchscript.ParseLimitSignal(text); err == nil && (&protocol.Payload{LimitSignal: signal}).Check() != nil {
+			t.Errorf("%q is %+v", text, signal)
 		}
 		if money, err := batchscript.ParseMoney(text); err == nil && (money.Amount < 0 || len(money.Currency)%3 != 0) {
 			t.Errorf("%q is %+v", text, money)

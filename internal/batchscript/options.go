@@ -141,8 +141,26 @@ func surroundings() []Option {
 			set:  setExportRemote,
 		},
 		{
-			Long: "open-mode", Value: "truncate", Help: "how the output file is opened",
-			set: setOpenMode, Slurm: true, Vars: []string{"SBATCH_OPEN_MODE"}, partly: true, Note: "`append` is refused",
+			Long: "input", Short: "i", Value: "file",
+			Help: "file of the standard input; the job then runs at this site (default: no input)",
+			set:  path(func(w *jobOptions) *string { return &w.stdin }), Slurm: true, Vars: []string{"SBATCH_INPUT"},
+			Note: "the job runs at the site where it is submitted",
+		},
+		{
+			Long: "open-mode", Value: "append|truncate", Help: "whether output goes behind what is in its file, or replaces it (default: truncate)",
+			set: setOpenMode, Slurm: true, Vars: []string{"SBATCH_OPEN_MODE"},
+			Note: "the output of a job that ran at another site is appended when the job has ended",
+		},
+		{
+			Long: "signal", Value: "[R|B:]signal[@seconds]",
+			Help: "signal sent before the time limit, 60 seconds unless a time is given: to the processes that the script has started, with B: to the script alone",
+			set:  setSignal, Slurm: true, Vars: []string{"SBATCH_SIGNAL"},
+			Note: "without `B:` the process scheduler signals all processes of the job but the script's own; `KILL` and `STOP` are refused; `R:` counts at sites with Slurm",
+		},
+		{
+			Long: "container", Value: "image",
+			Help: "container image in which the script runs, as the container command of each site takes it; sites without one are not chosen", set: setContainer,
+			Slurm: true, Vars: []string{"SBATCH_CONTAINER"}, Note: "takes an image for the container command of the site, not the path of an OCI bundle",
 		},
 		{
 			Long: "propagate", Value: "NONE", Maybe: true, Help: "shell resource limits of the job",
@@ -194,7 +212,7 @@ func narrower() []Option {
 		network  = "constraints on the network topology are not supported"
 		placing  = "placement, binding and frequency of tasks are not supported; srun in the script can set them"
 		storage  = "disk space and burst buffers are not supported"
-		boxes    = "containers are not supported; the script can start them"
+		bundles  = "OCI bundles of a running container are not supported; --container takes an image"
 		memory   = "memory limits are configured by each site"
 	)
 	return slices.Concat(
@@ -228,8 +246,7 @@ func narrower() []Option {
 			row{"cpu-freq", "value", "SBATCH_CPU_FREQ_REQ"}, row{"distribution/m", "type", "SBATCH_DISTRIBUTION"},
 			row{"mem-bind", "type", "SBATCH_MEM_BIND"}, row{"overcommit/O", "", "SBATCH_OVERCOMMIT"}),
 		refused(storage, "", row{"bb", "text", "SBATCH_BURST_BUFFER"}, row{"bbf", "file", ""}, row{"tmp", "size", ""}),
-		refused(boxes, "",
-			row{"container", "path", "SBATCH_CONTAINER"}, row{"container-id", "name", "SBATCH_CONTAINER_ID"},
+		refused(bundles, "", row{"container-id", "name", "SBATCH_CONTAINER_ID"},
 			row{"container-type", "type", "SBATCH_CONTAINER_TYPE"}),
 		refused(memory, "", row{"mem-update", "margin@delay", ""}, row{"oom-kill-step", "[0|1]", ""}),
 	)
@@ -243,8 +260,6 @@ func conduct() []Option {
 		refused("--deadline is not supported", "", row{"deadline", "time", ""}),
 		refused("dependencies are not supported", "submit the job when the others have finished", row{"dependency/d", "jobs", ""}),
 		refused("--hold is not supported", "submit the job when it may start", row{"hold/H", "", ""}),
-		refused("--signal is not supported", "", row{"signal", "signal@time", "SBATCH_SIGNAL"}),
-		refused("the standard input of a job is empty", "redirect it in the script: command <file", row{"input/i", "file", "SBATCH_INPUT"}),
 		refused("--export-file is not supported", "name the variables with --export", row{"export-file", "file", ""}),
 		refused("--get-user-env is not supported", "begin the script with #!/bin/bash -l, or add --ignore=get-user-env", row{"get-user-env", "[timeout]", "SBATCH_GET_USER_ENV"}),
 		refused("a job runs as the user who submits it", "submit it as that user", row{"gid", "group", ""}, row{"uid", "user", ""}),

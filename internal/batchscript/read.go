@@ -126,6 +126,13 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	if w.stderr != "" {
 		files.Stderr = w.file(script, w.stderr, "", job, from, r)
 	}
+	if w.stdin != "" {
+		files.Input = w.file(script, w.stdin, "", job, from, r)
+	}
+	if files.Input == "/dev/null" { // what every job reads
+		files.Input = ""
+	}
+	files.AppendOutput, files.LimitSignal = w.appendOutput, w.limitSignal
 	return job
 }
 

@@ -108,15 +108,17 @@ func (w *jobOptions) ignore(names ...string) {
 // pbsMark stands for lines of #PBS and #BSUB, which sbatch reads, too.
 const pbsMark = "#PBS"
 
-// setOpenMode takes what is done: output begins with an empty file.
-func setOpenMode(_ *jobOptions, value string) error {
+// setOpenMode takes what is done with output that is in the file already.
+func setOpenMode(w *jobOptions, value string) error {
 	switch value {
 	case "truncate", "t":
-		return nil
+		w.appendOutput = false
 	case "append", "a":
-		return &refusalError{why: "append mode is not supported", do: "use one file per job, for instance with %j"}
+		w.appendOutput = true
+	default:
+		return fmt.Errorf("invalid mode %q; use append or truncate", value)
 	}
-	return fmt.Errorf("invalid mode %q; use truncate", value)
+	return nil
 }
 
 // setPropagate takes what is done: limits stay where they are.

@@ -53,7 +53,10 @@ type jobOptions struct {
 
 	waiting string
 
-	stdout, stderr, dir string
+	stdin, stdout, stderr, dir string
+
+	appendOutput bool
+	limitSignal  protocol.LimitSignal
 
 	export, exportRemote string
 
@@ -202,6 +205,14 @@ func setSites(w *jobOptions, value string) error {
 	}
 	w.spec.Sites = sites
 	return nil
+}
+
+func setContainer(w *jobOptions, value string) error {
+	if value == "" {
+		return errors.New("the image is empty; leave the option out to run without a container")
+	}
+	w.spec.Container = value
+	return protocol.CheckContainer(value)
 }
 
 func setPowerShare(w *jobOptions, value string) error {

@@ -23,7 +23,7 @@ type content struct {
 	script string
 	env    []string // NAME=value; shared
 	other  []variable
-	paths  *paths // nil: as in the job's row
+	rest   *rest // nil: the files are those of the job's row, and nothing else was asked for
 }
 
 // variable stands in an environment in place of the one at an index.
@@ -32,7 +32,13 @@ type variable struct {
 	pair string
 }
 
-type paths struct{ workDir, stdout, stderr string }
+// rest is what of a payload is neither script, arguments nor environment.
+type rest struct {
+	workDir, stdout, stderr, input string
+
+	appendOutput bool
+	limitSignal  protocol.LimitSignal
+}
 
 // maxOther is how many variables of an environment may differ from another one's that is kept
 // in its place.
@@ -43,11 +49,14 @@ func (k Payload) None() bool { return k.content == nil }
 
 // Unpack is what was packed, of the job with a row.
 func (k Payload) Unpack(of *row.Job) *protocol.Payload {
-	names := paths{workDir: of.WorkDir, stdout: of.Stdout, stderr: of.Stderr}
-	if k.paths != nil {
-		names = *k.paths
+	other := rest{workDir: of.WorkDir, stdout: of.Stdout, stderr: of.Stderr}
+	if k.rest != nil {
+		other = *k.rest
 	}
-	out := &protocol.Payload{Args: k.args, Env: k.env, WorkDir: names.workDir, Stdout: names.stdout, Stderr: names.stderr}
+	out := &protocol.Payload{
+		Args: k.args, Env: k.env, WorkDir: other.workDir, Stdout: other.stdout, Stderr: other.stderr,
+		Input: other.input, AppendOutput: other.appendOutput, LimitSignal: other.limitSignal,
+	}
 	if k.script != "" {
 		out.Script = []byte(k.script)
 	}
@@ -140,9 +149,10 @@ func (a *Store) Pack(user string, of *row.Job, p *protocol.Payload) Payload {
 	if last == nil || last.script != string(p.Script) || !slices.Equal(last.env, p.Env) {
 		last = a.content(user, last, p)
 	}
-	if in := (paths{p.WorkDir, p.Stdout, p.Stderr}); in != (paths{of.WorkDir, of.Stdout, of.Stderr}) {
+	other := rest{p.WorkDir, p.Stdout, p.Stderr, p.Input, p.AppendOutput, p.LimitSignal}
+	if other != (rest{workDir: of.WorkDir, stdout: of.Stdout, stderr: of.Stderr}) {
 		own := *last
-		own.paths = &in
+		own.rest = &other
 		last = &own
 	}
 	return Payload{content: last, args: p.Args}

@@ -25,6 +25,10 @@ func TestPackedPayloads(t *testing.T) {
 		var rows []row.Job
 		for range rapid.IntRange(1, 12).Draw(t, "jobs") {
 			p := &protocol.Payload{WorkDir: word.Draw(t, "work dir"), Stdout: word.Draw(t, "stdout"), Stderr: word.Draw(t, "stderr")}
+			if rapid.Bool().Draw(t, "asks for more") {
+				p.Input, p.AppendOutput = word.Draw(t, "input"), rapid.Bool().Draw(t, "append")
+				p.LimitSignal = protocol.LimitSignal{Signal: rapid.IntRange(0, 2).Draw(t, "signal"), ScriptOnly: rapid.Bool().Draw(t, "script only")}
+			}
 			if script := word.Draw(t, "script"); script != "" {
 				p.Script = []byte(script)
 			}

@@ -127,6 +127,7 @@ func Spec(t *rapid.T, job protocol.JobID) protocol.Spec {
 		Data: Amount(t), DataOut: Amount(t), Licenses: licenses(t),
 		QOS:              rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
 		PredictedRunTime: Span(t), Intensity: share(t), Computing: share(t), MeasuredPower: Power(t),
+		Container: rapid.SampledFrom([]string{"", "/images/a.sif", "docker://debian:12"}).Draw(t, "container"),
 	}
 }
 
@@ -148,6 +149,17 @@ func Payload(t *rapid.T) *protocol.Payload {
 	return &protocol.Payload{
 		Script: script, Args: Slice(t, Unix), Env: Slice(t, func(t *rapid.T) string { return "N=" + Unix(t) }),
 		WorkDir: Unix(t), Stdout: Unix(t), Stderr: Unix(t),
+		Input: Unix(t), AppendOutput: rapid.Bool().Draw(t, "append"), LimitSignal: limitSignal(t),
+	}
+}
+
+func limitSignal(t *rapid.T) protocol.LimitSignal {
+	if rapid.Bool().Draw(t, "no signal") {
+		return protocol.LimitSignal{}
+	}
+	return protocol.LimitSignal{
+		Signal: rapid.IntRange(1, protocol.MaxSignal).Draw(t, "signal"), Before: protocol.Duration(Amount(t)),
+		ScriptOnly: rapid.Bool().Draw(t, "script only"), OverlapReservation: rapid.Bool().Draw(t, "overlap"),
 	}
 }
 
@@ -239,6 +251,7 @@ func Capacity(t *rapid.T) protocol.Capacity {
 		WholeNode: rapid.Bool().Draw(t, "whole node"), Exclusive: rapid.Bool().Draw(t, "exclusive"),
 		Groups: Slice(t, group), Shared: resources(t),
 		MaxWallTime: Span(t), MHz: Count(t), Mflops: Count(t),
+		Containers: rapid.Bool().Draw(t, "containers"),
 	}
 	if rapid.Bool().Draw(t, "stated") {
 		c.Machine = protocol.Machine{

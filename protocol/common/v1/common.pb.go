@@ -652,7 +652,11 @@ type Spec struct {
 	// a site states, at most 100000000; 0: not known.
 	MeasuredPowerPpm int64 `protobuf:"varint,16,opt,name=measured_power_ppm,json=measuredPowerPpm,proto3" json:"measured_power_ppm,omitempty"`
 	// Optional. What its user remarks of it, for people, at most 1024 bytes.
-	Comment       string `protobuf:"bytes,17,opt,name=comment,proto3" json:"comment,omitempty"`
+	Comment string `protobuf:"bytes,17,opt,name=comment,proto3" json:"comment,omitempty"`
+	// Optional. The container image in which its script runs, as the container command of the
+	// site that runs it takes it, at most 4096 bytes; empty: none. Only a site that has such a
+	// command runs the job.
+	Container     string `protobuf:"bytes,25,opt,name=container,proto3" json:"container,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -806,6 +810,13 @@ func (x *Spec) GetComment() string {
 	return ""
 }
 
+func (x *Spec) GetContainer() string {
+	if x != nil {
+		return x.Container
+	}
+	return ""
+}
+
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -821,7 +832,14 @@ type Payload struct {
 	Stdout []byte `protobuf:"bytes,5,opt,name=stdout,proto3" json:"stdout,omitempty"`
 	// Optional. Path of the standard error at the origin; equal to stdout: both in
 	// one file. At most 4096 bytes.
-	Stderr        []byte `protobuf:"bytes,6,opt,name=stderr,proto3" json:"stderr,omitempty"`
+	Stderr []byte `protobuf:"bytes,6,opt,name=stderr,proto3" json:"stderr,omitempty"`
+	// Optional. Path of the standard input at the origin, at most 4096 bytes. A job that has one
+	// runs at its origin.
+	Input []byte `protobuf:"bytes,7,opt,name=input,proto3" json:"input,omitempty"`
+	// Optional. Whether stdout and stderr go behind what is in their files already.
+	AppendOutput bool `protobuf:"varint,8,opt,name=append_output,json=appendOutput,proto3" json:"append_output,omitempty"`
+	// Optional. The signal that the job gets before its wall-time limit; absent: none.
+	LimitSignal   *LimitSignal `protobuf:"bytes,9,opt,name=limit_signal,json=limitSignal,proto3" json:"limit_signal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -898,6 +916,101 @@ func (x *Payload) GetStderr() []byte {
 	return nil
 }
 
+func (x *Payload) GetInput() []byte {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+func (x *Payload) GetAppendOutput() bool {
+	if x != nil {
+		return x.AppendOutput
+	}
+	return false
+}
+
+func (x *Payload) GetLimitSignal() *LimitSignal {
+	if x != nil {
+		return x.LimitSignal
+	}
+	return nil
+}
+
+// LimitSignal is a signal that a job gets before its wall-time limit.
+type LimitSignal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Its number on Linux, 1 to 64.
+	Signal int64 `protobuf:"varint,1,opt,name=signal,proto3" json:"signal,omitempty"`
+	// Optional. How long before the limit, in ms.
+	BeforeMs int64 `protobuf:"varint,2,opt,name=before_ms,json=beforeMs,proto3" json:"before_ms,omitempty"`
+	// Optional. Whether only the script's own process gets it; otherwise all but that get it.
+	ScriptOnly bool `protobuf:"varint,3,opt,name=script_only,json=scriptOnly,proto3" json:"script_only,omitempty"`
+	// Optional. Whether the batch system may let the job overlap an advance reservation that can
+	// begin later.
+	OverlapReservation bool `protobuf:"varint,4,opt,name=overlap_reservation,json=overlapReservation,proto3" json:"overlap_reservation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *LimitSignal) Reset() {
+	*x = LimitSignal{}
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitSignal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitSignal) ProtoMessage() {}
+
+func (x *LimitSignal) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitSignal.ProtoReflect.Descriptor instead.
+func (*LimitSignal) Descriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *LimitSignal) GetSignal() int64 {
+	if x != nil {
+		return x.Signal
+	}
+	return 0
+}
+
+func (x *LimitSignal) GetBeforeMs() int64 {
+	if x != nil {
+		return x.BeforeMs
+	}
+	return 0
+}
+
+func (x *LimitSignal) GetScriptOnly() bool {
+	if x != nil {
+		return x.ScriptOnly
+	}
+	return false
+}
+
+func (x *LimitSignal) GetOverlapReservation() bool {
+	if x != nil {
+		return x.OverlapReservation
+	}
+	return false
+}
+
 // Load is how busy a machine is.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -924,7 +1037,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1049,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1062,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -1021,7 +1134,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1146,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1159,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Term) GetName() string {
@@ -1101,7 +1214,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1226,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1239,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -1229,7 +1342,7 @@ type Bill struct {
 
 func (x *Bill) Reset() {
 	*x = Bill{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1354,7 @@ func (x *Bill) String() string {
 func (*Bill) ProtoMessage() {}
 
 func (x *Bill) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1367,7 @@ func (x *Bill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bill.ProtoReflect.Descriptor instead.
 func (*Bill) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Bill) GetStartMs() int64 {
@@ -1306,7 +1419,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1431,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1444,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Outcome) GetState() JobState {
@@ -1412,7 +1525,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1537,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1550,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *File) GetStream() Stream {
@@ -1490,7 +1603,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1502,7 +1615,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1515,7 +1628,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1606,6 +1719,8 @@ type Capacity struct {
 	Groups []*NodeGroup `protobuf:"bytes,10,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Optional. What the whole machine has and no node, as Request.resources.
 	Shared []*Resource `protobuf:"bytes,11,rep,name=shared,proto3" json:"shared,omitempty"`
+	// Optional. Whether the site runs jobs in containers.
+	Containers bool `protobuf:"varint,12,opt,name=containers,proto3" json:"containers,omitempty"`
 	// Optional. Whether a job can have nodes for itself; with whole_node each has.
 	Exclusive     bool `protobuf:"varint,13,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1614,7 +1729,7 @@ type Capacity struct {
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1626,7 +1741,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1639,7 +1754,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -1719,6 +1834,13 @@ func (x *Capacity) GetShared() []*Resource {
 	return nil
 }
 
+func (x *Capacity) GetContainers() bool {
+	if x != nil {
+		return x.Containers
+	}
+	return false
+}
+
 func (x *Capacity) GetExclusive() bool {
 	if x != nil {
 		return x.Exclusive
@@ -1746,7 +1868,7 @@ type NodeGroup struct {
 
 func (x *NodeGroup) Reset() {
 	*x = NodeGroup{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1880,7 @@ func (x *NodeGroup) String() string {
 func (*NodeGroup) ProtoMessage() {}
 
 func (x *NodeGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1893,7 @@ func (x *NodeGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroup.ProtoReflect.Descriptor instead.
 func (*NodeGroup) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *NodeGroup) GetNodes() int64 {
@@ -1830,7 +1952,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +1964,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +1977,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -1928,7 +2050,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12+\n" +
-	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xbb\x04\n" +
+	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xd9\x04\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1948,14 +2070,24 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\rintensity_ppm\x18\x0e \x01(\x03R\fintensityPpm\x12#\n" +
 	"\rcomputing_ppm\x18\x0f \x01(\x03R\fcomputingPpm\x12,\n" +
 	"\x12measured_power_ppm\x18\x10 \x01(\x03R\x10measuredPowerPpm\x12\x18\n" +
-	"\acomment\x18\x11 \x01(\tR\acomment\"\x92\x01\n" +
+	"\acomment\x18\x11 \x01(\tR\acomment\x12\x1c\n" +
+	"\tcontainer\x18\x19 \x01(\tR\tcontainer\"\x93\x02\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
 	"\x03env\x18\x03 \x03(\fR\x03env\x12\x19\n" +
 	"\bwork_dir\x18\x04 \x01(\fR\aworkDir\x12\x16\n" +
 	"\x06stdout\x18\x05 \x01(\fR\x06stdout\x12\x16\n" +
-	"\x06stderr\x18\x06 \x01(\fR\x06stderr\"\x89\x02\n" +
+	"\x06stderr\x18\x06 \x01(\fR\x06stderr\x12\x14\n" +
+	"\x05input\x18\a \x01(\fR\x05input\x12#\n" +
+	"\rappend_output\x18\b \x01(\bR\fappendOutput\x12D\n" +
+	"\flimit_signal\x18\t \x01(\v2!.switchyard.common.v1.LimitSignalR\vlimitSignal\"\x94\x01\n" +
+	"\vLimitSignal\x12\x16\n" +
+	"\x06signal\x18\x01 \x01(\x03R\x06signal\x12\x1b\n" +
+	"\tbefore_ms\x18\x02 \x01(\x03R\bbeforeMs\x12\x1f\n" +
+	"\vscript_only\x18\x03 \x01(\bR\n" +
+	"scriptOnly\x12/\n" +
+	"\x13overlap_reservation\x18\x04 \x01(\bR\x12overlapReservation\"\x89\x02\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04busy\x18\x02 \x01(\x03R\x04busy\x12\x1f\n" +
@@ -2014,7 +2146,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x1a\n" +
 	"\bmessages\x18\a \x01(\x03R\bmessages\x12\x10\n" +
 	"\x03mhz\x18\b \x01(\x03R\x03mhz\x12\x1b\n" +
-	"\tpower_ppm\x18\t \x01(\x03R\bpowerPpm\"\xa8\x03\n" +
+	"\tpower_ppm\x18\t \x01(\x03R\bpowerPpm\"\xc8\x03\n" +
 	"\bCapacity\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x14\n" +
 	"\x05nodes\x18\x02 \x01(\x03R\x05nodes\x12\x1b\n" +
@@ -2028,7 +2160,10 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\tnode_cpus\x18\t \x01(\x03R\bnodeCpus\x127\n" +
 	"\x06groups\x18\n" +
 	" \x03(\v2\x1f.switchyard.common.v1.NodeGroupR\x06groups\x126\n" +
-	"\x06shared\x18\v \x03(\v2\x1e.switchyard.common.v1.ResourceR\x06shared\x12\x1c\n" +
+	"\x06shared\x18\v \x03(\v2\x1e.switchyard.common.v1.ResourceR\x06shared\x12\x1e\n" +
+	"\n" +
+	"containers\x18\f \x01(\bR\n" +
+	"containers\x12\x1c\n" +
 	"\texclusive\x18\r \x01(\bR\texclusive\"\xac\x01\n" +
 	"\tNodeGroup\x12\x14\n" +
 	"\x05nodes\x18\x01 \x01(\x03R\x05nodes\x12\x12\n" +
@@ -2075,28 +2210,29 @@ func file_protocol_common_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_common_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_protocol_common_v1_common_proto_goTypes = []any{
-	(JobState)(0),     // 0: switchyard.common.v1.JobState
-	(Stream)(0),       // 1: switchyard.common.v1.Stream
-	(Per)(0),          // 2: switchyard.common.v1.Per
-	(*Tag)(nil),       // 3: switchyard.common.v1.Tag
-	(*License)(nil),   // 4: switchyard.common.v1.License
-	(*Layout)(nil),    // 5: switchyard.common.v1.Layout
-	(*Request)(nil),   // 6: switchyard.common.v1.Request
-	(*Resource)(nil),  // 7: switchyard.common.v1.Resource
-	(*Spec)(nil),      // 8: switchyard.common.v1.Spec
-	(*Payload)(nil),   // 9: switchyard.common.v1.Payload
-	(*Load)(nil),      // 10: switchyard.common.v1.Load
-	(*Term)(nil),      // 11: switchyard.common.v1.Term
-	(*Quote)(nil),     // 12: switchyard.common.v1.Quote
-	(*Bill)(nil),      // 13: switchyard.common.v1.Bill
-	(*Outcome)(nil),   // 14: switchyard.common.v1.Outcome
-	(*File)(nil),      // 15: switchyard.common.v1.File
-	(*Usage)(nil),     // 16: switchyard.common.v1.Usage
-	(*Capacity)(nil),  // 17: switchyard.common.v1.Capacity
-	(*NodeGroup)(nil), // 18: switchyard.common.v1.NodeGroup
-	(*Machine)(nil),   // 19: switchyard.common.v1.Machine
+	(JobState)(0),       // 0: switchyard.common.v1.JobState
+	(Stream)(0),         // 1: switchyard.common.v1.Stream
+	(Per)(0),            // 2: switchyard.common.v1.Per
+	(*Tag)(nil),         // 3: switchyard.common.v1.Tag
+	(*License)(nil),     // 4: switchyard.common.v1.License
+	(*Layout)(nil),      // 5: switchyard.common.v1.Layout
+	(*Request)(nil),     // 6: switchyard.common.v1.Request
+	(*Resource)(nil),    // 7: switchyard.common.v1.Resource
+	(*Spec)(nil),        // 8: switchyard.common.v1.Spec
+	(*Payload)(nil),     // 9: switchyard.common.v1.Payload
+	(*LimitSignal)(nil), // 10: switchyard.common.v1.LimitSignal
+	(*Load)(nil),        // 11: switchyard.common.v1.Load
+	(*Term)(nil),        // 12: switchyard.common.v1.Term
+	(*Quote)(nil),       // 13: switchyard.common.v1.Quote
+	(*Bill)(nil),        // 14: switchyard.common.v1.Bill
+	(*Outcome)(nil),     // 15: switchyard.common.v1.Outcome
+	(*File)(nil),        // 16: switchyard.common.v1.File
+	(*Usage)(nil),       // 17: switchyard.common.v1.Usage
+	(*Capacity)(nil),    // 18: switchyard.common.v1.Capacity
+	(*NodeGroup)(nil),   // 19: switchyard.common.v1.NodeGroup
+	(*Machine)(nil),     // 20: switchyard.common.v1.Machine
 }
 var file_protocol_common_v1_common_proto_depIdxs = []int32{
 	5,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
@@ -2104,22 +2240,23 @@ var file_protocol_common_v1_common_proto_depIdxs = []int32{
 	2,  // 2: switchyard.common.v1.Resource.per:type_name -> switchyard.common.v1.Per
 	6,  // 3: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
 	4,  // 4: switchyard.common.v1.Spec.licenses:type_name -> switchyard.common.v1.License
-	11, // 5: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
-	11, // 6: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
-	0,  // 7: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
-	15, // 8: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
-	16, // 9: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
-	13, // 10: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
-	1,  // 11: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
-	19, // 12: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
-	18, // 13: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
-	7,  // 14: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
-	7,  // 15: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	10, // 5: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
+	12, // 6: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
+	12, // 7: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
+	0,  // 8: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
+	16, // 9: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
+	17, // 10: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
+	14, // 11: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
+	1,  // 12: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
+	20, // 13: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
+	19, // 14: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
+	7,  // 15: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
+	7,  // 16: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_protocol_common_v1_common_proto_init() }
@@ -2127,14 +2264,14 @@ func file_protocol_common_v1_common_proto_init() {
 	if File_protocol_common_v1_common_proto != nil {
 		return
 	}
-	file_protocol_common_v1_common_proto_msgTypes[7].OneofWrappers = []any{}
+	file_protocol_common_v1_common_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_common_v1_common_proto_rawDesc), len(file_protocol_common_v1_common_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

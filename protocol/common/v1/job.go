@@ -89,7 +89,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz), Mflops: int64(s.Mflops),
 		DataBytes: s.Data, DataOutBytes: s.DataOut, Licenses: wire.Convert(s.Licenses, encodeLicense), Qos: s.QOS,
 		PredictedRunTimeMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
-		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment,
+		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment, Container: s.Container,
 	}
 }
 
@@ -101,7 +101,7 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Requeue: m.GetRequeue(), Submitted: protocol.Instant(m.GetSubmittedMs()), MHz: wire.Narrow(m.GetMhz()), Mflops: wire.Narrow(m.GetMflops()),
 		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licenses: wire.Convert(m.GetLicenses(), decodeLicense), QOS: m.GetQos(),
 		PredictedRunTime: wire.DecodeSpan(m.GetPredictedRunTimeMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
-		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(),
+		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(), Container: m.GetContainer(),
 	}
 }
 
@@ -125,6 +125,7 @@ func CheckSpec(s protocol.Spec) error {
 		checkShare("computing_ppm", s.Computing),
 		checkPower("measured_power_ppm", s.MeasuredPower),
 		wire.Text("comment", s.Comment, protocol.MaxComment),
+		protocol.CheckContainer(s.Container),
 	)
 }
 
@@ -144,6 +145,7 @@ func EncodePayload(p *protocol.Payload) *Payload {
 	return &Payload{
 		Script: p.Script, Args: encodeTexts(p.Args), Env: encodeTexts(p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
+		Input: []byte(p.Input), AppendOutput: p.AppendOutput, LimitSignal: encodeLimitSignal(p.LimitSignal),
 	}
 }
 
@@ -156,6 +158,7 @@ func DecodePayload(m *Payload) *protocol.Payload {
 	p := &protocol.Payload{
 		Args: wire.Convert(m.GetArgs(), text), Env: wire.Convert(m.GetEnv(), text),
 		WorkDir: text(m.GetWorkDir()), Stdout: text(m.GetStdout()), Stderr: text(m.GetStderr()),
+		Input: text(m.GetInput()), AppendOutput: m.GetAppendOutput(), LimitSignal: decodeLimitSignal(m.GetLimitSignal()),
 	}
 	if len(m.GetScript()) > 0 {
 		p.Script = m.GetScript()
@@ -175,9 +178,27 @@ func CheckPayload(p *protocol.Payload) error {
 		wire.UnixString("work_dir", p.WorkDir, protocol.MaxPath),
 		wire.UnixString("stdout", p.Stdout, protocol.MaxPath),
 		wire.UnixString("stderr", p.Stderr, protocol.MaxPath),
+		wire.UnixString("input", p.Input, protocol.MaxPath),
+		p.CheckLimitSignal(),
 		wire.Each("args", p.Args, func(arg string) error { return wire.UnixString("arg", arg, math.MaxInt) }),
 		wire.Each("env", p.Env, func(pair string) error { return wire.Env(pair, math.MaxInt) }),
 	))
+}
+
+func encodeLimitSignal(s protocol.LimitSignal) *LimitSignal {
+	if s == (protocol.LimitSignal{}) {
+		return nil
+	}
+	return &LimitSignal{
+		Signal: int64(s.Signal), BeforeMs: wire.EncodeSpan(s.Before), ScriptOnly: s.ScriptOnly, OverlapReservation: s.OverlapReservation,
+	}
+}
+
+func decodeLimitSignal(m *LimitSignal) protocol.LimitSignal {
+	return protocol.LimitSignal{
+		Signal: wire.Narrow(m.GetSignal()), Before: wire.DecodeSpan(m.GetBeforeMs()),
+		ScriptOnly: m.GetScriptOnly(), OverlapReservation: m.GetOverlapReservation(),
+	}
 }
 
 // encodeTexts converts texts that need not be UTF-8.

@@ -13,6 +13,7 @@ func EncodeCapacity(c protocol.Capacity) *Capacity {
 		Cpus: int64(c.CPUs), Nodes: int64(c.Nodes), NodeCpus: int64(c.NodeCPUs), MemoryMb: c.MemoryMB, WholeNode: c.WholeNode,
 		MaxWallTimeMs: wire.EncodeSpan(c.MaxWallTime), Mhz: int64(c.MHz), Mflops: int64(c.Mflops), Machine: encodeMachine(c.Machine),
 		Groups: wire.Convert(c.Groups, encodeGroup), Shared: wire.Convert(c.Shared, encodeResource), Exclusive: c.Exclusive,
+		Containers: c.Containers,
 	}
 }
 
@@ -23,6 +24,7 @@ func DecodeCapacity(m *Capacity) protocol.Capacity {
 		WholeNode: m.GetWholeNode(), MaxWallTime: wire.DecodeSpan(m.GetMaxWallTimeMs()), MHz: wire.Narrow(m.GetMhz()),
 		Mflops: wire.Narrow(m.GetMflops()), Machine: decodeMachine(m.GetMachine()),
 		Groups: wire.Convert(m.GetGroups(), decodeGroup), Shared: wire.Convert(m.GetShared(), decodeResource), Exclusive: m.GetExclusive(),
+		Containers: m.GetContainers(),
 	}
 }
 

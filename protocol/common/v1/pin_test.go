@@ -18,6 +18,9 @@ func TestWireFormIsPinned(t *testing.T) {
 		"0a350801100818032004280530063907000000000000004208080410091802200a4a0f0a0367707512046131303018152002520166580112016e1a01752201732801300b380c400d480e500f5a050a016c1010620170681170127813800114",
 		"28ffffffffffffffffff01",
 		"0a01781201611a02453d2201772a016f320165",
+		"3a016940014a080801100218012001",
+		"0a00ca010163",
+		"6001",
 		"08011002180320042805300638074008",
 		"08011802200128ffffffffffffffffff0130033a100a0363707510fcffffffffffffffff014203455552480552016e58066007",
 		"080212026e6f",
@@ -50,6 +53,11 @@ func pinned() []proto.Message {
 		}),
 		commonv1.EncodeRequest(protocol.Request{WallTime: protocol.Never}),
 		commonv1.EncodePayload(&protocol.Payload{Script: []byte("x"), Args: []string{"a"}, Env: []string{"E="}, WorkDir: "w", Stdout: "o", Stderr: "e"}),
+		commonv1.EncodePayload(&protocol.Payload{
+			Input: "i", AppendOutput: true, LimitSignal: protocol.LimitSignal{Signal: 1, Before: 2, ScriptOnly: true, OverlapReservation: true},
+		}),
+		commonv1.EncodeSpec(protocol.Spec{Container: "c"}),
+		commonv1.EncodeCapacity(protocol.Capacity{Containers: true}),
 		commonv1.EncodeLoad(protocol.Load{CPUs: 1, Busy: 2, QueuedJobs: 3, QueuedWork: 4, Benefit: 5, PowerIdledCPUs: 6, Draw: 7, Budget: protocol.ActiveBudget(8)}),
 		commonv1.EncodeQuote(protocol.Quote{
 			Job: 1, AWT: 2, AWTLow: 1, AWTMedian: 7, AWTHigh: protocol.Never, ERT: 3, Bound: 5, Delay: 6, Note: "n",
