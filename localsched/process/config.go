@@ -36,6 +36,9 @@ type Config struct {
 	// MaxOutput is how many bytes a guest may write to a file, and so to each stream of its
 	// output. 0: [spool.DefaultMaxOutput].
 	MaxOutput int64
+	// Container is the command that runs a job's script, which follows it, in a container, as
+	// [spool.Job.Command] fills it in. Empty: no job runs in a container.
+	Container []string
 	// Cgroup is where each job's control group is made: [cgroup.Own], [cgroup.None] or a path
 	// in the hierarchies. Empty: [cgroup.Own].
 	Cgroup string

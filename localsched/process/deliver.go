@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -42,32 +44,61 @@ func (e *DeliverError) Error() string {
 	return fmt.Sprintf("cannot put %s there as %s: %s", e.Path, e.Account, e.Reason)
 }
 
+// Appending is what keeps an append from being made twice, however often it is tried.
+type Appending struct {
+	Began *int64                 // the size of the file when an earlier try began to write; nil: none has
+	Begin func(size int64) error // notes that size durably, before anything is written
+}
+
+// Append writes all of r behind what is in the file at the path, as the account. What an earlier try has
+// written there is not written again, unless others have written behind a part of it meanwhile.
+// The error is as that of [Deliverer.Deliver].
+func (d *Deliverer) Append(ctx context.Context, name, path string, r io.Reader, a Appending) error {
+	to, err := d.account(ctx, name, path)
+	if err != nil {
+		return err
+	}
+	words := []string{appendWord, path}
+	if a.Began != nil {
+		words = append(words, strconv.FormatInt(*a.Began, 10))
+	}
+	return deliver(ctx, d.Shim, to, words, r, a.Begin)
+}
+
 // Deliver writes all of r to the path as the account: under another name in the
 // same directory, synced, then renamed, so that the file is there as a whole or not
 // at all. Only a device, such as /dev/null, is written to as it is. The error is a
 // *[DeliverError], or what r or the context gave.
 func (d *Deliverer) Deliver(ctx context.Context, name, path string, r io.Reader) error {
-	found, err := d.accounts.RunnableWithGroups(ctx, name)
-	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
-		return &DeliverError{Path: path, Account: name, Permanent: true, Reason: refused.Reason}
-	}
+	to, err := d.account(ctx, name, path)
 	if err != nil {
 		return err
 	}
-	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) || len(d.Shim) == 0 {
-		return &DeliverError{Path: path, Account: name, Permanent: true, Reason: "the path is not absolute"}
-	}
-	return deliver(ctx, d.Shim, found, path, r)
+	return deliver(ctx, d.Shim, to, []string{deliverWord, path}, r, nil)
 }
 
-func deliver(ctx context.Context, shim []string, to spool.Account, path string, r io.Reader) error {
+// account is whom files at the path are written as.
+func (d *Deliverer) account(ctx context.Context, name, path string) (spool.Account, error) {
+	found, err := d.accounts.RunnableWithGroups(ctx, name)
+	if refused := new(localsched.RefusedError); errors.As(err, &refused) {
+		return found, &DeliverError{Path: path, Account: name, Permanent: true, Reason: refused.Reason}
+	}
+	if err == nil && (!filepath.IsAbs(path) || strings.ContainsRune(path, 0) || len(d.Shim) == 0) {
+		err = &DeliverError{Path: path, Account: name, Permanent: true, Reason: "the path is not absolute"}
+	}
+	return found, err
+}
+
+// deliver has a shim write all of r; the words for it begin with what to do and the path. The shim asks begin
+// before it appends.
+func deliver(ctx context.Context, shim []string, to spool.Account, words []string, r io.Reader, begin func(size int64) error) error {
 	allR, allW, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer allW.Close() //nolint:errcheck // closed for good below; a second time is no harm
 
-	cmd := exec.CommandContext(ctx, executable(shim[0]), append(slices.Clone(shim[1:]), deliverWord, path)...) //nolint:gosec // the peer's own command
+	cmd := exec.CommandContext(ctx, executable(shim[0]), append(slices.Clone(shim[1:]), words...)...) //nolint:gosec // the peer's own command
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = "/", shimEnv(), []*os.File{allR}
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
@@ -80,20 +111,50 @@ func deliver(ctx context.Context, shim []string, to spool.Account, path string, 
 	if err != nil {
 		return errors.Join(err, allR.Close())
 	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return errors.Join(err, allR.Close())
+	}
 	if err = errors.Join(cmd.Start(), allR.Close()); err != nil {
 		return err
 	}
+	begun := make(chan error, 1)
+	go func() { begun <- confirmBegin(out, allW, begin) }()
 	read, copied := feed(in, allW, r)
+	if read != nil {
+		copied = errors.Join(copied, allW.Close()) // so that the shim gives up
+	}
+	refused := <-begun
+	copied = errors.Join(copied, allW.Close())
 	ended := cmd.Wait()
 	switch {
 	case read != nil:
-		return fmt.Errorf("read what is to go to %s: %w", path, read)
+		return fmt.Errorf("read what is to go to %s: %w", words[1], read)
 	case ctx.Err() != nil && ended != nil:
 		return ctx.Err()
+	case refused != nil:
+		return fmt.Errorf("note what is appended to %s: %w", words[1], refused)
 	case ended != nil:
-		return deliverError(path, to, ended, said.String())
+		return deliverError(words[1], to, ended, said.String())
 	}
 	return copied
+}
+
+// confirmBegin answers a shim that asks to begin to append, if it does.
+func confirmBegin(from io.Reader, answers io.Writer, begin func(size int64) error) error {
+	line, err := bufio.NewReader(from).ReadString('\n')
+	if err != nil { // it has ended, and its exit code says how
+		return nil
+	}
+	size, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+	if err != nil || begin == nil {
+		return fmt.Errorf("the shim said %.80q", line)
+	}
+	if err = begin(size); err != nil {
+		return err
+	}
+	_, _ = answers.Write([]byte{byteBegin}) // a shim that is gone hears nothing, and its exit code says why
+	return nil
 }
 
 // executable is the path by which an account starts the shim. If that is this very
@@ -117,9 +178,9 @@ func feed(to io.WriteCloser, all *os.File, r io.Reader) (read, sent error) {
 	_, sent = io.Copy(to, from)
 	sent = errors.Join(sent, to.Close())
 	if from.err == nil && sent == nil {
-		_, sent = all.Write([]byte{1})
+		_, sent = all.Write([]byte{byteAll})
 	}
-	return from.err, errors.Join(sent, all.Close())
+	return from.err, sent
 }
 
 // noted notes how the reading went, to tell it from the writing.

@@ -79,14 +79,16 @@ func perNode(numbers []int) string {
 
 // plan is the input of the second stage of a shim.
 type plan struct {
-	Parent int      `json:"parent"` // the shim's pid
-	Script string   `json:"script"`
-	Args   []string `json:"args"`
-	Env    []string `json:"env"`
-	Dir    string   `json:"dir"`
-	Stdout string   `json:"stdout"` // empty: nowhere
-	Stderr string   `json:"stderr"` // empty: nowhere; equal to stdout: both in one
-	Limit  int64    `json:"limit"`  // bytes that may be written to a file; 0: any number
+	Parent  int      `json:"parent"`  // the shim's pid
+	Command []string `json:"command"` // the script and its arguments, perhaps behind a container command
+	Script  string   `json:"script"`
+	Env     []string `json:"env"`
+	Dir     string   `json:"dir"`
+	Stdin   string   `json:"stdin,omitempty"`  // empty: nothing
+	Stdout  string   `json:"stdout"`           // empty: nowhere
+	Stderr  string   `json:"stderr"`           // empty: nowhere; equal to stdout: both in one
+	Append  bool     `json:"append,omitempty"` // to stdout and stderr
+	Limit   int64    `json:"limit"`            // bytes that may be written to a file; 0: any number
 
 	StartBy protocol.Instant `json:"start_by_ms,omitempty"` // as in [localsched.Submission]
 }
@@ -94,14 +96,16 @@ type plan struct {
 func planOf(dir string, job spool.Job, place string, shim int) plan {
 	out := job.Outputs(dir)
 	return plan{
-		Parent: shim,
-		Script: filepath.Join(dir, spool.ScriptFile),
-		Args:   job.Submission.Payload.Args,
-		Env:    environment(dir, job, place),
-		Dir:    job.WorkDir(dir),
-		Stdout: out.Stdout,
-		Stderr: out.Stderr,
-		Limit:  job.FileLimit(),
+		Parent:  shim,
+		Command: job.Command(dir),
+		Script:  filepath.Join(dir, spool.ScriptFile),
+		Env:     environment(dir, job, place),
+		Dir:     job.WorkDir(dir),
+		Stdin:   job.Submission.Payload.Input,
+		Stdout:  out.Stdout,
+		Stderr:  out.Stderr,
+		Append:  out.Append,
+		Limit:   job.FileLimit(),
 
 		StartBy: job.Submission.StartBy,
 	}

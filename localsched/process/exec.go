@@ -60,6 +60,9 @@ func becomeJob() error {
 	if err = limitFiles(p.Limit); err != nil {
 		return err
 	}
+	if err = openInput(p.Stdin); err != nil {
+		return err
+	}
 	if err = openOutputs(p); err != nil {
 		return err
 	}
@@ -109,16 +112,28 @@ func limitFiles(size int64) error {
 	return nil
 }
 
+// openInput puts the input file in the place of stdin, which else has nothing to read.
+func openInput(path string) error {
+	if path == "" {
+		return nil
+	}
+	fd, err := open(path, unix.O_RDONLY)
+	if err != nil {
+		return fmt.Errorf("cannot open the stdin file %s: %w", path, err)
+	}
+	return unix.Dup3(fd, 0, 0)
+}
+
 // openOutputs puts the output files in the places of stdout and stderr. The
 // system's own calls are used because os.File would make pipes non-blocking.
 func openOutputs(p plan) error {
-	stdout, err := openOutput("stdout", p.Stdout)
+	stdout, err := openOutput("stdout", p.Stdout, p.Append)
 	if err != nil {
 		return err
 	}
 	stderr := stdout
 	if p.Stderr != p.Stdout {
-		if stderr, err = openOutput("stderr", p.Stderr); err != nil {
+		if stderr, err = openOutput("stderr", p.Stderr, p.Append); err != nil {
 			return err
 		}
 	}
@@ -133,21 +148,28 @@ func openOutputs(p plan) error {
 	return nil
 }
 
-func openOutput(name, path string) (fd int, err error) {
+func openOutput(name, path string, behind bool) (fd int, err error) {
 	if path == "" {
 		path = os.DevNull
 	}
-	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NOCTTY | unix.O_CLOEXEC
-	for {
-		fd, err = unix.Open(path, flags, 0o644)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
+	start := unix.O_TRUNC
+	if behind {
+		start = unix.O_APPEND
 	}
+	fd, err = open(path, unix.O_WRONLY|unix.O_CREAT|start)
 	if err != nil {
 		return -1, fmt.Errorf("cannot open the %s file %s: %w", name, path, err)
 	}
 	return fd, nil
+}
+
+func open(path string, flags int) (fd int, err error) {
+	for {
+		fd, err = unix.Open(path, flags|unix.O_NOCTTY|unix.O_CLOEXEC, 0o644)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
 }
 
 // errLate is what a second stage says that comes too late to become the job.
@@ -162,24 +184,26 @@ func execScript(p plan) error {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
 		return fmt.Errorf("unblock the signals: %w", err)
 	}
-	argv := append([]string{p.Script}, p.Args...)
 	for pause := time.Millisecond; ; pause *= 2 {
 		if p.StartBy != 0 && protocol.InstantOf(time.Now()) > p.StartBy {
 			return errLate
 		}
-		err := syscall.Exec(p.Script, argv, p.Env) //nolint:gosec // to run scripts is what it is for
+		err := syscall.Exec(p.Command[0], p.Command, p.Env) //nolint:gosec // to run scripts is what it is for
 		if !errors.Is(err, unix.ETXTBSY) || pause > 2*time.Second {
-			return explainExec(p.Script, err)
+			return explainExec(p, err)
 		}
 		time.Sleep(pause)
 	}
 }
 
 // explainExec names what is missing, which for a script is mostly not the script.
-func explainExec(script string, err error) error {
-	data, unread := os.ReadFile(script)
+func explainExec(p plan, err error) error {
+	if p.Command[0] != p.Script {
+		return fmt.Errorf("cannot run the site's container command %s: %w", p.Command[0], err)
+	}
+	data, unread := os.ReadFile(p.Script)
 	if unread != nil {
-		return fmt.Errorf("cannot run the script %s: %w", script, errors.Join(err, unread))
+		return fmt.Errorf("cannot run the script %s: %w", p.Script, errors.Join(err, unread))
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	interpreter, ok := bytes.CutPrefix(line, []byte("#!"))

@@ -169,22 +169,56 @@ func killWhere(match func(stat) bool) (killed int) {
 		if err != nil {
 			continue
 		}
-		if st, err := readStat(pid); err == nil && !st.ended && match(st) && killIf(pid, match) {
+		if st, err := readStat(pid); err == nil && !st.ended && match(st) && signalIf(pid, match, unix.SIGKILL) {
 			killed++
 		}
 	}
 	return killed
 }
 
-// killIf kills the process if it matches also once it is held.
-func killIf(pid int, match func(stat) bool) bool {
+// signalDescendants signals every process that descends from one, but for the one that is spared.
+func signalDescendants(of, spared int, sig unix.Signal) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	all := map[int]stat{}
+	for _, f := range entries {
+		if pid, err := strconv.Atoi(f.Name()); err == nil {
+			if st, err := readStat(pid); err == nil {
+				all[pid] = st
+			}
+		}
+	}
+	for pid, st := range all {
+		if pid != spared && descends(all, pid, of) {
+			signalIf(pid, func(now stat) bool { return now.startTime == st.startTime }, sig)
+		}
+	}
+}
+
+// descends says whether a process descends from another. They were read one after another, so that
+// the parents of one need not have an end.
+func descends(all map[int]stat, pid, from int) bool {
+	for range all {
+		st, known := all[pid]
+		if !known || st.parent == from {
+			return known
+		}
+		pid = st.parent
+	}
+	return false
+}
+
+// signalIf signals the process if it matches also once it is held.
+func signalIf(pid int, match func(stat) bool, sig unix.Signal) bool {
 	h, st, err := openPID(pid)
 	if err != nil {
 		return false
 	}
 	matches := match(st)
 	if matches {
-		_ = h.signal(unix.SIGKILL) // it may end by itself meanwhile
+		_ = h.signal(sig) // it may end by itself meanwhile
 	}
 	return h.Close() == nil && matches
 }

@@ -19,6 +19,12 @@ import (
 // allFD is the pipe on which a delivery hears that it has got everything.
 const allFD = 3
 
+// What a delivery hears on it.
+const (
+	byteAll   = 'a' // that was everything
+	byteBegin = 'b' // what is appended may be written now
+)
+
 // errCut says that a delivery ended before it was whole.
 var errCut = errors.New("the delivery was cut off")
 
@@ -26,7 +32,11 @@ var errCut = errors.New("the delivery was cut off")
 func deliverMain(path string) int {
 	unix.CloseOnExec(allFD)
 	unix.Umask(0o022)
-	err := place(path, os.Stdin, os.NewFile(allFD, "all"))
+	return placed(place(path, os.Stdin, os.NewFile(allFD, "all")))
+}
+
+// placed is the exit code of a delivery.
+func placed(err error) int {
 	if err == nil {
 		return exitOK
 	}
@@ -47,24 +57,36 @@ func permanent(err error) bool {
 
 // place writes a file as a whole, through a link to where that leads.
 func place(path string, from, all io.Reader) error {
-	info, err := os.Stat(path)
+	info, err := writable(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return placeFile(path, newFile, from, all)
 	case err != nil:
 		return err
-	case info.IsDir():
-		return fmt.Errorf("%s: %w", path, unix.EISDIR)
+	case info == nil:
+		return placeFile(path, newFile, from, all)
 	case info.Mode()&fs.ModeCharDevice != 0:
 		return writeDevice(path, from)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is neither a file nor a device: %w", path, unix.EINVAL)
 	}
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
 	return placeFile(target, info.Mode().Perm(), from, all)
+}
+
+// writable describes a file or device that output may go to; nil: there is none yet.
+func writable(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s: %w", path, unix.EISDIR)
+	case info.Mode()&fs.ModeCharDevice == 0 && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is neither a file nor a device: %w", path, unix.EINVAL)
+	}
+	return info, nil
 }
 
 // newFile is the mode of a file that was not there, as for a job that runs at

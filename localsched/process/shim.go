@@ -25,7 +25,7 @@ const (
 	exitOK        = 0
 	exitFailed    = 1
 	exitUsage     = 2
-	exitPermanent = 3 // of deliver: trying again is of no use
+	exitPermanent = 3 // of deliver and append: trying again is of no use
 )
 
 // The words that come after the shim's command line. A directory of the spool, an
@@ -33,6 +33,7 @@ const (
 const (
 	execWord    = "exec"
 	deliverWord = "deliver"
+	appendWord  = "append"
 )
 
 // ShimMain is the shim's main function; the process must end with the code that
@@ -48,6 +49,8 @@ func ShimMain(args []string) int {
 		return execMain()
 	case len(args) == 2 && args[0] == deliverWord:
 		return deliverMain(args[1])
+	case (len(args) == 2 || len(args) == 3) && args[0] == appendWord:
+		return appendMain(args[1], args[2:])
 	case len(args) == 1 && args[0] != deliverWord:
 		return watchMain(args[0], os.Args[:len(os.Args)-1])
 	}

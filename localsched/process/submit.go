@@ -78,7 +78,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	}
 	request := s.predictPower(submission.Spec.Request)
 	record := jobRecord{
-		Job:   spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput),
+		Job:   spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput).InContainer(s.config.Container),
 		Seq:   j.Seq,
 		Grace: protocol.DurationOf(s.config.GraceKill),
 		Power: request.Power,
@@ -133,7 +133,7 @@ func (s *Scheduler) enqueue(j *job) error {
 
 // unfitReason is why a submission can never run here; empty when it can.
 func (s *Scheduler) unfitReason(submission localsched.Submission) (reason string) {
-	if reason = spool.UnfitReason(submission); reason == "" {
+	if reason = spool.UnfitReason(submission, s.config.Container); reason == "" {
 		_, reason = s.config.Machine.Units(submission.Spec.Request)
 	}
 	return reason

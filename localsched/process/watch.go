@@ -153,6 +153,9 @@ func (w *watch) untilEnd() {
 	most := w.record.Submission.Spec.WallTime
 	limit := time.NewTimer(most.Std() - time.Since(w.start))
 	defer limit.Stop()
+	signal := w.record.Submission.Payload.LimitSignal
+	warning := newWarningTimer(signal, most, w.start)
+	defer warning.Stop()
 	var grace <-chan time.Time
 	look := newSampleTimer()
 	defer look.Stop()
@@ -175,6 +178,8 @@ func (w *watch) untilEnd() {
 				timeout()
 			}
 			end(protocol.Cancelled, "killed on request")
+		case <-warning.C:
+			w.warn(signal)
 		case <-limit.C:
 			timeout()
 		case <-grace:
@@ -186,6 +191,26 @@ func (w *watch) untilEnd() {
 			w.space.reserve()
 		}
 	}
+}
+
+// newWarningTimer runs out when a job that began at start is to get its signal before the limit; never
+// if it gets none.
+func newWarningTimer(signal protocol.LimitSignal, limit protocol.Duration, start time.Time) *time.Timer {
+	timer := time.NewTimer((limit - signal.Before).Std() - time.Since(start))
+	if signal.Signal == 0 {
+		timer.Stop()
+	}
+	return timer
+}
+
+// warn sends a job the signal that it asked for before its limit.
+func (w *watch) warn(signal protocol.LimitSignal) {
+	sig := unix.Signal(signal.Signal)
+	if signal.ScriptOnly {
+		_ = unix.Kill(w.pid, sig) // it may have ended by itself meanwhile
+		return
+	}
+	signalDescendants(os.Getpid(), w.pid, sig)
 }
 
 // killGroup signals the job's process group, and the job itself should it have

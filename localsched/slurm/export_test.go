@@ -93,6 +93,9 @@ func ParseReservations(out string) ([]string, error) {
 // Swept reports whether reservations that nobody knows of have been looked for.
 func (s *Scheduler) Swept() bool { return s.swept.Load() }
 
+// SignalOption is what sbatch gets for the signal before a limit.
+func SignalOption(s protocol.LimitSignal) []string { return signalOption(s) }
+
 // WholeSecond and Ceil round up.
 var (
 	WholeSecond = wholeSecond

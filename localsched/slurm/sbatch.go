@@ -54,6 +54,24 @@ func layout(r protocol.Request, m machine) (args []string) {
 	return args
 }
 
+// signalOption asks for the signal that a job gets before its limit; nothing if it gets none.
+func signalOption(s protocol.LimitSignal) []string {
+	if s.Signal == 0 {
+		return nil
+	}
+	flags := ""
+	if s.OverlapReservation {
+		flags = "R"
+	}
+	if s.ScriptOnly {
+		flags += "B"
+	}
+	if flags != "" {
+		flags += ":"
+	}
+	return []string{fmt.Sprintf("--signal=%s%d@%d", flags, s.Signal, s.Before/protocol.Second)}
+}
+
 // minutes is a time limit as Slurm counts, rounded up.
 func minutes(d protocol.Duration) int64 {
 	const most = 1<<31 - 1 // more is no limit to Slurm
@@ -67,6 +85,7 @@ func (c *commands) sbatch(ctx context.Context, dir string, record spool.Job, nam
 		"--parsable", "--job-name=" + jobName(record.Submission.Spec.Name, name), "--comment=" + commentOf(record, name), "--no-requeue", "--export=NONE", "--propagate=NONE",
 		"--chdir=" + record.WorkDir(dir), "--open-mode=append", "--output=" + log, "--error=" + log,
 	}
+	all = append(all, signalOption(record.Submission.Payload.LimitSignal)...)
 	if os.Geteuid() == 0 {
 		all = append(all, fmt.Sprintf("--uid=%d", record.Account.UID), fmt.Sprintf("--gid=%d", record.Account.GID))
 	}

@@ -101,7 +101,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 // admit checks a submission. The error is a *[localsched.RefusedError] where the
 // job can never run here.
 func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission) (spool.Job, error) {
-	if reason := spool.UnfitReason(submission); reason != "" {
+	if reason := spool.UnfitReason(submission, s.config.Container); reason != "" {
 		return spool.Job{}, &localsched.RefusedError{Reason: reason}
 	}
 	seen, err := s.fresh(ctx)
@@ -115,5 +115,5 @@ func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission)
 	if err != nil {
 		return spool.Job{}, err
 	}
-	return spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput), nil
+	return spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput).InContainer(s.config.Container), nil
 }

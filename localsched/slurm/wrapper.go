@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -30,10 +31,11 @@ func launch(dir string, record spool.Job) string {
 	sub := record.Submission
 	out := record.Outputs(dir)
 	stdout, stderr := orNull(out.Stdout), orNull(out.Stderr)
+	forward, background, await := forwarding(sub.Payload.LimitSignal)
 	exported, passed := split(environment(dir, record))
 	words := slices.Concat(
 		[]string{"-u", "SLURM_EXPORT_ENV", "-u", "SLURM_GET_USER_ENV", "--"},
-		passed, []string{filepath.Join(dir, spool.ScriptFile)}, sub.Payload.Args,
+		passed, record.Command(dir),
 	)
 	for i, word := range words {
 		words[i] = quote(word)
@@ -47,9 +49,13 @@ func launch(dir string, record spool.Job) string {
 		"@NEVER@", neverAfter(sub.StartBy, filepath.Join(dir, claimDir)),
 		"@WITHDRAWN@", withdrawnBy,
 		"@FULL@", fullFile,
+		"@FORWARD@", forward,
+		"@BACKGROUND@", background,
+		"@AWAIT@", await,
 		"@WORK@", quote(record.WorkDir(dir)),
-		"@STDOUT@", quote(stdout),
-		"@STDERR@", redirectStderr(stdout, stderr),
+		"@STDIN@", input(sub.Payload.Input),
+		"@STDOUT@", redirect(out.Append)+quote(stdout),
+		"@STDERR@", redirectStderr(stdout, stderr, out.Append),
 		"@EXPORT@", exports(exported),
 		"@COMMAND@", strings.Join(words, " \\\n\t\t"),
 	).Replace(launchText)
@@ -86,18 +92,21 @@ sync .
 sent=- noted=
 trap 'sent=TERM' TERM
 trap : HUP INT QUIT USR1 USR2
+@FORWARD@
 (
 	exec 2>trouble
 	umask 022
 	@LIMIT@
 	cd -- @WORK@ || exit 126
-	exec >@STDOUT@ || exit 126
-	exec 2>@STDERR@ || exit 126
+	@STDIN@
+	exec @STDOUT@ || exit 126
+	exec 2@STDERR@ || exit 126
 	@NEVER@
 	@EXPORT@
-	exec "$env" @COMMAND@
-)
+	exec "$env" ${default:-} @COMMAND@
+)@BACKGROUND@
 code=$?
+@AWAIT@
 ended=$(now)
 # TERM may come here only after the script has ended by it.
 until [ "$noted" = "$sent" ]
@@ -134,11 +143,52 @@ func neverAfter(by protocol.Instant, claim string) string {
 	return fmt.Sprintf(`[ "$(now)" -le %d ] || { mv -f %s %s; exit %d; }`, by, kept, late, exitClaimLost)
 }
 
-func redirectStderr(stdout, stderr string) string {
+func redirectStderr(stdout, stderr string, behind bool) string {
 	if stdout == stderr {
-		return "&1"
+		return ">&1"
 	}
-	return quote(stderr)
+	return redirect(behind) + quote(stderr)
+}
+
+// redirect is the operator of a shell that writes to a file, behind what is in it or from its beginning.
+func redirect(behind bool) string {
+	if behind {
+		return ">>"
+	}
+	return ">"
+}
+
+// input is the command of a shell that reads from a file what Slurm gives nothing for.
+func input(path string) string {
+	if path == "" {
+		return ":"
+	}
+	return "exec <" + quote(path) + " || exit 126"
+}
+
+// forwarding has a wrapper pass a signal on to the script that Slurm sends to the process of the batch
+// script alone, which is the wrapper: it then starts the script in the background, since a shell acts on
+// signals only while it waits. As a shell has such a command ignore INT and QUIT, env undoes that where it can.
+func forwarding(signal protocol.LimitSignal) (begin, background, await string) {
+	if !signal.ScriptOnly {
+		return ":", "", ":"
+	}
+	note := ""
+	if signal.Signal == int(syscall.SIGTERM) {
+		note = "sent=TERM; "
+	}
+	begin = fmt.Sprintf(`script= due= default=$("$env" --default-signal=INT,QUIT echo --default-signal=INT,QUIT 2>/dev/null)
+trap '%sdue=yes; [ -z "$script" ] || kill -%d "$script" 2>/dev/null' %d`, note, signal.Signal, signal.Signal)
+	await = fmt.Sprintf(`script=$!
+[ -z "$due" ] || kill -%d "$script" 2>/dev/null
+wait "$script"
+code=$?
+while [ "$code" -gt 128 ] && kill -0 "$script" 2>/dev/null
+do
+	wait "$script"
+	code=$?
+done`, signal.Signal)
+	return begin, " &", await
 }
 
 // quote makes one word of a text for any POSIX shell.
@@ -194,7 +244,7 @@ func exportable(name string) bool {
 	}
 	return !strings.HasPrefix(name, "BASH") && !slices.Contains([]string{
 		"_", "DIRSTACK", "ENV", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "IFS", "LINENO",
-		"OLDPWD", "OPTARG", "OPTIND", "POSIXLY_CORRECT", "PPID", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "env",
+		"OLDPWD", "OPTARG", "OPTIND", "POSIXLY_CORRECT", "PPID", "PWD", "RANDOM", "SECONDS", "SHELLOPTS", "SHLVL", "SRANDOM", "UID", "default", "env",
 	}, name)
 }
 

@@ -263,3 +263,77 @@ func TestOutputOnAFullSpool(t *testing.T) {
 		t.Errorf("%+v, want %q", got, want)
 	}
 }
+
+// TestSignalOption: Slurm gets the signal in its own words.
+func TestSignalOption(t *testing.T) {
+	t.Parallel()
+	for want, signal := range map[string]protocol.LimitSignal{
+		"":                 {},
+		"--signal=10@60":   {Signal: 10, Before: protocol.Minute},
+		"--signal=B:15@0":  {Signal: 15, ScriptOnly: true},
+		"--signal=R:10@1":  {Signal: 10, Before: protocol.Second, OverlapReservation: true},
+		"--signal=RB:34@2": {Signal: 34, Before: 2 * protocol.Second, ScriptOnly: true, OverlapReservation: true},
+	} {
+		if got := strings.Join(slurm.SignalOption(signal), " "); got != want {
+			t.Errorf("%+v: %q, want %q", signal, got, want)
+		}
+	}
+}
+
+// TestSignalReachesTheScript: Slurm signals the wrapper alone, and the script gets it, in any shell; how the
+// script ends is what counts.
+func TestSignalReachesTheScript(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells(t) {
+		for _, signal := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGTERM, syscall.SIGINT} {
+			dir := t.TempDir()
+			job := guest(fmt.Sprintf("trap 'echo warned; exit 7' %d; : >ready; while :; do sleep 0.05; done", signal))
+			job.Payload.LimitSignal = protocol.LimitSignal{Signal: int(signal), ScriptOnly: true}
+			job.Payload.Env = []string{"default=none"} // the wrapper has a variable of that name
+			record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
+			writeAll(t, dir, map[string]string{
+				"claim/.keep": "", "work/.keep": "", spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(dir, record),
+			})
+			cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
+			cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the script is ready", func() bool { _, err := os.Stat(filepath.Join(dir, "work/ready")); return err == nil })
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			err := cmd.Wait()
+			out, _ := os.ReadFile(filepath.Join(dir, "out"))
+			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 || string(out) != "warned\n" {
+				t.Errorf("%v, %v: %v, it wrote %q", shell, signal, err, out)
+			}
+		}
+	}
+}
+
+// TestInputAndAppend: a job of this site reads its file, and its output goes behind what is there.
+func TestInputAndAppend(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells(t) {
+		dir := t.TempDir()
+		job := home(dir, "cat; echo error >&2")
+		job.Payload.Input, job.Payload.AppendOutput = filepath.Join(dir, "it's in"), true
+		job.Payload.Stdout, job.Payload.Stderr = filepath.Join(dir, "out"), filepath.Join(dir, "err")
+		record := spool.NewJob(job, spool.Account{Name: "me", Home: dir, Shell: "/bin/sh"}, "north", 0)
+		writeAll(t, dir, map[string]string{
+			"claim/.keep": "", "out": "before\n", "err": "before\n", "it's in": "data\n",
+			spool.ScriptFile: string(job.Payload.Script), "launch": slurm.Launch(dir, record),
+		})
+		cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
+		cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %v, %s", shell, err, said)
+		}
+		out, _ := os.ReadFile(filepath.Join(dir, "out"))
+		fails, _ := os.ReadFile(filepath.Join(dir, "err"))
+		if string(out) != "before\ndata\n" || string(fails) != "before\nerror\n" {
+			t.Errorf("%v: it wrote %q and %q", shell, out, fails)
+		}
+	}
+}

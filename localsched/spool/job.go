@@ -36,6 +36,7 @@ type Job struct {
 	Account    Account               `json:"account"`
 	Site       protocol.SiteName     `json:"site"`                 // that runs it
 	MaxOutput  int64                 `json:"max_output,omitempty"` // bytes in a file of a guest; 0: [DefaultMaxOutput]
+	Container  []string              `json:"container,omitempty"`  // the site's container command, for a job that has an image
 }
 
 // NewJob describes a submission that comes now. The submission must have a payload. A
@@ -119,17 +120,47 @@ func (j Job) OpenUsage(dir string) (*os.File, error) {
 	return OpenPlain(filepath.Join(dir, usageFile), j.Account.UID)
 }
 
-// UnfitReason is why a submission can run nowhere; empty when it can.
-func UnfitReason(submission localsched.Submission) (reason string) {
+// What stands in a site's container command for parts of a job.
+const (
+	ContainerImage = "{image}" // in which the job runs
+	ContainerDir   = "{dir}"   // the job's directory, in which its script and, for a guest, its working directory are
+)
+
+// Command is what a job runs whose directory is dir: its script with its arguments, behind the container
+// command if it runs in a container.
+func (j Job) Command(dir string) []string {
+	fill := strings.NewReplacer(ContainerImage, j.Submission.Spec.Container, ContainerDir, dir)
+	var words []string
+	for _, word := range j.Container {
+		words = append(words, fill.Replace(word))
+	}
+	return slices.Concat(words, []string{filepath.Join(dir, ScriptFile)}, j.Submission.Payload.Args)
+}
+
+// InContainer has the job run by a site's container command if it has an image.
+func (j Job) InContainer(command []string) Job {
+	if j.Submission.Spec.Container != "" {
+		j.Container = command
+	}
+	return j
+}
+
+// UnfitReason is why a submission can never run at a site with a container command, or none; empty when it
+// can.
+func UnfitReason(submission localsched.Submission, container []string) (reason string) {
 	payload := submission.Payload
 	switch {
 	case payload == nil || len(payload.Script) == 0:
 		return "it has no script"
 	case submission.Spec.WallTime < 1:
 		return "it has no wall-time limit; ask for at least 1ms"
+	case submission.Guest && payload.Input != "":
+		return "its standard input is a file at its origin"
+	case submission.Spec.Container != "" && len(container) == 0:
+		return "it runs in a container, and this site runs none"
 	}
 	for _, word := range slices.Concat(payload.Args, payload.Env,
-		[]string{payload.WorkDir, payload.Stdout, payload.Stderr, submission.Spec.Name}) {
+		[]string{payload.WorkDir, payload.Stdout, payload.Stderr, payload.Input, submission.Spec.Name}) {
 		if strings.ContainsRune(word, 0) || !utf8.ValidString(word) {
 			return fmt.Sprintf("%.40q, among its name, arguments, environment and paths, is no UTF-8 text without NUL", word)
 		}

@@ -29,6 +29,7 @@ type Outputs struct {
 	Owner  uint32 // uid of the account
 	Stdout string // path; empty: nowhere
 	Stderr string // path; empty: nowhere; equal to Stdout: both in one
+	Append bool   // it goes behind what is in them already
 	Limit  int64  // bytes of each file that are read; what is beyond is not there. 0: no limit
 }
 
@@ -38,6 +39,7 @@ func (j Job) Outputs(dir string) Outputs {
 	payload := j.Submission.Payload
 	out := Outputs{Owner: j.Account.UID, Stdout: payload.Stdout, Stderr: payload.Stderr}
 	if !j.Submission.Guest {
+		out.Append = payload.AppendOutput
 		return out
 	}
 	out.Limit = j.FileLimit()

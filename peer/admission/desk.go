@@ -87,7 +87,7 @@ func (d *Desk) eligibility(spec *protocol.Spec, together bool) (can, certain boo
 			return true, true
 		case eligible.NotKnown:
 			certain = false
-		case eligible.NotNamed, eligible.Barred, eligible.TooLarge, eligible.HoldsNoRoom:
+		case eligible.NotNamed, eligible.Barred, eligible.TooLarge, eligible.NoContainers, eligible.HoldsNoRoom:
 		}
 	}
 	return false, certain
@@ -119,6 +119,7 @@ func (d *Desk) site(i int) eligible.Site {
 func (d *Desk) Spec(one *protocol.Job, user string, id protocol.JobID, now protocol.Instant) protocol.Spec {
 	spec := one.Spec
 	spec.Job, spec.User, spec.Submitted = id, user, now
+	spec.Sites = d.sites(one)
 	spec.PowerClass = protocol.PowerClassOf(d.Site.Name, user, spec.Name)
 	d.setReferenceSpeed(&spec)
 	return spec
@@ -135,6 +136,7 @@ func (d *Desk) setReferenceSpeed(spec *protocol.Spec) {
 func (d *Desk) Job(one *protocol.Job, spec protocol.Spec, application protocol.JobID) (row.Job, protocol.Payload) {
 	payload := *one.Payload
 	payload.Stdout, payload.Stderr = expand(payload.Stdout, spec.Job), expand(payload.Stderr, spec.Job)
+	payload.Input = expand(payload.Input, spec.Job)
 	if payload.Stderr == payload.Stdout {
 		payload.Stderr = payload.Stdout // the same string, once in memory
 	}

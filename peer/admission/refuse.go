@@ -92,16 +92,37 @@ func (d *Desk) refuseJob(one *protocol.Job) (view.Refusal, bool) {
 	if why := d.longName(one.Payload); why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
-	refusal, refused := d.refuseSpec(one.Spec, one.Component.Together > 0)
+	asked := one.Spec
+	asked.Sites = d.sites(one)
+	if !one.Spec.Allows(d.Site.Name) && readsFile(one) {
+		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
+			"the job's standard input is a file of %s, which is not among the sites that it names; name %s too, or have the script read the file where it runs",
+			d.Site.Name, d.Site.Name)}, true
+	}
+	refusal, refused := d.refuseSpec(asked, one.Component.Together > 0)
 	for _, s := range one.Component.Shapes {
 		if !refused || refusal.Code != view.NoSite || !d.Policy.DecidesApplications() {
 			break
 		}
-		spec := one.Spec
+		spec := asked
 		spec.CPUs, spec.Nodes, spec.WallTime = s.CPUs, s.Nodes, s.WallTime
 		refusal, refused = d.refuseSpec(spec, one.Component.Together > 0)
 	}
+	if refused && refusal.Code == view.NoSite && readsFile(one) {
+		refusal.Reason += fmt.Sprintf("; its standard input is a file of %s, so that it can run only there", d.Site.Name)
+	}
 	return refusal, refused
+}
+
+// readsFile says whether a job's standard input is a file of its origin.
+func readsFile(one *protocol.Job) bool { return one.Payload != nil && one.Payload.Input != "" }
+
+// sites are those where a job may run: of one that reads a file of this site, this one.
+func (d *Desk) sites(one *protocol.Job) []protocol.SiteName {
+	if readsFile(one) {
+		return []protocol.SiteName{d.Site.Name}
+	}
+	return one.Spec.Sites
 }
 
 // longName says which of a job's files has a name that no partner could be sent, once the job's
@@ -111,7 +132,7 @@ func (d *Desk) longName(payload *protocol.Payload) string {
 		return ""
 	}
 	id := protocol.NewJobID(d.Number, protocol.SeqsPerSite-1) // all ids of a site are as long
-	for _, file := range []struct{ is, name string }{{"stdout", expand(payload.Stdout, id)}, {"stderr", expand(payload.Stderr, id)}} {
+	for _, file := range []struct{ is, name string }{{"stdout", expand(payload.Stdout, id)}, {"stderr", expand(payload.Stderr, id)}, {"standard input", expand(payload.Input, id)}} {
 		if len(file.name) > protocol.MaxPath {
 			return fmt.Sprintf("the name of the job's %s has %d bytes, with the job's id for %%j; give one of at most %d",
 				file.is, len(file.name), protocol.MaxPath)

@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
+	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -119,6 +120,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	}
 	r.checkSlurm(l)
 	r.checkMaxOutput(l)
+	r.checkContainer(l)
 	r.AtLeast("localsched.max_processes", l.MaxProcesses, 1)
 	if l.Cgroup != cgroup.Own && l.Cgroup != cgroup.None && (!path.IsAbs(l.Cgroup) || path.Clean(l.Cgroup) != l.Cgroup) {
 		r.Problem("localsched.cgroup", "%q is not a valid group; use %q, %q, or a path in the hierarchies such as \"/switchyard\"", l.Cgroup, cgroup.Own, cgroup.None)
@@ -150,6 +152,22 @@ func (r *checker) checkSubmit(s *Submit) {
 			r.Problem(fmt.Sprintf("submit.export_remote[%d]", i),
 				"%q is not a variable's name; write a name, or its beginning with a star behind it, as \"LC_*\"", pattern)
 		}
+	}
+}
+
+func (r *checker) checkContainer(l *LocalSched) {
+	const key = "localsched.container_command"
+	if len(l.Container) == 0 {
+		return
+	}
+	if !path.IsAbs(l.Container[0]) {
+		r.Problem(key, "begins with %q; give the absolute path of the command, such as \"/usr/bin/apptainer\"", l.Container[0])
+	}
+	if !slices.ContainsFunc(l.Container, func(word string) bool { return strings.Contains(word, spool.ContainerImage) }) {
+		r.Problem(key, "has no %s, which stands for the image of the job", spool.ContainerImage)
+	}
+	if r.config.Plugin(LocalSchedKind, l.Plugin) != nil {
+		r.Problem(key, "is for plugin = %q and %q; plugins run containers themselves, so remove it", Process, SlurmCommands)
 	}
 }
 

@@ -86,15 +86,16 @@ type LocalSched struct {
 	Mflops         int               `toml:"mflops"`          // Mflop/s of a CPU; 0: not stated
 	WaitPrediction string            `toml:"wait_prediction"` // a method of wait prediction
 	MaxWallTime    protocol.Duration `toml:"max_wall_time"`
-	Policy         string            `toml:"policy"`        // of engine.Named
-	KillGrace      protocol.Duration `toml:"kill_grace"`    // between SIGTERM and SIGKILL
-	OnStop         string            `toml:"on_stop"`       // Leave or End
-	MaxOutput      Megabytes         `toml:"max_output"`    // in a file that a guest writes
-	MaxProcesses   int               `toml:"max_processes"` // and threads of a job
-	Cgroup         string            `toml:"cgroup"`        // cgroup.Own, cgroup.None or a path in the hierarchies
-	Slurm          *Slurm            `toml:"slurm"`         // after Load set when Plugin is SlurmCommands
-	BGP            *BGP              `toml:"bgp"`           // after Load set when Machine is Partitioned
-	CPUModel       *CPUModel         `toml:"cpu_model"`     // nil: run times cannot be predicted by the Γ model
+	Policy         string            `toml:"policy"`            // of engine.Named
+	KillGrace      protocol.Duration `toml:"kill_grace"`        // between SIGTERM and SIGKILL
+	OnStop         string            `toml:"on_stop"`           // Leave or End
+	MaxOutput      Megabytes         `toml:"max_output"`        // in a file that a guest writes
+	Container      []string          `toml:"container_command"` // before the script of a job that has an image; empty: no containers
+	MaxProcesses   int               `toml:"max_processes"`     // and threads of a job
+	Cgroup         string            `toml:"cgroup"`            // cgroup.Own, cgroup.None or a path in the hierarchies
+	Slurm          *Slurm            `toml:"slurm"`             // after Load set when Plugin is SlurmCommands
+	BGP            *BGP              `toml:"bgp"`               // after Load set when Machine is Partitioned
+	CPUModel       *CPUModel         `toml:"cpu_model"`         // nil: run times cannot be predicted by the Γ model
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].

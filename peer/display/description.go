@@ -24,6 +24,9 @@ func sizeText(job view.Job) string {
 	if job.Requeue {
 		text += ", requeue allowed"
 	}
+	if job.Container != "" {
+		text += ", in the container " + console.Plain(job.Container)
+	}
 	if job.Comment != "" {
 		text += fmt.Sprintf(`, with the comment "%s"`, console.Plain(job.Comment))
 	}

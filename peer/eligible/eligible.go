@@ -22,12 +22,13 @@ type Verdict uint8
 
 // The verdicts. Of several that hold the first one is given.
 const (
-	Eligible    Verdict = iota
-	NotNamed            // the user names other sites
-	NotKnown            // nothing is known of the site's machine yet
-	Barred              // the site gets no jobs
-	TooLarge            // its machine can never run the job
-	HoldsNoRoom         // the job starts together with others, and the site cannot hold room
+	Eligible     Verdict = iota
+	NotNamed             // the user names other sites
+	NotKnown             // nothing is known of the site's machine yet
+	Barred               // the site gets no jobs
+	TooLarge             // its machine can never run the job
+	NoContainers         // the job runs in a container, and the site runs none
+	HoldsNoRoom          // the job starts together with others, and the site cannot hold room
 )
 
 // Judge says whether the site may run a job. One that is together with others starts when they do.
@@ -41,6 +42,8 @@ func (s *Site) Judge(spec *protocol.Spec, together bool) Verdict {
 		return Barred
 	case !s.Capacity.CanRun(spec.ScaledRequest(s.Capacity)):
 		return TooLarge
+	case spec.Container != "" && !s.Capacity.Containers:
+		return NoContainers
 	case together && !s.Reserves:
 		return HoldsNoRoom
 	}
@@ -58,6 +61,8 @@ func (s *Site) IneligibleReason(spec *protocol.Spec, together bool) string {
 		return s.Barred
 	case TooLarge:
 		return s.Capacity.Fits(spec.ScaledRequest(s.Capacity))
+	case NoContainers:
+		return "runs no containers"
 	case HoldsNoRoom:
 		return "cannot hold room for components that start together (capability reserve)"
 	case Eligible:

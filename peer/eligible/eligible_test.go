@@ -24,7 +24,11 @@ func TestJudge(t *testing.T) {
 		"it gets none":         {func(s *eligible.Site, _ *protocol.Spec) { s.Barred = "out" }, eligible.Barred, "out"},
 		"too many CPUs":        {func(_ *eligible.Site, spec *protocol.Spec) { spec.CPUs = 5 }, eligible.TooLarge, "needs 5 CPUs, the site has 4"},
 		"too long on its CPUs": {func(s *eligible.Site, _ *protocol.Spec) { s.Capacity.MHz = 500 }, eligible.TooLarge, "needs 2:00:00"},
-		"it holds no room":     {func(s *eligible.Site, _ *protocol.Spec) { s.Reserves = false }, eligible.HoldsNoRoom, "cannot hold room"},
+		"no containers":        {func(_ *eligible.Site, spec *protocol.Spec) { spec.Container = "a.sif" }, eligible.NoContainers, "runs no containers"},
+		"containers": {func(s *eligible.Site, spec *protocol.Spec) {
+			s.Capacity.Containers, spec.Container = true, "a.sif"
+		}, eligible.Eligible, ""},
+		"it holds no room": {func(s *eligible.Site, _ *protocol.Spec) { s.Reserves = false }, eligible.HoldsNoRoom, "cannot hold room"},
 		"the first reason": {func(s *eligible.Site, spec *protocol.Spec) {
 			s.Name, s.Barred, spec.CPUs = "b", "out", 5
 		}, eligible.NotNamed, "not among"},

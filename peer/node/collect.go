@@ -154,7 +154,11 @@ func (n *Node) deliver(ctx context.Context, op event.CollectOp, to target, outpu
 	for _, i := range to.files {
 		whole = append(whole, io.NewSectionReader(outputs[i], 0, op.Files[i].Size))
 	}
-	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, &watched{ctx: ctx, r: io.MultiReader(whole...)})
+	content := &watched{ctx: ctx, r: io.MultiReader(whole...)}
+	if op.Payload.AppendOutput {
+		return n.cfg.Deliverer.Append(ctx, op.User, to.path, op.Tag, op.Files[to.files[0]].Stream, content)
+	}
+	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, content)
 }
 
 // watched notes each piece that is read as progress.

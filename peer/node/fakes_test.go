@@ -237,6 +237,10 @@ func (p partnerSide) Fetch(
 	return p.fetch(stream, offset, size)
 }
 
+func (o *outside) Append(ctx context.Context, user, path string, _ protocol.Tag, _ protocol.Stream, r io.Reader) error {
+	return o.Deliver(ctx, user, path, r)
+}
+
 func (o *outside) Deliver(_ context.Context, user, path string, r io.Reader) error {
 	if o.deliver != nil {
 		if err := o.deliver(path); err != nil {

@@ -73,6 +73,9 @@ type Deliverer interface {
 	// Deliver writes the file at the path as the user: all of it, or nothing when
 	// r fails. An error with Permanent() true says that repeating cannot help.
 	Deliver(ctx context.Context, user, path string, r io.Reader) error
+	// Append writes the file of a job behind what is in that at the path, once, however often it is
+	// called for that file. Errors are as those of Deliver.
+	Append(ctx context.Context, user, path string, tag protocol.Tag, stream protocol.Stream, r io.Reader) error
 	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
 	// A file that was kept but not reported has come home and is on its way again.
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)

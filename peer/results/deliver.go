@@ -28,11 +28,26 @@ func (e undeliverable) Permanent() bool { return e.DeliverError.Permanent }
 // Deliver writes as the account that also runs the user's jobs. An error that is for good,
 // such as a user without an account, has the method Permanent.
 func (d *Deliverer) Deliver(ctx context.Context, user, path string, r io.Reader) error {
+	return d.write(user, path, func(account string) error { return d.Files.Deliver(ctx, account, path, r) })
+}
+
+// Append is as Deliver, but for what is in the file already.
+func (d *Deliverer) Append(ctx context.Context, user, path string, tag protocol.Tag, stream protocol.Stream, r io.Reader) error {
+	began, err := d.Dir.began(tag, stream)
+	if err != nil {
+		return err
+	}
+	noted := process.Appending{Began: began, Begin: func(size int64) error { return d.Dir.begin(tag, stream, size) }}
+	return d.write(user, path, func(account string) error { return d.Files.Append(ctx, account, path, r, noted) })
+}
+
+// write writes at a path as a user.
+func (d *Deliverer) write(user, path string, as func(account string) error) error {
 	account, err := d.Accounts.Local(user)
 	if err != nil {
 		return undeliverable{&process.DeliverError{Path: path, Account: user, Permanent: true, Reason: err.Error()}}
 	}
-	err = d.Files.Deliver(ctx, account, path, r)
+	err = as(account)
 	if failed, ok := errors.AsType[*process.DeliverError](err); ok {
 		return undeliverable{failed}
 	}

@@ -44,6 +44,7 @@ type Job struct {
 	Power       int                 `json:"power_ppm,omitempty"`  // stated power draw relative to the site's default; zero if not stated
 	Data        int64               `json:"data_bytes,omitempty"` // that travel with it
 	Comment     string              `json:"comment,omitempty"`    // of its user's
+	Container   string              `json:"container,omitempty"`  // image in which it runs
 	Submitted   protocol.Instant    `json:"submitted_ms"`
 	CommittedAt protocol.Instant    `json:"committed_ms"`            // the last commit or grant; 0: none
 	Started     protocol.Instant    `json:"started_ms"`              // 0: not yet; by the origin's clock
@@ -77,7 +78,7 @@ func Described(s protocol.Spec) Job {
 	return Job{
 		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
 		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
-		Power: s.Power, Data: s.Data, Comment: s.Comment,
+		Power: s.Power, Data: s.Data, Comment: s.Comment, Container: s.Container,
 	}
 }
 

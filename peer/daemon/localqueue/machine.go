@@ -58,7 +58,7 @@ func (q *Queue) describe(ctx context.Context) (protocol.Capacity, error) {
 	}
 	_, holds := q.scheduler.(localsched.Reserver)
 	q.reserves = holds && slices.Contains(described.Capabilities, localsched.Reserve)
-	return q.withSpeed(described.Capacity), nil
+	return q.withConfigured(described.Capacity), nil
 }
 
 // lastKnown is what a batch system has said before that says nothing now, and why.
@@ -84,10 +84,12 @@ func (q *Queue) checkProtection(d *localsched.Description) error {
 	return fmt.Errorf("[guest_limits] max_owner_delay: the batch system %s cannot tell whom a job would delay; leave it out, and use max_cpu_share", d.Name)
 }
 
-// withSpeed adds the speed of a CPU, which few batch systems know.
-func (q *Queue) withSpeed(c protocol.Capacity) protocol.Capacity {
+// withConfigured adds the speed of a CPU, which few batch systems know, and whether the site has a
+// container command.
+func (q *Queue) withConfigured(c protocol.Capacity) protocol.Capacity {
 	c.MHz = cmp.Or(q.cfg.LocalSched.MHz, c.MHz)
 	c.Mflops = cmp.Or(q.cfg.LocalSched.Mflops, c.Mflops)
+	c.Containers = c.Containers || len(q.cfg.LocalSched.Container) > 0
 	return c
 }
 

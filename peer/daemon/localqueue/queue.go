@@ -237,6 +237,7 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 		LearnJobPower: q.cfg.Power.LearnJobPower && q.cfg.Power.Budgeted(),
 		Paused:        true, // until the peer knows that its rows are not a copy's
 		MaxOutput:     q.cfg.LocalSched.MaxOutput.Bytes(),
+		Container:     q.cfg.LocalSched.Container,
 		Cgroup:        q.cfg.LocalSched.Cgroup,
 		GraceKill:     q.cfg.LocalSched.KillGrace.Std(),
 		Shim:          q.shim,
@@ -265,6 +266,7 @@ func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
 		JobComp:    string(table.JobCompLog),
 		Extra:      table.SbatchArgs,
 		MaxOutput:  q.cfg.LocalSched.MaxOutput.Bytes(),
+		Container:  q.cfg.LocalSched.Container,
 		Log:        q.log,
 
 		NodeExporter: table.Exporter,
