@@ -109,3 +109,17 @@ func TestConfigCheckStartsPlugins(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A Slurm that the adapter does not support is found without its controller.
+func TestConfigCheckFindsOldSlurm(t *testing.T) {
+	t.Parallel()
+	bin := privateDir(t)
+	for _, name := range []string{"sbatch", "squeue", "sinfo", "scontrol", "scancel"} {
+		testprogram.Write(t, filepath.Join(bin, name), "#!/bin/sh\necho slurm 19.05.5\n")
+	}
+	site := fmt.Sprintf("[site]\nname = \"north\"\nnumber = 1\nkey = %q\n[localsched]\nplugin = \"slurm\"\n[localsched.slurm]\nbin_dir = %q\n", siteKey(t), bin)
+	got := command(t, "", "", "config", "check", "--config", tempFile(t, "site.toml", site))
+	if want := "switchyard: [localsched.slurm]: this Slurm is version 19.05.5, which is too old"; got.code != 1 || !strings.Contains(got.stderr, want) {
+		t.Errorf("got %+v", got)
+	}
+}

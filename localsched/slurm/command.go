@@ -16,6 +16,9 @@ import (
 // the controller.
 const atOnce = 8
 
+// lastWords is how long the output of a command that has ended is waited for, which takes long on a busy machine.
+const lastWords = 10 * time.Second
+
 // commands runs Slurm's programs, in UTC, in English, and with nothing of the
 // peer's environment that would change what they do.
 type commands struct {
@@ -100,7 +103,7 @@ func (c *commands) run(ctx context.Context, stdin, name string, args ...string) 
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.path(name), args...) //nolint:gosec // the operator chooses the directory
-	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, "/", time.Second
+	cmd.Env, cmd.Dir, cmd.WaitDelay = c.env, "/", lastWords
 	cmd.Stdin = strings.NewReader(stdin)
 	var out bytes.Buffer
 	said := &impatient{giveUp: cancel}

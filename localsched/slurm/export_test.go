@@ -85,7 +85,11 @@ func ParseReservations(out string) ([]string, error) {
 	all, err := parseReservations(out)
 	var lines []string
 	for _, r := range all {
-		lines = append(lines, fmt.Sprintf("%s from %s to %s every %v: %v, %d cores %v", r.name, stamp(r.start), stamp(r.end), r.again, r.nodes, r.coreCount, r.cores))
+		line := fmt.Sprintf("%s from %s to %s every %v: %v, %d cores %v", r.name, stamp(r.start), stamp(r.end), r.again, r.nodes, r.coreCount, r.cores)
+		if r.maint {
+			line += " for maintenance"
+		}
+		lines = append(lines, line)
 	}
 	return lines, err
 }

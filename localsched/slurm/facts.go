@@ -80,7 +80,7 @@ func parseVersion(out string) (string, error) {
 		return "", fmt.Errorf("scontrol --version said %.100q, which is no version", out)
 	}
 	if year < oldestYear || year == oldestYear && month < oldestMonth {
-		return "", fmt.Errorf("this Slurm is version %s, which is too old; the adapter needs %d.%d or later", version, oldestYear, oldestMonth)
+		return "", fmt.Errorf("this Slurm is version %s, which is too old; the adapter needs %d.%d or later: update Slurm, or name newer commands in bin_dir", version, oldestYear, oldestMonth)
 	}
 	return version, nil
 }
@@ -100,7 +100,7 @@ func parseConfig(out string) map[string]string {
 
 // advise logs the settings of Slurm that withhold information from the adapter.
 func (f siteFacts) advise(log *slog.Logger) {
-	log.Info("slurm_found", "cluster", f.config["ClusterName"], "jobcomp", f.jobComp, "sacct", f.sacct)
+	log.Info("slurm_found", "cluster", f.config["ClusterName"], "version", f.config["SLURM_VERSION"], "jobcomp", f.jobComp, "sacct", f.sacct)
 	if f.jobComp == "" && !f.sacct {
 		log.Warn("slurm_forgets_ends", "min_job_age", f.config["MinJobAge"],
 			"advice", "set JobCompType=jobcomp/filetxt or use slurmdbd, so that ends are known for longer than MinJobAge")

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ type reservation struct {
 	nodes      []string
 	coreCount  int            // of all of them
 	cores      map[string]int // of each node, where Slurm reports it
+	maint      bool           // for maintenance
 }
 
 // Slurm's words about reservations.
@@ -27,13 +29,51 @@ const (
 	noReservation = "Requested reservation is invalid"
 )
 
-// reserve has Slurm keep room from exactly one instant until another, for an account.
+// reserve has Slurm keep room from exactly one instant until another, for an account. As Slurm 22.05 does, it refuses
+// nodes that are in maintenance then; Slurm 24.11 gives them.
 func (c *commands) reserve(ctx context.Context, r reservation, account string, room []string) error {
 	args := append([]string{
 		"create", "reservation", "ReservationName=" + r.name, "StartTime=" + stamp(r.start), "EndTime=" + stamp(r.end), "Users=" + account,
 	}, room...)
-	_, _, err := c.run(ctx, "", "scontrol", args...)
+	if _, _, err := c.run(ctx, "", "scontrol", args...); err != nil {
+		return err
+	}
+	err := c.outsideMaintenance(ctx, r.name)
+	if err != nil {
+		err = errors.Join(err, c.unreserve(ctx, r.name))
+	}
 	return err
+}
+
+// outsideMaintenance returns an error in Slurm's words if a reservation has nodes that are in maintenance then.
+func (c *commands) outsideMaintenance(ctx context.Context, name string) error {
+	all, err := c.reservations(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(r reservation) bool { return r.name == name })
+	for _, r := range all {
+		if i >= 0 && r.maint && r.meets(&all[i]) {
+			return &commandError{command: "scontrol", code: 1, words: busyThen + " with maintenance, in reservation " + r.name}
+		}
+	}
+	return nil
+}
+
+// meets reports whether it has a node at an instant at which another one has that node, which comes once.
+func (r *reservation) meets(once *reservation) bool {
+	if !slices.ContainsFunc(r.nodes, func(node string) bool { return slices.Contains(once.nodes, node) }) {
+		return false
+	}
+	for start, end := r.start, r.end; start < once.end; start, end = start.Add(r.again), end.Add(r.again) {
+		if end > once.start {
+			return true
+		}
+		if r.again == 0 {
+			return false
+		}
+	}
+	return false
 }
 
 // unreserve deletes a reservation. That there is none is no error.
@@ -129,6 +169,7 @@ func parseReservation(line string, words map[string]string) (r reservation, err 
 		}
 	}
 	r.again = again(words["Flags"])
+	r.maint = slices.Contains(strings.Split(words["Flags"], ","), "MAINT")
 	r.cores, err = parseCores(line)
 	return r, err
 }

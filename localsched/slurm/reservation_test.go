@@ -18,7 +18,7 @@ func TestParseReservations(t *testing.T) {
 	got, err := slurm.ParseReservations(one + "\n" + daily)
 	want := []string{
 		"sy.north.7.3 from 2026-11-21T19:47:22 to 2026-11-21T19:52:14 every 0s: [a1], 4 cores map[a1:4]",
-		"maintenance from 2026-11-21T19:47:22 to 2026-11-21T19:52:14 every 24h0m0s: [a1 a2], 16 cores map[]",
+		"maintenance from 2026-11-21T19:47:22 to 2026-11-21T19:52:14 every 24h0m0s: [a1 a2], 16 cores map[] for maintenance",
 	}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)

@@ -53,6 +53,13 @@ type Scheduler struct {
 
 var _ localsched.Scheduler = (*Scheduler)(nil)
 
+// Check reports whether Slurm's commands are installed and of a version that the adapter supports. The
+// controller need not answer.
+func Check(ctx context.Context, config Config) error {
+	_, err := newCommands(config.withDefaults()).version(ctx)
+	return err
+}
+
 // Open takes the spool, finds the jobs in it again, looks at the queue, and begins
 // to watch it. The errors are about the configuration, the spool and Slurm's
 // version. A controller that does not answer is none: calls say so until it does.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
@@ -24,7 +25,7 @@ type Findings struct {
 }
 
 // Check says what a start with a configuration would fail on, or jobs would later: what is in
-// files, which accounts there are, and how plugins begin, whose host the build is. It changes
+// files, which accounts there are, of which version Slurm is, and how plugins begin, whose host the build is. It changes
 // nothing.
 func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 	key := func() error { _, err := identity.LoadKey(string(cfg.Site.Key)); return err }()
@@ -42,6 +43,7 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 	}
 	f.Problems = append(f.Problems, accountProblems(cfg, own, knownHere(ctx))...)
 	f.add(checkPlugins(cfg))
+	f.add(localqueue.Check(ctx, cfg))
 	f.add(checkFeeds(ctx, cfg))
 	if len(f.Problems) == 0 {
 		f.add(tryPlugins(ctx, cfg, build))

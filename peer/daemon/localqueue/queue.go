@@ -254,24 +254,39 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 	return pluginhost.CheckedScheduler(q.process), nil
 }
 
-func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
-	table := q.cfg.LocalSched.Slurm
-	opened, err := slurm.Open(ctx, slurm.Config{
-		Dir:        cmp.Or(string(table.Spool), filepath.Join(string(q.cfg.Site.StateDir), "slurm")),
-		Site:       q.cfg.Site.Name,
+// Check reports what a start would find wrong with the site's batch system, without its controller.
+func Check(ctx context.Context, cfg *config.Config) error {
+	if cfg.LocalSched.Plugin != config.SlurmCommands {
+		return nil
+	}
+	if err := slurm.Check(ctx, slurmConfig(cfg, nil)); err != nil {
+		return fmt.Errorf("[localsched.slurm]: %w", err)
+	}
+	return nil
+}
+
+func slurmConfig(cfg *config.Config, log *slog.Logger) slurm.Config {
+	table := cfg.LocalSched.Slurm
+	return slurm.Config{
+		Dir:        cmp.Or(string(table.Spool), filepath.Join(string(cfg.Site.StateDir), "slurm")),
+		Site:       cfg.Site.Name,
 		Conf:       string(table.Conf),
 		Bin:        string(table.BinDir),
 		Partitions: table.Partitions,
 		Poll:       table.PollInterval.Std(),
 		JobComp:    string(table.JobCompLog),
 		Extra:      table.SbatchArgs,
-		MaxOutput:  q.cfg.LocalSched.MaxOutput.Bytes(),
-		Container:  q.cfg.LocalSched.Container,
-		Log:        q.log,
+		MaxOutput:  cfg.LocalSched.MaxOutput.Bytes(),
+		Container:  cfg.LocalSched.Container,
+		Log:        log,
 
 		NodeExporter: table.Exporter,
 		Reservations: table.Reservations,
-	})
+	}
+}
+
+func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
+	opened, err := slurm.Open(ctx, slurmConfig(q.cfg, q.log))
 	if err != nil {
 		return nil, fmt.Errorf("[localsched.slurm]: %w", err)
 	}
