@@ -41,6 +41,9 @@ GO       ?= go
 TOOLS    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchyard-tools
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GREMLINS := $(TOOLS)/gremlins-$(GREMLINS_VERSION)
+# Where the tests of localsched/slurm look for it.
+NEWER_SLURM   := $(TOOLS)/slurm-trixie
+DEBIAN_MIRROR ?= http://deb.debian.org/debian
 BIN      := bin
 BINARY    = $(BIN)/switchyard
 # Writes the completions, so it has to run on this machine.
@@ -280,6 +283,37 @@ $(GOLANGCI):
 
 $(GREMLINS):
 	$(call install,gremlins,github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION))
+
+.PHONY: newer-slurm
+newer-slurm: $(NEWER_SLURM) ## unpack Debian 13's Slurm, on which the tests of localsched/slurm run too, once; half a minute
+
+# The tests put its /usr in the place of this machine's, so nothing has to be configured, and of the links that
+# the packages would make on installation only those to Slurm's daemons and to awk are needed.
+$(NEWER_SLURM):
+	@echo "unpacking Debian 13's Slurm into $(TOOLS), once"
+	mkdir -p $(TOOLS)
+	dir=$$(mktemp -d $(TOOLS)/build.XXXX)
+	trap 'rm -rf "$$dir"' EXIT
+	mkdir -p "$$dir"/apt/{lists,archives}/partial "$$dir/root"
+	touch "$$dir/apt/status"
+	echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(DEBIAN_MIRROR) trixie main' >"$$dir/apt/sources"
+	cat >"$$dir/apt/conf" <<-EOF
+		Dir { State "$$dir/apt"; State::status "$$dir/apt/status"; Cache "$$dir/apt"; };
+		Dir::Etc { sourcelist "$$dir/apt/sources"; sourceparts "/dev/null"; preferences "/dev/null"; preferencesparts "/dev/null"; };
+		APT::Sandbox::User "root";
+		Acquire::Languages "none";
+	EOF
+	export APT_CONFIG=$$dir/apt/conf
+	apt-get -qq update
+	apt-get -qq install -y --no-install-recommends --download-only '?essential' procps \
+		slurmctld slurmd slurm-client munge slurmdbd slurm-wlm-mysql-plugin mariadb-server-core mariadb-client-core
+	unpack() { dpkg-deb --fsys-tarfile "$$1" | tar -x -C "$$2" --exclude='./usr/share/doc/*' --exclude='./usr/share/locale/*' ./usr; }
+	export -f unpack
+	printf '%s\n' "$$dir"/apt/archives/*.deb | xargs -P 4 -I {} bash -euo pipefail -c 'unpack "$$1" "$$2"' - {} "$$dir/root"
+	mkdir -p "$$dir/root/usr/local"
+	for daemon in "$$dir"/root/usr/sbin/*-wlm; do ln -s "$${daemon##*/}" "$${daemon%-wlm}"; done
+	ln -s mawk "$$dir/root/usr/bin/awk"
+	mv "$$dir/root" $@
 
 # install NAME,MODULE: build a tool of that name, once.
 define install

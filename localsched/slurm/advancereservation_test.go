@@ -18,6 +18,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// stamp is how scontrol reads a time.
+const stamp = "2006-01-02T15:04:05"
+
 func reserving(c *slurm.Config) { c.Reservations = true }
 
 // holdOf is a hold for a job, some time from now.
@@ -55,9 +58,9 @@ func (s *site) reserved(t testing.TB, name string) bool {
 // TestReservations has a machine for itself, one case after another.
 func TestReservations(t *testing.T) { //nolint:tparallel // the cases share one machine
 	t.Parallel()
-	needs(t)
 	t.Run("kept over a restart, until the job ends", keptReservation)
 	t.Run("from the first limit on at which there is room", reservationWaits)
+	t.Run("after maintenance", reservationAfterMaintenance)
 	t.Run("given up", reservationReleased)
 	t.Run("half made", reservationHalfMade)
 	t.Run("made without an answer", reservationUnanswered)
@@ -180,6 +183,23 @@ func reservationWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.awaitEnd(t, running.Tag)
+}
+
+// reservationAfterMaintenance: no reservation is made on nodes that are in maintenance then.
+func reservationAfterMaintenance(t *testing.T) {
+	s := openSite(t, "siteF", reserving)
+	begin, over := time.Now().Add(time.Hour).Truncate(time.Second), time.Now().Add(2*time.Hour).Truncate(time.Second)
+	s.cluster.must(t, "scontrol", "create", "reservation", "ReservationName=maint", "StartTime="+begin.UTC().Format(stamp),
+		"EndTime="+over.UTC().Format(stamp), "Flags=MAINT", "Nodes=ALL", "Users=root")
+	defer s.cluster.must(t, "scontrol", "delete", "ReservationName=maint")
+	job := everything("true")
+	hold := holdOf(job, time.Until(begin)+time.Minute)
+	if start := s.reserve(t, hold); start < protocol.InstantOf(over) {
+		t.Errorf("held from %v on, in maintenance that ends at %v", start.Time(), over)
+	}
+	if err := s.CancelReservation(t.Context(), job.Tag); err != nil {
+		t.Error(err)
+	}
 }
 
 // reservationReleased: a hold is given up once, one of a withdrawn job by itself, and one of a

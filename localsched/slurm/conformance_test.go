@@ -14,8 +14,8 @@ import (
 // TestConformance runs the suite that every local scheduler must pass.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	needs(t)
 	const site = cluster("siteD")
+	site.up(t)
 	config := slurm.Config{Dir: newDir(t) + "/spool", Site: protocol.SiteName("conformance"), Conf: site.conf(), Poll: 200 * time.Millisecond, Reservations: true}
 	localschedtest.Test(t, localschedtest.Target{
 		Open:    func(ctx context.Context) (localsched.Scheduler, error) { return slurm.Open(ctx, config) },

@@ -69,20 +69,21 @@ func TestForgottenWithLog(t *testing.T) {
 // TestForgottenInAnotherZone has a controller that is not in UTC. Its log has its local time.
 func TestForgottenInAnotherZone(t *testing.T) {
 	t.Parallel()
-	needs(t)
+	const here = cluster("siteC")
+	here.up(t)
 	siteC.Lock()
 	defer siteC.Unlock()
 	restart := func(zone string) {
-		if err := cluster("siteC").kill(); err != nil {
+		if err := here.kill(); err != nil {
 			t.Error(err)
 		}
-		if err := cluster("siteC").startIn(zone); err != nil {
+		if err := here.startIn(zone); err != nil {
 			t.Error(err)
 		}
 	}
 	defer restart("UTC")
 	restart("EST5")
-	forgets(t, openSite(t, "siteC", nil), true)
+	forgets(t, openSite(t, here, nil), true)
 }
 
 // TestEndsOfAnotherZone: of jobs with one number and name the one is told apart that was
@@ -145,21 +146,11 @@ func TestForgottenWithDatabase(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	here := slot.base + ".database"
-	site := cluster("../" + filepath.Base(here) + "/siteA")
-	t.Cleanup(func() { tool("slurm-down.sh", "-d", here) })
-	if err := bringUp(here, "-f", "-n", "1", "-N", "2", "-c", "8", "-p", strconv.Itoa(slot.port+650), "-a", "2"); err != nil {
-		t.Fatal(err)
-	}
-	if err := site.restart(func(conf string) string {
-		return strings.Replace(conf, "JobCompType=jobcomp/filetxt", "JobCompType=jobcomp/none", 1)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	forgets(t, openSite(t, site, nil), true)
-	s := openSite(t, site, func(c *slurm.Config) { slurm.SetAccountPatience(c, time.Minute) })
+	const here = cluster("siteH")
+	forgets(t, openSite(t, here, nil), true)
+	s := openSite(t, here, func(c *slurm.Config) { slurm.SetAccountPatience(c, time.Minute) })
 	for _, name := range []string{"slurmdbd", "mariadbd"} {
-		forgetsLate(t, s, filepath.Join(here, "db/run", name+".pid"))
+		forgetsLate(t, s, filepath.Join(here.base(), "db/run", name+".pid"))
 	}
 }
 

@@ -66,8 +66,9 @@ func TestRefused(t *testing.T) {
 
 func TestPartitionsOfTheSite(t *testing.T) {
 	t.Parallel()
-	needs(t)
-	config := slurm.Config{Dir: newDir(t) + "/spool", Site: "north", Conf: cluster("siteA").conf(), Partitions: []string{"nope"}}
+	const here = cluster("siteA")
+	here.up(t)
+	config := slurm.Config{Dir: newDir(t) + "/spool", Site: "north", Conf: here.conf(), Partitions: []string{"nope"}}
 	if _, err := slurm.Open(t.Context(), config); err == nil || !strings.Contains(err.Error(), `"nope"; there are: batch, small, closed`) {
 		t.Error(err)
 	}
@@ -120,9 +121,12 @@ func TestOldSlurm(t *testing.T) {
 	for _, name := range []string{"sbatch", "squeue", "sinfo", "scontrol", "scancel"} {
 		testprogram.Write(t, filepath.Join(bin, name), "#!/bin/sh\necho slurm 19.05.5\n")
 	}
-	_, err := slurm.Open(t.Context(), slurm.Config{Dir: newDir(t) + "/spool", Site: "north", Bin: bin})
-	if err == nil || !strings.Contains(err.Error(), "19.05.5, which is too old; the adapter needs 20.11") {
-		t.Error(err)
+	config := slurm.Config{Dir: newDir(t) + "/spool", Site: "north", Bin: bin}
+	_, err := slurm.Open(t.Context(), config)
+	for _, err := range []error{err, slurm.Check(t.Context(), config)} {
+		if err == nil || !strings.Contains(err.Error(), "19.05.5, which is too old; the adapter needs 20.11") {
+			t.Error(err)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// The clusters of the tests, brought up by the first that needs one. Each run of the
+// The clusters of the tests, each brought up by the first test that needs it. Each run of the
 // tests has a slot of its own, with a directory and ports.
 const (
 	tools    = "../../../shared/tools"
@@ -42,8 +42,14 @@ const ample = 3 * time.Minute
 // cluster is one of the real Slurms: siteA for most tests, siteB to be killed,
 // siteC, which forgets quickly, to be stopped, siteD for the suite that needs a
 // machine for itself, siteE, which has a small queue, to be filled, siteF for reservations,
-// siteG, with partitions that share nodes, for quotes.
+// siteG, with partitions that share nodes, for quotes, and siteH with a database.
 type cluster string
+
+// ports is how many a cluster may take, and clusters how many there are.
+const (
+	ports    = 100
+	clusters = 8
+)
 
 // slot is what this run of the tests has taken.
 var slot struct {
@@ -54,8 +60,8 @@ var slot struct {
 
 // takeSlot takes a slot that no other run has, and stops what an earlier run that
 // was killed has left in it.
-func takeSlot() error {
-	const first, ports, slots = 17000, 700, 6
+var takeSlot = sync.OnceValue(func() error {
+	const first, slots = 17000, 6
 	for i := range slots {
 		base := fmt.Sprintf("/tmp/slurm-adapter-test.%d", i)
 		lock, err := os.OpenFile(base+".lock", os.O_CREATE|os.O_RDWR, 0o600)
@@ -66,31 +72,31 @@ func takeSlot() error {
 			lock.Close()
 			continue
 		}
-		if err = tool("slurm-down.sh", "-d", base); err != nil {
+		port := first + i*clusters*ports
+		if err = bringDown(base); err != nil {
 			return err
 		}
-		if taken := firstTaken(first+i*ports, ports); taken != 0 {
+		if taken := firstTaken(port); taken != 0 {
 			lock.Close() // by something that is no cluster
 			continue
 		}
-		slot.lock, slot.base, slot.port = lock, base, first+i*ports
-		return nil
+		slot.lock, slot.base, slot.port = lock, base, port
+		return os.MkdirAll(base, 0o755)
 	}
 	return errors.New("too many runs of these tests at once")
-}
+})
 
-// firstTaken is the first port of some, of those that clusters listen at, at which something else
-// listens; 0: none.
-func firstTaken(port, ports int) int {
-	for i := range ports {
-		if i%100 > nodes && i%100 < 48 || i%100 > 48+2+nodes {
-			continue
+// firstTaken is the first port of a slot's clusters at which something else listens; 0: none.
+func firstTaken(port int) int {
+	const each = 1 + nodes + 2 // the controller, the nodes, and a database
+	for i := range clusters {
+		for at := port + ports*i; at < port+ports*i+each; at++ {
+			here, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(at)) //nolint:noctx // it does not wait
+			if err != nil {
+				return at
+			}
+			here.Close()
 		}
-		here, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port+i)) //nolint:noctx // it does not wait
-		if err != nil {
-			return port + i
-		}
-		here.Close()
 	}
 	return 0
 }
@@ -102,7 +108,7 @@ func tool(name string, args ...string) error {
 	return nil
 }
 
-// bringUp starts clusters with slurm-up.sh, of which some daemon may not answer in the time that it
+// bringUp starts a cluster with slurm-up.sh, of which some daemon may not answer in the time that it
 // allows when the machine is busy. Then they are started anew, up to three times.
 func bringUp(base string, args ...string) error {
 	for try := 1; ; try++ {
@@ -117,28 +123,54 @@ func bringUp(base string, args ...string) error {
 	}
 }
 
-var clusters = sync.OnceValue(func() error {
-	err := takeSlot()
-	if err == nil {
-		err = bringUp(slot.base, "-n", "7", "-N", strconv.Itoa(nodes), "-c", strconv.Itoa(nodeCPUs), "-p", strconv.Itoa(slot.port))
-	}
+// bringDown stops the clusters of a slot and removes its directory.
+func bringDown(base string) error {
+	bases, err := filepath.Glob(base + "/*")
 	if err != nil {
 		return err
 	}
-	all := []cluster{"siteA", "siteB", "siteC", "siteD", "siteE", "siteF", "siteG"}
-	failed := make([]error, len(all))
-	var restarts sync.WaitGroup
-	for i, c := range all {
-		restarts.Go(func() { failed[i] = c.restart(c.adapt) })
+	failed := make([]error, len(bases))
+	var downs sync.WaitGroup
+	for i, one := range bases {
+		downs.Go(func() { failed[i] = tool("slurm-down.sh", "-d", one) })
 	}
-	restarts.Wait()
-	return errors.Join(failed...)
-})
+	downs.Wait()
+	return errors.Join(append(failed, os.RemoveAll(base))...)
+}
+
+// started has a function for each cluster that was asked for, which brings it up once.
+var started sync.Map
+
+// up brings the cluster up, unless it is.
+func (c cluster) up(t testing.TB) {
+	t.Helper()
+	needs(t)
+	start, _ := started.LoadOrStore(c, sync.OnceValue(c.bringUp))
+	if err := start.(func() error)(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bringUp brings the cluster up with what it alone has.
+func (c cluster) bringUp() error {
+	if err := takeSlot(); err != nil {
+		return err
+	}
+	port := slot.port + ports*int(c[len(c)-1]-'A')
+	args := []string{"-n", "1", "-N", strconv.Itoa(nodes), "-c", strconv.Itoa(nodeCPUs)}
+	if c == "siteH" {
+		args, port = append(args, "-f", "-a", "2"), port+2 // the ports before are those of the database
+	}
+	if err := bringUp(c.base(), append(args, "-p", strconv.Itoa(port))...); err != nil {
+		return err
+	}
+	return c.restart(c.adapt)
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if slot.lock != nil {
-		if err := tool("slurm-down.sh", "-d", slot.base); err != nil {
+		if err := bringDown(slot.base); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
@@ -167,12 +199,12 @@ func needs(t testing.TB) {
 	case missing != "":
 		t.Skip("no real Slurm:", missing)
 	}
-	if err := clusters(); err != nil {
-		t.Fatal(err)
-	}
 }
 
-func (c cluster) path(name string) string { return filepath.Join(slot.base, string(c), name) }
+func (c cluster) base() string { return filepath.Join(slot.base, string(c)) }
+
+// path is where the cluster has a file; to slurm-up.sh it is the only one, siteA.
+func (c cluster) path(name string) string { return filepath.Join(c.base(), "siteA", name) }
 
 func (c cluster) conf() string { return c.path("etc/slurm.conf") }
 
@@ -189,8 +221,10 @@ func (c cluster) adapt(conf string) string {
 		conf = strings.ReplaceAll(conf, "MaxJobCount=50000", "MaxJobCount=6")
 	case "siteD":
 		conf += "DisableRootJobs=YES\n"
+	case "siteH":
+		conf = strings.ReplaceAll(conf, "JobCompType=jobcomp/filetxt", "JobCompType=jobcomp/none")
 	case "siteG":
-		conf += "PartitionName=other Nodes=ALL State=UP\nPartitionName=left Nodes=g1 State=UP\nPartitionName=right Nodes=g2 State=UP\n"
+		conf += "PartitionName=other Nodes=ALL State=UP\nPartitionName=left Nodes=a1 State=UP\nPartitionName=right Nodes=a2 State=UP\n"
 	}
 	return conf
 }
@@ -373,7 +407,7 @@ var lastSite atomic.Int64
 
 func openSite(t testing.TB, c cluster, change func(*slurm.Config)) *site {
 	t.Helper()
-	needs(t)
+	c.up(t)
 	config := slurm.Config{
 		Dir:  filepath.Join(newDir(t), "spool"),
 		Site: protocol.SiteName(fmt.Sprintf("north%d", lastSite.Add(1))),

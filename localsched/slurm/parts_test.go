@@ -16,7 +16,13 @@ import (
 // captured is what a command of Slurm 22.05.8 printed.
 func captured(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
+	return printed(t, "22.05", name)
+}
+
+// printed is what a command of a version of Slurm printed.
+func printed(t testing.TB, version, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", version, name))
 	if err != nil {
 		t.Fatal(err)
 	}

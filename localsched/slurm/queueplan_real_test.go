@@ -14,7 +14,6 @@ import (
 // TestOutlookOfSlurm has a machine for itself, one case after another.
 func TestOutlookOfSlurm(t *testing.T) { //nolint:tparallel // the cases share one machine
 	t.Parallel()
-	needs(t)
 	t.Run("another partition's jobs have the nodes", otherPartition)
 	t.Run("another partition's jobs wait for the nodes", otherPartitionWaits)
 	t.Run("the earliest partition", earliestPartition)
@@ -134,7 +133,7 @@ func draining(t *testing.T) {
 	s := openSite(t, "siteG", silent)
 	s.cluster.job(t, "RUNNING", "-p", "right", "-n", "1", "-t", "10")
 	s.cluster.job(t, "RUNNING", "-p", "left", "-n", strconv.Itoa(nodeCPUs), "-t", "30")
-	s.cluster.drain(t, "g2")
+	s.cluster.drain(t, "a2")
 	s.awaitQuote(t, small(1), half-2*protocol.Minute, half+protocol.Minute)
 	r := small(allCPUs)
 	r.Job = protocol.NewJobID(7, 1)
