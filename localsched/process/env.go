@@ -1,6 +1,7 @@
 package process
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -50,11 +51,36 @@ func asSlurm(job spool.Job) []string {
 		all := strconv.Itoa(r.Tasks())
 		env = append(env, "SLURM_NTASKS="+all, "SLURM_NPROCS="+all)
 	}
+	if r.MemoryMB > 0 {
+		env = append(env, "SLURM_MEM_PER_NODE="+strconv.FormatInt(r.MemoryMB, 10))
+	}
 	if n := r.Layout.TasksPerNode; n > 0 {
 		env = append(env, "SLURM_NTASKS_PER_NODE="+strconv.Itoa(n))
 	}
 	if n := r.Layout.CPUsPerTask; n > 0 {
 		env = append(env, "SLURM_CPUS_PER_TASK="+strconv.Itoa(n))
+	}
+	return slices.Concat(env, asBatchStep(job, len(tasks)))
+}
+
+// asBatchStep is what Slurm says of where and as whom a batch script runs. Several nodes of a job are all this
+// machine, and have no names of their own.
+func asBatchStep(job spool.Job, nodes int) []string {
+	env := []string{
+		"SLURM_CLUSTER_NAME=" + string(job.Site),
+		"SLURM_JOB_USER=" + job.Account.Name,
+		"SLURM_JOB_UID=" + strconv.FormatUint(uint64(job.Account.UID), 10),
+		"SLURM_JOB_GID=" + strconv.FormatUint(uint64(job.Account.GID), 10),
+		"SLURM_NODEID=0", "SLURM_PROCID=0", "SLURM_LOCALID=0", "SLURM_GTIDS=0",
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return env
+	}
+	host, _, _ = strings.Cut(host, ".")
+	env = append(env, "SLURMD_NODENAME="+host)
+	if nodes == 1 {
+		env = append(env, "SLURM_JOB_NODELIST="+host, "SLURM_NODELIST="+host, "SLURM_TOPOLOGY_ADDR="+host, "SLURM_TOPOLOGY_ADDR_PATTERN=node")
 	}
 	return env
 }

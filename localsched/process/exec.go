@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -184,11 +186,12 @@ func execScript(p plan) error {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
 		return fmt.Errorf("unblock the signals: %w", err)
 	}
+	env := append(slices.Clip(p.Env), "SLURM_TASK_PID="+strconv.Itoa(os.Getpid())) // the script keeps this process's number
 	for pause := time.Millisecond; ; pause *= 2 {
 		if p.StartBy != 0 && protocol.InstantOf(time.Now()) > p.StartBy {
 			return errLate
 		}
-		err := syscall.Exec(p.Command[0], p.Command, p.Env) //nolint:gosec // to run scripts is what it is for
+		err := syscall.Exec(p.Command[0], p.Command, env) //nolint:gosec // to run scripts is what it is for
 		if !errors.Is(err, unix.ETXTBSY) || pause > 2*time.Second {
 			return explainExec(p, err)
 		}

@@ -58,6 +58,9 @@ func TestLayoutInTheEnvironment(t *testing.T) {
 			"CPUS_ON_NODE=2 JOB_CPUS_PER_NODE=2(x3),1 JOB_NUM_NODES=4 NNODES=4 NPROCS=7 NTASKS=7 TASKS_PER_NODE=2(x3),1",
 		},
 	}
+	ofLayout := []string{
+		"CPUS_ON_NODE", "CPUS_PER_TASK", "JOB_CPUS_PER_NODE", "JOB_NUM_NODES", "NNODES", "NPROCS", "NTASKS", "NTASKS_PER_NODE", "TASKS_PER_NODE",
+	}
 	tags := map[string]protocol.Tag{}
 	for options, c := range cases {
 		job := guest(t, "env")
@@ -72,14 +75,46 @@ func TestLayoutInTheEnvironment(t *testing.T) {
 		}
 		var got []string
 		for line := range strings.Lines(s.read(t, tags[options], protocol.Stdout)) {
-			name, slurm := strings.CutPrefix(strings.TrimSpace(line), "SLURM_")
-			if slurm && (strings.Contains(name, "NODE") || strings.Contains(name, "TASK") || strings.HasPrefix(name, "NPROCS")) {
-				got = append(got, name)
+			variable, _ := strings.CutPrefix(strings.TrimSpace(line), "SLURM_")
+			if name, _, _ := strings.Cut(variable, "="); slices.Contains(ofLayout, name) {
+				got = append(got, variable)
 			}
 		}
 		slices.Sort(got)
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("%q\ngot  %s\nwant %s", options, text, c.want)
+		}
+	}
+}
+
+// TestBatchStepInTheEnvironment: a job finds where and as whom it runs under the names that Slurm has for it. Several
+// nodes of a job are one machine, which is then no list of them.
+func TestBatchStepInTheEnvironment(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) { c.Capacity = protocol.Capacity{CPUs: 16, Nodes: 4, NodeCPUs: 4} })
+	const script = `env | grep -c "^SLURM_TASK_PID=$$\$"; env | sed -n 's/^SLURM_\(CLUSTER_NAME\|JOB_USER\|JOB_UID\|JOB_GID\|MEM_PER_NODE\|NODEID\|PROCID\|LOCALID\|GTIDS\|JOB_NODELIST\|NODELIST\)=/\1=/p; s/^SLURMD_/&/p' | sort; echo; uname -n; id -un; id -u; id -g`
+	for _, nodes := range []int{1, 2} {
+		job := guest(t, script)
+		job.Spec.CPUs, job.Spec.Nodes, job.Spec.MemoryMB = 2, nodes, 100
+		tag := s.submit(t, job)
+		if end := s.awaitEnd(t, tag); end.State != protocol.Completed {
+			t.Fatalf("%+v", end)
+		}
+		got, facts, _ := strings.Cut(s.read(t, tag, protocol.Stdout), "\n\n")
+		who := strings.Fields(facts)
+		host, _, _ := strings.Cut(who[0], ".")
+		want := []string{
+			"CLUSTER_NAME=" + string(s.config.Site), "GTIDS=0", "JOB_GID=" + who[3], "JOB_NODELIST=" + host, "JOB_UID=" + who[2], "JOB_USER=" + who[1], "LOCALID=0",
+			"MEM_PER_NODE=100", "NODEID=0", "NODELIST=" + host, "PROCID=0", "SLURMD_NODENAME=" + host,
+		}
+		if nodes > 1 {
+			want = slices.DeleteFunc(want, func(v string) bool { return strings.Contains(v, "NODELIST=") })
+		}
+		have := strings.Split(got, "\n")
+		slices.Sort(want)
+		slices.Sort(have[1:])
+		if have[0] != "1" || !slices.Equal(have[1:], want) {
+			t.Errorf("on %d nodes\ngot  %q\nwant %q", nodes, have, want)
 		}
 	}
 }
