@@ -135,7 +135,7 @@ func bringDown(base string) error {
 		downs.Go(func() { failed[i] = tool("slurm-down.sh", "-d", one) })
 	}
 	downs.Wait()
-	return errors.Join(append(failed, os.RemoveAll(base))...)
+	return errors.Join(errors.Join(failed...), os.RemoveAll(base))
 }
 
 // started has a function for each cluster that was asked for, which brings it up once.

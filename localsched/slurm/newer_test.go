@@ -39,13 +39,14 @@ func TestOnNewerSlurm(t *testing.T) {
 		t.Fatal(err)
 	}
 	usr := filepath.Join(caches, "switchyard-tools", "slurm-trixie", "usr")
-	if _, err := os.Stat(usr); err != nil && os.Getenv("CI") != "true" {
+	if _, err = os.Stat(usr); err != nil && os.Getenv("CI") != "true" {
 		t.Skip("no newer Slurm; make newer-slurm unpacks it: ", err)
 	} else if err != nil {
 		t.Fatal("no newer Slurm: ", err)
 	}
-	if out, err := swapped(t, usr, "slurmctld", "-V").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "slurm-wlm 24.11.") {
-		t.Fatalf("%s has not Slurm 24.11: %s %v; remove %s and run make newer-slurm", usr, out, err, filepath.Dir(usr))
+	version, err := swapped(t, usr, "slurmctld", "-V").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(version), "slurm-wlm 24.11.") {
+		t.Fatalf("%s has not Slurm 24.11: %s %v; remove %s and run make newer-slurm", usr, version, err, filepath.Dir(usr))
 	}
 	this, err := os.Executable()
 	if err != nil {
