@@ -144,6 +144,9 @@ func checkWord(field, s string) error {
 	return nil
 }
 
+// IsWord says whether a job can ask for a resource or a feature of this name.
+func IsWord(s string) bool { return checkWord("", s) == nil }
+
 func notInWord(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

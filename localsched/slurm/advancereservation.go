@@ -130,8 +130,11 @@ func (s *Scheduler) reservationOf(h spool.Reservation) reservation {
 // reservationSize returns the scontrol arguments for the size of a reservation. The error is a
 // *[localsched.RefusedError] if the job can never run here.
 func (s *Scheduler) reservationSize(ctx context.Context, hold localsched.Reservation) ([]string, error) {
-	if hold.Request.WallTime < 1 {
+	switch r := &hold.Request; {
+	case r.WallTime < 1:
 		return nil, &localsched.RefusedError{Reason: "it has no wall-time limit; ask for at least 1ms"}
+	case len(r.Resources) > 0 || r.Features != "" || r.Exclusive:
+		return nil, &localsched.RefusedError{Reason: "a reservation of Slurm's is of nodes and cores, without resources, features or --exclusive"}
 	}
 	if _, err := s.accounts.Runnable(ctx, hold.Account); err != nil {
 		return nil, err

@@ -48,7 +48,7 @@
 //
 // One look, every [Config].Poll, is one squeue, one sinfo and one scontrol show reservation,
 // for all jobs, nodes and reservations, those of others included: they are the load. Every ten
-// seconds the partitions are asked for too. Who needs a look while one is under way shares it.
+// seconds the partitions and licenses are asked for too. Who needs a look while one is under way shares it.
 // The state of a job is Slurm's; that it runs, its exit code and its times are the wrapper's
 // where it has written them down. An exit code of 128 + n is taken for signal n, as shells
 // mean it.
@@ -57,8 +57,8 @@
 //
 // Three predictors estimate when a job would start:
 //
-//	plan    conservative backfilling over the nodes that take jobs, with their CPUs and
-//	        memory: beside the jobs that run, whatever partition they are in, and the
+//	plan    conservative backfilling over the nodes that take jobs, with their CPUs,
+//	        memory and resources: beside the jobs that run, whatever partition they are in, and the
 //	        reservations; behind the jobs that wait for the same nodes, in the order of
 //	        their partitions' tiers and their priorities, and the jobs promised by the peer
 //	runs    the same, with the times that jobs are likely to run in place of their limits:

@@ -69,7 +69,7 @@ func Spread(times []protocol.Instant, most int) []protocol.Instant { return spre
 // ParseNodes is what all nodes are, and what some partitions have.
 func ParseNodes(out string, partitions []string) (all, machine string, err error) {
 	nodes, err := parseNodes(out)
-	return fmt.Sprintf("%+v", nodes), fmt.Sprintf("%+v", machineOf(nodes, partitions)), err
+	return fmt.Sprintf("%+v", nodes), fmt.Sprintf("%+v", machineOf(nodes, partitions, nil)), err
 }
 
 func ParsePartitions(out string) ([]string, error) {
@@ -80,6 +80,33 @@ func ParsePartitions(out string) ([]string, error) {
 	}
 	return lines, err
 }
+
+// GroupOf is a node with what sinfo prints of its features and resources; with none that cannot be
+// read.
+func GroupOf(features, resources string) protocol.NodeGroup {
+	list, _ := parseResources(resources)
+	return groupsOf([]*node{{features: parseFeatures(features), resources: list}})[0]
+}
+
+// ParseResources and ParseLicenses are in the words of --gres.
+func ParseResources(out string) (string, error) {
+	list, err := parseResources(out)
+	return fmt.Sprint(list), err
+}
+
+func ParseLicenses(out string) (string, error) {
+	list, err := parseLicenses(out)
+	return fmt.Sprint(list), err
+}
+
+// AskedInQueue is what a job of the queue asks for, by its columns.
+func AskedInQueue(node, job, task string, tasks int) []protocol.Resource {
+	return askedInQueue([]string{node, job, task}, tasks)
+}
+
+// Extras are the options of sbatch for what a job asks for beside CPUs and memory, or why there
+// are none.
+func Extras(r protocol.Request) (args []string, reason string) { return extras(r), inexpressible(r) }
 
 func ParseReservations(out string) ([]string, error) {
 	all, err := parseReservations(out)
@@ -116,7 +143,7 @@ func Choose(partitions, nodes string, names []string, r protocol.Request) (chose
 	if err != nil {
 		return "", "", err
 	}
-	p, reason := choose(all, r, machineOf(found, names))
+	p, reason := choose(all, r, machineOf(found, names, nil))
 	if p == nil {
 		return "", reason, nil
 	}
@@ -275,6 +302,7 @@ type Need struct {
 	Task               int // CPUs
 	Exact, Whole       bool
 	NodeMB, CPUMB      int64
+	Devices            [2]int32 // on each node, and for each task
 	Limit              protocol.Duration
 }
 
@@ -284,11 +312,11 @@ type Plan struct {
 	sets map[string]*nodeSet
 }
 
-// NewPlan is a plan from the instant 0 on of nodes with so many CPUs and MB.
-func NewPlan(nodes [][2]int) *Plan {
+// NewPlan is a plan from the instant 0 on of nodes with so many CPUs, MB and devices.
+func NewPlan(nodes [][3]int) *Plan {
 	steps := make([]step, len(nodes))
 	for i, n := range nodes {
-		steps[i] = step{cpus: n[0], memoryMB: int64(n[1])}
+		steps[i] = step{cpus: n[0], memoryMB: int64(n[1]), resources: amounts{1: int32(n[2])}}
 	}
 	return &Plan{plan: newPlan(0, steps), sets: map[string]*nodeSet{}}
 }
@@ -304,6 +332,9 @@ func (p *Plan) demand(n Need) demand {
 	}
 	if n.Exact {
 		d.maxNodes = n.On
+	}
+	if n.Devices != [2]int32{} {
+		d.needs = []need{{kinds: [maxKinds]bool{1: true}, node: n.Devices[0], share: n.Devices[0], perTask: n.Devices[1]}}
 	}
 	return d
 }
@@ -328,17 +359,17 @@ func never(at protocol.Instant) protocol.Instant {
 
 // Reserve takes a node from one instant until another.
 func (p *Plan) Reserve(node int, start, end protocol.Instant) {
-	p.plan.nodes[node].take(start, end, step{cpus: p.plan.nodes[node].cpus})
+	p.plan.nodes[node].take(start, end, p.plan.nodes[node].step)
 }
 
 // Clone is a plan like this one.
 func (p *Plan) Clone() *Plan { return &Plan{plan: p.plan.clone(), sets: p.sets} }
 
 // Free is what a node has free at an instant.
-func (p *Plan) Free(node int, at protocol.Instant) (cpus int, mb int64) {
+func (p *Plan) Free(node int, at protocol.Instant) (cpus int, mb int64, devices int) {
 	s := &p.plan.nodes[node]
 	free := s.steps[s.index(at)]
-	return free.cpus, free.memoryMB
+	return free.cpus, free.memoryMB, int(free.resources[1])
 }
 
 // Times are the instants at which something changes.
@@ -396,6 +427,9 @@ func (l *Look) Start(r protocol.Request) (at protocol.Instant, partition, declin
 	found := l.seen.plan.starts(l.seen.plan.cluster.at, nil, []admittedJob{w})[0]
 	return found.start, found.partition.name, found.declined
 }
+
+// Capacity is what the site states.
+func (l *Look) Capacity() protocol.Capacity { return l.seen.capacity() }
 
 // Later is when a job would start that comes a moment after the look, as all do.
 func (l *Look) Later(r protocol.Request) protocol.Instant {

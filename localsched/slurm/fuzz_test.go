@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // The parsers take whatever a command may print without panic.
@@ -25,6 +26,26 @@ func FuzzQueue(f *testing.F) {
 func FuzzNodes(f *testing.F) {
 	f.Add(captured(f, "sinfo.txt"))
 	f.Fuzz(func(_ *testing.T, out string) { slurm.ParseNodes(out, []string{"batch"}) })
+}
+
+func FuzzResources(f *testing.F) {
+	f.Add("gpu:a100:4(S:0-1),nic:1,bandwidth:lustre:no_consume:4G")
+	f.Add("gres:gpu:2,gres:nic:1")
+	f.Fuzz(func(t *testing.T, out string) {
+		if got := slurm.AskedInQueue(out, "", "", 1); !slices.IsSortedFunc(got, protocol.CompareResources) {
+			t.Errorf("%q is read as %v", out, got)
+		}
+		has := &protocol.Capacity{Groups: []protocol.NodeGroup{slurm.GroupOf(out, out)}}
+		if err := has.CheckGroups(); err != nil {
+			t.Errorf("%q: %v", out, err)
+		}
+	})
+}
+
+func FuzzLicenses(f *testing.F) {
+	f.Add("LicenseName=fluent Total=3 Used=0 Free=3 Reserved=0 Remote=no")
+	f.Add("No licenses configured in Slurm.")
+	f.Fuzz(func(_ *testing.T, out string) { slurm.ParseLicenses(out) })
 }
 
 func FuzzPartitions(f *testing.F) {

@@ -24,7 +24,11 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if capacity := (protocol.Capacity{CPUs: allCPUs, Nodes: nodes, NodeCPUs: nodeCPUs, MemoryMB: 4000, MaxWallTime: want}); got.Name != "slurm" || !reflect.DeepEqual(got.Capacity, capacity) {
+		capacity := protocol.Capacity{
+			CPUs: allCPUs, Nodes: nodes, NodeCPUs: nodeCPUs, MemoryMB: 4000, MaxWallTime: want, Exclusive: true,
+			Groups: []protocol.NodeGroup{{Nodes: nodes, CPUs: nodeCPUs, MemoryMB: 4000}},
+		}
+		if got.Name != "slurm" || !reflect.DeepEqual(got.Capacity, capacity) {
 			t.Errorf("%+v, want %+v", got, capacity)
 		}
 	}

@@ -224,6 +224,7 @@ func (c cluster) adapt(conf string) string {
 	case "siteH":
 		conf = strings.ReplaceAll(conf, "JobCompType=jobcomp/filetxt", "JobCompType=jobcomp/none")
 	case "siteG":
+		conf = strings.ReplaceAll(conf, "NodeName=a[1-2] ", "GresTypes=gpu,nic\nLicenses=fluent:3\nNodeName=a[1-2] Gres=gpu:a100:2,nic:1 Feature=fast,big ")
 		conf += "PartitionName=other Nodes=ALL State=UP\nPartitionName=left Nodes=a1 State=UP\nPartitionName=right Nodes=a2 State=UP\n"
 	}
 	return conf
@@ -322,11 +323,35 @@ func (c cluster) tend(ctx context.Context) {
 	}
 }
 
+// giveDevices has the nodes of the cluster have two device files, before the controller asks for them.
+func (c cluster) giveDevices() error {
+	const text = "NodeName=a[1-2] Name=gpu Type=a100 File=/dev/null\nNodeName=a[1-2] Name=gpu Type=a100 File=/dev/zero\nNodeName=a[1-2] Name=nic Count=1\n"
+	err := os.WriteFile(c.path("etc/gres.conf"), []byte(text), 0o644)
+	for i := 1; i <= nodes && err == nil; i++ {
+		name := fmt.Sprintf("a%d", i)
+		pid, failed := os.ReadFile(c.path("run/slurmd-" + name + ".pid"))
+		if failed != nil {
+			return failed
+		}
+		number, failed := strconv.Atoi(strings.TrimSpace(string(pid)))
+		if failed != nil {
+			return failed
+		}
+		if err = syscall.Kill(number, syscall.SIGKILL); err == nil {
+			_, err = c.run("slurmd", "-N", name)
+		}
+	}
+	return err
+}
+
 // restart starts the controller anew with another configuration.
 func (c cluster) restart(change func(conf string) string) error {
 	conf, err := os.ReadFile(c.conf())
 	if err == nil {
 		err = os.WriteFile(c.conf(), []byte(change(string(conf))), 0o644)
+	}
+	if err == nil && c == "siteG" {
+		err = c.giveDevices()
 	}
 	if err == nil {
 		err = c.kill()

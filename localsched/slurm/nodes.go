@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // node is one node of the cluster.
@@ -17,9 +19,11 @@ type node struct {
 	threads    int // CPUs of a core
 	memoryMB   int64
 	state      string
+	features   []string            // that it has, or that Slurm can have it boot with; sorted
+	resources  []protocol.Resource // beside CPUs and memory; sorted
 }
 
-const nodesFormat = "%N|%R|%C|%m|%Z|%T"
+const nodesFormat = "%N|%R|%C|%m|%Z|%T|%f|%G"
 
 // nodes asks for the nodes of all partitions.
 func (c *commands) nodes(ctx context.Context) ([]node, error) {
@@ -37,8 +41,8 @@ func parseNodes(out string) (nodes []node, err error) {
 	for line := range strings.Lines(out) {
 		number++
 		f := strings.Split(strings.TrimSpace(line), "|")
-		if len(f) != 6 {
-			return nil, fmt.Errorf("sinfo, line %d: %.200q has %d fields, not 6", number, line, len(f))
+		if len(f) != 8 {
+			return nil, fmt.Errorf("sinfo, line %d: %.200q has %d fields, not 8", number, line, len(f))
 		}
 		i, again := known[f[0]]
 		if !again {
@@ -75,8 +79,13 @@ func parseNode(f []string) (n node, err error) {
 	if err != nil {
 		return node{}, fmt.Errorf("threads of a core: %w", err)
 	}
+	resources, err := parseResources(f[7])
+	if err != nil {
+		return node{}, err
+	}
 	return node{
 		name: f[0], busy: counts[0], idle: counts[1], cpus: counts[3], memoryMB: int64(mb), threads: max(1, threads), state: f[5],
+		features: parseFeatures(f[6]), resources: resources,
 	}, nil
 }
 
@@ -99,18 +108,37 @@ type machine struct {
 	idle     int   // CPUs that are free on nodes that take jobs
 	memoryMB int64 // of the node with the most
 	nodeCPUs int   // of the node with the most
+
+	groups      []protocol.NodeGroup            // of like nodes
+	byPartition map[string][]protocol.NodeGroup // the same for each partition alone
+	licenses    []protocol.Resource             // of the cluster
 }
 
-// machineOf is the nodes of some partitions.
-func machineOf(nodes []node, partitions []string) (m machine) {
-	for _, n := range nodes {
-		if !slices.ContainsFunc(n.partitions, func(name string) bool { return slices.Contains(partitions, name) }) {
+// machineOf is the nodes of some partitions and the licenses of the cluster.
+func machineOf(nodes []node, partitions []string, licenses []protocol.Resource) (m machine) {
+	m.licenses, m.byPartition = licenses, map[string][]protocol.NodeGroup{}
+	var all []*node
+	of := map[string][]*node{}
+	for i := range nodes {
+		n := &nodes[i]
+		is := false
+		for _, name := range n.partitions {
+			if slices.Contains(partitions, name) {
+				is, of[name] = true, append(of[name], n)
+			}
+		}
+		if !is {
 			continue
 		}
+		all = append(all, n)
 		m.nodes++
 		m.cpus += n.cpus
 		m.idle += n.idle
 		m.memoryMB, m.nodeCPUs = max(m.memoryMB, n.memoryMB), max(m.nodeCPUs, n.cpus)
+	}
+	m.groups = groupsOf(all)
+	for name, some := range of {
+		m.byPartition[name] = groupsOf(some)
 	}
 	return m
 }

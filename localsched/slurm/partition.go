@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -144,7 +145,7 @@ func (p *partition) unfit(r protocol.Request, m machine) string {
 	case m.memoryMB > 0 && r.MemoryMB > m.memoryMB:
 		return fmt.Sprintf("needs %d MB per node, the largest node has %d", r.MemoryMB, m.memoryMB)
 	}
-	return p.unfitNode(r.NodeCPUs(), m)
+	return cmp.Or(p.unfitNode(r.NodeCPUs(), m), p.lacks(r, m))
 }
 
 // unfitNode returns the reason why no node can give one job this number of CPUs, or "".

@@ -55,7 +55,7 @@ func TestParseQueue(t *testing.T) {
 	if got, err := slurm.ParseQueue(good, "MARK"); err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
-	for column, bad := range map[int]string{0: "x", 2: "-1", 7: "today", 9: "soon", 10: "long", 11: "many", 12: "few", 13: "mem=lots", 15: "high"} {
+	for column, bad := range map[int]string{0: "x", 2: "-1", 7: "today", 9: "soon", 10: "long", 11: "many", 12: "few", 13: "mem=lots", 14: "few", 19: "high"} {
 		if got, err := slurm.ParseQueue(queueLine(map[int]string{column: bad}), "MARK"); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%q in column %d: read as %s, %v", bad, column, got, err)
 		}
@@ -67,7 +67,7 @@ func TestParseQueue(t *testing.T) {
 
 // queueLine is a line of squeue's, with other words in some columns. The mark is in the second.
 func queueLine(other map[int]string) string {
-	columns := strings.Split("1|MARK|0|(null)|1|b|RUNNING|N/A|N/A|N/A|1:00|1|1|cpu=1,mem=100M,node=1|OK|1|(null)|a1|None|n", "|")
+	columns := strings.Split("1|MARK|0|(null)|1|b|RUNNING|N/A|N/A|N/A|1:00|1|1|cpu=1,mem=100M,node=1|1|gres:gpu:2|N/A|N/A|OK|1|(null)|a1|None|n", "|")
 	for i, word := range other {
 		columns[i] = word
 	}
@@ -78,7 +78,7 @@ func queueLine(other map[int]string) string {
 // mark they do not count.
 func TestForgedLines(t *testing.T) {
 	t.Parallel()
-	forged := queueLine(nil) + "\n" + queueLine(map[int]string{1: "GUESS", 19: "sy.north.1.1"}) + "\n"
+	forged := queueLine(nil) + "\n" + queueLine(map[int]string{1: "GUESS", 23: "sy.north.1.1"}) + "\n"
 	got, err := slurm.ParseQueue(forged, "MARK")
 	if err != nil || len(got) != 1 {
 		t.Errorf("%q %v", got, err)
@@ -88,22 +88,26 @@ func TestForgedLines(t *testing.T) {
 func TestParseNodes(t *testing.T) {
 	t.Parallel()
 	for names, want := range map[string]string{
-		"batch,small,closed": "{nodes:2 cpus:8 idle:4 memoryMB:4000 nodeCPUs:4}",
-		"closed":             "{nodes:1 cpus:4 idle:4 memoryMB:4000 nodeCPUs:4}",
-		"none":               "{nodes:0 cpus:0 idle:0 memoryMB:0 nodeCPUs:0}",
+		"batch,small,closed": "{nodes:2 cpus:8 idle:4 memoryMB:4000 nodeCPUs:4 groups:[A1 A2] ",
+		"closed":             "{nodes:1 cpus:4 idle:4 memoryMB:4000 nodeCPUs:4 groups:[A1] ",
+		"none":               "{nodes:0 cpus:0 idle:0 memoryMB:0 nodeCPUs:0 groups:[] ",
 	} {
 		all, got, err := slurm.ParseNodes(captured(t, "sinfo.txt"), strings.Split(names, ","))
-		if err != nil || got != want {
+		want = strings.NewReplacer(
+			"A1", "{Nodes:1 CPUs:4 MemoryMB:4000 Resources:[{Name:gpu Type:a100 Count:2 Per:0} {Name:nic Type: Count:1 Per:0}] Features:[big fast]}",
+			"A2", "{Nodes:1 CPUs:4 MemoryMB:4000 Resources:[] Features:[]}",
+		).Replace(want)
+		if err != nil || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s %v", names, got, err)
 		}
-		if want := "[{name:a1 partitions:[small closed batch] cpus:4 busy:0 idle:4 threads:1 memoryMB:4000 state:idle} " +
-			"{name:a2 partitions:[small batch] cpus:4 busy:0 idle:0 threads:1 memoryMB:4000 state:down}]"; all != want {
+		if want := "[{name:a1 partitions:[small closed batch] cpus:4 busy:0 idle:4 threads:1 memoryMB:4000 state:idle features:[big fast] resources:[{Name:gpu Type:a100 Count:2 Per:0} {Name:nic Type: Count:1 Per:0}]} " +
+			"{name:a2 partitions:[small batch] cpus:4 busy:0 idle:0 threads:1 memoryMB:4000 state:down features:[] resources:[]}]"; all != want {
 			t.Errorf("got %s, want %s", all, want)
 		}
 	}
 	for _, bad := range []string{
-		"a1|batch|0/4/0|4000|1|idle", "a1|batch|0/4/0/x|4000|1|idle", "a1|batch|0/4/0/4|many|1|idle",
-		"a1|batch|0/4/0/4|4000|two|idle", "a1|batch|0/4/0/4|4000", "a1|batch",
+		"a1|batch|0/4/0|4000|1|idle||", "a1|batch|0/4/0/x|4000|1|idle||", "a1|batch|0/4/0/4|many|1|idle||",
+		"a1|batch|0/4/0/4|4000|two|idle||", "a1|batch|0/4/0/4|4000|1|idle||gpu:1x", "a1|batch|0/4/0/4|4000|1|idle", "a1|batch",
 	} {
 		if got, _, err := slurm.ParseNodes(bad, []string{"batch"}); err == nil {
 			t.Errorf("%s: read as %s", bad, got)

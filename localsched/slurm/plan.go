@@ -14,8 +14,8 @@ import (
 // order in which Slurm considers them. Each is given the first instant from which it fits until its end
 // beside those before it: conservative backfilling, as Slurm's sched/backfill.
 //
-// Invariant: the CPUs and the memory that jobs have on a node never exceed those of the node at any
-// instant. TestPlan checks it.
+// Invariant: the CPUs, the memory and the resources that jobs have on a node never exceed those of the
+// node at any instant. TestPlan checks it.
 type plan struct {
 	from        protocol.Instant
 	nodes       []supply
@@ -24,7 +24,7 @@ type plan struct {
 	search      search
 }
 
-// supply is the CPUs and memory of a node that are free over time.
+// supply is the CPUs, memory and resources of a node that are free over time.
 type supply struct {
 	step           // in all
 	steps   []step // ordered by time; each lasts until the next, the last one forever
@@ -32,12 +32,19 @@ type supply struct {
 	foreign bool   // the steps are shared with another plan: copy on write
 }
 
-// step is the CPUs and memory that are free from an instant on.
+// step is the CPUs, memory and resources that are free from an instant on.
 type step struct {
-	at       protocol.Instant
-	cpus     int
-	memoryMB int64
+	at        protocol.Instant
+	cpus      int
+	memoryMB  int64
+	resources amounts
 }
+
+// amounts are numbers of resources, of each kind that the plan counts.
+type amounts [maxKinds]int32
+
+// maxKinds limits the kinds of resources that a plan counts: all steps have a number of each.
+const maxKinds = 4
 
 // endOfTime is later than every instant.
 const endOfTime = protocol.Instant(math.MaxInt64)
@@ -53,7 +60,38 @@ type demand struct {
 	taskCPUs int      // that are on one node together; 0: 1
 	nodeMB   int64    // memory on each node; allMemory: all that it has
 	cpuMB    int64    // and for each CPU
+	needs    []need   // of resources
 	limit    protocol.Duration
+}
+
+// need is what a job needs of a resource.
+type need struct {
+	kinds   [maxKinds]bool // of which it may be
+	node    int32          // on each node, at least
+	share   int32          // on each node that has as many
+	perTask int32          // and for each task, of taskCPUs
+}
+
+// of is how many resources of the kinds there are.
+func (n *need) of(free *amounts) (sum int32) {
+	for k, serves := range n.kinds {
+		if serves {
+			sum += free[k]
+		}
+	}
+	return sum
+}
+
+// take is which resources a job gets for a number of tasks, of those that are free.
+func (n *need) take(free *amounts, tasks int) (taken amounts) {
+	left := n.share + n.perTask*int32(tasks) //nolint:gosec // tasks have been divided by what is free
+	for k, serves := range n.kinds {
+		if serves {
+			taken[k] = min(left, free[k])
+			left -= taken[k]
+		}
+	}
+	return taken
 }
 
 const allMemory = -1
@@ -134,7 +172,8 @@ func (d *demand) within(more *demand) bool {
 func (d *demand) nodesWithin(more *demand) bool {
 	memory := d.cpuMB <= more.cpuMB && (d.nodeMB == more.nodeMB || d.nodeMB >= 0 && d.nodeMB < more.nodeMB)
 	spread := d.nodeCPUs == 0 || more.nodeCPUs > 0 && more.nodeCPUs <= d.nodeCPUs
-	return memory && spread && (!d.whole || more.whole) && (d.taskCPUs <= 1 || d.taskCPUs == more.taskCPUs)
+	tasks := d.taskCPUs == more.taskCPUs || d.taskCPUs <= 1 && len(d.needs) == 0
+	return memory && spread && (!d.whole || more.whole) && tasks && slices.Equal(d.needs, more.needs)
 }
 
 // add places a job where it starts first among alternative demands, not before an instant, and returns
@@ -169,18 +208,26 @@ func (p *plan) place(d *demand, start protocol.Instant) {
 		task := max(1, d.taskCPUs)
 		cpus := max(task, min(p.search.offers[k], left-task*(len(chosen)-1-i)))
 		left -= cpus
-		s.take(start, end, s.uses(d, cpus))
+		s.take(start, end, s.uses(d, cpus, start))
 	}
 }
 
-// uses is what a job takes of a node on which it has a number of CPUs.
-func (s *supply) uses(d *demand, cpus int) step {
+// uses is what a job takes of a node on which it has a number of CPUs from an instant on.
+func (s *supply) uses(d *demand, cpus int, start protocol.Instant) step {
 	use := step{cpus: cpus, memoryMB: d.nodeMB + int64(cpus)*d.cpuMB}
 	if d.nodeMB == allMemory {
 		use.memoryMB = s.memoryMB
 	}
 	if d.whole {
-		use.cpus = s.cpus
+		use.cpus, use.resources = s.cpus, s.resources
+		return use
+	}
+	free := s.steps[s.index(start)].resources
+	for i := range d.needs {
+		for k, n := range d.needs[i].take(&free, cpus/max(1, d.taskCPUs)) {
+			use.resources[k] += n
+			free[k] -= n
+		}
 	}
 	return use
 }
@@ -273,10 +320,18 @@ func (d *demand) of(free step, s *supply) int {
 	if d.cpuMB > 0 {
 		n = int(min(int64(n), free.memoryMB/d.cpuMB))
 	}
-	if d.taskCPUs > 1 {
-		n -= n % d.taskCPUs
+	task := max(1, d.taskCPUs)
+	for i := range d.needs {
+		need := &d.needs[i]
+		has := need.of(&free.resources)
+		switch {
+		case has < need.node:
+			return 0
+		case need.perTask > 0:
+			n = min(n, int((has-need.node)/need.perTask)*task)
+		}
 	}
-	return n
+	return n - n%task
 }
 
 // index is the step at an instant. It checks the result of the last search first.
@@ -304,7 +359,7 @@ func (s *supply) until(i int) protocol.Instant {
 	return endOfTime
 }
 
-// take allocates CPUs and memory of the node between two instants. What is not free is not taken below
+// take allocates CPUs, memory and resources of the node between two instants. What is not free is not taken below
 // zero.
 func (s *supply) take(start, end protocol.Instant, use step) {
 	start = max(start, s.steps[0].at)
@@ -322,6 +377,9 @@ func (s *supply) take(start, end protocol.Instant, use step) {
 	for i := first; i < last; i++ {
 		s.steps[i].cpus = max(0, s.steps[i].cpus-use.cpus)
 		s.steps[i].memoryMB = max(0, s.steps[i].memoryMB-use.memoryMB)
+		for k, n := range use.resources {
+			s.steps[i].resources[k] = max(0, s.steps[i].resources[k]-n)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// needs that may or may not fit on nodes of up to 8 CPUs and 8 MB.
+// needs that may or may not fit on nodes of up to 8 CPUs, 8 MB and 3 devices.
 func drawNeed(t *rapid.T, nodes int) slurm.Need {
 	n := slurm.Need{
 		CPUs: rapid.IntRange(1, 12).Draw(t, "cpus"), Whole: rapid.IntRange(0, 4).Draw(t, "whole") == 0,
@@ -28,6 +28,9 @@ func drawNeed(t *rapid.T, nodes int) slurm.Need {
 	}
 	n.Task = rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "task")
 	n.CPUs *= n.Task
+	if rapid.IntRange(0, 2).Draw(t, "devices") == 0 {
+		n.Devices = [2]int32{rapid.Int32Range(0, 3).Draw(t, "on each node"), rapid.Int32Range(0, 2).Draw(t, "for each task")}
+	}
 	for i := range nodes {
 		if i == 0 || rapid.IntRange(0, 3).Draw(t, "may have") > 0 {
 			n.Nodes = append(n.Nodes, i)
@@ -36,9 +39,9 @@ func drawNeed(t *rapid.T, nodes int) slurm.Need {
 	return n
 }
 
-func drawPlan(t *rapid.T) (p *slurm.Plan, sizes [][2]int) {
+func drawPlan(t *rapid.T) (p *slurm.Plan, sizes [][3]int) {
 	for range rapid.IntRange(1, 4).Draw(t, "nodes") {
-		sizes = append(sizes, [2]int{rapid.IntRange(0, 8).Draw(t, "cpus"), rapid.IntRange(1, 8).Draw(t, "mb")})
+		sizes = append(sizes, [3]int{rapid.IntRange(0, 8).Draw(t, "cpus"), rapid.IntRange(1, 8).Draw(t, "mb"), rapid.IntRange(0, 3).Draw(t, "devices")})
 	}
 	p = slurm.NewPlan(sizes)
 	for range rapid.IntRange(0, 3).Draw(t, "reservations") {
@@ -49,14 +52,18 @@ func drawPlan(t *rapid.T) (p *slurm.Plan, sizes [][2]int) {
 }
 
 // fits says, by looking at every instant, whether a job fits from one on.
-func fits(p *slurm.Plan, sizes [][2]int, n slurm.Need, from protocol.Instant) bool {
+func fits(p *slurm.Plan, sizes [][3]int, n slurm.Need, from protocol.Instant) bool {
 	var offers []int
 	for _, node := range n.Nodes {
 		least := n.CPUs
 		for at := from; at < from.Add(n.Limit); at++ {
-			cpus, mb := p.Free(node, at)
-			if n.Whole && cpus < sizes[node][0] || mb < n.NodeMB {
+			cpus, mb, devices := p.Free(node, at)
+			devices -= int(n.Devices[0])
+			if n.Whole && cpus < sizes[node][0] || mb < n.NodeMB || devices < 0 {
 				cpus = 0
+			}
+			if each := int(n.Devices[1]); each > 0 {
+				cpus = min(cpus, devices/each*n.Task)
 			}
 			if n.NodeCPUs > 0 {
 				cpus = min(cpus, n.NodeCPUs)
@@ -114,15 +121,18 @@ func TestPlan(t *testing.T) {
 }
 
 // checkUse compares what is free before and after a job was added.
-func checkUse(t *rapid.T, before, after *slurm.Plan, sizes [][2]int, n slurm.Need, start protocol.Instant) {
+func checkUse(t *rapid.T, before, after *slurm.Plan, sizes [][3]int, n slurm.Need, start protocol.Instant) {
 	for _, at := range append(after.Times(), start) {
 		cpus, nodes := 0, 0
 		for i := range sizes {
-			wasCPUs, wasMB := before.Free(i, at)
-			isCPUs, isMB := after.Free(i, at)
-			used, mb := wasCPUs-isCPUs, wasMB-isMB
-			if used == 0 && mb == 0 {
+			wasCPUs, wasMB, hadDevices := before.Free(i, at)
+			isCPUs, isMB, hasDevices := after.Free(i, at)
+			used, mb, devices := wasCPUs-isCPUs, wasMB-isMB, hadDevices-hasDevices
+			if used == 0 && mb == 0 && devices == 0 {
 				continue
+			}
+			if want := int(n.Devices[0]) + used/n.Task*int(n.Devices[1]); !n.Whole && devices != want || n.Whole && devices != hadDevices {
+				t.Fatalf("%+v has %d devices of node %d, want %d", n, devices, i, want)
 			}
 			nodes++
 			share := used

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,9 +33,10 @@ type entry struct {
 	limit     protocol.Duration
 	predicted protocol.Duration // that it runs, in all, see runTimes
 	cpus      int
-	nodeCount int   // that it has, or needs at least
-	memoryMB  int64 // on all of them; 0: not known
-	whole     bool  // it shares nodes with no other job
+	nodeCount int                 // that it has, or needs at least
+	memoryMB  int64               // on all of them; 0: not known
+	resources []protocol.Resource // that it asks for, by node or as a whole
+	whole     bool                // it shares nodes with no other job
 	priority  uint64
 	inside    string // the reservation that it runs in; empty: none
 	placed    bool   // Slurm has given it nodes
@@ -46,7 +48,8 @@ type entry struct {
 // hold any character.
 var queueColumns = []string{ //nolint:gochecknoglobals // it does not change
 	"JobID", "UserID", "Account", "ArrayJobID", "Partition", "State", "SubmitTime", "StartTime", "EndTime", "TimeLimit",
-	"NumCPUs", "NumNodes", "tres-alloc", "OverSubscribe", "PriorityLong", "Reservation", "NodeList", "Reason", "Name",
+	"NumCPUs", "NumNodes", "tres-alloc", "NumTasks", "tres-per-node", "tres-per-job", "tres-per-task",
+	"OverSubscribe", "PriorityLong", "Reservation", "NodeList", "Reason", "Name",
 }
 
 // queueFormat has squeue begin each line with a word and end each column with a bar.
@@ -118,16 +121,16 @@ func parseEntry(number, text string) (e entry, err error) {
 	}
 	e = entry{
 		native: native{ID: uint32(id)}, uid: uint32(uid), account: nameOrNone(f[1]), array: f[2], partition: f[3], state: f[4],
-		whole: f[12] == "NO", inside: nameOrNone(f[14]), reason: f[16], name: tagName(f[17]),
+		whole: f[16] == "NO", inside: nameOrNone(f[18]), reason: f[20], name: tagName(f[21]),
 	}
-	if e.placed = hasNodes(f[15]); e.placed {
-		e.nodes = f[15]
+	if e.placed = hasNodes(f[19]); e.placed {
+		e.nodes = f[19]
 	}
 	if err = e.parseTimes(f[5:9]); err == nil {
-		err = e.parseNeeds(f[9:12])
+		err = e.parseNeeds(f[9:16])
 	}
 	if err == nil {
-		e.priority, err = strconv.ParseUint(f[13], 10, 64)
+		e.priority, err = strconv.ParseUint(f[17], 10, 64)
 	}
 	if err != nil {
 		return entry{}, fmt.Errorf("job %d: %w", id, err)
@@ -149,7 +152,7 @@ func (e *entry) parseTimes(f []string) (err error) {
 	return err
 }
 
-// parseNeeds reads the columns NumCPUs, NumNodes, tres-alloc.
+// parseNeeds reads the columns from NumCPUs to tres-per-task.
 func (e *entry) parseNeeds(f []string) (err error) {
 	if e.cpus, err = parseCount(f[0], 1<<31); err != nil {
 		return err
@@ -160,9 +163,13 @@ func (e *entry) parseNeeds(f []string) (err error) {
 	}
 	for word := range strings.SplitSeq(f[2], ",") {
 		if amount, ok := strings.CutPrefix(word, "mem="); ok {
-			e.memoryMB, err = parseMegabytes(amount)
+			if e.memoryMB, err = parseMegabytes(amount); err != nil {
+				return err
+			}
 		}
 	}
+	tasks, err := parseCount(f[3], math.MaxInt32)
+	e.resources = askedInQueue(f[4:], tasks)
 	return err
 }
 

@@ -32,10 +32,14 @@ type queuePlan struct {
 	cluster   *cluster
 	predicted bool // with the times that jobs are likely to run, not with their limits
 
-	mu   sync.Mutex
-	sets map[string]*nodeSet // of the partitions
-	plan *plan               // nil: there is none yet
+	mu    sync.Mutex
+	sets  map[setOf]*nodeSet
+	kinds []protocol.Resource // of resources that the plan counts, without counts
+	plan  *plan               // nil: there is none yet
 }
+
+// setOf names the nodes of a partition that meet a constraint; an empty one all meet.
+type setOf struct{ partition, features string }
 
 // placement is where and when a job would start.
 type placement struct {
@@ -93,7 +97,7 @@ func (o *queuePlan) earliest(p *plan, w admittedJob, now protocol.Instant) place
 
 // declineReason is why no nodes that take jobs are enough for a job.
 func (o *queuePlan) declineReason(w admittedJob) string {
-	empty := newPlan(o.cluster.at, stepsOf(o.cluster.nodes, func(*node) bool { return true }))
+	empty := newPlan(o.cluster.at, o.stepsOf(func(*node) bool { return true }))
 	for _, d := range o.demands(w) {
 		if empty.canRun(&d) {
 			return "ReqNodeNotAvail: nodes that it needs are down or drained"
@@ -105,16 +109,18 @@ func (o *queuePlan) declineReason(w admittedJob) string {
 // model plans what runs and what waits.
 func (o *queuePlan) model() {
 	c := o.cluster
-	o.plan = newPlan(c.at, stepsOf(c.nodes, (*node).takesJobs))
-	o.sets = map[string]*nodeSet{}
+	o.kinds = c.kinds()
+	o.plan = newPlan(c.at, o.stepsOf((*node).takesJobs))
+	o.sets = map[setOf]*nodeSet{}
 	index := map[string]int{}
 	for i, n := range c.nodes {
 		index[n.name] = i
 		for _, name := range n.partitions {
-			if o.sets[name] == nil {
-				o.sets[name] = &nodeSet{}
+			all := setOf{partition: name}
+			if o.sets[all] == nil {
+				o.sets[all] = &nodeSet{}
 			}
-			o.sets[name].nodes = append(o.sets[name].nodes, i)
+			o.sets[all].nodes = append(o.sets[all].nodes, i)
 		}
 	}
 	for i := range c.reservations {
@@ -143,12 +149,12 @@ func (o *queuePlan) model() {
 	}
 }
 
-// stepsOf is what nodes have, those that count.
-func stepsOf(nodes []node, counts func(*node) bool) []step {
-	steps := make([]step, len(nodes))
-	for i := range nodes {
-		if n := &nodes[i]; counts(n) {
-			steps[i] = step{cpus: n.cpus, memoryMB: n.memoryMB}
+// stepsOf is what the nodes have, those that count.
+func (o *queuePlan) stepsOf(counts func(*node) bool) []step {
+	steps := make([]step, len(o.cluster.nodes))
+	for i := range steps {
+		if n := &o.cluster.nodes[i]; counts(n) {
+			steps[i] = step{cpus: n.cpus, memoryMB: n.memoryMB, resources: o.amountsOf(n)}
 		}
 	}
 	return steps
@@ -175,11 +181,11 @@ func (o *queuePlan) reserve(r *reservation, index map[string]int) {
 			continue
 		}
 		n := &o.cluster.nodes[i]
-		use := step{cpus: n.cpus}
+		use := step{cpus: n.cpus, resources: o.amountsOf(n)}
 		if own, stated := r.cores[name]; stated {
-			use.cpus = own * n.threads
+			use = step{cpus: own * n.threads}
 		} else if r.coreCount > 0 && r.coreCount < cores {
-			use.cpus = ceil(r.coreCount, len(r.nodes)) * n.threads
+			use = step{cpus: ceil(r.coreCount, len(r.nodes)) * n.threads}
 		}
 		for k := range repeats {
 			later := protocol.Duration(k) * r.again
@@ -207,8 +213,9 @@ func (o *queuePlan) run(e *entry, index map[string]int, busy []int) {
 		if nodes == 1 {
 			use.cpus = left
 		}
+		use.resources = o.taken(e, len(names), o.plan.nodes[i].steps[0].resources)
 		if e.whole || o.cluster.linear {
-			use.cpus = o.cluster.nodes[i].cpus
+			use.cpus, use.resources = o.cluster.nodes[i].cpus, o.plan.nodes[i].resources
 		}
 		if !o.cluster.memory.counts {
 			use.memoryMB = 0
@@ -293,7 +300,7 @@ func (c *cluster) waiting() (jobs []*entry) {
 func (o *queuePlan) demandsOf(e *entry) (demands []demand) {
 	for name := range strings.SplitSeq(e.partition, ",") {
 		i := slices.IndexFunc(o.cluster.partitions, func(p *partition) bool { return p.name == name })
-		if set := o.sets[name]; i >= 0 && set != nil {
+		if set := o.sets[setOf{partition: name}]; i >= 0 && set != nil {
 			p := o.cluster.partitions[i]
 			d := demand{
 				among: set, cpus: max(1, e.cpus), limit: o.lasts(e), nodeCPUs: p.cpusPerNode,
@@ -305,6 +312,7 @@ func (o *queuePlan) demandsOf(e *entry) (demands []demand) {
 			if o.cluster.memory.counts {
 				d.cpuMB = e.memoryMB / int64(d.cpus)
 			}
+			o.need(&d, e.resources)
 			demands = append(demands, d)
 		}
 	}
@@ -315,14 +323,9 @@ func (o *queuePlan) demandsOf(e *entry) (demands []demand) {
 func (o *queuePlan) demands(w admittedJob) []demand {
 	demands := make([]demand, len(w.partitions))
 	for i, p := range w.partitions {
-		set := o.sets[p.name]
-		if set == nil {
-			set = &nodeSet{}
-			o.sets[p.name] = set
-		}
 		d := demand{
-			among: set, cpus: max(1, w.CPUs, w.nodes), nodes: w.nodes, nodeCPUs: p.cpusPerNode, taskCPUs: w.CPUsPerTask(),
-			whole: p.wholeNode || o.cluster.linear, limit: protocol.Duration(minutes(w.WallTime)) * protocol.Minute,
+			among: o.set(setOf{p.name, w.Features}), cpus: max(1, w.CPUs, w.nodes), nodes: w.nodes, nodeCPUs: p.cpusPerNode, taskCPUs: w.CPUsPerTask(),
+			whole: w.Exclusive || p.wholeNode || o.cluster.linear, limit: protocol.Duration(minutes(w.WallTime)) * protocol.Minute,
 		}
 		switch l := w.Layout; { // as for sbatch
 		case l.MaxNodes > max(1, w.Nodes):
@@ -336,6 +339,7 @@ func (o *queuePlan) demands(w admittedJob) []demand {
 		if o.cluster.memory.counts {
 			d.nodeMB, d.cpuMB = o.cluster.memory.of(w.MemoryMB, p)
 		}
+		o.need(&d, w.Resources)
 		demands[i] = d
 	}
 	return demands

@@ -29,6 +29,7 @@ type line struct {
 	priority            int
 	reason              string
 	whole               bool
+	gres                string // on each node; empty: none
 }
 
 func (l line) String() string {
@@ -45,9 +46,12 @@ func (l line) String() string {
 	if l.array == 0 {
 		l.array = l.id
 	}
+	if l.gres == "" {
+		l.gres = "N/A"
+	}
 	limit := fmt.Sprintf("%d:%02d:00", l.minutes/60, l.minutes%60)
-	return fmt.Sprintf("%d|MARK|1000|(null)|%d|%s|%s|%s|%s|%s|%s|%d|%d|cpu=%d,mem=%dM,node=1|%s|%d|(null)|%s|%s|job\n",
-		l.id, l.array, l.partition, state, clock(0), start, end, limit, l.cpus, max(1, l.nodes), l.cpus, l.mb, over, l.priority, l.on, reason)
+	return fmt.Sprintf("%d|MARK|1000|(null)|%d|%s|%s|%s|%s|%s|%s|%d|%d|cpu=%d,mem=%dM,node=1|1|%s|N/A|N/A|%s|%d|(null)|%s|%s|job\n",
+		l.id, l.array, l.partition, state, clock(0), start, end, limit, l.cpus, max(1, l.nodes), l.cpus, l.mb, l.gres, over, l.priority, l.on, reason)
 }
 
 const partitionsOfTwo = `PartitionName=batch Default=YES State=UP MaxTime=UNLIMITED MaxNodes=UNLIMITED PriorityTier=1 TotalCPUs=16 TotalNodes=2 OverSubscribe=NO
@@ -58,15 +62,16 @@ PartitionName=right Default=NO State=UP MaxTime=UNLIMITED MaxNodes=UNLIMITED Pri
 PartitionName=whole Default=NO State=UP MaxTime=UNLIMITED MaxNodes=UNLIMITED PriorityTier=1 TotalCPUs=16 TotalNodes=2 OverSubscribe=EXCLUSIVE
 `
 
-// twoNodes are a1 and a2, of 8 CPUs and 8000 MB, in some states and with so many CPUs busy.
+// twoNodes are a1 and a2, of 8 CPUs and 8000 MB, in some states and with so many CPUs busy. Both
+// have the feature fast, and GPUs of different types.
 func twoNodes(first, second string, busyFirst, busySecond int) string {
 	var text strings.Builder
 	for _, name := range []string{"batch", "other", "urgent", "whole", "left", "right"} {
 		if name != "right" {
-			fmt.Fprintf(&text, "a1|%s|%d/%d/0/8|8000|1|%s\n", name, busyFirst, 8-busyFirst, first)
+			fmt.Fprintf(&text, "a1|%s|%d/%d/0/8|8000|1|%s|fast,big|gpu:a100:2,nic:1\n", name, busyFirst, 8-busyFirst, first)
 		}
 		if name != "left" {
-			fmt.Fprintf(&text, "a2|%s|%d/%d/0/8|8000|1|%s\n", name, busySecond, 8-busySecond, second)
+			fmt.Fprintf(&text, "a2|%s|%d/%d/0/8|8000|1|%s|fast|gpu:v100:4(S:0,1)\n", name, busySecond, 8-busySecond, second)
 		}
 	}
 	return text.String()
@@ -327,7 +332,7 @@ func big(t testing.TB) *slurm.Look {
 		queue.WriteString(l.String())
 	}
 	for i, n := range busy {
-		fmt.Fprintf(&text, "n%d|batch|%d/%d/0/64|256000|1|mixed\n", i, n, 64-n)
+		fmt.Fprintf(&text, "n%d|batch|%d/%d/0/64|256000|1|mixed|(null)|(null)\n", i, n, 64-n)
 	}
 	look, err := slurm.NewLook(lookAt, nil, slurm.Texts{
 		Queue: queue.String(), Nodes: text.String(),

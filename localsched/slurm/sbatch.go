@@ -26,7 +26,7 @@ func shape(r protocol.Request, partitions string, m machine) []string {
 	if r.MemoryMB > 0 {
 		args = append(args, "--mem="+strconv.FormatInt(r.MemoryMB, 10)+"M")
 	}
-	return append(args, layout(r, m)...)
+	return slices.Concat(args, layout(r, m), extras(r))
 }
 
 // layout asks for a job's CPUs by the options with which the job did, and no others: by them
@@ -118,6 +118,8 @@ func refusals() []string {
 		"Memory required by task is not available",
 		"Memory specification can not be satisfied",
 		"Invalid feature specification",
+		"Invalid generic resource (gres) specification",
+		"Invalid license specification",
 		"Pathname of a file, directory or other parameter too long",
 		"unrecognized option",
 		"Job script too large",

@@ -19,7 +19,8 @@ type snapshot struct {
 	own        map[string][]entry
 	partitions []*partition // in which jobs are put
 	all        []*partition
-	limits     time.Time // when the partitions were asked for
+	licenses   []protocol.Resource
+	limits     time.Time // when the partitions and licenses were asked for
 	machine    machine
 	load       protocol.Load
 	plan       *queuePlan // by the limits of jobs
@@ -28,7 +29,7 @@ type snapshot struct {
 	fingerprint uint64
 }
 
-// limitsKept is how long the answer about partitions is good: after this time a
+// limitsKept is how long the answer about partitions and licenses is good: after this time a
 // partition that was taken down gets no more jobs.
 const limitsKept = 10 * time.Second
 
@@ -37,7 +38,7 @@ func (s *Scheduler) see(ctx context.Context) (*snapshot, error) {
 	seen := &snapshot{at: time.Now()}
 	s.mu.Lock()
 	if last := s.snapshot; last != nil && time.Since(last.limits) < limitsKept {
-		seen.all, seen.limits = last.all, last.limits
+		seen.all, seen.licenses, seen.limits = last.all, last.licenses, last.limits
 	}
 	c := &cluster{at: protocol.InstantOf(seen.at), memory: s.memory, linear: s.linear}
 	s.mu.Unlock()
@@ -45,6 +46,9 @@ func (s *Scheduler) see(ctx context.Context) (*snapshot, error) {
 	if seen.all == nil {
 		seen.limits = seen.at
 		if seen.all, err = s.commands.partitions(ctx); err != nil {
+			return nil, err
+		}
+		if seen.licenses, err = s.commands.licenses(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +80,7 @@ func (s *Scheduler) see(ctx context.Context) (*snapshot, error) {
 // take keeps what is to be known of a cluster.
 func (s *snapshot) take(c *cluster, site protocol.SiteName, runs *runTimes) error {
 	names := namesOf(s.partitions)
-	s.machine = machineOf(c.nodes, names)
+	s.machine = machineOf(c.nodes, names, s.licenses)
 	if s.machine.nodes == 0 {
 		return errors.New("Slurm's partitions " + strings.Join(names, ", ") + " have no nodes; name others in [localsched.slurm] partitions")
 	}
@@ -158,7 +162,7 @@ func addWork(work int64, cpus int, limit protocol.Duration) int64 {
 func (s *snapshot) capacity() protocol.Capacity {
 	c := protocol.Capacity{
 		CPUs: s.machine.cpus, Nodes: s.machine.nodes, NodeCPUs: s.machine.nodeCPUs, MemoryMB: s.machine.memoryMB,
-		WholeNode: true,
+		WholeNode: true, Groups: s.machine.groups, Shared: s.machine.licenses, Exclusive: true,
 	}
 	for _, p := range s.partitions {
 		c.WholeNode = c.WholeNode && p.wholeNode
