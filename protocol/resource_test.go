@@ -55,8 +55,10 @@ func TestFitsResourcesAndFeatures(t *testing.T) {
 		{"more tasks than GPUs", asks(func(r *protocol.Request) { r.CPUs, r.Layout.Tasks = 9, 9 }, gpus("", 1, protocol.PerTask)), "needs 9 gpu"},
 		{"CPUs only beside GPUs", asks(cpus(65), gpus("", 1, protocol.PerNode)), "needs 65 CPUs on nodes with gpu, the site has 64"},
 		{"nodes only beside GPUs", asks(func(r *protocol.Request) { r.CPUs, r.Nodes = 5, 5 }, gpus("", 1, protocol.PerNode)), "needs 5 nodes with gpu, the site has 4"},
-		{"CPUs of one node", asks(func(r *protocol.Request) { r.CPUs, r.Layout.Tasks, r.Layout.CPUsPerTask = 17, 1, 17 }, gpus("", 1, protocol.PerNode)),
-			"needs 17 CPUs on one node, one with gpu has 16"},
+		{
+			"CPUs of one node", asks(func(r *protocol.Request) { r.CPUs, r.Layout.Tasks, r.Layout.CPUsPerTask = 17, 1, 17 }, gpus("", 1, protocol.PerNode)),
+			"needs 17 CPUs on one node, one with gpu has 16",
+		},
 		{"of the whole site", asks(nil, protocol.Resource{Name: "fpga", Count: 3, Per: protocol.PerJob}), ""},
 		{"more than those", asks(nil, protocol.Resource{Name: "fpga", Count: 4, Per: protocol.PerJob}), "needs 4 fpga, the site has 3"},
 		{"of the whole site are on no node", asks(nil, protocol.Resource{Name: "fpga", Count: 1, Per: protocol.PerNode}), "needs 1 fpga"},

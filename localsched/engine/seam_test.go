@@ -250,9 +250,11 @@ func (p *partitionRoom) Intersect(other engine.FreeSet) {
 func (p *partitionRoom) Allocate(demand engine.Demand, place engine.Place) {
 	p.set(demand.Units, place, true)
 }
+
 func (p *partitionRoom) Release(demand engine.Demand, place engine.Place) {
 	p.set(demand.Units, place, false)
 }
+
 func (p *partitionRoom) set(units int, place engine.Place, taken bool) {
 	for i := range units {
 		p.taken[int(place)+i] = taken
