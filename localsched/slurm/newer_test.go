@@ -102,7 +102,7 @@ func TestNewerOutput(t *testing.T) {
 		t.Error("its usage is not complete")
 	}
 	nodes, machine, err := slurm.ParseNodes(read("sinfo.txt"), []string{"batch"})
-	if err != nil || machine != "{nodes:2 cpus:8 idle:4 memoryMB:4000 nodeCPUs:4}" {
+	if err != nil || !strings.HasPrefix(machine, "{nodes:2 cpus:8 idle:4 memoryMB:4000 nodeCPUs:4 groups:[{Nodes:2 CPUs:4 MemoryMB:4000 ") {
 		t.Errorf("%v: the nodes are %s, %s", err, nodes, machine)
 	}
 	partitions, err := slurm.ParsePartitions(read("partition.txt"))
