@@ -126,8 +126,8 @@ func (m *counted) demand(r *protocol.Request) (d Demand, reason string) {
 		return d, reason
 	}
 	m.key = appendShape(m.key[:0], r)
-	if d, ok := m.sized[string(m.key)]; ok {
-		return d, m.tooLong(r)
+	if known, ok := m.sized[string(m.key)]; ok {
+		return known, m.tooLong(r)
 	}
 	shape := string(m.key)
 	of, reason := m.resolve(r, m.takes[:0])
@@ -506,7 +506,7 @@ func (s *countedSet) overdrawn() bool {
 		}
 	}
 	for i := range s.machine.sets[1:] {
-		if s.inSet(int32(i+1)) > s.machine.sets[i+1].units { //nolint:gosec // as of extras
+		if s.inSet(int32(i+1)) > s.machine.sets[i+1].units {
 			return true
 		}
 	}

@@ -118,7 +118,7 @@ func (m perCPU) Units(r protocol.Request) (units int, reason string) {
 
 // nodeCPUs is how many CPUs the nodes of a request have, if it has as few as it can.
 func (m perCPU) nodeCPUs(r protocol.Request) int {
-	each := int64(ceil(int64(m.capacity.CPUs), int64(max(1, m.capacity.Nodes))))
+	each := ceil(int64(m.capacity.CPUs), int64(max(1, m.capacity.Nodes)))
 	each = max(each, int64(m.capacity.NodeCPUs))
 	nodes := max(1, int64(r.LeastNodes()), ceil(int64(r.CPUs), each))
 	return int(min(nodes*each, int64(m.capacity.CPUs)))

@@ -56,14 +56,6 @@ func (r *holdRig) submitHeld(t protocol.Tag, run protocol.Duration) {
 	r.submit(r.holds[t].Queued, run)
 }
 
-func (r *holdRig) units(j localsched.Queued) int {
-	units, reason := r.machine.Units(j.Request)
-	if reason != "" {
-		r.t.Fatalf("%v: %s", j.Tag, reason)
-	}
-	return units
-}
-
 // open are the holds whose job has not started and whose time is not over.
 func (r *holdRig) open() (tags []protocol.Tag) {
 	for t, h := range r.holds {
@@ -80,27 +72,26 @@ func (r *holdRig) untaken() []protocol.Tag {
 	return slices.DeleteFunc(r.open(), func(t protocol.Tag) bool { return r.holds[t].taken })
 }
 
-// used is how much of the machine is promised at a time: to running jobs by their limits, and
-// to holds.
-func (r *holdRig) used(at protocol.Instant) (units int) {
+// promised are the jobs to which the machine is promised at a time: running ones until their
+// limits, and holds.
+func (r *holdRig) promised(at protocol.Instant) (jobs []*testJob) {
 	for _, j := range r.started {
 		if at < j.start.Add(j.WallTime) {
-			units += r.units(j.Queued)
+			jobs = append(jobs, j)
 		}
 	}
 	for _, t := range r.open() {
 		if h := r.holds[t]; h.start <= at && at < h.start.Add(h.WallTime) {
-			units += r.units(h.Queued)
+			jobs = append(jobs, &testJob{Queued: h.Queued})
 		}
 	}
-	return units
+	return jobs
 }
 
-// free reports whether so many units are free all of a time.
-func (r *holdRig) free(from protocol.Instant, time protocol.Duration, units int) bool {
-	total := r.machine.NewFreeSet().Free()
+// free reports whether the machine has what more jobs take beside all promises, all of a time.
+func (r *holdRig) free(from protocol.Instant, time protocol.Duration, more ...*testJob) bool {
 	for at := from; at < from.Add(time); at++ {
-		if r.used(at)+units > total {
+		if !possible(r.machine, r.promised(at), more...) {
 			return false
 		}
 	}
@@ -111,7 +102,7 @@ func (r *holdRig) free(from protocol.Instant, time protocol.Duration, units int)
 // done so in time.
 func (r *holdRig) firm() {
 	r.t.Helper()
-	if !r.free(r.now, 100, 0) {
+	if !r.free(r.now, 100) {
 		r.t.Fatalf("at %d more is promised than there is", r.now)
 	}
 	for t, h := range r.holds {
@@ -198,7 +189,7 @@ func (r *holdRig) holdFirst(t *rapid.T, j localsched.Queued, late bool) {
 	start := r.now + protocol.Instant(rapid.IntRange(-3, 20).Draw(t, "from"))
 	before, head := r.engine.Load(), r.engine.HeadReserved()
 	first := max(start, r.now)
-	for !late && !r.free(first, j.WallTime, r.units(j)) {
+	for !late && !r.free(first, j.WallTime, &testJob{Queued: j}) {
 		first++
 	}
 	at := r.hold(j, start)
@@ -215,7 +206,7 @@ func (r *holdRig) holdFirst(t *rapid.T, j localsched.Queued, late bool) {
 	if now := r.engine.HeadReserved(); head != 0 && (now == 0 || now > head) {
 		r.t.Fatalf("the head had a reservation at %d, and has it at %d after a hold", head, now)
 	}
-	if at < first || !r.free(at, 1, 0) {
+	if at < first || !r.free(at, 1) {
 		r.t.Fatalf("held from %d on, but there is no room before %d", at, first)
 	}
 	if at != first && len(promised) == 0 {
