@@ -41,7 +41,7 @@ func Options() []Option {
 }
 
 func honoured() []Option {
-	return slices.Concat(shape(), resources(), broker(), behavior(), surroundings())
+	return slices.Concat(shape(), resources(), broker(), behavior(), surroundings(), submission())
 }
 
 func shape() []Option {
@@ -162,6 +162,12 @@ func surroundings() []Option {
 			Help: "container image in which the script runs, as the container command of each site takes it; sites without one are not chosen", set: setContainer,
 			Slurm: true, Vars: []string{"SBATCH_CONTAINER"}, Note: "takes an image for the container command of the site, not the path of an OCI bundle",
 		},
+	}
+}
+
+// submission are the options about how a job is submitted.
+func submission() []Option {
+	return []Option{
 		{
 			Long: "propagate", Value: "NONE", Maybe: true, Help: "shell resource limits of the job",
 			set: setPropagate, Slurm: true, partly: true, Note: "only `NONE`, the default; use `ulimit` in the script for others",

@@ -44,8 +44,8 @@ func ParseLimitSignal(value string) (s protocol.LimitSignal, err error) {
 	name, lead, timed := strings.Cut(rest, "@")
 	s.Before = defaultSignalLead
 	if timed {
-		seconds, err := strconv.ParseUint(lead, 10, 16)
-		if err != nil {
+		seconds, wrong := strconv.ParseUint(lead, 10, 16)
+		if wrong != nil {
 			return protocol.LimitSignal{}, fmt.Errorf("%q: the time after @ is a whole number of seconds from 0 to %d", value, maxSignalLead)
 		}
 		s.Before = protocol.Duration(seconds) * protocol.Second

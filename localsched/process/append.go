@@ -67,7 +67,7 @@ func (a *appending) to(path string) error {
 
 // lockFile waits for a lock, where the file system has any.
 func lockFile(file *os.File) {
-	for errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_EX), unix.EINTR) { //nolint:gosec // file descriptors are small
+	for errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_EX), unix.EINTR) {
 	}
 }
 

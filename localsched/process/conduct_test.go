@@ -16,7 +16,7 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 	s := openSite(t, nil)
 	dir := homeDir(t)
-	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("one\ntwo\n"), 0o644); err != nil { //nolint:gosec // others read it
+	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("one\ntwo\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	job := home(t, dir, "sort -r")
@@ -97,10 +97,10 @@ func TestContainer(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	runner := filepath.Join(dir, "runner")
-	if err := os.WriteFile(runner, []byte("#!/bin/sh\necho \"in $1, $2\"; shift 2\nexec \"$@\"\n"), 0o755); err != nil { //nolint:gosec // jobs run it
+	if err := os.WriteFile(runner, []byte("#!/bin/sh\necho \"in $1, $2\"; shift 2\nexec \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // as above
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	s := openSite(t, func(c *process.Config) { c.Container = []string{runner, "{image}", "bind={dir}"} })

@@ -142,9 +142,9 @@ func deliver(ctx context.Context, shim []string, to spool.Account, words []strin
 
 // confirmBegin answers a shim that asks to begin to append, if it does.
 func confirmBegin(from io.Reader, answers io.Writer, begin func(size int64) error) error {
-	line, err := bufio.NewReader(from).ReadString('\n')
-	if err != nil { // it has ended, and its exit code says how
-		return nil
+	line, unread := bufio.NewReader(from).ReadString('\n')
+	if unread != nil {
+		return nil //nolint:nilerr // it has ended, and its exit code says how
 	}
 	size, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 	if err != nil || begin == nil {
