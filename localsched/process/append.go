@@ -39,6 +39,7 @@ type appending struct {
 	began   *int64    // the size of the file when an earlier try began; nil: none has
 
 	whole bool // the peer has said that it has sent everything
+	noted bool // the peer has noted where this try began
 }
 
 func (a *appending) to(path string) error {
@@ -81,13 +82,28 @@ func (a *appending) appendTo(file *os.File) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(file, missing)
+	written, err := io.Copy(file, missing)
 	if err == nil {
 		err = a.hearAll()
 	}
 	if err != nil {
-		err = errors.Join(err, file.Truncate(info.Size()))
+		err = errors.Join(err, a.undo(file, info.Size(), written))
 	}
+	return err
+}
+
+// undo takes back what this try has written. If others, who need not lock the file, have written behind it,
+// all stays. If nothing of the append is in the file any more, the peer forgets where it began: others may
+// write the same there.
+func (a *appending) undo(file *os.File, size, written int64) error {
+	info, err := file.Stat()
+	if err != nil || info.Size() != size+written {
+		return err
+	}
+	if err = file.Truncate(size); err != nil || !a.noted {
+		return err
+	}
+	_, err = fmt.Fprintln(a.ask, undone)
 	return err
 }
 
@@ -126,8 +142,13 @@ func (a *appending) begin(size int64) error {
 	if _, err := fmt.Fprintln(a.ask, size); err != nil {
 		return err
 	}
-	return a.hear(byteBegin)
+	err := a.hear(byteBegin)
+	a.noted = err == nil
+	return err
 }
+
+// undone is what a shim says once nothing of an append is in the file.
+const undone = "undone"
 
 // hearAll returns once the peer has sent everything.
 func (a *appending) hearAll() error {

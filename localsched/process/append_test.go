@@ -23,10 +23,15 @@ func (n *note) begin(size int64) error {
 	return nil
 }
 
+func (n *note) undo() error {
+	n.began = nil
+	return nil
+}
+
 func (n *note) put(t *testing.T, path string, r io.Reader) error {
 	t.Helper()
 	d := &process.Deliverer{Shim: shimCommand}
-	return d.Append(t.Context(), jobAccount(t), path, r, process.Appending{Began: n.began, Begin: n.begin})
+	return d.Append(t.Context(), jobAccount(t), path, r, process.Appending{Began: n.began, Begin: n.begin, Undo: n.undo})
 }
 
 // TestAppendOnce: however often an append is tried, whatever was cut and whatever others have written
@@ -92,16 +97,22 @@ func TestAppendAllOrNothing(t *testing.T) {
 	if got := readFile(t, path); got != "before\n" {
 		t.Errorf("%d bytes are there", len(got))
 	}
-	if err := n.put(t, path, strings.NewReader(text)); err != nil {
-		t.Fatal(err)
+	if n.began != nil {
+		t.Errorf("noted that it began at %d, though nothing is there", *n.began)
 	}
-	if got := readFile(t, path); got != "before\n"+text {
+	var other note // writes the same in its place
+	for _, one := range []*note{&other, &n} {
+		if err := one.put(t, path, strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := readFile(t, path); got != "before\n"+text+text {
 		t.Errorf("%d bytes are there then", len(got))
 	}
 	forgetful := errors.New("the disk is full")
 	d := &process.Deliverer{Shim: shimCommand}
-	err := d.Append(t.Context(), jobAccount(t), path, strings.NewReader("more"), process.Appending{Begin: func(int64) error { return forgetful }})
-	if got := readFile(t, path); !errors.Is(err, forgetful) || got != "before\n"+text {
+	err := d.Append(t.Context(), jobAccount(t), path, strings.NewReader(text), process.Appending{Begin: func(int64) error { return forgetful }})
+	if got := readFile(t, path); !errors.Is(err, forgetful) || got != "before\n"+text+text {
 		t.Errorf("what cannot be noted is appended: %v", err)
 	}
 }

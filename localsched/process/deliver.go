@@ -48,10 +48,13 @@ func (e *DeliverError) Error() string {
 type Appending struct {
 	Began *int64                 // the size of the file when an earlier try began to write; nil: none has
 	Begin func(size int64) error // notes that size durably, before anything is written
+	Undo  func() error           // forgets it: nothing of the append is in the file
 }
 
 // Append writes all of r behind what is in the file at the path, as the account. What an earlier try has
-// written there is not written again, unless others have written behind a part of it meanwhile.
+// written there is not written again, unless others have written behind a part of it meanwhile. If the
+// peer was killed during an earlier try, what others have since written there is taken for its own if it is
+// the same.
 // The error is as that of [Deliverer.Deliver].
 func (d *Deliverer) Append(ctx context.Context, name, path string, r io.Reader, a Appending) error {
 	to, err := d.account(ctx, name, path)
@@ -62,7 +65,7 @@ func (d *Deliverer) Append(ctx context.Context, name, path string, r io.Reader, 
 	if a.Began != nil {
 		words = append(words, strconv.FormatInt(*a.Began, 10))
 	}
-	return deliver(ctx, d.Shim, to, words, r, a.Begin)
+	return deliver(ctx, d.Shim, to, words, r, a)
 }
 
 // Deliver writes all of r to the path as the account: under another name in the
@@ -74,7 +77,7 @@ func (d *Deliverer) Deliver(ctx context.Context, name, path string, r io.Reader)
 	if err != nil {
 		return err
 	}
-	return deliver(ctx, d.Shim, to, []string{deliverWord, path}, r, nil)
+	return deliver(ctx, d.Shim, to, []string{deliverWord, path}, r, Appending{})
 }
 
 // account is whom files at the path are written as.
@@ -89,9 +92,9 @@ func (d *Deliverer) account(ctx context.Context, name, path string) (spool.Accou
 	return found, err
 }
 
-// deliver has a shim write all of r; the words for it begin with what to do and the path. The shim asks begin
+// deliver has a shim write all of r; the words for it begin with what to do and the path. The shim asks
 // before it appends.
-func deliver(ctx context.Context, shim []string, to spool.Account, words []string, r io.Reader, begin func(size int64) error) error {
+func deliver(ctx context.Context, shim []string, to spool.Account, words []string, r io.Reader, a Appending) error {
 	allR, allW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -118,13 +121,13 @@ func deliver(ctx context.Context, shim []string, to spool.Account, words []strin
 	if err = errors.Join(cmd.Start(), allR.Close()); err != nil {
 		return err
 	}
-	begun := make(chan error, 1)
-	go func() { begun <- confirmBegin(out, allW, begin) }()
+	noted := make(chan error, 1)
+	go func() { noted <- note(out, allW, a) }()
 	read, copied := feed(in, allW, r)
 	if read != nil {
 		copied = errors.Join(copied, allW.Close()) // so that the shim gives up
 	}
-	refused := <-begun
+	refused := <-noted
 	copied = errors.Join(copied, allW.Close())
 	ended := cmd.Wait()
 	switch {
@@ -140,21 +143,27 @@ func deliver(ctx context.Context, shim []string, to spool.Account, words []strin
 	return copied
 }
 
-// confirmBegin answers a shim that asks to begin to append, if it does.
-func confirmBegin(from io.Reader, answers io.Writer, begin func(size int64) error) error {
-	line, unread := bufio.NewReader(from).ReadString('\n')
-	if unread != nil {
-		return nil //nolint:nilerr // it has ended, and its exit code says how
+// note notes where a shim begins to append, if it does, until the shim has ended. Without an answer the shim
+// gives up.
+func note(from io.Reader, answers io.WriteCloser, a Appending) error {
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		if lines.Text() == undone && a.Undo != nil {
+			return a.Undo()
+		}
+		size, err := strconv.ParseInt(lines.Text(), 10, 64)
+		switch {
+		case err != nil || a.Begin == nil:
+			err = fmt.Errorf("the shim said %.80q", lines.Text())
+		default:
+			err = a.Begin(size)
+		}
+		if err != nil {
+			return errors.Join(err, answers.Close())
+		}
+		_, _ = answers.Write([]byte{byteBegin}) // a shim that is gone hears nothing, and its exit code says why
 	}
-	size, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-	if err != nil || begin == nil {
-		return fmt.Errorf("the shim said %.80q", line)
-	}
-	if err = begin(size); err != nil {
-		return err
-	}
-	_, _ = answers.Write([]byte{byteBegin}) // a shim that is gone hears nothing, and its exit code says why
-	return nil
+	return nil // it has ended, and its exit code says how
 }
 
 // executable is the path by which an account starts the shim. If that is this very

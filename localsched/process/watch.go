@@ -194,9 +194,14 @@ func (w *watch) untilEnd() {
 }
 
 // newWarningTimer runs out when a job that began at start is to get its signal before the limit; never
-// if it gets none.
+// if it gets none. On a fast machine the limit may be shorter than that time before it: the signal then
+// comes halfway, when the script can be expected to handle it.
 func newWarningTimer(signal protocol.LimitSignal, limit protocol.Duration, start time.Time) *time.Timer {
-	timer := time.NewTimer((limit - signal.Before).Std() - time.Since(start))
+	due := limit - signal.Before
+	if due <= 0 {
+		due = limit / 2
+	}
+	timer := time.NewTimer(due.Std() - time.Since(start))
 	if signal.Signal == 0 {
 		timer.Stop()
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -41,7 +42,20 @@ func (d *Dir) begin(tag protocol.Tag, stream protocol.Stream, size int64) error 
 	return nil
 }
 
+// undo forgets that size.
+func (d *Dir) undo(tag protocol.Tag, stream protocol.Stream) error {
+	if err := os.Remove(filepath.Join(d.Path, appendName(tag, stream))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget where output was appended: %w", err)
+	}
+	return nil
+}
+
+// isAppendNote says whether a file is such a one as [Dir.begin] makes. It is of no use once it is old.
+func isAppendNote(name string) bool { return strings.HasSuffix(name, appendSuffix) }
+
+const appendSuffix = ".append" + partSuffix
+
 // appendName is a file that says where output of a job was appended.
 func appendName(tag protocol.Tag, stream protocol.Stream) string {
-	return fmt.Sprintf("%d.%d.%s.append%s", tag.Job, tag.Epoch, stream, partSuffix)
+	return fmt.Sprintf("%d.%d.%s%s", tag.Job, tag.Epoch, stream, appendSuffix)
 }

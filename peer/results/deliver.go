@@ -37,7 +37,11 @@ func (d *Deliverer) Append(ctx context.Context, user, path string, tag protocol.
 	if err != nil {
 		return err
 	}
-	noted := process.Appending{Began: began, Begin: func(size int64) error { return d.Dir.begin(tag, stream, size) }}
+	noted := process.Appending{
+		Began: began,
+		Begin: func(size int64) error { return d.Dir.begin(tag, stream, size) },
+		Undo:  func() error { return d.Dir.undo(tag, stream) },
+	}
 	return d.write(user, path, func(account string) error { return d.Files.Append(ctx, account, path, r, noted) })
 }
 

@@ -243,7 +243,7 @@ func (d *Dir) prune(now time.Time, newest string) {
 		if !isPart(f.name) {
 			total -= f.bytes
 		}
-		if d.Removed != nil {
+		if d.Removed != nil && !isAppendNote(f.name) {
 			d.Removed(f.name, why)
 		}
 	}
