@@ -133,6 +133,7 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 		files.Input = ""
 	}
 	files.AppendOutput, files.LimitSignal = w.appendOutput, w.limitSignal
+	w.checkSignal(&job, script, r)
 	return job
 }
 

@@ -33,11 +33,11 @@ func resources() []Option {
 		{
 			Long: "cpus-per-gpu", Value: "count", Help: "CPUs for each GPU, instead of --cpus-per-task", Slurm: true, Vars: []string{"SBATCH_CPUS_PER_GPU"},
 			set:  counter(func(w *jobOptions) *int { return &w.cpusPerGPU }),
-			Note: "converted to CPUs per task",
+			Note: "converted to CPUs per task; refused where the options do not say how many GPUs go with a task",
 		},
 		{
 			Long: "mem-per-gpu", Value: "size[K|M|G|T|P]", Help: "memory for each GPU", set: setMemoryPerGPU, Slurm: true, Vars: []string{"SBATCH_MEM_PER_GPU"},
-			Note: "converted to memory per node, for the most GPUs of the job on one node",
+			Note: "converted to memory per node; refused where the options do not say how many GPUs are on a node",
 		},
 		{
 			Long: "constraint", Short: "C", Value: "features", Help: "features that the nodes must have, for example 'skylake|icelake'",
@@ -142,15 +142,14 @@ func setExclusive(w *jobOptions, value string) error {
 	return nil
 }
 
-// resources are what the job asks for beside CPUs and memory, in one list.
+// resources are what the job asks for beside CPUs and memory, in one list. Slurm takes several counts of
+// GPUs for conditions on the same ones; a job names one here.
 func (w *jobOptions) resources(script Script, r *report) []protocol.Resource {
 	all := slices.Concat(w.gres, w.gpus)
 	slices.SortFunc(all, protocol.CompareResources)
-	for i := 1; i < len(all); i++ {
-		if protocol.CompareResources(all[i-1], all[i]) == 0 {
-			w.fault(r, script, "gres", "names %s, which --gpus-per-node names, too; use one of the two", all[i].Kind())
-			return nil
-		}
+	if counts := w.gpuOptions(); len(counts) > 1 {
+		w.fault(r, script, strings.TrimPrefix(counts[0], "--"), "the job counts its GPUs by %s; use one of them", strings.Join(counts, " and "))
+		return nil
 	}
 	if len(all) > protocol.MaxResources {
 		w.fault(r, script, "gres", "the job names %d resources; name at most %d", len(all), protocol.MaxResources)
@@ -159,33 +158,57 @@ func (w *jobOptions) resources(script Script, r *report) []protocol.Resource {
 	return all
 }
 
-// gpuCount is how many GPUs a job of this size has in all; 0: none, or it is not known.
-func (w *jobOptions) gpuCount(size *protocol.Request) int {
-	var n int64
-	for _, one := range slices.Concat(w.gres, w.gpus) {
-		if one.Name == protocol.GPU {
-			n += int64(size.InAll(one))
+// gpuOptions are the options that count the job's GPUs.
+func (w *jobOptions) gpuOptions() (options []string) {
+	isGPU := func(one protocol.Resource) bool { return one.Name == protocol.GPU }
+	if slices.ContainsFunc(w.gres, isGPU) {
+		options = append(options, "--gres")
+	}
+	for _, one := range []struct {
+		long string
+		per  protocol.Per
+	}{{"--gpus", protocol.PerJob}, {"--gpus-per-node", protocol.PerNode}, {"--gpus-per-task", protocol.PerTask}} {
+		if slices.ContainsFunc(w.gpus, func(r protocol.Resource) bool { return r.Per == one.per }) {
+			options = append(options, one.long)
 		}
 	}
-	return int(min(n, math.MaxInt32))
+	return options
 }
 
-// divideByGPU sets the CPUs of each task from those of each GPU.
+// gpuCount is the sum of the job's GPUs of all types, and what it is of; 0: it asks for none.
+func (w *jobOptions) gpuCount() (n int64, per protocol.Per) {
+	for _, one := range slices.Concat(w.gres, w.gpus) {
+		if one.Name == protocol.GPU {
+			n += int64(one.Count)
+			per = one.Per
+		}
+	}
+	return n, per
+}
+
+// divideByGPU sets the CPUs of each task from those of each GPU, where it follows from the options how
+// many GPUs go with a task.
 func (w *jobOptions) divideByGPU(size *protocol.Request, script Script, r *report) {
 	if w.cpusPerGPU == 0 {
 		return
 	}
-	all, tasks := w.gpuCount(size), tasksOf(*size)
+	gpus, per := w.gpuCount()
 	switch {
-	case all == 0:
-		w.fault(r, script, "cpus-per-gpu", "the job asks for no GPUs; name --gpus or --gres=gpu, too")
+	case gpus == 0:
+		w.fault(r, script, "cpus-per-gpu", "the job asks for no GPUs; name --gpus-per-task or --gres=gpu, too")
+		return
 	case w.cpusPerTask > 0:
 		w.fault(r, script, "cpus-per-gpu", "the job names --cpus-per-task, too; use one of the two")
-	case all%tasks != 0:
-		w.fault(r, script, "cpus-per-gpu", "%d GPUs cannot be divided evenly among %d tasks; use --cpus-per-task", all, tasks)
+		return
+	case per == protocol.PerTask:
+	case per == protocol.PerNode && w.tasks == 0 && w.tasksPerNode > 0 && gpus%int64(w.tasksPerNode) == 0:
+		gpus /= int64(w.tasksPerNode)
+	case w.tasks+w.tasksPerNode <= 1 && (per == protocol.PerNode || gpus == 1 || w.maxNodes == 1): // a task on each node
 	default:
-		size.Layout.CPUsPerTask = all / tasks * w.cpusPerGPU
+		w.fault(r, script, "cpus-per-gpu", "how many GPUs go with a task is not known; use --gpus-per-task or --cpus-per-task")
+		return
 	}
+	size.Layout.CPUsPerTask = int(min(gpus*int64(w.cpusPerGPU), math.MaxInt32))
 }
 
 // memoryByGPU is the memory of each node from that of each GPU, in MB; 0: not asked for.
@@ -193,18 +216,25 @@ func (w *jobOptions) memoryByGPU(size *protocol.Request, script Script, r *repor
 	if w.gpuMemoryMB == 0 {
 		return 0
 	}
-	all, nodes := w.gpuCount(size), max(1, size.LeastNodes())
-	if all == 0 {
-		w.fault(r, script, "mem-per-gpu", "the job asks for no GPUs; name --gpus or --gres=gpu, too")
+	gpus, per := w.gpuCount()
+	switch {
+	case gpus == 0:
+		w.fault(r, script, "mem-per-gpu", "the job asks for no GPUs; name --gpus-per-node or --gres=gpu, too")
 		return 0
-	}
-	if w.memoryMB > 0 || w.cpuMemoryMB > 0 {
+	case w.memoryMB > 0 || w.cpuMemoryMB > 0:
 		w.fault(r, script, "mem-per-gpu", "the job names --mem or --mem-per-cpu, too; use one of them")
 		return 0
+	case per == protocol.PerNode, per == protocol.PerJob && (gpus == 1 || w.maxNodes == 1):
+	case per == protocol.PerTask && w.tasksPerNode > 0:
+		gpus *= int64(w.tasksPerNode)
+	case per == protocol.PerTask && (tasksOf(*size) == 1 || w.maxNodes == 1):
+		gpus *= int64(tasksOf(*size))
+	default:
+		w.fault(r, script, "mem-per-gpu", "how many GPUs are on a node is not known; use --gpus-per-node or --mem")
+		return 0
 	}
-	perNode := int64((all-1)/nodes + 1)
-	if w.gpuMemoryMB > maxMemoryMB/perNode {
+	if w.gpuMemoryMB > maxMemoryMB/gpus {
 		return maxMemoryMB
 	}
-	return w.gpuMemoryMB * perNode
+	return w.gpuMemoryMB * gpus
 }

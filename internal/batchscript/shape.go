@@ -134,7 +134,7 @@ func tasksOf(size protocol.Request) int {
 
 // noticeUndivided says that counts of CPUs leave out how the job was to be divided.
 func (w *jobOptions) noticeUndivided(r *report) {
-	for _, long := range []string{"ntasks-per-node", "cpus-per-task"} {
+	for _, long := range []string{"ntasks-per-node", "cpus-per-task", "cpus-per-gpu"} {
 		if at, said := w.spots[long]; said && !at.wrong && !w.wrong("cpus") {
 			r.notice(w.spots["cpus"].place, "--cpus replaces --%s (%s): the job has CPUs, and no tasks", long, at.place)
 		}

@@ -24,6 +24,19 @@ func setSignal(w *jobOptions, value string) error {
 	return err
 }
 
+// checkSignal notes a signal that the script could not handle.
+func (w *jobOptions) checkSignal(job *Job, script Script, r *report) {
+	limit, before := job.Spec.WallTime, w.limitSignal.Before
+	switch {
+	case w.limitSignal.Signal == 0:
+	case job.Spec.Container != "":
+		w.fault(r, script, "signal", "it would reach the container command and not the script; leave out one of --signal and --container")
+	case before >= limit && !w.wrong("time"):
+		w.fault(r, script, "signal", "comes %s before the limit of %s; name a shorter time, as USR1@%d",
+			before.Text(), limit.Text(), limit/protocol.Second/2)
+	}
+}
+
 // ParseLimitSignal reads "[R|B:]signal[@seconds]", with R, B or both. The signal is a name, with
 // or without SIG, or a number.
 func ParseLimitSignal(value string) (s protocol.LimitSignal, err error) {
