@@ -313,7 +313,7 @@ $(NEWER_SLURM):
 	mkdir -p "$$dir/root/usr/local"
 	for daemon in "$$dir"/root/usr/sbin/*-wlm; do ln -s "$${daemon##*/}" "$${daemon%-wlm}"; done
 	ln -s mawk "$$dir/root/usr/bin/awk"
-	mv "$$dir/root" $@
+	mv -T "$$dir/root" $@
 
 # install NAME,MODULE: build a tool of that name, once.
 define install

@@ -66,7 +66,7 @@ func (o *queuePlan) need(d *demand, asked []protocol.Resource) {
 	for _, one := range asked {
 		n := need{kinds: o.serving(one)}
 		switch {
-		case n.kinds == [maxKinds]bool{}:
+		case n.kinds == [maxKinds]bool{} || o.uncounted(one):
 			continue // no node has it, or the plan does not count it
 		case one.Per == protocol.PerTask:
 			n.perTask = clamp32(one.Count)
@@ -98,6 +98,17 @@ func (o *queuePlan) spread(n *need, d *demand, count int) {
 		n.node = min(n.share, has[nodes-1])
 		d.nodes, d.cpus = nodes, max(d.cpus, nodes*max(1, d.taskCPUs))
 	}
+}
+
+// uncounted says whether some nodes serve what is asked by a kind that the plan does not count.
+func (o *queuePlan) uncounted(asked protocol.Resource) bool {
+	return slices.ContainsFunc(o.cluster.nodes, func(n node) bool {
+		return slices.ContainsFunc(n.resources, func(has protocol.Resource) bool {
+			kind := has
+			kind.Count = 0
+			return has.Serves(asked) && !slices.Contains(o.kinds, kind)
+		})
+	})
 }
 
 // serving are the kinds that a job may be given for what it asks for.

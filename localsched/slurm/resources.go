@@ -134,17 +134,21 @@ func parseLicenses(out string) (list []protocol.Resource, err error) {
 	return sumResources(list), nil
 }
 
-// groupsOf puts nodes together that are alike. Of more groups than a site may state the last
-// ones are left out.
+// maxGroupBytes bounds the groups of nodes in a site's card, which has to fit in one message.
+const maxGroupBytes = 32 << 10
+
+// groupsOf puts nodes together that are alike. Of more groups than a site may state, or than fit in its
+// card, the last ones are left out.
 func groupsOf(nodes []*node) (groups []protocol.NodeGroup) {
-	known := map[string]int{}
+	known, bytes := map[string]int{}, 0
 	for _, n := range nodes {
 		key := fmt.Sprint(n.cpus, n.memoryMB, n.resources, n.features)
 		i, again := known[key]
 		switch {
 		case again:
 			groups[i].Nodes++
-		case len(groups) < protocol.MaxGroups:
+		case len(groups) < protocol.MaxGroups && bytes+groupBytes(n) <= maxGroupBytes:
+			bytes += groupBytes(n)
 			known[key] = len(groups)
 			groups = append(groups, protocol.NodeGroup{
 				Nodes: 1, CPUs: n.cpus, MemoryMB: n.memoryMB, Resources: n.resources, Features: n.features,
@@ -152,6 +156,18 @@ func groupsOf(nodes []*node) (groups []protocol.NodeGroup) {
 		}
 	}
 	return groups
+}
+
+// groupBytes is the most that a group of such nodes takes in a card.
+func groupBytes(n *node) int {
+	bytes := 50
+	for _, one := range n.resources {
+		bytes += 20 + len(one.Name) + len(one.Type)
+	}
+	for _, name := range n.features {
+		bytes += 3 + len(name)
+	}
+	return bytes
 }
 
 // extras asks for resources, features and whole nodes.

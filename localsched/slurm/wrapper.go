@@ -171,7 +171,7 @@ func input(path string) string {
 // signals only while it waits. As a shell has such a command ignore INT and QUIT, env undoes that where it can.
 func forwarding(signal protocol.LimitSignal) (begin, background, await string) {
 	if !signal.ScriptOnly {
-		return ":", "", ":"
+		return "default=", "", ":"
 	}
 	note := ""
 	if signal.Signal == int(syscall.SIGTERM) {
@@ -183,10 +183,13 @@ trap '%sdue=yes; [ -z "$script" ] || kill -%d "$script" 2>/dev/null' %d`, note, 
 [ -z "$due" ] || kill -%d "$script" 2>/dev/null
 wait "$script"
 code=$?
-while [ "$code" -gt 128 ] && kill -0 "$script" 2>/dev/null
+while [ "$code" -gt 128 ] # by a signal, or because the wait was interrupted
 do
+	last=$code
 	wait "$script"
 	code=$?
+	[ "$code" -ne 127 ] || code=$last # the shell has no more to say of it
+	[ "$code" -ne "$last" ] || kill -0 "$script" 2>/dev/null || break
 done`, signal.Signal)
 	return begin, " &", await
 }
