@@ -186,11 +186,26 @@ func (p *featureParser) bracket() (Constraint, error) {
 		return Constraint{}, errors.New("has brackets twice")
 	}
 	inside, err := p.enclosed(']')
-	if err != nil || inside.op != '|' {
+	switch {
+	case err != nil:
 		return inside, err
+	case inside.mixed():
+		return inside, errors.New("brackets with both & and | are not supported; write parentheses without brackets")
+	case inside.op != '|':
+		return inside, nil
 	}
 	p.found.alternatives = inside.choices(nil)
 	return Constraint{}, nil
+}
+
+// mixed says whether both operators are in the constraint.
+func (c Constraint) mixed() bool {
+	for _, part := range c.parts {
+		if part.op != 0 && part.op != c.op || part.mixed() {
+			return true
+		}
+	}
+	return false
 }
 
 // choices are the parts of an expression of |.

@@ -305,7 +305,7 @@ func (c *Capacity) Eligible(r *Request) []bool {
 func (c *Capacity) lacksTogether(r *Request, features Constraint) string {
 	var nodes, cpus int
 	var reason string
-	together := make([]int, len(r.Resources))
+	together, stated := make([]int, len(r.Resources)), true
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if why := g.lacks(r, features); why != "" {
@@ -314,6 +314,7 @@ func (c *Capacity) lacksTogether(r *Request, features Constraint) string {
 		}
 		nodes += g.Nodes
 		cpus += g.Nodes * g.CPUs
+		stated = stated && g.CPUs > 0
 		for i, asked := range r.Resources {
 			together[i] += g.Nodes * CountOf(g.Resources, asked)
 		}
@@ -326,7 +327,7 @@ func (c *Capacity) lacksTogether(r *Request, features Constraint) string {
 		return reason
 	case nodes < max(1, r.LeastNodes()):
 		return fmt.Sprintf("needs %d nodes with %s, the site has %d", r.LeastNodes(), r.extras(), nodes)
-	case cpus < r.CPUs:
+	case stated && cpus < r.CPUs:
 		return fmt.Sprintf("needs %d CPUs on nodes with %s, the site has %d", r.CPUs, r.extras(), cpus)
 	}
 	for i, asked := range r.Resources {

@@ -24,6 +24,15 @@ func sizeText(job view.Job) string {
 	if job.Requeue {
 		text += ", requeue allowed"
 	}
+	for _, one := range job.Resources {
+		text += fmt.Sprintf(", %s per %s", console.Plain(one.String()), one.Per)
+	}
+	if job.Features != "" {
+		text += ", on nodes with " + console.Plain(job.Features)
+	}
+	if job.Exclusive {
+		text += ", exclusive"
+	}
 	if job.Container != "" {
 		text += ", in the container " + console.Plain(job.Container)
 	}

@@ -44,7 +44,7 @@ func (s *Site) Judge(spec *protocol.Spec, together bool) Verdict {
 		return TooLarge
 	case spec.Container != "" && !s.Capacity.Containers:
 		return NoContainers
-	case together && !s.Reserves:
+	case together && (!s.Reserves || asksForMore(spec)):
 		return HoldsNoRoom
 	}
 	return Eligible
@@ -64,8 +64,17 @@ func (s *Site) IneligibleReason(spec *protocol.Spec, together bool) string {
 	case NoContainers:
 		return "runs no containers"
 	case HoldsNoRoom:
+		if s.Reserves {
+			return "cannot hold resources, features or whole nodes for components that start together"
+		}
 		return "cannot hold room for components that start together (capability reserve)"
 	case Eligible:
 	}
 	return ""
+}
+
+// asksForMore says whether a job asks for more than CPUs and memory, which batch systems do not hold from
+// an instant on.
+func asksForMore(spec *protocol.Spec) bool {
+	return len(spec.Resources) > 0 || spec.Features != "" || spec.Exclusive
 }

@@ -29,6 +29,10 @@ func TestJudge(t *testing.T) {
 			s.Capacity.Containers, spec.Container = true, "a.sif"
 		}, eligible.Eligible, ""},
 		"it holds no room": {func(s *eligible.Site, _ *protocol.Spec) { s.Reserves = false }, eligible.HoldsNoRoom, "cannot hold room"},
+		"it holds no GPUs": {func(s *eligible.Site, spec *protocol.Spec) {
+			s.Capacity.Groups = []protocol.NodeGroup{{Nodes: 1, CPUs: 4, Features: []string{"f"}}}
+			spec.Features = "f"
+		}, eligible.HoldsNoRoom, "cannot hold resources"},
 		"the first reason": {func(s *eligible.Site, spec *protocol.Spec) {
 			s.Name, s.Barred, spec.CPUs = "b", "out", 5
 		}, eligible.NotNamed, "not among"},
