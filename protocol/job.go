@@ -100,7 +100,7 @@ type Request struct {
 }
 
 // Equal says whether two requests are the same in everything.
-func (r Request) Equal(other Request) bool {
+func (r *Request) Equal(other Request) bool {
 	return r.Job == other.Job && r.CPUs == other.CPUs && r.Nodes == other.Nodes && r.MemoryMB == other.MemoryMB &&
 		r.WallTime == other.WallTime && r.Power == other.Power && r.PowerClass == other.PowerClass && r.Layout == other.Layout &&
 		r.Features == other.Features && r.Exclusive == other.Exclusive && slices.Equal(r.Resources, other.Resources)

@@ -218,6 +218,7 @@ func (r *Request) OnNode(asked Resource) int {
 			return asked.Count * tasks
 		}
 		return math.MaxInt32
+	case PerJob:
 	}
 	return 0
 }
@@ -231,6 +232,7 @@ func (r *Request) InAll(asked Resource) int {
 		times = max(1, r.LeastNodes())
 	case PerTask:
 		times = r.Tasks()
+	case PerJob:
 	}
 	return int(min(int64(asked.Count)*int64(times), math.MaxInt32))
 }

@@ -62,7 +62,7 @@ func TestWhatSbatchUnderstandsArrives(t *testing.T) {
 	job := n.submits()[0].Jobs[0]
 	request := protocol.Request{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Layout: protocol.Layout{TasksPerNode: 2, CPUsPerTask: 2, MaxNodes: 2}}
 	request.Exclusive, request.Resources = true, []protocol.Resource{{Name: "gpu", Count: 2, Per: protocol.PerNode}}
-	if job.Spec.Name != "wrap" || !job.Spec.Request.Equal(request) || !strings.HasSuffix(string(job.Payload.Script), "\nhostname; date\n") {
+	if job.Spec.Name != "wrap" || !job.Spec.Equal(request) || !strings.HasSuffix(string(job.Payload.Script), "\nhostname; date\n") {
 		t.Errorf("%+v: %s", job.Spec, job.Payload.Script)
 	}
 }

@@ -112,7 +112,7 @@ type planCache struct {
 
 // at is what is known of a state; what was known of another one is forgotten.
 func (a *planCache) at(version uint64, now protocol.Instant, ahead []protocol.Request) map[shape]protocol.Instant {
-	if a.known == nil || a.version != version || a.now != now || !slices.EqualFunc(a.ahead, ahead, protocol.Request.Equal) {
+	if a.known == nil || a.version != version || a.now != now || !equal(a.ahead, ahead) {
 		*a = planCache{version: version, now: now, ahead: slices.Clone(ahead), known: map[shape]protocol.Instant{}}
 	}
 	return a.known
@@ -142,10 +142,14 @@ func (c *Core) profileWith(now protocol.Instant, ahead []protocol.Request) *prof
 	return p
 }
 
+func equal(a, b []protocol.Request) bool {
+	return slices.EqualFunc(a, b, func(x, y protocol.Request) bool { return x.Equal(y) })
+}
+
 // planAt is the plan of the present state with the ahead requests.
 func (c *Core) planAt(now protocol.Instant, ahead []protocol.Request) *plan {
 	p := &c.plan
-	if p.version != c.version || !p.validAt(now) || !slices.EqualFunc(p.ahead, ahead, protocol.Request.Equal) {
+	if p.version != c.version || !p.validAt(now) || !equal(p.ahead, ahead) {
 		p.version = c.version
 		p.ahead = append(p.ahead[:0], ahead...)
 		p.begin(&c.state, now, ahead)

@@ -194,7 +194,7 @@ func TestSubmit(t *testing.T) {
 	}
 	job := ev.Jobs[0]
 	want := protocol.Request{CPUs: 4, Nodes: 2, MemoryMB: 3, WallTime: protocol.Hour}
-	if !job.Spec.Request.Equal(want) || !job.Spec.Requeue || !job.Spec.Allows("here") || job.Spec.Allows("there") {
+	if !job.Spec.Equal(want) || !job.Spec.Requeue || !job.Spec.Allows("here") || job.Spec.Allows("there") {
 		t.Errorf("spec %+v", job.Spec)
 	}
 	if string(job.Payload.Script) != "#!/bin/sh\n" || job.Payload.Stderr != "/w/e" || job.Payload.Env[0] != "A=b" {

@@ -24,9 +24,7 @@ func sizeText(job view.Job) string {
 	if job.Requeue {
 		text += ", requeue allowed"
 	}
-	for _, one := range job.Resources {
-		text += fmt.Sprintf(", %s per %s", console.Plain(one.String()), one.Per)
-	}
+	text += resourcesText(job.Resources)
 	if job.Features != "" {
 		text += ", on nodes with " + console.Plain(job.Features)
 	}
@@ -40,6 +38,15 @@ func sizeText(job view.Job) string {
 		text += fmt.Sprintf(`, with the comment "%s"`, console.Plain(job.Comment))
 	}
 	return text
+}
+
+// resourcesText says what a job asks for beside CPUs and memory, as ", gpu:2 per node".
+func resourcesText(list []protocol.Resource) string {
+	var text strings.Builder
+	for _, one := range list {
+		fmt.Fprintf(&text, ", %s per %s", console.Plain(one.String()), one.Per)
+	}
+	return text.String()
 }
 
 // layoutText says of a job's CPUs what it asks for beside their number.
