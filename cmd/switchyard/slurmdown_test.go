@@ -18,7 +18,7 @@ func slurmThatFails(t *testing.T) (bin, down string) {
 	t.Helper()
 	bin = shortDir(t)
 	down = filepath.Join(bin, "down")
-	partitions, err := filepath.Abs("../../localsched/slurm/testdata/partition.txt")
+	partitions, err := filepath.Abs("../../localsched/slurm/testdata/22.05/partition.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func slurmThatFails(t *testing.T) (bin, down string) {
 	for name, text := range map[string]string{
 		"scontrol": "#!/bin/sh\n[ \"$1\" != --version ] || exec echo slurm 22.05.8\n[ ! -e " + down + " ] || { cat " + down + " >&2; exit 1; }\n" +
 			"case $* in *partition*) cat " + partitions + " ;; esac\n",
-		"sinfo":  fails + "echo 'a1|batch|0/4/0/4|4000|1|idle'\n",
+		"sinfo":  fails + "echo 'a1|batch|0/4/0/4|4000|1|idle|(null)|(null)'\n",
 		"squeue": fails, "sbatch": fails, "scancel": fails,
 	} {
 		testprogram.Write(t, filepath.Join(bin, name), text)

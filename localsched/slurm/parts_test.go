@@ -55,6 +55,9 @@ func TestParseQueue(t *testing.T) {
 	if got, err := slurm.ParseQueue(good, "MARK"); err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
+	if got, err := slurm.ParseQueue(queueLine(map[int]string{14: "4294967294"}), "MARK"); err != nil || len(got) != 1 {
+		t.Errorf("a job without a number of tasks: %v, %v", got, err)
+	}
 	for column, bad := range map[int]string{0: "x", 2: "-1", 7: "today", 9: "soon", 10: "long", 11: "many", 12: "few", 13: "mem=lots", 14: "few", 19: "high"} {
 		if got, err := slurm.ParseQueue(queueLine(map[int]string{column: bad}), "MARK"); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%q in column %d: read as %s, %v", bad, column, got, err)

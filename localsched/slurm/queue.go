@@ -168,10 +168,16 @@ func (e *entry) parseNeeds(f []string) (err error) {
 			}
 		}
 	}
-	tasks, err := parseCount(f[3], math.MaxInt32)
+	tasks := 0
+	if f[3] != noValue { // as of a job that names tasks per node alone
+		tasks, err = parseCount(f[3], math.MaxInt32)
+	}
 	e.resources = askedInQueue(f[4:], tasks)
 	return err
 }
+
+// noValue is Slurm's NO_VAL, which squeue prints for some numbers that a job does not name.
+const noValue = "4294967294"
 
 // nameOrNone is a name that one of the commands prints; empty for its words for none.
 func nameOrNone(text string) string {

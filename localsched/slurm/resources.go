@@ -105,6 +105,9 @@ func parseFeatures(text string) []string {
 	names = slices.DeleteFunc(names, func(name string) bool { return !protocol.IsWord(name) })
 	slices.Sort(names)
 	names = slices.Compact(names)
+	if len(names) == 0 {
+		return nil
+	}
 	return names[:min(len(names), protocol.MaxFeatures)]
 }
 
