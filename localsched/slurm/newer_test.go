@@ -30,9 +30,8 @@ const newerByDefault = "^TestConformance$/" +
 const swapUsr = `mount --rbind /usr/local "$0/local" && mount --rbind "$0" /usr && exec "$@"`
 
 // TestOnNewerSlurm runs tests of this package in a second process, to which Debian 13's Slurm 24.11 is what is
-// installed. make newer-slurm has unpacked it.
-func TestOnNewerSlurm(t *testing.T) {
-	t.Parallel()
+// installed. make newer-slurm has unpacked it. The clusters of both versions are not up at the same time.
+func TestOnNewerSlurm(t *testing.T) { //nolint:paralleltest // see above
 	needs(t)
 	caches, err := os.UserCacheDir()
 	if err != nil {
