@@ -10,8 +10,8 @@ TIMEOUT   ?= 45m
 SHORT     ?= -short
 # How many packages are built or tested at once under the race detector, and how many tests
 # of each: most wait for processes and clocks.
-PACKAGES  ?= 3
-PARALLEL  ?= 6
+PACKAGES  ?= 2
+PARALLEL  ?= 4
 FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s

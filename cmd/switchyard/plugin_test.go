@@ -72,7 +72,7 @@ const checkPatience = "2m"
 type checked struct {
 	Kind   string `json:"kind"`
 	Failed int    `json:"failed"`
-	Cases  []struct{ Name, Result, Why string }
+	Cases  []struct{ Name, Result, Reason string }
 }
 
 // checkPlugin runs plugin check, in which every case must hold. Those that do not are
@@ -85,7 +85,7 @@ func checkPlugin(t *testing.T, args ...string) (c checked) {
 	}
 	for _, one := range c.Cases {
 		if one.Result == "failed" {
-			t.Errorf("%s: %s", one.Name, one.Why)
+			t.Errorf("%s: %s", one.Name, one.Reason)
 		}
 	}
 	if code != 0 || c.Failed > 0 {

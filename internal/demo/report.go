@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -52,7 +53,7 @@ func (d *Demo) report(jobs []*tracked, took time.Duration) error {
 	if err := t.Write(d.Out, "", true); err != nil {
 		return err
 	}
-	d.say("Quotes assume that each job takes all of its limit, 10 s.\n")
+	d.say("Quotes assume that each job takes all of its limit, %s.\n", testbed.Limit.Text())
 	if err := d.summary(jobs).Write(d.Out, "", true); err != nil {
 		return err
 	}

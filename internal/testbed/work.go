@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Task is a batch script with a known answer.
@@ -20,6 +22,10 @@ type Task struct {
 	Answer  string // what it prints
 	witness string // a file that gets a line for each run
 }
+
+// Limit is the time limit of tasks: several times what they take on an idle machine,
+// so that a busy one does not make them fail.
+const Limit = 30 * protocol.Second
 
 // Work makes n tasks of one to four seconds, on one to three CPUs. Each run adds
 // a line to a file in the directory witnesses. The same seed makes the same tasks.
@@ -33,12 +39,12 @@ func Work(seed uint64, n int, witnesses string) []Task {
 		pause := 1 + 3*rng.Float64()
 		t.Script = fmt.Sprintf(`#!/bin/sh
 #SBATCH --job-name=%s
-#SBATCH --ntasks=%d --time=0:00:10
+#SBATCH --ntasks=%d --time=%s
 #SBATCH --output=%%x.out
 echo "process $$" >> '%s'
 %s
 sleep %.1f  # stands for more of the same
-`, t.Name, t.CPUs, t.witness, command, pause)
+`, t.Name, t.CPUs, Limit.Text(), t.witness, command, pause)
 		tasks[i] = t
 	}
 	return tasks
@@ -59,7 +65,7 @@ func computation(rng *rand.Rand) (kind, command, answer string) {
 	word := fmt.Sprintf("switchyard %d", rng.IntN(1_000_000))
 	rounds := 5 + rng.IntN(20)
 	return "hash", fmt.Sprintf(`h='%s'; i=0
-while [ $i -lt %d ]; do h=$(printf %%s "$h" | sha256sum | cut -d ' ' -f 1); i=$((i + 1)); done
+while [ $i -lt %d ]; do h=$(printf %%s "$h" | sha256sum); h=${h%%%% *}; i=$((i + 1)); done
 echo "$h"`, word, rounds), hashes(word, rounds) + "\n"
 }
 
