@@ -12,12 +12,13 @@ type Job struct {
 	Payload   *Payload  `json:"payload,omitempty"` // nil: it is only asked about
 	Component Component `json:"component,omitzero"`
 	Export    Export    `json:"export,omitzero"`
+	Mail      Mail      `json:"mail,omitzero"`
 }
 
 // Check says what is wrong with the job, if anything, wherever it is submitted: at the API and in
 // the peer.
 func (j *Job) Check() error {
-	return cmp.Or(j.Spec.Check(), j.CheckShapes(), j.Component.check(), j.Payload.Check())
+	return cmp.Or(j.Spec.Check(), j.CheckShapes(), j.Component.check(), j.Mail.check(), j.Payload.Check())
 }
 
 // Component is what the origin alone knows of a job [IS 1].

@@ -278,12 +278,12 @@ func TestNamesThatCannotBeSeen(t *testing.T) {
 
 func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 	t.Parallel()
-	job, notices := read(t, script("#SBATCH -p debug -n 2 --mail-user ada@x --nice -s -t 5", "true", "#SBATCH -n 9"),
+	job, notices := read(t, script("#SBATCH -p debug -n 2 --profile all --nice -s -t 5", "true", "#SBATCH -n 9"),
 		batchscript.Setting{Long: "account", Value: "high"})
 	want := []string{
 		"job.sh:4: #SBATCH after the first command has no effect; move it before the first command",
 		"job.sh:2: --partition has no effect: ",
-		"job.sh:2: --mail-user has no effect: ",
+		"job.sh:2: --profile has no effect: ",
 		"job.sh:2: --nice has no effect: ",
 		"job.sh:2: --oversubscribe has no effect: ",
 		"command line: --account has no effect: ",

@@ -116,6 +116,15 @@ func shape() []Option {
 func surroundings() []Option {
 	return []Option{
 		{
+			Long: "mail-type", Value: "type[,type]", set: setMailTypes, Slurm: true,
+			Help: "when to send mail about the job: BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL (the first four) or NONE (default)",
+			Note: "the site where the job is submitted sends the mail, if it is configured to; there is none before a time limit (`TIME_LIMIT_50`, `_80`, `_90`)",
+		},
+		{
+			Long: "mail-user", Value: "user[,user]", Help: "addresses for the mail (default: the submitting user)",
+			set: func(w *jobOptions, value string) error { w.mail.To = value; return protocol.CheckMailTo(value) }, Slurm: true,
+		},
+		{
 			Long: "output", Short: "o", Value: "file",
 			Help: "file of the standard output; %j job ID, %x name, %u user (default: switchyard-%j.out)",
 			set:  path(func(w *jobOptions) *string { return &w.stdout }), Slurm: true, Vars: []string{"SBATCH_OUTPUT"},
@@ -282,7 +291,6 @@ func conduct() []Option {
 // conveniences are left out: the job is the same without them.
 func conveniences() []Option {
 	const (
-		mail     = "Switchyard sends no mail; use submit --wait"
 		order    = "each site orders its queue by its own policy"
 		charged  = "accounts and keys are not mapped; each site uses its default"
 		measured = "accounting is configured by each site"
@@ -293,7 +301,6 @@ func conveniences() []Option {
 		noticed("the grid chooses a site, and the site its partition", row{"partition/p", "name", "SBATCH_PARTITION"}),
 		noticed(measured, row{"acctg-freq", "list", "SBATCH_ACCTG_FREQ"}, row{"profile", "list", "SBATCH_PROFILE"}),
 		noticed("dependencies are not supported", row{"kill-on-invalid-dep", "yes|no", ""}),
-		noticed(mail, row{"mail-type", "types", ""}, row{"mail-user", "user", ""}),
 		noticed(order, row{"nice", "[value]", ""}, row{"priority", "value", ""}),
 		noticed(choice, row{"delay-boot", "minutes", "SBATCH_DELAY_BOOT"}, row{"prefer", "list", ""},
 			row{"use-min-nodes", "", "SBATCH_USE_MIN_NODES"}),

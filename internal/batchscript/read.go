@@ -134,6 +134,7 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	}
 	files.AppendOutput, files.LimitSignal = w.appendOutput, w.limitSignal
 	w.checkSignal(&job, script, r)
+	job.Mail = w.mailFor(script, r)
 	return job
 }
 

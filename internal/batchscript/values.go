@@ -60,6 +60,9 @@ type jobOptions struct {
 
 	export, exportRemote string
 
+	mail     protocol.Mail
+	mailLeft []string // types of mail that are not sent
+
 	wait, parsable, testOnly, quiet bool
 
 	refused []refusal       // options so far that are refused

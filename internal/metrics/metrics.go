@@ -35,6 +35,7 @@ type Metrics struct {
 	errors     *prometheus.CounterVec
 	rejected   *prometheus.CounterVec
 	dropped    *prometheus.CounterVec
+	mails      *prometheus.CounterVec
 	volunteers *prometheus.CounterVec
 	rules      *prometheus.GaugeVec
 	pluginUp   *prometheus.GaugeVec
@@ -65,6 +66,7 @@ func New(id Identity) *Metrics {
 		rejected: counters("rejected_messages_total", "Network messages rejected, by reason.", "reason"),
 		dropped: counters("dropped_total",
 			"Messages of a partner that were dropped because it exceeded its limits, by kind.", "partner", "kind"),
+		mails: counters("mails_total", "Mails to users about their jobs, by result: sent, failed or dropped.", "result"),
 		volunteers: counters("volunteer_messages_total",
 			"Volunteer messages received from a partner; with the name of the local site, those sent to its partners.", "partner"),
 		rules: gauges("config_info", "Always 1; the labels are the active policies.",
@@ -77,7 +79,7 @@ func New(id Identity) *Metrics {
 		handing:  histogram("handoff_duration_seconds", "Time from the offer of a job to its acceptance by a partner."),
 	}
 	m.registry.MustRegister(
-		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped,
+		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped, m.mails,
 		m.volunteers, m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing, build(id), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -151,3 +153,6 @@ func (m *Metrics) Refused(code view.RefusalCode) { m.submitted.WithLabelValues(s
 
 // Rejected counts a network message that was rejected.
 func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
+
+// Mailed counts a mail to a user about a job.
+func (m *Metrics) Mailed(result string) { m.mails.WithLabelValues(result).Inc() }

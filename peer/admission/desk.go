@@ -146,7 +146,7 @@ func (d *Desk) Job(one *protocol.Job, spec protocol.Spec, application protocol.J
 	return row.Job{
 		Spec: spec, Phase: row.JobInGridQueue, State: protocol.Pending,
 		WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
-		Application: application, Component: broker.NewComponent(one), Export: one.Export,
+		Application: application, Component: broker.NewComponent(one), Export: one.Export, Mail: one.Mail,
 	}, payload
 }
 

@@ -28,9 +28,21 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err = body.complete(); err != nil {
 		return refuse(view.BadRequest, "%v", err)
 	}
-	return s.ask(w, r, http.StatusCreated, func(asked event.AskID) event.Event {
+	answer, err := s.Node.Ask(r.Context(), func(asked event.AskID) event.Event {
 		return event.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: body.Jobs, Application: body.Application}
 	})
+	if err != nil {
+		return err
+	}
+	if submitted, ok := answer.(view.Submitted); ok && !s.Mail && wantsMail(body.Jobs) {
+		submitted.Notices = append(slices.Clip(submitted.Notices), "no mail is sent about the job: the site has no [mail] command in its configuration")
+		answer = submitted
+	}
+	return reply(w, http.StatusCreated, answer)
+}
+
+func wantsMail(jobs []protocol.Job) bool {
+	return slices.ContainsFunc(jobs, func(job protocol.Job) bool { return len(job.Mail.Events) > 0 })
 }
 
 func (s *server) quotes(w http.ResponseWriter, r *http.Request, who caller) error {

@@ -44,6 +44,8 @@ type Config struct {
 	Private bool     // people see their own jobs only, but for root, the peer's account and Admins
 	Admins  []string // users who see and may cancel the jobs of all users
 
+	Mail bool // whether the site sends mail about jobs
+
 	ExportRemote []string // variables that leave the site with every job, as [protocol.Export.Allows] reads them
 
 	Alarms func() []string // what the site's operator should look at now; nil: nothing

@@ -52,6 +52,7 @@ func (r *checker) check() {
 	r.checkInitiation(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
 	r.checkSubmit(&c.Submit)
+	r.checkMail(c.Mail)
 	r.AtLeast("limits.max_active_jobs", c.Limits.MaxActiveJobs, 1)
 	r.checkRetention(&c.Retention)
 	r.AtLeast("limits.max_jobs_per_user", c.Limits.MaxJobsPerUser, 1)
@@ -152,6 +153,18 @@ func (r *checker) checkSubmit(s *Submit) {
 			r.Problem(fmt.Sprintf("submit.export_remote[%d]", i),
 				"%q is not a variable's name; write a name, or its beginning with a star behind it, as \"LC_*\"", pattern)
 		}
+	}
+}
+
+func (r *checker) checkMail(m *Mail) {
+	if m == nil {
+		return
+	}
+	if len(m.Command) == 0 || !path.IsAbs(m.Command[0]) {
+		r.Problem("mail.command", "is %q; give the absolute path of a command and its arguments, such as [\"/usr/sbin/sendmail\", \"-t\", \"-i\"]", m.Command)
+	}
+	if err := protocol.CheckMailTo(m.From); err != nil {
+		r.Problem("mail.from", "%v", err)
 	}
 }
 

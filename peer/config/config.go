@@ -29,6 +29,7 @@ type Config struct {
 	Limits         Limits         `toml:"limits"`
 	Retention      Retention      `toml:"retention"`
 	Results        Results        `toml:"results"`
+	Mail           *Mail          `toml:"mail"` // nil: no mail is sent
 	Accounts       Accounts       `toml:"accounts"`
 	API            API            `toml:"api"`
 	Metrics        Metrics        `toml:"metrics"`
@@ -277,6 +278,12 @@ type Results struct {
 	MaxOutput Megabytes         `toml:"max_output"`
 	MaxKept   Megabytes         `toml:"max_kept"`
 	KeepFor   protocol.Duration `toml:"keep_for"`
+}
+
+// Mail is the table [mail]: mail to users about their jobs.
+type Mail struct {
+	Command []string `toml:"command"` // and its arguments
+	From    string   `toml:"from"`    // empty: what the command makes it
 }
 
 // Retention is the table [retention]: how long what is over is kept.

@@ -100,6 +100,9 @@ func (g *Gossip) SetDefaults() {
 	}
 }
 
+// SetDefaults makes it a table [mail] without keys. It implements [settings.Defaulter].
+func (m *Mail) SetDefaults() { *m = Mail{Command: []string{"/usr/sbin/sendmail", "-t", "-i"}} }
+
 // SetDefaults makes it a table [localsched.slurm] without keys. It implements
 // [settings.Defaulter].
 func (s *Slurm) SetDefaults() { *s = Slurm{PollInterval: 2 * protocol.Second} }

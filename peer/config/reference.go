@@ -56,6 +56,10 @@ func reference() []section {
 			{name: "max_kept", about: "Maximum disk space of the directory kept in state_dir. It has output that could not be written to the place that the user named. The oldest files are deleted first; the newest always stays."},
 			{name: "keep_for", about: "How long files stay in that directory."},
 		}},
+		{name: "mail", optional: true, about: "Mail to users of this site about their jobs (submit --mail-type). Without this table none is sent, and \"switchyard submit\" says so. A mail that cannot be handed to the command is logged (mail_failed) and not repeated.", keys: []entry{
+			{name: "command", about: "Command that gets each mail, with its headers, on standard input; first word: an absolute path. It runs as the peer's account, one mail at a time, for at most a minute. A command of your own can pass the mail on to something else: the variables SWITCHYARD_JOB_ID, SWITCHYARD_JOB_NAME, SWITCHYARD_JOB_USER, SWITCHYARD_JOB_STATE and SWITCHYARD_MAIL_TYPE say what it is about."},
+			{name: "from", example: `"switchyard@north.example.org"`, about: "Sender address. If unset, that of the command."},
+		}},
 		{name: "retention", about: "How long the peer keeps data that no job needs. It checks every hour; the database file shrinks when more than half of it is free.", keys: []entry{
 			{name: "finished_jobs", about: "How long after its end a finished job is listed and \"switchyard status\" shows it."},
 			{name: "max_finished_jobs", about: "Maximum number of finished jobs that are kept; the jobs that ended first are deleted first."},

@@ -75,6 +75,8 @@ func defaultsOf(s section) reflect.Value {
 	c := Default()
 	c.Gossip = new(Gossip)
 	c.Gossip.SetDefaults()
+	c.Mail = new(Mail)
+	c.Mail.SetDefaults()
 	c.LocalSched.Slurm = new(Slurm)
 	c.LocalSched.Slurm.SetDefaults()
 	c.LocalSched.BGP = new(BGP)

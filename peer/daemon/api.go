@@ -28,7 +28,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
 			Plugins: d.pluginStatus, Power: d.power, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins,
-			Alarms: d.budget.Alarms, Notes: d.notes, Gossip: d.gossip != nil,
+			Alarms: d.budget.Alarms, Notes: d.notes, Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
 		})
 		if err != nil {
 			return fmt.Errorf("[site] socket: %w", err)

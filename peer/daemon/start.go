@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/mail"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/recording"
 	"github.com/switchyard-hpc/switchyard/peer/results"
@@ -89,6 +90,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 		Log:       d.log,
 		Meter:     d.meter,
 		Recorder:  recorder,
+		Mailer:    d.mailer(ctx),
 		Retention: node.Retention(d.cfg.Retention),
 		Space:     func() (uint64, error) { return localdisk.Free(string(d.cfg.Site.StateDir)) },
 		Witness:   d.witness,
@@ -109,6 +111,18 @@ func (d *Daemon) results() *results.Dir {
 		MaxKept: d.cfg.Results.MaxKept.Bytes(), KeepFor: d.cfg.Results.KeepFor.Std(),
 		Removed: func(name, why string) { d.log.Warn("kept_output_removed", "file", name, "why", why) },
 	}
+}
+
+// mailer sends mail about jobs; nil: the site sends none.
+func (d *Daemon) mailer(ctx context.Context) node.Mailer {
+	if d.cfg.Mail == nil {
+		return nil
+	}
+	sender := mail.NewSender(mail.Config{
+		Command: d.cfg.Mail.Command, From: d.cfg.Mail.From, Log: d.log, Count: d.meter.Mailed,
+	})
+	d.launch(ctx, "the mail", sender.Run)
+	return sender
 }
 
 // recorder makes the recording that was asked for; nil: none was.

@@ -26,6 +26,7 @@ type Config struct {
 	Prices    Prices   // of electricity; nil: none are known
 	Meter     Meter    // nil: nothing is counted
 	Recorder  Recorder // nil: nothing is recorded
+	Mailer    Mailer   // nil: no mail is sent
 	// Clock reads the machine's clocks; nil: [wallclock.System].
 	Clock wallclock.Source
 	// AllowStarts lets the local scheduler start the jobs of its queue, or keeps it from that;

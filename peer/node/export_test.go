@@ -31,7 +31,7 @@ func NewWith(cfg Config, machine Core) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return newNode(cfg, machine, moves{meter: cfg.Meter}), nil
+	return newNode(cfg, machine, moves{meter: cfg.Meter}, mails{}), nil
 }
 
 // Restore reads the machine's rows.

@@ -47,6 +47,7 @@ type Node struct {
 	calls      sync.WaitGroup // running calls
 	facts      *factLog
 	moves      moves
+	mails      mails
 
 	life        protocol.Life // of what is durable; the second stage's alone
 	unwitnessed bool          // the witness could not be written
@@ -86,7 +87,9 @@ func New(cfg Config) (*Node, error) {
 	if cfg.Recorder != nil {
 		cfg.Peer = cfg.Recorder.Listen(cfg.Peer)
 	}
-	restoring := restoring{store: cfg.Store, moves: moves{meter: cfg.Meter}, keep: cfg.Recorder != nil}
+	restoring := restoring{
+		store: cfg.Store, moves: moves{meter: cfg.Meter}, mails: mails{origin: cfg.Peer.Site, mailer: cfg.Mailer}, keep: cfg.Recorder != nil,
+	}
 	machine, err := peer.Restore(cfg.Peer, cfg.Seed, restoring.rows)
 	if err != nil {
 		return nil, fmt.Errorf("restore the peer, after %d rows: %w", restoring.count, err)
@@ -97,11 +100,11 @@ func New(cfg Config) (*Node, error) {
 	if cfg.Recorder != nil {
 		cfg.Recorder.Begin(cfg.Peer, cfg.Seed, restoring.kept)
 	}
-	return newNode(cfg, machine, restoring.moves), nil
+	return newNode(cfg, machine, restoring.moves, restoring.mails), nil
 }
 
 // newNode puts the shell around a machine.
-func newNode(cfg Config, machine core, moves moves) *Node {
+func newNode(cfg Config, machine core, moves moves, mails mails) *Node {
 	return &Node{
 		cfg:     cfg,
 		log:     cfg.Log,
@@ -115,6 +118,7 @@ func newNode(cfg Config, machine core, moves moves) *Node {
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		moves:   moves,
+		mails:   mails,
 	}
 }
 

@@ -235,6 +235,7 @@ func (n *Node) release(ctx context.Context, in <-chan *batch) {
 func (n *Node) startCalls(ctx context.Context, b *batch) {
 	for _, record := range b.rows {
 		n.moves.take(record)
+		n.mails.take(record)
 	}
 	for _, e := range b.effects {
 		n.send(ctx, e.messages)

@@ -121,6 +121,13 @@ type Meter interface {
 	Rejected(reason string)
 }
 
+// Mailer sends mail to the users of jobs.
+type Mailer interface {
+	// Mail says that a job of this origin, as it now is, has come to an event that its user wants
+	// mail about. It does not wait.
+	Mail(about protocol.MailEvent, job *view.Job)
+}
+
 // Recorder gets all inputs of the machine, and what each step returns. Its
 // methods are called by one goroutine at a time, in the order of the steps.
 type Recorder interface {

@@ -10,6 +10,7 @@ import (
 type restoring struct {
 	store Store
 	moves moves
+	mails mails
 	count int
 	keep  bool // the rows, for a recording
 	kept  []row.Record
@@ -28,6 +29,7 @@ func (r *restoring) rows(yield func(row.Record, error) bool) {
 			if err == nil {
 				r.count++
 				r.moves.take(rec)
+				r.mails.restore(rec)
 				if r.keep {
 					r.kept = append(r.kept, rec)
 				}

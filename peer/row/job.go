@@ -54,6 +54,7 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Stdout         string             `json:"stdout,omitempty"`
 	Stderr         string             `json:"stderr,omitempty"`
 	Export         protocol.Export    `json:"export,omitzero"`
+	Mail           protocol.Mail      `json:"mail,omitzero"`
 
 	Application protocol.JobID      `json:"application,omitempty"`  // that it is a component of; 0: of its own
 	Component   *protocol.Component `json:"component,omitempty"`    // nil: a plain job

@@ -13,7 +13,7 @@ func (j *Job) View(origin protocol.SiteName) view.Job {
 	v := view.Described(j.Spec)
 	v.State, v.Origin, v.Site, v.Epoch = j.State, origin, PlacedAt(j.Job), j.Epoch
 	v.CommittedAt, v.Started, v.Ended, v.QuotedAWT = j.CommittedAt, j.Started, j.Ended, j.QuotedAWT
-	v.WorkDir, v.Stdout, v.Stderr = j.WorkDir, j.Stdout, j.Stderr
+	v.WorkDir, v.Stdout, v.Stderr, v.Mail = j.WorkDir, j.Stdout, j.Stderr, j.Mail
 	if j.Run != nil {
 		v.Local = j.Run.Local
 	}

@@ -58,6 +58,7 @@ type Job struct {
 	WorkDir     string              `json:"work_dir"`
 	Stdout      string              `json:"stdout"`
 	Stderr      string              `json:"stderr"`
+	Mail        protocol.Mail       `json:"mail,omitzero"` // that its user gets about it
 
 	Application      protocol.JobID    `json:"application,omitempty"` // of its first component; 0: the job is on its own
 	Component        string            `json:"component,omitempty"`

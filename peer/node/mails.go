@@ -1,0 +1,85 @@
+package node
+
+import (
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// mails follows the jobs of this origin whose users want mail. It sees durable rows only, and of a
+// batch the last of each: a mail is sent at most once, and one that a crash prevents is not sent later.
+type mails struct {
+	origin protocol.SiteName
+	mailer Mailer // nil: none is sent
+	states map[protocol.JobID]protocol.State
+}
+
+// restore takes in a row as the node found it at its start.
+func (m *mails) restore(record row.Record) {
+	if job, ok := record.Row.(row.Job); ok && m.mailer != nil && len(job.Mail.Events) > 0 {
+		m.set(job.Spec.Job, job.State)
+	}
+}
+
+func (m *mails) set(id protocol.JobID, state protocol.State) {
+	if m.states == nil {
+		m.states = make(map[protocol.JobID]protocol.State)
+	}
+	m.states[id] = state
+}
+
+// take looks at a changed row.
+func (m *mails) take(record row.Record) {
+	if m.mailer == nil {
+		return
+	}
+	if job, ok := record.Row.(row.Job); ok {
+		m.moved(&job)
+	} else if finished, ok := record.Row.(row.Archived); ok {
+		m.ended(&finished.View)
+	}
+}
+
+func (m *mails) moved(job *row.Job) {
+	if len(job.Mail.Events) == 0 {
+		return
+	}
+	from := m.states[job.Spec.Job]
+	m.set(job.Spec.Job, job.State)
+	switch {
+	case job.State == from:
+	case job.State == protocol.Running:
+		m.about(protocol.MailBegin, job)
+	case from == protocol.Running && job.State == protocol.Pending:
+		m.about(protocol.MailRequeue, job)
+	}
+}
+
+func (m *mails) about(event protocol.MailEvent, job *row.Job) {
+	if job.Mail.Wants(event) {
+		view := (&status.Job{Job: job}).View(m.origin)
+		view.Reason = job.Reason
+		m.mailer.Mail(event, &view)
+	}
+}
+
+// ended sends what is due at a job's end: what slurmctld sends then, and one mail if several types ask for it.
+func (m *mails) ended(job *view.Job) {
+	from := m.states[job.ID]
+	delete(m.states, job.ID)
+	if len(job.Mail.Events) == 0 {
+		return
+	}
+	if job.Started != 0 && from != protocol.Running && job.Mail.Wants(protocol.MailBegin) { // it has come and gone in one batch
+		m.mailer.Mail(protocol.MailBegin, job)
+	}
+	switch {
+	case job.State == protocol.Timeout && job.Mail.Wants(protocol.MailTimeLimit):
+		m.mailer.Mail(protocol.MailTimeLimit, job)
+	case job.State != protocol.Completed && job.State != protocol.Cancelled && job.Mail.Wants(protocol.MailFail):
+		m.mailer.Mail(protocol.MailFail, job)
+	case job.Mail.Wants(protocol.MailEnd):
+		m.mailer.Mail(protocol.MailEnd, job)
+	}
+}
