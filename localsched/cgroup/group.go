@@ -21,6 +21,7 @@ type Group struct {
 	Memory  string `json:"memory,omitempty"`  // of version 1, as those that follow
 	Pids    string `json:"pids,omitempty"`
 	Freezer string `json:"freezer,omitempty"`
+	Devices string `json:"devices,omitempty"`
 }
 
 // Limits are what the processes of a group may have together.
@@ -32,7 +33,7 @@ type Limits struct {
 // dirs lists the group's directories.
 func (g Group) dirs() []string {
 	var all []string
-	for _, dir := range []string{g.Unified, g.Memory, g.Pids, g.Freezer} {
+	for _, dir := range []string{g.Unified, g.Memory, g.Pids, g.Freezer, g.Devices} {
 		if dir != "" && !slices.Contains(all, dir) {
 			all = append(all, dir)
 		}
@@ -48,7 +49,7 @@ func (g Group) Child(name string) Group {
 		}
 		return filepath.Join(dir, name)
 	}
-	return Group{Unified: below(g.Unified), Memory: below(g.Memory), Pids: below(g.Pids), Freezer: below(g.Freezer)}
+	return Group{Unified: below(g.Unified), Memory: below(g.Memory), Pids: below(g.Pids), Freezer: below(g.Freezer), Devices: below(g.Devices)}
 }
 
 // Children lists the names of the groups below this one.
@@ -168,7 +169,7 @@ func (g Group) Add(pid int) (Group, error) {
 
 // without is the group without one of its directories.
 func (g Group) without(dir string) Group {
-	for _, part := range []*string{&g.Unified, &g.Memory, &g.Pids, &g.Freezer} {
+	for _, part := range []*string{&g.Unified, &g.Memory, &g.Pids, &g.Freezer, &g.Devices} {
 		if *part == dir {
 			*part = ""
 		}

@@ -44,6 +44,10 @@ type Job struct {
 	Seq   uint64           // in the order of submission
 	Began protocol.Instant // when the engine started it; it is pending until it has
 
+	// Resources is what a started job takes of the resources of the machine, by name and type,
+	// without those of which the machine names none.
+	Resources []protocol.Resource
+
 	Reported changefeed.Job
 
 	started    bool
@@ -238,7 +242,7 @@ func (d *Driver) apply(now protocol.Instant, actions localsched.Actions) {
 		}
 		j.started, j.Began = true, now
 		if d.builtin != nil {
-			j.Place = d.builtin.PlaceName(tag)
+			j.Place, j.Resources = d.builtin.PlaceName(tag), d.builtin.Resources(tag)
 		}
 	}
 	d.work.Starts = append(d.work.Starts, actions.Starts...)

@@ -351,6 +351,15 @@ func subset(inner, outer []bool) bool {
 	return true
 }
 
+// resourcesOf lists what extras take of the kinds, sorted.
+func (m *counted) resourcesOf(number int32) (list []protocol.Resource) {
+	for _, one := range m.extras[number].takes {
+		kind := m.kinds[one.kind]
+		list = append(list, protocol.Resource{Name: kind.Name, Type: kind.Type, Count: int(one.count)})
+	}
+	return list
+}
+
 // covers says whether a reservation has all that its job takes beside units.
 func (m *counted) covers(reservation, job int32) bool {
 	has, takes := &m.extras[reservation], &m.extras[job]

@@ -165,6 +165,25 @@ func (e *Engine) PlaceName(tag protocol.Tag) string {
 	return e.core.placeName(e.core.state.running.list()[i].Place)
 }
 
+// Resources is what a running job takes of the resources that the capacity names, by name and type;
+// nil for any other job. For a resource of which the job has named no type, it has the type.
+func (e *Engine) Resources(tag protocol.Tag) []protocol.Resource {
+	m, ok := e.core.machine.(*counted)
+	if !ok {
+		return nil
+	}
+	slot, err := e.tags.get(tag)
+	if err != nil {
+		return nil
+	}
+	at := e.core.entries[slot]
+	i, running := e.core.state.running.find(at.end, at.order)
+	if at.state != runs || !running {
+		return nil
+	}
+	return m.resourcesOf(e.core.state.running.list()[i].extras)
+}
+
 // Load is how busy the machine is, as [Core.Load] says it.
 func (e *Engine) Load() protocol.Load { return e.core.Load() }
 

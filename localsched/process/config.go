@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
@@ -28,6 +29,9 @@ type Config struct {
 	// Budget binds the policy, until [Scheduler.SetBudget] brings another. The zero
 	// Budget is none.
 	Budget engine.Budget
+	// Devices are those that the one node of the capacity states as resources. Jobs get those with
+	// the lowest indexes first.
+	Devices []Device
 	// LearnJobPower has the scheduler learn what jobs draw, by the rates of the budget, which
 	// need not hold at any time.
 	LearnJobPower bool
@@ -85,6 +89,7 @@ func (c Config) withDefaults() Config {
 		c.MaxProcesses = DefaultMaxProcesses
 	}
 	c.Cgroup = cmp.Or(c.Cgroup, cgroup.Own)
+	c.Devices = slices.SortedStableFunc(slices.Values(c.Devices), compareDevices)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -103,5 +108,5 @@ func (c Config) validate() error {
 	case c.LearnJobPower && !driver.Rules{Budget: c.Budget}.Budgeted():
 		return errors.New("learning the power of jobs requires the power of a CPU: set watts_per_cpu")
 	}
-	return driver.Rules{Budget: c.Budget}.Check()
+	return errors.Join(c.checkDevices(), driver.Rules{Budget: c.Budget}.Check())
 }

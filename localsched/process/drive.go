@@ -16,6 +16,7 @@ func (s *Scheduler) carryOut(work driver.Work) {
 	for _, tag := range work.Starts {
 		j := s.jobs[tag]
 		j.state = starting
+		s.giveDevices(j) // if some are missing, launch tries again
 		s.starts = append(s.starts, j)
 	}
 	for _, tag := range work.Kills {
@@ -42,6 +43,7 @@ func (s *Scheduler) leave(j *job, last state) {
 	now := s.driver.Now()
 	j.state = last
 	close(j.over)
+	s.freeDevices(j)
 	s.driver.Done(s.driver.Leave(now, &j.Job))
 }
 

@@ -16,10 +16,10 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is the environment of a job: what was submitted, and over it what
 // every job is given and what Slurm would say of it.
-func environment(dir string, job spool.Job, place string) []string {
-	given := append(job.Given(dir), asSlurm(job)...)
-	if place != "" {
-		given = append(given, "SWITCHYARD_PARTITION="+place)
+func environment(dir string, job spool.Job, where placeRecord, othersClosed bool) []string {
+	given := slices.Concat(job.Given(dir), asSlurm(job, where.NodeCPUs), where.gpuVariables(othersClosed))
+	if where.Place != "" {
+		given = append(given, "SWITCHYARD_PARTITION="+where.Place)
 	}
 	env := spool.Over(job.Submission.Payload.Env, given)
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
@@ -29,13 +29,14 @@ func environment(dir string, job spool.Job, place string) []string {
 }
 
 // asSlurm is what scripts that are made for Slurm look for: what sbatch sets, and of what a
-// job must have asked for only what it did. Its nodes are all this machine.
-func asSlurm(job spool.Job) []string {
+// job must have asked for only what it did. Its nodes are all this machine. A job that has its node for
+// itself has all CPUs of that.
+func asSlurm(job spool.Job, nodeCPUs int) []string {
 	r, id := &job.Submission.Spec.Request, job.Submission.Tag.Job.String()
 	tasks := r.Spread()
 	cpus := make([]int, len(tasks))
 	for i, n := range tasks {
-		cpus[i] = n * r.CPUsPerTask()
+		cpus[i] = max(n*r.CPUsPerTask(), nodeCPUs)
 	}
 	nodes := strconv.Itoa(len(tasks))
 	env := []string{
@@ -119,13 +120,13 @@ type plan struct {
 	StartBy protocol.Instant `json:"start_by_ms,omitempty"` // as in [localsched.Submission]
 }
 
-func planOf(dir string, job spool.Job, place string, shim int) plan {
+func planOf(dir string, job spool.Job, where placeRecord, othersClosed bool) plan {
 	out := job.Outputs(dir)
 	return plan{
-		Parent:  shim,
+		Parent:  os.Getpid(),
 		Command: job.Command(dir),
 		Script:  filepath.Join(dir, spool.ScriptFile),
-		Env:     environment(dir, job, place),
+		Env:     environment(dir, job, where, othersClosed),
 		Dir:     job.WorkDir(dir),
 		Stdin:   job.Submission.Payload.Input,
 		Stdout:  out.Stdout,

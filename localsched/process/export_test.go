@@ -14,7 +14,26 @@ var (
 	ParseStat = func(line string) error { _, err := parseStat(line); return err }
 	ReadJob   = spool.ReadJob[jobRecord]
 	ReadExit  = readExit
+
+	WithdrawClaim = withdrawClaim
 )
+
+// PlaceWithClaim prepares the start of a job with a device, and returns the name of its claim.
+func PlaceWithClaim(dir string) (claim string, err error) {
+	if claim, err = makeClaim(dir); err != nil {
+		return "", err
+	}
+	return claim, spool.ReplaceRecord(dir, placedFile, placeRecord{Devices: []Device{{Name: "gpu"}}, Claim: claim})
+}
+
+// Claim makes the file started of a job's directory as a shim does.
+func Claim(dir, claim string) (won bool, err error) {
+	id, err := self()
+	if err != nil {
+		return false, err
+	}
+	return startedRecord{processID: id}.create(dir, claim)
+}
 
 // ReleaseGroups removes the parent of the jobs' groups, in which there are none any more.
 func (s *Scheduler) ReleaseGroups() { s.groups.Parent.Release() }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched/cgroup"
@@ -25,7 +26,11 @@ const groupTimeout = 30 * time.Second
 func (s *Scheduler) openGroups() {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(s.config.Dir)) // never fails
-	s.groups = cgroup.Open(s.config.Cgroup, fmt.Sprintf("switchyard.%s.%08x", s.config.Site, sum.Sum32()))
+	name := fmt.Sprintf("switchyard.%s.%08x", s.config.Site, sum.Sum32())
+	s.groups = cgroup.Open(s.config.Cgroup, name)
+	if slices.ContainsFunc(s.config.Devices, func(d Device) bool { return d.File != "" }) {
+		s.groups, s.openDevices = s.groups.WithDevices(s.config.Cgroup, name)
+	}
 	if lacks := s.Uncontained(); lacks != "" {
 		s.config.Log.Warn("jobs_uncontained", "why", lacks)
 	}
@@ -45,6 +50,9 @@ func (s *Scheduler) Uncontained() string {
 	text := s.groups.Lacks
 	if text != "" && s.groups.Parent == (cgroup.Group{}) {
 		text = "processes that leave their session may outlive a job, and nothing limits its memory: " + text
+	}
+	if s.openDevices != "" {
+		text = spool.Noted(text, "nothing keeps jobs from the devices of other jobs but the variables in their environment: "+s.openDevices)
 	}
 	if s.uncontained.jobs == 0 {
 		return text
@@ -121,21 +129,26 @@ func groupFor(tag protocol.Tag) (group cgroup.Group, err error) {
 }
 
 // join makes the job's group and puts the second stage into it, which has not begun yet. What
-// cannot be done is noted, and the job runs without it.
-func (w *watch) join() {
+// cannot be done is noted, and the job runs without it. It returns whether the job cannot use the
+// devices that it was not given.
+func (w *watch) join() (othersClosed bool) {
 	err := w.group.Make()
 	if err != nil {
 		w.group = cgroup.Group{}
 		w.uncontained = fmt.Sprintf("runs without a cgroup: %v", err)
-		return
+		return false
 	}
 	limited := w.group.Limit(w.record.limits())
+	closed := w.group.CloseDevices(w.where.closed())
 	switch w.group, err = w.group.Add(w.pid); {
 	case err != nil && w.group == (cgroup.Group{}):
 		w.uncontained = fmt.Sprintf("runs without a cgroup: %v", err)
 	case err != nil || limited != nil:
 		w.uncontained = fmt.Sprintf("runs without all of its limits: %v", errors.Join(limited, err))
+	case closed != nil:
+		w.uncontained = fmt.Sprintf("can use devices of other jobs: %v", closed)
 	}
+	return closed == nil && w.group.ClosesDevices()
 }
 
 // endAll ends all processes that the job has left, says in how it ended if there was no

@@ -42,6 +42,9 @@ type job struct {
 	started  protocol.Instant  // when its shim did, by the wall clock of then
 	over     chan struct{}     // closed when it has ended or was withdrawn
 
+	devices    []Device
+	hasDevices bool // it has been given its devices, which may be none
+
 	uncontained string // how it is not contained as it should be; empty: it is, as far as is known
 }
 

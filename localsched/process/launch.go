@@ -58,15 +58,26 @@ func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
 	return shim, nil
 }
 
-// notePlace writes down where the job is to run, for its shim.
-func (s *Scheduler) notePlace(j *job) error {
+// notePlace writes down where the job is to run and with which devices, for its shim.
+func (s *Scheduler) notePlace(j *job) (err error) {
 	s.mu.Lock()
-	place := j.Place
-	s.mu.Unlock()
-	if place == "" {
-		return nil
+	missing := s.giveDevices(j)
+	where := placeRecord{Place: j.Place, Devices: j.devices, Others: s.otherDevices(j)}
+	if j.Request.Exclusive && s.config.Capacity.Exclusive {
+		where.NodeCPUs = s.config.Capacity.CPUs
 	}
-	return spool.ReplaceRecord(j.dir, placedFile, placeRecord{place})
+	s.mu.Unlock()
+	switch {
+	case missing != "":
+		return errors.New(missing)
+	case where.Place == "" && where.NodeCPUs == 0 && len(s.config.Devices) == 0:
+		return nil
+	case len(where.Devices) > 0:
+		if where.Claim, err = makeClaim(j.dir); err != nil {
+			return err
+		}
+	}
+	return spool.ReplaceRecord(j.dir, placedFile, where)
 }
 
 // shimAnswer is what a shim says on its pipe, once, when it has started the job.

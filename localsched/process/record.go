@@ -30,9 +30,16 @@ func (r *jobRecord) limits() cgroup.Limits {
 	return cgroup.Limits{MemoryMB: request.MemoryMB * int64(max(1, request.LeastNodes())), Processes: r.MaxProcesses}
 }
 
-// placeRecord is the file place: where the engine wants the job, if its places have names.
+// placeRecord is the file place: where the engine wants the job, if its places have names, and
+// which devices the job is given.
 type placeRecord struct {
-	Place string `json:"place"`
+	Place   string   `json:"place"`
+	Devices []Device `json:"devices,omitempty"` // of the job
+	Others  []Device `json:"others,omitempty"`  // of the machine
+
+	NodeCPUs int `json:"node_cpus,omitempty"` // that a job has which has the node for itself; 0: those that it asks for
+
+	Claim string `json:"claim,omitempty"` // directory from which the file started comes, see [withdrawClaim]; empty: the job's own
 }
 
 // startedRecord is the file started: the shim that watches the job, or that no
@@ -43,6 +50,7 @@ type startedRecord struct {
 	Launched  protocol.Duration `json:"launched_ms,omitempty"` // the same, by the steady clock
 	Began     protocol.Duration `json:"began_ms,omitempty"`    // when the engine started the job, on the same clock: it plans with that
 	Place     string            `json:"place,omitempty"`       // where the job runs
+	Devices   []Device          `json:"devices,omitempty"`     // that it has
 	Withdrawn bool              `json:"withdrawn,omitempty"`
 	Group     cgroup.Group      `json:"cgroup,omitzero"` // of its processes
 }

@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -247,6 +248,10 @@ func victim(dir string) {
 	}
 	config := configOf(dir)
 	config.Capacity.CPUs = 1000
+	withGPUs := os.Getenv(gpuWord) != ""
+	if withGPUs {
+		withDevices(threeGPUs()...)(&config)
+	}
 	config.Shim = strings.Fields(os.Getenv("PROCESS_TEST_SHIM"))
 	s, err := process.Open(config)
 	if err != nil {
@@ -257,8 +262,12 @@ func victim(dir string) {
 	for i := range victimJobs {
 		job := home(&t, filepath.Join(dir, "home"), fmt.Sprintf("echo ran >> %d-%d", os.Getpid(), i))
 		job.Payload.Stdout, job.Payload.Stderr = "", ""
+		if withGPUs {
+			job.Payload.Script = []byte("#!/bin/sh\n" + usesGPU(filepath.Join(dir, "home"), fmt.Sprintf("%d-%d", os.Getpid(), i)) + "\n")
+			job.Spec.Resources = []protocol.Resource{gpus("", 1)}
+		}
 		job.Tag.Job = protocol.NewJobID(8, uint64(os.Getpid()*1000+i))
-		if _, err = s.Submit(t.Context(), job); err != nil {
+		if _, err = s.Submit(context.Background(), job); err != nil { // a T that is no test has no context
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -298,6 +307,9 @@ func TestPeerKilled(t *testing.T) {
 		if got := readFile(t, f); got != "ran\n" {
 			t.Errorf("job %s, not acknowledged, has written %q", f, got)
 		}
+	}
+	if len(submitted) == 0 {
+		t.Error("no peer has acknowledged a job before it was killed")
 	}
 	t.Logf("%d jobs acknowledged", len(submitted))
 }

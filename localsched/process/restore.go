@@ -97,6 +97,12 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 		return j, nil, nil
 	}
 	shim, err := s.adopt(j)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = withdrawClaim(j.dir); err != nil {
+			return nil, nil, fmt.Errorf("job %v: %w", tag, err)
+		}
+		shim, err = s.adopt(j) // its shim may just have claimed it
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		j.state = queued
@@ -137,5 +143,6 @@ func (s *Scheduler) loadDamaged(j *job, err error) {
 func (s *Scheduler) setEnded(j *job, end spool.End) {
 	j.state, j.started = ended, end.Started
 	close(j.over)
+	s.freeDevices(j)
 	s.changes.Report(&j.Reported, end.Change(j.Tag, j.Since))
 }

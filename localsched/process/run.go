@@ -172,6 +172,8 @@ func (s *Scheduler) adopt(j *job) (*handle, error) {
 	}
 	s.mu.Lock()
 	j.shim, j.started, j.Place, j.group = record.processID, record.Started, record.Place, record.Group
+	s.freeDevices(j)
+	s.holdDevices(j, record.Devices)
 	j.launched = cmp.Or(record.Launched, s.driver.Steady(record.Started)) // versions before 0.1 had none
 	j.began = cmp.Or(record.Began, j.launched)
 	s.mu.Unlock()

@@ -36,7 +36,9 @@ type Scheduler struct {
 	closed            bool
 	paused            bool // what the engine starts waits
 
-	uncontained uncontained // jobs
+	uncontained uncontained        // jobs
+	devices     map[deviceKey]*job // those that jobs have
+	openDevices string             // why jobs can use the devices of others; empty: they cannot
 
 	reservedStarts reservedStarts // the keeper's alone, but for its channel
 	stopping       chan struct{}  // closed: nothing is started any more
@@ -66,6 +68,7 @@ func Open(config Config) (*Scheduler, error) {
 		paused:         config.Paused,
 		jobs:           map[protocol.Tag]*job{},
 		reservations:   map[protocol.Tag]*reservation{},
+		devices:        map[deviceKey]*job{},
 		changes:        changefeed.New(rand.Uint64()),
 		reservedStarts: reservedStarts{changed: make(chan struct{}, 1)},
 		stopping:       make(chan struct{}),
@@ -75,6 +78,7 @@ func Open(config Config) (*Scheduler, error) {
 	if config.LearnJobPower {
 		s.powerHistory = readPowerHistory(config.Dir, config.Log)
 	}
+	s.warnOfDevices()
 	s.openGroups()
 	found, err := s.restore()
 	if err == nil {

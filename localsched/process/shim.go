@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -76,13 +77,14 @@ func watchMain(dir string, command []string) int {
 		return exitFailed
 	}
 	start, clock := time.Now(), wallclock.System()()
-	record, claim, answer := claimJob(dir, clock)
+	record, where, answer := claimJob(dir, clock)
+	claim := answer.startedRecord
 	if answer.Error != "" || answer.Lost {
 		sayAnswer(pipe, answer)
 		return exitFailed
 	}
 	w := watch{
-		dir: dir, opened: opened(jobDir), command: command, record: record, place: claim.Place, group: claim.Group, start: start,
+		dir: dir, opened: opened(jobDir), command: command, record: record, where: where, group: claim.Group, start: start,
 		asked: asked, children: children, meter: usage.NewMeter(usage.Kernel(), os.Getpid()),
 	}
 	trouble, err := w.startJob()
@@ -104,10 +106,11 @@ func watchMain(dir string, command []string) int {
 
 // claimJob makes the file started, for a shim that was started at the time that is read. A job that
 // must not start as late as that is withdrawn instead.
-func claimJob(dir string, clock wallclock.Reading) (record jobRecord, claim startedRecord, answer shimAnswer) {
-	fail := func(err error) (jobRecord, startedRecord, shimAnswer) {
-		return jobRecord{}, startedRecord{}, shimAnswer{Error: err.Error()}
+func claimJob(dir string, clock wallclock.Reading) (record jobRecord, where placeRecord, answer shimAnswer) {
+	fail := func(err error) (jobRecord, placeRecord, shimAnswer) {
+		return jobRecord{}, placeRecord{}, shimAnswer{Error: err.Error()}
 	}
+	var claim startedRecord
 	record, err := spool.ReadRecord[jobRecord](dir, spool.JobFile)
 	if err != nil {
 		return fail(err)
@@ -118,26 +121,42 @@ func claimJob(dir string, clock wallclock.Reading) (record jobRecord, claim star
 	if claim.processID, err = self(); err != nil {
 		return fail(err)
 	}
-	where, err := spool.ReadRecord[placeRecord](dir, placedFile)
+	where, err = spool.ReadRecord[placeRecord](dir, placedFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
-	claim.Place, claim.Began = where.Place, whenBegan()
+	claim.Place, claim.Devices, claim.Began = where.Place, where.Devices, whenBegan()
 	claim.Started, claim.Launched = clock.Wall, clock.Steady
 	if by := record.Submission.StartBy; by != 0 && clock.Wall > by {
 		if _, err = createStarted(dir, startedRecord{Withdrawn: true}); err != nil {
 			return fail(err)
 		}
-		return record, claim, shimAnswer{Lost: true}
+		return record, where, shimAnswer{Lost: true}
 	}
 	if claim.Group, err = groupFor(record.Submission.Tag); err != nil {
 		return fail(err)
 	}
-	won, err := createStarted(dir, claim)
+	won, err := claim.create(dir, where.Claim)
 	if err != nil {
 		return fail(err)
 	}
-	return record, claim, shimAnswer{startedRecord: claim, Lost: !won}
+	return record, where, shimAnswer{startedRecord: claim, Lost: !won}
+}
+
+// create makes the file started by way of a directory in that of the job; empty: of that itself.
+func (r startedRecord) create(dir, claim string) (won bool, err error) {
+	if claim == "" {
+		return createStarted(dir, r)
+	}
+	won, err = createStartedFrom(filepath.Join(dir, claim), dir, r)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A new peer has withdrawn the claim, perhaps after it was made and before it was tidied up.
+		if first, unread := spool.ReadRecord[startedRecord](dir, startedFile); unread == nil && first.processID == r.processID {
+			won, err = true, spool.SyncPath(dir)
+		}
+	}
+	_ = os.Remove(filepath.Join(dir, claim)) // it is empty now, and goes with the job at the latest
+	return won, err
 }
 
 // sayAnswer tells the peer, which may be dead by now.

@@ -60,11 +60,17 @@ func (s *Scheduler) addTombstone(tag protocol.Tag) error {
 // createStarted makes the file started of a job's directory, for a shim or for a
 // withdrawal: one alone wins.
 func createStarted(dir string, record startedRecord) (won bool, err error) {
+	return createStartedFrom(dir, dir, record)
+}
+
+// createStartedFrom is createStarted by way of another directory. If that is not there, the error wraps
+// fs.ErrNotExist.
+func createStartedFrom(beside, dir string, record startedRecord) (won bool, err error) {
 	data, err := spool.Encode(record)
 	if err != nil {
 		return false, err
 	}
-	return spool.CreateOnce(filepath.Join(dir, startedFile), dir, data, 0o600)
+	return spool.CreateOnce(filepath.Join(dir, startedFile), beside, data, 0o600)
 }
 
 // presence reports whether a directory is there of which no job is known.

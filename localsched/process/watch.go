@@ -24,7 +24,7 @@ type watch struct {
 	opened   string   // the same, as [opened] has it
 	command  []string // of this shim, without the directory
 	record   jobRecord
-	place    string
+	where    placeRecord
 	group    cgroup.Group
 	start    time.Time // monotonic: neither a clock that is set nor a suspended machine uses the limit up
 	asked    <-chan os.Signal
@@ -74,10 +74,6 @@ func (w *watch) describeOutput(end *spool.End) {
 // startJob starts the second stage as the account. On the pipe it says what keeps it
 // from becoming the job; nothing when nothing does.
 func (w *watch) startJob() (trouble *os.File, err error) {
-	order, err := json.Marshal(planOf(w.dir, w.record.Job, w.place, os.Getpid()))
-	if err != nil {
-		return nil, err
-	}
 	credential, err := w.credential()
 	if err != nil {
 		return nil, err
@@ -109,7 +105,11 @@ func (w *watch) startJob() (trouble *os.File, err error) {
 		return nil, errors.Join(err, planW.Close(), troubleR.Close())
 	}
 	w.pid = child.Pid
-	w.join()
+	othersClosed := w.join()
+	order, err := json.Marshal(planOf(w.dir, w.record.Job, w.where, othersClosed))
+	if err != nil {
+		panic(err) // it is a struct of texts and numbers
+	}
 	go sendPlan(planW, order)
 	return troubleR, child.Release()
 }
