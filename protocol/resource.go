@@ -207,6 +207,35 @@ func (g *NodeGroup) Has(feature string) bool {
 	return found
 }
 
+// Totals lists the resources of all nodes together and of the whole site, sorted.
+func (c *Capacity) Totals() (list []Resource) {
+	add := func(one Resource, times int) {
+		at, found := slices.BinarySearchFunc(list, one, CompareResources)
+		if !found {
+			list = slices.Insert(list, at, Resource{Name: one.Name, Type: one.Type})
+		}
+		list[at].Count += one.Count * times
+	}
+	for i := range c.Groups {
+		for _, one := range c.Groups[i].Resources {
+			add(one, c.Groups[i].Nodes)
+		}
+	}
+	for _, one := range c.Shared {
+		add(one, 1)
+	}
+	return list
+}
+
+// Features lists the features that any node of the site has, sorted.
+func (c *Capacity) Features() (names []string) {
+	for i := range c.Groups {
+		names = append(names, c.Groups[i].Features...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // OnNode is how many of a resource one node must have at least if the job is to have any of its
 // tasks there; 0: the job's count is of all its nodes together.
 func (r *Request) OnNode(asked Resource) int {

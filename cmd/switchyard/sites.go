@@ -18,7 +18,8 @@ func (a *app) sitesCommand() *cobra.Command {
 			"BENEFIT is the gain of the site's users: 1.25x means that without the grid the mean response time\n" +
 			"would be 25 % longer; below 1 the grid makes it longer. POWER is shown if any site reports it:\n" +
 			"the power draw of its jobs and its active power budget; CPUs that the budget keeps idle count as\n" +
-			"busy in RUS. The NOTE of this site has the active policies, the errors of its power budget's\n" +
+			"busy in RUS. RESOURCES and FEATURES are shown if any site has some: what jobs can ask for with --gres,\n" +
+			"--gpus and --constraint; the count is of all nodes together. The NOTE of this site has the active policies, the errors of its power budget's\n" +
 			"feeds, and the state of its electricity prices; \"no gossip\" means that this site knows the load\n" +
 			"of a partner only from its quotes and volunteer messages. The NOTE of a partner names a rejected key if that keeps its\n" +
 			"link down.",

@@ -20,9 +20,9 @@ type Here struct {
 func (a Answers) Sites(here Here) view.Sites {
 	own := view.Site{
 		Site: a.Name, Number: a.Number, Self: true, Link: "self", Reason: a.Site.StopReason(),
-		CPUs: a.Desk.Capacity.CPUs, Nodes: a.Desk.Capacity.Nodes, GuestJobs: a.Rows.Committed(),
-		LastSeen: a.Now, Software: here.Software, Prices: a.Desk.Prices.Text(here.Area),
+		GuestJobs: a.Rows.Committed(), LastSeen: a.Now, Software: here.Software, Prices: a.Desk.Prices.Text(here.Area),
 	}
+	own.ShowCapacity(a.Desk.Capacity)
 	own.ShowLoad(&here.Load)
 	own.Benefit = here.Benefit
 	if here.Loaded {

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,6 +30,14 @@ func Sites(grid Grid) *console.Table {
 	if powers {
 		titles = append(titles, " POWER")
 	}
+	resources := slices.ContainsFunc(grid.Sites.Sites, func(site view.Site) bool { return len(site.Resources) > 0 })
+	if resources {
+		titles = append(titles, "RESOURCES")
+	}
+	features := slices.ContainsFunc(grid.Sites.Sites, func(site view.Site) bool { return len(site.Features) > 0 })
+	if features {
+		titles = append(titles, "FEATURES")
+	}
 	t := console.NewTable(append(titles, "NOTE")...)
 	for _, site := range grid.Sites.Sites {
 		load := []string{"-", "-", "-", "-"}
@@ -42,9 +51,35 @@ func Sites(grid Grid) *console.Table {
 		if powers {
 			cells = append(cells, console.Power(site.Draw, site.Budget))
 		}
+		if resources {
+			cells = append(cells, siteResources(site))
+		}
+		if features {
+			cells = append(cells, siteFeatures(site))
+		}
 		t.Add(append(cells, notes(withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), siteNote(site, grid)))...)
 	}
 	return t
+}
+
+// siteResources lists the resources of a site as --gres has them.
+func siteResources(site view.Site) string {
+	words := make([]string, len(site.Resources))
+	for i, one := range site.Resources {
+		words[i] = console.Plain(one.String())
+	}
+	return cmp.Or(strings.Join(words, ","), "-")
+}
+
+// mostFeatures is how many features of a site a table shows.
+const mostFeatures = 8
+
+func siteFeatures(site view.Site) string {
+	text := strings.Join(console.Names(site.Features[:min(len(site.Features), mostFeatures)]), ",")
+	if more := len(site.Features) - mostFeatures; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return cmp.Or(text, "-")
 }
 
 // alarmsOf are those of this site.

@@ -30,7 +30,7 @@ func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 	}
 	if p.Card != nil {
 		v.Number, v.Software = p.Card.Number, p.Card.Software
-		v.CPUs, v.Nodes = p.Card.Capacity.CPUs, p.Card.Capacity.Nodes
+		v.ShowCapacity(&p.Card.Capacity)
 	}
 	if p.LoadAt != 0 {
 		v.ShowLoad(&p.Load)

@@ -16,6 +16,8 @@ type Site struct {
 	Reason    string              `json:"reason,omitempty"`
 	CPUs      int                 `json:"cpus"`
 	Nodes     int                 `json:"nodes"`
+	Resources []protocol.Resource `json:"resources,omitempty"` // of all nodes together and of the whole site, sorted
+	Features  []string            `json:"features,omitempty"`  // that any node has, sorted
 	Busy      int                 `json:"busy_cpus"`
 	Queued    int                 `json:"queued_jobs"`
 	RUS       int                 `json:"rus_ppm"`
@@ -40,6 +42,11 @@ type Site struct {
 	// partner is asked last for it.
 	QuotesMet       *int   `json:"quotes_met_ppm,omitempty"`
 	AskedLastReason string `json:"asked_last_reason,omitempty"`
+}
+
+// ShowCapacity shows the machine of the site.
+func (s *Site) ShowCapacity(c *protocol.Capacity) {
+	s.CPUs, s.Nodes, s.Resources, s.Features = c.CPUs, c.Nodes, c.Totals(), c.Features()
 }
 
 // ShowLoad shows how busy the site is.
