@@ -53,6 +53,10 @@ func TestConfigCheckFindsWhatAStartWould(t *testing.T) {
 		want string // empty: nothing is wrong
 	}{
 		"right": {fmt.Sprintf("key = %q\n[gossip]\nbind = \"127.0.0.1:7\"\nkeyring = %q\n", key, ring), ""},
+		"device that is absent": {
+			fmt.Sprintf("key = %q\n[localsched.devices.gpu]\nfiles = [\"/dev/zero\", \"/nowhere/gpu\"]\n", key),
+			"switchyard: [localsched.devices] gpu: /nowhere/gpu does not exist; load the driver of the device, or remove the file",
+		},
 		"no key": {
 			fmt.Sprintf("key = %q\n", key+".none"), "switchyard: [site] key: key file " + key + ".none does not exist; make one with: switchyard keygen",
 		},

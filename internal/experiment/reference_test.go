@@ -18,11 +18,14 @@ func keysOf(table reflect.Type) (keys []string) {
 	if table == reflect.TypeFor[config.ExchangeRates]() {
 		return []string{"CHF"} // an example of a name that the user chooses
 	}
+	if table == reflect.TypeFor[map[string]config.Devices]() {
+		return []string{"gpu"} // the same
+	}
 	for field := range table.Fields() {
 		tag, kind := field.Tag.Get("toml"), field.Type.Kind()
 		isTables := (kind == reflect.Slice || kind == reflect.Pointer) && field.Type.Elem().Kind() == reflect.Struct
 		isText := reflect.PointerTo(field.Type).Implements(reflect.TypeFor[settings.Unmarshaler]())
-		isRows := field.Type == reflect.TypeFor[config.ExchangeRates]()
+		isRows := field.Type == reflect.TypeFor[config.ExchangeRates]() || field.Type == reflect.TypeFor[map[string]config.Devices]()
 		if tag != "" && !isRows && (kind != reflect.Struct || isText) && !isTables {
 			keys = append(keys, tag)
 		}
@@ -56,7 +59,7 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 		"[site.cost]": &config.Cost{}, "[site.cost.cpu]": &config.CPUCost{}, "[[site.cost.cpu.period]]": &config.CostPeriod{},
 		"[[site.cost.license]]": &config.LicenseCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
 		"[exchange_rates]": &plan.ExchangeRates, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
-		"[site.localsched]": &site.LocalSched, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
+		"[site.localsched]": &site.LocalSched, "[site.localsched.devices]": &map[string]config.Devices{}, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
 		"[site.tariff]": &site.Tariff, "[site.latency]": &site.Latency, "[site.power.series]": &site.Power.Series, "[site.prices]": &site.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
 	for _, table := range experiment.Reference() {

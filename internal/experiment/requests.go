@@ -45,7 +45,64 @@ func requestColumns() []requestColumn {
 			s.QOS = text
 			return nil
 		}},
+		{"resources", resourcesText, func(s *protocol.Spec, text string) (err error) {
+			s.Resources, err = parseResources(text)
+			return err
+		}},
+		{"features", func(s *protocol.Spec) string { return s.Features }, func(s *protocol.Spec, text string) error {
+			s.Features = text
+			_, err := protocol.ParseFeatures(text)
+			return err
+		}},
+		{"exclusive", exclusiveText, func(s *protocol.Spec, text string) (err error) {
+			s.Exclusive = text == yes
+			if !s.Exclusive {
+				err = errors.New("is not " + yes)
+			}
+			return err
+		}},
 	}
+}
+
+// yes is what stands in the column of something that a job wants or not.
+const yes = "true"
+
+func exclusiveText(s *protocol.Spec) string {
+	if s.Exclusive {
+		return yes
+	}
+	return ""
+}
+
+// resourcesText prints resources as --gres has them, and behind each what its count is of: "gpu:a100:2 per node".
+func resourcesText(s *protocol.Spec) string {
+	list := make([]string, len(s.Resources))
+	for i, one := range s.Resources {
+		list[i] = fmt.Sprintf("%v per %v", one, one.Per)
+	}
+	return strings.Join(list, ",")
+}
+
+// parseResources reads what resourcesText prints. Without "per" the count is of each node.
+func parseResources(text string) (list []protocol.Resource, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		kind, per, counted := strings.Cut(strings.TrimSpace(word), " per ")
+		one, err := batchscript.ParseResources(kind)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(one) != 1:
+			return nil, fmt.Errorf("%q is no resource", kind)
+		}
+		if counted {
+			if err = one[0].Per.UnmarshalText([]byte(per)); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, one[0])
+	}
+	slices.SortFunc(list, protocol.CompareResources)
+	return list, (&protocol.Request{Resources: list}).CheckExtras()
 }
 
 func numberColumn[N int | int64](name string, field func(*protocol.Spec) *N) requestColumn {

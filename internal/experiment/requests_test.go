@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/problems/problemstest"
+	"github.com/switchyard-hpc/switchyard/internal/sim"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -16,13 +17,16 @@ import (
 func TestRequestsReachTheSimulation(t *testing.T) {
 	t.Parallel()
 	trace := write(t, "jobs.swf", "1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n2 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
-	big := protocol.Spec{Request: protocol.Request{MemoryMB: 900}, Sites: []protocol.SiteName{"one"}, Licenses: []protocol.License{{Name: "ansys", Count: 2}}, QOS: "fast", Data: 5}
+	big := protocol.Spec{Request: protocol.Request{
+		MemoryMB: 900, Features: "a|b", Exclusive: true,
+		Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2, Per: protocol.PerNode}, {Name: "x", Count: 1, Per: protocol.PerTask}},
+	}, Sites: []protocol.SiteName{"one"}, Licenses: []protocol.License{{Name: "ansys", Count: 2}}, QOS: "fast", Data: 5}
 	var text strings.Builder
 	if err := (experiment.Requests{1: big, 2: {Request: protocol.Request{MemoryMB: 200, Nodes: 1}}}).Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	if want := "job_id,nodes,max_nodes,tasks,tasks_per_node,cpus_per_task,memory_mb,power_ppm,data_bytes,data_out_bytes,sites,licenses,qos\n" +
-		"1,,,,,,900,,5,,one,ansys:2,fast\n2,1,,,,,200,,,,,,\n"; text.String() != want {
+	if want := "job_id,nodes,max_nodes,tasks,tasks_per_node,cpus_per_task,memory_mb,power_ppm,data_bytes,data_out_bytes,sites,licenses,qos,resources,features,exclusive\n" +
+		"1,,,,,,900,,5,,one,ansys:2,fast,\"gpu:a100:2 per node,x:1 per task\",a|b,true\n2,1,,,,,200,,,,,,,,,\n"; text.String() != want {
 		t.Errorf("written as %q, want %q", text.String(), want)
 	}
 	for requests, second := range map[string]int64{
@@ -42,6 +46,62 @@ func TestRequestsReachTheSimulation(t *testing.T) {
 			t.Errorf("%q: starts at %d and %d, want 0 and %d", requests, got[0].Start, got[1].Start, second)
 		}
 	}
+}
+
+// TestGPUExample: no job of examples/experiments/gpus.toml that needs GPUs or a feature runs at a site without, and
+// the GPUs that run at one time are no more than there are. A job that no site can run is not placed.
+func TestGPUExample(t *testing.T) {
+	t.Parallel()
+	plan, err := experiment.Read("../../examples/experiments/gpus.toml")
+	if err == nil {
+		err = plan.Open()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range []experiment.Scheme{experiment.Sender, experiment.Receiver, experiment.Symmetric, experiment.Central} {
+		got := run(t, plan, scheme, 1)
+		requests, err := plan.RequestsOf(got.Jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		withGPUs, moved := 0, 0
+		for i, p := range got.Result.Placements {
+			site := plan.Sites[p.Site].Name
+			switch r := requests[i]; {
+			case p.End == 0:
+				t.Errorf("%s: job %d never ran", scheme, got.Jobs[i].ID)
+			case r == nil:
+				if site != "ours" {
+					moved++
+				}
+			case len(r.Resources) > 0 && site != "south", r.Features != "" && site == "ours":
+				t.Errorf("%s: job %d, which needs %v %s, ran at %s", scheme, got.Jobs[i].ID, r.Resources, r.Features, site)
+			case len(r.Resources) > 0:
+				withGPUs++
+				if used := gpusAt(p.Start, got.Result.Placements, requests); used > 8 {
+					t.Errorf("%s: %d GPUs are in use at %v", scheme, used, p.Start)
+				}
+			}
+		}
+		if withGPUs < 20 {
+			t.Errorf("%s: %d jobs with GPUs ran", scheme, withGPUs)
+		}
+		t.Logf("%s: %d jobs with GPUs, %d others moved", scheme, withGPUs, moved)
+	}
+}
+
+// gpusAt is how many GPUs jobs have at an instant.
+func gpusAt(at protocol.Instant, placements []sim.Placement, requests []*protocol.Spec) (used int) {
+	for i, p := range placements {
+		if requests[i] == nil || p.Start > at || p.End <= at {
+			continue
+		}
+		for _, one := range requests[i].Resources {
+			used += one.Count
+		}
+	}
+	return used
 }
 
 // TestWayOfRequestedDataIsPaid: what requests state of data travels by [data] and costs what it says.
@@ -88,6 +148,11 @@ func TestRequestsThatAreNone(t *testing.T) {
 		"job_id,sites\n1,No Site\n":     at(2, `sites "No Site"`),
 		"job_id,licenses\n1,\"a:x\"\n":  at(2, `licenses "a:x"`),
 		"job_id,tasks_per_node\n1,-1\n": at(2, "whole number"),
+
+		"job_id,resources\n1,gpu:x:y:1\n":      at(2, `resources "gpu:x:y:1"`),
+		"job_id,resources\n1,gpu:1 per rack\n": at(2, `"rack" is not "node", "task" or "job"`),
+		"job_id,features\n1,a&\n":              at(2, `features "a&"`),
+		"job_id,exclusive\n1,no\n":             at(2, "is not true"),
 	} {
 		problemstest.Check(t, refused(text), want)
 	}

@@ -52,9 +52,11 @@ func (s *Site) cpusPerNode() int { return s.LocalSched.CPUs / max(1, s.LocalSche
 // machine is the site's machine for a simulation.
 func (s *Site) machine() sim.Machine {
 	l := &s.LocalSched
+	states := l.Capacity(0)
 	return sim.Machine{
-		Name: protocol.SiteName(s.Name), Nodes: l.Nodes, CPUsPerNode: s.cpusPerNode(), MHz: l.MHz, WholeNode: l.Capacity(0).WholeNode,
+		Name: protocol.SiteName(s.Name), Nodes: l.Nodes, CPUsPerNode: s.cpusPerNode(), MHz: l.MHz, WholeNode: states.WholeNode,
 		Mflops: l.Mflops, MaxWallTime: l.MaxWallTime, Partitions: s.partitions(), MemoryMB: int64(l.Memory), Gamma: s.model(),
+		Groups: states.Groups, Exclusive: states.Exclusive,
 	}
 }
 

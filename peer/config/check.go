@@ -137,6 +137,8 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	r.AtLeast("localsched.cpus", l.CPUs, 0)
 	r.AtLeast("localsched.nodes", l.Nodes, 1)
 	r.checkBGP(l)
+	r.checkFeatures(l)
+	r.checkDevices(l)
 	switch {
 	case l.Machine == Partitioned: // its layout knows the nodes
 	case l.CPUs == 0 && l.Nodes > 1:

@@ -97,6 +97,9 @@ type LocalSched struct {
 	Slurm          *Slurm            `toml:"slurm"`             // after Load set when Plugin is SlurmCommands
 	BGP            *BGP              `toml:"bgp"`               // after Load set when Machine is Partitioned
 	CPUModel       *CPUModel         `toml:"cpu_model"`         // nil: run times cannot be predicted by the Γ model
+
+	Features []string           `toml:"features"` // of each node, by the names that jobs use in constraints
+	Devices  map[string]Devices `toml:"devices"`  // of each node
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].

@@ -208,7 +208,7 @@ func (c *Config) Guests() map[protocol.SiteName]map[string]string {
 // many CPUs.
 func (l *LocalSched) Capacity(cpusHere int) protocol.Capacity {
 	cpus := cmp.Or(l.CPUs, cpusHere)
-	return protocol.Capacity{
+	c := protocol.Capacity{
 		CPUs:        cpus,
 		Nodes:       l.Nodes,
 		NodeCPUs:    cpus / max(1, l.Nodes),
@@ -217,7 +217,15 @@ func (l *LocalSched) Capacity(cpusHere int) protocol.Capacity {
 		Mflops:      l.Mflops,
 		WholeNode:   l.Machine == WholeNode,
 		MaxWallTime: l.MaxWallTime,
+		Exclusive:   l.Machine == PerCPU && l.Nodes == 1,
 	}
+	if len(l.Devices)+len(l.Features) > 0 {
+		c.Groups = []protocol.NodeGroup{{
+			Nodes: c.Nodes, CPUs: c.NodeCPUs, MemoryMB: c.MemoryMB,
+			Resources: l.nodeResources(), Features: slices.Sorted(slices.Values(l.Features)),
+		}}
+	}
+	return c
 }
 
 // SiteTariff returns what the site charges.

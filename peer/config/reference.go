@@ -27,6 +27,9 @@ func reference() []section {
 		{name: "gossip", optional: true, about: "Exchange of load data between sites, so that a round asks the most suitable sites first. Without this table there is no gossip; a few sites do not need it.", keys: gossipKeys()},
 		{name: "localsched", about: "The local scheduler of this site and the machine that it manages.", keys: localSchedKeys()},
 		{name: "localsched.slurm", optional: true, about: "The commands of Slurm, for plugin = \"slurm\". docs/slurm.md lists the settings that Slurm needs.", keys: slurmKeys()},
+		{name: "localsched.devices", rows: true, optional: true, about: deviceTableAbout, keys: []entry{
+			{name: "gpu", example: `{ type = "a100", files = ["/dev/nvidia0", "/dev/nvidia1"] }`, about: deviceAbout},
+		}},
 		{name: "localsched.bgp", optional: true, about: "The partitions of the machine, for machine = \"bgp\". docs/power.md describes the file.", keys: bgpKeys()},
 		{name: "localsched.cpu_model", optional: true, about: "A CPU of the machine in the Γ model, for the policy iss. With it the run times of components are predicted from their behavior. docs/cost-model.md explains the model; \"switchyard benchmark\" measures this computer.", keys: gammaKeys()},
 		{name: "tariff", about: "What this site charges if a CPU has the same price at all times. Quotes then carry a price, which policies may use. [cost] has more terms, and excludes this table.", keys: []entry{
@@ -134,9 +137,16 @@ func localSchedKeys() []entry {
 		{name: "container_command", example: `["/usr/bin/apptainer", "exec", "--bind", "{dir}", "{image}"]`, about: "Command that runs a job submitted with --container; the path of the script and its arguments follow. {image} stands for the image, as the user wrote it, and {dir} for the directory of the job, in which the script is and, for a job of a partner, the working directory. The first word is an absolute path. If unset, the site runs no containers, and no such job is sent to it. For \"process\" and \"slurm\"."},
 		{name: "max_processes", about: "Maximum number of processes and threads of a job. It needs cgroups, as does the memory limit of --mem."},
 		{name: "cgroup", about: "Where each job gets a control group (cgroup v2 or v1). With it all processes of a job are ended, and their memory and number are limited. \"own\": below the peer's own group. A path in the hierarchies, such as \"/switchyard\": below that group, which is created if necessary. \"none\": no control groups. docs/operations.md lists what the machine must allow. Without it jobs still run, and \"switchyard status\" shows what is missing."},
+		{name: "features", example: `["skylake", "avx512"]`, about: "Features of each node, which jobs ask for with --constraint. Letters, digits and _ . - + = / @ are allowed. If unset, there are none."},
 		{name: "max_output", about: "Maximum size of each file that a job of a partner writes, in particular its output. Writes beyond it fail, and output beyond it is not returned. For \"process\" and \"slurm\"."},
 	}
 }
+
+// What is said of the tables of devices.
+const (
+	deviceTableAbout = "Devices of each node, such as GPUs, for plugin = \"process\"; one table [localsched.devices.NAME] for each kind. Jobs ask for them with --gres, --gpus and similar options. A job gets the free devices with the lowest indexes, and no other job has them meanwhile. docs/operations.md lists the variables in which a job finds them, and what keeps it from the others. Only a machine with one node can have devices."
+	deviceAbout      = "The devices of this name. type: what jobs may write behind the name, as in --gres=gpu:a100; a job that names no type gets the one of which the node has most. files: the device files, in the order of their indexes. count: the number of devices, instead of files, if they have none. first_index: index of the first device; if unset, 0, and /dev/nvidia0, /dev/nvidia1 and so on have the indexes in their names. resource: the name that jobs use, if it is not NAME; two types of GPUs need two tables, and the second one sets resource = \"gpu\"."
+)
 
 func roundSections() []section {
 	return []section{

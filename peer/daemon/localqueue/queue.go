@@ -243,6 +243,7 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 		Shim:          q.shim,
 		Log:           q.log,
 		OnStop:        onStop,
+		Devices:       devices(q.cfg),
 
 		MaxProcesses: q.cfg.LocalSched.MaxProcesses,
 	})
@@ -254,8 +255,30 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 	return pluginhost.CheckedScheduler(q.process), nil
 }
 
-// Check reports what a start would find wrong with the site's batch system, without its controller.
+func devices(cfg *config.Config) (all []process.Device) {
+	for _, d := range cfg.LocalSched.DeviceList() {
+		all = append(all, process.Device(d))
+	}
+	return all
+}
+
+// checkDevices reports the device files that are not there.
+func checkDevices(cfg *config.Config) error {
+	var errs []error
+	for _, d := range cfg.LocalSched.DeviceList() {
+		if reason := process.MissingDevice(d.File); reason != "" {
+			errs = append(errs, fmt.Errorf("[localsched.devices] %s: %s; load the driver of the device, or remove the file", d.Name, reason))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Check reports what a start would find wrong with the site's batch system, without its controller, and
+// which devices of the machine are missing.
 func Check(ctx context.Context, cfg *config.Config) error {
+	if cfg.LocalSched.Plugin == config.Process {
+		return checkDevices(cfg)
+	}
 	if cfg.LocalSched.Plugin != config.SlurmCommands {
 		return nil
 	}
