@@ -98,7 +98,8 @@ test: ## run the tests, with the race detector where goroutines are
 	chmod 711 "$$dir"
 	export SWITCHYARD_TEST_BIN=$$dir/bin
 	echo "building the binary and the plugins for the tests"
-	CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o "$$dir/bin/" ./cmd/switchyard ./plugins/standalone ./examples/plugins/...
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X main.commit=test' -o "$$dir/bin/" \
+		./cmd/switchyard ./cmd/switchyard-shim ./plugins/standalone ./examples/plugins/...
 	for name in $(BUILT_IN); do ln -sf standalone "$$dir/bin/$$name"; done
 	CGO_ENABLED=0 $(GO) run ./internal/archtest/runs >"$$dir/runs"
 	run() { # run plain|race FLAG...: the calls of go test of this kind

@@ -16,22 +16,19 @@ import (
 // startDemo starts the demo as a process of its own, in a folder of the test.
 func startDemo(t *testing.T, args ...string) (cmd *exec.Cmd, dir string) {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir = filepath.Join(shortDir(t), "d")
 	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(patience(t))
 	t.Cleanup(cancel)
-	cmd = exec.CommandContext(ctx, binary, append([]string{"demo", "--dir", dir}, args...)...)
-	cmd.Env = append(os.Environ(), asBinary+"=1")
+	cmd = exec.CommandContext(ctx, plainBinary(t), append([]string{"demo", "--dir", dir}, args...)...)
+	cmd.Env = append(os.Environ(), asBinary+"="+testCommit)
 	return cmd, dir
 }
 
 func TestDemoShowsThatAllJobsRanOnce(t *testing.T) {
+	t.Parallel()
 	cmd, dir := startDemo(t, "--jobs", "10", "--initiation", "receiver", "--localsched", "firstfit")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("All 10 jobs ran exactly once and their results are back at aurora")) {
@@ -60,6 +57,7 @@ func TestDemoShowsThatAllJobsRanOnce(t *testing.T) {
 }
 
 func TestDemoWithPolicyLocalKeepsJobsAtHome(t *testing.T) {
+	t.Parallel()
 	cmd, dir := startDemo(t, "--jobs", "6", "--policy", "local")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("All 6 jobs ran exactly once")) ||
@@ -70,6 +68,7 @@ func TestDemoWithPolicyLocalKeepsJobsAtHome(t *testing.T) {
 }
 
 func TestDemoGoesByTheCostOfElectricity(t *testing.T) {
+	t.Parallel()
 	cmd, dir := startDemo(t, "--jobs", "10", "--policy", "mcmf")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -93,6 +92,7 @@ func TestDemoGoesByTheCostOfElectricity(t *testing.T) {
 }
 
 func TestDemoShowsApplications(t *testing.T) {
+	t.Parallel()
 	cmd, dir := startDemo(t, "--policy", "iss", "--jobs", "4")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -127,8 +127,10 @@ func TestDemoRefusesRulesThatDoNotGoTogether(t *testing.T) {
 
 // However the user leaves, the demo stops what it has started.
 func TestDemoCleansUpWhenItIsLeft(t *testing.T) {
+	t.Parallel()
 	for _, how := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
 		t.Run(how.String(), func(t *testing.T) {
+			t.Parallel()
 			cmd, dir := startDemo(t, "--jobs", "12")
 			out, err := cmd.StdoutPipe()
 			if err != nil {

@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -38,21 +40,50 @@ func makeGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	return makeGridFrom(t, testbed.Config{Binary: ownBinary(t), Sites: machines})
 }
 
-// ownBinary is this test's, which is switchyard as well.
+// ownBinary is this test's, which is switchyard as well. Under make test it lies beside the small binary that
+// watches jobs: three processes for each job, which under the race detector take the most time of all.
 func ownBinary(t *testing.T) string {
 	t.Helper()
-	binary, err := os.Executable()
+	binary, err := besideShim()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return binary
 }
 
+var besideShim = sync.OnceValues(func() (string, error) {
+	self, err := os.Executable()
+	shared := os.Getenv("SWITCHYARD_TEST_BIN")
+	if err != nil || shared == "" {
+		return self, err
+	}
+	dir, err := os.MkdirTemp(shared, "own-")
+	if err != nil {
+		return "", err
+	}
+	own := filepath.Join(dir, "switchyard")
+	return own, errors.Join(
+		os.Chmod(dir, 0o711), // jobs' accounts run the small one
+		exec.Command("cp", self, own).Run(),
+		os.Link(filepath.Join(shared, daemon.ShimBinary), filepath.Join(dir, daemon.ShimBinary)),
+	)
+})
+
+// plainBinary is switchyard without the race detector, which takes a third of the time to start: make test has
+// built it for all packages. Without make test it is this test's binary.
+func plainBinary(t *testing.T) string {
+	t.Helper()
+	if shared := os.Getenv("SWITCHYARD_TEST_BIN"); shared != "" {
+		return filepath.Join(shared, "switchyard")
+	}
+	return ownBinary(t)
+}
+
 // makeGridFrom makes a grid of a configuration without a directory.
 func makeGridFrom(t *testing.T, cfg testbed.Config) *grid {
 	t.Helper()
 	dir := shortDir(t)
-	cfg.Dir, cfg.Env = dir, []string{asBinary + "=1"}
+	cfg.Dir, cfg.Env = dir, []string{asBinary + "=" + testCommit}
 	built, err := testbed.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -108,9 +139,9 @@ func (g *grid) at(t *testing.T, site *testbed.Site, stdin string, args ...string
 
 func (g *grid) process(ctx context.Context, t *testing.T, site *testbed.Site, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, ownBinary(t), args...)
+	cmd := exec.CommandContext(ctx, plainBinary(t), args...)
 	cmd.Dir = g.work
-	cmd.Env = append(os.Environ(), asBinary+"=1", "SWITCHYARD_SOCKET="+site.Socket)
+	cmd.Env = append(os.Environ(), asBinary+"="+testCommit, "SWITCHYARD_SOCKET="+site.Socket)
 	return cmd
 }
 

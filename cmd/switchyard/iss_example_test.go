@@ -52,7 +52,7 @@ func pathWithSwitchyard(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %q \"$@\"\n", asBinary, binary)
+	script := fmt.Sprintf("#!/bin/sh\n%s=%s exec %q \"$@\"\n", asBinary, testCommit, binary)
 	testprogram.Write(t, filepath.Join(dir, "switchyard"), script)
 	return dir + string(os.PathListSeparator) + os.Getenv("PATH")
 }

@@ -10,11 +10,17 @@ import (
 )
 
 // asBinary makes the test binary behave as switchyard itself, so that tests have
-// real processes to start and kill.
+// real processes to start and kill. Its value is the commit that it is of.
 const asBinary = "SWITCHYARD_TEST_AS_BINARY"
 
+// testCommit is the one that the Makefile names for what it builds for tests.
+const testCommit = "test"
+
 func TestMain(m *testing.M) {
-	if os.Getenv(asBinary) != "" || len(os.Args) > 1 && os.Args[1] == daemon.ShimArgument {
+	if as := os.Getenv(asBinary); as != "" || len(os.Args) > 1 && os.Args[1] == daemon.ShimArgument {
+		if as != "" {
+			commit = as
+		}
 		main()
 		return
 	}

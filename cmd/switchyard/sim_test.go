@@ -375,7 +375,7 @@ func TestSimIsTheSameOnAnyNumberOfCPUs(t *testing.T) {
 		var first []byte
 		for _, cpus := range []string{"1", "1", "2"} {
 			cmd := exec.CommandContext(t.Context(), self, args...)
-			cmd.Env = append(os.Environ(), asBinary+"=1", "GOMAXPROCS="+cpus)
+			cmd.Env = append(os.Environ(), asBinary+"="+testCommit, "GOMAXPROCS="+cpus)
 			out, err := cmd.Output()
 			if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 				t.Fatalf("%v: %v: %s", args, err, failed.Stderr)
