@@ -17,7 +17,7 @@ import (
 func TestGPUsTravel(t *testing.T) {
 	t.Parallel()
 	const table = "cpus = 4\nkill_grace = \"1s\"\non_stop = \"end\"\ncgroup = \"none\"\n"
-	g := startGrid(t,
+	g := startPatientGrid(t,
 		testbed.Machine{Name: "aurora", LocalSched: table},
 		testbed.Machine{Name: "borealis", LocalSched: table + "features = [\"skylake\"]\n[localsched.devices.gpu]\ntype = \"a100\"\ncount = 2\n"},
 	)

@@ -35,6 +35,18 @@ func startGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	return g
 }
 
+// startPatientGrid is as startGrid, but sites wait for quotes however slow the machine is, and ask again soon.
+func startPatientGrid(t *testing.T, machines ...testbed.Machine) *grid {
+	t.Helper()
+	g := makeGridFrom(t, testbed.Config{
+		Binary: ownBinary(t), Sites: machines, QuoteTimeout: 20 * protocol.Second, CheckInterval: 30 * protocol.Second,
+	})
+	if err := g.Start(patience(t)); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 func makeGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	t.Helper()
 	return makeGridFrom(t, testbed.Config{Binary: ownBinary(t), Sites: machines})

@@ -29,7 +29,7 @@ func tasksIn(env string) string {
 func TestLayoutTravels(t *testing.T) {
 	t.Parallel()
 	table := "cpus = 8\nnodes = 2\nkill_grace = \"1s\"\non_stop = \"end\"\ncgroup = \"none\"\n"
-	g := startGrid(t, testbed.Machine{Name: "aurora", LocalSched: table}, testbed.Machine{Name: "borealis", LocalSched: table})
+	g := startPatientGrid(t, testbed.Machine{Name: "aurora", LocalSched: table}, testbed.Machine{Name: "borealis", LocalSched: table})
 	here := g.Sites[0]
 	for _, c := range []struct {
 		options, size, env string

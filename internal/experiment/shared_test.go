@@ -27,6 +27,7 @@ func notShared() map[string]string {
 		"accounts":  "accounts of an operating system",
 		"api":       "rights of the users of a live peer",
 		"metrics":   "an address",
+		"mail":      "to users of a live peer",
 		"log":       "output of a live peer",
 		"partner":   "addresses and keys; an experiment says how many partners a site has in partners, and links in [data] and [[link]]",
 		"handoff":   "pauses of live messages; the simulator has the defaults",
