@@ -169,6 +169,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/skeleton", Level: helpers},
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/connlimit", Level: helpers},
+		{Path: "peer/transfer", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "peer/witness", Level: helpers},
 		{Path: "internal/metrics", Level: helpers},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/transfer"
 )
 
 // What the acceptor grants to those who have not shown a partner's key.
@@ -93,6 +94,7 @@ func (b *Bus) openAcceptor(ctx context.Context, s *server.Server) (*acceptor, er
 		inside:     map[*partner][]net.Conn{},
 	}
 	config.GetConfigForClient = a.paced
+	config.NextProtos = []string{transfer.Protocol} // of those who name one; NATS clients name none
 	a.wg.Go(a.accept)
 	return a, nil
 }
@@ -117,14 +119,15 @@ func (a *acceptor) accept() {
 }
 
 // serve greets a caller and, if it is a partner, passes its bytes until either
-// side ends.
+// side ends, or takes its connection for files.
 func (a *acceptor) serve(raw net.Conn, c *connlimit.Conn) {
 	defer func() { _ = raw.Close() }()
 	_ = raw.SetDeadline(time.Now().Add(greetTimeout))
 	conn, p, err := a.greet(raw)
 	var in *bufio.Reader
 	var login []byte
-	if err == nil {
+	forFiles := err == nil && conn.ConnectionState().NegotiatedProtocol == transfer.Protocol
+	if err == nil && !forFiles {
 		in = bufio.NewReaderSize(conn, pumpBuffer)
 		login, err = readLogin(in, string(p.Site), a.bus.password)
 	}
@@ -136,6 +139,11 @@ func (a *acceptor) serve(raw net.Conn, c *connlimit.Conn) {
 		return
 	}
 	_ = raw.SetDeadline(time.Time{})
+	if forFiles {
+		err = p.files.Accept(conn)
+		a.bus.cfg.Log.Debug("transfer_connection_closed", "site", string(p.Site), "error", err)
+		return
+	}
 	if !a.enter(p, conn) {
 		return
 	}

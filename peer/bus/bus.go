@@ -27,6 +27,7 @@ type Bus struct {
 	password string         // of all connections to server
 	external *nats.Conn     // nil: none
 
+	pace   pace // of files from and to all partners
 	roster atomic.Pointer[roster]
 
 	changing sync.Mutex     // held while the bus starts, ends or gets other partners
@@ -40,7 +41,7 @@ func New(cfg Config) (*Bus, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	b := &Bus{cfg: cfg, password: rand.Text()}
+	b := &Bus{cfg: cfg, password: rand.Text(), pace: newPace(cfg.MaxRate)}
 	b.roster.Store(b.newRoster(cfg.Partners))
 	return b, nil
 }

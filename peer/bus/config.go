@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/transfer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -27,6 +28,13 @@ type Config struct {
 	Card    func(partner protocol.SiteName) protocol.Card
 	Handler Handler
 	Log     *slog.Logger // nil: nothing is logged
+
+	// Streams is how many connections at a time files come over from one partner. 0: they come
+	// in chunks over NATS, as they do when neither side can dial the other.
+	Streams int
+	// MaxRate is how many bytes of files a second this site sends, and how many it fetches, in
+	// all; at least [transfer.MinRate]. 0: no limit.
+	MaxRate int64
 
 	Timing Timing
 	// Queue is how many received messages of one partner may wait for the
@@ -49,6 +57,7 @@ type Partner struct {
 	Site      protocol.SiteName
 	PublicKey string // nkey, "U…"
 	URL       string // of its NATS server; empty: it dials this side
+	MaxRate   int64  // as that of [Config], for this partner alone
 }
 
 // External is a NATS system of the user. At most one of Creds, Nkey and Token is
@@ -143,6 +152,12 @@ func (c *Config) validate() error {
 	if c.External != nil && c.Listen != "" {
 		return errors.New("[nats] url and [nats] listen exclude each other: set url for an external NATS system, listen for the embedded server")
 	}
+	if c.Streams < 0 || c.Streams > transfer.MaxStreams {
+		return fmt.Errorf("streams is %d; 0 to %d are allowed", c.Streams, transfer.MaxStreams)
+	}
+	if err := checkRate(c.MaxRate); err != nil {
+		return err
+	}
 	return c.validatePartners()
 }
 
@@ -156,7 +171,7 @@ func (c *Config) validatePartners() error {
 			return fmt.Errorf("partner %s: duplicate name or public key, or those of this site", p.Site)
 		}
 		names[p.Site], keys[p.PublicKey] = true, true
-		if err := p.checkURL(); err != nil {
+		if err := errors.Join(p.checkURL(), checkRate(p.MaxRate)); err != nil {
 			return fmt.Errorf("partner %s: %w", p.Site, err)
 		}
 		if c.External == nil && c.Listen == "" && p.URL == "" {

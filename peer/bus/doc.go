@@ -56,9 +56,17 @@
 //
 // Ops: "msg.<kind>" a message of that kind, for evidence after a signature (64)
 // over kind, sender, receiver and message; "fetch" and "chunk" a
-// [peerv1.FetchRequest] and [peerv1.FetchReply]; "ping" keeps the link alive;
-// "bye" ends the session. "hello" and "again" are not frames: they are the last
+// [peerv1.FetchRequest] and [peerv1.FetchReply]; "invite" asks to dial for files;
+// "ping" keeps the link alive; "bye" ends the session. "hello" and "again" are not frames: they are the last
 // tokens of subjects of their own.
+//
+// # Files
+//
+// Pieces of files are asked for by "fetch" and answered by "chunk", or, where one of the two
+// sites can dial the other, over connections of their own: to the same listener, by the
+// protocol [transfer.Protocol] of the TLS handshake (ALPN). A site that cannot dial sends
+// "invite", and the partner dials. The questions and answers on them are a
+// [peerv1.FetchRequest] and a [peerv1.FetchReply] as well.
 //
 // # What a broker sees
 //

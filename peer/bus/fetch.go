@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
+	"github.com/switchyard-hpc/switchyard/peer/transfer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
@@ -32,8 +34,10 @@ type FetchRequest struct {
 }
 
 // Fetch reads a piece of a job's output at a partner: up to req.Size bytes, fewer
-// or none at the file's end. At most two pieces of one partner are under way;
-// further calls wait. A lost request is repeated a few times. The error is
+// or none at the file's end. It goes over a direct connection, on which any number of
+// pieces are under way, or else in a chunk over NATS: then at most two pieces of one
+// partner are under way, further calls wait, and a lost request is repeated a few
+// times. The error is
 // [ErrNoLink] without a session, and says what the partner says if it refuses; it is a
 // [protocol.ErrOutputGone] if the partner has the output no longer.
 func (b *Bus) Fetch(ctx context.Context, from protocol.SiteName, req FetchRequest) ([]byte, error) {
@@ -41,6 +45,23 @@ func (b *Bus) Fetch(ctx context.Context, from protocol.SiteName, req FetchReques
 	if err != nil {
 		return nil, err
 	}
+	if !slices.ContainsFunc(p.links, (*link).up) {
+		return nil, ErrNoLink
+	}
+	if req.Size <= MaxChunk { // a larger one is refused below
+		if err = await(ctx, req.Size, b.pace.fetching, p.pace.fetching); err != nil {
+			return nil, err
+		}
+	}
+	data, err := p.fetchDirect(ctx, req)
+	if !errors.Is(err, transfer.ErrNoPath) {
+		return data, err
+	}
+	return p.fetchChunk(ctx, req)
+}
+
+// fetchChunk asks over NATS.
+func (p *partner) fetchChunk(ctx context.Context, req FetchRequest) ([]byte, error) {
 	select {
 	case p.window <- struct{}{}:
 		defer func() { <-p.window }()
@@ -50,10 +71,11 @@ func (b *Bus) Fetch(ctx context.Context, from protocol.SiteName, req FetchReques
 	for range fetchTries {
 		data, err := p.fetch(ctx, req)
 		if !errors.Is(err, errNoAnswer) {
+			p.traffic.fetchedOverNATS.Add(uint64(len(data)))
 			return data, err
 		}
 	}
-	return nil, fmt.Errorf("fetch from %s: %w", from, errNoAnswer)
+	return nil, fmt.Errorf("fetch from %s: %w", p.Site, errNoAnswer)
 }
 
 // FetchFile reads a whole output file at a partner into w, piece by piece, and
@@ -88,16 +110,13 @@ var errNoAnswer = errors.New("the partner does not answer")
 // fetch asks once.
 func (p *partner) fetch(ctx context.Context, req FetchRequest) ([]byte, error) {
 	id := p.fetchID.Add(1)
-	body, err := peerv1.EncodeFetchRequest(&peerv1.FetchRequest{
-		Id: id, Tag: commonv1.EncodeTag(req.Tag), Stream: commonv1.EncodeStream(req.Stream),
-		Offset: req.Offset, Size: int64(req.Size),
-	})
+	body, err := encodeRequest(id, req)
 	if err != nil {
 		return nil, err
 	}
 	answer := make(chan *peerv1.FetchReply, 1)
-	p.await(id, answer)
-	defer p.await(id, nil)
+	p.register(id, answer)
+	defer p.register(id, nil)
 	if err = p.send(opFetch, body); err != nil {
 		return nil, err
 	}
@@ -113,8 +132,15 @@ func (p *partner) fetch(ctx context.Context, req FetchRequest) ([]byte, error) {
 	}
 }
 
-// await registers the receiver of an answer; nil removes it.
-func (p *partner) await(id uint64, answer chan *peerv1.FetchReply) {
+func encodeRequest(id uint64, req FetchRequest) ([]byte, error) {
+	return peerv1.EncodeFetchRequest(&peerv1.FetchRequest{
+		Id: id, Tag: commonv1.EncodeTag(req.Tag), Stream: commonv1.EncodeStream(req.Stream),
+		Offset: req.Offset, Size: int64(req.Size),
+	})
+}
+
+// register notes the receiver of an answer; nil removes it.
+func (p *partner) register(id uint64, answer chan *peerv1.FetchReply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if answer == nil {
@@ -183,21 +209,29 @@ func (p *partner) serve(ctx context.Context) {
 }
 
 func (p *partner) serveOne(ctx context.Context, w *peerv1.FetchRequest) {
-	reply := &peerv1.FetchReply{Id: w.GetId()}
-	data, err := p.read(ctx, w)
-	if err != nil {
-		reply.Error, reply.Gone = errorText(err), errors.Is(err, protocol.ErrOutputGone)
-	} else {
-		sum := sha256.Sum256(data)
-		reply.Data, reply.Sha256 = data, sum[:]
-	}
+	reply := p.reply(ctx, w)
 	body, err := peerv1.EncodeFetchReply(reply)
 	if err == nil {
 		err = p.send(opChunk, body)
 	}
 	if err != nil {
 		p.bus.cfg.Log.Debug("chunk_send_failed", "site", string(p.Site), "error", err)
+		return
 	}
+	p.traffic.sentOverNATS.Add(uint64(len(reply.GetData())))
+}
+
+// reply is the answer to a request: data, or why there are none.
+func (p *partner) reply(ctx context.Context, w *peerv1.FetchRequest) *peerv1.FetchReply {
+	reply := &peerv1.FetchReply{Id: w.GetId()}
+	data, err := p.read(ctx, w)
+	if err != nil {
+		reply.Error, reply.Gone = errorText(err), errors.Is(err, protocol.ErrOutputGone)
+		return reply
+	}
+	sum := sha256.Sum256(data)
+	reply.Data, reply.Sha256 = data, sum[:]
+	return reply
 }
 
 func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, error) {
@@ -208,10 +242,13 @@ func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, err
 	ctx, cancel := context.WithTimeout(ctx, p.bus.cfg.Timing.Fetch)
 	defer cancel()
 	data, err := p.bus.cfg.Handler.Fetch(ctx, p.Site, req)
-	if err == nil && len(data) > req.Size {
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > req.Size {
 		return nil, errors.New("the site's handler returned more than was asked for")
 	}
-	return data, err
+	return data, await(ctx, len(data), p.bus.pace.sending, p.pace.sending)
 }
 
 // errorText makes an error fit for the wire; never empty.

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"golang.org/x/time/rate"
 
+	"github.com/switchyard-hpc/switchyard/peer/transfer"
 	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
@@ -25,6 +26,10 @@ type partner struct {
 	outbound, inbound *link // of links; nil: none
 
 	serves chan *peerv1.FetchRequest
+
+	files   *transfer.Path // direct connections for files
+	pace    pace
+	traffic traffic
 
 	unproven *rate.Limiter // claims that are logged
 	refusals *rate.Limiter // of keys, that are reported to the handler
@@ -45,7 +50,7 @@ type partner struct {
 }
 
 func newPartner(b *Bus, cfg Partner) *partner {
-	return &partner{
+	p := &partner{
 		Partner: cfg, bus: b,
 		inbox:   newInbox(b.cfg.Queue),
 		serves:  make(chan *peerv1.FetchRequest, fetchQueue),
@@ -54,7 +59,11 @@ func newPartner(b *Bus, cfg Partner) *partner {
 
 		unproven: rate.NewLimiter(rate.Every(warnAgain), 1),
 		refusals: rate.NewLimiter(rate.Every(logKeysEvery), keysLogged),
+
+		pace: newPace(cfg.MaxRate),
 	}
+	p.files = p.newFiles()
+	return p
 }
 
 // addLinks makes the ways to the partner: the dialled one first, because its
@@ -96,6 +105,7 @@ func (p *partner) start(ctx context.Context) {
 // wait returns when all that start has begun has ended, after its context has, and closes the
 // partner's connections.
 func (p *partner) wait() {
+	p.files.Close()
 	p.wg.Wait()
 	for _, conn := range p.conns {
 		conn.Close()
@@ -175,6 +185,8 @@ func (p *partner) receive(op string, body []byte) {
 		p.receiveFetch(body)
 	case opChunk:
 		p.receiveChunk(body)
+	case opInvite:
+		p.files.Invited()
 	default:
 		p.receiveMessage(op, body)
 	}

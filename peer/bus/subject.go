@@ -18,6 +18,8 @@ const (
 	opFetch = "fetch"
 	opChunk = "chunk"
 	opMsg   = "msg."
+
+	opInvite = "invite" // dial a connection for files, and answer on it
 )
 
 // inboxOf is the start of all subjects from one site to another, without the last
