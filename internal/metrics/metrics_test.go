@@ -250,3 +250,19 @@ func TestHealth(t *testing.T) {
 		t.Errorf("readyz: %d %q", status, body)
 	}
 }
+
+func TestTransfers(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	m.WatchTransfers(func() []metrics.Transfer {
+		return []metrics.Transfer{{Partner: "there", Sent: 1, Fetched: 2, SentByNATS: 3, FetchedByNATS: 4, Streams: 5}}
+	})
+	want(
+		t, scrape(t, m),
+		`switchyard_transfer_bytes_total{direction="sent",partner="there",path="direct"} 1`,
+		`switchyard_transfer_bytes_total{direction="received",partner="there",path="direct"} 2`,
+		`switchyard_transfer_bytes_total{direction="sent",partner="there",path="nats"} 3`,
+		`switchyard_transfer_bytes_total{direction="received",partner="there",path="nats"} 4`,
+		`switchyard_transfer_streams{partner="there"} 5`,
+	)
+}

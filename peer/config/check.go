@@ -35,6 +35,7 @@ func (r *checker) check() {
 	c := r.config
 	r.checkSite(&c.Site)
 	r.checkNATS(&c.NATS)
+	r.checkTransfer(&c.Transfer)
 	if c.Gossip != nil {
 		r.checkGossip(c.Gossip)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/transfer"
 )
 
 // checkNATS also settles what [nats] listen is when only url is set.
@@ -52,6 +53,20 @@ func (r *checker) onlyExternal(n *NATS) {
 		if key.path != "" {
 			r.Problem("nats."+key.name, "has no effect without url; remove it (the embedded server identifies partners by their public keys)")
 		}
+	}
+}
+
+func (r *checker) checkTransfer(t *Transfer) {
+	if t.Streams < 0 || t.Streams > transfer.MaxStreams {
+		r.Problem("transfer.streams", "is %d; use 0 to %d", t.Streams, transfer.MaxStreams)
+	}
+	r.checkFileRate("transfer.max_rate", t.MaxRate)
+}
+
+// checkFileRate checks a limit of the rate of files.
+func (r *checker) checkFileRate(key string, most Bandwidth) {
+	if most > 0 && most < transfer.MinRate {
+		r.Problem(key, "is less than %s; set a higher limit, or none", Bandwidth(transfer.MinRate).words())
 	}
 }
 

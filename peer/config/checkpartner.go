@@ -58,6 +58,7 @@ func (r *checker) checkPartners() {
 		r.checkReach(key+".url", p)
 		r.AtLeast(key+".max_jobs", p.MaxJobs, 0)
 		r.AtLeast(key+".max_cpus", p.MaxCPUs, 0)
+		r.checkFileRate(key+".max_rate", p.MaxRate)
 		if p.Latency > 0 && p.Bandwidth == 0 {
 			r.Warn(key+".latency", "has no effect without bandwidth: data then take no time")
 		}

@@ -12,6 +12,7 @@ import (
 type Config struct {
 	Site           Site           `toml:"site"`
 	NATS           NATS           `toml:"nats"`
+	Transfer       Transfer       `toml:"transfer"`
 	Gossip         *Gossip        `toml:"gossip"` // nil: no gossip
 	LocalSched     LocalSched     `toml:"localsched"`
 	Tariff         Tariff         `toml:"tariff"`
@@ -64,6 +65,12 @@ type NATS struct {
 	Nkey   settings.Path `toml:"nkey"`
 	Token  settings.Path `toml:"token"`
 	CA     settings.Path `toml:"ca"`
+}
+
+// Transfer is the table [transfer]: the direct connections for files.
+type Transfer struct {
+	Streams int       `toml:"streams"`  // per partner; 0: files come in chunks over NATS
+	MaxRate Bandwidth `toml:"max_rate"` // in each direction; 0: no limit
 }
 
 // Gossip is the table [gossip].
@@ -343,6 +350,7 @@ type Partner struct {
 	Users         map[string]string `toml:"users"`           // "*" stands for all other users
 	Latency       protocol.Duration `toml:"latency"`         // of the link to it
 	Bandwidth     Bandwidth         `toml:"bandwidth"`       // of the link; 0: not stated
+	MaxRate       Bandwidth         `toml:"max_rate"`        // of files in each direction; 0: no limit
 	PerGB         settings.Amount   `toml:"per_gb"`          // of the link
 	PerHour       settings.Amount   `toml:"per_hour"`        // of the link
 }

@@ -28,7 +28,8 @@ func Default() *Config {
 			Socket:   "/run/switchyard/switchyard.sock",
 			Seed:     1,
 		},
-		NATS: NATS{Listen: "0.0.0.0:7501"},
+		NATS:     NATS{Listen: "0.0.0.0:7501"},
+		Transfer: Transfer{Streams: 4},
 		LocalSched: LocalSched{
 			Plugin:         "process",
 			Machine:        PerCPU,

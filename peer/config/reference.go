@@ -24,6 +24,10 @@ func reference() []section {
 	sections := []section{
 		{name: "site", about: "Identity of this site, and where its peer stores its files.", keys: siteKeys()},
 		{name: "nats", about: "Connections to partners. The peer runs its own NATS server, to which partners connect (listen), and connects to the servers of its partners. Of two partners only one needs a reachable server. A large grid may use one external NATS system instead (url).", keys: natsKeys()},
+		{name: "transfer", about: "Transfer of files between this site and its partners. Files move over direct connections to the port of [nats] listen, in parallel and encrypted, whichever of the two sites can connect to the other. If neither can, as with [nats] url, they move in small chunks over NATS, which is slow over long distances.", keys: []entry{
+			{name: "streams", about: "Maximum number of connections over which this site fetches files from one partner at the same time, 0 to 16. 0: it fetches them in chunks over NATS."},
+			{name: "max_rate", example: `"500MB/s"`, about: "Maximum rate at which this site sends files to all partners together, and at which it fetches them: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s, at least 1MB/s. If unset, there is no limit."},
+		}},
 		{name: "gossip", optional: true, about: "Exchange of load data between sites, so that a round asks the most suitable sites first. Without this table there is no gossip; a few sites do not need it.", keys: gossipKeys()},
 		{name: "localsched", about: "The local scheduler of this site and the machine that it manages.", keys: localSchedKeys()},
 		{name: "localsched.slurm", optional: true, about: "The commands of Slurm, for plugin = \"slurm\". docs/slurm.md lists the settings that Slurm needs.", keys: slurmKeys()},
@@ -285,6 +289,7 @@ func partnerKeys() []entry {
 		{name: "users", live: true, example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Users of the partner, each with the account of this machine that runs the user's jobs; \"*\" is every other user. Users who are not listed are refused."},
 		{name: "latency", live: true, example: `"20ms"`, about: "Latency of a message to the partner. With bandwidth, policies can predict the transfer time of a job's data (submit --stage-in-size)."},
 		{name: "bandwidth", live: true, example: `"125MB/s"`, about: "Bandwidth of the link to the partner: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). If unset, transfers take no time."},
+		{name: "max_rate", live: true, example: `"100MB/s"`, about: "Maximum rate at which this site sends files to the partner, and at which it fetches them from it, at least 1MB/s. If unset, only max_rate of [transfer] applies."},
 		{name: "per_gb", live: true, example: "0.01", about: "Cost of a GB (10⁹ bytes) over the link for this site, in each direction: its part of K_d. If unset, 0."},
 		{name: "per_hour", live: true, example: "0.5", about: "Cost of each hour of data transfer over the link. If unset, 0."},
 	}

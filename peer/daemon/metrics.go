@@ -21,6 +21,7 @@ const scrapeTimeout = 5 * time.Second
 func (d *Daemon) startMetrics(ctx context.Context) error {
 	d.meter.WatchSites(d.sites)
 	d.meter.WatchStore(d.storeStats)
+	d.meter.WatchTransfers(d.transfers)
 	if d.cfg.Metrics.Listen == "" {
 		return nil
 	}
@@ -67,6 +68,17 @@ func (d *Daemon) healthy() error {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	return d.alive(ctx)
+}
+
+// transfers are the counters of files by partner.
+func (d *Daemon) transfers() (all []metrics.Transfer) {
+	for _, t := range d.links.Traffic() {
+		all = append(all, metrics.Transfer{
+			Partner: t.Site, Streams: t.Streams,
+			Sent: t.Sent, Fetched: t.Fetched, SentByNATS: t.SentByNATS, FetchedByNATS: t.FetchedByNATS,
+		})
+	}
+	return all
 }
 
 func (d *Daemon) storeStats() metrics.StoreStats {

@@ -17,6 +17,7 @@ func (d *Daemon) startLinks(ctx context.Context) error {
 	cfg := bus.Config{
 		Site: d.cfg.Site.Name, Key: d.key, Listen: d.cfg.NATS.Listen,
 		Card: d.node.Card, Handler: busHandler{d.node}, Log: d.log,
+		Streams: d.cfg.Transfer.Streams, MaxRate: int64(d.cfg.Transfer.MaxRate),
 	}
 	if n := d.cfg.NATS; n.URL != "" {
 		cfg.Listen = ""
@@ -48,7 +49,9 @@ func (d *Daemon) startLinks(ctx context.Context) error {
 // busPartners are the partners as the links need them.
 func busPartners(cfg *config.Config) (out []bus.Partner) {
 	for _, partner := range cfg.Partners {
-		out = append(out, bus.Partner{Site: partner.Name, PublicKey: partner.PublicKey, URL: partner.URL})
+		out = append(out, bus.Partner{
+			Site: partner.Name, PublicKey: partner.PublicKey, URL: partner.URL, MaxRate: int64(partner.MaxRate),
+		})
 	}
 	return out
 }

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 const (
-	// fetchAhead is how many chunks of a file are under way at once.
-	fetchAhead = 2
 	// spaceEvery is after how many chunks the free space is looked at again: 16 MiB.
 	spaceEvery = 64
 )
@@ -58,27 +57,30 @@ func (n *Node) fetchAll(
 	ctx context.Context, transport Transport, op event.CollectOp, file protocol.File, part Part, sum hash.Hash,
 ) error {
 	asked := part.Size() // chunks up to here have been asked for
-	var ahead []<-chan chunk
+	ahead := newWindow(n.ahead)
+	defer ahead.close()
+	var under []<-chan chunk // chunks under way, in the order of the file
 	for count := 0; ; count++ {
 		if count%spaceEvery == 0 {
 			if err := n.spaceForResults(); err != nil && asked < file.Size {
 				return err
 			}
 		}
-		for len(ahead) < fetchAhead && asked < file.Size {
+		for len(under) < ahead.size && asked < file.Size {
 			size := int(min(file.Size-asked, MaxChunk))
-			ahead = append(ahead, n.fetchChunk(ctx, transport, op, file, asked, size))
+			under = append(under, n.fetchChunk(ctx, transport, op, file, asked, size))
 			asked += int64(size)
 		}
-		if len(ahead) == 0 {
+		if len(under) == 0 {
 			return nil
 		}
-		arrived := <-ahead[0]
-		ahead = ahead[1:]
+		arrived := <-under[0]
+		under = under[1:]
 		if arrived.err != nil {
 			return arrived.err
 		}
 		progressed(ctx)
+		ahead.arrived(arrived.took)
 		sum.Write(arrived.data)
 		if err := part.Append(arrived.data); err != nil {
 			return err
@@ -102,6 +104,7 @@ func (n *Node) spaceForResults() error {
 // chunk is a piece of a file, or why it is not there.
 type chunk struct {
 	data []byte
+	took time.Duration // from the request to the arrival
 	err  error
 }
 
@@ -109,13 +112,14 @@ func (n *Node) fetchChunk(
 	ctx context.Context, transport Transport, op event.CollectOp, file protocol.File, offset int64, size int,
 ) <-chan chunk {
 	arrived := make(chan chunk, 1)
+	begun := time.Now()
 	n.calls.Go(func() {
 		data, err := transport.Fetch(ctx, op.From, op.Tag, file.Stream, offset, size)
 		if err == nil && len(data) != size {
 			err = fmt.Errorf("%v: the site sent %d of the %d bytes at offset %d of %d",
 				file.Stream, len(data), size, offset, file.Size)
 		}
-		arrived <- chunk{data, err}
+		arrived <- chunk{data, time.Since(begun), err}
 	})
 	return arrived
 }

@@ -44,6 +44,7 @@ type Node struct {
 	collecting collecting
 	brought    brought
 	reading    chan struct{}  // the results that wait for their files
+	ahead      chan struct{}  // the room of all windows
 	calls      sync.WaitGroup // running calls
 	facts      *factLog
 	moves      moves
@@ -114,6 +115,7 @@ func newNode(cfg Config, machine core, moves moves, mails mails) *Node {
 		asks:    make(chan inboxItem, 1024),
 		lanes:   newLanes(),
 		reading: make(chan struct{}, maxReading),
+		ahead:   make(chan struct{}, aheadOfAll),
 		facts:   newFactLog(cfg.Store),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
