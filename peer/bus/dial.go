@@ -124,7 +124,7 @@ func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Co
 	if err != nil {
 		return nil, fmt.Errorf("partner %s: url %q: %w", p.Site, p.URL, err)
 	}
-	if _, err = b.subscribe(conn, l); err != nil {
+	if _, err = b.subscribe(conn, l); err != nil { //nolint:contextcheck // a dial for files ends with their path
 		conn.Close()
 		return nil, err
 	}

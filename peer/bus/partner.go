@@ -98,7 +98,7 @@ func (p *partner) start(ctx context.Context) {
 		run(func(ctx context.Context) { p.bus.dial(ctx, p) })
 	}
 	if p.bus.external != nil {
-		run(func(context.Context) { p.bus.meet(p) })
+		run(func(context.Context) { p.bus.meet(p) }) //nolint:contextcheck // a dial for files ends with their path
 	}
 }
 

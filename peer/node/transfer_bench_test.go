@@ -41,6 +41,7 @@ func BenchmarkTransfer(b *testing.B) {
 }
 
 func benchmarkTransfer(b *testing.B, wire wan) {
+	b.Helper()
 	source := sourceFile(b, *transferSize)
 	bare := bareCopy(b, source, wire)
 	ours := peerCopy(b, source, wire)
@@ -107,7 +108,8 @@ func bareCopy(b *testing.B, source source, wire wan) func() {
 		if err = errors.Join(dialErr, err); err != nil {
 			b.Fatal(err)
 		}
-		if n, err := io.Copy(to, conn); err != nil || n != source.described.Size {
+		n, err := io.Copy(to, conn)
+		if err != nil || n != source.described.Size {
 			b.Fatalf("%d bytes, %v", n, err)
 		}
 		if err = errors.Join(to.Close(), conn.Close(), os.Remove(path)); err != nil {

@@ -311,7 +311,7 @@ var errCut = errors.New("the connection was cut")
 func (c *cutting) Read(data []byte) (int, error) {
 	n, err := c.Conn.Read(data)
 	if passed := c.take(n); passed < n {
-		_ = c.Conn.Close()
+		_ = c.Close()
 		return passed, errCut
 	}
 	return n, err
@@ -321,7 +321,7 @@ func (c *cutting) Write(data []byte) (int, error) {
 	passed := c.take(len(data))
 	if passed < len(data) {
 		n, _ := c.Conn.Write(data[:passed])
-		_ = c.Conn.Close()
+		_ = c.Close()
 		return n, errCut
 	}
 	return c.Conn.Write(data)
