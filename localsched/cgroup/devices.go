@@ -81,5 +81,5 @@ func deviceRule(file string) (string, error) {
 	if err = unix.Stat(file, &st); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s %d:%d rwm", kind, unix.Major(st.Rdev), unix.Minor(st.Rdev)), nil //nolint:unconvert // its type depends on the machine
+	return fmt.Sprintf("%s %d:%d rwm", kind, unix.Major(st.Rdev), unix.Minor(st.Rdev)), nil
 }

@@ -114,7 +114,7 @@ func (s *Scheduler) giveDevices(j *job) (missing string) {
 			return fmt.Sprintf("%d of its devices %s are in use by jobs that no longer fit the configuration", left, asked.Kind())
 		}
 	}
-	if j.Request.Exclusive { // no other job runs beside it
+	if j.Exclusive { // no other job runs beside it
 		given = slices.DeleteFunc(slices.Clone(s.config.Devices), func(d Device) bool { return s.devices[d.key()] != nil })
 	}
 	slices.SortFunc(given, compareDevices)
