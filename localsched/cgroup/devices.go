@@ -45,12 +45,12 @@ func (f Found) withDevices(proc, where, name string) (with Found, lacks string) 
 func (g Group) ClosesDevices() bool { return g.Devices != "" }
 
 // CloseDevices keeps the processes of the group from opening device files, by the devices that these
-// stand for. What cannot be closed is an error. A group that closes none does nothing.
-func (g Group) CloseDevices(files []string) error {
+// stand for, and returns those that are closed. What cannot be closed is an error. A group that closes
+// none does nothing.
+func (g Group) CloseDevices(files []string) (closed []string, failed error) {
 	if !g.ClosesDevices() {
-		return nil
+		return nil, nil
 	}
-	var failed error
 	for _, file := range files {
 		rule, err := deviceRule(file)
 		if err == nil {
@@ -58,9 +58,11 @@ func (g Group) CloseDevices(files []string) error {
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("close the device %s: %w", file, err))
+		} else {
+			closed = append(closed, file)
 		}
 	}
-	return failed
+	return closed, failed
 }
 
 // deviceRule names the device of a file in the words of the kernel, for reading, writing and making

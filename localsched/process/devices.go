@@ -97,7 +97,7 @@ func MissingDevice(path string) (reason string) {
 // The engine never starts more jobs than there are devices. Nevertheless one may be missing: a job that
 // an earlier configuration has given it runs outside the plan.
 func (s *Scheduler) giveDevices(j *job) (missing string) {
-	if j.hasDevices {
+	if j.hasDevices || j.state != starting { // one that was withdrawn meanwhile needs none, and nothing would take them back
 		return ""
 	}
 	var given []Device
@@ -176,14 +176,14 @@ func withdrawClaim(jobDir string) error {
 	if err = os.Rename(claim, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_ = os.RemoveAll(gone) // what the shim may still write there goes with the job
-	return nil
+	// A link that the shim is about to make fails only when what it would link is gone.
+	return os.RemoveAll(gone)
 }
 
-// gpuVariables are the variables in which programs look for their GPUs, on a machine with GPUs. If
-// the other devices are closed to the job, drivers number those that they see from 0. A job without GPUs
+// gpuVariables are the variables in which programs look for their GPUs, on a machine with GPUs. Drivers
+// number from 0 those that the job can open: all but the files that are closed to it. A job without GPUs
 // sees none.
-func (p placeRecord) gpuVariables(othersClosed bool) []string {
+func (p placeRecord) gpuVariables(closed []string) []string {
 	isGPU := func(d Device) bool { return d.Name == protocol.GPU }
 	if !slices.ContainsFunc(p.Devices, isGPU) && !slices.ContainsFunc(p.Others, isGPU) {
 		return nil
@@ -193,24 +193,26 @@ func (p placeRecord) gpuVariables(othersClosed bool) []string {
 		if !isGPU(d) {
 			continue
 		}
-		index := strconv.Itoa(d.Index)
-		if othersClosed {
-			visible = append(visible, strconv.Itoa(len(indexes)))
-		} else {
-			visible = append(visible, index)
+		hidden := 0
+		for _, other := range p.Others {
+			if isGPU(other) && other.Index < d.Index && slices.Contains(closed, other.File) {
+				hidden++
+			}
 		}
-		indexes = append(indexes, index)
+		visible = append(visible, strconv.Itoa(d.Index-hidden))
+		indexes = append(indexes, strconv.Itoa(d.Index))
 	}
 	list := strings.Join(visible, ",")
-	env := []string{"CUDA_VISIBLE_DEVICES=" + list, "ROCR_VISIBLE_DEVICES=" + list}
+	// The order of CUDA is otherwise that of the devices' speed, and not that of their files.
+	env := []string{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + list, "ROCR_VISIBLE_DEVICES=" + list}
 	if len(indexes) > 0 {
 		env = append(env, "SLURM_JOB_GPUS="+strings.Join(indexes, ","), "SLURM_GPUS_ON_NODE="+strconv.Itoa(len(indexes)))
 	}
 	return env
 }
 
-// closed lists the files of devices that a job must not open.
-func (p placeRecord) closed() (files []string) {
+// toClose lists the files of devices that a job must not open.
+func (p placeRecord) toClose() (files []string) {
 	for _, d := range p.Others {
 		if d.File != "" {
 			files = append(files, d.File)

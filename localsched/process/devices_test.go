@@ -229,6 +229,25 @@ func TestClosedDevices(t *testing.T) {
 	}
 }
 
+// TestWithdrawnBeforeItsStart: a job that is withdrawn while starts are not allowed yet gets no devices when they are.
+func TestWithdrawnBeforeItsStart(t *testing.T) {
+	t.Parallel()
+	s := openSite(t, func(c *process.Config) {
+		withDevices(process.Device{Name: "gpu", Index: 0})(c)
+		c.Paused = true
+	})
+	gone := s.submit(t, asking(t, printGPUs, gpus("", 1)))
+	if got, err := s.Withdraw(t.Context(), gone); err != nil || got != localsched.Withdrawn {
+		t.Fatalf("withdraw: %v, %v", got, err)
+	}
+	s.AllowStarts(true)
+	next := s.submit(t, asking(t, printGPUs, gpus("", 1)))
+	s.awaitEnd(t, next)
+	if got := s.read(t, next, protocol.Stdout); got != "0 0 0 1\n" {
+		t.Errorf("the next job prints %q", got)
+	}
+}
+
 // TestWithdrawnClaim has a shim claim its job while a new peer withdraws its claim: the shim has the job
 // exactly if the file started says so, and never afterwards.
 func TestWithdrawnClaim(t *testing.T) {

@@ -16,8 +16,8 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is the environment of a job: what was submitted, and over it what
 // every job is given and what Slurm would say of it.
-func environment(dir string, job spool.Job, where placeRecord, othersClosed bool) []string {
-	given := slices.Concat(job.Given(dir), asSlurm(job, where.NodeCPUs), where.gpuVariables(othersClosed))
+func environment(dir string, job spool.Job, where placeRecord, closed []string) []string {
+	given := slices.Concat(job.Given(dir), asSlurm(job, where.NodeCPUs), where.gpuVariables(closed))
 	if where.Place != "" {
 		given = append(given, "SWITCHYARD_PARTITION="+where.Place)
 	}
@@ -120,13 +120,13 @@ type plan struct {
 	StartBy protocol.Instant `json:"start_by_ms,omitempty"` // as in [localsched.Submission]
 }
 
-func planOf(dir string, job spool.Job, where placeRecord, othersClosed bool) plan {
+func planOf(dir string, job spool.Job, where placeRecord, closed []string) plan {
 	out := job.Outputs(dir)
 	return plan{
 		Parent:  os.Getpid(),
 		Command: job.Command(dir),
 		Script:  filepath.Join(dir, spool.ScriptFile),
-		Env:     environment(dir, job, where, othersClosed),
+		Env:     environment(dir, job, where, closed),
 		Dir:     job.WorkDir(dir),
 		Stdin:   job.Submission.Payload.Input,
 		Stdout:  out.Stdout,

@@ -31,6 +31,9 @@ func (s *Scheduler) openGroups() {
 	if slices.ContainsFunc(s.config.Devices, func(d Device) bool { return d.File != "" }) {
 		s.groups, s.openDevices = s.groups.WithDevices(s.config.Cgroup, name)
 	}
+	if s.openDevices == "" && slices.ContainsFunc(s.config.Devices, func(d Device) bool { return d.File == "" }) {
+		s.openDevices = "devices without files cannot be closed"
+	}
 	if lacks := s.Uncontained(); lacks != "" {
 		s.config.Log.Warn("jobs_uncontained", "why", lacks)
 	}
@@ -129,26 +132,29 @@ func groupFor(tag protocol.Tag) (group cgroup.Group, err error) {
 }
 
 // join makes the job's group and puts the second stage into it, which has not begun yet. What
-// cannot be done is noted, and the job runs without it. It returns whether the job cannot use the
-// devices that it was not given.
-func (w *watch) join() (othersClosed bool) {
+// cannot be done is noted, and the job runs without it. It returns the files of devices that are closed
+// to the job.
+func (w *watch) join() (closed []string) {
 	err := w.group.Make()
 	if err != nil {
 		w.group = cgroup.Group{}
 		w.uncontained = fmt.Sprintf("runs without a cgroup: %v", err)
-		return false
+		return nil
 	}
 	limited := w.group.Limit(w.record.limits())
-	closed := w.group.CloseDevices(w.where.closed())
+	closed, open := w.group.CloseDevices(w.where.toClose())
 	switch w.group, err = w.group.Add(w.pid); {
 	case err != nil && w.group == (cgroup.Group{}):
 		w.uncontained = fmt.Sprintf("runs without a cgroup: %v", err)
 	case err != nil || limited != nil:
-		w.uncontained = fmt.Sprintf("runs without all of its limits: %v", errors.Join(limited, err))
-	case closed != nil:
-		w.uncontained = fmt.Sprintf("can use devices of other jobs: %v", closed)
+		w.uncontained = fmt.Sprintf("runs without all of its limits: %v", errors.Join(limited, err, open))
+	case open != nil:
+		w.uncontained = fmt.Sprintf("can use devices of other jobs: %v", open)
 	}
-	return closed == nil && w.group.ClosesDevices()
+	if !w.group.ClosesDevices() {
+		return nil
+	}
+	return closed
 }
 
 // endAll ends all processes that the job has left, says in how it ended if there was no

@@ -63,7 +63,7 @@ func (s *Scheduler) notePlace(j *job) (err error) {
 	s.mu.Lock()
 	missing := s.giveDevices(j)
 	where := placeRecord{Place: j.Place, Devices: j.devices, Others: s.otherDevices(j)}
-	if j.Exclusive && s.config.Capacity.Exclusive {
+	if j.Exclusive && s.config.Capacity.Nodes <= 1 && (s.config.Capacity.Exclusive || s.config.Capacity.WholeNode) {
 		where.NodeCPUs = s.config.Capacity.CPUs
 	}
 	s.mu.Unlock()

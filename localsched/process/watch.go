@@ -105,8 +105,8 @@ func (w *watch) startJob() (trouble *os.File, err error) {
 		return nil, errors.Join(err, planW.Close(), troubleR.Close())
 	}
 	w.pid = child.Pid
-	othersClosed := w.join()
-	order, err := json.Marshal(planOf(w.dir, w.record.Job, w.where, othersClosed))
+	closed := w.join()
+	order, err := json.Marshal(planOf(w.dir, w.record.Job, w.where, closed))
 	if err != nil {
 		panic(err) // it is a struct of texts and numbers
 	}

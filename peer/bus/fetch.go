@@ -239,9 +239,9 @@ func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, err
 		Tag: commonv1.DecodeTag(w.GetTag()), Stream: commonv1.DecodeStream(w.GetStream()),
 		Offset: w.GetOffset(), Size: int(w.GetSize()),
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.bus.cfg.Timing.Fetch)
+	limited, cancel := context.WithTimeout(ctx, p.bus.cfg.Timing.Fetch)
 	defer cancel()
-	data, err := p.bus.cfg.Handler.Fetch(ctx, p.Site, req)
+	data, err := p.bus.cfg.Handler.Fetch(limited, p.Site, req)
 	if err != nil {
 		return nil, err
 	}

@@ -102,9 +102,6 @@ func (p *partner) newFiles() *transfer.Path {
 	return transfer.New(cfg)
 }
 
-// errOlder says that a partner's server does not name the protocol of files.
-var errOlder = errors.New("the partner's peer has no direct connections for files; it is older")
-
 // dialFiles makes a connection for files to the partner's listener.
 func (p *partner) dialFiles(ctx context.Context) (_ net.Conn, err error) {
 	at, err := url.Parse(p.URL)
@@ -137,7 +134,7 @@ func (p *partner) dialFiles(ctx context.Context) (_ net.Conn, err error) {
 		return nil, err
 	}
 	if conn.ConnectionState().NegotiatedProtocol != transfer.Protocol {
-		return nil, errOlder
+		return nil, transfer.ErrOlder
 	}
 	return conn, nil
 }

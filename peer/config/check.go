@@ -168,6 +168,8 @@ func (r *checker) checkMail(m *Mail) {
 	}
 	if err := protocol.CheckMailTo(m.From); err != nil {
 		r.Problem("mail.from", "%v", err)
+	} else if strings.Contains(m.From, ",") {
+		r.Problem("mail.from", "%q is several addresses; name one", m.From)
 	}
 }
 

@@ -51,27 +51,33 @@ func NewSender(cfg Config) *Sender { return &Sender{Config: cfg, queue: make(cha
 
 // Mail takes in a mail to be sent, unless too many wait.
 func (s *Sender) Mail(about protocol.MailEvent, job *view.Job) {
+	l := letter{about, *job}
 	select {
-	case s.queue <- letter{about, *job}:
+	case s.queue <- l:
 	default:
-		s.Count(Dropped)
-		s.Log.Warn("mail_dropped", "job", uint64(job.ID), "type", string(about), "why", fmt.Sprintf("%d mails wait for the command", waiting))
+		s.drop(&l, fmt.Sprintf("%d mails wait for the command", waiting))
 	}
 }
 
-// Run sends what is taken in until ctx ends. What waits then is not sent, and the log says how much.
+// Run sends what is taken in until ctx ends. What waits then is dropped.
 func (s *Sender) Run(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			if left := len(s.queue); left > 0 {
-				s.Log.Warn("mail_dropped", "count", left, "why", "the peer stops")
-			}
-			return nil
 		case l := <-s.queue:
 			s.send(ctx, &l)
 		}
 	}
+	for len(s.queue) > 0 {
+		l := <-s.queue
+		s.drop(&l, "the peer stops")
+	}
+	return nil
+}
+
+func (s *Sender) drop(l *letter, why string) {
+	s.Count(Dropped)
+	s.Log.Warn("mail_dropped", "job", uint64(l.job.ID), "type", string(l.about), "why", why)
 }
 
 func (s *Sender) send(ctx context.Context, l *letter) {
@@ -84,8 +90,12 @@ func (s *Sender) send(ctx context.Context, l *letter) {
 	cmd.Env = append(os.Environ(), l.variables()...)
 	cmd.Stdin = strings.NewReader(message(l.about, &l.job, s.From))
 	said, err := cmd.CombinedOutput()
-	if err == nil {
+	switch {
+	case err == nil:
 		s.Count(Sent)
+		return
+	case ctx.Err() != nil:
+		s.drop(l, "the peer stops")
 		return
 	}
 	s.Count(Failed)

@@ -45,13 +45,16 @@ func (m *mails) moved(job *row.Job) {
 	if len(job.Mail.Events) == 0 {
 		return
 	}
-	from := m.states[job.Spec.Job]
-	m.set(job.Spec.Job, job.State)
+	from, state := m.states[job.Spec.Job], job.State
+	if state == protocol.Running && job.Started == 0 { // it ended before it could start, and its output is on the way
+		state = protocol.Pending
+	}
+	m.set(job.Spec.Job, state)
 	switch {
-	case job.State == from:
-	case job.State == protocol.Running:
+	case state == from:
+	case state == protocol.Running:
 		m.about(protocol.MailBegin, job)
-	case from == protocol.Running && job.State == protocol.Pending:
+	case from == protocol.Running && state == protocol.Pending:
 		m.about(protocol.MailRequeue, job)
 	}
 }

@@ -21,11 +21,14 @@ func TestMailsFollowAJob(t *testing.T) {
 	t.Parallel()
 	all := protocol.MailEvents()
 	open := func(state protocol.State) row.Record {
-		return row.Record{Table: row.JobTable, Row: row.Job{Spec: protocol.Spec{Request: protocol.Request{Job: 7}}, State: state, Mail: protocol.Mail{Events: all}}}
+		return row.Record{Table: row.JobTable, Row: row.Job{Spec: protocol.Spec{Request: protocol.Request{Job: 7}}, State: state, Started: 5, Mail: protocol.Mail{Events: all}}}
 	}
 	closed := func(state protocol.State, events ...protocol.MailEvent) row.Record {
 		return row.Record{Table: row.ArchiveTable, Row: row.Archived{View: view.Job{ID: 7, State: state, Started: 5, Mail: protocol.Mail{Events: events}}}}
 	}
+	staged := row.Record{Table: row.JobTable, Row: row.Job{
+		Spec: protocol.Spec{Request: protocol.Request{Job: 7}}, State: protocol.Running, Mail: protocol.Mail{Events: all},
+	}}
 	gone := row.Record{Table: row.JobTable}
 	cases := map[string]struct {
 		rows []row.Record
@@ -52,6 +55,12 @@ func TestMailsFollowAJob(t *testing.T) {
 		},
 		"is cancelled, and its user wants failures alone": {[]row.Record{closed(protocol.Cancelled, protocol.MailFail)}, nil},
 		"is cancelled, and its user wants the end":        {[]row.Record{closed(protocol.Cancelled, protocol.MailEnd)}, []string{"END 7 CANCELLED"}},
+		"ends without a start": {
+			[]row.Record{open(protocol.Pending), staged, {Table: row.ArchiveTable, Row: row.Archived{
+				View: view.Job{ID: 7, State: protocol.Cancelled, Mail: protocol.Mail{Events: all}},
+			}}},
+			[]string{"END 7 CANCELLED"},
+		},
 		"wants none": {[]row.Record{closed(protocol.Failed)}, nil},
 	}
 	for name, c := range cases {
@@ -73,7 +82,7 @@ func TestMailsFollowAJob(t *testing.T) {
 func TestARestartSendsNoMail(t *testing.T) {
 	t.Parallel()
 	running := row.Record{Table: row.JobTable, Row: row.Job{
-		Spec: protocol.Spec{Request: protocol.Request{Job: 7}}, State: protocol.Running, Mail: protocol.Mail{Events: protocol.MailEvents()},
+		Spec: protocol.Spec{Request: protocol.Request{Job: 7}}, State: protocol.Running, Started: 5, Mail: protocol.Mail{Events: protocol.MailEvents()},
 	}}
 	n := &noted{}
 	m := mails{origin: "north", mailer: n}

@@ -7,8 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Protocol names what is spoken, in the handshake of TLS (ALPN).
@@ -16,6 +19,9 @@ const Protocol = "switchyard-files/1"
 
 // ErrNoPath says that no answer came by a direct connection, and why. Another way may be open.
 var ErrNoPath = errors.New("no direct connection for files")
+
+// ErrOlder says that the partner knows no direct connections, so that there is no use in inviting it either.
+var ErrOlder = errors.New("the partner's peer has no direct connections for files; it is older")
 
 // Limits of the configuration.
 const (
@@ -32,6 +38,8 @@ const (
 	maxServed = 32
 	// maxInvited is how many dials at the partner's invitation are under way at once.
 	maxInvited = 4
+	// invitedBurst is how many such dials are made in a row; after them one a second is.
+	invitedBurst = 2 * MaxStreams
 	// askTries is on how many streams a question is asked, one after the other.
 	askTries = 2
 )
@@ -93,6 +101,8 @@ type Path struct {
 	invitation chan struct{}     // closed when the partner has dialled as it was invited to; nil: it is not
 	retry      time.Time         // before it no stream is opened
 	failed     error             // why the last attempt failed; nil: it did not
+
+	invitations *rate.Limiter // of the partner's invitations that are followed
 }
 
 // New makes a path. Nothing is dialled before the first [Path.Ask].
@@ -101,7 +111,7 @@ func New(cfg Config) *Path {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Path{cfg: cfg, served: map[net.Conn]bool{}}
+	p := &Path{cfg: cfg, served: map[net.Conn]bool{}, invitations: rate.NewLimiter(rate.Every(time.Second), invitedBurst)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -147,7 +157,7 @@ func (p *Path) Ask(ctx context.Context, question []byte) ([]byte, error) {
 }
 
 // choose is the stream with the fewest questions under way. One more is opened beside it if it
-// has any; it waits for one if there is none.
+// has any; it waits for one if there is none, but not after a failure: another way is quicker then.
 func (p *Path) choose(ctx context.Context) (*stream, error) {
 	for {
 		best, opening, err := p.look()
@@ -166,6 +176,7 @@ func (p *Path) choose(ctx context.Context) (*stream, error) {
 func (p *Path) look() (best *stream, opening <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.streams = slices.DeleteFunc(p.streams, (*stream).over) // those that their own goroutine has not taken off yet
 	least := 0
 	for _, s := range p.streams {
 		if load := s.load(); best == nil || load < least {
@@ -182,7 +193,7 @@ func (p *Path) look() (best *stream, opening <-chan struct{}, err error) {
 		return best, nil, nil
 	case p.closed:
 		return nil, nil, fmt.Errorf("%w: it is closed", ErrNoPath)
-	case p.opening == nil && p.failed != nil:
+	case p.failed != nil:
 		return nil, nil, fmt.Errorf("%w: %w", ErrNoPath, p.failed)
 	case p.opening == nil:
 		return nil, nil, ErrNoPath
@@ -193,7 +204,7 @@ func (p *Path) look() (best *stream, opening <-chan struct{}, err error) {
 // open makes one attempt to open a stream.
 func (p *Path) open() {
 	err := p.dial()
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrOlder) {
 		err = p.invite(err)
 	}
 	p.mu.Lock()
@@ -309,12 +320,7 @@ func (p *Path) begin(conn net.Conn) *stream {
 func (p *Path) end(ended *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, s := range p.streams {
-		if s == ended {
-			p.streams = append(p.streams[:i:i], p.streams[i+1:]...)
-			break
-		}
-	}
+	p.streams = slices.DeleteFunc(p.streams, func(s *stream) bool { return s == ended })
 	if ended.useless() {
 		p.fail(ended.reason())
 	}
@@ -365,7 +371,7 @@ func (p *Path) adopt(conn net.Conn) error {
 func (p *Path) Invited() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.cfg.Dial == nil || p.invited >= maxInvited {
+	if p.closed || p.cfg.Dial == nil || p.invited >= maxInvited || !p.invitations.Allow() {
 		return
 	}
 	p.invited++
@@ -375,7 +381,7 @@ func (p *Path) Invited() {
 		p.invited--
 		p.mu.Unlock()
 		if err != nil {
-			p.cfg.Log.Info("transfer_dial_failed", "error", err)
+			p.cfg.Log.Debug("transfer_dial_failed", "error", err)
 			return
 		}
 		if p.enter(conn) {

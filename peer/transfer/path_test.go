@@ -160,7 +160,7 @@ func TestFailuresAreTriedAgainAfterAWhile(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if took := time.Since(begun); took != 2*time.Minute {
+		if took := time.Since(begun); took != 2*time.Minute+time.Second { // the third attempt keeps nobody waiting
 			t.Errorf("the first answer came after %v", took)
 		}
 		if n := e.dialled(); n != 3 {
@@ -169,6 +169,48 @@ func TestFailuresAreTriedAgainAfterAWhile(t *testing.T) {
 		e.near.Close()
 		e.far.Close()
 	})
+}
+
+// TestInvitationsAreBounded: a partner that invites and cannot be reached makes this side dial a few times in a
+// row, and then once a second.
+func TestInvitationsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		p := transfer.New(transfer.Config{
+			Dial: func(context.Context) (net.Conn, error) { dials++; return nil, errors.New("connection refused") }, Answer: refuse,
+		})
+		flood := func() {
+			for range 1000 {
+				p.Invited()
+				synctest.Wait()
+			}
+		}
+		flood()
+		if want := 2 * transfer.MaxStreams; dials != want {
+			t.Errorf("%d dials, want %d", dials, want)
+		}
+		time.Sleep(10 * time.Second)
+		flood()
+		if want := 2*transfer.MaxStreams + 10; dials != want {
+			t.Errorf("%d dials after 10 s, want %d", dials, want)
+		}
+		p.Close()
+	})
+}
+
+// TestOlderPartnersAreNotInvited: they do not know what an invitation is.
+func TestOlderPartnersAreNotInvited(t *testing.T) {
+	t.Parallel()
+	p := transfer.New(transfer.Config{
+		Streams: 1, Answer: refuse,
+		Dial:   func(context.Context) (net.Conn, error) { return nil, transfer.ErrOlder },
+		Invite: func() error { t.Error("it was invited"); return nil },
+	})
+	defer p.Close()
+	if _, err := p.Ask(t.Context(), []byte("?")); !errors.Is(err, transfer.ErrNoPath) || !errors.Is(err, transfer.ErrOlder) {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestSilentPartnerIsLeft: a partner that takes questions and says nothing is left after a

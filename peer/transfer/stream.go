@@ -135,7 +135,10 @@ func (s *stream) extend() {
 	_ = s.conn.SetReadDeadline(time.Now().Add(span))
 }
 
-// reason is why the stream has ended.
+// over says whether the stream has ended.
+func (s *stream) over() bool { return s.reason() != nil }
+
+// reason is why the stream has ended; nil: it has not.
 func (s *stream) reason() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
