@@ -14,6 +14,8 @@ const (
 	MaxLicenses = 16   // that a job uses
 	MaxQOS      = 32   // bytes of a class of service
 
+	MaxPartitions = 512 // bytes of a list of partitions
+
 	MaxResources       = 16   // that a job asks for, or a node or a site has
 	MaxGroups          = 256  // of nodes of a site
 	MaxFeatures        = 256  // of a node
