@@ -136,6 +136,7 @@ func PowerClassOf(site SiteName, user, name string) uint64 {
 // Spec is a job without what it runs.
 type Spec struct {
 	Request
+	Association
 
 	Name      string     `json:"name,omitempty"`
 	User      string     `json:"user,omitempty"`           // who submitted it, at the origin
@@ -147,7 +148,6 @@ type Spec struct {
 	Data      int64      `json:"data_bytes,omitempty"`     // that must travel to a site that is not the origin
 	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
 	Licenses  []License  `json:"licenses,omitempty"`       // that it uses while it runs, sorted by name
-	QOS       string     `json:"qos,omitempty"`            // quality of service, by its name at the site; empty: the default one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 	Container string     `json:"container,omitempty"`      // image in which the script runs, as the site's container command takes it; empty: none
 
@@ -221,7 +221,7 @@ func (s *Spec) Check() error {
 		s.checkSites(),
 		CheckLicenses(s.Licenses),
 		s.checkLicenseNames(),
-		checkLabel("qos", s.QOS, MaxQOS),
+		s.CheckAssociation(),
 		CheckComment(s.Comment),
 		CheckContainer(s.Container),
 	)

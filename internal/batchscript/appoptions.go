@@ -42,10 +42,6 @@ func broker() []Option {
 			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicenses, Slurm: true,
 			inSlurm: verdict{Refused, "in #SBATCH it names licenses of one cluster", "write #SWITCHYARD --licenses for licenses of grid sites, or add --ignore=licenses"},
 		},
-		{
-			Long: "qos", Short: "q", Value: "class", Help: "quality of service, as named by the sites (default: the default class)", set: setQOS, Slurm: true,
-			inSlurm: verdict{Fate: Noticed, why: "in #SBATCH it applies to one cluster; use #SWITCHYARD --qos for the grid"}, Vars: []string{"SBATCH_QOS"},
-		},
 	}
 }
 
@@ -142,11 +138,6 @@ func setMaxCost(w *jobOptions, value string) error {
 func setWaitingCost(w *jobOptions, value string) error {
 	w.waiting = value
 	return label("a curve name", value, protocol.MaxName)
-}
-
-func setQOS(w *jobOptions, value string) error {
-	w.spec.QOS = value
-	return label("a QOS", value, protocol.MaxQOS)
 }
 
 // label checks a name that sites know.

@@ -230,10 +230,10 @@ func TestUseOverTheInterval(t *testing.T) {
 // A site says all that it lacks.
 func TestDeclines(t *testing.T) {
 	t.Parallel()
-	spec := protocol.Spec{QOS: "urgent", Licenses: []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 1}}}
-	charges := &cost.Charges{Licenses: map[string]cost.License{"mesh": {}}}
+	spec := protocol.Spec{Association: protocol.Association{QOS: "urgent"}, Licenses: []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 1}}}
+	charges := &cost.Charges{Licenses: map[string]cost.License{"mesh": {}}, Classes: map[string]int{"idle": 1}}
 	got, reason := charges.Bill(cost.Work{Spec: &spec, Run: protocol.Never})
-	for _, want := range []string{`no class of priority "urgent"`, `no license "solver"`, "after the year 2199"} {
+	for _, want := range []string{`no QOS "urgent" with a price`, `no license "solver"`, "after the year 2199"} {
 		if !strings.Contains(reason, want) {
 			t.Errorf("%q does not say %q", reason, want)
 		}
@@ -278,7 +278,7 @@ func TestTermsAreExact(t *testing.T) {
 		perHour, perUse, perCPU := number(t, "per hour"), number(t, "per use"), number(t, "per CPU")
 		factor := number(t, "factor") % 1_000_000_000
 		spec := protocol.Spec{
-			Request: protocol.Request{CPUs: int(number(t, "cpus") % 100_000_000)}, QOS: "class",
+			Request: protocol.Request{CPUs: int(number(t, "cpus") % 100_000_000)}, Association: protocol.Association{QOS: "class"},
 			Licenses: []protocol.License{{Name: "l", Count: int(number(t, "count") % 1_000_000)}},
 			Data:     number(t, "in"), DataOut: number(t, "out"),
 		}

@@ -77,7 +77,7 @@ func TestBillsAreIntegrals(t *testing.T) {
 		}
 		spec := protocol.Spec{
 			Request:  protocol.Request{CPUs: rapid.IntRange(1, 4096).Draw(rt, "CPUs"), WallTime: 2 * protocol.Day},
-			Licenses: []protocol.License{{Name: "mesh", Count: 2}, {Name: "solver", Count: 1}}, QOS: "urgent", Data: 2_500_000_000,
+			Licenses: []protocol.License{{Name: "mesh", Count: 2}, {Name: "solver", Count: 1}}, Association: protocol.Association{QOS: "urgent"}, Data: 2_500_000_000,
 		}
 		w := cost.Work{
 			Spec: &spec, Start: granted, Run: protocol.Hour, Guest: true, Power: int64(spec.CPUs) * 12_345,

@@ -16,7 +16,7 @@ import (
 func TestRequestsReachTheSimulation(t *testing.T) {
 	t.Parallel()
 	trace := write(t, "jobs.swf", "1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n2 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
-	big := protocol.Spec{Request: protocol.Request{MemoryMB: 900}, Sites: []protocol.SiteName{"one"}, Licenses: []protocol.License{{Name: "ansys", Count: 2}}, QOS: "fast", Data: 5}
+	big := protocol.Spec{Request: protocol.Request{MemoryMB: 900}, Sites: []protocol.SiteName{"one"}, Licenses: []protocol.License{{Name: "ansys", Count: 2}}, Association: protocol.Association{QOS: "fast"}, Data: 5}
 	var text strings.Builder
 	if err := (experiment.Requests{1: big, 2: {Request: protocol.Request{MemoryMB: 200, Nodes: 1}}}).Write(&text); err != nil {
 		t.Fatal(err)

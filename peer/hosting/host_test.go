@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/hosting"
@@ -54,10 +55,19 @@ func TestDecline(t *testing.T) {
 		change     func(h *hosting.Host, one *partner.Partner, s *protocol.Spec, j *tables.Job)
 		own, guest string // what the reasons contain; empty: it would run the job
 	}{
-		"nothing":                             {func(*hosting.Host, *partner.Partner, *protocol.Spec, *tables.Job) {}, "", ""},
-		"a wide job":                          {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.CPUs = 9 }, "CPUs", "CPUs"},
-		"a user without an account":           {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.User = "eve" }, "no account", "no account"},
-		"a class of service that is not sold": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.QOS = "gold" }, "class of service", "class of service"},
+		"nothing":                   {func(*hosting.Host, *partner.Partner, *protocol.Spec, *tables.Job) {}, "", ""},
+		"a wide job":                {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.CPUs = 9 }, "CPUs", "CPUs"},
+		"a user without an account": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.User = "eve" }, "no account", "no account"},
+		"a license that is not sold": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			s.Licenses = []protocol.License{{Name: "ansys", Count: 1}}
+		}, "ansys", "ansys"},
+		"an account that nothing maps": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.Associations, s.Account = association.Table{{Origin: "b", Account: "phys"}}, "chem"
+		}, "", `account "chem" of user "ada" of b: not mapped`},
+		"an account that is refused to all": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.Associations, s.Account = association.Table{{Origin: "*", Account: "chem", Refuse: "closed"}}, "chem"
+		}, "refused: closed", "refused: closed"},
+		"an account where nothing is mapped": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.Account = "chem" }, "", ""},
 		"the site is excluded": {func(h *hosting.Host, _ *partner.Partner, _ *protocol.Spec, j *tables.Job) {
 			j.Excluded.Exclude("a", h.Now+1)
 			j.NotHere = "the queue is full"
