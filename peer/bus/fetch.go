@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -126,7 +127,9 @@ func (p *partner) await(id uint64, answer chan *peerv1.FetchReply) {
 
 func (p *partner) chunk(req FetchRequest, reply *peerv1.FetchReply) ([]byte, error) {
 	data := reply.GetData()
-	if text := reply.GetError(); text != "" && reply.GetGone() {
+	if text := reply.GetError(); text != "" && reply.GetGone() && req.Stream == protocol.StageInArchive {
+		return nil, &protocol.StageInError{Reason: strings.TrimPrefix(text, refusedText)}
+	} else if text != "" && reply.GetGone() {
 		return nil, fmt.Errorf("fetch from %s: %w: %q", p.Site, protocol.ErrOutputGone, text)
 	} else if text != "" {
 		return nil, fmt.Errorf("fetch from %s: %q", p.Site, text)
@@ -214,9 +217,12 @@ func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, err
 	return data, err
 }
 
+// refusedText begins what a partner says that refuses a fetch.
+const refusedText = "refused: "
+
 // errorText makes an error fit for the wire; never empty.
 func errorText(err error) string {
 	const room = peerv1.MaxReason/utf8.UTFMax - 16
 	text := []rune(err.Error()) // replaces what is not UTF-8
-	return "refused: " + string(text[:min(len(text), room)])
+	return refusedText + string(text[:min(len(text), room)])
 }

@@ -56,6 +56,9 @@ func reference() []section {
 			{name: "max_kept", about: "Maximum disk space of the directory kept in state_dir. It has output that could not be written to the place that the user named. The oldest files are deleted first; the newest always stays."},
 			{name: "keep_for", about: "How long files stay in that directory."},
 		}},
+		{name: "staging", about: "Files that travel with jobs to other sites and back (submit --stage-in, --stage-out).", keys: []entry{
+			{name: "max_bytes", about: "Maximum total size of the files that come with one job of a partner to this site, of those that go back with it, and of those that come back with a job of this site. This site does not quote for a job whose files are larger. 0: no files travel. Files come only with jobs for the local schedulers \"process\" and \"slurm\", without a power budget in front of the latter."},
+		}},
 		{name: "retention", about: "How long the peer keeps data that no job needs. It checks every hour; the database file shrinks when more than half of it is free.", keys: []entry{
 			{name: "finished_jobs", about: "How long after its end a finished job is listed and \"switchyard status\" shows it."},
 			{name: "max_finished_jobs", about: "Maximum number of finished jobs that are kept; the jobs that ended first are deleted first."},
@@ -269,6 +272,7 @@ func partnerKeys() []entry {
 		{name: "max_jobs", live: true, example: "100", about: "Maximum number of the partner's jobs at this site at once. If unset, none."},
 		{name: "max_cpus", live: true, example: "32", about: "Maximum number of CPUs of the partner's jobs at this site at once. If unset, there is no maximum."},
 		{name: "users", live: true, example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Users of the partner, each with the account of this machine that runs the user's jobs; \"*\" is every other user. Users who are not listed are refused."},
+		{name: "max_staging", live: true, example: `"1GB"`, about: "Maximum total size of the files that come with one job of the partner, if lower than [staging] max_bytes. If unset, that counts."},
 		{name: "latency", live: true, example: `"20ms"`, about: "Latency of a message to the partner. With bandwidth, policies can predict the transfer time of a job's data (submit --stage-in-size)."},
 		{name: "bandwidth", live: true, example: `"125MB/s"`, about: "Bandwidth of the link to the partner: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). If unset, transfers take no time."},
 		{name: "per_gb", live: true, example: "0.01", about: "Cost of a GB (10⁹ bytes) over the link for this site, in each direction: its part of K_d. If unset, 0."},
