@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -39,6 +41,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"unknown job":                  unknownJob,
 		"a job without a known folder": noDir,
 		"files do not travel":          filesStay,
+		"files travel that are named":  filesTravel,
 		"one number everywhere":        oneNumber,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, g, aurora) })
@@ -95,8 +98,8 @@ func secretsStay(t *testing.T, g *grid, site *testbed.Site) {
 func filesStay(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	dir := filepath.Join(g.work, "sub")
-	want := "switchyard: files are not transferred: at another site (borealis) the job starts in an empty directory instead of " + dir +
-		", and only its output is returned; keep it at this site with --sites=aurora, or state with --stage-in-size=0 that it needs no files\n"
+	want := "switchyard: no files are named that go with the job: at another site (borealis) it starts in an empty directory instead of " + dir +
+		", and only its output is returned; name them with --stage-in and --stage-out, keep it at this site with --sites=aurora, or state with --stage-in-size=0 that it needs no files\n"
 	const script = "#!/bin/sh\nls -A\n"
 	for options, reported := range map[string]bool{
 		"": true, "--sites=borealis": true, "--stage-in-size=3": true, "--test-only": true,
@@ -110,6 +113,46 @@ func filesStay(t *testing.T, g *grid, site *testbed.Site) {
 	job := g.until(t, site, g.submit(t, site, script, "--chdir=sub", "--sites=borealis", "-o", filepath.Join(g.work, "%x")), ended)
 	if job.State != protocol.Completed || g.output(t, job) != "" {
 		t.Errorf("%+v finds %q", job, g.output(t, job))
+	}
+}
+
+// filesTravel: the files that are named go with a job to another site, those of its directory come back, and a
+// file that has changed since it was submitted ends the job.
+func filesTravel(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
+	dir := filepath.Join(g.work, "staged")
+	if err := testbed.MakeShared(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	big := strings.Repeat("0123456789abcdef", 1<<16) // four chunks
+	for name, content := range map[string]string{"data/a": "one\n", "data/b": big, "unnamed": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const script = "#!/bin/sh\nset -e\nls -A\nmkdir out\ncat data/a >out/small.txt\ncat data/b data/b >out/large.txt\necho no >out/left.log\n"
+	options := []string{"--chdir=staged", "--sites=borealis", "-o", "staged/%x.out", "--stage-in=data"}
+	job := g.until(t, site, g.submit(t, site, script, append(options, "--stage-out=out/*.txt")...), ended)
+	if job.State != protocol.Completed || g.output(t, job) != "data\n" {
+		t.Fatalf("%+v finds %q", job, g.output(t, job))
+	}
+	for name, want := range map[string]string{"small.txt": "one\n", "large.txt": big + big} {
+		if got, err := os.ReadFile(filepath.Join(dir, "out", name)); err != nil || string(got) != want {
+			t.Errorf("%s has %d bytes, want %d: %v", name, len(got), len(want), err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "out", "left.log")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file came back that was not named: %v", err)
+	}
+	job = g.until(t, site, g.submit(t, site, script, append(options, "--stage-out=absent")...), ended)
+	if job.State != protocol.Failed || !strings.Contains(job.Reason, "absent is not there") {
+		t.Errorf("a job that does not make what is to come back: %+v", job)
+	}
+	if got := g.at(t, site, script, "submit", "--chdir=staged", "--stage-in=data,nothing.dat"); got.code != 2 || !strings.Contains(got.stderr, "there is no nothing.dat in "+dir) {
+		t.Errorf("a file that is not there: %+v", got)
 	}
 }
 

@@ -93,7 +93,15 @@ func shape() []Option {
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (default: all)", set: setSites},
 		{Long: "power-share", Value: "percent%", Help: "power draw of the job, as a percentage of the power of busy CPUs (default: 100%)", set: setPowerShare},
 		{
-			Long: "stage-in-size", Value: "size[K|M|G|T|P]", Help: "size of the input data, used to estimate transfer time (nothing is transferred); MB unless a unit is given; 0 if the job needs only its script (default: unknown)",
+			Long: "stage-in", Value: "path[,path]", Help: "files and directories below the working directory that go with the job to another site; patterns have *, ? and [...]; . is all of it; may be repeated",
+			set: paths(func(w *jobOptions) *[]string { return &w.stageIn }),
+		},
+		{
+			Long: "stage-out", Value: "path[,path]", Help: "files and directories of the working directory that come back from another site; . is what the job has made or changed; may be repeated",
+			set: paths(func(w *jobOptions) *[]string { return &w.stageOut }),
+		},
+		{
+			Long: "stage-in-size", Value: "size[K|M|G|T|P]", Help: "size of the input data, used to estimate transfer time (nothing is transferred); MB unless a unit is given; 0 if the job needs only its script (default: that of --stage-in, or unknown)",
 			set: setData(func(w *jobOptions) *int64 { return &w.spec.Data }),
 		},
 		{

@@ -39,7 +39,9 @@ type Batch struct {
 type Job struct {
 	protocol.Job
 
-	NoData   bool // it was said that no files travel
+	StageIn []string // paths and patterns of what goes with the job, to be found in its working directory
+
+	NoData   bool // it was said what files travel, or that none do
 	Wait     bool // wait for the job's end
 	Parsable bool // print the id alone
 	TestOnly bool // only ask for quotes
@@ -132,13 +134,33 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	if files.Input == "/dev/null" { // what every job reads
 		files.Input = ""
 	}
+	job.StageIn = w.stageIn
+	w.stage(files, script, r)
 	files.AppendOutput, files.LimitSignal = w.appendOutput, w.limitSignal
 	w.checkSignal(&job, script, r)
 	return job
 }
 
-// noData says whether the user has said that the job needs no data but its script.
+// stage has files of the working directory come back.
+func (w *jobOptions) stage(files *protocol.Payload, script Script, r *report) {
+	if len(w.stageOut) == 0 {
+		return
+	}
+	out := make([]string, len(w.stageOut))
+	for i, one := range w.stageOut {
+		out[i] = filepath.Clean(one)
+	}
+	files.Staging = &protocol.Staging{Out: out}
+	if err := files.Staging.Check(); err != nil {
+		w.fault(r, script, "stage-out", "%s", err)
+	}
+}
+
+// noData says whether the user has said what data the job needs besides its script.
 func (w *jobOptions) noData() bool {
+	if len(w.stageIn)+len(w.stageOut) > 0 {
+		return true
+	}
 	_, said := w.spots["stage-in-size"]
 	return said && !w.wrong("stage-in-size") && w.spec.Data == 0 && w.spec.DataOut == 0
 }

@@ -55,6 +55,8 @@ type jobOptions struct {
 
 	stdin, stdout, stderr, dir string
 
+	stageIn, stageOut []string // each once
+
 	appendOutput bool
 	limitSignal  protocol.LimitSignal
 
@@ -246,6 +248,27 @@ func setData(field func(*jobOptions) *int64) func(*jobOptions, string) error {
 			return fmt.Errorf("%q %w", value, err)
 		}
 		*field(w) = size
+		return nil
+	}
+}
+
+// paths adds paths to those said before.
+func paths(field func(*jobOptions) *[]string) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) error {
+		for one := range strings.SplitSeq(value, ",") {
+			switch {
+			case one == "":
+				return errors.New("a path is empty; write for instance data,params.txt")
+			case strings.Contains(one, ":"):
+				return fmt.Errorf("%q has a colon, and files are not renamed: at this site a job finds them where they are", one)
+			}
+			if err := protocol.CheckText(one); err != nil {
+				return fmt.Errorf("%+.80q: %w", one, err)
+			}
+			if !slices.Contains(*field(w), one) {
+				*field(w) = append(slices.Clip(*field(w)), one)
+			}
+		}
 		return nil
 	}
 }
