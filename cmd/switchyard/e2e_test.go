@@ -18,7 +18,7 @@ import (
 // What people do with a grid, each against real peers: aurora with 2 CPUs and
 // borealis with 4.
 func TestPeopleUseTheGrid(t *testing.T) {
-	g := startGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{
+	g := startPatientGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{
 		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\nkill_grace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\ncgroup = \"none\"\n",
 	})
 	aurora := g.Sites[0]
