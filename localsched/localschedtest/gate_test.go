@@ -5,7 +5,6 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
@@ -47,7 +46,6 @@ func TestGate(t *testing.T) {
 				}
 				return gated{g, s}
 			})
-			target.Timeout = 20 * time.Second // two suites at once
 			localschedtest.Test(t, target)
 		})
 	}

@@ -105,6 +105,7 @@ func targetOf(t *testing.T, wrap func(*process.Scheduler) localsched.Scheduler) 
 	}
 	t.Cleanup(func() { sweep(t, config, dir) })
 	return localschedtest.Target{
+		Timeout: 2 * time.Minute, // however slow the machine is
 		Open: func(context.Context) (localsched.Scheduler, error) {
 			s, err := process.Open(config) //nolint:contextcheck // it drives its jobs until it is closed
 			if err != nil {
