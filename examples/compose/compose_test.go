@@ -17,8 +17,12 @@ import (
 	"time"
 )
 
-// patience bounds one run of up.sh; it takes a minute or two.
-const patience = 15 * time.Minute
+// patience bounds one run of up.sh; it takes a minute or two. On a slow machine up.sh itself gives
+// up first, and says what it waited for.
+const patience = 30 * time.Minute
+
+// turns lets two grids run at a time: each is up to eight containers.
+var turns = make(chan struct{}, 2)
 
 // TestBeds has each bed check what it shows.
 func TestBeds(t *testing.T) {
@@ -116,6 +120,8 @@ type run struct {
 
 func start(t *testing.T, args ...string) *run {
 	t.Helper()
+	turns <- struct{}{}
+	t.Cleanup(func() { <-turns })
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	up := &run{Cmd: exec.CommandContext(ctx, "./up.sh", args...), said: &transcript{}, dir: dir, ended: make(chan struct{})}

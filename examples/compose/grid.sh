@@ -113,7 +113,7 @@ heal() {
 # await WHAT COMMAND...: repeats the command until it succeeds. What it complains of is shown
 # the last time only. Nothing takes nearly as long as its patience, also on a busy machine.
 await() {
-	local patience=180 deadline
+	local patience=600 deadline
 	deadline=$((SECONDS + patience))
 	while [ "$SECONDS" -lt "$deadline" ]; do
 		"${@:2}" 2>/dev/null && return
