@@ -111,7 +111,7 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 
 // own is this site as rounds see it.
 func (p *Peer) own() rounds.Own {
-	return rounds.Own{Site: p.cfg.Site, Load: p.load, Free: p.host().Free()}
+	return rounds.Own{Site: p.cfg.Site, Load: p.load, Free: p.host().Free(), Resources: p.cfg.Capacity.Totals()}
 }
 
 // carryOut places what the policy or the fallback policy decided, and holds the rest.

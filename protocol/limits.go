@@ -14,11 +14,12 @@ const (
 	MaxLicenses = 16   // that a job uses
 	MaxQOS      = 32   // bytes of a class of service
 
-	MaxResources       = 16   // that a job asks for, or a node or a site has
-	MaxGroups          = 256  // of nodes of a site
-	MaxFeatures        = 256  // of a node
-	MaxConstraint      = 1024 // bytes of an expression of features
-	MaxConstraintDepth = 16   // of its parentheses
+	MaxResources       = 16                             // that a job asks for, or a node or a site has
+	MaxGroups          = 256                            // of nodes of a site
+	MaxSiteResources   = (MaxGroups + 1) * MaxResources // kinds that the nodes of a site and the site itself have
+	MaxFeatures        = 256                            // of a node
+	MaxConstraint      = 1024                           // bytes of an expression of features
+	MaxConstraintDepth = 16                             // of its parentheses
 
 	MaxScript = 4 << 20 // bytes
 	MaxArgs   = 65536   // arguments of a script, and as many variables

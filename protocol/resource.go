@@ -91,11 +91,11 @@ func CountOf(has []Resource, asked Resource) int {
 	return n
 }
 
-// checkResources says what is wrong with a list of resources, if anything. It must be sorted.
+// CheckResources says what is wrong with a list of resources, if anything: it is sorted, and has most entries at most.
 // Those of jobs say what they are counted by, those of nodes and sites do not.
-func checkResources(list []Resource, field string, ofJob bool) error {
-	if len(list) > MaxResources {
-		return wrongField(field, "has %d entries, at most %d are allowed", len(list), MaxResources)
+func CheckResources(list []Resource, field string, most int, ofJob bool) error {
+	if len(list) > most {
+		return wrongField(field, "has %d entries, at most %d are allowed", len(list), most)
 	}
 	for i, one := range list {
 		err := one.check(ofJob)
@@ -175,7 +175,7 @@ func (c *Capacity) CheckGroups() error {
 			return &FieldError{fmt.Sprintf("groups[%d]", i), err}
 		}
 	}
-	return checkResources(c.Shared, "shared", false)
+	return CheckResources(c.Shared, "shared", MaxResources, false)
 }
 
 func (g *NodeGroup) check() error {
@@ -198,7 +198,7 @@ func (g *NodeGroup) check() error {
 			return &FieldError{fmt.Sprintf("features[%d]", i), err}
 		}
 	}
-	return checkResources(g.Resources, "resources", false)
+	return CheckResources(g.Resources, "resources", MaxResources, false)
 }
 
 // Has says whether the nodes have a feature.
@@ -269,7 +269,7 @@ func (r *Request) InAll(asked Resource) int {
 // CheckExtras says what is wrong with the resources and features that the job asks for, if
 // anything.
 func (r *Request) CheckExtras() error {
-	if err := checkResources(r.Resources, "resources", true); err != nil {
+	if err := CheckResources(r.Resources, "resources", MaxResources, true); err != nil {
 		return err
 	}
 	if _, err := ParseFeatures(r.Features); err != nil {

@@ -258,14 +258,16 @@ func fullSnapshot() policy.Snapshot {
 	return policy.Snapshot{
 		Self: 1,
 		Sites: []policy.Site{
-			{Name: "a", RUS: 2, Age: 3, CPUs: 4, Free: 1, MaxJobs: 5, Currency: "EUR", Latency: 6, Bandwidth: 7, MarginalWaits: []protocol.Duration{8, 9}},
+			{Name: "a", RUS: 2, Age: 3, CPUs: 4, Free: 1, MaxJobs: 5, Currency: "EUR", Latency: 6, Bandwidth: 7, MarginalWaits: []protocol.Duration{8, 9}, Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 55}, {Name: "nic", Count: 56}}},
 			{Name: "b", RUS: 10, Age: protocol.Never, CPUs: 11, Free: 10, MaxJobs: 12, Currency: "EUR", NoEnergy: true, Latency: 13, Bandwidth: 1 << 40},
-			{Name: "c", CPUs: 1, Bandwidth: 3, MarginalWaits: []protocol.Duration{protocol.Never}},
+			{Name: "c", CPUs: 1, Bandwidth: 3, MarginalWaits: []protocol.Duration{protocol.Never}, Resources: []protocol.Resource{{Name: "gpu", Count: 57}}},
 		},
 		Jobs: []policy.Job{
 			{
 				ID: protocol.NewJobID(1, 14), CPUs: 15, WallTime: 16, Waited: 17, Data: 1000, DataOut: 19, User: "alice", Account: "hpc1", Name: "träin",
-				MemoryMB: 20, Application: 0, Together: 1, Alpha: 21, Gamma: 22, Delta: 23,
+				MemoryMB: 20, Nodes: 58, Features: "ssd&(a|b)", Exclusive: true,
+				Resources:   []protocol.Resource{{Name: "gpu", Count: 59, Per: protocol.PerJob}, {Name: "gpu", Type: "a100", Count: 60, Per: protocol.PerNode}},
+				Application: 0, Together: 1, Alpha: 21, Gamma: 22, Delta: 23,
 			},
 			{ID: protocol.NewJobID(1, 24), CPUs: 25, WallTime: 26, Data: 1 << 62, Application: 1},
 		},
@@ -323,6 +325,7 @@ func inPython(in *policy.Snapshot) map[string]any {
 			return object{
 				"name": s.Name, "rus": s.RUS, "age": s.Age, "cpus": s.CPUs, "free": s.Free, "max_jobs": s.MaxJobs, "currency": s.Currency,
 				"no_energy": s.NoEnergy, "latency": s.Latency, "bandwidth": s.Bandwidth, "marginal_waits": column(s.MarginalWaits),
+				"resources": resources(s.Resources),
 			}
 		}),
 		"jobs": rows(len(in.Jobs), func(i int) object {
@@ -330,6 +333,7 @@ func inPython(in *policy.Snapshot) map[string]any {
 			return object{
 				"id": uint64(j.ID), "cpus": j.CPUs, "wall_time": j.WallTime, "waited": j.Waited, "data": j.Data, "data_out": j.DataOut,
 				"user": j.User, "account": j.Account, "name": j.Name, "memory_mb": j.MemoryMB,
+				"nodes": j.Nodes, "resources": resources(j.Resources), "features": j.Features, "exclusive": j.Exclusive,
 				"application": j.Application, "together": j.Together, "alpha": j.Alpha, "gamma": j.Gamma, "delta": j.Delta,
 			}
 		}),
@@ -352,6 +356,19 @@ func inPython(in *policy.Snapshot) map[string]any {
 			}
 		}),
 	}
+}
+
+// resources are the rows of a list of resources.
+func resources(list []protocol.Resource) [][]any {
+	rows := make([][]any, len(list))
+	for i, one := range list {
+		per := ""
+		if one.Per != 0 {
+			per = one.Per.String()
+		}
+		rows[i] = []any{one.Name, one.Type, one.Count, per}
+	}
+	return rows
 }
 
 // column is a column that JSON has as a list also if it is empty.

@@ -94,6 +94,14 @@ func (p *Partner) AsSite() eligible.Site {
 	return s
 }
 
+// Resources are those of all its nodes and of the whole site, by its card, sorted.
+func (p *Partner) Resources() []protocol.Resource {
+	if p.Card == nil {
+		return nil
+	}
+	return p.Card.Capacity.Totals()
+}
+
 // Eligible says whether the partner may run a job.
 func (p *Partner) Eligible(spec *protocol.Spec, together bool) bool {
 	s := p.AsSite()

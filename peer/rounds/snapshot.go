@@ -16,6 +16,8 @@ type Own struct {
 	Load   protocol.Load
 	Free   int // CPUs that neither run a job nor are claimed by one
 	Accept int // jobs that it takes
+
+	Resources []protocol.Resource // of all its nodes and of the whole site, sorted
 }
 
 // Answers are the sites that gave quotes, by name; nil stands for the own one.
@@ -45,6 +47,7 @@ func (r *Round) Snapshot(own Own, now protocol.Instant) policy.Snapshot {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: spec.Job, CPUs: spec.CPUs, WallTime: spec.WallTime, Waited: max(0, now.Sub(spec.Submitted)),
 			Data: spec.Data, DataOut: spec.DataOut, User: spec.User, Name: spec.Name, MemoryMB: spec.MemoryMB,
+			Nodes: spec.Nodes, Resources: spec.Resources, Features: spec.Features, Exclusive: spec.Exclusive,
 		})
 	}
 	answers := r.Answers(own.Site)
@@ -82,7 +85,7 @@ func addQuote(in *policy.Snapshot, site int, q protocol.Quote) {
 func (r *Round) ownSite(own Own) policy.Site {
 	return policy.Site{
 		Name: own.Site, RUS: own.Load.RUS(), CPUs: own.Load.CPUs, Free: own.Free, MaxJobs: own.Accept, MarginalWaits: r.Extra,
-		NoEnergy: true,
+		NoEnergy: true, Resources: own.Resources,
 	}
 }
 
@@ -91,6 +94,7 @@ func (a *Ask) partnerSite(now protocol.Instant) policy.Site {
 		Name: a.Partner.Site, RUS: a.Reply.Load.RUS(), Age: now.Sub(a.Partner.LoadAt), CPUs: a.Reply.Load.CPUs,
 		Free: a.Reply.Free, MaxJobs: a.Reply.MaxJobs, MarginalWaits: a.Reply.MarginalWaits,
 		Latency: a.Partner.Latency, Bandwidth: a.Partner.Bandwidth, NoEnergy: true,
+		Resources: a.Partner.Resources(),
 	}
 }
 

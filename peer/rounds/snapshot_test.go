@@ -27,6 +27,8 @@ func TestSnapshot(t *testing.T) {
 	}
 	r.Specs[0].Submitted, r.Specs[0].Data, r.Specs[0].DataOut = 60, 7, 8
 	r.Specs[1].Submitted = 200 // by a clock that is ahead
+	asked, has := []protocol.Resource{{Name: "gpu", Count: 2, Per: protocol.PerNode}}, []protocol.Resource{{Name: "gpu", Type: "a100", Count: 4}}
+	r.Specs[1].Nodes, r.Specs[1].Resources, r.Specs[1].Features, r.Specs[1].Exclusive = 1, asked, "ssd", true
 	later := &rounds.Ask{
 		Partner: &partner.Partner{Partner: rules.Partner{Site: "c", Latency: 1, Bandwidth: 2}, LoadAt: 90, Load: protocol.Load{CPUs: 1}}, Jobs: []int{0, 1},
 		Reply: &protocol.QuoteReply{
@@ -38,17 +40,18 @@ func TestSnapshot(t *testing.T) {
 		Partner: at("a"), Jobs: []int{1}, Reply: &protocol.QuoteReply{Quotes: []protocol.Quote{{Job: 2, AWT: 1, ERT: 2}}},
 	}
 	r.Asks = []*rounds.Ask{earlier, later, {Partner: at("d"), Jobs: []int{0}}}
-	got := r.Snapshot(rounds.Own{Site: "b", Load: protocol.Load{CPUs: 8, Busy: 8}, Free: 1, Accept: 2}, 100)
+	later.Partner.Card = &protocol.Card{Capacity: protocol.Capacity{Groups: []protocol.NodeGroup{{Nodes: 2, Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2}}}}}}
+	got := r.Snapshot(rounds.Own{Site: "b", Load: protocol.Load{CPUs: 8, Busy: 8}, Free: 1, Accept: 2, Resources: has}, 100)
 	never := protocol.Never
 	want := policy.Snapshot{
 		Self: 1,
 		Sites: []policy.Site{
 			{Name: "a", RUS: 1_000_000, Age: 100, NoEnergy: true},
-			{Name: "b", RUS: 1_000_000, CPUs: 8, Free: 1, MaxJobs: 2, Currency: "EUR", NoEnergy: true, MarginalWaits: []protocol.Duration{5}},
-			{Name: "c", RUS: 500_000, Age: 10, CPUs: 10, Free: 4, MaxJobs: 3, Currency: "SEK", Latency: 1, Bandwidth: 2, MarginalWaits: []protocol.Duration{6}},
+			{Name: "b", RUS: 1_000_000, CPUs: 8, Free: 1, MaxJobs: 2, Currency: "EUR", NoEnergy: true, MarginalWaits: []protocol.Duration{5}, Resources: has},
+			{Name: "c", RUS: 500_000, Age: 10, CPUs: 10, Free: 4, MaxJobs: 3, Currency: "SEK", Latency: 1, Bandwidth: 2, MarginalWaits: []protocol.Duration{6}, Resources: has},
 		},
 		Jobs: []policy.Job{
-			{ID: 1, CPUs: 4, WallTime: protocol.Hour, Waited: 40, Data: 7, DataOut: 8}, {ID: 2, CPUs: 8, WallTime: protocol.Hour},
+			{ID: 1, CPUs: 4, WallTime: protocol.Hour, Waited: 40, Data: 7, DataOut: 8}, {ID: 2, CPUs: 8, WallTime: protocol.Hour, Nodes: 1, Resources: asked, Features: "ssd", Exclusive: true},
 		},
 		AWT:  []protocol.Duration{never, 10, never, 1, never, 30},
 		ERT:  []protocol.Duration{never, 20, never, 2, never, 40},

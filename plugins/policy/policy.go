@@ -95,6 +95,7 @@ type Site struct {
 	// MarginalWaits is how much longer the second, third … job of the round would wait here when
 	// the earlier ones came too. It does not fall; beyond the listed values it grows as at the end.
 	MarginalWaits []protocol.Duration
+	Resources     []protocol.Resource // of all its nodes and of the whole site, sorted; empty: it names none
 }
 
 // Job is one row of a snapshot's jobs.
@@ -109,6 +110,12 @@ type Job struct {
 	Account  string            // the local account that the deciding site maps the user to; a partner maps the user to one of its own
 	Name     string            // "" if it has none
 	MemoryMB int64             // per node; 0: any
+	Nodes    int               // at least; 0: any
+
+	// What it asks for beside CPUs and memory. A site that lacks it has declined.
+	Resources []protocol.Resource // sorted
+	Features  string              // of its nodes, see [protocol.ParseFeatures]; empty: none
+	Exclusive bool                // no other job runs on its nodes
 
 	// The fields below are set for an [ApplicationPolicy] only.
 	Application int // index in Snapshot.Applications

@@ -121,6 +121,9 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 			row.MarginalWaits = append(row.MarginalWaits, protocol.Duration(random.Int64N(int64(protocol.Hour))))
 		}
 		slices.Sort(row.MarginalWaits)
+		if random.IntN(2) == 0 {
+			row.Resources = []protocol.Resource{{Name: protocol.GPU, Type: "a100", Count: 1 + random.IntN(64)}, {Name: "nic", Count: 1}}
+		}
 	}
 	for j := range in.Jobs {
 		in.Jobs[j].CPUs = 1 + random.IntN(500)
@@ -130,6 +133,11 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 		in.Jobs[j].User = fmt.Sprintf("user-%d", random.IntN(4))
 		in.Jobs[j].Account, in.Jobs[j].Name = in.Jobs[j].User, []string{"", "train", "render"}[random.IntN(3)]
 		in.Jobs[j].MemoryMB = max(0, random.Int64N(64_000)-32_000)
+		if random.IntN(3) == 0 {
+			in.Jobs[j].Nodes = 1 + random.IntN(4)
+			in.Jobs[j].Resources = []protocol.Resource{{Name: protocol.GPU, Count: 1 + random.IntN(8), Per: protocol.PerNode}}
+			in.Jobs[j].Features, in.Jobs[j].Exclusive = "ssd|nvme", true
+		}
 	}
 	for at := range in.AWT {
 		in.AWT[at] = protocol.Duration(random.Int64N(int64(protocol.Hour)))
@@ -203,6 +211,10 @@ func clone(in policy.Snapshot) policy.Snapshot {
 	in.Sites, in.Jobs = slices.Clone(in.Sites), slices.Clone(in.Jobs)
 	for s := range in.Sites {
 		in.Sites[s].MarginalWaits = slices.Clone(in.Sites[s].MarginalWaits)
+		in.Sites[s].Resources = slices.Clone(in.Sites[s].Resources)
+	}
+	for j := range in.Jobs {
+		in.Jobs[j].Resources = slices.Clone(in.Jobs[j].Resources)
 	}
 	in.AWT, in.ERT, in.Cost = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost)
 	in.Applications = slices.Clone(in.Applications)

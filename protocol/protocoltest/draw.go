@@ -59,16 +59,16 @@ func Tag(t *rapid.T) protocol.Tag {
 // Request draws the shape of a job.
 func Request(t *rapid.T, job protocol.JobID) protocol.Request {
 	return layout(t, protocol.Request{
-		Resources: resources(t, protocol.PerNode, protocol.PerTask, protocol.PerJob), Exclusive: rapid.Bool().Draw(t, "exclusive"),
+		Resources: Resources(t, protocol.PerNode, protocol.PerTask, protocol.PerJob), Exclusive: rapid.Bool().Draw(t, "exclusive"),
 		Features: rapid.SampledFrom([]string{"", "skylake", "a&(b|c)", "[r1|r2]", "a*2&b*1"}).Draw(t, "features"),
 		Job:      job, CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: Count(t), MemoryMB: Amount(t),
 		WallTime: max(1, Span(t)), Power: Power(t), PowerClass: rapid.Uint64().Draw(t, "like"),
 	})
 }
 
-// resources draws a list of what a job asks for, counted by one of the given, or of what a node
+// Resources draws a list of what a job asks for, counted by one of the given, or of what a node
 // has.
-func resources(t *rapid.T, per ...protocol.Per) (out []protocol.Resource) {
+func Resources(t *rapid.T, per ...protocol.Per) (out []protocol.Resource) {
 	for range rapid.IntRange(0, 3).Draw(t, "resources") {
 		one := protocol.Resource{
 			Name:  rapid.SampledFrom([]string{"gpu", "nic", "license"}).Draw(t, "resource"),
@@ -92,7 +92,7 @@ func group(t *rapid.T) protocol.NodeGroup {
 	}
 	return protocol.NodeGroup{
 		Nodes: rapid.IntRange(1, 64).Draw(t, "nodes"), CPUs: rapid.IntRange(0, 64).Draw(t, "cpus"), MemoryMB: Amount(t),
-		Resources: resources(t), Features: features,
+		Resources: Resources(t), Features: features,
 	}
 }
 
@@ -249,7 +249,7 @@ func Capacity(t *rapid.T) protocol.Capacity {
 	c := protocol.Capacity{
 		CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: Count(t), NodeCPUs: Count(t), MemoryMB: Amount(t),
 		WholeNode: rapid.Bool().Draw(t, "whole node"), Exclusive: rapid.Bool().Draw(t, "exclusive"),
-		Groups: Slice(t, group), Shared: resources(t),
+		Groups: Slice(t, group), Shared: Resources(t),
 		MaxWallTime: Span(t), MHz: Count(t), Mflops: Count(t),
 		Containers: rapid.Bool().Draw(t, "containers"),
 	}

@@ -129,6 +129,7 @@ func checkSites(m *DecideRequest) error {
 		spans("site_latency", m.GetSiteLatency()),
 		amounts("site_bandwidth", m.GetSiteBandwidth()),
 		checkMarginalWaits(m),
+		siteResources(m).check(len(names)),
 	)
 }
 
@@ -163,6 +164,7 @@ func checkJobs(m *DecideRequest) error {
 		texts("job_account", m.GetJobAccount(), MaxUser),
 		texts("job_name", m.GetJobName(), MaxJobName),
 		amounts("job_memory_mb", m.GetJobMemoryMb()),
+		checkRequests(m),
 	)
 }
 

@@ -38,7 +38,12 @@ func TestWireFormIsPinned(t *testing.T) {
 		},
 		UsageCost: []protocol.Micro{17, 0}, LicenseCost: []protocol.Micro{0, 18}, EnergyCost: []protocol.Micro{19, 0}, DataCost: []protocol.Micro{0, -20},
 	}
+	equipped := policy.Snapshot{
+		Sites: []policy.Site{{Name: "a", Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 1}, {Name: "nic", Count: 2}}}, {Name: "b"}},
+		Jobs:  []policy.Job{{ID: 3}, {ID: 4, Nodes: 5, Features: "f", Exclusive: true, Resources: []protocol.Resource{{Name: "gpu", Count: 6, Per: protocol.PerTask}}}},
+	}
 	cases := map[string]proto.Message{
+		"1201611201621a020000220200002a020000320200003a020000420042004a020304520200005a0200006202000092030202009a03086770753a613130309a03036e6963a203020102aa03020005b203020001ba0303677075c2030106ca03047461736bd20300d2030166da03020001":                                                                                                                                                                                                                                                                                             policyv1.EncodeSnapshot(&equipped),
 		"08011201611a01002201002a01003201003a010042004a020102520200005a020000620200006a10000000000000000000000000000000007210000000000000000000000000000000007a1000000000000000000000000000000000ba01020007c20103434846ca01020102d20102000bda01020118e20102011aea0102000ef20102001dfa0102002082020202008a02020009920202080a9a02020001a202020003aa02020004b202020005ba02020006c2021011000000000000000000000000000000ca021000000000000000001200000000000000d2021013000000000000000000000000000000da02100000000000000000ecffffffffffffff": policyv1.EncodeSnapshot(&whole),
 		"0a01701201044001":                 policyv1.EncodeDescription(policy.Description{Name: "p", Initiations: []policy.Initiation{policy.Cycle}, Can: []policy.Capability{policy.Applications}}),
 		"0a01011205ffffffff0f1a0100220172": policyv1.EncodeDecisions([]policy.Decision{{Job: 1, Site: policy.NoSite, Reason: "r"}}, nil),

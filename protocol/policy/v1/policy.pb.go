@@ -325,6 +325,13 @@ type DecideRequest struct {
 	// Whether the site's quotes do not tell what the electricity costs. Absent when all
 	// do.
 	SiteNoEnergy []bool `protobuf:"varint,22,rep,packed,name=site_no_energy,json=siteNoEnergy,proto3" json:"site_no_energy,omitempty"`
+	// The resources that all nodes of each site and the site itself have together: how many kinds for
+	// each site, then the kinds of all, site after site, those of one site sorted by name and type.
+	// A kind is a name, or a name and a type with a colon between them, such as gpu:a100. These columns
+	// are absent when no site names any.
+	SiteResources     []int64  `protobuf:"varint,50,rep,packed,name=site_resources,json=siteResources,proto3" json:"site_resources,omitempty"`
+	SiteResourceKind  []string `protobuf:"bytes,51,rep,name=site_resource_kind,json=siteResourceKind,proto3" json:"site_resource_kind,omitempty"`
+	SiteResourceCount []int64  `protobuf:"varint,52,rep,packed,name=site_resource_count,json=siteResourceCount,proto3" json:"site_resource_count,omitempty"`
 	// Columns of jobs, in the order of the grid queue.
 	JobId   []uint64 `protobuf:"varint,9,rep,packed,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
 	JobCpus []int64  `protobuf:"varint,10,rep,packed,name=job_cpus,json=jobCpus,proto3" json:"job_cpus,omitempty"`
@@ -344,6 +351,19 @@ type DecideRequest struct {
 	JobName    []string `protobuf:"bytes,46,rep,name=job_name,json=jobName,proto3" json:"job_name,omitempty"`
 	// Memory per node in MB; 0: any.
 	JobMemoryMb []int64 `protobuf:"varint,47,rep,packed,name=job_memory_mb,json=jobMemoryMb,proto3" json:"job_memory_mb,omitempty"`
+	// Nodes that the job asks for at least; 0: any. Absent when all entries are 0.
+	JobNodes []int64 `protobuf:"varint,53,rep,packed,name=job_nodes,json=jobNodes,proto3" json:"job_nodes,omitempty"`
+	// What jobs ask for beside CPUs and memory, in columns as those of site_resources. The count is of
+	// what per says: "node", "task" or "job". A site that lacks what a job asks for has declined it.
+	JobResources     []int64  `protobuf:"varint,54,rep,packed,name=job_resources,json=jobResources,proto3" json:"job_resources,omitempty"`
+	JobResourceKind  []string `protobuf:"bytes,55,rep,name=job_resource_kind,json=jobResourceKind,proto3" json:"job_resource_kind,omitempty"`
+	JobResourceCount []int64  `protobuf:"varint,56,rep,packed,name=job_resource_count,json=jobResourceCount,proto3" json:"job_resource_count,omitempty"`
+	JobResourcePer   []string `protobuf:"bytes,57,rep,name=job_resource_per,json=jobResourcePer,proto3" json:"job_resource_per,omitempty"`
+	// The features that its nodes must have, as an expression of sbatch --constraint. Absent when all
+	// entries are empty.
+	JobFeatures []string `protobuf:"bytes,58,rep,name=job_features,json=jobFeatures,proto3" json:"job_features,omitempty"`
+	// Whether no other job may run on its nodes. Absent when none says so.
+	JobExclusive []bool `protobuf:"varint,59,rep,packed,name=job_exclusive,json=jobExclusive,proto3" json:"job_exclusive,omitempty"`
 	// Columns of quotes. Approximate wait in ms; -1: declined, or not asked.
 	Awt []int64 `protobuf:"fixed64,13,rep,packed,name=awt,proto3" json:"awt,omitempty"`
 	// Expected run time in ms; -1 where awt is.
@@ -524,6 +544,27 @@ func (x *DecideRequest) GetSiteNoEnergy() []bool {
 	return nil
 }
 
+func (x *DecideRequest) GetSiteResources() []int64 {
+	if x != nil {
+		return x.SiteResources
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetSiteResourceKind() []string {
+	if x != nil {
+		return x.SiteResourceKind
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetSiteResourceCount() []int64 {
+	if x != nil {
+		return x.SiteResourceCount
+	}
+	return nil
+}
+
 func (x *DecideRequest) GetJobId() []uint64 {
 	if x != nil {
 		return x.JobId
@@ -590,6 +631,55 @@ func (x *DecideRequest) GetJobName() []string {
 func (x *DecideRequest) GetJobMemoryMb() []int64 {
 	if x != nil {
 		return x.JobMemoryMb
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobNodes() []int64 {
+	if x != nil {
+		return x.JobNodes
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobResources() []int64 {
+	if x != nil {
+		return x.JobResources
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobResourceKind() []string {
+	if x != nil {
+		return x.JobResourceKind
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobResourceCount() []int64 {
+	if x != nil {
+		return x.JobResourceCount
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobResourcePer() []string {
+	if x != nil {
+		return x.JobResourcePer
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobFeatures() []string {
+	if x != nil {
+		return x.JobFeatures
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetJobExclusive() []bool {
+	if x != nil {
+		return x.JobExclusive
 	}
 	return nil
 }
@@ -1223,7 +1313,7 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\fpareto_front\x18\t \x01(\bR\vparetoFront\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xab\r\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xbe\x10\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
@@ -1237,7 +1327,10 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\x0esite_bandwidth\x18\x12 \x03(\x03R\rsiteBandwidth\x12.\n" +
 	"\x13site_marginal_waits\x18\x13 \x03(\x03R\x11siteMarginalWaits\x12#\n" +
 	"\rmarginal_wait\x18\x14 \x03(\x03R\fmarginalWait\x12$\n" +
-	"\x0esite_no_energy\x18\x16 \x03(\bR\fsiteNoEnergy\x12\x15\n" +
+	"\x0esite_no_energy\x18\x16 \x03(\bR\fsiteNoEnergy\x12%\n" +
+	"\x0esite_resources\x182 \x03(\x03R\rsiteResources\x12,\n" +
+	"\x12site_resource_kind\x183 \x03(\tR\x10siteResourceKind\x12.\n" +
+	"\x13site_resource_count\x184 \x03(\x03R\x11siteResourceCount\x12\x15\n" +
 	"\x06job_id\x18\t \x03(\x04R\x05jobId\x12\x19\n" +
 	"\bjob_cpus\x18\n" +
 	" \x03(\x03R\ajobCpus\x12\"\n" +
@@ -1251,7 +1344,14 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\vjob_account\x18- \x03(\tR\n" +
 	"jobAccount\x12\x19\n" +
 	"\bjob_name\x18. \x03(\tR\ajobName\x12\"\n" +
-	"\rjob_memory_mb\x18/ \x03(\x03R\vjobMemoryMb\x12\x10\n" +
+	"\rjob_memory_mb\x18/ \x03(\x03R\vjobMemoryMb\x12\x1b\n" +
+	"\tjob_nodes\x185 \x03(\x03R\bjobNodes\x12#\n" +
+	"\rjob_resources\x186 \x03(\x03R\fjobResources\x12*\n" +
+	"\x11job_resource_kind\x187 \x03(\tR\x0fjobResourceKind\x12,\n" +
+	"\x12job_resource_count\x188 \x03(\x03R\x10jobResourceCount\x12(\n" +
+	"\x10job_resource_per\x189 \x03(\tR\x0ejobResourcePer\x12!\n" +
+	"\fjob_features\x18: \x03(\tR\vjobFeatures\x12#\n" +
+	"\rjob_exclusive\x18; \x03(\bR\fjobExclusive\x12\x10\n" +
 	"\x03awt\x18\r \x03(\x10R\x03awt\x12\x10\n" +
 	"\x03ert\x18\x0e \x03(\x10R\x03ert\x12\x12\n" +
 	"\x04cost\x18\x0f \x03(\x10R\x04cost\x12\x12\n" +

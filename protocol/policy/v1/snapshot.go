@@ -76,6 +76,8 @@ func writeSites(m *DecideRequest, sites []policy.Site) {
 		}
 	}
 	m.SiteNoEnergy = sparse(m.GetSiteNoEnergy())
+	r := encodeResources(n, func(i int) []protocol.Resource { return sites[i].Resources })
+	m.SiteResources, m.SiteResourceKind, m.SiteResourceCount = r.counts, r.kind, r.count
 	m.SiteLatency, m.SiteBandwidth, m.SiteMarginalWaits = wire.Sparse(m.GetSiteLatency()), wire.Sparse(m.GetSiteBandwidth()), wire.Sparse(m.GetSiteMarginalWaits())
 }
 
@@ -98,6 +100,7 @@ func writeJobs(m *DecideRequest, jobs []policy.Job) {
 	}
 	m.JobData = wire.Sparse(m.GetJobData())
 	writeNames(m, jobs)
+	writeRequests(m, jobs)
 	writeObjectives(m, jobs)
 }
 
@@ -139,6 +142,9 @@ func readSites(m *DecideRequest) []policy.Site {
 			sites[i].MarginalWaits, extra = extra[:n:n], extra[n:]
 		}
 	}
+	for i, list := range siteResources(m).lists() {
+		sites[i].Resources = list
+	}
 	return sites
 }
 
@@ -156,6 +162,7 @@ func readJobs(m *DecideRequest) []policy.Job {
 		}
 	}
 	readNames(m, jobs)
+	readRequests(m, jobs)
 	readObjectives(m, jobs)
 	return jobs
 }

@@ -35,7 +35,7 @@ func drawSites(t *rapid.T) (sites []policy.Site) {
 			Currency:  rapid.SampledFrom([]string{"", "EUR", "a core hour"}).Draw(t, "currency"),
 			Latency:   rapid.SampledFrom([]protocol.Duration{0, 0, drawSpan(t)}).Draw(t, "latency"),
 			Bandwidth: drawSparse(t), MarginalWaits: drawExtra(t),
-			NoEnergy: rapid.Bool().Draw(t, "no energy"),
+			NoEnergy: rapid.Bool().Draw(t, "no energy"), Resources: protocoltest.Resources(t),
 		})
 	}
 	return sites
@@ -63,6 +63,8 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		in.Jobs = append(in.Jobs, policy.Job{
 			ID: protocol.JobID(rapid.Uint64().Draw(t, "id")), CPUs: drawCount(t), WallTime: drawSpan(t), Waited: drawSpan(t),
 			Data: drawSparse(t), DataOut: drawSparse(t), MemoryMB: drawSparse(t),
+			Nodes: int(min(drawSparse(t), math.MaxInt32)), Resources: protocoltest.Resources(t, protocol.PerNode, protocol.PerJob),
+			Features: rapid.SampledFrom([]string{"", "", "a&b|c"}).Draw(t, "features"), Exclusive: rapid.Bool().Draw(t, "exclusive"),
 			User: drawText(t, "user"), Account: drawText(t, "account"), Name: drawText(t, "name"),
 		})
 	}

@@ -18,6 +18,15 @@ PPM = 1_000_000
 UNLIMITED = 2**63 - 1
 
 
+class Resource(NamedTuple):
+    """A number of things of one kind beside CPUs and memory, such as GPUs."""
+
+    name: str
+    type: str  # of a job: empty is any; of a site: empty is none
+    count: int
+    per: str = ""  # what a job's count is of: "node", "task" or "job"
+
+
 class Site(NamedTuple):
     """A site of a snapshot."""
 
@@ -32,6 +41,7 @@ class Site(NamedTuple):
     latency: int = 0  # of the link from the deciding site, in ms
     bandwidth: int = 0  # of that link, in bytes a second; 0: none is stated
     marginal_waits: tuple[int, ...] = ()  # extra wait of the second, third ... job of the round, in ms
+    resources: tuple[Resource, ...] = ()  # of all its nodes and of the whole site
 
 
 class Job(NamedTuple):
@@ -47,6 +57,10 @@ class Job(NamedTuple):
     account: str = ""  # to which the deciding site maps the user
     name: str = ""  # may be empty
     memory_mb: int = 0  # per node; 0: any
+    nodes: int = 0  # at least; 0: any
+    resources: tuple[Resource, ...] = ()  # a site that lacks them has declined
+    features: str = ""  # of its nodes, as sbatch --constraint has them; a site that lacks them has declined
+    exclusive: bool = False  # whether no other job runs on its nodes
     application: int = 0  # index in Snapshot.applications
     together: int = 0  # jobs of one application with one number above 0 start together or not at all
     alpha: int = 0  # weight of the costs of usage and licenses, in parts per million

@@ -1,12 +1,12 @@
 """Converts the messages of the policy protocol. policy.proto says what each field means."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from . import policy_pb2
 from .policy import Policy
-from .snapshot import NEVER, UNLIMITED, Application, Decision, Job, Outcome, Site, Snapshot, WaitingRate
+from .snapshot import NEVER, UNLIMITED, Application, Decision, Job, Outcome, Resource, Site, Snapshot, WaitingRate
 
 MAX_REASON = 512  # bytes
 
@@ -33,6 +33,7 @@ def read_snapshot(m: policy_pb2.DecideRequest) -> Snapshot:
             latency=_durations(m.site_latency),
             bandwidth=m.site_bandwidth,
             marginal_waits=_parts(m.site_marginal_waits, _durations(m.marginal_wait)),
+            resources=_parts(m.site_resources, _resources(m.site_resource_kind, m.site_resource_count)),
         ),
         jobs=_rows(
             Job,
@@ -46,6 +47,10 @@ def read_snapshot(m: policy_pb2.DecideRequest) -> Snapshot:
             account=m.job_account,
             name=m.job_name,
             memory_mb=m.job_memory_mb,
+            nodes=m.job_nodes,
+            resources=_parts(m.job_resources, _resources(m.job_resource_kind, m.job_resource_count, m.job_resource_per)),
+            features=m.job_features,
+            exclusive=m.job_exclusive,
             application=m.job_application,
             together=m.job_together,
             alpha=m.job_alpha,
@@ -113,6 +118,12 @@ def _parts(lengths: Sequence[int], values: Iterable[Any]) -> list[tuple[Any, ...
     """Splits values into one tuple for each length."""
     rest = iter(values)
     return [tuple(itertools.islice(rest, length)) for length in lengths]
+
+
+def _resources(kinds: Iterable[str], counts: Iterable[int], per: Iterable[str] = ()) -> Iterator[Resource]:
+    for kind, count, of in itertools.zip_longest(kinds, counts, per, fillvalue=""):
+        name, _, type_ = kind.partition(":")
+        yield Resource(name, type_, count, of)
 
 
 def _durations(column: Sequence[int]) -> list[int]:
