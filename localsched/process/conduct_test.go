@@ -67,7 +67,6 @@ func TestAppendOutput(t *testing.T) {
 // all that the script has started.
 func TestLimitSignal(t *testing.T) {
 	t.Parallel()
-	s := openSite(t, nil)
 	for name, tt := range map[string]struct {
 		scriptOnly bool
 		script     string
@@ -77,12 +76,12 @@ func TestLimitSignal(t *testing.T) {
 		// The script would be killed by the signal, as it does not handle it.
 		"others": {false, `setsid sh -c 'trap "echo warned; exit 3" USR1; while :; do sleep 0.05; done'; exit $?`, "warned\n"},
 	} {
-		job := guest(t, tt.script)
-		job.Spec.WallTime = 30 * protocol.Second
-		job.Payload.LimitSignal = protocol.LimitSignal{Signal: 10, Before: 30*protocol.Second - ampleLimit, ScriptOnly: tt.scriptOnly}
-		tag := s.submit(t, job)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			s, job := openSite(t, nil), guest(t, tt.script)
+			job.Spec.WallTime = 30 * protocol.Second
+			job.Payload.LimitSignal = protocol.LimitSignal{Signal: 10, Before: 30*protocol.Second - ampleLimit, ScriptOnly: tt.scriptOnly}
+			tag := s.submit(t, job)
 			got := s.awaitEnd(t, tag)
 			if out := s.read(t, tag, protocol.Stdout); got.State != protocol.Failed || got.ExitCode != 3 || got.Ran < ampleLimit || out != tt.want {
 				t.Errorf("%+v, it has written %q", got, out)
