@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
+
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
@@ -94,7 +96,7 @@ func pythonPlugin(t testing.TB, name, text string) example {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, name)
-	writeProgram(t, path, text)
+	testprogram.Write(t, path, text)
 	return example{kind: pluginhost.PolicyKind, path: path, plain: true}
 }
 

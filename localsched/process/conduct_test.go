@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
+
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -96,9 +98,7 @@ func TestContainer(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	runner := filepath.Join(dir, "runner")
-	if err := os.WriteFile(runner, []byte("#!/bin/sh\necho \"in $1, $2\"; shift 2\nexec \"$@\"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, runner, "#!/bin/sh\necho \"in $1, $2\"; shift 2\nexec \"$@\"\n")
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

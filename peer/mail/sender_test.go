@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
+
 	"github.com/switchyard-hpc/switchyard/peer/mail"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -27,9 +29,7 @@ func sent(t *testing.T, script, from string, mails func(s *mail.Sender)) (text, 
 	dir := t.TempDir()
 	box := filepath.Join(dir, "box")
 	command := filepath.Join(dir, "command")
-	if err := os.WriteFile(command, []byte("#!/bin/sh\nbox='"+box+"'\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testprogram.Write(t, command, "#!/bin/sh\nbox='"+box+"'\n"+script+"\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var logged strings.Builder
