@@ -150,6 +150,8 @@ type Spec struct {
 	QOS       string     `json:"qos,omitempty"`            // quality of service, by its name at the site; empty: the default one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 	Container string     `json:"container,omitempty"`      // image in which the script runs, as the site's container command takes it; empty: none
+	StageIn   int64      `json:"stage_in_bytes,omitempty"` // size of the archive of files that go with it to a site that is not the origin; 0: none do
+	StageOut  bool       `json:"stage_out,omitempty"`      // files of its working directory come back from there
 
 	// What the origin predicts for the run on the machine that this is sent to. Another site
 	// may get other numbers.
@@ -158,6 +160,9 @@ type Spec struct {
 	Computing        int      `json:"computing_ppm,omitempty"`      // share of the run time in which they compute, in parts per million; 0: not known
 	MeasuredPower    int      `json:"measured_power_ppm,omitempty"` // power of its CPUs as earlier runs were measured, as [Request.Power]; 0: not known
 }
+
+// Stages says whether files travel with the job.
+func (s *Spec) Stages() bool { return s.StageIn > 0 || s.StageOut }
 
 // Described is the job as its user may describe it: without what peers say of it.
 func (s *Spec) Described() Spec {
@@ -233,6 +238,8 @@ func (s *Spec) checkNumbers() error {
 		return fmt.Errorf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", s.MHz, s.Mflops)
 	case s.Power < 0 || s.Power > MaxPower:
 		return fmt.Errorf("the power is %d parts per million of the default; use 1 to %d, or 0 for the default", s.Power, MaxPower)
+	case s.StageIn < 0:
+		return fmt.Errorf("the files of the job have %d bytes; give a positive number, or 0", s.StageIn)
 	case s.Data < 0 || s.DataOut < 0:
 		return fmt.Errorf("the job has %d bytes of data and %d of results; give positive numbers, or 0", s.Data, s.DataOut)
 	}
@@ -362,14 +369,19 @@ func (s *State) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Stream names one of a job's output files.
+// Stream names one of the files of a job that travel: its output, and the archives of [Staging].
 type Stream uint8
 
 // The streams.
 const (
 	Stdout Stream = iota + 1
 	Stderr
+	StageOutArchive // the files that come back from the job's working directory
+	StageInArchive  // the files that its origin sends with it
 )
+
+// Streams lists every stream in order.
+func Streams() []Stream { return []Stream{Stdout, Stderr, StageOutArchive, StageInArchive} }
 
 func (s Stream) String() string {
 	switch s {
@@ -377,6 +389,10 @@ func (s Stream) String() string {
 		return "stdout"
 	case Stderr:
 		return "stderr"
+	case StageOutArchive:
+		return "stage-out"
+	case StageInArchive:
+		return "stage-in"
 	}
 	return fmt.Sprintf("stream(%d)", uint8(s))
 }

@@ -20,6 +20,7 @@ type Payload struct {
 	Input        string      // file of the standard input at the origin, absolute; empty: nothing is read
 	AppendOutput bool        // Stdout and Stderr go behind what is in their files already
 	LimitSignal  LimitSignal // before the wall-time limit
+	Staging      *Staging    // what files travel with it; nil: none
 }
 
 // LimitSignal is a signal that a job gets before its wall-time limit, as --signal of sbatch(1) asks
@@ -55,6 +56,14 @@ func (p *Payload) CheckLimitSignal() error {
 	return nil
 }
 
+// CheckStaging says what is wrong with the files that travel with a job, if anything.
+func (p *Payload) CheckStaging() error {
+	if err := p.Staging.Check(); err != nil {
+		return &FieldError{"staging", err}
+	}
+	return nil
+}
+
 // payloadJSON is a payload in JSON: its strings as bytes, since they need not be
 // UTF-8 and JSON text would change them.
 type payloadJSON struct {
@@ -68,6 +77,7 @@ type payloadJSON struct {
 	Input        []byte      `json:"input,omitempty"`
 	AppendOutput bool        `json:"append_output,omitempty"`
 	LimitSignal  LimitSignal `json:"limit_signal,omitzero"`
+	Staging      *Staging    `json:"staging,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -76,6 +86,7 @@ func (p *Payload) MarshalJSON() ([]byte, error) {
 		Script: p.Script, Args: converted[[]byte](p.Args), Env: converted[[]byte](p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
 		Input: []byte(p.Input), AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal,
+		Staging: p.Staging,
 	})
 }
 
@@ -91,6 +102,7 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 		Script: read.Script, Args: converted[string](read.Args), Env: converted[string](read.Env),
 		WorkDir: string(read.WorkDir), Stdout: string(read.Stdout), Stderr: string(read.Stderr),
 		Input: string(read.Input), AppendOutput: read.AppendOutput, LimitSignal: read.LimitSignal,
+		Staging: read.Staging,
 	}
 	return nil
 }
@@ -106,7 +118,7 @@ func (p *Payload) Check() error {
 	}
 	return cmp.Or(
 		checkPath("working directory", p.WorkDir), checkPath("stdout", p.Stdout), checkPath("stderr", p.Stderr),
-		checkPath("standard input", p.Input), p.CheckLimitSignal(), p.checkWords(),
+		checkPath("standard input", p.Input), p.CheckLimitSignal(), p.CheckStaging(), p.checkWords(),
 	)
 }
 

@@ -1,0 +1,166 @@
+package staging
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Find finds what is to go with a job, by paths and patterns of files and directories below its working
+// directory, and reads all of it for the digests. The error joins all that is wrong: it names what is
+// missing, what is neither a file nor a directory, and what lies outside of the directory.
+func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, error) {
+	s := search{dir: dir, found: map[string]protocol.StagedFile{}}
+	for _, one := range paths {
+		if err := s.add(one); err != nil {
+			s.problems = append(s.problems, fmt.Errorf("--stage-in=%s: %w", one, err))
+		}
+	}
+	if n := len(s.found); n > protocol.MaxStagedFiles {
+		s.problems = append(s.problems, fmt.Errorf("--stage-in names %d files and directories, at most %d are allowed; pack them into one file",
+			n, protocol.MaxStagedFiles))
+	}
+	if len(s.problems) > 0 {
+		return nil, errors.Join(s.problems...)
+	}
+	out := &protocol.Staging{}
+	for _, f := range s.found {
+		out.Inputs = append(out.Inputs, f)
+	}
+	slices.SortFunc(out.Inputs, func(a, b protocol.StagedFile) int { return cmp.Compare(a.Name, b.Name) })
+	sum, size := sha256.New(), new(counter)
+	if err := pack(ctx, io.MultiWriter(sum, size), out.Inputs, below(dir), false); err != nil {
+		return nil, fmt.Errorf("read the files of --stage-in: %w", err)
+	}
+	out.Bytes, out.SHA256 = int64(*size), [32]byte(sum.Sum(nil))
+	return out, nil
+}
+
+type search struct {
+	dir      string
+	found    map[string]protocol.StagedFile // by name
+	problems []error
+}
+
+// add finds what one path names.
+func (s *search) add(given string) error {
+	name, err := s.local(given)
+	if err != nil {
+		return err
+	}
+	if name == "." {
+		return s.addTop()
+	}
+	if err = protocol.CheckStageOut(name); err != nil {
+		return err
+	}
+	if literal(name) {
+		return s.addPath(name)
+	}
+	matched, err := fs.Glob(os.DirFS(s.dir), name)
+	if err != nil {
+		return err
+	}
+	matched = slices.DeleteFunc(matched, func(one string) bool { return !matches(name, one) })
+	if len(matched) == 0 {
+		return fmt.Errorf("no file matches it in %s", s.dir)
+	}
+	for _, one := range matched {
+		if err = s.addPath(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// local is a path as it is named below the working directory.
+func (s *search) local(given string) (string, error) {
+	name := filepath.Clean(given)
+	if filepath.IsAbs(name) {
+		relative, err := filepath.Rel(s.dir, name)
+		if err != nil {
+			return "", err
+		}
+		name = relative
+	}
+	if !filepath.IsLocal(name) {
+		return "", fmt.Errorf("it is not below the working directory %s, where the job would look for it; link it there with ln -s", s.dir)
+	}
+	return name, nil
+}
+
+// addTop adds all that is in the working directory, but for what begins with a dot.
+func (s *search) addTop() error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if err = s.addPath(entry.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPath adds a file, or a directory with all that is in it. Links are followed to files, and where they are
+// named also to directories.
+func (s *search) addPath(name string) error {
+	info, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no %s in %s", name, s.dir)
+	case err != nil:
+		return err
+	case info.Mode().IsRegular():
+		return s.take(name, info)
+	case !info.IsDir():
+		return fmt.Errorf("%s is neither a file nor a directory", name)
+	}
+	if err = s.take(name, info); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Join(s.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		one := path.Join(name, entry.Name())
+		if entry.Type()&fs.ModeSymlink != 0 {
+			to, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(one)))
+			if err == nil && to.IsDir() { // it may lead back to here
+				return fmt.Errorf("%s is a link to a directory; name that directory itself", one)
+			}
+		}
+		if err = s.addPath(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *search) take(name string, info fs.FileInfo) error {
+	if len(s.found) > protocol.MaxStagedFiles {
+		return nil // that is said once
+	}
+	f := note(name, info)
+	if err := protocol.CheckStagedName(f.Name); err != nil {
+		return err
+	}
+	s.found[f.Name] = f
+	return nil
+}

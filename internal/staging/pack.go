@@ -1,0 +1,141 @@
+package staging
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// ChangedError says that a file is not as it was when it was noted.
+type ChangedError struct {
+	Name string
+	How  string // what is different
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s has changed since the job was submitted: %s", e.Name, e.How)
+}
+
+// opener opens a file by its name below a directory, and waits for nothing.
+type opener func(name string) (*os.File, error)
+
+// below opens files below a directory as this process may, through links too.
+func below(dir string) opener {
+	return func(name string) (*os.File, error) {
+		return os.OpenFile(filepath.Join(dir, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	}
+}
+
+// Pack writes the archive of files below a directory. Each must be as it was noted: the error is a
+// *[ChangedError] otherwise. The same files make the same archive.
+func Pack(ctx context.Context, w io.Writer, dir string, files []protocol.StagedFile) error {
+	return pack(ctx, w, files, below(dir), true)
+}
+
+// pack writes an archive. Files that were noted with their SHA-256 are checked; those of others is noted.
+func pack(ctx context.Context, w io.Writer, files []protocol.StagedFile, open opener, noted bool) error {
+	archive := tar.NewWriter(w)
+	for i := range files {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if err := packOne(ctx, archive, &files[i], open, noted); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
+
+func packOne(ctx context.Context, archive *tar.Writer, f *protocol.StagedFile, open opener, noted bool) error {
+	header := tar.Header{Format: tar.FormatPAX, Name: f.Name, Mode: int64(f.Mode), Typeflag: tar.TypeDir}
+	if f.IsDir() {
+		return archive.WriteHeader(&header)
+	}
+	file, err := open(f.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &ChangedError{f.Name, "it is not there any more"}
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	if err = unchanged(file, f); err != nil {
+		return err
+	}
+	header.Typeflag, header.Size, header.ModTime = tar.TypeReg, f.Size, time.Unix(0, f.Modified)
+	if err = archive.WriteHeader(&header); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(archive, sum), io.LimitReader(&reader{ctx, file}, f.Size))
+	switch digest := [32]byte(sum.Sum(nil)); {
+	case err != nil:
+		return fmt.Errorf("read %s: %w", f.Name, err)
+	case n != f.Size:
+		return &ChangedError{f.Name, fmt.Sprintf("it has %d bytes instead of %d", n, f.Size)}
+	case !noted:
+		f.SHA256 = digest
+	case digest != f.SHA256:
+		return &ChangedError{f.Name, "its content is another"}
+	}
+	return unchanged(file, f) // it may have grown while it was read
+}
+
+// unchanged says how an open file is not as it was noted.
+func unchanged(file *os.File, f *protocol.StagedFile) error {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return &ChangedError{f.Name, "it is no regular file any more"}
+	case info.Size() != f.Size:
+		return &ChangedError{f.Name, fmt.Sprintf("it has %d bytes instead of %d", info.Size(), f.Size)}
+	case info.ModTime().UnixNano() != f.Modified:
+		return &ChangedError{f.Name, "it was written at " + info.ModTime().Format(time.DateTime)}
+	}
+	return nil
+}
+
+// note is a file as it is now, without its SHA-256.
+func note(name string, info fs.FileInfo) protocol.StagedFile {
+	f := protocol.StagedFile{Name: name, Mode: uint32(info.Mode().Perm())}
+	if info.IsDir() {
+		f.Name += "/"
+		return f
+	}
+	f.Size, f.Modified = info.Size(), info.ModTime().UnixNano()
+	return f
+}
+
+// reader reads until a context ends.
+type reader struct {
+	ctx  context.Context //nolint:containedctx // of one reading
+	from io.Reader
+}
+
+// Read implements [io.Reader].
+func (r *reader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.from.Read(p)
+}
+
+// counter counts what is written.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
