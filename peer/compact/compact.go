@@ -38,6 +38,7 @@ type rest struct {
 
 	appendOutput bool
 	limitSignal  protocol.LimitSignal
+	staging      *protocol.Staging // never changes
 }
 
 // maxOther is how many variables of an environment may differ from another one's that is kept
@@ -55,7 +56,7 @@ func (k Payload) Unpack(of *row.Job) *protocol.Payload {
 	}
 	out := &protocol.Payload{
 		Args: k.args, Env: k.env, WorkDir: other.workDir, Stdout: other.stdout, Stderr: other.stderr,
-		Input: other.input, AppendOutput: other.appendOutput, LimitSignal: other.limitSignal,
+		Input: other.input, AppendOutput: other.appendOutput, LimitSignal: other.limitSignal, Staging: other.staging,
 	}
 	if k.script != "" {
 		out.Script = []byte(k.script)
@@ -149,7 +150,7 @@ func (a *Store) Pack(user string, of *row.Job, p *protocol.Payload) Payload {
 	if last == nil || last.script != string(p.Script) || !slices.Equal(last.env, p.Env) {
 		last = a.content(user, last, p)
 	}
-	other := rest{p.WorkDir, p.Stdout, p.Stderr, p.Input, p.AppendOutput, p.LimitSignal}
+	other := rest{p.WorkDir, p.Stdout, p.Stderr, p.Input, p.AppendOutput, p.LimitSignal, p.Staging}
 	if other != (rest{workDir: of.WorkDir, stdout: of.Stdout, stderr: of.Stderr}) {
 		own := *last
 		own.rest = &other

@@ -128,6 +128,7 @@ func Spec(t *rapid.T, job protocol.JobID) protocol.Spec {
 		QOS:              rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
 		PredictedRunTime: Span(t), Intensity: share(t), Computing: share(t), MeasuredPower: Power(t),
 		Container: rapid.SampledFrom([]string{"", "/images/a.sif", "docker://debian:12"}).Draw(t, "container"),
+		StageIn:   Amount(t), StageOut: rapid.Bool().Draw(t, "stage out"),
 	}
 }
 
@@ -150,7 +151,19 @@ func Payload(t *rapid.T) *protocol.Payload {
 		Script: script, Args: Slice(t, Unix), Env: Slice(t, func(t *rapid.T) string { return "N=" + Unix(t) }),
 		WorkDir: Unix(t), Stdout: Unix(t), Stderr: Unix(t),
 		Input: Unix(t), AppendOutput: rapid.Bool().Draw(t, "append"), LimitSignal: limitSignal(t),
+		Staging: staging(t),
 	}
+}
+
+func staging(t *rapid.T) *protocol.Staging {
+	s := &protocol.Staging{Out: rapid.SampledFrom([][]string{nil, {"."}, {"out/*.dat", "log"}}).Draw(t, "stage out")}
+	if rapid.Bool().Draw(t, "stage in") {
+		s.Bytes, s.SHA256[0] = max(1, Amount(t)), 1
+	}
+	if s.Bytes == 0 && len(s.Out) == 0 {
+		return nil
+	}
+	return s
 }
 
 func limitSignal(t *rapid.T) protocol.LimitSignal {

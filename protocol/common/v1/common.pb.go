@@ -111,6 +111,10 @@ const (
 	Stream_STREAM_STDOUT Stream = 1
 	// The standard error.
 	Stream_STREAM_STDERR Stream = 2
+	// The archive of the files that come back from the job's working directory.
+	Stream_STREAM_STAGE_OUT Stream = 3
+	// The archive of the files that its origin sends with it. No result has one.
+	Stream_STREAM_STAGE_IN Stream = 4
 )
 
 // Enum value maps for Stream.
@@ -119,11 +123,15 @@ var (
 		0: "STREAM_UNSPECIFIED",
 		1: "STREAM_STDOUT",
 		2: "STREAM_STDERR",
+		3: "STREAM_STAGE_OUT",
+		4: "STREAM_STAGE_IN",
 	}
 	Stream_value = map[string]int32{
 		"STREAM_UNSPECIFIED": 0,
 		"STREAM_STDOUT":      1,
 		"STREAM_STDERR":      2,
+		"STREAM_STAGE_OUT":   3,
+		"STREAM_STAGE_IN":    4,
 	}
 )
 
@@ -656,7 +664,12 @@ type Spec struct {
 	// Optional. The container image in which its script runs, as the container command of the
 	// site that runs it takes it, at most 4096 bytes; empty: none. Only a site that has such a
 	// command runs the job.
-	Container     string `protobuf:"bytes,25,opt,name=container,proto3" json:"container,omitempty"`
+	Container string `protobuf:"bytes,25,opt,name=container,proto3" json:"container,omitempty"`
+	// Optional. Size in bytes of the archive of files that go with the job to a site that is not its
+	// origin; 0: none do.
+	StageInBytes int64 `protobuf:"varint,30,opt,name=stage_in_bytes,json=stageInBytes,proto3" json:"stage_in_bytes,omitempty"`
+	// Optional. Whether files of its working directory come back from such a site.
+	StageOut      bool `protobuf:"varint,31,opt,name=stage_out,json=stageOut,proto3" json:"stage_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -817,6 +830,20 @@ func (x *Spec) GetContainer() string {
 	return ""
 }
 
+func (x *Spec) GetStageInBytes() int64 {
+	if x != nil {
+		return x.StageInBytes
+	}
+	return 0
+}
+
+func (x *Spec) GetStageOut() bool {
+	if x != nil {
+		return x.StageOut
+	}
+	return false
+}
+
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -839,7 +866,9 @@ type Payload struct {
 	// Optional. Whether stdout and stderr go behind what is in their files already.
 	AppendOutput bool `protobuf:"varint,8,opt,name=append_output,json=appendOutput,proto3" json:"append_output,omitempty"`
 	// Optional. The signal that the job gets before its wall-time limit; absent: none.
-	LimitSignal   *LimitSignal `protobuf:"bytes,9,opt,name=limit_signal,json=limitSignal,proto3" json:"limit_signal,omitempty"`
+	LimitSignal *LimitSignal `protobuf:"bytes,9,opt,name=limit_signal,json=limitSignal,proto3" json:"limit_signal,omitempty"`
+	// Optional. What files travel with the job; absent: none.
+	Staging       *Staging `protobuf:"bytes,30,opt,name=staging,proto3" json:"staging,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -937,6 +966,78 @@ func (x *Payload) GetLimitSignal() *LimitSignal {
 	return nil
 }
 
+func (x *Payload) GetStaging() *Staging {
+	if x != nil {
+		return x.Staging
+	}
+	return nil
+}
+
+// Staging is what files travel with a job, as one archive in the format of tar each way.
+type Staging struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. Size of the archive of its inputs, stage_in_bytes of the job; 0: it has none.
+	StageInBytes int64 `protobuf:"varint,1,opt,name=stage_in_bytes,json=stageInBytes,proto3" json:"stage_in_bytes,omitempty"`
+	// Required with inputs. SHA-256 of that archive, 32 bytes; else empty.
+	StageInSha256 []byte `protobuf:"bytes,2,opt,name=stage_in_sha256,json=stageInSha256,proto3" json:"stage_in_sha256,omitempty"`
+	// Optional. Patterns of the files of its working directory that come back: "." or names below it,
+	// whose elements may have *, ? and [...]; at most 64, each of at most 1024 bytes.
+	StageOut      []string `protobuf:"bytes,3,rep,name=stage_out,json=stageOut,proto3" json:"stage_out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Staging) Reset() {
+	*x = Staging{}
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Staging) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Staging) ProtoMessage() {}
+
+func (x *Staging) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Staging.ProtoReflect.Descriptor instead.
+func (*Staging) Descriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Staging) GetStageInBytes() int64 {
+	if x != nil {
+		return x.StageInBytes
+	}
+	return 0
+}
+
+func (x *Staging) GetStageInSha256() []byte {
+	if x != nil {
+		return x.StageInSha256
+	}
+	return nil
+}
+
+func (x *Staging) GetStageOut() []string {
+	if x != nil {
+		return x.StageOut
+	}
+	return nil
+}
+
 // LimitSignal is a signal that a job gets before its wall-time limit.
 type LimitSignal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -955,7 +1056,7 @@ type LimitSignal struct {
 
 func (x *LimitSignal) Reset() {
 	*x = LimitSignal{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1068,7 @@ func (x *LimitSignal) String() string {
 func (*LimitSignal) ProtoMessage() {}
 
 func (x *LimitSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1081,7 @@ func (x *LimitSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitSignal.ProtoReflect.Descriptor instead.
 func (*LimitSignal) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LimitSignal) GetSignal() int64 {
@@ -1037,7 +1138,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1049,7 +1150,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1062,7 +1163,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -1134,7 +1235,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1146,7 +1247,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1159,7 +1260,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Term) GetName() string {
@@ -1214,7 +1315,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1327,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1340,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -1342,7 +1443,7 @@ type Bill struct {
 
 func (x *Bill) Reset() {
 	*x = Bill{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1455,7 @@ func (x *Bill) String() string {
 func (*Bill) ProtoMessage() {}
 
 func (x *Bill) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1468,7 @@ func (x *Bill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bill.ProtoReflect.Descriptor instead.
 func (*Bill) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Bill) GetStartMs() int64 {
@@ -1419,7 +1520,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1532,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1545,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Outcome) GetState() JobState {
@@ -1525,7 +1626,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1638,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1651,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *File) GetStream() Stream {
@@ -1603,7 +1704,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1716,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1729,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1729,7 +1830,7 @@ type Capacity struct {
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1842,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1855,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -1868,7 +1969,7 @@ type NodeGroup struct {
 
 func (x *NodeGroup) Reset() {
 	*x = NodeGroup{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +1981,7 @@ func (x *NodeGroup) String() string {
 func (*NodeGroup) ProtoMessage() {}
 
 func (x *NodeGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +1994,7 @@ func (x *NodeGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroup.ProtoReflect.Descriptor instead.
 func (*NodeGroup) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *NodeGroup) GetNodes() int64 {
@@ -1952,7 +2053,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1964,7 +2065,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1977,7 +2078,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -2050,7 +2151,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12+\n" +
-	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xd9\x04\n" +
+	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\x9c\x05\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2071,7 +2172,9 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\rcomputing_ppm\x18\x0f \x01(\x03R\fcomputingPpm\x12,\n" +
 	"\x12measured_power_ppm\x18\x10 \x01(\x03R\x10measuredPowerPpm\x12\x18\n" +
 	"\acomment\x18\x11 \x01(\tR\acomment\x12\x1c\n" +
-	"\tcontainer\x18\x19 \x01(\tR\tcontainer\"\x93\x02\n" +
+	"\tcontainer\x18\x19 \x01(\tR\tcontainer\x12$\n" +
+	"\x0estage_in_bytes\x18\x1e \x01(\x03R\fstageInBytes\x12\x1b\n" +
+	"\tstage_out\x18\x1f \x01(\bR\bstageOut\"\xcc\x02\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2081,7 +2184,12 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x06stderr\x18\x06 \x01(\fR\x06stderr\x12\x14\n" +
 	"\x05input\x18\a \x01(\fR\x05input\x12#\n" +
 	"\rappend_output\x18\b \x01(\bR\fappendOutput\x12D\n" +
-	"\flimit_signal\x18\t \x01(\v2!.switchyard.common.v1.LimitSignalR\vlimitSignal\"\x94\x01\n" +
+	"\flimit_signal\x18\t \x01(\v2!.switchyard.common.v1.LimitSignalR\vlimitSignal\x127\n" +
+	"\astaging\x18\x1e \x01(\v2\x1d.switchyard.common.v1.StagingR\astaging\"t\n" +
+	"\aStaging\x12$\n" +
+	"\x0estage_in_bytes\x18\x01 \x01(\x03R\fstageInBytes\x12&\n" +
+	"\x0fstage_in_sha256\x18\x02 \x01(\fR\rstageInSha256\x12\x1b\n" +
+	"\tstage_out\x18\x03 \x03(\tR\bstageOut\"\x94\x01\n" +
 	"\vLimitSignal\x12\x16\n" +
 	"\x06signal\x18\x01 \x01(\x03R\x06signal\x12\x1b\n" +
 	"\tbefore_ms\x18\x02 \x01(\x03R\bbeforeMs\x12\x1f\n" +
@@ -2186,11 +2294,13 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x10JOB_STATE_FAILED\x10\x04\x12\x17\n" +
 	"\x13JOB_STATE_CANCELLED\x10\x05\x12\x15\n" +
 	"\x11JOB_STATE_TIMEOUT\x10\x06\x12\x17\n" +
-	"\x13JOB_STATE_NODE_FAIL\x10\a*F\n" +
+	"\x13JOB_STATE_NODE_FAIL\x10\a*q\n" +
 	"\x06Stream\x12\x16\n" +
 	"\x12STREAM_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSTREAM_STDOUT\x10\x01\x12\x11\n" +
-	"\rSTREAM_STDERR\x10\x02*C\n" +
+	"\rSTREAM_STDERR\x10\x02\x12\x14\n" +
+	"\x10STREAM_STAGE_OUT\x10\x03\x12\x13\n" +
+	"\x0fSTREAM_STAGE_IN\x10\x04*C\n" +
 	"\x03Per\x12\x13\n" +
 	"\x0fPER_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bPER_NODE\x10\x01\x12\f\n" +
@@ -2210,7 +2320,7 @@ func file_protocol_common_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_common_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_protocol_common_v1_common_proto_goTypes = []any{
 	(JobState)(0),       // 0: switchyard.common.v1.JobState
 	(Stream)(0),         // 1: switchyard.common.v1.Stream
@@ -2222,17 +2332,18 @@ var file_protocol_common_v1_common_proto_goTypes = []any{
 	(*Resource)(nil),    // 7: switchyard.common.v1.Resource
 	(*Spec)(nil),        // 8: switchyard.common.v1.Spec
 	(*Payload)(nil),     // 9: switchyard.common.v1.Payload
-	(*LimitSignal)(nil), // 10: switchyard.common.v1.LimitSignal
-	(*Load)(nil),        // 11: switchyard.common.v1.Load
-	(*Term)(nil),        // 12: switchyard.common.v1.Term
-	(*Quote)(nil),       // 13: switchyard.common.v1.Quote
-	(*Bill)(nil),        // 14: switchyard.common.v1.Bill
-	(*Outcome)(nil),     // 15: switchyard.common.v1.Outcome
-	(*File)(nil),        // 16: switchyard.common.v1.File
-	(*Usage)(nil),       // 17: switchyard.common.v1.Usage
-	(*Capacity)(nil),    // 18: switchyard.common.v1.Capacity
-	(*NodeGroup)(nil),   // 19: switchyard.common.v1.NodeGroup
-	(*Machine)(nil),     // 20: switchyard.common.v1.Machine
+	(*Staging)(nil),     // 10: switchyard.common.v1.Staging
+	(*LimitSignal)(nil), // 11: switchyard.common.v1.LimitSignal
+	(*Load)(nil),        // 12: switchyard.common.v1.Load
+	(*Term)(nil),        // 13: switchyard.common.v1.Term
+	(*Quote)(nil),       // 14: switchyard.common.v1.Quote
+	(*Bill)(nil),        // 15: switchyard.common.v1.Bill
+	(*Outcome)(nil),     // 16: switchyard.common.v1.Outcome
+	(*File)(nil),        // 17: switchyard.common.v1.File
+	(*Usage)(nil),       // 18: switchyard.common.v1.Usage
+	(*Capacity)(nil),    // 19: switchyard.common.v1.Capacity
+	(*NodeGroup)(nil),   // 20: switchyard.common.v1.NodeGroup
+	(*Machine)(nil),     // 21: switchyard.common.v1.Machine
 }
 var file_protocol_common_v1_common_proto_depIdxs = []int32{
 	5,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
@@ -2240,23 +2351,24 @@ var file_protocol_common_v1_common_proto_depIdxs = []int32{
 	2,  // 2: switchyard.common.v1.Resource.per:type_name -> switchyard.common.v1.Per
 	6,  // 3: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
 	4,  // 4: switchyard.common.v1.Spec.licenses:type_name -> switchyard.common.v1.License
-	10, // 5: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
-	12, // 6: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
-	12, // 7: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
-	0,  // 8: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
-	16, // 9: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
-	17, // 10: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
-	14, // 11: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
-	1,  // 12: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
-	20, // 13: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
-	19, // 14: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
-	7,  // 15: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
-	7,  // 16: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	11, // 5: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
+	10, // 6: switchyard.common.v1.Payload.staging:type_name -> switchyard.common.v1.Staging
+	13, // 7: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
+	13, // 8: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
+	0,  // 9: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
+	17, // 10: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
+	18, // 11: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
+	15, // 12: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
+	1,  // 13: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
+	21, // 14: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
+	20, // 15: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
+	7,  // 16: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
+	7,  // 17: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_protocol_common_v1_common_proto_init() }
@@ -2264,14 +2376,14 @@ func file_protocol_common_v1_common_proto_init() {
 	if File_protocol_common_v1_common_proto != nil {
 		return
 	}
-	file_protocol_common_v1_common_proto_msgTypes[8].OneofWrappers = []any{}
+	file_protocol_common_v1_common_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_common_v1_common_proto_rawDesc), len(file_protocol_common_v1_common_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -90,6 +90,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		DataBytes: s.Data, DataOutBytes: s.DataOut, Licenses: wire.Convert(s.Licenses, encodeLicense), Qos: s.QOS,
 		PredictedRunTimeMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
 		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment, Container: s.Container,
+		StageInBytes: s.StageIn, StageOut: s.StageOut,
 	}
 }
 
@@ -102,6 +103,7 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licenses: wire.Convert(m.GetLicenses(), decodeLicense), QOS: m.GetQos(),
 		PredictedRunTime: wire.DecodeSpan(m.GetPredictedRunTimeMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
 		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(), Container: m.GetContainer(),
+		StageIn: m.GetStageInBytes(), StageOut: m.GetStageOut(),
 	}
 }
 
@@ -126,6 +128,7 @@ func CheckSpec(s protocol.Spec) error {
 		checkPower("measured_power_ppm", s.MeasuredPower),
 		wire.Text("comment", s.Comment, protocol.MaxComment),
 		protocol.CheckContainer(s.Container),
+		wire.Amount("stage_in_bytes", s.StageIn),
 	)
 }
 
@@ -146,6 +149,7 @@ func EncodePayload(p *protocol.Payload) *Payload {
 		Script: p.Script, Args: encodeTexts(p.Args), Env: encodeTexts(p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
 		Input: []byte(p.Input), AppendOutput: p.AppendOutput, LimitSignal: encodeLimitSignal(p.LimitSignal),
+		Staging: encodeStaging(p.Staging),
 	}
 }
 
@@ -159,6 +163,7 @@ func DecodePayload(m *Payload) *protocol.Payload {
 		Args: wire.Convert(m.GetArgs(), text), Env: wire.Convert(m.GetEnv(), text),
 		WorkDir: text(m.GetWorkDir()), Stdout: text(m.GetStdout()), Stderr: text(m.GetStderr()),
 		Input: text(m.GetInput()), AppendOutput: m.GetAppendOutput(), LimitSignal: decodeLimitSignal(m.GetLimitSignal()),
+		Staging: decodeStaging(m.GetStaging()),
 	}
 	if len(m.GetScript()) > 0 {
 		p.Script = m.GetScript()
@@ -180,6 +185,7 @@ func CheckPayload(p *protocol.Payload) error {
 		wire.UnixString("stderr", p.Stderr, protocol.MaxPath),
 		wire.UnixString("input", p.Input, protocol.MaxPath),
 		p.CheckLimitSignal(),
+		p.CheckStaging(),
 		wire.Each("args", p.Args, func(arg string) error { return wire.UnixString("arg", arg, math.MaxInt) }),
 		wire.Each("env", p.Env, func(pair string) error { return wire.Env(pair, math.MaxInt) }),
 	))
@@ -192,6 +198,34 @@ func encodeLimitSignal(s protocol.LimitSignal) *LimitSignal {
 	return &LimitSignal{
 		Signal: int64(s.Signal), BeforeMs: wire.EncodeSpan(s.Before), ScriptOnly: s.ScriptOnly, OverlapReservation: s.OverlapReservation,
 	}
+}
+
+// encodeStaging converts what travels with a job. What is in the archive of its inputs is the archive's to
+// say.
+func encodeStaging(s *protocol.Staging) *Staging {
+	if s == nil {
+		return nil
+	}
+	m := &Staging{StageInBytes: s.Bytes, StageOut: s.Out}
+	if s.Bytes > 0 {
+		m.StageInSha256 = s.SHA256[:]
+	}
+	return m
+}
+
+// decodeStaging converts what travels with a job. A checksum of another length becomes one that
+// [protocol.Staging.Check] refuses.
+func decodeStaging(m *Staging) *protocol.Staging {
+	if m == nil {
+		return nil
+	}
+	s := &protocol.Staging{Bytes: m.GetStageInBytes(), Out: m.GetStageOut()}
+	if len(m.GetStageInSha256()) == len(s.SHA256) {
+		copy(s.SHA256[:], m.GetStageInSha256())
+	} else if len(m.GetStageInSha256()) > 0 {
+		s.Bytes = -1
+	}
+	return s
 }
 
 func decodeLimitSignal(m *LimitSignal) protocol.LimitSignal {

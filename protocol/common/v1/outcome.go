@@ -1,6 +1,8 @@
 package commonv1
 
 import (
+	"slices"
+
 	"github.com/switchyard-hpc/switchyard/protocol"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
@@ -29,7 +31,7 @@ func EncodeStream(s protocol.Stream) Stream { return Stream(s) }
 
 // DecodeStream converts a stream; one that is not known becomes none.
 func DecodeStream(m Stream) protocol.Stream {
-	if m < Stream_STREAM_STDOUT || m > Stream_STREAM_STDERR {
+	if m < Stream_STREAM_STDOUT || m > Stream_STREAM_STAGE_IN {
 		return 0
 	}
 	return protocol.Stream(m)
@@ -37,7 +39,7 @@ func DecodeStream(m Stream) protocol.Stream {
 
 // CheckStream checks that a stream is one.
 func CheckStream(s protocol.Stream) error {
-	if s != protocol.Stdout && s != protocol.Stderr {
+	if !slices.Contains(protocol.Streams(), s) {
 		return wire.Wrong("stream", "%d is unknown or missing", uint8(s))
 	}
 	return nil
@@ -111,6 +113,9 @@ func checkFiles(files []protocol.File) error {
 	for i, f := range files {
 		if err := wire.First(CheckStream(f.Stream), wire.Amount("size", f.Size)); err != nil {
 			return wire.In(wire.Entry("files", i), err)
+		}
+		if f.Stream == protocol.StageInArchive {
+			return wire.In(wire.Entry("files", i), wire.Wrong("stream", "%v is none of a result", f.Stream))
 		}
 		if seen[f.Stream] {
 			return wire.In(wire.Entry("files", i), wire.Wrong("stream", "duplicate %v", f.Stream))
