@@ -102,6 +102,10 @@ type Submission struct {
 	Account string // the local account that runs it
 	Guest   bool   // from another site: runs in a private directory, its output is fetched
 
+	// Inputs is the path, on this machine, of the archive of files that come with the job, complete and
+	// verified; empty: none do. It may go once Submit has returned.
+	Inputs string `json:"-"`
+
 	// StartBy is the last instant at which the job may start, by the clock of the machine that
 	// starts it. Zero means no limit. A job that would start later is withdrawn instead, as by
 	// Withdraw and without a report, because the peer then calls Withdraw too. If it is too late to

@@ -40,6 +40,8 @@ type Config struct {
 	// MaxOutput is how many bytes a guest may write to a file, and so to each stream of its
 	// output. 0: [spool.DefaultMaxOutput].
 	MaxOutput int64
+	// MaxStaging is how many bytes of files may come with a guest, and how many may go back. 0: none.
+	MaxStaging int64
 	// Container is the command that runs a job's script, which follows it, in a container, as
 	// [spool.Job.Command] fills it in. Empty: no job runs in a container.
 	Container []string

@@ -35,6 +35,8 @@ const (
 	execWord    = "exec"
 	deliverWord = "deliver"
 	appendWord  = "append"
+	packWord    = "pack"
+	unpackWord  = "unpack"
 )
 
 // ShimMain is the shim's main function; the process must end with the code that
@@ -52,6 +54,10 @@ func ShimMain(args []string) int {
 		return deliverMain(args[1])
 	case (len(args) == 2 || len(args) == 3) && args[0] == appendWord:
 		return appendMain(args[1], args[2:])
+	case len(args) == 2 && args[0] == packWord:
+		return packMain(args[1])
+	case len(args) >= 3 && args[0] == unpackWord:
+		return unpackMain(args[1], args[2:])
 	case len(args) == 1 && args[0] != deliverWord:
 		return watchMain(args[0], os.Args[:len(os.Args)-1])
 	}

@@ -78,7 +78,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 	}
 	request := s.predictPower(submission.Spec.Request)
 	record := jobRecord{
-		Job:   spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput).InContainer(s.config.Container),
+		Job:   spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput).Staging(s.config.MaxStaging).InContainer(s.config.Container),
 		Seq:   j.Seq,
 		Grace: protocol.DurationOf(s.config.GraceKill),
 		Power: request.Power,

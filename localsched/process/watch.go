@@ -68,8 +68,17 @@ func (w *watch) describeOutput(end *spool.End) {
 		case <-ctx.Done():
 		}
 	}()
-	w.record.AddOutputFiles(ctx, w.opened, end)
+	for w.record.AddOutputFiles(ctx, w.opened, end) { // until there is room, or somebody asks for the end
+		fmt.Fprintln(os.Stderr, "no room in the spool for the files that go back with the job; trying again")
+		select {
+		case <-ctx.Done():
+		case <-time.After(fullPause):
+		}
+	}
 }
+
+// fullPause is how long a shim waits for room on a full disk, again and again.
+const fullPause = 5 * time.Second
 
 // startJob starts the second stage as the account. On the pipe it says what keeps it
 // from becoming the job; nothing when nothing does.

@@ -27,6 +27,7 @@ type Config struct {
 	JobComp      string            // path of the jobcomp/filetxt log; empty: as slurm.conf says
 	Extra        []string          // added to every sbatch, such as --account=grid
 	MaxOutput    int64             // bytes that a guest may write to a file; 0: [spool.DefaultMaxOutput]
+	MaxStaging   int64             // bytes of files that may come with a guest, and that may go back; 0: none
 	Container    []string          // as in package process
 	Reservations bool              // room may be held by reservations of Slurm's, which only its operators may make
 	Timeout      time.Duration     // of one command; 0: [DefaultTimeout]

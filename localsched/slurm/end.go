@@ -129,7 +129,10 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 
 // finish enters how a job ended, durably before it is reported.
 func (s *Scheduler) finish(j *job, end spool.End) {
-	j.record.AddOutputFiles(s.ctx, j.dir, &end)
+	if full := j.record.AddOutputFiles(s.ctx, j.dir, &end); full {
+		s.config.Log.Error("job_files_pack_failed", "job", j.tag.String(), "advice", "free space in the spool; the peer retries")
+		return // the next look finds it ended again
+	}
 	if s.ctx.Err() != nil {
 		return // the next Open finds it ended again
 	}

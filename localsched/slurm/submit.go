@@ -115,5 +115,5 @@ func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission)
 	if err != nil {
 		return spool.Job{}, err
 	}
-	return spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput).InContainer(s.config.Container), nil
+	return spool.NewJob(submission, owner, s.config.Site, s.config.MaxOutput).Staging(s.config.MaxStaging).InContainer(s.config.Container), nil
 }

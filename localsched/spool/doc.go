@@ -10,6 +10,8 @@
 //	    work/                      0700, of the account; a guest's working directory
 //	    out, err                   0600, of the account; a guest's output
 //	    usage                      0600, of the account; what the job reports of itself
+//	    inputs                     0600; the files that have come with a guest, as they were put into work/
+//	    files.tar                  0600; the archive of files that go back with a guest's result
 //
 // What else is in a job's directory is the batch system's business.
 //

@@ -22,6 +22,8 @@ const (
 	outFile    = "out"
 	errFile    = "err"
 	usageFile  = "usage"
+	inputsFile = "inputs"
+	filesFile  = "files.tar"
 )
 
 // recordFormat is the version of the files' layout.
@@ -34,9 +36,10 @@ type Job struct {
 	Submitted  protocol.Instant      `json:"submitted_ms"`
 	Submission localsched.Submission `json:"submission"`
 	Account    Account               `json:"account"`
-	Site       protocol.SiteName     `json:"site"`                 // that runs it
-	MaxOutput  int64                 `json:"max_output,omitempty"` // bytes in a file of a guest; 0: [DefaultMaxOutput]
-	Container  []string              `json:"container,omitempty"`  // the site's container command, for a job that has an image
+	Site       protocol.SiteName     `json:"site"`                  // that runs it
+	MaxOutput  int64                 `json:"max_output,omitempty"`  // bytes in a file of a guest; 0: [DefaultMaxOutput]
+	Container  []string              `json:"container,omitempty"`   // the site's container command, for a job that has an image
+	MaxStaging int64                 `json:"max_staging,omitempty"` // bytes of files of a guest that come with it, and that go back; 0: none do
 }
 
 // NewJob describes a submission that comes now. The submission must have a payload. A
@@ -105,6 +108,9 @@ func (j Job) AddFiles(dir string) error {
 	if err := j.Account.AddDir(filepath.Join(dir, workDir)); err != nil {
 		return err
 	}
+	if err := j.addInputs(dir); err != nil {
+		return err
+	}
 	out := j.Outputs(dir)
 	for _, path := range []string{out.Stdout, out.Stderr} {
 		if err := j.Account.AddFile(path, nil, 0o600); err != nil {
@@ -145,6 +151,14 @@ func (j Job) InContainer(command []string) Job {
 	return j
 }
 
+// Staging has the job take as many bytes of files with it, and leave as many to go back.
+func (j Job) Staging(most int64) Job {
+	if j.Submission.Guest {
+		j.MaxStaging = most
+	}
+	return j
+}
+
 // UnfitReason is why a submission can never run at a site with a container command, or none; empty when it
 // can.
 func UnfitReason(submission localsched.Submission, container []string) (reason string) {
@@ -156,6 +170,8 @@ func UnfitReason(submission localsched.Submission, container []string) (reason s
 		return "it has no wall-time limit; ask for at least 1ms"
 	case submission.Guest && payload.Input != "":
 		return "its standard input is a file at its origin"
+	case submission.Guest && payload.Staging.BytesOf() > 0 && submission.Inputs == "":
+		return "its files have not come with it"
 	case submission.Spec.Container != "" && len(container) == 0:
 		return "it runs in a container, and this site runs none"
 	}

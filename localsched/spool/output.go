@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -31,6 +32,8 @@ type Outputs struct {
 	Stderr string // path; empty: nowhere; equal to Stdout: both in one
 	Append bool   // it goes behind what is in them already
 	Limit  int64  // bytes of each file that are read; what is beyond is not there. 0: no limit
+
+	archive string // of files that go back, written by the peer; empty: none do
 }
 
 // Outputs is where the output goes of a job whose directory is dir: a guest's to files
@@ -43,6 +46,9 @@ func (j Job) Outputs(dir string) Outputs {
 		return out
 	}
 	out.Limit = j.FileLimit()
+	if payload.Staging.ComesBack() {
+		out.archive = filepath.Join(dir, filesFile)
+	}
 	out.Stdout, out.Stderr = filepath.Join(dir, outFile), filepath.Join(dir, errFile)
 	if payload.Stdout == payload.Stderr {
 		out.Stderr = out.Stdout
@@ -66,11 +72,23 @@ func (o Outputs) path(stream protocol.Stream) string {
 	return o.Stdout
 }
 
+// open opens the file of a stream, as far as its account could have put it there; the archive of files that go
+// back is the peer's own.
+func (o Outputs) open(stream protocol.Stream) (*os.File, error) {
+	switch {
+	case stream == protocol.StageInArchive || stream == protocol.StageOutArchive && o.archive == "":
+		return nil, fs.ErrNotExist
+	case stream == protocol.StageOutArchive:
+		return OpenPlain(o.archive, uint32(os.Geteuid())) //nolint:gosec // it is not negative
+	}
+	return OpenPlain(o.path(stream), o.Owner)
+}
+
 // Fetch reads up to size bytes, and at most 16 MiB, of a job's output from an offset
 // on. Where both streams are in one file, both name it. The error wraps
 // [localsched.ErrUnknownJob] when there is no such file of the job's account.
 func (o Outputs) Fetch(tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error) {
-	file, err := OpenPlain(o.path(stream), o.Owner)
+	file, err := o.open(stream)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%v of job %v: %w", stream, tag, localsched.ErrUnknownJob)
 	}
@@ -78,7 +96,11 @@ func (o Outputs) Fetch(tag protocol.Tag, stream protocol.Stream, offset int64, s
 		return nil, fmt.Errorf("%v of job %v: %w: %w", stream, tag, localsched.ErrUnknownJob, err)
 	}
 	offset = max(0, offset)
-	data := make([]byte, min(max(0, size), maxFetch, o.beyond(offset)))
+	most := maxFetch
+	if stream != protocol.StageOutArchive {
+		most = o.beyond(offset)
+	}
+	data := make([]byte, min(max(0, size), maxFetch, most))
 	n, err := file.ReadAt(data, offset)
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -132,9 +154,11 @@ func (j Job) Files(ctx context.Context, dir string) (files []File, notices []str
 	return files, notices
 }
 
-// AddOutputFiles adds to how a job has ended the output files that [Job.Files] finds, and its
-// notices.
-func (j Job) AddOutputFiles(ctx context.Context, dir string, end *End) {
+// AddOutputFiles adds to how a job has ended the output files that [Job.Files] finds, the archive of the
+// files that go back with it, and notices. While there is no room on the disk for that archive, full is true and
+// nothing is added: the caller tries again later.
+func (j Job) AddOutputFiles(ctx context.Context, dir string, end *End) (full bool) {
+	before := *end
 	var notices []string
 	end.Files, notices = j.Files(ctx, dir)
 	const asExitCode = 128 + int(syscall.SIGXFSZ)
@@ -143,6 +167,10 @@ func (j Job) AddOutputFiles(ctx context.Context, dir string, end *End) {
 		notices = []string{fmt.Sprintf("a file reached %s, the most that a partner's job may write to one, [localsched] max_output", SizeText(limit))}
 	}
 	end.Reason = Noted(end.Reason, notices...)
+	if full = j.addStaged(ctx, dir, end); full {
+		*end = before
+	}
+	return full
 }
 
 // readTimeout is how long files of a size may take to be read, on a slow disk too.

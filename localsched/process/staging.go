@@ -1,0 +1,123 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/switchyard-hpc/switchyard/internal/staging"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Pack writes the archive of the files of a submitter below a directory, read as the account. The error is a
+// *[DeliverError]: a permanent one if a file is not as it was noted, or cannot be read.
+func (d *Deliverer) Pack(ctx context.Context, name, dir string, files []protocol.StagedFile, w io.Writer) error {
+	from, err := d.account(ctx, name, dir)
+	if err != nil {
+		return err
+	}
+	list, err := json.Marshal(files)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, executable(d.Shim[0]), append(slices.Clone(d.Shim[1:]), packWord, dir)...) //nolint:gosec // the peer's own command
+	cmd.Dir, cmd.Env = "/", shimEnv()
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: from.UID, Gid: from.GID, Groups: from.Groups}}
+	}
+	said := new(bytes.Buffer)
+	to := &notedWriter{w: w}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(list), to, said
+	err = cmd.Run()
+	switch {
+	case to.err != nil:
+		return fmt.Errorf("keep the files of the job: %w", to.err)
+	case ctx.Err() != nil && err != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return deliverError(dir, from, err, said.String())
+	}
+	return nil
+}
+
+// notedWriter notes how the writing went.
+type notedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (n *notedWriter) Write(p []byte) (int, error) {
+	count, err := n.w.Write(p)
+	n.err = err
+	return count, err
+}
+
+// packMain writes the archive of the files that its input lists, with the rights of the account.
+func packMain(dir string) int {
+	var files []protocol.StagedFile
+	err := json.NewDecoder(os.Stdin).Decode(&files)
+	if err == nil {
+		out := bufio.NewWriterSize(os.Stdout, 1<<18)
+		err = errors.Join(staging.Pack(context.Background(), out, dir, files), out.Flush())
+	}
+	if changed, ok := errors.AsType[*staging.ChangedError](err); ok {
+		fmt.Fprintln(os.Stderr, changed)
+		return exitPermanent
+	}
+	return placed(err)
+}
+
+// Unpack puts the files of an archive into a directory as the account, each as a whole; only those that one of
+// the patterns names may be in it. The error is a *[DeliverError], or what r or the context gave.
+func (d *Deliverer) Unpack(ctx context.Context, name, dir string, patterns []string, r io.Reader) error {
+	to, err := d.account(ctx, name, dir)
+	if err != nil {
+		return err
+	}
+	return deliver(ctx, d.Shim, to, append([]string{unpackWord, dir}, patterns...), r, Appending{})
+}
+
+// unpackMain puts the files of an archive into a directory, with the rights of the account.
+func unpackMain(dir string, patterns []string) int {
+	unix.CloseOnExec(allFD)
+	unix.Umask(0o022)
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
+	defer stop()
+	err := unpack(ctx, dir, patterns)
+	if errors.Is(err, staging.ErrArchive) {
+		fmt.Fprintln(os.Stderr, err)
+		return exitPermanent
+	}
+	return placed(err)
+}
+
+func unpack(ctx context.Context, dir string, patterns []string) error {
+	root, err := os.OpenRoot(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	_, err = staging.Unpack(ctx, bufio.NewReaderSize(os.Stdin, 1<<18), staging.Into{Root: root, Patterns: patterns})
+	if err == nil {
+		_, err = io.Copy(io.Discard, os.Stdin) // what pads the archive; the peer sends all of it
+	}
+	if err != nil && strings.Contains(err.Error(), "escapes from parent") { // os has no name for it
+		err = fmt.Errorf("%w: %w", staging.ErrArchive, err)
+	}
+	return errors.Join(err, root.Close())
+}

@@ -1,0 +1,130 @@
+package spool
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
+	"github.com/switchyard-hpc/switchyard/internal/staging"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// inputs is what inputs of a job's directory holds.
+type inputs struct {
+	Files []protocol.StagedFile `json:"files"`
+}
+
+// addInputs puts the files that have come with a guest into its working directory, in a directory that is being
+// filled: no account can reach it yet.
+func (j Job) addInputs(dir string) (err error) {
+	if j.Submission.Inputs == "" {
+		return nil
+	}
+	archive, err := os.Open(j.Submission.Inputs)
+	if err != nil {
+		return fmt.Errorf("open the files that have come with the job: %w", err)
+	}
+	defer archive.Close() //nolint:errcheck // only read
+	root, err := os.OpenRoot(filepath.Join(dir, workDir))
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // what was written is synced
+	files, err := staging.Unpack(context.Background(), bufio.NewReaderSize(archive, 1<<18), staging.Into{Root: root, Own: j.Account.ownIn})
+	if err != nil {
+		return fmt.Errorf("unpack the files that have come with the job: %w", err)
+	}
+	data, err := Encode(inputs{files})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, inputsFile)
+	return errors.Join(os.WriteFile(path, data, 0o600), SyncPath(path))
+}
+
+// ownIn gives a file below a directory to the account, if this process is root.
+func (a Account) ownIn(root *os.Root, name string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return root.Lchown(name, int(a.UID), int(a.GID))
+}
+
+// addStaged adds the archive of files that go back to how a job has ended; full: there is no room for it. A job
+// whose files cannot go back has failed, however its script ended: who waits for it must not go on without them.
+func (j Job) addStaged(ctx context.Context, dir string, end *End) (full bool) {
+	if !j.Submission.Guest || !j.Submission.Payload.Staging.ComesBack() {
+		return false
+	}
+	file, notices, err := j.archive(ctx, dir, end.State != protocol.Completed)
+	if err == nil {
+		end.Files = append(end.Files, file)
+		end.Reason = Noted(end.Reason, notices...)
+		return false
+	}
+	if localdisk.Full(err) && ctx.Err() == nil {
+		return true
+	}
+	why := "files do not come back: " + stagedReason(err)
+	if end.State == protocol.Completed {
+		end.State = protocol.Failed
+		why += "; the script itself ended with exit code 0"
+	}
+	end.Reason = Noted(end.Reason, why)
+	return false
+}
+
+// stagedReason says why files do not come back, without paths of this site.
+func stagedReason(err error) string {
+	switch missing, ok := errors.AsType[*staging.MissingError](err); {
+	case ok:
+		return missing.Reason
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return "the reading of them was stopped"
+	case localdisk.Full(err):
+		return "the disk of the site is full"
+	}
+	return reasonOf(err)
+}
+
+// archive packs what a guest has left in its working directory and is to go back, durably, as a whole.
+func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []string, error) {
+	root, err := os.OpenRoot(filepath.Join(dir, workDir))
+	if err != nil {
+		return File{}, nil, err
+	}
+	defer root.Close() //nolint:errcheck // only read
+	before, err := ReadRecord[inputs](dir, inputsFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return File{}, nil, err
+	}
+	temp, err := os.CreateTemp(dir, "."+filesFile+"-*")
+	if err != nil {
+		return File{}, nil, err
+	}
+	sum := sha256.New()
+	to := bufio.NewWriterSize(io.MultiWriter(temp, sum), 1<<18)
+	_, notices, err := staging.Collect(ctx, to, staging.Left{
+		Root: root, Patterns: j.Submission.Payload.Staging.Out, Before: before.Files, Owner: j.Account.UID, MaxBytes: j.MaxStaging,
+		Partial: partial,
+	})
+	if err == nil {
+		err = errors.Join(to.Flush(), temp.Sync())
+	}
+	size, sized := temp.Seek(0, io.SeekEnd)
+	if err = errors.Join(err, sized, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), filepath.Join(dir, filesFile))
+	}
+	if err != nil {
+		return File{}, nil, errors.Join(err, os.Remove(temp.Name()))
+	}
+	return File{Stream: protocol.StageOutArchive, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, notices, SyncPath(dir)
+}
