@@ -24,11 +24,15 @@ func (p *Peer) collect(j *tables.Job) {
 		p.after(p.cfg.RetryMax, due.OfJob(due.CollectTimer, j.Spec.Job))
 		return
 	}
+	if why := handoff.FilesMissing(&j.Spec, j.Outcome); why != "" {
+		p.endWithoutOutput(j, why)
+		return
+	}
 	if len(j.Outcome.Files) == 0 {
 		p.handleCollected(j, event.CollectResult{})
 		return
 	}
-	if why := handoff.OutputLimitReason(j.Outcome.Files, p.cfg.MaxOutput); why != "" {
+	if why := handoff.OutputLimitReason(j.Outcome.Files, p.cfg.MaxOutput, p.cfg.MaxStaging); why != "" {
 		p.discard(j.Tag())
 		p.endWithoutOutput(j, why)
 		return
@@ -87,6 +91,9 @@ func (p *Peer) handleCollected(j *tables.Job, done event.CollectResult) {
 // its site drop that.
 func (p *Peer) endCollecting(j *tables.Job, output string) {
 	j.Outcome = handoff.WithOutput(j.Outcome, output)
+	if output != "" && j.Spec.StageOut {
+		j.Outcome = handoff.WithoutFiles(j.Outcome)
+	}
 	site, tag := j.Site, j.Tag()
 	p.finishWith(j)
 	p.send(site, protocol.ResultAck{Tag: tag})

@@ -53,7 +53,8 @@
 //	target.go            the target's side
 //	localrun/, runs.go, watch.go
 //	                     runs in the local queue, for both sides, and what happens to them
-//	collect.go           stage out: the output of jobs comes to their origin
+//	stagein.go           stage in: the files of a guest come from its origin
+//	collect.go           stage out: the output of jobs, and files, come to their origin
 //	ledger/              what runs are charged and draw, and the totals of that
 //	application.go, objectives.go
 //	                     applications, their objectives and limits [IS 4.1]

@@ -323,6 +323,8 @@ func (z *fuzzed) result(op event.Op) event.Result {
 		return event.QuoteResult{Quotes: quotes, Load: protocol.Load{CPUs: 4, Busy: z.pick(5)}}
 	case event.SubmitOp:
 		return event.SubmitResult{Refused: []string{"", "", "", "never"}[z.pick(4)]}
+	case event.StageInOp:
+		return event.StageInResult{Failed: []string{"", "", "changed"}[z.pick(3)]}
 	case event.LookupOp:
 		return event.LookupResult{Presence: localsched.Presence(z.pick(3))}
 	case event.WithdrawOp:

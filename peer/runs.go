@@ -74,6 +74,10 @@ func (p *Peer) submitRun(r *localrun.Run) {
 	if !ok {
 		return
 	}
+	if submission.Guest && submission.Spec.StageIn > 0 && !r.Supplied {
+		p.fetchInputs(r, submission)
+		return
+	}
 	p.callFor(r, event.SubmitOp{Job: submission}, submitting)
 }
 
@@ -110,6 +114,7 @@ const (
 	verifying                  // to know whether it still is, where its row is older than what may have become of it
 	withdrawing                // to take it out, since it is not wanted any more
 	killing                    // to end it, where it has started
+	supplying                  // to have the files of a guest here before it is submitted
 )
 
 // callFor makes a call about a run.
@@ -135,6 +140,8 @@ func (c runCall) answered(p *Peer, result event.Result, err error) {
 		p.withdrawn(r, result, err)
 	case killing:
 		p.killed(r, result, err)
+	case supplying:
+		p.supplied(r, result, err)
 	}
 	p.continueWithdrawal(r)
 }
@@ -213,6 +220,9 @@ func (p *Peer) withdrawRun(r *localrun.Run, kill bool) {
 	}
 	if r.TakeBack(kill) {
 		p.rows.SaveRun(r.Tag)
+		if r.Fetching {
+			p.discard(r.Tag) // which ends the call
+		}
 	}
 	p.continueWithdrawal(r)
 }

@@ -67,7 +67,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "internal/fileguard", Level: nouns},
 		{Path: "internal/sparse", Level: nouns, Pure: true},
-		{Path: "internal/staging", Level: numbers},
+		{Path: "internal/staging", Level: borders},
 		{Path: "internal/decimal", Level: numbers, Pure: true},
 		{Path: "internal/problems", Level: nouns, Pure: true},
 		{Path: "internal/problems/problemstest", Level: borders},
@@ -287,7 +287,7 @@ func clean() Clean {
 	return Clean{
 		Std: []string{
 			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "embed", "encoding/base64", "encoding/binary", "encoding/json", "encoding/xml", "errors",
-			"fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits", "math/rand/v2", "slices", "sort",
+			"fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits", "math/rand/v2", "path", "slices", "sort",
 			"strconv", "strings", "time", "unicode", "unicode/utf8",
 		},
 		Banned: map[string][]string{

@@ -218,7 +218,7 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 		return heldOr(s.batch.reserve(op.Hold))
 	case event.CancelReservationOp:
 		return event.CancelReservationResult{}, s.batch.done(s.batch.CancelReservation(op.Tag))
-	case event.WatchOp, event.DecideOp, event.ParetoOp, event.PriceOp:
+	case event.StageInOp, event.WatchOp, event.DecideOp, event.ParetoOp, event.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)
 }

@@ -120,6 +120,11 @@ func (d *Desk) Spec(one *protocol.Job, user string, id protocol.JobID, now proto
 	spec := one.Spec
 	spec.Job, spec.User, spec.Submitted = id, user, now
 	spec.Sites = d.sites(one)
+	spec.StageIn, spec.StageOut = 0, false
+	if one.Payload != nil {
+		spec.StageIn, spec.StageOut = one.Payload.Staging.BytesOf(), one.Payload.Staging.ComesBack()
+		spec.Data = max(spec.Data, spec.StageIn) // the user may know of more
+	}
 	spec.PowerClass = protocol.PowerClassOf(d.Site.Name, user, spec.Name)
 	d.setReferenceSpeed(&spec)
 	return spec

@@ -60,7 +60,7 @@ func (a Answers) MayChange(id protocol.JobID, user string, admin bool, verb stri
 // origin, so it is said only while these rows are certainly the newest.
 func (a Answers) AskOutput(ev event.AskOutput) view.Reply {
 	switch {
-	case a.hasOutput(ev.From, ev.Tag):
+	case ev.Inputs && a.hasInputs(ev.From, ev.Tag), !ev.Inputs && a.hasOutput(ev.From, ev.Tag):
 		return view.Done{}
 	case a.Site.StopReason() != "":
 		return view.Refusal{Code: view.Unavailable, Reason: a.Site.StopReason()}
@@ -74,6 +74,12 @@ func (a Answers) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 		return g.Phase == row.GuestAccepted && g.Origin == origin && g.Epoch == tag.Epoch
 	}
 	return a.OwnsAside(origin, tag)
+}
+
+// hasInputs says whether a partner has got a job of this origin, and with it its files.
+func (a Answers) hasInputs(partner protocol.SiteName, tag protocol.Tag) bool {
+	j := a.Rows.Jobs[tag.Job]
+	return j != nil && j.Tag() == tag && j.Site == partner && j.AtPartner() && j.Spec.StageIn > 0
 }
 
 // OwnsAside says whether a placement that no row knows is of a partner's job.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -152,7 +153,9 @@ func (p *partner) register(id uint64, answer chan *peerv1.FetchReply) {
 
 func (p *partner) chunk(req FetchRequest, reply *peerv1.FetchReply) ([]byte, error) {
 	data := reply.GetData()
-	if text := reply.GetError(); text != "" && reply.GetGone() {
+	if text := reply.GetError(); text != "" && reply.GetGone() && req.Stream == protocol.StageInArchive {
+		return nil, &protocol.StageInError{Reason: strings.TrimPrefix(text, refusedText)}
+	} else if text != "" && reply.GetGone() {
 		return nil, fmt.Errorf("fetch from %s: %w: %q", p.Site, protocol.ErrOutputGone, text)
 	} else if text != "" {
 		return nil, fmt.Errorf("fetch from %s: %q", p.Site, text)
@@ -251,9 +254,12 @@ func (p *partner) read(ctx context.Context, w *peerv1.FetchRequest) ([]byte, err
 	return data, await(ctx, len(data), p.bus.pace.sending, p.pace.sending)
 }
 
+// refusedText begins what a partner says that refuses a fetch.
+const refusedText = "refused: "
+
 // errorText makes an error fit for the wire; never empty.
 func errorText(err error) string {
 	const room = peerv1.MaxReason/utf8.UTFMax - 16
 	text := []rune(err.Error()) // replaces what is not UTF-8
-	return "refused: " + string(text[:min(len(text), room)])
+	return refusedText + string(text[:min(len(text), room)])
 }

@@ -31,6 +31,7 @@ type Config struct {
 	Retention      Retention      `toml:"retention"`
 	Results        Results        `toml:"results"`
 	Mail           *Mail          `toml:"mail"` // nil: no mail is sent
+	Staging        Staging        `toml:"staging"`
 	Accounts       Accounts       `toml:"accounts"`
 	API            API            `toml:"api"`
 	Metrics        Metrics        `toml:"metrics"`
@@ -283,6 +284,11 @@ type Limits struct {
 	MaxJobsPerUser int `toml:"max_jobs_per_user"`
 }
 
+// Staging is the table [staging]: files that travel with jobs.
+type Staging struct {
+	MaxBytes Megabytes `toml:"max_bytes"` // 0: none travel
+}
+
 // Results is the table [results]: output of jobs that ran at partners.
 type Results struct {
 	MaxOutput Megabytes         `toml:"max_output"`
@@ -347,6 +353,7 @@ type Partner struct {
 	URL           string            `toml:"url"`             // empty: the partner connects to this site
 	MaxJobs       int               `toml:"max_jobs"`        // 0: none
 	MaxCPUs       int               `toml:"max_cpus"`        // 0: no limit
+	MaxStaging    Megabytes         `toml:"max_staging"`     // of files that come with a job; 0: as [Staging] has it
 	Users         map[string]string `toml:"users"`           // "*" stands for all other users
 	Latency       protocol.Duration `toml:"latency"`         // of the link to it
 	Bandwidth     Bandwidth         `toml:"bandwidth"`       // of the link; 0: not stated

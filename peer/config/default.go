@@ -83,6 +83,7 @@ func Default() *Config {
 		Submit:         Submit{ExportRemote: core.ExportRemote},
 		Limits:         Limits{MaxActiveJobs: core.MaxGridJobs, MaxJobsPerUser: core.MaxUserJobs},
 		Results:        Results{MaxOutput: Megabytes(core.MaxOutput >> 20), MaxKept: 10 << 10, KeepFor: 30 * protocol.Day},
+		Staging:        Staging{MaxBytes: 10 << 10},
 		Retention:      Retention(node.Retention{}.WithDefaults()),
 		Accounts:       Accounts{Users: Same},
 		Metrics:        Metrics{Listen: "127.0.0.1:9750"},

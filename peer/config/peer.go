@@ -24,9 +24,12 @@ type Parts struct {
 	Capacity  protocol.Capacity // as the local scheduler describes it
 	Reserves  bool              // as it does, too: it holds room
 	Accounts  rules.Accounts
-	Witness   protocol.Life      // what the witness file remembers
-	Machine   string             // where state_dir is
-	Policy    policy.Description // of the policy that decides
+
+	TakesFiles bool // the local scheduler takes files with guests, and gives them back
+
+	Witness protocol.Life      // what the witness file remembers
+	Machine string             // where state_dir is
+	Policy  policy.Description // of the policy that decides
 
 	QueueApart bool // nothing of the local queue is in state_dir
 }
@@ -54,6 +57,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 		MaxGridJobs:        c.Limits.MaxActiveJobs,
 		MaxUserJobs:        c.Limits.MaxJobsPerUser,
 		MaxOutput:          c.Results.MaxOutput.Bytes(),
+		MaxStaging:         c.Staging.MaxBytes.Bytes(),
 		Watermark:          watermark,
 		Witness:            parts.Witness,
 		Machine:            parts.Machine,
@@ -69,6 +73,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 		PriceRefresh: c.Prices.RefreshInterval,
 		Protect:      c.GuestLimits.Protection(),
 	}
+	out.NoGuestFiles = !parts.TakesFiles
 	out.Partners = c.PeerPartners()
 	c.brokered(&out)
 	return out.WithRuntime(c.Runtime(parts.Policy))
@@ -78,7 +83,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 func (c *Config) PeerPartners() (out []rules.Partner) {
 	for _, p := range c.Partners {
 		out = append(out, rules.Partner{
-			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs,
+			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs, MaxStaging: p.MaxStaging.Bytes(),
 			Latency: p.Latency, Bandwidth: int64(p.Bandwidth), PerGB: protocol.Micro(p.PerGB), PerHour: protocol.Micro(p.PerHour),
 		})
 	}

@@ -67,6 +67,9 @@ func reference() []section {
 			{name: "command", about: "Command that gets each mail, with its headers, on standard input; first word: an absolute path. It runs as the peer's account, one mail at a time, for at most a minute. A command of your own can pass the mail on to something else: the variables SWITCHYARD_JOB_ID, SWITCHYARD_JOB_NAME, SWITCHYARD_JOB_USER, SWITCHYARD_JOB_STATE and SWITCHYARD_MAIL_TYPE say what it is about."},
 			{name: "from", example: `"switchyard@north.example.org"`, about: "Sender address. If unset, that of the command."},
 		}},
+		{name: "staging", about: "Files that travel with jobs to other sites and back (submit --stage-in, --stage-out).", keys: []entry{
+			{name: "max_bytes", about: "Maximum total size of the files that come with one job of a partner to this site, of those that go back with it, and of those that come back with a job of this site. This site does not quote for a job whose files are larger. 0: no files travel. Files come only with jobs for the local schedulers \"process\" and \"slurm\", without a power budget in front of the latter."},
+		}},
 		{name: "retention", about: "How long the peer keeps data that no job needs. It checks every hour; the database file shrinks when more than half of it is free.", keys: []entry{
 			{name: "finished_jobs", about: "How long after its end a finished job is listed and \"switchyard status\" shows it."},
 			{name: "max_finished_jobs", about: "Maximum number of finished jobs that are kept; the jobs that ended first are deleted first."},
@@ -287,6 +290,7 @@ func partnerKeys() []entry {
 		{name: "max_jobs", live: true, example: "100", about: "Maximum number of the partner's jobs at this site at once. If unset, none."},
 		{name: "max_cpus", live: true, example: "32", about: "Maximum number of CPUs of the partner's jobs at this site at once. If unset, there is no maximum."},
 		{name: "users", live: true, example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Users of the partner, each with the account of this machine that runs the user's jobs; \"*\" is every other user. Users who are not listed are refused."},
+		{name: "max_staging", live: true, example: `"1GB"`, about: "Maximum total size of the files that come with one job of the partner, if lower than [staging] max_bytes. If unset, that counts."},
 		{name: "latency", live: true, example: `"20ms"`, about: "Latency of a message to the partner. With bandwidth, policies can predict the transfer time of a job's data (submit --stage-in-size)."},
 		{name: "bandwidth", live: true, example: `"125MB/s"`, about: "Bandwidth of the link to the partner: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). If unset, transfers take no time."},
 		{name: "max_rate", live: true, example: `"100MB/s"`, about: "Maximum rate at which this site sends files to the partner, and at which it fetches them from it, at least 1MB/s. If unset, only max_rate of [transfer] applies."},

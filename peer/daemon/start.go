@@ -76,7 +76,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 	d.node, err = node.New(node.Config{
 		Peer: d.cfg.Peer(config.Parts{
 			PublicKey: d.key.Public(), Software: d.options.Build.software(), Capacity: d.queue.Capacity(),
-			Reserves: d.queue.Reserves(), Accounts: &d.accounts, Policy: policy.Describe(decides),
+			Reserves: d.queue.Reserves(), TakesFiles: d.queue.TakesFiles(), Accounts: &d.accounts, Policy: policy.Describe(decides),
 			Witness: d.witnessed, Machine: d.machine, QueueApart: d.queue.Apart(),
 		}),
 		Seed:      d.seed(),

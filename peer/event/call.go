@@ -32,6 +32,13 @@ type QuoteOp struct {
 // SubmitOp puts a job in the local queue: [SubmitResult].
 type SubmitOp struct{ Job localsched.Submission }
 
+// StageInOp fetches the files of a guest from its origin, before it is submitted: [StageInResult].
+type StageInOp struct {
+	Tag  protocol.Tag
+	From protocol.SiteName
+	File protocol.File
+}
+
 // LookupOp asks whether an earlier SubmitOp took effect: [LookupResult].
 type LookupOp struct{ Tag protocol.Tag }
 
@@ -57,8 +64,8 @@ type CollectOp struct {
 	Payload *protocol.Payload
 }
 
-// DiscardOp gives up what has come home of a job's output, and ends a CollectOp that is under
-// way: [DiscardResult].
+// DiscardOp gives up what has come home of a job's output, or of the files of a guest, and ends a
+// CollectOp or StageInOp that is under way: [DiscardResult].
 type DiscardOp struct{ Tag protocol.Tag }
 
 // DecideOp asks the active policy about a round, or the fallback policy when that has
@@ -87,6 +94,7 @@ type PriceOp price.Query
 
 func (QuoteOp) op()             {}
 func (SubmitOp) op()            {}
+func (StageInOp) op()           {}
 func (LookupOp) op()            {}
 func (WithdrawOp) op()          {}
 func (KillOp) op()              {}
@@ -117,6 +125,10 @@ type SubmitResult struct {
 	Local   localsched.LocalID
 	Refused string
 }
+
+// StageInResult answers [StageInOp]: the files are here, complete and as they were when the job was
+// submitted. Failed is why they never will be; empty: they are. An error of the call means: try again later.
+type StageInResult struct{ Failed string }
 
 // LookupResult answers [LookupOp].
 type LookupResult struct {
@@ -173,6 +185,7 @@ type PriceResult price.Forecast
 
 func (QuoteResult) result()             {}
 func (SubmitResult) result()            {}
+func (StageInResult) result()           {}
 func (LookupResult) result()            {}
 func (WithdrawResult) result()          {}
 func (KillResult) result()              {}

@@ -154,13 +154,14 @@ type AskJob struct {
 	Job   protocol.JobID
 }
 
-// AskOutput asks whether a partner may fetch the output of a guest. Answered by [view.Done] or
+// AskOutput asks whether a partner may fetch the output of a guest, or the inputs of a job that it runs. Answered by [view.Done] or
 // [view.Refusal]: NotFound when the site has nothing of the job and will not have it again, Unavailable
 // when its rows may be older than what has happened.
 type AskOutput struct {
-	Asked AskID
-	From  protocol.SiteName // the partner
-	Tag   protocol.Tag
+	Asked  AskID
+	From   protocol.SiteName // the partner
+	Tag    protocol.Tag
+	Inputs bool // asked for are the files that go with a job of this origin which the partner has got
 }
 
 // AskSites asks for what is known of every site. Answered by [view.Sites].

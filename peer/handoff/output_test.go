@@ -25,7 +25,7 @@ func TestOutputLimit(t *testing.T) {
 		for _, size := range tt.sizes {
 			files = append(files, protocol.File{Size: size})
 		}
-		why := handoff.OutputLimitReason(files, 4<<20)
+		why := handoff.OutputLimitReason(files, 4<<20, 0)
 		if (why == "") != tt.ok || !tt.ok && !strings.Contains(why, "4 MiB") {
 			t.Errorf("%s: %q", name, why)
 		}

@@ -122,7 +122,41 @@ func (h Host) DeclineGuest(one *partner.Partner, spec *protocol.Spec, together b
 	if why := h.Desk.Unsold(spec); why != "" {
 		return why
 	}
+	if why := h.filesReason(one, spec); why != "" {
+		return why
+	}
 	return limits.ShareReason(spec.CPUs)
+}
+
+// filesReason says why the files of a partner's job may not come with it, or go back; empty: they may.
+func (h Host) filesReason(one *partner.Partner, spec *protocol.Spec) string {
+	most, key := h.Config.MaxStaging, "[staging] max_bytes"
+	if one.MaxStaging > 0 && one.MaxStaging < most {
+		most, key = one.MaxStaging, "max_staging of the partner"
+	}
+	switch {
+	case !spec.Stages():
+	case most == 0 || h.Config.NoGuestFiles:
+		return "takes no files with jobs"
+	case spec.StageIn > most:
+		return fmt.Sprintf("the job's files have %d MB, and this site takes %d MB with a job (%s)", (spec.StageIn+mega-1)/mega, most/mega, key)
+	}
+	return ""
+}
+
+const mega = 1_000_000
+
+// MisstatedFiles says how the files of an offered job are not those that its description announces; empty:
+// they are.
+func MisstatedFiles(m *protocol.Offer) string {
+	var files *protocol.Staging
+	if m.Payload != nil {
+		files = m.Payload.Staging
+	}
+	if files.BytesOf() != m.Spec.StageIn || files.ComesBack() != m.Spec.StageOut {
+		return "the files of the job are not those that it announces"
+	}
+	return ""
 }
 
 // Protects says whether guests must not delay the pending jobs of local users.

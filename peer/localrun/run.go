@@ -25,6 +25,8 @@ type Run struct {
 	Request  protocol.Request // what the local scheduler is asked for
 	Calling  bool             // a call about it is under way
 	Waits    bool             // to be submitted as soon as anything may start
+	Fetching bool             // its files are being fetched from its origin
+	Supplied bool             // they are here
 	Tries    int              // of calls that did not settle it
 	Reports  int              // of what the origin has not acknowledged
 	Draws    bool             // it counts in what the site draws

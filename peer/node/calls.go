@@ -21,7 +21,7 @@ var errLate = errors.New("nobody waits for the quotes any more")
 
 // lanes keep the kinds of calls apart, so that slow ones hold up only their own.
 type lanes struct {
-	quote, submit, manage, release, watch, collect, decide *callQueue
+	quote, submit, manage, release, watch, collect, decide, stage, unpack *callQueue
 }
 
 // newLanes bounds each line by what an honest grid may bring about at once: a start with a
@@ -34,6 +34,8 @@ func newLanes() lanes {
 		release: &callQueue{limit: 16, most: 1 << 20, timeout: 30 * time.Second},
 		watch:   &callQueue{limit: 2, most: 2},
 		collect: &callQueue{limit: 16, most: 1 << 20, stall: 2 * time.Minute, bounds: bounds{site: 8, user: 4}},
+		stage:   &callQueue{limit: 16, most: 1 << 20, stall: 2 * time.Minute, bounds: bounds{site: 8}},
+		unpack:  &callQueue{limit: 4, most: 1 << 20, timeout: time.Hour}, // the files may be many, and disks slow
 		decide:  &callQueue{limit: 1, most: 256, timeout: time.Minute},
 	}
 }
@@ -171,10 +173,15 @@ func (n *Node) try(ctx context.Context, op event.Op, decider policy.Policy) (res
 
 // of is the lane of a call.
 func (l *lanes) of(op event.Op) *callQueue {
-	switch op.(type) {
+	switch op := op.(type) {
 	case event.QuoteOp:
 		return l.quote
+	case event.StageInOp:
+		return l.stage
 	case event.SubmitOp:
+		if op.Job.Guest && op.Job.Spec.StageIn > 0 {
+			return l.unpack
+		}
 		return l.submit
 	case event.WatchOp:
 		return l.watch

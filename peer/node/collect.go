@@ -112,14 +112,19 @@ func keepRest(op event.CollectOp, outputs []Output) (event.CollectResult, error)
 
 // target is one path and the files that go there, by their index.
 type target struct {
-	path  string
-	files []int
+	path    string
+	files   []int
+	archive bool // whose files go below the path
 }
 
 // targets sorts the files by where they go. Two streams may share a path.
 func targets(op event.CollectOp) []target {
 	var all []target
 	for i, file := range op.Files {
+		if file.Stream == protocol.StageOutArchive {
+			all = append(all, target{path: op.Payload.WorkDir, files: []int{i}, archive: true})
+			continue
+		}
 		path := op.Payload.Stdout
 		if file.Stream == protocol.Stderr {
 			path = op.Payload.Stderr
@@ -155,6 +160,12 @@ func (n *Node) deliver(ctx context.Context, op event.CollectOp, to target, outpu
 		whole = append(whole, io.NewSectionReader(outputs[i], 0, op.Files[i].Size))
 	}
 	content := &watched{ctx: ctx, r: io.MultiReader(whole...)}
+	if to.archive {
+		if !op.Payload.Staging.ComesBack() {
+			return permanentError{"the job wants no files back"}
+		}
+		return n.cfg.Deliverer.Unpack(ctx, op.User, to.path, op.Payload.Staging.Out, content)
+	}
 	if op.Payload.AppendOutput {
 		return n.cfg.Deliverer.Append(ctx, op.User, to.path, op.Tag, op.Files[to.files[0]].Stream, content)
 	}
@@ -194,12 +205,17 @@ type collection struct {
 
 // add makes a call that collects one that discard ends; nil: it does not collect.
 func (c *collecting) add(ctx context.Context, op event.Op) (within context.Context, one *collection) {
-	collect, ok := op.(event.CollectOp)
-	if !ok {
+	var tag protocol.Tag
+	switch op := op.(type) { //nolint:gochecksumtype // the others fetch nothing
+	case event.CollectOp:
+		tag = op.Tag
+	case event.StageInOp:
+		tag = op.Tag
+	default:
 		return ctx, nil
 	}
 	within, cancel := context.WithCancelCause(ctx)
-	one = &collection{tag: collect.Tag, cancel: cancel, ended: make(chan struct{})}
+	one = &collection{tag: tag, cancel: cancel, ended: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -180,7 +181,9 @@ type outside struct {
 	fetch   func(stream protocol.Stream, offset int64, size int) ([]byte, error)
 	deliver func(path string) error
 	files   map[string][]byte
-	parts   map[string][]byte // of files that are coming home
+	parts   map[string][]byte // of files that are coming home, or with a guest
+	pack    func(files *protocol.Staging) error
+	packed  []byte // the archive of the files that go with any job
 
 	send   func() error
 	submit func(ctx context.Context, job localsched.Submission) (localsched.LocalID, error)
@@ -267,6 +270,39 @@ func (o *outside) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, err
 	return &part{outside: o, name: tag.String() + stream.String(), stream: stream}, nil
 }
 
+func (o *outside) Unpack(ctx context.Context, user, dir string, _ []string, r io.Reader) error {
+	return o.Deliver(ctx, user, dir, r)
+}
+
+func (o *outside) Pack(_ context.Context, _, _ string, job protocol.JobID, files *protocol.Staging) error {
+	o.note(fmt.Sprintf("pack %v", job))
+	if o.pack != nil {
+		return o.pack(files)
+	}
+	return nil
+}
+
+func (o *outside) Packed(_ protocol.JobID, offset int64, size int) ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.packed[offset:min(offset+int64(size), int64(len(o.packed)))], nil
+}
+
+func (o *outside) DropPacked(job protocol.JobID) error {
+	o.note(fmt.Sprintf("drop packed %v", job))
+	return nil
+}
+
+func (o *outside) InputsPath(tag protocol.Tag) string { return "/inputs/" + tag.String() }
+
+func (o *outside) DropInputs(tag protocol.Tag) error {
+	o.note("drop inputs " + tag.String())
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.parts, tag.String()+protocol.StageInArchive.String())
+	return nil
+}
+
 // whole is a file that came at once.
 type whole struct {
 	*bytes.Reader
@@ -292,7 +328,7 @@ func (o *outside) Discard(tag protocol.Tag) error {
 	o.note("discard " + tag.String())
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
+	for _, stream := range protocol.Streams() {
 		delete(o.parts, tag.String()+stream.String())
 		delete(o.files, "/kept/"+stream.String())
 	}

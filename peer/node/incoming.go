@@ -91,21 +91,25 @@ func (n *Node) Alive(seen event.MemberSeen) { n.post(seen) }
 func (n *Node) Gone(site protocol.SiteName) { n.log.Info("member_gone", "site", site) }
 
 // Fetch serves up to size bytes of a job's output to a partner, if the job is its
-// own. The error is a [protocol.ErrOutputGone] when asking again is of no use.
+// own, or of the files that go with a job which the partner has got. The error is a [protocol.ErrOutputGone] when asking again is of no use.
 func (n *Node) Fetch(
 	ctx context.Context, from protocol.SiteName, tag protocol.Tag, stream protocol.Stream, offset int64, size int,
 ) ([]byte, error) {
 	if offset < 0 || size < 1 {
 		return nil, fmt.Errorf("job %v: offset %d and size %d name no piece of a file", tag, offset, size)
 	}
+	inputs := stream == protocol.StageInArchive
 	_, err := n.Ask(ctx, func(asked event.AskID) event.Event {
-		return event.AskOutput{Asked: asked, From: from, Tag: tag}
+		return event.AskOutput{Asked: asked, From: from, Tag: tag, Inputs: inputs}
 	})
 	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Code == view.NotFound {
 		return nil, fmt.Errorf("%w: %w", protocol.ErrOutputGone, err)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if inputs {
+		return n.serveInputs(ctx, tag.Job, offset, min(size, MaxChunk))
 	}
 	return n.cfg.Scheduler.Fetch(ctx, tag, stream, offset, min(size, MaxChunk))
 }

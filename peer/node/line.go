@@ -21,6 +21,9 @@ func partyOf(op event.Op) party {
 	if collect, ok := op.(event.CollectOp); ok {
 		return party{collect.From, collect.User}
 	}
+	if stage, ok := op.(event.StageInOp); ok {
+		return party{site: stage.From}
+	}
 	return party{}
 }
 

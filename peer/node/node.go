@@ -42,6 +42,7 @@ type Node struct {
 	lanes lanes
 
 	collecting collecting
+	packing    packing
 	brought    brought
 	reading    chan struct{}  // the results that wait for their files
 	ahead      chan struct{}  // the room of all windows

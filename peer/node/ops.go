@@ -25,6 +25,8 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 		return n.quote(ctx, op.Query)
 	case event.SubmitOp:
 		return n.submit(ctx, op.Job)
+	case event.StageInOp:
+		return n.stageIn(ctx, op)
 	case event.LookupOp:
 		presence, local, err := scheduler.FindByTag(ctx, op.Tag)
 		return event.LookupResult{Presence: presence, Local: local}, err
@@ -36,7 +38,7 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 	case event.WatchOp:
 		return n.watch(ctx, op.After)
 	case event.ForgetOp:
-		return event.ForgetResult{}, scheduler.Forget(ctx, op.Tag)
+		return event.ForgetResult{}, n.forget(ctx, op.Tag)
 	case event.CollectOp:
 		return n.collect(ctx, op)
 	case event.DiscardOp:
@@ -107,9 +109,16 @@ func (n *Node) quote(ctx context.Context, query localsched.Query) (event.Result,
 }
 
 func (n *Node) submit(ctx context.Context, job localsched.Submission) (event.Result, error) {
+	staged := job.Guest && job.Spec.StageIn > 0
+	if staged {
+		job.Inputs = n.cfg.Deliverer.InputsPath(job.Tag)
+	}
 	local, err := n.cfg.Scheduler.Submit(ctx, job)
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
 		return event.SubmitResult{Refused: refused.Reason}, nil
+	}
+	if staged && err == nil {
+		n.dropInputs(job.Tag)
 	}
 	return event.SubmitResult{Local: local}, err
 }

@@ -249,6 +249,7 @@ func (n *Node) startCalls(ctx context.Context, b *batch) {
 		e.card.answer()
 	}
 	n.waits.wake(b)
+	n.dropPacks(b)
 }
 
 // send hands messages to the transport. The machine repeats what gets lost.

@@ -79,6 +79,18 @@ type Deliverer interface {
 	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
 	// A file that was kept but not reported has come home and is on its way again.
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
+	// Unpack puts the files of an archive that comes back below a directory of the user's, each as a whole;
+	// one that none of the patterns names is an error. Errors are as those of Deliver.
+	Unpack(ctx context.Context, user, dir string, patterns []string, r io.Reader) error
+	// Pack makes the archive of the files that go with a job, read as the user, below a directory of the user's, if it is not here;
+	// Packed is a piece of it. An error with Permanent() true says that a file is not as it was submitted.
+	Pack(ctx context.Context, user, dir string, job protocol.JobID, files *protocol.Staging) error
+	Packed(job protocol.JobID, offset int64, size int) ([]byte, error)
+	// DropPacked removes that archive, if it is here.
+	DropPacked(job protocol.JobID) error
+	// InputsPath is where the archive of a guest's files is on this machine. DropInputs removes it.
+	InputsPath(tag protocol.Tag) string
+	DropInputs(tag protocol.Tag) error
 	// Whole takes all of a file at once. Dropping it drops what had come of it before, too.
 	Whole(tag protocol.Tag, stream protocol.Stream, data []byte) Output
 	// Discard removes what has come home of a job's files, kept or not. No part of it is open.

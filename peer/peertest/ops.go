@@ -24,6 +24,8 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 		return event.QuoteResult{Quotes: quotes, Load: load}, err
 	case event.SubmitOp:
 		return s.submitted(op)
+	case event.StageInOp:
+		return s.stagedIn(op)
 	case event.LookupOp:
 		presence, local := s.Batch.Find(op.Tag)
 		return event.LookupResult{Presence: presence, Local: local}, nil
@@ -82,6 +84,9 @@ func (s *Site) priced(op event.PriceOp) (event.Result, error) {
 
 func (s *Site) submitted(op event.SubmitOp) (event.Result, error) {
 	s.world.monitor.submitted(s, op.Job)
+	if op.Job.Guest && op.Job.Spec.StageIn > 0 && !s.supplied[op.Job.Tag] {
+		s.world.monitor.problem("site %s submits %v without its files", s.Name, op.Job.Tag)
+	}
 	local, err := s.Batch.Submit(op.Job)
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
 		return event.SubmitResult{Refused: refused.Reason}, nil
@@ -96,7 +101,7 @@ func (s *Site) collected(op event.CollectOp) (event.Result, error) {
 	if from == nil || !from.Up() || s.world.severed(s.Name, op.From) || s.world.severed(op.From, s.Name) {
 		return nil, fmt.Errorf("site %s does not answer", op.From)
 	}
-	if refusal, refused := from.refusesOutput(s.Name, op.Tag); refused {
+	if refusal, refused := from.refusesFiles(event.AskOutput{From: s.Name, Tag: op.Tag}); refused {
 		if refusal.Code != view.NotFound {
 			return nil, errors.New(refusal.Reason)
 		}
@@ -112,10 +117,30 @@ func (s *Site) collected(op event.CollectOp) (event.Result, error) {
 	return event.CollectResult{}, nil
 }
 
-// refusesOutput asks the site's peer for a guest's output, as another site's fetch does.
-func (s *Site) refusesOutput(to protocol.SiteName, tag protocol.Tag) (view.Refusal, bool) {
+// stagedIn fetches the files of a guest. Its origin must be there, and must have given the job away.
+func (s *Site) stagedIn(op event.StageInOp) (event.Result, error) {
+	from := s.world.Site(op.From)
+	if from == nil || !from.Up() || s.world.severed(s.Name, op.From) || s.world.severed(op.From, s.Name) {
+		return nil, fmt.Errorf("site %s does not answer", op.From)
+	}
+	if refusal, refused := from.refusesFiles(event.AskOutput{From: s.Name, Tag: op.Tag, Inputs: true}); refused {
+		if refusal.Code != view.NotFound {
+			return nil, errors.New(refusal.Reason)
+		}
+		return event.StageInResult{Failed: refusal.Reason}, nil
+	}
+	if s.supplied == nil {
+		s.supplied = map[protocol.Tag]bool{}
+	}
+	s.supplied[op.Tag] = true
+	return event.StageInResult{}, nil
+}
+
+// refusesFiles asks the site's peer for a guest's output, or a job's inputs, as another site's fetch does.
+func (s *Site) refusesFiles(ask event.AskOutput) (view.Refusal, bool) {
 	s.asked++
-	for _, answer := range s.step(event.AskOutput{Asked: s.asked, From: to, Tag: tag}).Answers {
+	ask.Asked = s.asked
+	for _, answer := range s.step(ask).Answers {
 		if answer.Asked == s.asked {
 			refusal, refused := answer.Reply.(view.Refusal)
 			return refusal, refused

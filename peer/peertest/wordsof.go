@@ -131,6 +131,8 @@ func (c *scribe) op(op event.Op) string { //nolint:cyclop // one line for each k
 		return strings.Join(parts, ", ")
 	case event.SubmitOp:
 		return "submit " + c.tag(op.Job.Tag) + marks("guest", op.Job.Guest) + " as " + op.Job.Account
+	case event.StageInOp:
+		return fmt.Sprintf("stage %s in from %s", c.tag(op.Tag), op.From)
 	case event.LookupOp:
 		return "find " + c.tag(op.Tag)
 	case event.WithdrawOp:
@@ -173,6 +175,8 @@ func (c *scribe) result(r event.Result) string { //nolint:cyclop // one line for
 			return "refused" + because(r.Refused)
 		}
 		return "submitted"
+	case event.StageInResult:
+		return "staged in" + because(r.Failed)
 	case event.LookupResult:
 		return r.Presence.String()
 	case event.WithdrawResult:

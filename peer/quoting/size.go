@@ -38,6 +38,9 @@ func (r *Request) Fits(rows []protocol.Spec, predicted bool) bool {
 // name and type.
 func RequestBytes(spec *protocol.Spec, predicted bool) int {
 	n := 100 + len(spec.User)
+	if spec.Stages() {
+		n += 14
+	}
 	if predicted || spec.DataOut > 0 || spec.QOS != "" {
 		n += 50 + len(spec.QOS)
 	}

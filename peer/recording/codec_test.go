@@ -62,6 +62,7 @@ func written() (ops []event.Op, replies []view.Reply, rows []row.Row) {
 	ops = []event.Op{
 		event.QuoteOp{},
 		event.SubmitOp{},
+		event.StageInOp{},
 		event.LookupOp{},
 		event.WithdrawOp{},
 		event.KillOp{},

@@ -39,6 +39,7 @@ func results() []event.Result {
 	return []event.Result{
 		event.QuoteResult{},
 		event.SubmitResult{},
+		event.StageInResult{},
 		event.LookupResult{},
 		event.WithdrawResult{},
 		event.KillResult{},

@@ -239,6 +239,8 @@ func (s *site) call(call event.Call) {
 	case event.SubmitOp:
 		s.runs(op.Job.Tag)
 		result = event.SubmitResult{Local: localsched.LocalID("L" + op.Job.Tag.String())}
+	case event.StageInOp:
+		result = event.StageInResult{}
 	case event.LookupOp:
 		result = event.LookupResult{Presence: localsched.Absent}
 	case event.WithdrawOp:

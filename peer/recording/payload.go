@@ -31,7 +31,7 @@ func standIn(p protocol.Payload) protocol.Payload {
 	}
 	short := protocol.Payload{
 		Script: fmt.Appendf(nil, standInForm, size, all.Sum(nil)), WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr,
-		Input: p.Input, AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal,
+		Input: p.Input, AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal, Staging: p.Staging.Abroad(),
 	}
 	if len(env) > 0 {
 		short.Env = env

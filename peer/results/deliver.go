@@ -58,6 +58,43 @@ func (d *Deliverer) write(user, path string, as func(account string) error) erro
 	return err
 }
 
+// Unpack puts the files of an archive below a directory as that account.
+func (d *Deliverer) Unpack(ctx context.Context, user, dir string, patterns []string, r io.Reader) error {
+	return d.write(user, dir, func(account string) error { return d.Files.Unpack(ctx, account, dir, patterns, r) })
+}
+
+// Pack makes the archive of the files that go with a job, read as that account, unless it is here.
+func (d *Deliverer) Pack(ctx context.Context, user, dir string, job protocol.JobID, files *protocol.Staging) error {
+	err := d.write(user, dir, func(account string) error {
+		return d.Dir.pack(job, files, func(w io.Writer) error { return d.Files.Pack(ctx, account, dir, files.Inputs, w) })
+	})
+	if failed, ok := errors.AsType[undeliverable](err); ok {
+		return unreadable{failed}
+	}
+	return err
+}
+
+// unreadable is about a file that is read, not written.
+type unreadable struct{ undeliverable }
+
+func (e unreadable) Error() string { return e.Reason }
+
+// Packed is a piece of that archive.
+func (d *Deliverer) Packed(job protocol.JobID, offset int64, size int) ([]byte, error) {
+	return d.Dir.packed(job, offset, size)
+}
+
+// DropPacked removes that archive, if it is here.
+func (d *Deliverer) DropPacked(job protocol.JobID) error { return dropFile(d.Dir.packOf(job)) }
+
+// InputsPath is where the archive of a guest's files is.
+func (d *Deliverer) InputsPath(tag protocol.Tag) string {
+	return d.Dir.partOf(tag, protocol.StageInArchive)
+}
+
+// DropInputs removes the archive of a guest's files, if it is here.
+func (d *Deliverer) DropInputs(tag protocol.Tag) error { return dropFile(d.InputsPath(tag)) }
+
 // Part opens what has come home so far of a file.
 func (d *Deliverer) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, error) {
 	return d.Dir.Part(tag, stream)

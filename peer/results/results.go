@@ -124,7 +124,11 @@ func (d *Dir) partOf(tag protocol.Tag, stream protocol.Stream) string {
 
 // Discard removes the files of a job, kept or on their way. None of them is open.
 func (d *Dir) Discard(tag protocol.Tag) error {
-	return errors.Join(d.discard(tag, protocol.Stdout), d.discard(tag, protocol.Stderr))
+	var failed error
+	for _, stream := range protocol.Streams() {
+		failed = errors.Join(failed, d.discard(tag, stream))
+	}
+	return failed
 }
 
 // discard removes a file of a job, kept or on its way.

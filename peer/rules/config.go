@@ -40,6 +40,8 @@ type Config struct {
 	MaxGridJobs        int               // jobs of this origin at once; default 1,000,000
 	MaxUserJobs        int               // of one user of this site at once; default 100,000
 	MaxOutput          int64             // bytes of a job's output that are brought home; default 10 GiB
+	MaxStaging         int64             // bytes of files that may come with a guest, and that may come back with a job's result; 0: none
+	NoGuestFiles       bool              // the batch system takes no files with a guest
 	CycleInterval      protocol.Duration // between two rounds under the initiation cycle, and the period of MaxJobsPerCycle; default 1 min
 	MaxJobsPerCycle    int               // jobs that the site takes in a period, over all senders [MC 2]; default 0: any number
 
@@ -89,10 +91,12 @@ type DefaultWeights struct {
 type Partner struct {
 	Site      protocol.SiteName
 	PublicKey string
-	MaxJobs   int               // of that site here at once; 0: none are taken
-	MaxCPUs   int               // of its jobs here at once; 0: no limit
-	Latency   protocol.Duration // of the link to it, for the data of jobs
-	Bandwidth int64             // of the link, in bytes a second; 0: not stated, data take no time
+	MaxJobs   int // of that site here at once; 0: none are taken
+	MaxCPUs   int // of its jobs here at once; 0: no limit
+	// MaxStaging is how many bytes of files may come with a job of that site; 0: as [Config.MaxStaging] says.
+	MaxStaging int64
+	Latency    protocol.Duration // of the link to it, for the data of jobs
+	Bandwidth  int64             // of the link, in bytes a second; 0: not stated, data take no time
 	// What the link costs this site, in [Config.Currency]: a GB that travels either way, and
 	// an hour in which something does.
 	PerGB   protocol.Micro

@@ -51,7 +51,7 @@ func (c Config) Validate() error {
 	if min(c.LocalWaitThreshold, c.CheckInterval, c.FirstCheck, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput) < 0 {
+	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput, c.MaxStaging) < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.DefaultWeights.Alpha, c.DefaultWeights.Beta, c.DefaultWeights.Gamma, c.DefaultWeights.Delta) < 0 {

@@ -150,7 +150,7 @@ func (j *Job) PayloadAbroad(leave []string) *protocol.Payload {
 			env = append(env, pair)
 		}
 	}
-	out.Env = env
+	out.Env, out.Staging = env, out.Staging.Abroad()
 	return out
 }
 

@@ -41,13 +41,15 @@ type Job struct {
 	WallTime    protocol.Duration   `json:"wall_time_ms"`
 	Sites       []protocol.SiteName `json:"sites,omitempty"`
 	Requeue     bool                `json:"requeue"`
-	Power       int                 `json:"power_ppm,omitempty"`  // stated power draw relative to the site's default; zero if not stated
-	Data        int64               `json:"data_bytes,omitempty"` // that travel with it
-	Comment     string              `json:"comment,omitempty"`    // of its user's
-	Container   string              `json:"container,omitempty"`  // image in which it runs
-	Resources   []protocol.Resource `json:"resources,omitempty"`  // beside CPUs and memory
-	Features    string              `json:"features,omitempty"`   // that its nodes must have
-	Exclusive   bool                `json:"exclusive,omitempty"`  // it has its nodes for itself
+	Power       int                 `json:"power_ppm,omitempty"`      // stated power draw relative to the site's default; zero if not stated
+	Data        int64               `json:"data_bytes,omitempty"`     // that travel with it
+	Comment     string              `json:"comment,omitempty"`        // of its user's
+	Container   string              `json:"container,omitempty"`      // image in which it runs
+	StageIn     int64               `json:"stage_in_bytes,omitempty"` // of files that go with it to another site
+	StageOut    bool                `json:"stage_out,omitempty"`      // files come back from there
+	Resources   []protocol.Resource `json:"resources,omitempty"`      // beside CPUs and memory
+	Features    string              `json:"features,omitempty"`       // that its nodes must have
+	Exclusive   bool                `json:"exclusive,omitempty"`      // it has its nodes for itself
 	Submitted   protocol.Instant    `json:"submitted_ms"`
 	CommittedAt protocol.Instant    `json:"committed_ms"`            // the last commit or grant; 0: none
 	Started     protocol.Instant    `json:"started_ms"`              // 0: not yet; by the origin's clock
@@ -82,7 +84,7 @@ func Described(s protocol.Spec) Job {
 	return Job{
 		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
 		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
-		Power: s.Power, Data: s.Data, Comment: s.Comment, Container: s.Container,
+		Power: s.Power, Data: s.Data, Comment: s.Comment, Container: s.Container, StageIn: s.StageIn, StageOut: s.StageOut,
 		Resources: s.Resources, Features: s.Features, Exclusive: s.Exclusive,
 	}
 }

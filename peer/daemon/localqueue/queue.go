@@ -120,6 +120,12 @@ func (q *Queue) Scheduler() localsched.Scheduler { return q.scheduler }
 // Capacity is the machine: as the batch system says, or has said before.
 func (q *Queue) Capacity() protocol.Capacity { return q.capacity }
 
+// TakesFiles says whether files can come with guests, and go back: a plugin and a power budget's gate pass none on.
+func (q *Queue) TakesFiles() bool {
+	plugin := q.cfg.LocalSched.Plugin
+	return (plugin == config.Process || plugin == config.SlurmCommands) && q.pending == nil
+}
+
 // Reserves says whether the batch system can reserve CPUs from an instant on.
 func (q *Queue) Reserves() bool { return q.reserves }
 
@@ -237,6 +243,7 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 		LearnJobPower: q.cfg.Power.LearnJobPower && q.cfg.Power.Budgeted(),
 		Paused:        true, // until the peer knows that its rows are not a copy's
 		MaxOutput:     q.cfg.LocalSched.MaxOutput.Bytes(),
+		MaxStaging:    q.cfg.Staging.MaxBytes.Bytes(),
 		Container:     q.cfg.LocalSched.Container,
 		Cgroup:        q.cfg.LocalSched.Cgroup,
 		GraceKill:     q.cfg.LocalSched.KillGrace.Std(),
@@ -300,6 +307,7 @@ func slurmConfig(cfg *config.Config, log *slog.Logger) slurm.Config {
 		JobComp:    string(table.JobCompLog),
 		Extra:      table.SbatchArgs,
 		MaxOutput:  cfg.LocalSched.MaxOutput.Bytes(),
+		MaxStaging: cfg.Staging.MaxBytes.Bytes(),
 		Container:  cfg.LocalSched.Container,
 		Log:        log,
 

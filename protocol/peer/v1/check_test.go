@@ -99,7 +99,7 @@ func TestEncodeRefusesAndNamesTheField(t *testing.T) {
 		"long reason":         {protocol.Refused{Tag: tag, Reason: strings.Repeat("x", peerv1.MaxReason+1)}, "refused.reason"},
 		"status that ended":   {protocol.Status{Tag: tag, State: protocol.Completed}, "status.state: COMPLETED"},
 		"ran":                 {protocol.Status{Tag: tag, State: protocol.Running, Ran: -1}, "ran_ms"},
-		"stream":              {result(func(o *protocol.Outcome) { o.Files = []protocol.File{{Stream: 3}} }), "outcome.files[0].stream"},
+		"stream":              {result(func(o *protocol.Outcome) { o.Files = []protocol.File{{Stream: 5}} }), "outcome.files[0].stream"},
 		"watermark of nobody": {protocol.Watermark{}, "watermark.life"},
 		"watermark seen":      {protocol.Watermark{Life: protocol.Life{Incarnation: 1, Boot: 1}, Seen: protocol.Life{Boot: 1}}, "watermark.seen"},
 		"watermark seq":       {protocol.Watermark{Life: protocol.Life{Incarnation: 1, Boot: 1}, SeenSeq: protocol.SeqsPerSite}, "watermark.seen_seq"},

@@ -1,0 +1,181 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// stageIn brings the files of a guest here, as [Node.collect] brings output home: what has come stays when it is
+// cut short, and the whole is checked.
+func (n *Node) stageIn(ctx context.Context, op event.StageInOp) (event.Result, error) {
+	transport := n.links.transport()
+	if transport == nil {
+		return nil, ErrNotAttached
+	}
+	part, err := n.cfg.Deliverer.Part(op.Tag, protocol.StageInArchive)
+	if err != nil {
+		return nil, err
+	}
+	err = n.fetchRest(ctx, transport, event.CollectOp{Tag: op.Tag, From: op.From}, op.File, part)
+	if err = errors.Join(err, part.Close()); err == nil {
+		return event.StageInResult{}, nil
+	}
+	if gone, ok := errors.AsType[*protocol.StageInError](err); ok {
+		n.dropInputs(op.Tag)
+		return event.StageInResult{Failed: gone.Reason}, nil
+	}
+	return nil, fmt.Errorf("job %v: bring its files from %s: %w", op.Tag, op.From, err)
+}
+
+// forget has the local scheduler forget a job. Its files, which it may never have come to get, go too.
+func (n *Node) forget(ctx context.Context, tag protocol.Tag) error {
+	n.dropInputs(tag)
+	return n.cfg.Scheduler.Forget(ctx, tag)
+}
+
+// dropInputs removes the archive of a guest's files. One that stays is removed when it is old.
+func (n *Node) dropInputs(tag protocol.Tag) {
+	if err := n.cfg.Deliverer.DropInputs(tag); err != nil {
+		n.log.Warn("part_remove_failed", "job", tag.String(), "error", err)
+	}
+}
+
+// packing are the archives of jobs' files that are being made for partners.
+type packing struct {
+	mu  sync.Mutex
+	all map[protocol.JobID]*pack
+}
+
+type pack struct {
+	made chan struct{} // closed when it is, or is not
+	err  error
+}
+
+// packWait is how long a partner's question waits for an archive that is being made. It asks again, and others of
+// its questions wait behind it.
+const packWait = time.Second
+
+// errPacking is the answer to a partner that asks too early.
+var errPacking = errors.New("the site is still reading the job's files")
+
+// serveInputs gives a piece of the archive of the files that go with a job of this origin. It is made when it
+// is first asked for, and the files must still be as they were when the job was submitted.
+func (n *Node) serveInputs(ctx context.Context, job protocol.JobID, offset int64, size int) ([]byte, error) {
+	one := n.pack(job)
+	wait := time.NewTimer(packWait)
+	defer wait.Stop()
+	select {
+	case <-one.made:
+	case <-wait.C:
+		return nil, errPacking
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if permanent(one.err) {
+		return nil, &protocol.StageInError{Reason: one.err.Error()}
+	}
+	if one.err != nil {
+		return nil, one.err
+	}
+	return n.cfg.Deliverer.Packed(job, offset, size)
+}
+
+// pack makes the archive of a job's files, once at a time.
+func (n *Node) pack(job protocol.JobID) *pack {
+	n.packing.mu.Lock()
+	defer n.packing.mu.Unlock()
+	if one := n.packing.all[job]; one != nil {
+		return one
+	}
+	if n.packing.all == nil {
+		n.packing.all = make(map[protocol.JobID]*pack)
+	}
+	one := &pack{made: make(chan struct{})}
+	n.packing.all[job] = one
+	n.calls.Go(func() {
+		one.err = n.makePack(job)
+		n.packing.mu.Lock()
+		delete(n.packing.all, job)
+		n.packing.mu.Unlock()
+		close(one.made)
+	})
+	return one
+}
+
+func (n *Node) makePack(job protocol.JobID) error {
+	if err := n.spaceForResults(); err != nil {
+		return err
+	}
+	of, err := stored[row.Job](n, row.JobTable, job)
+	if err != nil {
+		return err
+	}
+	what, err := stored[row.Payload](n, row.PayloadTable, job)
+	if err != nil {
+		return err
+	}
+	if what.Payload == nil || what.Payload.Staging.BytesOf() == 0 {
+		return permanentError{"the job has no files"}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		select {
+		case <-n.done:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return n.cfg.Deliverer.Pack(ctx, of.Spec.User, what.Payload.WorkDir, job, what.Payload.Staging)
+}
+
+// stored is a row as it is durable.
+func stored[R row.Row](n *Node, table row.Table, job protocol.JobID) (out R, err error) {
+	data, found, err := n.cfg.Store.Get(string(table), row.JobKey(job))
+	if err != nil {
+		return out, err
+	}
+	if !found {
+		return out, fmt.Errorf("job %v is not here any more", job)
+	}
+	decoded, err := row.Decode(table, data)
+	if err != nil {
+		return out, err
+	}
+	out, ok := decoded.(R)
+	if !ok {
+		return out, fmt.Errorf("the table %s holds a %T", table, decoded)
+	}
+	return out, nil
+}
+
+// dropPacks removes the archives of jobs whose sites have got all of them: they run, or have ended.
+func (n *Node) dropPacks(b *batch) {
+	for _, record := range b.rows {
+		var job protocol.JobID
+		switch one := record.Row.(type) { //nolint:gochecksumtype // the others are about no such job
+		case row.Archived:
+			if one.View.StageIn == 0 {
+				continue
+			}
+			job = one.View.ID
+		case row.Job:
+			if one.Spec.StageIn == 0 || one.State != protocol.Running {
+				continue
+			}
+			job = one.Spec.Job
+		default:
+			continue
+		}
+		if err := n.cfg.Deliverer.DropPacked(job); err != nil {
+			n.log.Warn("part_remove_failed", "job", job.String(), "error", err)
+		}
+	}
+}
