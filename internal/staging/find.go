@@ -18,10 +18,11 @@ import (
 )
 
 // Find finds what is to go with a job, by paths and patterns of files and directories below its working
-// directory, and reads all of it for the digests. The error joins all that is wrong: it names what is
-// missing, what is neither a file nor a directory, and what lies outside of the directory.
+// directory, and reads all of it for the digests. A path "FROM:NAME" is that of anything, and NAME that of the
+// [Link] to it. The error joins all that is wrong: it names what is missing, what is neither a file nor a
+// directory, and what lies outside of the directory.
 func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, error) {
-	s := search{dir: dir, found: map[string]protocol.StagedFile{}}
+	s := search{dir: dir, found: map[string]protocol.StagedFile{}, renamed: map[string]string{}}
 	for _, one := range paths {
 		if err := s.add(one); err != nil {
 			s.problems = append(s.problems, fmt.Errorf("--stage-in=%s: %w", one, err))
@@ -40,7 +41,7 @@ func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, e
 	}
 	slices.SortFunc(out.Inputs, func(a, b protocol.StagedFile) int { return cmp.Compare(a.Name, b.Name) })
 	sum, size := sha256.New(), new(counter)
-	if err := pack(ctx, io.MultiWriter(sum, size), out.Inputs, below(dir), false); err != nil {
+	if err := pack(ctx, io.MultiWriter(sum, size), out.Inputs, func(name string) (*os.File, error) { return openPath(s.path(name)) }, false); err != nil {
 		return nil, fmt.Errorf("read the files of --stage-in: %w", err)
 	}
 	out.Bytes, out.SHA256 = int64(*size), [32]byte(sum.Sum(nil))
@@ -50,11 +51,29 @@ func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, e
 type search struct {
 	dir      string
 	found    map[string]protocol.StagedFile // by name
+	renamed  map[string]string              // paths of what has another name in the directory, by that
 	problems []error
+}
+
+// path is where something is that has a name in the directory, or will have it.
+func (s *search) path(name string) string {
+	for above := name; above != "."; above = path.Dir(above) {
+		if from, ok := s.renamed[above]; ok {
+			return filepath.Join(from, filepath.FromSlash(strings.TrimPrefix(name, above)))
+		}
+	}
+	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
 // add finds what one path names.
 func (s *search) add(given string) error {
+	if renaming, ok := renamingOf(given); ok {
+		if err := renaming.check(s.dir); err != nil {
+			return err
+		}
+		s.renamed[renaming.name] = renaming.path(s.dir)
+		return s.addPath(renaming.name)
+	}
 	name, err := s.local(given)
 	if err != nil {
 		return err
@@ -95,7 +114,7 @@ func (s *search) local(given string) (string, error) {
 		name = relative
 	}
 	if !filepath.IsLocal(name) {
-		return "", fmt.Errorf("it is not below the working directory %s, where the job would look for it; link it there with ln -s", s.dir)
+		return "", fmt.Errorf("it is not below the working directory %s, where the job would look for it; give it a name there, as in %s:%s", s.dir, given, filepath.Base(name))
 	}
 	return name, nil
 }
@@ -120,10 +139,11 @@ func (s *search) addTop() error {
 // addPath adds a file, or a directory with all that is in it. Links are followed to files, and where they are
 // named also to directories.
 func (s *search) addPath(name string) error {
-	info, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name)))
+	at := s.path(name)
+	info, err := os.Stat(at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s in %s", name, s.dir)
+		return fmt.Errorf("there is no %s in %s", filepath.Base(at), filepath.Dir(at))
 	case err != nil:
 		return err
 	case info.Mode().IsRegular():
@@ -134,14 +154,14 @@ func (s *search) addPath(name string) error {
 	if err = s.take(name, info); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Join(s.dir, filepath.FromSlash(name)))
+	entries, err := os.ReadDir(at)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
 		one := path.Join(name, entry.Name())
 		if entry.Type()&fs.ModeSymlink != 0 {
-			to, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(one)))
+			to, err := os.Stat(filepath.Join(at, entry.Name()))
 			if err == nil && to.IsDir() { // it may lead back to here
 				return fmt.Errorf("%s is a link to a directory; name that directory itself", one)
 			}

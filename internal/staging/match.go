@@ -37,4 +37,9 @@ func Matches(patterns []string, name string) int {
 }
 
 // literal says whether a pattern names one file or directory, and not as many as there may be.
-func literal(pattern string) bool { return pattern != "." && !strings.ContainsAny(pattern, `*?[\`) }
+func literal(pattern string) bool {
+	return pattern != "." && !strings.ContainsAny(pattern, patternMarks)
+}
+
+// patternMarks are what makes a name a pattern.
+const patternMarks = `*?[\`

@@ -32,8 +32,12 @@ type opener func(name string) (*os.File, error)
 // below opens files below a directory as this process may, through links too.
 func below(dir string) opener {
 	return func(name string) (*os.File, error) {
-		return os.OpenFile(filepath.Join(dir, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+		return openPath(filepath.Join(dir, filepath.FromSlash(name)))
 	}
+}
+
+func openPath(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 }
 
 // Pack writes the archive of files below a directory. Each must be as it was noted: the error is a
