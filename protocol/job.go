@@ -169,6 +169,7 @@ func (s *Spec) Described() Spec {
 	d := *s
 	d.Job, d.User, d.Submitted, d.PowerClass, d.MHz, d.Mflops = 0, "", 0, 0, 0, 0
 	d.PredictedRunTime, d.Intensity, d.Computing, d.MeasuredPower = 0, 0, 0, 0
+	d.StageIn, d.StageOut = 0, false // as what the job runs says
 	return d
 }
 

@@ -18,7 +18,7 @@ import (
 // What people do with a grid, each against real peers: aurora with 2 CPUs and
 // borealis with 4.
 func TestPeopleUseTheGrid(t *testing.T) {
-	g := startPatientGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}, testbed.Machine{
+	g := startPatientGrid(t, testbed.Machine{Name: "aurora", CPUs: 2, More: "[staging]\nmax_bytes = \"50MB\"\n"}, testbed.Machine{
 		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\nkill_grace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\ncgroup = \"none\"\n",
 	})
 	aurora := g.Sites[0]
@@ -39,6 +39,9 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"unknown job":                  unknownJob,
 		"a job without a known folder": noDir,
 		"files do not travel":          filesStay,
+		"files travel that are named":  filesTravel,
+		"directives name files":        directivesNameFiles,
+		"files that cannot travel":     filesCannotTravel,
 		"one number everywhere":        oneNumber,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, g, aurora) })
@@ -95,8 +98,8 @@ func secretsStay(t *testing.T, g *grid, site *testbed.Site) {
 func filesStay(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	dir := filepath.Join(g.work, "sub")
-	want := "switchyard: files are not transferred: at another site (borealis) the job starts in an empty directory instead of " + dir +
-		", and only its output is returned; keep it at this site with --sites=aurora, or state with --stage-in-size=0 that it needs no files\n"
+	want := "switchyard: no files are named that go with the job: at another site (borealis) it starts in an empty directory instead of " + dir +
+		", and only its output is returned; name them with --stage-in and --stage-out, keep it at this site with --sites=aurora, or state with --stage-in-size=0 that it needs no files\n"
 	const script = "#!/bin/sh\nls -A\n"
 	for options, reported := range map[string]bool{
 		"": true, "--sites=borealis": true, "--stage-in-size=3": true, "--test-only": true,

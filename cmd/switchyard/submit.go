@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/staging"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -58,11 +59,17 @@ func (a *app) submitCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			batch, err := a.readJobs(args, options)
+			if err == nil {
+				err = findInputs(cmd.Context(), batch)
+			}
 			if err != nil {
 				return err
 			}
 			if options.pareto || anyJob(batch, func(job *batchscript.Job) bool { return job.TestOnly }) {
 				return a.quote(cmd.Context(), batch, options)
+			}
+			if err = linkInputs(batch); err != nil {
+				return err
 			}
 			return a.submit(cmd.Context(), batch)
 		},
@@ -71,6 +78,40 @@ func (a *app) submitCommand() *cobra.Command {
 	cmd.Flags().SortFlags = false
 	options.addTo(cmd.Flags())
 	return a.query(cmd)
+}
+
+// findInputs finds the files that go with the jobs, and reads them for their digests.
+func findInputs(ctx context.Context, batch batchscript.Batch) error {
+	var failed error
+	for i := range batch.Jobs {
+		job := &batch.Jobs[i]
+		if len(job.StageIn) == 0 {
+			continue
+		}
+		files, err := staging.Find(ctx, job.Payload.WorkDir, job.StageIn)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if job.Payload.Staging != nil {
+			files.Out = job.Payload.Staging.Out
+		}
+		job.Payload.Staging = files
+	}
+	if failed != nil {
+		return usage("%w", failed)
+	}
+	return nil
+}
+
+// linkInputs gives files that go with the jobs their other names.
+func linkInputs(batch batchscript.Batch) error {
+	for i := range batch.Jobs {
+		if err := staging.Link(batch.Jobs[i].Payload.WorkDir, batch.Jobs[i].StageIn); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // anyJob says whether one of the jobs is so.
@@ -130,8 +171,8 @@ func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 		}
 		names = append(names, string(site))
 	}
-	a.notice("files are not transferred: at another site (%s) the job starts in an empty directory instead of %s, and only its output is returned; "+
-		"keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",
+	a.notice("no files are named that go with the job: at another site (%s) it starts in an empty directory instead of %s, and only its output is returned; "+
+		"name them with --stage-in and --stage-out, keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",
 		console.Plain(strings.Join(names, ", ")), console.Plain(batch.Jobs[i].Payload.WorkDir), console.Plain(string(leaving.Site)))
 }
 

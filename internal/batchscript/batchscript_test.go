@@ -84,7 +84,7 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	job, _ := read(t, script(
 		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
 		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b --container=c --gres=gpu:1 --constraint=c --exclusive",
-		"#SWITCHYARD --input=d --open-mode=append",
+		"#SWITCHYARD --input=d --open-mode=append --stage-out=e,/home/ada/f",
 	))
 	signaled, _ := read(t, script("#SWITCHYARD --signal=RB:USR1@9")) // not in a container
 	job.Payload.LimitSignal = signaled.Payload.LimitSignal

@@ -41,7 +41,7 @@ func Options() []Option {
 }
 
 func honoured() []Option {
-	return slices.Concat(shape(), resources(), broker(), behavior(), surroundings(), submission())
+	return slices.Concat(shape(), files(), resources(), broker(), behavior(), surroundings(), submission())
 }
 
 func shape() []Option {
@@ -92,14 +92,6 @@ func shape() []Option {
 		},
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (default: all)", set: setSites},
 		{Long: "power-share", Value: "percent%", Help: "power draw of the job, as a percentage of the power of busy CPUs (default: 100%)", set: setPowerShare},
-		{
-			Long: "stage-in-size", Value: "size[K|M|G|T|P]", Help: "size of the input data, used to estimate transfer time (nothing is transferred); MB unless a unit is given; 0 if the job needs only its script (default: unknown)",
-			set: setData(func(w *jobOptions) *int64 { return &w.spec.Data }),
-		},
-		{
-			Long: "stage-out-size", Value: "size[K|M|G|T|P]", Help: "size of the output data, used to estimate transfer time (default: 0)",
-			set: setData(func(w *jobOptions) *int64 { return &w.spec.DataOut }),
-		},
 		{
 			Long: "requeue", Help: "run the job again at another site if its site becomes unreachable",
 			set: func(w *jobOptions, _ string) error { w.spec.Requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},

@@ -39,7 +39,9 @@ type Batch struct {
 type Job struct {
 	protocol.Job
 
-	NoData   bool // it was said that no files travel
+	StageIn []string // paths and patterns of what goes with the job, to be found in its working directory
+
+	NoData   bool // it was said what files travel, or that none do
 	Wait     bool // wait for the job's end
 	Parsable bool // print the id alone
 	TestOnly bool // only ask for quotes
@@ -132,16 +134,12 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	if files.Input == "/dev/null" { // what every job reads
 		files.Input = ""
 	}
+	job.StageIn = w.stageIn
+	w.stage(files, script, r)
 	files.AppendOutput, files.LimitSignal = w.appendOutput, w.limitSignal
 	w.checkSignal(&job, script, r)
 	job.Mail = w.mailFor(script, r)
 	return job
-}
-
-// noData says whether the user has said that the job needs no data but its script.
-func (w *jobOptions) noData() bool {
-	_, said := w.spots["stage-in-size"]
-	return said && !w.wrong("stage-in-size") && w.spec.Data == 0 && w.spec.DataOut == 0
 }
 
 func (w *jobOptions) file(script Script, given, otherwise string, job Job, from Origin, r *report) string {

@@ -55,6 +55,8 @@ type jobOptions struct {
 
 	stdin, stdout, stderr, dir string
 
+	stageIn, stageOut []string // each once
+
 	appendOutput bool
 	limitSignal  protocol.LimitSignal
 

@@ -161,8 +161,7 @@ func (s *search) addPath(name string) error {
 	for _, entry := range entries {
 		one := path.Join(name, entry.Name())
 		if entry.Type()&fs.ModeSymlink != 0 {
-			to, err := os.Stat(filepath.Join(at, entry.Name()))
-			if err == nil && to.IsDir() { // it may lead back to here
+			if to, failed := os.Stat(filepath.Join(at, entry.Name())); failed == nil && to.IsDir() { // it may lead back to here
 				return fmt.Errorf("%s is a link to a directory; name that directory itself", one)
 			}
 		}

@@ -114,9 +114,14 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(plain)
 	f.Add(plain[:len(plain)/2])
 	for _, h := range []tar.Header{
-		{Name: "../x", Typeflag: tar.TypeReg}, {Name: "/tmp/x", Typeflag: tar.TypeReg}, {Name: "link/x", Typeflag: tar.TypeReg},
-		{Name: "x", Typeflag: tar.TypeSymlink, Linkname: "../outside"}, {Name: "x", Typeflag: tar.TypeLink, Linkname: "c"},
-		{Name: "x", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3}, {Name: "x", Typeflag: tar.TypeFifo}, {Name: "x", Typeflag: tar.TypeBlock},
+		{Name: "../x", Typeflag: tar.TypeReg},
+		{Name: "/tmp/x", Typeflag: tar.TypeReg},
+		{Name: "link/x", Typeflag: tar.TypeReg},
+		{Name: "x", Typeflag: tar.TypeSymlink, Linkname: "../outside"},
+		{Name: "x", Typeflag: tar.TypeLink, Linkname: "c"},
+		{Name: "x", Typeflag: tar.TypeChar, Devmajor: 1, Devminor: 3},
+		{Name: "x", Typeflag: tar.TypeFifo},
+		{Name: "x", Typeflag: tar.TypeBlock},
 	} {
 		f.Add(archiveOf(f, h))
 	}
@@ -163,7 +168,7 @@ func FuzzUnpack(f *testing.F) {
 func TestWhatIsPackedIsUnpacked(t *testing.T) {
 	t.Parallel()
 	scratch := t.TempDir()
-	me := uint32(os.Geteuid()) //nolint:gosec // it is not negative
+	me := uint32(os.Geteuid())
 	name := rapid.StringMatching(`[a-zé][a-z0-9 ._-]{0,6}(/[a-z][a-z0-9=+]{0,8}){0,3}`)
 	rapid.Check(t, func(rt *rapid.T) {
 		from, to, home := within(rt, scratch), within(rt, scratch), within(rt, scratch)
@@ -183,7 +188,7 @@ func TestWhatIsPackedIsUnpacked(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		defer root.Close() //nolint:errcheck // of a test
+		defer root.Close()
 		before, err := staging.Unpack(t.Context(), &archive, staging.Into{Root: root})
 		if err != nil {
 			rt.Fatal(err)
@@ -199,7 +204,7 @@ func TestWhatIsPackedIsUnpacked(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		defer homeRoot.Close() //nolint:errcheck // of a test
+		defer homeRoot.Close()
 		if _, err = staging.Unpack(t.Context(), &back, staging.Into{Root: homeRoot, Patterns: []string{"."}}); err != nil {
 			rt.Fatal(err)
 		}

@@ -40,12 +40,14 @@ func (r renaming) check(dir string) error {
 	if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	there, err := os.Stat(at)
-	wanted, other := os.Stat(r.path(dir))
-	if other != nil {
-		return nil // what is missing is said by who looks for it
+	wanted, err := os.Stat(r.path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // that is said by who looks for it
 	}
-	if err != nil || !os.SameFile(there, wanted) {
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(at); err != nil || !os.SameFile(there, wanted) {
 		return fmt.Errorf("there is another %s in %s; remove it, or choose another name", r.name, dir)
 	}
 	return nil

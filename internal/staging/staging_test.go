@@ -194,7 +194,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	me := uint32(os.Geteuid()) //nolint:gosec // it is not negative
+	me := uint32(os.Geteuid())
 	write(t, dir, map[string]string{"in.dat": "as it came", "kept": "k"})
 	before, _ := packed(t, dir, ".")
 	write(t, dir, map[string]string{"out/a.dat": "a", "out/b.log": "b", "kept": "changed", ".cache/x": "x"})
@@ -244,20 +244,16 @@ func TestACutArchiveLeavesNoHalfFile(t *testing.T) {
 	_, archive := packed(t, from, ".")
 	scratch := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		to, err := os.MkdirTemp(scratch, "*")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		to := within(rt, scratch)
 		root, err := os.OpenRoot(to)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		defer root.Close() //nolint:errcheck // of a test
+		defer root.Close()
 		cut := rapid.IntRange(0, len(archive)).Draw(rt, "cut")
 		_, _ = staging.Unpack(t.Context(), bytes.NewReader(archive[:cut]), staging.Into{Root: root}) // what it says of a cut one does not matter
 		for name, content := range want {
-			got, err := os.ReadFile(filepath.Join(to, name))
-			if err == nil && string(got) != content {
+			if got, failed := os.ReadFile(filepath.Join(to, name)); failed == nil && string(got) != content {
 				rt.Errorf("cut at %d of %d: %s has %d bytes", cut, len(archive), name, len(got))
 			}
 		}

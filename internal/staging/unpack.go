@@ -73,7 +73,7 @@ func (u *unpacking) check(h *tar.Header) (f protocol.StagedFile, err error) {
 	switch n := len(u.placed); {
 	case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir || f.IsDir() != (h.Typeflag == tar.TypeDir):
 		return f, fmt.Errorf("%q is neither a file nor a directory", h.Name)
-	case slices.ContainsFunc(slices.Collect(maps.Keys(h.PAXRecords)), isOdd):
+	case slices.ContainsFunc(slices.Collect(maps.Keys(h.PAXRecords)), isForeign):
 		return f, fmt.Errorf("%q has more than a name, a size and a time", h.Name)
 	case n > 0 && u.placed[n-1].Name >= h.Name:
 		return f, fmt.Errorf("%q does not sort after %q", h.Name, u.placed[n-1].Name)
@@ -85,9 +85,9 @@ func (u *unpacking) check(h *tar.Header) (f protocol.StagedFile, err error) {
 	return f, nil
 }
 
-// isOdd says whether a record of an entry is none of those that [Pack] writes. Those of sparse files would let
+// isForeign says whether a record of an entry is none of those that [Pack] writes. Those of sparse files would let
 // a small archive fill a disk.
-func isOdd(record string) bool {
+func isForeign(record string) bool {
 	return record != "path" && record != "size" && record != "mtime"
 }
 

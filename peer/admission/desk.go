@@ -21,6 +21,7 @@ type Desk struct {
 	Number     protocol.SiteNumber
 	MaxJobs    int    // of this site that have not ended
 	MaxOfUser  int    // of them of one user
+	MaxStaging int64  // bytes of files that may go with one of them to another site; 0: none
 	MaxCycle   int    // that the site takes in a period, over all senders; 0: any number
 	Stopped    string // why the site takes no jobs now; empty: it does
 	Accounts   rules.Accounts

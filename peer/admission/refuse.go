@@ -92,6 +92,9 @@ func (d *Desk) refuseJob(one *protocol.Job) (view.Refusal, bool) {
 	if why := d.longName(one.Payload); why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
+	if why := d.filesReason(one); why != "" {
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
+	}
 	asked := one.Spec
 	asked.Sites = d.sites(one)
 	if !one.Spec.Allows(d.Site.Name) && readsFile(one) {

@@ -206,7 +206,7 @@ type collection struct {
 // add makes a call that collects one that discard ends; nil: it does not collect.
 func (c *collecting) add(ctx context.Context, op event.Op) (within context.Context, one *collection) {
 	var tag protocol.Tag
-	switch op := op.(type) { //nolint:gochecksumtype // the others fetch nothing
+	switch op := op.(type) {
 	case event.CollectOp:
 		tag = op.Tag
 	case event.StageInOp:

@@ -18,7 +18,7 @@ import (
 const watchTry = 5 * time.Minute
 
 // do carries out what a call asks for.
-func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (event.Result, error) {
+func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (event.Result, error) { //nolint:cyclop // one case for each call
 	scheduler := n.cfg.Scheduler
 	switch op := op.(type) {
 	case event.QuoteOp:

@@ -79,6 +79,16 @@ type Deliverer interface {
 	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
 	// A file that was kept but not reported has come home and is on its way again.
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
+	// Whole takes all of a file at once. Dropping it drops what had come of it before, too.
+	Whole(tag protocol.Tag, stream protocol.Stream, data []byte) Output
+	// Discard removes what has come home of a job's files, kept or not. No part of it is open.
+	Discard(tag protocol.Tag) error
+
+	Stager
+}
+
+// Stager takes files of users along with jobs, and back.
+type Stager interface {
 	// Unpack puts the files of an archive that comes back below a directory of the user's, each as a whole;
 	// one that none of the patterns names is an error. Errors are as those of Deliver.
 	Unpack(ctx context.Context, user, dir string, patterns []string, r io.Reader) error
@@ -91,10 +101,6 @@ type Deliverer interface {
 	// InputsPath is where the archive of a guest's files is on this machine. DropInputs removes it.
 	InputsPath(tag protocol.Tag) string
 	DropInputs(tag protocol.Tag) error
-	// Whole takes all of a file at once. Dropping it drops what had come of it before, too.
-	Whole(tag protocol.Tag, stream protocol.Stream, data []byte) Output
-	// Discard removes what has come home of a job's files, kept or not. No part of it is open.
-	Discard(tag protocol.Tag) error
 }
 
 // Output is what is here of a file that is coming home. One goroutine uses it.

@@ -68,7 +68,7 @@ var errPacking = errors.New("the site is still reading the job's files")
 // serveInputs gives a piece of the archive of the files that go with a job of this origin. It is made when it
 // is first asked for, and the files must still be as they were when the job was submitted.
 func (n *Node) serveInputs(ctx context.Context, job protocol.JobID, offset int64, size int) ([]byte, error) {
-	one := n.pack(job)
+	one := n.pack(job) //nolint:contextcheck // it is made for all that ask, and outlives the first of them
 	wait := time.NewTimer(packWait)
 	defer wait.Stop()
 	select {
@@ -160,7 +160,7 @@ func stored[R row.Row](n *Node, table row.Table, job protocol.JobID) (out R, err
 func (n *Node) dropPacks(b *batch) {
 	for _, record := range b.rows {
 		var job protocol.JobID
-		switch one := record.Row.(type) { //nolint:gochecksumtype // the others are about no such job
+		switch one := record.Row.(type) {
 		case row.Archived:
 			if one.View.StageIn == 0 {
 				continue
