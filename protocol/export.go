@@ -12,8 +12,14 @@ type Export struct {
 	Names []string `json:"names,omitempty"` // these, whatever they look like
 }
 
-// ownVariables are those by which the peer itself says something to a job.
-func ownVariables() []string { return []string{"SWITCHYARD_APPLICATION", "SWITCHYARD_COMPONENT"} }
+// ExportVariable is the variable by which sbatch says to srun in a job which variables the job was submitted
+// with: its --export.
+const ExportVariable = "SLURM_EXPORT_ENV"
+
+// ownVariables are those by which Switchyard itself says something to a job.
+func ownVariables() []string {
+	return []string{"SWITCHYARD_APPLICATION", "SWITCHYARD_COMPONENT", ExportVariable}
+}
 
 // Allows says whether the variable may leave the site. The site's list has names, and
 // beginnings of names with a star behind them.

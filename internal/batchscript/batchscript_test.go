@@ -195,15 +195,15 @@ func TestExport(t *testing.T) {
 	t.Parallel()
 	cases := map[string][]string{
 		"ALL":           {"A=1", "B=2", "PATH=/bin"},
-		"NONE":          nil,
-		"A":             {"A=1"},
-		"A,UNSET":       {"A=1"},
-		"C=3,A":         {"A=1", "C=3"},
+		"NONE":          {"SLURM_EXPORT_ENV=NONE"}, // which srun in the job reads, as all that are without ALL
+		"A":             {"A=1", "SLURM_EXPORT_ENV=A"},
+		"A,UNSET":       {"A=1", "SLURM_EXPORT_ENV=A,UNSET"},
+		"C=3,A":         {"A=1", "C=3", "SLURM_EXPORT_ENV=C=3,A"},
 		"ALL,A=9":       {"A=9", "B=2", "PATH=/bin"},
 		"A=9,ALL":       {"A=9", "B=2", "PATH=/bin"},
-		"C='1,2',D=":    {"C=1,2", "D="},
+		"C='1,2',D=":    {"C=1,2", "D=", "SLURM_EXPORT_ENV=C='1,2',D="},
 		"ALL,":          {"A=1", "B=2", "PATH=/bin"},
-		"EMPTY=,X=a=b,": {"EMPTY=", "X=a=b"},
+		"EMPTY=,X=a=b,": {"EMPTY=", "SLURM_EXPORT_ENV=EMPTY=,X=a=b,", "X=a=b"},
 	}
 	for export, want := range cases {
 		t.Run(export, func(t *testing.T) {
@@ -226,8 +226,8 @@ func TestExportRemote(t *testing.T) {
 		env, notices   int
 	}{
 		{"", "", protocol.Export{}, 3, 0},
-		{"NONE", "", protocol.Export{}, 0, 0},
-		{"A,B=c", "", protocol.Export{Names: []string{"A", "B"}}, 2, 0},
+		{"NONE", "", protocol.Export{}, 1, 0},
+		{"A,B=c", "", protocol.Export{Names: []string{"A", "B"}}, 3, 0},
 		{"ALL", "", protocol.Export{All: true}, 3, 1},
 		{"ALL,BAR=baz", "", protocol.Export{All: true, Names: []string{"BAR"}}, 4, 1},
 		{"", "A,B", protocol.Export{Names: []string{"A", "B"}}, 3, 0},

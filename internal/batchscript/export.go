@@ -61,10 +61,11 @@ func environment(export string, surrounding []string) (out exports, err error) {
 	if err != nil {
 		return out, err
 	}
-	if len(items) == 1 && none(items[0]) {
-		return out, nil
-	}
 	known, chosen := variables(surrounding), map[string]string{}
+	delete(known, protocol.ExportVariable) // of a job in which this one is submitted
+	if len(items) == 1 && none(items[0]) {
+		return exports{env: []string{protocol.ExportVariable + "=" + export}}, nil
+	}
 	if slices.Contains(items, all) {
 		maps.Copy(chosen, known)
 		out.remote.All = export != ""
@@ -86,6 +87,9 @@ func environment(export string, surrounding []string) (out exports, err error) {
 			}
 		}
 		out.remote.Names = distinct(out.remote.Names, []string{name})
+	}
+	if !slices.Contains(items, all) {
+		chosen[protocol.ExportVariable] = export // else tasks would get all that the script has
 	}
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		out.env = append(out.env, name+"="+chosen[name])

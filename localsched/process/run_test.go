@@ -125,7 +125,7 @@ func TestGuestRunsApart(t *testing.T) {
 		"USER=" + job.Account, "LOGNAME=" + job.Account, "PATH=/usr/local/bin:/usr/bin:/bin",
 		"SWITCHYARD_JOB_ID=" + id, "SWITCHYARD_JOB_NAME=test", "SWITCHYARD_ORIGIN_SITE=south",
 		"SWITCHYARD_EXEC_SITE=north", "SWITCHYARD_EPOCH=3", "SLURM_JOB_ID=" + id, "SLURM_JOB_NAME=test",
-		"SLURM_TASKS_PER_NODE=1", "SLURM_CPUS_ON_NODE=1", "SLURM_SUBMIT_DIR=/home/alice",
+		"SLURM_TASKS_PER_NODE=1", "SLURM_CPUS_ON_NODE=1", "SLURM_SUBMIT_DIR=" + s.dir(tag, "work"),
 	}
 	for _, w := range want {
 		if !slices.Contains(lines, w) {

@@ -33,10 +33,7 @@ func launch(dir string, record spool.Job) string {
 	stdout, stderr := orNull(out.Stdout), orNull(out.Stderr)
 	forward, background, await := forwarding(sub.Payload.LimitSignal)
 	exported, passed := split(environment(dir, record))
-	words := slices.Concat(
-		[]string{"-u", "SLURM_EXPORT_ENV", "-u", "SLURM_GET_USER_ENV", "--"},
-		passed, record.Command(dir),
-	)
+	words := slices.Concat([]string{"--"}, passed, record.Command(dir))
 	for i, word := range words {
 		words[i] = quote(word)
 	}
@@ -56,6 +53,7 @@ func launch(dir string, record spool.Job) string {
 		"@STDIN@", input(sub.Payload.Input),
 		"@STDOUT@", redirect(out.Append)+quote(stdout),
 		"@STDERR@", redirectStderr(stdout, stderr, out.Append),
+		"@UNSET@", strings.Join(ownOptions(sub.Payload.AppendOutput), " "),
 		"@EXPORT@", exports(exported),
 		"@COMMAND@", strings.Join(words, " \\\n\t\t"),
 	).Replace(launchText)
@@ -102,6 +100,7 @@ trap : HUP INT QUIT USR1 USR2
 	exec @STDOUT@ || exit 126
 	exec 2@STDERR@ || exit 126
 	@NEVER@
+	unset @UNSET@
 	@EXPORT@
 	exec "$env" ${default:-} @COMMAND@
 )@BACKGROUND@
@@ -121,6 +120,16 @@ else mv -f .@FULL@ @FULL@
 fi
 exit "$code"
 `
+
+// ownOptions are the variables by which sbatch tells srun in a job how the job was submitted: here by the
+// adapter, and not by its user. The job would append the output of its steps, and write times otherwise.
+func ownOptions(appends bool) []string {
+	names := []string{"SLURM_EXPORT_ENV", "SLURM_GET_USER_ENV", "SLURM_TIME_FORMAT"}
+	if !appends {
+		names = append(names, "SLURM_OPEN_MODE")
+	}
+	return names
+}
 
 // cancelAfter has a wrapper withdraw a job, as the adapter does, that must not start as late as
 // it would.

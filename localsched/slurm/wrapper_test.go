@@ -57,7 +57,10 @@ func launched(t *testing.T, shell []string, submission localsched.Submission) (j
 		spool.ScriptFile: string(submission.Payload.Script), "launch": slurm.Launch(dir, record),
 	})
 	cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
-	cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7"}
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7",
+		"SLURM_EXPORT_ENV=NONE", "SLURM_GET_USER_ENV=1", "SLURM_TIME_FORMAT=standard", "SLURM_OPEN_MODE=a",
+	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
@@ -94,6 +97,25 @@ func TestEnvironmentIsNoArgument(t *testing.T) {
 		}
 		if strings.Contains(arguments, "hunter2") || strings.Contains(arguments, "SWITCHYARD") {
 			t.Errorf("%v: the arguments of env are %q", shell, arguments)
+		}
+	}
+}
+
+// TestOptionsOfTheAdapter: how the adapter has called sbatch does not change what srun does in the job, and how
+// the user has submitted the job does.
+func TestOptionsOfTheAdapter(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells(t) {
+		for _, c := range []struct {
+			appends bool
+			export  string
+			want    string
+		}{{false, "", "unset unset unset unset"}, {true, "SLURM_EXPORT_ENV=A,B=c d", "a A,B=c d unset unset"}} {
+			job := guest(`echo "${SLURM_OPEN_MODE-unset} ${SLURM_EXPORT_ENV-unset} ${SLURM_GET_USER_ENV-unset} ${SLURM_TIME_FORMAT-unset}"`)
+			job.Payload.AppendOutput, job.Payload.Env = c.appends, []string{c.export}
+			if out, _ := launched(t, shell, job); out != c.want+"\n" {
+				t.Errorf("%v: %q, want %q", shell, out, c.want)
+			}
 		}
 	}
 }

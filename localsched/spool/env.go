@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Given is what every job finds in its environment whose directory is dir, as NAME=value:
@@ -20,7 +22,7 @@ func (j Job) Given(dir string) []string {
 		"SWITCHYARD_CPUS=" + strconv.Itoa(sub.Spec.CPUs),
 		"SWITCHYARD_USAGE=" + filepath.Join(dir, usageFile),
 		"SLURM_JOB_NAME=" + sub.Spec.Name,
-		"SLURM_SUBMIT_DIR=" + sub.Payload.WorkDir,
+		"SLURM_SUBMIT_DIR=" + j.submitDir(dir),
 	}
 	if !sub.Guest {
 		return given
@@ -33,8 +35,17 @@ func (j Job) Given(dir string) []string {
 	)
 }
 
+// submitDir is what a script takes for the directory of its submission: for a guest, whose own is at another
+// site, that in which it starts.
+func (j Job) submitDir(dir string) string {
+	if j.Submission.Guest {
+		return j.WorkDir(dir)
+	}
+	return j.Submission.Payload.WorkDir
+}
+
 // Over is an environment of what was submitted and, over it, what is given. Of what
-// was submitted, words that are not NAME=value are left out, and Slurm's names: they tell of
+// was submitted, words that are not NAME=value are left out, and Slurm's names but for [protocol.ExportVariable]: they tell of
 // the job, if any, from which it was submitted.
 func Over(submitted, given []string) []string {
 	hidden := map[string]bool{}
@@ -44,7 +55,7 @@ func Over(submitted, given []string) []string {
 	}
 	env := []string{}
 	for _, v := range submitted {
-		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !hidden[name] && !strings.HasPrefix(name, "SLURM") {
+		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !hidden[name] && (name == protocol.ExportVariable || !strings.HasPrefix(name, "SLURM")) {
 			env = append(env, v)
 		}
 	}

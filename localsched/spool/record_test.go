@@ -141,7 +141,8 @@ func TestGiven(t *testing.T) {
 		want := map[string]bool{
 			"SWITCHYARD_JOB_ID=7000000000005": true, "SWITCHYARD_JOB_NAME=test": true, "SWITCHYARD_ORIGIN_SITE=south": true,
 			"SWITCHYARD_EXEC_SITE=north": true, "SWITCHYARD_EPOCH=3": true, "SLURM_JOB_NAME=test": true,
-			"SWITCHYARD_USAGE=/spool/jobs/7/usage": true, "SWITCHYARD_CPUS=4": true, "SLURM_SUBMIT_DIR=/home/alice": true,
+			"SWITCHYARD_USAGE=/spool/jobs/7/usage": true, "SWITCHYARD_CPUS=4": true,
+			"SLURM_SUBMIT_DIR=/home/alice": !isGuest, "SLURM_SUBMIT_DIR=/spool/jobs/7/work": isGuest, // where it starts
 			"HOME=/home/me": isGuest, "USER=me": isGuest, "LOGNAME=me": isGuest, "SHELL=/bin/sh": isGuest,
 		}
 		for v, is := range want {

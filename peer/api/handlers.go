@@ -80,6 +80,9 @@ func (s *server) exported(jobs []protocol.Job) []Exported {
 		}
 		for _, pair := range job.Payload.Env {
 			name, _, _ := strings.Cut(pair, "=")
+			if name == protocol.ExportVariable { // which is not its user's
+				continue
+			}
 			list := &out[i].Stay
 			if job.Export.Allows(name, s.ExportRemote) {
 				list = &out[i].Leave
