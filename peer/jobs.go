@@ -56,6 +56,7 @@ func (p *Peer) admission() *admission.Desk {
 	return &admission.Desk{
 		Site: hosting.Here(&p.cfg), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle, MaxStaging: p.cfg.MaxStaging,
 		Stopped: p.site.StopReason(), Accounts: p.cfg.Accounts, Policy: &p.cfg.Policy, Objectives: p.objectives(), Partners: admission.Known(p.partners.All()),
+		ExportRemote: p.cfg.ExportRemote,
 	}
 }
 

@@ -110,6 +110,20 @@ func filesStay(t *testing.T, g *grid, site *testbed.Site) {
 			t.Errorf("%q: %+v, want %t: %s", options, got, reported, want)
 		}
 	}
+	t.Setenv("PROJECT", "pr1vate")
+	t.Setenv("TZ", "UTC")
+	const differs = "#!/bin/sh\necho $PROJECT $TZ\nsbatch next.sh\n"
+	for options, reported := range map[string]bool{"": true, "--test-only": true, "--sites=aurora": false, "--export-remote=PROJECT --quiet": false} {
+		got := g.at(t, site, differs, append([]string{"submit", "-o", "none/out"}, strings.Fields(options)...)...)
+		for _, want := range []string{"stdin:2: PROJECT is not sent to other sites; ", "stdin:3: sbatch submits to the Slurm of the site"} {
+			if got.code != 0 || strings.Contains(got.stderr, "switchyard: "+want) != reported || strings.Contains(got.stderr, "TZ is not") {
+				t.Errorf("%q: %+v, want %t: %s", options, got, reported, want)
+			}
+		}
+		if missing := "switchyard: the directory " + g.work + "/none of the output does not exist"; strings.Contains(got.stderr, missing) == strings.Contains(options, "quiet") {
+			t.Errorf("%q: %+v, %s", options, got, missing)
+		}
+	}
 	job := g.until(t, site, g.submit(t, site, script, "--chdir=sub", "--sites=borealis", "-o", filepath.Join(g.work, "%x")), ended)
 	if job.State != protocol.Completed || g.output(t, job) != "" {
 		t.Errorf("%+v finds %q", job, g.output(t, job))

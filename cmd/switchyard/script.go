@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,8 +115,24 @@ func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, e
 		for _, notice := range notices {
 			a.notice("%s", console.Plain(notice))
 		}
+		a.noticeMissing(batch)
 	}
 	return batch, err
+}
+
+// noticeMissing says where output is to go into a directory that is not there. The batch system opens the file before
+// the script could make it.
+func (a *app) noticeMissing(batch batchscript.Batch) {
+	var said []string
+	for i := range batch.Jobs {
+		for _, file := range []string{batch.Jobs[i].Payload.Stdout, batch.Jobs[i].Payload.Stderr} {
+			dir := filepath.Dir(file)
+			if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && !strings.Contains(dir, "%") && !slices.Contains(said, dir) {
+				said = append(said, dir)
+				a.notice("the directory %s of the output does not exist; make it before the job starts", console.Plain(dir))
+			}
+		}
+	}
 }
 
 // wrapped is the command that is to be the script, of several the last.

@@ -135,6 +135,7 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 			a.notice("%s", console.Plain(notice))
 		}
 		a.noticeFiles(submitted.Elsewhere, batch)
+		a.noticeElsewhere(submitted.Elsewhere, batch)
 	}
 	if len(submitted.Jobs) != len(batch.Jobs) {
 		return fmt.Errorf("the peer returned %s, expected %d; its version may differ from this command",
@@ -174,6 +175,31 @@ func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 	a.notice("no files are named that go with the job: at another site (%s) it starts in an empty directory instead of %s, and only its output is returned; "+
 		"name them with --stage-in and --stage-out, keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",
 		console.Plain(strings.Join(names, ", ")), console.Plain(batch.Jobs[i].Payload.WorkDir), console.Plain(string(leaving.Site)))
+}
+
+// noticeElsewhere says what in the scripts is not the same at another site, if one may run the jobs.
+func (a *app) noticeElsewhere(leaving view.Elsewhere, batch batchscript.Batch) {
+	if len(leaving.MayLeaveTo) == 0 {
+		return
+	}
+	said := map[string]bool{} // components may share a script
+	notice := func(text string) {
+		if !said[text] {
+			a.notice("%s", console.Plain(text))
+		}
+		said[text] = true
+	}
+	for i := range batch.Jobs {
+		job := &batch.Jobs[i]
+		for _, v := range job.Uses {
+			if !job.Export.Allows(v.Name, leaving.ExportRemote) {
+				notice(fmt.Sprintf("%s: %s is not sent to other sites; add --export-remote=%s if the job needs it there", v.Place, v.Name, v.Name))
+			}
+		}
+		for _, text := range job.Elsewhere {
+			notice(text)
+		}
+	}
 }
 
 // printIDs prints a line for each job, as tools parse it.
@@ -263,7 +289,7 @@ func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err err
 	if err != nil {
 		return 0, err
 	}
-	if job.State != protocol.Completed {
+	if job.State != protocol.Completed || job.Reason != "" {
 		text := job.State.String()
 		if why := cmp.Or(job.Reason, display.Ending(job)); why != "" {
 			text += ": " + console.Plain(why)

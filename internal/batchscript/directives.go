@@ -162,6 +162,10 @@ func (c catalog) follow(directives []directive, w *jobOptions, r *report) {
 // followOne applies the words of one directive to the options.
 func (c catalog) followOne(d directive, w *jobOptions, r *report) {
 	words := d.words
+	if d.slurm && len(words) > 0 && (words[0] == "hetjob" || words[0] == "packjob") {
+		r.wrong(d.place, "heterogeneous jobs are not supported; make each part a component that begins with %s component NAME", ownMark)
+		return
+	}
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]

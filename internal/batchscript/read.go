@@ -46,6 +46,9 @@ type Job struct {
 	Parsable bool // print the id alone
 	TestOnly bool // only ask for quotes
 	Quiet    bool // say nothing that is not an error
+
+	Elsewhere []string   // notices that hold if another site runs it
+	Uses      []Variable // of its environment
 }
 
 // Read makes a job, or an application, out of a script and the command line's settings, in
@@ -138,6 +141,8 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	w.stage(files, script, r)
 	files.AppendOutput, files.LimitSignal = w.appendOutput, w.limitSignal
 	w.checkSignal(&job, script, r)
+	w.otherNumber(script, r)
+	job.Elsewhere, job.Uses = w.slurmCalls(script, r), variablesUsed(script, job.Payload.Env)
 	job.Mail = w.mailFor(script, r)
 	return job
 }

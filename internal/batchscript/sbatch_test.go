@@ -195,7 +195,7 @@ func TestWhatIsRefusedAndWhatIsSaid(t *testing.T) {
 		"LSF":                 {lines: []string{"#BSUB\t-n 4"}, problems: []string{"job.sh:2: sbatch would apply"}},
 		"no PBS":              {lines: []string{"#PBS -l nodes=4", "#SBATCH --ignore-pbs"}},
 		"a comment":           {lines: []string{"#PBSfoo", "##PBS -l x", "true", "#PBS -l nodes=4"}},
-		"hetjob":              {lines: []string{"#SBATCH -n 1", "#SBATCH hetjob", "#SBATCH -n 2"}, problems: []string{`job.sh:3: "hetjob" is not an option`}},
+		"hetjob":              {lines: []string{"#SBATCH -n 1", "#SBATCH hetjob", "#SBATCH -n 2"}, problems: []string{"job.sh:3: heterogeneous jobs are not supported; make each part a component"}},
 	} {
 		if len(tt.problems) == 0 {
 			read(t, script(tt.lines...), tt.settings...)

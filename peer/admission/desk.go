@@ -28,6 +28,8 @@ type Desk struct {
 	Policy     *policy.Description
 	Objectives *broker.Objectives
 	Partners   []Partner // those that are configured, in order
+
+	ExportRemote []string // variables that leave with every job
 }
 
 // Partner is what is known of another site, by its card.
@@ -46,7 +48,7 @@ func (d *Desk) MayLeaveTo(specs []protocol.Spec) view.Elsewhere {
 	}
 	for i := range d.Partners {
 		if one := &d.Partners[i]; one.mayGet(specs) {
-			out.MayLeaveTo = append(out.MayLeaveTo, one.Name)
+			out.MayLeaveTo, out.ExportRemote = append(out.MayLeaveTo, one.Name), d.ExportRemote
 		}
 	}
 	return out

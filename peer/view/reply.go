@@ -19,6 +19,8 @@ type Submitted struct {
 type Elsewhere struct {
 	Site       protocol.SiteName   `json:"site,omitempty"`         // where they are submitted
 	MayLeaveTo []protocol.SiteName `json:"may_leave_to,omitempty"` // by what is known now, sorted
+
+	ExportRemote []string `json:"export_remote,omitempty"` // variables that leave with every job, as [protocol.Export.Allows] reads them; only with MayLeaveTo
 }
 
 // Done answers [Cancel]: the request is durable, and carried out as soon as it can
