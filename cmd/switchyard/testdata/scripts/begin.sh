@@ -1,0 +1,4 @@
+#!/bin/bash
+# Starts later.
+#SBATCH --begin=now+1
+echo ran

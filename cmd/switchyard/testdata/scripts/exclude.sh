@@ -1,0 +1,4 @@
+#!/bin/bash
+# Not on a node.
+#SBATCH --exclude=a2
+echo ran

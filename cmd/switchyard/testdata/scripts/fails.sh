@@ -1,0 +1,5 @@
+#!/bin/bash
+# Fails with an exit code.
+#SBATCH -t 5
+echo before
+exit 3

@@ -1,0 +1,4 @@
+#!/bin/bash
+# Reads a file as its standard input.
+#SBATCH --input=input.dat
+cat

@@ -1,0 +1,4 @@
+#!/bin/bash
+# On a node.
+#SBATCH -w a1
+echo ran

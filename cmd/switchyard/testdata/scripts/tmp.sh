@@ -1,0 +1,4 @@
+#!/bin/bash
+# Local disk space.
+#SBATCH --tmp=10M
+echo ran
