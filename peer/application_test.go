@@ -36,16 +36,16 @@ func (l looker) Decide(_ context.Context, in policy.Snapshot) ([]policy.Decision
 	return l.decide(in), nil, nil
 }
 
-// flat charges so much for every CPU-hour, in its own currency, and has one license.
+// flat charges so much for every CPU-hour, in its own currency, and sells one license.
 type flat struct {
 	price    protocol.Micro
 	currency string
 }
 
 func (f flat) Bill(w cost.Work) (cost.Bill, string) {
-	for _, license := range w.Spec.Licenses {
-		if license.Name != "matlab" {
-			return cost.Bill{}, "no license " + license.Name
+	for _, license := range w.Spec.Licenses() {
+		if license.Type != "matlab" {
+			return cost.Bill{}, "no license " + license.Type
 		}
 	}
 	amount := protocol.Micro(int64(f.price) * int64(w.Spec.CPUs) * int64(w.Run) / int64(protocol.Hour))
@@ -371,16 +371,18 @@ func TestObjectivesAreChecked(t *testing.T) {
 // count as declined.
 func TestUnsoldIsDeclined(t *testing.T) {
 	t.Parallel()
-	l, _ := seeing(t, nil)
 	spec := guest(1, 1)
-	spec.Licenses = []protocol.License{{Name: "ansys", Count: 1}}
+	spec.Resources = []protocol.Resource{protocol.NewLicense("ansys", 1)}
+	l, _ := seeing(t, nil, func(c *rules.Config) {
+		c.Capacity.Shared = []protocol.Resource{{Name: protocol.License, Type: "ansys", Count: 1}}
+	})
 	reply := l.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}})
 	if got := reply.Quotes[0].Declined; got != "no license ansys" {
 		t.Errorf("declined: %q", got)
 	}
 	plain := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
-	if got := plain.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}}).Quotes[0].Declined; !strings.Contains(got, `no license "ansys"`) {
-		t.Errorf("without a price list: %q", got)
+	if got := plain.quote(protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{spec}}).Quotes[0].Declined; got != "needs 1 license:ansys, the site has none" {
+		t.Errorf("without licenses: %q", got)
 	}
 	l, seen := seeing(t, nil)
 	l.step(submission(1))

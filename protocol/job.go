@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // JobID is a job's number on the grid: site number × 10¹² + sequence. It fits in
@@ -146,7 +144,6 @@ type Spec struct {
 	Mflops    int        `json:"mflops,omitempty"`         // the same in Mflop/s; 0: not stated
 	Data      int64      `json:"data_bytes,omitempty"`     // that must travel to a site that is not the origin
 	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
-	Licenses  []License  `json:"licenses,omitempty"`       // that it uses while it runs, sorted by name
 	QOS       string     `json:"qos,omitempty"`            // quality of service, by its name at the site; empty: the default one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 	Container string     `json:"container,omitempty"`      // image in which the script runs, as the site's container command takes it; empty: none
@@ -209,12 +206,6 @@ func (s *Spec) ForgetPrediction() {
 	s.PredictedRunTime, s.Intensity, s.Computing, s.MeasuredPower = 0, 0, 0, 0
 }
 
-// License is a number of licenses of one name.
-type License struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"`
-}
-
 // MaxPower is the most that [Request.Power] may be: a hundred times what a site states.
 const MaxPower = 100 * PPM
 
@@ -225,8 +216,6 @@ func (s *Spec) Check() error {
 		s.checkNumbers(),
 		checkLabel("the job's name", s.Name, MaxJobName),
 		s.checkSites(),
-		CheckLicenses(s.Licenses),
-		s.checkLicenseNames(),
 		checkLabel("qos", s.QOS, MaxQOS),
 		CheckComment(s.Comment),
 		CheckContainer(s.Container),
@@ -250,47 +239,6 @@ func (s *Spec) checkNumbers() error {
 func (s *Spec) checkSites() error {
 	if len(s.Sites) > MaxJobSites {
 		return fmt.Errorf("the job names %d sites; name at most %d", len(s.Sites), MaxJobSites)
-	}
-	return nil
-}
-
-func (s *Spec) checkLicenseNames() error {
-	for _, one := range s.Licenses {
-		if err := checkLabel("licenses", one.Name, MaxName); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// CheckLicenses says what is wrong with what a job uses while it runs, if anything, wherever it
-// comes from. What another site may call a license is not looked at.
-func CheckLicenses(list []License) error {
-	if len(list) > MaxLicenses {
-		return wrongField("licenses", "has %d entries or bytes, at most %d are allowed", len(list), MaxLicenses)
-	}
-	for i := range list {
-		err := list[i].check()
-		if err == nil && i > 0 && list[i-1].Name >= list[i].Name {
-			err = wrongField("name", "%q does not sort after %q", list[i].Name, list[i-1].Name)
-		}
-		if err != nil {
-			return &FieldError{fmt.Sprintf("licenses[%d]", i), err}
-		}
-	}
-	return nil
-}
-
-func (l *License) check() error {
-	switch {
-	case l.Name == "":
-		return wrongField("name", "is missing")
-	case len(l.Name) > MaxName:
-		return wrongField("name", "has %d entries or bytes, at most %d are allowed", len(l.Name), MaxName)
-	case !utf8.ValidString(l.Name):
-		return wrongField("name", "is not UTF-8")
-	case l.Count < 1 || l.Count > math.MaxInt32:
-		return wrongField("count", "%d is outside 1 to %d", l.Count, math.MaxInt32)
 	}
 	return nil
 }

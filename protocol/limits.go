@@ -11,7 +11,6 @@ const (
 	MaxJobName  = 1024 // bytes
 	MaxUser     = 256  // bytes
 	MaxJobSites = 1024 // where a job may run
-	MaxLicenses = 16   // that a job uses
 	MaxQOS      = 32   // bytes of a class of service
 
 	MaxResources       = 16                             // that a job asks for, or a node or a site has

@@ -7,10 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // GPU is the name of the resource that sbatch's options --gpus and the like ask for.
 const GPU = "gpu"
+
+// License is the name of the resources of a whole site that sbatch's option --licenses asks for; the
+// type of each is the name of the license.
+const License = "license"
 
 // Resource is a number of things of one kind beside CPUs and memory that a job uses while it
 // runs, or that a node or a site has: GPUs, network cards, whatever a site names.
@@ -139,7 +144,8 @@ func checkWord(field, s string) error {
 		return wrongField(field, "has %d bytes, at most %d are allowed", len(s), MaxName)
 	}
 	if i := strings.IndexFunc(s, notInWord); i >= 0 {
-		return wrongField(field, "%.80q has %q; use letters, digits and _ . - + = / @", s, s[i])
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		return wrongField(field, "%+.80q has %+q; use letters, digits and _ . - + = / @", s, r)
 	}
 	return nil
 }
@@ -252,6 +258,26 @@ func (r *Request) OnNode(asked Resource) int {
 	return 0
 }
 
+// NewLicense returns a number of licenses of one name, as a job asks for them.
+func NewLicense(name string, count int) Resource {
+	return Resource{Name: License, Type: name, Count: count, Per: PerJob}
+}
+
+// Licenses are those that the job uses while it runs.
+func (r *Request) Licenses() (list []Resource) {
+	for _, one := range r.Resources {
+		if one.Name == License && one.Per == PerJob {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// ofSite says whether the job asks for nothing that its nodes must have.
+func (r *Request) ofSite() bool {
+	return r.Features == "" && !slices.ContainsFunc(r.Resources, func(one Resource) bool { return one.Per != PerJob })
+}
+
 // InAll is how many of a resource the job has at least on all its nodes together: on the fewest
 // nodes that it may have.
 func (r *Request) InAll(asked Resource) int {
@@ -352,6 +378,8 @@ func (c *Capacity) lacksTogether(r *Request, features Constraint) string {
 	}
 	with := "such nodes"
 	switch {
+	case len(c.Groups) == 0 && r.ofSite(): // the whole site has it, which lacks has found
+		return ""
 	case nodes == 0 && len(c.Groups) == 0:
 		return "needs " + r.extras() + "; the site states none"
 	case nodes == 0:

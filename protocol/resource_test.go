@@ -199,3 +199,20 @@ func TestCheckExtras(t *testing.T) {
 		}
 	}
 }
+
+// TestFitsLicenses: what is of the whole site needs no nodes that are stated in groups.
+func TestFitsLicenses(t *testing.T) {
+	t.Parallel()
+	site := protocol.Capacity{CPUs: 8, Nodes: 1, NodeCPUs: 8, Shared: []protocol.Resource{{Name: protocol.License, Type: "solver", Count: 2}}}
+	for want, r := range map[string]protocol.Request{
+		"":                                       asks(nil, protocol.NewLicense("solver", 2)),
+		"needs 3 license:solver, the site has 2": asks(nil, protocol.NewLicense("solver", 3)),
+		"needs 1 license:mesh, the site has none": asks(nil, protocol.NewLicense("mesh", 1)),
+		"needs license:solver and fast; the site": asks(func(r *protocol.Request) { r.Features = "fast" }, protocol.NewLicense("solver", 1)),
+		"needs 1 gpu, the site has none":          asks(nil, gpus("", 1, protocol.PerNode), protocol.NewLicense("solver", 1)),
+	} {
+		if got := site.Fits(r); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%+v: %q, want %q", r, got, want)
+		}
+	}
+}

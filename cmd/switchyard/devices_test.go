@@ -19,7 +19,7 @@ func TestGPUsTravel(t *testing.T) {
 	const table = "cpus = 4\nkill_grace = \"1s\"\non_stop = \"end\"\ncgroup = \"none\"\n"
 	g := startPatientGrid(t,
 		testbed.Machine{Name: "aurora", LocalSched: table},
-		testbed.Machine{Name: "borealis", LocalSched: table + "features = [\"skylake\"]\n[localsched.devices.gpu]\ntype = \"a100\"\ncount = 2\n"},
+		testbed.Machine{Name: "borealis", LocalSched: table + "features = [\"skylake\"]\nlicenses = { solver = 1 }\n[localsched.devices.gpu]\ntype = \"a100\"\ncount = 2\n"},
 	)
 	here := g.Sites[0]
 	const prints = "#!/bin/sh\necho \"$SWITCHYARD_EXEC_SITE ${CUDA_VISIBLE_DEVICES-unset} ${SLURM_GPUS_ON_NODE-unset}\"\n"
@@ -29,6 +29,7 @@ func TestGPUsTravel(t *testing.T) {
 	for _, id := range pair {
 		g.until(t, here, id, running)
 	}
+	licensed := []protocol.JobID{g.submit(t, here, prints, "-L", "solver"), g.submit(t, here, prints, "--licenses=solver:1")}
 	third := g.submit(t, here, prints, "--gres=gpu:a100:1", "--constraint=skylake")
 	plain := g.submit(t, here, prints)
 	away := g.submit(t, here, prints, "--sites=borealis")
@@ -56,12 +57,20 @@ func TestGPUsTravel(t *testing.T) {
 	if got := g.output(t, g.until(t, here, whole, ended)); got != "borealis 0,1 2\n" {
 		t.Errorf("a job with the whole node has %q", got)
 	}
+	first, next := g.until(t, here, licensed[0], ended), g.until(t, here, licensed[1], ended)
+	if first.Started > next.Started {
+		first, next = next, first
+	}
+	if first.Site != "borealis" || next.Site != "borealis" || next.Started < first.Ended {
+		t.Errorf("one license was used by two jobs at once, or elsewhere: %+v and %+v", first, next)
+	}
 	for options, reasons := range map[string][]string{
+		"-L solver:2":        {"  aurora: needs 2 license:solver, the site has none\n", "  borealis: needs 2 license:solver, the site has 1\n"},
 		"--gpus=3":           {"  aurora: needs 3 gpu, the site has none\n", "  borealis: needs 3 gpu, the site has 2\n"},
 		"--gres=gpu:v100:1":  {"  aurora: needs 1 gpu:v100, the site has none\n", "  borealis: needs 1 gpu:v100, the site has none\n"},
 		"--constraint=atlas": {"  aurora: needs atlas; the site states none\n", "  borealis: no node has the features atlas\n"},
 	} {
-		got := g.at(t, here, prints, "submit", options)
+		got := g.at(t, here, prints, append([]string{"submit"}, strings.Fields(options)...)...)
 		for _, reason := range reasons {
 			if got.code != exitNoSite || !strings.Contains(got.stderr, reason) {
 				t.Errorf("%s: %+v, want %q", options, got, reason)
@@ -75,7 +84,7 @@ func TestGPUsTravel(t *testing.T) {
 	if err := json.Unmarshal([]byte(g.at(t, here, "", "sites", "--json").stdout), &sites); err != nil {
 		t.Fatal(err)
 	}
-	if got := sites.Sites[1]; !slices.Equal(got.Resources, []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2}}) || !slices.Equal(got.Features, []string{"skylake"}) {
+	if got := sites.Sites[1]; !slices.Equal(got.Resources, []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2}, {Name: "license", Type: "solver", Count: 1}}) || !slices.Equal(got.Features, []string{"skylake"}) {
 		t.Errorf("sites --json: %+v", got)
 	}
 }

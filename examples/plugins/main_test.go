@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-hpc/switchyard/internal/testprogram"
-
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
@@ -96,7 +94,7 @@ func pythonPlugin(t testing.TB, name, text string) example {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, name)
-	testprogram.Write(t, path, text)
+	writeProgram(t, path, text)
 	return example{kind: pluginhost.PolicyKind, path: path, plain: true}
 }
 

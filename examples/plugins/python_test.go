@@ -14,9 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
-
-	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -381,13 +380,24 @@ func TestPythonPin(t *testing.T) {
 	needsPython(t)
 	e := pythonPlugin(t, "first.py", another)
 	spec := e.spec(t, "")
-	testprogram.Write(t, e.path, another+"\n")
+	writeProgram(t, e.path, another+"\n")
 	plugin, err := pluginhost.Open(spec, logOf(t))
 	if err == nil {
 		err = errors.Join(plugin.Wait(t.Context()), plugin.Close())
 	}
 	if err == nil || !strings.Contains(err.Error(), "not the pinned one") {
 		t.Errorf("a changed file: %v", err)
+	}
+}
+
+// writeProgram writes an executable file. No process is forked meanwhile: it would hold the file
+// open for a moment, and a program that is open for writing cannot be run.
+func writeProgram(t testing.TB, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestAnApplicationIsReadWhole(t *testing.T) {
 	if mesh.Spec.Name != "mesh" || mesh.Spec.CPUs != 4 || mesh.Spec.WallTime != 4*h || mesh.Spec.MemoryMB != 4000 || mesh.Spec.Data != 20<<30 ||
 		mesh.Spec.DataOut != 1<<30 || !mesh.Spec.Requeue || mesh.Spec.QOS != "urgent" || len(mesh.Spec.Sites) != 2 ||
 		!slices.Equal(mesh.Payload.Args, []string{"-v", "in.dat"}) || mesh.Payload.WorkDir != "/home/ada" ||
-		!slices.Equal(mesh.Spec.Licenses, []protocol.License{{Name: "ansys", Count: 4}, {Name: "matlab", Count: 1}}) {
+		!slices.Equal(mesh.Spec.Resources, []protocol.Resource{protocol.NewLicense("ansys", 4), protocol.NewLicense("matlab", 1)}) {
 		t.Errorf("mesh is %+v", mesh)
 	}
 	if solve.Spec.CPUs != 2 || solve.Spec.WallTime != h/2 || solve.Spec.MemoryMB != 1024 || solve.Component.Gamma != 3*one ||

@@ -1,10 +1,8 @@
 package batchscript
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -37,10 +35,6 @@ func broker() []Option {
 		{
 			Long: "estimate", Value: "time[,time]", Help: "estimated run time: one, or one for each count of --cpus",
 			set: times(func(w *jobOptions) *[]protocol.Duration { return &w.estimates }),
-		},
-		{
-			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicenses, Slurm: true,
-			inSlurm: verdict{Refused, "in #SBATCH it names licenses of one cluster", "write #SWITCHYARD --licenses for licenses of grid sites, or add --ignore=licenses"},
 		},
 		{
 			Long: "qos", Short: "q", Value: "class", Help: "quality of service, as named by the sites (default: the default class)", set: setQOS, Slurm: true,
@@ -158,45 +152,6 @@ func label(what, value string, most int) error {
 		return fmt.Errorf("%+.80q is not %s: %w", value, what, err)
 	}
 	return nil
-}
-
-func setLicenses(w *jobOptions, value string) (err error) {
-	w.spec.Licenses, err = ParseLicenses(value)
-	return err
-}
-
-// ParseLicenses reads the list of sbatch(1), "name" or "name:count", separated by commas, and sorts it. An unknown form or
-// a license that comes twice is an error.
-func ParseLicenses(value string) ([]protocol.License, error) {
-	var list []protocol.License
-	for text := range strings.SplitSeq(value, ",") {
-		one, err := parseLicense(strings.TrimSpace(text))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, one)
-	}
-	slices.SortFunc(list, func(a, b protocol.License) int { return cmp.Compare(a.Name, b.Name) })
-	for i := 1; i < len(list); i++ {
-		if list[i].Name == list[i-1].Name {
-			return nil, fmt.Errorf("duplicate license %s; write %s:%d", list[i].Name, list[i].Name, list[i].Count+list[i-1].Count)
-		}
-	}
-	if len(list) > protocol.MaxLicenses {
-		return nil, fmt.Errorf("%d licenses; use at most %d", len(list), protocol.MaxLicenses)
-	}
-	return list, nil
-}
-
-func parseLicense(text string) (one protocol.License, err error) {
-	name, count, counted := strings.Cut(text, ":")
-	one = protocol.License{Name: name, Count: 1}
-	if counted {
-		if one.Count, err = ParseCount(count); err != nil {
-			return one, fmt.Errorf("license %s: %w", name, err)
-		}
-	}
-	return one, label("a license", name, protocol.MaxName)
 }
 
 // number takes a number of things.

@@ -109,8 +109,8 @@ func TestWhatTheJobNeedsAndDoes(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script("#SBATCH -n 8", "#SWITCHYARD -L matlab:2,ansys -q urgent",
 		"#SWITCHYARD --stage-out-size=20GB --operations=3.2e12 --memory-accesses=1.5e6 --words-sent=1e6 --messages-sent 4000 --scaling=surface"))
-	if want := []protocol.License{{Name: "ansys", Count: 1}, {Name: "matlab", Count: 2}}; !slices.Equal(job.Spec.Licenses, want) {
-		t.Errorf("licenses %+v", job.Spec.Licenses)
+	if want := []protocol.Resource{protocol.NewLicense("ansys", 1), protocol.NewLicense("matlab", 2)}; !slices.Equal(job.Spec.Resources, want) {
+		t.Errorf("licenses %+v", job.Spec.Resources)
 	}
 	want := protocol.Behavior{Mflop: 3_200_000, Mwords: 2, Sent: 1_000_000, Messages: 4000, CPUs: 8, Scaling: protocol.Surface}
 	if job.Component.Behavior != want || job.Spec.QOS != "urgent" || job.Spec.DataOut != 20<<30 {
@@ -181,7 +181,7 @@ func TestContradictionsAreFound(t *testing.T) {
 		"nothing sent":   {[]string{"#SWITCHYARD --operations=1 --scaling=all-to-all"}, "job.sh:2: --scaling: one CPU sends nothing"},
 		"no operations":  {[]string{"#SWITCHYARD --words-sent=1"}, "job.sh:2: --words-sent: means nothing without the number of operations"},
 		"objective":      {[]string{"#SWITCHYARD --objective=best"}, `job.sh:2: --objective: invalid objective "best"; use fastest, cheapest, green or balanced`},
-		"licenses":       {[]string{"#SWITCHYARD -L a,b,a:2"}, "job.sh:2: --licenses: duplicate license a; write a:3"},
+		"licenses":       {[]string{"#SWITCHYARD -L a,b,a:2"}, "job.sh:2: --licenses: names a twice; write a:3"},
 		"money":          {[]string{"#SWITCHYARD --max-cost=-5"}, `job.sh:2: --max-cost: "-5" is not an amount of money`},
 		"late":           {[]string{"#SWITCHYARD component a", "#SWITCHYARD --max-cost=5"}, "job.sh:3: --max-cost: it applies to the whole application; write it before the first component"},
 		"one name":       {[]string{"#SWITCHYARD component a", "#SWITCHYARD component a"}, "job.sh:3: the component a is at job.sh:2 already"},
@@ -311,8 +311,8 @@ func TestLocalOptionsOfSlurm(t *testing.T) {
 		t.Fatal(batch, err)
 	}
 	job := batch.Jobs[0]
-	if job.Spec.QOS != "" || len(job.Spec.Licenses) != 1 || job.Spec.Licenses[0] != (protocol.License{Name: "ansys", Count: 2}) {
-		t.Errorf("class %q, licenses %v", job.Spec.QOS, job.Spec.Licenses)
+	if job.Spec.QOS != "" || !slices.Equal(job.Spec.Resources, []protocol.Resource{protocol.NewLicense("ansys", 2)}) {
+		t.Errorf("class %q, resources %v", job.Spec.QOS, job.Spec.Resources)
 	}
 	if len(notices) != 1 || !strings.HasPrefix(notices[0], "job.sh:2: --qos has no effect: in #SBATCH it applies to one cluster") {
 		t.Errorf("notices %q", notices)

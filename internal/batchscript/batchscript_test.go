@@ -265,7 +265,7 @@ func TestNamesThatCannotBeSeen(t *testing.T) {
 	got := problemsOf(t, script("#SWITCHYARD -J 'pay\u202eroll' -L 'mesh\u200b'"))
 	want := []string{
 		`job.sh:2: --job-name: the job's name "pay\u202eroll": the character U+202E (byte 4) cannot be seen`,
-		`job.sh:2: --licenses: "mesh\u200b" is not a license: the character U+200B (byte 5) cannot be seen`,
+		`job.sh:2: --licenses: "mesh\u200b": a name or type "mesh\u200b" has '\u200b'; use letters`,
 	}
 	if len(got) != len(want) || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) {
 		t.Errorf("got %q", got)

@@ -1,6 +1,7 @@
 package batchscript
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -40,6 +41,10 @@ func resources() []Option {
 			Note: "converted to memory per node; refused where the options do not say how many GPUs are on a node",
 		},
 		{
+			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicenses, Slurm: true,
+			Note: "as named by the sites (`switchyard sites --json`)",
+		},
+		{
 			Long: "constraint", Short: "C", Value: "features", Help: "features that the nodes must have, for example 'skylake|icelake'",
 			set: setConstraint, Slurm: true, Vars: []string{"SBATCH_CONSTRAINT"},
 			Note: "features as named by the sites (`switchyard sites --json`)",
@@ -54,7 +59,7 @@ func resources() []Option {
 // gpus takes a list of GPUs by type. It replaces an earlier one with the same meaning.
 func gpus(per protocol.Per) func(*jobOptions, string) error {
 	return func(w *jobOptions, value string) error {
-		list, err := parseList(value, func(text string) (protocol.Resource, error) {
+		list, err := parseList(value, typeOf, func(text string) (protocol.Resource, error) {
 			kind, count, typed := strings.Cut(text, ":")
 			if !typed {
 				kind, count = "", text
@@ -75,7 +80,7 @@ func ParseResources(value string) ([]protocol.Resource, error) {
 	if strings.EqualFold(value, "none") {
 		return nil, nil
 	}
-	return parseList(value, func(text string) (protocol.Resource, error) {
+	return parseList(value, protocol.Resource.Kind, func(text string) (protocol.Resource, error) {
 		parts := strings.Split(strings.TrimPrefix(text, "gres:"), ":")
 		switch {
 		case len(parts) == 1:
@@ -93,8 +98,8 @@ func ParseResources(value string) ([]protocol.Resource, error) {
 
 func startsWithDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
-// parseList reads a list with commas and sorts it.
-func parseList(value string, parse func(string) (protocol.Resource, error)) ([]protocol.Resource, error) {
+// parseList reads a list with commas and sorts it. In the list a kind is written as it is returned by kind.
+func parseList(value string, kind func(protocol.Resource) string, parse func(string) (protocol.Resource, error)) ([]protocol.Resource, error) {
 	var list []protocol.Resource
 	for text := range strings.SplitSeq(value, ",") {
 		one, err := parse(strings.TrimSpace(text))
@@ -106,7 +111,7 @@ func parseList(value string, parse func(string) (protocol.Resource, error)) ([]p
 	slices.SortFunc(list, protocol.CompareResources)
 	for i := 1; i < len(list); i++ {
 		if protocol.CompareResources(list[i-1], list[i]) == 0 {
-			return nil, fmt.Errorf("names %s twice; write %s:%d", list[i].Kind(), list[i].Kind(), list[i-1].Count+list[i].Count)
+			return nil, fmt.Errorf("names %s twice; write %s:%d", kind(list[i]), kind(list[i]), list[i-1].Count+list[i].Count)
 		}
 	}
 	if err := (&protocol.Request{Resources: list}).CheckExtras(); err != nil {
@@ -120,6 +125,24 @@ func newResource(name, kind, count string, per protocol.Per) (protocol.Resource,
 	n, err := ParseCount(count)
 	return protocol.Resource{Name: name, Type: kind, Count: n, Per: per}, err
 }
+
+// setLicenses takes the list of sbatch(1), "name" or "name:count" with commas. It replaces an earlier one.
+func setLicenses(w *jobOptions, value string) (err error) {
+	w.licenses, err = parseList(value, typeOf, func(text string) (protocol.Resource, error) {
+		name, count, counted := strings.Cut(text, ":")
+		if !counted {
+			count = "1"
+		}
+		return newResource(protocol.License, name, count, protocol.PerJob)
+	})
+	if err == nil && slices.ContainsFunc(w.licenses, func(one protocol.Resource) bool { return one.Type == "" }) {
+		err = fmt.Errorf("%q has a license without a name", value)
+	}
+	return err
+}
+
+// typeOf is how the options name a kind that are for resources of one name.
+func typeOf(r protocol.Resource) string { return cmp.Or(r.Type, r.Name) }
 
 func setMemoryPerGPU(w *jobOptions, value string) (err error) {
 	w.gpuMemoryMB, err = ParseMemory(value)
@@ -145,7 +168,7 @@ func setExclusive(w *jobOptions, value string) error {
 // resources are what the job asks for beside CPUs and memory, in one list. Slurm takes several counts of
 // GPUs for conditions on the same ones; a job names one here.
 func (w *jobOptions) resources(script Script, r *report) []protocol.Resource {
-	all := slices.Concat(w.gres, w.gpus)
+	all := slices.Concat(w.gres, w.gpus, w.licenses)
 	slices.SortFunc(all, protocol.CompareResources)
 	if counts := w.gpuOptions(); len(counts) > 1 {
 		w.fault(r, script, strings.TrimPrefix(counts[0], "--"), "the job counts its GPUs by %s; use one of them", strings.Join(counts, " and "))

@@ -34,6 +34,7 @@ type jobOptions struct {
 
 	gres        []protocol.Resource // on each node
 	gpus        []protocol.Resource
+	licenses    []protocol.Resource
 	cpusPerGPU  int
 	gpuMemoryMB int64 // per GPU; 0: not said
 

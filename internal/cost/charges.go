@@ -67,7 +67,7 @@ func (c *Charges) Bill(w Work) (bill Bill, reason string) {
 	if c.CPU != nil {
 		bill.add(CPUTerm, c.use(&w, at.run))
 	}
-	if len(w.Spec.Licenses) > 0 {
+	if len(w.Spec.Licenses()) > 0 {
 		bill.add(LicenseTerm, c.licenses(w.Spec, at.run))
 	}
 	if c.Eco != nil {
@@ -107,11 +107,6 @@ func (c *Charges) declines(w *Work) string {
 	if _, known := c.Classes[w.Spec.QOS]; !known && w.Spec.QOS != "" {
 		reasons = append(reasons, fmt.Sprintf("the site has no class of priority %q", w.Spec.QOS))
 	}
-	for _, license := range w.Spec.Licenses {
-		if _, has := c.Licenses[license.Name]; !has {
-			reasons = append(reasons, fmt.Sprintf("the site has no license %q", license.Name))
-		}
-	}
 	return strings.Join(reasons, "; ")
 }
 
@@ -150,8 +145,8 @@ func (c *Charges) factor(spec *protocol.Spec) int {
 // licenses is K_l: the same at any time of the day.
 func (c *Charges) licenses(spec *protocol.Spec, run protocol.Duration) protocol.Micro {
 	var sum int128.Number
-	for _, one := range spec.Licenses {
-		l := c.Licenses[one.Name]
+	for _, one := range spec.Licenses() {
+		l := c.Licenses[one.Type] // those without a price are free
 		each := int128.Product(int64(l.PerUse), int64(protocol.Hour)).
 			Plus(int128.Product(int64(l.PerHour), int64(run))).
 			Plus(int128.Product(int64(l.PerCPUHour), int64(run)).Times(int64(spec.CPUs)))

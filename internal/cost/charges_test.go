@@ -186,7 +186,7 @@ func TestUseAndLicenses(t *testing.T) {
 		"free":   {work(func(w *cost.Work) { w.Spec.QOS = "idle" }), []protocol.Term{{Name: "cpu", Amount: 0}}},
 		"licensed": {
 			work(func(w *cost.Work) {
-				w.Spec.Licenses = []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 2}}
+				w.Spec.Resources = []protocol.Resource{protocol.NewLicense("mesh", 1), protocol.NewLicense("solver", 2), protocol.NewLicense("unpriced", 3)}
 			}),
 			[]protocol.Term{{Name: "cpu", Amount: 1_500_000}, {Name: "license", Amount: 2*8*unit + 150_000}},
 		},
@@ -230,10 +230,9 @@ func TestUseOverTheInterval(t *testing.T) {
 // A site says all that it lacks.
 func TestDeclines(t *testing.T) {
 	t.Parallel()
-	spec := protocol.Spec{QOS: "urgent", Licenses: []protocol.License{{Name: "mesh", Count: 1}, {Name: "solver", Count: 1}}}
-	charges := &cost.Charges{Licenses: map[string]cost.License{"mesh": {}}}
+	spec, charges := protocol.Spec{QOS: "urgent"}, &cost.Charges{}
 	got, reason := charges.Bill(cost.Work{Spec: &spec, Run: protocol.Never})
-	for _, want := range []string{`no class of priority "urgent"`, `no license "solver"`, "after the year 2199"} {
+	for _, want := range []string{`no class of priority "urgent"`, "after the year 2199"} {
 		if !strings.Contains(reason, want) {
 			t.Errorf("%q does not say %q", reason, want)
 		}
@@ -278,9 +277,10 @@ func TestTermsAreExact(t *testing.T) {
 		perHour, perUse, perCPU := number(t, "per hour"), number(t, "per use"), number(t, "per CPU")
 		factor := number(t, "factor") % 1_000_000_000
 		spec := protocol.Spec{
-			Request: protocol.Request{CPUs: int(number(t, "cpus") % 100_000_000)}, QOS: "class",
-			Licenses: []protocol.License{{Name: "l", Count: int(number(t, "count") % 1_000_000)}},
-			Data:     number(t, "in"), DataOut: number(t, "out"),
+			Request: protocol.Request{
+				CPUs: int(number(t, "cpus") % 100_000_000), Resources: []protocol.Resource{protocol.NewLicense("l", int(number(t, "count")%1_000_000))},
+			}, QOS: "class",
+			Data: number(t, "in"), DataOut: number(t, "out"),
 		}
 		run := number(t, "run") % int64(200*365*protocol.Day)
 		c := cost.Charges{
@@ -292,7 +292,7 @@ func TestTermsAreExact(t *testing.T) {
 		if reason != "" {
 			t.Fatal(reason)
 		}
-		cpus, count, hour := int64(spec.CPUs), int64(spec.Licenses[0].Count), big.NewRat(1, 3_600_000)
+		cpus, count, hour := int64(spec.CPUs), int64(spec.Resources[0].Count), big.NewRat(1, 3_600_000)
 		check(t, term(got, cost.CPUTerm), new(big.Rat).Mul(rat(perHour, run, cpus, factor), new(big.Rat).Mul(hour, big.NewRat(1, 1_000_000))))
 		licenses := new(big.Rat).Add(rat(perHour, run), rat(perCPU, run, cpus))
 		licenses.Add(licenses.Mul(licenses, hour), rat(perUse)).Mul(licenses, rat(count))
@@ -417,7 +417,7 @@ func BenchmarkBill(b *testing.B) {
 		CPU: &cost.CPU{Own: curve, Guest: curve}, Eco: eco, Licenses: map[string]cost.License{"l": {PerHour: unit}}, Data: cost.Data{PerGBIn: unit},
 	}
 	spec := memoryBound()
-	spec.Licenses, spec.Data, spec.WallTime = []protocol.License{{Name: "l", Count: 1}}, 1_000_000_000, 2*protocol.Day
+	spec.Resources, spec.Data, spec.WallTime = []protocol.Resource{protocol.NewLicense("l", 1)}, 1_000_000_000, 2*protocol.Day
 	for b.Loop() {
 		charges.Bill(cost.Work{Spec: spec, Start: 1_774_746_000_000, Run: protocol.Day, Guest: true, Power: 1_000_000})
 	}

@@ -115,8 +115,8 @@ func (s *site) electricity(zone *time.Location) *price.Meter {
 
 func (s *site) spec() *protocol.Spec {
 	return &protocol.Spec{
-		Request:  protocol.Request{CPUs: 100, WallTime: 4 * protocol.Hour},
-		Licenses: []protocol.License{{Name: "solver", Count: 1}}, Data: 2_000_000_000, DataOut: 1_000_000_000,
+		Request: protocol.Request{CPUs: 100, WallTime: 4 * protocol.Hour, Resources: []protocol.Resource{protocol.NewLicense("solver", 1)}},
+		Data:    2_000_000_000, DataOut: 1_000_000_000,
 		PredictedRunTime: s.duration("run at the full frequency"), Intensity: int(s.micro("i = r_a/R∞")), Computing: int(s.micro("c, share in which it computes")),
 	}
 }

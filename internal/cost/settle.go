@@ -75,7 +75,7 @@ func (c *Charges) tariff(w *Work, at speed) *protocol.Tariff {
 			Steps: c.curve(w).steps(w.Start, w.Until),
 		})
 	}
-	if len(w.Spec.Licenses) > 0 {
+	if len(w.Spec.Licenses()) > 0 {
 		t.Charges = append(t.Charges, c.licenseCharge(w.Spec))
 	}
 	if c.Eco != nil && w.Power > 0 {
@@ -89,8 +89,8 @@ func (c *Charges) tariff(w *Work, at speed) *protocol.Tariff {
 
 func (c *Charges) licenseCharge(spec *protocol.Spec) protocol.Charge {
 	var once, hourly int128.Number
-	for _, one := range spec.Licenses {
-		l := c.Licenses[one.Name]
+	for _, one := range spec.Licenses() {
+		l := c.Licenses[one.Type] // those without a price are free
 		once = once.Plus(int128.Product(int64(l.PerUse), int64(one.Count)))
 		each := int128.Whole(int64(l.PerHour)).Plus(int128.Product(int64(l.PerCPUHour), int64(spec.CPUs)))
 		hourly = hourly.Plus(each.Times(int64(one.Count)))

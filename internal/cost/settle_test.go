@@ -76,8 +76,11 @@ func TestBillsAreIntegrals(t *testing.T) {
 			Eco:      &cost.Eco{Cooling: 1_200_000}, Data: cost.Data{PerGBIn: unit, PerGBOut: 3 * unit},
 		}
 		spec := protocol.Spec{
-			Request:  protocol.Request{CPUs: rapid.IntRange(1, 4096).Draw(rt, "CPUs"), WallTime: 2 * protocol.Day},
-			Licenses: []protocol.License{{Name: "mesh", Count: 2}, {Name: "solver", Count: 1}}, QOS: "urgent", Data: 2_500_000_000,
+			Request: protocol.Request{
+				CPUs: rapid.IntRange(1, 4096).Draw(rt, "CPUs"), WallTime: 2 * protocol.Day,
+				Resources: []protocol.Resource{protocol.NewLicense("mesh", 2), protocol.NewLicense("solver", 1)},
+			},
+			QOS: "urgent", Data: 2_500_000_000,
 		}
 		w := cost.Work{
 			Spec: &spec, Start: granted, Run: protocol.Hour, Guest: true, Power: int64(spec.CPUs) * 12_345,

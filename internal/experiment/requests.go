@@ -37,10 +37,6 @@ func requestColumns() []requestColumn {
 		numberColumn("data_bytes", func(s *protocol.Spec) *int64 { return &s.Data }),
 		numberColumn("data_out_bytes", func(s *protocol.Spec) *int64 { return &s.DataOut }),
 		{"sites", sitesText, setSites},
-		{"licenses", licensesText, func(s *protocol.Spec, text string) (err error) {
-			s.Licenses, err = batchscript.ParseLicenses(text)
-			return err
-		}},
 		{"qos", func(s *protocol.Spec) string { return s.QOS }, func(s *protocol.Spec, text string) error {
 			s.QOS = text
 			return nil
@@ -142,14 +138,6 @@ func setSites(s *protocol.Spec, text string) error {
 		s.Sites = append(s.Sites, site)
 	}
 	return nil
-}
-
-func licensesText(s *protocol.Spec) string {
-	list := make([]string, len(s.Licenses))
-	for i, one := range s.Licenses {
-		list[i] = one.Name + ":" + strconv.Itoa(one.Count)
-	}
-	return strings.Join(list, ",")
 }
 
 // Write writes the file that [Workload].Requests names: a line for each job, by its number.

@@ -19,14 +19,14 @@ func TestRequestsReachTheSimulation(t *testing.T) {
 	trace := write(t, "jobs.swf", "1 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n2 0 -1 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n")
 	big := protocol.Spec{Request: protocol.Request{
 		MemoryMB: 900, Features: "a|b", Exclusive: true,
-		Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2, Per: protocol.PerNode}, {Name: "x", Count: 1, Per: protocol.PerTask}},
-	}, Sites: []protocol.SiteName{"one"}, Licenses: []protocol.License{{Name: "ansys", Count: 2}}, QOS: "fast", Data: 5}
+		Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2, Per: protocol.PerNode}, protocol.NewLicense("ansys", 2), {Name: "x", Count: 1, Per: protocol.PerTask}},
+	}, Sites: []protocol.SiteName{"one"}, QOS: "fast", Data: 5}
 	var text strings.Builder
 	if err := (experiment.Requests{1: big, 2: {Request: protocol.Request{MemoryMB: 200, Nodes: 1}}}).Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	if want := "job_id,nodes,max_nodes,tasks,tasks_per_node,cpus_per_task,memory_mb,power_ppm,data_bytes,data_out_bytes,sites,licenses,qos,resources,features,exclusive\n" +
-		"1,,,,,,900,,5,,one,ansys:2,fast,\"gpu:a100:2 per node,x:1 per task\",a|b,true\n2,1,,,,,200,,,,,,,,,\n"; text.String() != want {
+	if want := "job_id,nodes,max_nodes,tasks,tasks_per_node,cpus_per_task,memory_mb,power_ppm,data_bytes,data_out_bytes,sites,qos,resources,features,exclusive\n" +
+		"1,,,,,,900,,5,,one,fast,\"gpu:a100:2 per node,license:ansys:2 per job,x:1 per task\",a|b,true\n2,1,,,,,200,,,,,,,,\n"; text.String() != want {
 		t.Errorf("written as %q, want %q", text.String(), want)
 	}
 	for requests, second := range map[string]int64{
@@ -138,16 +138,16 @@ func TestRequestsThatAreNone(t *testing.T) {
 		return problemstest.At("requests.csv", line, "", word)
 	}
 	for text, want := range map[string]problemstest.Want{
-		"":                              at(1, "job_id"),
-		"nodes\n1\n":                    at(1, "job_id"),
-		"job_id,memory\n1,5\n":          at(1, "use nodes, max_nodes"),
-		"job_id,nodes,nodes\n1,5,5\n":   at(1, "nodes"),
-		"job_id,nodes\nx,5\n":           at(2, `job_id "x"`),
-		"job_id,nodes\n1,5\n1,5\n":      at(3, "twice"),
-		"job_id,nodes\n1,-5\n":          at(2, `nodes "-5"`),
-		"job_id,sites\n1,No Site\n":     at(2, `sites "No Site"`),
-		"job_id,licenses\n1,\"a:x\"\n":  at(2, `licenses "a:x"`),
-		"job_id,tasks_per_node\n1,-1\n": at(2, "whole number"),
+		"":                            at(1, "job_id"),
+		"nodes\n1\n":                  at(1, "job_id"),
+		"job_id,memory\n1,5\n":        at(1, "use nodes, max_nodes"),
+		"job_id,nodes,nodes\n1,5,5\n": at(1, "nodes"),
+		"job_id,nodes\nx,5\n":         at(2, `job_id "x"`),
+		"job_id,nodes\n1,5\n1,5\n":    at(3, "twice"),
+		"job_id,nodes\n1,-5\n":        at(2, `nodes "-5"`),
+		"job_id,sites\n1,No Site\n":   at(2, `sites "No Site"`),
+		"job_id,resources\n1,license:a:x per job\n": at(2, `resources "license:a:x per job"`),
+		"job_id,tasks_per_node\n1,-1\n":             at(2, "whole number"),
 
 		"job_id,resources\n1,gpu:x:y:1\n":      at(2, `resources "gpu:x:y:1"`),
 		"job_id,resources\n1,gpu:1 per rack\n": at(2, `"rack" is not "node", "task" or "job"`),

@@ -56,7 +56,7 @@ func (s *Site) machine() sim.Machine {
 	return sim.Machine{
 		Name: protocol.SiteName(s.Name), Nodes: l.Nodes, CPUsPerNode: s.cpusPerNode(), MHz: l.MHz, WholeNode: states.WholeNode,
 		Mflops: l.Mflops, MaxWallTime: l.MaxWallTime, Partitions: s.partitions(), MemoryMB: int64(l.Memory), Gamma: s.model(),
-		Groups: states.Groups, Exclusive: states.Exclusive,
+		Groups: states.Groups, Shared: states.Shared, Exclusive: states.Exclusive,
 	}
 }
 

@@ -79,7 +79,12 @@ func TestMoreThanCPUs(t *testing.T) {
 		"sites":    func(s *protocol.Spec) { s.Sites = []protocol.SiteName{"a"} },
 		"data":     func(s *protocol.Spec) { s.Data = 1 },
 		"data out": func(s *protocol.Spec) { s.DataOut = 1 },
-		"licenses": func(s *protocol.Spec) { s.Licenses = []protocol.License{{Name: "l"}} },
+		"licenses": func(s *protocol.Spec) { s.Resources = []protocol.Resource{protocol.NewLicense("l", 1)} },
+		"GPUs": func(s *protocol.Spec) {
+			s.Resources = []protocol.Resource{{Name: protocol.GPU, Count: 1, Per: protocol.PerNode}}
+		},
+		"features": func(s *protocol.Spec) { s.Features = "f" },
+		"alone":    func(s *protocol.Spec) { s.Exclusive = true },
 		"QOS":      func(s *protocol.Spec) { s.QOS = "q" },
 	} {
 		s := plain

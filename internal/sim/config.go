@@ -30,7 +30,8 @@ type Machine struct {
 	Gamma       protocol.Machine  // a CPU as the Γ model sees it: by this components of applications run
 	Partitions  *Partitions       // a job runs in one of these; nil: WholeNode says how jobs share the machine
 	Groups      []protocol.NodeGroup
-	Exclusive   bool // as in [protocol.Capacity]
+	Shared      []protocol.Resource // of the whole machine
+	Exclusive   bool                // as in [protocol.Capacity]
 }
 
 // Partitions are those of a machine that is cut as Blue Gene/P is. The layout's cards
@@ -47,7 +48,7 @@ func (m Machine) CPUs() int { return m.Nodes * m.CPUsPerNode }
 func (m Machine) Capacity() protocol.Capacity {
 	return protocol.Capacity{
 		CPUs: m.CPUs(), Nodes: m.Nodes, WholeNode: m.WholeNode, MHz: m.MHz, Mflops: m.Mflops, MaxWallTime: m.MaxWallTime,
-		MemoryMB: m.MemoryMB, Machine: m.Gamma, Groups: m.Groups, Exclusive: m.Exclusive,
+		MemoryMB: m.MemoryMB, Machine: m.Gamma, Groups: m.Groups, Shared: m.Shared, Exclusive: m.Exclusive,
 	}
 }
 

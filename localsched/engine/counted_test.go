@@ -218,3 +218,18 @@ func TestSweepExtras(t *testing.T) {
 		t.Errorf("the job that waited started at %d, want 10", got)
 	}
 }
+
+// TestLicensesAlone: a machine whose nodes are alike counts the licenses of the whole.
+func TestLicensesAlone(t *testing.T) {
+	t.Parallel()
+	m := engine.Of(protocol.Capacity{CPUs: 8, Nodes: 1, NodeCPUs: 8, Shared: []protocol.Resource{{Name: protocol.License, Type: "solver", Count: 2}}})
+	asks := func(n int) protocol.Request {
+		return protocol.Request{CPUs: 1, WallTime: 1, Resources: []protocol.Resource{protocol.NewLicense("solver", n)}}
+	}
+	if units, reason := m.Units(asks(2)); units != 1 || reason != "" {
+		t.Errorf("two licenses: %d units, %q", units, reason)
+	}
+	if _, reason := m.Units(asks(3)); !strings.Contains(reason, "license:solver") {
+		t.Errorf("three licenses: %q", reason)
+	}
+}

@@ -11,10 +11,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// license is the name of the resources of the whole cluster that Slurm calls licenses; their type
-// is the name that it has for one.
-const license = "license"
-
 // parseResources reads the generic resources of a node as sinfo prints them, or those of a job
 // as squeue does without its prefix: "gpu:a100:4(S:0-1),nic:1". The list is sorted, and what
 // differs in its sockets alone is added up.
@@ -128,7 +124,7 @@ func parseLicenses(out string) (list []protocol.Resource, err error) {
 		if name == "" {
 			continue // a cluster without licenses has a sentence
 		}
-		one := protocol.Resource{Name: license, Type: name}
+		one := protocol.Resource{Name: protocol.License, Type: name}
 		if one.Count, err = parseCount(total, math.MaxInt32); err != nil {
 			return nil, fmt.Errorf("scontrol show licenses: license %s: %w", name, err)
 		}
@@ -188,7 +184,7 @@ func extras(r protocol.Request) (args []string) {
 		switch {
 		case one.Per == protocol.PerTask:
 			tasks = append(tasks, kind+count)
-		case one.Name == license:
+		case one.Name == protocol.License:
 			licenses = append(licenses, kind+count)
 		default:
 			gpus = append(gpus, kind+count)
@@ -218,7 +214,7 @@ func extras(r protocol.Request) (args []string) {
 func inexpressible(r protocol.Request) string {
 	for _, one := range r.Resources {
 		switch {
-		case one.Per == protocol.PerNode, one.Name == protocol.GPU, one.Per == protocol.PerJob && one.Name == license && one.Type != "":
+		case one.Per == protocol.PerNode, one.Name == protocol.GPU, one.Per == protocol.PerJob && one.Name == protocol.License && one.Type != "":
 		default:
 			return fmt.Sprintf("Slurm counts %s by node alone, not by %s", one.Kind(), one.Per)
 		}

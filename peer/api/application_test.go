@@ -24,7 +24,7 @@ func coupled() api.Submission {
 		Rates: []protocol.WaitingRate{{}, {From: protocol.Minute, PerHour: 60_000_000}},
 	}
 	s.Jobs[0].Spec.DataOut, s.Jobs[0].Spec.QOS = 7, "urgent"
-	s.Jobs[0].Spec.Licenses = []protocol.License{{Name: "ansys", Count: 2}}
+	s.Jobs[0].Spec.Resources = []protocol.Resource{protocol.NewLicense("ansys", 2)}
 	s.Jobs[0].Component = protocol.Component{
 		Name: "mesh", Alpha: 1, Gamma: 2, Delta: 3, Together: 1, Estimate: 9,
 		Shapes:   []protocol.Shape{{CPUs: 8, Nodes: 2, WallTime: protocol.Hour, Estimate: 8}},
@@ -48,7 +48,7 @@ func TestApplicationsReachThePeerWhole(t *testing.T) {
 	}
 	mesh := ev.Jobs[0]
 	if !reflect.DeepEqual(mesh.Component, sent.Jobs[0].Component) || mesh.Spec.DataOut != 7 || mesh.Spec.QOS != "urgent" ||
-		len(mesh.Spec.Licenses) != 1 || mesh.Payload == nil {
+		len(mesh.Spec.Licenses()) != 1 || mesh.Payload == nil {
 		t.Errorf("the job is %+v", mesh)
 	}
 	node.reply = view.TestSubmitResult{Front: &view.ParetoFront{Currency: "CHF"}}
@@ -102,8 +102,8 @@ func TestBadApplications(t *testing.T) {
 		"currency":       {change(func(s *api.Submission) { s.Application.Currency = "\x1b" }), "application: currency"},
 		"no application": {change(func(s *api.Submission) { s.Application = nil }), "job 1 of 2: component: weights and together require an application"},
 		"data":           {change(func(s *api.Submission) { s.Jobs[1].Spec.DataOut = -1 }), "job 2 of 2: the job has 0 bytes of data and -1 of results"},
-		"licenses":       {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Count = 0 }), "job 1 of 2: licenses[0]: count: 0"},
-		"license":        {change(func(s *api.Submission) { s.Jobs[0].Spec.Licenses[0].Name = "\a" }), "job 1 of 2: licenses"},
+		"licenses":       {change(func(s *api.Submission) { s.Jobs[0].Spec.Resources[0].Count = 0 }), "job 1 of 2: resources[0]: count: 0"},
+		"license":        {change(func(s *api.Submission) { s.Jobs[0].Spec.Resources[0].Type = "\a" }), "job 1 of 2: resources[0]: type"},
 		"qos":            {change(func(s *api.Submission) { s.Jobs[0].Spec.QOS = strings.Repeat("x", 33) }), "job 1 of 2: qos"},
 		"component":      {change(func(s *api.Submission) { s.Jobs[0].Component.Name = "\a" }), "job 1 of 2: component: name"},
 		"shapes":         {change(func(s *api.Submission) { s.Jobs[0].Component.Shapes = make([]protocol.Shape, 16) }), "job 1 of 2: the job may run in 17 shapes; use at most 16"},

@@ -140,6 +140,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 	r.checkBGP(l)
 	r.checkFeatures(l)
 	r.checkDevices(l)
+	r.checkLicenses(l)
 	switch {
 	case l.Machine == Partitioned: // its layout knows the nodes
 	case l.CPUs == 0 && l.Nodes > 1:

@@ -108,6 +108,7 @@ type LocalSched struct {
 
 	Features []string           `toml:"features"` // of each node, by the names that jobs use in constraints
 	Devices  map[string]Devices `toml:"devices"`  // of each node
+	Licenses map[string]int     `toml:"licenses"` // of the machine, how many by name
 }
 
 // The values of [LocalSched.Plugin] that need no [[plugin]].

@@ -32,6 +32,9 @@ watts_per_cpu = 100
 [localsched]
 mhz = 2000
 
+[localsched.licenses]
+solver = 4
+
 [localsched.cpu_model]
 peak_gflops = 4.8
 memory_bandwidth = "6400MB/s"
@@ -145,7 +148,7 @@ func TestWhatASiteCharges(t *testing.T) {
 	}
 	spec := protocol.Spec{Request: protocol.Request{CPUs: 100, WallTime: protocol.Day}}
 	rush := spec
-	rush.QOS, rush.Licenses, rush.Data = "urgent", []protocol.License{{Name: "solver", Count: 1}}, 2_000_000_000
+	rush.QOS, rush.Resources, rush.Data = "urgent", []protocol.Resource{protocol.NewLicense("solver", 1)}, 2_000_000_000
 	slow := spec
 	slow.PredictedRunTime, slow.Intensity, slow.Computing = protocol.Hour, 440_000, protocol.PPM
 	eco := protocol.Term{Name: cost.EcoTerm, Amount: 3_000_000} // 10 kW for an hour, cooled

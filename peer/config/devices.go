@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -122,6 +123,35 @@ func (r *checker) checkFeatures(l *LocalSched) {
 	}
 	if len(l.Features) > 0 && l.Machine == Partitioned {
 		r.Problem("localsched.features", "cannot be used with machine = %q; remove it", Partitioned)
+	}
+}
+
+// checkLicenses also reports prices of licenses that the machine does not have.
+func (r *checker) checkLicenses(l *LocalSched) {
+	const table = "localsched.licenses"
+	for _, name := range slices.Sorted(maps.Keys(l.Licenses)) {
+		key := settings.Join(table, name)
+		if !protocol.IsWord(name) {
+			r.Problem(key, "%q is no name of a license; %s", name, wordForm)
+		}
+		if n := l.Licenses[name]; n < 1 || n > math.MaxInt32 {
+			r.Problem(key, "is %d; use 1 to %d", n, math.MaxInt32)
+		}
+	}
+	if n := len(l.Licenses); n > protocol.MaxResources {
+		r.Problem(table, "has %d names; use at most %d", n, protocol.MaxResources)
+	}
+	if len(l.Licenses) > 0 && l.Machine == Partitioned {
+		r.Problem(table, "cannot be used with machine = %q; remove it", Partitioned)
+	}
+	if l.Plugin != Process {
+		return // its batch system has them
+	}
+	for i, one := range r.config.Cost.Licenses {
+		first := slices.IndexFunc(r.config.Cost.Licenses, func(l LicenseCost) bool { return l.Name == one.Name }) == i
+		if _, has := l.Licenses[one.Name]; !has && first && goodName(one.Name) {
+			r.Problem(fmt.Sprintf("cost.license[%d].name", i), "the machine has no license %q; add it to [localsched.licenses], or remove its price", one.Name)
+		}
 	}
 }
 

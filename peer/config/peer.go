@@ -230,6 +230,9 @@ func (l *LocalSched) Capacity(cpusHere int) protocol.Capacity {
 			Resources: l.nodeResources(), Features: slices.Sorted(slices.Values(l.Features)),
 		}}
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.Licenses)) {
+		c.Shared = append(c.Shared, protocol.Resource{Name: protocol.License, Type: name, Count: l.Licenses[name]})
+	}
 	return c
 }
 

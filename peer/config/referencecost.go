@@ -46,8 +46,8 @@ func chargeSections() []section {
 			{name: "price", required: true, example: "0.02", about: "Price of a CPU for an hour in the period."},
 			{name: "guest_price", example: "0.03", about: "The same for guests. If unset, that of price."},
 		}},
-		{name: "cost.license", array: true, optional: true, about: "K_l: a license that jobs may use at this site (submit --licenses); one table for each. Jobs that need any other license are declined. The local scheduler controls how many are in use.", keys: []entry{
-			{name: "name", required: true, example: `"solver"`, about: "Name of the license, as in submit --licenses."},
+		{name: "cost.license", array: true, optional: true, about: "K_l: the price of a license that jobs may use at this site (submit --licenses); one table for each. The local scheduler has the licenses, and controls how many are in use: [localsched.licenses], or those of Slurm. A license without a price is free.", keys: []entry{
+			{name: "name", required: true, example: `"solver"`, about: "Name of the license, as in submit --licenses and [localsched.licenses]."},
 			{name: "per_use", example: "5.0", about: "Price of one license for each start of a job. If unset, 0."},
 			{name: "per_hour", example: "2.5", about: "Price of one license for each hour of the run. If unset, 0."},
 			{name: "per_cpu_hour", example: "0.01", about: "Price of one license for each CPU of the job and each hour of the run. If unset, 0."},

@@ -124,8 +124,6 @@ func (d Desk) Unsold(spec *protocol.Spec) string {
 	switch {
 	case d.Costs != nil:
 		return ""
-	case len(spec.Licenses) > 0:
-		return fmt.Sprintf("the site has no license %q: its [cost] names none", spec.Licenses[0].Name)
 	case spec.QOS != "":
 		return fmt.Sprintf("the site has no class of service %q: its [cost] names none", spec.QOS)
 	}

@@ -106,13 +106,12 @@ func TestPriceList(t *testing.T) {
 	}
 }
 
-// TestUnsold: only a price list has licenses and classes of service.
+// TestUnsold: only a price list has classes of service.
 func TestUnsold(t *testing.T) {
 	t.Parallel()
 	d := desk(10)
 	for want, spec := range map[string]protocol.Spec{
 		"": {},
-		`the site has no license "matlab": its [cost] names none`:        {Licenses: []protocol.License{{Name: "matlab", Count: 1}}},
 		`the site has no class of service "gold": its [cost] names none`: {QOS: "gold"},
 	} {
 		if got := d.Unsold(&spec); got != want {

@@ -34,8 +34,7 @@ func (r *Request) Fits(rows []protocol.Spec, predicted bool) bool {
 
 // RequestBytes is the most that a job can have in a quote request: its numbers take less
 // than 100 bytes, and 50 more of results and with what is predicted of the run; a text its
-// length and up to 3 bytes more, a license 12 more than its name, and a resource 20 more than its
-// name and type.
+// length and up to 3 bytes more, and a resource 20 more than its name and type.
 func RequestBytes(spec *protocol.Spec, predicted bool) int {
 	n := 100 + len(spec.User)
 	if spec.Stages() {
@@ -46,9 +45,6 @@ func RequestBytes(spec *protocol.Spec, predicted bool) int {
 	}
 	for _, site := range spec.Sites {
 		n += 3 + len(site)
-	}
-	for _, license := range spec.Licenses {
-		n += 12 + len(license.Name)
 	}
 	for _, one := range spec.Resources {
 		n += 20 + len(one.Name) + len(one.Type)

@@ -65,7 +65,7 @@ func TestRequestBytes(t *testing.T) {
 		"results":      {protocol.Spec{DataOut: 1}, false, 150},
 		"a priority":   {protocol.Spec{QOS: "high"}, false, 154},
 		"sites":        {protocol.Spec{Sites: []protocol.SiteName{"a", "bc"}}, false, 109},
-		"licenses":     {protocol.Spec{Licenses: []protocol.License{{Name: "x"}, {Name: "yz"}}}, false, 127},
+		"licenses":     {protocol.Spec{Request: protocol.Request{Resources: []protocol.Resource{protocol.NewLicense("x", 1), protocol.NewLicense("yz", 2)}}}, false, 157},
 	} {
 		if got := quoting.RequestBytes(&c.spec, c.predicted); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, c.want)

@@ -93,7 +93,7 @@ func (people) Guest(_ protocol.SiteName, user string) (string, error) {
 
 // Bill charges a unit for each CPU, but nothing to those without a license for free.
 func (people) Bill(w cost.Work) (cost.Bill, string) {
-	if len(w.Spec.Licenses) > 0 {
+	if len(w.Spec.Licenses()) > 0 {
 		return cost.Bill{}, "no license is sold here"
 	}
 	return cost.Bill{

@@ -124,21 +124,12 @@ func Spec(t *rapid.T, job protocol.JobID) protocol.Spec {
 	return protocol.Spec{
 		Request: Request(t, job), Name: Text(t), User: Text(t), Sites: Slice(t, Site),
 		Requeue: rapid.Bool().Draw(t, "requeue"), Submitted: Instant(t), MHz: Count(t), Mflops: Count(t),
-		Data: Amount(t), DataOut: Amount(t), Licenses: licenses(t),
+		Data: Amount(t), DataOut: Amount(t),
 		QOS:              rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
 		PredictedRunTime: Span(t), Intensity: share(t), Computing: share(t), MeasuredPower: Power(t),
 		Container: rapid.SampledFrom([]string{"", "/images/a.sif", "docker://debian:12"}).Draw(t, "container"),
 		StageIn:   Amount(t), StageOut: rapid.Bool().Draw(t, "stage out"),
 	}
-}
-
-func licenses(t *rapid.T) (out []protocol.License) {
-	names := rapid.SliceOfNDistinct(rapid.StringN(1, 16, 64), 0, 16, rapid.ID).Draw(t, "licenses")
-	slices.Sort(names)
-	for _, name := range names {
-		out = append(out, protocol.License{Name: name, Count: max(1, Count(t))})
-	}
-	return out
 }
 
 // Payload draws what a job runs: any bytes but NUL, which need not be UTF-8.

@@ -37,9 +37,6 @@ func TestCheckSpec(t *testing.T) {
 	t.Parallel()
 	type s = *protocol.Spec
 	long := strings.Repeat("x", 4097)
-	license := func(name string, count int) []protocol.License {
-		return []protocol.License{{Name: "a", Count: 1}, {Name: name, Count: count}}
-	}
 	right := func() protocol.Spec {
 		return protocol.Spec{Request: protocol.Request{Job: 1, CPUs: 1, WallTime: 60}, Sites: []protocol.SiteName{"a", "b"}}
 	}
@@ -64,13 +61,6 @@ func TestCheckSpec(t *testing.T) {
 		"mflops: -1":                                   func(s s) { s.Mflops = -1 },
 		"data_bytes: -1":                               func(s s) { s.Data = -1 },
 		"data_out_bytes: -1":                           func(s s) { s.DataOut = -1 },
-		"licenses: has 17":                             func(s s) { s.Licenses = make([]protocol.License, 17) },
-		"licenses[1].name: is missing":                 func(s s) { s.Licenses = license("", 1) },
-		"licenses[1].name: has 4097":                   func(s s) { s.Licenses = license(long, 1) },
-		"licenses[1].name: is not UTF-8":               func(s s) { s.Licenses = license("\xff", 1) },
-		"licenses[1].count: 0 is outside 1 to":         func(s s) { s.Licenses = license("b", 0) },
-		"licenses[1].count: 2147483648 is outside":     func(s s) { s.Licenses = license("b", math.MaxInt32+1) },
-		`licenses[1].name: "a" does not sort after`:    func(s s) { s.Licenses = license("a", 1) },
 		"qos: has 33":                                  func(s s) { s.QOS = long[:33] },
 		"qos: is not UTF-8":                            func(s s) { s.QOS = "\xff" },
 		"comment: has 4097":                            func(s s) { s.Comment = long },
@@ -237,7 +227,6 @@ func TestWideNumbersDoNotPass(t *testing.T) {
 		"request.power_ppm: -1":                        spec(&commonv1.Spec{Request: &commonv1.Request{PowerPpm: 1 << 32}}),
 		"request.wall_time_ms: -2":                     spec(&commonv1.Spec{Request: &commonv1.Request{WallTimeMs: -2}}),
 		"request.layout: asks for -1 tasks":            spec(&commonv1.Spec{Request: &commonv1.Request{Layout: &commonv1.Layout{Tasks: 1 << 32}}}),
-		"licenses[0].count: -1":                        spec(&commonv1.Spec{Licenses: []*commonv1.License{{Name: "a", Count: 1<<32 + 1}}}),
 		"intensity_ppm: -1":                            spec(&commonv1.Spec{IntensityPpm: 1 << 32}),
 		"outcome.state: 0":                             outcome(&commonv1.Outcome{State: 257}),
 		"outcome.exit_code: -1":                        outcome(&commonv1.Outcome{State: 4, ExitCode: 1 << 32}),

@@ -274,61 +274,6 @@ func (x *Tag) GetEpoch() uint32 {
 	return 0
 }
 
-// License is so many of a license that a job uses while it runs.
-type License struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required. Its name, at most 64 bytes.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Required. At least 1.
-	Count         int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *License) Reset() {
-	*x = License{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *License) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*License) ProtoMessage() {}
-
-func (x *License) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use License.ProtoReflect.Descriptor instead.
-func (*License) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *License) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *License) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
 // Layout is how the CPUs of a job are divided into tasks and these over nodes. What is 0 was
 // not asked for.
 type Layout struct {
@@ -347,7 +292,7 @@ type Layout struct {
 
 func (x *Layout) Reset() {
 	*x = Layout{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[2]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -359,7 +304,7 @@ func (x *Layout) String() string {
 func (*Layout) ProtoMessage() {}
 
 func (x *Layout) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[2]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -372,7 +317,7 @@ func (x *Layout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Layout.ProtoReflect.Descriptor instead.
 func (*Layout) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{2}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Layout) GetTasks() int64 {
@@ -438,7 +383,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[3]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -450,7 +395,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[3]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -463,7 +408,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{3}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Request) GetJob() uint64 {
@@ -561,7 +506,7 @@ type Resource struct {
 
 func (x *Resource) Reset() {
 	*x = Resource{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +518,7 @@ func (x *Resource) String() string {
 func (*Resource) ProtoMessage() {}
 
 func (x *Resource) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +531,7 @@ func (x *Resource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resource.ProtoReflect.Descriptor instead.
 func (*Resource) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{4}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Resource) GetName() string {
@@ -642,8 +587,6 @@ type Spec struct {
 	DataBytes int64 `protobuf:"varint,9,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
 	// Optional. Bytes that must travel back from a site that is not the origin.
 	DataOutBytes int64 `protobuf:"varint,10,opt,name=data_out_bytes,json=dataOutBytes,proto3" json:"data_out_bytes,omitempty"`
-	// Optional. What it uses while it runs, sorted by name, each once; at most 16.
-	Licenses []*License `protobuf:"bytes,11,rep,name=licenses,proto3" json:"licenses,omitempty"`
 	// Optional. Class of service, by its name at the site, at most 32 bytes; empty: the
 	// default one.
 	Qos string `protobuf:"bytes,12,opt,name=qos,proto3" json:"qos,omitempty"`
@@ -676,7 +619,7 @@ type Spec struct {
 
 func (x *Spec) Reset() {
 	*x = Spec{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +631,7 @@ func (x *Spec) String() string {
 func (*Spec) ProtoMessage() {}
 
 func (x *Spec) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +644,7 @@ func (x *Spec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spec.ProtoReflect.Descriptor instead.
 func (*Spec) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{5}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Spec) GetRequest() *Request {
@@ -772,13 +715,6 @@ func (x *Spec) GetDataOutBytes() int64 {
 		return x.DataOutBytes
 	}
 	return 0
-}
-
-func (x *Spec) GetLicenses() []*License {
-	if x != nil {
-		return x.Licenses
-	}
-	return nil
 }
 
 func (x *Spec) GetQos() string {
@@ -875,7 +811,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +823,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +836,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{6}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Payload) GetScript() []byte {
@@ -989,7 +925,7 @@ type Staging struct {
 
 func (x *Staging) Reset() {
 	*x = Staging{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1001,7 +937,7 @@ func (x *Staging) String() string {
 func (*Staging) ProtoMessage() {}
 
 func (x *Staging) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1014,7 +950,7 @@ func (x *Staging) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Staging.ProtoReflect.Descriptor instead.
 func (*Staging) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Staging) GetStageInBytes() int64 {
@@ -1056,7 +992,7 @@ type LimitSignal struct {
 
 func (x *LimitSignal) Reset() {
 	*x = LimitSignal{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1068,7 +1004,7 @@ func (x *LimitSignal) String() string {
 func (*LimitSignal) ProtoMessage() {}
 
 func (x *LimitSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1081,7 +1017,7 @@ func (x *LimitSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitSignal.ProtoReflect.Descriptor instead.
 func (*LimitSignal) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LimitSignal) GetSignal() int64 {
@@ -1138,7 +1074,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +1086,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +1099,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -1235,7 +1171,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1183,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1196,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Term) GetName() string {
@@ -1315,7 +1251,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1263,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1276,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -1443,7 +1379,7 @@ type Bill struct {
 
 func (x *Bill) Reset() {
 	*x = Bill{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1455,7 +1391,7 @@ func (x *Bill) String() string {
 func (*Bill) ProtoMessage() {}
 
 func (x *Bill) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1468,7 +1404,7 @@ func (x *Bill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bill.ProtoReflect.Descriptor instead.
 func (*Bill) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Bill) GetStartMs() int64 {
@@ -1520,7 +1456,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1532,7 +1468,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1545,7 +1481,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Outcome) GetState() JobState {
@@ -1626,7 +1562,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1574,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1587,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *File) GetStream() Stream {
@@ -1704,7 +1640,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1716,7 +1652,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1729,7 +1665,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1830,7 +1766,7 @@ type Capacity struct {
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1842,7 +1778,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1855,7 +1791,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -1969,7 +1905,7 @@ type NodeGroup struct {
 
 func (x *NodeGroup) Reset() {
 	*x = NodeGroup{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +1917,7 @@ func (x *NodeGroup) String() string {
 func (*NodeGroup) ProtoMessage() {}
 
 func (x *NodeGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +1930,7 @@ func (x *NodeGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroup.ProtoReflect.Descriptor instead.
 func (*NodeGroup) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *NodeGroup) GetNodes() int64 {
@@ -2053,7 +1989,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2065,7 +2001,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2078,7 +2014,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{18}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -2123,10 +2059,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x1fprotocol/common/v1/common.proto\x12\x14switchyard.common.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"3\n" +
-	"\aLicense\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x03R\x05count\"\x85\x01\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\x85\x01\n" +
 	"\x06Layout\x12\x14\n" +
 	"\x05tasks\x18\x01 \x01(\x03R\x05tasks\x12$\n" +
 	"\x0etasks_per_node\x18\x02 \x01(\x03R\ftasksPerNode\x12\"\n" +
@@ -2151,7 +2084,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12+\n" +
-	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\x9c\x05\n" +
+	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xe7\x04\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2164,8 +2097,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\n" +
 	"data_bytes\x18\t \x01(\x03R\tdataBytes\x12$\n" +
 	"\x0edata_out_bytes\x18\n" +
-	" \x01(\x03R\fdataOutBytes\x129\n" +
-	"\blicenses\x18\v \x03(\v2\x1d.switchyard.common.v1.LicenseR\blicenses\x12\x10\n" +
+	" \x01(\x03R\fdataOutBytes\x12\x10\n" +
 	"\x03qos\x18\f \x01(\tR\x03qos\x121\n" +
 	"\x15predicted_run_time_ms\x18\r \x01(\x03R\x12predictedRunTimeMs\x12#\n" +
 	"\rintensity_ppm\x18\x0e \x01(\x03R\fintensityPpm\x12#\n" +
@@ -2174,7 +2106,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\acomment\x18\x11 \x01(\tR\acomment\x12\x1c\n" +
 	"\tcontainer\x18\x19 \x01(\tR\tcontainer\x12$\n" +
 	"\x0estage_in_bytes\x18\x1e \x01(\x03R\fstageInBytes\x12\x1b\n" +
-	"\tstage_out\x18\x1f \x01(\bR\bstageOut\"\xcc\x02\n" +
+	"\tstage_out\x18\x1f \x01(\bR\bstageOutJ\x04\b\v\x10\f\"\xcc\x02\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2320,55 +2252,53 @@ func file_protocol_common_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_common_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_protocol_common_v1_common_proto_goTypes = []any{
 	(JobState)(0),       // 0: switchyard.common.v1.JobState
 	(Stream)(0),         // 1: switchyard.common.v1.Stream
 	(Per)(0),            // 2: switchyard.common.v1.Per
 	(*Tag)(nil),         // 3: switchyard.common.v1.Tag
-	(*License)(nil),     // 4: switchyard.common.v1.License
-	(*Layout)(nil),      // 5: switchyard.common.v1.Layout
-	(*Request)(nil),     // 6: switchyard.common.v1.Request
-	(*Resource)(nil),    // 7: switchyard.common.v1.Resource
-	(*Spec)(nil),        // 8: switchyard.common.v1.Spec
-	(*Payload)(nil),     // 9: switchyard.common.v1.Payload
-	(*Staging)(nil),     // 10: switchyard.common.v1.Staging
-	(*LimitSignal)(nil), // 11: switchyard.common.v1.LimitSignal
-	(*Load)(nil),        // 12: switchyard.common.v1.Load
-	(*Term)(nil),        // 13: switchyard.common.v1.Term
-	(*Quote)(nil),       // 14: switchyard.common.v1.Quote
-	(*Bill)(nil),        // 15: switchyard.common.v1.Bill
-	(*Outcome)(nil),     // 16: switchyard.common.v1.Outcome
-	(*File)(nil),        // 17: switchyard.common.v1.File
-	(*Usage)(nil),       // 18: switchyard.common.v1.Usage
-	(*Capacity)(nil),    // 19: switchyard.common.v1.Capacity
-	(*NodeGroup)(nil),   // 20: switchyard.common.v1.NodeGroup
-	(*Machine)(nil),     // 21: switchyard.common.v1.Machine
+	(*Layout)(nil),      // 4: switchyard.common.v1.Layout
+	(*Request)(nil),     // 5: switchyard.common.v1.Request
+	(*Resource)(nil),    // 6: switchyard.common.v1.Resource
+	(*Spec)(nil),        // 7: switchyard.common.v1.Spec
+	(*Payload)(nil),     // 8: switchyard.common.v1.Payload
+	(*Staging)(nil),     // 9: switchyard.common.v1.Staging
+	(*LimitSignal)(nil), // 10: switchyard.common.v1.LimitSignal
+	(*Load)(nil),        // 11: switchyard.common.v1.Load
+	(*Term)(nil),        // 12: switchyard.common.v1.Term
+	(*Quote)(nil),       // 13: switchyard.common.v1.Quote
+	(*Bill)(nil),        // 14: switchyard.common.v1.Bill
+	(*Outcome)(nil),     // 15: switchyard.common.v1.Outcome
+	(*File)(nil),        // 16: switchyard.common.v1.File
+	(*Usage)(nil),       // 17: switchyard.common.v1.Usage
+	(*Capacity)(nil),    // 18: switchyard.common.v1.Capacity
+	(*NodeGroup)(nil),   // 19: switchyard.common.v1.NodeGroup
+	(*Machine)(nil),     // 20: switchyard.common.v1.Machine
 }
 var file_protocol_common_v1_common_proto_depIdxs = []int32{
-	5,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
-	7,  // 1: switchyard.common.v1.Request.resources:type_name -> switchyard.common.v1.Resource
+	4,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
+	6,  // 1: switchyard.common.v1.Request.resources:type_name -> switchyard.common.v1.Resource
 	2,  // 2: switchyard.common.v1.Resource.per:type_name -> switchyard.common.v1.Per
-	6,  // 3: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
-	4,  // 4: switchyard.common.v1.Spec.licenses:type_name -> switchyard.common.v1.License
-	11, // 5: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
-	10, // 6: switchyard.common.v1.Payload.staging:type_name -> switchyard.common.v1.Staging
-	13, // 7: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
-	13, // 8: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
-	0,  // 9: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
-	17, // 10: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
-	18, // 11: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
-	15, // 12: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
-	1,  // 13: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
-	21, // 14: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
-	20, // 15: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
-	7,  // 16: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
-	7,  // 17: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	5,  // 3: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
+	10, // 4: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
+	9,  // 5: switchyard.common.v1.Payload.staging:type_name -> switchyard.common.v1.Staging
+	12, // 6: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
+	12, // 7: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
+	0,  // 8: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
+	16, // 9: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
+	17, // 10: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
+	14, // 11: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
+	1,  // 12: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
+	20, // 13: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
+	19, // 14: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
+	6,  // 15: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
+	6,  // 16: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_protocol_common_v1_common_proto_init() }
@@ -2376,14 +2306,14 @@ func file_protocol_common_v1_common_proto_init() {
 	if File_protocol_common_v1_common_proto != nil {
 		return
 	}
-	file_protocol_common_v1_common_proto_msgTypes[9].OneofWrappers = []any{}
+	file_protocol_common_v1_common_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_common_v1_common_proto_rawDesc), len(file_protocol_common_v1_common_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   19,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -87,7 +87,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		Request: EncodeRequest(s.Request), Name: s.Name, User: s.User,
 		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz), Mflops: int64(s.Mflops),
-		DataBytes: s.Data, DataOutBytes: s.DataOut, Licenses: wire.Convert(s.Licenses, encodeLicense), Qos: s.QOS,
+		DataBytes: s.Data, DataOutBytes: s.DataOut, Qos: s.QOS,
 		PredictedRunTimeMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
 		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment, Container: s.Container,
 		StageInBytes: s.StageIn, StageOut: s.StageOut,
@@ -100,7 +100,7 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Request: DecodeRequest(m.GetRequest()), Name: m.GetName(), User: m.GetUser(),
 		Sites:   wire.Convert(m.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
 		Requeue: m.GetRequeue(), Submitted: protocol.Instant(m.GetSubmittedMs()), MHz: wire.Narrow(m.GetMhz()), Mflops: wire.Narrow(m.GetMflops()),
-		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), Licenses: wire.Convert(m.GetLicenses(), decodeLicense), QOS: m.GetQos(),
+		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), QOS: m.GetQos(),
 		PredictedRunTime: wire.DecodeSpan(m.GetPredictedRunTimeMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
 		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(), Container: m.GetContainer(),
 		StageIn: m.GetStageInBytes(), StageOut: m.GetStageOut(),
@@ -120,7 +120,6 @@ func CheckSpec(s protocol.Spec) error {
 		wire.Count("mflops", s.Mflops),
 		wire.Amount("data_bytes", s.Data),
 		wire.Amount("data_out_bytes", s.DataOut),
-		protocol.CheckLicenses(s.Licenses),
 		wire.Text("qos", s.QOS, protocol.MaxQOS),
 		wire.Amount("predicted_run_time_ms", s.PredictedRunTime),
 		checkShare("intensity_ppm", s.Intensity),
@@ -130,14 +129,6 @@ func CheckSpec(s protocol.Spec) error {
 		protocol.CheckContainer(s.Container),
 		wire.Amount("stage_in_bytes", s.StageIn),
 	)
-}
-
-func encodeLicense(l protocol.License) *License {
-	return &License{Name: l.Name, Count: int64(l.Count)}
-}
-
-func decodeLicense(m *License) protocol.License {
-	return protocol.License{Name: m.GetName(), Count: wire.Narrow(m.GetCount())}
 }
 
 // EncodePayload converts what a job runs; nil stays nil.

@@ -15,7 +15,7 @@ func TestWireFormIsPinned(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"08011002",
-		"0a350801100818032004280530063907000000000000004208080410091802200a4a0f0a0367707512046131303018152002520166580112016e1a01752201732801300b380c400d480e500f5a050a016c1010620170681170127813800114",
+		"0a350801100818032004280530063907000000000000004208080410091802200a4a0f0a0367707512046131303018152002520166580112016e1a01752201732801300b380c400d480e500f620170681170127813800114",
 		"28ffffffffffffffffff01",
 		"0a01781201611a02453d2201772a016f320165",
 		"3a016940014a080801100218012001",
@@ -49,7 +49,7 @@ func pinned() []proto.Message {
 				Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 21, Per: protocol.PerTask}}, Features: "f", Exclusive: true,
 			},
 			Name: "n", User: "u", Sites: []protocol.SiteName{"s"}, Requeue: true, Submitted: 11, MHz: 12, Mflops: 13, Data: 14, DataOut: 15,
-			Licenses: []protocol.License{{Name: "l", Count: 16}}, QOS: "p", PredictedRunTime: 17, Intensity: 18, Computing: 19, MeasuredPower: 20,
+			QOS: "p", PredictedRunTime: 17, Intensity: 18, Computing: 19, MeasuredPower: 20,
 		}),
 		commonv1.EncodeRequest(protocol.Request{WallTime: protocol.Never}),
 		commonv1.EncodePayload(&protocol.Payload{Script: []byte("x"), Args: []string{"a"}, Env: []string{"E="}, WorkDir: "w", Stdout: "o", Stderr: "e"}),
