@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -109,5 +111,75 @@ func filesCannotTravel(t *testing.T, g *grid, site *testbed.Site) {
 	job := g.until(t, site, g.submit(t, site, script, "--chdir="+dir, "--sites=borealis", "-o", "/dev/null", "--stage-out=absent"), ended)
 	if job.State != protocol.Failed || !strings.Contains(job.Reason, "absent is not there") {
 		t.Errorf("a job that does not make what is to come back: %+v", job)
+	}
+}
+
+// TestStagingSurvivesKills kills either peer with SIGKILL while the files of a job move to its site, and while its
+// results come home, each at a place in the file that is drawn: the transfer goes on from there, and every file
+// is what it was.
+func TestStagingSurvivesKills(t *testing.T) {
+	const slow = "[transfer]\nmax_rate = \"1MB/s\"\n"
+	g := startPatientGrid(t, testbed.Machine{Name: "aurora", CPUs: 2, More: slow}, testbed.Machine{Name: "borealis", CPUs: 2, More: slow})
+	aurora, borealis := g.Sites[0], g.Sites[1]
+	size := 5 << 20
+	if testing.Short() {
+		size = 2 << 20
+	}
+	draw := rand.New(rand.NewPCG(7, uint64(size)))
+	content := make([]byte, size)
+	for i := range content {
+		content[i] = byte(draw.Uint32())
+	}
+	dir := stagedDir(t, g, "killed", map[string]string{"in/one": string(content[:size/3]), "in/two": string(content[size/3:])})
+	id := g.submit(t, aurora, "#!/bin/sh\ncat in/one in/two >all\n", "--chdir="+dir, "--sites=borealis", "-o", "out", "--stage-in=in", "--stage-out=.")
+	half := int64(size / 2)
+	kills := []struct {
+		victim *testbed.Site
+		file   string // that must have come so far
+		at     int64
+	}{
+		{borealis, filepath.Join(g.Dir, "borealis", "state", "kept", id.String()+".1.stage-in.part"), draw.Int64N(half)},
+		{aurora, filepath.Join(g.Dir, "borealis", "state", "kept", id.String()+".1.stage-in.part"), half + draw.Int64N(half/2)},
+		{aurora, filepath.Join(g.Dir, "aurora", "state", "kept", id.String()+".1.stage-out.part"), draw.Int64N(half)},
+		{borealis, filepath.Join(g.Dir, "aurora", "state", "kept", id.String()+".1.stage-out.part"), half + draw.Int64N(half/2)},
+	}
+	if testing.Short() {
+		kills = []struct {
+			victim *testbed.Site
+			file   string
+			at     int64
+		}{kills[0], kills[2]}
+	}
+	for _, kill := range kills {
+		hasBytes(t, kill.file, kill.at)
+		if err := errors.Join(kill.victim.Kill(), kill.victim.Start()); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s was killed when %s had more than %d bytes", kill.victim.Name, filepath.Base(kill.file), kill.at)
+	}
+	job := g.until(t, aurora, id, ended)
+	if job.State != protocol.Completed {
+		t.Fatalf("%+v", job)
+	}
+	hasFiles(t, dir, map[string]string{"all": string(content), "in/one": string(content[:size/3]), "in/two": string(content[size/3:])})
+	for _, site := range g.Sites {
+		if left, err := filepath.Glob(filepath.Join(g.Dir, string(site.Name), "state", "kept", "*stage*")); err != nil || len(left) > 0 {
+			t.Errorf("%s keeps %q, %v", site.Name, left, err)
+		}
+	}
+}
+
+// hasBytes waits until a file has more than a number of bytes.
+func hasBytes(t *testing.T, path string, size int64) {
+	t.Helper()
+	for ctx := patience(t); ; {
+		if info, err := os.Stat(path); err == nil && info.Size() > size {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s never has more than %d bytes", path, size)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
