@@ -163,6 +163,7 @@ func (c *chaos) site(t *testing.T, i int, settle protocol.Duration) peertest.Sit
 		watermark = c.between(1000, 20_000)
 	}
 	o.Config = func(cfg *rules.Config) {
+		cfg.MaxStaging = 1000
 		more(cfg)
 		cfg.Watermark = watermark
 		cfg.RetryInitial, cfg.RetryMax, cfg.QuoteTimeout = retry, longest, max(retry*2, 300)
@@ -396,7 +397,14 @@ func (c *chaos) job(s *peertest.Site) protocol.Job {
 	plan := peertest.Plan{Run: c.between(1, int64(wall)*5/4), Exit: c.rng.IntN(2), NodeFail: c.rng.IntN(12) == 0, Refuse: c.rng.IntN(15) == 0}
 	spec.Name = strconv.Itoa(c.rng.Int())
 	c.refused[spec.Name] = plan.Refuse
-	return plan.Job(spec)
+	job := plan.Job(spec)
+	if c.rng.IntN(3) == 0 {
+		job.Payload.Staging = &protocol.Staging{Bytes: int64(c.between(1, 1000)), SHA256: [32]byte{1}}
+		if c.rng.IntN(2) == 0 {
+			job.Payload.Staging.Out = []string{"."}
+		}
+	}
+	return job
 }
 
 // TestChaosRestored lets random grids with a nemesis have the rows of an earlier time put back

@@ -83,6 +83,7 @@ func (p *Peer) submitRun(r *localrun.Run) {
 
 // submitted goes on with the answer to a submission.
 func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
+	r.Supplied = false // the shell may have removed its files: they are looked at again before another try
 	done, err := step.ResultAs[event.SubmitResult](result, err)
 	switch {
 	case r.Phase != row.RunSubmitting: // a change has reported more meanwhile

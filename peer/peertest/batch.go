@@ -190,6 +190,9 @@ func (b *Batch) end(j *batchJob, outcome protocol.Outcome) error {
 	b.running = slices.DeleteFunc(b.running, func(other *batchJob) bool { return other == j })
 	if j.Detail.Guest {
 		outcome.Files = []protocol.File{{Stream: protocol.Stdout, Size: int64(len(j.Detail.Payload.Script))}}
+		if j.Detail.Payload.Staging.ComesBack() {
+			outcome.Files = append(outcome.Files, protocol.File{Stream: protocol.StageOutArchive, Size: 1})
+		}
 	}
 	return b.End(j, outcome)
 }

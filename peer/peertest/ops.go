@@ -87,6 +87,7 @@ func (s *Site) submitted(op event.SubmitOp) (event.Result, error) {
 	if op.Job.Guest && op.Job.Spec.StageIn > 0 && !s.supplied[op.Job.Tag] {
 		s.world.monitor.problem("site %s submits %v without its files", s.Name, op.Job.Tag)
 	}
+	delete(s.supplied, op.Job.Tag) // the shell removes them, or may have
 	local, err := s.Batch.Submit(op.Job)
 	if refused, ok := errors.AsType[*localsched.RefusedError](err); ok {
 		return event.SubmitResult{Refused: refused.Reason}, nil

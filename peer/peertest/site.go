@@ -70,7 +70,7 @@ type Site struct {
 	reported    map[protocol.SiteName]bool // partners that the peer believes connected
 	feedDown    bool                       // its prices are not answered
 
-	supplied map[protocol.Tag]bool // guests whose files have come; not durable
+	supplied map[protocol.Tag]bool // guests whose files are here, over restarts too
 
 	losesReleases uint64 // the life in which its batch system does not get cancellations of reservations
 }
