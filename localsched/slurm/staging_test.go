@@ -64,8 +64,8 @@ func TestFilesOfGuests(t *testing.T) {
 		t.Fatalf("%+v, %v", placed, err)
 	}
 	for name, want := range map[string]string{"data/in": "changed\n", "out/twice": "input\ninput\n"} {
-		if got, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", name, got, err)
+		if got, failed := os.ReadFile(filepath.Join(to, name)); failed != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, failed)
 		}
 	}
 

@@ -150,8 +150,8 @@ func TestStagingIsCutAnywhere(t *testing.T) {
 
 		// The batch system unpacks it, and is killed meanwhile.
 		for done := false; !done; {
-			part, err := way.dir.Part(tag, protocol.StageInArchive)
-			if err != nil {
+			var part *results.Part
+			if part, err = way.dir.Part(tag, protocol.StageInArchive); err != nil {
 				t.Fatal(err)
 			}
 			way.cut = cutter(draw, archive.Len())
