@@ -47,11 +47,7 @@ func (w *jobOptions) warnOfAll(job *Job, script Script, r *report) {
 	if w.exportRemote != "" {
 		long = "export-remote"
 	}
-	place := script.place()
-	if at, said := w.spots[long]; said {
-		place = at.place
-	}
-	r.notice(place, "--%s=ALL lets %d of the %d variables of your environment leave with the job when it runs at another site; "+
+	r.notice(w.spotOf(long, script).place, "--%s=ALL lets %d of the %d variables of your environment leave with the job when it runs at another site; "+
 		"those that look secret stay; submit --test-only lists both", long, leave, len(job.Payload.Env))
 }
 

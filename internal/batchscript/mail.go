@@ -46,11 +46,7 @@ func setMailTypes(w *jobOptions, value string) error {
 // mailFor is the mail that the job's user gets. Addresses alone ask for none.
 func (w *jobOptions) mailFor(script Script, r *report) protocol.Mail {
 	if len(w.mailLeft) > 0 {
-		place := script.place()
-		if at, said := w.spots["mail-type"]; said {
-			place = at.place
-		}
-		r.notice(place, "--mail-type: no mail is sent about %s", strings.Join(w.mailLeft, ", "))
+		r.notice(w.spotOf("mail-type", script).place, "--mail-type: no mail is sent about %s", strings.Join(w.mailLeft, ", "))
 	}
 	if len(w.mail.Events) == 0 {
 		return protocol.Mail{}

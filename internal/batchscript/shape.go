@@ -66,11 +66,15 @@ func (w *jobOptions) oneForEach(
 
 // fault notes a problem with an option, where it was said last.
 func (w *jobOptions) fault(r *report, script Script, long, format string, args ...any) {
-	at, said := w.spots[long]
-	if !said {
-		at = spot{place: script.place()}
+	r.wrongAt(w.spotOf(long, script), long, format, args...)
+}
+
+// spotOf is where an option was given; the script, if it was not.
+func (w *jobOptions) spotOf(long string, script Script) spot {
+	if at, said := w.spots[long]; said {
+		return at
 	}
-	r.wrongAt(at, long, format, args...)
+	return spot{place: script.place()}
 }
 
 // wrong reports whether the value of an option was given and is invalid, so that nothing follows

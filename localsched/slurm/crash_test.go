@@ -30,7 +30,7 @@ func TestControllerKilled(t *testing.T) {
 	siteB.Lock()
 	defer siteB.Unlock()
 	s := openSite(t, site, func(c *slurm.Config) {
-		slurm.SetPatience(c, 20*time.Second, 5*time.Second)
+		slurm.SetPatience(c, time.Minute, 20*time.Second)
 		slurm.SetKilledPatience(c, ample)
 	})
 	dir := homeDir(t)
