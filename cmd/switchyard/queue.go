@@ -103,7 +103,11 @@ func (o *queueOptions) listing() (wanted api.Listing, err error) {
 	}
 	wanted.Users, wanted.Names = o.users, o.names
 	if o.mine {
-		wanted.Users = append(slices.Clone(o.users), userName())
+		me, err := userName()
+		if err != nil {
+			return wanted, err
+		}
+		wanted.Users = append(slices.Clone(o.users), me)
 	}
 	if wanted.Jobs, err = jobIDs(o.jobs); err != nil {
 		return wanted, err

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/application"
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -238,14 +239,20 @@ func (a *app) origin() (batchscript.Origin, error) {
 		host = "localhost"
 	}
 	host, _, _ = strings.Cut(host, ".")
-	return batchscript.Origin{User: userName(), Host: host, Dir: dir, Env: os.Environ()}, nil
+	user, err := userName()
+	return batchscript.Origin{User: user, Host: host, Dir: dir, Env: os.Environ()}, err
 }
 
-func userName() string {
-	if me, err := user.Current(); err == nil {
-		return me.Username
+// userName is the name of the user who runs the command; the number of one without a name.
+func userName() (string, error) {
+	me, err := passwd.ByUID(context.Background(), os.Getuid())
+	switch {
+	case errors.Is(err, passwd.ErrUnknown):
+		return strconv.Itoa(os.Getuid()), nil
+	case err != nil:
+		return "", fmt.Errorf("find your user name: %w; try again", err)
 	}
-	return strconv.Itoa(os.Getuid())
+	return me.Name, nil
 }
 
 // terminal says whether people sit at the file's other end.

@@ -65,6 +65,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/archtest/...", Level: nouns},
 		{Path: "internal/int128", Level: nouns, Pure: true},
 		{Path: "internal/localdisk", Level: nouns},
+		{Path: "internal/passwd", Level: nouns},
 		{Path: "internal/fileguard", Level: nouns},
 		{Path: "internal/sparse", Level: nouns, Pure: true},
 		{Path: "internal/staging", Level: borders},
@@ -319,7 +320,7 @@ func plugins() Plugins {
 			"localsched", "localsched/engine", "localsched/process",
 			"localsched/cgroup", "localsched/changefeed", "localsched/driver", "localsched/live",
 			"localsched/partition", "localsched/power", "localsched/spool", "localsched/usage",
-			"internal/decimal", "internal/int128", "internal/localdisk", "internal/problems", "internal/settings", "internal/sparse", "internal/staging", "internal/wallclock",
+			"internal/decimal", "internal/int128", "internal/localdisk", "internal/passwd", "internal/problems", "internal/settings", "internal/sparse", "internal/staging", "internal/wallclock",
 		},
 		Modules: []string{
 			"github.com/hashicorp/go-plugin", "google.golang.org/grpc", "google.golang.org/protobuf", "github.com/BurntSushi/toml",

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/localsched"
 )
 
@@ -54,8 +55,8 @@ type keptAccount struct {
 // not asked for. The error is a *[localsched.RefusedError] when no job may.
 func (a *Accounts) Runnable(ctx context.Context, name string) (Account, error) {
 	found, err := a.get(ctx, name)
-	if errors.Is(err, errNoAccount) {
-		return Account{}, &localsched.RefusedError{Reason: fmt.Sprintf("account %q: %v", name, errNoAccount)}
+	if errors.Is(err, passwd.ErrUnknown) {
+		return Account{}, &localsched.RefusedError{Reason: fmt.Sprintf("account %q: %v", name, err)}
 	}
 	if err != nil {
 		return Account{}, err
@@ -67,13 +68,18 @@ func (a *Accounts) Runnable(ctx context.Context, name string) (Account, error) {
 }
 
 // RunnableWithGroups is [Accounts.Runnable] with the account's groups, for a
-// scheduler that changes to the account itself.
+// scheduler that changes to the account itself. Groups that cannot be looked up now are an
+// error that passes: the account may have them.
 func (a *Accounts) RunnableWithGroups(ctx context.Context, name string) (Account, error) {
 	found, err := a.Runnable(ctx, name)
 	if err != nil || len(found.Groups) > 0 {
 		return found, err
 	}
-	found.Groups = groupsOf(ctx, found)
+	groups, err := passwd.Groups(ctx, passwd.Entry{Name: found.Name})
+	if err != nil {
+		return Account{}, err
+	}
+	found.Groups = groups
 	a.keep(found)
 	return found, nil
 }
@@ -85,11 +91,13 @@ func (a *Accounts) get(ctx context.Context, name string) (Account, error) {
 	if ok && time.Now().Before(known.until) {
 		return known.account, nil
 	}
-	found, err := lookUp(ctx, name)
-	if err == nil {
-		a.keep(found)
+	entry, err := passwd.ByName(ctx, name)
+	if err != nil {
+		return Account{}, err
 	}
-	return found, err
+	found := Account{Name: entry.Name, UID: entry.UID, GID: entry.GID, Home: entry.Home, Shell: entry.Shell}
+	a.keep(found)
+	return found, nil
 }
 
 func (a *Accounts) keep(found Account) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,14 +75,26 @@ func TestNotRunnable(t *testing.T) {
 	}
 }
 
-func FuzzFindPasswd(f *testing.F) {
-	f.Add("root:x:0:0:root:/root:/bin/bash\nbob:x:7:8:Bob,,:/home/bob:/bin/sh\n", "bob")
-	f.Add("bob:x:-1:0::/:\nbob:x:4294967296:0::/:\nbob\n", "bob")
-	f.Add("\n\n:::", "")
-	f.Fuzz(func(t *testing.T, lines, name string) {
-		found, ok := spool.FindPasswd(lines, name)
-		if ok && (found.Name != name || !strings.Contains(lines, name)) {
-			t.Errorf("asked for %q, found %+v", name, found)
-		}
-	})
+// TestGroupsThatCannotBeLookedUp: an account whose groups nobody says now is neither refused nor taken with
+// fewer groups, and its groups are asked for again.
+func TestGroupsThatCannotBeLookedUp(t *testing.T) {
+	me, err := user.LookupId(strconv.Itoa(int(me().UID)))
+	if err != nil {
+		t.Skip("the account that runs the tests has no name:", err)
+	}
+	dir := t.TempDir()
+	once := "#!/bin/sh\nif [ -e " + dir + "/asked ]; then echo 7 8 9; else : >" + dir + "/asked; echo no server >&2; exit 1; fi\n"
+	if err := os.WriteFile(filepath.Join(dir, "id"), []byte(once), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	var accounts spool.Accounts
+	got, err := accounts.RunnableWithGroups(t.Context(), me.Username)
+	if _, refused := errors.AsType[*localsched.RefusedError](err); refused || err == nil || !strings.Contains(err.Error(), "no server") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = accounts.RunnableWithGroups(t.Context(), me.Username)
+	if err != nil || !slices.Equal(got.Groups, []uint32{7, 8, 9}) {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"os/user"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
@@ -28,20 +24,23 @@ type callerKey struct{}
 
 // withCaller notes who calls, once for each connection. The name is found out
 // with the first request, because that may take a while and this holds up the
-// next connection.
+// next connection. A look-up that fails is made again by the next request.
 func withCaller(ctx context.Context, conn net.Conn, b *bounds, name func(int) (string, error)) context.Context {
 	uid, err := uidOf(conn)
 	if err == nil && b.enter(conn, uid) {
 		err = tooManyConns()
 	}
-	who := sync.OnceValue(func() caller {
-		if err != nil {
-			return caller{err: err}
+	var mu sync.Mutex
+	c, looked := caller{uid: uid, admin: uid == 0 || uid == os.Geteuid(), err: err}, err != nil
+	who := func() caller {
+		mu.Lock()
+		defer mu.Unlock()
+		if !looked {
+			c.user, c.err = name(uid)
+			looked = !errors.Is(c.err, errNoAnswer)
 		}
-		c := caller{uid: uid, admin: uid == 0 || uid == os.Geteuid()}
-		c.user, c.err = name(uid)
 		return c
-	})
+	}
 	return context.WithValue(ctx, callerKey{}, who)
 }
 
@@ -55,25 +54,26 @@ func callerOf(ctx context.Context) (caller, error) {
 	if _, refused := errors.AsType[refusal](who.err); refused {
 		return caller{}, who.err
 	}
+	if errors.Is(who.err, errNoAnswer) {
+		return caller{}, refuse(view.Unavailable, "the peer cannot find out who the caller is now; try again: %v", who.err)
+	}
 	if who.err != nil {
 		return caller{}, refuse(view.Denied, "the peer cannot identify the caller: %v", who.err)
 	}
 	return who, nil
 }
 
-// userName is the name of a user. Accounts that only the system's own libraries
-// know (LDAP, SSSD) are looked up with getent.
+// errNoAnswer says that the machine could not be asked who a user is.
+var errNoAnswer = errors.New("look-up of users failed")
+
+// userName is the name of a user.
 func userName(uid int) (string, error) {
-	id := strconv.Itoa(uid)
-	if u, err := user.LookupId(id); err == nil {
-		return u.Username, nil
-	}
-	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
-	defer stop()
-	out, err := exec.CommandContext(ctx, "getent", "passwd", id).Output() //nolint:gosec // a number
-	name, _, _ := strings.Cut(string(out), ":")
-	if err != nil || name == "" {
+	found, err := passwd.ByUID(context.Background(), uid)
+	switch {
+	case errors.Is(err, passwd.ErrUnknown):
 		return "", fmt.Errorf("user id %d has no user name on this machine; check `getent passwd %d`", uid, uid)
+	case err != nil:
+		return "", fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
-	return name, nil
+	return found.Name, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,6 +115,41 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	defer func() { _ = errors.Join(left.Close(), right.Close()) }()
 	if _, err := callerOf(withCaller(t.Context(), left, new(bounds), userName)); err == nil {
 		t.Error("a connection that is no unix socket has a caller")
+	}
+}
+
+// TestLookUpsThatFailAreRepeated: while the machine cannot be asked who calls, requests fail for now, and
+// the next one on the same connection asks again.
+func TestLookUpsThatFailAreRepeated(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(listener.Close(), left.Close(), right.Close()) }()
+	asked := 0
+	ctx := withCaller(t.Context(), right, new(bounds), func(int) (string, error) {
+		if asked++; asked == 1 {
+			return "", errNoAnswer
+		}
+		return "ann", nil
+	})
+	_, err = callerOf(ctx)
+	if failed, ok := errors.AsType[refusal](err); !ok || failed.why.Code != view.Unavailable {
+		t.Errorf("the first time: %v", err)
+	}
+	for range 2 {
+		if who, err := callerOf(ctx); err != nil || who.user != "ann" || asked != 2 {
+			t.Errorf("%+v, %v, asked %d times", who, err, asked)
+		}
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 func TestRootByAnotherName(t *testing.T) {
 	t.Parallel()
 	r := newChecker()
-	r.uidOf = func(account string) (string, bool) {
-		uid, known := map[string]string{"toor": "0", "grid": "1000"}[account]
+	r.uidOf = func(account string) (uint32, bool) {
+		uid, known := map[string]uint32{"toor": 0, "grid": 1000}[account]
 		return uid, known
 	}
 	r.Text("site.toml", ".", `

@@ -35,12 +35,12 @@ func (r *checker) checkUser(key, user string) {
 // checkAccount checks the account that a user is mapped to. Whatever it is called, no job
 // runs as user 0.
 func (r *checker) checkAccount(key, account string) {
-	switch uid, _ := r.uidOf(account); {
+	switch uid, known := r.uidOf(account); {
 	case account == "root":
 		r.Problem(key, "is mapped to root, but no job may run as root; use another account")
 	case account == "" || account[0] == '-' || strings.ContainsAny(account, "*:/, \t\r\n"):
 		r.Problem(key, "is mapped to %q, which is not a valid account name; use an account of this machine", account)
-	case uid == "0":
+	case known && uid == 0:
 		r.Problem(key, "is mapped to %q, which has user ID 0 (root), but no job may run as root; use another account", account)
 	}
 }

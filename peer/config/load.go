@@ -1,15 +1,16 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 )
@@ -36,7 +37,7 @@ func Load(paths ...string) (*Config, error) {
 // are not read from their files, and accounts not looked up.
 func LoadElsewhere(paths ...string) (*Config, error) {
 	c := newChecker()
-	c.elsewhere, c.uidOf = true, func(string) (string, bool) { return "", false }
+	c.elsewhere, c.uidOf = true, func(string) (uint32, bool) { return 0, false }
 	for _, file := range c.find(paths) {
 		c.File(file)
 	}
@@ -49,12 +50,9 @@ func newChecker() *checker {
 }
 
 // uidOf is the user id of an account, if this machine knows it.
-func uidOf(account string) (uid string, known bool) {
-	found, err := user.Lookup(account)
-	if err != nil {
-		return "", false
-	}
-	return found.Uid, true
+func uidOf(account string) (uid uint32, known bool) {
+	found, err := passwd.ByName(context.Background(), account)
+	return found.UID, err == nil
 }
 
 // finish checks what was read.

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/user"
 	"slices"
 	"strconv"
 	"sync/atomic"
 
-	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/peer/accounts"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -44,15 +43,18 @@ func ownAccount() string {
 	if os.Geteuid() == 0 {
 		return ""
 	}
-	if me, err := user.Current(); err == nil {
-		return me.Username
+	if me, err := passwd.ByUID(context.Background(), os.Geteuid()); err == nil {
+		return me.Name
 	}
-	return strconv.Itoa(os.Getuid())
+	return strconv.Itoa(os.Geteuid())
 }
 
 // knownHere says why this machine does not know an account.
 func knownHere(ctx context.Context) func(account string) error {
-	return func(account string) error { return spool.CheckAccount(ctx, account) }
+	return func(account string) error {
+		_, err := passwd.ByName(ctx, account)
+		return err
+	}
 }
 
 // accountProblems says which accounts of a configuration can run no job: those that this machine
