@@ -13,6 +13,8 @@ const (
 	MaxJobSites = 1024 // where a job may run
 	MaxQOS      = 32   // bytes of a class of service
 
+	MaxPartitions = 512 // bytes of a list of partitions
+
 	MaxResources       = 16                             // that a job asks for, or a node or a site has
 	MaxGroups          = 256                            // of nodes of a site
 	MaxSiteResources   = (MaxGroups + 1) * MaxResources // kinds that the nodes of a site and the site itself have

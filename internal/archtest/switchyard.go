@@ -109,6 +109,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "localsched/engine", Level: experts, Pure: true},
 		{Path: "peer/due", Level: experts, Pure: true},
 		{Path: "peer/eligible", Level: experts, Pure: true},
+		{Path: "peer/association", Level: experts, Pure: true},
 		{Path: "peer/row", Level: experts, Pure: true},
 		{Path: "peer/phase", Level: forms, Pure: true},
 		{Path: "localsched/spool", Level: experts},
