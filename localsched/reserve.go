@@ -28,6 +28,8 @@ type Reservation struct {
 	Request protocol.Request
 	Start   protocol.Instant // earliest start
 	Account string           // that will run the job
+
+	Association protocol.Association `json:",omitzero"` // of the job, by its names at this site
 }
 
 // EngineReserver is an [Engine] that makes advance reservations. Plans and passes count one as a job

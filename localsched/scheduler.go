@@ -75,12 +75,32 @@ type Description struct {
 // Query asks for quotes.
 type Query struct {
 	Jobs []protocol.Request
+	// Associations are those of Jobs, in their order and by their names at this site. If it is nil, no
+	// job has one.
+	Associations []protocol.Association
 	// Ahead are the peer's tentative allocations, in order. Quotes count them as if they were at the
 	// end of the queue. One that the scheduler has by now counts where it is.
 	Ahead []Tentative
 	// ProtectSite is the site for whose pending jobs the quotes calculate delays, if the scheduler has
 	// the capability [Delays]. If it is nil, no delays are requested.
 	ProtectSite *protocol.SiteNumber
+}
+
+// Add asks about one more job, with its association.
+func (q *Query) Add(request protocol.Request, association protocol.Association) {
+	q.Jobs = append(q.Jobs, request)
+	if q.Associations != nil || association != (protocol.Association{}) {
+		q.Associations = append(q.Associations, make([]protocol.Association, len(q.Jobs)-1-len(q.Associations))...)
+		q.Associations = append(q.Associations, association)
+	}
+}
+
+// Association is that of the job at an index.
+func (q *Query) Association(i int) protocol.Association {
+	if q.Associations == nil {
+		return protocol.Association{}
+	}
+	return q.Associations[i]
 }
 
 // Delays is the capability of a scheduler that fills in [protocol.Quote].Delay.
@@ -96,7 +116,7 @@ type Tentative struct {
 // Submission is a job as it enters the local queue.
 type Submission struct {
 	Tag     protocol.Tag
-	Spec    protocol.Spec
+	Spec    protocol.Spec // its association is by the names at this site
 	Payload *protocol.Payload
 	Origin  protocol.SiteName
 	Account string // the local account that runs it

@@ -113,12 +113,14 @@ func (p *Peer) noteReserving(j *tables.Job, d broker.Decision) {
 
 // reserveLocal has the own batch system hold room for a member.
 func (p *Peer) reserveLocal(j *tables.Job) {
-	account, err := p.cfg.Accounts.Local(j.Spec.User)
+	as, err := p.ownerOf(j)
 	if err != nil {
 		p.abortGroupOf(j, err.Error())
 		return
 	}
-	hold := localsched.Reservation{Tag: j.Tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: account}
+	hold := localsched.Reservation{
+		Tag: j.Tag(), Request: j.Spec.ScaledRequest(&p.cfg.Capacity), Start: j.ReserveFrom, Account: as.account, Association: as.association,
+	}
 	p.call(event.ReserveOp{Hold: hold}, reserveLocal{j.Tag()})
 }
 
@@ -139,7 +141,7 @@ func (c reserveLocal) answered(p *Peer, result event.Result, err error) {
 	case j.ReservedAt != 0 && j.ReservedAt != done.Start:
 		p.abortGroupOf(j, "the local scheduler"+handoff.MovedReason(j.ReservedAt, done.Start))
 	case j.ReservedAt == 0:
-		if why := p.ledger().Agree(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.desk().TariffOf(&j.Spec, p.now)}); why != "" {
+		if why := p.ledger().Agree(j, protocol.Prepared{Tag: tag, Start: done.Start, Tariff: p.host().TariffOf(p.cfg.Site, &j.Spec)}); why != "" {
 			p.excludeReservingSite(j)
 			p.releaseGroup(j, why, false)
 			return
@@ -196,12 +198,12 @@ func (p *Peer) grantTogether(members []*tables.Job) {
 			p.grant(j, p.partners.Of(j.Site))
 			continue
 		}
-		account, _ := p.cfg.Accounts.Local(j.Spec.User) // cannotGrant has asked
+		as, _ := p.ownerOf(j) // cannotGrant has asked
 		p.moveJob(j, row.JobCommittedLocal)
 		j.CommittedAt = p.now
 		p.rows.SaveJob(j.Spec.Job)
 		p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch, Text: handoff.StartText(&j.Job)})
-		p.startRun(j.Tag(), account, j.Spec)
+		p.startRun(j.Tag(), as, j.Spec)
 	}
 }
 
@@ -214,7 +216,7 @@ func (p *Peer) cannotGrant(j *tables.Job) string {
 		}
 		return ""
 	}
-	if _, err := p.cfg.Accounts.Local(j.Spec.User); err != nil {
+	if _, err := p.ownerOf(j); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -305,7 +307,7 @@ func (c releaseRoom) answered(p *Peer, _ event.Result, err error) {
 
 // reserveForGuest has the own batch system hold room for a guest, and tells its origin.
 func (p *Peer) reserveForGuest(g *tables.Guest) {
-	hold := localsched.Reservation{Tag: g.Tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account}
+	hold := localsched.Reservation{Tag: g.Tag(), Request: g.Spec.ScaledRequest(&p.cfg.Capacity), Start: g.ReserveFrom, Account: g.Account, Association: g.Association}
 	p.call(event.ReserveOp{Hold: hold}, reserveGuest{g.Tag(), g.Instance})
 }
 

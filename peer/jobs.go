@@ -47,7 +47,7 @@ func (p *Peer) submit(ev event.Submit) {
 		p.rows.SaveDedup(key)
 	}
 	submitted := desk.Submitted(ev.Jobs, first, len(ev.Jobs))
-	submitted.Notices = notices
+	submitted.Notices = append(notices, desk.AssociationNotices(ev.User, ev.Jobs)...)
 	p.answer(ev.Asked, submitted)
 }
 
@@ -55,7 +55,8 @@ func (p *Peer) submit(ev event.Submit) {
 func (p *Peer) admission() *admission.Desk {
 	return &admission.Desk{
 		Site: hosting.Here(&p.cfg), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle, MaxStaging: p.cfg.MaxStaging,
-		Stopped: p.site.StopReason(), Accounts: p.cfg.Accounts, Policy: &p.cfg.Policy, Objectives: p.objectives(), Partners: admission.Known(p.partners.All()),
+		Stopped: p.site.StopReason(), Accounts: p.cfg.Accounts, Mapping: p.cfg.Associations,
+		Policy: &p.cfg.Policy, Objectives: p.objectives(), Partners: admission.Known(p.partners.All()),
 		ExportRemote: p.cfg.ExportRemote,
 	}
 }

@@ -138,7 +138,7 @@ func (p *Peer) acceptRestored(g *tables.Guest) {
 	g.OwnershipGuessed = true
 	p.timers.Stop(due.OfJob(due.GuestTimer, tag.Job))
 	p.rows.SaveGuest(tag.Job)
-	p.addRun(tag, g.Account, g.Spec)
+	p.addRun(tag, owner{g.Account, g.Association}, g.Spec)
 	if aside {
 		p.changed(last)
 	}

@@ -81,8 +81,10 @@ func (p *Peer) newRound(specs []protocol.Spec) *round {
 func (p *Peer) quoteLocal(r *round) {
 	r.HomeDone = false
 	query := localsched.Query{Ahead: p.tentatives.Ahead()}
+	host := p.host()
 	for i := range r.Specs {
-		query.Jobs = append(query.Jobs, r.Specs[i].ScaledRequest(&p.cfg.Capacity))
+		mapped, _ := host.Associate(p.cfg.Site, &r.Specs[i]) // one that is refused gets no quote, see localQuotes
+		query.Add(r.Specs[i].ScaledRequest(&p.cfg.Capacity), mapped.Association)
 	}
 	p.call(event.QuoteOp{Query: query}, quoteLocal{r.ID})
 }

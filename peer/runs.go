@@ -17,7 +17,7 @@ import (
 // commitLocal moves a job of this origin to the local queue of this site. quoted is the wait that this site
 // quoted; it is nil if no quote was requested.
 func (p *Peer) commitLocal(j *tables.Job, quoted *protocol.Duration) {
-	account, err := p.cfg.Accounts.Local(j.Spec.User)
+	as, err := p.ownerOf(j)
 	if err != nil {
 		p.excludeHere(j, err.Error())
 		j.Unplace()
@@ -33,24 +33,40 @@ func (p *Peer) commitLocal(j *tables.Job, quoted *protocol.Duration) {
 	p.queue.Remove(j.Spec.Job)
 	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobCommitted, Job: j.Spec.Job, Site: p.cfg.Site, Epoch: j.Epoch})
-	p.startRun(j.Tag(), account, j.Spec)
+	p.startRun(j.Tag(), as, j.Spec)
 }
 
-func (p *Peer) startRun(tag protocol.Tag, account string, spec protocol.Spec) {
-	p.submitRun(p.addRun(tag, account, spec))
+// owner is as whom of this site a job runs.
+type owner struct {
+	account     string
+	association protocol.Association
+}
+
+// ownerOf is as whom a job of this origin runs here, or why it does not.
+func (p *Peer) ownerOf(j *tables.Job) (owner, error) {
+	account, err := p.cfg.Accounts.Local(j.Spec.User)
+	if err != nil {
+		return owner{}, err
+	}
+	mapped, err := p.host().Associate(p.cfg.Site, &j.Spec)
+	return owner{account, mapped.Association}, err
+}
+
+func (p *Peer) startRun(tag protocol.Tag, as owner, spec protocol.Spec) {
+	p.submitRun(p.addRun(tag, as, spec))
 }
 
 // addRun makes a placement durable before anything of it is done.
-func (p *Peer) addRun(tag protocol.Tag, account string, spec protocol.Spec) *localrun.Run {
+func (p *Peer) addRun(tag protocol.Tag, as owner, spec protocol.Spec) *localrun.Run {
 	request := spec.ScaledRequest(&p.cfg.Capacity)
 	r := &localrun.Run{
-		Run:      row.Run{Tag: tag, Phase: row.RunSubmitting, Account: account, Since: p.now},
+		Run:      row.Run{Tag: tag, Phase: row.RunSubmitting, Account: as.account, Association: as.association, Since: p.now},
 		Instance: p.instances.Next(),
 		Request:  request,
 	}
 	p.rows.Runs[tag] = r
 	if j := p.rows.Jobs[tag.Job]; j != nil && j.Tag() == tag && j.Tariff == nil { // it is agreed on where room was held
-		j.Tariff = p.desk().TariffOf(&j.Spec, p.now)
+		j.Tariff = p.host().TariffOf(p.cfg.Site, &j.Spec)
 		p.rows.SaveJob(tag.Job)
 	}
 	p.watched.Remove(tag)

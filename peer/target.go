@@ -88,7 +88,8 @@ func (p *Peer) reply(one *partner.Partner, answer handoff.Answer[handoff.Reply])
 func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
 	tag, request := m.Tag(), m.Spec.ScaledRequest(&p.cfg.Capacity)
 	query := p.host().Query()
-	query.Jobs = []protocol.Request{request}
+	mapped, _ := p.host().Associate(one.Site, &m.Spec) // DeclineGuest has asked
+	query.Add(request, mapped.Association)
 	p.impactChecks[tag] = one.ID()
 	p.tentatives.Add(tag, p.now, request)
 	p.call(event.QuoteOp{Query: query}, checkOffer{one.ID(), m})
@@ -132,15 +133,16 @@ func (p *Peer) endImpactCheck(tag protocol.Tag) {
 func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 	tag := m.Tag()
 	account, _ := p.cfg.Accounts.Guest(one.Site, m.Spec.User) // DeclineGuest has asked
+	mapped, _ := p.host().Associate(one.Site, &m.Spec)
 	g := &tables.Guest{
 		Guest: row.Guest{
-			Spec: m.Spec, Origin: one.Site, Account: account, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
+			Spec: m.Spec, Origin: one.Site, Account: account, Association: mapped.Association, Epoch: m.Epoch, Phase: row.GuestPrepared, Since: p.now,
 		},
 		Instance: p.instances.Next(),
 		Payload:  m.Payload,
 	}
 	p.rows.Guests[tag.Job] = g
-	g.Tariff = p.desk().TariffOf(&g.Spec, p.now)
+	g.Tariff = p.host().TariffOf(one.Site, &g.Spec)
 	g.CountAt(one, +1)
 	g.Intake = p.countIntake()
 	one.SeenSeq = max(one.SeenSeq, tag.Job.Seq())
@@ -189,7 +191,7 @@ func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 	p.rows.SaveGuest(tag.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogGuestAccepted, Job: tag.Job, Site: one.Site, Epoch: tag.Epoch})
 	p.reply(one, answer)
-	p.startRun(tag, g.Account, g.Spec)
+	p.startRun(tag, owner{g.Account, g.Association}, g.Spec)
 }
 
 // replyUnknown says that no row knows a job. What waits of it in the local queue is taken out

@@ -134,6 +134,7 @@ func PowerClassOf(site SiteName, user, name string) uint64 {
 // Spec is a job without what it runs.
 type Spec struct {
 	Request
+	Association
 
 	Name      string     `json:"name,omitempty"`
 	User      string     `json:"user,omitempty"`           // who submitted it, at the origin
@@ -144,7 +145,6 @@ type Spec struct {
 	Mflops    int        `json:"mflops,omitempty"`         // the same in Mflop/s; 0: not stated
 	Data      int64      `json:"data_bytes,omitempty"`     // that must travel to a site that is not the origin
 	DataOut   int64      `json:"data_out_bytes,omitempty"` // that must travel back from it
-	QOS       string     `json:"qos,omitempty"`            // quality of service, by its name at the site; empty: the default one
 	Comment   string     `json:"comment,omitempty"`        // of the user's, for people
 	Container string     `json:"container,omitempty"`      // image in which the script runs, as the site's container command takes it; empty: none
 	StageIn   int64      `json:"stage_in_bytes,omitempty"` // size of the archive of files that go with it to a site that is not the origin; 0: none do
@@ -216,7 +216,7 @@ func (s *Spec) Check() error {
 		s.checkNumbers(),
 		checkLabel("the job's name", s.Name, MaxJobName),
 		s.checkSites(),
-		checkLabel("qos", s.QOS, MaxQOS),
+		s.CheckAssociation(),
 		CheckComment(s.Comment),
 		CheckContainer(s.Container),
 	)

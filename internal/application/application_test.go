@@ -270,7 +270,7 @@ runs/app.toml:6: component[2].cpus: "0" is not a whole number from 1 to 1000000`
 		"two currencies": {
 			"[application]\nmax_cost = \"1 EUR\"\n[[application.rate]]\nafter = 0\nper_hour = \"5 CHF\"\n" + a + "qos = \"x y\"\n",
 			`runs/app.toml:3: application.rate: is in CHF, but the most that the application may cost is in EUR; name both in one currency
-runs/app.toml:9: component[a].qos: "x y" is not a QOS; use one word of at most 32 bytes`,
+runs/app.toml:9: component[a].qos: qos: "x y" is not one name; it may have no space, comma, * or ?`,
 		},
 		"a first rate that is none": {
 			"[[application.rate]]\nafter = 0\nper_hour = \"lots\"\n[[application.rate]]\nafter = \"1h\"\nper_hour = \"5 CHF\"\n" + a,

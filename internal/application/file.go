@@ -53,6 +53,8 @@ type component struct {
 	DataIn        values   `toml:"data_in"`
 	DataOut       values   `toml:"data_out"`
 	Sites         values   `toml:"sites"`
+	Account       values   `toml:"account"`
+	Partition     values   `toml:"partition"`
 	QOS           values   `toml:"qos"`
 	Requeue       *bool    `toml:"requeue"`
 	ComputeWeight values   `toml:"compute_weight"`

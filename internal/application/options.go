@@ -42,6 +42,8 @@ func (c *component) options() []option {
 		{"data_in", "stage-in-size", c.DataIn},
 		{"data_out", "stage-out-size", c.DataOut},
 		{"sites", "sites", c.Sites},
+		{"account", "account", c.Account},
+		{"partition", "partition", c.Partition},
 		{"qos", "qos", c.QOS},
 		{"compute_weight", "compute-weight", c.ComputeWeight},
 		{"energy_weight", "energy-weight", c.EnergyWeight},

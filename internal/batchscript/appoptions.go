@@ -36,10 +36,6 @@ func broker() []Option {
 			Long: "estimate", Value: "time[,time]", Help: "estimated run time: one, or one for each count of --cpus",
 			set: times(func(w *jobOptions) *[]protocol.Duration { return &w.estimates }),
 		},
-		{
-			Long: "qos", Short: "q", Value: "class", Help: "quality of service, as named by the sites (default: the default class)", set: setQOS, Slurm: true,
-			inSlurm: verdict{Fate: Noticed, why: "in #SBATCH it applies to one cluster; use #SWITCHYARD --qos for the grid"}, Vars: []string{"SBATCH_QOS"},
-		},
 	}
 }
 
@@ -136,11 +132,6 @@ func setMaxCost(w *jobOptions, value string) error {
 func setWaitingCost(w *jobOptions, value string) error {
 	w.waiting = value
 	return label("a curve name", value, protocol.MaxName)
-}
-
-func setQOS(w *jobOptions, value string) error {
-	w.spec.QOS = value
-	return label("a QOS", value, protocol.MaxQOS)
 }
 
 // label checks a name that sites know.

@@ -301,20 +301,50 @@ func TestEveryOptionIsDocumented(t *testing.T) {
 	}
 }
 
-// Licenses and classes of service in #SBATCH are those of one cluster. What is said for the
-// grid beats them.
+// Licenses in #SBATCH are those of one cluster. What is said for the grid beats them.
 func TestLocalOptionsOfSlurm(t *testing.T) {
 	t.Parallel()
-	script := batchscript.Script{Name: "job.sh", Data: []byte("#!/bin/sh\n#SBATCH --qos=normal -L matlab\n#SWITCHYARD -L ansys:2\ntrue\n")}
+	script := batchscript.Script{Name: "job.sh", Data: []byte("#!/bin/sh\n#SBATCH -L matlab\n#SWITCHYARD -L ansys:2\ntrue\n")}
 	batch, notices, err := batchscript.Read(script, nil, batchscript.Origin{User: "ada", Host: "h", Dir: "/w"})
 	if err != nil || len(batch.Jobs) != 1 {
 		t.Fatal(batch, err)
 	}
 	job := batch.Jobs[0]
-	if job.Spec.QOS != "" || !slices.Equal(job.Spec.Resources, []protocol.Resource{protocol.NewLicense("ansys", 2)}) {
-		t.Errorf("class %q, resources %v", job.Spec.QOS, job.Spec.Resources)
+	if !slices.Equal(job.Spec.Resources, []protocol.Resource{protocol.NewLicense("ansys", 2)}) {
+		t.Errorf("resources %v", job.Spec.Resources)
 	}
-	if len(notices) != 1 || !strings.HasPrefix(notices[0], "job.sh:2: --qos has no effect: in #SBATCH it applies to one cluster") {
+	if len(notices) != 0 {
 		t.Errorf("notices %q", notices)
+	}
+}
+
+// TestAssociation: account, partition and QOS come from #SBATCH, the environment and the command line, the
+// later beating the earlier, and an empty name takes them back.
+func TestAssociation(t *testing.T) {
+	t.Parallel()
+	script := batchscript.Script{Name: "job.sh", Data: []byte("#!/bin/sh\n#SBATCH -A phys -p gpu,cpu --qos=normal\ntrue\n")}
+	for name, tt := range map[string]struct {
+		env      []string
+		settings []batchscript.Setting
+		want     protocol.Association
+		wrong    string
+	}{
+		"script":       {want: protocol.Association{Account: "phys", Partition: "gpu,cpu", QOS: "normal"}},
+		"environment":  {env: []string{"SBATCH_ACCOUNT=chem", "SBATCH_PARTITION=", "SBATCH_QOS=low"}, want: protocol.Association{Account: "chem", Partition: "gpu,cpu", QOS: "low"}},
+		"command line": {settings: []batchscript.Setting{{Long: "account", Value: "bio"}, {Long: "qos"}}, want: protocol.Association{Account: "bio", Partition: "gpu,cpu"}},
+		"two accounts": {settings: []batchscript.Setting{{Long: "account", Value: "a,b"}}, wrong: `"a,b" is not one name`},
+		"a pattern":    {settings: []batchscript.Setting{{Long: "partition", Value: "gpu*"}}, wrong: `"gpu*" is not one name`},
+		"no partition": {settings: []batchscript.Setting{{Long: "partition", Value: "gpu,"}}, wrong: "empty name"},
+		"a long QOS":   {settings: []batchscript.Setting{{Long: "qos", Value: strings.Repeat("q", 33)}}, wrong: "at most 32"},
+	} {
+		batch, notices, err := batchscript.Read(script, tt.settings, batchscript.Origin{User: "ada", Host: "h", Dir: "/w", Env: tt.env})
+		switch {
+		case tt.wrong != "":
+			if err == nil || !strings.Contains(err.Error(), tt.wrong) {
+				t.Errorf("%s: %v, want %q", name, err, tt.wrong)
+			}
+		case err != nil || len(notices) > 0 || batch.Jobs[0].Spec.Association != tt.want:
+			t.Errorf("%s: %+v, %q, %v; want %+v", name, batch.Jobs, notices, err, tt.want)
+		}
 	}
 }

@@ -83,7 +83,7 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script(
 		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
-		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --qos=urgent --export-remote=A --comment=b --container=c --gres=gpu:1 --constraint=c --exclusive",
+		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --account=d --partition=e --qos=urgent --export-remote=A --comment=b --container=c --gres=gpu:1 --constraint=c --exclusive",
 		"#SWITCHYARD --input=d --open-mode=append --stage-out=e,/home/ada/f",
 	))
 	signaled, _ := read(t, script("#SWITCHYARD --signal=RB:USR1@9")) // not in a container
@@ -279,14 +279,13 @@ func TestNamesThatCannotBeSeen(t *testing.T) {
 func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 	t.Parallel()
 	job, notices := read(t, script("#SBATCH -p debug -n 2 --profile all --nice -s -t 5", "true", "#SBATCH -n 9"),
-		batchscript.Setting{Long: "account", Value: "high"})
+		batchscript.Setting{Long: "wckey", Value: "high"})
 	want := []string{
 		"job.sh:4: #SBATCH after the first command has no effect; move it before the first command",
-		"job.sh:2: --partition has no effect: ",
 		"job.sh:2: --profile has no effect: ",
 		"job.sh:2: --nice has no effect: ",
 		"job.sh:2: --oversubscribe has no effect: ",
-		"command line: --account has no effect: ",
+		"command line: --wckey has no effect: ",
 	}
 	if !slices.EqualFunc(notices, want, strings.HasPrefix) {
 		t.Errorf("got %q", notices)

@@ -41,7 +41,7 @@ func Options() []Option {
 }
 
 func honoured() []Option {
-	return slices.Concat(shape(), files(), resources(), broker(), behavior(), surroundings(), submission())
+	return slices.Concat(shape(), association(), files(), resources(), broker(), behavior(), surroundings(), submission())
 }
 
 func shape() []Option {
@@ -102,6 +102,38 @@ func shape() []Option {
 			set: func(w *jobOptions, _ string) error { w.spec.Requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
 			Note: "the default",
 		},
+	}
+}
+
+// association are the options about what a job is charged to, where at a site it runs, and how.
+func association() []Option {
+	const mapped = "mapped by each site; a site that maps none does not use it, and says so"
+	return []Option{
+		{
+			Long: "account", Short: "A", Value: "name", Help: "account that the job is charged to, as sites map it (default: that of each site)",
+			set:   named(func(a *protocol.Association) *string { return &a.Account }),
+			Slurm: true, Vars: []string{"SBATCH_ACCOUNT"}, Note: mapped,
+		},
+		{
+			Long: "partition", Short: "p", Value: "name[,name]", Help: "partition in which the job runs, as sites map it (default: any of each site)",
+			set:   named(func(a *protocol.Association) *string { return &a.Partition }),
+			Slurm: true, Vars: []string{"SBATCH_PARTITION"}, Note: mapped + "; of several, a site takes the first that it maps",
+		},
+		{
+			Long: "qos", Short: "q", Value: "name", Help: "quality of service, as sites map it (default: that of each site)",
+			set:   named(func(a *protocol.Association) *string { return &a.QOS }),
+			Slurm: true, Vars: []string{"SBATCH_QOS"}, Note: "mapped by each site; a site that neither maps it nor has a price for it declines, as `sbatch` does with an unknown QOS",
+		},
+	}
+}
+
+// named takes a name of an association. An empty one takes back what a script asks for.
+func named(field func(*protocol.Association) *string) func(*jobOptions, string) error {
+	return func(w *jobOptions, value string) error {
+		var one protocol.Association
+		*field(&one) = value
+		*field(&w.spec.Association) = value
+		return one.CheckAssociation()
 	}
 }
 
@@ -284,13 +316,11 @@ func conduct() []Option {
 func conveniences() []Option {
 	const (
 		order    = "each site orders its queue by its own policy"
-		charged  = "accounts and keys are not mapped; each site uses its default"
 		measured = "accounting is configured by each site"
 		choice   = "it is a preference that sites do not support"
 	)
 	return slices.Concat(
-		noticed(charged, row{"account/A", "name", "SBATCH_ACCOUNT"}, row{"wckey", "key", "SBATCH_WCKEY"}),
-		noticed("the grid chooses a site, and the site its partition", row{"partition/p", "name", "SBATCH_PARTITION"}),
+		noticed("keys are not mapped; each site uses its default", row{"wckey", "key", "SBATCH_WCKEY"}),
 		noticed(measured, row{"acctg-freq", "list", "SBATCH_ACCTG_FREQ"}, row{"profile", "list", "SBATCH_PROFILE"}),
 		noticed("dependencies are not supported", row{"kill-on-invalid-dep", "yes|no", ""}),
 		noticed(order, row{"nice", "[value]", ""}, row{"priority", "value", ""}),

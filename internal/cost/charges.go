@@ -104,8 +104,8 @@ func (c *Charges) declines(w *Work) string {
 	if w.Start.Add(w.Run) > lastPriced {
 		reasons = append(reasons, "it would run after the year 2199, for which the site has no prices")
 	}
-	if _, known := c.Classes[w.Spec.QOS]; !known && w.Spec.QOS != "" {
-		reasons = append(reasons, fmt.Sprintf("the site has no class of priority %q", w.Spec.QOS))
+	if _, known := c.Classes[w.Spec.QOS]; !known && w.Spec.QOS != "" && len(c.Classes) > 0 {
+		reasons = append(reasons, fmt.Sprintf("the site has no QOS %q with a price", w.Spec.QOS))
 	}
 	return strings.Join(reasons, "; ")
 }

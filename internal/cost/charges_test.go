@@ -230,9 +230,10 @@ func TestUseOverTheInterval(t *testing.T) {
 // A site says all that it lacks.
 func TestDeclines(t *testing.T) {
 	t.Parallel()
-	spec, charges := protocol.Spec{QOS: "urgent"}, &cost.Charges{}
+	spec := protocol.Spec{Association: protocol.Association{QOS: "urgent"}}
+	charges := &cost.Charges{Classes: map[string]int{"idle": 1}}
 	got, reason := charges.Bill(cost.Work{Spec: &spec, Run: protocol.Never})
-	for _, want := range []string{`no class of priority "urgent"`, "after the year 2199"} {
+	for _, want := range []string{`no QOS "urgent" with a price`, "after the year 2199"} {
 		if !strings.Contains(reason, want) {
 			t.Errorf("%q does not say %q", reason, want)
 		}
@@ -279,7 +280,7 @@ func TestTermsAreExact(t *testing.T) {
 		spec := protocol.Spec{
 			Request: protocol.Request{
 				CPUs: int(number(t, "cpus") % 100_000_000), Resources: []protocol.Resource{protocol.NewLicense("l", int(number(t, "count")%1_000_000))},
-			}, QOS: "class",
+			}, Association: protocol.Association{QOS: "class"},
 			Data: number(t, "in"), DataOut: number(t, "out"),
 		}
 		run := number(t, "run") % int64(200*365*protocol.Day)

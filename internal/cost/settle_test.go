@@ -80,7 +80,7 @@ func TestBillsAreIntegrals(t *testing.T) {
 				CPUs: rapid.IntRange(1, 4096).Draw(rt, "CPUs"), WallTime: 2 * protocol.Day,
 				Resources: []protocol.Resource{protocol.NewLicense("mesh", 2), protocol.NewLicense("solver", 1)},
 			},
-			QOS: "urgent", Data: 2_500_000_000,
+			Association: protocol.Association{QOS: "urgent"}, Data: 2_500_000_000,
 		}
 		w := cost.Work{
 			Spec: &spec, Start: granted, Run: protocol.Hour, Guest: true, Power: int64(spec.CPUs) * 12_345,

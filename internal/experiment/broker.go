@@ -236,6 +236,7 @@ func (p *Plan) brokered(cfg *sim.Config, applications []sim.Application, when ca
 		to.WaitingCosts, to.DefaultWeights = config.Curves(p.WaitingCosts), p.DefaultWeights.Weights()
 		if s.charges != nil {
 			to.Costs, to.Tariff, charged = s.charges, localsched.Tariff{}, true
+			to.QOS = slices.Sorted(maps.Keys(s.charges.Classes))
 			to.Electricity.Milliwatts = s.Power.WattsPerCPU.Milliwatts()
 		}
 	}

@@ -20,7 +20,7 @@ func TestRequestsReachTheSimulation(t *testing.T) {
 	big := protocol.Spec{Request: protocol.Request{
 		MemoryMB: 900, Features: "a|b", Exclusive: true,
 		Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2, Per: protocol.PerNode}, protocol.NewLicense("ansys", 2), {Name: "x", Count: 1, Per: protocol.PerTask}},
-	}, Sites: []protocol.SiteName{"one"}, QOS: "fast", Data: 5}
+	}, Sites: []protocol.SiteName{"one"}, Association: protocol.Association{QOS: "fast"}, Data: 5}
 	var text strings.Builder
 	if err := (experiment.Requests{1: big, 2: {Request: protocol.Request{MemoryMB: 200, Nodes: 1}}}).Write(&text); err != nil {
 		t.Fatal(err)

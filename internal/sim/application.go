@@ -129,6 +129,7 @@ func (s *site) charges(from *Site) {
 	s.cfg.Tariff = from.Tariff
 	if from.Costs != nil {
 		s.cfg.Costs, s.cfg.Power = from.Costs, from.Electricity.Milliwatts
+		s.cfg.Associations.Priced = from.QOS
 	}
 }
 

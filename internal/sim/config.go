@@ -79,6 +79,7 @@ type Site struct {
 	Engine func(protocol.Capacity) (localsched.Engine, error)
 
 	Costs          pricing.Costs // what it charges, by the calendar; nil: its Tariff and its Electricity
+	QOS            []string      // that Costs has prices for
 	Currency       string        // of its users' costs and limits
 	WaitingCosts   map[string]rules.WaitingCost
 	DefaultWeights rules.DefaultWeights

@@ -74,6 +74,12 @@ func asBatchStep(job spool.Job, nodes int) []string {
 		"SLURM_JOB_GID=" + strconv.FormatUint(uint64(job.Account.GID), 10),
 		"SLURM_NODEID=0", "SLURM_PROCID=0", "SLURM_LOCALID=0", "SLURM_GTIDS=0",
 	}
+	of := job.Submission.Spec.Association
+	for _, one := range []struct{ name, value string }{{"ACCOUNT", of.Account}, {"PARTITION", of.Partition}, {"QOS", of.QOS}} {
+		if one.value != "" {
+			env = append(env, "SLURM_JOB_"+one.name+"="+one.value)
+		}
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return env

@@ -143,7 +143,11 @@ func (s *Scheduler) reservationSize(ctx context.Context, hold localsched.Reserva
 	if err != nil {
 		return nil, err
 	}
-	p, reason := choose(seen.partitions, hold.Request, seen.machine)
+	among, reason := seen.in(hold.Association.Partition)
+	var p *partition
+	if reason == "" {
+		p, reason = choose(among, hold.Request, seen.machine)
+	}
 	if p == nil {
 		return nil, &localsched.RefusedError{Reason: reason}
 	}

@@ -419,7 +419,7 @@ func NewLook(at protocol.Instant, names []string, texts Texts) (*Look, error) {
 
 // Start is when a job would start, in which partition, or why it never would.
 func (l *Look) Start(r protocol.Request) (at protocol.Instant, partition, declined string) {
-	w := l.seen.admitted(r)
+	w := l.seen.admitted(r, "")
 	if len(w.partitions) == 0 {
 		_, reason := choose(l.seen.partitions, r, l.seen.machine)
 		return 0, "", reason
@@ -433,12 +433,12 @@ func (l *Look) Capacity() protocol.Capacity { return l.seen.capacity() }
 
 // Later is when a job would start that comes a moment after the look, as all do.
 func (l *Look) Later(r protocol.Request) protocol.Instant {
-	return l.seen.plan.starts(l.seen.plan.cluster.at+1, nil, []admittedJob{l.seen.admitted(r)})[0].start
+	return l.seen.plan.starts(l.seen.plan.cluster.at+1, nil, []admittedJob{l.seen.admitted(r, "")})[0].start
 }
 
 // Likely is when a job would start if others run as long as is likely.
 func (l *Look) Likely(r protocol.Request) protocol.Instant {
-	return l.seen.predicted.starts(l.seen.predicted.cluster.at, nil, []admittedJob{l.seen.admitted(r)})[0].start
+	return l.seen.predicted.starts(l.seen.predicted.cluster.at, nil, []admittedJob{l.seen.admitted(r, "")})[0].start
 }
 
 // Forget has the next question plan anew.

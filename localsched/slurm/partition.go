@@ -186,6 +186,19 @@ func admitting(all []*partition, r protocol.Request, m machine) (some []*partiti
 	return nil, strings.Join(reasons, "; ")
 }
 
+// in are the partitions in which a job is put that is to run in the one of a name, or without one in any;
+// or why there is none.
+func (s *snapshot) in(name string) (some []*partition, reason string) {
+	if name == "" {
+		return s.partitions, ""
+	}
+	some = slices.DeleteFunc(slices.Clone(s.partitions), func(p *partition) bool { return p.name != name })
+	if len(some) == 0 {
+		return nil, fmt.Sprintf("PartitionConfig: jobs of the grid are put in %s here, not in partition %s", strings.Join(namesOf(s.partitions), ", "), name)
+	}
+	return some, ""
+}
+
 // choose is the first partition that takes the job, or why none does.
 func choose(all []*partition, r protocol.Request, m machine) (chosen *partition, reason string) {
 	some, reason := admitting(all, r, m)

@@ -3,7 +3,6 @@ package slurm
 import (
 	"context"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +41,10 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 		return nil, err
 	}
 	now := protocol.InstantOf(time.Now())
-	ways, ahead := seen.admittedAll(query.Jobs), s.missing(seen, query.Ahead)
+	ways, ahead := make([]admittedJob, len(query.Jobs)), s.missing(seen, query.Ahead)
+	for i, request := range query.Jobs {
+		ways[i] = seen.admitted(request, query.Association(i).Partition)
+	}
 	plain := seen.plan.starts(now, nil, ways)
 	planned := seen.plan.starts(now, ahead, ways)
 	likely := seen.predicted.starts(now, ahead, ways)
@@ -50,7 +52,7 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 	asks := asksPerQuote
 	for i, request := range query.Jobs {
 		quotes[i] = protocol.Quote{Job: request.Job}
-		_, reason := admitting(seen.partitions, request, seen.machine)
+		reason := seen.refuses(request, query.Association(i).Partition)
 		if reason == "" {
 			reason = planned[i].declined
 		}
@@ -59,7 +61,7 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 			continue
 		}
 		guess := estimates{byPlan: plannedWait(planned[i], now), byRuns: plannedWait(likely[i], now)}
-		start, reason, ok := s.ask(ctx, seen, shape(request, planned[i].partition.name, seen.machine), &asks)
+		start, reason, ok := s.ask(ctx, seen, s.shapeFor(request, planned[i].partition.name, seen.machine, query.Association(i)), &asks)
 		switch {
 		case reason != "":
 			quotes[i].Declined = reason
@@ -77,10 +79,20 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 	return quotes, nil
 }
 
-// admitted is a job with the partitions that admit it.
-func (s *snapshot) admitted(r protocol.Request) admittedJob {
-	some, _ := admitting(s.partitions, r, s.machine)
+// admitted is a job with the partitions that admit it, of the one that it names or, with an empty name, of all.
+func (s *snapshot) admitted(r protocol.Request, in string) admittedJob {
+	among, _ := s.in(in)
+	some, _ := admitting(among, r, s.machine)
 	return admittedJob{Request: r, partitions: some, nodes: nodesOf(r, s.machine)}
+}
+
+// refuses is why no partition takes a job, or not the one that it names; empty: one does.
+func (s *snapshot) refuses(r protocol.Request, in string) (reason string) {
+	among, reason := s.in(in)
+	if reason == "" {
+		_, reason = admitting(among, r, s.machine)
+	}
+	return reason
 }
 
 // missing are the jobs that a look at the queue does not show: what Slurm has
@@ -91,16 +103,16 @@ func (s *Scheduler) missing(seen *snapshot, ahead []localsched.Tentative) []admi
 	out := seen.admittedAll(s.since(seen))
 	for _, one := range ahead {
 		if j := s.jobs[one.Tag]; j == nil || j.state == making || j.state == unsettled {
-			out = append(out, seen.admitted(one.Request))
+			out = append(out, seen.admitted(one.Request, ""))
 		}
 	}
 	return out
 }
 
-func (s *snapshot) admittedAll(requests []protocol.Request) []admittedJob {
-	ways := make([]admittedJob, len(requests))
-	for i, r := range requests {
-		ways[i] = s.admitted(r)
+func (s *snapshot) admittedAll(specs []*protocol.Spec) []admittedJob {
+	ways := make([]admittedJob, len(specs))
+	for i, spec := range specs {
+		ways[i] = s.admitted(spec.Request, spec.Partition)
 	}
 	return ways
 }
@@ -143,7 +155,7 @@ func (s *Scheduler) ask(ctx context.Context, seen *snapshot, args []string, asks
 	if at, reason, ok = s.asked.get(seen, args); ok || reason != "" {
 		return at, reason, ok // it has come meanwhile
 	}
-	at, err := s.commands.testOnly(asking, slices.Concat(args, s.config.Extra))
+	at, err := s.commands.testOnly(asking, args)
 	if err == nil {
 		s.asked.put(seen, args, at, "", 0)
 		return at, "", true
@@ -212,7 +224,7 @@ func (a *testOnlyAnswers) put(seen *snapshot, args []string, at protocol.Instant
 
 // estimate is what the predictors say of a job that is being submitted, from what
 // is known already, and the partition in which it would start first.
-func (s *Scheduler) estimate(seen *snapshot, w admittedJob) (*partition, estimates) {
+func (s *Scheduler) estimate(seen *snapshot, w admittedJob, of protocol.Association) (*partition, estimates) {
 	s.mu.Lock()
 	ahead := seen.admittedAll(s.since(seen))
 	s.mu.Unlock()
@@ -222,7 +234,7 @@ func (s *Scheduler) estimate(seen *snapshot, w admittedJob) (*partition, estimat
 	if planned.declined == "" {
 		guess[byPlan], guess[byRuns] = plannedWait(planned, now), plannedWait(seen.predicted.starts(now, ahead, []admittedJob{w})[0], now)
 	}
-	if at, _, ok := s.asked.get(seen, shape(w.Request, planned.partition.name, seen.machine)); ok {
+	if at, _, ok := s.asked.get(seen, s.shapeFor(w.Request, planned.partition.name, seen.machine, of)); ok {
 		guess[bySlurm] = max(0, at.Sub(now))
 	}
 	return planned.partition, guess

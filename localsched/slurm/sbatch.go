@@ -29,6 +29,23 @@ func shape(r protocol.Request, partitions string, m machine) []string {
 	return slices.Concat(args, layout(r, m), extras(r))
 }
 
+// shapeFor is [shape] with the options of the configuration, and with whom the job is charged to. That comes
+// last, since of two options sbatch takes the later one.
+func (s *Scheduler) shapeFor(r protocol.Request, partitions string, m machine, of protocol.Association) []string {
+	return slices.Concat(shape(r, partitions, m), s.config.Extra, charged(of))
+}
+
+// charged is the part of sbatch's arguments that says whom a job is charged to, and how it is served.
+func charged(to protocol.Association) (args []string) {
+	if to.Account != "" {
+		args = append(args, "--account="+to.Account)
+	}
+	if to.QOS != "" {
+		args = append(args, "--qos="+to.QOS)
+	}
+	return args
+}
+
 // layout asks for a job's CPUs by the options with which the job did, and no others: by them
 // sbatch sets the job's environment.
 func layout(r protocol.Request, m machine) (args []string) {

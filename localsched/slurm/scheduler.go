@@ -193,13 +193,13 @@ func (s *Scheduler) load() protocol.Load {
 }
 
 // since lists the jobs that Slurm has taken since a look. The lock is held.
-func (s *Scheduler) since(seen *snapshot) (requests []protocol.Request) {
+func (s *Scheduler) since(seen *snapshot) (specs []*protocol.Spec) {
 	for _, j := range s.jobs {
 		if j.state == queued && j.since.After(seen.at) && !seen.has(j.name) {
-			requests = append(requests, j.record.Submission.Spec.Request)
+			specs = append(specs, &j.record.Submission.Spec)
 		}
 	}
-	return requests
+	return specs
 }
 
 // get is the job with this tag; nil when there is none.

@@ -45,19 +45,19 @@ func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	w := seen.admitted(j.record.Submission.Spec.Request)
+	of := j.record.Submission.Spec.Association
+	w := seen.admitted(j.record.Submission.Spec.Request, of.Partition)
 	if len(w.partitions) == 0 {
-		_, reason := choose(seen.partitions, w.Request, seen.machine)
-		return &localsched.RefusedError{Reason: reason}
+		return &localsched.RefusedError{Reason: seen.refuses(w.Request, of.Partition)}
 	}
 	held := s.inReservation(j.tag)
 	where, guess := w.partitions[:1], estimates{} // a reservation is made in the first
 	if len(held) == 0 {
-		where, guess = s.where(seen, w)
+		where, guess = s.where(seen, w, of)
 	}
 	submit := func(where []*partition, more []string) (uint32, error) {
-		args := shape(w.Request, strings.Join(namesOf(where), ","), seen.machine)
-		return s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(args, more, s.config.Extra))
+		args := s.shapeFor(w.Request, strings.Join(namesOf(where), ","), seen.machine, of)
+		return s.commands.sbatch(ctx, j.dir, j.record, j.name, slices.Concat(more, args))
 	}
 	id, err := submit(where, held)
 	if _, refused := refusal(err); refused && len(where) > 1 { // one of them may not be for this account
@@ -76,8 +76,8 @@ func (s *Scheduler) sbatch(ctx context.Context, j *job) error {
 // where is in which partitions a job may start: the one in which it would start first, then
 // the others that admit it, of which Slurm takes the first that has room. Slurm gives a job
 // whole nodes everywhere if one of its partitions does: these are not mixed.
-func (s *Scheduler) where(seen *snapshot, w admittedJob) ([]*partition, estimates) {
-	first, guess := s.estimate(seen, w)
+func (s *Scheduler) where(seen *snapshot, w admittedJob, of protocol.Association) ([]*partition, estimates) {
+	first, guess := s.estimate(seen, w, of)
 	where := []*partition{first}
 	for _, p := range w.partitions {
 		if p != first && p.wholeNode == first.wholeNode {

@@ -108,7 +108,7 @@ func (s *Scheduler) admit(ctx context.Context, submission localsched.Submission)
 	if err != nil {
 		return spool.Job{}, err
 	}
-	if _, reason := choose(seen.partitions, submission.Spec.Request, seen.machine); reason != "" {
+	if reason := seen.refuses(submission.Spec.Request, submission.Spec.Partition); reason != "" {
 		return spool.Job{}, &localsched.RefusedError{Reason: reason}
 	}
 	owner, err := s.accounts.Runnable(ctx, submission.Account)

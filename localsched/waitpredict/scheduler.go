@@ -86,7 +86,7 @@ func (s *Scheduler) added(ctx context.Context, query localsched.Query, quotes []
 	if len(query.Ahead) == 0 || byPlan {
 		return added, nil
 	}
-	without, err := s.Scheduler.Quote(ctx, localsched.Query{Jobs: query.Jobs})
+	without, err := s.Scheduler.Quote(ctx, localsched.Query{Jobs: query.Jobs, Associations: query.Associations})
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,12 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -25,11 +27,14 @@ type Desk struct {
 	MaxCycle   int    // that the site takes in a period, over all senders; 0: any number
 	Stopped    string // why the site takes no jobs now; empty: it does
 	Accounts   rules.Accounts
+	Mapping    association.Table // of what its own jobs are charged to, and where they run
 	Policy     *policy.Description
 	Objectives *broker.Objectives
 	Partners   []Partner // those that are configured, in order
 
 	ExportRemote []string // variables that leave with every job
+
+	user string // of the jobs that are looked at now
 }
 
 // Partner is what is known of another site, by its card.
@@ -87,6 +92,9 @@ func (d *Desk) eligibility(spec *protocol.Spec, together bool) (can, certain boo
 		site := d.site(i)
 		switch site.Judge(spec, together) {
 		case eligible.Eligible:
+			if i == 0 && d.unmapped(spec) != "" {
+				continue
+			}
 			return true, true
 		case eligible.NotKnown:
 			certain = false
@@ -102,8 +110,36 @@ func (d *Desk) refusals(spec *protocol.Spec, together bool) []view.SiteRefusal {
 	for i := range all {
 		site := d.site(i)
 		all[i] = view.SiteRefusal{Site: site.Name, Reason: site.IneligibleReason(spec, together)}
+		if i == 0 && all[i].Reason == "" {
+			all[i].Reason = d.unmapped(spec)
+		}
 	}
 	return all
+}
+
+// unmapped is why this site does not take the account, the partition or the QOS that a job of its own asks
+// for; empty: it does.
+func (d *Desk) unmapped(spec *protocol.Spec) string {
+	if _, err := d.Mapping.Map(d.Site.Name, cmp.Or(spec.User, d.user), spec.Association); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// AssociationNotices says what of the jobs' accounts, partitions and QOS has no effect where they may run
+// at this site, each once.
+func (d *Desk) AssociationNotices(user string, jobs []protocol.Job) (notices []string) {
+	for i := range jobs {
+		spec := &jobs[i].Spec
+		mapped, err := d.Mapping.Map(d.Site.Name, user, spec.Association)
+		if err != nil || mapped.Note == "" || !spec.Allows(d.Site.Name) {
+			continue
+		}
+		if notice := fmt.Sprintf("%s: %s", d.Site.Name, mapped.Note); !slices.Contains(notices, notice) {
+			notices = append(notices, notice)
+		}
+	}
+	return notices
 }
 
 // site is this site (0), or a partner, as one that jobs may be sent to.

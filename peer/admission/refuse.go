@@ -203,5 +203,7 @@ func (d *Desk) refuse(user string, a *protocol.Application, jobs []protocol.Job)
 	if why := quoting.TooLargeReason(user, jobs); a != nil && why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
-	return d.Refuse(a, jobs)
+	of := *d
+	of.user = user
+	return of.Refuse(a, jobs)
 }

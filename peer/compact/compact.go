@@ -135,7 +135,8 @@ func (a *Store) siteNames(sites []protocol.SiteName) []protocol.SiteName {
 
 // Row has a job's row share what it can.
 func (a *Store) Row(stored *row.Job) {
-	stored.Spec.Name, stored.Spec.User, stored.Spec.QOS = a.Text(stored.Spec.Name), a.Text(stored.Spec.User), a.Text(stored.Spec.QOS)
+	stored.Spec.Name, stored.Spec.User = a.Text(stored.Spec.Name), a.Text(stored.Spec.User)
+	stored.Spec.Account, stored.Spec.Partition, stored.Spec.QOS = a.Text(stored.Spec.Account), a.Text(stored.Spec.Partition), a.Text(stored.Spec.QOS)
 	stored.Spec.Sites = a.siteNames(stored.Spec.Sites)
 	stored.Reason = a.Text(stored.Reason)
 	stored.Site = protocol.SiteName(a.Text(string(stored.Site)))

@@ -59,6 +59,7 @@ func (r *checker) check() {
 	r.AtLeast("limits.max_jobs_per_user", c.Limits.MaxJobsPerUser, 1)
 	r.checkResults(&c.Results)
 	r.checkAccounts(&c.Accounts)
+	r.checkAssociations()
 	for i, user := range c.API.Admins {
 		r.checkUser(fmt.Sprintf("api.admins[%d]", i), user)
 	}

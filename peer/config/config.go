@@ -4,6 +4,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -33,11 +34,14 @@ type Config struct {
 	Mail           *Mail          `toml:"mail"` // nil: no mail is sent
 	Staging        Staging        `toml:"staging"`
 	Accounts       Accounts       `toml:"accounts"`
-	API            API            `toml:"api"`
-	Metrics        Metrics        `toml:"metrics"`
-	Log            Log            `toml:"log"`
-	Plugins        []Plugin       `toml:"plugin"`  // in the order of the files
-	Partners       []Partner      `toml:"partner"` // in the order of the files
+
+	Associations []association.Rule `toml:"association"` // the first that is for a job counts
+
+	API      API       `toml:"api"`
+	Metrics  Metrics   `toml:"metrics"`
+	Log      Log       `toml:"log"`
+	Plugins  []Plugin  `toml:"plugin"`  // in the order of the files
+	Partners []Partner `toml:"partner"` // in the order of the files
 
 	// Warnings are those of [Load], sorted.
 	Warnings []problems.Problem

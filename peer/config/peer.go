@@ -53,6 +53,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 		ReclaimAfter:       c.Handoff.ReclaimAfter,
 		TombstoneTTL:       c.Handoff.TombstoneTTL,
 		Accounts:           parts.Accounts,
+		Associations:       c.AssociationTable(),
 		AskUnreliableLast:  true,
 		MaxGridJobs:        c.Limits.MaxActiveJobs,
 		MaxUserJobs:        c.Limits.MaxJobsPerUser,

@@ -76,6 +76,7 @@ func reference() []section {
 			{name: "events", about: "How long \"switchyard explain\" shows the events of a job; at most as long as the job is kept."},
 		}},
 		{name: "accounts", about: "The account of this machine that runs the jobs of each local user. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},
+		{name: associationSection, array: true, optional: true, about: "What the account, partition and QOS (submit -A, -p, -q) of a job mean at this site; one table for each case. The first table counts that matches a job and has something to say about each of the three that the job asks for. A job that asks for one and that no table is for is refused; one that asks for none gets the site's defaults. If no table is for its origin, its account and partition have no effect, and the user is notified; a job with a QOS is then refused unless [cost] qos_factors has that. Patterns are whole names in which * stands for any characters and ? for one.", keys: associationKeys()},
 		{name: "api", about: "What users may see and do through the socket.", keys: []entry{
 			{name: "private", example: "true", about: "Whether users see only their own jobs, as with PrivateData=jobs of Slurm. The commands queue, status, explain, logs, cancel and history then treat jobs of other users, and of partners' users, as unknown. Root, the peer's account and admins see all jobs. If unset, every user sees all jobs."},
 			{name: "admins", example: `["ops"]`, about: "Users of this site who may see and cancel all jobs, like root and the peer's account. They may not read the output of other users' jobs. If unset, there are no further admins."},
@@ -279,6 +280,21 @@ func accountKeys() []entry {
 	return []entry{
 		{name: "users", about: "Which users may run jobs in addition to those in local. \"same\": every user, as the account of the same name. \"listed\": no other user."},
 		{name: "local", example: `{ root = "nobody" }`, about: "Accounts of individual users. Jobs that root submits are refused unless root is listed."},
+	}
+}
+
+func associationKeys() []entry {
+	return []entry{
+		{name: "origin", required: true, live: true, example: `"south"`, about: "Site where the job was submitted: this site, a partner, or a pattern."},
+		{name: "user", live: true, example: `"alice"`, about: "Pattern of the user at the origin. If unset, any."},
+		{name: "account", live: true, example: `"phys-*"`, about: "Pattern of the account that the job asks for; \"?*\" is any, \"*\" any or none. Without as_account the job gets what it asks for. If unset, jobs with an account match only if as_account, ignore or refuse says what becomes of it."},
+		{name: "partition", live: true, example: `"batch"`, about: "Pattern of the partition, as account. Of several partitions of a job, the first that is mapped counts."},
+		{name: "qos", live: true, example: `"*"`, about: "Pattern of the QOS, as account."},
+		{name: "as_account", live: true, example: `"grid-phys"`, about: "Account of this site that the job is charged to. If unset, the requested one where account matches it, else the default one."},
+		{name: "as_partition", live: true, example: `"long"`, about: "Partition of this site in which the job runs; with Slurm, one of [localsched.slurm] partitions. If unset, the requested one where partition matches it, else any."},
+		{name: "as_qos", live: true, example: `"idle"`, about: "QOS of this site. With qos_factors in [cost] it must be one of them, and sets the price. If unset, the requested one where qos matches it, else the default one."},
+		{name: "ignore", live: true, example: `["partition"]`, about: "Which of \"account\", \"partition\" and \"qos\" have no effect though the job asks for them; the quote says so. If unset, none."},
+		{name: "refuse", live: true, example: `"members of phys only"`, about: "Reason for which this site refuses such jobs, instead of mapping them. If unset, they are mapped."},
 	}
 }
 

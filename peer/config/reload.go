@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
@@ -30,8 +31,11 @@ func (c *Config) Changes(next *Config) (changes []Change) {
 		for _, key := range orderedKeys(from, to) {
 			if from[key].text != to[key].text {
 				live := from[key].live && to[key].live || s.name == pluginSection && c.adds(to[key].element)
-				if s.name == partnerSection {
+				switch s.name {
+				case partnerSection:
 					live = partners
+				case associationSection:
+					live = true
 				}
 				changes = append(changes, Change{Key: key, From: from[key].text, To: to[key].text, Live: live})
 			}
@@ -55,8 +59,11 @@ func (c *Config) values(s section) map[string]shownValue {
 	for i, table := range c.tables(s) {
 		name, element := s.name, ""
 		if s.array {
-			named, _ := settings.Field(table, "name")
-			element = named.String()
+			if named, has := settings.Field(table, "name"); has {
+				element = named.String()
+			} else {
+				element = strconv.Itoa(i + 1)
+			}
 			name = fmt.Sprintf("%s[%s]", s.name, element)
 		}
 		for rank, e := range s.entries(table) {
@@ -86,6 +93,8 @@ func (c *Config) adds(name string) bool {
 const (
 	pluginSection  = "plugin"
 	partnerSection = "partner"
+
+	associationSection = "association"
 )
 
 // mayHave says whether a configuration that [Load] has checked may have its partners beside the
@@ -123,7 +132,7 @@ func (c *Config) With(next *Config) *Config {
 	mixed := *c
 	mixed.places = maps.Clone(c.places)
 	for _, s := range reference() {
-		if s.name == partnerSection {
+		if s.name == partnerSection || s.name == associationSection {
 			continue
 		}
 		for i, table := range mixed.tables(s) {
@@ -149,6 +158,7 @@ func (c *Config) With(next *Config) *Config {
 			mixed.Plugins = append(mixed.Plugins, p)
 		}
 	}
+	mixed.replaceAssociations(next)
 	if c.mayHave(next.Partners) {
 		maps.DeleteFunc(mixed.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
 		mixed.Partners = slices.Clone(next.Partners)
@@ -157,6 +167,15 @@ func (c *Config) With(next *Config) *Config {
 		}
 	}
 	return &mixed
+}
+
+// replaceAssociations takes all of them over from another configuration: their order counts.
+func (c *Config) replaceAssociations(next *Config) {
+	maps.DeleteFunc(c.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, associationSection+"[") })
+	c.Associations = slices.Clone(next.Associations)
+	for i := range next.Associations {
+		c.movePlaces(next, associationSection, i, i)
+	}
 }
 
 // movePlaces takes over where the keys of an element of an array were set, as those of another

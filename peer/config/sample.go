@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/association"
 )
 
 // sampleHead begins the sample.
@@ -85,7 +86,7 @@ func defaultsOf(s section) reflect.Value {
 	c.Cost.CPU, c.Cost.Eco = &CPUCost{Periods: []CostPeriod{{}}}, new(EcoCost)
 	c.Cost.Eco.SetDefaults()
 	c.Cost.Licenses, c.WaitingCosts = []LicenseCost{{}}, []WaitingCost{{}}
-	c.Partners, c.Plugins = []Partner{{}}, []Plugin{{}}
+	c.Partners, c.Plugins, c.Associations = []Partner{{}}, []Plugin{{}}, []association.Rule{{}}
 	c.Plugins[0].SetDefaults()
 	return c.tables(s)[0]
 }

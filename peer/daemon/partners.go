@@ -123,7 +123,7 @@ func (d *Daemon) setPartners(ctx context.Context, cfg *config.Config) error {
 	defer cancel()
 	d.accounts.set(cfg)
 	_, err := d.node.Ask(limited, func(asked event.AskID) event.Event {
-		return event.SetPartners{Asked: asked, Partners: cfg.PeerPartners()}
+		return event.SetPartners{Asked: asked, Partners: cfg.PeerPartners(), Associations: cfg.AssociationTable()}
 	})
 	if err != nil {
 		return err

@@ -148,7 +148,7 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 			return fmt.Errorf("change the power budget: %w", err)
 		}
 	}
-	if in("partner[") {
+	if in("partner[") || in("association[") {
 		if err = d.changePartners(ctx, next); err != nil {
 			return fmt.Errorf("change the partners: %w", err)
 		}

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,6 +31,9 @@ func sizeText(job view.Job) string {
 	}
 	if job.Exclusive {
 		text += ", exclusive"
+	}
+	if asked := job.AssociationText(); asked != "" {
+		text += ", with " + console.Plain(asked)
 	}
 	if job.Container != "" {
 		text += ", in the container " + console.Plain(job.Container)
@@ -84,6 +88,7 @@ func columns() []queueColumn {
 	id := func(job *view.Job, _ time.Time) string { return job.ID.String() }
 	return []queueColumn{
 		{"A", "JOBID", "job id", false, id},
+		{"a", "ACCOUNT", "account", true, func(job *view.Job, _ time.Time) string { return console.Plain(cmp.Or(job.Account, "n/a")) }},
 		{"C", "CPUS", "CPUs", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
 		{"D", "NODES", "requested nodes", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
 		{"e", "END_TIME", "end time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Ended) }},
@@ -95,6 +100,8 @@ func columns() []queueColumn {
 		{"m", "MIN_MEMORY", "memory of a node", false, func(job *view.Job, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
 		{"M", "TIME", "time used", false, func(job *view.Job, now time.Time) string { return elapsed(*job, now) }},
 		{"N", "SITE", "site", true, func(job *view.Job, _ time.Time) string { return console.Plain(string(job.Site)) }},
+		{"P", "PARTITION", "partition", true, func(job *view.Job, _ time.Time) string { return console.Plain(cmp.Or(job.Partition, "n/a")) }},
+		{"q", "QOS", "quality of service", true, func(job *view.Job, _ time.Time) string { return console.Plain(cmp.Or(job.QOS, "n/a")) }},
 		{"r", "REASON", "reason", true, func(job *view.Job, _ time.Time) string { return console.Plain(reasonOrNone(job)) }},
 		{"R", "SITE(REASON)", "site, or reason if pending or ended", true, siteOrReason},
 		{"S", "START_TIME", "start time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Started) }},

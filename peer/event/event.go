@@ -1,6 +1,7 @@
 package event
 
 import (
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -116,11 +117,12 @@ type Reconfigure struct {
 	Runtime rules.RuntimeConfig
 }
 
-// SetPartners replaces the configured partners, from here on. Answered by [view.Done] or
-// [view.Refusal].
+// SetPartners replaces the configured partners, and what the accounts, partitions and QOS of their jobs
+// and of local users' jobs mean here, from here on. Answered by [view.Done] or [view.Refusal].
 type SetPartners struct {
-	Asked    AskID
-	Partners []rules.Partner // in any order
+	Asked        AskID
+	Partners     []rules.Partner // in any order
+	Associations association.Table
 }
 
 // ChangePrices says that the feed of electricity prices has been replaced: the peer asks it now, and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
@@ -48,13 +49,35 @@ func (h Host) DeclineOwn(j *tables.Job, spec *protocol.Spec) string {
 	if j != nil && j.Excluded.Excludes(h.Config.Site, h.Now) {
 		return cmp.Or(j.NotHere, rounds.TriedInVain)
 	}
-	if why := h.Desk.Unsold(spec); why != "" {
-		return why
+	if _, err := h.Associate(h.Config.Site, spec); err != nil {
+		return view.Clip(err.Error())
 	}
 	if _, err := h.Config.Accounts.Local(spec.User); err != nil {
 		return err.Error()
 	}
 	return ""
+}
+
+// Associate is the account, the partition and the QOS that a job of an origin gets here, or why it gets none.
+func (h Host) Associate(origin protocol.SiteName, spec *protocol.Spec) (association.Mapped, error) {
+	return h.Config.Associations.Map(origin, spec.User, spec.Association)
+}
+
+// priced is a job as the site prices it.
+func priced(spec *protocol.Spec, mapped *association.Mapped) *protocol.Spec {
+	by := mapped.Price(spec.Association)
+	if by == spec.Association {
+		return spec
+	}
+	here := *spec
+	here.Association = by
+	return &here
+}
+
+// TariffOf is what the site charges for a job of an origin, whenever that runs; nil: nothing.
+func (h Host) TariffOf(origin protocol.SiteName, spec *protocol.Spec) *protocol.Tariff {
+	mapped, _ := h.Associate(origin, spec) // one that is refused now got what its row says before
+	return h.Desk.TariffOf(priced(spec, &mapped), h.Now)
 }
 
 // QuoteOwn is the local scheduler's quote for a job of a local user, which got the error instead:
@@ -67,7 +90,7 @@ func (h Host) QuoteOwn(j *tables.Job, spec *protocol.Spec, q protocol.Quote, fai
 		return protocol.Quote{Job: spec.Job, Declined: why}
 	}
 	q.Job, q.Note = spec.Job, quoting.Note(&q)
-	h.charge(&q, spec, by)
+	h.charge(&q, h.Config.Site, spec, by)
 	return q
 }
 
@@ -77,11 +100,22 @@ func NoAnswer(err error) string {
 }
 
 // charge adds to a quote what the work costs here, or declines what is not sold.
-func (h Host) charge(q *protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) {
+func (h Host) charge(q *protocol.Quote, origin protocol.SiteName, spec *protocol.Spec, by protocol.EnergyPricing) {
 	if q.Declined != "" {
 		return
 	}
-	h.Desk.Charge(q, spec, by, h.Now)
+	mapped, err := h.Associate(origin, spec)
+	if err != nil { // the table is another one than when the question came
+		*q = protocol.Quote{Job: q.Job, Declined: view.Clip(err.Error())}
+		return
+	}
+	switch {
+	case mapped.Note != "" && q.Note != "":
+		q.Note = mapped.Note + "; " + q.Note
+	case mapped.Note != "":
+		q.Note = mapped.Note
+	}
+	h.Desk.Charge(q, priced(spec, &mapped), by, h.Now)
 	q.Declined, q.Note = view.Clip(q.Declined), view.ClipTo(quoting.MaxNote, q.Note)
 }
 
@@ -119,8 +153,8 @@ func (h Host) DeclineGuest(one *partner.Partner, spec *protocol.Spec, together b
 	if _, err := h.Config.Accounts.Guest(one.Site, spec.User); err != nil {
 		return view.Clip(err.Error())
 	}
-	if why := h.Desk.Unsold(spec); why != "" {
-		return why
+	if _, err := h.Associate(one.Site, spec); err != nil {
+		return view.Clip(err.Error())
 	}
 	if why := h.filesReason(one, spec); why != "" {
 		return why
@@ -173,6 +207,7 @@ func (h Host) Query() localsched.Query {
 
 // Answer is the answer to a partner's request as far as it is known.
 type Answer struct {
+	From    protocol.SiteName
 	Request protocol.QuoteRequest
 	Reply   protocol.QuoteReply
 	places  []int // in the reply, of the jobs that the local scheduler is asked about
@@ -183,7 +218,7 @@ type Answer struct {
 // the answer is complete.
 func (h Host) Answer(one *partner.Partner, m protocol.QuoteRequest, left int) (Answer, localsched.Query) {
 	limits := h.Limits(one)
-	a := Answer{Request: m, Reply: protocol.QuoteReply{
+	a := Answer{From: one.Site, Request: m, Reply: protocol.QuoteReply{
 		Round: m.Round, Quotes: make([]protocol.Quote, len(m.Jobs)),
 		MaxJobs: limits.Accept(left), Valid: h.Config.CheckInterval, MaxCPUs: limits.CPUsLeft(),
 	}}
@@ -199,7 +234,9 @@ func (h Host) Answer(one *partner.Partner, m protocol.QuoteRequest, left int) (A
 			a.Reply.Quotes[i].Declined = quoting.GuardedReason
 			continue
 		}
-		query.Jobs, a.places = append(query.Jobs, request), append(a.places, i)
+		mapped, _ := h.Associate(one.Site, spec) // DeclineGuest has asked
+		query.Add(request, mapped.Association)
+		a.places = append(a.places, i)
 	}
 	return a, query
 }
@@ -222,12 +259,12 @@ func (h Host) Fill(a *Answer, quoted *event.QuoteResult, failed error) {
 			a.Reply.Quotes[i].Declined = NoAnswer(failed)
 			continue
 		}
-		a.Reply.Quotes[i] = h.quoteGuest(quoted.Quotes[k], &a.Request.Jobs[i], a.Request.EnergyPricing)
+		a.Reply.Quotes[i] = h.quoteGuest(quoted.Quotes[k], a.From, &a.Request.Jobs[i], a.Request.EnergyPricing)
 	}
 }
 
 // quoteGuest is what a partner gets of the local scheduler's quote for its job.
-func (h Host) quoteGuest(q protocol.Quote, spec *protocol.Spec, by protocol.EnergyPricing) protocol.Quote {
+func (h Host) quoteGuest(q protocol.Quote, from protocol.SiteName, spec *protocol.Spec, by protocol.EnergyPricing) protocol.Quote {
 	if why := quoting.DelayReason(&q, h.Config.Protect.Delay); why != "" {
 		q = protocol.Quote{Declined: why}
 	}
@@ -235,7 +272,7 @@ func (h Host) quoteGuest(q protocol.Quote, spec *protocol.Spec, by protocol.Ener
 		return protocol.Quote{Job: spec.Job, Declined: q.Declined}
 	}
 	q.Job, q.Delay, q.Note = spec.Job, 0, quoting.Note(&q)
-	h.charge(&q, spec, by)
+	h.charge(&q, from, spec, by)
 	return q
 }
 
@@ -275,7 +312,10 @@ func (h Host) Submission(rows *tables.Tables, r *localrun.Run) (localsched.Submi
 	default:
 		return s, false
 	}
+	if r.Association != (protocol.Association{}) {
+		s.Spec.Association = r.Association
+	}
 	s.Payload = h.Desk.AtSpeed(&s, h.Now)
-	s.Spec.Request = r.Request
+	s.Spec.Request, s.Spec.Association = r.Request, r.Association
 	return s, true
 }

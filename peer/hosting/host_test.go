@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/hosting"
@@ -54,10 +55,20 @@ func TestDecline(t *testing.T) {
 		change     func(h *hosting.Host, one *partner.Partner, s *protocol.Spec, j *tables.Job)
 		own, guest string // what the reasons contain; empty: it would run the job
 	}{
-		"nothing":                             {func(*hosting.Host, *partner.Partner, *protocol.Spec, *tables.Job) {}, "", ""},
-		"a wide job":                          {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.CPUs = 9 }, "CPUs", "CPUs"},
-		"a user without an account":           {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.User = "eve" }, "no account", "no account"},
-		"a class of service that is not sold": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.QOS = "gold" }, "class of service", "class of service"},
+		"nothing":                   {func(*hosting.Host, *partner.Partner, *protocol.Spec, *tables.Job) {}, "", ""},
+		"a wide job":                {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.CPUs = 9 }, "CPUs", "CPUs"},
+		"a user without an account": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.User = "eve" }, "no account", "no account"},
+		"an account that nothing maps": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.Associations, s.Account = association.Table{Rules: []association.Rule{{Origin: "b", Account: "phys"}}}, "chem"
+		}, "", `account "chem" of user "ada" of b: not mapped`},
+		"an account that is refused to all": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.Associations, s.Account = association.Table{Rules: []association.Rule{{Origin: "*", Account: "chem", Refuse: "closed"}}}, "chem"
+		}, "refused: closed", "refused: closed"},
+		"a QOS where nothing is mapped": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.QOS = "gold" }, "none of that name", "none of that name"},
+		"a QOS with a price": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.Associations.Priced, s.QOS = []string{"gold"}, "gold"
+		}, "", ""},
+		"an account where nothing is mapped": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.Account = "chem" }, "", ""},
 		"the site is excluded": {func(h *hosting.Host, _ *partner.Partner, _ *protocol.Spec, j *tables.Job) {
 			j.Excluded.Exclude("a", h.Now+1)
 			j.NotHere = "the queue is full"

@@ -21,8 +21,10 @@ import (
 //	tune a initiation=receiver stay
 //	                           changes the rules of rounds while the site runs
 //	partners a b c             gives site a these partners while it runs
+//	map b origin=a account=phys as_account=guest
+//	                           puts a rule of what accounts, partitions and QOS mean at site b before others
 //	submit a cpus=2 time=60s run=40s name=x
-//	                           also n= user= exit= sites=b,c key= power= requeue fail refuse
+//	                           also n= user= exit= sites=b,c key= power= account= partition= qos= requeue fail refuse
 //	quote a cpus=2 time=60s    asks what the job would be quoted
 //	cancel a a1                job a1 is the first of site a
 //	deliver a->b [kind]        the oldest message of a wire; also drop, duplicate
@@ -107,7 +109,7 @@ func (s *Script) do(verb string, args []string) error {
 		"advance": s.advance, "crash": s.crash, "restart": s.restart, "wipe": s.wipe,
 		"cut": s.cut, "heal": s.heal, "connect": s.connect, "disconnect": s.disconnect,
 		"hold": s.hold, "answer": s.answer, "lose": s.lose, "undo": s.undo, "release": s.release,
-		"member": s.member, "tune": s.tune, "partners": s.partners, "feed": s.feed,
+		"member": s.member, "tune": s.tune, "partners": s.partners, "map": s.mapAssociation, "feed": s.feed,
 		"together": s.together, "requeue": s.requeue, "save": s.save, "restore": s.restore, "recover": s.recover, "clock": s.clock,
 	}
 	if do := verbs[verb]; do != nil {

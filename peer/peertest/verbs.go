@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -88,6 +89,12 @@ func (w *wanted) read(key, value string) (err error) {
 		w.user = value
 	case "key":
 		w.key = value
+	case "account":
+		w.spec.Account = value
+	case "partition":
+		w.spec.Partition = value
+	case "qos":
+		w.spec.QOS = value
 	case "sites":
 		for name := range strings.SplitSeq(value, ",") {
 			w.spec.Sites = append(w.spec.Sites, protocol.SiteName(name))
@@ -144,6 +151,34 @@ func (s *Script) partners(args []string) error {
 		partners = append(partners, rules.Partner{Site: other.Name, PublicKey: other.cfg.PublicKey, MaxJobs: 1000})
 	}
 	s.world.SetPartners(site.Name, func(cfg *rules.Config) { cfg.Partners = partners })
+	return nil
+}
+
+// mapAssociation puts a rule before those of a site's table of associations while it runs.
+func (s *Script) mapAssociation(args []string) error {
+	site, err := s.site(args)
+	if err != nil {
+		return err
+	}
+	var rule association.Rule
+	for _, arg := range args[1:] {
+		key, value, _ := strings.Cut(arg, "=")
+		field := map[string]*string{
+			"origin": &rule.Origin, "user": &rule.User, "account": &rule.Account, "partition": &rule.Partition, "qos": &rule.QOS,
+			"as_account": &rule.AsAccount, "as_partition": &rule.AsPartition, "as_qos": &rule.AsQOS, "refuse": &rule.Refuse,
+		}[key]
+		switch {
+		case key == "ignore":
+			rule.Ignore = strings.Split(value, ",")
+		case field == nil:
+			return fmt.Errorf("%s: no such key of a rule", arg)
+		default:
+			*field = value
+		}
+	}
+	s.world.SetPartners(site.Name, func(cfg *rules.Config) {
+		cfg.Associations.Rules = append([]association.Rule{rule}, cfg.Associations.Rules...)
+	})
 	return nil
 }
 

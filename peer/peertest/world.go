@@ -195,7 +195,7 @@ func (w *World) SetPartners(name protocol.SiteName, change func(*rules.Config)) 
 	before := trusted(s)
 	change(&s.cfg)
 	asked := w.Ask(name, func(asked event.AskID) event.Event {
-		return event.SetPartners{Asked: asked, Partners: s.cfg.Partners}
+		return event.SetPartners{Asked: asked, Partners: s.cfg.Partners, Associations: s.cfg.Associations}
 	})
 	after := trusted(s)
 	for _, other := range w.sites {

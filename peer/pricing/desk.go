@@ -118,18 +118,6 @@ func (d Desk) starts(q *protocol.Quote, by protocol.EnergyPricing, now protocol.
 	return price.Starts{Low: now.Add(min(q.AWTLow, q.AWT)), Middle: planned, High: now.Add(max(q.AWTHigh, q.AWT))}
 }
 
-// Unsold is what a job needs that no site without a price list has; empty: nothing, or this one has a
-// list.
-func (d Desk) Unsold(spec *protocol.Spec) string {
-	switch {
-	case d.Costs != nil:
-		return ""
-	case spec.QOS != "":
-		return fmt.Sprintf("the site has no class of service %q: its [cost] names none", spec.QOS)
-	}
-	return ""
-}
-
 // MHz is the frequency at which the CPUs of a job that starts now are to run. Zero means that it
 // is not set.
 func (d Desk) MHz(spec *protocol.Spec, now protocol.Instant) int {

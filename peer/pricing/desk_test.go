@@ -105,21 +105,3 @@ func TestPriceList(t *testing.T) {
 		}
 	}
 }
-
-// TestUnsold: only a price list has classes of service.
-func TestUnsold(t *testing.T) {
-	t.Parallel()
-	d := desk(10)
-	for want, spec := range map[string]protocol.Spec{
-		"": {},
-		`the site has no class of service "gold": its [cost] names none`: {QOS: "gold"},
-	} {
-		if got := d.Unsold(&spec); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		listed := d
-		if listed.Costs = (list{}); listed.Unsold(&spec) != "" {
-			t.Errorf("with a list: %q", listed.Unsold(&spec))
-		}
-	}
-}

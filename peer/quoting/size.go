@@ -34,11 +34,16 @@ func (r *Request) Fits(rows []protocol.Spec, predicted bool) bool {
 
 // RequestBytes is the most that a job can have in a quote request: its numbers take less
 // than 100 bytes, and 50 more of results and with what is predicted of the run; a text its
-// length and up to 3 bytes more, and a resource 20 more than its name and type.
+// length and up to 3 bytes more, or 4 for an account or a partition, and a resource 20 more than its name and type.
 func RequestBytes(spec *protocol.Spec, predicted bool) int {
 	n := 100 + len(spec.User)
 	if spec.Stages() {
 		n += 14
+	}
+	for _, name := range []string{spec.Account, spec.Partition} {
+		if name != "" {
+			n += 4 + len(name)
+		}
 	}
 	if predicted || spec.DataOut > 0 || spec.QOS != "" {
 		n += 50 + len(spec.QOS)

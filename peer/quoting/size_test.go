@@ -63,7 +63,7 @@ func TestRequestBytes(t *testing.T) {
 		"a user":       {protocol.Spec{User: "ada"}, false, 103},
 		"a prediction": {protocol.Spec{}, true, 150},
 		"results":      {protocol.Spec{DataOut: 1}, false, 150},
-		"a priority":   {protocol.Spec{QOS: "high"}, false, 154},
+		"a priority":   {protocol.Spec{Association: protocol.Association{QOS: "high"}}, false, 154},
 		"sites":        {protocol.Spec{Sites: []protocol.SiteName{"a", "bc"}}, false, 109},
 		"licenses":     {protocol.Spec{Request: protocol.Request{Resources: []protocol.Resource{protocol.NewLicense("x", 1), protocol.NewLicense("yz", 2)}}}, false, 157},
 	} {

@@ -37,6 +37,8 @@ type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by
 	ReservedAt       protocol.Instant  `json:"reserved_at,omitempty"`       // since when it is; 0: not yet
 	Tariff           *protocol.Tariff  `json:"tariff,omitempty"`            // that holds for its run; nil: it costs nothing
 
+	Association protocol.Association `json:"association,omitzero"` // by its names at this site
+
 	Tolerance protocol.Duration `json:"tolerance,omitempty"` // how much later than ReservedAt it may start; 0: by default
 }
 

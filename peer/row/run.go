@@ -20,22 +20,25 @@ const (
 
 // Run is a placement of a job in the local queue.
 type Run struct { //nolint:recvcheck // the core moves it, and gives it out by value
-	Tag            protocol.Tag       `json:"tag"`
-	Phase          RunPhase           `json:"phase"`
-	Local          localsched.LocalID `json:"local,omitempty"`
-	Account        string             `json:"account,omitempty"`
-	Since          protocol.Instant   `json:"since"` // of the commit
-	Started        protocol.Instant   `json:"started,omitempty"`
-	Ended          protocol.Instant   `json:"ended,omitempty"`
-	Seq            uint32             `json:"seq"`             // of the last status to the origin
-	Acked          uint32             `json:"acked,omitempty"` // by the origin
-	Reason         string             `json:"reason,omitempty"`
-	Withdraw       bool               `json:"withdraw,omitempty"` // to be taken back
-	Kill           bool               `json:"kill,omitempty"`     // or ended
-	OperatorReason string             `json:"operator_reason,omitempty"`
-	Restored       bool               `json:"restored,omitempty"` // the row is older than what may have become of it
-	Copied         bool               `json:"copied,omitempty"`   // and the local queue was copied with it
-	Outcome        *protocol.Outcome  `json:"outcome,omitempty"`
+	Tag     protocol.Tag       `json:"tag"`
+	Phase   RunPhase           `json:"phase"`
+	Local   localsched.LocalID `json:"local,omitempty"`
+	Account string             `json:"account,omitempty"`
+
+	Association protocol.Association `json:"association,omitzero"` // of the job, by its names at this site
+
+	Since          protocol.Instant  `json:"since"` // of the commit
+	Started        protocol.Instant  `json:"started,omitempty"`
+	Ended          protocol.Instant  `json:"ended,omitempty"`
+	Seq            uint32            `json:"seq"`             // of the last status to the origin
+	Acked          uint32            `json:"acked,omitempty"` // by the origin
+	Reason         string            `json:"reason,omitempty"`
+	Withdraw       bool              `json:"withdraw,omitempty"` // to be taken back
+	Kill           bool              `json:"kill,omitempty"`     // or ended
+	OperatorReason string            `json:"operator_reason,omitempty"`
+	Restored       bool              `json:"restored,omitempty"` // the row is older than what may have become of it
+	Copied         bool              `json:"copied,omitempty"`   // and the local queue was copied with it
+	Outcome        *protocol.Outcome `json:"outcome,omitempty"`
 }
 
 // CompareTags orders placements by their jobs, and those of one job by their epochs.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -37,6 +38,7 @@ type Config struct {
 	ReclaimAfter       protocol.Duration // reclaim_after: of jobs with Requeue whose site is lost; default 15 min
 	TombstoneTTL       protocol.Duration // tombstones and submission keys; default 7 days
 	Accounts           Accounts          // who may run jobs here
+	Associations       association.Table // what accounts, partitions and QOS of jobs mean here
 	MaxGridJobs        int               // jobs of this origin at once; default 1,000,000
 	MaxUserJobs        int               // of one user of this site at once; default 100,000
 	MaxOutput          int64             // bytes of a job's output that are brought home; default 10 GiB

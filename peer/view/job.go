@@ -24,6 +24,8 @@ type Queue struct {
 
 // Job is a job as people see it, at its origin or at the site that runs it.
 type Job struct {
+	protocol.Association // by the names of its origin
+
 	ID          protocol.JobID      `json:"id"`
 	Name        string              `json:"name"`
 	User        string              `json:"user"`
@@ -85,7 +87,7 @@ func Described(s protocol.Spec) Job {
 		ID: s.Job, Name: s.Name, User: s.User, CPUs: s.CPUs, Nodes: s.Nodes, Layout: s.Layout, MemoryMB: s.MemoryMB,
 		WallTime: s.WallTime, Sites: s.Sites, Requeue: s.Requeue, Submitted: s.Submitted,
 		Power: s.Power, Data: s.Data, Comment: s.Comment, Container: s.Container, StageIn: s.StageIn, StageOut: s.StageOut,
-		Resources: s.Resources, Features: s.Features, Exclusive: s.Exclusive,
+		Resources: s.Resources, Features: s.Features, Exclusive: s.Exclusive, Association: s.Association,
 	}
 }
 

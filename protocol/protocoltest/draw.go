@@ -125,10 +125,19 @@ func Spec(t *rapid.T, job protocol.JobID) protocol.Spec {
 		Request: Request(t, job), Name: Text(t), User: Text(t), Sites: Slice(t, Site),
 		Requeue: rapid.Bool().Draw(t, "requeue"), Submitted: Instant(t), MHz: Count(t), Mflops: Count(t),
 		Data: Amount(t), DataOut: Amount(t),
-		QOS:              rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
+		Association:      Association(t),
 		PredictedRunTime: Span(t), Intensity: share(t), Computing: share(t), MeasuredPower: Power(t),
 		Container: rapid.SampledFrom([]string{"", "/images/a.sif", "docker://debian:12"}).Draw(t, "container"),
 		StageIn:   Amount(t), StageOut: rapid.Bool().Draw(t, "stage out"),
+	}
+}
+
+// Association draws what a job is to be charged to, where and with what quality of service.
+func Association(t *rapid.T) protocol.Association {
+	return protocol.Association{
+		Account:   rapid.SampledFrom([]string{"", "physics", strings.Repeat("ä", 32)}).Draw(t, "account"),
+		Partition: rapid.SampledFrom([]string{"", "gpu", "short,long"}).Draw(t, "partition"),
+		QOS:       rapid.SampledFrom([]string{"", "urgent", strings.Repeat("ü", 16)}).Draw(t, "priority"),
 	}
 }
 

@@ -587,8 +587,9 @@ type Spec struct {
 	DataBytes int64 `protobuf:"varint,9,opt,name=data_bytes,json=dataBytes,proto3" json:"data_bytes,omitempty"`
 	// Optional. Bytes that must travel back from a site that is not the origin.
 	DataOutBytes int64 `protobuf:"varint,10,opt,name=data_out_bytes,json=dataOutBytes,proto3" json:"data_out_bytes,omitempty"`
-	// Optional. Class of service, by its name at the site, at most 32 bytes; empty: the
-	// default one.
+	// Optional. Quality of service, as its user names it, at most 32 bytes; empty: the default
+	// one. In the submission to a local scheduler it is by its name there, as account and
+	// partition are.
 	Qos string `protobuf:"bytes,12,opt,name=qos,proto3" json:"qos,omitempty"`
 	// Optional. What the origin predicts of the run on the machine of the receiver: its
 	// time in ms; 0: not known, the wall-time limit counts.
@@ -612,7 +613,13 @@ type Spec struct {
 	// origin; 0: none do.
 	StageInBytes int64 `protobuf:"varint,30,opt,name=stage_in_bytes,json=stageInBytes,proto3" json:"stage_in_bytes,omitempty"`
 	// Optional. Whether files of its working directory come back from such a site.
-	StageOut      bool `protobuf:"varint,31,opt,name=stage_out,json=stageOut,proto3" json:"stage_out,omitempty"`
+	StageOut bool `protobuf:"varint,31,opt,name=stage_out,json=stageOut,proto3" json:"stage_out,omitempty"`
+	// Optional. Account that its use is charged to, as its user names it, at most 64 bytes;
+	// empty: the default one.
+	Account string `protobuf:"bytes,40,opt,name=account,proto3" json:"account,omitempty"`
+	// Optional. Partition in which it is to run, as its user names it, of at most 64 bytes, or
+	// several with commas between, of at most 512 bytes; empty: any.
+	Partition     string `protobuf:"bytes,41,opt,name=partition,proto3" json:"partition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -780,6 +787,85 @@ func (x *Spec) GetStageOut() bool {
 	return false
 }
 
+func (x *Spec) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *Spec) GetPartition() string {
+	if x != nil {
+		return x.Partition
+	}
+	return ""
+}
+
+// Association is the account, the partition and the quality of service of a job at one site,
+// by their names there.
+type Association struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. At most 64 bytes; empty: the default one.
+	Account string `protobuf:"bytes,1,opt,name=account,proto3" json:"account,omitempty"`
+	// Optional. At most 64 bytes; empty: any.
+	Partition string `protobuf:"bytes,2,opt,name=partition,proto3" json:"partition,omitempty"`
+	// Optional. At most 32 bytes; empty: the default one.
+	Qos           string `protobuf:"bytes,3,opt,name=qos,proto3" json:"qos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Association) Reset() {
+	*x = Association{}
+	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Association) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Association) ProtoMessage() {}
+
+func (x *Association) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Association.ProtoReflect.Descriptor instead.
+func (*Association) Descriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Association) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *Association) GetPartition() string {
+	if x != nil {
+		return x.Partition
+	}
+	return ""
+}
+
+func (x *Association) GetQos() string {
+	if x != nil {
+		return x.Qos
+	}
+	return ""
+}
+
 // Payload is what a job runs. Strings are bytes, as Unix has them, without NUL.
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -811,7 +897,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -823,7 +909,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[5]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -836,7 +922,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{5}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Payload) GetScript() []byte {
@@ -925,7 +1011,7 @@ type Staging struct {
 
 func (x *Staging) Reset() {
 	*x = Staging{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1023,7 @@ func (x *Staging) String() string {
 func (*Staging) ProtoMessage() {}
 
 func (x *Staging) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[6]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1036,7 @@ func (x *Staging) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Staging.ProtoReflect.Descriptor instead.
 func (*Staging) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{6}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Staging) GetStageInBytes() int64 {
@@ -992,7 +1078,7 @@ type LimitSignal struct {
 
 func (x *LimitSignal) Reset() {
 	*x = LimitSignal{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1004,7 +1090,7 @@ func (x *LimitSignal) String() string {
 func (*LimitSignal) ProtoMessage() {}
 
 func (x *LimitSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1017,7 +1103,7 @@ func (x *LimitSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitSignal.ProtoReflect.Descriptor instead.
 func (*LimitSignal) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *LimitSignal) GetSignal() int64 {
@@ -1074,7 +1160,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1172,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1185,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -1171,7 +1257,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1269,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1282,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Term) GetName() string {
@@ -1251,7 +1337,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1349,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1362,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -1379,7 +1465,7 @@ type Bill struct {
 
 func (x *Bill) Reset() {
 	*x = Bill{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1477,7 @@ func (x *Bill) String() string {
 func (*Bill) ProtoMessage() {}
 
 func (x *Bill) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1490,7 @@ func (x *Bill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bill.ProtoReflect.Descriptor instead.
 func (*Bill) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Bill) GetStartMs() int64 {
@@ -1456,7 +1542,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1554,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1567,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Outcome) GetState() JobState {
@@ -1562,7 +1648,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +1660,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +1673,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *File) GetStream() Stream {
@@ -1640,7 +1726,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1652,7 +1738,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1665,7 +1751,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1766,7 +1852,7 @@ type Capacity struct {
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1778,7 +1864,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1791,7 +1877,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -1905,7 +1991,7 @@ type NodeGroup struct {
 
 func (x *NodeGroup) Reset() {
 	*x = NodeGroup{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2003,7 @@ func (x *NodeGroup) String() string {
 func (*NodeGroup) ProtoMessage() {}
 
 func (x *NodeGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2016,7 @@ func (x *NodeGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroup.ProtoReflect.Descriptor instead.
 func (*NodeGroup) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *NodeGroup) GetNodes() int64 {
@@ -1989,7 +2075,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2087,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2100,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -2084,7 +2170,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12+\n" +
-	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xe7\x04\n" +
+	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\x9f\x05\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2106,7 +2192,13 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\acomment\x18\x11 \x01(\tR\acomment\x12\x1c\n" +
 	"\tcontainer\x18\x19 \x01(\tR\tcontainer\x12$\n" +
 	"\x0estage_in_bytes\x18\x1e \x01(\x03R\fstageInBytes\x12\x1b\n" +
-	"\tstage_out\x18\x1f \x01(\bR\bstageOutJ\x04\b\v\x10\f\"\xcc\x02\n" +
+	"\tstage_out\x18\x1f \x01(\bR\bstageOut\x12\x18\n" +
+	"\aaccount\x18( \x01(\tR\aaccount\x12\x1c\n" +
+	"\tpartition\x18) \x01(\tR\tpartitionJ\x04\b\v\x10\f\"W\n" +
+	"\vAssociation\x12\x18\n" +
+	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1c\n" +
+	"\tpartition\x18\x02 \x01(\tR\tpartition\x12\x10\n" +
+	"\x03qos\x18\x03 \x01(\tR\x03qos\"\xcc\x02\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2252,7 +2344,7 @@ func file_protocol_common_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_common_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_protocol_common_v1_common_proto_goTypes = []any{
 	(JobState)(0),       // 0: switchyard.common.v1.JobState
 	(Stream)(0),         // 1: switchyard.common.v1.Stream
@@ -2262,36 +2354,37 @@ var file_protocol_common_v1_common_proto_goTypes = []any{
 	(*Request)(nil),     // 5: switchyard.common.v1.Request
 	(*Resource)(nil),    // 6: switchyard.common.v1.Resource
 	(*Spec)(nil),        // 7: switchyard.common.v1.Spec
-	(*Payload)(nil),     // 8: switchyard.common.v1.Payload
-	(*Staging)(nil),     // 9: switchyard.common.v1.Staging
-	(*LimitSignal)(nil), // 10: switchyard.common.v1.LimitSignal
-	(*Load)(nil),        // 11: switchyard.common.v1.Load
-	(*Term)(nil),        // 12: switchyard.common.v1.Term
-	(*Quote)(nil),       // 13: switchyard.common.v1.Quote
-	(*Bill)(nil),        // 14: switchyard.common.v1.Bill
-	(*Outcome)(nil),     // 15: switchyard.common.v1.Outcome
-	(*File)(nil),        // 16: switchyard.common.v1.File
-	(*Usage)(nil),       // 17: switchyard.common.v1.Usage
-	(*Capacity)(nil),    // 18: switchyard.common.v1.Capacity
-	(*NodeGroup)(nil),   // 19: switchyard.common.v1.NodeGroup
-	(*Machine)(nil),     // 20: switchyard.common.v1.Machine
+	(*Association)(nil), // 8: switchyard.common.v1.Association
+	(*Payload)(nil),     // 9: switchyard.common.v1.Payload
+	(*Staging)(nil),     // 10: switchyard.common.v1.Staging
+	(*LimitSignal)(nil), // 11: switchyard.common.v1.LimitSignal
+	(*Load)(nil),        // 12: switchyard.common.v1.Load
+	(*Term)(nil),        // 13: switchyard.common.v1.Term
+	(*Quote)(nil),       // 14: switchyard.common.v1.Quote
+	(*Bill)(nil),        // 15: switchyard.common.v1.Bill
+	(*Outcome)(nil),     // 16: switchyard.common.v1.Outcome
+	(*File)(nil),        // 17: switchyard.common.v1.File
+	(*Usage)(nil),       // 18: switchyard.common.v1.Usage
+	(*Capacity)(nil),    // 19: switchyard.common.v1.Capacity
+	(*NodeGroup)(nil),   // 20: switchyard.common.v1.NodeGroup
+	(*Machine)(nil),     // 21: switchyard.common.v1.Machine
 }
 var file_protocol_common_v1_common_proto_depIdxs = []int32{
 	4,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
 	6,  // 1: switchyard.common.v1.Request.resources:type_name -> switchyard.common.v1.Resource
 	2,  // 2: switchyard.common.v1.Resource.per:type_name -> switchyard.common.v1.Per
 	5,  // 3: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
-	10, // 4: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
-	9,  // 5: switchyard.common.v1.Payload.staging:type_name -> switchyard.common.v1.Staging
-	12, // 6: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
-	12, // 7: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
+	11, // 4: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
+	10, // 5: switchyard.common.v1.Payload.staging:type_name -> switchyard.common.v1.Staging
+	13, // 6: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
+	13, // 7: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
 	0,  // 8: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
-	16, // 9: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
-	17, // 10: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
-	14, // 11: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
+	17, // 9: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
+	18, // 10: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
+	15, // 11: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
 	1,  // 12: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
-	20, // 13: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
-	19, // 14: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
+	21, // 13: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
+	20, // 14: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
 	6,  // 15: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
 	6,  // 16: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
 	17, // [17:17] is the sub-list for method output_type
@@ -2306,14 +2399,14 @@ func file_protocol_common_v1_common_proto_init() {
 	if File_protocol_common_v1_common_proto != nil {
 		return
 	}
-	file_protocol_common_v1_common_proto_msgTypes[8].OneofWrappers = []any{}
+	file_protocol_common_v1_common_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_common_v1_common_proto_rawDesc), len(file_protocol_common_v1_common_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   18,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -87,7 +87,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		Request: EncodeRequest(s.Request), Name: s.Name, User: s.User,
 		Sites:   wire.Convert(s.Sites, func(n protocol.SiteName) string { return string(n) }),
 		Requeue: s.Requeue, SubmittedMs: int64(s.Submitted), Mhz: int64(s.MHz), Mflops: int64(s.Mflops),
-		DataBytes: s.Data, DataOutBytes: s.DataOut, Qos: s.QOS,
+		DataBytes: s.Data, DataOutBytes: s.DataOut, Account: s.Account, Partition: s.Partition, Qos: s.QOS,
 		PredictedRunTimeMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
 		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment, Container: s.Container,
 		StageInBytes: s.StageIn, StageOut: s.StageOut,
@@ -100,7 +100,8 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Request: DecodeRequest(m.GetRequest()), Name: m.GetName(), User: m.GetUser(),
 		Sites:   wire.Convert(m.GetSites(), func(s string) protocol.SiteName { return protocol.SiteName(s) }),
 		Requeue: m.GetRequeue(), Submitted: protocol.Instant(m.GetSubmittedMs()), MHz: wire.Narrow(m.GetMhz()), Mflops: wire.Narrow(m.GetMflops()),
-		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(), QOS: m.GetQos(),
+		Data: m.GetDataBytes(), DataOut: m.GetDataOutBytes(),
+		Association:      protocol.Association{Account: m.GetAccount(), Partition: m.GetPartition(), QOS: m.GetQos()},
 		PredictedRunTime: wire.DecodeSpan(m.GetPredictedRunTimeMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
 		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(), Container: m.GetContainer(),
 		StageIn: m.GetStageInBytes(), StageOut: m.GetStageOut(),
@@ -120,7 +121,7 @@ func CheckSpec(s protocol.Spec) error {
 		wire.Count("mflops", s.Mflops),
 		wire.Amount("data_bytes", s.Data),
 		wire.Amount("data_out_bytes", s.DataOut),
-		wire.Text("qos", s.QOS, protocol.MaxQOS),
+		s.CheckAssociation(),
 		wire.Amount("predicted_run_time_ms", s.PredictedRunTime),
 		checkShare("intensity_ppm", s.Intensity),
 		checkShare("computing_ppm", s.Computing),
@@ -243,4 +244,15 @@ func checkPower(field string, ppm int) error {
 		return wire.Wrong(field, "%d is outside 0 to %d", ppm, protocol.MaxPower)
 	}
 	return nil
+}
+
+// EncodeAssociation converts what a job is at a site; nothing becomes an empty message.
+func EncodeAssociation(a protocol.Association) *Association {
+	return &Association{Account: a.Account, Partition: a.Partition, Qos: a.QOS}
+}
+
+// DecodeAssociation checks and converts what a job is at a site.
+func DecodeAssociation(m *Association) (protocol.Association, error) {
+	a := protocol.Association{Account: m.GetAccount(), Partition: m.GetPartition(), QOS: m.GetQos()}
+	return a, a.CheckAssociation()
 }

@@ -49,7 +49,7 @@ func pinned() []proto.Message {
 				Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 21, Per: protocol.PerTask}}, Features: "f", Exclusive: true,
 			},
 			Name: "n", User: "u", Sites: []protocol.SiteName{"s"}, Requeue: true, Submitted: 11, MHz: 12, Mflops: 13, Data: 14, DataOut: 15,
-			QOS: "p", PredictedRunTime: 17, Intensity: 18, Computing: 19, MeasuredPower: 20,
+			Association: protocol.Association{QOS: "p"}, PredictedRunTime: 17, Intensity: 18, Computing: 19, MeasuredPower: 20,
 		}),
 		commonv1.EncodeRequest(protocol.Request{WallTime: protocol.Never}),
 		commonv1.EncodePayload(&protocol.Payload{Script: []byte("x"), Args: []string{"a"}, Env: []string{"E="}, WorkDir: "w", Stdout: "o", Stderr: "e"}),

@@ -319,7 +319,9 @@ type QuoteRequest struct {
 	Ahead []*Tentative `protobuf:"bytes,2,rep,name=ahead,proto3" json:"ahead,omitempty"`
 	// For a scheduler with the capability "delays": the number of the site whose waiting
 	// jobs the quotes say the delays of; 0: none is asked for.
-	ProtectSite   uint32 `protobuf:"varint,3,opt,name=protect_site,json=protectSite,proto3" json:"protect_site,omitempty"`
+	ProtectSite uint32 `protobuf:"varint,3,opt,name=protect_site,json=protectSite,proto3" json:"protect_site,omitempty"`
+	// Of each of the jobs, in their order, what it is at this site; none: no job has one.
+	Associations  []*v1.Association `protobuf:"bytes,40,rep,name=associations,proto3" json:"associations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -373,6 +375,13 @@ func (x *QuoteRequest) GetProtectSite() uint32 {
 		return x.ProtectSite
 	}
 	return 0
+}
+
+func (x *QuoteRequest) GetAssociations() []*v1.Association {
+	if x != nil {
+		return x.Associations
+	}
+	return nil
 }
 
 // Tentative is the claim of one placement on CPUs until the scheduler has the job.
@@ -680,7 +689,9 @@ type ReserveRequest struct {
 	// Not before this, in ms since the Unix epoch.
 	StartMs int64 `protobuf:"varint,3,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
 	// The local account that will run the job.
-	Account       string `protobuf:"bytes,4,opt,name=account,proto3" json:"account,omitempty"`
+	Account string `protobuf:"bytes,4,opt,name=account,proto3" json:"account,omitempty"`
+	// Optional. What the job is at this site.
+	Association   *v1.Association `protobuf:"bytes,40,opt,name=association,proto3" json:"association,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -741,6 +752,13 @@ func (x *ReserveRequest) GetAccount() string {
 		return x.Account
 	}
 	return ""
+}
+
+func (x *ReserveRequest) GetAssociation() *v1.Association {
+	if x != nil {
+		return x.Association
+	}
+	return nil
 }
 
 type ReserveResponse struct {
@@ -1940,11 +1958,12 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\fcapabilities\x18\x03 \x03(\tR\fcapabilities\"\r\n" +
 	"\vLoadRequest\">\n" +
 	"\fLoadResponse\x12.\n" +
-	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\x9f\x01\n" +
+	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\xe6\x01\n" +
 	"\fQuoteRequest\x121\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x1d.switchyard.common.v1.RequestR\x04jobs\x129\n" +
 	"\x05ahead\x18\x02 \x03(\v2#.switchyard.localsched.v1.TentativeR\x05ahead\x12!\n" +
-	"\fprotect_site\x18\x03 \x01(\rR\vprotectSite\"q\n" +
+	"\fprotect_site\x18\x03 \x01(\rR\vprotectSite\x12E\n" +
+	"\fassociations\x18( \x03(\v2!.switchyard.common.v1.AssociationR\fassociations\"q\n" +
 	"\tTentative\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
 	"\arequest\x18\x02 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\"D\n" +
@@ -1963,12 +1982,13 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"9\n" +
 	"\n" +
 	"TagRequest\x12+\n" +
-	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"\xab\x01\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\"\xf0\x01\n" +
 	"\x0eReserveRequest\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
 	"\arequest\x18\x02 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x19\n" +
 	"\bstart_ms\x18\x03 \x01(\x03R\astartMs\x12\x18\n" +
-	"\aaccount\x18\x04 \x01(\tR\aaccount\"F\n" +
+	"\aaccount\x18\x04 \x01(\tR\aaccount\x12C\n" +
+	"\vassociation\x18( \x01(\v2!.switchyard.common.v1.AssociationR\vassociation\"F\n" +
 	"\x0fReserveResponse\x12\x19\n" +
 	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12\x18\n" +
 	"\arefused\x18\x02 \x01(\tR\arefused\"\x1b\n" +
@@ -2124,90 +2144,93 @@ var file_protocol_localsched_v1_localsched_proto_goTypes = []any{
 	(*v1.Capacity)(nil),               // 35: switchyard.common.v1.Capacity
 	(*v1.Load)(nil),                   // 36: switchyard.common.v1.Load
 	(*v1.Request)(nil),                // 37: switchyard.common.v1.Request
-	(*v1.Tag)(nil),                    // 38: switchyard.common.v1.Tag
-	(*v1.Quote)(nil),                  // 39: switchyard.common.v1.Quote
-	(*v1.Spec)(nil),                   // 40: switchyard.common.v1.Spec
-	(*v1.Payload)(nil),                // 41: switchyard.common.v1.Payload
-	(v1.JobState)(0),                  // 42: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),                // 43: switchyard.common.v1.Outcome
-	(v1.Stream)(0),                    // 44: switchyard.common.v1.Stream
+	(*v1.Association)(nil),            // 38: switchyard.common.v1.Association
+	(*v1.Tag)(nil),                    // 39: switchyard.common.v1.Tag
+	(*v1.Quote)(nil),                  // 40: switchyard.common.v1.Quote
+	(*v1.Spec)(nil),                   // 41: switchyard.common.v1.Spec
+	(*v1.Payload)(nil),                // 42: switchyard.common.v1.Payload
+	(v1.JobState)(0),                  // 43: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),                // 44: switchyard.common.v1.Outcome
+	(v1.Stream)(0),                    // 45: switchyard.common.v1.Stream
 }
 var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	35, // 0: switchyard.localsched.v1.DescribeResponse.capacity:type_name -> switchyard.common.v1.Capacity
 	36, // 1: switchyard.localsched.v1.LoadResponse.load:type_name -> switchyard.common.v1.Load
 	37, // 2: switchyard.localsched.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Request
 	7,  // 3: switchyard.localsched.v1.QuoteRequest.ahead:type_name -> switchyard.localsched.v1.Tentative
-	38, // 4: switchyard.localsched.v1.Tentative.tag:type_name -> switchyard.common.v1.Tag
-	37, // 5: switchyard.localsched.v1.Tentative.request:type_name -> switchyard.common.v1.Request
-	39, // 6: switchyard.localsched.v1.QuoteResponse.quotes:type_name -> switchyard.common.v1.Quote
-	38, // 7: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.common.v1.Tag
-	40, // 8: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.common.v1.Spec
-	41, // 9: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.common.v1.Payload
-	38, // 10: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.common.v1.Tag
-	38, // 11: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.common.v1.Tag
-	37, // 12: switchyard.localsched.v1.ReserveRequest.request:type_name -> switchyard.common.v1.Request
-	0,  // 13: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
-	1,  // 14: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
-	21, // 15: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
-	36, // 16: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.common.v1.Load
-	38, // 17: switchyard.localsched.v1.Change.tag:type_name -> switchyard.common.v1.Tag
-	42, // 18: switchyard.localsched.v1.Change.state:type_name -> switchyard.common.v1.JobState
-	43, // 19: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.common.v1.Outcome
-	38, // 20: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	44, // 21: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
-	35, // 22: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.common.v1.Capacity
-	38, // 23: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.common.v1.Tag
-	37, // 24: switchyard.localsched.v1.EngineSubmitRequest.request:type_name -> switchyard.common.v1.Request
-	38, // 25: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.common.v1.Tag
-	38, // 26: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.common.v1.Tag
-	38, // 27: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.common.v1.Tag
-	36, // 28: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.common.v1.Load
-	37, // 29: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.common.v1.Request
-	37, // 30: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.common.v1.Request
-	32, // 31: switchyard.localsched.v1.PlanResponse.planned:type_name -> switchyard.localsched.v1.Planned
-	2,  // 32: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
-	4,  // 33: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
-	6,  // 34: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
-	9,  // 35: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
-	11, // 36: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
-	11, // 37: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
-	11, // 38: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
-	19, // 39: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
-	22, // 40: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
-	11, // 41: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
-	12, // 42: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
-	11, // 43: switchyard.localsched.v1.Scheduler.CancelReservation:input_type -> switchyard.localsched.v1.TagRequest
-	24, // 44: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
-	26, // 45: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
-	27, // 46: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
-	27, // 47: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
-	28, // 48: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
-	30, // 49: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
-	33, // 50: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
-	3,  // 51: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
-	5,  // 52: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.LoadResponse
-	8,  // 53: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
-	10, // 54: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
-	15, // 55: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
-	16, // 56: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
-	17, // 57: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
-	20, // 58: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
-	23, // 59: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
-	18, // 60: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
-	13, // 61: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
-	14, // 62: switchyard.localsched.v1.Scheduler.CancelReservation:output_type -> switchyard.localsched.v1.CancelReservationResponse
-	25, // 63: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
-	29, // 64: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
-	29, // 65: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
-	29, // 66: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
-	29, // 67: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
-	31, // 68: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
-	34, // 69: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
-	51, // [51:70] is the sub-list for method output_type
-	32, // [32:51] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	38, // 4: switchyard.localsched.v1.QuoteRequest.associations:type_name -> switchyard.common.v1.Association
+	39, // 5: switchyard.localsched.v1.Tentative.tag:type_name -> switchyard.common.v1.Tag
+	37, // 6: switchyard.localsched.v1.Tentative.request:type_name -> switchyard.common.v1.Request
+	40, // 7: switchyard.localsched.v1.QuoteResponse.quotes:type_name -> switchyard.common.v1.Quote
+	39, // 8: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.common.v1.Tag
+	41, // 9: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.common.v1.Spec
+	42, // 10: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.common.v1.Payload
+	39, // 11: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.common.v1.Tag
+	39, // 12: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.common.v1.Tag
+	37, // 13: switchyard.localsched.v1.ReserveRequest.request:type_name -> switchyard.common.v1.Request
+	38, // 14: switchyard.localsched.v1.ReserveRequest.association:type_name -> switchyard.common.v1.Association
+	0,  // 15: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
+	1,  // 16: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
+	21, // 17: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
+	36, // 18: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.common.v1.Load
+	39, // 19: switchyard.localsched.v1.Change.tag:type_name -> switchyard.common.v1.Tag
+	43, // 20: switchyard.localsched.v1.Change.state:type_name -> switchyard.common.v1.JobState
+	44, // 21: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.common.v1.Outcome
+	39, // 22: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	45, // 23: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	35, // 24: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.common.v1.Capacity
+	39, // 25: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.common.v1.Tag
+	37, // 26: switchyard.localsched.v1.EngineSubmitRequest.request:type_name -> switchyard.common.v1.Request
+	39, // 27: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.common.v1.Tag
+	39, // 28: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.common.v1.Tag
+	39, // 29: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.common.v1.Tag
+	36, // 30: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.common.v1.Load
+	37, // 31: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.common.v1.Request
+	37, // 32: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.common.v1.Request
+	32, // 33: switchyard.localsched.v1.PlanResponse.planned:type_name -> switchyard.localsched.v1.Planned
+	2,  // 34: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
+	4,  // 35: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
+	6,  // 36: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
+	9,  // 37: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
+	11, // 38: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
+	11, // 39: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
+	11, // 40: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
+	19, // 41: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
+	22, // 42: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
+	11, // 43: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
+	12, // 44: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
+	11, // 45: switchyard.localsched.v1.Scheduler.CancelReservation:input_type -> switchyard.localsched.v1.TagRequest
+	24, // 46: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
+	26, // 47: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
+	27, // 48: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
+	27, // 49: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
+	28, // 50: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
+	30, // 51: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
+	33, // 52: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
+	3,  // 53: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
+	5,  // 54: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.LoadResponse
+	8,  // 55: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
+	10, // 56: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
+	15, // 57: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
+	16, // 58: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
+	17, // 59: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
+	20, // 60: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
+	23, // 61: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
+	18, // 62: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
+	13, // 63: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
+	14, // 64: switchyard.localsched.v1.Scheduler.CancelReservation:output_type -> switchyard.localsched.v1.CancelReservationResponse
+	25, // 65: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
+	29, // 66: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 67: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 68: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 69: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
+	31, // 70: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
+	34, // 71: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
+	53, // [53:72] is the sub-list for method output_type
+	34, // [34:53] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_protocol_localsched_v1_localsched_proto_init() }

@@ -49,6 +49,7 @@ func EncodeQuery(q localsched.Query) *QuoteRequest {
 		tag, request := encodePlaced(one.Tag, one.Request)
 		m.Ahead = append(m.Ahead, &Tentative{Tag: tag, Request: request})
 	}
+	m.Associations = wire.Convert(q.Associations, commonv1.EncodeAssociation)
 	return m
 }
 
@@ -62,7 +63,14 @@ func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 	if err != nil {
 		return localsched.Query{}, wire.In("query", err)
 	}
-	query := localsched.Query{Jobs: jobs, Ahead: ahead}
+	associations, err := wire.Decode("associations", m.GetAssociations(), commonv1.DecodeAssociation)
+	if n := len(associations); err == nil && n != 0 && n != len(jobs) {
+		err = wire.Wrong("associations", "has %d entries for %d jobs; give one for each, or none", n, len(jobs))
+	}
+	if err != nil {
+		return localsched.Query{}, wire.In("query", err)
+	}
+	query := localsched.Query{Jobs: jobs, Ahead: ahead, Associations: associations}
 	if number := m.GetProtectSite(); number != 0 {
 		query.ProtectSite = new(protocol.SiteNumber(number)) //nolint:gosec // checked
 	}

@@ -3,6 +3,7 @@ package localschedv1
 import (
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/protocol"
+	commonv1 "github.com/switchyard-hpc/switchyard/protocol/common/v1"
 	"github.com/switchyard-hpc/switchyard/protocol/wire"
 )
 
@@ -13,14 +14,19 @@ func EncodeReservation(hold localsched.Reservation) (*ReserveRequest, error) {
 		return nil, &localsched.RefusedError{Reason: err.Error()}
 	}
 	tag, request := encodePlaced(hold.Tag, hold.Request)
-	return &ReserveRequest{Tag: tag, Request: request, StartMs: int64(hold.Start), Account: hold.Account}, nil
+	m := &ReserveRequest{Tag: tag, Request: request, StartMs: int64(hold.Start), Account: hold.Account}
+	if hold.Association != (protocol.Association{}) {
+		m.Association = commonv1.EncodeAssociation(hold.Association)
+	}
+	return m, nil
 }
 
 // DecodeReservation checks and converts a request for a reservation. The error names the field.
 func DecodeReservation(m *ReserveRequest) (localsched.Reservation, error) {
 	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
-	hold := localsched.Reservation{Tag: tag, Request: request, Start: protocol.Instant(m.GetStartMs()), Account: m.GetAccount()}
-	if err = wire.First(err, wire.Amount("start_ms", hold.Start), checkAccount(hold.Account)); err != nil {
+	association, wrong := commonv1.DecodeAssociation(m.GetAssociation())
+	hold := localsched.Reservation{Tag: tag, Request: request, Start: protocol.Instant(m.GetStartMs()), Account: m.GetAccount(), Association: association}
+	if err = wire.First(err, wire.Amount("start_ms", hold.Start), checkAccount(hold.Account), wire.In("association", wrong)); err != nil {
 		return localsched.Reservation{}, wire.In("hold", err)
 	}
 	return hold, nil

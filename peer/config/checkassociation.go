@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer/association"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// AssociationTable is what accounts, partitions and QOS of jobs mean at the site.
+func (c *Config) AssociationTable() association.Table {
+	return association.Table{Rules: c.Associations, Priced: slices.Sorted(maps.Keys(c.Cost.QoSFactors))}
+}
+
+func (r *checker) checkAssociations() {
+	for i := range r.config.Associations {
+		rule, key := &r.config.Associations[i], fmt.Sprintf("%s[%d]", associationSection, i)
+		r.checkAssociationOrigin(key+".origin", rule.Origin)
+		for _, one := range []struct{ name, pattern string }{
+			{"user", rule.User}, {"account", rule.Account}, {"partition", rule.Partition}, {"qos", rule.QOS},
+		} {
+			if err := association.CheckPattern(one.pattern); err != nil {
+				r.Problem(key+"."+one.name, "%v", err)
+			}
+		}
+		r.checkAssociationResult(key, rule)
+	}
+}
+
+func (r *checker) checkAssociationOrigin(key, origin string) {
+	if origin == "" {
+		r.Problem(key, "is missing; write %q for jobs of this site, the name of a partner, or \"*\" for all", r.config.Site.Name)
+		return
+	}
+	if err := association.CheckPattern(origin); err != nil {
+		r.Problem(key, "%v", err)
+		return
+	}
+	known := origin == string(r.config.Site.Name) || strings.ContainsAny(origin, "*?") ||
+		slices.ContainsFunc(r.config.Partners, func(p Partner) bool { return string(p.Name) == origin })
+	if !known {
+		r.Problem(key, "%q is neither this site nor a [[partner]]; use one of them, or \"*\" for all", origin)
+	}
+}
+
+// checkAssociationResult checks what a job gets by the table.
+func (r *checker) checkAssociationResult(key string, rule *association.Rule) {
+	gets := []struct{ name, as string }{
+		{association.Account, rule.AsAccount}, {association.Partition, rule.AsPartition}, {association.QOS, rule.AsQOS},
+	}
+	for _, one := range gets {
+		as := key + ".as_" + one.name
+		var alone protocol.Association
+		switch one.name {
+		case association.Account:
+			alone.Account = one.as
+		case association.Partition:
+			alone.Partition = one.as
+		case association.QOS:
+			alone.QOS = one.as
+		}
+		switch err := alone.CheckAssociation(); {
+		case err != nil:
+			r.Problem(as, "%v", err)
+		case strings.Contains(one.as, ","):
+			r.Problem(as, "%q names several partitions; name one, or set ignore = [\"partition\"] for any", one.as)
+		case one.as != "" && rule.Refuse != "":
+			r.Problem(as, "has no effect beside refuse; remove one of them")
+		case one.as != "" && slices.Contains(rule.Ignore, one.name):
+			r.Problem(as, "excludes %q in ignore; remove one of them", one.name)
+		}
+	}
+	for i, name := range rule.Ignore {
+		r.OneOf(fmt.Sprintf("%s.ignore[%d]", key, i), name, association.Account, association.Partition, association.QOS)
+	}
+	if len(rule.Ignore) > 0 && rule.Refuse != "" {
+		r.Problem(key+".ignore", "has no effect beside refuse; remove one of them")
+	}
+	if err := protocol.CheckText(rule.Refuse); err != nil {
+		r.Problem(key+".refuse", "%v", err)
+	}
+	r.checkHas(key, rule)
+}
+
+// checkHas checks that the site has what jobs get, as far as its configuration says.
+func (r *checker) checkHas(key string, rule *association.Rule) {
+	if s := r.config.LocalSched.Slurm; s != nil && len(s.Partitions) > 0 && rule.AsPartition != "" && !slices.Contains(s.Partitions, rule.AsPartition) {
+		r.Problem(key+".as_partition", "%q is not among [localsched.slurm] partitions, which are the ones that jobs are put in; add it there", rule.AsPartition)
+	}
+	if factors := r.config.Cost.QoSFactors; len(factors) > 0 && rule.AsQOS != "" {
+		if _, has := factors[rule.AsQOS]; !has {
+			r.Problem(key+".as_qos", "%q is not among [cost] qos_factors (%s), so that such jobs would be declined; add it there",
+				rule.AsQOS, strings.Join(slices.Sorted(maps.Keys(factors)), ", "))
+		}
+	}
+}
