@@ -3,7 +3,6 @@ package slurm_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -138,14 +137,7 @@ func TestForgottenWithoutAnything(t *testing.T) {
 // TestForgottenWithDatabase has slurmdbd and no log.
 func TestForgottenWithDatabase(t *testing.T) {
 	t.Parallel()
-	needs(t)
-	for _, name := range []string{"mariadbd", "slurmdbd"} {
-		if _, err := exec.LookPath(name); err != nil && os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		} else if err != nil {
-			t.Skip(err)
-		}
-	}
+	needsDatabase(t)
 	const here = cluster("siteH")
 	forgets(t, openSite(t, here, nil), true)
 	s := openSite(t, here, func(c *slurm.Config) { slurm.SetAccountPatience(c, time.Minute) })

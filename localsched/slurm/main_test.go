@@ -42,13 +42,14 @@ const ample = 3 * time.Minute
 // cluster is one of the real Slurms: siteA for most tests, siteB to be killed,
 // siteC, which forgets quickly, to be stopped, siteD for the suite that needs a
 // machine for itself, siteE, which has a small queue, to be filled, siteF for reservations,
-// siteG, with partitions that share nodes, for quotes, and siteH with a database.
+// siteG, with partitions that share nodes, for quotes, siteH with a database, and siteI with one in
+// which jobs must have an association.
 type cluster string
 
 // ports is how many a cluster may take, and clusters how many there are.
 const (
 	ports    = 100
-	clusters = 8
+	clusters = 9
 )
 
 // slot is what this run of the tests has taken.
@@ -158,7 +159,7 @@ func (c cluster) bringUp() error {
 	}
 	port := slot.port + ports*int(c[len(c)-1]-'A')
 	args := []string{"-n", "1", "-N", strconv.Itoa(nodes), "-c", strconv.Itoa(nodeCPUs)}
-	if c == "siteH" {
+	if c == "siteH" || c == "siteI" {
 		args, port = append(args, "-f", "-a", "2"), port+2 // the ports before are those of the database
 	}
 	if err := bringUp(c.base(), append(args, "-p", strconv.Itoa(port))...); err != nil {
@@ -223,6 +224,8 @@ func (c cluster) adapt(conf string) string {
 		conf += "DisableRootJobs=YES\n"
 	case "siteH":
 		conf = strings.ReplaceAll(conf, "JobCompType=jobcomp/filetxt", "JobCompType=jobcomp/none")
+	case "siteI":
+		conf += "AccountingStorageEnforce=associations,qos\n"
 	case "siteG":
 		conf = strings.ReplaceAll(conf, "NodeName=a[1-2] ", "GresTypes=gpu,nic\nLicenses=fluent:3\nNodeName=a[1-2] Gres=gpu:a100:2,nic:1 Feature=fast,big ")
 		conf += "PartitionName=other Nodes=ALL State=UP\nPartitionName=left Nodes=a1 State=UP\nPartitionName=right Nodes=a2 State=UP\n"
