@@ -72,7 +72,7 @@ type demoUser struct{ *app }
 
 // Submit implements [demo.User].
 func (u demoUser) Submit(ctx context.Context, file, work string) (batchscript.Batch, []protocol.JobID, error) {
-	batch, err := u.readJobs([]string{file}, &jobOptions{list: []batchscript.Setting{{Long: "chdir", Value: work}}})
+	batch, err := u.readJobs(ctx, []string{file}, &jobOptions{list: []batchscript.Setting{{Long: "chdir", Value: work}}})
 	if err != nil {
 		return batch, nil, err
 	}

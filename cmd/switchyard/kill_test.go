@@ -124,7 +124,7 @@ func submitThroughKills(ctx context.Context, t *testing.T, g *grid, tasks []test
 func (g *grid) submitFile(ctx context.Context, site *testbed.Site, path, name string) ([]protocol.JobID, error) {
 	a := newApp()
 	a.socket = site.Socket
-	batch, err := a.readJobs([]string{path}, &jobOptions{})
+	batch, err := a.readJobs(ctx, []string{path}, &jobOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func slurmName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 }
 
 // listing returns the request to the peer.
-func (o *queueOptions) listing() (wanted api.Listing, err error) {
+func (o *queueOptions) listing(ctx context.Context) (wanted api.Listing, err error) {
 	wanted.Guests, wanted.Finished, wanted.Limit = view.WithoutGuests, o.recent, o.limit
 	if o.guests {
 		wanted.Guests = view.OnlyGuests
@@ -103,9 +103,9 @@ func (o *queueOptions) listing() (wanted api.Listing, err error) {
 	}
 	wanted.Users, wanted.Names = o.users, o.names
 	if o.mine {
-		me, err := userName()
-		if err != nil {
-			return wanted, err
+		me, failed := userName(ctx)
+		if failed != nil {
+			return wanted, failed
 		}
 		wanted.Users = append(slices.Clone(o.users), me)
 	}
@@ -198,7 +198,7 @@ func (o *queueOptions) readStates(wanted *api.Listing) error {
 }
 
 func (a *app) listQueue(ctx context.Context, o *queueOptions) error {
-	wanted, err := o.listing()
+	wanted, err := o.listing(ctx)
 	if err != nil {
 		return err
 	}

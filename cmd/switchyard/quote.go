@@ -36,7 +36,7 @@ func (a *app) quoteCommand() *cobra.Command {
 			"  switchyard quote --long --cpus=4,8,16 job.sh\n  switchyard quote --pareto coupled.toml",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			batch, err := a.readJobs(args, options)
+			batch, err := a.readJobs(cmd.Context(), args, options)
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func (s *setting) Type() string {
 
 // readJobs reads the script, or the application, that the arguments name and what it asks
 // for.
-func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, error) {
+func (a *app) readJobs(ctx context.Context, args []string, options *jobOptions) (batchscript.Batch, error) {
 	file := options.application
 	if file == "" && len(args) > 0 && strings.HasSuffix(args[0], applicationSuffix) {
 		file, args = args[0], args[1:]
@@ -98,7 +98,7 @@ func (a *app) readJobs(args []string, options *jobOptions) (batchscript.Batch, e
 	case file != "" && len(args) > 0:
 		return batchscript.Batch{}, usage("the application %s takes no arguments, but got %q; write each component's args in the file", file, args[0])
 	}
-	from, err := a.origin()
+	from, err := a.origin(ctx)
 	if err != nil {
 		return batchscript.Batch{}, err
 	}
@@ -229,7 +229,7 @@ func cause(err error) error {
 	return err
 }
 
-func (a *app) origin() (batchscript.Origin, error) {
+func (a *app) origin(ctx context.Context) (batchscript.Origin, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return batchscript.Origin{}, fmt.Errorf("find the current directory, where the job would run: %w", err)
@@ -239,13 +239,13 @@ func (a *app) origin() (batchscript.Origin, error) {
 		host = "localhost"
 	}
 	host, _, _ = strings.Cut(host, ".")
-	user, err := userName()
+	user, err := userName(ctx)
 	return batchscript.Origin{User: user, Host: host, Dir: dir, Env: os.Environ()}, err
 }
 
 // userName is the name of the user who runs the command; the number of one without a name.
-func userName() (string, error) {
-	me, err := passwd.ByUID(context.Background(), os.Getuid())
+func userName(ctx context.Context) (string, error) {
+	me, err := passwd.ByUID(ctx, os.Getuid())
 	switch {
 	case errors.Is(err, passwd.ErrUnknown):
 		return strconv.Itoa(os.Getuid()), nil

@@ -58,7 +58,7 @@ func (a *app) submitCommand() *cobra.Command {
 			"  switchyard submit --pareto coupled.toml",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			batch, err := a.readJobs(args, options)
+			batch, err := a.readJobs(cmd.Context(), args, options)
 			if err == nil {
 				err = findInputs(cmd.Context(), batch)
 			}

@@ -84,7 +84,7 @@ func TestGroupsThatCannotBeLookedUp(t *testing.T) {
 	}
 	dir := t.TempDir()
 	once := "#!/bin/sh\nif [ -e " + dir + "/asked ]; then echo 7 8 9; else : >" + dir + "/asked; echo no server >&2; exit 1; fi\n"
-	if err := os.WriteFile(filepath.Join(dir, "id"), []byte(once), 0o700); err != nil { //nolint:gosec // a program
+	if err = os.WriteFile(filepath.Join(dir, "id"), []byte(once), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

@@ -122,11 +122,11 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 // the next one on the same connection asks again.
 func TestLookUpsThatFailAreRepeated(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, err := net.Dial("unix", listener.Addr().String())
+	left, err := new(net.Dialer).DialContext(t.Context(), "unix", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

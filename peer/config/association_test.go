@@ -99,7 +99,9 @@ func TestAssociationsChange(t *testing.T) {
 			t.Errorf("%+v needs a restart", change)
 		}
 	}
-	if !slices.ContainsFunc(changes, func(c config.Change) bool { return c.Key == "association[1].refuse" && c.From == `"closed"` && c.To == `""` }) ||
+	if !slices.ContainsFunc(changes, func(c config.Change) bool {
+		return c.Key == "association[1].refuse" && c.From == `"closed"` && c.To == `""`
+	}) ||
 		!slices.ContainsFunc(changes, func(c config.Change) bool { return c.Key == "association[2].refuse" && c.To == `"closed"` }) {
 		t.Errorf("%v", changes)
 	}

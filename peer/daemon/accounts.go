@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 // activeAccounts are the accounts of the active configuration.
 type activeAccounts struct {
+	own string // see [ownAccount]
 	now atomic.Pointer[accounts.Accounts]
 }
 
@@ -34,19 +36,24 @@ func (a *activeAccounts) set(cfg *config.Config) {
 		SameNames: cfg.Accounts.Users == config.Same,
 		Local:     cfg.Accounts.Local,
 		Guests:    cfg.Guests(),
-		Own:       ownAccount(),
+		Own:       a.own,
 	}))
 }
 
-// ownAccount is the one account as which this process can start jobs; empty: as any.
-func ownAccount() string {
+// ownAccount is the one account as which this process can start jobs; empty: as any. The number stands for
+// the name of one without.
+func ownAccount(ctx context.Context) (string, error) {
 	if os.Geteuid() == 0 {
-		return ""
+		return "", nil
 	}
-	if me, err := passwd.ByUID(context.Background(), os.Geteuid()); err == nil {
-		return me.Name
+	me, err := passwd.ByUID(ctx, os.Geteuid())
+	switch {
+	case errors.Is(err, passwd.ErrUnknown):
+		return strconv.Itoa(os.Geteuid()), nil
+	case err != nil:
+		return "", fmt.Errorf("find the peer's own account: %w", err)
 	}
-	return strconv.Itoa(os.Geteuid())
+	return me.Name, nil
 }
 
 // knownHere says why this machine does not know an account.
@@ -88,7 +95,7 @@ func accountProblems(cfg *config.Config, own string, known func(account string) 
 
 // logAccountProblems has the log say what accounts can run no job.
 func (d *Daemon) logAccountProblems(ctx context.Context) {
-	for _, problem := range accountProblems(d.cfg, ownAccount(), knownHere(ctx)) {
+	for _, problem := range accountProblems(d.cfg, d.accounts.own, knownHere(ctx)) {
 		d.log.Warn("config_warning", "what", problem)
 	}
 }

@@ -37,7 +37,8 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 	if n := cfg.NATS; n.URL != "" {
 		f.secret("[nats]", (&bus.External{Creds: string(n.Creds), Nkey: string(n.Nkey), Token: string(n.Token), CA: string(n.CA)}).Check())
 	}
-	own := ownAccount()
+	own, err := ownAccount(ctx)
+	f.add(err)
 	if errors.Is(key, fs.ErrPermission) { // this account is not the peer's
 		own = ""
 	}

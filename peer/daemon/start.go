@@ -63,6 +63,11 @@ func (d *Daemon) startMeter(context.Context) error {
 }
 
 func (d *Daemon) startNode(ctx context.Context) error {
+	own, err := ownAccount(ctx)
+	if err != nil {
+		return err
+	}
+	d.accounts.own = own
 	d.accounts.set(d.cfg)
 	decides, name, err := d.initialPolicy(ctx)
 	if err != nil {

@@ -89,24 +89,24 @@ func (w *wanted) read(key, value string) (err error) {
 		w.user = value
 	case "key":
 		w.key = value
+	case "sites":
+		for name := range strings.SplitSeq(value, ",") {
+			w.spec.Sites = append(w.spec.Sites, protocol.SiteName(name))
+		}
+	default:
+		err = w.readMark(key, value)
+	}
+	return err
+}
+
+func (w *wanted) readMark(key, value string) error {
+	switch key {
 	case "account":
 		w.spec.Account = value
 	case "partition":
 		w.spec.Partition = value
 	case "qos":
 		w.spec.QOS = value
-	case "sites":
-		for name := range strings.SplitSeq(value, ",") {
-			w.spec.Sites = append(w.spec.Sites, protocol.SiteName(name))
-		}
-	default:
-		err = w.readMark(key)
-	}
-	return err
-}
-
-func (w *wanted) readMark(key string) error {
-	switch key {
 	case "requeue":
 		w.spec.Requeue = true
 	case "fail":
