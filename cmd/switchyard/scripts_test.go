@@ -9,17 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 )
@@ -41,8 +40,8 @@ type scriptBed struct {
 	*grid
 
 	slurm   slurms
-	account *user.User // who submits
-	program string     // switchyard, where that account finds it
+	account passwd.Entry // who submits
+	program string       // switchyard, where that account finds it
 }
 
 // TestScripts runs the scripts by plain sbatch and by switchyard submit, at the site and at its partner, and
@@ -94,13 +93,29 @@ func TestScripts(t *testing.T) {
 func newScriptBed(t *testing.T) *scriptBed {
 	t.Helper()
 	bed := &scriptBed{slurm: startSlurmsOf(t, 16)}
-	bed.grid = makeGrid(t, bed.slurm.site("north", "siteA"), bed.slurm.site("south", "siteB"))
+	machines := []testbed.Machine{bed.slurm.site("north", "siteA"), bed.slurm.site("south", "siteB")}
+	for i := range machines { // users have the accounts, partitions and QOS that they ask for, and batch by default
+		machines[i].LocalSched += "partitions = [\"batch\", \"urgent\"]\n" + `
+[[association]]
+origin = "*"
+account = "*"
+partition = "?*"
+qos = "*"
+
+[[association]]
+origin = "*"
+account = "*"
+as_partition = "batch"
+qos = "*"
+`
+	}
+	bed.grid = makeGrid(t, machines...)
 	bed.adapt(t)
 	var err error
 	if bed.account, err = testbed.JobAccount(); err != nil {
 		t.Fatal(err)
 	}
-	edit(t, bed.Sites[0], shortDeadline, ampleDeadline, "local = { \"root\"", fmt.Sprintf("local = { %q", bed.account.Username))
+	edit(t, bed.Sites[0], shortDeadline, ampleDeadline, "local = { \"root\"", fmt.Sprintf("local = { %q", bed.account.Name))
 	if err := bed.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -250,11 +265,10 @@ func (b *scriptBed) outcome(t *testing.T, name, place string) scriptOutcome {
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + b.account.HomeDir, "USER=" + b.account.Username, "LOGNAME=" + b.account.Username,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + b.account.Home, "USER=" + b.account.Name, "LOGNAME=" + b.account.Name,
 		"SLURM_CONF=" + b.slurm.conf("siteA"), "LANG=C", "FOO=bar", "OMP_NUM_THREADS=4",
 	}
-	uid, gid := b.ids(t)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: b.account.UID, Gid: b.account.GID}}
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
 		t.Errorf("%s by %s: %v\n%s%s", name, place, errors.Join(err, ctx.Err()), &stdout, &stderr)
@@ -271,16 +285,6 @@ func (b *scriptBed) outcome(t *testing.T, name, place string) scriptOutcome {
 	}
 }
 
-func (b *scriptBed) ids(t *testing.T) (uid, gid int) {
-	t.Helper()
-	uid, uidErr := strconv.Atoi(b.account.Uid)
-	gid, gidErr := strconv.Atoi(b.account.Gid)
-	if err := errors.Join(uidErr, gidErr); err != nil {
-		t.Error(err)
-	}
-	return uid, gid
-}
-
 // fill makes a directory of the user with files.
 func (b *scriptBed) fill(dir string, files map[string]string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
@@ -291,7 +295,7 @@ func (b *scriptBed) fill(dir string, files map[string]string) error {
 			return err
 		}
 	}
-	own := exec.CommandContext(context.Background(), "chown", "-R", b.account.Uid+":"+b.account.Gid, dir)
+	own := exec.CommandContext(context.Background(), "chown", "-R", fmt.Sprintf("%d:%d", b.account.UID, b.account.GID), dir)
 	if out, err := own.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -340,7 +344,7 @@ func (b *scriptBed) plain(text, dir string) string {
 		{`\b[78]00\d{4}\b|\b10\d{11}\b`, "ID"},
 		{`\b[ab](\d\b|\[\d-\d\])`, "NODE"},
 		{`\bsite[ab]\b`, "CLUSTER"},
-		{`\b` + b.account.Username + `\b`, "USER"},
+		{`\b` + b.account.Name + `\b`, "USER"},
 		{`\b` + regexp.QuoteMeta(host) + `\b`, "HOST"},
 		{`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`, "TIME"},
 		{`(?m)^(SLURM_[A-Z_]*(?:PID|PORT|PORTS|COMM_HOST|ADDR_IPV4))=[\d,.-]+`, "$1=NUMBER"},

@@ -1,29 +1,30 @@
 package testbed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
-	"strconv"
+
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 )
 
 // JobAccount is the account that runs the jobs: the caller's, or an unprivileged
 // one when the caller is root, as no job may run as root.
-func JobAccount() (*user.User, error) {
+func JobAccount() (passwd.Entry, error) {
 	if os.Getuid() != 0 {
-		me, err := user.Current()
+		me, err := passwd.ByUID(context.Background(), os.Getuid())
 		if err != nil {
-			return nil, fmt.Errorf("find your own account, which runs the jobs: %w", err)
+			return passwd.Entry{}, fmt.Errorf("find your own account, which runs the jobs: %w", err)
 		}
 		return me, nil
 	}
 	for _, name := range []string{"nobody", "daemon"} {
-		if account, err := user.Lookup(name); err == nil && account.Uid != "0" {
+		if account, err := passwd.ByName(context.Background(), name); err == nil && account.UID != 0 {
 			return account, nil
 		}
 	}
-	return nil, errors.New("jobs do not run as root, and neither account nobody nor daemon exists; run as an ordinary user")
+	return passwd.Entry{}, errors.New("jobs do not run as root, and neither account nobody nor daemon exists; run as an ordinary user")
 }
 
 // MakeShared makes a directory in which the jobs' account may write.
@@ -35,13 +36,8 @@ func MakeShared(path string) error {
 	if err := os.Mkdir(path, 0o755); err != nil { //nolint:gosec // jobs of another account pass through
 		return fmt.Errorf("make a directory for the jobs: %w", err)
 	}
-	uid, uidErr := strconv.Atoi(account.Uid)
-	gid, gidErr := strconv.Atoi(account.Gid)
-	if err := errors.Join(uidErr, gidErr); err != nil {
-		return fmt.Errorf("read the ids of account %s: %w", account.Username, err)
-	}
-	if err := os.Chown(path, uid, gid); err != nil {
-		return fmt.Errorf("give %s to the jobs' account %s: %w", path, account.Username, err)
+	if err := os.Chown(path, int(account.UID), int(account.GID)); err != nil {
+		return fmt.Errorf("give %s to the jobs' account %s: %w", path, account.Name, err)
 	}
 	return nil
 }

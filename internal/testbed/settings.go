@@ -2,14 +2,17 @@ package testbed
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"os/user"
+	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 )
 
 // settingsText is a site's configuration in TOML.
-func settingsText(cfg Config, site *Site, all []*Site, ring string, account *user.User) string {
+func settingsText(cfg Config, site *Site, all []*Site, ring string, account passwd.Entry) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	line("[site]")
@@ -33,7 +36,7 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 	line("local_wait_threshold = %q\ncheck_interval = %q\nquote_timeout = %q", cfg.LocalWaitThreshold, cfg.CheckInterval, cfg.QuoteTimeout)
 	line("cycle_interval = %q\nmax_jobs_per_cycle = %d", cfg.CycleInterval, cfg.MaxJobsPerCycle)
 	line("\n[handoff]\nretry_initial = \"200ms\"\nretry_max = \"1s\"\nsubmit_recheck_delay = \"500ms\"")
-	line("\n[accounts]\nlocal = { %q = %q }", userName(account), account.Username)
+	line("\n[accounts]\nlocal = { %q = %q }", userName(account), account.Name)
 	line("\n[metrics]\nlisten = \"\"")
 	line("\n%s", site.machine.More)
 	for _, partner := range all {
@@ -45,7 +48,7 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account *use
 		line("public_key = %q", partner.publicKey)
 		line("url        = \"nats://%s\"", partner.Bus)
 		line("max_jobs   = 1000")
-		line("users      = { \"*\" = %q }", account.Username)
+		line("users      = { \"*\" = %q }", account.Name)
 	}
 	return out.String()
 }
@@ -56,11 +59,11 @@ func builtIn(cfg Config, site *Site) string {
 }
 
 // userName is who submits: root itself, when root has the jobs run as account.
-func userName(account *user.User) string {
-	if me, err := user.Current(); err == nil {
-		return me.Username
+func userName(account passwd.Entry) string {
+	if me, err := passwd.ByUID(context.Background(), os.Getuid()); err == nil {
+		return me.Name
 	}
-	return account.Username
+	return account.Name
 }
 
 func neighbours(site *Site, all []*Site) []string {

@@ -81,7 +81,7 @@ func (s *Suite) cases(ctx context.Context) ([]conformance.Case, error) {
 		return append(common, pricetest.Cases(pricetest.Target{Open: s.openFeed})...), nil
 	case pluginhost.SchedulerKind, pluginhost.AnyKind:
 	}
-	schedulers, err := s.schedulerCases()
+	schedulers, err := s.schedulerCases() //nolint:contextcheck // the look-up of an account has a limit of its own
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *Suite) schedulerCases() ([]conformance.Case, error) {
 		return nil, err
 	}
 	if s.Account == "" {
-		s.Account = account.Username
+		s.Account = account.Name
 	}
 	return localschedtest.Cases(localschedtest.Target{
 		Open: s.openScheduler, Account: s.Account, Dir: s.dir, Timeout: s.Patience, Restart: true,
