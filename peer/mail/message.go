@@ -14,11 +14,11 @@ import (
 // Names of jobs and addresses have no line breaks: they were checked when the job was submitted.
 func message(about protocol.MailEvent, job *view.Job, from string) string {
 	var b strings.Builder
-	header := func(name, value string) { fmt.Fprintf(&b, "%s: %s\n", name, value) }
+	header := func(name, value string) { b.WriteString(folded(name+": "+value) + "\n") }
 	if from != "" {
 		header("From", from)
 	}
-	header("To", strings.ReplaceAll(cmp.Or(job.Mail.To, job.User), ",", ", "))
+	header("To", strings.ReplaceAll(recipients(job), ",", ", "))
 	header("Subject", mime.QEncoding.Encode("utf-8", subject(about, job)))
 	header("MIME-Version", "1.0")
 	header("Content-Type", "text/plain; charset=utf-8")
@@ -27,6 +27,30 @@ func message(about protocol.MailEvent, job *view.Job, from string) string {
 	b.WriteString("\n")
 	for _, line := range lines(job) {
 		fmt.Fprintf(&b, "%-10s %s\n", line[0], protocol.EscapeText(line[1]))
+	}
+	return b.String()
+}
+
+// recipients are the addresses that a mail goes to, with commas between them.
+func recipients(job *view.Job) string { return cmp.Or(job.Mail.To, job.User) }
+
+// folded is a header in lines of at most 78 bytes, as far as there are spaces to break it at: RFC 5322, 2.2.3.
+func folded(header string) string {
+	const most = 78
+	var b strings.Builder
+	width := 0
+	for i, word := range strings.Split(header, " ") {
+		switch {
+		case i == 0:
+		case i > 1 && width+1+len(word) > most: // not behind the name of the header
+			b.WriteString("\n ")
+			width = 1
+		default:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(word)
+		width += len(word)
 	}
 	return b.String()
 }
@@ -51,7 +75,16 @@ func subject(about protocol.MailEvent, job *view.Job) string {
 		}
 		what += ", " + outcome(job)
 	}
-	return fmt.Sprintf("Switchyard Job_id=%v Name=%s %s", job.ID, job.Name, what)
+	return fmt.Sprintf("Switchyard Job_id=%v Name=%s %s", job.ID, short(job.Name), what)
+}
+
+// short keeps a line within the 998 bytes that RFC 5322 allows; the whole name is in the text.
+func short(name string) string {
+	const most = 200
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 func outcome(job *view.Job) string {

@@ -81,6 +81,10 @@ func (s *Sender) drop(l *letter, why string) {
 }
 
 func (s *Sender) send(ctx context.Context, l *letter) {
+	if err := protocol.CheckMailTo(recipients(&l.job)); err != nil { // the name of an account may be any
+		s.drop(l, err.Error())
+		return
+	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	//nolint:gosec // the command is the operator's

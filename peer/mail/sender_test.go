@@ -60,7 +60,8 @@ func TestTheCommandGetsAMail(t *testing.T) {
 	const want = `-t 1000000000007 gezeiten-größe ada FAILED FAIL
 From: grid@north.example.org
 To: ada@example.org, bob
-Subject: =?utf-8?q?Switchyard_Job=5Fid=3D1000000000007_Name=3Dgezeiten-gr=C3=B6?= =?utf-8?q?=C3=9Fe_Failed,_Run_time_1:00:00,_FAILED,_ExitCode_3?=
+Subject: =?utf-8?q?Switchyard_Job=5Fid=3D1000000000007_Name=3Dgezeiten-gr=C3=B6?=
+ =?utf-8?q?=C3=9Fe_Failed,_Run_time_1:00:00,_FAILED,_ExitCode_3?=
 MIME-Version: 1.0
 Content-Type: text/plain; charset=utf-8
 Content-Transfer-Encoding: 8bit
@@ -103,8 +104,40 @@ func TestSubjects(t *testing.T) {
 	}
 	for _, c := range cases {
 		text, _, _ := sent(t, `cat >"$box"`, "", func(s *mail.Sender) { s.Mail(c.about, &c.job) })
-		if want := "To: ada\nSubject: Switchyard Job_id=1000000000007 Name=tides " + c.want + "\n"; !strings.HasPrefix(text, want) {
+		if want := "To: ada\nSubject: Switchyard Job_id=1000000000007 Name=tides " + c.want + "\n"; !strings.HasPrefix(strings.ReplaceAll(text, "\n ", " "), want) {
 			t.Errorf("%s begins other than %s", text, want)
+		}
+	}
+}
+
+// TestLongNames: no line of a mail is longer than RFC 5322 allows, and the name is whole in its text.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{strings.Repeat("x", protocol.MaxJobName), strings.Repeat("ö", protocol.MaxJobName/2)} {
+		job := ended()
+		job.Name = name
+		text, _, _ := sent(t, `cat >"$box"`, "", func(s *mail.Sender) { s.Mail(protocol.MailFail, &job) })
+		head, body, _ := strings.Cut(text, "\n\n")
+		if !strings.Contains(body, name) {
+			t.Errorf("the text lacks the name: %s", body)
+		}
+		for line := range strings.Lines(head) {
+			if len(line) > 300 || line == "\n" {
+				t.Errorf("a line of %d bytes: %s", len(line), line)
+			}
+		}
+	}
+}
+
+// TestAccountsThatAreNoAddress: what could be more headers, or an option of a mail program, gets no mail.
+func TestAccountsThatAreNoAddress(t *testing.T) {
+	t.Parallel()
+	for _, user := range []string{"-oQ/tmp", "a b", `DOMAIN\ada`, "ada\nBcc: all@example.org"} {
+		job := ended()
+		job.User = user
+		text, log, counted := sent(t, `cat >"$box"`, "", func(s *mail.Sender) { s.Mail(protocol.MailFail, &job) })
+		if text != "" || !strings.Contains(log, "mail_dropped") || len(counted) != 1 || counted[0] != mail.Dropped {
+			t.Errorf("%q: %s, log %s, counted %v", user, text, log, counted)
 		}
 	}
 }
