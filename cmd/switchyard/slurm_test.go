@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,11 +26,13 @@ import (
 // slurmTools are the scripts that bring real clusters up.
 const slurmTools = "../../../shared/tools/"
 
-// slurms are two real clusters of 2 nodes each.
+// slurms are real clusters of 2 nodes each.
 type slurms struct {
-	base string
-	port int // the first of theirs
-	cpus int // of a node
+	base     string
+	port     int // the first of theirs
+	clusters int
+	cpus     int      // of a node
+	under    []string // a command that runs theirs and their peers; empty: none
 }
 
 // slurmsStarted tells the tests' clusters apart.
@@ -40,15 +44,33 @@ func startSlurms(t *testing.T) slurms {
 	return startSlurmsOf(t, 2)
 }
 
-// startSlurmsOf starts clusters with so many CPUs in each node.
+// startSlurmsOf starts two clusters with a number of CPUs in each node.
 func startSlurmsOf(t *testing.T, cpus int) slurms {
+	t.Helper()
+	return slurms{clusters: 2, cpus: cpus}.started(t)
+}
+
+// startNewerSlurm starts one cluster of the newer Slurm.
+func startNewerSlurm(t *testing.T) slurms {
+	t.Helper()
+	under, err := testbed.NewerSlurm()
+	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return slurms{clusters: 1, cpus: 2, under: under}.started(t)
+}
+
+// started starts the clusters, which end with the test.
+func (c slurms) started(t *testing.T) slurms {
 	t.Helper()
 	needsSlurm(t)
 	dir := shortDir(t)
 	if err := os.Chmod(dir, 0o755); err != nil { // munge's and the jobs' accounts pass through
 		t.Fatal(err)
 	}
-	c := slurms{filepath.Join(dir, "slurm"), 24000 + 300*int(slurmsStarted.Add(1)), cpus}
+	c.base, c.port = filepath.Join(dir, "slurm"), 24000+300*int(slurmsStarted.Add(1))
 	c.up(t)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -85,7 +107,7 @@ func needsSlurm(t *testing.T) {
 func (c slurms) up(t *testing.T) {
 	t.Helper()
 	for try := 1; ; try++ {
-		up := exec.CommandContext(patience(t), slurmTools+"slurm-up.sh", "-n", "2", "-N", "2", "-c", strconv.Itoa(c.cpus),
+		up := c.command(patience(t), slurmTools+"slurm-up.sh", "-n", strconv.Itoa(c.clusters), "-N", "2", "-c", strconv.Itoa(c.cpus),
 			"-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port))
 		out, err := up.CombinedOutput()
 		if err == nil {
@@ -102,7 +124,7 @@ func (c slurms) up(t *testing.T) {
 // down stops the clusters and removes what they have left.
 func (c slurms) down(t *testing.T) {
 	t.Helper()
-	if out, err := exec.CommandContext(context.Background(), slurmTools+"slurm-down.sh", "-d", c.base).CombinedOutput(); err != nil {
+	if out, err := c.command(context.Background(), slurmTools+"slurm-down.sh", "-d", c.base).CombinedOutput(); err != nil {
 		t.Errorf("slurm-down.sh: %v\n%s", err, out)
 	}
 }
@@ -110,7 +132,7 @@ func (c slurms) down(t *testing.T) {
 // show logs what the clusters have to say.
 func (c slurms) show(t *testing.T) {
 	t.Helper()
-	for _, cluster := range []string{"siteA", "siteB"} {
+	for _, cluster := range []string{"siteA", "siteB"}[:c.clusters] {
 		for _, command := range []string{"squeue -t all -o '%i %j %T %r %S %e %N'", "sinfo -N -l", "tail -n 40 " + filepath.Join(c.base, cluster, "log/slurmctld.log")} {
 			out, err := c.run(context.Background(), cluster, "sh", "-c", command)
 			t.Logf("%s: %s (%v)\n%s", cluster, command, err, out)
@@ -120,11 +142,17 @@ func (c slurms) show(t *testing.T) {
 
 func (c slurms) conf(cluster string) string { return filepath.Join(c.base, cluster, "etc/slurm.conf") }
 
+// command is one for these clusters.
+func (c slurms) command(ctx context.Context, args ...string) *exec.Cmd {
+	args = slices.Concat(c.under, args)
+	return exec.CommandContext(ctx, args[0], args[1:]...)
+}
+
 // run runs one of Slurm's commands, and not for ever.
 func (c slurms) run(ctx context.Context, cluster, name string, args ...string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := c.command(ctx, append([]string{name}, args...)...)
 	cmd.Env = append(os.Environ(), "SLURM_CONF="+c.conf(cluster))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -180,7 +208,7 @@ func (c slurms) register(ctx context.Context, t *testing.T, cluster string) {
 // jobs drains nodes that still run them ("Duplicate jobid"), and does not undo it.
 func (c slurms) tend(ctx context.Context) {
 	for ctx.Err() == nil {
-		for _, cluster := range []string{"siteA", "siteB"} {
+		for _, cluster := range []string{"siteA", "siteB"}[:c.clusters] {
 			drained, _ := c.run(ctx, cluster, "sinfo", "-h", "-N", "-t", "drain", "-o", "%N")
 			for node := range strings.FieldsSeq(drained) {
 				_, _ = c.run(ctx, cluster, "scontrol", "update", "NodeName="+node, "State=RESUME")
@@ -398,5 +426,41 @@ func TestCheckSlurm(t *testing.T) {
 	done := checkPlugin(t, builtInPlugin(t, "slurm"), "--config", config, "--patience", checkPatience)
 	if done.Kind != "localsched" || len(done.Cases) < 30 {
 		t.Errorf("checked %+v", done)
+	}
+}
+
+// TestSlurmsOfTwoVersions: jobs go both ways between sites with Slurm 22.05 and 24.11, and find there what they were
+// asked for.
+func TestSlurmsOfTwoVersions(t *testing.T) {
+	t.Parallel()
+	newer := startNewerSlurm(t)
+	older := slurms{clusters: 1, cpus: 2}.started(t)
+	g := makeGrid(t, older.site("aurora", "siteA"), newer.site("borealis", "siteA"))
+	g.Sites[1].Under = newer.under
+	for _, site := range g.Sites {
+		edit(t, site, shortDeadline, ampleDeadline)
+	}
+	if err := g.Start(patience(t)); err != nil {
+		t.Fatal(err)
+	}
+	const script = "#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=1 --mem=100 --time=5 --open-mode=append\n" +
+		"echo \"$SWITCHYARD_EXEC_SITE $(scontrol --version) $SLURM_JOB_NUM_NODES $SLURM_NTASKS $SLURM_MEM_PER_NODE $1\"\nexit 3\n"
+	for i, from := range g.Sites {
+		to := g.Sites[1-i]
+		version := []string{"slurm-wlm 22.05.", "slurm-wlm 24.11."}[1-i]
+		job := g.until(t, from, g.submit(t, from, script, "--sites="+string(to.Name), "-", "arg"), ended)
+		out := g.output(t, job)
+		if job.State != protocol.Failed || job.ExitCode != 3 || job.Site != to.Name ||
+			!strings.HasPrefix(out, string(to.Name)+" "+version) || !strings.HasSuffix(out, " 2 2 100 arg\n") {
+			t.Errorf("from %s to %s: %s, exit code %d, output %q", from.Name, to.Name, display.State(job), job.ExitCode, out)
+		}
+		waits := g.submit(t, from, "#!/bin/sh\n#SBATCH --time=5\nsleep 300\n", "--sites="+string(to.Name))
+		g.until(t, from, waits, running)
+		if got := g.at(t, from, "", "cancel", waits.String()); got.code != 0 {
+			t.Errorf("cancel: %+v", got)
+		}
+		if job := g.until(t, from, waits, ended); job.State != protocol.Cancelled {
+			t.Errorf("from %s to %s: cancelled, it is %s", from.Name, to.Name, display.State(job))
+		}
 	}
 }

@@ -1,16 +1,17 @@
 package slurm_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/localsched/slurm"
 )
 
@@ -24,48 +25,29 @@ const newerByDefault = "^TestConformance$/" +
 	"a_withdrawn_job_never_runs|a_killed_job_is_cancelled|exit_codes_and_signals_are_reported|environment_and_arguments_arrive|" +
 	"held_room_is_kept_for_its_job|jobs_that_ended_meanwhile_are_reported_after_a_restart)$"
 
-// swapUsr runs a command with a directory in the place of /usr, for itself and all that it starts. Where /bin and
-// /lib are links into /usr, that is another release of the system with the same accounts, paths and
-// processes. The machine's own /usr/local stays.
-const swapUsr = `mount --rbind /usr/local "$0/local" && mount --rbind "$0" /usr && exec "$@"`
-
 // TestOnNewerSlurm runs tests of this package in a second process, to which Debian 13's Slurm 24.11 is what is
 // installed. make newer-slurm has unpacked it. The clusters of both versions are not up at the same time.
 func TestOnNewerSlurm(t *testing.T) { //nolint:paralleltest // see above
 	needs(t)
-	caches, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	usr := filepath.Join(caches, "switchyard-tools", "slurm-trixie", "usr")
-	if _, err = os.Stat(usr); err != nil && os.Getenv("CI") != "true" {
-		t.Skip("no newer Slurm; make newer-slurm unpacks it: ", err)
+	under, err := testbed.NewerSlurm()
+	if errors.Is(err, os.ErrNotExist) && os.Getenv("CI") != "true" {
+		t.Skip(err)
 	} else if err != nil {
-		t.Fatal("no newer Slurm: ", err)
-	}
-	version, err := swapped(t, usr, "slurmctld", "-V").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(version), "slurm-wlm 24.11.") {
-		t.Fatalf("%s has not Slurm 24.11: %s %v; remove %s and run make newer-slurm", usr, version, err, filepath.Dir(usr))
+		t.Fatal(err)
 	}
 	this, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{this, "-test.run", *newer, "-test.skip", "^" + t.Name() + "$", "-test.v", "-test.short=" + strconv.FormatBool(testing.Short())}
+	args := append(under, this, "-test.run", *newer, "-test.skip", "^"+t.Name()+"$", "-test.v", "-test.short="+strconv.FormatBool(testing.Short()))
 	if deadline, ok := t.Deadline(); ok {
 		const cleanup = 30 * time.Second
 		args = append(args, "-test.timeout", (time.Until(deadline) - cleanup).String())
 	}
-	out, err := swapped(t, usr, args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: ") {
 		t.Errorf("on the newer Slurm: %v\n%s", err, out)
 	}
-}
-
-// swapped is a command of another /usr.
-func swapped(t *testing.T, usr string, command ...string) *exec.Cmd {
-	t.Helper()
-	return exec.CommandContext(t.Context(), "unshare", append([]string{"--mount", "sh", "-c", swapUsr, usr}, command...)...)
 }
 
 // TestNewerOutput reads what commands of Slurm 24.11.5 printed after the submissions of the other tests' files.
