@@ -114,3 +114,16 @@ func TestCostNotice(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusShowsHowFarFilesAre: a file on its way is shown with what has come of it, in MB as its size is rounded.
+func TestStatusShowsHowFarFilesAre(t *testing.T) {
+	t.Parallel()
+	job := view.Job{State: protocol.Pending, Transfer: &view.Transfer{File: "stage-in", Bytes: 3_900_000, Of: 11_000_001}}
+	if text := display.JobStatus(job, time.Time{}); !strings.Contains(text, "\nTransfer   stage-in, 3 of 12 MB (35%)\n") {
+		t.Error(text)
+	}
+	job.Transfer = nil
+	if text := display.JobStatus(job, time.Time{}); strings.Contains(text, "Transfer") {
+		t.Error(text)
+	}
+}

@@ -35,6 +35,9 @@ func JobStatus(job view.Job, now time.Time) string {
 	if job.CommittedAt != 0 {
 		line("Placed", "%s%s", console.Clock(job.CommittedAt), quotedWait(job.QuotedAWT))
 	}
+	if job.Transfer != nil {
+		line("Transfer", "%s", transferText(job.Transfer))
+	}
 	line("Started", "%s", startText(job))
 	line("Ended", "%s", console.Clock(job.Ended))
 	line("Ran", "%s", elapsed(job, now))
@@ -111,6 +114,16 @@ func reasonText(reason string) string {
 		return reason + " (the hand-off to its site is in progress)"
 	}
 	return console.Plain(reason)
+}
+
+// transferText tells how far a file has come.
+func transferText(t *view.Transfer) string {
+	const mega = 1_000_000
+	percent := int64(0)
+	if t.Of > 0 {
+		percent = t.Bytes * 100 / t.Of //nolint:mnd // per cent
+	}
+	return fmt.Sprintf("%s, %d of %d MB (%d%%)", console.Plain(t.File), t.Bytes/mega, (t.Of+mega-1)/mega, percent)
 }
 
 func siteText(job view.Job) string {

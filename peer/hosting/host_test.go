@@ -81,6 +81,19 @@ func TestDecline(t *testing.T) {
 		"the share of guests": {func(h *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
 			h.Config.Protect.Share, one.CPUsHere = 250_000, 2
 		}, "", "guest"},
+		"files of a job that fit": {func(h *hosting.Host, one *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, one.MaxStaging, s.StageIn, s.StageOut = 30_000_000, 20_000_000, 20_000_000, true
+		}, "", ""},
+		"more files than the site takes": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, s.StageIn = 30_000_000, 30_000_001
+		}, "", "the job's files have 31 MB, and this site takes 30 MB with a job ([staging] max_bytes)"},
+		"more files than it takes of the partner": {func(h *hosting.Host, one *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, one.MaxStaging, s.StageIn = 30_000_000, 20_000_000, 20_000_001
+		}, "", "this site takes 20 MB with a job (max_staging of the partner)"},
+		"no files": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.StageOut = true }, "", "takes no files with jobs"},
+		"a batch system without files": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, h.Config.NoGuestFiles, s.StageIn = 30_000_000, true, 1
+		}, "", "takes no files with jobs"},
 	} {
 		h, one := siteA()
 		s := spec(7, 1)
@@ -201,5 +214,26 @@ func TestSubmission(t *testing.T) {
 	rows.AddJob(j, &protocol.Payload{Script: []byte("x")})
 	if s, ok = h.Submission(&rows, r); !ok || s.Guest || s.Origin != "a" || s.Spec.User != "ada" || string(s.Payload.Script) != "x" {
 		t.Errorf("a job of this site: %+v", s)
+	}
+}
+
+// TestMisstatedFiles: what an offer brings is what it announces.
+func TestMisstatedFiles(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		announced protocol.Spec
+		files     *protocol.Staging
+		wrong     bool
+	}{
+		{protocol.Spec{}, nil, false},
+		{protocol.Spec{StageIn: 5, StageOut: true}, &protocol.Staging{Bytes: 5, Out: []string{"."}}, false},
+		{protocol.Spec{StageIn: 5}, nil, true},
+		{protocol.Spec{StageIn: 5}, &protocol.Staging{Bytes: 6}, true},
+		{protocol.Spec{}, &protocol.Staging{Out: []string{"."}}, true},
+	} {
+		offer := &protocol.Offer{Spec: tt.announced, Payload: &protocol.Payload{Staging: tt.files}}
+		if why := hosting.MisstatedFiles(offer); (why != "") != tt.wrong {
+			t.Errorf("%+v, %+v: %q", tt.announced, tt.files, why)
+		}
 	}
 }

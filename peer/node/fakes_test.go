@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"maps"
 	"slices"
@@ -285,6 +286,9 @@ func (o *outside) Pack(_ context.Context, _, _ string, job protocol.JobID, files
 func (o *outside) Packed(_ protocol.JobID, offset int64, size int) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(o.packed) == 0 {
+		return nil, fs.ErrNotExist
+	}
 	return o.packed[offset:min(offset+int64(size), int64(len(o.packed)))], nil
 }
 

@@ -23,6 +23,7 @@ const (
 func (n *Node) fetchRest(
 	ctx context.Context, transport Transport, op event.CollectOp, file protocol.File, part Part,
 ) error {
+	defer n.transfers.end(op.Tag.Job)
 	sum, err := begun(ctx, part, file)
 	if err != nil {
 		return err
@@ -85,6 +86,7 @@ func (n *Node) fetchAll(
 		if err := part.Append(arrived.data); err != nil {
 			return err
 		}
+		n.transfers.note(op.Tag.Job, file, part.Size())
 	}
 }
 

@@ -31,6 +31,7 @@ func (n *Node) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	if !ok {
 		return view.Job{}, fmt.Errorf("job %d: the peer answered with %T", id, reply)
 	}
+	shown.Transfer = n.transfers.of(&shown)
 	return shown, nil
 }
 

@@ -43,6 +43,7 @@ type Node struct {
 
 	collecting collecting
 	packing    packing
+	transfers  transfers
 	brought    brought
 	reading    chan struct{}  // the results that wait for their files
 	ahead      chan struct{}  // the room of all windows

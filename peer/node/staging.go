@@ -68,6 +68,10 @@ var errPacking = errors.New("the site is still reading the job's files")
 // serveInputs gives a piece of the archive of the files that go with a job of this origin. It is made when it
 // is first asked for, and the files must still be as they were when the job was submitted.
 func (n *Node) serveInputs(ctx context.Context, job protocol.JobID, offset int64, size int) ([]byte, error) {
+	if data, err := n.cfg.Deliverer.Packed(job, offset, size); err == nil && len(data) > 0 {
+		n.transfers.note(job, protocol.File{Stream: protocol.StageInArchive}, offset+int64(len(data)))
+		return data, nil
+	}
 	one := n.pack(job) //nolint:contextcheck // it is made for all that ask, and outlives the first of them
 	wait := time.NewTimer(packWait)
 	defer wait.Stop()
@@ -174,6 +178,7 @@ func (n *Node) dropPacks(b *batch) {
 		default:
 			continue
 		}
+		n.transfers.end(job)
 		if err := n.cfg.Deliverer.DropPacked(job); err != nil {
 			n.log.Warn("part_remove_failed", "job", job.String(), "error", err)
 		}

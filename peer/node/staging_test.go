@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/results"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -237,4 +240,82 @@ func tear(t *testing.T, draw *rand.Rand, way *onDisk) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestInputsAreServed: the archive of a job's files is made when a partner first asks for it, once, its pieces are
+// counted for who looks at the job, and it goes when the job runs. Files that have changed end the asking.
+func TestInputsAreServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const id = protocol.JobID(7)
+		tag := protocol.Tag{Job: id, Epoch: 1}
+		core := &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+			switch ev := ev.(type) {
+			case event.AskOutput:
+				if !ev.Inputs || ev.From != "there" || ev.Tag != tag {
+					t.Errorf("asked is %+v", ev)
+				}
+				return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: view.Done{}}}}
+			case event.AskJob:
+				return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: view.Job{ID: id, State: protocol.Pending, StageIn: 10}}}}
+			case event.Submit: // stands for whatever lets the job run
+				running := row.Job{Spec: protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1}, StageIn: 10}, Phase: row.JobHandedOff, Site: "there", Epoch: 1, State: protocol.Running}
+				return event.Ready{
+					Records: []row.Record{{Table: row.JobTable, Key: row.JobKey(id), Row: running}},
+					Answers: []event.Answer{{Asked: ev.Asked, Reply: view.Submitted{}}},
+				}
+			default:
+				return event.Ready{}
+			}
+		}}
+		var failed error
+		r := startWith(t, core, func(o *outside) {
+			o.pack = func(files *protocol.Staging) error {
+				if files.Bytes != 10 || len(files.Inputs) != 1 {
+					t.Errorf("packed are %+v", files)
+				}
+				if failed == nil {
+					o.mu.Lock()
+					o.packed = []byte("0123456789")
+					o.mu.Unlock()
+				}
+				return failed
+			}
+		})
+		files := &protocol.Staging{Bytes: 10, SHA256: [32]byte{1}, Inputs: []protocol.StagedFile{{Name: "a"}}}
+		r.store.put(row.JobTable, row.JobKey(id), row.Job{
+			Spec: protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1}, User: "ann", StageIn: 10}, Phase: row.JobHandedOff, Site: "there", Epoch: 1, State: protocol.Pending,
+		})
+		r.store.put(row.PayloadTable, row.JobKey(id), row.Payload{Payload: &protocol.Payload{WorkDir: "/home/ann", Staging: files}})
+
+		failed = forbidden{}
+		_, err := r.Fetch(t.Context(), "there", tag, protocol.StageInArchive, 0, 4)
+		if gone, ok := errors.AsType[*protocol.StageInError](err); !ok || gone.Reason != failed.Error() {
+			t.Errorf("of files that have changed: %v", err)
+		}
+		failed = nil
+		for _, at := range []int64{4, 0, 4} {
+			var data []byte
+			data, err = r.Fetch(t.Context(), "there", tag, protocol.StageInArchive, at, 4)
+			if want := "0123456789"[at : at+4]; err != nil || string(data) != want {
+				t.Errorf("at %d: %q, %v", at, data, err)
+			}
+		}
+		shown, err := r.Job(t.Context(), id)
+		if err != nil || shown.Transfer == nil || *shown.Transfer != (view.Transfer{File: "stage-in", Bytes: 8, Of: 10}) {
+			t.Errorf("%+v, %v", shown.Transfer, err)
+		}
+		if _, err = r.Ask(t.Context(), func(asked event.AskID) event.Event { return event.Submit{Asked: asked} }); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if shown, err = r.Job(t.Context(), id); err != nil || shown.Transfer != nil {
+			t.Errorf("of a job that runs: %+v, %v", shown.Transfer, err)
+		}
+		noted := r.out.noted()
+		packs := slices.DeleteFunc(slices.Clone(noted), func(what string) bool { return what != fmt.Sprintf("pack %v", id) })
+		if len(packs) != 2 || !slices.Contains(noted, fmt.Sprintf("drop packed %v", id)) {
+			t.Errorf("%q", noted)
+		}
+		_ = r.end()
+	})
 }

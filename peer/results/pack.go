@@ -20,7 +20,7 @@ func (d *Dir) packOf(job protocol.JobID) string {
 }
 
 // pack has the archive of a job's files written, unless it is here as a whole. It is the one that was noted when the
-// job was submitted, or it is an error. It need not outlive the machine: it is made again.
+// job was submitted, or it is an error.
 func (d *Dir) pack(job protocol.JobID, files *protocol.Staging, write func(io.Writer) error) error {
 	path := d.packOf(job)
 	if info, err := os.Lstat(path); err == nil && info.Size() == files.Bytes {
@@ -37,6 +37,9 @@ func (d *Dir) pack(job protocol.JobID, files *protocol.Staging, write func(io.Wr
 	err = write(io.MultiWriter(buffer, sum))
 	if err == nil {
 		err = buffer.Flush()
+	}
+	if err == nil {
+		err = temp.Sync() // what has its name is the whole of it, after a crash of the machine too
 	}
 	if err == nil && [sha256.Size]byte(sum.Sum(nil)) != files.SHA256 {
 		err = changedError{}

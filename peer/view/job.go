@@ -49,6 +49,7 @@ type Job struct {
 	Container   string              `json:"container,omitempty"`      // image in which it runs
 	StageIn     int64               `json:"stage_in_bytes,omitempty"` // of files that go with it to another site
 	StageOut    bool                `json:"stage_out,omitempty"`      // files come back from there
+	Transfer    *Transfer           `json:"transfer,omitempty"`       // of a file that is on its way; nil: none is, as far as this site knows
 	Resources   []protocol.Resource `json:"resources,omitempty"`      // beside CPUs and memory
 	Features    string              `json:"features,omitempty"`       // that its nodes must have
 	Exclusive   bool                `json:"exclusive,omitempty"`      // it has its nodes for itself
@@ -122,4 +123,11 @@ type JobEnergy struct {
 	Used       int64           `json:"used_mj,omitempty"`
 	Cost       *protocol.Micro `json:"cost_micro,omitempty"`  // in the currency of the bill; nil: none is named
 	Measured   int64           `json:"measured_mj,omitempty"` // by counters of the machine; 0: it has none
+}
+
+// Transfer is how far a file of a job has come that is on its way to another site, or home.
+type Transfer struct {
+	File  string `json:"file"` // as [protocol.Stream] names it
+	Bytes int64  `json:"bytes"`
+	Of    int64  `json:"of_bytes"`
 }
