@@ -67,6 +67,8 @@ time = ["4h", "2h"]
 estimate = "1h30m"
 memory = 4000
 licenses = ["matlab", "ansys:4"]
+stage_in = ["in.dat", "grids/*.nc", "/data/model:model"]
+stage_out = "out"
 data_in = "20GB"
 data_out = "1G"
 sites = ["aurora", "cygnus"]
@@ -115,6 +117,9 @@ func TestAnApplicationIsReadWhole(t *testing.T) {
 		!slices.Equal(mesh.Payload.Args, []string{"-v", "in.dat"}) || mesh.Payload.WorkDir != "/home/ada" ||
 		!slices.Equal(mesh.Spec.Resources, []protocol.Resource{protocol.NewLicense("ansys", 4), protocol.NewLicense("matlab", 1)}) {
 		t.Errorf("mesh is %+v", mesh)
+	}
+	if !slices.Equal(mesh.StageIn, []string{"in.dat", "grids/*.nc", "/data/model:model"}) || !slices.Equal(mesh.Payload.Staging.Out, []string{"out"}) {
+		t.Errorf("with mesh go %q, and %+v", mesh.StageIn, mesh.Payload.Staging)
 	}
 	if solve.Spec.CPUs != 2 || solve.Spec.WallTime != h/2 || solve.Spec.MemoryMB != 1024 || solve.Component.Gamma != 3*one ||
 		solve.Component.Together != 1 || solve.Spec.Requeue {

@@ -50,6 +50,8 @@ type component struct {
 	Licenses      values   `toml:"licenses"`
 	Resources     values   `toml:"resources"`
 	Features      values   `toml:"features"`
+	StageIn       values   `toml:"stage_in"`
+	StageOut      values   `toml:"stage_out"`
 	DataIn        values   `toml:"data_in"`
 	DataOut       values   `toml:"data_out"`
 	Sites         values   `toml:"sites"`

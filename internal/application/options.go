@@ -39,6 +39,8 @@ func (c *component) options() []option {
 		{"licenses", "licenses", c.Licenses},
 		{"resources", "gres", c.Resources},
 		{"features", "constraint", c.Features},
+		{"stage_in", "stage-in", c.StageIn},
+		{"stage_out", "stage-out", c.StageOut},
 		{"data_in", "stage-in-size", c.DataIn},
 		{"data_out", "stage-out-size", c.DataOut},
 		{"sites", "sites", c.Sites},
