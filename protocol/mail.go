@@ -23,11 +23,30 @@ const (
 	MailFail      MailEvent = "FAIL"       // the end of a job that has not completed and was not cancelled
 	MailRequeue   MailEvent = "REQUEUE"    // a job that had started waits again
 	MailTimeLimit MailEvent = "TIME_LIMIT" // the end of a job that reached its limit
+
+	MailTimeLimit90 MailEvent = "TIME_LIMIT_90" // a job has run for this share of its limit, in percent
+	MailTimeLimit80 MailEvent = "TIME_LIMIT_80"
+	MailTimeLimit50 MailEvent = "TIME_LIMIT_50"
 )
 
 // MailEvents lists all events.
 func MailEvents() []MailEvent {
-	return []MailEvent{MailBegin, MailEnd, MailFail, MailRequeue, MailTimeLimit}
+	return []MailEvent{MailBegin, MailEnd, MailFail, MailRequeue, MailTimeLimit, MailTimeLimit90, MailTimeLimit80, MailTimeLimit50}
+}
+
+// ShareOfLimit is the share of its time limit, in percent, after which mail about a running job is sent; 0: it is sent
+// about something else.
+func (e MailEvent) ShareOfLimit() int {
+	switch e {
+	case MailTimeLimit90:
+		return 90
+	case MailTimeLimit80:
+		return 80
+	case MailTimeLimit50:
+		return 50
+	case MailBegin, MailEnd, MailFail, MailRequeue, MailTimeLimit:
+	}
+	return 0
 }
 
 // Wants says whether mail is to be sent about one of the events.

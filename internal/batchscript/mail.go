@@ -25,7 +25,7 @@ func setMailTypes(w *jobOptions, value string) error {
 				wanted[e] = true
 			}
 		case "INVALID_DEPEND", "ARRAY_TASKS": // of dependencies and arrays, which no job has
-		case "STAGE_OUT", "TIME_LIMIT_50", "TIME_LIMIT_80", "TIME_LIMIT_90":
+		case "STAGE_OUT":
 			left = append(left, name)
 		default:
 			if !slices.Contains(protocol.MailEvents(), protocol.MailEvent(name)) {

@@ -19,7 +19,8 @@ func TestMailTypes(t *testing.T) {
 	}{
 		{"--mail-type=END,BEGIN", protocol.Mail{Events: []protocol.MailEvent{begin, end}}, ""},
 		{"--mail-type=all --mail-user=ada@example.org,bob", protocol.Mail{Events: []protocol.MailEvent{begin, end, fail, requeue}, To: "ada@example.org,bob"}, ""},
-		{"--mail-type=TIME_LIMIT,TIME_LIMIT_80", protocol.Mail{Events: []protocol.MailEvent{limit}}, "no mail is sent about TIME_LIMIT_80"},
+		{"--mail-type=TIME_LIMIT_80,TIME_LIMIT", protocol.Mail{Events: []protocol.MailEvent{limit, protocol.MailTimeLimit80}}, ""},
+		{"--mail-type=TIME_LIMIT,STAGE_OUT", protocol.Mail{Events: []protocol.MailEvent{limit}}, "no mail is sent about STAGE_OUT"},
 		{"--mail-type=ARRAY_TASKS,FAIL", protocol.Mail{Events: []protocol.MailEvent{fail}}, ""},
 		{"--mail-type=ALL\n#SBATCH --mail-type=NONE", protocol.Mail{}, ""},
 		{"--mail-user=ada", protocol.Mail{}, ""},

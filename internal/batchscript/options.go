@@ -141,8 +141,8 @@ func surroundings() []Option {
 	return []Option{
 		{
 			Long: "mail-type", Value: "type[,type]", set: setMailTypes, Slurm: true,
-			Help: "when to send mail about the job: BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL (the first four) or NONE (default)",
-			Note: "the site where the job is submitted sends the mail, if it is configured to; there is none before a time limit (`TIME_LIMIT_50`, `_80`, `_90`)",
+			Help: "when to send mail about the job: BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, TIME_LIMIT_50, TIME_LIMIT_80, TIME_LIMIT_90, ALL (the first four) or NONE (default)",
+			Note: "the site where the job is submitted sends the mail, if it is configured to",
 		},
 		{
 			Long: "mail-user", Value: "user[,user]", Help: "addresses for the mail (default: the submitting user)",

@@ -64,6 +64,8 @@ func subject(about protocol.MailEvent, job *view.Job) string {
 		what = "Requeued"
 	case protocol.MailTimeLimit:
 		what = "Reached time limit"
+	case protocol.MailTimeLimit90, protocol.MailTimeLimit80, protocol.MailTimeLimit50:
+		return subjectOf(job, fmt.Sprintf("Reached %d%% of time limit %s", about.ShareOfLimit(), job.WallTime.Text()))
 	case protocol.MailFail:
 		what = "Failed"
 	case protocol.MailEnd:
@@ -75,6 +77,10 @@ func subject(about protocol.MailEvent, job *view.Job) string {
 		}
 		what += ", " + outcome(job)
 	}
+	return subjectOf(job, what)
+}
+
+func subjectOf(job *view.Job, what string) string {
 	return fmt.Sprintf("Switchyard Job_id=%v Name=%s %s", job.ID, short(job.Name), what)
 }
 

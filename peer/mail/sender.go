@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -39,6 +40,9 @@ const (
 type Sender struct {
 	Config
 	queue chan letter
+
+	mu       sync.Mutex
+	followed map[protocol.JobID][]*time.Timer // of running jobs, for mails about shares of their limits
 }
 
 type letter struct {
@@ -47,7 +51,9 @@ type letter struct {
 }
 
 // NewSender makes a sender. [Sender.Run] starts it.
-func NewSender(cfg Config) *Sender { return &Sender{Config: cfg, queue: make(chan letter, waiting)} }
+func NewSender(cfg Config) *Sender {
+	return &Sender{Config: cfg, queue: make(chan letter, waiting), followed: make(map[protocol.JobID][]*time.Timer)}
+}
 
 // Mail takes in a mail to be sent, unless too many wait.
 func (s *Sender) Mail(about protocol.MailEvent, job *view.Job) {
@@ -57,6 +63,48 @@ func (s *Sender) Mail(about protocol.MailEvent, job *view.Job) {
 	default:
 		s.drop(&l, fmt.Sprintf("%d mails wait for the command", waiting))
 	}
+}
+
+// Follow takes in mails about a running job at shares of the time limit that it was submitted with.
+func (s *Sender) Follow(job *view.Job) {
+	l := letter{job: *job}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unfollow(job.ID)
+	for _, about := range job.Mail.Events {
+		share := about.ShareOfLimit()
+		if share == 0 || job.WallTime == protocol.Never {
+			continue
+		}
+		at := job.Started.Add(job.WallTime / 100 * protocol.Duration(share))
+		if left := time.Until(at.Time()); left > 0 {
+			s.followed[job.ID] = append(s.followed[job.ID], time.AfterFunc(left, func() { s.mailFollowed(about, &l.job) }))
+		}
+	}
+}
+
+// mailFollowed sends a mail about a job that still runs.
+func (s *Sender) mailFollowed(about protocol.MailEvent, job *view.Job) {
+	s.mu.Lock()
+	_, runs := s.followed[job.ID]
+	s.mu.Unlock()
+	if runs {
+		s.Mail(about, job)
+	}
+}
+
+// Unfollow drops what [Sender.Follow] has taken in about a job.
+func (s *Sender) Unfollow(job protocol.JobID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unfollow(job)
+}
+
+func (s *Sender) unfollow(job protocol.JobID) {
+	for _, timer := range s.followed[job] {
+		timer.Stop()
+	}
+	delete(s.followed, job)
 }
 
 // Run sends what is taken in until ctx ends. What waits then is dropped.

@@ -100,6 +100,7 @@ func TestSubjects(t *testing.T) {
 		{protocol.MailRequeue, plain(func(j *view.Job) { j.State = protocol.Pending }), "Requeued"},
 		{protocol.MailEnd, plain(func(j *view.Job) { j.State, j.ExitCode = protocol.Completed, 0 }), "Ended, Run time 1:00:00, COMPLETED, ExitCode 0"},
 		{protocol.MailEnd, plain(func(j *view.Job) { j.State, j.Started = protocol.Cancelled, 0 }), "Ended, CANCELLED"},
+		{protocol.MailTimeLimit80, plain(func(j *view.Job) { j.State, j.WallTime = protocol.Running, protocol.Hour }), "Reached 80% of time limit 1:00:00"},
 		{protocol.MailTimeLimit, plain(func(j *view.Job) { j.State, j.Signal = protocol.Timeout, 15 }), "Reached time limit, Run time 1:00:00, TIMEOUT, Signal 15"},
 	}
 	for _, c := range cases {

@@ -19,6 +19,9 @@ type mails struct {
 func (m *mails) restore(record row.Record) {
 	if job, ok := record.Row.(row.Job); ok && m.mailer != nil && len(job.Mail.Events) > 0 {
 		m.set(job.Spec.Job, job.State)
+		if job.State == protocol.Running && job.Started != 0 {
+			m.mailer.Follow(m.view(&job))
+		}
 	}
 }
 
@@ -54,16 +57,23 @@ func (m *mails) moved(job *row.Job) {
 	case state == from:
 	case state == protocol.Running:
 		m.about(protocol.MailBegin, job)
+		m.mailer.Follow(m.view(job))
 	case from == protocol.Running && state == protocol.Pending:
+		m.mailer.Unfollow(job.Spec.Job)
 		m.about(protocol.MailRequeue, job)
 	}
 }
 
+// view is the job as people see it.
+func (m *mails) view(job *row.Job) *view.Job {
+	view := (&status.Job{Job: job}).View(m.origin)
+	view.Reason = job.Reason
+	return &view
+}
+
 func (m *mails) about(event protocol.MailEvent, job *row.Job) {
 	if job.Mail.Wants(event) {
-		view := (&status.Job{Job: job}).View(m.origin)
-		view.Reason = job.Reason
-		m.mailer.Mail(event, &view)
+		m.mailer.Mail(event, m.view(job))
 	}
 }
 
@@ -74,6 +84,7 @@ func (m *mails) ended(job *view.Job) {
 	if len(job.Mail.Events) == 0 {
 		return
 	}
+	m.mailer.Unfollow(job.ID)
 	if job.Started != 0 && from != protocol.Running && job.Mail.Wants(protocol.MailBegin) { // it has come and gone in one batch
 		m.mailer.Mail(protocol.MailBegin, job)
 	}

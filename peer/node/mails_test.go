@@ -11,10 +11,19 @@ import (
 )
 
 // noted keeps what mail was asked for.
-type noted struct{ mails []string }
+type noted struct {
+	mails    []string
+	followed []protocol.JobID
+}
 
 func (n *noted) Mail(about protocol.MailEvent, job *view.Job) {
 	n.mails = append(n.mails, fmt.Sprintf("%s %v %v", about, job.ID, job.State))
+}
+
+func (n *noted) Follow(job *view.Job) { n.followed = append(n.followed, job.ID) }
+
+func (n *noted) Unfollow(id protocol.JobID) {
+	n.followed = slices.DeleteFunc(n.followed, func(one protocol.JobID) bool { return one == id })
 }
 
 func TestMailsFollowAJob(t *testing.T) {
@@ -74,6 +83,9 @@ func TestMailsFollowAJob(t *testing.T) {
 			if !slices.Equal(n.mails, c.want) {
 				t.Errorf("%q, want %q", n.mails, c.want)
 			}
+			if len(n.followed) > 0 {
+				t.Errorf("%v are followed still", n.followed)
+			}
 		})
 	}
 }
@@ -87,8 +99,11 @@ func TestARestartSendsNoMail(t *testing.T) {
 	n := &noted{}
 	m := mails{origin: "north", mailer: n}
 	m.restore(running)
+	if !slices.Equal(n.followed, []protocol.JobID{7}) {
+		t.Errorf("followed: %v", n.followed)
+	}
 	m.take(running)
-	if len(n.mails) > 0 {
-		t.Errorf("sent %q", n.mails)
+	if len(n.mails) > 0 || len(n.followed) != 1 {
+		t.Errorf("sent %q, followed %v", n.mails, n.followed)
 	}
 }

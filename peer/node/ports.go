@@ -144,6 +144,11 @@ type Mailer interface {
 	// Mail says that a job of this origin, as it now is, has come to an event that its user wants
 	// mail about. It does not wait.
 	Mail(about protocol.MailEvent, job *view.Job)
+	// Follow says that a job runs, about which its user may want mail at shares of its time limit. It sends
+	// those that are due until Unfollow, and none for what is past.
+	Follow(job *view.Job)
+	// Unfollow says that a job does not run, whether it was followed or not.
+	Unfollow(job protocol.JobID)
 }
 
 // Recorder gets all inputs of the machine, and what each step returns. Its
