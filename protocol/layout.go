@@ -13,6 +13,11 @@ type Layout struct {
 	TasksPerNode int `json:"tasks_per_node,omitempty"` // on each node; beside Tasks at most
 	CPUsPerTask  int `json:"cpus_per_task,omitempty"`
 	MaxNodes     int `json:"max_nodes,omitempty"` // the job may have
+
+	MemoryPerCPU int64 `json:"memory_per_cpu_mb,omitempty"` // by which it asks for MemoryMB, which is that of all its CPUs on as few nodes as it may have
+	MemoryPerGPU int64 `json:"memory_per_gpu_mb,omitempty"` // by which it asks for MemoryMB; beside MemoryPerCPU never
+	CPUsPerGPU   int   `json:"cpus_per_gpu,omitempty"`      // by which it asks for CPUsPerTask
+	GPUsPerNode  bool  `json:"gpus_per_node,omitempty"`     // it asks for the GPUs of its nodes as such, and not as for other resources
 }
 
 // Divided says whether the layout says anything of tasks.
@@ -61,6 +66,14 @@ func (r *Request) NodeCPUs() int {
 	return tasks * r.CPUsPerTask()
 }
 
+// NodeMemoryMB is how much memory one of the job's nodes must have at least.
+func (r *Request) NodeMemoryMB() int64 {
+	if each := r.Layout.MemoryPerCPU; each > 0 {
+		return min(r.MemoryMB, each*int64(r.NodeCPUs()))
+	}
+	return r.MemoryMB
+}
+
 // NodesOf is how many nodes of cpus CPUs each the job needs, at least 1, if one of them is
 // large enough; see [Request.NodeCPUs].
 func (r *Request) NodesOf(cpus int) int {
@@ -90,11 +103,14 @@ func (r *Request) CheckLayout() error {
 		of string
 		n  int
 	}{
-		{"tasks", l.Tasks}, {"tasks a node", l.TasksPerNode}, {"CPUs a task", l.CPUsPerTask}, {"nodes at most", l.MaxNodes},
+		{"tasks", l.Tasks}, {"tasks a node", l.TasksPerNode}, {"CPUs a task", l.CPUsPerTask}, {"nodes at most", l.MaxNodes}, {"CPUs a GPU", l.CPUsPerGPU},
 	} {
 		if count.n < 0 || count.n > math.MaxInt32 {
 			return fmt.Errorf("asks for %d %s; ask for 1 to %d, or leave it out", count.n, count.of, math.MaxInt32)
 		}
+	}
+	if least, most := min(l.MemoryPerCPU, l.MemoryPerGPU), max(l.MemoryPerCPU, l.MemoryPerGPU); least != 0 || most > maxMemoryMB {
+		return fmt.Errorf("asks for %d MB a CPU and %d MB a GPU; ask for one of them, at most %d", l.MemoryPerCPU, l.MemoryPerGPU, int64(maxMemoryMB))
 	}
 	switch tasks := r.Tasks(); {
 	case l.MaxNodes > 0 && l.MaxNodes < r.Nodes:
@@ -110,6 +126,9 @@ func (r *Request) CheckLayout() error {
 	}
 	return nil
 }
+
+// maxMemoryMB is more than any node has, and far from overflow with any number of CPUs.
+const maxMemoryMB = 1 << 31
 
 // ceil is a/b rounded up, of positive numbers.
 func ceil(a, b int) int { return (a-1)/b + 1 }

@@ -411,8 +411,8 @@ func (g *NodeGroup) lacks(r *Request, features Constraint) string {
 		return "no node has " + r.extras()
 	case g.CPUs > 0 && g.CPUs < r.NodeCPUs():
 		return fmt.Sprintf("needs %d CPUs on one node, one with %s has %d", r.NodeCPUs(), r.extras(), g.CPUs)
-	case g.MemoryMB > 0 && g.MemoryMB < r.MemoryMB:
-		return fmt.Sprintf("needs %d MB per node, one with %s has %d", r.MemoryMB, r.extras(), g.MemoryMB)
+	case g.MemoryMB > 0 && g.MemoryMB < r.NodeMemoryMB():
+		return fmt.Sprintf("needs %d MB per node, one with %s has %d", r.NodeMemoryMB(), r.extras(), g.MemoryMB)
 	}
 	return ""
 }

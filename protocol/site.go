@@ -73,7 +73,7 @@ func (c *Capacity) Rescale(d Duration, mhz, mflops int) Duration {
 // CanRun says whether a job of this shape could ever run here.
 func (c *Capacity) CanRun(r Request) bool {
 	return r.CPUs <= c.CPUs && r.LeastNodes() <= c.Nodes && (c.NodeCPUs <= 0 || r.NodeCPUs() <= c.NodeCPUs) &&
-		(c.MemoryMB <= 0 || r.MemoryMB <= c.MemoryMB) && (c.MaxWallTime <= 0 || r.WallTime <= c.MaxWallTime) &&
+		c.lacksMemory(&r) == "" && (c.MaxWallTime <= 0 || r.WallTime <= c.MaxWallTime) &&
 		(!r.Exclusive || c.Exclusive || c.WholeNode) && c.lacks(&r) == ""
 }
 
@@ -87,14 +87,27 @@ func (c *Capacity) Fits(r Request) (reason string) {
 		return fmt.Sprintf("needs %d nodes, the site has %d", r.LeastNodes(), c.Nodes)
 	case c.NodeCPUs > 0 && r.NodeCPUs() > c.NodeCPUs:
 		return fmt.Sprintf("needs %d CPUs on one node, the largest has %d", r.NodeCPUs(), c.NodeCPUs)
-	case c.MemoryMB > 0 && r.MemoryMB > c.MemoryMB:
-		return fmt.Sprintf("needs %d MB per node, the site has %d", r.MemoryMB, c.MemoryMB)
+	case c.lacksMemory(&r) != "":
+		return c.lacksMemory(&r)
 	case c.MaxWallTime > 0 && r.WallTime > c.MaxWallTime:
 		return fmt.Sprintf("needs %s, the site's limit is %s", r.WallTime.Text(), c.MaxWallTime.Text())
 	case r.Exclusive && !c.Exclusive && !c.WholeNode:
 		return "needs nodes for itself, the site gives none"
 	}
 	return c.lacks(&r)
+}
+
+// lacksMemory says how much memory the job needs and the nodes do not have; empty: they have it.
+func (c *Capacity) lacksMemory(r *Request) string {
+	total := c.MemoryMB * int64(max(1, c.Nodes))
+	switch node, all := r.NodeMemoryMB(), r.Layout.MemoryPerCPU*int64(r.CPUs); {
+	case c.MemoryMB <= 0:
+	case node > c.MemoryMB:
+		return fmt.Sprintf("needs %d MB per node, the site has %d", node, c.MemoryMB)
+	case all > total:
+		return fmt.Sprintf("needs %d MB in all, the site has %d", all, total)
+	}
+	return ""
 }
 
 // ProtocolVersion is the version of the peer messages and sessions that this code

@@ -66,6 +66,10 @@ func TestFits(t *testing.T) {
 		"a node too many":   {small, protocol.Request{CPUs: 1, Nodes: 5}, "needs 5 nodes"},
 		"too much memory":   {small, protocol.Request{CPUs: 1, MemoryMB: 1001}, "needs 1001 MB"},
 		"too long":          {small, protocol.Request{CPUs: 1, WallTime: protocol.Hour + 1}, "the site's limit is 1:00:00"},
+		"memory of CPUs":    {small, protocol.Request{CPUs: 16, MemoryMB: 4000, Layout: protocol.Layout{MemoryPerCPU: 250}}, ""}, // on all nodes
+		"of few CPUs":       {small, protocol.Request{CPUs: 2, MemoryMB: 2002, Layout: protocol.Layout{MemoryPerCPU: 1001}}, "needs 1001 MB per node"},
+		"of a task":         {small, protocol.Request{CPUs: 2, MemoryMB: 1002, Layout: protocol.Layout{CPUsPerTask: 2, MemoryPerCPU: 501}}, "needs 1002 MB per node"},
+		"of many CPUs":      {small, protocol.Request{CPUs: 16, MemoryMB: 4016, Layout: protocol.Layout{MemoryPerCPU: 251}}, "needs 4016 MB in all, the site has 4000"},
 		"memory not stated": {open, protocol.Request{CPUs: 1, MemoryMB: math.MaxInt64}, ""},
 		"no limit of time":  {open, protocol.Request{CPUs: 1, WallTime: protocol.Never}, ""},
 		"a task on a node":  {alike, protocol.Request{CPUs: 8, Layout: protocol.Layout{Tasks: 2, CPUsPerTask: 4}}, ""},

@@ -26,15 +26,16 @@ const filesStayRemark = "[only named files travel](cli.md#files)"
 
 // scriptRemarks say why what comes of a script differs, and what to do, where its messages do not.
 var scriptRemarks = map[string]string{
-	"chdir.sh":       filesStayRemark,
-	"files.sh":       filesStayRemark,
-	"hostfile.sh":    filesStayRemark,
-	"sbcast.sh":      filesStayRemark,
-	"scratch.sh":     filesStayRemark,
-	"signal.sh":      filesStayRemark,
-	"step-output.sh": filesStayRemark,
-	"submit-dir.sh":  filesStayRemark + "; there `SLURM_SUBMIT_DIR` is the directory in which the job starts",
-	"wrap.sh":        filesStayRemark,
+	"chdir.sh":        filesStayRemark,
+	"files.sh":        filesStayRemark,
+	"hostfile.sh":     filesStayRemark,
+	"memory-steps.sh": filesStayRemark,
+	"sbcast.sh":       filesStayRemark,
+	"scratch.sh":      filesStayRemark,
+	"signal.sh":       filesStayRemark,
+	"step-output.sh":  filesStayRemark,
+	"submit-dir.sh":   filesStayRemark + "; there `SLURM_SUBMIT_DIR` is the directory in which the job starts",
+	"wrap.sh":         filesStayRemark,
 
 	"killed.sh":         "the exit code is that of a shell, 128 and the signal; `sbatch --wait` has 1 for all signals. The core file is due to the limits, see limits.sh",
 	"limits.sh":         "limits are not propagated, as with `--propagate=NONE`: set them with `ulimit` in the script",

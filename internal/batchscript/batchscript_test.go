@@ -91,6 +91,11 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
 		t.Errorf("no option sets %q", unset)
 	}
+	byCPU, _ := read(t, script("#SWITCHYARD --mem-per-cpu=5"))
+	byGPU, _ := read(t, script("#SWITCHYARD --gpus-per-node=1 --cpus-per-gpu=2 --mem-per-gpu=3"))
+	l := &job.Spec.Layout
+	l.MemoryPerCPU, l.MemoryPerGPU = byCPU.Spec.Layout.MemoryPerCPU, byGPU.Spec.Layout.MemoryPerGPU
+	l.CPUsPerGPU, l.GPUsPerNode = byGPU.Spec.Layout.CPUsPerGPU, byGPU.Spec.Layout.GPUsPerNode
 	if unset := append(protocoltest.Unset(job.Spec.Layout), protocoltest.Unset(*job.Payload)...); !slices.Equal(unset, []string{"Args"}) {
 		t.Errorf("no option sets %q", unset)
 	}

@@ -78,7 +78,7 @@ func shape() []Option {
 		},
 		{
 			Long: "mem-per-cpu", Value: "size[K|M|G|T|P]", Help: "memory per CPU", set: setMemoryPerCPU,
-			Slurm: true, Vars: []string{"SBATCH_MEM_PER_CPU"}, Note: "converted to memory per node, for the most CPUs of the job on one node",
+			Slurm: true, Vars: []string{"SBATCH_MEM_PER_CPU"}, Note: "the built-in batch system reserves it for all CPUs of the job",
 		},
 		{
 			Long: "cpus", Value: "count[,count]", Help: "total number of CPUs, instead of tasks; of several counts the grid chooses one",

@@ -34,11 +34,11 @@ func resources() []Option {
 		{
 			Long: "cpus-per-gpu", Value: "count", Help: "CPUs for each GPU, instead of --cpus-per-task", Slurm: true, Vars: []string{"SBATCH_CPUS_PER_GPU"},
 			set:  counter(func(w *jobOptions) *int { return &w.cpusPerGPU }),
-			Note: "converted to CPUs per task; refused where the options do not say how many GPUs go with a task",
+			Note: "refused where the options do not say how many GPUs go with a task",
 		},
 		{
 			Long: "mem-per-gpu", Value: "size[K|M|G|T|P]", Help: "memory for each GPU", set: setMemoryPerGPU, Slurm: true, Vars: []string{"SBATCH_MEM_PER_GPU"},
-			Note: "converted to memory per node; refused where the options do not say how many GPUs are on a node",
+			Note: "refused where the options do not say how many GPUs are on a node",
 		},
 		{
 			Long: "licenses", Short: "L", Value: "name[:count][,…]", Help: "licenses that the job uses while it runs", set: setLicenses, Slurm: true,

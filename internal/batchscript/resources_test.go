@@ -22,25 +22,29 @@ func TestResources(t *testing.T) {
 		"-G 4":                     {CPUs: 1, Resources: list(of("gpu", "", 4, protocol.PerJob))},
 		"-G a100:1,v100:2":         {CPUs: 1, Resources: list(of("gpu", "a100", 1, protocol.PerJob), of("gpu", "v100", 2, protocol.PerJob))},
 		"-G 4 -G 2":                {CPUs: 1, Resources: list(of("gpu", "", 2, protocol.PerJob))},
-		"--gpus-per-node=a100:2":   {CPUs: 1, Resources: list(of("gpu", "a100", 2, protocol.PerNode))},
+		"--gpus-per-node=a100:2":   {CPUs: 1, Layout: protocol.Layout{GPUsPerNode: true}, Resources: list(of("gpu", "a100", 2, protocol.PerNode))},
 		"-n 3 --gpus-per-task=1":   {CPUs: 3, Layout: protocol.Layout{Tasks: 3}, Resources: list(of("gpu", "", 1, protocol.PerTask))},
-		"-G 1 --cpus-per-gpu=4":    {CPUs: 4, Layout: protocol.Layout{CPUsPerTask: 4}, Resources: list(of("gpu", "", 1, protocol.PerJob))},
+		"-G 1 --cpus-per-gpu=4":    {CPUs: 4, Layout: protocol.Layout{CPUsPerTask: 4, CPUsPerGPU: 4}, Resources: list(of("gpu", "", 1, protocol.PerJob))},
 		"-n2 --gpus-per-task=2 --cpus-per-gpu=3": {
-			CPUs: 12, Layout: protocol.Layout{Tasks: 2, CPUsPerTask: 6}, Resources: list(of("gpu", "", 2, protocol.PerTask)),
+			CPUs: 12, Layout: protocol.Layout{Tasks: 2, CPUsPerTask: 6, CPUsPerGPU: 3}, Resources: list(of("gpu", "", 2, protocol.PerTask)),
 		},
 		"-N2 --gres=gpu:2 --cpus-per-gpu=3": {
-			CPUs: 12, Nodes: 2, Layout: protocol.Layout{MaxNodes: 2, CPUsPerTask: 6}, Resources: list(of("gpu", "", 2, protocol.PerNode)),
+			CPUs: 12, Nodes: 2, Layout: protocol.Layout{MaxNodes: 2, CPUsPerTask: 6, CPUsPerGPU: 3}, Resources: list(of("gpu", "", 2, protocol.PerNode)),
 		},
 		"-N2 --ntasks-per-node=2 --gres=gpu:2 --cpus-per-gpu=3": {
-			CPUs: 12, Nodes: 2, Layout: protocol.Layout{MaxNodes: 2, TasksPerNode: 2, CPUsPerTask: 3}, Resources: list(of("gpu", "", 2, protocol.PerNode)),
+			CPUs: 12, Nodes: 2, Layout: protocol.Layout{MaxNodes: 2, TasksPerNode: 2, CPUsPerTask: 3, CPUsPerGPU: 3}, Resources: list(of("gpu", "", 2, protocol.PerNode)),
 		},
-		"-N1 -G 2 --mem-per-gpu=8G": {CPUs: 1, Nodes: 1, MemoryMB: 16384, Layout: protocol.Layout{MaxNodes: 1}, Resources: list(of("gpu", "", 2, protocol.PerJob))},
+		"-N1 -G 2 --mem-per-gpu=8G": {CPUs: 1, Nodes: 1, MemoryMB: 16384, Layout: protocol.Layout{MaxNodes: 1, MemoryPerGPU: 8192}, Resources: list(of("gpu", "", 2, protocol.PerJob))},
 		"-N2 --gpus-per-task=1 --mem-per-gpu=8G --ntasks-per-node=3": {
-			CPUs: 6, Nodes: 2, MemoryMB: 3 * 8192, Layout: protocol.Layout{MaxNodes: 2, TasksPerNode: 3}, Resources: list(of("gpu", "", 1, protocol.PerTask)),
+			CPUs: 6, Nodes: 2, MemoryMB: 3 * 8192, Layout: protocol.Layout{MaxNodes: 2, TasksPerNode: 3, MemoryPerGPU: 8192}, Resources: list(of("gpu", "", 1, protocol.PerTask)),
 		},
-		"-C skylake":    {CPUs: 1, Features: "skylake"},
-		"-C 'ib&(a|b)'": {CPUs: 1, Features: "ib&(a|b)"},
-		"--exclusive":   {CPUs: 1, Exclusive: true},
+		"-n4 -N2 --mem-per-cpu=2G": {
+			CPUs: 4, Nodes: 2, MemoryMB: 4096, Layout: protocol.Layout{Tasks: 4, MaxNodes: 2, MemoryPerCPU: 2048},
+		},
+		"-n4 --mem-per-cpu=2G": {CPUs: 4, MemoryMB: 8192, Layout: protocol.Layout{Tasks: 4, MemoryPerCPU: 2048}},
+		"-C skylake":           {CPUs: 1, Features: "skylake"},
+		"-C 'ib&(a|b)'":        {CPUs: 1, Features: "ib&(a|b)"},
+		"--exclusive":          {CPUs: 1, Exclusive: true},
 	} {
 		job, _ := read(t, script("#SBATCH "+options))
 		got := job.Spec.Request

@@ -26,6 +26,10 @@ func (w *jobOptions) shape(job *Job, script Script, r *report) {
 	estimates := w.oneForEach(counts, w.estimates, 0, "estimate", script, r)
 	job.Spec.Nodes, job.Spec.WallTime, job.Component.Estimate = nodes, limits[0], estimates[0]
 	job.Spec.MemoryMB = w.memoryByGPU(&size, script, r)
+	l := &job.Spec.Layout
+	l.MemoryPerCPU, l.MemoryPerGPU, l.CPUsPerGPU = w.cpuMemoryMB, w.gpuMemoryMB, w.cpusPerGPU
+	_, per := w.gpuCount()
+	l.GPUsPerNode = per == protocol.PerNode && len(w.gpus) > 0
 	for i, cpus := range counts {
 		job.Spec.MemoryMB = max(job.Spec.MemoryMB, w.memory(cpus, size.LeastNodes())) // a shape has none of its own
 		if estimates[i] > limits[i] && !w.wrong("time") && !w.wrong("estimate") {

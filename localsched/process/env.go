@@ -52,13 +52,20 @@ func asSlurm(job spool.Job, nodeCPUs int) []string {
 		all := strconv.Itoa(r.Tasks())
 		env = append(env, "SLURM_NTASKS="+all, "SLURM_NPROCS="+all)
 	}
-	if r.MemoryMB > 0 {
+	switch l := r.Layout; {
+	case l.MemoryPerCPU > 0:
+		env = append(env, "SLURM_MEM_PER_CPU="+strconv.FormatInt(l.MemoryPerCPU, 10))
+	case l.MemoryPerGPU > 0:
+		env = append(env, "SLURM_MEM_PER_GPU="+strconv.FormatInt(l.MemoryPerGPU, 10))
+	case r.MemoryMB > 0:
 		env = append(env, "SLURM_MEM_PER_NODE="+strconv.FormatInt(r.MemoryMB, 10))
 	}
 	if n := r.Layout.TasksPerNode; n > 0 {
 		env = append(env, "SLURM_NTASKS_PER_NODE="+strconv.Itoa(n))
 	}
-	if n := r.Layout.CPUsPerTask; n > 0 {
+	if n := r.Layout.CPUsPerGPU; n > 0 {
+		env = append(env, "SLURM_CPUS_PER_GPU="+strconv.Itoa(n))
+	} else if n := r.Layout.CPUsPerTask; n > 0 {
 		env = append(env, "SLURM_CPUS_PER_TASK="+strconv.Itoa(n))
 	}
 	return slices.Concat(env, asBatchStep(job, len(tasks)))

@@ -32,6 +32,8 @@ func TestLayoutIsThatOfSbatch(t *testing.T) {
 		"-N2 --ntasks-per-node=2 -c2": {CPUs: 8, Nodes: 2, Layout: layout{TasksPerNode: 2, CPUsPerTask: 2, MaxNodes: 2}},
 		"-n 4 --ntasks-per-node=2":    {CPUs: 4, Layout: layout{Tasks: 4, TasksPerNode: 2}},
 		"--ntasks-per-node=3":         {CPUs: 3, Layout: layout{TasksPerNode: 3}},
+		"-n 2 --mem-per-cpu=50":       {CPUs: 2, MemoryMB: 100, Layout: layout{Tasks: 2, MemoryPerCPU: 50}},
+		"--mem=70":                    {CPUs: 1, MemoryMB: 70},
 	}
 	plain, script := homeDir(t), "env | grep ^SLURM_"
 	if err := os.WriteFile(filepath.Join(plain, "script"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
@@ -66,7 +68,7 @@ func TestLayoutIsThatOfSbatch(t *testing.T) {
 // ofTasks is what an environment says of tasks and, unless that depends on what is free, of
 // their nodes.
 func ofTasks(env, options string) map[string]string {
-	names := []string{"NTASKS", "NPROCS", "CPUS_PER_TASK", "NTASKS_PER_NODE"}
+	names := []string{"NTASKS", "NPROCS", "CPUS_PER_TASK", "NTASKS_PER_NODE", "MEM_PER_CPU", "MEM_PER_NODE"}
 	if strings.Contains(options, "-N") && !strings.Contains(options, "1-2") {
 		names = append(names, "JOB_NUM_NODES", "NNODES", "TASKS_PER_NODE", "JOB_CPUS_PER_NODE", "CPUS_ON_NODE")
 	}
@@ -89,6 +91,7 @@ func TestLayoutsOfSbatch(t *testing.T) {
 		"--ntasks=5":                     {CPUs: 5},
 		"--ntasks=1":                     {CPUs: 1, Layout: layout{Tasks: 1}},
 		"--cpus-per-task=4":              {CPUs: 4, Layout: layout{CPUsPerTask: 4}},
+		"--cpus-per-gpu=2":               {CPUs: 4, Layout: layout{CPUsPerTask: 4, CPUsPerGPU: 2}},
 		"--nodes=2":                      {CPUs: 2, Nodes: 2, Layout: layout{MaxNodes: 2}},
 		"--ntasks=20 --nodes=2":          {CPUs: 20, Nodes: 2, Layout: layout{Tasks: 20, MaxNodes: 2}},
 		"--ntasks=20 --nodes=3":          {CPUs: 20, Nodes: 2},

@@ -140,10 +140,10 @@ func (p *partition) unfit(r protocol.Request, m machine) string {
 		return fmt.Sprintf("PartitionConfig: needs %d CPUs, partition %s has %d", r.CPUs, p.name, p.cpus)
 	case p.cpusPerNode > 0 && p.nodes > 0 && r.CPUs > p.cpusPerNode*p.nodes:
 		return fmt.Sprintf("PartitionConfig: needs %d CPUs, partition %s allows %d on each of %d nodes", r.CPUs, p.name, p.cpusPerNode, p.nodes)
-	case p.memPerNodeMB > 0 && r.MemoryMB > p.memPerNodeMB:
-		return fmt.Sprintf("MaxMemPerLimit: needs %d MB per node, partition %s allows %d", r.MemoryMB, p.name, p.memPerNodeMB)
-	case m.memoryMB > 0 && r.MemoryMB > m.memoryMB:
-		return fmt.Sprintf("needs %d MB per node, the largest node has %d", r.MemoryMB, m.memoryMB)
+	case p.memPerNodeMB > 0 && r.NodeMemoryMB() > p.memPerNodeMB:
+		return fmt.Sprintf("MaxMemPerLimit: needs %d MB per node, partition %s allows %d", r.NodeMemoryMB(), p.name, p.memPerNodeMB)
+	case m.memoryMB > 0 && r.NodeMemoryMB() > m.memoryMB:
+		return fmt.Sprintf("needs %d MB per node, the largest node has %d", r.NodeMemoryMB(), m.memoryMB)
 	}
 	return cmp.Or(p.unfitNode(r.NodeCPUs(), m), p.lacks(r, m))
 }

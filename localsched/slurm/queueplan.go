@@ -337,7 +337,9 @@ func (o *queuePlan) demands(w admittedJob) []demand {
 			d.nodeCPUs = tasks
 		}
 		if o.cluster.memory.counts {
-			d.nodeMB, d.cpuMB = o.cluster.memory.of(w.MemoryMB, p)
+			if d.cpuMB = w.Layout.MemoryPerCPU; d.cpuMB == 0 {
+				d.nodeMB, d.cpuMB = o.cluster.memory.of(w.MemoryMB, p)
+			}
 		}
 		o.need(&d, w.Resources)
 		demands[i] = d

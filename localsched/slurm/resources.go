@@ -171,34 +171,21 @@ func groupBytes(n *node) int {
 
 // extras asks for resources, features and whole nodes.
 func extras(r protocol.Request) (args []string) {
-	var nodes, tasks, gpus, licenses []string
+	values := map[string][]string{}
 	for _, one := range r.Resources {
-		kind, count := one.Type, strconv.Itoa(one.Count)
-		switch {
-		case one.Per == protocol.PerNode:
-			nodes = append(nodes, one.String())
-			continue
-		case kind != "":
-			kind += ":"
+		option := resourceOption(one, r.Layout)
+		value := one.String() // with its name
+		if option != "--gres=" {
+			value = strings.TrimPrefix(value, one.Name+":")
 		}
-		switch {
-		case one.Per == protocol.PerTask:
-			tasks = append(tasks, kind+count)
-		case one.Name == protocol.License:
-			licenses = append(licenses, kind+count)
-		default:
-			gpus = append(gpus, kind+count)
+		values[option] = append(values[option], value)
+	}
+	for _, option := range []string{"--gres=", "--gpus-per-node=", "--gpus=", "--gpus-per-task=", "--licenses="} {
+		if len(values[option]) > 0 {
+			args = append(args, option+strings.Join(values[option], ","))
 		}
 	}
-	for _, option := range []struct {
-		name   string
-		values []string
-	}{{"--gres=", nodes}, {"--gpus=", gpus}, {"--gpus-per-task=", tasks}, {"--licenses=", licenses}} {
-		if len(option.values) > 0 {
-			args = append(args, option.name+strings.Join(option.values, ","))
-		}
-	}
-	if len(tasks) > 0 && r.Layout.Tasks == 0 && r.Nodes == 0 && !r.StatesTasks() {
+	if len(values["--gpus-per-task="]) > 0 && r.Layout.Tasks == 0 && r.Nodes == 0 && !r.StatesTasks() {
 		args = append(args, "--ntasks="+strconv.Itoa(r.Tasks())) // without which sbatch refuses
 	}
 	if r.Features != "" {
@@ -208,6 +195,21 @@ func extras(r protocol.Request) (args []string) {
 		args = append(args, "--exclusive")
 	}
 	return args
+}
+
+// resourceOption is the option of sbatch that asks for a resource.
+func resourceOption(one protocol.Resource, l protocol.Layout) string {
+	switch {
+	case one.Per == protocol.PerNode && one.Name == protocol.GPU && l.GPUsPerNode:
+		return "--gpus-per-node="
+	case one.Per == protocol.PerNode:
+		return "--gres="
+	case one.Per == protocol.PerTask:
+		return "--gpus-per-task="
+	case one.Name == protocol.License:
+		return "--licenses="
+	}
+	return "--gpus="
 }
 
 // inexpressible is which of the resources of a job no option of sbatch asks for; empty: none.

@@ -105,6 +105,7 @@ func TestExtras(t *testing.T) {
 		{one, ""},
 		{asks(one, "node gpu:1"), "--gres=gpu:1"},
 		{asks(one, "node gpu:a100:2", "node nic:1"), "--gres=gpu:a100:2,nic:1"},
+		{asks(protocol.Request{CPUs: 1, Layout: protocol.Layout{GPUsPerNode: true}}, "node gpu:a100:2", "node nic:1"), "--gres=nic:1 --gpus-per-node=a100:2"},
 		{asks(one, "job gpu:2"), "--gpus=2"},
 		{asks(one, "job gpu:a100:2", "job gpu:v100:1"), "--gpus=a100:2,v100:1"},
 		{asks(protocol.Request{CPUs: 3}, "task gpu:a100:2"), "--gpus-per-task=a100:2"},

@@ -23,7 +23,12 @@ func shape(r protocol.Request, partitions string, m machine) []string {
 		"--partition=" + partitions,
 		"--time=" + strconv.FormatInt(minutes(r.WallTime), 10),
 	}
-	if r.MemoryMB > 0 {
+	switch l := r.Layout; {
+	case l.MemoryPerCPU > 0:
+		args = append(args, "--mem-per-cpu="+strconv.FormatInt(l.MemoryPerCPU, 10)+"M")
+	case l.MemoryPerGPU > 0:
+		args = append(args, "--mem-per-gpu="+strconv.FormatInt(l.MemoryPerGPU, 10)+"M")
+	case r.MemoryMB > 0:
 		args = append(args, "--mem="+strconv.FormatInt(r.MemoryMB, 10)+"M")
 	}
 	return slices.Concat(args, layout(r, m), extras(r))
@@ -59,7 +64,10 @@ func layout(r protocol.Request, m machine) (args []string) {
 	if l.TasksPerNode > 0 {
 		args = append(args, "--ntasks-per-node="+strconv.Itoa(l.TasksPerNode))
 	}
-	if l.CPUsPerTask > 0 {
+	switch {
+	case l.CPUsPerGPU > 0:
+		args = append(args, "--cpus-per-gpu="+strconv.Itoa(l.CPUsPerGPU))
+	case l.CPUsPerTask > 0:
 		args = append(args, "--cpus-per-task="+strconv.Itoa(l.CPUsPerTask))
 	}
 	switch {

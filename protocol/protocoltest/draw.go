@@ -116,6 +116,12 @@ func layout(t *rapid.T, r protocol.Request) protocol.Request {
 		r.Layout = protocol.Layout{TasksPerNode: few("tasks per node", 1), MaxNodes: r.Nodes}
 		r.CPUs = max(1, r.Nodes) * r.Layout.TasksPerNode
 	}
+	switch rapid.IntRange(0, 2).Draw(t, "memory") {
+	case 1:
+		r.Layout.MemoryPerCPU = int64(few("MB per CPU", 1))
+	case 2:
+		r.Layout.MemoryPerGPU, r.Layout.CPUsPerGPU, r.Layout.GPUsPerNode = int64(few("MB per GPU", 1)), few("CPUs per GPU", 0), true
+	}
 	return r
 }
 

@@ -285,7 +285,17 @@ type Layout struct {
 	// Optional. CPUs of each task, all on one node.
 	CpusPerTask int64 `protobuf:"varint,3,opt,name=cpus_per_task,json=cpusPerTask,proto3" json:"cpus_per_task,omitempty"`
 	// Optional. Nodes that the job may have at most, not below nodes of its Request.
-	MaxNodes      int64 `protobuf:"varint,4,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
+	MaxNodes int64 `protobuf:"varint,4,opt,name=max_nodes,json=maxNodes,proto3" json:"max_nodes,omitempty"`
+	// Optional. Memory for each CPU in MB, by which it asks for memory_mb of its Request: that is
+	// what all its CPUs need on as few nodes as it may have. At most 2^31.
+	MemoryPerCpuMb int64 `protobuf:"varint,5,opt,name=memory_per_cpu_mb,json=memoryPerCpuMb,proto3" json:"memory_per_cpu_mb,omitempty"`
+	// Optional. Memory for each GPU in MB, by which it asks for memory_mb. At most 2^31; not
+	// beside memory_per_cpu_mb.
+	MemoryPerGpuMb int64 `protobuf:"varint,6,opt,name=memory_per_gpu_mb,json=memoryPerGpuMb,proto3" json:"memory_per_gpu_mb,omitempty"`
+	// Optional. CPUs for each GPU, by which it asks for cpus_per_task.
+	CpusPerGpu int64 `protobuf:"varint,7,opt,name=cpus_per_gpu,json=cpusPerGpu,proto3" json:"cpus_per_gpu,omitempty"`
+	// Optional. Whether it asks for the GPUs of its nodes as such, and not as for other resources.
+	GpusPerNode   bool `protobuf:"varint,8,opt,name=gpus_per_node,json=gpusPerNode,proto3" json:"gpus_per_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -346,6 +356,34 @@ func (x *Layout) GetMaxNodes() int64 {
 		return x.MaxNodes
 	}
 	return 0
+}
+
+func (x *Layout) GetMemoryPerCpuMb() int64 {
+	if x != nil {
+		return x.MemoryPerCpuMb
+	}
+	return 0
+}
+
+func (x *Layout) GetMemoryPerGpuMb() int64 {
+	if x != nil {
+		return x.MemoryPerGpuMb
+	}
+	return 0
+}
+
+func (x *Layout) GetCpusPerGpu() int64 {
+	if x != nil {
+		return x.CpusPerGpu
+	}
+	return 0
+}
+
+func (x *Layout) GetGpusPerNode() bool {
+	if x != nil {
+		return x.GpusPerNode
+	}
+	return false
 }
 
 // Request is the shape of a job: what a scheduler must know to plan it.
@@ -2145,12 +2183,17 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x1fprotocol/common/v1/common.proto\x12\x14switchyard.common.v1\"-\n" +
 	"\x03Tag\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\x85\x01\n" +
+	"\x05epoch\x18\x02 \x01(\rR\x05epoch\"\xa1\x02\n" +
 	"\x06Layout\x12\x14\n" +
 	"\x05tasks\x18\x01 \x01(\x03R\x05tasks\x12$\n" +
 	"\x0etasks_per_node\x18\x02 \x01(\x03R\ftasksPerNode\x12\"\n" +
 	"\rcpus_per_task\x18\x03 \x01(\x03R\vcpusPerTask\x12\x1b\n" +
-	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\"\xf0\x02\n" +
+	"\tmax_nodes\x18\x04 \x01(\x03R\bmaxNodes\x12)\n" +
+	"\x11memory_per_cpu_mb\x18\x05 \x01(\x03R\x0ememoryPerCpuMb\x12)\n" +
+	"\x11memory_per_gpu_mb\x18\x06 \x01(\x03R\x0ememoryPerGpuMb\x12 \n" +
+	"\fcpus_per_gpu\x18\a \x01(\x03R\n" +
+	"cpusPerGpu\x12\"\n" +
+	"\rgpus_per_node\x18\b \x01(\bR\vgpusPerNode\"\xf0\x02\n" +
 	"\aRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +

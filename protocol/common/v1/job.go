@@ -68,6 +68,7 @@ func encodeLayout(l protocol.Layout) *Layout {
 	}
 	return &Layout{
 		Tasks: int64(l.Tasks), TasksPerNode: int64(l.TasksPerNode), CpusPerTask: int64(l.CPUsPerTask), MaxNodes: int64(l.MaxNodes),
+		MemoryPerCpuMb: l.MemoryPerCPU, MemoryPerGpuMb: l.MemoryPerGPU, CpusPerGpu: int64(l.CPUsPerGPU), GpusPerNode: l.GPUsPerNode,
 	}
 }
 
@@ -78,6 +79,7 @@ func decodeLayout(m *Layout) protocol.Layout {
 	return protocol.Layout{
 		Tasks: wire.Narrow(m.GetTasks()), TasksPerNode: wire.Narrow(m.GetTasksPerNode()),
 		CPUsPerTask: wire.Narrow(m.GetCpusPerTask()), MaxNodes: wire.Narrow(m.GetMaxNodes()),
+		MemoryPerCPU: m.GetMemoryPerCpuMb(), MemoryPerGPU: m.GetMemoryPerGpuMb(), CPUsPerGPU: wire.Narrow(m.GetCpusPerGpu()), GPUsPerNode: m.GetGpusPerNode(),
 	}
 }
 

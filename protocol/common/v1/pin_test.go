@@ -17,6 +17,7 @@ func TestWireFormIsPinned(t *testing.T) {
 		"08011002",
 		"0a350801100818032004280530063907000000000000004208080410091802200a4a0f0a0367707512046131303018152002520166580112016e1a01752201732801300b380c400d480e500f620170681170127813800114",
 		"28ffffffffffffffffff01",
+		"280142082801300238034001",
 		"0a01781201611a02453d2201772a016f320165",
 		"3a016940014a080801100218012001",
 		"0a00ca010163",
@@ -52,6 +53,7 @@ func pinned() []proto.Message {
 			Association: protocol.Association{QOS: "p"}, PredictedRunTime: 17, Intensity: 18, Computing: 19, MeasuredPower: 20,
 		}),
 		commonv1.EncodeRequest(protocol.Request{WallTime: protocol.Never}),
+		commonv1.EncodeRequest(protocol.Request{WallTime: 1, Layout: protocol.Layout{MemoryPerCPU: 1, MemoryPerGPU: 2, CPUsPerGPU: 3, GPUsPerNode: true}}),
 		commonv1.EncodePayload(&protocol.Payload{Script: []byte("x"), Args: []string{"a"}, Env: []string{"E="}, WorkDir: "w", Stdout: "o", Stderr: "e"}),
 		commonv1.EncodePayload(&protocol.Payload{
 			Input: "i", AppendOutput: true, LimitSignal: protocol.LimitSignal{Signal: 1, Before: 2, ScriptOnly: true, OverlapReservation: true},
