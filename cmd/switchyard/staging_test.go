@@ -108,6 +108,12 @@ func filesCannotTravel(t *testing.T, g *grid, site *testbed.Site) {
 		}
 	}
 	const script = "#!/bin/sh\ntrue\n"
+	for options, reported := range map[string]bool{"--stage-in=data": true, "--stage-out=.": false, "--stage-out-size=0": false, "--sites=aurora": false} {
+		got := g.at(t, site, script, "submit", "--chdir="+dir, "-o", "/dev/null", "--stage-in=data", options)
+		if want := "switchyard: no files are named that come back: at another site (borealis) only the job's output is returned, and what else it writes is deleted"; got.code != 0 || strings.HasPrefix(got.stderr, want) != reported {
+			t.Errorf("%s: %+v", options, got)
+		}
+	}
 	job := g.until(t, site, g.submit(t, site, script, "--chdir="+dir, "--sites=borealis", "-o", "/dev/null", "--stage-out=absent"), ended)
 	if job.State != protocol.Failed || !strings.Contains(job.Reason, "absent is not there") {
 		t.Errorf("a job that does not make what is to come back: %+v", job)

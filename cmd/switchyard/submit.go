@@ -156,13 +156,26 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 	return a.waitForAll(ctx, submitted.Jobs)
 }
 
-// noticeFiles says once that files do not travel, if another site may run one of the jobs and
+// noticeFiles says once that files do not travel, or do not come back, if another site may run one of the jobs and
 // its user has not said that it needs none.
 func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
-	i := slices.IndexFunc(batch.Jobs, func(job batchscript.Job) bool { return !job.NoData })
-	if i < 0 || len(leaving.MayLeaveTo) == 0 {
+	if len(leaving.MayLeaveTo) == 0 {
 		return
 	}
+	if i := slices.IndexFunc(batch.Jobs, func(job batchscript.Job) bool { return !job.NoData }); i >= 0 {
+		a.notice("no files are named that go with the job: at another site (%s) it starts in an empty directory instead of %s, and only its output is returned; "+
+			"name them with --stage-in and --stage-out, keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",
+			siteNames(leaving), console.Plain(batch.Jobs[i].Payload.WorkDir), console.Plain(string(leaving.Site)))
+		return
+	}
+	if slices.ContainsFunc(batch.Jobs, func(job batchscript.Job) bool { return job.NoReturn }) {
+		a.notice("no files are named that come back: at another site (%s) only the job's output is returned, and what else it writes is deleted; "+
+			"name the files with --stage-out, or state with --stage-out-size=0 that there are none", siteNames(leaving))
+	}
+}
+
+// siteNames are some of the sites that may get a job.
+func siteNames(leaving view.Elsewhere) string {
 	const most = 3
 	names := make([]string, 0, most+1)
 	for _, site := range leaving.MayLeaveTo {
@@ -172,9 +185,7 @@ func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 		}
 		names = append(names, string(site))
 	}
-	a.notice("no files are named that go with the job: at another site (%s) it starts in an empty directory instead of %s, and only its output is returned; "+
-		"name them with --stage-in and --stage-out, keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",
-		console.Plain(strings.Join(names, ", ")), console.Plain(batch.Jobs[i].Payload.WorkDir), console.Plain(string(leaving.Site)))
+	return console.Plain(strings.Join(names, ", "))
 }
 
 // noticeElsewhere says what in the scripts is not the same at another site, if one may run the jobs.

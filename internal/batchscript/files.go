@@ -59,6 +59,12 @@ func (w *jobOptions) noData() bool {
 	return said && !w.wrong("stage-in-size") && w.spec.Data == 0 && w.spec.DataOut == 0
 }
 
+// noReturn says whether the user has said what files go with the job, and not whether any come back.
+func (w *jobOptions) noReturn() bool {
+	_, said := w.spots["stage-out-size"]
+	return len(w.stageIn) > 0 && len(w.stageOut) == 0 && !said
+}
+
 // addStageIn adds paths of files that go with the job to those said before.
 func addStageIn(w *jobOptions, value string) error {
 	return addPaths(&w.stageIn, value, func(one string) error {

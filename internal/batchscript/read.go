@@ -42,6 +42,7 @@ type Job struct {
 	StageIn []string // paths and patterns of what goes with the job, to be found in its working directory
 
 	NoData   bool // it was said what files travel, or that none do
+	NoReturn bool // it was said what files go with the job, and not whether any come back
 	Wait     bool // wait for the job's end
 	Parsable bool // print the id alone
 	TestOnly bool // only ask for quotes
@@ -114,7 +115,7 @@ func checkScript(script Script, r *report) bool {
 func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	job := Job{
 		Job:    protocol.Job{Spec: w.spec, Payload: &protocol.Payload{Script: script.Data, WorkDir: inside(from.Dir, w.dir)}},
-		NoData: w.noData(), Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly, Quiet: w.quiet,
+		NoData: w.noData(), NoReturn: w.noReturn(), Wait: w.wait, Parsable: w.parsable, TestOnly: w.testOnly, Quiet: w.quiet,
 	}
 	if job.Spec.Name == "" {
 		job.Spec.Name = defaultName(script)
