@@ -94,9 +94,8 @@ func (p *Peer) resumeJob(j *tables.Job) {
 	case row.JobReserving:
 		p.sendForPhase(j.Spec.Job)
 	case row.JobOffered, row.JobGranted, row.JobHandedOff, row.JobRecalling:
-		if one := p.partners.Of(j.Site); one != nil && j.Phase != row.JobOffered {
-			j.CountsThere = true
-			one.JobsThere++
+		if j.Phase != row.JobOffered {
+			p.countThere(j)
 		}
 		j.OwnershipPending = j.Restored
 		p.sendForPhase(j.Spec.Job)
@@ -104,8 +103,17 @@ func (p *Peer) resumeJob(j *tables.Job) {
 	case row.JobEnding:
 		p.sendForPhase(j.Spec.Job)
 	case row.JobStagingOut:
+		p.countThere(j) // until its files are here
 		p.collect(j)
 	case row.JobCommittedLocal:
+	}
+}
+
+// countThere adds the job to its partner's count.
+func (p *Peer) countThere(j *tables.Job) {
+	if one := p.partners.Of(j.Site); one != nil {
+		j.CountsThere = true
+		one.JobsThere++
 	}
 }
 
