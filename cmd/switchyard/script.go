@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -117,8 +118,22 @@ func (a *app) readJobs(ctx context.Context, args []string, options *jobOptions) 
 			a.notice("%s", console.Plain(notice))
 		}
 		a.noticeMissing(batch)
+		a.noticeUmask()
 	}
 	return batch, err
+}
+
+// jobUmask is that of all jobs.
+const jobUmask = 0o022
+
+// noticeUmask says that the job's files are open to more users than those that are made here.
+func (a *app) noticeUmask() {
+	umask := syscall.Umask(jobUmask) // the only way to read it sets it
+	syscall.Umask(umask)
+	if umask&^jobUmask != 0 {
+		a.notice("the job has the umask %04o instead of %04o: begin the script with umask %04o, and mind that others may read its output",
+			jobUmask, umask, umask)
+	}
 }
 
 // noticeMissing says where output is to go into a directory that is not there. The batch system opens the file before

@@ -35,6 +35,7 @@ var scriptRemarks = map[string]string{
 	"signal.sh":       filesStayRemark,
 	"step-output.sh":  filesStayRemark,
 	"submit-dir.sh":   filesStayRemark + "; there `SLURM_SUBMIT_DIR` is the directory in which the job starts",
+	"umask.sh":        filesStayRemark,
 	"wrap.sh":         filesStayRemark,
 
 	"killed.sh":         "the exit code is that of a shell, 128 and the signal; `sbatch --wait` has 1 for all signals. The core file is due to the limits, see limits.sh",
