@@ -23,6 +23,8 @@ type Left struct {
 	Owner    uint32                // uid of the job's account; files of others are not taken
 	MaxBytes int64                 // that all of it together may have
 	Partial  bool                  // the job may not have come to write all of it
+
+	Room func(bytes int64) error // says why so much must not be written now, before any of it is; nil: it may
 }
 
 // MissingError says that what a user wants back is not there as it should be. Repeating cannot help.
@@ -54,6 +56,11 @@ func Collect(ctx context.Context, w io.Writer, left Left) (files []protocol.Stag
 	}
 	if len(c.missing) > 0 {
 		return nil, nil, &MissingError{c.list()}
+	}
+	if left.Room != nil {
+		if err = left.Room(c.bytes); err != nil {
+			return nil, nil, err
+		}
 	}
 	slices.SortFunc(c.files, func(a, b protocol.StagedFile) int { return cmp.Compare(a.Name, b.Name) })
 	err = pack(ctx, w, c.files, c.open, false)

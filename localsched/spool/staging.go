@@ -38,7 +38,11 @@ func (j Job) addInputs(dir string) (err error) {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // what was written is synced
-	files, err := staging.Unpack(context.Background(), bufio.NewReaderSize(archive, 1<<18), staging.Into{Root: root, Own: j.Account.ownIn})
+	if err = localdisk.Room(dir, j.Submission.Payload.Staging.BytesOf()); err != nil {
+		return fmt.Errorf("unpack the files that have come with the job: %w", err)
+	}
+	sparing := io.TeeReader(archive, localdisk.Sparing(io.Discard, dir)) // what is read is written
+	files, err := staging.Unpack(context.Background(), bufio.NewReaderSize(sparing, 1<<18), staging.Into{Root: root, Own: j.Account.ownIn})
 	if err != nil {
 		return fmt.Errorf("unpack the files that have come with the job: %w", err)
 	}
@@ -111,10 +115,10 @@ func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []str
 		return File{}, nil, err
 	}
 	sum := sha256.New()
-	to := bufio.NewWriterSize(io.MultiWriter(temp, sum), 1<<18)
+	to := bufio.NewWriterSize(io.MultiWriter(localdisk.Sparing(temp, dir), sum), 1<<18)
 	_, notices, err := staging.Collect(ctx, to, staging.Left{
 		Root: root, Patterns: j.Submission.Payload.Staging.Out, Before: before.Files, Owner: j.Account.UID, MaxBytes: j.MaxStaging,
-		Partial: partial,
+		Partial: partial, Room: func(bytes int64) error { return localdisk.Room(dir, bytes) },
 	})
 	if err == nil {
 		err = errors.Join(to.Flush(), temp.Sync())

@@ -63,7 +63,7 @@ func (n *Node) fetchAll(
 	var under []<-chan chunk // chunks under way, in the order of the file
 	for count := 0; ; count++ {
 		if count%spaceEvery == 0 {
-			if err := n.spaceForResults(); err != nil && asked < file.Size {
+			if err := n.spaceFor(0); err != nil && asked < file.Size {
 				return err
 			}
 		}
@@ -90,17 +90,21 @@ func (n *Node) fetchAll(
 	}
 }
 
-// spaceForResults says why no more may be fetched now: the last of the disk is for the store.
-func (n *Node) spaceForResults() error {
+// spaceFor says why a number of bytes may not be written now: the last of the disk is for the store.
+func (n *Node) spaceFor(bytes int64) error {
 	if n.cfg.Space == nil {
 		return nil
 	}
 	free, err := n.cfg.Space()
-	if err != nil || free >= n.cfg.Reserve {
+	if err != nil || free >= n.cfg.Reserve+uint64(max(0, bytes)) {
 		return nil //nolint:nilerr // not knowing is no reason to wait; writing fails by itself
 	}
-	return fmt.Errorf("the peer's disk has %d MiB left, and the last %d are for its store; free space in the file system of [site] state_dir",
-		free>>20, n.cfg.Reserve>>20)
+	files := ""
+	if bytes > 0 {
+		files = fmt.Sprintf(" for %d MB of a job's files", (bytes+999_999)/1_000_000)
+	}
+	return fmt.Errorf("the peer's disk has %d MiB left%s, and the last %d are for its store; free space in the file system of [site] state_dir",
+		free>>20, files, n.cfg.Reserve>>20)
 }
 
 // chunk is a piece of a file, or why it is not there.

@@ -114,9 +114,6 @@ func (n *Node) pack(job protocol.JobID) *pack {
 }
 
 func (n *Node) makePack(job protocol.JobID) error {
-	if err := n.spaceForResults(); err != nil {
-		return err
-	}
 	of, err := stored[row.Job](n, row.JobTable, job)
 	if err != nil {
 		return err
@@ -127,6 +124,9 @@ func (n *Node) makePack(job protocol.JobID) error {
 	}
 	if what.Payload == nil || what.Payload.Staging.BytesOf() == 0 {
 		return permanentError{"the job has no files"}
+	}
+	if err = n.spaceFor(what.Payload.Staging.Bytes); err != nil {
+		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -268,6 +268,7 @@ func TestInputsAreServed(t *testing.T) {
 			}
 		}}
 		var failed error
+		free := uint64(64<<20 + 9)
 		r := startWith(t, core, func(o *outside) {
 			o.pack = func(files *protocol.Staging) error {
 				if files.Bytes != 10 || len(files.Inputs) != 1 {
@@ -280,15 +281,20 @@ func TestInputsAreServed(t *testing.T) {
 				}
 				return failed
 			}
-		})
+		}, func(cfg *node.Config) { cfg.Space = func() (uint64, error) { return free, nil } })
 		files := &protocol.Staging{Bytes: 10, SHA256: [32]byte{1}, Inputs: []protocol.StagedFile{{Name: "a"}}}
 		r.store.put(row.JobTable, row.JobKey(id), row.Job{
 			Spec: protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1}, User: "ann", StageIn: 10}, Phase: row.JobHandedOff, Site: "there", Epoch: 1, State: protocol.Pending,
 		})
 		r.store.put(row.PayloadTable, row.JobKey(id), row.Payload{Payload: &protocol.Payload{WorkDir: "/home/ann", Staging: files}})
 
-		failed = forbidden{}
 		_, err := r.Fetch(t.Context(), "there", tag, protocol.StageInArchive, 0, 4)
+		if err == nil || !strings.Contains(err.Error(), "64 MiB left for 1 MB of a job's files") {
+			t.Errorf("of files for which there is no room: %v", err)
+		}
+		free++
+		failed = forbidden{}
+		_, err = r.Fetch(t.Context(), "there", tag, protocol.StageInArchive, 0, 4)
 		if gone, ok := errors.AsType[*protocol.StageInError](err); !ok || gone.Reason != failed.Error() {
 			t.Errorf("of files that have changed: %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -33,7 +34,7 @@ func (d *Dir) pack(job protocol.JobID, files *protocol.Staging, write func(io.Wr
 	if err != nil {
 		return fmt.Errorf("keep the files of a job: %w", err)
 	}
-	sum, buffer := sha256.New(), bufio.NewWriterSize(temp, 1<<18)
+	sum, buffer := sha256.New(), bufio.NewWriterSize(localdisk.Sparing(temp, d.Path), 1<<18)
 	err = write(io.MultiWriter(buffer, sum))
 	if err == nil {
 		err = buffer.Flush()
