@@ -12,6 +12,7 @@
 //	    usage                      0600, of the account; what the job reports of itself
 //	    inputs                     0600; the files that have come with a guest, as they were put into work/
 //	    files.tar                  0600; the archive of files that go back with a guest's result
+//	    files.tar.part             0600; that archive while it is packed, by the one process that does
 //
 // What else is in a job's directory is the batch system's business.
 //

@@ -24,6 +24,7 @@ const (
 	usageFile  = "usage"
 	inputsFile = "inputs"
 	filesFile  = "files.tar"
+	filesPart  = "files.tar.part"
 )
 
 // recordFormat is the version of the files' layout.

@@ -99,6 +99,14 @@ func stagedReason(err error) string {
 	return reasonOf(err)
 }
 
+// createPart makes a file, instead of what an earlier try has left there: a process that was killed.
+func createPart(path string) (*os.File, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
 // archive packs what a guest has left in its working directory and is to go back, durably, as a whole.
 func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []string, error) {
 	root, err := os.OpenRoot(filepath.Join(dir, workDir))
@@ -110,7 +118,7 @@ func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []str
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return File{}, nil, err
 	}
-	temp, err := os.CreateTemp(dir, "."+filesFile+"-*")
+	temp, err := createPart(filepath.Join(dir, filesPart))
 	if err != nil {
 		return File{}, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/internal/staging"
@@ -89,4 +90,37 @@ func TestFilesLeaveRoom(t *testing.T) {
 	if full := job.AddOutputFiles(t.Context(), at, &end); full || end.State != protocol.Completed || len(end.Files) != 3 {
 		t.Errorf("results that fit: %t, %+v", full, end)
 	}
+}
+
+// TestPackingOutlivesASweep: a peer that starts while a shim packs the files that go back, and waits for the next of
+// them for minutes, leaves what it has packed alone. What a kill leaves of that goes with the next try.
+func TestPackingOutlivesASweep(t *testing.T) {
+	t.Parallel()
+	sp, spoolDir := open(t)
+	job := spool.NewJob(withFiles(t, 10), me(), "north", 0).Staging(1 << 30)
+	if err := sp.Add(tag, job.AddFiles); err != nil {
+		t.Fatal(err)
+	}
+	sp.Close()
+	dir := filepath.Join(spoolDir, "jobs", spool.DirName(tag))
+	result(t, dir, "result", 100)
+	part := filepath.Join(dir, "files.tar.part")
+	write(t, part, "of a try that was killed")
+	stale := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(part, stale, stale); err != nil {
+		t.Fatal(err)
+	}
+	again, err := spool.Open(spoolDir, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if _, err = os.Stat(part); err != nil {
+		t.Errorf("what is being packed is gone: %v", err)
+	}
+	end := spool.End{State: protocol.Completed}
+	if full := job.AddOutputFiles(t.Context(), dir, &end); full || end.State != protocol.Completed || len(end.Files) != 3 {
+		t.Errorf("%t, %+v", full, end)
+	}
+	only(t, dir, "err", "files.tar", "inputs", "out", "usage", "work")
 }
