@@ -23,10 +23,10 @@ func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"be\x1b[1mware"}}, nil)}
 	socket := serve(t, n)
-	got := command(t, socket, goodScript, "submit", "-p", "debug", "-", "data.txt", "-x")
+	got := command(t, socket, goodScript, "submit", "--nice=5", "-", "data.txt", "-x")
 	want := result{
 		0, "Submitted batch job 1000000000042\n",
-		"switchyard: command line: --partition has no effect: the grid chooses a site, and the site its partition\nswitchyard: be\\u001b[1mware\n",
+		"switchyard: command line: --nice has no effect: each site orders its queue by its own policy\nswitchyard: be\\u001b[1mware\n",
 	}
 	if got != want {
 		t.Errorf("got %+v", got)
@@ -305,7 +305,7 @@ func TestQueueTakesWhatSqueueTakes(t *testing.T) {
 		"-t done":              "--states: unknown state \"done\"; use all or PENDING (PD), RUNNING (R)",
 		"-u ,":                 "--user: empty value",
 		"-j mine":              "mine",
-		"-o %P":                "--format: unknown column %P; switchyard queue --help lists the columns",
+		"-o %Z":                "--format: unknown column %Z; switchyard queue --help lists the columns",
 		"-o %i%":               "--format ends within a column",
 		"-o %i%{paid}%j":       "--format: unknown column %{paid}; switchyard queue --help lists the columns",
 		"-o %i%{":              "--format: unknown column %{; switchyard queue --help lists the columns",
@@ -355,7 +355,7 @@ func TestQueueShowsQuotedBesideBilled(t *testing.T) {
 	if got := command(t, socket, "", "queue"); strings.Contains(got.stdout, "QUOTED") {
 		t.Errorf("without --recent:\n%s", got.stdout)
 	}
-	if got := command(t, socket, "", "queue", "--help"); !strings.Contains(got.stdout, "%{quoted} quoted price, %{billed} bill") {
+	if got := command(t, socket, "", "queue", "--help"); !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "%{quoted} quoted price, %{billed} bill") {
 		t.Errorf("--help:\n%s", got.stdout)
 	}
 }
