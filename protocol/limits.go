@@ -13,7 +13,9 @@ const (
 	MaxJobSites = 1024 // where a job may run
 	MaxQOS      = 32   // bytes of a class of service
 
-	MaxPartitions = 512 // bytes of a list of partitions
+	MaxPartitions = 512      // bytes of a list of partitions
+	MaxRules      = 32       // about these on a site's card
+	MaxRuleBytes  = 16 << 10 // that they have together
 
 	MaxResources       = 16                             // that a job asks for, or a node or a site has
 	MaxGroups          = 256                            // of nodes of a site

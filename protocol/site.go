@@ -125,10 +125,14 @@ type Card struct {
 	Software    string
 	Protocol    int
 	Capacity    Capacity
-	Reserves    bool   // it can hold room for a job from an instant on (capability "reserve")
-	MaxJobs     int    // of the receiver that the sender has at once at most; 0: not stated
-	MaxCPUs     int    // of these together at most; 0: any number, or not stated
-	SeenSeq     uint64 // highest job sequence number of the receiver that the sender has seen
+	Reserves    bool // it can hold room for a job from an instant on (capability "reserve")
+	MaxJobs     int  // of the receiver that the sender has at once at most; 0: not stated
+	MaxCPUs     int  // of these together at most; 0: any number, or not stated
+
+	// What accounts, partitions and QOS of the receiver's jobs mean at the sender; nil: not stated.
+	Associations *AssociationTable
+
+	SeenSeq uint64 // highest job sequence number of the receiver that the sender has seen
 
 	Boot       uint64  // of the sender's life; 0: not stated
 	Begun      Instant // of that life

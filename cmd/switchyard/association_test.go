@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -55,17 +56,30 @@ func TestAssociationsTravel(t *testing.T) {
 		t.Errorf("the job at home prints %q", got)
 	}
 
-	// What no site maps is declined by each with its reason.
-	got = g.at(t, here, script, "submit", "-A", "chem", "--test-only")
-	wantWords(t, got, 0, `QOS "urgent" of user`, "this site has none of that name", `account "chem"`, "refused: chemists are charged at home")
-	refused := g.submit(t, here, script, "-A", "chem", "--sites=borealis", "--qos=", "--partition=")
-	g.until(t, here, refused, func(job view.Job) bool { return strings.Contains(job.Reason, "AllSitesDeclined") })
-	wantWords(t, g.at(t, here, "", "explain", refused.String()), 0, `account "chem" of user`, "refused: chemists are charged at home")
+	// What no site maps is refused at once, with the reason of each.
+	for _, options := range [][]string{{"-A", "chem"}, {"-A", "chem", "--test-only"}} {
+		got = g.at(t, here, script, append([]string{"submit"}, options...)...)
+		wantWords(t, got, exitNoSite, "no site can run this job", `  aurora: QOS "urgent" of user`, "this site has none of that name",
+			`  borealis: account "chem", partition "gpu" and QOS "urgent" of user`, "refused: chemists are charged at home")
+	}
+	got = g.at(t, here, script, "submit", "-A", "bio", "--sites=borealis", "--qos=", "--partition=")
+	wantWords(t, got, exitNoSite, `  borealis: account "bio" of user`, "not mapped by any [[association]] of this site")
 
 	// The rules of borealis change while it runs.
 	edit(t, there, closed, "[[association]]\norigin = \"aurora\"\naccount = \"chem\"\npartition = \"*\"\nignore = [\"qos\"]\n")
 	wantWords(t, g.at(t, there, "", "reload"), 0, `association[2].refuse`, "Active")
-	late := g.submit(t, here, script, "-A", "chem", "--sites=borealis")
+	limit := patience(t)
+	for { // until aurora has heard of it
+		if got = g.at(t, here, script, "submit", "-A", "chem", "--sites=borealis", "--parsable"); got.code != exitNoSite || limit.Err() != nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	wantWords(t, got, 0, `borealis: QOS "urgent" is not used at this site`)
+	late, err := protocol.ParseJobID(strings.TrimSpace(got.stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := g.output(t, g.until(t, here, late, ended)); got != "borealis chem gpu none\n" {
 		t.Errorf("after the reload the job prints %q", got)
 	}

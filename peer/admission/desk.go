@@ -43,6 +43,8 @@ type Partner struct {
 
 	MaxJobs int // that it takes of this site at once; 0: any number
 	MaxCPUs int // of them together; 0: any number
+
+	Mapping *association.Table // of what this site's jobs are charged to there; nil: not known
 }
 
 // MayLeaveTo says which partners may get one of the jobs. One that is not known yet may.
@@ -92,10 +94,9 @@ func (d *Desk) eligibility(spec *protocol.Spec, together bool) (can, certain boo
 		site := d.site(i)
 		switch site.Judge(spec, together) {
 		case eligible.Eligible:
-			if i == 0 && d.unmapped(spec) != "" {
-				continue
+			if d.unmapped(i, spec) == "" {
+				return true, true
 			}
-			return true, true
 		case eligible.NotKnown:
 			certain = false
 		case eligible.NotNamed, eligible.Barred, eligible.TooLarge, eligible.NoContainers, eligible.HoldsNoRoom:
@@ -110,34 +111,56 @@ func (d *Desk) refusals(spec *protocol.Spec, together bool) []view.SiteRefusal {
 	for i := range all {
 		site := d.site(i)
 		all[i] = view.SiteRefusal{Site: site.Name, Reason: site.IneligibleReason(spec, together)}
-		if i == 0 && all[i].Reason == "" {
-			all[i].Reason = d.unmapped(spec)
+		if all[i].Reason == "" {
+			all[i].Reason = d.unmapped(i, spec)
 		}
 	}
 	return all
 }
 
-// unmapped is why this site does not take the account, the partition or the QOS that a job of its own asks
-// for; empty: it does.
-func (d *Desk) unmapped(spec *protocol.Spec) string {
-	if _, err := d.Mapping.Map(d.Site.Name, cmp.Or(spec.User, d.user), spec.Association); err != nil {
-		return err.Error()
+// mapping is what accounts, partitions and QOS of this site's jobs mean at this site (0) or at a partner; nil: that is
+// not known.
+func (d *Desk) mapping(i int) *association.Table {
+	if i == 0 {
+		return &d.Mapping
+	}
+	return d.Partners[i-1].Mapping
+}
+
+// unmapped is why this site (0) or a partner does not take the account, the partition or the QOS that a job asks
+// for; empty: it does, or may.
+func (d *Desk) unmapped(i int, spec *protocol.Spec) string {
+	if table := d.mapping(i); table != nil {
+		if _, err := table.Map(d.Site.Name, cmp.Or(spec.User, d.user), spec.Association); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }
 
-// AssociationNotices says what of the jobs' accounts, partitions and QOS has no effect where they may run
-// at this site, each once.
+// AssociationNotices says what of the jobs' accounts, partitions and QOS has no effect at which of the sites
+// where they may run, each once.
 func (d *Desk) AssociationNotices(user string, jobs []protocol.Job) (notices []string) {
-	for i := range jobs {
-		spec := &jobs[i].Spec
-		mapped, err := d.Mapping.Map(d.Site.Name, user, spec.Association)
-		if err != nil || mapped.Note == "" || !spec.Allows(d.Site.Name) {
-			continue
+	sites, notes := map[string][]string{}, []string(nil)
+	for k := range jobs {
+		spec := &jobs[k].Spec
+		for i := range 1 + len(d.Partners) {
+			site, table := d.site(i), d.mapping(i)
+			if table == nil || site.Judge(spec, false) != eligible.Eligible {
+				continue
+			}
+			mapped, err := table.Map(d.Site.Name, user, spec.Association)
+			if err != nil || mapped.Note == "" || slices.Contains(sites[mapped.Note], string(site.Name)) {
+				continue
+			}
+			if sites[mapped.Note] == nil {
+				notes = append(notes, mapped.Note)
+			}
+			sites[mapped.Note] = append(sites[mapped.Note], string(site.Name))
 		}
-		if notice := fmt.Sprintf("%s: %s", d.Site.Name, mapped.Note); !slices.Contains(notices, notice) {
-			notices = append(notices, notice)
-		}
+	}
+	for _, note := range notes {
+		notices = append(notices, strings.Join(sites[note], ", ")+": "+note)
 	}
 	return notices
 }
@@ -212,6 +235,7 @@ func Known(partners []*partner.Partner) (all []Partner) {
 		known := Partner{Site: one.AsSite()}
 		if one.Card != nil {
 			known.MaxJobs, known.MaxCPUs = one.Card.MaxJobs, one.Card.MaxCPUs
+			known.Mapping = (*association.Table)(one.Card.Associations)
 		}
 		all = append(all, known)
 	}

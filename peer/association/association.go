@@ -10,21 +10,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Rule is a line of a [Table]: a table [[association]] of the configuration. Its first five fields are
-// patterns, in which * stands for any characters and ? for one. An empty one fits all.
-type Rule struct {
-	Origin    string `toml:"origin"` // site whose jobs it is for; a pattern must be there
-	User      string `toml:"user"`   // who submitted the job there
-	Account   string `toml:"account"`
-	Partition string `toml:"partition"`
-	QOS       string `toml:"qos"`
-
-	AsAccount   string   `toml:"as_account"` // what the job gets; empty: what it asks for, if that was matched by a pattern
-	AsPartition string   `toml:"as_partition"`
-	AsQOS       string   `toml:"as_qos"`
-	Ignore      []string `toml:"ignore"` // what of the three has no effect, though the job asks for it
-	Refuse      string   `toml:"refuse"` // why such jobs are refused; empty: they are not
-}
+// Rule is a line of a [Table]: a table [[association]] of the configuration.
+type Rule = protocol.AssociationRule
 
 // The values of [Rule.Ignore].
 const (
@@ -37,9 +24,21 @@ const (
 // does not map its jobs: the account and the partition that they ask for have no effect there, as any site
 // has some that serve. A QOS is a promise to the user, so that a job that asks for one is refused, unless
 // the site has a price for it, which the job then has.
-type Table struct {
-	Rules  []Rule
-	Priced []string // the QOS that have a price at the site
+type Table protocol.AssociationTable
+
+// For is what the site tells an origin of the rules for its jobs; nil: they are too many to be stated.
+func (t Table) For(origin protocol.SiteName) *protocol.AssociationTable {
+	stated := protocol.AssociationTable{Priced: t.Priced}
+	for _, r := range t.Rules {
+		if fits(r.Origin, string(origin)) {
+			r.Origin = "*"
+			stated.Rules = append(stated.Rules, r)
+		}
+	}
+	if stated.CheckAssociationTable() != nil {
+		return nil
+	}
+	return &stated
 }
 
 // Mapped is what a job gets at a site.
@@ -96,13 +95,13 @@ func (t Table) unmapped(origin protocol.SiteName, user string, asked protocol.As
 func (t Table) find(origin protocol.SiteName, user string, asked protocol.Association) (Mapped, error) {
 	for i := range t.Rules {
 		r := &t.Rules[i]
-		if !r.matches(origin, user, asked) {
+		if !matches(r, origin, user, asked) {
 			continue
 		}
 		if r.Refuse != "" {
 			return Mapped{}, refusal(origin, user, asked, "refused: "+r.Refuse)
 		}
-		if mapped, all := r.apply(asked); all {
+		if mapped, all := apply(r, asked); all {
 			return mapped, nil
 		}
 	}
@@ -120,15 +119,15 @@ func refusal(origin protocol.SiteName, user string, asked protocol.Association, 
 	return fmt.Errorf("%s of user %q of %s: %s", what, user, origin, why)
 }
 
-// matches says whether the rule's patterns fit a job.
-func (r *Rule) matches(origin protocol.SiteName, user string, asked protocol.Association) bool {
+// matches says whether a rule's patterns fit a job.
+func matches(r *Rule, origin protocol.SiteName, user string, asked protocol.Association) bool {
 	return fits(r.Origin, string(origin)) && free(r.User, user) &&
 		free(r.Account, asked.Account) && free(r.Partition, asked.Partition) && free(r.QOS, asked.QOS)
 }
 
-// apply is what a job gets by the rule; all says that the rule has something to say about all that the job
+// apply is what a job gets by a rule; all says that the rule has something to say about all that the job
 // asks for.
-func (r *Rule) apply(asked protocol.Association) (m Mapped, all bool) {
+func apply(r *Rule, asked protocol.Association) (m Mapped, all bool) {
 	all = true
 	var ignored protocol.Association
 	for _, one := range []struct {
@@ -196,18 +195,3 @@ func fitAll(pattern, name []rune) bool {
 	}
 	return len(name) == 0
 }
-
-// CheckPattern says what is wrong with a pattern, if anything.
-func CheckPattern(pattern string) error {
-	const most = 64
-	if len(pattern) > most {
-		return fmt.Errorf("has %d bytes; use at most %d", len(pattern), most)
-	}
-	if strings.Count(pattern, "*") > maxStars {
-		return fmt.Errorf("has more than %d stars; one is enough for most patterns", maxStars)
-	}
-	return protocol.CheckText(pattern)
-}
-
-// maxStars bounds the time that a pattern takes.
-const maxStars = 3

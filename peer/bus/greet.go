@@ -109,11 +109,28 @@ func (l *link) finish(g *greeting) error {
 	l.mu.Lock()
 	l.opening, l.renew = nil, false
 	l.use(s)
+	l.sentCard(o)
 	l.mu.Unlock()
 	_ = l.enqueue(outgoing{op: opPing}) // shows the partner that we have the keys
 	l.partner.refresh(&g.card)
 	l.signalStep()
 	return nil
+}
+
+// sentCard notes that the partner has the card of an opening. The caller holds the lock.
+func (l *link) sentCard(o *opening) {
+	if o != nil && o.made.After(l.outdated) {
+		l.outdated = time.Time{}
+	}
+}
+
+// sendCard has the partner get this site's card again, with a new session: now, or as soon as sessions may be
+// asked for again.
+func (l *link) sendCard(now time.Time) {
+	l.mu.Lock()
+	l.outdated = now
+	l.mu.Unlock()
+	l.signalStep()
 }
 
 // use makes a session the current one. The caller holds the lock.

@@ -50,6 +50,7 @@ func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a session key: %w", err)
 	}
+	made := time.Now() // the card is as of then, or later
 	card := b.cfg.Card(to)
 	if card.Site == "" {
 		return nil, errors.New("the peer is stopping, and has no card any more")
@@ -73,7 +74,7 @@ func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &opening{made: time.Now(), private: private, nonce: nonce, signed: signed, hello: hello}, nil
+	return &opening{made: made, private: private, nonce: nonce, signed: signed, hello: hello}, nil
 }
 
 // greeting is a partner's hello or answer, verified.

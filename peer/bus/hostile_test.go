@@ -205,6 +205,28 @@ func TestSessionsAreRenewed(t *testing.T) {
 	}
 }
 
+// TestACardIsSentAgain: a site whose card has changed sends it to its partner by a new session, whichever of them
+// opens sessions, also twice in a row, and nothing looks like a disconnection.
+func TestACardIsSentAgain(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t, "cern"), newSite(t, "desy")
+	a.start(t, loopback, nil, b.partner())
+	b.start(t, "", nil, a.partner())
+	a.connected(t, b, 1)
+	b.connected(t, a, 1)
+	for _, change := range []struct{ of, to *site }{{a, b}, {b, a}} {
+		for range 2 {
+			mark, before := "+"+string(change.of.name), 0
+			change.to.eventually(t, "a count", func() bool { before = change.to.count(mark); return true })
+			change.of.bus.SendCard()
+			change.to.eventually(t, "the other card of "+string(change.of.name), func() bool { return change.to.count(mark) > before })
+		}
+	}
+	for _, one := range []*site{a, b} {
+		one.eventually(t, "no disconnection", func() bool { return one.count("-cern")+one.count("-desy") == 0 })
+	}
+}
+
 // A partner that sends as fast as it can, whatever it sends, holds up no other, and
 // what waits of it is bounded.
 func TestAFloodDelaysNoOtherPartner(t *testing.T) {

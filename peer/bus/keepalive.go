@@ -23,6 +23,7 @@ func (l *link) maintain(ctx context.Context) {
 // step does what is due and returns when to look again.
 func (l *link) step(now time.Time) time.Duration {
 	timing := l.partner.bus.cfg.Timing
+	l.renewForCard()
 	l.mu.Lock()
 	connected := l.conn != nil && l.connected.Load()
 	silent := l.current != nil && (now.Sub(l.heard) > timing.Silence || l.hasLeft(now))
@@ -31,7 +32,7 @@ func (l *link) step(now time.Time) time.Duration {
 		l.age(now)
 	}
 	open := l.opener && connected && (!alive || l.renew)
-	leaving := !l.gone.IsZero()
+	settled := l.settled()
 	l.mu.Unlock()
 	if silent {
 		l.partner.bus.cfg.Log.Info("partner_unresponsive", "site", string(l.partner.Site))
@@ -43,11 +44,24 @@ func (l *link) step(now time.Time) time.Duration {
 	if open {
 		l.sendHello()
 	}
-	if alive && !open && !leaving {
+	if alive && !open && settled {
 		return timing.Keepalive
 	}
 	return timing.Retry
 }
+
+// renewForCard asks for a new session while the partner has a card of this site that is not the current one.
+func (l *link) renewForCard() {
+	l.mu.Lock()
+	outdated := l.current != nil && !l.outdated.IsZero()
+	l.mu.Unlock()
+	if outdated {
+		l.askAgain()
+	}
+}
+
+// settled says whether the link only has to be kept alive. The caller holds the lock.
+func (l *link) settled() bool { return l.gone.IsZero() && l.outdated.IsZero() }
 
 // hasLeft says whether the partner's connection has been closed for long enough.
 // The caller holds the lock.

@@ -61,6 +61,7 @@ type link struct {
 	heard     time.Time
 	gone      time.Time // when the partner closed its connection; zero: it has one
 	again     time.Time // when a new session was last asked for
+	outdated  time.Time // when this site's card became another one; zero: the partner has the current one
 	parts     assembler
 }
 

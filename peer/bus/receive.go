@@ -79,6 +79,7 @@ func (l *link) heardIn(s *session, first bool) bool {
 	}
 	if valid && first {
 		l.use(s)
+		l.sentCard(l.answered)
 	}
 	l.mu.Unlock()
 	if valid && first {

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"errors"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -38,6 +39,16 @@ func (r *roster) without(other *roster) (left []*partner) {
 		}
 	}
 	return left
+}
+
+// SendCard has all partners get this site's card, which is another one now, and makes new sessions for that.
+func (b *Bus) SendCard() {
+	now := time.Now()
+	for _, p := range b.roster.Load().bySite {
+		for _, l := range p.links {
+			l.sendCard(now)
+		}
+	}
 }
 
 // SetPartners replaces the partners while the bus runs, or before. Those that are there as they

@@ -22,7 +22,7 @@ func (r *checker) checkAssociations() {
 		for _, one := range []struct{ name, pattern string }{
 			{"user", rule.User}, {"account", rule.Account}, {"partition", rule.Partition}, {"qos", rule.QOS},
 		} {
-			if err := association.CheckPattern(one.pattern); err != nil {
+			if err := protocol.CheckPattern(one.pattern); err != nil {
 				r.Problem(key+"."+one.name, "%v", err)
 			}
 		}
@@ -35,7 +35,7 @@ func (r *checker) checkAssociationOrigin(key, origin string) {
 		r.Problem(key, "is missing; write %q for jobs of this site, the name of a partner, or \"*\" for all", r.config.Site.Name)
 		return
 	}
-	if err := association.CheckPattern(origin); err != nil {
+	if err := protocol.CheckPattern(origin); err != nil {
 		r.Problem(key, "%v", err)
 		return
 	}
@@ -79,10 +79,17 @@ func (r *checker) checkAssociationResult(key string, rule *association.Rule) {
 	if len(rule.Ignore) > 0 && rule.Refuse != "" {
 		r.Problem(key+".ignore", "has no effect beside refuse; remove one of them")
 	}
-	if err := protocol.CheckText(rule.Refuse); err != nil {
-		r.Problem(key+".refuse", "%v", err)
-	}
+	r.checkRefuse(key+".refuse", rule.Refuse)
 	r.checkHas(key, rule)
+}
+
+func (r *checker) checkRefuse(key, reason string) {
+	if err := protocol.CheckText(reason); err != nil {
+		r.Problem(key, "%v", err)
+	}
+	if n := len(reason); n > protocol.MaxNote {
+		r.Problem(key, "has %d bytes; use at most %d", n, protocol.MaxNote)
+	}
 }
 
 // checkHas checks that the site has what jobs get, as far as its configuration says.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -112,6 +113,9 @@ func (d *Daemon) changePartners(ctx context.Context, next *config.Config) error 
 	err := d.setPartners(ctx, next)
 	if err != nil { // all or nothing
 		return errors.Join(err, d.setPartners(ctx, d.active.Load()))
+	}
+	if !reflect.DeepEqual(d.active.Load().Associations, next.Associations) { // cards have them
+		d.links.SendCard()
 	}
 	return nil
 }

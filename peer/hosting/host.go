@@ -296,6 +296,7 @@ func (h Host) Card(to protocol.SiteName) protocol.Card {
 		card.SeenSeq, card.Seen, card.Stopped = one.SeenSeq, one.Row.Life, h.Site.Recovery != ""
 		limits := h.Limits(one)
 		card.MaxJobs, card.MaxCPUs = limits.MostJobs(), limits.MostCPUs()
+		card.Associations = h.Config.Associations.For(to)
 	}
 	return card
 }

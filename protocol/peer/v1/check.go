@@ -68,6 +68,7 @@ func checkCard(c protocol.Card) error {
 		checkSeq(c.SeenSeq),
 		wire.Amount("begun_ms", c.Begun),
 		checkLife("seen", c.Seen),
+		checkAssociations(c.Associations),
 	)
 }
 

@@ -165,5 +165,27 @@ func drawCard(t *rapid.T) protocol.Card {
 		SeenSeq: rapid.Uint64Range(0, protocol.SeqsPerSite-1).Draw(t, "seen"),
 		Boot:    rapid.Uint64().Draw(t, "boot"), Begun: protocoltest.Instant(t), Generation: rapid.Uint64().Draw(t, "generation"),
 		Proof: drawProof(t), Seen: rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "seen life"),
+		Associations: rapid.OneOf(rapid.Just((*protocol.AssociationTable)(nil)), rapid.Custom(drawAssociations)).Draw(t, "associations"),
 	}
+}
+
+func drawAssociations(t *rapid.T) *protocol.AssociationTable {
+	name := rapid.SampledFrom([]string{"", "phys-*", "?", "ü"})
+	as := rapid.SampledFrom([]string{"", "guests", "ü"})
+	var table protocol.AssociationTable
+	for range rapid.IntRange(0, 3).Draw(t, "rules") {
+		r := protocol.AssociationRule{
+			Origin: "*", User: name.Draw(t, "user"), Account: name.Draw(t, "account"), Partition: name.Draw(t, "partition"), QOS: name.Draw(t, "qos"),
+			AsAccount: as.Draw(t, "as account"), AsPartition: as.Draw(t, "as partition"), AsQOS: as.Draw(t, "as qos"),
+			Refuse: rapid.SampledFrom([]string{"", "closed to guests"}).Draw(t, "refuse"),
+		}
+		if rapid.Bool().Draw(t, "ignore") {
+			r.Ignore = []string{"account", "qos"}
+		}
+		table.Rules = append(table.Rules, r)
+	}
+	if rapid.Bool().Draw(t, "priced") {
+		table.Priced = []string{"high", "low"}
+	}
+	return &table
 }

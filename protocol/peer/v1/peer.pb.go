@@ -1256,7 +1256,10 @@ type Card struct {
 	// Optional. Jobs of the receiver that the site has at once at most. Absent: not stated.
 	MaxJobs int64 `protobuf:"varint,17,opt,name=max_jobs,json=maxJobs,proto3" json:"max_jobs,omitempty"`
 	// Optional. CPUs that these have together at most. Absent: no limit, or not stated.
-	MaxCpus       int64 `protobuf:"varint,18,opt,name=max_cpus,json=maxCpus,proto3" json:"max_cpus,omitempty"`
+	MaxCpus int64 `protobuf:"varint,18,opt,name=max_cpus,json=maxCpus,proto3" json:"max_cpus,omitempty"`
+	// Optional. What accounts, partitions and QOS of the receiver's jobs mean at the site. Absent: not
+	// stated; then only its quotes say.
+	Associations  *AssociationTable `protobuf:"bytes,40,opt,name=associations,proto3" json:"associations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1417,6 +1420,167 @@ func (x *Card) GetMaxCpus() int64 {
 	return 0
 }
 
+func (x *Card) GetAssociations() *AssociationTable {
+	if x != nil {
+		return x.Associations
+	}
+	return nil
+}
+
+// AssociationTable says what accounts, partitions and QOS of a site's jobs mean at another site, whose
+// documentation describes the rules at [[association]].
+type AssociationTable struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. At most 32 of together 16 KiB; the first that is for a job counts. None: accounts and partitions are not
+	// used, and of QOS those that have a price.
+	Rules []*AssociationRule `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	// Optional. The QOS that have a price, at most 32, each of at most 32 bytes.
+	Priced        []string `protobuf:"bytes,2,rep,name=priced,proto3" json:"priced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AssociationTable) Reset() {
+	*x = AssociationTable{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssociationTable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssociationTable) ProtoMessage() {}
+
+func (x *AssociationTable) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssociationTable.ProtoReflect.Descriptor instead.
+func (*AssociationTable) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AssociationTable) GetRules() []*AssociationRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *AssociationTable) GetPriced() []string {
+	if x != nil {
+		return x.Priced
+	}
+	return nil
+}
+
+// AssociationRule is for jobs that its patterns fit, each of at most 64 bytes with at most 3 stars; an
+// empty one fits all.
+type AssociationRule struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	User      string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Account   string                 `protobuf:"bytes,2,opt,name=account,proto3" json:"account,omitempty"`
+	Partition string                 `protobuf:"bytes,3,opt,name=partition,proto3" json:"partition,omitempty"`
+	Qos       string                 `protobuf:"bytes,4,opt,name=qos,proto3" json:"qos,omitempty"`
+	// Optional. What the job gets; empty: what it asks for, where a pattern fits that.
+	As *v1.Association `protobuf:"bytes,5,opt,name=as,proto3" json:"as,omitempty"`
+	// Optional. Of "account", "partition" and "qos" those that have no effect.
+	Ignore []string `protobuf:"bytes,6,rep,name=ignore,proto3" json:"ignore,omitempty"`
+	// Optional. Why such jobs are refused, at most 256 bytes; empty: they are not.
+	Refuse        string `protobuf:"bytes,7,opt,name=refuse,proto3" json:"refuse,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AssociationRule) Reset() {
+	*x = AssociationRule{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssociationRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssociationRule) ProtoMessage() {}
+
+func (x *AssociationRule) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssociationRule.ProtoReflect.Descriptor instead.
+func (*AssociationRule) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AssociationRule) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *AssociationRule) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *AssociationRule) GetPartition() string {
+	if x != nil {
+		return x.Partition
+	}
+	return ""
+}
+
+func (x *AssociationRule) GetQos() string {
+	if x != nil {
+		return x.Qos
+	}
+	return ""
+}
+
+func (x *AssociationRule) GetAs() *v1.Association {
+	if x != nil {
+		return x.As
+	}
+	return nil
+}
+
+func (x *AssociationRule) GetIgnore() []string {
+	if x != nil {
+		return x.Ignore
+	}
+	return nil
+}
+
+func (x *AssociationRule) GetRefuse() string {
+	if x != nil {
+		return x.Refuse
+	}
+	return ""
+}
+
 // Life is one run of a peer on its store, and how far it has come.
 type Life struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1439,7 +1603,7 @@ type Life struct {
 
 func (x *Life) Reset() {
 	*x = Life{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1615,7 @@ func (x *Life) String() string {
 func (*Life) ProtoMessage() {}
 
 func (x *Life) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1628,7 @@ func (x *Life) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Life.ProtoReflect.Descriptor instead.
 func (*Life) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Life) GetIncarnation() uint64 {
@@ -1515,7 +1679,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +1691,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +1704,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -1582,7 +1746,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1594,7 +1758,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1607,7 +1771,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -1672,7 +1836,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1684,7 +1848,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1697,7 +1861,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -1733,7 +1897,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +1909,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +1922,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -1816,7 +1980,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +1992,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +2005,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -1969,7 +2133,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"overlapped\x18\x05 \x01(\bR\n" +
 	"overlapped\x12\x18\n" +
-	"\astopped\x18\x06 \x01(\bR\astopped\"\xa7\x04\n" +
+	"\astopped\x18\x06 \x01(\bR\astopped\"\xf1\x04\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -1992,7 +2156,19 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\astopped\x18\x0f \x01(\bR\astopped\x12\x14\n" +
 	"\x05proof\x18\x10 \x01(\fR\x05proof\x12\x19\n" +
 	"\bmax_jobs\x18\x11 \x01(\x03R\amaxJobs\x12\x19\n" +
-	"\bmax_cpus\x18\x12 \x01(\x03R\amaxCpus\"\x8d\x01\n" +
+	"\bmax_cpus\x18\x12 \x01(\x03R\amaxCpus\x12H\n" +
+	"\fassociations\x18( \x01(\v2$.switchyard.peer.v1.AssociationTableR\fassociations\"e\n" +
+	"\x10AssociationTable\x129\n" +
+	"\x05rules\x18\x01 \x03(\v2#.switchyard.peer.v1.AssociationRuleR\x05rules\x12\x16\n" +
+	"\x06priced\x18\x02 \x03(\tR\x06priced\"\xd2\x01\n" +
+	"\x0fAssociationRule\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
+	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x1c\n" +
+	"\tpartition\x18\x03 \x01(\tR\tpartition\x12\x10\n" +
+	"\x03qos\x18\x04 \x01(\tR\x03qos\x121\n" +
+	"\x02as\x18\x05 \x01(\v2!.switchyard.common.v1.AssociationR\x02as\x12\x16\n" +
+	"\x06ignore\x18\x06 \x03(\tR\x06ignore\x12\x16\n" +
+	"\x06refuse\x18\a \x01(\tR\x06refuse\"\x8d\x01\n" +
 	"\x04Life\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x12\x19\n" +
@@ -2042,74 +2218,80 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_protocol_peer_v1_peer_proto_rawDescData
 }
 
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
-	(*QuoteRequest)(nil), // 0: switchyard.peer.v1.QuoteRequest
-	(*QuoteReply)(nil),   // 1: switchyard.peer.v1.QuoteReply
-	(*Volunteer)(nil),    // 2: switchyard.peer.v1.Volunteer
-	(*Offer)(nil),        // 3: switchyard.peer.v1.Offer
-	(*Prepared)(nil),     // 4: switchyard.peer.v1.Prepared
-	(*Tariff)(nil),       // 5: switchyard.peer.v1.Tariff
-	(*Charge)(nil),       // 6: switchyard.peer.v1.Charge
-	(*Notice)(nil),       // 7: switchyard.peer.v1.Notice
-	(*UnknownJob)(nil),   // 8: switchyard.peer.v1.UnknownJob
-	(*Refused)(nil),      // 9: switchyard.peer.v1.Refused
-	(*Status)(nil),       // 10: switchyard.peer.v1.Status
-	(*StatusAck)(nil),    // 11: switchyard.peer.v1.StatusAck
-	(*Result)(nil),       // 12: switchyard.peer.v1.Result
-	(*Recall)(nil),       // 13: switchyard.peer.v1.Recall
-	(*Fenced)(nil),       // 14: switchyard.peer.v1.Fenced
-	(*Watermark)(nil),    // 15: switchyard.peer.v1.Watermark
-	(*Card)(nil),         // 16: switchyard.peer.v1.Card
-	(*Life)(nil),         // 17: switchyard.peer.v1.Life
-	(*SignedCard)(nil),   // 18: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),        // 19: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),  // 20: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil), // 21: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),   // 22: switchyard.peer.v1.FetchReply
-	(*v1.Spec)(nil),      // 23: switchyard.common.v1.Spec
-	(*v1.Quote)(nil),     // 24: switchyard.common.v1.Quote
-	(*v1.Load)(nil),      // 25: switchyard.common.v1.Load
-	(*v1.Payload)(nil),   // 26: switchyard.common.v1.Payload
-	(*v1.Tag)(nil),       // 27: switchyard.common.v1.Tag
-	(v1.JobState)(0),     // 28: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),   // 29: switchyard.common.v1.Outcome
-	(*v1.Capacity)(nil),  // 30: switchyard.common.v1.Capacity
-	(v1.Stream)(0),       // 31: switchyard.common.v1.Stream
+	(*QuoteRequest)(nil),     // 0: switchyard.peer.v1.QuoteRequest
+	(*QuoteReply)(nil),       // 1: switchyard.peer.v1.QuoteReply
+	(*Volunteer)(nil),        // 2: switchyard.peer.v1.Volunteer
+	(*Offer)(nil),            // 3: switchyard.peer.v1.Offer
+	(*Prepared)(nil),         // 4: switchyard.peer.v1.Prepared
+	(*Tariff)(nil),           // 5: switchyard.peer.v1.Tariff
+	(*Charge)(nil),           // 6: switchyard.peer.v1.Charge
+	(*Notice)(nil),           // 7: switchyard.peer.v1.Notice
+	(*UnknownJob)(nil),       // 8: switchyard.peer.v1.UnknownJob
+	(*Refused)(nil),          // 9: switchyard.peer.v1.Refused
+	(*Status)(nil),           // 10: switchyard.peer.v1.Status
+	(*StatusAck)(nil),        // 11: switchyard.peer.v1.StatusAck
+	(*Result)(nil),           // 12: switchyard.peer.v1.Result
+	(*Recall)(nil),           // 13: switchyard.peer.v1.Recall
+	(*Fenced)(nil),           // 14: switchyard.peer.v1.Fenced
+	(*Watermark)(nil),        // 15: switchyard.peer.v1.Watermark
+	(*Card)(nil),             // 16: switchyard.peer.v1.Card
+	(*AssociationTable)(nil), // 17: switchyard.peer.v1.AssociationTable
+	(*AssociationRule)(nil),  // 18: switchyard.peer.v1.AssociationRule
+	(*Life)(nil),             // 19: switchyard.peer.v1.Life
+	(*SignedCard)(nil),       // 20: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),            // 21: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),      // 22: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil),     // 23: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),       // 24: switchyard.peer.v1.FetchReply
+	(*v1.Spec)(nil),          // 25: switchyard.common.v1.Spec
+	(*v1.Quote)(nil),         // 26: switchyard.common.v1.Quote
+	(*v1.Load)(nil),          // 27: switchyard.common.v1.Load
+	(*v1.Payload)(nil),       // 28: switchyard.common.v1.Payload
+	(*v1.Tag)(nil),           // 29: switchyard.common.v1.Tag
+	(v1.JobState)(0),         // 30: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),       // 31: switchyard.common.v1.Outcome
+	(*v1.Capacity)(nil),      // 32: switchyard.common.v1.Capacity
+	(*v1.Association)(nil),   // 33: switchyard.common.v1.Association
+	(v1.Stream)(0),           // 34: switchyard.common.v1.Stream
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
-	23, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
-	24, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
-	25, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
-	25, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
-	23, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
-	26, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
-	27, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
+	25, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
+	26, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
+	27, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
+	27, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
+	25, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
+	28, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
+	29, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
 	5,  // 7: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
 	6,  // 8: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
-	27, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
-	27, // 10: switchyard.peer.v1.UnknownJob.tag:type_name -> switchyard.common.v1.Tag
-	27, // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
-	27, // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
-	28, // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
-	27, // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
-	27, // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
-	29, // 16: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
-	27, // 17: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
-	27, // 18: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
-	17, // 19: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
-	17, // 20: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
-	17, // 21: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	30, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
-	17, // 23: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	18, // 24: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	27, // 25: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	31, // 26: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	29, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
+	29, // 10: switchyard.peer.v1.UnknownJob.tag:type_name -> switchyard.common.v1.Tag
+	29, // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
+	29, // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
+	30, // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
+	29, // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
+	29, // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
+	31, // 16: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
+	29, // 17: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
+	29, // 18: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
+	19, // 19: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	19, // 20: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	19, // 21: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	32, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
+	19, // 23: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	17, // 24: switchyard.peer.v1.Card.associations:type_name -> switchyard.peer.v1.AssociationTable
+	18, // 25: switchyard.peer.v1.AssociationTable.rules:type_name -> switchyard.peer.v1.AssociationRule
+	33, // 26: switchyard.peer.v1.AssociationRule.as:type_name -> switchyard.common.v1.Association
+	20, // 27: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	29, // 28: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	34, // 29: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -2123,7 +2305,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -179,6 +179,7 @@ func readCard(w *Card) (protocol.Card, error) {
 		Capacity: commonv1.DecodeCapacity(w.GetCapacity()),
 		SeenSeq:  w.GetSeenSeq(), Reserves: w.GetReserves(), MaxJobs: wire.Narrow(w.GetMaxJobs()), MaxCPUs: wire.Narrow(w.GetMaxCpus()),
 		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Proof: proof, Seen: seen, Stopped: w.GetStopped(),
+		Associations: readAssociations(w.GetAssociations()),
 	}, wire.Present("capacity", w.GetCapacity() != nil)
 }
 

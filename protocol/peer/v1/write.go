@@ -110,6 +110,7 @@ func wireCard(c protocol.Card) *Card {
 		Capacity: commonv1.EncodeCapacity(c.Capacity),
 		SeenSeq:  c.SeenSeq, Reserves: c.Reserves, MaxJobs: int64(c.MaxJobs), MaxCpus: int64(c.MaxCPUs),
 		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Proof: wireProof(c.Proof), Seen: wireLife(c.Seen), Stopped: c.Stopped,
+		Associations: wireAssociations(c.Associations),
 	}
 }
 
