@@ -442,11 +442,14 @@ func (c *chaos) restore() {
 func TestChaosRestoredWhole(t *testing.T) {
 	t.Parallel()
 	tellsLives := func(i uint64) uint64 { return 2*i + 4_000_000 }
-	runSeeds(t, tellsLives, func(c *chaos) {
-		c.nemesis.Loss, c.nemesis.Slow, c.nemesis.CrashEach, c.nemesis.CutEach = 0, 0, 0, 0
-		c.rollBack()
-		c.operate()
-	})
+	runSeeds(t, tellsLives, (*chaos).restoreWhole)
+}
+
+// restoreWhole rolls a site back, of which its partners are heard in time.
+func (c *chaos) restoreWhole() {
+	c.nemesis.Loss, c.nemesis.Slow, c.nemesis.CrashEach, c.nemesis.CutEach = 0, 0, 0, 0
+	c.rollBack()
+	c.operate()
 }
 
 // rollBack puts a whole state directory of an earlier time back.
