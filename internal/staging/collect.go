@@ -1,6 +1,7 @@
 package staging
 
 import (
+	"archive/tar"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,44 +20,44 @@ import (
 // Left is what a job has left in its working directory.
 type Left struct {
 	Root     *os.Root
-	Patterns []string              // of what is wanted
+	Patterns []string              // of what is wanted; of several that name a file, the first counts
 	Before   []protocol.StagedFile // what was there when the job began: the pattern "." leaves out what is still so
 	Owner    uint32                // uid of the job's account; files of others are not taken
-	MaxBytes int64                 // that all of it together may have
+	MaxBytes int64                 // that the archive may have
 	Partial  bool                  // the job may not have come to write all of it
 
 	Room func(bytes int64) error // says why so much must not be written now, before any of it is; nil: it may
+
+	MaxEntries int           // how many names are looked at; 0: [defaultMaxEntries]
+	MaxTime    time.Duration // how long the looking takes at most; 0: [defaultMaxTime]
 }
 
-// MissingError says that what a user wants back is not there as it should be. Repeating cannot help.
+// The looking is bounded, since a job can leave what it likes.
+const (
+	defaultMaxEntries = 1 << 20
+	defaultMaxTime    = 5 * time.Minute
+)
+
+// MissingError says that some of what a user wants back does not come. Repeating cannot help.
 type MissingError struct{ Reason string }
 
 func (e *MissingError) Error() string { return e.Reason }
 
-// Collect writes the archive of the files that a job has left and that are wanted, and lists them. A file that
-// is named and not there, one that cannot be taken, and more than may be are a *[MissingError]. Notices, for
-// people, are about what else is not among them.
+// Collect writes the archive of the files that a job has left and that are wanted, and lists them. If the error is
+// a *[MissingError], what it names is not among them, and the others are: a file that is named and not there, one
+// that cannot be taken, and what is more than may be. Notices, for people, are about what else is not among them,
+// such as links. With any other error, and if no file is listed with a *[MissingError], the archive is of no use.
 func Collect(ctx context.Context, w io.Writer, left Left) (files []protocol.StagedFile, notices []string, err error) {
-	c := collection{Left: left, before: map[string]protocol.StagedFile{}, used: make([]bool, len(left.Patterns))}
+	c := collection{
+		Left: left, before: map[string]protocol.StagedFile{}, used: make([]bool, len(left.Patterns)), taken: map[string]bool{},
+		bytes: archiveEnd,
+	}
 	for _, f := range left.Before {
 		c.before[f.Name] = f
 	}
-	if err = fs.WalkDir(left.Root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		return c.look(ctx, name, entry, err)
-	}); err != nil {
+	c.takeNamed()
+	if err = c.takeMatching(ctx); err != nil {
 		return nil, nil, err
-	}
-	for i, pattern := range left.Patterns {
-		switch {
-		case c.used[i]:
-		case literal(pattern) && !left.Partial:
-			c.missing = append(c.missing, pattern+" is not there")
-		case pattern != ".":
-			notices = append(notices, "no file matches --stage-out="+pattern)
-		}
-	}
-	if len(c.missing) > 0 {
-		return nil, nil, &MissingError{c.list()}
 	}
 	if left.Room != nil {
 		if err = left.Room(c.bytes); err != nil {
@@ -63,11 +65,21 @@ func Collect(ctx context.Context, w io.Writer, left Left) (files []protocol.Stag
 		}
 	}
 	slices.SortFunc(c.files, func(a, b protocol.StagedFile) int { return cmp.Compare(a.Name, b.Name) })
-	err = pack(ctx, w, c.files, c.open, false)
-	if changed, ok := errors.AsType[*ChangedError](err); ok { // nothing of the job runs any more
-		err = &MissingError{changed.Name + " is being written by something else: " + changed.How}
+	if err = c.pack(ctx, w); err != nil {
+		return nil, nil, err
 	}
-	return c.files, notices, err
+	if text := c.skipped.text("; "); text != "" {
+		notices = append(notices, "not among the files that come back: "+text)
+	}
+	for i, pattern := range left.Patterns {
+		if !c.used[i] && pattern != "." && !c.stopped {
+			notices = append(notices, "no file matches --stage-out="+pattern)
+		}
+	}
+	if text := c.missing.text("; "); text != "" {
+		return c.files, notices, &MissingError{text}
+	}
+	return c.files, notices, nil
 }
 
 type collection struct {
@@ -75,76 +87,292 @@ type collection struct {
 
 	before  map[string]protocol.StagedFile
 	files   []protocol.StagedFile
-	used    []bool // by pattern: it has named something
-	bytes   int64
-	missing []string
+	taken   map[string]bool // by name: the files that were, and what was named and cannot be
+	used    []bool          // by pattern: it has named something, or it is said that it has not
+	bytes   int64           // of the archive
+	missing someOf          // what does not come though it is wanted
+	skipped someOf          // what does not come, as links do not
+	full    bool            // there are more files than may travel
+	entries int             // that were looked at
+	stopped bool            // the looking has come to one of its bounds
 }
 
-// list is what is wrong, bounded.
-func (c *collection) list() string {
-	const most = 5
-	if n := len(c.missing); n > most {
-		return strings.Join(c.missing[:most], "; ") + fmt.Sprintf("; %d more", n-most)
-	}
-	return strings.Join(c.missing, "; ")
-}
-
-// look takes one entry of the working directory, if it is wanted.
-func (c *collection) look(ctx context.Context, name string, entry fs.DirEntry, failed error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if failed != nil {
-		if name == "." {
-			return failed
+// takeNamed takes the files that patterns name one by one: what else there is cannot crowd them out.
+func (c *collection) takeNamed() {
+	for i, pattern := range c.Patterns {
+		name := strings.TrimSuffix(pattern, "/")
+		if !literal(pattern) {
+			continue
 		}
-		c.missing = append(c.missing, protocol.EscapeText(name)+" cannot be read")
-		return fs.SkipDir
+		info, err := c.Root.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+			if !c.Partial {
+				c.used[i] = true
+				c.missing.add(pattern + " is not there")
+			}
+		case err != nil:
+			c.used[i] = true
+			c.missing.add(pattern + " cannot be read: " + reasonOf(err))
+		case info.IsDir():
+			c.used[i] = behindLink(c.Root, name)
+			if c.used[i] {
+				c.missing.add(pattern + " is a directory behind a link, and links are not followed")
+			}
+		case pattern != name:
+			c.used[i] = true
+			c.missing.add(pattern + " is no directory")
+		default:
+			c.take(name, info, c.use(name))
+		}
 	}
-	i := Matches(c.Patterns, name)
-	if name == "." || i < 0 {
-		return nil
+}
+
+// behindLink says whether one of the directories above a name is a link.
+func behindLink(root *os.Root, name string) bool {
+	for i, r := range name {
+		if r != '/' {
+			continue
+		}
+		if info, err := root.Lstat(name[:i]); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
 	}
-	c.used[i] = true
-	if entry.IsDir() {
-		return nil
+	return false
+}
+
+// reasonOf is what an error of the operating system says, without paths of this site.
+func reasonOf(err error) string {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		err = failed.Err
 	}
-	info, err := entry.Info()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	return err.Error()
+}
+
+// errStopped says that the looking has come to one of its bounds.
+var errStopped = errors.New("the looking has come to its bounds")
+
+// takeMatching looks through the directories in which there can be something that is wanted.
+func (c *collection) takeMatching(ctx context.Context) error {
+	most := cmp.Or(c.MaxTime, defaultMaxTime)
+	limited, cancel := context.WithTimeoutCause(ctx, most, errStopped)
+	defer cancel()
+	err := c.lookInto(limited, c.Root, ".")
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.Is(err, errStopped):
 		return err
 	}
-	f := note(name, info)
-	if was, ok := c.before[name]; ok && c.Patterns[i] == "." && was.Size == f.Size && was.Modified == f.Modified {
-		return nil
-	}
-	c.take(f, info)
-	if len(c.files) > protocol.MaxStagedFiles {
-		return &MissingError{fmt.Sprintf("there are more than %d files of --stage-out; pack them into one", protocol.MaxStagedFiles)}
-	}
-	if c.bytes > c.MaxBytes {
-		return &MissingError{fmt.Sprintf("the files of --stage-out have more than %d bytes, [staging] max_bytes of the site", c.MaxBytes)}
+	c.stopped = true
+	switch {
+	case c.full:
+	case limited.Err() != nil:
+		c.missing.add(fmt.Sprintf("looking for what matches --stage-out took more than %v", most))
+	default:
+		c.missing.add(fmt.Sprintf("the job has left more than %d files and directories where --stage-out looks", cmp.Or(c.MaxEntries, defaultMaxEntries)))
 	}
 	return nil
 }
 
-func (c *collection) take(f protocol.StagedFile, info fs.FileInfo) {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	shown := protocol.EscapeText(f.Name)
-	switch err := protocol.CheckStagedName(f.Name); {
-	case err != nil:
-		c.missing = append(c.missing, err.Error())
-	case info.Mode()&fs.ModeSymlink != 0:
-		c.missing = append(c.missing, shown+" is a link, and links do not travel")
-	case !info.Mode().IsRegular():
-		c.missing = append(c.missing, shown+" is no regular file")
-	case !ok || st.Uid != c.Owner:
-		c.missing = append(c.missing, shown+" belongs to another account")
-	default:
-		c.files, c.bytes = append(c.files, f), c.bytes+f.Size
+// lookInto looks for what is wanted in a directory, and below it. Each directory is opened from the one above it:
+// by its whole name the time would rise with the square of the depth.
+func (c *collection) lookInto(ctx context.Context, dir *os.Root, name string) error {
+	named, all := wantedIn(c.Patterns, name)
+	for _, one := range named {
+		if all {
+			break
+		}
+		if err := c.look(ctx, dir, name, one); err != nil {
+			return err
+		}
 	}
+	if !all {
+		return nil
+	}
+	list, err := dir.Open(".")
+	if err != nil {
+		return c.unreadable(name, err)
+	}
+	defer list.Close() //nolint:errcheck // only read
+	for {
+		const batch = 256
+		entries, err := list.ReadDir(batch)
+		for _, entry := range entries {
+			if failed := c.look(ctx, dir, name, entry.Name()); failed != nil {
+				return failed
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return c.unreadable(name, err)
+		}
+	}
+}
+
+// unreadable notes that a directory cannot be read in which there can be something that is wanted. If that is the
+// working directory itself, it is the error.
+func (c *collection) unreadable(name string, err error) error {
+	switch {
+	case name == ".":
+		return err
+	case !errors.Is(err, fs.ErrNotExist):
+		c.missing.add(protocol.EscapeText(name) + " cannot be read: " + reasonOf(err))
+		c.use(name)
+	}
+	return nil
+}
+
+// use notes which patterns name something, and says which is the first; -1: none is.
+func (c *collection) use(name string) (first int) {
+	first = -1
+	for i, pattern := range c.Patterns {
+		if first >= 0 && c.used[i] || !matches(pattern, name) {
+			continue
+		}
+		c.used[i] = true
+		if first < 0 {
+			first = i
+		}
+	}
+	return first
+}
+
+// look takes one entry of a directory, if it is wanted, and looks into it.
+func (c *collection) look(ctx context.Context, dir *os.Root, above, entry string) error {
+	if c.entries++; ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.entries > cmp.Or(c.MaxEntries, defaultMaxEntries) {
+		return errStopped
+	}
+	name := entry
+	if above != "." {
+		name = above + "/" + entry
+	}
+	named, all := wantedIn(c.Patterns, name)
+	deeper := all || len(named) > 0
+	i := Matches(c.Patterns, name)
+	if i < 0 && !deeper {
+		return nil
+	}
+	info, err := dir.Lstat(entry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return c.unreadable(name, err)
+	}
+	c.use(name)
+	switch {
+	case info.IsDir() && deeper:
+		return c.enter(ctx, dir, name, entry)
+	case info.IsDir():
+	case i >= 0:
+		c.take(name, info, i)
+	case info.Mode()&fs.ModeSymlink != 0: // what is behind it may be wanted
+		c.skipped.add(protocol.EscapeText(name) + " is a link, and links do not travel")
+	}
+	if c.full {
+		return errStopped
+	}
+	return nil
+}
+
+// enter looks into a directory, if what is there can travel.
+func (c *collection) enter(ctx context.Context, dir *os.Root, name, entry string) error {
+	if err := protocol.CheckStagedName(name + "/x"); err != nil {
+		c.missing.add(err.Error())
+		return nil
+	}
+	below, err := dir.OpenRoot(entry)
+	if err != nil {
+		return c.unreadable(name, err)
+	}
+	defer below.Close() //nolint:errcheck // only read
+	return c.lookInto(ctx, below, name)
+}
+
+// take decides about a file, link or special file that a pattern names.
+func (c *collection) take(name string, info fs.FileInfo, pattern int) {
+	if c.taken[name] {
+		return
+	}
+	f := note(name, info)
+	if was, ok := c.before[name]; ok && c.Patterns[pattern] == "." && was.Size == f.Size && was.Modified == f.Modified {
+		return
+	}
+	none := &c.skipped
+	if slices.Contains(c.Patterns, name) {
+		none, c.taken[name] = &c.missing, true
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	shown := protocol.EscapeText(name)
+	size := archived(f)
+	switch err := protocol.CheckStagedName(name); {
+	case info.Mode()&fs.ModeSymlink != 0:
+		none.add(shown + " is a link, and links do not travel")
+	case !info.Mode().IsRegular():
+		none.add(shown + " is no regular file")
+	case err != nil:
+		c.missing.add(err.Error())
+	case !ok || st.Uid != c.Owner:
+		c.missing.add(shown + " belongs to another account")
+	case len(c.files) >= protocol.MaxStagedFiles:
+		c.missing.add(fmt.Sprintf("there are more than %d files of --stage-out; pack them into one", protocol.MaxStagedFiles))
+		c.full = true
+	case size > c.MaxBytes-c.bytes:
+		c.missing.add(fmt.Sprintf("%s has %d bytes, and all files of --stage-out together at most %d, [staging] max_bytes of the site", shown, f.Size, c.MaxBytes))
+	default:
+		c.files, c.bytes, c.taken[name] = append(c.files, f), c.bytes+size, true
+	}
+}
+
+// Sizes in an archive.
+const (
+	block      = 512
+	archiveEnd = 2 * block
+)
+
+// archived is how many bytes a file takes in an archive.
+func archived(f protocol.StagedFile) int64 {
+	size := new(counter)
+	header := headerOf(&f)
+	if err := tar.NewWriter(size).WriteHeader(&header); err != nil {
+		return 1<<63 - 1 - archiveEnd // no archive takes it
+	}
+	return int64(*size) + (f.Size+block-1)/block*block
+}
+
+// pack writes the archive of what was taken. What is not any more as it was is left out.
+func (c *collection) pack(ctx context.Context, w io.Writer) error {
+	archive := tar.NewWriter(w)
+	var packed []protocol.StagedFile
+	for _, f := range c.files {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		file, err := openNoted(c.open, &f)
+		if err != nil {
+			if changed, ok := errors.AsType[*ChangedError](err); ok { // nothing of the job runs any more
+				err = errors.New("is being written by something else: " + changed.How)
+			}
+			c.missing.add(protocol.EscapeText(f.Name) + " " + reasonOf(err))
+			continue
+		}
+		err = errors.Join(packFile(ctx, archive, file, &f, false), file.Close())
+		if changed, ok := errors.AsType[*ChangedError](err); ok {
+			err = &MissingError{changed.Name + " is being written by something else: " + changed.How}
+		}
+		if err != nil {
+			return err
+		}
+		packed = append(packed, f)
+	}
+	c.files = packed
+	return archive.Close()
 }
 
 // open opens a file that was looked at. What is there now may be something else.
@@ -157,11 +385,34 @@ func (c *collection) open(name string) (*os.File, error) {
 	if err == nil {
 		st, ok := info.Sys().(*syscall.Stat_t)
 		if !ok || !info.Mode().IsRegular() || st.Uid != c.Owner {
-			err = &MissingError{protocol.EscapeText(name) + " is no regular file of the job's account"}
+			err = errors.New("is no regular file of the job's account")
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// someOf is a list of what may be a great deal: the first few, and how many more.
+type someOf struct {
+	first []string
+	more  int
+}
+
+func (s *someOf) add(text string) {
+	const most = 5
+	if len(s.first) < most {
+		s.first = append(s.first, text)
+	} else {
+		s.more++
+	}
+}
+
+func (s *someOf) text(between string) string {
+	text := strings.Join(s.first, between)
+	if s.more > 0 {
+		text += fmt.Sprintf("%s%d more", between, s.more)
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package staging
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +35,33 @@ func Matches(patterns []string, name string) int {
 		}
 	}
 	return -1
+}
+
+// wantedIn says what in a directory can be something that a pattern names, or lead to that: anything, or what has
+// certain names; nothing, if there are none.
+func wantedIn(patterns []string, dir string) (names []string, all bool) {
+	var elements []string
+	if dir != "." {
+		elements = strings.Split(dir, "/")
+	}
+	for _, pattern := range patterns {
+		if pattern == "." {
+			if dir == "." || !strings.HasPrefix(dir, ".") {
+				return nil, true
+			}
+			continue
+		}
+		wanted := strings.Split(strings.TrimSuffix(pattern, "/"), "/")
+		both := min(len(wanted), len(elements))
+		switch above := strings.Join(wanted[:both], "/"); {
+		case both > 0 && !matches(above, strings.Join(elements[:both], "/")):
+		case both == len(wanted) || !literal(wanted[both]):
+			return nil, true
+		case !slices.Contains(names, wanted[both]):
+			names = append(names, wanted[both])
+		}
+	}
+	return names, false
 }
 
 // literal says whether a pattern names one file or directory, and not as many as there may be.

@@ -61,23 +61,46 @@ func pack(ctx context.Context, w io.Writer, files []protocol.StagedFile, open op
 }
 
 func packOne(ctx context.Context, archive *tar.Writer, f *protocol.StagedFile, open opener, noted bool) error {
-	header := tar.Header{Format: tar.FormatPAX, Name: f.Name, Mode: int64(f.Mode), Typeflag: tar.TypeDir}
 	if f.IsDir() {
+		header := headerOf(f)
 		return archive.WriteHeader(&header)
 	}
-	file, err := open(f.Name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &ChangedError{f.Name, "it is not there any more"}
-	}
+	file, err := openNoted(open, f)
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	if err = unchanged(file, f); err != nil {
-		return err
+	return packFile(ctx, archive, file, f, noted)
+}
+
+// headerOf is how a file or directory begins in an archive.
+func headerOf(f *protocol.StagedFile) tar.Header {
+	header := tar.Header{Format: tar.FormatPAX, Name: f.Name, Mode: int64(f.Mode), Typeflag: tar.TypeDir}
+	if !f.IsDir() {
+		header.Typeflag, header.Size, header.ModTime = tar.TypeReg, f.Size, time.Unix(0, f.Modified)
 	}
-	header.Typeflag, header.Size, header.ModTime = tar.TypeReg, f.Size, time.Unix(0, f.Modified)
-	if err = archive.WriteHeader(&header); err != nil {
+	return header
+}
+
+// openNoted opens a file that is as it was noted: the error is a *[ChangedError] otherwise.
+func openNoted(open opener, f *protocol.StagedFile) (*os.File, error) {
+	file, err := open(f.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &ChangedError{f.Name, "it is not there any more"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err = unchanged(file, f); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// packFile writes an open file to an archive, and checks or notes its SHA-256.
+func packFile(ctx context.Context, archive *tar.Writer, file *os.File, f *protocol.StagedFile, noted bool) error {
+	header := headerOf(f)
+	if err := archive.WriteHeader(&header); err != nil {
 		return err
 	}
 	sum := sha256.New()

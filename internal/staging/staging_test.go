@@ -213,7 +213,7 @@ func TestCollect(t *testing.T) {
 		{patterns: []string{"out"}, want: []string{"out/a.dat", "out/b.log"}},
 		{patterns: []string{"in.dat", ".cache"}, want: []string{".cache/x", "in.dat"}},
 	} {
-		got, notices, err := collect(staging.Left{Patterns: tt.patterns, MaxBytes: 1000})
+		got, notices, err := collect(staging.Left{Patterns: tt.patterns, MaxBytes: 1 << 20})
 		if err != nil || !slices.Equal(got, tt.want) || len(notices) != tt.notices {
 			t.Errorf("%q: %q, %q, %v; want %q", tt.patterns, got, notices, err, tt.want)
 		}
@@ -222,15 +222,15 @@ func TestCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, left := range map[string]staging.Left{
-		"absent is not there":    {Patterns: []string{"absent"}, MaxBytes: 1000},
-		"link is a link":         {Patterns: []string{"link"}, MaxBytes: 1000},
-		"have more than 5 bytes": {Patterns: []string{"kept"}, MaxBytes: 5},
+		"absent is not there":     {Patterns: []string{"absent"}, MaxBytes: 1 << 20},
+		"link is a link":          {Patterns: []string{"link"}, MaxBytes: 1 << 20},
+		"together at most 1030, ": {Patterns: []string{"kept"}, MaxBytes: 1030},
 	} {
 		if _, _, err := collect(left); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	if _, notices, err := collect(staging.Left{Patterns: []string{"absent"}, MaxBytes: 1000, Partial: true}); err != nil || len(notices) != 1 {
+	if _, notices, err := collect(staging.Left{Patterns: []string{"absent"}, MaxBytes: 1 << 20, Partial: true}); err != nil || len(notices) != 1 {
 		t.Errorf("of a job that was cut short: %q, %v", notices, err)
 	}
 }

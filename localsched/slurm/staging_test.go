@@ -74,7 +74,7 @@ func TestFilesOfGuests(t *testing.T) {
 		t.Errorf("%+v", outcome)
 	}
 	large := staged("head -c 2000000 /dev/zero >large", "large")
-	if outcome = s.awaitEnd(t, s.submit(t, large)); outcome.State != protocol.Failed || !strings.Contains(outcome.Reason, "more than 1048576 bytes") {
+	if outcome = s.awaitEnd(t, s.submit(t, large)); outcome.State != protocol.Failed || !strings.Contains(outcome.Reason, "large has 2000000 bytes, and all files of --stage-out together at most 1048576") {
 		t.Errorf("%+v", outcome)
 	}
 	without := staged("true")

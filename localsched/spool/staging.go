@@ -69,15 +69,20 @@ func (j Job) addStaged(ctx context.Context, dir string, end *End) (full bool) {
 		return false
 	}
 	file, notices, err := j.archive(ctx, dir, end.State != protocol.Completed)
-	if err == nil {
+	if file != (File{}) {
 		end.Files = append(end.Files, file)
 		end.Reason = Noted(end.Reason, notices...)
+	}
+	if err == nil {
 		return false
 	}
 	if localdisk.Full(err) && ctx.Err() == nil {
 		return true
 	}
 	why := "files do not come back: " + stagedReason(err)
+	if file != (File{}) {
+		why = "some files do not come back: " + stagedReason(err)
+	}
 	if end.State == protocol.Completed {
 		end.State = protocol.Failed
 		why += "; the script itself ended with exit code 0"
@@ -107,7 +112,8 @@ func createPart(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// archive packs what a guest has left in its working directory and is to go back, durably, as a whole.
+// archive packs what a guest has left in its working directory and is to go back, durably, as a whole. There may be an
+// archive and a *[staging.MissingError]: it has only some of what is wanted.
 func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []string, error) {
 	root, err := os.OpenRoot(filepath.Join(dir, workDir))
 	if err != nil {
@@ -124,11 +130,12 @@ func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []str
 	}
 	sum := sha256.New()
 	to := bufio.NewWriterSize(io.MultiWriter(localdisk.Sparing(temp, dir), sum), 1<<18)
-	_, notices, err := staging.Collect(ctx, to, staging.Left{
+	files, notices, err := staging.Collect(ctx, to, staging.Left{
 		Root: root, Patterns: j.Submission.Payload.Staging.Out, Before: before.Files, Owner: j.Account.UID, MaxBytes: j.MaxStaging,
 		Partial: partial, Room: func(bytes int64) error { return localdisk.Room(dir, bytes) },
 	})
-	if err == nil {
+	missing, some := errors.AsType[*staging.MissingError](err)
+	if some = some && len(files) > 0; err == nil || some {
 		err = errors.Join(to.Flush(), temp.Sync())
 	}
 	size, sized := temp.Seek(0, io.SeekEnd)
@@ -138,5 +145,11 @@ func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []str
 	if err != nil {
 		return File{}, nil, errors.Join(err, os.Remove(temp.Name()))
 	}
-	return File{Stream: protocol.StageOutArchive, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, notices, SyncPath(dir)
+	if err = SyncPath(dir); err != nil {
+		return File{}, nil, err
+	}
+	if some {
+		err = missing
+	}
+	return File{Stream: protocol.StageOutArchive, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, notices, err
 }
