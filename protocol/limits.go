@@ -17,12 +17,13 @@ const (
 	MaxRules      = 32       // about these on a site's card
 	MaxRuleBytes  = 16 << 10 // that they have together
 
-	MaxResources       = 16                             // that a job asks for, or a node or a site has
-	MaxGroups          = 256                            // of nodes of a site
-	MaxSiteResources   = (MaxGroups + 1) * MaxResources // kinds that the nodes of a site and the site itself have
-	MaxFeatures        = 256                            // of a node
-	MaxConstraint      = 1024                           // bytes of an expression of features
-	MaxConstraintDepth = 16                             // of its parentheses
+	MaxResources       = 16                                 // that a job asks for, or a node or a site has
+	MaxGroups          = 256                                // of nodes of a site
+	MaxShared          = 128                                // kinds of resources of a whole site, such as licenses
+	MaxSiteResources   = MaxGroups*MaxResources + MaxShared // kinds that the nodes of a site and the site itself have
+	MaxFeatures        = 256                                // of a node
+	MaxConstraint      = 1024                               // bytes of an expression of features
+	MaxConstraintDepth = 16                                 // of its parentheses
 
 	MaxScript = 4 << 20 // bytes
 	MaxArgs   = 65536   // arguments of a script, and as many variables

@@ -181,7 +181,7 @@ func (c *Capacity) CheckGroups() error {
 			return &FieldError{fmt.Sprintf("groups[%d]", i), err}
 		}
 	}
-	return CheckResources(c.Shared, "shared", MaxResources, false)
+	return CheckResources(c.Shared, "shared", MaxShared, false)
 }
 
 func (g *NodeGroup) check() error {
@@ -214,23 +214,25 @@ func (g *NodeGroup) Has(feature string) bool {
 }
 
 // Totals lists the resources of all nodes together and of the whole site, sorted.
+// No count is above [math.MaxInt32].
 func (c *Capacity) Totals() (list []Resource) {
-	add := func(one Resource, times int) {
-		at, found := slices.BinarySearchFunc(list, one, CompareResources)
-		if !found {
-			list = slices.Insert(list, at, Resource{Name: one.Name, Type: one.Type})
-		}
-		list[at].Count += one.Count * times
-	}
 	for i := range c.Groups {
 		for _, one := range c.Groups[i].Resources {
-			add(one, c.Groups[i].Nodes)
+			one.Count = int(min(int64(one.Count)*int64(c.Groups[i].Nodes), math.MaxInt32))
+			list = append(list, one)
 		}
 	}
-	for _, one := range c.Shared {
-		add(one, 1)
+	list = append(list, c.Shared...)
+	slices.SortFunc(list, CompareResources)
+	sums := list[:0]
+	for _, one := range list {
+		if last := len(sums) - 1; last >= 0 && CompareResources(sums[last], one) == 0 {
+			sums[last].Count = min(sums[last].Count, math.MaxInt32-one.Count) + one.Count
+			continue
+		}
+		sums = append(sums, one)
 	}
-	return list
+	return sums
 }
 
 // Features lists the features that any node of the site has, sorted.

@@ -1,7 +1,9 @@
 package protocol_test
 
 import (
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,5 +216,27 @@ func TestFitsLicenses(t *testing.T) {
 		if got := site.Fits(r); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%+v: %q, want %q", r, got, want)
 		}
+	}
+}
+
+// TestTotals: counts that a lying site states do not overflow.
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	many := protocol.NodeGroup{Nodes: math.MaxInt32, Resources: []protocol.Resource{{Name: "gpu", Count: math.MaxInt32}, {Name: "nic", Count: 1}}}
+	c := protocol.Capacity{
+		Groups: []protocol.NodeGroup{many, {Nodes: 2, Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 3}}}, many, many},
+		Shared: []protocol.Resource{{Name: protocol.License, Type: "solver", Count: 4}},
+	}
+	if err := c.CheckGroups(); err != nil {
+		t.Fatal(err)
+	}
+	want := []protocol.Resource{
+		{Name: "gpu", Count: math.MaxInt32}, {Name: "gpu", Type: "a100", Count: 6}, {Name: protocol.License, Type: "solver", Count: 4}, {Name: "nic", Count: math.MaxInt32},
+	}
+	if got := c.Totals(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := (&protocol.Capacity{}).Totals(); len(got) > 0 {
+		t.Errorf("nothing has %v", got)
 	}
 }

@@ -25,7 +25,7 @@ func parseResources(text string) (list []protocol.Resource, err error) {
 		}
 		list = append(list, one)
 	}
-	return sumResources(list), nil
+	return sumResources(list, protocol.MaxResources), nil
 }
 
 // withoutSockets leaves out what stands in parentheses, which may hold commas.
@@ -79,8 +79,8 @@ func parseAmount(text string) (int, error) {
 }
 
 // sumResources sorts resources and adds up those of one kind. What has no count, or a name that
-// no job can ask for, is left out.
-func sumResources(list []protocol.Resource) (sums []protocol.Resource) {
+// no job can ask for, is left out, and so are the last of more kinds than most.
+func sumResources(list []protocol.Resource, most int) (sums []protocol.Resource) {
 	slices.SortStableFunc(list, protocol.CompareResources)
 	for _, one := range list {
 		last := len(sums) - 1
@@ -88,7 +88,7 @@ func sumResources(list []protocol.Resource) (sums []protocol.Resource) {
 		case one.Count < 1 || !protocol.IsWord(one.Name) || one.Type != "" && !protocol.IsWord(one.Type):
 		case last >= 0 && protocol.CompareResources(sums[last], one) == 0:
 			sums[last].Count = min(sums[last].Count, math.MaxInt32-one.Count) + one.Count
-		case last+1 < protocol.MaxResources:
+		case last+1 < most:
 			sums = append(sums, one)
 		}
 	}
@@ -130,7 +130,7 @@ func parseLicenses(out string) (list []protocol.Resource, err error) {
 		}
 		list = append(list, one)
 	}
-	return sumResources(list), nil
+	return sumResources(list, protocol.MaxShared), nil
 }
 
 // maxGroupBytes bounds the groups of nodes in a site's card, which has to fit in one message.

@@ -138,8 +138,8 @@ func (r *checker) checkLicenses(l *LocalSched) {
 			r.Problem(key, "is %d; use 1 to %d", n, math.MaxInt32)
 		}
 	}
-	if n := len(l.Licenses); n > protocol.MaxResources {
-		r.Problem(table, "has %d names; use at most %d", n, protocol.MaxResources)
+	if n := len(l.Licenses); n > protocol.MaxShared {
+		r.Problem(table, "has %d names; use at most %d", n, protocol.MaxShared)
 	}
 	if len(l.Licenses) > 0 && l.Machine == Partitioned {
 		r.Problem(table, "cannot be used with machine = %q; remove it", Partitioned)

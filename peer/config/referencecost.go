@@ -31,7 +31,7 @@ func chargeSections() []section {
 			{name: "CHF", example: "1.06", about: "Value of one CHF in a common unit, which may be one of the currencies; one key for each currency, by its three capital letters. Amounts in different currencies can only be compared if both have a rate."},
 		}},
 		{name: "cost", about: "What this site charges, by term. Its quotes then carry each term, and the policy iss weighs them. Amounts are in [site] currency, with up to six decimals, and hours are in [prices] time_zone. Excludes [tariff].", keys: []entry{
-			{name: "qos_factors", example: `{ urgent = 1.5, idle = 0.5 }`, about: "φ: the priority classes that jobs may request at this site (submit --priority), each with the factor of its CPU price. Jobs with a class that is not listed are declined. If unset, there are no classes."},
+			{name: "qos_factors", example: `{ urgent = 1.5, idle = 0.5 }`, about: "φ: the qualities of service that jobs may request at this site (submit --qos), each with the factor of its CPU price. Jobs with one that is not listed are declined. If unset, there are none."},
 			{name: "holidays", example: `["01-01", "2026-04-03", "12-24..01-02"]`, about: "Days, or ranges of days, of one year or of every year. They count as \"holiday\" and not as weekdays. If unset, none."},
 		}},
 		{name: "cost.cpu", optional: true, about: "K_e: cost of CPU use.", keys: []entry{

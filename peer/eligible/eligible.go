@@ -65,7 +65,7 @@ func (s *Site) IneligibleReason(spec *protocol.Spec, together bool) string {
 		return "runs no containers"
 	case HoldsNoRoom:
 		if s.Reserves {
-			return "cannot hold resources, features or whole nodes for components that start together"
+			return "cannot hold resources, licenses, features or whole nodes for components that start together"
 		}
 		return "cannot hold room for components that start together (capability reserve)"
 	case Eligible:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"mime"
+	"mime/quotedprintable"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -22,13 +23,34 @@ func message(about protocol.MailEvent, job *view.Job, from string) string {
 	header("Subject", mime.QEncoding.Encode("utf-8", subject(about, job)))
 	header("MIME-Version", "1.0")
 	header("Content-Type", "text/plain; charset=utf-8")
-	header("Content-Transfer-Encoding", "8bit")
+	encoding, text := encoded(body(job))
+	header("Content-Transfer-Encoding", encoding)
 	header("Auto-Submitted", "auto-generated")
-	b.WriteString("\n")
+	return b.String() + "\n" + text
+}
+
+func body(job *view.Job) string {
+	var b strings.Builder
 	for _, line := range lines(job) {
 		fmt.Fprintf(&b, "%-10s %s\n", line[0], protocol.EscapeText(line[1]))
 	}
 	return b.String()
+}
+
+// encoded is a text as it may be sent: as it is, unless one of its lines is longer than 998 bytes, the most that
+// RFC 5322 allows.
+func encoded(text string) (encoding, sent string) {
+	const most = 998
+	for line := range strings.Lines(text) {
+		if len(line) > most {
+			var b strings.Builder
+			w := quotedprintable.NewWriter(&b)
+			_, _ = w.Write([]byte(text)) // a strings.Builder takes everything
+			_ = w.Close()
+			return "quoted-printable", strings.ReplaceAll(b.String(), "\r\n", "\n")
+		}
+	}
+	return "8bit", text
 }
 
 // recipients are the addresses that a mail goes to, with commas between them.

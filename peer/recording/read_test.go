@@ -91,7 +91,7 @@ func TestReaderRefuses(t *testing.T) {
 	title := func(s string) string { return s + "\n" + strings.Join(lines[1:], "") }
 	line := func(body string) string { return recording.CRC([]byte(body)) + body + "\n" }
 	for fault, text := range map[string]string{
-		`has format "11", written by "switchyard 9.1"; this version reads format`: title("switchyard-recording 11 switchyard 9.1"),
+		`has format "12", written by "switchyard 9.1"; this version reads format`: title("switchyard-recording 12 switchyard 9.1"),
 		"is no recording":                        title("switchyard-recordings 3 x"),
 		"x.rec: is no recording":                 "",
 		"entry 1: the header is not there":       lines[0] + strings.Join(lines[2:], ""),

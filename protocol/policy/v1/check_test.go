@@ -58,7 +58,7 @@ func TestDecodeSnapshotRefuses(t *testing.T) {
 		"job_account[1]: has 257":                        func(m *policyv1.DecideRequest) { m.JobAccount[1] = strings.Repeat("x", 257) },
 		"job_name[0]: has 1025":                          func(m *policyv1.DecideRequest) { m.JobName[0] = strings.Repeat("x", 1025) },
 		"site_resources: has 1 entries, not 2":           func(m *policyv1.DecideRequest) { m.SiteResources = short },
-		"site_resources[0]: 4113 is outside 0 to 4112":   func(m *policyv1.DecideRequest) { m.SiteResources[0] = 4113 },
+		"site_resources[0]: 4225 is outside 0 to 4224":   func(m *policyv1.DecideRequest) { m.SiteResources[0] = 4225 },
 		"site_resource_kind: has 3 entries, not 2":       func(m *policyv1.DecideRequest) { m.SiteResources[0] = 1 },
 		"site_resource_count: has 1 entries, not 3":      func(m *policyv1.DecideRequest) { m.SiteResourceCount = short },
 		"site_resource_count[1]: 2147483648 is outside":  func(m *policyv1.DecideRequest) { m.SiteResourceCount[1] = 1 << 31 },

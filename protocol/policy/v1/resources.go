@@ -1,7 +1,6 @@
 package policyv1
 
 import (
-	"math"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -41,7 +40,7 @@ func encodeResources(n int, of func(i int) []protocol.Resource) (r resources) {
 		r.counts[i] = int64(len(list))
 		for _, one := range list {
 			r.kind, r.per = append(r.kind, one.Kind()), append(r.per, one.Per.String())
-			r.count = append(r.count, int64(min(one.Count, math.MaxInt32))) // a site's total may be more
+			r.count = append(r.count, int64(one.Count))
 		}
 	}
 	r.counts = wire.Sparse(r.counts)
