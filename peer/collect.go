@@ -2,6 +2,7 @@ package peer
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -29,21 +30,26 @@ func (p *Peer) collect(j *tables.Job) {
 		return
 	}
 	if len(j.Outcome.Files) == 0 {
-		p.handleCollected(j, event.CollectResult{})
+		p.handleCollected(j, event.CollectResult{}, collectOutput{job: j.Spec.Job})
 		return
 	}
-	if why := handoff.OutputLimitReason(j.Outcome.Files, p.cfg.MaxOutput, p.cfg.MaxStaging); why != "" {
+	wanted, why := handoff.Collectable(j.Outcome.Files, p.cfg.MaxOutput, p.cfg.MaxStaging)
+	if len(wanted) == 0 {
 		p.discard(j.Tag())
 		p.endWithoutOutput(j, why)
 		return
 	}
 	j.InFlight = true
-	op := event.CollectOp{Tag: j.Tag(), From: j.Site, Files: j.Outcome.Files, User: j.Spec.User, Payload: j.Payload()}
-	p.call(op, collectOutput{j.Spec.Job})
+	op := event.CollectOp{Tag: j.Tag(), From: j.Site, Files: wanted, User: j.Spec.User, Payload: j.Payload()}
+	p.call(op, collectOutput{j.Spec.Job, handoff.HasFiles(wanted), why})
 }
 
 // collectOutput brings the files of a job of this origin home. An id is that of one job for ever.
-type collectOutput struct{ job protocol.JobID }
+type collectOutput struct {
+	job   protocol.JobID
+	files bool   // those that come back from the working directory are among them
+	left  string // why not all of them; empty: all
+}
 
 func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 	j := p.rows.Jobs[c.job]
@@ -56,13 +62,18 @@ func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 		p.collectLater(j, err)
 		return
 	}
-	p.handleCollected(j, done)
+	p.handleCollected(j, done, c)
 }
 
 // endWithoutOutput ends a job as it ended at its site, without its output. The site may drop that.
 func (p *Peer) endWithoutOutput(j *tables.Job, why string) {
+	p.endCollecting(j, p.leave(j, why), false)
+}
+
+// leave gives up output of a job that its site has, and returns what is to be said of it.
+func (p *Peer) leave(j *tables.Job, why string) string {
 	p.logEvent(event.LogEvent{Kind: event.LogOutputLeft, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: why})
-	p.endCollecting(j, "output not brought from "+string(j.Site)+": "+why)
+	return "output not brought from " + string(j.Site) + ": " + why
 }
 
 func (p *Peer) collectLater(j *tables.Job, err error) {
@@ -73,11 +84,15 @@ func (p *Peer) collectLater(j *tables.Job, err error) {
 	j.Tries++
 }
 
-// handleCollected takes what came of a job's output. That its site has it no longer is not believed of a
+// handleCollected takes what came of the output of a job that was asked for. That its site has it no longer is not believed of a
 // partner in doubt.
-func (p *Peer) handleCollected(j *tables.Job, done event.CollectResult) {
+func (p *Peer) handleCollected(j *tables.Job, done event.CollectResult, asked collectOutput) {
 	if !done.Gone {
-		p.endCollecting(j, handoff.NotWritten(done))
+		output := handoff.NotWritten(done)
+		if asked.left != "" {
+			output = strings.TrimPrefix(output+"; "+p.leave(j, asked.left), "; ")
+		}
+		p.endCollecting(j, output, asked.files && !done.FilesLeft)
 		return
 	}
 	if one := p.partners.Of(j.Site); p.site.Mute() || one == nil || one.DistrustReason() != "" {
@@ -88,10 +103,10 @@ func (p *Peer) handleCollected(j *tables.Job, done event.CollectResult) {
 }
 
 // endCollecting ends a job as its outcome says, with what is to be said of its output, and lets
-// its site drop that.
-func (p *Peer) endCollecting(j *tables.Job, output string) {
+// its site drop that. A job whose files are to come back, and are not where they are wanted, has failed.
+func (p *Peer) endCollecting(j *tables.Job, output string, came bool) {
 	j.Outcome = handoff.WithOutput(j.Outcome, output)
-	if output != "" && j.Spec.StageOut {
+	if j.Spec.StageOut && !came {
 		j.Outcome = handoff.WithoutFiles(j.Outcome)
 	}
 	site, tag := j.Site, j.Tag()

@@ -2,12 +2,14 @@ package peer_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -89,4 +91,46 @@ func (c *cards) mayFetch(from protocol.SiteName, tag protocol.Tag) view.RefusalC
 		c.t.Fatalf("answered %+v", reply)
 	}
 	return ""
+}
+
+// TestFilesThatComeBack: an archive that is too large here leaves the other output to come, and a job whose files are
+// not where they are wanted has failed. One whose stdout alone is not has not.
+func TestFilesThatComeBack(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		most   int64 // bytes of an archive, at the origin
+		user   string
+		state  protocol.State
+		reason string
+	}{
+		"all come":           {peertest.StageOutBytes, "ada", protocol.Completed, ""},
+		"too large":          {peertest.StageOutBytes - 1, "ada", protocol.Failed, "100 bytes, more than the 99"},
+		"not written":        {peertest.StageOutBytes, "readonly", protocol.Failed, "output not written"},
+		"stdout not written": {peertest.StageOutBytes, "readonly-stdout", protocol.Completed, "output not written"},
+		"neither":            {peertest.StageOutBytes - 1, "readonly-stdout", protocol.Failed, "output not written: permission denied; it is kept in /var/spool/switchyard; output not brought from b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, err := peertest.New(peertest.Options{Seed: 1, Faults: gentle(), Sites: []peertest.SiteOptions{
+				{Name: "a", Capacity: protocol.Capacity{CPUs: 1, Nodes: 1}, Config: func(c *rules.Config) { c.MaxStaging = tt.most }},
+				{Name: "b", Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Config: func(c *rules.Config) { c.MaxStaging = 1000 }},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			collected := false
+			w.Journal = func(line string) { collected = collected || strings.Contains(line, "call collect") }
+			job := twoCPUs(protocol.Second)
+			job.Payload.Staging = &protocol.Staging{Out: []string{"."}}
+			w.Submit("a", tt.user, "", job)
+			w.Advance(2 * protocol.Minute)
+			ended := w.Site("a").Finished()
+			if len(ended) != 1 || ended[0].State != tt.state || !strings.Contains(ended[0].Reason, tt.reason) || (tt.reason == "") != (ended[0].Reason == "") {
+				t.Errorf("%+v", ended)
+			}
+			if !collected {
+				t.Error("nothing was collected")
+			}
+		})
+	}
 }

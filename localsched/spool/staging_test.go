@@ -124,3 +124,24 @@ func TestPackingOutlivesASweep(t *testing.T) {
 	}
 	only(t, dir, "err", "files.tar", "inputs", "out", "usage", "work")
 }
+
+// TestArchiveIsMeasured as its origin does: with what it says of the files, not their contents alone.
+func TestArchiveIsMeasured(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	job := spool.NewJob(withFiles(t, 10), me(), "north", 0).Staging(100_000)
+	if err := job.AddFiles(dir); err != nil {
+		t.Fatal(err)
+	}
+	result(t, dir, "result", 99_999)
+	end := spool.End{State: protocol.Completed}
+	if full := job.AddOutputFiles(t.Context(), dir, &end); full || end.State != protocol.Failed || len(end.Files) != 2 || !strings.Contains(end.Reason, "[staging] max_bytes") {
+		t.Errorf("%t, %+v", full, end)
+	}
+	only(t, dir, "err", "inputs", "out", "usage", "work")
+	result(t, dir, "result", 90_000)
+	end = spool.End{State: protocol.Completed}
+	if full := job.AddOutputFiles(t.Context(), dir, &end); full || end.State != protocol.Completed || len(end.Files) != 3 || end.Files[2].Size > 100_000 {
+		t.Errorf("%t, %+v", full, end)
+	}
+}

@@ -68,7 +68,7 @@ func reference() []section {
 			{name: "from", example: `"switchyard@north.example.org"`, about: "Sender address. If unset, that of the command."},
 		}},
 		{name: "staging", about: "Files that travel with jobs to other sites and back (submit --stage-in, --stage-out).", keys: []entry{
-			{name: "max_bytes", about: "Maximum total size of the files that come with one job of a partner to this site, of those that go back with it, and of those that go and come back with a job of this site. submit refuses a job with larger files, unless --sites keeps it here. This site does not quote for a job whose files are larger. 0: no files travel. Files come only with jobs for the local schedulers \"process\" and \"slurm\", without a power budget in front of the latter."},
+			{name: "max_bytes", about: "Maximum size, as an archive, of the files that come with one job of a partner to this site, of those that go back with it, and of those that go and come back with a job of this site. submit refuses a job with larger files, unless --sites keeps it here. This site does not quote for a job whose files are larger. 0: no files travel. Files come only with jobs for the local schedulers \"process\" and \"slurm\", without a power budget in front of the latter."},
 		}},
 		{name: "retention", about: "How long the peer keeps data that no job needs. It checks every hour; the database file shrinks when more than half of it is free.", keys: []entry{
 			{name: "finished_jobs", about: "How long after its end a finished job is listed and \"switchyard status\" shows it."},

@@ -151,11 +151,13 @@ type ForgetResult struct{}
 // CollectResult answers [CollectOp]. Problem says why the files could not be
 // put where the submitter wants them; Kept is where they are instead. Gone: the site
 // that ran the job has its output no longer, and Kept is where the pieces are that had come.
+// FilesLeft: those that come back from the working directory are among what could not be put there.
 // An error of the call means: try again later.
 type CollectResult struct {
-	Problem string
-	Kept    string
-	Gone    bool
+	Problem   string
+	Kept      string
+	Gone      bool
+	FilesLeft bool
 }
 
 // DiscardResult answers [DiscardOp].

@@ -2,30 +2,38 @@ package handoff
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// OutputLimitReason says why the files of a job are not collected: its output may have at most a number of bytes
-// together, and the archive of files that come back another; empty: they are.
-func OutputLimitReason(files []protocol.File, most, mostFiles int64) string {
+// Collectable are those of a job's files that are collected: its output may have at most a number of bytes together,
+// and the archive of files that come back another. Of the others it says why they are not; empty: all are.
+func Collectable(files []protocol.File, most, mostFiles int64) (wanted []protocol.File, why string) {
+	var reasons []string
 	total := int64(0)
 	for _, file := range files {
-		if file.Stream == protocol.StageOutArchive {
-			if file.Size > mostFiles {
-				return fmt.Sprintf("the files that come back have more than the %d bytes that [staging] max_bytes allows here", mostFiles)
-			}
+		switch {
+		case file.Stream == protocol.StageOutArchive && file.Size > mostFiles:
+			reasons = append(reasons, fmt.Sprintf("the archive of the files that come back has %d bytes, more than the %d that [staging] max_bytes allows here", file.Size, mostFiles))
 			continue
+		case file.Stream == protocol.StageOutArchive:
+		case total > most || file.Size > most-total:
+			total = math.MaxInt64
+		default:
+			total += file.Size
 		}
-		if file.Size > most-total {
-			return fmt.Sprintf("it has more than the %d MiB that [results] max_output allows here", most>>20)
-		}
-		total += file.Size
+		wanted = append(wanted, file)
 	}
-	return ""
+	if total > most {
+		reasons = append(reasons, fmt.Sprintf("it has more than the %d MiB that [results] max_output allows here", most>>20))
+		wanted = slices.DeleteFunc(wanted, func(f protocol.File) bool { return f.Stream != protocol.StageOutArchive })
+	}
+	return wanted, strings.Join(reasons, "; ")
 }
 
 // NotWritten says why the collected output of a job is not where its user wants it; empty: it is there.
@@ -49,10 +57,14 @@ func OutputGone(done event.CollectResult) string {
 	return why
 }
 
+// HasFiles says whether the archive of files that come back is among a job's files.
+func HasFiles(files []protocol.File) bool {
+	return slices.ContainsFunc(files, func(f protocol.File) bool { return f.Stream == protocol.StageOutArchive })
+}
+
 // FilesMissing says why the files of a job do not come back that its user wants back; empty: they do.
 func FilesMissing(spec *protocol.Spec, o *protocol.Outcome) string {
-	has := slices.ContainsFunc(o.Files, func(f protocol.File) bool { return f.Stream == protocol.StageOutArchive })
-	if !spec.StageOut || has || o.State != protocol.Completed {
+	if !spec.StageOut || HasFiles(o.Files) || o.State != protocol.Completed {
 		return ""
 	}
 	return "its site has sent none of the files that were to come back"

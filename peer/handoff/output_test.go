@@ -9,25 +9,42 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestOutputLimit: files are collected up to the limit, all together.
+// TestOutputLimit: output is collected up to the limit, all together, and the archive of files that come back up to
+// its own: one that is too large leaves the other to come.
 func TestOutputLimit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		sizes []int64
-		ok    bool
+		output  []int64
+		archive int64
+		wanted  int
+		why     []string
 	}{
-		"none":           {nil, true},
-		"just the limit": {[]int64{3 << 20, 1 << 20}, true},
-		"a byte more":    {[]int64{3 << 20, 1<<20 + 1}, false},
-		"a huge one":     {[]int64{1<<63 - 1, 1<<63 - 1}, false},
+		"none":                  {nil, 0, 0, nil},
+		"just the limit":        {[]int64{3 << 20, 1 << 20}, 0, 2, nil},
+		"a byte more":           {[]int64{3 << 20, 1<<20 + 1}, 0, 0, []string{"4 MiB"}},
+		"a huge one":            {[]int64{1<<63 - 1, 1<<63 - 1}, 0, 0, []string{"4 MiB"}},
+		"a huge one first":      {[]int64{1<<63 - 1, 1}, 0, 0, []string{"4 MiB"}},
+		"files":                 {[]int64{1, 1}, 1000, 3, nil},
+		"files a byte more":     {[]int64{1, 1}, 1001, 2, []string{"has 1001 bytes, more than the 1000"}},
+		"output, not files":     {[]int64{1, 4 << 20}, 1000, 1, []string{"4 MiB"}},
+		"neither is collected":  {[]int64{1, 4 << 20}, 1001, 0, []string{"4 MiB", "1001 bytes"}},
+		"files alone, too many": {nil, 1001, 0, []string{"1001 bytes"}},
 	} {
 		var files []protocol.File
-		for _, size := range tt.sizes {
-			files = append(files, protocol.File{Size: size})
+		for i, size := range tt.output {
+			files = append(files, protocol.File{Stream: []protocol.Stream{protocol.Stdout, protocol.Stderr}[i], Size: size})
 		}
-		why := handoff.OutputLimitReason(files, 4<<20, 0)
-		if (why == "") != tt.ok || !tt.ok && !strings.Contains(why, "4 MiB") {
-			t.Errorf("%s: %q", name, why)
+		if tt.archive > 0 {
+			files = append(files, protocol.File{Stream: protocol.StageOutArchive, Size: tt.archive})
+		}
+		wanted, why := handoff.Collectable(files, 4<<20, 1000)
+		if len(wanted) != tt.wanted || (why == "") != (tt.why == nil) {
+			t.Errorf("%s: %+v, %q", name, wanted, why)
+		}
+		for _, text := range tt.why {
+			if !strings.Contains(why, text) {
+				t.Errorf("%s: %q", name, why)
+			}
 		}
 	}
 }

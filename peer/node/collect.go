@@ -79,6 +79,7 @@ func (n *Node) bringHome(ctx context.Context, op event.CollectOp, outputs []Outp
 		switch {
 		case permanent(err):
 			problems, left = append(problems, err.Error()), append(left, to.files...)
+			result.FilesLeft = result.FilesLeft || to.archive
 		case err != nil:
 			return result, err
 		}

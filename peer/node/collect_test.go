@@ -245,3 +245,38 @@ func TestDiscard(t *testing.T) {
 		_ = r.end()
 	})
 }
+
+// TestFilesLeft: it is said whether the files that come back are among what could not be put where it belongs.
+func TestFilesLeft(t *testing.T) {
+	t.Parallel()
+	archive := []byte("an archive")
+	for name, files := range map[string]*protocol.Staging{"wanted": {Out: []string{"."}}, "not wanted": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				core := caller(event.CollectOp{
+					Tag: protocol.Tag{Job: 5, Epoch: 2}, From: "there", User: "ann",
+					Files:   []protocol.File{described(protocol.Stdout, archive), described(protocol.StageOutArchive, archive)},
+					Payload: &protocol.Payload{Stdout: "/u/out", WorkDir: "/u", Staging: files},
+				})
+				r := startWith(t, core, func(o *outside) {
+					o.deliver = func(path string) error {
+						if path == "/u/out" {
+							return forbidden{}
+						}
+						return nil
+					}
+					o.fetch = func(_ protocol.Stream, offset int64, size int) ([]byte, error) {
+						return archive[offset : offset+int64(size)], nil
+					}
+				})
+				synctest.Wait()
+				_ = r.end()
+				result, ok := answers(core)[0].Result.(event.CollectResult)
+				if !ok || result.Problem == "" || result.FilesLeft != (files == nil) {
+					t.Errorf("%+v", answers(core))
+				}
+			})
+		})
+	}
+}

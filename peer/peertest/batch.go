@@ -178,6 +178,9 @@ func (b *Batch) start(j *batchJob) error {
 	return nil
 }
 
+// StageOutBytes is the size of each archive of files that go back.
+const StageOutBytes = 100
+
 // limit ends a job at its time limit.
 func (b *Batch) limit(j *batchJob) error {
 	if j.Detail.late {
@@ -191,7 +194,7 @@ func (b *Batch) end(j *batchJob, outcome protocol.Outcome) error {
 	if j.Detail.Guest {
 		outcome.Files = []protocol.File{{Stream: protocol.Stdout, Size: int64(len(j.Detail.Payload.Script))}}
 		if j.Detail.Payload.Staging.ComesBack() {
-			outcome.Files = append(outcome.Files, protocol.File{Stream: protocol.StageOutArchive, Size: 1})
+			outcome.Files = append(outcome.Files, protocol.File{Stream: protocol.StageOutArchive, Size: StageOutBytes})
 		}
 	}
 	return b.End(j, outcome)

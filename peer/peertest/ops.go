@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -113,6 +114,9 @@ func (s *Site) collected(op event.CollectOp) (event.Result, error) {
 		s.world.monitor.problem("site %s says that it has the output of %v, and has dropped it", op.From, op.Tag)
 	}
 	if op.User == "readonly" {
+		return event.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard", FilesLeft: handoff.HasFiles(op.Files)}, nil
+	}
+	if op.User == "readonly-stdout" {
 		return event.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard"}, nil
 	}
 	return event.CollectResult{}, nil
