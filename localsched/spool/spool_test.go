@@ -138,8 +138,8 @@ func FuzzDirectory(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if tag, ok := spool.ParseDirName(name); ok && spool.DirName(tag) != name {
-			t.Errorf("%q became %v", name, tag)
+		if parsed, ok := spool.ParseDirName(name); ok && spool.DirName(parsed) != name {
+			t.Errorf("%q became %v", name, parsed)
 		}
 	})
 }
