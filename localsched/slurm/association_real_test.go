@@ -45,6 +45,7 @@ func TestAssociationsOfSlurm(t *testing.T) {
 		want string // account, partition and QOS
 	}{
 		"all":     {protocol.Association{Account: "phys", Partition: "small", QOS: "low"}, "phys small low"},
+		"capital": {protocol.Association{Account: "PHYS", Partition: "small", QOS: "LOW"}, "phys small low"},
 		"none":    {protocol.Association{}, "grid batch,small normal"},
 		"account": {protocol.Association{Account: "phys"}, "phys batch,small normal"},
 	} {

@@ -3,6 +3,7 @@
 package association
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,8 @@ const (
 	QOS       = "qos"
 )
 
-// Table is the rules of a site. The first one that is for a job counts. A site with no rule for an origin
+// Table is the rules of a site. The first one that is for a job counts. Accounts and QOS are the same in
+// upper and in lower case, as they are to Slurm; partitions, users and sites are not. A site with no rule for an origin
 // does not map its jobs: the account and the partition that they ask for have no effect there, as any site
 // has some that serve. A QOS is a promise to the user, so that a job that asks for one is refused, unless
 // the site has a price for it, which the job then has.
@@ -45,7 +47,9 @@ func (t Table) For(origin protocol.SiteName) *protocol.AssociationTable {
 type Mapped struct {
 	protocol.Association        // by the names of the site
 	ByRule               bool   // the site has rules for jobs of its origin
-	Note                 string // what of the job's association has no effect; empty: nothing
+	Note                 string // what of the job's association has no effect, or less than it seems; empty: nothing
+
+	pricedQOS string // that sets the price, in the words of the site, of a job that no rule is for
 }
 
 // Price is the association by which a job of that association is priced at the site: as it is mapped, and
@@ -54,6 +58,7 @@ func (m *Mapped) Price(asked protocol.Association) protocol.Association {
 	if m.ByRule {
 		return m.Association
 	}
+	asked.QOS = cmp.Or(m.pricedQOS, asked.QOS)
 	return asked
 }
 
@@ -83,12 +88,29 @@ func (t Table) Map(origin protocol.SiteName, user string, asked protocol.Associa
 
 // unmapped is what a job gets for whose origin there is no rule.
 func (t Table) unmapped(origin protocol.SiteName, user string, asked protocol.Association) (Mapped, error) {
-	if asked.QOS != "" && !slices.Contains(t.Priced, asked.QOS) {
-		return Mapped{}, refusal(origin, user, protocol.Association{QOS: asked.QOS},
-			"this site has none of that name: no [[association]] maps it, and [cost] qos_factors does not have it; --qos= asks for none")
+	var mapped Mapped
+	if asked.QOS != "" {
+		priced, has := t.priced(asked.QOS)
+		if !has {
+			return Mapped{}, refusal(origin, user, protocol.Association{QOS: asked.QOS},
+				"this site has none of that name: no [[association]] maps it, and [cost] qos_factors does not have it; --qos= asks for none")
+		}
+		mapped.pricedQOS = priced
 	}
-	asked.QOS = ""
-	return Mapped{Note: noEffect(asked)}, nil
+	mapped.Note = noEffect(protocol.Association{Account: asked.Account, Partition: asked.Partition})
+	if asked.QOS != "" {
+		mapped.add(fmt.Sprintf("QOS %q sets the price only", asked.QOS))
+	}
+	return mapped, nil
+}
+
+// priced is a QOS as it is spelled where it has its price, if it has one.
+func (t Table) priced(qos string) (spelled string, has bool) {
+	i := slices.IndexFunc(t.Priced, func(name string) bool { return SameQOS(name, qos) })
+	if i < 0 {
+		return "", false
+	}
+	return t.Priced[i], true
 }
 
 // find looks for the first rule of a job that asks for one partition or none.
@@ -101,9 +123,14 @@ func (t Table) find(origin protocol.SiteName, user string, asked protocol.Associ
 		if r.Refuse != "" {
 			return Mapped{}, refusal(origin, user, asked, "refused: "+r.Refuse)
 		}
-		if mapped, all := apply(r, asked); all {
-			return mapped, nil
+		mapped, all := apply(r, asked)
+		if !all {
+			continue
 		}
+		if priced, has := t.priced(mapped.QOS); has {
+			mapped.QOS = priced
+		}
+		return mapped, nil
 	}
 	if asked == (protocol.Association{}) {
 		return Mapped{ByRule: true}, nil
@@ -122,7 +149,7 @@ func refusal(origin protocol.SiteName, user string, asked protocol.Association, 
 // matches says whether a rule's patterns fit a job.
 func matches(r *Rule, origin protocol.SiteName, user string, asked protocol.Association) bool {
 	return fits(r.Origin, string(origin)) && free(r.User, user) &&
-		free(r.Account, asked.Account) && free(r.Partition, asked.Partition) && free(r.QOS, asked.QOS)
+		free(fold(r.Account), fold(asked.Account)) && free(r.Partition, asked.Partition) && free(fold(r.QOS), fold(asked.QOS))
 }
 
 // apply is what a job gets by a rule; all says that the rule has something to say about all that the job
@@ -171,6 +198,19 @@ func noEffect(asked protocol.Association) string {
 	}
 	return what + " is not used at this site"
 }
+
+// fold is a name as Slurm compares accounts and QOS: a letter of ASCII is the same in upper and in lower case.
+func fold(name string) string {
+	return strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			return c - 'A' + 'a'
+		}
+		return c
+	}, name)
+}
+
+// SameQOS says whether two names are of one QOS.
+func SameQOS(a, b string) bool { return fold(a) == fold(b) }
 
 // free is [fits] for a pattern that need not be there.
 func free(pattern, name string) bool { return pattern == "" || fits(pattern, name) }

@@ -2,7 +2,6 @@ package association_test
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +44,8 @@ func TestMap(t *testing.T) {
 		"of several partitions the first":        {"north", "bob", ask("", "gpu,cpu", ""), ask("", "gpu", ""), `of the partitions "gpu,cpu" the first that is mapped counts, "gpu"`, ""},
 		"no rules for the origin":                {"east", "bob", ask("proj", "gpu", ""), none, `account "proj" and partition "gpu" are not used at this site`, ""},
 		"no rules, one name":                     {"east", "bob", ask("", "gpu", ""), none, `partition "gpu" is not used at this site`, ""},
-		"no rules, a QOS with a price":           {"east", "bob", ask("proj", "", "low"), none, `account "proj" is not used at this site`, ""},
+		"no rules, a QOS with a price":           {"east", "bob", ask("proj", "", "low"), none, `account "proj" is not used at this site; QOS "low" sets the price only`, ""},
+		"no rules, a QOS in capitals":            {"east", "bob", ask("", "", "LOW"), none, `QOS "LOW" sets the price only`, ""},
 		"no rules, a QOS without a price":        {"east", "bob", ask("proj", "", "high"), none, "", `QOS "high" of user "bob" of east: this site has none of that name`},
 		"refused by user":                        {"south", "mallory", none, none, "", `jobs without account of user "mallory" of south: refused: no guests of that name`},
 		"another account, the QOS that it names": {"south", "bob", ask("phys-7", "", "low"), ask("guest-phys", "", "low"), "", ""},
@@ -58,6 +58,10 @@ func TestMap(t *testing.T) {
 		"of several partitions the one mapped":   {"south", "bob", ask("", "debug,batch", ""), ask("guest", "batch", "idle"), `"batch"`, ""},
 		"none of several":                        {"south", "bob", ask("", "debug,test", ""), none, "", `partition "debug" of user`},
 		"refused by name":                        {"west", "bob", ask("x", "", ""), none, "", `account "x" of user "bob" of west: refused: charged to its users only`},
+		"an account in capitals":                 {"south", "bob", ask("PHYS-7", "", "low"), ask("guest-phys", "", "low"), "", ""},
+		"a QOS as it is spelled at the site":     {"south", "bob", ask("phys-7", "", "Low"), ask("guest-phys", "", "low"), "", ""},
+		"another partition in capitals":          {"south", "bob", ask("phys-7", "GPU", ""), none, "", `partition "GPU" of user`},
+		"another user in capitals":               {"south", "Mallory", ask("", "batch", ""), ask("guest", "batch", "idle"), "", ""},
 		"?* is not nothing":                      {"west", "bob", ask("", "", "low"), ask("", "", "low"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,10 +79,25 @@ func TestMap(t *testing.T) {
 	}
 }
 
+// TestRefusedInCapitals: what is refused by name is refused however it is spelled, as Slurm would take it.
+func TestRefusedInCapitals(t *testing.T) {
+	t.Parallel()
+	rules := association.Table{Rules: []association.Rule{
+		{Origin: "south", QOS: "vip", Refuse: "for the staff"},
+		{Origin: "south", Account: "Secret*", Refuse: "for the staff"},
+		{Origin: "south", Account: "*", Partition: "*", QOS: "*"},
+	}}
+	for _, asked := range []protocol.Association{{QOS: "vip"}, {QOS: "VIP"}, {QOS: "viP"}, {Account: "secret"}, {Account: "SECRET-2"}} {
+		if got, err := rules.Map("south", "bob", asked); err == nil {
+			t.Errorf("%+v gets %+v", asked, got)
+		}
+	}
+}
+
 // TestPrice: where nothing is mapped the job is priced by what it asks for.
 func TestPrice(t *testing.T) {
 	t.Parallel()
-	asked := protocol.Association{QOS: "low"}
+	asked := protocol.Association{QOS: "LOW"}
 	for origin, want := range map[protocol.SiteName]string{"east": "low", "north": "low", "south": ""} {
 		of := asked
 		if origin == "south" {
@@ -127,8 +146,7 @@ func TestNothingIsLost(t *testing.T) {
 			{asked.Partition, got.Partition, func(r association.Rule) string { return r.AsPartition }},
 			{asked.QOS, got.QOS, func(r association.Rule) string { return r.AsQOS }},
 		} {
-			priced := !got.ByRule && one.asked == asked.QOS && slices.Contains(rules.Priced, asked.QOS)
-			if one.asked != "" && one.got == "" && !priced && !strings.Contains(got.Note, `"`+one.asked+`"`) {
+			if one.asked != "" && one.got == "" && !strings.Contains(got.Note, `"`+one.asked+`"`) {
 				t.Fatalf("%q of %+v is lost: %+v", one.asked, asked, got)
 			}
 			given := one.got == "" || one.got == one.asked

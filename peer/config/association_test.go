@@ -88,6 +88,20 @@ func TestAssociationTables(t *testing.T) {
 	}
 }
 
+// TestQOSInCapitals: case does not count in the names of QOS, so that one may not have two prices.
+func TestQOSInCapitals(t *testing.T) {
+	t.Parallel()
+	dir := directory(t, map[string]string{"site.toml": reloadBase + `currency = "CHF"
+[cost]
+qos_factors = { Low = 0.5, high = 2, low = 0.6 }
+[[association]]
+origin = "*"
+as_qos = "HIGH"
+`})
+	_, err := config.Load(filepath.Join(dir, "site.toml"))
+	problemstest.Check(t, err, problemstest.At("site.toml", 6, "cost.qos_factors.low", `is the same QOS as "Low"`))
+}
+
 // TestAssociationsChange: a reload replaces all tables, since their order counts.
 func TestAssociationsChange(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/plugins/price/contract"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -113,7 +114,11 @@ func notNegative(r *settings.Reader, key string, amount settings.Amount) {
 
 func (r *Charging) classes(table string, priority map[string]Factor) map[string]int {
 	classes := make(map[string]int, len(priority))
-	for _, name := range slices.Sorted(maps.Keys(priority)) {
+	names := slices.Sorted(maps.Keys(priority))
+	for i, name := range names {
+		if k := slices.IndexFunc(names[:i], func(other string) bool { return association.SameQOS(other, name) }); k >= 0 {
+			r.Problem(settings.Join(table, name), "%q is the same QOS as %q, since case does not count; remove one of them", name, names[k])
+		}
 		if !goodName(name) {
 			r.Problem(settings.Join(table, name), "invalid class name %q; %s", name, nameForm)
 		}

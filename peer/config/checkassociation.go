@@ -98,9 +98,10 @@ func (r *checker) checkHas(key string, rule *association.Rule) {
 		r.Problem(key+".as_partition", "%q is not among [localsched.slurm] partitions, which are the ones that jobs are put in; add it there", rule.AsPartition)
 	}
 	if factors := r.config.Cost.QoSFactors; len(factors) > 0 && rule.AsQOS != "" {
-		if _, has := factors[rule.AsQOS]; !has {
+		names := slices.Sorted(maps.Keys(factors))
+		if !slices.ContainsFunc(names, func(name string) bool { return association.SameQOS(name, rule.AsQOS) }) {
 			r.Problem(key+".as_qos", "%q is not among [cost] qos_factors (%s), so that such jobs would be declined; add it there",
-				rule.AsQOS, strings.Join(slices.Sorted(maps.Keys(factors)), ", "))
+				rule.AsQOS, strings.Join(names, ", "))
 		}
 	}
 }
