@@ -82,7 +82,8 @@ func asBatchStep(job spool.Job, nodes int) []string {
 		"SLURM_NODEID=0", "SLURM_PROCID=0", "SLURM_LOCALID=0", "SLURM_GTIDS=0",
 	}
 	of := job.Submission.Spec.Association
-	for _, one := range []struct{ name, value string }{{"ACCOUNT", of.Account}, {"PARTITION", of.Partition}, {"QOS", of.QOS}} {
+	partition := of.Partitions()[0] // the job runs in one, of which this machine has none
+	for _, one := range []struct{ name, value string }{{"ACCOUNT", of.Account}, {"PARTITION", partition}, {"QOS", of.QOS}} {
 		if one.value != "" {
 			env = append(env, "SLURM_JOB_"+one.name+"="+one.value)
 		}

@@ -46,6 +46,7 @@ func TestAssociationsOfSlurm(t *testing.T) {
 	}{
 		"all":     {protocol.Association{Account: "phys", Partition: "small", QOS: "low"}, "phys small low"},
 		"capital": {protocol.Association{Account: "PHYS", Partition: "small", QOS: "LOW"}, "phys small low"},
+		"list":    {protocol.Association{Account: "phys", Partition: "closed,small"}, "phys small normal"},
 		"none":    {protocol.Association{}, "grid batch,small normal"},
 		"account": {protocol.Association{Account: "phys"}, "phys batch,small normal"},
 	} {

@@ -186,15 +186,17 @@ func admitting(all []*partition, r protocol.Request, m machine) (some []*partiti
 	return nil, strings.Join(reasons, "; ")
 }
 
-// in are the partitions in which a job is put that is to run in the one of a name, or without one in any;
-// or why there is none.
-func (s *snapshot) in(name string) (some []*partition, reason string) {
-	if name == "" {
+// in are the partitions in which a job is put that is to run in one of a list of names with commas between, or
+// without a name in any; or why there is none.
+func (s *snapshot) in(names string) (some []*partition, reason string) {
+	if names == "" {
 		return s.partitions, ""
 	}
-	some = slices.DeleteFunc(slices.Clone(s.partitions), func(p *partition) bool { return p.name != name })
+	asked := strings.Split(names, ",")
+	some = slices.DeleteFunc(slices.Clone(s.partitions), func(p *partition) bool { return !slices.Contains(asked, p.name) })
 	if len(some) == 0 {
-		return nil, fmt.Sprintf("PartitionConfig: jobs of the grid are put in %s here, not in partition %s", strings.Join(namesOf(s.partitions), ", "), name)
+		return nil, fmt.Sprintf("PartitionConfig: jobs of the grid are put in %s here, not in partition %s",
+			strings.Join(namesOf(s.partitions), ", "), strings.Join(asked, " or "))
 	}
 	return some, ""
 }

@@ -79,14 +79,14 @@ func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protoc
 	return quotes, nil
 }
 
-// admitted is a job with the partitions that admit it, of the one that it names or, with an empty name, of all.
+// admitted is a job with the partitions that admit it, of those that it names or, with an empty name, of all.
 func (s *snapshot) admitted(r protocol.Request, in string) admittedJob {
 	among, _ := s.in(in)
 	some, _ := admitting(among, r, s.machine)
 	return admittedJob{Request: r, partitions: some, nodes: nodesOf(r, s.machine)}
 }
 
-// refuses is why no partition takes a job, or not the one that it names; empty: one does.
+// refuses is why no partition takes a job, or not those that it names; empty: one does.
 func (s *snapshot) refuses(r protocol.Request, in string) (reason string) {
 	among, reason := s.in(in)
 	if reason == "" {

@@ -63,27 +63,48 @@ func (m *Mapped) Price(asked protocol.Association) protocol.Association {
 }
 
 // Map finds what a job of a user of an origin gets. The error says what is not mapped, or why it is refused.
-// Of several partitions the job gets the first that is mapped.
+// A job that asks for several partitions gets those that they are mapped to, as far as that is with the same
+// account and QOS as the first.
 func (t Table) Map(origin protocol.SiteName, user string, asked protocol.Association) (Mapped, error) {
 	if !slices.ContainsFunc(t.Rules, func(r Rule) bool { return fits(r.Origin, string(origin)) }) {
 		return t.unmapped(origin, user, asked)
 	}
+	var got Mapped
 	var refused error
+	var counted, names []string // of the partitions that are asked for, and what they are mapped to
 	for _, partition := range asked.Partitions() {
 		one := asked
 		one.Partition = partition
 		mapped, err := t.find(origin, user, one)
 		switch {
-		case err == nil && mapped.Partition != "" && partition != asked.Partition:
-			mapped.add(fmt.Sprintf("of the partitions %q the first that is mapped counts, %q", asked.Partition, partition))
-			return mapped, nil
-		case err == nil:
-			return mapped, nil
-		case refused == nil:
-			refused = err
+		case err != nil:
+			refused = cmp.Or(refused, err)
+			continue
+		case mapped.Partition == "" && names == nil:
+			return mapped, nil // any of the site
+		case names == nil:
+			got = mapped
+		case mapped.Partition == "" || !mapped.joins(&got) || len(strings.Join(names, ","))+1+len(mapped.Partition) > protocol.MaxPartitions:
+			continue
+		}
+		counted = append(counted, partition)
+		if !slices.Contains(names, mapped.Partition) {
+			names = append(names, mapped.Partition)
 		}
 	}
-	return Mapped{}, refused
+	if names == nil {
+		return Mapped{}, refused
+	}
+	got.Partition = strings.Join(names, ",")
+	if those := strings.Join(counted, ","); those != asked.Partition && asked.Partition != "" {
+		got.add(fmt.Sprintf("of the partitions %q only %q counts here", asked.Partition, those))
+	}
+	return got, nil
+}
+
+// joins says whether two mapped jobs differ in nothing but their partitions.
+func (m *Mapped) joins(other *Mapped) bool {
+	return m.Account == other.Account && m.QOS == other.QOS && m.Note == other.Note
 }
 
 // unmapped is what a job gets for whose origin there is no rule.

@@ -22,6 +22,10 @@ func table() association.Table {
 		{Origin: "south", AsAccount: "guest", AsQOS: "idle", Partition: "batch"},
 		{Origin: "west", Account: "?*", Refuse: "charged to its users only"},
 		{Origin: "west", QOS: "low"},
+		{Origin: "west", Partition: "debug", Refuse: "for the staff"},
+		{Origin: "west", Partition: "test", AsQOS: "low", AsPartition: "b"},
+		{Origin: "west", Partition: "x"},
+		{Origin: "west", Partition: "?", AsPartition: "a"},
 	}}
 }
 
@@ -41,7 +45,8 @@ func TestMap(t *testing.T) {
 	}{
 		"as it is asked for":                     {"north", "bob", ask("proj", "gpu", "urgent"), ask("proj", "gpu", "urgent"), "", ""},
 		"nothing is asked for":                   {"north", "bob", none, none, "", ""},
-		"of several partitions the first":        {"north", "bob", ask("", "gpu,cpu", ""), ask("", "gpu", ""), `of the partitions "gpu,cpu" the first that is mapped counts, "gpu"`, ""},
+		"several partitions":                     {"north", "bob", ask("", "gpu,cpu,gpu", ""), ask("", "gpu,cpu", ""), "", ""},
+		"of several partitions those mapped":     {"west", "bob", ask("", "x,debug,y,test,z", ""), ask("", "x,a", ""), `of the partitions "x,debug,y,test,z" only "x,y,z" counts here`, ""},
 		"no rules for the origin":                {"east", "bob", ask("proj", "gpu", ""), none, `account "proj" and partition "gpu" are not used at this site`, ""},
 		"no rules, one name":                     {"east", "bob", ask("", "gpu", ""), none, `partition "gpu" is not used at this site`, ""},
 		"no rules, a QOS with a price":           {"east", "bob", ask("proj", "", "low"), none, `account "proj" is not used at this site; QOS "low" sets the price only`, ""},

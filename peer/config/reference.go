@@ -288,7 +288,7 @@ func associationKeys() []entry {
 		{name: "origin", required: true, live: true, example: `"south"`, about: "Site where the job was submitted: this site, a partner, or a pattern."},
 		{name: "user", live: true, example: `"alice"`, about: "Pattern of the user at the origin. If unset, any."},
 		{name: "account", live: true, example: `"phys-*"`, about: "Pattern of the account that the job asks for; \"?*\" is any, \"*\" any or none. Without as_account the job gets what it asks for. If unset, jobs with an account match only if as_account, ignore or refuse says what becomes of it."},
-		{name: "partition", live: true, example: `"batch"`, about: "Pattern of the partition, as account. Of several partitions of a job, the first that is mapped counts."},
+		{name: "partition", live: true, example: `"batch"`, about: "Pattern of the partition, as account. Of several partitions of a job, those count that are mapped with the same account and QOS as the first."},
 		{name: "qos", live: true, example: `"*"`, about: "Pattern of the QOS, as account."},
 		{name: "as_account", live: true, example: `"grid-phys"`, about: "Account of this site that the job is charged to. If unset, the requested one where account matches it, else the default one."},
 		{name: "as_partition", live: true, example: `"long"`, about: "Partition of this site in which the job runs; with Slurm, one of [localsched.slurm] partitions. If unset, the requested one where partition matches it, else any."},
