@@ -313,8 +313,11 @@ func (h Host) Submission(rows *tables.Tables, r *localrun.Run) (localsched.Submi
 	default:
 		return s, false
 	}
-	if r.Association != (protocol.Association{}) {
+	// Its speed is that of its price, which is by what it got, even if that is nothing of what it asked for.
+	if mapped, err := h.Associate(s.Origin, &s.Spec); err != nil || mapped.ByRule || r.Association != (protocol.Association{}) {
 		s.Spec.Association = r.Association
+	} else {
+		s.Spec.Association = mapped.Price(s.Spec.Association)
 	}
 	s.Payload = h.Desk.AtSpeed(&s, h.Now)
 	s.Spec.Request, s.Spec.Association = r.Request, r.Association

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
@@ -214,6 +215,55 @@ func TestSubmission(t *testing.T) {
 	rows.AddJob(j, &protocol.Payload{Script: []byte("x")})
 	if s, ok = h.Submission(&rows, r); !ok || s.Guest || s.Origin != "a" || s.Spec.User != "ada" || string(s.Payload.Script) != "x" {
 		t.Errorf("a job of this site: %+v", s)
+	}
+}
+
+// qosPrices makes each QOS run at a frequency of its own, and sells no other.
+type qosPrices map[string]int
+
+func (p qosPrices) Bill(w cost.Work) (bill cost.Bill, reason string) {
+	mhz, has := p[w.Spec.QOS]
+	if !has {
+		return cost.Bill{}, "no QOS " + w.Spec.QOS
+	}
+	return cost.Bill{MHz: mhz}, ""
+}
+
+// TestSpeedOfTheMappedQOS: a job runs at the speed of the QOS that it is priced by, not of the one that it asks for
+// where the site ignores or replaces that.
+func TestSpeedOfTheMappedQOS(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		rules []association.Rule
+		got   protocol.Association // when it was placed
+		asked string
+		want  string
+	}{
+		"ignored":                {[]association.Rule{{Origin: "*", Ignore: []string{association.QOS}}}, protocol.Association{}, "urgent", "SWITCHYARD_MHZ=1000"},
+		"replaced":               {[]association.Rule{{Origin: "*", AsQOS: "low"}}, protocol.Association{QOS: "low"}, "urgent", "SWITCHYARD_MHZ=800"},
+		"no rules":               {nil, protocol.Association{}, "LOW", "SWITCHYARD_MHZ=800"},
+		"refused by now":         {[]association.Rule{{Origin: "*", Refuse: "closed"}}, protocol.Association{}, "urgent", "SWITCHYARD_MHZ=1000"},
+		"no rules by now":        {nil, protocol.Association{QOS: "low"}, "urgent", "SWITCHYARD_MHZ=800"},
+		"another one by its row": {[]association.Rule{{Origin: "*", AsQOS: "idle"}}, protocol.Association{QOS: "low"}, "urgent", "SWITCHYARD_MHZ=800"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := siteA()
+			h.Config.Associations = association.Table{Rules: tt.rules, Priced: []string{"low"}}
+			h.Desk.Costs = qosPrices{"": 1000, "low": 800}
+			rows := tables.New(h.Site, h.Partners, &gridqueue.Queue{})
+			s := spec(5, 2)
+			s.QOS, s.PredictedRunTime = tt.asked, protocol.Hour
+			rows.Guests[5] = &tables.Guest{Guest: row.Guest{Spec: s, Origin: "b", Epoch: 1}, Payload: &protocol.Payload{}}
+			r := &localrun.Run{
+				Run:     row.Run{Tag: protocol.Tag{Job: 5, Epoch: 1}, Account: "acct", Association: tt.got},
+				Request: s.Request,
+			}
+			got, ok := h.Submission(&rows, r)
+			if !ok || len(got.Payload.Env) != 1 || got.Payload.Env[0] != tt.want || got.Spec.Association != tt.got {
+				t.Errorf("%+v with %v, want %s", got.Spec.Association, got.Payload.Env, tt.want)
+			}
+		})
 	}
 }
 
