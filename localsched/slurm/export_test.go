@@ -127,6 +127,12 @@ func (s *Scheduler) Swept() bool { return s.swept.Load() }
 // SignalOption is what sbatch gets for the signal before a limit.
 func SignalOption(s protocol.LimitSignal) []string { return signalOption(s) }
 
+// ShapeFor is what sbatch gets for a job of an association that is put in partitions, with options of the configuration.
+func ShapeFor(extra []string, r protocol.Request, partitions string, of protocol.Association) []string {
+	s := &Scheduler{config: Config{Extra: extra}}
+	return s.shapeFor(r, partitions, machine{}, of)
+}
+
 // WholeSecond and Ceil round up.
 var (
 	WholeSecond = wholeSecond

@@ -20,7 +20,7 @@ import (
 // partitions, with commas between, it may start.
 func shape(r protocol.Request, partitions string, m machine) []string {
 	args := []string{
-		"--partition=" + partitions,
+		partitionOption(partitions),
 		"--time=" + strconv.FormatInt(minutes(r.WallTime), 10),
 	}
 	switch l := r.Layout; {
@@ -34,10 +34,16 @@ func shape(r protocol.Request, partitions string, m machine) []string {
 	return slices.Concat(args, layout(r, m), extras(r))
 }
 
-// shapeFor is [shape] with the options of the configuration, and with whom the job is charged to. That comes
-// last, since of two options sbatch takes the later one.
+func partitionOption(partitions string) string { return "--partition=" + partitions }
+
+// shapeFor is [shape] with the options of the configuration, and with the job's association. That comes last, its
+// partitions too, since of two options sbatch takes the later one.
 func (s *Scheduler) shapeFor(r protocol.Request, partitions string, m machine, of protocol.Association) []string {
-	return slices.Concat(shape(r, partitions, m), s.config.Extra, charged(of))
+	args := slices.Concat(shape(r, partitions, m), s.config.Extra)
+	if of.Partition != "" {
+		args = append(args, partitionOption(partitions))
+	}
+	return append(args, charged(of)...)
 }
 
 // charged is the part of sbatch's arguments that says whom a job is charged to, and how it is served.
