@@ -148,8 +148,11 @@ func (t Table) find(origin protocol.SiteName, user string, asked protocol.Associ
 		if !all {
 			continue
 		}
-		if priced, has := t.priced(mapped.QOS); has {
+		switch priced, has := t.priced(mapped.QOS); {
+		case has:
 			mapped.QOS = priced
+		case mapped.QOS != "" && len(t.Priced) > 0: // the site would decline it whenever it is asked for a price
+			return Mapped{}, refusal(origin, user, asked, fmt.Sprintf("QOS %q has no price at this site, [cost] qos_factors does not have it", mapped.QOS))
 		}
 		return mapped, nil
 	}

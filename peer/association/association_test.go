@@ -13,7 +13,7 @@ import (
 
 // table is that of a site that bills guests of south by their groups, and lets local users choose.
 func table() association.Table {
-	return association.Table{Priced: []string{"low"}, Rules: []association.Rule{
+	return association.Table{Priced: []string{"high", "idle", "low", "urgent"}, Rules: []association.Rule{
 		{Origin: "north", Account: "*", Partition: "*", QOS: "*"},
 		{Origin: "south", User: "mallory", Refuse: "no guests of that name"},
 		{Origin: "south", Account: "phys-*", QOS: "low", AsAccount: "guest-phys"},
@@ -44,6 +44,7 @@ func TestMap(t *testing.T) {
 		denied string // part of it
 	}{
 		"as it is asked for":                     {"north", "bob", ask("proj", "gpu", "urgent"), ask("proj", "gpu", "urgent"), "", ""},
+		"a QOS that has no price":                {"north", "bob", ask("", "", "vip"), none, "", `QOS "vip" of user "bob" of north: QOS "vip" has no price at this site`},
 		"nothing is asked for":                   {"north", "bob", none, none, "", ""},
 		"several partitions":                     {"north", "bob", ask("", "gpu,cpu,gpu", ""), ask("", "gpu,cpu", ""), "", ""},
 		"of several partitions those mapped":     {"west", "bob", ask("", "x,debug,y,test,z", ""), ask("", "x,a", ""), `of the partitions "x,debug,y,test,z" only "x,y,z" counts here`, ""},
@@ -51,7 +52,7 @@ func TestMap(t *testing.T) {
 		"no rules, one name":                     {"east", "bob", ask("", "gpu", ""), none, `partition "gpu" is not used at this site`, ""},
 		"no rules, a QOS with a price":           {"east", "bob", ask("proj", "", "low"), none, `account "proj" is not used at this site; QOS "low" sets the price only`, ""},
 		"no rules, a QOS in capitals":            {"east", "bob", ask("", "", "LOW"), none, `QOS "LOW" sets the price only`, ""},
-		"no rules, a QOS without a price":        {"east", "bob", ask("proj", "", "high"), none, "", `QOS "high" of user "bob" of east: this site has none of that name`},
+		"no rules, a QOS without a price":        {"east", "bob", ask("proj", "", "vip"), none, "", `QOS "vip" of user "bob" of east: this site has none of that name`},
 		"refused by user":                        {"south", "mallory", none, none, "", `jobs without account of user "mallory" of south: refused: no guests of that name`},
 		"another account, the QOS that it names": {"south", "bob", ask("phys-7", "", "low"), ask("guest-phys", "", "low"), "", ""},
 		"the next rule has the partition":        {"south", "bob", ask("phys-7", "gpu", ""), ask("guest-phys", "a100", ""), "", ""},
