@@ -14,6 +14,7 @@ type Staging struct {
 	Bytes  int64        `json:"bytes,omitempty"`  // size of the archive of the job's inputs; 0: it has none
 	SHA256 [32]byte     `json:"sha256,omitzero"`  // of that archive
 	Inputs []StagedFile `json:"inputs,omitempty"` // what is in it, sorted by name; known at the origin alone
+	Links  []string     `json:"links,omitempty"`  // names of those that are links at the origin, as they were named; known there alone
 	Out    []string     `json:"out,omitempty"`    // patterns of what comes back, as [CheckStageOut] takes them
 }
 
@@ -38,6 +39,7 @@ func (e *StageInError) Is(target error) bool { return target == ErrOutputGone }
 const (
 	MaxStagedFiles    = 4096 // each way
 	MaxStageOut       = 64   // patterns
+	MaxStagedLinks    = 256  // names of links among the paths of inputs
 	maxStagedName     = 1024 // bytes
 	maxStagedElements = 64   // directories in a name
 )
@@ -97,12 +99,19 @@ func (s *Staging) Check() error {
 		return wrongField("inputs", "has %d files, at most %d are allowed; pack them into one", len(s.Inputs), MaxStagedFiles)
 	case len(s.Out) > MaxStageOut:
 		return wrongField("out", "has %d patterns, at most %d are allowed", len(s.Out), MaxStageOut)
+	case len(s.Links) > MaxStagedLinks:
+		return wrongField("links", "has %d names, at most %d are allowed", len(s.Links), MaxStagedLinks)
 	case s.Bytes == 0 && len(s.Inputs)+len(s.Out) == 0:
 		return wrongField("bytes", "is 0, and no file comes back: leave it out")
 	}
 	for i := range s.Inputs {
 		if err := s.checkInput(i); err != nil {
 			return &FieldError{"inputs", err}
+		}
+	}
+	for _, name := range s.Links {
+		if err := CheckStagedName(name); err != nil {
+			return &FieldError{"links", err}
 		}
 	}
 	for _, pattern := range s.Out {
@@ -132,11 +141,11 @@ func (s *Staging) checkInput(i int) error {
 
 // Abroad is what another site gets: the inputs are in the archive.
 func (s *Staging) Abroad() *Staging {
-	if s == nil || len(s.Inputs) == 0 {
+	if s == nil || len(s.Inputs)+len(s.Links) == 0 {
 		return s
 	}
 	out := *s
-	out.Inputs = nil
+	out.Inputs, out.Links = nil, nil
 	return &out
 }
 

@@ -51,7 +51,7 @@ const absent = "absent"
 func filesTravel(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	big := strings.Repeat("0123456789abcdef", 3<<14) // three chunks
-	const script = "#!/bin/sh\nset -e\nls -Ap\ncat data/*.csv input/model >results/all\nwc -c <big >results/size\nprintf changed >data/b.csv\nprintf made >made\n"
+	const script = "#!/bin/sh\nset -e\nls -Ap\ncat data/*.csv input/model >results/all\nwc -c <big >results/size\nprintf changed >data/b.csv\nprintf made >made\nprintf new >input/model\n"
 	for there, seen := range map[string]string{"borealis": "big\ndata/\ninput/\nresults/\n", "aurora": "big\ndata/\ninput/\nmodel\nresults/\nunnamed\n"} {
 		dir := stagedDir(t, g, "staged-"+there, map[string]string{
 			"data/a.csv": "a\n", "data/b.csv": "b\n", "data/c.txt": "not wanted", "model": "m\n", "big": big, "unnamed": "x", "results/old": "old",
@@ -63,7 +63,7 @@ func filesTravel(t *testing.T, g *grid, site *testbed.Site) {
 		}
 		hasFiles(t, dir, map[string]string{
 			"results/all": "a\nb\nm\n", "results/size": "786432\n", "results/old": "old", "data/b.csv": "changed", "made": "made", "data/c.txt": "not wanted",
-			"input/model": "m\n", "model": "m\n",
+			"input/model": "new", "model": "new",
 		})
 	}
 }

@@ -3,8 +3,8 @@
 // anything of it moves, so that it travels like an output file.
 //
 // Names come from another site, which may lie. [Unpack] takes files and directories alone, with names as
-// [protocol.CheckStagedName] has them, follows no link out of the directory, and writes each file under
-// another name first, so that it is there as a whole or not at all. [Collect] reads what a job has left,
+// [protocol.CheckStagedName] has them, follows no link out of the directory but the user's own that the user
+// has named, and writes each file under another name first, so that it is there as a whole or not at all. [Collect] reads what a job has left,
 // which may have put anything in the place of anything: it follows no link, and reads no file of another
 // account.
 package staging

@@ -23,19 +23,24 @@ import (
 // directory, and what lies outside of the directory.
 func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, error) {
 	s := search{dir: dir, found: map[string]protocol.StagedFile{}, renamed: map[string]string{}}
-	for _, one := range paths {
-		if err := s.add(one); err != nil {
-			s.problems = append(s.problems, fmt.Errorf("--stage-in=%s: %w", one, err))
+	for _, add := range []func(string) error{s.rename, s.add} { // other names first: links with them may be there already
+		for _, one := range paths {
+			if err := add(one); err != nil {
+				s.problems = append(s.problems, fmt.Errorf("--stage-in=%s: %w", one, err))
+			}
 		}
 	}
 	if n := len(s.found); n > protocol.MaxStagedFiles {
 		s.problems = append(s.problems, fmt.Errorf("--stage-in names %d files and directories, at most %d are allowed; pack them into one file",
 			n, protocol.MaxStagedFiles))
 	}
+	if n := len(s.links); n > protocol.MaxStagedLinks {
+		s.problems = append(s.problems, fmt.Errorf("--stage-in names %d links, at most %d are allowed; name the directory that they are in", n, protocol.MaxStagedLinks))
+	}
 	if len(s.problems) > 0 {
 		return nil, errors.Join(s.problems...)
 	}
-	out := &protocol.Staging{}
+	out := &protocol.Staging{Links: s.links}
 	for _, f := range s.found {
 		out.Inputs = append(out.Inputs, f)
 	}
@@ -52,6 +57,7 @@ type search struct {
 	dir      string
 	found    map[string]protocol.StagedFile // by name
 	renamed  map[string]string              // paths of what has another name in the directory, by that
+	links    []string                       // names of what is a link in the directory, or will be one
 	problems []error
 }
 
@@ -65,13 +71,29 @@ func (s *search) path(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
 
+// rename notes what gets another name.
+func (s *search) rename(given string) error {
+	renaming, ok := renamingOf(given)
+	if !ok {
+		return nil
+	}
+	if err := renaming.check(s.dir); err != nil {
+		return err
+	}
+	if before, taken := s.renamed[renaming.name]; taken && before != renaming.path(s.dir) {
+		return fmt.Errorf("%s is already the name of %s; choose another one", renaming.name, before)
+	}
+	s.renamed[renaming.name] = renaming.path(s.dir)
+	s.links = append(s.links, renaming.name)
+	return nil
+}
+
 // add finds what one path names.
 func (s *search) add(given string) error {
 	if renaming, ok := renamingOf(given); ok {
-		if err := renaming.check(s.dir); err != nil {
-			return err
+		if s.renamed[renaming.name] != renaming.path(s.dir) {
+			return nil // that is said
 		}
-		s.renamed[renaming.name] = renaming.path(s.dir)
 		return s.addPath(renaming.name)
 	}
 	name, err := s.local(given)
@@ -85,6 +107,9 @@ func (s *search) add(given string) error {
 		return err
 	}
 	if literal(name) {
+		if info, failed := os.Lstat(s.path(name)); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
+			s.links = append(s.links, name)
+		}
 		return s.addPath(name)
 	}
 	matched, err := fs.Glob(os.DirFS(s.dir), name)
@@ -160,6 +185,9 @@ func (s *search) addPath(name string) error {
 	}
 	for _, entry := range entries {
 		one := path.Join(name, entry.Name())
+		if _, ok := s.renamed[one]; ok {
+			continue // the link that an earlier submission has made; it is added by itself
+		}
 		if entry.Type()&fs.ModeSymlink != 0 {
 			if to, failed := os.Stat(filepath.Join(at, entry.Name())); failed == nil && to.IsDir() { // it may lead back to here
 				return fmt.Errorf("%s is a link to a directory; name that directory itself", one)

@@ -71,3 +71,28 @@ func TestNamesThatCannotBeGiven(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
+
+// TestNamesBelowOthers: what is submitted again with another name in a directory that goes too is the same.
+func TestNamesBelowOthers(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	write(t, dir, map[string]string{"d/a": "a"})
+	write(t, outside, map[string]string{"x": "x"})
+	paths := []string{"d", outside + ":d/e", "d/a:f", "d/a:f"}
+	for range 2 {
+		found, err := staging.Find(t.Context(), dir, paths)
+		if err == nil {
+			err = staging.Link(dir, paths)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := namesOf(found.Inputs), []string{"d/", "d/a", "d/e/", "d/e/x", "f"}; !slices.Equal(got, want) {
+			t.Errorf("found %q, want %q", got, want)
+		}
+	}
+	if _, err := staging.Find(t.Context(), dir, []string{"d/a:g", outside + ":g"}); err == nil ||
+		!strings.Contains(err.Error(), "--stage-in="+outside+":g: g is already the name of "+filepath.Join(dir, "d", "a")) {
+		t.Errorf("two of one name: %v", err)
+	}
+}

@@ -104,7 +104,7 @@ func packFile(ctx context.Context, archive *tar.Writer, file *os.File, f *protoc
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(archive, sum), io.LimitReader(&reader{ctx, file}, f.Size))
+	n, err := io.Copy(io.MultiWriter(archive, sum), io.LimitReader(&reader{ctx: ctx, from: file}, f.Size))
 	switch digest := [32]byte(sum.Sum(nil)); {
 	case err != nil:
 		return fmt.Errorf("read %s: %w", f.Name, err)
@@ -149,14 +149,21 @@ func note(name string, info fs.FileInfo) protocol.StagedFile {
 type reader struct {
 	ctx  context.Context //nolint:containedctx // of one reading
 	from io.Reader
+
+	failed error // of the reading
 }
 
 // Read implements [io.Reader].
 func (r *reader) Read(p []byte) (int, error) {
 	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
+		r.failed = context.Cause(r.ctx)
+		return 0, r.failed
 	}
-	return r.from.Read(p)
+	n, err := r.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = err
+	}
+	return n, err
 }
 
 // counter counts what is written.

@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -24,6 +25,8 @@ type Into struct {
 	Root *os.Root
 
 	Patterns []string                               // of what it may contain; none: anything
+	Links    []string                               // names of links of this account's that may lead out of the directory, as those in Patterns may
+	Umask    fs.FileMode                            // what the modes of files do not get of those in the archive
 	Own      func(root *os.Root, name string) error // gives what was made to an account, links not followed; nil: it has the right one
 }
 
@@ -33,24 +36,26 @@ var ErrArchive = errors.New("the archive of the job's files is not as one may be
 // Unpack puts the files of an archive in their places, durably, each as a whole. Repeating it does it again.
 // It returns what it has put there. The error wraps [ErrArchive] if the archive is to blame.
 func Unpack(ctx context.Context, r io.Reader, to Into) ([]protocol.StagedFile, error) {
-	u := unpacking{Into: to, changed: map[string]bool{".": true}}
-	archive := tar.NewReader(&reader{ctx, r})
+	u := unpacking{Into: to, changed: map[dirIn]bool{{to.Root, "."}: true}}
+	defer u.close()
+	from := &reader{ctx: ctx, from: r}
+	archive := tar.NewReader(from)
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return u.placed, u.sync()
 		}
-		if errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("%w: %w", ErrArchive, err)
+		if err != nil && from.failed != nil {
+			return nil, err
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 		}
 		f, err := u.check(header)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 		}
-		if err = u.place(f, archive); err != nil {
+		if err = u.place(&f, archive); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		u.placed = append(u.placed, f)
@@ -61,7 +66,14 @@ type unpacking struct {
 	Into
 
 	placed  []protocol.StagedFile
-	changed map[string]bool // directories whose names are to be made durable
+	changed map[dirIn]bool      // directories whose names are to be made durable
+	beyond  map[string]*os.Root // directories that links lead to, by their paths
+}
+
+// dirIn is a directory below another one.
+type dirIn struct {
+	root *os.Root
+	name string
 }
 
 // check says what is wrong with an entry, before anything of it is written.
@@ -91,25 +103,35 @@ func isForeign(record string) bool {
 	return record != "path" && record != "size" && record != "mtime"
 }
 
-func (u *unpacking) place(f protocol.StagedFile, content io.Reader) error {
-	name := strings.TrimSuffix(f.Name, "/")
-	if err := u.makeDirs(path.Dir(name)); err != nil {
+func (u *unpacking) place(f *protocol.StagedFile, content io.Reader) error {
+	root, name, err := u.behind(strings.TrimSuffix(f.Name, "/"))
+	if err == nil {
+		err = u.placeIn(root, name, f, content)
+	}
+	if err != nil && strings.Contains(err.Error(), "escapes from parent") { // os has no name for it
+		return ErrLink
+	}
+	return err
+}
+
+func (u *unpacking) placeIn(root *os.Root, name string, f *protocol.StagedFile, content io.Reader) error {
+	if err := u.makeDirs(root, path.Dir(name)); err != nil {
 		return err
 	}
 	if f.IsDir() {
-		return u.makeDirs(name)
+		return u.makeDirs(root, name)
 	}
-	u.changed[path.Dir(name)] = true
+	u.changed[dirIn{root, path.Dir(name)}] = true
 	temp := temporary(name)
-	if err := u.Root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err := u.write(temp, f, content)
+	err := u.write(root, temp, f, content)
 	if err == nil {
-		err = u.Root.Rename(temp, name)
+		err = root.Rename(temp, name)
 	}
 	if err != nil {
-		_ = u.Root.Remove(temp) // it may not be there; what failed is said
+		_ = root.Remove(temp) // it may not be there; what failed is said
 	}
 	return err
 }
@@ -121,14 +143,17 @@ func temporary(name string) string {
 	return path.Join(path.Dir(name), ".switchyard-"+hex.EncodeToString(sum[:8]))
 }
 
-func (u *unpacking) write(temp string, f protocol.StagedFile, content io.Reader) error {
-	file, err := u.Root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func (u *unpacking) write(root *os.Root, temp string, f *protocol.StagedFile, content io.Reader) error {
+	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(file, content)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("%w: %w", ErrArchive, err)
+	}
 	if err == nil {
-		err = file.Chmod(fs.FileMode(f.Mode) | 0o600) // its owner may read and replace it in any case
+		err = file.Chmod(fs.FileMode(f.Mode)&^u.Umask | 0o600) // its owner may read and replace it in any case
 	}
 	if err == nil {
 		err = file.Sync()
@@ -138,49 +163,54 @@ func (u *unpacking) write(temp string, f protocol.StagedFile, content io.Reader)
 	}
 	if f.Modified != 0 {
 		at := time.Unix(0, f.Modified)
-		if err = u.Root.Chtimes(temp, at, at); err != nil {
+		if err = root.Chtimes(temp, at, at); err != nil {
 			return err
 		}
+		info, err := root.Lstat(temp)
+		if err != nil {
+			return err
+		}
+		f.Modified = info.ModTime().UnixNano() // file systems may keep less of it
 	}
-	return u.give(temp)
+	return u.give(root, temp)
 }
 
 // makeDirs makes a directory and those above it.
-func (u *unpacking) makeDirs(name string) error {
+func (u *unpacking) makeDirs(root *os.Root, name string) error {
 	if name == "." {
 		return nil
 	}
-	err := u.Root.Mkdir(name, 0o755)
+	err := root.Mkdir(name, 0o755)
 	switch {
 	case err == nil:
-		u.changed[name], u.changed[path.Dir(name)] = true, true
-		return u.give(name)
+		u.changed[dirIn{root, name}], u.changed[dirIn{root, path.Dir(name)}] = true, true
+		return u.give(root, name)
 	case errors.Is(err, fs.ErrNotExist):
-		if err = u.makeDirs(path.Dir(name)); err != nil {
+		if err = u.makeDirs(root, path.Dir(name)); err != nil {
 			return err
 		}
-		return u.makeDirs(name)
+		return u.makeDirs(root, name)
 	case !errors.Is(err, fs.ErrExist):
 		return err
 	}
-	info, err := u.Root.Stat(name)
+	info, err := root.Stat(name)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no directory", name)
+		err = fmt.Errorf("%s: %w", name, syscall.ENOTDIR)
 	}
 	return err
 }
 
-func (u *unpacking) give(name string) error {
+func (u *unpacking) give(root *os.Root, name string) error {
 	if u.Own == nil {
 		return nil
 	}
-	return u.Own(u.Root, name)
+	return u.Own(root, name)
 }
 
 // sync makes the names in all directories durable that were changed.
 func (u *unpacking) sync() (failed error) {
-	for _, name := range slices.Sorted(maps.Keys(u.changed)) {
-		dir, err := u.Root.Open(name)
+	for one := range u.changed {
+		dir, err := one.root.Open(one.name)
 		if err == nil {
 			err = errors.Join(dir.Sync(), dir.Close())
 		}

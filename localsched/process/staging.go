@@ -13,7 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -84,40 +84,45 @@ func packMain(dir string) int {
 }
 
 // Unpack puts the files of an archive into a directory as the account, each as a whole; only those that one of
-// the patterns names may be in it. The error is a *[DeliverError], or what r or the context gave.
-func (d *Deliverer) Unpack(ctx context.Context, name, dir string, patterns []string, r io.Reader) error {
+// the patterns of what comes back names may be in it. The error is a *[DeliverError], or what r or the context gave.
+func (d *Deliverer) Unpack(ctx context.Context, name, dir string, files *protocol.Staging, r io.Reader) error {
 	to, err := d.account(ctx, name, dir)
 	if err != nil {
 		return err
 	}
-	return deliver(ctx, d.Shim, to, append([]string{unpackWord, dir}, patterns...), r, Appending{})
+	words := append([]string{unpackWord, dir, strconv.Itoa(len(files.Out))}, files.Out...)
+	return deliver(ctx, d.Shim, to, append(words, files.Links...), r, Appending{})
 }
 
-// unpackMain puts the files of an archive into a directory, with the rights of the account.
-func unpackMain(dir string, patterns []string) int {
+// unpackMain puts the files of an archive into a directory, with the rights of the account. The words are the number of
+// patterns, these, and the names of links.
+func unpackMain(dir string, words []string) int {
 	unix.CloseOnExec(allFD)
 	unix.Umask(0o022)
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
 	defer stop()
-	err := unpack(ctx, dir, patterns)
-	if errors.Is(err, staging.ErrArchive) {
+	patterns, err := strconv.Atoi(words[0])
+	if words = words[1:]; err == nil && (patterns < 0 || patterns > len(words)) {
+		err = unix.EINVAL
+	}
+	if err == nil {
+		err = unpack(ctx, dir, words[:patterns], words[patterns:])
+	}
+	if errors.Is(err, staging.ErrArchive) || errors.Is(err, staging.ErrLink) {
 		fmt.Fprintln(os.Stderr, err)
 		return exitPermanent
 	}
 	return placed(err)
 }
 
-func unpack(ctx context.Context, dir string, patterns []string) error {
+func unpack(ctx context.Context, dir string, patterns, links []string) error {
 	root, err := os.OpenRoot(filepath.Clean(dir))
 	if err != nil {
 		return err
 	}
-	_, err = staging.Unpack(ctx, bufio.NewReaderSize(os.Stdin, 1<<18), staging.Into{Root: root, Patterns: patterns})
+	_, err = staging.Unpack(ctx, bufio.NewReaderSize(os.Stdin, 1<<18), staging.Into{Root: root, Patterns: patterns, Links: links, Umask: 0o022})
 	if err == nil {
 		_, err = io.Copy(io.Discard, os.Stdin) // what pads the archive; the peer sends all of it
-	}
-	if err != nil && strings.Contains(err.Error(), "escapes from parent") { // os has no name for it
-		err = fmt.Errorf("%w: %w", staging.ErrArchive, err)
 	}
 	return errors.Join(err, root.Close())
 }

@@ -165,7 +165,7 @@ func (n *Node) deliver(ctx context.Context, op event.CollectOp, to target, outpu
 		if !op.Payload.Staging.ComesBack() {
 			return permanentError{"the job wants no files back"}
 		}
-		return n.cfg.Deliverer.Unpack(ctx, op.User, to.path, op.Payload.Staging.Out, content)
+		return n.cfg.Deliverer.Unpack(ctx, op.User, to.path, op.Payload.Staging, content)
 	}
 	if op.Payload.AppendOutput {
 		return n.cfg.Deliverer.Append(ctx, op.User, to.path, op.Tag, op.Files[to.files[0]].Stream, content)

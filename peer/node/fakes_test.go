@@ -271,7 +271,7 @@ func (o *outside) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, err
 	return &part{outside: o, name: tag.String() + stream.String(), stream: stream}, nil
 }
 
-func (o *outside) Unpack(ctx context.Context, user, dir string, _ []string, r io.Reader) error {
+func (o *outside) Unpack(ctx context.Context, user, dir string, _ *protocol.Staging, r io.Reader) error {
 	return o.Deliver(ctx, user, dir, r)
 }
 

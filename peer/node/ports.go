@@ -91,7 +91,7 @@ type Deliverer interface {
 type Stager interface {
 	// Unpack puts the files of an archive that comes back below a directory of the user's, each as a whole;
 	// one that none of the patterns names is an error. Errors are as those of Deliver.
-	Unpack(ctx context.Context, user, dir string, patterns []string, r io.Reader) error
+	Unpack(ctx context.Context, user, dir string, files *protocol.Staging, r io.Reader) error
 	// Pack makes the archive of the files that go with a job, read as the user, below a directory of the user's, if it is not here;
 	// Packed is a piece of it. An error with Permanent() true says that a file is not as it was submitted.
 	Pack(ctx context.Context, user, dir string, job protocol.JobID, files *protocol.Staging) error

@@ -38,12 +38,12 @@ func (d *onDisk) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, erro
 	return d.dir.Part(tag, stream)
 }
 
-func (d *onDisk) Unpack(ctx context.Context, _, dir string, patterns []string, r io.Reader) error {
+func (d *onDisk) Unpack(ctx context.Context, _, dir string, files *protocol.Staging, r io.Reader) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
-	_, err = staging.Unpack(ctx, d.cut(r), staging.Into{Root: root, Patterns: patterns})
+	_, err = staging.Unpack(ctx, d.cut(r), staging.Into{Root: root, Patterns: files.Out})
 	return errors.Join(err, root.Close())
 }
 
@@ -158,7 +158,7 @@ func TestStagingIsCutAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			way.cut = cutter(draw, archive.Len())
-			err = way.Unpack(t.Context(), "", work, nil, io.NewSectionReader(part, 0, part.Size()))
+			err = way.Unpack(t.Context(), "", work, new(protocol.Staging), io.NewSectionReader(part, 0, part.Size()))
 			if done = err == nil; !done {
 				cuts++
 			}

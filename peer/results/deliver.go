@@ -59,8 +59,8 @@ func (d *Deliverer) write(user, path string, as func(account string) error) erro
 }
 
 // Unpack puts the files of an archive below a directory as that account.
-func (d *Deliverer) Unpack(ctx context.Context, user, dir string, patterns []string, r io.Reader) error {
-	return d.write(user, dir, func(account string) error { return d.Files.Unpack(ctx, account, dir, patterns, r) })
+func (d *Deliverer) Unpack(ctx context.Context, user, dir string, files *protocol.Staging, r io.Reader) error {
+	return d.write(user, dir, func(account string) error { return d.Files.Unpack(ctx, account, dir, files, r) })
 }
 
 // Pack makes the archive of the files that go with a job, read as that account, unless it is here.

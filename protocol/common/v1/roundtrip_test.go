@@ -85,7 +85,8 @@ func TestNoFieldIsLost(t *testing.T) {
 		return commonv1.EncodePayload(&p)
 	}, &commonv1.Payload{}, func(m *commonv1.Payload) (protocol.Payload, error) {
 		p := commonv1.DecodePayload(m)
-		p.Staging.Inputs = protocoltest.Full[protocol.Payload]().Staging.Inputs // they stay at the origin
+		here := protocoltest.Full[protocol.Payload]().Staging
+		p.Staging.Inputs, p.Staging.Links = here.Inputs, here.Links // they stay at the origin
 		return *p, nil
 	})
 	kept(t, commonv1.EncodeQuote, &commonv1.Quote{}, sure(commonv1.DecodeQuote))
