@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,7 @@ func openSpool(dir string, log *slog.Logger) (*spool.Spool, error) {
 }
 
 // addJob makes a job's directory.
-func (s *Scheduler) addJob(record jobRecord, script []byte) error {
+func (s *Scheduler) addJob(ctx context.Context, record jobRecord, script []byte) error {
 	return s.spool.Add(record.Submission.Tag, func(dir string) error {
 		data, err := spool.Encode(record)
 		if err != nil {
@@ -38,7 +39,7 @@ func (s *Scheduler) addJob(record jobRecord, script []byte) error {
 		if err = record.Account.AddFile(code, script, 0o500); err != nil {
 			return err
 		}
-		if err = record.AddFiles(dir); err != nil {
+		if err = record.AddFiles(ctx, dir); err != nil {
 			return err
 		}
 		return spool.SyncPaths(job, code)

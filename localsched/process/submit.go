@@ -85,7 +85,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 
 		MaxProcesses: s.config.MaxProcesses,
 	}
-	if err = s.addJob(record, submission.Payload.Script); err != nil { //nolint:contextcheck // a directory is filled to its end, or removed
+	if err = s.addJob(ctx, record, submission.Payload.Script); err != nil {
 		return fmt.Errorf("submit job %v: %w", j.Tag, err)
 	}
 	j.describe(record)

@@ -68,17 +68,26 @@ func (w *watch) describeOutput(end *spool.End) {
 		case <-ctx.Done():
 		}
 	}()
-	for w.record.AddOutputFiles(ctx, w.opened, end) { // until there is room, or somebody asks for the end
+	full := w.record.AddOutputFiles(ctx, w.opened, end)
+	for pause := firstFullPause; full; pause = min(2*pause, lastFullPause) { // until there is room, or somebody asks for the end
 		fmt.Fprintln(os.Stderr, "no room in the spool for the files that go back with the job; trying again")
 		select {
 		case <-ctx.Done():
-		case <-time.After(fullPause):
+		case <-time.After(pause):
 		}
+		if ctx.Err() != nil {
+			w.record.GiveUpArchive(end)
+			return
+		}
+		full = w.record.AddArchive(ctx, w.opened, end)
 	}
 }
 
-// fullPause is how long a shim waits for room on a full disk, again and again.
-const fullPause = 5 * time.Second
+// The pauses in which a shim waits for room on a full disk.
+const (
+	firstFullPause = 5 * time.Second
+	lastFullPause  = time.Minute
+)
 
 // startJob starts the second stage as the account. On the pipe it says what keeps it
 // from becoming the job; nothing when nothing does.

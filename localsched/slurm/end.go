@@ -129,12 +129,8 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 
 // finish enters how a job ended, durably before it is reported.
 func (s *Scheduler) finish(j *job, end spool.End) {
-	if full := j.record.AddOutputFiles(s.ctx, j.dir, &end); full {
-		s.config.Log.Error("job_files_pack_failed", "job", j.tag.String(), "advice", "free space in the spool; the peer retries")
-		return // the next look finds it ended again
-	}
-	if s.ctx.Err() != nil {
-		return // the next Open finds it ended again
+	if !s.addFiles(j, &end) {
+		return // the next look, or the next Open, finds it ended again
 	}
 	if s.lostOutput(j) {
 		j.record.LoseOutput(&end)
@@ -153,6 +149,55 @@ func (s *Scheduler) finish(j *job, end spool.End) {
 	if err = s.saveEnd(j, endRecord{End: end, Place: at}); err != nil {
 		s.config.Log.Warn("job_end_cursor_save_failed", "job", j.tag.String(), "error", err)
 	}
+}
+
+// packing is a job that has ended and whose files wait for room on the disk.
+type packing struct {
+	end   spool.End // with what was there of its output at once
+	pause time.Duration
+	again time.Time // no earlier are they packed
+}
+
+// The pauses between attempts to pack files on a full disk.
+const (
+	firstFullPause = 5 * time.Second
+	lastFullPause  = 5 * time.Minute
+)
+
+// addFiles adds a job's files to how it ended. It returns false if that is to be done again at a later look: there is
+// no room for what goes back with it, and the job's end was not asked for.
+func (s *Scheduler) addFiles(j *job, end *spool.End) (done bool) {
+	s.mu.Lock()
+	killed := j.killed
+	s.mu.Unlock()
+	waiting := j.packing
+	var full bool
+	switch {
+	case waiting == nil:
+		full = j.record.AddOutputFiles(s.ctx, j.dir, end)
+		waiting = &packing{pause: firstFullPause}
+	case !killed && time.Now().Before(waiting.again):
+		return false
+	default:
+		*end = waiting.end
+		full = j.record.AddArchive(s.ctx, j.dir, end)
+		waiting.pause = min(2*waiting.pause, lastFullPause)
+	}
+	if full && killed {
+		j.record.GiveUpArchive(end)
+		full = false
+	}
+	if s.ctx.Err() != nil {
+		return false
+	}
+	if !full {
+		j.packing = nil
+		return true
+	}
+	waiting.end, waiting.again = *end, time.Now().Add(waiting.pause)
+	j.packing = waiting
+	s.config.Log.Error("job_files_pack_failed", "job", j.tag.String(), "advice", "free space in the spool; the peer retries")
+	return false
 }
 
 func (s *Scheduler) saveEnd(j *job, end endRecord) error {

@@ -51,6 +51,7 @@ type job struct {
 	absent   time.Time // since when the history has said that it does not know how it ended; zero: it does not say so
 	launched time.Time // when it was first seen with CPUs and without a claim
 	retry    time.Time // no earlier is it submitted again
+	packing  *packing  // it waits for room for its files; under busy. nil: it does not
 	reason   string    // the last one reported while it waited
 	reported changefeed.Job
 }

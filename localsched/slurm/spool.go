@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,7 +39,7 @@ func nextGeneration(dir string) (uint64, error) {
 }
 
 // addJob makes a job's directory.
-func (s *Scheduler) addJob(record spool.Job, script []byte) error {
+func (s *Scheduler) addJob(ctx context.Context, record spool.Job, script []byte) error {
 	tag := record.Submission.Tag
 	return s.spool.Add(tag, func(dir string) error {
 		data, err := spool.Encode(record)
@@ -55,7 +56,7 @@ func (s *Scheduler) addJob(record spool.Job, script []byte) error {
 		if err = record.Account.AddFile(start, []byte(launch(s.spool.JobDir(tag), record)), 0o500); err != nil {
 			return err
 		}
-		if err = addJobFiles(dir, record); err != nil {
+		if err = addJobFiles(ctx, dir, record); err != nil {
 			return err
 		}
 		return spool.SyncPaths(job, code, start)
@@ -64,14 +65,14 @@ func (s *Scheduler) addJob(record spool.Job, script []byte) error {
 
 // addJobFiles makes the directory of the claim, the file for what Slurm has to say, and
 // a guest's room.
-func addJobFiles(dir string, record spool.Job) error {
+func addJobFiles(ctx context.Context, dir string, record spool.Job) error {
 	if err := record.Account.AddDir(filepath.Join(dir, claimDir)); err != nil {
 		return err
 	}
 	if err := record.Account.AddFile(filepath.Join(dir, logFile), nil, 0o600); err != nil {
 		return err
 	}
-	return record.AddFiles(dir)
+	return record.AddFiles(ctx, dir)
 }
 
 // addTombstone makes the directory of a job that never came and never may.

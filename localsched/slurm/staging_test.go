@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/staging"
@@ -81,5 +84,49 @@ func TestFilesOfGuests(t *testing.T) {
 	without.Inputs = ""
 	if _, err = s.Submit(t.Context(), without); err == nil || !strings.Contains(err.Error(), "its files have not come with it") {
 		t.Errorf("a guest without its files: %v", err)
+	}
+}
+
+// listener waits for a word in a log.
+type listener struct {
+	word  string
+	heard atomic.Bool
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(l.word)) {
+		l.heard.Store(true)
+	}
+	return len(p), nil
+}
+
+// TestCancelWithoutRoomForFiles cancels a job that has ended and waits for room for the files that go back with it: it
+// ends, and what was printed is there.
+func TestCancelWithoutRoomForFiles(t *testing.T) {
+	needs(t)
+	dir := newDir(t)
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=68m,mode=711"); err != nil { // 4 MiB are for files
+		t.Skip("cannot mount a small disk:", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	log := &listener{word: "job_files_pack_failed"}
+	s := openSite(t, "siteA", func(c *slurm.Config) {
+		c.Dir, c.MaxStaging = filepath.Join(dir, "spool"), 1<<30
+		c.Log = slog.New(slog.NewTextHandler(log, nil))
+	})
+	job := guest("echo printed; head -c 3000000 /dev/zero >result")
+	job.Spec.StageOut, job.Payload.Staging = true, &protocol.Staging{Out: []string{"result"}}
+	tag := s.submit(t, job)
+	eventually(t, "the job's files wait for room", log.heard.Load)
+	if err := s.Kill(t.Context(), tag); err != nil {
+		t.Fatal(err)
+	}
+	got := s.awaitEnd(t, tag)
+	if got.State != protocol.Failed || !strings.Contains(got.Reason, "files do not come back: the disk of the site is full") || len(got.Files) != 2 || got.Files[0].Size != int64(len("printed\n")) {
+		t.Errorf("%+v", got)
 	}
 }

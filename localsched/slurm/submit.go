@@ -83,7 +83,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 		err = s.clearOrphans(ctx, j, record.Account.UID)
 	}
 	if err == nil {
-		if err = s.addJob(record, submission.Payload.Script); err != nil { //nolint:contextcheck // a directory is filled to its end, or removed
+		if err = s.addJob(ctx, record, submission.Payload.Script); err != nil {
 			err = fmt.Errorf("submit job %v: %w", j.tag, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -98,8 +99,8 @@ func (j Job) WorkDir(dir string) string {
 
 // AddFiles makes, in a directory that is being filled, the file in which a job may report what
 // it has done and, for a guest, a working directory and output files: where the job cannot put
-// others in their place.
-func (j Job) AddFiles(dir string) error {
+// others in their place. It ends soon when the context does.
+func (j Job) AddFiles(ctx context.Context, dir string) error {
 	if err := j.Account.AddFile(filepath.Join(dir, usageFile), nil, 0o600); err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (j Job) AddFiles(dir string) error {
 	if err := j.Account.AddDir(filepath.Join(dir, workDir)); err != nil {
 		return err
 	}
-	if err := j.addInputs(dir); err != nil {
+	if err := j.addInputs(ctx, dir); err != nil {
 		return err
 	}
 	out := j.Outputs(dir)

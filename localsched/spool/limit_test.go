@@ -21,7 +21,7 @@ func withSparse(t *testing.T) (job spool.Job, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	job = spool.NewJob(guest(), me(), "north", mebi)
-	if err := job.AddFiles(dir); err != nil {
+	if err := job.AddFiles(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(filepath.Join(dir, "out"), 4<<40); err != nil {
@@ -90,7 +90,7 @@ func TestFileLimit(t *testing.T) {
 	ended := spool.End{State: protocol.Failed, Signal: 25, Reason: "ended by signal SIGXFSZ"}
 	job := spool.NewJob(guest(), me(), "north", mebi)
 	dir := t.TempDir()
-	if err := job.AddFiles(dir); err != nil {
+	if err := job.AddFiles(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	job.AddOutputFiles(t.Context(), dir, &ended)

@@ -155,10 +155,9 @@ func (j Job) Files(ctx context.Context, dir string) (files []File, notices []str
 }
 
 // AddOutputFiles adds to how a job has ended the output files that [Job.Files] finds, the archive of the
-// files that go back with it, and notices. While there is no room on the disk for that archive, full is true and
-// nothing is added: the caller tries again later.
+// files that go back with it, and notices. While there is no room on the disk for that archive, full is true and only
+// the rest is added: the caller tries [Job.AddArchive] later.
 func (j Job) AddOutputFiles(ctx context.Context, dir string, end *End) (full bool) {
-	before := *end
 	var notices []string
 	end.Files, notices = j.Files(ctx, dir)
 	const asExitCode = 128 + int(syscall.SIGXFSZ)
@@ -167,10 +166,7 @@ func (j Job) AddOutputFiles(ctx context.Context, dir string, end *End) (full boo
 		notices = []string{fmt.Sprintf("a file reached %s, the most that a partner's job may write to one, [localsched] max_output", SizeText(limit))}
 	}
 	end.Reason = Noted(end.Reason, notices...)
-	if full = j.addStaged(ctx, dir, end); full {
-		*end = before
-	}
-	return full
+	return j.AddArchive(ctx, dir, end)
 }
 
 // readTimeout is how long files of a size may take to be read, on a slow disk too.

@@ -62,7 +62,7 @@ func TestGuestRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	job := spool.NewJob(guest(), me(), "north", 0)
-	if err := job.AddFiles(dir); err != nil {
+	if err := job.AddFiles(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "err", "out", "usage", "work")
@@ -96,7 +96,7 @@ func TestGuestWithOneFile(t *testing.T) {
 	dir, sub := t.TempDir(), guest()
 	sub.Payload.Stderr = sub.Payload.Stdout
 	job := spool.NewJob(sub, me(), "north", 0)
-	if err := job.AddFiles(dir); err != nil {
+	if err := job.AddFiles(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "out", "usage", "work")
@@ -112,7 +112,7 @@ func TestLocalJob(t *testing.T) {
 	dir, sub := t.TempDir(), guest()
 	sub.Guest = false
 	job := spool.NewJob(sub, me(), "north", 0)
-	if err := job.AddFiles(dir); err != nil {
+	if err := job.AddFiles(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	only(t, dir, "usage")
@@ -161,7 +161,7 @@ func TestUsageIsOpened(t *testing.T) {
 	if _, err := job.OpenUsage(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("one that is not there:", err)
 	}
-	if err := job.AddFiles(dir); err != nil {
+	if err := job.AddFiles(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "usage")

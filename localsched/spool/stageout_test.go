@@ -34,7 +34,7 @@ func TestSomeFilesComeBack(t *testing.T) {
 		submission.Payload.Staging = &protocol.Staging{Out: want.out}
 		job := spool.NewJob(submission, me(), "north", 0)
 		job.MaxStaging = mebi
-		if err := job.AddFiles(dir); err != nil {
+		if err := job.AddFiles(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
 		result := filepath.Join(dir, "work", "result")

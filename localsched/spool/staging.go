@@ -24,7 +24,7 @@ type inputs struct {
 
 // addInputs puts the files that have come with a guest into its working directory, in a directory that is being
 // filled: no account can reach it yet.
-func (j Job) addInputs(dir string) (err error) {
+func (j Job) addInputs(ctx context.Context, dir string) (err error) {
 	if j.Submission.Inputs == "" {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (j Job) addInputs(dir string) (err error) {
 		return fmt.Errorf("unpack the files that have come with the job: %w", err)
 	}
 	sparing := io.TeeReader(archive, localdisk.Sparing(io.Discard, dir)) // what is read is written
-	files, err := staging.Unpack(context.Background(), bufio.NewReaderSize(sparing, 1<<18), staging.Into{Root: root, Own: j.Account.ownIn})
+	files, err := staging.Unpack(ctx, bufio.NewReaderSize(sparing, 1<<18), staging.Into{Root: root, Own: j.Account.ownIn})
 	if err != nil {
 		return fmt.Errorf("unpack the files that have come with the job: %w", err)
 	}
@@ -62,9 +62,9 @@ func (a Account) ownIn(root *os.Root, name string) error {
 	return root.Lchown(name, int(a.UID), int(a.GID))
 }
 
-// addStaged adds the archive of files that go back to how a job has ended; full: there is no room for it. A job
+// AddArchive adds the archive of files that go back to how a job has ended; full: there is no room for it. A job
 // whose files cannot go back has failed, however its script ended: who waits for it must not go on without them.
-func (j Job) addStaged(ctx context.Context, dir string, end *End) (full bool) {
+func (j Job) AddArchive(ctx context.Context, dir string, end *End) (full bool) {
 	if !j.Submission.Guest || !j.Submission.Payload.Staging.ComesBack() {
 		return false
 	}
@@ -83,12 +83,21 @@ func (j Job) addStaged(ctx context.Context, dir string, end *End) (full bool) {
 	if file != (File{}) {
 		why = "some files do not come back: " + stagedReason(err)
 	}
+	lackFiles(end, why)
+	return false
+}
+
+// GiveUpArchive says of a job's end that no room was found for the archive of files that go back.
+func (j Job) GiveUpArchive(end *End) {
+	lackFiles(end, "files do not come back: "+stagedReason(&localdisk.NoRoomError{}))
+}
+
+func lackFiles(end *End, why string) {
 	if end.State == protocol.Completed {
 		end.State = protocol.Failed
 		why += "; the script itself ended with exit code 0"
 	}
 	end.Reason = Noted(end.Reason, why)
-	return false
 }
 
 // stagedReason says why files do not come back, without paths of this site.

@@ -2,6 +2,7 @@ package spool_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -73,21 +74,21 @@ func TestFilesLeaveRoom(t *testing.T) {
 		return path
 	}
 	large := spool.NewJob(withFiles(t, 13*mega), me(), "north", 0).Staging(1 << 30)
-	if err := large.AddFiles(dir("large")); !localdisk.Full(err) || !strings.Contains(err.Error(), "MiB left for 14 MiB of files") {
+	if err := large.AddFiles(t.Context(), dir("large")); !localdisk.Full(err) || !strings.Contains(err.Error(), "MiB left for 14 MiB of files") {
 		t.Errorf("files that do not fit: %v", err)
 	}
 	job, at := spool.NewJob(withFiles(t, mega), me(), "north", 0).Staging(1<<30), dir("job")
-	if err := job.AddFiles(at); err != nil {
+	if err := job.AddFiles(t.Context(), at); err != nil {
 		t.Fatal(err)
 	}
 	result(t, at, "out.dat", 6*mega) // packed it has 6 MiB again, and 5 are left
 	end := spool.End{State: protocol.Completed}
-	if full := job.AddOutputFiles(t.Context(), at, &end); !full || len(end.Files) > 0 {
+	if full := job.AddOutputFiles(t.Context(), at, &end); !full || len(end.Files) != 2 {
 		t.Errorf("results that do not fit: %+v", end)
 	}
 	only(t, at, "err", "inputs", "out", "usage", "work")
 	result(t, at, "out.dat", 4*mega)
-	if full := job.AddOutputFiles(t.Context(), at, &end); full || end.State != protocol.Completed || len(end.Files) != 3 {
+	if full := job.AddArchive(t.Context(), at, &end); full || end.State != protocol.Completed || len(end.Files) != 3 {
 		t.Errorf("results that fit: %t, %+v", full, end)
 	}
 }
@@ -98,7 +99,7 @@ func TestPackingOutlivesASweep(t *testing.T) {
 	t.Parallel()
 	sp, spoolDir := open(t)
 	job := spool.NewJob(withFiles(t, 10), me(), "north", 0).Staging(1 << 30)
-	if err := sp.Add(tag, job.AddFiles); err != nil {
+	if err := sp.Add(tag, func(dir string) error { return job.AddFiles(t.Context(), dir) }); err != nil {
 		t.Fatal(err)
 	}
 	sp.Close()
@@ -130,7 +131,7 @@ func TestArchiveIsMeasured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	job := spool.NewJob(withFiles(t, 10), me(), "north", 0).Staging(100_000)
-	if err := job.AddFiles(dir); err != nil {
+	if err := job.AddFiles(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	result(t, dir, "result", 99_999)
@@ -143,5 +144,16 @@ func TestArchiveIsMeasured(t *testing.T) {
 	end = spool.End{State: protocol.Completed}
 	if full := job.AddOutputFiles(t.Context(), dir, &end); full || end.State != protocol.Completed || len(end.Files) != 3 || end.Files[2].Size > 100_000 {
 		t.Errorf("%t, %+v", full, end)
+	}
+}
+
+// TestUnpackingStops when nobody waits for the job any more.
+func TestUnpackingStops(t *testing.T) {
+	t.Parallel()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	job := spool.NewJob(withFiles(t, 10), me(), "north", 0).Staging(1 << 30)
+	if err := job.AddFiles(stopped, t.TempDir()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
