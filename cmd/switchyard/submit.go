@@ -60,7 +60,7 @@ func (a *app) submitCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			batch, err := a.readJobs(cmd.Context(), args, options)
 			if err == nil {
-				err = findInputs(cmd.Context(), batch)
+				err = a.findInputs(cmd.Context(), batch)
 			}
 			if err != nil {
 				return err
@@ -80,28 +80,49 @@ func (a *app) submitCommand() *cobra.Command {
 	return a.query(cmd)
 }
 
-// findInputs finds the files that go with the jobs, and reads them for their digests.
-func findInputs(ctx context.Context, batch batchscript.Batch) error {
+// findInputs finds the files that go with the jobs, and reads them for their digests, once for components that name
+// the same. With jobs that stay at this site no file goes: they are only looked for.
+func (a *app) findInputs(ctx context.Context, batch batchscript.Batch) error {
 	var failed error
+	found := map[string]*protocol.Staging{}
 	for i := range batch.Jobs {
 		job := &batch.Jobs[i]
 		if len(job.StageIn) == 0 {
 			continue
 		}
-		files, err := staging.Find(ctx, job.Payload.WorkDir, job.StageIn)
-		if err != nil {
-			failed = errors.Join(failed, err)
+		if a.stays(ctx, job) {
+			failed = errors.Join(failed, staging.Check(job.Payload.WorkDir, job.StageIn))
 			continue
 		}
+		key := strings.Join(append([]string{job.Payload.WorkDir}, job.StageIn...), "\x00")
+		if found[key] == nil {
+			files, err := staging.Find(ctx, job.Payload.WorkDir, job.StageIn)
+			if err != nil {
+				failed = errors.Join(failed, err)
+				continue
+			}
+			found[key] = files
+		}
+		files := *found[key]
 		if job.Payload.Staging != nil {
 			files.Out = job.Payload.Staging.Out
 		}
-		job.Payload.Staging = files
+		job.Payload.Staging = &files
 	}
 	if failed != nil {
 		return usage("%w", failed)
 	}
 	return nil
+}
+
+// stays says whether a job names this site alone. Of a peer that does not answer that is not known; who submits
+// hears of it.
+func (a *app) stays(ctx context.Context, job *batchscript.Job) bool {
+	if len(job.Spec.Sites) != 1 {
+		return false
+	}
+	info, err := a.client().Info(ctx)
+	return err == nil && info.Site == job.Spec.Sites[0]
 }
 
 // linkInputs gives files that go with the jobs their other names.

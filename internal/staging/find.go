@@ -22,7 +22,27 @@ import (
 // [Link] to it. The error joins all that is wrong: it names what is missing, what is neither a file nor a
 // directory, and what lies outside of the directory.
 func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, error) {
-	s := search{dir: dir, found: map[string]protocol.StagedFile{}, renamed: map[string]string{}}
+	s, out, err := look(dir, paths)
+	if err != nil {
+		return nil, err
+	}
+	sum, size := sha256.New(), new(counter)
+	if err := pack(ctx, io.MultiWriter(sum, size), out.Inputs, func(name string) (*os.File, error) { return openPath(s.path(name)) }, false); err != nil {
+		return nil, fmt.Errorf("read the files of --stage-in: %w", err)
+	}
+	out.Bytes, out.SHA256 = int64(*size), [32]byte(sum.Sum(nil))
+	return out, nil
+}
+
+// Check says what [Find] would say is wrong, and reads no file: it is for jobs that stay at their site.
+func Check(dir string, paths []string) error {
+	_, _, err := look(dir, paths)
+	return err
+}
+
+// look finds what there is, without digests.
+func look(dir string, paths []string) (*search, *protocol.Staging, error) {
+	s := &search{dir: dir, found: map[string]protocol.StagedFile{}, renamed: map[string]string{}}
 	for _, add := range []func(string) error{s.rename, s.add} { // other names first: links with them may be there already
 		for _, one := range paths {
 			if err := add(one); err != nil {
@@ -38,19 +58,14 @@ func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, e
 		s.problems = append(s.problems, fmt.Errorf("--stage-in names %d links, at most %d are allowed; name the directory that they are in", n, protocol.MaxStagedLinks))
 	}
 	if len(s.problems) > 0 {
-		return nil, errors.Join(s.problems...)
+		return nil, nil, errors.Join(s.problems...)
 	}
 	out := &protocol.Staging{Links: s.links}
 	for _, f := range s.found {
 		out.Inputs = append(out.Inputs, f)
 	}
 	slices.SortFunc(out.Inputs, func(a, b protocol.StagedFile) int { return cmp.Compare(a.Name, b.Name) })
-	sum, size := sha256.New(), new(counter)
-	if err := pack(ctx, io.MultiWriter(sum, size), out.Inputs, func(name string) (*os.File, error) { return openPath(s.path(name)) }, false); err != nil {
-		return nil, fmt.Errorf("read the files of --stage-in: %w", err)
-	}
-	out.Bytes, out.SHA256 = int64(*size), [32]byte(sum.Sum(nil))
-	return out, nil
+	return s, out, nil
 }
 
 type search struct {
