@@ -54,8 +54,27 @@ type packing struct {
 }
 
 type pack struct {
-	made chan struct{} // closed when it is, or is not
+	site protocol.SiteName // that asked for it
+	made chan struct{}     // closed when it is, or is not
 	err  error
+}
+
+// Bounds of the packing: a partner asks again for what has no place.
+const (
+	maxPacks       = 4
+	maxPacksOfSite = 2
+	maxPackTime    = time.Hour // the files may be many, and disks slow
+)
+
+// hasPlace says whether one more archive may be made for a site. The lock is held.
+func (p *packing) hasPlace(site protocol.SiteName) bool {
+	ofSite := 0
+	for _, one := range p.all {
+		if one.site == site {
+			ofSite++
+		}
+	}
+	return len(p.all) < maxPacks && ofSite < maxPacksOfSite
 }
 
 // packWait is how long a partner's question waits for an archive that is being made. It asks again, and others of
@@ -63,16 +82,19 @@ type pack struct {
 const packWait = time.Second
 
 // errPacking is the answer to a partner that asks too early.
-var errPacking = errors.New("the site is still reading the job's files")
+var errPacking = errors.New("the site is still reading the job's files, or those of other jobs")
 
 // serveInputs gives a piece of the archive of the files that go with a job of this origin. It is made when it
 // is first asked for, and the files must still be as they were when the job was submitted.
-func (n *Node) serveInputs(ctx context.Context, job protocol.JobID, offset int64, size int) ([]byte, error) {
+func (n *Node) serveInputs(ctx context.Context, from protocol.SiteName, job protocol.JobID, offset int64, size int) ([]byte, error) {
 	if data, err := n.cfg.Deliverer.Packed(job, offset, size); err == nil && len(data) > 0 {
 		n.transfers.note(job, protocol.File{Stream: protocol.StageInArchive}, offset+int64(len(data)))
 		return data, nil
 	}
-	one := n.pack(job) //nolint:contextcheck // it is made for all that ask, and outlives the first of them
+	one := n.pack(job, from) //nolint:contextcheck // it is made for all that ask, and outlives the first of them
+	if one == nil {
+		return nil, errPacking
+	}
 	wait := time.NewTimer(packWait)
 	defer wait.Stop()
 	select {
@@ -91,17 +113,20 @@ func (n *Node) serveInputs(ctx context.Context, job protocol.JobID, offset int64
 	return n.cfg.Deliverer.Packed(job, offset, size)
 }
 
-// pack makes the archive of a job's files, once at a time.
-func (n *Node) pack(job protocol.JobID) *pack {
+// pack makes the archive of a job's files for a site, once at a time; nil: there is no place for it now.
+func (n *Node) pack(job protocol.JobID, site protocol.SiteName) *pack {
 	n.packing.mu.Lock()
 	defer n.packing.mu.Unlock()
 	if one := n.packing.all[job]; one != nil {
 		return one
 	}
+	if !n.packing.hasPlace(site) {
+		return nil
+	}
 	if n.packing.all == nil {
 		n.packing.all = make(map[protocol.JobID]*pack)
 	}
-	one := &pack{made: make(chan struct{})}
+	one := &pack{site: site, made: make(chan struct{})}
 	n.packing.all[job] = one
 	n.calls.Go(func() {
 		one.err = n.makePack(job)
@@ -128,7 +153,7 @@ func (n *Node) makePack(job protocol.JobID) error {
 	if err = n.spaceFor(what.Payload.Staging.Bytes); err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithTimeoutCause(context.Background(), maxPackTime, fmt.Errorf("the job's files could not be read within %v", maxPackTime))
 	defer stop()
 	go func() {
 		select {
@@ -137,7 +162,21 @@ func (n *Node) makePack(job protocol.JobID) error {
 		case <-ctx.Done():
 		}
 	}()
-	return n.cfg.Deliverer.Pack(ctx, of.Spec.User, what.Payload.WorkDir, job, what.Payload.Staging)
+	if err = n.cfg.Deliverer.Pack(ctx, of.Spec.User, what.Payload.WorkDir, job, what.Payload.Staging); err != nil {
+		return err
+	}
+	if of, err = stored[row.Job](n, row.JobTable, job); err == nil && of.AtPartner() && of.State != protocol.Running {
+		return nil
+	}
+	n.dropPack(job) // what drops it may have come meanwhile, before it was there
+	return errors.Join(err, errPacking)
+}
+
+// dropPack removes the archive of a job's files, if it is here.
+func (n *Node) dropPack(job protocol.JobID) {
+	if err := n.cfg.Deliverer.DropPacked(job); err != nil {
+		n.log.Warn("part_remove_failed", "job", job.String(), "error", err)
+	}
 }
 
 // stored is a row as it is durable.
@@ -179,8 +218,6 @@ func (n *Node) dropPacks(b *batch) {
 			continue
 		}
 		n.transfers.end(job)
-		if err := n.cfg.Deliverer.DropPacked(job); err != nil {
-			n.log.Warn("part_remove_failed", "job", job.String(), "error", err)
-		}
+		n.calls.Go(func() { n.dropPack(job) }) // it may be large, and the loop does not wait for that
 	}
 }

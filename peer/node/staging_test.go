@@ -325,3 +325,54 @@ func TestInputsAreServed(t *testing.T) {
 		_ = r.end()
 	})
 }
+
+// TestPackingIsBounded: no partner has many archives made at once, and what is made for a job that has ended meanwhile
+// goes again.
+func TestPackingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core := &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+			if ask, ok := ev.(event.AskOutput); ok {
+				return event.Ready{Answers: []event.Answer{{Asked: ask.Asked, Reply: view.Done{}}}}
+			}
+			return event.Ready{}
+		}}
+		goOn := make(chan struct{})
+		r := startWith(t, core, func(o *outside) {
+			o.pack = func(*protocol.Staging) error {
+				<-goOn
+				return nil
+			}
+		})
+		running := func(job protocol.JobID, state protocol.State) row.Job {
+			return row.Job{
+				Spec:  protocol.Spec{Request: protocol.Request{Job: job, CPUs: 1}, User: "ann", StageIn: 10},
+				Phase: row.JobHandedOff, Site: "there", Epoch: 1, State: state,
+			}
+		}
+		for job := range protocol.JobID(10) {
+			r.store.put(row.JobTable, row.JobKey(job), running(job, protocol.Pending))
+			r.store.put(row.PayloadTable, row.JobKey(job), row.Payload{Payload: &protocol.Payload{WorkDir: "/home/ann", Staging: &protocol.Staging{Bytes: 10}}})
+		}
+		for job := range protocol.JobID(10) {
+			site := protocol.SiteName([]string{"there", "elsewhere"}[job/5])
+			if _, err := r.Fetch(t.Context(), site, protocol.Tag{Job: job, Epoch: 1}, protocol.StageInArchive, 0, 4); err == nil {
+				t.Errorf("job %v is served", job)
+			}
+		}
+		var want []string
+		for _, job := range []protocol.JobID{0, 1, 5, 6} {
+			want = append(want, fmt.Sprintf("pack %v", job))
+		}
+		if packed := r.out.noted(); !slices.Equal(slices.Sorted(slices.Values(packed)), want) {
+			t.Errorf("at once are done %q, want %q", packed, want)
+		}
+		r.store.put(row.JobTable, row.JobKey(0), running(0, protocol.Running))
+		close(goOn)
+		synctest.Wait()
+		dropped := slices.DeleteFunc(slices.Clone(r.out.noted()), func(what string) bool { return !strings.HasPrefix(what, "drop packed") })
+		if !slices.Equal(dropped, []string{fmt.Sprintf("drop packed %v", protocol.JobID(0))}) {
+			t.Errorf("%q", dropped)
+		}
+		_ = r.end()
+	})
+}
