@@ -60,7 +60,7 @@ func reference() []section {
 		}},
 		{name: "results", about: "Output of jobs of this site that ran at partners.", keys: []entry{
 			{name: "max_output", about: "Maximum total size of the output files of one job, holes included. A job with more keeps its final state, but its output is not fetched, and its reason says so."},
-			{name: "max_kept", about: "Maximum disk space of the directory kept in state_dir. It has output that could not be written to the place that the user named. The oldest files are deleted first; the newest always stays."},
+			{name: "max_kept", about: "Maximum disk space of the directory kept in state_dir. It has output that could not be written to the place that the user named. Archives of files that come back (--stage-out) are counted apart, and may take as much again. The oldest files are deleted first; the newest always stays."},
 			{name: "keep_for", about: "How long files stay in that directory."},
 		}},
 		{name: "mail", optional: true, about: "Mail to users of this site about their jobs (submit --mail-type). Without this table none is sent, and \"switchyard submit\" says so. A mail that cannot be handed to the command is logged (mail_failed) and not repeated.", keys: []entry{

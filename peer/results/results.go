@@ -34,7 +34,7 @@ const (
 // from any goroutine.
 type Dir struct {
 	Path    string
-	MaxKept int64                  // bytes on the disk that kept files may take together; those of the newest job stay in any case. 0: any number
+	MaxKept int64                  // bytes on the disk that kept output may take together, and as many archives of files that come back; those of the newest job stay in any case. 0: any number
 	KeepFor time.Duration          // 0: for ever
 	Removed func(name, why string) // called for each kept file that is removed; may be nil
 
@@ -229,23 +229,23 @@ func (d *Dir) prune(now time.Time, newest string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pruned = now
-	total, last := int64(0), ""
+	total, last := map[bool]int64{}, "" // archives of files that come back are counted apart: one may be as large as all output
 	files := d.files()
 	for _, f := range files {
 		if !isPart(f.name) { // what is under way pushes out nothing
-			total += f.bytes
+			total[isArchive(f.name)] += f.bytes
 			last = f.name
 		}
 	}
 	newest = jobOf(cmp.Or(newest, last))
 	for _, f := range files {
-		why := d.tooMuch(f, now.Sub(f.since), total)
+		why := d.tooMuch(f, now.Sub(f.since), total[isArchive(f.name)])
 		reported := !isPart(f.name) && jobOf(f.name) == newest
 		if why == "" || reported || os.Remove(filepath.Join(d.Path, f.name)) != nil {
 			continue
 		}
 		if !isPart(f.name) {
-			total -= f.bytes
+			total[isArchive(f.name)] -= f.bytes
 		}
 		if d.Removed != nil && !isAppendNote(f.name) {
 			d.Removed(f.name, why)
@@ -255,6 +255,9 @@ func (d *Dir) prune(now time.Time, newest string) {
 
 // jobOf is what the names of all kept files of a job have in common.
 func jobOf(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+
+// isArchive says whether a kept file is an archive of files that come back.
+func isArchive(name string) bool { return filepath.Ext(name) == "."+protocol.StageOutArchive.String() }
 
 // isPart says whether a file is output on its way.
 func isPart(name string) bool {

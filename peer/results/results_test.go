@@ -176,6 +176,29 @@ func TestKeptFilesOfAJobStayTogether(t *testing.T) {
 	}
 }
 
+// TestArchivesPushOutNoOutput: large archives of files that come back push out each other, not kept output.
+func TestArchivesPushOutNoOutput(t *testing.T) {
+	t.Parallel()
+	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept"), MaxKept: 150 << 10}
+	keep(t, d, 1, 100<<10, time.Hour)
+	for job := range 3 {
+		archive, err := d.Part(protocol.Tag{Job: protocol.JobID(job + 2), Epoch: 1}, protocol.StageOutArchive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendTo(t, archive, bytes.Repeat([]byte("x"), 140<<10))
+		if _, err = archive.Keep(); err != nil {
+			t.Fatal(err)
+		}
+		if err = archive.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"1.1.stdout", "4.1.stage-out"}; !slices.Equal(names(t, d), want) {
+		t.Errorf("there are %v, want %v", names(t, d), want)
+	}
+}
+
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept")}
