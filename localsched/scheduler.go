@@ -109,8 +109,9 @@ const Delays = "delays"
 // Tentative is a claim of the peer on CPUs for one placement of a job that the local queue does not
 // have yet.
 type Tentative struct {
-	Tag     protocol.Tag
-	Request protocol.Request
+	Tag         protocol.Tag
+	Request     protocol.Request
+	Association protocol.Association // of the job, by its names at this site
 }
 
 // Submission is a job as it enters the local queue.

@@ -95,7 +95,9 @@ func (c quotePartner) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	one.Questions.Marginal = true
-	m, there := quoting.FindMarginal(c.answer.Request.Jobs, c.answer.Reply.Quotes, c.answer.Request.MarginalJobs, &p.cfg.Capacity, c.marginalUntil)
+	m, there := quoting.FindMarginal(
+		c.answer.Request.Jobs, c.answer.Reply.Quotes, c.answer.Request.MarginalJobs, &p.cfg.Capacity, c.marginalUntil, p.host().Mapped(one.Site),
+	)
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 

@@ -131,7 +131,7 @@ func (p *Peer) releaseAgain(tag protocol.Tag, over bool) {
 func (p *Peer) resumeGuest(g *tables.Guest) {
 	p.releaseAgain(g.Tag(), g.ReserveFrom != 0 && g.Phase == row.GuestAborted)
 	if g.Phase == row.GuestPrepared && g.ReserveFrom == 0 {
-		p.tentatives.Add(g.Tag(), g.Since, g.Spec.ScaledRequest(&p.cfg.Capacity))
+		p.tentatives.Add(g.Tag(), g.Since, g.Spec.ScaledRequest(&p.cfg.Capacity), g.Association)
 	}
 	p.repeatGuest(g.Spec.Job)
 }
@@ -144,7 +144,7 @@ func (p *Peer) resumeRun(r *localrun.Run) {
 	switch r.Phase {
 	case row.RunSubmitting:
 		if !p.rows.HasReservation(r.Tag) {
-			p.tentatives.Add(r.Tag, r.Since, r.Request)
+			p.tentatives.Add(r.Tag, r.Since, r.Request, r.Association)
 		}
 		p.after(p.cfg.SubmitRecheckDelay, due.OfTag(due.RunTimer, r.Tag))
 	case row.RunQueued, row.RunRunning, row.RunEnded:

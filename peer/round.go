@@ -98,7 +98,7 @@ func (c quoteLocal) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	r.Home = p.localQuotes(r, result, err)
-	m, there := quoting.FindMarginal(r.Specs, r.Home, p.marginalJobs(r), &p.cfg.Capacity, p.now.Add(p.cfg.QuoteTimeout/2))
+	m, there := quoting.FindMarginal(r.Specs, r.Home, p.marginalJobs(r), &p.cfg.Capacity, p.now.Add(p.cfg.QuoteTimeout/2), p.host().Mapped(p.cfg.Site))
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 

@@ -71,7 +71,7 @@ func (p *Peer) addRun(tag protocol.Tag, as owner, spec protocol.Spec) *localrun.
 	}
 	p.watched.Remove(tag)
 	if !p.rows.HasReservation(tag) {
-		p.tentatives.Add(tag, p.now, request)
+		p.tentatives.Add(tag, p.now, request, as.association)
 	}
 	p.watchStartBy(tag)
 	p.rows.SaveRun(tag)

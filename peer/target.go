@@ -91,7 +91,7 @@ func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
 	mapped, _ := p.host().Associate(one.Site, &m.Spec) // DeclineGuest has asked
 	query.Add(request, mapped.Association)
 	p.impactChecks[tag] = one.ID()
-	p.tentatives.Add(tag, p.now, request)
+	p.tentatives.Add(tag, p.now, request, mapped.Association)
 	p.call(event.QuoteOp{Query: query}, checkOffer{one.ID(), m})
 }
 
@@ -153,7 +153,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 		p.tentatives.Drop(tag) // the batch system holds the room
 		p.reserveForGuest(g)
 	} else {
-		p.tentatives.Add(tag, p.now, m.Spec.ScaledRequest(&p.cfg.Capacity))
+		p.tentatives.Add(tag, p.now, m.Spec.ScaledRequest(&p.cfg.Capacity), mapped.Association)
 		p.send(one.Site, handoff.PreparedOf(&g.Guest))
 	}
 	p.after(p.backoff(0), due.OfJob(due.GuestTimer, tag.Job))

@@ -192,11 +192,14 @@ func (f *fake) load() protocol.Load {
 	return load
 }
 
-// Quote says that each job waits a minute, and half an hour for each that is ahead.
+// Quote says that each job waits a minute, and half an hour for each that is ahead; in the partition "slow" an hour more.
 func (f *fake) Quote(_ context.Context, query localsched.Query) (quotes []protocol.Quote, err error) {
 	return quotes, f.do("quote", protocol.Tag{}, func() error {
-		for _, r := range query.Jobs {
+		for i, r := range query.Jobs {
 			wait := protocol.Duration(1+30*len(query.Ahead)) * protocol.Minute
+			if query.Association(i).Partition == "slow" {
+				wait += protocol.Hour
+			}
 			q := protocol.Quote{Job: r.Job, AWTLow: wait / 2, AWT: wait, AWTHigh: 2 * wait, Bound: 3 * wait, ERT: r.WallTime}
 			if r.CPUs > f.cpus {
 				q = protocol.Quote{Job: r.Job, Declined: "too large"}

@@ -28,6 +28,8 @@ const (
 type job struct {
 	driver.Job // Since is by the clock as it was last set while the job was held
 
+	association protocol.Association // by the names of the site
+
 	mutex   chan struct{} // takes one
 	since   protocol.Instant
 	tried   bool   // the batch system may have it
@@ -48,8 +50,8 @@ func newJob(tag protocol.Tag) *job {
 }
 
 // arrived notes since when the job waits, and what it asks for.
-func (j *job) arrived(since protocol.Instant, request protocol.Request) {
-	j.since, j.Since, j.Request = since, since, request
+func (j *job) arrived(since protocol.Instant, request protocol.Request, association protocol.Association) {
+	j.since, j.Since, j.Request, j.association = since, since, request, association
 }
 
 // lock waits until no other goroutine is at work on the job.

@@ -200,14 +200,15 @@ func (g *Gate) waitsPastBudget(ctx context.Context, j *job) bool {
 	g.mu.Lock()
 	at := g.driver.Now()
 	falls := g.budgetFallsAt(at, g.load().Draw)
-	request := j.Request
+	var query localsched.Query
+	query.Add(j.Request, j.association)
 	g.mu.Unlock()
 	if falls <= at || falls == power.End {
 		return false
 	}
 	limited, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
-	quotes, err := g.Scheduler.Quote(limited, localsched.Query{Jobs: []protocol.Request{request}})
+	quotes, err := g.Scheduler.Quote(limited, query)
 	return err == nil && len(quotes) == 1 && quotes[0].Declined == "" && at.Add(quotes[0].AWT) >= falls
 }
 

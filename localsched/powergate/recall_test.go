@@ -222,6 +222,24 @@ func TestNotGivenAcrossABudget(t *testing.T) {
 	}
 }
 
+// TestNotGivenInItsPartition: the batch system is asked when a job would start in the partition that it gets, also
+// after a restart of the gate.
+func TestNotGivenInItsPartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := openSite(t, newFake(cpus), peak(t, now().Add(30*protocol.Minute), 0))
+		slow := submission(0, 1)
+		slow.Spec.Partition = "slow"
+		if _, err := s.Submit(t.Context(), slow); err != nil {
+			t.Fatal(err)
+		}
+		s.behindIs(t, slow.Tag, false)
+		s.behindIs(t, s.submit(t, 1, 1), true)
+		s.reopen(t)
+		s.behindIs(t, slow.Tag, false)
+	})
+}
+
 // TestPutOffUntilItFits: a job that was not given away because of a coming budget is given when the
 // batch system would start it sooner.
 func TestPutOffUntilItFits(t *testing.T) {

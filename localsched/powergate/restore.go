@@ -57,7 +57,11 @@ func (g *Gate) read(tag protocol.Tag) found {
 	}
 	j := one.job
 	j.Seq = one.Seq
-	j.arrived(one.Since, one.Request)
+	var association protocol.Association
+	if one.Submission != nil {
+		association = one.Submission.Spec.Association
+	}
+	j.arrived(one.Since, one.Request, association)
 	g.jobs[tag] = j
 	g.seq = max(g.seq, j.Seq)
 	return one

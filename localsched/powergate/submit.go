@@ -44,7 +44,7 @@ func (g *Gate) admit(ctx context.Context, j *job, submission localsched.Submissi
 	g.seq++
 	j.Seq = g.seq
 	g.mu.Unlock()
-	j.arrived(g.time(), submission.Spec.Request)
+	j.arrived(g.time(), submission.Spec.Request, submission.Spec.Association)
 	one := j.record(statusHeld)
 	one.Submission = &submission
 	if err := g.records.save(one); err != nil {

@@ -80,6 +80,14 @@ func TestAssociationsOfSlurm(t *testing.T) {
 			return err == nil && strings.TrimSpace(got) == want
 		})
 	}
+	// A promise elsewhere takes no room of the partitions that the peer's jobs are put in.
+	promise := localsched.Tentative{
+		Tag: guest("").Tag, Request: protocol.Request{CPUs: allCPUs, WallTime: protocol.Hour}, Association: protocol.Association{Partition: "closed"},
+	}
+	query := localsched.Query{Jobs: []protocol.Request{{CPUs: 1, WallTime: protocol.Minute}}, Ahead: []localsched.Tentative{promise}}
+	if quote := s.quote(t, query)[0]; quote.AWT != 0 || quote.Declined != "" {
+		t.Errorf("behind a promise elsewhere: %+v", quote)
+	}
 	// sbatch --test-only asks as root, whom Slurm refuses any account, so that it looks at the rights of the job only
 	// when that is submitted.
 	for _, c := range []struct {

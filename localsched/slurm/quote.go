@@ -103,7 +103,7 @@ func (s *Scheduler) missing(seen *snapshot, ahead []localsched.Tentative) []admi
 	out := seen.admittedAll(s.since(seen))
 	for _, one := range ahead {
 		if j := s.jobs[one.Tag]; j == nil || j.state == making || j.state == unsettled {
-			out = append(out, seen.admitted(one.Request, ""))
+			out = append(out, seen.admitted(one.Request, one.Association.Partition))
 		}
 	}
 	return out

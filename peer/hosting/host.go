@@ -63,6 +63,14 @@ func (h Host) Associate(origin protocol.SiteName, spec *protocol.Spec) (associat
 	return h.Config.Associations.Map(origin, spec.User, spec.Association)
 }
 
+// Mapped is the association that jobs of an origin get here, none for one that is refused.
+func (h Host) Mapped(origin protocol.SiteName) func(*protocol.Spec) protocol.Association {
+	return func(spec *protocol.Spec) protocol.Association {
+		mapped, _ := h.Associate(origin, spec)
+		return mapped.Association
+	}
+}
+
 // priced is a job as the site prices it.
 func priced(spec *protocol.Spec, mapped *association.Mapped) *protocol.Spec {
 	by := mapped.Price(spec.Association)

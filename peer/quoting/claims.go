@@ -16,13 +16,14 @@ type Claims map[protocol.Tag]Claim
 
 // Claim is one tentative allocation.
 type Claim struct {
-	since   protocol.Instant
-	request protocol.Request
+	since       protocol.Instant
+	request     protocol.Request
+	association protocol.Association
 }
 
-// Add claims room for a placement. One that has a claim gets the new one instead.
-func (c Claims) Add(tag protocol.Tag, since protocol.Instant, request protocol.Request) {
-	c[tag] = Claim{since: since, request: request}
+// Add claims room for a placement, whose association is by the names of the site. One that has a claim gets the new one instead.
+func (c Claims) Add(tag protocol.Tag, since protocol.Instant, request protocol.Request, association protocol.Association) {
+	c[tag] = Claim{since: since, request: request, association: association}
 }
 
 // Drop ends the claim of a placement, if it has one.
@@ -32,7 +33,7 @@ func (c Claims) Drop(tag protocol.Tag) { delete(c, tag) }
 func (c Claims) Ahead() []localsched.Tentative {
 	out := make([]localsched.Tentative, 0, len(c))
 	for tag, one := range c {
-		out = append(out, localsched.Tentative{Tag: tag, Request: one.request})
+		out = append(out, localsched.Tentative{Tag: tag, Request: one.request, Association: one.association})
 	}
 	slices.SortFunc(out, func(a, b localsched.Tentative) int {
 		return cmp.Or(

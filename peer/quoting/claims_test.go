@@ -14,7 +14,7 @@ func TestClaims(t *testing.T) {
 	t.Parallel()
 	claims := quoting.Claims{}
 	add := func(since protocol.Instant, job protocol.JobID, epoch protocol.Epoch, cpus int) {
-		claims.Add(protocol.Tag{Job: job, Epoch: epoch}, since, protocol.Request{Job: job, CPUs: cpus})
+		claims.Add(protocol.Tag{Job: job, Epoch: epoch}, since, protocol.Request{Job: job, CPUs: cpus}, protocol.Association{Partition: "long"})
 	}
 	add(20, 1, 1, 1)
 	add(10, 3, 1, 2)
@@ -30,7 +30,7 @@ func TestClaims(t *testing.T) {
 	if got := tags(); !slices.Equal(got, want) {
 		t.Errorf("the oldest first, and then by tag: %v, want %v", got, want)
 	}
-	if got := claims.Ahead()[3]; !reflect.DeepEqual(got, localsched.Tentative{Tag: want[3], Request: protocol.Request{Job: 1, CPUs: 1}}) {
+	if got := claims.Ahead()[3]; !reflect.DeepEqual(got, localsched.Tentative{Tag: want[3], Request: protocol.Request{Job: 1, CPUs: 1}, Association: protocol.Association{Partition: "long"}}) {
 		t.Errorf("the claim is %+v", got)
 	}
 	if got := claims.Free(12); got != 2 {

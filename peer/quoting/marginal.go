@@ -16,18 +16,22 @@ type Marginal struct {
 	jobs    int
 	until   protocol.Instant // no more quotes are requested then
 	request protocol.Request
+	mapped  protocol.Association // of the job, by the names of the site
 	first   protocol.Duration
 	waits   []protocol.Duration
 }
 
 // FindMarginal begins the search for this number of jobs of a question, whose quotes are these. It ends at
-// the instant with what is known by then; false: there is nothing to be found.
-func FindMarginal(specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *protocol.Capacity, until protocol.Instant) (Marginal, bool) {
+// the instant with what is known by then; false: there is nothing to be found. The function says what the
+// association of a job is at the site.
+func FindMarginal(
+	specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *protocol.Capacity, until protocol.Instant, mapped func(*protocol.Spec) protocol.Association,
+) (Marginal, bool) {
 	i, ok := median(specs, quotes)
 	if jobs = min(jobs, len(specs), protocol.MaxMarginalJobs); jobs < 2 || !ok {
 		return Marginal{}, false
 	}
-	return Marginal{jobs: jobs, until: until, request: specs[i].ScaledRequest(on), first: quotes[i].AWT}, true
+	return Marginal{jobs: jobs, until: until, request: specs[i].ScaledRequest(on), mapped: mapped(&specs[i]), first: quotes[i].AWT}, true
 }
 
 // Waits are those that are known. They do not fall.
@@ -40,11 +44,12 @@ func (m *Marginal) Next(ahead []localsched.Tentative, now protocol.Instant) (que
 	}
 	request := m.request
 	request.Job = 0 // of no job in particular
-	query = localsched.Query{Jobs: []protocol.Request{request}, Ahead: ahead}
+	query = localsched.Query{Ahead: ahead}
+	query.Add(request, m.mapped)
 	for k := range len(m.waits) + 1 {
 		query.Ahead = append(query.Ahead, localsched.Tentative{
 			Tag:     protocol.Tag{Job: m.request.Job, Epoch: math.MaxUint32 - protocol.Epoch(k)},
-			Request: m.request,
+			Request: m.request, Association: m.mapped,
 		})
 	}
 	return query, true

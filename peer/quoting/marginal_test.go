@@ -27,6 +27,8 @@ func quoted(cpus ...int) (specs []protocol.Spec, quotes []protocol.Quote) {
 	return specs, quotes
 }
 
+func unmapped(*protocol.Spec) protocol.Association { return protocol.Association{} }
+
 func TestMarginalWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -48,7 +50,7 @@ func TestMarginalWaits(t *testing.T) {
 		"nothing is taken":                {[]int{-1, -1}, 4, nil, nil},
 	} {
 		specs, quotes := quoted(c.cpus...)
-		m, ok := quoting.FindMarginal(specs, quotes, c.jobs, &machine, 100)
+		m, ok := quoting.FindMarginal(specs, quotes, c.jobs, &machine, 100, unmapped)
 		if ok != (c.want != nil) {
 			t.Errorf("%s: there is something to be found: %v", name, ok)
 		}
@@ -93,7 +95,13 @@ func TestMarginalQuestion(t *testing.T) {
 		"of those that are taken": {[]int{-9, 7, -9, 8, 5}, 7},
 	} {
 		specs, quotes := quoted(c.cpus...)
-		m, ok := quoting.FindMarginal(specs, quotes, 4, &machine, 100)
+		long := func(one *protocol.Spec) protocol.Association {
+			if one.CPUs != c.want {
+				t.Errorf("%s: mapped is a job of %d CPUs", name, one.CPUs)
+			}
+			return protocol.Association{Partition: "long"}
+		}
+		m, ok := quoting.FindMarginal(specs, quotes, 4, &machine, 100, long)
 		claimed := []localsched.Tentative{{Tag: protocol.Tag{Job: 99, Epoch: 1}, Request: protocol.Request{CPUs: 3}}}
 		query, more := m.Next(claimed, 99)
 		if !ok || !more || len(query.Jobs) != 1 || query.Jobs[0].CPUs != c.want || query.Jobs[0].Job != 0 {
@@ -102,6 +110,9 @@ func TestMarginalQuestion(t *testing.T) {
 		if len(query.Ahead) != 2 || !reflect.DeepEqual(query.Ahead[0], claimed[0]) || query.Ahead[1].Request.CPUs != c.want ||
 			query.Ahead[1].Tag.Epoch != math.MaxUint32 || query.Ahead[1].Tag.Job != query.Ahead[1].Request.Job {
 			t.Errorf("%s: ahead are %+v", name, query.Ahead)
+		}
+		if query.Association(0).Partition != "long" || query.Ahead[1].Association.Partition != "long" {
+			t.Errorf("%s: asked without the association: %+v", name, query)
 		}
 		m.Take([]protocol.Quote{{}})
 		if query, more = m.Next(nil, 99); !more || len(query.Ahead) != 2 || query.Ahead[1].Tag.Epoch != math.MaxUint32-1 {
@@ -116,7 +127,7 @@ func TestMarginalQuestion(t *testing.T) {
 func TestMarginalBound(t *testing.T) {
 	t.Parallel()
 	specs, quotes := quoted(slices.Repeat([]int{1}, 2*protocol.MaxMarginalJobs)...)
-	m, _ := quoting.FindMarginal(specs, quotes, 2*protocol.MaxMarginalJobs, &machine, 1)
+	m, _ := quoting.FindMarginal(specs, quotes, 2*protocol.MaxMarginalJobs, &machine, 1, unmapped)
 	for {
 		if _, more := m.Next(nil, 0); !more {
 			break

@@ -52,7 +52,9 @@ func drawQuery(t *rapid.T) localsched.Query {
 		Jobs: protocoltest.Slice(t, drawRequest),
 		Ahead: protocoltest.Slice(t, func(t *rapid.T) localsched.Tentative {
 			tag := protocoltest.Tag(t)
-			return localsched.Tentative{Tag: tag, Request: protocoltest.Request(t, tag.Job)}
+			one := localsched.Tentative{Tag: tag, Request: protocoltest.Request(t, tag.Job)}
+			one.Association.Partition = rapid.SampledFrom([]string{"", "batch,long"}).Draw(t, "partition")
+			return one
 		}),
 	}
 	if rapid.Bool().Draw(t, "protects") {

@@ -389,7 +389,9 @@ type Tentative struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Tag   *v1.Tag                `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
 	// Of the job of the tag.
-	Request       *v1.Request `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	Request *v1.Request `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	// What it is at this site; none: it has none.
+	Association   *v1.Association `protobuf:"bytes,40,opt,name=association,proto3" json:"association,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -434,6 +436,13 @@ func (x *Tentative) GetTag() *v1.Tag {
 func (x *Tentative) GetRequest() *v1.Request {
 	if x != nil {
 		return x.Request
+	}
+	return nil
+}
+
+func (x *Tentative) GetAssociation() *v1.Association {
+	if x != nil {
+		return x.Association
 	}
 	return nil
 }
@@ -1963,10 +1972,11 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\v2\x1d.switchyard.common.v1.RequestR\x04jobs\x129\n" +
 	"\x05ahead\x18\x02 \x03(\v2#.switchyard.localsched.v1.TentativeR\x05ahead\x12!\n" +
 	"\fprotect_site\x18\x03 \x01(\rR\vprotectSite\x12E\n" +
-	"\fassociations\x18( \x03(\v2!.switchyard.common.v1.AssociationR\fassociations\"q\n" +
+	"\fassociations\x18( \x03(\v2!.switchyard.common.v1.AssociationR\fassociations\"\xb6\x01\n" +
 	"\tTentative\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x127\n" +
-	"\arequest\x18\x02 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\"D\n" +
+	"\arequest\x18\x02 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12C\n" +
+	"\vassociation\x18( \x01(\v2!.switchyard.common.v1.AssociationR\vassociation\"D\n" +
 	"\rQuoteResponse\x123\n" +
 	"\x06quotes\x18\x01 \x03(\v2\x1b.switchyard.common.v1.QuoteR\x06quotes\"\x8d\x02\n" +
 	"\rSubmitRequest\x12+\n" +
@@ -2161,76 +2171,77 @@ var file_protocol_localsched_v1_localsched_proto_depIdxs = []int32{
 	38, // 4: switchyard.localsched.v1.QuoteRequest.associations:type_name -> switchyard.common.v1.Association
 	39, // 5: switchyard.localsched.v1.Tentative.tag:type_name -> switchyard.common.v1.Tag
 	37, // 6: switchyard.localsched.v1.Tentative.request:type_name -> switchyard.common.v1.Request
-	40, // 7: switchyard.localsched.v1.QuoteResponse.quotes:type_name -> switchyard.common.v1.Quote
-	39, // 8: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.common.v1.Tag
-	41, // 9: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.common.v1.Spec
-	42, // 10: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.common.v1.Payload
-	39, // 11: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.common.v1.Tag
-	39, // 12: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.common.v1.Tag
-	37, // 13: switchyard.localsched.v1.ReserveRequest.request:type_name -> switchyard.common.v1.Request
-	38, // 14: switchyard.localsched.v1.ReserveRequest.association:type_name -> switchyard.common.v1.Association
-	0,  // 15: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
-	1,  // 16: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
-	21, // 17: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
-	36, // 18: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.common.v1.Load
-	39, // 19: switchyard.localsched.v1.Change.tag:type_name -> switchyard.common.v1.Tag
-	43, // 20: switchyard.localsched.v1.Change.state:type_name -> switchyard.common.v1.JobState
-	44, // 21: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.common.v1.Outcome
-	39, // 22: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	45, // 23: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
-	35, // 24: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.common.v1.Capacity
-	39, // 25: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.common.v1.Tag
-	37, // 26: switchyard.localsched.v1.EngineSubmitRequest.request:type_name -> switchyard.common.v1.Request
-	39, // 27: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.common.v1.Tag
-	39, // 28: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.common.v1.Tag
-	39, // 29: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.common.v1.Tag
-	36, // 30: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.common.v1.Load
-	37, // 31: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.common.v1.Request
-	37, // 32: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.common.v1.Request
-	32, // 33: switchyard.localsched.v1.PlanResponse.planned:type_name -> switchyard.localsched.v1.Planned
-	2,  // 34: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
-	4,  // 35: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
-	6,  // 36: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
-	9,  // 37: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
-	11, // 38: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
-	11, // 39: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
-	11, // 40: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
-	19, // 41: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
-	22, // 42: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
-	11, // 43: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
-	12, // 44: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
-	11, // 45: switchyard.localsched.v1.Scheduler.CancelReservation:input_type -> switchyard.localsched.v1.TagRequest
-	24, // 46: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
-	26, // 47: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
-	27, // 48: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
-	27, // 49: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
-	28, // 50: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
-	30, // 51: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
-	33, // 52: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
-	3,  // 53: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
-	5,  // 54: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.LoadResponse
-	8,  // 55: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
-	10, // 56: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
-	15, // 57: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
-	16, // 58: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
-	17, // 59: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
-	20, // 60: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
-	23, // 61: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
-	18, // 62: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
-	13, // 63: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
-	14, // 64: switchyard.localsched.v1.Scheduler.CancelReservation:output_type -> switchyard.localsched.v1.CancelReservationResponse
-	25, // 65: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
-	29, // 66: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
-	29, // 67: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
-	29, // 68: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
-	29, // 69: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
-	31, // 70: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
-	34, // 71: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
-	53, // [53:72] is the sub-list for method output_type
-	34, // [34:53] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	38, // 7: switchyard.localsched.v1.Tentative.association:type_name -> switchyard.common.v1.Association
+	40, // 8: switchyard.localsched.v1.QuoteResponse.quotes:type_name -> switchyard.common.v1.Quote
+	39, // 9: switchyard.localsched.v1.SubmitRequest.tag:type_name -> switchyard.common.v1.Tag
+	41, // 10: switchyard.localsched.v1.SubmitRequest.spec:type_name -> switchyard.common.v1.Spec
+	42, // 11: switchyard.localsched.v1.SubmitRequest.payload:type_name -> switchyard.common.v1.Payload
+	39, // 12: switchyard.localsched.v1.TagRequest.tag:type_name -> switchyard.common.v1.Tag
+	39, // 13: switchyard.localsched.v1.ReserveRequest.tag:type_name -> switchyard.common.v1.Tag
+	37, // 14: switchyard.localsched.v1.ReserveRequest.request:type_name -> switchyard.common.v1.Request
+	38, // 15: switchyard.localsched.v1.ReserveRequest.association:type_name -> switchyard.common.v1.Association
+	0,  // 16: switchyard.localsched.v1.FindByTagResponse.presence:type_name -> switchyard.localsched.v1.FindByTagResponse.Presence
+	1,  // 17: switchyard.localsched.v1.WithdrawResponse.withdrawal:type_name -> switchyard.localsched.v1.WithdrawResponse.Withdrawal
+	21, // 18: switchyard.localsched.v1.WatchResponse.changes:type_name -> switchyard.localsched.v1.Change
+	36, // 19: switchyard.localsched.v1.WatchResponse.load:type_name -> switchyard.common.v1.Load
+	39, // 20: switchyard.localsched.v1.Change.tag:type_name -> switchyard.common.v1.Tag
+	43, // 21: switchyard.localsched.v1.Change.state:type_name -> switchyard.common.v1.JobState
+	44, // 22: switchyard.localsched.v1.Change.outcome:type_name -> switchyard.common.v1.Outcome
+	39, // 23: switchyard.localsched.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	45, // 24: switchyard.localsched.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	35, // 25: switchyard.localsched.v1.OpenRequest.capacity:type_name -> switchyard.common.v1.Capacity
+	39, // 26: switchyard.localsched.v1.EngineSubmitRequest.tag:type_name -> switchyard.common.v1.Tag
+	37, // 27: switchyard.localsched.v1.EngineSubmitRequest.request:type_name -> switchyard.common.v1.Request
+	39, // 28: switchyard.localsched.v1.EngineTagRequest.tag:type_name -> switchyard.common.v1.Tag
+	39, // 29: switchyard.localsched.v1.ActionsResponse.starts:type_name -> switchyard.common.v1.Tag
+	39, // 30: switchyard.localsched.v1.ActionsResponse.kills:type_name -> switchyard.common.v1.Tag
+	36, // 31: switchyard.localsched.v1.ActionsResponse.load:type_name -> switchyard.common.v1.Load
+	37, // 32: switchyard.localsched.v1.PlanRequest.ahead:type_name -> switchyard.common.v1.Request
+	37, // 33: switchyard.localsched.v1.PlanRequest.jobs:type_name -> switchyard.common.v1.Request
+	32, // 34: switchyard.localsched.v1.PlanResponse.planned:type_name -> switchyard.localsched.v1.Planned
+	2,  // 35: switchyard.localsched.v1.Scheduler.Describe:input_type -> switchyard.localsched.v1.DescribeRequest
+	4,  // 36: switchyard.localsched.v1.Scheduler.Load:input_type -> switchyard.localsched.v1.LoadRequest
+	6,  // 37: switchyard.localsched.v1.Scheduler.Quote:input_type -> switchyard.localsched.v1.QuoteRequest
+	9,  // 38: switchyard.localsched.v1.Scheduler.Submit:input_type -> switchyard.localsched.v1.SubmitRequest
+	11, // 39: switchyard.localsched.v1.Scheduler.FindByTag:input_type -> switchyard.localsched.v1.TagRequest
+	11, // 40: switchyard.localsched.v1.Scheduler.Withdraw:input_type -> switchyard.localsched.v1.TagRequest
+	11, // 41: switchyard.localsched.v1.Scheduler.Kill:input_type -> switchyard.localsched.v1.TagRequest
+	19, // 42: switchyard.localsched.v1.Scheduler.Watch:input_type -> switchyard.localsched.v1.WatchRequest
+	22, // 43: switchyard.localsched.v1.Scheduler.Fetch:input_type -> switchyard.localsched.v1.FetchRequest
+	11, // 44: switchyard.localsched.v1.Scheduler.Forget:input_type -> switchyard.localsched.v1.TagRequest
+	12, // 45: switchyard.localsched.v1.Scheduler.Reserve:input_type -> switchyard.localsched.v1.ReserveRequest
+	11, // 46: switchyard.localsched.v1.Scheduler.CancelReservation:input_type -> switchyard.localsched.v1.TagRequest
+	24, // 47: switchyard.localsched.v1.Engine.Open:input_type -> switchyard.localsched.v1.OpenRequest
+	26, // 48: switchyard.localsched.v1.Engine.Submit:input_type -> switchyard.localsched.v1.EngineSubmitRequest
+	27, // 49: switchyard.localsched.v1.Engine.Withdraw:input_type -> switchyard.localsched.v1.EngineTagRequest
+	27, // 50: switchyard.localsched.v1.Engine.Finished:input_type -> switchyard.localsched.v1.EngineTagRequest
+	28, // 51: switchyard.localsched.v1.Engine.Tick:input_type -> switchyard.localsched.v1.TickRequest
+	30, // 52: switchyard.localsched.v1.Engine.Plan:input_type -> switchyard.localsched.v1.PlanRequest
+	33, // 53: switchyard.localsched.v1.Engine.Close:input_type -> switchyard.localsched.v1.CloseRequest
+	3,  // 54: switchyard.localsched.v1.Scheduler.Describe:output_type -> switchyard.localsched.v1.DescribeResponse
+	5,  // 55: switchyard.localsched.v1.Scheduler.Load:output_type -> switchyard.localsched.v1.LoadResponse
+	8,  // 56: switchyard.localsched.v1.Scheduler.Quote:output_type -> switchyard.localsched.v1.QuoteResponse
+	10, // 57: switchyard.localsched.v1.Scheduler.Submit:output_type -> switchyard.localsched.v1.SubmitResponse
+	15, // 58: switchyard.localsched.v1.Scheduler.FindByTag:output_type -> switchyard.localsched.v1.FindByTagResponse
+	16, // 59: switchyard.localsched.v1.Scheduler.Withdraw:output_type -> switchyard.localsched.v1.WithdrawResponse
+	17, // 60: switchyard.localsched.v1.Scheduler.Kill:output_type -> switchyard.localsched.v1.KillResponse
+	20, // 61: switchyard.localsched.v1.Scheduler.Watch:output_type -> switchyard.localsched.v1.WatchResponse
+	23, // 62: switchyard.localsched.v1.Scheduler.Fetch:output_type -> switchyard.localsched.v1.FetchResponse
+	18, // 63: switchyard.localsched.v1.Scheduler.Forget:output_type -> switchyard.localsched.v1.ForgetResponse
+	13, // 64: switchyard.localsched.v1.Scheduler.Reserve:output_type -> switchyard.localsched.v1.ReserveResponse
+	14, // 65: switchyard.localsched.v1.Scheduler.CancelReservation:output_type -> switchyard.localsched.v1.CancelReservationResponse
+	25, // 66: switchyard.localsched.v1.Engine.Open:output_type -> switchyard.localsched.v1.OpenResponse
+	29, // 67: switchyard.localsched.v1.Engine.Submit:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 68: switchyard.localsched.v1.Engine.Withdraw:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 69: switchyard.localsched.v1.Engine.Finished:output_type -> switchyard.localsched.v1.ActionsResponse
+	29, // 70: switchyard.localsched.v1.Engine.Tick:output_type -> switchyard.localsched.v1.ActionsResponse
+	31, // 71: switchyard.localsched.v1.Engine.Plan:output_type -> switchyard.localsched.v1.PlanResponse
+	34, // 72: switchyard.localsched.v1.Engine.Close:output_type -> switchyard.localsched.v1.CloseResponse
+	54, // [54:73] is the sub-list for method output_type
+	35, // [35:54] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_protocol_localsched_v1_localsched_proto_init() }

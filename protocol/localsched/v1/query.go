@@ -47,7 +47,11 @@ func EncodeQuery(q localsched.Query) *QuoteRequest {
 	}
 	for _, one := range q.Ahead {
 		tag, request := encodePlaced(one.Tag, one.Request)
-		m.Ahead = append(m.Ahead, &Tentative{Tag: tag, Request: request})
+		tentative := &Tentative{Tag: tag, Request: request}
+		if one.Association != (protocol.Association{}) {
+			tentative.Association = commonv1.EncodeAssociation(one.Association)
+		}
+		m.Ahead = append(m.Ahead, tentative)
 	}
 	m.Associations = wire.Convert(q.Associations, commonv1.EncodeAssociation)
 	return m
@@ -79,7 +83,11 @@ func DecodeQuery(m *QuoteRequest) (localsched.Query, error) {
 
 func decodeTentative(m *Tentative) (localsched.Tentative, error) {
 	tag, request, err := decodePlaced(m.GetTag(), m.GetRequest())
-	return localsched.Tentative{Tag: tag, Request: request}, err
+	if err != nil {
+		return localsched.Tentative{}, err
+	}
+	association, err := commonv1.DecodeAssociation(m.GetAssociation())
+	return localsched.Tentative{Tag: tag, Request: request, Association: association}, wire.In("association", err)
 }
 
 func checkProtectSite(number uint32) error {
