@@ -102,6 +102,29 @@ as_qos = "HIGH"
 	problemstest.Check(t, err, problemstest.At("site.toml", 6, "cost.qos_factors.low", `is the same QOS as "Low"`))
 }
 
+// TestAssociationsNeedARestart: tables that need what changes with a restart only wait for that too.
+func TestAssociationsNeedARestart(t *testing.T) {
+	t.Parallel()
+	const slurm, costs = "[localsched]\nplugin = \"slurm\"\n[localsched.slurm]\npartitions = ", "currency = \"CHF\"\n[cost]\nqos_factors = "
+	for name, c := range map[string]struct{ before, after, rule string }{
+		"a QOS":       {costs + "{ low = 0.5 }\n", costs + "{ low = 0.5, high = 2 }\n", "as_qos = \"high\"\n"},
+		"a partition": {slurm + "[\"batch\"]\n", slurm + "[\"batch\", \"long\"]\n", "as_partition = \"long\"\n"},
+	} {
+		const own = "[[association]]\norigin = \"north\"\n"
+		before, after := loaded(t, c.before+own+"account = \"*\"\n"), loaded(t, c.after+own+c.rule)
+		if got := before.With(after).Associations; len(got) != 1 || got[0].Account != "*" {
+			t.Errorf("%s: the running site has %+v", name, got)
+		}
+		changes := before.Changes(after)
+		if len(changes) < 2 || slices.ContainsFunc(changes, func(c config.Change) bool { return c.Live }) {
+			t.Errorf("%s: %+v", name, changes)
+		}
+		if back := after.With(before).Associations; back[0].Account != "*" {
+			t.Errorf("%s: back the site has %+v", name, back)
+		}
+	}
+}
+
 // TestAssociationsChange: a reload replaces all tables, since their order counts.
 func TestAssociationsChange(t *testing.T) {
 	t.Parallel()

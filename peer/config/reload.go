@@ -26,6 +26,7 @@ type Change struct {
 // change.
 func (c *Config) Changes(next *Config) (changes []Change) {
 	partners := c.mayHave(next.Partners)
+	associations := c.mayAssociate(next)
 	for _, s := range reference() {
 		from, to := c.values(s), next.values(s)
 		for _, key := range orderedKeys(from, to) {
@@ -35,7 +36,7 @@ func (c *Config) Changes(next *Config) (changes []Change) {
 				case partnerSection:
 					live = partners
 				case associationSection:
-					live = true
+					live = associations
 				}
 				changes = append(changes, Change{Key: key, From: from[key].text, To: to[key].text, Live: live})
 			}
@@ -109,6 +110,19 @@ func (c *Config) mayHave(partners []Partner) bool {
 	return r.Err() == nil
 }
 
+// mayAssociate says the same of the associations of another configuration: those that name a QOS of [cost]
+// qos_factors or a partition of the batch system need it in this one.
+func (c *Config) mayAssociate(next *Config) bool {
+	mixed := *c
+	mixed.Associations = next.Associations
+	if c.mayHave(next.Partners) {
+		mixed.Partners = next.Partners
+	}
+	r := &checker{Reader: settings.NewReader(&mixed), config: &mixed}
+	r.checkAssociations()
+	return r.Err() == nil
+}
+
 // OtherPartners lists by name the partners that another configuration would add and remove.
 func (c *Config) OtherPartners(next *Config) (added, removed []protocol.SiteName) {
 	return next.without(c), c.without(next)
@@ -158,7 +172,9 @@ func (c *Config) With(next *Config) *Config {
 			mixed.Plugins = append(mixed.Plugins, p)
 		}
 	}
-	mixed.replaceAssociations(next)
+	if c.mayAssociate(next) {
+		mixed.replaceAssociations(next)
+	}
 	if c.mayHave(next.Partners) {
 		maps.DeleteFunc(mixed.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
 		mixed.Partners = slices.Clone(next.Partners)
