@@ -1,18 +1,63 @@
 package config
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 )
+
+// TestDirectoryServiceIsAway: a configuration whose accounts cannot be looked up is read all the same, in the time for
+// all of them, with a warning for each place; each is asked about once.
+func TestDirectoryServiceIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := map[string]int{}
+		began := time.Now()
+		r := newChecker()
+		r.uidOf = lookUps(func(ctx context.Context, name string) (passwd.Entry, error) {
+			asked[name]++
+			<-ctx.Done()
+			return passwd.Entry{}, errors.New("no answer")
+		}, time.Minute)
+		r.Text("site.toml", ".", `
+			[site]
+			name = "north"
+			number = 1
+			[accounts]
+			local = { ada = "a", bob = "b", eve = "a", joe = "c" }
+		`)
+		c, err := r.finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := 0
+		for _, line := range c.Warnings {
+			if strings.Contains(line.String(), "cannot be looked up now: no answer") {
+				warned++
+			}
+		}
+		if warned != 4 || len(asked) != 3 || asked["a"] != 1 || time.Since(began) != time.Minute {
+			t.Errorf("after %v, asked %v, warned %v", time.Since(began), asked, c.Warnings)
+		}
+	})
+}
 
 // TestRootByAnotherName: whom the configuration maps to user 0 is refused, whatever the
 // account is called.
 func TestRootByAnotherName(t *testing.T) {
 	t.Parallel()
 	r := newChecker()
-	r.uidOf = func(account string) (uint32, bool) {
+	r.uidOf = func(account string) (uint32, error) {
 		uid, known := map[string]uint32{"toor": 0, "grid": 1000}[account]
-		return uid, known
+		if !known {
+			return 0, passwd.ErrUnknown
+		}
+		return uid, nil
 	}
 	r.Text("site.toml", ".", `
 		[site]

@@ -23,7 +23,7 @@ const maxSocket = 103
 type checker struct {
 	*settings.Reader
 	config *Config
-	uidOf  func(account string) (uid uint32, known bool)
+	uidOf  func(account string) (uint32, error) // [passwd.ErrUnknown] of one that is not known, or not to be looked up
 
 	elsewhere bool // this is not the site's computer
 	simulated bool // the tables are those of a site of an experiment

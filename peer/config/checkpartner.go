@@ -1,11 +1,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -35,12 +37,22 @@ func (r *checker) checkUser(key, user string) {
 // checkAccount checks the account that a user is mapped to. Whatever it is called, no job
 // runs as user 0.
 func (r *checker) checkAccount(key, account string) {
-	switch uid, known := r.uidOf(account); {
+	switch {
 	case account == "root":
 		r.Problem(key, "is mapped to root, but no job may run as root; use another account")
 	case account == "" || account[0] == '-' || strings.ContainsAny(account, "*:/, \t\r\n"):
 		r.Problem(key, "is mapped to %q, which is not a valid account name; use an account of this machine", account)
-	case known && uid == 0:
+	default:
+		r.checkNotRoot(key, account)
+	}
+}
+
+func (r *checker) checkNotRoot(key, account string) {
+	switch uid, err := r.uidOf(account); {
+	case errors.Is(err, passwd.ErrUnknown):
+	case err != nil:
+		r.Warn(key, "%q is not checked, since it cannot be looked up now: %v", account, err)
+	case uid == 0:
 		r.Problem(key, "is mapped to %q, which has user ID 0 (root), but no job may run as root; use another account", account)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
@@ -37,7 +38,7 @@ func Load(paths ...string) (*Config, error) {
 // are not read from their files, and accounts not looked up.
 func LoadElsewhere(paths ...string) (*Config, error) {
 	c := newChecker()
-	c.elsewhere, c.uidOf = true, func(string) (uint32, bool) { return 0, false }
+	c.elsewhere, c.uidOf = true, noUID
 	for _, file := range c.find(paths) {
 		c.File(file)
 	}
@@ -46,14 +47,38 @@ func LoadElsewhere(paths ...string) (*Config, error) {
 
 func newChecker() *checker {
 	c := Default()
-	return &checker{Reader: settings.NewReader(c), config: c, uidOf: uidOf}
+	return &checker{Reader: settings.NewReader(c), config: c, uidOf: lookUps(passwd.ByName, lookUpTime)}
 }
 
-// uidOf is the user id of an account, if this machine knows it.
-func uidOf(account string) (uid uint32, known bool) {
-	found, err := passwd.ByName(context.Background(), account)
-	return found.UID, err == nil
+// lookUpTime bounds what a configuration waits for a directory service, for all its accounts together: a reload
+// waits for it.
+const lookUpTime = 10 * time.Second
+
+// lookUps finds the user ids of accounts, asks about each once, and for no longer than a time about all.
+func lookUps(byName func(context.Context, string) (passwd.Entry, error), within time.Duration) func(account string) (uint32, error) {
+	type answer struct {
+		uid uint32
+		err error
+	}
+	known := map[string]answer{}
+	var end time.Time // once the first is looked up
+	return func(account string) (uint32, error) {
+		if has, asked := known[account]; asked {
+			return has.uid, has.err
+		}
+		if end.IsZero() {
+			end = time.Now().Add(within)
+		}
+		ctx, stop := context.WithDeadline(context.Background(), end)
+		defer stop()
+		found, err := byName(ctx, account)
+		known[account] = answer{found.UID, err}
+		return found.UID, err
+	}
 }
+
+// noUID looks no account up.
+func noUID(string) (uint32, error) { return 0, passwd.ErrUnknown }
 
 // finish checks what was read.
 func (r *checker) finish() (*Config, error) {

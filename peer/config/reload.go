@@ -104,7 +104,7 @@ const (
 func (c *Config) mayHave(partners []Partner) bool {
 	mixed := *c
 	mixed.Partners = partners
-	r := &checker{Reader: settings.NewReader(&mixed), config: &mixed, uidOf: uidOf}
+	r := &checker{Reader: settings.NewReader(&mixed), config: &mixed, uidOf: noUID} // [Load] has looked them up
 	r.checkPartners()
 	r.checkCurrencies()
 	return r.Err() == nil
