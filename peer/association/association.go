@@ -236,6 +236,12 @@ func fold(name string) string {
 // SameQOS says whether two names are of one QOS.
 func SameQOS(a, b string) bool { return fold(a) == fold(b) }
 
+// IsFor says whether a rule is for jobs of an origin.
+func IsFor(r *Rule, origin protocol.SiteName) bool { return fits(r.Origin, string(origin)) }
+
+// Covers says whether a partition is among those that a rule names, if it names any.
+func Covers(r *Rule, partition string) bool { return r.Partition != "" && fits(r.Partition, partition) }
+
 // free is [fits] for a pattern that need not be there.
 func free(pattern, name string) bool { return pattern == "" || fits(pattern, name) }
 

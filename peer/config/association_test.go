@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,6 +86,30 @@ func TestAssociationTables(t *testing.T) {
 	}
 	if _, err = table.Map("north", "alice", protocol.Association{QOS: "high"}); err == nil {
 		t.Error("a QOS that the site does not have")
+	}
+}
+
+// TestRefusedPartition: a refusal by name keeps no job out that names no partition, which is said, unless such jobs get
+// another one.
+func TestRefusedPartition(t *testing.T) {
+	t.Parallel()
+	const refuse = "[[association]]\norigin = \"s*\"\npartition = \"gpu*\"\nrefuse = \"for the staff\"\n"
+	const slurm = "[localsched]\nplugin = \"slurm\"\n[localsched.slurm]\npartitions = "
+	for name, c := range map[string]struct {
+		partitions, more string
+		warned           bool
+	}{
+		"jobs get any":             {"[\"batch\", \"gpu1\"]\n", "[[association]]\norigin = \"south\"\npartition = \"*\"\n", true},
+		"jobs get another":         {"[\"batch\", \"gpu1\"]\n", "[[association]]\norigin = \"south\"\nas_partition = \"batch\"\n", false},
+		"the site has it not":      {"[\"batch\"]\n", "", false},
+		"such jobs are refused":    {"[\"batch\", \"gpu1\"]\n", "[[association]]\norigin = \"*\"\nrefuse = \"name one\"\n", false},
+		"another is for its users": {"[\"gpu1\"]\n", "[[association]]\norigin = \"south\"\nuser = \"ada\"\nas_partition = \"gpu1\"\n", true},
+	} {
+		warnings := loaded(t, slurm+c.partitions+partner("south", south, "")+refuse+c.more).Warnings
+		warned := strings.Contains(fmt.Sprint(warnings), `jobs of south that name no partition are put in any of [localsched.slurm] partitions, also in "gpu1"`)
+		if warned != c.warned {
+			t.Errorf("%s: %v", name, warnings)
+		}
 	}
 }
 

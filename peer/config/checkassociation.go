@@ -81,6 +81,31 @@ func (r *checker) checkAssociationResult(key string, rule *association.Rule) {
 	}
 	r.checkRefuse(key+".refuse", rule.Refuse)
 	r.checkHas(key, rule)
+	r.warnOfRefusedPartition(key, rule)
+}
+
+// warnOfRefusedPartition warns of a partition that is refused by name, and that jobs get which name none.
+func (r *checker) warnOfRefusedPartition(key string, rule *association.Rule) {
+	s := r.config.LocalSched.Slurm
+	if s == nil || rule.Refuse == "" {
+		return
+	}
+	i := slices.IndexFunc(s.Partitions, func(name string) bool { return association.Covers(rule, name) })
+	if i < 0 {
+		return
+	}
+	origins := []protocol.SiteName{r.config.Site.Name}
+	for k := range r.config.Partners {
+		origins = append(origins, r.config.Partners[k].Name)
+	}
+	for _, origin := range origins {
+		got, err := r.config.AssociationTable().Map(origin, "", protocol.Association{})
+		if association.IsFor(rule, origin) && err == nil && got.Partition == "" {
+			r.Warn(key+".refuse", "jobs of %s that name no partition are put in any of [localsched.slurm] partitions, also in %q; "+
+				"give them another one by as_partition in a table for all of them", origin, s.Partitions[i])
+			return
+		}
+	}
 }
 
 func (r *checker) checkRefuse(key, reason string) {
