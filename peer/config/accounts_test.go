@@ -19,11 +19,11 @@ func TestDirectoryServiceIsAway(t *testing.T) {
 		asked := map[string]int{}
 		began := time.Now()
 		r := newChecker()
-		r.uidOf = lookUps(func(ctx context.Context, name string) (passwd.Entry, error) {
+		r.uidOf = (&lookUps{byName: func(ctx context.Context, name string) (passwd.Entry, error) {
 			asked[name]++
 			<-ctx.Done()
 			return passwd.Entry{}, errors.New("no answer")
-		}, time.Minute)
+		}, within: time.Minute}).uid
 		r.Text("site.toml", ".", `
 			[site]
 			name = "north"

@@ -47,7 +47,7 @@ func LoadElsewhere(paths ...string) (*Config, error) {
 
 func newChecker() *checker {
 	c := Default()
-	return &checker{Reader: settings.NewReader(c), config: c, uidOf: lookUps(passwd.ByName, lookUpTime)}
+	return &checker{Reader: settings.NewReader(c), config: c, uidOf: (&lookUps{byName: passwd.ByName, within: lookUpTime}).uid}
 }
 
 // lookUpTime bounds what a configuration waits for a directory service, for all its accounts together: a reload
@@ -55,26 +55,31 @@ func newChecker() *checker {
 const lookUpTime = 10 * time.Second
 
 // lookUps finds the user ids of accounts, asks about each once, and for no longer than a time about all.
-func lookUps(byName func(context.Context, string) (passwd.Entry, error), within time.Duration) func(account string) (uint32, error) {
-	type answer struct {
-		uid uint32
-		err error
+type lookUps struct {
+	byName func(context.Context, string) (passwd.Entry, error)
+	within time.Duration
+	end    time.Time // once the first is looked up
+	known  map[string]foundUID
+}
+
+// foundUID is the user id of an account, or why there is none.
+type foundUID struct {
+	uid uint32
+	err error
+}
+
+func (l *lookUps) uid(account string) (uint32, error) {
+	if has, asked := l.known[account]; asked {
+		return has.uid, has.err
 	}
-	known := map[string]answer{}
-	var end time.Time // once the first is looked up
-	return func(account string) (uint32, error) {
-		if has, asked := known[account]; asked {
-			return has.uid, has.err
-		}
-		if end.IsZero() {
-			end = time.Now().Add(within)
-		}
-		ctx, stop := context.WithDeadline(context.Background(), end)
-		defer stop()
-		found, err := byName(ctx, account)
-		known[account] = answer{found.UID, err}
-		return found.UID, err
+	if l.end.IsZero() {
+		l.known, l.end = make(map[string]foundUID), time.Now().Add(l.within)
 	}
+	ctx, stop := context.WithDeadline(context.Background(), l.end)
+	defer stop()
+	found, err := l.byName(ctx, account)
+	l.known[account] = foundUID{found.UID, err}
+	return found.UID, err
 }
 
 // noUID looks no account up.
