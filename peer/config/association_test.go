@@ -150,6 +150,21 @@ func TestAssociationsNeedARestart(t *testing.T) {
 	}
 }
 
+// TestPartnersWaitForTheirAssociations: a new partner whose rules wait for a restart would be refused nothing.
+func TestPartnersWaitForTheirAssociations(t *testing.T) {
+	t.Parallel()
+	const costs = "currency = \"CHF\"\n[cost]\nqos_factors = "
+	before := loaded(t, costs+"{ low = 0.5 }\n")
+	after := loaded(t, costs+"{ low = 0.5, high = 2 }\n"+partner("south", south, "")+
+		"[[association]]\norigin = \"south\"\nqos = \"low\"\nrefuse = \"not here\"\n[[association]]\norigin = \"south\"\nas_qos = \"high\"\n")
+	if mixed := before.With(after); len(mixed.Partners) > 0 || len(mixed.Associations) > 0 {
+		t.Errorf("the running site has %+v and %+v", mixed.Partners, mixed.Associations)
+	}
+	if changes := before.Changes(after); slices.ContainsFunc(changes, func(c config.Change) bool { return c.Live }) {
+		t.Errorf("%+v", changes)
+	}
+}
+
 // TestAssociationsChange: a reload replaces all tables, since their order counts.
 func TestAssociationsChange(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,7 @@ type Change struct {
 // Changes lists in the order of the reference what another configuration would
 // change.
 func (c *Config) Changes(next *Config) (changes []Change) {
-	partners := c.mayHave(next.Partners)
-	associations := c.mayAssociate(next)
+	partners, associations := c.mayTake(next)
 	for _, s := range reference() {
 		from, to := c.values(s), next.values(s)
 		for _, key := range orderedKeys(from, to) {
@@ -110,6 +109,13 @@ func (c *Config) mayHave(partners []Partner) bool {
 	return r.Err() == nil
 }
 
+// mayTake says whether the partners and the associations of another configuration may be taken now. Partners
+// wait for the associations: without the rules that are meant for it, a new one would be refused nothing.
+func (c *Config) mayTake(next *Config) (partners, associations bool) {
+	associations = c.mayAssociate(next)
+	return associations && c.mayHave(next.Partners), associations
+}
+
 // mayAssociate says the same of the associations of another configuration: those that name a QOS of [cost]
 // qos_factors or a partition of the batch system need it in this one.
 func (c *Config) mayAssociate(next *Config) bool {
@@ -172,10 +178,11 @@ func (c *Config) With(next *Config) *Config {
 			mixed.Plugins = append(mixed.Plugins, p)
 		}
 	}
-	if c.mayAssociate(next) {
+	partners, associations := c.mayTake(next)
+	if associations {
 		mixed.replaceAssociations(next)
 	}
-	if c.mayHave(next.Partners) {
+	if partners {
 		maps.DeleteFunc(mixed.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
 		mixed.Partners = slices.Clone(next.Partners)
 		for i := range next.Partners {
