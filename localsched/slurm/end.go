@@ -132,9 +132,6 @@ func (s *Scheduler) finish(j *job, end spool.End) {
 	if !s.addFiles(j, &end) {
 		return // the next look, or the next Open, finds it ended again
 	}
-	if s.lostOutput(j) {
-		j.record.LoseOutput(&end)
-	}
 	err := s.saveEnd(j, endRecord{End: end})
 	if err != nil {
 		s.config.Log.Error("job_end_save_failed", "job", j.tag.String(), "error", err, "advice", "free space in the spool; the peer retries")
@@ -156,6 +153,7 @@ type packing struct {
 	end   spool.End // with what was there of its output at once
 	pause time.Duration
 	again time.Time // no earlier are they packed
+	lost  bool      // the disk was full while the job ran; that it is full afterwards takes none of its output
 }
 
 // The pauses between attempts to pack files on a full disk.
@@ -175,7 +173,7 @@ func (s *Scheduler) addFiles(j *job, end *spool.End) (done bool) {
 	switch {
 	case waiting == nil:
 		full = j.record.AddOutputFiles(s.ctx, j.dir, end)
-		waiting = &packing{pause: firstFullPause}
+		waiting = &packing{pause: firstFullPause, lost: s.lostOutput(j)}
 	case !killed && time.Now().Before(waiting.again):
 		return false
 	default:
@@ -192,6 +190,9 @@ func (s *Scheduler) addFiles(j *job, end *spool.End) (done bool) {
 	}
 	if !full {
 		j.packing = nil
+		if waiting.lost {
+			j.record.LoseOutput(end)
+		}
 		return true
 	}
 	waiting.end, waiting.again = *end, time.Now().Add(waiting.pause)
