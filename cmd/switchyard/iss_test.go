@@ -34,6 +34,9 @@ price = %g
 name = "solver"
 per_use = 0.25
 
+[localsched.licenses]
+solver = 8
+
 [localsched.cpu_model]
 peak_gflops = %g
 memory_bandwidth = "64GB/s"
