@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,5 +115,132 @@ func TestModesOfOthers(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(to, "run")); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestLinksOfOthersOnTheWay: a link of this account's leads where links of others would send what comes back on to.
+func TestLinksOfOthersOnTheWay(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("a link of another account cannot be made")
+	}
+	for name, tt := range map[string]struct{ group, victim string }{
+		"file":                {"results", "results"},
+		"directory":           {"results", "x"},
+		"directory above one": {"deep/results", "deep"},
+	} {
+		archive := back(t, map[string]string{"results/r": "r"})
+		if tt.victim == "results" {
+			archive = back(t, map[string]string{"results": "r"})
+		}
+		home, group, secret := t.TempDir(), t.TempDir(), t.TempDir()
+		foreign := filepath.Join(group, filepath.Dir(tt.group))
+		if foreign == group {
+			foreign = filepath.Join(group, "results")
+		}
+		write(t, secret, map[string]string{"results/r": "secret", ".bashrc": "secret"})
+		leads := map[string]string{"results": ".bashrc", "x": "results", "deep": "."}[tt.victim]
+		err := errors.Join(os.Symlink(filepath.Join(group, tt.group), filepath.Join(home, "results")),
+			os.Symlink(filepath.Join(secret, leads), foreign), os.Lchown(foreign, 65534, 65534))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = staging.Unpack(t.Context(), bytes.NewReader(archive), staging.Into{Root: open(t, home), Patterns: []string{"results"}})
+		if !errors.Is(err, staging.ErrLink) || !strings.Contains(err.Error(), "another account's link") {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, file := range []string{"results/r", ".bashrc"} {
+			if got, err := os.ReadFile(filepath.Join(secret, file)); err != nil || string(got) != "secret" {
+				t.Errorf("%s: %s has %q, %v", name, file, got, err)
+			}
+		}
+	}
+}
+
+// TestLinksOfOthersThatStayInside: a colleague's directory is one like others; a colleague's link to a file is replaced, and
+// what it leads to is left alone.
+func TestLinksOfOthersThatStayInside(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, home, map[string]string{"shared/kept": "k", "kept": "k"})
+	for link, to := range map[string]string{"results": "shared", "latest": "kept"} {
+		at := filepath.Join(home, link)
+		if err := os.Symlink(to, at); err != nil {
+			t.Fatal(err)
+		}
+		if os.Geteuid() != 0 {
+			t.Skip("a link of another account cannot be made")
+		}
+		if err := os.Lchown(at, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive := back(t, map[string]string{"results/r": "r", "latest": "l"})
+	if _, err := staging.Unpack(t.Context(), bytes.NewReader(archive), staging.Into{Root: open(t, home), Patterns: []string{"results", "latest"}}); err != nil {
+		t.Error(err)
+	}
+	for file, want := range map[string]string{"shared/r": "r", "latest": "l", "kept": "k"} {
+		if got, err := os.ReadFile(filepath.Join(home, file)); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v", file, got, err)
+		}
+	}
+}
+
+// TestOneFileKeepsNoOtherBack: those that their places take are there, and the error names the others.
+func TestOneFileKeepsNoOtherBack(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, home, map[string]string{"b": "a file"})
+	if err := errors.Join(os.Symlink(t.TempDir(), filepath.Join(home, "a")), os.Mkdir(filepath.Join(home, "d"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	archive := back(t, map[string]string{"a/1": "", "a/2": "", "a/3": "", "a/4": "", "a/5": "", "b/x": "x", "c": "c", "d": "d", "e": "e"})
+	placed, err := staging.Unpack(t.Context(), bytes.NewReader(archive), staging.Into{Root: open(t, home)})
+	if !errors.Is(err, staging.ErrLink) || !strings.Contains(err.Error(), "a/1, a/2, a/3, a/4, a/5: ") || !strings.HasSuffix(err.Error(), "; and 2 more") {
+		t.Error(err)
+	}
+	if got := namesOf(placed); !slices.Equal(got, []string{"c", "e"}) {
+		t.Errorf("placed are %q", got)
+	}
+	for _, name := range []string{"c", "e"} {
+		if got, failed := os.ReadFile(filepath.Join(home, name)); failed != nil || string(got) != name {
+			t.Errorf("%s has %q, %v", name, got, failed)
+		}
+	}
+	if _, err = staging.Unpack(t.Context(), bytes.NewReader(archive[:len(archive)-1024-512-200]), staging.Into{Root: open(t, home)}); !errors.Is(err, staging.ErrArchive) {
+		t.Errorf("a cut archive: %v", err)
+	}
+}
+
+// TestRelativeLinks lead from where they are, not from where a path to them goes.
+func TestRelativeLinks(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	write(t, top, map[string]string{"real/deep/work/x": "", "real/deep/work/sub/x": "", "real/data/x": "", "data/x": "", "real/other/y": "old"})
+	for link, to := range map[string]string{
+		"work": "real/deep/work", "real/deep/work/out": "../../data", "real/deep/work/sub/file": "../../../data/link", "real/data/link": "..//other/./y",
+		"real/data/loop": "turn", "real/data/turn": "loop", "real/deep/work/round": "../../data/loop",
+	} {
+		if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work := open(t, filepath.Join(top, "work"))
+	archive := back(t, map[string]string{"out/r": "r", "sub/file": "f"})
+	if _, err := staging.Unpack(t.Context(), bytes.NewReader(archive), staging.Into{Root: work, Patterns: []string{"out", "sub/file"}}); err != nil {
+		t.Error(err)
+	}
+	for file, want := range map[string]string{"real/data/r": "r", "real/other/y": "f"} {
+		if got, err := os.ReadFile(filepath.Join(top, file)); err != nil || string(got) != want {
+			t.Errorf("%s has %q, %v", file, got, err)
+		}
+	}
+	archive = back(t, map[string]string{"round": "r"})
+	if _, err := staging.Unpack(t.Context(), bytes.NewReader(archive), staging.Into{Root: work, Patterns: []string{"round"}}); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("links in a circle: %v", err)
+	}
+	archive = back(t, map[string]string{"out": "a file"})
+	if _, err := staging.Unpack(t.Context(), bytes.NewReader(archive), staging.Into{Root: work, Patterns: []string{"out"}}); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("a file where a link leads to a directory: %v", err)
 	}
 }

@@ -34,7 +34,9 @@ type Into struct {
 var ErrArchive = errors.New("the archive of the job's files is not as one may be")
 
 // Unpack puts the files of an archive in their places, durably, each as a whole. Repeating it does it again.
-// It returns what it has put there. The error wraps [ErrArchive] if the archive is to blame.
+// It returns what it has put there. The error wraps [ErrArchive] if the archive is to blame. A file that its own place
+// does not take, such as one behind a link that must not be followed or where the account may not write, keeps
+// none of the others from theirs: the error names the first few of those.
 func Unpack(ctx context.Context, r io.Reader, to Into) ([]protocol.StagedFile, error) {
 	u := unpacking{Into: to, changed: map[dirIn]bool{{to.Root, "."}: true}}
 	defer u.close()
@@ -43,7 +45,10 @@ func Unpack(ctx context.Context, r io.Reader, to Into) ([]protocol.StagedFile, e
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return u.placed, u.sync()
+			if err = u.sync(); err == nil {
+				err = u.lacking()
+			}
+			return u.placed, err
 		}
 		if err != nil && from.failed != nil {
 			return nil, err
@@ -55,19 +60,61 @@ func Unpack(ctx context.Context, r io.Reader, to Into) ([]protocol.StagedFile, e
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 		}
-		if err = u.place(&f, archive); err != nil {
+		if err = u.place(&f, archive); err == nil {
+			u.placed = append(u.placed, f)
+			continue
+		}
+		if from.failed != nil || !ofPlace(err) {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		u.placed = append(u.placed, f)
+		u.failed = append(u.failed, failure{f.Name, err})
 	}
+}
+
+// ofPlace says whether an error is that of the place of one file alone, where it will be the same again. What may
+// be better next time, such as a full disk, is no such error: an unpacking ends with it.
+func ofPlace(err error) bool {
+	return !errors.Is(err, ErrArchive) && slices.ContainsFunc([]error{
+		ErrLink, syscall.EACCES, syscall.EPERM, syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
+	}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// lacking is the error of the files that could not be put in their places: it wraps those of the first few.
+func (u *unpacking) lacking() error {
+	const most = 5
+	var all error
+	for i := 0; i < min(len(u.failed), most); {
+		reason := u.failed[i].err
+		names := u.failed[i].name
+		for i++; i < min(len(u.failed), most) && u.failed[i].err.Error() == reason.Error(); i++ {
+			names += ", " + u.failed[i].name
+		}
+		if all == nil {
+			all = fmt.Errorf("%s: %w", names, reason)
+		} else {
+			all = fmt.Errorf("%w; %s: %w", all, names, reason)
+		}
+	}
+	if more := len(u.failed) - most; more > 0 {
+		all = fmt.Errorf("%w; and %d more", all, more)
+	}
+	return all
+}
+
+// failure is a file that its place does not take.
+type failure struct {
+	name string
+	err  error
 }
 
 type unpacking struct {
 	Into
 
 	placed  []protocol.StagedFile
-	changed map[dirIn]bool      // directories whose names are to be made durable
-	beyond  map[string]*os.Root // directories that links lead to, by their paths
+	failed  []failure
+	last    string         // the name of the entry before
+	changed map[dirIn]bool // directories whose names are to be made durable
+	beyond  []beyond       // directories that links lead to
 }
 
 // dirIn is a directory below another one.
@@ -82,18 +129,19 @@ func (u *unpacking) check(h *tar.Header) (f protocol.StagedFile, err error) {
 	if err = protocol.CheckStagedName(h.Name); err != nil {
 		return f, err
 	}
-	switch n := len(u.placed); {
+	switch n := len(u.placed) + len(u.failed); {
 	case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir || f.IsDir() != (h.Typeflag == tar.TypeDir):
 		return f, fmt.Errorf("%q is neither a file nor a directory", h.Name)
 	case slices.ContainsFunc(slices.Collect(maps.Keys(h.PAXRecords)), isForeign):
 		return f, fmt.Errorf("%q has more than a name, a size and a time", h.Name)
-	case n > 0 && u.placed[n-1].Name >= h.Name:
-		return f, fmt.Errorf("%q does not sort after %q", h.Name, u.placed[n-1].Name)
+	case n > 0 && u.last >= h.Name:
+		return f, fmt.Errorf("%q does not sort after %q", h.Name, u.last)
 	case n >= protocol.MaxStagedFiles:
 		return f, fmt.Errorf("it has more than %d files", protocol.MaxStagedFiles)
 	case len(u.Patterns) > 0 && Matches(u.Patterns, strings.TrimSuffix(h.Name, "/")) < 0:
 		return f, fmt.Errorf("%q is not among the files of --stage-out", h.Name)
 	}
+	u.last = h.Name
 	return f, nil
 }
 
@@ -108,7 +156,7 @@ func (u *unpacking) place(f *protocol.StagedFile, content io.Reader) error {
 	if err == nil {
 		err = u.placeIn(root, name, f, content)
 	}
-	if err != nil && strings.Contains(err.Error(), "escapes from parent") { // os has no name for it
+	if escapes(err) {
 		return ErrLink
 	}
 	return err
@@ -121,7 +169,9 @@ func (u *unpacking) placeIn(root *os.Root, name string, f *protocol.StagedFile, 
 	if f.IsDir() {
 		return u.makeDirs(root, name)
 	}
-	u.changed[dirIn{root, path.Dir(name)}] = true
+	if name == "." { // where a link leads
+		return &fs.PathError{Op: "write", Path: f.Name, Err: syscall.EISDIR}
+	}
 	temp := temporary(name)
 	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -130,10 +180,15 @@ func (u *unpacking) placeIn(root *os.Root, name string, f *protocol.StagedFile, 
 	if err == nil {
 		err = root.Rename(temp, name)
 	}
+	if errors.Is(err, fs.ErrExist) { // as os has it
+		err = &fs.PathError{Op: "write", Path: name, Err: syscall.EISDIR}
+	}
 	if err != nil {
 		_ = root.Remove(temp) // it may not be there; what failed is said
+		return err
 	}
-	return err
+	u.changed[dirIn{root, path.Dir(name)}] = true
+	return nil
 }
 
 // temporary is under which name a file is written. It is the same in each try, so that nothing of a try that
