@@ -3,8 +3,6 @@ package staging
 import (
 	"archive/tar"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -85,14 +83,14 @@ func (u *unpacking) lacking() error {
 	var all error
 	for i := 0; i < min(len(u.failed), most); {
 		reason := u.failed[i].err
-		names := u.failed[i].name
+		names := []string{u.failed[i].name}
 		for i++; i < min(len(u.failed), most) && u.failed[i].err.Error() == reason.Error(); i++ {
-			names += ", " + u.failed[i].name
+			names = append(names, u.failed[i].name)
 		}
 		if all == nil {
-			all = fmt.Errorf("%s: %w", names, reason)
+			all = fmt.Errorf("%s: %w", strings.Join(names, ", "), reason)
 		} else {
-			all = fmt.Errorf("%w; %s: %w", all, names, reason)
+			all = fmt.Errorf("%w; %s: %w", all, strings.Join(names, ", "), reason)
 		}
 	}
 	if more := len(u.failed) - most; more > 0 {
@@ -112,9 +110,10 @@ type unpacking struct {
 
 	placed  []protocol.StagedFile
 	failed  []failure
-	last    string         // the name of the entry before
-	changed map[dirIn]bool // directories whose names are to be made durable
-	beyond  []beyond       // directories that links lead to
+	last    string             // the name of the entry before
+	left    map[dirIn][]string // by directory: names of what unpackings that were killed may have left
+	changed map[dirIn]bool     // directories whose names are to be made durable
+	beyond  []beyond           // directories that links lead to
 }
 
 // dirIn is a directory below another one.
@@ -172,11 +171,25 @@ func (u *unpacking) placeIn(root *os.Root, name string, f *protocol.StagedFile, 
 	if name == "." { // where a link leads
 		return &fs.PathError{Op: "write", Path: f.Name, Err: syscall.EISDIR}
 	}
-	temp := temporary(name)
-	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	u.sweep(root, name)
+	if err := u.write(root, name, f, content); err != nil {
 		return err
 	}
-	err := u.write(root, temp, f, content)
+	u.changed[dirIn{root, path.Dir(name)}] = true
+	return nil
+}
+
+// write writes a file under a name of this unpacking's own, and renames it.
+func (u *unpacking) write(root *os.Root, name string, f *protocol.StagedFile, content io.Reader) error {
+	file, temp, err := createTemporary(root, name)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it is synced; until it has its name its lock tells it from what was left
+	err = u.fill(file, f, content)
+	if err == nil {
+		err = u.give(root, temp)
+	}
 	if err == nil {
 		err = root.Rename(temp, name)
 	}
@@ -184,26 +197,14 @@ func (u *unpacking) placeIn(root *os.Root, name string, f *protocol.StagedFile, 
 		err = &fs.PathError{Op: "write", Path: name, Err: syscall.EISDIR}
 	}
 	if err != nil {
-		_ = root.Remove(temp) // it may not be there; what failed is said
-		return err
+		_ = root.Remove(temp) // what failed is said
 	}
-	u.changed[dirIn{root, path.Dir(name)}] = true
-	return nil
+	return err
 }
 
-// temporary is under which name a file is written. It is the same in each try, so that nothing of a try that
-// was cut short stays.
-func temporary(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return path.Join(path.Dir(name), ".switchyard-"+hex.EncodeToString(sum[:8]))
-}
-
-func (u *unpacking) write(root *os.Root, temp string, f *protocol.StagedFile, content io.Reader) error {
-	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, content)
+// fill makes an open file what it is in the archive, durably.
+func (u *unpacking) fill(file *os.File, f *protocol.StagedFile, content io.Reader) error {
+	_, err := io.Copy(file, content)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: %w", ErrArchive, err)
 	}
@@ -213,21 +214,18 @@ func (u *unpacking) write(root *os.Root, temp string, f *protocol.StagedFile, co
 	if err == nil {
 		err = file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err != nil || f.Modified == 0 {
 		return err
 	}
-	if f.Modified != 0 {
-		at := time.Unix(0, f.Modified)
-		if err = root.Chtimes(temp, at, at); err != nil {
-			return err
-		}
-		info, err := root.Lstat(temp)
-		if err != nil {
-			return err
-		}
+	at := time.Unix(0, f.Modified)
+	if err = os.Chtimes(procPath(file), at, at); err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil {
 		f.Modified = info.ModTime().UnixNano() // file systems may keep less of it
 	}
-	return u.give(root, temp)
+	return err
 }
 
 // makeDirs makes a directory and those above it.
