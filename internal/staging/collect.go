@@ -26,7 +26,8 @@ type Left struct {
 	MaxBytes int64                 // that the archive may have
 	Partial  bool                  // the job may not have come to write all of it
 
-	Room func(bytes int64) error // says why so much must not be written now, before any of it is; nil: it may
+	Room  func(bytes int64) error // says why so much must not be written now, before any of it is; nil: it may
+	Again func() error            // makes what was written not count, since it comes once again; nil: a file that cannot be read to its end fails all
 
 	MaxEntries int           // how many names are looked at; 0: [defaultMaxEntries]
 	MaxTime    time.Duration // how long the looking takes at most; 0: [defaultMaxTime]
@@ -346,33 +347,70 @@ func archived(f protocol.StagedFile) int64 {
 	return int64(*size) + (f.Size+block-1)/block*block
 }
 
-// pack writes the archive of what was taken. What is not any more as it was is left out.
+// pack writes the archive of what was taken. What is not any more as it was, or cannot be read, is left out: if that
+// shows when its content is under way, all is written again without it.
 func (c *collection) pack(ctx context.Context, w io.Writer) error {
+	for {
+		broken, err := c.packOnce(ctx, w)
+		if err != nil || broken == nil {
+			return err
+		}
+		if c.Again == nil {
+			return broken
+		}
+		if err = c.Again(); err != nil {
+			return err
+		}
+	}
+}
+
+// packOnce writes the archive. Broken is why it is of no use: the files left were looked through all the same, so that
+// it is written once again, not once for each.
+func (c *collection) packOnce(ctx context.Context, w io.Writer) (broken, err error) {
 	archive := tar.NewWriter(w)
-	var packed []protocol.StagedFile
+	packed := make([]protocol.StagedFile, 0, len(c.files))
 	for _, f := range c.files {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		file, err := openNoted(c.open, &f)
 		if err != nil {
-			if changed, ok := errors.AsType[*ChangedError](err); ok { // nothing of the job runs any more
-				err = errors.New("is being written by something else: " + changed.How)
-			}
-			c.missing.add(protocol.EscapeText(f.Name) + " " + reasonOf(err))
+			c.missing.add(lackOf(&f, err))
 			continue
 		}
 		err = errors.Join(packFile(ctx, archive, file, &f, false), file.Close())
-		if changed, ok := errors.AsType[*ChangedError](err); ok {
-			err = &MissingError{changed.Name + " is being written by something else: " + changed.How}
+		switch _, unread := errors.AsType[*readError](err); {
+		case err == nil:
+			packed = append(packed, f)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case unread || isChanged(err):
+			text := lackOf(&f, err)
+			c.missing.add(text)
+			archive, broken = tar.NewWriter(io.Discard), &MissingError{text}
+		default:
+			return nil, err
 		}
-		if err != nil {
-			return err
-		}
-		packed = append(packed, f)
 	}
 	c.files = packed
-	return archive.Close()
+	return broken, archive.Close()
+}
+
+func isChanged(err error) bool {
+	_, ok := errors.AsType[*ChangedError](err)
+	return ok
+}
+
+// lackOf says why a file that was taken does not come.
+func lackOf(f *protocol.StagedFile, err error) string {
+	name := protocol.EscapeText(f.Name)
+	if changed, ok := errors.AsType[*ChangedError](err); ok { // nothing of the job runs any more
+		return name + " is being written by something else: " + changed.How
+	}
+	if failed, ok := errors.AsType[*readError](err); ok {
+		return name + " cannot be read: " + reasonOf(failed.err)
+	}
+	return name + " " + reasonOf(err)
 }
 
 // open opens a file that was looked at. What is there now may be something else.

@@ -212,3 +212,61 @@ func TestADirectoryThatIsNotWanted(t *testing.T) {
 		})
 	}
 }
+
+// spoiling writes to files once it is written to with what is in them.
+type spoiling struct {
+	bytes.Buffer
+
+	files map[string]string // by content: what is appended to
+}
+
+func (s *spoiling) Write(p []byte) (int, error) {
+	for content, path := range s.files {
+		if !bytes.Contains(p, []byte(content)) {
+			continue
+		}
+		delete(s.files, content)
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			_, err = file.WriteString("more")
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return 0, err
+		}
+	}
+	return s.Buffer.Write(p)
+}
+
+// TestAFileThatChangesWhileItIsPacked: the others come back.
+func TestAFileThatChangesWhileItIsPacked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"a": "aaa", "b": "bbb", "c": "ccc", "d": "ddd"})
+	left := staging.Left{Root: open(t, dir), Patterns: []string{"."}, Owner: uint32(os.Geteuid()), MaxBytes: 1 << 20}
+	spoil := func() *spoiling {
+		return &spoiling{files: map[string]string{"bbb": filepath.Join(dir, "b"), "ddd": filepath.Join(dir, "d")}}
+	}
+	archive := spoil()
+	begun := 0
+	left.Again = func() error {
+		begun++
+		archive.Reset()
+		return nil
+	}
+	files, _, err := staging.Collect(t.Context(), archive, left)
+	missing, ok := errors.AsType[*staging.MissingError](err)
+	if !ok || !strings.Contains(missing.Reason, "b is being written by something else: it has 7 bytes instead of 3") || strings.Contains(missing.Reason, "a is") {
+		t.Error(err)
+	}
+	if got := namesOf(files); !slices.Equal(got, []string{"a", "c"}) || begun != 2 {
+		t.Errorf("%q come back, written again %d times", got, begun)
+	}
+	placed, err := staging.Unpack(t.Context(), archive, staging.Into{Root: open(t, t.TempDir())})
+	if err != nil || !slices.Equal(namesOf(placed), namesOf(files)) {
+		t.Errorf("unpacked are %q, %v", namesOf(placed), err)
+	}
+	left.Again = nil
+	if _, _, err = staging.Collect(t.Context(), spoil(), left); err == nil || !strings.Contains(err.Error(), "b is being written") {
+		t.Errorf("where nothing can be written again: %v", err)
+	}
+}

@@ -97,6 +97,15 @@ func openNoted(open opener, f *protocol.StagedFile) (*os.File, error) {
 	return file, nil
 }
 
+// readError says that a file could not be read, unlike one of the writing.
+type readError struct {
+	name string
+	err  error
+}
+
+func (e *readError) Error() string { return fmt.Sprintf("read %s: %v", e.name, e.err) }
+func (e *readError) Unwrap() error { return e.err }
+
 // packFile writes an open file to an archive, and checks or notes its SHA-256.
 func packFile(ctx context.Context, archive *tar.Writer, file *os.File, f *protocol.StagedFile, noted bool) error {
 	header := headerOf(f)
@@ -104,10 +113,13 @@ func packFile(ctx context.Context, archive *tar.Writer, file *os.File, f *protoc
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(archive, sum), io.LimitReader(&reader{ctx: ctx, from: file}, f.Size))
+	from := &reader{ctx: ctx, from: file}
+	n, err := io.Copy(io.MultiWriter(archive, sum), io.LimitReader(from, f.Size))
 	switch digest := [32]byte(sum.Sum(nil)); {
+	case from.failed != nil:
+		return &readError{f.Name, from.failed}
 	case err != nil:
-		return fmt.Errorf("read %s: %w", f.Name, err)
+		return fmt.Errorf("pack %s: %w", f.Name, err)
 	case n != f.Size:
 		return &ChangedError{f.Name, fmt.Sprintf("it has %d bytes instead of %d", n, f.Size)}
 	case !noted:
@@ -123,7 +135,7 @@ func unchanged(file *os.File, f *protocol.StagedFile) error {
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return err
+		return &readError{f.Name, err}
 	case !info.Mode().IsRegular():
 		return &ChangedError{f.Name, "it is no regular file any more"}
 	case info.Size() != f.Size:

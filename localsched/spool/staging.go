@@ -138,10 +138,17 @@ func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []str
 		return File{}, nil, err
 	}
 	sum := sha256.New()
-	to := bufio.NewWriterSize(io.MultiWriter(localdisk.Sparing(temp, dir), sum), 1<<18)
+	both := io.MultiWriter(localdisk.Sparing(temp, dir), sum)
+	to := bufio.NewWriterSize(both, 1<<18)
 	files, notices, err := staging.Collect(ctx, to, staging.Left{
 		Root: root, Patterns: j.Submission.Payload.Staging.Out, Before: before.Files, Owner: j.Account.UID, MaxBytes: j.MaxStaging,
 		Partial: partial, Room: func(bytes int64) error { return localdisk.Room(dir, bytes) },
+		Again: func() error {
+			sum.Reset()
+			to.Reset(both)
+			_, failed := temp.Seek(0, io.SeekStart)
+			return errors.Join(failed, temp.Truncate(0))
+		},
 	})
 	missing, some := errors.AsType[*staging.MissingError](err)
 	if some = some && len(files) > 0; err == nil || some {
