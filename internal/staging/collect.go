@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -335,14 +336,15 @@ func (c *collection) take(name string, info fs.FileInfo, pattern int) {
 const (
 	block      = 512
 	archiveEnd = 2 * block
+	maxHeader  = 8 << 10 // more than any header has, with what rounds up the content
 )
 
 // archived is how many bytes a file takes in an archive.
 func archived(f protocol.StagedFile) int64 {
 	size := new(counter)
 	header := headerOf(&f)
-	if err := tar.NewWriter(size).WriteHeader(&header); err != nil {
-		return 1<<63 - 1 - archiveEnd // no archive takes it
+	if err := tar.NewWriter(size).WriteHeader(&header); err != nil || f.Size > math.MaxInt64-maxHeader {
+		return math.MaxInt64 // no archive takes it
 	}
 	return int64(*size) + (f.Size+block-1)/block*block
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -268,5 +269,33 @@ func TestAFileThatChangesWhileItIsPacked(t *testing.T) {
 	left.Again = nil
 	if _, _, err = staging.Collect(t.Context(), spoil(), left); err == nil || !strings.Contains(err.Error(), "b is being written") {
 		t.Errorf("where nothing can be written again: %v", err)
+	}
+}
+
+// TestAFileOfAnySizeIsCounted: a job can make one without content that has almost as many bytes as there are numbers.
+func TestAFileOfAnySizeIsCounted(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("/dev/shm", "staging-*") //nolint:usetesting // many file systems have none so large
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	write(t, dir, map[string]string{"a": "", "huge": ""})
+	if err = os.Truncate(filepath.Join(dir, "huge"), math.MaxInt64); err != nil {
+		t.Skip(err)
+	}
+	for _, most := range []int64{1 << 20, math.MaxInt64} {
+		files, _, err := staging.Collect(t.Context(), io.Discard, staging.Left{
+			Root: open(t, dir), Patterns: []string{"."}, Owner: uint32(os.Geteuid()), MaxBytes: most,
+			Room: func(bytes int64) error {
+				if bytes < 0 || bytes > 1<<20 {
+					return fmt.Errorf("%d bytes", bytes)
+				}
+				return nil
+			},
+		})
+		if got := namesOf(files); !slices.Equal(got, []string{"a"}) || err == nil || !strings.Contains(err.Error(), "huge has 9223372036854775807 bytes") {
+			t.Errorf("of at most %d bytes: %q, %v", most, got, err)
+		}
 	}
 }
