@@ -2,6 +2,7 @@ package staging_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ func TestTwoBringBackOneFile(t *testing.T) {
 	root := open(t, home)
 	go func() {
 		_, err := staging.Unpack(t.Context(), from, staging.Into{Root: root})
-		ended <- err
+		ended <- errors.Join(err, from.Close()) // which ends the writing, too
 	}()
 	if _, err := to.Write(archive[:len(archive)/2]); err != nil {
 		t.Fatal(err)
