@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -11,9 +12,14 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// siteG is for one test with jobs at a time: those that wait would wait for each other.
+var siteG sync.Mutex
+
 // TestOutlookOfSlurm has a machine for itself, one case after another.
 func TestOutlookOfSlurm(t *testing.T) { //nolint:tparallel // the cases share one machine
 	t.Parallel()
+	siteG.Lock()
+	defer siteG.Unlock()
 	t.Run("another partition's jobs have the nodes", otherPartition)
 	t.Run("another partition's jobs wait for the nodes", otherPartitionWaits)
 	t.Run("the earliest partition", earliestPartition)

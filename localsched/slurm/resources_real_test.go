@@ -13,6 +13,8 @@ import (
 // refuses reaches the user in its words.
 func TestResourcesOfSlurm(t *testing.T) {
 	t.Parallel()
+	siteG.Lock()
+	defer siteG.Unlock()
 	s := openSite(t, "siteG", nil)
 	described, err := s.Describe(t.Context())
 	if err != nil {
