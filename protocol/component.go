@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 )
 
@@ -13,12 +14,49 @@ type Job struct {
 	Component Component `json:"component,omitzero"`
 	Export    Export    `json:"export,omitzero"`
 	Mail      Mail      `json:"mail,omitzero"`
+	Array     *Array    `json:"array,omitempty"` // whose elements are as this job; nil: it is one job
+
+	Conditions Conditions `json:"conditions,omitzero"` // before which it does not start
+
+	NoRequeue bool `json:"no_requeue,omitempty"` // it is not started again, even if its user asks for that
+}
+
+// CountIDs counts the job IDs that jobs take when they are submitted.
+func CountIDs(jobs []Job) (count uint64) {
+	for i := range jobs {
+		if a := jobs[i].Array; a != nil {
+			count += a.Block()
+		} else {
+			count++
+		}
+	}
+	return count
+}
+
+// CountJobs counts jobs, and of an array its elements.
+func CountJobs(jobs []Job) (count int) {
+	for i := range jobs {
+		if a := jobs[i].Array; a != nil {
+			count += a.Indexes.Len()
+		} else {
+			count++
+		}
+	}
+	return count
 }
 
 // Check says what is wrong with the job, if anything, wherever it is submitted: at the API and in
 // the peer.
 func (j *Job) Check() error {
-	return cmp.Or(j.Spec.Check(), j.CheckShapes(), j.Component.check(), j.Mail.check(), j.Payload.Check())
+	return cmp.Or(j.Spec.Check(), j.CheckShapes(), j.Component.check(), j.Mail.check(), j.Conditions.check(), j.checkCorrespondence(), j.Payload.Check(), j.Array.Check())
+}
+
+// checkCorrespondence says that a job which is no array waits as only arrays can.
+func (j *Job) checkCorrespondence() error {
+	if j.Array == nil && j.Conditions.Dependency.Corresponds() {
+		return errors.New("aftercorr is for job arrays, each element of which waits for one of another array; use afterok")
+	}
+	return nil
 }
 
 // Component is what the origin alone knows of a job [IS 1].

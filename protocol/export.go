@@ -18,7 +18,7 @@ const ExportVariable = "SLURM_EXPORT_ENV"
 
 // ownVariables are those by which Switchyard itself says something to a job.
 func ownVariables() []string {
-	return []string{"SWITCHYARD_APPLICATION", "SWITCHYARD_COMPONENT", ExportVariable}
+	return append(ArrayVariables(), "SWITCHYARD_APPLICATION", "SWITCHYARD_COMPONENT", ExportVariable)
 }
 
 // Allows says whether the variable may leave the site. The site's list has names, and

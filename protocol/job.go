@@ -88,6 +88,7 @@ type Request struct {
 	Nodes      int      `json:"nodes,omitempty"`       // at least; 0: any
 	MemoryMB   int64    `json:"memory_mb,omitempty"`   // per node; 0: any
 	WallTime   Duration `json:"wall_time_ms"`          // the limit, after which the job is ended
+	MinTime    Duration `json:"min_time_ms,omitempty"` // the limit may be lowered to this if the job then starts sooner; 0: it may not
 	Power      int      `json:"power_ppm,omitempty"`   // that the job draws, in parts per million of what a site states; 0: not known
 	PowerClass uint64   `json:"power_class,omitempty"` // equal for jobs that are expected to draw similar power, see [PowerClassOf]; 0: not known
 	Layout     Layout   `json:"layout,omitzero"`       // of the CPUs
@@ -95,14 +96,21 @@ type Request struct {
 	Resources []Resource `json:"resources,omitempty"` // beside CPUs and memory, sorted
 	Features  string     `json:"features,omitempty"`  // that its nodes must have, see [ParseFeatures]; empty: none
 	Exclusive bool       `json:"exclusive,omitempty"` // no other job runs on its nodes, and it has all their CPUs
+
+	// Priority is that of the job in the local queue, as the peer of the site states it to its local scheduler: the
+	// higher, the sooner. It does not leave the site. 0: not stated.
+	Priority int64 `json:"priority,omitempty"`
 }
 
 // Equal says whether two requests are the same in everything.
 func (r *Request) Equal(other Request) bool {
 	return r.Job == other.Job && r.CPUs == other.CPUs && r.Nodes == other.Nodes && r.MemoryMB == other.MemoryMB &&
-		r.WallTime == other.WallTime && r.Power == other.Power && r.PowerClass == other.PowerClass && r.Layout == other.Layout &&
-		r.Features == other.Features && r.Exclusive == other.Exclusive && slices.Equal(r.Resources, other.Resources)
+		r.WallTime == other.WallTime && r.MinTime == other.MinTime && r.Power == other.Power && r.PowerClass == other.PowerClass && r.Layout == other.Layout &&
+		r.Features == other.Features && r.Priority == other.Priority && r.Exclusive == other.Exclusive && slices.Equal(r.Resources, other.Resources)
 }
+
+// LeastTime is the shortest limit with which the job may start.
+func (r *Request) LeastTime() Duration { return cmp.Or(r.MinTime, r.WallTime) }
 
 // CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
 func (r *Request) CheckRequest() error {
@@ -111,6 +119,8 @@ func (r *Request) CheckRequest() error {
 		return fmt.Errorf("the job asks for %d CPUs; ask for 1 or more", r.CPUs)
 	case r.WallTime < 1:
 		return fmt.Errorf("the job's time limit is %s; give a positive one", r.WallTime.Text())
+	case r.MinTime < 0 || r.MinTime > r.WallTime:
+		return fmt.Errorf("the least time limit that the job takes is %s; give one between 0 and its time limit, %s", r.MinTime.Text(), r.WallTime.Text())
 	case r.Nodes < 0 || r.MemoryMB < 0:
 		return fmt.Errorf("the job asks for %d nodes and %d MB; neither may be negative", r.Nodes, r.MemoryMB)
 	}
@@ -149,6 +159,10 @@ type Spec struct {
 	Container string     `json:"container,omitempty"`      // image in which the script runs, as the site's container command takes it; empty: none
 	StageIn   int64      `json:"stage_in_bytes,omitempty"` // size of the archive of files that go with it to a site that is not the origin; 0: none do
 	StageOut  bool       `json:"stage_out,omitempty"`      // files of its working directory come back from there
+	InPlace   bool       `json:"in_place,omitempty"`       // it runs in its own working directory, which its site and its origin share: nothing travels
+
+	Nice     int64 `json:"nice,omitempty"`     // what is taken off its priority; below 0 only of jobs that an administrator favors
+	Restarts int   `json:"restarts,omitempty"` // how often its origin has heard of it that it ran, and had it run again
 
 	// What the origin predicts for the run on the machine that this is sent to. Another site
 	// may get other numbers.
@@ -161,20 +175,43 @@ type Spec struct {
 // Stages says whether files travel with the job.
 func (s *Spec) Stages() bool { return s.StageIn > 0 || s.StageOut }
 
+// Travel is what of a job travels between its origin and the site that runs it.
+type Travel struct {
+	Data     int64 `json:"data_bytes,omitempty"`
+	DataOut  int64 `json:"data_out_bytes,omitempty"`
+	StageIn  int64 `json:"stage_in_bytes,omitempty"`
+	StageOut bool  `json:"stage_out,omitempty"`
+}
+
+// StayInPlace makes the job one that runs in its own working directory at another site, so that nothing of it travels, and
+// returns what would.
+func (s *Spec) StayInPlace() Travel {
+	spared := Travel{s.Data, s.DataOut, s.StageIn, s.StageOut}
+	s.Data, s.DataOut, s.StageIn, s.StageOut, s.InPlace = 0, 0, 0, false, true
+	return spared
+}
+
+// LeavePlace undoes [Spec.StayInPlace].
+func (s *Spec) LeavePlace(spared Travel) {
+	s.Data, s.DataOut, s.StageIn, s.StageOut, s.InPlace = spared.Data, spared.DataOut, spared.StageIn, spared.StageOut, false
+}
+
 // Described is the job as its user may describe it: without what peers say of it.
 func (s *Spec) Described() Spec {
 	d := *s
 	d.Job, d.User, d.Submitted, d.PowerClass, d.MHz, d.Mflops = 0, "", 0, 0, 0, 0
 	d.PredictedRunTime, d.Intensity, d.Computing, d.MeasuredPower = 0, 0, 0, 0
-	d.StageIn, d.StageOut = 0, false // as what the job runs says
+	d.Priority = 0
+	d.StageIn, d.StageOut, d.InPlace = 0, false, false // as what the job runs says, and where
+	d.Restarts = 0
 	return d
 }
 
 // Asked is the job as sites are asked for quotes of it: without what its user has written for people, and
-// without its image, which only says whether a site is asked at all.
+// without its image, which only says whether a site is asked at all, and what it went through.
 func (s *Spec) Asked() Spec {
 	a := *s
-	a.Name, a.Comment, a.Container = "", "", ""
+	a.Name, a.Comment, a.Container, a.Restarts = "", "", "", 0
 	return a
 }
 
@@ -206,6 +243,17 @@ func (s *Spec) ForgetPrediction() {
 	s.PredictedRunTime, s.Intensity, s.Computing, s.MeasuredPower = 0, 0, 0, 0
 }
 
+// MaxNice is the most that is taken off a priority, or given: as in Slurm.
+const MaxNice = 1<<31 - 3
+
+// CheckNice says what is wrong with what is to be taken off a job's priority, if anything.
+func CheckNice(nice int64) error {
+	if nice < -MaxNice || nice > MaxNice {
+		return wrongField("nice", "is %d; give %d to %d", nice, -MaxNice, MaxNice)
+	}
+	return nil
+}
+
 // MaxPower is the most that [Request.Power] may be: a hundred times what a site states.
 const MaxPower = 100 * PPM
 
@@ -218,6 +266,7 @@ func (s *Spec) Check() error {
 		s.checkSites(),
 		s.CheckAssociation(),
 		CheckComment(s.Comment),
+		CheckNice(s.Nice),
 		CheckContainer(s.Container),
 	)
 }
@@ -228,8 +277,12 @@ func (s *Spec) checkNumbers() error {
 		return fmt.Errorf("the job is meant for CPUs of %d MHz or %d Mflop/s; give a positive speed, or 0", s.MHz, s.Mflops)
 	case s.Power < 0 || s.Power > MaxPower:
 		return fmt.Errorf("the power is %d parts per million of the default; use 1 to %d, or 0 for the default", s.Power, MaxPower)
+	case s.Restarts < 0:
+		return fmt.Errorf("the job was run again %d times; give a positive number, or 0", s.Restarts)
 	case s.StageIn < 0:
 		return fmt.Errorf("the files of the job have %d bytes; give a positive number, or 0", s.StageIn)
+	case s.InPlace && (s.Stages() || s.Data != 0 || s.DataOut != 0):
+		return errors.New("the job runs where its files are, and yet some travel")
 	case s.Data < 0 || s.DataOut < 0:
 		return fmt.Errorf("the job has %d bytes of data and %d of results; give positive numbers, or 0", s.Data, s.DataOut)
 	}
@@ -248,7 +301,11 @@ func (s *Spec) checkSites() error {
 // else of those in MHz. Where one is not stated they count as equal.
 func (s *Spec) ScaledRequest(c *Capacity) Request {
 	r := s.Request
+	r.Priority = 0 // the site that runs it states its own
 	r.WallTime = c.Rescale(r.WallTime, s.MHz, s.Mflops)
+	if r.MinTime > 0 {
+		r.MinTime = min(c.Rescale(r.MinTime, s.MHz, s.Mflops), r.WallTime)
+	}
 	return r
 }
 
@@ -364,6 +421,16 @@ type Outcome struct {
 	Files    []File   `json:"files,omitempty"` // what must travel to the origin; none for a job that ran there
 	Usage    Usage    `json:"usage,omitzero"`
 	Bill     *Bill    `json:"bill,omitempty"` // of the run; nil: it has not been made, or the site charges nothing
+}
+
+// StageOutBytes is the size of the archive of files that come back, if there is one among the files of a job.
+func StageOutBytes(files []File) int64 {
+	for i := range files {
+		if files[i].Stream == StageOutArchive {
+			return files[i].Size
+		}
+	}
+	return 0
 }
 
 // ErrOutputGone says that a site does not have a job's output any more, and will not have it

@@ -37,7 +37,7 @@ func TestDescribed(t *testing.T) {
 	t.Parallel()
 	spec := protocoltest.Full[protocol.Spec]()
 	got := protocoltest.Unset(spec.Described())
-	want := []string{"Job", "PowerClass", "User", "Submitted", "MHz", "Mflops", "StageIn", "StageOut", "PredictedRunTime", "Intensity", "Computing", "MeasuredPower"}
+	want := []string{"Job", "PowerClass", "Priority", "User", "Submitted", "MHz", "Mflops", "StageIn", "StageOut", "InPlace", "Restarts", "PredictedRunTime", "Intensity", "Computing", "MeasuredPower"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("peers say %q, want %q", got, want)
 	}

@@ -40,6 +40,8 @@ type QuoteReply struct {
 	// MarginalWaits are how much longer the second, third … job of the round would wait when the
 	// earlier ones came too. It does not fall. At most one less than was asked for.
 	MarginalWaits []Duration
+	// Draining is why the site takes no jobs of the receiver, as its operator says; empty: it takes them.
+	Draining string
 }
 
 // Volunteer states that the sender's utilization is low and that it asks for jobs
@@ -89,13 +91,27 @@ type PrepareExpired struct{ Tag Tag }
 
 // Status reports what the job does at its owner (message 5).
 type Status struct {
-	Tag    Tag
-	Seq    uint32
-	State  State // Pending or Running
-	Reason string
-	Waited Duration // from the commit to the local queue to the start, or until now
-	Ran    Duration // until now
-	At     Instant  // when this is sent, by the sender's clock; 0: not stated
+	Tag       Tag
+	Seq       uint32
+	State     State // Pending or Running
+	Reason    string
+	Waited    Duration // from the commit to the local queue to the start, or until now
+	Ran       Duration // until now
+	At        Instant  // when this is sent, by the sender's clock; 0: not stated
+	TimeLimit Duration // with which it runs; 0: the one that it asked for
+}
+
+// PlannedStarts says when the sender's batch system now plans to start jobs of the receiver that wait in its queue. It is
+// not acknowledged: the sender says it again and again as long as the jobs wait.
+type PlannedStarts struct{ Starts []PlannedStart }
+
+// MaxPlannedStarts is how many jobs a [PlannedStarts] names at most.
+const MaxPlannedStarts = 1024
+
+// PlannedStart is the planned start of one job.
+type PlannedStart struct {
+	Tag  Tag
+	Wait Duration // from the sending until the start; [Never]: none is planned any more
 }
 
 // StatusAck says that the origin has the status, durably.
@@ -152,6 +168,43 @@ type Fenced struct {
 	Current Epoch
 }
 
+// OutcomeQuery asks the origin of a job what has become of it, and to report again when it starts and ends: a job of the sender
+// depends on it. The sender repeats it until it knows.
+type OutcomeQuery struct {
+	Job  JobID
+	User string // of the job that depends on it, by the name at the sender; empty: an earlier version does not say
+}
+
+// JobOutcome answers an [OutcomeQuery], at once and when the job starts or ends. It is evidence: jobs start by it.
+type JobOutcome struct {
+	Job     JobID
+	User    string   // for whose jobs it is alone, as the query named the user; empty: for those of all users
+	State   State    // 0: its origin has no such job, or does not show it to the user
+	Started Duration // how long ago it did; [Never]: it has not
+	Ended   Duration // how long ago it did; 0 unless the state is terminal
+}
+
+// UseReport says what users have used of the sender's machine, all that it knows: what jobs used that ran there, whose
+// users have the same names at the receiver. It is not acknowledged. The sender says it again and again, so a report that is
+// lost comes with the next one. It is evidence: users have less priority by it.
+type UseReport struct {
+	At       Instant  // when it was made, by the sender's clock
+	HalfLife Duration // by which the use has decayed
+	Uses     []Use    // in no order, each of another user
+}
+
+// MaxUses is how many users a [UseReport] names at most. More come in further ones.
+const MaxUses = 128
+
+// Use is what the jobs of one user in one account have used.
+type Use struct {
+	Origin  SiteName // where the jobs were submitted
+	Account string   // by its name there; empty: none
+	User    string   // by the name there
+	Period  int64    // as of which hour it has decayed: whole hours since 1970
+	Amount  int64    // CPU·ms
+}
+
 // Watermark says how far the sender's store has come, and what the sender durably knows of
 // the receiver's, so that a store that was restored or copied is known.
 type Watermark struct {
@@ -174,6 +227,7 @@ func (Grant) Kind() string          { return "grant" }
 func (Accept) Kind() string         { return "accept" }
 func (PrepareExpired) Kind() string { return "prepare-expired" }
 func (Status) Kind() string         { return "status" }
+func (PlannedStarts) Kind() string  { return "planned-starts" }
 func (StatusAck) Kind() string      { return "status-ack" }
 func (Result) Kind() string         { return "result" }
 func (ResultAck) Kind() string      { return "result-ack" }
@@ -184,6 +238,9 @@ func (Abort) Kind() string          { return "abort" }
 func (UnknownJob) Kind() string     { return "unknown-job" }
 func (Fenced) Kind() string         { return "fenced" }
 func (Watermark) Kind() string      { return "watermark" }
+func (OutcomeQuery) Kind() string   { return "outcome-query" }
+func (JobOutcome) Kind() string     { return "job-outcome" }
+func (UseReport) Kind() string      { return "use-report" }
 
 func (QuoteRequest) message()   {}
 func (QuoteReply) message()     {}
@@ -195,6 +252,7 @@ func (Grant) message()          {}
 func (Accept) message()         {}
 func (PrepareExpired) message() {}
 func (Status) message()         {}
+func (PlannedStarts) message()  {}
 func (StatusAck) message()      {}
 func (Result) message()         {}
 func (ResultAck) message()      {}
@@ -205,12 +263,18 @@ func (Abort) message()          {}
 func (UnknownJob) message()     {}
 func (Fenced) message()         {}
 func (Watermark) message()      {}
+func (OutcomeQuery) message()   {}
+func (JobOutcome) message()     {}
+func (UseReport) message()      {}
 
 // Evidence says whether a message must carry the sender's signature and not
 // only the session's MAC, because it may have to be shown to others later.
-func Evidence(m Message) bool {
-	switch m.(type) {
-	case Grant, Accept, Result:
+func Evidence(m Message) bool { return EvidenceKind(m.Kind()) }
+
+// EvidenceKind is [Evidence] of all messages of a kind.
+func EvidenceKind(kind string) bool {
+	switch kind {
+	case Grant{}.Kind(), Accept{}.Kind(), Result{}.Kind(), JobOutcome{}.Kind(), UseReport{}.Kind():
 		return true
 	default:
 		return false

@@ -14,7 +14,7 @@ func TestEvidence(t *testing.T) {
 		protocol.Prepared{}: false, protocol.Refused{}: false, protocol.Grant{}: true, protocol.Accept{}: true,
 		protocol.PrepareExpired{}: false, protocol.Status{}: false, protocol.StatusAck{}: false, protocol.ResultAck{}: false,
 		protocol.Recall{}: false, protocol.Recalled{}: false, protocol.DecisionQuery{}: false, protocol.Abort{}: false,
-		protocol.UnknownJob{}: false, protocol.Fenced{}: false, protocol.Watermark{}: false,
+		protocol.UnknownJob{}: false, protocol.Fenced{}: false, protocol.Watermark{}: false, protocol.OutcomeQuery{}: false, protocol.JobOutcome{}: true,
 	} {
 		if got := protocol.Evidence(message); got != want {
 			t.Errorf("Evidence(%s) = %t", message.Kind(), got)
@@ -24,10 +24,12 @@ func TestEvidence(t *testing.T) {
 		}
 		seen[message.Kind()] = true
 	}
-	if !protocol.Evidence(protocol.Result{}) {
-		t.Error("a result is evidence")
+	for _, m := range []protocol.Message{protocol.Result{}, protocol.UseReport{}} {
+		if !protocol.Evidence(m) {
+			t.Errorf("Evidence(%s) = false", m.Kind())
+		}
 	}
-	for _, m := range []protocol.Message{protocol.QuoteRequest{}, protocol.QuoteReply{}, protocol.Volunteer{}, protocol.Offer{}} {
+	for _, m := range []protocol.Message{protocol.QuoteRequest{}, protocol.QuoteReply{}, protocol.Volunteer{}, protocol.Offer{}, protocol.PlannedStarts{}} {
 		if protocol.Evidence(m) {
 			t.Errorf("Evidence(%s) = true", m.Kind())
 		}

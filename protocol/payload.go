@@ -21,6 +21,7 @@ type Payload struct {
 	AppendOutput bool        // Stdout and Stderr go behind what is in their files already
 	LimitSignal  LimitSignal // before the wall-time limit
 	Staging      *Staging    // what files travel with it; nil: none
+	Shell        *Shell      // what it takes over from the shell of its submission; nil: nothing
 }
 
 // LimitSignal is a signal that a job gets before its wall-time limit, as --signal of sbatch(1) asks
@@ -78,6 +79,7 @@ type payloadJSON struct {
 	AppendOutput bool        `json:"append_output,omitempty"`
 	LimitSignal  LimitSignal `json:"limit_signal,omitzero"`
 	Staging      *Staging    `json:"staging,omitempty"`
+	Shell        *Shell      `json:"shell,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -86,7 +88,7 @@ func (p *Payload) MarshalJSON() ([]byte, error) {
 		Script: p.Script, Args: converted[[]byte](p.Args), Env: converted[[]byte](p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
 		Input: []byte(p.Input), AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal,
-		Staging: p.Staging,
+		Staging: p.Staging, Shell: p.Shell,
 	})
 }
 
@@ -102,7 +104,7 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 		Script: read.Script, Args: converted[string](read.Args), Env: converted[string](read.Env),
 		WorkDir: string(read.WorkDir), Stdout: string(read.Stdout), Stderr: string(read.Stderr),
 		Input: string(read.Input), AppendOutput: read.AppendOutput, LimitSignal: read.LimitSignal,
-		Staging: read.Staging,
+		Staging: read.Staging, Shell: read.Shell,
 	}
 	return nil
 }
@@ -118,7 +120,7 @@ func (p *Payload) Check() error {
 	}
 	return cmp.Or(
 		checkPath("working directory", p.WorkDir), checkPath("stdout", p.Stdout), checkPath("stderr", p.Stderr),
-		checkPath("standard input", p.Input), p.CheckLimitSignal(), p.CheckStaging(), p.checkWords(),
+		checkPath("standard input", p.Input), p.CheckLimitSignal(), p.CheckStaging(), p.CheckShell(), p.checkWords(),
 	)
 }
 

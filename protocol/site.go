@@ -112,7 +112,7 @@ func (c *Capacity) lacksMemory(r *Request) string {
 
 // ProtocolVersion is the version of the peer messages and sessions that this code
 // speaks.
-const ProtocolVersion = 6
+const ProtocolVersion = 7
 
 // Card is a site card: what a site tells each partner about itself on
 // connecting. It is signed by the site's key.
@@ -131,6 +131,8 @@ type Card struct {
 
 	// What accounts, partitions and QOS of the receiver's jobs mean at the sender; nil: not stated.
 	Associations *AssociationTable
+
+	Shared []string // directories that the sender says it shares with the receiver, as [CheckSharedDir] takes them; sorted
 
 	SeenSeq uint64 // highest job sequence number of the receiver that the sender has seen
 

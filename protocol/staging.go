@@ -11,11 +11,13 @@ import (
 // Staging is what files go with a job to another site, and which come back. They travel as one archive
 // each way. At its origin a job finds its files where they are.
 type Staging struct {
-	Bytes  int64        `json:"bytes,omitempty"`  // size of the archive of the job's inputs; 0: it has none
-	SHA256 [32]byte     `json:"sha256,omitzero"`  // of that archive
-	Inputs []StagedFile `json:"inputs,omitempty"` // what is in it, sorted by name; known at the origin alone
-	Links  []string     `json:"links,omitempty"`  // names of those that are links at the origin, as they were named; known there alone
-	Out    []string     `json:"out,omitempty"`    // patterns of what comes back, as [CheckStageOut] takes them
+	Bytes  int64        `json:"bytes,omitempty"`   // size of the archive of the job's inputs; 0: it has none
+	SHA256 [32]byte     `json:"sha256,omitzero"`   // of that archive
+	Inputs []StagedFile `json:"inputs,omitempty"`  // what is in it, sorted by name; known at the origin alone
+	Links  []string     `json:"links,omitempty"`   // names of those that are links at the origin, as they were named; known there alone
+	Out    []string     `json:"out,omitempty"`     // patterns of what comes back, as [CheckStageOut] takes them
+	MaxOut int64        `json:"max_out,omitempty"` // bytes that the archive of what comes back may have at the origin; 0: it does not say
+	Places []string     `json:"places,omitempty"`  // absolute paths of inputs, and of where links of the job and of its output lead, outside of its working directory; known at the origin alone
 }
 
 // StagedFile is a file or directory that goes with a job, as it was found when the job was submitted.
@@ -90,28 +92,50 @@ func CheckStageOut(pattern string) error {
 // Check says what is wrong with what travels with a job, if anything, wherever it comes from. There may be
 // none.
 func (s *Staging) Check() error {
-	switch {
-	case s == nil:
+	if s == nil {
 		return nil
-	case s.Bytes < 0 || (s.Bytes == 0) != (s.SHA256 == [32]byte{}):
-		return wrongField("bytes", "%d of files, and the SHA-256 of them, do not belong together", s.Bytes)
-	case len(s.Inputs) > MaxStagedFiles:
-		return wrongField("inputs", "has %d files, at most %d are allowed; pack them into one", len(s.Inputs), MaxStagedFiles)
-	case len(s.Out) > MaxStageOut:
-		return wrongField("out", "has %d patterns, at most %d are allowed", len(s.Out), MaxStageOut)
-	case len(s.Links) > MaxStagedLinks:
-		return wrongField("links", "has %d names, at most %d are allowed", len(s.Links), MaxStagedLinks)
-	case s.Bytes == 0 && len(s.Inputs)+len(s.Out) == 0:
-		return wrongField("bytes", "is 0, and no file comes back: leave it out")
+	}
+	if err := s.checkSizes(); err != nil {
+		return err
 	}
 	for i := range s.Inputs {
 		if err := s.checkInput(i); err != nil {
 			return &FieldError{"inputs", err}
 		}
 	}
+	return s.checkNames()
+}
+
+// checkSizes looks at the numbers of bytes and of names.
+func (s *Staging) checkSizes() error {
+	switch {
+	case s.Bytes < 0 || (s.Bytes == 0) != (s.SHA256 == [32]byte{}):
+		return wrongField("bytes", "%d of files, and the SHA-256 of them, do not belong together", s.Bytes)
+	case s.MaxOut < 0 || s.MaxOut > 0 && len(s.Out) == 0:
+		return wrongField("max_out", "is %d; it is a positive number of bytes, and goes with files that come back", s.MaxOut)
+	case len(s.Inputs) > MaxStagedFiles:
+		return wrongField("inputs", "has %d files, at most %d are allowed; pack them into one", len(s.Inputs), MaxStagedFiles)
+	case len(s.Out) > MaxStageOut:
+		return wrongField("out", "has %d patterns, at most %d are allowed", len(s.Out), MaxStageOut)
+	case len(s.Links) > MaxStagedLinks:
+		return wrongField("links", "has %d names, at most %d are allowed", len(s.Links), MaxStagedLinks)
+	case len(s.Places) > 2*MaxStagedLinks: // of inputs, and of what comes back
+		return wrongField("places", "has %d paths, at most %d are allowed", len(s.Places), 2*MaxStagedLinks)
+	case s.Bytes == 0 && len(s.Inputs)+len(s.Out)+len(s.Places) == 0:
+		return wrongField("bytes", "is 0, and no file comes back: leave it out")
+	}
+	return nil
+}
+
+func (s *Staging) checkNames() error {
 	for _, name := range s.Links {
 		if err := CheckStagedName(name); err != nil {
 			return &FieldError{"links", err}
+		}
+	}
+	for _, place := range s.Places {
+		if err := checkPath("file to go with it", place); err != nil {
+			return &FieldError{"places", err}
 		}
 	}
 	for _, pattern := range s.Out {
@@ -139,13 +163,26 @@ func (s *Staging) checkInput(i int) error {
 	return nil
 }
 
-// Abroad is what another site gets: the inputs are in the archive.
+// Abroad is what another site gets: the inputs are in the archive. Nil: nothing travels.
 func (s *Staging) Abroad() *Staging {
-	if s == nil || len(s.Inputs)+len(s.Links) == 0 {
+	switch {
+	case s == nil || s.Bytes == 0 && len(s.Out) == 0:
+		return nil
+	case len(s.Inputs)+len(s.Links)+len(s.Places) == 0:
 		return s
 	}
 	out := *s
-	out.Inputs, out.Links = nil, nil
+	out.Inputs, out.Links, out.Places = nil, nil, nil
+	return &out
+}
+
+// Bounded is the same with how many bytes the archive of what comes back may have at the origin; 0: it does not say.
+func (s *Staging) Bounded(most int64) *Staging {
+	if !s.ComesBack() {
+		return s
+	}
+	out := *s
+	out.MaxOut = most
 	return &out
 }
 
