@@ -63,6 +63,10 @@ type Snapshot struct {
 	ERT  []protocol.Duration
 	Cost []protocol.Micro // sum of the quote's terms, in the site's Currency
 
+	// InPlace says of each quote whether the job would run where its files are, on a file system that the sites share, so that
+	// nothing travels; empty: no job would.
+	InPlace []bool
+
 	// What follows is for a [ApplicationPolicy], and empty for others. Money is in
 	// Currency, whatever the sites name.
 	Currency     string
@@ -154,7 +158,7 @@ type Decision struct {
 // Transfer is how long the data of job j travel to site s.
 func (in *Snapshot) Transfer(j, s int) protocol.Duration {
 	to, data := &in.Sites[s], in.Jobs[j].Data
-	if s == in.Self || data <= 0 || to.Bandwidth <= 0 {
+	if s == in.Self || data <= 0 || to.Bandwidth <= 0 || in.inPlace(j, s) {
 		return 0
 	}
 	return protocol.Transfer(data, to.Latency, to.Bandwidth)
@@ -168,10 +172,15 @@ func (in *Snapshot) Start(j, s int, wait protocol.Duration) protocol.Duration {
 // Return is how long the results of job j travel back from site s.
 func (in *Snapshot) Return(j, s int) protocol.Duration {
 	from, data := &in.Sites[s], in.Jobs[j].DataOut
-	if s == in.Self || data <= 0 || from.Bandwidth <= 0 {
+	if s == in.Self || data <= 0 || from.Bandwidth <= 0 || in.inPlace(j, s) {
 		return 0
 	}
 	return protocol.Transfer(data, from.Latency, from.Bandwidth)
+}
+
+func (in *Snapshot) inPlace(j, s int) bool {
+	at := in.At(j, s)
+	return at < len(in.InPlace) && in.InPlace[at]
 }
 
 // At is the index of site s's quote for job j.

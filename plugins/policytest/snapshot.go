@@ -148,6 +148,11 @@ func drawn(seed uint64, sites, jobs int) policy.Snapshot {
 		}
 	}
 	in.Self = random.IntN(sites+1) - 1
+	if random.IntN(4) == 0 {
+		for range in.AWT {
+			in.InPlace = append(in.InPlace, random.IntN(2) == 0)
+		}
+	}
 	return in
 }
 
@@ -216,7 +221,7 @@ func clone(in policy.Snapshot) policy.Snapshot {
 	for j := range in.Jobs {
 		in.Jobs[j].Resources = slices.Clone(in.Jobs[j].Resources)
 	}
-	in.AWT, in.ERT, in.Cost = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost)
+	in.AWT, in.ERT, in.Cost, in.InPlace = slices.Clone(in.AWT), slices.Clone(in.ERT), slices.Clone(in.Cost), slices.Clone(in.InPlace)
 	in.Applications = slices.Clone(in.Applications)
 	for a := range in.Applications {
 		in.Applications[a].WaitingCost = slices.Clone(in.Applications[a].WaitingCost)
@@ -246,6 +251,9 @@ func reordered(in policy.Snapshot, sites, jobs []int) policy.Snapshot {
 		for s, column := range sites {
 			to, from := out.At(j, s), in.At(row, column)
 			out.AWT[to], out.ERT[to], out.Cost[to] = in.AWT[from], in.ERT[from], in.Cost[from]
+			if len(in.InPlace) > 0 {
+				out.InPlace[to] = in.InPlace[from]
+			}
 			for c, column := range columns(&out) {
 				if len(column) > 0 {
 					column[to] = columns(&in)[c][from]

@@ -58,11 +58,12 @@ func Tag(t *rapid.T) protocol.Tag {
 
 // Request draws the shape of a job.
 func Request(t *rapid.T, job protocol.JobID) protocol.Request {
+	limit := max(1, Span(t))
 	return layout(t, protocol.Request{
 		Resources: Resources(t, protocol.PerNode, protocol.PerTask, protocol.PerJob), Exclusive: rapid.Bool().Draw(t, "exclusive"),
 		Features: rapid.SampledFrom([]string{"", "skylake", "a&(b|c)", "[r1|r2]", "a*2&b*1"}).Draw(t, "features"),
 		Job:      job, CPUs: rapid.IntRange(1, math.MaxInt32).Draw(t, "cpus"), Nodes: Count(t), MemoryMB: Amount(t),
-		WallTime: max(1, Span(t)), Power: Power(t), PowerClass: rapid.Uint64().Draw(t, "like"),
+		WallTime: limit, MinTime: min(limit, Span(t)), Power: Power(t), PowerClass: rapid.Uint64().Draw(t, "like"),
 	})
 }
 
@@ -127,15 +128,19 @@ func layout(t *rapid.T, r protocol.Request) protocol.Request {
 
 // Spec draws a job without what it runs.
 func Spec(t *rapid.T, job protocol.JobID) protocol.Spec {
-	return protocol.Spec{
+	spec := protocol.Spec{
 		Request: Request(t, job), Name: Text(t), User: Text(t), Sites: Slice(t, Site),
 		Requeue: rapid.Bool().Draw(t, "requeue"), Submitted: Instant(t), MHz: Count(t), Mflops: Count(t),
 		Data: Amount(t), DataOut: Amount(t),
 		Association:      Association(t),
 		PredictedRunTime: Span(t), Intensity: share(t), Computing: share(t), MeasuredPower: Power(t),
 		Container: rapid.SampledFrom([]string{"", "/images/a.sif", "docker://debian:12"}).Draw(t, "container"),
-		StageIn:   Amount(t), StageOut: rapid.Bool().Draw(t, "stage out"),
+		StageIn:   Amount(t), StageOut: rapid.Bool().Draw(t, "stage out"), Restarts: Count(t), Nice: rapid.Int64Range(-protocol.MaxNice, protocol.MaxNice).Draw(t, "nice"),
 	}
+	if rapid.Bool().Draw(t, "in place") {
+		spec.StayInPlace()
+	}
+	return spec
 }
 
 // Association draws what a job is to be charged to, where and with what quality of service.
@@ -157,7 +162,7 @@ func Payload(t *rapid.T) *protocol.Payload {
 		Script: script, Args: Slice(t, Unix), Env: Slice(t, func(t *rapid.T) string { return "N=" + Unix(t) }),
 		WorkDir: Unix(t), Stdout: Unix(t), Stderr: Unix(t),
 		Input: Unix(t), AppendOutput: rapid.Bool().Draw(t, "append"), LimitSignal: limitSignal(t),
-		Staging: staging(t),
+		Staging: staging(t), Shell: shell(t),
 	}
 }
 
@@ -166,8 +171,24 @@ func staging(t *rapid.T) *protocol.Staging {
 	if rapid.Bool().Draw(t, "stage in") {
 		s.Bytes, s.SHA256[0] = max(1, Amount(t)), 1
 	}
+	if len(s.Out) > 0 {
+		s.MaxOut = Amount(t)
+	}
 	if s.Bytes == 0 && len(s.Out) == 0 {
 		return nil
+	}
+	return s
+}
+
+func shell(t *rapid.T) *protocol.Shell {
+	if rapid.Bool().Draw(t, "no shell") {
+		return nil
+	}
+	s := &protocol.Shell{Host: rapid.SampledFrom([]string{"", "login1"}).Draw(t, "host"), Umask: rapid.IntRange(0, 0o777).Draw(t, "umask")}
+	for _, name := range protocol.ResourceLimits() {
+		if rapid.Bool().Draw(t, name) {
+			s.Limits = append(s.Limits, protocol.ResourceLimit{Name: name, Soft: rapid.Uint64().Draw(t, "soft")})
+		}
 	}
 	return s
 }
@@ -232,7 +253,7 @@ func Outcome(t *rapid.T) protocol.Outcome {
 	if rapid.Bool().Draw(t, "signalled") {
 		o.Signal = rapid.IntRange(1, 127).Draw(t, "signal")
 	} else {
-		o.ExitCode = Count(t)
+		o.ExitCode = rapid.IntRange(0, 255).Draw(t, "exit code")
 	}
 	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
 		if rapid.Bool().Draw(t, "has file") {

@@ -3,6 +3,8 @@ package protocoltest
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Full is a noun of which every field says something, and no two numbers or texts the same, so that
@@ -19,6 +21,10 @@ type filler struct{ n uint32 }
 
 func (f *filler) fill(v reflect.Value) {
 	f.n++
+	if indexes, ok := reflect.TypeAssert[*protocol.Indexes](v.Addr()); ok { // has no form if its runs make no sense
+		*indexes = protocol.IndexesOf(int(f.n), int(f.n)+1)
+		return
+	}
 	switch v.Kind() { //nolint:exhaustive // nouns have no other parts
 	case reflect.Struct:
 		for _, field := range v.Fields() {

@@ -154,6 +154,7 @@ func TestCheckOutcome(t *testing.T) {
 		"outcome.state: 8 is unknown":                   func(o o) { o.State = 8 },
 		"outcome.state: RUNNING is not a last state":    func(o o) { o.State = protocol.Running },
 		"outcome.exit_code: -1":                         func(o o) { o.ExitCode = -1 },
+		"outcome.exit_code: 256 is outside 0 to 255":    func(o o) { o.ExitCode = 256 },
 		"outcome.exit_code: is 3, but signal 9 ended":   func(o o) { o.Signal = 9 },
 		"outcome.signal: 128 is outside 0 to 127":       func(o o) { o.Signal = 128 },
 		"outcome.signal: -1":                            func(o o) { o.Signal = -1 },

@@ -414,7 +414,13 @@ type Request struct {
 	// 1024 bytes; empty: none.
 	Features string `protobuf:"bytes,10,opt,name=features,proto3" json:"features,omitempty"`
 	// Optional. Whether no other job may run on its nodes. It has all their CPUs.
-	Exclusive     bool `protobuf:"varint,11,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
+	Exclusive bool `protobuf:"varint,11,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
+	// Optional. Time in ms to which the batch system may lower the wall-time limit if the job
+	// then starts sooner, at most that limit; 0: it may not.
+	MinTimeMs int64 `protobuf:"varint,12,opt,name=min_time_ms,json=minTimeMs,proto3" json:"min_time_ms,omitempty"`
+	// Optional. Priority in the local queue, for a local scheduler alone: the higher, the sooner.
+	// What a partner sends is not used.
+	Priority      int64 `protobuf:"varint,13,opt,name=priority,proto3" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -524,6 +530,20 @@ func (x *Request) GetExclusive() bool {
 		return x.Exclusive
 	}
 	return false
+}
+
+func (x *Request) GetMinTimeMs() int64 {
+	if x != nil {
+		return x.MinTimeMs
+	}
+	return 0
+}
+
+func (x *Request) GetPriority() int64 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
 }
 
 // Resource is a number of things of one kind beside CPUs and memory: GPUs, network cards,
@@ -652,6 +672,14 @@ type Spec struct {
 	StageInBytes int64 `protobuf:"varint,30,opt,name=stage_in_bytes,json=stageInBytes,proto3" json:"stage_in_bytes,omitempty"`
 	// Optional. Whether files of its working directory come back from such a site.
 	StageOut bool `protobuf:"varint,31,opt,name=stage_out,json=stageOut,proto3" json:"stage_out,omitempty"`
+	// Optional. Whether the job runs in its own working directory, which the site shares with its origin:
+	// then nothing travels.
+	InPlace bool `protobuf:"varint,32,opt,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
+	// Optional. How often its origin has heard of it that it ran, and had it run again.
+	Restarts int64 `protobuf:"varint,33,opt,name=restarts,proto3" json:"restarts,omitempty"`
+	// Optional. What is taken off its priority where jobs have one, at most 2147483645. Less than 0 only
+	// if the origin favors the job, for which a partner does not.
+	Nice int64 `protobuf:"varint,34,opt,name=nice,proto3" json:"nice,omitempty"`
 	// Optional. Account that its use is charged to, as its user names it, at most 64 bytes;
 	// empty: the default one.
 	Account string `protobuf:"bytes,40,opt,name=account,proto3" json:"account,omitempty"`
@@ -825,6 +853,27 @@ func (x *Spec) GetStageOut() bool {
 	return false
 }
 
+func (x *Spec) GetInPlace() bool {
+	if x != nil {
+		return x.InPlace
+	}
+	return false
+}
+
+func (x *Spec) GetRestarts() int64 {
+	if x != nil {
+		return x.Restarts
+	}
+	return 0
+}
+
+func (x *Spec) GetNice() int64 {
+	if x != nil {
+		return x.Nice
+	}
+	return 0
+}
+
 func (x *Spec) GetAccount() string {
 	if x != nil {
 		return x.Account
@@ -928,7 +977,9 @@ type Payload struct {
 	// Optional. The signal that the job gets before its wall-time limit; absent: none.
 	LimitSignal *LimitSignal `protobuf:"bytes,9,opt,name=limit_signal,json=limitSignal,proto3" json:"limit_signal,omitempty"`
 	// Optional. What files travel with the job; absent: none.
-	Staging       *Staging `protobuf:"bytes,30,opt,name=staging,proto3" json:"staging,omitempty"`
+	Staging *Staging `protobuf:"bytes,30,opt,name=staging,proto3" json:"staging,omitempty"`
+	// Optional. What the job takes over from the shell of its submission; absent: nothing.
+	Shell         *Shell `protobuf:"bytes,31,opt,name=shell,proto3" json:"shell,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1033,6 +1084,132 @@ func (x *Payload) GetStaging() *Staging {
 	return nil
 }
 
+func (x *Payload) GetShell() *Shell {
+	if x != nil {
+		return x.Shell
+	}
+	return nil
+}
+
+// Shell is what a job takes over from the shell that submits it, beside its environment.
+type Shell struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. Short name of its machine, at most 255 bytes; empty: not stated.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// Optional. Its umask, at most 0777.
+	Umask int64 `protobuf:"varint,2,opt,name=umask,proto3" json:"umask,omitempty"`
+	// Optional. Soft limits, sorted by name, each once.
+	Limits        []*ResourceLimit `protobuf:"bytes,3,rep,name=limits,proto3" json:"limits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shell) Reset() {
+	*x = Shell{}
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shell) ProtoMessage() {}
+
+func (x *Shell) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shell.ProtoReflect.Descriptor instead.
+func (*Shell) Descriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Shell) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Shell) GetUmask() int64 {
+	if x != nil {
+		return x.Umask
+	}
+	return 0
+}
+
+func (x *Shell) GetLimits() []*ResourceLimit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+// ResourceLimit is a soft limit of what a process may use.
+type ResourceLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS or STACK.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Required. The limit in its own unit; 2^64 - 1: none.
+	Soft          uint64 `protobuf:"varint,2,opt,name=soft,proto3" json:"soft,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceLimit) Reset() {
+	*x = ResourceLimit{}
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceLimit) ProtoMessage() {}
+
+func (x *ResourceLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceLimit.ProtoReflect.Descriptor instead.
+func (*ResourceLimit) Descriptor() ([]byte, []int) {
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ResourceLimit) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResourceLimit) GetSoft() uint64 {
+	if x != nil {
+		return x.Soft
+	}
+	return 0
+}
+
 // Staging is what files travel with a job, as one archive in the format of tar each way.
 type Staging struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1042,14 +1219,16 @@ type Staging struct {
 	StageInSha256 []byte `protobuf:"bytes,2,opt,name=stage_in_sha256,json=stageInSha256,proto3" json:"stage_in_sha256,omitempty"`
 	// Optional. Patterns of the files of its working directory that come back: "." or names below it,
 	// whose elements may have *, ? and [...]; at most 64, each of at most 1024 bytes.
-	StageOut      []string `protobuf:"bytes,3,rep,name=stage_out,json=stageOut,proto3" json:"stage_out,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	StageOut []string `protobuf:"bytes,3,rep,name=stage_out,json=stageOut,proto3" json:"stage_out,omitempty"`
+	// Optional. Bytes that the archive of these files may have at the job's origin; 0: it does not say.
+	MaxStageOutBytes int64 `protobuf:"varint,4,opt,name=max_stage_out_bytes,json=maxStageOutBytes,proto3" json:"max_stage_out_bytes,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Staging) Reset() {
 	*x = Staging{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1240,7 @@ func (x *Staging) String() string {
 func (*Staging) ProtoMessage() {}
 
 func (x *Staging) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[7]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1253,7 @@ func (x *Staging) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Staging.ProtoReflect.Descriptor instead.
 func (*Staging) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{7}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Staging) GetStageInBytes() int64 {
@@ -1098,6 +1277,13 @@ func (x *Staging) GetStageOut() []string {
 	return nil
 }
 
+func (x *Staging) GetMaxStageOutBytes() int64 {
+	if x != nil {
+		return x.MaxStageOutBytes
+	}
+	return 0
+}
+
 // LimitSignal is a signal that a job gets before its wall-time limit.
 type LimitSignal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1116,7 +1302,7 @@ type LimitSignal struct {
 
 func (x *LimitSignal) Reset() {
 	*x = LimitSignal{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1128,7 +1314,7 @@ func (x *LimitSignal) String() string {
 func (*LimitSignal) ProtoMessage() {}
 
 func (x *LimitSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[8]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1141,7 +1327,7 @@ func (x *LimitSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitSignal.ProtoReflect.Descriptor instead.
 func (*LimitSignal) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{8}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LimitSignal) GetSignal() int64 {
@@ -1198,7 +1384,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1396,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[9]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1409,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{9}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Load) GetCpus() int64 {
@@ -1295,7 +1481,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1493,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[10]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1506,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{10}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Term) GetName() string {
@@ -1375,7 +1561,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1387,7 +1573,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[11]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1400,7 +1586,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{11}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Quote) GetJob() uint64 {
@@ -1503,7 +1689,7 @@ type Bill struct {
 
 func (x *Bill) Reset() {
 	*x = Bill{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1515,7 +1701,7 @@ func (x *Bill) String() string {
 func (*Bill) ProtoMessage() {}
 
 func (x *Bill) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[12]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1528,7 +1714,7 @@ func (x *Bill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bill.ProtoReflect.Descriptor instead.
 func (*Bill) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{12}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Bill) GetStartMs() int64 {
@@ -1580,7 +1766,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1778,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[13]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1791,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{13}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Outcome) GetState() JobState {
@@ -1686,7 +1872,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1884,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[14]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1897,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{14}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *File) GetStream() Stream {
@@ -1764,7 +1950,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1776,7 +1962,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[15]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1789,7 +1975,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{15}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Usage) GetCpuMs() int64 {
@@ -1890,7 +2076,7 @@ type Capacity struct {
 
 func (x *Capacity) Reset() {
 	*x = Capacity{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +2088,7 @@ func (x *Capacity) String() string {
 func (*Capacity) ProtoMessage() {}
 
 func (x *Capacity) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[16]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +2101,7 @@ func (x *Capacity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Capacity.ProtoReflect.Descriptor instead.
 func (*Capacity) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{16}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Capacity) GetCpus() int64 {
@@ -2029,7 +2215,7 @@ type NodeGroup struct {
 
 func (x *NodeGroup) Reset() {
 	*x = NodeGroup{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2041,7 +2227,7 @@ func (x *NodeGroup) String() string {
 func (*NodeGroup) ProtoMessage() {}
 
 func (x *NodeGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[17]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2054,7 +2240,7 @@ func (x *NodeGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroup.ProtoReflect.Descriptor instead.
 func (*NodeGroup) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{17}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *NodeGroup) GetNodes() int64 {
@@ -2113,7 +2299,7 @@ type Machine struct {
 
 func (x *Machine) Reset() {
 	*x = Machine{}
-	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2311,7 @@ func (x *Machine) String() string {
 func (*Machine) ProtoMessage() {}
 
 func (x *Machine) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_common_v1_common_proto_msgTypes[18]
+	mi := &file_protocol_common_v1_common_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2324,7 @@ func (x *Machine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Machine.ProtoReflect.Descriptor instead.
 func (*Machine) Descriptor() ([]byte, []int) {
-	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{18}
+	return file_protocol_common_v1_common_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Machine) GetFlops() int64 {
@@ -2193,7 +2379,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x11memory_per_gpu_mb\x18\x06 \x01(\x03R\x0ememoryPerGpuMb\x12 \n" +
 	"\fcpus_per_gpu\x18\a \x01(\x03R\n" +
 	"cpusPerGpu\x12\"\n" +
-	"\rgpus_per_node\x18\b \x01(\bR\vgpusPerNode\"\xf0\x02\n" +
+	"\rgpus_per_node\x18\b \x01(\bR\vgpusPerNode\"\xac\x03\n" +
 	"\aRequest\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x03R\x04cpus\x12\x14\n" +
@@ -2208,12 +2394,14 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\tresources\x18\t \x03(\v2\x1e.switchyard.common.v1.ResourceR\tresources\x12\x1a\n" +
 	"\bfeatures\x18\n" +
 	" \x01(\tR\bfeatures\x12\x1c\n" +
-	"\texclusive\x18\v \x01(\bR\texclusive\"u\n" +
+	"\texclusive\x18\v \x01(\bR\texclusive\x12\x1e\n" +
+	"\vmin_time_ms\x18\f \x01(\x03R\tminTimeMs\x12\x1a\n" +
+	"\bpriority\x18\r \x01(\x03R\bpriority\"u\n" +
 	"\bResource\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12+\n" +
-	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\x9f\x05\n" +
+	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xea\x05\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2235,13 +2423,16 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\acomment\x18\x11 \x01(\tR\acomment\x12\x1c\n" +
 	"\tcontainer\x18\x19 \x01(\tR\tcontainer\x12$\n" +
 	"\x0estage_in_bytes\x18\x1e \x01(\x03R\fstageInBytes\x12\x1b\n" +
-	"\tstage_out\x18\x1f \x01(\bR\bstageOut\x12\x18\n" +
+	"\tstage_out\x18\x1f \x01(\bR\bstageOut\x12\x19\n" +
+	"\bin_place\x18  \x01(\bR\ainPlace\x12\x1a\n" +
+	"\brestarts\x18! \x01(\x03R\brestarts\x12\x12\n" +
+	"\x04nice\x18\" \x01(\x03R\x04nice\x12\x18\n" +
 	"\aaccount\x18( \x01(\tR\aaccount\x12\x1c\n" +
 	"\tpartition\x18) \x01(\tR\tpartitionJ\x04\b\v\x10\f\"W\n" +
 	"\vAssociation\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\tR\tpartition\x12\x10\n" +
-	"\x03qos\x18\x03 \x01(\tR\x03qos\"\xcc\x02\n" +
+	"\x03qos\x18\x03 \x01(\tR\x03qos\"\xff\x02\n" +
 	"\aPayload\x12\x16\n" +
 	"\x06script\x18\x01 \x01(\fR\x06script\x12\x12\n" +
 	"\x04args\x18\x02 \x03(\fR\x04args\x12\x10\n" +
@@ -2252,11 +2443,20 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x05input\x18\a \x01(\fR\x05input\x12#\n" +
 	"\rappend_output\x18\b \x01(\bR\fappendOutput\x12D\n" +
 	"\flimit_signal\x18\t \x01(\v2!.switchyard.common.v1.LimitSignalR\vlimitSignal\x127\n" +
-	"\astaging\x18\x1e \x01(\v2\x1d.switchyard.common.v1.StagingR\astaging\"t\n" +
+	"\astaging\x18\x1e \x01(\v2\x1d.switchyard.common.v1.StagingR\astaging\x121\n" +
+	"\x05shell\x18\x1f \x01(\v2\x1b.switchyard.common.v1.ShellR\x05shell\"n\n" +
+	"\x05Shell\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x14\n" +
+	"\x05umask\x18\x02 \x01(\x03R\x05umask\x12;\n" +
+	"\x06limits\x18\x03 \x03(\v2#.switchyard.common.v1.ResourceLimitR\x06limits\"7\n" +
+	"\rResourceLimit\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04soft\x18\x02 \x01(\x04R\x04soft\"\xa3\x01\n" +
 	"\aStaging\x12$\n" +
 	"\x0estage_in_bytes\x18\x01 \x01(\x03R\fstageInBytes\x12&\n" +
 	"\x0fstage_in_sha256\x18\x02 \x01(\fR\rstageInSha256\x12\x1b\n" +
-	"\tstage_out\x18\x03 \x03(\tR\bstageOut\"\x94\x01\n" +
+	"\tstage_out\x18\x03 \x03(\tR\bstageOut\x12-\n" +
+	"\x13max_stage_out_bytes\x18\x04 \x01(\x03R\x10maxStageOutBytes\"\x94\x01\n" +
 	"\vLimitSignal\x12\x16\n" +
 	"\x06signal\x18\x01 \x01(\x03R\x06signal\x12\x1b\n" +
 	"\tbefore_ms\x18\x02 \x01(\x03R\bbeforeMs\x12\x1f\n" +
@@ -2387,54 +2587,58 @@ func file_protocol_common_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_protocol_common_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_protocol_common_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_protocol_common_v1_common_proto_goTypes = []any{
-	(JobState)(0),       // 0: switchyard.common.v1.JobState
-	(Stream)(0),         // 1: switchyard.common.v1.Stream
-	(Per)(0),            // 2: switchyard.common.v1.Per
-	(*Tag)(nil),         // 3: switchyard.common.v1.Tag
-	(*Layout)(nil),      // 4: switchyard.common.v1.Layout
-	(*Request)(nil),     // 5: switchyard.common.v1.Request
-	(*Resource)(nil),    // 6: switchyard.common.v1.Resource
-	(*Spec)(nil),        // 7: switchyard.common.v1.Spec
-	(*Association)(nil), // 8: switchyard.common.v1.Association
-	(*Payload)(nil),     // 9: switchyard.common.v1.Payload
-	(*Staging)(nil),     // 10: switchyard.common.v1.Staging
-	(*LimitSignal)(nil), // 11: switchyard.common.v1.LimitSignal
-	(*Load)(nil),        // 12: switchyard.common.v1.Load
-	(*Term)(nil),        // 13: switchyard.common.v1.Term
-	(*Quote)(nil),       // 14: switchyard.common.v1.Quote
-	(*Bill)(nil),        // 15: switchyard.common.v1.Bill
-	(*Outcome)(nil),     // 16: switchyard.common.v1.Outcome
-	(*File)(nil),        // 17: switchyard.common.v1.File
-	(*Usage)(nil),       // 18: switchyard.common.v1.Usage
-	(*Capacity)(nil),    // 19: switchyard.common.v1.Capacity
-	(*NodeGroup)(nil),   // 20: switchyard.common.v1.NodeGroup
-	(*Machine)(nil),     // 21: switchyard.common.v1.Machine
+	(JobState)(0),         // 0: switchyard.common.v1.JobState
+	(Stream)(0),           // 1: switchyard.common.v1.Stream
+	(Per)(0),              // 2: switchyard.common.v1.Per
+	(*Tag)(nil),           // 3: switchyard.common.v1.Tag
+	(*Layout)(nil),        // 4: switchyard.common.v1.Layout
+	(*Request)(nil),       // 5: switchyard.common.v1.Request
+	(*Resource)(nil),      // 6: switchyard.common.v1.Resource
+	(*Spec)(nil),          // 7: switchyard.common.v1.Spec
+	(*Association)(nil),   // 8: switchyard.common.v1.Association
+	(*Payload)(nil),       // 9: switchyard.common.v1.Payload
+	(*Shell)(nil),         // 10: switchyard.common.v1.Shell
+	(*ResourceLimit)(nil), // 11: switchyard.common.v1.ResourceLimit
+	(*Staging)(nil),       // 12: switchyard.common.v1.Staging
+	(*LimitSignal)(nil),   // 13: switchyard.common.v1.LimitSignal
+	(*Load)(nil),          // 14: switchyard.common.v1.Load
+	(*Term)(nil),          // 15: switchyard.common.v1.Term
+	(*Quote)(nil),         // 16: switchyard.common.v1.Quote
+	(*Bill)(nil),          // 17: switchyard.common.v1.Bill
+	(*Outcome)(nil),       // 18: switchyard.common.v1.Outcome
+	(*File)(nil),          // 19: switchyard.common.v1.File
+	(*Usage)(nil),         // 20: switchyard.common.v1.Usage
+	(*Capacity)(nil),      // 21: switchyard.common.v1.Capacity
+	(*NodeGroup)(nil),     // 22: switchyard.common.v1.NodeGroup
+	(*Machine)(nil),       // 23: switchyard.common.v1.Machine
 }
 var file_protocol_common_v1_common_proto_depIdxs = []int32{
 	4,  // 0: switchyard.common.v1.Request.layout:type_name -> switchyard.common.v1.Layout
 	6,  // 1: switchyard.common.v1.Request.resources:type_name -> switchyard.common.v1.Resource
 	2,  // 2: switchyard.common.v1.Resource.per:type_name -> switchyard.common.v1.Per
 	5,  // 3: switchyard.common.v1.Spec.request:type_name -> switchyard.common.v1.Request
-	11, // 4: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
-	10, // 5: switchyard.common.v1.Payload.staging:type_name -> switchyard.common.v1.Staging
-	13, // 6: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
-	13, // 7: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
-	0,  // 8: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
-	17, // 9: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
-	18, // 10: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
-	15, // 11: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
-	1,  // 12: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
-	21, // 13: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
-	20, // 14: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
-	6,  // 15: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
-	6,  // 16: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	13, // 4: switchyard.common.v1.Payload.limit_signal:type_name -> switchyard.common.v1.LimitSignal
+	12, // 5: switchyard.common.v1.Payload.staging:type_name -> switchyard.common.v1.Staging
+	10, // 6: switchyard.common.v1.Payload.shell:type_name -> switchyard.common.v1.Shell
+	11, // 7: switchyard.common.v1.Shell.limits:type_name -> switchyard.common.v1.ResourceLimit
+	15, // 8: switchyard.common.v1.Quote.terms:type_name -> switchyard.common.v1.Term
+	15, // 9: switchyard.common.v1.Bill.terms:type_name -> switchyard.common.v1.Term
+	0,  // 10: switchyard.common.v1.Outcome.state:type_name -> switchyard.common.v1.JobState
+	19, // 11: switchyard.common.v1.Outcome.files:type_name -> switchyard.common.v1.File
+	20, // 12: switchyard.common.v1.Outcome.usage:type_name -> switchyard.common.v1.Usage
+	17, // 13: switchyard.common.v1.Outcome.bill:type_name -> switchyard.common.v1.Bill
+	1,  // 14: switchyard.common.v1.File.stream:type_name -> switchyard.common.v1.Stream
+	23, // 15: switchyard.common.v1.Capacity.machine:type_name -> switchyard.common.v1.Machine
+	22, // 16: switchyard.common.v1.Capacity.groups:type_name -> switchyard.common.v1.NodeGroup
+	6,  // 17: switchyard.common.v1.Capacity.shared:type_name -> switchyard.common.v1.Resource
+	6,  // 18: switchyard.common.v1.NodeGroup.resources:type_name -> switchyard.common.v1.Resource
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_protocol_common_v1_common_proto_init() }
@@ -2442,14 +2646,14 @@ func file_protocol_common_v1_common_proto_init() {
 	if File_protocol_common_v1_common_proto != nil {
 		return
 	}
-	file_protocol_common_v1_common_proto_msgTypes[9].OneofWrappers = []any{}
+	file_protocol_common_v1_common_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_common_v1_common_proto_rawDesc), len(file_protocol_common_v1_common_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

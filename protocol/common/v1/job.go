@@ -35,6 +35,7 @@ func EncodeRequest(r protocol.Request) *Request {
 		Job: uint64(r.Job), Cpus: int64(r.CPUs), Nodes: int64(r.Nodes), MemoryMb: r.MemoryMB,
 		WallTimeMs: wire.EncodeSpan(r.WallTime), PowerPpm: int64(r.Power), PowerClass: r.PowerClass, Layout: encodeLayout(r.Layout),
 		Resources: wire.Convert(r.Resources, encodeResource), Features: r.Features, Exclusive: r.Exclusive,
+		MinTimeMs: wire.EncodeSpan(r.MinTime), Priority: r.Priority,
 	}
 }
 
@@ -45,6 +46,7 @@ func DecodeRequest(m *Request) protocol.Request {
 		MemoryMB: m.GetMemoryMb(), WallTime: wire.DecodeSpan(m.GetWallTimeMs()),
 		Power: wire.Narrow(m.GetPowerPpm()), PowerClass: m.GetPowerClass(), Layout: decodeLayout(m.GetLayout()),
 		Resources: wire.Convert(m.GetResources(), decodeResource), Features: m.GetFeatures(), Exclusive: m.GetExclusive(),
+		MinTime: wire.DecodeSpan(m.GetMinTimeMs()), Priority: m.GetPriority(),
 	}
 }
 
@@ -56,10 +58,20 @@ func CheckRequest(r protocol.Request) error {
 		wire.Count("nodes", r.Nodes),
 		wire.Amount("memory_mb", r.MemoryMB),
 		wire.Amount("wall_time_ms", r.WallTime),
+		wire.Amount("min_time_ms", r.MinTime),
+		wire.Amount("priority", r.Priority),
+		checkMinTime(&r),
 		checkPower("power_ppm", r.Power),
 		wire.In("layout", r.CheckLayout()),
 		r.CheckExtras(),
 	)
+}
+
+func checkMinTime(r *protocol.Request) error {
+	if r.MinTime > r.WallTime {
+		return wire.Wrong("min_time_ms", "is %d, more than the wall-time limit of %d", r.MinTime, r.WallTime)
+	}
+	return nil
 }
 
 func encodeLayout(l protocol.Layout) *Layout {
@@ -92,7 +104,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		DataBytes: s.Data, DataOutBytes: s.DataOut, Account: s.Account, Partition: s.Partition, Qos: s.QOS,
 		PredictedRunTimeMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
 		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment, Container: s.Container,
-		StageInBytes: s.StageIn, StageOut: s.StageOut,
+		StageInBytes: s.StageIn, StageOut: s.StageOut, InPlace: s.InPlace, Restarts: int64(s.Restarts), Nice: s.Nice,
 	}
 }
 
@@ -106,7 +118,7 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		Association:      protocol.Association{Account: m.GetAccount(), Partition: m.GetPartition(), QOS: m.GetQos()},
 		PredictedRunTime: wire.DecodeSpan(m.GetPredictedRunTimeMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
 		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(), Container: m.GetContainer(),
-		StageIn: m.GetStageInBytes(), StageOut: m.GetStageOut(),
+		StageIn: m.GetStageInBytes(), StageOut: m.GetStageOut(), InPlace: m.GetInPlace(), Restarts: wire.Narrow(m.GetRestarts()), Nice: m.GetNice(),
 	}
 }
 
@@ -131,7 +143,18 @@ func CheckSpec(s protocol.Spec) error {
 		wire.Text("comment", s.Comment, protocol.MaxComment),
 		protocol.CheckContainer(s.Container),
 		wire.Amount("stage_in_bytes", s.StageIn),
+		checkInPlace(&s),
+		wire.Count("restarts", s.Restarts),
+		protocol.CheckNice(s.Nice),
 	)
+}
+
+// checkInPlace checks that nothing travels of a job that runs where its files are.
+func checkInPlace(s *protocol.Spec) error {
+	if s.InPlace && (s.Stages() || s.Data > 0 || s.DataOut > 0) {
+		return wire.Wrong("in_place", "is set, but something is to travel")
+	}
+	return nil
 }
 
 // EncodePayload converts what a job runs; nil stays nil.
@@ -143,7 +166,7 @@ func EncodePayload(p *protocol.Payload) *Payload {
 		Script: p.Script, Args: encodeTexts(p.Args), Env: encodeTexts(p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
 		Input: []byte(p.Input), AppendOutput: p.AppendOutput, LimitSignal: encodeLimitSignal(p.LimitSignal),
-		Staging: encodeStaging(p.Staging),
+		Staging: encodeStaging(p.Staging), Shell: encodeShell(p.Shell),
 	}
 }
 
@@ -157,7 +180,7 @@ func DecodePayload(m *Payload) *protocol.Payload {
 		Args: wire.Convert(m.GetArgs(), text), Env: wire.Convert(m.GetEnv(), text),
 		WorkDir: text(m.GetWorkDir()), Stdout: text(m.GetStdout()), Stderr: text(m.GetStderr()),
 		Input: text(m.GetInput()), AppendOutput: m.GetAppendOutput(), LimitSignal: decodeLimitSignal(m.GetLimitSignal()),
-		Staging: decodeStaging(m.GetStaging()),
+		Staging: decodeStaging(m.GetStaging()), Shell: decodeShell(m.GetShell()),
 	}
 	if len(m.GetScript()) > 0 {
 		p.Script = m.GetScript()
@@ -180,6 +203,7 @@ func CheckPayload(p *protocol.Payload) error {
 		wire.UnixString("input", p.Input, protocol.MaxPath),
 		p.CheckLimitSignal(),
 		p.CheckStaging(),
+		p.CheckShell(),
 		wire.Each("args", p.Args, func(arg string) error { return wire.UnixString("arg", arg, math.MaxInt) }),
 		wire.Each("env", p.Env, func(pair string) error { return wire.Env(pair, math.MaxInt) }),
 	))
@@ -200,7 +224,7 @@ func encodeStaging(s *protocol.Staging) *Staging {
 	if s == nil {
 		return nil
 	}
-	m := &Staging{StageInBytes: s.Bytes, StageOut: s.Out}
+	m := &Staging{StageInBytes: s.Bytes, StageOut: s.Out, MaxStageOutBytes: s.MaxOut}
 	if s.Bytes > 0 {
 		m.StageInSha256 = s.SHA256[:]
 	}
@@ -213,7 +237,7 @@ func decodeStaging(m *Staging) *protocol.Staging {
 	if m == nil {
 		return nil
 	}
-	s := &protocol.Staging{Bytes: m.GetStageInBytes(), Out: m.GetStageOut()}
+	s := &protocol.Staging{Bytes: m.GetStageInBytes(), Out: m.GetStageOut(), MaxOut: m.GetMaxStageOutBytes()}
 	if len(m.GetStageInSha256()) == len(s.SHA256) {
 		copy(s.SHA256[:], m.GetStageInSha256())
 	} else if len(m.GetStageInSha256()) > 0 {

@@ -71,7 +71,7 @@ func CheckOutcome(o protocol.Outcome) error {
 	}
 	return wire.In("outcome", wire.First(
 		checkLast(o.State),
-		checkEnd(o.ExitCode, o.Signal),
+		CheckEnd(o.ExitCode, o.Signal),
 		wire.Text("reason", o.Reason, protocol.MaxReason),
 		wire.Amount("waited_ms", o.Waited),
 		wire.Amount("ran_ms", o.Ran),
@@ -88,14 +88,17 @@ func checkLast(s protocol.State) error {
 	return nil
 }
 
-func checkEnd(exitCode, signal int) error {
+// CheckEnd checks that a process can have ended with an exit code and a signal.
+func CheckEnd(exitCode, signal int) error {
 	switch {
 	case signal < 0 || signal > 127:
 		return wire.Wrong("signal", "%d is outside 0 to 127", signal)
+	case exitCode < 0 || exitCode > 255:
+		return wire.Wrong("exit_code", "%d is outside 0 to 255", exitCode)
 	case signal != 0 && exitCode != 0:
 		return wire.Wrong("exit_code", "is %d, but signal %d ended the job", exitCode, signal)
 	}
-	return wire.Count("exit_code", exitCode)
+	return nil
 }
 
 func encodeFile(f protocol.File) *File {

@@ -86,7 +86,7 @@ func TestNoFieldIsLost(t *testing.T) {
 	}, &commonv1.Payload{}, func(m *commonv1.Payload) (protocol.Payload, error) {
 		p := commonv1.DecodePayload(m)
 		here := protocoltest.Full[protocol.Payload]().Staging
-		p.Staging.Inputs, p.Staging.Links = here.Inputs, here.Links // they stay at the origin
+		p.Staging.Inputs, p.Staging.Links, p.Staging.Places = here.Inputs, here.Links, here.Places // they stay at the origin
 		return *p, nil
 	})
 	kept(t, commonv1.EncodeQuote, &commonv1.Quote{}, sure(commonv1.DecodeQuote))

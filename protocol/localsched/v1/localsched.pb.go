@@ -1155,7 +1155,9 @@ type Change struct {
 	// When it started, in ms since the Unix epoch; 0: not yet.
 	StartedMs int64 `protobuf:"varint,4,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
 	// Set when the state is a last one, which it repeats.
-	Outcome       *v1.Outcome `protobuf:"bytes,5,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome *v1.Outcome `protobuf:"bytes,5,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The time limit in ms with which it runs, if that is not the one that it asked for; 0: it is.
+	TimeLimitMs   int64 `protobuf:"varint,6,opt,name=time_limit_ms,json=timeLimitMs,proto3" json:"time_limit_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1223,6 +1225,13 @@ func (x *Change) GetOutcome() *v1.Outcome {
 		return x.Outcome
 	}
 	return nil
+}
+
+func (x *Change) GetTimeLimitMs() int64 {
+	if x != nil {
+		return x.TimeLimitMs
+	}
+	return 0
 }
 
 type FetchRequest struct {
@@ -2027,14 +2036,15 @@ const file_protocol_localsched_v1_localsched_proto_rawDesc = "" +
 	"\rWatchResponse\x12:\n" +
 	"\achanges\x18\x01 \x03(\v2 .switchyard.localsched.v1.ChangeR\achanges\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12.\n" +
-	"\x04load\x18\x03 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\xdb\x01\n" +
+	"\x04load\x18\x03 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\"\xff\x01\n" +
 	"\x06Change\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x124\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1e.switchyard.common.v1.JobStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1d\n" +
 	"\n" +
 	"started_ms\x18\x04 \x01(\x03R\tstartedMs\x127\n" +
-	"\aoutcome\x18\x05 \x01(\v2\x1d.switchyard.common.v1.OutcomeR\aoutcome\"\x9d\x01\n" +
+	"\aoutcome\x18\x05 \x01(\v2\x1d.switchyard.common.v1.OutcomeR\aoutcome\x12\"\n" +
+	"\rtime_limit_ms\x18\x06 \x01(\x03R\vtimeLimitMs\"\x9d\x01\n" +
 	"\fFetchRequest\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x124\n" +
 	"\x06stream\x18\x02 \x01(\x0e2\x1c.switchyard.common.v1.StreamR\x06stream\x12\x16\n" +

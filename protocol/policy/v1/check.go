@@ -105,6 +105,7 @@ func checkShape(m *DecideRequest) error {
 		wire.Length("awt", len(m.GetAwt()), sites*jobs),
 		wire.Length("ert", len(m.GetErt()), sites*jobs),
 		wire.Length("cost", len(m.GetCost()), sites*jobs),
+		wire.SparseLength("in_place", len(m.GetInPlace()), sites*jobs),
 		checkWholeShape(m),
 	)
 }

@@ -415,10 +415,13 @@ type DecideRequest struct {
 	JobDelta []int64 `protobuf:"varint,39,rep,packed,name=job_delta,json=jobDelta,proto3" json:"job_delta,omitempty"`
 	// The parts of the cost of each quote, in millionths of currency; 0 where awt is -1.
 	// Each column is absent when all its entries are 0.
-	UsageCost     []int64 `protobuf:"fixed64,40,rep,packed,name=usage_cost,json=usageCost,proto3" json:"usage_cost,omitempty"`
-	LicenseCost   []int64 `protobuf:"fixed64,41,rep,packed,name=license_cost,json=licenseCost,proto3" json:"license_cost,omitempty"`
-	EnergyCost    []int64 `protobuf:"fixed64,42,rep,packed,name=energy_cost,json=energyCost,proto3" json:"energy_cost,omitempty"`
-	DataCost      []int64 `protobuf:"fixed64,43,rep,packed,name=data_cost,json=dataCost,proto3" json:"data_cost,omitempty"`
+	UsageCost   []int64 `protobuf:"fixed64,40,rep,packed,name=usage_cost,json=usageCost,proto3" json:"usage_cost,omitempty"`
+	LicenseCost []int64 `protobuf:"fixed64,41,rep,packed,name=license_cost,json=licenseCost,proto3" json:"license_cost,omitempty"`
+	EnergyCost  []int64 `protobuf:"fixed64,42,rep,packed,name=energy_cost,json=energyCost,proto3" json:"energy_cost,omitempty"`
+	DataCost    []int64 `protobuf:"fixed64,43,rep,packed,name=data_cost,json=dataCost,proto3" json:"data_cost,omitempty"`
+	// Whether the job of each quote would run where its files are, on a file system that the sites share, so that
+	// nothing travels. Absent when none would.
+	InPlace       []bool `protobuf:"varint,60,rep,packed,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -862,6 +865,13 @@ func (x *DecideRequest) GetEnergyCost() []int64 {
 func (x *DecideRequest) GetDataCost() []int64 {
 	if x != nil {
 		return x.DataCost
+	}
+	return nil
+}
+
+func (x *DecideRequest) GetInPlace() []bool {
+	if x != nil {
+		return x.InPlace
 	}
 	return nil
 }
@@ -1313,7 +1323,7 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\fpareto_front\x18\t \x01(\bR\vparetoFront\"1\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\xbe\x10\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xd9\x10\n" +
 	"\rDecideRequest\x12\x12\n" +
 	"\x04self\x18\x01 \x01(\x11R\x04self\x12\x1b\n" +
 	"\tsite_name\x18\x02 \x03(\tR\bsiteName\x12\x19\n" +
@@ -1379,7 +1389,8 @@ const file_protocol_policy_v1_policy_proto_rawDesc = "" +
 	"\flicense_cost\x18) \x03(\x10R\vlicenseCost\x12\x1f\n" +
 	"\venergy_cost\x18* \x03(\x10R\n" +
 	"energyCost\x12\x1b\n" +
-	"\tdata_cost\x18+ \x03(\x10R\bdataCost\"\xc5\x01\n" +
+	"\tdata_cost\x18+ \x03(\x10R\bdataCost\x12\x19\n" +
+	"\bin_place\x18< \x03(\bR\ainPlace\"\xc5\x01\n" +
 	"\aOutcome\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
 	"\x04site\x18\x02 \x01(\tR\x04site\x12\"\n" +

@@ -18,6 +18,7 @@ func EncodeSnapshot(in *policy.Snapshot) *DecideRequest {
 	writeSites(m, in.Sites)
 	writeJobs(m, in.Jobs)
 	writeQuotes(m, in)
+	m.InPlace = sparse(in.InPlace)
 	m.Outcomes = wire.Convert(in.Outcomes, encodeOutcome)
 	writeApplications(m, in)
 	writeMoney(m, in)
@@ -41,7 +42,7 @@ func DecodeSnapshot(m *DecideRequest) (policy.Snapshot, error) {
 	in := policy.Snapshot{
 		Self: int(m.GetSelf()), Sites: readSites(m), Jobs: readJobs(m),
 		AWT: readSpans(m.GetAwt()), ERT: readSpans(m.GetErt()), Cost: readCosts(m.GetCost()),
-		Currency: m.GetCurrency(), Applications: readApplications(m), Outcomes: outcomes,
+		InPlace: m.GetInPlace(), Currency: m.GetCurrency(), Applications: readApplications(m), Outcomes: outcomes,
 	}
 	readMoney(m, &in)
 	if len(m.GetHint()) > 0 {

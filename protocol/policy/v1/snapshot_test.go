@@ -77,6 +77,10 @@ func drawSnapshot(t *rapid.T) policy.Snapshot {
 		}
 		in.AWT, in.ERT, in.Cost = append(in.AWT, awt), append(in.ERT, ert), append(in.Cost, cost)
 	}
+	if n := len(in.AWT); n > 0 && rapid.Bool().Draw(t, "some in place") {
+		in.InPlace = rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "in place")
+		in.InPlace[0] = true // else the column does not travel
+	}
 	if len(in.Applications) > 0 {
 		in.UsageCost, in.LicenseCost, in.EnergyCost, in.DataCost = drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT), drawMoney(t, in.AWT)
 	}

@@ -123,6 +123,7 @@ class Snapshot:
     awt: Sequence[int]  # approximate wait in ms; NEVER: the site declined, or got no request
     ert: Sequence[int]  # expected run time in ms
     cost: Sequence[int]  # in millionths of the site's currency; may be negative
+    in_place: Sequence[bool] = ()  # of each quote: the job would run where its files are, nothing travels; empty: none would
     local_site: int | None = None  # index of the deciding site; None: it is not among the sites
     outcomes: Sequence[Outcome] = ()  # of earlier decisions, in the order in which the jobs ended
     hint: bytes = b""  # what the last decide returned; empty at first and after a restart of the peer
@@ -148,15 +149,17 @@ class Snapshot:
 
     def transfer(self, job: int, site: int) -> int:
         """Returns how long the job's data take to the site, in ms."""
-        return self._moved(self.jobs[job].data, site)
+        return self._moved(self.jobs[job].data, job, site)
 
     def transfer_back(self, job: int, site: int) -> int:
         """Returns how long the job's results take back from the site, in ms."""
-        return self._moved(self.jobs[job].data_out, site)
+        return self._moved(self.jobs[job].data_out, job, site)
 
-    def _moved(self, size: int, site: int) -> int:
+    def _moved(self, size: int, job: int, site: int) -> int:
         link = self.sites[site]
         if site == self.local_site or size <= 0 or link.bandwidth <= 0:
+            return 0
+        if self.in_place and self.in_place[self.at(job, site)]:
             return 0
         return plus(link.latency, -(-size * SECOND // link.bandwidth))  # rounded up
 

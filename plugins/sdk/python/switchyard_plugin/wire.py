@@ -60,6 +60,7 @@ def read_snapshot(m: policy_pb2.DecideRequest) -> Snapshot:
         awt=_durations(m.awt),
         ert=_durations(m.ert),
         cost=list(m.cost),
+        in_place=list(m.in_place),
         outcomes=[_outcome(one) for one in m.outcomes],
         hint=m.hint,
         currency=m.currency,
