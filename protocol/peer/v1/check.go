@@ -69,6 +69,7 @@ func checkCard(c protocol.Card) error {
 		wire.Amount("begun_ms", c.Begun),
 		checkLife("seen", c.Seen),
 		checkAssociations(c.Associations),
+		protocol.CheckSharedDirs(c.Shared),
 	)
 }
 

@@ -32,6 +32,11 @@ func checkMessage(m protocol.Message) error { //nolint:cyclop // one case for ea
 		return wire.First(checkTag(m.Tag), wire.Text("reason", m.Reason, MaxReason))
 	case protocol.Status:
 		return checkStatus(m)
+	case protocol.PlannedStarts:
+		return wire.First(
+			wire.Present("starts", len(m.Starts) > 0), wire.AtMost("starts", len(m.Starts), protocol.MaxPlannedStarts),
+			wire.Each("starts", m.Starts, checkPlannedStart),
+		)
 	case protocol.StatusAck:
 		return checkTag(m.Tag)
 	case protocol.Result:
@@ -42,6 +47,15 @@ func checkMessage(m protocol.Message) error { //nolint:cyclop // one case for ea
 		return checkTag(m.Tag)
 	case protocol.Fenced:
 		return checkFenced(m)
+	case protocol.OutcomeQuery:
+		return wire.First(checkJob("job", m.Job), wire.Text("user", m.User, protocol.MaxUser))
+	case protocol.JobOutcome:
+		return checkJobOutcome(m)
+	case protocol.UseReport:
+		return wire.First(
+			wire.Present("at_ms", m.At > 0), wire.Present("half_life_ms", m.HalfLife > 0), wire.Amount("half_life_ms", m.HalfLife),
+			wire.AtMost("uses", len(m.Uses), protocol.MaxUses), wire.Each("uses", m.Uses, checkUse),
+		)
 	case protocol.Watermark:
 		return wire.First(
 			wire.Present("life", m.Life.Boot > 0), checkLife("life", m.Life), checkLife("seen", m.Seen),
@@ -63,6 +77,22 @@ func checkQuoteRequest(m protocol.QuoteRequest) error {
 	)
 }
 
+func checkPlannedStart(s protocol.PlannedStart) error {
+	return wire.First(checkTag(s.Tag), wire.Amount("wait_ms", s.Wait))
+}
+
+func checkUse(u protocol.Use) error {
+	association := protocol.Association{Account: u.Account}
+	return wire.First(
+		wire.In("origin", u.Origin.Validate()), association.CheckAssociation(), wire.Required("user", u.User, protocol.MaxUser), wire.In("user", protocol.CheckText(u.User)),
+		wire.Amount("period", u.Period), wire.Amount("cpu_ms", u.Amount),
+	)
+}
+
+func checkJobOutcome(m protocol.JobOutcome) error {
+	return wire.First(checkJob("job", m.Job), wire.Text("user", m.User, protocol.MaxUser), wire.Amount("started_ms", m.Started), wire.Amount("ended_ms", m.Ended))
+}
+
 func checkQuoteReply(m protocol.QuoteReply) error {
 	return wire.First(
 		wire.AtMost("quotes", len(m.Quotes), MaxJobs),
@@ -71,6 +101,7 @@ func checkQuoteReply(m protocol.QuoteReply) error {
 		wire.Count("max_jobs", m.MaxJobs),
 		wire.Amount("valid_ms", m.Valid),
 		wire.Count("max_cpus", m.MaxCPUs),
+		wire.Text("draining", m.Draining, MaxReason),
 		wire.Each("quotes", m.Quotes, checkQuote),
 		checkExtra(m.MarginalWaits),
 	)
@@ -150,6 +181,7 @@ func checkStatus(m protocol.Status) error {
 		wire.Amount("waited_ms", m.Waited),
 		wire.Amount("ran_ms", m.Ran),
 		wire.Amount("at_ms", m.At),
+		wire.Amount("time_limit_ms", m.TimeLimit),
 	)
 }
 

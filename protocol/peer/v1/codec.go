@@ -23,11 +23,12 @@ func Kinds() []string {
 		protocol.QuoteRequest{}.Kind(), protocol.QuoteReply{}.Kind(), protocol.Volunteer{}.Kind(),
 		protocol.Offer{}.Kind(), protocol.Prepared{}.Kind(), protocol.Refused{}.Kind(),
 		protocol.Grant{}.Kind(), protocol.Accept{}.Kind(), protocol.PrepareExpired{}.Kind(),
-		protocol.Status{}.Kind(), protocol.StatusAck{}.Kind(),
+		protocol.Status{}.Kind(), protocol.PlannedStarts{}.Kind(), protocol.StatusAck{}.Kind(),
 		protocol.Result{}.Kind(), protocol.ResultAck{}.Kind(),
 		protocol.Recall{}.Kind(), protocol.Recalled{}.Kind(),
 		protocol.DecisionQuery{}.Kind(), protocol.Abort{}.Kind(),
 		protocol.UnknownJob{}.Kind(), protocol.Fenced{}.Kind(), protocol.Watermark{}.Kind(),
+		protocol.OutcomeQuery{}.Kind(), protocol.JobOutcome{}.Kind(), protocol.UseReport{}.Kind(),
 	}
 }
 

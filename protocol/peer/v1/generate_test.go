@@ -10,6 +10,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol/protocoltest"
 )
 
+func drawPlannedStart(t *rapid.T) protocol.PlannedStart {
+	return protocol.PlannedStart{Tag: protocoltest.Tag(t), Wait: protocoltest.Span(t)}
+}
+
+func drawUse(t *rapid.T) protocol.Use {
+	return protocol.Use{
+		Origin: rapid.SampledFrom([]protocol.SiteName{"a", "borealis"}).Draw(t, "origin"), Account: rapid.SampledFrom([]string{"", "physics"}).Draw(t, "account"),
+		User: rapid.StringMatching("[a-z]{1,9}").Draw(t, "user"), Period: rapid.Int64Range(0, 1<<40).Draw(t, "period"), Amount: rapid.Int64Range(0, 1<<62).Draw(t, "cpu_ms"),
+	}
+}
+
 // messages draws a valid message of a kind.
 func messages(kind string) *rapid.Generator[protocol.Message] {
 	return rapid.Custom(func(t *rapid.T) protocol.Message {
@@ -29,7 +40,7 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 			return protocol.QuoteReply{
 				Round: protocol.RoundID(rapid.Uint64().Draw(t, "round")), Quotes: protocoltest.Slice(t, drawQuote),
 				Load: protocoltest.Load(t), Free: protocoltest.Count(t), MaxJobs: protocoltest.Count(t), Valid: protocoltest.Span(t),
-				MarginalWaits: drawExtra(t), MaxCPUs: protocoltest.Count(t),
+				MarginalWaits: drawExtra(t), MaxCPUs: protocoltest.Count(t), Draining: protocoltest.Text(t),
 			}
 		case "volunteer":
 			return protocol.Volunteer{Load: protocoltest.Load(t), Valid: protocoltest.Span(t)}
@@ -45,6 +56,8 @@ func messages(kind string) *rapid.Generator[protocol.Message] {
 				State:  rapid.SampledFrom([]protocol.State{protocol.Pending, protocol.Running}).Draw(t, "state"),
 				Reason: protocoltest.Text(t), Waited: protocoltest.Span(t), Ran: protocoltest.Span(t), At: protocoltest.Instant(t),
 			}
+		case "planned-starts":
+			return protocol.PlannedStarts{Starts: append(protocoltest.Slice(t, drawPlannedStart), protocol.PlannedStart{Tag: placed, Wait: protocoltest.Span(t)})}
 		case "status-ack":
 			return protocol.StatusAck{Tag: placed, Seq: rapid.Uint32().Draw(t, "seq")}
 		case "result":
@@ -96,6 +109,16 @@ func drawNotice(t *rapid.T, kind string) protocol.Message {
 		return protocol.DecisionQuery{Tag: placed}
 	case "abort":
 		return protocol.Abort{Tag: placed}
+	case "outcome-query":
+		return protocol.OutcomeQuery{Job: placed.Job, User: rapid.SampledFrom([]string{"", "ada"}).Draw(t, "user")}
+	case "job-outcome":
+		states := append([]protocol.State{0}, protocol.States()...)
+		return protocol.JobOutcome{
+			Job: placed.Job, User: rapid.SampledFrom([]string{"", "ada"}).Draw(t, "user"), State: rapid.SampledFrom(states).Draw(t, "state"), Ended: protocol.Duration(rapid.Int64Range(0, 1<<40).Draw(t, "ended")),
+			Started: rapid.SampledFrom([]protocol.Duration{0, 1, protocol.Hour, protocol.Never}).Draw(t, "started"),
+		}
+	case "use-report":
+		return protocol.UseReport{At: protocol.Instant(rapid.Int64Min(1).Draw(t, "at")), HalfLife: protocol.Duration(rapid.Int64Range(1, 1<<40).Draw(t, "half_life")), Uses: protocoltest.Slice(t, drawUse)}
 	case "unknown-job":
 		return protocol.UnknownJob{Tag: placed, InDoubt: rapid.Bool().Draw(t, "in doubt")}
 	}
@@ -166,6 +189,7 @@ func drawCard(t *rapid.T) protocol.Card {
 		Boot:    rapid.Uint64().Draw(t, "boot"), Begun: protocoltest.Instant(t), Generation: rapid.Uint64().Draw(t, "generation"),
 		Proof: drawProof(t), Seen: rapid.OneOf(rapid.Just(protocol.Life{}), rapid.Custom(drawLife)).Draw(t, "seen life"),
 		Associations: rapid.OneOf(rapid.Just((*protocol.AssociationTable)(nil)), rapid.Custom(drawAssociations)).Draw(t, "associations"),
+		Shared:       rapid.SampledFrom([][]string{nil, {"/home"}, {"/home", "/scratch/ü"}}).Draw(t, "shared"),
 	}
 }
 

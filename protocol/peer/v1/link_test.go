@@ -69,7 +69,7 @@ func TestLinkMessagesAreChecked(t *testing.T) {
 		return err
 	}
 	for want, err := range map[string]error{
-		"hello.version: is 7":                hello(func(h *peerv1.Hello) { h.Version = 7 }),
+		"hello.version: is 8":                hello(func(h *peerv1.Hello) { h.Version = 8 }),
 		"hello.from":                         hello(func(h *peerv1.Hello) { h.From = "CERN" }),
 		"hello.to":                           hello(func(h *peerv1.Hello) { h.To = "" }),
 		"hello.ephemeral: has 1":             hello(func(h *peerv1.Hello) { h.Ephemeral = []byte{1} }),

@@ -137,7 +137,10 @@ type QuoteReply struct {
 	MarginalWaitMs []int64 `protobuf:"varint,7,rep,packed,name=marginal_wait_ms,json=marginalWaitMs,proto3" json:"marginal_wait_ms,omitempty"`
 	// Optional. CPUs that all jobs of the receiver may have here together, besides those that
 	// it has here now. Absent: no limit.
-	MaxCpus       int64 `protobuf:"varint,8,opt,name=max_cpus,json=maxCpus,proto3" json:"max_cpus,omitempty"`
+	MaxCpus int64 `protobuf:"varint,8,opt,name=max_cpus,json=maxCpus,proto3" json:"max_cpus,omitempty"`
+	// Optional. Why the site takes no jobs of the receiver, as its operator says. Absent: it
+	// takes them.
+	Draining      string `protobuf:"bytes,9,opt,name=draining,proto3" json:"draining,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -226,6 +229,13 @@ func (x *QuoteReply) GetMaxCpus() int64 {
 		return x.MaxCpus
 	}
 	return 0
+}
+
+func (x *QuoteReply) GetDraining() string {
+	if x != nil {
+		return x.Draining
+	}
+	return ""
 }
 
 // Volunteer is the body of kind "volunteer".
@@ -699,6 +709,289 @@ func (x *UnknownJob) GetInDoubt() bool {
 	return false
 }
 
+// OutcomeQuery is the body of kind "outcome-query".
+type OutcomeQuery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. A job of the receiver, on which one of the sender depends.
+	Job uint64 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
+	// Optional. User of the job that depends on it, by the name at the sender.
+	User          string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OutcomeQuery) Reset() {
+	*x = OutcomeQuery{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OutcomeQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OutcomeQuery) ProtoMessage() {}
+
+func (x *OutcomeQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OutcomeQuery.ProtoReflect.Descriptor instead.
+func (*OutcomeQuery) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *OutcomeQuery) GetJob() uint64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *OutcomeQuery) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+// JobOutcome is the body of kind "job-outcome".
+type JobOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. A job of the sender.
+	Job uint64 `protobuf:"varint,1,opt,name=job,proto3" json:"job,omitempty"`
+	// Optional. Not stated: the sender has no such job, or does not show it to the user.
+	State v1.JobState `protobuf:"varint,2,opt,name=state,proto3,enum=switchyard.common.v1.JobState" json:"state,omitempty"`
+	// Optional. Time in ms since its start, plus one; 0: it has not started.
+	StartedMs int64 `protobuf:"varint,3,opt,name=started_ms,json=startedMs,proto3" json:"started_ms,omitempty"`
+	// Optional. Time in ms since its end.
+	EndedMs int64 `protobuf:"varint,4,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
+	// Optional. User of the query, for whose jobs the answer is. Not stated: it is for those of all users.
+	User          string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobOutcome) Reset() {
+	*x = JobOutcome{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobOutcome) ProtoMessage() {}
+
+func (x *JobOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobOutcome.ProtoReflect.Descriptor instead.
+func (*JobOutcome) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *JobOutcome) GetJob() uint64 {
+	if x != nil {
+		return x.Job
+	}
+	return 0
+}
+
+func (x *JobOutcome) GetState() v1.JobState {
+	if x != nil {
+		return x.State
+	}
+	return v1.JobState(0)
+}
+
+func (x *JobOutcome) GetStartedMs() int64 {
+	if x != nil {
+		return x.StartedMs
+	}
+	return 0
+}
+
+func (x *JobOutcome) GetEndedMs() int64 {
+	if x != nil {
+		return x.EndedMs
+	}
+	return 0
+}
+
+func (x *JobOutcome) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+// UseReport is the body of kind "use-report". It is not acknowledged.
+type UseReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. When it was made, by the clock of the sender, in ms since the Unix epoch.
+	AtMs int64 `protobuf:"varint,1,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	// Required. The half-life in ms by which the use has decayed.
+	HalfLifeMs int64 `protobuf:"varint,2,opt,name=half_life_ms,json=halfLifeMs,proto3" json:"half_life_ms,omitempty"`
+	// Optional. What users have used of the sender's machine, at most 128 of them.
+	Uses          []*Use `protobuf:"bytes,3,rep,name=uses,proto3" json:"uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UseReport) Reset() {
+	*x = UseReport{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UseReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UseReport) ProtoMessage() {}
+
+func (x *UseReport) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UseReport.ProtoReflect.Descriptor instead.
+func (*UseReport) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *UseReport) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *UseReport) GetHalfLifeMs() int64 {
+	if x != nil {
+		return x.HalfLifeMs
+	}
+	return 0
+}
+
+func (x *UseReport) GetUses() []*Use {
+	if x != nil {
+		return x.Uses
+	}
+	return nil
+}
+
+// Use is what the jobs of one user in one account have used.
+type Use struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The site where the jobs were submitted.
+	Origin string `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`
+	// Optional. The account by its name there, at most 64 bytes; empty: none.
+	Account string `protobuf:"bytes,2,opt,name=account,proto3" json:"account,omitempty"`
+	// Required. The user by the name there, at most 256 bytes.
+	User string `protobuf:"bytes,3,opt,name=user,proto3" json:"user,omitempty"`
+	// Required. As of which hour the use has decayed: whole hours since the Unix epoch.
+	Period int64 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
+	// Required. CPU time in ms.
+	CpuMs         int64 `protobuf:"varint,5,opt,name=cpu_ms,json=cpuMs,proto3" json:"cpu_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Use) Reset() {
+	*x = Use{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Use) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Use) ProtoMessage() {}
+
+func (x *Use) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Use.ProtoReflect.Descriptor instead.
+func (*Use) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Use) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *Use) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *Use) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Use) GetPeriod() int64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *Use) GetCpuMs() int64 {
+	if x != nil {
+		return x.CpuMs
+	}
+	return 0
+}
+
 // Refused is the body of kind "refused".
 type Refused struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -715,7 +1008,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +1020,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +1033,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Refused) GetTag() *v1.Tag {
@@ -782,14 +1075,16 @@ type Status struct {
 	RanMs int64 `protobuf:"varint,6,opt,name=ran_ms,json=ranMs,proto3" json:"ran_ms,omitempty"`
 	// Optional. When this was sent, by the clock of the sender, in ms since the Unix epoch; 0:
 	// not stated.
-	AtMs          int64 `protobuf:"varint,7,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	AtMs int64 `protobuf:"varint,7,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	// Optional. The time limit in ms with which it runs; 0: the one that it asked for.
+	TimeLimitMs   int64 `protobuf:"varint,8,opt,name=time_limit_ms,json=timeLimitMs,proto3" json:"time_limit_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1096,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1109,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Status) GetTag() *v1.Tag {
@@ -866,6 +1161,114 @@ func (x *Status) GetAtMs() int64 {
 	return 0
 }
 
+func (x *Status) GetTimeLimitMs() int64 {
+	if x != nil {
+		return x.TimeLimitMs
+	}
+	return 0
+}
+
+// PlannedStarts is the body of kind "planned-starts". It is not acknowledged.
+type PlannedStarts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. Jobs of the receiver that wait in the queue of the sender's batch system, at most 1024.
+	Starts        []*PlannedStart `protobuf:"bytes,1,rep,name=starts,proto3" json:"starts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlannedStarts) Reset() {
+	*x = PlannedStarts{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlannedStarts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlannedStarts) ProtoMessage() {}
+
+func (x *PlannedStarts) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlannedStarts.ProtoReflect.Descriptor instead.
+func (*PlannedStarts) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *PlannedStarts) GetStarts() []*PlannedStart {
+	if x != nil {
+		return x.Starts
+	}
+	return nil
+}
+
+// PlannedStart is when a job is planned to start.
+type PlannedStart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The placement.
+	Tag *v1.Tag `protobuf:"bytes,1,opt,name=tag,proto3" json:"tag,omitempty"`
+	// Optional. Time in ms from the sending until the start; -1: none is planned any more.
+	WaitMs        int64 `protobuf:"varint,2,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlannedStart) Reset() {
+	*x = PlannedStart{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlannedStart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlannedStart) ProtoMessage() {}
+
+func (x *PlannedStart) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlannedStart.ProtoReflect.Descriptor instead.
+func (*PlannedStart) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *PlannedStart) GetTag() *v1.Tag {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *PlannedStart) GetWaitMs() int64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
 // StatusAck is the body of kind "status-ack".
 type StatusAck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -879,7 +1282,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +1294,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +1307,7 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StatusAck) GetTag() *v1.Tag {
@@ -944,7 +1347,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -956,7 +1359,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -969,7 +1372,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Result) GetTag() *v1.Tag {
@@ -1027,7 +1430,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1442,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1455,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Recall) GetTag() *v1.Tag {
@@ -1082,7 +1485,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1497,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1510,7 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Fenced) GetTag() *v1.Tag {
@@ -1146,7 +1549,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1561,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1574,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Watermark) GetLife() *Life {
@@ -1259,14 +1662,17 @@ type Card struct {
 	MaxCpus int64 `protobuf:"varint,18,opt,name=max_cpus,json=maxCpus,proto3" json:"max_cpus,omitempty"`
 	// Optional. What accounts, partitions and QOS of the receiver's jobs mean at the site. Absent: not
 	// stated; then only its quotes say.
-	Associations  *AssociationTable `protobuf:"bytes,40,opt,name=associations,proto3" json:"associations,omitempty"`
+	Associations *AssociationTable `protobuf:"bytes,40,opt,name=associations,proto3" json:"associations,omitempty"`
+	// Optional. Directories that the sender says it shares with the receiver, at most 32 absolute paths of at
+	// most 4096 bytes, sorted. A job runs in place where both sites name a directory.
+	Shared        []string `protobuf:"bytes,41,rep,name=shared,proto3" json:"shared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1278,7 +1684,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1291,7 +1697,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Card) GetSite() string {
@@ -1427,6 +1833,13 @@ func (x *Card) GetAssociations() *AssociationTable {
 	return nil
 }
 
+func (x *Card) GetShared() []string {
+	if x != nil {
+		return x.Shared
+	}
+	return nil
+}
+
 // AssociationTable says what accounts, partitions and QOS of a site's jobs mean at another site, whose
 // documentation describes the rules at [[association]].
 type AssociationTable struct {
@@ -1442,7 +1855,7 @@ type AssociationTable struct {
 
 func (x *AssociationTable) Reset() {
 	*x = AssociationTable{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1867,7 @@ func (x *AssociationTable) String() string {
 func (*AssociationTable) ProtoMessage() {}
 
 func (x *AssociationTable) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1880,7 @@ func (x *AssociationTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssociationTable.ProtoReflect.Descriptor instead.
 func (*AssociationTable) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AssociationTable) GetRules() []*AssociationRule {
@@ -1504,7 +1917,7 @@ type AssociationRule struct {
 
 func (x *AssociationRule) Reset() {
 	*x = AssociationRule{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1929,7 @@ func (x *AssociationRule) String() string {
 func (*AssociationRule) ProtoMessage() {}
 
 func (x *AssociationRule) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1942,7 @@ func (x *AssociationRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssociationRule.ProtoReflect.Descriptor instead.
 func (*AssociationRule) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AssociationRule) GetUser() string {
@@ -1603,7 +2016,7 @@ type Life struct {
 
 func (x *Life) Reset() {
 	*x = Life{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +2028,7 @@ func (x *Life) String() string {
 func (*Life) ProtoMessage() {}
 
 func (x *Life) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +2041,7 @@ func (x *Life) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Life.ProtoReflect.Descriptor instead.
 func (*Life) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Life) GetIncarnation() uint64 {
@@ -1679,7 +2092,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1691,7 +2104,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1704,7 +2117,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -1746,7 +2159,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +2171,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +2184,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -1836,7 +2249,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +2261,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +2274,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -1897,7 +2310,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1909,7 +2322,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1922,7 +2335,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -1980,7 +2393,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2405,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2418,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -2054,7 +2467,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"deadlineMs\x12.\n" +
 	"\x04jobs\x18\x03 \x03(\v2\x1a.switchyard.common.v1.SpecR\x04jobs\x12%\n" +
 	"\x0eenergy_pricing\x18\x04 \x01(\tR\renergyPricing\x12#\n" +
-	"\rmarginal_jobs\x18\x05 \x01(\x03R\fmarginalJobs\"\x96\x02\n" +
+	"\rmarginal_jobs\x18\x05 \x01(\x03R\fmarginalJobs\"\xb2\x02\n" +
 	"\n" +
 	"QuoteReply\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x04R\x05round\x123\n" +
@@ -2064,7 +2477,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\bvalid_ms\x18\x05 \x01(\x03R\avalidMs\x12\x12\n" +
 	"\x04free\x18\x06 \x01(\x03R\x04free\x12(\n" +
 	"\x10marginal_wait_ms\x18\a \x03(\x03R\x0emarginalWaitMs\x12\x19\n" +
-	"\bmax_cpus\x18\b \x01(\x03R\amaxCpus\"V\n" +
+	"\bmax_cpus\x18\b \x01(\x03R\amaxCpus\x12\x1a\n" +
+	"\bdraining\x18\t \x01(\tR\bdraining\"V\n" +
 	"\tVolunteer\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.switchyard.common.v1.LoadR\x04load\x12\x19\n" +
 	"\bvalid_ms\x18\x02 \x01(\x03R\avalidMs\"\xdc\x01\n" +
@@ -2095,11 +2509,33 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"UnknownJob\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x19\n" +
-	"\bin_doubt\x18\x02 \x01(\bR\ainDoubt\"b\n" +
+	"\bin_doubt\x18\x02 \x01(\bR\ainDoubt\"4\n" +
+	"\fOutcomeQuery\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\x04R\x03job\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\"\xa2\x01\n" +
+	"\n" +
+	"JobOutcome\x12\x10\n" +
+	"\x03job\x18\x01 \x01(\x04R\x03job\x124\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x1e.switchyard.common.v1.JobStateR\x05state\x12\x1d\n" +
+	"\n" +
+	"started_ms\x18\x03 \x01(\x03R\tstartedMs\x12\x19\n" +
+	"\bended_ms\x18\x04 \x01(\x03R\aendedMs\x12\x12\n" +
+	"\x04user\x18\x05 \x01(\tR\x04user\"o\n" +
+	"\tUseReport\x12\x13\n" +
+	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12 \n" +
+	"\fhalf_life_ms\x18\x02 \x01(\x03R\n" +
+	"halfLifeMs\x12+\n" +
+	"\x04uses\x18\x03 \x03(\v2\x17.switchyard.peer.v1.UseR\x04uses\"z\n" +
+	"\x03Use\x12\x16\n" +
+	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x18\n" +
+	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x12\n" +
+	"\x04user\x18\x03 \x01(\tR\x04user\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\x03R\x06period\x12\x15\n" +
+	"\x06cpu_ms\x18\x05 \x01(\x03R\x05cpuMs\"b\n" +
 	"\aRefused\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +
-	"\x04full\x18\x03 \x01(\bR\x04full\"\xde\x01\n" +
+	"\x04full\x18\x03 \x01(\bR\x04full\"\x82\x02\n" +
 	"\x06Status\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\x124\n" +
@@ -2107,7 +2543,13 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
 	"\twaited_ms\x18\x05 \x01(\x03R\bwaitedMs\x12\x15\n" +
 	"\x06ran_ms\x18\x06 \x01(\x03R\x05ranMs\x12\x13\n" +
-	"\x05at_ms\x18\a \x01(\x03R\x04atMs\"J\n" +
+	"\x05at_ms\x18\a \x01(\x03R\x04atMs\x12\"\n" +
+	"\rtime_limit_ms\x18\b \x01(\x03R\vtimeLimitMs\"I\n" +
+	"\rPlannedStarts\x128\n" +
+	"\x06starts\x18\x01 \x03(\v2 .switchyard.peer.v1.PlannedStartR\x06starts\"T\n" +
+	"\fPlannedStart\x12+\n" +
+	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x17\n" +
+	"\await_ms\x18\x02 \x01(\x03R\x06waitMs\"J\n" +
 	"\tStatusAck\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\rR\x03seq\"\xd9\x01\n" +
@@ -2133,7 +2575,7 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"overlapped\x18\x05 \x01(\bR\n" +
 	"overlapped\x12\x18\n" +
-	"\astopped\x18\x06 \x01(\bR\astopped\"\xf1\x04\n" +
+	"\astopped\x18\x06 \x01(\bR\astopped\"\x89\x05\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04site\x18\x01 \x01(\tR\x04site\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\rR\x06number\x12\x1d\n" +
@@ -2157,7 +2599,8 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05proof\x18\x10 \x01(\fR\x05proof\x12\x19\n" +
 	"\bmax_jobs\x18\x11 \x01(\x03R\amaxJobs\x12\x19\n" +
 	"\bmax_cpus\x18\x12 \x01(\x03R\amaxCpus\x12H\n" +
-	"\fassociations\x18( \x01(\v2$.switchyard.peer.v1.AssociationTableR\fassociations\"e\n" +
+	"\fassociations\x18( \x01(\v2$.switchyard.peer.v1.AssociationTableR\fassociations\x12\x16\n" +
+	"\x06shared\x18) \x03(\tR\x06shared\"e\n" +
 	"\x10AssociationTable\x129\n" +
 	"\x05rules\x18\x01 \x03(\v2#.switchyard.peer.v1.AssociationRuleR\x05rules\x12\x16\n" +
 	"\x06priced\x18\x02 \x03(\tR\x06priced\"\xd2\x01\n" +
@@ -2218,7 +2661,7 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_protocol_peer_v1_peer_proto_rawDescData
 }
 
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*QuoteRequest)(nil),     // 0: switchyard.peer.v1.QuoteRequest
 	(*QuoteReply)(nil),       // 1: switchyard.peer.v1.QuoteReply
@@ -2229,69 +2672,79 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*Charge)(nil),           // 6: switchyard.peer.v1.Charge
 	(*Notice)(nil),           // 7: switchyard.peer.v1.Notice
 	(*UnknownJob)(nil),       // 8: switchyard.peer.v1.UnknownJob
-	(*Refused)(nil),          // 9: switchyard.peer.v1.Refused
-	(*Status)(nil),           // 10: switchyard.peer.v1.Status
-	(*StatusAck)(nil),        // 11: switchyard.peer.v1.StatusAck
-	(*Result)(nil),           // 12: switchyard.peer.v1.Result
-	(*Recall)(nil),           // 13: switchyard.peer.v1.Recall
-	(*Fenced)(nil),           // 14: switchyard.peer.v1.Fenced
-	(*Watermark)(nil),        // 15: switchyard.peer.v1.Watermark
-	(*Card)(nil),             // 16: switchyard.peer.v1.Card
-	(*AssociationTable)(nil), // 17: switchyard.peer.v1.AssociationTable
-	(*AssociationRule)(nil),  // 18: switchyard.peer.v1.AssociationRule
-	(*Life)(nil),             // 19: switchyard.peer.v1.Life
-	(*SignedCard)(nil),       // 20: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),            // 21: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),      // 22: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil),     // 23: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),       // 24: switchyard.peer.v1.FetchReply
-	(*v1.Spec)(nil),          // 25: switchyard.common.v1.Spec
-	(*v1.Quote)(nil),         // 26: switchyard.common.v1.Quote
-	(*v1.Load)(nil),          // 27: switchyard.common.v1.Load
-	(*v1.Payload)(nil),       // 28: switchyard.common.v1.Payload
-	(*v1.Tag)(nil),           // 29: switchyard.common.v1.Tag
-	(v1.JobState)(0),         // 30: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),       // 31: switchyard.common.v1.Outcome
-	(*v1.Capacity)(nil),      // 32: switchyard.common.v1.Capacity
-	(*v1.Association)(nil),   // 33: switchyard.common.v1.Association
-	(v1.Stream)(0),           // 34: switchyard.common.v1.Stream
+	(*OutcomeQuery)(nil),     // 9: switchyard.peer.v1.OutcomeQuery
+	(*JobOutcome)(nil),       // 10: switchyard.peer.v1.JobOutcome
+	(*UseReport)(nil),        // 11: switchyard.peer.v1.UseReport
+	(*Use)(nil),              // 12: switchyard.peer.v1.Use
+	(*Refused)(nil),          // 13: switchyard.peer.v1.Refused
+	(*Status)(nil),           // 14: switchyard.peer.v1.Status
+	(*PlannedStarts)(nil),    // 15: switchyard.peer.v1.PlannedStarts
+	(*PlannedStart)(nil),     // 16: switchyard.peer.v1.PlannedStart
+	(*StatusAck)(nil),        // 17: switchyard.peer.v1.StatusAck
+	(*Result)(nil),           // 18: switchyard.peer.v1.Result
+	(*Recall)(nil),           // 19: switchyard.peer.v1.Recall
+	(*Fenced)(nil),           // 20: switchyard.peer.v1.Fenced
+	(*Watermark)(nil),        // 21: switchyard.peer.v1.Watermark
+	(*Card)(nil),             // 22: switchyard.peer.v1.Card
+	(*AssociationTable)(nil), // 23: switchyard.peer.v1.AssociationTable
+	(*AssociationRule)(nil),  // 24: switchyard.peer.v1.AssociationRule
+	(*Life)(nil),             // 25: switchyard.peer.v1.Life
+	(*SignedCard)(nil),       // 26: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),            // 27: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),      // 28: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil),     // 29: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),       // 30: switchyard.peer.v1.FetchReply
+	(*v1.Spec)(nil),          // 31: switchyard.common.v1.Spec
+	(*v1.Quote)(nil),         // 32: switchyard.common.v1.Quote
+	(*v1.Load)(nil),          // 33: switchyard.common.v1.Load
+	(*v1.Payload)(nil),       // 34: switchyard.common.v1.Payload
+	(*v1.Tag)(nil),           // 35: switchyard.common.v1.Tag
+	(v1.JobState)(0),         // 36: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),       // 37: switchyard.common.v1.Outcome
+	(*v1.Capacity)(nil),      // 38: switchyard.common.v1.Capacity
+	(*v1.Association)(nil),   // 39: switchyard.common.v1.Association
+	(v1.Stream)(0),           // 40: switchyard.common.v1.Stream
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
-	25, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
-	26, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
-	27, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
-	27, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
-	25, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
-	28, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
-	29, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
+	31, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
+	32, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
+	33, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
+	33, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
+	31, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
+	34, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
+	35, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
 	5,  // 7: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
 	6,  // 8: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
-	29, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
-	29, // 10: switchyard.peer.v1.UnknownJob.tag:type_name -> switchyard.common.v1.Tag
-	29, // 11: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
-	29, // 12: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
-	30, // 13: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
-	29, // 14: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
-	29, // 15: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
-	31, // 16: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
-	29, // 17: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
-	29, // 18: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
-	19, // 19: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
-	19, // 20: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
-	19, // 21: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	32, // 22: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
-	19, // 23: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	17, // 24: switchyard.peer.v1.Card.associations:type_name -> switchyard.peer.v1.AssociationTable
-	18, // 25: switchyard.peer.v1.AssociationTable.rules:type_name -> switchyard.peer.v1.AssociationRule
-	33, // 26: switchyard.peer.v1.AssociationRule.as:type_name -> switchyard.common.v1.Association
-	20, // 27: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	29, // 28: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	34, // 29: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	35, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
+	35, // 10: switchyard.peer.v1.UnknownJob.tag:type_name -> switchyard.common.v1.Tag
+	36, // 11: switchyard.peer.v1.JobOutcome.state:type_name -> switchyard.common.v1.JobState
+	12, // 12: switchyard.peer.v1.UseReport.uses:type_name -> switchyard.peer.v1.Use
+	35, // 13: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
+	35, // 14: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
+	36, // 15: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
+	16, // 16: switchyard.peer.v1.PlannedStarts.starts:type_name -> switchyard.peer.v1.PlannedStart
+	35, // 17: switchyard.peer.v1.PlannedStart.tag:type_name -> switchyard.common.v1.Tag
+	35, // 18: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
+	35, // 19: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
+	37, // 20: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
+	35, // 21: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
+	35, // 22: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
+	25, // 23: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	25, // 24: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	25, // 25: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	38, // 26: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
+	25, // 27: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	23, // 28: switchyard.peer.v1.Card.associations:type_name -> switchyard.peer.v1.AssociationTable
+	24, // 29: switchyard.peer.v1.AssociationTable.rules:type_name -> switchyard.peer.v1.AssociationRule
+	39, // 30: switchyard.peer.v1.AssociationRule.as:type_name -> switchyard.common.v1.Association
+	26, // 31: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	35, // 32: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	40, // 33: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_protocol_peer_v1_peer_proto_init() }
@@ -2305,7 +2758,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -12,7 +12,7 @@ import (
 
 // readMessage reads a message that checkMessage has yet to pass. Its own errors
 // are about what would be lost in the conversion.
-func readMessage(kind string, body []byte) (protocol.Message, error) {
+func readMessage(kind string, body []byte) (protocol.Message, error) { //nolint:cyclop // one case for each kind
 	switch kind {
 	case protocol.QuoteRequest{}.Kind():
 		return read(body, &QuoteRequest{}, readQuoteRequest)
@@ -33,6 +33,8 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		})
 	case protocol.Status{}.Kind():
 		return read(body, &Status{}, readStatus)
+	case protocol.PlannedStarts{}.Kind():
+		return read(body, &PlannedStarts{}, readPlannedStarts)
 	case protocol.StatusAck{}.Kind():
 		return read(body, &StatusAck{}, func(w *StatusAck) (protocol.Message, error) {
 			return protocol.StatusAck{Tag: commonv1.DecodeTag(w.GetTag()), Seq: w.GetSeq()}, nil
@@ -51,6 +53,14 @@ func readMessage(kind string, body []byte) (protocol.Message, error) {
 		return read(body, &Fenced{}, func(w *Fenced) (protocol.Message, error) {
 			return protocol.Fenced{Tag: commonv1.DecodeTag(w.GetTag()), Current: protocol.Epoch(w.GetCurrent())}, nil
 		})
+	case protocol.OutcomeQuery{}.Kind():
+		return read(body, &OutcomeQuery{}, func(w *OutcomeQuery) (protocol.Message, error) {
+			return protocol.OutcomeQuery{Job: protocol.JobID(w.GetJob()), User: w.GetUser()}, nil
+		})
+	case protocol.JobOutcome{}.Kind():
+		return read(body, &JobOutcome{}, readOutcome)
+	case protocol.UseReport{}.Kind():
+		return read(body, &UseReport{}, readUseReport)
 	case protocol.Watermark{}.Kind():
 		return read(body, &Watermark{}, readWatermark)
 	}
@@ -96,6 +106,39 @@ func readQuoteRequest(w *QuoteRequest) (protocol.Message, error) {
 	}, nil
 }
 
+func readPlannedStarts(w *PlannedStarts) (protocol.Message, error) {
+	if err := wire.AtMost("starts", len(w.GetStarts()), protocol.MaxPlannedStarts); err != nil {
+		return nil, err
+	}
+	return protocol.PlannedStarts{Starts: wire.Convert(w.GetStarts(), func(s *PlannedStart) protocol.PlannedStart {
+		return protocol.PlannedStart{Tag: commonv1.DecodeTag(s.GetTag()), Wait: wire.DecodeSpan(s.GetWaitMs())}
+	})}, nil
+}
+
+func readUseReport(w *UseReport) (protocol.Message, error) {
+	if err := wire.AtMost("uses", len(w.GetUses()), protocol.MaxUses); err != nil {
+		return nil, err
+	}
+	return protocol.UseReport{
+		At: protocol.Instant(w.GetAtMs()), HalfLife: protocol.Duration(w.GetHalfLifeMs()),
+		Uses: wire.Convert(w.GetUses(), func(u *Use) protocol.Use {
+			return protocol.Use{Origin: protocol.SiteName(u.GetOrigin()), Account: u.GetAccount(), User: u.GetUser(), Period: u.GetPeriod(), Amount: u.GetCpuMs()}
+		}),
+	}, nil
+}
+
+func readOutcome(w *JobOutcome) (m protocol.Message, err error) {
+	out := protocol.JobOutcome{Job: protocol.JobID(w.GetJob()), User: w.GetUser(), Started: protocol.Never, Ended: protocol.Duration(w.GetEndedMs())}
+	if w.GetState() != commonv1.JobState_JOB_STATE_UNSPECIFIED { // one that is not known must not read as none
+		out.State = commonv1.DecodeState(w.GetState())
+		err = commonv1.CheckState(out.State)
+	}
+	if w.GetStartedMs() != 0 {
+		out.Started = protocol.Duration(w.GetStartedMs()) - 1
+	}
+	return out, err
+}
+
 func readVolunteer(w *Volunteer) (protocol.Message, error) {
 	load, err := commonv1.DecodeLoad(w.GetLoad())
 	return protocol.Volunteer{Load: load, Valid: protocol.Duration(w.GetValidMs())}, err
@@ -111,6 +154,7 @@ func readQuoteReply(w *QuoteReply) (protocol.Message, error) {
 		Load: load, Free: wire.Narrow(w.GetFree()), MaxJobs: wire.Narrow(w.GetMaxJobs()), Valid: protocol.Duration(w.GetValidMs()),
 		MaxCPUs:       wire.Narrow(w.GetMaxCpus()),
 		MarginalWaits: wire.Convert(w.GetMarginalWaitMs(), func(ms int64) protocol.Duration { return protocol.Duration(ms) }),
+		Draining:      w.GetDraining(),
 	}, nil
 }
 
@@ -149,6 +193,7 @@ func readStatus(w *Status) (protocol.Message, error) {
 	return protocol.Status{
 		Tag: commonv1.DecodeTag(w.GetTag()), Seq: w.GetSeq(), State: commonv1.DecodeState(w.GetState()), Reason: w.GetReason(),
 		Waited: protocol.Duration(w.GetWaitedMs()), Ran: protocol.Duration(w.GetRanMs()), At: protocol.Instant(w.GetAtMs()),
+		TimeLimit: wire.DecodeSpan(w.GetTimeLimitMs()),
 	}, nil
 }
 
@@ -179,7 +224,7 @@ func readCard(w *Card) (protocol.Card, error) {
 		Capacity: commonv1.DecodeCapacity(w.GetCapacity()),
 		SeenSeq:  w.GetSeenSeq(), Reserves: w.GetReserves(), MaxJobs: wire.Narrow(w.GetMaxJobs()), MaxCPUs: wire.Narrow(w.GetMaxCpus()),
 		Boot: w.GetBoot(), Begun: protocol.Instant(w.GetBegunMs()), Generation: w.GetGeneration(), Proof: proof, Seen: seen, Stopped: w.GetStopped(),
-		Associations: readAssociations(w.GetAssociations()),
+		Associations: readAssociations(w.GetAssociations()), Shared: w.GetShared(),
 	}, wire.Present("capacity", w.GetCapacity() != nil)
 }
 

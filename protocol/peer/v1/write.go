@@ -23,6 +23,7 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 			Round: uint64(m.Round), Quotes: wire.Convert(m.Quotes, commonv1.EncodeQuote), Load: commonv1.EncodeLoad(m.Load),
 			Free: int64(m.Free), MaxJobs: int64(m.MaxJobs), ValidMs: int64(m.Valid), MaxCpus: int64(m.MaxCPUs),
 			MarginalWaitMs: wire.Convert(m.MarginalWaits, func(d protocol.Duration) int64 { return int64(d) }),
+			Draining:       m.Draining,
 		}
 	case protocol.Volunteer:
 		return &Volunteer{Load: commonv1.EncodeLoad(m.Load), ValidMs: int64(m.Valid)}
@@ -32,6 +33,8 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 		return &Refused{Tag: commonv1.EncodeTag(m.Tag), Reason: m.Reason, Full: m.Full}
 	case protocol.Status:
 		return wireStatus(m)
+	case protocol.PlannedStarts:
+		return &PlannedStarts{Starts: wire.Convert(m.Starts, wirePlannedStart)}
 	case protocol.StatusAck:
 		return &StatusAck{Tag: commonv1.EncodeTag(m.Tag), Seq: m.Seq}
 	case protocol.Result:
@@ -42,6 +45,12 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 		return &UnknownJob{Tag: commonv1.EncodeTag(m.Tag), InDoubt: m.InDoubt}
 	case protocol.Fenced:
 		return &Fenced{Tag: commonv1.EncodeTag(m.Tag), Current: uint32(m.Current)}
+	case protocol.OutcomeQuery:
+		return &OutcomeQuery{Job: uint64(m.Job), User: m.User}
+	case protocol.JobOutcome:
+		return wireOutcome(m)
+	case protocol.UseReport:
+		return &UseReport{AtMs: int64(m.At), HalfLifeMs: int64(m.HalfLife), Uses: wire.Convert(m.Uses, wireUse)}
 	case protocol.Watermark:
 		return &Watermark{
 			Life: wireLife(m.Life), Seen: wireLife(m.Seen), SeenSeq: m.SeenSeq, Twin: wireLife(m.Twin), Overlapped: m.Overlapped, Stopped: m.Stopped,
@@ -49,6 +58,14 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 	default:
 		return nil // checkMessage has refused it
 	}
+}
+
+func wirePlannedStart(s protocol.PlannedStart) *PlannedStart {
+	return &PlannedStart{Tag: commonv1.EncodeTag(s.Tag), WaitMs: wire.EncodeSpan(s.Wait)}
+}
+
+func wireUse(u protocol.Use) *Use {
+	return &Use{Origin: string(u.Origin), Account: u.Account, User: u.User, Period: u.Period, CpuMs: u.Amount}
 }
 
 // noticeTag returns what a message is about when it says nothing else.
@@ -88,10 +105,21 @@ func wireCharge(c protocol.Charge) *Charge {
 	}
 }
 
+func wireOutcome(m protocol.JobOutcome) *JobOutcome {
+	w := &JobOutcome{Job: uint64(m.Job), User: m.User, EndedMs: int64(m.Ended)}
+	if m.State != 0 {
+		w.State = commonv1.EncodeState(m.State)
+	}
+	if m.Started != protocol.Never {
+		w.StartedMs = int64(m.Started) + 1
+	}
+	return w
+}
+
 func wireStatus(m protocol.Status) *Status {
 	return &Status{
 		Tag: commonv1.EncodeTag(m.Tag), Seq: m.Seq, State: commonv1.EncodeState(m.State), Reason: m.Reason,
-		WaitedMs: int64(m.Waited), RanMs: int64(m.Ran), AtMs: int64(m.At),
+		WaitedMs: int64(m.Waited), RanMs: int64(m.Ran), AtMs: int64(m.At), TimeLimitMs: wire.EncodeSpan(m.TimeLimit),
 	}
 }
 
@@ -110,7 +138,7 @@ func wireCard(c protocol.Card) *Card {
 		Capacity: commonv1.EncodeCapacity(c.Capacity),
 		SeenSeq:  c.SeenSeq, Reserves: c.Reserves, MaxJobs: int64(c.MaxJobs), MaxCpus: int64(c.MaxCPUs),
 		Boot: c.Boot, BegunMs: int64(c.Begun), Generation: c.Generation, Proof: wireProof(c.Proof), Seen: wireLife(c.Seen), Stopped: c.Stopped,
-		Associations: wireAssociations(c.Associations),
+		Associations: wireAssociations(c.Associations), Shared: c.Shared,
 	}
 }
 
