@@ -46,6 +46,7 @@ type component struct {
 	Nodes         values   `toml:"nodes"`
 	Memory        values   `toml:"memory"`
 	Time          values   `toml:"time"`
+	TimeMin       values   `toml:"time_min"`
 	Estimate      values   `toml:"estimate"`
 	Licenses      values   `toml:"licenses"`
 	Resources     values   `toml:"resources"`

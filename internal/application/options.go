@@ -35,6 +35,7 @@ func (c *component) options() []option {
 		{"nodes", "nodes", c.Nodes},
 		{"memory", "mem", c.Memory},
 		{"time", "time", c.Time},
+		{"time_min", "time-min", c.TimeMin},
 		{"estimate", "estimate", c.Estimate},
 		{"licenses", "licenses", c.Licenses},
 		{"resources", "gres", c.Resources},

@@ -16,7 +16,9 @@ import (
 )
 
 func origin() batchscript.Origin {
-	return batchscript.Origin{User: "ada", Host: "login1", Dir: "/home/ada", Env: []string{"B=2", "A=1", "PATH=/bin"}}
+	return batchscript.Origin{User: "ada", Host: "login1", Dir: "/home/ada", Env: []string{"B=2", "A=1", "PATH=/bin"}, Shell: &protocol.Shell{
+		Host: "login1", Umask: 0o27, Limits: []protocol.ResourceLimit{{Name: "CORE"}, {Name: "NOFILE", Soft: 512}, {Name: "STACK", Soft: 8 << 20}},
+	}}
 }
 
 func script(lines ...string) batchscript.Script {
@@ -82,7 +84,7 @@ func TestDefaultsAreThoseOfASmallJob(t *testing.T) {
 func TestEveryFieldHasAnOption(t *testing.T) {
 	t.Parallel()
 	job, _ := read(t, script(
-		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --sites=aurora --requeue",
+		"#SWITCHYARD --job-name=a --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=3 --mem=5 --time=6 --time-min=2 --sites=aurora --nice=3 --requeue",
 		"#SWITCHYARD --power-share=80% --stage-in-size=7 --stage-out-size=8 --licenses=ansys --account=d --partition=e --qos=urgent --export-remote=A --comment=b --container=c --gres=gpu:1 --constraint=c --exclusive",
 		"#SWITCHYARD --input=d --open-mode=append --stage-out=e,/home/ada/f",
 	))
@@ -98,6 +100,25 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	l.CPUsPerGPU, l.GPUsPerNode = byGPU.Spec.Layout.CPUsPerGPU, byGPU.Spec.Layout.GPUsPerNode
 	if unset := append(protocoltest.Unset(job.Spec.Layout), protocoltest.Unset(*job.Payload)...); !slices.Equal(unset, []string{"Args"}) {
 		t.Errorf("no option sets %q", unset)
+	}
+}
+
+// TestPropagate: of the limits of the shell those go with the job that --propagate names, and all without it; its umask
+// and its host in any case.
+func TestPropagate(t *testing.T) {
+	t.Parallel()
+	for option, want := range map[string]string{
+		"": "CORE NOFILE STACK", "--propagate": "CORE NOFILE STACK", "--propagate=all": "CORE NOFILE STACK", "--propagate=NONE": "",
+		"--propagate=STACK,core": "CORE STACK", "--propagate=RLIMIT_NOFILE,AS": "NOFILE",
+	} {
+		job, _ := read(t, script("#SBATCH "+option))
+		var names []string
+		for _, one := range job.Payload.Shell.Limits {
+			names = append(names, one.Name)
+		}
+		if got := strings.Join(names, " "); got != want || job.Payload.Shell.Umask != 0o27 || job.Payload.Shell.Host != "login1" {
+			t.Errorf("%q: got %q, %+v; want %q", option, got, job.Payload.Shell, want)
+		}
 	}
 }
 
@@ -283,12 +304,11 @@ func TestNamesThatCannotBeSeen(t *testing.T) {
 
 func TestWhatMeansNothingHereIsNoticed(t *testing.T) {
 	t.Parallel()
-	job, notices := read(t, script("#SBATCH -p debug -n 2 --profile all --nice -s -t 5", "true", "#SBATCH -n 9"),
+	job, notices := read(t, script("#SBATCH -p debug -n 2 --profile all -s -t 5", "true", "#SBATCH -n 9"),
 		batchscript.Setting{Long: "wckey", Value: "high"})
 	want := []string{
 		"job.sh:4: #SBATCH after the first command has no effect; move it before the first command",
 		"job.sh:2: --profile has no effect: ",
-		"job.sh:2: --nice has no effect: ",
 		"job.sh:2: --oversubscribe has no effect: ",
 		"command line: --wckey has no effect: ",
 	}
@@ -305,7 +325,7 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 	got := problemsOf(t, script(
 		"#SBATCH --ntask=2", "#SBATCH -n none -t 1:2:3:4", "#SBATCH --mem", "#SBATCH -J 'open",
 		"#SWITCHYARD --sites=Aurora", "#SBATCH --wait=3", "#SBATCH stray", "#SBATCH -Z 3", "#SBATCH -o %q",
-		"#SBATCH --array=1-3", `#SBATCH -J x\`, "#SBATCH --nodes=4-2", "#SBATCH -Wx"),
+		"#SBATCH --array=3-1", `#SBATCH -J x\`, "#SBATCH --nodes=4-2", "#SBATCH -Wx"),
 		batchscript.Setting{Long: "dependency", Value: "afterok:1"}, batchscript.Setting{Long: "export", Value: "A,NONE"})
 	want := []string{
 		"job.sh:5: the quote ' is not closed",
@@ -317,11 +337,11 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 		"job.sh:7: option --wait takes no value; write --wait",
 		`job.sh:8: "stray" is not an option`,
 		"job.sh:9: unknown option -Z",
+		`job.sh:11: --array: indexes "3-1": "3-1" ends before it begins`,
 		`job.sh:13: --nodes: "4-2" ends below its beginning`,
 		"job.sh:14: option -W takes no value",
 		`job.sh:6: --sites: site name "Aurora" must begin with a lower case letter`,
-		"job.sh:11: --array: --array is not supported; submit one job per element",
-		"command line: --dependency: dependencies are not supported",
+		"command line: --dependency: job id 1 names no site",
 		"job.sh: --export: NONE stands alone",
 		`job.sh: the file name "%q": %q is unknown; use %j,`,
 	}
@@ -553,4 +573,22 @@ func FuzzValues(f *testing.F) {
 			t.Errorf("%q is %+v", text, money)
 		}
 	})
+}
+
+// TestSubmittedInAJob: what Switchyard says to a job is not said to one that is submitted in it.
+func TestSubmittedInAJob(t *testing.T) {
+	t.Parallel()
+	for _, export := range []string{"ALL", "A,SWITCHYARD_COMPONENT,SWITCHYARD_MHZ"} {
+		settings := []batchscript.Setting{{Long: "export", Value: export}}
+		batch, _, err := batchscript.Read(batchscript.Script{Name: "job.sh", Data: []byte("#!/bin/sh\n")}, settings, batchscript.Origin{User: "ada", Host: "h", Dir: "/w", Env: []string{
+			"A=1", "SLURM_EXPORT_ENV=NONE", "SWITCHYARD_APPLICATION=7", "SWITCHYARD_COMPONENT=solver", "SWITCHYARD_MHZ=1200", "SWITCHYARD_PARTITION=R00",
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := slices.DeleteFunc(batch.Jobs[0].Payload.Env, func(v string) bool { return strings.HasPrefix(v, "SLURM_EXPORT_ENV="+export) })
+		if !slices.Equal(env, []string{"A=1"}) {
+			t.Errorf("%s: the job is given %q", export, env)
+		}
+	}
 }

@@ -58,10 +58,10 @@ func (s Script) shell() bool {
 	return len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ksh", "zsh"}, filepath.Base(words[0]))
 }
 
-// slurmCalls notes the commands of Slurm in a script that do not do what they do in a job of sbatch: at any site,
-// as the job has another name there and is started once, and at sites that are not its user's. The latter are returned.
-func (w *jobOptions) slurmCalls(script Script, r *report) (elsewhere []string) {
-	away := report{}
+// slurmCalls returns notices on the commands of Slurm in a script that do not do what they do in a job of sbatch: where a
+// Slurm runs it, as it has another name there and is not started again, and at sites that are not its user's.
+func (w *jobOptions) slurmCalls(script Script) (underSlurm, elsewhere []string) {
+	slurm, away := report{}, report{}
 	call := regexp.MustCompile("(?:^|[;|&(!{`\"'=]|\\b(?:then|do|else|time|exec|if|while|until|nohup)\\s)\\s*(?:[A-Za-z_]\\w*=\\S*\\s+)*(?:/\\S+/)?" +
 		"(sbatch|salloc|squeue|scancel|scontrol|sacct)(\\s(?:\\$\\([^)]*\\)|[^;|&)`])*|$)")
 	says := regexp.MustCompile(`^\s*(?:echo|printf)\b[^|;&$` + "`" + `]*$`)
@@ -70,41 +70,41 @@ func (w *jobOptions) slurmCalls(script Script, r *report) (elsewhere []string) {
 			continue
 		}
 		for _, found := range call.FindAllStringSubmatch(line.text, -1) {
-			w.slurmCall(line, found[1], found[2], r, &away)
+			w.slurmCall(line, found[1], found[2], &slurm, &away)
 		}
 	}
-	return away.notices
+	return slurm.notices, away.notices
 }
 
 // slurmCall notes one command of Slurm that is in the line.
-func (w *jobOptions) slurmCall(line command, name, args string, r, away *report) {
+func (w *jobOptions) slurmCall(line command, name, args string, slurm, away *report) {
 	at := line.place
 	args = regexp.MustCompile(`\$\([^)]*\)?`).ReplaceAllString(args, "x") // options of another command
 	has := func(pattern string) bool { return regexp.MustCompile(`(^|\s)(?:` + pattern + `)`).MatchString(args) }
 	switch {
 	case name == "sbatch", name == "salloc":
-		away.notice(at, "%s submits to the Slurm of the site that runs the job: at another site as the account that the job has there, "+
+		away.notice(at, "%s fails at another site, or, if that site has Slurm, submits to it as the account that the job has there, "+
 			"and neither switchyard nor the Slurm of this site shows that job; keep the job at this site, or submit the next one when it has ended", name)
 		return
 	case name == "scontrol" && has("requeue"):
-		r.notice(at, "at a site with Slurm scontrol requeue fails: Slurm does not start a job of Switchyard again; have the script exit, and submit it again")
+		slurm.notice(at, "at a site with Slurm scontrol requeue fails: Slurm starts no job of Switchyard again; have the script exit, and requeue the job with switchyard")
 		return
 	case name == "scontrol":
 		given := regexp.MustCompile(`JobName|Command|Comment|Requeue|StdOut|StdErr`)
 		if has(`show\s+(?:-\w+\s+)*job`) && (given.MatchString(line.text) || !strings.Contains(line.text, "|")) {
-			r.notice(at, "at a site with Slurm scontrol shows the JobName, Command, Comment, Requeue, StdOut and StdErr that Switchyard has given it, not those of the script")
+			slurm.notice(at, "at a site with Slurm scontrol shows the JobName, Command, Comment, Requeue, StdOut and StdErr that Switchyard has given it, not those of the script")
 		}
 		return
 	}
 	if has(`--name|--jobname`) || name != "sacct" && has(`-[a-zA-Z]*n\b`) {
-		r.notice(at, "%s does not find the job by its name: its name in Slurm is longer, see docs/slurm.md; use $SLURM_JOB_ID", name)
+		slurm.notice(at, "at a site with Slurm %s does not find the job by its name: its name in Slurm is longer, see docs/slurm.md; use $SLURM_JOB_ID", name)
 	}
 	if has(`-[a-zA-Z]*u\b|--user|--me\b`) {
 		effect := "shows"
 		if name == "scancel" {
 			effect = "cancels"
 		}
-		away.notice(at, "at another site %s %s all jobs of the account that the job has there, which may be those of others", name, effect)
+		away.notice(at, "at another site with Slurm %s %s all jobs of the account that the job has there, which may be those of others", name, effect)
 	}
 }
 

@@ -9,15 +9,15 @@ import (
 )
 
 // TestSlurmCalls: what commands of Slurm in a script do not do as in a job of sbatch is said with its line, at
-// once or for other sites; what they do is not.
+// once, for sites with Slurm or for other sites; what they do is not.
 func TestSlurmCalls(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]struct{ here, elsewhere string }{
-		"sbatch $0":                                          {elsewhere: "sbatch submits to the Slurm of the site"},
-		`[ $n -gt 3 ] || N=2 sbatch -n 4 $0`:                 {elsewhere: "sbatch submits"},
-		`next=$(/usr/bin/sbatch --parsable x)`:               {elsewhere: "sbatch submits"},
-		`ssh login "sbatch next.sh"`:                         {elsewhere: "sbatch submits"},
-		"if sbatch next.sh; then true; fi":                   {elsewhere: "sbatch submits"},
+	for line, want := range map[string]struct{ here, slurm, elsewhere string }{
+		"sbatch $0":                                          {elsewhere: "sbatch fails at another site, or, if that site has Slurm, submits to it"},
+		`[ $n -gt 3 ] || N=2 sbatch -n 4 $0`:                 {elsewhere: "sbatch fails at another site"},
+		`next=$(/usr/bin/sbatch --parsable x)`:               {elsewhere: "sbatch fails at another site"},
+		`ssh login "sbatch next.sh"`:                         {elsewhere: "sbatch fails at another site"},
+		"if sbatch next.sh; then true; fi":                   {elsewhere: "sbatch fails at another site"},
 		"srun -n 1 hostname":                                 {},
 		"# sbatch $0":                                        {},
 		"true # then sbatch $0":                              {},
@@ -28,24 +28,25 @@ func TestSlurmCalls(t *testing.T) {
 		"scontrol show hostnames $SLURM_JOB_NODELIST >hosts": {},
 		"scontrol update JobId=$SLURM_JOB_ID TimeLimit=5":    {},
 		"sacct -n -j $SLURM_JOB_ID":                          {},
-		"squeue -u $USER | wc -l":                            {elsewhere: "at another site squeue shows all jobs of the account"},
-		"scancel --user=$USER":                               {elsewhere: "at another site scancel cancels all jobs of the account"},
-		"squeue --me \\\n  -h":                               {elsewhere: "at another site squeue shows"},
-		"squeue -hn tides":                                   {here: "squeue does not find the job by its name"},
-		"scancel --name=tides":                               {here: "scancel does not find the job by its name"},
-		"trap 'scontrol requeue $SLURM_JOB_ID' USR1":         {here: "at a site with Slurm scontrol requeue fails"},
+		"squeue -u $USER | wc -l":                            {elsewhere: "at another site with Slurm squeue shows all jobs of the account"},
+		"scancel --user=$USER":                               {elsewhere: "at another site with Slurm scancel cancels all jobs of the account"},
+		"squeue --me \\\n  -h":                               {elsewhere: "at another site with Slurm squeue shows"},
+		"squeue -hn tides":                                   {slurm: "at a site with Slurm squeue does not find the job by its name"},
+		"scancel --name=tides":                               {slurm: "at a site with Slurm scancel does not find the job by its name"},
+		"trap 'scontrol requeue $SLURM_JOB_ID' USR1":         {slurm: "scontrol requeue fails"},
 		"scontrol show job $SLURM_JOB_ID | grep TimeLimit":   {},
-		"squeue -n $(cat name) -h":                           {here: "squeue does not find"},
-		"squeue -u $(id -un) -h":                             {elsewhere: "at another site squeue shows"},
-		"StdOut=$(scontrol show job 1 | grep StdOut)":        {here: "at a site with Slurm scontrol shows"},
-		"scontrol show -d job $SLURM_JOB_ID":                 {here: "at a site with Slurm scontrol shows the JobName"},
+		"squeue -n $(cat name) -h":                           {slurm: "at a site with Slurm squeue does not find"},
+		"squeue -u $(id -un) -h":                             {elsewhere: "at another site with Slurm squeue shows"},
+		"StdOut=$(scontrol show job 1 | grep StdOut)":        {slurm: "at a site with Slurm scontrol shows"},
+		"scontrol show -d job $SLURM_JOB_ID":                 {slurm: "at a site with Slurm scontrol shows the JobName"},
 		"ls slurm-$SLURM_JOB_ID.out":                         {here: "the number in the names of output files is $SWITCHYARD_JOB_ID"},
 		"mkdir /tmp/$SLURM_JOB_ID":                           {},
 		"tail ${SLURM_JOBID}.log":                            {here: "the number in the names of output files"},
 	} {
 		job, notices := read(t, script("#SBATCH -o %x-%j.log", line))
-		if !onlyAt(notices, "job.sh:3: ", want.here) || !onlyAt(job.Elsewhere, "job.sh:3: ", want.elsewhere) {
-			t.Errorf("%s: %q; elsewhere %q", line, notices, job.Elsewhere)
+		if !onlyAt(notices, "job.sh:3: ", want.here) || !onlyAt(job.UnderSlurm, "job.sh:3: ", want.slurm) ||
+			!onlyAt(job.Elsewhere, "job.sh:3: ", want.elsewhere) {
+			t.Errorf("%s: %q; under Slurm %q; elsewhere %q", line, notices, job.UnderSlurm, job.Elsewhere)
 		}
 	}
 }

@@ -18,7 +18,14 @@ type exports struct {
 
 // hand sets the variables that the job is given, and those of them that may leave the site.
 func (w *jobOptions) hand(job *Job, script Script, from Origin, r *report) {
-	out, err := environment(w.export, from.Env)
+	surrounding := from.Env
+	if from.Bare {
+		surrounding = nil
+	}
+	out, err := environment(w.export, surrounding)
+	if err == nil && from.Bare {
+		err = onlyValues(w.export)
+	}
 	if err != nil {
 		r.wrong(script.place(), "--export: %s", err)
 		return
@@ -51,14 +58,27 @@ func (w *jobOptions) warnOfAll(job *Job, script Script, r *report) {
 		"those that look secret stay; submit --test-only lists both", long, leave, len(job.Payload.Env))
 }
 
+// onlyValues refuses a list with variables that are to be taken over.
+func onlyValues(export string) error {
+	items, err := exportItems(export)
+	if err != nil || export == "" {
+		return err
+	}
+	for _, item := range items {
+		if !strings.Contains(item, "=") && !none(item) {
+			return fmt.Errorf("%s would be taken from this machine, of which no variables go with the job; use NAME=VALUE, or NONE", item)
+		}
+	}
+	return nil
+}
+
 // environment chooses what --export hands over.
 func environment(export string, surrounding []string) (out exports, err error) {
 	items, err := exportItems(export)
 	if err != nil {
 		return out, err
 	}
-	known, chosen := variables(surrounding), map[string]string{}
-	delete(known, protocol.ExportVariable) // of a job in which this one is submitted
+	known, chosen := withoutJob(variables(surrounding)), map[string]string{}
 	if len(items) == 1 && none(items[0]) {
 		return exports{env: []string{protocol.ExportVariable + "=" + export}}, nil
 	}
@@ -91,6 +111,14 @@ func environment(export string, surrounding []string) (out exports, err error) {
 		out.env = append(out.env, name+"="+chosen[name])
 	}
 	return out, nil
+}
+
+// withoutJob are variables without those that only hold for the job, if any, in which this one is submitted.
+func withoutJob(known map[string]string) map[string]string {
+	for _, name := range []string{protocol.ExportVariable, "SWITCHYARD_APPLICATION", componentVariable, "SWITCHYARD_MHZ", "SWITCHYARD_PARTITION"} {
+		delete(known, name)
+	}
+	return known
 }
 
 // distinct adds the names to the list that it does not have, but for ALL.

@@ -24,8 +24,8 @@ func setMailTypes(w *jobOptions, value string) error {
 			for _, e := range []protocol.MailEvent{protocol.MailBegin, protocol.MailEnd, protocol.MailFail, protocol.MailRequeue} {
 				wanted[e] = true
 			}
-		case "INVALID_DEPEND", "ARRAY_TASKS": // of dependencies and arrays, which no job has
-		case "STAGE_OUT":
+		case "INVALID_DEPEND": // of jobs that never start
+		case "STAGE_OUT", arrayTasks:
 			left = append(left, name)
 		default:
 			if !slices.Contains(protocol.MailEvents(), protocol.MailEvent(name)) {
@@ -43,8 +43,14 @@ func setMailTypes(w *jobOptions, value string) error {
 	return nil
 }
 
+// arrayTasks asks for mails about each element of an array; there are mails about the array.
+const arrayTasks = "ARRAY_TASKS"
+
 // mailFor is the mail that the job's user gets. Addresses alone ask for none.
 func (w *jobOptions) mailFor(script Script, r *report) protocol.Mail {
+	if w.array == nil {
+		w.mailLeft = slices.DeleteFunc(w.mailLeft, func(name string) bool { return name == arrayTasks })
+	}
 	if len(w.mailLeft) > 0 {
 		r.notice(w.spotOf("mail-type", script).place, "--mail-type: no mail is sent about %s", strings.Join(w.mailLeft, ", "))
 	}

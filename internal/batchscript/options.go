@@ -41,7 +41,7 @@ func Options() []Option {
 }
 
 func honoured() []Option {
-	return slices.Concat(shape(), association(), files(), resources(), broker(), behavior(), surroundings(), submission())
+	return slices.Concat(shape(), association(), files(), resources(), broker(), behavior(), conditions(), surroundings(), submission())
 }
 
 func shape() []Option {
@@ -90,17 +90,21 @@ func shape() []Option {
 			set:  times(func(w *jobOptions) *[]protocol.Duration { return &w.limits }), Slurm: true, Vars: []string{"SBATCH_TIMELIMIT"},
 			Note: "default: one hour; `UNLIMITED` is refused",
 		},
+		{
+			Long: "time-min", Value: "limit", Help: "least time limit: the limit is lowered, at most to this, if the job then starts sooner",
+			set: setMinTime, Slurm: true, Note: "the limit with which the job starts is in `SLURM_JOB_END_TIME`, and shown by `status`",
+		},
 		{Long: "sites", Value: "site[,site]", Help: "sites where the job may run (default: all)", set: setSites},
 		{Long: "power-share", Value: "percent%", Help: "power draw of the job, as a percentage of the power of busy CPUs (default: 100%)", set: setPowerShare},
 		{
 			Long: "requeue", Help: "run the job again at another site if its site becomes unreachable",
-			set: func(w *jobOptions, _ string) error { w.spec.Requeue = true; return nil }, Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
+			set: setRequeue(true), Slurm: true, Vars: []string{"SBATCH_REQUEUE"},
 			Note: "the job may run again at another site if its site becomes unreachable; a site never runs it twice",
 		},
 		{
-			Long: "no-requeue", Help: "run the job at most once (default)",
-			set: func(w *jobOptions, _ string) error { w.spec.Requeue = false; return nil }, Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
-			Note: "the default",
+			Long: "no-requeue", Help: "start the job at most once: \"switchyard requeue\" refuses it (default: at most once unless its user requeues it)",
+			set: setRequeue(false), Slurm: true, Vars: []string{"SBATCH_NO_REQUEUE"},
+			Note: "`requeue` and `scontrol requeue` refuse the job; without this option and without `--requeue` it starts again only by them",
 		},
 	}
 }
@@ -202,8 +206,14 @@ func surroundings() []Option {
 func submission() []Option {
 	return []Option{
 		{
-			Long: "propagate", Value: "NONE", Maybe: true, Help: "shell resource limits of the job",
-			set: setPropagate, Slurm: true, partly: true, Note: "only `NONE`, the default; use `ulimit` in the script for others",
+			Long: "array", Short: "a", Value: "indexes[%limit]",
+			Help: "submit a job array with an element for each index, for example 0-99, 0-98:2 or 1,3,5-7; behind % the most elements that are placed or run at once",
+			set:  setArray, Slurm: true, Vars: []string{"SBATCH_ARRAY_INX"},
+			Note: "elements run at all sites; the limit holds over all of them, and counts elements that wait in the queue of a site",
+		},
+		{
+			Long: "propagate", Value: "ALL|NONE|limit[,limit]", Maybe: true, Help: "soft limits of the shell that the job takes over: ALL (default), NONE, or some, as NOFILE,STACK",
+			set: setPropagate, Slurm: true, Note: "at another site of these only `CORE`, `NOFILE` and `STACK`; never above the hard limits there",
 		},
 		{
 			Long: "wrap", Value: "command", Help: "submit this command instead of a script", set: setWrap, Slurm: true,
@@ -294,11 +304,6 @@ func narrower() []Option {
 // conduct is refused because the job would begin, run or end in another way.
 func conduct() []Option {
 	return slices.Concat(
-		refused("--array is not supported", "submit one job per element", row{"array/a", "indexes", "SBATCH_ARRAY_INX"}),
-		refused("--begin is not supported", "submit the job at that time, for instance with at(1)", row{"begin/b", "time", ""}),
-		refused("--deadline is not supported", "", row{"deadline", "time", ""}),
-		refused("dependencies are not supported", "submit the job when the others have finished", row{"dependency/d", "jobs", ""}),
-		refused("--hold is not supported", "submit the job when it may start", row{"hold/H", "", ""}),
 		refused("--export-file is not supported", "name the variables with --export", row{"export-file", "file", ""}),
 		refused("--get-user-env is not supported", "begin the script with #!/bin/bash -l, or add --ignore=get-user-env", row{"get-user-env", "[timeout]", "SBATCH_GET_USER_ENV"}),
 		refused("a job runs as the user who submits it", "submit it as that user", row{"gid", "group", ""}, row{"uid", "user", ""}),
@@ -315,20 +320,16 @@ func conduct() []Option {
 // conveniences are left out: the job is the same without them.
 func conveniences() []Option {
 	const (
-		order    = "each site orders its queue by its own policy"
 		measured = "accounting is configured by each site"
 		choice   = "it is a preference that sites do not support"
 	)
 	return slices.Concat(
 		noticed("keys are not mapped; each site uses its default", row{"wckey", "key", "SBATCH_WCKEY"}),
 		noticed(measured, row{"acctg-freq", "list", "SBATCH_ACCTG_FREQ"}, row{"profile", "list", "SBATCH_PROFILE"}),
-		noticed("dependencies are not supported", row{"kill-on-invalid-dep", "yes|no", ""}),
-		noticed(order, row{"nice", "[value]", ""}, row{"priority", "value", ""}),
 		noticed(choice, row{"delay-boot", "minutes", "SBATCH_DELAY_BOOT"}, row{"prefer", "list", ""},
 			row{"use-min-nodes", "", "SBATCH_USE_MIN_NODES"}),
 		noticed("jobs never share CPUs", row{"oversubscribe/s", "", ""}),
 		noticed("step management is configured by each site", row{"stepmgr", "", ""}),
-		noticed("the full time limit is always requested", row{"time-min", "time", ""}),
 		noticed("use --json or explain for details", row{"verbose/v", "", "SBATCH_DEBUG"}),
 	)
 }

@@ -29,7 +29,7 @@ func Join(name string, parts []Part, from Origin) (batch Batch, notices []string
 	for _, part := range parts {
 		d := draft{
 			component: part.Name, place: part.Place, script: part.Script, unread: part.Unread || !checkScript(part.Script, &r), together: part.Together,
-			options: jobOptions{spots: map[string]spot{}, whole: "in [application] of the application's file"},
+			options: jobOptions{spots: map[string]spot{}, now: from.Now, whole: "in [application] of the application's file"},
 		}
 		if !d.unread {
 			sections := collect(part.Script, &r)

@@ -6,9 +6,9 @@ import (
 )
 
 // pattern replaces what is known before the submission in a file name pattern
-// of sbatch(1). The peer replaces the rest: %j, %A (the job's id) and %% (one
-// per cent sign), so a per cent sign in a replacement is written as %%.
-func pattern(text string, name string, from Origin) (string, error) {
+// of sbatch(1). The peer replaces the rest: %j and %A (the job's id, and that of its array), %a of an
+// array (the index) and %% (one per cent sign), so a per cent sign in a replacement is written as %%.
+func pattern(text string, name string, from Origin, array bool) (string, error) {
 	var out strings.Builder
 	for rest := text; rest != ""; {
 		before, after, found := strings.Cut(rest, "%")
@@ -16,10 +16,15 @@ func pattern(text string, name string, from Origin) (string, error) {
 		if !found {
 			break
 		}
-		// A width pads numbers; job ids are longer than any width allowed.
+		// A width pads numbers; job ids, but not indexes, are longer than any width allowed.
 		letter := strings.TrimLeft(after, "0123456789")
 		if letter == "" {
 			return "", fmt.Errorf("the file name %q ends within a pattern; write %%%% for a per cent sign", text)
+		}
+		if array && letter[0] == 'a' {
+			out.WriteString("%" + after[:len(after)-len(letter)+1])
+			rest = letter[1:]
+			continue
 		}
 		known, err := replacement(letter[0], name, from)
 		if err != nil {

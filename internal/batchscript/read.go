@@ -2,7 +2,9 @@ package batchscript
 
 import (
 	"bytes"
+	"cmp"
 	"path/filepath"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -21,9 +23,14 @@ func (s Script) place() problems.Place { return problems.Place{File: s.Name} }
 // Origin is where and by whom the job is submitted.
 type Origin struct {
 	User string
-	Host string   // short host name, for %N
-	Dir  string   // the current directory, absolute
-	Env  []string // NAME=value
+	Host string    // short host name, for %N
+	Dir  string    // the current directory, absolute
+	Env  []string  // NAME=value
+	Bare bool      // Env stands for options only: jobs get no variables but those that have values in --export
+	Now  time.Time // in the zone of the user; zero: in a simulation
+
+	Shell      *protocol.Shell // with all limits; nil: jobs take nothing over
+	OutputStem string          // of the default names of output files, before the ID; empty: switchyard
 }
 
 // Batch is what is to be submitted: one job, or an application of several components.
@@ -35,7 +42,7 @@ type Batch struct {
 
 // Job is what a script and its options ask for: of the grid, and of the command that submits it.
 // Arguments are set by the caller, variables are sorted, paths are absolute, and those of files
-// have %j, %A and %% left for the peer.
+// have %j, %A, %a of an array, and %% left for the peer.
 type Job struct {
 	protocol.Job
 
@@ -48,8 +55,9 @@ type Job struct {
 	TestOnly bool // only ask for quotes
 	Quiet    bool // say nothing that is not an error
 
-	Elsewhere []string   // notices that hold if another site runs it
-	Uses      []Variable // of its environment
+	UnderSlurm []string   // notices that hold if a Slurm runs it
+	Elsewhere  []string   // notices that hold if another site runs it
+	Uses       []Variable // of its environment
 }
 
 // Read makes a job, or an application, out of a script and the command line's settings, in
@@ -58,7 +66,7 @@ type Job struct {
 func Read(script Script, settings []Setting, from Origin) (batch Batch, notices []string, err error) {
 	var r report
 	options := newCatalog()
-	all := draft{script: script, options: jobOptions{spots: map[string]spot{}}}
+	all := draft{script: script, options: jobOptions{spots: map[string]spot{}, now: from.Now}}
 	var sections []section
 	if checkScript(script, &r) {
 		sections = collect(script, &r)
@@ -127,7 +135,8 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	job.Component.Behavior = w.behaves(job.Spec.CPUs, script, r)
 	w.hand(&job, script, from, r)
 	files := job.Payload
-	files.Stdout = w.file(script, w.stdout, "switchyard-%j.out", job, from, r)
+	job.Array = w.array
+	files.Stdout = w.file(script, w.stdout, w.defaultOutput(from), job, from, r)
 	files.Stderr = files.Stdout
 	if w.stderr != "" {
 		files.Stderr = w.file(script, w.stderr, "", job, from, r)
@@ -140,11 +149,12 @@ func (w *jobOptions) job(script Script, from Origin, r *report) Job {
 	}
 	job.StageIn = w.stageIn
 	w.stage(files, script, r)
-	files.AppendOutput, files.LimitSignal = w.appendOutput, w.limitSignal
+	files.AppendOutput, files.LimitSignal, files.Shell = w.appendOutput, w.limitSignal, w.shell(from.Shell)
 	w.checkSignal(&job, script, r)
 	w.otherNumber(script, r)
-	job.Elsewhere, job.Uses = w.slurmCalls(script, r), variablesUsed(script, job.Payload.Env)
-	job.Mail = w.mailFor(script, r)
+	job.UnderSlurm, job.Elsewhere = w.slurmCalls(script)
+	job.Uses = variablesUsed(script, job.Payload.Env)
+	job.Mail, job.Conditions, job.NoRequeue = w.mailFor(script, r), w.conditionsOf(), w.noRequeue
 	return job
 }
 
@@ -152,12 +162,21 @@ func (w *jobOptions) file(script Script, given, otherwise string, job Job, from 
 	if given == "" {
 		given = otherwise
 	}
-	name, err := pattern(given, job.Spec.Name, from)
+	name, err := pattern(given, job.Spec.Name, from, job.Array != nil)
 	if err != nil {
 		r.wrong(script.place(), "%s", err)
 		return ""
 	}
 	return inside(literal(job.Payload.WorkDir), name)
+}
+
+// defaultOutput is the name of the output's file if the user gives none.
+func (w *jobOptions) defaultOutput(from Origin) string {
+	stem := cmp.Or(from.OutputStem, "switchyard")
+	if w.array != nil {
+		return stem + "-%A_%a.out"
+	}
+	return stem + "-%j.out"
 }
 
 func inside(dir, path string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Fate is what becomes of an option of sbatch(1).
@@ -122,14 +123,48 @@ func setOpenMode(w *jobOptions, value string) error {
 }
 
 // setPropagate takes what is done: limits stay where they are.
-func setPropagate(_ *jobOptions, value string) error {
-	if strings.EqualFold(value, "NONE") {
+// setPropagate takes ALL, NONE, or names of limits, as AS,STACK; nothing is ALL.
+func setPropagate(w *jobOptions, value string) error {
+	all := protocol.ResourceLimits()
+	names := strings.Split(strings.ToUpper(value), ",")
+	switch {
+	case value == "" || slices.Equal(names, []string{"ALL"}):
+		w.propagate = all
+		return nil
+	case slices.Equal(names, []string{"NONE"}):
+		w.propagate = []string{}
 		return nil
 	}
-	return &refusalError{why: "shell limits are not propagated", do: "set them in the script with ulimit"}
+	w.propagate = nil
+	for _, name := range names {
+		name = strings.TrimPrefix(strings.TrimSpace(name), "RLIMIT_")
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("%q is no limit; use ALL, NONE, or some of %s", name, strings.Join(all, ","))
+		}
+		w.propagate = append(w.propagate, name)
+	}
+	return nil
+}
+
+// shell is what the job takes over of the shell that submits it.
+func (w *jobOptions) shell(from *protocol.Shell) *protocol.Shell {
+	if from == nil {
+		return nil
+	}
+	taken := *from
+	if w.propagate != nil {
+		taken.Limits = slices.DeleteFunc(slices.Clone(from.Limits), func(one protocol.ResourceLimit) bool { return !slices.Contains(w.propagate, one.Name) })
+	}
+	return &taken
 }
 
 // setWrap takes the command that the script was made of; see [Wrap].
+func setArray(w *jobOptions, value string) error {
+	array, err := protocol.ParseArray(value)
+	w.array = &array
+	return err
+}
+
 func setWrap(w *jobOptions, value string) error {
 	switch {
 	case w.source != fromCommandLine:

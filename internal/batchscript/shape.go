@@ -31,6 +31,9 @@ func (w *jobOptions) shape(job *Job, script Script, r *report) {
 	_, per := w.gpuCount()
 	l.GPUsPerNode = per == protocol.PerNode && len(w.gpus) > 0
 	for i, cpus := range counts {
+		if least := job.Spec.MinTime; least > limits[i] && !w.wrong("time") && !w.wrong("time-min") {
+			w.fault(r, script, "time-min", "the least time limit of %s is above the time limit of %s", least.Text(), limits[i].Text())
+		}
 		job.Spec.MemoryMB = max(job.Spec.MemoryMB, w.memory(cpus, size.LeastNodes())) // a shape has none of its own
 		if estimates[i] > limits[i] && !w.wrong("time") && !w.wrong("estimate") {
 			w.fault(r, script, "estimate", "the run time of %s is above the time limit of %s, at which it would be ended",

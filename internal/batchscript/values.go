@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/decimal"
 	"github.com/switchyard-hpc/switchyard/internal/quantity"
@@ -62,6 +63,15 @@ type jobOptions struct {
 	limitSignal  protocol.LimitSignal
 
 	export, exportRemote string
+
+	propagate []string // names of limits; nil: all
+
+	now        time.Time // when the job is submitted; zero: in a simulation
+	conditions protocol.Conditions
+	noRequeue  bool
+	array      *protocol.Array // nil: one job
+
+	killInvalid bool // the job ends if what it depends on never comes
 
 	mail     protocol.Mail
 	mailLeft []string // types of mail that are not sent
@@ -198,6 +208,19 @@ func ParseTime(value string) (protocol.Duration, error) {
 		return 0, fmt.Errorf("%q is no time at all; give more than 0", value)
 	}
 	return limit, nil
+}
+
+func setMinTime(w *jobOptions, value string) (err error) {
+	w.spec.MinTime, err = ParseTime(value)
+	return err
+}
+
+// setRequeue says whether the job may start again.
+func setRequeue(may bool) func(*jobOptions, string) error {
+	return func(w *jobOptions, _ string) error {
+		w.spec.Requeue, w.noRequeue = may, !may
+		return nil
+	}
 }
 
 func setSites(w *jobOptions, value string) error {

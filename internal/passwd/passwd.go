@@ -60,11 +60,7 @@ func find(ctx context.Context, key string, fits func(*Entry) bool) (Entry, error
 	if found, ok := read(string(file), fits); ok {
 		return found, nil
 	}
-	const noSuchKey = 2
-	out, err := ask(ctx, "getent", "passwd", key)
-	if code, exited := errors.AsType[*exec.ExitError](err); exited && code.ExitCode() == noSuchKey || errors.Is(err, exec.ErrNotFound) {
-		return Entry{}, ErrUnknown // without getent there is nothing but the file
-	}
+	out, err := getent(ctx, "passwd", key)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -72,6 +68,46 @@ func find(ctx context.Context, key string, fits func(*Entry) bool) (Entry, error
 		return found, nil
 	}
 	return Entry{}, ErrUnknown
+}
+
+// getent is what getent says of a key of a database, or [ErrUnknown].
+func getent(ctx context.Context, database, key string) (string, error) {
+	const noSuchKey = 2
+	out, err := ask(ctx, "getent", database, key)
+	if code, exited := errors.AsType[*exec.ExitError](err); exited && code.ExitCode() == noSuchKey || errors.Is(err, exec.ErrNotFound) {
+		return "", ErrUnknown // without getent there is nothing but the file
+	}
+	return out, err
+}
+
+// GroupByID is the name of the group of a number; of several the first.
+func GroupByID(ctx context.Context, gid uint32) (name string, err error) {
+	key := strconv.FormatUint(uint64(gid), 10)
+	file, err := os.ReadFile("/etc/group")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	if name = groupIn(string(file), key); name != "" {
+		return name, nil
+	}
+	out, err := getent(ctx, "group", key)
+	switch name = groupIn(out, key); {
+	case err != nil && !errors.Is(err, ErrUnknown):
+		return "", fmt.Errorf("group id %s: %w", key, err)
+	case name == "":
+		return "", ErrUnknown
+	}
+	return name, nil
+}
+
+// groupIn is the name of the first group of a number in the format of group(5); empty: there is none.
+func groupIn(lines, gid string) string {
+	for line := range strings.Lines(lines) {
+		if f := strings.Split(strings.TrimRight(line, "\n"), ":"); len(f) == 4 && f[2] == gid {
+			return f[0]
+		}
+	}
+	return ""
 }
 
 // read finds the first entry that fits in the format of passwd(5). Lines that are not in that format are

@@ -63,6 +63,28 @@ esac
 	}
 }
 
+// TestGroupNames: those of the file and those that only a directory service knows.
+func TestGroupNames(t *testing.T) {
+	directory(t, map[string]string{"getent": `
+case "$1 $2" in
+"group 77002") echo "ldap-users:*:77002:ada,bob" ;;
+"group 77009") echo "cannot reach the server" >&2; exit 1 ;;
+*) exit 2 ;;
+esac
+`})
+	for gid, want := range map[uint32]string{0: "root", 77002: "ldap-users"} {
+		if got, err := passwd.GroupByID(t.Context(), gid); err != nil || got != want {
+			t.Errorf("%d: %q, %v", gid, got, err)
+		}
+	}
+	if got, err := passwd.GroupByID(t.Context(), 77003); !errors.Is(err, passwd.ErrUnknown) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := passwd.GroupByID(t.Context(), 77009); err == nil || errors.Is(err, passwd.ErrUnknown) || !strings.Contains(err.Error(), "cannot reach") {
+		t.Errorf("while the service is down: %v", err)
+	}
+}
+
 // TestGroups: all of them or an error, never a part.
 func TestGroups(t *testing.T) {
 	directory(t, map[string]string{"id": `
