@@ -268,6 +268,7 @@ func libraries() []Library {
 		},
 		{[]string{"github.com/nats-io/nkeys"}, []string{"peer/identity"}},
 		{[]string{"go.etcd.io/bbolt"}, []string{"peer/store"}},
+		{[]string{"github.com/cilium/ebpf"}, []string{"localsched/cgroup"}},
 		{[]string{"github.com/BurntSushi/toml"}, []string{"internal/settings"}},
 		{[]string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, []string{"cmd/..."}},
 		{
@@ -329,6 +330,7 @@ func plugins() Plugins {
 			"github.com/fatih/color", "github.com/golang/protobuf", "github.com/hashicorp/go-hclog", "github.com/hashicorp/yamux",
 			"github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "github.com/oklog/run", "golang.org/x/net",
 			"golang.org/x/sys", "golang.org/x/text", "google.golang.org/genproto/googleapis/rpc",
+			"github.com/cilium/ebpf", // by localsched/cgroup
 		},
 	}
 }

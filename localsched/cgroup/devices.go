@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,25 +25,37 @@ func (f Found) withDevices(proc, where, name string) (with Found, lacks string) 
 	if err != nil {
 		return f, err.Error()
 	}
-	m, ok := hierarchy(mounts, "devices")
-	dir := m.dir(groupAt(where, own["devices"]))
-	if !ok || dir == "" {
-		return f, "the machine has no hierarchy devices of cgroup v1"
+	dir, old := openController(mounts, own, where, name)
+	if old == nil {
+		f.Parent.Devices = dir
+		return f, ""
 	}
-	dir = filepath.Join(dir, name)
-	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as all groups are
-		return f, err.Error()
+	if dir, err = openFilter(mounts, own, f.Parent, where, name); err != nil {
+		return f, fmt.Sprintf("with cgroup v1: %v; with cgroup v2: %v", old, err)
 	}
-	if err = unix.Access(filepath.Join(dir, "devices.deny"), unix.W_OK); err != nil {
-		_ = unix.Rmdir(dir)
-		return f, fmt.Sprintf("the peer may not write to %s: %v", filepath.Join(dir, "devices.deny"), err)
-	}
-	f.Parent.Devices = dir
+	f.Parent.Filter = dir
 	return f, ""
 }
 
+// openController makes the parent in the hierarchy of the controller devices of cgroup v1.
+func openController(mounts []mount, own map[string]string, where, name string) (dir string, err error) {
+	m, ok := hierarchy(mounts, "devices")
+	if dir = m.dir(groupAt(where, own["devices"])); !ok || dir == "" {
+		return "", errors.New("the machine has no hierarchy devices")
+	}
+	dir = filepath.Join(dir, name)
+	if err = os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as all groups are
+		return "", err
+	}
+	if err = unix.Access(filepath.Join(dir, "devices.deny"), unix.W_OK); err != nil {
+		_ = unix.Rmdir(dir)
+		return "", fmt.Errorf("the peer may not write to %s: %w", filepath.Join(dir, "devices.deny"), err)
+	}
+	return dir, nil
+}
+
 // ClosesDevices says whether [Group.CloseDevices] has an effect.
-func (g Group) ClosesDevices() bool { return g.Devices != "" }
+func (g Group) ClosesDevices() bool { return g.Devices != "" || g.Filter != "" }
 
 // CloseDevices keeps the processes of the group from opening device files, by the devices that these
 // stand for, and returns those that are closed. What cannot be closed is an error. A group that closes
@@ -51,37 +64,55 @@ func (g Group) CloseDevices(files []string) (closed []string, failed error) {
 	if !g.ClosesDevices() {
 		return nil, nil
 	}
+	var devices []device
 	for _, file := range files {
-		rule, err := deviceRule(file)
-		if err == nil {
-			err = write(filepath.Join(g.Devices, "devices.deny"), rule)
+		one, err := deviceOf(file)
+		if err == nil && g.Devices != "" {
+			err = write(filepath.Join(g.Devices, "devices.deny"), one.rule())
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("close the device %s: %w", file, err))
 		} else {
-			closed = append(closed, file)
+			closed, devices = append(closed, file), append(devices, one)
 		}
 	}
-	return closed, failed
+	if g.Filter == "" || len(devices) == 0 {
+		return closed, failed
+	}
+	program, err := attachFilter(g.Filter, devices)
+	if err != nil {
+		return nil, errors.Join(failed, fmt.Errorf("close the devices %s: %w", strings.Join(closed, ", "), err))
+	}
+	return closed, errors.Join(failed, program.Close()) // it stays with the group
 }
 
-// deviceRule names the device of a file in the words of the kernel, for reading, writing and making
-// files of it.
-func deviceRule(file string) (string, error) {
+// device is a device as the kernel numbers it.
+type device struct {
+	block        bool // or of characters
+	major, minor uint32
+}
+
+// deviceOf is the device that a file stands for.
+func deviceOf(file string) (device, error) {
 	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	kind := "b"
 	switch {
+	case err != nil:
+		return device{}, err
 	case info.Mode()&fs.ModeDevice == 0:
-		return "", errors.New("it is not a device file")
-	case info.Mode()&fs.ModeCharDevice != 0:
-		kind = "c"
+		return device{}, errors.New("it is not a device file")
 	}
 	var st unix.Stat_t
 	if err = unix.Stat(file, &st); err != nil {
-		return "", err
+		return device{}, err
 	}
-	return fmt.Sprintf("%s %d:%d rwm", kind, unix.Major(st.Rdev), unix.Minor(st.Rdev)), nil
+	return device{info.Mode()&fs.ModeCharDevice == 0, unix.Major(st.Rdev), unix.Minor(st.Rdev)}, nil
+}
+
+// rule names the device in the words of the controller devices, for reading, writing and making files of it.
+func (d device) rule() string {
+	kind := "c"
+	if d.block {
+		kind = "b"
+	}
+	return fmt.Sprintf("%s %d:%d rwm", kind, d.major, d.minor)
 }

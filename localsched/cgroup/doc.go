@@ -10,6 +10,9 @@
 //     forbidding it to fork, and killing what is in it until that is nothing.
 //   - neither, or no right to make groups: then there are no groups, and the caller says so.
 //
+// The devices of other jobs are closed by the controller devices of cgroup v1 where there is one, else by a BPF
+// program that is attached to the group in cgroup v2 ([Found.WithDevices]).
+//
 // A [Group] is nothing but paths, so that it can be written down and found again by a later
 // peer. Its zero value is no group: all that is asked of it does nothing.
 package cgroup

@@ -13,6 +13,11 @@ var (
 	ParsePIDs = parsePIDs
 )
 
+// WithDevicesAt is [Found.WithDevices] on another machine.
+func (f Found) WithDevicesAt(proc, where, name string) (with Found, lacks string) {
+	return f.withDevices(proc, where, name)
+}
+
 // ParseOwn reads a file cgroup, as "controller=group" each.
 func ParseOwn(text string) (all []string, err error) {
 	own, err := parseOwn(text)

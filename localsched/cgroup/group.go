@@ -22,6 +22,7 @@ type Group struct {
 	Pids    string `json:"pids,omitempty"`
 	Freezer string `json:"freezer,omitempty"`
 	Devices string `json:"devices,omitempty"`
+	Filter  string `json:"filter,omitempty"` // of version 2, whose program closes devices
 }
 
 // Limits are what the processes of a group may have together.
@@ -33,7 +34,7 @@ type Limits struct {
 // dirs lists the group's directories.
 func (g Group) dirs() []string {
 	var all []string
-	for _, dir := range []string{g.Unified, g.Memory, g.Pids, g.Freezer, g.Devices} {
+	for _, dir := range []string{g.Unified, g.Memory, g.Pids, g.Freezer, g.Devices, g.Filter} {
 		if dir != "" && !slices.Contains(all, dir) {
 			all = append(all, dir)
 		}
@@ -49,7 +50,10 @@ func (g Group) Child(name string) Group {
 		}
 		return filepath.Join(dir, name)
 	}
-	return Group{Unified: below(g.Unified), Memory: below(g.Memory), Pids: below(g.Pids), Freezer: below(g.Freezer), Devices: below(g.Devices)}
+	return Group{
+		Unified: below(g.Unified), Memory: below(g.Memory), Pids: below(g.Pids), Freezer: below(g.Freezer),
+		Devices: below(g.Devices), Filter: below(g.Filter),
+	}
 }
 
 // Children lists the names of the groups below this one.
@@ -169,7 +173,7 @@ func (g Group) Add(pid int) (Group, error) {
 
 // without is the group without one of its directories.
 func (g Group) without(dir string) Group {
-	for _, part := range []*string{&g.Unified, &g.Memory, &g.Pids, &g.Freezer, &g.Devices} {
+	for _, part := range []*string{&g.Unified, &g.Memory, &g.Pids, &g.Freezer, &g.Devices, &g.Filter} {
 		if *part == dir {
 			*part = ""
 		}
