@@ -83,6 +83,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "localsched", Level: borders, Pure: true},
 		{Path: "localsched/partition", Level: borders, Pure: true},
 		{Path: "localsched/power", Level: borders, Pure: true},
+		{Path: "localsched/fairshare", Level: borders, Pure: true},
 		{Path: "protocol/wire", Level: borders, Pure: true},
 		{Path: "plugins/policy", Level: borders, Pure: true},
 		{Path: "plugins/price", Level: borders, Pure: true},
