@@ -31,12 +31,13 @@ type Engine interface {
 }
 
 // Queued is a job that is submitted to an engine. Request.WallTime is both the estimate and
-// the limit.
+// the limit; an engine may start a job with a shorter one, down to Request.LeastTime.
 type Queued struct {
 	protocol.Request
 	Tag   protocol.Tag
-	Since protocol.Instant // pending since then; zero means now
-	Place string           // where a running job is restored after a restart; empty: anywhere
+	Since protocol.Instant  // pending since then; zero means now
+	Place string            // where a running job is restored after a restart; empty: anywhere
+	Limit protocol.Duration // with which a running job is restored then; 0: Request.WallTime
 }
 
 // Actions is what a driver must do now, in order, and when it must call [Engine.Tick] next.

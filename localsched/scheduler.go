@@ -106,6 +106,10 @@ func (q *Query) Association(i int) protocol.Association {
 // Delays is the capability of a scheduler that fills in [protocol.Quote].Delay.
 const Delays = "delays"
 
+// Associations is the capability of a scheduler that uses the accounts, partitions and QOS of jobs, or gives them to
+// the jobs. One without it declines jobs that have any.
+const Associations = "associations"
+
 // Tentative is a claim of the peer on CPUs for one placement of a job that the local queue does not
 // have yet.
 type Tentative struct {
@@ -121,7 +125,7 @@ type Submission struct {
 	Payload *protocol.Payload
 	Origin  protocol.SiteName
 	Account string // the local account that runs it
-	Guest   bool   // from another site: runs in a private directory, its output is fetched
+	Guest   bool   // from another site; see Private
 
 	// Inputs is the path, on this machine, of the archive of files that come with the job, complete and
 	// verified; empty: none do. It may go once Submit has returned.
@@ -133,6 +137,14 @@ type Submission struct {
 	// withdraw it, it is reported as Cancelled, with no Started.
 	StartBy protocol.Instant `json:",omitzero"`
 }
+
+// Private says whether the job runs in a directory of its own, with output files there: it is a guest whose working directory
+// is not here.
+func (s *Submission) Private() bool { return s.Guest && !s.Spec.InPlace }
+
+// Supplied says whether something of the job is to be seen to before it may be submitted: files that come with it, or the
+// directory in which it runs.
+func (s *Submission) Supplied() bool { return s.Guest && (s.Spec.StageIn > 0 || s.Spec.InPlace) }
 
 // Presence is an answer of FindByTag.
 type Presence uint8
@@ -178,6 +190,8 @@ type Change struct {
 	Reason  string           // native text
 	Started protocol.Instant // by the site's clock; zero before the job starts
 	Outcome protocol.Outcome // when State is terminal
+
+	TimeLimit protocol.Duration // with which it runs, if that is not the one that it asked for; 0: it is
 }
 
 // Watched is what [Runner.Watch] returns.

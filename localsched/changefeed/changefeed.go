@@ -113,7 +113,7 @@ func (j *Job) isNews(change localsched.Change) bool {
 	case change.State > j.last.State:
 		return true
 	}
-	return change.Reason != j.last.Reason || change.Started != j.last.Started
+	return change.Reason != j.last.Reason || change.Started != j.last.Started || change.TimeLimit != j.last.TimeLimit
 }
 
 func (j *Job) enter(at Place, change localsched.Change) {

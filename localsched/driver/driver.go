@@ -55,6 +55,9 @@ type Job struct {
 	budgetScan uint64 // at the budget, the last at which that held it
 }
 
+// TimeLimit is the time limit of the job: once it has started, that with which the engine has started it.
+func (j *Job) TimeLimit() protocol.Duration { return cmp.Or(j.Limit, j.WallTime) }
+
 // Started reports whether the engine has started the job.
 func (j *Job) Started() bool { return j.started }
 
@@ -243,6 +246,10 @@ func (d *Driver) apply(now protocol.Instant, actions localsched.Actions) {
 		j.started, j.Began = true, now
 		if d.builtin != nil {
 			j.Place, j.Resources = d.builtin.PlaceName(tag), d.builtin.Resources(tag)
+			j.Limit = 0
+			if j.LeastTime() < j.WallTime {
+				j.Limit = d.builtin.Limit(tag).Sub(now)
+			}
 		}
 	}
 	d.work.Starts = append(d.work.Starts, actions.Starts...)

@@ -62,7 +62,7 @@ func (d *Driver) ClockSet(now protocol.Instant, by protocol.Duration) []Misfit {
 // engine.
 func (d *Driver) UndoStarts(now protocol.Instant, jobs []*Job) []Misfit {
 	for _, j := range jobs {
-		j.started = false
+		j.started, j.Limit = false, 0
 		d.work.Starts = without(d.work.Starts, j.Tag)
 	}
 	return d.Rebuild(now, d.builtin.ReservedStarts())
@@ -73,7 +73,7 @@ func (d *Driver) Requeue(now protocol.Instant, j *Job) ([]Misfit, error) {
 	if err := d.leave(now, j); err != nil {
 		return nil, err
 	}
-	j.started = false
+	j.started, j.Limit = false, 0
 	misfits := d.requeue(now, j, engine.ReservedStart{})
 	d.applyAndUpdate(now, d.builtin.Pass(now))
 	return misfits, nil

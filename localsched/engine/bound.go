@@ -36,7 +36,7 @@ func sizeBoundOf(jobs []PendingJob) sizeBound {
 	for i := range jobs {
 		low.units = min(low.units, jobs[i].Units)
 		class := classOf(jobs[i].Units)
-		low.time[class] = min(low.time[class], jobs[i].Time)
+		low.time[class] = min(low.time[class], jobs[i].least)
 	}
 	for i := 1; i < classes; i++ {
 		low.time[i] = min(low.time[i], low.time[i-1])
@@ -47,14 +47,14 @@ func sizeBoundOf(jobs []PendingJob) sizeBound {
 // include lowers the bound for one more job.
 func (low *sizeBound) include(job *PendingJob) {
 	low.units = min(low.units, job.Units)
-	for i := classOf(job.Units); i < classes && low.time[i] > job.Time; i++ {
-		low.time[i] = job.Time
+	for i := classOf(job.Units); i < classes && low.time[i] > job.least; i++ {
+		low.time[i] = job.least
 	}
 }
 
 // rests reports whether the bound may rise without one of its jobs.
 func (low *sizeBound) rests(job *PendingJob) bool {
-	return job.Units <= low.units || job.Time <= low.time[classOf(job.Units)]
+	return job.Units <= low.units || job.least <= low.time[classOf(job.Units)]
 }
 
 // merge lowers the bound for all jobs of another one.
@@ -65,7 +65,7 @@ func (low *sizeBound) merge(other *sizeBound) {
 	}
 }
 
-// jobQuery matches jobs with units ≤ free and (units ≤ extra or time ≤ window).
+// jobQuery matches jobs with units ≤ free and (units ≤ extra or time ≤ window), by the least time that each takes.
 type jobQuery struct {
 	free, extra int
 	window      protocol.Duration
@@ -73,7 +73,7 @@ type jobQuery struct {
 }
 
 func (a *jobQuery) admits(job *PendingJob) bool {
-	return job.Units <= a.free && (job.Units <= a.extra || job.Time <= a.window)
+	return job.Units <= a.free && (job.Units <= a.extra || job.least <= a.window)
 }
 
 // mayAdmit reports whether a job within the bound could be one.

@@ -8,6 +8,7 @@ import (
 type PendingJob struct {
 	Units    int
 	Time     protocol.Duration // the estimate, at least 1 ms
+	least    protocol.Duration // the time with which it may start if that is sooner, at most Time
 	reserved protocol.Instant  // its reserved start, or unreserved
 	rank     int64             // by the policy
 	order    uint64            // of submission
@@ -16,6 +17,7 @@ type PendingJob struct {
 	slot     int               // of the engine's job, or one of those below
 	since    protocol.Instant  // it has been pending since then
 	draw     int64             // milliwatts, under a budget
+	priority int64             // see [protocol.Request.Priority]
 	powerDemand
 }
 
@@ -70,6 +72,7 @@ type ClusterState struct {
 	starts  uint64 // jobs started so far
 
 	withExtras int       // jobs, pending or running, that take more than units
+	flexible   int       // pending jobs whose time may be lowered
 	started    []Running // since Core last called noteStarts
 
 	head         headReservation
@@ -166,7 +169,7 @@ func (f *ClusterState) AtOver(c Cursor) (PendingJob, Cursor) {
 // [ClusterState.Find] gave.
 func (f *ClusterState) Start(c Cursor, place Place) {
 	job := f.take(c)
-	f.run(&job, f.now, place)
+	f.run(&job, f.now, place, job.Time)
 }
 
 // take removes a job from the queue.
@@ -175,6 +178,9 @@ func (f *ClusterState) take(c Cursor) PendingJob {
 	f.pending.remove(c)
 	if job.extras != 0 {
 		f.withExtras--
+	}
+	if job.flexible() {
+		f.flexible--
 	}
 	if f.over != nil {
 		if at, ok := f.second.find(&PendingJob{rank: f.over.Overtake(job), order: job.order}); ok {
@@ -193,10 +199,14 @@ func (f *ClusterState) StartHeads() {
 			return
 		}
 		place, ok := f.free.Find(head.Demand(), nil)
-		if !ok || f.hasReservations() && !f.avoidsReservations(head, place) {
+		switch {
+		case !ok:
+			return
+		case !f.hasReservations() || f.avoidsReservations(head, place):
+			f.Start(Cursor{}, place)
+		case !f.StartShorter(Cursor{}, lastInstant):
 			return
 		}
-		f.Start(Cursor{}, place)
 	}
 }
 
@@ -208,6 +218,9 @@ func (f *ClusterState) enqueue(job *PendingJob) {
 	if job.extras != 0 {
 		f.withExtras++
 	}
+	if job.flexible() {
+		f.flexible++
+	}
 	if f.over != nil {
 		second := *job
 		second.rank = f.over.Overtake(second)
@@ -215,14 +228,14 @@ func (f *ClusterState) enqueue(job *PendingJob) {
 	}
 }
 
-// run starts a job that is in no queue.
-func (f *ClusterState) run(job *PendingJob, started protocol.Instant, place Place) {
+// run starts a job that is in no queue, for a time that is its estimate or less.
+func (f *ClusterState) run(job *PendingJob, started protocol.Instant, place Place, time protocol.Duration) {
 	f.starts++
 	if job.extras != 0 {
 		f.withExtras++
 	}
 	r := Running{
-		End: started.Add(job.Time), Units: job.Units, extras: job.extras, Place: place, order: f.starts, slot: job.slot, time: job.Time,
+		End: started.Add(time), Units: job.Units, extras: job.extras, Place: place, order: f.starts, slot: job.slot, time: job.Time,
 		draw: job.draw, powerDemand: job.powerDemand,
 	}
 	f.supply.taken += r.draw
@@ -273,6 +286,22 @@ func (f *ClusterState) overdue() bool {
 	return next != nil && next.End < f.now
 }
 
+// setPriorities gives pending jobs other priorities, by their slots, and orders the queue by them if the policy does.
+func (f *ClusterState) setPriorities(of map[int]int64) {
+	for w := range f.pending.all() {
+		if priority, changed := of[w.slot]; changed {
+			w.priority = priority
+		}
+	}
+	base := f.policy
+	if f.budget != nil {
+		base = f.budget.base
+	}
+	if _, ordered := base.(multifactor); ordered {
+		f.setPolicy(f.policy)
+	}
+}
+
 // setPolicy orders the queue by another policy.
 func (f *ClusterState) setPolicy(p Policy) {
 	jobs := make([]PendingJob, 0, f.pending.length)
@@ -283,7 +312,7 @@ func (f *ClusterState) setPolicy(p Policy) {
 	f.invalidate()
 	f.pending.clear()
 	f.second.clear()
-	f.withExtras = 0
+	f.withExtras, f.flexible = 0, 0
 	for i := range f.running.list() {
 		if f.running.list()[i].extras != 0 {
 			f.withExtras++
@@ -298,7 +327,7 @@ func (f *ClusterState) setPolicy(p Policy) {
 // copyFrom copies another state of the same machine.
 func (f *ClusterState) copyFrom(other *ClusterState) {
 	f.now, f.starts, f.policy, f.over = other.now, other.starts, other.policy, other.over
-	f.withExtras = other.withExtras
+	f.withExtras, f.flexible = other.withExtras, other.flexible
 	f.free.CopyFrom(other.free)
 	f.running.copyFrom(&other.running)
 	f.pending.copyFrom(&other.pending)

@@ -104,7 +104,7 @@ func machineSize(m Machine, r protocol.Request) (w PendingJob, reason string) {
 	} else {
 		of.Units, reason = m.Units(r)
 	}
-	return PendingJob{Units: of.Units, Time: r.WallTime, extras: of.Extras, powerDemand: powerDemandOf(r)}, reason
+	return PendingJob{Units: of.Units, Time: r.WallTime, least: r.LeastTime(), extras: of.Extras, priority: r.Priority, powerDemand: powerDemandOf(r)}, reason
 }
 
 // Submit puts a job that [Core.Size] made at the end of the queue and makes a
@@ -121,11 +121,11 @@ func (c *Core) Submit(now protocol.Instant, number int, w PendingJob) []int {
 		c.enqueue(number, w)
 		return c.Pass(now)
 	}
-	if c.window.Admits(c.state.now, w.Units, w.Time) {
+	if c.window.Admits(c.state.now, w.Units, w.least) {
 		switch {
-		case w.extras == 0:
+		case w.extras == 0 && !w.flexible():
 			return c.startNow(number, w)
-		case c.state.free.Has(w.Demand(), 0): // what the head leaves of resources does not stand in the window
+		case c.state.free.Has(w.Demand(), 0): // what the head leaves of resources does not stand in the window, nor for how long a job may run
 			c.enqueue(number, w)
 			return c.Pass(now)
 		}
@@ -157,7 +157,7 @@ func (c *Core) startNow(number int, w PendingJob) []int {
 	place, _ := c.state.free.Find(w.Demand(), nil)
 	c.entry(number)
 	w.slot, w.order = number, c.version
-	c.state.run(&w, c.state.now, place)
+	c.state.run(&w, c.state.now, place, w.Time)
 	c.window = c.window.without(c.state.now, w.Units, w.Time)
 	return c.noteStarts()
 }
@@ -294,10 +294,23 @@ func (c *Core) SetPolicy(now protocol.Instant, policy Policy) {
 	c.advance(now)
 	c.setPolicy(policy)
 	c.state.setPolicy(policy)
+	c.noteRanks()
+	c.plan.policy, c.trial.policy = policy, policy
+}
+
+// SetPriorities gives pending jobs other priorities, by their numbers. It makes no pass.
+func (c *Core) SetPriorities(now protocol.Instant, of map[int]int64) {
+	c.change(now)
+	c.passDone = false
+	c.state.setPriorities(of)
+	c.noteRanks()
+}
+
+// noteRanks enters the ranks of pending jobs after they have changed.
+func (c *Core) noteRanks() {
 	for w := range c.state.pending.all() {
 		c.entries[w.slot].rank = w.rank
 	}
-	c.plan.policy, c.trial.policy = policy, policy
 }
 
 // restore enters a job that runs already.
@@ -314,7 +327,7 @@ func (c *Core) restore(number int, w PendingJob, started protocol.Instant, name 
 	c.entry(number)
 	w.slot, w.order = number, c.version
 	c.state.supply.setDraw(&c.state, &w)
-	c.state.run(&w, started, place)
+	c.state.run(&w, started, place, w.Time)
 	c.state.invalidate()
 	c.noteStarts()
 	return true

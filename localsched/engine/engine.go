@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -139,6 +140,7 @@ func (e *Engine) Tick(now protocol.Instant) localsched.Actions {
 // starts, then requeue what was queued: Restore makes no pass. A job whose Place is no more
 // there, or taken, gets another. Errors are those of Submit, and one that wraps [ErrNoFreeUnits].
 func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error {
+	job.WallTime = cmp.Or(job.Limit, job.WallTime)
 	waiting, reason := machineSize(e.core.machine, job.Request)
 	if err := e.admits(job.Tag, reason); err != nil {
 		return err
@@ -148,6 +150,16 @@ func (e *Engine) Restore(job localsched.Queued, started protocol.Instant) error 
 		return fmt.Errorf("job %v: %w", job.Tag, ErrNoFreeUnits)
 	}
 	return nil
+}
+
+// Limit is the instant at which a running job reaches its time limit, which a shorter time than it asked for
+// may bring forward; zero for any other job.
+func (e *Engine) Limit(tag protocol.Tag) protocol.Instant {
+	slot, err := e.tags.get(tag)
+	if err != nil || e.core.entries[slot].state != runs {
+		return 0
+	}
+	return e.core.entries[slot].end
 }
 
 // PlaceName is the name of the place where a job runs, for [localsched.Queued].Place after a

@@ -118,9 +118,10 @@ func (f *future) start(job PendingJob) protocol.Instant {
 }
 
 // promised is the reserved start of the last job, if no promise will change: a power budget
-// that is to come may break one, and so may a hold that begins late.
+// that is to come may break one, and so may a hold that begins late; a job whose time may be
+// lowered need not keep one.
 func (f *future) promised() (protocol.Instant, bool) {
-	if !f.state.profile.firm || f.state.budget != nil || f.state.reservationOverrun(f.state.now) {
+	if !f.state.profile.firm || f.state.flexible > 0 || f.state.budget != nil || f.state.reservationOverrun(f.state.now) {
 		return 0, false
 	}
 	c, ok := f.state.pending.last()
@@ -149,7 +150,7 @@ func (f *future) startInOrder(job PendingJob) protocol.Instant {
 func (f *future) serve(w *PendingJob) bool {
 	for {
 		if place, ok := f.state.free.Find(w.Demand(), nil); ok {
-			f.state.run(w, f.state.now, place)
+			f.state.run(w, f.state.now, place, w.Time)
 			return true
 		}
 		if !f.next() {

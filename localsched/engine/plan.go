@@ -13,7 +13,7 @@ import (
 // fit are passed over. Plan changes nothing that other calls can see.
 func (c *Core) Plan(now protocol.Instant, ahead, jobs []protocol.Request) []localsched.Planned {
 	now = max(now, c.state.now)
-	start := c.starts(now, ahead)
+	start := c.starts(now, ahead, jobs)
 	planned := make([]localsched.Planned, len(jobs))
 	for i := range jobs {
 		job, reason := size(c.machine, c.policy, now, jobs[i])
@@ -47,12 +47,12 @@ func (c *Core) note(now, start protocol.Instant, job PendingJob) string {
 	return c.state.budget.note(now, start, &job, &c.state)
 }
 
-// starts is the cheapest way to tell when a job would start.
-func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(PendingJob) protocol.Instant {
+// starts is the cheapest way to tell when each of the jobs would start.
+func (c *Core) starts(now protocol.Instant, ahead, jobs []protocol.Request) func(PendingJob) protocol.Instant {
 	if c.lookup {
 		p, alone := c.planAt(now, ahead), c.startsAlone(now, ahead)
 		return func(job PendingJob) protocol.Instant {
-			if job.extras == 0 || p.unitsOnly {
+			if !job.flexible() && (job.extras == 0 || p.unitsOnly) {
 				return p.start(now, job)
 			}
 			return alone(job)
@@ -65,7 +65,7 @@ func (c *Core) starts(now protocol.Instant, ahead []protocol.Request) func(Pendi
 		}
 		return func(job PendingJob) protocol.Instant { return c.trialAt(now, ahead).startInOrder(job) }
 	case PlanReserved:
-		if c.reservationsFixed(now) {
+		if c.reservationsFixed(now) && !slices.ContainsFunc(ahead, flexible) && !slices.ContainsFunc(jobs, flexible) {
 			p := c.profileWith(now, ahead)
 			return func(job PendingJob) protocol.Instant {
 				at, _ := p.earliest(now, job.Demand(), job.Time)
@@ -95,11 +95,13 @@ func (c *Core) startsAlone(now protocol.Instant, ahead []protocol.Request) func(
 type shape struct {
 	demand Demand
 	time   protocol.Duration
+	least  protocol.Duration
+	rank   int64 // by its priority
 	powerDemand
 }
 
 func shapeOf(job *PendingJob) shape {
-	return shape{demand: job.Demand(), time: job.Time, powerDemand: job.powerDemand}
+	return shape{demand: job.Demand(), time: job.Time, least: job.least, rank: job.priority, powerDemand: job.powerDemand}
 }
 
 // planCache are the starts of newcomers that were each planned alone, in one state.
@@ -122,7 +124,7 @@ func (a *planCache) at(version uint64, now protocol.Instant, ahead []protocol.Re
 func (c *Core) reservationsFixed(now protocol.Instant) bool {
 	p := &c.state.profile
 	next := c.state.running.first()
-	return c.passDone && p.firm && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now) &&
+	return c.passDone && p.firm && c.state.flexible == 0 && (next == nil || next.End >= now) && (p.due == unreserved || p.due >= now) &&
 		!c.state.reservationOverrun(now)
 }
 
@@ -365,7 +367,7 @@ func (p *plan) remade(live *ClusterState, left BackfillWindow) {
 // what is simulated already than the last event: if it would have started before,
 // or been the head.
 func (p *plan) join(job PendingJob) bool {
-	if job.extras != 0 {
+	if job.extras != 0 || job.flexible() {
 		return false // its start is no lookup
 	}
 	i, n := p.lookUp(p.coming(), &job), len(p.events)

@@ -7,7 +7,7 @@ import (
 
 // Names are the names of the policies that [Named] knows, without its aliases.
 func Names() []string {
-	return []string{"easy", "fcfs", "conservative", "firstfit", "sjf", "sjffit", "easysjbf"}
+	return []string{"easy", "fcfs", "conservative", "firstfit", "sjf", "sjffit", "easysjbf", MultifactorName}
 }
 
 // Named is the policy of a name. The aliases fcfsbf and ff, after [SS 3], are
@@ -28,6 +28,8 @@ func Named(name string) (Policy, error) {
 		return SJFFit(), nil
 	case "easysjbf":
 		return EASYSJBF(), nil
+	case MultifactorName:
+		return Multifactor(), nil
 	}
 	return nil, fmt.Errorf("no local policy is called %q; choose one of %s (or fcfsbf, ff)",
 		name, strings.Join(Names(), ", "))
@@ -102,12 +104,13 @@ func startFitting(f *ClusterState, starting func(left BackfillWindow, job Pendin
 	for c, ok := f.Next(Cursor{}, left); ok; c, ok = f.Next(c, left) {
 		job := f.At(c)
 		place, fits := f.Find(&job, nil)
-		if !fits {
+		starting(left, job)
+		if fits {
+			f.Start(c, place)
+		} else if !f.StartShorter(c, lastInstant) {
 			c = c.After()
 			continue
 		}
-		starting(left, job)
-		f.Start(c, place)
 		left = f.window()
 	}
 	return left
@@ -170,6 +173,20 @@ func (easySJBF) Pass(f *ClusterState) BackfillWindow {
 	return left
 }
 
+// MultifactorName is the name of [Multifactor].
+const MultifactorName = "multifactor"
+
+// Multifactor is EASY in the order of [protocol.Request.Priority], the highest first, and jobs of the same priority in
+// the order of submission. Whoever submits jobs states their priorities, and changes them later by
+// [Engine.SetPriorities]. A job that comes or rises later may be the head, and have the reservation, in place of another.
+func Multifactor() Policy { return multifactor{} }
+
+type multifactor struct{ easy }
+
+func (multifactor) Rank(w PendingJob) int64 { return -w.priority }
+
+func (multifactor) PlanMode() PlanMode { return PlanSimulate }
+
 // startHeads starts jobs from the head of the queue and reserves for the first
 // that does not fit, if there is one.
 func startHeads(f *ClusterState) (left BackfillWindow, beside FreeSet, blocked bool) {
@@ -183,17 +200,17 @@ func startHeads(f *ClusterState) (left BackfillWindow, beside FreeSet, blocked b
 }
 
 // backfill starts the job at c if it has a place. A short job is over by the
-// shadow; another one must leave the head's place alone.
+// shadow, perhaps with a shorter time than it asks for; another one must leave the head's place alone.
 func backfill(f *ClusterState, c Cursor, left BackfillWindow, beside FreeSet) bool {
 	job := f.At(c)
 	if left.Shadow.Sub(f.Now()) >= job.Time {
 		beside = nil
 	}
-	place, ok := f.Find(&job, beside)
-	if ok {
+	if place, ok := f.Find(&job, beside); ok {
 		f.Start(c, place)
+		return true
 	}
-	return ok
+	return f.StartShorter(c, left.Shadow)
 }
 
 // Conservative is conservative backfilling: every job gets a reservation when

@@ -70,6 +70,9 @@ func drawRequest(t *rapid.T, m engine.Machine) protocol.Request {
 		WallTime: protocol.Duration(rapid.IntRange(1, 12).Draw(t, "time")),
 		Power:    rapid.SampledFrom([]int{0, protocol.PPM / 4, 2 * protocol.PPM}).Draw(t, "power"),
 	}
+	if rapid.IntRange(0, 3).Draw(t, "flexible") == 0 {
+		r.MinTime = protocol.Duration(rapid.IntRange(1, int(r.WallTime)).Draw(t, "least time"))
+	}
 	if len(c.Groups) > 0 {
 		return drawExtras(t, m, r)
 	}

@@ -87,7 +87,7 @@ func (f *ClusterState) startReserved(i int) {
 		f.profile.forget()
 	}
 	f.supply.setDraw(f, &h.PendingJob)
-	f.run(&h.PendingJob, began, 0)
+	f.run(&h.PendingJob, began, 0, h.Time)
 }
 
 // delayReservation moves the start of reservation i to now, because its job has come but its units

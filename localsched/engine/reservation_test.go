@@ -76,7 +76,7 @@ func (r *holdRig) untaken() []protocol.Tag {
 // limits, and holds.
 func (r *holdRig) promised(at protocol.Instant) (jobs []*testJob) {
 	for _, j := range r.started {
-		if at < j.start.Add(j.WallTime) {
+		if at < j.limit() {
 			jobs = append(jobs, j)
 		}
 	}

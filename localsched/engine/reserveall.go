@@ -26,6 +26,7 @@ func (f *ClusterState) ReserveAll() {
 	}
 	p.freed = false
 	f.startDue()
+	f.startShorter()
 }
 
 // refresh brings the profile up to the present. It returns false if the reserved starts are not valid

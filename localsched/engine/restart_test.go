@@ -56,6 +56,9 @@ func drawTrace(t *rapid.T, m engine.Machine) []arrival {
 		estimate := 1 + protocol.Duration(random.IntN(100))
 		run := 1 + protocol.Duration(random.IntN(int(estimate)))
 		trace[i] = arrival{at, job(i, 1+random.IntN(m.Capacity().CPUs*3/4+1), estimate), run}
+		if i%4 == 0 {
+			trace[i].job.MinTime = 1 + protocol.Duration(random.IntN(int(estimate)))
+		}
 	}
 	return trace
 }

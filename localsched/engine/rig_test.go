@@ -38,6 +38,9 @@ type testJob struct {
 	ended   bool
 }
 
+// limit is when a running job reaches its time limit.
+func (j *testJob) limit() protocol.Instant { return j.start.Add(cmp.Or(j.Limit, j.WallTime)) }
+
 func newRig(t failer, m engine.Machine, p engine.Policy) *rig {
 	return &rig{t: t, engine: engine.New(m, p), jobs: map[protocol.Tag]*testJob{}}
 }
@@ -91,6 +94,13 @@ func (r *rig) apply(actions localsched.Actions) {
 			r.t.Fatalf("%v was started at %d but does not wait", t, r.now)
 		}
 		j.running, j.start, j.end = true, r.now, r.now.Add(j.run)
+		if j.MinTime > 0 {
+			j.Limit = r.engine.Limit(t).Sub(r.now)
+			j.end = min(j.end, r.now.Add(j.Limit))
+		}
+		if j.Limit != 0 && (j.Limit < j.LeastTime() || j.Limit > j.WallTime) {
+			r.t.Fatalf("%v was started for %v, it asked for %v to %v", t, j.Limit, j.LeastTime(), j.WallTime)
+		}
 		r.started = append(r.started, j)
 		r.order = append(r.order, t)
 	}
@@ -159,14 +169,14 @@ func (r *rig) comeTrue() {
 	for _, j := range r.jobs {
 		j.run = j.WallTime
 		if j.running {
-			if j.end = j.start.Add(j.WallTime); j.end < r.now {
+			if j.end = j.limit(); j.end < r.now {
 				j.end = r.now + 1
 			}
 		}
 	}
 	// Of those past their estimate, the one that is longest past ends first.
 	slices.SortStableFunc(r.started, func(a, b *testJob) int {
-		return cmp.Compare(a.start.Add(a.WallTime), b.start.Add(b.WallTime))
+		return cmp.Compare(a.limit(), b.limit())
 	})
 }
 
@@ -191,10 +201,17 @@ func (f *reference) pass(now protocol.Instant) {
 	for i := 1; i < len(f.waiting); i++ {
 		j := f.waiting[i]
 		shadow, then := f.shadow(now)
-		if possible(f.machine, f.running, j) && (now.Add(j.WallTime) <= shadow || possible(f.machine, then, j)) {
-			f.start(now, i)
-			i--
+		if !possible(f.machine, f.running, j) {
+			continue
 		}
+		if now.Add(j.WallTime) > shadow && !possible(f.machine, then, j) {
+			if now.Add(j.LeastTime()) > shadow {
+				continue
+			}
+			j.Limit = shadow.Sub(now)
+		}
+		f.start(now, i)
+		i--
 	}
 	shadow, _ := f.shadow(now)
 	if bound, ok := f.bound[f.waiting[0]]; !ok || shadow < bound {
@@ -204,7 +221,7 @@ func (f *reference) pass(now protocol.Instant) {
 
 // shadow is when the head starts, and which jobs run then.
 func (f *reference) shadow(now protocol.Instant) (shadow protocol.Instant, then []*testJob) {
-	ends := func(j *testJob) protocol.Instant { return max(j.start.Add(j.WallTime), now) }
+	ends := func(j *testJob) protocol.Instant { return max(j.limit(), now) }
 	slices.SortStableFunc(f.running, func(a, b *testJob) int { return cmp.Compare(ends(a), ends(b)) })
 	then = slices.Clone(f.running)
 	for _, j := range f.running {

@@ -92,7 +92,7 @@ func soundOutcome(state protocol.State, o protocol.Outcome) error {
 	switch {
 	case o.State != state:
 		return fmt.Errorf("its outcome says %v", o.State)
-	case min(o.ExitCode, o.Signal) < 0 || min(o.Waited, o.Ran) < 0 || o.ExitCode != 0 && o.Signal != 0:
+	case min(o.ExitCode, o.Signal) < 0 || o.ExitCode > 255 || min(o.Waited, o.Ran) < 0 || o.ExitCode != 0 && o.Signal != 0:
 		return fmt.Errorf("its outcome is %+v", o)
 	}
 	for i, file := range o.Files {

@@ -85,6 +85,7 @@ func rules() []rule {
 		{"a promised job that has come counts once", aheadCountsOnce},
 		{"ten thousand quotes in one call", manyQuotes},
 		{"delays of other jobs are reported", delaysReported},
+		{"accounts of jobs are used or declined", associationsUsed},
 
 		{"a job runs to its end", runsToItsEnd},
 		{"submit says the same when repeated", submitRepeated},

@@ -114,6 +114,17 @@ func wrongPlanners(account string) map[string]map[string]func() *wrong {
 				return quoting(func(q []protocol.Quote) []protocol.Quote { return q[:min(len(q), 4096)] })
 			},
 		},
+		"accounts of jobs are used or declined": {
+			"takes them and says that it uses none": func() *wrong {
+				return &wrong{describe: func(d localsched.Description) localsched.Description { d.Capabilities = nil; return d }}
+			},
+			"takes them and forgets them": func() *wrong {
+				return &wrong{submit: func(s right, ctx context.Context, job localsched.Submission) (localsched.LocalID, error) {
+					job.Spec.Association = protocol.Association{}
+					return s.Submit(ctx, job)
+				}}
+			},
+		},
 		"delays of other jobs are reported": {
 			"always, by a minute": func() *wrong {
 				return delaying(func(_ *localsched.Query, q *protocol.Quote) { q.Delay = protocol.Minute })

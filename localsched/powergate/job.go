@@ -51,6 +51,7 @@ func newJob(tag protocol.Tag) *job {
 
 // arrived notes since when the job waits, and what it asks for.
 func (j *job) arrived(since protocol.Instant, request protocol.Request, association protocol.Association) {
+	request.MinTime = 0 // its batch system may lower the limit; the gate plans with all of it
 	j.since, j.Since, j.Request, j.association = since, since, request, association
 }
 

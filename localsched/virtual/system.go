@@ -263,7 +263,7 @@ func (s *System[T]) Tick() error {
 // Begin enters that a job runs from now on.
 func (s *System[T]) Begin(j *Job[T]) {
 	j.State, j.Started = protocol.Running, s.runner.Now()
-	s.report(j, localsched.Change{Tag: j.Tag, State: protocol.Running, Started: j.Started})
+	s.report(j, localsched.Change{Tag: j.Tag, State: protocol.Running, Started: j.Started, TimeLimit: j.Limit})
 }
 
 // End enters that a running job has ended now. Where the outcome does not say how long it ran,

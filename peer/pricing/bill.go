@@ -97,6 +97,18 @@ func QuotedPrice(q *protocol.Quote) *view.QuotedPrice {
 	return &view.QuotedPrice{Cost: q.Cost(), Currency: q.Currency, Run: q.ERT, Energy: energyPart(q.Terms)}
 }
 
+// QuotedTerms are the terms of a quote with a price, and their currency, as far as the price tells them apart; none for nil.
+func QuotedTerms(q *view.QuotedPrice) (terms []protocol.Term, currency string) {
+	if q == nil {
+		return nil, ""
+	}
+	rest := q.Cost
+	if q.Energy != nil {
+		terms, rest = append(terms, protocol.Term{Name: EnergyTerm, Amount: *q.Energy}), rest.Plus(-*q.Energy)
+	}
+	return append(terms, protocol.Term{Name: cost.CPUTerm, Amount: rest}), q.Currency
+}
+
 // HeldPrice is that of a job for which room is held; nil: no tariff is known.
 func HeldPrice(j *row.Job) *view.HeldPrice {
 	run := j.Spec.WallTime

@@ -3,10 +3,15 @@ package pluginhost
 import (
 	"log/slog"
 	"time"
+
+	localschedv1 "github.com/switchyard-hpc/switchyard/protocol/localsched/v1"
 )
 
 // CheckHello is checkHello.
 func CheckHello(line, dir string, plain bool) error { return checkHello(line, dir, plain) }
+
+// CorrectEnds is correctEnds.
+func CorrectEnds(reply *localschedv1.WatchResponse) { correctEnds(reply) }
 
 // Pauses are the pauses after failures at these times.
 func Pauses(spec Spec, at []time.Time) (pauses []time.Duration) {

@@ -36,7 +36,7 @@ func DecodeWatched(m *WatchResponse) (localsched.Watched, error) {
 func encodeChange(c localsched.Change) *Change {
 	m := &Change{
 		Tag: commonv1.EncodeTag(c.Tag), State: commonv1.EncodeState(c.State),
-		Reason: wire.Clip(c.Reason, MaxReason), StartedMs: int64(c.Started),
+		Reason: wire.Clip(c.Reason, MaxReason), StartedMs: int64(c.Started), TimeLimitMs: wire.EncodeSpan(c.TimeLimit),
 	}
 	if c.State.Terminal() {
 		c.Outcome.Reason = wire.Clip(c.Outcome.Reason, MaxReason)
@@ -48,13 +48,14 @@ func encodeChange(c localsched.Change) *Change {
 func decodeChange(m *Change) (localsched.Change, error) {
 	change := localsched.Change{
 		Tag: commonv1.DecodeTag(m.GetTag()), State: commonv1.DecodeState(m.GetState()),
-		Reason: m.GetReason(), Started: protocol.Instant(m.GetStartedMs()),
+		Reason: m.GetReason(), Started: protocol.Instant(m.GetStartedMs()), TimeLimit: wire.DecodeSpan(m.GetTimeLimitMs()),
 	}
 	if err := wire.First(
 		commonv1.CheckTag(change.Tag),
 		commonv1.CheckState(change.State),
 		wire.AtMost("reason", len(change.Reason), MaxReason),
 		wire.Amount("started_ms", change.Started),
+		wire.Amount("time_limit_ms", change.TimeLimit),
 	); err != nil {
 		return localsched.Change{}, err
 	}
