@@ -96,12 +96,12 @@ func makeGridFrom(t *testing.T, cfg testbed.Config) *grid {
 	t.Helper()
 	dir := shortDir(t)
 	cfg.Dir, cfg.Env = dir, []string{asBinary + "=" + testCommit}
-	built, err := testbed.New(cfg)
+	built, err := testbed.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &grid{Grid: built, work: filepath.Join(dir, "jobs")}
-	if err := testbed.MakeShared(g.work); err != nil {
+	if err := testbed.MakeShared(t.Context(), g.work); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

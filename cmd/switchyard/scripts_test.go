@@ -112,10 +112,10 @@ qos = "*"
 	bed.grid = makeGrid(t, machines...)
 	bed.adapt(t)
 	var err error
-	if bed.account, err = testbed.JobAccount(); err != nil {
+	if bed.account, err = testbed.JobAccount(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	edit(t, bed.Sites[0], shortDeadline, ampleDeadline, "local = { \"root\"", fmt.Sprintf("local = { %q", bed.account.Name))
+	edit(t, bed.Sites[0], "local = { \"root\"", fmt.Sprintf("local = { %q", bed.account.Name))
 	if err := bed.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}

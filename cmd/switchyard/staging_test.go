@@ -18,7 +18,7 @@ import (
 func stagedDir(t *testing.T, g *grid, name string, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(g.work, name)
-	if err := testbed.MakeShared(dir); err != nil {
+	if err := testbed.MakeShared(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	for one, content := range files {

@@ -52,33 +52,40 @@ func BenchmarkStart(b *testing.B) {
 func BenchmarkShortJobs(b *testing.B) {
 	const jobs = 600
 	for b.Loop() {
-		dir, err := os.MkdirTemp("", "sy") //nolint:usetesting // that of the benchmark is too long for a socket
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { _ = os.RemoveAll(dir) })
-		if err = os.Chmod(dir, 0o755); err != nil {
-			b.Fatal(err)
-		}
-		makeBuild(b, dir)
-		grid, err := testbed.New(testbed.Config{Dir: dir, Binary: filepath.Join(dir, "switchyard"), Sites: []testbed.Machine{
-			{Name: "aurora", CPUs: 4}, {Name: "borealis", CPUs: 4}, {Name: "cygnus", CPUs: 4},
-		}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		dir, grid := benchGrid(b)
 		work := filepath.Join(dir, "jobs")
-		if err = errors.Join(testbed.MakeShared(work), grid.Start(b.Context())); err != nil {
+		if err := errors.Join(testbed.MakeShared(b.Context(), work), grid.Start(b.Context())); err != nil {
 			b.Fatal(err)
 		}
 		begun, before := time.Now(), busy(b)
 		runShortJobs(b, grid.Sites[0], work, jobs)
 		b.ReportMetric(float64((busy(b)-before).Milliseconds())/jobs, "cpu-ms/job")
 		b.ReportMetric(jobs/time.Since(begun).Seconds(), "jobs/s")
-		if err = grid.Stop(stopPatience); err != nil {
+		if err := grid.Stop(stopPatience); err != nil {
 			b.Error(err)
 		}
 	}
+}
+
+// benchGrid is a grid of three sites that is not started yet, and its directory.
+func benchGrid(b *testing.B) (dir string, grid *testbed.Grid) {
+	b.Helper()
+	dir, err := os.MkdirTemp("", "sy") //nolint:usetesting // that of the benchmark is too long for a socket
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err = os.Chmod(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	makeBuild(b, dir)
+	grid, err = testbed.New(b.Context(), testbed.Config{Dir: dir, Binary: filepath.Join(dir, "switchyard"), Sites: []testbed.Machine{
+		{Name: "aurora", CPUs: 4}, {Name: "borealis", CPUs: 4}, {Name: "cygnus", CPUs: 4},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return dir, grid
 }
 
 // runShortJobs submits jobs one by one and waits until all have completed.

@@ -75,6 +75,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/oldnames", Level: nouns, Pure: true},
 		{Path: "internal/parallel", Level: nouns},
 		{Path: "internal/testprogram", Level: nouns},
+		{Path: "internal/testlog", Level: nouns},
 		{Path: "plugins/conformance", Level: nouns},
 		{Path: "plugins/sdk/python", Level: nouns, Pure: true},
 

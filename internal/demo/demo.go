@@ -136,7 +136,7 @@ func (d *Demo) makeDir() (made bool, err error) {
 
 func (d *Demo) run(ctx context.Context) error {
 	d.say("Starting three sites in %s", d.Dir) // before all that takes time
-	if err := d.build(); err != nil {          //nolint:contextcheck // it looks up one account, which has its own limit
+	if err := d.build(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -170,7 +170,7 @@ func (d *Demo) run(ctx context.Context) error {
 	return d.report(tracked, took)
 }
 
-func (d *Demo) build() (err error) {
+func (d *Demo) build(ctx context.Context) (err error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the switchyard binary: %w", err)
@@ -187,12 +187,12 @@ func (d *Demo) build() (err error) {
 	if d.Initiation == string(policy.Cycle) {
 		settings.CycleInterval, settings.MaxJobsPerCycle = cycle, maxQ
 	}
-	d.grid, err = testbed.New(settings)
+	d.grid, err = testbed.New(ctx, settings)
 	if err != nil {
 		return err
 	}
 	d.work = filepath.Join(d.Dir, "jobs")
-	return testbed.MakeShared(d.work)
+	return testbed.MakeShared(ctx, d.work)
 }
 
 // origin is the site where the jobs are submitted.

@@ -25,6 +25,7 @@ type Left struct {
 	Before   []protocol.StagedFile // what was there when the job began: the pattern "." leaves out what is still so
 	Owner    uint32                // uid of the job's account; files of others are not taken
 	MaxBytes int64                 // that the archive may have
+	Limit    string                // what says so, for people: a site and a key of its configuration
 	Partial  bool                  // the job may not have come to write all of it
 
 	Room  func(bytes int64) error // says why so much must not be written now, before any of it is; nil: it may
@@ -326,7 +327,7 @@ func (c *collection) take(name string, info fs.FileInfo, pattern int) {
 		c.missing.add(fmt.Sprintf("there are more than %d files of --stage-out; pack them into one", protocol.MaxStagedFiles))
 		c.full = true
 	case size > c.MaxBytes-c.bytes:
-		c.missing.add(fmt.Sprintf("%s has %d bytes, and all files of --stage-out together at most %d, [staging] max_bytes of the site", shown, f.Size, c.MaxBytes))
+		c.missing.add(fmt.Sprintf("%s has %d bytes, and all files of --stage-out together at most %d (%s)", shown, f.Size, c.MaxBytes, c.Limit))
 	default:
 		c.files, c.bytes, c.taken[name] = append(c.files, f), c.bytes+size, true
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,7 +23,15 @@ import (
 // [Link] to it. The error joins all that is wrong: it names what is missing, what is neither a file nor a
 // directory, and what lies outside of the directory.
 func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, error) {
+	return FindWithin(ctx, dir, paths, nil)
+}
+
+// FindWithin is [Find], but reads no file if the limit has an objection, which is the error then. Nil: it has none.
+func FindWithin(ctx context.Context, dir string, paths []string, limit Limit) (*protocol.Staging, error) {
 	s, out, err := look(dir, paths)
+	if err == nil && limit != nil {
+		err = limit(sizeOf(out.Inputs), out.Inputs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +41,20 @@ func Find(ctx context.Context, dir string, paths []string) (*protocol.Staging, e
 	}
 	out.Bytes, out.SHA256 = int64(*size), [32]byte(sum.Sum(nil))
 	return out, nil
+}
+
+// Limit says why an archive of that size, in bytes, with these files does not go with a job, before they are read.
+type Limit func(bytes int64, files []protocol.StagedFile) error
+
+// sizeOf is how many bytes the archive of files has.
+func sizeOf(files []protocol.StagedFile) int64 {
+	total := int64(archiveEnd)
+	for _, f := range files {
+		if total += archived(f); total < 0 {
+			return math.MaxInt64
+		}
+	}
+	return total
 }
 
 // Check says what [Find] would say is wrong, and reads no file: it is for jobs that stay at their site.
@@ -60,7 +83,7 @@ func look(dir string, paths []string) (*search, *protocol.Staging, error) {
 	if len(s.problems) > 0 {
 		return nil, nil, errors.Join(s.problems...)
 	}
-	out := &protocol.Staging{Links: s.links}
+	out := &protocol.Staging{Links: s.links, Places: s.places()}
 	for _, f := range s.found {
 		out.Inputs = append(out.Inputs, f)
 	}

@@ -222,9 +222,9 @@ func TestCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, left := range map[string]staging.Left{
-		"absent is not there":     {Patterns: []string{"absent"}, MaxBytes: 1 << 20},
-		"link is a link":          {Patterns: []string{"link"}, MaxBytes: 1 << 20},
-		"together at most 1030, ": {Patterns: []string{"kept"}, MaxBytes: 1030},
+		"absent is not there": {Patterns: []string{"absent"}, MaxBytes: 1 << 20},
+		"link is a link":      {Patterns: []string{"link"}, MaxBytes: 1 << 20},
+		"together at most 1030 ([staging] max_bytes of north)": {Patterns: []string{"kept"}, MaxBytes: 1030, Limit: "[staging] max_bytes of north"},
 	} {
 		if _, _, err := collect(left); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)

@@ -11,16 +11,16 @@ import (
 
 // JobAccount is the account that runs the jobs: the caller's, or an unprivileged
 // one when the caller is root, as no job may run as root.
-func JobAccount() (passwd.Entry, error) {
+func JobAccount(ctx context.Context) (passwd.Entry, error) {
 	if os.Getuid() != 0 {
-		me, err := passwd.ByUID(context.Background(), os.Getuid())
+		me, err := passwd.ByUID(ctx, os.Getuid())
 		if err != nil {
 			return passwd.Entry{}, fmt.Errorf("find your own account, which runs the jobs: %w", err)
 		}
 		return me, nil
 	}
 	for _, name := range []string{"nobody", "daemon"} {
-		if account, err := passwd.ByName(context.Background(), name); err == nil && account.UID != 0 {
+		if account, err := passwd.ByName(ctx, name); err == nil && account.UID != 0 {
 			return account, nil
 		}
 	}
@@ -28,8 +28,8 @@ func JobAccount() (passwd.Entry, error) {
 }
 
 // MakeShared makes a directory in which the jobs' account may write.
-func MakeShared(path string) error {
-	account, err := JobAccount()
+func MakeShared(ctx context.Context, path string) error {
+	account, err := JobAccount(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type Machine struct {
 	Policy     string // that decides rounds; "": that of the grid
 	Currency   string // of the site's money; "": it names none
 	More       string // further tables in TOML
+	Shared     string // a directory below that of the grid that it says it shares with all others; "": none
 	Recording  string // a new file in which the peer records its inputs; "": none
 }
 
@@ -50,9 +51,9 @@ type Grid struct {
 }
 
 // New writes the keys and configurations of a grid. Nothing runs yet.
-func New(cfg Config) (*Grid, error) {
+func New(ctx context.Context, cfg Config) (*Grid, error) {
 	cfg = cfg.withDefaults()
-	account, err := JobAccount()
+	account, err := JobAccount(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func New(cfg Config) (*Grid, error) {
 		grid.Sites = append(grid.Sites, site)
 	}
 	for _, site := range grid.Sites {
-		text := settingsText(cfg, site, grid.Sites, ring, account)
+		text := settingsText(ctx, cfg, site, grid.Sites, ring, account)
 		if err := os.WriteFile(site.Config, []byte(text), 0o600); err != nil {
 			return nil, fmt.Errorf("write the configuration of %s: %w", site.Name, err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // settingsText is a site's configuration in TOML.
-func settingsText(cfg Config, site *Site, all []*Site, ring string, account passwd.Entry) string {
+func settingsText(ctx context.Context, cfg Config, site *Site, all []*Site, ring string, account passwd.Entry) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	line("[site]")
@@ -35,8 +35,8 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account pass
 	line("\n[rounds]\ninitiation = %q", cfg.Initiation)
 	line("local_wait_threshold = %q\ncheck_interval = %q\nquote_timeout = %q", cfg.LocalWaitThreshold, cfg.CheckInterval, cfg.QuoteTimeout)
 	line("cycle_interval = %q\nmax_jobs_per_cycle = %d", cfg.CycleInterval, cfg.MaxJobsPerCycle)
-	line("\n[handoff]\nretry_initial = \"200ms\"\nretry_max = \"1s\"\nsubmit_recheck_delay = \"500ms\"")
-	line("\n[accounts]\nlocal = { %q = %q }", userName(account), account.Name)
+	line("\n[handoff]\nretry_initial = \"200ms\"\nretry_max = \"1s\"\nsubmit_recheck_delay = \"500ms\"\nplanned_starts_interval = \"1s\"")
+	line("\n[accounts]\nlocal = { %q = %q }", userName(ctx, account), account.Name)
 	line("\n[metrics]\nlisten = \"\"")
 	line("\n%s", site.machine.More)
 	for _, partner := range all {
@@ -48,6 +48,9 @@ func settingsText(cfg Config, site *Site, all []*Site, ring string, account pass
 		line("public_key = %q", partner.publicKey)
 		line("url        = \"nats://%s\"", partner.Bus)
 		line("max_jobs   = 1000")
+		if site.machine.Shared != "" {
+			line("shared     = [%q]", filepath.Join(cfg.Dir, site.machine.Shared))
+		}
 		line("users      = { \"*\" = %q }", account.Name)
 	}
 	return out.String()
@@ -59,8 +62,8 @@ func builtIn(cfg Config, site *Site) string {
 }
 
 // userName is who submits: root itself, when root has the jobs run as account.
-func userName(account passwd.Entry) string {
-	if me, err := passwd.ByUID(context.Background(), os.Getuid()); err == nil {
+func userName(ctx context.Context, account passwd.Entry) string {
+	if me, err := passwd.ByUID(ctx, os.Getuid()); err == nil {
 		return me.Name
 	}
 	return account.Name

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func asRefused(err error, refused **localsched.RefusedError) bool { return errors.As(err, refused) }
@@ -31,7 +32,7 @@ func (n *note) undo() error {
 func (n *note) put(t *testing.T, path string, r io.Reader) error {
 	t.Helper()
 	d := &process.Deliverer{Shim: shimCommand}
-	return d.Append(t.Context(), jobAccount(t), path, r, process.Appending{Began: n.began, Begin: n.begin, Undo: n.undo})
+	return d.Append(t.Context(), jobAccount(t), path, protocol.DefaultUmask, r, process.Appending{Began: n.began, Begin: n.begin, Undo: n.undo})
 }
 
 // TestAppendOnce: however often an append is tried, whatever was cut and whatever others have written
@@ -111,7 +112,7 @@ func TestAppendAllOrNothing(t *testing.T) {
 	}
 	forgetful := errors.New("the disk is full")
 	d := &process.Deliverer{Shim: shimCommand}
-	err := d.Append(t.Context(), jobAccount(t), path, strings.NewReader(text), process.Appending{Begin: func(int64) error { return forgetful }})
+	err := d.Append(t.Context(), jobAccount(t), path, protocol.DefaultUmask, strings.NewReader(text), process.Appending{Begin: func(int64) error { return forgetful }})
 	if got := readFile(t, path); !errors.Is(err, forgetful) || got != "before\n"+text+text {
 		t.Errorf("what cannot be noted is appended: %v", err)
 	}

@@ -51,6 +51,10 @@ type Config struct {
 	// MaxProcesses is how many processes and threads a job may have at once, where it has a
 	// control group. 0: [DefaultMaxProcesses].
 	MaxProcesses int
+	// Socket is that of the site's peer, which jobs find in SWITCHYARD_SOCKET. Empty: they find none.
+	Socket string
+	// Commands is a directory at the end of the PATH of jobs. Empty: there is none.
+	Commands string
 	// GraceKill is the time from TERM to KILL, for jobs that start from now on.
 	// 0: [DefaultGraceKill].
 	GraceKill time.Duration

@@ -55,13 +55,13 @@ type Appending struct {
 // written there is not written again, unless others have written behind a part of it meanwhile. If the
 // peer was killed during an earlier try, what others have since written there is taken for its own if it is
 // the same.
-// The error is as that of [Deliverer.Deliver].
-func (d *Deliverer) Append(ctx context.Context, name, path string, r io.Reader, a Appending) error {
+// The umask and the error are as those of [Deliverer.Deliver].
+func (d *Deliverer) Append(ctx context.Context, name, path string, umask int, r io.Reader, a Appending) error {
 	to, err := d.account(ctx, name, path)
 	if err != nil {
 		return err
 	}
-	words := []string{appendWord, path}
+	words := []string{appendWord, path, umaskWord(umask)}
 	if a.Began != nil {
 		words = append(words, strconv.FormatInt(*a.Began, 10))
 	}
@@ -70,14 +70,27 @@ func (d *Deliverer) Append(ctx context.Context, name, path string, r io.Reader, 
 
 // Deliver writes all of r to the path as the account: under another name in the
 // same directory, synced, then renamed, so that the file is there as a whole or not
-// at all. Only a device, such as /dev/null, is written to as it is. The error is a
+// at all. Only a device, such as /dev/null, is written to as it is. A file that was there keeps its
+// mode; another one has that of a new file under the umask. The error is a
 // *[DeliverError], or what r or the context gave.
-func (d *Deliverer) Deliver(ctx context.Context, name, path string, r io.Reader) error {
+func (d *Deliverer) Deliver(ctx context.Context, name, path string, umask int, r io.Reader) error {
 	to, err := d.account(ctx, name, path)
 	if err != nil {
 		return err
 	}
-	return deliver(ctx, d.Shim, to, []string{deliverWord, path}, r, Appending{})
+	return deliver(ctx, d.Shim, to, []string{deliverWord, path, umaskWord(umask)}, r, Appending{})
+}
+
+// umaskWord is how a shim reads a umask.
+func umaskWord(umask int) string { return strconv.FormatInt(int64(umask), 8) }
+
+// setUmask has a shim create files under the umask that a word says.
+func setUmask(word string) error {
+	umask, err := strconv.ParseUint(word, 8, 9)
+	if err == nil {
+		unix.Umask(int(umask))
+	}
+	return err
 }
 
 // account is whom files at the path are written as.

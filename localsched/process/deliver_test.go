@@ -1,9 +1,11 @@
 package process_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,12 +13,14 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/switchyard-hpc/switchyard/internal/staging"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func put(t *testing.T, path string, r io.Reader) error {
 	t.Helper()
-	return (&process.Deliverer{Shim: shimCommand}).Deliver(t.Context(), jobAccount(t), path, r)
+	return (&process.Deliverer{Shim: shimCommand}).Deliver(t.Context(), jobAccount(t), path, protocol.DefaultUmask, r)
 }
 
 func TestDeliver(t *testing.T) {
@@ -66,6 +70,40 @@ func TestDeliverKeepsMode(t *testing.T) {
 	}
 	if got := info.Mode().Perm(); got != 0o600 {
 		t.Errorf("the file's mode is %v now", got)
+	}
+}
+
+// TestUmask: files that come home are as the job would have made them, whatever they were where it ran.
+func TestUmask(t *testing.T) {
+	t.Parallel()
+	d, dir, account := &process.Deliverer{Shim: shimCommand}, homeDir(t), jobAccount(t)
+	from := homeDir(t)
+	if err := errors.Join(os.WriteFile(filepath.Join(from, "result"), []byte("x"), 0o600), os.Chmod(filepath.Join(from, "result"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for umask, want := range map[int]fs.FileMode{0o022: 0o644, 0o027: 0o640, 0o077: 0o600, 0o002: 0o664} {
+		files, err := staging.Find(t.Context(), from, []string{"result"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		archive := new(bytes.Buffer)
+		packed := (&process.Deliverer{Shim: shimCommand}).Pack(t.Context(), account, from, files.Inputs, archive)
+		files.Out = []string{"."}
+		err = errors.Join(packed, d.Deliver(t.Context(), account, filepath.Join(dir, "out"), umask, strings.NewReader("x")),
+			d.Append(t.Context(), account, filepath.Join(dir, "log"), umask, strings.NewReader("x"), process.Appending{Begin: func(int64) error { return nil }}),
+			d.Unpack(t.Context(), account, dir, umask, files, archive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]fs.FileMode{"out": want, "log": want, "result": 0o777 &^ fs.FileMode(umask)} {
+			info, err := os.Stat(filepath.Join(dir, name))
+			if err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s under %#o: %v, %v, want %v", name, umask, info.Mode(), err, want)
+			}
+			if err = os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
@@ -124,7 +162,7 @@ func TestDeliverForNothing(t *testing.T) {
 		}
 	}
 	for _, account := range []string{"root", "no-such-account"} {
-		err := (&process.Deliverer{Shim: shimCommand}).Deliver(t.Context(), account, filepath.Join(dir, "out"), strings.NewReader(""))
+		err := (&process.Deliverer{Shim: shimCommand}).Deliver(t.Context(), account, filepath.Join(dir, "out"), protocol.DefaultUmask, strings.NewReader(""))
 		if failed := new(process.DeliverError); !errors.As(err, &failed) || !failed.Permanent {
 			t.Errorf("%s: %v", account, err)
 		}
@@ -159,7 +197,7 @@ func TestDeliverAllOrNothing(t *testing.T) {
 		cancel()
 		return 0, ctx.Err()
 	}))
-	err := (&process.Deliverer{Shim: shimCommand}).Deliver(ctx, jobAccount(t), filepath.Join(dir, "out"), impatient)
+	err := (&process.Deliverer{Shim: shimCommand}).Deliver(ctx, jobAccount(t), filepath.Join(dir, "out"), protocol.DefaultUmask, impatient)
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

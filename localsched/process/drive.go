@@ -109,9 +109,9 @@ func (s *Scheduler) left(j *job) protocol.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.launched == 0 {
-		return j.WallTime
+		return j.TimeLimit()
 	}
-	return max(0, j.WallTime-(s.driver.Steady(s.driver.Now())-j.launched))
+	return max(0, j.TimeLimit()-(s.driver.Steady(s.driver.Now())-j.launched))
 }
 
 // end asks the job's shim to end the job, if there is one.

@@ -98,10 +98,13 @@ func (s *Scheduler) Kill(ctx context.Context, tag protocol.Tag) error {
 		return localsched.UnknownJob(tag)
 	}
 	s.mu.Lock()
-	at := j.state
+	at, stopPacking := j.state, j.stopPacking
 	s.mu.Unlock()
 	if at == ended || at == withdrawn {
 		return nil
+	}
+	if stopPacking != nil {
+		stopPacking()
 	}
 	record, err := spool.ReadRecord[startedRecord](j.dir, startedFile)
 	switch {

@@ -16,14 +16,33 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // environment is the environment of a job: what was submitted, and over it what
 // every job is given and what Slurm would say of it.
-func environment(dir string, job spool.Job, where placeRecord, closed []string) []string {
-	given := slices.Concat(job.Given(dir), asSlurm(job, where.NodeCPUs), where.gpuVariables(closed))
+func environment(dir string, record jobRecord, where placeRecord, closed, times []string) []string {
+	job := record.Job
+	given := slices.Concat(job.Given(dir), asSlurm(job, where.NodeCPUs), times, where.gpuVariables(closed))
 	if where.Place != "" {
 		given = append(given, "SWITCHYARD_PARTITION="+where.Place)
 	}
-	env := spool.Over(job.Submission.Payload.Env, given)
-	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
-		env = append(env, "PATH="+defaultPath)
+	if record.Socket != "" {
+		given = append(given, "SWITCHYARD_SOCKET="+record.Socket)
+	}
+	return withCommands(spool.Over(job.Submission.Payload.Env, given), record.Commands)
+}
+
+// withCommands is an environment with a PATH that ends in a directory, if there is one: what a job finds before it is
+// what it has found without.
+func withCommands(env []string, dir string) []string {
+	const variable = "PATH="
+	isPath := func(v string) bool { return strings.HasPrefix(v, variable) }
+	if !slices.ContainsFunc(env, isPath) {
+		env = append(env, variable+defaultPath)
+	}
+	if dir == "" {
+		return env
+	}
+	for i, v := range env {
+		if isPath(v) && !slices.Contains(filepath.SplitList(strings.TrimPrefix(v, variable)), dir) {
+			env[i] = v + string(filepath.ListSeparator) + dir
+		}
 	}
 	return env
 }
@@ -129,24 +148,30 @@ type plan struct {
 	Stdout  string   `json:"stdout"`           // empty: nowhere
 	Stderr  string   `json:"stderr"`           // empty: nowhere; equal to stdout: both in one
 	Append  bool     `json:"append,omitempty"` // to stdout and stderr
-	Limit   int64    `json:"limit"`            // bytes that may be written to a file; 0: any number
+	Umask   int      `json:"umask"`
+	Limit   int64    `json:"limit"` // bytes that may be written to a file; 0: any number
+
+	Limits []protocol.ResourceLimit `json:"limits,omitempty"` // soft ones, of the shell of the submission
 
 	StartBy protocol.Instant `json:"start_by_ms,omitempty"` // as in [localsched.Submission]
 }
 
-func planOf(dir string, job spool.Job, where placeRecord, closed []string) plan {
+func planOf(dir string, record jobRecord, where placeRecord, closed, times []string) plan {
+	job := record.Job
 	out := job.Outputs(dir)
 	return plan{
 		Parent:  os.Getpid(),
 		Command: job.Command(dir),
 		Script:  filepath.Join(dir, spool.ScriptFile),
-		Env:     environment(dir, job, where, closed),
+		Env:     environment(dir, record, where, closed, times),
 		Dir:     job.WorkDir(dir),
 		Stdin:   job.Submission.Payload.Input,
 		Stdout:  out.Stdout,
 		Stderr:  out.Stderr,
 		Append:  out.Append,
+		Umask:   job.Submission.Payload.JobUmask(),
 		Limit:   job.FileLimit(),
+		Limits:  job.Submission.Payload.LimitsAt(job.Submission.Guest),
 
 		StartBy: job.Submission.StartBy,
 	}

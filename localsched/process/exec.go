@@ -58,7 +58,7 @@ func becomeJob() error {
 	if err = dieWith(p.Parent); err != nil {
 		return err
 	}
-	unix.Umask(0o022)
+	unix.Umask(p.Umask)
 	if err = limitFiles(p.Limit); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func openOutput(name, path string, behind bool) (fd int, err error) {
 
 func open(path string, flags int) (fd int, err error) {
 	for {
-		fd, err = unix.Open(path, flags|unix.O_NOCTTY|unix.O_CLOEXEC, 0o644)
+		fd, err = unix.Open(path, flags|unix.O_NOCTTY|unix.O_CLOEXEC, 0o666)
 		if !errors.Is(err, unix.EINTR) {
 			return fd, err
 		}

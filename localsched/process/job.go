@@ -45,6 +45,8 @@ type job struct {
 	devices    []Device
 	hasDevices bool // it has been given its devices, which may be none
 
+	stopPacking func() // ends the packing of its files, whose shim is gone, after its grace time; nil: none is packed here
+
 	uncontained string // how it is not contained as it should be; empty: it is, as far as is known
 }
 
@@ -75,5 +77,5 @@ func (j *job) id() localsched.LocalID { return localsched.LocalID(spool.DirName(
 
 // change reports the job in a state that is not a last one.
 func (j *job) change(state protocol.State, reason string) localsched.Change {
-	return localsched.Change{Tag: j.Tag, State: state, Reason: reason, Started: j.started}
+	return localsched.Change{Tag: j.Tag, State: state, Reason: reason, Started: j.started, TimeLimit: j.Limit}
 }

@@ -62,7 +62,7 @@ func (s *Scheduler) launch(ctx context.Context, j *job) (*handle, error) {
 func (s *Scheduler) notePlace(j *job) (err error) {
 	s.mu.Lock()
 	missing := s.giveDevices(j)
-	where := placeRecord{Place: j.Place, Devices: j.devices, Others: s.otherDevices(j)}
+	where := placeRecord{Place: j.Place, Limit: j.Limit, Devices: j.devices, Others: s.otherDevices(j)}
 	if j.Exclusive && s.config.Capacity.Nodes <= 1 && (s.config.Capacity.Exclusive || s.config.Capacity.WholeNode) {
 		where.NodeCPUs = s.config.Capacity.CPUs
 	}
@@ -70,7 +70,7 @@ func (s *Scheduler) notePlace(j *job) (err error) {
 	switch {
 	case missing != "":
 		return errors.New(missing)
-	case where.Place == "" && where.NodeCPUs == 0 && len(s.config.Devices) == 0:
+	case where.Place == "" && where.Limit == 0 && where.NodeCPUs == 0 && len(s.config.Devices) == 0:
 		return nil
 	case len(where.Devices) > 0:
 		if where.Claim, err = makeClaim(j.dir); err != nil {

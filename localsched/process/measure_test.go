@@ -1,12 +1,12 @@
 package process_test
 
 import (
-	"bytes"
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/testlog"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/localsched/usage"
@@ -77,29 +77,11 @@ func TestUsageSurvivesRestart(t *testing.T) {
 	}
 }
 
-// lines is a log that is read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // TestWrongReports: whatever a job writes in place of its report, it is measured and ends as
 // it would; the log says what is wrong.
 func TestWrongReports(t *testing.T) {
 	t.Parallel()
-	log := &lines{}
+	log := new(testlog.Buffer)
 	s := openSite(t, func(c *process.Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
 	for script, words := range map[string]string{
 		`echo flops = 3 >"$SWITCHYARD_USAGE"`:                    `line 1: the key \"flops\" is unknown`,

@@ -66,7 +66,7 @@ type output struct {
 // openOutputSpace takes hold of a guest's output files. One that is not as it was made is left out.
 func openOutputSpace(job spool.Job, dir string) *outputSpace {
 	r := &outputSpace{}
-	if !job.Submission.Guest {
+	if !job.Submission.Private() {
 		return r
 	}
 	out := job.Outputs(dir)

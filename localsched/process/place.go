@@ -50,7 +50,7 @@ func placed(err error) int {
 // permanent reports whether the same would fail again.
 func permanent(err error) bool {
 	return slices.ContainsFunc([]error{
-		unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR, unix.EISDIR,
+		unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOENT, unix.ENOTDIR, unix.EISDIR,
 		unix.ENAMETOOLONG, unix.ELOOP, unix.ENXIO, unix.EINVAL, unix.EDQUOT, unix.EFBIG,
 	}, func(e error) bool { return errors.Is(err, e) })
 }
@@ -62,7 +62,7 @@ func place(path string, from, all io.Reader) error {
 	case err != nil:
 		return err
 	case info == nil:
-		return placeFile(path, newFile, from, all)
+		return placeFile(path, newFile&^currentUmask(), from, all)
 	case info.Mode()&fs.ModeCharDevice != 0:
 		return writeDevice(path, from)
 	}
@@ -89,9 +89,16 @@ func writable(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// newFile is the mode of a file that was not there, as for a job that runs at
+// newFile is the mode of a file that was not there, less the umask, as for a job that runs at
 // home. One that was there keeps its mode.
-const newFile = 0o644
+const newFile = 0o666
+
+// currentUmask is that of this process, which does nothing else meanwhile.
+func currentUmask() fs.FileMode {
+	mask := unix.Umask(0) // the only way to read it sets it
+	unix.Umask(mask)
+	return fs.FileMode(mask) //nolint:gosec // at most 0777
+}
 
 func writeDevice(path string, from io.Reader) error {
 	device, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)

@@ -22,6 +22,9 @@ type jobRecord struct {
 	Power int               `json:"power_ppm,omitempty"` // that it is taken to draw, as in [protocol.Request]
 
 	MaxProcesses int `json:"max_processes,omitempty"` // and threads; 0: any number
+
+	Socket   string `json:"socket,omitempty"`   // as in [Config]
+	Commands string `json:"commands,omitempty"` // as in [Config]
 }
 
 // limits are what the job's processes may have together. All nodes are this machine.
@@ -30,12 +33,14 @@ func (r *jobRecord) limits() cgroup.Limits {
 	return cgroup.Limits{MemoryMB: request.MemoryMB * int64(max(1, request.LeastNodes())), Processes: r.MaxProcesses}
 }
 
-// placeRecord is the file place: where the engine wants the job, if its places have names, and
+// placeRecord is the file place: where the engine wants the job, if its places have names, for how long, and
 // which devices the job is given.
 type placeRecord struct {
 	Place   string   `json:"place"`
 	Devices []Device `json:"devices,omitempty"` // of the job
 	Others  []Device `json:"others,omitempty"`  // of the machine
+
+	Limit protocol.Duration `json:"limit_ms,omitempty"` // time limit, if it is shorter than the one that the job asks for
 
 	NodeCPUs int `json:"node_cpus,omitempty"` // that a job has which has the node for itself; 0: those that it asks for
 
@@ -50,6 +55,7 @@ type startedRecord struct {
 	Launched  protocol.Duration `json:"launched_ms,omitempty"` // the same, by the steady clock
 	Began     protocol.Duration `json:"began_ms,omitempty"`    // when the engine started the job, on the same clock: it plans with that
 	Place     string            `json:"place,omitempty"`       // where the job runs
+	Limit     protocol.Duration `json:"limit_ms,omitempty"`    // as in [placeRecord]
 	Devices   []Device          `json:"devices,omitempty"`     // that it has
 	Withdrawn bool              `json:"withdrawn,omitempty"`
 	Group     cgroup.Group      `json:"cgroup,omitzero"` // of its processes

@@ -124,7 +124,7 @@ func (s *Scheduler) removeReservationRecords(tags []protocol.Tag) {
 func (s *Scheduler) capabilities() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	able := []string{localsched.Delays}
+	able := []string{localsched.Associations, localsched.Delays}
 	if s.driver.CanReserve() {
 		able = append(able, localsched.Reserve)
 	}

@@ -13,7 +13,7 @@ import (
 // follower is a running job found in the spool, with a hold of its shim.
 type follower struct {
 	job    *job
-	handle *handle
+	handle *handle // nil: the shim is gone, and the job's files are to be packed
 }
 
 // restore finds the jobs in the spool and plans for them.
@@ -57,30 +57,32 @@ func (s *Scheduler) restore() (found []follower, err error) {
 
 func release(running []follower) (err error) {
 	for _, r := range running {
-		err = errors.Join(err, r.handle.Close())
+		if r.handle != nil {
+			err = errors.Join(err, r.handle.Close())
+		}
 	}
 	return err
 }
 
 // scan reads the spool, and returns the jobs that run.
-func (s *Scheduler) scan() (running []follower, err error) {
+func (s *Scheduler) scan() (found []follower, err error) {
 	tags, err := s.spool.Tags()
 	if err != nil {
 		return nil, err
 	}
 	for _, tag := range tags {
-		j, found, err := s.load(tag)
+		j, shim, err := s.load(tag)
 		if err != nil {
-			return running, err
+			return found, err
 		}
 		close(j.made)
 		s.jobs[tag] = j
 		s.seq = max(s.seq, j.Seq)
-		if found != nil {
-			running = append(running, follower{j, found})
+		if j.state == running {
+			found = append(found, follower{j, shim})
 		}
 	}
-	return running, nil
+	return found, nil
 }
 
 // load reads a job's directory. The handle is of the shim of a job that runs.
@@ -112,8 +114,10 @@ func (s *Scheduler) load(tag protocol.Tag) (*job, *handle, error) {
 	case err == nil:
 		j.state = running
 		return j, shim, nil
+	case isGone(err) && s.settled(j): // its files are to be packed
+		j.state = running
 	case isGone(err): // since when? it may have had its last word meanwhile
-		s.setEnded(j, s.finalReport(j).End)
+		s.setEnded(j, s.lost(j).End)
 	case j.shim.PID == 0: // started is damaged
 		s.setEnded(j, spool.End{State: protocol.NodeFail, Reason: err.Error()})
 	default:

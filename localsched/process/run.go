@@ -31,7 +31,7 @@ func (s *Scheduler) run(ctx context.Context, j *job) {
 			s.follow(ctx, j, shim)
 			return
 		case isGone(err):
-			s.finish(j)
+			s.finish(ctx, j)
 			return
 		case ctx.Err() != nil:
 			return
@@ -77,6 +77,10 @@ func (s *Scheduler) nowRuns(j *job) {
 // follow waits for the end of a running job's shim. It leaves when the context
 // ends.
 func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
+	if shim == nil {
+		s.finish(ctx, j)
+		return
+	}
 	stop := context.AfterFunc(ctx, func() { _ = shim.Close() }) // so that wait returns
 	err := shim.wait()
 	if !stop() {
@@ -90,12 +94,15 @@ func (s *Scheduler) follow(ctx context.Context, j *job, shim *handle) {
 			"advice", "start the peer again, or the end of the job is not seen")
 		return
 	}
-	s.finish(j)
+	s.finish(ctx, j)
 }
 
-// finish enters how a job ended whose shim is gone.
-func (s *Scheduler) finish(j *job) {
-	exit := s.finalReport(j)
+// finish enters how a job ended whose shim is gone. When the context ends before its files are packed, the next Open finds that.
+func (s *Scheduler) finish(ctx context.Context, j *job) {
+	exit, whole := s.finalReport(ctx, j)
+	if !whole {
+		return
+	}
 	end := exit.End
 	s.noteUncontained(j, exit.Uncontained)
 	if exit.Notice != "" {
@@ -111,9 +118,51 @@ func (s *Scheduler) finish(j *job) {
 	}
 }
 
-// finalReport is how a job ended whose shim is gone. Without a word from the shim,
-// what it left behind is killed, and the job is NODE_FAIL.
-func (s *Scheduler) finalReport(j *job) exitRecord {
+// finalReport is how a job ended whose shim is gone; false: the context has ended before that is known as a whole.
+func (s *Scheduler) finalReport(ctx context.Context, j *job) (exit exitRecord, whole bool) {
+	if exit, err := readExit(j.dir); err == nil {
+		return exit, true
+	}
+	if exit, err := spool.ReadEnd[exitRecord](j.dir, spool.VerdictFile); err == nil {
+		return s.packLeft(ctx, j, exit)
+	}
+	return s.lost(j), true
+}
+
+// settled says whether a job without a shim has ended, and its files were being packed.
+func (s *Scheduler) settled(j *job) bool {
+	_, ended := readExit(j.dir)
+	_, settled := spool.ReadEnd[exitRecord](j.dir, spool.VerdictFile)
+	return ended != nil && settled == nil
+}
+
+// packLeft does for a job that has ended what its shim has not come to: it packs the files that go back.
+func (s *Scheduler) packLeft(ctx context.Context, j *job, exit exitRecord) (packed exitRecord, whole bool) {
+	s.endGroup(j.Tag.String(), j.group)
+	killSession(j.shim)
+	record, err := spool.ReadJob[jobRecord](j.dir, j.Tag)
+	if err != nil {
+		return s.lost(j), true
+	}
+	asked, stop := context.WithCancel(ctx)
+	defer stop()
+	s.mu.Lock()
+	j.stopPacking = func() { time.AfterFunc(record.Grace.Std(), stop) }
+	s.mu.Unlock()
+	s.config.Log.Info("job_files_packed_again", "job", j.Tag.String())
+	addOutput(asked, record.Job, j.dir, &exit.End, func() {
+		s.config.Log.Error("job_files_pack_failed", "job", j.Tag.String(), "advice", "free space in the spool; the peer retries")
+	})
+	if ctx.Err() != nil {
+		return exit, false
+	}
+	exit.Reason = spool.Noted(exit.Reason, exit.Uncontained)
+	s.saveExit(j, exit)
+	return exit, true
+}
+
+// lost is how a job ended whose shim has left no word of it. What it left behind is killed, and the job is NODE_FAIL.
+func (s *Scheduler) lost(j *job) exitRecord {
 	exit, err := readExit(j.dir)
 	if err == nil {
 		return exit
@@ -171,7 +220,7 @@ func (s *Scheduler) adopt(j *job) (*handle, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	j.shim, j.started, j.Place, j.group = record.processID, record.Started, record.Place, record.Group
+	j.shim, j.started, j.Place, j.Limit, j.group = record.processID, record.Started, record.Place, record.Limit, record.Group
 	s.freeDevices(j)
 	s.holdDevices(j, record.Devices)
 	j.launched = cmp.Or(record.Launched, s.driver.Steady(record.Started)) // versions before 0.1 had none

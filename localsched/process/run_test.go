@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -107,10 +108,10 @@ func homeIn(dir, stdout string) func(*localsched.Submission) {
 
 func TestGuestRunsApart(t *testing.T) {
 	t.Parallel()
-	s := openSite(t, nil)
+	s := openSite(t, func(c *process.Config) { c.Socket, c.Commands = "/run/north.sock", "/state/commands" })
 	job := guest(t, `id -un; pwd; env; echo "$@"; echo oops >&2; touch here`)
 	job.Payload.Args = []string{"a b", "c"}
-	job.Payload.Env = []string{"COLOUR=blue green", "HOME=/home/alice", "SLURM_JOB_ID=1", "odd", "=odder", "LD=a=b"}
+	job.Payload.Env = []string{"COLOUR=blue green", "HOME=/home/alice", "SLURM_JOB_ID=1", "odd", "=odder", "LD=a=b", "SWITCHYARD_SOCKET=/mine"}
 	tag := s.submit(t, job)
 	outcome := s.awaitEnd(t, tag)
 	out, errs := s.read(t, tag, protocol.Stdout), s.read(t, tag, protocol.Stderr)
@@ -122,7 +123,7 @@ func TestGuestRunsApart(t *testing.T) {
 	id := job.Tag.Job.String()
 	want := []string{
 		job.Account, s.dir(tag, "work"), "a b c", "COLOUR=blue green", "LD=a=b", "HOME=" + account.HomeDir,
-		"USER=" + job.Account, "LOGNAME=" + job.Account, "PATH=/usr/local/bin:/usr/bin:/bin",
+		"USER=" + job.Account, "LOGNAME=" + job.Account, "PATH=/usr/local/bin:/usr/bin:/bin:/state/commands", "SWITCHYARD_SOCKET=/run/north.sock",
 		"SWITCHYARD_JOB_ID=" + id, "SWITCHYARD_JOB_NAME=test", "SWITCHYARD_ORIGIN_SITE=south",
 		"SWITCHYARD_EXEC_SITE=north", "SWITCHYARD_EPOCH=3", "SLURM_JOB_ID=" + id, "SLURM_JOB_NAME=test",
 		"SLURM_TASKS_PER_NODE=1", "SLURM_CPUS_ON_NODE=1", "SLURM_SUBMIT_DIR=" + s.dir(tag, "work"),
@@ -133,7 +134,7 @@ func TestGuestRunsApart(t *testing.T) {
 		}
 	}
 	for _, line := range lines {
-		if strings.HasPrefix(line, "GOMAXPROCS") || strings.Contains(line, "odd") {
+		if strings.HasPrefix(line, "GOMAXPROCS") || strings.Contains(line, "odd") || strings.Contains(line, "/mine") {
 			t.Errorf("the job sees %q", line)
 		}
 	}

@@ -27,6 +27,8 @@ const (
 	exitFailed    = 1
 	exitUsage     = 2
 	exitPermanent = 3 // of deliver and append: trying again is of no use
+	exitAbsent    = 4 // of read-file: there is no such file
+	exitForbidden = 5 // of read-file: the account may not read it
 )
 
 // The words that come after the shim's command line. A directory of the spool, an
@@ -37,6 +39,10 @@ const (
 	appendWord  = "append"
 	packWord    = "pack"
 	unpackWord  = "unpack"
+	markWord    = "mark"
+	readWord    = "read-mark"
+
+	readFileWord = "read-file"
 )
 
 // ShimMain is the shim's main function; the process must end with the code that
@@ -90,23 +96,18 @@ func watchMain(dir string, command []string) int {
 		return exitFailed
 	}
 	w := watch{
-		dir: dir, opened: opened(jobDir), command: command, record: record, where: where, group: claim.Group, start: start,
+		dir: dir, opened: opened(jobDir), command: command, record: record, where: where, group: claim.Group, start: start, started: claim.Started,
 		asked: asked, children: children, meter: usage.NewMeter(usage.Kernel(), os.Getpid()),
 	}
 	trouble, err := w.startJob()
 	answer.Uncontained = w.uncontained
 	sayAnswer(pipe, answer)
-	exit := exitRecord{Uncontained: w.uncontained}
+	var exit exitRecord
 	if err == nil {
-		exit.End = w.follow(trouble)
+		exit = w.follow(trouble)
 	} else {
-		exit.End = spool.End{State: protocol.Failed, Reason: fmt.Sprintf("cannot start the job: %v", err)}
+		exit = w.exit(spool.End{State: protocol.Failed, Reason: fmt.Sprintf("cannot start the job: %v", err)})
 	}
-	exit.Ended = claim.Started.Add(protocol.Duration(time.Since(start).Milliseconds()))
-	if !w.late {
-		exit.Started, exit.Ran = claim.Started, exit.Ended.Sub(claim.Started)
-	}
-	exit.Usage, exit.Notice = w.usage()
 	return writeExit(jobDir, exit, asideTimeout)
 }
 
@@ -131,7 +132,7 @@ func claimJob(dir string, clock wallclock.Reading) (record jobRecord, where plac
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
-	claim.Place, claim.Devices, claim.Began = where.Place, where.Devices, whenBegan()
+	claim.Place, claim.Limit, claim.Devices, claim.Began = where.Place, where.Limit, where.Devices, whenBegan()
 	claim.Started, claim.Launched = clock.Wall, clock.Steady
 	if by := record.Submission.StartBy; by != 0 && clock.Wall > by {
 		if _, err = createStarted(dir, startedRecord{Withdrawn: true}); err != nil {

@@ -84,13 +84,13 @@ func packMain(dir string) int {
 }
 
 // Unpack puts the files of an archive into a directory as the account, each as a whole; only those that one of
-// the patterns of what comes back names may be in it. The error is a *[DeliverError], or what r or the context gave.
-func (d *Deliverer) Unpack(ctx context.Context, name, dir string, files *protocol.Staging, r io.Reader) error {
+// the patterns of what comes back names may be in it. All of them get less of their modes than they have in the archive, by the umask. The error is a *[DeliverError], or what r or the context gave.
+func (d *Deliverer) Unpack(ctx context.Context, name, dir string, umask int, files *protocol.Staging, r io.Reader) error {
 	to, err := d.account(ctx, name, dir)
 	if err != nil {
 		return err
 	}
-	words := append([]string{unpackWord, dir, strconv.Itoa(len(files.Out))}, files.Out...)
+	words := append([]string{unpackWord, dir, umaskWord(umask), strconv.Itoa(len(files.Out))}, files.Out...)
 	return deliver(ctx, d.Shim, to, append(words, files.Links...), r, Appending{})
 }
 
@@ -120,7 +120,7 @@ func unpack(ctx context.Context, dir string, patterns, links []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = staging.Unpack(ctx, bufio.NewReaderSize(os.Stdin, 1<<18), staging.Into{Root: root, Patterns: patterns, Links: links, Umask: 0o022})
+	_, err = staging.Unpack(ctx, bufio.NewReaderSize(os.Stdin, 1<<18), staging.Into{Root: root, Patterns: patterns, Links: links, Umask: currentUmask()})
 	if err == nil {
 		_, err = io.Copy(io.Discard, os.Stdin) // what pads the archive; the peer sends all of it
 	}

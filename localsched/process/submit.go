@@ -83,7 +83,7 @@ func (s *Scheduler) make(ctx context.Context, j *job, submission localsched.Subm
 		Grace: protocol.DurationOf(s.config.GraceKill),
 		Power: request.Power,
 
-		MaxProcesses: s.config.MaxProcesses,
+		MaxProcesses: s.config.MaxProcesses, Socket: s.config.Socket, Commands: s.config.Commands,
 	}
 	if err = s.addJob(ctx, record, submission.Payload.Script); err != nil {
 		return fmt.Errorf("submit job %v: %w", j.Tag, err)

@@ -1,12 +1,14 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -27,6 +29,7 @@ type watch struct {
 	where    placeRecord
 	group    cgroup.Group
 	start    time.Time // monotonic: neither a clock that is set nor a suspended machine uses the limit up
+	started  protocol.Instant
 	asked    <-chan os.Signal
 	children <-chan os.Signal
 	meter    *usage.Meter
@@ -39,17 +42,35 @@ type watch struct {
 	uncontained string // how the job is not contained as it should be; empty: it is
 }
 
-// follow brings the job that [watch.startJob] has started to its end.
-func (w *watch) follow(trouble *os.File) spool.End {
+// follow brings the job that [watch.startJob] has started to its end. How it has ended is durable before files are packed that
+// go back.
+func (w *watch) follow(trouble *os.File) exitRecord {
 	w.space = openOutputSpace(w.record.Job, w.opened)
 	w.untilEnd()
 	w.killGroup(unix.SIGKILL)
 	end := w.judge(w.reap(), readTrouble(trouble))
 	w.endAll(&end)
 	w.space.close(w.record.Job, &end)
-	w.describeOutput(&end)
-	end.Reason = spool.Noted(end.Reason, w.uncontained)
-	return end
+	exit := w.exit(end)
+	if w.record.ComesBack() {
+		if err := spool.ReplaceRecord(w.opened, spool.VerdictFile, exit); err != nil {
+			fmt.Fprintln(os.Stderr, "write how the job ended before its files are packed:", err)
+		}
+	}
+	w.describeOutput(&exit.End)
+	exit.Reason = spool.Noted(exit.Reason, w.uncontained)
+	return exit
+}
+
+// exit is the record of how the job has ended, now.
+func (w *watch) exit(end spool.End) exitRecord {
+	exit := exitRecord{End: end, Uncontained: w.uncontained}
+	exit.Ended = w.started.Add(protocol.Duration(time.Since(w.start).Milliseconds()))
+	if !w.late {
+		exit.Started, exit.Ran = w.started, exit.Ended.Sub(w.started)
+	}
+	exit.Usage, exit.Notice = w.usage()
+	return exit
 }
 
 // describeOutput adds what output a guest has left. Who has asked for the job's end waits
@@ -68,22 +89,30 @@ func (w *watch) describeOutput(end *spool.End) {
 		case <-ctx.Done():
 		}
 	}()
-	full := w.record.AddOutputFiles(ctx, w.opened, end)
-	for pause := firstFullPause; full; pause = min(2*pause, lastFullPause) { // until there is room, or somebody asks for the end
+	addOutput(ctx, w.record.Job, w.opened, end, func() {
 		fmt.Fprintln(os.Stderr, "no room in the spool for the files that go back with the job; trying again")
+	})
+}
+
+// addOutput adds to a job's end what output it has left. While there is no room for what is packed of it, that is said, and
+// tried again until the context ends.
+func addOutput(ctx context.Context, job spool.Job, dir string, end *spool.End, noRoom func()) {
+	full := job.AddOutputFiles(ctx, dir, end)
+	for pause := firstFullPause; full; pause = min(2*pause, lastFullPause) {
+		noRoom()
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
 		if ctx.Err() != nil {
-			w.record.GiveUpArchive(end)
+			job.GiveUpArchive(end)
 			return
 		}
-		full = w.record.AddArchive(ctx, w.opened, end)
+		full = job.AddArchive(ctx, dir, end)
 	}
 }
 
-// The pauses in which a shim waits for room on a full disk.
+// The pauses in which room is waited for on a full disk.
 const (
 	firstFullPause = 5 * time.Second
 	lastFullPause  = time.Minute
@@ -124,7 +153,7 @@ func (w *watch) startJob() (trouble *os.File, err error) {
 	}
 	w.pid = child.Pid
 	closed := w.join()
-	order, err := json.Marshal(planOf(w.dir, w.record.Job, w.where, closed))
+	order, err := json.Marshal(planOf(w.dir, w.record, w.where, closed, w.times()))
 	if err != nil {
 		panic(err) // it is a struct of texts and numbers
 	}
@@ -168,7 +197,7 @@ func readTrouble(trouble *os.File) string {
 
 // untilEnd waits until the script has ended, and ends it if it must.
 func (w *watch) untilEnd() {
-	most := w.record.Submission.Spec.WallTime
+	most := w.limit()
 	limit := time.NewTimer(most.Std() - time.Since(w.start))
 	defer limit.Stop()
 	signal := w.record.Submission.Payload.LimitSignal
@@ -210,6 +239,22 @@ func (w *watch) untilEnd() {
 		}
 	}
 }
+
+// limit is the time limit with which the job runs.
+func (w *watch) limit() protocol.Duration {
+	return cmp.Or(w.where.Limit, w.record.Submission.Spec.WallTime)
+}
+
+// times are when the job has started, and when it ends at the latest, as Slurm says it.
+func (w *watch) times() []string {
+	env := []string{"SLURM_JOB_START_TIME=" + unixSeconds(w.started)}
+	if limit := w.limit(); limit != protocol.Never {
+		env = append(env, "SLURM_JOB_END_TIME="+unixSeconds(w.started.Add(limit)))
+	}
+	return env
+}
+
+func unixSeconds(at protocol.Instant) string { return strconv.FormatInt(at.Time().Unix(), 10) }
 
 // newWarningTimer runs out when a job that began at start is to get its signal before the limit; never
 // if it gets none. On a fast machine the limit may be shorter than that time before it: the signal then

@@ -11,6 +11,7 @@
 //	    out, err                   0600, of the account; a guest's output
 //	    usage                      0600, of the account; what the job reports of itself
 //	    inputs                     0600; the files that have come with a guest, as they were put into work/
+//	    verdict                    0600; how a job has ended whose files are being packed
 //	    files.tar                  0600; the archive of files that go back with a guest's result
 //	    files.tar.part             0600; that archive while it is packed, by the one process that does
 //

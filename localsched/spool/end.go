@@ -32,7 +32,7 @@ func Noted(reason string, notices ...string) string {
 // LoseOutput says of a guest's end that the disk of the spool was full, so that some of its
 // output may not be there. Such a job has failed, however its script ended.
 func (j Job) LoseOutput(end *End) {
-	if !j.Submission.Guest || strings.Contains(end.Reason, outputLost) {
+	if !j.Submission.Private() || strings.Contains(end.Reason, outputLost) {
 		return
 	}
 	why := fmt.Sprintf(outputLost+" at %s was full", j.Site)

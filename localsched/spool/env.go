@@ -24,6 +24,12 @@ func (j Job) Given(dir string) []string {
 		"SLURM_JOB_NAME=" + sub.Spec.Name,
 		"SLURM_SUBMIT_DIR=" + j.submitDir(dir),
 	}
+	if shell := sub.Payload.Shell; shell != nil && shell.Host != "" {
+		given = append(given, "SLURM_SUBMIT_HOST="+shell.Host)
+	}
+	if n := sub.Spec.Restarts; n > 0 {
+		given = append(given, "SLURM_RESTART_COUNT="+strconv.Itoa(n))
+	}
 	if !sub.Guest {
 		return given
 	}
@@ -45,8 +51,8 @@ func (j Job) submitDir(dir string) string {
 }
 
 // Over is an environment of what was submitted and, over it, what is given. Of what
-// was submitted, words that are not NAME=value are left out, and Slurm's names but for [protocol.ExportVariable]: they tell of
-// the job, if any, from which it was submitted.
+// was submitted, words that are not NAME=value are left out, and Slurm's names but for [protocol.ExportVariable] and
+// those of arrays, which the origin sets: they tell of the job, if any, from which it was submitted.
 func Over(submitted, given []string) []string {
 	hidden := map[string]bool{}
 	for _, v := range given {
@@ -55,7 +61,7 @@ func Over(submitted, given []string) []string {
 	}
 	env := []string{}
 	for _, v := range submitted {
-		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !hidden[name] && (name == protocol.ExportVariable || !strings.HasPrefix(name, "SLURM")) {
+		if name, _, ok := strings.Cut(v, "="); ok && name != "" && !hidden[name] && (name == protocol.ExportVariable || protocol.IsArrayVariable(name) || !strings.HasPrefix(name, "SLURM")) {
 			env = append(env, v)
 		}
 	}

@@ -19,6 +19,9 @@ import (
 const (
 	JobFile    = "job.json"
 	ScriptFile = "script"
+	// VerdictFile holds how a job has ended whose files are being packed, which may take long: a record that begins with an [End].
+	VerdictFile = "verdict"
+
 	workDir    = "work"
 	outFile    = "out"
 	errFile    = "err"
@@ -89,7 +92,7 @@ func ReadJob[T interface{ Check(tag protocol.Tag) error }](dir string, tag proto
 // WorkDir is where a job runs whose directory is dir: a guest within it.
 func (j Job) WorkDir(dir string) string {
 	switch {
-	case j.Submission.Guest:
+	case j.Submission.Private():
 		return filepath.Join(dir, workDir)
 	case j.Submission.Payload.WorkDir != "":
 		return j.Submission.Payload.WorkDir
@@ -104,7 +107,7 @@ func (j Job) AddFiles(ctx context.Context, dir string) error {
 	if err := j.Account.AddFile(filepath.Join(dir, usageFile), nil, 0o600); err != nil {
 		return err
 	}
-	if !j.Submission.Guest {
+	if !j.Submission.Private() {
 		return nil
 	}
 	if err := j.Account.AddDir(filepath.Join(dir, workDir)); err != nil {
@@ -170,7 +173,7 @@ func UnfitReason(submission localsched.Submission, container []string) (reason s
 		return "it has no script"
 	case submission.Spec.WallTime < 1:
 		return "it has no wall-time limit; ask for at least 1ms"
-	case submission.Guest && payload.Input != "":
+	case submission.Private() && payload.Input != "":
 		return "its standard input is a file at its origin"
 	case submission.Guest && payload.Staging.BytesOf() > 0 && submission.Inputs == "":
 		return "its files have not come with it"

@@ -41,7 +41,7 @@ type Outputs struct {
 func (j Job) Outputs(dir string) Outputs {
 	payload := j.Submission.Payload
 	out := Outputs{Owner: j.Account.UID, Stdout: payload.Stdout, Stderr: payload.Stderr}
-	if !j.Submission.Guest {
+	if !j.Submission.Private() {
 		out.Append = payload.AppendOutput
 		return out
 	}
@@ -59,7 +59,7 @@ func (j Job) Outputs(dir string) Outputs {
 // FileLimit is how many bytes the job may write to a file. 0: no limit, since the job is
 // not a guest.
 func (j Job) FileLimit() int64 {
-	if !j.Submission.Guest {
+	if !j.Submission.Private() {
 		return 0
 	}
 	return cmp.Or(j.MaxOutput, DefaultMaxOutput)
@@ -131,7 +131,7 @@ func (o Outputs) beyond(offset int64) int {
 // was cut, or that is not in the list, such as one that the guest has removed or that takes
 // too long to read. It ends soon when the context does.
 func (j Job) Files(ctx context.Context, dir string) (files []File, notices []string) {
-	if !j.Submission.Guest {
+	if !j.Submission.Private() {
 		return nil, nil
 	}
 	out := j.Outputs(dir)

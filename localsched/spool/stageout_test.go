@@ -54,6 +54,51 @@ func TestSomeFilesComeBack(t *testing.T) {
 	}
 }
 
+// TestTheLowerLimitCounts: of what a site and the origin of a job allow to come back the lower counts before anything is
+// moved, and the reason names whose it is.
+func TestTheLowerLimitCounts(t *testing.T) {
+	t.Parallel()
+	const most = 50_000
+	for name, tt := range map[string]struct {
+		here, there int64
+		whose       protocol.SiteName // empty: all come back
+	}{
+		"the site's":            {most, mebi, "north"},
+		"the origin's":          {mebi, most, "south"},
+		"the site's alone":      {most, 0, "north"},
+		"neither is exceeded":   {mebi, mebi, ""},
+		"the origin says none":  {mebi, 0, ""},
+		"both are the same one": {most, most, "north"},
+	} {
+		dir := t.TempDir()
+		submission := guest()
+		submission.Payload.Staging = &protocol.Staging{Out: []string{"result", "large"}, MaxOut: tt.there}
+		job := spool.NewJob(submission, me(), "north", 0).Staging(tt.here)
+		if err := job.AddFiles(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string][]byte{"result": {'r'}, "large": make([]byte, 2*most)} {
+			if err := me().AddFile(filepath.Join(dir, "work", file), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end := spool.End{State: protocol.Completed}
+		full := job.AddOutputFiles(t.Context(), dir, &end)
+		files := inArchive(t, job.Outputs(dir), end)
+		if tt.whose == "" {
+			if full || end.State != protocol.Completed || len(files) != 2 {
+				t.Errorf("%s: %+v, %q", name, end, files)
+			}
+			continue
+		}
+		want := "some files do not come back: large has 100000 bytes, and all files of --stage-out together at most 50000 ([staging] max_bytes of " +
+			string(tt.whose) + "); the script itself ended with exit code 0"
+		if full || end.State != protocol.Failed || end.Reason != want || !slices.Equal(files, []string{"result"}) {
+			t.Errorf("%s: %q, %q", name, end.Reason, files)
+		}
+	}
+}
+
 // inArchive is what the archive has that goes back with a job; nothing if there is none.
 func inArchive(t *testing.T, out spool.Outputs, end spool.End) (names []string) {
 	t.Helper()
@@ -75,5 +120,28 @@ func inArchive(t *testing.T, out spool.Outputs, end spool.End) (names []string) 
 			t.Fatal(err)
 		}
 		names = append(names, header.Name)
+	}
+}
+
+// TestSettle: what a job has ended as first counts once its files are being packed, and only then.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	completed, failed := spool.End{State: protocol.Completed}, spool.End{State: protocol.NodeFail, Reason: "lost"}
+	job := guest()
+	job.Payload.Staging = &protocol.Staging{Out: []string{"."}}
+	for _, tt := range []struct {
+		job  spool.Job
+		want protocol.State
+	}{
+		{spool.NewJob(job, me(), "north", 0), protocol.Completed},
+		{spool.NewJob(guest(), me(), "north", 0), protocol.NodeFail},
+	} {
+		dir := t.TempDir()
+		for _, end := range []spool.End{completed, failed} {
+			got, err := tt.job.Settle(dir, end)
+			if err != nil || end.State == completed.State && got.State != completed.State || end.State == failed.State && got.State != tt.want {
+				t.Errorf("%v, %+v, %v", end.State, got, err)
+			}
+		}
 	}
 }

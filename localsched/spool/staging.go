@@ -62,10 +62,27 @@ func (a Account) ownIn(root *os.Root, name string) error {
 	return root.Lchown(name, int(a.UID), int(a.GID))
 }
 
+// ComesBack says whether files of the job's working directory are packed when it has ended.
+func (j Job) ComesBack() bool {
+	return j.Submission.Private() && j.Submission.Payload.Staging.ComesBack()
+}
+
+// Settle makes durable how a job has ended whose files are to be packed, before they are. What was settled first counts, also
+// after a restart.
+func (j Job) Settle(dir string, end End) (End, error) {
+	if !j.ComesBack() {
+		return end, nil
+	}
+	if first, err := ReadEnd[End](dir, VerdictFile); err == nil {
+		return first, nil
+	}
+	return end, ReplaceRecord(dir, VerdictFile, end)
+}
+
 // AddArchive adds the archive of files that go back to how a job has ended; full: there is no room for it. A job
 // whose files cannot go back has failed, however its script ended: who waits for it must not go on without them.
 func (j Job) AddArchive(ctx context.Context, dir string, end *End) (full bool) {
-	if !j.Submission.Guest || !j.Submission.Payload.Staging.ComesBack() {
+	if !j.ComesBack() {
 		return false
 	}
 	file, notices, err := j.archive(ctx, dir, end.State != protocol.Completed)
@@ -113,6 +130,15 @@ func stagedReason(err error) string {
 	return reasonOf(err)
 }
 
+// maxBack is how many bytes the archive of what goes back may have, here and at the job's origin, and which of both says so.
+func (j Job) maxBack() (bytes int64, limit string) {
+	most, whose := j.MaxStaging, j.Site
+	if there := j.Submission.Payload.Staging.MaxOut; there > 0 && there < most {
+		most, whose = there, j.Submission.Origin
+	}
+	return most, "[staging] max_bytes of " + string(whose)
+}
+
 // createPart makes a file, instead of what an earlier try has left there: a process that was killed.
 func createPart(path string) (*os.File, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -137,11 +163,12 @@ func (j Job) archive(ctx context.Context, dir string, partial bool) (File, []str
 	if err != nil {
 		return File{}, nil, err
 	}
+	most, limit := j.maxBack()
 	sum := sha256.New()
 	both := io.MultiWriter(localdisk.Sparing(temp, dir), sum)
 	to := bufio.NewWriterSize(both, 1<<18)
 	files, notices, err := staging.Collect(ctx, to, staging.Left{
-		Root: root, Patterns: j.Submission.Payload.Staging.Out, Before: before.Files, Owner: j.Account.UID, MaxBytes: j.MaxStaging,
+		Root: root, Patterns: j.Submission.Payload.Staging.Out, Before: before.Files, Owner: j.Account.UID, MaxBytes: most, Limit: limit,
 		Partial: partial, Room: func(bytes int64) error { return localdisk.Room(dir, bytes) },
 		Again: func() error {
 			sum.Reset()

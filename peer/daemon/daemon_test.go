@@ -45,7 +45,7 @@ func makeGrid(t *testing.T, machines ...testbed.Machine) *testbed.Grid {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	grid, err := testbed.New(testbed.Config{Dir: dir, Sites: machines})
+	grid, err := testbed.New(t.Context(), testbed.Config{Dir: dir, Sites: machines})
 	if err != nil {
 		t.Fatal(err)
 	}

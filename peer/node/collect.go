@@ -165,12 +165,12 @@ func (n *Node) deliver(ctx context.Context, op event.CollectOp, to target, outpu
 		if !op.Payload.Staging.ComesBack() {
 			return permanentError{"the job wants no files back"}
 		}
-		return n.cfg.Deliverer.Unpack(ctx, op.User, to.path, op.Payload.Staging, content)
+		return n.cfg.Deliverer.Unpack(ctx, op.User, to.path, op.Payload.JobUmask(), op.Payload.Staging, content)
 	}
 	if op.Payload.AppendOutput {
-		return n.cfg.Deliverer.Append(ctx, op.User, to.path, op.Tag, op.Files[to.files[0]].Stream, content)
+		return n.cfg.Deliverer.Append(ctx, op.User, to.path, op.Payload.JobUmask(), op.Tag, op.Files[to.files[0]].Stream, content)
 	}
-	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, content)
+	return n.cfg.Deliverer.Deliver(ctx, op.User, to.path, op.Payload.JobUmask(), content)
 }
 
 // watched notes each piece that is read as progress.

@@ -241,11 +241,12 @@ func (p partnerSide) Fetch(
 	return p.fetch(stream, offset, size)
 }
 
-func (o *outside) Append(ctx context.Context, user, path string, _ protocol.Tag, _ protocol.Stream, r io.Reader) error {
-	return o.Deliver(ctx, user, path, r)
+func (o *outside) Append(ctx context.Context, user, path string, umask int, _ protocol.Tag, _ protocol.Stream, r io.Reader) error {
+	return o.Deliver(ctx, user, path, umask, r)
 }
 
-func (o *outside) Deliver(_ context.Context, user, path string, r io.Reader) error {
+func (o *outside) Deliver(_ context.Context, user, path string, umask int, r io.Reader) error {
+	o.note(fmt.Sprintf("deliver %s under %#o", path, umask))
 	if o.deliver != nil {
 		if err := o.deliver(path); err != nil {
 			return err
@@ -271,8 +272,8 @@ func (o *outside) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, err
 	return &part{outside: o, name: tag.String() + stream.String(), stream: stream}, nil
 }
 
-func (o *outside) Unpack(ctx context.Context, user, dir string, _ *protocol.Staging, r io.Reader) error {
-	return o.Deliver(ctx, user, dir, r)
+func (o *outside) Unpack(ctx context.Context, user, dir string, umask int, _ *protocol.Staging, r io.Reader) error {
+	return o.Deliver(ctx, user, dir, umask, r)
 }
 
 func (o *outside) Pack(_ context.Context, _, _ string, job protocol.JobID, files *protocol.Staging) error {

@@ -71,11 +71,11 @@ type Prices interface {
 // Deliverer puts files where people want them.
 type Deliverer interface {
 	// Deliver writes the file at the path as the user: all of it, or nothing when
-	// r fails. An error with Permanent() true says that repeating cannot help.
-	Deliver(ctx context.Context, user, path string, r io.Reader) error
+	// r fails. The umask is for a file that is not there yet. An error with Permanent() true says that repeating cannot help.
+	Deliver(ctx context.Context, user, path string, umask int, r io.Reader) error
 	// Append writes the file of a job behind what is in that at the path, once, however often it is
 	// called for that file. Errors are as those of Deliver.
-	Append(ctx context.Context, user, path string, tag protocol.Tag, stream protocol.Stream, r io.Reader) error
+	Append(ctx context.Context, user, path string, umask int, tag protocol.Tag, stream protocol.Stream, r io.Reader) error
 	// Part opens what has come home so far of a file, nothing at first. It outlives the node.
 	// A file that was kept but not reported has come home and is on its way again.
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
@@ -90,8 +90,8 @@ type Deliverer interface {
 // Stager takes files of users along with jobs, and back.
 type Stager interface {
 	// Unpack puts the files of an archive that comes back below a directory of the user's, each as a whole;
-	// one that none of the patterns names is an error. Errors are as those of Deliver.
-	Unpack(ctx context.Context, user, dir string, files *protocol.Staging, r io.Reader) error
+	// one that none of the patterns names is an error. The umask is for all of them. Errors are as those of Deliver.
+	Unpack(ctx context.Context, user, dir string, umask int, files *protocol.Staging, r io.Reader) error
 	// Pack makes the archive of the files that go with a job, read as the user, below a directory of the user's, if it is not here;
 	// Packed is a piece of it. An error with Permanent() true says that a file is not as it was submitted.
 	Pack(ctx context.Context, user, dir string, job protocol.JobID, files *protocol.Staging) error

@@ -38,7 +38,7 @@ func (d *onDisk) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, erro
 	return d.dir.Part(tag, stream)
 }
 
-func (d *onDisk) Unpack(ctx context.Context, _, dir string, files *protocol.Staging, r io.Reader) error {
+func (d *onDisk) Unpack(ctx context.Context, _, dir string, _ int, files *protocol.Staging, r io.Reader) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func TestStagingIsCutAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			way.cut = cutter(draw, archive.Len())
-			err = way.Unpack(t.Context(), "", work, new(protocol.Staging), io.NewSectionReader(part, 0, part.Size()))
+			err = way.Unpack(t.Context(), "", work, protocol.DefaultUmask, new(protocol.Staging), io.NewSectionReader(part, 0, part.Size()))
 			if done = err == nil; !done {
 				cuts++
 			}

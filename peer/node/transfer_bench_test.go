@@ -246,7 +246,7 @@ func (h home) Part(tag protocol.Tag, stream protocol.Stream) (node.Part, error) 
 	return h.dir.Part(tag, stream)
 }
 
-func (home) Deliver(context.Context, string, string, io.Reader) error { return nil }
+func (home) Deliver(context.Context, string, string, int, io.Reader) error { return nil }
 
 // wan is a link over a long way: what passes in a direction takes its time, at a rate that all
 // connections share (bytes a second; 0: any), and of each connection at most a window of bytes is

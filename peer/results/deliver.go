@@ -27,12 +27,12 @@ func (e undeliverable) Permanent() bool { return e.DeliverError.Permanent }
 
 // Deliver writes as the account that also runs the user's jobs. An error that is for good,
 // such as a user without an account, has the method Permanent.
-func (d *Deliverer) Deliver(ctx context.Context, user, path string, r io.Reader) error {
-	return d.write(user, path, func(account string) error { return d.Files.Deliver(ctx, account, path, r) })
+func (d *Deliverer) Deliver(ctx context.Context, user, path string, umask int, r io.Reader) error {
+	return d.write(user, path, func(account string) error { return d.Files.Deliver(ctx, account, path, umask, r) })
 }
 
 // Append is as Deliver, but for what is in the file already.
-func (d *Deliverer) Append(ctx context.Context, user, path string, tag protocol.Tag, stream protocol.Stream, r io.Reader) error {
+func (d *Deliverer) Append(ctx context.Context, user, path string, umask int, tag protocol.Tag, stream protocol.Stream, r io.Reader) error {
 	began, err := d.Dir.began(tag, stream)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (d *Deliverer) Append(ctx context.Context, user, path string, tag protocol.
 		Begin: func(size int64) error { return d.Dir.begin(tag, stream, size) },
 		Undo:  func() error { return d.Dir.undo(tag, stream) },
 	}
-	return d.write(user, path, func(account string) error { return d.Files.Append(ctx, account, path, r, noted) })
+	return d.write(user, path, func(account string) error { return d.Files.Append(ctx, account, path, umask, r, noted) })
 }
 
 // write writes at a path as a user.
@@ -59,8 +59,8 @@ func (d *Deliverer) write(user, path string, as func(account string) error) erro
 }
 
 // Unpack puts the files of an archive below a directory as that account.
-func (d *Deliverer) Unpack(ctx context.Context, user, dir string, files *protocol.Staging, r io.Reader) error {
-	return d.write(user, dir, func(account string) error { return d.Files.Unpack(ctx, account, dir, files, r) })
+func (d *Deliverer) Unpack(ctx context.Context, user, dir string, umask int, files *protocol.Staging, r io.Reader) error {
+	return d.write(user, dir, func(account string) error { return d.Files.Unpack(ctx, account, dir, umask, files, r) })
 }
 
 // Pack makes the archive of the files that go with a job, read as that account, unless it is here.

@@ -21,7 +21,7 @@ func (noAccounts) Guest(protocol.SiteName, string) (string, error) { return "", 
 func TestDeliverWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	d := results.Deliverer{Accounts: noAccounts{}, Dir: &results.Dir{Path: t.TempDir()}}
-	err := d.Deliver(t.Context(), "ann", "/home/ann/out", strings.NewReader("x"))
+	err := d.Deliver(t.Context(), "ann", "/home/ann/out", protocol.DefaultUmask, strings.NewReader("x"))
 	permanent, ok := err.(interface{ Permanent() bool })
 	if !ok || !permanent.Permanent() || !strings.Contains(err.Error(), errNoAccount.Error()) {
 		t.Errorf("got %v", err)

@@ -7,10 +7,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/testlog"
 
 	"go.uber.org/goleak"
 
@@ -129,36 +130,14 @@ func wants(t testing.TB, err error, words ...string) {
 	}
 }
 
-// logBook is a log in memory.
-type logBook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func (b *logBook) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
 // logOf is a log that is shown if the test fails.
 func logOf(t testing.TB) *slog.Logger {
 	t.Helper()
-	book := new(logBook)
+	book := new(testlog.Buffer)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(book)
 		}
 	})
-	return book.logger()
+	return book.Logger()
 }

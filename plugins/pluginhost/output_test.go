@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/testlog"
+
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 )
 
@@ -24,8 +26,8 @@ func TestOutputIsUnderstood(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			book := new(logBook)
-			pluginhost.Output(book.logger(), tt.text)
+			book := new(testlog.Buffer)
+			pluginhost.Output(book.Logger(), tt.text)
 			if !strings.Contains(book.String(), tt.want) {
 				t.Errorf("got %s, want %s", book, tt.want)
 			}
@@ -36,10 +38,10 @@ func TestOutputIsUnderstood(t *testing.T) {
 // Neither a long line nor many lines fill the log.
 func TestOutputIsBounded(t *testing.T) {
 	t.Parallel()
-	book := new(logBook)
+	book := new(testlog.Buffer)
 	chunks := slices.Repeat([]string{"a line\n"}, 1000)
 	chunks = append(chunks, strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20), "\n")
-	pluginhost.Output(book.logger(), chunks...)
+	pluginhost.Output(book.Logger(), chunks...)
 	if n := strings.Count(book.String(), "plugin_says"); n < 200 || n > 800 {
 		t.Errorf("%d of 1001 lines were logged", n)
 	}

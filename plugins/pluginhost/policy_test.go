@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/testlog"
+
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
@@ -71,10 +73,10 @@ func TestPolicyDecidesAlike(t *testing.T) {
 // What the plugin gets about its host, and what it writes.
 func TestHostAndLog(t *testing.T) {
 	t.Parallel()
-	book := new(logBook)
+	book := new(testlog.Buffer)
 	spec := specOf(t, "tc")
 	spec.Config, spec.Host.StateDir = "epsilon = \"1h\"", t.TempDir()
-	plugin, err := pluginhost.Open(spec, book.logger())
+	plugin, err := pluginhost.Open(spec, book.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testlog"
+
 	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 )
@@ -388,8 +390,8 @@ func TestCloseDuringStart(t *testing.T) {
 // What a plugin prints arrives in the log, whichever way it prints.
 func TestOutput(t *testing.T) {
 	t.Parallel()
-	book := new(logBook)
-	plugin, err := pluginhost.Open(specOf(t, "moody"), book.logger())
+	book := new(testlog.Buffer)
+	plugin, err := pluginhost.Open(specOf(t, "moody"), book.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}

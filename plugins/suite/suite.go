@@ -81,7 +81,7 @@ func (s *Suite) cases(ctx context.Context) ([]conformance.Case, error) {
 		return append(common, pricetest.Cases(pricetest.Target{Open: s.openFeed})...), nil
 	case pluginhost.SchedulerKind, pluginhost.AnyKind:
 	}
-	schedulers, err := s.schedulerCases() //nolint:contextcheck // the look-up of an account has a limit of its own
+	schedulers, err := s.schedulerCases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +92,12 @@ func (s *Suite) cases(ctx context.Context) ([]conformance.Case, error) {
 	return all, nil
 }
 
-func (s *Suite) schedulerCases() ([]conformance.Case, error) {
-	account, err := testbed.JobAccount()
+func (s *Suite) schedulerCases(ctx context.Context) ([]conformance.Case, error) {
+	account, err := testbed.JobAccount(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := testbed.MakeShared(s.dir); err != nil {
+	if err := testbed.MakeShared(ctx, s.dir); err != nil {
 		return nil, err
 	}
 	if s.Account == "" {

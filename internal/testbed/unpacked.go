@@ -17,13 +17,9 @@ const swapUsr = `mount --rbind /usr/local "$0/local" && mount --rbind "$0" /usr 
 // NewerSlurm returns a command that becomes the one behind it. To that and to all that it starts Debian 13's Slurm 24.11
 // is what is installed; make newer-slurm has unpacked it. Where it has not, the error is [os.ErrNotExist]. Only root can run it.
 func NewerSlurm() (under []string, err error) {
-	caches, err := os.UserCacheDir()
+	usr, err := unpackedUsr("slurm-trixie", "newer-slurm")
 	if err != nil {
-		return nil, fmt.Errorf("find the newer Slurm: %w", err)
-	}
-	usr := filepath.Join(caches, "switchyard-tools", "slurm-trixie", "usr")
-	if _, err = os.Stat(usr); err != nil {
-		return nil, fmt.Errorf("no newer Slurm; make newer-slurm unpacks it: %w", err)
+		return nil, err
 	}
 	under = []string{"unshare", "--mount", "sh", "-c", swapUsr, usr}
 	version, err := exec.Command(under[0], append(under[1:], "slurmctld", "-V")...).CombinedOutput() //nolint:gosec,noctx // it ends at once
@@ -34,4 +30,27 @@ func NewerSlurm() (under []string, err error) {
 		return nil, fmt.Errorf("%s has not Slurm 24.11: %w: %s; remove %s and run make newer-slurm", usr, err, version, filepath.Dir(usr))
 	}
 	return under, nil
+}
+
+// WorkflowTools returns a command that becomes the one behind it. To that and to all that it starts Debian 12's Snakemake, Toil and
+// GNU parallel are installed; make workflow-tools has unpacked them. Where it has not, the error is [os.ErrNotExist]. Only root can run it.
+func WorkflowTools() (under []string, err error) {
+	usr, err := unpackedUsr("workflow-tools", "workflow-tools")
+	if err != nil {
+		return nil, err
+	}
+	return []string{"unshare", "--mount", "sh", "-c", `mount -t overlay overlay -o lowerdir="$0:/usr" /usr && exec "$@"`, usr}, nil
+}
+
+// unpackedUsr is the directory usr of the packages that a target of the Makefile has unpacked.
+func unpackedUsr(name, target string) (string, error) {
+	caches, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find what make %s unpacks: %w", target, err)
+	}
+	usr := filepath.Join(caches, "switchyard-tools", name, "usr")
+	if _, err = os.Stat(usr); err != nil {
+		return "", fmt.Errorf("nothing is unpacked; run make %s: %w", target, err)
+	}
+	return usr, nil
 }
