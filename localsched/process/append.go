@@ -15,9 +15,12 @@ import (
 
 // appendMain writes its input behind what is in a file, with the rights of the account. An earlier try,
 // if there was one, began when the file had the size that is given.
-func appendMain(path string, earlier []string) int {
+func appendMain(path, umask string, earlier []string) int {
 	unix.CloseOnExec(allFD)
-	unix.Umask(0o022)
+	if err := setUmask(umask); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitUsage
+	}
 	a := appending{from: bufio.NewReader(os.Stdin), ask: os.Stdout, answers: os.NewFile(allFD, "all")}
 	for _, word := range earlier {
 		began, err := strconv.ParseInt(word, 10, 64)

@@ -186,6 +186,7 @@ func execScript(p plan) error {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
 		return fmt.Errorf("unblock the signals: %w", err)
 	}
+	setLimits(p.Limits)                                                            // as the last: this program may need more
 	env := append(slices.Clip(p.Env), "SLURM_TASK_PID="+strconv.Itoa(os.Getpid())) // the script keeps this process's number
 	for pause := time.Millisecond; ; pause *= 2 {
 		if p.StartBy != 0 && protocol.InstantOf(time.Now()) > p.StartBy {

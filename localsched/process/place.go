@@ -29,9 +29,12 @@ const (
 var errCut = errors.New("the delivery was cut off")
 
 // deliverMain writes its input to a path. It has the rights of the account.
-func deliverMain(path string) int {
+func deliverMain(path, umask string) int {
 	unix.CloseOnExec(allFD)
-	unix.Umask(0o022)
+	if err := setUmask(umask); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitUsage
+	}
 	return placed(place(path, os.Stdin, os.NewFile(allFD, "all")))
 }
 

@@ -56,19 +56,42 @@ func ShimMain(args []string) int {
 	switch {
 	case len(args) == 1 && args[0] == execWord:
 		return execMain()
-	case len(args) == 2 && args[0] == deliverWord:
-		return deliverMain(args[1])
-	case (len(args) == 2 || len(args) == 3) && args[0] == appendWord:
-		return appendMain(args[1], args[2:])
-	case len(args) == 2 && args[0] == packWord:
-		return packMain(args[1])
-	case len(args) >= 3 && args[0] == unpackWord:
-		return unpackMain(args[1], args[2:])
 	case len(args) == 1 && args[0] != deliverWord:
 		return watchMain(args[0], os.Args[:len(os.Args)-1])
 	}
+	if code, ok := filesMain(args); ok {
+		return code
+	}
 	fmt.Fprintln(os.Stderr, "the shim is started by the peer; it is no command for people")
 	return exitUsage
+}
+
+// filesMain does something with files as an account; false: the words are of nothing like that.
+func filesMain(args []string) (code int, ok bool) {
+	switch {
+	case len(args) == 3 && args[0] == deliverWord:
+		return deliverMain(args[1], args[2]), true
+	case (len(args) == 3 || len(args) == 4) && args[0] == appendWord:
+		return appendMain(args[1], args[2], args[3:]), true
+	case len(args) == 2 && args[0] == packWord:
+		return packMain(args[1]), true
+	case len(args) >= 4 && args[0] == unpackWord:
+		return unpackMain(args[1], args[2], args[3:]), true
+	}
+	return smallFilesMain(args)
+}
+
+// smallFilesMain is the part of filesMain about marks, and files that are read.
+func smallFilesMain(args []string) (code int, ok bool) {
+	switch {
+	case len(args) == 2 && args[0] == markWord:
+		return markMain(args[1]), true
+	case len(args) == 2 && args[0] == readWord:
+		return readMarkMain(args[1]), true
+	case len(args) == 4 && args[0] == readFileWord:
+		return readFileMain(args[1], args[2], args[3]), true
+	}
+	return 0, false
 }
 
 // watchMain runs the job of a directory, if no other shim has, and writes down how

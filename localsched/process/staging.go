@@ -9,13 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -34,13 +30,7 @@ func (d *Deliverer) Pack(ctx context.Context, name, dir string, files []protocol
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, executable(d.Shim[0]), append(slices.Clone(d.Shim[1:]), packWord, dir)...) //nolint:gosec // the peer's own command
-	cmd.Dir, cmd.Env = "/", shimEnv()
-	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: from.UID, Gid: from.GID, Groups: from.Groups}}
-	}
+	cmd := d.command(ctx, from, packWord, dir)
 	said := new(bytes.Buffer)
 	to := &notedWriter{w: w}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(list), to, said
@@ -96,9 +86,12 @@ func (d *Deliverer) Unpack(ctx context.Context, name, dir string, umask int, fil
 
 // unpackMain puts the files of an archive into a directory, with the rights of the account. The words are the number of
 // patterns, these, and the names of links.
-func unpackMain(dir string, words []string) int {
+func unpackMain(dir, umask string, words []string) int {
 	unix.CloseOnExec(allFD)
-	unix.Umask(0o022)
+	if err := setUmask(umask); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitUsage
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGHUP, unix.SIGINT)
 	defer stop()
 	patterns, err := strconv.Atoi(words[0])
