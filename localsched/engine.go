@@ -60,6 +60,12 @@ var (
 	ErrStarted   = errors.New("the job has started")
 )
 
+// PlanningEngine is an [Engine] that says when it plans to start pending jobs.
+type PlanningEngine interface {
+	// PlannedStarts is as that of a [StartPlanner].
+	PlannedStarts(now protocol.Instant, tags []protocol.Tag) ([]PlannedStart, error)
+}
+
 // DelayEstimator is an [Engine] that calculates which jobs a new job would delay.
 type DelayEstimator interface {
 	// Delays returns, for each job alone, the largest delay of the pending jobs of a site if the job

@@ -58,6 +58,31 @@ type Runner interface {
 	Forget(ctx context.Context, tag protocol.Tag) error
 }
 
+// Priority is another priority of a job in the local queue.
+type Priority struct {
+	Tag      protocol.Tag `json:"tag"`
+	Priority int64        `json:"priority"` // as [protocol.Request.Priority]
+}
+
+// Prioritizer is a [Scheduler] whose local queue is in the order of priorities.
+type Prioritizer interface {
+	// SetPriorities gives jobs other priorities. Those that are not pending are passed over.
+	SetPriorities(ctx context.Context, priorities []Priority) error
+}
+
+// PlannedStart is when the batch system now plans to start a job that is pending.
+type PlannedStart struct {
+	Tag   protocol.Tag
+	Start protocol.Instant // by the clock of the site; it may have passed
+}
+
+// StartPlanner is a [Scheduler] whose batch system has a plan for its queue.
+type StartPlanner interface {
+	// PlannedStarts says when the jobs would start by the present plan: if nothing more came and every job ran until
+	// its time limit. Jobs that are not pending, or for which no start is planned, are left out.
+	PlannedStarts(ctx context.Context, tags []protocol.Tag) ([]PlannedStart, error)
+}
+
 // LocalID is the batch system's own name of a job, for people.
 type LocalID string
 

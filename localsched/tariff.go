@@ -56,6 +56,16 @@ type chargingReserver struct {
 	Reserver
 }
 
+// PlannedStarts implements [StartPlanner].
+func (c Charging) PlannedStarts(ctx context.Context, tags []protocol.Tag) ([]PlannedStart, error) {
+	return PlannedStarts(ctx, c.Scheduler, tags)
+}
+
+// SetPriorities implements [Prioritizer].
+func (c Charging) SetPriorities(ctx context.Context, priorities []Priority) error {
+	return SetPriorities(ctx, c.Scheduler, priorities)
+}
+
 // Quote implements [Planner].
 func (c Charging) Quote(ctx context.Context, query Query) ([]protocol.Quote, error) {
 	quotes, err := c.Scheduler.Quote(ctx, query)

@@ -228,6 +228,19 @@ func (d *Driver) Tick(now protocol.Instant) error {
 	return nil
 }
 
+// SetPriorities gives pending jobs of the built-in engine other priorities. Those that are not pending are passed over.
+func (d *Driver) SetPriorities(now protocol.Instant, priorities []localsched.Priority) {
+	if d.builtin == nil {
+		return
+	}
+	for _, one := range priorities {
+		if j := d.jobs[one.Tag]; j != nil && !j.started {
+			j.Priority = one.Priority
+		}
+	}
+	d.applyAndUpdate(now, d.builtin.SetPriorities(now, priorities))
+}
+
 // applyAndUpdate applies the actions of the engine, then the state of the power budget.
 func (d *Driver) applyAndUpdate(now protocol.Instant, actions localsched.Actions) {
 	d.apply(now, actions)

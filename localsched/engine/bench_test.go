@@ -358,3 +358,28 @@ func cpuSeconds(b *testing.B) float64 {
 	}
 	return float64(used.Utime.Sec+used.Stime.Sec) + float64(used.Utime.Usec+used.Stime.Usec)/1e6
 }
+
+// BenchmarkPlannedStarts asks when each of 10,000 pending jobs is planned to start, as peers do every minute.
+func BenchmarkPlannedStarts(b *testing.B) {
+	for _, name := range []string{"easy", "conservative", engine.MultifactorName} {
+		policy, err := engine.Named(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		e := engine.New(cpus(256), policy)
+		var tags []protocol.Tag
+		for _, one := range load(10_000, 100) {
+			if _, err := e.Submit(0, one.job); err != nil {
+				b.Fatal(err)
+			}
+			tags = append(tags, one.job.Tag)
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if planned := e.PlannedStarts(0, tags); len(planned) < 9_000 {
+					b.Fatalf("%d starts are planned", len(planned))
+				}
+			}
+		})
+	}
+}

@@ -109,6 +109,20 @@ func (e *Engine) SetPolicy(now protocol.Instant, policy Policy) localsched.Actio
 	return e.Pass(now)
 }
 
+// SetPriorities gives pending jobs other priorities, and makes a pass. Jobs that are not pending are passed over.
+func (e *Engine) SetPriorities(now protocol.Instant, priorities []localsched.Priority) localsched.Actions {
+	of := make(map[int]int64, len(priorities))
+	for _, one := range priorities {
+		if slot, err := e.tags.get(one.Tag); err == nil && e.core.entries[slot].state == queued {
+			of[slot] = one.Priority
+		}
+	}
+	if len(of) > 0 {
+		e.core.SetPriorities(now, of)
+	}
+	return e.Pass(now)
+}
+
 // Tick says which running jobs have reached their limit, each job once, and
 // starts the jobs whose reserved start has come. When jobs end at their limit,
 // report that first.

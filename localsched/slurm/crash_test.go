@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -178,7 +179,7 @@ func (c cluster) nodesAnswer(t *testing.T) {
 	again := time.Now().Add(5 * time.Second)
 	eventually(t, "the nodes answer", func() bool {
 		states, err := c.run("sinfo", "-h", "-p", "batch", "-N", "-o", "%T")
-		if err == nil && !strings.Contains(states, "down") && !strings.Contains(states, "unknown") && !strings.Contains(states, "*") {
+		if err == nil && !slices.ContainsFunc([]string{"down", "drain", "unknown", "*"}, func(bad string) bool { return strings.Contains(states, bad) }) {
 			return true
 		}
 		if time.Now().After(again) {
@@ -202,6 +203,26 @@ func (c cluster) starting(t *testing.T, id string) {
 	eventually(t, "Slurm starts it", func() bool { return c.must(t, "squeue", "-h", "-t", "R", "-j", id, "-o", "%A") == id })
 }
 
+// heldJob opens a site that holds what it submits, and makes a job, not submitted yet, whose story is
+// shown if the test fails. It returns the job's home as well.
+func heldJob(t *testing.T, script string) (s *site, job localsched.Submission, dir string) {
+	t.Helper()
+	siteB.Lock()
+	t.Cleanup(siteB.Unlock)
+	s = openSite(t, "siteB", func(c *slurm.Config) {
+		c.Extra = []string{"--hold"}
+		slurm.SetKilledPatience(c, ample)
+	})
+	dir = homeDir(t)
+	job = home(dir, script)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.story(job.Tag))
+		}
+	})
+	return s, job, dir
+}
+
 // TestForgottenWaiting: jobs that wait when a controller is killed, and which it then does not know,
 // or cancels by itself ("Could not launch job 6 and not able to requeue it, cancelling job", slurmd
 // says), are submitted again, and run once.
@@ -214,20 +235,8 @@ func TestForgottenWaiting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const here = cluster("siteB")
-			siteB.Lock()
-			defer siteB.Unlock()
-			s := openSite(t, here, func(c *slurm.Config) {
-				c.Extra = []string{"--hold"}
-				slurm.SetKilledPatience(c, ample)
-			})
-			dir := homeDir(t)
-			job := home(dir, "echo ran >> ran")
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Log(s.story(job.Tag))
-				}
-			})
+			s, job, dir := heldJob(t, "echo ran >> ran")
+			here := s.cluster
 			defer here.signalNodes(t, syscall.SIGCONT)
 			first, next := forgotten(t, s, job), ""
 			here.signalNodes(t, syscall.SIGCONT)
@@ -311,6 +320,67 @@ func TestForgottenRunning(t *testing.T) {
 	got := s.awaitEnd(t, job.Tag)
 	if got.State != protocol.NodeFail || !strings.Contains(got.Reason, "Slurm has lost the job after it had started") || ran() != "ran\n" {
 		t.Errorf("it ran %q and is %+v", ran(), got)
+	}
+}
+
+// TestForgottenStart: a job that runs when a controller is killed, and which it then takes for one
+// that waits, did not end by itself, and nobody cancelled it.
+func TestForgottenStart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hidden bool // the node does not report that it runs the job
+		reason string
+	}{
+		"its node ends it":               {false, "Slurm started the job a second time, which was prevented"},
+		"slurmd does not start it again": {true, "CANCELLED in Slurm about when its controller was started"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, job, dir := heldJob(t, "echo ran >> ran; until [ -e stop ]; do sleep 0.1; done; : > stopped")
+			here := s.cluster
+			s.submitUntilTaken(t, job)
+			id := s.waiting(t, job.Tag)
+			back := here.saved(t)
+			here.must(t, "scontrol", "release", id)
+			ran := func() string {
+				text, _ := os.ReadFile(filepath.Join(dir, "ran"))
+				return string(text)
+			}
+			eventually(t, "its script runs", func() bool { return ran() == "ran\n" })
+			if c.hidden {
+				here.hideSteps(t, id)
+				defer func() { // nobody else ends it
+					if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o600); err != nil {
+						t.Error(err)
+					}
+					eventually(t, "it stops", func() bool {
+						_, err := os.Stat(filepath.Join(dir, "stopped"))
+						return err == nil
+					})
+					here.nodesAnswer(t) // the controller has drained the node
+				}()
+			}
+			back()
+			here.must(t, "scontrol", "release", id)
+			got := s.awaitEnd(t, job.Tag)
+			if got.State != protocol.NodeFail || !strings.Contains(got.Reason, c.reason) || ran() != "ran\n" {
+				t.Errorf("it ran %q and is %+v", ran(), got)
+			}
+		})
+	}
+}
+
+// hideSteps removes the sockets by which slurmd reaches what it runs of a job.
+func (c cluster) hideSteps(t *testing.T, id string) {
+	t.Helper()
+	sockets, err := filepath.Glob(c.path("spool/*/*_" + id + ".*"))
+	if err != nil || len(sockets) == 0 {
+		t.Fatalf("the job's sockets are %v, %v", sockets, err)
+	}
+	for _, socket := range sockets {
+		if err = os.Remove(socket); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

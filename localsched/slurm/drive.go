@@ -173,11 +173,12 @@ func (s *Scheduler) examine(seen *snapshot, j *job) (work func(context.Context))
 	return nil
 }
 
-// setSuspended reports that Slurm has suspended a job that runs, or has it go on, if that is new.
+// setSuspended reports that Slurm has suspended a job that runs, has it go on, or has changed its time limit,
+// if that is new.
 func (s *Scheduler) setSuspended(j *job, is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if j.state != running || j.suspended == is {
+	if j.state != running {
 		return
 	}
 	reason := ""
@@ -198,6 +199,9 @@ func (s *Scheduler) recognize(j *job, e *entry) {
 	}
 	if e.placed {
 		j.nodes = e.nodes
+	}
+	if e.placed && e.limit > 0 && e.limit != protocol.Never {
+		j.limit = e.limit
 	}
 }
 

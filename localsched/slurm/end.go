@@ -129,10 +129,15 @@ func (s *Scheduler) Forget(ctx context.Context, tag protocol.Tag) error {
 
 // finish enters how a job ended, durably before it is reported.
 func (s *Scheduler) finish(j *job, end spool.End) {
+	end, err := j.record.Settle(j.dir, end)
+	if err != nil {
+		s.config.Log.Error("job_end_save_failed", "job", j.tag.String(), "error", spool.ExplainFull(err), "advice", "free space in the spool; the peer retries")
+		return
+	}
 	if !s.addFiles(j, &end) {
 		return // the next look, or the next Open, finds it ended again
 	}
-	err := s.saveEnd(j, endRecord{End: end})
+	err = s.saveEnd(j, endRecord{End: end})
 	if err != nil {
 		s.config.Log.Error("job_end_save_failed", "job", j.tag.String(), "error", err, "advice", "free space in the spool; the peer retries")
 		return
@@ -165,9 +170,7 @@ const (
 // addFiles adds a job's files to how it ended. It returns false if that is to be done again at a later look: there is
 // no room for what goes back with it, and the job's end was not asked for.
 func (s *Scheduler) addFiles(j *job, end *spool.End) (done bool) {
-	s.mu.Lock()
-	killed := j.killed
-	s.mu.Unlock()
+	killed := s.wasKilled(j)
 	waiting := j.packing
 	var full bool
 	switch {

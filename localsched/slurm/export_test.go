@@ -434,6 +434,19 @@ func (l *Look) Start(r protocol.Request) (at protocol.Instant, partition, declin
 	return found.start, found.partition.name, found.declined
 }
 
+// PlannedStarts are those of the jobs that wait, by their numbers.
+func (l *Look) PlannedStarts() map[uint32]protocol.Instant {
+	planned := map[uint32]protocol.Instant{}
+	for i := range l.seen.plan.cluster.queue {
+		if e := &l.seen.plan.cluster.queue[i]; e.waits() {
+			if start, known := l.seen.plannedStart(e); known {
+				planned[e.ID] = start
+			}
+		}
+	}
+	return planned
+}
+
 // Capacity is what the site states.
 func (l *Look) Capacity() protocol.Capacity { return l.seen.capacity() }
 
@@ -461,4 +474,14 @@ func (s *Scheduler) Unsee() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.snapshot = nil
+}
+
+// AdviceOn are the log events about the settings that scontrol show config prints.
+func AdviceOn(config string) (events []string) {
+	f := siteFacts{config: parseConfig(config)}
+	f.findJobComp(Config{})
+	for _, one := range f.advice() {
+		events = append(events, one.event)
+	}
+	return events
 }

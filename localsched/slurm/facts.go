@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -43,11 +45,15 @@ func (c *commands) facts(ctx context.Context, config Config) (f siteFacts, err e
 	}
 	f.config = parseConfig(out)
 	f.sacct = strings.HasSuffix(f.config["AccountingStorageType"], "/slurmdbd") && c.check("sacct") == nil
+	f.findJobComp(config)
+	return f, nil
+}
+
+func (f *siteFacts) findJobComp(config Config) {
 	f.jobComp = config.JobComp
 	if f.jobComp == "" && strings.HasSuffix(f.config["JobCompType"], "/filetxt") {
 		f.jobComp = f.config["JobCompLoc"]
 	}
-	return f, nil
 }
 
 // booted is when the controller was started, by its clock; 0 if it does not report it.
@@ -99,13 +105,48 @@ func parseConfig(out string) map[string]string {
 }
 
 // advise logs the settings of Slurm that withhold information from the adapter.
-func (f siteFacts) advise(log *slog.Logger) {
+func (f *siteFacts) advise(log *slog.Logger) {
 	log.Info("slurm_found", "cluster", f.config["ClusterName"], "version", f.config["SLURM_VERSION"], "jobcomp", f.jobComp, "sacct", f.sacct)
+	for _, one := range f.advice() {
+		log.Warn(one.event, "why", one.What, "advice", one.Remedy) //nolint:sloglint // the events are constants of advice
+	}
+}
+
+// Advice is about a setting of Slurm that withholds information from the adapter.
+type Advice struct {
+	What   string // what is missing
+	Remedy string
+
+	event string // in the log
+}
+
+func (f *siteFacts) advice() (all []Advice) {
 	if f.jobComp == "" && !f.sacct {
-		log.Warn("slurm_forgets_ends", "min_job_age", f.config["MinJobAge"],
-			"advice", "set JobCompType=jobcomp/filetxt or use slurmdbd, so that ends are known for longer than MinJobAge")
+		all = append(all, Advice{
+			"results of jobs are known only for MinJobAge = " + f.config["MinJobAge"],
+			"set JobCompType=jobcomp/filetxt or use slurmdbd, so that ends are known for longer than MinJobAge", "slurm_forgets_ends",
+		})
 	}
 	if f.config["EnforcePartLimits"] == "NO" {
-		log.Warn("slurm_accepts_impossible_jobs", "advice", "set EnforcePartLimits=ALL in slurm.conf")
+		all = append(all, Advice{
+			"jobs that can never run are accepted (EnforcePartLimits = NO)", "set EnforcePartLimits=ALL in slurm.conf", "slurm_accepts_impossible_jobs",
+		})
 	}
+	if os.Geteuid() != 0 && slices.Contains(strings.Split(f.config["PrivateData"], ","), "jobs") {
+		all = append(all, Advice{
+			"jobs of other users may not be shown to this account (PrivateData has jobs), so that quoted waits would be too short",
+			"run the peer as root or SlurmUser, or take jobs out of PrivateData in slurm.conf", "slurm_hides_jobs",
+		})
+	}
+	return all
+}
+
+// Advise asks the controller for its settings, and says which of them withhold information.
+func Advise(ctx context.Context, config Config) ([]Advice, error) {
+	config = config.withDefaults()
+	f, err := newCommands(config).facts(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return f.advice(), nil
 }

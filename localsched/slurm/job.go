@@ -39,10 +39,11 @@ type job struct {
 	native    nativeRecord
 	since     time.Time // when Slurm acknowledged it
 	claim     claim
-	suspended bool   // while it runs
-	killed    bool   // somebody has asked for its end
-	full      bool   // the spool's disk was full while it ran
-	nodes     string // that Slurm says it has or had; empty: not seen
+	suspended bool              // while it runs
+	killed    bool              // somebody has asked for its end
+	full      bool              // the spool's disk was full while it ran
+	limit     protocol.Duration // with which Slurm has it run; 0: not seen
+	nodes     string            // that Slurm says it has or had; empty: not seen
 	tally     tally
 	closed    time.Time // when it was first seen to have ended; its tally has its last reading
 
@@ -95,5 +96,14 @@ func (j *job) owner() spool.Account { return j.record.Account }
 
 // change reports the job in a state that is not a last one.
 func (j *job) change(state protocol.State, reason string) localsched.Change {
-	return localsched.Change{Tag: j.tag, State: state, Reason: reason, Started: j.claim.started}
+	return localsched.Change{Tag: j.tag, State: state, Reason: reason, Started: j.claim.started, TimeLimit: j.changedLimit()}
+}
+
+// changedLimit is the time limit that Slurm or an administrator has given the job instead of the one that it asked
+// for; 0: neither has.
+func (j *job) changedLimit() protocol.Duration {
+	if asked := protocol.Duration(minutes(j.record.Submission.Spec.WallTime)) * protocol.Minute; j.limit == asked {
+		return 0
+	}
+	return j.limit
 }

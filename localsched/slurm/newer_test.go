@@ -20,7 +20,7 @@ var newer = flag.String("newer", newerByDefault, "run the tests that match `rege
 
 // newerByDefault is the part of the conformance suite that reads the most of what Slurm's commands print. All
 // of it takes minutes of CPU time.
-const newerByDefault = "^TestConformance$/" +
+const newerByDefault = "^(TestConformance|TestTimeMinOfSlurm)$/" +
 	"^(the_load_counts_what_runs_and_what_waits|quotes_change_nothing|a_job_runs_to_its_end|submit_refuses_what_never_fits|" +
 	"a_withdrawn_job_never_runs|a_killed_job_is_cancelled|exit_codes_and_signals_are_reported|environment_and_arguments_arrive|" +
 	"held_room_is_kept_for_its_job|jobs_that_ended_meanwhile_are_reported_after_a_restart)$"

@@ -30,6 +30,11 @@ func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 		end.Reason = "Slurm started the job a second time, which was prevented; how the first one ended is not known"
 		return end
 	}
+	if end.State == protocol.Cancelled && !s.wasKilled(j) && s.refusedLaunch(ctx, j, e) {
+		end.State = protocol.NodeFail
+		end.Reason = "CANCELLED in Slurm about when its controller was started: by Slurm, which may have started it twice, or by scancel"
+		return end
+	}
 	end.Reason = s.reasonFor(j, e, end)
 	return end
 }
@@ -41,14 +46,11 @@ func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 // refuses and cancels, or takes it to run until its limit or until its node is missed. That the
 // wrapper received no TERM is no proof: the signal may have reached the script alone.
 func (s *Scheduler) endedItself(j *job, e entry, last exit, refused func() bool) bool {
-	s.mu.Lock()
-	killed := j.killed
-	s.mu.Unlock()
 	switch e.state {
 	case "COMPLETED", "FAILED":
 		return true
 	case "CANCELLED":
-		return !killed && last.endedByItself(e.end) && (last.before(e.end) || refused())
+		return !s.wasKilled(j) && last.endedByItself(e.end) && (last.before(e.end) || refused())
 	case "TIMEOUT", "DEADLINE", "PREEMPTED":
 		return last.endedByItself(e.end) && last.before(e.end)
 	case "NODE_FAIL":
@@ -58,31 +60,33 @@ func (s *Scheduler) endedItself(j *job, e entry, last exit, refused func() bool)
 	return false
 }
 
+// wasKilled reports whether the peer had the job ended.
+func (s *Scheduler) wasKilled(j *job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return j.killed
+}
+
 // refusedLaunch reports whether a job that is cancelled may be one that slurmd has refused to launch
-// once more. While the controller does not answer it was perhaps killed.
+// once more, as one that ended before or that still runs; the latter then has been ended by its node. While the controller does not answer it was perhaps killed.
 func (s *Scheduler) refusedLaunch(ctx context.Context, j *job, e entry) bool {
 	booted, err := s.commands.booted(ctx)
 	if err != nil && ctx.Err() == nil {
-		s.config.Log.Warn("boot_time_unknown", "job", j.tag.String(), "error", err, "advice", "none: the script's own end counts")
+		s.config.Log.Warn("boot_time_unknown", "job", j.tag.String(), "error", err, "advice", "none: Slurm may have cancelled it by itself")
 	}
 	return err != nil || s.afterKill(&e, booted)
 }
 
 // reasonFor explains an end by Slurm's word for it.
 func (s *Scheduler) reasonFor(j *job, e entry, end spool.End) string {
-	s.mu.Lock()
-	killed := j.killed
-	s.mu.Unlock()
+	killed := s.wasKilled(j)
 	switch {
 	case end.State == protocol.Completed:
 		return ""
 	case end.State == protocol.Cancelled && killed:
 		return "killed on request"
-	case end.State == protocol.Timeout && end.Ran < j.record.Submission.Spec.WallTime:
-		return fmt.Sprintf("%s: Slurm ended it at an earlier limit than its wall-time limit of %s; ask the site's administrators",
-			e.state, j.record.Submission.Spec.WallTime.Text())
 	case end.State == protocol.Timeout:
-		return fmt.Sprintf("%s: reached its wall-time limit of %s", e.state, j.record.Submission.Spec.WallTime.Text())
+		return e.state + ": " + j.limitReached(end.Ran)
 	case e.state == "FAILED":
 		return failure(end.ExitCode, end.Signal)
 	case e.state == "PREEMPTED" && j.record.Submission.Spec.Requeue:
@@ -95,6 +99,19 @@ func (s *Scheduler) reasonFor(j *job, e entry, end spool.End) string {
 		return e.state
 	}
 	return e.state + ": " + e.reason
+}
+
+// limitReached explains the end of a job that has run for some time when its limit had come.
+func (j *job) limitReached(ran protocol.Duration) string {
+	spec := &j.record.Submission.Spec
+	switch asked, had := spec.WallTime.Text(), j.changedLimit(); {
+	case spec.MinTime > 0 && had != 0:
+		return fmt.Sprintf("reached the time limit of %s that it had in Slurm; it asked for %s", had.Text(), asked)
+	case ran < spec.WallTime:
+		return fmt.Sprintf("Slurm ended it at an earlier limit than its wall-time limit of %s; ask the site's administrators", asked)
+	default:
+		return "reached its wall-time limit of " + asked
+	}
 }
 
 // byExit is an outcome by what the wrapper has written down.

@@ -36,6 +36,8 @@ type queuePlan struct {
 	sets  map[setOf]*nodeSet
 	kinds []protocol.Resource // of resources that the plan counts, without counts
 	plan  *plan               // nil: there is none yet
+
+	pending map[uint32]protocol.Instant // starts of the jobs that wait, by their numbers in Slurm
 }
 
 // setOf names the nodes of a partition that meet a constraint; an empty one all meet.
@@ -53,9 +55,7 @@ type placement struct {
 func (o *queuePlan) starts(now protocol.Instant, ahead, jobs []admittedJob) []placement {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.plan == nil {
-		o.model()
-	}
+	o.model()
 	then := o.plan
 	if len(ahead) > 0 {
 		then = o.plan.clone()
@@ -106,8 +106,20 @@ func (o *queuePlan) declineReason(w admittedJob) string {
 	return "PartitionConfig: the nodes of " + strings.Join(namesOf(w.partitions), ", ") + " together do not have what it needs"
 }
 
-// model plans what runs and what waits.
+// startOf is when a job that waits would start; false: it is not planned, or no start is in sight.
+func (o *queuePlan) startOf(e *entry) (protocol.Instant, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.model()
+	start, planned := o.pending[e.ID]
+	return start, planned && start < endOfTime
+}
+
+// model plans what runs and what waits, unless that is done. The lock is held.
 func (o *queuePlan) model() {
+	if o.plan != nil {
+		return
+	}
 	c := o.cluster
 	o.kinds = c.kinds()
 	o.plan = newPlan(c.at, o.stepsOf((*node).takesJobs))
@@ -130,6 +142,7 @@ func (o *queuePlan) model() {
 	for i, n := range c.nodes {
 		free[i] = n.busy
 	}
+	o.pending = map[uint32]protocol.Instant{}
 	arrays := map[string][]protocol.Instant{} // when their tasks end
 	for _, e := range c.running() {
 		o.run(e, index, free)
@@ -145,6 +158,7 @@ func (o *queuePlan) model() {
 			from, ends = ends[0], ends[1:]
 		}
 		start := o.plan.add(o.demandsOf(e), from)
+		o.pending[e.ID] = start
 		arrays[e.array] = append(ends, start.Add(o.lasts(e)))
 	}
 }

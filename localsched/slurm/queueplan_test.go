@@ -27,6 +27,7 @@ type line struct {
 	on                  string // its nodes; empty: it waits
 	minutes             int    // until its end; when it waits, its limit
 	priority            int
+	starts              int // in so many minutes, as Slurm plans it; 0: it does not
 	reason              string
 	whole               bool
 	gres                string // on each node; empty: none
@@ -36,6 +37,9 @@ func (l line) String() string {
 	state, start, end, reason, over := "RUNNING", clock(0), clock(l.minutes), "None", "OK"
 	if l.on == "" {
 		state, start, end, reason = "PENDING", "N/A", "N/A", "Priority"
+	}
+	if l.starts != 0 {
+		start = clock(l.starts)
 	}
 	if l.reason != "" {
 		reason = l.reason

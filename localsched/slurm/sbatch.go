@@ -23,6 +23,9 @@ func shape(r protocol.Request, partitions string, m machine) []string {
 		partitionOption(partitions),
 		"--time=" + strconv.FormatInt(minutes(r.WallTime), 10),
 	}
+	if r.MinTime > 0 {
+		args = append(args, "--time-min="+strconv.FormatInt(minutes(r.MinTime), 10))
+	}
 	switch l := r.Layout; {
 	case l.MemoryPerCPU > 0:
 		args = append(args, "--mem-per-cpu="+strconv.FormatInt(l.MemoryPerCPU, 10)+"M")
@@ -115,6 +118,9 @@ func (c *commands) sbatch(ctx context.Context, dir string, record spool.Job, nam
 	all := []string{
 		"--parsable", "--job-name=" + jobName(record.Submission.Spec.Name, name), "--comment=" + commentOf(record, name), "--no-requeue", "--export=NONE", "--propagate=NONE",
 		"--chdir=" + record.WorkDir(dir), "--open-mode=append", "--output=" + log, "--error=" + log,
+	}
+	if nice := record.Submission.Spec.Nice; nice > 0 {
+		all = append(all, "--nice="+strconv.FormatInt(nice, 10))
 	}
 	all = append(all, signalOption(record.Submission.Payload.LimitSignal)...)
 	if os.Geteuid() == 0 {

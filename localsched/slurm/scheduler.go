@@ -145,9 +145,9 @@ func (s *Scheduler) Describe(ctx context.Context) (localsched.Description, error
 	if err != nil {
 		return localsched.Description{}, err
 	}
-	d := localsched.Description{Name: "slurm", Capacity: now.capacity()}
+	d := localsched.Description{Name: "slurm", Capacity: now.capacity(), Capabilities: []string{localsched.Associations}}
 	if s.config.Reservations {
-		d.Capabilities = []string{localsched.Reserve}
+		d.Capabilities = append(d.Capabilities, localsched.Reserve)
 	}
 	return d, nil
 }

@@ -40,7 +40,9 @@ func launch(dir string, record spool.Job) string {
 	return strings.NewReplacer(
 		"@TAG@", sub.Tag.String(),
 		"@CLAIM@", quote(filepath.Join(dir, claimDir)),
+		"@UMASK@", fmt.Sprintf("%#03o", sub.Payload.JobUmask()),
 		"@LIMIT@", fileLimit(record.FileLimit()),
+		"@LIMITS@", shellLimits(sub.Payload.LimitsAt(sub.Guest)),
 		"@LOST@", strconv.Itoa(exitClaimLost),
 		"@LATE@", cancelAfter(sub.StartBy),
 		"@NEVER@", neverAfter(sub.StartBy, filepath.Join(dir, claimDir)),
@@ -93,7 +95,7 @@ trap : HUP INT QUIT USR1 USR2
 @FORWARD@
 (
 	exec 2>trouble
-	umask 022
+	umask @UMASK@
 	@LIMIT@
 	cd -- @WORK@ || exit 126
 	@STDIN@
@@ -102,6 +104,7 @@ trap : HUP INT QUIT USR1 USR2
 	@NEVER@
 	unset @UNSET@
 	@EXPORT@
+	@LIMITS@
 	exec "$env" ${default:-} @COMMAND@
 )@BACKGROUND@
 code=$?

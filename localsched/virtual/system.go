@@ -243,6 +243,18 @@ func (s *System[T]) CancelReservation(tag protocol.Tag) error {
 // Reservations are the tags with an advance reservation that no job has taken.
 func (s *System[T]) Reservations() []protocol.Tag { return s.driver.Reservations() }
 
+// SetPriorities gives pending jobs other priorities.
+func (s *System[T]) SetPriorities(priorities []localsched.Priority) error {
+	s.driver.SetPriorities(s.runner.Now(), priorities)
+	return s.carryOut()
+}
+
+// PlannedStarts says when pending jobs are planned to start, as [localsched.StartPlanner] wants it.
+func (s *System[T]) PlannedStarts(tags []protocol.Tag) ([]localsched.PlannedStart, error) {
+	starts, err := s.driver.PlannedStarts(s.runner.Now(), tags)
+	return starts, fault(err)
+}
+
 // SetRules has other rules hold from here on.
 func (s *System[T]) SetRules(rules driver.Rules) error {
 	s.driver.SetRules(s.runner.Now(), rules)

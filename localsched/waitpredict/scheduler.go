@@ -55,6 +55,16 @@ func (r *reserver) CancelReservation(ctx context.Context, tag protocol.Tag) erro
 	return err
 }
 
+// SetPriorities implements [localsched.Prioritizer].
+func (s *Scheduler) SetPriorities(ctx context.Context, priorities []localsched.Priority) error {
+	return localsched.SetPriorities(ctx, s.Scheduler, priorities)
+}
+
+// PlannedStarts implements [localsched.StartPlanner].
+func (s *Scheduler) PlannedStarts(ctx context.Context, tags []protocol.Tag) ([]localsched.PlannedStart, error) {
+	return localsched.PlannedStarts(ctx, s.Scheduler, tags)
+}
+
 // Quote implements [localsched.Planner].
 func (s *Scheduler) Quote(ctx context.Context, query localsched.Query) ([]protocol.Quote, error) {
 	quotes, err := s.Scheduler.Quote(ctx, query)

@@ -59,6 +59,37 @@ func (c checkedScheduler) Quote(ctx context.Context, query localsched.Query) ([]
 	})
 }
 
+// PlannedStarts implements [localsched.StartPlanner].
+func (c checkedScheduler) PlannedStarts(ctx context.Context, tags []protocol.Tag) ([]localsched.PlannedStart, error) {
+	call := func() ([]localsched.PlannedStart, error) { return localsched.PlannedStarts(ctx, c.scheduler, tags) }
+	return guarded(scheduler, "PlannedStarts", call, func(starts []localsched.PlannedStart) error { return checkPlannedStarts(tags, starts) })
+}
+
+// checkPlannedStarts checks that starts are of jobs that were asked about, each once.
+func checkPlannedStarts(tags []protocol.Tag, starts []localsched.PlannedStart) error {
+	open := make(map[protocol.Tag]bool, len(tags))
+	for _, tag := range tags {
+		open[tag] = true
+	}
+	for _, one := range starts {
+		if !open[one.Tag] {
+			return fmt.Errorf("job %v was not asked about, or has two planned starts", one.Tag)
+		}
+		if one.Start <= 0 {
+			return fmt.Errorf("the planned start of job %v is %d", one.Tag, int64(one.Start))
+		}
+		delete(open, one.Tag)
+	}
+	return nil
+}
+
+// SetPriorities implements [localsched.Prioritizer].
+func (c checkedScheduler) SetPriorities(ctx context.Context, priorities []localsched.Priority) error {
+	call := func() (struct{}, error) { return struct{}{}, localsched.SetPriorities(ctx, c.scheduler, priorities) }
+	_, err := guarded(scheduler, "SetPriorities", call, anything)
+	return err
+}
+
 // Submit implements [localsched.Runner].
 func (c checkedScheduler) Submit(ctx context.Context, job localsched.Submission) (localsched.LocalID, error) {
 	call := func() (localsched.LocalID, error) { return c.scheduler.Submit(ctx, job) }
