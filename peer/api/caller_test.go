@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestCancelCarriesTheCallersRights(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 		want := event.Cancel{Asked: 1, Job: 1_000_000_000_001, User: who.user, Admin: who.admin}
-		if n.got != want {
+		if !reflect.DeepEqual(n.got, want) {
 			t.Errorf("asked %+v, want %+v", n.got, want)
 		}
 	}

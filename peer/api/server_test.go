@@ -398,7 +398,7 @@ func TestCancelSaysWhoAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := event.Cancel{Asked: 7, Job: jobB, User: me(t), Admin: true} // the account of the server
-	if got := node.last(t); got != want {
+	if got := node.last(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("asked %+v, want %+v", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package event
 
 import (
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -32,11 +33,14 @@ type QuoteOp struct {
 // SubmitOp puts a job in the local queue: [SubmitResult].
 type SubmitOp struct{ Job localsched.Submission }
 
-// StageInOp fetches the files of a guest from its origin, before it is submitted: [StageInResult].
+// StageInOp fetches the files of a guest from its origin, before it is submitted: [StageInResult]. For a guest that runs in
+// place it finds out instead whether its directories are those that its origin has.
 type StageInOp struct {
-	Tag  protocol.Tag
-	From protocol.SiteName
-	File protocol.File
+	Tag     protocol.Tag
+	From    protocol.SiteName
+	File    protocol.File
+	Account string   // that runs a guest in place
+	Dirs    []string // in which it works and has its output; none: it has files that are fetched
 }
 
 // LookupOp asks whether an earlier SubmitOp took effect: [LookupResult].
@@ -54,6 +58,12 @@ type WatchOp struct{ After localsched.Cursor }
 // ForgetOp lets the local scheduler drop a job that has ended: [ForgetResult].
 type ForgetOp struct{ Tag protocol.Tag }
 
+// PrioritizeOp gives jobs in the local queue other priorities: [PrioritizeResult].
+type PrioritizeOp struct{ Priorities []localsched.Priority }
+
+// PlannedStartsOp asks when the local scheduler plans to start jobs that wait in its queue: [PlannedStartsResult].
+type PlannedStartsOp struct{ Tags []protocol.Tag }
+
 // CollectOp fetches a finished job's output from the site that ran it and puts
 // it where the submitter wants it: [CollectResult].
 type CollectOp struct {
@@ -65,7 +75,7 @@ type CollectOp struct {
 }
 
 // DiscardOp gives up what has come home of a job's output, or of the files of a guest, and ends a
-// CollectOp or StageInOp that is under way: [DiscardResult].
+// CollectOp or StageInOp that is under way, and a SubmitOp that unpacks files: [DiscardResult].
 type DiscardOp struct{ Tag protocol.Tag }
 
 // DecideOp asks the active policy about a round, or the fallback policy when that has
@@ -89,6 +99,9 @@ type ReserveOp struct{ Hold localsched.Reservation }
 // CancelReservationOp gives a hold up that was not taken: [CancelReservationResult].
 type CancelReservationOp struct{ Tag protocol.Tag }
 
+// ArchiveOp asks what became of jobs of this origin that have ended: [ArchiveResult].
+type ArchiveOp struct{ Jobs []protocol.JobID }
+
 // PriceOp asks for the electricity prices of an area: [PriceResult].
 type PriceOp price.Query
 
@@ -100,12 +113,15 @@ func (WithdrawOp) op()          {}
 func (KillOp) op()              {}
 func (WatchOp) op()             {}
 func (ForgetOp) op()            {}
+func (PrioritizeOp) op()        {}
+func (PlannedStartsOp) op()     {}
 func (CollectOp) op()           {}
 func (DiscardOp) op()           {}
 func (DecideOp) op()            {}
 func (ParetoOp) op()            {}
 func (ReserveOp) op()           {}
 func (CancelReservationOp) op() {}
+func (ArchiveOp) op()           {}
 func (PriceOp) op()             {}
 
 // Result is what a call brought. The set is closed.
@@ -127,8 +143,9 @@ type SubmitResult struct {
 }
 
 // StageInResult answers [StageInOp]: the files are here, complete and as they were when the job was
-// submitted. Failed is why they never will be; empty: they are. An error of the call means: try again later.
-type StageInResult struct{ Failed string }
+// submitted. Failed is why they never will be; empty: they are. Refused is why a guest cannot run in place here; empty: it
+// can. An error of the call means: try again later.
+type StageInResult struct{ Failed, Refused string }
 
 // LookupResult answers [LookupOp].
 type LookupResult struct {
@@ -147,6 +164,13 @@ type WatchResult struct{ Watched localsched.Watched }
 
 // ForgetResult answers [ForgetOp].
 type ForgetResult struct{}
+
+// PrioritizeResult answers [PrioritizeOp].
+type PrioritizeResult struct{}
+
+// PlannedStartsResult answers [PlannedStartsOp], as a [localsched.StartPlanner] does. It is empty if the local scheduler
+// has no plan.
+type PlannedStartsResult struct{ Starts []localsched.PlannedStart }
 
 // CollectResult answers [CollectOp]. Problem says why the files could not be
 // put where the submitter wants them; Kept is where they are instead. Gone: the site
@@ -182,6 +206,30 @@ type ReserveResult struct {
 // CancelReservationResult answers [CancelReservationOp].
 type CancelReservationResult struct{}
 
+// ArchiveResult answers [ArchiveOp]. A job that is not in the archive is left out.
+type ArchiveResult struct{ Ended []Ended }
+
+// Ended is how a job ended.
+type Ended struct {
+	Job     protocol.JobID
+	User    string
+	State   protocol.State
+	Started protocol.Instant // 0: it never did
+	Ended   protocol.Instant
+
+	Elements  protocol.Indexes // of an array; empty: it was none
+	NeverJobs protocol.Indexes // of these, those that were ended before they became jobs
+}
+
+// EndedOf is how the job of a view ended.
+func EndedOf(job *view.Job) Ended {
+	e := Ended{Job: job.ID, User: job.User, State: job.State, Started: job.Started, Ended: job.Ended}
+	if job.Array != nil {
+		e.Elements, e.NeverJobs = job.Array.Elements, job.Array.NeverJobs
+	}
+	return e
+}
+
 // PriceResult answers [PriceOp].
 type PriceResult price.Forecast
 
@@ -193,10 +241,13 @@ func (WithdrawResult) result()          {}
 func (KillResult) result()              {}
 func (WatchResult) result()             {}
 func (ForgetResult) result()            {}
+func (PrioritizeResult) result()        {}
+func (PlannedStartsResult) result()     {}
 func (CollectResult) result()           {}
 func (DiscardResult) result()           {}
 func (DecideResult) result()            {}
 func (ParetoResult) result()            {}
 func (ReserveResult) result()           {}
 func (CancelReservationResult) result() {}
+func (ArchiveResult) result()           {}
 func (PriceResult) result()             {}

@@ -70,25 +70,68 @@ type Submit struct {
 	Asked AskID
 	Key   string // makes a repetition harmless; empty: no such promise
 	User  string // who submits, at this site
-	Jobs  []protocol.Job
+	// OwnOnly says that the user sees no jobs of others: they are answered for as jobs that are not there.
+	OwnOnly bool
+	Admin   bool // the user may favor jobs, and give them priorities
+	Jobs    []protocol.Job
 	// Application is what the user wants of all the jobs together; nil: each is one of its
 	// own, without objectives and limits.
 	Application *protocol.Application
 }
 
-// Cancel asks for a job's end. Answered by [view.Done] or [view.Refusal].
+// Cancel asks for the end of a job, of an array, or of some elements of one. Answered by [view.Done] or [view.Refusal].
 type Cancel struct {
 	Asked AskID
-	Job   protocol.JobID
-	User  string // must own the job
-	Admin bool   // may cancel anybody's
+	Job   protocol.JobID // or that of an array
+
+	Elements protocol.Indexes // of the array; empty: all
+
+	User  string // must own the job, or be the account that has it in the local queue
+	Admin bool   // may cancel anybody's job of this site
 }
 
-// Requeue puts a job that needs an operator back into the grid queue; it may run twice.
-// Answered by [view.Done] or [view.Refusal].
-type Requeue struct {
+// SetHold has a pending job held, or released. One that waits in a local queue is recalled first, unless it starts
+// meanwhile. Answered by [view.Done] or [view.Refusal].
+type SetHold struct {
 	Asked AskID
 	Job   protocol.JobID
+	Hold  bool   // false: it is released
+	User  string // must own the job
+	Admin bool   // may hold and release anybody's
+}
+
+// SetDrain drains the local site or a partner, or ends that: which new jobs it does not take, or get, from here on, also after a
+// restart. Answered by [view.Done] or [view.Refusal].
+type SetDrain struct {
+	Asked  AskID
+	Site   protocol.SiteName // the local site, or a partner
+	Scope  view.DrainScope   // empty: the site is resumed
+	Reason string            // for partners and users, too
+	User   string
+	Admin  bool
+}
+
+// Update changes a job, an element of an array, or what of an array has not started. A job that waits in a local queue is taken
+// back first if its site must know of the change, unless it starts meanwhile. Answered by [view.Done] or [view.Refusal].
+type Update struct {
+	Asked   AskID
+	Job     protocol.JobID
+	Change  protocol.Change
+	User    string // must own the job
+	OwnOnly bool   // as in [Submit]
+	Admin   bool   // may change anybody's, raise time limits and priorities, and lower nice values
+}
+
+// Requeue has a job start again: it is ended where it runs, and put back into the grid queue under its ID. Its end is
+// not reported as one. Answered by [view.Done] or [view.Refusal].
+type Requeue struct {
+	Asked AskID
+	Job   protocol.JobID // or that of an array
+
+	Elements protocol.Indexes // of the array; empty: all
+
+	Hold  bool   // it is held in the grid queue
+	Force bool   // puts a job that needs an operator back; it may run twice
 	User  string // must own the job
 	UID   int    // of the user, for the audit
 	Admin bool   // may requeue anybody's
@@ -169,6 +212,12 @@ type AskOutput struct {
 // AskSites asks for what is known of every site. Answered by [view.Sites].
 type AskSites struct{ Asked AskID }
 
+// AskShares asks how users stand with their shares. Answered by [view.Shares].
+type AskShares struct {
+	Asked AskID
+	User  string // whose; empty: those of all users
+}
+
 // AskRunHistory asks for the run history of a user's components. Answered by [view.RunHistory].
 type AskRunHistory struct {
 	Asked     AskID
@@ -185,6 +234,9 @@ func (MemberSeen) event()    {}
 func (CallDone) event()      {}
 func (Submit) event()        {}
 func (Cancel) event()        {}
+func (SetHold) event()       {}
+func (SetDrain) event()      {}
+func (Update) event()        {}
 func (Requeue) event()       {}
 func (AskRecovery) event()   {}
 func (Recover) event()       {}
@@ -197,6 +249,7 @@ func (AskQueue) event()      {}
 func (AskJob) event()        {}
 func (AskOutput) event()     {}
 func (AskSites) event()      {}
+func (AskShares) event()     {}
 func (AskRunHistory) event() {}
 
 // Settlement is what the operator decides about all jobs of which it is not known whether they ran; empty:

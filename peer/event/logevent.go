@@ -31,6 +31,8 @@ type LogKind string
 // The kinds of events.
 const (
 	LogJobSubmitted        LogKind = "submitted"
+	LogArraySubmitted      LogKind = "array-submitted"
+	LogArrayEnded          LogKind = "array-ended"
 	LogJobPlacedLocally    LogKind = "placed-locally" // AWT below φ: committed at once
 	LogRoundOpened         LogKind = "round-opened"
 	LogRoundDecided        LogKind = "decided"  // one for each job of the round
@@ -46,12 +48,20 @@ const (
 	LogJobEnded            LogKind = "ended"
 	LogJobRequeued         LogKind = "requeued" // recalled, or returned by its site
 	LogCancelRequested     LogKind = "cancel-requested"
+	LogRequeueRequested    LogKind = "requeue-requested" // of a job that runs
+	LogJobHeld             LogKind = "held"
+	LogJobReleased         LogKind = "released" // from a hold
+	LogJobUpdated          LogKind = "updated"  // by its user, or it is not to be any more
 	LogJobReclaimed        LogKind = "reclaimed"
+	LogMoveBegun           LogKind = "move-begun"      // another site would end the job sooner than the queue in which it waits; it is recalled from that
+	LogJobMoved            LogKind = "moved"           // requeued, since that queue has given it back
 	LogPartnerQuality      LogKind = "partner-quality" // it is in doubt, or no more
 	LogOutputLeft          LogKind = "output-left"     // not staged out
 	LogNeedsOperator       LogKind = "needs-operator"
 	LogRecoveryNeeded      LogKind = "recovery-needed"   // the store is older than what was seen of this site; nothing is started
 	LogRecovered           LogKind = "recovered"         // an operator says that this store goes on
+	LogDrained             LogKind = "drained"           // the local site or a partner, by an operator
+	LogResumed             LogKind = "resumed"           // from a drain
 	LogTwoPeers            LogKind = "two-peers"         // two peers run as one site
 	LogRequeueForced       LogKind = "requeue-forced"    // by an operator; the job may run twice
 	LogUnknownLocalJob     LogKind = "unknown-local-job" // the local scheduler has a job that no row knows

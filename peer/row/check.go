@@ -77,8 +77,10 @@ func (r *Run) Check() error {
 		wrong = fmt.Sprintf("status %d is acknowledged, and %d is the last", r.Acked, r.Seq)
 	case (r.Outcome != nil) != (r.Phase == RunEnded):
 		wrong = "an outcome belongs to an end, and an end has one"
+	case r.Cancelled != "" && !r.Kill:
+		wrong = "it is cancelled here, and is not to be killed"
 	case r.Kill && !r.Withdraw:
-		wrong = "it is to be killed, and is not wanted back"
+		wrong = "it is to be killed, and not withdrawn"
 	case (r.Phase == RunSubmitting || r.Phase == RunQueued) && r.Started != 0:
 		wrong = "it has a start"
 	}

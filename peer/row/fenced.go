@@ -25,6 +25,12 @@ func (j *Job) Fence(lost bool) {
 	if !j.AtPartner() {
 		return
 	}
+	if j.Started != 0 {
+		j.Spec.Restarts++
+		if !j.Requeueing {
+			j.SetHold("") // which came too late for a run that has been
+		}
+	}
 	j.Fenced = slices.DeleteFunc(slices.Clone(j.Fenced), func(f FencedPlacement) bool {
 		return lost && f.Lost && f.Site == j.Site // it says as much
 	})

@@ -28,7 +28,7 @@ type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by
 	Epoch            protocol.Epoch    `json:"epoch"`
 	Phase            GuestPhase        `json:"phase"`
 	Since            protocol.Instant  `json:"since"`
-	Recalled         bool              `json:"recalled,omitempty"`          // the origin wants it back
+	Recalled         bool              `json:"recalled,omitempty"`          // by its origin
 	Cancel           bool              `json:"cancel,omitempty"`            // and ended if it has started
 	Fenced           bool              `json:"fenced,omitempty"`            // the origin has gone on without it
 	ReturnUnacked    bool              `json:"return_unacked,omitempty"`    // given back after the grant; the origin has not confirmed it

@@ -29,13 +29,18 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Epoch          protocol.Epoch     `json:"epoch"` // the highest used
 	Site           protocol.SiteName  `json:"site,omitempty"`
 	Cancelling     bool               `json:"cancelling,omitempty"`
-	State          protocol.State     `json:"state"` // shown outside
+	CancelledBy    string             `json:"cancelled_by,omitempty"` // the user who first asked for its end
+	Requeueing     bool               `json:"requeueing,omitempty"`   // it is to be ended where it runs, and placed again, since a user wants that
+	NoRequeue      bool               `json:"no_requeue,omitempty"`   // no user may want that
+	State          protocol.State     `json:"state"`                  // shown outside
 	Reason         string             `json:"reason,omitempty"`
 	StatusSeq      uint32             `json:"status_seq,omitempty"`  // of the last status taken at this epoch
 	QuotedAWT      *protocol.Duration `json:"quoted_wait,omitempty"` // nil if no quote was requested
+	Waits          *view.QuotedWaits  `json:"waits,omitempty"`       // that were quoted where it is placed; nil: no quote was requested
 	CommittedAt    protocol.Instant   `json:"committed_at,omitempty"`
 	Decided        Decided            `json:"decided,omitzero"` // the policy's decision that placed it; zero: none did
 	Started        protocol.Instant   `json:"started,omitempty"`
+	TimeLimit      protocol.Duration  `json:"time_limit_ms,omitempty"` // with which it runs; 0: the one that it asked for
 	Ended          protocol.Instant   `json:"ended,omitempty"`
 	Outcome        *protocol.Outcome  `json:"outcome,omitempty"`
 	Quoted         *view.QuotedPrice  `json:"quoted,omitempty"`          // the price that it is placed at; nil: none was named
@@ -53,15 +58,23 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	WorkDir        string             `json:"work_dir,omitempty"`
 	Stdout         string             `json:"stdout,omitempty"`
 	Stderr         string             `json:"stderr,omitempty"`
+	Spared         protocol.Travel    `json:"spared,omitzero"` // of a job that runs in place: what would travel elsewhere
 	Export         protocol.Export    `json:"export,omitzero"`
 	Mail           protocol.Mail      `json:"mail,omitzero"`
+	Element        protocol.Element   `json:"element,omitzero"`   // of an array; zero: it is on its own
+	Moves          int                `json:"moves,omitempty"`    // how often a local queue has given it back because another site would end it sooner
+	MovedAt        protocol.Instant   `json:"moved_at,omitempty"` // when one did so last; 0: none has
+	Moving         string             `json:"moving,omitempty"`   // why it is recalled, or has come back, to be placed at another site; empty: it is not
+
+	Change     *protocol.Change     `json:"change,omitempty"`     // of it once it is back in the grid queue; nil: none. What it points to never changes
+	Conditions *protocol.Conditions `json:"conditions,omitempty"` // before which it is not placed; nil: none. What it points to never changes
 
 	Application protocol.JobID      `json:"application,omitempty"`  // that it is a component of; 0: of its own
 	Component   *protocol.Component `json:"component,omitempty"`    // nil: a plain job
 	Prediction  *Prediction         `json:"prediction,omitempty"`   // where it is placed; nil: it is not
 	ReserveFrom protocol.Instant    `json:"reserve_from,omitempty"` // room is to be held from then on; 0: it need not be
 	ReservedAt  protocol.Instant    `json:"reserved_at,omitempty"`  // since when it is held; 0: not yet
-	Parted      bool                `json:"parted,omitempty"`       // it is wanted back, and ended, since its group did not start together
+	Parted      bool                `json:"parted,omitempty"`       // it is recalled, and ended, since its group did not start together
 }
 
 // Decided is the decision of a policy that placed a job.
@@ -93,10 +106,36 @@ func (j *Job) PolicyOutcome() (policy.Outcome, bool) {
 // what price.
 func (j *Job) Unplace() {
 	j.Prediction, j.ReserveFrom, j.ReservedAt = nil, 0, 0
-	j.Quoted, j.Home, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, "", 0
+	j.Quoted, j.Home, j.Waits, j.Tariff, j.Disputed, j.Offset = nil, nil, nil, nil, "", 0
 	j.Decided = Decided{}
+	j.LeavePlace()
 	j.Spec = j.Shaped(0)
 	j.Spec.ForgetPrediction()
+}
+
+// StayInPlace has the job run in its own working directory at a site that shares that.
+func (j *Job) StayInPlace() {
+	if !j.Spec.InPlace {
+		j.Spared = j.Spec.StayInPlace()
+	}
+}
+
+// LeavePlace undoes [Job.StayInPlace].
+func (j *Job) LeavePlace() {
+	if j.Spec.InPlace {
+		j.Spec.LeavePlace(j.Spared)
+		j.Spared = protocol.Travel{}
+	}
+}
+
+// NoteWaits keeps the waits of the quote by which the job is placed. The quote itself is not kept in memory.
+func (j *Job) NoteWaits(q *protocol.Quote, now protocol.Instant) {
+	j.Waits = new(WaitsOf(q, now))
+}
+
+// WaitsOf are the waits of a quote that was made at an instant.
+func WaitsOf(q *protocol.Quote, at protocol.Instant) view.QuotedWaits {
+	return view.QuotedWaits{At: at, AWT: q.AWT, Low: q.AWTLow, Median: q.AWTMedian, High: q.AWTHigh, ERT: q.ERT}
 }
 
 // Shapes are those that a moldable job may run in; none for a rigid one.
@@ -161,7 +200,7 @@ func (j *Job) Reclaimable() bool {
 }
 
 // EndWanted says whether the job is to be ended where it is, should it have started.
-func (j *Job) EndWanted() bool { return j.Cancelling || j.Parted }
+func (j *Job) EndWanted() bool { return j.Cancelling || j.Parted || j.Requeueing }
 
 // Together says whether the job starts together with others.
 func (j *Job) Together() bool { return j.Component != nil && j.Component.Together > 0 }
@@ -203,9 +242,14 @@ type Dedup struct {
 	At    protocol.Instant `json:"at"`
 }
 
-// Archived is a finished job.
+// Archived is a finished job, with its last run.
 type Archived struct {
 	View view.Job `json:"view"`
+}
+
+// EarlierRun is a run that has ended, and after which its job was requeued.
+type EarlierRun struct {
+	View view.Job `json:"view"` // as if the job had ended with it; Earlier is set
 }
 
 func (Job) table() Table { return JobTable }
@@ -213,3 +257,5 @@ func (Job) table() Table { return JobTable }
 func (Dedup) table() Table { return DedupTable }
 
 func (Archived) table() Table { return ArchiveTable }
+
+func (EarlierRun) table() Table { return EarlierTable }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -112,6 +113,16 @@ type Partner struct {
 	Life   protocol.Life       `json:"life"`             // the latest that its peer has stated, with its proof; zero: none
 
 	Quality Quality `json:"quality,omitzero"` // how it has kept what it said
+
+	UseReport UseReport `json:"use_report,omitzero"` // the newest that it has sent; zero: none
+
+	Drain *view.Drain `json:"drain,omitempty"`
+}
+
+// UseReport is what is kept of a [protocol.UseReport], beside the rows of the use.
+type UseReport struct {
+	At   protocol.Instant `json:"at_ms"` // when it was made, by the clock of its sender
+	CPUs int              `json:"cpus"`  // of the sender's machine, by its card
 }
 
 func (Partner) table() Table { return PartnerTable }

@@ -18,18 +18,18 @@ import (
 //	                ▲  ▲     ├─► reserving ─┬─► committed locally            │
 //	                │  │     └─► offered ───┼─► granted ─► handed off ──┐    │
 //	                │  └────────────────────┘       └───► recalling ────┤    ├─► gone
-//	                └── proven not to run ◄─────────────────────────────┘    │
-//	                                             with a result: staging out ─┤
+//	                ├── proven not to run ◄─────────────────────────────┘    │
+//	                └── requeued by a user ◄──── with a result: staging out ─┤
 //	                      cancelled, and a site still to be heard: ending ───┘
 
 // jobPhases are the phases of a job of this origin. It leaves them by its end, from any of them.
 var jobPhases = phase.Table[JobPhase, Job]{ //nolint:gochecknoglobals // it does not change
-	JobInGridQueue: { // from itself: a job that had needed an operator
-		From: []JobPhase{phase.Created, JobInGridQueue, JobReserving, JobCommittedLocal, JobOffered, JobGranted, JobHandedOff, JobRecalling},
+	JobInGridQueue: { // from itself: a job that had needed an operator; from staging out: one that a user has start again
+		From: []JobPhase{phase.Created, JobInGridQueue, JobReserving, JobCommittedLocal, JobOffered, JobGranted, JobHandedOff, JobRecalling, JobStagingOut},
 		Resets: func(j *Job) {
 			j.Unplace()
 			j.Site, j.CommittedAt, j.State = "", 0, protocol.Pending
-			j.Started, j.StatusSeq, j.OperatorReason, j.Parted = 0, 0, "", false
+			j.Started, j.TimeLimit, j.StatusSeq, j.OperatorReason, j.Parted, j.Requeueing = 0, 0, 0, "", false, false
 		},
 	},
 	JobReserving: { // again from a later instant on
@@ -37,10 +37,11 @@ var jobPhases = phase.Table[JobPhase, Job]{ //nolint:gochecknoglobals // it does
 	},
 	JobCommittedLocal: {
 		From:   []JobPhase{JobInGridQueue, JobReserving},
-		Resets: func(j *Job) { j.Reason = "" },
+		Resets: func(j *Job) { j.Reason, j.Moving = "", "" },
 	},
 	JobOffered: { // again with room from a later instant on
-		From: []JobPhase{JobInGridQueue, JobOffered},
+		From:   []JobPhase{JobInGridQueue, JobOffered},
+		Resets: func(j *Job) { j.Moving = "" },
 	},
 	JobGranted: {
 		From: []JobPhase{JobOffered},
@@ -90,7 +91,7 @@ var runPhases = phase.Table[RunPhase, Run]{ //nolint:gochecknoglobals // it does
 	RunSubmitting: {From: []RunPhase{phase.Created}},
 	RunQueued: { // from running: it was taken for running, and it was too late for it to begin
 		From:   []RunPhase{RunSubmitting, RunQueued, RunRunning},
-		Resets: func(r *Run) { r.Started, r.OperatorReason = 0, "" },
+		Resets: func(r *Run) { r.Started, r.TimeLimit, r.OperatorReason = 0, 0, "" },
 	},
 	RunRunning: { // again, when it is known since when
 		From: []RunPhase{RunQueued, RunRunning},

@@ -66,8 +66,8 @@ func TestMoves(t *testing.T) {
 		{row.JobGranted, row.JobOffered, false}, // past the point of no return
 		{row.JobGranted, row.JobCommittedLocal, false},
 		{row.JobHandedOff, row.JobCommittedLocal, false},
-		{row.JobOffered, row.JobRecalling, false}, // nothing was granted: an Abort is enough
-		{row.JobStagingOut, row.JobInGridQueue, false},
+		{row.JobOffered, row.JobRecalling, false},     // nothing was granted: an Abort is enough
+		{row.JobStagingOut, row.JobInGridQueue, true}, // a user has it start again
 		{row.JobStagingOut, row.JobRecalling, false},
 		{row.JobEnding, row.JobInGridQueue, false}, // it is cancelled
 		{row.JobEnding, row.JobOffered, false},
@@ -170,7 +170,7 @@ func TestImpossibleRows(t *testing.T) {
 		"acknowledged before it is":    func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Acked = 1 },
 		"an outcome before the end":    func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Outcome = &protocol.Outcome{} },
 		"an end without outcome":       func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Phase = row.RunEnded },
-		"killed and not wanted back":   func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Kill = true },
+		"killed and not withdrawn":     func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Kill = true },
 		"queued and started":           func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Started = 5 },
 		"being submitted, and started": func(_, _ *row.Job, _ *row.Guest, r *row.Run) { r.Phase, r.Started = row.RunSubmitting, 5 },
 	} {

@@ -18,16 +18,20 @@ type Record struct {
 // JobKey is a job id as a row's key: keys sort as the ids do.
 func JobKey(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
 
+// RunKey is the tag of a run as a row's key.
+func RunKey(tag protocol.Tag) string { return fmt.Sprintf("%s.%d", JobKey(tag.Job), tag.Epoch) }
+
 // ParseJobKey is the job ID that a row has as its key.
 func ParseJobKey(key string) (protocol.JobID, error) { return protocol.ParseJobID(key) }
 
 // Table names a kind of row.
 type Table string
 
-// The tables. [New] wants the rows of all of them but Archive.
+// The tables. [New] wants the rows of all of them but Archive and Earlier.
 const (
 	JobTable         Table = "job"         // jobs of this origin, by id
-	PayloadTable     Table = "payload"     // what jobs and guests run, by id
+	ArrayTable       Table = "array"       // job arrays of this origin whose elements have not all ended, by id
+	PayloadTable     Table = "payload"     // what jobs, arrays and guests run, by id
 	GuestTable       Table = "guest"       // jobs of other origins, and their tombstones, by id
 	RunTable         Table = "run"         // placements in the local queue, by tag
 	DedupTable       Table = "dedup"       // submissions with a key, by user and key
@@ -36,13 +40,15 @@ const (
 	PartnerTable     Table = "partner"     // what is durably known of each partner, by name
 	ApplicationTable Table = "application" // applications whose components have not all ended, by the id of the first one
 	ExecutionTable   Table = "execution"   // the DataWarehouse [IS 4.1]: executions, by user, component and site
+	UseTable         Table = "use"         // what users and accounts have used, by site, origin, account and user
 	ArchiveTable     Table = "archive"     // finished jobs, by id; never read back by the core
+	EarlierTable     Table = "earlier"     // runs after which their jobs were requeued, by tag; never read back by the core
 )
 
 // Tables lists what a restored peer needs, in the order in which [New] expects
 // it.
 func Tables() []Table {
-	return []Table{SiteTable, GenerationTable, PartnerTable, PayloadTable, ApplicationTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable}
+	return []Table{SiteTable, GenerationTable, PartnerTable, PayloadTable, ApplicationTable, ArrayTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable, UseTable}
 }
 
 // Row is one row's content. The set is closed. Rows are values: a row given out
@@ -65,6 +71,8 @@ func Decode(table Table, data []byte) (Row, error) {
 	switch table {
 	case JobTable:
 		return decodeAs[Job](data)
+	case ArrayTable:
+		return decodeAs[Array](data)
 	case PayloadTable:
 		return decodeAs[Payload](data)
 	case GuestTable:
@@ -83,8 +91,12 @@ func Decode(table Table, data []byte) (Row, error) {
 		return decodeAs[Application](data)
 	case ExecutionTable:
 		return decodeAs[Executions](data)
+	case UseTable:
+		return decodeAs[Use](data)
 	case ArchiveTable:
-		return archived(data)
+		return archivedAs[Archived](data)
+	case EarlierTable:
+		return archivedAs[EarlierRun](data)
 	}
 	return nil, fmt.Errorf("table %q is unknown; it may come from a newer version", table)
 }
@@ -104,11 +116,11 @@ func decodeAs[R Row](data []byte) (Row, error) {
 	return row, nil
 }
 
-// archived reads a finished job, of any version: what is not known of it any more is left out.
-func archived(data []byte) (Row, error) {
-	var row Archived
+// archivedAs reads a finished job or run, of any version: what is not known of it any more is left out.
+func archivedAs[R Row](data []byte) (Row, error) {
+	var row R
 	if err := json.Unmarshal(data, &row); err != nil {
-		return nil, fmt.Errorf("row of table %s: %w", ArchiveTable, err)
+		return nil, fmt.Errorf("row of table %s: %w", row.table(), err)
 	}
 	return row, nil
 }

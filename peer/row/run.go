@@ -30,11 +30,13 @@ type Run struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Since          protocol.Instant  `json:"since"` // of the commit
 	Started        protocol.Instant  `json:"started,omitempty"`
 	Ended          protocol.Instant  `json:"ended,omitempty"`
-	Seq            uint32            `json:"seq"`             // of the last status to the origin
-	Acked          uint32            `json:"acked,omitempty"` // by the origin
+	TimeLimit      protocol.Duration `json:"time_limit_ms,omitempty"` // with which it runs; 0: the one that it asked for
+	Seq            uint32            `json:"seq"`                     // of the last status to the origin
+	Acked          uint32            `json:"acked,omitempty"`         // by the origin
 	Reason         string            `json:"reason,omitempty"`
-	Withdraw       bool              `json:"withdraw,omitempty"` // to be taken back
-	Kill           bool              `json:"kill,omitempty"`     // or ended
+	Withdraw       bool              `json:"withdraw,omitempty"`  // it is to leave the local queue, unless it has started
+	Kill           bool              `json:"kill,omitempty"`      // or ended
+	Cancelled      string            `json:"cancelled,omitempty"` // why, of a guest that its account here wants ended; empty: it does not
 	OperatorReason string            `json:"operator_reason,omitempty"`
 	Restored       bool              `json:"restored,omitempty"` // the row is older than what may have become of it
 	Copied         bool              `json:"copied,omitempty"`   // and the local queue was copied with it

@@ -34,6 +34,7 @@ type Site struct {
 	SettledBy   string        `json:"settled_by,omitempty"`
 	Intake      Intake        `json:"intake,omitzero"`
 	Totals      view.Totals   `json:"totals,omitzero"`
+	Drain       *view.Drain   `json:"drain,omitempty"`
 	Gaps        []Gap         `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
 }
 

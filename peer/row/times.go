@@ -13,6 +13,9 @@ import (
 func (j *Job) TakeStatus(m *protocol.Status, now protocol.Instant) (began bool) {
 	began = m.State == protocol.Running && j.State != protocol.Running
 	j.StatusSeq, j.State, j.Reason, j.OperatorReason, j.Restored = m.Seq, m.State, view.Clip(m.Reason), "", false
+	if m.State == protocol.Running {
+		j.TimeLimit = m.TimeLimit
+	}
 	if m.State == protocol.Running && j.Started == 0 {
 		j.Started = j.within(now.Add(-m.Ran), now)
 	}
@@ -56,11 +59,16 @@ func (j *Job) noteOffset(sent, now protocol.Instant) {
 
 // Adopt takes a partner's word that it has the job at an epoch that the row, which is older, does not know.
 func (j *Job) Adopt(site protocol.SiteName, epoch protocol.Epoch) {
+	j.Requeueing = false
 	j.Epoch, j.Site, j.OperatorReason, j.StatusSeq, j.ReserveFrom, j.ReservedAt = epoch, site, "", 0, 0, 0
 }
 
-// Rerun forgets how the job ended, since it is placed again.
+// Rerun forgets how the job ran and ended, since it is placed again.
 func (j *Job) Rerun() {
-	j.Outcome, j.Ended = nil, 0
-	j.Reruns++
+	j.Outcome, j.Started, j.Ended = nil, 0, 0
+	if !j.Requeueing {
+		j.Reruns++
+		j.SetHold("") // which came too late for a run that has been
+	}
+	j.Spec.Restarts++
 }

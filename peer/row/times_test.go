@@ -71,7 +71,7 @@ func TestAdoptAndRerun(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	j.Outcome, j.Ended = &protocol.Outcome{}, 7
-	if j.Rerun(); j.Outcome != nil || j.Ended != 0 || j.Reruns != 1 {
+	if j.Rerun(); j.Outcome != nil || j.Ended != 0 || j.Reruns != 1 || j.Spec.Restarts != 1 {
 		t.Errorf("%+v", j)
 	}
 }

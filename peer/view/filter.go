@@ -16,7 +16,8 @@ type QueueFilter struct {
 	States      []protocol.State
 	Application protocol.JobID // of its first component; 0: any, and none
 	Guests      GuestFilter
-	Viewer      string // only jobs that this user submitted here; if empty, those of all users
+	Elements    bool   // each pending element of an array by itself; else those at one site are one entry
+	Viewer      string // only jobs that this user submitted here, and guests that this account runs; if empty, those of all users
 
 	After protocol.JobID // only jobs with a greater id
 	Limit int            // the most jobs of an answer, those with the least ids; 0: all
@@ -44,12 +45,27 @@ type Traits struct {
 	Site        protocol.SiteName
 	State       protocol.State
 	Application protocol.JobID
+	Array       protocol.JobID // 0: it is on its own
 	Guest       bool
+	Account     string // of this site that runs the guest
+	Several     bool   // the entry stands for pending elements of the array
 }
 
 // TraitsOf are those of a job.
 func TraitsOf(v *Job) *Traits {
-	return &Traits{ID: v.ID, User: v.User, Name: v.Name, Site: v.Site, State: v.State, Application: v.Application, Guest: v.Guest}
+	t := &Traits{ID: v.ID, User: v.User, Name: v.Name, Site: v.Site, State: v.State, Application: v.Application, Guest: v.Guest, Account: v.RunsAs}
+	if v.Element != nil {
+		t.Array = v.Element.Array
+	}
+	return t
+}
+
+// whose is the name at this site of who has the job: its user, or the account that runs a guest, whose user is one of another site.
+func (l *Traits) whose() string {
+	if l.Guest {
+		return l.Account
+	}
+	return l.User
 }
 
 // Wants says whether a job with these traits is wanted, whatever the page.
@@ -57,13 +73,18 @@ func (f *QueueFilter) Wants(l *Traits) bool {
 	switch {
 	case f.Guests == WithoutGuests && l.Guest, f.Guests == OnlyGuests && !l.Guest:
 		return false
-	case f.Viewer != "" && (l.Guest || l.User != f.Viewer):
+	case f.Viewer != "" && l.whose() != f.Viewer:
 		return false
 	case f.Application != 0 && l.Application != f.Application:
 		return false
 	}
-	return oneOf(f.Jobs, l.ID) && oneOf(f.Users, l.User) && oneOf(f.Names, l.Name) && oneOf(f.Sites, l.Site) &&
+	return f.names(l) && oneOf(f.Users, l.User) && oneOf(f.Names, l.Name) && oneOf(f.Sites, l.Site) &&
 		oneOf(f.States, l.State)
+}
+
+// names says whether the filter names a job, or the array that it is of.
+func (f *QueueFilter) names(l *Traits) bool {
+	return oneOf(f.Jobs, l.ID) || l.Array != 0 && slices.Contains(f.Jobs, l.Array)
 }
 
 // oneOf says whether a value is among those that are wanted; of none, every value is.

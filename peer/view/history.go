@@ -1,37 +1,47 @@
 package view
 
-import "github.com/switchyard-hpc/switchyard/protocol"
+import (
+	"slices"
+	"strings"
 
-// RunHistory answers [event.AskRunHistory]: the run histories of components, by user and name.
-type RunHistory struct {
-	Components []ComponentHistory `json:"components"`
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// HistoryFilter says which of the jobs that have ended are wanted: those that meet every condition.
+// An empty one excludes nothing.
+type HistoryFilter struct {
+	Jobs     []protocol.JobID
+	Users    []string
+	Accounts []string // as --account names them; case does not count
+	Names    []string
+	Sites    []protocol.SiteName // that ran them, or had them when they ended; "" is the grid queue
+	Origins  []protocol.SiteName
+	States   []protocol.State
+	Since    protocol.Instant // jobs that ended then or later
+	Until    protocol.Instant // jobs that ended before; 0: until now
+	Guests   GuestFilter
+	Earlier  bool   // also runs after which their jobs were requeued; else of each job its last run
+	Viewer   string // only jobs that this user submitted here; if empty, those of all users
 }
 
-// ComponentHistory is the run history of a component.
-type ComponentHistory struct {
-	User     string            `json:"user"`
-	Name     string            `json:"name"`
-	Behavior protocol.Behavior `json:"behavior"` // as it was last fitted; zero: not known
-	Sites    []SiteHistory     `json:"sites"`    // by name
+// Matches says whether a job that has ended is wanted.
+func (f *HistoryFilter) Matches(v *Job) bool {
+	switch {
+	case v.Earlier && !f.Earlier, v.Ended < f.Since, f.Until != 0 && v.Ended >= f.Until,
+		f.Guests == WithoutGuests && v.Guest, f.Guests == OnlyGuests && !v.Guest,
+		f.Viewer != "" && (v.Guest || v.User != f.Viewer):
+		return false
+	}
+	account := len(f.Accounts) == 0 || slices.ContainsFunc(f.Accounts, func(one string) bool { return strings.EqualFold(one, v.Account) })
+	return account && oneOf(f.Jobs, v.ID) && oneOf(f.Users, v.User) && oneOf(f.Names, v.Name) && oneOf(f.Sites, v.Site) &&
+		oneOf(f.Origins, v.Origin) && oneOf(f.States, v.State)
 }
 
-// SiteHistory is how a component ran at a site.
-type SiteHistory struct {
-	Site protocol.SiteName `json:"site"`
-	Runs []PastRun         `json:"runs"` // the oldest first
-}
+// History is a page of the jobs that have ended, the last one first.
+type History struct {
+	Jobs []Job  `json:"jobs"`
+	Next string `json:"next,omitempty"` // where the next page goes on; empty: there is none
 
-// PastRun is one execution, as the Epilogue saw it [IS 4.3].
-type PastRun struct {
-	At               protocol.Instant  `json:"at_ms"`
-	CPUs             int               `json:"cpus"`
-	Ran              protocol.Duration `json:"ran_ms"`
-	PredictedRunTime protocol.Duration `json:"predicted_run_ms"`   // 0: nothing was
-	Censored         bool              `json:"censored,omitempty"` // it was ended at its time limit: it would have run for longer
-	Rate             int64             `json:"rate_flops"`         // r_a, flop/s of a CPU; 0: not known
-	Bandwidth        int64             `json:"words_per_s"`        // b; 0: not known
-	Gamma            float64           `json:"gamma"`              // Γ; 0: not known
-	Usage            protocol.Usage    `json:"usage"`
+	// Pruned is the last end of a job that the retention has deleted, of those jobs, guests or not, that are wanted; 0: none.
+	Pruned protocol.Instant `json:"pruned_ms,omitempty"`
 }
-
-func (RunHistory) reply() {}

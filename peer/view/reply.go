@@ -19,6 +19,7 @@ type Submitted struct {
 type Elsewhere struct {
 	Site       protocol.SiteName   `json:"site,omitempty"`         // where they are submitted
 	MayLeaveTo []protocol.SiteName `json:"may_leave_to,omitempty"` // by what is known now, sorted
+	InPlace    []protocol.SiteName `json:"in_place,omitempty"`     // of them those at which all of the jobs would run in their own directories
 
 	ExportRemote []string `json:"export_remote,omitempty"` // variables that leave with every job, as [protocol.Export.Allows] reads them; only with MayLeaveTo
 }
@@ -51,6 +52,10 @@ const (
 	NoSite      RefusalCode = "no-site"     // 5
 	Unavailable RefusalCode = "not-now"     // 1
 )
+
+// OfDependency begins the reason of a refusal about a job on which another one is to depend, which is [NotFound] as the refusal of a job
+// itself is.
+const OfDependency = "dependency "
 
 func (Submitted) reply() {}
 

@@ -14,18 +14,27 @@ type Site struct {
 	Self      bool                `json:"self"`
 	Link      string              `json:"link"` // "self", "up", "down", "unresponsive", "refused", or "missing": not configured, but jobs name it
 	Reason    string              `json:"reason,omitempty"`
+	Drain     *Drain              `json:"drain,omitempty"`    // what an operator of the local site has said of the site; nil: nothing
+	Draining  string              `json:"draining,omitempty"` // why the partner takes no jobs of the local site, as it said last; empty: it takes them
 	CPUs      int                 `json:"cpus"`
 	Nodes     int                 `json:"nodes"`
+	MemoryMB  int64               `json:"memory_mb,omitempty"` // of each node; 0: not stated
 	Resources []protocol.Resource `json:"resources,omitempty"` // of all nodes together and of the whole site, sorted
 	Features  []string            `json:"features,omitempty"`  // that any node has, sorted
-	Busy      int                 `json:"busy_cpus"`
-	Queued    int                 `json:"queued_jobs"`
-	RUS       int                 `json:"rus_ppm"`
-	Age       *protocol.Duration  `json:"age_ms,omitempty"` // of the load; nil if no load is known
-	LastSeen  protocol.Instant    `json:"last_seen_ms"`     // 0: never
-	Software  string              `json:"software,omitempty"`
-	GuestJobs int                 `json:"guest_jobs"` // of that site, at this one
-	SentJobs  int                 `json:"sent_jobs"`  // of this site, at that one
+	// MaxWallTime is the longest time limit that the site accepts; 0: it states none.
+	MaxWallTime protocol.Duration  `json:"max_wall_time_ms,omitempty"`
+	Busy        int                `json:"busy_cpus"`
+	Queued      int                `json:"queued_jobs"`
+	RUS         int                `json:"rus_ppm"`
+	Age         *protocol.Duration `json:"age_ms,omitempty"` // of the load; nil if no load is known
+	LastSeen    protocol.Instant   `json:"last_seen_ms"`     // 0: never
+	Software    string             `json:"software,omitempty"`
+	GuestJobs   int                `json:"guest_jobs"` // of that site, at this one
+	SentJobs    int                `json:"sent_jobs"`  // of this site, at that one
+	// OperatorJobs are jobs of the own site's users in NeedsOperator, and guests of which its local scheduler cannot
+	// say whether it has them.
+	OperatorJobs int      `json:"operator_jobs,omitempty"`
+	Shared       []string `json:"shared,omitempty"` // directories that this site shares with it, by the configuration here
 	// Benefit is what the grid brings local users, in parts per million: their mean
 	// response time without the grid over the one with it. Zero means that it was not measured.
 	Benefit        int    `json:"benefit_ppm"`
@@ -47,6 +56,7 @@ type Site struct {
 // ShowCapacity shows the machine of the site.
 func (s *Site) ShowCapacity(c *protocol.Capacity) {
 	s.CPUs, s.Nodes, s.Resources, s.Features = c.CPUs, c.Nodes, c.Totals(), c.Features()
+	s.MemoryMB, s.MaxWallTime = c.MemoryMB, c.MaxWallTime
 }
 
 // ShowLoad shows how busy the site is.
