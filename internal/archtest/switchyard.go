@@ -67,6 +67,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/localdisk", Level: nouns},
 		{Path: "internal/passwd", Level: nouns},
 		{Path: "internal/fileguard", Level: nouns},
+		{Path: "internal/slurmlinks", Level: nouns},
 		{Path: "internal/sparse", Level: nouns, Pure: true},
 		{Path: "internal/staging", Level: borders},
 		{Path: "internal/decimal", Level: numbers, Pure: true},
@@ -102,6 +103,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "protocol/common/v1", Level: forms},
 		{Path: "protocol/protocoltest", Level: forms},
 		{Path: "peer/view", Level: forms, Pure: true},
+		{Path: "internal/slurmtext", Level: experts, Pure: true},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
 		{Path: "plugins/price/priceformat", Level: experts, Pure: true},
