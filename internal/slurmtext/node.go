@@ -1,0 +1,191 @@
+package slurmtext
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Node is a site as sinfo and scontrol show it: all its nodes in one.
+type Node struct {
+	view.Site
+	*Clock
+}
+
+// NoNode stands for the sites of a partition of which none is wanted.
+func NoNode(clock *Clock) *Node { return &Node{Clock: clock} }
+
+// none says whether it is [NoNode].
+func (n *Node) none() bool { return n.Site.Site == "" }
+
+// down says whether the site cannot be used now, and responding, whether it answers at all.
+func (n *Node) down() (down, responding bool) {
+	switch n.Link {
+	case "self", "up":
+		return false, true
+	case "refused", "missing":
+		return true, true
+	}
+	return true, false
+}
+
+// State is that of the nodes: idle, mixed, allocated or down, with * if the site does not answer.
+func (n *Node) State() string {
+	if n.none() {
+		return "n/a"
+	}
+	if down, responding := n.down(); down {
+		if !responding {
+			return "down*"
+		}
+		return "down"
+	}
+	switch busy := n.busy(); {
+	case busy == 0:
+		return "idle"
+	case busy >= n.CPUs:
+		return "allocated"
+	}
+	return "mixed"
+}
+
+// shortState is the state in the short form of sinfo.
+func (n *Node) shortState() string {
+	switch state := n.State(); state {
+	case "allocated":
+		return "alloc"
+	case "mixed":
+		return "mix"
+	default:
+		return state
+	}
+}
+
+// stateOrder is the order of states in which sinfo lists them.
+func (n *Node) stateOrder() int64 {
+	order := int64(slices.Index([]string{"down", "idle", "allocated", "mixed"}, strings.TrimSuffix(n.State(), "*")))
+	if strings.HasSuffix(n.State(), "*") {
+		order += 100 // Slurm adds a flag above all states
+	}
+	return -order
+}
+
+// busy are CPUs of jobs.
+func (n *Node) busy() int { return min(n.Busy, n.CPUs) }
+
+// unusable are CPUs that no job can have now.
+func (n *Node) unusable() int {
+	if down, _ := n.down(); down {
+		return n.CPUs - n.busy()
+	}
+	return min(n.PowerIdledCPUs, n.CPUs-n.busy())
+}
+
+// count is how many nodes the site has.
+func (n *Node) count() int {
+	if n.none() {
+		return 0
+	}
+	return max(1, n.Nodes)
+}
+
+// each is how many CPUs each node of the site has.
+func (n *Node) each() int { return n.CPUs / max(1, n.count()) }
+
+// gres are the resources of a node of the site.
+func (n *Node) gres() string {
+	var parts []string
+	for _, one := range n.Resources {
+		if one.Name != protocol.License {
+			parts = append(parts, fmt.Sprintf("%s:%d", typed(one), one.Count/max(1, n.count())))
+		}
+	}
+	return orAbsent(strings.Join(parts, ","))
+}
+
+func (n *Node) features() string { return orAbsent(strings.Join(n.Features, ",")) }
+
+func (n *Node) reason() string { return cmp.Or(n.Reason, "none") }
+
+// NodeRow is a line of sinfo: sites that it shows alike.
+type NodeRow struct {
+	Nodes []*Node // at least one
+}
+
+func (r *NodeRow) first() *Node { return r.Nodes[0] }
+
+// sum adds a number of all sites.
+func (r *NodeRow) sum(n func(*Node) int) (all int) {
+	for _, one := range r.Nodes {
+		all += n(one)
+	}
+	return all
+}
+
+// least is the smallest of a number of all sites, with + if they differ.
+func (r *NodeRow) least(n func(*Node) int) string {
+	least, most := n(r.first()), n(r.first())
+	for _, one := range r.Nodes {
+		least, most = min(least, n(one)), max(most, n(one))
+	}
+	if most > least {
+		return strconv.Itoa(least) + "+"
+	}
+	return strconv.Itoa(least)
+}
+
+func (r *NodeRow) names() string {
+	names := make([]string, len(r.Nodes))
+	for i, one := range r.Nodes {
+		names[i] = string(one.Site.Site)
+	}
+	return JoinHosts(names)
+}
+
+// split counts what is allocated, idle, and neither, of all.
+func (r *NodeRow) split(nodes bool) string {
+	var allocated, idle, other int
+	for _, one := range r.Nodes {
+		busy, unusable := one.busy(), one.unusable()
+		if !nodes {
+			allocated, idle, other = allocated+busy, idle+one.CPUs-busy-unusable, other+unusable
+			continue
+		}
+		switch down, _ := one.down(); {
+		case down:
+			other += one.count()
+		case busy > 0:
+			allocated += one.count()
+		default:
+			idle += one.count()
+		}
+	}
+	return fmt.Sprintf("%d/%d/%d/%d", allocated, idle, other, allocated+idle+other)
+}
+
+// Group puts sites into the rows of a format of sinfo: those that differ in none of its columns, or with exact not in
+// those either of which the least is shown. With apart each site is in a row of its own.
+func Group(nodes []*Node, f Format[NodeRow], exact, apart bool) (rows []*NodeRow) {
+	at := map[string]*NodeRow{}
+	for _, one := range nodes {
+		alone := &NodeRow{Nodes: []*Node{one}}
+		var key strings.Builder
+		for _, column := range f.Columns() {
+			if !column.Merges || exact && column.Order == nil {
+				key.WriteString(column.Value(alone) + "\x00")
+			}
+		}
+		if row := at[key.String()]; row != nil && !apart {
+			row.Nodes = append(row.Nodes, one)
+			continue
+		}
+		at[key.String()] = alone
+		rows = append(rows, alone)
+	}
+	return rows
+}
