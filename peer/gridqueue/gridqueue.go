@@ -1,7 +1,7 @@
-// Package gridqueue keeps the jobs of one site that are not yet placed, in the
-// order in which they were submitted. A job is ready, taken by a round, held until
-// an instant, parked until it is called, or blocked until a site can be asked that could
-// run it.
+// Package gridqueue keeps the jobs of one site that are not yet placed, by their ranks and, of
+// one rank, in the order in which they were submitted. A job is ready, taken by a round, deferred until
+// an instant, parked until it is called, blocked until a site can be asked that could
+// run it, or held until it is released.
 package gridqueue
 
 import (
@@ -15,14 +15,18 @@ import (
 // origin rise with submission, so the smallest id is the oldest job.
 type Queue struct {
 	places   map[protocol.JobID]place
-	ready    ids       // may hold ids that are no longer ready
-	deferred deferrals // may have ids that are no longer deferred so
-	parked   ids       // may hold ids that are no longer parked
-	blocked  int       // jobs
+	ready    lanes                   // may hold ids that are no longer ready, or in another lane
+	deferred deferrals               // may have ids that are no longer deferred so
+	parked   waiting                 // may hold ids that are no longer parked, or of another rank
+	blocked  int                     // jobs
+	closed   map[Lane]protocol.JobID // by the job that was not taken; counts while that is the first of the lane
+	held     int                     // jobs
 }
 
 type place struct {
 	kind  kind
+	lane  Lane
+	rank  Rank
 	until protocol.Instant // of deferred
 }
 
@@ -35,17 +39,25 @@ const (
 	deferred
 	parked
 	blocked
+	held // until Release or Remove, whatever else is called
 )
 
 // put says what a job of the queue is from here on.
 func (q *Queue) put(id protocol.JobID, to place) {
-	if q.places[id].kind == blocked {
-		q.blocked--
-	}
-	if to.kind == blocked {
-		q.blocked++
-	}
+	q.count(q.places[id].kind, -1)
+	q.count(to.kind, +1)
+	to.lane, to.rank = q.places[id].lane, q.places[id].rank
 	q.places[id] = to
+}
+
+// count counts a job that becomes something, or is it no more.
+func (q *Queue) count(kind kind, by int) {
+	switch kind { //nolint:exhaustive // the others are not counted
+	case blocked:
+		q.blocked += by
+	case held:
+		q.held += by
+	}
 }
 
 // Len is how many jobs are in the queue, in whatever state.
@@ -57,21 +69,47 @@ func (q *Queue) Has(id protocol.JobID) bool {
 	return ok
 }
 
-// Put makes the job ready, whether it is new or comes back.
+// Waiting is how many jobs are in the queue that are not held.
+func (q *Queue) Waiting() int { return len(q.places) - q.held }
+
+// Put makes the job ready, whether it is new or comes back, unless it is held.
 func (q *Queue) Put(id protocol.JobID) {
 	if q.places == nil {
 		q.places = map[protocol.JobID]place{}
 	}
-	if q.places[id].kind == ready {
+	if kind := q.places[id].kind; kind == ready || kind == held {
 		return
 	}
 	q.put(id, place{kind: ready})
-	heap.Push(&q.ready, id)
+	q.line(id)
+}
+
+// Hold keeps the job from being taken until Release, whether it is new or in the queue, and also if a round has taken
+// it. No other call makes it ready.
+func (q *Queue) Hold(id protocol.JobID) {
+	if q.places == nil {
+		q.places = map[protocol.JobID]place{}
+	}
+	q.put(id, place{kind: held})
+}
+
+// IsHeld says whether the job is.
+func (q *Queue) IsHeld(id protocol.JobID) bool { return q.places[id].kind == held }
+
+// IsTaken says whether the job is, and nothing has been done with it since.
+func (q *Queue) IsTaken(id protocol.JobID) bool { return q.places[id].kind == taken }
+
+// Release makes a held job ready.
+func (q *Queue) Release(id protocol.JobID) {
+	if q.IsHeld(id) {
+		q.put(id, place{})
+		q.Put(id)
+	}
 }
 
 // Defer keeps a job of the queue from being taken until an instant.
 func (q *Queue) Defer(id protocol.JobID, until protocol.Instant) {
-	if !q.Has(id) {
+	if !q.Has(id) || q.IsHeld(id) {
 		return
 	}
 	q.put(id, place{kind: deferred, until: until})
@@ -87,40 +125,40 @@ func (q *Queue) Wake(id protocol.JobID) {
 
 // Park keeps a job of the queue from being taken until Unpark.
 func (q *Queue) Park(id protocol.JobID) {
-	if kind := q.places[id].kind; kind == absent || kind == parked {
+	if kind := q.places[id].kind; kind == absent || kind == parked || kind == held {
 		return
 	}
 	q.put(id, place{kind: parked})
-	heap.Push(&q.parked, id)
+	q.line(id)
 }
 
 // UnparkAll makes all parked jobs that are wanted ready.
 func (q *Queue) UnparkAll(wanted func(protocol.JobID) bool) { q.Unpark(q.parked.Len(), wanted) }
 
-// Unpark makes the first n parked jobs that are wanted ready, oldest first.
+// Unpark makes the first n parked jobs that are wanted ready, those of the lowest rank first, and of one rank the oldest.
 func (q *Queue) Unpark(n int, wanted func(protocol.JobID) bool) {
-	var stay ids
+	var stay waiting
 	for n > 0 && q.parked.Len() > 0 {
-		id := q.parked[0]
+		one := q.parked[0]
 		heap.Pop(&q.parked)
-		if q.places[id].kind != parked {
+		if at := q.places[one.id]; at.kind != parked || at.rank != one.rank {
 			continue
 		}
-		if !wanted(id) {
-			stay = append(stay, id)
+		if !wanted(one.id) {
+			stay = append(stay, one)
 			continue
 		}
-		q.Put(id)
+		q.Put(one.id)
 		n--
 	}
-	for _, id := range stay {
-		heap.Push(&q.parked, id)
+	for _, one := range stay {
+		heap.Push(&q.parked, one)
 	}
 }
 
 // Block keeps a job of the queue from being taken until Unblock.
 func (q *Queue) Block(id protocol.JobID) {
-	if q.Has(id) {
+	if q.Has(id) && !q.IsHeld(id) {
 		q.put(id, place{kind: blocked})
 	}
 }
@@ -137,7 +175,7 @@ func (q *Queue) Unblock(wanted func(protocol.JobID) bool) {
 	if q.blocked == 0 {
 		return
 	}
-	var free ids
+	var free []protocol.JobID
 	for id, p := range q.places {
 		if p.kind == blocked && wanted(id) {
 			free = append(free, id)
@@ -154,29 +192,11 @@ func Any(protocol.JobID) bool { return true }
 
 // Remove takes the job out for good.
 func (q *Queue) Remove(id protocol.JobID) {
-	if q.places[id].kind == blocked {
-		q.blocked--
-	}
+	q.count(q.places[id].kind, -1)
 	delete(q.places, id)
 }
 
-// Take hands out up to n ready jobs, oldest first. Each stays in the queue until
-// it is removed, held or put back.
-func (q *Queue) Take(n int) []protocol.JobID {
-	var out []protocol.JobID
-	for len(out) < n && q.ready.Len() > 0 {
-		id := q.ready[0]
-		heap.Pop(&q.ready)
-		if q.places[id].kind != ready {
-			continue
-		}
-		q.put(id, place{kind: taken})
-		out = append(out, id)
-	}
-	return out
-}
-
-// TakeAlso hands one more job out, ready, held or blocked, that shall not be parted from one
+// TakeAlso hands one more job out, ready, deferred or blocked, that shall not be parted from one
 // that was taken. It says whether it could.
 func (q *Queue) TakeAlso(id protocol.JobID) bool {
 	if kind := q.places[id].kind; kind != ready && kind != deferred && kind != blocked {
@@ -184,17 +204,6 @@ func (q *Queue) TakeAlso(id protocol.JobID) bool {
 	}
 	q.put(id, place{kind: taken})
 	return true
-}
-
-// Ready says whether a job could be taken now.
-func (q *Queue) Ready() bool {
-	for q.ready.Len() > 0 {
-		if q.places[q.ready[0]].kind == ready {
-			return true
-		}
-		heap.Pop(&q.ready)
-	}
-	return false
 }
 
 // ResumeDue makes ready the jobs that were deferred until now or earlier.
@@ -246,28 +255,8 @@ func (q *Queue) popDeferred() {
 
 // isDeferred reports whether the job is still deferred until that instant.
 func (q *Queue) isDeferred(h deferral) bool {
-	return q.places[h.id] == place{kind: deferred, until: h.until}
-}
-
-type ids []protocol.JobID
-
-func (s *ids) Len() int           { return len(*s) }
-func (s *ids) Less(i, j int) bool { return (*s)[i] < (*s)[j] }
-func (s *ids) Swap(i, j int)      { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
-
-// Push implements [heap.Interface].
-func (s *ids) Push(x any) {
-	if id, ok := x.(protocol.JobID); ok {
-		*s = append(*s, id)
-	}
-}
-
-// Pop implements [heap.Interface].
-func (s *ids) Pop() any {
-	last := len(*s) - 1
-	id := (*s)[last]
-	*s = (*s)[:last]
-	return id
+	at := q.places[h.id]
+	return at.kind == deferred && at.until == h.until
 }
 
 type deferral struct {

@@ -14,7 +14,7 @@ import (
 type model map[protocol.JobID]place
 
 type place struct {
-	kind  string // ready, taken, held, parked, blocked
+	kind  string // ready, taken, deferred, parked, blocked, held
 	until protocol.Instant
 }
 
@@ -37,9 +37,10 @@ var kinds = []struct {
 	{"absent", func(*gridqueue.Queue) {}},
 	{"ready", func(q *gridqueue.Queue) { q.Put(1) }},
 	{"taken", func(q *gridqueue.Queue) { q.Put(1); q.Take(1) }},
-	{"held", func(q *gridqueue.Queue) { q.Put(1); q.Defer(1, 5) }},
+	{"deferred", func(q *gridqueue.Queue) { q.Put(1); q.Defer(1, 5) }},
 	{"parked", func(q *gridqueue.Queue) { q.Put(1); q.Park(1) }},
 	{"blocked", func(q *gridqueue.Queue) { q.Put(1); q.Block(1) }},
+	{"held", func(q *gridqueue.Queue) { q.Hold(1) }},
 }
 
 // kindOf is what job 1 is in a queue without others. It spoils the queue.
@@ -49,8 +50,10 @@ func kindOf(q *gridqueue.Queue) string {
 		return "absent"
 	case q.IsBlocked(1):
 		return "blocked"
-	case q.Next() != 0:
+	case q.IsHeld(1):
 		return "held"
+	case q.Next() != 0:
+		return "deferred"
 	case q.Ready():
 		return "ready"
 	}
@@ -69,23 +72,26 @@ func TestCalls(t *testing.T) {
 		call func(*gridqueue.Queue)
 		want func(kind string) string
 	}{
-		"Put":             {func(q *gridqueue.Queue) { q.Put(1) }, func(string) string { return "ready" }},
+		"Put":             {func(q *gridqueue.Queue) { q.Put(1) }, change("ready", "absent", "taken", "deferred", "parked", "blocked")},
 		"Remove":          {func(q *gridqueue.Queue) { q.Remove(1) }, func(string) string { return "absent" }},
-		"Hold":            {func(q *gridqueue.Queue) { q.Defer(1, 9) }, unlessAbsent("held")},
+		"Hold":            {func(q *gridqueue.Queue) { q.Hold(1) }, func(string) string { return "held" }},
+		"Hold one taken":  {func(q *gridqueue.Queue) { q.Take(1); q.Hold(1) }, func(string) string { return "held" }},
+		"Release":         {func(q *gridqueue.Queue) { q.Release(1) }, change("ready", "held")},
+		"Defer":           {func(q *gridqueue.Queue) { q.Defer(1, 9) }, unlessAbsent("deferred")},
 		"Park":            {func(q *gridqueue.Queue) { q.Park(1) }, unlessAbsent("parked")},
 		"Block":           {func(q *gridqueue.Queue) { q.Block(1) }, unlessAbsent("blocked")},
-		"Wake":            {func(q *gridqueue.Queue) { q.Wake(1) }, change("ready", "held", "parked")},
+		"Wake":            {func(q *gridqueue.Queue) { q.Wake(1) }, change("ready", "deferred", "parked")},
 		"Unpark":          {func(q *gridqueue.Queue) { q.UnparkAll(gridqueue.Any) }, change("ready", "parked")},
 		"Unpark none":     {func(q *gridqueue.Queue) { q.Unpark(0, gridqueue.Any) }, same},
 		"Unblock":         {func(q *gridqueue.Queue) { q.Unblock(gridqueue.Any) }, change("ready", "blocked")},
 		"Take":            {func(q *gridqueue.Queue) { q.Take(1) }, change("taken", "ready")},
 		"Take none":       {func(q *gridqueue.Queue) { q.Take(0) }, same},
-		"TakeAlso":        {func(q *gridqueue.Queue) { q.TakeAlso(1) }, change("taken", "ready", "held", "blocked")},
-		"Release early":   {func(q *gridqueue.Queue) { q.ResumeDue(4) }, same},
-		"Release in time": {func(q *gridqueue.Queue) { q.ResumeDue(5) }, change("ready", "held")},
-		"ReleaseAll":      {func(q *gridqueue.Queue) { q.ResumeAll() }, change("ready", "held")},
+		"TakeAlso":        {func(q *gridqueue.Queue) { q.TakeAlso(1) }, change("taken", "ready", "deferred", "blocked")},
+		"ResumeDue early": {func(q *gridqueue.Queue) { q.ResumeDue(4) }, same},
+		"ResumeDue":       {func(q *gridqueue.Queue) { q.ResumeDue(5) }, change("ready", "deferred")},
+		"ResumeAll":       {func(q *gridqueue.Queue) { q.ResumeAll() }, change("ready", "deferred")},
 		"PutOff":          {func(q *gridqueue.Queue) { q.PutOff(1); q.ResumeDue(5) }, same},
-		"PutOff in time":  {func(q *gridqueue.Queue) { q.PutOff(1); q.ResumeDue(6) }, change("ready", "held")},
+		"PutOff in time":  {func(q *gridqueue.Queue) { q.PutOff(1); q.ResumeDue(6) }, change("ready", "deferred")},
 	} {
 		for _, kind := range kinds {
 			t.Run(name+" when "+kind.name, func(t *testing.T) {
@@ -93,12 +99,15 @@ func TestCalls(t *testing.T) {
 				var q gridqueue.Queue
 				kind.make(&q)
 				tt.call(&q)
-				want, blocked := tt.want(kind.name), 0
+				want, blocked, waiting := tt.want(kind.name), 0, 1
 				if want == "blocked" {
 					blocked = 1
 				}
-				if n := q.Blocked(); n != blocked {
-					t.Errorf("%d jobs are blocked, want %d", n, blocked)
+				if want == "absent" || want == "held" {
+					waiting = 0
+				}
+				if n, w := q.Blocked(), q.Waiting(); n != blocked || w != waiting {
+					t.Errorf("%d jobs are blocked and %d wait, want %d and %d", n, w, blocked, waiting)
 				}
 				if got := kindOf(&q); got != want {
 					t.Errorf("the job is %s, want %s", got, want)
@@ -109,7 +118,7 @@ func TestCalls(t *testing.T) {
 }
 
 func unlessAbsent(to string) func(string) string {
-	return change(to, "ready", "taken", "held", "parked", "blocked")
+	return change(to, "ready", "taken", "deferred", "parked", "blocked")
 }
 
 // change makes some kinds another and leaves the rest.
@@ -151,7 +160,7 @@ func TestTheLatestCallCounts(t *testing.T) {
 		q.Defer(1, until)
 	}
 	if next := q.Next(); next != 7 {
-		t.Errorf("held until %d, want 7", next)
+		t.Errorf("deferred until %d, want 7", next)
 	}
 	q.ResumeDue(6)
 	if q.Ready() {
@@ -193,22 +202,36 @@ func TestQueueIsItsModel(t *testing.T) {
 			return protocol.Instant(rapid.Int64Range(1, 20).Draw(t, "instant"))
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"put": func(t *rapid.T) { id := job(t); q.Put(id); m[id] = place{kind: "ready"} },
+			"put": func(t *rapid.T) {
+				id := job(t)
+				q.Put(id)
+				if m[id].kind != "held" {
+					m[id] = place{kind: "ready"}
+				}
+			},
+			"hold": func(t *rapid.T) { id := job(t); q.Hold(id); m[id] = place{kind: "held"} },
+			"release": func(t *rapid.T) {
+				id := job(t)
+				q.Release(id)
+				if m[id].kind == "held" {
+					m[id] = place{kind: "ready"}
+				}
+			},
 			"put off": func(t *rapid.T) {
 				by := protocol.Duration(instant(t))
 				q.PutOff(by)
 				for id, p := range m {
-					if p.kind == "held" {
-						m[id] = place{kind: "held", until: p.until.Add(by)}
+					if p.kind == "deferred" {
+						m[id] = place{kind: "deferred", until: p.until.Add(by)}
 					}
 				}
 			},
 			"remove": func(t *rapid.T) { id := job(t); q.Remove(id); delete(m, id) },
-			"hold": func(t *rapid.T) {
+			"defer": func(t *rapid.T) {
 				id, until := job(t), instant(t)
 				q.Defer(id, until)
-				if _, in := m[id]; in {
-					m[id] = place{kind: "held", until: until}
+				if p, in := m[id]; in && p.kind != "held" {
+					m[id] = place{kind: "deferred", until: until}
 				}
 			},
 			"take": func(t *rapid.T) {
@@ -222,10 +245,10 @@ func TestQueueIsItsModel(t *testing.T) {
 					m[id] = place{kind: "taken"}
 				}
 			},
-			"release": func(t *rapid.T) {
+			"resume": func(t *rapid.T) {
 				now := instant(t)
 				q.ResumeDue(now)
-				for _, id := range m.of("held") {
+				for _, id := range m.of("deferred") {
 					if m[id].until <= now {
 						m[id] = place{kind: "ready"}
 					}
@@ -234,14 +257,14 @@ func TestQueueIsItsModel(t *testing.T) {
 			"park": func(t *rapid.T) {
 				id := job(t)
 				q.Park(id)
-				if _, in := m[id]; in {
+				if p, in := m[id]; in && p.kind != "held" {
 					m[id] = place{kind: "parked"}
 				}
 			},
 			"wake": func(t *rapid.T) {
 				id := job(t)
 				q.Wake(id)
-				if kind := m[id].kind; kind == "held" || kind == "parked" {
+				if kind := m[id].kind; kind == "deferred" || kind == "parked" {
 					m[id] = place{kind: "ready"}
 				}
 			},
@@ -264,7 +287,7 @@ func TestQueueIsItsModel(t *testing.T) {
 			"block": func(t *rapid.T) {
 				id := job(t)
 				q.Block(id)
-				if _, in := m[id]; in {
+				if p, in := m[id]; in && p.kind != "held" {
 					m[id] = place{kind: "blocked"}
 				}
 			},
@@ -280,7 +303,7 @@ func TestQueueIsItsModel(t *testing.T) {
 			},
 			"take also": func(t *rapid.T) {
 				id := job(t)
-				want := m[id].kind == "ready" || m[id].kind == "held" || m[id].kind == "blocked"
+				want := m[id].kind == "ready" || m[id].kind == "deferred" || m[id].kind == "blocked"
 				if got := q.TakeAlso(id); got != want {
 					t.Fatalf("TakeAlso(%v) = %t", id, got)
 				}
@@ -288,9 +311,9 @@ func TestQueueIsItsModel(t *testing.T) {
 					m[id] = place{kind: "taken"}
 				}
 			},
-			"release all": func(*rapid.T) {
+			"resume all": func(*rapid.T) {
 				q.ResumeAll()
-				for _, id := range m.of("held") {
+				for _, id := range m.of("deferred") {
 					m[id] = place{kind: "ready"}
 				}
 			},
@@ -301,20 +324,22 @@ func TestQueueIsItsModel(t *testing.T) {
 
 // begin makes a job of a queue and its model one of the kinds.
 func begin(t *rapid.T, q *gridqueue.Queue, m model, id protocol.JobID) {
-	kind := rapid.SampledFrom([]string{"absent", "ready", "held", "parked", "blocked"}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{"absent", "ready", "deferred", "parked", "blocked", "held"}).Draw(t, "kind")
 	if kind == "absent" {
 		return
 	}
 	q.Put(id)
 	m[id] = place{kind: kind}
 	switch kind {
-	case "held":
+	case "deferred":
 		m[id] = place{kind: kind, until: 10}
 		q.Defer(id, 10)
 	case "parked":
 		q.Park(id)
 	case "blocked":
 		q.Block(id)
+	case "held":
+		q.Hold(id)
 	}
 }
 
@@ -341,7 +366,7 @@ func compare(t *rapid.T, q *gridqueue.Queue, m model) {
 		}
 	}
 	next := protocol.Instant(0)
-	for _, id := range m.of("held") {
+	for _, id := range m.of("deferred") {
 		if until := m[id].until; next == 0 || until < next {
 			next = until
 		}

@@ -39,10 +39,13 @@ type Config struct {
 	TombstoneTTL       protocol.Duration // tombstones and submission keys; default 7 days
 	Accounts           Accounts          // who may run jobs here
 	Associations       association.Table // what accounts, partitions and QOS of jobs mean here
+	PrivateJobs        bool              // users see only their own jobs, also those of partners that depend on them; default: all
 	MaxGridJobs        int               // jobs of this origin at once; default 1,000,000
 	MaxUserJobs        int               // of one user of this site at once; default 100,000
+	MaxArraySize       int               // above the highest index of an array; default 100,000
 	MaxOutput          int64             // bytes of a job's output that are brought home; default 10 GiB
 	MaxStaging         int64             // bytes of files that may come with a guest, and that may come back with a job's result; 0: none
+	MaxUserStaging     int64             // bytes of files of one user that may lie at the site or be under way to it at once; 0: no limit
 	NoGuestFiles       bool              // the batch system takes no files with a guest
 	CycleInterval      protocol.Duration // between two rounds under the initiation cycle, and the period of MaxJobsPerCycle; default 1 min
 	MaxJobsPerCycle    int               // jobs that the site takes in a period, over all senders [MC 2]; default 0: any number
@@ -65,6 +68,16 @@ type Config struct {
 	// QueueApart says that nothing of the local queue is in the state directory: it is not
 	// copied or put back with the rows, and what waits in it has not started. Default: it is there.
 	QueueApart bool
+
+	Moves Moves // of jobs that wait in a local queue to another one; default: none
+
+	FairShare FairShare // whose jobs have the next round; default: the oldest
+	Limits    Limits    // of users and accounts of this site
+	// PlannedStarts is how often the local scheduler is asked when it plans to start the jobs that wait in its queue, and the
+	// origins of guests learn it; 0: never.
+	PlannedStarts protocol.Duration
+	// Prioritize says that the local scheduler is a [localsched.Prioritizer], which gets the priorities of FairShare.
+	Prioritize bool
 
 	Reserves       bool                      // the batch system is a [localsched.Reserver]
 	Tariff         localsched.Tariff         // of CPUs, that the local scheduler's quotes have, where there are no Costs
@@ -103,7 +116,24 @@ type Partner struct {
 	// an hour in which something does.
 	PerGB   protocol.Micro
 	PerHour protocol.Micro
+	Shared  []string // directories that both sites have, as [protocol.CheckSharedDirs] takes them
 }
+
+// Moves says when a job that waits in a local queue is placed again, at a site where it ends sooner. The zero value
+// means never.
+type Moves struct {
+	Interval  protocol.Duration // between two trials; 0: there are none
+	Jobs      int               // of a trial, at most
+	Gain      protocol.Duration // a job moves if it ends sooner by more than that,
+	GainShare int               // and by more than that share of the time until its planned end, in parts per million
+	Wait      protocol.Duration // and does not wait longer than that at the other site
+	Pause     protocol.Duration // between two moves of a job, at least
+	Most      int               // moves of a job, at most
+}
+
+// PlannedStartLasts is for how long a planned start counts for moves. Sites state those of all jobs that wait, by default
+// once a minute.
+const PlannedStartLasts = 15 * protocol.Minute
 
 // Protection says when guests are declined for the sake of local users.
 type Protection struct {

@@ -26,6 +26,7 @@ func (c Config) WithDefaults() Config {
 	c.TombstoneTTL = cmp.Or(c.TombstoneTTL, 7*protocol.Day)
 	c.MaxGridJobs = cmp.Or(c.MaxGridJobs, 1_000_000)
 	c.MaxUserJobs = cmp.Or(c.MaxUserJobs, 100_000)
+	c.MaxArraySize = cmp.Or(c.MaxArraySize, 100_000)
 	c.MaxOutput = cmp.Or(c.MaxOutput, 10<<30)
 	c.CycleInterval = cmp.Or(c.CycleInterval, protocol.Minute)
 	c.PriceSpan = cmp.Or(c.PriceSpan, 7*protocol.Day)
@@ -48,10 +49,10 @@ func (c Config) Validate() error {
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
-	if min(c.LocalWaitThreshold, c.CheckInterval, c.FirstCheck, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark) < 0 {
+	if min(c.LocalWaitThreshold, c.CheckInterval, c.FirstCheck, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark, c.Moves.Interval, c.Moves.Gain, c.Moves.Wait, c.Moves.Pause) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs) < 0 || min(c.Power, c.MaxOutput, c.MaxStaging) < 0 {
+	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs, c.MaxArraySize, c.Moves.Jobs, c.Moves.GainShare, c.Moves.Most) < 0 || min(c.Power, c.MaxOutput, c.MaxStaging, c.MaxUserStaging) < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.DefaultWeights.Alpha, c.DefaultWeights.Beta, c.DefaultWeights.Gamma, c.DefaultWeights.Delta) < 0 {

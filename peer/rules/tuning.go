@@ -21,6 +21,8 @@ type RuntimeConfig struct {
 	PartnersPerRound   int
 	CycleInterval      protocol.Duration
 	MaxJobsPerCycle    int
+	MaxUserStaging     int64
+	Moves              Moves
 }
 
 // WithRuntime is the configuration with another tuning.
@@ -29,7 +31,7 @@ func (c Config) WithRuntime(t RuntimeConfig) Config {
 	c.LocalWaitThreshold, c.CheckInterval, c.VolunteerBelow = t.LocalWaitThreshold, t.CheckInterval, t.VolunteerBelow
 	c.RecheckJobs, c.JobsPerVolunteer, c.StayLocal = t.RecheckJobs, t.JobsPerVolunteer, t.StayLocal
 	c.QuoteTimeout, c.RoundJobs, c.PartnersPerRound = t.QuoteTimeout, t.RoundJobs, t.PartnersPerRound
-	c.CycleInterval, c.MaxJobsPerCycle = t.CycleInterval, t.MaxJobsPerCycle
+	c.CycleInterval, c.MaxJobsPerCycle, c.MaxUserStaging, c.Moves = t.CycleInterval, t.MaxJobsPerCycle, t.MaxUserStaging, t.Moves
 	return c
 }
 
@@ -40,6 +42,6 @@ func (c Config) Runtime() RuntimeConfig {
 		LocalWaitThreshold: c.LocalWaitThreshold, CheckInterval: c.CheckInterval, VolunteerBelow: c.VolunteerBelow,
 		RecheckJobs: c.RecheckJobs, JobsPerVolunteer: c.JobsPerVolunteer, StayLocal: c.StayLocal,
 		QuoteTimeout: c.QuoteTimeout, RoundJobs: c.RoundJobs, PartnersPerRound: c.PartnersPerRound,
-		CycleInterval: c.CycleInterval, MaxJobsPerCycle: c.MaxJobsPerCycle,
+		CycleInterval: c.CycleInterval, MaxJobsPerCycle: c.MaxJobsPerCycle, MaxUserStaging: c.MaxUserStaging, Moves: c.Moves,
 	}
 }
