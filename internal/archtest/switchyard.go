@@ -154,6 +154,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/partner", Level: contract, Pure: true},
 
 		{Path: "peer/broker", Level: brokers, Pure: true},
+		{Path: "peer/fairness", Level: brokers, Pure: true},
 		{Path: "peer/admission", Level: desks, Pure: true},
 		{Path: "peer/handoff", Level: desks, Pure: true},
 

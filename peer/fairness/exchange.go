@@ -1,0 +1,187 @@
+package fairness
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched/fairshare"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Sites whose users and accounts have the same names tell each other what those have used ([protocol.UseReport]). Each site
+// reports only what has run on its own machine, so no use is in the reports of two. What a site says of one user it alone
+// adds to, and it decays: of two reports the one that is later says more ([fairshare.Use.Compare]). To merge reports is to
+// keep that one for each user. So it makes no difference in which order reports come, how often, or whether one is lost.
+
+// MaxReported is how many users the use of a partner's machine is kept of: those that ran there last.
+const MaxReported = 4096
+
+// maxSkew is how many periods the clock of a partner may be ahead.
+const maxSkew = 1
+
+// isReported says whether use is known from a report of a partner.
+func (b *Book) isReported(u *row.Use) bool { return u.Site != b.site && u.Origin != b.site }
+
+// Report is what users have used of this machine, for partners: of sites whose users are those of this one. Running jobs
+// count as long as they have run. If they are more than [MaxReported], those that used the most are reported.
+func (b *Book) Report(now protocol.Instant, running iter.Seq[Local]) []protocol.Use {
+	type who struct {
+		origin protocol.SiteName
+		fairshare.Key
+	}
+	period, used := fairshare.PeriodOf(now), map[who]fairshare.Use{}
+	for _, u := range b.used {
+		if u.Site == b.site && b.isLocal(u.Origin) {
+			used[who{u.Origin, fairshare.Key{Account: u.Account, User: u.User}}] = u.Use
+		}
+	}
+	for r := range running {
+		if b.isLocal(r.Origin) {
+			key := who{r.Origin, b.keyOf(r.Origin, b.AccountOf(r), r.Spec.User)}
+			used[key] = b.decay.Sum(used[key], b.decay.Of(r.Spec.CPUs, min(r.Since, now), now))
+		}
+	}
+	var uses []protocol.Use
+	for key, u := range used {
+		if b.decay.In(u, period).Amount >= negligible && protocol.CheckText(key.User) == nil {
+			uses = append(uses, protocol.Use{Origin: key.origin, Account: key.Account, User: key.User, Period: u.Period, Amount: u.Amount})
+		}
+	}
+	if len(uses) > b.maxReported {
+		left := func(u *protocol.Use) int64 { return b.decay.In(useOf(u), period).Amount }
+		slices.SortFunc(uses, func(x, y protocol.Use) int { return cmp.Or(cmp.Compare(left(&y), left(&x)), compareUsers(&x, &y)) })
+		uses = uses[:b.maxReported]
+	}
+	slices.SortFunc(uses, func(x, y protocol.Use) int { return compareUsers(&x, &y) })
+	return uses
+}
+
+func useOf(u *protocol.Use) fairshare.Use { return fairshare.Use{Period: u.Period, Amount: u.Amount} }
+
+func compareUsers(x, y *protocol.Use) int {
+	return cmp.Or(cmp.Compare(x.Origin, y.Origin), cmp.Compare(x.Account, y.Account), cmp.Compare(x.User, y.User))
+}
+
+// Merge takes a report of a partner whose machine has a number of CPUs by its card. It returns the keys of the rows that have
+// changed, and what is to be kept of the report. The error says why the report does not count, any of it. Use of jobs of
+// this site is passed over: their results have said it. So is that of users who are not those of this site.
+func (b *Book) Merge(site protocol.SiteName, cpus int, m protocol.UseReport, now protocol.Instant) (keys []string, kept row.UseReport, err error) {
+	latest := fairshare.PeriodOf(now) + maxSkew
+	kept = b.reports[site]
+	switch {
+	case !b.isLocal(site):
+		return nil, kept, fmt.Errorf("[fairshare] common_names does not have %s", site)
+	case m.HalfLife != b.share.HalfLife:
+		return nil, kept, fmt.Errorf("its [fairshare] half_life is %v, here it is %v; use is exchanged only where they are the same", m.HalfLife, b.share.HalfLife)
+	case fairshare.PeriodOf(m.At) > latest || slices.ContainsFunc(m.Uses, func(u protocol.Use) bool { return u.Period > latest }):
+		return nil, kept, fmt.Errorf("its clock, or that of this site, is wrong by an hour or more: it says %v", m.At)
+	}
+	known := map[string]bool{} // by the key of a row that is another one now: whether it was there
+	for i := range m.Uses {
+		u := &m.Uses[i]
+		if u.Origin == b.site || !b.isLocal(u.Origin) || b.decay.In(useOf(u), fairshare.PeriodOf(now)).Amount < negligible {
+			continue
+		}
+		said := row.Use{Site: site, Origin: u.Origin, Account: u.Account, User: u.User, Use: useOf(u)}
+		key := said.Key()
+		if old, has := b.used[key]; !has || old.Compare(said.Use) < 0 {
+			b.used[key] = said
+			if _, touched := known[key]; !touched {
+				known[key] = has
+			}
+		}
+	}
+	for _, key := range b.dropBeyond(site) {
+		if is, touched := known[key]; touched && !is {
+			delete(known, key)
+		} else {
+			known[key] = true
+		}
+	}
+	b.tree = nil
+	kept = row.UseReport{At: max(kept.At, m.At), CPUs: cpus}
+	b.reports[site] = kept
+	return slices.Sorted(maps.Keys(known)), kept, nil
+}
+
+// dropBeyond forgets what the machine of a partner was used by users beyond [MaxReported], and returns the keys of their
+// rows. Those are left that would be left if all reports had come at once.
+func (b *Book) dropBeyond(site protocol.SiteName) (keys []string) {
+	if len(b.used) <= b.maxReported {
+		return nil
+	}
+	for key, u := range b.used {
+		if u.Site == site && b.isReported(&u) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) <= b.maxReported {
+		return nil
+	}
+	slices.SortFunc(keys, func(x, y string) int {
+		return cmp.Or(b.used[y].Compare(b.used[x].Use), cmp.Compare(x, y))
+	})
+	for _, key := range keys[b.maxReported:] {
+		delete(b.used, key)
+	}
+	return keys[b.maxReported:]
+}
+
+// RestoreReport takes in what was kept of the reports of a partner.
+func (b *Book) RestoreReport(site protocol.SiteName, kept row.UseReport) { b.reports[site] = kept }
+
+// reported is the use in reports of partners that counts now, in CPU·ms. What a partner says of its machine counts no
+// more than the machine can do: if it is more, all of it counts less, in proportion.
+func (b *Book) reported(period int64) iter.Seq2[*row.Use, int64] {
+	return func(yield func(*row.Use, int64) bool) {
+		if !b.share.Exchanges() {
+			return
+		}
+		total := b.totals(period)
+		for _, u := range b.used {
+			if b.isBelieved(&u) && !yield(&u, b.scaled(u.Site, b.decay.In(u.Use, period).Amount, total)) {
+				return
+			}
+		}
+	}
+}
+
+// isBelieved says whether use is known from a report of a partner and counts.
+func (b *Book) isBelieved(u *row.Use) bool {
+	return b.isReported(u) && b.isLocal(u.Site) && b.isLocal(u.Origin)
+}
+
+// unit is that of sums, in CPU·ms: the sum of all amounts is an int64.
+const unit = MaxReported
+
+// totals are what partners say of their machines, in units.
+func (b *Book) totals(period int64) map[protocol.SiteName]int64 {
+	total := map[protocol.SiteName]int64{}
+	for _, u := range b.used {
+		if b.isBelieved(&u) {
+			total[u.Site] += b.decay.In(u.Use, period).Amount / unit
+		}
+	}
+	return total
+}
+
+// scaled is what counts of an amount that a partner reports.
+func (b *Book) scaled(site protocol.SiteName, amount int64, total map[protocol.SiteName]int64) int64 {
+	return fairshare.Scaled(amount, total[site], b.decay.Most(b.reports[site].CPUs)/unit)
+}
+
+// PartsCounted are, by the partners that report more use than their machines can do, the part of it that counts, as the parts that
+// shares are given in.
+func (b *Book) PartsCounted(now protocol.Instant) map[protocol.SiteName]int64 {
+	parts, total := map[protocol.SiteName]int64{}, b.totals(fairshare.PeriodOf(now))
+	for site := range total {
+		if part := b.scaled(site, fairshare.One, total); part < fairshare.One {
+			parts[site] = part
+		}
+	}
+	return parts
+}

@@ -1,0 +1,74 @@
+package fairness
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/localsched/fairshare"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Standing is how a user of this site stands in an account.
+type Standing struct {
+	fairshare.Key
+	fairshare.Standing
+
+	Placed int64     // of Use, CPU·ms that jobs ask for which are placed
+	Sites  []SiteUse // where the rest was used, by name
+}
+
+// SiteUse is what a user has used at one site.
+type SiteUse struct {
+	Site     protocol.SiteName
+	Use      int64 // CPU·ms, decayed
+	Reported bool  // a part is known from the site's reports
+}
+
+// Standings are those of all users that are known and are of this site, by account and name.
+func (b *Book) Standings(now protocol.Instant) (all []Standing) {
+	if !b.Shares() {
+		return nil
+	}
+	placed := map[fairshare.Key]int64{}
+	for _, c := range b.placed {
+		placed[c.key] += c.work
+	}
+	sites := b.usedAt(fairshare.PeriodOf(now))
+	tree := b.standings(now)
+	for _, key := range tree.Keys() {
+		s := Standing{Key: key, Standing: tree.Of(key), Placed: placed[key]}
+		for _, one := range sites[key] {
+			s.Sites = append(s.Sites, *one)
+		}
+		slices.SortFunc(s.Sites, func(x, y SiteUse) int { return cmp.Compare(x.Site, y.Site) })
+		all = append(all, s)
+	}
+	return all
+}
+
+// usedAt is what users of this site have used, by the site where that was.
+func (b *Book) usedAt(period int64) map[fairshare.Key]map[protocol.SiteName]*SiteUse {
+	all := map[fairshare.Key]map[protocol.SiteName]*SiteUse{}
+	add := func(u *row.Use, amount int64, reported bool) {
+		key := fairshare.Key{Account: u.Account, User: u.User}
+		if all[key] == nil {
+			all[key] = map[protocol.SiteName]*SiteUse{}
+		}
+		one := all[key][u.Site]
+		if one == nil {
+			one = &SiteUse{Site: u.Site}
+			all[key][u.Site] = one
+		}
+		one.Use, one.Reported = fairshare.Plus(one.Use, amount), one.Reported || reported
+	}
+	for _, u := range b.used {
+		if b.countsHere(&u) {
+			add(&u, b.decay.In(u.Use, period).Amount, false)
+		}
+	}
+	for u, amount := range b.reported(period) {
+		add(u, amount, true)
+	}
+	return all
+}
