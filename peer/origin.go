@@ -50,7 +50,7 @@ func (p *Peer) sendForPhase(id protocol.JobID) {
 	case handoff.ReserveLocally:
 		p.reserveLocal(j)
 	case handoff.SendOffer:
-		p.send(j.Site, handoff.OfferOf(&j.Job, j.PayloadAbroad(p.cfg.ExportRemote), j.Tolerance()))
+		p.send(j.Site, handoff.OfferOf(&j.Job, j.PayloadAbroad(p.cfg.ExportRemote, p.cfg.MaxStaging), j.Tolerance()))
 	case handoff.SendMessages:
 		for _, m := range messages {
 			p.send(m.To, m.Body)

@@ -1,8 +1,6 @@
 package step
 
 import (
-	"fmt"
-
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -23,11 +21,11 @@ func (r Row) RecordKey() string {
 	switch r.Table {
 	case row.SiteTable, row.GenerationTable:
 		return string(r.Table)
-	case row.DedupTable, row.ExecutionTable, row.PartnerTable:
+	case row.DedupTable, row.ExecutionTable, row.PartnerTable, row.UseTable:
 		return r.Key
 	case row.RunTable:
-		return fmt.Sprintf("%s.%d", row.JobKey(r.Job), r.Epoch)
-	case row.JobTable, row.GuestTable, row.PayloadTable, row.ApplicationTable, row.ArchiveTable:
+		return row.RunKey(r.Tag())
+	case row.JobTable, row.ArrayTable, row.GuestTable, row.PayloadTable, row.ApplicationTable, row.ArchiveTable, row.EarlierTable:
 	}
 	return row.JobKey(r.Job)
 }

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"maps"
 	"slices"
+
+	"go.etcd.io/bbolt"
 )
 
 // A stored value begins with the CRC-32C of its row: of table, key and value, so
@@ -67,7 +69,7 @@ func storedSum(stored []byte) uint32 { return binary.BigEndian.Uint32(stored) }
 
 // tally is what a table must hold: a row that is lost with its page changes it, and
 // so does an older state of a row.
-type tally struct {
+type tally struct { //nolint:recvcheck // it counts, and is given out by value
 	rows uint64
 	sum  uint64 // of the rows' checksums
 }
@@ -82,6 +84,11 @@ func (t *tally) remove(stored []byte) {
 	t.sum -= uint64(storedSum(stored))
 }
 
+// encode appends the tally to data.
+func (t tally) encode(data []byte) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(data, t.rows), t.sum)
+}
+
 // tallies are those of all tables, by name.
 type tallies map[string]tally
 
@@ -91,8 +98,7 @@ func (t tallies) encode() []byte {
 	for _, name := range slices.Sorted(maps.Keys(t)) {
 		out = append(out, byte(len(name))) //nolint:gosec // MaxTable is less
 		out = append(out, name...)
-		out = binary.BigEndian.AppendUint64(out, t[name].rows)
-		out = binary.BigEndian.AppendUint64(out, t[name].sum)
+		out = t[name].encode(out)
 	}
 	return out
 }
@@ -110,4 +116,17 @@ func decodeTallies(data []byte) (tallies, error) {
 		data = data[n+numbers:]
 	}
 	return t, nil
+}
+
+// talliesOf reads the tallies of a file as a transaction sees it.
+func talliesOf(tx *bbolt.Tx) (tallies, error) {
+	own := tx.Bucket([]byte(metaTable))
+	if own == nil {
+		return nil, &DamageError{Table: metaTable, What: "it is missing"}
+	}
+	value, err := unseal(metaTable, []byte(talliesKey), own.Get([]byte(talliesKey)))
+	if err != nil {
+		return nil, &DamageError{Table: metaTable, Key: talliesKey, What: err.Error()}
+	}
+	return decodeTallies(value)
 }

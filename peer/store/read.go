@@ -116,21 +116,34 @@ func readRow(table string, key, stored []byte) (Row, error) {
 // non-nil bytes.
 func copied(v []byte) []byte { return append(make([]byte, 0, len(v)), v...) }
 
+// Tally is what a [Put] with that Tally stores: how many rows the table has, and the sum of their checksums.
+func (s *Store) Tally(table string) (value []byte, err error) {
+	err = s.read(table, func(tx *bbolt.Tx) error {
+		held, tallyErr := talliesOf(tx)
+		value = held[table].encode(nil)
+		return tallyErr
+	})
+	return value, err
+}
+
 // view reads from one table; f is not called for a table that does not exist.
 func (s *Store) view(table string, f func(*bbolt.Bucket) error) error {
+	return s.read(table, func(tx *bbolt.Tx) error {
+		if b := tx.Bucket([]byte(table)); b != nil && table != metaTable {
+			return f(b)
+		}
+		return nil
+	})
+}
+
+// read makes a transaction that reads from one table.
+func (s *Store) read(table string, f func(*bbolt.Tx) error) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
 	s.swap.RLock()
 	defer s.swap.RUnlock()
-	err := guard(func() error {
-		return s.db.View(func(tx *bbolt.Tx) error {
-			if b := tx.Bucket([]byte(table)); b != nil && table != metaTable {
-				return f(b)
-			}
-			return nil
-		})
-	})
+	err := guard(func() error { return s.db.View(f) })
 	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		err = ErrClosed
 	}

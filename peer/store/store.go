@@ -27,7 +27,7 @@ const (
 
 // Put is one keyed change of a row: the peer's own noun, as the store is its
 // adapter. A nil Value deletes the row; deleting a row that does not exist is no
-// error. Table has 1 to [MaxTable] bytes, Key 1 to [MaxKey], Value at most
+// error. Table and Tally have 1 to [MaxTable] bytes, Key 1 to [MaxKey], Value at most
 // [MaxValue]. The store does not keep Value.
 type Put = node.Put
 

@@ -206,6 +206,37 @@ func apply(tx *bbolt.Tx, batch []*request, held tallies, lasts map[string][]byte
 	return putTallies(tx.Bucket([]byte(metaTable)), held)
 }
 
+// transaction changes tables.
+type transaction struct {
+	tx     *bbolt.Tx
+	held   tallies // before it
+	lasts  map[string][]byte
+	tables map[string]*changing // those that it has changed so far
+}
+
+func (t *transaction) write(put Put) error {
+	table := t.tables[put.Table]
+	if table == nil {
+		var err error
+		if table, err = change(t.tx, put.Table, t.held, t.lasts); err != nil {
+			return fmt.Errorf("table %s: %w", put.Table, err)
+		}
+		t.tables[put.Table] = table
+	}
+	if err := table.write(put); err != nil {
+		return fmt.Errorf("table %s: key %.80q: %w", put.Table, put.Key, err)
+	}
+	return nil
+}
+
+// tally is that of a table as it is now.
+func (t *transaction) tally(name string) tally {
+	if table := t.tables[name]; table != nil {
+		return table.tally
+	}
+	return t.held[name]
+}
+
 // changing is a table in a transaction.
 type changing struct {
 	rows  *bbolt.Bucket

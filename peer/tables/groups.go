@@ -123,6 +123,17 @@ func (t *Tables) isReturning(j *Job) bool {
 	return !j.Cancelling && (j.Parted || j.Phase == row.JobRecalling || (j.Phase == row.JobCommittedLocal && r != nil && r.Withdraw))
 }
 
+// HeldMember is a member of a job's group that is in the grid queue and held; nil: none is.
+func (t *Tables) HeldMember(j *Job) *Job {
+	_, rows := t.Group(j)
+	for _, other := range t.Of(rows.Members) {
+		if t.queue.IsHeld(other.Spec.Job) {
+			return other
+		}
+	}
+	return nil
+}
+
 // WithoutBound are the decisions of a policy that need not look at limits and groups, without those for
 // jobs that have such.
 func (t *Tables) WithoutBound(in *policy.Snapshot, decisions []policy.Decision) []policy.Decision {

@@ -11,6 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -18,6 +19,7 @@ import (
 type Job struct {
 	row.Job
 	App              *Application       // nil: it is on its own
+	Array            *Array             // that it is an element of; nil: it is on its own
 	Excluded         rounds.Exclusions  // sites that are not asked about it
 	Local            localsched.LocalID // the local scheduler's name of the run that ended
 	NotHere          string             // why the local site is excluded; empty: not by its scheduler's word
@@ -26,12 +28,19 @@ type Job struct {
 	Detail           string             // of Reason, in the grid queue
 	Asked            protocol.Instant   // when the hand-off began
 	LocalQuote       LocalQuote
-	NoEligibleSite   bool // no site that is known can run it
-	InFlight         bool // its files are being collected
-	CountsThere      bool // in its partner's JobsThere
-	OwnershipPending bool // its site is asked whether it still has it
+	NoEligibleSite   bool             // no site that is known can run it
+	InFlight         bool             // its files are being collected
+	CountsThere      bool             // in its partner's JobsThere
+	OwnershipPending bool             // its site is asked whether it still has it
+	Tried            protocol.Instant // when it was last asked whether another site would end it sooner; 0: not yet
 
-	packed compact.Payload
+	best    *view.BestQuote // of its last round that did not place it; nil: there was none
+	planned *plannedStart   // nil: its site has not said when it plans to start it
+
+	packed compact.Payload // zero: that of its array
+	stands standing        // in its array, as it is counted there
+	holds  bool            // it must not be placed, as [row.Job.HoldReason] says
+	waits  bool            // for others of its array to end
 }
 
 // LocalQuote is the wait that the local site first quoted for a job.
@@ -39,6 +48,44 @@ type LocalQuote struct {
 	AWT   protocol.Duration
 	Known bool
 }
+
+// plannedStart is the planned start of one placement of a job.
+type plannedStart struct {
+	view.PlannedStart
+
+	epoch protocol.Epoch
+}
+
+// NotePlannedStart notes, of a job that is placed, when its site plans to start it, as it says now; 0: it plans no start.
+func (j *Job) NotePlannedStart(start, now protocol.Instant) {
+	j.planned = &plannedStart{view.PlannedStart{Start: start, Stated: now}, j.Epoch}
+}
+
+// PlannedStart is when the site where the job waits last said that it plans to start it; false: it has started or is not
+// placed, or its site plans no start or has not said so since the last start of this peer. It is not durable.
+func (j *Job) PlannedStart() (view.PlannedStart, bool) {
+	if j.planned == nil || j.planned.epoch != j.Epoch || j.planned.Start == 0 || j.State != protocol.Pending || !j.placed() {
+		return view.PlannedStart{}, false
+	}
+	return j.planned.PlannedStart, true
+}
+
+// NoteBestQuote keeps the best quote of a round that has not placed the job.
+func (j *Job) NoteBestQuote(q *protocol.Quote, site protocol.SiteName, now protocol.Instant) {
+	j.best = &view.BestQuote{Site: site, QuotedWaits: row.WaitsOf(q, now)}
+}
+
+// BestQuote is the best quote of the last round of a job that may be placed and has no site; nil: it has one or must not be
+// placed, or no site has quoted a wait since the last start of this peer. It is not durable.
+func (j *Job) BestQuote(now protocol.Instant) *view.BestQuote {
+	if why := j.HoldReason(now); j.Phase != row.JobInGridQueue || why != "" && why != view.ReasonBeginTime {
+		return nil
+	}
+	return j.best
+}
+
+// placed says whether the job is at its site, or was granted to it.
+func (j *Job) placed() bool { return j.Phase == row.JobCommittedLocal || j.AtPartner() }
 
 // Row is the row of the job; nil: there is no job.
 func (j *Job) Row() *row.Job {
@@ -49,7 +96,12 @@ func (j *Job) Row() *row.Job {
 }
 
 // Payload is what the job runs.
-func (j *Job) Payload() *protocol.Payload { return j.packed.Unpack(&j.Job) }
+func (j *Job) Payload() *protocol.Payload {
+	if a := j.Array; a != nil {
+		return a.ElementPayload(a.packed.Unpack(&a.Job), &j.Job)
+	}
+	return j.packed.Unpack(&j.Job)
+}
 
 // ApplicationRow is that of the job's application; nil: it is on its own.
 func (j *Job) ApplicationRow() *row.Application {
@@ -141,8 +193,8 @@ func (a *Application) Join(j *Job) {
 }
 
 // PayloadAbroad is what the job runs as a partner gets it: without the variables that stay at this site,
-// whose list of variables that leave with every job is given.
-func (j *Job) PayloadAbroad(leave []string) *protocol.Payload {
+// whose list of variables that leave with every job is given, and with how many bytes of files may come back.
+func (j *Job) PayloadAbroad(leave []string, maxBack int64) *protocol.Payload {
 	out := j.Payload()
 	var env []string
 	for _, pair := range out.Env {
@@ -150,7 +202,10 @@ func (j *Job) PayloadAbroad(leave []string) *protocol.Payload {
 			env = append(env, pair)
 		}
 	}
-	out.Env, out.Staging = env, out.Staging.Abroad()
+	out.Env, out.Staging = env, out.Staging.Abroad().Bounded(maxBack)
+	if j.Spec.InPlace {
+		out.Staging = nil
+	}
 	return out
 }
 

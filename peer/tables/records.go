@@ -31,6 +31,15 @@ func (t *Tables) SaveExecutions(key string) {
 	t.changed.Mark(step.Row{Table: row.ExecutionTable, Key: key})
 }
 
+// SaveUse marks the rows of what users have used; an empty key is none.
+func (t *Tables) SaveUse(keys ...string) {
+	for _, key := range keys {
+		if key != "" {
+			t.changed.Mark(step.Row{Table: row.UseTable, Key: key})
+		}
+	}
+}
+
 // SaveDedup marks the row of a submission with a key.
 func (t *Tables) SaveDedup(key string) { t.changed.Mark(step.Row{Table: row.DedupTable, Key: key}) }
 
@@ -40,8 +49,13 @@ func (t *Tables) SaveSite() { t.changed.Mark(step.Row{Table: row.SiteTable}) }
 // SavePartner marks the row of a partner, where stores may be lost or restored.
 func (t *Tables) SavePartner(site protocol.SiteName) {
 	if t.site.TracksLives() {
-		t.changed.Mark(step.Row{Table: row.PartnerTable, Key: string(site)})
+		t.SaveDrain(site)
 	}
+}
+
+// SaveDrain marks the row of a partner that was drained or resumed, wherever stores are kept.
+func (t *Tables) SaveDrain(site protocol.SiteName) {
+	t.changed.Mark(step.Row{Table: row.PartnerTable, Key: string(site)})
 }
 
 func (t *Tables) mark(table row.Table, id protocol.JobID) {
@@ -52,11 +66,15 @@ func (t *Tables) mark(table row.Table, id protocol.JobID) {
 // without any. The error says which rows do not go together: nothing of the step may become durable.
 func (t *Tables) Records(out []row.Record) ([]row.Record, error) {
 	defer t.changed.Clear()
+	t.CountElements()
 	changed := t.changed.Changed()
 	out = slices.Grow(out, len(changed)+1) // the core adds the generation
 	for _, d := range changed {
 		if err := t.check(d); err != nil {
 			return nil, err
+		}
+		if d.Table == row.GuestTable || d.Table == row.RunTable {
+			t.countGuestFiles(d.Job)
 		}
 		out = append(out, row.Record{Table: d.Table, Key: d.RecordKey(), Row: t.row(d)})
 	}
@@ -82,9 +100,17 @@ func (t *Tables) row(d step.Row) row.Row { //nolint:cyclop // one case for each 
 		if a := t.Applications[d.Job]; a != nil {
 			return a.Application
 		}
+	case row.UseTable:
+		if u, has := t.Fair.Row(d.Key); has {
+			return u
+		}
 	case row.JobTable:
 		if j := t.Jobs[d.Job]; j != nil {
 			return j.Job
+		}
+	case row.ArrayTable:
+		if a := t.Arrays[d.Job]; a != nil {
+			return a.Array
 		}
 	case row.GuestTable:
 		if g := t.Guests[d.Job]; g != nil {
@@ -98,7 +124,7 @@ func (t *Tables) row(d step.Row) row.Row { //nolint:cyclop // one case for each 
 		if payload := t.payload(d.Job); payload != nil {
 			return row.Payload{Payload: payload}
 		}
-	case row.ArchiveTable:
+	case row.ArchiveTable, row.EarlierTable:
 	}
 	return nil
 }
@@ -106,6 +132,9 @@ func (t *Tables) row(d step.Row) row.Row { //nolint:cyclop // one case for each 
 func (t *Tables) payload(id protocol.JobID) *protocol.Payload {
 	if j := t.Jobs[id]; j != nil {
 		return j.Payload()
+	}
+	if a := t.Arrays[id]; a != nil {
+		return a.packed.Unpack(&a.Job)
 	}
 	if g := t.Guests[id]; g != nil {
 		return g.Payload
@@ -122,8 +151,10 @@ func (t *Tables) check(d step.Row) error {
 		return t.checkGuest(t.Guests[d.Job])
 	case row.RunTable:
 		return t.checkRun(d.Tag())
+	case row.ArrayTable:
+		return t.checkArray(t.Arrays[d.Job])
 	case row.PayloadTable, row.DedupTable, row.SiteTable, row.GenerationTable, row.PartnerTable, row.ApplicationTable,
-		row.ExecutionTable, row.ArchiveTable:
+		row.ExecutionTable, row.UseTable, row.ArchiveTable, row.EarlierTable:
 	}
 	return nil
 }

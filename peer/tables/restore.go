@@ -22,6 +22,9 @@ func (t *Tables) Restore(rows iter.Seq2[row.Record, error], on *protocol.Capacit
 			return err
 		}
 	}
+	if err := t.restoreArrays(payloads); err != nil {
+		return err
+	}
 	if err := t.restoreJobs(payloads); err != nil {
 		return err
 	}
@@ -37,6 +40,9 @@ func (t *Tables) Restore(rows iter.Seq2[row.Record, error], on *protocol.Capacit
 		}
 		r.Request = spec.ScaledRequest(on)
 	}
+	for id := range t.Guests {
+		t.countGuestFiles(id)
+	}
 	return nil
 }
 
@@ -48,13 +54,17 @@ func (t *Tables) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.
 		t.site.Generation = stored.Generation
 	case row.Partner:
 		t.partners.Restore(stored)
+		t.Fair.RestoreReport(stored.Site, stored.UseReport)
 	case row.Job:
 		if stored.Phase == row.JobStagingOut && stored.Outcome == nil {
 			return fmt.Errorf("row %q: a job in phase %s has no outcome", rec.Key, stored.Phase)
 		}
 		t.alike.Row(&stored)
 		t.Jobs[stored.Spec.Job] = &Job{Job: stored}
-		t.ofUser[stored.Spec.User]++
+		t.countOpen(&stored.Spec, +1)
+	case row.Array:
+		t.alike.Row(&stored.Job)
+		t.enterArray(&Array{Array: stored})
 	case row.Guest:
 		t.Guests[stored.Spec.Job] = &Guest{Guest: stored}
 	case row.Run:
@@ -73,7 +83,9 @@ func (t *Tables) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.
 		t.Applications[stored.ID] = &Application{Application: stored}
 	case row.Executions:
 		t.History.Restore(stored)
-	case row.Archived:
+	case row.Use:
+		t.Fair.Restore(stored)
+	case row.Archived, row.EarlierRun:
 	default:
 		return fmt.Errorf("row %q of table %s has no content", rec.Key, rec.Table)
 	}
@@ -84,6 +96,13 @@ func (t *Tables) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.
 func (t *Tables) restoreJobs(payloads map[protocol.JobID]compact.Payload) error {
 	for _, id := range t.JobIDs() { // in this order neighbors are alike
 		payload, j := payloads[id], t.Jobs[id]
+		t.waiting.add(&j.Job, j.Element.Array != 0)
+		if j.Element.Array != 0 {
+			if err := t.restoreElement(j); err != nil {
+				return err
+			}
+			continue
+		}
 		if payload.None() {
 			return fmt.Errorf("job %v has no payload row", id)
 		}

@@ -6,12 +6,14 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/compact"
+	"github.com/switchyard-hpc/switchyard/peer/fairness"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -23,15 +25,23 @@ type Tables struct {
 	Runs         map[protocol.Tag]*localrun.Run
 	Dedup        map[string]row.Dedup // by user and key
 	Applications map[protocol.JobID]*Application
+	Arrays       map[protocol.JobID]*Array
 	History      broker.History
+	Fair         fairness.Book
+	Files        Files
 
 	site     *lives.Store
 	partners *partner.Set
 	queue    *gridqueue.Queue
 
 	ofUser  map[string]int // jobs
+	pending int            // elements of arrays that are no jobs yet
+	waiting dependents
 	alike   compact.Store
-	changed step.Rows // by this step
+
+	arrayIDs      []protocol.JobID        // of Arrays, in order
+	changedArrays map[protocol.JobID]bool // whose next elements may have to become jobs
+	changed       step.Rows               // by this step
 }
 
 // New are the tables of a new peer. The rows of its site and its partners are those of the store and
@@ -43,8 +53,9 @@ func New(site *lives.Store, partners *partner.Set, queue *gridqueue.Queue) Table
 		Runs:         map[protocol.Tag]*localrun.Run{},
 		Dedup:        map[string]row.Dedup{},
 		Applications: map[protocol.JobID]*Application{},
+		Arrays:       map[protocol.JobID]*Array{},
 		site:         site, partners: partners, queue: queue,
-		ofUser: map[string]int{},
+		ofUser: map[string]int{}, Fair: fairness.New(&rules.Config{}), changedArrays: map[protocol.JobID]bool{},
 	}
 }
 
@@ -59,7 +70,7 @@ func (t *Tables) RunTags() []protocol.Tag {
 	return slices.SortedFunc(maps.Keys(t.Runs), row.CompareTags)
 }
 
-// JobsOf counts the open jobs of a user.
+// JobsOf counts the open jobs of a user, as [Tables.Open] counts those of all.
 func (t *Tables) JobsOf(user string) int { return t.ofUser[user] }
 
 // Share is an equal text that is kept once for all jobs that have it.
@@ -67,24 +78,39 @@ func (t *Tables) Share(text string) string { return t.alike.Text(text) }
 
 // AddJob takes a new job in, with what it runs.
 func (t *Tables) AddJob(j *Job, payload *protocol.Payload) {
-	id, user := j.Spec.Job, j.Spec.User
 	t.alike.Row(&j.Job)
-	j.packed = t.alike.Pack(user, &j.Job, payload)
-	t.Jobs[id] = j
-	t.ofUser[user]++
-	t.SaveJob(id)
-	t.SavePayload(id)
+	j.packed = t.alike.Pack(j.Spec.User, &j.Job, payload)
+	t.addJob(j)
+	t.SavePayload(j.Spec.Job)
+}
+
+func (t *Tables) addJob(j *Job) {
+	t.Jobs[j.Spec.Job] = j
+	t.countOpen(&j.Spec, +1)
+	t.waiting.add(&j.Job, j.Array != nil)
+	t.SaveJob(j.Spec.Job)
 }
 
 // RemoveJob takes a job out that has ended.
 func (t *Tables) RemoveJob(j *Job) {
-	id, user := j.Spec.Job, j.Spec.User
+	id := j.Spec.Job
 	delete(t.Jobs, id)
-	if t.ofUser[user]--; t.ofUser[user] == 0 {
-		delete(t.ofUser, user)
-	}
+	t.Files.Note(id, Owner{}, 0)
+	t.countOpen(&j.Spec, -1)
+	t.waiting.remove(&j.Job, j.Array != nil, t.isNamed)
 	t.SaveJob(id)
-	t.SavePayload(id)
+	a := j.Array
+	if a == nil {
+		t.SavePayload(id)
+		return
+	}
+	delete(a.jobs, j.Element.Index)
+	t.countElement(j)
+	a.Ended.Add(j.State, 1)
+	if j.Outcome != nil {
+		a.ExitCode = max(a.ExitCode, j.Outcome.ExitCode)
+	}
+	t.SaveArray(a)
 }
 
 // RemoveGuest forgets a guest, without a tombstone.

@@ -227,25 +227,25 @@ func TestGroups(t *testing.T) {
 	members[1].Cancelling = true
 	members[0].Parted = true
 	if got := h.Returning(members[0]); got != members[0] {
-		t.Errorf("a member that is wanted back, beside one that is cancelled: %v", got)
+		t.Errorf("a member that is recalled, beside one that is cancelled: %v", got)
 	}
 	if members[0].Tolerance() != protocol.DefaultStartTolerance || (&tables.Job{}).Tolerance() != 0 {
 		t.Error("the tolerance of a start")
 	}
 }
 
-// TestPayloadAbroad: a partner gets no variable that the site keeps.
+// TestPayloadAbroad: a partner gets no variable that the site keeps, and is told how much may come back.
 func TestPayloadAbroad(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	j := jobIn(row.JobInGridQueue)
-	h.AddJob(j, &protocol.Payload{Env: []string{"A=1", "B=2", "C=3=4"}})
+	h.AddJob(j, &protocol.Payload{Env: []string{"A=1", "B=2", "C=3=4"}, Staging: &protocol.Staging{Out: []string{"."}}})
 	j.Export = protocol.Export{Names: []string{"C"}}
-	if got := j.PayloadAbroad([]string{"A"}).Env; !slices.Equal(got, []string{"A=1", "C=3=4"}) {
-		t.Errorf("%q", got)
+	if got := j.PayloadAbroad([]string{"A"}, 7); !slices.Equal(got.Env, []string{"A=1", "C=3=4"}) || got.Staging.MaxOut != 7 {
+		t.Errorf("%q, %+v", got.Env, got.Staging)
 	}
-	if got := j.Payload().Env; len(got) != 3 {
-		t.Errorf("the job keeps %q", got)
+	if got := j.Payload(); len(got.Env) != 3 || got.Staging.MaxOut != 0 {
+		t.Errorf("the job keeps %q, %+v", got.Env, got.Staging)
 	}
 }
 
