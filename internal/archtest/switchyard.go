@@ -167,6 +167,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/ledger", Level: accounts, Pure: true},
 		{Path: "peer/hosting", Level: accounts, Pure: true},
 		{Path: "peer/lineup", Level: accounts, Pure: true},
+		{Path: "peer/moves", Level: accounts, Pure: true},
 		{Path: "peer/answers", Level: answers, Pure: true},
 
 		{Path: "peer", Level: core, Pure: true},
