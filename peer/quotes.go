@@ -21,7 +21,7 @@ func (p *Peer) host() hosting.Host {
 // handleQuoteRequest answers a partner's question; without jobs it is a probe.
 func (p *Peer) handleQuoteRequest(one *partner.Partner, m protocol.QuoteRequest) {
 	if len(m.Jobs) == 0 {
-		p.send(one.Site, p.host().Complete(protocol.QuoteReply{Round: m.Round}))
+		p.send(one.Site, p.host().Complete(one, protocol.QuoteReply{Round: m.Round}))
 		return
 	}
 	question := partner.Question{Request: m, Until: p.now.Add(cmp.Or(m.Deadline, p.cfg.QuoteTimeout))}
@@ -41,7 +41,7 @@ func (p *Peer) deferQuestion(one *partner.Partner, question partner.Question) {
 	}
 	const why = "a newer question took its place"
 	p.logEvent(event.LogEvent{Kind: event.LogQuoteRequestDropped, Site: one.Site, Text: why})
-	p.send(one.Site, p.host().Complete(quoting.Declined(before.Request, why)))
+	p.send(one.Site, p.host().Complete(one, quoting.Declined(before.Request, why)))
 }
 
 // questionAnswered gives the place of an answered question to the one that waits, unless its
@@ -63,7 +63,7 @@ func (p *Peer) answerRequest(one *partner.Partner, question partner.Question) {
 	m := question.Request
 	answer, query := p.host().Answer(one, m, p.intake.Left(p.now))
 	if answer.Asked() == 0 {
-		p.send(one.Site, p.host().Complete(answer.Reply))
+		p.send(one.Site, p.host().Complete(one, answer.Reply))
 		return
 	}
 	one.Questions.Begin()
@@ -111,7 +111,7 @@ func (c quotePartner) marginal(p *Peer, extra []protocol.Duration) {
 // send answers the partner, and gives the request's place to the next one.
 func (c quotePartner) send(p *Peer, one *partner.Partner, extra []protocol.Duration) {
 	c.answer.Reply.MarginalWaits = extra
-	p.send(one.Site, p.host().Complete(c.answer.Reply))
+	p.send(one.Site, p.host().Complete(one, c.answer.Reply))
 	p.questionAnswered(one)
 }
 

@@ -235,7 +235,7 @@ func (p *Peer) withdrawRun(r *localrun.Run, kill bool) {
 	if r == nil {
 		return
 	}
-	if r.TakeBack(kill) {
+	if r.BeginWithdrawal(kill) {
 		p.rows.SaveRun(r.Tag)
 		if r.Fetching {
 			p.discard(r.Tag) // which ends the call

@@ -38,7 +38,7 @@ func (p *Peer) admitOffer(one *partner.Partner, m protocol.Offer) bool {
 	if !p.identifyOffer(one, m) {
 		return false
 	}
-	if why := cmp.Or(p.host().DeclineGuest(one, &m.Spec, m.Start != 0), hosting.MisstatedFiles(&m)); why != "" {
+	if why := cmp.Or(p.host().DeclineGuest(one, &m.Spec, m.Start != 0), hosting.MisstatedFiles(one, &m)); why != "" {
 		p.refuse(one, tag, why)
 		return false
 	}

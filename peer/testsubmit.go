@@ -64,5 +64,11 @@ func (p *Peer) answerFront(r *round, front *view.ParetoFront) {
 }
 
 func (p *Peer) quoted(r *round, front *view.ParetoFront) view.TestSubmitResult {
-	return view.TestSubmitResult{Elsewhere: p.admission().MayLeaveTo(r.Specs), Jobs: p.reportOf(r).Jobs(), Front: front}
+	payloads := make([]*protocol.Payload, 0, len(r.tests))
+	for i := range r.Specs {
+		if j := r.job(p, i); j != nil {
+			payloads = append(payloads, j.Files())
+		}
+	}
+	return view.TestSubmitResult{Elsewhere: p.admission().MayLeaveTo(r.Specs, payloads), Jobs: p.reportOf(r).Jobs(), Front: front}
 }

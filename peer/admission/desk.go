@@ -23,6 +23,7 @@ type Desk struct {
 	Number     protocol.SiteNumber
 	MaxJobs    int    // of this site that have not ended
 	MaxOfUser  int    // of them of one user
+	MaxArray   int    // above the highest index of an array
 	MaxStaging int64  // bytes of files that may go with one of them to another site; 0: none
 	MaxCycle   int    // that the site takes in a period, over all senders; 0: any number
 	Stopped    string // why the site takes no jobs now; empty: it does
@@ -31,6 +32,7 @@ type Desk struct {
 	Policy     *policy.Description
 	Objectives *broker.Objectives
 	Partners   []Partner // those that are configured, in order
+	Now        protocol.Instant
 
 	ExportRemote []string // variables that leave with every job
 
@@ -45,10 +47,19 @@ type Partner struct {
 	MaxCPUs int // of them together; 0: any number
 
 	Mapping *association.Table // of what this site's jobs are charged to there; nil: not known
+
+	Shared      []string // directories that this site says it shares with it
+	SharedThere []string // those that it says it shares with this site
 }
 
-// MayLeaveTo says which partners may get one of the jobs. One that is not known yet may.
-func (d *Desk) MayLeaveTo(specs []protocol.Spec) view.Elsewhere {
+// Shares says whether a job can run in place at the partner.
+func (one *Partner) Shares(payload *protocol.Payload) bool {
+	return payload != nil && payload.SharedBy(one.Shared, one.SharedThere)
+}
+
+// MayLeaveTo says which partners may get one of the jobs, and at which of them all would run in place. One that is not known
+// yet may get any.
+func (d *Desk) MayLeaveTo(specs []protocol.Spec, payloads []*protocol.Payload) view.Elsewhere {
 	out := view.Elsewhere{Site: d.Site.Name}
 	if d.Policy.LocalOnly() {
 		return out
@@ -56,6 +67,9 @@ func (d *Desk) MayLeaveTo(specs []protocol.Spec) view.Elsewhere {
 	for i := range d.Partners {
 		if one := &d.Partners[i]; one.mayGet(specs) {
 			out.MayLeaveTo, out.ExportRemote = append(out.MayLeaveTo, one.Name), d.ExportRemote
+			if !slices.ContainsFunc(payloads, func(p *protocol.Payload) bool { return !one.Shares(p) }) {
+				out.InPlace = append(out.InPlace, one.Name)
+			}
 		}
 	}
 	return out
@@ -202,6 +216,7 @@ func (d *Desk) setReferenceSpeed(spec *protocol.Spec) {
 // Job is the row of a new job, a component of an application or of none (0), and what it runs.
 func (d *Desk) Job(one *protocol.Job, spec protocol.Spec, application protocol.JobID) (row.Job, protocol.Payload) {
 	payload := *one.Payload
+	payload.Env = withoutArray(payload.Env)
 	payload.Stdout, payload.Stderr = expand(payload.Stdout, spec.Job), expand(payload.Stderr, spec.Job)
 	payload.Input = expand(payload.Input, spec.Job)
 	if payload.Stderr == payload.Stdout {
@@ -210,21 +225,40 @@ func (d *Desk) Job(one *protocol.Job, spec protocol.Spec, application protocol.J
 	if application != 0 {
 		payload.Env = append(slices.Clip(payload.Env), "SWITCHYARD_APPLICATION="+application.String())
 	}
-	return row.Job{
-		Spec: spec, Phase: row.JobInGridQueue, State: protocol.Pending,
-		WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
-		Application: application, Component: broker.NewComponent(one), Export: one.Export, Mail: one.Mail,
-	}, payload
+	return rowOf(one, spec, payload, application), payload
 }
 
-// expand puts the job's id for %j and %A in a file name, and a percent sign for
-// %%. The submitter has expanded all the rest.
-func expand(name string, id protocol.JobID) string {
-	if !strings.Contains(name, "%") {
-		return name
-	}
-	return strings.NewReplacer("%%", "%", "%j", id.String(), "%A", id.String()).Replace(name)
+// Array is the row of a new array, and what its elements run.
+func (*Desk) Array(one *protocol.Job, spec protocol.Spec) (row.Array, protocol.Payload) {
+	payload := *one.Payload
+	payload.Env = withoutArray(payload.Env)
+	return row.Array{Job: rowOf(one, spec, payload, 0), Asked: *one.Array, Pending: one.Array.Indexes}, payload
 }
+
+// withoutArray is an environment without the variables of the element, if any, from which the job was submitted.
+func withoutArray(env []string) []string {
+	ofArray := func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return protocol.IsArrayVariable(name)
+	}
+	if !slices.ContainsFunc(env, ofArray) {
+		return env
+	}
+	return slices.DeleteFunc(slices.Clone(env), ofArray)
+}
+
+func rowOf(one *protocol.Job, spec protocol.Spec, payload protocol.Payload, application protocol.JobID) row.Job {
+	stored := row.Job{
+		Spec: spec, Phase: row.JobInGridQueue, State: protocol.Pending,
+		WorkDir: payload.WorkDir, Stdout: payload.Stdout, Stderr: payload.Stderr,
+		Application: application, Component: broker.NewComponent(one), Export: one.Export, Mail: one.Mail, NoRequeue: one.NoRequeue,
+	}
+	stored.SetConditions(one.Conditions)
+	return stored
+}
+
+// expand is a file name of a job on its own.
+func expand(name string, id protocol.JobID) string { return row.FileName(name, id, protocol.Element{}) }
 
 // Known are the partners that jobs may be sent to, by their cards.
 func Known(partners []*partner.Partner) (all []Partner) {
@@ -232,7 +266,7 @@ func Known(partners []*partner.Partner) (all []Partner) {
 		if one.Departed {
 			continue
 		}
-		known := Partner{Site: one.AsSite()}
+		known := Partner{Site: one.AsSite(), Shared: one.Shared, SharedThere: one.SharedThere()}
 		if one.Card != nil {
 			known.MaxJobs, known.MaxCPUs = one.Card.MaxJobs, one.Card.MaxCPUs
 			known.Mapping = (*association.Table)(one.Card.Associations)
@@ -244,14 +278,14 @@ func Known(partners []*partner.Partner) (all []Partner) {
 
 // Submitted answers the submission of jobs whose IDs are those from the first on.
 func (d *Desk) Submitted(jobs []protocol.Job, first protocol.JobID, count int) view.Submitted {
-	specs, ids := make([]protocol.Spec, len(jobs)), make([]protocol.JobID, count)
+	specs, payloads, ids := make([]protocol.Spec, len(jobs)), make([]*protocol.Payload, len(jobs)), make([]protocol.JobID, count)
 	for i := range jobs {
-		specs[i] = jobs[i].Spec
+		specs[i], payloads[i] = jobs[i].Spec, jobs[i].Payload
 	}
 	for i := range ids {
 		ids[i] = first + protocol.JobID(i)
 	}
-	return view.Submitted{Elsewhere: d.MayLeaveTo(specs), Jobs: ids}
+	return view.Submitted{Elsewhere: d.MayLeaveTo(specs, payloads), Jobs: ids}
 }
 
 // UnknownNotice is what the submitter of a job reads that no known site can run.

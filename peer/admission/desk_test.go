@@ -260,12 +260,22 @@ func TestRefuseGroups(t *testing.T) {
 func TestMayLeaveTo(t *testing.T) {
 	t.Parallel()
 	d := desk(partner("b", 16), partner("c", 4), unknown())
-	got := d.MayLeaveTo([]protocol.Spec{job(8).Spec, job(9).Spec})
+	got := d.MayLeaveTo([]protocol.Spec{job(8).Spec, job(9).Spec}, nil)
 	if got.Site != "a" || !slices.Equal(got.MayLeaveTo, []protocol.SiteName{"b", "d"}) {
 		t.Errorf("%+v", got)
 	}
+	d.Partners[0].Shared, d.Partners[0].SharedThere = []string{"/home"}, []string{"/home"}
+	home, away := &protocol.Payload{WorkDir: "/home/ann"}, &protocol.Payload{WorkDir: "/data"}
+	for _, tt := range []struct {
+		payloads []*protocol.Payload
+		want     int
+	}{{[]*protocol.Payload{home}, 1}, {[]*protocol.Payload{home, away}, 0}} {
+		if got = d.MayLeaveTo([]protocol.Spec{job(8).Spec}, tt.payloads); len(got.InPlace) != tt.want || tt.want > 0 && got.InPlace[0] != "b" {
+			t.Errorf("%+v", got)
+		}
+	}
 	d.Policy = &policy.Description{Can: []policy.Capability{policy.LocalOnly}}
-	if got = d.MayLeaveTo([]protocol.Spec{job(8).Spec}); got.Site != "a" || got.MayLeaveTo != nil {
+	if got = d.MayLeaveTo([]protocol.Spec{job(8).Spec}, nil); got.Site != "a" || got.MayLeaveTo != nil {
 		t.Errorf("all is kept: %+v", got)
 	}
 }
@@ -318,5 +328,27 @@ func TestRowsOfASubmission(t *testing.T) {
 	if j.Application != 5 || j.Component == nil || j.Spec.MHz != 500 || payload.Stdout != "/8.8.%j" ||
 		!slices.Equal(payload.Env, []string{"A=1", "SWITCHYARD_APPLICATION=5"}) || len(one.Payload.Env) != 1 {
 		t.Errorf("%+v, %q", j, payload.Env)
+	}
+}
+
+// TestRefuseManyDependencies: jobs that are submitted together wait for no more jobs than can be looked up at once.
+func TestRefuseManyDependencies(t *testing.T) {
+	t.Parallel()
+	d := desk()
+	d.Accounts, d.MaxJobs, d.MaxOfUser = users{}, 100, 100
+	waits := func(terms int) protocol.Job {
+		one := job(1)
+		one.Conditions.Dependency = &protocol.Dependency{
+			Terms: slices.Repeat([]protocol.DependencyTerm{{Kind: protocol.AfterAny, Job: protocol.NewJobID(1, 7)}}, terms),
+		}
+		return one
+	}
+	jobs := slices.Repeat([]protocol.Job{waits(protocol.MaxDependencies)}, protocol.MaxDependenciesTogether/protocol.MaxDependencies)
+	if got, refused := d.RefuseSubmission("ada", nil, jobs, 0, 0); refused {
+		t.Errorf("%d jobs that wait for %d each: %+v", len(jobs), protocol.MaxDependencies, got)
+	}
+	got, refused := d.RefuseSubmission("ada", nil, append(jobs, waits(1)), 0, 0)
+	if !refused || got.Code != view.BadRequest || !strings.Contains(got.Reason, "of the 11 jobs together name 10001 jobs; at most 10000") {
+		t.Errorf("one more: %v %+v", refused, got)
 	}
 }

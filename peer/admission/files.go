@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -24,12 +25,14 @@ func (d *Desk) filesReason(one *protocol.Job) string {
 	return ""
 }
 
-// mayLeave says whether another site may get a job.
+// mayLeave says whether another site may get a job with files that go there.
 func (d *Desk) mayLeave(one *protocol.Job) bool {
-	if len(d.Partners) == 0 || d.Policy.LocalOnly() || readsFile(one) {
+	if d.Policy.LocalOnly() || readsFile(one) {
 		return false
 	}
-	return len(one.Spec.Sites) != 1 || one.Spec.Sites[0] != d.Site.Name
+	return slices.ContainsFunc(d.Partners, func(partner Partner) bool {
+		return one.Spec.Allows(partner.Name) && !partner.Shares(one.Payload)
+	})
 }
 
 // largest names the largest of the files, if they are known.

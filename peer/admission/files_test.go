@@ -35,3 +35,23 @@ func TestFilesThatAreTooLarge(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedFilesMayBeLarge: what does not travel may have any size; a partner that does not share it is still one too many.
+func TestSharedFilesMayBeLarge(t *testing.T) {
+	t.Parallel()
+	d := desk(partner("b", 16), partner("c", 16))
+	d.Accounts, d.MaxStaging = users{}, 10
+	d.Partners[0].Shared, d.Partners[0].SharedThere = []string{"/home"}, []string{"/home"}
+	one := job(4)
+	one.Payload.WorkDir, one.Payload.Stdout, one.Payload.Stderr = "/home/ada", "/home/ada/out", "/home/ada/out"
+	one.Payload.Staging = &protocol.Staging{Bytes: 11, SHA256: [32]byte{1}, Inputs: []protocol.StagedFile{{Name: "a.dat", Size: 1}}}
+	for _, tt := range []struct {
+		sites   []protocol.SiteName
+		refused bool
+	}{{nil, true}, {[]protocol.SiteName{"a", "b"}, false}, {[]protocol.SiteName{"b", "c"}, true}} {
+		one.Spec.Sites = tt.sites
+		if refusal, refused := d.RefuseSubmission("ada", nil, []protocol.Job{one}, 0, 0); refused != tt.refused {
+			t.Errorf("%q: %v, %+v", tt.sites, refused, refusal)
+		}
+	}
+}

@@ -29,6 +29,21 @@ func (d *Desk) refuseCount(user string, jobs, open, ofUser int) (view.Refusal, b
 	return view.Refusal{}, false
 }
 
+// arrayReason says why an array cannot be taken, alone or with other jobs; empty: it can, or there is none.
+func (d *Desk) arrayReason(a *protocol.Application, jobs []protocol.Job) string {
+	for i := range jobs {
+		switch array := jobs[i].Array; {
+		case array == nil:
+		case a != nil || len(jobs) > 1:
+			return "an array is submitted on its own: components of applications, and jobs that are submitted together, have no elements"
+		case array.Indexes.Last() >= d.MaxArray:
+			return fmt.Sprintf("the array has the index %d, and [limits] max_array_size of %s is %d: use indexes below that",
+				array.Indexes.Last(), d.Site.Name, d.MaxArray)
+		}
+	}
+	return ""
+}
+
 // refuseEmpty says which job has nothing to run.
 func refuseEmpty(jobs []protocol.Job) (view.Refusal, bool) {
 	for i := range jobs {
@@ -37,6 +52,21 @@ func refuseEmpty(jobs []protocol.Job) (view.Refusal, bool) {
 		}
 	}
 	return view.Refusal{}, false
+}
+
+// dependenciesReason says that the jobs wait for more jobs than a submission may have looked up; empty: they do not.
+func dependenciesReason(jobs []protocol.Job) string {
+	total := 0
+	for i := range jobs {
+		if d := jobs[i].Conditions.Dependency; d != nil {
+			total += len(d.Terms)
+		}
+	}
+	if total <= protocol.MaxDependenciesTogether {
+		return ""
+	}
+	return fmt.Sprintf("the dependencies of the %s together name %d jobs; at most %d are allowed in one submission: submit the jobs in several",
+		protocol.Count(len(jobs), "job"), total, protocol.MaxDependenciesTogether)
 }
 
 // Refuse says why none of the jobs can be taken, or asked about.
@@ -92,6 +122,9 @@ func (d *Desk) refuseJob(one *protocol.Job) (view.Refusal, bool) {
 	if why := d.longName(one.Payload); why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
+	if why := d.lateReason(one); why != "" {
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
+	}
 	if why := d.filesReason(one); why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
@@ -115,6 +148,20 @@ func (d *Desk) refuseJob(one *protocol.Job) (view.Refusal, bool) {
 		refusal.Reason += fmt.Sprintf("; its standard input is a file of %s, so that it can run only there", d.Site.Name)
 	}
 	return refusal, refused
+}
+
+// lateReason says that a job cannot end by its deadline, if it takes its whole time limit; empty: it can.
+func (d *Desk) lateReason(one *protocol.Job) string {
+	deadline, start := one.Conditions.Deadline, max(d.Now, one.Conditions.Begin)
+	limit := one.Spec.WallTime
+	for _, s := range one.Component.Shapes {
+		limit = min(limit, s.WallTime)
+	}
+	if deadline == 0 || start.Add(limit) <= deadline {
+		return ""
+	}
+	return fmt.Sprintf("the job cannot end by its deadline, %s: its time limit is %s, and it starts at %s or later; give a later deadline or a shorter limit",
+		deadline.Text(), limit.Text(), start.Text())
 }
 
 // readsFile says whether a job's standard input is a file of its origin.
@@ -173,7 +220,7 @@ func (d *Desk) RefuseSubmission(user string, a *protocol.Application, jobs []pro
 	if d.Stopped != "" {
 		return view.Refusal{Code: view.Unavailable, Reason: d.Stopped}, true
 	}
-	if refusal, ok := d.refuseCount(user, len(jobs), open, ofUser); ok {
+	if refusal, ok := d.refuseCount(user, protocol.CountJobs(jobs), open, ofUser); ok {
 		return refusal, true
 	}
 	if _, err := d.Accounts.Local(user); err != nil {
@@ -201,6 +248,9 @@ func (d *Desk) RefuseQuestion(user string, a *protocol.Application, jobs []proto
 // refuse says why none of the jobs of a user can be taken, or asked about.
 func (d *Desk) refuse(user string, a *protocol.Application, jobs []protocol.Job) (view.Refusal, bool) {
 	if why := quoting.TooLargeReason(user, jobs); a != nil && why != "" {
+		return view.Refusal{Code: view.BadRequest, Reason: why}, true
+	}
+	if why := cmp.Or(d.arrayReason(a, jobs), dependenciesReason(jobs)); why != "" {
 		return view.Refusal{Code: view.BadRequest, Reason: why}, true
 	}
 	of := *d

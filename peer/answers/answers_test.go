@@ -95,6 +95,37 @@ func TestMayChange(t *testing.T) {
 	}
 }
 
+// TestRunAs: the account that has a job here may have it ended while it has not ended, nobody else.
+func TestRunAs(t *testing.T) {
+	t.Parallel()
+	a := peerA()
+	guest, own := a.Rows.Runs[protocol.Tag{Job: thirty, Epoch: 1}], a.Rows.Jobs[seven]
+	guest.Account = "g-bob"
+	for name, tt := range map[string]struct {
+		id      protocol.JobID
+		account string
+		want    *localrun.Run
+	}{
+		"its account":            {thirty, "g-bob", guest},
+		"its user":               {thirty, "bob", nil},
+		"a job that is not here": {seven, "ada", nil},
+		"a job of nobody":        {99, "", nil},
+	} {
+		if got := a.RunAs(tt.account, tt.id); got != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	run := &localrun.Run{Run: row.Run{Tag: own.Tag(), Account: "batch", Phase: row.RunRunning}}
+	a.Rows.Runs[own.Tag()] = run
+	if got := a.RunAs("batch", seven); got != run {
+		t.Errorf("a job of this site: %+v", got)
+	}
+	guest.Phase = row.RunEnded
+	if got := a.RunAs("g-bob", thirty); got != nil {
+		t.Errorf("one that has ended: %+v", got)
+	}
+}
+
 // TestAskOutput: the origin of a guest may fetch its output; that there is none is not said while the
 // rows may be old.
 func TestAskOutput(t *testing.T) {
@@ -206,6 +237,30 @@ func TestSites(t *testing.T) {
 	if got := a.Sites(answers.Here{Load: load, Loaded: true, Benefit: 5}).Sites[0]; got.Age == nil || *got.Age != 0 || got.Benefit != 5 || got.GuestJobs != 1 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestOperatorJobs: jobs and guests that only an operator can decide about are counted, each once.
+func TestOperatorJobs(t *testing.T) {
+	t.Parallel()
+	a := peerA()
+	counted := func(want int) {
+		t.Helper()
+		if got := a.Sites(answers.Here{}).Sites[0].OperatorJobs; got != want {
+			t.Errorf("%d jobs need an operator, want %d", got, want)
+		}
+	}
+	counted(0)
+	a.Rows.Runs[protocol.Tag{Job: thirty, Epoch: 1}].OperatorReason = "the local scheduler cannot tell whether it has the job"
+	counted(1)
+	j := a.Rows.Jobs[seven]
+	j.Phase, j.Epoch, j.Site = row.JobCommittedLocal, 1, "a"
+	a.Rows.Runs[j.Tag()] = &localrun.Run{Run: row.Run{Tag: j.Tag(), Phase: row.RunSubmitting, OperatorReason: "it cannot tell of this one either"}}
+	counted(2)
+	a.Rows.Runs[j.Tag()].OperatorReason = ""
+	j.Phase, j.Site = row.JobHandedOff, "b"
+	counted(1)
+	a.Partners.Of("b").Departed = true
+	counted(2)
 }
 
 // TestRecovery: what an operator sees: open guests, and jobs in the local queue that no row knows.

@@ -32,10 +32,20 @@ func (a Answers) AskJob(id protocol.JobID) view.Reply {
 	if g := a.Rows.Guests[id]; g != nil && g.Phase == row.GuestAccepted {
 		return a.Guest(g)
 	}
+	if array := a.Rows.Arrays[id]; array != nil {
+		return a.Array(array)
+	}
+	if array, index, ok := a.Rows.ElementOf(id); ok && (array.Pending.Has(index) || array.Cancelled.Has(index)) {
+		return a.pendingElement(array, index)
+	}
 	return a.noSuchJob(id)
 }
 
 func (a Answers) noSuchJob(id protocol.JobID) view.Refusal {
+	if array := a.Rows.Arrays[id]; array != nil {
+		return view.Refusal{Code: view.BadRequest, Reason: fmt.Sprintf(
+			"%v is a job array; name elements of it, as %v", id, protocol.Element{Array: id, Index: array.Asked.Indexes.First()})}
+	}
 	if g := a.Rows.Guests[id]; g != nil {
 		return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf("job %v was submitted at %s; only that site decides about it", id, g.Origin)}
 	}
@@ -49,11 +59,34 @@ func (a Answers) MayChange(id protocol.JobID, user string, admin bool, verb stri
 	if j == nil {
 		return nil, a.noSuchJob(id)
 	}
-	if user != j.Spec.User && !admin {
-		return nil, view.Refusal{Code: view.Denied, Reason: fmt.Sprintf(
-			"job %v belongs to %s; only that user and root may %s it", id, j.Spec.User, verb)}
+	if refusal, refused := a.RefuseChange(&j.Job, user, admin, verb); refused {
+		return nil, refusal
 	}
 	return j, view.Refusal{}
+}
+
+// RunAs is the run of a job in the local queue, of this site or another one, as an account that has it here; nil: it has ended,
+// or is another account's.
+func (a Answers) RunAs(account string, id protocol.JobID) *localrun.Run {
+	var tag protocol.Tag
+	if j, g := a.Rows.Jobs[id], a.Rows.Guests[id]; j != nil {
+		tag = j.Tag()
+	} else if g != nil && g.Phase == row.GuestAccepted {
+		tag = g.Tag()
+	}
+	if r := a.Rows.Runs[tag]; r != nil && r.Account == account && r.Phase != row.RunEnded {
+		return r
+	}
+	return nil
+}
+
+// RefuseChange says why a user may not change a job or an array.
+func (Answers) RefuseChange(j *row.Job, user string, admin bool, verb string) (view.Refusal, bool) {
+	if user == j.Spec.User || admin {
+		return view.Refusal{}, false
+	}
+	return view.Refusal{Code: view.Denied, Reason: fmt.Sprintf(
+		"job %v belongs to %s; only that user and root may %s it", j.Spec.Job, j.Spec.User, verb)}, true
 }
 
 // AskOutput says whether a partner may fetch a guest's output. That there is none ends the job at its
@@ -79,7 +112,7 @@ func (a Answers) hasOutput(origin protocol.SiteName, tag protocol.Tag) bool {
 // hasInputs says whether a partner has got a job of this origin, and with it its files.
 func (a Answers) hasInputs(partner protocol.SiteName, tag protocol.Tag) bool {
 	j := a.Rows.Jobs[tag.Job]
-	return j != nil && j.Tag() == tag && j.Site == partner && j.AtPartner() && j.Spec.StageIn > 0
+	return j != nil && j.Tag() == tag && j.Site == partner && j.AtPartner() && (j.Spec.StageIn > 0 || j.Spec.InPlace)
 }
 
 // OwnsAside says whether a placement that no row knows is of a partner's job.
@@ -135,8 +168,27 @@ func (a Answers) job(j *tables.Job, spent spending) view.Job {
 	v := s.View(a.Name)
 	v.Reason, v.Objectives = a.reason(s), a.objectives(j, spent)
 	v.Local = cmp.Or(j.Local, v.Local)
+	a.showStart(&v, j)
 	a.ShowJob(&v, j)
 	return v
+}
+
+// showStart shows what is known of the start of a pending job.
+func (a Answers) showStart(v *view.Job, j *tables.Job) {
+	v.Waits, v.BestQuote = j.Waits, j.BestQuote(a.Now)
+	if planned, ok := j.PlannedStart(); ok {
+		v.Planned = &planned
+	}
+}
+
+// expectedStart is the median of a job's expected start; [protocol.Never] if that is not known.
+func (a Answers) expectedStart(j *tables.Job) protocol.Instant {
+	v := view.Job{State: j.State, ReservedAt: j.ReservedAt}
+	a.showStart(&v, j)
+	if expected, known := v.ExpectedStart(a.Now); known {
+		return expected.Median
+	}
+	return protocol.Instant(protocol.Never)
 }
 
 // objectives are those for a job's application; nil: the job is on its own.
@@ -169,44 +221,74 @@ func (a Answers) Guest(g *tables.Guest) view.Job {
 		return status.Guest(&g.Guest, nil, a.Name)
 	}
 	v := status.Guest(&g.Guest, &r.Run, a.Name)
+	if v.State == protocol.Pending && r.PlannedStart.Start != 0 {
+		v.Planned = new(r.PlannedStart)
+	}
 	a.ShowGuest(&v, g, r)
 	return v
 }
 
 // Queue answers [event.AskQueue]. There may be very many jobs: only those of the page are shown.
 func (a Answers) Queue(f view.QueueFilter) view.Queue {
-	page := status.NewPage(&f)
-	a.list(&page, &f)
+	page, together := status.NewPage(&f), a.collect(&f)
+	a.list(&page, &f, together)
 	listed, next := page.Jobs()
 	out, spent := view.Queue{Next: next}, spending{}
 	for _, one := range listed {
-		if one.Guest {
-			out.Jobs = append(out.Jobs, a.Guest(a.Rows.Guests[one.ID]))
-		} else {
-			out.Jobs = append(out.Jobs, a.job(a.Rows.Jobs[one.ID], spent))
-		}
+		out.Jobs = append(out.Jobs, a.listed(one, together, spent))
 	}
 	return out
 }
 
-// list lists the jobs that a filter wants, by their IDs where it names them.
-func (a Answers) list(page *status.Page, f *view.QueueFilter) {
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.Jobs))) {
-		if j := a.Rows.Jobs[id]; j != nil {
-			page.Add(status.TraitsOf(&j.Job))
-		}
-		a.listGuest(page, a.Rows.Guests[id])
+// listed is the view of what the queue lists.
+func (a Answers) listed(one status.Listed, together lines, spent spending) view.Job {
+	if one.Guest {
+		return a.Guest(a.Rows.Guests[one.ID])
 	}
+	if one.Several {
+		return a.line(together[one.ID])
+	}
+	if j := a.Rows.Jobs[one.ID]; j != nil {
+		return a.job(j, spent)
+	}
+	array, index, _ := a.Rows.ElementOf(one.ID) // nothing else is listed
+	return a.pendingElement(array, index)
+}
+
+// list lists the jobs that a filter wants, by their IDs where it names them.
+func (a Answers) list(page *status.Page, f *view.QueueFilter, together lines) {
 	if len(f.Jobs) > 0 {
+		a.listNamed(page, f, together)
 		return
 	}
 	for id, j := range a.Rows.Jobs {
-		if page.Reaches(id) {
+		if page.Reaches(id) && j.Array == nil {
 			page.Add(status.TraitsOf(&j.Job))
 		}
 	}
+	for _, array := range a.Rows.Arrays {
+		a.listArray(page, array, together)
+	}
+	together.list(page, nil)
 	for _, g := range a.Rows.Guests {
 		a.listGuest(page, g)
+	}
+}
+
+// listNamed lists the jobs that a filter names, and the elements of the arrays that it names.
+func (a Answers) listNamed(page *status.Page, f *view.QueueFilter, together lines) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.Jobs))) {
+		if array := a.Rows.Arrays[id]; array != nil {
+			a.listArray(page, array, together)
+			together.list(page, array)
+		} else if j := a.Rows.Jobs[id]; j != nil {
+			page.Add(status.TraitsOf(&j.Job))
+		} else if array, index, ok := a.Rows.ElementOf(id); ok && array.Pending.Has(index) {
+			t := status.TraitsOf(&array.Job)
+			t.ID = id
+			page.Add(t)
+		}
+		a.listGuest(page, a.Rows.Guests[id])
 	}
 }
 

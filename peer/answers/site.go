@@ -19,8 +19,9 @@ type Here struct {
 // Sites are the local site and its partners.
 func (a Answers) Sites(here Here) view.Sites {
 	own := view.Site{
-		Site: a.Name, Number: a.Number, Self: true, Link: "self", Reason: a.Site.StopReason(),
+		Site: a.Name, Number: a.Number, Self: true, Link: "self", Reason: a.Site.StopReason(), Drain: a.Site.Drain,
 		GuestJobs: a.Rows.Committed(), LastSeen: a.Now, Software: here.Software, Prices: a.Desk.Prices.Text(here.Area),
+		OperatorJobs: a.operatorJobs(),
 	}
 	own.ShowCapacity(a.Desk.Capacity)
 	own.ShowLoad(&here.Load)
@@ -35,6 +36,21 @@ func (a Answers) Sites(here Here) view.Sites {
 		out.Sites = append(out.Sites, one.View(a.Now, missing[one.Site].Missing()))
 	}
 	return out
+}
+
+// operatorJobs counts the jobs that only an operator of this site can decide about.
+func (a Answers) operatorJobs() (jobs int) {
+	for _, j := range a.Rows.Jobs {
+		if a.NeedsOperator(j) != "" {
+			jobs++
+		}
+	}
+	for tag, r := range a.Rows.Runs {
+		if r.OperatorReason != "" && a.Rows.Guests[tag.Job] != nil {
+			jobs++
+		}
+	}
+	return jobs
 }
 
 // Recovery says what is wrong with the store, and what an operator's word would do.

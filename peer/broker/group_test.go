@@ -206,7 +206,7 @@ func TestMisses(t *testing.T) {
 		"one of another group has":       {func(_, _ *row.Job, app *row.Application) { app.Ran = []int{2} }, noon, false},
 		"it has started":                 {func(j, _ *row.Job, _ *row.Application) { j.Started = noon }, noon.Add(protocol.Hour), false},
 		"its user has cancelled it":      {func(j, _ *row.Job, _ *row.Application) { j.Cancelling = true }, noon.Add(protocol.Hour), false},
-		"its group wants it back":        {func(j, _ *row.Job, _ *row.Application) { j.Parted = true }, noon.Add(protocol.Hour), false},
+		"its group recalls it":           {func(j, _ *row.Job, _ *row.Application) { j.Parted = true }, noon.Add(protocol.Hour), false},
 		"its rows are old":               {func(j, _ *row.Job, _ *row.Application) { j.Restored = true }, noon.Add(protocol.Hour), false},
 		"it was not granted":             {func(j, _ *row.Job, _ *row.Application) { j.Phase = row.JobOffered }, noon.Add(protocol.Hour), false},
 		"it has no room":                 {func(j, _ *row.Job, _ *row.Application) { j.ReservedAt = 0 }, noon.Add(protocol.Hour), false},
@@ -285,7 +285,7 @@ func TestGroupsEndOnce(t *testing.T) {
 	g, rows = groupOf(member(1, row.JobHandedOff, noon), member(2, row.JobHandedOff, noon))
 	rows.Members[0].Started, rows.Members[1].Parted = noon, true
 	if changed, ends := g.RanToEnd(rows, rows.Members[0]); !changed || ends == "" {
-		t.Errorf("one has run, and the other is wanted back: changed %t, ends since %q", changed, ends)
+		t.Errorf("one has run, and the other is recalled: changed %t, ends since %q", changed, ends)
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	GroupAwaitingTurn GroupPhase = "awaiting-turn" // another group seeks room at one of its sites
 	GroupReserving    GroupPhase = "reserving"     // sites are asked to reserve room from one instant on, or have
 	GroupGranted      GroupPhase = "granted"       // members are placed that are to start, or have started, together
-	GroupDissolving   GroupPhase = "dissolving"    // members are placed, and some of them are wanted back
+	GroupDissolving   GroupPhase = "dissolving"    // members are placed, and some of them are recalled
 	GroupEnded        GroupPhase = "ended"         // it did not start as a whole, and is not placed again
 )
 

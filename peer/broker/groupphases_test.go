@@ -32,7 +32,7 @@ func TestGroupsFollowTheirRows(t *testing.T) {
 		"all are granted":                         {[]*row.Job{member(1, row.JobGranted, noon), member(2, row.JobCommittedLocal, noon)}, false, broker.GroupGranted},
 		"one waits, and another runs":             {[]*row.Job{queued(1), member(2, row.JobHandedOff, noon)}, false, broker.GroupGranted},
 		"one has ended, and its output comes":     {[]*row.Job{queued(1), member(2, row.JobStagingOut, noon)}, false, broker.GroupGranted},
-		"one is wanted back":                      {[]*row.Job{queued(1), member(2, row.JobRecalling, noon)}, false, broker.GroupDissolving},
+		"one is recalled":                         {[]*row.Job{queued(1), member(2, row.JobRecalling, noon)}, false, broker.GroupDissolving},
 		"one is to be ended":                      {[]*row.Job{member(1, row.JobHandedOff, noon), parted}, false, broker.GroupDissolving},
 		"one is cancelled":                        {[]*row.Job{member(1, row.JobHandedOff, noon), cancelled}, false, broker.GroupGranted},
 		"one runs that was placed on its own":     {[]*row.Job{queued(1), alone}, false, broker.GroupQueued},

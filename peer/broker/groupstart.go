@@ -32,7 +32,7 @@ func (g *Group) RanToEnd(rows Rows, j *row.Job) (changed bool, ends string) {
 const MissedStart = "it has missed the start of its group: "
 
 // Misses says whether a member that comes back has not started with its group, and others have,
-// or might have. That its user or its group wants it back is no miss.
+// or might have. That its user or its group recalls it is no miss.
 func (g *Group) Misses(rows Rows, j *row.Job, now protocol.Instant) bool {
 	placed := j.Phase == row.JobGranted || j.Phase == row.JobHandedOff || j.Phase == row.JobRecalling || j.Phase == row.JobCommittedLocal
 	if j.ReservedAt == 0 || !placed || j.Started != 0 || j.Cancelling || j.Restored || j.Parted {

@@ -140,7 +140,7 @@ func (e *executions) last() (at protocol.Instant) {
 // asked for by its name: it takes a millisecond, in which the peer does nothing else, and there may
 // be thousands of components.
 func (h *History) View(user, component string) view.RunHistory {
-	var out view.RunHistory
+	out := view.RunHistory{Components: []view.ComponentHistory{}} // a list, also in JSON
 	for _, c := range slices.SortedFunc(maps.Keys(h.components), compareComponents) {
 		if user != "" && user != c.User || component != "" && component != c.Name {
 			continue

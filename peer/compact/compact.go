@@ -23,7 +23,8 @@ type content struct {
 	script string
 	env    []string // NAME=value; shared
 	other  []variable
-	rest   *rest // nil: the files are those of the job's row, and nothing else was asked for
+	shell  *protocol.Shell // shared; never changes
+	rest   *rest           // nil: the files are those of the job's row, and nothing else was asked for
 }
 
 // variable stands in an environment in place of the one at an index.
@@ -48,16 +49,22 @@ const maxOther = 8
 // None says that nothing was packed.
 func (k Payload) None() bool { return k.content == nil }
 
-// Unpack is what was packed, of the job with a row.
-func (k Payload) Unpack(of *row.Job) *protocol.Payload {
+// Files is what was packed without the script, its arguments and its environment, of the job with a row.
+func (k Payload) Files(of *row.Job) *protocol.Payload {
 	other := rest{workDir: of.WorkDir, stdout: of.Stdout, stderr: of.Stderr}
-	if k.rest != nil {
+	if k.content != nil && k.rest != nil {
 		other = *k.rest
 	}
-	out := &protocol.Payload{
-		Args: k.args, Env: k.env, WorkDir: other.workDir, Stdout: other.stdout, Stderr: other.stderr,
-		Input: other.input, AppendOutput: other.appendOutput, LimitSignal: other.limitSignal, Staging: other.staging,
+	return &protocol.Payload{
+		WorkDir: other.workDir, Stdout: other.stdout, Stderr: other.stderr, Input: other.input,
+		AppendOutput: other.appendOutput, LimitSignal: other.limitSignal, Staging: other.staging,
 	}
+}
+
+// Unpack is what was packed, of the job with a row.
+func (k Payload) Unpack(of *row.Job) *protocol.Payload {
+	out := k.Files(of)
+	out.Args, out.Env, out.Shell = k.args, k.env, k.shell
 	if k.script != "" {
 		out.Script = []byte(k.script)
 	}
@@ -148,7 +155,7 @@ func (a *Store) Row(stored *row.Job) {
 // Pack keeps what a job of a user runs.
 func (a *Store) Pack(user string, of *row.Job, p *protocol.Payload) Payload {
 	last := a.last[user]
-	if last == nil || last.script != string(p.Script) || !slices.Equal(last.env, p.Env) {
+	if last == nil || last.script != string(p.Script) || !slices.Equal(last.env, p.Env) || !last.shell.Equal(p.Shell) {
 		last = a.content(user, last, p)
 	}
 	other := rest{p.WorkDir, p.Stdout, p.Stderr, p.Input, p.AppendOutput, p.LimitSignal, p.Staging}
@@ -162,8 +169,11 @@ func (a *Store) Pack(user string, of *row.Job, p *protocol.Payload) Payload {
 
 // content is that of a payload which is not as the last one of its user.
 func (a *Store) content(user string, last *content, p *protocol.Payload) *content {
-	c := &content{script: a.script(last, p)}
+	c := &content{script: a.script(last, p), shell: p.Shell}
 	if last != nil {
+		if last.shell.Equal(p.Shell) {
+			c.shell = last.shell
+		}
 		if other, few := differing(last.env, p.Env); few {
 			c.env, c.other = last.env, other
 			if len(other) == 0 {

@@ -38,6 +38,9 @@ func TestPackedPayloads(t *testing.T) {
 			for range rapid.SampledFrom([]int{0, 1, 12, 12, 12}).Draw(t, "variables") {
 				p.Env = append(p.Env, word.Draw(t, "variable"))
 			}
+			if rapid.Bool().Draw(t, "shell") {
+				p.Shell = &protocol.Shell{Umask: rapid.IntRange(0, 1).Draw(t, "umask"), Limits: []protocol.ResourceLimit{{Name: "CORE"}}}
+			}
 			of := row.Job{WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr}
 			if rapid.Bool().Draw(t, "a row with other names") {
 				of.Stdout = word.Draw(t, "stdout of the row")

@@ -20,29 +20,35 @@ type Kind uint8
 
 // The kinds of timers.
 const (
-	JobTimer         Kind = iota // an unanswered message about a job of this origin
-	CollectTimer                 // files to be collected again
-	ReclaimTimer                 // a requeue job whose site may be lost
-	GuestTimer                   // a prepared guest without a decision
-	RunTimer                     // a placement: call the local scheduler again
-	ReportTimer                  // a placement: report to the origin again
-	RoundTimer                   // the deadline of a round
-	ProbeTimer                   // a silent partner
-	WatchTimer                   // the watch failed
-	PruneTimer                   // old tombstones
-	LoadCheckTimer               // σ: the own utilization, and jobs that wait for volunteers
-	CycleTimer                   // a round of all jobs
-	PriceTimer                   // prices are asked for again
-	StartTimer                   // a job of this origin should have started at its partner
-	ListenTimer                  // the partners have been listened to for long enough
-	MarkTimer                    // partners are sent how far the store has come
-	QueueTimer                   // a local queue that was copied is looked through
-	PaceTimer                    // facts about a partner were not made, because there were many
-	OwnershipTimer               // a partner is asked again whether it still has what was handed to it
-	LimitTimer                   // an application has used up its max_time
-	StartByTimer                 // a placement of a group has missed its start
-	ReleaseTimer                 // room that the local scheduler has not given up yet
-	ReleaseWaitTimer             // the cancellation of a reservation is not waited for any longer
+	JobTimer           Kind = iota // an unanswered message about a job of this origin
+	CollectTimer                   // files to be collected again
+	ReclaimTimer                   // a requeue job whose site may be lost
+	GuestTimer                     // a prepared guest without a decision
+	RunTimer                       // a placement: call the local scheduler again
+	ReportTimer                    // a placement: report to the origin again
+	RoundTimer                     // the deadline of a round
+	ProbeTimer                     // a silent partner
+	WatchTimer                     // the watch failed
+	PruneTimer                     // old tombstones
+	LoadCheckTimer                 // σ: the own utilization, and jobs that wait for volunteers
+	CycleTimer                     // a round of all jobs
+	PriceTimer                     // prices are asked for again
+	StartTimer                     // a job of this origin should have started at its partner
+	ListenTimer                    // the partners have been listened to for long enough
+	MarkTimer                      // partners are sent how far the store has come
+	QueueTimer                     // a local queue that was copied is looked through
+	PaceTimer                      // facts about a partner were not made, because there were many
+	OwnershipTimer                 // a partner is asked again whether it still has what was handed to it
+	LimitTimer                     // an application has used up its max_time
+	StartByTimer                   // a placement of a group has missed its start
+	ReleaseTimer                   // room that the local scheduler has not given up yet
+	HoldTimer                      // what keeps a job in the grid queue may be over, or its deadline cannot be met
+	PriorityTimer                  // the priorities of the local queue are worked out again
+	DependencyTimer                // the origins of jobs that one waits for are asked again
+	PlannedStartsTimer             // the local scheduler is asked when it plans to start what waits
+	TrialTimer                     // jobs that wait in a local queue may end sooner at another site
+	UseReportTimer                 // partners get reports of what users have used here
+	ReleaseWaitTimer               // the cancellation of a reservation is not waited for any longer
 )
 
 // Once is a timer of which a peer has one.

@@ -242,6 +242,7 @@ func TestReturnReason(t *testing.T) {
 		{nil, "its site gave it back"},
 		{says("Priority"), "its site gave it back"},
 		{says(handoff.RefusedByScheduler + "no"), "b: the local scheduler refused it: no"},
+		{says(handoff.NotInPlace + "no"), "b: it cannot run in its own directory: no"},
 		{says(broker.MissedStart + "late"), "b: " + broker.MissedStart + "late"},
 	} {
 		if got := handoff.ReturnReason(tt.job, "b"); got != tt.want {
@@ -417,6 +418,7 @@ func TestActsOn(t *testing.T) {
 		"a partner":                 {protocol.ResultAck{Tag: tag}, false, false, true, false},
 		"a quote, while it is mute": {protocol.QuoteReply{}, false, true, true, false},
 		"a question":                {protocol.QuoteRequest{}, false, true, true, false},
+		"a query of an outcome":     {protocol.OutcomeQuery{}, false, true, true, false},
 		"an offer":                  {protocol.Offer{}, false, true, true, false},
 		"a refusal":                 {protocol.Refused{Tag: tag}, false, true, true, false},
 		"a report":                  {protocol.Status{Tag: tag}, false, true, false, true},

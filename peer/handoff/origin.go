@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/status"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -196,9 +197,13 @@ func FencedOf(j *row.Job, tag protocol.Tag, issued bool) protocol.Message {
 // RefusedByScheduler is how the reason of a job begins that a batch system has refused.
 const RefusedByScheduler = "the local scheduler refused it: "
 
+// NotInPlace is how the reason of a job begins that a site cannot run where its files are.
+const NotInPlace = "it cannot run in its own directory: "
+
 // ReturnReason is why a site returns a job: what it last said of it, where that says why.
 func ReturnReason(j *row.Job, site protocol.SiteName) string {
-	if j != nil && (strings.HasPrefix(j.Reason, RefusedByScheduler) || strings.HasPrefix(j.Reason, broker.MissedStart)) {
+	says := func(why string) bool { return strings.HasPrefix(j.Reason, why) }
+	if j != nil && (says(RefusedByScheduler) || says(NotInPlace) || says(broker.MissedStart) || says(view.Draining)) {
 		return string(site) + ": " + j.Reason
 	}
 	return "its site gave it back"

@@ -72,10 +72,11 @@ func (o *Offered) identityMismatch() string {
 }
 
 // supersedes says whether the offer takes the place of what is kept of the job. A job that has ended here
-// runs once more only if it may: by its user's --requeue, or because an operator of its origin says so.
+// runs once more only if it may: by its user's --requeue, because its origin has taken its end and has it run again, or because
+// an operator there says so.
 func (o *Offered) supersedes(g *row.Guest) Answer[Reply] {
 	epoch := o.Offer.Epoch
-	switch mayRunAgain := o.Offer.Spec.Requeue || o.Offer.Forced; {
+	switch mayRunAgain := o.Offer.Spec.Requeue || o.Offer.Spec.Restarts > 0 || o.Offer.Forced; {
 	case g.Origin != o.From:
 		return Answer[Reply]{Do: Refuse, Reason: fmt.Sprintf("this id belongs to a job of %s", g.Origin)}
 	case epoch < g.Epoch:
@@ -134,7 +135,7 @@ func OnGrant(g *row.Guest, origin protocol.SiteName, tag protocol.Tag) Answer[Re
 	return Answer[Reply]{Do: Send, Send: protocol.UnknownJob{Tag: tag}} // the origin took its end and has forgotten that
 }
 
-// OnRecall says what the target does about a job that its origin wants back. One that has started ends
+// OnRecall says what the target does about a job that its origin recalls. One that has started ends
 // only if the origin cancels it; its result says what happened.
 func OnRecall(g *row.Guest, origin protocol.SiteName, tag protocol.Tag) Answer[Reply] {
 	switch {
@@ -179,6 +180,16 @@ func GuestDue(g *row.Guest, attempts int) Answer[Reply] {
 	return Answer[Reply]{}
 }
 
+// Needs says whether hand-offs that are under way need a message, or it is one that only asks for what is then declined. Of an
+// isolated partner the others have no effect.
+func Needs(m protocol.Message) bool {
+	switch m.(type) { //nolint:gochecksumtype // the others belong to hand-offs, or to what proves them
+	case protocol.QuoteReply, protocol.Volunteer, protocol.OutcomeQuery, protocol.JobOutcome, protocol.UseReport:
+		return false
+	}
+	return true
+}
+
 // ActsOn says whether a site acts on a message now. A partner that two peers speak for, or an older store, is
 // not believed about jobs (distrusted); and while the store of this site may be older (mute), it takes nothing
 // that may end what it does not remember. Unknown is a placement that the message reports meanwhile.
@@ -190,7 +201,7 @@ func ActsOn(m protocol.Message, distrusted, mute bool) (acts bool, unknown *prot
 		return !distrusted, nil
 	}
 	switch m := m.(type) { //nolint:gochecksumtype // the others may end something
-	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused:
+	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused, protocol.OutcomeQuery:
 		return true, nil // which end nothing
 	case protocol.Status:
 		return false, &m.Tag

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/fairness"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -28,7 +29,29 @@ type Host struct {
 	Desk     pricing.Desk
 	Claims   quoting.Claims // tentative allocations
 	Load     protocol.Load
+	Fair     *fairness.Book
+	Files    *tables.Files
 	Now      protocol.Instant
+}
+
+// Request is what the local scheduler is asked for a job of an origin, with its priority in the local queue. The account is
+// that of the job here.
+func (h Host) Request(origin protocol.SiteName, spec *protocol.Spec, account string) protocol.Request {
+	request := spec.ScaledRequest(&h.Config.Capacity)
+	job := fairness.Local{Origin: origin, Account: account, Spec: spec, Since: h.Now}
+	if origin == h.Config.Site {
+		job.Account, job.Since = spec.Account, cmp.Or(spec.Submitted, h.Now)
+	}
+	request.Priority = h.Fair.LocalPriority(job, h.Now)
+	return request
+}
+
+// RequestOf is [Host.Request] of the jobs of an origin, by the account that they get here.
+func (h Host) RequestOf(origin protocol.SiteName) func(*protocol.Spec) protocol.Request {
+	return func(spec *protocol.Spec) protocol.Request {
+		mapped, _ := h.Associate(origin, spec)
+		return h.Request(origin, spec, mapped.Account)
+	}
 }
 
 // Here is the local site as it judges itself.
@@ -45,6 +68,9 @@ func (h Host) DeclineOwn(j *tables.Job, spec *protocol.Spec) string {
 	here := Here(h.Config)
 	if why := here.IneligibleReason(spec, j != nil && j.Together()); why != "" {
 		return why
+	}
+	if h.Site.Drain.StopsStarts() {
+		return h.Site.Drain.Draining()
 	}
 	if j != nil && j.Excluded.Excludes(h.Config.Site, h.Now) {
 		return cmp.Or(j.NotHere, rounds.TriedInVain)
@@ -139,6 +165,17 @@ func (h Host) Limits(one *partner.Partner) quoting.Limits {
 	return l
 }
 
+// Draining is why no job of a partner is taken, as an operator says; empty: they are.
+func (h Host) Draining(one *partner.Partner) string {
+	if why := one.UntakenReason(); why != "" {
+		return why // an isolated partner learns nothing of the site
+	}
+	if h.Site.Drain.StopsGuests() {
+		return h.Site.Drain.Draining()
+	}
+	return ""
+}
+
 // DeclineGuest says why a partner's job would not be taken; empty: it would.
 func (h Host) DeclineGuest(one *partner.Partner, spec *protocol.Spec, together bool) string {
 	switch {
@@ -146,6 +183,8 @@ func (h Host) DeclineGuest(one *partner.Partner, spec *protocol.Spec, together b
 		return h.Site.StopReason()
 	case one.Barred != "":
 		return fmt.Sprintf("%s %s", one.Site, one.Barred)
+	case h.Draining(one) != "":
+		return h.Draining(one)
 	}
 	limits := h.Limits(one)
 	if why := limits.Reason(one.Site, spec.CPUs); why != "" {
@@ -177,20 +216,46 @@ func (h Host) filesReason(one *partner.Partner, spec *protocol.Spec) string {
 		most, key = one.MaxStaging, "max_staging of the partner"
 	}
 	switch {
+	case spec.InPlace && len(one.Shared) == 0:
+		return "shares no files with " + string(one.Site)
+	case spec.InPlace && h.Config.NoGuestFiles:
+		return "runs no jobs of other sites in directories that it shares with them: its local scheduler is a plugin, or has a power budget"
 	case !spec.Stages():
-	case most == 0 || h.Config.NoGuestFiles:
-		return "takes no files with jobs"
+	case h.Config.NoGuestFiles:
+		return "takes no files with jobs: its local scheduler is a plugin, or has a power budget"
+	case most == 0:
+		return "takes no files with jobs ([staging] max_bytes is 0)"
 	case spec.StageIn > most:
-		return fmt.Sprintf("the job's files have %d MB, and this site takes %d MB with a job (%s)", (spec.StageIn+mega-1)/mega, most/mega, key)
+		return fmt.Sprintf("the job's files have %d MB, and this site takes %d MB with a job (%s)", megabytes(spec.StageIn), most/mega, key)
 	}
-	return ""
+	return h.userFilesReason(tables.Owner{Origin: one.Site, User: spec.User}, spec)
+}
+
+// userFilesReason says why the files of a partner's job may not come beside those of its user that lie here or are under way;
+// empty: they may.
+func (h Host) userFilesReason(user tables.Owner, spec *protocol.Spec) string {
+	most, has := h.Config.MaxUserStaging, h.Files.Beside(spec.Job, user)
+	switch {
+	case most == 0 || spec.StageIn <= most && has <= most-spec.StageIn:
+		return ""
+	case spec.StageIn > most:
+		return fmt.Sprintf("the job's files have %d MB, and this site takes %d MB of a user at once ([staging] max_user_bytes)", megabytes(spec.StageIn), most/mega)
+	}
+	return fmt.Sprintf("the job's files have %d MB, and %d MB of %s's files are here or on their way: this site takes %d MB of a user at once ([staging] max_user_bytes)",
+		megabytes(spec.StageIn), megabytes(has), user.User, most/mega)
 }
 
 const mega = 1_000_000
 
-// MisstatedFiles says how the files of an offered job are not those that its description announces; empty:
-// they are.
-func MisstatedFiles(m *protocol.Offer) string {
+// megabytes is a size in bytes as MB, rounded up.
+func megabytes(bytes int64) int64 { return (bytes + mega - 1) / mega }
+
+// MisstatedFiles says how the files of an offered job are not those that its description announces, or not where the
+// sites share them; empty: they are.
+func MisstatedFiles(one *partner.Partner, m *protocol.Offer) string {
+	if m.Spec.InPlace && (m.Payload == nil || !m.Payload.SharedBy(one.SharedThere(), one.Shared)) {
+		return fmt.Sprintf("the job's files are not in directories that this site shares with %s ([[partner]] shared)", one.Site)
+	}
 	var files *protocol.Staging
 	if m.Payload != nil {
 		files = m.Payload.Staging
@@ -237,12 +302,12 @@ func (h Host) Answer(one *partner.Partner, m protocol.QuoteRequest, left int) (A
 		if a.Reply.Quotes[i].Declined != "" {
 			continue
 		}
-		request := spec.ScaledRequest(&h.Config.Capacity)
+		mapped, _ := h.Associate(one.Site, spec) // DeclineGuest has asked
+		request := h.Request(one.Site, spec, mapped.Account)
 		if !guarded.Reserve(request) {
 			a.Reply.Quotes[i].Declined = quoting.GuardedReason
 			continue
 		}
-		mapped, _ := h.Associate(one.Site, spec) // DeclineGuest has asked
 		query.Add(request, mapped.Association)
 		a.places = append(a.places, i)
 	}
@@ -262,9 +327,17 @@ func (a *Answer) Asked() int { return len(a.places) }
 
 // Fill takes the local scheduler's quotes for the jobs that it was asked about, or that it did not answer.
 func (h Host) Fill(a *Answer, quoted *event.QuoteResult, failed error) {
+	draining := ""
+	if one := h.Partners.Of(a.From); one != nil {
+		draining = h.Draining(one) // since the question came
+	}
 	for k, i := range a.places {
-		if failed != nil {
+		switch {
+		case failed != nil:
 			a.Reply.Quotes[i].Declined = NoAnswer(failed)
+			continue
+		case draining != "":
+			a.Reply.Quotes[i].Declined = draining
 			continue
 		}
 		a.Reply.Quotes[i] = h.quoteGuest(quoted.Quotes[k], a.From, &a.Request.Jobs[i], a.Request.EnergyPricing)
@@ -284,9 +357,10 @@ func (h Host) quoteGuest(q protocol.Quote, from protocol.SiteName, spec *protoco
 	return q
 }
 
-// Complete adds to a reply what is free at the end, and cuts it to the size of a message.
-func (h Host) Complete(reply protocol.QuoteReply) protocol.QuoteReply {
-	reply.Load, reply.Free = h.Load, h.Free()
+// Complete adds to a reply to a partner what is free at the end and whether its jobs are taken, and cuts it to the size of a
+// message.
+func (h Host) Complete(one *partner.Partner, reply protocol.QuoteReply) protocol.QuoteReply {
+	reply.Load, reply.Free, reply.Draining = h.Load, h.Free(), h.Draining(one)
 	return quoting.Truncated(reply)
 }
 
@@ -304,7 +378,7 @@ func (h Host) Card(to protocol.SiteName) protocol.Card {
 		card.SeenSeq, card.Seen, card.Stopped = one.SeenSeq, one.Row.Life, h.Site.Recovery != ""
 		limits := h.Limits(one)
 		card.MaxJobs, card.MaxCPUs = limits.MostJobs(), limits.MostCPUs()
-		card.Associations = h.Config.Associations.For(to)
+		card.Associations, card.Shared = h.Config.Associations.For(to), one.Shared
 	}
 	return card
 }

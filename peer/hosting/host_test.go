@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/fairness"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/hosting"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
@@ -18,6 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -39,6 +41,8 @@ func siteA() (hosting.Host, *partner.Partner) {
 	partners.Begin(rules.Partner{Site: "b", MaxJobs: 2})
 	cfg := &rules.Config{Site: "a", Number: 1, Capacity: protocol.Capacity{CPUs: 8, Nodes: 8}, Accounts: accounts{}, CheckInterval: 300_000}
 	return hosting.Host{
+		Fair:   &fairness.Book{},
+		Files:  &tables.Files{},
 		Config: cfg, Site: &site, Partners: &partners, Claims: quoting.Claims{}, Now: 1000,
 		Desk: pricing.Desk{Number: 1, Capacity: &cfg.Capacity, Prices: &pricing.Prices{}},
 		Load: protocol.Load{CPUs: 8, Busy: 2},
@@ -78,6 +82,21 @@ func TestDecline(t *testing.T) {
 		"a barred partner": {func(_ *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
 			one.Barred = "speaks protocol 9"
 		}, "", "b speaks protocol 9"},
+		"the site is drained": {func(h *hosting.Host, _ *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
+			h.Site.Drain = &view.Drain{Scope: view.DrainGuests, Reason: "disks"}
+		}, "", "draining: disks"},
+		"no job starts here": {func(h *hosting.Host, _ *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
+			h.Site.Drain = &view.Drain{Scope: view.DrainStarts, Reason: "disks"}
+		}, "draining: disks", "draining: disks"},
+		"a partner that is sent none": {func(_ *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
+			one.Row.Drain = &view.Drain{Scope: view.DrainSending, Reason: "disks"}
+		}, "", ""},
+		"a drained partner": {func(_ *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
+			one.Row.Drain = &view.Drain{Scope: view.DrainBoth, Reason: "disks"}
+		}, "", "takes no jobs of b: disks"},
+		"an isolated partner": {func(_ *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
+			one.Row.Drain = &view.Drain{Scope: view.DrainIsolated, Reason: "disks"}
+		}, "", "takes no jobs of b"},
 		"all jobs of a partner": {func(_ *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) { one.JobsHere = 2 }, "", "2"},
 		"the share of guests": {func(h *hosting.Host, one *partner.Partner, _ *protocol.Spec, _ *tables.Job) {
 			h.Config.Protect.Share, one.CPUsHere = 250_000, 2
@@ -91,6 +110,23 @@ func TestDecline(t *testing.T) {
 		"more files than it takes of the partner": {func(h *hosting.Host, one *partner.Partner, s *protocol.Spec, _ *tables.Job) {
 			h.Config.MaxStaging, one.MaxStaging, s.StageIn = 30_000_000, 20_000_000, 20_000_001
 		}, "", "this site takes 20 MB with a job (max_staging of the partner)"},
+		"files beside those of its user": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, h.Config.MaxUserStaging, s.StageIn = 30_000_000, 50_000_000, 30_000_000
+			h.Files.Note(8, tables.Owner{Origin: "b", User: "ada"}, 20_000_001)
+		}, "", "the job's files have 30 MB, and 21 MB of ada's files are here or on their way: this site takes 50 MB of a user at once ([staging] max_user_bytes)"},
+		"files beside those of others": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, h.Config.MaxUserStaging, s.StageIn = 30_000_000, 50_000_000, 30_000_000
+			h.Files.Note(8, tables.Owner{Origin: "b", User: "bob"}, 50_000_000)
+			h.Files.Note(9, tables.Owner{Origin: "c", User: "ada"}, 50_000_000)
+			h.Files.Note(7, tables.Owner{Origin: "b", User: "ada"}, 50_000_000) // the job itself, offered again
+		}, "", ""},
+		"more files than of a user": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, h.Config.MaxUserStaging, s.StageIn = 30_000_000, 10_000_000, 10_000_001
+		}, "", "the job's files have 11 MB, and this site takes 10 MB of a user at once ([staging] max_user_bytes)"},
+		"results of its user": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
+			h.Config.MaxStaging, h.Config.MaxUserStaging, s.StageOut = 30_000_000, 10_000_000, true
+			h.Files.Note(8, tables.Owner{Origin: "b", User: "ada"}, 10_000_001)
+		}, "", "this site takes 10 MB of a user at once"},
 		"no files": {func(_ *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) { s.StageOut = true }, "", "takes no files with jobs"},
 		"a batch system without files": {func(h *hosting.Host, _ *partner.Partner, s *protocol.Spec, _ *tables.Job) {
 			h.Config.MaxStaging, h.Config.NoGuestFiles, s.StageIn = 30_000_000, true, 1
@@ -148,7 +184,7 @@ func TestAnswer(t *testing.T) {
 	if got := a.Reply.Quotes; got[0].AWT != 5 || got[0].Delay != 0 || got[0].Job != 7 || got[2].AWT != 0 || !strings.Contains(got[2].Declined, "would delay") {
 		t.Errorf("%+v", got)
 	}
-	if got := h.Complete(a.Reply); got.Free != 6 || got.Load != h.Load || len(got.Quotes) != 3 {
+	if got := h.Complete(one, a.Reply); got.Free != 6 || got.Load != h.Load || len(got.Quotes) != 3 {
 		t.Errorf("%+v", got)
 	}
 	h.Fill(&a, &event.QuoteResult{}, errors.New("hangs"))
@@ -282,7 +318,7 @@ func TestMisstatedFiles(t *testing.T) {
 		{protocol.Spec{}, &protocol.Staging{Out: []string{"."}}, true},
 	} {
 		offer := &protocol.Offer{Spec: tt.announced, Payload: &protocol.Payload{Staging: tt.files}}
-		if why := hosting.MisstatedFiles(offer); (why != "") != tt.wrong {
+		if why := hosting.MisstatedFiles(partner.New(rules.Partner{Site: "b"}), offer); (why != "") != tt.wrong {
 			t.Errorf("%+v, %+v: %q", tt.announced, tt.files, why)
 		}
 	}

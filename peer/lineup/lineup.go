@@ -25,6 +25,7 @@ type Lineup struct {
 	Here     eligible.Site
 	Policy   *policy.Description
 	Admits   func() *admission.Desk // asked only if that matters
+	Now      protocol.Instant
 }
 
 // Kept is a job that was taken from the queue for a round and must not have one.
@@ -33,6 +34,8 @@ type Kept struct {
 	Ends   string // why it ends; empty: it waits
 	Reason string // why it waits
 	Detail string
+
+	Limited bool // it was not taken, since a limit of its user or account is reached now, and waits in its place
 }
 
 // Rows counts the shapes in which sites are asked about a job: one, unless the policy chooses.
@@ -50,7 +53,10 @@ func (l Lineup) Fill(ids []protocol.JobID) (specs []protocol.Spec, kept []Kept) 
 	ids, kept = l.placeable(l.withSiblings(ids))
 	request := quoting.Request{}
 	specs, left := rounds.Pack(ids, l.sameApplication,
-		func(id protocol.JobID) []protocol.Spec { j := l.Rows.Jobs[id]; return j.InShapes(Rows(l.Policy, j)) },
+		func(id protocol.JobID) []protocol.Spec {
+			j := l.Rows.Jobs[id]
+			return l.withinLimits(j.InShapes(Rows(l.Policy, j)))
+		},
 		func(rows []protocol.Spec) bool { return request.Fits(rows, l.Policy.DecidesApplications()) })
 	for _, id := range left {
 		l.Queue.Put(id)
@@ -58,17 +64,40 @@ func (l Lineup) Fill(ids []protocol.JobID) (specs []protocol.Spec, kept []Kept) 
 	return specs, kept
 }
 
-// All are all jobs of the queue that may be placed, for a policy that keeps every job at its origin.
-func (l Lineup) All() (ids []protocol.JobID, kept []Kept) {
-	return l.placeable(l.Queue.Take(l.Queue.Len()))
+// withinLimits are the shapes of a job that the limits of its user and account let be placed now, and the first one.
+func (l Lineup) withinLimits(shapes []protocol.Spec) []protocol.Spec {
+	others := slices.DeleteFunc(shapes[1:], func(spec protocol.Spec) bool {
+		reason, _ := l.Rows.Fair.LimitReason(&spec)
+		return reason != ""
+	})
+	return shapes[:1+len(others)]
 }
 
-// Take takes up to n jobs from the queue, oldest first. A job that has had a round and waits for a site gets no other
+// All are all jobs of the queue that may be placed, for a policy that keeps every job at its origin.
+func (l Lineup) All() (ids []protocol.JobID, kept []Kept) {
+	ids, kept = l.next(l.Queue.Len())
+	ids, more := l.placeable(ids)
+	return ids, append(kept, more...)
+}
+
+// next takes up to n jobs from the queue, in their order. Those that are next and have to wait because of a limit of their user
+// or account are put by.
+func (l Lineup) next(n int) ([]protocol.JobID, []Kept) {
+	ids, limited := l.Rows.Fair.Take(l.Queue, n, l.Now, l.Rows.JobRow)
+	kept := make([]Kept, 0, len(limited))
+	for _, one := range limited {
+		kept = append(kept, Kept{Job: l.Rows.Jobs[one.Job], Reason: one.Reason, Detail: one.Detail, Limited: !one.Never})
+	}
+	return ids, kept
+}
+
+// Take takes up to n jobs from the queue, by the priority of their users and accounts, or oldest first. A job that has had a round and waits for a site gets no other
 // while nothing has changed, not even after a restart.
 func (l Lineup) Take(n int) (ids []protocol.JobID, kept []Kept) {
 	for {
-		ids, more := l.placeable(l.Queue.Take(n))
-		kept = append(kept, more...)
+		ids, limited := l.next(n)
+		ids, more := l.placeable(ids)
+		kept = append(append(kept, limited...), more...)
 		ids = slices.DeleteFunc(ids, l.blockAgain)
 		if n == 0 || len(ids) > 0 || !l.Queue.Ready() {
 			return ids, kept
@@ -77,7 +106,7 @@ func (l Lineup) Take(n int) (ids []protocol.JobID, kept []Kept) {
 }
 
 // placeable are the jobs that the active policy may place. Those whose users want what it does not look
-// at wait for one that does, or for their users; members of groups wait for those that are on their way
+// at wait for one that does, or for their users; members of groups wait for those that are held or on their way
 // back, or would be placed without them.
 func (l Lineup) placeable(ids []protocol.JobID) (may []protocol.JobID, kept []Kept) {
 	may = slices.DeleteFunc(ids, func(id protocol.JobID) bool {
@@ -104,6 +133,9 @@ func (l Lineup) keeps(j *tables.Job) (Kept, bool) {
 	}
 	if other := l.Rows.Returning(j); other != nil {
 		return Kept{Job: j, Reason: view.ReasonGroup, Detail: fmt.Sprintf("job %v of its group is on its way back", other.Spec.Job)}, true
+	}
+	if other := l.Rows.HeldMember(j); other != nil {
+		return Kept{Job: j, Reason: view.ReasonGroup, Detail: fmt.Sprintf("job %v of its group is held", other.Spec.Job)}, true
 	}
 	return Kept{}, false
 }

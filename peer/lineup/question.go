@@ -21,7 +21,8 @@ func Question(desk *admission.Desk, ev *event.TestSubmit, now protocol.Instant) 
 	}
 	for i := range ev.Jobs {
 		spec := desk.Spec(&ev.Jobs[i], ev.User, last-protocol.JobID(i), now)
-		j := &tables.Job{Job: row.Job{Spec: spec, Component: broker.NewComponent(&ev.Jobs[i])}, App: a}
+		j := tables.Questioned(row.Job{Spec: spec, Component: broker.NewComponent(&ev.Jobs[i])}, ev.Jobs[i].Payload)
+		j.App = a
 		jobs[spec.Job] = j
 		specs = append(specs, j.InShapes(max(1, len(j.Shapes())))...)
 	}

@@ -12,8 +12,31 @@ import (
 // milliseconds since then, above whatever an older store of this site gave out.
 const epoch2026 protocol.Instant = 1_767_225_600_000
 
-// sinceEpoch is a sequence number that no store can have reached before the instant.
+// sinceEpoch is a sequence number that no store of this site has reached before the instant, unless it was younger than
+// [idBurst] or went on above what a partner had seen: see [Store.RefuseIDs].
 func sinceEpoch(now protocol.Instant) uint64 { return uint64(max(0, now.Sub(epoch2026))) }
+
+// idBurst is the age up to which a new store may give out job IDs faster than one in a millisecond: in all, one for each of it.
+const idBurst = 2 * protocol.Hour
+
+// RefuseIDs says why a number of job IDs cannot be given out now; empty: they can. A store that replaces this one, if that is
+// lost, begins with the IDs of its own time, and must give out none again.
+func (s *Store) RefuseIDs(now protocol.Instant, number uint64) string {
+	if left := uint64(protocol.SeqsPerSite) - min(s.NextSeq, protocol.SeqsPerSite); number > left {
+		return fmt.Sprintf("only %d job IDs are left at this site; it needs another number", left)
+	}
+	issued := s.NextSeq - s.FirstSeq
+	for _, gap := range s.Gaps {
+		issued -= gap.To - gap.From
+	}
+	may := uint64(max(0, now.Sub(s.FirstStart), idBurst))
+	if issued+number <= may {
+		return ""
+	}
+	wait := protocol.Duration(issued + number - uint64(max(0, now.Sub(s.FirstStart)))) //nolint:gosec // both are far below
+	return fmt.Sprintf("the submission takes %d job IDs (an array one for each index up to its last), of which this site has one for each millisecond: submit it again in %s, or use smaller indexes",
+		number, wait.Text())
+}
 
 // maxGaps bounds what partners can add to the row of the site by saying, time after time, that
 // they have seen a little more.

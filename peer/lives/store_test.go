@@ -271,3 +271,45 @@ func TestStopReason(t *testing.T) {
 		}
 	}
 }
+
+// TestIDsAreNotGivenOutAhead: a store gives out no more job IDs than its age has milliseconds, and in its first two hours no
+// more than for these, so that a store that replaces it begins above them. What partners say to have seen takes nothing of
+// that, and IDs do not begin again at the last one.
+func TestIDsAreNotGivenOutAhead(t *testing.T) {
+	t.Parallel()
+	const first = 2 * uint64(protocol.Hour)
+	s := lives.New(here())
+	s.Found(epoch2026 + 1000)
+	may := func(at protocol.Instant, number uint64, want bool) {
+		t.Helper()
+		if why := s.RefuseIDs(at, number); (why == "") != want {
+			t.Errorf("%d more after %v: %q", number, at.Sub(s.FirstStart).Text(), why)
+		}
+	}
+	may(s.FirstStart, first, true)
+	may(s.FirstStart, first+1, false)
+	s.NextSeq += first
+	may(s.FirstStart.Add(2*protocol.Hour), 1, false)
+	may(s.FirstStart.Add(2*protocol.Hour+10), 10, true)
+	may(s.FirstStart.Add(-protocol.Hour), 1, false) // the clock was set back
+
+	at := s.FirstStart.Add(3 * protocol.Hour)
+	next := lives.New(here())
+	next.Found(at)
+	s.NextSeq += uint64(protocol.Hour)
+	may(at, 1, false)
+	if next.NextSeq < s.NextSeq {
+		t.Errorf("the next store begins at %d, and this one has come to %d", next.NextSeq, s.NextSeq)
+	}
+
+	if changed, _ := s.SkipSeen(at, s.NextSeq+uint64(20*protocol.Day)); !changed {
+		t.Fatal("nothing was skipped")
+	}
+	may(at.Add(100), 100, true)
+	may(at.Add(100), 101, false)
+	s.NextSeq = protocol.SeqsPerSite - 5
+	s.FirstSeq = s.NextSeq
+	s.Gaps = nil
+	may(at, 5, true)
+	may(at, 6, false)
+}

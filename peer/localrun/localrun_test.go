@@ -58,7 +58,7 @@ func TestARunIsTakenBackOnce(t *testing.T) {
 	r := placed(row.RunQueued)
 	for i, tt := range []struct{ kill, want bool }{{false, true}, {false, false}, {true, true}, {true, false}, {false, false}} {
 		r.Tries = 3
-		if got := r.TakeBack(tt.kill); got != tt.want || (r.Tries == 0) != tt.want {
+		if got := r.BeginWithdrawal(tt.kill); got != tt.want || (r.Tries == 0) != tt.want {
 			t.Errorf("%d: taking it back, kill %t, is news: %t, after which it has %d tries", i, tt.kill, got, r.Tries)
 		}
 	}

@@ -25,12 +25,14 @@ type Run struct {
 	Request  protocol.Request // what the local scheduler is asked for
 	Calling  bool             // a call about it is under way
 	Waits    bool             // to be submitted as soon as anything may start
-	Fetching bool             // its files are being fetched from its origin
+	Fetching bool             // its files are being fetched from its origin, or unpacked
 	Supplied bool             // they are here
 	Tries    int              // of calls that did not settle it
 	Reports  int              // of what the origin has not acknowledged
 	Draws    bool             // it counts in what the site draws
 	Power    int64            // milliwatts, while it does
+
+	PlannedStart view.PlannedStart // that the local scheduler stated last; zero: it has not been asked
 }
 
 // Enter has the run enter a phase. What is repeated in it is repeated from the beginning.
@@ -39,9 +41,9 @@ func (r *Run) Enter(to row.RunPhase) error {
 	return r.Move(to)
 }
 
-// TakeBack wants the run out of the local queue; with kill also if it has started. It is false
+// BeginWithdrawal has the run leave the local queue; with kill also if it has started. It is false
 // if that was wanted already.
-func (r *Run) TakeBack(kill bool) bool {
+func (r *Run) BeginWithdrawal(kill bool) bool {
 	if r.Withdraw && (!kill || r.Kill) {
 		return false
 	}
@@ -49,8 +51,18 @@ func (r *Run) TakeBack(kill bool) bool {
 	return true
 }
 
-// Next is the call that brings a run further that is wanted back, nil if there is nothing to call
-// for: it is not wanted back, another call is under way, or, after one that did not settle it,
+// Cancel wants a guest ended here, as cancelled for a reason. It is false if that was wanted already.
+func (r *Run) Cancel(why string) bool {
+	if r.Cancelled != "" {
+		return false
+	}
+	r.BeginWithdrawal(true)
+	r.Cancelled = view.Clip(why)
+	return true
+}
+
+// Next is the call that brings a run further that is withdrawn, nil if there is nothing to call
+// for: it is not withdrawn, another call is under way, or, after one that did not settle it,
 // the pause is not over.
 func (r *Run) Next(pause bool) event.Op {
 	if !r.Withdraw || r.Calling {
@@ -126,7 +138,7 @@ func (r *Run) Status(now protocol.Instant) protocol.Status {
 	if r.HasStarted() {
 		s.State = protocol.Running
 		s.Waited = max(0, r.Started.Sub(r.Since))
-		s.Ran = max(0, now.Sub(r.Started))
+		s.Ran, s.TimeLimit = max(0, now.Sub(r.Started)), r.TimeLimit
 	}
 	return s
 }
@@ -136,6 +148,9 @@ func (r *Run) Status(now protocol.Instant) protocol.Status {
 func (r *Run) OutcomeOf(c localsched.Change) (outcome protocol.Outcome, started protocol.Instant) {
 	outcome, started = c.Outcome, cmp.Or(c.Started, r.Started)
 	outcome.State, outcome.Reason = c.State, view.Clip(cmp.Or(outcome.Reason, c.Reason))
+	if outcome.State == protocol.Cancelled {
+		outcome.Reason = cmp.Or(r.Cancelled, outcome.Reason)
+	}
 	if started != 0 {
 		outcome.Waited = max(0, started.Sub(r.Since))
 	}

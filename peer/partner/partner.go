@@ -39,13 +39,19 @@ type Partner struct {
 	LoadAt    protocol.Instant // when it was true; 0: never known
 	digestSeq uint64           // of the latest digest
 
-	Volunteer Volunteering
-	Questions Questions
-	noticed   notice
-	judged    protocol.Instant // when its row was last written for its quality
-	paces     paces
-	Refusals  tokens.Bucket // refused offers of it that have a fact each
-	Undone    tokens.Bucket // offers of it that may be taken back
+	Volunteer  Volunteering
+	Questions  Questions
+	noticed    notice
+	judged     protocol.Instant // when its row was last written for its quality
+	paces      paces
+	Refusals   tokens.Bucket // refused offers of it that have a fact each
+	Undone     tokens.Bucket // offers of it that may be taken back
+	UseReports tokens.Bucket // reports of use that it may send
+	Outcomes   tokens.Bucket // queries about the outcomes of jobs that it may send
+
+	Draining string // why it takes no jobs of this site, as it said last; empty: it takes them
+
+	UseRefused string // why its last report of use does not count; empty: it does
 
 	JobsHere, CPUsHere int // its open guests
 	JobsThere          int // jobs of this origin granted to it
@@ -58,28 +64,48 @@ type ID struct {
 	Place uint64
 }
 
-// Bounds of what a partner may make this site write. Each offer that is taken back leaves a
+// Bounds of what a partner may make this site do. Reports of use that are more than useReportsRate are passed over, and so are queries
+// about outcomes that are more than outcomesRate: as many jobs as outcomesBurst may depend on those of this site when a session begins. Each offer that is taken back leaves a
 // tombstone for days: 16,384 may be taken back in a burst, and then one in five seconds. The log
 // events of refused offers are bounded by refusalsRate.
 const (
-	UndoneCost    = 10 // of an offer that is taken back
-	undoneRate    = 2  // a second
-	undoneBurst   = 16384 * UndoneCost
-	refusalsRate  = 10 // a second
-	refusalsBurst = 1000
+	UndoneCost      = 10 // of an offer that is taken back
+	undoneRate      = 2  // a second
+	undoneBurst     = 16384 * UndoneCost
+	refusalsRate    = 10 // a second
+	refusalsBurst   = 1000
+	useReportsRate  = 1 // a second
+	useReportsBurst = 64
+	outcomesRate    = 100 // a second
+	outcomesBurst   = 10_000
 )
 
 // New is a site of which nothing has been heard.
 func New(cfg rules.Partner) *Partner {
-	return &Partner{Partner: cfg, Refusals: tokens.New(refusalsRate, refusalsBurst), Undone: tokens.New(undoneRate, undoneBurst)}
+	return &Partner{Partner: cfg, Refusals: tokens.New(refusalsRate, refusalsBurst), Undone: tokens.New(undoneRate, undoneBurst), UseReports: tokens.New(useReportsRate, useReportsBurst), Outcomes: tokens.New(outcomesRate, outcomesBurst)}
 }
 
 // ID names the partner.
 func (p *Partner) ID() ID { return ID{p.Site, p.Place} }
 
-// Usable says whether the partner may be asked now.
-func (p *Partner) Usable() bool {
+// Available says whether jobs can be exchanged with the partner now, as far as it and its session are concerned.
+func (p *Partner) Available() bool {
 	return p.Linked && p.Card != nil && p.Barred == "" && !p.Unresponsive
+}
+
+// Usable says whether the partner may be asked now.
+func (p *Partner) Usable() bool { return p.Available() && !p.Row.Drain.StopsSending() }
+
+// UntakenReason is why no jobs of the partner are taken, as an operator of the local site says, in the words for the partner;
+// empty: they are. An isolated partner does not learn the reason.
+func (p *Partner) UntakenReason() string {
+	switch {
+	case p.Row.Drain.Isolates():
+		return "takes no jobs of " + string(p.Site)
+	case p.Row.Drain.StopsReceiving():
+		return fmt.Sprintf("takes no jobs of %s: %s", p.Site, p.Row.Drain.Reason)
+	}
+	return ""
 }
 
 // Reached says whether it is connected and answers.
@@ -139,8 +165,8 @@ func (p *Partner) Disconnect(now protocol.Instant, why string) bool {
 	if !p.Linked {
 		return false
 	}
-	p.Linked, p.Heard = false, now // until now it could have been heard
-	p.Volunteer = Volunteering{}
+	p.Linked, p.Heard = false, now               // until now it could have been heard
+	p.Volunteer, p.Draining = Volunteering{}, "" // a site that is drained says so again when it connects
 	return true
 }
 
@@ -211,6 +237,19 @@ func (p *Partner) HearLimits(jobs, cpus int) {
 	if p.Card.MaxCPUs > 0 && cpus > 0 {
 		p.Card.MaxCPUs = max(p.Card.MaxCPUs, cpus)
 	}
+}
+
+// Shares says whether a job of this site can run in place at the partner, by what both say they share.
+func (p *Partner) Shares(files *protocol.Payload) bool {
+	return files.SharedBy(p.Shared, p.SharedThere())
+}
+
+// SharedThere are the directories that the partner says it shares with this site, by its card.
+func (p *Partner) SharedThere() []string {
+	if p.Card == nil {
+		return nil
+	}
+	return p.Card.Shared
 }
 
 // Transfer is how long a job's data travel to the partner; 0 where its link is not stated.

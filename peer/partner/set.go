@@ -161,14 +161,15 @@ func (s *Set) ClaimNumber(one *Partner) bool {
 		return false
 	}
 	one.Row.Number = 0
-	if s.holderOf(number) == nil {
+	if s.HolderOf(number) == nil {
 		one.Row.Number = number
 	}
 	return true
 }
 
-// holderOf is the configured partner that this store knew first by the number; nil: none.
-func (s *Set) holderOf(number protocol.SiteNumber) *Partner {
+// HolderOf is the configured partner that this store knew first by a site number; nil: none. Other partners whose cards say that
+// number are barred.
+func (s *Set) HolderOf(number protocol.SiteNumber) *Partner {
 	for _, one := range s.all {
 		if one.Row.Number == number && !one.Departed {
 			return one
@@ -198,7 +199,7 @@ func (s *Set) barReason(one *Partner, mine protocol.SiteNumber) string {
 	if card.Number == mine {
 		return fmt.Sprintf("has site number %d, as this site has; one of the two needs another [site] number", card.Number)
 	}
-	if other := s.holderOf(card.Number); other != nil && other != one {
+	if other := s.HolderOf(card.Number); other != nil && other != one {
 		return fmt.Sprintf("has site number %d, by which %s was known here first; one of the two needs another [site] number",
 			card.Number, other.Site)
 	}

@@ -1,6 +1,10 @@
 package partner
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -10,7 +14,7 @@ import (
 func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 	v := view.Site{
 		Site: p.Site, Link: "up", Age: p.LoadAge(now), LastSeen: p.Heard,
-		GuestJobs: p.JobsHere, SentJobs: p.JobsThere,
+		GuestJobs: p.JobsHere, SentJobs: p.JobsThere, Shared: p.Shared, Drain: p.Row.Drain, Draining: p.Draining,
 	}
 	if all := p.Row.Quality.Total(); all > 0 {
 		v.QuotesMet = new(p.Row.Quality.Weights[row.Kept] * protocol.PPM / all)
@@ -27,6 +31,8 @@ func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 		v.Link, v.Reason = "down", p.Unlinked
 	case p.Unresponsive:
 		v.Link, v.Reason = "unresponsive", "no answer within quote_timeout; not asked until its next message"
+	default:
+		v.Reason = p.unshared()
 	}
 	if p.Card != nil {
 		v.Number, v.Software = p.Card.Number, p.Card.Software
@@ -36,6 +42,23 @@ func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 		v.ShowLoad(&p.Load)
 	}
 	return v
+}
+
+// unshared says that the partner names no directories which are shared with it by the configuration here; empty: nothing is to
+// be said.
+func (p *Partner) unshared() string {
+	var not []string
+	for _, dir := range p.Shared {
+		if p.Card != nil && !slices.ContainsFunc(p.Card.Shared, func(there string) bool {
+			return strings.HasPrefix(dir+"/", there+"/") || strings.HasPrefix(there+"/", dir+"/")
+		}) {
+			not = append(not, dir)
+		}
+	}
+	if len(not) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("does not name %s in shared of its [[partner]] for this site, so files there are sent", strings.Join(not, ", "))
 }
 
 // Mark is what the partner has said of this site, whose number is given; the second is false:

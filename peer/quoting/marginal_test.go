@@ -13,6 +13,8 @@ import (
 
 var machine = protocol.Capacity{CPUs: 64, Nodes: 1}
 
+func onMachine(spec *protocol.Spec) protocol.Request { return spec.ScaledRequest(&machine) }
+
 // quoted are jobs of so many CPUs, numbered from 1 on, and quotes for them; -1: it is declined.
 func quoted(cpus ...int) (specs []protocol.Spec, quotes []protocol.Quote) {
 	for i, n := range cpus {

@@ -1,6 +1,7 @@
 package rounds
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/partner"
@@ -46,8 +47,11 @@ func (a *Asking) volunteers(j Job, one *partner.Partner) bool {
 	return one.Volunteer.For(j.Excluded.Rejected(one.Site), a.Now)
 }
 
-// Wanted says whether the partner is to be asked about any row.
+// Wanted says whether the partner is to be asked about any row, and has not been asked.
 func (a *Asking) Wanted(one *partner.Partner) bool {
+	if a.Round.AskOf(one) != nil {
+		return false
+	}
 	for row := range a.Round.Specs {
 		if a.Asks(row, one) {
 			return true
@@ -125,7 +129,7 @@ func (a *Asking) UnaskedReason(row int, one *partner.Partner) string {
 	}
 	switch {
 	case j.Excluded.Excludes(one.Site, a.Now):
-		return TriedInVain
+		return cmp.Or(j.Excluded.Reason(one.Site, a.Now), TriedInVain)
 	case a.Round.Reach[row] == Volunteers:
 		return NotAsked + ", since it does not volunteer for it"
 	case one.Row.Quality.Doubtful:

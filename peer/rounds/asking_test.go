@@ -27,6 +27,12 @@ func TestExclusions(t *testing.T) {
 		t.Error("b is not excluded until the instant, or c is")
 	}
 	x.PutOff(5)
+	if x.Explain("b", "no right"); x.Reason("b", now) != "left out for a while: no right" || x.Reason("b", now+15) != "" || x.Reason("c", now) != "" {
+		t.Errorf("%q", x.Reason("b", now))
+	}
+	if x.Exclude("b", now+15); x.Reason("b", now) != "" {
+		t.Error("a reason outlives what it is of")
+	}
 	if !x.Excludes("b", now+14) || x.Excludes("b", now+15) {
 		t.Error("the clock was set by 5, and the end is not as much later")
 	}

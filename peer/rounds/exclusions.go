@@ -7,6 +7,7 @@ import "github.com/switchyard-hpc/switchyard/protocol"
 // are in memory only.
 type Exclusions struct {
 	until map[protocol.SiteName]protocol.Instant
+	said  map[protocol.SiteName]string // why a site gave the job back
 	lost  map[protocol.SiteName]uint64 // by the number of the message with which they volunteered
 }
 
@@ -16,6 +17,23 @@ func (x *Exclusions) Exclude(site protocol.SiteName, until protocol.Instant) {
 		x.until = map[protocol.SiteName]protocol.Instant{}
 	}
 	x.until[site] = until
+	delete(x.said, site)
+}
+
+// Explain notes why a site that is excluded gave the job back.
+func (x *Exclusions) Explain(site protocol.SiteName, why string) {
+	if x.said == nil {
+		x.said = map[protocol.SiteName]string{}
+	}
+	x.said[site] = why
+}
+
+// Reason is why a site is not asked; empty: it has not said why it gave the job back, or is asked.
+func (x *Exclusions) Reason(site protocol.SiteName, now protocol.Instant) string {
+	if x.said[site] == "" || !x.Excludes(site, now) {
+		return ""
+	}
+	return "left out for a while: " + x.said[site]
 }
 
 // Allow lets a site be asked again.

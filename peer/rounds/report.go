@@ -38,7 +38,7 @@ func (p *Report) Quote(row int, a *Ask) view.Quote {
 		q.Declined = p.Asking.UnaskedReason(row, a.Partner)
 	}
 	if q.Declined == "" {
-		q.Transfer = a.Partner.Transfer(&p.Round.Specs[row])
+		q.Transfer = a.Transfer(row, &p.Round.Specs[row])
 	}
 	return p.describe(row, a, q)
 }
@@ -61,18 +61,28 @@ func (p *Report) describe(row int, a *Ask, q view.Quote) view.Quote {
 	return q
 }
 
-// leftOut are the partners that the round does not ask about the job whose first row is i, a component that
-// starts with others, since they cannot reserve CPUs.
+// leftOut are the partners that the round does not ask about the job whose first row is i, and that it could: those that are drained, that gave it
+// back and said why, and, if it is a component that starts with others, those that cannot reserve CPUs.
 func (p *Report) leftOut(i int) (out []view.Quote) {
-	if j := p.Asking.Job(i).Row; j == nil || !j.Together() || p.LocalOnly {
+	j := p.Asking.Job(i)
+	if j.Row == nil || p.LocalOnly {
 		return nil
 	}
 	for _, one := range p.Asking.Partners {
-		site, spec := one.AsSite(), &p.Round.Specs[i]
-		if p.Round.AskOf(one) != nil || !one.Usable() || site.Judge(spec, true) != eligible.HoldsNoRoom {
+		if p.Round.AskOf(one) != nil || !one.Available() {
 			continue
 		}
-		q := protocol.Quote{Declined: site.IneligibleReason(spec, true)}
+		site, spec := one.AsSite(), &p.Round.Specs[i]
+		q := protocol.Quote{Declined: j.Excluded.Reason(one.Site, p.Now)}
+		if one.Row.Drain.StopsSending() && site.Judge(spec, j.Row.Together()) == eligible.Eligible {
+			q.Declined = one.Row.Drain.String()
+		}
+		if j.Row.Together() && site.Judge(spec, true) == eligible.HoldsNoRoom {
+			q.Declined = site.IneligibleReason(spec, true)
+		}
+		if q.Declined == "" {
+			continue
+		}
 		out = append(out, p.describe(i, nil, view.NewQuote(one.Site, q, one.Load, one.LoadAge(p.Now))))
 	}
 	return out

@@ -50,8 +50,10 @@ type Ask struct {
 	Partner   *partner.Partner
 	Volunteer uint64 // number of the availability message that it was asked by
 	Jobs      []int  // indices of rows, ascending
+	InPlace   []int  // those of them that would run in place at the partner, ascending
 	Reply     *protocol.QuoteReply
 	Missed    bool // no answer is waited for any more
+	Arrived   bool // the data of its rows are at the partner, so that only results travel
 }
 
 // End is the end of the rows of the job whose first row is i.
@@ -134,11 +136,25 @@ func (a *Ask) Quote(row int) protocol.Quote {
 	return a.Reply.Quotes[k]
 }
 
+// IsInPlace says whether a row would run in place at the partner, so that nothing of it travels.
+func (a *Ask) IsInPlace(row int) bool {
+	_, is := slices.BinarySearch(a.InPlace, row)
+	return is
+}
+
+// Transfer is how long the data of a row travel to the partner.
+func (a *Ask) Transfer(row int, spec *protocol.Spec) protocol.Duration {
+	if a.IsInPlace(row) {
+		return 0
+	}
+	return a.Partner.Transfer(spec)
+}
+
 // turnaround is that of a row at the partner, with the way of its data.
 func (a *Ask) turnaround(row int, spec *protocol.Spec) protocol.Duration {
 	q := a.Quote(row)
 	if q.Declined == "" {
-		q.AWT = max(q.AWT, a.Partner.Transfer(spec))
+		q.AWT = max(q.AWT, a.Transfer(row, spec))
 	}
 	return q.ATT()
 }
@@ -159,6 +175,23 @@ func (r *Round) QuoteOf(row int, site protocol.SiteName) protocol.Quote {
 		}
 	}
 	return r.Home[row]
+}
+
+// Best is the quote with the shortest wait for the job whose first row is i, in any of its shapes, and the site that made it;
+// here is the name of the own site. It returns false if all sites decline.
+func (r *Round) Best(i int, here protocol.SiteName) (best protocol.Quote, site protocol.SiteName, ok bool) {
+	consider := func(q protocol.Quote, of protocol.SiteName) {
+		if q.Declined == "" && (!ok || q.AWT < best.AWT) {
+			best, site, ok = q, of, true
+		}
+	}
+	for row := i; row < r.End(i); row++ {
+		consider(r.Home[row], here)
+		for _, a := range r.Asks {
+			consider(a.Quote(row), a.Partner.Site)
+		}
+	}
+	return best, site, ok
 }
 
 // Takers counts the sites that would take the job whose first row is i in one of its shapes.

@@ -65,6 +65,12 @@ func (r *Round) Snapshot(own Own, now protocol.Instant) policy.Snapshot {
 	for row := range r.Specs {
 		for s, a := range answers {
 			addQuote(&in, s, r.Quote(row, a))
+			if a != nil && a.IsInPlace(row) {
+				if in.InPlace == nil {
+					in.InPlace = make([]bool, len(r.Specs)*len(answers))
+				}
+				in.InPlace[in.At(row, s)] = true
+			}
 		}
 	}
 	return in
@@ -110,8 +116,12 @@ func Explained(decisions []policy.Decision, why string) []policy.Decision {
 // Money are the parts of the price of a site's quote in a currency; a is nil for the local site.
 func (r *Round) Money(in pricing.Money, row int, a *Ask) view.Money {
 	q, link := r.Quote(row, a), protocol.Micro(0)
-	if a != nil {
-		link = a.Partner.LinkCost(&r.Specs[row])
+	if a != nil && !a.IsInPlace(row) {
+		spec := r.Specs[row]
+		if a.Arrived {
+			spec.Data = 0
+		}
+		link = a.Partner.LinkCost(&spec)
 	}
 	return in.Parts(&q, link)
 }

@@ -13,7 +13,15 @@ func (j *Job) View(origin protocol.SiteName) view.Job {
 	v := view.Described(j.Spec)
 	v.State, v.Origin, v.Site, v.Epoch = j.State, origin, PlacedAt(j.Job), j.Epoch
 	v.CommittedAt, v.Started, v.Ended, v.QuotedAWT = j.CommittedAt, j.Started, j.Ended, j.QuotedAWT
+	v.TimeLimit, v.CancelledBy = j.TimeLimit, j.CancelledBy
 	v.WorkDir, v.Stdout, v.Stderr, v.Mail = j.WorkDir, j.Stdout, j.Stderr, j.Mail
+	v.Conditions, v.Change = j.Wants(), j.Change
+	if j.Started != 0 {
+		v.Conditions.Hold = ""
+	}
+	if j.Element.Array != 0 {
+		v.Element = &j.Element
+	}
 	if j.Run != nil {
 		v.Local = j.Run.Local
 	}
@@ -24,6 +32,7 @@ func (j *Job) View(origin protocol.SiteName) view.Job {
 	if j.Prediction != nil {
 		v.Cost, v.PredictedRunTime = j.Prediction.Cost, j.Prediction.Run
 	}
+	v.Waits, v.Moves, v.MovedAt = j.Waits, j.Moves, j.MovedAt
 	v.Quoted, v.LocalQuoted, v.ClockOffset = j.Quoted, j.Home, j.Offset
 	return v
 }
@@ -48,6 +57,7 @@ func PlacedAt(j *row.Job) protocol.SiteName {
 func TraitsOf(j *row.Job) *view.Traits {
 	return &view.Traits{
 		ID: j.Spec.Job, User: j.Spec.User, Name: j.Spec.Name, Site: PlacedAt(j), State: j.State, Application: j.Application,
+		Array: j.Element.Array,
 	}
 }
 
@@ -55,7 +65,7 @@ func TraitsOf(j *row.Job) *view.Traits {
 func ShowOutcome(v *view.Job, j *row.Job) {
 	v.State, v.Reason, v.Ended = j.State, j.Reason, j.Ended
 	if j.Outcome != nil {
-		v.ExitCode, v.Signal, v.Usage = j.Outcome.ExitCode, j.Outcome.Signal, j.Outcome.Usage
+		v.ExitCode, v.Signal, v.Usage, v.Ran = j.Outcome.ExitCode, j.Outcome.Signal, j.Outcome.Usage, j.Outcome.Ran
 	}
 }
 
@@ -63,12 +73,13 @@ func ShowOutcome(v *view.Job, j *row.Job) {
 // is nil while it is not committed.
 func Guest(g *row.Guest, r *row.Run, here protocol.SiteName) view.Job {
 	v := view.Described(g.Spec)
-	v.Guest, v.Origin, v.Site, v.Epoch = true, g.Origin, here, g.Epoch
+	v.Guest, v.Origin, v.Site, v.Epoch, v.RunsAs = true, g.Origin, here, g.Epoch, g.Account
 	v.State, v.Reason, v.CommittedAt, v.Together = protocol.Pending, view.ReasonHandOff, g.Since, guestStart(g)
 	if r == nil {
 		return v
 	}
 	v.Reason, v.Started, v.Local = cmp.Or(r.OperatorReason, r.Reason), r.Started, r.Local
+	v.TimeLimit = r.TimeLimit
 	if v.ReservedAt = g.ReservedAt; g.ReservedAt != 0 && v.Reason == "" && r.Phase != row.RunRunning {
 		v.Reason = startsTogether(g.ReservedAt)
 	}
@@ -77,7 +88,7 @@ func Guest(g *row.Guest, r *row.Run, here protocol.SiteName) view.Job {
 		v.State = protocol.Running
 	case row.RunEnded:
 		v.State, v.Reason = r.Outcome.State, cmp.Or(r.Outcome.Reason, "waiting until "+string(g.Origin)+" has received its result")
-		v.ExitCode, v.Signal = r.Outcome.ExitCode, r.Outcome.Signal
+		v.ExitCode, v.Signal, v.Usage, v.Ran = r.Outcome.ExitCode, r.Outcome.Signal, r.Outcome.Usage, r.Outcome.Ran
 		v.Ended = r.Over()
 	case row.RunSubmitting, row.RunQueued:
 	}

@@ -83,7 +83,7 @@ func TestGuestView(t *testing.T) {
 	t.Parallel()
 	base := view.Described(described())
 	base.Guest, base.Origin, base.Site, base.Epoch, base.State, base.CommittedAt = true, "b", "a", 2, protocol.Pending, 11
-	outcome := &protocol.Outcome{State: protocol.Failed, ExitCode: 3, Signal: 9, Ran: 5}
+	outcome := &protocol.Outcome{State: protocol.Failed, ExitCode: 3, Signal: 9, Ran: 5, Usage: protocol.Usage{CPU: 4, Energy: 2}}
 	tests := map[string]struct {
 		hold, held, tolerance protocol.Instant
 		run                   *row.Run
@@ -106,8 +106,11 @@ func TestGuestView(t *testing.T) {
 		}},
 		"ended": {run: &row.Run{Phase: row.RunEnded, Started: 20, Ended: 26, Outcome: outcome}, want: func(v *view.Job) {
 			v.State, v.Reason, v.Started, v.Ended, v.ExitCode, v.Signal = protocol.Failed, "waiting until b has received its result", 20, 26, 3, 9
+			v.Ran, v.Usage = 5, protocol.Usage{CPU: 4, Energy: 2}
 		}},
-		"ended, by a row of before": {run: &row.Run{Phase: row.RunEnded, Started: 20, Outcome: &protocol.Outcome{State: protocol.Completed, Reason: "r", Ran: 5}}, want: func(v *view.Job) { v.State, v.Reason, v.Started, v.Ended = protocol.Completed, "r", 20, 25 }},
+		"ended, by a row of before": {run: &row.Run{Phase: row.RunEnded, Started: 20, Outcome: &protocol.Outcome{State: protocol.Completed, Reason: "r", Ran: 5}}, want: func(v *view.Job) {
+			v.State, v.Reason, v.Started, v.Ended, v.Ran = protocol.Completed, "r", 20, 25, 5
+		}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -119,6 +119,10 @@ func (j *Job) Reason(links Links, stopped string) string {
 		return view.ReasonUnreachable
 	case j.Cancelling:
 		return view.ReasonCancelling
+	case j.Requeueing:
+		return view.ReasonRequeueing
+	case j.State == protocol.Pending && j.Wants().Hold != "": // though it may still be on its way back
+		return row.HoldWord(j.Wants().Hold)
 	}
 	return j.unplacedReason()
 }
@@ -140,7 +144,7 @@ func (j *Job) RequeueRefusal(why string) string {
 // unplacedReason is why a job is not in a local queue yet; else what that says.
 func (j *Job) unplacedReason() string {
 	switch {
-	case j.Phase == row.JobInGridQueue && j.NoEligibleSite:
+	case j.Phase == row.JobInGridQueue && j.NoEligibleSite && !view.KeepsFromRounds(j.Job.Reason):
 		return view.ReasonNoEligibleSite
 	case j.Phase == row.JobInGridQueue:
 		return view.Detailed(cmp.Or(j.Job.Reason, view.ReasonWaitingForRound), j.Detail)

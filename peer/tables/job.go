@@ -209,6 +209,25 @@ func (j *Job) PayloadAbroad(leave []string, maxBack int64) *protocol.Payload {
 	return out
 }
 
+// Questioned is a job that is only asked about, with the files that it would have.
+func Questioned(of row.Job, files *protocol.Payload) *Job {
+	j := &Job{Job: of}
+	if files != nil {
+		alone := *files
+		alone.Script, alone.Args, alone.Env = nil, nil, nil
+		j.packed = new(compact.Store).Pack(of.Spec.User, &j.Job, &alone)
+	}
+	return j
+}
+
+// Files is what the job runs, without the script, its arguments and its environment.
+func (j *Job) Files() *protocol.Payload { return j.packed.Files(&j.Job) }
+
+// SharedWith says whether the job can run in place at a partner.
+func (j *Job) SharedWith(one *partner.Partner) bool {
+	return len(one.Shared) > 0 && len(one.SharedThere()) > 0 && one.Shares(j.Files())
+}
+
 // CountAt counts an open guest among those of its origin (+1), or takes it off the count (-1), once.
 func (g *Guest) CountAt(origin *partner.Partner, by int) {
 	if g.Counted != (by > 0) {
