@@ -35,7 +35,7 @@ func (p *Peer) limitDue(id protocol.JobID) {
 }
 
 // endUnreachable ends what has not started of an application that cannot keep its limits. What a site
-// has is wanted back, and ends once it is proven not to have started; what runs goes on.
+// has is recalled, and ends once it is proven not to have started; what runs goes on.
 func (p *Peer) endUnreachable(a *tables.Application) {
 	why := p.ledger().UnreachableReason(a)
 	if why == "" {

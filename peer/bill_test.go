@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strings"
@@ -29,14 +30,14 @@ func perHour(amount protocol.Micro) *protocol.Tariff {
 
 // atPartner makes a component of an application with a limit of 100 francs, which is offered to b
 // for 20 francs and an hour.
-func atPartner(t *testing.T, components int) (*lone, []protocol.JobID) {
+func atPartner(t *testing.T, components int, changes ...func(*rules.Config)) (*lone, []protocol.JobID) {
 	t.Helper()
 	l, _ := seeing(t, func(in policy.Snapshot) []policy.Decision {
 		if len(in.Sites) < 2 { // b is not asked again
 			return nil
 		}
 		return []policy.Decision{{Job: 0, Site: 1}}
-	})
+	}, changes...)
 	ev := submission(components)
 	for i := range ev.Jobs {
 		ev.Jobs[i].Component = protocol.Component{Name: "solver", Alpha: 1, Estimate: protocol.Hour}
@@ -71,7 +72,7 @@ func (l *lone) expensive() protocol.Offer {
 	return offer
 }
 
-// runsAtB has b take the job of an offer by a tariff, and tell its end after so long.
+// runsAtB has b take the job of an offer by a tariff, and state its end after so long: that it ran for so long, unless the outcome says.
 func (l *lone) runsAtB(offer protocol.Offer, tariff *protocol.Tariff, ran protocol.Duration, outcome protocol.Outcome) {
 	l.t.Helper()
 	tag := protocol.Tag{Job: offer.Spec.Job, Epoch: offer.Epoch}
@@ -80,7 +81,7 @@ func (l *lone) runsAtB(offer protocol.Offer, tariff *protocol.Tariff, ran protoc
 	say(protocol.Accept{Tag: tag})
 	say(protocol.Status{Tag: tag, Seq: 1, State: protocol.Running})
 	l.advance(ran)
-	outcome.Ran = ran
+	outcome.Ran = cmp.Or(outcome.Ran, ran)
 	say(protocol.Result{Tag: tag, Outcome: outcome})
 }
 

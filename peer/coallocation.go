@@ -20,13 +20,20 @@ import (
 // beginGroup has room reserved for members that a round has placed, unless another group has its turn
 // at one of their sites.
 func (p *Peer) beginGroup(first *tables.Job, members []broker.Place) {
+	jobs := make([]*tables.Job, len(members))
+	for i, one := range members {
+		jobs[i] = p.rows.Jobs[one.Job.Spec.Job]
+	}
+	if !p.withinLimits(jobs...) {
+		return
+	}
 	g, rows := p.rows.Group(first)
 	if p.cfg.Initiation != policy.Cycle {
 		if other, site, waits := p.turns.Claim(g.Key, members, p.rows.SeeksRoom); waits {
 			must(g.AwaitTurn())
 			why := fmt.Sprintf("a group of application %v seeks room at %s, and this one does next", other.Application, site)
-			for _, one := range members {
-				p.waitForRound(p.rows.Jobs[one.Job.Spec.Job], view.ReasonGroup, why)
+			for _, j := range jobs {
+				p.waitForRound(j, view.ReasonGroup, why)
 			}
 			return
 		}
@@ -40,11 +47,10 @@ func (p *Peer) beginGroup(first *tables.Job, members []broker.Place) {
 		}
 		return
 	}
-	for _, one := range members {
-		j := p.rows.Jobs[one.Job.Spec.Job]
+	for i, j := range jobs {
 		p.queue.Remove(j.Spec.Job)
 		j.QuotedAWT, j.Reason, j.Asked = new(d.Start.Sub(p.now)), view.ReasonGroup, p.now
-		j.Site = one.Site
+		j.Site = members[i].Site
 	}
 	p.carryOutGroup(g, d)
 }
@@ -105,6 +111,7 @@ func (p *Peer) noteReserving(j *tables.Job, d broker.Decision) {
 		p.moveJob(j, row.JobReserving)
 	} else {
 		p.moveJob(j, row.JobOffered)
+		p.settlePlace(j)
 	}
 	j.ReserveFrom, j.ReservedAt = d.Start, 0
 	p.rows.SaveJob(j.Spec.Job)

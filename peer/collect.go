@@ -2,6 +2,7 @@ package peer
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/due"
@@ -30,7 +31,7 @@ func (p *Peer) collect(j *tables.Job) {
 		return
 	}
 	if len(j.Outcome.Files) == 0 {
-		p.handleCollected(j, event.CollectResult{}, collectOutput{job: j.Spec.Job})
+		p.handleCollected(j, event.CollectResult{}, collectOutput{tag: j.Tag()})
 		return
 	}
 	wanted, why := handoff.Collectable(j.Outcome.Files, p.cfg.MaxOutput, p.cfg.MaxStaging)
@@ -39,24 +40,49 @@ func (p *Peer) collect(j *tables.Job) {
 		p.endWithoutOutput(j, why)
 		return
 	}
+	if p.awaitsFiles(j, protocol.StageOutBytes(wanted)) {
+		return
+	}
 	j.InFlight = true
 	op := event.CollectOp{Tag: j.Tag(), From: j.Site, Files: wanted, User: j.Spec.User, Payload: j.Payload()}
-	p.call(op, collectOutput{j.Spec.Job, handoff.HasFiles(wanted), why})
+	p.call(op, collectOutput{j.Tag(), handoff.HasFiles(wanted), why})
 }
 
-// collectOutput brings the files of a job of this origin home. An id is that of one job for ever.
+// awaitsFiles has a job wait whose files would come back beside too many of its user, and otherwise has them count. Files that
+// are too many alone come alone.
+func (p *Peer) awaitsFiles(j *tables.Job, bytes int64) bool {
+	user, most := tables.Owner{Origin: p.cfg.Site, User: j.Spec.User}, p.cfg.MaxUserStaging
+	has := p.rows.Files.Beside(j.Spec.Job, user)
+	if most == 0 || bytes == 0 || has == 0 || bytes <= most && has <= most-bytes {
+		p.rows.Files.Note(j.Spec.Job, user, bytes)
+		return false
+	}
+	j.Reason = fmt.Sprintf("output not here yet: its files have %d bytes, and %d bytes of its user's files are on their way: at most %d may be at once ([staging] max_user_bytes)",
+		bytes, has, most)
+	p.rows.SaveJob(j.Spec.Job)
+	p.after(p.backoff(j.Tries), due.OfJob(due.CollectTimer, j.Spec.Job))
+	j.Tries++
+	return true
+}
+
+// collectOutput brings the files of one placement of a job of this origin home.
 type collectOutput struct {
-	job   protocol.JobID
+	tag   protocol.Tag
 	files bool   // those that come back from the working directory are among them
 	left  string // why not all of them; empty: all
 }
 
 func (c collectOutput) answered(p *Peer, result event.Result, err error) {
-	j := p.rows.Jobs[c.job]
+	j := p.rows.Jobs[c.tag.Job]
 	if j == nil {
 		return
 	}
 	j.InFlight = false
+	p.rows.Files.Note(c.tag.Job, tables.Owner{}, 0)
+	if j.Tag() != c.tag { // it has been placed again, and its files are those of another run
+		p.collect(j)
+		return
+	}
 	done, err := step.ResultAs[event.CollectResult](result, err)
 	if err != nil {
 		p.collectLater(j, err)

@@ -25,7 +25,7 @@ import (
 func (p *Peer) awaitCycle() {
 	switch {
 	case p.cfg.Initiation != policy.Cycle:
-	case p.queue.Len() == 0:
+	case p.queue.Waiting() == 0:
 		p.forgetCycle()
 	case !p.cycleTimed:
 		p.cycleTimed = true
@@ -51,7 +51,7 @@ func (p *Peer) forgetCycle() {
 // lineup is the grid queue before a round.
 func (p *Peer) lineup() lineup.Lineup {
 	return lineup.Lineup{
-		Rows: &p.rows, Queue: p.queue, Partners: p.partners, Here: hosting.Here(&p.cfg), Policy: &p.cfg.Policy, Admits: p.admissionOnce(),
+		Rows: &p.rows, Queue: p.queue, Partners: p.partners, Here: hosting.Here(&p.cfg), Policy: &p.cfg.Policy, Admits: p.admissionOnce(), Now: p.now,
 	}
 }
 
@@ -72,6 +72,8 @@ func (p *Peer) keepOut(kept []lineup.Kept) {
 		switch {
 		case one.Ends != "":
 			p.finish(j, protocol.Cancelled, one.Ends)
+		case one.Limited:
+			p.holdByLimit(j, one.Reason, one.Detail)
 		case one.Reason == view.ReasonGroup:
 			p.requeueLater(j, one.Reason, one.Detail)
 		default:
@@ -94,6 +96,9 @@ func (p *Peer) roundJobs() int {
 	p.cycleDue = false
 	return quoting.MaxRows
 }
+
+// staysLocalReason is why a job is committed at once of which [Peer.staysLocal] says so.
+const staysLocalReason = "its user lets it run here only"
 
 // staysLocal says whether there is nothing to decide about a job, so that it need not
 // wait for a cycle: its user lets it run here only, in one shape, and wants no more.

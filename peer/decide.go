@@ -124,8 +124,11 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	c := decisionRun{p: p, r: r, in: in, desk: p.admissionOnce(), stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless()}
 	for i := 0; i < len(r.Specs); i = r.End(i) {
 		j := p.rows.Jobs[r.Specs[i].Job]
-		if j == nil || j.Phase != row.JobInGridQueue {
-			continue // cancelled while the policy thought
+		if !p.mayPlaceByRound(j) { // cancelled, held or changed while the policy thought
+			if j != nil && p.inQueue(j) && broker.StartsWithOthers(in, &j.Job) {
+				c.groups.Part(&j.Job, fmt.Sprintf("job %v of its group is held, or was changed", j.Spec.Job))
+			}
+			continue
 		}
 		j.NoteLocalQuote(&r.Home[i])
 		if d, ok := chosen[j.Spec.Job]; ok && d.Site != policy.NoSite {
@@ -159,6 +162,7 @@ type decisionRun struct {
 
 // leave keeps a job in the grid queue. The policy may have said why.
 func (c *decisionRun) leave(i int, j *tables.Job, because string) {
+	c.noteBestQuote(i, j)
 	if c.r.Reach[i] == rounds.Volunteers {
 		c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", "no volunteer is better than the own site")
 		c.p.rejectVolunteers(c.r, i, j)
@@ -179,22 +183,32 @@ func (c *decisionRun) leave(i int, j *tables.Job, because string) {
 	c.p.requeueUnplaced(c.r, j, why, detail)
 }
 
+// noteBestQuote keeps when a job that stays in the grid queue could have started.
+func (c *decisionRun) noteBestQuote(i int, j *tables.Job) {
+	if best, site, ok := c.r.Best(i, c.p.cfg.Site); ok {
+		j.NoteBestQuote(&best, site, c.p.now)
+	}
+}
+
 // place carries out a decision for a site.
 func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 	p, home := c.p, d.Site == c.in.Self
 	if home && c.staysQueued(i, j) {
 		return
 	}
-	site := c.in.Sites[d.Site].Name
+	site, together, e := c.in.Sites[d.Site].Name, broker.StartsWithOthers(c.in, &j.Job), c.r.entry(p, d.Job)
+	j.Spec = j.Shaped(e.shape)
+	if !together && !p.withinLimits(j) { // others of its user have been placed since it was taken
+		return
+	}
 	p.logRound(c.r, i, c.silent, event.LogRoundDecided, site, d.Reason)
 	if facts := p.out.LogEvents; len(j.Shapes()) > 0 && len(facts) > 0 {
 		facts[len(facts)-1].CPUs = c.r.Specs[d.Job].CPUs
 	}
-	e := c.r.entry(p, d.Job)
-	j.Spec = j.Shaped(e.shape)
 	p.predict(e, &j.Spec, site, p.ledger().Capacity(site)) // the site that runs it chooses its frequency by that
 	quoted := c.r.QuoteOf(d.Job, site)
 	j.Prediction, j.Quoted = broker.Predicted(c.in, d, p.now), pricing.QuotedPrice(&quoted)
+	j.NoteWaits(&quoted, p.now)
 	if !c.stead {
 		j.Decided = row.Decided{Policy: p.cfg.Policy.Name, At: p.now, AWT: c.in.AWT[c.in.At(d.Job, d.Site)]}
 	}
@@ -206,7 +220,7 @@ func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 		j.Home = pricing.QuotedPrice(own)
 	}
 	switch {
-	case broker.StartsWithOthers(c.in, &j.Job):
+	case together:
 		c.groups.Place(broker.Place{Job: &j.Job, Site: site, Wait: c.in.Start(d.Job, d.Site, d.Wait)})
 	case home:
 		p.commitLocal(j, &d.Wait)
@@ -230,6 +244,7 @@ func (c *decisionRun) staysQueued(i int, j *tables.Job) bool {
 	if broker.StartsWithOthers(c.in, &j.Job) {
 		c.groups.Part(&j.Job, full)
 	}
+	c.noteBestQuote(i, j)
 	p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
 	p.requeueUnplaced(c.r, j, full, "")
 	return true
@@ -288,7 +303,7 @@ func (p *Peer) requeueLater(j *tables.Job, why, detail string) {
 
 func (p *Peer) requeueAllAfter(r *round, d protocol.Duration, why, detail string) {
 	for _, spec := range r.Specs {
-		if j := p.rows.Jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
+		if j := p.rows.Jobs[spec.Job]; p.mayPlaceByRound(j) {
 			p.requeueAfter(j, p.dice.Jitter(d), why, detail)
 		}
 	}

@@ -31,6 +31,53 @@ type deed struct {
 	elements protocol.Indexes // the elements
 }
 
+// noteStart has the jobs that wait for another one hear that it has started.
+func (p *Peer) noteStart(j *tables.Job) {
+	p.deeds = append(p.deeds, deed{job: j.Spec.Job, state: protocol.Running, at: j.Started})
+}
+
+// noteEnd has them hear that it has ended, and the first one of its name that it is the first.
+func (p *Peer) noteEnd(j *row.Job, state protocol.State, at protocol.Instant) {
+	d := deed{job: j.Spec.Job, state: state, at: at, started: j.Started, user: j.Spec.User, name: j.Spec.Name}
+	if d.array = j.Element.Array; d.array != 0 {
+		d.elements = protocol.IndexesOf(j.Element.Index)
+	}
+	p.deeds = append(p.deeds, d)
+}
+
+// noteElementsEnd has them hear that elements of an array have ended that were no jobs.
+func (p *Peer) noteElementsEnd(a *tables.Array, which protocol.Indexes) {
+	if p.rows.IsAwaited(a.ID()) {
+		p.deeds = append(p.deeds, deed{state: protocol.Cancelled, at: p.now, array: a.ID(), elements: which})
+	}
+	for index := range which.All() {
+		if id := (protocol.Element{Array: a.ID(), Index: index}).ID(); p.rows.IsAwaited(id) || p.watchers[id] != nil {
+			p.deeds = append(p.deeds, deed{job: id, state: protocol.Cancelled, at: p.now})
+		}
+	}
+}
+
+// settleDependents carries out what jobs that have started and ended in this step mean for those that wait for them. It
+// reports whether there was anything to carry out.
+func (p *Peer) settleDependents() (some bool) {
+	for len(p.deeds) > 0 {
+		d := p.deeds[0]
+		p.deeds = p.deeds[1:]
+		p.reportToWatchers(&d)
+		some = p.settleDependentsOf(d.job, d.settle) || some
+		if d.array != 0 && d.state.Terminal() {
+			some = p.settleDependentsOf(d.array, func(t protocol.DependencyTerm) protocol.DependencyTerm {
+				return t.CounterpartsEnded(d.elements, d.state)
+			}) || some
+		}
+		if d.state.Terminal() {
+			some = p.settleSingleton(p.rows.FirstNamed(d.user, d.name)) || some
+		}
+	}
+	p.deeds = nil
+	return some
+}
+
 // settle is what a term becomes by the deed.
 func (d *deed) settle(t protocol.DependencyTerm) protocol.DependencyTerm {
 	if d.state.Terminal() {

@@ -36,13 +36,20 @@
 //	phases.go            how rows change their phase, and what a step has changed
 //	calls.go             calls to the shell; each kind is next to the code that makes the call
 //	due/, timers.go      timers, and what happens when the clock is set
-//	admission/, jobs.go, cancel.go
+//	admission/, jobs.go, cancel.go, requeue.go
 //	                     jobs of this origin, from submission to archive
-//	gridqueue/           jobs that have no site
+//	arrays.go            arrays, whose elements become jobs when they are to be placed
+//	gridqueue/, hold.go, depends.go, correspond.go, outcomes.go
+//	                     jobs that have no site, and what keeps some of them from getting one
+//	drain.go             sites that take, get or start no new jobs, as operators say
+//	update.go            what of a job that has not started is changed, and when
+//	fairness/, fairness.go, priorities.go, usereports.go
+//	                     whose job is next, and the limits of users and accounts
 //	rounds/, round.go, decide.go
 //	                     rounds: local quote, φ, quotes of partners, decision [SS 2.1.1]
 //	lineup/, initiation.go, cycle.go
 //	                     what opens a round, and which partners are asked [SS 2.1.2, 2.1.3], [MC 2]
+//	moves/, trial.go     jobs that wait in local queues and are placed again where they end sooner
 //	intake/              how many jobs the site takes in a period
 //	testsubmit.go        rounds that only answer a question
 //	quoting/, hosting/, quotes.go
@@ -53,6 +60,7 @@
 //	target.go            the target's side
 //	localrun/, runs.go, watch.go
 //	                     runs in the local queue, for both sides, and what happens to them
+//	plannedstarts.go     when the local scheduler plans to start runs, for their origins
 //	stagein.go           stage in: the files of a guest come from its origin
 //	collect.go           stage out: the output of jobs, and files, come to their origin
 //	ledger/              what runs are charged and draw, and the totals of that

@@ -33,9 +33,12 @@ func (p *Peer) Leftovers() (out []string) {
 	if p.open != nil {
 		out = append(out, "an open round")
 	}
+	if p.trial != nil {
+		out = append(out, "a trial")
+	}
 	for t := range p.timers.Keys() {
 		if t.Kind != due.PruneTimer && t.Kind != due.ProbeTimer && t.Kind != due.LoadCheckTimer && t.Kind != due.PriceTimer && t.Kind != due.MarkTimer &&
-			t.Kind != due.PaceTimer {
+			t.Kind != due.PaceTimer && t.Kind != due.TrialTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}
 	}

@@ -384,7 +384,7 @@ func TestHoldAtTheEndOfTime(t *testing.T) {
 	}
 }
 
-// A job that may run twice and is wanted back for its group's sake from a site that is lost
+// A job that may run twice and is recalled for its group's sake from a site that is lost
 // is taken from it after a while.
 func TestLostMemberIsReclaimed(t *testing.T) {
 	t.Parallel()

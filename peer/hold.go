@@ -92,6 +92,72 @@ func (p *Peer) setHoldTimer(j *tables.Job) {
 	}
 }
 
+// holdDue goes on with a job whose begin has come, or whose deadline can no longer be met.
+func (p *Peer) holdDue(id protocol.JobID) {
+	if a := p.rows.Arrays[id]; a != nil {
+		p.arrayDue(a)
+		return
+	}
+	j := p.rows.Jobs[id]
+	if j == nil {
+		return
+	}
+	if p.site.StopReason() != "" {
+		p.after(p.cfg.RetryMax, due.OfJob(due.HoldTimer, id))
+		return
+	}
+	missed := p.missesDeadline(j)
+	if !missed {
+		p.setHoldTimer(j)
+	}
+	switch {
+	case j.Phase == row.JobInGridQueue && j.OperatorReason == "":
+		if p.queue.IsHeld(id) || missed {
+			p.enqueue(j)
+		}
+	case missed && !j.Cancelling && !j.Together():
+		p.recallJob(j, j.DeadlineReason()) // where it comes back to it ends
+	}
+}
+
+// setHold holds a job, or releases it.
+func (p *Peer) setHold(ev event.SetHold) {
+	verb := "release"
+	if ev.Hold {
+		verb = "hold"
+	}
+	if a := p.rows.Arrays[ev.Job]; a != nil {
+		p.setArrayHold(ev, a, verb)
+		return
+	}
+	if a, index, ok := p.rows.ElementOf(ev.Job); ok && a.Pending.Has(index) {
+		if refusal, refused := p.answers().RefuseChange(&a.Job, ev.User, ev.Admin, verb); refused {
+			p.answer(ev.Asked, refusal)
+			return
+		}
+		p.admitElements(p.rows.Draw(a, index))
+	}
+	j, refusal := p.answers().MayChange(ev.Job, ev.User, ev.Admin, verb)
+	if j == nil {
+		p.answer(ev.Asked, refusal)
+		return
+	}
+	refuse := p.refuseHold
+	if !ev.Hold {
+		refuse = func(j *tables.Job) (view.Refusal, bool) { return refuseRelease(&j.Job, ev.Admin) }
+	}
+	if refusal, refused := refuse(j); refused {
+		p.answer(ev.Asked, refusal)
+		return
+	}
+	p.answer(ev.Asked, view.Done{})
+	if ev.Hold {
+		p.holdJob(j, ev.User)
+	} else {
+		p.releaseJob(j, ev.User)
+	}
+}
+
 // refuseHold is why a job cannot be held; false: it can be.
 func (p *Peer) refuseHold(j *tables.Job) (view.Refusal, bool) {
 	return p.refuseUnlessPending(j, "hold", "held")
@@ -150,6 +216,23 @@ func newHold(j *row.Job, by string) protocol.Hold {
 	return protocol.HeldByUser
 }
 
+// releaseJob ends the hold of a job. One that is on its way back comes back all the same.
+func (p *Peer) releaseJob(j *tables.Job, by string) {
+	if j.Wants().Hold == "" {
+		return
+	}
+	j.SetHold("")
+	p.rows.SaveJob(j.Spec.Job)
+	p.logEvent(event.LogEvent{Kind: event.LogJobReleased, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: "by " + by})
+	if j.Phase != row.JobInGridQueue {
+		return
+	}
+	p.enqueue(j)
+	if p.mayPlace(j) && p.staysLocal(j) {
+		p.commitLocalJobs([]protocol.JobID{j.Spec.Job}, staysLocalReason)
+	}
+}
+
 // recallJob recalls a job that is offered, granted or in a local queue, unless it has started. It returns through
 // [Peer.requeue].
 func (p *Peer) recallJob(j *tables.Job, why string) {
@@ -163,4 +246,21 @@ func (p *Peer) recallJob(j *tables.Job, why string) {
 		return
 	}
 	p.recallPlacement(j, false)
+}
+
+// noteStarted goes on when a job has started: those that wait for that hear of it. One that was recalled runs to its
+// end as it is, and its hold has no effect; should the start turn out never to have begun, the job comes back held.
+func (p *Peer) noteStarted(j *tables.Job) {
+	j.Moving = ""
+	p.noteStart(j)
+	if j.Change != nil {
+		p.logEvent(event.LogEvent{
+			Kind: event.LogJobUpdated, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip("not any more, since it had started before that reached it: " + j.Change.String()),
+		})
+		j.Change = nil
+	}
+	if j.Wants().Hold == "" || j.Cancelling || j.Requeueing {
+		return
+	}
+	p.logEvent(event.LogEvent{Kind: event.LogJobReleased, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: "it had started before the hold reached it"})
 }

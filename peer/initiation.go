@@ -28,6 +28,9 @@ func (p *Peer) setReach(r *round) {
 	asking, reach := p.asking(r), make([]rounds.Reach, 0, len(r.Specs))
 	r.Keep(func(i int) bool {
 		whom := asking.Reach(i, p.cfg.Initiation, p.cfg.Policy.SkipsRoundBelowThreshold())
+		if p.rows.Jobs[r.Specs[i].Job].Moving != "" {
+			whom = rounds.AllPartners
+		}
 		if whom == rounds.NoPartner {
 			p.waitForVolunteer(p.rows.Jobs[r.Specs[i].Job])
 			return false
@@ -82,7 +85,10 @@ func (p *Peer) rejectVolunteers(r *round, i int, j *tables.Job) {
 	case p.cfg.Initiation == policy.Receiver:
 		p.waitForVolunteer(j)
 	case p.cfg.Initiation == policy.Symmetric && p.cfg.StayLocal:
-		p.commitLocal(j, &r.Home[i].AWT)
+		if p.withinLimits(j) {
+			j.NoteWaits(&r.Home[i], p.now)
+			p.commitLocal(j, &r.Home[i].AWT)
+		}
 	case !rejected:
 		p.requeueUnplaced(r, j, view.ReasonVolunteer, "")
 	default:
@@ -153,7 +159,7 @@ func (checkLoad) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	p.setLoad(quoted.Load)
-	if p.load.RUS() < p.cfg.VolunteerBelow && p.site.StopReason() == "" {
+	if p.load.RUS() < p.cfg.VolunteerBelow && p.site.StopReason() == "" && !p.site.Drain.StopsGuests() {
 		p.volunteer()
 	}
 }
@@ -161,7 +167,7 @@ func (checkLoad) answered(p *Peer, result event.Result, err error) {
 // volunteer tells the partner set that this site would take jobs.
 func (p *Peer) volunteer() {
 	for _, one := range p.partners.All() {
-		if one.Usable() && one.JobsHere < one.MaxJobs {
+		if one.Available() && !one.Row.Drain.StopsReceiving() && one.JobsHere < one.MaxJobs {
 			p.send(one.Site, protocol.Volunteer{Load: p.load, Valid: p.cfg.CheckInterval})
 		}
 	}

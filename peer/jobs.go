@@ -2,6 +2,7 @@ package peer
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/admission"
 	"github.com/switchyard-hpc/switchyard/peer/due"
@@ -10,11 +11,15 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // submit takes jobs in, all or none.
-func (p *Peer) submit(ev event.Submit) {
+func (p *Peer) submit(ev event.Submit) { p.submitKnowing(ev, nil) }
+
+// submitKnowing is submit when the archive has been asked about jobs that those of the submission depend on.
+func (p *Peer) submitKnowing(ev event.Submit, known ended) {
 	if p.site.Listening && p.site.Recovery == "" && p.site.Twin.Boot == 0 {
 		p.early = append(p.early, ev)
 		return
@@ -24,22 +29,35 @@ func (p *Peer) submit(ev event.Submit) {
 		p.answer(ev.Asked, desk.Submitted(ev.Jobs, row.First, row.Count))
 		return
 	}
-	if refusal, ok := desk.RefuseSubmission(ev.User, ev.Application, ev.Jobs, len(p.rows.Jobs), p.rows.JobsOf(ev.User)); ok {
+	if refusal, ok := desk.RefuseSubmission(ev.User, ev.Application, ev.Jobs, p.rows.Open(), p.rows.JobsOf(ev.User)); ok {
 		p.answer(ev.Asked, refusal)
 		return
 	}
-	first := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
-	var notices []string
-	ev.Application, ev.Jobs = desk.Objectives.Weighed(ev.Application, ev.Jobs)
-	a := p.takeApplication(ev)
-	for i := range ev.Jobs {
-		j := p.newJob(desk, ev.User, &ev.Jobs[i], a)
-		if j.NoEligibleSite {
-			notices = append(notices, admission.UnknownNotice(j.Spec.Job))
-		}
+	if refusal, ok := p.rows.Fair.RefuseSubmission(ev.User, ev.Jobs, p.rows.JobsOf(ev.User)); ok {
+		p.answer(ev.Asked, refusal)
+		return
 	}
-	if a != nil {
-		must(p.rows.FollowAll(a))
+	if why := p.site.RefuseIDs(p.now, protocol.CountIDs(ev.Jobs)); why != "" {
+		p.answer(ev.Asked, view.Refusal{Code: view.Unavailable, Reason: why})
+		return
+	}
+	asked := ev
+	ev.Jobs = slices.Clone(ev.Jobs)
+	switch missing, refusal, refused := p.resolve(&ev, known); {
+	case refused:
+		p.answer(ev.Asked, refusal)
+		return
+	case len(missing) > 0:
+		p.call(event.ArchiveOp{Jobs: missing}, lookUp{ev.Asked, func(p *Peer, known ended) { p.submitKnowing(asked, known) }, known, missing})
+		return
+	}
+	first := protocol.NewJobID(p.cfg.Number, p.site.NextSeq)
+	notices := admission.TakeFavors(ev.Admin, ev.Jobs)
+	ev.Application, ev.Jobs = desk.Objectives.Weighed(ev.Application, ev.Jobs)
+	if ev.Jobs[0].Array != nil {
+		notices = append(notices, p.newArray(desk, ev)...)
+	} else {
+		notices = append(notices, p.newJobs(desk, ev)...)
 	}
 	p.rows.SaveSite()
 	if ev.Key != "" {
@@ -51,13 +69,28 @@ func (p *Peer) submit(ev event.Submit) {
 	p.answer(ev.Asked, submitted)
 }
 
+// newJobs takes in jobs that are no arrays, and returns what their user should know of them.
+func (p *Peer) newJobs(desk *admission.Desk, ev event.Submit) (notices []string) {
+	a := p.takeApplication(ev)
+	for i := range ev.Jobs {
+		j := p.newJob(desk, ev.User, &ev.Jobs[i], a)
+		if j.NoEligibleSite {
+			notices = append(notices, admission.UnknownNotice(j.Spec.Job))
+		}
+	}
+	if a != nil {
+		must(p.rows.FollowAll(a))
+	}
+	return notices
+}
+
 // admission is where this site admits jobs now.
 func (p *Peer) admission() *admission.Desk {
 	return &admission.Desk{
-		Site: hosting.Here(&p.cfg), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxCycle: p.cfg.MaxJobsPerCycle, MaxStaging: p.cfg.MaxStaging,
+		Site: hosting.Here(&p.cfg), Number: p.cfg.Number, MaxJobs: p.cfg.MaxGridJobs, MaxOfUser: p.cfg.MaxUserJobs, MaxArray: p.cfg.MaxArraySize, MaxCycle: p.cfg.MaxJobsPerCycle, MaxStaging: p.cfg.MaxStaging,
 		Stopped: p.site.StopReason(), Accounts: p.cfg.Accounts, Mapping: p.cfg.Associations,
 		Policy: &p.cfg.Policy, Objectives: p.objectives(), Partners: admission.Known(p.partners.All()),
-		ExportRemote: p.cfg.ExportRemote,
+		ExportRemote: p.cfg.ExportRemote, Now: p.now,
 	}
 }
 
@@ -85,12 +118,26 @@ func (p *Peer) newJob(desk *admission.Desk, user string, one *protocol.Job, a *t
 		a.Join(j)
 	}
 	p.rows.AddJob(j, &payload)
-	p.queue.Put(id)
-	p.logEvent(event.LogEvent{Kind: event.LogJobSubmitted, Job: id, Text: j.Spec.Name})
-	if p.staysLocal(j) {
-		p.commitLocalJobs([]protocol.JobID{id}, "its user lets it run here only")
-	}
+	p.admitJob(j)
 	return j
+}
+
+// admitJob puts a new job into the grid queue.
+func (p *Peer) admitJob(j *tables.Job) {
+	id := j.Spec.Job
+	p.logEvent(event.LogEvent{Kind: event.LogJobSubmitted, Job: id, Text: j.Spec.Name})
+	p.setHoldTimer(j)
+	if p.diesOf(&j.Job) {
+		p.queue.Hold(id)
+		p.after(0, due.OfJob(due.HoldTimer, id)) // once all that was submitted with it is there
+	} else {
+		p.enqueue(j)
+	}
+	p.settleSingleton(id)
+	p.askOutcomes(id)
+	if p.mayPlace(j) && p.staysLocal(j) {
+		p.commitLocalJobs([]protocol.JobID{id}, staysLocalReason)
+	}
 }
 
 // finish ends a job of this origin, if nothing of it can start any more: see [Peer.endCancelled].
@@ -105,7 +152,7 @@ func (p *Peer) finish(j *tables.Job, state protocol.State, reason string) {
 // conclude has a job leave the core for the archive.
 func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 	id := j.Spec.Job
-	j.State, j.Reason, j.OperatorReason = state, clip(reason), ""
+	j.State, j.Reason, j.OperatorReason, j.Change = state, clip(reason), "", nil
 	if j.Ended == 0 {
 		j.Ended = p.now
 	}
@@ -123,13 +170,17 @@ func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 	p.leaveApplication(j)
 	p.queue.Remove(id)
 	p.stopTimers(j)
+	p.countUse(j)
+	p.countUnplaced(j)
 	p.rows.RemoveJob(j)
+	p.noteEnd(&j.Job, j.State, j.Ended)
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(id), Row: row.Archived{View: view}})
+	p.leaveArray(j.Array)
 }
 
 // stopTimers ends what is repeated or waited for because of the job.
 func (p *Peer) stopTimers(j *tables.Job) {
-	for _, kind := range []due.Kind{due.JobTimer, due.CollectTimer, due.ReclaimTimer} {
+	for _, kind := range []due.Kind{due.JobTimer, due.CollectTimer, due.ReclaimTimer, due.HoldTimer, due.DependencyTimer} {
 		p.timers.Stop(due.OfJob(kind, j.Spec.Job))
 	}
 }
@@ -170,7 +221,7 @@ func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
 }
 
 // requeueGroup returns a job that its site had to the grid queue. Of a group the others are
-// wanted back, too. While they are on their way it rests, so that one round has them all.
+// recalled, too. While they are on their way it rests, so that one round has them all.
 func (p *Peer) requeueGroup(j *tables.Job, kind event.LogKind, why string) {
 	held, misses := j.ReserveFrom != 0, p.rows.MissesStart(j, p.now)
 	if misses {

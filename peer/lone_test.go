@@ -158,8 +158,8 @@ func idle(place policy.Policy, quote func(protocol.Request) protocol.Quote) func
 			return event.PriceResult{}, nil
 		case event.ReserveOp:
 			return event.ReserveResult{Start: op.Hold.Start}, nil
-		case event.StageInOp, event.LookupOp, event.WithdrawOp, event.KillOp, event.WatchOp, event.ForgetOp, event.CollectOp, event.DiscardOp,
-			event.CancelReservationOp, event.ParetoOp:
+		case event.StageInOp, event.LookupOp, event.WithdrawOp, event.KillOp, event.WatchOp, event.ForgetOp, event.PrioritizeOp, event.PlannedStartsOp, event.CollectOp, event.DiscardOp,
+			event.CancelReservationOp, event.ParetoOp, event.ArchiveOp:
 		}
 		return nil, nil
 	}

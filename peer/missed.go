@@ -20,7 +20,7 @@ func (p *Peer) watchStartBy(tag protocol.Tag) {
 	}
 }
 
-// startByDue takes a placement back that has not started in time.
+// startByDue withdraws a placement that has not started in time.
 func (p *Peer) startByDue(tag protocol.Tag) {
 	r := p.rows.Runs[tag]
 	if r == nil || (r.Phase != row.RunSubmitting && r.Phase != row.RunQueued) {
@@ -58,7 +58,7 @@ func (p *Peer) neverBegan(r *localrun.Run, c localsched.Change) bool {
 func (p *Peer) missedAtLast(r *localrun.Run) {
 	p.moveRun(r, row.RunQueued)
 	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
-		j.State, j.Started = protocol.Pending, 0
+		j.State, j.Started, j.TimeLimit = protocol.Pending, 0, 0
 	}
 	p.missStart(r)
 	p.neverStarted(r)
@@ -99,7 +99,7 @@ func (p *Peer) endGroup(j *tables.Job, why string) {
 	}
 }
 
-// partOthers wants the other members of a group back that did not start together, whether they have
+// partOthers recalls the other members of a group that did not start together, whether they have
 // started or not.
 func (p *Peer) partOthers(j *tables.Job) {
 	_, rows := p.rows.Group(j)

@@ -96,7 +96,7 @@ func TestRequeueByForce(t *testing.T) {
 	w, id := inDoubt(t)
 	ask := func(user string) view.Reply {
 		asked := w.Ask("a", func(asked event.AskID) event.Event {
-			return event.Requeue{Asked: asked, Job: id, User: user, UID: 1234}
+			return event.Requeue{Asked: asked, Job: id, Force: true, User: user, UID: 1234}
 		})
 		w.Advance(protocol.Second)
 		return w.Site("a").Answer(asked)

@@ -1,6 +1,8 @@
 package peer
 
 import (
+	"strings"
+
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
@@ -20,10 +22,20 @@ func (p *Peer) offer(j *tables.Job, site protocol.SiteName, awt protocol.Duratio
 	j.NextEpoch()
 	p.moveJob(j, row.JobOffered)
 	j.Site, j.QuotedAWT, j.Reason, j.Asked = site, new(awt), view.ReasonHandOff, p.now
+	p.settlePlace(j)
 	p.queue.Remove(j.Spec.Job)
 	p.rows.SaveJob(j.Spec.Job)
 	p.logEvent(event.LogEvent{Kind: event.LogJobOffered, Job: j.Spec.Job, Site: site, Epoch: j.Epoch})
 	p.sendForPhase(j.Spec.Job)
+}
+
+// settlePlace says of a job that is offered to a partner whether it runs in place there.
+func (p *Peer) settlePlace(j *tables.Job) {
+	if one := p.partners.Of(j.Site); one != nil && j.SharedWith(one) {
+		j.StayInPlace()
+	} else {
+		j.LeavePlace()
+	}
 }
 
 // sendForPhase sends what the job's phase asks for, and sets the timer to send it
@@ -201,7 +213,7 @@ func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 }
 
 // setHandedOff notes that the partner has accepted the job. From now on it reports on it
-// (Status, Result), and this site sends nothing unless it wants the job back.
+// (Status, Result), and this site sends nothing unless it recalls the job.
 func (p *Peer) setHandedOff(j *tables.Job) {
 	p.moveJob(j, row.JobHandedOff)
 	p.watchStart(j)
@@ -221,7 +233,12 @@ func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	if j == nil || !j.AtPartner() && j.Phase != row.JobOffered {
 		return
 	}
-	p.excludeSite(j, one.Site)
+	if j.Moving == "" {
+		p.excludeSite(j, one.Site)
+	}
+	if said, its := strings.CutPrefix(why, string(one.Site)+": "); its {
+		j.Excluded.Explain(one.Site, said)
+	}
 	if j.Phase == row.JobHandedOff {
 		p.recordConduct(one, row.Returned)
 	}
@@ -273,7 +290,12 @@ func (p *Peer) handleStatus(one *partner.Partner, m protocol.Status) {
 	}
 	began := j.TakeStatus(&m, p.now)
 	p.rows.SaveJob(m.Tag.Job)
+	if j.Phase == row.JobRecalling && m.State == protocol.Running && !j.EndWanted() { // too late to recall it
+		p.moveJob(j, row.JobHandedOff)
+		p.timers.Stop(due.OfJob(due.JobTimer, m.Tag.Job))
+	}
 	if began {
+		p.noteStarted(j)
 		p.recordStart(j)
 		p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}

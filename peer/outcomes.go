@@ -1,11 +1,14 @@
 package peer
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
+	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -85,6 +88,111 @@ func (p *Peer) handleJobOutcome(one *partner.Partner, m protocol.JobOutcome) {
 	})
 }
 
+// handleOutcomeQuery answers a partner of which a job depends on one of this site, and notes who hears of it later. A job that
+// the partner's user would not see here is answered for as one that is not known, and nothing is said of it later.
+func (p *Peer) handleOutcomeQuery(one *partner.Partner, m protocol.OutcomeQuery) {
+	if m.Job.Origin() != p.cfg.Number || !one.Outcomes.Try(p.now, 1) {
+		return
+	}
+	if m.User == "" && p.cfg.PrivateJobs {
+		return // of a version that does not say for whom it asks: what it hears of a job cannot be undone there
+	}
+	if p.site.StopReason() != "" { // the rows may be older than what has become of the job
+		if p.queued[one.Site] < maxDeferredQueries {
+			query := lookUpFor{watcher{site: one.Site}, m.User, m.Job}
+			if !p.deferred[query] {
+				p.deferred[query] = true
+				p.queued[one.Site]++
+			}
+		}
+		return
+	}
+	p.answerQuery(one, m)
+}
+
+// answerQuery answers a query that the partner may send.
+func (p *Peer) answerQuery(one *partner.Partner, m protocol.OutcomeQuery) {
+	is, ended := p.endOf(m.Job, nil)
+	to := watcher{site: one.Site}
+	if p.cfg.PrivateJobs {
+		to.user = m.User
+	}
+	switch {
+	case p.hidesFrom(one.Site, m.User, p.userOf(m.Job, is)):
+		p.sendOutcome(to, protocol.JobOutcome{Job: m.Job, Started: protocol.Never})
+	case p.rows.Stands(m.Job):
+		p.answerAndWatch(to, m.Job)
+	case ended:
+		p.sendOutcome(to, p.outcomeOf(is))
+	case !p.site.IssuedHere(m.Job):
+		p.sendOutcome(to, protocol.JobOutcome{Job: m.Job, Started: protocol.Never})
+	default:
+		p.lookUp(lookUpFor{to, m.User, m.Job})
+	}
+}
+
+// lookUp asks the archive for a partner, at once or after its other lookups.
+func (p *Peer) lookUp(c lookUpFor) {
+	of := p.lookups[c.to.site]
+	if of == nil {
+		of = &lookups{kept: map[lookUpFor]bool{}}
+		p.lookups[c.to.site] = of
+	}
+	switch {
+	case of.open < maxOutcomeLookups:
+		of.open++
+		p.call(event.ArchiveOp{Jobs: []protocol.JobID{c.job}}, c)
+	case len(of.waiting) < maxDeferredQueries && !of.kept[c]:
+		of.waiting, of.kept[c] = append(of.waiting, c), true
+	}
+}
+
+// lookedUp ends a lookup, and begins the next one of the partner.
+func (p *Peer) lookedUp(site protocol.SiteName) {
+	of := p.lookups[site]
+	of.open--
+	if len(of.waiting) > 0 {
+		next := of.waiting[0]
+		of.waiting = of.waiting[1:]
+		delete(of.kept, next)
+		p.lookUp(next)
+	}
+	if of.open == 0 {
+		delete(p.lookups, site)
+	}
+}
+
+// answerAndWatch answers a query about a job that has not ended, and notes who hears of it later.
+func (p *Peer) answerAndWatch(to watcher, job protocol.JobID) {
+	if p.watchers[job] == nil {
+		p.watchers[job] = map[watcher]bool{}
+	}
+	if len(p.watchers[job]) < maxWatchers {
+		p.watchers[job][to] = true
+	}
+	out := protocol.JobOutcome{Job: job, State: protocol.Pending, Started: protocol.Never}
+	if j := p.rows.JobRow(job); j != nil && j.Started != 0 {
+		out.State, out.Started = protocol.Running, max(0, p.now.Sub(j.Started))
+	}
+	p.sendOutcome(to, out)
+}
+
+// resumeOutcomes answers the queries that came while this site might not, and asks again what partners may have answered meanwhile:
+// their answers were not taken.
+func (p *Peer) resumeOutcomes() {
+	deferred := slices.SortedFunc(maps.Keys(p.deferred), func(x, y lookUpFor) int {
+		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.to.site, y.to.site), cmp.Compare(x.user, y.user))
+	})
+	clear(p.deferred)
+	clear(p.queued)
+	for _, q := range deferred {
+		if one := p.partners.Of(q.to.site); one != nil {
+			p.answerQuery(one, protocol.OutcomeQuery{Job: q.job, User: q.user})
+		}
+	}
+	p.fireSoon(func(t due.Timer) bool { return t.Kind == due.DependencyTimer })
+}
+
 // hidesFrom says whether a site does not show a job of one of its users to a partner's user, who would be another one here; the
 // user of a job may not be known yet.
 func (p *Peer) hidesFrom(site protocol.SiteName, asking, user string) bool {
@@ -108,6 +216,21 @@ type lookUpFor struct {
 	job  protocol.JobID
 }
 
+func (c lookUpFor) answered(p *Peer, result event.Result, err error) {
+	p.lookedUp(c.to.site)
+	found, err := step.ResultAs[event.ArchiveResult](result, err)
+	if err != nil {
+		return // it is asked again
+	}
+	out := protocol.JobOutcome{Job: c.job, Started: protocol.Never}
+	for _, e := range found.Ended {
+		if e.Job == c.job && e.State.Terminal() && !p.hidesFrom(c.to.site, c.user, e.User) {
+			out = p.outcomeOf(e)
+		}
+	}
+	p.sendOutcome(c.to, out)
+}
+
 // outcomeOf is what partners hear of a job that has ended.
 func (p *Peer) outcomeOf(e event.Ended) protocol.JobOutcome {
 	out := protocol.JobOutcome{Job: e.Job, State: e.State, Started: protocol.Never, Ended: max(0, p.now.Sub(e.Ended))}
@@ -115,4 +238,21 @@ func (p *Peer) outcomeOf(e event.Ended) protocol.JobOutcome {
 		out.Started = max(0, p.now.Sub(e.Started))
 	}
 	return out
+}
+
+// reportToWatchers reports to the partners with jobs that wait for one that it has started or ended.
+func (p *Peer) reportToWatchers(d *deed) {
+	watchers := slices.SortedFunc(maps.Keys(p.watchers[d.job]), func(a, b watcher) int {
+		return cmp.Or(cmp.Compare(a.site, b.site), cmp.Compare(a.user, b.user))
+	})
+	for _, to := range watchers {
+		if d.state.Terminal() {
+			p.sendOutcome(to, p.outcomeOf(event.Ended{Job: d.job, State: d.state, Started: d.started, Ended: d.at}))
+		} else {
+			p.sendOutcome(to, protocol.JobOutcome{Job: d.job, State: protocol.Running, Started: max(0, p.now.Sub(d.at))})
+		}
+	}
+	if d.state.Terminal() {
+		delete(p.watchers, d.job)
+	}
 }

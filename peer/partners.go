@@ -56,7 +56,7 @@ func (p *Peer) resend(site protocol.SiteName) {
 	p.fireSoon(func(t due.Timer) bool {
 		job, guest := t.Resent()
 		j, g := p.rows.Jobs[t.Job], p.rows.Guests[t.Job]
-		return job && j != nil && j.AwaitsAnswerOf(site) || guest && g != nil && g.Origin == site
+		return t.Kind == due.DependencyTimer || job && j != nil && j.AwaitsAnswerOf(site) || guest && g != nil && g.Origin == site
 	})
 }
 
@@ -196,7 +196,7 @@ func (p *Peer) watchStart(j *tables.Job) {
 }
 
 // startDue looks whether a job has started that should have. A partner that cannot be reached
-// cannot say so, and one whose job is wanted back need not start it.
+// cannot say so, and one whose job is recalled need not start it.
 func (p *Peer) startDue(tag protocol.Tag) {
 	j := p.rows.Jobs[tag.Job]
 	if j == nil || j.Epoch != tag.Epoch || j.Phase != row.JobHandedOff || j.Started != 0 || j.Cancelling {

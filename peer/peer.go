@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/broker"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/fairness"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lineup"
@@ -57,6 +58,7 @@ type Peer struct {
 
 	rounds    map[protocol.RoundID]*round
 	open      *round // the one that places jobs of the grid queue
+	trial     *round // of jobs that wait in a local queue
 	lastRound protocol.RoundID
 	hint      []byte
 	outcomes  rounds.Outcomes // for the policy; not durable, as the hint
@@ -65,6 +67,12 @@ type Peer struct {
 	instances step.Instance // the last one
 	releases  step.Releases
 	timers    due.Set[due.Timer]
+	deeds     []deed // of this step, which is over when there are none
+
+	watchers map[protocol.JobID]map[watcher]bool // who hears of a job of this site when it starts and ends
+	deferred map[lookUpFor]bool                  // queries of partners that are not answered yet
+	queued   map[protocol.SiteName]int           // how many of them are a partner's
+	lookups  map[protocol.SiteName]*lookups      // of jobs in the archive, for partners; those without any are left out
 
 	tentatives   quoting.Claims
 	watched      localrun.Watch              // the local queue
@@ -112,11 +120,14 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		rounds:       map[protocol.RoundID]*round{},
 		tentatives:   quoting.Claims{},
 		impactChecks: map[protocol.Tag]partner.ID{},
+		watchers:     map[protocol.JobID]map[watcher]bool{}, lookups: map[protocol.SiteName]*lookups{},
+		deferred: map[lookUpFor]bool{}, queued: map[protocol.SiteName]int{},
 
 		site: &site, partners: &partners, queue: queue,
 		rows: tables.New(&site, &partners, queue),
 		load: protocol.Load{CPUs: cfg.Capacity.CPUs}, intake: intake.New(cfg.Intake()),
 	}
+	p.rows.Fair = fairness.New(&p.cfg)
 	for _, c := range cfg.Partners {
 		p.partners.Begin(c)
 	}
@@ -143,7 +154,11 @@ func (p *Peer) Step(now protocol.Instant, ev event.Event) (ready event.Ready) {
 	p.fireTimers()
 	p.queue.ResumeDue(p.now)
 	p.lineup().Unblock()
-	p.openRound()
+	for again := true; again; again = p.settleDependents() {
+		p.settleDependents()
+		p.drawElements()
+		p.openRound()
+	}
 	p.awaitCycle()
 	p.allowStarts()
 	p.flush()
@@ -201,11 +216,13 @@ func (p *Peer) takeQuestion(ev event.Event) {
 		p.answer(ev.Asked, p.answers().AskOutput(ev))
 	case event.AskSites:
 		p.answer(ev.Asked, p.answers().Sites(p.here()))
+	case event.AskShares:
+		p.answer(ev.Asked, p.answers().Shares(&p.cfg.FairShare, ev.User))
 	case event.AskRunHistory:
 		p.answer(ev.Asked, p.rows.History.View(ev.User, ev.Component))
 	case event.AskRecovery:
 		p.answer(ev.Asked, p.answers().Recovery())
-	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.Requeue, event.Recover, event.Reconfigure, event.SetPartners, event.ChangePrices, event.ClockSet:
+	case event.Tick, event.MessageIn, event.Connected, event.Disconnected, event.DigestSeen, event.MemberSeen, event.CallDone, event.Submit, event.Cancel, event.SetHold, event.SetDrain, event.Update, event.Requeue, event.Recover, event.Reconfigure, event.SetPartners, event.ChangePrices, event.ClockSet:
 	}
 }
 

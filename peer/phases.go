@@ -41,6 +41,7 @@ func (p *Peer) caught(broken any, ready *event.Ready) {
 // the collection of its output, which goes on in the rhythm of its hand-off.
 func (p *Peer) moveJob(j *tables.Job, to row.JobPhase) {
 	must(j.Move(to))
+	p.countPlaced(j)
 	if to != row.JobHandedOff && to != row.JobStagingOut {
 		j.Tries = 0
 	}

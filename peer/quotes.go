@@ -14,7 +14,7 @@ import (
 // host is the local site as it takes jobs now.
 func (p *Peer) host() hosting.Host {
 	return hosting.Host{
-		Config: &p.cfg, Site: p.site, Partners: p.partners, Desk: p.desk(), Claims: p.tentatives, Load: p.load, Now: p.now,
+		Config: &p.cfg, Site: p.site, Partners: p.partners, Desk: p.desk(), Claims: p.tentatives, Load: p.load, Fair: &p.rows.Fair, Files: &p.rows.Files, Now: p.now,
 	}
 }
 
@@ -96,7 +96,8 @@ func (c quotePartner) answered(p *Peer, result event.Result, err error) {
 	}
 	one.Questions.Marginal = true
 	m, there := quoting.FindMarginal(
-		c.answer.Request.Jobs, c.answer.Reply.Quotes, c.answer.Request.MarginalJobs, &p.cfg.Capacity, c.marginalUntil, p.host().Mapped(one.Site),
+		c.answer.Request.Jobs, c.answer.Reply.Quotes, c.answer.Request.MarginalJobs, c.marginalUntil,
+		p.host().RequestOf(one.Site), p.host().Mapped(one.Site),
 	)
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
-	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
@@ -49,7 +48,7 @@ func (p *Peer) beginAgain() {
 func (p *Peer) queueAgain(r *round) {
 	p.closeRound(r)
 	for _, spec := range r.Specs {
-		if j := p.rows.Jobs[spec.Job]; j != nil && j.Phase == row.JobInGridQueue {
+		if j := p.rows.Jobs[spec.Job]; p.mayPlaceByRound(j) {
 			p.queue.Put(spec.Job)
 		}
 	}

@@ -17,7 +17,7 @@ func TestTuningIsWhole(t *testing.T) {
 	want := rules.RuntimeConfig{
 		Policy: policy.Describe(tc.New(tc.Config{Epsilon: 9})), Initiation: policy.Receiver,
 		LocalWaitThreshold: 1, CheckInterval: 2, VolunteerBelow: 3, RecheckJobs: 4, JobsPerVolunteer: 5, StayLocal: true, QuoteTimeout: 6, RoundJobs: 7, PartnersPerRound: 8,
-		CycleInterval: 9, MaxJobsPerCycle: 10,
+		CycleInterval: 9, MaxJobsPerCycle: 10, MaxUserStaging: 11, Moves: rules.Moves{Interval: 12, Most: 13},
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(want)) {
 		if reflect.ValueOf(want).FieldByIndex(field.Index).IsZero() {

@@ -86,10 +86,13 @@ func (p *Peer) resumeJob(j *tables.Job) {
 	if j.Together() {
 		p.releaseAgain(j.Tag(), j.Phase == row.JobInGridQueue)
 	}
+	p.resumeDependency(j.Spec.Job)
+	p.setHoldTimer(j)
+	p.countPlaced(j)
 	switch j.Phase {
 	case row.JobInGridQueue:
 		if j.OperatorReason == "" {
-			p.queue.Put(j.Spec.Job)
+			p.enqueue(j)
 		}
 	case row.JobReserving:
 		p.sendForPhase(j.Spec.Job)
@@ -131,7 +134,7 @@ func (p *Peer) releaseAgain(tag protocol.Tag, over bool) {
 func (p *Peer) resumeGuest(g *tables.Guest) {
 	p.releaseAgain(g.Tag(), g.ReserveFrom != 0 && g.Phase == row.GuestAborted)
 	if g.Phase == row.GuestPrepared && g.ReserveFrom == 0 {
-		p.tentatives.Add(g.Tag(), g.Since, g.Spec.ScaledRequest(&p.cfg.Capacity), g.Association)
+		p.tentatives.Add(g.Tag(), g.Since, p.host().Request(g.Origin, &g.Spec, g.Association.Account), g.Association)
 	}
 	p.repeatGuest(g.Spec.Job)
 }
@@ -161,5 +164,6 @@ func (p *Peer) prune() {
 		return
 	}
 	p.rows.Prune(p.now - protocol.Instant(p.cfg.TombstoneTTL))
+	p.rows.SaveUse(p.rows.Fair.Prune(p.now)...)
 	p.after(protocol.Hour, due.Once(due.PruneTimer))
 }

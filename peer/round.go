@@ -11,7 +11,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/quoting"
 	"github.com/switchyard-hpc/switchyard/peer/rounds"
-	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -22,10 +21,11 @@ import (
 // round is a round of this peer: it places jobs of the grid queue, or answers a question.
 type round struct {
 	rounds.Round
-	asked        event.AskID                    // the question it answers; 0: it places jobs
+	asked        event.AskID                    // the question it answers; 0: it places jobs, or is a trial
 	front        bool                           // the question is about the choices between cost and time, too
 	frontOf      policy.Snapshot                // of these
-	tests        map[protocol.JobID]*tables.Job // of a question
+	tests        map[protocol.JobID]*tables.Job // of a question or a trial
+	waitAt       protocol.SiteName              // a trial: where its jobs wait; empty: it is none
 	crowded      bool                           // there were more jobs than one message holds
 	opening      bool                           // jobs may still stay at home by the own quotes alone
 	fitting      *broker.Fitting                // what the policy was asked, and the places of its groups; nil: nothing yet
@@ -59,6 +59,9 @@ func (p *Peer) openRound() {
 func (p *Peer) commitLocalJobs(ids []protocol.JobID, because string) {
 	for _, id := range ids {
 		j := p.rows.Jobs[id]
+		if !p.withinLimits(j) {
+			continue
+		}
 		why := p.host().DeclineOwn(j, &j.Spec)
 		if why != "" {
 			p.logEvent(event.LogEvent{Kind: event.LogJobDeferred, Job: id, Site: p.cfg.Site, Text: clip(why)})
@@ -84,7 +87,7 @@ func (p *Peer) quoteLocal(r *round) {
 	host := p.host()
 	for i := range r.Specs {
 		mapped, _ := host.Associate(p.cfg.Site, &r.Specs[i]) // one that is refused gets no quote, see localQuotes
-		query.Add(r.Specs[i].ScaledRequest(&p.cfg.Capacity), mapped.Association)
+		query.Add(host.Request(p.cfg.Site, &r.Specs[i], mapped.Account), mapped.Association)
 	}
 	p.call(event.QuoteOp{Query: query}, quoteLocal{r.ID})
 }
@@ -98,7 +101,7 @@ func (c quoteLocal) answered(p *Peer, result event.Result, err error) {
 		return
 	}
 	r.Home = p.localQuotes(r, result, err)
-	m, there := quoting.FindMarginal(r.Specs, r.Home, p.marginalJobs(r), &p.cfg.Capacity, p.now.Add(p.cfg.QuoteTimeout/2), p.host().Mapped(p.cfg.Site))
+	m, there := quoting.FindMarginal(r.Specs, r.Home, p.marginalJobs(r), p.now.Add(p.cfg.QuoteTimeout/2), p.host().RequestOf(p.cfg.Site), p.host().Mapped(p.cfg.Site))
 	p.askMarginal(marginalWait{quotes: c, search: m}, there)
 }
 
@@ -176,8 +179,7 @@ func (r *round) entry(p *Peer, i int) entry {
 // go on together. Several jobs of one round share what is free now.
 func (p *Peer) applyLocalQuotes(r *round) {
 	r.Keep(func(i int) bool {
-		j := p.rows.Jobs[r.Specs[i].Job]
-		return j != nil && j.Phase == row.JobInGridQueue // else it has left the grid queue meanwhile
+		return p.mayPlaceByRound(p.rows.Jobs[r.Specs[i].Job]) // else it has left the grid queue meanwhile, is held, or has been changed
 	})
 	var kept []int
 	if p.cfg.Policy.SkipsRoundBelowThreshold() {
@@ -185,8 +187,12 @@ func (p *Peer) applyLocalQuotes(r *round) {
 	}
 	for _, i := range kept {
 		j := p.rows.Jobs[r.Specs[i].Job]
+		if !p.withinLimits(j) {
+			continue
+		}
 		j.NoteLocalQuote(&r.Home[i])
 		j.Quoted = pricing.QuotedPrice(&r.Home[i])
+		j.NoteWaits(&r.Home[i], p.now)
 		p.logPlacedLocally(r, i)
 		p.commitLocal(j, &r.Home[i].AWT)
 	}
@@ -225,7 +231,7 @@ func (p *Peer) askPartners(r *round) {
 		p.askPartner(r, one, asking.Rows(one))
 	}
 	if len(r.Asks) > 0 {
-		if !p.cfg.DisableLogEvents {
+		if !p.cfg.DisableLogEvents && r.waitAt == "" {
 			p.logEvent(event.LogEvent{Kind: event.LogRoundOpened, Round: r.ID, Text: protocol.Count(len(r.Specs), "job") + ", " + protocol.Count(len(r.Asks), "partner")})
 		}
 		p.after(p.cfg.QuoteTimeout, due.OfRound(r.ID))
@@ -238,6 +244,10 @@ func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 	request := protocol.QuoteRequest{Round: r.ID, Deadline: p.cfg.QuoteTimeout, EnergyPricing: p.energyPricing(r), MarginalJobs: p.marginalJobs(r)}
 	for _, i := range rows {
 		spec := r.Specs[i].Asked()
+		if j := r.job(p, i); j != nil && j.SharedWith(one) {
+			spec.StayInPlace()
+			a.InPlace = append(a.InPlace, i)
+		}
 		p.predict(r.entry(p, i), &spec, one.Site, &one.Card.Capacity)
 		request.Jobs = append(request.Jobs, spec)
 		if r.Reach[i] == rounds.Volunteers {
@@ -255,6 +265,7 @@ func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 func (p *Peer) handleQuoteReply(one *partner.Partner, m protocol.QuoteReply) {
 	one.HearLoad(m.Load, p.now)
 	one.HearLimits(m.MaxJobs, m.MaxCPUs)
+	one.Draining = clip(m.Draining)
 	p.endVolunteering(one)
 	r := p.rounds[m.Round]
 	if r == nil {
@@ -328,6 +339,9 @@ func (p *Peer) closeRound(r *round) {
 	p.timers.Stop(due.OfRound(r.ID))
 	if p.open == r {
 		p.open = nil
+	}
+	if p.trial == r {
+		p.trial = nil
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/predict/gamma"
+	"github.com/switchyard-hpc/switchyard/localsched/fairshare"
 	"github.com/switchyard-hpc/switchyard/peer"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -57,9 +58,15 @@ func fullRows() map[row.Table]row.Row {
 			},
 			ID: 1_000_000_000_007, Count: 5, User: "ada", Submitted: 6, Spent: -7,
 		},
+		row.ArrayTable: row.Array{
+			Job: row.Job{Spec: protocol.Spec{Name: "n"}, Phase: row.JobInGridQueue, State: protocol.Pending, Stdout: "/o-%a"}, Asked: protocol.Array{Indexes: protocol.IndexesOf(1, 2, 5, 9), Throttle: 2},
+			Pending: protocol.IndexesOf(5), Cancelled: protocol.IndexesOf(9), Started: 3, ExitCode: 4,
+			Ended: row.ArrayEnds{Completed: 1, Failed: 2, Cancelled: 3, Timeout: 4, NodeFail: 5},
+		},
 		row.ExecutionTable: row.Executions{User: "ada", Component: "c", Site: "b", Runs: []row.Execution{{
 			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Predicted: 5,
 		}}},
+		row.UseTable:   row.Use{Site: "b", Origin: "a", Account: "chem", User: "ada", Use: fairshare.Use{Period: 7, Amount: 1 << 60}},
 		row.DedupTable: row.Dedup{First: 1_000_000_000_007, Count: 2, At: 3},
 		row.SiteTable: row.Site{
 			FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c",

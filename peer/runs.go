@@ -99,6 +99,7 @@ func (p *Peer) submitRun(r *localrun.Run) {
 
 // submitted goes on with the answer to a submission.
 func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
+	r.Fetching = false
 	r.Supplied = false // the shell may have removed its files: they are looked at again before another try
 	done, err := step.ResultAs[event.SubmitResult](result, err)
 	switch {
@@ -108,7 +109,7 @@ func (p *Peer) submitted(r *localrun.Run, result event.Result, err error) {
 	case err != nil:
 		p.retryAmbiguousSubmit(r, err)
 	case done.Refused != "":
-		p.refusedHere(r, done.Refused)
+		p.refusedHere(r, handoff.RefusedByScheduler+done.Refused)
 	default:
 		p.inLocalQueue(r, done.Local)
 	}
@@ -216,16 +217,16 @@ func (p *Peer) inLocalQueue(r *localrun.Run, local localsched.LocalID) {
 	p.report(r, protocol.Pending, "")
 }
 
-// refusedHere is the batch system's no: the job is proven not started.
+// refusedHere is a no before the job has come to the batch system, or by that: it is proven not started.
 func (p *Peer) refusedHere(r *localrun.Run, why string) {
 	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		p.dropRun(r.Tag)
-		p.excludeHere(j, handoff.RefusedByScheduler+why)
-		p.requeueGroup(j, event.LogJobRequeued, handoff.RefusedByScheduler+why)
+		p.excludeHere(j, why)
+		p.requeueGroup(j, event.LogJobRequeued, why)
 		return
 	}
 	if p.rows.Guests[r.Tag.Job] != nil {
-		p.report(r, protocol.Pending, handoff.RefusedByScheduler+why) // Recalled, which follows, has no words
+		p.report(r, protocol.Pending, why) // Recalled, which follows, has no words
 	}
 	p.neverStarted(r)
 }
@@ -244,7 +245,7 @@ func (p *Peer) withdrawRun(r *localrun.Run, kill bool) {
 	p.continueWithdrawal(r)
 }
 
-// continueWithdrawal carries on with a run that is wanted back.
+// continueWithdrawal carries on with a run that is withdrawn.
 func (p *Peer) continueWithdrawal(r *localrun.Run) {
 	if p.rows.Runs[r.Tag] != r {
 		return
@@ -294,6 +295,11 @@ func (p *Peer) killed(r *localrun.Run, result event.Result, err error) {
 // neverStarted ends a run that is proven not to have started.
 func (p *Peer) neverStarted(r *localrun.Run) {
 	tag, why := r.Tag, r.Reason
+	if g := p.rows.Guests[tag.Job]; r.Cancelled != "" && !g.Fenced {
+		p.inLocalQueue(r, r.Local)
+		p.runEnded(r, localsched.Change{Tag: tag, State: protocol.Cancelled})
+		return
+	}
 	p.dropRun(tag)
 	if j := p.rows.Jobs[tag.Job]; j != nil {
 		p.requeueGroup(j, event.LogJobRequeued, why)
@@ -345,9 +351,10 @@ func (c forgetRun) answered(p *Peer, _ event.Result, err error) {
 func (p *Peer) report(r *localrun.Run, state protocol.State, reason string) {
 	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		was := j.State
-		j.State, j.Reason, j.Started = state, clip(reason), r.Started
+		j.State, j.Reason, j.Started, j.TimeLimit = state, clip(reason), r.Started, r.TimeLimit
 		p.rows.SaveJob(r.Tag.Job)
 		if state == protocol.Running && was != state {
+			p.noteStarted(j)
 			p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: r.Tag.Job, Site: p.cfg.Site, Epoch: r.Tag.Epoch, State: state})
 		}
 		return

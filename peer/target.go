@@ -86,9 +86,10 @@ func (p *Peer) reply(one *partner.Partner, answer handoff.Answer[handoff.Reply])
 // Each job is weighed by what it adds to those before it, so that the delays of several
 // may add up.
 func (p *Peer) checkImpact(one *partner.Partner, m protocol.Offer) {
-	tag, request := m.Tag(), m.Spec.ScaledRequest(&p.cfg.Capacity)
+	tag := m.Tag()
 	query := p.host().Query()
 	mapped, _ := p.host().Associate(one.Site, &m.Spec) // DeclineGuest has asked
+	request := p.host().Request(one.Site, &m.Spec, mapped.Account)
 	query.Add(request, mapped.Association)
 	p.impactChecks[tag] = one.ID()
 	p.tentatives.Add(tag, p.now, request, mapped.Association)
@@ -153,7 +154,7 @@ func (p *Peer) prepare(one *partner.Partner, m protocol.Offer) {
 		p.tentatives.Drop(tag) // the batch system holds the room
 		p.reserveForGuest(g)
 	} else {
-		p.tentatives.Add(tag, p.now, m.Spec.ScaledRequest(&p.cfg.Capacity), mapped.Association)
+		p.tentatives.Add(tag, p.now, p.host().Request(one.Site, &m.Spec, mapped.Account), mapped.Association)
 		p.send(one.Site, handoff.PreparedOf(&g.Guest))
 	}
 	p.after(p.backoff(0), due.OfJob(due.GuestTimer, tag.Job))
@@ -354,11 +355,11 @@ func (p *Peer) closeGuest(g *tables.Guest) {
 	p.logEvent(event.LogEvent{Kind: event.LogGuestClosed, Job: tag.Job, Site: g.Origin, Epoch: tag.Epoch})
 }
 
-// archiveGuest keeps how a guest ran and what it is charged for that. One that costs nothing is of
-// no use any more.
+// archiveGuest keeps how a guest ran and what it is charged for that. Of one that did not start
+// there is nothing to keep.
 func (p *Peer) archiveGuest(g *tables.Guest) {
 	r := p.rows.Runs[g.Tag()]
-	if r == nil || r.Phase != row.RunEnded || r.Outcome.Bill == nil {
+	if r == nil || r.Phase != row.RunEnded || r.Started == 0 && r.Outcome.Bill == nil {
 		return
 	}
 	view := p.answers().Guest(g)

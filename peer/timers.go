@@ -82,6 +82,9 @@ func (p *Peer) nextWake() protocol.Instant {
 	if _, at, ok := p.timers.Next(); ok && (wake == 0 || at < wake) {
 		wake = at
 	}
+	if p.rows.HasRoom(p.now) && p.site.StopReason() == "" { // the step has made room after it looked for it
+		return p.now
+	}
 	return wake
 }
 
@@ -103,9 +106,16 @@ func (p *Peer) clockSet(by protocol.Duration) {
 	for _, one := range p.partners.All() {
 		one.PutOff(by)
 	}
-	for _, j := range p.rows.Jobs {
+	for _, id := range p.rows.JobIDs() { // timers that are due together fire in this order
+		j := p.rows.Jobs[id]
 		putOff(by, &j.Asked)
 		j.Excluded.PutOff(by)
+		if j.Conditions != nil { // its begin and its deadline are instants of the clock, which may have passed
+			p.timers.Set(due.OfJob(due.HoldTimer, id), p.now)
+		}
+	}
+	for _, id := range p.rows.ArrayIDs() {
+		p.timers.Set(due.OfJob(due.HoldTimer, id), p.now)
 	}
 	for _, r := range p.rounds {
 		putOff(by, &r.Opened)

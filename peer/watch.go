@@ -80,7 +80,7 @@ func (p *Peer) changed(c localsched.Change) {
 	case c.State == protocol.Running:
 		p.inLocalQueue(r, r.Local)
 		if r.HasStarted() {
-			p.runsOn(r, c.Reason)
+			p.runsOn(r, c)
 		}
 		p.runStarted(r, c)
 	default:
@@ -95,20 +95,22 @@ func (p *Peer) runStarted(r *localrun.Run, c localsched.Change) {
 		return
 	}
 	p.moveRun(r, row.RunRunning)
-	r.Started = cmp.Or(c.Started, p.now)
+	r.Started, r.TimeLimit = cmp.Or(c.Started, p.now), c.TimeLimit
 	p.ledger().NoteDraw(r)
 	p.rows.SaveRun(r.Tag)
 	p.report(r, protocol.Running, c.Reason)
 }
 
-// runsOn tells the origin what else the batch system says of a run, such as that it is suspended.
-func (p *Peer) runsOn(r *localrun.Run, reason string) {
+// runsOn tells the origin what else the batch system says of a run, such as that it is suspended, or
+// has another time limit.
+func (p *Peer) runsOn(r *localrun.Run, c localsched.Change) {
 	reported := r.Reason
 	if j := p.rows.Jobs[r.Tag.Job]; j != nil {
 		reported = j.Reason
 	}
-	if reported != clip(reason) {
-		p.report(r, protocol.Running, reason)
+	if reported != clip(c.Reason) || r.TimeLimit != c.TimeLimit {
+		r.TimeLimit = c.TimeLimit
+		p.report(r, protocol.Running, c.Reason)
 	}
 }
 
@@ -124,6 +126,7 @@ func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
 		return
 	}
 	g := p.rows.Guests[r.Tag.Job]
+	p.countGuestUse(g, r)
 	p.logEvent(event.LogEvent{Kind: event.LogGuestEnded, Job: r.Tag.Job, Site: g.Origin, Epoch: r.Tag.Epoch, State: outcome.State, Text: outcome.Reason})
 	if g.Fenced {
 		p.closeGuest(g)
@@ -152,9 +155,27 @@ func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
 	p.finishWith(j)
 }
 
-// rerun has a job placed again that has ended.
+// rerun has a job placed again that has ended. How it ran is kept.
 func (p *Peer) rerun(j *tables.Job, why string) {
+	kind := event.LogJobReclaimed
+	if j.Requeueing {
+		kind = event.LogJobRequeued
+	}
 	p.ledger().Spend(j)
+	p.countUse(j)
+	p.archiveRun(j, why)
 	j.Rerun()
-	p.requeue(j, event.LogJobReclaimed, why)
+	j.Local = ""
+	p.requeue(j, kind, why)
+}
+
+// archiveRun keeps a run of a job of this origin that has ended, and after which the job is placed again. Of one that did not
+// start there is nothing to keep.
+func (p *Peer) archiveRun(j *tables.Job, why string) {
+	if j.Started == 0 && j.Outcome.Bill == nil {
+		return
+	}
+	view := p.answers().Finished(j)
+	view.State, view.Reason, view.Earlier = j.Outcome.State, clip(why), true
+	p.out.Records = append(p.out.Records, row.Record{Table: row.EarlierTable, Key: row.RunKey(j.Tag()), Row: row.EarlierRun{View: view}})
 }

@@ -204,7 +204,6 @@ func TestAPartnersConnectionsAreFew(t *testing.T) {
 // and without waiting for silence. While one is left the partner counts as there.
 func TestAClosedConnectionIsNoticedAtOnce(t *testing.T) {
 	t.Parallel()
-	patient := func(c *bus.Config) { c.Timing.Silence = time.Hour }
 	through := func(t *testing.T, w *wire, to *site) bus.Partner {
 		t.Helper()
 		p := to.partner()
@@ -218,9 +217,9 @@ func TestAClosedConnectionIsNoticedAtOnce(t *testing.T) {
 	t.Run("one dials", func(t *testing.T) {
 		t.Parallel()
 		a, b := newSite(t, "cern"), newSite(t, "desy")
-		a.start(t, loopback, patient, b.partner())
+		a.start(t, loopback, nil, b.partner())
 		w := newWire(t, a.bus.ListenAddr().String())
-		b.start(t, "", patient, through(t, w, a))
+		b.start(t, "", nil, through(t, w, a))
 		a.connected(t, b, 1)
 		b.connected(t, a, 1)
 		w.close()
@@ -231,9 +230,9 @@ func TestAClosedConnectionIsNoticedAtOnce(t *testing.T) {
 		t.Parallel()
 		a, b := newSite(t, "cern"), newSite(t, "desy")
 		toB := newWire(t, "")
-		a.start(t, loopback, patient, through(t, toB, b))
+		a.start(t, loopback, nil, through(t, toB, b))
 		toA := newWire(t, a.bus.ListenAddr().String())
-		b.start(t, loopback, patient, through(t, toA, a))
+		b.start(t, loopback, nil, through(t, toA, a))
 		toB.leadTo(b.bus.ListenAddr().String())
 		for _, s := range []struct{ at, to *site }{{a, b}, {b, a}} {
 			// Two sessions may have been told of as one.

@@ -21,7 +21,7 @@ func (b *Bus) pack(to protocol.SiteName, m protocol.Message) ([]byte, error) {
 // unpack decodes a message from a partner and verifies its signature if it is
 // evidence.
 func (b *Bus) unpack(from Partner, kind string, body []byte) (protocol.Message, error) {
-	if !isEvidence(kind) {
+	if !protocol.EvidenceKind(kind) {
 		return peerv1.Decode(kind, body)
 	}
 	if len(body) < ed25519.SignatureSize {
@@ -40,13 +40,4 @@ func (b *Bus) unpack(from Partner, kind string, body []byte) (protocol.Message, 
 func statement(kind string, from, to protocol.SiteName, body []byte) []byte {
 	head := kind + "\x00" + string(from) + "\x00" + string(to) + "\x00"
 	return append([]byte(head), body...)
-}
-
-func isEvidence(kind string) bool {
-	for _, m := range []protocol.Message{protocol.Grant{}, protocol.Accept{}, protocol.Result{}} {
-		if m.Kind() == kind {
-			return true
-		}
-	}
-	return false
 }

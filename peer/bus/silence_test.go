@@ -112,12 +112,13 @@ func (w *wire) close() {
 // comes out of it later does no harm.
 func TestSilenceDisconnects(t *testing.T) {
 	t.Parallel()
+	brief := func(cfg *bus.Config) { cfg.Timing.Silence = 2 * time.Second }
 	a, b := newSite(t, "cern"), newSite(t, "desy")
-	a.start(t, loopback, nil, b.partner())
+	a.start(t, loopback, brief, b.partner())
 	w := newWire(t, a.bus.ListenAddr().String())
 	p := a.partner()
 	p.URL = "nats://" + w.listener.Addr().String()
-	b.start(t, "", nil, p)
+	b.start(t, "", brief, p)
 	a.connected(t, b, 1)
 	b.connected(t, a, 1)
 	w.freeze()

@@ -109,7 +109,8 @@ func (s *site) start(t testing.TB, listen string, change func(*bus.Config), part
 	cfg := bus.Config{
 		Site: s.name, Key: s.key, Listen: listen, Partners: partners, Card: s.card, Handler: s,
 		Timing: bus.Timing{
-			Retry: 50 * time.Millisecond, Keepalive: 100 * time.Millisecond, Silence: 2 * time.Second,
+			// A busy machine alone may be silent for seconds, and a new session loses messages.
+			Retry: 50 * time.Millisecond, Keepalive: 100 * time.Millisecond, Silence: time.Hour,
 			Fetch: 5 * time.Second,
 		},
 	}

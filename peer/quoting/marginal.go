@@ -22,16 +22,17 @@ type Marginal struct {
 }
 
 // FindMarginal begins the search for this number of jobs of a question, whose quotes are these. It ends at
-// the instant with what is known by then; false: there is nothing to be found. The function says what the
-// association of a job is at the site.
+// the instant with what is known by then; false: there is nothing to be found. The functions say what the local
+// scheduler is asked for a job, and what its association is at the site.
 func FindMarginal(
-	specs []protocol.Spec, quotes []protocol.Quote, jobs int, on *protocol.Capacity, until protocol.Instant, mapped func(*protocol.Spec) protocol.Association,
+	specs []protocol.Spec, quotes []protocol.Quote, jobs int, until protocol.Instant,
+	request func(*protocol.Spec) protocol.Request, mapped func(*protocol.Spec) protocol.Association,
 ) (Marginal, bool) {
 	i, ok := median(specs, quotes)
 	if jobs = min(jobs, len(specs), protocol.MaxMarginalJobs); jobs < 2 || !ok {
 		return Marginal{}, false
 	}
-	return Marginal{jobs: jobs, until: until, request: specs[i].ScaledRequest(on), mapped: mapped(&specs[i]), first: quotes[i].AWT}, true
+	return Marginal{jobs: jobs, until: until, request: request(&specs[i]), mapped: mapped(&specs[i]), first: quotes[i].AWT}, true
 }
 
 // Waits are those that are known. They do not fall.

@@ -52,7 +52,7 @@ func TestMarginalWaits(t *testing.T) {
 		"nothing is taken":                {[]int{-1, -1}, 4, nil, nil},
 	} {
 		specs, quotes := quoted(c.cpus...)
-		m, ok := quoting.FindMarginal(specs, quotes, c.jobs, &machine, 100, unmapped)
+		m, ok := quoting.FindMarginal(specs, quotes, c.jobs, 100, onMachine, unmapped)
 		if ok != (c.want != nil) {
 			t.Errorf("%s: there is something to be found: %v", name, ok)
 		}
@@ -103,7 +103,7 @@ func TestMarginalQuestion(t *testing.T) {
 			}
 			return protocol.Association{Partition: "long"}
 		}
-		m, ok := quoting.FindMarginal(specs, quotes, 4, &machine, 100, long)
+		m, ok := quoting.FindMarginal(specs, quotes, 4, 100, onMachine, long)
 		claimed := []localsched.Tentative{{Tag: protocol.Tag{Job: 99, Epoch: 1}, Request: protocol.Request{CPUs: 3}}}
 		query, more := m.Next(claimed, 99)
 		if !ok || !more || len(query.Jobs) != 1 || query.Jobs[0].CPUs != c.want || query.Jobs[0].Job != 0 {
@@ -129,7 +129,7 @@ func TestMarginalQuestion(t *testing.T) {
 func TestMarginalBound(t *testing.T) {
 	t.Parallel()
 	specs, quotes := quoted(slices.Repeat([]int{1}, 2*protocol.MaxMarginalJobs)...)
-	m, _ := quoting.FindMarginal(specs, quotes, 2*protocol.MaxMarginalJobs, &machine, 1, unmapped)
+	m, _ := quoting.FindMarginal(specs, quotes, 2*protocol.MaxMarginalJobs, 1, onMachine, unmapped)
 	for {
 		if _, more := m.Next(nil, 0); !more {
 			break
