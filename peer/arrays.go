@@ -151,6 +151,35 @@ func (p *Peer) leaveArray(a *tables.Array) {
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(a.ID()), Row: row.Archived{View: v}})
 }
 
+// cancelElements makes the cancellation of an array, or of some elements of it, durable and starts it. Elements that
+// are no jobs yet end at once, together.
+func (p *Peer) cancelElements(ev event.Cancel, a *tables.Array, wanted protocol.Indexes) {
+	if refusal, refused := p.answers().RefuseChange(&a.Job, ev.User, ev.Admin, "cancel"); refused {
+		p.answer(ev.Asked, refusal)
+		return
+	}
+	if refusal, refused := refuseUnknownElements(a, wanted); refused {
+		p.answer(ev.Asked, refusal)
+		return
+	}
+	pending, jobs := a.Pending.And(wanted), a.JobsOf(wanted)
+	if pending.IsZero() && len(jobs) == 0 {
+		p.answer(ev.Asked, view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("the elements %v of array %v have ended", wanted, a.ID())})
+		return
+	}
+	if p.site.MayHaveRun(row.JobInGridQueue) != "" && !pending.IsZero() { // an element that is no job by these rows may be running
+		p.answer(ev.Asked, view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf(
+			"what has become of array %v is not known: an operator must run switchyard recover --resume first", a.ID())})
+		return
+	}
+	p.answer(ev.Asked, view.Done{})
+	p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: a.ID(), Text: "elements " + wanted.String() + ", by " + ev.User})
+	for _, j := range jobs {
+		p.cancelJob(j, ev.User)
+	}
+	p.endPending(a, pending, ev.User)
+}
+
 // refuseUnknownElements says of which elements that are named an array has none; false: it has them all.
 func refuseUnknownElements(a *tables.Array, wanted protocol.Indexes) (view.Refusal, bool) {
 	unknown := wanted.Without(a.Asked.Indexes)

@@ -136,6 +136,6 @@ func (p *Peer) endCollecting(j *tables.Job, output string, came bool) {
 		j.Outcome = handoff.WithoutFiles(j.Outcome)
 	}
 	site, tag := j.Site, j.Tag()
-	p.finishWith(j)
+	p.endRun(j)
 	p.send(site, protocol.ResultAck{Tag: tag})
 }

@@ -37,12 +37,15 @@ func (c decideRound) answered(p *Peer, result event.Result, err error) {
 	}
 	decided, err := step.ResultAs[event.DecideResult](result, err)
 	switch {
-	case err != nil && p.cfg.Fallback != "":
+	case err != nil && p.cfg.Fallback != "" && r.waitAt == "":
 		p.askFallback(r, err)
 	case err != nil:
 		p.undecided(r, err)
 	case p.review(r, decided.Decisions):
 		p.askPolicy(r)
+	case r.waitAt != "":
+		p.closeRound(r)
+		p.moveJobs(r, r.fitting.Settled(decided.Decisions))
 	default:
 		p.closeRound(r)
 		if r.reconfigured == p.reconfigured {
@@ -96,9 +99,14 @@ func (p *Peer) snapshot(r *round) policy.Snapshot {
 	if own.Accept = len(r.Specs); p.cfg.Initiation == policy.Cycle { // it takes no more jobs of its own than of others (MaxQ)
 		own.Accept = min(own.Accept, p.intake.Left(p.now))
 	}
+	if r.waitAt == p.cfg.Site {
+		own.Accept, own.Free = r.seats()
+	}
 	in := r.Snapshot(own, p.now)
 	in.Hint = p.hint
-	in.Outcomes, r.outcomes = p.outcomes.Pending()
+	if r.waitAt == "" {
+		in.Outcomes, r.outcomes = p.outcomes.Pending()
+	}
 	for i := range in.Jobs {
 		// A submission without an account is refused. If the tables have changed since, it is empty.
 		in.Jobs[i].Account, _ = p.cfg.Accounts.Local(in.Jobs[i].User)

@@ -193,9 +193,14 @@ func (p *Peer) finishWith(j *tables.Job) {
 // requeue returns a job that is proven not to run anywhere to the grid queue,
 // or ends it if it was to be cancelled.
 func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
+	if j.Moving != "" && kind == event.LogJobRequeued && !j.Cancelling {
+		kind, why = event.LogJobMoved, j.Moving
+		j.Moves, j.MovedAt = j.Moves+1, p.now
+	}
 	p.logEvent(event.LogEvent{Kind: kind, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(why)})
-	p.timers.Stop(due.OfJob(due.JobTimer, j.Spec.Job))
-	p.timers.Stop(due.OfJob(due.ReclaimTimer, j.Spec.Job))
+	for _, kind := range []due.Kind{due.JobTimer, due.CollectTimer, due.ReclaimTimer} {
+		p.timers.Stop(due.OfJob(kind, j.Spec.Job))
+	}
 	p.leaveSite(j)
 	j.Unplace()
 	switch {
@@ -212,12 +217,15 @@ func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
 	}
 	p.moveJob(j, row.JobInGridQueue)
 	j.Reason, j.Detail, j.OwnershipPending = clip(why), "", false
+	if j.Change != nil {
+		p.changeRow(j, j.Change)
+	}
 	p.rows.SaveJob(j.Spec.Job)
 	if j.Restored {
 		p.leaveToOperator(j)
 		return
 	}
-	p.queue.Put(j.Spec.Job)
+	p.enqueue(j)
 }
 
 // requeueGroup returns a job that its site had to the grid queue. Of a group the others are

@@ -74,8 +74,10 @@ func (p *Peer) resumeStarts() {
 		return
 	}
 	p.fireSoon(func(t due.Timer) bool {
-		return t.Kind == due.JobTimer || t.Kind == due.CollectTimer || t.Kind == due.GuestTimer || t.Kind == due.ReportTimer
+		return t.Kind == due.HoldTimer || t.Kind == due.JobTimer || t.Kind == due.CollectTimer || t.Kind == due.GuestTimer || t.Kind == due.ReportTimer
 	})
+	p.resumeOutcomes()
+	p.carryOutDrains()
 	for _, tag := range p.rows.RunTags() {
 		if r := p.rows.Runs[tag]; r.Waits {
 			r.Waits = false

@@ -29,6 +29,9 @@ func (p *Peer) connected(card protocol.Card) {
 	}
 	p.logEvent(event.LogEvent{Kind: event.LogPartnerUp, Site: card.Site, Text: one.Barred})
 	p.markResponsive(one)
+	if p.host().Draining(one) != "" {
+		p.tellDraining(one)
+	}
 	for _, j := range p.rows.Jobs {
 		j.Excluded.Allow(card.Site)
 	}

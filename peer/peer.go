@@ -169,7 +169,7 @@ func (p *Peer) Step(now protocol.Instant, ev event.Event) (ready event.Ready) {
 func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind of event
 	switch ev := ev.(type) {
 	case event.Tick:
-	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskRunHistory, event.AskRecovery:
+	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskShares, event.AskRunHistory, event.AskRecovery:
 		p.takeQuestion(ev)
 	case event.MessageIn:
 		p.receive(ev.From, ev.Body)
@@ -187,8 +187,14 @@ func (p *Peer) take(ev event.Event) { //nolint:cyclop // one case for each kind 
 		p.submit(ev)
 	case event.Cancel:
 		p.cancel(ev)
+	case event.SetHold:
+		p.setHold(ev)
+	case event.SetDrain:
+		p.setDrain(ev)
+	case event.Update:
+		p.update(ev)
 	case event.Requeue:
-		p.requeueForced(ev)
+		p.requeueAsked(ev)
 	case event.Recover:
 		p.takeRecover(ev)
 	case event.Reconfigure:

@@ -19,7 +19,7 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 	if unknown != nil {
 		p.site.NoteUnknown(one.Site, *unknown, p.rows.JobRow(unknown.Job))
 	}
-	if !acts {
+	if !acts || one.Row.Drain.Isolates() && !handoff.Needs(m) {
 		return
 	}
 	switch m := m.(type) {
@@ -43,6 +43,8 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		p.notStarted(one, m.Tag, "its site gave its room up")
 	case protocol.Status:
 		p.handleStatus(one, m)
+	case protocol.PlannedStarts:
+		p.handlePlannedStarts(one, m)
 	case protocol.StatusAck:
 		p.handleStatusAck(one, m)
 	case protocol.Result:
@@ -61,6 +63,12 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		p.handleUnknown(one, m)
 	case protocol.Fenced:
 		p.handleFenced(one, m)
+	case protocol.OutcomeQuery:
+		p.handleOutcomeQuery(one, m)
+	case protocol.JobOutcome:
+		p.handleJobOutcome(one, m)
+	case protocol.UseReport:
+		p.handleUseReport(one, m)
 	case protocol.Watermark:
 		p.handleWatermark(one, m)
 	}

@@ -28,6 +28,7 @@ func (p *Peer) handleReconfigure(ev event.Reconfigure) {
 	p.reconfigured++
 	p.timers.Stop(due.Once(due.LoadCheckTimer))
 	p.beginLoadChecks(0)
+	p.beginTrials()
 	p.forgetCycle()
 	p.queue.UnparkAll(gridqueue.Any)
 	p.queue.ResumeAll()

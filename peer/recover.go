@@ -176,7 +176,7 @@ func (p *Peer) leaveToOperator(j *tables.Job) {
 func (p *Peer) settleJob(j *tables.Job) {
 	switch p.site.Settle {
 	case row.SettleByCancel:
-		p.logEvent(event.LogEvent{Kind: event.LogCancelRequested, Job: j.Spec.Job, Text: "by " + p.site.SettledBy})
+		p.noteCancelling(j, p.site.SettledBy)
 		p.closeUnknown(j, j.OperatorReason)
 	case row.SettleByRequeue:
 		p.force(j, p.site.SettledBy, j.OperatorReason)

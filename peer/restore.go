@@ -50,6 +50,10 @@ func (p *Peer) resume() {
 	for _, id := range p.rows.JobIDs() {
 		p.resumeJob(p.rows.Jobs[id])
 	}
+	for _, id := range p.rows.ArrayIDs() {
+		p.resumeDependency(id)
+		p.setArrayTimer(p.rows.Arrays[id])
+	}
 	for _, id := range slices.Sorted(maps.Keys(p.rows.Applications)) {
 		p.watchLimit(p.rows.Applications[id])
 	}
@@ -66,6 +70,10 @@ func (p *Peer) resume() {
 	p.watch()
 	p.beginLoadChecks(p.cfg.FirstCheck)
 	p.beginPrices()
+	p.prioritize()
+	p.awaitPlannedStarts()
+	p.beginTrials()
+	p.beginUseReports()
 	p.after(protocol.Hour, due.Once(due.PruneTimer))
 }
 

@@ -58,12 +58,17 @@ func (p *Peer) startRun(tag protocol.Tag, as owner, spec protocol.Spec) {
 
 // addRun makes a placement durable before anything of it is done.
 func (p *Peer) addRun(tag protocol.Tag, as owner, spec protocol.Spec) *localrun.Run {
-	request := spec.ScaledRequest(&p.cfg.Capacity)
+	origin := p.cfg.Site
+	if g := p.rows.Guests[tag.Job]; g != nil {
+		origin = g.Origin
+	}
+	request := p.host().Request(origin, &spec, as.association.Account)
 	r := &localrun.Run{
 		Run:      row.Run{Tag: tag, Phase: row.RunSubmitting, Account: as.account, Association: as.association, Since: p.now},
 		Instance: p.instances.Next(),
 		Request:  request,
 	}
+	r.Request.Priority = p.localPriority(r)
 	p.rows.Runs[tag] = r
 	if j := p.rows.Jobs[tag.Job]; j != nil && j.Tag() == tag && j.Tariff == nil { // it is agreed on where room was held
 		j.Tariff = p.host().TariffOf(p.cfg.Site, &j.Spec)
@@ -83,17 +88,18 @@ func (p *Peer) submitRun(r *localrun.Run) {
 		r.Waits = true // for resumeStarts
 		return
 	}
-	if p.tooLate(r) {
+	if p.tooLate(r) || p.drained(r) {
 		return
 	}
 	submission, ok := p.host().Submission(&p.rows, r)
 	if !ok {
 		return
 	}
-	if submission.Guest && submission.Spec.StageIn > 0 && !r.Supplied {
+	if submission.Supplied() && !r.Supplied {
 		p.fetchInputs(r, submission)
 		return
 	}
+	r.Fetching = submission.Guest && submission.Spec.StageIn > 0 // the local scheduler unpacks them
 	p.callFor(r, event.SubmitOp{Job: submission}, submitting)
 }
 
@@ -207,14 +213,17 @@ func (p *Peer) setAmbiguous(r *localrun.Run, why string) {
 
 // inLocalQueue notes that the batch system has the job.
 func (p *Peer) inLocalQueue(r *localrun.Run, local localsched.LocalID) {
-	if r.Phase != row.RunSubmitting {
-		return
+	if r.Phase == row.RunSubmitting {
+		p.moveRun(r, row.RunQueued)
+		r.Local, r.Reason = local, ""
+		p.tentatives.Drop(r.Tag)
+		p.rows.SaveRun(r.Tag)
+		p.report(r, protocol.Pending, "")
+		p.awaitPlannedStarts()
 	}
-	p.moveRun(r, row.RunQueued)
-	r.Local, r.Reason = local, ""
-	p.tentatives.Drop(r.Tag)
-	p.rows.SaveRun(r.Tag)
-	p.report(r, protocol.Pending, "")
+	if p.site.StopReason() == "" && p.site.Drain.StopsStarts() && p.mayReturn(r) {
+		p.returnRun(r) // what became of it was not known when the drain began
+	}
 }
 
 // refusedHere is a no before the job has come to the batch system, or by that: it is proven not started.

@@ -47,6 +47,14 @@ func (p *Peer) fire(t due.Timer, at protocol.Instant) { //nolint:cyclop // one c
 		p.watch()
 	case due.PruneTimer:
 		p.prune()
+	case due.PriorityTimer:
+		p.prioritize()
+	case due.PlannedStartsTimer:
+		p.askPlannedStarts()
+	case due.UseReportTimer:
+		p.reportUse(at)
+	case due.TrialTimer:
+		p.trialDue(at)
 	case due.LoadCheckTimer:
 		p.loadCheckDue(at)
 	case due.CycleTimer:
@@ -69,6 +77,10 @@ func (p *Peer) fire(t due.Timer, at protocol.Instant) { //nolint:cyclop // one c
 		p.limitDue(t.Job)
 	case due.StartByTimer:
 		p.startByDue(t.Tag())
+	case due.HoldTimer:
+		p.holdDue(t.Job)
+	case due.DependencyTimer:
+		p.askOutcomes(t.Job)
 	case due.ReleaseTimer:
 		p.releaseLate(t.Tag())
 	case due.ReleaseWaitTimer:

@@ -148,11 +148,10 @@ func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
 	j.Local = r.Local
 	p.dropRun(r.Tag)
 	if why != "" {
-		j.Local = ""
 		p.rerun(j, why)
 		return
 	}
-	p.finishWith(j)
+	p.endRun(j)
 }
 
 // rerun has a job placed again that has ended. How it ran is kept.
