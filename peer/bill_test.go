@@ -365,7 +365,7 @@ func TestBillsOfAGrid(t *testing.T) {
 		}
 		at := map[bool]map[protocol.JobID]view.Job{true: {}, false: {}}
 		for _, s := range w.Sites() {
-			for _, view := range s.Finished() {
+			for _, view := range slices.Concat(s.Finished(), s.FinishedGuests()) {
 				at[view.Guest][view.ID] = view
 			}
 		}

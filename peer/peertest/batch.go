@@ -191,7 +191,7 @@ func (b *Batch) limit(j *batchJob) error {
 
 func (b *Batch) end(j *batchJob, outcome protocol.Outcome) error {
 	b.running = slices.DeleteFunc(b.running, func(other *batchJob) bool { return other == j })
-	if j.Detail.Guest {
+	if j.Detail.Private() {
 		outcome.Files = []protocol.File{{Stream: protocol.Stdout, Size: int64(len(j.Detail.Payload.Script))}}
 		if j.Detail.Payload.Staging.ComesBack() {
 			outcome.Files = append(outcome.Files, protocol.File{Stream: protocol.StageOutArchive, Size: StageOutBytes})

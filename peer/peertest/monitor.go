@@ -23,10 +23,15 @@ type monitor struct {
 	acked    map[protocol.JobID]protocol.SiteName
 	ends     map[protocol.JobID]protocol.State
 	requeue  map[protocol.JobID]bool
+	restarts map[protocol.JobID]int             // that are durable at the origin
 	unknown  map[protocol.JobID]bool            // ended by an operator with its outcome unknown: may start once
 	forced   map[protocol.JobID]bool            // by an operator: may run twice
 	released map[protocol.Tag]protocol.SiteName // whose result its origin has acknowledged
 	again    map[protocol.Tag]bool              // released by a life that was lost: may be asked for again
+	arrays   map[protocol.JobID]protocol.State  // of those that have ended
+	never    map[protocol.JobID]protocol.State  // of elements that have ended before they became jobs
+	placed   map[protocol.Tag]bool              // whose conditions were looked at
+	older    bool                               // a site has rows of an earlier time: what they depend on may have ended
 	respool  map[protocol.SiteName]bool         // whose spool is of an earlier time: it may lack output
 	taken    map[intake]int
 	prepared map[guestAt]intake                // in which guests were
@@ -65,14 +70,19 @@ func newMonitor(w *World) *monitor {
 		acked:   map[protocol.JobID]protocol.SiteName{},
 		ends:    map[protocol.JobID]protocol.State{},
 		requeue: map[protocol.JobID]bool{},
-		forced:  map[protocol.JobID]bool{},
-		unknown: map[protocol.JobID]bool{},
-		startBy: map[protocol.Tag]protocol.Instant{},
-		taken:   map[intake]int{},
+
+		restarts: map[protocol.JobID]int{},
+		forced:   map[protocol.JobID]bool{},
+		unknown:  map[protocol.JobID]bool{},
+		startBy:  map[protocol.Tag]protocol.Instant{},
+		taken:    map[intake]int{},
 
 		released: map[protocol.Tag]protocol.SiteName{},
 		again:    map[protocol.Tag]bool{},
 		respool:  map[protocol.SiteName]bool{},
+		arrays:   map[protocol.JobID]protocol.State{},
+		never:    map[protocol.JobID]protocol.State{},
+		placed:   map[protocol.Tag]bool{},
 		prepared: map[guestAt]intake{},
 	}
 }
@@ -84,11 +94,21 @@ func (m *monitor) problem(format string, args ...any) {
 // restored forgets what the rows of a site said after those that it has now. What was started
 // stays known; a job that is in no row any more is lost with the backup.
 func (m *monitor) restored(s *Site) {
+	m.older = true
 	for _, row := range s.rows.Jobs() {
 		id := row.Spec.Job
 		delete(m.ends, id)
 		m.epochs[id] = row.Epoch
 		delete(s.archive, id)
+	}
+	for _, array := range rowsAs[row.Array](s.rows.Rows[row.ArrayTable]) {
+		delete(m.arrays, array.ID())
+		delete(s.archive, array.ID())
+		for index := range array.Pending.All() { // which may have become jobs since
+			id := protocol.Element{Array: array.ID(), Index: index}.ID()
+			delete(m.ends, id)
+			delete(s.archive, id)
+		}
 	}
 	for tag, at := range m.released {
 		if at == s.Name {
@@ -97,8 +117,9 @@ func (m *monitor) restored(s *Site) {
 	}
 	for id, at := range m.acked {
 		_, open := s.rows.Job(id)
+		_, array := s.rows.Array(id)
 		_, archived := s.archive[id]
-		if at == s.Name && !open && !archived {
+		if at == s.Name && !open && !array && !archived {
 			delete(m.acked, id)
 		}
 	}
@@ -133,13 +154,18 @@ func (m *monitor) recorded(s *Site, rec row.Record) {
 	case row.Run:
 		m.runRecorded(s, row)
 	case row.Archived:
-		if !row.View.Guest {
+		if row.View.Array != nil {
+			m.arrays[row.View.ID] = row.View.State
+			m.noteNever(row.View.ID, row.View.Array.NeverJobs)
+		} else if !row.View.Guest {
 			m.ended(s, row.View)
 		}
 	case row.Site:
 		if n := s.cfg.Number; m.world.scribe.first[n] == 0 {
 			m.world.scribe.first[n] = row.NextSeq
 		}
+	case row.Array:
+		m.noteNever(row.ID(), row.Cancelled)
 	case row.Payload, row.Dedup, row.Partner, row.Generation, nil:
 	}
 }
@@ -148,6 +174,7 @@ func (m *monitor) jobRecorded(s *Site, stored row.Job) {
 	id := stored.Spec.Job
 	tag := protocol.Tag{Job: id, Epoch: stored.Epoch}
 	m.requeue[id] = stored.Spec.Requeue
+	m.restarts[id] = max(m.restarts[id], stored.Spec.Restarts)
 	if state, ok := m.ends[id]; ok {
 		m.problem("job %v is recorded at %s after its end as %v", id, s.Name, state)
 	}
@@ -162,6 +189,24 @@ func (m *monitor) jobRecorded(s *Site, stored row.Job) {
 		}
 		m.granted[tag] = stored.Site
 	case row.JobInGridQueue, row.JobReserving, row.JobOffered, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding:
+	}
+}
+
+// checkArrays sees that no array has more elements placed or running than its user allows, at all sites together.
+func (m *monitor) checkArrays(s *Site) {
+	if len(s.rows.Rows[row.ArrayTable]) == 0 {
+		return
+	}
+	open := map[protocol.JobID]int{}
+	for _, job := range s.rows.Jobs() {
+		if job.Phase != row.JobInGridQueue && !job.Restored {
+			open[job.Element.Array]++
+		}
+	}
+	for _, stored := range rowsAs[row.Array](s.rows.Rows[row.ArrayTable]) {
+		if throttle := stored.Asked.Throttle; throttle > 0 && open[stored.ID()] > throttle && !m.respool[s.Name] {
+			m.problem("array %v at %s has %d elements placed or running, at most %d may be", stored.ID(), s.Name, open[stored.ID()], throttle)
+		}
 	}
 }
 
@@ -228,7 +273,7 @@ func (m *monitor) ended(s *Site, view view.Job) {
 		m.checkOver(view)
 	}
 	starts := len(m.starts[view.ID])
-	if starts == 0 && (view.State == protocol.Completed || view.State == protocol.Failed || view.State == protocol.Timeout) {
+	if starts == 0 && view.Array == nil && (view.State == protocol.Completed || view.State == protocol.Failed || view.State == protocol.Timeout) {
 		m.problem("job %v ends as %v and has never started", view.ID, view.State)
 	}
 }
@@ -288,7 +333,7 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 		}
 	}
 	if len(earlier) > 0 && !m.requeue[tag.Job] && !m.forced[tag.Job] {
-		m.problem("run-once job %v starts again, at %s after %s", tag, s.Name, earlier[0].site)
+		m.startedAgain(s, tag, earlier)
 	}
 	if by := m.startBy[tag]; by != 0 && s.now() > by {
 		m.problem("%v starts at %s %v later than it may start together with others", tag, s.Name, s.now().Sub(by))
@@ -298,6 +343,18 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 		m.problem("%v starts at %s after its end as %v is shown", tag, s.Name, state)
 	}
 	m.starts[tag.Job] = append(earlier, start{epoch: tag.Epoch, site: s.Name, at: m.world.now})
+}
+
+// startedAgain sees a job start once more that runs once, unless its origin has durably taken the end of the run before.
+func (m *monitor) startedAgain(s *Site, tag protocol.Tag, earlier []start) {
+	if len(earlier) > m.restarts[tag.Job] {
+		m.problem("run-once job %v starts again, at %s after %s", tag, s.Name, earlier[0].site)
+	}
+	for _, one := range earlier {
+		if before := (protocol.Tag{Job: tag.Job, Epoch: one.epoch}); m.world.Site(one.site).Batch.runs(before) {
+			m.problem("%v starts at %s while %v runs at %s", tag, s.Name, before, one.site)
+		}
+	}
 }
 
 // answered sees the reply to an API question.
@@ -317,6 +374,7 @@ func (m *monitor) check() {
 	}
 	for _, s := range m.world.sites {
 		m.checkLimits(s)
+		m.checkArrays(s)
 		m.checkPayloads(s)
 	}
 }
@@ -324,7 +382,9 @@ func (m *monitor) check() {
 func (m *monitor) checkAcked(ids []protocol.JobID) {
 	for _, id := range ids {
 		s := m.world.Site(m.acked[id])
-		_, live := s.rows.Job(id)
+		_, job := s.rows.Job(id)
+		_, array := s.rows.Array(id)
+		live := job || array
 		_, archived := s.archive[id]
 		if live == archived {
 			m.problem("acknowledged job %v at %s: in its rows %t, in its archive %t", id, s.Name, live, archived)
@@ -360,8 +420,9 @@ func (m *monitor) checkLimits(s *Site) {
 func (m *monitor) checkPayloads(s *Site) {
 	for key := range s.rows.Rows[row.PayloadTable] {
 		_, job := s.rows.Rows[row.JobTable][key]
+		_, array := s.rows.Rows[row.ArrayTable][key]
 		guest, _ := s.rows.Rows[row.GuestTable][key].(row.Guest)
-		if !job && guest.Phase != row.GuestPrepared && guest.Phase != row.GuestAccepted {
+		if !job && !array && guest.Phase != row.GuestPrepared && guest.Phase != row.GuestAccepted {
 			m.problem("payload %s at %s belongs to nothing", key, s.Name)
 		}
 	}

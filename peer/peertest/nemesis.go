@@ -73,7 +73,7 @@ func changes(op event.Op) bool {
 	switch op.(type) {
 	case event.SubmitOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.ReserveOp, event.CancelReservationOp:
 		return true
-	case event.ParetoOp, event.QuoteOp, event.StageInOp, event.LookupOp, event.WatchOp, event.CollectOp, event.DiscardOp, event.DecideOp, event.PriceOp:
+	case event.ParetoOp, event.PrioritizeOp, event.PlannedStartsOp, event.QuoteOp, event.StageInOp, event.LookupOp, event.WatchOp, event.CollectOp, event.DiscardOp, event.DecideOp, event.ArchiveOp, event.PriceOp:
 	}
 	return false
 }

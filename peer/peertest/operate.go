@@ -60,7 +60,7 @@ func (s *Script) requeue(args []string) error {
 	}
 	s.world.Force(id)
 	s.world.Ask(site.Name, func(asked event.AskID) event.Event {
-		return event.Requeue{Asked: asked, Job: id, User: "root", Admin: true}
+		return event.Requeue{Asked: asked, Job: id, Force: true, User: "root", Admin: true}
 	})
 	return nil
 }

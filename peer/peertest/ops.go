@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -43,6 +44,11 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 		return event.WatchResult{Watched: watched}, err
 	case event.ForgetOp:
 		return event.ForgetResult{}, s.Batch.Forget(op.Tag)
+	case event.PrioritizeOp:
+		return event.PrioritizeResult{}, s.Batch.SetPriorities(op.Priorities)
+	case event.PlannedStartsOp:
+		starts, err := s.Batch.PlannedStarts(op.Tags)
+		return event.PlannedStartsResult{Starts: starts}, err
 	case event.CollectOp:
 		return s.collected(op)
 	case event.DiscardOp:
@@ -59,10 +65,28 @@ func (s *Site) do(op event.Op) (event.Result, error) { //nolint:cyclop // one ca
 			return nil, errCallLost
 		}
 		return event.CancelReservationResult{}, s.Batch.CancelReservation(op.Tag)
+	case event.ArchiveOp:
+		return s.ended(op), nil
 	case event.PriceOp:
 		return s.priced(op)
 	}
 	return nil, fmt.Errorf("the call %T is unknown", op)
+}
+
+// ended looks jobs up in the archive, and elements that an array which has ended never made jobs of.
+func (s *Site) ended(op event.ArchiveOp) (result event.ArchiveResult) {
+	for _, id := range op.Jobs {
+		job, ok := s.Archived(id)
+		for array, stored := range s.archive {
+			if !ok && stored.Array != nil && array < id {
+				job, ok = stored.AsElement(int(id - array - 1)) //nolint:gosec // the array is before it
+			}
+		}
+		if ok {
+			result.Ended = append(result.Ended, event.EndedOf(&job))
+		}
+	}
+	return result
 }
 
 func (s *Site) reserved(op event.ReserveOp) (event.Result, error) {
@@ -85,7 +109,7 @@ func (s *Site) priced(op event.PriceOp) (event.Result, error) {
 
 func (s *Site) submitted(op event.SubmitOp) (event.Result, error) {
 	s.world.monitor.submitted(s, op.Job)
-	if op.Job.Guest && op.Job.Spec.StageIn > 0 && !s.supplied[op.Job.Tag] {
+	if op.Job.Supplied() && !s.supplied[op.Job.Tag] {
 		s.world.monitor.problem("site %s submits %v without its files", s.Name, op.Job.Tag)
 	}
 	delete(s.supplied, op.Job.Tag) // the shell removes them, or may have
@@ -122,6 +146,9 @@ func (s *Site) collected(op event.CollectOp) (event.Result, error) {
 	return event.CollectResult{}, nil
 }
 
+// NotShared is a directory that is another one at each site, whatever they say.
+const NotShared = "/notshared"
+
 // stagedIn fetches the files of a guest. Its origin must be there, and must have given the job away.
 func (s *Site) stagedIn(op event.StageInOp) (event.Result, error) {
 	from := s.world.Site(op.From)
@@ -133,6 +160,9 @@ func (s *Site) stagedIn(op event.StageInOp) (event.Result, error) {
 			return nil, errors.New(refusal.Reason)
 		}
 		return event.StageInResult{Failed: refusal.Reason}, nil
+	}
+	if len(op.Dirs) > 0 && strings.HasPrefix(op.Dirs[0], NotShared+"/") {
+		return event.StageInResult{Refused: "it is another directory"}, nil
 	}
 	if s.supplied == nil {
 		s.supplied = map[protocol.Tag]bool{}

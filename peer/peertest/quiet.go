@@ -22,6 +22,9 @@ func (w *World) Quiet() (busy string) {
 		}
 	}
 	for _, s := range w.sites {
+		for _, a := range rowsAs[row.Array](s.rows.Rows[row.ArrayTable]) {
+			out = append(out, fmt.Sprintf("array %v of %s has not ended: pending %v, hold %q, waits for %v", a.ID(), s.Name, a.Pending, a.Job.Wants().Hold, a.Job.Wants().Dependency))
+		}
 		for _, g := range s.rows.Guests() {
 			if g.Phase == row.GuestPrepared || g.Phase == row.GuestAccepted {
 				out = append(out, fmt.Sprintf("guest %v of %s at %s is %s at epoch %d", g.Spec.Job, g.Origin, s.Name, g.Phase, g.Epoch))
@@ -49,19 +52,27 @@ func (w *World) RunUntilQuiet(within protocol.Duration) (busy string) {
 
 // End is how an acknowledged job ended, and how often it was started.
 type End struct {
-	Job     protocol.JobID
-	State   protocol.State
-	Starts  int
-	Requeue bool
+	Job      protocol.JobID
+	State    protocol.State
+	Starts   int
+	Restarts int // that its origin has wanted
+	Requeue  bool
 }
 
 // Ends are the ends of all acknowledged jobs, by id. State is zero for a job
 // that has not ended.
 func (w *World) Ends() []End {
 	var out []End
-	for _, id := range slices.Sorted(maps.Keys(w.monitor.acked)) {
+	jobs := maps.Clone(w.monitor.acked)
+	for id := range w.monitor.ends { // elements of arrays are not acknowledged one by one
+		jobs[id] = ""
+	}
+	for _, id := range slices.Sorted(maps.Keys(jobs)) {
+		if w.monitor.arrays[id] != 0 {
+			continue
+		}
 		out = append(out, End{
-			Job: id, State: w.monitor.ends[id], Starts: len(w.monitor.starts[id]), Requeue: w.monitor.requeue[id],
+			Job: id, State: w.monitor.ends[id], Starts: len(w.monitor.starts[id]), Restarts: w.monitor.restarts[id], Requeue: w.monitor.requeue[id],
 		})
 	}
 	return out

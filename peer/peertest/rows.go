@@ -18,6 +18,12 @@ func (r Rows) Job(id protocol.JobID) (row.Job, bool) {
 	return row, ok
 }
 
+// Array is a job array of this origin.
+func (r Rows) Array(id protocol.JobID) (row.Array, bool) {
+	row, ok := r.Rows[row.ArrayTable][jobKey(id)].(row.Array)
+	return row, ok
+}
+
 // Guests are the jobs of other origins and their tombstones, by id.
 func (r Rows) Guests() []row.Guest { return rowsAs[row.Guest](r.Rows[row.GuestTable]) }
 

@@ -24,9 +24,9 @@ import (
 //	map b origin=a account=phys as_account=guest
 //	                           puts a rule of what accounts, partitions and QOS mean at site b before others
 //	submit a cpus=2 time=60s run=40s name=x
-//	                           also n= user= exit= sites=b,c key= power= account= partition= qos= requeue fail refuse
+//	                           also n= user= exit= sites=b,c key= power= account= partition= qos= array=0-9%2 requeue fail refuse
 //	quote a cpus=2 time=60s    asks what the job would be quoted
-//	cancel a a1                job a1 is the first of site a
+//	cancel a a1 [0-3]          job a1 is the first of site a; of an array all or these elements
 //	deliver a->b [kind]        the oldest message of a wire; also drop, duplicate
 //	deliver-all                until no message is left
 //	advance 30s

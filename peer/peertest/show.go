@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
 	peerv1 "github.com/switchyard-hpc/switchyard/protocol/peer/v1"
 )
 
@@ -53,7 +54,7 @@ func (s *Script) showWires() {
 }
 
 func (s *Script) showRows(site *Site) {
-	for _, table := range []row.Table{row.JobTable, row.GuestTable, row.RunTable} {
+	for _, table := range []row.Table{row.ArrayTable, row.JobTable, row.GuestTable, row.RunTable} {
 		for _, key := range slices.Sorted(maps.Keys(site.rows.Rows[table])) {
 			s.out = append(s.out, "  "+s.world.scribe.record(row.Record{Table: table, Key: key, Row: site.rows.Rows[table][key]}))
 		}
@@ -74,7 +75,7 @@ func (s *Script) showAnswer(site *Site, question func(event.AskID) event.Event) 
 			s.out = append(s.out, fmt.Sprintf("  %s %s%s, %d of %d CPUs busy, jobs of it here %d, of ours there %d%s",
 				v.Site, v.Link, because(v.Reason), v.Busy, v.CPUs, v.GuestJobs, v.SentJobs, gains(v)))
 		}
-	case view.Submitted, view.Done, view.Refusal, view.TestSubmitResult, view.Job, view.RunHistory, view.Recovery, nil:
+	case view.Submitted, view.Done, view.Refusal, view.TestSubmitResult, view.Job, view.RunHistory, view.Recovery, view.Shares, nil:
 		return fmt.Errorf("%s does not answer", site.Name)
 	}
 	return nil
@@ -92,7 +93,11 @@ func gains(v view.Site) (text string) {
 }
 
 func (c *scribe) view(v view.Job) string {
-	text := fmt.Sprintf("%s %s %v%s", c.job(v.ID), v.Name, v.State, because(v.Reason))
+	name := c.job(v.ID)
+	if v.Array != nil {
+		name = fmt.Sprintf("%s [%v]", c.job(v.Array.ID), protocol.Array{Indexes: v.Array.Elements, Throttle: v.Array.Throttle})
+	}
+	text := fmt.Sprintf("%s %s %v%s", name, v.Name, v.State, because(v.Reason))
 	text += fmt.Sprintf(", epoch %d at %s", v.Epoch, cmp.Or(string(v.Site), "no site"))
 	if v.Guest {
 		text += ", guest of " + string(v.Origin)

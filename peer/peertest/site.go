@@ -57,6 +57,7 @@ type Site struct {
 	life    uint64     // how often it has been started
 	rows    Rows
 	archive map[protocol.JobID]view.Job
+	earlier []view.Job       // runs after which jobs were requeued, and runs of guests before their last ones
 	wake    protocol.Instant // of the site's clock
 
 	uncommitted []event.Ready
@@ -135,13 +136,23 @@ func (s *Site) Up() bool { return s.peer != nil }
 // Rows are the site's committed rows. Change nothing in them.
 func (s *Site) Rows() Rows { return s.rows }
 
-// Finished are the finished jobs of the site's archive, by id.
-func (s *Site) Finished() (out []view.Job) {
+// Finished are the finished jobs of the site in its archive, by id.
+func (s *Site) Finished() []view.Job { return s.archived(false) }
+
+// FinishedGuests are the jobs of other sites in its archive, by id.
+func (s *Site) FinishedGuests() []view.Job { return s.archived(true) }
+
+func (s *Site) archived(guest bool) (out []view.Job) {
 	for _, id := range slices.Sorted(maps.Keys(s.archive)) {
-		out = append(out, s.archive[id])
+		if s.archive[id].Guest == guest {
+			out = append(out, s.archive[id])
+		}
 	}
 	return out
 }
+
+// Runs are all runs of jobs, and of guests, that have ended here or at partners.
+func (s *Site) Runs() []view.Job { return slices.Concat(s.earlier, s.Finished(), s.FinishedGuests()) }
 
 // Archived is a finished job as the site's archive has it.
 func (s *Site) Archived(id protocol.JobID) (view.Job, bool) {
@@ -204,6 +215,7 @@ func (s *Site) commit() {
 			s.world.monitor.recorded(s, rec)
 			s.put(rec)
 		}
+		s.world.monitor.checkPlaced(s, ready.Records)
 	}
 	for _, ready := range batch {
 		s.release(ready)
@@ -211,15 +223,25 @@ func (s *Site) commit() {
 }
 
 func (s *Site) put(rec row.Record) {
-	if row, ok := rec.Row.(row.Archived); ok {
-		s.archive[row.View.ID] = row.View
-		return
+	switch ended := rec.Row.(type) {
+	case row.Archived:
+		if before, ok := s.archive[ended.View.ID]; ok && before.Epoch != ended.View.Epoch {
+			before.Earlier = true
+			s.earlier = append(s.earlier, before)
+		}
+		s.archive[ended.View.ID] = ended.View
+	case row.EarlierRun:
+		s.earlier = append(s.earlier, ended.View)
+	default:
+		s.rows.Commit(rec)
 	}
-	s.rows.Commit(rec)
 }
 
 func (s *Site) release(ready event.Ready) {
 	for _, m := range ready.Messages {
+		if s.world.Sent != nil {
+			s.world.Sent(s.Name, m)
+		}
 		s.world.monitor.sent(s, m.Body)
 		s.world.send(s, m)
 	}

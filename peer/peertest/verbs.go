@@ -24,7 +24,9 @@ func (s *Script) submit(args []string) error {
 	}
 	var jobs []protocol.Job
 	for range w.n {
-		jobs = append(jobs, w.plan.Job(w.spec))
+		job := w.plan.Job(w.spec)
+		job.Array = w.array
+		jobs = append(jobs, job)
 	}
 	s.world.Submit(site.Name, w.user, w.key, jobs...)
 	return nil
@@ -52,6 +54,8 @@ type wanted struct {
 	user string
 	key  string
 	n    int
+
+	array *protocol.Array
 }
 
 func readJob(args []string) (wanted, error) {
@@ -101,6 +105,10 @@ func (w *wanted) read(key, value string) (err error) {
 
 func (w *wanted) readMark(key, value string) error {
 	switch key {
+	case "array":
+		array, err := protocol.ParseArray(value)
+		w.array = &array
+		return err
 	case "account":
 		w.spec.Account = value
 	case "partition":
@@ -183,11 +191,17 @@ func (s *Script) mapAssociation(args []string) error {
 }
 
 func (s *Script) cancel(args []string) error {
-	site, id, err := s.siteAndJob(args)
+	site, id, err := s.siteAndJob(args[:min(2, len(args))]) //nolint:mnd // the third are elements
 	if err != nil {
 		return err
 	}
-	s.world.Cancel(site.Name, id)
+	name := protocol.JobName{Job: id}
+	if len(args) > 2 { //nolint:mnd // as above
+		if name.Elements, err = protocol.ParseIndexes(args[2]); err != nil {
+			return err
+		}
+	}
+	s.world.CancelElements(site.Name, name)
 	return nil
 }
 

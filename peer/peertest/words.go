@@ -63,14 +63,14 @@ func (c *scribe) step(site protocol.SiteName, ev event.Event, ready event.Ready)
 // idle says whether an event is not worth a line when nothing comes of it.
 func idle(ev event.Event) bool {
 	switch ev := ev.(type) {
-	case event.Tick, event.DigestSeen, event.AskQueue, event.AskSites, event.AskJob, event.AskOutput, event.AskRunHistory, event.AskRecovery:
+	case event.Tick, event.DigestSeen, event.AskQueue, event.AskSites, event.AskShares, event.AskJob, event.AskOutput, event.AskRunHistory, event.AskRecovery:
 		return true
 	case event.CallDone:
 		switch ev.Result.(type) { //nolint:gochecksumtype // something comes of all others
 		case event.ForgetResult, event.DiscardResult:
 			return true
 		}
-	case event.MessageIn, event.Connected, event.Disconnected, event.MemberSeen, event.Submit, event.Cancel, event.Requeue, event.Recover, event.TestSubmit, event.Reconfigure, event.SetPartners, event.ChangePrices, event.ClockSet:
+	case event.MessageIn, event.Connected, event.Disconnected, event.MemberSeen, event.Submit, event.Cancel, event.SetHold, event.SetDrain, event.Update, event.Requeue, event.Recover, event.TestSubmit, event.Reconfigure, event.SetPartners, event.ChangePrices, event.ClockSet:
 	}
 	return false
 }
@@ -92,8 +92,20 @@ func (c *scribe) event(ev event.Event) string { //nolint:cyclop // one case for 
 		return fmt.Sprintf("asked to submit %d jobs", len(ev.Jobs))
 	case event.Cancel:
 		return "asked to cancel " + c.job(ev.Job)
+	case event.SetHold:
+		if ev.Hold {
+			return "asked to hold " + c.job(ev.Job)
+		}
+		return "asked to release " + c.job(ev.Job)
+	case event.SetDrain:
+		if ev.Scope == "" {
+			return fmt.Sprintf("asked to resume %s", ev.Site)
+		}
+		return fmt.Sprintf("asked to drain %s (%s)", ev.Site, ev.Scope)
+	case event.Update:
+		return "asked to change " + c.job(ev.Job) + ": " + ev.Change.String()
 	case event.Requeue:
-		return "asked to requeue " + c.job(ev.Job) + " by force"
+		return "asked to requeue " + c.job(ev.Job) + marks("by force", ev.Force)
 	case event.Recover:
 		return "an operator lets this store go on"
 	case event.Reconfigure:
@@ -108,7 +120,7 @@ func (c *scribe) event(ev event.Event) string { //nolint:cyclop // one case for 
 		return fmt.Sprintf("sees site %s number %d", ev.Site, ev.Number)
 	case event.Tick:
 		return "tick"
-	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskRunHistory, event.AskRecovery, event.ClockSet:
+	case event.TestSubmit, event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskShares, event.AskRunHistory, event.AskRecovery, event.ClockSet:
 	}
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", ev), "event."))
 }
@@ -117,6 +129,10 @@ func (c *scribe) record(rec row.Record) string {
 	switch row := rec.Row.(type) {
 	case row.Job:
 		return "job " + c.jobRow(row)
+	case row.Array:
+		e := row.Ended
+		return fmt.Sprintf("array %s of %v, pending %v, ended %d%s", c.job(row.ID()), row.Asked, row.Pending,
+			e.Completed+e.Failed+e.Cancelled+e.Timeout+e.NodeFail, because(row.Cancelled.String()))
 	case row.Guest:
 		return fmt.Sprintf("guest %s:%d %s%s", c.job(row.Spec.Job), row.Epoch, row.Phase,
 			marks("recalled", row.Recalled, "cancel", row.Cancel, "fenced", row.Fenced))
@@ -125,13 +141,15 @@ func (c *scribe) record(rec row.Record) string {
 			marks("withdraw", row.Withdraw, "kill", row.Kill), because(row.Reason))
 	case row.Archived:
 		return fmt.Sprintf("archive %s %v%s", c.job(row.View.ID), row.View.State, because(row.View.Reason))
-	case row.Payload, row.Site, row.Generation, row.Partner, row.Dedup, row.Application, row.Executions:
+	case row.EarlierRun:
+		return fmt.Sprintf("earlier run %s:%d %v%s", c.job(row.View.ID), row.View.Epoch, row.View.State, because(row.View.Reason))
+	case row.Payload, row.Site, row.Generation, row.Partner, row.Dedup, row.Application, row.Executions, row.Use:
 		return ""
 	}
 	switch rec.Table {
-	case row.JobTable, row.GuestTable, row.RunTable:
+	case row.JobTable, row.ArrayTable, row.GuestTable, row.RunTable:
 		return fmt.Sprintf("%s %s deleted", rec.Table, c.key(rec.Key))
-	case row.PayloadTable, row.DedupTable, row.SiteTable, row.GenerationTable, row.PartnerTable, row.ApplicationTable, row.ExecutionTable, row.ArchiveTable:
+	case row.PayloadTable, row.DedupTable, row.SiteTable, row.GenerationTable, row.PartnerTable, row.ApplicationTable, row.ExecutionTable, row.UseTable, row.ArchiveTable, row.EarlierTable:
 	}
 	return ""
 }

@@ -38,6 +38,12 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one lin
 	case protocol.Watermark:
 		return fmt.Sprintf("%s change %d, has seen change %d%s", m.Kind(), m.Life.Generation, m.Seen.Generation,
 			marks("twin", m.Twin.Boot != 0, "overlapped", m.Overlapped))
+	case protocol.PlannedStarts:
+		parts := make([]string, len(m.Starts))
+		for i, s := range m.Starts {
+			parts[i] = fmt.Sprintf("%s in %v", c.tag(s.Tag), s.Wait)
+		}
+		return m.Kind() + " " + strings.Join(parts, ", ")
 	case protocol.StatusAck:
 		return fmt.Sprintf("%s %s seq %d", m.Kind(), c.tag(m.Tag), m.Seq)
 	case protocol.Result:
@@ -64,6 +70,16 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one lin
 		return m.Kind() + " " + c.tag(m.Tag)
 	case protocol.UnknownJob:
 		return m.Kind() + " " + c.tag(m.Tag)
+	case protocol.OutcomeQuery:
+		return m.Kind() + " " + c.job(m.Job)
+	case protocol.JobOutcome:
+		return fmt.Sprintf("%s %s %v", m.Kind(), c.job(m.Job), m.State)
+	case protocol.UseReport:
+		parts := make([]string, len(m.Uses))
+		for i, u := range m.Uses {
+			parts[i] = fmt.Sprintf("%s@%s %v", u.User, u.Origin, protocol.Duration(u.Amount))
+		}
+		return m.Kind() + " " + strings.Join(parts, ", ")
 	}
 	return m.Kind()
 }
@@ -143,6 +159,10 @@ func (c *scribe) op(op event.Op) string { //nolint:cyclop // one line for each k
 		return "watch"
 	case event.ForgetOp:
 		return "forget " + c.tag(op.Tag)
+	case event.PrioritizeOp:
+		return fmt.Sprintf("prioritize %d", len(op.Priorities))
+	case event.PlannedStartsOp:
+		return fmt.Sprintf("planned starts of %d", len(op.Tags))
 	case event.CollectOp:
 		return fmt.Sprintf("collect %s from %s", c.tag(op.Tag), op.From)
 	case event.DiscardOp:
@@ -155,6 +175,8 @@ func (c *scribe) op(op event.Op) string { //nolint:cyclop // one line for each k
 		return "reserve " + c.tag(op.Hold.Tag) + " from " + op.Hold.Start.Time().Format("15:04:05.000")
 	case event.CancelReservationOp:
 		return "release " + c.tag(op.Tag)
+	case event.ArchiveOp:
+		return fmt.Sprintf("look %d jobs up in the archive", len(op.Jobs))
 	case event.PriceOp:
 		return "price of " + op.Area
 	}
@@ -187,6 +209,10 @@ func (c *scribe) result(r event.Result) string { //nolint:cyclop // one line for
 		return "watched " + c.changes(r.Watched.Changes)
 	case event.ForgetResult:
 		return "forgotten"
+	case event.PrioritizeResult:
+		return "prioritized"
+	case event.PlannedStartsResult:
+		return fmt.Sprintf("%d planned starts", len(r.Starts))
 	case event.CollectResult:
 		if r.Gone {
 			return "gone"
@@ -205,6 +231,8 @@ func (c *scribe) result(r event.Result) string { //nolint:cyclop // one line for
 		return "reserved from " + r.Start.Time().Format("15:04:05.000")
 	case event.CancelReservationResult:
 		return "released"
+	case event.ArchiveResult:
+		return fmt.Sprintf("found %d jobs in the archive", len(r.Ended))
 	case event.PriceResult:
 		return fmt.Sprintf("priced %d slots", len(r.Prices.Slots))
 	}
@@ -258,7 +286,7 @@ func (c *scribe) reply(r view.Reply) string {
 		return strings.Join(parts, "; ")
 	case view.TestSubmitResult:
 		return quoted(r)
-	case view.Job, view.Queue, view.Sites, view.RunHistory, view.Recovery:
+	case view.Job, view.Queue, view.Sites, view.RunHistory, view.Recovery, view.Shares:
 	}
 	return fmt.Sprintf("%T", r)
 }

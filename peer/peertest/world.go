@@ -32,6 +32,8 @@ type World struct {
 
 	// Journal, when set, receives a line for every step and every message.
 	Journal func(line string)
+	// Sent, when set, gets every message that a site sends, whatever becomes of it.
+	Sent func(from protocol.SiteName, m event.Outgoing)
 	// Facts, when set, receives every log event, in the step that makes it.
 	Facts func(at protocol.SiteName, fact event.LogEvent)
 	// Step makes the steps of all peers; [New] sets [peer.Peer.Step].
@@ -165,7 +167,22 @@ func (w *World) Submit(site protocol.SiteName, user, key string, jobs ...protoco
 
 // Cancel asks for a job's end, as root.
 func (w *World) Cancel(site protocol.SiteName, job protocol.JobID) event.AskID {
-	return w.Ask(site, func(asked event.AskID) event.Event { return event.Cancel{Asked: asked, Job: job, Admin: true} })
+	return w.CancelElements(site, protocol.JobName{Job: job})
+}
+
+// CancelElements asks for the end of a job, of an array, or of some elements of one, as root.
+func (w *World) CancelElements(site protocol.SiteName, name protocol.JobName) event.AskID {
+	return w.Ask(site, func(asked event.AskID) event.Event {
+		return event.Cancel{Asked: asked, Job: name.Job, Elements: name.Elements, Admin: true}
+	})
+}
+
+// CancelThere asks a site for the end of a job of another one, as the account that has it there if a user submitted it.
+func (w *World) CancelThere(site protocol.SiteName, job protocol.JobID, user string) event.AskID {
+	return w.Ask(site, func(asked event.AskID) event.Event {
+		name, _ := account(user) // one without an account has no job there
+		return event.Cancel{Asked: asked, Job: job, User: name}
+	})
 }
 
 // Force notes that an operator accepts that a job may start again.

@@ -1,0 +1,110 @@
+package peertest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// checkPlaced sees that a job is neither held when its origin places it, nor before what it depends on has come about. It
+// compares the row with what has really started and ended, not with what the row says of that. After a start the row may have other
+// conditions, which came too late.
+func (m *monitor) checkPlaced(s *Site, records []row.Record) {
+	for _, rec := range records {
+		stored, ok := rec.Row.(row.Job)
+		tag := stored.Tag()
+		if !ok || stored.Phase == row.JobInGridQueue || stored.Phase == row.JobEnding || m.placed[tag] || m.older {
+			continue
+		}
+		m.placed[tag] = true
+		if hold := stored.Wants().Hold; hold != "" {
+			m.problem("%v is placed at %q and held (%s)", tag, stored.Site, hold)
+		}
+		if unmet := m.unmet(s, &stored); unmet != "" {
+			m.problem("%v is placed at %q and waits: %s", tag, stored.Site, unmet)
+		}
+	}
+}
+
+// unmet is what a job still waits for; empty: it may start as far as other jobs matter.
+func (m *monitor) unmet(s *Site, j *row.Job) string {
+	d := j.Wants().Dependency
+	if d == nil {
+		return ""
+	}
+	var unmet []string
+	for _, t := range d.Terms {
+		if why := m.unmetTerm(s, j, t); why != "" {
+			unmet = append(unmet, why)
+		}
+	}
+	if d.Any && len(unmet) < len(d.Terms) {
+		return ""
+	}
+	return strings.Join(unmet, ", ")
+}
+
+func (m *monitor) unmetTerm(s *Site, j *row.Job, t protocol.DependencyTerm) string {
+	state := cmp.Or(m.ends[t.Job], m.arrays[t.Job], m.never[t.Job]) // 0: it has not ended
+	met := false
+	switch starts := m.starts[t.Job]; t.Kind {
+	case protocol.Singleton:
+		if first := firstNamed(s, j); first != 0 {
+			return fmt.Sprintf("%s, and %v is older", t.Kind, first)
+		}
+		return ""
+	case protocol.After:
+		met = state != 0
+		if len(starts) > 0 {
+			met = starts[0].at.Add(t.Delay) <= m.world.now
+		}
+	case protocol.AfterAny:
+		met = state != 0
+	case protocol.AfterOK:
+		met = state == protocol.Completed
+	case protocol.AfterNotOK:
+		met = state != 0 && state != protocol.Completed
+	case protocol.AfterCorr: // an element has another term in its place
+	}
+	if met {
+		return ""
+	}
+	return fmt.Sprintf("%s:%v, which is %v", t.Kind, t.Job, state)
+}
+
+// firstNamed is the oldest open job or array of the user and the name of a job, or of its array, if that is older; 0: none is.
+func firstNamed(s *Site, j *row.Job) protocol.JobID {
+	own := j
+	if array, ok := s.rows.Array(j.Element.Array); ok {
+		own = &array.Job
+	}
+	var older []protocol.JobID
+	look := func(other *row.Job) {
+		if other.Spec.Job < own.Spec.Job && other.Spec.User == own.Spec.User && other.Spec.Name == own.Spec.Name {
+			older = append(older, other.Spec.Job)
+		}
+	}
+	for _, stored := range s.rows.Jobs() {
+		if stored.Element.Array == 0 {
+			look(&stored)
+		}
+	}
+	for _, stored := range rowsAs[row.Array](s.rows.Rows[row.ArrayTable]) {
+		look(&stored.Job)
+	}
+	if len(older) == 0 {
+		return 0
+	}
+	return slices.Min(older)
+}
+
+// noteNever notes elements of an array that end before they become jobs.
+func (m *monitor) noteNever(array protocol.JobID, elements protocol.Indexes) {
+	for index := range elements.All() {
+		m.never[protocol.Element{Array: array, Index: index}.ID()] = protocol.Cancelled
+	}
+}
