@@ -134,3 +134,54 @@ func TestFilesThatComeBack(t *testing.T) {
 		})
 	}
 }
+
+// TestResultsOfAUserWait: results of jobs of one user that are too many at once come home one after the other, those of others
+// meanwhile.
+func TestResultsOfAUserWait(t *testing.T) {
+	t.Parallel()
+	rows := row.Rows{}
+	rows.Commit(row.Record{Table: row.SiteTable, Key: "site", Row: row.Site{Boot: 3, FirstStart: 1, Incarnation: 1, FirstSeq: 1, NextSeq: 4}})
+	for seq, user := range []string{"ada", "ada", "bob"} {
+		id := protocol.NewJobID(1, uint64(seq)+1)
+		key := fmt.Sprintf("%016d", uint64(id))
+		rows.Commit(row.Record{Table: row.JobTable, Key: key, Row: row.Job{
+			Spec:  protocol.Spec{Request: protocol.Request{Job: id, CPUs: 1, WallTime: protocol.Hour}, User: user, StageOut: true},
+			Phase: row.JobStagingOut, State: protocol.Running, Site: "b", Epoch: 1,
+			Outcome: &protocol.Outcome{State: protocol.Completed, Files: []protocol.File{{Stream: protocol.StageOutArchive, Size: 60}}},
+		}})
+		rows.Commit(row.Record{Table: row.PayloadTable, Key: key, Row: row.Payload{Payload: &protocol.Payload{
+			Script: []byte("#!/bin/sh\n"), Staging: &protocol.Staging{Out: []string{"."}},
+		}}})
+	}
+	cfg := goodConfig()
+	cfg.MaxStaging, cfg.MaxUserStaging = 100, 100
+	c := newCardsOf(t, cfg, rows)
+	calls := map[uint64]event.CallID{} // that bring results home, by job
+	note := func(ready event.Ready) {
+		for _, call := range ready.Calls {
+			if op, collects := call.Op.(event.CollectOp); collects {
+				calls[op.Tag.Job.Seq()] = call.ID
+			}
+		}
+	}
+	pass := func() {
+		for range 10 {
+			c.now = c.now.Add(protocol.Minute)
+			note(c.step(event.Tick{}))
+		}
+	}
+	note(c.first)
+	pass()
+	if len(calls) != 2 || calls[1] == 0 || calls[3] == 0 {
+		t.Fatalf("results are brought home of %v", calls)
+	}
+	waits, _ := c.ask(event.AskJob{Asked: 1, Job: protocol.NewJobID(1, 2)}).(view.Job)
+	if !strings.Contains(waits.Reason, "60 bytes of its user's files are on their way: at most 100 may be at once ([staging] max_user_bytes)") {
+		t.Errorf("the other waits with %q", waits.Reason)
+	}
+	note(c.step(event.CallDone{ID: calls[1], Result: event.CollectResult{}}))
+	pass()
+	if calls[2] == 0 {
+		t.Errorf("results are brought home of %v", calls)
+	}
+}

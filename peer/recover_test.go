@@ -628,3 +628,36 @@ func TestACopiedQueueIsTakenOutFirst(t *testing.T) {
 		t.Errorf("the local scheduler may start jobs: %v, want %v", starts, want)
 	}
 }
+
+// TestLostStoreGivesNoIDAgain: arrays are refused that would take the job IDs of the time to come, so that the store that
+// replaces a lost one gives out none of its IDs.
+func TestLostStoreGivesNoIDAgain(t *testing.T) {
+	t.Parallel()
+	w := guardedSites(t)
+	job := at("a", 1, 20*protocol.Minute)
+	job.Array = &protocol.Array{Indexes: protocol.IndexesOf(99_999)}
+	var last protocol.JobID
+	refused := false
+	for range 100 {
+		asked := w.Submit("a", "ada", "", job)
+		w.Advance(100)
+		if got, ok := w.Site("a").Answer(asked).(view.Submitted); ok {
+			last = protocol.Element{Array: got.Jobs[0], Index: 99_999}.ID()
+		} else if got, ok := w.Site("a").Answer(asked).(view.Refusal); ok {
+			refused = got.Code == view.Unavailable && strings.Contains(got.Reason, "takes 100001 job IDs")
+		}
+	}
+	if last == 0 || !refused {
+		t.Fatalf("10 million IDs are taken at once; the last one is %v", last)
+	}
+	w.Advance(2 * protocol.Hour)
+	w.Crash("a")
+	w.Wipe("a")
+	if err := w.Restart("a"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(protocol.Minute)
+	if id := submit(t, w, at("a", 1, protocol.Minute)); id <= last {
+		t.Errorf("the new store gives out %v, and the old one had come to %v", id, last)
+	}
+}

@@ -1,13 +1,19 @@
 package peer_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/accounting"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -72,4 +78,310 @@ func TestRefusedOffersAreNoReruns(t *testing.T) {
 	if j.given["b"] != 1+reruns {
 		t.Errorf("the job was given to its site %d times, want %d", j.given["b"], 1+reruns)
 	}
+}
+
+// requeued has a job of a start again, and returns the answer.
+func requeued(w *peertest.World, ev event.Requeue) view.Reply {
+	asked := w.Ask("a", func(asked event.AskID) event.Event {
+		ev.Asked = asked
+		return ev
+	})
+	w.Advance(protocol.Second)
+	return w.Site("a").Answer(asked)
+}
+
+// wantRefusal looks for a refusal by its code and a part of its reason.
+func wantRefusal(t *testing.T, got view.Reply, code view.RefusalCode, part string) {
+	t.Helper()
+	if refusal, ok := got.(view.Refusal); !ok || refusal.Code != code || !strings.Contains(refusal.Reason, part) {
+		t.Errorf("answered %+v, want %v with %q", got, code, part)
+	}
+}
+
+// wantStarts compares how often a job was started.
+func wantStarts(t *testing.T, w *peertest.World, id protocol.JobID, want int) {
+	t.Helper()
+	for _, end := range w.Ends() {
+		if end.Job == id && end.Starts != want {
+			t.Errorf("job %v was started %d times, want %d", id, end.Starts, want)
+		}
+	}
+}
+
+// sever cuts the sites a and b off from each other, and rejoin joins them again.
+func sever(w *peertest.World) {
+	for _, one := range [][2]protocol.SiteName{{"a", "b"}, {"b", "a"}} {
+		w.Cut(one[0], one[1])
+		w.Disconnect(one[0], one[1])
+	}
+}
+
+func rejoin(w *peertest.World) {
+	w.Heal("a", "b")
+	w.Heal("b", "a")
+	w.Connect("a", "b")
+}
+
+// TestRequeueRunning: a job that runs, at a partner or here, is ended, and starts again under its ID as one that was restarted.
+// Its end is not reported.
+func TestRequeueRunning(t *testing.T) {
+	t.Parallel()
+	for name, cpus := range map[string]int{"at a partner": 2, "here": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := twoSites(t)
+			job := peertest.Plan{Run: 10 * protocol.Minute}.Job(protocol.Spec{Request: protocol.Request{CPUs: cpus, WallTime: protocol.Hour}})
+			if cpus == 1 {
+				job.Spec.Sites = []protocol.SiteName{"a"}
+			}
+			id := submit(t, w, job)
+			wantJob(t, w, id, protocol.Running, "")
+			w.Advance(5 * protocol.Minute)
+			if got := requeued(w, event.Requeue{Job: id, User: "ada"}); got != (view.Done{}) {
+				t.Fatalf("%+v", got)
+			}
+			restarted(t, w, "a")
+			w.Advance(protocol.Minute)
+			wantJob(t, w, id, protocol.Running, "")
+			if now := shown(w, id); now.Restarts != 1 || len(w.Site("a").Finished()) != 0 {
+				t.Errorf("%d restarts, %d jobs have ended", now.Restarts, len(w.Site("a").Finished()))
+			}
+			w.Advance(15 * protocol.Minute)
+			wantJob(t, w, id, protocol.Completed, "")
+			wantStarts(t, w, id, 2)
+			if ended, _ := w.Site("a").Archived(id); ended.Restarts != 1 || ended.Ran < 9*protocol.Minute {
+				t.Errorf("it ended after %d restarts and ran for %v", ended.Restarts, ended.Ran)
+			}
+		})
+	}
+}
+
+// TestRequeueHeld: a job that is to be held is so when it comes back, and starts again once it is released. An administrator's
+// hold is not released by its user.
+func TestRequeueHeld(t *testing.T) {
+	t.Parallel()
+	for user, reason := range map[string]string{"ada": view.ReasonHeldByUser, "root": view.ReasonHeldByAdmin} {
+		t.Run(user, func(t *testing.T) {
+			t.Parallel()
+			w := twoSites(t)
+			id := submit(t, w, twoCPUs(10*protocol.Minute))
+			requeued(w, event.Requeue{Job: id, Hold: true, User: user, Admin: user == "root"})
+			w.Advance(protocol.Hour)
+			wantJob(t, w, id, protocol.Pending, reason)
+			restarted(t, w, "a")
+			if user == "root" {
+				wantRefusal(t, setHold(w, id, false, "ada", false), view.Denied, "administrator")
+			}
+			setHold(w, id, false, user, user == "root")
+			w.Advance(protocol.Hour)
+			wantJob(t, w, id, protocol.Completed, "")
+			wantStarts(t, w, id, 2)
+		})
+	}
+}
+
+// TestRequeueRefused: what is not requeued, and why.
+func TestRequeueRefused(t *testing.T) {
+	t.Parallel()
+	w := twoSites(t)
+	once := twoCPUs(50 * protocol.Minute)
+	once.NoRequeue = true
+	first := submit(t, w, once)
+	runs := submit(t, w, twoCPUs(50*protocol.Minute))
+	waits := submit(t, w, twoCPUs(protocol.Minute))
+	ask := func(id protocol.JobID, user string) view.Reply {
+		return requeued(w, event.Requeue{Job: id, User: user})
+	}
+	wantRefusal(t, ask(first, "ada"), view.Unavailable, "--no-requeue")
+	wantRefusal(t, ask(waits, "ada"), view.Unavailable, "it is PENDING")
+	wantRefusal(t, ask(runs, "bob"), view.Denied, "ada")
+	wantRefusal(t, ask(runs+1000, "ada"), view.NotFound, "")
+	sever(w)
+	if got := ask(runs, "ada"); got != (view.Done{}) {
+		t.Errorf("%+v", got)
+	}
+	wantRefusal(t, ask(runs, "ada"), view.Unavailable, "being requeued")
+	w.Cancel("a", runs)
+	wantRefusal(t, ask(runs, "ada"), view.Unavailable, "being cancelled")
+}
+
+// TestRequeueOfUnreachable: a job at a site that is not reached does not start elsewhere before that site has ended it, and
+// can be cancelled meanwhile.
+func TestRequeueOfUnreachable(t *testing.T) {
+	t.Parallel()
+	for name, cancel := range map[string]bool{"requeued": false, "cancelled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := twoSites(t)
+			job := peertest.Plan{Run: 50 * protocol.Minute}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "x"})
+			submit(t, w, at("a", 1, 20*protocol.Minute)) // all that a has, for a while
+			id := submit(t, w, job)
+			if stored, _ := w.Site("a").Rows().Job(id); stored.Site != "b" || stored.State != protocol.Running {
+				t.Fatalf("it is %v at %q", stored.State, stored.Site)
+			}
+			sever(w)
+			requeued(w, event.Requeue{Job: id, User: "ada"})
+			w.Advance(25 * protocol.Minute)
+			wantJob(t, w, id, protocol.Running, view.ReasonUnreachable)
+			wantStarts(t, w, id, 1)
+			if cancel {
+				w.Cancel("a", id)
+			}
+			rejoin(w)
+			w.Advance(2 * protocol.Hour)
+			if cancel {
+				wantJob(t, w, id, protocol.Cancelled, "killed")
+				wantStarts(t, w, id, 1)
+				return
+			}
+			wantJob(t, w, id, protocol.Completed, "")
+			wantStarts(t, w, id, 2)
+		})
+	}
+}
+
+// TestRequeueElements: elements of an array that run start again, by name or all together; elements that wait do not.
+func TestRequeueElements(t *testing.T) {
+	t.Parallel()
+	w := twoSites(t)
+	job := peertest.Plan{Run: 10 * protocol.Minute}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}})
+	job.Array = &protocol.Array{Indexes: protocol.IndexesOf(0, 1, 2, 3), Throttle: 2}
+	array := submit(t, w, job)
+	restarts := func() (counts [4]int) {
+		for i := range counts {
+			counts[i] = shown(w, protocol.Element{Array: array, Index: i}.ID()).Restarts
+		}
+		return counts
+	}
+	wantRefusal(t, requeued(w, event.Requeue{Job: array, Elements: protocol.IndexesOf(9), User: "ada"}), view.NotFound, "no elements 9")
+	wantRefusal(t, requeued(w, event.Requeue{Job: array, Elements: protocol.IndexesOf(3), User: "ada"}), view.Unavailable, "PENDING")
+	wantRefusal(t, requeued(w, event.Requeue{Job: array, User: "bob"}), view.Denied, "ada")
+	for _, tt := range []struct {
+		ask  event.Requeue
+		want [4]int
+	}{
+		{event.Requeue{Job: protocol.Element{Array: array, Index: 1}.ID()}, [4]int{0, 1}},
+		{event.Requeue{Job: array, Elements: protocol.IndexesOf(0, 3)}, [4]int{1, 1}},
+		{event.Requeue{Job: array}, [4]int{2, 2}},
+	} {
+		tt.ask.User = "ada"
+		if got := requeued(w, tt.ask); got != (view.Done{}) {
+			t.Fatalf("%+v: %+v", tt.ask, got)
+		}
+		w.Advance(protocol.Minute)
+		if got := restarts(); got != tt.want {
+			t.Errorf("%+v: restarts %v, want %v", tt.ask, got, tt.want)
+		}
+	}
+	w.Advance(2 * protocol.Hour)
+	if ended, ok := w.Site("a").Archived(array); !ok || ended.Array.Completed != 4 {
+		t.Errorf("the array: %+v", ended.Array)
+	}
+	wantStarts(t, w, protocol.Element{Array: array, Index: 0}.ID(), 3)
+	if err := w.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRunsOfRequeuedJobsAreKept: a run after which its job is placed again is in the archives of the site that ran it and of its
+// origin, with what it used, drew and cost, and their statements and sums agree.
+func TestRunsOfRequeuedJobsAreKept(t *testing.T) {
+	t.Parallel()
+	type run struct {
+		site  protocol.SiteName
+		state protocol.State
+		ran   protocol.Duration
+	}
+	for name, c := range map[string]struct {
+		sites []protocol.SiteName
+		plan  peertest.Plan
+		again bool // requeued by its user once it has run for five minutes
+		want  []run
+	}{
+		"at home":                     {[]protocol.SiteName{"a"}, peertest.Plan{Run: 10 * protocol.Minute}, true, []run{{"a", protocol.Cancelled, 5 * protocol.Minute}, {"a", protocol.Completed, 10 * protocol.Minute}}},
+		"at a partner":                {[]protocol.SiteName{"b"}, peertest.Plan{Run: 10 * protocol.Minute}, true, []run{{"b", protocol.Cancelled, 5 * protocol.Minute}, {"b", protocol.Completed, 10 * protocol.Minute}}},
+		"when its node fails there":   {[]protocol.SiteName{"b"}, peertest.Plan{Run: 10 * protocol.Minute, NodeFail: true}, false, slices.Repeat([]run{{"b", protocol.NodeFail, 10 * protocol.Minute}}, 11)},
+		"when its node fails at home": {[]protocol.SiteName{"a"}, peertest.Plan{Run: 10 * protocol.Minute, NodeFail: true}, false, slices.Repeat([]run{{"a", protocol.NodeFail, 10 * protocol.Minute}}, 11)},
+		"once, without a requeue":     {[]protocol.SiteName{"b"}, peertest.Plan{Run: 10 * protocol.Minute}, false, []run{{"b", protocol.Completed, 10 * protocol.Minute}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			priced := func(cfg *rules.Config) {
+				cfg.Area, cfg.Power = "zone", 1_000
+				cfg.Tariff = localsched.Tariff{CPUHour: 6 * protocol.Unit, Currency: "EUR"}
+			}
+			var sites []peertest.SiteOptions
+			for _, name := range []protocol.SiteName{"a", "b"} {
+				free := peertest.HourlyPrices("EUR", make([]int64, 60)...) // with a price for energy the power is part of the tariff
+				sites = append(sites, peertest.SiteOptions{Name: name, Capacity: protocol.Capacity{CPUs: 4, Nodes: 4}, Prices: free, Config: priced})
+			}
+			w, err := peertest.New(peertest.Options{Seed: 1, Faults: gentle(), Sites: sites})
+			if err != nil {
+				t.Fatal(err)
+			}
+			job := c.plan.Job(protocol.Spec{Request: protocol.Request{CPUs: 2, WallTime: protocol.Hour}, Sites: c.sites})
+			job.Spec.Requeue = c.plan.NodeFail
+			id := submit(t, w, job)
+			if c.again {
+				started := shown(w, id).Started
+				w.Advance(started.Add(5 * protocol.Minute).Sub(w.Now()))
+				requeued(w, event.Requeue{Job: id, User: "ada"})
+				restarted(t, w, "a")
+				restarted(t, w, "b")
+			}
+			if busy := w.RunUntilQuiet(protocol.Day); busy != "" || w.Err() != nil {
+				t.Fatal(busy, w.Err())
+			}
+			home, there := w.Site("a").Runs(), w.Site("b").Runs()
+			slices.SortFunc(home, func(x, y view.Job) int { return cmp.Compare(x.Epoch, y.Epoch) })
+			var got []run
+			for i := range home {
+				one := &home[i]
+				got = append(got, run{one.Site, one.State, one.Ran})
+				if last := i == len(home)-1; one.Earlier == last || one.ID != id || one.Started == 0 || one.Ended < one.Started {
+					t.Errorf("run %d of %d: %+v", i, len(home), one)
+				}
+				cost, currency := one.Billed()
+				if want := int64(one.Ran) * 2 * 6 * int64(protocol.Unit) / int64(protocol.Hour); currency != "EUR" || int64(cost)-want > 1 || want > int64(cost) { // it is rounded up
+					t.Errorf("run %d of %v is billed %v", i, one.Ran, cost.TextIn(currency))
+				}
+				if one.UsedEnergy() != int64(one.Ran)*2 {
+					t.Errorf("run %d of %v drew %d mJ", i, one.Ran, one.UsedEnergy())
+				}
+			}
+			for i := range got {
+				if late := got[i].ran - c.want[min(i, len(c.want)-1)].ran; late > 0 && late < 10*protocol.Second { // until the request comes
+					got[i].ran -= late
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("the runs are\n%v, want\n%v", got, c.want)
+			}
+			month := accounting.MonthOf(w.Now())
+			statement := accounting.NewStatement("b", "a", month, w.Now(), there)
+			if disputes := statement.Compare(home); len(disputes) > 0 {
+				t.Errorf("the statement of b is disputed: %+v", disputes)
+			}
+			theirs := accounting.NewStatement("a", "b", month, w.Now(), home)
+			if fmt.Sprint(theirs.Totals()) != fmt.Sprint(statement.Totals()) || c.sites[0] == "b" && len(statement.Lines) != len(c.want) {
+				t.Errorf("the totals are %+v and %+v", theirs.Totals(), statement.Totals())
+			}
+			if c.sites[0] == "b" && !slices.Equal(usageOf(t, home), usageOf(t, there)) {
+				t.Errorf("usage is %+v and %+v", usageOf(t, home), usageOf(t, there))
+			}
+		})
+	}
+}
+
+// usageOf adds up runs by the site that ran them and their states.
+func usageOf(t *testing.T, runs []view.Job) []view.UsageLine {
+	t.Helper()
+	sums, err := accounting.NewSums([]string{"site", "state", "user"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range runs {
+		sums.Add(&runs[i])
+	}
+	return sums.Usage().Lines
 }
