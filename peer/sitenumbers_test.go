@@ -167,3 +167,44 @@ func TestAPartnersNumberIsItsFirstHolders(t *testing.T) {
 		t.Errorf("b and c with each other's numbers: the links are %s", got)
 	}
 }
+
+// TestDependencyOnAClaimedNumber: a partner that comes with the site number of another one, and is barred for that, does not
+// get the questions about the other one's jobs, nor keeps its answers from being believed.
+func TestDependencyOnAClaimedNumber(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		c := newCards(t, row.Rows{})
+		c.show("b", 2, peertest.Epoch-100)
+		c.show("c", 3, peertest.Epoch-100)
+		if restart {
+			c = newCards(t, c.rows)
+		}
+		c.show("b", 3, peertest.Epoch-200)
+		c.show("c", 3, peertest.Epoch-100)
+		awaited := protocol.NewJobID(3, 7)
+		job := waitsFor(t, "afterok:"+awaited.String(), false)
+		job.Spec.CPUs = 1
+		ready := c.step(event.Submit{Asked: 99, User: "ada", Jobs: []protocol.Job{job}})
+		asked := map[protocol.SiteName]bool{}
+		for _, out := range ready.Messages {
+			if query, ok := out.Body.(protocol.OutcomeQuery); ok && query.Job == awaited {
+				asked[out.To] = true
+			}
+		}
+		submitted, ok := ready.Answers[0].Reply.(view.Submitted)
+		if !ok || !asked["c"] || asked["b"] {
+			t.Fatalf("after a restart: %t: asked %v, answered %+v", restart, asked, ready.Answers)
+		}
+		outcome := protocol.JobOutcome{Job: awaited, State: protocol.Completed, Started: protocol.Minute}
+		for _, one := range []struct {
+			from protocol.SiteName
+			met  bool
+		}{{"b", false}, {"c", true}} {
+			c.step(event.MessageIn{From: one.from, Body: outcome})
+			shown, _ := c.ask(event.AskJob{Asked: 100, Job: submitted.Jobs[0]}).(view.Job)
+			if got := shown.Conditions.Dependency.MetAt(c.now); got != one.met {
+				t.Errorf("after a restart: %t: by the word of %s it is met: %t", restart, one.from, got)
+			}
+		}
+	}
+}
