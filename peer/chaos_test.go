@@ -162,8 +162,12 @@ func (c *chaos) site(t *testing.T, i int, settle protocol.Duration) peertest.Sit
 	if c.seed%2 == 0 { // lives are distinguished
 		watermark = c.between(1000, 20_000)
 	}
+	planned, moves := protocol.Duration(0), rules.Moves{}
+	if c.seed%3 == 0 { // jobs are placed again
+		planned, moves = c.between(500, 20_000), c.moves()
+	}
 	o.Config = func(cfg *rules.Config) {
-		cfg.MaxStaging = 1000
+		cfg.MaxStaging, cfg.PlannedStarts, cfg.Moves = 1000, planned, moves
 		more(cfg)
 		cfg.Watermark = watermark
 		cfg.RetryInitial, cfg.RetryMax, cfg.QuoteTimeout = retry, longest, max(retry*2, 300)
@@ -174,6 +178,14 @@ func (c *chaos) site(t *testing.T, i int, settle protocol.Duration) peertest.Sit
 		cfg.CheckInterval, cfg.ReclaimAfter = 20*protocol.Second, 40*protocol.Second
 	}
 	return o
+}
+
+// moves draws when jobs are placed again.
+func (c *chaos) moves() rules.Moves {
+	return rules.Moves{
+		Interval: c.between(500, 20_000), Jobs: 1 + c.rng.IntN(16), Gain: c.between(1, 5000), GainShare: c.rng.IntN(200_000),
+		Wait: c.between(0, 60_000), Pause: c.between(1, 20_000), Most: 1 + c.rng.IntN(5),
+	}
 }
 
 func (c *chaos) run(t *testing.T) {
@@ -250,11 +262,14 @@ func (c *chaos) checkEnds(t *testing.T) {
 		switch {
 		case !end.State.Terminal():
 			c.fail(t, fmt.Sprintf("job %v has not ended", end.Job))
-		case end.State == protocol.Completed && !end.Requeue && end.Starts != 1:
-			c.fail(t, fmt.Sprintf("run-once job %v has COMPLETED with %d starts", end.Job, end.Starts))
+		case end.State == protocol.Completed && !end.Requeue && end.Starts != 1+end.Restarts:
+			c.fail(t, fmt.Sprintf("run-once job %v has COMPLETED with %d starts and %d restarts", end.Job, end.Starts, end.Restarts))
 		}
 	}
 	for _, s := range c.world.Sites() {
+		for key := range s.Rows().Rows[row.ArrayTable] {
+			c.fail(t, fmt.Sprintf("array %s of %s has not ended", key, s.Name))
+		}
 		left := s.Peer().Leftovers()
 		if len(left) > 0 { // the question for the own load, every σ, may be under way
 			c.world.Advance(2 * protocol.Second)
@@ -368,9 +383,15 @@ func (c *chaos) arrive() {
 	asked := c.world.Submit(s.Name, user, key, jobs...)
 	if c.rng.IntN(3) == 0 {
 		within := []int64{1000, 5000, 60_000}[c.rng.IntN(3)]
+		at := sites[c.rng.IntN(len(sites))]
 		c.world.After(c.between(0, within), func() {
-			if submitted, ok := s.Answer(asked).(view.Submitted); ok {
+			submitted, ok := s.Answer(asked).(view.Submitted)
+			switch {
+			case !ok:
+			case at == s:
 				c.world.Cancel(s.Name, submitted.Jobs[0])
+			default:
+				c.world.CancelThere(at.Name, submitted.Jobs[0], user)
 			}
 		})
 	}

@@ -176,6 +176,21 @@ func (z *fuzzed) event() event.Event {
 			Spec: z.spec(), Payload: &protocol.Payload{Script: []byte("x")},
 		}}}
 	case 2:
+		if z.pick(4) == 0 {
+			return event.Update{Asked: 1, Job: z.job(), User: z.user(), Admin: z.pick(2) == 0, Change: protocol.Change{
+				WallTime: new(protocol.Duration(z.pick(256)) * protocol.Minute), Nice: new(int64(z.pick(256)) - 100), Name: new([]string{"x", "y"}[z.pick(2)]),
+			}}
+		}
+		switch z.pick(3) {
+		case 0:
+			return event.SetHold{Asked: 1, Job: z.job(), Hold: z.pick(2) == 0, User: z.user(), Admin: z.pick(2) == 0}
+		case 1:
+			return event.Requeue{Asked: 1, Job: z.job(), Hold: z.pick(2) == 0, Force: z.pick(2) == 0, User: z.user(), Admin: z.pick(2) == 0}
+		}
+		if z.pick(8) == 0 {
+			scopes := []view.DrainScope{"", view.DrainGuests, view.DrainStarts, view.DrainSending, view.DrainReceiving, view.DrainBoth, view.DrainIsolated, "x"}
+			return event.SetDrain{Asked: 1, Site: site, Scope: scopes[z.pick(len(scopes))], Reason: "x", User: z.user(), Admin: z.pick(4) > 0}
+		}
 		return event.Cancel{Asked: 1, Job: z.job(), User: z.user(), Admin: z.pick(2) == 0}
 	case 3:
 		return event.Connected{Card: protocol.Card{
@@ -189,6 +204,7 @@ func (z *fuzzed) event() event.Event {
 		return []event.Event{
 			event.AskQueue{},
 			event.AskSites{},
+			event.AskShares{},
 			event.AskJob{Job: z.job()},
 			event.TestSubmit{Jobs: []protocol.Job{{Spec: z.spec()}}, User: "ada"},
 			event.DigestSeen{Digest: protocol.Digest{Site: site, Seq: uint64(z.pick(3))}},
@@ -250,7 +266,7 @@ func (z *fuzzed) application() event.Submit {
 }
 
 func (z *fuzzed) message() protocol.Message {
-	switch z.pick(18) {
+	switch z.pick(20) {
 	case 0:
 		return protocol.QuoteRequest{Round: 1, Jobs: []protocol.Spec{z.spec()}}
 	case 1:
@@ -286,7 +302,21 @@ func (z *fuzzed) message() protocol.Message {
 	case 15:
 		return protocol.Abort{Tag: z.tag()}
 	case 16:
+		if z.pick(2) == 0 {
+			return protocol.OutcomeQuery{Job: z.job(), User: []string{"", "u", "no"}[z.pick(3)]}
+		}
+		if z.pick(2) == 0 {
+			return protocol.JobOutcome{Job: z.job(), User: []string{"", "u"}[z.pick(2)], State: protocol.States()[z.pick(7)], Started: protocol.Never}
+		}
 		return protocol.UnknownJob{Tag: z.tag()}
+	case 18:
+		return protocol.UseReport{At: z.soon(), HalfLife: protocol.Day << z.pick(2), Uses: []protocol.Use{
+			{Origin: []protocol.SiteName{"a", "b", "c"}[z.pick(3)], User: "u", Period: int64(z.soon()) / int64(protocol.Hour), Amount: int64(z.pick(3)) << 40},
+		}}
+	case 17:
+		return protocol.PlannedStarts{Starts: []protocol.PlannedStart{
+			{Tag: z.tag(), Wait: protocol.Duration(z.pick(3)) * (protocol.Never / 2)}, {Tag: z.tag(), Wait: protocol.Never},
+		}}
 	}
 	return protocol.Fenced{Tag: z.tag(), Current: 9}
 }
@@ -339,6 +369,10 @@ func (z *fuzzed) result(op event.Op) event.Result {
 		}}
 	case event.ForgetOp:
 		return event.ForgetResult{}
+	case event.PrioritizeOp:
+		return event.PrioritizeResult{}
+	case event.PlannedStartsOp:
+		return event.PlannedStartsResult{Starts: []localsched.PlannedStart{{Tag: z.tag(), Start: z.soon()}}}
 	case event.CollectOp:
 		return event.CollectResult{Problem: []string{"", "full"}[z.pick(2)], Gone: z.pick(4) == 0}
 	case event.DiscardOp:
@@ -355,6 +389,8 @@ func (z *fuzzed) result(op event.Op) event.Result {
 		return event.CancelReservationResult{}
 	case event.ParetoOp:
 		return event.ParetoResult{}
+	case event.ArchiveOp:
+		return event.ArchiveResult{Ended: []event.Ended{{Job: z.job(), State: protocol.States()[2+z.pick(5)], Ended: z.now}}}
 	case event.PriceOp:
 		answer, _ := peertest.HourlyPrices("EUR", int64(z.pick(256))-99, 7).Answer(op)
 		if z.pick(2) == 0 {
