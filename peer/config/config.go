@@ -309,9 +309,11 @@ type Mail struct {
 
 // Retention is the table [retention]: how long what is over is kept.
 type Retention struct {
-	FinishedJobs    protocol.Duration `toml:"finished_jobs"`
-	MaxFinishedJobs int               `toml:"max_finished_jobs"`
-	Events          protocol.Duration `toml:"events"`
+	FinishedJobs      protocol.Duration `toml:"finished_jobs"`
+	MaxFinishedJobs   int               `toml:"max_finished_jobs"`
+	FinishedGuests    protocol.Duration `toml:"finished_guests"`
+	MaxFinishedGuests int               `toml:"max_finished_guests"`
+	Events            protocol.Duration `toml:"events"`
 }
 
 // Accounts is the table [accounts]: this site's users.

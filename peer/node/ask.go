@@ -86,6 +86,9 @@ func granted(reply view.Reply) (view.Reply, error) {
 func (n *Node) Reconfigure(ctx context.Context, runtime rules.RuntimeConfig, decider policy.Policy) error {
 	id := event.AskID(n.lastID.Add(1))
 	_, err := n.ask(ctx, id, inboxItem{event: event.Reconfigure{Asked: id, Runtime: runtime}, policy: decider})
+	if err == nil {
+		n.packing.maxUserBytes.Store(runtime.MaxUserStaging)
+	}
 	return err
 }
 

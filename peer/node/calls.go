@@ -174,7 +174,7 @@ func (n *Node) try(ctx context.Context, op event.Op, decider policy.Policy) (res
 // of is the lane of a call.
 func (l *lanes) of(op event.Op) *callQueue {
 	switch op := op.(type) {
-	case event.QuoteOp:
+	case event.QuoteOp, event.PlannedStartsOp:
 		return l.quote
 	case event.StageInOp:
 		return l.stage
@@ -193,7 +193,7 @@ func (l *lanes) of(op event.Op) *callQueue {
 		return l.submit
 	case event.CancelReservationOp:
 		return l.release
-	case event.LookupOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.DiscardOp, event.PriceOp:
+	case event.LookupOp, event.WithdrawOp, event.KillOp, event.ForgetOp, event.PrioritizeOp, event.DiscardOp, event.ArchiveOp, event.PriceOp:
 	}
 	return l.manage
 }

@@ -29,7 +29,9 @@ type Checker struct {
 	jobs     map[protocol.JobID]protocol.JobID // and the application of each, or 0
 	guests   map[protocol.JobID]bool           // whether it needs a payload
 	payloads map[protocol.JobID]bool
-	whole    map[protocol.JobID]bool // applications
+	whole    map[protocol.JobID]bool           // applications
+	elements map[protocol.JobID]protocol.JobID // jobs that are elements of arrays, and their arrays
+	arrays   map[protocol.JobID]bool
 	runs     []protocol.Tag
 }
 
@@ -59,34 +61,42 @@ func (c *Checker) found(table, key, format string, args ...any) {
 
 // note keeps what other rows refer to, and returns the key that the content asks for;
 // empty: any.
-func (c *Checker) note(key string, content row.Row) string {
+func (c *Checker) note(key string, content row.Row) string { //nolint:cyclop // one case for each table
 	switch stored := content.(type) {
 	case row.Job:
 		if stored.Phase == row.JobStagingOut && stored.Outcome == nil {
 			c.found(string(row.JobTable), key, "the job has ended elsewhere, and has no outcome")
 		}
 		put(&c.jobs, stored.Spec.Job, stored.Application)
-		return rowKeyOf(stored.Spec.Job)
+		if stored.Element.Array != 0 {
+			put(&c.elements, stored.Spec.Job, stored.Element.Array)
+		}
+		return row.JobKey(stored.Spec.Job)
+	case row.Array:
+		put(&c.arrays, stored.ID(), true)
+		return row.JobKey(stored.ID())
 	case row.Guest:
 		put(&c.guests, stored.Spec.Job, stored.Phase == row.GuestPrepared || stored.Phase == row.GuestAccepted)
-		return rowKeyOf(stored.Spec.Job)
+		return row.JobKey(stored.Spec.Job)
 	case row.Payload:
 		c.notePayload(key, stored)
 	case row.Application:
 		put(&c.whole, stored.ID, true)
-		return rowKeyOf(stored.ID)
+		return row.JobKey(stored.ID)
 	case row.Run:
 		c.runs = append(c.runs, stored.Tag)
-		return fmt.Sprintf("%s.%d", rowKeyOf(stored.Tag.Job), stored.Tag.Epoch)
+		return row.RunKey(stored.Tag)
 	case row.Archived:
-		return rowKeyOf(stored.View.ID)
+		return row.JobKey(stored.View.ID)
+	case row.EarlierRun:
+		return row.RunKey(protocol.Tag{Job: stored.View.ID, Epoch: stored.View.Epoch})
 	case row.Site:
 		c.site = true
 	case row.Generation:
 		return string(row.GenerationTable)
 	case row.Partner:
 		return string(stored.Site)
-	case row.Dedup, row.Executions:
+	case row.Dedup, row.Executions, row.Use:
 	default:
 		c.found("", key, "the row is of a kind that the check does not know: %T", content)
 	}
@@ -112,29 +122,27 @@ func put[V any](m *map[protocol.JobID]V, id protocol.JobID, value V) {
 	(*m)[id] = value
 }
 
-// rowKeyOf is the key of a job's rows.
-func rowKeyOf(id protocol.JobID) string { return fmt.Sprintf("%016d", uint64(id)) }
-
 // Problems lists what is wrong with the rows that were taken in, sorted by table and key.
 func (c *Checker) Problems() []RowProblem {
 	all := Checker{problems: slices.Clone(c.problems)}
 	for id, application := range c.jobs {
-		if !c.payloads[id] {
-			all.found(string(row.JobTable), rowKeyOf(id), "the job has no payload row, so its script is lost")
+		if c.elements[id] == 0 && !c.payloads[id] {
+			all.found(string(row.JobTable), row.JobKey(id), "the job has no payload row, so its script is lost")
 		}
 		if application != 0 && !c.whole[application] {
-			all.found(string(row.JobTable), rowKeyOf(id), "the job is a component of application %v, which has no row", application)
+			all.found(string(row.JobTable), row.JobKey(id), "the job is a component of application %v, which has no row", application)
 		}
 	}
+	c.arrayProblems(&all)
 	for id, needed := range c.guests {
 		if needed && !c.payloads[id] {
-			all.found(string(row.GuestTable), rowKeyOf(id), "the guest has no payload row, so its script is lost")
+			all.found(string(row.GuestTable), row.JobKey(id), "the guest has no payload row, so its script is lost")
 		}
 	}
 	for _, tag := range c.runs {
 		_, guest := c.guests[tag.Job]
 		if _, job := c.jobs[tag.Job]; !job && !guest {
-			all.found(string(row.RunTable), fmt.Sprintf("%s.%d", rowKeyOf(tag.Job), tag.Epoch), "the run belongs to no job")
+			all.found(string(row.RunTable), row.RunKey(tag), "the run belongs to no job")
 		}
 	}
 	if !c.site && len(c.jobs)+len(c.guests)+len(c.runs) > 0 {
@@ -144,4 +152,18 @@ func (c *Checker) Problems() []RowProblem {
 		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Key, b.Key), strings.Compare(a.What, b.What))
 	})
 	return all.problems
+}
+
+// arrayProblems finds arrays without what they run, and elements without their array.
+func (c *Checker) arrayProblems(all *Checker) {
+	for id := range c.arrays {
+		if !c.payloads[id] {
+			all.found(string(row.ArrayTable), row.JobKey(id), "the array has no payload row, so its script is lost")
+		}
+	}
+	for id, array := range c.elements {
+		if !c.arrays[array] {
+			all.found(string(row.JobTable), row.JobKey(id), "the job is an element of array %v, which has no row", array)
+		}
+	}
 }

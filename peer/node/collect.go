@@ -191,7 +191,7 @@ func (w *watched) Read(p []byte) (int, error) {
 // errDiscarded ends a collection whose files are not needed any more.
 var errDiscarded = errors.New("the output is not wanted any more")
 
-// collecting are the collections that are under way, or wait for their turn.
+// collecting are the collections that are under way, or wait for their turn, and what goes through the files of guests.
 type collecting struct {
 	mu  sync.Mutex
 	all map[protocol.Tag]*collection
@@ -212,6 +212,11 @@ func (c *collecting) add(ctx context.Context, op event.Op) (within context.Conte
 		tag = op.Tag
 	case event.StageInOp:
 		tag = op.Tag
+	case event.SubmitOp:
+		if !op.Job.Guest || op.Job.Spec.StageIn == 0 {
+			return ctx, nil
+		}
+		tag = op.Job.Tag // its files are unpacked
 	default:
 		return ctx, nil
 	}

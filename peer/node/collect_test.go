@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -113,7 +114,7 @@ func TestCollect(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				core := caller(event.CollectOp{
 					Tag: protocol.Tag{Job: 5, Epoch: 2}, From: "there", Files: test.files, User: "ann",
-					Payload: &protocol.Payload{Stdout: test.stdout, Stderr: test.stderr},
+					Payload: &protocol.Payload{Stdout: test.stdout, Stderr: test.stderr, Shell: &protocol.Shell{Umask: 0o27}},
 				})
 				r := startWith(t, core, func(o *outside) {
 					o.fetch, o.deliver = serve, test.deliver
@@ -126,6 +127,11 @@ func TestCollect(t *testing.T) {
 				got := answers(core)
 				if len(got) != 1 {
 					t.Fatalf("%d answers", len(got))
+				}
+				for _, noted := range r.out.noted() {
+					if strings.HasPrefix(noted, "deliver") && !strings.HasSuffix(noted, " under 027") {
+						t.Error(noted)
+					}
 				}
 				checkCollected(t, got[0], r.out.files, test.want, test.err)
 				if result, ok := got[0].Result.(event.CollectResult); ok {
@@ -242,6 +248,28 @@ func TestDiscard(t *testing.T) {
 			t.Error("what waited was fetched after it had been given up")
 		}
 		away.mu.Unlock()
+		_ = r.end()
+	})
+}
+
+// TestDiscardEndsUnpacking: a guest that is not wanted any more is not unpacked to the end.
+func TestDiscardEndsUnpacking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		job := localsched.Submission{Tag: protocol.Tag{Job: 1, Epoch: 1}, Guest: true, Spec: protocol.Spec{StageIn: 10}, Payload: &protocol.Payload{}}
+		plain := localsched.Submission{Tag: protocol.Tag{Job: 2, Epoch: 1}, Guest: true, Payload: &protocol.Payload{}}
+		core := caller(event.SubmitOp{Job: job}, event.SubmitOp{Job: plain}, event.DiscardOp{Tag: job.Tag}, event.DiscardOp{Tag: plain.Tag})
+		r := startWith(t, core, func(o *outside) {
+			o.submit = func(ctx context.Context, _ localsched.Submission) (localsched.LocalID, error) {
+				<-ctx.Done()
+				return "", context.Cause(ctx)
+			}
+		})
+		synctest.Wait()
+		got := answers(core)
+		if len(got) != 3 || got[0].Err == nil || !strings.Contains(got[0].Err.Error(), "not wanted any more") || got[0].ID == got[1].ID {
+			t.Errorf("%+v", got)
+		}
 		_ = r.end()
 	})
 }

@@ -45,9 +45,11 @@ type Config struct {
 
 // Retention is how long the node keeps what is no longer needed to run jobs.
 type Retention struct {
-	FinishedJobs    protocol.Duration // since their end; default 90 days
-	MaxFinishedJobs int               // of more, those that ended first go; default 100,000
-	Events          protocol.Duration // facts, for explain; default 30 days
+	FinishedJobs      protocol.Duration // of this site, since their end; default 90 days
+	MaxFinishedJobs   int               // of more, those that ended first go; default 100,000
+	FinishedGuests    protocol.Duration // jobs of other sites, since their end here; default 90 days
+	MaxFinishedGuests int               // of more, those that ended first go; default 100,000
+	Events            protocol.Duration // facts, for explain; default 30 days
 }
 
 // WithDefaults fills in what is not set.
@@ -57,6 +59,12 @@ func (r Retention) WithDefaults() Retention {
 	}
 	if r.MaxFinishedJobs <= 0 {
 		r.MaxFinishedJobs = 100_000
+	}
+	if r.FinishedGuests <= 0 {
+		r.FinishedGuests = 90 * protocol.Day
+	}
+	if r.MaxFinishedGuests <= 0 {
+		r.MaxFinishedGuests = 100_000
 	}
 	if r.Events <= 0 {
 		r.Events = 30 * protocol.Day

@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"iter"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -68,6 +71,7 @@ type memory struct {
 	held    bool
 	waiting []func(error) // what held commits would do
 	commits int
+	gets    atomic.Int64 // rows that were read one by one
 	err     error
 }
 
@@ -94,6 +98,9 @@ func (m *memory) apply(puts []node.Put) {
 	for _, put := range puts {
 		if m.tables[put.Table] == nil {
 			m.tables[put.Table] = map[string][]byte{}
+		}
+		if put.Tally != "" { // those that use it put it behind what it is of
+			put.Value = m.tally(put.Tally)
 		}
 		if put.Value == nil {
 			delete(m.tables[put.Table], put.Key)
@@ -140,8 +147,23 @@ func (m *memory) Load(table string) iter.Seq2[node.Row, error] {
 func (m *memory) Get(table, key string) ([]byte, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.gets.Add(1)
 	value, found := m.tables[table][key]
 	return value, found, nil
+}
+
+func (m *memory) Tally(table string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.tally(table), nil
+}
+
+func (m *memory) tally(table string) []byte {
+	var sum uint64
+	for key, value := range m.tables[table] {
+		sum += uint64(crc32.ChecksumIEEE(append([]byte(key), value...)))
+	}
+	return fmt.Appendf(nil, "%d %d", len(m.tables[table]), sum)
 }
 
 func (m *memory) Scan(table, from string, reverse bool, limit int) ([]node.Row, error) {
@@ -184,7 +206,11 @@ type outside struct {
 	files   map[string][]byte
 	parts   map[string][]byte // of files that are coming home, or with a guest
 	pack    func(files *protocol.Staging) error
-	packed  []byte // the archive of the files that go with any job
+	packed  []byte                    // the archive of the files that go with any job
+	packs   map[protocol.JobID][]byte // of jobs that have one of their own; nil: Pack makes none
+	mark    func(path string, content []byte) error
+	unmark  func(path string)
+	marked  func(path string) ([]byte, error)
 
 	send   func() error
 	submit func(ctx context.Context, job localsched.Submission) (localsched.LocalID, error)
@@ -218,6 +244,12 @@ func (o *outside) Advertise(load protocol.Load) { o.note("advertise") }
 
 func (o *outside) Count(f event.LogEvent)        { o.note("fact " + string(f.Kind)) }
 func (o *outside) Moved(from, to protocol.State) {}
+func (o *outside) Ended(job *view.Job)           { o.note("ended " + job.ID.String()) }
+
+func (o *outside) Answered(partner protocol.SiteName, after time.Duration) {
+	o.note("answered by " + string(partner))
+}
+
 func (o *outside) Refused(code view.RefusalCode) { o.note("refused " + string(code)) }
 func (o *outside) Rejected(reason string)        { o.note("rejected " + reason) }
 
@@ -281,21 +313,53 @@ func (o *outside) Pack(_ context.Context, _, _ string, job protocol.JobID, files
 	if o.pack != nil {
 		return o.pack(files)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.packs != nil {
+		o.packs[job] = make([]byte, files.Bytes)
+	}
 	return nil
 }
 
-func (o *outside) Packed(_ protocol.JobID, offset int64, size int) ([]byte, error) {
+func (o *outside) Packed(job protocol.JobID, offset int64, size int) ([]byte, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.packed) == 0 {
+	packed := o.packed
+	if one, made := o.packs[job]; made {
+		packed = one
+	}
+	if len(packed) == 0 {
 		return nil, fs.ErrNotExist
 	}
-	return o.packed[offset:min(offset+int64(size), int64(len(o.packed)))], nil
+	return packed[offset:min(offset+int64(size), int64(len(packed)))], nil
 }
 
 func (o *outside) DropPacked(job protocol.JobID) error {
+	o.mu.Lock()
+	delete(o.packs, job)
+	o.mu.Unlock()
 	o.note(fmt.Sprintf("drop packed %v", job))
 	return nil
+}
+
+func (o *outside) Mark(_ context.Context, account, path string, content []byte) (remove func() error, err error) {
+	o.note("mark " + path + " as " + account)
+	if o.mark != nil {
+		if err := o.mark(path, content); err != nil {
+			return nil, err
+		}
+	}
+	return func() error {
+		if o.note("remove " + path); o.unmark != nil {
+			o.unmark(path)
+		}
+		return nil
+	}, nil
+}
+
+func (o *outside) Marked(_ context.Context, user, path string) ([]byte, error) {
+	o.note("read " + path + " as " + user)
+	return o.marked(path)
 }
 
 func (o *outside) InputsPath(tag protocol.Tag) string { return "/inputs/" + tag.String() }

@@ -73,8 +73,11 @@ func (t reported) Count(f event.LogEvent) {
 	}
 }
 func (reported) Moved(protocol.State, protocol.State) {}
-func (reported) Rejected(string)                      {}
-func (reported) Refused(view.RefusalCode)             {}
+func (reported) Ended(*view.Job)                      {}
+
+func (reported) Answered(protocol.SiteName, time.Duration) {}
+func (reported) Rejected(string)                           {}
+func (reported) Refused(view.RefusalCode)                  {}
 
 // ear is a node as the bus sees it, transport a bus as the node sees it.
 type (

@@ -109,7 +109,7 @@ func (n *Node) Fetch(
 		return nil, err
 	}
 	if inputs {
-		return n.serveInputs(ctx, from, tag.Job, offset, min(size, MaxChunk))
+		return n.serveInputs(ctx, from, tag, offset, min(size, MaxChunk))
 	}
 	return n.cfg.Scheduler.Fetch(ctx, tag, stream, offset, min(size, MaxChunk))
 }

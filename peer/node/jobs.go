@@ -19,7 +19,7 @@ func (n *Node) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	reply, err := n.Ask(ctx, func(asked event.AskID) event.Event { return event.AskJob{Asked: asked, Job: id} })
 	var refused *RefusedError
 	if errors.As(err, &refused) && refused.Code == view.NotFound {
-		view, found, archiveErr := n.Archived(id)
+		view, found, archiveErr := n.finished(id)
 		if archiveErr != nil || found {
 			return view, archiveErr
 		}
@@ -54,13 +54,18 @@ func (n *Node) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error)
 	}
 }
 
-// Archived looks a finished job up.
+// Archived looks a finished job up, with its last run.
 func (n *Node) Archived(id protocol.JobID) (shown view.Job, found bool, err error) {
-	data, found, err := n.cfg.Store.Get(string(row.ArchiveTable), fmt.Sprintf("%016d", uint64(id)))
+	return n.archivedAt(row.ArchiveTable, row.JobKey(id))
+}
+
+// archivedAt looks a finished job up, or an earlier run.
+func (n *Node) archivedAt(table row.Table, key string) (shown view.Job, found bool, err error) {
+	data, found, err := n.cfg.Store.Get(string(table), key)
 	if err != nil || !found {
 		return view.Job{}, false, err
 	}
-	shown, err = archived(data)
+	shown, err = archived(table, data)
 	return shown, err == nil, err
 }
 
@@ -75,15 +80,16 @@ func (n *Node) ArchivedJobs(ctx context.Context, limit int, wanted func(*view.Jo
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
-		for _, row := range rows {
-			if row.Key == from {
+		for _, stored := range rows {
+			if stored.Key == from {
 				continue // was the last one of the page before
 			}
-			view, err := archived(row.Value)
+			view, err := archived(row.ArchiveTable, stored.Value)
 			if err != nil {
-				return nil, fmt.Errorf("archived job %s: %w", row.Key, err)
+				return nil, fmt.Errorf("archived job %s: %w", stored.Key, err)
 			}
-			if wanted(&view) {
+			view, listed := view.Listed()
+			if listed && wanted(&view) {
 				views = append(views, view)
 			}
 			if len(views) == limit {
@@ -97,16 +103,19 @@ func (n *Node) ArchivedJobs(ctx context.Context, limit int, wanted func(*view.Jo
 	}
 }
 
-func archived(data []byte) (view.Job, error) {
-	stored, err := row.Decode(row.ArchiveTable, data)
+// archived reads a row of the archive, or of the earlier runs.
+func archived(table row.Table, data []byte) (view.Job, error) {
+	stored, err := row.Decode(table, data)
 	if err != nil {
 		return view.Job{}, err
 	}
-	finished, ok := stored.(row.Archived)
-	if !ok {
-		return view.Job{}, fmt.Errorf("the archive holds a %T", stored)
+	switch finished := stored.(type) { //nolint:gochecksumtype // the other tables are not the archive
+	case row.Archived:
+		return finished.View, nil
+	case row.EarlierRun:
+		return finished.View, nil
 	}
-	return finished.View, nil
+	return view.Job{}, fmt.Errorf("the table %s holds a %T", table, stored)
 }
 
 // Output reads up to size bytes of a job's output at the site that has the job:
@@ -165,10 +174,27 @@ func (w *waits) wake(b *batch) {
 		switch row := record.Row.(type) { //nolint:gochecksumtype // the others end no job
 		case row.Archived:
 			w.signal(row.View.ID)
+			if row.View.Array != nil {
+				w.signalElements(row.View.ID, row.View.Array.NeverJobs)
+			}
 		case row.Job:
 			if row.State.Terminal() {
 				w.signal(row.Spec.Job)
 			}
+		case row.Array:
+			w.signalElements(row.ID(), row.Cancelled)
+		}
+	}
+}
+
+// signalElements wakes those that wait for elements of an array which are cancelled before they were jobs.
+func (w *waits) signalElements(array protocol.JobID, cancelled protocol.Indexes) {
+	if cancelled.IsZero() {
+		return
+	}
+	for id := range w.byJob {
+		if id > array && cancelled.Has(int(id-array-1)) { //nolint:gosec // what is too large is no index
+			w.signal(id)
 		}
 	}
 }

@@ -262,7 +262,7 @@ func waited(facts []event.LogEvent) (from, to protocol.Instant) {
 		switch f.Kind { //nolint:exhaustive // the rest does not say where the job is
 		case event.LogJobCommitted, event.LogJobGranted, event.LogJobEnded:
 			to = min(to, f.At)
-		case event.LogJobRequeued, event.LogJobReclaimed:
+		case event.LogJobRequeued, event.LogJobReclaimed, event.LogJobMoved:
 			to = open
 		}
 	}
@@ -325,9 +325,10 @@ func levelOf(kind event.LogKind) slog.Level {
 		event.LogReserved, event.LogJobGranted, event.LogOfferRefused, event.LogGuestPrepared, event.LogGuestClosed, event.LogVolunteered,
 		event.LogPartnerVolunteered, event.LogQuoteRequestDropped, event.LogOfferDropped:
 		return slog.LevelDebug
-	case event.LogJobSubmitted, event.LogJobHandedOff, event.LogJobStarted, event.LogJobEnded, event.LogJobRequeued, event.LogCancelRequested,
+	case event.LogJobSubmitted, event.LogJobHandedOff, event.LogJobStarted, event.LogJobEnded, event.LogJobRequeued, event.LogCancelRequested, event.LogRequeueRequested, event.LogJobHeld, event.LogJobReleased, event.LogJobUpdated,
 		event.LogJobReclaimed, event.LogGuestRefused, event.LogGuestAccepted, event.LogGuestAborted, event.LogGuestStarted, event.LogGuestEnded,
-		event.LogPartnerUp, event.LogPartnerDown, event.LogReconfigured, event.LogCallRestored:
+		event.LogPartnerUp, event.LogPartnerDown, event.LogReconfigured, event.LogDrained, event.LogResumed, event.LogCallRestored,
+		event.LogArraySubmitted, event.LogArrayEnded, event.LogMoveBegun, event.LogJobMoved:
 	}
 	return slog.LevelInfo
 }

@@ -17,6 +17,9 @@ type mails struct {
 
 // restore takes in a row as the node found it at its start.
 func (m *mails) restore(record row.Record) {
+	if array, ok := record.Row.(row.Array); ok && m.mailer != nil && array.Started != 0 {
+		m.set(array.ID(), protocol.Running)
+	}
 	if job, ok := record.Row.(row.Job); ok && m.mailer != nil && len(job.Mail.Events) > 0 {
 		m.set(job.Spec.Job, job.State)
 		if job.State == protocol.Running && job.Started != 0 {
@@ -39,6 +42,8 @@ func (m *mails) take(record row.Record) {
 	}
 	if job, ok := record.Row.(row.Job); ok {
 		m.moved(&job)
+	} else if array, ok := record.Row.(row.Array); ok {
+		m.arrayMoved(&array)
 	} else if finished, ok := record.Row.(row.Archived); ok {
 		m.ended(&finished.View)
 	}
@@ -62,6 +67,15 @@ func (m *mails) moved(job *row.Job) {
 		m.mailer.Unfollow(job.Spec.Job)
 		m.about(protocol.MailRequeue, job)
 	}
+}
+
+// arrayMoved looks at an array, about which there are mails as about one job: it begins with its first element.
+func (m *mails) arrayMoved(array *row.Array) {
+	if len(array.Job.Mail.Events) == 0 || array.Started == 0 || m.states[array.ID()] == protocol.Running {
+		return
+	}
+	m.set(array.ID(), protocol.Running)
+	m.about(protocol.MailBegin, &array.Job)
 }
 
 // view is the job as people see it.

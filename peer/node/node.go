@@ -50,6 +50,7 @@ type Node struct {
 	calls      sync.WaitGroup // running calls
 	facts      *factLog
 	moves      moves
+	requests   requests
 	mails      mails
 
 	life        protocol.Life // of what is durable; the second stage's alone
@@ -108,7 +109,7 @@ func New(cfg Config) (*Node, error) {
 
 // newNode puts the shell around a machine.
 func newNode(cfg Config, machine core, moves moves, mails mails) *Node {
-	return &Node{
+	n := &Node{
 		cfg:     cfg,
 		log:     cfg.Log,
 		core:    machine,
@@ -124,6 +125,8 @@ func newNode(cfg Config, machine core, moves moves, mails mails) *Node {
 		moves:   moves,
 		mails:   mails,
 	}
+	n.packing.maxUserBytes.Store(cfg.Peer.MaxUserStaging)
+	return n
 }
 
 // Run drives the peer until ctx ends or the store fails; then the error says

@@ -39,6 +39,11 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 		return n.watch(ctx, op.After)
 	case event.ForgetOp:
 		return event.ForgetResult{}, n.forget(ctx, op.Tag)
+	case event.PrioritizeOp:
+		return event.PrioritizeResult{}, localsched.SetPriorities(ctx, scheduler, op.Priorities)
+	case event.PlannedStartsOp:
+		starts, err := localsched.PlannedStarts(ctx, scheduler, op.Tags)
+		return event.PlannedStartsResult{Starts: starts}, err
 	case event.CollectOp:
 		return n.collect(ctx, op)
 	case event.DiscardOp:
@@ -51,10 +56,27 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 		return n.reserve(ctx, op.Hold)
 	case event.CancelReservationOp:
 		return n.giveUp(ctx, op.Tag)
+	case event.ArchiveOp:
+		return n.ended(op)
 	case event.PriceOp:
 		return n.price(ctx, price.Query(op))
 	}
 	return nil, fmt.Errorf("the node does not know the call %T", op)
+}
+
+// ended looks finished jobs up.
+func (n *Node) ended(op event.ArchiveOp) (event.Result, error) {
+	var result event.ArchiveResult
+	for _, id := range op.Jobs {
+		job, found, err := n.finished(id)
+		if err != nil {
+			return nil, fmt.Errorf("look job %v up in the archive: %w", id, err)
+		}
+		if found && !job.Guest {
+			result.Ended = append(result.Ended, event.EndedOf(&job))
+		}
+	}
+	return result, nil
 }
 
 // decide asks the policy that the machine names.

@@ -270,6 +270,9 @@ func (n *Node) send(ctx context.Context, messages []event.Outgoing) {
 }
 
 func (n *Node) sendOne(transport Transport, m event.Outgoing) {
+	if request, ok := m.Body.(protocol.QuoteRequest); ok {
+		n.requests.sent(m.To, request.Round, time.Now())
+	}
 	err := transport.Send(m.To, m.Body)
 	if err == nil {
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -25,6 +26,8 @@ type Store interface {
 	// reverse the order is descending, from the last key at or before it; an
 	// empty from is then the table's end.
 	Scan(table, from string, reverse bool, limit int) ([]Row, error)
+	// Tally is of what a table holds: that of other rows differs, as far as checksums can say.
+	Tally(table string) ([]byte, error)
 }
 
 // Put changes one row; a nil Value deletes it.
@@ -32,6 +35,7 @@ type Put struct {
 	Table string
 	Key   string
 	Value []byte
+	Tally string // if not empty, the value is the tally of this other table after the transaction
 }
 
 // Row is a stored row.
@@ -98,6 +102,10 @@ type Stager interface {
 	Packed(job protocol.JobID, offset int64, size int) ([]byte, error)
 	// DropPacked removes that archive, if it is here.
 	DropPacked(job protocol.JobID) error
+	// Mark writes a file of [MarkSize] bytes as an account of this machine, until remove is called; Marked reads such a file
+	// as the user. Errors are as those of Deliver.
+	Mark(ctx context.Context, account, path string, content []byte) (remove func() error, err error)
+	Marked(ctx context.Context, user, path string) ([]byte, error)
 	// InputsPath is where the archive of a guest's files is on this machine. DropInputs removes it.
 	InputsPath(tag protocol.Tag) string
 	DropInputs(tag protocol.Tag) error
@@ -171,3 +179,6 @@ func (noMeter) Count(event.LogEvent)                 {}
 func (noMeter) Moved(protocol.State, protocol.State) {}
 func (noMeter) Refused(view.RefusalCode)             {}
 func (noMeter) Rejected(string)                      {}
+func (noMeter) Ended(*view.Job)                      {}
+
+func (noMeter) Answered(protocol.SiteName, time.Duration) {}

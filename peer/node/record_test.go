@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
@@ -29,7 +30,7 @@ func recordedLife(t *testing.T, dir, name string, during func(*node.Node)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer, err := recording.Create(filepath.Join(dir, name), recording.Options{Software: "test"})
+	writer, err := recording.Create(filepath.Join(dir, name), recording.Options{Software: "test", Grace: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

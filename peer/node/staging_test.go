@@ -16,12 +16,14 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/staging"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -372,6 +374,81 @@ func TestPackingIsBounded(t *testing.T) {
 		dropped := slices.DeleteFunc(slices.Clone(r.out.noted()), func(what string) bool { return !strings.HasPrefix(what, "drop packed") })
 		if !slices.Equal(dropped, []string{fmt.Sprintf("drop packed %v", protocol.JobID(0))}) {
 			t.Errorf("%q", dropped)
+		}
+		_ = r.end()
+	})
+}
+
+// TestPackingIsBoundedForEachUser: what is packed of one user's files at once stays below [staging] max_user_bytes, also after a
+// reload has changed it. Archives that partners have got, or no longer ask for, make room and are made again where they are asked for;
+// other users, and files that are too many alone, do not wait.
+func TestPackingIsBoundedForEachUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core := &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+			switch ev := ev.(type) {
+			case event.AskOutput:
+				return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: view.Done{}}}}
+			case event.Reconfigure:
+				return event.Ready{Answers: []event.Answer{{Asked: ev.Asked, Reply: view.Done{}}}}
+			default:
+				return event.Ready{}
+			}
+		}}
+		r := startWith(t, core, func(o *outside) { o.packs = map[protocol.JobID][]byte{} }, func(cfg *node.Config) { cfg.Peer.MaxUserStaging = 25 })
+		sizes := map[protocol.JobID]int64{1: 10, 2: 10, 3: 10, 4: 30, 5: 10}
+		for job, size := range sizes {
+			user := "ann"
+			if job == 5 {
+				user = "bob"
+			}
+			r.store.put(row.JobTable, row.JobKey(job), row.Job{
+				Spec:  protocol.Spec{Request: protocol.Request{Job: job, CPUs: 1}, User: user, StageIn: size},
+				Phase: row.JobHandedOff, Site: "there", Epoch: 1, State: protocol.Pending,
+			})
+			r.store.put(row.PayloadTable, row.JobKey(job), row.Payload{Payload: &protocol.Payload{WorkDir: "/home/" + user, Staging: &protocol.Staging{Bytes: size}}})
+		}
+		fetch := func(job protocol.JobID, size int) error {
+			data, err := r.Fetch(t.Context(), "there", protocol.Tag{Job: job, Epoch: 1}, protocol.StageInArchive, 0, size)
+			if err == nil && len(data) != size {
+				t.Errorf("of job %v come %d bytes, want %d", job, len(data), size)
+			}
+			return err
+		}
+		served := func(job protocol.JobID, size int) {
+			t.Helper()
+			if err := fetch(job, size); err != nil {
+				t.Errorf("job %v: %v", job, err)
+			}
+		}
+		waits := func(job protocol.JobID) {
+			t.Helper()
+			if err := fetch(job, 4); err == nil || !strings.Contains(err.Error(), "[staging] max_user_bytes") {
+				t.Errorf("job %v, beside too many: %v", job, err)
+			}
+		}
+		served(1, 10) // all of it
+		served(2, 4)
+		waits(3)
+		served(5, 4) // of another user
+		time.Sleep(11 * time.Second)
+		served(3, 4) // for which the first makes room
+		waits(1)
+		if err := r.Reconfigure(t.Context(), rules.RuntimeConfig{MaxUserStaging: 30}, nil); err != nil {
+			t.Fatal(err)
+		}
+		served(1, 4)
+		waits(4)
+		time.Sleep(3 * time.Minute) // nobody asks any more
+		served(4, 30)               // alone
+		var got []string
+		for _, what := range r.out.noted() {
+			if strings.Contains(what, "pack") {
+				got = append(got, strings.ReplaceAll(what, "000000000000", ""))
+			}
+		}
+		want := []string{"pack 1", "pack 2", "pack 5", "drop packed 1", "pack 3", "pack 1"}
+		if len(got) != len(want)+4 || !slices.Equal(got[:len(want)], want) || got[len(got)-1] != "pack 4" {
+			t.Errorf("%q", got)
 		}
 		_ = r.end()
 	})

@@ -68,16 +68,19 @@ func written() (ops []event.Op, replies []view.Reply, rows []row.Row) {
 		event.KillOp{},
 		event.WatchOp{},
 		event.ForgetOp{},
+		event.PrioritizeOp{},
+		event.PlannedStartsOp{},
 		event.CollectOp{},
 		event.DiscardOp{},
 		event.DecideOp{},
 		event.ParetoOp{},
 		event.ReserveOp{},
 		event.CancelReservationOp{},
+		event.ArchiveOp{},
 		event.PriceOp{},
 	}
 	replies = []view.Reply{
-		view.Submitted{}, view.Done{}, view.Refusal{}, view.TestSubmitResult{}, view.Queue{}, view.Job{}, view.Sites{}, view.RunHistory{}, view.Recovery{},
+		view.Submitted{}, view.Done{}, view.Refusal{}, view.TestSubmitResult{}, view.Queue{}, view.Job{}, view.Sites{}, view.Shares{}, view.RunHistory{}, view.Recovery{},
 	}
 	rows = []row.Row{
 		row.Job{},
@@ -87,9 +90,12 @@ func written() (ops []event.Op, replies []view.Reply, rows []row.Row) {
 		row.Dedup{},
 		row.Site{},
 		row.Partner{},
+		row.Use{},
 		row.Generation{},
 		row.Archived{},
+		row.EarlierRun{},
 		row.Application{},
+		row.Array{},
 		row.Executions{},
 	}
 	return ops, replies, rows

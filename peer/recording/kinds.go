@@ -19,6 +19,9 @@ func events() []event.Event {
 		event.CallDone{},
 		event.Submit{},
 		event.Cancel{},
+		event.SetHold{},
+		event.SetDrain{},
+		event.Update{},
 		event.Requeue{},
 		event.Recover{},
 		event.AskRecovery{},
@@ -30,6 +33,7 @@ func events() []event.Event {
 		event.AskJob{},
 		event.AskOutput{},
 		event.AskSites{},
+		event.AskShares{},
 		event.AskRunHistory{},
 	}
 }
@@ -45,6 +49,8 @@ func results() []event.Result {
 		event.KillResult{},
 		event.WatchResult{},
 		event.ForgetResult{},
+		event.PrioritizeResult{},
+		event.PlannedStartsResult{},
 		event.CollectResult{},
 		event.DiscardResult{},
 		event.DecideResult{},
@@ -52,6 +58,7 @@ func results() []event.Result {
 		event.ParetoResult{},
 		event.ReserveResult{},
 		event.CancelReservationResult{},
+		event.ArchiveResult{},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/cost"
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -140,7 +141,7 @@ func newPairOf(t *testing.T, o recording.Options, change func(*site)) *pair {
 }
 
 func options() recording.Options {
-	return recording.Options{Software: "switchyard test"}
+	return recording.Options{Software: "switchyard test", Grace: time.Hour}
 }
 
 // policies knows tc.
@@ -254,6 +255,10 @@ func (s *site) call(call event.Call) {
 	case event.ForgetOp:
 		s.pair.post(1, s.name, event.CallDone{ID: call.ID, Err: errors.New("forgotten already \xff")})
 		return
+	case event.PrioritizeOp:
+		result = event.PrioritizeResult{}
+	case event.PlannedStartsOp:
+		result = event.PlannedStartsResult{Starts: []localsched.PlannedStart{{Tag: op.Tags[0], Start: 5000}}}
 	case event.CollectOp:
 		result = event.CollectResult{Problem: "no such folder", Kept: "/kept"}
 	case event.DiscardOp:
@@ -271,6 +276,8 @@ func (s *site) call(call event.Call) {
 		result = event.ReserveResult{Start: op.Hold.Start.Add(protocol.Second)}
 	case event.CancelReservationOp:
 		result = event.CancelReservationResult{}
+	case event.ArchiveOp:
+		result = event.ArchiveResult{Ended: []event.Ended{{Job: op.Jobs[0], State: protocol.Completed, Started: 1, Ended: 2}}}
 	case event.PriceOp:
 		result, failure = s.price(op)
 	}

@@ -31,7 +31,7 @@ func standIn(p protocol.Payload) protocol.Payload {
 	}
 	short := protocol.Payload{
 		Script: fmt.Appendf(nil, standInForm, size, all.Sum(nil)), WorkDir: p.WorkDir, Stdout: p.Stdout, Stderr: p.Stderr,
-		Input: p.Input, AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal, Staging: p.Staging.Abroad(),
+		Input: p.Input, AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal, Staging: p.Staging.Abroad(), Shell: p.Shell,
 	}
 	if len(env) > 0 {
 		short.Env = env
@@ -41,12 +41,11 @@ func standIn(p protocol.Payload) protocol.Payload {
 
 // withoutValue is a variable without its value, unless the peer has set it.
 func withoutValue(pair string) string {
-	switch name, _, _ := strings.Cut(pair, "="); name {
-	case "SWITCHYARD_APPLICATION", "SWITCHYARD_MHZ":
+	name, _, _ := strings.Cut(pair, "=")
+	if name == "SWITCHYARD_APPLICATION" || name == "SWITCHYARD_MHZ" || protocol.IsArrayVariable(name) {
 		return pair
-	default:
-		return name + "="
 	}
+	return name + "="
 }
 
 const standInForm = "#switchyard-payload %d bytes sha256 %x"

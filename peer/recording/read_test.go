@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -88,10 +89,11 @@ func TestReaderRefuses(t *testing.T) {
 	t.Parallel()
 	data := string(golden(t))
 	lines := strings.SplitAfter(data, "\n")
+	const later = recording.Format + 1
 	title := func(s string) string { return s + "\n" + strings.Join(lines[1:], "") }
 	line := func(body string) string { return recording.CRC([]byte(body)) + body + "\n" }
 	for fault, text := range map[string]string{
-		`has format "12", written by "switchyard 9.1"; this version reads format`: title("switchyard-recording 12 switchyard 9.1"),
+		fmt.Sprintf(`has format "%d", written by "switchyard 9.1"; this version reads format`, later): title(fmt.Sprintf("switchyard-recording %d switchyard 9.1", later)),
 		"is no recording":                        title("switchyard-recordings 3 x"),
 		"x.rec: is no recording":                 "",
 		"entry 1: the header is not there":       lines[0] + strings.Join(lines[2:], ""),

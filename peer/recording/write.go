@@ -38,6 +38,8 @@ type Options struct {
 	Flush time.Duration
 	// Sync makes each flush survive a loss of power, at the price of an fsync.
 	Sync bool
+	// Grace is how long Close waits for the disk; default 10s.
+	Grace time.Duration
 
 	Log *slog.Logger // nil: nothing is logged
 }
@@ -85,9 +87,6 @@ type heard struct {
 	rates   []Rated
 }
 
-// closeGrace is how long Close waits for the disk.
-const closeGrace = 10 * time.Second
-
 // Create makes the file, readable by its owner only. If the path is a directory, the
 // file gets a name there from the time: each life of a peer has a recording of
 // its own. A file that exists is left alone, with an error.
@@ -108,6 +107,7 @@ func Create(path string, o Options) (*Writer, error) {
 
 func newWriter(name string, f file, o Options) *Writer {
 	o.Buffer = cmp.Or(max(o.Buffer, 0), 16384)
+	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -219,7 +219,7 @@ func (w *Writer) Close() error {
 		return w.file.Close()
 	}
 	w.end(nil)
-	grace := time.NewTimer(closeGrace)
+	grace := time.NewTimer(w.o.Grace)
 	defer grace.Stop()
 	select {
 	case <-w.done:

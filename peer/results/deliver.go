@@ -3,6 +3,7 @@ package results
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
@@ -78,6 +79,34 @@ func (d *Deliverer) Pack(ctx context.Context, user, dir string, job protocol.Job
 type unreadable struct{ undeliverable }
 
 func (e unreadable) Error() string { return e.Reason }
+
+// Mark writes a small file as an account of this machine until remove is called.
+func (d *Deliverer) Mark(ctx context.Context, account, path string, content []byte) (remove func() error, err error) {
+	remove, err = d.Files.Mark(ctx, account, path, content)
+	if failed, ok := errors.AsType[*process.DeliverError](err); ok {
+		err = unreadable{undeliverable{failed}} // its reason has the path, and the account is this site's business
+	}
+	return remove, err
+}
+
+// Marked reads a file that [Deliverer.Mark] has written, here or at another site, as the account that runs the user's jobs.
+func (d *Deliverer) Marked(ctx context.Context, user, path string) (content []byte, err error) {
+	err = d.write(user, path, func(account string) error {
+		content, err = d.Files.ReadMark(ctx, account, path)
+		return err
+	})
+	return content, err
+}
+
+// ReadFile reads up to size bytes of a file from an offset as the account that runs the user's jobs; behind its end it returns
+// nothing. The error wraps [fs.ErrNotExist] if there is no such file, and [fs.ErrPermission] if the account may not read it.
+func (d *Deliverer) ReadFile(ctx context.Context, user, path string, offset int64, size int) (data []byte, err error) {
+	account, err := d.Accounts.Local(user)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return d.Files.ReadFile(ctx, account, path, offset, size)
+}
 
 // Packed is a piece of that archive.
 func (d *Deliverer) Packed(job protocol.JobID, offset int64, size int) ([]byte, error) {

@@ -30,7 +30,7 @@ func (d *Dir) pack(job protocol.JobID, files *protocol.Staging, write func(io.Wr
 	if err := os.MkdirAll(d.Path, 0o700); err != nil {
 		return fmt.Errorf("make the directory of results: %w", err)
 	}
-	temp, err := os.CreateTemp(d.Path, ".part-*")
+	temp, err := os.CreateTemp(d.Path, temporaryPattern)
 	if err != nil {
 		return fmt.Errorf("keep the files of a job: %w", err)
 	}

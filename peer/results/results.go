@@ -23,6 +23,8 @@ import (
 const (
 	// partSuffix marks what has not come as a whole.
 	partSuffix = ".part"
+	// temporaryPattern are the names of archives that are being made, before they get their own.
+	temporaryPattern = ".part-*"
 	// partAge is after how long without a byte a part is given up: its job has ended in
 	// another way.
 	partAge = 7 * 24 * time.Hour
@@ -205,6 +207,15 @@ func (p *Part) Drop() error {
 
 // Close leaves what is here for another try.
 func (p *Part) Close() error { return p.file.Close() }
+
+// Sweep removes archives that a killed peer was making, and nothing else: no other process uses the directory.
+func (d *Dir) Sweep() error {
+	left, err := filepath.Glob(filepath.Join(d.Path, temporaryPattern))
+	for _, path := range left {
+		err = errors.Join(err, dropFile(path))
+	}
+	return err
+}
 
 // pruneSometimes prunes if that was not done lately.
 func (d *Dir) pruneSometimes(now time.Time) {

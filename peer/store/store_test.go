@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -145,6 +146,41 @@ func TestScan(t *testing.T) {
 	}
 	if got, err := s.Scan("nowhere", "", false, 1); err != nil || len(got) != 0 {
 		t.Errorf("Scan of no table = %v, %v", got, err)
+	}
+}
+
+// TestTally: a row can have the tally of another table, as it is after the transaction and at all later times until that
+// changes, whichever way its rows came to be.
+func TestTally(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	of := store.Put{Table: "of", Key: "job", Tally: "job"}
+	is := func(why string, want bool) {
+		t.Helper()
+		stored, found, err := s.Get("of", "job")
+		now, tallyErr := s.Tally("job")
+		if err != nil || tallyErr != nil || !found || bytes.Equal(stored, now) != want {
+			t.Errorf("%s: %x (%t) is stored, it is %x, %v, %v", why, stored, found, now, err, tallyErr)
+		}
+	}
+	commit(t, s, of)
+	is("of no table", true)
+	commit(t, s, put("b", "1"), of, put("c", "1"))
+	is("before the last of its rows", true)
+	empty, _ := s.Tally("nowhere")
+	if now, _ := s.Tally("job"); bytes.Equal(now, empty) {
+		t.Error("two rows have the tally of none")
+	}
+	commit(t, s, put("b", "2"))
+	is("after a row changed", false)
+	commit(t, s, put("b", "1"))
+	is("after it changed back", true)
+	commit(t, s, store.Put{Table: "job", Key: "b"}, put("d", "1"))
+	is("as many rows, but others", false)
+	commit(t, s, of)
+	is("again", true)
+	if err := s.Commit(t.Context(), []store.Put{{Table: "job", Key: "x", Tally: "job"}}); !errors.Is(err, store.ErrPut) {
+		t.Errorf("a tally of its own table: %v", err)
 	}
 }
 

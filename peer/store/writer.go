@@ -44,6 +44,8 @@ func validate(p Put) error {
 		return fmt.Errorf("%w: table %q is the store's own", ErrPut, p.Table)
 	case p.Key == "" || len(p.Key) > MaxKey:
 		return fmt.Errorf("%w: table %s: key %.80q has %d bytes; use 1 to %d", ErrPut, p.Table, p.Key, len(p.Key), MaxKey)
+	case p.Tally != "" && (p.Value != nil || p.Tally == p.Table || len(p.Tally) > MaxTable):
+		return fmt.Errorf("%w: table %s: key %.80q cannot have the tally of table %.80q", ErrPut, p.Table, p.Key, p.Tally)
 	case len(p.Value) > MaxValue:
 		return fmt.Errorf("%w: table %s: key %.80q: the value has %d bytes; use at most %d",
 			ErrPut, p.Table, p.Key, len(p.Value), MaxValue)
@@ -184,23 +186,24 @@ func (s *Store) transact(batch []*request) error {
 // apply makes the changes of the batch in the transaction, in order, and keeps the
 // tallies and the last keys.
 func apply(tx *bbolt.Tx, batch []*request, held tallies, lasts map[string][]byte) error {
-	tables := make(map[string]*changing)
+	t := transaction{tx: tx, held: held, lasts: lasts, tables: make(map[string]*changing)}
+	var last []Put // of the tallies of what the others write
 	for _, r := range batch {
 		for _, put := range r.puts {
-			table := tables[put.Table]
-			if table == nil {
-				var err error
-				if table, err = change(tx, put.Table, held, lasts); err != nil {
-					return fmt.Errorf("table %s: %w", put.Table, err)
-				}
-				tables[put.Table] = table
-			}
-			if err := table.write(put); err != nil {
-				return fmt.Errorf("table %s: key %.80q: %w", put.Table, put.Key, err)
+			if put.Tally != "" {
+				last = append(last, put)
+			} else if err := t.write(put); err != nil {
+				return err
 			}
 		}
 	}
-	for name, table := range tables {
+	for _, put := range last {
+		put.Value = seal(put.Table, put.Key, t.tally(put.Tally).encode(nil))
+		if err := t.write(put); err != nil {
+			return err
+		}
+	}
+	for name, table := range t.tables {
 		held[name], lasts[name] = table.tally, table.last
 	}
 	return putTallies(tx.Bucket([]byte(metaTable)), held)
