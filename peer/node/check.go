@@ -44,6 +44,15 @@ func (c *Checker) Add(table string, stored Row) {
 		}
 		return
 	}
+	if table == endedTable {
+		if _, ok := readEndKey(stored.Key); !ok {
+			c.found(table, stored.Key, "the key is no time and job")
+		}
+		return
+	}
+	if table == endedOfTable || table == prunedTable {
+		return // no row of the peer's depends on them
+	}
 	content, err := row.Decode(row.Table(table), stored.Value)
 	if err != nil {
 		c.found(table, stored.Key, "it cannot be read: %v", err)

@@ -31,7 +31,8 @@ func NewWith(cfg Config, machine Core) (*Node, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	return newNode(cfg, machine, moves{meter: cfg.Meter}, mails{}), nil
+	n := newNode(cfg, machine, moves{meter: cfg.Meter}, mails{})
+	return n, n.listEnds()
 }
 
 // Restore reads the machine's rows.

@@ -177,6 +177,11 @@ func (n *Node) commit(b *batch) bool {
 	}
 	puts, err := b.puts()
 	if err == nil {
+		var ends []Put
+		ends, err = n.endPuts(b.rows)
+		puts = append(puts, ends...)
+	}
+	if err == nil {
 		err = n.save(append(puts, n.facts.take()...))
 	}
 	if err != nil {

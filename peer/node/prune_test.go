@@ -1,8 +1,10 @@
 package node_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/node"
@@ -72,9 +74,52 @@ func TestFinishedJobsArePruned(t *testing.T) {
 		if jobs, facts := count(t, memory, "archive"), count(t, memory, "fact"); jobs != c.jobs || facts != c.facts {
 			t.Errorf("%s: %d jobs and %d facts are left, want %d and %d", name, jobs, facts, c.jobs, c.facts)
 		}
+		if ends := count(t, memory, "ended"); ends != c.jobs {
+			t.Errorf("%s: %d ends are listed of %d jobs", name, ends, c.jobs)
+		}
 		if _, found, _ := memory.Get("archive", archiveKey(1000)); found != (c.jobs > 0) {
 			t.Errorf("%s: the job that ended last is there: %t", name, found)
 		}
+	}
+}
+
+// TestGuestsArePrunedByTheirOwnRule: many guests drive out no job of this site.
+func TestGuestsArePrunedByTheirOwnRule(t *testing.T) {
+	t.Parallel()
+	const now, day = 1_800_000_000_000, protocol.Instant(protocol.Day)
+	memory := newMemory()
+	for i := range protocol.Instant(10) {
+		memory.apply(archivedRows(t,
+			view.Job{ID: protocol.JobID(1000 + i), State: protocol.Failed, Ended: now - 100*day - i},
+			view.Job{ID: protocol.JobID(2000 + i), State: protocol.Failed, Ended: now - i*day - 1, Guest: true}))
+	}
+	cfg := liveConfig(memory)
+	cfg.Retention = node.Retention{FinishedJobs: 200 * protocol.Day, MaxFinishedJobs: 8, FinishedGuests: 6 * protocol.Day, MaxFinishedGuests: 4}
+	n, err := node.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = n.PruneAt(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	page, err := n.History(t.Context(), &view.HistoryFilter{}, "", 100)
+	var got []protocol.JobID
+	for _, job := range page.Jobs {
+		got = append(got, job.ID)
+	}
+	for guests, last := range map[view.GuestFilter]protocol.Instant{
+		view.OnlyGuests: now - 4*day - 1, view.WithoutGuests: now - 100*day - 8, view.WithGuests: now - 4*day - 1,
+	} {
+		for range 2 { // the second time nothing is pruned
+			got, histErr := n.History(t.Context(), &view.HistoryFilter{Guests: guests}, "", 1)
+			if histErr = errors.Join(histErr, n.PruneAt(t.Context(), now)); histErr != nil || got.Pruned != last {
+				t.Errorf("%v: pruned until %v, want %v, %v", guests, got.Pruned, last, histErr)
+			}
+		}
+	}
+	want := []protocol.JobID{2000, 2001, 2002, 2003, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 }
 
