@@ -195,6 +195,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/store", Level: adapters},
 		{Path: "peer/results", Level: adapters},
 		{Path: "peer/mail", Level: adapters},
+		{Path: "peer/notices", Level: adapters},
 		{Path: "peer/config", Level: adapters},
 		{Path: "peer/api", Level: adapters},
 		{Path: "internal/report", Level: adapters},

@@ -87,7 +87,7 @@ func subject(about protocol.MailEvent, job *view.Job) string {
 	case protocol.MailTimeLimit:
 		what = "Reached time limit"
 	case protocol.MailTimeLimit90, protocol.MailTimeLimit80, protocol.MailTimeLimit50:
-		return subjectOf(job, fmt.Sprintf("Reached %d%% of time limit %s", about.ShareOfLimit(), job.WallTime.Text()))
+		return subjectOf(job, fmt.Sprintf("Reached %d%% of time limit %s", about.ShareOfLimit(), job.Limit().Text()))
 	case protocol.MailFail:
 		what = "Failed"
 	case protocol.MailEnd:

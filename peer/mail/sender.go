@@ -65,7 +65,7 @@ func (s *Sender) Mail(about protocol.MailEvent, job *view.Job) {
 	}
 }
 
-// Follow takes in mails about a running job at shares of the time limit that it was submitted with.
+// Follow takes in mails about a running job at shares of its time limit.
 func (s *Sender) Follow(job *view.Job) {
 	l := letter{job: *job}
 	s.mu.Lock()
@@ -73,10 +73,10 @@ func (s *Sender) Follow(job *view.Job) {
 	s.unfollow(job.ID)
 	for _, about := range job.Mail.Events {
 		share := about.ShareOfLimit()
-		if share == 0 || job.WallTime == protocol.Never {
+		if share == 0 || job.Limit() == protocol.Never {
 			continue
 		}
-		at := job.Started.Add(job.WallTime / 100 * protocol.Duration(share))
+		at := job.Started.Add(job.Limit() / 100 * protocol.Duration(share))
 		if left := time.Until(at.Time()); left > 0 {
 			s.followed[job.ID] = append(s.followed[job.ID], time.AfterFunc(left, func() { s.mailFollowed(about, &l.job) }))
 		}

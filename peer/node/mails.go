@@ -2,7 +2,6 @@ package node
 
 import (
 	"github.com/switchyard-hpc/switchyard/peer/row"
-	"github.com/switchyard-hpc/switchyard/peer/status"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -53,10 +52,7 @@ func (m *mails) moved(job *row.Job) {
 	if len(job.Mail.Events) == 0 {
 		return
 	}
-	from, state := m.states[job.Spec.Job], job.State
-	if state == protocol.Running && job.Started == 0 { // it ended before it could start, and its output is on the way
-		state = protocol.Pending
-	}
+	from, state := m.states[job.Spec.Job], stateOf(job)
 	m.set(job.Spec.Job, state)
 	switch {
 	case state == from:
@@ -80,9 +76,8 @@ func (m *mails) arrayMoved(array *row.Array) {
 
 // view is the job as people see it.
 func (m *mails) view(job *row.Job) *view.Job {
-	view := (&status.Job{Job: job}).View(m.origin)
-	view.Reason = job.Reason
-	return &view
+	shown := viewOf(job, m.origin)
+	return &shown
 }
 
 func (m *mails) about(event protocol.MailEvent, job *row.Job) {
