@@ -178,6 +178,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "plugins/skeleton", Level: helpers},
 		{Path: "peer/identity", Level: helpers},
+		{Path: "peer/audit", Level: core},
 		{Path: "peer/connlimit", Level: helpers},
 		{Path: "peer/transfer", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
@@ -185,6 +186,8 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/metrics", Level: helpers},
 		{Path: "peer/recording", Level: helpers},
 		{Path: "peer/statedir", Level: helpers},
+
+		{Path: "peer/eventstream", Level: helpers},
 
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/wallclock"
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -23,10 +24,12 @@ type Config struct {
 	Fallback  policy.Policy       // decides the rounds in which the policy fails; may be nil
 	Fronter   policy.ParetoPolicy // lays out the choices of an application where the policy does not; may be nil
 	Deliverer Deliverer
-	Prices    Prices   // of electricity; nil: none are known
-	Meter     Meter    // nil: nothing is counted
-	Recorder  Recorder // nil: nothing is recorded
-	Mailer    Mailer   // nil: no mail is sent
+	Prices    Prices              // of electricity; nil: none are known
+	Meter     Meter               // nil: nothing is counted
+	Recorder  Recorder            // nil: nothing is recorded
+	Mailer    Mailer              // nil: no mail is sent
+	Notifier  Notifier            // nil: other programs are not notified of jobs
+	Events    *eventstream.Stream // gets changes of jobs and log events; nil: they cannot be followed
 	// Clock reads the machine's clocks; nil: [wallclock.System].
 	Clock wallclock.Source
 	// AllowStarts lets the local scheduler start the jobs of its queue, or keeps it from that;

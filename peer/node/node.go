@@ -52,6 +52,8 @@ type Node struct {
 	moves      moves
 	requests   requests
 	mails      mails
+	notices    notices
+	changes    changes
 
 	life        protocol.Life // of what is durable; the second stage's alone
 	unwitnessed bool          // the witness could not be written
@@ -92,7 +94,9 @@ func New(cfg Config) (*Node, error) {
 		cfg.Peer = cfg.Recorder.Listen(cfg.Peer)
 	}
 	restoring := restoring{
-		store: cfg.Store, moves: moves{meter: cfg.Meter}, mails: mails{origin: cfg.Peer.Site, mailer: cfg.Mailer}, keep: cfg.Recorder != nil,
+		store: cfg.Store, moves: moves{meter: cfg.Meter}, mails: mails{origin: cfg.Peer.Site, mailer: cfg.Mailer},
+		notices: notices{origin: cfg.Peer.Site, notifier: cfg.Notifier}, keep: cfg.Recorder != nil,
+		changes: changes{origin: cfg.Peer.Site, store: cfg.Store, stream: cfg.Events},
 	}
 	machine, err := peer.Restore(cfg.Peer, cfg.Seed, restoring.rows)
 	if err != nil {
@@ -104,7 +108,12 @@ func New(cfg Config) (*Node, error) {
 	if cfg.Recorder != nil {
 		cfg.Recorder.Begin(cfg.Peer, cfg.Seed, restoring.kept)
 	}
-	return newNode(cfg, machine, restoring.moves, restoring.mails), nil
+	n := newNode(cfg, machine, restoring.moves, restoring.mails)
+	n.notices, n.changes = restoring.notices, restoring.changes
+	if err = n.listEnds(); err != nil {
+		return nil, fmt.Errorf("list the ends of finished jobs: %w", err)
+	}
+	return n, nil
 }
 
 // newNode puts the shell around a machine.

@@ -8,12 +8,14 @@ import (
 
 // restoring reads the rows that the machine needs.
 type restoring struct {
-	store Store
-	moves moves
-	mails mails
-	count int
-	keep  bool // the rows, for a recording
-	kept  []row.Record
+	store   Store
+	moves   moves
+	mails   mails
+	notices notices
+	changes changes
+	count   int
+	keep    bool // the rows, for a recording
+	kept    []row.Record
 }
 
 // rows are read one by one, since those of many jobs are large.
@@ -30,6 +32,8 @@ func (r *restoring) rows(yield func(row.Record, error) bool) {
 				r.count++
 				r.moves.take(rec)
 				r.mails.restore(rec)
+				r.notices.restore(rec)
+				r.changes.restore(rec)
 				if r.keep {
 					r.kept = append(r.kept, rec)
 				}

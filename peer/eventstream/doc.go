@@ -1,0 +1,5 @@
+// Package eventstream keeps the latest events of a peer for those who follow them.
+//
+// A [Stream] numbers its events and keeps the last ones. Each [Follower] has a place in it, and reads on from there when it likes.
+// If events are dropped that a follower has not read, it gets a [Gap].
+package eventstream

@@ -1,0 +1,158 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// guestStore has the rows of guests.
+type guestStore struct {
+	Store
+
+	rows map[string]row.Row
+}
+
+func (s guestStore) Get(_, key string) ([]byte, bool, error) {
+	r, found := s.rows[key]
+	if !found {
+		return nil, false, nil
+	}
+	data, err := row.Encode(r)
+	return data, true, err
+}
+
+// published reads what a stream has for a follower, each event as a line.
+func published(t *testing.T, f *eventstream.Follower) (lines []string) {
+	t.Helper()
+	events, gap, err := f.Take(1000)
+	if err != nil || gap != nil {
+		t.Fatal(gap, err)
+	}
+	for _, e := range events {
+		text, err := e.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == eventstream.OfLog {
+			lines = append(lines, fmt.Sprintf("log of %q %q", e.Of.User, e.Of.Account))
+			continue
+		}
+		var change eventstream.JobChange
+		if err = json.Unmarshal(text, &change); err != nil {
+			t.Fatal(err)
+		}
+		line := fmt.Sprintf("%v→%v at %q", change.From, change.Job.State, change.Job.Site)
+		if change.Left {
+			line += " left"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Each change of a job's state or site is published once, and log events with the user of their job, also with its end.
+func TestChangesArePublished(t *testing.T) {
+	t.Parallel()
+	spec := protocol.Spec{Request: protocol.Request{Job: 7}, User: "ann"}
+	job := func(state protocol.State, started protocol.Instant, site protocol.SiteName, phase row.JobPhase) row.Record {
+		return row.Record{Table: row.JobTable, Row: row.Job{Spec: spec, State: state, Started: started, Site: site, Phase: phase}}
+	}
+	waits := job(protocol.Pending, 0, "", row.JobInGridQueue)
+	guest := func(phase row.GuestPhase) row.Record {
+		return row.Record{Table: row.GuestTable, Row: row.Guest{Spec: spec, Origin: "south", Account: "g", Epoch: 1, Phase: phase}}
+	}
+	run := func(phase row.RunPhase) row.Record {
+		return row.Record{Table: row.RunTable, Row: row.Run{
+			Tag: protocol.Tag{Job: 7, Epoch: 1}, Phase: phase, Outcome: &protocol.Outcome{State: protocol.Failed},
+		}}
+	}
+	closed := func(guest bool, site protocol.SiteName) row.Record {
+		return row.Record{Table: row.ArchiveTable, Row: row.Archived{View: view.Job{ID: 7, User: "ann", State: protocol.Failed, Guest: guest, Site: site}}}
+	}
+	array := func(started protocol.Instant) row.Record {
+		return row.Record{Table: row.ArrayTable, Row: row.Array{Job: row.Job{Spec: spec, State: protocol.Pending}, Started: started}}
+	}
+	none := protocol.State(0).String()
+	for name, c := range map[string]struct {
+		restored []row.Record
+		batches  [][]row.Record
+		want     []string
+	}{
+		"a job": {
+			nil,
+			[][]row.Record{
+				{waits},
+				{waits},
+				{job(protocol.Pending, 0, "south", row.JobOffered)},
+				{job(protocol.Pending, 0, "south", row.JobGranted)},
+				{job(protocol.Running, 5, "south", row.JobHandedOff)},
+				{job(protocol.Failed, 5, "south", row.JobStagingOut)},
+				{{Table: row.JobTable}, closed(false, "south")},
+			},
+			[]string{none + `→PENDING at ""`, `PENDING→PENDING at "south"`, `PENDING→RUNNING at "south"`, `RUNNING→FAILED at "south"`},
+		},
+		"after a restart": {
+			[]row.Record{job(protocol.Running, 5, "south", row.JobHandedOff)},
+			[][]row.Record{{job(protocol.Running, 5, "south", row.JobHandedOff)}, {closed(false, "south")}},
+			[]string{`RUNNING→FAILED at "south"`},
+		},
+		"an array": {nil, [][]row.Record{{array(0)}, {array(5)}, {array(5)}}, []string{none + `→PENDING at ""`, `PENDING→RUNNING at ""`}},
+		"a guest": {
+			nil,
+			[][]row.Record{
+				{guest(row.GuestPrepared)},
+				{guest(row.GuestAccepted), run(row.RunQueued)},
+				{run(row.RunRunning)},
+				{run(row.RunEnded)},
+				{guest(row.GuestClosed), {Table: row.RunTable}, closed(true, "north")},
+			},
+			[]string{none + `→PENDING at "north"`, `PENDING→RUNNING at "north"`, `RUNNING→FAILED at "north"`, `FAILED→FAILED at "north"`},
+		},
+		"a guest that is withdrawn": {
+			nil,
+			[][]row.Record{{guest(row.GuestPrepared)}, {guest(row.GuestAborted)}, {guest(row.GuestAborted)}},
+			[]string{none + `→PENDING at "north"`, `PENDING→PENDING at "north" left`},
+		},
+		"a guest after a restart": {
+			[]row.Record{guest(row.GuestAccepted), run(row.RunRunning)}, [][]row.Record{{run(row.RunRunning)}, {run(row.RunEnded)}}, []string{`RUNNING→FAILED at "north"`},
+		},
+	} {
+		stream := eventstream.New(1, 100)
+		f := stream.Follow(nil)
+		accepted, _ := guest(row.GuestAccepted).Row.(row.Guest)
+		n := changes{origin: "north", stream: stream, store: guestStore{rows: map[string]row.Row{row.JobKey(7): accepted}}}
+		for _, r := range c.restored {
+			n.restore(r)
+		}
+		var got []string
+		for _, batch := range c.batches {
+			n.take(batch, 9)
+			got = append(got, published(t, f)...)
+			n.log([]event.LogEvent{{Kind: event.LogJobUpdated, Job: 7}})
+			account := ""
+			if name[:3] == "a g" {
+				account = "g"
+			}
+			logged := published(t, f)
+			if want := []string{fmt.Sprintf("log of %q %q", "ann", account)}; !slices.Equal(logged, want) && len(n.jobs) > 0 {
+				t.Errorf("%s: %q, want %q", name, logged, want)
+			}
+			n.forget()
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n%q, want\n%q", name, got, c.want)
+		}
+		if len(n.left) != 0 || len(n.jobs) > 1 {
+			t.Errorf("%s: %v and %v are known", name, n.jobs, n.left)
+		}
+		f.Close()
+	}
+}
