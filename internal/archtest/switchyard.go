@@ -180,6 +180,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/audit", Level: core},
 		{Path: "peer/connlimit", Level: helpers},
+		{Path: "peer/clientcert", Level: helpers},
 		{Path: "peer/transfer", Level: helpers},
 		{Path: "peer/accounts", Level: helpers, Pure: true},
 		{Path: "peer/witness", Level: helpers},
@@ -189,6 +190,8 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/eventstream", Level: helpers},
 
+		{Path: "peer/accesstokens", Level: shells},
+		{Path: "peer/servercert", Level: shells},
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},
 		{Path: "internal/sim", Level: shells, Race: workers},

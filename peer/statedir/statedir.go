@@ -43,6 +43,7 @@ func looks() []look {
 		{"slurm", "entries of jobs in Slurm"},
 		{"gate", "entries of jobs that a power budget keeps waiting"},
 		{"kept", "outputs that are kept for their users"},
+		{"tokens.json", "tokens of the API over TCP"},
 		{"machine.json", "what the local scheduler said of its machine"},
 		{"witness.json", "which database this directory had last"},
 	}
@@ -149,19 +150,41 @@ func SetAside(dir string, now time.Time) (moved []string, err error) {
 	return moved, nil
 }
 
-// WriteJSON writes a file of a state directory as a whole or not at all. On a full disk the error
-// says where it is and how many bytes are needed.
+// WriteJSON writes a file of a state directory as [Replace] does. On a full disk the error says where
+// it is and how many bytes are needed.
 func WriteJSON(path string, value any) error {
 	data, err := json.Marshal(value)
 	if err == nil {
-		err = os.WriteFile(path+".new", append(data, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = Replace(path, append(data, '\n'), 0o600)
 	}
 	if localdisk.Full(err) {
 		err = fmt.Errorf("%w; free space or raise the quota on %s, %d bytes are needed",
 			err, localdisk.Describe(filepath.Dir(path)), len(data)+1)
 	}
 	return err
+}
+
+// Replace writes a file as a whole or not at all, and so that a power failure does not take it back.
+func Replace(path string, data []byte, mode fs.FileMode) error {
+	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	return err
+}
+
+// syncDir has the names in a directory survive a power failure.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
