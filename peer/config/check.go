@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"path"
 	"slices"
 	"strconv"
@@ -12,6 +13,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/localsched/waitpredict"
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/peer/clientcert"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/mcmf"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -50,19 +54,19 @@ func (r *checker) check() {
 	r.OneOf("policy.fallback", c.Policy.Fallback, PolicyNames()...)
 	c.Policy.CheckParameters(r.Reader, "policy", c.Currency())
 	c.Rounds.Check(r.Reader, "rounds")
+	c.Moves.Check(r.Reader, "moves")
 	r.checkInitiation(&c.Rounds)
 	r.checkHandoff(&c.Handoff)
 	r.checkSubmit(&c.Submit)
 	r.checkMail(c.Mail)
-	r.AtLeast("limits.max_active_jobs", c.Limits.MaxActiveJobs, 1)
+	r.checkNotify(c.Notify)
+	c.FairShare.Check(r.Reader, "fairshare")
+	r.checkLimits(&c.Limits)
 	r.checkRetention(&c.Retention)
-	r.AtLeast("limits.max_jobs_per_user", c.Limits.MaxJobsPerUser, 1)
 	r.checkResults(&c.Results)
 	r.checkAccounts(&c.Accounts)
 	r.checkAssociations()
-	for i, user := range c.API.Admins {
-		r.checkUser(fmt.Sprintf("api.admins[%d]", i), user)
-	}
+	r.checkAPI(&c.API)
 	r.checkPartners()
 	if c.Metrics.Listen != "" {
 		r.checkAddress("metrics.listen", c.Metrics.Listen)
@@ -70,6 +74,8 @@ func (r *checker) check() {
 	r.checkPorts()
 	r.OneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	r.OneOf("log.format", c.Log.Format, JSON, Text)
+	r.AtLeast("audit.max_size", int(c.Audit.MaxSize), 1)
+	r.AtLeast("audit.files", c.Audit.Files, 1)
 }
 
 func (r *checker) checkResults(c *Results) {
@@ -116,6 +122,15 @@ func WaitMethods() (names []string) {
 	return names
 }
 
+func (r *checker) checkLocalPolicy(l *LocalSched) {
+	if _, err := engine.Named(l.Policy); err != nil {
+		r.OneOf("localsched.policy", l.Policy, engine.Names()...)
+	}
+	if l.Policy == engine.MultifactorName && !r.simulated && r.config.FairShare.HalfLife == 0 {
+		r.Problem("localsched.policy", "%q is the order of [fairshare], which has no half_life; set it, or take another policy", l.Policy)
+	}
+}
+
 func (r *checker) checkLocalSched(l *LocalSched) {
 	r.OneOf("localsched.plugin", l.Plugin, append([]string{Process, SlurmCommands}, r.plugins(LocalSchedKind)...)...)
 	if !r.simulated && (l.Plugin == SlurmCommands || r.config.Plugin(LocalSchedKind, l.Plugin) != nil) {
@@ -129,9 +144,7 @@ func (r *checker) checkLocalSched(l *LocalSched) {
 		r.Problem("localsched.cgroup", "%q is not a valid group; use %q, %q, or a path in the hierarchies such as \"/switchyard\"", l.Cgroup, cgroup.Own, cgroup.None)
 	}
 	r.OneOf("localsched.machine", l.Machine, PerCPU, WholeNode, Partitioned)
-	if _, err := engine.Named(l.Policy); err != nil {
-		r.OneOf("localsched.policy", l.Policy, engine.Names()...)
-	}
+	r.checkLocalPolicy(l)
 	r.AtLeast("localsched.mhz", l.MHz, 0)
 	r.AtLeast("localsched.mflops", l.Mflops, 0)
 	r.OneOf("localsched.wait_prediction", l.WaitPrediction, WaitMethods()...)
@@ -276,6 +289,10 @@ func (r *checker) checkHandoff(h *Handoff) {
 	r.Positive("handoff.start_margin", h.StartMargin)
 	r.Positive("handoff.reclaim_after", h.ReclaimAfter)
 	r.Positive("handoff.tombstone_ttl", h.TombstoneTTL)
+	r.Positive("handoff.planned_starts_interval", h.PlannedStartsInterval)
+	if r.config.Moves.Enabled && h.PlannedStartsInterval > rules.PlannedStartLasts {
+		r.Warn("handoff.planned_starts_interval", "is longer than %s, after which a planned start does not count for [moves]", rules.PlannedStartLasts.Text())
+	}
 	if h.RetryMax > 0 && h.RetryMax < h.RetryInitial {
 		r.Problem("handoff.retry_max", "%s is less than retry_initial (%s); use that or more", settings.FormatDuration(h.RetryMax), settings.FormatDuration(h.RetryInitial))
 	}
@@ -288,5 +305,78 @@ func (r *checker) checkHandoff(h *Handoff) {
 func (r *checker) checkRetention(c *Retention) {
 	r.Positive("retention.finished_jobs", c.FinishedJobs)
 	r.AtLeast("retention.max_finished_jobs", c.MaxFinishedJobs, 1)
+	r.Positive("retention.finished_guests", c.FinishedGuests)
+	r.AtLeast("retention.max_finished_guests", c.MaxFinishedGuests, 1)
 	r.Positive("retention.events", c.Events)
+}
+
+func (r *checker) checkAPI(a *API) {
+	for i, user := range a.Admins {
+		r.checkUser(fmt.Sprintf("api.admins[%d]", i), user)
+	}
+	if a.Listen != "" {
+		r.checkAddress("api.listen", a.Listen)
+	} else {
+		usual := Default().API // of which `config show` writes the values, too
+		for _, one := range []struct {
+			key string
+			set bool
+		}{
+			{"hosts", true},
+			{"cert_file", true},
+			{"key_file", true},
+			{"client_ca_file", true},
+			{"client", true},
+			{"dashboard", a.Dashboard != usual.Dashboard},
+			{"max_request_rate", a.MaxRequestRate != usual.MaxRequestRate},
+		} {
+			if key := "api." + one.key; one.set && r.Set(key) {
+				r.Problem(key, "has no effect without listen; set listen, or remove it")
+			}
+		}
+	}
+	r.OneOf("api.dashboard", a.Dashboard, Public, ByToken, Off)
+	switch {
+	case (a.CertFile == "") != (a.KeyFile == ""):
+		r.Problem("api", "cert_file and key_file go together; set both, or none to have the peer make a certificate")
+	case a.CertFile != "" && len(a.Hosts) > 0:
+		r.Problem("api.hosts", "is for the certificate that the peer makes; remove it, or cert_file and key_file")
+	}
+	for i, host := range a.Hosts {
+		if host == "" || strings.ContainsAny(host, "/: \t") && net.ParseIP(host) == nil {
+			r.Problem(fmt.Sprintf("api.hosts[%d]", i), "invalid %q; use a host name or an address, without a port", host)
+		}
+	}
+	r.checkAPIClients(a)
+	if most := 10_000; a.MaxRequestRate < 1 || a.MaxRequestRate > most {
+		r.Problem("api.max_request_rate", "is %d; use 1 to %d", a.MaxRequestRate, most)
+	}
+}
+
+// checkAPIClients checks the tables [[api.client]].
+func (r *checker) checkAPIClients(a *API) {
+	if len(a.Clients) > 0 && a.ClientCAFile == "" {
+		r.Problem("api.client", "has no effect without client_ca_file in [api]; set that, or remove the table")
+	}
+	if len(a.Clients) == 0 && a.ClientCAFile != "" {
+		r.Problem("api.client_ca_file", "has no effect without a table [[api.client]], which says for which user a certificate stands; add one")
+	}
+	seen := map[string]bool{}
+	for i, client := range a.Clients {
+		key := fmt.Sprintf("api.client[%d]", i)
+		if err := clientcert.CheckName(client.Certificate); err != nil {
+			r.Problem(key+".certificate", "%v", err)
+		} else if seen[client.Certificate] {
+			r.Problem(key+".certificate", "duplicate name %q; keep one", client.Certificate)
+		}
+		seen[client.Certificate] = true
+		if client.User == "" {
+			r.Problem(key+".user", "missing; name a user of this site")
+		} else {
+			r.checkUser(key+".user", client.User)
+		}
+		if _, err := accesstokens.ParseScopes(strings.Join(client.Scopes, ",")); err != nil {
+			r.Problem(key+".scopes", "%v", err)
+		}
+	}
 }

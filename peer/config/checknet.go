@@ -133,7 +133,7 @@ func checkURL(text string) error {
 // checkPorts reports two servers of this peer at one port.
 func (r *checker) checkPorts() {
 	type server struct{ key, address string }
-	servers := []server{{"nats.listen", r.config.NATS.Listen}, {"metrics.listen", r.config.Metrics.Listen}}
+	servers := []server{{"nats.listen", r.config.NATS.Listen}, {"metrics.listen", r.config.Metrics.Listen}, {"api.listen", r.config.API.Listen}}
 	if r.config.Gossip != nil {
 		servers = append(servers, server{"gossip.bind", r.config.Gossip.Bind})
 	}

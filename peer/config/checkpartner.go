@@ -71,6 +71,7 @@ func (r *checker) checkPartners() {
 		r.AtLeast(key+".max_jobs", p.MaxJobs, 0)
 		r.AtLeast(key+".max_cpus", p.MaxCPUs, 0)
 		r.checkFileRate(key+".max_rate", p.MaxRate)
+		r.checkShared(key+".shared", p.Shared)
 		if p.Latency > 0 && p.Bandwidth == 0 {
 			r.Warn(key+".latency", "has no effect without bandwidth: data then take no time")
 		}
@@ -80,6 +81,24 @@ func (r *checker) checkPartners() {
 		}
 		r.warnOfGuests(key, p)
 		names[p.Name], keys[p.PublicKey] = i+1, i+1
+	}
+}
+
+// checkShared checks the directories that a partner has too.
+func (r *checker) checkShared(key string, dirs []string) {
+	var wrong []string
+	for i, dir := range dirs {
+		if err := protocol.CheckSharedDir(dir); err != nil {
+			wrong = append(wrong, err.Error())
+		} else if slices.Contains(dirs[:i], dir) {
+			wrong = append(wrong, fmt.Sprintf("%q is named twice", dir))
+		}
+	}
+	if len(dirs) > protocol.MaxSharedDirs {
+		wrong = append(wrong, fmt.Sprintf("%d directories are too many, at most %d are allowed; name those above them", len(dirs), protocol.MaxSharedDirs))
+	}
+	if len(wrong) > 0 {
+		r.Problem(key, "%s", strings.Join(wrong, "; "))
 	}
 }
 

@@ -98,7 +98,7 @@ func machineKeys() []string {
 	return []string{
 		"localsched.machine", "localsched.cpus", "localsched.nodes", "localsched.memory", "localsched.max_wall_time",
 		"localsched.policy", "localsched.kill_grace", "localsched.on_stop", "localsched.max_processes", "localsched.cgroup",
-		"localsched.features", "localsched.devices", "localsched.licenses",
+		"localsched.features", "localsched.devices", "localsched.licenses", "localsched.slurm_commands",
 	}
 }
 

@@ -25,13 +25,16 @@ type Config struct {
 	DefaultWeights DefaultWeights `toml:"default_weights"`
 	Policy         Policy         `toml:"policy"`
 	Rounds         Rounds         `toml:"rounds"`
+	Moves          Moves          `toml:"moves"`
 	GuestLimits    GuestLimits    `toml:"guest_limits"`
 	Handoff        Handoff        `toml:"handoff"`
 	Submit         Submit         `toml:"submit"`
+	FairShare      FairShare      `toml:"fairshare"`
 	Limits         Limits         `toml:"limits"`
 	Retention      Retention      `toml:"retention"`
 	Results        Results        `toml:"results"`
-	Mail           *Mail          `toml:"mail"` // nil: no mail is sent
+	Mail           *Mail          `toml:"mail"`   // nil: no mail is sent
+	Notify         *Notify        `toml:"notify"` // nil: other programs are not notified of jobs
 	Staging        Staging        `toml:"staging"`
 	Accounts       Accounts       `toml:"accounts"`
 
@@ -40,6 +43,7 @@ type Config struct {
 	API      API       `toml:"api"`
 	Metrics  Metrics   `toml:"metrics"`
 	Log      Log       `toml:"log"`
+	Audit    Audit     `toml:"audit"`
 	Plugins  []Plugin  `toml:"plugin"`  // in the order of the files
 	Partners []Partner `toml:"partner"` // in the order of the files
 
@@ -109,6 +113,8 @@ type LocalSched struct {
 	Slurm          *Slurm            `toml:"slurm"`             // after Load set when Plugin is SlurmCommands
 	BGP            *BGP              `toml:"bgp"`               // after Load set when Machine is Partitioned
 	CPUModel       *CPUModel         `toml:"cpu_model"`         // nil: run times cannot be predicted by the Γ model
+
+	SlurmCommands bool `toml:"slurm_commands"` // jobs find Slurm's commands
 
 	Features []string           `toml:"features"` // of each node, by the names that jobs use in constraints
 	Devices  map[string]Devices `toml:"devices"`  // of each node
@@ -276,6 +282,8 @@ type Handoff struct {
 	StartMargin        protocol.Duration `toml:"start_margin"`
 	ReclaimAfter       protocol.Duration `toml:"reclaim_after"`
 	TombstoneTTL       protocol.Duration `toml:"tombstone_ttl"`
+
+	PlannedStartsInterval protocol.Duration `toml:"planned_starts_interval"`
 }
 
 // Submit is the table [submit].
@@ -287,11 +295,18 @@ type Submit struct {
 type Limits struct {
 	MaxActiveJobs  int `toml:"max_active_jobs"`
 	MaxJobsPerUser int `toml:"max_jobs_per_user"`
+	MaxArraySize   int `toml:"max_array_size"`
+
+	User     Limit            `toml:"user"`
+	Account  Limit            `toml:"account"`
+	Users    map[string]Limit `toml:"users"`
+	Accounts map[string]Limit `toml:"accounts"`
 }
 
 // Staging is the table [staging]: files that travel with jobs.
 type Staging struct {
-	MaxBytes Megabytes `toml:"max_bytes"` // 0: none travel
+	MaxBytes     Megabytes `toml:"max_bytes"`      // 0: none travel
+	MaxUserBytes Megabytes `toml:"max_user_bytes"` // 0: no limit
 }
 
 // Results is the table [results]: output of jobs that ran at partners.
@@ -305,6 +320,13 @@ type Results struct {
 type Mail struct {
 	Command []string `toml:"command"` // and its arguments
 	From    string   `toml:"from"`    // empty: what the command makes it
+}
+
+// Notify is the table [notify]: programs that are notified of the states of jobs.
+type Notify struct {
+	Command []string      `toml:"command"` // and its arguments; none: no command is run
+	URL     string        `toml:"url"`     // empty: nothing is posted
+	Token   settings.Path `toml:"token"`   // of a bearer token for URL; empty: none is sent
 }
 
 // Retention is the table [retention]: how long what is over is kept.
@@ -329,15 +351,45 @@ const (
 	Listed = "listed"
 )
 
-// API is the table [api]: what the commands of this site's people may do.
+// API is the table [api]: what this site's people may do, at the socket and over TCP.
 type API struct {
-	Private bool     `toml:"private"`
-	Admins  []string `toml:"admins"` // users
+	Private        bool          `toml:"private"`
+	Admins         []string      `toml:"admins"` // users
+	Listen         string        `toml:"listen"` // host:port; empty: the socket only
+	Hosts          []string      `toml:"hosts"`
+	CertFile       settings.Path `toml:"cert_file"`
+	KeyFile        settings.Path `toml:"key_file"`
+	ClientCAFile   settings.Path `toml:"client_ca_file"`
+	MaxRequestRate int           `toml:"max_request_rate"` // of one user, per second
+	Dashboard      string        `toml:"dashboard"`        // [Public], [ByToken] or [Off]
+	Clients        []APIClient   `toml:"client"`
 }
+
+// APIClient is a table [[api.client]]: a certificate that stands for a user.
+type APIClient struct {
+	Certificate string   `toml:"certificate"` // a name of it, as [clientcert.Names] has them
+	User        string   `toml:"user"`
+	Scopes      []string `toml:"scopes"`
+}
+
+// The values of [API.Dashboard]: who sees the pages at Listen.
+const (
+	Public  = "public"
+	ByToken = "token"
+	Off     = "off"
+)
 
 // Metrics is the table [metrics].
 type Metrics struct {
 	Listen string `toml:"listen"` // host:port; empty: none
+}
+
+// Audit is the table [audit]: the log of who changed what.
+type Audit struct {
+	Enabled bool          `toml:"enabled"`
+	File    settings.Path `toml:"file"` // empty: in state_dir
+	MaxSize Megabytes     `toml:"max_size"`
+	Files   int           `toml:"files"`
 }
 
 // Log is the table [log].
@@ -362,6 +414,7 @@ type Partner struct {
 	MaxCPUs       int               `toml:"max_cpus"`        // 0: no limit
 	MaxStaging    Megabytes         `toml:"max_staging"`     // of files that come with a job; 0: as [Staging] has it
 	Users         map[string]string `toml:"users"`           // "*" stands for all other users
+	Shared        []string          `toml:"shared"`          // directories that both sites have
 	Latency       protocol.Duration `toml:"latency"`         // of the link to it
 	Bandwidth     Bandwidth         `toml:"bandwidth"`       // of the link; 0: not stated
 	MaxRate       Bandwidth         `toml:"max_rate"`        // of files in each direction; 0: no limit

@@ -38,10 +38,10 @@ func Default() *Config {
 			Policy:         "easy",
 			KillGrace:      10 * protocol.Second,
 			OnStop:         Leave,
-
-			MaxOutput:    spool.DefaultMaxOutput >> 20,
-			MaxProcesses: process.DefaultMaxProcesses,
-			Cgroup:       cgroup.Own,
+			MaxOutput:      spool.DefaultMaxOutput >> 20,
+			MaxProcesses:   process.DefaultMaxProcesses,
+			Cgroup:         cgroup.Own,
+			SlurmCommands:  true,
 		},
 		Power: Power{
 			OnPeak:       budget.Always,
@@ -50,11 +50,8 @@ func Default() *Config {
 			ReserveAfter: protocol.Day,
 		},
 		Prices: Prices{
-			Horizon:         core.PriceSpan,
-			RefreshInterval: core.PriceRefresh,
-			History:         14 * protocol.Day,
-			Forecast:        "auto",
-			TimeZone:        "UTC",
+			Horizon: core.PriceSpan, RefreshInterval: core.PriceRefresh, History: 14 * protocol.Day,
+			Forecast: "auto", TimeZone: "UTC",
 		},
 		Policy: Policy{
 			Name: "tc", Fallback: "local",
@@ -72,6 +69,7 @@ func Default() *Config {
 			RoundJobs:          core.RoundJobs,
 			PartnersPerRound:   core.PartnersPerRound,
 		},
+		Moves: defaultMoves(core),
 		Handoff: Handoff{
 			RetryInitial:       core.RetryInitial,
 			RetryMax:           core.RetryMax,
@@ -79,17 +77,24 @@ func Default() *Config {
 			StartMargin:        core.Margin,
 			ReclaimAfter:       core.ReclaimAfter,
 			TombstoneTTL:       core.TombstoneTTL,
+
+			PlannedStartsInterval: protocol.Minute,
 		},
-		Submit:         Submit{ExportRemote: core.ExportRemote},
-		Limits:         Limits{MaxActiveJobs: core.MaxGridJobs, MaxJobsPerUser: core.MaxUserJobs},
-		Results:        Results{MaxOutput: Megabytes(core.MaxOutput >> 20), MaxKept: 10 << 10, KeepFor: 30 * protocol.Day},
-		Staging:        Staging{MaxBytes: 10 << 10},
-		Retention:      Retention(node.Retention{}.WithDefaults()),
-		Accounts:       Accounts{Users: Same},
-		Metrics:        Metrics{Listen: "127.0.0.1:9750"},
-		Log:            Log{Level: "info", Format: JSON},
-		DefaultWeights: DefaultWeights{Objective: string(cost.Balanced), ComputeWeight: Factor(protocol.PPM), WaitWeight: Factor(protocol.PPM), EnergyWeight: Factor(protocol.PPM), DataWeight: Factor(protocol.PPM)},
+		Submit:    Submit{ExportRemote: core.ExportRemote},
+		FairShare: FairShare{MaxAge: 7 * protocol.Day, Damping: 1, Weights: ShareWeights{Age: 1000, FairShare: 10_000}},
+		Limits:    Limits{MaxActiveJobs: core.MaxGridJobs, MaxJobsPerUser: core.MaxUserJobs, MaxArraySize: core.MaxArraySize},
+		Results:   Results{MaxOutput: Megabytes(core.MaxOutput >> 20), MaxKept: 10 << 10, KeepFor: 30 * protocol.Day},
+		Staging:   Staging{MaxBytes: 10 << 10},
+		Retention: Retention(node.Retention{}.WithDefaults()),
+		Accounts:  Accounts{Users: Same},
+		API:       API{MaxRequestRate: 20, Dashboard: ByToken}, Metrics: Metrics{Listen: "127.0.0.1:9750"}, Log: Log{Level: "info", Format: JSON}, Audit: Audit{Enabled: true, MaxSize: 16, Files: 8},
+		DefaultWeights: evenWeights(),
 	}
+}
+
+func evenWeights() DefaultWeights {
+	const one = Factor(protocol.PPM)
+	return DefaultWeights{Objective: string(cost.Balanced), ComputeWeight: one, WaitWeight: one, EnergyWeight: one, DataWeight: one}
 }
 
 // SetDefaults makes it a table [gossip] without keys. It implements

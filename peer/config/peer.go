@@ -52,11 +52,17 @@ func (c *Config) Peer(parts Parts) rules.Config {
 		Margin:             c.Handoff.StartMargin,
 		ReclaimAfter:       c.Handoff.ReclaimAfter,
 		TombstoneTTL:       c.Handoff.TombstoneTTL,
+		PlannedStarts:      c.Handoff.PlannedStartsInterval,
 		Accounts:           parts.Accounts,
 		Associations:       c.AssociationTable(),
 		AskUnreliableLast:  true,
 		MaxGridJobs:        c.Limits.MaxActiveJobs,
 		MaxUserJobs:        c.Limits.MaxJobsPerUser,
+		PrivateJobs:        c.API.Private,
+		MaxArraySize:       c.Limits.MaxArraySize,
+		FairShare:          c.FairShare.Rules(),
+		Limits:             c.Limits.Rules(),
+		Prioritize:         c.LocalSched.Plugin == Process, // whatever the policy, which a reload may change
 		MaxOutput:          c.Results.MaxOutput.Bytes(),
 		MaxStaging:         c.Staging.MaxBytes.Bytes(),
 		Watermark:          watermark,
@@ -86,6 +92,7 @@ func (c *Config) PeerPartners() (out []rules.Partner) {
 		out = append(out, rules.Partner{
 			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs, MaxStaging: p.MaxStaging.Bytes(),
 			Latency: p.Latency, Bandwidth: int64(p.Bandwidth), PerGB: protocol.Micro(p.PerGB), PerHour: protocol.Micro(p.PerHour),
+			Shared: slices.Sorted(slices.Values(p.Shared)),
 		})
 	}
 	slices.SortFunc(out, func(a, b rules.Partner) int { return cmp.Compare(a.Site, b.Site) })
@@ -96,7 +103,7 @@ func (c *Config) PeerPartners() (out []rules.Partner) {
 // it runs, with the policy that decides.
 func (c *Config) Runtime(decides policy.Description) rules.RuntimeConfig {
 	runtime := c.Rounds.Runtime()
-	runtime.Policy = decides
+	runtime.Policy, runtime.MaxUserStaging, runtime.Moves = decides, c.Staging.MaxUserBytes.Bytes(), c.Moves.Rules()
 	return runtime
 }
 

@@ -20,7 +20,7 @@ type entry struct {
 }
 
 // reference describes all tables and keys in the order in which they are printed.
-func reference() []section {
+func reference() []section { //nolint:funlen // one line for each table
 	sections := []section{
 		{name: "site", about: "Identity of this site, and where its peer stores its files.", keys: siteKeys()},
 		{name: "nats", about: "Connections to partners. The peer runs its own NATS server, to which partners connect (listen), and connects to the servers of its partners. Of two partners only one needs a reachable server. A large grid may use one external NATS system instead (url).", keys: natsKeys()},
@@ -46,7 +46,7 @@ func reference() []section {
 	}
 	sections = append(sections, costSections()...)
 	sections = append(sections, roundSections()...)
-	return append(sections, []section{
+	sections = append(sections, []section{
 		{name: "guest_limits", about: "When this site declines jobs of partners to protect its local users. The partner receives the reason.", keys: []entry{
 			{name: "max_owner_delay", example: `"10m"`, about: "Longest predicted delay of a pending job of a local user that a guest may cause. It applies only to local schedulers that can predict delays. If unset, delays are ignored."},
 			{name: "max_cpu_share", example: "0.4", about: "Largest share of the CPUs that guests may have or wait for together, above 0, at most 1. If unset, there is no limit."},
@@ -54,32 +54,32 @@ func reference() []section {
 		{name: "submit", about: "Handling of jobs that are submitted at this site.", keys: []entry{
 			{name: "export_remote", about: "Variables of the submitter's environment that are sent with a job to another site, in addition to those that the user names (--export, --export-remote): names, or prefixes that end in a star. At this site a job gets the whole environment. A prefix excludes variables that look secret, such as those with TOKEN or PASSWORD in their names; only their full names include them."},
 		}},
-		{name: "limits", about: "Limits that protect the peer of this site.", keys: []entry{
-			{name: "max_active_jobs", about: "Maximum number of unfinished jobs of this origin; further submissions are refused."},
-			{name: "max_jobs_per_user", about: "Maximum number of them for one user. It applies to root and the peer's account too."},
-		}},
+	}...)
+	sections = append(sections, limitSections()...)
+	sections = append(sections, []section{
 		{name: "results", about: "Output of jobs of this site that ran at partners.", keys: []entry{
 			{name: "max_output", about: "Maximum total size of the output files of one job, holes included. A job with more keeps its final state, but its output is not fetched, and its reason says so."},
 			{name: "max_kept", about: "Maximum disk space of the directory kept in state_dir. It has output that could not be written to the place that the user named. Archives of files that come back (--stage-out) are counted apart, and may take as much again. The oldest files are deleted first; the newest always stays."},
 			{name: "keep_for", about: "How long files stay in that directory."},
 		}},
-		{name: "mail", optional: true, about: "Mail to users of this site about their jobs (submit --mail-type). Without this table none is sent, and \"switchyard submit\" says so. A mail that cannot be handed to the command is logged (mail_failed) and not repeated.", keys: []entry{
-			{name: "command", about: "Command that gets each mail, with its headers, on standard input; first word: an absolute path. It runs as the peer's account, one mail at a time, for at most a minute. A command of your own can pass the mail on to something else: the variables SWITCHYARD_JOB_ID, SWITCHYARD_JOB_NAME, SWITCHYARD_JOB_USER, SWITCHYARD_JOB_STATE and SWITCHYARD_MAIL_TYPE say what it is about."},
-			{name: "from", example: `"switchyard@north.example.org"`, about: "Sender address. If unset, that of the command."},
-		}},
-		{name: "staging", about: "Files that travel with jobs to other sites and back (submit --stage-in, --stage-out).", keys: []entry{
-			{name: "max_bytes", about: "Maximum size, as an archive, of the files that come with one job of a partner to this site, of those that go back with it, and of those that go and come back with a job of this site. submit refuses a job with larger files, unless --sites keeps it here. This site does not quote for a job whose files are larger. 0: no files travel. Files come only with jobs for the local schedulers \"process\" and \"slurm\", without a power budget in front of the latter."},
-		}},
+	}...)
+	sections = append(sections, messageSections()...)
+	return append(sections, []section{
+		{name: "staging", about: "Files that travel with jobs to other sites and back (submit --stage-in, --stage-out).", keys: stagingKeys()},
 		{name: "retention", about: "How long the peer keeps data that no job needs. It checks every hour; the database file shrinks when more than half of it is free.", keys: []entry{
-			{name: "finished_jobs", about: "How long after its end a finished job is listed and \"switchyard status\" shows it."},
+			{name: "finished_jobs", about: "How long after its end a finished job is listed and \"switchyard status\" shows it. \"switchyard history\", \"usage\" and \"statement\" need the jobs of the periods that they are asked about."},
 			{name: "max_finished_jobs", about: "Maximum number of finished jobs that are kept; the jobs that ended first are deleted first."},
+			{name: "finished_guests", about: "The same for jobs of other sites that ran at this one."},
+			{name: "max_finished_guests", about: "Maximum number of such jobs that are kept."},
 			{name: "events", about: "How long \"switchyard explain\" shows the events of a job; at most as long as the job is kept."},
 		}},
 		{name: "accounts", about: "The account of this machine that runs the jobs of each local user. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},
 		{name: associationSection, array: true, optional: true, about: "What the account, partition and QOS (submit -A, -p, -q) of a job mean at this site; one table for each case. The first table counts that matches a job and has something to say about each of the three that the job asks for. A job that asks for one and that no table is for is refused; one that asks for none gets the site's defaults. If no table is for its origin, its account and partition have no effect, and the user is notified; a job with a QOS is then refused unless [cost] qos_factors has that. Patterns are whole names in which * stands for any characters and ? for one.", keys: associationKeys()},
-		{name: "api", about: "What users may see and do through the socket.", keys: []entry{
-			{name: "private", example: "true", about: "Whether users see only their own jobs, as with PrivateData=jobs of Slurm. The commands queue, status, explain, logs, cancel and history then treat jobs of other users, and of partners' users, as unknown. Root, the peer's account and admins see all jobs. If unset, every user sees all jobs."},
-			{name: "admins", example: `["ops"]`, about: "Users of this site who may see and cancel all jobs, like root and the peer's account. They may not read the output of other users' jobs. If unset, there are no further admins."},
+		{name: "api", about: "What users may see and do, at the socket and over TCP.", keys: apiKeys()},
+		{name: "api.client", array: true, optional: true, about: "A certificate with which a client uses the API over TCP as a user of the site, without a token; one table for each. An authority of client_ca_file must have issued it for clients. A certificate that no table is for is refused. Authorities' lists of revoked certificates are not read: remove the table instead, and restart the peer.", keys: []entry{
+			{name: "certificate", required: true, example: `"dns:portal.example.org"`, about: "Name of the certificate, the whole of it: one of its alternative names as \"dns:NAME\", \"email:ADDRESS\" or \"uri:URI\", or its subject as \"subject:CN=portal,O=Example\"."},
+			{name: "user", required: true, example: `"portal"`, about: "User of this site for whom the client acts."},
+			{name: "scopes", required: true, example: `["read"]`, about: "What the client may do, as with tokens: \"read\", \"submit\", and for administrators \"operate\"."},
 		}},
 		{name: "metrics", about: "Prometheus metrics and health checks for monitoring.", keys: []entry{
 			{name: "listen", about: "Host and port of the HTTP server for metrics. If empty, there is no such server."},
@@ -88,9 +88,25 @@ func reference() []section {
 			{name: "level", live: true, about: "Lowest level of the messages that are written: \"debug\", \"info\", \"warn\" or \"error\"."},
 			{name: "format", about: "\"json\" for programs, \"text\" for people."},
 		}},
+		{name: "audit", about: "A log of who changed what at this site, by the socket, over TCP or by a reload, of calls that were denied, and of what partners did, in JSON lines (docs/operations.md).", keys: auditKeys()},
 		{name: "plugin", array: true, optional: true, about: "A plugin: a program that this peer starts, supervises and calls; one table for each plugin. docs/plugins.md explains how to write one. It runs as the peer's account, so it must be as trustworthy as the peer.", keys: pluginKeys()},
 		{name: "partner", array: true, optional: true, about: "A site to exchange jobs with; one table for each partner. The partner must configure this site too. Jobs of a partner run here only if max_jobs and users allow it.", keys: partnerKeys()},
 	}...)
+}
+
+// messageSections are what the peer sends to users and programs about jobs.
+func messageSections() []section {
+	return []section{
+		{name: "mail", optional: true, about: "Mail to users of this site about their jobs (submit --mail-type). Without this table none is sent, and \"switchyard submit\" says so. A mail that cannot be handed to the command is logged (mail_failed) and not repeated.", keys: []entry{
+			{name: "command", about: "Command that gets each mail, with its headers, on standard input; first word: an absolute path. It runs as the peer's account, one mail at a time, for at most a minute. A command of your own can pass the mail on to something else: the variables SWITCHYARD_JOB_ID, SWITCHYARD_JOB_NAME, SWITCHYARD_JOB_USER, SWITCHYARD_JOB_STATE and SWITCHYARD_MAIL_TYPE say what it is about."},
+			{name: "from", example: `"switchyard@north.example.org"`, about: "Sender address. If unset, that of the command."},
+		}},
+		{name: "notify", optional: true, about: "Programs that are notified when a job that was submitted at this site changes its state. Without this table none is. Each gets one JSON document for each change, in order: site, at_ms, from (the state before; none: the job is new) and job, as \"switchyard status --json\" prints it. A notice is tried five times within half a minute; up to 1000 wait, further ones are dropped. switchyard_notices_total counts the results.", keys: []entry{
+			{name: "command", example: `["/usr/local/bin/on-job-change"]`, about: "Command that gets each notice on standard input; first word: an absolute path. It runs as the peer's account, for at most 20 seconds. If unset, none is run."},
+			{name: "url", example: `"https://chat.example.org/hooks/switchyard"`, about: "URL that gets each notice as the body of a POST; https, or http on this machine. An answer 4xx other than 408 and 429, or a redirect, is not tried again. If unset, nothing is posted."},
+			{name: "token", example: `"/etc/switchyard/notify.token"`, about: "File with a token that is sent to the URL as \"Authorization: Bearer\". Only its owner may read it; it is read for each notice. If unset, none is sent."},
+		}},
+	}
 }
 
 func siteKeys() []entry {
@@ -139,12 +155,13 @@ func localSchedKeys() []entry {
 		{name: "mflops", example: "4400", about: "Speed of a CPU in Mflop/s, measured by a benchmark. Between two sites that both set it, it replaces mhz. If unset, mhz is used."},
 		{name: "wait_prediction", about: "How waits are predicted. Quotes have two kinds of waits: the approximate wait time, by which policies place jobs, and a prediction for people: the median (P50), P10, P90 and an upper bound, nominally of 95 % of the jobs. \"auto\" and \"plan\": jobs are placed by the plan of the local scheduler. With \"auto\" the prediction is the one of several estimates (the plan corrected by its errors, past waits of similar jobs, and simple baselines) with the least absolute error in recent jobs; with \"plan\" it is the corrected plan. The other values replace the approximate wait time, too. \"median\" and \"mean\": the plan, corrected to the median or mean of actual waits. \"adaptive\": past waits of similar jobs in similar states of the machine and its queue. \"qbets\": bounds from recent waits alone, for machines whose users set no time limits. \"ibl\": past waits of the most similar jobs. A restart discards this history."},
 		{name: "max_wall_time", example: `"7d"`, about: "Maximum time limit of a job. If unset, there is no maximum."},
-		{name: "policy", live: true, about: "Order in which pending jobs start. \"easy\" (or \"fcfsbf\"): in order of arrival, with backfilling that does not delay the first job (EASY). \"conservative\": in order of arrival, with backfilling that delays no earlier job. \"fcfs\": in order of arrival, without backfilling. \"firstfit\" (or \"ff\"): each job that fits, in order of arrival. \"sjf\": shortest time limit first, without backfilling. \"sjffit\": each job that fits, shortest time limit first. \"easysjbf\": as easy, with backfilling in order of the time limits."},
+		{name: "policy", live: true, about: "Order in which pending jobs start. \"easy\" (or \"fcfsbf\"): in order of arrival, with backfilling that does not delay the first job (EASY). \"conservative\": in order of arrival, with backfilling that delays no earlier job. \"fcfs\": in order of arrival, without backfilling. \"firstfit\" (or \"ff\"): each job that fits, in order of arrival. \"sjf\": shortest time limit first, without backfilling. \"sjffit\": each job that fits, shortest time limit first. \"easysjbf\": as easy, with backfilling in order of the time limits. \"multifactor\": as easy, in order of the priorities of [fairshare], which are worked out again every five minutes."},
 		{name: "kill_grace", about: "Time between SIGTERM and SIGKILL when a job is ended."},
 		{name: "on_stop", about: "What happens to running jobs when the peer stops. \"leave\": they continue, and the peer finds them when it starts again. \"end\": they are ended."},
 		{name: "container_command", example: `["/usr/bin/apptainer", "exec", "--bind", "{dir}", "{image}"]`, about: "Command that runs a job submitted with --container; the path of the script and its arguments follow. {image} stands for the image, as the user wrote it, and {dir} for the directory of the job, in which the script is and, for a job of a partner, the working directory. The first word is an absolute path. If unset, the site runs no containers, and no such job is sent to it. For \"process\" and \"slurm\"."},
 		{name: "max_processes", about: "Maximum number of processes and threads of a job. It needs cgroups, as does the memory limit of --mem."},
 		{name: "cgroup", about: "Where each job gets a control group (cgroup v2 or v1). With it all processes of a job are ended, and their memory and number are limited. \"own\": below the peer's own group. A path in the hierarchies, such as \"/switchyard\": below that group, which is created if necessary. \"none\": no control groups. docs/operations.md lists what the machine must allow. Without it jobs still run, and \"switchyard status\" shows what is missing."},
+		{name: "slurm_commands", about: "Whether jobs find Slurm's commands (sbatch, squeue, scancel, scontrol, sinfo, sacct), which then speak to this peer (docs/slurm-commands.md): the peer makes links to its program in the directory slurm-commands of state_dir, which is the last in the PATH of each job. The accounts of jobs must be able to run the program. If false, the peer removes the links."},
 		{name: "licenses", example: `{ solver = 4, "mesh@vendor" = 1 }`, about: "Licenses that jobs can use on this machine, by name, and how many of each. Jobs ask for them with --licenses, and wait until enough are free; a site that lacks them declines. [[cost.license]] sets their prices. If unset, there are none."},
 		{name: "features", example: `["skylake", "avx512"]`, about: "Features of each node, which jobs ask for with --constraint. Letters, digits and _ . - + = / @ are allowed. If unset, there are none."},
 		{name: "max_output", about: "Maximum size of each file that a job of a partner writes, in particular its output. Writes beyond it fail, and output beyond it is not returned. For \"process\" and \"slurm\"."},
@@ -192,6 +209,16 @@ func roundSections() []section {
 			{name: "round_jobs", live: true, about: "Maximum number of jobs in a round."},
 			{name: "partners_per_round", live: true, about: "Maximum number of partners that a round asks: those that rank first by gossip."},
 		}},
+		{name: "moves", about: "Jobs of this site that wait in a local queue, here or at a partner, are placed again if another site would end them sooner. A job that has started stays where it is. docs/operations.md explains it.", keys: []entry{
+			{name: "enabled", live: true, example: "true", about: "Whether jobs are placed again. If unset, they stay where they are placed."},
+			{name: "interval", live: true, about: "Time between two trials. In each, the other sites quote jobs that wait at one site."},
+			{name: "jobs", live: true, about: "Maximum number of jobs in a trial."},
+			{name: "min_gain", live: true, about: "A job moves only if it then ends sooner by more than this."},
+			{name: "min_gain_share", live: true, about: "A job moves only if it then ends sooner by more than this share of the time until its planned end; 0 to 1."},
+			{name: "max_wait", live: true, about: "A job moves only to a site where it waits no longer than this. Other sites quote for the end of their queues, where later jobs may overtake it."},
+			{name: "min_pause", live: true, about: "Minimum time between two moves of a job."},
+			{name: "max_moves", live: true, about: "Maximum number of moves of a job."},
+		}},
 		{name: "handoff", about: "Timeouts and retries of hand-offs. The defaults suit links of any latency on Earth.", keys: []entry{
 			{name: "retry_initial", about: "Time until the first retry of an unanswered message. It doubles with each retry."},
 			{name: "retry_max", about: "Maximum time between two retries."},
@@ -199,6 +226,7 @@ func roundSections() []section {
 			{name: "start_margin", about: "Time that is added to the longest quoted wait of a co-allocation group, for the reservations at all its sites."},
 			{name: "reclaim_after", about: "How long a partner must be unreachable before jobs submitted with --requeue are reclaimed. Other jobs stay with the partner."},
 			{name: "tombstone_ttl", about: "How long closed hand-offs are kept to recognize late messages; longer than any partner is ever unreachable."},
+			{name: "planned_starts_interval", about: "How often the batch system is asked when it plans to start the jobs that wait in its queue; the origins of guests get the answers."},
 		}},
 	}
 }
@@ -213,6 +241,22 @@ func priceKeys() []entry {
 		{name: "history", about: "Length of the price history that is requested for the forecasts. 1d to 100d."},
 		{name: "forecast", about: "How prices that are not published yet are forecast. \"yesterday\": the same hour of the previous day. \"blend\": 0.6 of that, and 0.4 of the same weekday of the previous week. \"mean\": the mean of the hour on the three previous days. \"flat\": the mean of the three previous days. \"sarima\": a seasonal model of the last 72 hours; another order is written as \"(1,0,1)(1,0,1)24\". \"auto\": the one of the first four that fits the history best."},
 		{name: "time_zone", about: "Time zone of the site, a name in the IANA database such as \"Europe/Berlin\". It sets when days begin, for forecasts and on-peak hours."},
+	}
+}
+
+func auditKeys() []entry {
+	return []entry{
+		{name: "enabled", about: "Whether it is kept."},
+		{name: "file", example: `"/var/log/switchyard/audit.jsonl"`, about: "Its file, in a directory that the peer's account may write. If unset, audit.jsonl in state_dir."},
+		{name: "max_size", about: "Size from which on the file is set aside as FILE.1, and a new one is begun."},
+		{name: "files", about: "Number of files that are kept, with the present one. The oldest is deleted when a file is set aside."},
+	}
+}
+
+func stagingKeys() []entry {
+	return []entry{
+		{name: "max_bytes", about: "Maximum size, as an archive, of the files that come with one job of a partner to this site, of those that go back with it, and of those that go and come back with a job of this site. submit refuses a job with larger files, unless --sites keeps it here. This site does not quote for a job whose files are larger. 0: no files travel. Files come only with jobs for the local schedulers \"process\" and \"slurm\", without a power budget in front of the latter."},
+		{name: "max_user_bytes", live: true, example: `"50GB"`, about: "Maximum total size, as archives, of the files of one user that are at this site for jobs or on their way to it. Files of a partner's user count from the offer of a job until its site has the results, with those; a job whose files would be too many gets no quote and is refused meanwhile. Results of a local user's jobs come home one after the other if they are too many at once. Files that go out with them count apart, and are packed one job after the other if they are too many. If unset, there is no limit."},
 	}
 }
 
@@ -276,6 +320,20 @@ func pluginKeys() []entry {
 	}
 }
 
+func apiKeys() []entry {
+	return []entry{
+		{name: "private", example: "true", about: "Whether users see only their own jobs, as with PrivateData=jobs of Slurm. The commands queue, status, explain, logs, cancel, history and usage then treat jobs of other users, and of partners' users, as unknown. So does --dependency, also for jobs of partners: their users depend on the jobs of the account that [[partner]] users gives them. Root, the peer's account and admins see all jobs. If unset, every user sees all jobs."},
+		{name: "admins", example: `["ops"]`, about: "Users of this site who may see and cancel all jobs, like root and the peer's account. They may not read the output of other users' jobs. If unset, there are no further admins."},
+		{name: "listen", example: `"127.0.0.1:9760"`, about: "Host and port of the API over TCP, with TLS, for callers with a token (\"switchyard token create\") and for \"switchyard --server\". If unset, there is none."},
+		{name: "hosts", example: `["north.example.org"]`, about: "Further host names and addresses by which clients reach listen, for the certificate that the peer makes without cert_file. It has the name of the machine, localhost and the host of listen anyway."},
+		{name: "cert_file", example: `"/etc/switchyard/api.crt"`, about: "File with the certificate of listen and those of its issuers, in PEM. It is read again when it changes. If unset, the peer makes one, and replaces it in time, by an authority of its own, api/ca.pem in state_dir, which clients trust by \"switchyard --server-ca\"."},
+		{name: "key_file", example: `"/etc/switchyard/api.key"`, about: "File with the private key of cert_file, in PEM."},
+		{name: "dashboard", about: "Who sees the pages for browsers at listen. \"token\": callers who sign in with a token. \"public\": also all who can reach the port; without a token they see what every user of the site sees, with private no jobs of users but only how many there are, and never alarms or notes. \"off\": there are no pages."},
+		{name: "client_ca_file", example: `"/etc/switchyard/api-clients.pem"`, about: "File with the certificates of the authorities, in PEM, whose clients may show a certificate instead of a token; [[api.client]] says for which users. It is read at the start. If unset, only tokens count."},
+		{name: "max_request_rate", about: "Maximum number of requests over TCP per second of one user; five times as many may come at once."},
+	}
+}
+
 func accountKeys() []entry {
 	return []entry{
 		{name: "users", about: "Which users may run jobs in addition to those in local. \"same\": every user, as the account of the same name. \"listed\": no other user."},
@@ -307,11 +365,56 @@ func partnerKeys() []entry {
 		{name: "max_jobs", live: true, example: "100", about: "Maximum number of the partner's jobs at this site at once. If unset, none."},
 		{name: "max_cpus", live: true, example: "32", about: "Maximum number of CPUs of the partner's jobs at this site at once. If unset, there is no maximum."},
 		{name: "users", live: true, example: `{ alice = "guest1", "*" = "gridguest" }`, about: "Users of the partner, each with the account of this machine that runs the user's jobs; \"*\" is every other user. Users who are not listed are refused."},
+		{name: "shared", live: true, example: `["/home", "/scratch"]`, about: "Directories that this site and the partner share: the same file system under the same path. A job of one whose working directory, output and --stage-in files are in directories that both sites name runs there at the other one, in its own working directory and as the account that its user is mapped to: no files travel, and quotes have no time and price of data. The site that runs a job checks first that its working directory is the same at the origin and that the account can write there; otherwise it gives the job back with the reason. If unset, none."},
 		{name: "max_staging", live: true, example: `"1GB"`, about: "Maximum total size of the files that come with one job of the partner, if lower than [staging] max_bytes. If unset, that counts."},
 		{name: "latency", live: true, example: `"20ms"`, about: "Latency of a message to the partner. With bandwidth, policies can predict the transfer time of a job's data (submit --stage-in-size)."},
 		{name: "bandwidth", live: true, example: `"125MB/s"`, about: "Bandwidth of the link to the partner: a number and kB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s (powers of 1000). If unset, transfers take no time."},
 		{name: "max_rate", live: true, example: `"100MB/s"`, about: "Maximum rate at which this site sends files to the partner, and at which it fetches them from it, at least 1MB/s. If unset, only max_rate of [transfer] applies."},
 		{name: "per_gb", live: true, example: "0.01", about: "Cost of a GB (10⁹ bytes) over the link for this site, in each direction: its part of K_d. If unset, 0."},
 		{name: "per_hour", live: true, example: "0.5", about: "Cost of each hour of data transfer over the link. If unset, 0."},
+	}
+}
+
+// limitSections are the tables of users and accounts: their shares and limits.
+func limitSections() []section {
+	return []section{
+		{name: "fairshare", about: "Order in which jobs of several users get rounds, as Slurm's plugin priority/multifactor has it. The jobs with the highest priority are in the next round. What the jobs of a user have used at any site counts, and less the longer ago it was; jobs that are placed and have not ended count with the CPU time that they ask for. docs/operations.md explains it. Without half_life the oldest jobs are in the next round, whoever has submitted them.", keys: []entry{
+			{name: "half_life", example: `"7d"`, about: "Time after which use counts half, at least 1h. If unset, use does not count."},
+			{name: "max_age", about: "Time in the queue from which the age factor of a job is 1."},
+			{name: "damping", about: "d in the fair-share factor F = 2^(-U/S/d), where U is the share of all use that is the user's, and S the share of the site that is the user's: the higher, the less use counts."},
+			{name: "qos", example: `{ high = 100, normal = 10 }`, about: "Priorities of qualities of service (submit --qos) beside each other; the highest has the factor 1. Others have the factor 0."},
+			{name: "exchange_interval", example: `"5m"`, about: "Time between two reports to the partners of common_names of what users have used at this site, at least 10s. Shares then hold for the use at all these sites together. They need the same half_life. If unset, none are sent, and those of partners do not count."},
+			{name: "common_names", example: `["aurora", "borealis"]`, about: "Sites whose users and accounts are the same people and projects as those with the same names here. This site itself may be among them. What users of these sites use counts as that of the users here. If unset, none."},
+		}},
+		{name: "fairshare.weights", about: "Weights of the factors: priority = age × (wait / max_age, at most 1) + fair_share × F + size × (CPUs / CPUs of the site) + qos × (its priority / the highest).", keys: []entry{
+			{name: "age", about: "Weight of the wait."},
+			{name: "fair_share", about: "Weight of the fair-share factor."},
+			{name: "size", example: "500", about: "Weight of the number of CPUs. If unset, 0."},
+			{name: "qos", example: "2000", about: "Weight of the quality of service. If unset, 0."},
+		}},
+		{name: "fairshare.accounts", rows: true, optional: true, about: "Shares of accounts (submit --account), one table [fairshare.accounts.NAME] for each. Accounts and users that are not named have 1 share. Jobs without an account are in one account without a name.", keys: []entry{
+			{name: "physics", example: `{ shares = 40, users = { ada = 2 } }`, about: "The shares of this account. shares: beside those of the other accounts with the same parent, 1 or more; if unset, 1. parent: the account of which it is a part; if unset, the site. users: the shares of its users beside each other."},
+		}},
+		{name: "limits", about: "Limits that protect the peer of this site.", keys: []entry{
+			{name: "max_active_jobs", about: "Maximum number of unfinished jobs of this origin; further submissions are refused."},
+			{name: "max_jobs_per_user", about: "Maximum number of them for one user. It applies to root and the peer's account too."},
+			{name: "max_array_size", about: "Number above the highest index of a job array (`submit --array`), as Slurm's MaxArraySize. Each element counts as a job in the limits above."},
+		}},
+		{name: "limits.user", about: "Limits of each user of this site, for jobs in all accounts together.", keys: []entry{
+			{name: "max_jobs", example: "100", about: "Maximum number of jobs that are placed at sites and have not ended. Further jobs wait in the grid queue with the reason AssocMaxJobsLimit. If unset, there is no limit."},
+			{name: "max_cpus", example: "512", about: "Maximum number of CPUs of these jobs together. Further jobs wait with the reason AssocGrpCpuLimit, and those of the same user and account behind them; a job that alone has more is refused. If unset, there is no limit."},
+			{name: "max_submit", example: "1000", about: "Maximum number of unfinished jobs; further submissions are refused with AssocMaxSubmitJobLimit. If unset, there is no limit."},
+		}},
+		{name: "limits.account", about: "Limits of each account, for the jobs of all its users together.", keys: []entry{
+			{name: "max_jobs", example: "500", about: "Maximum number of jobs that are placed at sites and have not ended. Further jobs wait in the grid queue with the reason AssocGrpJobsLimit. If unset, there is no limit."},
+			{name: "max_cpus", example: "2048", about: "Maximum number of CPUs of these jobs together. Further jobs wait with the reason AssocGrpCpuLimit, and those of the same user and account behind them; a job that alone has more is refused. If unset, there is no limit."},
+			{name: "max_submit", example: "5000", about: "Maximum number of unfinished jobs; further submissions are refused with AssocGrpSubmitJobsLimit. If unset, there is no limit."},
+		}},
+		{name: "limits.users", rows: true, optional: true, about: "Limits of users by name, one table [limits.users.NAME] for each. What one does not set is as in [limits.user].", keys: []entry{
+			{name: "ada", example: `{ max_jobs = 500 }`, about: "The limits of this user, with the keys of [limits.user]."},
+		}},
+		{name: "limits.accounts", rows: true, optional: true, about: "Limits of accounts by name, one table [limits.accounts.NAME] for each. What one does not set is as in [limits.account].", keys: []entry{
+			{name: "physics", example: `{ max_cpus = 4096 }`, about: "The limits of this account, with the keys of [limits.account]."},
+		}},
 	}
 }

@@ -118,12 +118,16 @@ func TestSampleLoadsAndHasTheDefaults(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	// Packages install it: nothing else is worth a warning.
+	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0].Text, "no [[partner]]") {
+		t.Errorf("the sample has the warnings %q", got.Warnings)
+	}
 	for _, without := range [][]string{
-		{"url", "creds", "nkey", "token", "ca", "public_key_file"},
-		{"creds", "nkey", "public_key_file"}, // with url, a listen that is the default must go too
+		{"url", "creds", "nkey", "token", "ca", "public_key_file", "hosts"},
+		{"creds", "nkey", "public_key_file", "cert_file", "key_file"}, // with url, a listen that is the default must go too
 	} {
 		text := uncommented(without...)
-		if len(without) == 3 {
+		if slices.Contains(without, "cert_file") {
 			text = strings.Replace(text, `listen = "0.0.0.0:7501"`, "", 1)
 		}
 		if _, err := loadText(t, text); err != nil {
@@ -136,7 +140,7 @@ func TestShownConfigurationIsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"least": Sample(),
-		"full":  uncommented("url", "creds", "nkey", "token", "ca", "public_key_file"),
+		"full":  uncommented("url", "creds", "nkey", "token", "ca", "public_key_file", "hosts"),
 		"odd": `[site]
 name = "north"
 number = 9000

@@ -78,6 +78,7 @@ func defaultsOf(s section) reflect.Value {
 	c.Gossip.SetDefaults()
 	c.Mail = new(Mail)
 	c.Mail.SetDefaults()
+	c.Notify = new(Notify)
 	c.LocalSched.Slurm = new(Slurm)
 	c.LocalSched.Slurm.SetDefaults()
 	c.LocalSched.BGP = new(BGP)
@@ -87,6 +88,7 @@ func defaultsOf(s section) reflect.Value {
 	c.Cost.Eco.SetDefaults()
 	c.Cost.Licenses, c.WaitingCosts = []LicenseCost{{}}, []WaitingCost{{}}
 	c.Partners, c.Plugins, c.Associations = []Partner{{}}, []Plugin{{}}, []association.Rule{{}}
+	c.API.Clients = []APIClient{{}}
 	c.Plugins[0].SetDefaults()
 	return c.tables(s)[0]
 }
