@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +29,10 @@ type fakeNode struct {
 	sites  []view.Site // told where replyF is nil
 	notes  []string
 	gossip bool
-	looked func() // called when a job is looked up; may be nil
+	past   []view.Job           // have ended, the last first
+	pruned protocol.Instant     // the last end of a job that was deleted
+	asking []view.HistoryFilter // of the history
+	looked func()               // called when a job, or its log, is looked up; may be nil
 }
 
 func someRules() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} }
@@ -78,7 +82,32 @@ func (n *fakeNode) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, er
 func (n *fakeNode) ArchivedJobs(context.Context, int, func(*view.Job) bool) ([]view.Job, error) {
 	return nil, nil
 }
-func (n *fakeNode) Explain(protocol.JobID) ([]event.LogEvent, error) { return n.facts, nil }
+
+// History answers with two jobs a page.
+func (n *fakeNode) History(_ context.Context, wanted *view.HistoryFilter, after string, limit int) (page view.History, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asking = append(n.asking, *wanted)
+	from, _ := strconv.Atoi(after)
+	for i := from; i < len(n.past); i++ {
+		if len(page.Jobs) == min(limit, 2) {
+			page.Next = strconv.Itoa(i)
+			break
+		}
+		if wanted.Matches(&n.past[i]) {
+			page.Jobs = append(page.Jobs, n.past[i])
+		}
+	}
+	page.Pruned = n.pruned
+	return page, nil
+}
+
+func (n *fakeNode) Explain(protocol.JobID) ([]event.LogEvent, error) {
+	if n.looked != nil {
+		n.looked()
+	}
+	return n.facts, nil
+}
 
 func (n *fakeNode) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]byte, error) {
 	return nil, nil

@@ -14,6 +14,9 @@ const (
 	maxConns  = 1024 // connections that are served
 	spare     = 64   // of these connections over the bound get an answer, the rest are closed without one
 	maxBodies = 2    // submissions that are read; more wait
+	maxReads  = 32   // over TCP: requests for output
+	maxWaits  = 1000 // over TCP: requests that wait for the end of a job
+	maxEvents = 16   // requests that follow events
 )
 
 // bounds keep one user from taking all connections, or all memory, from the others. The zero
@@ -23,6 +26,13 @@ type bounds struct {
 	open   map[net.Conn]int // uid
 	ofUser map[int]int
 	bodies map[int]chan struct{}
+	long   map[longRequest]int
+}
+
+// longRequest is a kind of request of a user that may take as long as a job.
+type longRequest struct {
+	uid  int
+	most int // of them: [maxReads], [maxWaits] or [maxEvents]
 }
 
 // enter counts a connection of a user and says whether it is one too many.
@@ -75,6 +85,26 @@ func (b *bounds) read(ctx context.Context, uid int) (done func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// begin counts a request that may take as long as a job; end takes it off.
+func (b *bounds) begin(kind longRequest) (end func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.long[kind] >= kind.most {
+		return nil, refuse(view.Unavailable, "%d such requests of yours are under way; end some first", kind.most)
+	}
+	if b.long == nil {
+		b.long = map[longRequest]int{}
+	}
+	b.long[kind]++
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.long[kind]--; b.long[kind] == 0 {
+			delete(b.long, kind)
+		}
+	}, nil
 }
 
 func tooManyConns() error {

@@ -1,5 +1,5 @@
 // Package api lets the people of a site talk to its peer: HTTP and JSON over a
-// unix socket, where the kernel says who calls.
+// unix socket, where the kernel says who calls, and over TCP, where a token does ([Network]).
 //
 //	POST   /v1/jobs                submit jobs, all or none         Submission → view.Submitted
 //	POST   /v1/quotes              what every site would answer     Submission → Quoted
@@ -10,8 +10,17 @@
 //	GET    /v1/jobs/{id}/explain   what happened to it              → Explanation
 //	GET    /v1/jobs/{id}/output    ?stream=stdout&offset=n&follow=true, see [Client.Output]
 //	GET    /v1/sites               what is known of every site      → view.Sites
-//	GET    /v1/history           ?component=name&all=true         → view.RunHistory
+//	GET    /v1/counts              how many jobs there are          → view.Counts
+//	GET    /v1/shares              how users stand with their shares → view.Shares
+//	GET    /v1/history             jobs that have ended, by time    → view.History, see [Past]
+//	GET    /v1/usage               what these came to, ?by=user     → view.Usage
+//	GET    /v1/runs                ?component=name&all=true         → view.RunHistory
+//	GET    /v1/events              what happens, as it happens, see [Client.Events]
 //	GET    /v1/info                what peer this is                → Info
+//	GET    /v1/openapi.json        all this in OpenAPI 3.1
+//	GET    /v1/tokens              the caller's, or ?all=true       → Tokens, at the socket only
+//	POST   /v1/tokens              a new one                        NewToken → CreatedToken, at the socket only
+//	DELETE /v1/tokens/{token}      revoke                           → view.Done, at the socket only
 //
 // All errors are a view.Refusal in JSON, with the HTTP status that fits
 // its code. All users of the machine may submit and look at the queue, of which

@@ -12,6 +12,9 @@ import (
 // ErrUnreachable says that no peer answers at the socket.
 var ErrUnreachable = errors.New("cannot reach the peer")
 
+// ErrSilent says that a peer took a request and did not begin to answer it. It is an [ErrUnreachable].
+var ErrSilent = fmt.Errorf("%w: it does not answer", ErrUnreachable)
+
 // Error is a refusal, as a client gets it. Its Code says what to do about it.
 type Error struct{ view.Refusal }
 

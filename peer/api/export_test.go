@@ -3,6 +3,7 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"time"
 )
 
 // Transport is how the client reaches its peer.
@@ -10,6 +11,12 @@ func (c *Client) Transport() http.RoundTripper { return c.http.Transport }
 
 // Limit makes the client send no larger requests.
 func (c *Client) Limit(bytes int) { c.limit = bytes }
+
+// AnswerWithin makes the client wait so long until an answer begins.
+func (c *Client) AnswerWithin(limit time.Duration) {
+	transport, _ := c.http.Transport.(*http.Transport)
+	transport.ResponseHeaderTimeout = limit
+}
 
 // Socket is where the client's peer is.
 func (c *Client) Socket() string { return c.socket }
@@ -21,3 +28,6 @@ const (
 	MaxConns = maxConns
 	Spare    = spare
 )
+
+// MaxEvents bounds one user's streams of events.
+const MaxEvents = maxEvents

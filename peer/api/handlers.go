@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,7 +16,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-const maxResume = 4096 // bytes
+// The largest bodies of small requests, in bytes.
+const (
+	maxResume  = 4096
+	maxChange  = 1 << 20
+	maxRequeue = 1 << 20 // with lists of elements
+)
 
 func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) error {
 	body, err := s.submission(w, r, who)
@@ -29,7 +35,9 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 		return refuse(view.BadRequest, "%v", err)
 	}
 	answer, err := s.Node.Ask(r.Context(), func(asked event.AskID) event.Event {
-		return event.Submit{Asked: asked, Key: body.Key, User: who.user, Jobs: body.Jobs, Application: body.Application}
+		return event.Submit{
+			Asked: asked, Key: body.Key, User: who.user, OwnOnly: s.Private && !s.manages(who), Admin: s.manages(who), Jobs: body.Jobs, Application: body.Application,
+		}
 	})
 	if err != nil {
 		return err
@@ -128,7 +136,7 @@ func (s *server) ask(
 }
 
 func (s *server) job(w http.ResponseWriter, r *http.Request, who caller) error {
-	id, err := jobID(r)
+	id, err := s.jobID(r, who)
 	if err != nil {
 		return err
 	}
@@ -144,9 +152,22 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	err = s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
-		return event.Cancel{Asked: asked, Job: id, User: who.user, Admin: s.manages(who)}
-	})
+	var elements protocol.Indexes
+	if list := r.URL.Query().Get("elements"); list != "" {
+		if elements, err = protocol.ParseIndexes(list); err != nil {
+			return refuse(view.BadRequest, "elements: %v", err)
+		}
+		if err = s.checkElements(r.Context(), who, protocol.JobName{Job: id, Elements: elements}); err != nil {
+			return err
+		}
+	}
+	return s.endedOr(r, who, id, s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+		return event.Cancel{Asked: asked, Job: id, Elements: elements, User: who.user, Admin: s.manages(who)}
+	}))
+}
+
+// endedOr is the error of a request about a job that is open, or that the job has ended.
+func (s *server) endedOr(r *http.Request, who caller, id protocol.JobID, err error) error {
 	if err == nil || refusalOf(err).Code != view.NotFound {
 		return err
 	}
@@ -156,15 +177,77 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 	return err
 }
 
-// requeue puts a job that needs an operator back into the grid queue.
+// hold has a pending job held.
+func (s *server) hold(w http.ResponseWriter, r *http.Request, who caller) error {
+	return s.setHold(w, r, who, true)
+}
+
+// release ends the hold of a job.
+func (s *server) release(w http.ResponseWriter, r *http.Request, who caller) error {
+	return s.setHold(w, r, who, false)
+}
+
+func (s *server) setHold(w http.ResponseWriter, r *http.Request, who caller, hold bool) error {
+	id, err := s.requested(r, who)
+	if err != nil {
+		return err
+	}
+	return s.endedOr(r, who, id, s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+		return event.SetHold{Asked: asked, Job: id, Hold: hold, User: who.user, Admin: s.manages(who)}
+	}))
+}
+
+// update changes a job that has not started.
+func (s *server) update(w http.ResponseWriter, r *http.Request, who caller) error {
+	id, err := s.requested(r, who)
+	if err != nil {
+		return err
+	}
+	var change protocol.Change
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange))
+	decoder.DisallowUnknownFields()
+	if err = decoder.Decode(&change); err == nil {
+		err = change.Check()
+	}
+	if err != nil {
+		return refuse(view.BadRequest, "invalid change of a job: %v", err)
+	}
+	return s.endedOr(r, who, id, s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+		return event.Update{Asked: asked, Job: id, Change: change, User: who.user, OwnOnly: s.Private && !s.manages(who), Admin: s.manages(who)}
+	}))
+}
+
+// Requeue is the body of a request that a job start again; without one, that it starts as soon as it may.
+type Requeue struct {
+	Elements protocol.Indexes `json:"elements,omitzero"` // of an array; empty: all
+	Hold     bool             `json:"hold,omitempty"`    // hold it in the grid queue
+	Force    bool             `json:"force,omitempty"`   // also if it needs an operator, and may run twice
+}
+
+// requeue has a job start again.
 func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) error {
 	id, err := s.requested(r, who)
 	if err != nil {
 		return err
 	}
-	return s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
-		return event.Requeue{Asked: asked, Job: id, User: who.user, UID: who.uid, Admin: who.admin}
-	})
+	var body Requeue
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequeue))
+	decoder.DisallowUnknownFields()
+	if err = decoder.Decode(&body); err != nil && !errors.Is(err, io.EOF) {
+		return refuse(view.BadRequest, "invalid requeue request: %v", err)
+	}
+	if err = s.checkElements(r.Context(), who, protocol.JobName{Job: id, Elements: body.Elements}); err != nil {
+		return err
+	}
+	admin := s.manages(who)
+	if body.Force {
+		admin = who.admin
+	}
+	return s.endedOr(r, who, id, s.ask(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+		return event.Requeue{
+			Asked: asked, Job: id, Elements: body.Elements, Hold: body.Hold, Force: body.Force, User: who.user, UID: who.uid, Admin: admin,
+		}
+	}))
 }
 
 // Resume is the body of a request that this store go on.
@@ -243,6 +326,15 @@ func (s *server) runHistory(w http.ResponseWriter, r *http.Request, who caller) 
 
 func (s *server) sites(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })
+}
+
+// shares answers how users stand with their shares, where people see only their own jobs with the caller.
+func (s *server) shares(w http.ResponseWriter, r *http.Request, who caller) error {
+	user := ""
+	if s.Private && !s.manages(who) {
+		user = who.user
+	}
+	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event { return event.AskShares{Asked: asked, User: user} })
 }
 
 func (s *server) plugins(w http.ResponseWriter, _ *http.Request, _ caller) error {

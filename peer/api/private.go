@@ -12,10 +12,13 @@ import (
 // manages reports whether the caller sees and may cancel the jobs of all users.
 func (s *server) manages(who caller) bool { return who.admin || slices.Contains(s.Admins, who.user) }
 
-// sees says whether the caller may look at the job. A guest's user is one of another site,
-// whatever the name.
+// sees says whether the caller may look at the job. A guest's user is one of another site, whatever the name: here it is its
+// account's. An account that runs jobs of this site's users does not see these: a user of the site has other ways to look at them.
 func (s *server) sees(who caller, job *view.Job) bool {
-	return !s.Private || s.manages(who) || (!job.Guest && job.User == who.user)
+	if job.Guest {
+		return !s.Private || s.manages(who) || job.RunsAs != "" && job.RunsAs == who.user
+	}
+	return !s.Private || s.manages(who) || job.User == who.user
 }
 
 // jobFor is the job as its caller sees it. One that the caller may not see is answered for
@@ -33,7 +36,7 @@ func (s *server) jobFor(ctx context.Context, who caller, id protocol.JobID) (vie
 
 // requested is the id of the job that the request names, if the caller may see that job.
 func (s *server) requested(r *http.Request, who caller) (protocol.JobID, error) {
-	id, err := jobID(r)
+	id, err := s.jobID(r, who)
 	if err != nil || !s.Private {
 		return id, err
 	}

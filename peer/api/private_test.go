@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -39,6 +40,11 @@ func (town) ArchivedJobs(_ context.Context, limit int, wanted func(*view.Job) bo
 	return all[:min(limit, len(all))], nil
 }
 
+func (n town) History(ctx context.Context, wanted *view.HistoryFilter, _ string, limit int) (view.History, error) {
+	jobs, err := n.ArchivedJobs(ctx, limit, wanted.Matches)
+	return view.History{Jobs: jobs}, err
+}
+
 func (n town) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 	finished, _ := n.ArchivedJobs(ctx, 2, func(*view.Job) bool { return true })
 	for _, job := range append(n.views(), finished...) {
@@ -68,6 +74,9 @@ func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (vi
 	}
 	if ev, ok := asked.(event.AskRunHistory); ok {
 		return view.RunHistory{Components: []view.ComponentHistory{{User: ev.User}}}, nil
+	}
+	if ev, ok := asked.(event.AskShares); ok {
+		return view.Shares{Users: []view.UserShare{{User: ev.User}}}, nil
 	}
 	return view.Done{}, nil
 }
@@ -144,13 +153,119 @@ func TestPrivateJobsAreNotFound(t *testing.T) {
 	}
 }
 
+func TestPrivateHistory(t *testing.T) {
+	t.Parallel()
+	both := []protocol.JobID{finishedBobs, finishedAnns}
+	for name, c := range map[string]struct {
+		private bool
+		who     caller
+		want    []protocol.JobID
+	}{
+		"open":        {false, caller{user: "ann"}, both},
+		"a user":      {true, caller{user: "ann"}, []protocol.JobID{finishedAnns}},
+		"an admin":    {true, caller{user: "ops"}, both},
+		"an outsider": {true, caller{user: "eve"}, nil},
+	} {
+		var got view.History
+		body := ask(t, c.private, c.who, http.MethodGet, "/v1/history?user=ann&user=bob").Body.Bytes()
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatalf("%s: %s", name, body)
+		}
+		var ids []protocol.JobID
+		for _, job := range got.Jobs {
+			ids = append(ids, job.ID)
+		}
+		if !slices.Equal(ids, c.want) {
+			t.Errorf("%s: %v, want %v", name, ids, c.want)
+		}
+	}
+}
+
 func TestPrivateRunHistory(t *testing.T) {
 	t.Parallel()
 	for who, want := range map[caller]string{{user: "ann"}: "ann", {user: "ops"}: "", {user: "root", admin: true}: ""} {
 		var got view.RunHistory
-		body := ask(t, true, who, http.MethodGet, "/v1/history?all=true").Body.Bytes()
+		body := ask(t, true, who, http.MethodGet, "/v1/runs?all=true").Body.Bytes()
 		if err := json.Unmarshal(body, &got); err != nil || len(got.Components) != 1 || got.Components[0].User != want {
 			t.Errorf("%s was shown components of %q: %s", who.user, want, body)
+		}
+	}
+}
+
+// TestPrivateShares: with [api] private people see how they stand, and administrators how all do.
+func TestPrivateShares(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		private bool
+		who     caller
+		want    string
+	}{{true, caller{user: "ann"}, "ann"}, {true, caller{user: "ops"}, ""}, {true, caller{user: "root", admin: true}, ""}, {false, caller{user: "ann"}, ""}} {
+		var got view.Shares
+		body := ask(t, tt.private, tt.who, http.MethodGet, "/v1/shares").Body.Bytes()
+		if err := json.Unmarshal(body, &got); err != nil || len(got.Users) != 1 || got.Users[0].User != tt.want {
+			t.Errorf("%+v was shown %s", tt, body)
+		}
+	}
+}
+
+// desk is a node that keeps what is submitted.
+type desk struct {
+	Node
+
+	got *event.Submit
+}
+
+func (d desk) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	*d.got, _ = question(1).(event.Submit)
+	return view.Submitted{}, nil
+}
+
+// TestPrivateSubmission: what is submitted states whether its user sees only their own jobs.
+func TestPrivateSubmission(t *testing.T) {
+	t.Parallel()
+	body, err := json.Marshal(Submission{Jobs: []protocol.Job{{
+		Spec:    protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Name: "x"},
+		Payload: &protocol.Payload{Script: []byte("#!/bin/sh\n"), WorkDir: "/w", Stdout: "/o", Stderr: "/e"},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ private, admin, own bool }{{true, false, true}, {true, true, false}, {false, false, false}} {
+		var got event.Submit
+		ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return caller{user: "ann", admin: tt.admin} })
+		request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/jobs", bytes.NewReader(body))
+		answer := httptest.NewRecorder()
+		(&server{Config: Config{Node: desk{got: &got}, Log: discard(), Private: tt.private}}).routes().ServeHTTP(answer, request)
+		if answer.Code != http.StatusCreated || got.User != "ann" || got.OwnOnly != tt.own {
+			t.Errorf("%+v: %d %s, %+v", tt, answer.Code, answer.Body, got)
+		}
+	}
+}
+
+// TestPrivateGuests: with [api] private the account that runs a guest sees it and may ask for its end, as the guest itself does.
+// Another account that has the name of the guest's user does not, nor does the account that runs a job of this site's user.
+func TestPrivateGuests(t *testing.T) {
+	t.Parallel()
+	job := view.Job{ID: guests, User: "ann", Guest: true, RunsAs: "g-ann"}
+	local := view.Job{ID: anns, User: "ann", RunsAs: "batch"} // which no view of such a job says
+	for _, tt := range []struct {
+		job  *view.Job
+		user string
+		want bool
+	}{
+		{&job, "g-ann", true},
+		{&job, "ann", false},
+		{&job, "", false},
+		{&view.Job{Guest: true}, "", false},
+		{&local, "ann", true},
+		{&local, "batch", false},
+	} {
+		s := &server{Config: Config{Private: true}}
+		if got := s.sees(caller{user: tt.user}, tt.job); got != tt.want {
+			t.Errorf("%q sees %+v: %t", tt.user, *tt.job, got)
+		}
+		if got := (&view.QueueFilter{Viewer: tt.user}).Matches(tt.job); tt.user != "" && got != tt.want {
+			t.Errorf("the queue of %q has %+v: %t", tt.user, *tt.job, got)
 		}
 	}
 }

@@ -3,10 +3,8 @@ package api
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +26,8 @@ const (
 type Listing struct {
 	view.QueueFilter
 
-	Finished int // how many finished jobs to list too, the latest ones; zero for none
+	Named    []protocol.JobName // jobs, arrays and elements, as people name them, besides Jobs
+	Finished int                // how many finished jobs to list too, the latest ones; zero for none
 }
 
 // query is the listing as parameters of a request.
@@ -41,9 +40,7 @@ func (l *Listing) query() url.Values {
 	}
 	texts("user", l.Users)
 	texts("name", l.Names)
-	for _, id := range l.Jobs {
-		q.Add("job", id.String())
-	}
+	texts("job", jobTexts(l.Jobs, l.Named))
 	for _, site := range l.Sites {
 		q.Add("site", string(site))
 	}
@@ -53,12 +50,9 @@ func (l *Listing) query() url.Values {
 	if l.Application != 0 {
 		q.Set("application", l.Application.String())
 	}
-	switch l.Guests {
-	case view.WithoutGuests:
-		q.Set("guests", "none")
-	case view.OnlyGuests:
-		q.Set("guests", "only")
-	case view.WithGuests:
+	setGuests(q, l.Guests)
+	if l.Elements {
+		q.Set("elements", "true")
 	}
 	if l.After != 0 {
 		q.Set("after", l.After.String())
@@ -73,33 +67,37 @@ func (l *Listing) query() url.Values {
 	return q
 }
 
-// parseListing reads the parameters of a request. One that it does not know is an error, so that
-// no condition is passed over in silence.
+// setGuests adds the parameter that says whether guests are wanted.
+func setGuests(q url.Values, guests view.GuestFilter) {
+	switch guests {
+	case view.WithoutGuests:
+		q.Set("guests", "none")
+	case view.OnlyGuests:
+		q.Set("guests", "only")
+	case view.WithGuests:
+	}
+}
+
+// parseListing reads the parameters of a request.
 func parseListing(q url.Values) (l Listing, err error) {
 	var all bool
 	finished := defaultListed
 	known := map[string]func([]string) error{
 		"user":        into(&l.Users, itself),
 		"name":        into(&l.Names, itself),
-		"job":         into(&l.Jobs, protocol.ParseJobID),
+		"job":         into(&l.Named, protocol.ParseJobName),
 		"site":        into(&l.Sites, parseSite),
 		"state":       into(&l.States, parseState),
 		"application": once(&l.Application, protocol.ParseJobID),
 		"guests":      once(&l.Guests, parseGuests),
+		"elements":    once(&l.Elements, strconv.ParseBool),
 		"after":       once(&l.After, protocol.ParseJobID),
 		"page":        once(&l.Limit, parseCount),
 		"limit":       once(&finished, parseCount),
 		"all":         once(&all, strconv.ParseBool),
 	}
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		read, ok := known[name]
-		if !ok {
-			return Listing{}, refuse(view.BadRequest, "unknown parameter %q; use %s",
-				name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
-		}
-		if err = read(q[name]); err != nil {
-			return Listing{}, refuse(view.BadRequest, "%s: %v", name, err)
-		}
+	if err = parse(q, known); err != nil {
+		return Listing{}, err
 	}
 	if all {
 		l.Finished = finished
@@ -171,6 +169,9 @@ func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error
 	if err != nil {
 		return err
 	}
+	if wanted.Jobs, err = s.jobIDs(r.Context(), who, wanted.Named); err != nil {
+		return err
+	}
 	if s.Private && !s.manages(who) {
 		wanted.Viewer = who.user
 	}
@@ -210,14 +211,19 @@ func (s *server) archived(ctx context.Context, wanted *Listing, live []view.Job)
 		return s.Node.ArchivedJobs(ctx, wanted.Finished, matches)
 	}
 	var jobs []view.Job
-	for _, id := range slices.Backward(slices.Compact(slices.Sorted(slices.Values(wanted.Jobs)))) {
-		job, err := s.Node.Job(ctx, id)
-		if err != nil && refusalOf(err).Code != view.NotFound {
+	past := view.HistoryFilter{Jobs: wanted.Jobs, Guests: view.WithoutGuests} // also the elements of arrays
+	for from := ""; ; {
+		page, err := s.Node.History(ctx, &past, from, maxListed)
+		if err != nil {
 			return nil, err
 		}
-		if err == nil && !job.Guest && job.State.Terminal() && matches(&job) && len(jobs) < wanted.Finished {
-			jobs = append(jobs, job)
+		for i := range page.Jobs {
+			if len(jobs) < wanted.Finished && matches(&page.Jobs[i]) {
+				jobs = append(jobs, page.Jobs[i])
+			}
+		}
+		if from = page.Next; from == "" || len(jobs) == wanted.Finished {
+			return jobs, nil
 		}
 	}
-	return jobs, nil
 }

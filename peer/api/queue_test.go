@@ -70,21 +70,26 @@ func TestQueueRefusesWhatItDoesNotKnow(t *testing.T) {
 // the peer was asked is not there twice.
 func TestFinishedJobsAreFilteredAndListedOnce(t *testing.T) {
 	t.Parallel()
+	element := protocol.Element{Array: jobA, Index: 7}
 	node := &archiveFake{archive: []view.Job{
-		{ID: jobB, State: protocol.Completed, User: "bob"}, {ID: jobA, State: protocol.Failed, User: "ann"},
+		{ID: element.ID(), State: protocol.Completed, User: "cyd", Element: &element},
+		{ID: jobB, State: protocol.Completed, User: "bob"},
+		{ID: jobA, State: protocol.Failed, User: "ann"},
 	}}
-	node.set(view.Job{ID: jobA, State: protocol.Failed, User: "ann"})
 	client := serve(t, node)
 	for name, c := range map[string]struct {
 		live   []view.Job
 		wanted api.Listing
 		want   []protocol.JobID
 	}{
-		"one user's":   {nil, api.Listing{QueueFilter: view.QueueFilter{Users: []string{"ann"}}, Finished: 1}, []protocol.JobID{jobA}},
-		"one state's":  {nil, api.Listing{QueueFilter: view.QueueFilter{States: []protocol.State{protocol.Completed}}, Finished: 5}, []protocol.JobID{jobB}},
-		"by ids":       {nil, api.Listing{QueueFilter: view.QueueFilter{Jobs: []protocol.JobID{jobA, jobB}}, Finished: 5}, []protocol.JobID{jobA}},
-		"just ended":   {[]view.Job{{ID: jobB, State: protocol.Running}}, api.Listing{Finished: 5}, []protocol.JobID{jobA, jobB}},
-		"none of them": {nil, api.Listing{}, nil},
+		"one user's":    {nil, api.Listing{QueueFilter: view.QueueFilter{Users: []string{"ann"}}, Finished: 1}, []protocol.JobID{jobA}},
+		"one state's":   {nil, api.Listing{QueueFilter: view.QueueFilter{States: []protocol.State{protocol.Completed}}, Finished: 5}, []protocol.JobID{element.ID(), jobB}},
+		"by an ID":      {nil, api.Listing{QueueFilter: view.QueueFilter{Jobs: []protocol.JobID{jobB}}, Finished: 5}, []protocol.JobID{jobB}},
+		"of an array":   {nil, api.Listing{QueueFilter: view.QueueFilter{Jobs: []protocol.JobID{jobA}}, Finished: 5}, []protocol.JobID{element.ID(), jobA}},
+		"at most one":   {nil, api.Listing{QueueFilter: view.QueueFilter{Jobs: []protocol.JobID{jobA, jobB}}, Finished: 1}, []protocol.JobID{element.ID()}},
+		"and of a user": {nil, api.Listing{QueueFilter: view.QueueFilter{Jobs: []protocol.JobID{jobA}, Users: []string{"ann"}}, Finished: 5}, []protocol.JobID{jobA}},
+		"just ended":    {[]view.Job{{ID: jobB, State: protocol.Running}}, api.Listing{Finished: 5}, []protocol.JobID{element.ID(), jobA, jobB}},
+		"none of them":  {nil, api.Listing{}, nil},
 	} {
 		node.reply = view.Queue{Jobs: c.live}
 		queue, err := client.Queue(t.Context(), c.wanted)
@@ -108,4 +113,21 @@ type archiveFake struct {
 func (a *archiveFake) ArchivedJobs(_ context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error) {
 	found := slices.DeleteFunc(slices.Clone(a.archive), func(job view.Job) bool { return !wanted(&job) })
 	return found[:min(limit, len(found))], nil
+}
+
+// History has two pages: the elements, and the other jobs.
+func (a *archiveFake) History(_ context.Context, wanted *view.HistoryFilter, after string, _ int) (page view.History, err error) {
+	for _, job := range a.archive {
+		id := job.ID
+		if job.Element != nil {
+			id = job.Element.Array
+		}
+		if slices.Contains(wanted.Jobs, id) && (job.Element != nil) == (after == "") {
+			page.Jobs = append(page.Jobs, job)
+		}
+	}
+	if after == "" {
+		page.Next = "others"
+	}
+	return page, nil
 }

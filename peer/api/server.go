@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -21,6 +22,9 @@ type Node interface {
 	Job(ctx context.Context, id protocol.JobID) (view.Job, error)
 	WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error)
 	ArchivedJobs(ctx context.Context, limit int, wanted func(*view.Job) bool) ([]view.Job, error)
+	// History lists up to limit of the jobs that have ended, the last one first, from where an earlier
+	// page left off. A page may have fewer, or none, although more follow.
+	History(ctx context.Context, wanted *view.HistoryFilter, after string, limit int) (view.History, error)
 	Explain(id protocol.JobID) ([]event.LogEvent, error)
 	Output(
 		ctx context.Context, job view.Job, stream protocol.Stream, offset int64, size int,
@@ -46,10 +50,14 @@ type Config struct {
 
 	Mail bool // whether the site sends mail about jobs
 
+	SlurmCommands bool // whether jobs that run here find Slurm's commands that speak to this peer
+	MaxArraySize  int  // number above the highest index of a job array
+
 	ExportRemote []string // variables that leave the site with every job, as [protocol.Export.Allows] reads them
 
-	Alarms func() []string // what the site's operator should look at now; nil: nothing
-	Notes  func() []string // what the site's operator should know now; nil: nothing
+	Alarms  func() []string // what the site's operator should look at now; nil: nothing
+	Staging int64           // bytes of files that go with a job of the site to another one
+	Notes   func() []string // what the site's operator should know now; nil: nothing
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)
@@ -60,11 +68,19 @@ const (
 	readTime    = time.Minute      // for a whole request
 	idleTime    = 5 * time.Minute  // between requests of a connection
 	waitTime    = 60 * time.Second // the most that a request waits for a job's end
+	countsKept  = 2 * time.Second  // between counts of all jobs
+	watchPause  = time.Second      // before pages that have failed watch again
 	followPause = time.Second      // between looks for new output
+	writeTime   = time.Minute      // for a piece of output, over TCP
+	serveTime   = 5 * time.Minute  // for any other request, over TCP: longer than waitTime and a round of quotes
+	maxHeader   = 256 << 10        // bytes, with the path: a list of jobs may be long
 )
 
 type server struct {
 	Config
+
+	answers http.Handler  // of all requests, for callers who are known
+	files   chan struct{} // has one for each file that is read
 	started time.Time
 	bounds  bounds
 }
@@ -115,6 +131,15 @@ func Serve(ctx context.Context, cfg Config) error {
 // handler answers a request. Its error becomes the answer, if it has not begun
 // one.
 type handler func(w http.ResponseWriter, r *http.Request, who caller) error
+
+// route is a request that the peer answers.
+type route struct {
+	pattern string // of its method and path
+	scope   accesstokens.Scope
+	local   bool // answered on this machine only
+	public  bool // answered to visitors of public pages who have not signed in, too
+	handle  handler
+}
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()

@@ -42,6 +42,8 @@ type peerFake struct {
 	err    error
 	jobs   map[protocol.JobID]view.Job
 	facts  []event.LogEvent
+	past   []view.History // pages
+	wanted []historyAsked
 	output func(offset int64) ([]byte, error)
 	ended  chan struct{} // WaitJob returns after it
 }
@@ -61,6 +63,14 @@ func (p *peerFake) last(t *testing.T) event.Event {
 		t.Fatal("the node was asked nothing")
 	}
 	return p.events[len(p.events)-1]
+}
+
+// historyAsked is what a node was asked of its history.
+type historyAsked struct {
+	view.HistoryFilter
+
+	After string
+	Limit int
 }
 
 func (p *peerFake) set(job view.Job) {
@@ -93,6 +103,18 @@ func (p *peerFake) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, er
 
 func (p *peerFake) ArchivedJobs(_ context.Context, limit int, _ func(*view.Job) bool) ([]view.Job, error) {
 	return []view.Job{{ID: jobA, Name: "old", State: protocol.Failed}}[:min(1, limit)], nil
+}
+
+func (p *peerFake) History(_ context.Context, wanted *view.HistoryFilter, after string, limit int) (view.History, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = append(p.wanted, historyAsked{*wanted, after, limit})
+	if len(p.past) == 0 {
+		return view.History{}, nil
+	}
+	page := p.past[0]
+	p.past = p.past[1:]
+	return page, nil
 }
 
 func (p *peerFake) Explain(protocol.JobID) ([]event.LogEvent, error) { return p.facts, nil }
@@ -305,6 +327,15 @@ func TestRefusalsReachTheClient(t *testing.T) {
 	if _, err := client.Sites(t.Context()); err == nil || err.Error() != "the peer is stopping" {
 		t.Errorf("another error: %v", err)
 	}
+}
+
+// refusal is the code of a refusal; empty: err is none.
+func refusal(err error) view.RefusalCode {
+	refused, ok := errors.AsType[*api.Error](err)
+	if !ok {
+		return ""
+	}
+	return refused.Code
 }
 
 // raw makes a request without the client's help.
