@@ -9,15 +9,43 @@ import (
 	"sync"
 
 	"github.com/switchyard-hpc/switchyard/internal/passwd"
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
-// caller is who is at the other end of a connection, by the kernel's word.
+// caller is who made a request: at the socket by the kernel's word, over TCP by a [pass].
 type caller struct {
 	user  string
 	uid   int
-	admin bool // root, or the account of the peer
+	admin bool   // root, or the account of the peer
+	pass  *pass  // nil: the caller is at the socket
+	from  string // the address of one that is not
+	home  string // of one that is not, and
+	shell string
 	err   error
+
+	public bool // a visitor of public pages who has not signed in
+}
+
+// remote reports whether the caller may be on another machine, where the paths of this one mean nothing.
+func (c *caller) remote() bool { return c.pass != nil }
+
+// may reports whether the caller has a scope.
+func (c *caller) may(scope accesstokens.Scope) bool {
+	return c.pass == nil || c.pass.scopes.Has(scope)
+}
+
+// check refuses a request for which the caller lacks the scope.
+func (c *caller) check(route route) error {
+	switch {
+	case c.public && !route.public:
+		return refuse(view.Denied, "sign in to see this")
+	case route.local && c.remote():
+		return refuse(view.Denied, "this is answered on the machine of the peer only; use its socket")
+	case !route.local && !c.may(route.scope):
+		return refuse(view.Denied, "the %s has no scope %s, which this needs; it has %s", c.pass.kind, route.scope, c.pass.scopes)
+	}
+	return nil
 }
 
 type callerKey struct{}
@@ -31,7 +59,7 @@ func withCaller(ctx context.Context, conn net.Conn, b *bounds, name func(int) (s
 		err = tooManyConns()
 	}
 	var mu sync.Mutex
-	c, looked := caller{uid: uid, admin: uid == 0 || uid == os.Geteuid(), err: err}, err != nil
+	c, looked := caller{uid: uid, admin: managesPeer(uid), err: err}, err != nil
 	who := func() caller {
 		mu.Lock()
 		defer mu.Unlock()
@@ -43,6 +71,9 @@ func withCaller(ctx context.Context, conn net.Conn, b *bounds, name func(int) (s
 	}
 	return context.WithValue(ctx, callerKey{}, who)
 }
+
+// managesPeer reports whether a user is root or the account of the peer.
+func managesPeer(uid int) bool { return uid == 0 || uid == os.Geteuid() }
 
 // callerOf is who made the request.
 func callerOf(ctx context.Context) (caller, error) {

@@ -116,12 +116,31 @@ func (s *server) submission(w http.ResponseWriter, r *http.Request, who caller) 
 	defer done()
 	body, err := DecodeSubmission(http.MaxBytesReader(w, r.Body, MaxBody))
 	if err == nil {
+		if who.remote() {
+			atHome(body.Jobs, who)
+		}
 		return body, nil
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return body, err
 	}
 	return body, refuse(view.BadRequest, "%v", err)
+}
+
+// atHome adds the variables that a login at the site sets to jobs of a caller who may not be there, unless he gives them.
+func atHome(jobs []protocol.Job, who caller) {
+	for i := range jobs {
+		payload := jobs[i].Payload
+		if payload == nil {
+			continue
+		}
+		for _, login := range [][2]string{{"HOME", who.home}, {"LOGNAME", who.user}, {"SHELL", who.shell}, {"USER", who.user}} {
+			given := slices.ContainsFunc(payload.Env, func(variable string) bool { return strings.HasPrefix(variable, login[0]+"=") })
+			if !given && login[1] != "" {
+				payload.Env = append(payload.Env, login[0]+"="+login[1])
+			}
+		}
+	}
 }
 
 // ask puts a question to the peer and sends on what it says.
@@ -282,6 +301,13 @@ func (s *server) wait(w http.ResponseWriter, r *http.Request, who caller) error 
 	if err != nil {
 		return err
 	}
+	if who.remote() {
+		end, tooMany := s.bounds.begin(longRequest{who.uid, maxWaits})
+		if tooMany != nil {
+			return tooMany
+		}
+		defer end()
+	}
 	ctx, stop := context.WithTimeout(r.Context(), waitTime)
 	defer stop()
 	view, err := s.Node.WaitJob(ctx, id)
@@ -345,9 +371,54 @@ func (s *server) plugins(w http.ResponseWriter, _ *http.Request, _ caller) error
 	return reply(w, http.StatusOK, all)
 }
 
-func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
+// counted is how many jobs there were. The core makes a view of each job for it, so that all callers share one for a while.
+type counted struct {
+	node Node
+	busy chan struct{} // has one while somebody looks or counts
+
+	counts view.Counts
+	until  time.Time
+}
+
+func newCounted(node Node) *counted { return &counted{node: node, busy: make(chan struct{}, 1)} }
+
+// answer answers how many jobs there are, or were up to [countsKept] ago, of all users, whom it does not name.
+func (c *counted) answer(w http.ResponseWriter, r *http.Request, _ caller) error {
+	counts, err := c.latest(r.Context())
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, counts)
+}
+
+// latest counts the jobs if that was a while ago. Callers wait for each other.
+func (c *counted) latest(ctx context.Context) (view.Counts, error) {
+	select {
+	case c.busy <- struct{}{}:
+		defer func() { <-c.busy }()
+	case <-ctx.Done():
+		return view.Counts{}, ctx.Err()
+	}
+	if time.Now().Before(c.until) {
+		return c.counts, nil
+	}
+	answer, err := c.node.Ask(ctx, func(asked event.AskID) event.Event { return event.AskQueue{Asked: asked} })
+	if err != nil {
+		return view.Counts{}, err
+	}
+	queue, ok := answer.(view.Queue)
+	if !ok {
+		return view.Counts{}, refuse(view.Unavailable, "the peer answered with %T", answer)
+	}
+	c.counts, c.until = view.CountsOf(queue.Jobs), time.Now().Add(countsKept)
+	return c.counts, nil
+}
+
+func (s *server) info(w http.ResponseWriter, r *http.Request, who caller) error {
 	info := Info{
+		User: who.user,
 		Site: s.Site, Number: s.Number, Version: s.Version, Gossip: s.Gossip, Uptime: protocol.DurationOf(time.Since(s.started)),
+		Staging: s.Staging, SlurmCommands: s.SlurmCommands, MaxArraySize: s.MaxArraySize,
 	}
 	if s.Rules != nil {
 		info.Rules = s.Rules()
@@ -355,10 +426,10 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if s.Power != nil {
 		info.Power = s.Power(r.Context())
 	}
-	if s.Alarms != nil {
+	if s.Alarms != nil && !who.public {
 		info.Alarms = s.Alarms()
 	}
-	if s.Notes != nil {
+	if s.Notes != nil && !who.public {
 		info.Notes = s.Notes()
 	}
 	return reply(w, http.StatusOK, info)

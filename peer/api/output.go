@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -23,10 +26,18 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
+	if who.remote() {
+		end, tooMany := s.bounds.begin(longRequest{who.uid, maxReads})
+		if tooMany != nil {
+			return tooMany
+		}
+		defer end()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // each piece has one of its own
+	}
 	if err = t.awaitStart(r.Context()); err != nil {
 		return err
 	}
-	if path := t.path(); path != "" {
+	if path := t.path(); path != "" && t.file == nil {
 		return reply(w, http.StatusOK, where{Path: path})
 	}
 	first, err := t.chunk(r.Context())
@@ -52,6 +63,20 @@ type tail struct {
 	stream protocol.Stream
 	offset int64
 	follow bool
+	file   ReadFile     // for a caller who cannot open the file; nil: he can
+	opened bool         // by file, which found that the job's user may read it
+	still  func() error // says why the caller may not go on reading; nil: he may
+}
+
+// readFile reads a file for a caller over TCP. Each time is a process.
+func (s *server) readFile(ctx context.Context, user, path string, offset int64, size int) ([]byte, error) {
+	select {
+	case s.files <- struct{}{}:
+		defer func() { <-s.files }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.Network.ReadFile(ctx, user, path, offset, size)
 }
 
 // tail finds out what is to be read, and whether the caller may.
@@ -121,6 +146,11 @@ func (t *tail) pause(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if t.still != nil {
+		if err := t.still(); err != nil {
+			return err
+		}
+	}
 	job, err := t.node.Job(ctx, t.job.ID)
 	if err == nil {
 		t.job = job
@@ -129,10 +159,37 @@ func (t *tail) pause(ctx context.Context) error {
 }
 
 // chunk reads on.
-func (t *tail) chunk(ctx context.Context) ([]byte, error) {
-	data, err := t.node.Output(ctx, t.job, t.stream, t.offset, chunkSize)
+func (t *tail) chunk(ctx context.Context) (data []byte, err error) {
+	if path := t.path(); path != "" {
+		data, err = t.fromFile(ctx, path)
+	} else {
+		data, err = t.node.Output(ctx, t.job, t.stream, t.offset, chunkSize)
+	}
 	t.offset += int64(len(data))
 	return data, err
+}
+
+// fromFile reads on in the file of the job's user, with the rights of that user. As that takes a process, the peer first looks whether
+// there is more; if it may not, it reads.
+func (t *tail) fromFile(ctx context.Context, path string) ([]byte, error) {
+	if info, err := os.Stat(path); t.opened && err == nil && info.Size() <= t.offset { //nolint:gosec // only its size, which its job's user may know
+		return nil, nil
+	}
+	data, err := t.file(ctx, t.job.User, path, t.offset, chunkSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !t.job.State.Terminal():
+		return nil, nil // it has written nothing yet
+	case errors.Is(err, fs.ErrNotExist) && t.job.Started == 0:
+		return nil, nil // nor will it
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, refuse(view.NotFound, "%s is not there any more", path)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, refuse(view.Denied, "%v", err)
+	case err != nil:
+		return nil, refuse(view.Unavailable, "%v", err)
+	}
+	t.opened = true
+	return data, nil
 }
 
 // copy sends what there is and, when following, what comes. It returns the path
@@ -150,20 +207,36 @@ func (t *tail) copy(ctx context.Context, w http.ResponseWriter, data []byte) (pa
 		if err = t.pause(ctx); err != nil {
 			return "", err
 		}
-		if path = t.path(); path != "" {
+		if path = t.path(); path != "" && t.file == nil {
 			return path, nil
 		}
 		data, err = t.chunk(ctx)
-		if err != nil && t.job.State.Terminal() {
+		if why, refused := errors.AsType[refusal](err); err != nil && (t.job.State.Terminal() || (refused && why.why.Code != view.Unavailable)) {
 			return "", err
-		} // else its site cannot be reached just now
+		} // else its site cannot be reached just now, or the file
 	}
+}
+
+// send sends a piece. Whoever reads it on another machine has to take it within some time. That is over before the next piece is
+// looked for, since HTTP/2 would end the answer.
+func (t *tail) send(w http.ResponseWriter, data []byte) error {
+	if t.file == nil {
+		_, err := w.Write(data) //nolint:gosec // bytes for a terminal, not for a browser
+		return err
+	}
+	to := http.NewResponseController(w)
+	_ = to.SetWriteDeadline(time.Now().Add(writeTime))
+	defer func() { _ = to.SetWriteDeadline(time.Time{}) }()
+	if _, err := w.Write(data); err != nil { //nolint:gosec // see above
+		return err
+	}
+	return to.Flush()
 }
 
 // drain sends the data and what else there is now.
 func (t *tail) drain(ctx context.Context, w http.ResponseWriter, data []byte) error {
 	for len(data) > 0 {
-		if _, err := w.Write(data); err != nil { //nolint:gosec // bytes for a terminal, not for a browser
+		if err := t.send(w, data); err != nil {
 			return err
 		}
 		var err error

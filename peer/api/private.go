@@ -5,12 +5,15 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // manages reports whether the caller sees and may cancel the jobs of all users.
-func (s *server) manages(who caller) bool { return who.admin || slices.Contains(s.Admins, who.user) }
+func (s *server) manages(who caller) bool {
+	return who.may(accesstokens.Operate) && (who.admin || slices.Contains(s.Admins, who.user))
+}
 
 // sees says whether the caller may look at the job. A guest's user is one of another site, whatever the name: here it is its
 // account's. An account that runs jobs of this site's users does not see these: a user of the site has other ways to look at them.

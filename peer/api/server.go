@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/peer/audit"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -61,6 +63,12 @@ type Config struct {
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)
+
+	Network *Network            // the API over TCP; nil: there is none
+	Events  *eventstream.Stream // that callers may follow; nil: they may not
+
+	Audit    *audit.Log                         // of what callers change, or may not; nil: none is kept
+	Answered func(way audit.Way, result string) // counts requests, by [audit.Done] or the code of the refusal; may be nil
 }
 
 const (

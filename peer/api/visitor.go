@@ -1,0 +1,106 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Pages are what people see of the peer in a browser.
+type Pages interface {
+	// Watch keeps what the pages need of the past, and says to followers that something has changed, until ctx ends.
+	// The client sees all jobs; what it says is for the pages only.
+	Watch(ctx context.Context, peer *Client)
+	// Show answers a request of a visitor. What it answers to paths below /assets/ is the same for all, and asks the peer nothing.
+	// A visitor signs in at /sign-in and out at /sign-out.
+	Show(w http.ResponseWriter, r *http.Request, visitor *Visitor)
+}
+
+// Visitor is who looks at the pages.
+type Visitor struct {
+	// Peer makes requests in the name of the visitor, who sees and may do what the same caller of the API sees and may do;
+	// nil: the visitor has to sign in first.
+	Peer    *Client
+	User    string // empty: the visitor has not signed in
+	Scopes  accesstokens.Scopes
+	Expired bool // the visitor had signed in, and the session has ended
+
+	port    *port
+	request *http.Request
+	secret  string // of the session
+}
+
+// What is allowed to visitors who have not signed in.
+const (
+	visitPause    = 200 * time.Millisecond // between pages for one address, with more at once:
+	visitsAtOnce  = 60
+	signInsAtOnce = 20 // at the page to sign in, for one address; then one a second
+	publicPages   = 50 // per second, of all addresses, with more at once:
+	publicAtOnce  = 500
+)
+
+// cookieName is the cookie of a session. By the prefix browsers take it over TLS and from this host only. One host may forward
+// the ports of several sites, which browsers do not tell apart.
+func (p *port) cookieName() string { return "__Host-switchyard-" + string(p.Site) }
+
+func isSignOut(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Path == "/sign-out"
+}
+
+// admits reports whether a request of somebody who has not signed in is one of those that are answered. Pages, of which there may
+// be many wanted, do not keep others from signing in.
+func (p *port) admits(r *http.Request, now time.Time) bool {
+	if r.URL.Path == "/sign-in" {
+		return p.signIns.Allows(addressOf(r), now)
+	}
+	return p.visits.Allows(addressOf(r), now) && (!p.Network.Public || p.pages.AllowN(now, 1))
+}
+
+// SignIn begins a session with the token that the visitor has shown. The error is a refusal.
+func (v *Visitor) SignIn(w http.ResponseWriter, secret string) error {
+	now := time.Now()
+	token, refused := v.port.find(v.request, strings.TrimSpace(secret), now)
+	if refused == nil {
+		_, refused = v.port.callerWith(v.request, v.port.passBy(token), now)
+	}
+	if refused == nil && !token.Scopes.Has(accesstokens.Read) {
+		refused = unidentified("the token has no scope %s, which the pages need; it has %s", accesstokens.Read, token.Scopes)
+	}
+	if refused != nil {
+		refused.report(v.port, v.request)
+		return refusal{refused.why}
+	}
+	v.SignOut(w)
+	v.setCookie(w, v.port.sessions.Begin(token, protocol.InstantOf(now)), 0)
+	v.port.Log.Info("session_begun", "token", token.ID, "user", token.User, "from", v.request.RemoteAddr)
+	return nil
+}
+
+// SignOut ends the session of the visitor, if there is one.
+func (v *Visitor) SignOut(w http.ResponseWriter) {
+	if v.secret != "" {
+		v.port.sessions.End(v.secret)
+	}
+	v.setCookie(w, "", -1)
+}
+
+// setCookie has the browser keep the secret of a session until it is closed; a negative age: forget it.
+func (v *Visitor) setCookie(w http.ResponseWriter, secret string, age int) {
+	w.Header().Del("Set-Cookie")
+	http.SetCookie(w, &http.Cookie{
+		Name: v.port.cookieName(), Value: secret, Path: "/", MaxAge: age, Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// Current reports whether the visitor may still look: whether the session of one who has signed in has not ended.
+func (v *Visitor) Current() bool {
+	if v.secret == "" {
+		return v.Peer != nil
+	}
+	_, err := v.port.sessions.Find(v.secret, protocol.InstantOf(time.Now()))
+	return err == nil
+}
