@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,8 +14,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/api"
 )
 
-// defaultSocket is where a peer listens that runs as a service.
-const defaultSocket = "/run/switchyard/switchyard.sock"
+// serviceSocket is where a peer listens that runs as a service.
+const serviceSocket = "/run/switchyard/switchyard.sock"
 
 // app is one run of the command: its streams and what all subcommands share.
 type app struct {
@@ -24,9 +25,11 @@ type app struct {
 	getenv func(string) string
 	now    func() time.Time
 
+	name     string // of the command of Slurm that this is, before messages; empty: switchyard
 	socket   string
 	json     bool
 	noHeader bool
+	server   api.Server // that commands speak to instead of the peer at the socket; no URL: none
 	peer     *api.Client
 }
 
@@ -68,11 +71,8 @@ func (a *app) root() *cobra.Command {
 		return unknownFlag(cmd, err)
 	})
 	root.SetVersionTemplate(versionText())
-	socket := defaultSocket
-	if named := a.getenv("SWITCHYARD_SOCKET"); named != "" {
-		socket = named
-	}
-	root.PersistentFlags().StringVar(&a.socket, "socket", socket, "socket of the peer; overrides SWITCHYARD_SOCKET")
+	root.PersistentFlags().StringVar(&a.socket, "socket", a.defaultSocket(), "socket of the peer; overrides SWITCHYARD_SOCKET")
+	a.serverFlags(root)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.requeueCommand(), a.logsCommand(),
@@ -81,6 +81,11 @@ func (a *app) root() *cobra.Command {
 		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.benchmarkCommand())
 	root.AddCommand(a.versionCommand(), a.completionCommand())
 	return root
+}
+
+// defaultSocket is where the peer listens if no option says so.
+func (a *app) defaultSocket() string {
+	return cmp.Or(a.getenv("SWITCHYARD_SOCKET"), serviceSocket)
 }
 
 func grouped(root *cobra.Command, group string, commands ...*cobra.Command) {
@@ -105,7 +110,7 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 // client talks to the peer. It connects when it must.
 func (a *app) client() *api.Client {
 	if a.peer == nil {
-		a.peer = api.Dial(a.socket)
+		a.peer = a.dial()
 	}
 	return a.peer
 }
@@ -116,7 +121,7 @@ func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.stdout, 
 
 // notice tells people something, out of the way of programs.
 func (a *app) notice(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, "switchyard: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(a.stderr, cmp.Or(a.name, "switchyard")+": "+format+"\n", args...)
 }
 
 func (a *app) printJSON(v any) error {

@@ -15,24 +15,30 @@ func (a *app) cancelCommand() *cobra.Command {
 			"job at an unreachable site ends when that site is reachable again. A job that needs an operator\n" +
 			"(NeedsOperator in queue) ends immediately as CANCELLED, with its outcome unknown.\n" +
 			"\n" +
+			"ID_7 is an element of an array, ID_[1-5,9] are several, and the ID of an array is all of them. What of an\n" +
+			"array waits in the grid queue ends at once.\n" +
+			"\n" +
 			"--application cancels all components of the jobs' applications.",
-		Example: "  switchyard cancel 1000000000042 1000000000043\n  switchyard cancel --application 1000000000042",
+		Example: "  switchyard cancel 1000000000042 1000000000043\n  switchyard cancel --application 1000000000042\n  switchyard cancel '1000000000042_[1-5,9]'",
 		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := jobIDs(args)
+			names, err := jobNames(args)
 			if err != nil {
 				return err
 			}
-			end := func(id protocol.JobID) error { return a.client().Cancel(cmd.Context(), id) }
 			if !whole {
-				return a.each(ids, end)
+				return each(a, names, func(name protocol.JobName) error { return a.client().CancelElements(cmd.Context(), name) })
 			}
-			return a.each(ids, func(id protocol.JobID) error {
-				open, err := a.components(cmd.Context(), id)
+			if names, err = oneByOne(args); err != nil {
+				return err
+			}
+			end := func(id protocol.JobID) error { return a.client().Cancel(cmd.Context(), id) }
+			return each(a, names, func(name protocol.JobName) error {
+				open, err := a.components(cmd.Context(), name)
 				if err != nil {
 					return err
 				}
-				return a.each(open, end)
+				return each(a, open, end)
 			})
 		},
 	}
@@ -42,9 +48,9 @@ func (a *app) cancelCommand() *cobra.Command {
 
 // each does something to jobs, and goes on after an error. It returns the first and tells the
 // others.
-func (a *app) each(ids []protocol.JobID, do func(protocol.JobID) error) (first error) {
-	for _, id := range ids {
-		err := do(id)
+func each[T any](a *app, all []T, do func(T) error) (first error) {
+	for _, one := range all {
+		err := do(one)
 		if err != nil && first == nil {
 			first = err
 		} else if err != nil {

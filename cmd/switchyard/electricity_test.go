@@ -160,7 +160,7 @@ func fullSiteGetsItLater(t *testing.T, g *grid, site *testbed.Site) {
 		if got := g.until(t, site, id, ended); got.Site != "borealis" || got.State != protocol.Completed {
 			t.Errorf("%s ran at %s: %+v", id, got.Site, got)
 		}
-		facts, err := client.Explain(patience(t), id)
+		facts, err := client.Explain(patience(t), protocol.JobName{Job: id})
 		if err != nil {
 			t.Fatal(err)
 		}

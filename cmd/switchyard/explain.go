@@ -19,18 +19,18 @@ func (a *app) explainCommand() *cobra.Command {
 			"  switchyard explain --json 1000000000042",
 		Args: oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := jobIDs(args)
+			names, err := oneByOne(args)
 			if err != nil {
 				return err
 			}
-			facts, err := a.client().Explain(cmd.Context(), ids[0])
+			facts, err := a.client().Explain(cmd.Context(), names[0])
 			if err != nil {
 				return err
 			}
 			if a.json {
 				return a.printJSON(api.Explanation{Events: facts})
 			}
-			job, err := a.client().Job(cmd.Context(), ids[0])
+			job, err := a.client().Job(cmd.Context(), names[0])
 			if err != nil {
 				return err
 			}

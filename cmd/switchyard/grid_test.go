@@ -178,7 +178,7 @@ func (g *grid) until(t *testing.T, site *testbed.Site, id protocol.JobID, wanted
 	client, ctx := site.Client(), patience(t)
 	defer client.Close()
 	for {
-		job, err := client.Job(ctx, id)
+		job, err := client.Job(ctx, protocol.JobName{Job: id})
 		if err == nil && wanted(job) {
 			return job
 		}

@@ -363,7 +363,7 @@ func reasons(t *testing.T, g *grid, site *testbed.Site, name string) (all []stri
 		text := applicationText(name+objective, fmt.Sprintf("objective = %q", objective)) + strings.Replace(fmt.Sprintf(work80, name+objective+"too"), "cpus = 2", "cpus = [1, 2, 4]", 1)
 		for _, id := range g.apply(t, site, text) {
 			g.until(t, site, id, ended)
-			facts, err := client.Explain(patience(t), id)
+			facts, err := client.Explain(patience(t), protocol.JobName{Job: id})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ func (a *app) logsCommand() *cobra.Command {
 		Example: "  switchyard logs 1000000000042\n  switchyard logs -f --stderr 1000000000042",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := jobIDs(args)
+			names, err := oneByOne(args)
 			if err != nil {
 				return err
 			}
@@ -28,7 +28,7 @@ func (a *app) logsCommand() *cobra.Command {
 			if errs {
 				stream = protocol.Stderr
 			}
-			return a.logs(cmd.Context(), ids[0], stream, follow)
+			return a.logs(cmd.Context(), names[0], stream, follow)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until the job has ended")
@@ -36,17 +36,17 @@ func (a *app) logsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) logs(ctx context.Context, id protocol.JobID, stream protocol.Stream, follow bool) error {
+func (a *app) logs(ctx context.Context, name protocol.JobName, stream protocol.Stream, follow bool) error {
 	if follow {
-		job, err := a.client().Job(ctx, id)
+		job, err := a.client().Job(ctx, name)
 		if err != nil {
 			return err
 		}
 		if job.State == protocol.Pending {
-			a.notice("job %s has not started yet; waiting for it", id)
+			a.notice("job %s has not started yet; waiting for it", name)
 		}
 	}
-	err := a.client().Output(ctx, id, stream, follow, a.stdout)
+	err := a.client().Output(ctx, name, stream, follow, a.stdout)
 	if errors.Is(err, fs.ErrPermission) {
 		return &exitError{code: exitDenied, err: err}
 	}

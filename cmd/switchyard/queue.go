@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/switchyard-hpc/switchyard/internal/slurmtext"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -23,14 +22,15 @@ const (
 
 // queueOptions are the options of queue as given.
 type queueOptions struct {
-	mine, guests, lines bool
-	users, jobs, states []string
-	names, sites        []string
-	format, after       string
-	application         string
-	applications        bool
-	recent, limit       int
-	recentSet, nothing  bool // nothing: no job can be in any of the requested states
+	jobConditions
+
+	lines, elements    bool
+	format, after      string
+	application        string
+	starts             bool
+	applications       bool
+	recent, limit      int
+	recentSet, nothing bool // nothing: no job can be in any of the requested states
 }
 
 func (a *app) queueCommand() *cobra.Command {
@@ -41,6 +41,7 @@ func (a *app) queueCommand() *cobra.Command {
 		Short:   "List pending and running jobs",
 		Long: "List the active jobs of this origin at all sites. SITE is the site that has the job, or - while\n" +
 			"it is in the grid queue. --guests lists the jobs of other origins at this site.\n\n" +
+			"Pending elements of a job array are one line, ID_[1-5,9], or one for each site that they wait at.\n\n" +
 			"Separate the values of a list with commas. Short options, and --noheader, --me, --nodelist and\n" +
 			"--format, are those of Slurm's squeue; a format is text with columns such as %i or %.18i.\n\n" +
 			display.FormatColumns(),
@@ -54,67 +55,34 @@ func (a *app) queueCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.mine, "mine", false, "only your own jobs")
-	flags.BoolVar(&o.guests, "guests", false, "list guests: jobs of other origins at this site")
-	flags.StringSliceVarP(&o.users, "user", "u", nil, "only jobs of these `users`")
-	flags.StringSliceVarP(&o.jobs, "jobs", "j", nil, "only jobs with these `IDs`; unknown ones are omitted")
-	flags.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these `states`, for example PD,R or failed, or all; a terminal state also lists finished jobs")
-	flags.StringSliceVarP(&o.names, "name", "n", nil, "only jobs with these `names`")
-	flags.StringSliceVarP(&o.sites, "site", "w", nil, "only jobs at these `sites`; - is the grid queue")
+	o.addTo(flags, conditionTexts{
+		guests:       "list guests: jobs of other origins at this site",
+		sites:        "only jobs at these `sites`; - is the grid queue",
+		states:       "only jobs in these `states`, for example PD,R or failed, or all; a terminal state also lists finished jobs",
+		statesLetter: "t", nameLetter: "n",
+	})
+	flags.BoolVarP(&o.elements, "array", "r", false, "list each pending element of an array by itself")
 	flags.StringVar(&o.application, "application", "", "only components of the application of the job with this `ID`")
 	flags.BoolVar(&o.applications, "applications", false, "list applications instead of jobs")
 	flags.StringVarP(&o.format, "format", "o", "", "print each job in this `format`")
 	flags.IntVar(&o.recent, "recent", 0, "also list the last `N` finished jobs, and the columns QUOTED and BILLED")
 	flags.IntVar(&o.limit, "limit", 0, "list at most `N` jobs, those with the lowest IDs")
 	flags.StringVar(&o.after, "after", "", "list jobs with higher IDs than this `ID`: the next page of --limit")
+	flags.BoolVar(&o.starts, "start", false, "list pending jobs with their expected starts, the soonest first")
 	flags.BoolVar(&o.lines, "json-lines", false, "print each job as one line of JSON, as it arrives")
 	flags.BoolVar(&a.json, "json", false, "print JSON")
 	flags.BoolVarP(&a.noHeader, "no-header", "h", false, "omit the column titles")
 	flags.Bool("help", false, "help for queue") // without cobra's -h
-	flags.SetNormalizeFunc(slurmName)
 	return cmd
 }
 
-// slurmName maps long names of squeue to those of queue.
-func slurmName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	switch name {
-	case "noheader":
-		name = "no-header"
-	case "nodelist":
-		name = "site"
-	case "me":
-		name = "mine"
-	case "job":
-		name = "jobs"
-	case "state":
-		name = "states"
-	}
-	return pflag.NormalizedName(name)
-}
-
 // listing returns the request to the peer.
-func (o *queueOptions) listing(ctx context.Context) (wanted api.Listing, err error) {
-	wanted.Guests, wanted.Finished, wanted.Limit = view.WithoutGuests, o.recent, o.limit
-	if o.guests {
-		wanted.Guests = view.OnlyGuests
-	}
-	if err = o.notEmpty(); err != nil {
+func (o *queueOptions) listing(ctx context.Context, a *app) (wanted api.Listing, err error) {
+	if err = o.read(ctx, a); err != nil {
 		return wanted, err
 	}
-	wanted.Users, wanted.Names = o.users, o.names
-	if o.mine {
-		me, failed := userName(ctx)
-		if failed != nil {
-			return wanted, failed
-		}
-		wanted.Users = append(slices.Clone(o.users), me)
-	}
-	if wanted.Jobs, err = jobIDs(o.jobs); err != nil {
-		return wanted, err
-	}
-	if wanted.Sites, err = o.readSites(); err != nil {
-		return wanted, err
-	}
+	wanted.Users, wanted.Named, wanted.Names, wanted.Sites, wanted.Guests = o.users, o.jobs, o.names, o.sites, o.guestFilter()
+	wanted.Finished, wanted.Limit, wanted.Elements = o.recent, o.limit, o.elements
 	if o.application != "" {
 		if wanted.Application, err = protocol.ParseJobID(o.application); err != nil {
 			return wanted, usage("--application: %w", err)
@@ -131,39 +99,14 @@ func (o *queueOptions) listing(ctx context.Context) (wanted api.Listing, err err
 	return wanted, o.check(&wanted)
 }
 
-// notEmpty rejects empty lists and values, which could mean no jobs or all jobs.
-func (o *queueOptions) notEmpty() error {
-	for _, list := range []struct {
-		name   string
-		values []string
-	}{{"user", o.users}, {"jobs", o.jobs}, {"states", o.states}, {"name", o.names}, {"site", o.sites}} {
-		if list.values != nil && (len(list.values) == 0 || slices.Contains(list.values, "")) {
-			return usage("--%s: empty value", list.name)
-		}
-	}
-	return nil
-}
-
-// readSites reads --site; "-", the grid queue, becomes the empty name.
-func (o *queueOptions) readSites() (sites []protocol.SiteName, err error) {
-	for _, name := range o.sites {
-		site := protocol.SiteName(name)
-		if name == "-" {
-			site = ""
-		} else if err = site.Validate(); err != nil {
-			return nil, usage("--site: %w", err)
-		}
-		sites = append(sites, site)
-	}
-	return sites, nil
-}
-
 func (o *queueOptions) check(wanted *api.Listing) error {
 	switch {
 	case o.recent < 0 || o.recent > maxRecent:
 		return usage("invalid --recent=%d; use a number from 1 to %d", o.recent, maxRecent)
 	case o.limit < 0:
 		return usage("invalid --limit=%d; use a number above 0", o.limit)
+	case o.starts && o.notStarts():
+		return usage("--start cannot be combined with --applications, --format, --states, --recent and --limit: it lists all pending jobs by their starts")
 	case o.applications && (o.format != "" || o.lines || wanted.Finished > 0 || o.limit > 0):
 		return usage("--applications cannot be combined with --format, --json-lines, --recent and --limit")
 	case o.limit > 0 && wanted.Finished > 0:
@@ -172,15 +115,20 @@ func (o *queueOptions) check(wanted *api.Listing) error {
 	return nil
 }
 
+// notStarts says whether there are options that --start excludes.
+func (o *queueOptions) notStarts() bool {
+	return o.applications || o.format != "" || len(o.inState) > 0 || o.recentSet || o.limit > 0
+}
+
 // readStates reads --states. Terminal states also list finished jobs.
 func (o *queueOptions) readStates(wanted *api.Listing) error {
 	terminal := false
-	for _, name := range o.states {
+	for _, name := range o.inState {
 		if strings.EqualFold(name, "all") {
 			wanted.States, o.nothing, terminal = nil, false, true
 			break
 		}
-		state, known := display.ParseState(name)
+		state, known := slurmtext.ParseState(name)
 		switch {
 		case !known:
 			return usage("--states: unknown state %q; use all or %s", name, display.StateNames())
@@ -191,6 +139,10 @@ func (o *queueOptions) readStates(wanted *api.Listing) error {
 		o.nothing, terminal = false, terminal || state.Terminal()
 		wanted.States = append(wanted.States, state)
 	}
+	if o.starts {
+		wanted.States = []protocol.State{protocol.Pending}
+		return nil
+	}
 	if terminal && !o.recentSet {
 		wanted.Finished = defaultRecent
 	}
@@ -198,12 +150,12 @@ func (o *queueOptions) readStates(wanted *api.Listing) error {
 }
 
 func (a *app) listQueue(ctx context.Context, o *queueOptions) error {
-	wanted, err := o.listing(ctx)
+	wanted, err := o.listing(ctx, a)
 	if err != nil {
 		return err
 	}
 	if wanted.Application != 0 { // an application has the ID of its first component
-		job, lookErr := a.client().Job(ctx, wanted.Application)
+		job, lookErr := a.client().Job(ctx, protocol.JobName{Job: wanted.Application})
 		if lookErr != nil {
 			return lookErr
 		}
@@ -222,7 +174,7 @@ func (a *app) showQueue(ctx context.Context, o *queueOptions, wanted *api.Listin
 		return usage("%w", err)
 	}
 	show, whole := a.queuePrinter(o, format)
-	whole = whole || o.nothing || a.json || wanted.Finished > 0 // finished jobs arrive last and are printed first
+	whole = whole || o.starts || o.nothing || a.json || wanted.Finished > 0 // finished jobs arrive last and are printed first
 	if !whole {
 		_, err = a.client().QueuePages(ctx, *wanted, show)
 		return err

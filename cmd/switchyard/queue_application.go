@@ -17,15 +17,15 @@ func (a *app) listApplications(jobs []view.Job) error {
 	return a.showTable(map[string]any{"applications": all}, func() *console.Table { return display.ApplicationTable(all) })
 }
 
-// components are the jobs of an application that have not ended. The id may be that of any of
+// components are the jobs of an application that have not ended. The name may be that of any of
 // its components.
-func (a *app) components(ctx context.Context, id protocol.JobID) ([]protocol.JobID, error) {
-	job, err := a.client().Job(ctx, id)
+func (a *app) components(ctx context.Context, name protocol.JobName) ([]protocol.JobID, error) {
+	job, err := a.client().Job(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if job.Application == 0 {
-		return nil, &exitError{exitNotFound, fmt.Errorf("job %v is not a component of an application; cancel it without --application", id)}
+		return nil, &exitError{exitNotFound, fmt.Errorf("job %v is not a component of an application; cancel it without --application", name)}
 	}
 	queue, err := a.client().Queue(ctx, api.Listing{QueueFilter: view.QueueFilter{Application: job.Application, Guests: view.WithoutGuests}})
 	if err != nil {

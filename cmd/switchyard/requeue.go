@@ -3,33 +3,47 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 func (a *app) requeueCommand() *cobra.Command {
-	force := false
+	var how api.Requeue
 	cmd := &cobra.Command{
-		Use:   "requeue --force ID…",
-		Short: "Requeue jobs that need an operator; they may run twice",
-		Long: "Put jobs that need an operator (NeedsOperator in queue) back into the grid queue. Such a job may\n" +
-			"have run, or may still be running: check its site first. --force confirms that the job may run\n" +
-			"twice. The log and \"switchyard explain\" name the user who requeued it. To end the job instead,\n" +
-			"cancel it.",
-		Example: "  switchyard requeue --force 1000000000042",
+		Use:   "requeue ID…",
+		Short: "Have running jobs start again",
+		Long: "End running jobs where they run, and put them back into the grid queue under their IDs: they are placed\n" +
+			"again, at any site, with SLURM_RESTART_COUNT one higher, and their end is not reported as one. The\n" +
+			"request is durable when the command returns; a job at an unreachable site is ended when that site is\n" +
+			"reachable again, and starts again only after that. The output of a run at a partner comes home first.\n" +
+			"\n" +
+			"Pending jobs, jobs submitted with --no-requeue, and components that start together with others are\n" +
+			"refused. ID_7 is an element of an array, ID_[1-5,9] are several, and the ID of an array is all of them;\n" +
+			"those elements that run are requeued.\n" +
+			"\n" +
+			"--force requeues jobs that need an operator (NeedsOperator in queue). Such a job may have run, or may\n" +
+			"still be running: check its site first. The log and \"switchyard explain\" name the user who requeued it.\n" +
+			"To end the job instead, cancel it.",
+		Example: "  switchyard requeue 1000000000042\n  switchyard requeue --hold '1000000000042_[1-5,9]'\n  switchyard requeue --force 1000000000042",
 		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ids, err := jobIDs(args)
+			if how.Force && how.Hold {
+				return usage("--force and --hold are mutually exclusive")
+			}
+			names, err := jobNames(args)
 			if err != nil {
 				return err
 			}
-			if !force {
-				return usage("missing --force: a job that needs an operator may have run already; " +
-					"if it is requeued, it may run twice")
+			if how.Force {
+				if names, err = oneByOne(args); err != nil {
+					return err
+				}
+				a.notice("requeued jobs may run twice")
 			}
-			a.notice("requeued jobs may run twice")
-			return a.each(ids, func(id protocol.JobID) error { return a.client().Requeue(cmd.Context(), id) })
+			return each(a, names, func(name protocol.JobName) error { return a.client().Requeue(cmd.Context(), name, how) })
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "accept that the jobs may run twice")
+	cmd.Flags().BoolVar(&how.Hold, "hold", false, "hold the jobs in the grid queue")
+	cmd.Flags().BoolVar(&how.Force, "force", false, "requeue jobs that need an operator; accept that they may run twice")
 	return cmd
 }

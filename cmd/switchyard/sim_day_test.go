@@ -232,7 +232,7 @@ func (g *grid) runDay(t *testing.T, job dayJob) {
 		t.Error(err)
 		return
 	}
-	ended, err := client.Wait(t.Context(), submitted.Jobs[0])
+	ended, err := client.Wait(t.Context(), protocol.JobName{Job: submitted.Jobs[0]})
 	if err != nil || ended.State != protocol.Completed {
 		t.Errorf("%+v, %v", ended, err)
 	}

@@ -372,7 +372,7 @@ func (g *grid) outlasts(ctx context.Context, t *testing.T, site *testbed.Site, i
 	client := site.Client()
 	defer client.Close()
 	for ; ; time.Sleep(10 * time.Millisecond) {
-		job, err := client.Job(ctx, id)
+		job, err := client.Job(ctx, protocol.JobName{Job: id})
 		if err == nil && ended(job) {
 			return job
 		}

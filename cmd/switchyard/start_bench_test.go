@@ -106,7 +106,7 @@ func runShortJobs(b *testing.B, site *testbed.Site, work string, jobs int) {
 		ids = append(ids, submitted.Jobs...)
 	}
 	for _, id := range ids {
-		if job, err := client.Wait(b.Context(), id); err != nil || job.State != protocol.Completed {
+		if job, err := client.Wait(b.Context(), protocol.JobName{Job: id}); err != nil || job.State != protocol.Completed {
 			b.Fatalf("%+v, %v", job, err)
 		}
 	}

@@ -24,17 +24,9 @@ func (a *app) statusCommand() *cobra.Command {
 			if len(args) == 0 {
 				return a.siteStatus(cmd.Context())
 			}
-			ids, err := jobIDs(args)
+			jobs, err := a.jobs(cmd.Context(), args)
 			if err != nil {
 				return err
-			}
-			jobs := make([]view.Job, 0, len(ids))
-			for _, id := range ids {
-				job, err := a.client().Job(cmd.Context(), id)
-				if err != nil {
-					return err
-				}
-				jobs = append(jobs, job)
 			}
 			return a.showText(view.Queue{Jobs: jobs}, func() string {
 				texts := make([]string, len(jobs))
@@ -46,6 +38,24 @@ func (a *app) statusCommand() *cobra.Command {
 		},
 	}
 	return a.query(cmd)
+}
+
+// jobs are the jobs that arguments name.
+func (a *app) jobs(ctx context.Context, args []string) (jobs []view.Job, err error) {
+	for _, arg := range args {
+		names, err := oneByOne([]string{arg})
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			job, err := a.client().Job(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs, nil
 }
 
 // siteStatus tells how this site is.

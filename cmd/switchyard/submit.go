@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"time"
 
@@ -156,6 +155,7 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 			a.notice("%s", console.Plain(notice))
 		}
 		a.noticeFiles(submitted.Elsewhere, batch)
+		a.noticeUnderSlurm(ctx, submitted.Elsewhere, batch)
 		a.noticeElsewhere(submitted.Elsewhere, batch)
 	}
 	if len(submitted.Jobs) != len(batch.Jobs) {
@@ -174,64 +174,11 @@ func (a *app) submit(ctx context.Context, batch batchscript.Batch) error {
 	if err != nil || !anyJob(batch, func(job *batchscript.Job) bool { return job.Wait }) {
 		return err
 	}
-	return a.waitForAll(ctx, submitted.Jobs)
-}
-
-// noticeFiles says once that files do not travel, or do not come back, if another site may run one of the jobs and
-// its user has not said that it needs none.
-func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
-	if len(leaving.MayLeaveTo) == 0 {
-		return
+	var names []protocol.JobName
+	for _, id := range submitted.Jobs {
+		names = append(names, protocol.JobName{Job: id})
 	}
-	if i := slices.IndexFunc(batch.Jobs, func(job batchscript.Job) bool { return !job.NoData }); i >= 0 {
-		a.notice("no files are named that go with the job: at another site (%s) it starts in an empty directory instead of %s, and only its output is returned; "+
-			"name them with --stage-in and --stage-out, keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",
-			siteNames(leaving), console.Plain(batch.Jobs[i].Payload.WorkDir), console.Plain(string(leaving.Site)))
-		return
-	}
-	if slices.ContainsFunc(batch.Jobs, func(job batchscript.Job) bool { return job.NoReturn }) {
-		a.notice("no files are named that come back: at another site (%s) only the job's output is returned, and what else it writes is deleted; "+
-			"name the files with --stage-out, or state with --stage-out-size=0 that there are none", siteNames(leaving))
-	}
-}
-
-// siteNames are some of the sites that may get a job.
-func siteNames(leaving view.Elsewhere) string {
-	const most = 3
-	names := make([]string, 0, most+1)
-	for _, site := range leaving.MayLeaveTo {
-		if len(names) == most {
-			names = append(names, fmt.Sprintf("%d more", len(leaving.MayLeaveTo)-most))
-			break
-		}
-		names = append(names, string(site))
-	}
-	return console.Plain(strings.Join(names, ", "))
-}
-
-// noticeElsewhere says what in the scripts is not the same at another site, if one may run the jobs.
-func (a *app) noticeElsewhere(leaving view.Elsewhere, batch batchscript.Batch) {
-	if len(leaving.MayLeaveTo) == 0 {
-		return
-	}
-	said := map[string]bool{} // components may share a script
-	notice := func(text string) {
-		if !said[text] {
-			a.notice("%s", console.Plain(text))
-		}
-		said[text] = true
-	}
-	for i := range batch.Jobs {
-		job := &batch.Jobs[i]
-		for _, v := range job.Uses {
-			if !job.Export.Allows(v.Name, leaving.ExportRemote) {
-				notice(fmt.Sprintf("%s: %s is not sent to other sites; add --export-remote=%s if the job needs it there", v.Place, v.Name, v.Name))
-			}
-		}
-		for _, text := range job.Elsewhere {
-			notice(text)
-		}
-	}
+	return a.waitForAll(ctx, names)
 }
 
 // printIDs prints a line for each job, as tools parse it.
@@ -254,10 +201,12 @@ func (a *app) sendSafely(ctx context.Context, batch batchscript.Batch) (view.Sub
 	if err == nil || !brokenOff(err) {
 		return submitted, err
 	}
-	err = a.insist(ctx, submitTimeout, func() (err error) {
-		submitted, err = a.client().Submit(ctx, request)
-		return err
-	})
+	if !errors.Is(err, api.ErrSilent) {
+		err = a.insist(ctx, submitTimeout, func() (err error) {
+			submitted, err = a.client().Submit(ctx, request)
+			return err
+		})
+	}
 	if errors.Is(err, api.ErrUnreachable) {
 		err = fmt.Errorf("%w; the job may have been submitted; check with switchyard queue", err)
 	}
@@ -296,10 +245,10 @@ func submission(batch batchscript.Batch) api.Submission {
 }
 
 // waitForAll waits for the end of all jobs and becomes the worst of their exit codes.
-func (a *app) waitForAll(ctx context.Context, ids []protocol.JobID) error {
+func (a *app) waitForAll(ctx context.Context, names []protocol.JobName) error {
 	worst := 0
-	for _, id := range ids {
-		code, err := a.waitFor(ctx, id)
+	for _, name := range names {
+		code, err := a.waitFor(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -312,10 +261,10 @@ func (a *app) waitForAll(ctx context.Context, ids []protocol.JobID) error {
 }
 
 // waitFor waits for the job's end and returns its exit code.
-func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err error) {
+func (a *app) waitFor(ctx context.Context, name protocol.JobName) (code int, err error) {
 	var job view.Job
 	err = a.insist(ctx, waitTimeout, func() (err error) {
-		job, err = a.client().Wait(ctx, id)
+		job, err = a.client().Wait(ctx, name)
 		return err
 	})
 	if err != nil {
@@ -326,7 +275,7 @@ func (a *app) waitFor(ctx context.Context, id protocol.JobID) (code int, err err
 		if why := cmp.Or(job.Reason, display.Ending(job)); why != "" {
 			text += ": " + console.Plain(why)
 		}
-		a.notice("job %s %s", id, text)
+		a.notice("job %s %s", name, text)
 	}
 	return waitCode(job), nil
 }

@@ -214,7 +214,7 @@ func (d *Demo) printApplications(ctx context.Context) error {
 }
 
 func (d *Demo) printComponent(ctx context.Context, job *tracked) error {
-	facts, err := d.client.Explain(ctx, job.id)
+	facts, err := d.client.Explain(ctx, protocol.JobName{Job: job.id})
 	if err != nil {
 		return fmt.Errorf("explain %s: %w", job.Name, err)
 	}

@@ -21,7 +21,7 @@ func (d *Demo) printEvents(ctx context.Context, jobs []*tracked) error {
 		if job.seen.job.Site == d.origin().Name {
 			continue
 		}
-		facts, err := d.client.Explain(ctx, job.id)
+		facts, err := d.client.Explain(ctx, protocol.JobName{Job: job.id})
 		if err != nil {
 			return fmt.Errorf("explain %s: %w", job.Name, err)
 		}

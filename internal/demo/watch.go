@@ -71,7 +71,7 @@ func (w *watch) look(ctx context.Context) (left int, err error) {
 			continue
 		}
 		left++
-		now, err := w.demo.client.Job(ctx, job.id)
+		now, err := w.demo.client.Job(ctx, protocol.JobName{Job: job.id})
 		if ctx.Err() != nil {
 			return left, nil //nolint:nilerr // run says why
 		}

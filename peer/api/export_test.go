@@ -19,7 +19,7 @@ func (c *Client) AnswerWithin(limit time.Duration) {
 }
 
 // Socket is where the client's peer is.
-func (c *Client) Socket() string { return c.socket }
+func (c *Client) Socket() string { return c.at }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 

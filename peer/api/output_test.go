@@ -37,10 +37,10 @@ func TestOutputOfAFinishedJobIsItsFile(t *testing.T) {
 	node.set(view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Completed, Stdout: "/nowhere", Stderr: path})
 	client := serve(t, node)
 	var out bytes.Buffer
-	if err := client.Output(t.Context(), jobA, protocol.Stderr, true, &out); err != nil || out.String() != "the end\n" {
+	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stderr, true, &out); err != nil || out.String() != "the end\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
-	if err := client.Output(t.Context(), jobA, protocol.Stdout, false, &out); !errors.Is(err, os.ErrNotExist) {
+	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is away: %v", err)
 	}
 }
@@ -62,7 +62,7 @@ func TestOutputOfAJobAtHomeIsFollowed(t *testing.T) {
 		job.State = protocol.Completed
 		node.set(job)
 	}}
-	if err := client.Output(t.Context(), jobA, protocol.Stdout, true, out); err != nil || out.String() != "one\ntwo\n" {
+	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, out); err != nil || out.String() != "one\ntwo\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -82,20 +82,13 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 		return []byte(there[offset:]), nil
 	}
 	client := serve(t, node)
-	refusal := func(err error) view.RefusalCode {
-		refused, _ := errors.AsType[*api.Error](err)
-		if refused == nil {
-			return ""
-		}
-		return refused.Code
-	}
 	var out bytes.Buffer
-	if err := client.Output(t.Context(), jobA, protocol.Stdout, false, &out); refusal(err) != view.Unavailable {
+	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); refusal(err) != view.Unavailable {
 		t.Errorf("before it starts: %v", err)
 	}
 	job.State, job.Site = protocol.Running, "there"
 	node.set(job)
-	if err := client.Output(t.Context(), jobA, protocol.Stdout, false, &out); err != nil || out.String() != there {
+	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); err != nil || out.String() != there {
 		t.Errorf("without following: %q, %v", out.String(), err)
 	}
 	followed := &slow{}
@@ -109,7 +102,7 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 		job.State = protocol.Failed
 		node.set(job)
 	}
-	err := client.Output(t.Context(), jobA, protocol.Stdout, true, followed)
+	err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, followed)
 	if err != nil || followed.String() != there+"three\n" {
 		t.Errorf("followed: %q, %v", followed.String(), err)
 	}
@@ -120,7 +113,7 @@ func TestOutputOfALostSiteIsAnError(t *testing.T) {
 	node := &peerFake{output: func(int64) ([]byte, error) { return nil, errors.New("no session with there") }}
 	node.set(view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Running, Stdout: "/x"})
 	client := serve(t, node)
-	err := client.Output(t.Context(), jobA, protocol.Stdout, false, &bytes.Buffer{})
+	err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "no session with there") {
 		t.Errorf("error %v", err)
 	}
@@ -130,7 +123,7 @@ func TestOutputOfALostSiteIsAnError(t *testing.T) {
 		}
 		return []byte("half"), nil
 	}
-	if err = client.Output(t.Context(), jobA, protocol.Stdout, false, &bytes.Buffer{}); err == nil {
+	if err = client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &bytes.Buffer{}); err == nil {
 		t.Error("half an output passed for the whole")
 	}
 }
@@ -174,7 +167,7 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 	follow := func(out *bytes.Buffer) func(*testing.T, *api.Client) error {
 		return func(t *testing.T, c *api.Client) error {
 			t.Helper()
-			return c.Output(t.Context(), jobA, protocol.Stdout, true, out)
+			return c.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, out)
 		}
 	}
 	var none, some bytes.Buffer
@@ -197,7 +190,7 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 			job: view.Job{State: protocol.Running}, got: new(bytes.Buffer), says: "cannot reach the peer",
 			ask: func(t *testing.T, c *api.Client) error {
 				t.Helper()
-				_, err := c.Wait(t.Context(), jobA)
+				_, err := c.Wait(t.Context(), protocol.JobName{Job: jobA})
 				return err
 			},
 		},
@@ -232,7 +225,7 @@ func TestOutputOfAJobThatHasNotStarted(t *testing.T) {
 	} {
 		node := &peerFake{}
 		node.set(view.Job{ID: jobA, User: me(t), State: protocol.Pending, Reason: reason, Origin: "here"})
-		err := serve(t, node).Output(t.Context(), jobA, protocol.Stdout, false, io.Discard)
+		err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, io.Discard)
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

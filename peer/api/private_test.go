@@ -127,12 +127,12 @@ func TestPrivateQueue(t *testing.T) {
 // is not there, in the same words.
 func TestPrivateJobsAreNotFound(t *testing.T) {
 	t.Parallel()
-	for pattern := range (&server{}).handlers() {
-		method, path, ofJob := strings.Cut(pattern, " /v1/jobs/{id}")
+	for _, route := range (&server{}).requests() {
+		method, path, ofJob := strings.Cut(route.pattern, " /v1/jobs/{id}")
 		if !ofJob {
 			continue
 		}
-		of := func(id protocol.JobID) string { return jobPath(id, path) }
+		of := func(id protocol.JobID) string { return jobPath(protocol.JobName{Job: id}, path) }
 		for _, id := range []protocol.JobID{bobs, guests, finishedBobs, nobodys} {
 			got := ask(t, true, caller{user: "ann"}, method, of(id))
 			var refusal view.Refusal
@@ -148,7 +148,7 @@ func TestPrivateJobsAreNotFound(t *testing.T) {
 			t.Errorf("%s %s: %d %s", method, of(anns), got.Code, got.Body)
 		}
 	}
-	if got := ask(t, true, caller{user: "ops"}, http.MethodGet, jobPath(anns, "/output")); got.Code != http.StatusForbidden {
+	if got := ask(t, true, caller{user: "ops"}, http.MethodGet, jobPath(protocol.JobName{Job: anns}, "/output")); got.Code != http.StatusForbidden {
 		t.Errorf("an admin reads output: %d %s", got.Code, got.Body)
 	}
 }

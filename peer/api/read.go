@@ -20,14 +20,34 @@ import (
 // with the rights of this process; the peer passes on only what a site elsewhere
 // holds.
 func (c *Client) Output(
-	ctx context.Context, id protocol.JobID, stream protocol.Stream, follow bool, w io.Writer,
+	ctx context.Context, name protocol.JobName, stream protocol.Stream, follow bool, w io.Writer,
 ) error {
 	out := counter{to: w}
-	path, err := c.remote(ctx, id, stream, follow, &out)
+	if follow { // an answer that has not begun would be taken for that of a peer that hangs
+		if err := c.awaitStart(ctx, name); err != nil {
+			return err
+		}
+	}
+	path, err := c.throughPeer(ctx, name, stream, follow, &out)
 	if err != nil || path == "" {
 		return err
 	}
-	return c.local(ctx, id, path, follow, &out)
+	return c.local(ctx, name, path, follow, &out)
+}
+
+// awaitStart waits until a job is pending no more.
+func (c *Client) awaitStart(ctx context.Context, name protocol.JobName) error {
+	for {
+		job, err := c.Job(ctx, name)
+		if err != nil || job.State != protocol.Pending || job.Array != nil {
+			return err
+		}
+		select {
+		case <-time.After(followPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // counter counts what was written.
@@ -43,13 +63,13 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// remote copies what comes through the peer, and returns the path of the file
+// throughPeer copies what comes through the peer, and returns the path of the file
 // where the rest is.
-func (c *Client) remote(
-	ctx context.Context, id protocol.JobID, stream protocol.Stream, follow bool, out *counter,
+func (c *Client) throughPeer(
+	ctx context.Context, name protocol.JobName, stream protocol.Stream, follow bool, out *counter,
 ) (path string, err error) {
 	query := "?stream=" + stream.String() + "&follow=" + strconv.FormatBool(follow)
-	response, err := c.send(ctx, http.MethodGet, jobPath(id, "/output")+query, nil)
+	response, err := c.send(ctx, http.MethodGet, jobPath(name, "/output")+query, nil)
 	if err != nil {
 		return "", err
 	}
@@ -57,25 +77,28 @@ func (c *Client) remote(
 	if response.Header.Get("Content-Type") == "application/json" {
 		var at where
 		err = json.NewDecoder(response.Body).Decode(&at)
+		if err == nil && c.Remote() {
+			err = fmt.Errorf("invalid response of the peer at %s: it names a file of its machine", c.at)
+		}
 		return at.Path, err
 	}
 	_, err = io.Copy(out, response.Body)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", fmt.Errorf("the output of job %d is incomplete: the peer stopped, or cannot reach the site that has the rest; "+
-			"see `switchyard status %d`: %w", id, id, err)
+		return "", fmt.Errorf("the output of job %v is incomplete: the peer stopped, or cannot reach the site that has the rest; "+
+			"see `switchyard status %v`: %w", name, name, err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the output of job %d is incomplete: %w", id, err)
+		return "", fmt.Errorf("the output of job %v is incomplete: %w", name, err)
 	}
 	return response.Trailer.Get(pathTrailer), nil
 }
 
 // local copies the file from where the copy stands.
-func (c *Client) local(ctx context.Context, id protocol.JobID, path string, follow bool, out *counter) error {
+func (c *Client) local(ctx context.Context, name protocol.JobName, path string, follow bool, out *counter) error {
 	for {
 		ended := !follow
 		if follow { // asked before reading, so that the end is read too
-			job, err := c.Job(ctx, id)
+			job, err := c.Job(ctx, name)
 			if err != nil {
 				return err
 			}

@@ -151,41 +151,56 @@ type route struct {
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, handle := range s.handlers() {
-		mux.HandleFunc(pattern, s.answer(handle))
+	for _, route := range s.requests() {
+		mux.HandleFunc(route.pattern, s.answer(route))
 	}
 	return mux
 }
 
-// handlers answer requests, by the patterns of their methods and paths.
-func (s *server) handlers() map[string]handler {
-	return map[string]handler{
-		"POST /v1/jobs":              s.submit,
-		"POST /v1/quotes":            s.quotes,
-		"GET /v1/jobs":               s.queue,
-		"GET /v1/jobs/{id}":          s.job,
-		"DELETE /v1/jobs/{id}":       s.cancel,
-		"POST /v1/jobs/{id}/requeue": s.requeue,
-		"GET /v1/jobs/{id}/wait":     s.wait,
-		"GET /v1/jobs/{id}/explain":  s.explain,
-		"GET /v1/jobs/{id}/output":   s.output,
-		"GET /v1/sites":              s.sites,
-		"GET /v1/history":            s.runHistory,
-		"GET /v1/info":               s.info,
-		"GET /v1/recovery":           s.recovery,
-		"POST /v1/recovery":          s.recover,
-		"GET /v1/plugins":            s.plugins,
-		"POST /v1/reload":            s.reload,
-		"/":                          s.unknown,
+// requests are all that the peer answers.
+func (s *server) requests() []route {
+	open := !s.Private // whether all may look at the jobs of all
+	return []route{
+		{pattern: "POST /v1/jobs", scope: accesstokens.Submit, handle: s.submit},
+		{pattern: "POST /v1/quotes", scope: accesstokens.Submit, handle: s.quotes},
+		{pattern: "GET /v1/jobs", scope: accesstokens.Read, public: open, handle: s.queue},
+		{pattern: "GET /v1/jobs/{id}", scope: accesstokens.Read, public: open, handle: s.job},
+		{pattern: "DELETE /v1/jobs/{id}", scope: accesstokens.Submit, handle: s.cancel},
+		{pattern: "PATCH /v1/jobs/{id}", scope: accesstokens.Submit, handle: s.update},
+		{pattern: "POST /v1/jobs/{id}/hold", scope: accesstokens.Submit, handle: s.hold},
+		{pattern: "POST /v1/jobs/{id}/release", scope: accesstokens.Submit, handle: s.release},
+		{pattern: "POST /v1/jobs/{id}/requeue", scope: accesstokens.Submit, handle: s.requeue},
+		{pattern: "GET /v1/jobs/{id}/wait", scope: accesstokens.Read, handle: s.wait},
+		{pattern: "GET /v1/jobs/{id}/explain", scope: accesstokens.Read, public: open, handle: s.explain},
+		{pattern: "GET /v1/jobs/{id}/output", scope: accesstokens.Read, handle: s.output},
+		{pattern: "GET /v1/sites", scope: accesstokens.Read, public: true, handle: s.sites},
+		{pattern: "GET /v1/counts", scope: accesstokens.Read, public: true, handle: newCounted(s.Node).answer},
+		{pattern: "POST /v1/sites/{site}/drain", scope: accesstokens.Operate, handle: s.drain},
+		{pattern: "POST /v1/sites/{site}/resume", scope: accesstokens.Operate, handle: s.resume},
+		{pattern: "GET /v1/shares", scope: accesstokens.Read, handle: s.shares},
+		{pattern: "GET /v1/history", scope: accesstokens.Read, public: open, handle: s.history},
+		{pattern: "GET /v1/usage", scope: accesstokens.Read, public: open, handle: s.usage},
+		{pattern: "GET /v1/runs", scope: accesstokens.Read, handle: s.runHistory},
+		{pattern: "GET /v1/info", scope: accesstokens.Read, public: true, handle: s.info},
+		{pattern: "GET /v1/recovery", scope: accesstokens.Read, handle: s.recovery},
+		{pattern: "POST /v1/recovery", scope: accesstokens.Operate, handle: s.recover},
+		{pattern: "GET /v1/plugins", scope: accesstokens.Read, public: true, handle: s.plugins},
+		{pattern: "POST /v1/reload", scope: accesstokens.Operate, handle: s.reload},
+		{pattern: "GET /v1/tokens", local: true, handle: s.tokens},
+		{pattern: "POST /v1/tokens", local: true, handle: s.createToken},
+		{pattern: "DELETE /v1/tokens/{token}", local: true, handle: s.revokeToken},
+		{pattern: "/", scope: accesstokens.Read, handle: s.unknown},
 	}
 }
 
 // answer makes a handler one of HTTP.
-func (s *server) answer(handle handler) http.HandlerFunc {
+func (s *server) answer(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := callerOf(r.Context())
 		if err == nil {
-			err = handle(w, r, who)
+			if err = who.check(route); err == nil {
+				err = route.handle(w, r, who)
+			}
 		} else {
 			w.Header().Set("Connection", "close") // the next request would get the same answer
 		}

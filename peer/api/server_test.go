@@ -402,14 +402,14 @@ func TestQueueJobSitesInfoExplain(t *testing.T) {
 	if queue, err := client.Queue(t.Context(), api.Listing{Finished: 5}); err != nil || len(queue.Jobs) != 2 || queue.Jobs[0].ID != jobA {
 		t.Errorf("queue with finished jobs: %v, %v", queue, err)
 	}
-	if job, err := client.Job(t.Context(), jobB); err != nil || job.State != protocol.Running {
+	if job, err := client.Job(t.Context(), protocol.JobName{Job: jobB}); err != nil || job.State != protocol.Running {
 		t.Errorf("job: %v, %v", job, err)
 	}
-	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 0 {
+	if facts, err := client.Explain(t.Context(), protocol.JobName{Job: jobB}); err != nil || len(facts) != 0 {
 		t.Errorf("explain without facts: %v, %v", facts, err)
 	}
 	node.facts = []event.LogEvent{{Kind: event.LogJobSubmitted, Job: jobB}}
-	if facts, err := client.Explain(t.Context(), jobB); err != nil || len(facts) != 1 {
+	if facts, err := client.Explain(t.Context(), protocol.JobName{Job: jobB}); err != nil || len(facts) != 1 {
 		t.Errorf("explain: %v, %v", facts, err)
 	}
 	if info, err := client.Info(t.Context()); err != nil || info.Site != "here" || info.Version != "test" {
@@ -441,12 +441,12 @@ func TestWait(t *testing.T) {
 	client := serve(t, node)
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	if _, err := client.Wait(ctx, jobB); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := client.Wait(ctx, protocol.JobName{Job: jobB}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while it runs: %v", err)
 	}
 	node.set(view.Job{ID: jobB, State: protocol.Completed, ExitCode: 3})
 	close(node.ended)
-	if job, err := client.Wait(t.Context(), jobB); err != nil || job.ExitCode != 3 {
+	if job, err := client.Wait(t.Context(), protocol.JobName{Job: jobB}); err != nil || job.ExitCode != 3 {
 		t.Errorf("at its end: %v, %v", job, err)
 	}
 }
@@ -456,6 +456,23 @@ func TestUnreachable(t *testing.T) {
 	socket := filepath.Join(directory(t), "s")
 	_, err := api.Dial(socket).Info(t.Context())
 	if !errors.Is(err, api.ErrUnreachable) || !strings.Contains(err.Error(), socket) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestSilent: a peer that accepts connections and says nothing is not waited for without end.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(directory(t), "s")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	client := api.Dial(socket)
+	client.AnswerWithin(time.Millisecond)
+	_, err = client.Wait(t.Context(), protocol.JobName{Job: jobB})
+	if !errors.Is(err, api.ErrSilent) || !errors.Is(err, api.ErrUnreachable) || !strings.Contains(err.Error(), socket+": it accepts connections, and hangs") {
 		t.Errorf("error %v", err)
 	}
 }
