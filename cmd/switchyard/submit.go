@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,10 +83,14 @@ func (a *app) submitCommand() *cobra.Command {
 // findInputs finds the files that go with the jobs, and reads them for their digests, once for components that name
 // the same. With jobs that stay at this site no file goes: they are only looked for.
 func (a *app) findInputs(ctx context.Context, batch batchscript.Batch) error {
+	if a.client().Remote() {
+		return nil // nothing is found here
+	}
 	var failed error
 	found := map[string]*protocol.Staging{}
 	for i := range batch.Jobs {
 		job := &batch.Jobs[i]
+		findOutputs(job.Payload)
 		if len(job.StageIn) == 0 {
 			continue
 		}
@@ -95,7 +100,10 @@ func (a *app) findInputs(ctx context.Context, batch batchscript.Batch) error {
 		}
 		key := strings.Join(append([]string{job.Payload.WorkDir}, job.StageIn...), "\x00")
 		if found[key] == nil {
-			files, err := staging.Find(ctx, job.Payload.WorkDir, job.StageIn)
+			files, err := staging.FindWithin(ctx, job.Payload.WorkDir, job.StageIn, a.tooLarge(ctx, job))
+			if _, refused := errors.AsType[*api.Error](err); refused {
+				return err
+			}
 			if err != nil {
 				failed = errors.Join(failed, err)
 				continue
@@ -105,6 +113,7 @@ func (a *app) findInputs(ctx context.Context, batch batchscript.Batch) error {
 		files := *found[key]
 		if job.Payload.Staging != nil {
 			files.Out = job.Payload.Staging.Out
+			files.Places = append(slices.Clip(files.Places), job.Payload.Staging.Places...)
 		}
 		job.Payload.Staging = &files
 	}
@@ -112,6 +121,39 @@ func (a *app) findInputs(ctx context.Context, batch batchscript.Batch) error {
 		return usage("%w", failed)
 	}
 	return nil
+}
+
+// findOutputs finds where what the job writes ends up outside of its working directory.
+func findOutputs(payload *protocol.Payload) {
+	var files protocol.Staging
+	if payload.Staging != nil {
+		files = *payload.Staging
+	}
+	files.Places = staging.OutPlaces(payload.WorkDir, files.Out, payload.Stdout, payload.Stderr)
+	if payload.Staging != nil || len(files.Places) > 0 {
+		payload.Staging = &files
+	}
+}
+
+// tooLarge has the peer say before files are read, which may take long, whether it refuses a job with that many of them.
+func (a *app) tooLarge(ctx context.Context, job *batchscript.Job) staging.Limit {
+	return func(bytes int64, files []protocol.StagedFile) error {
+		info, err := a.client().Info(ctx)
+		if err != nil || bytes <= info.Staging {
+			return nil //nolint:nilerr // who submits hears of a peer that does not answer
+		}
+		asked, payload := *job, *job.Payload
+		payload.Staging = &protocol.Staging{Bytes: bytes, SHA256: [32]byte{1}, Inputs: files} // the digest is not known yet
+		if job.Payload.Staging != nil {
+			payload.Staging.Out = job.Payload.Staging.Out
+		}
+		asked.Payload, asked.Component = &payload, protocol.Component{}
+		_, err = a.client().Quotes(ctx, submission(batchscript.Batch{Jobs: []batchscript.Job{asked}}))
+		if refused, ok := errors.AsType[*api.Error](err); ok && refused.Code == view.BadRequest {
+			return err
+		}
+		return nil
+	}
 }
 
 // stays says whether a job names this site alone. Of a peer that does not answer that is not known; who submits
@@ -213,11 +255,14 @@ func (a *app) sendSafely(ctx context.Context, batch batchscript.Batch) (view.Sub
 	return submitted, err
 }
 
-// insist repeats a call while the peer cannot be reached, at most for patience.
+// insist repeats a call while the peer cannot be reached, at most for patience; one that does not answer has had its time. The time that the peer
+// took for a call before it was gone does not count: it may have waited for the end of a job.
 func (a *app) insist(ctx context.Context, patience time.Duration, call func() error) error {
 	for end := a.now().Add(patience); ; {
+		began := a.now()
 		err := call()
-		if !errors.Is(err, api.ErrUnreachable) || a.now().After(end) {
+		end = end.Add(a.now().Sub(began))
+		if !errors.Is(err, api.ErrUnreachable) || errors.Is(err, api.ErrSilent) || a.now().After(end) {
 			return err
 		}
 		select {
@@ -280,14 +325,16 @@ func (a *app) waitFor(ctx context.Context, name protocol.JobName) (code int, err
 	return waitCode(job), nil
 }
 
-// waitCode is a job's exit code as a shell would give it.
+// waitCode is a job's exit code as a shell would give it. The system keeps 8 bits of it, which are never 0 of a job that
+// has failed.
 func waitCode(job view.Job) int {
+	const kept = 0xff
 	switch {
 	case job.Signal != 0:
 		return 128 + job.Signal
-	case job.ExitCode != 0:
-		return job.ExitCode
-	case job.State != protocol.Completed:
+	case job.ExitCode&kept != 0:
+		return job.ExitCode & kept
+	case job.State != protocol.Completed || job.ExitCode != 0:
 		return exitFailed
 	}
 	return 0

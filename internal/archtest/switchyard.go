@@ -294,7 +294,8 @@ func libraries() []Library {
 		{[]string{"pgregory.net/rapid"}, []string{"protocol/protocoltest"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/pluginhost"}},
 		{[]string{"golang.org/x/sys"}, []string{"internal/staging", "internal/wallclock", "localsched/process", "localsched/spool", "localsched/cgroup", "plugins/pluginhost"}},
-		{[]string{"golang.org/x/time"}, []string{"peer/connlimit", "peer/bus", "peer/gossip", "peer/transfer"}},
+		{[]string{"github.com/tmaxmax/go-sse"}, []string{"peer/api"}},
+		{[]string{"golang.org/x/time"}, []string{"peer/api", "peer/connlimit", "peer/bus", "peer/gossip", "peer/transfer"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict/sarima", "internal/predict/forecast", "internal/predict/wait", "internal/workload", "internal/report", "internal/tune"}},
 		{[]string{"github.com/schollz/progressbar/v3"}, []string{"cmd/..."}},
 	}

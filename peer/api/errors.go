@@ -72,6 +72,9 @@ func status(code view.RefusalCode) int {
 
 // reply writes a value as JSON.
 func reply(w http.ResponseWriter, code int, value any) error {
+	if noted, ok := w.(*noted); ok {
+		noted.answer = value
+	}
 	data, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)

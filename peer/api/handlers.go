@@ -450,14 +450,6 @@ func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) erro
 	return reply(w, http.StatusOK, done)
 }
 
-func jobID(r *http.Request) (protocol.JobID, error) {
-	id, err := protocol.ParseJobID(r.PathValue("id"))
-	if err != nil {
-		return 0, refuse(view.BadRequest, "%v", err)
-	}
-	return id, nil
-}
-
 // number reads a number that a request may give.
 func number(r *http.Request, name string, none int64) (int64, error) {
 	given := r.URL.Query().Get(name)

@@ -86,6 +86,41 @@ type remoteUser struct {
 	until time.Time // then it is looked up again
 }
 
+// openPort opens the port.
+func (s *server) openPort(ctx context.Context) (door, error) {
+	n := s.Network
+	if n.User == nil {
+		n.User = userOfName
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", n.Listen)
+	if err != nil {
+		return door{}, &ListenError{"[api] listen", err}
+	}
+	p := &port{
+		server:    s,
+		strangers: connlimit.New(maxStrangers, maxOfOneStranger),
+		failures:  connlimit.NewPaces(time.Second, failuresAtOnce, maxFailing),
+		logs:      rate.NewLimiter(logsPerSecond, logsAtOnce),
+		sessions:  accesstokens.NewSessions(n.Tokens),
+		foreign:   http.NewCrossOriginProtection(),
+		visits:    connlimit.NewPaces(visitPause, visitsAtOnce, maxFailing),
+		signIns:   connlimit.NewPaces(time.Second, signInsAtOnce, maxFailing),
+		pages:     rate.NewLimiter(publicPages, publicAtOnce),
+		users:     map[string]*remoteUser{},
+	}
+	web := s.web(ctx, p.browse(p.identify(s.answers)))
+	web.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, strangerKey{}, strangerOf(conn))
+	}
+	web.ConnState = p.leave
+	web.TLSConfig = n.TLS
+	web.WriteTimeout = serveTime
+	if n.Ready != nil {
+		n.Ready(listener.Addr())
+	}
+	return door{"[api] listen", tls.NewListener(&strangers{listener, p.strangers}, web.TLSConfig), web}, nil
+}
+
 // strangers is a listener that bounds the connections which have not shown a token.
 type strangers struct {
 	net.Listener

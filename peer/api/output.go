@@ -81,7 +81,7 @@ func (s *server) readFile(ctx context.Context, user, path string, offset int64, 
 
 // tail finds out what is to be read, and whether the caller may.
 func (s *server) tail(r *http.Request, who caller) (*tail, error) {
-	id, err := jobID(r)
+	id, err := s.jobID(r, who)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +98,13 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 	}
 	if t.job, err = s.jobFor(r.Context(), who, id); err != nil {
 		return nil, err
+	}
+	if who.remote() {
+		t.file = s.readFile
+		t.still = stillGood(who)
+	}
+	if t.job.Array != nil {
+		return nil, refuse(view.BadRequest, "%v is a job array; name one of its elements, as %v", id, protocol.Element{Array: id, Index: t.job.Array.Elements.First()})
 	}
 	if !who.admin && (t.job.Guest || t.job.User != who.user) {
 		return nil, refuse(view.Denied, "job %d belongs to %s; only its user and root may read its output", id, t.job.User)

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
@@ -93,47 +95,145 @@ type server struct {
 	bounds  bounds
 }
 
-// Serve answers at the socket until ctx ends. The error says why it could not.
+// Serve answers at the socket, and over TCP if that is configured, until ctx ends. The error says why it could not.
 func Serve(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	listener, err := listen(ctx, cfg.Socket)
+	s := &server{Config: cfg, files: make(chan struct{}, readers), started: time.Now()}
+	s.answers = s.routes()
+	doors, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	s := &server{Config: cfg, started: time.Now()}
-	web := &http.Server{
-		Handler:           s.routes(),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       readTime,
-		IdleTimeout:       idleTime,
-		ErrorLog:          slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return withCaller(ctx, conn, &s.bounds, userName)
-		},
-		ConnState: s.bounds.leave,
+	watch, unwatch := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer unwatch() // a door may have failed
+	if cfg.Events != nil {
+		watching.Go(func() { s.watchSites(watch) })
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(listener) }()
+	if cfg.Network != nil && cfg.Network.Pages != nil {
+		watching.Go(func() { s.watchPages(watch) })
+	}
+	ended := make(chan error, len(doors))
+	for _, d := range doors {
+		go func() { ended <- d.serve() }()
+	}
 	if cfg.Ready != nil {
 		cfg.Ready()
 	}
+	left := len(doors)
 	select {
 	case err = <-ended:
-		return fmt.Errorf("api socket %s: %w", cfg.Socket, err)
+		left--
 	case <-ctx.Done():
 	}
-	grace, stop := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-	defer stop()
-	if err = web.Shutdown(grace); err != nil {
-		err = web.Close()
+	stopped := make(chan error, len(doors))
+	for _, d := range doors {
+		go func() { stopped <- d.stop(ctx) }()
 	}
-	if stopped := <-ended; !errors.Is(stopped, http.ErrServerClosed) {
-		err = errors.Join(err, stopped)
+	for range doors {
+		err = errors.Join(err, <-stopped)
+	}
+	for range left {
+		err = errors.Join(err, <-ended)
 	}
 	return err
+}
+
+// watchPages has the pages watch until ctx ends. A fault of theirs does not end the peer: they begin again after a pause.
+func (s *server) watchPages(ctx context.Context) {
+	for s.watchedBadly(ctx) {
+		select {
+		case <-time.After(watchPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchedBadly has the pages watch, and reports whether they failed.
+func (s *server) watchedBadly(ctx context.Context) (failed bool) {
+	defer func() {
+		if given := recover(); given != nil {
+			failed = true
+			s.Log.Error("pages_failed", "error", given, "stack", string(debug.Stack()), "advice", "report this; the pages go on")
+		}
+	}()
+	s.Network.Pages.Watch(ctx, s.inside(caller{admin: true}))
+	return false
+}
+
+// ListenError says that the peer cannot listen where the configuration says.
+type ListenError struct {
+	Key string // of the configuration
+	Err error
+}
+
+func (e *ListenError) Error() string { return e.Key + ": " + e.Err.Error() }
+
+// Unwrap returns why.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// door is a listener and what answers there.
+type door struct {
+	name     string
+	listener net.Listener
+	web      *http.Server
+}
+
+// open opens the socket, and the port if there is one.
+func (s *server) open(ctx context.Context) ([]door, error) {
+	listener, err := listen(ctx, s.Socket)
+	if err != nil {
+		return nil, &ListenError{"[site] socket", err}
+	}
+	web := s.web(ctx, s.answers)
+	web.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return withCaller(ctx, conn, &s.bounds, userName)
+	}
+	web.ConnState = s.bounds.leave
+	doors := []door{{"api socket " + s.Socket, listener, web}}
+	if s.Network == nil {
+		return doors, nil
+	}
+	port, err := s.openPort(ctx)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return append(doors, port), nil
+}
+
+// web is a server of HTTP.
+func (s *server) web(ctx context.Context, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       readTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+}
+
+// serve answers until the door is closed. The error says why it could not.
+func (d *door) serve() error {
+	if err := d.web.Serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("%s: %w", d.name, err)
+	}
+	return nil
+}
+
+// stop closes the door, after the answers that have begun.
+func (d *door) stop(ctx context.Context) error {
+	grace, stop := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer stop()
+	if err := d.web.Shutdown(grace); err != nil {
+		return d.web.Close()
+	}
+	return nil
 }
 
 // handler answers a request. Its error becomes the answer, if it has not begun
@@ -181,6 +281,7 @@ func (s *server) requests() []route {
 		{pattern: "GET /v1/history", scope: accesstokens.Read, public: open, handle: s.history},
 		{pattern: "GET /v1/usage", scope: accesstokens.Read, public: open, handle: s.usage},
 		{pattern: "GET /v1/runs", scope: accesstokens.Read, handle: s.runHistory},
+		{pattern: "GET /v1/events", scope: accesstokens.Read, handle: s.events},
 		{pattern: "GET /v1/info", scope: accesstokens.Read, public: true, handle: s.info},
 		{pattern: "GET /v1/recovery", scope: accesstokens.Read, handle: s.recovery},
 		{pattern: "POST /v1/recovery", scope: accesstokens.Operate, handle: s.recover},
@@ -198,10 +299,13 @@ func (s *server) answer(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := callerOf(r.Context())
 		if err == nil {
+			noted := s.note(route, w, r)
 			if err = who.check(route); err == nil {
-				err = route.handle(w, r, who)
+				err = route.handle(noted.writer(w), r, who)
 			}
+			s.record(noted, r, who, err)
 		} else {
+			s.count(audit.Socket, err)
 			w.Header().Set("Connection", "close") // the next request would get the same answer
 		}
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -46,6 +47,83 @@ const (
 // cookieName is the cookie of a session. By the prefix browsers take it over TLS and from this host only. One host may forward
 // the ports of several sites, which browsers do not tell apart.
 func (p *port) cookieName() string { return "__Host-switchyard-" + string(p.Site) }
+
+// browse answers requests for pages, and leaves those of the API to next.
+func (p *port) browse(next http.Handler) http.Handler {
+	if p.Network.Pages == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") || r.Header.Get("Authorization") != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if err := p.foreign.Check(r); err != nil {
+			http.Error(w, "the request comes from another page", http.StatusForbidden)
+			return
+		}
+		visitor, refused := p.visitorOf(w, r)
+		if refused != nil {
+			refused.send(p, w, r)
+			return
+		}
+		p.Network.Pages.Show(w, r, visitor)
+	})
+}
+
+// visitorOf is who asks for a page.
+func (p *port) visitorOf(w http.ResponseWriter, r *http.Request) (*Visitor, *turnedAway) {
+	now := time.Now()
+	visitor := &Visitor{port: p, request: r}
+	if strings.HasPrefix(r.URL.Path, "/assets/") {
+		return visitor, nil
+	}
+	if refused := p.resume(visitor, w, now); refused != nil || visitor.Peer != nil {
+		return visitor, refused
+	}
+	if isSignOut(r) {
+		return visitor, nil
+	}
+	if !p.admits(r, now) {
+		refused := tooFast("too many pages; try again in a second, or sign in")
+		refused.hangUp = true
+		return nil, refused
+	}
+	if p.Network.Public {
+		scopes := accesstokens.Scopes{accesstokens.Read}
+		visitor.Peer = p.inside(caller{public: true, uid: -1, pass: &pass{scopes: scopes}, from: r.RemoteAddr})
+	}
+	return visitor, nil
+}
+
+// resume finds the session of a visitor, if there is one. It ends with a user who is let in no more.
+func (p *port) resume(visitor *Visitor, w http.ResponseWriter, now time.Time) *turnedAway {
+	cookie, err := visitor.request.Cookie(p.cookieName())
+	if err != nil {
+		return nil
+	}
+	token, err := p.sessions.Find(cookie.Value, protocol.InstantOf(now))
+	if err != nil {
+		visitor.Expired = true
+		return nil
+	}
+	visitor.secret = cookie.Value
+	who, refused := p.callerWith(visitor.request, p.passBy(token), now)
+	switch {
+	case refused == nil:
+		visitor.Peer, visitor.User, visitor.Scopes = p.inside(who), who.user, token.Scopes
+	case isSignOut(visitor.request): // is never refused
+	case refused.why.Code != view.Denied:
+		return refused
+	default:
+		refused.report(p, visitor.request)
+		visitor.SignOut(w)
+		visitor.secret, visitor.Expired = "", true
+	}
+	return nil
+}
 
 func isSignOut(r *http.Request) bool {
 	return r.Method == http.MethodPost && r.URL.Path == "/sign-out"
