@@ -290,6 +290,7 @@ func (s *server) requests() []route {
 		{pattern: "GET /v1/tokens", local: true, handle: s.tokens},
 		{pattern: "POST /v1/tokens", local: true, handle: s.createToken},
 		{pattern: "DELETE /v1/tokens/{token}", local: true, handle: s.revokeToken},
+		{pattern: "GET /v1/openapi.json", scope: accesstokens.Read, handle: s.openAPI},
 		{pattern: "/", scope: accesstokens.Read, handle: s.unknown},
 	}
 }
