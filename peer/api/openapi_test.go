@@ -1,0 +1,322 @@
+package api
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"flag"
+	"maps"
+	"net/http"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
+	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+var update = flag.Bool("update", false, "write openapi.json")
+
+// operation is what the description has of a request besides its scope and path.
+type operation struct {
+	does    string
+	query   []parameter
+	strict  bool // other parameters are refused
+	body    any
+	minimal bool // the body may be left out
+	status  int
+	answer  any            // nil: the output of a job
+	events  map[string]any // of an answer that is a stream, by their names; nil: it is none
+}
+
+type parameter struct {
+	name, kind, means string
+	many              bool
+}
+
+func one(name, kind, means string) parameter { return parameter{name: name, kind: kind, means: means} }
+func many(name, means string) parameter      { return parameter{name, "string", means, true} }
+
+// operations are those of the requests, by their patterns.
+func operations() map[string]operation {
+	accepted := func(does string) operation {
+		return operation{does: does, status: http.StatusAccepted, answer: view.Done{}}
+	}
+	past := []parameter{
+		many("user", "jobs of these users"), many("account", "of these accounts"), many("name", "of these names"),
+		many("job", "jobs, arrays and elements, as 1000000000042 or 1000000000042_[1-5]"), many("site", "that ran at these sites"),
+		many("origin", "that were submitted at these sites"), many("state", "that ended in these states"),
+		one("since", "integer", "that ended at this instant or later, in milliseconds since 1970"), one("until", "integer", "that ended before it"),
+		one("guests", "string", "none: without jobs of partners; only: those alone"),
+	}
+	requeue := accepted("Have a job, or elements of an array, start again")
+	requeue.body, requeue.minimal = Requeue{}, true
+	change := accepted("Change a job that has not started")
+	change.body = protocol.Change{}
+	cancel := accepted("Cancel a job, an array, or elements of one")
+	cancel.query = []parameter{one("elements", "string", "indexes of an array, as 1-5,9")}
+	return map[string]operation{
+		"POST /v1/jobs":   {does: "Submit jobs, all or none", body: Submission{}, status: http.StatusCreated, answer: view.Submitted{}},
+		"POST /v1/quotes": {does: "Ask what every site would answer for jobs now", body: Submission{}, answer: Quoted{}},
+		"GET /v1/jobs": {does: "List jobs: pending and running ones, and with all those that have ended lately", strict: true, answer: view.Queue{}, query: []parameter{
+			many("user", "jobs of these users"), many("name", "of these names"), many("job", "jobs, arrays and elements"),
+			many("site", "that wait or run at these sites; empty: in the grid queue"), many("state", "in these states"),
+			one("application", "integer", "components of this application"), one("guests", "string", "none: without jobs of partners; only: those alone"),
+			one("elements", "boolean", "list elements of arrays one by one"), one("after", "integer", "the next of an earlier answer"),
+			one("page", "integer", "jobs of a page"), one("limit", "integer", "jobs that have ended, at most"), one("all", "boolean", "with jobs that have ended"),
+		}},
+		"GET /v1/jobs/{id}":          {does: "One job, array or element, live or ended", answer: view.Job{}},
+		"DELETE /v1/jobs/{id}":       cancel,
+		"PATCH /v1/jobs/{id}":        change,
+		"POST /v1/jobs/{id}/hold":    accepted("Keep a pending job from starting"),
+		"POST /v1/jobs/{id}/release": accepted("End the hold of a job"),
+		"POST /v1/jobs/{id}/requeue": requeue,
+		"GET /v1/jobs/{id}/wait":     {does: "Wait up to a minute for the end of a job, and answer with the job", answer: view.Job{}},
+		"GET /v1/jobs/{id}/explain":  {does: "What happened to a job, in order", answer: Explanation{}},
+		"GET /v1/jobs/{id}/output": {does: "The output of a job; at the socket perhaps the path of its file, as JSON", query: []parameter{
+			one("stream", "string", "stdout or stderr"), one("offset", "integer", "bytes that are left out"), one("follow", "boolean", "go on until the job has ended"),
+		}},
+		"GET /v1/sites":                {does: "What is known of every site", answer: view.Sites{}},
+		"POST /v1/sites/{site}/drain":  {does: "Have the local site take no new jobs, or a partner get none", body: Drain{}, answer: view.Done{}},
+		"POST /v1/sites/{site}/resume": {does: "End the drain of a site", answer: view.Done{}},
+		"GET /v1/counts":               {does: "How many jobs the site has that have not ended, of all users; up to 2 seconds old", answer: view.Counts{}},
+		"GET /v1/shares":               {does: "How users stand with their shares", answer: view.Shares{}},
+		"GET /v1/history":              {does: "Jobs that have ended, the last one first", strict: true, answer: view.History{}, query: slices.Concat(past, []parameter{one("earlier", "boolean", "with the runs after which jobs were requeued"), one("after", "string", "the next of an earlier answer"), one("page", "integer", "jobs of a page")})},
+		"GET /v1/usage":                {does: "What jobs that have ended came to", strict: true, answer: view.Usage{}, query: slices.Concat(past, []parameter{many("by", "what to add up by")})},
+		"GET /v1/runs":                 {does: "The run history of components", answer: view.RunHistory{}, query: []parameter{one("component", "string", "of this name"), one("all", "boolean", "of all users")}},
+		"GET /v1/events": {
+			does: "What happens, as it happens. Send the header Last-Event-ID to go on after an event", strict: true,
+			query: []parameter{many("kind", "job, log, site: these kinds of events"), many("job", "events about these jobs, arrays and elements"), many("user", "events about jobs of these users")},
+			events: map[string]any{
+				eventBegin: Begin{}, eventGap: eventstream.Gap{}, eventEnd: view.Refusal{}, string(eventstream.OfJob): eventstream.JobChange{},
+				string(eventstream.OfLog): event.LogEvent{}, string(eventstream.OfSite): eventstream.SiteChange{},
+			},
+		},
+		"GET /v1/info":              {does: "What peer this is, and as whom it knows the caller", answer: Info{}},
+		"GET /v1/recovery":          {does: "What is wrong with the peer's store, if anything", answer: view.Recovery{}},
+		"POST /v1/recovery":         {does: "Have the peer's store go on", body: Resume{}, answer: view.Recovery{}},
+		"GET /v1/plugins":           {does: "The plugins that the peer has started", answer: Plugins{}},
+		"POST /v1/reload":           {does: "Read the configuration again", answer: Reloaded{}},
+		"GET /v1/tokens":            {does: "The caller's tokens that have not expired", query: []parameter{one("all", "boolean", "those of all users")}, answer: Tokens{}},
+		"POST /v1/tokens":           {does: "Make a token", body: NewToken{}, status: http.StatusCreated, answer: CreatedToken{}},
+		"DELETE /v1/tokens/{token}": {does: "Have a token work no more", answer: view.Done{}},
+		"GET /v1/openapi.json":      {does: "This description", answer: map[string]any{}},
+	}
+}
+
+const (
+	schemaRef = "#/components/schemas/"
+	module    = "github.com/switchyard-hpc/switchyard/peer/api"
+)
+
+// describer collects the schemas of types. A request has no other fields than those, and an answer of a later
+// version may have.
+type describer struct {
+	schemas map[string]any
+	reflect [2]*jsonschema.Reflector // of answers, of requests
+}
+
+func newDescriber(t *testing.T) *describer {
+	t.Helper()
+	d := &describer{schemas: map[string]any{}}
+	for i, prefix := range []string{"", "request."} {
+		d.reflect[i] = &jsonschema.Reflector{
+			Anonymous: true, AllowAdditionalProperties: i == 0, RequiredFromJSONSchemaTags: true, // none is said to be there always
+			Mapper: asText,
+			Namer: func(t reflect.Type) string {
+				if t.Name() == "" {
+					return "" // the library's own
+				}
+				return prefix + path.Base(t.PkgPath()) + "." + t.Name()
+			},
+		}
+		for _, dir := range []string{".", "../view", "../event", "../eventstream", "../accesstokens", "../../protocol"} {
+			if err := d.reflect[i].AddGoComments(module, dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return d
+}
+
+// asText is the schema of types that are written as texts; nil: it is another type.
+func asText(t reflect.Type) *jsonschema.Schema {
+	if text := reflect.TypeFor[encoding.TextMarshaler](); t.Implements(text) && t.Kind() != reflect.Pointer {
+		return &jsonschema.Schema{Type: "string"}
+	}
+	return nil
+}
+
+// of is the schema of a value's type.
+func (d *describer) of(t *testing.T, value any, request bool) any {
+	t.Helper()
+	r := d.reflect[0]
+	if request {
+		r = d.reflect[1]
+	}
+	text, err := json.Marshal(r.ReflectFromType(reflect.TypeOf(value)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err = json.Unmarshal(bytes.ReplaceAll(text, []byte("#/$defs/"), []byte(schemaRef)), &schema); err != nil {
+		t.Fatal(err)
+	}
+	if defs, ok := schema["$defs"].(map[string]any); ok {
+		maps.Copy(d.schemas, defs)
+	}
+	delete(schema, "$defs")
+	delete(schema, "$schema")
+	return schema
+}
+
+type object = map[string]any
+
+// describe makes the description of all requests.
+func describe(t *testing.T) []byte {
+	t.Helper()
+	d, paths, all := newDescriber(t), object{}, operations()
+	refused := object{"description": "Refused, by code and reason", "content": object{"application/json": object{"schema": d.of(t, view.Refusal{}, false)}}}
+	for _, route := range (&server{}).requests() {
+		if route.pattern == "/" {
+			continue
+		}
+		op, known := all[route.pattern]
+		if !known {
+			t.Errorf("operations have nothing of %s", route.pattern)
+			continue
+		}
+		delete(all, route.pattern)
+		method, at, _ := strings.Cut(route.pattern, " ")
+		if paths[at] == nil {
+			paths[at] = object{}
+		}
+		described := object{
+			"summary": op.does, "operationId": strings.ToLower(method) + strings.NewReplacer("/v1", "", "/", "-", "{", "", "}", "", ".", "-").Replace(at),
+			"parameters": op.parameters(at), "responses": object{strconv.Itoa(max(op.status, http.StatusOK)): op.response(t, d), "default": refused},
+			"security": []any{object{"token": []string{string(route.scope)}}, object{"certificate": []string{string(route.scope)}}},
+		}
+		if route.local {
+			described["security"] = []any{object{}}
+			described["description"] = "At the socket only."
+		}
+		if op.body != nil {
+			described["requestBody"] = object{"required": !op.minimal, "content": object{"application/json": object{"schema": d.of(t, op.body, true)}}}
+		}
+		paths[at].(object)[strings.ToLower(method)] = described //nolint:forcetypeassert // made above
+	}
+	for pattern := range all {
+		t.Errorf("operations have %s, which is not answered", pattern)
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Switchyard", "version": "1",
+			"description": "The API of a peer, at its Unix socket and over TCP with a token or a certificate. Names that end in _ms are milliseconds, of instants since 1970. " +
+				"Money is in millionths of a currency. New versions may add fields to answers; a field that a request has and the peer does not know is refused.",
+		},
+		"paths": paths,
+		"components": object{"schemas": d.schemas, "securitySchemes": object{
+			"token": object{
+				"type": "http", "scheme": "bearer", "description": "A token of `switchyard token create`, with the scope that is named: " + accesstokens.All().String(),
+			},
+			"certificate": object{"type": "mutualTLS", "description": "A certificate of a client that the site knows, with the scope that is named"},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+func (o *operation) parameters(at string) []any {
+	all := []any{}
+	for part := range strings.SplitSeq(at, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			all = append(all, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
+	}
+	for _, p := range o.query {
+		schema := object{"type": p.kind}
+		if p.many {
+			schema = object{"type": "array", "items": schema}
+		}
+		all = append(all, object{"name": p.name, "in": "query", "description": p.means, "schema": schema})
+	}
+	return all
+}
+
+func (o *operation) response(t *testing.T, d *describer) object {
+	t.Helper()
+	if o.events != nil {
+		return object{"description": o.means(), "content": object{"text/event-stream": object{"schema": object{"anyOf": o.bodies(t, d)}}}}
+	}
+	if o.answer == nil {
+		return object{"description": "Bytes", "content": object{"application/octet-stream": object{}}}
+	}
+	return object{"description": "Done", "content": object{"application/json": object{"schema": d.of(t, o.answer, false)}}}
+}
+
+// means says what the events of a stream are.
+func (*operation) means() string {
+	return "Server-sent events: begin is the first; job, log and site are what happens; gap says that events before it are not kept any more; " +
+		"end is the last, if the peer ends the stream, and says why. The data of each is one line of JSON, of the schema with its name as title."
+}
+
+// bodies are the schemas of the events of a stream, with their names.
+func (o *operation) bodies(t *testing.T, d *describer) (all []any) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(o.events)) {
+		schema, _ := d.of(t, o.events[name], false).(object)
+		all = append(all, object{"title": name, "allOf": []any{schema}})
+	}
+	return all
+}
+
+// The description is that of the requests that the peer answers, and of the types in them.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	want := describe(t)
+	if *update {
+		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(openAPI, want) {
+		t.Error("openapi.json is not that of the types; write it: go test ./peer/api -run TestOpenAPI -update")
+	}
+}
+
+// Where a request refuses parameters that it does not know, the description has those that it knows.
+func TestParametersAreDescribed(t *testing.T) {
+	t.Parallel()
+	for pattern, op := range operations() {
+		if !op.strict {
+			continue
+		}
+		var names []string
+		for _, p := range op.query {
+			names = append(names, p.name)
+		}
+		slices.Sort(names)
+		method, at, _ := strings.Cut(pattern, " ")
+		got := ask(t, false, caller{user: "ann"}, method, at+"?no-such=1")
+		if want := strings.Join(names, ", "); got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "use "+want+"\"") {
+			t.Errorf("%s: %s, want %s", pattern, got.Body, want)
+		}
+	}
+}
