@@ -200,6 +200,10 @@ func (a *app) queuePrinter(o *queueOptions, format display.Format) (show func([]
 	switch {
 	case o.lines:
 		return a.jobLines, false
+	case o.starts:
+		return func(jobs []view.Job) error {
+			return display.Starts(jobs, a.now()).Write(a.stdout, "", !a.noHeader)
+		}, true
 	case o.format != "":
 		if !a.noHeader && !a.json {
 			a.printf("%s\n", format.Header())

@@ -146,6 +146,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/pricing", Level: advisers, Pure: true},
 		{Path: "peer/status", Level: advisers, Pure: true},
+		{Path: "peer/loadhistory", Level: advisers, Pure: true},
 		{Path: "peer/accounting", Level: advisers, Pure: true},
 
 		{Path: "peer/rounds", Level: councils, Pure: true},

@@ -15,9 +15,15 @@ type Curves struct {
 	X, Y       string // what the axes show, with the unit
 	KindX      Kind
 	KindY      Kind
-	LogX, LogY bool // logarithmic axes, for values above 0
-	Curves     []Curve
+	LogX, LogY bool   // logarithmic axes, for values above 0
+	AtLeast    *Frame // what the axes show besides all points; nil: nothing
+	// MaxStep is how far apart in X points are that a line joins; 0: however far.
+	MaxStep float64
+	Curves  []Curve
 }
+
+// Frame is a part of the plane.
+type Frame struct{ FromX, ToX, FromY, ToY float64 }
 
 // Curve is one line. Points need no order; those with N 0 are left out.
 type Curve struct {
@@ -64,7 +70,9 @@ func (cs Curves) Figure() (Figure, error) {
 	d.say("name middle", (x.from+x.to)/2, y.from+26, clean(cs.X))
 	d.turned("name middle", margin+8, (y.from+y.to)/2, -90, clean(cs.Y))
 	for i, curve := range sorted {
-		cs.draw(d, i, curve.Points, &x, &y)
+		for _, run := range cs.runs(curve.Points) {
+			cs.draw(d, i, run, len(curve.Points) <= mostDots || len(run) == 1, &x, &y)
+		}
 	}
 	d.Height = int(top) + curvesHeight + margin
 	return d.figure(cs.Words, cs.table(sorted))
@@ -73,11 +81,16 @@ func (cs Curves) Figure() (Figure, error) {
 // axes show all points and bands, and 0 where the y axis is not logarithmic.
 func (cs Curves) axes(sorted []Curve) (x, y axis) {
 	at := parameters(sorted)
-	x = newAxis(at[0], at[len(at)-1], cs.KindX, cs.LogX)
-	if len(at) <= 12 {
-		x.ticks = ticksAt(at, cs.KindX)
-	}
 	low, high := math.Inf(1), math.Inf(-1)
+	if f := cs.AtLeast; f != nil {
+		low, high = f.FromY, f.ToY
+		x = newAxis(min(f.FromX, at[0]), max(f.ToX, at[len(at)-1]), cs.KindX, cs.LogX)
+	} else {
+		x = newAxis(at[0], at[len(at)-1], cs.KindX, cs.LogX)
+		if len(at) <= 12 {
+			x.ticks = ticksAt(at, cs.KindX)
+		}
+	}
 	for _, curve := range sorted {
 		for _, pt := range curve.Points {
 			least, most := cs.band(pt)
@@ -134,8 +147,25 @@ func (cs Curves) valid(pt Point) error {
 	return nil
 }
 
-// draw draws a curve over its band.
-func (cs Curves) draw(d *drawing, i int, points []Point, x, y *axis) {
+// runs are the parts of a curve, each a line, between which it is not known.
+func (cs Curves) runs(points []Point) [][]Point {
+	if cs.MaxStep == 0 {
+		return [][]Point{points}
+	}
+	var runs [][]Point
+	for start := 0; start < len(points); {
+		end := start + 1
+		for end < len(points) && points[end].X-points[end-1].X <= cs.MaxStep {
+			end++
+		}
+		runs = append(runs, points[start:end])
+		start = end
+	}
+	return runs
+}
+
+// draw draws a run of a curve over its band. A run of one point needs its dot to be seen.
+func (cs Curves) draw(d *drawing, i int, points []Point, dots bool, x, y *axis) {
 	means := make([]point, len(points))
 	band := make([]point, 2*len(points)) // there along the upper edge, back along the lower
 	certain := true
@@ -150,7 +180,7 @@ func (cs Curves) draw(d *drawing, i int, points []Point, x, y *axis) {
 		d.fill("band "+series(i), band...)
 	}
 	d.line(lineOf(i), means...)
-	if len(means) > mostDots {
+	if !dots {
 		return
 	}
 	for _, at := range means {

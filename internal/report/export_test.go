@@ -5,7 +5,7 @@ type Block struct{ Site, Origin, Low, High, Start, End int }
 
 // Pack is the private pack, for tests.
 func (g Gantt) Pack() ([]Block, error) {
-	blocks, err := g.pack()
+	blocks, _, err := g.pack()
 	var out []Block
 	for _, b := range blocks {
 		out = append(out, Block{b.site, b.origin, b.low, b.high, int(b.start), int(b.end)})

@@ -60,6 +60,9 @@ func (t Table) Console() *console.Table {
 	return shown
 }
 
+// HTML is the figure as a part of a page with the style sheet [Style].
+func (f Figure) HTML() template.HTML { return f.drawn }
+
 // SVG is the figure as a file of its own. It follows the reader's light or dark mode.
 func (f Figure) SVG() []byte { return f.file }
 

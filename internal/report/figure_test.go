@@ -188,6 +188,28 @@ func TestFiguresOfAnyNumbers(t *testing.T) {
 	})
 }
 
+// TestCurvesEndWhereNothingIsKnown: points that are far apart are not joined, and one that is alone is marked.
+func TestCurvesEndWhereNothingIsKnown(t *testing.T) {
+	t.Parallel()
+	curve := report.Curve{Name: "north"}
+	for _, x := range []float64{0, 1, 2, 9, 15, 16} {
+		curve.Points = append(curve.Points, report.Point{X: x, Y: report.Estimate{Mean: 5, Half: 1, N: 2}})
+	}
+	for x := range 100 {
+		curve.Points = append(curve.Points, report.Point{X: 20 + float64(x), Y: report.Estimate{Mean: 5, Half: 1, N: 2}})
+	}
+	for step, want := range map[float64][3]int{0: {1, 1, 0}, 1.5: {4, 4, 1}, 6: {2, 2, 0}} { // lines, bands and dots
+		figure := drawn(t, report.Curves{Words: report.Words{Name: "c"}, Curves: []report.Curve{curve}, MaxStep: step})
+		svg := string(figure.SVG())
+		lines := strings.Count(svg, `class="curve dash0 s0"`) - 1 // without that of the legend
+		bands := strings.Count(svg, `class="band s0"`)
+		dots := strings.Count(svg, `class="s0"`)
+		if got := [3]int{lines, bands, dots}; got != want {
+			t.Errorf("steps of at most %g: %v lines, bands and dots, want %v", step, got, want)
+		}
+	}
+}
+
 // TestIntervalsEndWhereNumbersEnd: Student's interval is symmetric, and would tell of
 // times below 0 and parts above all.
 func TestIntervalsEndWhereNumbersEnd(t *testing.T) {

@@ -20,6 +20,10 @@ type Gantt struct {
 	Words
 	Sites []GanttSite
 	Jobs  []GanttJob // in any order
+
+	// Now is for a schedule that goes on: then the axis counts from it, From and To are what is shown, and jobs that need CPUs
+	// which others have are left out. 0: the schedule is over.
+	Now, From, To protocol.Instant
 }
 
 // GanttSite is one site of a schedule.
@@ -35,6 +39,7 @@ type GanttJob struct {
 	CPUs   int
 	Start  protocol.Instant
 	End    protocol.Instant
+	Sure   protocol.Instant // until then it has run; what is later is planned. 0: all is sure
 }
 
 const (
@@ -52,30 +57,35 @@ type band struct {
 
 // Figure draws the schedule. Its table says for each site what it ran.
 func (g Gantt) Figure() (Figure, error) {
-	if err := g.valid(); err != nil {
+	if err := cmp.Or(g.validNow(), g.valid()); err != nil {
 		return Figure{}, fmt.Errorf("figure %s: %w", g.Name, err)
 	}
-	blocks, err := g.pack()
+	blocks, crowded, err := g.pack()
 	if err != nil {
 		return Figure{}, fmt.Errorf("figure %s: %w", g.Name, err)
 	}
 	usage := g.usage(blocks)
 	bands, height := g.bands(usage)
 	first, last := g.span()
-	unit, name := timeUnit(last.Sub(first))
+	unit, unitName := timeUnit(last.Sub(first))
 	picture := picture{
 		bands:   bands,
 		colours: originColours(usage),
-		from:    first, unit: unit,
+		from:    cmp.Or(g.Now, first), unit: unit,
 		until: float64(last.Sub(first)) / float64(unit),
+	}
+	name := "time since the first start (" + unitName + ")"
+	start := 0.0
+	if g.Now != 0 {
+		name, start = unitName+" from now", float64(first.Sub(g.Now))/float64(unit)
 	}
 	picture.paint(g.Sites, blocks)
 
 	words := g.Words
-	words.Caption = g.caption(&picture)
+	words.Caption = g.caption(&picture, crowded)
 	d := &drawing{}
 	foot := d.legend(g.legend(picture.colours)) + height
-	x, left := newAxis(0, picture.until, Number, false), 0.0
+	x, left := newAxis(start, start+picture.until, Number, false), 0.0
 	for _, b := range bands {
 		left = max(left, wide(short(g.Sites[b.site].Name), 8))
 	}
@@ -84,10 +94,21 @@ func (g Gantt) Figure() (Figure, error) {
 		d.say("end", x.from-4, foot-(b.low+b.high)/2+3, short(g.Sites[b.site].Name))
 	}
 	picture.draw(d, &x, foot)
+	if g.Now != 0 {
+		d.line("ink", point{x.at(0), foot - height}, point{x.at(0), foot})
+		d.say("middle", x.at(0), foot-height-3, "now")
+	}
 	d.below(&x, &axis{from: foot})
-	d.say("name middle", (x.from+x.to)/2, foot+26, "time since the first start ("+name+")")
+	d.say("name middle", (x.from+x.to)/2, foot+26, name)
 	d.Height = int(foot) + 32 + margin
 	return d.figure(words, g.table(usage, last.Sub(first)))
+}
+
+func (g Gantt) validNow() error {
+	if g.Now != 0 && (g.From > g.Now || g.Now > g.To || g.From == g.To) {
+		return fmt.Errorf("now, %d ms, is not within the time shown, %d to %d ms", g.Now, g.From, g.To)
+	}
+	return nil
 }
 
 func (g Gantt) valid() error {
@@ -110,13 +131,16 @@ func (g Gantt) valid() error {
 		}
 		ran++
 	}
-	if ran == 0 {
+	if ran == 0 && g.Now == 0 {
 		return fmt.Errorf("none of the %d jobs ran; there is no schedule to show", len(g.Jobs))
 	}
 	return nil
 }
 
 func (g Gantt) span() (first, last protocol.Instant) {
+	if g.Now != 0 {
+		return g.From, g.To
+	}
 	first, last = math.MaxInt64, math.MinInt64
 	for _, j := range g.Jobs {
 		if j.Site >= 0 {
@@ -220,7 +244,7 @@ func (g Gantt) legend(colours []int) []key {
 }
 
 // caption adds what the picture leaves out to what the caller says.
-func (g Gantt) caption(p *picture) string {
+func (g Gantt) caption(p *picture, crowded int) string {
 	text := g.Caption
 	add := func(format string, args ...any) {
 		if text != "" {
@@ -246,6 +270,9 @@ func (g Gantt) caption(p *picture) string {
 	}
 	if instant > 0 {
 		add("%d jobs that took no time are left out.", instant)
+	}
+	if crowded > 0 {
+		add("%d jobs are left out whose CPUs other jobs have in this picture.", crowded)
 	}
 	if p.merged > 0 {
 		add("Only the largest rectangles are drawn for themselves: %d smaller ones of %d are merged into cells, coloured so that "+
@@ -276,12 +303,18 @@ func (p *picture) draw(d *drawing, x *axis, foot float64) {
 		if colour == len(p.layers)-1 {
 			class = "other"
 		}
-		var path strings.Builder
-		for _, r := range rectangles {
-			path.WriteString(box(x.at(r.left), foot-r.high, x.at(r.right), foot-r.low))
-		}
-		if path.Len() > 0 {
-			d.Shapes = append(d.Shapes, shape{class, path.String()})
-		}
+		d.boxes(class, rectangles, x, foot)
+		d.boxes(class+" planned", p.planned[colour], x, foot)
+	}
+}
+
+// boxes draws rectangles as one shape.
+func (d *drawing) boxes(class string, rectangles []rectangle, x *axis, foot float64) {
+	var path strings.Builder
+	for _, r := range rectangles {
+		path.WriteString(box(x.at(r.left), foot-r.high, x.at(r.right), foot-r.low))
+	}
+	if path.Len() > 0 {
+		d.Shapes = append(d.Shapes, shape{class, path.String()})
 	}
 }

@@ -22,9 +22,10 @@ type picture struct {
 	unit    protocol.Duration
 	until   float64 // the end, in units after from
 
-	layers [][]rectangle // by colour; the last is grey
-	alone  int           // blocks drawn for themselves
-	merged int           // blocks that are not
+	layers  [][]rectangle // by colour; the last is grey
+	planned [][]rectangle // the same of what is planned
+	alone   int           // blocks drawn for themselves
+	merged  int           // blocks that are not
 }
 
 // rectangle is in units of time and points of height.
@@ -33,7 +34,7 @@ type rectangle struct{ left, right, low, high float64 }
 // paint chooses what is drawn: all blocks, or the largest ones over cells that stand
 // for the rest.
 func (p *picture) paint(sites []GanttSite, blocks []block) {
-	p.layers = make([][]rectangle, palette+1)
+	p.layers, p.planned = make([][]rectangle, palette+1), make([][]rectangle, palette+1)
 	at := make([]*band, len(sites))
 	for i := range p.bands {
 		at[p.bands[i].site] = &p.bands[i]
@@ -47,7 +48,24 @@ func (p *picture) paint(sites []GanttSite, blocks []block) {
 	p.merged = len(shown) - p.alone
 	for i := range shown[:p.alone] {
 		b := &shown[i]
-		p.add(b.origin, p.place(b, sites, at).inset(p.until))
+		p.addBlock(b, p.place(b, sites, at).inset(p.until))
+	}
+}
+
+// addBlock adds a block, in two parts if the end of it is only planned.
+func (p *picture) addBlock(b *block, r rectangle) {
+	layer := p.colours[b.origin]
+	if layer < 0 {
+		layer = len(p.layers) - 1
+	}
+	sure, planned := r, r
+	sure.right = min(r.right, float64(b.sure.Sub(p.from))/float64(p.unit))
+	planned.left = max(r.left, sure.right)
+	if sure.left < sure.right {
+		p.layers[layer] = append(p.layers[layer], sure)
+	}
+	if planned.left < planned.right {
+		p.planned[layer] = append(p.planned[layer], planned)
 	}
 }
 

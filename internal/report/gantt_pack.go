@@ -14,6 +14,7 @@ type block struct {
 	site, origin int
 	low, high    int
 	start, end   protocol.Instant
+	sure         protocol.Instant // what is later is planned
 }
 
 func (b *block) area() float64 { return float64(b.high-b.low) * float64(b.end.Sub(b.start)) }
@@ -22,8 +23,8 @@ func (b *block) area() float64 { return float64(b.high-b.low) * float64(b.end.Su
 type gap struct{ low, high int }
 
 // pack gives every job its CPUs, as one block or several. Jobs that take no time get
-// none.
-func (g Gantt) pack() ([]block, error) {
+// none. Of a schedule that goes on, some may be left out.
+func (g Gantt) pack() (blocks []block, crowded int, err error) {
 	order := make([]int, 0, len(g.Jobs))
 	for i, j := range g.Jobs {
 		if j.Site >= 0 && j.Start < j.End {
@@ -35,22 +36,32 @@ func (g Gantt) pack() ([]block, error) {
 	for i, s := range g.Sites {
 		floors[i].free = []gap{{0, s.CPUs}}
 	}
-	var blocks []block
 	for _, i := range order {
 		j := &g.Jobs[i]
 		f := &floors[j.Site]
 		f.release(j.Start)
 		gaps, lacking := f.take(j.CPUs)
+		if lacking > 0 && g.Now != 0 {
+			for _, a := range gaps {
+				f.put(a)
+			}
+			crowded++
+			continue
+		}
 		if lacking > 0 {
-			return nil, fmt.Errorf("job %d needs %d CPUs of site %q at %d ms, where %d are free",
+			return nil, 0, fmt.Errorf("job %d needs %d CPUs of site %q at %d ms, where %d are free",
 				i, j.CPUs, g.Sites[j.Site].Name, j.Start, j.CPUs-lacking)
 		}
 		for _, a := range gaps {
-			blocks = append(blocks, block{site: j.Site, origin: j.Origin, low: a.low, high: a.high, start: j.Start, end: j.End})
+			blocks = append(blocks, block{site: j.Site, origin: j.Origin, low: a.low, high: a.high, start: j.Start, end: j.End, sure: cmp.Or(j.Sure, j.End)})
 			heap.Push(&f.busy, lease{until: j.End, gap: a})
 		}
 	}
-	return blocks, nil
+	if g.Now != 0 && len(blocks) > drawnAlone {
+		crowded += len(blocks) - drawnAlone
+		blocks = blocks[:drawnAlone]
+	}
+	return blocks, crowded, nil
 }
 
 // floor is a site's CPUs: the free ones as gaps that neither touch nor overlap, lowest

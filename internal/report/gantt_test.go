@@ -192,3 +192,39 @@ func BenchmarkGantt(b *testing.B) {
 		}
 	}
 }
+
+func TestScheduleThatGoesOn(t *testing.T) {
+	t.Parallel()
+	hour := protocol.Instant(protocol.Hour)
+	figure, err := report.Gantt{
+		Words: report.Words{Name: "now", Title: "now"}, Now: 100 * hour, From: 94 * hour, To: 106 * hour,
+		Sites: []report.GanttSite{{Name: "north", CPUs: 4}},
+		Jobs: []report.GanttJob{
+			{CPUs: 2, Start: 98 * hour, End: 102 * hour, Sure: 100 * hour},
+			{CPUs: 2, Start: 95 * hour, End: 97 * hour, Sure: 97 * hour},
+			{CPUs: 3, Start: 99 * hour, End: 103 * hour, Sure: 100 * hour}, // others have the CPUs
+		},
+	}.Figure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`class="s0" d="M`, `class="s0 planned" d="M`, "hours from now", ">-6<", ">6<", "1 jobs are left out whose CPUs"} {
+		if !strings.Contains(string(figure.SVG()), want) {
+			t.Errorf("there is no %s in %s", want, figure.SVG())
+		}
+	}
+	if _, err = (report.Gantt{Words: report.Words{Name: "now"}, Now: 5, From: 6, To: 7}).Figure(); err == nil {
+		t.Error("a schedule without its present")
+	}
+}
+
+func TestSmallDrawings(t *testing.T) {
+	t.Parallel()
+	spark := string(report.Sparkline([]float64{0, math.NaN(), 1, 0.5}, 1, `load "<now>"`))
+	if !strings.Contains(spark, `aria-label="load &#34;&lt;now&gt;&#34;"`) || strings.Count(spark, "h.01") != 2 {
+		t.Error(spark)
+	}
+	if level := string(report.Level(2)); !strings.Contains(level, "H72V8") || !strings.Contains(level, `aria-hidden="true"`) {
+		t.Error(level)
+	}
+}

@@ -47,8 +47,15 @@ func NewInput(name string, content []byte) Input {
 	return Input{Name: name, Hash: hex.EncodeToString(sum[:])}
 }
 
-//go:embed page.html
-var pageTemplate string
+var (
+	//go:embed page.html
+	pageTemplate string
+	//go:embed page.css
+	pageStyle string
+)
+
+// Style is the style sheet of pages, and of the figures on them.
+func Style() string { return pageStyle + figureStyle }
 
 // HTML is the page as one file that needs no other, no network and no script. Pages of
 // the same content have the same bytes. Two figures of one name are an error, for
@@ -75,8 +82,8 @@ func (p Page) HTML() ([]byte, error) {
 		"paragraphs": paragraphs,
 		"numeric":    numeric,
 		"cell":       cell,
-		"inline":     func(f Figure) template.HTML { return f.drawn },
-		"style":      func() template.CSS { return template.CSS(figureStyle) }, //nolint:gosec // our own
+		"inline":     Figure.HTML,
+		"style":      func() template.CSS { return template.CSS(Style()) }, //nolint:gosec // our own
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("the page's template: %w", err)

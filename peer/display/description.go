@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/slurmtext"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,7 +19,7 @@ func sizeText(job view.Job) string {
 	if job.MemoryMB > 0 {
 		text += fmt.Sprintf(", %d MB a node", job.MemoryMB)
 	}
-	text += ", " + console.Span(job.WallTime)
+	text += ", " + limitText(&job)
 	if len(job.Sites) > 0 {
 		text += ", at " + strings.Join(console.Names(job.Sites), " or ")
 	}
@@ -35,11 +36,47 @@ func sizeText(job view.Job) string {
 	if asked := job.AssociationText(); asked != "" {
 		text += ", with " + console.Plain(asked)
 	}
+	text += conditionsText(&job.Conditions)
+	if job.Nice != 0 {
+		text += fmt.Sprintf(", nice %d", job.Nice)
+	}
+	if job.Change != nil {
+		text += ", to be changed when it is back in the grid queue: " + console.Plain(job.Change.String())
+	}
 	if job.Container != "" {
 		text += ", in the container " + console.Plain(job.Container)
 	}
 	if job.Comment != "" {
 		text += fmt.Sprintf(`, with the comment "%s"`, console.Plain(job.Comment))
+	}
+	return text
+}
+
+// conditionsText says when a job may start, as ", begins 2026-12-24T18:00:00".
+func conditionsText(c *protocol.Conditions) (text string) {
+	if c.Begin != 0 {
+		text += ", begins " + slurmTime(c.Begin)
+	}
+	if c.Deadline != 0 {
+		text += ", to end by " + slurmTime(c.Deadline)
+	}
+	if c.Priority != 0 {
+		text += fmt.Sprintf(", with the priority %d", c.Priority)
+	}
+	if left := c.Dependency.String(); left != "" {
+		text += ", after " + left
+	}
+	return text
+}
+
+// limitText says how long a job may run.
+func limitText(job *view.Job) string {
+	text := console.Span(job.WallTime)
+	switch {
+	case job.TimeLimit != 0 && job.TimeLimit != job.WallTime:
+		text += ", started with a limit of " + console.Span(job.TimeLimit)
+	case job.MinTime != 0 && job.MinTime != job.WallTime:
+		text += ", or " + console.Span(job.MinTime) + " at least if it then starts sooner"
 	}
 	return text
 }
@@ -83,6 +120,26 @@ type queueColumn struct {
 	value       func(*view.Job, time.Time) string
 }
 
+func arrayID(job *view.Job, _ time.Time) string {
+	switch {
+	case job.Array != nil:
+		return job.Array.ID.String()
+	case job.Element != nil:
+		return job.Element.Array.String()
+	}
+	return job.ID.String()
+}
+
+func arrayIndexes(job *view.Job, _ time.Time) string {
+	switch {
+	case job.Array != nil:
+		return protocol.Array{Indexes: job.Array.Elements, Throttle: job.Array.Throttle}.String()
+	case job.Element != nil:
+		return strconv.Itoa(job.Element.Index)
+	}
+	return "N/A"
+}
+
 // columns are those of Slurm's that mean something here, and what Slurm does not have by name.
 func columns() []queueColumn {
 	id := func(job *view.Job, _ time.Time) string { return job.ID.String() }
@@ -92,10 +149,13 @@ func columns() []queueColumn {
 		{"C", "CPUS", "CPUs", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.CPUs) }},
 		{"D", "NODES", "requested nodes", false, func(job *view.Job, _ time.Time) string { return strconv.Itoa(job.Nodes) }},
 		{"e", "END_TIME", "end time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Ended) }},
-		{"i", "JOBID", "job id", false, id},
+		{"E", "DEPENDENCY", "dependency", false, func(job *view.Job, _ time.Time) string { return cmp.Or(job.Conditions.Dependency.String(), "(null)") }},
+		{"F", "ARRAY_JOB_ID", "id of the array", false, arrayID},
+		{"i", "JOBID", "job id, of an element ID_7", false, func(job *view.Job, _ time.Time) string { return job.Label() }},
 		{"j", "NAME", "name", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.Name) }},
 		{"k", "COMMENT", "comment", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.Comment) }},
-		{"l", "TIME_LIMIT", "time limit", false, func(job *view.Job, _ time.Time) string { return console.Span(job.WallTime) }},
+		{"K", "ARRAY_TASK_ID", "index, or indexes", false, arrayIndexes},
+		{"l", "TIME_LIMIT", "time limit", false, func(job *view.Job, _ time.Time) string { return console.Span(job.Limit()) }},
 		{"L", "TIME_LEFT", "time left", false, timeLeft},
 		{"m", "MIN_MEMORY", "memory of a node", false, func(job *view.Job, _ time.Time) string { return strconv.FormatInt(job.MemoryMB, 10) + "M" }},
 		{"M", "TIME", "time used", false, func(job *view.Job, now time.Time) string { return elapsed(*job, now) }},
@@ -105,7 +165,7 @@ func columns() []queueColumn {
 		{"r", "REASON", "reason", true, func(job *view.Job, _ time.Time) string { return console.Plain(reasonOrNone(job)) }},
 		{"R", "SITE(REASON)", "site, or reason if pending or ended", true, siteOrReason},
 		{"S", "START_TIME", "start time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Started) }},
-		{"t", "ST", "short state", false, func(job *view.Job, _ time.Time) string { return shortState(job.State) }},
+		{"t", "ST", "short state", false, func(job *view.Job, _ time.Time) string { return slurmtext.StateLetters(job.State) }},
 		{"T", "STATE", "state", false, func(job *view.Job, _ time.Time) string { return job.State.String() }},
 		{"u", "USER", "user", true, func(job *view.Job, _ time.Time) string { return console.Plain(job.User) }},
 		{"V", "SUBMIT_TIME", "submission time", false, func(job *view.Job, _ time.Time) string { return slurmTime(job.Submitted) }},

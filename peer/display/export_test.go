@@ -2,6 +2,5 @@ package display
 
 // What stories are made of, for the tests.
 var (
-	Sentence    = sentence
 	OptionsText = objectivesText
 )

@@ -9,53 +9,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/internal/slurmtext"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// shortStates are the states of jobs by the letters that Slurm has for them.
-func shortStates() map[string]protocol.State {
-	return map[string]protocol.State{
-		"PD": protocol.Pending, "R": protocol.Running, "CD": protocol.Completed, "F": protocol.Failed,
-		"CA": protocol.Cancelled, "TO": protocol.Timeout, "NF": protocol.NodeFail,
-	}
-}
-
-// otherStates are states of Slurm that no job has here: tools ask for them among others.
-const otherStates = " BF BOOT_FAIL CF CONFIGURING CG COMPLETING DL DEADLINE OOM OUT_OF_MEMORY PR PREEMPTED RD RESV_DEL_HOLD " +
-	"RF REQUEUE_FED RH REQUEUE_HOLD RQ REQUEUED RS RESIZING RV REVOKED SE SPECIAL_EXIT SI SIGNALING SO STAGE_OUT ST STOPPED " +
-	"S SUSPENDED "
-
-// ParseState is the state of a name or of Slurm's letters for it, 0 for one of Slurm's that does not
-// exist here.
-func ParseState(name string) (state protocol.State, known bool) {
-	name = strings.ToUpper(name)
-	if state, known = shortStates()[name]; known {
-		return state, true
-	}
-	if strings.Contains(otherStates, " "+name+" ") {
-		return 0, true
-	}
-	state, err := protocol.ParseState(name)
-	return state, err == nil
-}
-
-// StateNames lists the states that [ParseState] knows.
+// StateNames lists the states that [slurmtext.ParseState] reads.
 func StateNames() string {
 	var names []string
 	for _, state := range protocol.States() {
-		names = append(names, state.String()+" ("+shortState(state)+")")
+		names = append(names, state.String()+" ("+slurmtext.StateLetters(state)+")")
 	}
 	return strings.Join(names, ", ")
-}
-
-func shortState(state protocol.State) string {
-	for letters, one := range shortStates() {
-		if one == state {
-			return letters
-		}
-	}
-	return state.String()
 }
 
 // FormatColumns lists the columns for people.
@@ -102,7 +67,7 @@ func billedText(job *view.Job) string {
 }
 
 func timeLeft(job *view.Job, now time.Time) string {
-	left := job.WallTime
+	left := job.Limit()
 	if job.Started != 0 {
 		end := job.Ended
 		if end == 0 {

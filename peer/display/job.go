@@ -13,12 +13,23 @@ import (
 // JobStatus tells all that is known of a job as of now.
 func JobStatus(job view.Job, now time.Time) string {
 	var out strings.Builder
-	line := func(title, format string, args ...any) {
-		fmt.Fprintf(&out, "%-10s "+format+"\n", append([]any{title}, args...)...)
+	for _, one := range JobLines(job, now) {
+		fmt.Fprintf(&out, "%-10s %s\n", one[0], one[1])
 	}
-	line("Job", "%s  %s", job.ID, console.Plain(job.Name))
+	return out.String()
+}
+
+// JobLines are all that is known of a job as of now, each with its title.
+func JobLines(job view.Job, now time.Time) (lines [][2]string) {
+	line := func(title, format string, args ...any) {
+		lines = append(lines, [2]string{title, fmt.Sprintf(format, args...)})
+	}
+	line("Job", "%s  %s", jobText(&job), console.Plain(job.Name))
 	line("User", "%s", console.Plain(job.User))
 	line("State", "%s", State(job))
+	if job.Array != nil {
+		line("Elements", "%s", job.Array.Text())
+	}
 	line("Origin", "%s", console.Plain(string(job.Origin)))
 	line("Site", "%s", siteText(job))
 	if job.Local != "" {
@@ -35,21 +46,42 @@ func JobStatus(job view.Job, now time.Time) string {
 	if job.CommittedAt != 0 {
 		line("Placed", "%s%s", console.Clock(job.CommittedAt), quotedWait(job.QuotedAWT))
 	}
+	if job.Moves > 0 {
+		line("Moved", "%s, last at %s", protocol.Count(job.Moves, "time"), console.Clock(job.MovedAt))
+	}
 	if job.Transfer != nil {
 		line("Transfer", "%s", transferText(job.Transfer))
 	}
 	line("Started", "%s", startText(job))
 	line("Ended", "%s", console.Clock(job.Ended))
 	line("Ran", "%s", elapsed(job, now))
-	for _, one := range costLines(&job) {
-		line(one[0], "%s", one[1])
-	}
-	line("Directory", "%s", console.OrDash(job.WorkDir))
+	lines = append(lines, costLines(&job)...)
+	line("Directory", "%s%s", console.OrDash(job.WorkDir), inPlaceText(job))
 	line("Output", "%s", console.OrDash(job.Stdout))
 	if job.Stderr != job.Stdout {
 		line("Errors", "%s", console.OrDash(job.Stderr))
 	}
-	return out.String()
+	return lines
+}
+
+// inPlaceText says that a job runs in its own directory at another site.
+func inPlaceText(job view.Job) string {
+	if !job.InPlace {
+		return ""
+	}
+	with := job.Site
+	if job.Guest {
+		with = job.Origin
+	}
+	return ", shared with " + console.Plain(string(with))
+}
+
+// jobText names a job; an element by its own ID, too.
+func jobText(job *view.Job) string {
+	if job.Element != nil {
+		return job.Label() + " (" + job.ID.String() + ")"
+	}
+	return job.Label()
 }
 
 // costLines tell what a job was quoted, and beside it what it cost.
@@ -110,6 +142,10 @@ func reasonText(reason string) string {
 		return reason + " (no known site can run it; a site that was never up might, see switchyard sites)"
 	case "PartnerUnreachable":
 		return reason + " (its site is unreachable, see switchyard sites; a run there continues)"
+	case view.ReasonArrayThrottle:
+		return reason + " (as many elements of the array are placed or run as its --array allows)"
+	case view.ReasonArrayOrder:
+		return reason + " (elements of the array before it are to start first)"
 	case "HandOff":
 		return reason + " (the hand-off to its site is in progress)"
 	}

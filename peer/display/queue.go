@@ -18,7 +18,7 @@ func Queue(jobs []view.Job, now time.Time, costs bool) *console.Table {
 	for i := range jobs {
 		job := &jobs[i]
 		cells := []string{
-			job.ID.String(), console.Plain(job.Name), console.Plain(job.User), job.State.String(), elapsed(*job, now),
+			console.Plain(job.Label()), console.Plain(job.Name), console.Plain(job.User), job.State.String(), elapsed(*job, now),
 			strconv.Itoa(job.CPUs), console.Plain(string(job.Origin)), console.OrDash(string(job.Site)),
 		}
 		if costs {

@@ -57,9 +57,14 @@ func Sites(grid Grid) *console.Table {
 		if features {
 			cells = append(cells, siteFeatures(site))
 		}
-		t.Add(append(cells, notes(withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), siteNote(site, grid)))...)
+		t.Add(append(cells, SiteNote(site, grid))...)
 	}
 	return t
+}
+
+// SiteNote is what else there is to say of a site. The rules and alarms of this site are those of the grid, if it has them.
+func SiteNote(site view.Site, grid Grid) string {
+	return notes(drainNote(site), withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), linkNote(site, grid))
 }
 
 // siteResources lists the resources of a site as --gres has them.
@@ -90,6 +95,15 @@ func alarmsOf(site view.Site, alarms []string) string {
 	return "ALARM: " + console.Plain(strings.Join(alarms, "; "))
 }
 
+// drainNote says what an operator here, or the partner itself, has said of new jobs.
+func drainNote(site view.Site) string {
+	note := ""
+	if site.Drain != nil {
+		note = console.Plain(site.Drain.String())
+	}
+	return notes(note, console.Plain(site.Draining))
+}
+
 // withheld says how many CPUs may not work now.
 func withheld(site view.Site) string {
 	if site.PowerIdledCPUs == 0 {
@@ -98,7 +112,8 @@ func withheld(site view.Site) string {
 	return protocol.Count(site.PowerIdledCPUs, "idle CPU") + " withheld by the power budget"
 }
 
-func siteNote(site view.Site, grid Grid) string {
+// linkNote says how the site is reached, of this one how it places jobs, and what is wrong with its prices of electricity.
+func linkNote(site view.Site, grid Grid) string {
 	prices := ""
 	if site.Prices != "" {
 		prices = "electricity: " + console.Plain(strings.ReplaceAll(site.Prices, "\n", "; ")) // a file may have several mistakes
@@ -138,22 +153,31 @@ type Site struct {
 // SiteStatus tells how this site is.
 func SiteStatus(info Site) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%-10s %s (number %d)\n", "Site", console.Plain(string(info.Site)), info.Number)
-	fmt.Fprintf(&out, "%-10s switchyard %s, up for %s\n", "Peer", console.Plain(info.Version), console.Span(info.Uptime))
-	fmt.Fprintf(&out, "%-10s %s\n", "Rules", Rules(info.Rules))
-	if info.Power != nil {
-		fmt.Fprintf(&out, "%-10s %s\n", "Power", powerStatus(*info.Power))
-	}
-	for _, one := range electricityLines(info) {
+	for _, one := range SiteLines(info) {
 		fmt.Fprintf(&out, "%-10s %s\n", one[0], one[1])
 	}
+	return out.String()
+}
+
+// SiteLines are how this site is, each with its title.
+func SiteLines(info Site) (lines [][2]string) {
+	line := func(title, format string, args ...any) {
+		lines = append(lines, [2]string{title, fmt.Sprintf(format, args...)})
+	}
+	line("Site", "%s (number %d)", console.Plain(string(info.Site)), info.Number)
+	line("Peer", "switchyard %s, up for %s", console.Plain(info.Version), console.Span(info.Uptime))
+	line("Rules", "%s", Rules(info.Rules))
+	if info.Power != nil {
+		line("Power", "%s", powerStatus(*info.Power))
+	}
+	lines = append(lines, electricityLines(info)...)
 	for _, alarm := range info.Alarms {
-		fmt.Fprintf(&out, "%-10s %s\n", "Alarm", console.Plain(alarm))
+		line("Alarm", "%s", console.Plain(alarm))
 	}
 	for _, note := range info.Notes {
-		fmt.Fprintf(&out, "%-10s %s\n", "Note", console.Plain(note))
+		line("Note", "%s", console.Plain(note))
 	}
-	return out.String()
+	return lines
 }
 
 // powerStatus tells what jobs draw, what they may, and what they may next.

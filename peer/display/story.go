@@ -1,7 +1,6 @@
 package display
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,7 +32,7 @@ func (t Story) Text(job view.Job, facts []event.LogEvent) string {
 		return out.String()
 	}
 	for _, fact := range facts {
-		fmt.Fprintf(&out, "%12s  %s\n", since(fact.At, job.Submitted), console.Flowed(sentence(fact), storyIndent, storyWidth))
+		fmt.Fprintf(&out, "%12s  %s\n", since(fact.At, job.Submitted), console.Flowed(Sentence(fact), storyIndent, storyWidth))
 		if len(fact.Quotes) > 0 {
 			out.WriteString(t.roundTable(fact))
 		}
@@ -66,27 +65,11 @@ func since(at, submitted protocol.Instant) string {
 
 // roundTable shows the quotes of a round, the best first.
 func (t Story) roundTable(fact event.LogEvent) string {
-	quotes := slices.Clone(fact.Quotes)
-	slices.SortStableFunc(quotes, func(x, y view.Quote) int {
-		switch {
-		case (x.Declined == "") != (y.Declined == ""):
-			if x.Declined == "" {
-				return -1
-			}
-			return 1
-		case x.Declined != "":
-			return strings.Compare(string(x.Site), string(y.Site))
-		}
-		return cmp.Compare(x.ATT(), y.ATT())
-	})
+	quotes := bestFirst(fact.Quotes)
 	rows := tableOf(quotes, t.columns(quotes, func(q view.Quote) bool {
 		return q.Site == fact.Site && q.CPUs == fact.CPUs
 	}))
-	for _, site := range fact.Silent {
-		cells := slices.Repeat([]string{"-"}, len(rows.Titles))
-		cells[0], cells[1], cells[len(cells)-1] = "", console.Plain(site), "did not answer in time"
-		rows.Add(cells...)
-	}
+	addSilent(rows, fact.Silent)
 	return rows.Text(strings.Repeat(" ", storyIndent), true)
 }
 
@@ -94,12 +77,7 @@ func (t Story) roundTable(fact event.LogEvent) string {
 func (t Story) columns(quotes []view.Quote, chosen func(view.Quote) bool) []quoteColumn {
 	return slices.Concat(
 		[]quoteColumn{
-			{"", func(q view.Quote) string {
-				if chosen(q) {
-					return "→"
-				}
-				return ""
-			}, true},
+			chosenColumn(chosen),
 			{"SITE", func(q view.Quote) string { return console.Plain(string(q.Site)) }, true},
 		},
 		shapeColumn(quotes),
@@ -127,8 +105,8 @@ func (t Story) remarks(q view.Quote) string {
 	return notes(console.Plain(q.Note), travels(q), terms(q), weighed(q.Money), bound(q))
 }
 
-// sentence tells a fact in words.
-func sentence(fact event.LogEvent) string {
+// Sentence tells a fact of the event log in words.
+func Sentence(fact event.LogEvent) string {
 	text, known := phrases()[fact.Kind]
 	if !known {
 		text = string(fact.Kind)
@@ -138,7 +116,7 @@ func sentence(fact event.LogEvent) string {
 		site = "no site"
 	}
 	text = strings.NewReplacer("{site}", site, "{round}", strconv.FormatUint(uint64(fact.Round), 10)).Replace(text)
-	if fact.State != 0 && (fact.Kind == event.LogJobEnded || fact.Kind == event.LogGuestEnded) {
+	if fact.State != 0 && (fact.Kind == event.LogJobEnded || fact.Kind == event.LogArrayEnded || fact.Kind == event.LogGuestEnded) {
 		text += " " + fact.State.String()
 	}
 	if fact.Text != "" {
@@ -163,6 +141,8 @@ func sentence(fact event.LogEvent) string {
 func phrases() map[event.LogKind]string {
 	return map[event.LogKind]string{
 		event.LogJobSubmitted:        "submitted",
+		event.LogArraySubmitted:      "submitted",
+		event.LogArrayEnded:          "ended",
 		event.LogJobPlacedLocally:    "placed at the local site without a round",
 		event.LogRoundOpened:         "round {round}: quotes requested",
 		event.LogRoundDecided:        "round {round}: {site} is chosen",
@@ -178,11 +158,19 @@ func phrases() map[event.LogKind]string {
 		event.LogJobEnded:            "ended",
 		event.LogJobRequeued:         "requeued",
 		event.LogCancelRequested:     "cancel requested",
+		event.LogRequeueRequested:    "requeue requested",
+		event.LogJobHeld:             "held",
+		event.LogJobReleased:         "released",
+		event.LogJobUpdated:          "updated",
 		event.LogJobReclaimed:        "{site} is unreachable; job requeued",
+		event.LogMoveBegun:           "round {round}: {site} would end it sooner; it is recalled",
+		event.LogJobMoved:            "taken out of the local queue of {site}",
 		event.LogNeedsOperator:       "needs an operator",
 		event.LogRequeueForced:       "requeued by force",
 		event.LogRecoveryNeeded:      "the database of {site} is older than its last known state",
 		event.LogRecovered:           "the database of {site} was resumed",
+		event.LogDrained:             "{site} was drained",
+		event.LogResumed:             "{site} was resumed",
 		event.LogTwoPeers:            "two peers run as {site}",
 		event.LogUnknownLocalJob:     "the local scheduler has a job that the database does not contain",
 		event.LogPartnerMissing:      "{site} is no longer configured",
