@@ -208,13 +208,14 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "internal/report", Level: adapters},
 		{Path: "internal/application", Level: adapters},
 
+		{Path: "peer/display", Level: parts},
+		{Path: "peer/dashboard", Level: keepers},
 		{Path: "peer/daemon/pricefeed", Level: parts},
 		{Path: "peer/daemon/localqueue", Level: parts},
 		{Path: "peer/daemon/powerbudget", Level: keepers},
 
 		{Path: "peer/daemon", Level: daemons},
 
-		{Path: "peer/display", Level: grids},
 		{Path: "internal/testbed", Level: grids},
 		{Path: "internal/experiment", Level: grids, Race: workers},
 		{Path: "internal/reproduce", Level: grids, Race: workers},
@@ -239,7 +240,7 @@ func never() []Never {
 		injected = "its ports are injected by peer/daemon"
 		drives   = "the simulator drives peer.Peer itself"
 		public   = "examples use the public packages only"
-		studied  = "the daemon and its parts link no study, and draw nothing"
+		studied  = "the daemon and its parts link no study"
 		contract = "it needs what goes into a peer and comes out, not the state machine"
 	)
 	return []Never{
@@ -261,13 +262,14 @@ func never() []Never {
 		{"peer/config", "peer", contract},
 		{"peer/accounts", "peer", contract},
 		{"peer/display", "peer", contract},
+		{"peer/dashboard", "peer", contract},
 		{"peer/daemon/...", "peer", contract},
 		{"internal/metrics", "peer", contract},
 		{"internal/experiment", "peer", contract},
 		{"internal/reproduce/...", "peer", contract},
 		{"cmd/...", "peer", contract},
 		{"peer/...", "internal/sim", studied},
-		{"peer/...", "internal/report", studied},
+		{"peer/daemon/...", "internal/report", "the dashboard draws, and nothing else of the daemon"},
 		{"examples/...", "internal/...", public},
 		{"examples/...", "peer/...", public},
 		{"...", "cmd/...", "nothing imports cmd"},
