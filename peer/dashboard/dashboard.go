@@ -53,6 +53,26 @@ type asset struct {
 	data []byte
 }
 
+// New makes the pages.
+func New(cfg Config) (*Dashboard, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = DefaultInterval
+	}
+	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, assets: map[string]asset{}, mux: http.NewServeMux()}
+	d.changes.init()
+	if err := d.readAssets(); err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
+	}
+	if err := d.readPages(); err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
+	}
+	d.routes()
+	return d, nil
+}
+
 // readAssets reads the style sheet, which is that of all pages of Switchyard and more, the script and the icon.
 func (d *Dashboard) readAssets() error {
 	for path, kind := range map[string]string{
@@ -135,6 +155,29 @@ func (r *request) sites() (view.Sites, error) {
 		site.Reason, site.AskedLastReason, site.Prices, site.Drain, site.Draining = "", "", "", nil, ""
 	}
 	return sites, nil
+}
+
+// routes are the pages by their paths.
+func (d *Dashboard) routes() {
+	open := map[string]func(*request) error{
+		"GET /assets/": d.showAsset, "GET /sign-in": d.showSignIn, "POST /sign-in": d.signIn, "POST /sign-out": d.signOut, "/": d.unknown,
+	}
+	known := map[string]func(*request) error{
+		"GET /{$}": d.showGrid, "GET /changes": d.follow, "GET /jobs": d.showJobs, "GET /jobs/{job}": d.showJob, "GET /schedule": d.showSchedule, "GET /site": d.showSite,
+		"GET /quotes": d.showQuotes, "GET /applications": d.showApplications,
+		"GET /jobs/{job}/{act}": d.confirmAct, "POST /jobs/{job}/{act}": d.doAct,
+	}
+	for pattern, handle := range open {
+		d.mux.HandleFunc(pattern, d.answer(handle))
+	}
+	for pattern, handle := range known {
+		d.mux.HandleFunc(pattern, d.answer(func(r *request) error {
+			if r.visitor.Peer == nil {
+				return d.askToSignIn(r)
+			}
+			return handle(r)
+		}))
+	}
 }
 
 // answer makes a handler of a page one of HTTP. Its error becomes a page, and the request is aborted if its visitor has gone:

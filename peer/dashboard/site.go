@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/display"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// usageOf is the time over which a page sums up what jobs came to.
+const usageOf = 31 * 24 * protocol.Hour
+
+// sitePage is this site: its rules and plugins, and what its jobs draw and cost.
+type sitePage struct {
+	Answer  string
+	Lines   [][2]string
+	Plugins *sheet // nil: there are none
+	Usage   *sheet // of the last days; nil: the visitor may not see it, or there was none
+}
+
+func (d *Dashboard) showSite(r *request) error {
+	ctx := r.Context()
+	info, err := r.visitor.Peer.Info(ctx)
+	if err != nil {
+		return err
+	}
+	sites, err := r.sites()
+	if err != nil {
+		return err
+	}
+	plugins, err := r.visitor.Peer.Plugins(ctx)
+	if err != nil {
+		return err
+	}
+	site := display.Site{Info: info}
+	for _, one := range sites.Sites {
+		if one.Self {
+			site.Electricity = one.Electricity
+		}
+	}
+	page := sitePage{Answer: "Jobs are placed by these rules: " + display.Rules(info.Rules) + ".", Lines: display.SiteLines(site)}
+	if r.visitor.User == "" { // where they are and why they failed is not for strangers
+		for i := range plugins {
+			plugins[i].Path, plugins[i].Failure = "", ""
+		}
+	}
+	if len(plugins) > 0 {
+		page.Plugins = sheetOf("Plugins", display.Plugins(api.Plugins{Plugins: plugins}))
+	}
+	past := api.Past{}
+	past.Since = protocol.InstantOf(time.Now()).Add(-usageOf)
+	switch usage, err := r.visitor.Peer.Usage(ctx, past, []string{"origin", "site"}); {
+	case err == nil && len(usage.Lines) > 0:
+		page.Usage = sheetOf("Jobs that ended in the last 31 days, by origin and site", display.Usage(usage))
+	case err != nil && asPageError(err).status != http.StatusForbidden:
+		return err
+	}
+	return d.show(r, http.StatusOK, "site", frame{Title: "This site", Path: "/site", Site: info.Site, Version: info.Version, Body: &page})
+}
